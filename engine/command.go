@@ -1,0 +1,45 @@
+package engine
+
+import "time"
+
+// CommandKind is what somebody asks of the engine.
+type CommandKind string
+
+// The kinds.
+const (
+	CommandStart    CommandKind = "start"    // a manual run was inserted: look at it
+	CommandCancel   CommandKind = "cancel"   // end a run
+	CommandRetry    CommandKind = "retry"    // one more attempt of a run that ended
+	CommandBackfill CommandKind = "backfill" // run the slots of a range that have no run
+)
+
+// Command is an intent that outlives a crash of either side: the web inserts it and wakes the shard, the owner acts
+// and deletes it. Acting twice does no more than acting once.
+type Command struct {
+	ID     string      `json:"id"` // derived from what is asked, so that asking twice is asking once
+	Shard  int         `json:"shard"`
+	Kind   CommandKind `json:"kind"`
+	JobUID string      `json:"job_uid"`
+	RunID  string      `json:"run_id,omitempty"`
+	By     string      `json:"by,omitempty"`
+	At     time.Time   `json:"at"`
+	From   time.Time   `json:"from,omitzero"` // backfill: slots in [From, To)
+	To     time.Time   `json:"to,omitzero"`
+}
+
+// Wake tells the owner of a shard that something was left for it in the store.
+type Wake struct {
+	Shard int      `json:"shard"`
+	Kind  WakeKind `json:"kind"`
+	Key   string   `json:"key,omitempty"` // the uid of a job, or "namespace/name" of a binary
+}
+
+// WakeKind is what was left.
+type WakeKind string
+
+// The kinds.
+const (
+	WakeJob     WakeKind = "job"     // a job with Pending set
+	WakeCommand WakeKind = "command" // a Command
+	WakeBinary  WakeKind = "binary"  // a binary's versions or aliases have changed; Shard means nothing
+)

@@ -1,0 +1,71 @@
+package engine
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Shards is the number of partitions of jobs and DAGs. It is part of the stored data and never changes.
+const Shards = 64
+
+var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+// NewUID makes the identity of a definition: 16 characters of a-z2-7, 80 random bits. It holds no '-', so that a run
+// id can be split at its first one.
+func NewUID() string {
+	var b [10]byte
+	_, _ = rand.Read(b[:]) // never fails since Go 1.24
+	return lowerBase32.EncodeToString(b[:])
+}
+
+// ShardOf tells the shard that owns the definition with this uid: 0 … Shards-1.
+func ShardOf(uid string) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(uid))
+	return int(h.Sum32() % Shards)
+}
+
+// SlotRunID is the identity of the run of one slot. It is derived, so that two engines, or one engine twice, make
+// the same run.
+func SlotRunID(uid string, slot time.Time) string {
+	return uid + "-s" + strconv.FormatInt(slot.UnixMilli(), 10)
+}
+
+// ManualRunID is the identity of a run asked for by hand, derived from the caller's idempotency key.
+func ManualRunID(uid, key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return uid + "-k" + lowerBase32.EncodeToString(sum[:15])
+}
+
+// RunJob gives the uid of the job that a run id belongs to, or "" for something that is no run id.
+func RunJob(runID string) string {
+	uid, rest, ok := strings.Cut(runID, "-")
+	if !ok || uid == "" || rest == "" {
+		return ""
+	}
+	return uid
+}
+
+// SlotRangeID is the identity of a range of slots that did not fire.
+func SlotRangeID(uid string, from time.Time) string {
+	return uid + "-s" + strconv.FormatInt(from.UnixMilli(), 10)
+}
+
+// ValidID tells whether s can be a subject token, a KV key and a URL segment alike.
+func ValidID(s string) bool {
+	if s == "" || len(s) > 200 {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return true
+}

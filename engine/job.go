@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"errors"
+	"time"
+
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// DefaultNamespace owns everything until namespaces arrive.
+const DefaultNamespace = "default"
+
+// What every store answers. Adapters wrap them with the operation; callers ask with errors.Is.
+var (
+	// ErrNotFound says that the thing asked for is not there.
+	ErrNotFound = errors.New("not found")
+	// ErrExists says that a thing of this name or id is there already.
+	ErrExists = errors.New("exists already")
+	// ErrConflict says that the thing was changed since it was read: read it again and decide anew.
+	ErrConflict = errors.New("changed since it was read")
+)
+
+// Job is a definition as it is kept: what the user wrote and what Tidewheel knows about it.
+type Job struct {
+	UID       string `json:"uid"` // made at creation; a name deleted and made again is another job
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Shard     int    `json:"shard"`
+
+	Spec       spec.Job `json:"spec"`
+	Generation int64    `json:"generation"` // 1 at creation, +1 with each edit of Spec
+	Revision   int64    `json:"revision"`   // 1 at creation, +1 with each write of the record; the ETag
+
+	Paused   bool      `json:"paused,omitempty"`
+	PausedAt time.Time `json:"paused_at,omitzero"`
+	PausedBy string    `json:"paused_by,omitempty"`
+
+	// Deleted marks a tombstone: the name is free again, and the engine has yet to clear what the job left behind.
+	Deleted bool `json:"deleted,omitempty"`
+	// Pending says that the engine has not acted on this revision yet. Every write by a user sets it; the engine
+	// clears it under the condition that Revision is still the one it acted on.
+	Pending bool `json:"pending,omitempty"`
+
+	CreatedAt time.Time `json:"created_at"`
+	CreatedBy string    `json:"created_by,omitempty"`
+	UpdatedAt time.Time `json:"updated_at"` // of the last edit of Spec: the new schedule counts from here
+	UpdatedBy string    `json:"updated_by,omitempty"`
+	Message   string    `json:"message,omitempty"` // why it was edited, as the editor said
+}
+
+// Key is the job's stable name across shards and for schedules with H: "namespace/name".
+func (j *Job) Key() string { return j.Namespace + "/" + j.Name }
+
+// Generation is one earlier or present form of a definition.
+type Generation struct {
+	UID        string    `json:"uid"`
+	Generation int64     `json:"generation"`
+	Spec       spec.Job  `json:"spec"`
+	By         string    `json:"by,omitempty"`
+	At         time.Time `json:"at"`
+	Message    string    `json:"message,omitempty"`
+}
+
+// ScheduledTask is the next upcoming instance of a job: the only planned slot that is stored. All slots before Slot
+// are accounted for (as runs, or in the slot ledger); Slot itself is not yet.
+type ScheduledTask struct {
+	ID         string    `json:"id"` // the job's uid
+	Shard      int       `json:"shard"`
+	Slot       time.Time `json:"slot"`
+	RunAt      time.Time `json:"run_at"` // when the engine must look at it: Slot, or Parked while the job is paused
+	Generation int64     `json:"generation"`
+	Revision   int64     `json:"revision"` // +1 with each write
+	Namespace  string    `json:"namespace"`
+	Job        string    `json:"job"` // name, for the list of what comes next
+}
+
+// Parked is the RunAt of a job whose schedule stands still.
+var Parked = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// Presence is what an executor says of itself every few seconds.
+type Presence struct {
+	ID       string            `json:"id"`
+	Host     string            `json:"host"`
+	PID      int               `json:"pid"`
+	Version  string            `json:"version"`
+	Tiers    []spec.Tier       `json:"tiers"` // its own first
+	Slots    int               `json:"slots"`
+	Running  []RunningAttempt  `json:"running"`
+	Labels   map[string]string `json:"labels,omitempty"`
+	Draining bool              `json:"draining,omitempty"`
+	Since    time.Time         `json:"since"`
+	Seen     time.Time         `json:"seen"`
+}
+
+// RunningAttempt is one of the attempts that an executor runs.
+type RunningAttempt struct {
+	Run     string    `json:"run"`
+	Attempt int       `json:"attempt"`
+	Job     string    `json:"job"`
+	Since   time.Time `json:"since"`
+}
+
+// Control is what is asked of whoever runs an attempt.
+type Control struct {
+	Kind    ControlKind `json:"kind"`
+	Run     string      `json:"run"`
+	Attempt int         `json:"attempt"`
+}
+
+// ControlKind is what is asked.
+type ControlKind string
+
+// The kinds.
+const (
+	ControlCancel ControlKind = "cancel" // end the process: SIGTERM, grace, SIGKILL
+	ControlWatch  ControlKind = "watch"  // send the recent output and what follows, for the next 15 seconds
+)
+
+// LogFrame is a piece of an attempt's output for those who watch it live.
+type LogFrame struct {
+	Run     string `json:"run"`
+	Attempt int    `json:"attempt"`
+	Offset  int64  `json:"offset"` // of Data's first byte in the whole output
+	Data    []byte `json:"data"`
+	End     bool   `json:"end,omitempty"` // nothing follows
+}
+
+// QueueDepth is what waits and runs in one tier and class.
+type QueueDepth struct {
+	Tier    spec.Tier  `json:"tier"`
+	Class   spec.Class `json:"class"`
+	Waiting uint64     `json:"waiting"` // published, not yet delivered
+	Claimed uint64     `json:"claimed"` // delivered, not yet acknowledged
+	Pulls   int        `json:"pulls"`   // requests of idle executors
+	// Oldest is when the longest waiting task was published; zero when none waits.
+	Oldest time.Time `json:"oldest,omitzero"`
+}

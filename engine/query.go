@@ -1,0 +1,39 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// RunFilter selects runs for a page of history. Zero fields do not filter.
+type RunFilter struct {
+	Namespace string
+	JobUID    string
+	Job       string // by name, through all jobs that had it
+	Statuses  []Status
+	Tier      spec.Tier
+	By        string
+	Since     time.Time // created at or after
+	Until     time.Time // created before
+	Text      string    // in the id, the job's name or the reason; case is ignored
+	Cursor    string    // from the page before; "" for the first
+	Limit     int       // 1 … 1000
+}
+
+// JobFilter selects jobs for a list, in the order of their names.
+type JobFilter struct {
+	Namespace string
+	Text      string // in the name, case is ignored
+	Cursor    string
+	Limit     int
+}
+
+// SlotFilter selects ledger entries of one job that touch [Since, Until), newest first.
+type SlotFilter struct {
+	JobUID string
+	Since  time.Time
+	Until  time.Time
+	Cursor string
+	Limit  int
+}

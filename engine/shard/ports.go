@@ -1,0 +1,65 @@
+package shard
+
+import (
+	"context"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// Store is the truth, as the owner of shards needs it. Every method may be called at any time by any number of
+// engines; an error means that nothing is known about what was done.
+type Store interface {
+	// DueTasks gives all scheduled tasks of these shards with RunAt in (after, until], the earliest first.
+	DueTasks(ctx context.Context, shards []int, after, until time.Time) ([]engine.ScheduledTask, error)
+	// TasksByID gives those scheduled tasks that exist, in no order.
+	TasksByID(ctx context.Context, uids []string) ([]engine.ScheduledTask, error)
+	// JobsByUID gives those jobs that exist, tombstones included, in no order.
+	JobsByUID(ctx context.Context, uids []string) ([]engine.Job, error)
+	// PendingJobs gives jobs of these shards that the engine has not acted upon, tombstones included.
+	PendingJobs(ctx context.Context, shards []int, limit int) ([]engine.Job, error)
+	// Generation gives one form of a job, engine.ErrNotFound if it is not kept any more.
+	Generation(ctx context.Context, uid string, generation int64) (engine.Generation, error)
+	// ActiveRuns gives runs of these shards that have not ended, with ids above after, in the order of their ids.
+	ActiveRuns(ctx context.Context, shards []int, after string, limit int) ([]engine.Run, error)
+	// ActiveRunsOf gives all runs of these jobs that have not ended, in no order.
+	ActiveRunsOf(ctx context.Context, uids []string) ([]engine.Run, error)
+	// RunsByID gives those runs that exist, in no order.
+	RunsByID(ctx context.Context, ids []string) ([]engine.Run, error)
+	// Commands gives what is asked of these shards, oldest first.
+	Commands(ctx context.Context, shards []int, limit int) ([]engine.Command, error)
+	// BinariesByKey gives those binaries ("namespace/name") that exist, in no order.
+	BinariesByKey(ctx context.Context, keys []string) ([]engine.Binary, error)
+	// Commit writes a batch as engine.Batch says. Conflicts name the writes that were refused; all others are done
+	// and, when Commit returns, durable. After an error any part may have been done: the same batch may be given again.
+	Commit(ctx context.Context, batch *engine.Batch) ([]engine.Conflict, error)
+}
+
+// Queue carries work to executors and brings results back.
+type Queue interface {
+	// Publish asks executors to run an attempt. It does not wait: done is called once, from any goroutine, when the
+	// queue has stored the task, or has a copy of it already (nil), or has failed (the caller publishes again).
+	Publish(task *engine.Task, done func(error))
+	// Revoke takes an attempt back before anybody claims it, and removes its waiting task. False: somebody claimed it.
+	Revoke(ctx context.Context, shard int, run string, attempt int, tier, class string) (bool, error)
+	// Inspect tells how an attempt stands.
+	Inspect(ctx context.Context, shard int, run string, attempt int, lock string) (engine.AttemptState, error)
+	// DeclareLost ends an attempt on condition that its last message is still the one with this sequence.
+	// False: something came after it.
+	DeclareLost(ctx context.Context, shard int, run string, attempt int, after uint64) (bool, error)
+	// Cancel asks whoever runs the attempt to end it. It is a hint: it may be lost, and is sent again.
+	Cancel(ctx context.Context, run string, attempt int) error
+	// Results delivers what executors report for one shard, in order, until ctx ends, and from the first
+	// unacknowledged on at every start. It calls handle from one goroutine.
+	Results(ctx context.Context, shard int, handle func(Delivery)) error
+	// Wakes calls handle when somebody has left something for the engine to look at: a hint that may be lost.
+	Wakes(ctx context.Context, handle func(engine.Wake)) error
+}
+
+// Delivery is some consecutive results of one shard.
+type Delivery struct {
+	Shard   int
+	Results []engine.Result
+	// Ack tells the queue that these results and all before them are dealt with. It does not wait.
+	Ack func() error
+}

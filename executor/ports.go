@@ -1,0 +1,99 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// Queue is where an executor's work comes from and its results go to.
+type Queue interface {
+	// Pull calls handle in a goroutine of its own for each task, at most slots at once, the executor's own tier
+	// first, premium before standard by weight. When ctx ends it takes no more and returns once all handles have.
+	// handle's context does not end with ctx: whoever drains decides how long the running ones may take.
+	Pull(ctx context.Context, config PullConfig, handle func(Delivery)) error
+	// Lock makes the lock, or answers *HeldError. The result is the fencing token.
+	Lock(ctx context.Context, key string, holder LockHolder, ttl time.Duration) (token uint64, err error)
+	// Refresh gives the lock another ttl from now and answers its new revision; ErrFenced if it is not ours any more.
+	Refresh(ctx context.Context, key string, holder LockHolder, revision uint64, ttl time.Duration) (newRevision uint64, err error)
+	// Unlock removes the lock if revision is still its own; a lock that has gone is no error.
+	Unlock(ctx context.Context, key string, revision uint64) error
+	// Claim publishes the attempt's first message; ErrClaimed if there is one already.
+	Claim(ctx context.Context, result engine.Result) (sequence uint64, err error)
+	// Report publishes a later message on condition that the attempt's last one has this sequence; ErrFenced if not.
+	Report(ctx context.Context, result engine.Result, after uint64) (sequence uint64, err error)
+	// Controls calls handle with what engines and viewers ask of running attempts, until ctx ends.
+	Controls(ctx context.Context, handle func(engine.Control)) error
+	// LogFrame shows a piece of an attempt's output to whoever watches. It does not wait and may be lost.
+	LogFrame(frame engine.LogFrame) error
+	// Announce says that this executor is alive; it must be called again within ttl. A last one with ttl 0 withdraws it.
+	Announce(ctx context.Context, presence engine.Presence, ttl time.Duration) error
+}
+
+// PullConfig says which work an executor takes.
+type PullConfig struct {
+	Executor      string      // id
+	Tiers         []spec.Tier // its own first, then those it serves when idle
+	Slots         int         // attempts at once
+	PremiumWeight int         // premium attempts taken for each standard one while both wait; default 4
+}
+
+// Delivery is one task, until it is acknowledged or given back.
+type Delivery interface {
+	// Task reads the message; an error means that it can never be read: acknowledge it and say so in the log.
+	Task() (engine.Task, error)
+	// Ack ends the queue's part.
+	Ack() error
+	// Nak gives the task back, to be delivered to anybody after delay.
+	Nak(delay time.Duration) error
+}
+
+// LockHolder is written into a lock, for supervisors and people.
+type LockHolder struct {
+	Run      string `json:"run"`
+	Attempt  int    `json:"attempt"`
+	Executor string `json:"executor"`
+}
+
+// HeldError says that somebody else holds the lock, and until when at the earliest.
+type HeldError struct {
+	Key    string
+	Holder LockHolder
+	Until  time.Time
+}
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("lock %s is held by run %s attempt %d on executor %s", e.Key, e.Holder.Run, e.Holder.Attempt, e.Holder.Executor)
+}
+
+// What a queue answers when somebody else was first.
+var (
+	// ErrClaimed says that the attempt was claimed or revoked before.
+	ErrClaimed = errors.New("the attempt is claimed already")
+	// ErrFenced says that the attempt or the lock belongs to somebody else by now: stop, and change nothing.
+	ErrFenced = errors.New("fenced: the attempt or its lock has passed on")
+)
+
+// Blobs is where binaries come from and big outputs go to.
+type Blobs interface {
+	// GetBinary opens the bytes with this sha256 (hex); engine.ErrNotFound if there are none.
+	GetBinary(ctx context.Context, sha256 string) (io.ReadCloser, int64, error)
+	// NewLog begins the output of an attempt that has outgrown its result.
+	NewLog(ctx context.Context, run string, attempt int) LogWriter
+}
+
+// LogWriter takes an attempt's output. Write blocks while the store is slower than the program.
+type LogWriter interface {
+	io.Writer
+	// Sync makes what was written so far readable by others.
+	Sync(ctx context.Context) error
+	// Close writes the rest and the line index, and tells the number of chunks and lines.
+	Close(ctx context.Context) (chunks int, lines int64, err error)
+	// Abort ends without the rest: the process is about to die.
+	Abort()
+}

@@ -1,0 +1,78 @@
+// Package storetest holds every store to the same promises. Each promise is a named test; each adapter runs all of
+// them. It declares the whole of what an adapter offers, as one interface, so that the ports of the engine
+// (engine/shard), of the web and of retention ask nothing of one store that another cannot do.
+package storetest
+
+import (
+	"context"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// Store is everything that an adapter offers. The first part is engine/shard's port, word for word.
+type Store interface {
+	// DueTasks: RunAt in (after, until], the earliest first, all of them.
+	DueTasks(ctx context.Context, shards []int, after, until time.Time) ([]engine.ScheduledTask, error)
+	TasksByID(ctx context.Context, uids []string) ([]engine.ScheduledTask, error)
+	JobsByUID(ctx context.Context, uids []string) ([]engine.Job, error)
+	PendingJobs(ctx context.Context, shards []int, limit int) ([]engine.Job, error)
+	Generation(ctx context.Context, uid string, generation int64) (engine.Generation, error)
+	ActiveRuns(ctx context.Context, shards []int, after string, limit int) ([]engine.Run, error)
+	ActiveRunsOf(ctx context.Context, uids []string) ([]engine.Run, error)
+	RunsByID(ctx context.Context, ids []string) ([]engine.Run, error)
+	Commands(ctx context.Context, shards []int, limit int) ([]engine.Command, error)
+	BinariesByKey(ctx context.Context, keys []string) ([]engine.Binary, error)
+	Commit(ctx context.Context, batch *engine.Batch) ([]engine.Conflict, error)
+
+	// CreateJob inserts a job of revision 1 with its first generation. engine.ErrExists if a living job has the name;
+	// a tombstone of that name is replaced.
+	CreateJob(ctx context.Context, job engine.Job) error
+	// ReplaceJob writes a job on condition that the stored one has the same UID and Revision job.Revision-1, and
+	// keeps the generation if it is new. engine.ErrConflict, or engine.ErrNotFound if it is gone.
+	ReplaceJob(ctx context.Context, job engine.Job) error
+	// Job gives a living job by name.
+	Job(ctx context.Context, namespace, name string) (engine.Job, error)
+	// Jobs lists living jobs by name, with the cursor of the next page ("" at the end).
+	Jobs(ctx context.Context, filter engine.JobFilter) (jobs []engine.Job, next string, err error)
+	// Generations lists the kept forms of a job, newest first.
+	Generations(ctx context.Context, uid string, limit int) ([]engine.Generation, error)
+
+	// InsertRun inserts a run of revision 1; engine.ErrExists if there is one with its id.
+	InsertRun(ctx context.Context, run engine.Run) error
+	// Run gives one run.
+	Run(ctx context.Context, id string) (engine.Run, error)
+	// Runs lists history, newest first (by CreatedAt, then id), with the cursor of the next page.
+	Runs(ctx context.Context, filter engine.RunFilter) (runs []engine.Run, next string, err error)
+	// PutCommand inserts a command; one that is there already is no error.
+	PutCommand(ctx context.Context, command engine.Command) error
+
+	// Slots lists ledger entries, newest first, with the cursor of the next page.
+	Slots(ctx context.Context, filter engine.SlotFilter) (slots []engine.SlotRange, next string, err error)
+	// Upcoming lists scheduled tasks of a namespace that are not parked, the earliest first.
+	Upcoming(ctx context.Context, namespace string, limit int) ([]engine.ScheduledTask, error)
+	// DeadLetters lists dead letters, newest first, with the cursor of the next page.
+	DeadLetters(ctx context.Context, namespace, cursor string, limit int) (letters []engine.DeadLetter, next string, err error)
+	// DeleteDeadLetter purges one; engine.ErrNotFound if there is none.
+	DeleteDeadLetter(ctx context.Context, runID string) error
+
+	// CreateBinary inserts a binary of revision 1; engine.ErrExists.
+	CreateBinary(ctx context.Context, binary engine.Binary) error
+	// ReplaceBinary writes a binary on condition that the stored revision is binary.Revision-1; engine.ErrConflict or engine.ErrNotFound.
+	ReplaceBinary(ctx context.Context, binary engine.Binary) error
+	// DeleteBinary removes a binary of this revision; engine.ErrConflict or engine.ErrNotFound.
+	DeleteBinary(ctx context.Context, namespace, name string, revision int64) error
+	// Binary gives one binary.
+	Binary(ctx context.Context, namespace, name string) (engine.Binary, error)
+	// Binaries lists binaries by name, with the cursor of the next page.
+	Binaries(ctx context.Context, namespace, cursor string, limit int) (binaries []engine.Binary, next string, err error)
+
+	// ExpireRuns deletes at most limit runs that ended before before, and tells which, so that their logs can go too.
+	ExpireRuns(ctx context.Context, before time.Time, limit int) (deleted []engine.Run, err error)
+	// ExpireSlots deletes at most limit ledger entries whose To is before before.
+	ExpireSlots(ctx context.Context, before time.Time, limit int) (deleted int, err error)
+
+	// Ping tells whether the store answers.
+	Ping(ctx context.Context) error
+	Close(ctx context.Context) error
+}
