@@ -1,0 +1,98 @@
+package archtest
+
+// rule says what one package may import. Paths are below the module's own, lists are separated by spaces.
+type rule struct {
+	pkg string
+	// may lists the packages of Tidewheel that it may import; "*" is all of them.
+	may string
+	// pure forbids files, sockets, processes, logging, clocks, goroutines and hidden randomness, and every module but
+	// those in libraries. Test files are free of it.
+	pure      bool
+	libraries string
+	// except lists what a pure package may import in spite of impureImports; its line says why.
+	except string
+	// adapter: implements somebody's port, and imports no other adapter, not even in its tests.
+	adapter bool
+	// tests lists what its test files may import beyond what every test file may (see testMayImport).
+	tests string
+}
+
+// rules is ordered from the core outwards. "x/..." stands for every package below x that has no line of its own.
+var rules = []rule{
+	{pkg: "cron", pure: true, libraries: "github.com/adhocore/gronx"},
+	{pkg: "dag", pure: true},
+	{pkg: "spec", pure: true, may: "cron dag", libraries: "go.yaml.in/yaml/v3 github.com/invopop/jsonschema"},
+	{pkg: "engine/wheel", pure: true},
+	// crypto/rand: NewUID names a definition when a user creates it. No Step draws from it.
+	{pkg: "engine", pure: true, may: "spec cron dag engine/wheel", except: "crypto/rand"},
+	{pkg: "engine/shard", may: "engine engine/wheel spec cron dag"},
+	{pkg: "engine/sim", pure: true, may: "engine engine/shard engine/wheel spec cron dag store/memory"},
+
+	{pkg: "executor", may: "engine spec"},
+
+	{pkg: "store/memory", adapter: true, may: "engine spec"},
+	{pkg: "store/sqlite", adapter: true, may: "engine spec"},
+	{pkg: "store/mongo", adapter: true, may: "engine spec"},
+	{pkg: "store/storetest", may: "engine spec"},
+	{pkg: "queue/jetstream", adapter: true, may: "engine spec"},
+	{pkg: "queue/queuetest", may: "engine spec"},
+	{pkg: "blob", adapter: true, may: "blob/gateway"},
+	{pkg: "blob/gateway"},
+
+	{pkg: "static"},
+	{pkg: "templates"},
+	{pkg: "web/api", may: "engine spec cron dag"},
+	{pkg: "web/ui", may: "engine spec cron dag templates static"},
+	{pkg: "web", may: "engine spec web/api web/ui static"},
+	{pkg: "client", may: "engine spec", tests: "web web/api"},
+
+	{pkg: "cmd/tidewheel", may: "*"},
+	{pkg: "bench", may: "*"},
+	{pkg: "examples/..."}, // programs that Tidewheel runs, so they stand alone
+	{pkg: "internal/archtest"},
+	{pkg: "internal/deps", may: "*"},
+}
+
+// owners says which packages, and no others, may import a module. Test files are held to it too. A path stands for
+// all that begins with it.
+var owners = []struct{ module, packages string }{
+	{"go.mongodb.org/mongo-driver", "store/mongo"},
+	{"modernc.org/sqlite", "store/sqlite"},
+	{"github.com/nats-io", "queue/jetstream"},
+	{"github.com/aws", "blob blob/gateway"},
+	{"github.com/versity/versitygw", "blob blob/gateway"},
+	{"github.com/gofiber", "blob blob/gateway"},
+	{"github.com/adhocore/gronx", "cron"},
+	{"github.com/labstack/echo", "web web/api web/ui"},
+	{"github.com/danielgtaylor/huma", "web web/api"},
+	{"github.com/a-h/templ", "templates web/ui"},
+	{"github.com/spf13", "cmd/tidewheel"},
+	{"github.com/vbauerster/mpb", "cmd/tidewheel"},
+}
+
+// internal/deps pins modules that nothing imports yet; it is nobody's home.
+const pins = "internal/deps"
+
+// impureImports are the packages of the standard library through which a pure package would touch the world. A path
+// stands for all below it, too.
+var impureImports = []string{
+	"crypto/rand", "database/sql", "io/ioutil", "log", "net", "os", "os/exec", "os/signal", "os/user", "plugin",
+	"runtime/debug", "syscall", "testing", "unsafe",
+}
+
+// pureImports are exceptions below impureImports: packages of values, not of sockets.
+var pureImports = []string{"net/mail", "net/netip", "net/url"}
+
+// impureNames are what a pure package may not name in packages that it may import.
+var impureNames = map[string][]string{
+	"time": {"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer"},
+	// The functions that draw from the shared, randomly seeded source; a *rand.Rand is fine.
+	"math/rand":    randomFunctions,
+	"math/rand/v2": randomFunctions,
+}
+
+var randomFunctions = []string{
+	"ExpFloat64", "Float32", "Float64", "Int", "Int31", "Int31n", "Int32", "Int32N", "Int63", "Int63n", "Int64",
+	"Int64N", "IntN", "Intn", "N", "NormFloat64", "Perm", "Read", "Seed", "Shuffle", "Uint", "Uint32", "Uint32N",
+	"Uint64", "Uint64N", "UintN",
+}
