@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/gofiber/fiber/v3"
 	"github.com/versity/versitygw/auth"
@@ -32,6 +33,7 @@ const (
 	maxRequests    = 1024
 	maxParts       = 10_000 // as S3 has it
 	portAttempts   = 16
+	answerTimeout  = 10 * time.Second
 )
 
 // ErrAddressInUse says that another process listens on the address asked for.
@@ -186,7 +188,16 @@ func (g *Gateway) run(ctx context.Context, storage *storage, logger *slog.Logger
 		storage.Shutdown() // not every way out of the library closes it
 		return g.failure
 	}
-	if err := quiet.install(ctx, g.Endpoint()); err != nil {
+	// The library says that it listens a moment before it can be shut down, and
+	// a shutdown in that moment is lost. So an answer is awaited even when the
+	// caller has given up.
+	answer, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTimeout)
+	defer cancel()
+	err := quiet.install(answer, g.Endpoint())
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
 		return errors.Join(err, g.Close())
 	}
 	return nil

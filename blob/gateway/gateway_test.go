@@ -24,7 +24,13 @@ import (
 	"github.com/tidewheel/tidewheel/blob/gateway"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// The HTTP library keeps one clock for the life of the process, and its worker
+// pools look only every ten seconds whether they have been stopped.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
+}
 
 // start runs a gateway for the length of a test. Only one runs at a time, so no
 // test here is parallel.
