@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/versity/versitygw/auth"
 )
 
 // credentialsFile is the name, inside the data folder, of the file that holds
@@ -22,6 +24,23 @@ type Credentials struct {
 
 // String keeps the secret out of logs and error messages.
 func (c Credentials) String() string { return c.AccessKey + ":(secret)" }
+
+// accounts is the library's own store of the one account, but for a key it does
+// not know: there the library answers 404 with a code of its own, on which no S3
+// client knows what to do, instead of InvalidAccessKeyId.
+type accounts struct{ auth.IAMService }
+
+func newAccounts(c Credentials) accounts {
+	return accounts{auth.NewIAMServiceSingle(auth.Account{Access: c.AccessKey, Secret: c.SecretKey, Role: auth.RoleAdmin})}
+}
+
+func (a accounts) GetUserAccount(accessKey string) (auth.Account, error) {
+	account, err := a.IAMService.GetUserAccount(accessKey)
+	if err != nil {
+		return auth.Account{}, auth.ErrNoSuchUser
+	}
+	return account, nil
+}
 
 // loadCredentials reads the credentials of a data folder, making them when the
 // folder has none.

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v3"
-	"github.com/versity/versitygw/auth"
 	"github.com/versity/versitygw/backend/posix"
 	"github.com/versity/versitygw/embedgw"
 	"github.com/versity/versitygw/s3api"
@@ -168,10 +167,7 @@ func (g *Gateway) run(ctx context.Context, storage *storage, logger *slog.Logger
 		MultipartMaxParts: maxParts,
 		KeepAlive:         true,
 		Quiet:             true,
-		// The library would choose the same, and print that it did.
-		IAMService: auth.NewIAMServiceSingle(auth.Account{
-			Access: g.credentials.AccessKey, Secret: g.credentials.SecretKey, Role: auth.RoleAdmin,
-		}),
+		IAMService:        newAccounts(g.credentials),
 		S3Options: []s3api.Option{
 			s3api.WithOnListen(func() { close(listening) }),
 			s3api.WithMiddleware("/", quiet.handle),
