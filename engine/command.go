@@ -21,10 +21,12 @@ type Command struct {
 	Kind   CommandKind `json:"kind"`
 	JobUID string      `json:"job_uid"`
 	RunID  string      `json:"run_id,omitempty"`
-	By     string      `json:"by,omitempty"`
-	At     time.Time   `json:"at"`
-	From   time.Time   `json:"from,omitzero"` // backfill: slots in [From, To)
-	To     time.Time   `json:"to,omitzero"`
+	// Revision is the run's when a retry was asked for: one request is one retry, however often it is read.
+	Revision int64     `json:"revision,omitempty"`
+	By       string    `json:"by,omitempty"`
+	At       time.Time `json:"at"`
+	From     time.Time `json:"from,omitzero"` // backfill: slots in [From, To)
+	To       time.Time `json:"to,omitzero"`
 }
 
 // Wake tells the owner of a shard that something was left for it in the store.

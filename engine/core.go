@@ -1,0 +1,253 @@
+package engine
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/tidewheel/tidewheel/cron"
+	"github.com/tidewheel/tidewheel/engine/wheel"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// Config holds the core's times and bounds. DefaultConfig gives what production uses.
+type Config struct {
+	// Lead is how long before its slot a run is prepared.
+	Lead time.Duration
+	// Grace is how late a slot may be and still count as on time: catch-up rules apply to older ones only.
+	Grace time.Duration
+	// LockTTL is how long an executor's lock lasts without being refreshed.
+	LockTTL time.Duration
+	// Margin is added to an instant at which a lock could expire before it is looked at.
+	Margin time.Duration
+	// Requeue is how long a task may wait unclaimed before the core makes sure that the queue still has it. It
+	// doubles with each look, up to 32 times.
+	Requeue time.Duration
+	// Resend is the time between two requests to cancel a running attempt.
+	Resend time.Duration
+	// MaxLosses bounds the lost attempts of a run; the next loss makes it dead.
+	MaxLosses int
+	// MaxCatchUp bounds the slots that one catch-up brings back, and MaxWaiting the runs of a job that wait.
+	MaxCatchUp int
+	MaxWaiting int
+}
+
+// DefaultConfig is what production uses.
+func DefaultConfig() Config {
+	return Config{
+		Lead:       250 * time.Millisecond,
+		Grace:      10 * time.Second,
+		LockTTL:    10 * time.Second,
+		Margin:     200 * time.Millisecond,
+		Requeue:    30 * time.Second,
+		Resend:     2 * time.Second,
+		MaxLosses:  10,
+		MaxCatchUp: 1000,
+		MaxWaiting: 1000,
+	}
+}
+
+// Core is the state machine of one engine: the jobs of its shards that are due within the horizon or have runs that
+// have not ended, and those runs. It belongs to one goroutine.
+//
+// Its memory runs ahead of the store: Step changes the state at once and returns what may be done at once; Ready
+// hands out what must be written, and what may be done only once that is durable; Committed says that it is.
+type Core struct {
+	config   Config
+	rand     *rand.Rand
+	wheel    *wheel.Wheel[timer]
+	now      time.Time
+	horizon  time.Time
+	jobs     map[string]*job
+	runs     map[string]*run
+	binaries map[string]*Binary
+
+	effects []Effect // what the present Step returns
+	pending ready    // what the next Ready hands out
+	idle    []*job   // looked at in this Step: forgotten at its end if nothing is going on with them
+}
+
+// job is a definition that the core holds, with what is planned and what is going on.
+type job struct {
+	uid      string
+	def      *Job // nil once it is deleted
+	schedule *cron.Schedule
+	specs    map[int64]*spec.Job // generations that live runs were made of
+
+	task       *ScheduledTask // nil when no slot is planned
+	taskStored bool           // some revision of the task has been written
+	taskDirty  bool
+	timer      *wheel.Timer[timer] // prepare
+
+	live     []*run // runs that have not ended, oldest first
+	postpone bool   // the next slot has come near, and waits for a live run to end before it is prepared
+
+	open     *ledgerRange // the ledger's latest range, while it may grow
+	openNext time.Time    // the slot that would continue it
+
+	writes int // writes of this job's runs and task that are not durable yet
+}
+
+// run is a run that has not ended.
+type run struct {
+	Run
+	job    *job
+	spec   *spec.Job // of its generation
+	stored bool      // its insertion is durable
+	dirty  bool
+	looks  int // how often its queued task has been looked after
+	timer  *wheel.Timer[timer]
+	resend *wheel.Timer[timer]
+	revoke bool // a Revoke is under way
+	// back is set while a prepared run is taken back that a crashed engine may have published already.
+	back SlotReason
+}
+
+type timerKind uint8
+
+const (
+	timerPrepare timerKind = iota + 1
+	timerFire              // a scheduled run's slot, or NotBefore, has come
+	timerRetry
+	timerRequeue   // look after a queued task
+	timerSupervise // look after a running attempt's lock
+	timerResend    // ask again for a cancellation
+)
+
+type timer struct {
+	kind timerKind
+	job  *job
+	run  *run
+}
+
+// NewCore makes an empty core. now is the wall clock; random draws the jitter of retries.
+func NewCore(config Config, now time.Time, random *rand.Rand) *Core {
+	return &Core{
+		config:   config,
+		rand:     random,
+		wheel:    wheel.New[timer](now),
+		now:      now,
+		horizon:  now,
+		jobs:     map[string]*job{},
+		runs:     map[string]*run{},
+		binaries: map[string]*Binary{},
+	}
+}
+
+// Step takes one event at one instant and returns what is to be done at once. now is the wall clock and may jump
+// either way. Whatever must be written first comes with Ready.
+func (c *Core) Step(now time.Time, event Event) []Effect {
+	c.now = now.UTC()
+	c.effects = nil
+	switch e := event.(type) {
+	case Tick:
+	case HorizonMoved:
+		if e.Until.After(c.horizon) {
+			c.horizon = e.Until
+		}
+	case JobsLoaded:
+		c.learnBinaries(e.Binaries)
+		for i := range e.Jobs {
+			c.loadJob(&e.Jobs[i])
+		}
+	case BinariesChanged:
+		c.learnBinaries(e.Binaries)
+		for _, key := range e.Gone {
+			delete(c.binaries, key)
+		}
+	case ResultsReceived:
+		for i := range e.Results {
+			c.result(&e.Results[i])
+		}
+	case TaskPublished:
+		c.published(e)
+	case AttemptRevoked:
+		c.revoked(e)
+	case AttemptInspected:
+		c.inspected(e)
+	case CommandReceived:
+		c.learnBinaries(e.Binaries)
+		c.command(e)
+	case RunsLookedUp:
+		c.backfill(e)
+	case InsertRefused:
+		c.insertRefused(e)
+	}
+	c.wheel.Advance(c.now, c.expire)
+	for _, j := range c.idle {
+		c.forgetIfIdle(j)
+	}
+	c.idle = c.idle[:0]
+	return c.effects
+}
+
+// Next is when Step must be called again at the latest; false when nothing is planned.
+func (c *Core) Next() (time.Time, bool) { return c.wheel.Next() }
+
+// Stats counts what the core holds.
+type Stats struct {
+	Jobs, Runs, Timers int
+}
+
+// Stats counts what the core holds.
+func (c *Core) Stats() Stats {
+	return Stats{Jobs: len(c.jobs), Runs: len(c.runs), Timers: c.wheel.Len()}
+}
+
+// Holds tells whether the core has the job in memory, and so knows more of it than the store.
+func (c *Core) Holds(uid string) bool { return c.jobs[uid] != nil }
+
+// KnowsBinary tells whether the core has the binary ("namespace/name").
+func (c *Core) KnowsBinary(key string) bool { return c.binaries[key] != nil }
+
+func (c *Core) expire(_ time.Time, t timer) {
+	switch t.kind {
+	case timerPrepare:
+		t.job.timer = nil
+		c.prepare(t.job)
+	case timerFire:
+		t.run.timer = nil
+		c.fire(t.run)
+	case timerRetry:
+		t.run.timer = nil
+		c.admit(t.run)
+	case timerRequeue:
+		t.run.timer = nil
+		c.inspect(t.run)
+	case timerSupervise:
+		t.run.timer = nil
+		c.inspect(t.run)
+	case timerResend:
+		t.run.resend = nil
+		c.askToCancel(t.run)
+	}
+}
+
+// atOnce adds an effect that needs nothing to be durable first.
+func (c *Core) atOnce(e Effect) { c.effects = append(c.effects, e) }
+
+// afterCommit adds an effect that must wait until all that has been decided so far is durable.
+func (c *Core) afterCommit(e Effect) { c.pending.after = append(c.pending.after, e) }
+
+func (c *Core) setTimer(slot **wheel.Timer[timer], at time.Time, t timer) {
+	c.wheel.Cancel(*slot)
+	*slot = c.wheel.Schedule(at, t)
+}
+
+func (c *Core) stopTimer(slot **wheel.Timer[timer]) {
+	c.wheel.Cancel(*slot)
+	*slot = nil
+}
+
+func (c *Core) learnBinaries(binaries []Binary) {
+	for i := range binaries {
+		b := binaries[i]
+		if known := c.binaries[b.Key()]; known == nil || known.Revision <= b.Revision {
+			c.binaries[b.Key()] = &b
+		}
+	}
+}
+
+// BinaryKeys gives the keys ("namespace/name") of the binaries that the core has, in order.
+func (c *Core) BinaryKeys() []string { return slices.Sorted(maps.Keys(c.binaries)) }

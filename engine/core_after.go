@@ -1,0 +1,59 @@
+package engine
+
+import "time"
+
+// A fixed delay (`after`) has no slots of its own: the next one is the end of the last run plus the delay. While a run
+// is under way the scheduled task stays at that run's slot, with a RunAt that makes the engine look again from time
+// to time, so that a crash between the run's end and the task's move is found out.
+const afterCheck = time.Minute
+
+// planAfter continues a fixed delay after a load or an edit.
+func (c *Core) planAfter(j *job, slotRun *Run) {
+	if j.def.Paused {
+		if !j.task.RunAt.Equal(Parked) {
+			j.task.RunAt = Parked
+			c.touchTask(j)
+		}
+		return
+	}
+	if j.task.RunAt.Equal(Parked) {
+		j.task.RunAt = j.task.Slot
+		c.touchTask(j)
+	}
+	if slotRun != nil && slotRun.Status.Terminal() {
+		c.nextAfter(j, slotRun.FinishedAt)
+		return
+	}
+	if j.hasRunAt() {
+		c.checkAfter(j)
+		return
+	}
+	c.arm(j)
+}
+
+func (c *Core) prepareAfter(j *job) {
+	if j.hasRunAt() {
+		c.checkAfter(j)
+		return
+	}
+	slot := j.task.Slot
+	c.checkAfter(j)
+	c.begin(j, slot, TriggerSchedule, "")
+}
+
+// checkAfter lets the scheduled task stay where it is and be looked at again.
+func (c *Core) checkAfter(j *job) {
+	j.task.RunAt = c.now.Add(afterCheck).Truncate(time.Millisecond)
+	c.touchTask(j)
+	c.setTimer(&j.timer, j.task.RunAt, timer{kind: timerPrepare, job: j})
+}
+
+// nextAfter plans the slot that follows a run's end.
+func (c *Core) nextAfter(j *job, end time.Time) {
+	if end.IsZero() {
+		end = c.now
+	}
+	slot, ok := j.schedule.Next(end)
+	c.setSlot(j, slot, ok)
+	c.arm(j)
+}

@@ -1,0 +1,81 @@
+package engine
+
+// cancel ends a run, by whichever way its status leaves.
+func (c *Core) cancel(r *run, by string) {
+	if r.CancelBy == "" {
+		r.CancelBy = by
+		c.touch(r)
+	}
+	switch r.Status {
+	case StatusScheduled:
+		switch {
+		case r.back != "":
+		case r.Waiting || r.Slot.IsZero():
+			c.end(r, StatusCancelled, cancelReason(&r.Run))
+		case r.Slot.After(c.now):
+			c.dropPrepared(r, ReasonCancelled)
+		default:
+			c.takeBack(r, ReasonCancelled)
+		}
+	case StatusRetrying:
+		c.end(r, StatusCancelled, cancelReason(&r.Run))
+	case StatusQueued, StatusRunning:
+		c.askToCancel(r)
+	case StatusInvalid, StatusSucceeded, StatusFailed, StatusTimedOut, StatusCancelled, StatusLost, StatusDead, StatusSkipped:
+	}
+}
+
+// askToCancel asks whoever can to end a run that is to be cancelled: the queue while nobody has claimed the attempt,
+// its executor afterwards, again and again until it ends.
+func (c *Core) askToCancel(r *run) {
+	if r.back != "" {
+		c.revokeAttempt(r, r.Attempt+1)
+		return
+	}
+	if r.CancelBy == "" {
+		return
+	}
+	switch r.Status {
+	case StatusQueued:
+		c.revokeAttempt(r, r.Attempt)
+	case StatusRunning:
+		c.atOnce(CancelAttempt{Run: r.ID, Attempt: r.Attempt})
+		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})
+	case StatusInvalid, StatusScheduled, StatusRetrying, StatusSucceeded, StatusFailed, StatusTimedOut, StatusCancelled,
+		StatusLost, StatusDead, StatusSkipped:
+	}
+}
+
+func (c *Core) revokeAttempt(r *run, attempt int) {
+	if r.revoke {
+		return
+	}
+	r.revoke = true
+	c.afterCommit(Revoke{Shard: r.Shard, Run: r.ID, Attempt: attempt, Tier: string(r.Tier), Class: string(r.Class)})
+}
+
+// revoked takes the answer to a Revoke. What follows from success comes as a result, too; whichever is first acts.
+func (c *Core) revoked(e AttemptRevoked) {
+	r := c.runs[e.Run]
+	if r == nil || !r.revoke {
+		return
+	}
+	r.revoke = false
+	switch {
+	case e.Failed:
+		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})
+	case !e.Revoked:
+		// An executor was faster: its claim is on the way.
+		if r.back != "" {
+			r.back = ""
+			r.Waiting = false
+			c.beginAttempt(r, c.now)
+		}
+	case r.back != "":
+		c.dropPrepared(r, r.back)
+	case e.Attempt == r.Attempt && r.Status == StatusQueued:
+		a := r.Current()
+		a.Status, a.FinishedAt = StatusCancelled, c.now
+		c.end(r, StatusCancelled, cancelReason(&r.Run))
+	}
+}

@@ -1,0 +1,121 @@
+package engine
+
+import "time"
+
+// MaxBackfill bounds the slots of one backfill.
+const MaxBackfill = 1000
+
+// command acts on what somebody asked for. The command is deleted in the same batch, after all that it led to.
+func (c *Core) command(e CommandReceived) {
+	if e.Snapshot.UID != "" {
+		c.loadJob(&e.Snapshot)
+	}
+	j := c.jobs[e.Command.JobUID]
+	if e.Command.Kind == CommandBackfill {
+		c.lookUpBackfill(j, e.Command)
+		return
+	}
+	defer c.done(e.Command)
+	if j == nil {
+		return
+	}
+	r := c.runs[e.Command.RunID]
+	switch e.Command.Kind {
+	case CommandStart:
+		if r == nil && e.Run != nil && !e.Run.Status.Terminal() {
+			c.resume(c.adopt(j, e.Run.Clone()))
+		}
+	case CommandCancel:
+		if r != nil {
+			c.cancel(r, e.Command.By)
+		}
+	case CommandRetry:
+		c.retryByHand(j, r, e)
+	case CommandBackfill:
+	}
+}
+
+func (c *Core) done(command Command) { c.pending.commands = append(c.pending.commands, command.ID) }
+
+// retryByHand gives a run that ended another attempt, with its tries counted anew; one that waits for its next
+// attempt gets it now.
+func (c *Core) retryByHand(j *job, r *run, e CommandReceived) {
+	switch {
+	case r != nil && r.Status == StatusRetrying && !r.Waiting:
+		c.stopTimer(&r.timer)
+		c.admit(r)
+	case r == nil && e.Run != nil && e.Run.Status.CanRetry() && j.def != nil && e.Run.Revision == e.Command.Revision:
+		if e.Run.Status == StatusDead {
+			c.pending.unletter = append(c.pending.unletter, e.Run.ID)
+		}
+		r = c.adopt(j, e.Run.Clone())
+		r.Failures, r.Losses, r.CancelBy, r.FinishedAt = 0, 0, "", time.Time{}
+		if r.Digest == "" {
+			c.pin(r)
+		}
+		r.Status, r.Reason, r.RetryAt = StatusRetrying, "retried by "+e.Command.By, c.now.Truncate(time.Microsecond)
+		c.touch(r)
+		c.admit(r)
+	}
+}
+
+// lookUpBackfill asks which slots of the range have a run already.
+func (c *Core) lookUpBackfill(j *job, command Command) {
+	if j == nil || j.def == nil || j.schedule == nil {
+		c.done(command)
+		return
+	}
+	var ids []string
+	for _, slot := range backfillSlots(j, command, c.now) {
+		ids = append(ids, SlotRunID(j.uid, slot))
+	}
+	if len(ids) == 0 {
+		c.done(command)
+		return
+	}
+	c.atOnce(LookUpRuns{Command: command, IDs: ids})
+}
+
+func backfillSlots(j *job, command Command, now time.Time) []time.Time {
+	var slots []time.Time
+	slot, ok := j.schedule.Next(command.From.Add(-time.Millisecond))
+	for ok && slot.Before(command.To) && !slot.After(now) && len(slots) < MaxBackfill {
+		if !j.schedule.Excluded(slot) {
+			slots = append(slots, slot)
+		}
+		slot, ok = j.schedule.Next(slot)
+	}
+	return slots
+}
+
+// backfill makes the runs that are missing in the range.
+func (c *Core) backfill(e RunsLookedUp) {
+	c.done(e.Command)
+	j := c.jobs[e.Command.JobUID]
+	if j == nil || j.def == nil || j.schedule == nil {
+		return
+	}
+	c.idle = append(c.idle, j)
+	for _, slot := range backfillSlots(j, e.Command, c.now) {
+		if !e.Exists[SlotRunID(j.uid, slot)] {
+			c.begin(j, slot, TriggerBackfill, e.Command.By)
+		}
+	}
+}
+
+// insertRefused deals with a run that was there before the core made it: a backfill, or an engine that owned the
+// shard before, was first.
+func (c *Core) insertRefused(e InsertRefused) {
+	r := c.runs[e.Stored.ID]
+	if r == nil {
+		return
+	}
+	c.stopTimer(&r.timer)
+	if e.Stored.Status.Terminal() {
+		r.Status = StatusInvalid
+		c.release(r)
+		return
+	}
+	r.Run, r.stored = e.Stored.Clone(), true
+	c.resume(r)
+}

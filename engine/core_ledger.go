@@ -1,0 +1,33 @@
+package engine
+
+import "time"
+
+// ledgerRange is the latest range of a job's ledger, while it may grow.
+type ledgerRange struct {
+	SlotRange
+	dirty bool
+}
+
+// note records that a slot did not fire. Consecutive slots that ended alike grow one range.
+func (c *Core) note(j *job, slot time.Time, outcome Outcome, reason SlotReason) {
+	if open := j.open; open != nil && open.Outcome == outcome && open.Reason == reason && slot.Equal(j.openNext) {
+		open.To = slot
+		open.Count++
+	} else {
+		j.open = &ledgerRange{SlotRange: SlotRange{
+			ID: SlotRangeID(j.uid, slot), JobUID: j.uid,
+			From: slot, To: slot, Count: 1, Outcome: outcome, Reason: reason,
+		}}
+		if j.def != nil {
+			j.open.Namespace, j.open.Job = j.def.Namespace, j.def.Name
+		}
+	}
+	if !j.open.dirty {
+		j.open.dirty = true
+		c.pending.slots = append(c.pending.slots, j.open)
+	}
+	j.openNext = time.Time{}
+	if j.schedule != nil {
+		j.openNext, _ = j.schedule.Next(slot)
+	}
+}

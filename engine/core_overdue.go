@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// overdueChunk bounds the slots that one step looks at for one job; the rest follows in the next step, so that a job
+// with a slot each second does not hold up all others after a long outage.
+const overdueChunk = 50_000
+
+// overdue accounts for slots that have passed without being prepared: those within the grace fire as if nothing had
+// happened, older ones as the catch-up policy says, and what is not brought back is noted in the ledger.
+func (c *Core) overdue(j *job, reason SlotReason) { c.overdueUntil(j, c.now, reason) }
+
+func (c *Core) overdueUntil(j *job, until time.Time, reason SlotReason) {
+	if j.task == nil || j.task.Slot.After(until) {
+		return
+	}
+	late := c.now.Add(-c.config.Grace)
+	policy := j.def.Spec.CatchUp
+	keep := 0
+	switch policy.Policy {
+	case spec.CatchUpNone:
+	case spec.CatchUpAll:
+		keep = c.config.MaxCatchUp
+	case spec.CatchUpLast:
+		keep = 1
+	default:
+		keep = 1
+	}
+	oldest := time.Time{}
+	if policy.Window > 0 {
+		oldest = c.now.Add(-time.Duration(policy.Window))
+	}
+
+	var passed []time.Time // older than the grace
+	var recent []time.Time
+	slot, more := j.task.Slot, true
+	for more && !slot.After(until) && len(passed) < overdueChunk {
+		if slot.Before(late) {
+			passed = append(passed, slot)
+		} else {
+			recent = append(recent, slot)
+		}
+		slot, more = j.schedule.Next(slot)
+	}
+	unfinished := more && !slot.After(until)
+
+	if policy.Policy != spec.CatchUpAll && !unfinished {
+		for _, s := range recent { // a slot that fires now is the last one; older ones are superseded
+			if !j.schedule.Excluded(s) {
+				keep = 0
+			}
+		}
+	}
+	back := map[int]bool{}
+	for i := len(passed) - 1; i >= 0 && len(back) < keep; i-- {
+		if passed[i].Before(oldest) {
+			break
+		}
+		if !j.schedule.Excluded(passed[i]) {
+			back[i] = true
+		}
+	}
+	if unfinished && len(back) > 0 { // later slots may take their place: stop before them and look again
+		first := 0
+		for first < len(passed) && !back[first] {
+			first++
+		}
+		if first > 0 {
+			slot, passed = passed[first], passed[:first]
+			back = nil
+		}
+	}
+
+	outcome := OutcomeMissed
+	if reason == ReasonPaused {
+		outcome = OutcomeSkipped
+	}
+	var fire []time.Time
+	for i, s := range passed {
+		switch {
+		case back[i]:
+			fire = append(fire, s)
+		case j.schedule.Excluded(s):
+			c.note(j, s, OutcomeSkipped, ReasonBlackout)
+		default:
+			c.note(j, s, outcome, reason)
+		}
+	}
+	for _, s := range recent {
+		if j.schedule.Excluded(s) {
+			c.note(j, s, OutcomeSkipped, ReasonBlackout)
+		}
+	}
+	c.setSlot(j, slot, more)
+	for _, s := range fire {
+		c.begin(j, s, TriggerCatchUp, "")
+	}
+	for _, s := range recent {
+		if !j.schedule.Excluded(s) {
+			c.begin(j, s, TriggerSchedule, "")
+		}
+	}
+}

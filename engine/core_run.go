@@ -1,0 +1,365 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tidewheel/tidewheel/cron"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// newRun makes a run of the present definition; nil if the core holds one of this identity already.
+func (c *Core) newRun(j *job, id string, trigger Trigger) *run {
+	if c.runs[id] != nil {
+		return nil
+	}
+	r := &run{job: j, Run: Run{
+		ID: id, Namespace: j.def.Namespace, JobUID: j.uid, Job: j.def.Name, Shard: j.def.Shard,
+		Trigger: trigger, Status: StatusScheduled, CreatedAt: c.now.Truncate(time.Microsecond),
+	}}
+	c.hold(r)
+	c.pin(r)
+	c.touch(r)
+	return r
+}
+
+// adopt takes a run from the store.
+func (c *Core) adopt(j *job, stored Run) *run {
+	if known := c.runs[stored.ID]; known != nil {
+		return known
+	}
+	r := &run{job: j, Run: stored, stored: true}
+	r.spec = j.specs[stored.Generation]
+	if r.spec == nil && j.def != nil {
+		r.spec = &j.def.Spec
+	}
+	c.hold(r)
+	if r.Trigger == TriggerManual && r.Generation == 0 && j.def != nil { // the API leaves the rest to the owner
+		c.pin(r)
+		c.touch(r)
+	}
+	return r
+}
+
+func (c *Core) hold(r *run) {
+	c.runs[r.ID] = r
+	r.job.live = append(r.job.live, r)
+}
+
+// pin fixes what the run executes: the definition's generation and the version its binary means now.
+func (c *Core) pin(r *run) {
+	d := r.job.def
+	r.spec, r.Generation = &d.Spec, d.Generation
+	r.Tier, r.Class = d.Spec.Tier, d.Spec.Class
+	r.Binary, r.Version, r.Digest, r.Kind, r.Size = d.Spec.Binary, 0, "", "", 0
+	r.Reason = ""
+	ref, err := d.Spec.Binding()
+	if err != nil {
+		r.Reason = err.Error()
+		return
+	}
+	if ref.Digest != "" {
+		r.Digest = ref.Digest
+		return
+	}
+	b := c.binaries[d.Namespace+"/"+ref.Name]
+	if b == nil {
+		r.Reason = fmt.Sprintf("there is no binary %q: push it with `tidewheel binary push %s FILE`, then retry the run", ref.Name, ref.Name)
+		return
+	}
+	version, err := b.Resolve(ref)
+	if err != nil {
+		r.Reason = err.Error()
+		return
+	}
+	r.Version, r.Digest, r.Kind, r.Size = version.N, version.SHA256, version.Kind, version.Size
+}
+
+// resume sets a run's timer as its status says: after it was made, or loaded from the store.
+func (c *Core) resume(r *run) {
+	if c.runs[r.ID] != r {
+		return
+	}
+	if r.job.def == nil {
+		c.abandon(r)
+		return
+	}
+	switch r.Status {
+	case StatusScheduled:
+		at := r.Slot
+		if r.NotBefore.After(at) {
+			at = r.NotBefore
+		}
+		switch {
+		case at.After(c.now):
+			c.setTimer(&r.timer, at, timer{kind: timerFire, run: r})
+		case r.Revision > 0 && c.superseded(r):
+			c.takeBack(r, ReasonOutage)
+		default:
+			c.fire(r)
+		}
+	case StatusRetrying:
+		c.setTimer(&r.timer, r.RetryAt, timer{kind: timerRetry, run: r})
+	case StatusQueued:
+		c.inspect(r)
+		c.askToCancel(r)
+	case StatusRunning:
+		c.inspect(r)
+		c.askToCancel(r)
+	case StatusInvalid, StatusSucceeded, StatusFailed, StatusTimedOut, StatusCancelled, StatusLost, StatusDead, StatusSkipped:
+	}
+}
+
+// fire lets a scheduled run go at its slot, unless an earlier run of its job is in the way.
+func (c *Core) fire(r *run) {
+	if r.Status != StatusScheduled {
+		return
+	}
+	if at := r.Slot; at.After(c.now) { // the wall clock went back
+		c.setTimer(&r.timer, at, timer{kind: timerFire, run: r})
+		return
+	}
+	c.admit(r)
+}
+
+// admit applies the overlap policy to a run whose time has come.
+func (c *Core) admit(r *run) {
+	j := r.job
+	blocker := c.blocker(j, r)
+	if blocker == nil || (r.spec != nil && r.spec.Overlap == spec.OverlapAllow) {
+		c.enqueue(r)
+		return
+	}
+	overlap := spec.OverlapQueue
+	if r.spec != nil && r.Status == StatusScheduled && r.Trigger != TriggerBackfill && r.Trigger != TriggerCatchUp {
+		overlap = r.spec.Overlap
+	}
+	if overlap == spec.OverlapSkip && (r.Trigger == TriggerManual || blocker.Trigger == TriggerBackfill) {
+		overlap = spec.OverlapQueue
+	}
+	switch overlap {
+	case spec.OverlapSkip:
+		c.dropPrepared(r, ReasonOverlap)
+	case spec.OverlapReplace:
+		for _, other := range append([]*run(nil), j.live...) {
+			switch {
+			case other == r:
+			case other.Waiting && other.Status == StatusScheduled && other.Trigger == TriggerSchedule:
+				c.dropPrepared(other, ReasonReplaced)
+			case !other.Waiting && other.Status != StatusScheduled:
+				c.cancel(other, "replaced by "+r.ID)
+			}
+		}
+		if c.blocker(j, r) == nil {
+			c.enqueue(r)
+			return
+		}
+		c.wait(r, blocker)
+	default:
+		if r.Trigger == TriggerSchedule && r.Status == StatusScheduled && j.countWaiting() >= c.config.MaxWaiting {
+			c.dropPrepared(r, ReasonQueueFull)
+			return
+		}
+		c.wait(r, blocker)
+	}
+}
+
+func (j *job) countWaiting() int {
+	n := 0
+	for _, r := range j.live {
+		if r.Waiting {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *Core) wait(r, blocker *run) {
+	r.Waiting = true
+	r.Reason = "waits for run " + blocker.ID
+	c.touch(r)
+}
+
+// blocker gives a live run of the job that must end before another may be queued, nil if there is none.
+func (c *Core) blocker(j *job, except *run) *run {
+	for _, r := range j.live {
+		if r == except || r.back != "" {
+			continue
+		}
+		if r.Status == StatusQueued || r.Status == StatusRunning || (r.Status == StatusRetrying && !r.Waiting) {
+			return r
+		}
+	}
+	return nil
+}
+
+// enqueue begins the run's next attempt.
+func (c *Core) enqueue(r *run) {
+	r.Waiting = false
+	if r.Digest == "" { // it cannot be executed at all; Reason says why
+		c.end(r, StatusFailed, r.Reason)
+		return
+	}
+	// A prepared run is durable, and so is the end of every run before it: if a crash takes its new status, the same
+	// decision is made again and publishes the same attempt. Everything else waits for the commit.
+	settled := r.stored && r.Attempt == 0 && r.job.writes == 0
+	c.beginAttempt(r, c.now)
+	if settled {
+		c.publish(r, c.atOnce)
+	} else {
+		c.publish(r, c.afterCommit)
+	}
+}
+
+func (c *Core) beginAttempt(r *run, at time.Time) {
+	r.Attempt++
+	r.Status, r.Reason = StatusQueued, ""
+	r.QueuedAt, r.RetryAt, r.Progress = at.Truncate(time.Microsecond), time.Time{}, nil
+	r.Attempts = append(r.Attempts, Attempt{N: r.Attempt, Status: StatusQueued, QueuedAt: r.QueuedAt})
+	r.looks = 0
+	c.touch(r)
+	c.lookLater(r)
+}
+
+func (c *Core) publish(r *run, how func(Effect)) { how(Publish{Task: c.task(r)}) }
+
+// result takes one message of an attempt's own subject.
+func (c *Core) result(m *Result) {
+	r := c.runs[m.Run]
+	if r == nil {
+		return // ended before: a message that came again
+	}
+	if m.Attempt == r.Attempt+1 && (r.Status == StatusScheduled || r.Status == StatusRetrying) {
+		// It was published before a crash that took the news of it.
+		if m.Kind == ResultRevoked && r.back != "" {
+			c.dropPrepared(r, r.back)
+			return
+		}
+		c.stopTimer(&r.timer)
+		r.Waiting, r.back = false, ""
+		c.beginAttempt(r, m.At)
+	}
+	if m.Attempt != r.Attempt {
+		return // the attempt fence: a stale executor changes nothing
+	}
+	a := r.Current()
+	if a == nil || a.Status.Terminal() {
+		return
+	}
+	switch m.Kind {
+	case ResultStarted:
+		c.started(r, a, m)
+	case ResultProgress:
+		if m.Progress != nil {
+			r.Progress = m.Progress
+			c.touch(r)
+		}
+	case ResultFinished:
+		if m.Finish != nil {
+			c.finished(r, a, m)
+		}
+	case ResultRevoked:
+		a.Status, a.FinishedAt = StatusCancelled, m.At
+		c.end(r, StatusCancelled, cancelReason(&r.Run))
+	case ResultLost:
+		a.Status, a.FinishedAt = StatusLost, m.At
+		a.Error = "its executor vanished: the lock expired without being refreshed"
+		c.lost(r)
+	}
+}
+
+func cancelReason(r *Run) string { return "cancelled by " + r.CancelBy }
+
+func (c *Core) started(r *run, a *Attempt, m *Result) {
+	if a.Status == StatusRunning {
+		return
+	}
+	a.Status, a.Executor, a.Token, a.ClaimedAt = StatusRunning, m.Executor, m.Token, m.At
+	r.Status = StatusRunning
+	c.touch(r)
+	c.setTimer(&r.timer, c.now.Add(c.config.LockTTL+c.config.Margin), timer{kind: timerSupervise, run: r})
+	c.askToCancel(r)
+}
+
+func (c *Core) finished(r *run, a *Attempt, m *Result) {
+	f := m.Finish
+	if a.ClaimedAt.IsZero() {
+		a.Executor, a.Token, a.ClaimedAt = m.Executor, m.Token, f.StartedAt
+	}
+	a.Status, a.FetchedAt, a.StartedAt, a.FinishedAt = f.Status, f.FetchedAt, f.StartedAt, f.FinishedAt
+	a.ExitCode, a.Signal, a.Error, a.Usage, a.Output = f.ExitCode, f.Signal, f.Error, f.Usage, f.Output
+	if r.StartedAt.IsZero() {
+		r.StartedAt = f.StartedAt
+	}
+	switch {
+	case f.HandedBack:
+		a.Status = StatusLost
+		c.handedBack(r, f)
+	case f.Status == StatusSucceeded:
+		c.end(r, StatusSucceeded, "")
+	case f.Status == StatusCancelled:
+		c.end(r, StatusCancelled, cancelReason(&r.Run))
+	default:
+		c.failed(r, f)
+	}
+}
+
+// end gives a run its terminal status and lets the next one of its job go.
+func (c *Core) end(r *run, status Status, reason string) {
+	r.Status, r.Reason = status, reason
+	r.FinishedAt = c.now.Truncate(time.Microsecond)
+	if a := r.Current(); a != nil && !a.FinishedAt.IsZero() {
+		r.FinishedAt = a.FinishedAt
+	}
+	r.RetryAt = time.Time{}
+	c.touch(r)
+	c.release(r)
+}
+
+// release takes a run out of the core and lets the next one of its job go.
+func (c *Core) release(r *run) {
+	c.stopTimer(&r.timer)
+	c.stopTimer(&r.resend)
+	delete(c.runs, r.ID)
+	j := r.job
+	j.live = slices.DeleteFunc(j.live, func(other *run) bool { return other == r })
+	if next := j.nextWaiting(); next != nil && c.blocker(j, nil) == nil {
+		c.enqueue(next)
+	}
+	if j.def == nil || j.schedule == nil {
+		c.forgetIfIdle(j)
+		return
+	}
+	if j.schedule.Kind() == cron.KindAfter && j.task != nil && r.Slot.Equal(j.task.Slot) {
+		c.nextAfter(j, r.FinishedAt)
+		if j.def.Paused {
+			j.task.RunAt = Parked
+			c.stopTimer(&j.timer)
+		}
+	}
+	if j.postpone && c.blocker(j, nil) == nil {
+		c.prepare(j)
+	}
+}
+
+// nextWaiting gives the run that goes next: what a schedule asked for before what was backfilled, then the oldest.
+func (j *job) nextWaiting() *run {
+	var next *run
+	for _, r := range j.live {
+		if r.Waiting && (next == nil || (next.Trigger == TriggerBackfill && r.Trigger != TriggerBackfill)) {
+			next = r
+		}
+	}
+	return next
+}
+
+// abandon ends what a deleted job left behind, as far as nobody executes it.
+func (c *Core) abandon(r *run) {
+	switch r.Status {
+	case StatusRunning:
+		c.inspect(r)
+	default:
+		c.cancel(r, "the deletion of its job")
+	}
+}

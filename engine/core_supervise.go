@@ -1,0 +1,78 @@
+package engine
+
+import "time"
+
+// lookLater sets the timer that makes sure that a queued task is still in the queue: JetStream acknowledges before it
+// syncs to disk, so a power cut may take what it had acknowledged.
+func (c *Core) lookLater(r *run) {
+	wait := c.config.Requeue << min(r.looks, 5)
+	r.looks++
+	c.setTimer(&r.timer, c.now.Add(wait), timer{kind: timerRequeue, run: r})
+}
+
+// published takes the queue's answer to a Publish.
+func (c *Core) published(e TaskPublished) {
+	r := c.runs[e.Run]
+	if r == nil || r.Attempt != e.Attempt || r.Status != StatusQueued || !e.Failed {
+		return
+	}
+	c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerRequeue, run: r})
+}
+
+// inspect asks the queue how the current attempt stands.
+func (c *Core) inspect(r *run) {
+	switch r.Status {
+	case StatusQueued:
+		c.lookLater(r)
+	case StatusRunning:
+		// The answer sets the timer anew; without an answer the question is asked again.
+		c.setTimer(&r.timer, c.now.Add(c.config.LockTTL), timer{kind: timerSupervise, run: r})
+	default:
+		return
+	}
+	c.atOnce(Inspect{Shard: r.Shard, Run: r.ID, Attempt: r.Attempt, Lock: r.lock()})
+}
+
+// lock is what an executor must hold to execute the run: the job's, or the run's own where runs may overlap.
+func (r *run) lock() string {
+	if r.spec != nil && overlaps(r.spec.Overlap) {
+		return r.ID
+	}
+	return r.JobUID
+}
+
+// inspected acts on the queue's answer.
+func (c *Core) inspected(e AttemptInspected) {
+	r := c.runs[e.Run]
+	if r == nil || r.Attempt != e.Attempt {
+		return
+	}
+	if e.Failed {
+		c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerSupervise, run: r})
+		return
+	}
+	switch r.Status {
+	case StatusQueued:
+		if e.State.Last == "" {
+			c.publish(r, c.afterCommit) // a copy that still waits makes this one disappear
+		}
+	case StatusRunning:
+		switch {
+		case e.State.LockHeld:
+			c.setTimer(&r.timer, later(e.State.LockUntil, c.now).Add(c.config.Margin), timer{kind: timerSupervise, run: r})
+		case e.State.Last == ResultStarted || e.State.Last == ResultProgress || e.State.Last == "":
+			c.setTimer(&r.timer, c.now.Add(c.config.LockTTL), timer{kind: timerSupervise, run: r})
+			c.atOnce(DeclareLost{Shard: r.Shard, Run: r.ID, Attempt: r.Attempt, After: e.State.Sequence})
+		default: // its end is on the way
+			c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerSupervise, run: r})
+		}
+	default:
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

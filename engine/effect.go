@@ -1,0 +1,53 @@
+package engine
+
+// Effect is something to be done outside the store. The set is closed. Effects are idempotent: each may be done
+// again after a crash.
+type Effect interface{ effect() }
+
+// Publish asks executors to run an attempt; answered by TaskPublished.
+type Publish struct{ Task *Task }
+
+// Revoke takes a queued attempt back; answered by AttemptRevoked, and by a result of kind revoked.
+type Revoke struct {
+	Shard   int
+	Run     string
+	Attempt int
+	Tier    string
+	Class   string
+}
+
+// Inspect asks the queue how an attempt stands; answered by AttemptInspected.
+type Inspect struct {
+	Shard   int
+	Run     string
+	Attempt int
+	Lock    string
+}
+
+// DeclareLost ends an attempt whose lock has gone, unless it reported something after the message with this sequence.
+// The answer comes as a result of kind lost or finished.
+type DeclareLost struct {
+	Shard   int
+	Run     string
+	Attempt int
+	After   uint64
+}
+
+// CancelAttempt asks the executor of a running attempt to end it.
+type CancelAttempt struct {
+	Run     string
+	Attempt int
+}
+
+// LookUpRuns asks which of these runs exist; answered by RunsLookedUp.
+type LookUpRuns struct {
+	Command Command
+	IDs     []string
+}
+
+func (Publish) effect()       {}
+func (Revoke) effect()        {}
+func (Inspect) effect()       {}
+func (DeclareLost) effect()   {}
+func (CancelAttempt) effect() {}
+func (LookUpRuns) effect()    {}

@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// Event is something the core is told. The set is closed.
+type Event interface{ event() }
+
+// Tick says nothing but the time: what is due by it happens.
+type Tick struct{}
+
+// HorizonMoved says that scheduled tasks up to Until are about to be loaded: from now on the core keeps every job
+// whose next slot is not after it.
+type HorizonMoved struct{ Until time.Time }
+
+// JobsLoaded brings jobs as the store has them: because they are due, or changed, or have runs that have not ended.
+type JobsLoaded struct {
+	Jobs     []JobSnapshot
+	Binaries []Binary
+}
+
+// JobSnapshot is all that the store holds about one job that concerns the present.
+type JobSnapshot struct {
+	UID  string
+	Job  *Job           // nil when there is none any more
+	Task *ScheduledTask // nil when no slot is planned
+	Runs []Run          // those that have not ended
+	// Specs are earlier generations that Task or Runs still refer to.
+	Specs map[int64]spec.Job
+	// SlotRun is the run of Task.Slot, if there is one; needed where the next slot depends on its end.
+	SlotRun *Run
+}
+
+// BinariesChanged brings binaries whose versions or aliases may have moved; Gone are keys of deleted ones.
+type BinariesChanged struct {
+	Binaries []Binary
+	Gone     []string
+}
+
+// ResultsReceived brings what executors report, in the order of the queue.
+type ResultsReceived struct{ Results []Result }
+
+// TaskPublished says how publishing an attempt's task went.
+type TaskPublished struct {
+	Run     string
+	Attempt int
+	Failed  bool
+}
+
+// AttemptRevoked answers a Revoke. Revoked is false when somebody had claimed the attempt; Failed when nothing is known.
+type AttemptRevoked struct {
+	Run     string
+	Attempt int
+	Revoked bool
+	Failed  bool
+}
+
+// AttemptInspected answers an Inspect.
+type AttemptInspected struct {
+	Run     string
+	Attempt int
+	State   AttemptState
+	Failed  bool
+}
+
+// CommandReceived brings a command with the job and the run it is about, as the store has them.
+type CommandReceived struct {
+	Command  Command
+	Snapshot JobSnapshot
+	Run      *Run
+	Binaries []Binary
+}
+
+// RunsLookedUp answers a LookUpRuns.
+type RunsLookedUp struct {
+	Command Command
+	Exists  map[string]bool
+}
+
+// InsertRefused says that a run the core made was there already; Stored is what the store has.
+type InsertRefused struct{ Stored Run }
+
+func (Tick) event()             {}
+func (HorizonMoved) event()     {}
+func (JobsLoaded) event()       {}
+func (BinariesChanged) event()  {}
+func (ResultsReceived) event()  {}
+func (TaskPublished) event()    {}
+func (AttemptRevoked) event()   {}
+func (AttemptInspected) event() {}
+func (CommandReceived) event()  {}
+func (RunsLookedUp) event()     {}
+func (InsertRefused) event()    {}

@@ -1,0 +1,111 @@
+package engine
+
+// Ready is what has been decided since the last one: a batch to write, and effects to perform once it is durable.
+// The shell keeps at most one under way, so that two writes of one run never overtake each other.
+type Ready struct {
+	Batch *Batch
+	After []Effect
+
+	runs []*run
+	jobs []*job
+}
+
+// ready collects the next Ready.
+type ready struct {
+	runs     []*run // dirty, in the order in which they became so
+	jobs     []*job // whose task is dirty
+	slots    []*ledgerRange
+	letters  []DeadLetter
+	unletter []string
+	drops    []string
+	handled  []JobHandled
+	commands []string
+	after    []Effect
+}
+
+// Ready hands out what must be written, nil when there is nothing to write and nothing waiting for it.
+func (c *Core) Ready() *Ready {
+	p := &c.pending
+	if len(p.runs) == 0 && len(p.jobs) == 0 && len(p.slots) == 0 && len(p.letters) == 0 && len(p.unletter) == 0 &&
+		len(p.drops) == 0 && len(p.handled) == 0 && len(p.commands) == 0 && len(p.after) == 0 {
+		return nil
+	}
+	r := &Ready{Batch: &Batch{
+		DeadLetters: p.letters, DropLetters: p.unletter, DropRuns: p.drops, Handled: p.handled, Commands: p.commands,
+	}, After: p.after}
+	for _, run := range p.runs {
+		run.dirty = false
+		if run.gone() {
+			run.job.writes-- // dropped before this change of it was written
+			continue
+		}
+		run.Revision++
+		r.Batch.Runs = append(r.Batch.Runs, RunWrite{Run: run.Run.Clone()})
+		r.runs = append(r.runs, run)
+		r.jobs = append(r.jobs, run.job)
+	}
+	for _, slots := range p.slots {
+		slots.dirty = false
+		r.Batch.Slots = append(r.Batch.Slots, slots.SlotRange)
+	}
+	for _, job := range p.jobs {
+		job.taskDirty = false
+		switch {
+		case job.task != nil:
+			job.task.Revision++
+			job.taskStored = true
+			r.Batch.Tasks = append(r.Batch.Tasks, TaskWrite{Task: *job.task})
+		case job.taskStored:
+			job.taskStored = false
+			r.Batch.Tasks = append(r.Batch.Tasks, TaskWrite{Task: ScheduledTask{ID: job.uid, Shard: ShardOf(job.uid)}, Delete: true})
+		default:
+			job.writes-- // planned and given up before anybody saw it
+			continue
+		}
+		r.jobs = append(r.jobs, job)
+	}
+	c.pending = ready{}
+	return r
+}
+
+// Committed says that a Ready's batch is durable. The core then forgets jobs that nothing is going on with.
+func (c *Core) Committed(r *Ready) {
+	for _, run := range r.runs {
+		run.stored = true
+	}
+	for _, job := range r.jobs {
+		job.writes--
+		c.forgetIfIdle(job)
+	}
+}
+
+// forgetIfIdle drops a job from memory once the store knows all of it and its next slot is beyond the horizon.
+func (c *Core) forgetIfIdle(j *job) {
+	if len(j.live) > 0 || j.writes > 0 || c.jobs[j.uid] != j {
+		return
+	}
+	if j.task != nil && !j.task.RunAt.After(c.horizon) {
+		return
+	}
+	c.stopTimer(&j.timer)
+	delete(c.jobs, j.uid)
+}
+
+func (c *Core) touch(r *run) {
+	if !r.dirty {
+		r.dirty = true
+		r.job.writes++
+		c.pending.runs = append(c.pending.runs, r)
+	}
+}
+
+func (c *Core) touchTask(j *job) {
+	if !j.taskDirty {
+		j.taskDirty = true
+		j.writes++
+		c.pending.jobs = append(c.pending.jobs, j)
+	}
+}
+
+// gone tells whether a run was dropped before it was ever written.
+func (r *run) gone() bool { return r.Status == StatusInvalid }

@@ -1,0 +1,246 @@
+package shard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// Loader reads from the store what the machine asks for. It holds no state; the simulator uses it too.
+type Loader struct {
+	Store  Store
+	Shards []int
+}
+
+const recoverPage = 1000
+
+// Recover reads every run that has not ended, with its job.
+func (l Loader) Recover(ctx context.Context) (engine.JobsLoaded, error) {
+	byJob := map[string][]engine.Run{}
+	var uids []string
+	after := ""
+	for {
+		page, err := l.Store.ActiveRuns(ctx, l.Shards, after, recoverPage)
+		if err != nil {
+			return engine.JobsLoaded{}, fmt.Errorf("recover active runs: %w", err)
+		}
+		for _, run := range page {
+			if byJob[run.JobUID] == nil {
+				uids = append(uids, run.JobUID)
+			}
+			byJob[run.JobUID] = append(byJob[run.JobUID], run)
+			after = run.ID
+		}
+		if len(page) < recoverPage {
+			break
+		}
+	}
+	var all engine.JobsLoaded
+	for len(uids) > 0 {
+		n := min(len(uids), recoverPage)
+		loaded, err := l.assemble(ctx, uids[:n], byJob)
+		if err != nil {
+			return engine.JobsLoaded{}, err
+		}
+		all.Jobs = append(all.Jobs, loaded.Jobs...)
+		all.Binaries = append(all.Binaries, loaded.Binaries...)
+		uids = uids[n:]
+	}
+	return all, nil
+}
+
+// Jobs reads these jobs with all that concerns them now. A uid that means nothing any more gives an empty snapshot.
+func (l Loader) Jobs(ctx context.Context, uids []string) (engine.JobsLoaded, error) {
+	runs, err := l.Store.ActiveRunsOf(ctx, uids)
+	if err != nil {
+		return engine.JobsLoaded{}, fmt.Errorf("load active runs: %w", err)
+	}
+	byJob := map[string][]engine.Run{}
+	for _, run := range runs {
+		byJob[run.JobUID] = append(byJob[run.JobUID], run)
+	}
+	return l.assemble(ctx, uids, byJob)
+}
+
+func (l Loader) assemble(ctx context.Context, uids []string, runs map[string][]engine.Run) (engine.JobsLoaded, error) {
+	jobs, err := l.Store.JobsByUID(ctx, uids)
+	if err != nil {
+		return engine.JobsLoaded{}, fmt.Errorf("load jobs: %w", err)
+	}
+	tasks, err := l.Store.TasksByID(ctx, uids)
+	if err != nil {
+		return engine.JobsLoaded{}, fmt.Errorf("load scheduled tasks: %w", err)
+	}
+	jobOf := make(map[string]*engine.Job, len(jobs))
+	for i := range jobs {
+		jobOf[jobs[i].UID] = &jobs[i]
+	}
+	taskOf := make(map[string]*engine.ScheduledTask, len(tasks))
+	for i := range tasks {
+		taskOf[tasks[i].ID] = &tasks[i]
+	}
+	loaded := engine.JobsLoaded{Jobs: make([]engine.JobSnapshot, 0, len(uids))}
+	var keys, slotRuns []string
+	wanted := map[string]bool{}
+	for _, uid := range uids {
+		s := engine.JobSnapshot{UID: uid, Job: jobOf[uid], Task: taskOf[uid], Runs: runs[uid]}
+		if s.Job != nil {
+			if ref, err := s.Job.Spec.Binding(); err == nil && ref.Name != "" {
+				if key := s.Job.Namespace + "/" + ref.Name; !wanted[key] {
+					wanted[key] = true
+					keys = append(keys, key)
+				}
+			}
+			if s.Specs, err = l.earlier(ctx, &s); err != nil {
+				return engine.JobsLoaded{}, err
+			}
+			if s.Job.Spec.After > 0 && s.Task != nil {
+				slotRuns = append(slotRuns, engine.SlotRunID(uid, s.Task.Slot))
+			}
+		}
+		loaded.Jobs = append(loaded.Jobs, s)
+	}
+	if len(slotRuns) > 0 {
+		found, err := l.Store.RunsByID(ctx, slotRuns)
+		if err != nil {
+			return engine.JobsLoaded{}, fmt.Errorf("load runs of slots: %w", err)
+		}
+		runOf := map[string]*engine.Run{}
+		for i := range found {
+			runOf[found[i].JobUID] = &found[i]
+		}
+		for i := range loaded.Jobs {
+			loaded.Jobs[i].SlotRun = runOf[loaded.Jobs[i].UID]
+		}
+	}
+	if len(keys) > 0 {
+		if loaded.Binaries, err = l.Store.BinariesByKey(ctx, keys); err != nil {
+			return engine.JobsLoaded{}, fmt.Errorf("load binaries: %w", err)
+		}
+	}
+	return loaded, nil
+}
+
+// earlier reads the generations that the snapshot's task and runs were made of, where they differ from the present.
+func (l Loader) earlier(ctx context.Context, s *engine.JobSnapshot) (map[int64]spec.Job, error) {
+	var specs map[int64]spec.Job
+	need := func(generation int64) error {
+		if generation == 0 || generation == s.Job.Generation {
+			return nil
+		}
+		if _, have := specs[generation]; have {
+			return nil
+		}
+		g, err := l.Store.Generation(ctx, s.UID, generation)
+		if errors.Is(err, engine.ErrNotFound) {
+			return nil // not kept any more: the present definition stands in
+		}
+		if err != nil {
+			return fmt.Errorf("load generation %d of job %s: %w", generation, s.UID, err)
+		}
+		if specs == nil {
+			specs = map[int64]spec.Job{}
+		}
+		specs[generation] = g.Spec
+		return nil
+	}
+	if s.Task != nil {
+		if err := need(s.Task.Generation); err != nil {
+			return nil, err
+		}
+	}
+	for i := range s.Runs {
+		if err := need(s.Runs[i].Generation); err != nil {
+			return nil, err
+		}
+	}
+	return specs, nil
+}
+
+// Due gives the uids of the jobs whose tasks are due in (after, until], the earliest first.
+func (l Loader) Due(ctx context.Context, after, until time.Time) ([]string, error) {
+	tasks, err := l.Store.DueTasks(ctx, l.Shards, after, until)
+	if err != nil {
+		return nil, fmt.Errorf("poll due tasks: %w", err)
+	}
+	uids := make([]string, len(tasks))
+	for i := range tasks {
+		uids[i] = tasks[i].ID
+	}
+	return uids, nil
+}
+
+// sweepPage bounds what one sweep brings.
+const sweepPage = 500
+
+// Sweep looks for jobs and commands that the engine has not acted upon.
+func (l Loader) Sweep(ctx context.Context) (Swept, error) {
+	var swept Swept
+	jobs, err := l.Store.PendingJobs(ctx, l.Shards, sweepPage)
+	if err != nil {
+		return swept, fmt.Errorf("sweep pending jobs: %w", err)
+	}
+	for i := range jobs {
+		swept.Pending = append(swept.Pending, jobs[i].UID)
+	}
+	if swept.Commands, err = l.Store.Commands(ctx, l.Shards, sweepPage); err != nil {
+		return swept, fmt.Errorf("sweep commands: %w", err)
+	}
+	return swept, nil
+}
+
+// Command reads the job and the run that a command is about.
+func (l Loader) Command(ctx context.Context, command engine.Command) (CommandLoaded, error) {
+	out := CommandLoaded{Command: command}
+	loaded, err := l.Jobs(ctx, []string{command.JobUID})
+	if err != nil {
+		return out, err
+	}
+	out.Snapshot, out.Binaries = loaded.Jobs[0], loaded.Binaries
+	if command.RunID != "" {
+		runs, err := l.Store.RunsByID(ctx, []string{command.RunID})
+		if err != nil {
+			return out, fmt.Errorf("load run %s: %w", command.RunID, err)
+		}
+		if len(runs) == 1 {
+			out.Run = &runs[0]
+		}
+	}
+	return out, nil
+}
+
+// Binaries reads binaries again.
+func (l Loader) Binaries(ctx context.Context, keys []string) (engine.BinariesChanged, error) {
+	found, err := l.Store.BinariesByKey(ctx, keys)
+	if err != nil {
+		return engine.BinariesChanged{}, fmt.Errorf("read binaries: %w", err)
+	}
+	have := map[string]bool{}
+	for i := range found {
+		have[found[i].Key()] = true
+	}
+	changed := engine.BinariesChanged{Binaries: found}
+	for _, key := range keys {
+		if !have[key] {
+			changed.Gone = append(changed.Gone, key)
+		}
+	}
+	return changed, nil
+}
+
+// LookUp tells which of these runs exist.
+func (l Loader) LookUp(ctx context.Context, e engine.LookUpRuns) (engine.RunsLookedUp, error) {
+	runs, err := l.Store.RunsByID(ctx, e.IDs)
+	if err != nil {
+		return engine.RunsLookedUp{}, fmt.Errorf("look up runs: %w", err)
+	}
+	exists := map[string]bool{}
+	for i := range runs {
+		exists[runs[i].ID] = true
+	}
+	return engine.RunsLookedUp{Command: e.Command, Exists: exists}, nil
+}

@@ -1,0 +1,239 @@
+package shard
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// Config holds the shell's times. DefaultConfig gives what production uses.
+type Config struct {
+	Core engine.Config
+	// Horizon is how far ahead scheduled tasks are held in memory; PollEvery is how often it moves on.
+	Horizon   time.Duration
+	PollEvery time.Duration
+	// SweepEvery is how often the store is asked for jobs and commands whose wake was lost.
+	SweepEvery time.Duration
+	// BinariesEvery is how often the binaries of jobs in memory are read again.
+	BinariesEvery time.Duration
+	// RetryMin and RetryMax bound the wait before something that failed is done again.
+	RetryMin time.Duration
+	RetryMax time.Duration
+	// LoadChunk is how many jobs are loaded at one time.
+	LoadChunk int
+}
+
+// DefaultConfig is what production uses.
+func DefaultConfig() Config {
+	return Config{
+		Core:          engine.DefaultConfig(),
+		Horizon:       time.Minute,
+		PollEvery:     20 * time.Second,
+		SweepEvery:    time.Second,
+		BinariesEvery: 10 * time.Second,
+		RetryMin:      50 * time.Millisecond,
+		RetryMax:      2 * time.Second,
+		LoadChunk:     1000,
+	}
+}
+
+// Machine decides what the owner of some shards reads, writes, publishes and acknowledges, and in which order. It
+// belongs to one goroutine. Every Input is answered by Actions; most Actions are answered by an Input that carries
+// the action's Epoch, so that answers from before a reset are told apart.
+type Machine struct {
+	config Config
+	random *rand.Rand
+	core   *engine.Core
+	epoch  uint64
+
+	phase    phase
+	phaseAt  time.Time // when a failed phase is tried again
+	failures int       // in a row, of the present phase
+
+	commit     *engine.Ready // under way, or waiting to be tried again
+	commitAt   time.Time     // when it is tried again; zero while it is under way
+	commitFail int
+	carried    []Receipt // acknowledged once commit is durable
+	arrived    []Receipt // acknowledged once what has been decided since is durable
+
+	horizon  time.Time
+	poll     pollState
+	pollAt   time.Time
+	polling  time.Time // the horizon before, while a poll is under way
+	pollFail int
+
+	sweepAt    time.Time
+	sweeping   bool
+	sweepAgain bool // something was left while the sweep was under way
+	binariesAt time.Time
+	commands   map[string]bool // being acted upon, or waiting to be deleted
+	loading    map[string]bool // jobs whose load is under way
+	again      map[string]bool // of those, jobs that changed meanwhile
+}
+
+type phase uint8
+
+const (
+	phaseRecover phase = iota + 1 // active runs are being read
+	phaseRun
+)
+
+type pollState uint8
+
+const (
+	pollIdle    pollState = iota
+	pollWanted            // the horizon has moved; what had been decided before must become durable first
+	pollCarried           // the commit under way makes it so
+	pollUnderWay
+)
+
+// NewMachine makes a machine that owns nothing yet: give it Start.
+func NewMachine(config Config, now time.Time, random *rand.Rand) *Machine {
+	m := &Machine{config: config, random: random}
+	m.clear(now)
+	return m
+}
+
+func (m *Machine) clear(now time.Time) {
+	m.epoch++
+	m.core = engine.NewCore(m.config.Core, now, m.random)
+	m.phase, m.phaseAt = phaseRecover, time.Time{}
+	m.commit, m.commitAt, m.commitFail = nil, time.Time{}, 0
+	m.carried, m.arrived = nil, nil
+	m.horizon = time.Time{}
+	m.poll, m.pollAt, m.pollFail = pollIdle, time.Time{}, 0
+	m.sweeping, m.sweepAgain, m.sweepAt = false, false, time.Time{}
+	m.binariesAt = now.Add(m.config.BinariesEvery)
+	m.commands, m.loading, m.again = map[string]bool{}, map[string]bool{}, map[string]bool{}
+}
+
+// Stats counts what the core holds.
+func (m *Machine) Stats() engine.Stats { return m.core.Stats() }
+
+// Running tells whether the machine has recovered and is at work.
+func (m *Machine) Running() bool { return m.phase == phaseRun }
+
+// Step takes one input at one instant and returns what is to be done, in this order.
+func (m *Machine) Step(now time.Time, input Input) []Action {
+	var out actions
+	if e, ok := input.(answer); ok && e.epochOf() != m.epoch {
+		return nil
+	}
+	switch in := input.(type) {
+	case Start:
+		out.add(Recover{Epoch: m.epoch})
+	case Clock:
+		if m.phase == phaseRun {
+			m.step(&out, now, engine.Tick{})
+		}
+	case Recovered:
+		m.onRecovered(&out, now, in)
+	case Polled:
+		m.onPolled(&out, now, in)
+	case Loaded:
+		m.onLoaded(&out, now, in)
+	case Swept:
+		m.onSwept(&out, now, in)
+	case CommandLoaded:
+		m.onCommandLoaded(&out, now, in)
+	case Answered:
+		m.step(&out, now, in.Event)
+	case Results:
+		m.step(&out, now, engine.ResultsReceived{Results: in.Results})
+		m.arrived = append(m.arrived, in.Receipt)
+	case Woken:
+		m.onWoken(&out, in.Wake)
+	case Committed:
+		m.onCommitted(&out, now, in)
+	case RefusedRead:
+		m.onRefused(&out, now, in)
+	}
+	m.onTime(&out, now)
+	m.beginCommit(&out, now)
+	return out.list
+}
+
+func (m *Machine) step(out *actions, now time.Time, event engine.Event) {
+	for _, effect := range m.core.Step(now, event) {
+		out.add(Perform{Epoch: m.epoch, Effect: effect})
+	}
+}
+
+// onTime does what the clock asks for besides the core's own timers.
+func (m *Machine) onTime(out *actions, now time.Time) {
+	if m.phase == phaseRecover {
+		if !m.phaseAt.IsZero() && !now.Before(m.phaseAt) {
+			m.phaseAt = time.Time{}
+			out.add(Recover{Epoch: m.epoch})
+		}
+		return
+	}
+	if m.poll == pollIdle && !now.Before(m.pollAt) {
+		m.polling = m.horizon
+		m.horizon = now.Add(m.config.Horizon)
+		m.step(out, now, engine.HorizonMoved{Until: m.horizon})
+		m.poll = pollWanted
+	}
+	if !m.sweeping && !now.Before(m.sweepAt) {
+		m.sweeping = true
+		out.add(Sweep{Epoch: m.epoch})
+	}
+	if !now.Before(m.binariesAt) {
+		m.binariesAt = now.Add(m.config.BinariesEvery)
+		if keys := m.core.BinaryKeys(); len(keys) > 0 {
+			out.add(ReadBinaries{Epoch: m.epoch, Keys: keys})
+		}
+	}
+	if m.commit != nil && !m.commitAt.IsZero() && !now.Before(m.commitAt) {
+		m.commitAt = time.Time{}
+		out.add(Commit{Epoch: m.epoch, Batch: m.commit.Batch})
+	}
+}
+
+// Next is when the machine wants a Clock input at the latest.
+func (m *Machine) Next() time.Time {
+	if m.phase == phaseRecover {
+		return m.phaseAt // zero: it waits for an answer
+	}
+	next := m.binariesAt
+	sooner := func(at time.Time) {
+		if at.Before(next) {
+			next = at
+		}
+	}
+	if at, ok := m.core.Next(); ok {
+		sooner(at)
+	}
+	if m.poll == pollIdle {
+		sooner(m.pollAt)
+	}
+	if !m.sweeping {
+		sooner(m.sweepAt)
+	}
+	if m.commit != nil && !m.commitAt.IsZero() {
+		sooner(m.commitAt)
+	}
+	return next
+}
+
+// wait is the pause before something that failed is done again: it doubles with each failure in a row.
+func (m *Machine) wait(failures int) time.Duration {
+	wait := m.config.RetryMin
+	for range failures {
+		wait *= 2
+		if wait >= m.config.RetryMax {
+			return m.config.RetryMax
+		}
+	}
+	return wait
+}
+
+// reset forgets everything and reads it again: a write was refused, so somebody else has written what this machine
+// believed to own. Results that were not acknowledged come again.
+func (m *Machine) reset(out *actions, now time.Time, why string) {
+	m.clear(now)
+	m.failures++
+	m.phaseAt = now.Add(m.wait(m.failures))
+	out.add(Reset{Epoch: m.epoch, Why: why})
+}

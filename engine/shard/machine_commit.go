@@ -1,0 +1,132 @@
+package shard
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// beginCommit takes what the core has decided, unless a commit is under way: then it gathers and goes with the next.
+func (m *Machine) beginCommit(out *actions, now time.Time) {
+	if m.commit != nil || m.phase != phaseRun {
+		return
+	}
+	ready := m.core.Ready()
+	if ready == nil {
+		m.acknowledge(out, m.arrived)
+		m.arrived = nil
+		m.polledUpTo(out)
+		return
+	}
+	if ready.Batch.Empty() {
+		for _, effect := range ready.After {
+			out.add(Perform{Epoch: m.epoch, Effect: effect})
+		}
+		m.core.Committed(ready)
+		m.acknowledge(out, m.arrived)
+		m.arrived = nil
+		m.polledUpTo(out)
+		return
+	}
+	m.commit = ready
+	m.carried, m.arrived = m.arrived, nil
+	if m.poll == pollWanted {
+		m.poll = pollCarried
+	}
+	out.add(Commit{Epoch: m.epoch, Batch: ready.Batch})
+}
+
+// onCommitted goes on once a batch is durable, or tries it again.
+func (m *Machine) onCommitted(out *actions, now time.Time, in Committed) {
+	if m.commit == nil {
+		return
+	}
+	if in.Failed {
+		m.commitAt = now.Add(m.wait(m.commitFail))
+		m.commitFail++
+		return
+	}
+	m.commitFail = 0
+	var refused []string
+	for _, conflict := range in.Conflicts {
+		if conflict.Kind != "run" || !m.inserted(conflict.ID) {
+			m.reset(out, now, fmt.Sprintf("%s %s was changed by somebody else", conflict.Kind, conflict.ID))
+			return
+		}
+		refused = append(refused, conflict.ID)
+	}
+	if len(refused) > 0 { // somebody was first to make these runs: what they are decides how it goes on
+		out.add(ReadRefused{Epoch: m.epoch, IDs: refused})
+		return
+	}
+	m.settle(out, nil)
+}
+
+func (m *Machine) inserted(id string) bool {
+	for i := range m.commit.Batch.Runs {
+		if run := &m.commit.Batch.Runs[i].Run; run.ID == id {
+			return run.Revision == 1
+		}
+	}
+	return false
+}
+
+// onRefused tells the core what the refused runs are, and goes on with the rest of the commit.
+func (m *Machine) onRefused(out *actions, now time.Time, in RefusedRead) {
+	if m.commit == nil {
+		return
+	}
+	if in.Failed {
+		m.commitAt = now.Add(m.wait(m.commitFail)) // the batch may be written again: what was refused stays refused
+		m.commitFail++
+		return
+	}
+	refused := map[string]bool{}
+	for _, stored := range in.Runs {
+		refused[stored.ID] = true
+	}
+	m.settle(out, refused)
+	for _, stored := range in.Runs {
+		m.step(out, now, engine.InsertRefused{Stored: stored})
+	}
+}
+
+// settle performs what waited for the commit, but for runs that were refused, and acknowledges what led to it.
+func (m *Machine) settle(out *actions, refused map[string]bool) {
+	commit := m.commit
+	m.commit = nil
+	for _, effect := range commit.After {
+		if publish, ok := effect.(engine.Publish); ok && refused[publish.Task.Run] {
+			continue
+		}
+		out.add(Perform{Epoch: m.epoch, Effect: effect})
+	}
+	for _, id := range commit.Batch.Commands {
+		delete(m.commands, id)
+	}
+	m.core.Committed(commit)
+	m.acknowledge(out, m.carried)
+	m.carried = nil
+	if m.poll == pollCarried {
+		m.sendPoll(out)
+	}
+}
+
+func (m *Machine) acknowledge(out *actions, receipts []Receipt) {
+	for _, receipt := range receipts {
+		out.add(Acknowledge{Receipt: receipt})
+	}
+}
+
+// polledUpTo sends a wanted poll when nothing had to be written first.
+func (m *Machine) polledUpTo(out *actions) {
+	if m.poll == pollWanted {
+		m.sendPoll(out)
+	}
+}
+
+func (m *Machine) sendPoll(out *actions) {
+	m.poll = pollUnderWay
+	out.add(Poll{Epoch: m.epoch, After: m.polling, Until: m.horizon})
+}

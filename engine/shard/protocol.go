@@ -1,0 +1,198 @@
+package shard
+
+import (
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// Input is something the machine is told. The set is closed.
+type Input interface{ input() }
+
+// answer is an input that answers an action of some epoch.
+type answer interface{ epochOf() uint64 }
+
+// Start begins the work; it comes first, and once.
+type Start struct{}
+
+// Clock says nothing but the time.
+type Clock struct{}
+
+// Recovered answers Recover.
+type Recovered struct {
+	Epoch  uint64
+	Jobs   engine.JobsLoaded
+	Failed bool
+}
+
+// Polled answers Poll with the uids of the jobs that are due.
+type Polled struct {
+	Epoch  uint64
+	UIDs   []string
+	Failed bool
+}
+
+// Loaded answers Load.
+type Loaded struct {
+	Epoch  uint64
+	UIDs   []string
+	Again  int
+	Jobs   engine.JobsLoaded
+	Failed bool
+}
+
+// Swept answers Sweep. More says that the store holds more of the same.
+type Swept struct {
+	Epoch    uint64
+	Pending  []string // uids
+	Commands []engine.Command
+	More     bool
+	Failed   bool
+}
+
+// CommandLoaded answers LoadCommand.
+type CommandLoaded struct {
+	Epoch    uint64
+	Command  engine.Command
+	Snapshot engine.JobSnapshot
+	Run      *engine.Run
+	Binaries []engine.Binary
+	Failed   bool
+}
+
+// Answered brings the core the answer to an effect, or to ReadBinaries.
+type Answered struct {
+	Epoch uint64
+	Event engine.Event
+}
+
+// Results brings what executors report. The receipt comes back in an Acknowledge once it has been dealt with.
+type Results struct {
+	Epoch   uint64
+	Results []engine.Result
+	Receipt Receipt
+}
+
+// Receipt is the shell's own handle of a delivery.
+type Receipt any
+
+// Woken passes a wake on.
+type Woken struct{ Wake engine.Wake }
+
+// Committed answers Commit. Failed means that any part may have been written.
+type Committed struct {
+	Epoch     uint64
+	Conflicts []engine.Conflict
+	Failed    bool
+}
+
+// RefusedRead answers ReadRefused.
+type RefusedRead struct {
+	Epoch  uint64
+	Runs   []engine.Run
+	Failed bool
+}
+
+func (Start) input()         {}
+func (Clock) input()         {}
+func (Recovered) input()     {}
+func (Polled) input()        {}
+func (Loaded) input()        {}
+func (Swept) input()         {}
+func (CommandLoaded) input() {}
+func (Answered) input()      {}
+func (Results) input()       {}
+func (Woken) input()         {}
+func (Committed) input()     {}
+func (RefusedRead) input()   {}
+
+func (a Recovered) epochOf() uint64     { return a.Epoch }
+func (a Polled) epochOf() uint64        { return a.Epoch }
+func (a Loaded) epochOf() uint64        { return a.Epoch }
+func (a Swept) epochOf() uint64         { return a.Epoch }
+func (a CommandLoaded) epochOf() uint64 { return a.Epoch }
+func (a Answered) epochOf() uint64      { return a.Epoch }
+func (a Results) epochOf() uint64       { return a.Epoch }
+func (a Committed) epochOf() uint64     { return a.Epoch }
+func (a RefusedRead) epochOf() uint64   { return a.Epoch }
+
+// Action is something to be done for the machine. The set is closed.
+type Action interface{ action() }
+
+// Recover reads all runs of the machine's shards that have not ended, with their jobs; answered by Recovered.
+type Recover struct{ Epoch uint64 }
+
+// Listen starts the delivery of results, from the first unacknowledged on, under this epoch.
+type Listen struct{ Epoch uint64 }
+
+// Reset stops the delivery of results. The machine has forgotten everything and will recover.
+type Reset struct {
+	Epoch uint64
+	Why   string
+}
+
+// Poll asks for the jobs whose tasks are due in (After, Until]; answered by Polled.
+type Poll struct {
+	Epoch        uint64
+	After, Until time.Time
+}
+
+// Load reads jobs; answered by Loaded. Again counts the failures before: the driver waits longer with each.
+type Load struct {
+	Epoch uint64
+	UIDs  []string
+	Again int
+}
+
+// Sweep asks for pending jobs and commands; answered by Swept.
+type Sweep struct{ Epoch uint64 }
+
+// LoadCommand reads what a command is about; answered by CommandLoaded.
+type LoadCommand struct {
+	Epoch   uint64
+	Command engine.Command
+}
+
+// ReadBinaries reads binaries again; answered by Answered with engine.BinariesChanged.
+type ReadBinaries struct {
+	Epoch uint64
+	Keys  []string
+}
+
+// Perform does one of the core's effects; answered by Answered where the effect has an answer.
+type Perform struct {
+	Epoch  uint64
+	Effect engine.Effect
+}
+
+// Commit writes a batch; answered by Committed.
+type Commit struct {
+	Epoch uint64
+	Batch *engine.Batch
+}
+
+// ReadRefused reads runs whose insertion was refused; answered by RefusedRead.
+type ReadRefused struct {
+	Epoch uint64
+	IDs   []string
+}
+
+// Acknowledge tells the queue that a delivery has been dealt with.
+type Acknowledge struct{ Receipt Receipt }
+
+func (Recover) action()      {}
+func (Listen) action()       {}
+func (Reset) action()        {}
+func (Poll) action()         {}
+func (Load) action()         {}
+func (Sweep) action()        {}
+func (LoadCommand) action()  {}
+func (ReadBinaries) action() {}
+func (Perform) action()      {}
+func (Commit) action()       {}
+func (ReadRefused) action()  {}
+func (Acknowledge) action()  {}
+
+type actions struct{ list []Action }
+
+func (a *actions) add(action Action) { a.list = append(a.list, action) }

@@ -1,0 +1,78 @@
+package shard
+
+import (
+	"context"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// effect does one of the core's effects. Publishing never waits; questions to the queue go on in goroutines, a
+// bounded number at a time.
+func (r *Runner) effect(ctx context.Context, a Perform) {
+	answer := func(event engine.Event) { r.send(ctx, Answered{Epoch: a.Epoch, Event: event}) }
+	switch e := a.Effect.(type) {
+	case engine.Publish:
+		r.publish(ctx, a.Epoch, e.Task)
+	case engine.Revoke:
+		r.ask(ctx, func() {
+			ok, err := r.queue.Revoke(ctx, e.Shard, e.Run, e.Attempt, e.Tier, e.Class)
+			r.report(ctx, "revoke an attempt", err)
+			answer(engine.AttemptRevoked{Run: e.Run, Attempt: e.Attempt, Revoked: ok, Failed: err != nil})
+		})
+	case engine.Inspect:
+		r.ask(ctx, func() {
+			state, err := r.queue.Inspect(ctx, e.Shard, e.Run, e.Attempt, e.Lock)
+			r.report(ctx, "inspect an attempt", err)
+			answer(engine.AttemptInspected{Run: e.Run, Attempt: e.Attempt, State: state, Failed: err != nil})
+		})
+	case engine.DeclareLost:
+		r.ask(ctx, func() {
+			_, err := r.queue.DeclareLost(ctx, e.Shard, e.Run, e.Attempt, e.After)
+			r.report(ctx, "declare an attempt lost", err) // the answer comes as a result; without one it is asked again
+		})
+	case engine.CancelAttempt:
+		r.ask(ctx, func() { r.report(ctx, "ask for a cancellation", r.queue.Cancel(ctx, e.Run, e.Attempt)) })
+	case engine.LookUpRuns:
+		r.goDo(func() {
+			for failures := 0; ctx.Err() == nil; failures++ {
+				found, err := r.loader.LookUp(ctx, e)
+				r.report(ctx, "look up runs", err)
+				if err == nil {
+					answer(found)
+					return
+				}
+				r.pause(ctx, failures)
+			}
+		})
+	}
+}
+
+func (r *Runner) publish(ctx context.Context, epoch uint64, task *engine.Task) {
+	lag := time.Duration(0)
+	if task.Attempt == 1 && !task.Slot.IsZero() {
+		lag = time.Since(task.Slot)
+	}
+	r.queue.Publish(task, func(err error) {
+		if err == nil {
+			r.observer.Published(task, lag)
+			return
+		}
+		r.report(ctx, "publish a task", err)
+		r.goDo(func() {
+			r.send(ctx, Answered{Epoch: epoch, Event: engine.TaskPublished{Run: task.Run, Attempt: task.Attempt, Failed: true}})
+		})
+	})
+}
+
+// ask runs f once fewer than the bound of questions are under way.
+func (r *Runner) ask(ctx context.Context, f func()) {
+	r.goDo(func() {
+		select {
+		case r.slots <- struct{}{}:
+			defer func() { <-r.slots }()
+			f()
+		case <-ctx.Done():
+		}
+	})
+}

@@ -1,0 +1,34 @@
+package engine
+
+import (
+	"maps"
+	"time"
+
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+func overlaps(o spec.Overlap) bool { return o == spec.OverlapAllow }
+
+// task is the message for the run's current attempt.
+func (c *Core) task(r *run) *Task {
+	s := r.spec
+	t := &Task{
+		Run: r.ID, Attempt: r.Attempt, Shard: r.Shard, JobUID: r.JobUID, Namespace: r.Namespace, Job: r.Job,
+		Lock: r.lock(), Slot: r.Slot, Tier: r.Tier, Class: r.Class, QueuedAt: r.QueuedAt, Generation: r.Generation,
+		Digest: r.Digest, Size: r.Size, Kind: r.Kind, Payload: r.Payload,
+	}
+	if s == nil {
+		return t
+	}
+	t.Interpreter, t.Args, t.Env, t.Limits = s.Interpreter, s.Args, s.Env, s.Limits
+	t.Timeout, t.Grace = time.Duration(s.Timeout), time.Duration(s.Grace)
+	if len(t.Payload) == 0 {
+		t.Payload = s.Payload
+	}
+	if len(r.Args) > 0 {
+		t.Env = make(map[string]string, len(s.Env)+len(r.Args))
+		maps.Copy(t.Env, s.Env)
+		maps.Copy(t.Env, r.Args)
+	}
+	return t
+}
