@@ -1,0 +1,107 @@
+package memory
+
+import (
+	"context"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// Commit writes a batch as engine.Batch says.
+func (s *Store) Commit(ctx context.Context, batch *engine.Batch) ([]engine.Conflict, error) {
+	if err := s.write(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	var conflicts []engine.Conflict
+	for i := range batch.Runs {
+		if !s.writeRun(&batch.Runs[i].Run) {
+			conflicts = append(conflicts, engine.Conflict{Kind: "run", ID: batch.Runs[i].Run.ID})
+		}
+	}
+	for _, slots := range batch.Slots {
+		if stored, found := s.slots[slots.ID]; !found || stored.Count < slots.Count {
+			s.slots[slots.ID] = slots
+		}
+	}
+	for _, letter := range batch.DeadLetters {
+		if _, found := s.letters[letter.RunID]; !found {
+			s.letters[letter.RunID] = letter
+		}
+	}
+	for _, id := range batch.DropLetters {
+		delete(s.letters, id)
+	}
+	for _, id := range batch.DropRuns {
+		if run := s.active[id]; run != nil && run.Status == engine.StatusScheduled {
+			s.dropRun(id)
+		}
+	}
+	for _, write := range batch.Tasks {
+		if !s.writeTask(write) {
+			conflicts = append(conflicts, engine.Conflict{Kind: "task", ID: write.Task.ID})
+		}
+	}
+	for _, handled := range batch.Handled {
+		s.handle(handled)
+	}
+	for _, id := range batch.Commands {
+		delete(s.commands, id)
+	}
+	return conflicts, nil
+}
+
+// writeRun answers false where the run's condition does not hold.
+func (s *Store) writeRun(run *engine.Run) bool {
+	stored := s.runs[run.ID]
+	switch {
+	case stored == nil && run.Revision == 1, stored != nil && stored.Revision == run.Revision-1:
+		s.putRun(run)
+		return true
+	default:
+		return stored != nil && engine.SameRun(*stored, *run)
+	}
+}
+
+func (s *Store) putRun(run *engine.Run) {
+	kept := copyRun(run)
+	s.runs[run.ID] = &kept
+	if run.Status.Terminal() {
+		delete(s.active, run.ID)
+	} else {
+		s.active[run.ID] = &kept
+	}
+}
+
+func (s *Store) dropRun(id string) {
+	delete(s.runs, id)
+	delete(s.active, id)
+}
+
+func (s *Store) writeTask(write engine.TaskWrite) bool {
+	if write.Delete {
+		delete(s.tasks, write.Task.ID)
+		return true
+	}
+	stored, found := s.tasks[write.Task.ID]
+	switch {
+	case !found && write.Task.Revision == 1, found && stored.Revision == write.Task.Revision-1:
+		s.tasks[write.Task.ID] = write.Task
+		return true
+	default:
+		return found && engine.SameTask(stored, write.Task)
+	}
+}
+
+func (s *Store) handle(handled engine.JobHandled) {
+	job := s.jobs[handled.UID]
+	if job == nil || job.Revision != handled.Revision {
+		return
+	}
+	delete(s.pending, handled.UID)
+	if job.Deleted {
+		delete(s.jobs, handled.UID)
+		delete(s.generations, handled.UID)
+		return
+	}
+	job.Pending = false
+}

@@ -1,0 +1,111 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// InsertRun inserts a run; engine.ErrExists.
+func (s *Store) InsertRun(ctx context.Context, run engine.Run) error {
+	if err := s.write(ctx); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	if s.runs[run.ID] != nil {
+		return fmt.Errorf("memory: insert run %s: %w", run.ID, engine.ErrExists)
+	}
+	s.putRun(&run)
+	return nil
+}
+
+// Run gives one run; engine.ErrNotFound.
+func (s *Store) Run(ctx context.Context, id string) (engine.Run, error) {
+	if err := s.read(ctx); err != nil {
+		return engine.Run{}, err
+	}
+	defer s.mu.RUnlock()
+	run := s.runs[id]
+	if run == nil {
+		return engine.Run{}, fmt.Errorf("memory: run %s: %w", id, engine.ErrNotFound)
+	}
+	return copyRun(run), nil
+}
+
+// Runs lists history, newest first.
+func (s *Store) Runs(ctx context.Context, filter engine.RunFilter) (runs []engine.Run, next string, err error) {
+	cursor, given, err := engine.DecodeCursor("runs", filter.Cursor)
+	if err != nil {
+		return nil, "", fmt.Errorf("memory: list runs: %w", err)
+	}
+	if err := s.read(ctx); err != nil {
+		return nil, "", err
+	}
+	defer s.mu.RUnlock()
+	text := strings.ToLower(filter.Text)
+	var chosen []*engine.Run
+	for _, run := range s.runs {
+		if chooses(&filter, text, run) && (!given || newestFirst(run.CreatedAt, cursor.At, run.ID, cursor.ID) > 0) {
+			chosen = append(chosen, run)
+		}
+	}
+	slices.SortFunc(chosen, func(a, b *engine.Run) int { return newestFirst(a.CreatedAt, b.CreatedAt, a.ID, b.ID) })
+	chosen, next = page("runs", chosen, filter.Limit, func(run *engine.Run) engine.Cursor {
+		return engine.Cursor{At: run.CreatedAt, ID: run.ID}
+	})
+	return copyRuns(chosen), next, nil
+}
+
+func newestFirst(a, b time.Time, aID, bID string) int {
+	return cmp.Or(cmp.Compare(b.UnixMilli(), a.UnixMilli()), cmp.Compare(bID, aID))
+}
+
+func chooses(filter *engine.RunFilter, text string, run *engine.Run) bool {
+	return (filter.Namespace == "" || run.Namespace == filter.Namespace) &&
+		(filter.JobUID == "" || run.JobUID == filter.JobUID) &&
+		(filter.Job == "" || run.Job == filter.Job) &&
+		(len(filter.Statuses) == 0 || slices.Contains(filter.Statuses, run.Status)) &&
+		(filter.Tier == "" || run.Tier == filter.Tier) &&
+		(filter.By == "" || run.By == filter.By) &&
+		(filter.Since.IsZero() || !run.CreatedAt.Before(filter.Since)) &&
+		(filter.Until.IsZero() || run.CreatedAt.Before(filter.Until)) &&
+		(text == "" || strings.Contains(strings.ToLower(run.ID), text) || strings.Contains(strings.ToLower(run.Job), text) ||
+			strings.Contains(strings.ToLower(run.Reason), text))
+}
+
+// PutCommand inserts a command; one that is there already stays as it is.
+func (s *Store) PutCommand(ctx context.Context, command engine.Command) error {
+	if err := s.write(ctx); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	if _, found := s.commands[command.ID]; !found {
+		s.commands[command.ID] = command
+	}
+	return nil
+}
+
+// ExpireRuns deletes at most limit runs that ended before an instant, the earliest first, and gives them.
+func (s *Store) ExpireRuns(ctx context.Context, before time.Time, limit int) ([]engine.Run, error) {
+	if err := s.write(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	var old []*engine.Run
+	for _, run := range s.runs {
+		if run.Status.Terminal() && !run.FinishedAt.IsZero() && run.FinishedAt.Before(before) {
+			old = append(old, run)
+		}
+	}
+	slices.SortFunc(old, func(a, b *engine.Run) int { return cmp.Or(a.FinishedAt.Compare(b.FinishedAt), cmp.Compare(a.ID, b.ID)) })
+	old = old[:min(limit, len(old))]
+	for _, run := range old {
+		s.dropRun(run.ID)
+	}
+	return copyRuns(old), nil
+}

@@ -1,0 +1,88 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+var errClosed = errors.New("memory: the store is closed")
+
+// Store is everything in maps under one lock. The zero value is not ready: use New.
+type Store struct {
+	mu          sync.RWMutex
+	closed      bool
+	runs        map[string]*engine.Run
+	active      map[string]*engine.Run // those of runs that have not ended
+	tasks       map[string]engine.ScheduledTask
+	jobs        map[string]*engine.Job // by uid, tombstones included
+	names       map[string]string      // "namespace/name" of living jobs → uid
+	pending     map[string]struct{}    // uids
+	generations map[string][]engine.Generation
+	commands    map[string]engine.Command
+	slots       map[string]engine.SlotRange
+	letters     map[string]engine.DeadLetter
+	binaries    map[string]engine.Binary // by "namespace/name"
+}
+
+// New makes an empty store.
+func New() *Store {
+	return &Store{
+		runs:        map[string]*engine.Run{},
+		active:      map[string]*engine.Run{},
+		tasks:       map[string]engine.ScheduledTask{},
+		jobs:        map[string]*engine.Job{},
+		names:       map[string]string{},
+		pending:     map[string]struct{}{},
+		generations: map[string][]engine.Generation{},
+		commands:    map[string]engine.Command{},
+		slots:       map[string]engine.SlotRange{},
+		letters:     map[string]engine.DeadLetter{},
+		binaries:    map[string]engine.Binary{},
+	}
+}
+
+// read takes the lock for reading; the caller gives it back with s.mu.RUnlock unless there is an error.
+func (s *Store) read(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	s.mu.RLock()
+	if s.closed {
+		s.mu.RUnlock()
+		return errClosed
+	}
+	return nil
+}
+
+// write takes the lock for writing; the caller gives it back with s.mu.Unlock unless there is an error.
+func (s *Store) write(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return errClosed
+	}
+	return nil
+}
+
+// Ping tells whether the store is open.
+func (s *Store) Ping(ctx context.Context) error {
+	if err := s.read(ctx); err != nil {
+		return err
+	}
+	s.mu.RUnlock()
+	return nil
+}
+
+// Close ends the store. Closing it again does nothing.
+func (s *Store) Close(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return nil
+}

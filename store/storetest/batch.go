@@ -1,0 +1,166 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// scene is a store in which something has happened, and a batch that makes use of every part.
+func scene(h *harness) (jobs []engine.Job, batch *engine.Batch) {
+	one, two, gone := aJob("one"), aJob("two"), aJob("gone")
+	for _, job := range []engine.Job{one, two, gone} {
+		h.createJob(job)
+	}
+	gone.Revision, gone.Deleted, gone.Pending = 2, true, true
+	h.must("delete job", h.store.ReplaceJob(h.ctx, gone))
+	dead := h.live(finished(one, noon, engine.StatusDead))
+	h.commitRuns(slotRun(two, noon), slotRun(gone, noon))
+	h.commit(engine.Batch{
+		Slots:       []engine.SlotRange{aSlotRange(one, noon.Add(-time.Hour), 3)},
+		DeadLetters: []engine.DeadLetter{aLetter(dead, noon)},
+		Tasks:       []engine.TaskWrite{{Task: aTask(two, noon)}, {Task: aTask(gone, noon)}},
+	})
+	h.must("put command", h.store.PutCommand(h.ctx, aCommand(one, "backfill-1", noon)))
+	h.must("put command", h.store.PutCommand(h.ctx, aCommand(one, "backfill-2", noon)))
+
+	moved := aTask(two, noon.Add(time.Hour))
+	moved.Revision = 2
+	again := queued(dead)
+	again.FinishedAt = time.Time{}
+	later := finished(two, noon.Add(time.Hour), engine.StatusDead)[0]
+	return []engine.Job{one, two, gone}, &engine.Batch{
+		Runs:        runWrites(again, queued(slotRun(two, noon)), later),
+		Slots:       []engine.SlotRange{aSlotRange(one, noon.Add(-time.Hour), 5), aSlotRange(two, noon, 1)},
+		DeadLetters: []engine.DeadLetter{aLetter(later, noon.Add(time.Minute))},
+		DropLetters: []string{dead.ID},
+		DropRuns:    []string{slotRun(gone, noon).ID},
+		Tasks:       []engine.TaskWrite{{Task: moved}, {Task: aTask(one, noon)}, {Task: aTask(gone, noon), Delete: true}},
+		Handled: []engine.JobHandled{
+			{UID: one.UID, Namespace: one.Namespace, Name: one.Name, Revision: 1},
+			{UID: gone.UID, Namespace: gone.Namespace, Name: gone.Name, Revision: 2},
+		},
+		Commands: []string{"backfill-1"},
+	}
+}
+
+var batchPromises = []promise{
+	{"every part of a batch is done", func(h *harness) {
+		jobs, batch := scene(h)
+		h.commit(*batch)
+		got := h.state(jobs...)
+		same(h.T, "runs", len(got.Runs), 3)
+		same(h.T, "active runs", len(got.Active), 3)
+		same(h.T, "slots", got.Slots, batch.Slots)
+		same(h.T, "letters", got.Letters, batch.DeadLetters)
+		same(h.T, "tasks", got.Tasks, []engine.ScheduledTask{batch.Tasks[1].Task, batch.Tasks[0].Task})
+		same(h.T, "jobs", len(got.Jobs), 2)
+		same(h.T, "pending", []bool{got.Jobs[0].Pending, got.Jobs[1].Pending}, []bool{false, true})
+		same(h.T, "commands", len(got.Commands), 1)
+	}},
+	{"an empty batch changes nothing", func(h *harness) {
+		jobs, _ := scene(h)
+		before := h.state(jobs...)
+		h.commit(engine.Batch{})
+		same(h.T, "state", h.state(jobs...), before)
+	}},
+	{"a batch given twice changes nothing", func(h *harness) {
+		jobs, batch := scene(h)
+		h.commit(*batch)
+		once := h.state(jobs...)
+		h.commit(*batch)
+		same(h.T, "state", h.state(jobs...), once)
+	}},
+	{"a batch that was cut between any two writes is repaired by doing it again", func(h *harness) {
+		jobs, batch := scene(h)
+		// Each round does one more write than the one before, so that the last of them has met every cut.
+		faulty := &Faulty{Store: h.store}
+		for cut := range Writes(batch) {
+			faulty.Torn = func(*engine.Batch) int { return cut }
+			if _, err := faulty.Commit(h.ctx, batch); !errors.Is(err, ErrInjected) {
+				h.Fatalf("cut after %d writes: %v", cut, err)
+			}
+		}
+		h.commit(*batch)
+		repaired := h.state(jobs...)
+		h.commit(*batch)
+		same(h.T, "state", h.state(jobs...), repaired)
+		same(h.T, "slots", repaired.Slots, batch.Slots)
+		same(h.T, "letters", repaired.Letters, batch.DeadLetters)
+		same(h.T, "runs", len(repaired.Runs), 3)
+		same(h.T, "jobs", len(repaired.Jobs), 2)
+		same(h.T, "commands", len(repaired.Commands), 1)
+	}},
+	{"a conflict leaves the other writes of its batch done", func(h *harness) {
+		jobs, batch := scene(h)
+		theirs := queued(slotRun(jobs[1], noon))
+		theirs.Reason = "another engine was faster"
+		taken := aTask(jobs[0], noon.Add(time.Minute))
+		h.commit(engine.Batch{Runs: runWrites(theirs), Tasks: []engine.TaskWrite{{Task: taken}}})
+		h.refused(*batch, engine.Conflict{Kind: "run", ID: theirs.ID}, engine.Conflict{Kind: "task", ID: taken.ID})
+		got := h.state(jobs...)
+		same(h.T, "their run", h.run(theirs.ID), theirs)
+		same(h.T, "tasks", got.Tasks, []engine.ScheduledTask{taken, batch.Tasks[0].Task})
+		same(h.T, "runs", len(got.Runs), 3)
+		same(h.T, "slots", got.Slots, batch.Slots)
+		same(h.T, "letters", got.Letters, batch.DeadLetters)
+		same(h.T, "commands", len(got.Commands), 1)
+		same(h.T, "jobs", len(got.Jobs), 2)
+	}},
+	{"all conflicts of a large batch are told", func(h *harness) {
+		var runs, changed []engine.Run
+		var want []engine.Conflict
+		for i := range 1200 {
+			run := slotRun(aJob(fmt.Sprintf("job-%d", i%40)), noon.Add(time.Duration(i)*time.Minute))
+			runs = append(runs, run)
+			next := queued(run)
+			if i%3 == 0 {
+				next.Revision = 7
+				want = append(want, engine.Conflict{Kind: "run", ID: run.ID})
+			}
+			changed = append(changed, next)
+		}
+		h.commitRuns(runs...)
+		h.refused(engine.Batch{Runs: runWrites(changed...)}, sorted(want, func(c engine.Conflict) string { return c.ID })...)
+		for i := range 6 {
+			want := changed[i]
+			if i%3 == 0 {
+				want = runs[i]
+			}
+			same(h.T, "run", h.run(want.ID), want)
+		}
+	}},
+	{"a write under a context that has ended is an error", func(h *harness) {
+		ctx, cancel := context.WithCancel(h.ctx)
+		cancel()
+		run := slotRun(aJob("report"), noon)
+		if _, err := h.store.Commit(ctx, &engine.Batch{Runs: runWrites(run)}); !errors.Is(err, context.Canceled) {
+			h.Fatalf("got %v", err)
+		}
+		h.commitRuns(run)
+	}},
+	{"the batch is not changed", func(h *harness) {
+		_, batch := scene(h)
+		before := fmt.Sprintf("%+v", batch)
+		h.commit(*batch)
+		if after := fmt.Sprintf("%+v", batch); after != before {
+			h.Fatalf("before:\n%s\nafter:\n%s", before, after)
+		}
+	}},
+	{"a store that has ended says so", func(h *harness) {
+		h.must("ping", h.store.Ping(h.ctx))
+		h.must("close", h.store.Close(h.ctx))
+		if err := h.store.Ping(h.ctx); err == nil {
+			h.Fatal("a closed store answers a ping")
+		}
+		_, err := h.store.Commit(h.ctx, &engine.Batch{Runs: runWrites(slotRun(aJob("report"), noon))})
+		if err == nil || strings.Contains(err.Error(), "panic") {
+			h.Fatalf("a closed store answers a commit with %v", err)
+		}
+		h.must("close again", h.store.Close(h.ctx))
+	}},
+}

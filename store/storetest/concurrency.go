@@ -1,0 +1,272 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+const racers = 24
+
+// race calls do from many goroutines that begin together and gives what they answer, in the order of their numbers.
+func race[T any](do func(racer int) T) []T {
+	answers := make([]T, racers)
+	begin := make(chan struct{})
+	var group sync.WaitGroup
+	for racer := range racers {
+		group.Go(func() {
+			<-begin
+			answers[racer] = do(racer)
+		})
+	}
+	close(begin)
+	group.Wait()
+	return answers
+}
+
+// oneWinner wants one nil among the errors and loss as all others, and tells whose it is.
+func (h *harness) oneWinner(answers []error, loss error) int {
+	h.Helper()
+	winner := -1
+	for racer, err := range answers {
+		switch {
+		case err == nil && winner >= 0:
+			h.Fatalf("both %d and %d have won", winner, racer)
+		case err == nil:
+			winner = racer
+		case !errors.Is(err, loss):
+			h.Fatalf("racer %d: got %v, want %v", racer, err, loss)
+		}
+	}
+	if winner < 0 {
+		h.Fatal("nobody has won")
+	}
+	return winner
+}
+
+// commitError turns a single conflict into ErrConflict.
+func (h *harness) commitError(batch *engine.Batch) error {
+	conflicts, err := h.store.Commit(h.ctx, batch)
+	if err == nil && len(conflicts) > 0 {
+		return fmt.Errorf("%v: %w", conflicts, engine.ErrConflict)
+	}
+	return err
+}
+
+var concurrencyPromises = []promise{
+	{"raced CreateJob has one winner", func(h *harness) {
+		answers := race(func(racer int) error {
+			job := aJob("report")
+			job.UID = uidOf("racer" + string(rune('a'+racer)))
+			return h.store.CreateJob(h.ctx, job)
+		})
+		winner := h.oneWinner(answers, engine.ErrExists)
+		same(h.T, "uid", h.job("report").UID, uidOf("racer"+string(rune('a'+winner))))
+	}},
+	{"raced CreateJob over a tombstone has one winner", func(h *harness) {
+		h.replaceJob(remove(h.createJob(aJob("report"))))
+		answers := race(func(racer int) error {
+			job := aJob("report")
+			job.UID = uidOf("racer" + string(rune('a'+racer)))
+			return h.store.CreateJob(h.ctx, job)
+		})
+		winner := h.oneWinner(answers, engine.ErrExists)
+		same(h.T, "uid", h.job("report").UID, uidOf("racer"+string(rune('a'+winner))))
+	}},
+	{"raced ReplaceJob has one winner", func(h *harness) {
+		job := h.createJob(aJob("report"))
+		for range 3 {
+			answers := race(func(racer int) error { return h.store.ReplaceJob(h.ctx, edit(job, fmt.Sprint(racer))) })
+			winner := h.oneWinner(answers, engine.ErrConflict)
+			job = edit(job, fmt.Sprint(winner))
+			same(h.T, "job", h.job("report"), job)
+			generation, err := h.store.Generation(h.ctx, job.UID, job.Generation)
+			h.must("generation", err)
+			same(h.T, "generation", generation.Spec, job.Spec)
+		}
+	}},
+	{"raced Commit of one run has one winner", func(h *harness) {
+		run := slotRun(aJob("report"), noon)
+		for revision := range 3 {
+			attempt := func(racer int) engine.Run {
+				mine := run.Clone()
+				if revision > 0 {
+					mine = queued(run)
+				}
+				mine.Reason = fmt.Sprint(racer)
+				return mine
+			}
+			answers := race(func(racer int) error { return h.commitError(&engine.Batch{Runs: runWrites(attempt(racer))}) })
+			run = attempt(h.oneWinner(answers, engine.ErrConflict))
+			same(h.T, "run", h.run(run.ID), run)
+		}
+	}},
+	{"raced Commit of the same write is won by all", func(h *harness) {
+		lives := finished(aJob("report"), noon, engine.StatusSucceeded)
+		for _, run := range lives {
+			for racer, err := range race(func(int) error { return h.commitError(&engine.Batch{Runs: runWrites(run)}) }) {
+				h.must(fmt.Sprint("racer ", racer), err)
+			}
+			same(h.T, "run", h.run(run.ID), run)
+		}
+	}},
+	{"raced Commit of one task has one winner", func(h *harness) {
+		task := aTask(aJob("report"), noon)
+		for revision := range int64(3) {
+			attempt := func(racer int) engine.ScheduledTask {
+				mine := task
+				mine.Revision, mine.RunAt = revision+1, noon.Add(time.Duration(racer)*time.Second)
+				return mine
+			}
+			answers := race(func(racer int) error {
+				return h.commitError(&engine.Batch{Tasks: []engine.TaskWrite{{Task: attempt(racer)}}})
+			})
+			task = attempt(h.oneWinner(answers, engine.ErrConflict))
+			got, _ := h.task(task.ID)
+			same(h.T, "task", got, task)
+		}
+	}},
+	{"raced InsertRun has one winner", func(h *harness) {
+		run := manualRun(aJob("report"), "key", noon)
+		answers := race(func(racer int) error {
+			mine := run
+			mine.By = fmt.Sprint(racer)
+			return h.store.InsertRun(h.ctx, mine)
+		})
+		same(h.T, "by", h.run(run.ID).By, fmt.Sprint(h.oneWinner(answers, engine.ErrExists)))
+	}},
+	{"raced binaries have one winner", func(h *harness) {
+		answers := race(func(int) error { return h.store.CreateBinary(h.ctx, aBinary("report")) })
+		h.oneWinner(answers, engine.ErrExists)
+		answers = race(func(racer int) error {
+			mine := pushed(aBinary("report"))
+			mine.Aliases = map[string]int{fmt.Sprint(racer): 2}
+			return h.store.ReplaceBinary(h.ctx, mine)
+		})
+		winner := h.oneWinner(answers, engine.ErrConflict)
+		same(h.T, "aliases", h.binary("report").Aliases, map[string]int{fmt.Sprint(winner): 2})
+	}},
+	{"a raced slot range ends as the largest", func(h *harness) {
+		job := aJob("report")
+		for racer, err := range race(func(racer int) error {
+			return h.commitError(&engine.Batch{Slots: []engine.SlotRange{aSlotRange(job, noon, int64(racer+1))}})
+		}) {
+			h.must(fmt.Sprint("racer ", racer), err)
+		}
+		same(h.T, "slots", h.slots(engine.SlotFilter{JobUID: job.UID, Limit: 10}), []engine.SlotRange{aSlotRange(job, noon, racers)})
+	}},
+	{"dropping a run races with queueing it, and only one wins", func(h *harness) {
+		for i := range 10 {
+			run := slotRun(aJob("report"), noon.Add(time.Duration(i)*time.Minute))
+			h.commitRuns(run)
+			answers := race(func(racer int) error {
+				if racer%2 == 0 {
+					return h.commitError(&engine.Batch{DropRuns: []string{run.ID}})
+				}
+				return h.commitError(&engine.Batch{Runs: runWrites(queued(run))})
+			})
+			_, err := h.store.Run(h.ctx, run.ID)
+			won := answers[1] == nil
+			for racer, answer := range answers {
+				if racer%2 == 1 && (answer == nil) != won {
+					h.Fatalf("the same write was done and refused: %v", answers)
+				}
+			}
+			if dropped := errors.Is(err, engine.ErrNotFound); dropped == won {
+				h.Fatalf("queueing won: %v; the run was dropped: %v", won, dropped)
+			}
+		}
+	}},
+	{"writers of different things do not disturb each other", func(h *harness) {
+		answers := race(func(racer int) error {
+			job := aJob(numbered("job", racer))
+			if err := h.store.CreateJob(h.ctx, job); err != nil {
+				return err
+			}
+			for _, run := range finished(job, noon, engine.StatusSucceeded) {
+				if err := h.commitError(&engine.Batch{Runs: runWrites(run)}); err != nil {
+					return err
+				}
+			}
+			return h.commitError(&engine.Batch{Handled: []engine.JobHandled{{UID: job.UID, Namespace: job.Namespace, Name: job.Name, Revision: 1}}})
+		})
+		for racer, err := range answers {
+			h.must(fmt.Sprint("racer ", racer), err)
+		}
+		h.pending()
+		same(h.T, "runs", len(h.history(engine.RunFilter{Statuses: []engine.Status{engine.StatusSucceeded}})), racers)
+	}},
+	{"readers see whole runs while a writer writes", func(h *harness) {
+		job := aJob("report")
+		ctx, stop := context.WithCancel(h.ctx)
+		written := make(chan error, 1)
+		begun := make(chan struct{})
+		go func() {
+			var once sync.Once
+			for i := 0; ctx.Err() == nil && i < 300; i++ {
+				for _, run := range finished(job, noon.Add(time.Duration(i)*time.Minute), engine.StatusSucceeded) {
+					if err := h.commitError(&engine.Batch{Runs: runWrites(run)}); err != nil {
+						written <- err
+						return
+					}
+				}
+				once.Do(func() { close(begun) })
+			}
+			written <- nil
+		}()
+		select {
+		case <-begun:
+		case err := <-written:
+			h.Fatalf("writer: %v", err)
+		}
+		for range 40 {
+			runs, _, err := h.store.Runs(h.ctx, engine.RunFilter{JobUID: job.UID, Limit: 20})
+			h.must("list", err)
+			seen := map[string]bool{}
+			for _, run := range runs {
+				lives := finished(job, run.Slot, engine.StatusSucceeded)
+				same(h.T, "run", run, lives[run.Revision-1])
+				if seen[run.ID] {
+					h.Fatalf("%s is twice on one page", run.ID)
+				}
+				seen[run.ID] = true
+			}
+		}
+		stop()
+		h.must("writer", <-written)
+	}},
+	{"paging sees every run once while runs are inserted and end", func(h *harness) {
+		job := aJob("report")
+		var all []engine.Run
+		for i := range 200 {
+			all = append(all, slotRun(job, noon.Add(time.Duration(i)*time.Minute)))
+		}
+		h.commitRuns(all...)
+		written := make(chan error, 1)
+		go func() {
+			for i, run := range all {
+				later := slotRun(job, noon.Add(time.Duration(1000+i)*time.Minute))
+				batch := engine.Batch{Runs: runWrites(ended(run, engine.StatusCancelled, time.Minute), later)}
+				if err := h.commitError(&batch); err != nil {
+					written <- err
+					return
+				}
+			}
+			written <- nil
+		}()
+		seen := map[string]int{}
+		for _, run := range h.history(engine.RunFilter{JobUID: job.UID, Limit: 3}) {
+			seen[run.ID]++
+		}
+		h.must("writer", <-written)
+		for _, run := range all {
+			if seen[run.ID] != 1 {
+				h.Fatalf("%s was seen %d times", run.ID, seen[run.ID])
+			}
+		}
+	}},
+}

@@ -1,0 +1,96 @@
+package storetest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+var expiryPromises = []promise{
+	{"runs that ended long ago are deleted, some at a time, and told", func(h *harness) {
+		job := aJob("report")
+		var old []engine.Run
+		for i := range 25 {
+			old = append(old, h.live(finished(job, noon.Add(time.Duration(i)*time.Second), engine.StatusSucceeded)))
+		}
+		young := h.live(finished(job, noon.Add(time.Hour), engine.StatusFailed))
+		active := h.live(finished(job, noon.Add(-time.Hour), engine.StatusFailed)[:3])
+		before := old[24].FinishedAt.Add(time.Millisecond)
+		var deleted []engine.Run
+		for range 100 {
+			some, err := h.store.ExpireRuns(h.ctx, before, 10)
+			h.must("expire", err)
+			if len(some) > 10 {
+				h.Fatalf("%d for a limit of 10", len(some))
+			}
+			if len(some) == 0 {
+				break
+			}
+			deleted = append(deleted, some...)
+		}
+		id := func(run engine.Run) string { return run.ID }
+		same(h.T, "deleted", sorted(deleted, id), sorted(old, id))
+		same(h.T, "history", runIDs(h.history(engine.RunFilter{})), []string{young.ID, active.ID})
+		if _, err := h.store.Run(h.ctx, old[3].ID); !errors.Is(err, engine.ErrNotFound) {
+			h.Fatalf("a deleted run: %v", err)
+		}
+		same(h.T, "an active run", h.run(active.ID), active)
+		if runs := h.history(engine.RunFilter{JobUID: job.UID, Statuses: []engine.Status{engine.StatusSucceeded}}); len(runs) > 0 {
+			h.Fatalf("deleted runs are still listed: %v", runIDs(runs))
+		}
+	}},
+	{"a run expires when it has ended before the instant, not at it", func(h *harness) {
+		run := h.live(finished(aJob("report"), noon, engine.StatusSucceeded))
+		deleted, err := h.store.ExpireRuns(h.ctx, run.FinishedAt, 10)
+		h.must("expire", err)
+		same(h.T, "deleted", runIDs(deleted), nil)
+		deleted, err = h.store.ExpireRuns(h.ctx, run.FinishedAt.Add(time.Millisecond), 10)
+		h.must("expire", err)
+		same(h.T, "deleted", deleted, []engine.Run{run})
+	}},
+	{"runs expire by their end, in whatever order they were written", func(h *harness) {
+		job := aJob("report")
+		var want []string
+		for i := range 60 {
+			offset := time.Duration((i*37)%60) * time.Minute
+			run := h.live(finished(job, noon.Add(offset), engine.StatusSucceeded))
+			if offset < 30*time.Minute {
+				want = append(want, run.ID)
+			}
+		}
+		var got []string
+		for range 100 {
+			some, err := h.store.ExpireRuns(h.ctx, noon.Add(30*time.Minute), 7)
+			h.must("expire", err)
+			if len(some) == 0 {
+				break
+			}
+			got = append(got, runIDs(some)...)
+		}
+		id := func(id string) string { return id }
+		same(h.T, "deleted", sorted(got, id), sorted(want, id))
+	}},
+	{"ledger entries expire by their last slot", func(h *harness) {
+		job := aJob("report")
+		var batch engine.Batch
+		for i := range 10 {
+			batch.Slots = append(batch.Slots, aSlotRange(job, noon.Add(-time.Duration(i)*time.Hour), 11))
+		}
+		h.commit(batch)
+		deleted := 0
+		for range 100 {
+			some, err := h.store.ExpireSlots(h.ctx, batch.Slots[3].To, 2)
+			h.must("expire", err)
+			if some > 2 {
+				h.Fatalf("%d for a limit of 2", some)
+			}
+			if some == 0 {
+				break
+			}
+			deleted += some
+		}
+		same(h.T, "deleted", deleted, 6)
+		same(h.T, "slots", h.slots(engine.SlotFilter{JobUID: job.UID, Limit: 100}), batch.Slots[:4])
+	}},
+}

@@ -1,0 +1,112 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// ErrInjected is what the faults of this package answer.
+var ErrInjected = errors.New("injected fault")
+
+// Fault stands between a caller and a store. It is given the name of the method and the call itself, and decides
+// whether, when and how often the call is done, and what its caller hears. It may be called by many goroutines.
+type Fault func(ctx context.Context, method string, call func(context.Context) error) error
+
+// Refuse does nothing and answers ErrInjected.
+func Refuse(context.Context, string, func(context.Context) error) error { return ErrInjected }
+
+// DoneButFailed does the call and answers ErrInjected nevertheless, as when the answer is lost on its way.
+func DoneButFailed(ctx context.Context, _ string, call func(context.Context) error) error {
+	if err := call(ctx); err != nil {
+		return err
+	}
+	return ErrInjected
+}
+
+// Twice does the call two times, as a driver does that tries again by itself.
+func Twice(ctx context.Context, _ string, call func(context.Context) error) error {
+	if err := call(ctx); err != nil {
+		return err
+	}
+	return call(ctx)
+}
+
+// Slow does the call once wait is closed, or answers the context's error if that ends first.
+func Slow(wait <-chan struct{}) Fault {
+	return func(ctx context.Context, _ string, call func(context.Context) error) error {
+		select {
+		case <-wait:
+			return call(ctx)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Faulty is a store of which the methods that the engine calls pass through Fault; the others are the store's own.
+// A nil Fault does nothing.
+type Faulty struct {
+	Store
+	Fault Fault
+	// Torn, if not nil, is asked how many single writes of a batch are done before the store fails; a negative
+	// number means all, without a failure. It stands for a crash between two writes.
+	Torn func(batch *engine.Batch) int
+}
+
+func through[T any](ctx context.Context, fault Fault, method string, call func(context.Context) (T, error)) (result T, err error) {
+	if fault == nil {
+		return call(ctx)
+	}
+	err = fault(ctx, method, func(ctx context.Context) (err error) {
+		result, err = call(ctx)
+		return err
+	})
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return result, nil
+}
+
+// Commit passes through Torn, then through Fault.
+func (f *Faulty) Commit(ctx context.Context, batch *engine.Batch) ([]engine.Conflict, error) {
+	return through(ctx, f.Fault, "Commit", func(ctx context.Context) ([]engine.Conflict, error) {
+		if f.Torn != nil {
+			if writes := f.Torn(batch); writes >= 0 {
+				if _, err := f.Store.Commit(ctx, FirstWrites(batch, writes)); err != nil {
+					return nil, err
+				}
+				return nil, ErrInjected
+			}
+		}
+		return f.Store.Commit(ctx, batch)
+	})
+}
+
+// FirstWrites gives a batch with the first n single writes of batch, in the order in which a store does them.
+func FirstWrites(batch *engine.Batch, n int) *engine.Batch {
+	return &engine.Batch{
+		Runs:        take(batch.Runs, &n),
+		Slots:       take(batch.Slots, &n),
+		DeadLetters: take(batch.DeadLetters, &n),
+		DropLetters: take(batch.DropLetters, &n),
+		DropRuns:    take(batch.DropRuns, &n),
+		Tasks:       take(batch.Tasks, &n),
+		Handled:     take(batch.Handled, &n),
+		Commands:    take(batch.Commands, &n),
+	}
+}
+
+func take[T any](list []T, n *int) []T {
+	most := min(*n, len(list))
+	*n -= most
+	return list[:most:most]
+}
+
+// Writes counts the single writes of a batch.
+func Writes(batch *engine.Batch) int {
+	return len(batch.Runs) + len(batch.Slots) + len(batch.DeadLetters) + len(batch.DropLetters) + len(batch.DropRuns) +
+		len(batch.Tasks) + len(batch.Handled) + len(batch.Commands)
+}

@@ -1,0 +1,78 @@
+package storetest
+
+import (
+	"context"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// DueTasks passes through Fault.
+func (f *Faulty) DueTasks(ctx context.Context, shards []int, after, until time.Time) ([]engine.ScheduledTask, error) {
+	return through(ctx, f.Fault, "DueTasks", func(ctx context.Context) ([]engine.ScheduledTask, error) {
+		return f.Store.DueTasks(ctx, shards, after, until)
+	})
+}
+
+// TasksByID passes through Fault.
+func (f *Faulty) TasksByID(ctx context.Context, uids []string) ([]engine.ScheduledTask, error) {
+	return through(ctx, f.Fault, "TasksByID", func(ctx context.Context) ([]engine.ScheduledTask, error) {
+		return f.Store.TasksByID(ctx, uids)
+	})
+}
+
+// JobsByUID passes through Fault.
+func (f *Faulty) JobsByUID(ctx context.Context, uids []string) ([]engine.Job, error) {
+	return through(ctx, f.Fault, "JobsByUID", func(ctx context.Context) ([]engine.Job, error) {
+		return f.Store.JobsByUID(ctx, uids)
+	})
+}
+
+// PendingJobs passes through Fault.
+func (f *Faulty) PendingJobs(ctx context.Context, shards []int, limit int) ([]engine.Job, error) {
+	return through(ctx, f.Fault, "PendingJobs", func(ctx context.Context) ([]engine.Job, error) {
+		return f.Store.PendingJobs(ctx, shards, limit)
+	})
+}
+
+// Generation passes through Fault.
+func (f *Faulty) Generation(ctx context.Context, uid string, generation int64) (engine.Generation, error) {
+	return through(ctx, f.Fault, "Generation", func(ctx context.Context) (engine.Generation, error) {
+		return f.Store.Generation(ctx, uid, generation)
+	})
+}
+
+// ActiveRuns passes through Fault.
+func (f *Faulty) ActiveRuns(ctx context.Context, shards []int, after string, limit int) ([]engine.Run, error) {
+	return through(ctx, f.Fault, "ActiveRuns", func(ctx context.Context) ([]engine.Run, error) {
+		return f.Store.ActiveRuns(ctx, shards, after, limit)
+	})
+}
+
+// ActiveRunsOf passes through Fault.
+func (f *Faulty) ActiveRunsOf(ctx context.Context, uids []string) ([]engine.Run, error) {
+	return through(ctx, f.Fault, "ActiveRunsOf", func(ctx context.Context) ([]engine.Run, error) {
+		return f.Store.ActiveRunsOf(ctx, uids)
+	})
+}
+
+// RunsByID passes through Fault.
+func (f *Faulty) RunsByID(ctx context.Context, ids []string) ([]engine.Run, error) {
+	return through(ctx, f.Fault, "RunsByID", func(ctx context.Context) ([]engine.Run, error) {
+		return f.Store.RunsByID(ctx, ids)
+	})
+}
+
+// Commands passes through Fault.
+func (f *Faulty) Commands(ctx context.Context, shards []int, limit int) ([]engine.Command, error) {
+	return through(ctx, f.Fault, "Commands", func(ctx context.Context) ([]engine.Command, error) {
+		return f.Store.Commands(ctx, shards, limit)
+	})
+}
+
+// BinariesByKey passes through Fault.
+func (f *Faulty) BinariesByKey(ctx context.Context, keys []string) ([]engine.Binary, error) {
+	return through(ctx, f.Fault, "BinariesByKey", func(ctx context.Context) ([]engine.Binary, error) {
+		return f.Store.BinariesByKey(ctx, keys)
+	})
+}
