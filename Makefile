@@ -1,0 +1,111 @@
+# `make help` lists the targets. Needed: Go, Node with npm, make; for test-race a C compiler, too.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+# Passed on: make test GOTESTFLAGS='-run Next -v', make sim SEEDS=100000, make fuzz FUZZTIME=5m, make bench BENCH=Lag,
+# make run DATA=/tmp/tide.
+GOTESTFLAGS ?=
+SEEDS       ?= 10000
+FUZZTIME    ?= 20s
+BENCH       ?= .
+DATA        ?= ./data
+
+TOOLS := .cache/bin
+MONGO := store/mongo/mongotest
+
+# Pure packages start no goroutine, so the race detector has nothing to find there.
+PURE := cron|dag|engine|engine/sim|engine/wheel|spec|internal/archtest
+
+## Everyday
+
+.PHONY: run
+run: build ## Start the all-in-one server on 127.0.0.1:8080 with the examples loaded and running
+	bin/tidewheel server --demo --data $(DATA)
+
+.PHONY: build
+build: static ## Build bin/tidewheel
+	$(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/tidewheel ./cmd/tidewheel
+
+.PHONY: test
+test: static ## Run every test that needs no browser and no outside server
+	$(GO) test $(GOTESTFLAGS) ./...
+
+.PHONY: generate
+generate: $(TOOLS)/templ ## Write anew what is generated and committed: templ components, schemas
+	$(TOOLS)/templ generate
+	$(GO) generate ./...
+
+.PHONY: lint
+lint: static $(TOOLS)/golangci-lint ## Run golangci-lint, with .golangci.yml, on both modules
+	$(TOOLS)/golangci-lint run
+	cd $(MONGO) && $(CURDIR)/$(TOOLS)/golangci-lint run --config $(CURDIR)/.golangci.yml
+
+.PHONY: verify
+verify: ## All that CI runs, from the cheapest to the dearest
+	@.ci/verify
+
+.PHONY: clean
+clean: ## Remove what was built; ./data stays
+	rm -rf bin .cache static/node_modules coverage.out
+	find static/dist -mindepth 1 ! -name .gitkeep -delete
+
+## More tests
+
+.PHONY: test-race
+test-race: static ## Run the tests of all packages with goroutines under the race detector
+	$(GO) test -race $(GOTESTFLAGS) $$($(GO) list ./... | grep -vE '^[^/]+/[^/]+/[^/]+/($(PURE))$$')
+
+.PHONY: test-mongo
+test-mongo: ## Run the store's and the server's tests over MongoDB's protocol, and on $TIDEWHEEL_TEST_MONGODB_URI if set
+	cd $(MONGO) && $(GO) test $(GOTESTFLAGS) ./...
+
+.PHONY: sim
+sim: ## Run the simulator over SEEDS seeds (10000)
+	$(GO) test ./engine/sim -count=1 -timeout=0 -v -run '^TestSeeds$$' -args -seeds=$(SEEDS)
+
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for FUZZTIME (20s)
+	@git ls-files -z '*_test.go' | xargs -0 grep -HoE '^func Fuzz[A-Za-z0-9_]*' | while IFS=: read -r file target; do \
+		echo "== $${file%/*} $${target#func }"; \
+		(cd "$${file%/*}" && $(GO) test -run='^$$' -fuzz="^$${target#func }$$" -fuzztime=$(FUZZTIME) .) </dev/null; \
+	done
+
+.PHONY: bench
+bench: static ## Run the benchmarks whose names match BENCH (all), one package at a time
+	$(GO) test -run='^$$' -bench='$(BENCH)' -benchmem -p=1 -timeout=0 ./...
+
+## Built when something they are made of has changed
+
+.PHONY: static
+static: static/dist/manifest.json ## Bundle the pages' scripts and styles into static/dist
+
+static/dist/manifest.json: static/node_modules/.package-lock.json static/build.mjs $(shell find static/src 2>/dev/null)
+	cd static && node build.mjs
+
+# esbuild's program arrives as an optional package of the platform, so no install script needs to run.
+static/node_modules/.package-lock.json: static/package.json static/package-lock.json
+	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 18 or later, it bundles the pages' scripts" >&2; exit 1; }
+	cd static && npm ci --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+# The tools are pinned in a module of their own, so that what they depend on stays out of the product's.
+$(TOOLS)/golangci-lint: tools/go.mod tools/go.sum
+	cd tools && $(GO) build -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+$(TOOLS)/templ: tools/go.mod tools/go.sum go.mod
+	@[ "$$($(GO) list -m github.com/a-h/templ)" = "$$(cd tools && $(GO) list -m github.com/a-h/templ)" ] || \
+		{ echo "go.mod and tools/go.mod want different versions of templ; make them equal" >&2; exit 1; }
+	cd tools && $(GO) build -o $(CURDIR)/$@ github.com/a-h/templ/cmd/templ
+	@touch $@
+
+.PHONY: help
+help: ## Say this
+	@awk -F ':.*## ' '/^## / { print "\n" substr($$0, 4) } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
