@@ -59,9 +59,10 @@ func (r *Runner) publish(ctx context.Context, epoch uint64, task *engine.Task) {
 			return
 		}
 		r.report(ctx, "publish a task", err)
-		r.goDo(func() {
-			r.send(ctx, Answered{Epoch: epoch, Event: engine.TaskPublished{Run: task.Run, Attempt: task.Attempt, Failed: true}})
-		})
+		select { // this may be called after Run has returned, so it must not wait; a task that nobody hears of is looked after later
+		case r.inputs <- Answered{Epoch: epoch, Event: engine.TaskPublished{Run: task.Run, Attempt: task.Attempt, Failed: true}}:
+		default:
+		}
 	})
 }
 

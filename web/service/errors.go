@@ -1,0 +1,83 @@
+package service
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// Kind is what sort of error a user meets; web maps it to an HTTP status, in one place.
+type Kind string
+
+// The kinds.
+const (
+	KindInvalid     Kind = "invalid"     // what was sent is wrong: say what and where
+	KindNotFound    Kind = "not_found"   // what it is about is not there
+	KindExists      Kind = "exists"      // the name is taken
+	KindConflict    Kind = "conflict"    // somebody else changed it in between, or its state does not allow it
+	KindTooLarge    Kind = "too_large"   // over a limit
+	KindUnavailable Kind = "unavailable" // a part is not reachable: try again
+)
+
+// Error is an error that a user can act on.
+type Error struct {
+	Kind   Kind
+	Code   string // stable, snake_case: programs may look at it
+	Detail string // for people: what is wrong and what to do
+	Fields []Field
+	Err    error // what it wraps, may be nil
+}
+
+// Field is one faulty field.
+type Field struct {
+	Location string // "body.schedule[1]"
+	Message  string
+}
+
+func (e *Error) Error() string { return e.Detail }
+func (e *Error) Unwrap() error { return e.Err }
+
+// invalid turns the problems of a definition into an error.
+func invalid(problems spec.Problems) *Error {
+	e := &Error{Kind: KindInvalid, Code: "invalid_definition", Err: problems}
+	for _, p := range problems {
+		location := "body"
+		if p.Path != "" {
+			location += "." + p.Path
+		}
+		e.Fields = append(e.Fields, Field{Location: location, Message: p.Message})
+	}
+	switch len(problems) {
+	case 1:
+		e.Detail = problems[0].Error()
+	default:
+		e.Detail = fmt.Sprintf("the definition has %d problems; the first: %s", len(problems), problems[0].Error())
+	}
+	return e
+}
+
+func field(code, location, format string, args ...any) *Error {
+	message := fmt.Sprintf(format, args...)
+	return &Error{Kind: KindInvalid, Code: code, Detail: message, Fields: []Field{{Location: location, Message: message}}}
+}
+
+func conflict(code, format string, args ...any) *Error {
+	return &Error{Kind: KindConflict, Code: code, Detail: fmt.Sprintf(format, args...)}
+}
+
+// explain puts a store's answer into words about the thing it concerns; other errors pass unchanged.
+func explain(err error, what, name string) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, engine.ErrNotFound):
+		return &Error{Kind: KindNotFound, Code: what + "_not_found", Detail: fmt.Sprintf("there is no %s %q", what, name), Err: err}
+	case errors.Is(err, engine.ErrExists):
+		return &Error{Kind: KindExists, Code: what + "_exists", Detail: fmt.Sprintf("there is a %s %q already", what, name), Err: err}
+	case errors.Is(err, engine.ErrConflict):
+		return &Error{Kind: KindConflict, Code: what + "_changed", Detail: fmt.Sprintf("%s %q was changed by somebody else: read it again and repeat", what, name), Err: err}
+	}
+	return err
+}

@@ -1,0 +1,58 @@
+package service
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// Run gives one run.
+func (s *Service) Run(ctx context.Context, id string) (engine.Run, error) {
+	run, err := s.store.Run(ctx, id)
+	return run, explain(err, "run", id)
+}
+
+// Runs lists history, newest first, with the cursor of the next page.
+func (s *Service) Runs(ctx context.Context, filter engine.RunFilter) ([]engine.Run, string, error) {
+	return s.store.Runs(ctx, filter)
+}
+
+// CancelRun asks the engine to end a run. It answers as soon as the request is durable; the run ends a moment later.
+func (s *Service) CancelRun(ctx context.Context, id, by string) (engine.Run, error) {
+	run, err := s.Run(ctx, id)
+	if err != nil {
+		return engine.Run{}, err
+	}
+	if run.Status.Terminal() {
+		return run, conflict("run_ended", "run %s has ended (%s): there is nothing to cancel", id, run.Status)
+	}
+	return run, s.command(ctx, engine.Command{ID: id + "-cancel", Kind: engine.CommandCancel, RunID: id, JobUID: run.JobUID, By: by})
+}
+
+// RetryRun asks the engine for another attempt of a run that ended badly.
+func (s *Service) RetryRun(ctx context.Context, id, by string) (engine.Run, error) {
+	run, err := s.Run(ctx, id)
+	if err != nil {
+		return engine.Run{}, err
+	}
+	switch {
+	case run.Status == engine.StatusSucceeded:
+		return run, conflict("run_succeeded", "run %s succeeded: to do its work once more, start a new run with `tidewheel run %s`", id, run.Job)
+	case run.Status != engine.StatusRetrying && !run.Status.CanRetry():
+		return run, conflict("run_not_ended", "run %s is %s: it can be retried once it has ended", id, run.Status)
+	}
+	return run, s.command(ctx, engine.Command{
+		ID: fmt.Sprintf("%s-retry-%d", id, run.Revision), Kind: engine.CommandRetry, RunID: id, JobUID: run.JobUID, By: by, Revision: run.Revision,
+	})
+}
+
+// DeadLetters lists runs that used up their retries, newest first.
+func (s *Service) DeadLetters(ctx context.Context, namespace, cursor string, limit int) ([]engine.DeadLetter, string, error) {
+	return s.store.DeadLetters(ctx, namespace, cursor, limit)
+}
+
+// PurgeDeadLetter removes a dead letter; its run stays in the history.
+func (s *Service) PurgeDeadLetter(ctx context.Context, id string) error {
+	return explain(s.store.DeleteDeadLetter(ctx, id), "dead letter", id)
+}

@@ -1,0 +1,119 @@
+package service
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/tidewheel/tidewheel/blob"
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// Store is the truth, as users change and read it.
+type Store interface {
+	CreateJob(ctx context.Context, job engine.Job) error
+	ReplaceJob(ctx context.Context, job engine.Job) error
+	Job(ctx context.Context, namespace, name string) (engine.Job, error)
+	Jobs(ctx context.Context, filter engine.JobFilter) ([]engine.Job, string, error)
+	Generations(ctx context.Context, uid string, limit int) ([]engine.Generation, error)
+
+	InsertRun(ctx context.Context, run engine.Run) error
+	Run(ctx context.Context, id string) (engine.Run, error)
+	RunsByID(ctx context.Context, ids []string) ([]engine.Run, error)
+	Runs(ctx context.Context, filter engine.RunFilter) ([]engine.Run, string, error)
+	PutCommand(ctx context.Context, command engine.Command) error
+
+	Slots(ctx context.Context, filter engine.SlotFilter) ([]engine.SlotRange, string, error)
+	Upcoming(ctx context.Context, namespace string, limit int) ([]engine.ScheduledTask, error)
+	TasksByID(ctx context.Context, uids []string) ([]engine.ScheduledTask, error)
+	DeadLetters(ctx context.Context, namespace, cursor string, limit int) ([]engine.DeadLetter, string, error)
+	DeleteDeadLetter(ctx context.Context, runID string) error
+
+	CreateBinary(ctx context.Context, binary engine.Binary) error
+	ReplaceBinary(ctx context.Context, binary engine.Binary) error
+	DeleteBinary(ctx context.Context, namespace, name string, revision int64) error
+	Binary(ctx context.Context, namespace, name string) (engine.Binary, error)
+	Binaries(ctx context.Context, namespace, cursor string, limit int) ([]engine.Binary, string, error)
+	Ping(ctx context.Context) error
+}
+
+// Blobs holds the bytes of binaries and big outputs.
+type Blobs interface {
+	PutBinary(ctx context.Context, r io.Reader, options blob.PutOptions) (blob.BinaryInfo, error)
+	GetBinary(ctx context.Context, digest string) (io.ReadCloser, int64, error)
+	HasBinary(ctx context.Context, digest string) (bool, error)
+	OpenLog(ctx context.Context, run string, attempt int) (*blob.LogReader, error)
+	Ping(ctx context.Context) error
+}
+
+// Queue reaches the engine and the executors.
+type Queue interface {
+	PublishWake(ctx context.Context, wake engine.Wake) error
+	WatchLog(ctx context.Context, run string, attempt int, handle func(engine.LogFrame)) error
+	Executors(ctx context.Context) ([]engine.Presence, error)
+	Depths(ctx context.Context) ([]engine.QueueDepth, error)
+	Ping(ctx context.Context) error
+}
+
+// Config bounds what users may send. Zero fields take their defaults.
+type Config struct {
+	MaxBinary   int64 // bytes; default 4 GiB
+	Generations int   // shown of a definition; default 50
+	Now         func() time.Time
+}
+
+// Service is what users can do. It is safe for concurrent use.
+type Service struct {
+	store  Store
+	blobs  Blobs
+	queue  Queue
+	log    *slog.Logger
+	config Config
+}
+
+// New makes a Service. It owns none of its parts.
+func New(store Store, blobs Blobs, queue Queue, log *slog.Logger, config Config) *Service {
+	if config.MaxBinary <= 0 {
+		config.MaxBinary = 4 << 30
+	}
+	if config.Generations <= 0 {
+		config.Generations = 50
+	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	return &Service{store: store, blobs: blobs, queue: queue, log: log, config: config}
+}
+
+func (s *Service) now() time.Time { return s.config.Now().UTC().Truncate(time.Millisecond) }
+
+// wake tells the engine to look. A wake that is lost is made up for by the engine's own sweep.
+func (s *Service) wake(ctx context.Context, wake engine.Wake) {
+	if err := s.queue.PublishWake(ctx, wake); err != nil {
+		s.log.Warn("waking the engine failed: it looks by itself within a second", "error", err)
+	}
+}
+
+// Executors lists those that are alive.
+func (s *Service) Executors(ctx context.Context) ([]engine.Presence, error) {
+	return s.queue.Executors(ctx)
+}
+
+// Queues tells what waits in each tier and class.
+func (s *Service) Queues(ctx context.Context) ([]engine.QueueDepth, error) {
+	return s.queue.Depths(ctx)
+}
+
+// Ready tells whether every part answers; the error names the one that does not.
+func (s *Service) Ready(ctx context.Context) error {
+	for _, part := range []struct {
+		name string
+		ping func(context.Context) error
+	}{{"the store", s.store.Ping}, {"the queue", s.queue.Ping}, {"S3", s.blobs.Ping}} {
+		if err := part.ping(ctx); err != nil {
+			return &Error{Kind: KindUnavailable, Code: "unavailable", Detail: part.name + " does not answer: " + err.Error(), Err: err}
+		}
+	}
+	return nil
+}
