@@ -37,6 +37,7 @@ func TestOpenConcurrently(t *testing.T) {
 }
 
 func TestOpenSaysWhatToDo(t *testing.T) {
+	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -85,6 +86,7 @@ func TestOpenTakesCredentialsFromTheEnvironment(t *testing.T) {
 }
 
 func TestForeignBucketIsRefused(t *testing.T) {
+	t.Parallel()
 	store := openStore(t)
 	if err := store.putSmall(t.Context(), "somebody-elses", []byte("data")); err != nil {
 		t.Fatal(err)
