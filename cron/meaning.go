@@ -1,0 +1,197 @@
+package cron
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/adhocore/gronx"
+)
+
+// This file is where gronx says what a part of an expression means: each value
+// that a field can have is put to its checker, once, and the answers are kept
+// as sets. Single values and * need no asking.
+
+// ask reports whether gronx calls the part due at a time that has the value.
+func ask(position int, text string, at time.Time) (bool, error) {
+	checker := gronx.SegmentChecker{}
+	checker.SetRef(at)
+	due, err := checker.CheckDue(text, position)
+	if err != nil {
+		return false, fmt.Errorf("%q is not understood in the %s (%w)", text, fieldRules[position].name, err)
+	}
+	return due, nil
+}
+
+// sample returns a time whose field has the value.
+func sample(position, value int) time.Time {
+	switch position {
+	case secondField:
+		return time.Date(2000, 1, 1, 0, 0, value, 0, time.UTC)
+	case minuteField:
+		return time.Date(2000, 1, 1, 0, value, 0, 0, time.UTC)
+	case hourField:
+		return time.Date(2000, 1, 1, value, 0, 0, 0, time.UTC)
+	case dayField:
+		return time.Date(2000, 1, value, 0, 0, 0, 0, time.UTC)
+	case monthField:
+		return time.Date(2000, time.Month(value), 1, 0, 0, 0, 0, time.UTC)
+	default: // weekField; the 2nd was a Sunday
+		return time.Date(2000, 1, 2+value, 0, 0, 0, 0, time.UTC)
+	}
+}
+
+// valuesOf returns the set of values that a part without L, W and # names in a
+// field other than the year.
+func valuesOf(position int, entry part) (uint64, error) {
+	rule := fieldRules[position]
+	high := rule.high
+	if position == weekField {
+		high = 6
+	}
+	switch entry.kind {
+	case partAny:
+		return (uint64(1)<<uint(high+1) - 1) &^ (uint64(1)<<uint(rule.low) - 1), nil
+	case partValue:
+		if position == weekField {
+			return 1 << uint(entry.low%7), nil
+		}
+		return 1 << uint(entry.low), nil
+	}
+	var set uint64
+	for value := rule.low; value <= high; value++ {
+		due, err := ask(position, entry.text, sample(position, value))
+		if err != nil {
+			return 0, err
+		}
+		if due {
+			set |= 1 << uint(value)
+		}
+	}
+	return set, nil
+}
+
+// yearsOf returns the set of years from firstYear to lastYear that parts name;
+// nil for all of them. It is plain arithmetic: gronx counts the steps of a year
+// one by one from the first, which is slow from the year 1 on.
+func yearsOf(parts []part) *yearSet {
+	years := &yearSet{}
+	for _, entry := range parts {
+		if entry.kind == partAny {
+			return nil
+		}
+		year, step := entry.low, max(entry.step, 1)
+		if year < firstYear {
+			year += (firstYear - year + step - 1) / step * step
+		}
+		for ; year <= min(entry.high, lastYear); year += step {
+			years.add(year)
+		}
+	}
+	return years
+}
+
+// shapeMonths holds a month of each shape, to put to gronx.
+var shapeMonths = sync.OnceValue(func() *[monthShapes]time.Time {
+	months := &[monthShapes]time.Time{}
+	for year := 2000; year < 2040; year++ {
+		for month := 1; month <= 12; month++ {
+			shape := monthShape(monthLength(year, month), weekday(dayNumber(year, month, 1)))
+			months[shape] = time.Date(year, time.Month(month), 1, 0, 0, 0, 0, time.UTC)
+		}
+	}
+	return months
+})
+
+type modifierKey struct {
+	position int
+	text     string
+}
+
+// modifiers keeps what L, W and # mean; the grammar lets 74 of them through.
+// Each costs about 0.1 ms once.
+var modifiers sync.Map // modifierKey → *[monthShapes]uint32
+
+// modifierDays returns the days that L, 15W, 5L or 1#2 names in a month of each shape.
+func modifierDays(position int, text string) (*[monthShapes]uint32, error) {
+	key := modifierKey{position, text}
+	if known, ok := modifiers.Load(key); ok {
+		return known.(*[monthShapes]uint32), nil
+	}
+	table := &[monthShapes]uint32{}
+	for shape, first := range shapeMonths() {
+		for date := 1; date <= 28+shape/7; date++ {
+			due, err := ask(position, text, first.AddDate(0, 0, date-1))
+			if err != nil {
+				return nil, err
+			}
+			if due {
+				table[shape] |= 1 << uint(date)
+			}
+		}
+	}
+	known, _ := modifiers.LoadOrStore(modifierKey{position, strings.Clone(text)}, table)
+	return known.(*[monthShapes]uint32), nil
+}
+
+// compilePattern turns the parsed fields of an expression into sets.
+func compilePattern(fields *[fieldCount][]part) (pattern, error) {
+	var p pattern
+	var sets [weekField + 1]uint64
+	modified := false
+	for position := secondField; position <= weekField; position++ {
+		for _, entry := range fields[position] {
+			if entry.kind == partModifier {
+				modified = true
+				continue
+			}
+			set, err := valuesOf(position, entry)
+			if err != nil {
+				return pattern{}, err
+			}
+			sets[position] |= set
+		}
+	}
+	p.second, p.minute, p.hour = sets[secondField], sets[minuteField], uint32(sets[hourField])
+	p.day, p.month, p.week = uint32(sets[dayField]), uint16(sets[monthField]), uint8(sets[weekField])
+	p.either = eitherDay(fields[dayField], fields[weekField])
+	p.years = yearsOf(fields[yearField])
+	if !modified {
+		return p, nil
+	}
+	p.shapes = &[monthShapes]uint32{}
+	for shape := range p.shapes {
+		day, week := p.day, weekDays(p.week, shape%7)
+		for _, entry := range slices.Concat(fields[dayField], fields[weekField]) {
+			if entry.kind != partModifier {
+				continue
+			}
+			position := dayField
+			if slices.Contains(fields[weekField], entry) {
+				position = weekField
+			}
+			table, err := modifierDays(position, entry.text)
+			if err != nil {
+				return pattern{}, err
+			}
+			if position == dayField {
+				day |= table[shape]
+			} else {
+				week |= table[shape]
+			}
+		}
+		p.shapes[shape] = combineDays(day, week, p.either) & monthDays(28+shape/7)
+	}
+	return p, nil
+}
+
+// eitherDay is gronx's rule for when day of month and day of week are
+// alternatives: both restrict, and neither field begins as a wildcard does.
+func eitherDay(day, week []part) bool {
+	if len(week) == 1 && week[0].kind == partAny {
+		return false
+	}
+	return !strings.HasPrefix(week[0].text, "*/") && !strings.HasPrefix(day[0].text, "*")
+}
