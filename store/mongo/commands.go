@@ -1,0 +1,61 @@
+package mongo
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// commandDocument is a document of commands.
+type commandDocument struct {
+	ID     string         `bson:"_id"`
+	Shard  int            `bson:"shard"`
+	Kind   string         `bson:"kind"`
+	JobUID string         `bson:"job_uid"`
+	RunID  string         `bson:"run_id,omitempty"`
+	By     string         `bson:"by,omitempty"`
+	At     bson.DateTime  `bson:"at"`
+	From   *bson.DateTime `bson:"from,omitempty"`
+	To     *bson.DateTime `bson:"to,omitempty"`
+}
+
+func newCommandDocument(c *engine.Command) commandDocument {
+	return commandDocument{
+		ID: c.ID, Shard: c.Shard, Kind: string(c.Kind), JobUID: c.JobUID, RunID: c.RunID, By: c.By,
+		At: date(c.At), From: someDate(c.From), To: someDate(c.To),
+	}
+}
+
+func (d commandDocument) value() (engine.Command, error) {
+	return engine.Command{
+		ID: d.ID, Shard: d.Shard, Kind: engine.CommandKind(d.Kind), JobUID: d.JobUID, RunID: d.RunID, By: d.By,
+		At: instant(d.At), From: someInstant(d.From), To: someInstant(d.To),
+	}, nil
+}
+
+// PutCommand inserts a command; one that is there already is no error.
+func (s *Store) PutCommand(ctx context.Context, command engine.Command) error {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	raw, err := bson.Marshal(newCommandDocument(&command))
+	if err != nil {
+		return s.failed("put command", err)
+	}
+	_, err = s.insert(ctx, s.commands, change{id: command.ID, document: raw}, func(bson.Raw) (bool, error) { return true, nil })
+	return s.failed("put command", err)
+}
+
+// Commands gives what is asked of these shards, oldest first.
+func (s *Store) Commands(ctx context.Context, shards []int, limit int) ([]engine.Command, error) {
+	if len(shards) == 0 {
+		return nil, nil
+	}
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	commands, err := list[commandDocument](ctx, s.commands, among("shard", shards),
+		options.Find().SetSort(ascending("at")).SetLimit(int64(max(limit, 0))))
+	return commands, s.failed("read commands", err)
+}

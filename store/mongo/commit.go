@@ -1,0 +1,164 @@
+package mongo
+
+import (
+	"context"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// Commit writes a batch: its parts in the order of engine.Batch, each whole before the next begins. Conflicts name
+// the writes that were refused; all others are done and, when Commit returns, on the journals of a majority. After an
+// error any part may have been done: the same batch may be given again.
+func (s *Store) Commit(ctx context.Context, batch *engine.Batch) (conflicts []engine.Conflict, err error) {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	if err := context.Cause(ctx); err != nil {
+		return nil, s.failed("commit", err)
+	}
+	refuse := func(kind string, refused []int, id func(int) string) {
+		for _, n := range refused {
+			conflicts = append(conflicts, engine.Conflict{Kind: kind, ID: id(n)})
+		}
+	}
+	for _, part := range []struct {
+		name  string
+		size  int
+		write func() error
+	}{
+		{"runs", len(batch.Runs), func() error {
+			refused, err := s.commitRuns(ctx, batch.Runs)
+			refuse("run", refused, func(n int) string { return batch.Runs[n].Run.ID })
+			return err
+		}},
+		{"slots", len(batch.Slots), func() error { return s.commitSlots(ctx, batch.Slots) }},
+		{"dead letters", len(batch.DeadLetters), func() error { return s.commitLetters(ctx, batch.DeadLetters) }},
+		{"dropped dead letters", len(batch.DropLetters), func() error { return s.remove(ctx, s.deadLetters, batch.DropLetters, nil) }},
+		{"dropped runs", len(batch.DropRuns), func() error {
+			prepared := bson.D{{Key: "status", Value: engine.StatusScheduled.String()}}
+			return s.remove(ctx, s.runs, batch.DropRuns, prepared)
+		}},
+		{"scheduled tasks", len(batch.Tasks), func() error {
+			refused, err := s.commitTasks(ctx, batch.Tasks)
+			refuse("task", refused, func(n int) string { return batch.Tasks[n].Task.ID })
+			return err
+		}},
+		{"handled jobs", len(batch.Handled), func() error { return s.handle(ctx, batch.Handled) }},
+		{"commands", len(batch.Commands), func() error { return s.remove(ctx, s.commands, batch.Commands, nil) }},
+	} {
+		if part.size == 0 {
+			continue
+		}
+		if err := part.write(); err != nil {
+			return conflicts, s.failed("commit "+part.name, err)
+		}
+	}
+	return conflicts, nil
+}
+
+func (s *Store) commitRuns(ctx context.Context, writes []engine.RunWrite) (refused []int, err error) {
+	changes := make([]change, len(writes))
+	for n := range writes {
+		if changes[n], err = runChange(&writes[n].Run); err != nil {
+			return nil, err
+		}
+	}
+	return s.settle(ctx, s.runs, changes, func(n int, stored bson.Raw) (step, error) {
+		return judgeRun(s.runs, &writes[n].Run, stored)
+	})
+}
+
+// commitSlots puts ranges where there are none or smaller ones. A range of one slot is most likely new, a larger one
+// most likely there.
+func (s *Store) commitSlots(ctx context.Context, slots []engine.SlotRange) error {
+	changes := make([]change, len(slots))
+	for n := range slots {
+		raw, err := bson.Marshal(newSlotDocument(&slots[n]))
+		if err != nil {
+			return fmt.Errorf("slots %s: %w", slots[n].ID, err)
+		}
+		smaller := bson.D{{Key: "count", Value: bson.D{{Key: "$lt", Value: slots[n].Count}}}}
+		changes[n] = change{id: slots[n].ID, document: raw, condition: smaller, first: firstStep(slots[n].Count)}
+	}
+	_, err := s.settle(ctx, s.slots, changes, func(n int, stored bson.Raw) (step, error) {
+		if stored == nil {
+			return stepInsert, nil
+		}
+		found, err := decode[slotDocument](s.slots, stored)
+		switch {
+		case err != nil:
+			return 0, err
+		case found.Count < slots[n].Count:
+			return stepReplace, nil
+		}
+		return stepDone, nil
+	})
+	return err
+}
+
+func (s *Store) commitLetters(ctx context.Context, letters []engine.DeadLetter) error {
+	changes := make([]change, len(letters))
+	for n := range letters {
+		raw, err := bson.Marshal(newLetterDocument(&letters[n]))
+		if err != nil {
+			return fmt.Errorf("dead letter %s: %w", letters[n].RunID, err)
+		}
+		changes[n] = change{id: letters[n].RunID, document: raw, first: stepInsert}
+	}
+	_, err := s.settle(ctx, s.deadLetters, changes, func(_ int, stored bson.Raw) (step, error) {
+		if stored == nil {
+			return stepInsert, nil
+		}
+		return stepDone, nil
+	})
+	return err
+}
+
+func (s *Store) commitTasks(ctx context.Context, writes []engine.TaskWrite) (refused []int, err error) {
+	var gone []string
+	var changes []change
+	var numbers []int // of the changes, in writes
+	for n := range writes {
+		task := &writes[n].Task
+		if writes[n].Delete {
+			gone = append(gone, task.ID)
+			continue
+		}
+		raw, err := bson.Marshal(newTaskDocument(task))
+		if err != nil {
+			return nil, fmt.Errorf("scheduled task %s: %w", task.ID, err)
+		}
+		changes = append(changes, change{
+			id: task.ID, document: raw, condition: revisionOf(task.Revision - 1), first: firstStep(task.Revision),
+		})
+		numbers = append(numbers, n)
+	}
+	if len(gone) > 0 {
+		if err := s.remove(ctx, s.tasks, gone, nil); err != nil {
+			return nil, err
+		}
+	}
+	if len(changes) == 0 {
+		return nil, nil
+	}
+	refused, err = s.settle(ctx, s.tasks, changes, func(n int, stored bson.Raw) (step, error) {
+		task := &writes[numbers[n]].Task
+		if stored == nil {
+			if task.Revision == 1 {
+				return stepInsert, nil
+			}
+			return stepRefused, nil
+		}
+		found, err := decode[taskDocument](s.tasks, stored)
+		if err != nil {
+			return 0, err
+		}
+		return revised(task.Revision, found.Revision, engine.SameTask(found, *task)), nil
+	})
+	for i, n := range refused {
+		refused[i] = numbers[n]
+	}
+	return refused, err
+}

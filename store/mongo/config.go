@@ -1,0 +1,82 @@
+package mongo
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// DefaultDatabase is used where neither the configuration nor the connection string names one.
+const DefaultDatabase = "tidewheel"
+
+// Config holds what may be chosen; the zero value is good.
+type Config struct {
+	// Database is the name of the database; by default the one that the connection string names, else
+	// DefaultDatabase.
+	Database string
+	// Logger takes what somebody should know and no caller is told; by default nothing is logged.
+	Logger *slog.Logger
+	// Monitor is called after each command that was sent to the server, from any goroutine; it must not block.
+	Monitor func(Command)
+	// AppName is how the connection presents itself to the server; by default "tidewheel".
+	AppName string
+	// ServerSelectionTimeout is how long an operation waits for a server that can take it; by default 5 seconds.
+	ServerSelectionTimeout time.Duration
+	// OperationTimeout bounds an operation whose context has no deadline; by default 30 seconds.
+	OperationTimeout time.Duration
+	// BulkSize is the most writes in one bulk command, 1 … 1,000; by default 1,000.
+	BulkSize int
+	// Parallel is how many bulk commands of one part of a batch may be under way at once; by default 4.
+	Parallel int
+	// Attempts is how often a write whose fate is unknown is looked at and tried again; by default 6.
+	Attempts int
+	// PrimaryOnly reads history from the primary too, for whoever must see at once what was just written.
+	PrimaryOnly bool
+	// ScanLimit is how many documents a search by text, tier or user looks at before it returns what it has, with a
+	// cursor to go on; by default 100,000.
+	ScanLimit int
+	// ScanTime bounds the same in time; by default one second.
+	ScanTime time.Duration
+}
+
+// Command is one command that was sent to the server.
+type Command struct {
+	Name   string // "find", "insert", …
+	Took   time.Duration
+	Failed bool // by the server or the network; a refused single write of a bulk does not count
+}
+
+func (c Config) validate() (Config, error) {
+	var faults []error
+	positive := func(name string, value *int, byDefault, most int) {
+		if *value == 0 {
+			*value = byDefault
+		}
+		if *value < 1 || *value > most {
+			faults = append(faults, fmt.Errorf("%s is %d: use 1 … %d", name, *value, most))
+		}
+	}
+	span := func(name string, value *time.Duration, byDefault time.Duration) {
+		if *value == 0 {
+			*value = byDefault
+		}
+		if *value < 0 {
+			faults = append(faults, fmt.Errorf("%s is %s: use a positive duration", name, *value))
+		}
+	}
+	positive("bulk size", &c.BulkSize, 1000, 1000)
+	positive("parallel", &c.Parallel, 4, 64)
+	positive("attempts", &c.Attempts, 6, 100)
+	positive("scan limit", &c.ScanLimit, 100_000, 10_000_000)
+	span("server selection timeout", &c.ServerSelectionTimeout, 5*time.Second)
+	span("operation timeout", &c.OperationTimeout, 30*time.Second)
+	span("scan time", &c.ScanTime, time.Second)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.AppName == "" {
+		c.AppName = "tidewheel"
+	}
+	return c, errors.Join(faults...)
+}

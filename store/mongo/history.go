@@ -1,0 +1,166 @@
+package mongo
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// Runs lists history, newest first (by CreatedAt, then id), with the cursor of the next page. What has an index is
+// asked of the server; tier, user and text are looked for in what it gives, no more than Config.ScanLimit runs or
+// Config.ScanTime at a time: then a page may be short, or empty, and its cursor says where to go on. Without a
+// namespace or a job there is no index, and the server sorts the whole collection.
+func (s *Store) Runs(ctx context.Context, filter engine.RunFilter) (runs []engine.Run, next string, err error) {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	after, err := parsePosition(filter.Cursor)
+	if err != nil {
+		return nil, "", fmt.Errorf("mongo: list runs: %w", err)
+	}
+	if filter.Tier != "" || filter.By != "" || filter.Text != "" {
+		runs, next, err = s.searchRuns(ctx, &filter, after)
+	} else {
+		runs, next, err = s.pageOfRuns(ctx, &filter, after)
+	}
+	return runs, next, s.failed("list runs", err)
+}
+
+func (s *Store) pageOfRuns(ctx context.Context, filter *engine.RunFilter, after *position) (runs []engine.Run, next string, err error) {
+	limit := pageSize(filter.Limit)
+	documents, err := s.newestRuns(ctx, filter, after, limit+1, nil)
+	if err != nil {
+		return nil, "", err
+	}
+	documents, last := cut(documents, limit)
+	if last != nil {
+		next = position{last.CreatedAt, last.ID}.cursor()
+	}
+	runs, err = values[runDocument](s.runs, documents)
+	return runs, next, err
+}
+
+// searchRuns looks through what searches ask for, and reads the whole of those runs that it finds.
+func (s *Store) searchRuns(ctx context.Context, filter *engine.RunFilter, after *position) (runs []engine.Run, next string, err error) {
+	limit, text := pageSize(filter.Limit), strings.ToLower(filter.Text)
+	fields := bson.D{}
+	for _, field := range []string{"created_at", "job", "reason", "tier", "by"} {
+		fields = append(fields, bson.E{Key: field, Value: 1})
+	}
+	size := min(1000, s.config.ScanLimit)
+	began := time.Now()
+	var found []string
+look:
+	for scanned := 0; ; {
+		documents, err := s.newestRuns(ctx, filter, after, size, fields)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, d := range documents {
+			if matches(&d, filter, text) {
+				if len(found) == limit {
+					next = after.cursor()
+					break look
+				}
+				found = append(found, d.ID)
+			}
+			after = &position{d.CreatedAt, d.ID}
+		}
+		scanned += len(documents)
+		switch {
+		case len(documents) < size:
+			break look
+		case scanned >= s.config.ScanLimit || time.Since(began) > s.config.ScanTime:
+			next = after.cursor()
+			break look
+		}
+	}
+	all, err := listAmong[runDocument](ctx, s.oldRuns, "_id", found, nil, s.config.BulkSize)
+	if err != nil {
+		return nil, "", err
+	}
+	slices.SortFunc(all, func(a, b engine.Run) int { return slices.Index(found, a.ID) - slices.Index(found, b.ID) })
+	return all, next, nil
+}
+
+func matches(d *runDocument, filter *engine.RunFilter, text string) bool {
+	return (filter.Tier == "" || d.Tier == string(filter.Tier)) && (filter.By == "" || d.By == filter.By) &&
+		strings.Contains(strings.ToLower(d.ID+"\n"+d.Job+"\n"+d.Reason), text)
+}
+
+// newestRuns reads limit runs after a position, newest first; fields says which of their fields (nil: all).
+func (s *Store) newestRuns(ctx context.Context, filter *engine.RunFilter, after *position, limit int, fields bson.D) (documents []runDocument, err error) {
+	condition, order := newestFirst("created_at", filter.Since, filter.Until, after)
+	opts := options.Find().SetSort(order).SetLimit(int64(limit)).SetBatchSize(int32(limit))
+	if fields != nil {
+		opts.SetProjection(fields)
+	}
+	for _, which := range selections(filter) {
+		some, err := find[runDocument](ctx, s.oldRuns, append(which, condition...), opts)
+		if err != nil {
+			return nil, err
+		}
+		documents = append(documents, some...)
+	}
+	slices.SortFunc(documents, func(a, b runDocument) int {
+		if a.CreatedAt != b.CreatedAt {
+			if a.CreatedAt > b.CreatedAt {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(b.ID, a.ID)
+	})
+	return slices.CompactFunc(documents[:min(limit, len(documents))], func(a, b runDocument) bool { return a.ID == b.ID }), nil
+}
+
+// selections gives the queries whose results, taken together, are what a filter selects. Runs that have ended and runs
+// that have not are two queries where a filter names statuses of both: each has an index of its own.
+func selections(filter *engine.RunFilter) []bson.D {
+	base := bson.D{}
+	for _, equal := range []struct{ field, value string }{
+		{"namespace", filter.Namespace}, {"job_uid", filter.JobUID}, {"job", filter.Job},
+	} {
+		if equal.value != "" {
+			base = append(base, bson.E{Key: equal.field, Value: equal.value})
+		}
+	}
+	if len(filter.Statuses) == 0 {
+		return []bson.D{base}
+	}
+	var ended, active []string
+	for _, status := range filter.Statuses {
+		if name := status.String(); status.Terminal() {
+			ended = append(ended, name)
+		} else {
+			active = append(active, name)
+		}
+	}
+	var all []bson.D
+	if ended != nil {
+		all = append(all, slices.Concat(base, among("status", ended), bson.D{{Key: "active", Value: false}}))
+	}
+	if active != nil {
+		all = append(all, slices.Concat(base, among("status", active), bson.D{{Key: "active", Value: true}}, anyShard(filter)))
+	}
+	return all
+}
+
+// anyShard is a condition that every run meets. It is there for the index of active runs, which begins with the shard
+// (or the job): they are few, where the whole history may have to be read to find them.
+func anyShard(filter *engine.RunFilter) bson.D {
+	if filter.JobUID != "" {
+		return nil
+	}
+	shards := make([]int, engine.Shards)
+	for i := range shards {
+		shards[i] = i
+	}
+	return among("shard", shards)
+}

@@ -1,0 +1,119 @@
+package mongo
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// index is one that Tidewheel needs. Each costs every insert a write, so each says what it is for.
+type index struct {
+	collection string
+	name       string
+	keys       bson.D
+	unique     bool
+	partial    bson.D // only documents that match are in it
+}
+
+func ascending(fields ...string) (keys bson.D) {
+	for _, field := range fields {
+		keys = append(keys, bson.E{Key: field, Value: 1})
+	}
+	return keys
+}
+
+func descending(fields ...string) (keys bson.D) {
+	for _, field := range fields {
+		keys = append(keys, bson.E{Key: field, Value: -1})
+	}
+	return keys
+}
+
+func indexes() []index {
+	active := bson.D{{Key: "active", Value: true}}
+	ended := bson.D{{Key: "active", Value: false}}
+	pending := bson.D{{Key: "pending", Value: true}}
+	newest := descending("created_at", "_id")
+	return []index{
+		// An engine that takes over a shard reads the runs that have not ended. They are few however long the history,
+		// and so are these two indexes.
+		{collection: "runs", name: "active_by_shard", keys: ascending("shard", "_id"), partial: active},
+		{collection: "runs", name: "active_by_job", keys: ascending("job_uid"), partial: active},
+		// Pages of history, newest first: all, of a job, of a job's name through all jobs that had it. Their keys never
+		// change, so that only the insert of a run pays for them.
+		{collection: "runs", name: "history", keys: append(ascending("namespace"), newest...)},
+		{collection: "runs", name: "history_of_job", keys: append(ascending("job_uid"), newest...)},
+		{collection: "runs", name: "history_of_name", keys: append(ascending("namespace", "job"), newest...)},
+		// The failed among millions that succeeded. Only ended runs are in it: a run enters it once, not at each step.
+		{collection: "runs", name: "history_by_status", keys: append(ascending("namespace", "status"), newest...), partial: ended},
+		// Retention takes the oldest.
+		{collection: "runs", name: "ended", keys: ascending("ended_at"), partial: ended},
+
+		// What is due, and what a shard's owner holds in its wheel.
+		{collection: "scheduled_tasks", name: "due", keys: ascending("shard", "run_at")},
+		// The list of what comes next.
+		{collection: "scheduled_tasks", name: "upcoming", keys: ascending("namespace", "run_at")},
+
+		// The engine knows jobs by uid. Unique: two definitions never share runs.
+		{collection: "jobs", name: "uid", keys: ascending("uid"), unique: true},
+		// What users changed and the engine has not seen: nearly empty.
+		{collection: "jobs", name: "pending", keys: ascending("shard"), partial: pending},
+		// The earlier forms of a job.
+		{collection: "generations", name: "of_job", keys: append(ascending("uid"), descending("generation")...)},
+
+		{collection: "commands", name: "by_shard", keys: ascending("shard", "at")},
+		// The ledger of a job, newest first; to is in it so that a search by time need not read what does not touch it.
+		{collection: "slots", name: "of_job", keys: append(ascending("job_uid"), descending("from", "to")...)},
+		{collection: "slots", name: "ended", keys: ascending("to")}, // retention
+		{collection: "dead_letters", name: "newest", keys: append(ascending("namespace"), descending("at", "_id")...)},
+	}
+}
+
+func (i index) model(partial bool) mongo.IndexModel {
+	opts := options.Index().SetName(i.name)
+	if i.unique {
+		opts.SetUnique(true)
+	}
+	if partial && i.partial != nil {
+		opts.SetPartialFilterExpression(i.partial)
+	}
+	return mongo.IndexModel{Keys: i.keys, Options: opts}
+}
+
+// createIndexes makes what is not there. An index that is there costs nothing.
+func (s *Store) createIndexes(ctx context.Context) error {
+	for _, index := range indexes() {
+		_, err := s.database.Collection(index.collection).Indexes().CreateOne(ctx, index.model(true))
+		if err != nil && index.partial != nil && refusesPartial(err) {
+			// Some imitations have no partial indexes. A whole one answers the same queries; it is only larger.
+			_, err = s.database.Collection(index.collection).Indexes().CreateOne(ctx, index.model(false))
+			if err == nil {
+				s.config.Logger.Warn("the server has no partial indexes: a whole one takes its place", "collection", index.collection, "index", index.name)
+			}
+		}
+		if err != nil {
+			return s.indexFailed(index, err)
+		}
+	}
+	return nil
+}
+
+func refusesPartial(err error) bool {
+	unknown := []int{codeNotImplemented, codeCommandNotSupported, codeInvalidOptions, codeCannotCreateIndex, codeBadValue, codeFailedToParse}
+	return slices.ContainsFunc(mongo.ErrorCodes(err), func(code int) bool { return slices.Contains(unknown, code) })
+}
+
+func (s *Store) indexFailed(index index, err error) error {
+	codes := mongo.ErrorCodes(err)
+	if len(codes) == 0 || slices.Contains(codes, codeUnauthorized) {
+		return s.failed("create index "+index.name+" of "+index.collection, err)
+	}
+	return fmt.Errorf("mongo: %w", &IndexError{
+		Database: s.database.Name(), Collection: index.collection, Index: index.name, Err: err,
+		Conflict: slices.Contains(codes, codeIndexOptionsConflict) || slices.Contains(codes, codeIndexKeySpecsConflict),
+	})
+}

@@ -1,0 +1,211 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+)
+
+// Store is a connection to a MongoDB database; it is safe for concurrent use.
+type Store struct {
+	config   Config
+	client   *mongo.Client
+	database *mongo.Database
+	hosts    string // for messages
+
+	runs, slots, deadLetters, tasks, jobs, generations, commands, binaries, meta *mongo.Collection
+	// The same, for reads that may be a little old.
+	oldRuns, oldSlots, oldDeadLetters, oldGenerations, oldTasks *mongo.Collection
+}
+
+// Open connects to the server that uri names, makes the collections and indexes that are not there, and returns when
+// the store is ready. Its errors are ErrURI, ErrUnreachable, ErrCredentials, ErrPermission, *SchemaError and
+// *IndexError, each with what to do about it. The caller ends the store with Close.
+func Open(ctx context.Context, uri string, config Config) (*Store, error) {
+	config, err := config.validate()
+	if err != nil {
+		return nil, fmt.Errorf("mongo: config: %w", err)
+	}
+	s, err := connect(uri, config)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.prepare(ctx); err != nil {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = s.client.Disconnect(closing) // what went wrong before is what counts
+		return nil, err
+	}
+	return s, nil
+}
+
+func connect(uri string, config Config) (*Store, error) {
+	client := options.Client().ApplyURI(uri)
+	if err := client.Validate(); err != nil {
+		var lookup *net.DNSError
+		if errors.As(err, &lookup) {
+			return nil, fmt.Errorf("mongo: %w: no DNS records for %s: check the host name of the connection string, "+
+				"and that this machine resolves names", ErrUnreachable, lookup.Name)
+		}
+		return nil, fmt.Errorf("mongo: %w: %s: write mongodb://user:password@host:27017/database?replicaSet=name or "+
+			"mongodb+srv://…, with : / ? # [ ] @ in user and password percent-encoded", ErrURI, redact(uri, err.Error()))
+	}
+	client.SetAppName(config.AppName).
+		SetServerSelectionTimeout(config.ServerSelectionTimeout).
+		SetConnectTimeout(config.ServerSelectionTimeout).
+		SetRetryWrites(true).SetRetryReads(true)
+	if config.Monitor != nil {
+		client.SetMonitor(monitor(config.Monitor))
+	}
+	connected, err := mongo.Connect(client)
+	if err != nil {
+		return nil, fmt.Errorf("mongo: %w: %s", ErrURI, redact(uri, err.Error()))
+	}
+	name := config.Database
+	if name == "" {
+		name = databaseOf(uri)
+	}
+	s := &Store{config: config, client: connected, database: connected.Database(name), hosts: strings.Join(client.Hosts, ", ")}
+	s.collections()
+	return s, nil
+}
+
+// collections makes the handles, each with the concern that its use needs; see the package's documentation.
+func (s *Store) collections() {
+	journal := true
+	durable := &writeconcern.WriteConcern{W: writeconcern.WCMajority, Journal: &journal}
+	owner := options.Collection().SetWriteConcern(durable).
+		SetReadPreference(readpref.Primary()).SetReadConcern(readconcern.Majority())
+	history := options.Collection().SetWriteConcern(durable).
+		SetReadPreference(readpref.SecondaryPreferred()).SetReadConcern(readconcern.Local())
+	if s.config.PrimaryOnly {
+		history = owner
+	}
+	s.runs, s.oldRuns = s.database.Collection("runs", owner), s.database.Collection("runs", history)
+	s.slots, s.oldSlots = s.database.Collection("slots", owner), s.database.Collection("slots", history)
+	s.deadLetters, s.oldDeadLetters = s.database.Collection("dead_letters", owner), s.database.Collection("dead_letters", history)
+	s.tasks, s.oldTasks = s.database.Collection("scheduled_tasks", owner), s.database.Collection("scheduled_tasks", history)
+	s.generations, s.oldGenerations = s.database.Collection("generations", owner), s.database.Collection("generations", history)
+	s.jobs = s.database.Collection("jobs", owner)
+	s.commands = s.database.Collection("commands", owner)
+	s.binaries = s.database.Collection("binaries", owner)
+	s.meta = s.database.Collection("meta", owner)
+}
+
+// prepare looks who is there and makes the database ready. The schema comes first: a database of a newer version is
+// not touched.
+func (s *Store) prepare(ctx context.Context) error {
+	if err := s.Ping(ctx); err != nil {
+		return err
+	}
+	if err := s.checkSchema(ctx); err != nil {
+		return err
+	}
+	// Without a bound of our own: on a large database a new index takes its time.
+	if err := s.createIndexes(ctx); err != nil {
+		return err
+	}
+	if err := s.writeSchema(ctx); err != nil {
+		return err
+	}
+	s.config.Logger.Info("mongodb is ready", "hosts", s.hosts, "database", s.database.Name())
+	return nil
+}
+
+// Ping tells whether the primary answers.
+func (s *Store) Ping(ctx context.Context) error {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	return s.failed("ping", s.database.RunCommand(ctx, bson.D{{Key: "ping", Value: 1}}).Err())
+}
+
+// Close ends all connections. Operations that are under way fail.
+func (s *Store) Close(ctx context.Context) error {
+	if err := s.client.Disconnect(ctx); err != nil && !errors.Is(err, mongo.ErrClientDisconnected) {
+		return fmt.Errorf("mongo: close: %w", err)
+	}
+	return nil
+}
+
+// Drop removes the whole database. It is for tests and for starting anew.
+func (s *Store) Drop(ctx context.Context) error {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	return s.failed("drop database", s.database.Drop(ctx))
+}
+
+// bound gives a context that ends some time.
+func (s *Store) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, s.config.OperationTimeout)
+}
+
+// backoff is how long to wait before try number n (from 1): random, up to a bound that doubles from 20 ms to 2 s, so
+// that writers who met do not meet again.
+func backoff(n int) time.Duration {
+	most := min(20*time.Millisecond<<min(n-1, 10), 2*time.Second)
+	return time.Duration(rand.Int64N(int64(most))) + time.Millisecond
+}
+
+// wait returns when the time has passed or ctx has ended, then with its cause.
+func wait(ctx context.Context, span time.Duration) error {
+	timer := time.NewTimer(span)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func monitor(report func(Command)) *event.CommandMonitor {
+	return &event.CommandMonitor{
+		Succeeded: func(_ context.Context, e *event.CommandSucceededEvent) {
+			report(Command{Name: e.CommandName, Took: e.Duration})
+		},
+		Failed: func(_ context.Context, e *event.CommandFailedEvent) {
+			report(Command{Name: e.CommandName, Took: e.Duration, Failed: true})
+		},
+	}
+}
+
+// databaseOf gives the database that a connection string names.
+func databaseOf(uri string) string {
+	_, rest, _ := strings.Cut(uri, "://")
+	rest, _, _ = strings.Cut(rest, "?")
+	_, path, _ := strings.Cut(rest, "/")
+	if name, err := url.PathUnescape(path); err == nil && name != "" {
+		return name
+	}
+	return DefaultDatabase
+}
+
+// redact takes the password of a connection string out of a text.
+func redact(uri, text string) string {
+	_, rest, _ := strings.Cut(uri, "://")
+	at := strings.LastIndex(rest, "@")
+	if at < 0 {
+		return text
+	}
+	text = strings.ReplaceAll(text, uri, "(the connection string)")
+	if _, password, ok := strings.Cut(rest[:at], ":"); ok && password != "" {
+		text = strings.ReplaceAll(text, password, "***")
+	}
+	return text
+}

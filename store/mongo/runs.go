@@ -1,0 +1,121 @@
+package mongo
+
+import (
+	"context"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// revisionOf is the condition that the stored document has a revision.
+func revisionOf(revision int64) bson.D { return bson.D{{Key: "revision", Value: revision}} }
+
+// revised decides about a document that is written by revision: written tells whether what is stored is this write.
+func revised(revision int64, storedRevision int64, written bool) step {
+	switch {
+	case written:
+		return stepDone
+	case storedRevision == revision-1:
+		return stepReplace
+	default:
+		return stepRefused
+	}
+}
+
+// firstStep is what to try first with a document of this revision.
+func firstStep(revision int64) step {
+	if revision == 1 {
+		return stepInsert
+	}
+	return stepReplace
+}
+
+func runChange(run *engine.Run) (change, error) {
+	document, err := newRunDocument(run)
+	if err != nil {
+		return change{}, fmt.Errorf("run %s: %w", run.ID, err)
+	}
+	raw, err := bson.Marshal(document)
+	if err != nil {
+		return change{}, fmt.Errorf("run %s: %w", run.ID, err)
+	}
+	return change{id: run.ID, document: raw, condition: revisionOf(run.Revision - 1), first: firstStep(run.Revision)}, nil
+}
+
+func judgeRun(in *mongo.Collection, run *engine.Run, raw bson.Raw) (step, error) {
+	if raw == nil {
+		if run.Revision == 1 {
+			return stepInsert, nil
+		}
+		return stepRefused, nil
+	}
+	found, err := decode[runDocument](in, raw)
+	if err != nil {
+		return 0, err
+	}
+	return revised(run.Revision, found.Revision, engine.SameRun(found, *run)), nil
+}
+
+// InsertRun inserts a run of revision 1; engine.ErrExists if there is one with its id.
+func (s *Store) InsertRun(ctx context.Context, run engine.Run) error {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	one, err := runChange(&run)
+	if err != nil {
+		return s.failed("insert run", err)
+	}
+	there, err := s.insert(ctx, s.runs, one, func(stored bson.Raw) (bool, error) {
+		step, err := judgeRun(s.runs, &run, stored)
+		return step == stepDone, err
+	})
+	if err != nil {
+		return s.failed("insert run", err)
+	}
+	if there {
+		return fmt.Errorf("mongo: insert run %s: %w", run.ID, engine.ErrExists)
+	}
+	return nil
+}
+
+// Run gives one run; engine.ErrNotFound.
+func (s *Store) Run(ctx context.Context, id string) (engine.Run, error) {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	run, err := one[runDocument](ctx, s.runs, byID(id))
+	return run, s.failed("read run "+id, err)
+}
+
+// RunsByID gives those runs that exist, in no order.
+func (s *Store) RunsByID(ctx context.Context, ids []string) ([]engine.Run, error) {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	runs, err := listAmong[runDocument](ctx, s.runs, "_id", ids, nil, s.config.BulkSize)
+	return runs, s.failed("read runs", err)
+}
+
+// ActiveRuns gives runs of these shards that have not ended, with ids above after, in the order of their ids.
+func (s *Store) ActiveRuns(ctx context.Context, shards []int, after string, limit int) ([]engine.Run, error) {
+	if len(shards) == 0 {
+		return nil, nil
+	}
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	filter := append(among("shard", shards), bson.E{Key: "active", Value: true})
+	if after != "" {
+		filter = append(filter, bson.E{Key: "_id", Value: bson.D{{Key: "$gt", Value: after}}})
+	}
+	runs, err := list[runDocument](ctx, s.runs, filter, options.Find().SetSort(ascending("_id")).SetLimit(int64(max(limit, 0))))
+	return runs, s.failed("read active runs", err)
+}
+
+// ActiveRunsOf gives all runs of these jobs that have not ended, in no order.
+func (s *Store) ActiveRunsOf(ctx context.Context, uids []string) ([]engine.Run, error) {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	runs, err := listAmong[runDocument](ctx, s.runs, "job_uid", uids, bson.D{{Key: "active", Value: true}}, s.config.BulkSize)
+	return runs, s.failed("read active runs of jobs", err)
+}

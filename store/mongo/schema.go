@@ -1,0 +1,61 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// schemaVersion is the form of the documents. A change that an older Tidewheel would misread makes it grow.
+const schemaVersion = 1
+
+const schemaID = "schema"
+
+type schemaDocument struct {
+	ID        string        `bson:"_id"`
+	Version   int           `bson:"version"`
+	CreatedAt bson.DateTime `bson:"created_at"`
+}
+
+// checkSchema refuses a database of another version; one without any is new.
+func (s *Store) checkSchema(ctx context.Context) error {
+	found, err := s.schema(ctx)
+	switch {
+	case errors.Is(err, mongo.ErrNoDocuments):
+		return nil
+	case err != nil:
+		return s.failed("read the schema version", err)
+	case found.Version != schemaVersion:
+		return fmt.Errorf("mongo: %w", &SchemaError{Database: s.database.Name(), Found: found.Version, Known: schemaVersion})
+	}
+	return nil
+}
+
+func (s *Store) schema(ctx context.Context) (found schemaDocument, err error) {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	err = s.meta.FindOne(ctx, byID(schemaID)).Decode(&found)
+	return found, err
+}
+
+// writeSchema says of a new database what it is. Several may do so at once: one insert wins, and all look at it.
+func (s *Store) writeSchema(ctx context.Context) error {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	document := schemaDocument{ID: schemaID, Version: schemaVersion, CreatedAt: bson.NewDateTimeFromTime(time.Now())}
+	_, insertErr := s.meta.InsertOne(ctx, document)
+	if insertErr == nil {
+		return nil
+	}
+	if err := s.checkSchema(ctx); err != nil {
+		return err
+	}
+	if _, err := s.schema(ctx); err != nil {
+		return s.failed("write the schema version", insertErr)
+	}
+	return nil
+}

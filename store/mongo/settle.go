@@ -1,0 +1,188 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"golang.org/x/sync/errgroup"
+)
+
+// step is what is to be done next about a document that is to be written.
+type step int
+
+const (
+	stepInsert  step = iota + 1 // it is not there: insert it
+	stepReplace                 // it is there as the condition wants it: replace it
+	stepDone                    // it is there as it should be
+	stepRefused                 // somebody else wrote: the condition does not hold any more
+)
+
+// change is one document to be written.
+type change struct {
+	id        string
+	document  bson.Raw
+	condition bson.D // of the stored document, for stepReplace; _id is added
+	first     step   // what to try first: stepInsert or stepReplace
+}
+
+// judge looks at what is stored under the id of change number n (nil: nothing) and says what is to be done.
+type judge func(n int, stored bson.Raw) (step, error)
+
+// settle writes changes of different documents in one collection, in no order, and returns when the fate of each is
+// known: written, or refused (their numbers are returned). Nothing else is trusted than an answer without any error
+// that counts every write: after any other, what is stored is read again and judged.
+func (s *Store) settle(ctx context.Context, to *mongo.Collection, changes []change, judge judge) (refused []int, err error) {
+	numbers := make([]int, len(changes))
+	for n := range numbers {
+		numbers[n] = n
+	}
+	if len(changes) <= s.config.BulkSize {
+		return s.settleChunk(ctx, to, changes, numbers, judge)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(s.config.Parallel)
+	var mutex sync.Mutex
+	for chunk := range slices.Chunk(numbers, s.config.BulkSize) {
+		group.Go(func() error {
+			no, err := s.settleChunk(ctx, to, changes, chunk, judge)
+			mutex.Lock()
+			defer mutex.Unlock()
+			refused = append(refused, no...)
+			return err
+		})
+	}
+	err = group.Wait()
+	slices.Sort(refused)
+	return refused, err
+}
+
+func (s *Store) settleChunk(ctx context.Context, to *mongo.Collection, changes []change, numbers []int, judge judge) (refused []int, err error) {
+	next := make(map[step][]int, 2)
+	for _, n := range numbers {
+		next[changes[n].first] = append(next[changes[n].first], n)
+	}
+	for attempt := 1; ; attempt++ {
+		unknown, failure := s.try(ctx, to, changes, next)
+		if len(unknown) == 0 {
+			return refused, nil
+		}
+		if failure != nil && ctx.Err() != nil {
+			return refused, failure
+		}
+		stored, err := s.stored(ctx, to, changes, unknown)
+		if err != nil {
+			return refused, errors.Join(failure, err)
+		}
+		clear(next)
+		left := 0
+		for _, n := range unknown {
+			step, err := judge(n, stored[changes[n].id])
+			switch {
+			case err != nil:
+				return refused, err
+			case step == stepDone:
+			case step == stepRefused:
+				refused = append(refused, n)
+			default:
+				next[step] = append(next[step], n)
+				left++
+			}
+		}
+		switch {
+		case left == 0:
+			return refused, nil
+		case failure != nil && !worthRetrying(ctx, failure):
+			return refused, failure
+		case attempt >= s.config.Attempts:
+			if failure == nil {
+				failure = errors.New("the document changes too often")
+			}
+			return refused, fmt.Errorf("given up after %d attempts: %w", attempt, failure)
+		}
+		// A duplicate key or a count that was too small was nobody's trouble: the step has changed, and the next
+		// should succeed. Everything else needs a moment.
+		if attempt > 1 || failure != nil && !mongo.IsDuplicateKeyError(failure) {
+			s.config.Logger.Debug("mongodb write is tried again", "collection", to.Name(), "left", left, "attempt", attempt, "error", failure)
+			if wait(ctx, backoff(attempt)) != nil {
+				return refused, errors.Join(failure, context.Cause(ctx))
+			}
+		}
+	}
+}
+
+// try does the next step of each change and returns the numbers of those of which nothing is known.
+func (s *Store) try(ctx context.Context, to *mongo.Collection, changes []change, next map[step][]int) (unknown []int, failure error) {
+	bulk := func(numbers []int, model func(change) mongo.WriteModel, done func(*mongo.BulkWriteResult) int64) {
+		if len(numbers) == 0 {
+			return
+		}
+		models := make([]mongo.WriteModel, len(numbers))
+		for i, n := range numbers {
+			models[i] = model(changes[n])
+		}
+		result, err := to.BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false))
+		if err != nil || result == nil || done(result) != int64(len(numbers)) {
+			unknown = append(unknown, numbers...)
+			failure = errors.Join(failure, err)
+		}
+	}
+	bulk(next[stepInsert], func(c change) mongo.WriteModel {
+		return mongo.NewInsertOneModel().SetDocument(c.document)
+	}, func(result *mongo.BulkWriteResult) int64 { return result.InsertedCount })
+	bulk(next[stepReplace], func(c change) mongo.WriteModel {
+		return mongo.NewReplaceOneModel().SetFilter(append(byID(c.id), c.condition...)).SetReplacement(c.document)
+	}, func(result *mongo.BulkWriteResult) int64 { return result.MatchedCount })
+	return unknown, failure
+}
+
+// stored reads what is there, as a majority has it: what another reader may still lose counts as not there.
+func (s *Store) stored(ctx context.Context, in *mongo.Collection, changes []change, numbers []int) (map[string]bson.Raw, error) {
+	ids := make([]string, len(numbers))
+	for i, n := range numbers {
+		ids[i] = changes[n].id
+	}
+	found := make(map[string]bson.Raw, len(ids))
+	err := s.repeat(ctx, func() error {
+		clear(found)
+		documents, err := find[bson.Raw](ctx, in, byIDs(ids))
+		for _, document := range documents {
+			id, _ := document.Lookup("_id").StringValueOK()
+			found[id] = document
+		}
+		return err
+	})
+	return found, err
+}
+
+// repeat does something idempotent until it succeeds, a bounded number of times.
+func (s *Store) repeat(ctx context.Context, do func() error) error {
+	for attempt := 1; ; attempt++ {
+		err := do()
+		if err == nil || !worthRetrying(ctx, err) || attempt >= s.config.Attempts {
+			return err
+		}
+		if wait(ctx, backoff(attempt)) != nil {
+			return err
+		}
+	}
+}
+
+// remove deletes documents by id, where condition holds. It is idempotent.
+func (s *Store) remove(ctx context.Context, from *mongo.Collection, ids []string, condition bson.D) error {
+	for chunk := range slices.Chunk(ids, s.config.BulkSize) {
+		filter := append(byIDs(chunk), condition...)
+		if err := s.repeat(ctx, func() error {
+			_, err := from.DeleteMany(ctx, filter)
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package mongo
+
+import (
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// taskDocument is a document of scheduled_tasks.
+type taskDocument struct {
+	ID         string        `bson:"_id"`
+	Shard      int           `bson:"shard"`
+	Slot       bson.DateTime `bson:"slot"`
+	RunAt      bson.DateTime `bson:"run_at"`
+	Generation int64         `bson:"generation"`
+	Revision   int64         `bson:"revision"`
+	Namespace  string        `bson:"namespace"`
+	Job        string        `bson:"job"`
+}
+
+func newTaskDocument(t *engine.ScheduledTask) taskDocument {
+	return taskDocument{
+		ID: t.ID, Shard: t.Shard, Slot: date(t.Slot), RunAt: date(t.RunAt),
+		Generation: t.Generation, Revision: t.Revision, Namespace: t.Namespace, Job: t.Job,
+	}
+}
+
+func (d taskDocument) value() (engine.ScheduledTask, error) {
+	return engine.ScheduledTask{
+		ID: d.ID, Shard: d.Shard, Slot: instant(d.Slot), RunAt: instant(d.RunAt),
+		Generation: d.Generation, Revision: d.Revision, Namespace: d.Namespace, Job: d.Job,
+	}, nil
+}
+
+// DueTasks gives all scheduled tasks of these shards with RunAt in (after, until], the earliest first. Both ends count
+// to the millisecond, like what is stored, so that no task falls between two calls that meet.
+func (s *Store) DueTasks(ctx context.Context, shards []int, after, until time.Time) ([]engine.ScheduledTask, error) {
+	if len(shards) == 0 {
+		return nil, nil
+	}
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	window := bson.D{{Key: "$lte", Value: date(until)}}
+	if !after.IsZero() {
+		window = append(window, bson.E{Key: "$gt", Value: date(after)})
+	}
+	filter := append(among("shard", shards), bson.E{Key: "run_at", Value: window})
+	tasks, err := list[taskDocument](ctx, s.tasks, filter, options.Find().SetSort(ascending("run_at")).SetBatchSize(10_000))
+	return tasks, s.failed("read due tasks", err)
+}
+
+// TasksByID gives those scheduled tasks that exist, in no order.
+func (s *Store) TasksByID(ctx context.Context, uids []string) ([]engine.ScheduledTask, error) {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	tasks, err := listAmong[taskDocument](ctx, s.tasks, "_id", uids, nil, s.config.BulkSize)
+	return tasks, s.failed("read scheduled tasks", err)
+}
+
+// Upcoming lists scheduled tasks of a namespace ("" for all) that are not parked, the earliest first.
+func (s *Store) Upcoming(ctx context.Context, namespace string, limit int) ([]engine.ScheduledTask, error) {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	filter := bson.D{{Key: "run_at", Value: bson.D{{Key: "$lt", Value: date(engine.Parked)}}}}
+	if namespace != "" {
+		filter = append(bson.D{{Key: "namespace", Value: namespace}}, filter...)
+	}
+	tasks, err := list[taskDocument](ctx, s.oldTasks, filter,
+		options.Find().SetSort(ascending("run_at")).SetLimit(int64(pageSize(limit))))
+	return tasks, s.failed("list upcoming tasks", err)
+}
