@@ -2,6 +2,7 @@ package blob
 
 import (
 	"context"
+	crand "crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -52,12 +55,16 @@ func run(m *testing.M) int {
 	return code
 }
 
-// config names a bucket of the test's own.
+// buckets holds the bucket of each test, by the test.
+var buckets sync.Map
+
+// config names a bucket of the test's own, the same one each time.
 func config(t testing.TB) Config {
+	bucket, _ := buckets.LoadOrStore(t, "test-"+strings.ToLower(crand.Text()))
 	return Config{
 		Endpoint: server.Endpoint(), Region: server.Region(), PathStyle: true,
 		AccessKey: server.Credentials().AccessKey, SecretKey: server.Credentials().SecretKey,
-		Bucket: fmt.Sprintf("test-%x", sha256.Sum256([]byte(t.Name())))[:40],
+		Bucket: bucket.(string),
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
 }

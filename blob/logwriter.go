@@ -205,9 +205,8 @@ func (w *LogWriter) run() {
 // logProgress is what the goroutine of a writer has stored.
 type logProgress struct {
 	index   logIndex
-	full    int64 // chunks that are final
-	indexed int   // chunks in the index as stored
-	dirty   bool  // the index as stored is behind
+	indexed int  // chunks in the index as stored
+	dirty   bool // the index as stored is behind
 }
 
 // keep stores one piece of work and, when it is due or wanted, the index.
@@ -215,7 +214,7 @@ func (w *LogWriter) keep(stored *logProgress, work logWork) error {
 	size := work.chunk*LogChunkSize + int64(len(work.data))
 	// A Sync may be overtaken by the Write that fills its chunk: what it wanted
 	// stored is stored already, and must not be cut short.
-	if work.chunk >= stored.full && size > stored.index.Size {
+	if size > stored.index.Size {
 		if err := w.persist(chunkKey(w.folder, work.chunk), work.data); err != nil {
 			return err
 		}
@@ -224,9 +223,6 @@ func (w *LogWriter) keep(stored *logProgress, work logWork) error {
 		index.Size = size
 		index.Open = work.data[len(work.data)-1] != '\n'
 		stored.dirty = true
-	}
-	if work.full {
-		stored.full = work.chunk + 1
 	}
 	chunks := len(stored.index.Newlines)
 	due := chunks-stored.indexed > stored.indexed/indexShare

@@ -197,6 +197,9 @@ func TestWorkingDirectoryIsLeftAlone(t *testing.T) {
 	server := start(t, gateway.Config{Dir: t.TempDir()})
 	c := client(t, server, server.Credentials().SecretKey)
 	makeBucket(t, c, "still")
+	if after, err := os.Getwd(); err != nil || after != before {
+		t.Errorf("the process went from %s to %s, %v", before, after, err)
+	}
 	// Neither does the gateway mind where the process goes.
 	t.Chdir(t.TempDir())
 	put(t, c, "still", "key", "here")
