@@ -97,6 +97,8 @@ func disturb(t *testing.T, path string, v reflect.Value) {
 		return
 	}
 	switch v.Kind() {
+	case reflect.Bool:
+		v.SetBool(!v.Bool())
 	case reflect.String:
 		v.SetString(v.String() + "x")
 	case reflect.Int, reflect.Int64:

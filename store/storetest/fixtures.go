@@ -102,7 +102,7 @@ func fullRun(job engine.Job) engine.Run {
 	run.Payload = json.RawMessage(`{"html":"<b>&</b>","number":12345678901234567890.50,"list":[1, 2 ,3],"unicode":"é\u00e9"}`)
 	run.Args = map[string]string{"KEY": "value", "EMPTY": "", "ÜMLAUT": "ß", "LINES": "a\nb"}
 	run.NotBefore, run.RetryAt = noon.Add(time.Hour), noon.Add(2*time.Hour)
-	run.CancelBy, run.Losses = "grace", 2
+	run.CancelBy, run.Losses, run.Waiting = "grace", 2, true
 	run.Progress = &engine.Progress{Fraction: 0.123456789, Message: "½ done", At: noon.Add(1234 * time.Microsecond)}
 	zero := 0
 	run.Attempts[0].ExitCode, run.Attempts[0].Token = &zero, 1<<63+1
@@ -132,7 +132,7 @@ func aLetter(run engine.Run, at time.Time) engine.DeadLetter {
 
 func aCommand(job engine.Job, id string, at time.Time) engine.Command {
 	return engine.Command{
-		ID: id, Shard: job.Shard, Kind: engine.CommandBackfill, JobUID: job.UID, By: "ada", At: at, From: at.Add(-time.Hour), To: at,
+		ID: id, Shard: job.Shard, Kind: engine.CommandBackfill, JobUID: job.UID, Revision: 7, By: "ada", At: at, From: at.Add(-time.Hour), To: at,
 	}
 }
 
