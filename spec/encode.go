@@ -1,0 +1,131 @@
+package spec
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Encode writes a job as one YAML document, in the order of the fields of
+// [Job], without what the defaults give anyway. For a valid job, [Decode]
+// reads it back as an [Job.Equal] one.
+func Encode(j *Job) ([]byte, error) {
+	job := j.Clone()
+	job.ApplyDefaults()
+	job.dropDefaults()
+	written, err := json.Marshal(job)
+	if err != nil {
+		return nil, fmt.Errorf("spec: encode job %s: %w", quote(j.Name), err)
+	}
+	reader := &jsonReader{data: written, line: 1, column: 1}
+	root, problem := reader.read()
+	if problem != nil {
+		return nil, fmt.Errorf("spec: encode job %s: %w", quote(j.Name), problem)
+	}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		style(root.Content[i], "")
+		style(root.Content[i+1], root.Content[i].Value)
+	}
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(root); err != nil {
+		return nil, fmt.Errorf("spec: encode job %s: %w", quote(j.Name), err)
+	}
+	if err := encoder.Close(); err != nil {
+		return nil, fmt.Errorf("spec: encode job %s: %w", quote(j.Name), err)
+	}
+	return out.Bytes(), nil
+}
+
+var (
+	plainSyntax = regexp.MustCompile(`^[A-Za-z0-9_/][A-Za-z0-9_@/.+-]*( [A-Za-z0-9_@/.+-]+)*$`)
+	// Other YAML readers take these for booleans.
+	oldBoolean = regexp.MustCompile(`^(?i:y|n|yes|no|on|off)$`)
+)
+
+// style makes a node look as a person would write it. path has no indexes.
+func style(n *yaml.Node, path string) {
+	n.Line, n.Column = 0, 0
+	switch n.Kind {
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := n.Content[i]
+			style(key, "")
+			if key.Value == "on" && slices.Contains(knownPaths, join(path, "on")) {
+				key.Style = 0
+			}
+			style(n.Content[i+1], join(path, key.Value))
+		}
+		n.Style = containerStyle(n)
+	case yaml.SequenceNode:
+		for _, element := range n.Content {
+			style(element, path)
+		}
+		n.Style = containerStyle(n)
+	default:
+		scalarStyle(n, path)
+	}
+}
+
+func scalarStyle(n *yaml.Node, path string) {
+	switch {
+	case n.Tag != "!!str":
+		// A number may be another type to YAML than to JSON; the value is the same.
+		if actual := untagged(n); n.Tag != "!!null" && actual != "!!str" {
+			n.Tag = actual
+		}
+		n.Style = 0
+	case path == "at":
+		n.Tag, n.Style = untagged(n), 0
+	case path == "description" && readsAsBlock(n.Value):
+		n.Style = yaml.LiteralStyle
+	case plainSyntax.MatchString(n.Value) && untagged(n) == "!!str" && !oldBoolean.MatchString(n.Value):
+		n.Style = 0
+	default:
+		n.Style = yaml.DoubleQuotedStyle
+	}
+}
+
+// containerStyle puts what is short on one line.
+func containerStyle(n *yaml.Node) yaml.Style {
+	const line = 70
+	if width(n, line) <= line {
+		return yaml.FlowStyle
+	}
+	return 0
+}
+
+// width is about how many characters a node takes on one line; it stops
+// counting somewhere past most.
+func width(n *yaml.Node, most int) int {
+	total := 2 + utf8.RuneCountInString(n.Value)
+	for _, child := range n.Content {
+		if total > most {
+			break
+		}
+		total += width(child, most-total)
+	}
+	return total
+}
+
+// readsAsBlock reports whether text of several lines survives as a literal
+// block: no line begins or ends with space, and all is printable.
+func readsAsBlock(text string) bool {
+	if !strings.Contains(text, "\n") {
+		return false
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if line == "" || line != strings.TrimSpace(line) {
+			return false
+		}
+	}
+	return !strings.ContainsFunc(text, func(c rune) bool { return c != '\n' && !unicode.IsPrint(c) })
+}

@@ -1,0 +1,113 @@
+package spec
+
+import "github.com/invopop/jsonschema"
+
+// schemaField is what the schema says about a key besides its type.
+type schemaField struct {
+	text     string
+	standard any // the default
+	examples []any
+	bound    func(*jsonschema.Schema)
+}
+
+func examples(values ...any) []any { return values }
+
+// schemaFields describes every key, by its path; a test holds it complete.
+var schemaFields = map[string]schemaField{
+	"kind":        {text: "Always Job.", bound: constant(KindJob)},
+	"name":        {text: "Identifies the job in its namespace: letters, digits, '-' and '_', at most 63.", examples: examples("nightly-report"), bound: pattern(namePattern)},
+	"description": {text: "What the job is for, in words.", bound: longest(maxDescription)},
+	"binary": {
+		text:     "The uploaded program: name (its latest version), name@version, name@alias, or sha256: and 64 hex digits.",
+		examples: examples("report", "report@3", "report@stable"), bound: pattern(binaryPattern()),
+	},
+	"interpreter": {
+		text:     "The command that runs a program which is neither ELF, nor a script that begins with #!, nor a JAR. One word, no arguments.",
+		examples: examples("python3"), bound: pattern(`^\S+$`),
+	},
+	"args": {
+		text:     "Arguments of the program. A number or a boolean is passed as it is written.",
+		examples: examples([]string{"--day", "${TIDEWHEEL_SLOT}"}),
+		bound: func(s *jsonschema.Schema) {
+			s.Items = scalars()
+			s.MaxItems = number(maxArguments)
+		},
+	},
+	"env": {
+		text:     "Environment variables. A number or a boolean is passed as it is written. Names that start with TIDEWHEEL_ are reserved.",
+		examples: examples(map[string]string{"LEVEL": "info"}), bound: variables(scalars()),
+	},
+	"secrets": {
+		text:     "Environment variables that take their value from a stored secret of this name.",
+		examples: examples(map[string]string{"DB_PASSWORD": "reporting-db"}),
+		bound:    variables(&jsonschema.Schema{Type: "string", Pattern: namePattern}),
+	},
+	"payload": {text: "Any JSON value of up to 1 MiB; the program reads it on standard input.", examples: examples(map[string]any{"shops": []int{1, 2}})},
+
+	"schedule": {
+		text: "One cron expression or a list of them: 5 fields, 6 with seconds first, 7 with the year; @daily and the like; @every 90s; L, W, # and H. " +
+			"At most one of schedule, every, after and at is given; with none the job runs only by hand.",
+		examples: examples("0 3 * * *", "@every 90s", []string{"0 9 * * MON-FRI", "0 12 * * SAT"}),
+	},
+	"every":        {text: "The time from one slot to the next, at least 1s.", examples: examples("90s")},
+	"after":        {text: "The time from the end of a run to the next slot, at least 10ms.", examples: examples("10m")},
+	"at":           {text: "The one slot of a job that runs once.", examples: examples("2026-12-31T23:59:59Z")},
+	"timezone":     {text: "The IANA name of the zone in which cron expressions are read.", standard: DefaultTimezone, examples: examples("Asia/Dhaka"), bound: pattern(`^\S+$`)},
+	"active":       {text: "The span of time in which there are slots; an end that is not given is open."},
+	"active.from":  {text: "The first instant of the span.", examples: examples("2026-12-01T00:00:00Z")},
+	"active.until": {text: "The first instant after the span.", examples: examples("2027-12-01T00:00:00Z")},
+
+	"tier":    {text: "The queue level, which says which executors run the job. By default it follows from timeout: light up to 10m, medium up to 1h, heavy beyond."},
+	"class":   {text: "Whose runs go first inside a tier.", standard: ClassStandard},
+	"timeout": {text: "How long an attempt may run.", standard: DefaultTimeout, examples: examples("10m")},
+	"grace":   {text: "The time between SIGTERM and SIGKILL when an attempt is ended; at most 1h.", standard: DefaultGrace},
+
+	"retry": {text: "How often and how soon a failed attempt is tried again. The wait is random, between zero and a delay that doubles with each try."},
+	"retry.max_attempts": {
+		text: "The number of attempts, the first one included.", standard: DefaultMaxAttempts,
+		examples: examples(3), bound: between(1, maxAttempts),
+	},
+	"retry.delay":     {text: "The longest wait before the second attempt, at least 1ms.", standard: DefaultRetryDelay},
+	"retry.max_delay": {text: "The longest wait before any attempt; at least delay, which is the default if it is more than 5m.", standard: DefaultRetryMaxDelay},
+	"retry.on":        {text: "Exit codes that are retried, besides those that always are.", examples: examples([]int{75}), bound: exitCodeList},
+	"retry.not_on":    {text: "Exit codes that are not retried, besides those that never are.", examples: examples([]int{2}), bound: exitCodeList},
+
+	"overlap":         {text: "What becomes of a slot while an earlier run is not over: it is skipped, queued, started beside it, or replaces it.", standard: OverlapSkip},
+	"catch_up":        {text: "Which slots missed in an outage or a pause run late."},
+	"catch_up.policy": {text: "None of them, the last one, or all (at most 1,000).", standard: CatchUpLast},
+	"catch_up.window": {text: "Only slots younger than this run late.", standard: DefaultCatchUpWindow, examples: examples("24h")},
+	"delivery":        {text: "Whether an attempt is tried again when its executor is lost: at_least_once does, at_most_once does not.", standard: DeliveryAtLeastOnce},
+
+	"limits":            {text: "What one attempt may use; what is not given is not limited, output excepted."},
+	"limits.memory":     {text: "Memory, at least 1MiB.", examples: examples("256MiB")},
+	"limits.cpu":        {text: "Cores: 0.5 is half of one.", examples: examples(0.5), bound: between(minCPU, maxCPU)},
+	"limits.output":     {text: "How much of standard output and error is kept.", standard: DefaultOutput, examples: examples("64MiB")},
+	"limits.open_files": {text: "Open files.", examples: examples(256), bound: between(minOpenFiles, maxOpenFiles)},
+
+	"exclude": {
+		text:     "Slots that do not fire: those that a cron expression names, or those in a span of time.",
+		examples: examples([]any{"0 3 25 12 *", map[string]string{"from": "2026-12-24T00:00:00Z", "to": "2026-12-27T00:00:00Z"}}),
+		bound:    func(s *jsonschema.Schema) { s.MaxItems = number(maxExclusions) },
+	},
+	"alerts":          {text: "When people are told about the job."},
+	"alerts.lag":      {text: "When a run starts this long after its slot.", examples: examples("30s")},
+	"alerts.duration": {text: "When a run lasts this long.", examples: examples("5m")},
+	"alerts.on": {
+		text:     "When a run or a slot ends in one of these.",
+		examples: examples([]string{"failed", "missed", "dead"}),
+		bound: func(s *jsonschema.Schema) {
+			s.Items = &jsonschema.Schema{Type: "string", Enum: anySlice(alertEvents)}
+			s.UniqueItems = true
+		},
+	},
+	"labels": {
+		text:     "Names and values for finding and grouping.",
+		examples: examples(map[string]string{"team": "finance"}),
+		bound: func(s *jsonschema.Schema) {
+			s.PropertyNames = &jsonschema.Schema{Pattern: labelKeyPattern}
+			s.AdditionalProperties = scalars()
+			s.AdditionalProperties.MaxLength = number(maxLabelValue)
+			s.MaxProperties = number(maxLabels)
+		},
+	},
+}
