@@ -1,0 +1,105 @@
+package mongotest
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Faults make a server misbehave. All methods may be called at any time.
+type Faults struct {
+	server *Server
+
+	mutex               sync.Mutex
+	paused              chan struct{} // closed on Resume; nil while answering
+	dropBefore          int
+	dropAfter           int
+	errorAfter          int
+	deadlockOnDuplicate int
+}
+
+// Pause makes the server stop answering until Resume. Requests are read and wait; connections stay open.
+func (f *Faults) Pause() {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if f.paused == nil {
+		f.paused = make(chan struct{})
+	}
+}
+
+// Resume ends a Pause; what waited is done now, even where the client has given up meanwhile.
+func (f *Faults) Resume() {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if f.paused != nil {
+		close(f.paused)
+		f.paused = nil
+	}
+}
+
+// Refuse closes all connections and refuses new ones until Accept; the data stays.
+func (f *Faults) Refuse() { f.server.shut() }
+
+// Accept takes connections again, on the same port.
+func (f *Faults) Accept() error { return f.server.listen() }
+
+// DropBeforeWrite makes the next n write commands close their connection and not happen.
+func (f *Faults) DropBeforeWrite(n int) { f.set(&f.dropBefore, n) }
+
+// DropAfterWrite makes the next n write commands happen and close their connection instead of answering. A driver
+// with retryable writes repeats such a write once, and gets the answer that was lost.
+func (f *Faults) DropAfterWrite(n int) { f.set(&f.dropAfter, n) }
+
+// ErrorAfterWrite makes the next n write commands happen and answer with an InternalError that no driver retries.
+func (f *Faults) ErrorAfterWrite(n int) { f.set(&f.errorAfter, n) }
+
+// DeadlockOnDuplicate makes the next n refusals by a unique index an InternalError that speaks of a deadlock, as
+// MongoDB-compatible servers on top of other databases give under contention, instead of code 11000.
+func (f *Faults) DeadlockOnDuplicate(n int) { f.set(&f.deadlockOnDuplicate, n) }
+
+func (f *Faults) set(counter *int, n int) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	*counter = n
+}
+
+// take uses up one of a counted fault.
+func (f *Faults) take(counter *int) bool {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if *counter <= 0 {
+		return false
+	}
+	*counter--
+	return true
+}
+
+// wait returns when the server is not paused.
+func (f *Faults) wait(ctx context.Context) error {
+	for {
+		f.mutex.Lock()
+		paused := f.paused
+		f.mutex.Unlock()
+		if paused == nil {
+			return nil
+		}
+		select {
+		case <-paused:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// later calls an end of a fault after a while, unless the server is closed before.
+func (f *Faults) later(after time.Duration, end func()) {
+	f.server.running.Go(func() {
+		timer := time.NewTimer(after)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			end()
+		case <-f.server.context.Done():
+		}
+	})
+}
