@@ -5,15 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 
-	"github.com/tidewheel/tidewheel/blob"
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
 )
-
-const blobUnknown = blob.KindUnknown
 
 // Upload says how an upload is to be kept.
 type Upload struct {
@@ -34,15 +30,15 @@ func (s *Service) UploadBinary(ctx context.Context, namespace, name string, r io
 			return binary, version, false, err
 		}
 	}
-	info, err := s.blobs.PutBinary(ctx, r, blob.PutOptions{MaxSize: s.config.MaxBinary, SHA256: how.SHA256})
+	info, err := s.blobs.PutBinary(ctx, r, UploadBounds{MaxSize: s.config.MaxBinary, SHA256: how.SHA256})
 	if err != nil {
 		return binary, version, false, explainUpload(err)
 	}
 	if info.Problem != "" {
 		return binary, version, false, field("broken_program", "body", "the program cannot run: %s", info.Problem)
 	}
-	if reason, foreign := blob.Foreign(info.Kind, info.Arch, "linux", runtime.GOARCH); foreign && !how.AnyPlatform {
-		return binary, version, false, field("foreign_program", "body", "%s (to keep it all the same, for executors elsewhere, say any_platform)", reason)
+	if info.Foreign != "" && !how.AnyPlatform {
+		return binary, version, false, field("foreign_program", "body", "%s (to keep it all the same, for executors elsewhere, say any_platform)", info.Foreign)
 	}
 	for range 20 {
 		old, err := s.store.Binary(ctx, namespace, name)
@@ -77,13 +73,13 @@ func (s *Service) UploadBinary(ctx context.Context, namespace, name string, r io
 	return binary, version, false, explain(engine.ErrConflict, "binary", name)
 }
 
-func (s *Service) addVersion(binary *engine.Binary, info blob.BinaryInfo, how Upload) (version engine.BinaryVersion, existed bool) {
+func (s *Service) addVersion(binary *engine.Binary, info Uploaded, how Upload) (version engine.BinaryVersion, existed bool) {
 	latest, ok := binary.Latest()
 	if ok && latest.SHA256 == info.SHA256 {
 		return latest, true
 	}
 	version = engine.BinaryVersion{
-		N: latest.N + 1, SHA256: info.SHA256, Size: info.Size, Kind: string(info.Kind), Arch: info.Arch, UploadedBy: how.By, At: s.now(),
+		N: latest.N + 1, SHA256: info.SHA256, Size: info.Size, Kind: info.Kind, Arch: info.Arch, UploadedBy: how.By, At: s.now(),
 	}
 	binary.Versions = append(slices.Clone(binary.Versions), version)
 	return version, false
@@ -115,10 +111,10 @@ func (s *Service) moveAliases(binary *engine.Binary, aliases []string, to int, b
 }
 
 func explainUpload(err error) error {
-	var large *blob.TooLargeError
-	var digest *blob.DigestError
+	var large *TooLargeError
+	var digest *DigestError
 	switch {
-	case errors.Is(err, blob.ErrEmpty):
+	case errors.Is(err, ErrEmpty):
 		return field("empty_file", "body", "the file is empty: a program has at least one byte")
 	case errors.As(err, &large):
 		return &Error{Kind: KindTooLarge, Code: "binary_too_large", Detail: fmt.Sprintf("the file is larger than the limit of %d MiB; raise --max-binary if that is meant", large.Limit>>20), Err: err}

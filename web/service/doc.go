@@ -6,5 +6,5 @@
 // the engine decides. Errors that a user can do something about are *Error; all others are faults of ours or of a
 // store.
 //
-// It may import spec, cron, engine and blob's vocabulary; it knows nothing of HTTP.
+// It may import spec, cron and engine; it knows nothing of HTTP.
 package service

@@ -160,7 +160,7 @@ func (s *Service) ResolveBinary(ctx context.Context, namespace string, definitio
 	if err != nil {
 		return engine.BinaryVersion{}, field("binary_not_found", "body.binary", "%s", err)
 	}
-	if version.Kind == string(blobUnknown) && definition.Interpreter == "" {
+	if version.Kind == KindUnknown && definition.Interpreter == "" {
 		return engine.BinaryVersion{}, field("interpreter_needed", "body.interpreter",
 			"binary %q is neither an ELF program, nor a script with #!, nor a JAR: say what runs it, such as interpreter: python3", ref.Name)
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/tidewheel/tidewheel/blob"
 	"github.com/tidewheel/tidewheel/engine"
 )
 
@@ -24,7 +23,7 @@ type Log struct {
 	Missing string
 
 	inline []byte
-	stored *blob.LogReader
+	stored StoredLog
 }
 
 // OpenLog opens the output of an attempt; attempt 0 means the latest.
@@ -51,7 +50,7 @@ func (s *Service) OpenLog(ctx context.Context, id string, attempt int) (*Log, er
 		return log, nil
 	}
 	log.stored, err = s.blobs.OpenLog(ctx, id, attempt)
-	if errors.Is(err, blob.ErrNotFound) {
+	if errors.Is(err, engine.ErrNotFound) {
 		if a.Output != nil && a.Output.Chunks > 0 {
 			log.Missing = "the output is not in S3 any more; its last lines are all that is left"
 			log.inline, log.Size = a.Output.Tail, int64(len(a.Output.Tail))
@@ -187,4 +186,22 @@ func catchUp(ctx context.Context, log *Log, position int64, write func(int64, []
 		position += int64(n)
 	}
 	return position, nil
+}
+
+// ReadLines gives at most count lines from a line number on; lines count from 0.
+func (l *Log) ReadLines(ctx context.Context, from, count int64) ([]LogLine, error) {
+	if l.stored != nil {
+		return l.stored.ReadLines(ctx, from, count)
+	}
+	var lines []LogLine
+	rest, offset := l.inline, int64(0)
+	for number := int64(0); len(rest) > 0 && int64(len(lines)) < count; number++ {
+		text, after, _ := bytes.Cut(rest, []byte("\n"))
+		if number >= from {
+			lines = append(lines, LogLine{Number: number, Offset: offset, Text: text})
+		}
+		offset += int64(len(rest) - len(after))
+		rest = after
+	}
+	return lines, nil
 }

@@ -2,11 +2,9 @@ package service
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"time"
 
-	"github.com/tidewheel/tidewheel/blob"
 	"github.com/tidewheel/tidewheel/engine"
 )
 
@@ -35,15 +33,6 @@ type Store interface {
 	DeleteBinary(ctx context.Context, namespace, name string, revision int64) error
 	Binary(ctx context.Context, namespace, name string) (engine.Binary, error)
 	Binaries(ctx context.Context, namespace, cursor string, limit int) ([]engine.Binary, string, error)
-	Ping(ctx context.Context) error
-}
-
-// Blobs holds the bytes of binaries and big outputs.
-type Blobs interface {
-	PutBinary(ctx context.Context, r io.Reader, options blob.PutOptions) (blob.BinaryInfo, error)
-	GetBinary(ctx context.Context, digest string) (io.ReadCloser, int64, error)
-	HasBinary(ctx context.Context, digest string) (bool, error)
-	OpenLog(ctx context.Context, run string, attempt int) (*blob.LogReader, error)
 	Ping(ctx context.Context) error
 }
 
