@@ -143,11 +143,11 @@ func (s *Schedule) plannedAreExcluded(slot time.Time) bool {
 // mostLeaps bounds the search for a slot that is not excluded. Each leap passes
 // over a whole stretch of one exclusion, so only exclusions that take turns, or
 // that hit a schedule slot by slot for decades, come near it.
-const mostLeaps = 20_000
+const mostLeaps = 10_000
 
 // NextFire returns the first slot strictly after the given instant that is
 // inside the active window and not excluded, in UTC. False means never again;
-// the search also ends after passing over 20,000 stretches of excluded slots.
+// the search also ends after passing over 10,000 stretches of excluded slots.
 // [Compile] refuses a definition that never fires in this sense.
 func (s *Schedule) NextFire(after time.Time) (time.Time, bool) {
 	slot, ok := s.Next(after)

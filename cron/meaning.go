@@ -25,6 +25,14 @@ func ask(position int, text string, at time.Time) (bool, error) {
 	return due, nil
 }
 
+type meaningKey struct {
+	position int
+	text     string
+}
+
+// steps keeps what */n means, for each field and each n up to its highest value.
+var steps sync.Map // meaningKey → uint64
+
 // sample returns a time whose field has the value.
 func sample(position, value int) time.Time {
 	switch position {
@@ -60,6 +68,14 @@ func valuesOf(position int, entry part) (uint64, error) {
 		}
 		return 1 << uint(entry.low), nil
 	}
+	// */n is what most people write, and there are few of them.
+	key := meaningKey{position, entry.text}
+	common := strings.HasPrefix(entry.text, "*/") && entry.step <= rule.high
+	if common {
+		if known, ok := steps.Load(key); ok {
+			return known.(uint64), nil
+		}
+	}
 	var set uint64
 	for value := rule.low; value <= high; value++ {
 		due, err := ask(position, entry.text, sample(position, value))
@@ -69,6 +85,9 @@ func valuesOf(position int, entry part) (uint64, error) {
 		if due {
 			set |= 1 << uint(value)
 		}
+	}
+	if common {
+		steps.Store(key, set)
 	}
 	return set, nil
 }
@@ -105,18 +124,13 @@ var shapeMonths = sync.OnceValue(func() *[monthShapes]time.Time {
 	return months
 })
 
-type modifierKey struct {
-	position int
-	text     string
-}
-
 // modifiers keeps what L, W and # mean; the grammar lets 74 of them through.
 // Each costs about 0.1 ms once.
-var modifiers sync.Map // modifierKey → *[monthShapes]uint32
+var modifiers sync.Map // meaningKey → *[monthShapes]uint32
 
 // modifierDays returns the days that L, 15W, 5L or 1#2 names in a month of each shape.
 func modifierDays(position int, text string) (*[monthShapes]uint32, error) {
-	key := modifierKey{position, text}
+	key := meaningKey{position, text}
 	if known, ok := modifiers.Load(key); ok {
 		return known.(*[monthShapes]uint32), nil
 	}
@@ -132,7 +146,7 @@ func modifierDays(position int, text string) (*[monthShapes]uint32, error) {
 			}
 		}
 	}
-	known, _ := modifiers.LoadOrStore(modifierKey{position, strings.Clone(text)}, table)
+	known, _ := modifiers.LoadOrStore(key, table)
 	return known.(*[monthShapes]uint32), nil
 }
 

@@ -148,9 +148,9 @@ func (z *zone) nextSlot(e *expression, after int64) (int64, bool) {
 }
 
 func (s *Schedule) nextEvery(interval int64, after time.Time) time.Time {
-	milli := clampSecond(after) * 1000
-	if after.Unix() >= 0 && after.Unix() < horizon {
-		milli = after.UnixMilli()
+	milli := int64(-1)
+	if after.Unix() >= 0 {
+		milli = clampSecond(after)*1000 + int64(after.Nanosecond())/int64(time.Millisecond)
 	}
 	return time.UnixMilli(s.anchor + (floorDivide(milli-s.anchor, interval)+1)*interval).UTC()
 }
