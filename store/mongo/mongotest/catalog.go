@@ -109,8 +109,8 @@ func listDatabases(request *command) (bson.D, *engine.Error) {
 	return bson.D{{Key: "databases", Value: list}, {Key: "totalSize", Value: int64(0)}}, failure
 }
 
-// indexOptions that change nothing in memory.
-var idleIndexOptions = map[string]bool{"v": true, "background": true, "ns": true, "hidden": false}
+// idleIndexOptions change nothing in memory.
+var idleIndexOptions = map[string]bool{"v": true, "background": true, "ns": true}
 
 func indexSpec(document bson.D) (engine.IndexSpec, *engine.Error) {
 	fields := reader{document: document}

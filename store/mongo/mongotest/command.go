@@ -50,12 +50,11 @@ func newCommand(c *connection, body bson.D, database string) *command {
 
 // refused are options that would change the meaning of a command if they were ignored.
 var refused = map[string]string{
-	"collation":                "collations are",
-	"let":                      "variables are",
-	"startTransaction":         "multi-document transactions are",
-	"autocommit":               "multi-document transactions are",
-	"tailable":                 "tailable cursors are",
-	"bypassDocumentValidation": "",
+	"collation":        "collations are",
+	"let":              "variables are",
+	"startTransaction": "multi-document transactions are",
+	"autocommit":       "multi-document transactions are",
+	"tailable":         "tailable cursors are",
 }
 
 // dispatch answers a command. An error ends the connection.

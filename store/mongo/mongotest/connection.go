@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"syscall"
 
 	"github.com/FerretDB/wire"
 	"github.com/FerretDB/wire/wirebson"
@@ -51,8 +52,9 @@ func (c *connection) run() {
 		}
 		switch {
 		case err == nil:
-		case errors.Is(err, wire.ErrZeroRead), errors.Is(err, net.ErrClosed), errors.Is(err, io.EOF), errors.Is(err, errDropped), c.context.Err() != nil:
-			return
+		case errors.Is(err, wire.ErrZeroRead), errors.Is(err, net.ErrClosed), errors.Is(err, io.EOF), errors.Is(err, errDropped),
+			errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), c.context.Err() != nil:
+			return // the client has gone, or we let it go
 		default:
 			c.server.config.Logger.Error("connection", "number", c.number, "error", err)
 			return
