@@ -1,0 +1,152 @@
+package jetstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/executor"
+)
+
+// headerCarried marks a copy that trimming made of an attempt's last message (trim.go); its value is the sequence
+// that the executor knows.
+const headerCarried = "Tidewheel-Carried"
+
+// Claim publishes the attempt's first message, on condition that it is the first. A claim that was stored although
+// its answer was lost is found again by executor and token.
+func (q *Queue) Claim(ctx context.Context, result engine.Result) (uint64, error) {
+	sequence, err := q.decide(ctx, result, 0)
+	if errors.Is(err, errConflict) {
+		return 0, executor.ErrClaimed
+	}
+	return sequence, wrap("jetstream: claim run "+result.Run, err)
+}
+
+// Report publishes a later message, on condition that nothing came after the one with sequence after.
+func (q *Queue) Report(ctx context.Context, result engine.Result, after uint64) (uint64, error) {
+	sequence, err := q.decide(ctx, result, after)
+	if errors.Is(err, errConflict) {
+		return 0, executor.ErrFenced
+	}
+	return sequence, wrap("jetstream: report run "+result.Run, err)
+}
+
+// Revoke takes an attempt back before anybody claims it. Asked twice, it answers the same.
+func (q *Queue) Revoke(ctx context.Context, shard int, run string, attempt int, tier, class string) (bool, error) {
+	_, err := q.decide(ctx, engine.Result{Kind: engine.ResultRevoked, Run: run, Attempt: attempt, Shard: shard, At: now()}, 0)
+	if errors.Is(err, errConflict) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("jetstream: revoke run %s: %w", run, err)
+	}
+	// From here on no copy can be claimed; the waiting one only takes room and an executor's time.
+	if err := q.withdraw(ctx, q.names.task(tier, class, run), attempt); err != nil {
+		return false, fmt.Errorf("jetstream: remove the task of run %s: %w", run, err)
+	}
+	return true, nil
+}
+
+// withdraw removes a waiting task unless it is a later attempt's.
+func (q *Queue) withdraw(ctx context.Context, subject string, attempt int) error {
+	waiting, err := q.last(ctx, q.names.tasks, subject)
+	if err != nil || waiting == nil {
+		return err
+	}
+	var task struct {
+		Attempt int `json:"attempt"`
+	}
+	if err := json.Unmarshal(waiting.data, &task); err == nil && task.Attempt > attempt {
+		return nil
+	}
+	return q.remove(ctx, q.names.tasks, waiting.sequence)
+}
+
+// DeclareLost ends an attempt unless something came after the message with sequence after. Asked twice, it answers
+// the same.
+func (q *Queue) DeclareLost(ctx context.Context, shard int, run string, attempt int, after uint64) (bool, error) {
+	_, err := q.decide(ctx, engine.Result{Kind: engine.ResultLost, Run: run, Attempt: attempt, Shard: shard, At: now()}, after)
+	if errors.Is(err, errConflict) {
+		return false, nil
+	}
+	return err == nil, wrap("jetstream: declare run "+run+" lost", err)
+}
+
+// Inspect tells how an attempt stands. The subject is read before the lock: whoever has claimed holds the lock, so a
+// claim without a lock is an attempt that ended or lost it, and never one that is about to begin.
+func (q *Queue) Inspect(ctx context.Context, shard int, run string, attempt int, lock string) (engine.AttemptState, error) {
+	var state engine.AttemptState
+	last, err := q.last(ctx, q.names.results, q.names.attempt(shard, run, attempt))
+	if err != nil {
+		return state, fmt.Errorf("jetstream: inspect run %s: %w", run, err)
+	}
+	if last != nil {
+		var result engine.Result
+		if err := json.Unmarshal(last.data, &result); err != nil {
+			return state, fmt.Errorf("jetstream: inspect run %s: message %d: %w", run, last.sequence, err)
+		}
+		state.Last, state.Sequence = result.Kind, last.sequence
+	}
+	held, err := q.lockEntry(ctx, lock)
+	if err != nil {
+		return state, fmt.Errorf("jetstream: inspect lock of run %s: %w", run, err)
+	}
+	if held != nil && held.holder.Run == run && held.holder.Attempt == attempt {
+		state.LockHeld, state.LockUntil = true, held.until
+	}
+	return state, nil
+}
+
+// decide publishes on an attempt's subject under the condition of its last sequence, or answers errConflict. It
+// looks through two things that are no conflicts: the same message, stored by a try whose answer was lost, and a
+// copy that trimming has put in the place of the message with sequence after.
+func (q *Queue) decide(ctx context.Context, result engine.Result, after uint64) (uint64, error) {
+	if !engine.ValidID(result.Run) {
+		return 0, fmt.Errorf("run %q is no subject token", result.Run)
+	}
+	data, err := json.Marshal(&result)
+	if err != nil {
+		return 0, fmt.Errorf("encode result: %w", err)
+	}
+	subject := q.names.attempt(result.Shard, result.Run, result.Attempt)
+	expected := after
+	for {
+		sequence, err := q.publish(ctx, &nats.Msg{Subject: subject, Data: data}, &expected)
+		if !errors.Is(err, errConflict) {
+			return sequence, err
+		}
+		last, err := q.last(ctx, q.names.results, subject)
+		if err != nil {
+			return 0, err
+		}
+		if last == nil {
+			return 0, errConflict
+		}
+		var found engine.Result
+		if err := json.Unmarshal(last.data, &found); err != nil {
+			return 0, fmt.Errorf("message %d: %w", last.sequence, err)
+		}
+		if sameReport(&found, &result) {
+			return last.sequence, nil
+		}
+		if after == 0 || last.sequence == expected || last.header.Get(headerCarried) != strconv.FormatUint(after, 10) {
+			return 0, errConflict
+		}
+		expected = last.sequence
+	}
+}
+
+// sameReport tells whether two messages of one attempt are one that was sent twice.
+func sameReport(a, b *engine.Result) bool {
+	return a.Kind == b.Kind && a.Executor == b.Executor && a.Token == b.Token &&
+		(a.Kind != engine.ResultProgress || a.At.Equal(b.At))
+}
+
+// now is the time as it is stored.
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

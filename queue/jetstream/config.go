@@ -1,0 +1,111 @@
+package jetstream
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// Config says which NATS to use and how. Exactly one of Server and URL is required, and Logger.
+type Config struct {
+	// Server is an embedded server of this process, reached without a port.
+	Server *Server
+	// URL is one or more addresses of a NATS with JetStream, separated by commas: "nats://host:4222".
+	URL string
+	// Credentials for URL; a Server knows its own.
+	Credentials Credentials
+	// Name is what the NATS server shows for this connection, e.g. "tidewheel executor a1".
+	Name string
+	// Prefix keeps several Tidewheels apart on one NATS; letters, digits, '-' and '_'. Default none.
+	Prefix string
+	// Replicas of every stream and bucket: 1 (default), 3 or 5.
+	Replicas int
+	// AckWait is how long a delivered task may stay unacknowledged before it is delivered again; default 30 s. Four
+	// times as long is the claim window, during which results are kept even if every shard has seen them.
+	AckWait time.Duration
+	// Timeout of a request to JetStream; default 5 s.
+	Timeout time.Duration
+	// Logger gets what happens to the connection.
+	Logger *slog.Logger
+}
+
+// Credentials prove who connects. At most one way may be given.
+type Credentials struct {
+	User, Password string
+	Token          string
+	File           string // a NATS .creds file
+}
+
+func (c Credentials) validate() error {
+	ways := 0
+	for _, given := range []bool{c.User != "" || c.Password != "", c.Token != "", c.File != ""} {
+		if given {
+			ways++
+		}
+	}
+	if ways > 1 {
+		return errors.New("give a user and password, or a token, or a credentials file: only one of them")
+	}
+	if c.Password != "" && c.User == "" {
+		return errors.New("a password needs a user")
+	}
+	return nil
+}
+
+func (c *Config) validate() error {
+	switch {
+	case c.Server == nil && c.URL == "":
+		return errors.New("jetstream: neither a server nor a NATS URL is given")
+	case c.Server != nil && c.URL != "":
+		return errors.New("jetstream: both an embedded server and a NATS URL are given: use one")
+	case c.Logger == nil:
+		return errors.New("jetstream: no logger is given")
+	case c.Prefix != "" && !engine.ValidID(c.Prefix):
+		return fmt.Errorf("jetstream: prefix %q: use letters, digits, '-' and '_'", c.Prefix)
+	case c.Replicas < 0 || c.Replicas > 5:
+		return fmt.Errorf("jetstream: %d replicas: use 1, 3 or 5", c.Replicas)
+	case c.AckWait < 0 || c.Timeout < 0:
+		return errors.New("jetstream: a wait cannot be negative")
+	}
+	if err := c.Credentials.validate(); err != nil {
+		return fmt.Errorf("jetstream: credentials: %w", err)
+	}
+	c.Replicas = max(c.Replicas, 1)
+	if c.AckWait == 0 {
+		c.AckWait = 30 * time.Second
+	}
+	if c.Timeout == 0 {
+		c.Timeout = 5 * time.Second
+	}
+	if c.Name == "" {
+		c.Name = "tidewheel"
+	}
+	return nil
+}
+
+// claimWindow is how long a message of RESULTS is kept at least: as long as copies of its task can still turn up.
+func (c *Config) claimWindow() time.Duration { return 4 * c.AckWait }
+
+// address is how messages for people name the NATS, without the password.
+func (c *Config) address() string {
+	if c.Server != nil {
+		return "the embedded NATS"
+	}
+	shown := make([]string, 0, 1)
+	for url := range strings.SplitSeq(c.URL, ",") {
+		if at := strings.LastIndex(url, "@"); at >= 0 {
+			scheme, _, ok := strings.Cut(url, "://")
+			if ok {
+				url = scheme + "://" + url[at+1:]
+			} else {
+				url = url[at+1:]
+			}
+		}
+		shown = append(shown, strings.TrimSpace(url))
+	}
+	return "NATS at " + strings.Join(shown, ", ")
+}

@@ -1,0 +1,99 @@
+package jetstream
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// watchEvery is how often a viewer says that it still watches; an executor sends for three times as long.
+const watchEvery = 5 * time.Second
+
+// Cancel asks whoever runs the attempt to end it. The engine does not know which executor that is, so that all hear
+// of it: one subject, of which each executor drops what is not its own.
+func (q *Queue) Cancel(_ context.Context, run string, attempt int) error {
+	return q.hint(q.names.control(), engine.Control{Kind: engine.ControlCancel, Run: run, Attempt: attempt})
+}
+
+// Controls calls handle with what is asked of running attempts, from one goroutine, until ctx ends; then it returns
+// nil.
+func (q *Queue) Controls(ctx context.Context, handle func(engine.Control)) error {
+	return hear(ctx, q, q.names.control(), handle, nil)
+}
+
+// PublishWake tells the owner of a shard to look at the store.
+func (q *Queue) PublishWake(_ context.Context, wake engine.Wake) error {
+	return q.hint(q.names.wake(wake.Shard), wake)
+}
+
+// Wakes calls handle with the wakes of all shards, from one goroutine, until ctx ends; then it returns nil.
+func (q *Queue) Wakes(ctx context.Context, handle func(engine.Wake)) error {
+	return hear(ctx, q, q.names.wakes(), handle, nil)
+}
+
+// LogFrame shows a piece of an attempt's output to whoever watches.
+func (q *Queue) LogFrame(frame engine.LogFrame) error {
+	return q.hint(q.names.log(frame.Run, frame.Attempt), frame)
+}
+
+// WatchLog calls handle with an attempt's output as it appears, from one goroutine, until ctx ends; then it returns
+// nil. The executor begins with the recent output, and frames may be lost: Offset tells.
+func (q *Queue) WatchLog(ctx context.Context, run string, attempt int, handle func(engine.LogFrame)) error {
+	if !engine.ValidID(run) {
+		return fmt.Errorf("jetstream: watch log: %q is no run", run)
+	}
+	ask := func() error {
+		return q.hint(q.names.control(), engine.Control{Kind: engine.ControlWatch, Run: run, Attempt: attempt})
+	}
+	return hear(ctx, q, q.names.log(run, attempt), handle, ask)
+}
+
+func (q *Queue) hint(subject string, content any) error {
+	data, err := json.Marshal(content)
+	if err != nil {
+		return fmt.Errorf("jetstream: encode %s: %w", subject, err)
+	}
+	return wrap("jetstream: send "+subject, q.conn.Publish(subject, data))
+}
+
+// hear hands on what comes on a core subject until ctx ends. While it hears, it asks for it: now and from time to
+// time.
+func hear[T any](ctx context.Context, q *Queue, subject string, handle func(T), ask func() error) error {
+	messages := make(chan *nats.Msg, 1024)
+	sub, err := q.conn.ChanSubscribe(subject, messages)
+	if err != nil {
+		return fmt.Errorf("jetstream: hear %s: %w", subject, err)
+	}
+	defer func() { _ = sub.Unsubscribe() }() // fails only on a closed connection, where nothing is left to undo
+	var again <-chan time.Time
+	if ask != nil {
+		ticker := time.NewTicker(watchEvery)
+		defer ticker.Stop()
+		again = ticker.C
+		if err := ask(); err != nil {
+			q.log.Debug("nobody was asked for output", "subject", subject, "error", err)
+		}
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-again:
+			if err := ask(); err != nil {
+				q.log.Debug("nobody was asked for output", "subject", subject, "error", err)
+			}
+		case message := <-messages:
+			var content T
+			if err := json.Unmarshal(message.Data, &content); err != nil {
+				q.log.Warn("a message cannot be read and is passed over", "subject", message.Subject, "error", err)
+				continue
+			}
+			handle(content)
+		}
+	}
+}

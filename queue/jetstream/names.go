@@ -1,0 +1,64 @@
+package jetstream
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// names are the streams, buckets and subjects of one Tidewheel on a NATS; a prefix keeps several apart.
+type names struct {
+	prefix  string // of subjects: "" or "staging."
+	tasks   string
+	results string
+	locks   string
+	leases  string
+}
+
+func newNames(prefix string) names {
+	n := names{tasks: "TASKS", results: "RESULTS", locks: "LOCKS", leases: "LEASES"}
+	if prefix != "" {
+		n.prefix = prefix + "."
+		n.tasks, n.results, n.locks, n.leases = prefix+"_TASKS", prefix+"_RESULTS", prefix+"_LOCKS", prefix+"_LEASES"
+	}
+	return n
+}
+
+func (n *names) task(tier, class, run string) string {
+	return n.prefix + "tasks." + tier + "." + class + "." + run
+}
+
+func (n *names) attempt(shard int, run string, attempt int) string {
+	return n.prefix + "results." + strconv.Itoa(shard) + "." + run + "." + strconv.Itoa(attempt)
+}
+
+func (n *names) shard(shard int) string { return n.prefix + "results." + strconv.Itoa(shard) + ".>" }
+
+func (n *names) log(run string, attempt int) string {
+	return n.prefix + "logs." + run + "." + strconv.Itoa(attempt)
+}
+
+func (n *names) lock(key string) string      { return "$KV." + n.locks + ".lock." + key }
+func (n *names) executor(id string) string   { return "$KV." + n.leases + ".executor." + id }
+func (n *names) control() string             { return n.prefix + "control" }
+func (n *names) wake(shard int) string       { return n.prefix + "wake." + strconv.Itoa(shard) }
+func (n *names) wakes() string               { return n.prefix + "wake.*" }
+func shardConsumer(shard int) string         { return "shard-" + strconv.Itoa(shard) }
+func taskConsumer(tier, class string) string { return "exec-" + tier + "-" + class }
+
+// Every tier and class has a consumer, whether anybody pulls from it or not: a work-queue stream keeps what no
+// consumer takes.
+var (
+	tiers   = []spec.Tier{spec.TierLight, spec.TierMedium, spec.TierHeavy}
+	classes = []spec.Class{spec.ClassPremium, spec.ClassStandard}
+)
+
+// tierAndClass reads a task's subject.
+func (n *names) tierAndClass(subject string) (tier, class string) {
+	rest := strings.TrimPrefix(subject, n.prefix)
+	_, rest, _ = strings.Cut(rest, ".")
+	tier, rest, _ = strings.Cut(rest, ".")
+	class, _, _ = strings.Cut(rest, ".")
+	return tier, class
+}

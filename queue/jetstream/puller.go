@@ -1,0 +1,313 @@
+package jetstream
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/tidewheel/tidewheel/executor"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// How tasks are pulled.
+const (
+	pullExpires = time.Minute     // of a request that stands
+	pullGrace   = 5 * time.Second // after which a request without an answer is given up
+	// emptyFor is how long a consumer that had nothing is not asked again by a busy executor: what comes meanwhile
+	// waits so much longer at most, and an executor without premium work saves an empty round trip for each task.
+	emptyFor = 2 * time.Millisecond
+	// standBatch is what a standing request asks for, and so the most that can come too much from one consumer.
+	standBatch = 8
+	// roundBatch bounds one round of a busy executor.
+	roundBatch = 256
+)
+
+// puller decides what one executor asks for. It has two ways.
+//
+// While nothing waits, a request stands at each of its consumers, so that a task is delivered the moment it is
+// published. Together they may ask for more than there are free slots; what comes too much is given back at once and
+// goes to another request that stands.
+//
+// Once such a request is used up or all slots are taken, work may be waiting. Then it asks in rounds for what is
+// there already, exactly as many tasks as it has slots, its own tier first and premium by weight. When no consumer has
+// anything, it goes back to the first way.
+//
+// One mutex guards it; nothing below waits.
+type puller struct {
+	q       *Queue
+	config  executor.PullConfig
+	handle  func(executor.Delivery)
+	inbox   string
+	running sync.WaitGroup
+	broken  chan struct{} // holds one: the consumers do not answer as they should
+
+	mu      sync.Mutex
+	stopped bool
+	free    int
+	busy    bool // the second way
+	turn    int  // of the weighted share
+	sources []*source
+	bad     int  // failures in a row
+	mending bool // nothing is asked until the consumers were looked at
+}
+
+// source is one consumer that the puller asks.
+type source struct {
+	index    int
+	tier     spec.Tier
+	class    spec.Class
+	subject  string // of requests
+	priority int    // of this executor among those that stand there: 0 for its own tier
+
+	request    int // number of the last one
+	asked      int // tasks that it may still bring; 0 if none is under way
+	noWait     bool
+	deadline   time.Time
+	emptyUntil time.Time
+}
+
+func newPuller(q *Queue, config executor.PullConfig, handle func(executor.Delivery)) *puller {
+	p := &puller{
+		q: q, config: config, handle: handle, free: config.Slots,
+		inbox: q.conn.NewInbox(), broken: make(chan struct{}, 1),
+	}
+	for priority, tier := range config.Tiers {
+		for _, class := range classes {
+			p.sources = append(p.sources, &source{
+				index: len(p.sources), tier: tier, class: class, priority: min(priority, 9),
+				subject: "$JS.API.CONSUMER.MSG.NEXT." + q.names.tasks + "." + taskConsumer(string(tier), string(class)),
+			})
+		}
+	}
+	return p
+}
+
+// receive takes a task or the end of a request.
+func (p *puller) receive(message *nats.Msg) {
+	if message.Reply == "" {
+		p.ended(message)
+		return
+	}
+	p.mu.Lock()
+	if from := p.source(message.Subject); from != nil && from.asked > 0 {
+		from.asked--
+		p.busy = p.busy || from.asked == 0
+	}
+	p.bad = 0
+	taken := p.free > 0 && !p.stopped
+	if taken {
+		p.free--
+		p.busy = p.busy || p.free == 0
+		p.running.Add(1)
+		p.pump(time.Now())
+	}
+	p.mu.Unlock()
+	task := &delivery{q: p.q, message: message}
+	if !taken {
+		if err := task.Nak(0); err != nil { // it comes again to somebody after the ack wait
+			p.q.log.Debug("a task could not be given back", "error", err)
+		}
+		return
+	}
+	go func() {
+		defer p.running.Done()
+		p.handle(task)
+		p.release()
+	}()
+}
+
+func (p *puller) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free++
+	p.pump(time.Now())
+}
+
+// source finds where a task came from by its subject.
+func (p *puller) source(subject string) *source {
+	tier, class := p.q.names.tierAndClass(subject)
+	for _, s := range p.sources {
+		if string(s.tier) == tier && string(s.class) == class {
+			return s
+		}
+	}
+	return nil
+}
+
+// ended reads what tells that a request has ended before it brought all that it asked for.
+func (p *puller) ended(message *nats.Msg) {
+	index, request, ok := strings.Cut(strings.TrimPrefix(message.Subject, p.inbox+"."), ".")
+	i, err := strconv.Atoi(index)
+	if !ok || err != nil || i < 0 || i >= len(p.sources) {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.sources[i]
+	if strconv.Itoa(s.request) != request {
+		return
+	}
+	status, description := message.Header.Get("Status"), message.Header.Get("Description")
+	now := time.Now()
+	switch {
+	case status == "100":
+		return
+	case status == "404" || status == "408":
+		if s.asked = 0; s.noWait {
+			s.emptyUntil = now.Add(emptyFor)
+		}
+		p.bad = 0
+		p.pump(now)
+	case status == "409" && description == "Batch Completed":
+		s.asked = 0
+		p.pump(now)
+	default: // the consumer has gone or moves, or the server stops
+		p.q.log.Debug("a pull ended", "tier", s.tier, "class", s.class, "status", status, "description", description)
+		p.breakLaterLocked()
+	}
+}
+
+// pump asks for what there is room for. It is called with the lock.
+func (p *puller) pump(now time.Time) {
+	if p.stopped || p.free == 0 || p.mending {
+		return
+	}
+	if p.busy && !p.exact(now) {
+		p.busy = false
+	}
+	if p.busy {
+		return
+	}
+	for _, s := range p.sources {
+		if s.asked == 0 {
+			p.ask(s, min(p.free, standBatch), false, now)
+		}
+	}
+}
+
+// exact asks for as many tasks as there are slots, and tells whether any are still to be hoped for.
+func (p *puller) exact(now time.Time) bool {
+	for _, s := range p.sources {
+		// A round ends before the next begins: what one consumer leaves over is for its answer to decide, or an
+		// early question would give standard the slots that are premium's, and the other way round.
+		if s.asked > 0 && s.noWait {
+			return true
+		}
+	}
+	for i := 0; i < len(p.sources); i += len(classes) {
+		premium, standard := p.sources[i], p.sources[i+1]
+		// A consumer at which a request stands has nothing, or it would have answered.
+		first, second := premium.asked == 0 && now.After(premium.emptyUntil), standard.asked == 0 && now.After(standard.emptyUntil)
+		room := min(p.free, roundBatch)
+		share := room
+		switch {
+		case first && second:
+			share = p.share(room)
+		case second:
+			share = 0
+		case !first:
+			continue
+		}
+		p.ask(premium, share, true, now)
+		p.ask(standard, room-share, true, now)
+		return true
+	}
+	return false
+}
+
+// share tells how many of the next tasks should be premium, keeping the weight over many small rounds.
+func (p *puller) share(room int) (premium int) {
+	for range room {
+		if p.turn = (p.turn + 1) % (p.config.PremiumWeight + 1); p.turn != 0 {
+			premium++
+		}
+	}
+	return premium
+}
+
+// ask sends a request. It is called with the lock.
+func (p *puller) ask(s *source, batch int, noWait bool, now time.Time) {
+	if batch == 0 {
+		return
+	}
+	request := pullRequest{Batch: batch, NoWait: noWait, Group: priorityGroup, Priority: s.priority}
+	s.deadline = now.Add(pullGrace)
+	if !noWait {
+		request.Expires = pullExpires
+		s.deadline = s.deadline.Add(pullExpires)
+	}
+	s.request++
+	s.asked, s.noWait = batch, noWait
+	payload, err := json.Marshal(request)
+	if err == nil {
+		err = p.q.conn.PublishRequest(s.subject, fmt.Sprintf("%s.%d.%d", p.inbox, s.index, s.request), payload)
+	}
+	if err != nil {
+		p.q.log.Debug("a pull was not sent", "error", err)
+		p.breakLaterLocked()
+	}
+}
+
+// fill asks for the first tasks.
+func (p *puller) fill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pump(time.Now())
+}
+
+// forget asks everything anew: the requests of before are gone.
+func (p *puller) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mending = false
+	for _, s := range p.sources {
+		s.asked, s.emptyUntil = 0, time.Time{}
+	}
+	p.pump(time.Now())
+}
+
+// expire gives up requests whose end should have been told by now.
+func (p *puller) expire(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.sources {
+		if s.asked > 0 && now.After(s.deadline) {
+			s.asked = 0
+		}
+	}
+	p.pump(now)
+}
+
+// stop takes no more.
+func (p *puller) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopped = true
+}
+
+func (p *puller) failures() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.bad
+}
+
+// breakLater counts a failure and asks for repair; nothing is asked until then.
+func (p *puller) breakLater() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.breakLaterLocked()
+}
+
+func (p *puller) breakLaterLocked() {
+	p.bad++
+	p.mending = true
+	select {
+	case p.broken <- struct{}{}:
+	default: // asked for already
+	}
+}

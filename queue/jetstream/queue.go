@@ -1,0 +1,194 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/tidewheel/tidewheel/engine/shard"
+	"github.com/tidewheel/tidewheel/executor"
+)
+
+var (
+	_ shard.Queue    = (*Queue)(nil)
+	_ executor.Queue = (*Queue)(nil)
+)
+
+// Queue is a connection to one NATS with JetStream. All methods may be called at any time from any goroutine. While
+// the NATS is away they fail at once; the connection is made again for ever.
+type Queue struct {
+	config   Config
+	names    names
+	log      *slog.Logger
+	conn     *nats.Conn
+	js       jetstream.JetStream
+	requests *requests
+
+	background sync.WaitGroup // what Close waits for
+	closing    context.Context
+	cancel     context.CancelFunc
+
+	mu        sync.Mutex
+	listeners map[*listener]struct{} // told when the connection was made again
+}
+
+// listener hears that the connection was lost and made again: what was asked over the old one is forgotten.
+type listener struct{ again chan struct{} }
+
+// Connect connects and makes the streams and buckets that are missing. Several processes may do so at once.
+func Connect(ctx context.Context, config Config) (*Queue, error) {
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	q := &Queue{config: config, names: newNames(config.Prefix), log: config.Logger, listeners: make(map[*listener]struct{})}
+	q.closing, q.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	conn, err := q.dial()
+	if err != nil {
+		q.cancel()
+		return nil, err
+	}
+	q.conn = conn
+	if err := q.prepare(ctx); err != nil {
+		q.cancel()
+		conn.Close()
+		return nil, err
+	}
+	return q, nil
+}
+
+func (q *Queue) dial() (*nats.Conn, error) {
+	options := []nats.Option{
+		nats.Name(q.config.Name),
+		nats.Timeout(q.config.Timeout),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(250 * time.Millisecond),
+		nats.ReconnectJitter(250*time.Millisecond, 250*time.Millisecond),
+		nats.ReconnectBufSize(-1), // what cannot be sent is an error now, not a surprise later
+		nats.PingInterval(20 * time.Second),
+		nats.MaxPingsOutstanding(2),
+		nats.DisconnectErrHandler(q.disconnected),
+		nats.ReconnectHandler(q.reconnected),
+		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
+			subject := ""
+			if sub != nil {
+				subject = sub.Subject
+			}
+			q.log.Warn("nats connection", "error", err, "subject", subject)
+		}),
+	}
+	url, credentials := q.config.URL, q.config.Credentials
+	if server := q.config.Server; server != nil {
+		url, credentials = nats.DefaultURL, server.config.Credentials
+		options = append(options, nats.InProcessServer(server.nats))
+	}
+	switch {
+	case credentials.User != "":
+		options = append(options, nats.UserInfo(credentials.User, credentials.Password))
+	case credentials.Token != "":
+		options = append(options, nats.Token(credentials.Token))
+	case credentials.File != "":
+		options = append(options, nats.UserCredentials(credentials.File))
+	}
+	conn, err := nats.Connect(url, options...)
+	switch {
+	case err == nil:
+		return conn, nil
+	case errors.Is(err, nats.ErrAuthorization) || strings.Contains(strings.ToLower(err.Error()), "authorization"):
+		return nil, fmt.Errorf("jetstream: %s refuses the credentials: check the user and password, or the token: %w", q.config.address(), err)
+	}
+	return nil, fmt.Errorf("jetstream: cannot reach %s: check the address and that it runs: %w", q.config.address(), err)
+}
+
+func (q *Queue) prepare(ctx context.Context) error {
+	var err error
+	if q.requests, err = newRequests(q.conn, q.config.Timeout); err != nil {
+		return fmt.Errorf("jetstream: %w", err)
+	}
+	if q.js, err = jetstream.New(q.conn, jetstream.WithDefaultTimeout(q.config.Timeout)); err != nil {
+		return fmt.Errorf("jetstream: %w", err)
+	}
+	return q.ensureAll(ctx)
+}
+
+func (q *Queue) disconnected(_ *nats.Conn, err error) {
+	if q.closing.Err() != nil {
+		return
+	}
+	if err == nil {
+		err = errors.New("the server closed the connection")
+	}
+	q.log.Warn("nats is away; trying again until it is back", "error", err)
+	q.requests.fail(err, false)
+}
+
+func (q *Queue) reconnected(*nats.Conn) {
+	q.log.Info("nats is back", "server", q.conn.ConnectedUrlRedacted())
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for l := range q.listeners {
+		select {
+		case l.again <- struct{}{}:
+		default: // it has not looked at the last one yet
+		}
+	}
+}
+
+func (q *Queue) listen() *listener {
+	l := &listener{again: make(chan struct{}, 1)}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.listeners[l] = struct{}{}
+	return l
+}
+
+func (q *Queue) ignore(l *listener) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.listeners, l)
+}
+
+// Ping asks JetStream for an answer.
+func (q *Queue) Ping(ctx context.Context) error {
+	if err := q.ask(ctx, "INFO", struct{}{}, nil); err != nil {
+		return fmt.Errorf("jetstream: ping %s: %w", q.config.address(), err)
+	}
+	return nil
+}
+
+// Close ends the connection. What waits for an answer fails; end Pull, Results and the like through their contexts
+// before.
+func (q *Queue) Close() {
+	q.mu.Lock() // after this nothing is spawned any more
+	q.cancel()
+	q.mu.Unlock()
+	q.requests.fail(errors.New("the connection is closed"), true)
+	q.background.Wait()
+	if err := q.conn.FlushTimeout(q.config.Timeout); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+		q.log.Debug("nats: last flush", "error", err)
+	}
+	q.conn.Close()
+}
+
+// pause waits between tries, for at most a while, and tells whether to go on.
+func pause(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// backoff grows from 50 ms to 2 s.
+func backoff(failures int) time.Duration {
+	return min(50*time.Millisecond<<min(failures, 6), 2*time.Second)
+}

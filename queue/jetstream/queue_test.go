@@ -1,0 +1,115 @@
+package jetstream
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/queue/queuetest"
+)
+
+// testAckWait is short, so that a redelivery can be waited for.
+const testAckWait = 2 * time.Second
+
+func testLog(t testing.TB) *slog.Logger {
+	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+func startServer(t *testing.T, folder, listen string) *Server {
+	t.Helper()
+	server, err := StartServer(t.Context(), ServerConfig{StoreDir: folder, Listen: listen, Logger: testLog(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server
+}
+
+func connect(t *testing.T, config Config) *Queue {
+	t.Helper()
+	config.Logger, config.AckWait = testLog(t), testAckWait
+	q, err := Connect(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(q.Close)
+	return q
+}
+
+// TestEmbedded holds a server without a port to the promises. One server serves all subtests, each under a prefix of
+// its own.
+func TestEmbedded(t *testing.T) {
+	server := startServer(t, t.TempDir(), "")
+	t.Cleanup(func() {
+		if err := server.Shutdown(); err != nil {
+			t.Error(err)
+		}
+	})
+	queuetest.Run(t, func(*testing.T) queuetest.Harness {
+		prefix := engine.NewUID()
+		return queuetest.Harness{
+			Connect: func(t *testing.T) queuetest.Queue {
+				return connect(t, Config{Server: server, Prefix: prefix})
+			},
+			AckWait: testAckWait, ClaimWindow: 4 * testAckWait,
+		}
+	})
+}
+
+// TestListening holds a server that clients reach over TCP, and that is restarted under them.
+func TestListening(t *testing.T) {
+	queuetest.RunRestarts(t, func(t *testing.T) queuetest.Harness {
+		folder := t.TempDir()
+		server := startServer(t, folder, "127.0.0.1:0")
+		url := server.URL()
+		t.Cleanup(func() {
+			if err := server.Shutdown(); err != nil {
+				t.Error(err)
+			}
+		})
+		return queuetest.Harness{
+			Connect: func(t *testing.T) queuetest.Queue { return connect(t, Config{URL: url}) },
+			Restart: func(t *testing.T) {
+				t.Helper()
+				if err := server.Shutdown(); err != nil {
+					t.Fatal(err)
+				}
+				server = startServer(t, folder, strings.TrimPrefix(url, "nats://"))
+			},
+			AckWait: testAckWait, ClaimWindow: 4 * testAckWait,
+		}
+	})
+}
+
+// TestExternal holds the NATS of TIDEWHEEL_TEST_NATS_URL.
+func TestExternal(t *testing.T) {
+	url := os.Getenv("TIDEWHEEL_TEST_NATS_URL")
+	if url == "" {
+		t.Skip("TIDEWHEEL_TEST_NATS_URL names no NATS")
+	}
+	queuetest.Run(t, func(t *testing.T) queuetest.Harness {
+		prefix := engine.NewUID()
+		t.Cleanup(func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+			defer cancel()
+			q, err := Connect(ctx, Config{URL: url, Prefix: prefix, Logger: testLog(t)})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer q.Close()
+			for _, stream := range []string{q.names.tasks, q.names.results, "KV_" + q.names.locks, "KV_" + q.names.leases} {
+				if err := q.js.DeleteStream(ctx, stream); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		return queuetest.Harness{
+			Connect: func(t *testing.T) queuetest.Queue { return connect(t, Config{URL: url, Prefix: prefix}) },
+			AckWait: testAckWait, ClaimWindow: 4 * testAckWait,
+		}
+	})
+}

@@ -1,0 +1,132 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// priorityGroup is the one group of every task consumer: its members are told apart by their priorities.
+const priorityGroup = "executors"
+
+// ensureAll makes streams, buckets and consumers, or brings them to this configuration.
+func (q *Queue) ensureAll(ctx context.Context) error {
+	if _, err := q.js.AccountInfo(ctx); err != nil {
+		if errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
+			return fmt.Errorf("jetstream: %s has no JetStream for this account: start it with -js, or enable it for the account", q.config.address())
+		}
+		return fmt.Errorf("jetstream: ask %s for JetStream: %w", q.config.address(), err)
+	}
+	// CreateOrUpdate of two processes at once can fail in one of them; the second look finds what the other made.
+	err := q.ensureStreams(ctx)
+	for try := 0; err != nil && try < 3 && pause(ctx, backoff(try)); try++ {
+		err = q.ensureStreams(ctx)
+	}
+	if err != nil {
+		return q.explain(err)
+	}
+	return q.ensureTaskConsumers(ctx)
+}
+
+func (q *Queue) explain(err error) error {
+	var refused *jetstream.APIError
+	if errors.As(err, &refused) && (refused.ErrorCode == 10074 || refused.ErrorCode == 10005) {
+		return fmt.Errorf("jetstream: %s cannot keep %d replicas: it is no cluster, or has too few servers: %w", q.config.address(), q.config.Replicas, err)
+	}
+	return fmt.Errorf("jetstream: %s: %w", q.config.address(), err)
+}
+
+func (q *Queue) ensureStreams(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		_, err := q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+			Name: q.names.tasks, Description: "Tidewheel: attempts that wait for an executor",
+			Subjects:  []string{q.names.prefix + "tasks.>"},
+			Retention: jetstream.WorkQueuePolicy, Storage: jetstream.FileStorage, Replicas: q.config.Replicas,
+			// A run waits at most once: a second copy is refused until the first is acknowledged.
+			MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
+			// No message ids are sent (ADR 5); the window is as small as JetStream allows.
+			Duplicates: 100 * time.Millisecond, AllowDirect: true,
+		})
+		return wrap("make stream "+q.names.tasks, err)
+	})
+	group.Go(func() error {
+		_, err := q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+			Name: q.names.results, Description: "Tidewheel: what executors report; an attempt is decided on its subject",
+			Subjects:  []string{q.names.prefix + "results.>"},
+			Retention: jetstream.LimitsPolicy, Storage: jetstream.FileStorage, Replicas: q.config.Replicas,
+			Duplicates: 100 * time.Millisecond, AllowDirect: true,
+		})
+		return wrap("make stream "+q.names.results, err)
+	})
+	for _, bucket := range []struct{ name, description string }{
+		{q.names.locks, "Tidewheel: who runs what; an entry's revision is the fencing token"},
+		{q.names.leases, "Tidewheel: who is alive"},
+	} {
+		group.Go(func() error {
+			// A KV bucket as nats.go makes it, but for one thing: single messages may be deleted (lock.go says why).
+			_, err := q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+				Name: "KV_" + bucket.name, Description: bucket.description, Subjects: []string{"$KV." + bucket.name + ".>"},
+				MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, Storage: jetstream.FileStorage, Replicas: q.config.Replicas,
+				AllowRollup: true, AllowDirect: true, AllowMsgTTL: true, SubjectDeleteMarkerTTL: time.Second,
+				Duplicates: 100 * time.Millisecond,
+			})
+			return wrap("make bucket "+bucket.name, err)
+		})
+	}
+	return group.Wait()
+}
+
+func (q *Queue) ensureTaskConsumers(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, tier := range tiers {
+		for _, class := range classes {
+			group.Go(func() error {
+				name := taskConsumer(string(tier), string(class))
+				_, err := q.js.CreateOrUpdateConsumer(ctx, q.names.tasks, jetstream.ConsumerConfig{
+					Durable: name, FilterSubject: q.names.task(string(tier), string(class), ">"),
+					AckPolicy: jetstream.AckExplicitPolicy, AckWait: q.config.AckWait, MaxDeliver: -1,
+					MaxAckPending: -1, MaxWaiting: 16384,
+					PriorityPolicy: jetstream.PriorityPolicyPrioritized, PriorityGroups: []string{priorityGroup},
+				})
+				return wrap("make consumer "+name, err)
+			})
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return fmt.Errorf("jetstream: %w (NATS 2.12 or later is needed)", err)
+	}
+	return nil
+}
+
+func (q *Queue) resultsConsumer(number int) jetstream.ConsumerConfig {
+	return jetstream.ConsumerConfig{
+		Durable: shardConsumer(number), FilterSubject: q.names.shard(number),
+		// One acknowledgement covers all before it. A message that is not acknowledged is never delivered again by
+		// time, only at the start of a session (results.go): a slow commit must not double its own input.
+		AckPolicy: jetstream.AckAllPolicy, AckWait: 24 * time.Hour, MaxDeliver: -1,
+		MaxAckPending: -1, MaxWaiting: 64,
+	}
+}
+
+// shards lists all shard numbers.
+func shards() []int {
+	all := make([]int, engine.Shards)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+func wrap(operation string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", operation, err)
+}

@@ -1,0 +1,150 @@
+package jetstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// trimEvery is how often Maintain trims.
+const trimEvery = time.Minute
+
+// Maintain trims RESULTS every minute until ctx ends; then it returns nil. The first time is a claim window after the
+// start, so that a supervisor that begins together with it has seen every attempt whose lock has expired.
+func (q *Queue) Maintain(ctx context.Context) error {
+	for wait := max(q.config.claimWindow(), trimEvery); pause(ctx, wait); wait = trimEvery {
+		purged, err := q.Trim(ctx, time.Now())
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			q.log.Warn("results were not trimmed; trying again in a minute", "error", err)
+		case purged > 0:
+			q.log.Debug("results trimmed", "messages", purged)
+		}
+	}
+	return nil
+}
+
+// Trim deletes from RESULTS what every shard has acknowledged and what is older, at now, than the claim window. It
+// answers the number of messages.
+//
+// The last message of an attempt that still runs is where the attempt will be decided, however long it runs. If it
+// is among those to go, a marked copy is published behind it first, under the same condition as any report (ADR 6).
+// Results does not deliver such copies, and reports look through them.
+func (q *Queue) Trim(ctx context.Context, now time.Time) (purged uint64, err error) {
+	limit, err := q.trimLimit(ctx, now)
+	if err != nil || limit == 0 {
+		return 0, wrap("jetstream: trim results", err)
+	}
+	if err := q.carry(ctx, limit); err != nil {
+		return 0, fmt.Errorf("jetstream: trim results: %w", err)
+	}
+	purged, err = q.purge(ctx, q.names.results, "", limit+1)
+	return purged, wrap("jetstream: trim results", err)
+}
+
+// trimLimit is the last sequence that may go, 0 if none may.
+func (q *Queue) trimLimit(ctx context.Context, now time.Time) (uint64, error) {
+	var stream struct {
+		State struct {
+			First    uint64 `json:"first_seq"`
+			Last     uint64 `json:"last_seq"`
+			Messages uint64 `json:"messages"`
+		} `json:"state"`
+	}
+	// Asked before the consumers: what comes in between is newer than the limit.
+	if err := q.ask(ctx, "STREAM.INFO."+q.names.results, struct{}{}, &stream); err != nil {
+		return 0, err
+	}
+	limit := stream.State.Last
+	if stream.State.Messages == 0 || limit == 0 {
+		return 0, nil
+	}
+	since := now.Add(-q.config.claimWindow()).UTC()
+	young, _, err := q.following(ctx, q.names.results, nextQuestion{Subject: q.names.prefix + "results.>", Since: &since})
+	if err != nil {
+		return 0, err
+	}
+	limit = min(limit, young-1)
+	for _, number := range shards() {
+		if limit < stream.State.First {
+			return 0, nil
+		}
+		info, err := q.consumerInfo(ctx, q.names.results, shardConsumer(number))
+		switch {
+		case err != nil:
+			return 0, err
+		case info == nil: // nobody has read this shard yet
+			return 0, nil
+		case info.Pending > 0 || info.AckPending > 0:
+			// The acknowledged floor itself stays far behind where a shard has little to say.
+			first, _, err := q.following(ctx, q.names.results, nextQuestion{Subject: q.names.shard(number), Sequence: info.AckFloor.Stream + 1})
+			if err != nil {
+				return 0, err
+			}
+			limit = min(limit, first-1)
+		}
+	}
+	if limit < stream.State.First {
+		return 0, nil
+	}
+	return limit, nil
+}
+
+// carry puts copies of what running attempts need in the place of what goes. Who runs is told by the locks: they are
+// as many as there are running attempts, however many have ended. An attempt claims only under its lock, so that one
+// that begins now has its first message behind the limit.
+func (q *Queue) carry(ctx context.Context, limit uint64) error {
+	locks, err := q.locks(ctx)
+	if err != nil {
+		return err
+	}
+	for _, held := range locks {
+		if !engine.ValidID(held.holder.Run) {
+			continue // no run of ours
+		}
+		subject := q.names.prefix + "results.*." + held.holder.Run + "." + strconv.Itoa(held.holder.Attempt)
+		last, err := q.last(ctx, q.names.results, subject)
+		if err != nil {
+			return err
+		}
+		if last == nil || last.sequence > limit {
+			continue
+		}
+		known := last.header.Get(headerCarried)
+		if known == "" {
+			known = strconv.FormatUint(last.sequence, 10)
+		}
+		message := &nats.Msg{Subject: last.subject, Data: last.data, Header: nats.Header{headerCarried: []string{known}}}
+		if _, err := q.publish(ctx, message, &last.sequence); err != nil && !errors.Is(err, errConflict) {
+			return fmt.Errorf("carry %s: %w", last.subject, err)
+		}
+	}
+	return nil
+}
+
+// locks lists the locks that are held.
+func (q *Queue) locks(ctx context.Context) ([]*heldLock, error) {
+	entries, err := q.entries(ctx, q.names.locks, "lock.>")
+	if err != nil {
+		return nil, err
+	}
+	held := make([]*heldLock, 0, len(entries))
+	for _, entry := range entries {
+		var lock heldLock
+		if err := json.Unmarshal(entry.Value(), &lock.holder); err != nil {
+			q.log.Warn("a lock cannot be read", "key", entry.Key(), "error", err)
+			continue
+		}
+		held = append(held, &lock)
+	}
+	return held, nil
+}
