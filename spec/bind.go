@@ -73,24 +73,20 @@ func (b *binder) resolve(n *yaml.Node, path string) (target *yaml.Node, done fun
 	if len(b.open) > 0 {
 		b.expanded++
 	}
-	if n.Kind == yaml.AliasNode {
-		target = n.Alias
-		if b.open[target] {
-			b.fault(n, path, fmt.Sprintf("anchor %s contains itself", quote(n.Value)))
-			return nil, nil
-		}
-		if b.expanded > maxExpanded {
-			b.tooManyAliases(n, path)
-			return nil, nil
-		}
-		b.open[target] = true
-		return target, func() { delete(b.open, target) }
-	}
 	if b.expanded > maxExpanded {
 		b.tooManyAliases(n, path)
 		return nil, nil
 	}
-	return n, func() {}
+	if n.Kind != yaml.AliasNode {
+		return n, func() {}
+	}
+	target = n.Alias
+	if b.open[target] {
+		b.fault(n, path, fmt.Sprintf("anchor %s contains itself", quote(n.Value)))
+		return nil, nil
+	}
+	b.open[target] = true
+	return target, func() { delete(b.open, target) }
 }
 
 func (b *binder) tooManyAliases(n *yaml.Node, path string) {

@@ -2,6 +2,7 @@ package spec_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -66,11 +67,11 @@ func TestHostileInputIsRefusedCheaply(t *testing.T) {
 		{"deeper than the parser goes", head + "payload: " + strings.Repeat("[", 200_000), "exceeded max depth of 10000"},
 		{"deep blocks", head + "payload:\n " + strings.Repeat("- ", 5000) + "x", "payload is nested more than 100 levels deep"},
 		{"deep JSON", `{"payload": ` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + "}", "it is nested more than 100 levels deep"},
-		{"long key over many values", `{"payload": {"` + strings.Repeat("k", 500_000) + `": [` + strings.Repeat("1,", 200_000) + `1]}, "x": 1}`, `unknown key "x"`},
+		{"long key over many values", `{"payload": {"` + strings.Repeat("k", 500_000) + `": [` + strings.Repeat("1,", 50_000) + `1]}, "x": 1}`, `unknown key "x"`},
 		{"long unknown key", head + "? " + strings.Repeat("k", 500_000) + "\n: 1\n", "unknown key \"" + strings.Repeat("k", 60) + "…\""},
 		{"long variable", head + "env: {" + strings.Repeat("K", 500) + ": 1}\n", "env." + strings.Repeat("K", 100) + "… has a name of 500 bytes: use at most 255"},
 		{"long anchor", head + "tier: *" + strings.Repeat("a", 500_000) + "\n", "unknown anchor 'aaa"},
-		{"large payload", head + "payload: [" + strings.Repeat("abcdefgh, ", 200_000) + "]", "payload is more than 1048576 bytes of JSON: pass larger data by reference"},
+		{"large payload", head + "payload: [" + strings.Repeat("abcdefghijklmnopqrstuvwxyz, ", 50_000) + "]", "payload is more than 1048576 bytes of JSON: pass larger data by reference"},
 		{"one key again and again", head + many, "there are more problems from here on"},
 		{"100,000 faulty documents", head + strings.Repeat("---\n[\n", 100_000), "there are more problems from here on"},
 		{"100,000 comments", strings.Repeat("# c\n", 100_000) + "kind: Job\n", "name is missing"},
@@ -90,6 +91,31 @@ func TestHostileInputIsRefusedCheaply(t *testing.T) {
 				t.Errorf("%d documents were accepted", len(documents))
 			}
 		})
+	}
+}
+
+func TestAFileOfFaultsIsNotReadToItsEnd(t *testing.T) {
+	text := head + strings.Repeat("---\n[\n", 5000) + "---\nkind: Job\nname: last\nbinary: b\n"
+	documents, _ := spec.Decode("jobs.yaml", []byte(text))
+	if len(documents) != 1 || documents[0].Job.Name != "a" {
+		t.Errorf("got %d documents, want the first alone", len(documents))
+	}
+}
+
+// Every value has a path, for the case of a fault; deep in long keys it must
+// not cost more than the value.
+func TestPathsOfPayloadsCostLittle(t *testing.T) {
+	const depth = 90
+	text := `{"name": "a", "binary": "b", "payload": ` + strings.Repeat(`{"`+strings.Repeat("k", 90)+`": `, depth) +
+		"[" + strings.Repeat("1,", 100_000) + "1]" + strings.Repeat("}", depth+1)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, problems := spec.DecodeJob("", []byte(text)); len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > 300<<20 {
+		t.Errorf("reading %d bytes allocated %d MiB", len(text), used>>20)
 	}
 }
 
