@@ -1,0 +1,138 @@
+package sqlite
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// Every field comes back: a field added to Run, Attempt, … and forgotten here turns this red.
+func TestRunDocumentKeepsEveryField(t *testing.T) {
+	next := int64(0)
+	var fill func(v reflect.Value)
+	fill = func(v reflect.Value) {
+		next++
+		switch v.Addr().Interface().(type) {
+		case *time.Time:
+			v.Set(reflect.ValueOf(time.UnixMicro(1_700_000_000_000_000 + next*1_000_001).UTC()))
+			return
+		case *json.RawMessage:
+			v.SetBytes([]byte(`{ "a" : 1 }`))
+			return
+		case *engine.Status:
+			v.SetUint(uint64(1 + next%11))
+			return
+		}
+		switch v.Kind() {
+		case reflect.Bool:
+			v.SetBool(true)
+		case reflect.String:
+			v.SetString("text " + string(rune('a'+next%26)))
+		case reflect.Int, reflect.Int64:
+			v.SetInt(next - 40)
+		case reflect.Uint8:
+			v.SetUint(uint64(next % 200))
+		case reflect.Uint64:
+			v.SetUint(1<<63 + uint64(next))
+		case reflect.Float64:
+			v.SetFloat(1 / float64(next))
+		case reflect.Pointer:
+			v.Set(reflect.New(v.Type().Elem()))
+			fill(v.Elem())
+		case reflect.Slice:
+			v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+			fill(v.Index(0))
+			fill(v.Index(1))
+		case reflect.Map:
+			v.Set(reflect.ValueOf(map[string]string{"k": "v", "": "empty", "z": ""}))
+		case reflect.Struct:
+			for i := range v.NumField() {
+				fill(v.Field(i))
+			}
+		default:
+			t.Fatalf("%s: teach this test about it", v.Type())
+		}
+	}
+	var run engine.Run
+	fill(reflect.ValueOf(&run).Elem())
+	got, err := decodeRun(encodeRun(nil, &run))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(run, got); diff != "" {
+		t.Fatalf("(-written +read):\n%s", diff)
+	}
+	if got, err := decodeRun(nil); err != nil || !reflect.DeepEqual(got, engine.Run{}) {
+		t.Fatalf("an empty document is %+v, %v", got, err)
+	}
+	later := appendText(appendUint(encodeRun(nil, &run), 900, 5), 901, "of a later version")
+	if got, err := decodeRun(later); err != nil || !reflect.DeepEqual(got, run) {
+		t.Fatalf("a document with unknown fields is %+v, %v", got, err)
+	}
+}
+
+func FuzzDecodeRun(f *testing.F) {
+	f.Add(encodeRun(nil, &engine.Run{ID: "a-s1", Revision: 1, Args: map[string]string{"a": "b"}, Attempts: []engine.Attempt{{N: 1, Output: &engine.Output{Tail: []byte("x")}}}}))
+	f.Add([]byte{0xff, 0xff, 0xff})
+	f.Fuzz(func(t *testing.T, document []byte) {
+		run, err := decodeRun(document)
+		if err != nil {
+			return
+		}
+		again, err := decodeRun(encodeRun(nil, &run))
+		if err != nil || !cmp.Equal(again, run, cmp.Comparer(func(a, b float64) bool { return a == b || a != a && b != b })) {
+			t.Fatalf("%+v came back as %+v, %v", run, again, err)
+		}
+	})
+}
+
+func BenchmarkRunDocument(b *testing.B) {
+	run := engine.Run{
+		ID: "reportaaaaaaaaaa-s1772366400007", Revision: 4, Namespace: "default", JobUID: "reportaaaaaaaaaa", Job: "report", Trigger: "schedule",
+		Slot: time.Now(), Status: engine.StatusSucceeded, Tier: "light", Class: "standard", Binary: "report@stable", Version: 3,
+		Digest: "abababababababababababababababababababababababababababababababab", Kind: "elf", Size: 1 << 20,
+		CreatedAt: time.Now(), QueuedAt: time.Now(), StartedAt: time.Now(), FinishedAt: time.Now(), Attempt: 1,
+		Attempts: []engine.Attempt{{N: 1, Status: engine.StatusSucceeded, Executor: "host-1", Token: 9, QueuedAt: time.Now(), ClaimedAt: time.Now(),
+			FetchedAt: time.Now(), StartedAt: time.Now(), FinishedAt: time.Now(), ExitCode: new(int), Usage: &engine.Usage{CPU: 5, MaxRSS: 7},
+			Output: &engine.Output{Size: 6, Lines: 1, Tail: []byte("hello\n")}}},
+	}
+	document := encodeRun(nil, &run)
+	text, err := json.Marshal(&run)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("encode", func(b *testing.B) {
+		b.ReportMetric(float64(len(document)), "bytes")
+		for b.Loop() {
+			document = encodeRun(document[:0], &run)
+		}
+	})
+	b.Run("decode", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := decodeRun(document); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("encode-json", func(b *testing.B) {
+		b.ReportMetric(float64(len(text)), "bytes")
+		for b.Loop() {
+			if _, err := json.Marshal(&run); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("decode-json", func(b *testing.B) {
+		for b.Loop() {
+			var run engine.Run
+			if err := json.Unmarshal(text, &run); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,19 @@
+// Package sqlite keeps the truth of one machine in a single file: the embedded default, in pure Go.
+//
+// It keeps every promise of store/storetest, and these of its own:
+//
+//   - What was answered is on the disk: write-ahead log, full synchronisation.
+//   - One goroutine writes. It takes all writes that wait, does them in one transaction and synchronises once, so that
+//     a write costs little CPU and many writers share one wait for the disk. Readers have connections of their own and
+//     never wait for it.
+//   - A run that has not ended lives in runs_active, which stays small; a run that has ended is moved to
+//     runs_history, which is only appended to, so that a run's several writes do not touch the indexes of millions.
+//   - A page of history looks at a bounded number of runs. Where a filter finds little, a page may be shorter than its
+//     limit, even empty, and its cursor says where to go on.
+//   - A full disk refuses writes with ErrFull and does no harm: once there is space, everything goes on.
+//
+// Instants that are queried are kept to the millisecond, those inside a run to the microsecond. A run's id begins with
+// its job's uid and '-', and its id, job, namespace and CreatedAt never change.
+//
+// It may import engine, spec and modernc.org/sqlite.
+package sqlite

@@ -1,0 +1,154 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// key is a place in history.
+type key struct {
+	at int64
+	id string
+}
+
+// newer orders keys as history does: the newest first.
+func (k key) newer(other key) int {
+	return cmp.Or(cmp.Compare(other.at, k.at), cmp.Compare(other.id, k.id))
+}
+
+var (
+	newest = key{at: math.MaxInt64}
+	oldest = key{at: math.MinInt64}
+)
+
+type keyedRun struct {
+	key
+	doc []byte
+}
+
+// Runs lists history, newest first. A page may be shorter than the limit although more follows: next tells.
+func (s *Store) Runs(ctx context.Context, filter engine.RunFilter) (runs []engine.Run, next string, err error) {
+	runs, next, err = s.history(ctx, &filter)
+	return runs, next, wrap("list runs", err)
+}
+
+// history merges what stands in several ranges of indexes, all seen at one moment. Each range is looked at down to a
+// horizon of its own; what lies beyond the first of these has to wait for the next page.
+func (s *Store) history(ctx context.Context, filter *engine.RunFilter) (runs []engine.Run, next string, err error) {
+	from := newest
+	cursor, given, err := engine.DecodeCursor("runs", filter.Cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	if given {
+		from = key{at: always(cursor.At), id: cursor.ID}
+	}
+	if s.writer.ended() {
+		return nil, "", errClosed
+	}
+	tx, err := s.readers.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() { err = errors.Join(err, tx.Rollback()) }() // it has only read
+
+	reader := &snapshot{store: s, tx: tx}
+	ranges, err := reader.ranges(ctx, filter)
+	if err != nil {
+		return nil, "", err
+	}
+	var found []keyedRun
+	horizon := oldest
+	for _, r := range ranges {
+		some, end, err := reader.look(ctx, &r, filter, from)
+		if err != nil {
+			return nil, "", err
+		}
+		found = append(found, some...)
+		if end.newer(horizon) < 0 {
+			horizon = end
+		}
+	}
+	slices.SortFunc(found, func(a, b keyedRun) int { return a.newer(b.key) })
+	beyond, _ := slices.BinarySearchFunc(found, horizon, func(run keyedRun, horizon key) int {
+		if run.newer(horizon) <= 0 {
+			return -1
+		}
+		return 1
+	})
+	more := horizon != oldest
+	if found = found[:beyond]; len(found) > filter.Limit {
+		found, more = found[:filter.Limit], true
+		horizon = found[filter.Limit-1].key
+	}
+	for _, run := range found {
+		decoded, err := decodeRun(run.doc)
+		if err != nil {
+			return nil, "", err
+		}
+		runs = append(runs, decoded)
+	}
+	if more {
+		next = engine.Cursor{At: time.UnixMilli(horizon.at), ID: horizon.id}.Encode("runs")
+	}
+	return runs, next, nil
+}
+
+// snapshot is a moment of the database.
+type snapshot struct {
+	store *Store
+	tx    *sql.Tx
+}
+
+func (s *snapshot) list(ctx context.Context, query string, args []any, row func(*sql.Rows) error) error {
+	statement, err := s.store.statement(ctx, query)
+	if err != nil {
+		return err
+	}
+	rows, err := s.tx.StmtContext(ctx, statement).QueryContext(ctx, args...)
+	if err != nil {
+		return err
+	}
+	return each(rows, row)
+}
+
+func (s *snapshot) texts(ctx context.Context, query string, args ...any) (texts []string, err error) {
+	err = s.list(ctx, query, args, func(rows *sql.Rows) error {
+		var text string
+		err := rows.Scan(&text)
+		texts = append(texts, text)
+		return err
+	})
+	return texts, err
+}
+
+// look gives the first runs of a range after from that the filter picks, one more than its limit at most, and how far
+// it has looked: oldest if the range has no more.
+func (s *snapshot) look(ctx context.Context, r *historyRange, filter *engine.RunFilter, from key) (found []keyedRun, end key, err error) {
+	query, args := r.query(filter, from)
+	err = s.list(ctx, query, args, func(rows *sql.Rows) error {
+		var run keyedRun
+		err := rows.Scan(&run.at, &run.id, &run.doc)
+		found = append(found, run)
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, end, err
+	case len(found) > filter.Limit:
+		return found, found[len(found)-1].key, nil
+	case r.scan == 0:
+		return found, oldest, nil
+	}
+	end = oldest
+	query, args = r.endQuery(filter, from)
+	err = s.list(ctx, query, args, func(rows *sql.Rows) error { return rows.Scan(&end.at, &end.id) })
+	return found, end, err
+}

@@ -1,0 +1,280 @@
+package sqlite
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// How many entries of a range are looked at for one page, where not all of them are picked: rows cost a read of the
+// table each, entries of an index do not.
+const (
+	scanRows    = 10_000
+	scanEntries = 50_000
+)
+
+// historyRange is a part of an index that holds runs in the order of history: the entries for which fixed holds. Of
+// those, picked takes some.
+type historyRange struct {
+	table  string
+	index  string
+	fixed  conditions
+	picked conditions
+	inner  string // columns of the index that picked asks for, after a comma
+	scan   int    // entries to look at; 0 if all are picked
+}
+
+type conditions struct {
+	terms []string
+	args  []any
+}
+
+func (c *conditions) add(term string, args ...any) {
+	c.terms = append(c.terms, term)
+	c.args = append(c.args, args...)
+}
+
+func (c *conditions) addStatuses(column string, statuses []engine.Status) {
+	args := make([]any, len(statuses))
+	for i, status := range statuses {
+		args[i] = int64(status)
+	}
+	c.add(column+" IN (?"+strings.Repeat(", ?", len(args)-1)+")", args...)
+}
+
+// ranges chooses the indexes by what a filter asks for, the one with the fewest entries first.
+func (s *snapshot) ranges(ctx context.Context, filter *engine.RunFilter) ([]historyRange, error) {
+	var open, ended []engine.Status
+	for _, status := range filter.Statuses {
+		switch {
+		case slices.Contains(open, status) || slices.Contains(ended, status):
+		case status.Terminal():
+			ended = append(ended, status)
+		default:
+			open = append(open, status)
+		}
+	}
+	all := len(filter.Statuses) == 0
+	var ranges []historyRange
+	if all || len(open) > 0 {
+		ranges = activeRanges(filter, open)
+	}
+	if !all && len(ended) == 0 {
+		return ranges, nil
+	}
+	switch {
+	case filter.JobUID != "":
+		return append(ranges, jobRange(filter, filter.JobUID, ended)), nil
+	case filter.Job != "":
+		uids, err := s.texts(ctx, "SELECT DISTINCT job_uid FROM run_names WHERE job = ?", filter.Job)
+		if err != nil {
+			return nil, err
+		}
+		for _, uid := range uids {
+			ranges = append(ranges, jobRange(filter, uid, ended))
+		}
+		return ranges, nil
+	case filter.By != "":
+		return append(ranges, byRange(filter, ended)), nil
+	}
+	namespaces := []string{filter.Namespace}
+	if filter.Namespace == "" {
+		var err error
+		if namespaces, err = s.texts(ctx, "SELECT namespace FROM run_namespaces"); err != nil {
+			return nil, err
+		}
+	}
+	for _, namespace := range namespaces {
+		switch {
+		case !all && !slices.Contains(ended, engine.StatusSucceeded):
+			for _, status := range ended {
+				ranges = append(ranges, statusRange(filter, namespace, status))
+			}
+		case filter.Tier != "" && filter.Tier != spec.TierLight:
+			ranges = append(ranges, tierRange(filter, namespace, ended))
+		default:
+			ranges = append(ranges, namespaceRange(filter, namespace, ended))
+		}
+	}
+	return ranges, nil
+}
+
+// activeRanges gives what is running or retried a range of its own, so that it is found behind any number of queued runs.
+func activeRanges(filter *engine.RunFilter, statuses []engine.Status) (ranges []historyRange) {
+	var others []engine.Status
+	for _, status := range statuses {
+		if filter.JobUID != "" || (status != engine.StatusRunning && status != engine.StatusRetrying) {
+			others = append(others, status)
+			continue
+		}
+		r := historyRange{table: "runs_active", index: "runs_active_status"}
+		r.fixed.add("status = ? AND status IN (3, 4)", int64(status))
+		ranges = append(ranges, r.pickActive(filter, nil))
+	}
+	if len(statuses) > 0 && len(others) == 0 {
+		return ranges
+	}
+	r := historyRange{table: "runs_active", index: "runs_active_created"}
+	if filter.JobUID != "" { // few: they are sorted
+		r.index = "sqlite_autoindex_runs_active_1"
+		r.fixed.add("id > ? AND id < ?", filter.JobUID+"-", filter.JobUID+".")
+	}
+	return append(ranges, r.pickActive(filter, others))
+}
+
+func (r historyRange) pickActive(filter *engine.RunFilter, statuses []engine.Status) historyRange {
+	if filter.Namespace != "" {
+		r.pickRow("r.namespace = ?", filter.Namespace)
+	}
+	if len(statuses) > 0 {
+		r.picked.addStatuses("r.status", statuses)
+		r.scan = scanRows
+	}
+	r.pickJob(filter)
+	r.pickTier(filter)
+	r.pickBy(filter)
+	r.pickText(filter)
+	return r
+}
+
+func jobRange(filter *engine.RunFilter, uid string, statuses []engine.Status) historyRange {
+	r := historyRange{table: "runs_history", index: "runs_history_job"}
+	r.fixed.add("job_uid = ?", uid)
+	r.pickStatuses(statuses)
+	if filter.Namespace != "" {
+		r.pickRow("r.namespace = ?", filter.Namespace)
+	}
+	r.pickJob(filter)
+	r.pickTier(filter)
+	r.pickBy(filter)
+	r.pickText(filter)
+	return r
+}
+
+func byRange(filter *engine.RunFilter, statuses []engine.Status) historyRange {
+	r := historyRange{table: "runs_history", index: "runs_history_by"}
+	r.fixed.add(`"by" = ? AND "by" <> ''`, filter.By)
+	if filter.Namespace != "" {
+		r.pickRow("r.namespace = ?", filter.Namespace)
+	}
+	if len(statuses) > 0 {
+		r.picked.addStatuses("r.status", statuses)
+		r.scan = scanRows
+	}
+	r.pickTier(filter)
+	r.pickText(filter)
+	return r
+}
+
+func statusRange(filter *engine.RunFilter, namespace string, status engine.Status) historyRange {
+	r := historyRange{table: "runs_history", index: "runs_history_status"}
+	r.fixed.add("namespace = ? AND status = ? AND status <> 5", namespace, int64(status))
+	r.pickTier(filter)
+	r.pickText(filter)
+	return r
+}
+
+func tierRange(filter *engine.RunFilter, namespace string, statuses []engine.Status) historyRange {
+	r := historyRange{table: "runs_history", index: "runs_history_tier"}
+	r.fixed.add("namespace = ? AND tier = ? AND tier <> 'light'", namespace, string(filter.Tier))
+	if len(statuses) > 0 {
+		r.picked.addStatuses("r.status", statuses)
+		r.scan = scanRows
+	}
+	r.pickText(filter)
+	return r
+}
+
+func namespaceRange(filter *engine.RunFilter, namespace string, statuses []engine.Status) historyRange {
+	r := historyRange{table: "runs_history", index: "runs_history_created"}
+	r.fixed.add("namespace = ?", namespace)
+	r.pickStatuses(statuses)
+	if filter.Tier != "" {
+		r.inner += ", tier"
+		r.picked.add("s.tier = ?", string(filter.Tier))
+		r.scan = max(r.scan, scanEntries)
+	}
+	r.pickText(filter)
+	return r
+}
+
+// pickStatuses takes statuses from the index.
+func (r *historyRange) pickStatuses(statuses []engine.Status) {
+	if len(statuses) > 0 {
+		r.inner += ", status"
+		r.picked.addStatuses("s.status", statuses)
+		r.scan = scanEntries
+	}
+}
+
+func (r *historyRange) pickRow(term string, args ...any) {
+	r.picked.add(term, args...)
+	r.scan = scanRows
+}
+
+func (r *historyRange) pickJob(filter *engine.RunFilter) {
+	if filter.JobUID != "" {
+		r.pickRow("r.job_uid = ?", filter.JobUID)
+	}
+	if filter.Job != "" {
+		r.pickRow("r.job = ?", filter.Job)
+	}
+}
+
+func (r *historyRange) pickTier(filter *engine.RunFilter) {
+	if filter.Tier != "" {
+		r.pickRow("r.tier = ?", string(filter.Tier))
+	}
+}
+
+func (r *historyRange) pickBy(filter *engine.RunFilter) {
+	if filter.By != "" {
+		r.pickRow(`r."by" = ?`, filter.By)
+	}
+}
+
+func (r *historyRange) pickText(filter *engine.RunFilter) {
+	if filter.Text == "" {
+		return
+	}
+	if ascii(filter.Text) {
+		pattern := likePattern(filter.Text)
+		r.pickRow(`(s.id LIKE ? ESCAPE '\' OR r.job LIKE ? ESCAPE '\' OR r.reason LIKE ? ESCAPE '\')`, pattern, pattern, pattern)
+		return
+	}
+	lowered := strings.ToLower(filter.Text)
+	r.pickRow(`(tidewheel_contains(s.id, ?) OR tidewheel_contains(r.job, ?) OR tidewheel_contains(r.reason, ?))`, lowered, lowered, lowered)
+}
+
+// entries asks for keys of the range after from, limited by an argument that follows.
+func (r *historyRange) entries(filter *engine.RunFilter, from key, columns string) (query string, args []any) {
+	where := conditions{terms: slices.Clone(r.fixed.terms), args: slices.Clone(r.fixed.args)}
+	where.add("(created_at, id) < (?, ?)", from.at, from.id)
+	since, until := window(filter.Since, filter.Until)
+	where.add("created_at >= ? AND created_at < ?", since, until)
+	return "SELECT " + columns + " FROM " + r.table + " INDEXED BY " + r.index + " WHERE " + strings.Join(where.terms, " AND ") +
+		" ORDER BY created_at DESC, id DESC LIMIT ?", where.args
+}
+
+// query asks for at most one run more than the filter's limit. The CROSS JOIN keeps the order of the inner list, and
+// reads no more of it than it takes to fill the page.
+func (r *historyRange) query(filter *engine.RunFilter, from key) (string, []any) {
+	inner, args := r.entries(filter, from, "rowid AS row, created_at, id"+r.inner)
+	limit := int64(filter.Limit) + 1
+	if len(r.picked.terms) == 0 {
+		return "SELECT s.created_at, s.id, r.doc FROM (" + inner + ") AS s CROSS JOIN " + r.table + " AS r ON r.rowid = s.row", append(args, limit)
+	}
+	args = append(args, int64(r.scan))
+	args = append(append(args, r.picked.args...), limit)
+	return "SELECT s.created_at, s.id, r.doc FROM (" + inner + ") AS s CROSS JOIN " + r.table + " AS r ON r.rowid = s.row WHERE " +
+		strings.Join(r.picked.terms, " AND ") + " LIMIT ?", args
+}
+
+// endQuery asks for the last entry that query may have looked at; there is none if the range ends before.
+func (r *historyRange) endQuery(filter *engine.RunFilter, from key) (string, []any) {
+	inner, args := r.entries(filter, from, "created_at, id")
+	return inner + " OFFSET ?", append(args, int64(1), int64(r.scan)-1)
+}

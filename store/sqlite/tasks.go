@@ -1,0 +1,96 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+const taskColumns = "id, shard, slot, run_at, generation, revision, namespace, job"
+
+// writeTask answers false where the task's condition does not hold.
+func (w *writer) writeTask(write *engine.TaskWrite) (bool, error) {
+	t := &write.Task
+	if write.Delete {
+		_, err := w.exec("DELETE FROM scheduled_tasks WHERE id = ?", t.ID)
+		return true, err
+	}
+	var changed int64
+	var err error
+	if t.Revision == 1 {
+		changed, err = w.exec("INSERT INTO scheduled_tasks ("+taskColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+			t.ID, t.Shard, instant(t.Slot), always(t.RunAt), t.Generation, t.Revision, t.Namespace, t.Job)
+	} else {
+		changed, err = w.exec(`UPDATE scheduled_tasks SET shard = ?, slot = ?, run_at = ?, generation = ?, revision = ?, namespace = ?, job = ?
+			WHERE id = ? AND revision = ?`,
+			t.Shard, instant(t.Slot), always(t.RunAt), t.Generation, t.Revision, t.Namespace, t.Job, t.ID, t.Revision-1)
+	}
+	if changed > 0 || err != nil {
+		return changed > 0, err
+	}
+	same := false
+	err = w.query("SELECT "+taskColumns+" FROM scheduled_tasks WHERE id = ?", []any{t.ID}, func(v []driver.Value) error {
+		stored := engine.ScheduledTask{ID: t.ID, Slot: instantOf(v[2]), RunAt: instantOf(v[3])}
+		stored.Shard, stored.Generation, stored.Revision = int(v[1].(int64)), v[4].(int64), v[5].(int64)
+		stored.Namespace, stored.Job = v[6].(string), v[7].(string)
+		same = engine.SameTask(stored, *t)
+		return nil
+	})
+	return same, err
+}
+
+func instantOf(v driver.Value) time.Time {
+	if milliseconds, ok := v.(int64); ok {
+		return time.UnixMilli(milliseconds).UTC()
+	}
+	return time.Time{}
+}
+
+func (s *Store) tasks(ctx context.Context, query string, args ...any) (tasks []engine.ScheduledTask, err error) {
+	err = s.list(ctx, query, args, func(rows *sql.Rows) error {
+		var t engine.ScheduledTask
+		var slot sql.NullInt64
+		var runAt int64
+		if err := rows.Scan(&t.ID, &t.Shard, &slot, &runAt, &t.Generation, &t.Revision, &t.Namespace, &t.Job); err != nil {
+			return err
+		}
+		if slot.Valid {
+			t.Slot = time.UnixMilli(slot.Int64).UTC()
+		}
+		t.RunAt = time.UnixMilli(runAt).UTC()
+		tasks = append(tasks, t)
+		return nil
+	})
+	return tasks, err
+}
+
+// DueTasks gives all scheduled tasks of these shards with RunAt in (after, until], the earliest first.
+func (s *Store) DueTasks(ctx context.Context, shards []int, after, until time.Time) ([]engine.ScheduledTask, error) {
+	tasks, err := s.tasks(ctx, "SELECT "+taskColumns+` FROM scheduled_tasks INDEXED BY scheduled_tasks_run_at
+		WHERE run_at > ? AND run_at <= ? AND (? >> shard) & 1 ORDER BY run_at`, always(after), always(until), shardMask(shards))
+	return tasks, wrap("due tasks", err)
+}
+
+// TasksByID gives those scheduled tasks that exist, in no order.
+func (s *Store) TasksByID(ctx context.Context, uids []string) ([]engine.ScheduledTask, error) {
+	if len(uids) == 0 {
+		return nil, nil
+	}
+	list, err := jsonList(uids)
+	if err != nil {
+		return nil, wrap("tasks by id", err)
+	}
+	tasks, err := s.tasks(ctx, "SELECT "+taskColumns+" FROM scheduled_tasks WHERE id IN (SELECT value FROM json_each(?))", list)
+	return tasks, wrap("tasks by id", err)
+}
+
+// Upcoming lists scheduled tasks of a namespace (of all, if it is "") that are not parked, the earliest first.
+func (s *Store) Upcoming(ctx context.Context, namespace string, limit int) ([]engine.ScheduledTask, error) {
+	tasks, err := s.tasks(ctx, "SELECT "+taskColumns+` FROM scheduled_tasks INDEXED BY scheduled_tasks_run_at
+		WHERE run_at < ? AND (? = '' OR namespace = ?) ORDER BY run_at, shard, namespace, id LIMIT ?`,
+		always(engine.Parked), namespace, namespace, limit)
+	return tasks, wrap("upcoming", err)
+}

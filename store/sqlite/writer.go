@@ -1,0 +1,177 @@
+package sqlite
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+)
+
+// A group is one transaction: at most this many requests and about this many statements.
+const (
+	groupRequests = 512
+	groupWeight   = 8192
+)
+
+// request is a write that waits for the writer. do may be called twice, when a group fails and each of its requests is
+// tried alone; an error that does not come from SQLite means that it has written nothing.
+type request struct {
+	ctx    context.Context
+	weight int // about the number of statements
+	do     func(w *writer) error
+	done   chan error
+}
+
+// writer owns the only connection that writes.
+type writer struct {
+	*connection
+	requests chan request
+	loops    sync.WaitGroup
+	failure  error // of closing a connection
+
+	mu      sync.RWMutex // held for reading while a request is handed over
+	stopped bool
+
+	checkpoints *checkpointer
+	names       map[runName]struct{} // of run_names, as far as is known
+	namespaces  map[string]struct{}  // of run_namespaces
+}
+
+func startWriter(conn, checkpoints *connection, logger *slog.Logger) *writer {
+	w := &writer{
+		connection: conn, requests: make(chan request, groupRequests),
+		names: map[runName]struct{}{}, namespaces: map[string]struct{}{},
+	}
+	w.checkpoints = newCheckpointer(checkpoints, logger)
+	w.loops.Go(w.checkpoints.run)
+	w.loops.Go(func() {
+		defer w.checkpoints.stop()
+		w.run()
+	})
+	return w
+}
+
+func (w *writer) ended() bool {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.stopped
+}
+
+// stop refuses new requests and waits until those under way are answered.
+func (w *writer) stop() {
+	w.mu.Lock()
+	if !w.stopped {
+		w.stopped = true
+		close(w.requests)
+	}
+	w.mu.Unlock()
+	w.loops.Wait()
+}
+
+func (w *writer) close() error {
+	// The last connection to close writes the whole log back into the file and removes it.
+	if err := w.checkpoints.connection.close(); err != nil {
+		return err
+	}
+	return w.connection.close()
+}
+
+// write hands a request to the writer and waits until it is on the disk. When ctx ends while it waits, nothing is
+// known about what was done.
+func (s *Store) write(ctx context.Context, weight int, do func(w *writer) error) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	r := request{ctx: ctx, weight: weight, do: do, done: make(chan error, 1)}
+	if err := s.writer.hand(r); err != nil {
+		return err
+	}
+	select {
+	case err := <-r.done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (w *writer) hand(r request) error {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.stopped {
+		return errClosed
+	}
+	select {
+	case w.requests <- r:
+		return nil
+	case <-r.ctx.Done():
+		return context.Cause(r.ctx)
+	}
+}
+
+// run does requests in groups until there will be no more.
+func (w *writer) run() {
+	group := make([]request, 0, groupRequests)
+	for first := range w.requests {
+		group = append(group[:0], first)
+		weight := first.weight
+	take:
+		for len(group) < groupRequests && weight < groupWeight {
+			select {
+			case next, ok := <-w.requests:
+				if !ok {
+					break take
+				}
+				group = append(group, next)
+				weight += next.weight
+			default:
+				break take
+			}
+		}
+		w.doGroup(group)
+		clear(group)
+		w.checkpoints.wrote(w.connection, weight)
+	}
+}
+
+// doGroup does a group in one transaction. If that fails, each request is done in its own, so that none fails because
+// of another.
+func (w *writer) doGroup(group []request) {
+	answers := make([]error, len(group))
+	err := w.transaction(func() error {
+		for i, r := range group {
+			if answers[i] = context.Cause(r.ctx); answers[i] != nil {
+				continue
+			}
+			if answers[i] = r.do(w); failed(answers[i]) {
+				return answers[i]
+			}
+		}
+		return nil
+	})
+	for i, r := range group {
+		switch {
+		case err == nil:
+			r.done <- answers[i]
+		case len(group) == 1:
+			r.done <- err
+		default:
+			w.doGroup(group[i : i+1])
+		}
+	}
+}
+
+func (w *writer) transaction(do func() error) error {
+	if _, err := w.exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	err := do()
+	if err == nil {
+		if _, err = w.exec("COMMIT"); err == nil {
+			return nil
+		}
+	}
+	// SQLite itself rolls back after some errors; then there is nothing left to roll back, which is no news.
+	_, _ = w.exec("ROLLBACK")
+	clear(w.names)
+	clear(w.namespaces)
+	return err
+}
