@@ -121,8 +121,9 @@ func (s *Schedule) plannedAreExcluded(slot time.Time) bool {
 	planned := false
 	for i := range s.expressions {
 		e := &s.expressions[i]
-		if e.every != 0 || !e.fixed {
-			if e.every == 0 && e.pattern.matches(shown) || e.every != 0 && floorDivide(slot.UnixMilli()-s.anchor, e.every)*e.every+s.anchor == slot.UnixMilli() {
+		if !e.fixed {
+			// It plans for what the clock shows, if it plans for this instant at all.
+			if s.meets(e, slot, shown) {
 				planned = true
 				if !s.wallExcluded(shown) {
 					return false
@@ -138,6 +139,14 @@ func (s *Schedule) plannedAreExcluded(slot time.Time) bool {
 		}
 	}
 	return planned || s.wallExcluded(shown)
+}
+
+// meets reports whether the slot is one of an expression that follows elapsed time.
+func (s *Schedule) meets(e *expression, slot time.Time, shown wall) bool {
+	if e.every == 0 {
+		return e.pattern.matches(shown)
+	}
+	return (slot.UnixMilli()-s.anchor)%e.every == 0
 }
 
 // mostLeaps bounds the search for a slot that is not excluded. Each leap passes

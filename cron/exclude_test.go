@@ -63,6 +63,16 @@ func TestExcluded(t *testing.T) {
 			nil,
 			[]string{"2026-03-08T03:00:00-04:00"},
 		},
+		"expressions that do not meet it have no say": {
+			Definition{Cron: []string{"30 2 * * *", "15 * * * *", "@every 7h11m"}, Timezone: "America/New_York", Exclude: []Exclusion{{Cron: "30 2 * * *"}}},
+			[]string{"2026-03-08T03:00:00-04:00"},
+			nil,
+		},
+		"an instant after a gap that is no slot": {
+			Definition{Cron: []string{"0 12 * * *"}, Timezone: "America/New_York", Exclude: []Exclusion{{Cron: "0 3 * * *"}}},
+			[]string{"2026-03-08T03:00:00-04:00"},
+			[]string{"2026-03-08T12:00:00-04:00"},
+		},
 		"shown time is excluded, planned one is not": {
 			Definition{Cron: []string{"30 2 * * *"}, Timezone: "America/New_York", Exclude: []Exclusion{{Cron: "0 3 * * *"}}},
 			nil,

@@ -1,6 +1,7 @@
 package cron
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -90,7 +91,11 @@ func FuzzCompile(f *testing.F) {
 		}
 		s, err := Compile(d)
 		if err != nil {
-			for _, fault := range err.(Errors) {
+			var faults Errors
+			if !errors.As(err, &faults) {
+				t.Fatalf("%q: %v is no list of faults", schedule, err)
+			}
+			for _, fault := range faults {
 				if fault.Field == "" || fault.Message == "" {
 					t.Fatalf("%q: fault %+v says nothing", schedule, fault)
 				}
@@ -109,7 +114,7 @@ func TestPromises(t *testing.T) {
 		return time.Unix(rapid.Int64Range(0, 4_000_000_000).Draw(t, "second"), rapid.Int64Range(0, 999_999_999).Draw(t, "nanosecond"))
 	})
 	field := func(low, high int, others ...string) *rapid.Generator[string] {
-		number := rapid.Map(rapid.IntRange(low, high), func(n int) string { return twoDigits(n) })
+		number := rapid.Map(rapid.IntRange(low, high), twoDigits)
 		return rapid.OneOf(
 			rapid.SampledFrom(append([]string{"*", "*", "?", "*/2", "*/7", "H", "H/3"}, others...)),
 			number,

@@ -90,8 +90,6 @@ func TestPatternNextMissesNothing(t *testing.T) {
 		}
 		from := int64(r.IntN(60 * 366 * secondsPerDay))
 		next, ok := e.pattern.next(from)
-		free, some := e.pattern.nextUnnamed(from)
-		named := e.pattern.matches(from)
 		for at := from; at < from+7200; at++ {
 			due := random.due(wallOfTime(time.Unix(at, 0).UTC()))
 			if due && (!ok || at < next) {
@@ -100,10 +98,48 @@ func TestPatternNextMissesNothing(t *testing.T) {
 			if due != e.pattern.matches(at) {
 				t.Fatalf("%s at %d: matches is %t", random.text, at, !due)
 			}
-			if named && some && at < free && !due {
-				t.Fatalf("%s from %d: not named at %d", random.text, from, at)
+		}
+	}
+}
+
+// What nextUnnamed leaps over is named, each second of it.
+func TestPatternLeapsOverNamedTimesOnly(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	leaps := 0
+	for range 1000 {
+		random := randomExpressionOf(r, true)
+		e, faults := compileExpression(random.text, 0)
+		if len(faults) > 0 {
+			continue
+		}
+		if r.IntN(2) == 0 {
+			e.pattern.second = allSixty
+			if r.IntN(2) == 0 {
+				e.pattern.minute = allSixty
 			}
 		}
+		at, ok := e.pattern.next(int64(r.IntN(60 * 366 * secondsPerDay)))
+		for steps := 0; ok && steps < 20; steps++ {
+			free, some := e.pattern.nextUnnamed(at)
+			if !some {
+				free = at + 7200
+			}
+			if free <= at {
+				t.Fatalf("%s at %d: leaps to %d", random.text, at, free)
+			}
+			for between := at; between < min(free, at+7200); between++ {
+				if !e.pattern.matches(between) {
+					t.Fatalf("%s at %d: leaps to %d over %d, which is not named", random.text, at, free, between)
+				}
+			}
+			if free > at+1 {
+				leaps++
+			}
+			at, ok = e.pattern.next(free)
+		}
+	}
+	if leaps < 100 {
+		t.Errorf("only %d leaps", leaps)
 	}
 }
 

@@ -76,7 +76,7 @@ func randomFieldOf(r *rand.Rand, low, high int) randomField {
 // randomExpressionOf makes an expression whose day fields are mostly open, so
 // that it has slots on a given day; seconds adds a seconds field.
 func randomExpressionOf(r *rand.Rand, seconds bool) randomExpression {
-	any := randomField{"*", func(int) bool { return true }, true, false}
+	open := randomField{"*", func(int) bool { return true }, true, false}
 	second := randomField{"0", func(v int) bool { return v == 0 }, false, false}
 	if seconds {
 		second = randomFieldOf(r, 0, 59)
@@ -85,7 +85,7 @@ func randomExpressionOf(r *rand.Rand, seconds bool) randomExpression {
 	if r.IntN(4) == 0 {
 		hour = randomFieldOf(r, 0, 23)
 	}
-	day, month, week := any, any, any
+	day, month, week := open, open, open
 	if r.IntN(3) == 0 {
 		day = randomFieldOf(r, 1, 28)
 	}

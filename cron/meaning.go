@@ -2,7 +2,6 @@ package cron
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -67,6 +66,7 @@ func valuesOf(position int, entry part) (uint64, error) {
 			return 1 << uint(entry.low%7), nil
 		}
 		return 1 << uint(entry.low), nil
+	case partRange, partStep, partModifier: // asked below
 	}
 	// */n is what most people write, and there are few of them.
 	key := meaningKey{position, entry.text}
@@ -178,22 +178,16 @@ func compilePattern(fields *[fieldCount][]part) (pattern, error) {
 	p.shapes = &[monthShapes]uint32{}
 	for shape := range p.shapes {
 		day, week := p.day, weekDays(p.week, shape%7)
-		for _, entry := range slices.Concat(fields[dayField], fields[weekField]) {
-			if entry.kind != partModifier {
-				continue
-			}
-			position := dayField
-			if slices.Contains(fields[weekField], entry) {
-				position = weekField
-			}
-			table, err := modifierDays(position, entry.text)
-			if err != nil {
-				return pattern{}, err
-			}
-			if position == dayField {
-				day |= table[shape]
-			} else {
-				week |= table[shape]
+		for position, days := range [...]*uint32{dayField: &day, weekField: &week} {
+			for _, entry := range fields[position] {
+				if entry.kind != partModifier {
+					continue
+				}
+				table, err := modifierDays(position, entry.text)
+				if err != nil {
+					return pattern{}, err
+				}
+				*days |= table[shape]
 			}
 		}
 		p.shapes[shape] = combineDays(day, week, p.either) & monthDays(28+shape/7)

@@ -117,6 +117,24 @@ func compareWithOracle(t *testing.T, o *oracle, zoneName string, expressions []r
 	}
 }
 
+// compareFromAnywhere asks for the next slot from instants that are no slots,
+// the second pass of a repeated hour among them.
+func compareFromAnywhere(t *testing.T, r *rand.Rand, o *oracle, zoneName string, e randomExpression, change, reach int64) {
+	t.Helper()
+	s := mustCompile(t, Definition{Cron: []string{e.text}, Timezone: zoneName})
+	slots := o.slots(e)
+	for range 30 {
+		after := change - reach + r.Int64N(2*reach)
+		i, _ := slices.BinarySearch(slots, after+1)
+		if i == len(slots) || slots[i] > change+reach {
+			continue
+		}
+		if got, ok := s.Next(time.Unix(after, 0)); !ok || got.Unix() != slots[i] {
+			t.Errorf("%s %q after %s: got %s, want %s", zoneName, e.text, time.Unix(after, 0).In(s.Location()), got.In(s.Location()), time.Unix(slots[i], 0).In(s.Location()))
+		}
+	}
+}
+
 func clocks(s *Schedule, instants []int64) string {
 	text := ""
 	for _, instant := range instants[:min(len(instants), 40)] {
@@ -158,6 +176,7 @@ func TestSlotsAgreeWithTheOracleInEveryZone(t *testing.T) {
 					continue
 				}
 				compareWithOracle(t, o, name, e, change-26*hourly, change+26*hourly)
+				compareFromAnywhere(t, r, o, name, e[0], change, 3*hourly)
 			}
 		}
 	}

@@ -210,6 +210,7 @@ func Compile(d Definition) (*Schedule, error) {
 	}
 	spread := newHash(d.Key)
 	switch s.kind {
+	case KindManual:
 	case KindCron:
 		s.expressions = compileCron(d.Cron, spread, &faults)
 	case KindEvery:

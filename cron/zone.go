@@ -31,9 +31,7 @@ func newZone(location *time.Location) *zone {
 	z := &zone{location: location}
 	at := time.Unix(-2*366*secondsPerDay, 0).In(location)
 	_, offset := at.Zone()
-	z.starts = append(z.starts, beginningOfTime)
-	z.offsets = append(z.offsets, int64(offset))
-	z.reached = append(z.reached, beginningOfTime)
+	z.add(beginningOfTime, int64(offset))
 	for {
 		_, end := at.ZoneBounds()
 		if !end.IsZero() && !end.After(at) {
@@ -46,15 +44,22 @@ func newZone(location *time.Location) *zone {
 		}
 		at = end
 		_, offset := at.Zone()
-		last := len(z.starts) - 1
-		if int64(offset) == z.offsets[last] {
-			continue // only the name of the period has changed
+		if int64(offset) != z.offsets[len(z.offsets)-1] { // else only its name has changed
+			z.add(end.Unix(), int64(offset))
 		}
-		z.reached = append(z.reached, max(z.reached[last], end.Unix()-1+z.offsets[last]))
-		z.starts = append(z.starts, end.Unix())
-		z.offsets = append(z.offsets, int64(offset))
 	}
 	return z
+}
+
+// add appends a period.
+func (z *zone) add(start, offset int64) {
+	reached := wall(beginningOfTime)
+	if last := len(z.starts) - 1; last >= 0 {
+		reached = max(z.reached[last], start-1+z.offsets[last])
+	}
+	z.starts = append(z.starts, start)
+	z.offsets = append(z.offsets, offset)
+	z.reached = append(z.reached, reached)
 }
 
 // period returns the index of the period that holds the instant.
@@ -90,7 +95,8 @@ const furthest = 16 * 60 * 60
 // pattern names: the rule for hours with a wildcard or a step.
 func (z *zone) nextElapsed(p *pattern, after int64) (int64, bool) {
 	from := after + 1
-	for i := z.period(from); ; i++ {
+	for {
+		i := z.period(from)
 		at, ok := p.next(from + z.offsets[i])
 		if !ok {
 			return 0, false
@@ -99,12 +105,11 @@ func (z *zone) nextElapsed(p *pattern, after int64) (int64, bool) {
 		if instant := at - z.offsets[i]; instant < end {
 			return instant, true
 		}
-		// Leap to just before the wall time that was found. No instant between
-		// can match, unless a period so short that its own walls come again.
-		if leap := at - furthest; leap > end && end-from > 2*furthest {
-			from = leap
-			i = z.period(from) - 1
-			continue
+		// All wall times from here to the one found are known to be unnamed, so
+		// leap to just before it; but after a short stretch step to the next
+		// period only, for walls from before the stretch may come again.
+		if end-from > 2*furthest {
+			end = max(end, at-furthest)
 		}
 		from = end
 	}

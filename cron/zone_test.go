@@ -44,6 +44,43 @@ func TestZonesAgreeWithPackageTime(t *testing.T) {
 	}
 }
 
+// Clocks that jump to and fro within the hour: no zone has done it since 1970,
+// and the law still holds, each fixed slot once, when the clock first reaches it.
+func TestClocksThatJumpToAndFro(t *testing.T) {
+	midnight := at(t, "2026-06-01T00:00:00Z").Unix()
+	z := &zone{}
+	z.add(beginningOfTime, 0)
+	z.add(midnight+120*60, 3600)  // 02:00 becomes 03:00
+	z.add(midnight+150*60, 0)     // 03:30 becomes 02:30
+	z.add(midnight+160*60, -3600) // 02:40 becomes 01:40
+	for expression, want := range map[string][]int64{
+		"45 1 * * *":     {105, 60*24 + 165},
+		"35,50 2 * * *":  {120, 60*24 + 215, 60*24 + 230},
+		"15,45 3 * * *":  {135, 285, 60*24 + 255},
+		"45 * * * *":     {45, 105, 165, 225, 285},
+		"35 2-2/1 * * *": {155, 215, 60*24 + 215},
+	} {
+		e, faults := compileExpression(expression, 0)
+		if len(faults) > 0 {
+			t.Fatal(faults)
+		}
+		after := midnight
+		for _, minute := range want {
+			slot, ok := z.nextSlot(&e, after)
+			if !ok || slot != midnight+minute*60 {
+				t.Fatalf("%s: next is minute %d, want %d", expression, (slot-midnight)/60, minute)
+			}
+			after = slot
+		}
+		if e.fixed { // and from a moment at which the clock has gone back twice
+			slot, _ := z.nextSlot(&e, midnight+161*60)
+			if first := slices.IndexFunc(want, func(minute int64) bool { return minute > 161 }); slot != midnight+want[first]*60 {
+				t.Errorf("%s after the jumps: next is minute %d, want %d", expression, (slot-midnight)/60, want[first])
+			}
+		}
+	}
+}
+
 // The list of names is the one of the toolchain's time/tzdata.
 func TestZoneNamesAreComplete(t *testing.T) {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
