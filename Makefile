@@ -68,7 +68,7 @@ test-mongo: ## Run the store's and the server's tests over MongoDB's protocol, a
 
 .PHONY: sim
 sim: ## Run the simulator over SEEDS seeds (10000)
-	$(GO) test ./engine/sim -count=1 -timeout=0 -v -run '^TestSeeds$$' -args -seeds=$(SEEDS)
+	$(GO) test ./engine/sim -count=1 -timeout=0 -v -args -seeds=$(SEEDS)
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for FUZZTIME (20s)
