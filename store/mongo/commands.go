@@ -11,27 +11,28 @@ import (
 
 // commandDocument is a document of commands.
 type commandDocument struct {
-	ID     string         `bson:"_id"`
-	Shard  int            `bson:"shard"`
-	Kind   string         `bson:"kind"`
-	JobUID string         `bson:"job_uid"`
-	RunID  string         `bson:"run_id,omitempty"`
-	By     string         `bson:"by,omitempty"`
-	At     bson.DateTime  `bson:"at"`
-	From   *bson.DateTime `bson:"from,omitempty"`
-	To     *bson.DateTime `bson:"to,omitempty"`
+	ID       string         `bson:"_id"`
+	Shard    int            `bson:"shard"`
+	Kind     string         `bson:"kind"`
+	JobUID   string         `bson:"job_uid"`
+	RunID    string         `bson:"run_id,omitempty"`
+	Revision int64          `bson:"revision,omitempty"`
+	By       string         `bson:"by,omitempty"`
+	At       bson.DateTime  `bson:"at"`
+	From     *bson.DateTime `bson:"from,omitempty"`
+	To       *bson.DateTime `bson:"to,omitempty"`
 }
 
 func newCommandDocument(c *engine.Command) commandDocument {
 	return commandDocument{
-		ID: c.ID, Shard: c.Shard, Kind: string(c.Kind), JobUID: c.JobUID, RunID: c.RunID, By: c.By,
+		ID: c.ID, Shard: c.Shard, Kind: string(c.Kind), JobUID: c.JobUID, RunID: c.RunID, Revision: c.Revision, By: c.By,
 		At: date(c.At), From: someDate(c.From), To: someDate(c.To),
 	}
 }
 
 func (d commandDocument) value() (engine.Command, error) {
 	return engine.Command{
-		ID: d.ID, Shard: d.Shard, Kind: engine.CommandKind(d.Kind), JobUID: d.JobUID, RunID: d.RunID, By: d.By,
+		ID: d.ID, Shard: d.Shard, Kind: engine.CommandKind(d.Kind), JobUID: d.JobUID, RunID: d.RunID, Revision: d.Revision, By: d.By,
 		At: instant(d.At), From: someInstant(d.From), To: someInstant(d.To),
 	}, nil
 }

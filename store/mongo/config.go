@@ -15,7 +15,8 @@ type Config struct {
 	// Database is the name of the database; by default the one that the connection string names, else
 	// DefaultDatabase.
 	Database string
-	// Logger takes what somebody should know and no caller is told; by default nothing is logged.
+	// Logger takes what somebody should know and no caller is told, and every command if it is enabled for
+	// slog.LevelDebug; by default nothing is logged.
 	Logger *slog.Logger
 	// Monitor is called after each command that was sent to the server, from any goroutine; it must not block.
 	Monitor func(Command)

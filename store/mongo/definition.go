@@ -48,7 +48,7 @@ func readDefinition(document bson.Raw) (job spec.Job, err error) {
 		return job, fmt.Errorf("definition: %w", err)
 	}
 	var held payload
-	var rest bson.D
+	rest := bson.D{}
 	for _, element := range elements {
 		switch element.Key() {
 		case "payload":

@@ -147,20 +147,7 @@ func selections(filter *engine.RunFilter) []bson.D {
 		all = append(all, slices.Concat(base, among("status", ended), bson.D{{Key: "active", Value: false}}))
 	}
 	if active != nil {
-		all = append(all, slices.Concat(base, among("status", active), bson.D{{Key: "active", Value: true}}, anyShard(filter)))
+		all = append(all, slices.Concat(base, among("status", active), bson.D{{Key: "active", Value: true}}))
 	}
 	return all
-}
-
-// anyShard is a condition that every run meets. It is there for the index of active runs, which begins with the shard
-// (or the job): they are few, where the whole history may have to be read to find them.
-func anyShard(filter *engine.RunFilter) bson.D {
-	if filter.JobUID != "" {
-		return nil
-	}
-	shards := make([]int, engine.Shards)
-	for i := range shards {
-		shards[i] = i
-	}
-	return among("shard", shards)
 }

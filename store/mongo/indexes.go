@@ -39,22 +39,24 @@ func indexes() []index {
 	pending := bson.D{{Key: "pending", Value: true}}
 	newest := descending("created_at", "_id")
 	return []index{
-		// An engine that takes over a shard reads the runs that have not ended. They are few however long the history,
-		// and so are these two indexes.
+		// An engine that takes over a shard reads the runs that have not ended, and pages show what runs and waits. These
+		// are few however long the history, and so are these three indexes.
 		{collection: "runs", name: "active_by_shard", keys: ascending("shard", "_id"), partial: active},
 		{collection: "runs", name: "active_by_job", keys: ascending("job_uid"), partial: active},
-		// Pages of history, newest first: all, of a job, of a job's name through all jobs that had it. Their keys never
-		// change, so that only the insert of a run pays for them.
-		{collection: "runs", name: "history", keys: append(ascending("namespace"), newest...)},
-		{collection: "runs", name: "history_of_job", keys: append(ascending("job_uid"), newest...)},
-		{collection: "runs", name: "history_of_name", keys: append(ascending("namespace", "job"), newest...)},
+		{collection: "runs", name: "active_newest", keys: append(ascending("namespace"), newest...), partial: active},
 		// The failed among millions that succeeded. Only ended runs are in it: a run enters it once, not at each step.
 		{collection: "runs", name: "history_by_status", keys: append(ascending("namespace", "status"), newest...), partial: ended},
+		// Pages of history, newest first: of a job, of a job's name through all jobs that had it, all. Their keys never
+		// change, so that only the insert of a run pays for them.
+		{collection: "runs", name: "history_of_job", keys: append(ascending("job_uid"), newest...)},
+		{collection: "runs", name: "history_of_name", keys: append(ascending("namespace", "job"), newest...)},
+		{collection: "runs", name: "history", keys: append(ascending("namespace"), newest...)},
 		// Retention takes the oldest.
 		{collection: "runs", name: "ended", keys: ascending("ended_at"), partial: ended},
 
-		// What is due, and what a shard's owner holds in its wheel.
+		// What is due in some shards, and in all of them: one engine alone asks for all, and 64 walks would be one.
 		{collection: "scheduled_tasks", name: "due", keys: ascending("shard", "run_at")},
+		{collection: "scheduled_tasks", name: "due_anywhere", keys: ascending("run_at")},
 		// The list of what comes next.
 		{collection: "scheduled_tasks", name: "upcoming", keys: ascending("namespace", "run_at")},
 
@@ -90,6 +92,9 @@ func (s *Store) createIndexes(ctx context.Context) error {
 		_, err := s.database.Collection(index.collection).Indexes().CreateOne(ctx, index.model(true))
 		if err != nil && index.partial != nil && refusesPartial(err) {
 			// Some imitations have no partial indexes. A whole one answers the same queries; it is only larger.
+			if twin(index) {
+				continue
+			}
 			_, err = s.database.Collection(index.collection).Indexes().CreateOne(ctx, index.model(false))
 			if err == nil {
 				s.config.Logger.Warn("the server has no partial indexes: a whole one takes its place", "collection", index.collection, "index", index.name)
@@ -100,6 +105,13 @@ func (s *Store) createIndexes(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// twin tells whether another index has the same keys and holds all documents.
+func twin(of index) bool {
+	return slices.ContainsFunc(indexes(), func(other index) bool {
+		return other.collection == of.collection && other.partial == nil && slices.Equal(other.keys, of.keys)
+	})
 }
 
 func refusesPartial(err error) bool {

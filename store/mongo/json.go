@@ -233,11 +233,12 @@ func exactBSON(data []byte) (value bson.RawValue, exact bool) {
 	if err != nil {
 		return value, false
 	}
-	kind, raw, err := bson.MarshalValue(converted)
-	if err != nil {
-		return value, false
+	value = bson.RawValue{Type: bson.TypeNull}
+	if converted != nil {
+		if value.Type, value.Value, err = bson.MarshalValue(converted); err != nil {
+			return value, false
+		}
 	}
-	value = bson.RawValue{Type: kind, Value: raw}
 	back, err := toJSON(value, func(key string) string { return key })
 	return value, err == nil && bytes.Equal(back, data)
 }

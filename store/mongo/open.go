@@ -67,6 +67,7 @@ func connect(uri string, config Config) (*Store, error) {
 		SetServerSelectionTimeout(config.ServerSelectionTimeout).
 		SetConnectTimeout(config.ServerSelectionTimeout).
 		SetRetryWrites(true).SetRetryReads(true)
+	logCommands(client, config.Logger)
 	if config.Monitor != nil {
 		client.SetMonitor(monitor(config.Monitor))
 	}

@@ -28,6 +28,7 @@ type runDocument struct {
 	Slot    *bson.DateTime `bson:"slot,omitempty"`
 	Status  string         `bson:"status"`
 	Reason  string         `bson:"reason,omitempty"`
+	Waiting bool           `bson:"waiting,omitempty"`
 	Tier    string         `bson:"tier"`
 	Class   string         `bson:"class"`
 
@@ -103,7 +104,7 @@ func newRunDocument(r *engine.Run) (*runDocument, error) {
 	d := &runDocument{
 		ID: r.ID, Revision: r.Revision, Active: !r.Status.Terminal(), EndedAt: someDate(endOf(r)),
 		Namespace: r.Namespace, JobUID: r.JobUID, Job: r.Job, Shard: r.Shard, Generation: r.Generation,
-		Trigger: string(r.Trigger), By: r.By, Slot: someDate(r.Slot), Status: r.Status.String(), Reason: r.Reason,
+		Trigger: string(r.Trigger), By: r.By, Slot: someDate(r.Slot), Status: r.Status.String(), Reason: r.Reason, Waiting: r.Waiting,
 		Tier: string(r.Tier), Class: string(r.Class),
 		Binary: r.Binary, Version: r.Version, Digest: r.Digest, Kind: r.Kind, Size: r.Size,
 		Payload: held.value, PayloadJSON: held.text, Args: sorted(r.Args),
@@ -180,7 +181,7 @@ func (d runDocument) value() (engine.Run, error) {
 	r := engine.Run{
 		ID: d.ID, Revision: d.Revision,
 		Namespace: d.Namespace, JobUID: d.JobUID, Job: d.Job, Shard: d.Shard, Generation: d.Generation,
-		Trigger: engine.Trigger(d.Trigger), By: d.By, Slot: someInstant(d.Slot), Reason: d.Reason,
+		Trigger: engine.Trigger(d.Trigger), By: d.By, Slot: someInstant(d.Slot), Reason: d.Reason, Waiting: d.Waiting,
 		Tier: spec.Tier(d.Tier), Class: spec.Class(d.Class),
 		Binary: d.Binary, Version: d.Version, Digest: d.Digest, Kind: d.Kind, Size: d.Size,
 		CreatedAt: instant(d.CreatedAt), NotBefore: someInstant(d.NotBefore), QueuedAt: someInstant(d.QueuedAt),

@@ -1,0 +1,196 @@
+package mongotest_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	driver "go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+	"github.com/tidewheel/tidewheel/store/mongo"
+)
+
+// findLog is a log handler that keeps the find and delete commands which the store has sent.
+type findLog struct {
+	slog.Handler
+	mutex sync.Mutex
+	sent  []string
+}
+
+func (l *findLog) Enabled(context.Context, slog.Level) bool { return true }
+
+func (l *findLog) Handle(_ context.Context, record slog.Record) error {
+	record.Attrs(func(attribute slog.Attr) bool {
+		text := attribute.Value.String()
+		if attribute.Key == "command" && strings.Contains(record.Message, "started") &&
+			(strings.HasPrefix(text, `{"find"`) || strings.HasPrefix(text, `{"delete"`)) {
+			l.mutex.Lock()
+			defer l.mutex.Unlock()
+			l.sent = append(l.sent, text)
+		}
+		return true
+	})
+	return nil
+}
+
+func (l *findLog) take() []string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	defer func() { l.sent = nil }()
+	return l.sent
+}
+
+// TestEveryReadFollowsAnIndex explains what the store really sends: with a history of many thousand runs nothing may
+// look at more documents than it needs.
+func TestEveryReadFollowsAnIndex(t *testing.T) {
+	uri := startServer(t).URI()
+	readsFollowIndexes(t, uri, connect(t, uri).Database("explained"))
+}
+
+func readsFollowIndexes(t *testing.T, uri string, database *driver.Database) {
+	log := &findLog{Handler: slog.DiscardHandler}
+	store, err := mongo.Open(t.Context(), uri, mongo.Config{Database: database.Name(), Logger: slog.New(log), PrimaryOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closing(t, store)
+	const many = 4000
+	now := time.UnixMilli(1_800_000_000_000).UTC()
+	batch := &engine.Batch{}
+	for i := range many {
+		uid := fmt.Sprintf("job%013d", i%20)
+		at := now.Add(time.Duration(i) * time.Second)
+		run := engine.Run{
+			ID: engine.SlotRunID(uid, at), Revision: 1, Namespace: "default", JobUID: uid, Job: "name" + uid, Shard: i % engine.Shards,
+			Status: engine.StatusSucceeded, Tier: spec.TierLight, CreatedAt: at, FinishedAt: at,
+		}
+		if i%400 == 0 {
+			run.Status, run.FinishedAt = engine.StatusRunning, time.Time{}
+		}
+		if i%500 == 1 {
+			run.Status = engine.StatusFailed
+		}
+		batch.Runs = append(batch.Runs, engine.RunWrite{Run: run})
+		batch.Tasks = append(batch.Tasks, engine.TaskWrite{Task: engine.ScheduledTask{
+			ID: fmt.Sprintf("task%d", i), Shard: run.Shard, Slot: at, RunAt: at, Revision: 1, Namespace: "default", Job: run.Job,
+		}})
+		batch.Slots = append(batch.Slots, engine.SlotRange{ID: run.ID, JobUID: uid, Namespace: "default", From: at, To: at, Count: 1})
+		batch.DeadLetters = append(batch.DeadLetters, engine.DeadLetter{RunID: run.ID, Namespace: "default", At: at})
+	}
+	if _, err := store.Commit(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 200 {
+		name := fmt.Sprintf("job%d", i)
+		job := engine.Job{UID: engine.NewUID(), Namespace: "default", Name: name, Revision: 1, Generation: 1, Shard: i % engine.Shards, Pending: i == 7}
+		if err := store.CreateJob(t.Context(), job); err != nil {
+			t.Fatal(err)
+		}
+		command := engine.Command{ID: name, Shard: i % engine.Shards, At: now}
+		if err := store.PutCommand(t.Context(), command); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log.take()
+	shards := make([]int, engine.Shards)
+	for i := range shards {
+		shards[i] = i
+	}
+	ctx, uid := t.Context(), batch.Runs[0].Run.JobUID
+	var next string
+	for _, read := range []struct {
+		name string
+		most int // documents to be looked at
+		do   func() error
+	}{
+		{"due tasks", 11, func() error { _, err := store.DueTasks(ctx, shards, now, now.Add(10*time.Second)); return err }},
+		{"upcoming", 11, func() error { _, err := store.Upcoming(ctx, "default", 10); return err }},
+		{"active runs", 10, func() error { _, err := store.ActiveRuns(ctx, shards, "", 100); return err }},
+		{"active runs of a job", 10, func() error { _, err := store.ActiveRunsOf(ctx, []string{uid}); return err }},
+		{"pending jobs", 1, func() error { _, err := store.PendingJobs(ctx, shards, 100); return err }},
+		{"jobs by uid", 1, func() error { _, err := store.JobsByUID(ctx, []string{uid}); return err }},
+		{"commands", 200, func() error { _, err := store.Commands(ctx, shards, 1000); return err }},
+		{"commands of a shard", 4, func() error { _, err := store.Commands(ctx, shards[:1], 1000); return err }},
+		{"history", 12, func() (err error) {
+			_, next, err = store.Runs(ctx, engine.RunFilter{Namespace: "default", Limit: 10})
+			return err
+		}},
+		{"history, next page", 13, func() error {
+			_, _, err := store.Runs(ctx, engine.RunFilter{Namespace: "default", Limit: 10, Cursor: next})
+			return err
+		}},
+		{"history of a job", 12, func() error {
+			_, _, err := store.Runs(ctx, engine.RunFilter{Namespace: "default", JobUID: uid, Limit: 10})
+			return err
+		}},
+		{"history of a name", 12, func() error {
+			_, _, err := store.Runs(ctx, engine.RunFilter{Namespace: "default", Job: "name" + uid, Limit: 10})
+			return err
+		}},
+		{"the few that failed", 12, func() error {
+			_, _, err := store.Runs(ctx, engine.RunFilter{Namespace: "default", Statuses: []engine.Status{engine.StatusFailed}, Limit: 10})
+			return err
+		}},
+		{"the few that run", 12, func() error {
+			_, _, err := store.Runs(ctx, engine.RunFilter{Namespace: "default", Statuses: []engine.Status{engine.StatusRunning}, Limit: 10})
+			return err
+		}},
+		{"slots of a job", 12, func() error { _, _, err := store.Slots(ctx, engine.SlotFilter{JobUID: uid, Limit: 10}); return err }},
+		{"dead letters", 12, func() error { _, _, err := store.DeadLetters(ctx, "default", "", 10); return err }},
+		{"jobs by name", 12, func() error {
+			_, _, err := store.Jobs(ctx, engine.JobFilter{Namespace: "default", Limit: 10})
+			return err
+		}},
+		{"a generation", 1, func() error { _, err := store.Generations(ctx, uid, 10); return err }},
+		{"runs to expire", 10, func() error { _, err := store.ExpireRuns(ctx, now.Add(time.Hour), 10); return err }},
+		{"slots to expire", 10, func() error { _, err := store.ExpireSlots(ctx, now.Add(time.Hour), 10); return err }},
+	} {
+		if err := read.do(); err != nil {
+			t.Fatalf("%s: %v", read.name, err)
+		}
+		sent := log.take()
+		if len(sent) == 0 {
+			t.Errorf("%s: no command was seen", read.name)
+		}
+		for _, text := range sent {
+			examined, scan := explained(t, database, text)
+			if scan || examined > read.most {
+				t.Errorf("%s: looks at %d documents (at most %d are needed), whole collection: %v: %s", read.name, examined, read.most, scan, text)
+			}
+		}
+	}
+}
+
+// explained runs a logged command under explain.
+func explained(t *testing.T, database *driver.Database, text string) (examined int, scan bool) {
+	t.Helper()
+	var logged, asked bson.D
+	if err := bson.UnmarshalExtJSON([]byte(text), false, &logged); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	for _, element := range logged {
+		switch element.Key {
+		case "find", "filter", "sort", "limit", "projection", "delete", "deletes":
+			asked = append(asked, element)
+		}
+	}
+	var answer struct {
+		Planner bson.Raw `bson:"queryPlanner"`
+		Stats   struct {
+			Examined int `bson:"totalDocsExamined"`
+		} `bson:"executionStats"`
+	}
+	command := bson.D{{Key: "explain", Value: asked}, {Key: "verbosity", Value: "executionStats"}}
+	if err := database.RunCommand(t.Context(), command).Decode(&answer); err != nil {
+		t.Fatalf("explain %s: %v", text, err)
+	}
+	winning, _ := answer.Planner.Lookup("winningPlan").DocumentOK()
+	return answer.Stats.Examined, strings.Contains(winning.String(), "COLLSCAN")
+}
