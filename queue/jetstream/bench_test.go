@@ -315,4 +315,3 @@ func BenchmarkIdle(b *testing.B) {
 	pause(ctx, 10*time.Second)
 	b.ReportMetric(float64((cpu(b)-before).Milliseconds())/10, "millicores")
 }
-

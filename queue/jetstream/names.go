@@ -41,10 +41,10 @@ func (n *names) log(run string, attempt int) string {
 
 func (n *names) lock(key string) string      { return "$KV." + n.locks + ".lock." + key }
 func (n *names) executor(id string) string   { return "$KV." + n.leases + ".executor." + id }
+func (n *names) floor(shard int) string      { return "$KV." + n.leases + ".floor." + strconv.Itoa(shard) }
 func (n *names) control() string             { return n.prefix + "control" }
 func (n *names) wake(shard int) string       { return n.prefix + "wake." + strconv.Itoa(shard) }
 func (n *names) wakes() string               { return n.prefix + "wake.*" }
-func shardConsumer(shard int) string         { return "shard-" + strconv.Itoa(shard) }
 func taskConsumer(tier, class string) string { return "exec-" + tier + "-" + class }
 
 // Every tier and class has a consumer, whether anybody pulls from it or not: a work-queue stream keeps what no

@@ -30,6 +30,7 @@ type Queue struct {
 	conn     *nats.Conn
 	js       jetstream.JetStream
 	requests *requests
+	floors   *floors
 
 	background sync.WaitGroup // what Close waits for
 	closing    context.Context
@@ -114,6 +115,7 @@ func (q *Queue) prepare(ctx context.Context) error {
 	if q.js, err = jetstream.New(q.conn, jetstream.WithDefaultTimeout(q.config.Timeout)); err != nil {
 		return fmt.Errorf("jetstream: %w", err)
 	}
+	q.floors = newFloors(q)
 	return q.ensureAll(ctx)
 }
 
@@ -165,6 +167,11 @@ func (q *Queue) Ping(ctx context.Context) error {
 // Close ends the connection. What waits for an answer fails; end Pull, Results and the like through their contexts
 // before.
 func (q *Queue) Close() {
+	ctx, cancel := context.WithTimeout(q.closing, q.config.Timeout)
+	defer cancel()
+	if err := q.floors.close(ctx); err != nil {
+		q.log.Info("some results will be delivered again", "error", err)
+	}
 	q.mu.Lock() // after this nothing is spawned any more
 	q.cancel()
 	q.mu.Unlock()

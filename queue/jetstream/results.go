@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync/atomic"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -27,9 +27,10 @@ var errStale = errors.New("the session is stale")
 
 // Results delivers what executors report for one shard, in order, until ctx ends; then it returns nil.
 //
-// It works in sessions. At the start of each, the consumer is set back to the first unacknowledged message, so that
-// what a crashed owner had taken comes at once and in order. A session ends when the connection was lost, a message
-// is missing or the consumer has gone; then messages that were delivered and not acknowledged come again.
+// It works in sessions. Each begins behind the shard's floor (floors.go) with a consumer of its own, so that what a
+// crashed owner had taken comes at once and in order; a crash makes what was acknowledged in its last fraction of a
+// second come too. A session ends when the connection was lost, a message is missing or the consumer has gone; then
+// messages that were delivered and not acknowledged come again.
 func (q *Queue) Results(ctx context.Context, number int, handle func(shard.Delivery)) error {
 	if number < 0 || number >= engine.Shards {
 		return fmt.Errorf("jetstream: results: there is no shard %d", number)
@@ -60,26 +61,24 @@ type results struct {
 	pull     int // number of the last pull, to tell its end from an earlier one's
 	asked    int // messages it may still bring
 	next     uint64
-	live     atomic.Bool
+	consumer string
 }
 
 func (q *Queue) resultsSession(ctx context.Context, number int, handle func(shard.Delivery)) (progress bool, err error) {
 	connection := q.listen()
 	defer q.ignore(connection)
-	if err := q.resume(ctx, number); err != nil {
+	consumer, err := q.resume(ctx, number)
+	if err != nil {
 		return false, err
 	}
+	defer q.release(ctx, consumer, number)
 	// Room for all that can be asked for, and for what tells the ends of pulls: nothing is ever dropped for want of it.
-	r := &results{q: q, shard: number, messages: make(chan *nats.Msg, resultsBatch+16), inbox: q.conn.NewInbox()}
+	r := &results{q: q, shard: number, messages: make(chan *nats.Msg, resultsBatch+16), inbox: q.conn.NewInbox(), consumer: consumer}
 	sub, err := q.conn.ChanSubscribe(r.inbox+".*", r.messages)
 	if err != nil {
 		return false, fmt.Errorf("subscribe: %w", err)
 	}
-	r.live.Store(true)
-	defer func() {
-		r.live.Store(false)
-		_ = sub.Unsubscribe() // fails only on a closed connection, where nothing is left to undo
-	}()
+	defer func() { _ = sub.Unsubscribe() }() // fails only on a closed connection, where nothing is left to undo
 	watchdog := time.NewTimer(resultsExpires)
 	defer watchdog.Stop()
 	for {
@@ -116,14 +115,14 @@ func (r *results) ask() error {
 	if err != nil {
 		return fmt.Errorf("encode pull: %w", err)
 	}
-	subject := "$JS.API.CONSUMER.MSG.NEXT." + r.q.names.results + "." + shardConsumer(r.shard)
+	subject := "$JS.API.CONSUMER.MSG.NEXT." + r.q.names.results + "." + r.consumer
 	return wrap("pull", r.q.conn.PublishRequest(subject, fmt.Sprintf("%s.%d", r.inbox, r.pull), payload))
 }
 
 // collect makes a delivery of a message and of those that wait behind it.
 func (r *results) collect(message *nats.Msg) (shard.Delivery, error) {
 	delivery := shard.Delivery{Shard: r.shard}
-	var lastReply string
+	var last floor
 	var failed error
 	for taken := 0; ; {
 		if status := message.Header.Get("Status"); status != "" && len(message.Data) == 0 && message.Reply == "" {
@@ -131,13 +130,13 @@ func (r *results) collect(message *nats.Msg) (shard.Delivery, error) {
 				break
 			}
 		} else {
-			result, missing, err := r.read(message)
+			result, place, missing, err := r.read(message)
 			if missing {
 				failed = errStale
 				break
 			}
 			r.asked--
-			lastReply = message.Reply
+			last = place
 			switch {
 			case err != nil:
 				r.q.log.Error("a result cannot be read and is passed over", "shard", r.shard, "subject", message.Subject, "error", err)
@@ -156,19 +155,15 @@ func (r *results) collect(message *nats.Msg) (shard.Delivery, error) {
 		}
 		break
 	}
-	if lastReply == "" {
+	if last.Sequence == 0 {
 		return delivery, failed
 	}
 	delivery.Ack = func() error {
-		if !r.live.Load() {
-			return nil // what is acknowledged here comes again, and is acknowledged there
-		}
-		return wrap("jetstream: acknowledge results", r.q.conn.Publish(lastReply, nil))
+		r.q.floors.raise(r.shard, last)
+		return nil
 	}
 	if len(delivery.Results) == 0 { // nothing but carried copies: nobody else will acknowledge them
-		if err := delivery.Ack(); err != nil {
-			return delivery, err
-		}
+		r.q.floors.raise(r.shard, last)
 	}
 	return delivery, failed
 }
@@ -200,42 +195,77 @@ func (r *results) status(message *nats.Msg, status string) error {
 }
 
 // read decodes a result; missing tells that one before it never arrived.
-func (r *results) read(message *nats.Msg) (result engine.Result, missing bool, err error) {
-	place, err := message.Metadata()
+func (r *results) read(message *nats.Msg) (result engine.Result, place floor, missing bool, err error) {
+	about, err := message.Metadata()
 	if err != nil {
-		return result, false, fmt.Errorf("read its place: %w", err)
+		return result, place, false, fmt.Errorf("read its place: %w", err)
 	}
-	if r.next != 0 && place.Sequence.Consumer != r.next {
-		return result, true, nil
+	if r.next != 0 && about.Sequence.Consumer != r.next {
+		return result, place, true, nil
 	}
-	r.next = place.Sequence.Consumer + 1
+	r.next = about.Sequence.Consumer + 1
+	place = floor{Sequence: about.Sequence.Stream, At: about.Timestamp}
 	if err := json.Unmarshal(message.Data, &result); err != nil {
-		return result, false, fmt.Errorf("message %d: %w", place.Sequence.Stream, err)
+		return result, place, false, fmt.Errorf("message %d: %w", place.Sequence, err)
 	}
-	result.Sequence = place.Sequence.Stream
-	return result, false, nil
+	result.Sequence = place.Sequence
+	return result, place, false, nil
 }
 
-// resume makes the shard's consumer, or sets it back to its first unacknowledged message. A crash between the two
-// steps leaves no consumer: the next one begins with all that the stream still holds, which is more than needed and
-// never less.
-func (q *Queue) resume(ctx context.Context, number int) error {
-	info, err := q.consumerInfo(ctx, q.names.results, shardConsumer(number))
+// resume makes a consumer that begins behind the shard's floor.
+func (q *Queue) resume(ctx context.Context, number int) (name string, err error) {
+	at, err := q.floors.load(ctx, number)
 	if err != nil {
-		return err
+		return "", err
 	}
-	config := q.resultsConsumer(number)
-	if info != nil {
-		if info.AckPending == 0 {
-			return nil
+	config := jetstream.ConsumerConfig{
+		Name: "shard-" + strconv.Itoa(number) + "-" + engine.NewUID(), FilterSubject: q.names.shard(number),
+		AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1, MaxWaiting: 64,
+		InactiveThreshold: 2 * resultsExpires, // of one whose owner has crashed
+	}
+	if at.Sequence > 0 {
+		known, err := q.knows(ctx, at)
+		if err != nil {
+			return "", fmt.Errorf("look at the floor of shard %d: %w", number, err)
 		}
-		if err := q.js.DeleteConsumer(ctx, q.names.results, config.Durable); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
-			return fmt.Errorf("set consumer %s back: %w", config.Durable, err)
+		if known {
+			config.DeliverPolicy, config.OptStartSeq = jetstream.DeliverByStartSequencePolicy, at.Sequence+1
+		} else {
+			q.log.Warn("the end of the results was lost; delivering again what is left", "shard", number, "floor", at.Sequence)
+			q.floors.forget(number)
 		}
-		config.DeliverPolicy, config.OptStartSeq = jetstream.DeliverByStartSequencePolicy, info.AckFloor.Stream+1
 	}
 	_, err = q.js.CreateConsumer(ctx, q.names.results, config)
-	return wrap("make consumer "+config.Durable, err)
+	return config.Name, wrap("make consumer "+config.Name, err)
+}
+
+// knows tells whether RESULTS has gone past a floor, and with the same message.
+func (q *Queue) knows(ctx context.Context, at floor) (bool, error) {
+	sequence, stamp, err := q.following(ctx, q.names.results, nextQuestion{Subject: q.names.prefix + "results.>", Sequence: at.Sequence})
+	if err != nil {
+		return false, err
+	}
+	if sequence == at.Sequence {
+		return stamp.Equal(at.At), nil
+	}
+	// The message was trimmed, or it was lost and nothing has come after it.
+	state, err := q.resultsState(ctx)
+	return state.Last >= at.Sequence, err
+}
+
+// release ends a session's consumer and stores the floor that it has reached.
+func (q *Queue) release(ctx context.Context, consumer string, number int) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), q.config.Timeout)
+	defer cancel()
+	if !q.conn.IsConnected() {
+		return // the server forgets the consumer, and the next session begins at the floor as this process knows it
+	}
+	if err := q.floors.store(ctx, number); err != nil {
+		q.log.Info("some results will be delivered again", "shard", number, "error", err)
+	}
+	if err := q.ask(ctx, "CONSUMER.DELETE."+q.names.results+"."+consumer, struct{}{}, nil); err != nil {
+		q.log.Debug("a consumer was not removed", "consumer", consumer, "error", err)
+	}
 }
 
 // consumerInfo is what is asked of a consumer's state.

@@ -105,16 +105,6 @@ func (q *Queue) ensureTaskConsumers(ctx context.Context) error {
 	return nil
 }
 
-func (q *Queue) resultsConsumer(number int) jetstream.ConsumerConfig {
-	return jetstream.ConsumerConfig{
-		Durable: shardConsumer(number), FilterSubject: q.names.shard(number),
-		// One acknowledgement covers all before it. A message that is not acknowledged is never delivered again by
-		// time, only at the start of a session (results.go): a slow commit must not double its own input.
-		AckPolicy: jetstream.AckAllPolicy, AckWait: 24 * time.Hour, MaxDeliver: -1,
-		MaxAckPending: -1, MaxWaiting: 64,
-	}
-}
-
 // shards lists all shard numbers.
 func shards() []int {
 	all := make([]int, engine.Shards)

@@ -53,50 +53,51 @@ func (q *Queue) Trim(ctx context.Context, now time.Time) (purged uint64, err err
 
 // trimLimit is the last sequence that may go, 0 if none may.
 func (q *Queue) trimLimit(ctx context.Context, now time.Time) (uint64, error) {
-	var stream struct {
-		State struct {
-			First    uint64 `json:"first_seq"`
-			Last     uint64 `json:"last_seq"`
-			Messages uint64 `json:"messages"`
-		} `json:"state"`
-	}
-	// Asked before the consumers: what comes in between is newer than the limit.
-	if err := q.ask(ctx, "STREAM.INFO."+q.names.results, struct{}{}, &stream); err != nil {
+	// Asked before the floors: what comes in between is newer than the limit.
+	state, err := q.resultsState(ctx)
+	if err != nil || state.Messages == 0 {
 		return 0, err
-	}
-	limit := stream.State.Last
-	if stream.State.Messages == 0 || limit == 0 {
-		return 0, nil
 	}
 	since := now.Add(-q.config.claimWindow()).UTC()
 	young, _, err := q.following(ctx, q.names.results, nextQuestion{Subject: q.names.prefix + "results.>", Since: &since})
 	if err != nil {
 		return 0, err
 	}
-	limit = min(limit, young-1)
-	for _, number := range shards() {
-		if limit < stream.State.First {
-			return 0, nil
-		}
-		info, err := q.consumerInfo(ctx, q.names.results, shardConsumer(number))
-		switch {
-		case err != nil:
-			return 0, err
-		case info == nil: // nobody has read this shard yet
-			return 0, nil
-		case info.Pending > 0 || info.AckPending > 0:
-			// The acknowledged floor itself stays far behind where a shard has little to say.
-			first, _, err := q.following(ctx, q.names.results, nextQuestion{Subject: q.names.shard(number), Sequence: info.AckFloor.Stream + 1})
-			if err != nil {
-				return 0, err
-			}
-			limit = min(limit, first-1)
-		}
+	limit := min(state.Last, young-1)
+	floors, err := q.floors.all(ctx)
+	if err != nil {
+		return 0, err
 	}
-	if limit < stream.State.First {
-		return 0, nil
+	for _, number := range shards() {
+		at, read := floors[number]
+		if !read { // nobody has read this shard yet
+			return 0, nil
+		}
+		// The floor itself stays far behind where a shard has little to say.
+		first, _, err := q.following(ctx, q.names.results, nextQuestion{Subject: q.names.shard(number), Sequence: at.Sequence + 1})
+		if err != nil {
+			return 0, err
+		}
+		if limit = min(limit, first-1); limit < state.First {
+			return 0, nil
+		}
 	}
 	return limit, nil
+}
+
+// streamState is what is asked of a stream.
+type streamState struct {
+	First    uint64 `json:"first_seq"`
+	Last     uint64 `json:"last_seq"`
+	Messages uint64 `json:"messages"`
+}
+
+func (q *Queue) resultsState(ctx context.Context) (streamState, error) {
+	var info struct {
+		State streamState `json:"state"`
+	}
+	err := q.ask(ctx, "STREAM.INFO."+q.names.results, struct{}{}, &info)
+	return info.State, err
 }
 
 // carry puts copies of what running attempts need in the place of what goes. Who runs is told by the locks: they are
