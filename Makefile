@@ -26,8 +26,12 @@ PURE := cron|dag|engine|engine/sim|engine/wheel|spec|internal/archtest
 ## Everyday
 
 .PHONY: run
-run: build ## Start the all-in-one server on 127.0.0.1:8080 with the examples loaded and running
+run: build examples ## Start the all-in-one server on 127.0.0.1:8080 with the examples loaded and running
 	bin/tidewheel server --demo --data $(DATA)
+
+.PHONY: examples
+examples: ## Build the examples that are written in Go into bin/examples, where --demo looks for them
+	$(GO) build -trimpath -o bin/examples/ ./examples/...
 
 .PHONY: build
 build: static ## Build bin/tidewheel

@@ -50,6 +50,7 @@ var rules = []rule{
 
 	{pkg: "cmd/tidewheel", may: "*"},
 	{pkg: "bench", may: "*"},
+	{pkg: "examples", tests: "spec"},
 	{pkg: "examples/..."}, // programs that Tidewheel runs, so they stand alone
 	{pkg: "internal/archtest"},
 	{pkg: "internal/deps", may: "*"},
