@@ -7,7 +7,7 @@
 //	TASKS    work-queue stream, tasks.<tier>.<class>.<run>; one message per subject, a second one is refused
 //	RESULTS  stream, results.<shard>.<run>.<attempt>; an attempt is decided on its own subject by compare and set
 //	LOCKS    KV bucket, lock.<key>; an entry's revision is the fencing token
-//	LEASES   KV bucket, executor.<id>: presence
+//	LEASES   KV bucket, executor.<id>: presence; floor.<shard>: how far its results are dealt with
 //	logs.<run>.<attempt>, control, wake   core NATS: hints that may be lost
 //
 // What it promises is listed, promise by promise, in queue/queuetest. In short: of any number of copies of a task one

@@ -14,9 +14,9 @@ import (
 	"github.com/tidewheel/tidewheel/executor"
 )
 
-// The KV API of nats.go gives a key a life only when it makes it, and deletes by leaving a marker. So locks are
-// published to the bucket's own subjects: with a life each time, and removed by sequence, which leaves nothing and is
-// by itself conditional: a revision is the sequence of one message, and no other message ever has it.
+// The KV API of nats.go gives a key a life only when it makes it, and none to the marker that a deletion leaves. So
+// locks are published to the bucket's own subjects: each entry with its life, and each marker with the shortest one.
+// An entry that expired leaves such a marker too.
 
 // heldLock is a lock as the bucket holds it.
 type heldLock struct {
@@ -29,44 +29,30 @@ type heldLock struct {
 // Lock makes the lock, or answers *executor.HeldError. The token is the entry's sequence in the bucket, which only
 // ever grows.
 func (q *Queue) Lock(ctx context.Context, key string, holder executor.LockHolder, ttl time.Duration) (uint64, error) {
-	for {
-		token, err := q.putLock(ctx, key, holder, 0, ttl)
-		if err == nil {
-			return token, nil
-		}
+	for free := uint64(0); ; { // the sequence under which the lock is free: none, or a marker's
+		token, err := q.putLock(ctx, key, holder, free, ttl, nil)
 		if !errors.Is(err, errConflict) {
-			return 0, fmt.Errorf("jetstream: lock %s: %w", key, err)
-		}
-		held, err := q.lockEntry(ctx, key)
-		if err != nil {
-			return 0, fmt.Errorf("jetstream: lock %s: %w", key, err)
-		}
-		if held == nil {
-			// It went between the two questions; an expired one leaves a marker, under which the lock is free.
-			token, err := q.lockOverMarker(ctx, key, holder, ttl)
-			if errors.Is(err, errConflict) {
-				continue
-			}
 			return token, wrap("jetstream: lock "+key, err)
+		}
+		last, err := q.last(ctx, "KV_"+q.names.locks, q.names.lock(key))
+		switch {
+		case err != nil:
+			return 0, fmt.Errorf("jetstream: lock %s: %w", key, err)
+		case last == nil:
+			free = 0
+			continue
+		case isMarker(last):
+			free = last.sequence
+			continue
 		}
 		// It may even be this holder's own: from a try whose answer was lost, or because the task was delivered
 		// twice. The two cannot be told apart, so that such a lock is left to expire.
+		held, err := readLock(last)
+		if err != nil {
+			return 0, fmt.Errorf("jetstream: lock %s: %w", key, err)
+		}
 		return 0, &executor.HeldError{Key: key, Holder: held.holder, Until: held.until}
 	}
-}
-
-func (q *Queue) lockOverMarker(ctx context.Context, key string, holder executor.LockHolder, ttl time.Duration) (uint64, error) {
-	last, err := q.last(ctx, "KV_"+q.names.locks, q.names.lock(key))
-	if err != nil {
-		return 0, err
-	}
-	if last == nil {
-		return q.putLock(ctx, key, holder, 0, ttl)
-	}
-	if !isMarker(last) {
-		return 0, errConflict
-	}
-	return q.putLock(ctx, key, holder, last.sequence, ttl)
 }
 
 // headerAfter names the revision that a refresh has replaced.
@@ -75,7 +61,8 @@ const headerAfter = "Tidewheel-After"
 // Refresh gives the lock another ttl from now. A refresh that was stored although its answer was lost is found again
 // by the revision that it replaced.
 func (q *Queue) Refresh(ctx context.Context, key string, holder executor.LockHolder, revision uint64, ttl time.Duration) (uint64, error) {
-	next, err := q.putLock(ctx, key, holder, revision, ttl)
+	replaces := []string{strconv.FormatUint(revision, 10)}
+	next, err := q.putLock(ctx, key, holder, revision, ttl, replaces)
 	if !errors.Is(err, errConflict) {
 		return next, wrap("jetstream: refresh lock "+key, err)
 	}
@@ -83,13 +70,14 @@ func (q *Queue) Refresh(ctx context.Context, key string, holder executor.LockHol
 	if err != nil {
 		return 0, fmt.Errorf("jetstream: refresh lock %s: %w", key, err)
 	}
-	if held != nil && held.holder == holder && held.after == strconv.FormatUint(revision, 10) {
+	if held != nil && held.holder == holder && held.after == replaces[0] {
 		return held.revision, nil
 	}
 	return 0, executor.ErrFenced
 }
 
-// Unlock removes the lock if revision is still its own.
+// Unlock removes the lock if revision is still its own. Deleting the message would leave nothing, but is many times
+// slower (ADR 5).
 func (q *Queue) Unlock(ctx context.Context, key string, revision uint64) error {
 	message := &nats.Msg{Subject: q.names.lock(key), Header: nats.Header{"KV-Operation": {"PURGE"}, headerTTL: ttlHeader(time.Second)}}
 	_, err := q.publish(ctx, message, &revision)
@@ -99,7 +87,7 @@ func (q *Queue) Unlock(ctx context.Context, key string, revision uint64) error {
 	return wrap("jetstream: unlock "+key, err)
 }
 
-func (q *Queue) putLock(ctx context.Context, key string, holder executor.LockHolder, expected uint64, ttl time.Duration) (uint64, error) {
+func (q *Queue) putLock(ctx context.Context, key string, holder executor.LockHolder, expected uint64, ttl time.Duration, replaces []string) (uint64, error) {
 	if !engine.ValidID(key) {
 		return 0, fmt.Errorf("%q is no key", key)
 	}
@@ -108,8 +96,8 @@ func (q *Queue) putLock(ctx context.Context, key string, holder executor.LockHol
 		return 0, fmt.Errorf("encode holder: %w", err)
 	}
 	message := &nats.Msg{Subject: q.names.lock(key), Data: value, Header: nats.Header{headerTTL: ttlHeader(ttl)}}
-	if expected > 0 {
-		message.Header[headerAfter] = []string{strconv.FormatUint(expected, 10)}
+	if replaces != nil {
+		message.Header[headerAfter] = replaces
 	}
 	return q.publish(ctx, message, &expected)
 }

@@ -42,6 +42,7 @@ func connect(t *testing.T, config Config) *Queue {
 // TestEmbedded holds a server without a port to the promises. One server serves all subtests, each under a prefix of
 // its own.
 func TestEmbedded(t *testing.T) {
+	t.Parallel()
 	server := startServer(t, t.TempDir(), "")
 	t.Cleanup(func() {
 		if err := server.Shutdown(); err != nil {
@@ -61,6 +62,7 @@ func TestEmbedded(t *testing.T) {
 
 // TestListening holds a server that clients reach over TCP, and that is restarted under them.
 func TestListening(t *testing.T) {
+	t.Parallel()
 	queuetest.RunRestarts(t, func(t *testing.T) queuetest.Harness {
 		folder := t.TempDir()
 		server := startServer(t, folder, "127.0.0.1:0")
@@ -86,6 +88,7 @@ func TestListening(t *testing.T) {
 
 // TestExternal holds the NATS of TIDEWHEEL_TEST_NATS_URL.
 func TestExternal(t *testing.T) {
+	t.Parallel()
 	url := os.Getenv("TIDEWHEEL_TEST_NATS_URL")
 	if url == "" {
 		t.Skip("TIDEWHEEL_TEST_NATS_URL names no NATS")

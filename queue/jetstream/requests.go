@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -194,6 +195,9 @@ var errCopyWaits = errors.New("the subject holds a message")
 
 // acknowledged reads the answer to a publish.
 func acknowledged(message *nats.Msg) (sequence uint64, err error) {
+	if sequence, ok := plainAck(message.Data); ok {
+		return sequence, nil
+	}
 	var ack struct {
 		Sequence uint64    `json:"seq"`
 		Error    *apiError `json:"error"`
@@ -212,4 +216,22 @@ func acknowledged(message *nats.Msg) (sequence uint64, err error) {
 		return 0, errCopyWaits
 	}
 	return 0, ack.Error
+}
+
+// plainAck reads an acknowledgement without an error, {"stream":"TASKS","seq":7}, of which there are five a run; any
+// other is for the JSON decoder.
+func plainAck(data []byte) (sequence uint64, ok bool) {
+	_, rest, found := bytes.Cut(data, []byte(`,"seq":`))
+	if !found || bytes.Contains(data, []byte(`"error"`)) {
+		return 0, false
+	}
+	digits := 0
+	for digits < len(rest) && digits < 19 && rest[digits] >= '0' && rest[digits] <= '9' {
+		sequence = sequence*10 + uint64(rest[digits]-'0')
+		digits++
+	}
+	if digits == 0 || digits == len(rest) || (rest[digits] != '}' && rest[digits] != ',') {
+		return 0, false
+	}
+	return sequence, sequence > 0
 }

@@ -67,15 +67,12 @@ func (q *Queue) ensureStreams(ctx context.Context) error {
 	})
 	for _, bucket := range []struct{ name, description string }{
 		{q.names.locks, "Tidewheel: who runs what; an entry's revision is the fencing token"},
-		{q.names.leases, "Tidewheel: who is alive"},
+		{q.names.leases, "Tidewheel: who is alive, and how far each shard has read its results"},
 	} {
 		group.Go(func() error {
-			// A KV bucket as nats.go makes it, but for one thing: single messages may be deleted (lock.go says why).
-			_, err := q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-				Name: "KV_" + bucket.name, Description: bucket.description, Subjects: []string{"$KV." + bucket.name + ".>"},
-				MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, Storage: jetstream.FileStorage, Replicas: q.config.Replicas,
-				AllowRollup: true, AllowDirect: true, AllowMsgTTL: true, SubjectDeleteMarkerTTL: time.Second,
-				Duplicates: 100 * time.Millisecond,
+			_, err := q.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+				Bucket: bucket.name, Description: bucket.description, History: 1, Storage: jetstream.FileStorage,
+				Replicas: q.config.Replicas, LimitMarkerTTL: time.Second,
 			})
 			return wrap("make bucket "+bucket.name, err)
 		})

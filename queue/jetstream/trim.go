@@ -37,7 +37,7 @@ func (q *Queue) Maintain(ctx context.Context) error {
 // answers the number of messages.
 //
 // The last message of an attempt that still runs is where the attempt will be decided, however long it runs. If it
-// is among those to go, a marked copy is published behind it first, under the same condition as any report (ADR 6).
+// is among those to go, a marked copy is published behind it first, under the same condition as any report (ADR 5).
 // Results does not deliver such copies, and reports look through them.
 func (q *Queue) Trim(ctx context.Context, now time.Time) (purged uint64, err error) {
 	limit, err := q.trimLimit(ctx, now)
