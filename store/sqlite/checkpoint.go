@@ -7,7 +7,7 @@ import (
 
 const (
 	// checkpointWeight is after how many statements the log is written back into the file, beside the writer.
-	checkpointWeight = 8000
+	checkpointWeight = 30_000
 	// logPages is how long the log may grow before the writer itself writes back what is left, so that the next write
 	// begins the log anew: 64 MiB.
 	logPages = 16384
@@ -20,11 +20,12 @@ type checkpointer struct {
 	logger     *slog.Logger
 	due        chan struct{}
 	long       chan struct{}
+	logPages   int64
 	weight     int // since the last signal; the writer's
 }
 
 func newCheckpointer(conn *connection, logger *slog.Logger) *checkpointer {
-	return &checkpointer{connection: conn, logger: logger, due: make(chan struct{}, 1), long: make(chan struct{}, 1)}
+	return &checkpointer{connection: conn, logger: logger, logPages: logPages, due: make(chan struct{}, 1), long: make(chan struct{}, 1)}
 }
 
 func (c *checkpointer) stop() { close(c.due) }
@@ -36,7 +37,7 @@ func (c *checkpointer) run() {
 			c.logger.Warn("the log could not be written back into the database; it is tried again", "error", err)
 			continue
 		}
-		if pages >= logPages {
+		if pages >= c.logPages {
 			select {
 			case c.long <- struct{}{}:
 			default:

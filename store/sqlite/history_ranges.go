@@ -12,7 +12,7 @@ import (
 // How many entries of a range are looked at for one page, where not all of them are picked: rows cost a read of the
 // table each, entries of an index do not.
 const (
-	scanRows    = 10_000
+	scanRows    = 5_000
 	scanEntries = 50_000
 )
 
@@ -20,6 +20,7 @@ const (
 // those, picked takes some.
 type historyRange struct {
 	table  string
+	row    string // what identifies a row
 	index  string
 	fixed  conditions
 	picked conditions
@@ -110,14 +111,14 @@ func activeRanges(filter *engine.RunFilter, statuses []engine.Status) (ranges []
 			others = append(others, status)
 			continue
 		}
-		r := historyRange{table: "runs_active", index: "runs_active_status"}
+		r := historyRange{table: "runs_active", row: "id", index: "runs_active_status"}
 		r.fixed.add("status = ? AND status IN (3, 4)", int64(status))
 		ranges = append(ranges, r.pickActive(filter, nil))
 	}
 	if len(statuses) > 0 && len(others) == 0 {
 		return ranges
 	}
-	r := historyRange{table: "runs_active", index: "runs_active_created"}
+	r := historyRange{table: "runs_active", row: "id", index: "runs_active_created"}
 	if filter.JobUID != "" { // few: they are sorted
 		r.index = "sqlite_autoindex_runs_active_1"
 		r.fixed.add("id > ? AND id < ?", filter.JobUID+"-", filter.JobUID+".")
@@ -141,7 +142,7 @@ func (r historyRange) pickActive(filter *engine.RunFilter, statuses []engine.Sta
 }
 
 func jobRange(filter *engine.RunFilter, uid string, statuses []engine.Status) historyRange {
-	r := historyRange{table: "runs_history", index: "runs_history_job"}
+	r := historyRange{table: "runs_history", row: "rowid", index: "runs_history_job"}
 	r.fixed.add("job_uid = ?", uid)
 	r.pickStatuses(statuses)
 	if filter.Namespace != "" {
@@ -155,7 +156,7 @@ func jobRange(filter *engine.RunFilter, uid string, statuses []engine.Status) hi
 }
 
 func byRange(filter *engine.RunFilter, statuses []engine.Status) historyRange {
-	r := historyRange{table: "runs_history", index: "runs_history_by"}
+	r := historyRange{table: "runs_history", row: "rowid", index: "runs_history_by"}
 	r.fixed.add(`"by" = ? AND "by" <> ''`, filter.By)
 	if filter.Namespace != "" {
 		r.pickRow("r.namespace = ?", filter.Namespace)
@@ -170,7 +171,7 @@ func byRange(filter *engine.RunFilter, statuses []engine.Status) historyRange {
 }
 
 func statusRange(filter *engine.RunFilter, namespace string, status engine.Status) historyRange {
-	r := historyRange{table: "runs_history", index: "runs_history_status"}
+	r := historyRange{table: "runs_history", row: "rowid", index: "runs_history_status"}
 	r.fixed.add("namespace = ? AND status = ? AND status <> 5", namespace, int64(status))
 	r.pickTier(filter)
 	r.pickText(filter)
@@ -178,7 +179,7 @@ func statusRange(filter *engine.RunFilter, namespace string, status engine.Statu
 }
 
 func tierRange(filter *engine.RunFilter, namespace string, statuses []engine.Status) historyRange {
-	r := historyRange{table: "runs_history", index: "runs_history_tier"}
+	r := historyRange{table: "runs_history", row: "rowid", index: "runs_history_tier"}
 	r.fixed.add("namespace = ? AND tier = ? AND tier <> 'light'", namespace, string(filter.Tier))
 	if len(statuses) > 0 {
 		r.picked.addStatuses("r.status", statuses)
@@ -189,7 +190,7 @@ func tierRange(filter *engine.RunFilter, namespace string, statuses []engine.Sta
 }
 
 func namespaceRange(filter *engine.RunFilter, namespace string, statuses []engine.Status) historyRange {
-	r := historyRange{table: "runs_history", index: "runs_history_created"}
+	r := historyRange{table: "runs_history", row: "rowid", index: "runs_history_created"}
 	r.fixed.add("namespace = ?", namespace)
 	r.pickStatuses(statuses)
 	if filter.Tier != "" {
@@ -262,14 +263,14 @@ func (r *historyRange) entries(filter *engine.RunFilter, from key, columns strin
 // query asks for at most one run more than the filter's limit. The CROSS JOIN keeps the order of the inner list, and
 // reads no more of it than it takes to fill the page.
 func (r *historyRange) query(filter *engine.RunFilter, from key) (string, []any) {
-	inner, args := r.entries(filter, from, "rowid AS row, created_at, id"+r.inner)
+	inner, args := r.entries(filter, from, r.row+" AS row, created_at, id"+r.inner)
 	limit := int64(filter.Limit) + 1
 	if len(r.picked.terms) == 0 {
-		return "SELECT s.created_at, s.id, r.doc FROM (" + inner + ") AS s CROSS JOIN " + r.table + " AS r ON r.rowid = s.row", append(args, limit)
+		return "SELECT s.created_at, s.id, r.doc FROM (" + inner + ") AS s CROSS JOIN " + r.table + " AS r ON r." + r.row + " = s.row", append(args, limit)
 	}
 	args = append(args, int64(r.scan))
 	args = append(append(args, r.picked.args...), limit)
-	return "SELECT s.created_at, s.id, r.doc FROM (" + inner + ") AS s CROSS JOIN " + r.table + " AS r ON r.rowid = s.row WHERE " +
+	return "SELECT s.created_at, s.id, r.doc FROM (" + inner + ") AS s CROSS JOIN " + r.table + " AS r ON r." + r.row + " = s.row WHERE " +
 		strings.Join(r.picked.terms, " AND ") + " LIMIT ?", args
 }
 

@@ -46,8 +46,8 @@ func newRunWrite(r *engine.Run, room []byte) (runWrite, []byte) {
 const (
 	insertActive = `INSERT INTO runs_active (id, revision, namespace, job_uid, job, shard, status, tier, "by", reason, created_at, doc)
 		SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM runs_history WHERE id = ?) ON CONFLICT (id) DO NOTHING`
-	insertHistory = `INSERT INTO runs_history (id, revision, namespace, job_uid, job, shard, status, tier, "by", reason, created_at, finished_at, doc)
-		SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM runs_active WHERE id = ?) ON CONFLICT (id) DO NOTHING`
+	insertHistory = `INSERT INTO runs_history (id, revision, namespace, job_uid, job, status, tier, "by", reason, created_at, finished_at, doc)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`
 	updateActive  = `UPDATE runs_active SET revision = ?, status = ?, tier = ?, "by" = ?, reason = ?, doc = ? WHERE id = ? AND revision = ?`
 	deleteActive  = "DELETE FROM runs_active WHERE id = ? AND revision = ?"
 	deleteHistory = "DELETE FROM runs_history WHERE id = ? AND revision = ?"
@@ -66,6 +66,11 @@ func (w *writer) writeRun(r *runWrite) (bool, error) {
 func (w *writer) tryRun(r *runWrite) (bool, error) {
 	before := r.revision - 1
 	if before == 0 {
+		if r.status.Terminal() {
+			if found, err := w.number("SELECT count(*) FROM runs_active WHERE id = ?", r.id); found > 0 || err != nil {
+				return false, err
+			}
+		}
 		return w.putRun(r)
 	}
 	if !r.status.Terminal() {
@@ -90,7 +95,8 @@ func (w *writer) tryRun(r *runWrite) (bool, error) {
 	return w.putRun(r)
 }
 
-// putRun inserts a run into the table where it belongs, and answers false if there is one with its id in either.
+// putRun inserts a run into the table where it belongs, and answers false if there is one with its id. The caller knows
+// that one that has ended is not active.
 func (w *writer) putRun(r *runWrite) (bool, error) {
 	if !r.status.Terminal() {
 		changed, err := w.exec(insertActive, r.id, r.revision, r.namespace, r.jobUID, r.job, r.shard, int64(r.status), r.tier, r.by, r.reason,
@@ -100,8 +106,8 @@ func (w *writer) putRun(r *runWrite) (bool, error) {
 	if err := w.noteName(r); err != nil {
 		return false, err
 	}
-	changed, err := w.exec(insertHistory, r.id, r.revision, r.namespace, r.jobUID, r.job, r.shard, int64(r.status), r.tier, r.by, r.reason,
-		r.createdAt, r.finishedAt, r.doc, r.id)
+	changed, err := w.exec(insertHistory, r.id, r.revision, r.namespace, r.jobUID, r.job, int64(r.status), r.tier, r.by, r.reason,
+		r.createdAt, r.finishedAt, r.doc)
 	return changed > 0, err
 }
 
@@ -153,7 +159,7 @@ func (w *writer) sameRun(r *runWrite) (same bool, err error) {
 func (s *Store) InsertRun(ctx context.Context, run engine.Run) error {
 	r, _ := newRunWrite(&run, nil)
 	err := s.write(ctx, 1, func(w *writer) error {
-		inserted, err := w.putRun(&r)
+		inserted, err := w.tryRun(&r)
 		if err == nil && !inserted {
 			err = engine.ErrExists
 		}

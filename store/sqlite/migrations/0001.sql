@@ -15,7 +15,7 @@ CREATE TABLE runs_active (
     reason     TEXT    NOT NULL,
     created_at INTEGER NOT NULL,
     doc        BLOB    NOT NULL
-) STRICT;
+) STRICT, WITHOUT ROWID;
 CREATE INDEX runs_active_created ON runs_active (created_at, id);
 CREATE INDEX runs_active_status ON runs_active (status, created_at, id) WHERE status IN (3, 4);
 
@@ -26,7 +26,6 @@ CREATE TABLE runs_history (
     namespace   TEXT    NOT NULL,
     job_uid     TEXT    NOT NULL,
     job         TEXT    NOT NULL,
-    shard       INTEGER NOT NULL,
     status      INTEGER NOT NULL,
     tier        TEXT    NOT NULL,
     "by"        TEXT    NOT NULL,
