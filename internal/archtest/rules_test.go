@@ -43,10 +43,13 @@ var rules = []rule{
 	{pkg: "static"},
 	{pkg: "templates"},
 	{pkg: "web/service", may: "engine spec cron dag"},
-	{pkg: "web/api", may: "engine spec cron dag web/service"},
+	{pkg: "web/auth", may: "web/service"},
+	{pkg: "web/api", may: "engine spec cron dag web/service client/wire"},
 	{pkg: "web/ui", may: "engine spec cron dag templates static web/service"},
-	{pkg: "web", may: "engine spec web/api web/ui web/service static"},
-	{pkg: "client", may: "engine spec", tests: "web web/api"},
+	{pkg: "web", may: "engine spec client/wire web/api web/auth web/ui web/service static"},
+	// What the API says is said once, for both its ends.
+	{pkg: "client/wire", may: "engine spec"},
+	{pkg: "client", may: "engine spec client/wire", tests: "web web/api web/auth web/service"},
 
 	{pkg: "cmd/tidewheel", may: "*"},
 	{pkg: "bench", may: "*"},

@@ -34,6 +34,29 @@ type Error struct {
 type Field struct {
 	Location string // "body.schedule[1]"
 	Message  string
+	// Where it stands in a file, as far as that is known; lines and columns count from 1.
+	File         string
+	Line, Column int
+}
+
+// place is "file:line:column: ", as far as they are known.
+func (f Field) place() string {
+	switch {
+	case f.Line == 0:
+		return ""
+	case f.File == "":
+		return fmt.Sprintf("line %d, column %d: ", f.Line, f.Column)
+	}
+	return fmt.Sprintf("%s:%d:%d: ", f.File, f.Line, f.Column)
+}
+
+// fieldOf tells a problem of a definition as a faulty field.
+func fieldOf(p spec.Problem) Field {
+	location := "body"
+	if p.Path != "" {
+		location += "." + p.Path
+	}
+	return Field{Location: location, Message: p.Message, File: p.File, Line: p.Line, Column: p.Column}
 }
 
 func (e *Error) Error() string { return e.Detail }
@@ -43,11 +66,7 @@ func (e *Error) Unwrap() error { return e.Err }
 func invalid(problems spec.Problems) *Error {
 	e := &Error{Kind: KindInvalid, Code: "invalid_definition", Err: problems}
 	for _, p := range problems {
-		location := "body"
-		if p.Path != "" {
-			location += "." + p.Path
-		}
-		e.Fields = append(e.Fields, Field{Location: location, Message: p.Message})
+		e.Fields = append(e.Fields, fieldOf(p))
 	}
 	switch len(problems) {
 	case 1:

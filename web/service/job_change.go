@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
@@ -17,6 +18,30 @@ func (s *Service) Job(ctx context.Context, namespace, name string) (engine.Job, 
 // Jobs lists jobs by name, with the cursor of the next page.
 func (s *Service) Jobs(ctx context.Context, filter engine.JobFilter) ([]engine.Job, string, error) {
 	return s.store.Jobs(ctx, filter)
+}
+
+// NextSlotsOf tells when jobs fire next, by their uids; a job that is paused or has nothing planned is not in it.
+func (s *Service) NextSlotsOf(ctx context.Context, jobs ...engine.Job) (map[string]time.Time, error) {
+	var uids []string
+	for i := range jobs {
+		if !jobs[i].Paused {
+			uids = append(uids, jobs[i].UID)
+		}
+	}
+	next := map[string]time.Time{}
+	if len(uids) == 0 {
+		return next, nil
+	}
+	tasks, err := s.store.TasksByID(ctx, uids)
+	if err != nil {
+		return nil, fmt.Errorf("read what is planned: %w", err)
+	}
+	for i := range tasks {
+		if tasks[i].RunAt.Before(engine.Parked) {
+			next[tasks[i].ID] = tasks[i].Slot
+		}
+	}
+	return next, nil
 }
 
 // Generations lists the forms a job has had, newest first.

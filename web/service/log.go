@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
@@ -64,6 +63,74 @@ func (s *Service) OpenLog(ctx context.Context, id string, attempt int) (*Log, er
 	return log, nil
 }
 
+// errEnough stops a copy that has reached its end.
+var errEnough = errors.New("enough")
+
+// CopyRange writes at most length bytes from offset on to w, without holding more than a chunk.
+func (l *Log) CopyRange(ctx context.Context, w io.Writer, offset, length int64) (int64, error) {
+	limited := &limitWriter{w: w, left: length}
+	if length <= 0 {
+		return 0, nil
+	}
+	_, err := l.CopyTo(ctx, limited, offset)
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return length - limited.left, err
+}
+
+type limitWriter struct {
+	w    io.Writer
+	left int64
+}
+
+func (l *limitWriter) Write(p []byte) (int, error) {
+	full := int64(len(p)) >= l.left
+	if full {
+		p = p[:l.left]
+	}
+	n, err := l.w.Write(p)
+	l.left -= int64(n)
+	if err == nil && full {
+		err = errEnough
+	}
+	return n, err
+}
+
+// LastLines tells where the last n lines begin; a line without its newline at the end is one, too.
+func (l *Log) LastLines(ctx context.Context, n int64) (offset int64, err error) {
+	switch {
+	case n <= 0:
+		return l.Size, nil
+	case l.stored == nil:
+		return lastLines(l.inline, n), nil
+	case n >= l.Lines:
+		return 0, nil
+	}
+	first, err := l.stored.ReadLines(ctx, l.Lines-n, 1)
+	if err != nil {
+		return 0, fmt.Errorf("look for the last lines of run %s: %w", l.Run.ID, err)
+	}
+	if len(first) == 0 {
+		return l.Size, nil
+	}
+	return first[0].Offset, nil
+}
+
+func lastLines(text []byte, n int64) int64 {
+	end := len(text)
+	if end > 0 && text[end-1] == '\n' {
+		end--
+	}
+	for ; n > 0; n-- {
+		end = bytes.LastIndexByte(text[:max(end, 0)], '\n')
+		if end < 0 {
+			return 0
+		}
+	}
+	return int64(end) + 1
+}
+
 // ReadAt reads at most len(p) bytes from offset; it returns fewer, without an error, only at the present end.
 func (l *Log) ReadAt(ctx context.Context, p []byte, offset int64) (int, error) {
 	if offset >= l.Size {
@@ -104,88 +171,6 @@ func (l *Log) CopyTo(ctx context.Context, w io.Writer, offset int64) (int64, err
 	}
 	n, err := w.Write(l.inline[offset:])
 	return int64(n), err
-}
-
-// followEvery is how often a follower makes sure that the attempt has not ended unheard.
-const followEvery = time.Second
-
-// FollowLog calls write with the output of an attempt from offset on, as it comes, without a gap, and returns when
-// the attempt has ended and everything was written. write must not keep data.
-func (s *Service) FollowLog(ctx context.Context, id string, attempt int, offset int64, write func(offset int64, data []byte) error) error {
-	log, err := s.OpenLog(ctx, id, attempt)
-	if err != nil {
-		return err
-	}
-	position := offset
-	if position, err = catchUp(ctx, log, position, write); err != nil || log.Complete {
-		return err
-	}
-	attempt = max(log.Attempt, 1)
-
-	watch, stop := context.WithCancel(ctx)
-	frames := make(chan engine.LogFrame, 256)
-	watched := make(chan error, 1)
-	go func() {
-		watched <- s.queue.WatchLog(watch, id, attempt, func(f engine.LogFrame) {
-			select {
-			case frames <- f:
-			case <-watch.Done():
-			}
-		})
-	}()
-	defer func() { stop(); <-watched }()
-
-	check := time.NewTicker(followEvery)
-	defer check.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case frame := <-frames:
-			if frame.Offset > position {
-				if log, err = s.OpenLog(ctx, id, attempt); err != nil {
-					return err
-				}
-				if position, err = catchUp(ctx, log, position, write); err != nil {
-					return err
-				}
-			}
-			if end := frame.Offset + int64(len(frame.Data)); frame.Offset <= position && end > position {
-				if err := write(position, frame.Data[position-frame.Offset:]); err != nil {
-					return err
-				}
-				position = end
-			}
-		case <-check.C:
-			if log, err = s.OpenLog(ctx, id, attempt); err != nil {
-				return err
-			}
-			if !log.Complete {
-				continue
-			}
-			_, err = catchUp(ctx, log, position, write)
-			return err
-		}
-	}
-}
-
-// catchUp writes what the log holds beyond position.
-func catchUp(ctx context.Context, log *Log, position int64, write func(int64, []byte) error) (int64, error) {
-	buffer := make([]byte, 64<<10)
-	for position < log.Size {
-		n, err := log.ReadAt(ctx, buffer, position)
-		if err != nil {
-			return position, err
-		}
-		if n == 0 {
-			break
-		}
-		if err := write(position, buffer[:n]); err != nil {
-			return position, err
-		}
-		position += int64(n)
-	}
-	return position, nil
 }
 
 // ReadLines gives at most count lines from a line number on; lines count from 0.

@@ -59,6 +59,8 @@ type Service struct {
 	queue  Queue
 	log    *slog.Logger
 	config Config
+
+	watchers watchers
 }
 
 // New makes a Service. It owns none of its parts.

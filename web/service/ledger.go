@@ -1,0 +1,117 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// LedgerEntry is one line of a job's slot ledger: a run that fired, or a range of slots that did not.
+type LedgerEntry struct {
+	From    time.Time
+	To      time.Time
+	Count   int64
+	Outcome string // fired, skipped, missed
+	Reason  string
+	Run     string
+	Status  engine.Status
+}
+
+// ledgerMargin is how long before its slot a run may have been made.
+const ledgerMargin = time.Minute
+
+// Ledger tells what became of a job's slots since an instant, the newest first, at most limit entries, and whether
+// there are more.
+func (s *Service) Ledger(ctx context.Context, namespace, name string, since, until time.Time, limit int) (entries []LedgerEntry, more bool, err error) {
+	entries, next, err := s.LedgerPage(ctx, namespace, name, since, until, "", limit)
+	return entries, next != "", err
+}
+
+// LedgerPage is Ledger by pages, with the cursor of the next one. A slot that was caught up or backfilled stands where
+// its run was made, among newer slots.
+func (s *Service) LedgerPage(ctx context.Context, namespace, name string, since, until time.Time, cursor string, limit int) (entries []LedgerEntry, next string, err error) {
+	job, err := s.Job(ctx, namespace, name)
+	if err != nil {
+		return nil, "", err
+	}
+	runsCursor, rangesCursor, err := splitCursor(cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	made := since
+	if !made.IsZero() {
+		made = made.Add(-ledgerMargin)
+	}
+	ranges, moreRanges, err := s.store.Slots(ctx, engine.SlotFilter{JobUID: job.UID, Since: since, Until: until, Cursor: rangesCursor, Limit: limit})
+	if err != nil {
+		return nil, "", fmt.Errorf("read the ledger of job %s: %w", name, err)
+	}
+	runs, moreRuns, err := s.store.Runs(ctx, engine.RunFilter{Namespace: namespace, JobUID: job.UID, Since: made, Until: until, Cursor: runsCursor, Limit: limit})
+	if err != nil {
+		return nil, "", fmt.Errorf("read the runs of job %s: %w", name, err)
+	}
+	for len(entries) < limit && (len(ranges) > 0 || len(runs) > 0) {
+		if len(ranges) == 0 || len(runs) > 0 && when(&runs[0]).After(ranges[0].From) {
+			r := &runs[0]
+			if fired(r) && !r.Slot.Before(since) {
+				entries = append(entries, LedgerEntry{From: r.Slot, To: r.Slot, Count: 1, Outcome: "fired", Reason: string(r.Trigger), Run: r.ID, Status: r.Status})
+			}
+			runsCursor = engine.Cursor{At: r.CreatedAt, ID: r.ID}.Encode("runs")
+			runs = runs[1:]
+			if len(runs) == 0 && moreRuns != "" {
+				break // what comes next of the runs may be newer than the ranges that are left
+			}
+			continue
+		}
+		r := &ranges[0]
+		entries = append(entries, LedgerEntry{From: r.From, To: r.To, Count: r.Count, Outcome: string(r.Outcome), Reason: string(r.Reason)})
+		rangesCursor = engine.Cursor{At: r.From, ID: r.ID}.Encode("slots")
+		ranges = ranges[1:]
+		if len(ranges) == 0 && moreRanges != "" {
+			break
+		}
+	}
+	if len(ranges) > 0 || len(runs) > 0 || moreRanges != "" || moreRuns != "" {
+		next = joinCursor(runsCursor, rangesCursor)
+	}
+	slices.SortStableFunc(entries, func(a, b LedgerEntry) int { return cmp.Compare(b.From.UnixMilli(), a.From.UnixMilli()) })
+	return entries, next, nil
+}
+
+// when is the place of a run in the ledger.
+func when(r *engine.Run) time.Time {
+	if r.Trigger == engine.TriggerSchedule {
+		return r.Slot
+	}
+	return r.CreatedAt
+}
+
+// fired tells whether a run stands for a slot whose time has come.
+func fired(r *engine.Run) bool {
+	return !r.Slot.IsZero() && (r.Status != engine.StatusScheduled || r.Waiting)
+}
+
+func joinCursor(runs, ranges string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte("ledger\n" + runs + "\n" + ranges))
+}
+
+func splitCursor(word string) (runs, ranges string, err error) {
+	if word == "" {
+		return "", "", nil
+	}
+	text, err := base64.RawURLEncoding.DecodeString(word)
+	if err != nil {
+		return "", "", engine.ErrCursor
+	}
+	parts := strings.Split(string(text), "\n")
+	if len(parts) != 3 || parts[0] != "ledger" {
+		return "", "", engine.ErrCursor
+	}
+	return parts[1], parts[2], nil
+}

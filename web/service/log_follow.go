@@ -1,0 +1,157 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// followEvery is how often a follower makes sure that it has missed nothing and that the attempt has not ended unheard.
+const followEvery = time.Second
+
+const (
+	// endEvery is how often it is asked once the program's last word has come: its verdict is a moment away.
+	endEvery = 50 * time.Millisecond
+	// gapEvery is how often the store is asked for what is missing before a live piece, at most.
+	gapEvery = 200 * time.Millisecond
+)
+
+// FollowLog calls write with the output of an attempt from offset on, as it comes, without a gap, and returns when
+// the attempt has ended and everything was written; attempt 0 is the latest, or the first where none has begun. write
+// must not keep data, and may be called with none of it to ask whether anybody is there. FollowLog holds up nobody but
+// itself while write takes its time.
+func (s *Service) FollowLog(ctx context.Context, id string, attempt int, offset int64, write func(offset int64, data []byte) error) error {
+	log, err := s.OpenLog(ctx, id, attempt)
+	if err != nil {
+		return err
+	}
+	follower := &follower{service: s, run: id, attempt: max(log.Attempt, 1), position: offset, write: write}
+	if err := follower.catchUp(ctx, log); err != nil || log.Complete {
+		return err
+	}
+
+	watch, stop := context.WithCancel(ctx)
+	frames := make(chan engine.LogFrame, 256)
+	watched := make(chan error, 1)
+	go func() {
+		watched <- s.queue.WatchLog(watch, id, follower.attempt, func(f engine.LogFrame) {
+			select {
+			case frames <- f:
+			case <-watch.Done():
+			}
+		})
+	}()
+	ended := false
+	defer func() {
+		stop()
+		if !ended {
+			<-watched
+		}
+	}()
+
+	check := time.NewTicker(followEvery)
+	defer check.Stop()
+	for {
+		var complete bool
+		var err error
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case err := <-watched:
+			// Without live lines the store is enough: what is stored is shown each second.
+			ended = true
+			if err != nil && ctx.Err() == nil {
+				s.log.Warn("live output is not to be had: the stored output is followed instead", "run", id, "error", err)
+			}
+			watched = nil
+		case frame := <-frames:
+			if err = follower.take(ctx, frame); err == nil && frame.End {
+				check.Reset(endEvery)
+				complete, err = follower.look(ctx)
+			}
+		case <-check.C:
+			complete, err = follower.look(ctx)
+		}
+		if err != nil || complete {
+			return err
+		}
+	}
+}
+
+// follower writes the output of one attempt, each byte once.
+type follower struct {
+	service  *Service
+	run      string
+	attempt  int
+	position int64 // what comes next
+	write    func(offset int64, data []byte) error
+	buffer   []byte
+	looked   time.Time
+}
+
+// take writes a live piece, after what was stored before it if some was missed.
+func (f *follower) take(ctx context.Context, frame engine.LogFrame) error {
+	if frame.Offset > f.position && time.Since(f.looked) >= gapEvery {
+		if _, err := f.look(ctx); err != nil {
+			return err
+		}
+	}
+	end := frame.Offset + int64(len(frame.Data))
+	if frame.Offset > f.position || end <= f.position {
+		return nil // still a gap: the rest of it is not stored yet, and will be
+	}
+	if err := f.write(f.position, frame.Data[f.position-frame.Offset:]); err != nil {
+		return err
+	}
+	f.position = end
+	return nil
+}
+
+// look writes what was stored meanwhile, and tells whether nothing can follow.
+func (f *follower) look(ctx context.Context) (complete bool, err error) {
+	f.looked = time.Now()
+	log, err := f.service.OpenLog(ctx, f.run, f.attempt)
+	var known *Error
+	if errors.As(err, &known) && known.Code == "attempt_not_found" {
+		// The attempt is waited for; a run may also end without one.
+		run, err := f.service.Run(ctx, f.run)
+		if err == nil {
+			err = f.write(f.position, nil)
+		}
+		return run.Status.Terminal(), err
+	}
+	if err != nil {
+		return false, err
+	}
+	before := f.position
+	if err := f.catchUp(ctx, log); err != nil {
+		return false, err
+	}
+	if f.position == before {
+		err = f.write(f.position, nil)
+	}
+	return log.Complete, err
+}
+
+// catchUp writes what the log holds beyond the position.
+func (f *follower) catchUp(ctx context.Context, log *Log) error {
+	if f.buffer == nil && f.position < log.Size {
+		f.buffer = make([]byte, 64<<10)
+	}
+	for f.position < log.Size {
+		n, err := log.ReadAt(ctx, f.buffer, f.position)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return nil
+		}
+		if err := f.write(f.position, f.buffer[:n]); err != nil {
+			return err
+		}
+		f.position += int64(n)
+	}
+	return nil
+}

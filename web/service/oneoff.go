@@ -1,0 +1,97 @@
+package service
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// OneOff asks to run a program once.
+type OneOff struct {
+	By      string
+	Binary  string          // name, name@version, name@alias or sha256:…
+	At      time.Time       // zero: now
+	Payload json.RawMessage // any JSON value, or nil
+	Retries int
+	Key     string // idempotency key: the same key is the same job; "" draws one
+}
+
+// CreateOneOff defines a job with a single slot, and tells the run that it will have. Asked twice with one key it
+// gives the first job, with existed true.
+func (s *Service) CreateOneOff(ctx context.Context, namespace string, ask OneOff) (job engine.Job, run string, existed bool, err error) {
+	key := ask.Key
+	if key == "" {
+		key = engine.NewUID()
+	}
+	name := oneOffName(ask.Binary, key)
+	if ask.Key != "" {
+		job, err = s.Job(ctx, namespace, name)
+		var known *Error
+		switch {
+		case err == nil && job.Spec.At != nil && job.Spec.Binary == ask.Binary:
+			return job, engine.SlotRunID(job.UID, *job.Spec.At), true, nil
+		case err == nil:
+			return job, "", false, conflict("key_reused", "this Idempotency-Key was used for another job: take a new one")
+		case !errors.As(err, &known) || known.Kind != KindNotFound:
+			return engine.Job{}, "", false, err
+		}
+	}
+	at := ask.At
+	if at.IsZero() {
+		at = s.now()
+	}
+	at = at.UTC().Truncate(time.Millisecond)
+	definition := &spec.Job{Name: name, Binary: ask.Binary, Payload: ask.Payload, At: &at, Retry: spec.Retry{MaxAttempts: ask.Retries + 1}}
+	definition.ApplyDefaults()
+	job, change, err := s.SaveJob(ctx, namespace, definition, Save{By: ask.By, Create: true})
+	if err != nil {
+		return engine.Job{}, "", false, oneOffWords(err)
+	}
+	return job, engine.SlotRunID(job.UID, at), change == Unchanged, nil
+}
+
+// oneOffName makes a name that tells the program and is the same for the same key.
+func oneOffName(binary, key string) string {
+	sum := sha256.Sum256([]byte(binary + "\n" + key))
+	suffix := "-" + hex.EncodeToString(sum[:8])
+	readable := strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
+			return c
+		}
+		return '-'
+	}, strings.ToValidUTF8(binary, "-"))
+	readable = strings.TrimLeft(readable, "-_")
+	if readable == "" {
+		readable = "once"
+	}
+	return readable[:min(len(readable), spec.MaxNameLength-len(suffix))] + suffix
+}
+
+// oneOffWords puts the fields of a definition into the words of the one-call form.
+func oneOffWords(err error) error {
+	var known *Error
+	if !errors.As(err, &known) {
+		return err
+	}
+	told := *known
+	told.Fields = make([]Field, len(known.Fields))
+	for i, fault := range known.Fields {
+		switch fault.Location {
+		case "body.binary":
+			fault.Location = "body.job_type"
+		case "body.at":
+			fault.Location = "body.schedule_time"
+		case "body.retry.max_attempts":
+			fault.Location = "body.retries"
+		}
+		told.Fields[i] = fault
+	}
+	return &told
+}
