@@ -177,8 +177,10 @@ func (q *Queue) Close() {
 	q.mu.Unlock()
 	q.requests.fail(errors.New("the connection is closed"), true)
 	q.background.Wait()
-	if err := q.conn.FlushTimeout(q.config.Timeout); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
-		q.log.Debug("nats: last flush", "error", err)
+	if q.conn.IsConnected() { // otherwise there is nobody to flush to, and the flush would wait for somebody
+		if err := q.conn.FlushTimeout(q.config.Timeout); err != nil {
+			q.log.Debug("nats: last flush", "error", err)
+		}
 	}
 	q.conn.Close()
 }
