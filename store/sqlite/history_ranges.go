@@ -60,24 +60,30 @@ func (s *snapshot) ranges(ctx context.Context, filter *engine.RunFilter) ([]hist
 	}
 	all := len(filter.Statuses) == 0
 	var ranges []historyRange
-	if all || len(open) > 0 {
-		ranges = activeRanges(filter, open)
-	}
-	if !all && len(ended) == 0 {
-		return ranges, nil
-	}
-	switch {
-	case filter.JobUID != "":
-		return append(ranges, jobRange(filter, filter.JobUID, ended)), nil
-	case filter.Job != "":
+	if filter.Job != "" && filter.JobUID == "" {
 		uids, err := s.texts(ctx, "SELECT DISTINCT job_uid FROM run_names WHERE job = ?", filter.Job)
 		if err != nil {
 			return nil, err
 		}
 		for _, uid := range uids {
-			ranges = append(ranges, jobRange(filter, uid, ended))
+			one := *filter
+			one.JobUID, one.Job = uid, "" // a job has one name all its life
+			some, err := s.ranges(ctx, &one)
+			if err != nil {
+				return nil, err
+			}
+			ranges = append(ranges, some...)
 		}
 		return ranges, nil
+	}
+	if all || len(open) > 0 {
+		ranges = activeRanges(filter, open)
+	}
+	switch {
+	case !all && len(ended) == 0:
+		return ranges, nil
+	case filter.JobUID != "":
+		return append(ranges, jobRange(filter, ended)), nil
 	case filter.By != "":
 		return append(ranges, byRange(filter, ended)), nil
 	}
@@ -141,9 +147,9 @@ func (r historyRange) pickActive(filter *engine.RunFilter, statuses []engine.Sta
 	return r
 }
 
-func jobRange(filter *engine.RunFilter, uid string, statuses []engine.Status) historyRange {
+func jobRange(filter *engine.RunFilter, statuses []engine.Status) historyRange {
 	r := historyRange{table: "runs_history", row: "rowid", index: "runs_history_job"}
-	r.fixed.add("job_uid = ?", uid)
+	r.fixed.add("job_uid = ?", filter.JobUID)
 	r.pickStatuses(statuses)
 	if filter.Namespace != "" {
 		r.pickRow("r.namespace = ?", filter.Namespace)
@@ -217,9 +223,6 @@ func (r *historyRange) pickRow(term string, args ...any) {
 }
 
 func (r *historyRange) pickJob(filter *engine.RunFilter) {
-	if filter.JobUID != "" {
-		r.pickRow("r.job_uid = ?", filter.JobUID)
-	}
 	if filter.Job != "" {
 		r.pickRow("r.job = ?", filter.Job)
 	}

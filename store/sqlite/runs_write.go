@@ -98,13 +98,13 @@ func (w *writer) tryRun(r *runWrite) (bool, error) {
 // putRun inserts a run into the table where it belongs, and answers false if there is one with its id. The caller knows
 // that one that has ended is not active.
 func (w *writer) putRun(r *runWrite) (bool, error) {
+	if err := w.noteName(r); err != nil {
+		return false, err
+	}
 	if !r.status.Terminal() {
 		changed, err := w.exec(insertActive, r.id, r.revision, r.namespace, r.jobUID, r.job, r.shard, int64(r.status), r.tier, r.by, r.reason,
 			r.createdAt, r.doc, r.id)
 		return changed > 0, err
-	}
-	if err := w.noteName(r); err != nil {
-		return false, err
 	}
 	changed, err := w.exec(insertHistory, r.id, r.revision, r.namespace, r.jobUID, r.job, int64(r.status), r.tier, r.by, r.reason,
 		r.createdAt, r.finishedAt, r.doc)
@@ -116,7 +116,7 @@ type runName struct{ job, namespace, uid string }
 // keptNames bounds the memory of names that are known to be in run_names.
 const keptNames = 100_000
 
-// noteName remembers under which names and in which namespaces there is history.
+// noteName remembers under which names and in which namespaces there are runs.
 func (w *writer) noteName(r *runWrite) error {
 	name := runName{r.job, r.namespace, r.jobUID}
 	if _, known := w.names[name]; !known {

@@ -18,7 +18,7 @@ func past(h *harness) []engine.Run {
 	for i := range 120 {
 		job := aJob(numbered("Job", i%5))
 		if i%24 == 23 { // the name of a deleted job, used again
-			job.UID = uidOf("second")
+			job.UID, job.Name = uidOf("second"), "Job-0003"
 			job.Shard = engine.ShardOf(job.UID)
 		}
 		if i%10 == 9 {

@@ -42,7 +42,7 @@ CREATE INDEX runs_history_status ON runs_history (namespace, status, created_at,
 CREATE INDEX runs_history_tier ON runs_history (namespace, tier, created_at, id) WHERE tier <> 'light';
 CREATE INDEX runs_history_by ON runs_history ("by", created_at, id) WHERE "by" <> '';
 
--- Which jobs in runs_history have had a name.
+-- Which jobs with runs have had a name.
 CREATE TABLE run_names (
     job       TEXT NOT NULL,
     namespace TEXT NOT NULL,
@@ -50,7 +50,7 @@ CREATE TABLE run_names (
     PRIMARY KEY (job, namespace, job_uid)
 ) STRICT, WITHOUT ROWID;
 
--- The namespaces that occur in runs_history.
+-- The namespaces of runs.
 CREATE TABLE run_namespaces (namespace TEXT NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID;
 
 CREATE TABLE scheduled_tasks (
