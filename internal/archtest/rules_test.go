@@ -42,14 +42,15 @@ var rules = []rule{
 
 	{pkg: "static"},
 	{pkg: "templates"},
-	{pkg: "web/service", may: "engine spec cron dag"},
+	{pkg: "web/service", may: "engine spec cron dag", tests: "web/webtest"},
 	{pkg: "web/auth", may: "web/service"},
-	{pkg: "web/api", may: "engine spec cron dag web/service client/wire"},
-	{pkg: "web/ui", may: "engine spec cron dag templates static web/service"},
-	{pkg: "web", may: "engine spec client/wire web/api web/auth web/ui web/service static"},
+	{pkg: "web/webtest", may: "engine spec web/service store/memory"},
+	{pkg: "web/api", may: "engine spec cron dag web/service client/wire", tests: "web/webtest"},
+	{pkg: "web/ui", may: "engine spec cron dag templates static web/service", tests: "web web/auth web/webtest"},
+	{pkg: "web", may: "engine spec client/wire web/api web/auth web/ui web/service static", tests: "web/webtest"},
 	// What the API says is said once, for both its ends.
 	{pkg: "client/wire", may: "engine spec"},
-	{pkg: "client", may: "engine spec client/wire", tests: "web web/api web/auth web/service"},
+	{pkg: "client", may: "engine spec client/wire", tests: "web web/api web/auth web/service web/webtest"},
 
 	{pkg: "cmd/tidewheel", may: "*"},
 	{pkg: "bench", may: "*"},

@@ -1,0 +1,178 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
+	"github.com/labstack/echo/v4"
+
+	"github.com/tidewheel/tidewheel/client/wire"
+	"github.com/tidewheel/tidewheel/spec"
+	"github.com/tidewheel/tidewheel/web/service"
+)
+
+// Prefix is where the API lies.
+const Prefix = "/api/v1"
+
+// Config is what an API may be given besides the service.
+type Config struct {
+	Version string
+	Log     *slog.Logger
+	// RequestID gives the id that a fault is logged under; nil where there are none.
+	RequestID func(context.Context) string
+	// Patience is how long a client may take nothing of a stream before it is given up; default 1 minute.
+	Patience time.Duration
+	// Now is the clock of "an hour ago" in queries; nil is time.Now.
+	Now func() time.Time
+}
+
+// API serves the REST API. It is safe for concurrent use.
+type API struct {
+	service *service.Service
+	config  Config
+	huma    huma.API
+}
+
+// New makes the API and registers its routes.
+func New(e *echo.Echo, s *service.Service, config Config) (*API, error) {
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	if config.RequestID == nil {
+		config.RequestID = func(context.Context) string { return "" }
+	}
+	if config.Patience <= 0 {
+		config.Patience = patience
+	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	a := &API{service: s, config: config}
+	a.huma = humaecho.New(e, a.describe())
+
+	a.jobs()
+	a.runs()
+	a.binaries()
+	a.cluster()
+	a.documents()
+	return a, a.document()
+}
+
+func (a *API) jobs() {
+	a.jobList()
+	a.jobCreate()
+	a.jobGet()
+	a.jobReplace()
+	a.jobDelete()
+	a.jobRun()
+	a.jobPause()
+	a.jobResume()
+	a.jobBackfill()
+	a.jobSlots()
+	a.jobNext()
+	a.jobGenerations()
+	a.oneOff()
+}
+
+func (a *API) runs() {
+	a.runList()
+	a.runGet()
+	a.runCancel()
+	a.runRetry()
+	a.runLogs()
+	a.deadLetterList()
+	a.deadLetterReplay()
+	a.deadLetterDelete()
+}
+
+func (a *API) binaries() {
+	a.binaryList()
+	a.binaryGet()
+	a.binaryDelete()
+	a.binaryUpload()
+	a.binaryContent()
+	a.binaryAlias()
+	a.binaryRollback()
+}
+
+func (a *API) cluster() {
+	a.executorList()
+	a.queueList()
+	a.events()
+	a.version()
+}
+
+func (a *API) documents() {
+	a.apply()
+	a.validate()
+	a.schedulePreview()
+}
+
+// bodyTime is how long a client may take to send a small body.
+const bodyTime = 30 * time.Second
+
+// MaxBody is the largest body that is not a program or a set of files, in bytes.
+const MaxBody = spec.MaxFile
+
+// register adds an operation whose errors, whatever they are, are answered as problems.
+func register[I, O any](a *API, op huma.Operation, handler func(context.Context, *I) (*O, error)) {
+	op.Path = Prefix + op.Path
+	registerAt(a, op, handler)
+}
+
+func registerAt[I, O any](a *API, op huma.Operation, handler func(context.Context, *I) (*O, error)) {
+	if op.MaxBodyBytes == 0 {
+		op.MaxBodyBytes = MaxBody + 1 // huma refuses what is as long as this
+	}
+	if op.BodyReadTimeout == 0 {
+		op.BodyReadTimeout = bodyTime
+	}
+	if op.Security == nil {
+		op.Security = []map[string][]string{{"token": {}}, {"session": {}}}
+	}
+	huma.Register(a.huma, op, func(ctx context.Context, input *I) (*O, error) {
+		output, err := handler(ctx, input)
+		if err != nil {
+			return nil, a.answerTo(ctx, err)
+		}
+		return output, nil
+	})
+}
+
+// InNamespace is the part of every request that says whose things it is about. It is exported, as are Page and
+// Content, because huma reads the tags of embedded structs only then.
+type InNamespace struct {
+	Namespace string `query:"namespace" default:"default" maxLength:"63" pattern:"^[A-Za-z0-9][A-Za-z0-9_-]*$" doc:"The namespace"`
+}
+
+// Page is the part of a list's request that says which page.
+type Page struct {
+	Cursor string `query:"cursor" doc:"The next of the page before; absent for the first page"`
+	Limit  int    `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"The most entries of a page"`
+}
+
+// nothing is the answer that says it is done.
+type nothing struct{}
+
+func statusOf(created bool) int {
+	if created {
+		return http.StatusCreated
+	}
+	return http.StatusOK
+}
+
+// pageAnswer is one page of a list.
+type pageAnswer[T any] struct {
+	Body wire.List[T]
+}
+
+func answerPage[T any](items []T, next string) *pageAnswer[T] {
+	if items == nil {
+		items = []T{}
+	}
+	return &pageAnswer[T]{Body: wire.List[T]{Items: items, Next: next}}
+}

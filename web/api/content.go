@@ -1,0 +1,91 @@
+package api
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// Content is the body of a request that the handler reads by itself.
+type Content struct {
+	body       io.Reader
+	length     int64 // -1: not known
+	mediaType  string
+	parameters map[string]string
+	context    huma.Context
+}
+
+// Resolve takes the body over from huma, which would hold it in memory.
+func (c *Content) Resolve(ctx huma.Context) []error {
+	c.context = ctx
+	c.body = ctx.BodyReader()
+	if c.body == nil {
+		c.body = http.NoBody
+	}
+	declared := ctx.Header("Content-Type")
+	if declared == "" {
+		return nil
+	}
+	var err error
+	if c.mediaType, c.parameters, err = mime.ParseMediaType(declared); err != nil {
+		return []error{invalid("invalid_request", "header.Content-Type", "Content-Type %q is not understood", declared)}
+	}
+	return nil
+}
+
+// small reads a body that fits in memory. The bytes are the caller's.
+func (c *Content) small(most int64) ([]byte, error) {
+	_ = c.context.SetReadDeadline(time.Now().Add(bodyTime)) // where it cannot be set, the server's limits hold
+	defer func() { _ = c.context.SetReadDeadline(time.Time{}) }()
+	data, err := io.ReadAll(io.LimitReader(c.body, most+1))
+	switch {
+	case err != nil:
+		return nil, interrupted(err)
+	case int64(len(data)) > most:
+		return nil, NewProblem(http.StatusRequestEntityTooLarge, "body_too_large", tooLarge(most))
+	case len(data) == 0:
+		return nil, invalid("invalid_request", "body", "the request has no body")
+	}
+	return data, nil
+}
+
+func tooLarge(most int64) string {
+	return "the body is larger than the limit of " + sizeInWords(most)
+}
+
+// stalled is how long an upload may bring nothing at all.
+const stalled = time.Minute
+
+// stream reads a body of any size in pieces, as long as something comes.
+func (c *Content) stream() *upload { return &upload{content: c} }
+
+type upload struct {
+	content *Content
+	err     error // why it broke
+}
+
+func (u *upload) Read(p []byte) (int, error) {
+	_ = u.content.context.SetReadDeadline(time.Now().Add(stalled))
+	n, err := u.content.body.Read(p)
+	if err != nil {
+		// Past the body the deadline would only end the request.
+		_ = u.content.context.SetReadDeadline(time.Time{})
+		if !errors.Is(err, io.EOF) {
+			u.err = err
+		}
+	}
+	return n, err
+}
+
+// interrupted tells that a body did not come whole.
+func interrupted(err error) *Problem {
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return NewProblem(http.StatusRequestEntityTooLarge, "body_too_large", tooLarge(large.Limit))
+	}
+	return NewProblem(http.StatusBadRequest, "body_interrupted", "the body broke off before its end ("+err.Error()+"): nothing was kept, send it again")
+}

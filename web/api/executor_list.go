@@ -1,0 +1,34 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/tidewheel/tidewheel/client/wire"
+)
+
+func (a *API) executorList() {
+	register(a, huma.Operation{
+		OperationID: "list-executors", Method: http.MethodGet, Path: "/executors", Tags: []string{"cluster"},
+		Summary: "List executors that are alive",
+	}, func(ctx context.Context, _ *struct{}) (*pageAnswer[wire.Executor], error) {
+		executors, err := a.service.Executors(ctx)
+		if err != nil {
+			return nil, err
+		}
+		var items []wire.Executor
+		for _, e := range executors {
+			view := wire.Executor{
+				ID: e.ID, Host: e.Host, PID: e.PID, Version: e.Version, Tiers: e.Tiers, Slots: e.Slots, Running: []wire.RunningAttempt{},
+				Labels: e.Labels, Draining: e.Draining, Since: e.Since, Seen: e.Seen,
+			}
+			for _, r := range e.Running {
+				view.Running = append(view.Running, wire.RunningAttempt{Run: r.Run, Attempt: r.Attempt, Job: r.Job, Since: r.Since})
+			}
+			items = append(items, view)
+		}
+		return answerPage(items, ""), nil
+	})
+}

@@ -1,0 +1,27 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/tidewheel/tidewheel/client/wire"
+)
+
+func (a *API) jobGenerations() {
+	register(a, huma.Operation{
+		OperationID: "list-generations", Method: http.MethodGet, Path: "/jobs/{name}/generations", Tags: []string{"jobs"},
+		Summary: "The forms that a job has had", Description: "The newest first.",
+	}, func(ctx context.Context, in *JobPath) (*pageAnswer[wire.Generation], error) {
+		generations, err := a.service.Generations(ctx, in.Namespace, in.Name)
+		if err != nil {
+			return nil, err
+		}
+		var items []wire.Generation
+		for _, g := range generations {
+			items = append(items, wire.Generation{Generation: g.Generation, At: g.At, By: g.By, Message: g.Message, Spec: g.Spec})
+		}
+		return answerPage(items, ""), nil
+	})
+}

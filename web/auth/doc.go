@@ -1,0 +1,11 @@
+// Package auth decides who may come in: a bearer token for programs, a session cookie for browsers, and a link with a
+// code that works once to get the first session. Without any of them only what is public is served.
+//
+// It promises: tokens are compared in constant time and are never logged or put into a URL; a session is signed, ends
+// by itself, and ends with the token that it came from; a request that changes something and comes from another site
+// is refused; where authentication is off, only requests that name this machine are taken, so that no page on the web
+// can reach in by a name of its own.
+//
+// It may import web/service, for the name of who acts, and nothing else of Tidewheel. What is answered to those who
+// stay outside is package web's.
+package auth

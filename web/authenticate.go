@@ -1,0 +1,82 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tidewheel/tidewheel/web/api"
+	"github.com/tidewheel/tidewheel/web/auth"
+	"github.com/tidewheel/tidewheel/web/service"
+)
+
+// authenticate lets in who may come in, and says of them who acts.
+func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		if public(r) {
+			return next(c)
+		}
+		name, err := s.config.Guard.Check(c.Response(), r)
+		if err == nil {
+			c.SetRequest(r.WithContext(service.WithActor(r.Context(), name)))
+			return next(c)
+		}
+		if r.URL.Path == "/metrics" && auth.FromLoopback(r) && errors.Is(err, auth.ErrNoCredentials) {
+			return next(c) // a collector on this machine needs no token
+		}
+		return s.turnAway(c, err)
+	}
+}
+
+// public tells what is served to anybody.
+func public(r *http.Request) bool {
+	switch r.URL.Path {
+	case "/livez", "/readyz", "/login", "/favicon.ico":
+		return true
+	}
+	return strings.HasPrefix(r.URL.Path, "/static/")
+}
+
+// turnAway says why somebody may not come in, and how they may.
+func (s *Server) turnAway(c echo.Context, err error) error {
+	r := c.Request()
+	switch {
+	case errors.Is(err, auth.ErrCrossSite):
+		return api.NewProblem(http.StatusForbidden, "cross_site",
+			"the request comes from a page of another site, and may change nothing here: programs send a token, pages use this site's own forms")
+	case errors.Is(err, auth.ErrForeignHost):
+		return api.NewProblem(http.StatusMisdirectedRequest, "foreign_host",
+			"with --auth off this server answers only to localhost and loopback addresses, not to "+r.Host+": use one of them, or turn authentication on")
+	}
+	if isAPI(r.URL.Path) || r.URL.Path == "/metrics" {
+		c.Response().Header().Set("WWW-Authenticate", `Bearer realm="tidewheel"`)
+		detail := "send a token as Authorization: Bearer TOKEN; the command line takes it from --token or TIDEWHEEL_TOKEN, " +
+			"and the server keeps it in the file token of its data folder"
+		code := "unauthenticated"
+		switch {
+		case errors.Is(err, auth.ErrBadToken):
+			code, detail = "invalid_token", "this token is not known here: "+detail
+		case errors.Is(err, auth.ErrExpired):
+			code, detail = "session_expired", "the session is over: log in again at /login, or "+detail
+		}
+		return api.NewProblem(http.StatusUnauthorized, code, detail)
+	}
+	target := "/login"
+	if r.Method == http.MethodGet && r.URL.Path != "/" {
+		target += "?" + url.Values{"next": {r.URL.RequestURI()}}.Encode()
+	}
+	if r.Header.Get("HX-Request") != "" {
+		c.Response().Header().Set("HX-Redirect", "/login") // a part of a page cannot be redirected
+		return c.NoContent(http.StatusUnauthorized)
+	}
+	return c.Redirect(http.StatusSeeOther, target)
+}
+
+// isAPI tells what is for programs: its faults are problems, not pages.
+func isAPI(path string) bool {
+	return strings.HasPrefix(path, "/api/") || path == "/api" || path == api.OneOffPath || path == "/schema.json"
+}

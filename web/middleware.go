@@ -1,0 +1,197 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tidewheel/tidewheel/web/api"
+)
+
+type requestKey struct{}
+
+// RequestID gives the id of the request that a context belongs to, or "".
+func RequestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestKey{}).(string)
+	return id
+}
+
+// requestID gives every request an id, its own or one that a proxy gave it.
+func (s *Server) requestID(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		id := c.Request().Header.Get(echo.HeaderXRequestID)
+		if !plainWord(id) {
+			id = rand.Text()[:16]
+		}
+		c.Response().Header().Set(echo.HeaderXRequestID, id)
+		c.SetRequest(c.Request().WithContext(context.WithValue(c.Request().Context(), requestKey{}, id)))
+		return next(c)
+	}
+}
+
+func plainWord(s string) bool {
+	if s == "" || len(s) > 64 {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return true
+}
+
+// accessLog tells of each request once it is answered. Paths are logged without their queries, which may hold codes.
+func (s *Server) accessLog(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		begun := time.Now()
+		defer func() {
+			if quiet(c.Request().URL.Path) {
+				return
+			}
+			level := slog.LevelInfo
+			if c.Request().Method == http.MethodGet && c.Response().Status < http.StatusBadRequest {
+				level = slog.LevelDebug
+			}
+			s.config.Log.LogAttrs(c.Request().Context(), level, "request",
+				slog.String("request_id", RequestID(c.Request().Context())),
+				slog.String("method", c.Request().Method), slog.String("path", c.Request().URL.Path),
+				slog.Int("status", c.Response().Status), slog.Int64("bytes", c.Response().Size),
+				slog.Duration("took", time.Since(begun)), slog.String("remote", c.Request().RemoteAddr))
+		}()
+		if err := next(c); err != nil {
+			c.Error(err) // answered here, so that the log knows the status
+		}
+		return nil
+	}
+}
+
+func quiet(path string) bool {
+	return path == "/livez" || path == "/readyz" || path == "/metrics" || strings.HasPrefix(path, "/static/")
+}
+
+// recoverPanic keeps a fault in one request from ending the others.
+func (s *Server) recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			switch fault := recover(); {
+			case fault == nil:
+			case fault == http.ErrAbortHandler:
+				panic(fault) // the connection is to be cut
+			default:
+				err = fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
+				if c.Response().Committed {
+					s.config.Log.Error("a request failed after its answer had begun", "request_id", RequestID(c.Request().Context()), "error", err)
+					panic(http.ErrAbortHandler)
+				}
+			}
+		}()
+		return next(c)
+	}
+}
+
+// contentPolicy lets pages load what the server itself serves, and nothing inline.
+const contentPolicy = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+func securityHeaders(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		header := c.Response().Header()
+		header.Set("Content-Security-Policy", contentPolicy)
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("X-Frame-Options", "DENY")
+		header.Set("Referrer-Policy", "same-origin")
+		header.Set("Cross-Origin-Opener-Policy", "same-origin")
+		header.Set("Cross-Origin-Resource-Policy", "same-origin")
+		if !strings.HasPrefix(c.Request().URL.Path, "/static/") {
+			header.Set("Cache-Control", "no-store")
+		}
+		return next(c)
+	}
+}
+
+// endStreams ends streams when the server stops; everything else is left to finish.
+func (s *Server) endStreams(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if !streams(c.Request()) {
+			return next(c)
+		}
+		ctx, cancel := context.WithCancelCause(c.Request().Context())
+		defer cancel(nil)
+		defer context.AfterFunc(s.stopping, func() { cancel(ErrStopping) })()
+		c.SetRequest(c.Request().WithContext(ctx))
+		return next(c)
+	}
+}
+
+// streams tells whether a request asks for an answer without an end.
+func streams(r *http.Request) bool {
+	if strings.Contains(r.Header.Get("Accept"), "text/event-stream") || r.URL.Path == api.Prefix+"/events" {
+		return true
+	}
+	query := r.URL.Query()
+	return query.Has("follow") && query.Get("follow") != "false" && query.Get("follow") != "0"
+}
+
+// notCompressed tells what is sent as it is: streams, programs, output that may be large, and what is small by nature.
+func notCompressed(c echo.Context) bool {
+	r := c.Request()
+	return streams(r) || uploads(r) || r.Header.Get("Range") != "" || strings.HasSuffix(r.URL.Path, "/content") ||
+		strings.HasSuffix(r.URL.Path, "/logs") || strings.HasSuffix(r.URL.Path, "/output")
+}
+
+const (
+	// maxBody is the most that a request may send that is no upload, in bytes; the API has lower limits of its own.
+	maxBody = 20 << 20
+	// bodyTime is how long it may take to send it.
+	bodyTime = time.Minute
+)
+
+// limitBody bounds what is sent. Uploads are bounded where they are stored, and given up when nothing comes.
+func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		if r.Body == nil || r.Body == http.NoBody || uploads(r) {
+			return next(c)
+		}
+		r.Body = &timedBody{ReadCloser: http.MaxBytesReader(c.Response(), r.Body, maxBody), control: http.NewResponseController(c.Response())}
+		return next(c)
+	}
+}
+
+// uploads tells whether a request brings a program: to the API, or by the form of the pages.
+func uploads(r *http.Request) bool {
+	if r.Method != http.MethodPost {
+		return false
+	}
+	path := r.URL.Path
+	return path == "/binaries/upload" || strings.HasPrefix(path, api.Prefix+"/binaries/") && strings.HasSuffix(path, "/versions")
+}
+
+// timedBody gives a body a time to come in, from the first read on. The limit goes with the body's end: past it, it
+// would end the request.
+type timedBody struct {
+	io.ReadCloser
+	control *http.ResponseController
+	begun   bool
+}
+
+func (t *timedBody) Read(p []byte) (int, error) {
+	if !t.begun {
+		t.begun = true
+		_ = t.control.SetReadDeadline(time.Now().Add(bodyTime)) // where it cannot be set, the connection's end is the limit
+	}
+	n, err := t.ReadCloser.Read(p)
+	if err != nil {
+		_ = t.control.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}

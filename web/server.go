@@ -1,0 +1,147 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+
+	"github.com/tidewheel/tidewheel/web/api"
+	"github.com/tidewheel/tidewheel/web/auth"
+	"github.com/tidewheel/tidewheel/web/service"
+)
+
+// Config says what a server is made of.
+type Config struct {
+	Service *service.Service // required
+	Guard   *auth.Guard      // required: auth.NewGuard, or auth.Open where authentication is off
+	Codes   *auth.Codes      // of login links; nil: there are none
+	Log     *slog.Logger     // nil: nothing is logged
+	Version string
+	// Metrics serves /metrics; nil: there is none.
+	Metrics http.Handler
+	// Ready names the part that is down; nil: the service is asked.
+	Ready func(context.Context) error
+	// Pages registers the pages; nil: there are none.
+	Pages func(*echo.Echo)
+	// LoginPage and ErrorPage render their pages; nil: plain ones.
+	LoginPage func(c echo.Context, page LoginPage) error
+	ErrorPage func(c echo.Context, page ErrorPage) error
+	// Patience is how long a client may take nothing of a stream; default 1 minute.
+	Patience time.Duration
+}
+
+// LoginPage is what a login page shows.
+type LoginPage struct {
+	Status  int    // to answer with
+	Message string // why the last try failed, or ""
+	Next    string // where to go on afterwards; a path of this server
+}
+
+// ErrorPage is what an error page shows.
+type ErrorPage struct {
+	Status    int
+	Title     string
+	Detail    string
+	RequestID string
+}
+
+// ErrStopping ends streams when the server stops.
+var ErrStopping = errors.New("the server is stopping")
+
+// Server is the HTTP server. Serve runs it, Shutdown ends it.
+type Server struct {
+	config Config
+	echo   *echo.Echo
+	http   *http.Server
+
+	// stopping ends when Shutdown begins: streams end with it. base ends when its time is over: all else ends with it.
+	stopping context.Context
+	stop     context.CancelCauseFunc
+	cut      context.CancelCauseFunc
+}
+
+// New puts a server together. It listens nowhere yet.
+func New(config Config) (*Server, error) {
+	switch {
+	case config.Service == nil:
+		return nil, errors.New("web: a server needs a service")
+	case config.Guard == nil:
+		return nil, errors.New("web: a server needs a guard")
+	}
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	if config.Ready == nil {
+		config.Ready = config.Service.Ready
+	}
+	s := &Server{config: config, echo: echo.New()}
+	s.stopping, s.stop = context.WithCancelCause(context.Background())
+	base, cut := context.WithCancelCause(context.Background())
+	s.cut = cut
+	s.http = &http.Server{
+		Handler:           s.echo,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ErrorLog:          slog.NewLogLogger(config.Log.Handler(), slog.LevelDebug),
+	}
+	s.echo.HideBanner, s.echo.HidePort = true, true
+	s.echo.HTTPErrorHandler = s.answerError
+	s.echo.Logger.SetOutput(slog.NewLogLogger(config.Log.Handler(), slog.LevelWarn).Writer())
+
+	// Outermost first.
+	s.echo.Use(
+		s.requestID,
+		s.accessLog,
+		s.recoverPanic,
+		securityHeaders,
+		s.endStreams,
+		s.authenticate,
+		limitBody,
+		middleware.GzipWithConfig(middleware.GzipConfig{Skipper: notCompressed, MinLength: 1024}),
+	)
+	s.health()
+	s.login()
+	if _, err := api.New(s.echo, config.Service, api.Config{
+		Version: config.Version, Log: config.Log, RequestID: RequestID, Patience: config.Patience,
+	}); err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	if config.Pages != nil {
+		config.Pages(s.echo)
+	}
+	return s, nil
+}
+
+// Handler serves what the server serves, for tests and for other servers.
+func (s *Server) Handler() http.Handler { return s.echo }
+
+// Serve answers at a listener, which it closes, until Shutdown; then it returns nil.
+func (s *Server) Serve(listener net.Listener) error {
+	if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("web: serve: %w", err)
+	}
+	return nil
+}
+
+// Shutdown ends streams, waits for all other requests until ctx ends, and then cuts what is left.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.stop(ErrStopping)
+	err := s.http.Shutdown(ctx)
+	s.cut(ErrStopping)
+	if err == nil {
+		return nil
+	}
+	if closing := s.http.Close(); closing != nil && !errors.Is(closing, http.ErrServerClosed) {
+		err = errors.Join(err, closing)
+	}
+	return fmt.Errorf("web: requests were cut off: %w", err)
+}

@@ -1,0 +1,112 @@
+package webtest
+
+import (
+	"context"
+	"sync"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// Queue reaches nobody, and remembers what it was asked.
+type Queue struct {
+	// Watching tells each time somebody begins to watch a log.
+	Watching chan string
+
+	mu        sync.Mutex
+	wakes     []engine.Wake
+	frames    chan engine.LogFrame
+	executors []engine.Presence
+	depths    []engine.QueueDepth
+	down      error
+}
+
+// NewQueue makes one.
+func NewQueue() *Queue {
+	return &Queue{Watching: make(chan string, 100), frames: make(chan engine.LogFrame)}
+}
+
+// Fail makes the queue answer with an error; nil mends it.
+func (q *Queue) Fail(err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.down = err
+}
+
+// Wakes gives what the engine was woken with.
+func (q *Queue) Wakes() []engine.Wake {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return append([]engine.Wake(nil), q.wakes...)
+}
+
+// SetExecutors says who is alive.
+func (q *Queue) SetExecutors(executors ...engine.Presence) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.executors = executors
+}
+
+// SetDepths says what waits.
+func (q *Queue) SetDepths(depths ...engine.QueueDepth) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.depths = depths
+}
+
+// Say gives live output to whoever watches, and waits until it is taken.
+func (q *Queue) Say(ctx context.Context, frame engine.LogFrame) error {
+	select {
+	case q.frames <- frame:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// PublishWake implements service.Queue.
+func (q *Queue) PublishWake(_ context.Context, wake engine.Wake) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.wakes = append(q.wakes, wake)
+	return q.down
+}
+
+// WatchLog implements service.Queue.
+func (q *Queue) WatchLog(ctx context.Context, run string, _ int, handle func(engine.LogFrame)) error {
+	if err := q.Ping(ctx); err != nil {
+		return err
+	}
+	select {
+	case q.Watching <- run:
+	default:
+	}
+	for {
+		select {
+		case frame := <-q.frames:
+			handle(frame)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Executors implements service.Queue.
+func (q *Queue) Executors(context.Context) ([]engine.Presence, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.executors, q.down
+}
+
+// Depths implements service.Queue.
+func (q *Queue) Depths(context.Context) ([]engine.QueueDepth, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.depths, q.down
+}
+
+// Ping implements service.Queue.
+func (q *Queue) Ping(context.Context) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.down
+}

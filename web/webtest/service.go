@@ -1,0 +1,159 @@
+package webtest
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+	"github.com/tidewheel/tidewheel/store/memory"
+	"github.com/tidewheel/tidewheel/web/service"
+)
+
+// World is a service and everything below it.
+type World struct {
+	*service.Service
+	Store *Store
+	Blobs *Blobs
+	Queue *Queue
+	Log   *slog.Logger
+	Now   time.Time
+}
+
+// Start is the time at which a World begins, and stands still.
+var Start = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// New makes a World with nothing in it.
+func New(t testing.TB, configs ...service.Config) *World {
+	t.Helper()
+	w := &World{
+		Store: &Store{Store: memory.New()}, Blobs: NewBlobs(), Queue: NewQueue(), Now: Start,
+		Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+	config := service.Config{Now: func() time.Time { return w.Now }}
+	for _, given := range configs {
+		config.MaxBinary = given.MaxBinary
+	}
+	w.Service = service.New(w.Store, w.Blobs, w.Queue, w.Log, config)
+	return w
+}
+
+// Store is a memory store that can be told to fail.
+type Store struct {
+	*memory.Store
+	mu   sync.Mutex
+	down error
+}
+
+// Fail makes the store answer with an error; nil mends it.
+func (s *Store) Fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down = err
+}
+
+func (s *Store) fault() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.down
+}
+
+// Ping fails while the store is told to.
+func (s *Store) Ping(ctx context.Context) error {
+	if err := s.fault(); err != nil {
+		return err
+	}
+	return s.Store.Ping(ctx)
+}
+
+// Job fails while the store is told to.
+func (s *Store) Job(ctx context.Context, namespace, name string) (engine.Job, error) {
+	if err := s.fault(); err != nil {
+		return engine.Job{}, err
+	}
+	return s.Store.Job(ctx, namespace, name)
+}
+
+// Runs fails while the store is told to.
+func (s *Store) Runs(ctx context.Context, filter engine.RunFilter) ([]engine.Run, string, error) {
+	if err := s.fault(); err != nil {
+		return nil, "", err
+	}
+	return s.Store.Runs(ctx, filter)
+}
+
+// PutBinary uploads a script.
+func (w *World) PutBinary(t testing.TB, name string, aliases ...string) engine.Binary {
+	t.Helper()
+	binary, _, _, err := w.UploadBinary(t.Context(), engine.DefaultNamespace, name, Script("echo "+name), service.Upload{By: "test", Aliases: aliases})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return binary
+}
+
+// PutJob saves a job of a JSON definition.
+func (w *World) PutJob(t testing.TB, definition string) engine.Job {
+	t.Helper()
+	job, problems := spec.DecodeJob("", []byte(definition))
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	saved, _, err := w.SaveJob(t.Context(), engine.DefaultNamespace, job, service.Save{By: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return saved
+}
+
+// PutRun writes a run as its shard's owner would: inserted at revision 1, replaced above.
+func (w *World) PutRun(t testing.TB, run engine.Run) {
+	t.Helper()
+	conflicts, err := w.Store.Commit(t.Context(), &engine.Batch{Runs: []engine.RunWrite{{Run: run}}})
+	if err != nil || len(conflicts) > 0 {
+		t.Fatalf("write run %s: %v %v", run.ID, conflicts, err)
+	}
+}
+
+// Running gives the run of a job's slot in its first attempt, not yet stored.
+func (w *World) Running(job engine.Job, slot time.Time) engine.Run {
+	return engine.Run{
+		ID: engine.SlotRunID(job.UID, slot), Revision: 1, Namespace: job.Namespace, JobUID: job.UID, Job: job.Name, Shard: job.Shard,
+		Generation: job.Generation, Trigger: engine.TriggerSchedule, Slot: slot, Status: engine.StatusRunning,
+		Tier: job.Spec.Tier, Class: job.Spec.Class, Binary: job.Spec.Binary, CreatedAt: slot.Add(-250 * time.Millisecond),
+		QueuedAt: slot, StartedAt: slot.Add(5 * time.Millisecond), Attempt: 1,
+		Attempts: []engine.Attempt{{N: 1, Status: engine.StatusRunning, Executor: "one", Token: 7, QueuedAt: slot, StartedAt: slot.Add(5 * time.Millisecond)}},
+	}
+}
+
+// Ended gives the next revision of a run, ended with what it printed.
+func Ended(run engine.Run, status engine.Status, output string) engine.Run {
+	run = run.Clone()
+	run.Revision++
+	run.Status = status
+	run.FinishedAt = run.Slot.Add(time.Second)
+	code := 0
+	if status != engine.StatusSucceeded {
+		code = 1
+	}
+	last := run.Current()
+	last.Status, last.FinishedAt, last.ExitCode = status, run.FinishedAt, &code
+	if status == engine.StatusDead {
+		last.Status = engine.StatusFailed
+	}
+	last.Usage = &engine.Usage{CPU: 1250 * time.Millisecond, MaxRSS: 4 << 20}
+	last.Output = &engine.Output{Size: int64(len(output)), Lines: lines(output), Tail: []byte(output)}
+	return run
+}
+
+func lines(output string) (n int64) {
+	for i := range len(output) {
+		if output[i] == '\n' || i == len(output)-1 {
+			n++
+		}
+	}
+	return n
+}
