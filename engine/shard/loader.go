@@ -175,7 +175,7 @@ func (l Loader) Due(ctx context.Context, after, until time.Time) ([]string, erro
 }
 
 // sweepPage bounds what one sweep brings.
-const sweepPage = 500
+const sweepPage = 2000
 
 // Sweep looks for jobs and commands that the engine has not acted upon.
 func (l Loader) Sweep(ctx context.Context) (Swept, error) {
@@ -190,6 +190,7 @@ func (l Loader) Sweep(ctx context.Context) (Swept, error) {
 	if swept.Commands, err = l.Store.Commands(ctx, l.Shards, sweepPage); err != nil {
 		return swept, fmt.Errorf("sweep commands: %w", err)
 	}
+	swept.More = len(swept.Pending) == sweepPage || len(swept.Commands) == sweepPage
 	return swept, nil
 }
 

@@ -66,6 +66,7 @@ type Machine struct {
 	sweepAt    time.Time
 	sweeping   bool
 	sweepAgain bool // something was left while the sweep was under way
+	sweepMore  bool // the store holds more than the last sweep brought: sweep again once a commit has cleared that
 	binariesAt time.Time
 	commands   map[string]bool // being acted upon, or waiting to be deleted
 	loading    map[string]bool // jobs whose load is under way
@@ -103,7 +104,7 @@ func (m *Machine) clear(now time.Time) {
 	m.carried, m.arrived = nil, nil
 	m.horizon = time.Time{}
 	m.poll, m.pollAt, m.pollFail = pollIdle, time.Time{}, 0
-	m.sweeping, m.sweepAgain, m.sweepAt = false, false, time.Time{}
+	m.sweeping, m.sweepAgain, m.sweepMore, m.sweepAt = false, false, false, time.Time{}
 	m.binariesAt = now.Add(m.config.BinariesEvery)
 	m.commands, m.loading, m.again = map[string]bool{}, map[string]bool{}, map[string]bool{}
 }

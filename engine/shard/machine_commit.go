@@ -105,6 +105,9 @@ func (m *Machine) settle(out *actions, refused map[string]bool) {
 	for _, id := range commit.Batch.Commands {
 		delete(m.commands, id)
 	}
+	if m.sweepMore && len(commit.Batch.Handled)+len(commit.Batch.Commands) > 0 && !m.sweeping {
+		m.sweepMore, m.sweepAt = false, time.Time{}
+	}
 	m.core.Committed(commit)
 	m.acknowledge(out, m.carried)
 	m.carried = nil

@@ -81,16 +81,23 @@ func (m *Machine) onSwept(out *actions, now time.Time, in Swept) {
 	if in.Failed {
 		return // the next sweep comes soon enough
 	}
-	m.load(out, in.Pending)
+	var fresh []string
+	for _, uid := range in.Pending { // a sweep says nothing of a job that its load will not
+		if !m.loading[uid] {
+			fresh = append(fresh, uid)
+		}
+	}
+	m.load(out, fresh)
 	for _, command := range in.Commands {
 		if !m.commands[command.ID] {
 			m.commands[command.ID] = true
 			out.add(LoadCommand{Epoch: m.epoch, Command: command})
 		}
 	}
-	if in.More || m.sweepAgain {
+	if m.sweepAgain {
 		m.sweepAt, m.sweepAgain = now, false
 	}
+	m.sweepMore = in.More
 }
 
 func (m *Machine) onCommandLoaded(out *actions, now time.Time, in CommandLoaded) {
