@@ -18,6 +18,8 @@ var (
 	ErrExists = errors.New("exists already")
 	// ErrConflict says that the thing was changed since it was read: read it again and decide anew.
 	ErrConflict = errors.New("changed since it was read")
+	// ErrFull says that there is no space for what was to be written, and that nothing of it was.
+	ErrFull = errors.New("the disk is full: free some space, nothing was lost that was confirmed")
 )
 
 // Job is a definition as it is kept: what the user wrote and what Tidewheel knows about it.

@@ -10,7 +10,7 @@
 //     runs_history, which is only appended to, so that a run's several writes do not touch the indexes of millions.
 //   - A page of history looks at a bounded number of runs. Where a filter finds little, a page may be shorter than its
 //     limit, even empty, and its cursor says where to go on.
-//   - A full disk refuses writes with ErrFull and does no harm: once there is space, everything goes on.
+//   - A full disk refuses writes with engine.ErrFull and does no harm: once there is space, everything goes on.
 //
 // Instants that are queried are kept to the millisecond, those inside a run to the microsecond. A run's id begins with
 // its job's uid and '-', and its id, job, namespace and CreatedAt never change.

@@ -6,10 +6,9 @@ import (
 
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
-)
 
-// ErrFull says that there is no space for what was to be written. Nothing of it was written.
-var ErrFull = errors.New("the disk is full: make space, and it goes on by itself")
+	"github.com/tidewheel/tidewheel/engine"
+)
 
 var errClosed = errors.New("the store is closed")
 
@@ -45,7 +44,7 @@ func wrap(operation string, err error) error {
 	case err == nil:
 		return nil
 	case code(err) == lib.SQLITE_FULL:
-		return fmt.Errorf("sqlite: %s: %w: %w", operation, ErrFull, err)
+		return fmt.Errorf("sqlite: %s: %w: %w", operation, engine.ErrFull, err)
 	default:
 		return fmt.Errorf("sqlite: %s: %w", operation, err)
 	}

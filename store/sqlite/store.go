@@ -84,11 +84,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	if s.writer.ended() {
 		return wrap("ping", errClosed)
 	}
-	rows, err := s.query(ctx, "SELECT 1")
-	if err != nil {
-		return wrap("ping", err)
-	}
-	return wrap("ping", rows.Close())
+	return wrap("ping", s.list(ctx, "SELECT 1", nil, func(*sql.Rows) error { return nil }))
 }
 
 // Close refuses new writes, waits for those under way, and closes the file. If ctx ends first, the rest goes on by

@@ -26,7 +26,6 @@ type writer struct {
 	*connection
 	requests chan request
 	loops    sync.WaitGroup
-	failure  error // of closing a connection
 
 	mu      sync.RWMutex // held for reading while a request is handed over
 	stopped bool

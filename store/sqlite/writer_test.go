@@ -70,7 +70,7 @@ func TestFullDiskRefusesWritesAndDoesNoHarm(t *testing.T) {
 	store.number(t, fmt.Sprintf("PRAGMA max_page_count = %d", store.number(t, "PRAGMA page_count")+20))
 
 	_, err := store.Commit(ctx, testBatch(100, 1100))
-	if !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "make space") {
+	if !errors.Is(err, engine.ErrFull) || !strings.Contains(err.Error(), "free some space") {
 		t.Fatalf("got %v", err)
 	}
 	if runs, err := store.RunsByID(ctx, []string{testRun(100).ID, testRun(5).ID}); err != nil || len(runs) != 1 {
@@ -90,7 +90,7 @@ func TestFullDiskRefusesWritesAndDoesNoHarm(t *testing.T) {
 	}
 	refused := 0
 	for range 21 {
-		if err := <-answers; errors.Is(err, ErrFull) {
+		if err := <-answers; errors.Is(err, engine.ErrFull) {
 			refused++
 		} else if err != nil {
 			t.Error(err)
