@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -137,7 +138,7 @@ func (c *Content) documents(file string) ([]spec.Document, error) {
 // fileName keeps the folders of a file's name, which multipart.Part cuts off: it names a place in messages, and is
 // never opened.
 func fileName(part *multipart.Part) string {
-	if name := part.Header.Get("X-File"); name != "" {
+	if name, err := url.PathUnescape(part.Header.Get("X-File")); err == nil && name != "" {
 		return name
 	}
 	return part.FileName()

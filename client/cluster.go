@@ -1,0 +1,56 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/tidewheel/tidewheel/client/wire"
+)
+
+// Executors lists those that are alive.
+func (c *Client) Executors(ctx context.Context) ([]wire.Executor, error) {
+	list, err := ask[wire.List[wire.Executor]](ctx, c, call{method: http.MethodGet, path: prefix + "/executors"})
+	return list.Items, err
+}
+
+// Queues tells what waits in each tier and class.
+func (c *Client) Queues(ctx context.Context) ([]wire.Queue, error) {
+	list, err := ask[wire.List[wire.Queue]](ctx, c, call{method: http.MethodGet, path: prefix + "/queues"})
+	return list.Items, err
+}
+
+// Version tells which version of Tidewheel answers.
+func (c *Client) Version(ctx context.Context) (wire.Version, error) {
+	return ask[wire.Version](ctx, c, call{method: http.MethodGet, path: prefix + "/version"})
+}
+
+// Watch calls handle with hints of what changes until ctx ends, handle fails or the connection breaks, and tells which.
+func (c *Client) Watch(ctx context.Context, handle func(wire.Event) error) error {
+	response, err := c.send(ctx, call{method: http.MethodGet, path: prefix + "/events", header: http.Header{"Accept": {"text/event-stream"}}})
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	lines := bufio.NewScanner(response.Body)
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		var event wire.Event
+		if err := json.Unmarshal([]byte(data), &event); err != nil {
+			return fmt.Errorf("client: read an event: %w", err)
+		}
+		if err := handle(event); err != nil {
+			return err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return c.broke(ctx, err)
+	}
+	return c.broke(ctx, errEnded)
+}

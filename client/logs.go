@@ -1,0 +1,79 @@
+package client
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// LogOptions say what of a run's output.
+type LogOptions struct {
+	Attempt int   // from 1; 0 is the latest
+	Offset  int64 // the byte to begin with
+	Tail    int   // only the last so many lines; 0 is all
+	Follow  bool  // go on until the attempt ends
+}
+
+// Log is a run's output, as it comes. Read ends with io.EOF where the output does, and with ErrUnreachable where the
+// connection broke: go on from Offset plus what was read.
+type Log struct {
+	Attempt  int
+	Size     int64 // bytes of the whole output when it was opened
+	Offset   int64 // of the first byte that Read gives
+	Complete bool  // when it was opened the attempt had ended
+	Missing  string // why, in words, not all of it can be read that should be there; mostly ""
+	body     *download
+}
+
+// Read implements io.Reader.
+func (l *Log) Read(p []byte) (int, error) { return l.body.Read(p) }
+
+// Close gives the connection back.
+func (l *Log) Close() error { return l.body.Close() }
+
+// Logs opens a run's output; the caller closes it.
+func (c *Client) Logs(ctx context.Context, id string, options LogOptions) (*Log, error) {
+	query := url.Values{}
+	if options.Attempt > 0 {
+		query.Set("attempt", strconv.Itoa(options.Attempt))
+	}
+	if options.Offset > 0 {
+		query.Set("offset", strconv.FormatInt(options.Offset, 10))
+	}
+	if options.Tail > 0 {
+		query.Set("tail", strconv.Itoa(options.Tail))
+	}
+	if options.Follow {
+		query.Set("follow", "true")
+	}
+	response, err := c.send(ctx, call{method: http.MethodGet, path: prefix + "/runs" + path(id, "logs"), query: query})
+	if err != nil {
+		return nil, err
+	}
+	log := &Log{Missing: response.Header.Get("X-Log-Missing"), body: &download{ctx: ctx, client: c, body: response.Body}}
+	// What is not there, or is no number, stays zero.
+	log.Attempt, _ = strconv.Atoi(response.Header.Get("X-Log-Attempt"))
+	log.Size, _ = strconv.ParseInt(response.Header.Get("X-Log-Size"), 10, 64)
+	log.Offset, _ = strconv.ParseInt(response.Header.Get("X-Log-Offset"), 10, 64)
+	log.Complete = response.Header.Get("X-Log-Complete") == "true"
+	return log, nil
+}
+
+// download is a body whose breaking off is ErrUnreachable.
+type download struct {
+	ctx    context.Context
+	client *Client
+	body   io.ReadCloser
+}
+
+func (d *download) Read(p []byte) (int, error) {
+	n, err := d.body.Read(p)
+	if err != nil && err != io.EOF { //nolint:errorlint // a reader's end is io.EOF itself
+		err = d.client.broke(d.ctx, err)
+	}
+	return n, err
+}
+
+func (d *download) Close() error { return d.body.Close() }

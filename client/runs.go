@@ -1,0 +1,67 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/tidewheel/tidewheel/client/wire"
+)
+
+// RunFilter selects runs. Zero fields do not filter.
+type RunFilter struct {
+	Job      string
+	Statuses []string
+	Tier     string
+	By       string
+	Since    time.Time
+	Until    time.Time
+	Text     string // in the id, the job's name or the reason
+	Page
+}
+
+// Runs lists runs, the newest first.
+func (c *Client) Runs(ctx context.Context, filter RunFilter) (wire.List[wire.Run], error) {
+	query := filter.query()
+	set(query, "job", filter.Job)
+	for _, status := range filter.Statuses {
+		query.Add("status", status)
+	}
+	set(query, "tier", filter.Tier)
+	set(query, "by", filter.By)
+	setTime(query, "since", filter.Since)
+	setTime(query, "until", filter.Until)
+	set(query, "q", filter.Text)
+	return ask[wire.List[wire.Run]](ctx, c, call{method: http.MethodGet, path: prefix + "/runs", query: query})
+}
+
+// Run gives a run.
+func (c *Client) Run(ctx context.Context, id string) (wire.Run, error) {
+	return ask[wire.Run](ctx, c, call{method: http.MethodGet, path: prefix + "/runs" + path(id)})
+}
+
+// CancelRun asks for a run's end, which comes a moment later.
+func (c *Client) CancelRun(ctx context.Context, id string) (wire.Run, error) {
+	return ask[wire.Run](ctx, c, call{method: http.MethodPost, path: prefix + "/runs" + path(id, "cancel")})
+}
+
+// RetryRun asks for one more attempt of a run that ended badly.
+func (c *Client) RetryRun(ctx context.Context, id string) (wire.Run, error) {
+	return ask[wire.Run](ctx, c, call{method: http.MethodPost, path: prefix + "/runs" + path(id, "retry")})
+}
+
+// DeadLetters lists runs that used up their retries, the newest first.
+func (c *Client) DeadLetters(ctx context.Context, page Page) (wire.List[wire.DeadLetter], error) {
+	return ask[wire.List[wire.DeadLetter]](ctx, c, call{method: http.MethodGet, path: prefix + "/dead-letters", query: page.query()})
+}
+
+// ReplayDeadLetter asks for one more attempt of a dead run.
+func (c *Client) ReplayDeadLetter(ctx context.Context, id string) (wire.Run, error) {
+	return ask[wire.Run](ctx, c, call{method: http.MethodPost, path: prefix + "/dead-letters" + path(id, "replay")})
+}
+
+// PurgeDeadLetter removes a dead letter; its run stays in the history.
+func (c *Client) PurgeDeadLetter(ctx context.Context, id string) error {
+	_, err := ask[struct{}](ctx, c, call{method: http.MethodDelete, path: prefix + "/dead-letters" + path(id)})
+	return err
+}
