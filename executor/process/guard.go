@@ -1,0 +1,169 @@
+package process
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// settleTimeout bounds how long killed processes are waited for: one that hangs in the kernel cannot be killed.
+const settleTimeout = 5 * time.Second
+
+// Guard is the whole life of a guardian: it reads the process groups that the executor tells, and when the executor
+// has gone, ends what it has left. The arguments are those that the executor appends to Config.Guardian, in is the
+// standard input. It returns once nothing is left.
+func Guard(arguments []string, in io.Reader) error {
+	if len(arguments) != 2 {
+		return errors.New("process: guard: it is started by an executor only")
+	}
+	// A signal to the executor's terminal or session must not take the guardian with it.
+	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	life, group := arguments[0], arguments[1]
+	living := make(map[int]struct{})
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		pid, err := strconv.Atoi(lines.Text())
+		switch {
+		case err != nil:
+		case pid > 0:
+			living[pid] = struct{}{}
+		default:
+			delete(living, -pid)
+		}
+	}
+	if group != "" {
+		killGroup(group)
+	}
+	for pid := range living {
+		_ = syscall.Kill(-pid, syscall.SIGKILL) // gone already is as good
+	}
+	killMarked(life, settleTimeout)
+	return lines.Err()
+}
+
+// guardian is the executor's end of the pipe.
+type guardian struct {
+	command []string
+	log     *slog.Logger
+	ended   chan struct{} // closed when the last guardian has gone and none follows
+
+	mu       sync.Mutex
+	stopping bool
+	pipe     *os.File
+	living   map[int]struct{}
+}
+
+func startGuardian(command []string, life, group string, log *slog.Logger) (*guardian, error) {
+	g := &guardian{
+		command: append(append([]string(nil), command...), life, group),
+		log:     log, ended: make(chan struct{}), living: make(map[int]struct{}),
+	}
+	process, err := g.start()
+	if err != nil {
+		return nil, fmt.Errorf("process: start guardian: %w", err)
+	}
+	go g.keep(process)
+	return g, nil
+}
+
+// start starts a guardian and tells it all there is.
+func (g *guardian) start() (*exec.Cmd, error) {
+	in, pipe, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	process := exec.Command(g.command[0], g.command[1:]...)
+	process.Stdin, process.Env, process.Dir = in, []string{}, "/"
+	process.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.stopping {
+		_ = pipe.Close() // nothing was written
+		return nil, errors.New("stopping")
+	}
+	if err := process.Start(); err != nil {
+		_ = pipe.Close() // nothing was written
+		return nil, err
+	}
+	g.pipe = pipe
+	for pid := range g.living {
+		g.tell(pid)
+	}
+	return process, nil
+}
+
+// keep puts a new guardian in the place of one that has gone.
+func (g *guardian) keep(process *exec.Cmd) {
+	defer close(g.ended)
+	for {
+		err := process.Wait()
+		g.mu.Lock()
+		_ = g.pipe.Close() // it has no reader any more
+		stopping := g.stopping
+		g.mu.Unlock()
+		if stopping {
+			return
+		}
+		g.log.Warn("the guardian of this executor has gone; starting another", "error", err)
+		for {
+			if process, err = g.start(); err == nil {
+				break
+			}
+			g.mu.Lock()
+			stopping := g.stopping
+			g.mu.Unlock()
+			if stopping {
+				return
+			}
+			g.log.Error("no guardian can be started: programs would outlive this executor if it were killed", "error", err)
+			pause(time.Second)
+		}
+	}
+}
+
+// began tells that a process group exists, ended that it is about to go.
+func (g *guardian) began(pid int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.living[pid] = struct{}{}
+	g.tell(pid)
+}
+
+func (g *guardian) gone(pid int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.living, pid)
+	g.tell(-pid)
+}
+
+// tell must be called with the lock. A guardian that has gone is told again by start.
+func (g *guardian) tell(pid int) {
+	_ = g.pipe.SetWriteDeadline(time.Now().Add(time.Second)) // pipes have deadlines
+	_, _ = g.pipe.Write(append(strconv.AppendInt(nil, int64(pid), 10), '\n'))
+}
+
+// stop ends the guardian, which looks once more for what may be left.
+func (g *guardian) stop() {
+	g.mu.Lock()
+	g.stopping = true
+	_ = g.pipe.Close() // it is told by this
+	g.mu.Unlock()
+	<-g.ended
+}
+
+// pause waits; what it is used for has no event to wait for.
+func pause(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	<-timer.C
+}

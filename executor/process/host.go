@@ -1,0 +1,223 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Marker is the environment variable by which the processes of an attempt are known. Command.Env must hold it, with
+// the path of the folder.
+const Marker = "TIDEWHEEL_WORK_DIR"
+
+// SweepEvery is how often processes that escaped are looked for where there are no cgroups.
+const SweepEvery = 10 * time.Second
+
+// Config says how a Host runs programs.
+type Config struct {
+	// Dir holds the folders of the programs. It is made if it is missing, and belongs to one Host at a time.
+	Dir string
+	// UID and GID are whom programs run as; negative ones keep the executor's own. Changing them needs root.
+	UID, GID int
+	// Guardian is a command line that calls Guard with the arguments appended to it. Without one, programs outlive an
+	// executor that is killed, until the next one starts on the same Dir.
+	Guardian []string
+	// NoCgroups leaves cgroups alone even where they are writable.
+	NoCgroups bool
+	Logger    *slog.Logger
+}
+
+// Host starts programs. It is safe for concurrent use.
+type Host struct {
+	config   Config
+	log      *slog.Logger
+	null     *os.File // the standard input of programs without one
+	lock     *os.File // held as long as the Host lives
+	life     string   // folder of this Host's life, below Dir
+	groups   *groups  // nil where there are no cgroups
+	guardian *guardian
+	folders  folders
+
+	sweep    context.CancelFunc
+	sweeping sync.WaitGroup
+	mu       sync.Mutex
+	living   map[string]struct{} // folders in use
+	unswept  bool                // a program has ended since the last sweep
+}
+
+// lifePrefix begins the names of the folders that Hosts make below their Dir: one for each life, so that a guardian
+// that still cleans up after a killed executor cannot hit what the next one has started.
+const lifePrefix = "life-"
+
+// Open makes sure that nothing of an earlier Host on the same folder is left, neither processes nor files.
+func Open(config Config) (_ *Host, err error) {
+	if config.Logger == nil {
+		return nil, errors.New("process: no logger is given")
+	}
+	if config.Dir, err = filepath.Abs(config.Dir); err != nil {
+		return nil, fmt.Errorf("process: find folder: %w", err)
+	}
+	if err := os.MkdirAll(config.Dir, 0o711); err != nil {
+		return nil, fmt.Errorf("process: make folder: %w", err)
+	}
+	h := &Host{config: config, log: config.Logger, living: make(map[string]struct{})}
+	defer func() {
+		if err != nil {
+			h.closeFiles()
+		}
+	}()
+	if h.lock, err = lockFolder(config.Dir); err != nil {
+		return nil, err
+	}
+	if h.null, err = os.Open(os.DevNull); err != nil {
+		return nil, fmt.Errorf("process: %w", err)
+	}
+	keepFiles()
+	h.clean()
+	h.life = filepath.Join(config.Dir, lifePrefix+strconv.FormatInt(time.Now().UnixNano(), 36))
+	if err := os.Mkdir(h.life, 0o711); err != nil {
+		return nil, fmt.Errorf("process: make folder: %w", err)
+	}
+	h.folders = folders{dir: h.life, uid: config.UID, gid: config.GID}
+	if !config.NoCgroups {
+		if h.groups, err = openGroups(h.life); err != nil {
+			h.log.Info("programs run without cgroups: limits are those of each process, and what leaves its session is looked for", "reason", err)
+			h.groups, err = nil, nil
+		}
+	}
+	if len(config.Guardian) > 0 {
+		if h.guardian, err = startGuardian(config.Guardian, h.life, h.groups.path(), h.log); err != nil {
+			return nil, err
+		}
+	}
+	if h.groups == nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		h.sweep = cancel
+		h.sweeping.Go(func() { h.sweepUntil(ctx) })
+	}
+	return h, nil
+}
+
+// Limited tells which limits are kept for all processes of a program together: memory and CPU. The others are kept for
+// each process.
+func (h *Host) Limited() (memory, cpu bool) {
+	return h.groups != nil && h.groups.memory, h.groups != nil && h.groups.cpu
+}
+
+// Close ends the guardian and removes the folders. All programs must have ended.
+func (h *Host) Close() error {
+	if h.sweep != nil {
+		h.sweep()
+		h.sweeping.Wait()
+	}
+	if h.guardian != nil {
+		h.guardian.stop()
+	}
+	h.groups.close()
+	err := removeAll(h.life)
+	h.closeFiles()
+	if err != nil {
+		return fmt.Errorf("process: remove folder: %w", err)
+	}
+	return nil
+}
+
+func (h *Host) closeFiles() {
+	for _, file := range []*os.File{h.lock, h.null} {
+		if file != nil {
+			_ = file.Close() // only read and locked: nothing is lost
+		}
+	}
+}
+
+// clean removes what earlier lives have left.
+func (h *Host) clean() {
+	names, err := os.ReadDir(h.config.Dir)
+	if err != nil {
+		h.log.Warn("leftovers of an earlier executor cannot be listed", "error", err)
+		return
+	}
+	for _, name := range names {
+		if !strings.HasPrefix(name.Name(), lifePrefix) {
+			continue
+		}
+		life := filepath.Join(h.config.Dir, name.Name())
+		removeGroups(life)
+		if killed := killMarked(life, settleTimeout); killed > 0 {
+			h.log.Warn("ended programs of an executor that had died", "processes", killed)
+		}
+		if err := removeAll(life); err != nil {
+			h.log.Warn("a leftover folder cannot be removed", "folder", life, "error", err)
+		}
+	}
+}
+
+// lockFolder keeps a second executor away, which would take this one's programs for leftovers.
+func lockFolder(dir string) (*os.File, error) {
+	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("process: lock folder: %w", err)
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = file.Close() // the error above says more
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("process: another executor works in %s: give each its own folder", dir)
+		}
+		return nil, fmt.Errorf("process: lock %s: %w", dir, err)
+	}
+	return file, nil
+}
+
+// sweepUntil looks for processes that outlived their attempt.
+func (h *Host) sweepUntil(ctx context.Context) {
+	ticker := time.NewTicker(SweepEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			h.sweepOnce()
+		}
+	}
+}
+
+func (h *Host) sweepOnce() {
+	h.mu.Lock()
+	due := h.unswept
+	h.unswept = false
+	h.mu.Unlock()
+	if !due {
+		return
+	}
+	killed := killEach(h.life, func(folder string) bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		_, living := h.living[folder]
+		return !living
+	})
+	if killed > 0 {
+		h.log.Warn("ended processes that had outlived their attempt", "processes", killed)
+	}
+}
+
+func (h *Host) enter(folder *Folder) {
+	h.mu.Lock()
+	h.living[folder.Path] = struct{}{}
+	h.mu.Unlock()
+}
+
+func (h *Host) leave(folder *Folder) {
+	h.mu.Lock()
+	delete(h.living, folder.Path)
+	h.unswept = true
+	h.mu.Unlock()
+}

@@ -1,0 +1,62 @@
+package process_test
+
+import (
+	"os/exec"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/tidewheel/tidewheel/executor/process"
+)
+
+func TestMemoryLimitEndsAProgram(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("limits need Linux")
+	}
+	modes(t, func(t *testing.T, host *process.Host) {
+		limit := func(c *process.Command) { c.Limits.Memory = 32 << 20 }
+		// A shell holds a variable in memory; its children count, too.
+		j := start(t, host, `(x=$(head -c 60000000 /dev/zero | tr '\0' x); echo ${#x}; sleep 1000); exit 5`, limit)
+		if exit := j.end(t, host); exit.Over != process.OverMemory {
+			t.Errorf("got %+v with output %q", exit, j.output)
+		}
+		if exit := start(t, host, `x=$(head -c 1000000 /dev/zero | tr '\0' x); sleep 0.03`, limit).end(t, host); exit.Code != 0 || exit.Over != process.OverNone {
+			t.Errorf("a program inside its limit ended with %+v", exit)
+		}
+		if exit := start(t, host, `exit 3`, limit).end(t, host); exit.Code != 3 || exit.Over != process.OverNone {
+			t.Errorf("a program that failed by itself ended with %+v", exit)
+		}
+	})
+}
+
+func TestOpenFilesAndProcessorTimeAreLimited(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("limits need Linux")
+	}
+	host := open(t, process.Config{UID: -1, GID: -1})
+	j := start(t, host, `sleep 0.01; ulimit -n`, func(c *process.Command) { c.Limits.OpenFiles = 77 })
+	if j.end(t, host); j.output.String() != "77\n" {
+		t.Errorf("the program may open %s files", j.output)
+	}
+	if _, cpu := host.Limited(); cpu {
+		t.Skip("here the processor is shared out by a cgroup")
+	}
+	j = start(t, host, `while :; do :; done`, func(c *process.Command) { c.Limits.CPU, c.Limits.Time = 0.1, 5*time.Second })
+	if exit := j.end(t, host); exit.Over != process.OverCPU {
+		t.Errorf("got %+v", exit)
+	}
+}
+
+func TestMostMemoryUsedIsTold(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("Linux only")
+	}
+	if _, err := exec.LookPath("head"); err != nil {
+		t.Skip(err)
+	}
+	host := open(t, process.Config{UID: -1, GID: -1})
+	exit := start(t, host, `x=$(head -c 3000000 /dev/zero | tr '\0' x); sleep 0.06`).end(t, host)
+	if exit.MaxRSS < 3<<20 {
+		t.Errorf("a program that held 3 MB in memory used %d bytes", exit.MaxRSS)
+	}
+}

@@ -1,0 +1,57 @@
+package process_test
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"testing"
+
+	"github.com/tidewheel/tidewheel/executor/process"
+)
+
+// The test binary is also the guardian, and an executor that can be killed.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		var err error
+		switch os.Args[1] {
+		case "__guard":
+			err = process.Guard(os.Args[2:], os.Stdin)
+		case "__executor":
+			err = victim(os.Args[2], os.Args[3], os.Args[4])
+		default:
+			os.Exit(m.Run())
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// victim runs a script until it is killed.
+func victim(dir, cgroups, script string) error {
+	host, err := process.Open(process.Config{
+		Dir: dir, UID: -1, GID: -1, Guardian: []string{"/proc/self/exe", "__guard"},
+		NoCgroups: cgroups == "no", Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return err
+	}
+	folder, err := host.TakeFolder()
+	if err != nil {
+		return err
+	}
+	running, err := host.Start(process.Command{
+		Path: "/bin/sh", Args: []string{"sh", "-c", script}, Folder: folder,
+		Env: []string{"PATH=/usr/bin:/bin", process.Marker + "=" + folder.Path},
+	}, io.Discard)
+	if err != nil {
+		return err
+	}
+	fmt.Println(folder.Path)
+	running.Wait()
+	return nil
+}

@@ -1,0 +1,87 @@
+//go:build !linux
+
+package process
+
+import (
+	"errors"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// What other systems have in place of Linux's: process groups, and no more.
+
+const wideSize = 64 << 10
+
+func pipe() (read, write int, err error) {
+	var ends [2]int
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := unix.Pipe(ends[:]); err != nil {
+		return 0, 0, err
+	}
+	unix.CloseOnExec(ends[0])
+	unix.CloseOnExec(ends[1])
+	return ends[0], ends[1], nil
+}
+
+func (p *Process) widen(int) {}
+
+func keepFiles() {}
+
+func (h *Host) attributes(*group) *syscall.SysProcAttr {
+	attributes := &syscall.SysProcAttr{Setpgid: true}
+	if h.config.UID >= 0 {
+		attributes.Credential = &syscall.Credential{Uid: uint32(h.config.UID), Gid: uint32(h.config.GID)}
+	}
+	return attributes
+}
+
+// awaitExit returns once the program has ended, and leaves it a zombie: the poller of these systems cannot tell, so
+// that it asks.
+func awaitExit(pid int, _ func()) {
+	for wait := time.Millisecond; ; wait = min(2*wait, 20*time.Millisecond) {
+		info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+		if err != nil || info.Proc.P_stat == zombie {
+			return
+		}
+		pause(wait)
+	}
+}
+
+const zombie = 5 // SZOMB of sys/proc.h
+
+func maxRSS(usage *syscall.Rusage) int64 { return usage.Maxrss }
+
+func groupLives(int) bool { return true }
+
+func peakMemory(string) int64 { return 0 }
+
+func changeTime(stat *syscall.Stat_t) syscall.Timespec { return stat.Ctimespec }
+
+type groups struct{ memory, cpu bool }
+
+type group struct{}
+
+func openGroups(string) (*groups, error)      { return nil, errors.New("this system has none") }
+func (g *groups) path() string                { return "" }
+func (g *groups) take(Limits) (*group, error) { return nil, nil }
+func (g *groups) put(*group)                  {}
+func (g *groups) close()                      {}
+func (one *group) kill()                      {}
+func (one *group) clear()                     {}
+func killGroup(string)                        {}
+func removeGroups(string)                     {}
+
+func killMarked(string, time.Duration) int          { return 0 }
+func killEach(string, func(folder string) bool) int { return 0 }
+
+// limit cannot set the limits of another process here.
+func (p *Process) limit() {
+	if p.limits.Memory > 0 || p.limits.CPU > 0 || p.limits.OpenFiles > 0 {
+		p.host.log.Warn("this system cannot limit a program's memory, CPU or open files")
+	}
+}
+
+func (p *Process) judge(*Exit) {}
