@@ -18,7 +18,7 @@ func (s *Store) Generation(ctx context.Context, uid string, generation int64) (e
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	operation := fmt.Sprintf("read generation %d of job %s", generation, uid)
-	present, err := s.present(ctx, s.jobs, uid)
+	present, err := s.present(ctx, uid)
 	switch {
 	case err != nil:
 		return engine.Generation{}, s.failed(operation, err)
@@ -34,7 +34,7 @@ func (s *Store) Generation(ctx context.Context, uid string, generation int64) (e
 func (s *Store) Generations(ctx context.Context, uid string, limit int) ([]engine.Generation, error) {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
-	present, err := s.present(ctx, s.jobs, uid)
+	present, err := s.present(ctx, uid)
 	if err != nil {
 		return nil, s.failed("list generations", err)
 	}
@@ -53,9 +53,17 @@ func (s *Store) Generations(ctx context.Context, uid string, limit int) ([]engin
 }
 
 // present is the generation that a job is in, nil if there is no such job.
-func (s *Store) present(ctx context.Context, in *mongo.Collection, uid string) (*generationDocument, error) {
+func (s *Store) present(ctx context.Context, uid string) (*generationDocument, error) {
+	present, err := presentOf(s.jobs.FindOne(ctx, bson.D{{Key: "uid", Value: uid}}))
+	if present != nil || err != nil {
+		return present, err
+	}
+	return presentOf(s.tombstones.FindOne(ctx, byID(uid)))
+}
+
+func presentOf(result *mongo.SingleResult) (*generationDocument, error) {
 	var job jobDocument
-	err := in.FindOne(ctx, bson.D{{Key: "uid", Value: uid}}).Decode(&job)
+	err := result.Decode(&job)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return nil, nil
 	}

@@ -64,6 +64,8 @@ func indexes() []index {
 		{collection: "jobs", name: "uid", keys: ascending("uid"), unique: true},
 		// What users changed and the engine has not seen: nearly empty.
 		{collection: "jobs", name: "pending", keys: ascending("shard"), partial: pending},
+		// What waits for the engine with its name taken: nearly empty, too.
+		{collection: "tombstones", name: "by_shard", keys: ascending("shard")},
 		// The earlier forms of a job.
 		{collection: "generations", name: "of_job", keys: append(ascending("uid"), descending("generation")...)},
 

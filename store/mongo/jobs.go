@@ -35,7 +35,11 @@ func (s *Store) JobsByUID(ctx context.Context, uids []string) ([]engine.Job, err
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	jobs, err := listAmong[jobDocument](ctx, s.jobs, "uid", uids, nil, s.config.BulkSize)
-	return jobs, s.failed("read jobs", err)
+	if err != nil {
+		return nil, s.failed("read jobs", err)
+	}
+	tombs, err := s.buriedByUID(ctx, uids, jobs)
+	return append(jobs, tombs...), s.failed("read jobs", err)
 }
 
 // PendingJobs gives jobs of these shards that the engine has not acted upon, tombstones included.
@@ -47,11 +51,19 @@ func (s *Store) PendingJobs(ctx context.Context, shards []int, limit int) ([]eng
 	defer cancel()
 	filter := append(among("shard", shards), bson.E{Key: "pending", Value: true})
 	jobs, err := list[jobDocument](ctx, s.jobs, filter, options.Find().SetLimit(int64(max(limit, 0))))
-	return jobs, s.failed("read pending jobs", err)
+	if err != nil || limit > 0 && len(jobs) >= limit {
+		return jobs, s.failed("read pending jobs", err)
+	}
+	tombs, err := s.buriedPending(ctx, shards, jobs)
+	if limit > 0 && len(tombs) > limit-len(jobs) {
+		tombs = tombs[:limit-len(jobs)]
+	}
+	return append(jobs, tombs...), s.failed("read pending jobs", err)
 }
 
-// CreateJob inserts a job of revision 1; a tombstone of its name is replaced. engine.ErrExists if a living job has the
-// name. The job's document is its first generation, so that one write does it all.
+// CreateJob inserts a job of revision 1; engine.ErrExists if a living job has the name. A tombstone of its name is moved
+// out of its way and stays until it is handled. The job's document is its first generation, so that one write does it
+// all.
 func (s *Store) CreateJob(ctx context.Context, job engine.Job) error {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
@@ -81,6 +93,9 @@ func (s *Store) CreateJob(ctx context.Context, job engine.Job) error {
 		return fmt.Errorf("mongo: %s: %w", operation, engine.ErrExists)
 	}
 	tomb := *found
+	if err := s.bury(ctx, tomb); err != nil {
+		return s.failed(operation, err)
+	}
 	over := change{
 		id: mine.ID, document: raw, first: stepReplace,
 		condition: append(jobIs(tomb.UID, tomb.Revision), bson.E{Key: "deleted", Value: true}),
@@ -105,7 +120,7 @@ func (s *Store) CreateJob(ctx context.Context, job engine.Job) error {
 	if len(refused) > 0 {
 		return fmt.Errorf("mongo: %s: %w", operation, engine.ErrExists)
 	}
-	return s.failed(operation, s.dropGenerations(ctx, []string{tomb.UID}))
+	return nil
 }
 
 // ReplaceJob writes a job on condition that the stored one has its UID and the revision before; engine.ErrConflict, or
@@ -196,9 +211,13 @@ func (s *Store) handle(ctx context.Context, handled []engine.JobHandled) error {
 	}
 	var tombs []string
 	var writes []mongo.WriteModel
+	var nameless []engine.JobHandled // no living job is meant
 	for i, h := range handled {
-		at := slices.IndexFunc(found, func(d jobDocument) bool { return d.ID == ids[i] && d.UID == h.UID && d.Revision == h.Revision })
-		if at < 0 {
+		at := slices.IndexFunc(found, func(d jobDocument) bool { return d.ID == ids[i] && d.UID == h.UID })
+		if at < 0 || found[at].Deleted {
+			nameless = append(nameless, h)
+		}
+		if at < 0 || found[at].Revision != h.Revision {
 			continue
 		}
 		filter := append(byID(ids[i]), jobIs(h.UID, h.Revision)...)
@@ -210,14 +229,23 @@ func (s *Store) handle(ctx context.Context, handled []engine.JobHandled) error {
 			writes = append(writes, mongo.NewUpdateOneModel().SetFilter(filter).SetUpdate(set("pending", false)))
 		}
 	}
-	if err := s.dropGenerations(ctx, tombs); err != nil || len(writes) == 0 {
+	buried, err := s.buriedAt(ctx, nameless)
+	if err != nil {
 		return err
 	}
-	// Whatever does not match any more has been written by a user meanwhile, who has set Pending again.
-	return s.repeat(ctx, func() error {
-		_, err := s.jobs.BulkWrite(ctx, writes, options.BulkWrite().SetOrdered(false))
+	if err := s.dropGenerations(ctx, append(tombs, buried...)); err != nil {
 		return err
-	})
+	}
+	if len(writes) > 0 {
+		// Whatever does not match any more has been written by a user meanwhile, who has set Pending again.
+		if err := s.repeat(ctx, func() error {
+			_, err := s.jobs.BulkWrite(ctx, writes, options.BulkWrite().SetOrdered(false))
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return s.remove(ctx, s.tombstones, buried, nil)
 }
 
 // Jobs lists living jobs by name, with the cursor of the next page. It reads from the primary: whoever has just made a

@@ -26,7 +26,7 @@ type Store struct {
 	database *mongo.Database
 	hosts    string // for messages
 
-	runs, slots, deadLetters, tasks, jobs, generations, commands, binaries, meta *mongo.Collection
+	runs, slots, deadLetters, tasks, jobs, tombstones, generations, commands, binaries, meta *mongo.Collection
 	// The same, for reads that may be a little old.
 	oldRuns, oldSlots, oldDeadLetters, oldGenerations, oldTasks *mongo.Collection
 }
@@ -101,6 +101,7 @@ func (s *Store) collections() {
 	s.tasks, s.oldTasks = s.database.Collection("scheduled_tasks", owner), s.database.Collection("scheduled_tasks", history)
 	s.generations, s.oldGenerations = s.database.Collection("generations", owner), s.database.Collection("generations", history)
 	s.jobs = s.database.Collection("jobs", owner)
+	s.tombstones = s.database.Collection("tombstones", owner)
 	s.commands = s.database.Collection("commands", owner)
 	s.binaries = s.database.Collection("binaries", owner)
 	s.meta = s.database.Collection("meta", owner)

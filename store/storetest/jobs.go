@@ -261,6 +261,65 @@ var jobPromises = []promise{
 		next.Pending = false
 		h.replaceJob(edit(next, "x"))
 	}},
+	{"a tombstone whose name is another's is kept by its uid until it is handled", func(h *harness) {
+		var tombs []engine.Job
+		for _, word := range []string{"first", "second", "third"} {
+			job := aJob("report")
+			job.UID = uidOf(word)
+			job.Shard = engine.ShardOf(job.UID)
+			job = h.createJob(job)
+			job = h.replaceJob(edit(job, "again"))
+			tombs = append(tombs, h.replaceJob(remove(job)))
+		}
+		next := aJob("report")
+		next.UID = uidOf("living")
+		next.Shard = engine.ShardOf(next.UID)
+		next = h.createJob(next)
+
+		uid := func(job engine.Job) string { return job.UID }
+		kept := func(want ...engine.Job) {
+			h.Helper()
+			h.pending(append(want, next)...)
+			jobs, err := h.store.JobsByUID(h.ctx, []string{tombs[0].UID, tombs[1].UID, tombs[2].UID})
+			h.must("read by uid", err)
+			same(h.T, "tombstones", sorted(jobs, uid), sorted(want, uid))
+		}
+		kept(tombs...)
+		jobs, err := h.store.PendingJobs(h.ctx, []int{tombs[0].Shard}, 1000)
+		h.must("list", err)
+		if !slices.ContainsFunc(jobs, func(job engine.Job) bool { return job.UID == tombs[0].UID }) {
+			h.Fatalf("shard %d has no tombstone of its own", tombs[0].Shard)
+		}
+		jobs, err = h.store.PendingJobs(h.ctx, allShards(), 2)
+		h.must("list", err)
+		same(h.T, "of a limit of 2", len(jobs), 2)
+		generations, err := h.store.Generations(h.ctx, tombs[1].UID, 10)
+		h.must("generations of a tombstone", err)
+		same(h.T, "generations of a tombstone", len(generations), 2)
+		one, err := h.store.Generation(h.ctx, tombs[1].UID, tombs[1].Generation)
+		h.must("generation of a tombstone", err)
+		same(h.T, "generation of a tombstone", one.Spec, tombs[1].Spec)
+
+		before := tombs[1]
+		before.Revision--
+		h.commit(handled(before)) // changes nothing
+		kept(tombs...)
+		h.commit(handled(tombs[1]))
+		h.commit(handled(tombs[1]))
+		kept(tombs[0], tombs[2])
+		for generation := range int64(2) {
+			if _, err := h.store.Generation(h.ctx, tombs[1].UID, generation+1); !errors.Is(err, engine.ErrNotFound) {
+				h.Fatalf("generation %d of what is gone: %v", generation+1, err)
+			}
+		}
+		if _, err := h.store.Generation(h.ctx, tombs[0].UID, 1); err != nil {
+			h.Fatalf("generation of what is still there: %v", err)
+		}
+		h.commit(handled(tombs[0]))
+		h.commit(handled(tombs[2]))
+		kept()
+		same(h.T, "job", h.job("report"), next)
+	}},
 	{"a deleted job cannot be written under its old uid once the name is another's", func(h *harness) {
 		tomb := h.replaceJob(remove(h.createJob(aJob("report"))))
 		next := aJob("report")

@@ -26,7 +26,7 @@ type Store interface {
 	Commit(ctx context.Context, batch *engine.Batch) ([]engine.Conflict, error)
 
 	// CreateJob inserts a job of revision 1 with its first generation. engine.ErrExists if a living job has the name;
-	// a tombstone of that name is replaced.
+	// a tombstone of that name is kept by its uid until it is handled.
 	CreateJob(ctx context.Context, job engine.Job) error
 	// ReplaceJob writes a job on condition that the stored one has the same UID and Revision job.Revision-1, and
 	// keeps the generation if it is new. engine.ErrConflict, or engine.ErrNotFound if it is gone.

@@ -1,0 +1,79 @@
+package mongo
+
+import (
+	"context"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// A tombstone stands in jobs, under its name, until a new job takes that name; before that it is copied to tombstones,
+// under its uid, where it waits for the engine. So it is in at least one place at every moment, and whoever reads jobs
+// first and tombstones after it never misses it. Whatever a crash leaves in both places is one tombstone, and goes
+// when it is handled. A copy that is made at the very moment when the engine has handled the tombstone is handled
+// once more, which changes nothing.
+
+// bury copies a tombstone to where its name does not matter. Nobody writes to a job once it is deleted, so a copy that
+// is there already is the same.
+func (s *Store) bury(ctx context.Context, tomb jobDocument) error {
+	tomb.ID = tomb.UID
+	raw, err := bson.Marshal(tomb)
+	if err != nil {
+		return err
+	}
+	_, err = s.insert(ctx, s.tombstones, change{id: tomb.ID, document: raw}, func(bson.Raw) (bool, error) { return true, nil })
+	return err
+}
+
+// buriedByUID gives the tombstones without a name among those jobs that are not in found.
+func (s *Store) buriedByUID(ctx context.Context, uids []string, found []engine.Job) ([]engine.Job, error) {
+	if len(found) >= len(uids) {
+		return nil, nil
+	}
+	known := make(map[string]struct{}, len(found))
+	for i := range found {
+		known[found[i].UID] = struct{}{}
+	}
+	var missing []string
+	for _, uid := range uids {
+		if _, ok := known[uid]; !ok {
+			missing = append(missing, uid)
+		}
+	}
+	return listAmong[jobDocument](ctx, s.tombstones, "_id", missing, nil, s.config.BulkSize)
+}
+
+// buriedPending gives the tombstones without a name that are not among found. They are few: each took a job that was
+// deleted and made again since the engine last looked.
+func (s *Store) buriedPending(ctx context.Context, shards []int, found []engine.Job) ([]engine.Job, error) {
+	filter := append(among("shard", shards), bson.E{Key: "pending", Value: true})
+	jobs, err := list[jobDocument](ctx, s.tombstones, filter)
+	return slices.DeleteFunc(jobs, func(tomb engine.Job) bool {
+		return slices.ContainsFunc(found, func(job engine.Job) bool { return job.UID == tomb.UID })
+	}), err
+}
+
+// buriedAt gives the uids of the tombstones without a name that are at the revision that was handled.
+func (s *Store) buriedAt(ctx context.Context, handled []engine.JobHandled) (uids []string, err error) {
+	if len(handled) == 0 {
+		return nil, nil
+	}
+	ids := make([]string, len(handled))
+	for i, h := range handled {
+		ids[i] = h.UID
+	}
+	var found []jobDocument
+	err = s.repeat(ctx, func() (err error) {
+		found, err = find[jobDocument](ctx, s.tombstones, byIDs(ids), options.Find().SetProjection(bson.D{{Key: "uid", Value: 1}, {Key: "revision", Value: 1}}))
+		return err
+	})
+	for _, h := range handled {
+		if slices.ContainsFunc(found, func(d jobDocument) bool { return d.UID == h.UID && d.Revision == h.Revision }) {
+			uids = append(uids, h.UID)
+		}
+	}
+	return uids, err
+}
