@@ -1,0 +1,231 @@
+package cache_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/tidewheel/tidewheel/executor/cache"
+)
+
+// shop sells what it has, and counts.
+type shop struct {
+	mu      sync.Mutex
+	goods   map[string][]byte
+	fetched atomic.Int64
+	gate    chan struct{} // if set, fetches wait for it
+}
+
+var errGone = errors.New("gone")
+
+func (s *shop) fetch(ctx context.Context, digest string) (io.ReadCloser, int64, error) {
+	s.fetched.Add(1)
+	if s.gate != nil {
+		select {
+		case <-s.gate:
+		case <-ctx.Done():
+			return nil, 0, ctx.Err()
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	data, ok := s.goods[digest]
+	if !ok {
+		return nil, 0, errGone
+	}
+	return io.NopCloser(bytes.NewReader(data)), int64(len(data)), nil
+}
+
+func (s *shop) add(data []byte) string {
+	sum := sha256.Sum256(data)
+	digest := hex.EncodeToString(sum[:])
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.goods[digest] = data
+	return digest
+}
+
+func newShop() *shop { return &shop{goods: make(map[string][]byte)} }
+
+func open(t *testing.T, dir string, limit int64, s *shop) *cache.Cache {
+	t.Helper()
+	c, err := cache.Open(dir, limit, s.fetch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func get(t *testing.T, c *cache.Cache, digest string) *cache.File {
+	t.Helper()
+	file, err := c.Get(t.Context(), digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestContentIsWhatWasAskedFor(t *testing.T) {
+	s := newShop()
+	c := open(t, t.TempDir(), 1<<20, s)
+	digest := s.add(bytes.Repeat([]byte("program"), 1000))
+	file := get(t, c, digest)
+	data, err := os.ReadFile(file.Path)
+	if err != nil || !bytes.Equal(data, s.goods[digest]) || !bytes.Equal(file.Head, data[:cache.HeadSize]) {
+		t.Errorf("the file holds something else: %v", err)
+	}
+	if info, err := os.Stat(file.Path); err != nil || info.Mode() != 0o555 {
+		t.Errorf("mode is %v, %v", info.Mode(), err)
+	}
+	file.Release()
+	bad := s.add([]byte("good"))
+	s.goods[bad] = []byte("evil")
+	var wrong *cache.DigestError
+	if _, err := c.Get(t.Context(), bad); !errors.As(err, &wrong) || wrong.Want != bad {
+		t.Errorf("got %v", err)
+	}
+	if _, err := c.Get(t.Context(), digest[:63]+"x"); err == nil {
+		t.Error("a digest that is none was fetched")
+	}
+	unknown := hex.EncodeToString(make([]byte, 32))
+	if _, err := c.Get(t.Context(), unknown); !errors.Is(err, errGone) {
+		t.Errorf("got %v", err)
+	}
+	s.goods[bad] = []byte("good")
+	get(t, c, bad).Release()
+}
+
+func TestManyWhoAskAtOnceFetchOnce(t *testing.T) {
+	s := newShop()
+	s.gate = make(chan struct{})
+	c := open(t, t.TempDir(), 1<<20, s)
+	digest := s.add([]byte("program"))
+	// The first gives up; the others are served all the same.
+	ctx, cancel := context.WithCancel(t.Context())
+	first := make(chan error)
+	go func() {
+		_, err := c.Get(ctx, digest)
+		first <- err
+	}()
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			file, err := c.Get(t.Context(), digest)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			file.Release()
+		})
+	}
+	cancel()
+	<-first
+	close(s.gate)
+	all.Wait()
+	if n := s.fetched.Load(); n > 2 {
+		t.Errorf("fetched %d times", n)
+	}
+}
+
+func TestRoomIsBoundedAndWhatIsInUseStays(t *testing.T) {
+	s := newShop()
+	dir := t.TempDir()
+	c := open(t, dir, 3000, s)
+	digests := make([]string, 5)
+	for i := range digests {
+		digests[i] = s.add(bytes.Repeat([]byte{byte(i)}, 1000))
+	}
+	used := get(t, c, digests[0])
+	for _, digest := range digests[1:3] {
+		get(t, c, digest).Release()
+	}
+	get(t, c, digests[1]).Release() // now 2 is the oldest that is free
+	get(t, c, digests[3]).Release()
+	has := func(want ...int) {
+		t.Helper()
+		names, err := os.ReadDir(dir)
+		if err != nil || len(names) != len(want) {
+			t.Errorf("the folder holds %v, %v, want %v", names, err, want)
+		}
+		for _, i := range want {
+			if _, err := os.Stat(filepath.Join(dir, digests[i])); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	has(0, 1, 3)
+	big := s.add(bytes.Repeat([]byte("b"), 9000))
+	digests = append(digests, big)
+	file := get(t, c, big) // larger than all there is room for
+	has(0, 5)
+	file.Release()
+	has(0)
+	used.Release()
+	has(0)
+}
+
+func TestFilesSurviveARestartAndAreVerified(t *testing.T) {
+	s := newShop()
+	dir := t.TempDir()
+	good, damaged := s.add([]byte("good one")), s.add([]byte("damaged one"))
+	c := open(t, dir, 1<<20, s)
+	get(t, c, good).Release()
+	get(t, c, damaged).Release()
+	path := filepath.Join(dir, damaged)
+	if err := os.Chmod(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("damaged 0ne"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, good+".part"), []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.fetched.Store(0)
+	c = open(t, dir, 1<<20, s)
+	if _, err := os.Stat(filepath.Join(dir, good+".part")); err == nil {
+		t.Error("half a file is still there")
+	}
+	get(t, c, good).Release()
+	if n := s.fetched.Load(); n != 0 {
+		t.Errorf("a good file was fetched %d times", n)
+	}
+	file := get(t, c, damaged)
+	defer file.Release()
+	if data, err := os.ReadFile(file.Path); err != nil || string(data) != "damaged one" {
+		t.Errorf("got %q, %v", data, err)
+	}
+	if n := s.fetched.Load(); n != 1 {
+		t.Errorf("a damaged file was fetched %d times", n)
+	}
+}
+
+func TestEvictedFileIsFetchedAgainWhileTheOldOneIsInUse(t *testing.T) {
+	s := newShop()
+	dir := t.TempDir()
+	c := open(t, dir, 1<<20, s)
+	digest := s.add([]byte("program"))
+	old := get(t, c, digest)
+	c.Evict(old)
+	file := get(t, c, digest)
+	if s.fetched.Load() != 2 {
+		t.Errorf("fetched %d times", s.fetched.Load())
+	}
+	old.Release()
+	if file.Missing() {
+		t.Error("the new file went with the old one")
+	}
+	file.Release()
+	names, err := os.ReadDir(dir)
+	if err != nil || len(names) != 1 {
+		t.Errorf("the folder holds %v, %v", names, err)
+	}
+}

@@ -1,0 +1,206 @@
+package output
+
+import (
+	"bytes"
+	"io"
+	"sync"
+)
+
+const (
+	// Keep is how much of the latest output is in memory, and how much of it needs no writer behind.
+	Keep = 64 << 10
+	// Tail is how much of an output that has outgrown Keep travels with the result.
+	Tail = 4 << 10
+)
+
+// Config says where output goes.
+type Config struct {
+	// Limit is how many bytes are kept; what comes after is counted and dropped.
+	Limit int64
+	// Spill opens the writer for an output that has outgrown Keep; it gets all of it, from the first byte. It is
+	// called once.
+	Spill func() (io.Writer, error)
+	// Progress is called, from Write, for each line "::progress 0.42 message"; nil for none.
+	Progress func(fraction float64, message string)
+}
+
+// Capture takes a program's output. Write belongs to one goroutine, everything else may be called from any.
+type Capture struct {
+	config Config
+	scan   scanner
+
+	mu        sync.Mutex
+	kept      []byte // the last bytes of the output; a ring once it is full
+	size      int64  // bytes taken
+	lines     int64  // newlines in them, while all is kept
+	truncated int64  // bytes dropped at the limit, or lost behind
+	spill     io.Writer
+	failed    error
+	changed   chan struct{} // closed and replaced when something has come; nil while nobody waits
+	ended     bool
+}
+
+// New makes a capture.
+func New(config Config) *Capture { return &Capture{config: config} }
+
+// Write takes a piece. It blocks as long as the writer behind does.
+func (c *Capture) Write(p []byte) (int, error) {
+	n := len(p)
+	if c.config.Progress != nil {
+		c.scan.write(p, c.config.Progress)
+	}
+	if room := c.config.Limit - c.size; int64(len(p)) > room {
+		c.mu.Lock()
+		c.truncated += int64(len(p)) - room
+		c.mu.Unlock()
+		p = p[:room]
+	}
+	if len(p) == 0 {
+		return n, nil
+	}
+	c.pass(p)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.keep(p)
+	if c.changed != nil {
+		close(c.changed)
+		c.changed = nil
+	}
+	return n, nil
+}
+
+// pass hands on what does not stay here. Only Write's goroutine changes size and spill, so it may read them.
+func (c *Capture) pass(p []byte) {
+	if c.failed != nil {
+		c.mu.Lock()
+		c.truncated += int64(len(p))
+		c.mu.Unlock()
+		return
+	}
+	if c.spill == nil {
+		if c.size+int64(len(p)) <= Keep {
+			return
+		}
+		spill, err := c.config.Spill()
+		if err == nil && len(c.kept) > 0 {
+			_, err = spill.Write(c.kept)
+		}
+		c.mu.Lock()
+		c.spill, c.failed = spill, err
+		if err != nil {
+			c.truncated += c.size
+		}
+		c.mu.Unlock()
+		if err != nil {
+			c.pass(p)
+			return
+		}
+	}
+	if written, err := c.spill.Write(p); err != nil {
+		c.mu.Lock()
+		c.failed = err
+		c.truncated += int64(len(p) - written)
+		c.mu.Unlock()
+	}
+}
+
+// keep puts p into the ring: the byte at offset o of the whole is at o mod Keep once the ring is full.
+func (c *Capture) keep(p []byte) {
+	if c.spill == nil && c.failed == nil {
+		c.lines += int64(bytes.Count(p, []byte{'\n'}))
+		c.kept = append(c.kept, p...)
+		c.size += int64(len(p))
+		return
+	}
+	if len(c.kept) < Keep {
+		c.kept = append(make([]byte, 0, Keep), c.kept...)[:Keep] // what is in it stays at its place
+	}
+	start := c.size + int64(len(p))
+	if len(p) > Keep {
+		c.size += int64(len(p) - Keep)
+		p = p[len(p)-Keep:]
+	}
+	at := int(c.size % Keep)
+	copied := copy(c.kept[at:], p)
+	copy(c.kept, p[copied:])
+	c.size = start
+}
+
+// From gives what is in memory of the output from offset on, as a copy, and the offset of its first byte, which is
+// later if the bytes in between have left memory. end tells that nothing follows.
+func (c *Capture) From(offset int64) (data []byte, at int64, end bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at = max(min(offset, c.size), c.size-Keep)
+	return c.copyFrom(at), at, c.ended
+}
+
+// copyFrom is called with the lock.
+func (c *Capture) copyFrom(at int64) []byte {
+	data := make([]byte, c.size-at)
+	if c.spill == nil && c.failed == nil {
+		copy(data, c.kept[at:])
+		return data
+	}
+	copied := copy(data, c.kept[at%Keep:min(at%Keep+int64(len(data)), Keep)])
+	copy(data[copied:], c.kept)
+	return data
+}
+
+// Changed gives a channel that is closed when something follows what size bytes hold, or nothing more will.
+func (c *Capture) Changed(size int64) <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended || c.size > size {
+		changed := make(chan struct{})
+		close(changed)
+		return changed
+	}
+	if c.changed == nil {
+		c.changed = make(chan struct{})
+	}
+	return c.changed
+}
+
+// End says that nothing more comes.
+func (c *Capture) End() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	if c.changed != nil {
+		close(c.changed)
+		c.changed = nil
+	}
+}
+
+// Size is the number of bytes taken.
+func (c *Capture) Size() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.size
+}
+
+// Summary is what there is to say of an output.
+type Summary struct {
+	Size      int64 // bytes taken
+	Lines     int64 // newlines, and one for an unfinished last line; only of an output that was not spilled
+	Tail      []byte
+	Spilled   bool
+	Truncated int64 // bytes dropped
+	Failed    error // why the writer behind took no more
+}
+
+// Summary tells of the output; to be called after its end.
+func (c *Capture) Summary() Summary {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := Summary{Size: c.size, Lines: c.lines, Spilled: c.spill != nil || c.failed != nil, Truncated: c.truncated, Failed: c.failed}
+	if !s.Spilled {
+		if s.Tail = c.kept; c.size > 0 && c.kept[c.size-1] != '\n' {
+			s.Lines++
+		}
+		return s
+	}
+	s.Tail = c.copyFrom(c.size - min(Tail, c.size))
+	return s
+}
