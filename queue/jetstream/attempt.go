@@ -2,13 +2,10 @@ package jetstream
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"time"
-
-	"github.com/nats-io/nats.go"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/executor"
@@ -59,10 +56,7 @@ func (q *Queue) withdraw(ctx context.Context, subject string, attempt int) error
 	if err != nil || waiting == nil {
 		return err
 	}
-	var task struct {
-		Attempt int `json:"attempt"`
-	}
-	if err := json.Unmarshal(waiting.data, &task); err == nil && task.Attempt > attempt {
+	if of, err := readAttempt(waiting.data); err == nil && of > attempt {
 		return nil
 	}
 	return q.remove(ctx, q.names.tasks, waiting.sequence)
@@ -87,8 +81,8 @@ func (q *Queue) Inspect(ctx context.Context, shard int, run string, attempt int,
 		return state, fmt.Errorf("jetstream: inspect run %s: %w", run, err)
 	}
 	if last != nil {
-		var result engine.Result
-		if err := json.Unmarshal(last.data, &result); err != nil {
+		result, err := decodeResult(last.data)
+		if err != nil {
 			return state, fmt.Errorf("jetstream: inspect run %s: message %d: %w", run, last.sequence, err)
 		}
 		state.Last, state.Sequence = result.Kind, last.sequence
@@ -110,14 +104,15 @@ func (q *Queue) decide(ctx context.Context, result engine.Result, after uint64) 
 	if !engine.ValidID(result.Run) {
 		return 0, fmt.Errorf("run %q is no subject token", result.Run)
 	}
-	data, err := json.Marshal(&result)
-	if err != nil {
-		return 0, fmt.Errorf("encode result: %w", err)
-	}
 	subject := q.names.attempt(result.Shard, result.Run, result.Attempt)
 	expected := after
 	for {
-		sequence, err := q.publish(ctx, &nats.Msg{Subject: subject, Data: data}, &expected)
+		message := newOutgoing(subject)
+		var err error
+		if message.Data, err = encodeResult(message.Data, &result); err != nil {
+			return 0, err
+		}
+		sequence, err := q.publish(ctx, message, &expected)
 		if !errors.Is(err, errConflict) {
 			return sequence, err
 		}
@@ -128,8 +123,8 @@ func (q *Queue) decide(ctx context.Context, result engine.Result, after uint64) 
 		if last == nil {
 			return 0, errConflict
 		}
-		var found engine.Result
-		if err := json.Unmarshal(last.data, &found); err != nil {
+		found, err := decodeResult(last.data)
+		if err != nil {
 			return 0, fmt.Errorf("message %d: %w", last.sequence, err)
 		}
 		if sameReport(&found, &result) {

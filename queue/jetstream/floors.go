@@ -24,6 +24,12 @@ type floor struct {
 	At time.Time `json:"at,omitzero"`
 }
 
+// passed tells that a floor may go on to a place once it has reached a sequence: nobody is given what lies between.
+type passed struct {
+	behind uint64
+	to     floor
+}
+
 // floors keeps the floor of each shard in LEASES (floor.<n>), written a little later and for all shards together.
 //
 // JetStream's own acknowledgements would do the same at a far higher price: it keeps each unacknowledged message of
@@ -33,6 +39,7 @@ type floors struct {
 
 	mu     sync.Mutex
 	known  map[int]floor // acknowledged by this process
+	passed map[int]passed
 	stored map[int]uint64
 	timer  *time.Timer
 	armed  bool
@@ -40,7 +47,7 @@ type floors struct {
 }
 
 func newFloors(q *Queue) *floors {
-	return &floors{q: q, known: make(map[int]floor), stored: make(map[int]uint64)}
+	return &floors{q: q, known: make(map[int]floor), passed: make(map[int]passed), stored: make(map[int]uint64)}
 }
 
 // raise tells that a shard's results up to a place are dealt with.
@@ -50,8 +57,25 @@ func (f *floors) raise(shard int, to floor) {
 	if f.closed || f.known[shard].Sequence >= to.Sequence {
 		return
 	}
+	if ahead, ok := f.passed[shard]; ok && to.Sequence >= ahead.behind {
+		if ahead.to.Sequence > to.Sequence {
+			to = ahead.to
+		}
+		delete(f.passed, shard)
+	}
 	f.known[shard] = to
 	f.arm()
+}
+
+// pass tells that a shard has nothing to deal with up to a place but what it was given up to a sequence (0: nothing).
+func (f *floors) pass(shard int, given uint64, to floor) {
+	f.mu.Lock()
+	f.passed[shard] = passed{given, to}
+	reached := f.known[shard].Sequence >= given
+	f.mu.Unlock()
+	if reached {
+		f.raise(shard, to)
+	}
 }
 
 // arm is called with the lock.
@@ -78,7 +102,8 @@ func (f *floors) write() {
 	}
 	f.mu.Unlock()
 	for shard, to := range dirty {
-		f.q.requests.send(f.message(shard, to), func(answer *nats.Msg, err error) {
+		message := f.message(shard, to)
+		f.q.requests.send(&message.Msg, func(answer *nats.Msg, err error) {
 			if err == nil {
 				_, err = acknowledged(answer)
 			}
@@ -90,15 +115,18 @@ func (f *floors) write() {
 				f.arm()
 			}
 		})
+		message.free()
 	}
 }
 
-func (f *floors) message(shard int, to floor) *nats.Msg {
+func (f *floors) message(shard int, to floor) *outgoing {
 	data, err := json.Marshal(to)
 	if err != nil { // a time beyond the year 9999, which no server gives
 		data = []byte(`{}`)
 	}
-	return &nats.Msg{Subject: f.q.names.floor(shard), Data: data}
+	message := newOutgoing(f.q.names.floor(shard))
+	message.Data = append(message.Data, data...)
+	return message
 }
 
 // store writes one shard's floor and waits.
@@ -146,6 +174,7 @@ func (f *floors) forget(shard int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.known, shard)
+	delete(f.passed, shard)
 	delete(f.stored, shard)
 }
 

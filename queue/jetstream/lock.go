@@ -2,13 +2,10 @@ package jetstream
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"time"
-
-	"github.com/nats-io/nats.go"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/executor"
@@ -30,7 +27,7 @@ type heldLock struct {
 // ever grows.
 func (q *Queue) Lock(ctx context.Context, key string, holder executor.LockHolder, ttl time.Duration) (uint64, error) {
 	for free := uint64(0); ; { // the sequence under which the lock is free: none, or a marker's
-		token, err := q.putLock(ctx, key, holder, free, ttl, nil)
+		token, err := q.putLock(ctx, key, holder, free, ttl, "")
 		if !errors.Is(err, errConflict) {
 			return token, wrap("jetstream: lock "+key, err)
 		}
@@ -61,7 +58,7 @@ const headerAfter = "Tidewheel-After"
 // Refresh gives the lock another ttl from now. A refresh that was stored although its answer was lost is found again
 // by the revision that it replaced.
 func (q *Queue) Refresh(ctx context.Context, key string, holder executor.LockHolder, revision uint64, ttl time.Duration) (uint64, error) {
-	replaces := []string{strconv.FormatUint(revision, 10)}
+	replaces := strconv.FormatUint(revision, 10)
 	next, err := q.putLock(ctx, key, holder, revision, ttl, replaces)
 	if !errors.Is(err, errConflict) {
 		return next, wrap("jetstream: refresh lock "+key, err)
@@ -70,7 +67,7 @@ func (q *Queue) Refresh(ctx context.Context, key string, holder executor.LockHol
 	if err != nil {
 		return 0, fmt.Errorf("jetstream: refresh lock %s: %w", key, err)
 	}
-	if held != nil && held.holder == holder && held.after == replaces[0] {
+	if held != nil && held.holder == holder && held.after == replaces {
 		return held.revision, nil
 	}
 	return 0, executor.ErrFenced
@@ -79,7 +76,9 @@ func (q *Queue) Refresh(ctx context.Context, key string, holder executor.LockHol
 // Unlock removes the lock if revision is still its own. Deleting the message would leave nothing, but is many times
 // slower (ADR 5).
 func (q *Queue) Unlock(ctx context.Context, key string, revision uint64) error {
-	message := &nats.Msg{Subject: q.names.lock(key), Header: nats.Header{"KV-Operation": {"PURGE"}, headerTTL: ttlHeader(time.Second)}}
+	message := newOutgoing(q.names.lock(key))
+	message.set("KV-Operation", "PURGE")
+	message.set(headerTTL, ttlHeader(time.Second))
 	_, err := q.publish(ctx, message, &revision)
 	if errors.Is(err, errConflict) {
 		return nil
@@ -87,17 +86,18 @@ func (q *Queue) Unlock(ctx context.Context, key string, revision uint64) error {
 	return wrap("jetstream: unlock "+key, err)
 }
 
-func (q *Queue) putLock(ctx context.Context, key string, holder executor.LockHolder, expected uint64, ttl time.Duration, replaces []string) (uint64, error) {
+func (q *Queue) putLock(ctx context.Context, key string, holder executor.LockHolder, expected uint64, ttl time.Duration, replaces string) (uint64, error) {
 	if !engine.ValidID(key) {
 		return 0, fmt.Errorf("%q is no key", key)
 	}
-	value, err := json.Marshal(holder)
-	if err != nil {
-		return 0, fmt.Errorf("encode holder: %w", err)
+	message := newOutgoing(q.names.lock(key))
+	var err error
+	if message.Data, err = encodeHolder(message.Data, holder); err != nil {
+		return 0, err
 	}
-	message := &nats.Msg{Subject: q.names.lock(key), Data: value, Header: nats.Header{headerTTL: ttlHeader(ttl)}}
-	if replaces != nil {
-		message.Header[headerAfter] = replaces
+	message.set(headerTTL, ttlHeader(ttl))
+	if replaces != "" {
+		message.set(headerAfter, replaces)
 	}
 	return q.publish(ctx, message, &expected)
 }
@@ -113,10 +113,11 @@ func (q *Queue) lockEntry(ctx context.Context, key string) (*heldLock, error) {
 
 func readLock(entry *stored) (*heldLock, error) {
 	held := &heldLock{revision: entry.sequence, until: entry.at, after: entry.header.Get(headerAfter)}
-	if err := json.Unmarshal(entry.data, &held.holder); err != nil {
+	var err error
+	if held.holder, err = decodeHolder(entry.data); err != nil {
 		return nil, fmt.Errorf("read lock %s: %w", entry.subject, err)
 	}
-	if ttl, err := time.ParseDuration(entry.header.Get(headerTTL) + "s"); err == nil {
+	if ttl, err := time.ParseDuration(entry.header.Get(headerTTL)); err == nil {
 		held.until = entry.at.Add(ttl)
 	}
 	return held, nil

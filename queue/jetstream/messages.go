@@ -9,6 +9,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -30,15 +31,47 @@ type stored struct {
 	data     []byte
 }
 
-// publish stores a message; with expected, on condition that the subject's last message has that sequence (0: none).
-func (q *Queue) publish(ctx context.Context, message *nats.Msg, expected *uint64) (sequence uint64, err error) {
-	if expected != nil {
-		if message.Header == nil {
-			message.Header = make(nats.Header, 2)
-		}
-		message.Header[headerExpectedSequence] = []string{strconv.FormatUint(*expected, 10)}
+// outgoing is a message that is about to be sent. Its memory is used again.
+type outgoing struct {
+	nats.Msg
+	values [3]string // of the headers
+	used   int
+}
+
+var outgoings = sync.Pool{New: func() any { return &outgoing{Msg: nats.Msg{Header: make(nats.Header, 3)}} }}
+
+func newOutgoing(subject string) *outgoing {
+	o := outgoings.Get().(*outgoing)
+	o.Subject = subject
+	return o
+}
+
+// set adds a header; there is room for three.
+func (o *outgoing) set(header, value string) {
+	o.values[o.used] = value
+	o.Header[header] = o.values[o.used : o.used+1 : o.used+1]
+	o.used++
+}
+
+// free gives the memory back; nobody may use the message any more.
+func (o *outgoing) free() {
+	if cap(o.Data) > 64<<10 {
+		o.Data = nil
 	}
-	answer, err := q.requests.do(ctx, message)
+	o.Data = o.Data[:0]
+	clear(o.Header)
+	o.used = 0
+	outgoings.Put(o)
+}
+
+// publish stores a message, and frees it; with expected, on condition that the subject's last message has that
+// sequence (0: none).
+func (q *Queue) publish(ctx context.Context, message *outgoing, expected *uint64) (sequence uint64, err error) {
+	if expected != nil {
+		message.set(headerExpectedSequence, strconv.FormatUint(*expected, 10))
+	}
+	answer, err := q.requests.do(ctx, &message.Msg)
+	message.free()
 	if err != nil {
 		return 0, err
 	}
@@ -115,6 +148,21 @@ type nextQuestion struct {
 	Since    *time.Time `json:"start_time,omitempty"`
 }
 
+// firstFrom gives the sequence of the first message of a subject from a sequence on, 0 if there is none. The stream's
+// leader answers, so what was acknowledged before is seen.
+func (q *Queue) firstFrom(ctx context.Context, stream, subject string, from uint64) (uint64, error) {
+	var answer struct {
+		Message struct {
+			Sequence uint64 `json:"seq"`
+		} `json:"message"`
+	}
+	err := q.ask(ctx, "STREAM.MSG.GET."+stream, nextQuestion{Subject: subject, Sequence: from}, &answer)
+	if refused := (*apiError)(nil); errors.As(err, &refused) && refused.ErrCode == codeNoMessage {
+		return 0, nil
+	}
+	return answer.Message.Sequence, err
+}
+
 // following gives the place of a message; the highest number if there is none. Any replica may answer, so that what
 // was acknowledged just now may be missing.
 func (q *Queue) following(ctx context.Context, stream string, question nextQuestion) (sequence uint64, at time.Time, err error) {
@@ -170,8 +218,9 @@ func (q *Queue) purge(ctx context.Context, stream, subject string, below uint64)
 	return answer.Purged, err
 }
 
-// ttlHeader is a message's life in whole seconds, the unit of JetStream's; a part of a second counts as one.
-func ttlHeader(ttl time.Duration) []string {
+// ttlHeader is a message's life in whole seconds, the unit of JetStream's; a part of a second counts as one. Without
+// the unit the server would read it too, but only after it has made an error of it.
+func ttlHeader(ttl time.Duration) string {
 	seconds := max(int64((ttl+time.Second-1)/time.Second), 1)
-	return []string{strconv.FormatInt(seconds, 10)}
+	return strconv.FormatInt(seconds, 10) + "s"
 }

@@ -1,9 +1,11 @@
 package jetstream
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
@@ -34,6 +36,17 @@ func (n *names) attempt(shard int, run string, attempt int) string {
 }
 
 func (n *names) shard(shard int) string { return n.prefix + "results." + strconv.Itoa(shard) + ".>" }
+
+// shardOf reads an attempt's subject.
+func (n *names) shardOf(subject string) (int, error) {
+	_, rest, _ := strings.Cut(strings.TrimPrefix(subject, n.prefix), ".")
+	token, _, _ := strings.Cut(rest, ".")
+	number, err := strconv.Atoi(token)
+	if err != nil || number < 0 || number >= engine.Shards {
+		return 0, fmt.Errorf("there is no shard %q", token)
+	}
+	return number, nil
+}
 
 func (n *names) log(run string, attempt int) string {
 	return n.prefix + "logs." + run + "." + strconv.Itoa(attempt)

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -19,18 +18,18 @@ func (q *Queue) Announce(ctx context.Context, presence engine.Presence, ttl time
 	if !engine.ValidID(presence.ID) {
 		return fmt.Errorf("jetstream: announce: %q is no executor id", presence.ID)
 	}
-	message := &nats.Msg{Subject: q.names.executor(presence.ID), Header: make(nats.Header, 3)}
+	message := newOutgoing(q.names.executor(presence.ID))
 	if ttl <= 0 {
-		message.Header["KV-Operation"] = []string{"PURGE"}
-		message.Header["Nats-Rollup"] = []string{"sub"}
-		message.Header[headerTTL] = ttlHeader(time.Second)
+		message.set("KV-Operation", "PURGE")
+		message.set("Nats-Rollup", "sub")
+		message.set(headerTTL, ttlHeader(time.Second))
 	} else {
 		data, err := json.Marshal(presence)
 		if err != nil {
 			return fmt.Errorf("jetstream: announce executor %s: %w", presence.ID, err)
 		}
 		message.Data = data
-		message.Header[headerTTL] = ttlHeader(ttl)
+		message.set(headerTTL, ttlHeader(ttl))
 	}
 	_, err := q.publish(ctx, message, nil)
 	return wrap("jetstream: announce executor "+presence.ID, err)

@@ -1,7 +1,6 @@
 package jetstream
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -26,9 +25,9 @@ func (q *Queue) Publish(task *engine.Task, done func(error)) {
 		finish(fmt.Errorf("run %q, tier %q or class %q is no subject token", task.Run, task.Tier, task.Class))
 		return
 	}
-	data, err := json.Marshal(task)
+	data, err := encodeTask(make([]byte, 0, 512), task)
 	if err != nil {
-		finish(fmt.Errorf("encode task: %w", err))
+		finish(err)
 		return
 	}
 	q.publishTask(q.names.task(string(task.Tier), string(task.Class), task.Run), data, task.Attempt, publishTries, finish)
@@ -63,10 +62,7 @@ func (q *Queue) replaceOlder(subject string, data []byte, attempt, tries int, do
 		return
 	}
 	if waiting != nil {
-		var task struct {
-			Attempt int `json:"attempt"`
-		}
-		if err := json.Unmarshal(waiting.data, &task); err == nil && task.Attempt >= attempt {
+		if of, err := readAttempt(waiting.data); err == nil && of >= attempt {
 			done(nil)
 			return
 		}

@@ -2,7 +2,6 @@ package jetstream
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -96,8 +95,8 @@ type delivery struct {
 
 // Task reads the message.
 func (d *delivery) Task() (engine.Task, error) {
-	var task engine.Task
-	if err := json.Unmarshal(d.message.Data, &task); err != nil {
+	task, err := decodeTask(d.message.Data)
+	if err != nil {
 		return task, fmt.Errorf("jetstream: read task %s: %w", d.message.Subject, err)
 	}
 	return task, nil

@@ -31,6 +31,7 @@ type Queue struct {
 	js       jetstream.JetStream
 	requests *requests
 	floors   *floors
+	reader   *reader
 
 	background sync.WaitGroup // what Close waits for
 	closing    context.Context
@@ -115,7 +116,7 @@ func (q *Queue) prepare(ctx context.Context) error {
 	if q.js, err = jetstream.New(q.conn, jetstream.WithDefaultTimeout(q.config.Timeout)); err != nil {
 		return fmt.Errorf("jetstream: %w", err)
 	}
-	q.floors = newFloors(q)
+	q.floors, q.reader = newFloors(q), newReader(q)
 	return q.ensureAll(ctx)
 }
 

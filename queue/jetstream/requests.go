@@ -18,8 +18,12 @@ import (
 // have been done.
 var ErrUnavailable = errors.New("NATS is not available")
 
-// requests matches answers to what was asked, through one subscription for all of them: a request costs an entry in
-// a table, no goroutine and no subscription of its own.
+// requests matches answers to what was asked, through one subscription for all of them: a request costs a place in a
+// table, no goroutine and no subscription of its own.
+//
+// The place, and with it the subject of the answer, is used again once the answer has come, the latest first: the
+// server keeps where recent subjects lead to, and a subject of its own for each request would never be among them. A
+// place whose answer did not come is given up, as the answer may come yet.
 type requests struct {
 	conn    *nats.Conn
 	inbox   string // ends with a dot
@@ -27,18 +31,32 @@ type requests struct {
 
 	mu      sync.Mutex
 	next    uint64
-	pending map[uint64]*request
-	sweeper *time.Timer // runs only while something is pending
+	places  map[uint64]*request
+	idle    []*request
+	waiting int
+	sweeper *time.Timer // runs only while something waits
 	closed  bool
 }
 
+// request is a place. All but its number, subject and channel are guarded by the lock of requests.
 type request struct {
-	done     func(*nats.Msg, error)
+	number  uint64
+	subject string
+	answers chan answer // of whoever waits for the answer; holds one
+
+	done     func(*nats.Msg, error) // called once, if it is not nil
+	busy     bool                   // an answer is waited for
 	deadline time.Time
+	given    bool // up: not to be used again
+}
+
+type answer struct {
+	message *nats.Msg
+	err     error
 }
 
 func newRequests(conn *nats.Conn, timeout time.Duration) (*requests, error) {
-	r := &requests{conn: conn, inbox: conn.NewInbox() + ".", timeout: timeout, pending: make(map[uint64]*request)}
+	r := &requests{conn: conn, inbox: conn.NewInbox() + ".", timeout: timeout, places: make(map[uint64]*request)}
 	sub, err := conn.Subscribe(r.inbox+"*", r.answer)
 	if err != nil {
 		return nil, fmt.Errorf("subscribe to answers: %w", err)
@@ -49,78 +67,136 @@ func newRequests(conn *nats.Conn, timeout time.Duration) (*requests, error) {
 	return r, nil
 }
 
-// send asks and returns at once. done is called exactly once, from the goroutine that reads answers or from send
-// itself, and must not wait for another answer.
+// send asks and returns at once; the message may then be changed. done is called exactly once, from the goroutine that
+// reads answers or from send itself, and must not wait for another answer.
 func (r *requests) send(message *nats.Msg, done func(*nats.Msg, error)) {
-	r.sendCancellable(message, done)
-}
-
-func (r *requests) sendCancellable(message *nats.Msg, done func(*nats.Msg, error)) (id uint64) {
-	r.mu.Lock()
-	if r.closed {
-		r.mu.Unlock()
-		done(nil, fmt.Errorf("%w: the connection is closed", ErrUnavailable))
-		return 0
+	place := r.begin(done)
+	if place == nil {
+		done(nil, errClosed())
+		return
 	}
-	r.next++
-	id = r.next
-	r.pending[id] = &request{done: done, deadline: time.Now().Add(r.timeout)}
-	if len(r.pending) == 1 {
-		r.armSweeper()
+	if err := r.publish(place, message); err != nil && r.giveUp(place) {
+		done(nil, err)
 	}
-	r.mu.Unlock()
-	message.Reply = r.inbox + strconv.FormatUint(id, 36)
-	if err := r.conn.PublishMsg(message); err != nil {
-		if request := r.take(id); request != nil {
-			if errors.Is(err, nats.ErrMaxPayload) {
-				done(nil, fmt.Errorf("the message has %d bytes, more than the %d that this NATS takes", len(message.Data), r.conn.MaxPayload()))
-				return id
-			}
-			done(nil, fmt.Errorf("%w: %w", ErrUnavailable, err))
-		}
-	}
-	return id
 }
 
 // do asks and waits.
 func (r *requests) do(ctx context.Context, message *nats.Msg) (*nats.Msg, error) {
-	type answer struct {
-		message *nats.Msg
-		err     error
+	place := r.begin(nil)
+	if place == nil {
+		return nil, errClosed()
 	}
-	answers := make(chan answer, 1)
-	id := r.sendCancellable(message, func(m *nats.Msg, err error) { answers <- answer{m, err} })
+	if err := r.publish(place, message); err != nil && r.giveUp(place) {
+		return nil, err
+	}
 	select {
-	case a := <-answers:
+	case a := <-place.answers:
+		r.release(place)
 		return a.message, a.err
 	case <-ctx.Done():
-		r.take(id)
-		return nil, context.Cause(ctx)
+		if r.giveUp(place) {
+			return nil, context.Cause(ctx)
+		}
+		a := <-place.answers // it was about to come
+		r.release(place)
+		return a.message, a.err
 	}
 }
 
-func (r *requests) take(id uint64) *request {
+func errClosed() error { return fmt.Errorf("%w: the connection is closed", ErrUnavailable) }
+
+// begin takes a place, nil if the connection is closed.
+func (r *requests) begin(done func(*nats.Msg, error)) *request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	request := r.pending[id]
-	delete(r.pending, id)
-	return request
+	if r.closed {
+		return nil
+	}
+	var place *request
+	if last := len(r.idle) - 1; last >= 0 {
+		place, r.idle = r.idle[last], r.idle[:last]
+	} else {
+		r.next++
+		place = &request{number: r.next, subject: r.inbox + strconv.FormatUint(r.next, 10), answers: make(chan answer, 1)}
+		r.places[r.next] = place
+	}
+	place.done, place.busy, place.deadline = done, true, time.Now().Add(r.timeout)
+	if r.waiting++; r.waiting == 1 {
+		r.armSweeper()
+	}
+	return place
+}
+
+func (r *requests) publish(place *request, message *nats.Msg) error {
+	message.Reply = place.subject
+	err := r.conn.PublishMsg(message)
+	if errors.Is(err, nats.ErrMaxPayload) {
+		return fmt.Errorf("the message has %d bytes, more than the %d that this NATS takes", len(message.Data), r.conn.MaxPayload())
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return nil
+}
+
+// giveUp stops waiting, unless the answer has come or is about to.
+func (r *requests) giveUp(place *request) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !place.busy {
+		return false
+	}
+	r.abandon(place)
+	return true
+}
+
+// abandon is called with the lock.
+func (r *requests) abandon(place *request) {
+	place.busy, place.given = false, true
+	delete(r.places, place.number)
+	r.waiting--
+}
+
+// release makes a place free whose answer was received.
+func (r *requests) release(place *request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !place.given {
+		r.idle = append(r.idle, place)
+	}
+}
+
+func (p *request) end(done func(*nats.Msg, error), message *nats.Msg, err error) {
+	if done != nil {
+		done(message, err)
+		return
+	}
+	p.answers <- answer{message, err}
 }
 
 func (r *requests) answer(message *nats.Msg) {
-	id, err := strconv.ParseUint(message.Subject[strings.LastIndexByte(message.Subject, '.')+1:], 36, 64)
+	number, err := strconv.ParseUint(message.Subject[strings.LastIndexByte(message.Subject, '.')+1:], 10, 64)
 	if err != nil {
 		return // nobody asked
 	}
-	request := r.take(id)
-	if request == nil {
+	r.mu.Lock()
+	place := r.places[number]
+	if place == nil || !place.busy {
+		r.mu.Unlock()
 		return // given up before
 	}
+	done := place.done
+	place.done, place.busy = nil, false
+	r.waiting--
+	if done != nil {
+		r.idle = append(r.idle, place)
+	}
+	r.mu.Unlock()
 	if len(message.Data) == 0 && message.Header.Get("Status") == "503" {
-		request.done(nil, fmt.Errorf("%w: nobody answers %s: is JetStream enabled?", ErrUnavailable, message.Subject))
+		place.end(done, nil, fmt.Errorf("%w: nobody answers %s: is JetStream enabled?", ErrUnavailable, message.Subject))
 		return
 	}
-	request.done(message, nil)
+	place.end(done, message, nil)
 }
 
 // armSweeper is called with the lock.
@@ -134,36 +210,40 @@ func (r *requests) armSweeper() {
 }
 
 func (r *requests) sweep() {
-	now := time.Now()
-	r.mu.Lock()
-	var late []*request
-	for id, request := range r.pending {
-		if request.deadline.Before(now) {
-			late = append(late, request)
-			delete(r.pending, id)
-		}
-	}
-	if len(r.pending) > 0 && !r.closed {
-		r.armSweeper()
-	}
-	r.mu.Unlock()
-	for _, request := range late {
-		request.done(nil, fmt.Errorf("%w: no answer within %v", ErrUnavailable, r.timeout))
-	}
+	r.giveUpAll(time.Now(), fmt.Errorf("%w: no answer within %v", ErrUnavailable, r.timeout))
 }
 
 // fail ends everything that waits: its answers will not come over a connection that is gone.
 func (r *requests) fail(reason error, last bool) {
 	r.mu.Lock()
-	waiting := r.pending
-	r.pending = make(map[uint64]*request)
 	r.closed = r.closed || last
-	if r.sweeper != nil {
+	r.mu.Unlock()
+	r.giveUpAll(time.Time{}, fmt.Errorf("%w: %w", ErrUnavailable, reason))
+}
+
+// giveUpAll ends what should have been answered before an instant; whatever waits, if that is zero.
+func (r *requests) giveUpAll(before time.Time, reason error) {
+	type ended struct {
+		place *request
+		done  func(*nats.Msg, error)
+	}
+	var late []ended
+	r.mu.Lock()
+	for _, place := range r.places {
+		if place.busy && (before.IsZero() || place.deadline.Before(before)) {
+			late = append(late, ended{place, place.done})
+			r.abandon(place)
+		}
+	}
+	switch {
+	case r.waiting > 0:
+		r.armSweeper()
+	case r.sweeper != nil:
 		r.sweeper.Stop()
 	}
 	r.mu.Unlock()
-	for _, request := range waiting {
-		request.done(nil, fmt.Errorf("%w: %w", ErrUnavailable, reason))
+	for _, one := range late {
+		one.place.end(one.done, nil, reason)
 	}
 }
 

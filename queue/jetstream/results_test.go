@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
-
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/shard"
 )
@@ -45,7 +43,9 @@ func TestFloorOfLostMessages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := q.publish(t.Context(), &nats.Msg{Subject: q.names.floor(3), Data: data}, nil); err != nil {
+			message := newOutgoing(q.names.floor(3))
+			message.Data = append(message.Data, data...)
+			if _, err := q.publish(t.Context(), message, nil); err != nil {
 				t.Fatal(err)
 			}
 

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/nats-io/nats.go"
-
 	"github.com/tidewheel/tidewheel/engine"
 )
 
@@ -124,7 +122,9 @@ func (q *Queue) carry(ctx context.Context, limit uint64) error {
 		if known == "" {
 			known = strconv.FormatUint(last.sequence, 10)
 		}
-		message := &nats.Msg{Subject: last.subject, Data: last.data, Header: nats.Header{headerCarried: []string{known}}}
+		message := newOutgoing(last.subject)
+		message.Data = append(message.Data, last.data...)
+		message.set(headerCarried, known)
 		if _, err := q.publish(ctx, message, &last.sequence); err != nil && !errors.Is(err, errConflict) {
 			return fmt.Errorf("carry %s: %w", last.subject, err)
 		}

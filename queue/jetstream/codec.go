@@ -1,0 +1,583 @@
+package jetstream
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/executor"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// Tasks, results and lock holders travel as JSON. encoding/json took a fifth of all that the queue does for a run, so
+// that what every run has is written and read here, and what few have goes to encoding/json piece by piece.
+//
+// Writing gives the very bytes that encoding/json would, and a test that fills every field says so: a new field that
+// is forgotten here fails it. Reading takes what writing gives; of anything else (another order is fine, but an escape,
+// a null, an unknown key, a fraction) it takes nothing and leaves the whole message to encoding/json.
+
+func encodeTask(b []byte, t *engine.Task) ([]byte, error) {
+	e := encoder{b: b}
+	e.text(`{"run":`, t.Run)
+	e.int(`,"attempt":`, int64(t.Attempt))
+	e.int(`,"shard":`, int64(t.Shard))
+	e.text(`,"job_uid":`, t.JobUID)
+	e.text(`,"namespace":`, t.Namespace)
+	e.text(`,"job":`, t.Job)
+	e.text(`,"lock":`, t.Lock)
+	e.timeUnlessZero(`,"slot":`, t.Slot)
+	e.text(`,"tier":`, string(t.Tier))
+	e.text(`,"class":`, string(t.Class))
+	e.time(`,"queued_at":`, t.QueuedAt)
+	e.int(`,"generation":`, t.Generation)
+	e.text(`,"digest":`, t.Digest)
+	e.int(`,"size":`, t.Size)
+	e.text(`,"kind":`, t.Kind)
+	e.textUnlessEmpty(`,"interpreter":`, t.Interpreter)
+	if len(t.Args) > 0 {
+		separator := `,"args":[`
+		for _, arg := range t.Args {
+			e.text(separator, arg)
+			separator = ","
+		}
+		e.b = append(e.b, ']')
+	}
+	if len(t.Env) > 0 {
+		e.other(`,"env":`, t.Env)
+	}
+	if len(t.Payload) > 0 {
+		e.other(`,"payload":`, t.Payload)
+	}
+	e.int(`,"timeout":`, int64(t.Timeout))
+	e.int(`,"grace":`, int64(t.Grace))
+	if t.Limits != (spec.Limits{}) {
+		e.other(`,"limits":`, t.Limits)
+	}
+	e.b = append(e.b, '}')
+	return e.b, wrap("encode task", e.err)
+}
+
+func encodeResult(b []byte, r *engine.Result) ([]byte, error) {
+	e := encoder{b: b}
+	e.text(`{"kind":`, string(r.Kind))
+	e.text(`,"run":`, r.Run)
+	e.int(`,"attempt":`, int64(r.Attempt))
+	e.int(`,"shard":`, int64(r.Shard))
+	e.textUnlessEmpty(`,"executor":`, r.Executor)
+	if r.Token != 0 {
+		e.b = strconv.AppendUint(append(e.b, `,"token":`...), r.Token, 10)
+	}
+	e.time(`,"at":`, r.At)
+	if r.Progress != nil {
+		e.other(`,"progress":`, r.Progress)
+	}
+	if r.Finish != nil {
+		e.finish(r.Finish)
+	}
+	e.b = append(e.b, '}')
+	return e.b, wrap("encode result", e.err)
+}
+
+func (e *encoder) finish(f *engine.Finish) {
+	e.text(`,"finish":{"status":`, f.Status.String())
+	if f.ExitCode != nil {
+		e.int(`,"exit_code":`, int64(*f.ExitCode))
+	}
+	e.textUnlessEmpty(`,"signal":`, f.Signal)
+	e.textUnlessEmpty(`,"error":`, f.Error)
+	if f.NoRetry {
+		e.b = append(e.b, `,"no_retry":true`...)
+	}
+	if f.HandedBack {
+		e.b = append(e.b, `,"handed_back":true`...)
+	}
+	e.timeUnlessZero(`,"fetched_at":`, f.FetchedAt)
+	e.timeUnlessZero(`,"started_at":`, f.StartedAt)
+	e.time(`,"finished_at":`, f.FinishedAt)
+	if f.Usage != nil {
+		e.int(`,"usage":{"cpu":`, int64(f.Usage.CPU))
+		e.int(`,"max_rss":`, f.Usage.MaxRSS)
+		e.b = append(e.b, '}')
+	}
+	if f.Output != nil {
+		e.int(`,"output":{"size":`, f.Output.Size)
+		e.int(`,"lines":`, f.Output.Lines)
+		if len(f.Output.Tail) > 0 {
+			e.b = base64.StdEncoding.AppendEncode(append(e.b, `,"tail":"`...), f.Output.Tail)
+			e.b = append(e.b, '"')
+		}
+		e.intUnlessZero(`,"chunks":`, int64(f.Output.Chunks))
+		e.intUnlessZero(`,"truncated":`, f.Output.Truncated)
+		e.b = append(e.b, '}')
+	}
+	e.b = append(e.b, '}')
+}
+
+func encodeHolder(b []byte, h executor.LockHolder) ([]byte, error) {
+	e := encoder{b: b}
+	e.text(`{"run":`, h.Run)
+	e.int(`,"attempt":`, int64(h.Attempt))
+	e.text(`,"executor":`, h.Executor)
+	e.b = append(e.b, '}')
+	return e.b, wrap("encode holder", e.err)
+}
+
+func decodeTask(data []byte) (task engine.Task, err error) {
+	d := decoder{data: data}
+	if d.task(&task); d.ended() {
+		return task, nil
+	}
+	task = engine.Task{}
+	err = json.Unmarshal(data, &task)
+	return task, err
+}
+
+func (d *decoder) task(t *engine.Task) {
+	for key := d.open(); key != nil; key = d.next() {
+		switch string(key) {
+		case "run":
+			t.Run = string(d.text())
+		case "attempt":
+			t.Attempt = int(d.int())
+		case "shard":
+			t.Shard = int(d.int())
+		case "job_uid":
+			t.JobUID = string(d.text())
+		case "namespace":
+			t.Namespace = string(d.text())
+		case "job":
+			t.Job = string(d.text())
+		case "lock":
+			if text := d.text(); string(text) == t.JobUID {
+				t.Lock = t.JobUID
+			} else {
+				t.Lock = string(text)
+			}
+		case "slot":
+			d.time(&t.Slot)
+		case "tier":
+			t.Tier = known(d.text(), tiers)
+		case "class":
+			t.Class = known(d.text(), classes)
+		case "queued_at":
+			d.time(&t.QueuedAt)
+		case "generation":
+			t.Generation = d.int()
+		case "digest":
+			t.Digest = string(d.text())
+		case "size":
+			t.Size = d.int()
+		case "kind":
+			t.Kind = string(d.text())
+		case "interpreter":
+			t.Interpreter = string(d.text())
+		case "args":
+			t.Args = d.texts()
+		case "env":
+			d.other(&t.Env, t.Env == nil)
+		case "payload":
+			d.other(&t.Payload, t.Payload == nil)
+		case "timeout":
+			t.Timeout = time.Duration(d.int())
+		case "grace":
+			t.Grace = time.Duration(d.int())
+		case "limits":
+			d.other(&t.Limits, t.Limits == (spec.Limits{}))
+		default:
+			d.failed = true
+		}
+	}
+}
+
+// decodeResult does not set Sequence.
+func decodeResult(data []byte) (result engine.Result, err error) {
+	d := decoder{data: data}
+	if d.result(&result); d.ended() {
+		return result, nil
+	}
+	result = engine.Result{}
+	err = json.Unmarshal(data, &result)
+	return result, err
+}
+
+var resultKinds = []engine.ResultKind{
+	engine.ResultStarted, engine.ResultProgress, engine.ResultFinished, engine.ResultRevoked, engine.ResultLost,
+}
+
+func (d *decoder) result(r *engine.Result) {
+	for key := d.open(); key != nil; key = d.next() {
+		switch string(key) {
+		case "kind":
+			r.Kind = known(d.text(), resultKinds)
+		case "run":
+			r.Run = string(d.text())
+		case "attempt":
+			r.Attempt = int(d.int())
+		case "shard":
+			r.Shard = int(d.int())
+		case "executor":
+			r.Executor = string(d.text())
+		case "token":
+			r.Token = d.uint()
+		case "at":
+			d.time(&r.At)
+		case "progress":
+			d.other(&r.Progress, r.Progress == nil)
+		case "finish":
+			d.failed = d.failed || r.Finish != nil // a second one would be merged into the first
+			r.Finish = new(engine.Finish)
+			d.finish(r.Finish)
+		default:
+			d.failed = true
+		}
+	}
+}
+
+func (d *decoder) finish(f *engine.Finish) {
+	for key := d.open(); key != nil; key = d.next() {
+		switch string(key) {
+		case "status":
+			var err error
+			f.Status, err = engine.ParseStatus(string(d.text()))
+			d.failed = d.failed || err != nil
+		case "exit_code":
+			code := int(d.int())
+			f.ExitCode = &code
+		case "signal":
+			f.Signal = string(d.text())
+		case "error":
+			f.Error = string(d.text())
+		case "no_retry":
+			f.NoRetry = d.bool()
+		case "handed_back":
+			f.HandedBack = d.bool()
+		case "fetched_at":
+			d.time(&f.FetchedAt)
+		case "started_at":
+			d.time(&f.StartedAt)
+		case "finished_at":
+			d.time(&f.FinishedAt)
+		case "usage":
+			d.failed = d.failed || f.Usage != nil
+			f.Usage = new(engine.Usage)
+			d.usage(f.Usage)
+		case "output":
+			d.failed = d.failed || f.Output != nil
+			f.Output = new(engine.Output)
+			d.output(f.Output)
+		default:
+			d.failed = true
+		}
+	}
+}
+
+func (d *decoder) usage(u *engine.Usage) {
+	for key := d.open(); key != nil; key = d.next() {
+		switch string(key) {
+		case "cpu":
+			u.CPU = time.Duration(d.int())
+		case "max_rss":
+			u.MaxRSS = d.int()
+		default:
+			d.failed = true
+		}
+	}
+}
+
+func (d *decoder) output(o *engine.Output) {
+	for key := d.open(); key != nil; key = d.next() {
+		switch string(key) {
+		case "size":
+			o.Size = d.int()
+		case "lines":
+			o.Lines = d.int()
+		case "tail":
+			var err error
+			text := d.text()
+			o.Tail, err = base64.StdEncoding.AppendDecode(make([]byte, 0, base64.StdEncoding.DecodedLen(len(text))), text)
+			d.failed = d.failed || err != nil
+		case "chunks":
+			o.Chunks = int(d.int())
+		case "truncated":
+			o.Truncated = d.int()
+		default:
+			d.failed = true
+		}
+	}
+}
+
+func decodeHolder(data []byte) (holder executor.LockHolder, err error) {
+	err = json.Unmarshal(data, &holder) // read only when somebody finds a lock held
+	return holder, err
+}
+
+// known gives one of the values that are known without allocating it again.
+func known[S ~string](text []byte, values []S) S {
+	for _, value := range values {
+		if string(value) == string(text) {
+			return value
+		}
+	}
+	return S(text)
+}
+
+// encoder appends JSON. Its methods take what stands before the value, and the value.
+type encoder struct {
+	b   []byte
+	err error
+}
+
+func (e *encoder) text(before, s string) {
+	e.b = append(e.b, before...)
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			e.other("", s)
+			return
+		}
+	}
+	e.b = append(append(append(e.b, '"'), s...), '"')
+}
+
+func (e *encoder) textUnlessEmpty(before, s string) {
+	if s != "" {
+		e.text(before, s)
+	}
+}
+
+func (e *encoder) int(before string, n int64) { e.b = strconv.AppendInt(append(e.b, before...), n, 10) }
+
+func (e *encoder) intUnlessZero(before string, n int64) {
+	if n != 0 {
+		e.int(before, n)
+	}
+}
+
+func (e *encoder) time(before string, t time.Time) {
+	b, err := t.AppendText(append(append(e.b, before...), '"'))
+	if err != nil {
+		e.err = errors.Join(e.err, err)
+		return
+	}
+	e.b = append(b, '"')
+}
+
+func (e *encoder) timeUnlessZero(before string, t time.Time) {
+	if !t.IsZero() {
+		e.time(before, t)
+	}
+}
+
+// other leaves a value to encoding/json.
+func (e *encoder) other(before string, value any) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		e.err = errors.Join(e.err, err)
+	}
+	e.b = append(append(e.b, before...), data...)
+}
+
+// decoder reads one JSON value. Whatever it does not take sets failed, after which nothing that was read counts.
+type decoder struct {
+	data   []byte
+	at     int
+	failed bool
+}
+
+// open reads the beginning of an object and gives its first key, nil if it has none.
+func (d *decoder) open() []byte {
+	d.expect('{')
+	if d.peek() == '}' {
+		d.at++
+		return nil
+	}
+	return d.key()
+}
+
+// next gives the next key of an object, nil at its end.
+func (d *decoder) next() []byte {
+	if d.failed {
+		return nil
+	}
+	if d.peek() == '}' {
+		d.at++
+		return nil
+	}
+	d.expect(',')
+	return d.key()
+}
+
+func (d *decoder) key() []byte {
+	key := d.text()
+	d.expect(':')
+	if d.failed {
+		return nil
+	}
+	return key
+}
+
+// ended tells whether all was read and taken.
+func (d *decoder) ended() bool { return !d.failed && d.peek() == 0 && d.at == len(d.data) }
+
+// peek gives the next byte that is no space, 0 at the end.
+func (d *decoder) peek() byte {
+	for d.at < len(d.data) {
+		switch c := d.data[d.at]; c {
+		case ' ', '\t', '\r', '\n':
+			d.at++
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+func (d *decoder) expect(c byte) {
+	if d.failed || d.peek() != c {
+		d.failed = true
+		return
+	}
+	d.at++
+}
+
+// text gives a string, as long as data is not changed. Its own memory: string(d.text()).
+func (d *decoder) text() []byte {
+	d.expect('"')
+	if d.failed {
+		return nil
+	}
+	ascii := true
+	for i, c := range d.data[d.at:] {
+		switch {
+		case c == '"':
+			found := d.data[d.at : d.at+i]
+			d.at += i + 1
+			d.failed = !ascii && !utf8.Valid(found)
+			return found
+		case c == '\\' || c < ' ':
+			d.failed = true
+			return nil
+		case c >= utf8.RuneSelf:
+			ascii = false
+		}
+	}
+	d.failed = true
+	return nil
+}
+
+func (d *decoder) texts() []string {
+	d.expect('[')
+	if d.peek() == ']' {
+		d.at++
+		return []string{}
+	}
+	var all []string
+	for !d.failed {
+		all = append(all, string(d.text()))
+		if d.peek() == ']' {
+			d.at++
+			return all
+		}
+		d.expect(',')
+	}
+	return nil
+}
+
+// digits gives a whole number as it is written.
+func (d *decoder) digits() string {
+	d.peek()
+	from := d.at
+	if d.at < len(d.data) && d.data[d.at] == '-' {
+		d.at++
+	}
+	first := d.at
+	for d.at < len(d.data) && d.data[d.at] >= '0' && d.data[d.at] <= '9' {
+		d.at++
+	}
+	if d.at == first || (d.data[first] == '0' && d.at > first+1) {
+		d.failed = true
+	}
+	return string(d.data[from:d.at])
+}
+
+func (d *decoder) int() int64 {
+	n, err := strconv.ParseInt(d.digits(), 10, 64)
+	d.failed = d.failed || err != nil
+	return n
+}
+
+func (d *decoder) uint() uint64 {
+	n, err := strconv.ParseUint(d.digits(), 10, 64)
+	d.failed = d.failed || err != nil
+	return n
+}
+
+func (d *decoder) bool() bool {
+	d.peek()
+	for _, value := range []string{"true", "false"} {
+		if bytes.HasPrefix(d.data[d.at:], []byte(value)) {
+			d.at += len(value)
+			return value == "true"
+		}
+	}
+	d.failed = true
+	return false
+}
+
+func (d *decoder) time(t *time.Time) {
+	d.peek()
+	from := d.at
+	d.text()
+	if !d.failed {
+		d.failed = t.UnmarshalJSON(d.data[from:d.at]) != nil
+	}
+}
+
+// other leaves a value to encoding/json; unless fresh, a second value of the same key would be merged into the first.
+func (d *decoder) other(into any, fresh bool) {
+	d.peek()
+	from := d.at
+	if d.skip(); d.failed || !fresh || from == d.at || d.data[from] == 'n' {
+		d.failed = true
+		return
+	}
+	d.failed = json.Unmarshal(d.data[from:d.at], into) != nil
+}
+
+// skip goes to the end of a value. It may go too far in what is no JSON, which is for the reader of the value to see.
+func (d *decoder) skip() {
+	depth, quoted := 0, false
+	for ; d.at < len(d.data); d.at++ {
+		c := d.data[d.at]
+		switch {
+		case quoted && c == '\\':
+			d.at++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case depth == 0 && (c == ',' || c == '}' || c == ']'):
+			return
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	d.failed = true // an object's end must follow
+}
+
+// readAttempt reads the attempt of a task, which is all that a copy in the way is asked.
+func readAttempt(data []byte) (int, error) {
+	var task struct {
+		Attempt int `json:"attempt"`
+	}
+	if err := json.Unmarshal(data, &task); err != nil {
+		return 0, fmt.Errorf("read task: %w", err)
+	}
+	return task.Attempt, nil
+}

@@ -1,0 +1,83 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// makeConsumer makes a consumer of RESULTS that begins at the first message that any of the owners is to be given. It
+// keeps no state: how far they have come is theirs to know.
+func (q *Queue) makeConsumer(ctx context.Context, owners []*owner) (name string, err error) {
+	config := jetstream.ConsumerConfig{
+		Name: "results-" + engine.NewUID(), DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
+		AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1, MaxWaiting: 64,
+		InactiveThreshold: 2 * resultsExpires, // of one whose owner has crashed
+	}
+	wanted := make(map[int]bool)
+	for _, o := range owners {
+		wanted[o.shard] = true
+		if config.OptStartSeq == 0 || o.next < config.OptStartSeq {
+			config.OptStartSeq = o.next
+		}
+	}
+	if len(wanted) < engine.Shards { // otherwise there is nothing to filter, which costs the server least
+		for number := range wanted {
+			config.FilterSubjects = append(config.FilterSubjects, q.names.shard(number))
+		}
+	}
+	_, err = q.js.CreateConsumer(ctx, q.names.results, config)
+	return config.Name, wrap("make consumer "+config.Name, err)
+}
+
+func (q *Queue) removeConsumer(ctx context.Context, consumer string) {
+	if !q.conn.IsConnected() {
+		return // the server forgets the consumer
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), q.config.Timeout)
+	defer cancel()
+	if err := q.ask(ctx, "CONSUMER.DELETE."+q.names.results+"."+consumer, struct{}{}, nil); err != nil {
+		q.log.Debug("a consumer was not removed", "consumer", consumer, "error", err)
+	}
+}
+
+// consumerInfo is what is asked of a consumer's state.
+type consumerInfo struct {
+	Delivered struct {
+		Stream uint64 `json:"stream_seq"`
+	} `json:"delivered"`
+	AckFloor struct {
+		Stream uint64 `json:"stream_seq"`
+	} `json:"ack_floor"`
+	AckPending int    `json:"num_ack_pending"`
+	Waiting    int    `json:"num_waiting"`
+	Pending    uint64 `json:"num_pending"`
+}
+
+// consumerInfo gives a consumer's state, nil if it does not exist.
+func (q *Queue) consumerInfo(ctx context.Context, stream, consumer string) (*consumerInfo, error) {
+	var info consumerInfo
+	err := q.ask(ctx, "CONSUMER.INFO."+stream+"."+consumer, struct{}{}, &info)
+	if refused := (*apiError)(nil); errors.As(err, &refused) && refused.ErrCode == codeNoConsumer {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look at consumer %s: %w", consumer, err)
+	}
+	return &info, nil
+}
+
+// pullRequest is JetStream's request for messages. Expires is in nanoseconds.
+type pullRequest struct {
+	Batch    int           `json:"batch"`
+	MaxBytes int           `json:"max_bytes,omitempty"`
+	Expires  time.Duration `json:"expires,omitempty"`
+	NoWait   bool          `json:"no_wait,omitempty"`
+	Group    string        `json:"group,omitempty"`
+	Priority int           `json:"priority,omitempty"`
+}
