@@ -20,9 +20,9 @@ type LogOptions struct {
 // connection broke: go on from Offset plus what was read.
 type Log struct {
 	Attempt  int
-	Size     int64 // bytes of the whole output when it was opened
-	Offset   int64 // of the first byte that Read gives
-	Complete bool  // when it was opened the attempt had ended
+	Size     int64  // bytes of the whole output when it was opened
+	Offset   int64  // of the first byte that Read gives
+	Complete bool   // when it was opened the attempt had ended
 	Missing  string // why, in words, not all of it can be read that should be there; mostly ""
 	body     *download
 }

@@ -2,8 +2,10 @@ package api
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -53,6 +55,7 @@ func New(e *echo.Echo, s *service.Service, config Config) (*API, error) {
 	}
 	a := &API{service: s, config: config}
 	a.huma = humaecho.New(e, a.describe())
+	a.huma.UseMiddleware(unescape)
 
 	a.jobs()
 	a.runs()
@@ -112,6 +115,30 @@ func (a *API) documents() {
 	a.schedulePreview()
 }
 
+// unescape gives the parts of a path as they were meant: echo leaves them as they came where one holds an escaped '/'.
+func unescape(ctx huma.Context, next func(huma.Context)) {
+	if humaecho.Unwrap(ctx).Request().URL.RawPath != "" {
+		ctx = unescaped{ctx}
+	}
+	next(ctx)
+}
+
+// request is huma.Context under a name that does not hide its method Context where it is embedded.
+type request huma.Context
+
+type unescaped struct{ request }
+
+func (u unescaped) Param(name string) string {
+	raw := u.request.Param(name)
+	if plain, err := url.PathUnescape(raw); err == nil {
+		return plain
+	}
+	return raw
+}
+
+// Unwrap lets humaecho find its own.
+func (u unescaped) Unwrap() huma.Context { return u.request }
+
 // bodyTime is how long a client may take to send a small body.
 const bodyTime = 30 * time.Second
 
@@ -136,10 +163,15 @@ func registerAt[I, O any](a *API, op huma.Operation, handler func(context.Contex
 	}
 	huma.Register(a.huma, op, func(ctx context.Context, input *I) (*O, error) {
 		output, err := handler(ctx, input)
-		if err != nil {
-			return nil, a.answerTo(ctx, err)
+		if err == nil {
+			return output, nil
 		}
-		return output, nil
+		problem := a.answerTo(ctx, err)
+		var more huma.HeadersError
+		if errors.As(err, &more) {
+			return nil, huma.ErrorWithHeaders(problem, more.GetHeaders())
+		}
+		return nil, problem
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"go.uber.org/goleak"
@@ -32,18 +33,23 @@ func newSite(t testing.TB, configs ...service.Config) *site {
 	t.Helper()
 	s := &site{World: webtest.New(t, configs...), t: t}
 	e := echo.New()
-	made, err := api.New(e, s.Service, api.Config{Version: "v0-test", Log: s.Log})
+	made, err := api.New(e, s.Service, api.Config{Version: "v0-test", Log: s.Log, Now: func() time.Time { return s.Now }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.api = made
-	s.server = httptest.NewServer(e)
+	s.server = newServer(t, e)
+	return s
+}
+
+func newServer(t testing.TB, handler http.Handler) *httptest.Server {
+	server := httptest.NewServer(handler)
 	t.Cleanup(func() {
-		s.server.CloseClientConnections()
-		s.server.Close()
+		server.CloseClientConnections()
+		server.Close()
 		http.DefaultClient.CloseIdleConnections()
 	})
-	return s
+	return server
 }
 
 // answer is a response that was read to its end.

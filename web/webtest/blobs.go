@@ -16,6 +16,9 @@ import (
 
 // Blobs keeps bytes in memory. Programs above 1 MiB are counted and hashed, and not kept.
 type Blobs struct {
+	// Lose makes reading programs fail.
+	Lose bool
+
 	mu    sync.Mutex
 	bytes map[string][]byte
 	logs  map[string]service.StoredLog
@@ -90,7 +93,10 @@ func (b *Blobs) GetBinary(_ context.Context, digest string) (io.ReadCloser, int6
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	data, ok := b.bytes[digest]
-	if !ok {
+	switch {
+	case b.Lose:
+		return nil, 0, errors.New("webtest: the bytes are lost")
+	case !ok:
 		return nil, 0, engine.ErrNotFound
 	}
 	return io.NopCloser(bytes.NewReader(data)), int64(len(data)), nil

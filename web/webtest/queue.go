@@ -3,6 +3,7 @@ package webtest
 import (
 	"context"
 	"sync"
+	"testing"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
@@ -12,6 +13,7 @@ type Queue struct {
 	// Watching tells each time somebody begins to watch a log.
 	Watching chan string
 
+	looked    chan struct{}
 	mu        sync.Mutex
 	wakes     []engine.Wake
 	frames    chan engine.LogFrame
@@ -22,7 +24,7 @@ type Queue struct {
 
 // NewQueue makes one.
 func NewQueue() *Queue {
-	return &Queue{Watching: make(chan string, 100), frames: make(chan engine.LogFrame)}
+	return &Queue{Watching: make(chan string, 100), frames: make(chan engine.LogFrame), looked: make(chan struct{}, 1)}
 }
 
 // Fail makes the queue answer with an error; nil mends it.
@@ -97,8 +99,22 @@ func (q *Queue) Executors(context.Context) ([]engine.Presence, error) {
 	return q.executors, q.down
 }
 
+// Looked waits until somebody has looked at the queue's depths since the last time.
+func (q *Queue) Looked(t testing.TB) {
+	t.Helper()
+	select {
+	case <-q.looked:
+	case <-t.Context().Done():
+		t.Fatal("nobody looked")
+	}
+}
+
 // Depths implements service.Queue.
 func (q *Queue) Depths(context.Context) ([]engine.QueueDepth, error) {
+	select {
+	case q.looked <- struct{}{}:
+	default:
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.depths, q.down

@@ -3,6 +3,7 @@ package webtest
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -156,4 +157,11 @@ func lines(output string) (n int64) {
 		}
 	}
 	return n
+}
+
+// UploadTo uploads a program with this content.
+func (w *World) UploadTo(t testing.TB, name, content string) (engine.BinaryVersion, bool, error) {
+	t.Helper()
+	_, version, existed, err := w.UploadBinary(t.Context(), engine.DefaultNamespace, name, strings.NewReader(content), service.Upload{By: "test"})
+	return version, existed, err
 }
