@@ -57,9 +57,10 @@ var ErrStopping = errors.New("the server is stopping")
 
 // Server is the HTTP server. Serve runs it, Shutdown ends it.
 type Server struct {
-	config Config
-	echo   *echo.Echo
-	http   *http.Server
+	config   Config
+	echo     *echo.Echo
+	http     *http.Server
+	inFlight *inFlight
 
 	// stopping ends when Shutdown begins: streams end with it. base ends when its time is over: all else ends with it.
 	stopping context.Context
@@ -81,12 +82,12 @@ func New(config Config) (*Server, error) {
 	if config.Ready == nil {
 		config.Ready = config.Service.Ready
 	}
-	s := &Server{config: config, echo: echo.New()}
+	s := &Server{config: config, echo: echo.New(), inFlight: newInFlight()}
 	s.stopping, s.stop = context.WithCancelCause(context.Background())
 	base, cut := context.WithCancelCause(context.Background())
 	s.cut = cut
 	s.http = &http.Server{
-		Handler:           s.echo,
+		Handler:           s.inFlight.wrap(s.echo),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
@@ -132,16 +133,25 @@ func (s *Server) Serve(listener net.Listener) error {
 	return nil
 }
 
-// Shutdown ends streams, waits for all other requests until ctx ends, and then cuts what is left.
+// cutTime is how long requests that were cut may take to notice.
+const cutTime = 5 * time.Second
+
+// Shutdown ends streams, waits for all other requests until ctx ends, and then cuts what is left. When it returns
+// without an error no request is being answered any more.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stop(ErrStopping)
 	err := s.http.Shutdown(ctx)
 	s.cut(ErrStopping)
-	if err == nil {
-		return nil
+	if err != nil {
+		err = fmt.Errorf("web: requests were cut off: %w", err)
+		if closing := s.http.Close(); closing != nil && !errors.Is(closing, http.ErrServerClosed) {
+			err = errors.Join(err, closing)
+		}
 	}
-	if closing := s.http.Close(); closing != nil && !errors.Is(closing, http.ErrServerClosed) {
-		err = errors.Join(err, closing)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), cutTime)
+	defer cancel()
+	if waiting := s.inFlight.wait(last); waiting != nil {
+		err = errors.Join(err, fmt.Errorf("web: a request does not end: %w", waiting))
 	}
-	return fmt.Errorf("web: requests were cut off: %w", err)
+	return err
 }

@@ -83,9 +83,8 @@ func (u *upload) Read(p []byte) (int, error) {
 
 // interrupted tells that a body did not come whole.
 func interrupted(err error) *Problem {
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
-		return NewProblem(http.StatusRequestEntityTooLarge, "body_too_large", tooLarge(large.Limit))
+	if problem, ok := ProblemOf(err); ok {
+		return problem
 	}
 	return NewProblem(http.StatusBadRequest, "body_interrupted", "the body broke off before its end ("+err.Error()+"): nothing was kept, send it again")
 }

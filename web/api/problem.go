@@ -118,6 +118,10 @@ func ProblemOf(err error) (*Problem, bool) {
 		}
 		return NewProblem(status, strings.ReplaceAll(known.Code, " ", "_"), known.Detail, fields...), true
 	}
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return NewProblem(http.StatusRequestEntityTooLarge, "body_too_large", tooLarge(large.Limit)), true
+	}
 	if errors.Is(err, engine.ErrCursor) {
 		return invalid("invalid_cursor", "query.cursor", "%s", engine.ErrCursor), true
 	}
