@@ -76,7 +76,7 @@ func (w *writer) commit(runs []runWrite, b *engine.Batch, slots, letters [][]byt
 		}
 	}
 	for _, id := range b.DropRuns {
-		if _, err := w.exec("DELETE FROM runs_active WHERE id = ? AND status = ?", id, int64(engine.StatusScheduled)); err != nil {
+		if err := w.dropRun(id); err != nil {
 			return nil, err
 		}
 	}

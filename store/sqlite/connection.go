@@ -2,13 +2,12 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
 	"net/url"
-
-	sqlite "modernc.org/sqlite"
 )
 
 // connection is a connection for one goroutine that keeps its prepared statements. It goes past database/sql, which
@@ -26,8 +25,12 @@ func source(path string, pragmas ...string) string {
 }
 
 func connect(source string) (*connection, error) {
-	conn, err := (&sqlite.Driver{}).Open(source)
+	db, err := sql.Open("sqlite", source) // which opens nothing; only the driver that is registered has our functions
 	if err != nil {
+		return nil, err
+	}
+	conn, err := db.Driver().Open(source)
+	if err = errors.Join(err, db.Close()); err != nil {
 		return nil, err
 	}
 	return &connection{conn: conn, statements: map[string]driver.Stmt{}}, nil

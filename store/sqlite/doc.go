@@ -6,8 +6,9 @@
 //   - One goroutine writes. It takes all writes that wait, does them in one transaction and synchronises once, so that
 //     a write costs little CPU and many writers share one wait for the disk. Readers have connections of their own and
 //     never wait for it.
-//   - A run that has not ended lives in runs_active, which stays small; a run that has ended is moved to
-//     runs_history, which is only appended to, so that a run's several writes do not touch the indexes of millions.
+//   - Runs that have not ended are held in memory and kept as a log of records, one for each transaction, which is read
+//     when the file is opened; a run that has ended is moved to the table runs_history. So a run's several writes cost
+//     little, and touch indexes once. The price is memory: about 1 KiB for each run that has not ended.
 //   - A page of history looks at a bounded number of runs. Where a filter finds little, a page may be shorter than its
 //     limit, even empty, and its cursor says where to go on.
 //   - A full disk refuses writes with engine.ErrFull and does no harm: once there is space, everything goes on.

@@ -30,7 +30,8 @@ var (
 
 type keyedRun struct {
 	key
-	doc []byte
+	doc    []byte
+	active bool
 }
 
 // Runs lists history, newest first. A page may be shorter than the limit although more follows: next tells.
@@ -39,8 +40,8 @@ func (s *Store) Runs(ctx context.Context, filter engine.RunFilter) (runs []engin
 	return runs, next, wrap("list runs", err)
 }
 
-// history merges what stands in several ranges of indexes, all seen at one moment. Each range is looked at down to a
-// horizon of its own; what lies beyond the first of these has to wait for the next page.
+// history merges what is active with what stands in several ranges of indexes, these all seen at one moment. Each is
+// looked at down to a horizon of its own; what lies beyond the first of these has to wait for the next page.
 func (s *Store) history(ctx context.Context, filter *engine.RunFilter) (runs []engine.Run, next string, err error) {
 	from := newest
 	cursor, given, err := engine.DecodeCursor("runs", filter.Cursor)
@@ -50,9 +51,15 @@ func (s *Store) history(ctx context.Context, filter *engine.RunFilter) (runs []e
 	if given {
 		from = key{at: always(cursor.At), id: cursor.ID}
 	}
-	if s.writer.ended() {
-		return nil, "", errClosed
+	if err := s.readable(ctx); err != nil {
+		return nil, "", err
 	}
+	filters, err := s.byUID(ctx, filter)
+	if err != nil {
+		return nil, "", err
+	}
+	// What is active comes first: a run that ends in between is then found twice, not never.
+	found, horizon := s.lookActive(filters, from)
 	tx, err := s.readers.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, "", err
@@ -60,23 +67,24 @@ func (s *Store) history(ctx context.Context, filter *engine.RunFilter) (runs []e
 	defer func() { err = errors.Join(err, tx.Rollback()) }() // it has only read
 
 	reader := &snapshot{store: s, tx: tx}
-	ranges, err := reader.ranges(ctx, filter)
-	if err != nil {
-		return nil, "", err
-	}
-	var found []keyedRun
-	horizon := oldest
-	for _, r := range ranges {
-		some, end, err := reader.look(ctx, &r, filter, from)
+	for _, one := range filters {
+		ranges, err := reader.ranges(ctx, one)
 		if err != nil {
 			return nil, "", err
 		}
-		found = append(found, some...)
-		if end.newer(horizon) < 0 {
-			horizon = end
+		for _, r := range ranges {
+			some, end, err := reader.look(ctx, &r, one, from)
+			if err != nil {
+				return nil, "", err
+			}
+			found = append(found, some...)
+			if end.newer(horizon) < 0 {
+				horizon = end
+			}
 		}
 	}
-	slices.SortFunc(found, func(a, b keyedRun) int { return a.newer(b.key) })
+	slices.SortStableFunc(found, func(a, b keyedRun) int { return a.newer(b.key) })
+	found = slices.CompactFunc(found, func(a, b keyedRun) bool { return a.key == b.key })
 	beyond, _ := slices.BinarySearchFunc(found, horizon, func(run keyedRun, horizon key) int {
 		if run.newer(horizon) <= 0 {
 			return -1
@@ -88,7 +96,15 @@ func (s *Store) history(ctx context.Context, filter *engine.RunFilter) (runs []e
 		found, more = found[:filter.Limit], true
 		horizon = found[filter.Limit-1].key
 	}
+	pick := newPicker(filter)
 	for _, run := range found {
+		// One that goes on after it has ended is still in history, as it was.
+		if now := s.active.get(run.id); now != nil && !run.active {
+			if !pick.picks(now) {
+				continue
+			}
+			run.doc = now.doc
+		}
 		decoded, err := decodeRun(run.doc)
 		if err != nil {
 			return nil, "", err
@@ -99,6 +115,39 @@ func (s *Store) history(ctx context.Context, filter *engine.RunFilter) (runs []e
 		next = engine.Cursor{At: time.UnixMilli(horizon.at), ID: horizon.id}.Encode("runs")
 	}
 	return runs, next, nil
+}
+
+// byUID makes of a filter by a job's name one for each job that has had it: a job has one name all its life.
+func (s *Store) byUID(ctx context.Context, filter *engine.RunFilter) (filters []*engine.RunFilter, err error) {
+	if filter.Job == "" || filter.JobUID != "" {
+		return []*engine.RunFilter{filter}, nil
+	}
+	err = s.list(ctx, "SELECT DISTINCT job_uid FROM run_names WHERE job = ?", []any{filter.Job}, func(rows *sql.Rows) error {
+		one := *filter
+		err := rows.Scan(&one.JobUID)
+		one.Job = ""
+		filters = append(filters, &one)
+		return err
+	})
+	return filters, err
+}
+
+// lookActive gives what filters pick of the runs that have not ended, and how far it has looked.
+func (s *Store) lookActive(filters []*engine.RunFilter, from key) (found []keyedRun, horizon key) {
+	horizon = oldest
+	for _, filter := range filters {
+		if len(filter.Statuses) > 0 && !slices.ContainsFunc(filter.Statuses, func(status engine.Status) bool { return !status.Terminal() }) {
+			continue
+		}
+		some, end := s.active.look(filter, from)
+		for _, run := range some {
+			found = append(found, keyedRun{key: run.place(), doc: run.doc, active: true})
+		}
+		if end.newer(horizon) < 0 {
+			horizon = end
+		}
+	}
+	return found, horizon
 }
 
 // snapshot is a moment of the database.

@@ -19,8 +19,6 @@ const (
 // historyRange is a part of an index that holds runs in the order of history: the entries for which fixed holds. Of
 // those, picked takes some.
 type historyRange struct {
-	table  string
-	row    string // what identifies a row
 	index  string
 	fixed  conditions
 	picked conditions
@@ -46,47 +44,24 @@ func (c *conditions) addStatuses(column string, statuses []engine.Status) {
 	c.add(column+" IN (?"+strings.Repeat(", ?", len(args)-1)+")", args...)
 }
 
-// ranges chooses the indexes by what a filter asks for, the one with the fewest entries first.
+// ranges chooses the indexes by what a filter asks for.
 func (s *snapshot) ranges(ctx context.Context, filter *engine.RunFilter) ([]historyRange, error) {
-	var open, ended []engine.Status
+	var ended []engine.Status
 	for _, status := range filter.Statuses {
-		switch {
-		case slices.Contains(open, status) || slices.Contains(ended, status):
-		case status.Terminal():
+		if status.Terminal() && !slices.Contains(ended, status) {
 			ended = append(ended, status)
-		default:
-			open = append(open, status)
 		}
 	}
 	all := len(filter.Statuses) == 0
-	var ranges []historyRange
-	if filter.Job != "" && filter.JobUID == "" {
-		uids, err := s.texts(ctx, "SELECT DISTINCT job_uid FROM run_names WHERE job = ?", filter.Job)
-		if err != nil {
-			return nil, err
-		}
-		for _, uid := range uids {
-			one := *filter
-			one.JobUID, one.Job = uid, "" // a job has one name all its life
-			some, err := s.ranges(ctx, &one)
-			if err != nil {
-				return nil, err
-			}
-			ranges = append(ranges, some...)
-		}
-		return ranges, nil
-	}
-	if all || len(open) > 0 {
-		ranges = activeRanges(filter, open)
-	}
 	switch {
 	case !all && len(ended) == 0:
-		return ranges, nil
+		return nil, nil
 	case filter.JobUID != "":
-		return append(ranges, jobRange(filter, ended)), nil
+		return []historyRange{jobRange(filter, ended)}, nil
 	case filter.By != "":
-		return append(ranges, byRange(filter, ended)), nil
+		return []historyRange{byRange(filter, ended)}, nil
 	}
+	var ranges []historyRange
 	namespaces := []string{filter.Namespace}
 	if filter.Namespace == "" {
 		var err error
@@ -109,46 +84,8 @@ func (s *snapshot) ranges(ctx context.Context, filter *engine.RunFilter) ([]hist
 	return ranges, nil
 }
 
-// activeRanges gives what is running or retried a range of its own, so that it is found behind any number of queued runs.
-func activeRanges(filter *engine.RunFilter, statuses []engine.Status) (ranges []historyRange) {
-	var others []engine.Status
-	for _, status := range statuses {
-		if filter.JobUID != "" || (status != engine.StatusRunning && status != engine.StatusRetrying) {
-			others = append(others, status)
-			continue
-		}
-		r := historyRange{table: "runs_active", row: "id", index: "runs_active_status"}
-		r.fixed.add("status = ? AND status IN (3, 4)", int64(status))
-		ranges = append(ranges, r.pickActive(filter, nil))
-	}
-	if len(statuses) > 0 && len(others) == 0 {
-		return ranges
-	}
-	r := historyRange{table: "runs_active", row: "id", index: "runs_active_created"}
-	if filter.JobUID != "" { // few: they are sorted
-		r.index = "sqlite_autoindex_runs_active_1"
-		r.fixed.add("id > ? AND id < ?", filter.JobUID+"-", filter.JobUID+".")
-	}
-	return append(ranges, r.pickActive(filter, others))
-}
-
-func (r historyRange) pickActive(filter *engine.RunFilter, statuses []engine.Status) historyRange {
-	if filter.Namespace != "" {
-		r.pickRow("r.namespace = ?", filter.Namespace)
-	}
-	if len(statuses) > 0 {
-		r.picked.addStatuses("r.status", statuses)
-		r.scan = scanRows
-	}
-	r.pickJob(filter)
-	r.pickTier(filter)
-	r.pickBy(filter)
-	r.pickText(filter)
-	return r
-}
-
 func jobRange(filter *engine.RunFilter, statuses []engine.Status) historyRange {
-	r := historyRange{table: "runs_history", row: "rowid", index: "runs_history_job"}
+	r := historyRange{index: "runs_history_job"}
 	r.fixed.add("job_uid = ?", filter.JobUID)
 	r.pickStatuses(statuses)
 	if filter.Namespace != "" {
@@ -162,7 +99,7 @@ func jobRange(filter *engine.RunFilter, statuses []engine.Status) historyRange {
 }
 
 func byRange(filter *engine.RunFilter, statuses []engine.Status) historyRange {
-	r := historyRange{table: "runs_history", row: "rowid", index: "runs_history_by"}
+	r := historyRange{index: "runs_history_by"}
 	r.fixed.add(`"by" = ? AND "by" <> ''`, filter.By)
 	if filter.Namespace != "" {
 		r.pickRow("r.namespace = ?", filter.Namespace)
@@ -177,7 +114,7 @@ func byRange(filter *engine.RunFilter, statuses []engine.Status) historyRange {
 }
 
 func statusRange(filter *engine.RunFilter, namespace string, status engine.Status) historyRange {
-	r := historyRange{table: "runs_history", row: "rowid", index: "runs_history_status"}
+	r := historyRange{index: "runs_history_status"}
 	r.fixed.add("namespace = ? AND status = ? AND status <> 5", namespace, int64(status))
 	r.pickTier(filter)
 	r.pickText(filter)
@@ -185,7 +122,7 @@ func statusRange(filter *engine.RunFilter, namespace string, status engine.Statu
 }
 
 func tierRange(filter *engine.RunFilter, namespace string, statuses []engine.Status) historyRange {
-	r := historyRange{table: "runs_history", row: "rowid", index: "runs_history_tier"}
+	r := historyRange{index: "runs_history_tier"}
 	r.fixed.add("namespace = ? AND tier = ? AND tier <> 'light'", namespace, string(filter.Tier))
 	if len(statuses) > 0 {
 		r.picked.addStatuses("r.status", statuses)
@@ -196,7 +133,7 @@ func tierRange(filter *engine.RunFilter, namespace string, statuses []engine.Sta
 }
 
 func namespaceRange(filter *engine.RunFilter, namespace string, statuses []engine.Status) historyRange {
-	r := historyRange{table: "runs_history", row: "rowid", index: "runs_history_created"}
+	r := historyRange{index: "runs_history_created"}
 	r.fixed.add("namespace = ?", namespace)
 	r.pickStatuses(statuses)
 	if filter.Tier != "" {
@@ -259,21 +196,21 @@ func (r *historyRange) entries(filter *engine.RunFilter, from key, columns strin
 	where.add("(created_at, id) < (?, ?)", from.at, from.id)
 	since, until := window(filter.Since, filter.Until)
 	where.add("created_at >= ? AND created_at < ?", since, until)
-	return "SELECT " + columns + " FROM " + r.table + " INDEXED BY " + r.index + " WHERE " + strings.Join(where.terms, " AND ") +
+	return "SELECT " + columns + " FROM runs_history INDEXED BY " + r.index + " WHERE " + strings.Join(where.terms, " AND ") +
 		" ORDER BY created_at DESC, id DESC LIMIT ?", where.args
 }
 
 // query asks for at most one run more than the filter's limit. The CROSS JOIN keeps the order of the inner list, and
 // reads no more of it than it takes to fill the page.
 func (r *historyRange) query(filter *engine.RunFilter, from key) (string, []any) {
-	inner, args := r.entries(filter, from, r.row+" AS row, created_at, id"+r.inner)
+	inner, args := r.entries(filter, from, "rowid AS row, created_at, id"+r.inner)
 	limit := int64(filter.Limit) + 1
 	if len(r.picked.terms) == 0 {
-		return "SELECT s.created_at, s.id, r.doc FROM (" + inner + ") AS s CROSS JOIN " + r.table + " AS r ON r." + r.row + " = s.row", append(args, limit)
+		return "SELECT s.created_at, s.id, r.doc FROM (" + inner + ") AS s CROSS JOIN runs_history AS r ON r.rowid = s.row", append(args, limit)
 	}
 	args = append(args, int64(r.scan))
 	args = append(append(args, r.picked.args...), limit)
-	return "SELECT s.created_at, s.id, r.doc FROM (" + inner + ") AS s CROSS JOIN " + r.table + " AS r ON r." + r.row + " = s.row WHERE " +
+	return "SELECT s.created_at, s.id, r.doc FROM (" + inner + ") AS s CROSS JOIN runs_history AS r ON r.rowid = s.row WHERE " +
 		strings.Join(r.picked.terms, " AND ") + " LIMIT ?", args
 }
 

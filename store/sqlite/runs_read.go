@@ -35,9 +35,21 @@ func (s *Store) runs(ctx context.Context, query string, args ...any) (list []eng
 	return list, err
 }
 
+// decodeRuns appends active runs to a list.
+func decodeRuns(list []engine.Run, runs []*runWrite) ([]engine.Run, error) {
+	for _, write := range runs {
+		run, err := decodeRun(write.doc)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, run)
+	}
+	return list, nil
+}
+
 // Run gives one run; engine.ErrNotFound.
 func (s *Store) Run(ctx context.Context, id string) (engine.Run, error) {
-	runs, err := s.runs(ctx, oneRun, id, id)
+	runs, err := s.runsByID(ctx, []string{id})
 	if err == nil && len(runs) == 0 {
 		err = engine.ErrNotFound
 	}
@@ -49,35 +61,62 @@ func (s *Store) Run(ctx context.Context, id string) (engine.Run, error) {
 
 // RunsByID gives those runs that exist, in no order.
 func (s *Store) RunsByID(ctx context.Context, ids []string) ([]engine.Run, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	list, err := jsonList(ids)
-	if err != nil {
-		return nil, wrap("runs by id", err)
-	}
-	runs, err := s.runs(ctx, `SELECT r.doc FROM json_each(?) AS j CROSS JOIN runs_active AS r ON r.id = j.value
-		UNION ALL SELECT r.doc FROM json_each(?) AS j CROSS JOIN runs_history AS r ON r.id = j.value`, list, list)
+	runs, err := s.runsByID(ctx, ids)
 	return runs, wrap("runs by id", err)
+}
+
+// runsByID asks for what is active first: a run that ends in between is then found in one of both places.
+func (s *Store) runsByID(ctx context.Context, ids []string) ([]engine.Run, error) {
+	if err := s.readable(ctx); err != nil {
+		return nil, err
+	}
+	var active []*runWrite
+	var ended []string
+	for _, id := range ids {
+		if run := s.active.get(id); run != nil {
+			active = append(active, run)
+		} else {
+			ended = append(ended, id)
+		}
+	}
+	runs, err := decodeRuns(nil, active)
+	if err != nil || len(ended) == 0 {
+		return runs, err
+	}
+	list, err := jsonList(ended)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := s.runs(ctx, "SELECT r.doc FROM json_each(?) AS j CROSS JOIN runs_history AS r ON r.id = j.value", list)
+	return append(runs, rest...), err
+}
+
+// readable tells why nothing can be read from memory.
+func (s *Store) readable(ctx context.Context) error {
+	if s.writer.ended() {
+		return errClosed
+	}
+	return context.Cause(ctx)
 }
 
 // ActiveRuns gives runs of these shards that have not ended, with ids above after, in the order of their ids.
 func (s *Store) ActiveRuns(ctx context.Context, shards []int, after string, limit int) ([]engine.Run, error) {
-	runs, err := s.runs(ctx, "SELECT doc FROM runs_active WHERE id > ? AND (? >> shard) & 1 ORDER BY id LIMIT ?", after, shardMask(shards), limit)
+	if err := s.readable(ctx); err != nil {
+		return nil, wrap("active runs", err)
+	}
+	runs, err := decodeRuns(nil, s.active.above(after, uint64(shardMask(shards)), limit))
 	return runs, wrap("active runs", err)
 }
 
 // ActiveRunsOf gives all runs of these jobs that have not ended, in no order.
-func (s *Store) ActiveRunsOf(ctx context.Context, uids []string) ([]engine.Run, error) {
-	if len(uids) == 0 {
-		return nil, nil
-	}
-	list, err := jsonList(uids)
-	if err != nil {
+func (s *Store) ActiveRunsOf(ctx context.Context, uids []string) (runs []engine.Run, err error) {
+	if err := s.readable(ctx); err != nil {
 		return nil, wrap("active runs of jobs", err)
 	}
-	// '.' follows '-': all ids that begin with the uid and '-'.
-	runs, err := s.runs(ctx, `SELECT r.doc FROM json_each(?) AS j CROSS JOIN runs_active AS r
-		ON r.id > j.value || '-' AND r.id < j.value || '.'`, list)
-	return runs, wrap("active runs of jobs", err)
+	for _, uid := range uids {
+		if runs, err = decodeRuns(runs, s.active.of(uid)); err != nil {
+			return nil, wrap("active runs of jobs", err)
+		}
+	}
+	return runs, nil
 }

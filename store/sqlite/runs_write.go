@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql/driver"
+	"fmt"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
@@ -23,35 +24,33 @@ type runWrite struct {
 	createdAt  int64
 	finishedAt any
 	doc        []byte
+	ended      bool // it has ended before, and its row of then stands in history
 }
 
 func encodeRuns(writes []engine.RunWrite) []runWrite {
 	runs := make([]runWrite, len(writes))
-	room := make([]byte, 0, 384*len(writes))
+	var room []byte
 	for i := range writes {
-		runs[i], room = newRunWrite(&writes[i].Run, room)
+		room = encodeRun(room[:0], &writes[i].Run)
+		// A copy of its own: it is kept as long as the run is active, and should not keep others.
+		runs[i] = newRunWrite(&writes[i].Run, bytes.Clone(room))
 	}
 	return runs
 }
 
-// newRunWrite puts the document into room, and gives room without what it took.
-func newRunWrite(r *engine.Run, room []byte) (runWrite, []byte) {
-	room = encodeRun(room[len(room):], r)
+func newRunWrite(r *engine.Run, document []byte) runWrite {
 	return runWrite{
 		id: r.ID, revision: r.Revision, namespace: r.Namespace, jobUID: r.JobUID, job: r.Job, shard: r.Shard, status: r.Status, tier: string(r.Tier),
-		by: r.By, reason: r.Reason, createdAt: always(r.CreatedAt), finishedAt: instant(r.FinishedAt), doc: room[:len(room):len(room)],
-	}, room
+		by: r.By, reason: r.Reason, createdAt: always(r.CreatedAt), finishedAt: instant(r.FinishedAt), doc: document,
+	}
 }
 
 const (
-	insertActive = `INSERT INTO runs_active (id, revision, namespace, job_uid, job, shard, status, tier, "by", reason, created_at, doc)
-		SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM runs_history WHERE id = ?) ON CONFLICT (id) DO NOTHING`
 	insertHistory = `INSERT INTO runs_history (id, revision, namespace, job_uid, job, status, tier, "by", reason, created_at, finished_at, doc)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`
-	updateActive  = `UPDATE runs_active SET revision = ?, status = ?, tier = ?, "by" = ?, reason = ?, doc = ? WHERE id = ? AND revision = ?`
-	deleteActive  = "DELETE FROM runs_active WHERE id = ? AND revision = ?"
-	deleteHistory = "DELETE FROM runs_history WHERE id = ? AND revision = ?"
-	oneRun        = "SELECT doc FROM runs_active WHERE id = ? UNION ALL SELECT doc FROM runs_history WHERE id = ?"
+	deleteHistory = "DELETE FROM runs_history WHERE id = ?"
+	updateHistory = "UPDATE runs_history SET revision = ?, status = ?, tier = ?, \"by\" = ?, reason = ?, finished_at = ?, doc = ? WHERE id = ? AND revision = ?"
+	endedRun      = "SELECT doc FROM runs_history WHERE id = ?"
 )
 
 // writeRun answers false where the run's condition does not hold.
@@ -63,52 +62,90 @@ func (w *writer) writeRun(r *runWrite) (bool, error) {
 	return w.sameRun(r)
 }
 
+// tryRun writes a run where it belongs: into the log, or, once it has ended, into history. A run that has ended and goes
+// on, because somebody asks for a retry, keeps its row of history until it ends again: whoever reads asks first which
+// runs are active, so that none is missed on its way, and these count for more than their rows.
 func (w *writer) tryRun(r *runWrite) (bool, error) {
+	active := w.log.get(r.id)
 	before := r.revision - 1
-	if before == 0 {
-		if r.status.Terminal() {
-			if found, err := w.number("SELECT count(*) FROM runs_active WHERE id = ?", r.id); found > 0 || err != nil {
-				return false, err
-			}
-		}
-		return w.putRun(r)
+	switch {
+	case active != nil && (before == 0 || active.revision != before):
+		return false, nil
+	case active != nil && !r.status.Terminal():
+		w.keep(r, active.ended)
+		return true, nil
+	case active != nil:
+		return true, w.end(active, r)
+	case before == 0 && r.status.Terminal():
+		return w.insertEnded(r)
 	}
-	if !r.status.Terminal() {
-		changed, err := w.exec(updateActive, r.revision, int64(r.status), r.tier, r.by, r.reason, r.doc, r.id, before)
-		if changed > 0 || err != nil {
-			return changed > 0, err
-		}
-	} else {
-		changed, err := w.exec(deleteActive, r.id, before)
-		if err != nil {
+	revision, err := w.number("SELECT revision FROM runs_history WHERE id = ?", r.id) // 0: there is none
+	switch {
+	case err != nil || revision != before:
+		return false, err
+	case r.status.Terminal():
+		changed, err := w.exec(updateHistory, r.revision, int64(r.status), r.tier, r.by, r.reason, r.finishedAt, r.doc, r.id, before)
+		return changed > 0, err
+	case before == 0:
+		if err := w.noteName(r); err != nil {
 			return false, err
 		}
-		if changed > 0 {
-			return w.putRun(r)
+	default: // what goes on does not expire
+		if _, err := w.exec("UPDATE runs_history SET finished_at = NULL WHERE id = ?", r.id); err != nil {
+			return false, err
 		}
 	}
-	// A run that has ended is written again when somebody asks for a retry.
-	changed, err := w.exec(deleteHistory, r.id, before)
-	if changed == 0 || err != nil {
-		return false, err
-	}
-	return w.putRun(r)
+	w.keep(r, before > 0)
+	return true, nil
 }
 
-// putRun inserts a run into the table where it belongs, and answers false if there is one with its id. The caller knows
-// that one that has ended is not active.
-func (w *writer) putRun(r *runWrite) (bool, error) {
+// keep puts a copy into the log, which is kept as long as the run is active and should not keep the rest of its batch.
+func (w *writer) keep(r *runWrite, ended bool) {
+	kept := *r
+	kept.ended = ended
+	w.log.put(&kept)
+}
+
+// end moves an active run into history.
+func (w *writer) end(active, r *runWrite) error {
+	if active.ended {
+		if _, err := w.exec(deleteHistory, r.id); err != nil {
+			return err
+		}
+	}
+	inserted, err := w.insertEnded(r)
+	switch {
+	case err != nil:
+		return err
+	case !inserted:
+		return fmt.Errorf("%w: run %s stands in history before it has ended", errDocument, r.id)
+	}
+	w.log.remove(r.id)
+	return nil
+}
+
+// insertEnded answers false if there is a run with this id in history.
+func (w *writer) insertEnded(r *runWrite) (bool, error) {
 	if err := w.noteName(r); err != nil {
 		return false, err
-	}
-	if !r.status.Terminal() {
-		changed, err := w.exec(insertActive, r.id, r.revision, r.namespace, r.jobUID, r.job, r.shard, int64(r.status), r.tier, r.by, r.reason,
-			r.createdAt, r.doc, r.id)
-		return changed > 0, err
 	}
 	changed, err := w.exec(insertHistory, r.id, r.revision, r.namespace, r.jobUID, r.job, int64(r.status), r.tier, r.by, r.reason,
 		r.createdAt, r.finishedAt, r.doc)
 	return changed > 0, err
+}
+
+// dropRun forgets a run that has not been queued.
+func (w *writer) dropRun(id string) error {
+	active := w.log.get(id)
+	if active == nil || active.status != engine.StatusScheduled {
+		return nil
+	}
+	w.log.remove(id)
+	if !active.ended {
+		return nil
+	}
+	_, err := w.exec(deleteHistory, id)
+	return err
 }
 
 type runName struct{ job, namespace, uid string }
@@ -139,8 +176,7 @@ func (w *writer) noteName(r *runWrite) error {
 
 // sameRun tells whether the stored run is the one to be written.
 func (w *writer) sameRun(r *runWrite) (same bool, err error) {
-	err = w.query(oneRun, []any{r.id, r.id}, func(values []driver.Value) error {
-		document, _ := values[0].([]byte)
+	compare := func(document []byte) error {
 		if same = bytes.Equal(document, r.doc); same {
 			return nil
 		}
@@ -151,13 +187,20 @@ func (w *writer) sameRun(r *runWrite) (same bool, err error) {
 		given, err := decodeRun(r.doc)
 		same = err == nil && engine.SameRun(stored, given)
 		return err
+	}
+	if active := w.log.get(r.id); active != nil {
+		return same, compare(active.doc)
+	}
+	err = w.query(endedRun, []any{r.id}, func(values []driver.Value) error {
+		document, _ := values[0].([]byte)
+		return compare(document)
 	})
 	return same, err
 }
 
 // InsertRun inserts a run; engine.ErrExists.
 func (s *Store) InsertRun(ctx context.Context, run engine.Run) error {
-	r, _ := newRunWrite(&run, nil)
+	r := newRunWrite(&run, encodeRun(nil, &run))
 	err := s.write(ctx, 1, func(w *writer) error {
 		inserted, err := w.tryRun(&r)
 		if err == nil && !inserted {

@@ -34,6 +34,7 @@ func (c *Config) validate() error {
 // Store is a database file. Its methods may be called by any number of goroutines.
 type Store struct {
 	writer     *writer
+	active     *activeRuns
 	readers    *sql.DB
 	statements sync.Map // query → *sql.Stmt on readers
 	closing    sync.Once
@@ -66,6 +67,10 @@ func Open(ctx context.Context, path string, config Config) (*Store, error) {
 	if err := migrate(conn, path); err != nil {
 		return nil, errors.Join(err, conn.close())
 	}
+	log := newRunsLog()
+	if err := log.load(conn); err != nil {
+		return nil, errors.Join(explain(path, err), conn.close())
+	}
 	checkpoints, err := connect(source(path, "busy_timeout(5000)", "synchronous(full)", "cache_size(-1024)"))
 	if err != nil {
 		return nil, errors.Join(explain(path, err), conn.close())
@@ -76,7 +81,9 @@ func Open(ctx context.Context, path string, config Config) (*Store, error) {
 	}
 	readers.SetMaxOpenConns(config.Readers)
 	readers.SetMaxIdleConns(config.Readers)
-	return &Store{writer: startWriter(conn, checkpoints, config.Logger), readers: readers, closed: make(chan struct{})}, nil
+	return &Store{
+		writer: startWriter(conn, checkpoints, log, config.Logger), active: log.active, readers: readers, closed: make(chan struct{}),
+	}, nil
 }
 
 // Ping tells whether the store answers.

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -68,13 +69,20 @@ func likePattern(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(text) + "%"
 }
 
-// registerFunctions adds tidewheel_contains(text, lowered) to SQLite, whose own LIKE ignores case for ASCII only.
+// registerFunctions adds tidewheel_contains(text, lowered) to SQLite, whose own LIKE ignores case for ASCII only, and
+// tidewheel_record(document), which makes a record of the log of a run, for a migration.
 var registerFunctions = sync.OnceValue(func() error {
-	return sqlite.RegisterDeterministicScalarFunction("tidewheel_contains", 2, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-		text, _ := args[0].(string)
-		lowered, _ := args[1].(string)
-		return strings.Contains(strings.ToLower(text), lowered), nil
-	})
+	return errors.Join(
+		sqlite.RegisterDeterministicScalarFunction("tidewheel_contains", 2, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+			text, _ := args[0].(string)
+			lowered, _ := args[1].(string)
+			return strings.Contains(strings.ToLower(text), lowered), nil
+		}),
+		sqlite.RegisterDeterministicScalarFunction("tidewheel_record", 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+			document, _ := args[0].([]byte)
+			return append(appendLength(nil, recordRun, len(document)), document...), nil
+		}),
+	)
 })
 
 func ascii(text string) bool {

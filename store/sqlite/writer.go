@@ -24,6 +24,7 @@ type request struct {
 // writer owns the only connection that writes.
 type writer struct {
 	*connection
+	log      *runsLog
 	requests chan request
 	loops    sync.WaitGroup
 
@@ -35,9 +36,9 @@ type writer struct {
 	namespaces  map[string]struct{}  // of run_namespaces
 }
 
-func startWriter(conn, checkpoints *connection, logger *slog.Logger) *writer {
+func startWriter(conn, checkpoints *connection, log *runsLog, logger *slog.Logger) *writer {
 	w := &writer{
-		connection: conn, requests: make(chan request, groupRequests),
+		connection: conn, log: log, requests: make(chan request, groupRequests),
 		names: map[runName]struct{}{}, namespaces: map[string]struct{}{},
 	}
 	w.checkpoints = newCheckpointer(checkpoints, logger)
@@ -164,10 +165,15 @@ func (w *writer) transaction(do func() error) error {
 	}
 	err := do()
 	if err == nil {
+		err = w.log.write(w.connection)
+	}
+	if err == nil {
 		if _, err = w.exec("COMMIT"); err == nil {
+			w.log.committed()
 			return nil
 		}
 	}
+	w.log.forget()
 	// SQLite itself rolls back after some errors; then there is nothing left to roll back, which is no news.
 	_, _ = w.exec("ROLLBACK")
 	clear(w.names)
