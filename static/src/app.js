@@ -1,9 +1,23 @@
-// What every page loads: htmx, and its extension for server-sent events.
+// What every page loads. The pages can be read and used without any of it; it keeps them fresh, shows times in the
+// reader's zone and follows output as it comes.
 import htmx from "htmx.org";
-import "htmx-ext-sse";
+import "./js/morph.js";
+import { startTimes } from "./js/time.js";
+import { startLive } from "./js/live.js";
+import { startOutput } from "./js/output.js";
+import { startUpload } from "./js/upload.js";
+import { startForms } from "./js/forms.js";
 
 // The pages are served under a content security policy without inline code: no eval, and no style element of htmx's
-// own (its rules are in app.css).
+// own (its rules are in the style sheet).
 htmx.config.allowEval = false;
 htmx.config.includeIndicatorStyles = false;
 htmx.config.historyCacheSize = 0; // going back asks the server: a run goes on while one looks elsewhere
+htmx.config.selfRequestsOnly = true;
+htmx.config.timeout = 10_000;
+
+startTimes();
+startLive();
+startOutput();
+startUpload();
+startForms();

@@ -1,0 +1,81 @@
+package static
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/fstest"
+)
+
+func get(t *testing.T, method, path string, header http.Header) *httptest.ResponseRecorder {
+	t.Helper()
+	bundled := fstest.MapFS{
+		"app.ABC.js":    {Data: []byte("let tide = 1")},
+		"app.ABC.css":   {Data: []byte("a{}")},
+		"logo.ABC.svg":  {Data: []byte("<svg/>")},
+		"manifest.json": {Data: []byte("{}")},
+		".gitkeep":      {},
+		"deep/chunk.js": {Data: []byte("1")},
+	}
+	request := httptest.NewRequestWithContext(t.Context(), method, path, nil)
+	for name, values := range header {
+		request.Header[name] = values
+	}
+	response := httptest.NewRecorder()
+	serve(bundled).ServeHTTP(response, request)
+	return response
+}
+
+func TestBundledFilesAreKeptForEver(t *testing.T) {
+	for path, kind := range map[string]string{
+		"/static/app.ABC.js": "text/javascript; charset=utf-8", "/static/app.ABC.css": "text/css; charset=utf-8",
+		"/static/logo.ABC.svg": "image/svg+xml", "/static/deep/chunk.js": "text/javascript; charset=utf-8",
+	} {
+		response := get(t, http.MethodGet, path, nil)
+		if response.Code != http.StatusOK || response.Body.Len() == 0 {
+			t.Fatalf("%s: %d with %d bytes", path, response.Code, response.Body.Len())
+		}
+		if got := response.Header().Get("Content-Type"); got != kind {
+			t.Errorf("%s is served as %q, want %q", path, got, kind)
+		}
+		if got := response.Header().Get("Cache-Control"); got != "public, max-age=31536000, immutable" {
+			t.Errorf("%s: Cache-Control %q", path, got)
+		}
+	}
+}
+
+func TestKnownFileIsNotSentAgain(t *testing.T) {
+	first := get(t, http.MethodGet, "/static/app.ABC.js", nil)
+	again := get(t, http.MethodGet, "/static/app.ABC.js", http.Header{"If-None-Match": {first.Header().Get("ETag")}})
+	if again.Code != http.StatusNotModified || again.Body.Len() != 0 {
+		t.Errorf("got %d with %d bytes, want 304 without any", again.Code, again.Body.Len())
+	}
+}
+
+func TestNothingElseIsServed(t *testing.T) {
+	for _, path := range []string{"/static/", "/static/deep", "/static/manifest.json", "/static/.gitkeep", "/static/app.XYZ.js", "/static/../go.mod"} {
+		response := get(t, http.MethodGet, path, nil)
+		if response.Code != http.StatusNotFound || response.Header().Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: %d, Cache-Control %q; want 404 that nobody keeps", path, response.Code, response.Header().Get("Cache-Control"))
+		}
+	}
+	if response := get(t, http.MethodPost, "/static/app.ABC.js", nil); response.Code != http.StatusMethodNotAllowed {
+		t.Errorf("POST: %d, want 405", response.Code)
+	}
+}
+
+func TestURLOfBundledFile(t *testing.T) {
+	if got := URL("no-such-file.js"); got != "" {
+		t.Errorf("URL of a file that is not there is %q, want none", got)
+	}
+	if !Built() {
+		t.Skip("make static has not run")
+	}
+	for _, name := range []string{"app.js", "app.css", "favicon.svg"} {
+		response := httptest.NewRecorder()
+		Handler().ServeHTTP(response, httptest.NewRequestWithContext(t.Context(), http.MethodGet, URL(name), nil))
+		if response.Code != http.StatusOK {
+			t.Errorf("%s at %s: %d", name, URL(name), response.Code)
+		}
+	}
+}

@@ -1,0 +1,28 @@
+// Small help in forms: questions before what cannot be undone, and the way from a problem to its line.
+
+function toLine(area, line) {
+  const lines = area.value.split("\n");
+  const start = lines.slice(0, line - 1).reduce((sum, text) => sum + text.length + 1, 0);
+  area.focus();
+  area.setSelectionRange(start, start + (lines[line - 1] ?? "").length);
+  const height = area.scrollHeight / Math.max(lines.length, 1);
+  area.scrollTop = Math.max((line - 4) * height, 0);
+}
+
+export function startForms() {
+  document.addEventListener("submit", (event) => {
+    const question = event.target.dataset?.confirm;
+    if (question && !window.confirm(question)) event.preventDefault();
+  });
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("[data-line]");
+    const area = document.querySelector("textarea[data-definition]");
+    if (!link || !area) return;
+    event.preventDefault();
+    toLine(area, Number(link.dataset.line));
+  });
+  // A filter that is chosen from a list acts at once.
+  document.addEventListener("change", (event) => {
+    if (event.target.matches?.("select[data-submit]")) event.target.form.requestSubmit();
+  });
+}

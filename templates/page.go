@@ -1,0 +1,57 @@
+package templates
+
+import "time"
+
+// Section is a part of the product, as the head lists them.
+type Section string
+
+// The sections.
+const (
+	SectionOverview  Section = "overview"
+	SectionJobs      Section = "jobs"
+	SectionRuns      Section = "runs"
+	SectionBinaries  Section = "binaries"
+	SectionExecutors Section = "executors"
+)
+
+var sections = []struct {
+	section Section
+	name    string
+	href    string
+}{
+	{SectionOverview, "Overview", "/"},
+	{SectionJobs, "Jobs", "/jobs"},
+	{SectionRuns, "Runs", "/runs"},
+	{SectionBinaries, "Binaries", "/binaries"},
+	{SectionExecutors, "Executors", "/executors"},
+}
+
+// Page is what the frame of a page needs.
+type Page struct {
+	Title   string  // of the browser's window, before " · Tidewheel"
+	Section Section // marked in the head; "" for none
+	Now     time.Time
+	Version string
+	Assets  Assets
+	Notice  string // what the reader has just done, in words; "" for nothing
+	// SignOut offers to end the session.
+	SignOut bool
+}
+
+// Assets are where the bundled files are served; an empty one is left out.
+type Assets struct {
+	Script, Style, Icon string
+}
+
+// Problem is one thing that is wrong, for people.
+type Problem struct {
+	Message string
+	Line    int // in the text that was sent; 0 is not known
+	Column  int
+}
+
+// Pager leads to further pages of a list; empty addresses are not offered.
+type Pager struct {
+	First string
+	Next  string
+}
