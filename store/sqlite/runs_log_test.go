@@ -134,7 +134,7 @@ func TestLogGivesWhatIsActiveAgain(t *testing.T) {
 	}
 }
 
-func TestOldFileKeepsItsActiveRuns(t *testing.T) {
+func TestOldFileKeepsItsRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data.db")
 	conn, err := connect(source(path))
 	if err != nil {
@@ -156,6 +156,19 @@ func TestOldFileKeepsItsActiveRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for n := 20; n < 40; n++ {
+		run := testRun(n)
+		run.Status, run.FinishedAt = engine.StatusFailed, run.CreatedAt.Add(time.Second)
+		want[run.ID] = run
+		if _, err := conn.exec(`INSERT INTO runs_history (id, revision, namespace, job_uid, job, status, tier, "by", reason, created_at, finished_at, doc)
+			VALUES (?, 1, 'default', ?, 'report', 6, 'light', '', '', ?, ?, ?)`,
+			run.ID, run.JobUID, always(run.CreatedAt), always(run.FinishedAt), encodeRun(nil, &run)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := conn.exec("INSERT INTO run_namespaces (namespace) VALUES ('default')"); err != nil {
+		t.Fatal(err)
+	}
 	if err := conn.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -164,6 +177,9 @@ func TestOldFileKeepsItsActiveRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, store, want)
+	if run, err := store.Run(t.Context(), testRun(30).ID); err != nil || run.Status != engine.StatusFailed {
+		t.Errorf("a run that has ended: %+v, %v", run, err)
+	}
 	if err := store.Close(context.WithoutCancel(t.Context())); err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func (s *Store) runsByID(ctx context.Context, ids []string) ([]engine.Run, error
 		if run := s.active.get(id); run != nil {
 			active = append(active, run)
 		} else {
-			ended = append(ended, id)
+			ended = append(ended, turned(id))
 		}
 	}
 	runs, err := decodeRuns(nil, active)
@@ -87,7 +87,7 @@ func (s *Store) runsByID(ctx context.Context, ids []string) ([]engine.Run, error
 	if err != nil {
 		return nil, err
 	}
-	rest, err := s.runs(ctx, "SELECT r.doc FROM json_each(?) AS j CROSS JOIN runs_history AS r ON r.id = j.value", list)
+	rest, err := s.runs(ctx, "SELECT r.doc FROM json_each(?) AS j CROSS JOIN runs_history AS r ON r.turned = j.value", list)
 	return append(runs, rest...), err
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"strings"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
@@ -46,12 +47,19 @@ func newRunWrite(r *engine.Run, document []byte) runWrite {
 }
 
 const (
-	insertHistory = `INSERT INTO runs_history (id, revision, namespace, job_uid, job, status, tier, "by", reason, created_at, finished_at, doc)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`
-	deleteHistory = "DELETE FROM runs_history WHERE id = ?"
-	updateHistory = "UPDATE runs_history SET revision = ?, status = ?, tier = ?, \"by\" = ?, reason = ?, finished_at = ?, doc = ? WHERE id = ? AND revision = ?"
-	endedRun      = "SELECT doc FROM runs_history WHERE id = ?"
+	insertHistory = `INSERT INTO runs_history (turned, id, revision, namespace, job_uid, job, status, tier, "by", reason, created_at, finished_at, doc)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (turned) DO NOTHING`
+	deleteHistory = "DELETE FROM runs_history WHERE turned = ?"
+	updateHistory = "UPDATE runs_history SET revision = ?, status = ?, tier = ?, \"by\" = ?, reason = ?, finished_at = ?, doc = ? WHERE turned = ? AND revision = ?"
+	endedRun      = "SELECT doc FROM runs_history WHERE turned = ?"
 )
+
+// turned is how a run that has ended is found by its id: what follows the job's uid comes first, which for most runs is
+// the slot.
+func turned(id string) string {
+	uid, rest, _ := strings.Cut(id, "-")
+	return rest + "-" + uid
+}
 
 // writeRun answers false where the run's condition does not hold.
 func (w *writer) writeRun(r *runWrite) (bool, error) {
@@ -79,19 +87,19 @@ func (w *writer) tryRun(r *runWrite) (bool, error) {
 	case before == 0 && r.status.Terminal():
 		return w.insertEnded(r)
 	}
-	revision, err := w.number("SELECT revision FROM runs_history WHERE id = ?", r.id) // 0: there is none
+	revision, err := w.number("SELECT revision FROM runs_history WHERE turned = ?", turned(r.id)) // 0: there is none
 	switch {
 	case err != nil || revision != before:
 		return false, err
 	case r.status.Terminal():
-		changed, err := w.exec(updateHistory, r.revision, int64(r.status), r.tier, r.by, r.reason, r.finishedAt, r.doc, r.id, before)
+		changed, err := w.exec(updateHistory, r.revision, int64(r.status), r.tier, r.by, r.reason, r.finishedAt, r.doc, turned(r.id), before)
 		return changed > 0, err
 	case before == 0:
 		if err := w.noteName(r); err != nil {
 			return false, err
 		}
 	default: // what goes on does not expire
-		if _, err := w.exec("UPDATE runs_history SET finished_at = NULL WHERE id = ?", r.id); err != nil {
+		if _, err := w.exec("UPDATE runs_history SET finished_at = NULL WHERE turned = ?", turned(r.id)); err != nil {
 			return false, err
 		}
 	}
@@ -109,7 +117,7 @@ func (w *writer) keep(r *runWrite, ended bool) {
 // end moves an active run into history.
 func (w *writer) end(active, r *runWrite) error {
 	if active.ended {
-		if _, err := w.exec(deleteHistory, r.id); err != nil {
+		if _, err := w.exec(deleteHistory, turned(r.id)); err != nil {
 			return err
 		}
 	}
@@ -129,7 +137,7 @@ func (w *writer) insertEnded(r *runWrite) (bool, error) {
 	if err := w.noteName(r); err != nil {
 		return false, err
 	}
-	changed, err := w.exec(insertHistory, r.id, r.revision, r.namespace, r.jobUID, r.job, int64(r.status), r.tier, r.by, r.reason,
+	changed, err := w.exec(insertHistory, turned(r.id), r.id, r.revision, r.namespace, r.jobUID, r.job, int64(r.status), r.tier, r.by, r.reason,
 		r.createdAt, r.finishedAt, r.doc)
 	return changed > 0, err
 }
@@ -144,7 +152,7 @@ func (w *writer) dropRun(id string) error {
 	if !active.ended {
 		return nil
 	}
-	_, err := w.exec(deleteHistory, id)
+	_, err := w.exec(deleteHistory, turned(id))
 	return err
 }
 
@@ -191,7 +199,7 @@ func (w *writer) sameRun(r *runWrite) (same bool, err error) {
 	if active := w.log.get(r.id); active != nil {
 		return same, compare(active.doc)
 	}
-	err = w.query(endedRun, []any{r.id}, func(values []driver.Value) error {
+	err = w.query(endedRun, []any{turned(r.id)}, func(values []driver.Value) error {
 		document, _ := values[0].([]byte)
 		return compare(document)
 	})
