@@ -151,7 +151,7 @@ func notCompressed(c echo.Context) bool {
 const (
 	// maxBody is the most that a request may send that is no upload, in bytes; the API has lower limits of its own.
 	maxBody = 20 << 20
-	// bodyTime is how long it may take to send it.
+	// bodyTime is how long it may take to send it; of an upload, how long nothing at all may come.
 	bodyTime = time.Minute
 )
 
@@ -159,10 +159,14 @@ const (
 func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		if r.Body == nil || r.Body == http.NoBody || uploads(r) {
+		if r.Body == nil || r.Body == http.NoBody {
 			return next(c)
 		}
-		r.Body = &timedBody{ReadCloser: http.MaxBytesReader(c.Response(), r.Body, maxBody), control: http.NewResponseController(c.Response())}
+		body := &timedBody{ReadCloser: r.Body, control: http.NewResponseController(c.Response()), upload: uploads(r)}
+		if !body.upload {
+			body.ReadCloser = http.MaxBytesReader(c.Response(), r.Body, maxBody)
+		}
+		r.Body = body
 		return next(c)
 	}
 }
@@ -176,16 +180,17 @@ func uploads(r *http.Request) bool {
 	return path == "/binaries/upload" || strings.HasPrefix(path, api.Prefix+"/binaries/") && strings.HasSuffix(path, "/versions")
 }
 
-// timedBody gives a body a time to come in, from the first read on. The limit goes with the body's end: past it, it
-// would end the request.
+// timedBody gives a body a time to come in, from the first read on, or an upload from each read on. The limit goes with
+// the body's end: past it, it would end the request.
 type timedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
+	upload  bool
 	begun   bool
 }
 
 func (t *timedBody) Read(p []byte) (int, error) {
-	if !t.begun {
+	if !t.begun || t.upload {
 		t.begun = true
 		_ = t.control.SetReadDeadline(time.Now().Add(bodyTime)) // where it cannot be set, the connection's end is the limit
 	}

@@ -139,9 +139,6 @@ func (u unescaped) Param(name string) string {
 // Unwrap lets humaecho find its own.
 func (u unescaped) Unwrap() huma.Context { return u.request }
 
-// bodyTime is how long a client may take to send a small body.
-const bodyTime = 30 * time.Second
-
 // MaxBody is the largest body that is not a program or a set of files, in bytes.
 const MaxBody = spec.MaxFile
 
@@ -155,9 +152,7 @@ func registerAt[I, O any](a *API, op huma.Operation, handler func(context.Contex
 	if op.MaxBodyBytes == 0 {
 		op.MaxBodyBytes = MaxBody + 1 // huma refuses what is as long as this
 	}
-	if op.BodyReadTimeout == 0 {
-		op.BodyReadTimeout = bodyTime
-	}
+	op.BodyReadTimeout = -1 // the server below sees to it, for all bodies alike
 	if op.Security == nil {
 		op.Security = []map[string][]string{{"token": {}}, {"session": {}}}
 	}

@@ -5,7 +5,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -16,12 +15,10 @@ type Content struct {
 	length     int64 // -1: not known
 	mediaType  string
 	parameters map[string]string
-	context    huma.Context
 }
 
 // Resolve takes the body over from huma, which would hold it in memory.
 func (c *Content) Resolve(ctx huma.Context) []error {
-	c.context = ctx
 	c.body = ctx.BodyReader()
 	if c.body == nil {
 		c.body = http.NoBody
@@ -37,10 +34,8 @@ func (c *Content) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-// small reads a body that fits in memory. The bytes are the caller's.
+// small reads a body that fits in memory. The bytes are the caller's. How long it may take is the server's to say.
 func (c *Content) small(most int64) ([]byte, error) {
-	_ = c.context.SetReadDeadline(time.Now().Add(bodyTime)) // where it cannot be set, the server's limits hold
-	defer func() { _ = c.context.SetReadDeadline(time.Time{}) }()
 	data, err := io.ReadAll(io.LimitReader(c.body, most+1))
 	switch {
 	case err != nil:
@@ -57,10 +52,7 @@ func tooLarge(most int64) string {
 	return "the body is larger than the limit of " + sizeInWords(most)
 }
 
-// stalled is how long an upload may bring nothing at all.
-const stalled = time.Minute
-
-// stream reads a body of any size in pieces, as long as something comes.
+// stream reads a body of any size in pieces, and remembers why it broke.
 func (c *Content) stream() *upload { return &upload{content: c} }
 
 type upload struct {
@@ -69,14 +61,9 @@ type upload struct {
 }
 
 func (u *upload) Read(p []byte) (int, error) {
-	_ = u.content.context.SetReadDeadline(time.Now().Add(stalled))
 	n, err := u.content.body.Read(p)
-	if err != nil {
-		// Past the body the deadline would only end the request.
-		_ = u.content.context.SetReadDeadline(time.Time{})
-		if !errors.Is(err, io.EOF) {
-			u.err = err
-		}
+	if err != nil && !errors.Is(err, io.EOF) {
+		u.err = err
 	}
 	return n, err
 }
