@@ -9,7 +9,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-# Passed on: make test GOTESTFLAGS='-run Next -v', make sim SEEDS=100000, make fuzz FUZZTIME=5m, make bench BENCH=Lag,
+# Passed on: make test GOTESTFLAGS='-run Next -v', make sim SEEDS=100000, make fuzz FUZZTIME=5m, make microbench BENCH=Lag,
 # make run DATA=/tmp/tide.
 GOTESTFLAGS ?=
 SEEDS       ?= 10000
@@ -82,7 +82,11 @@ fuzz: ## Run each fuzz target for FUZZTIME (20s)
 	done
 
 .PHONY: bench
-bench: static ## Run the benchmarks whose names match BENCH (all), one package at a time
+bench: build ## Measure the whole system, with the machine's own limit beside it (BENCHFLAGS='-only lag -repeat 3')
+	$(GO) run ./bench $(BENCHFLAGS)
+
+.PHONY: microbench
+microbench: static ## Run the packages' benchmarks whose names match BENCH (all), one package at a time
 	$(GO) test -run='^$$' -bench='$(BENCH)' -benchmem -p=1 -timeout=0 ./...
 
 ## Built when something they are made of has changed

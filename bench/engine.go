@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/shard"
+	"github.com/tidewheel/tidewheel/executor"
+	"github.com/tidewheel/tidewheel/executor/process"
+	"github.com/tidewheel/tidewheel/queue/jetstream"
+	"github.com/tidewheel/tidewheel/spec"
+	"github.com/tidewheel/tidewheel/store/sqlite"
+)
+
+// engine measures the whole path of a run but for the process: plan, publish, lock, claim, acknowledge, report, unlock,
+// every write durable, engine and executor in this process on the embedded store and queue.
+func (b *bench) engine(ctx context.Context, jobs, each int) (err error) {
+	dir, err := b.folder()
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	store, err := sqlite.Open(ctx, filepath.Join(dir, "tidewheel.db"), sqlite.Config{Logger: log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close(context.WithoutCancel(ctx))) }()
+	nats, err := jetstream.StartServer(ctx, jetstream.ServerConfig{StoreDir: filepath.Join(dir, "nats"), Logger: log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, nats.Shutdown()) }()
+	queue, err := jetstream.Connect(ctx, jetstream.Config{Server: nats, Logger: log})
+	if err != nil {
+		return err
+	}
+	defer queue.Close()
+
+	uids, err := pausedJobs(ctx, store, jobs)
+	if err != nil {
+		return err
+	}
+	counter := &finishCounter{want: jobs * each, all: make(chan struct{})}
+	shards := make([]int, engine.Shards)
+	for i := range shards {
+		shards[i] = i
+	}
+	runner := shard.NewRunner(shard.DefaultConfig(), store, queue, shards, log, counter)
+	worker := executor.New(executor.Config{
+		ID: "bench", Tiers: []spec.Tier{spec.TierLight, spec.TierMedium, spec.TierHeavy}, Slots: 256,
+		CacheDir: filepath.Join(dir, "cache"), Runner: nothing{},
+	}, queue, noBlobs{}, log, nil)
+
+	parts, stop := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer stop()
+	failed := make(chan error, 2)
+	for _, part := range []func(context.Context) error{runner.Run, worker.Run} {
+		group.Go(func() {
+			if err := part(parts); err != nil && parts.Err() == nil {
+				failed <- err
+			}
+		})
+	}
+	select {
+	case <-runner.Ready():
+	case err := <-failed:
+		return err
+	}
+
+	before := usage()
+	began := time.Now()
+	to := began.Truncate(time.Minute).Add(-time.Minute)
+	for _, uid := range uids {
+		if err := store.PutCommand(ctx, engine.Command{
+			ID: uid + "-backfill", Shard: engine.ShardOf(uid), Kind: engine.CommandBackfill, JobUID: uid, At: began.UTC(),
+			From: to.Add(-time.Duration(each) * time.Second), To: to,
+		}); err != nil {
+			return err
+		}
+	}
+	select {
+	case <-counter.all:
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	took := time.Since(began)
+	cpu := usage() - before
+	n := jobs * each
+	b.print("engine path without the process, everything durable, all roles in one process",
+		fmt.Sprintf("%.0f runs/s (%d runs in %.1f s), CPU %.0f µs a run, all roles together",
+			float64(n)/took.Seconds(), n, took.Seconds(), micros(cpu, n)),
+		"10000 runs/s and 200 µs; design 20000 and 100")
+	return nil
+}
+
+// pausedJobs registers jobs whose runs may overlap and whose schedule stands still: only backfills run.
+func pausedJobs(ctx context.Context, store *sqlite.Store, n int) ([]string, error) {
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	var uids []string
+	for i := range n {
+		definition := spec.Job{
+			Kind: spec.KindJob, Name: "nothing-" + strconv.Itoa(i), Binary: "sha256:" + digestOfNothing,
+			Schedule: spec.Strings{"* * * * * *"}, Overlap: spec.OverlapAllow, Timeout: spec.Duration(time.Minute),
+		}
+		definition.ApplyDefaults()
+		job := engine.Job{
+			UID: engine.NewUID(), Namespace: engine.DefaultNamespace, Name: definition.Name, Spec: definition,
+			Generation: 1, Revision: 1, Pending: true, Paused: true, PausedAt: now, CreatedAt: now, UpdatedAt: now,
+		}
+		job.Shard = engine.ShardOf(job.UID)
+		if err := store.CreateJob(ctx, job); err != nil {
+			return nil, err
+		}
+		uids = append(uids, job.UID)
+	}
+	return uids, nil
+}
+
+// digestOfNothing is the sha256 of zero bytes, which is what noBlobs holds.
+const digestOfNothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+// usage is the CPU time of this process, user and system.
+func usage() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// finishCounter waits for a number of attempts to end.
+type finishCounter struct {
+	mu   sync.Mutex
+	seen int
+	want int
+	all  chan struct{}
+}
+
+func (c *finishCounter) Finished(*engine.Result) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.seen++; c.seen == c.want {
+		close(c.all)
+	}
+}
+
+func (c *finishCounter) Published(*engine.Task, time.Duration) {}
+func (c *finishCounter) Committed(int, time.Duration)          {}
+func (c *finishCounter) Reset()                                {}
+
+// nothing is a program that ends before it has begun.
+type nothing struct{}
+
+func (nothing) Start(process.Command, io.Writer) (executor.Running, error) {
+	return ended{at: time.Now()}, nil
+}
+
+type ended struct{ at time.Time }
+
+func (e ended) Wait() process.Exit    { return process.Exit{} }
+func (e ended) Signal(syscall.Signal) {}
+func (e ended) Kill()                 {}
+func (e ended) Started() time.Time    { return e.at }
+
+// noBlobs holds the empty program and takes no output.
+type noBlobs struct{}
+
+func (noBlobs) GetBinary(context.Context, string) (io.ReadCloser, int64, error) {
+	return io.NopCloser(empty{}), 0, nil
+}
+
+func (noBlobs) NewLogWriter(context.Context, string, int) (executor.LogWriter, error) {
+	return nil, errors.New("no output is expected")
+}
+
+type empty struct{}
+
+func (empty) Read([]byte) (int, error) { return 0, io.EOF }

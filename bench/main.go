@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// bench is one run of the benchmarks.
+type bench struct {
+	binary      string // bin/tidewheel
+	startclock  string
+	trueProgram string
+	root        string  // every scenario has a folder below it
+	forks       float64 // the machine's own limit, starts a second
+	quick       bool
+}
+
+func main() {
+	only := flag.String("only", "", "scenarios, separated by commas: lag, burst, throughput, engine, registered (default all)")
+	repeat := flag.Int("repeat", 1, "how often each scenario is run")
+	quick := flag.Bool("quick", false, "shorter runs, to see that the benchmark works")
+	binary := flag.String("server", "bin/tidewheel", "the program to measure")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *binary, *only, *repeat, *quick); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, binary, only string, repeat int, quick bool) (err error) {
+	b := &bench{quick: quick}
+	if b.binary, err = filepath.Abs(binary); err != nil {
+		return err
+	}
+	if b.root, err = os.MkdirTemp("", "tidewheel-bench-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.root)
+	// Jobs may run as another user, who must reach the journals.
+	if err := os.Chmod(b.root, 0o755); err != nil {
+		return err
+	}
+	b.startclock = filepath.Join(b.root, "startclock")
+	build := exec.CommandContext(ctx, "go", "build", "-o", b.startclock, "./bench/startclock")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build startclock: %w\n%s", err, out)
+	}
+	if b.trueProgram, err = exec.LookPath("true"); err != nil {
+		return err
+	}
+	seconds := func(n int) time.Duration {
+		if quick {
+			n = max(n/10, 3)
+		}
+		return time.Duration(n) * time.Second
+	}
+	scale := 1
+	if quick {
+		scale = 10
+	}
+	scenarios := []struct {
+		name string
+		run  func(context.Context) error
+	}{
+		{"lag", func(ctx context.Context) error { return b.lag(ctx, 1, seconds(40)) }},
+		{"burst", func(ctx context.Context) error { return b.lag(ctx, 100, seconds(20)) }},
+		{"throughput", func(ctx context.Context) error { return b.throughput(ctx, 20, 1000/scale) }},
+		{"engine", func(ctx context.Context) error { return b.engine(ctx, 40, 1000/scale) }},
+		{"registered", func(ctx context.Context) error { return b.registered(ctx, 100_000/scale) }},
+	}
+	fmt.Printf("%s, %d cores, %s\n", time.Now().UTC().Format(time.RFC3339), runtime.NumCPU(), runtime.Version())
+	for range repeat {
+		if b.forks, err = forkRate("true", seconds(5)); err != nil {
+			return err
+		}
+		b.print("the machine: fork, exec and reap of `true`, two workers, with a pipe", fmt.Sprintf("%.0f a second", b.forks), "")
+		for _, scenario := range scenarios {
+			if only != "" && !slices.Contains(strings.Split(only, ","), scenario.name) {
+				continue
+			}
+			if err := scenario.run(ctx); err != nil {
+				return fmt.Errorf("%s: %w", scenario.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (b *bench) print(what, measured, budget string) {
+	fmt.Printf("\n%s\n    %s\n", what, measured)
+	if budget != "" {
+		fmt.Printf("    budget: %s\n", budget)
+	}
+}
+
+// folder makes a folder for one scenario.
+func (b *bench) folder() (string, error) {
+	dir, err := os.MkdirTemp(b.root, "")
+	if err != nil {
+		return "", err
+	}
+	return dir, os.Chmod(dir, 0o755)
+}
+
+func (b *bench) stop(s *server) {
+	if err := s.stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench: stop the server:", err)
+	}
+}
