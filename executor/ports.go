@@ -81,19 +81,35 @@ var (
 
 // Blobs is where binaries come from and big outputs go to.
 type Blobs interface {
-	// GetBinary opens the bytes with this sha256 (hex); engine.ErrNotFound if there are none.
+	// GetBinary opens the bytes with this sha256 (hex) and tells their number; engine.ErrNotFound if there are none.
 	GetBinary(ctx context.Context, sha256 string) (io.ReadCloser, int64, error)
-	// NewLog begins the output of an attempt that has outgrown its result.
-	NewLog(ctx context.Context, run string, attempt int) LogWriter
+	// NewLogWriter begins the output of an attempt that has outgrown its result. ctx bounds all that the writer does,
+	// tries again included: it outlives the program.
+	NewLogWriter(ctx context.Context, run string, attempt int) (LogWriter, error)
 }
 
-// LogWriter takes an attempt's output. Write blocks while the store is slower than the program.
+// LogWriter takes an attempt's output. Its methods may be called concurrently.
 type LogWriter interface {
+	// Write blocks while the store is slower than the program or away. It fails once its context has ended, or the
+	// store refuses for good.
 	io.Writer
 	// Sync makes what was written so far readable by others.
-	Sync(ctx context.Context) error
-	// Close writes the rest and the line index, and tells the number of chunks and lines.
-	Close(ctx context.Context) (chunks int, lines int64, err error)
-	// Abort ends without the rest: the process is about to die.
-	Abort()
+	Sync() error
+	// Close writes the rest and the line index, and tells what is stored. It must be called.
+	Close() (LogInfo, error)
+}
+
+// LogInfo tells what is stored of an output.
+type LogInfo struct {
+	Size   int64 // bytes
+	Lines  int64
+	Chunks int64
+}
+
+// Observer hears of attempts, to measure them. Its methods must not block.
+type Observer interface {
+	// AttemptStarted is called when the process exists.
+	AttemptStarted(task *engine.Task, at time.Time)
+	// AttemptFinished is called when the end has been reported.
+	AttemptFinished(task *engine.Task, finish *engine.Finish)
 }

@@ -55,7 +55,7 @@ type entry struct {
 	users  int
 	ready  chan struct{} // closed when it is verified, or err is set
 	err    error
-	gone   bool // not in the table any more: the last user removes the file
+	gone   bool // not in the table any more, and renamed: the last user removes the file
 	known  bool // it was there when the cache was opened, and is not verified yet
 }
 
@@ -218,9 +218,9 @@ func (c *Cache) drop(e *entry) {
 		return
 	}
 	// Those who run it hold it open; the name is needed for the good one.
-	e.gone = true
 	if err := os.Rename(e.path, e.path+goneSuffix); err == nil {
 		e.path += goneSuffix
+		e.gone = true
 	}
 }
 

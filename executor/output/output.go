@@ -33,7 +33,7 @@ type Capture struct {
 	kept      []byte // the last bytes of the output; a ring once it is full
 	size      int64  // bytes taken
 	lines     int64  // newlines in them, while all is kept
-	truncated int64  // bytes dropped at the limit, or lost behind
+	truncated int64  // bytes dropped at the limit
 	spill     io.Writer
 	failed    error
 	changed   chan struct{} // closed and replaced when something has come; nil while nobody waits
@@ -72,9 +72,6 @@ func (c *Capture) Write(p []byte) (int, error) {
 // pass hands on what does not stay here. Only Write's goroutine changes size and spill, so it may read them.
 func (c *Capture) pass(p []byte) {
 	if c.failed != nil {
-		c.mu.Lock()
-		c.truncated += int64(len(p))
-		c.mu.Unlock()
 		return
 	}
 	if c.spill == nil {
@@ -87,19 +84,14 @@ func (c *Capture) pass(p []byte) {
 		}
 		c.mu.Lock()
 		c.spill, c.failed = spill, err
-		if err != nil {
-			c.truncated += c.size
-		}
 		c.mu.Unlock()
 		if err != nil {
-			c.pass(p)
 			return
 		}
 	}
-	if written, err := c.spill.Write(p); err != nil {
+	if _, err := c.spill.Write(p); err != nil {
 		c.mu.Lock()
 		c.failed = err
-		c.truncated += int64(len(p) - written)
 		c.mu.Unlock()
 	}
 }
@@ -186,8 +178,8 @@ type Summary struct {
 	Lines     int64 // newlines, and one for an unfinished last line; only of an output that was not spilled
 	Tail      []byte
 	Spilled   bool
-	Truncated int64 // bytes dropped
-	Failed    error // why the writer behind took no more
+	Truncated int64 // bytes dropped at the limit
+	Failed    error // why the writer behind took no more; how much it has stored, it knows
 }
 
 // Summary tells of the output; to be called after its end.

@@ -2,8 +2,10 @@ package process
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"os"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -13,8 +15,14 @@ import (
 // limit sets what each of the program's processes may use. The program has begun a few microseconds ago, which its
 // loader takes. Where a controller keeps a limit for all of them together, that one counts.
 func (p *Process) limit() {
+	var wanted []resourceLimit
 	if n := p.limits.OpenFiles; n > 0 {
-		p.setLimit(unix.RLIMIT_NOFILE, uint64(n), uint64(n))
+		most := uint64(n)
+		var own unix.Rlimit
+		if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &own); err == nil {
+			most = min(most, own.Max) // more is not ours to give
+		}
+		wanted = append(wanted, resourceLimit{unix.RLIMIT_NOFILE, unix.Rlimit{Cur: most, Max: most}})
 	}
 	memory, cpu := p.host.Limited()
 	if p.group == nil || !p.group.limited {
@@ -23,22 +31,59 @@ func (p *Process) limit() {
 	if p.limits.CPU > 0 && p.limits.Time > 0 && !cpu {
 		// The same work in the same time: half a core for an hour is half an hour of one.
 		seconds := uint64(math.Ceil(p.limits.CPU * p.limits.Time.Seconds()))
-		p.setLimit(unix.RLIMIT_CPU, seconds, seconds+5)
+		wanted = append(wanted, resourceLimit{unix.RLIMIT_CPU, unix.Rlimit{Cur: seconds, Max: seconds + 5}})
 	}
 	if p.limits.Memory > 0 && !memory {
 		// What was asked for and never touched costs nothing, so that what is in use is watched; this is for what
 		// grows too fast to be watched.
-		p.setLimit(unix.RLIMIT_DATA, 2*uint64(p.limits.Memory), 2*uint64(p.limits.Memory))
+		most := 2 * uint64(p.limits.Memory)
+		wanted = append(wanted, resourceLimit{unix.RLIMIT_DATA, unix.Rlimit{Cur: most, Max: most}})
 		p.watch = make(chan struct{})
 		p.watchs.Go(p.watchMemory)
 	}
+	if len(wanted) == 0 {
+		return
+	}
+	if err := p.setLimits(wanted); err != nil && !errors.Is(err, unix.ESRCH) {
+		p.host.log.Warn("a limit of a program cannot be set", "error", err)
+	}
 }
 
-func (p *Process) setLimit(resource int, soft, hard uint64) {
-	limit := unix.Rlimit{Cur: soft, Max: hard}
-	if err := unix.Prlimit(p.pid, resource, &limit, nil); err != nil && err != unix.ESRCH {
-		p.host.log.Warn("a limit of a program cannot be set", "resource", resource, "error", err)
+type resourceLimit struct {
+	resource int
+	unix.Rlimit
+}
+
+// setLimits sets limits of another process. One may do so to one's own processes; to those of somebody else only with
+// a capability that even root lacks in many containers. So a thread becomes the program's user, and is thrown away.
+func (p *Process) setLimits(wanted []resourceLimit) error {
+	set := func() error {
+		for i := range wanted {
+			if err := unix.Prlimit(p.pid, wanted[i].resource, &wanted[i].Rlimit, nil); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
+	err := set()
+	uid, gid := p.host.config.UID, p.host.config.GID
+	if !errors.Is(err, unix.EPERM) || uid < 0 {
+		return err
+	}
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlock it: the thread ends with this goroutine
+		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESGID, uintptr(gid), uintptr(gid), uintptr(gid)); errno != 0 {
+			done <- errno
+			return
+		}
+		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, uintptr(uid), uintptr(uid), uintptr(uid)); errno != 0 {
+			done <- errno
+			return
+		}
+		done <- set()
+	}()
+	return <-done
 }
 
 // How often the memory of a program is looked at: as often as it could have used up what is left since.

@@ -1,0 +1,266 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/executor/output"
+	"github.com/tidewheel/tidewheel/executor/process"
+)
+
+// ending says why an attempt does not end by itself.
+type ending uint8
+
+const (
+	endByItself  ending = iota
+	endTimedOut         // it lasted longer than it may
+	endCancelled        // somebody asked for it
+	endDrained          // the executor shuts down
+	endLost             // its lock may soon be somebody else's
+)
+
+// errEnded is the cause with which an attempt's context ends.
+var errEnded = errors.New("the attempt is to end")
+
+// attempt is one attempt from its claim to its report.
+type attempt struct {
+	e         *Executor
+	task      engine.Task
+	token     uint64
+	claimedAt time.Time
+	lease     *lease
+
+	// ctx ends when the attempt is to end before its program has begun.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	output  *output.Capture
+	log     spill
+	live    live
+	reports reports
+	beside  sync.WaitGroup // what goes on beside the program: progress, live output
+
+	fetchedAt time.Time
+	startedAt time.Time
+
+	mu      sync.Mutex
+	why     ending
+	program Running // nil before its start and after its end
+	killer  *time.Timer
+}
+
+// How a lock that somebody else holds is waited for. It may be the job's previous run, which has reported its end and
+// is about to unlock; that takes moments.
+const (
+	firstLockWait = 2 * time.Millisecond
+	lastLockWait  = 32 * time.Millisecond
+	// heldDelay bounds how long a task is put back for while another run holds the lock, which it may release.
+	heldDelay = time.Second
+	// troubleDelay is how long a task is put back for when the queue does not answer as it should.
+	troubleDelay = time.Second
+)
+
+// handle executes one task: lock, claim, acknowledge, run, report, unlock, in this order.
+func (e *Executor) handle(delivery Delivery) {
+	task, err := delivery.Task()
+	if err != nil {
+		e.log.Error("a task cannot be read and is dropped", keyError, err)
+		e.settled(&task, delivery.Ack())
+		return
+	}
+	if e.intake.Err() != nil {
+		e.settled(&task, delivery.Nak(0))
+		return
+	}
+	holder := LockHolder{Run: task.Run, Attempt: task.Attempt, Executor: e.config.ID}
+	asked, token, err := e.lock(&task, holder)
+	if err != nil {
+		e.settled(&task, delivery.Nak(e.putBack(&task, err)))
+		return
+	}
+	a := e.begin(task, holder, token, asked)
+	defer a.leave()
+	switch err := a.claim(asked.Add(e.config.LockTTL - e.config.LockMargin)); {
+	case errors.Is(err, ErrClaimed):
+		a.unlock()
+		e.settled(&task, delivery.Ack())
+		return
+	case err != nil:
+		// It may be claimed or not. The lock is left to expire: then either the task comes again, or the engine
+		// finds the claim without a lock.
+		e.log.Error("an attempt could not be claimed", keyRun, task.Run, keyAttempt, task.Attempt, keyError, err)
+		a.lease.stop()
+		return
+	}
+	e.settled(&task, delivery.Ack())
+	finish := a.execute()
+	a.finish(finish)
+	a.unlock()
+}
+
+// lock takes the task's lock, and tells when it was asked for.
+func (e *Executor) lock(task *engine.Task, holder LockHolder) (asked time.Time, token uint64, err error) {
+	for pause := firstLockWait; ; pause *= 2 {
+		asked = time.Now()
+		token, err = e.queue.Lock(e.base, task.Lock, holder, e.config.LockTTL)
+		var held *HeldError
+		if err == nil || !errors.As(err, &held) || held.Holder.Run == task.Run || pause > lastLockWait || waited(e.intake, pause) {
+			return asked, token, err
+		}
+	}
+}
+
+// putBack tells how long a task whose lock was not to be had is put back for.
+func (e *Executor) putBack(task *engine.Task, err error) time.Duration {
+	var held *HeldError
+	switch {
+	case !errors.As(err, &held):
+		e.log.Warn("a lock could not be taken; the task is put back", keyRun, task.Run, keyError, err)
+		return troubleDelay
+	case held.Holder.Run == task.Run && held.Holder.Attempt == task.Attempt:
+		// A copy of the task, or an executor that died between lock and claim: only time tells.
+		return min(max(time.Until(held.Until), 0)+e.config.LockMargin, e.config.LockTTL+e.config.LockMargin)
+	}
+	return min(max(time.Until(held.Until), firstLockWait), heldDelay)
+}
+
+// settled notes that the queue was not told what became of a task. A task that comes again finds lock or claim.
+func (e *Executor) settled(task *engine.Task, err error) {
+	if err != nil {
+		e.log.Warn("a task could not be settled", keyRun, task.Run, keyAttempt, task.Attempt, keyError, err)
+	}
+}
+
+func (e *Executor) begin(task engine.Task, holder LockHolder, token uint64, asked time.Time) *attempt {
+	a := &attempt{e: e, task: task, token: token, claimedAt: time.Now().UTC()}
+	a.ctx, a.cancel = context.WithCancelCause(e.base)
+	a.output = output.New(output.Config{Limit: a.outputLimit(), Spill: a.spill, Progress: a.progress})
+	a.lease = newLease(e.base, e, task.Lock, holder, token, asked, func() { a.end(endLost) })
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.running[attemptKey{task.Run, task.Attempt}] = a
+	return a
+}
+
+func (a *attempt) leave() {
+	a.cancel(errEnded)
+	key := attemptKey{a.task.Run, a.task.Attempt}
+	a.e.mu.Lock()
+	if a.e.running[key] == a {
+		delete(a.e.running, key)
+	}
+	a.e.mu.Unlock()
+	// Whoever has begun to watch just now must be let go.
+	a.quiet()
+}
+
+// quiet ends what goes on beside the program.
+func (a *attempt) quiet() {
+	a.output.End()
+	a.endProgress()
+	a.live.end()
+	a.beside.Wait()
+}
+
+func (a *attempt) unlock() {
+	revision := a.lease.stop()
+	ctx, cancel := context.WithTimeout(a.e.base, a.e.config.LockTTL)
+	defer cancel()
+	if err := a.e.queue.Unlock(ctx, a.task.Lock, revision); err != nil {
+		a.e.log.Warn("a lock could not be released; it expires by itself", keyRun, a.task.Run, keyError, err)
+	}
+}
+
+// end asks the attempt to end. The first reason counts, but for a lost lock, which leaves no time.
+func (a *attempt) end(why ending) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.why != endByItself && (why != endLost || a.why == endLost) {
+		return
+	}
+	a.why = why
+	a.cancel(errEnded)
+	if a.program == nil {
+		return
+	}
+	if why == endLost {
+		a.program.Kill()
+		return
+	}
+	a.program.Signal(syscall.SIGTERM)
+	a.killer = time.AfterFunc(a.task.Grace, a.program.Kill)
+}
+
+// reason tells why the attempt is to end.
+func (a *attempt) reason() ending {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.why
+}
+
+// execute fetches and runs the program, and says how it went.
+func (a *attempt) execute() *engine.Finish {
+	file, failed := a.fetch()
+	if failed != nil {
+		return a.unbegun(failed)
+	}
+	defer func() { file.Release() }()
+	a.fetchedAt = now()
+	folder, err := a.e.folders.TakeFolder()
+	if err != nil {
+		return a.unbegun(&failure{message: "executor " + a.e.config.ID + " cannot make a work folder: " + cause(err)})
+	}
+	defer func() {
+		if err := a.e.folders.ReturnFolder(folder); err != nil {
+			a.e.log.Warn("a work folder stays behind", keyRun, a.task.Run, keyAttempt, a.task.Attempt, keyError, err)
+		}
+	}()
+	exit, failed := a.run(file, folder)
+	if failed != nil && failed.vanished {
+		// Somebody has emptied the cache.
+		a.e.cache.Evict(file)
+		again, refused := a.fetch()
+		if refused != nil {
+			return a.unbegun(refused)
+		}
+		file.Release()
+		file = again
+		exit, failed = a.run(file, folder)
+	}
+	if failed != nil {
+		return a.unbegun(failed)
+	}
+	return a.ended(exit)
+}
+
+// start starts the program, unless the attempt is to end.
+func (a *attempt) start(command process.Command) (Running, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.why != endByItself {
+		return nil, errEnded
+	}
+	program, err := a.e.runner.Start(command, a.output)
+	if err != nil {
+		return nil, err
+	}
+	a.program, a.startedAt = program, program.Started().UTC()
+	return program, nil
+}
+
+// stopped says that the program can be signalled no more.
+func (a *attempt) stopped() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.program = nil
+	if a.killer != nil {
+		a.killer.Stop()
+	}
+}
+
+// now is the time as it is reported.
+func now() time.Time { return time.Now().UTC() }

@@ -1,0 +1,169 @@
+package executor
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/executor/process"
+)
+
+const contractPrefix = "TIDEWHEEL_"
+
+// environment is what a program sees: the contract's variables, a few that every program expects, and the job's own,
+// which may replace the latter.
+//
+// ${NAME} in the job's values and in the arguments stands for a variable of the contract or of the job; a reference to
+// anything else, or of a variable to itself, stays as it is. $${NAME} is written for a literal ${NAME}.
+type environment struct {
+	contract []string          // NAME=value
+	own      map[string]string // the job's, as written
+	expanded map[string]string // nil while nothing was expanded
+	open     map[string]bool   // being expanded
+}
+
+func newEnvironment(task *engine.Task, token uint64, folder *process.Folder, deadline time.Time, path string) *environment {
+	e := &environment{own: task.Env}
+	run := task.Run
+	e.contract = make([]string, 0, 18+len(task.Env))
+	e.contract = append(e.contract,
+		"PATH="+path,
+		"HOME="+folder.Path,
+		"TMPDIR="+folder.Temp,
+		"LANG=C.UTF-8",
+		"TIDEWHEEL_JOB="+task.Job,
+		"TIDEWHEEL_RUN_ID="+run,
+		"TIDEWHEEL_ATTEMPT="+strconv.Itoa(task.Attempt),
+		"TIDEWHEEL_IDEMPOTENCY_KEY="+run,
+		"TIDEWHEEL_FENCING_TOKEN="+strconv.FormatUint(token, 10),
+		"TIDEWHEEL_BINARY_SHA256="+task.Digest,
+		process.Marker+"="+folder.Path,
+		"TRACEPARENT="+traceParent(run, task.Attempt),
+	)
+	if !task.Slot.IsZero() {
+		e.contract = append(e.contract, "TIDEWHEEL_SLOT="+task.Slot.UTC().Format(time.RFC3339Nano))
+	}
+	if !deadline.IsZero() {
+		e.contract = append(e.contract, "TIDEWHEEL_DEADLINE="+deadline.UTC().Format(time.RFC3339Nano))
+	}
+	return e
+}
+
+// traceParent derives a sampled W3C trace context: the trace is the run, the span the attempt.
+// Source: W3C Trace Context, Recommendation of 23 November 2021.
+func traceParent(run string, attempt int) string {
+	trace := sha256.Sum256([]byte(run))
+	span := sha256.Sum256([]byte(run + "/" + strconv.Itoa(attempt)))
+	b := make([]byte, 0, 55)
+	b = append(b, "00-"...)
+	b = hex.AppendEncode(b, trace[:16])
+	b = append(b, '-')
+	b = hex.AppendEncode(b, span[:8])
+	return string(append(b, "-01"...))
+}
+
+// list gives the environment as the system wants it: each name once, the job's in the order of their names.
+func (e *environment) list() []string {
+	if len(e.own) == 0 {
+		return e.contract
+	}
+	all := slices.DeleteFunc(slices.Clone(e.contract), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		_, replaced := e.own[name]
+		return replaced && !reserved(name)
+	})
+	for _, name := range slices.Sorted(maps.Keys(e.own)) {
+		if usable(name) && !reserved(name) {
+			value, _ := e.lookup(name)
+			all = append(all, name+"="+value)
+		}
+	}
+	return all
+}
+
+// reserved names are the contract's: what a job sets there is not seen.
+func reserved(name string) bool {
+	return strings.HasPrefix(name, contractPrefix) || name == "TRACEPARENT"
+}
+
+// usable names are those that the system can tell from their values.
+func usable(name string) bool { return name != "" && !strings.ContainsAny(name, "=\x00") }
+
+// path is the PATH that the program sees.
+func (e *environment) path() string {
+	if path, ok := e.own["PATH"]; ok && path != "" {
+		path, _ = e.lookup("PATH")
+		return path
+	}
+	return strings.TrimPrefix(e.contract[0], "PATH=")
+}
+
+// lookup gives what a reference stands for.
+func (e *environment) lookup(name string) (string, bool) {
+	if strings.HasPrefix(name, contractPrefix) {
+		for _, variable := range e.contract {
+			if n, value, _ := strings.Cut(variable, "="); n == name {
+				return value, true
+			}
+		}
+		return "", false
+	}
+	if value, ok := e.expanded[name]; ok {
+		return value, true
+	}
+	value, ok := e.own[name]
+	if !ok || e.open[name] {
+		return "", false
+	}
+	if e.open == nil {
+		e.open, e.expanded = make(map[string]bool), make(map[string]string)
+	}
+	e.open[name] = true
+	value = e.expand(value)
+	delete(e.open, name)
+	if len(e.open) == 0 { // inside a circle, it depends on where one begins
+		e.expanded[name] = value
+	}
+	return value, true
+}
+
+// expand replaces the references in s.
+func (e *environment) expand(s string) string {
+	if !strings.Contains(s, "${") {
+		return s
+	}
+	var b strings.Builder
+	for {
+		at := strings.Index(s, "${")
+		if at < 0 {
+			b.WriteString(s)
+			return b.String()
+		}
+		name, rest, closed := strings.Cut(s[at+2:], "}")
+		if !closed {
+			b.WriteString(s)
+			return b.String()
+		}
+		reference := s[at : len(s)-len(rest)]
+		value, known := reference, false
+		if at > 0 && s[at-1] == '$' { // escaped: one of the two is dropped
+			at, known = at-1, true
+		} else {
+			value, known = e.lookup(name)
+		}
+		b.WriteString(s[:at])
+		if !known {
+			// What looks like a name may hold the beginning of another reference.
+			b.WriteString("${")
+			s = s[at+2:]
+			continue
+		}
+		b.WriteString(value)
+		s = rest
+	}
+}

@@ -1,0 +1,208 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/executor/cache"
+	"github.com/tidewheel/tidewheel/executor/process"
+)
+
+// The keys of log records.
+const (
+	keyRun     = "run"
+	keyAttempt = "attempt"
+	keyJob     = "job"
+	keyError   = "error"
+)
+
+// Executor runs attempts. Make one with New.
+type Executor struct {
+	config   Config
+	queue    Queue
+	blobs    Blobs
+	log      *slog.Logger
+	observer Observer
+	since    time.Time
+
+	// What Run sets before it pulls.
+	base    context.Context // of the attempts: it ends when even reports are given up
+	intake  context.Context // ends when no more tasks are taken
+	cache   *cache.Cache
+	runner  Runner
+	folders folders
+
+	mu      sync.Mutex
+	running map[attemptKey]*attempt
+}
+
+// folders hands out work folders.
+type folders interface {
+	TakeFolder() (*process.Folder, error)
+	ReturnFolder(*process.Folder) error
+}
+
+type attemptKey struct {
+	run     string
+	attempt int
+}
+
+// New makes an executor. observer may be nil. It panics on nothing and starts nothing; a faulty config is told by Run.
+func New(config Config, queue Queue, blobs Blobs, log *slog.Logger, observer Observer) *Executor {
+	config.setDefaults()
+	if observer == nil {
+		observer = unobserved{}
+	}
+	return &Executor{
+		config: config, queue: queue, blobs: blobs, log: log.With("executor", config.ID), observer: observer,
+		since: time.Now().UTC(), running: make(map[attemptKey]*attempt),
+	}
+}
+
+type unobserved struct{}
+
+func (unobserved) AttemptStarted(*engine.Task, time.Time)       {}
+func (unobserved) AttemptFinished(*engine.Task, *engine.Finish) {}
+
+// Run pulls and executes tasks until ctx ends, and then drains: it takes no more, gives the running programs
+// DrainTimeout, ends those that are left, and hands their attempts back. It returns when nothing runs any more.
+func (e *Executor) Run(ctx context.Context) (err error) {
+	if err := e.config.validate(); err != nil {
+		return fmt.Errorf("executor: %w", err)
+	}
+	closeHost, err := e.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeHost()) }()
+	// Controls and reports go on while the last programs end.
+	base, stop := context.WithCancel(context.WithoutCancel(ctx))
+	e.base, e.intake = base, ctx
+	pulled := make(chan struct{})
+	var beside sync.WaitGroup
+	beside.Go(func() { e.present(pulled) })
+	beside.Go(func() { e.hear() })
+	beside.Go(func() { e.drain(pulled, stop) })
+	err = e.queue.Pull(ctx, PullConfig{
+		Executor: e.config.ID, Tiers: e.config.Tiers, Slots: e.config.Slots, PremiumWeight: e.config.PremiumWeight,
+	}, e.handle)
+	close(pulled)
+	stop()
+	beside.Wait()
+	if err != nil {
+		return fmt.Errorf("executor: pull: %w", err)
+	}
+	return nil
+}
+
+// open prepares the machine. What it returns undoes it.
+func (e *Executor) open() (func() error, error) {
+	as := e.config.RunAs
+	cacheDir, err := process.Place(e.config.CacheDir, as.UID, as.GID)
+	if err != nil {
+		return nil, fmt.Errorf("executor: place cache: %w", err)
+	}
+	if cacheDir != e.config.CacheDir && !sameFolder(cacheDir, e.config.CacheDir) {
+		e.log.Info("programs cannot reach the cache folder, so another one is used", "folder", e.config.CacheDir, "instead", cacheDir)
+		cacheDir = filepath.Join(cacheDir, "cache")
+	}
+	if e.cache, err = cache.Open(cacheDir, e.config.CacheSize, e.blobs.GetBinary); err != nil {
+		return nil, fmt.Errorf("executor: %w", err)
+	}
+	if e.config.Runner != nil {
+		e.runner, e.folders = e.config.Runner, sharedFolder{}
+		return func() error { return nil }, nil
+	}
+	workDir, err := process.Place(e.config.WorkDir, as.UID, as.GID)
+	if err != nil {
+		return nil, fmt.Errorf("executor: place work folders: %w", err)
+	}
+	if !sameFolder(workDir, e.config.WorkDir) {
+		e.log.Info("programs cannot reach the work folder, so another one is used", "folder", e.config.WorkDir, "instead", workDir)
+		workDir = filepath.Join(workDir, "work")
+	}
+	host, err := process.Open(process.Config{
+		Dir: workDir, UID: as.UID, GID: as.GID, Guardian: e.config.Guardian, NoCgroups: e.config.NoCgroups, Logger: e.log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("executor: %w", err)
+	}
+	e.runner, e.folders = hostRunner{host}, host
+	return host.Close, nil
+}
+
+func sameFolder(a, b string) bool {
+	b, err := filepath.Abs(b)
+	return err == nil && a == b
+}
+
+// hostRunner starts real processes.
+type hostRunner struct{ host *process.Host }
+
+func (r hostRunner) Start(command process.Command, output io.Writer) (Running, error) {
+	started, err := r.host.Start(command, output)
+	if err != nil {
+		return nil, err
+	}
+	return started, nil
+}
+
+// sharedFolder is for a Runner that starts no processes.
+type sharedFolder struct{}
+
+func (sharedFolder) TakeFolder() (*process.Folder, error) {
+	return &process.Folder{Path: os.TempDir(), Temp: os.TempDir()}, nil
+}
+func (sharedFolder) ReturnFolder(*process.Folder) error { return nil }
+
+// drain waits for the end of the intake, and then ends what takes too long.
+func (e *Executor) drain(pulled <-chan struct{}, stop func()) {
+	select {
+	case <-pulled:
+		return
+	case <-e.intake.Done():
+	}
+	if !wait(pulled, e.config.DrainTimeout) {
+		return
+	}
+	var grace time.Duration
+	for _, a := range e.attempts() {
+		e.log.Info("a program is ended because its executor shuts down", keyRun, a.task.Run, keyAttempt, a.task.Attempt, keyJob, a.task.Job)
+		grace = max(grace, a.task.Grace)
+		a.end(endDrained)
+	}
+	if wait(pulled, grace+e.config.ReportTimeout) {
+		stop()
+	}
+}
+
+// wait tells whether the time has passed before done is closed.
+func wait(done <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// attempts lists what runs.
+func (e *Executor) attempts() []*attempt {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	all := make([]*attempt, 0, len(e.running))
+	for _, a := range e.running {
+		all = append(all, a)
+	}
+	return all
+}

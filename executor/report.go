@@ -1,0 +1,138 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// How often a message is tried again.
+const (
+	firstRetry = 100 * time.Millisecond
+	lastRetry  = 2 * time.Second
+)
+
+// reports are an attempt's messages, one after the other: each is published under the condition that the one before it
+// is the last, so that none may be sent before it is certain what became of the one before it.
+type reports struct {
+	mu       sync.Mutex
+	sequence uint64
+
+	// Progress waits here, the latest only.
+	progressMu sync.Mutex
+	progress   *engine.Progress
+	publishing bool
+	ended      bool
+}
+
+func (a *attempt) result(kind engine.ResultKind) engine.Result {
+	return engine.Result{
+		Kind: kind, Run: a.task.Run, Attempt: a.task.Attempt, Shard: a.task.Shard,
+		Executor: a.e.config.ID, Token: a.token, At: now(),
+	}
+}
+
+// claim makes the attempt ours, or answers ErrClaimed. It tries until the lock could expire: a claim without an answer
+// may have been stored, and then it is found again.
+func (a *attempt) claim(until time.Time) error {
+	started := a.result(engine.ResultStarted)
+	started.At = a.claimedAt
+	ctx, cancel := context.WithDeadline(a.e.base, until)
+	defer cancel()
+	return a.persist(ctx, func(ctx context.Context) (err error) {
+		a.reports.sequence, err = a.e.queue.Claim(ctx, started)
+		return err
+	})
+}
+
+// report publishes a message, or answers ErrFenced. It tries until it is certain or base ends, also without the lock:
+// whoever takes the attempt away says so on the same subject.
+func (a *attempt) report(result engine.Result) error {
+	a.reports.mu.Lock()
+	defer a.reports.mu.Unlock()
+	return a.persist(a.e.base, func(ctx context.Context) error {
+		sequence, err := a.e.queue.Report(ctx, result, a.reports.sequence)
+		if err == nil {
+			a.reports.sequence = sequence
+		}
+		return err
+	})
+}
+
+// persist tries until the queue has decided or ctx ends.
+func (a *attempt) persist(ctx context.Context, try func(context.Context) error) error {
+	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
+		err := try(ctx)
+		if err == nil || errors.Is(err, ErrClaimed) || errors.Is(err, ErrFenced) || ctx.Err() != nil {
+			return err
+		}
+		a.e.log.Warn("the queue did not take a message; it is sent again", keyRun, a.task.Run, keyAttempt, a.task.Attempt, "after", pause, keyError, err)
+		if waited(ctx, pause) {
+			return err
+		}
+	}
+}
+
+// finish reports the attempt's end.
+func (a *attempt) finish(finish *engine.Finish) {
+	a.quiet()
+	finish.FinishedAt = now()
+	result := a.result(engine.ResultFinished)
+	result.At, result.Finish = finish.FinishedAt, finish
+	switch err := a.report(result); {
+	case errors.Is(err, ErrFenced):
+		a.e.log.Warn("an attempt ended after the engine had given it up; its end is dropped", keyRun, a.task.Run, keyAttempt, a.task.Attempt, keyJob, a.task.Job)
+		return
+	case err != nil:
+		a.e.log.Error("the end of an attempt could not be reported", keyRun, a.task.Run, keyAttempt, a.task.Attempt, keyJob, a.task.Job, keyError, err)
+		return
+	}
+	a.e.observer.AttemptFinished(&a.task, finish)
+}
+
+// progressEvery bounds how often progress is reported.
+const progressEvery = time.Second
+
+// progress takes a progress line. It is called by whoever reads the output, and does not wait.
+func (a *attempt) progress(fraction float64, message string) {
+	r := &a.reports
+	r.progressMu.Lock()
+	defer r.progressMu.Unlock()
+	r.progress = &engine.Progress{Fraction: fraction, Message: message, At: now()}
+	if !r.publishing && !r.ended {
+		r.publishing = true
+		a.beside.Go(a.publishProgress)
+	}
+}
+
+// publishProgress reports the latest progress once a second until there is none.
+func (a *attempt) publishProgress() {
+	r := &a.reports
+	for {
+		r.progressMu.Lock()
+		latest := r.progress
+		r.progress = nil
+		if latest == nil || r.ended {
+			r.publishing = false
+			r.progressMu.Unlock()
+			return
+		}
+		r.progressMu.Unlock()
+		result := a.result(engine.ResultProgress)
+		result.At, result.Progress = latest.At, latest
+		if err := a.report(result); errors.Is(err, ErrFenced) {
+			a.end(endLost) // the engine has given the attempt up
+		}
+		waited(a.live.over(), progressEvery)
+	}
+}
+
+// endProgress drops what has not been reported: the end says more.
+func (a *attempt) endProgress() {
+	a.reports.progressMu.Lock()
+	defer a.reports.progressMu.Unlock()
+	a.reports.ended = true
+}
