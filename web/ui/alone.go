@@ -1,0 +1,53 @@
+package ui
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tidewheel/tidewheel/templates"
+)
+
+// Login shows the login page, with why the last try did not succeed ("" for nothing) and where to go afterwards, a
+// path of this server.
+func (u *UI) Login(c echo.Context, status int, problem, next string) error {
+	page := u.page(c, "", "Sign in")
+	page.SignOut = false
+	return u.render(c, status, templates.LoginPage(templates.Login{Page: page, Problem: problem, Next: next}))
+}
+
+// Failure shows an error page: what went wrong in words, and the id under which the log says more ("" for none).
+func (u *UI) Failure(c echo.Context, status int, title, detail, requestID string) error {
+	if status == http.StatusNotFound && c.Path() == "" {
+		detail = "no page has the address " + c.Request().URL.Path + "; perhaps the link is mistyped, or it has moved"
+	}
+	switch status {
+	case http.StatusNotFound:
+		title = "There is nothing here"
+	case http.StatusConflict:
+		title = "That does not go now"
+	case http.StatusUnprocessableEntity:
+		title = "That is not right yet"
+	case http.StatusInternalServerError:
+		title = "Something went wrong"
+	case http.StatusServiceUnavailable:
+		title = "A part does not answer"
+	}
+	view := templates.Failure{Page: u.page(c, "", title), Title: title, Detail: sentence(detail), Request: requestID}
+	return u.render(c, status, templates.FailurePage(view))
+}
+
+// sentence makes a sentence of an error's words.
+func sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	if first := text[0]; first >= 'a' && first <= 'z' {
+		text = string(first-'a'+'A') + text[1:]
+	}
+	switch text[len(text)-1] {
+	case '.', '!', '?', '`':
+		return text
+	}
+	return text + "."
+}

@@ -1,0 +1,171 @@
+package ui_test
+
+import (
+	"errors"
+	"html"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var href = regexp.MustCompile(`href="(/[^"#]*)`)
+
+// Every page that can be reached by links is there, has a title and one h1, and holds nothing inline.
+func TestEveryLinkLeadsToAPage(t *testing.T) {
+	for name, full := range map[string]bool{"empty": false, "full": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			if full {
+				s.fill(t)
+			}
+			seen := map[string]bool{"/": true}
+			for todo := []string{"/"}; len(todo) > 0; todo = todo[1:] {
+				path := todo[0]
+				response := s.ask(t, http.MethodGet, path, nil)
+				body := response.Body.String()
+				if response.Code != http.StatusOK {
+					t.Fatalf("%s: %d: %s", path, response.Code, body)
+				}
+				if !strings.HasPrefix(response.Header().Get("Content-Type"), "text/html") {
+					continue // an output, a program, or the API's description
+				}
+				for _, tag := range []string{"<title>", "<h1>", "<main "} {
+					if n := strings.Count(body, tag); n != 1 {
+						t.Errorf("%s has %d times %s", path, n, tag)
+					}
+				}
+				for _, inline := range []string{"<style", "<script>", " style=", " onclick="} {
+					if strings.Contains(body, inline) {
+						t.Errorf("%s holds %q", path, inline)
+					}
+				}
+				for _, match := range href.FindAllStringSubmatch(body, -1) {
+					link := html.UnescapeString(match[1])
+					if !seen[link] && !strings.HasPrefix(link, "/static/") {
+						seen[link] = true
+						todo = append(todo, link)
+					}
+				}
+			}
+			want := []string{"/jobs", "/jobs/new", "/runs", "/binaries", "/binaries/upload", "/executors"}
+			if full {
+				want = append(want, "/jobs/tide-forecast", "/jobs/tide-forecast/edit", "/runs/"+s.first.ID, "/runs/"+s.broken.ID+"?attempt=1", "/binaries/tide-forecast")
+			}
+			for _, path := range want {
+				if !seen[path] {
+					t.Errorf("no link leads to %s", path)
+				}
+			}
+		})
+	}
+}
+
+// What refreshes by itself is fetched as a part, and marked to be fetched again.
+func TestPartsRefreshThemselves(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	for path, id := range map[string]string{"/": "overview", "/jobs": "jobs", "/jobs/tide-forecast": "job", "/runs?job=tide-forecast": "runs", "/runs/" + s.first.ID + "?attempt=1": "run", "/executors": "executors"} {
+		part := s.see(t, path, "HX-Request", "true")
+		if strings.Contains(part, "<html") || !strings.Contains(part, `id="`+id+`"`) {
+			t.Errorf("%s gives no part named %s: %.200s", path, id, part)
+		}
+		if !strings.Contains(part, "hx-get=") || !strings.Contains(part, "data-live") {
+			t.Errorf("%s is not fetched again", path)
+		}
+		if !strings.Contains(s.see(t, path), `id="`+id+`"`) {
+			t.Errorf("%s does not hold its part %s", path, id)
+		}
+	}
+}
+
+func TestPartOfRunThatEndedWellIsTheLast(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	list := s.see(t, "/runs?status=succeeded")
+	path := regexp.MustCompile(`/runs/[a-z0-9]+-s[0-9]+`).FindString(list)
+	if response := s.ask(t, http.MethodGet, path+"?attempt=1", nil, "HX-Request", "true"); response.Code != 286 {
+		t.Errorf("%s: %d, want 286, which ends the polling", path, response.Code)
+	}
+}
+
+func TestOverviewTellsWhatGoesOn(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	page := s.see(t, "/")
+	for _, words := range []string{"<strong>1</strong>running", "<strong>1</strong>waiting", "<strong>2</strong>failed in 24 hours", "<strong>1 of 12</strong>2 executors", "its 2 attempts are used up", "in 9 s"} {
+		if !strings.Contains(page, words) {
+			t.Errorf("the overview does not say %q", words)
+		}
+	}
+}
+
+func TestEmptyPagesTeachTheFirstStep(t *testing.T) {
+	s := newSite(t)
+	for path, words := range map[string]string{
+		"/": "tidewheel binary push hello ./hello.sh", "/jobs": "tidewheel apply -f job.yaml", "/runs": "tidewheel run JOB --wait",
+		"/binaries": "tidewheel binary push report", "/executors": "tidewheel server --roles executor", "/jobs/new": "upload one first",
+	} {
+		if !strings.Contains(s.see(t, path), words) {
+			t.Errorf("%s does not teach %q", path, words)
+		}
+	}
+}
+
+func TestRunsAreNarrowed(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	for query, want := range map[string]int{
+		"": 8, "status=succeeded": 4, "status=bad": 2, "job=tide-forecast": 1, "tier=medium": 8, "since=10m": 7, "q=used+up": 1, "job=nobody": 0,
+		"status=nonsense": 8, "since=soon": 8, "cursor=nonsense": 8,
+	} {
+		page := s.see(t, "/runs?"+query)
+		if got := strings.Count(page, `id="row-`); got != want && query != "tier=medium" {
+			t.Errorf("%q lists %d runs, want %d", query, got, want)
+		}
+		said := strings.Contains(page, "was left out") || strings.Contains(page, "cannot be found")
+		if wrong := strings.Contains(query, "nonsense") || strings.Contains(query, "soon"); said != wrong {
+			t.Errorf("%q: what was not understood is said: %v", query, said)
+		}
+	}
+}
+
+func TestPagesLiveWithoutTheQueue(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	s.Queue.Fail(errors.New("no route to NATS"))
+	for _, path := range []string{"/", "/executors"} {
+		if page := s.see(t, path); !strings.Contains(page, "no route to NATS") {
+			t.Errorf("%s does not say that the queue is gone", path)
+		}
+	}
+	if !strings.Contains(s.see(t, "/"), "tide-forecast") {
+		t.Error("the overview shows nothing of what the store knows")
+	}
+}
+
+func TestFailureIsAPage(t *testing.T) {
+	s := newSite(t)
+	for path, words := range map[string]string{
+		"/nope": "No page has the address /nope", "/jobs/nope": "There is no job &#34;nope&#34;.", "/runs/nope": "There is no run",
+		"/binaries/nope": "There is no binary", "/jobs/nope/edit": "There is no job",
+	} {
+		response := s.ask(t, http.MethodGet, path, nil)
+		if response.Code != http.StatusNotFound || !strings.Contains(response.Body.String(), words) || strings.Count(response.Body.String(), "<h1>") != 1 {
+			t.Errorf("%s: %d: %s", path, response.Code, response.Body)
+		}
+	}
+	s.Store.Fail(errors.New("disk of the store: secret detail"))
+	response := s.ask(t, http.MethodGet, "/", nil)
+	if response.Code < 500 || strings.Contains(response.Body.String(), "secret detail") || !strings.Contains(response.Body.String(), "request <code>") {
+		t.Errorf("a fault inside: %d: %s", response.Code, response.Body)
+	}
+}
+
+// Fragments are in the page's own address, so a cache must tell them apart.
+func TestPartsVary(t *testing.T) {
+	s := newSite(t)
+	if got := s.ask(t, http.MethodGet, "/", nil).Header().Values("Vary"); !strings.Contains(strings.Join(got, ","), "HX-Request") {
+		t.Errorf("Vary is %v", got)
+	}
+}

@@ -1,0 +1,62 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+)
+
+// show answers with a page, or only with its part that refreshes when the page's own script asks. Neither is sent
+// before it is whole, so that an error is still a page of its own.
+func (u *UI) show(c echo.Context, page, part templ.Component) error {
+	c.Response().Header().Add("Vary", "HX-Request")
+	if refreshes(c) {
+		return u.render(c, http.StatusOK, part)
+	}
+	return u.render(c, http.StatusOK, page)
+}
+
+// refreshes tells whether a script asks for a part of a page.
+func refreshes(c echo.Context) bool { return c.Request().Header.Get("HX-Request") == "true" }
+
+func (u *UI) render(c echo.Context, status int, component templ.Component) error {
+	var out bytes.Buffer
+	// A page about a request that was given up, or of a stream that could not begin, is rendered all the same.
+	if err := component.Render(context.WithoutCancel(c.Request().Context()), &out); err != nil {
+		return fmt.Errorf("render %s: %w", c.Path(), err)
+	}
+	return c.HTMLBlob(status, out.Bytes())
+}
+
+// noticeParameter carries the name of a notice over the redirect after an action.
+const noticeParameter = "done"
+
+// notices are what pages say of the action that led to them.
+var notices = map[string]string{
+	"created":   "Created. Its first slots are below.",
+	"saved":     "Saved.",
+	"unchanged": "Nothing has changed: the definition is the one that was there.",
+	"deleted":   "Deleted. Its history stays.",
+	"paused":    "Paused. What runs goes on.",
+	"resumed":   "Resumed.",
+	"started":   "Asked for. It starts in a moment.",
+	"cancelled": "Asked to stop. It ends in a moment.",
+	"retried":   "Asked for another attempt.",
+	"uploaded":  "Uploaded.",
+	"same":      "These bytes are those of the latest version: there is no new one.",
+	"moved":     "The alias has moved. Runs that begin from now on follow it.",
+	"back":      "The alias points where it pointed before.",
+}
+
+// done answers an action: go to path, and say there what was done.
+func done(c echo.Context, path, notice string) error {
+	if notice != "" {
+		path += "?" + url.Values{noticeParameter: {notice}}.Encode()
+	}
+	return c.Redirect(http.StatusSeeOther, path)
+}

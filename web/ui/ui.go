@@ -1,0 +1,112 @@
+package ui
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/static"
+	"github.com/tidewheel/tidewheel/templates"
+	"github.com/tidewheel/tidewheel/web/service"
+)
+
+// Config says how the pages are to be. Zero fields take their defaults.
+type Config struct {
+	Version string
+	// SignOut offers to end the session, where there are sessions.
+	SignOut bool
+	// MaxBinary is the largest upload, in bytes; it is only told, the service enforces its own. Default 4 GiB.
+	MaxBinary int64
+	Now       func() time.Time // default time.Now
+	// Patience is how long a reader may take nothing of an output; default 1 minute.
+	Patience time.Duration
+}
+
+// UI serves the pages. It is safe for concurrent use.
+type UI struct {
+	service *service.Service
+	config  Config
+}
+
+// New makes the pages over a service, which stays the caller's.
+func New(service *service.Service, config Config) *UI {
+	if config.MaxBinary <= 0 {
+		config.MaxBinary = 4 << 30
+	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	if config.Patience <= 0 {
+		config.Patience = time.Minute
+	}
+	return &UI{service: service, config: config}
+}
+
+// namespace is the only one until there are more.
+const namespace = engine.DefaultNamespace
+
+// Router is what routes are added to: an *echo.Echo or an *echo.Group.
+type Router interface {
+	GET(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route
+	POST(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route
+}
+
+// Register adds the pages and the files that they load.
+func (u *UI) Register(router Router) {
+	router.GET(static.Prefix+"*", echo.WrapHandler(static.Handler()))
+	router.GET("/favicon.ico", u.favicon)
+
+	router.GET("/", u.overview)
+
+	router.GET("/jobs", u.jobList)
+	router.GET("/jobs/new", u.jobNew)
+	router.POST("/jobs/new", u.jobCreate)
+	router.POST("/jobs/new/check", u.jobCheck)
+	router.GET("/jobs/:name", u.jobShow)
+	router.GET("/jobs/:name/edit", u.jobEdit)
+	router.POST("/jobs/:name/edit", u.jobSave)
+	router.POST("/jobs/:name/edit/check", u.jobCheck)
+	router.POST("/jobs/:name/run", u.jobRun)
+	router.POST("/jobs/:name/pause", u.jobPause)
+	router.POST("/jobs/:name/resume", u.jobResume)
+	router.POST("/jobs/:name/delete", u.jobDelete)
+
+	router.GET("/runs", u.runList)
+	router.GET("/runs/:id", u.runShow)
+	router.GET("/runs/:id/output", u.runOutput)
+	router.POST("/runs/:id/cancel", u.runCancel)
+	router.POST("/runs/:id/retry", u.runRetry)
+
+	router.GET("/binaries", u.binaryList)
+	router.GET("/binaries/upload", u.binaryUploadForm)
+	router.POST("/binaries/upload", u.binaryUpload)
+	router.GET("/binaries/:name", u.binaryShow)
+	router.POST("/binaries/:name/alias", u.binaryAlias)
+	router.POST("/binaries/:name/rollback", u.binaryRollBack)
+	router.POST("/binaries/:name/delete", u.binaryDelete)
+
+	router.GET("/executors", u.executorList)
+}
+
+func (u *UI) now() time.Time { return u.config.Now() }
+
+// favicon is for browsers that ask for it before they have read the page.
+func (u *UI) favicon(c echo.Context) error {
+	icon := static.URL("favicon.svg")
+	if icon == "" {
+		return echo.ErrNotFound
+	}
+	return c.Redirect(http.StatusFound, icon)
+}
+
+// page makes the frame of a page.
+func (u *UI) page(c echo.Context, section templates.Section, title string) templates.Page {
+	return templates.Page{
+		Title: title, Section: section, Now: u.now(), Version: u.config.Version,
+		Assets:  templates.Assets{Script: static.URL("app.js"), Style: static.URL("app.css"), Icon: static.URL("favicon.svg")},
+		Notice:  notices[c.QueryParam(noticeParameter)],
+		SignOut: u.config.SignOut,
+	}
+}

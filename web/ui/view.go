@@ -1,0 +1,165 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+	"github.com/tidewheel/tidewheel/templates"
+)
+
+// terminal are the statuses of runs with which nothing more happens.
+func terminal() (ended []engine.Status) {
+	for _, status := range engine.Statuses() {
+		if status.Terminal() {
+			ended = append(ended, status)
+		}
+	}
+	return ended
+}
+
+// bad are the endings that somebody may have to look at.
+var bad = []engine.Status{engine.StatusFailed, engine.StatusTimedOut, engine.StatusLost, engine.StatusDead}
+
+func viewRun(run *engine.Run) templates.RunRow {
+	row := templates.RunRow{
+		ID: run.ID, Job: run.Job, Status: run.Status.String(), Reason: reason(run), Trigger: triggerWords(run),
+		Slot: run.Slot, Created: run.CreatedAt, Started: run.StartedAt, Attempt: run.Attempt, Ended: run.Status.Terminal(),
+	}
+	if row.Ended {
+		row.Finished = run.FinishedAt
+	} else {
+		row.Progress = viewProgress(run.Progress)
+	}
+	return row
+}
+
+func viewRuns(runs []engine.Run) []templates.RunRow {
+	rows := make([]templates.RunRow, len(runs))
+	for i := range runs {
+		rows[i] = viewRun(&runs[i])
+	}
+	return rows
+}
+
+// reason is why a run stands where it stands: its own words, or those of its last attempt.
+func reason(run *engine.Run) string {
+	if run.Reason != "" || run.Status == engine.StatusSucceeded {
+		return run.Reason
+	}
+	attempt := run.Current()
+	switch {
+	case attempt == nil:
+		return ""
+	case attempt.Error != "":
+		return attempt.Error
+	case attempt.Signal != "":
+		return "ended by signal " + attempt.Signal
+	case attempt.ExitCode != nil && *attempt.ExitCode != 0:
+		return fmt.Sprintf("exit code %d", *attempt.ExitCode)
+	}
+	return ""
+}
+
+func viewProgress(p *engine.Progress) *templates.Progress {
+	if p == nil {
+		return nil
+	}
+	return &templates.Progress{Fraction: min(max(p.Fraction, 0), 1), Message: readable([]byte(p.Message))}
+}
+
+func triggerWords(run *engine.Run) string {
+	switch run.Trigger {
+	case engine.TriggerSchedule:
+		return "schedule"
+	case engine.TriggerCatchUp:
+		return "catch-up"
+	case engine.TriggerBackfill:
+		return "backfill"
+	case engine.TriggerManual:
+		return "hand"
+	}
+	return string(run.Trigger)
+}
+
+// reasonWords puts the reasons of the ledger into sentences.
+func reasonWords(reason string) string {
+	switch engine.SlotReason(reason) {
+	case engine.ReasonOverlap:
+		return "the run before it had not ended"
+	case engine.ReasonPaused:
+		return "the job was paused"
+	case engine.ReasonBlackout:
+		return "the definition excludes it"
+	case engine.ReasonOutage:
+		return "no engine was running"
+	case engine.ReasonCatchUp:
+		return "the catch-up policy leaves it out"
+	case engine.ReasonReplaced:
+		return "a later slot took its place while it waited"
+	case engine.ReasonQueueFull:
+		return "too many runs of the job were waiting"
+	case engine.ReasonEdited:
+		return "an edit took the slot away"
+	case engine.ReasonCancelled:
+		return "it was cancelled before its time"
+	}
+	switch engine.Trigger(reason) {
+	case engine.TriggerSchedule:
+		return "on time"
+	case engine.TriggerCatchUp:
+		return "caught up afterwards"
+	case engine.TriggerBackfill:
+		return "backfilled"
+	case engine.TriggerManual:
+		return "by hand"
+	}
+	return strings.ReplaceAll(reason, "_", " ")
+}
+
+// kindWords names a program's kind for people.
+func kindWords(kind, arch string) string {
+	words := map[string]string{"elf": "ELF", "script": "script", "jar": "JAR", "macho": "Mach-O", "pe": "Windows", "unknown": "unknown"}[kind]
+	if words == "" {
+		words = kind
+	}
+	if arch != "" {
+		words += ", " + arch
+	}
+	return words
+}
+
+// binaryName gives the name in a reference to a program; "" where it is a digest.
+func binaryName(reference string) string {
+	ref, err := spec.ParseBinary(reference)
+	if err != nil {
+		return ""
+	}
+	return ref.Name
+}
+
+func tierWords(tiers []spec.Tier) string {
+	words := make([]string, len(tiers))
+	for i, tier := range tiers {
+		words[i] = string(tier)
+	}
+	return strings.Join(words, ", ")
+}
+
+// lag tells how long after its slot a run started.
+func lag(run *engine.Run) string {
+	if run.Trigger != engine.TriggerSchedule || run.Slot.IsZero() || run.StartedAt.IsZero() {
+		return ""
+	}
+	return templates.Span(max(run.StartedAt.Sub(run.Slot), time.Duration(0))) + " after its slot"
+}
+
+// many is a number that is known up to a limit only: "100+".
+func many(n int, more bool) string {
+	if more {
+		return fmt.Sprintf("%d+", n)
+	}
+	return fmt.Sprint(n)
+}
