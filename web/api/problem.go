@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -116,7 +115,7 @@ func ProblemOf(err error) (*Problem, bool) {
 		for _, f := range known.Fields {
 			fields = append(fields, wire.FieldError{Location: f.Location, Message: f.Message, File: f.File, Line: f.Line, Column: f.Column})
 		}
-		return NewProblem(status, strings.ReplaceAll(known.Code, " ", "_"), known.Detail, fields...), true
+		return NewProblem(status, known.Code, known.Detail, fields...), true
 	}
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {

@@ -3,6 +3,7 @@ package service
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
@@ -88,15 +89,16 @@ func conflict(code, format string, args ...any) *Error {
 
 // explain puts a store's answer into words about the thing it concerns; other errors pass unchanged.
 func explain(err error, what, name string) error {
+	code := strings.ReplaceAll(what, " ", "_")
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, engine.ErrNotFound):
-		return &Error{Kind: KindNotFound, Code: what + "_not_found", Detail: fmt.Sprintf("there is no %s %q", what, name), Err: err}
+		return &Error{Kind: KindNotFound, Code: code + "_not_found", Detail: fmt.Sprintf("there is no %s %q", what, name), Err: err}
 	case errors.Is(err, engine.ErrExists):
-		return &Error{Kind: KindExists, Code: what + "_exists", Detail: fmt.Sprintf("there is a %s %q already", what, name), Err: err}
+		return &Error{Kind: KindExists, Code: code + "_exists", Detail: fmt.Sprintf("there is a %s %q already", what, name), Err: err}
 	case errors.Is(err, engine.ErrConflict):
-		return &Error{Kind: KindConflict, Code: what + "_changed", Detail: fmt.Sprintf("%s %q was changed by somebody else: read it again and repeat", what, name), Err: err}
+		return &Error{Kind: KindConflict, Code: code + "_changed", Detail: fmt.Sprintf("%s %q was changed by somebody else: read it again and repeat", what, name), Err: err}
 	}
 	return err
 }

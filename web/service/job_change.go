@@ -77,19 +77,17 @@ func (s *Service) ResumeJob(ctx context.Context, namespace, name, by string) (en
 
 // DeleteJob removes a job and what is planned of it. What runs goes on; history stays. ifRevision 0 means any.
 func (s *Service) DeleteJob(ctx context.Context, namespace, name, by string, ifRevision int64) error {
-	if ifRevision != 0 {
-		job, err := s.Job(ctx, namespace, name)
-		if err != nil {
-			return err
-		}
-		if job.Revision != ifRevision {
-			return explain(engine.ErrConflict, "job", name)
-		}
-	}
+	changed := false
 	_, err := s.changeJob(ctx, namespace, name, func(job *engine.Job) bool {
+		if changed = ifRevision != 0 && job.Revision != ifRevision; changed {
+			return false
+		}
 		job.Deleted, job.UpdatedBy = true, by
 		return true
 	})
+	if err == nil && changed {
+		return explain(engine.ErrConflict, "job", name)
+	}
 	return err
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/cron"
@@ -124,7 +126,7 @@ func (s *Service) CheckJob(ctx context.Context, namespace string, definition *sp
 		return field("invalid_schedule", "body.schedule", "%s", err)
 	}
 	if len(definition.Secrets) > 0 {
-		for _, name := range definition.Secrets {
+		for _, name := range slices.Sorted(maps.Values(definition.Secrets)) {
 			return field("secret_not_found", "body.secrets", "there is no secret %q: this version keeps none yet; put values that are not secret into env", name)
 		}
 	}

@@ -32,15 +32,8 @@ func (s *Service) CreateOneOff(ctx context.Context, namespace string, ask OneOff
 	}
 	name := oneOffName(ask.Binary, key)
 	if ask.Key != "" {
-		job, err = s.Job(ctx, namespace, name)
-		var known *Error
-		switch {
-		case err == nil && job.Spec.At != nil && job.Spec.Binary == ask.Binary:
-			return job, engine.SlotRunID(job.UID, *job.Spec.At), true, nil
-		case err == nil:
-			return job, "", false, conflict("key_reused", "this Idempotency-Key was used for another job: take a new one")
-		case !errors.As(err, &known) || known.Kind != KindNotFound:
-			return engine.Job{}, "", false, err
+		if job, run, err := s.oneOff(ctx, namespace, name); !missing(err) {
+			return job, run, err == nil, err
 		}
 	}
 	at := ask.At
@@ -51,10 +44,33 @@ func (s *Service) CreateOneOff(ctx context.Context, namespace string, ask OneOff
 	definition := &spec.Job{Name: name, Binary: ask.Binary, Payload: ask.Payload, At: &at, Retry: spec.Retry{MaxAttempts: ask.Retries + 1}}
 	definition.ApplyDefaults()
 	job, change, err := s.SaveJob(ctx, namespace, definition, Save{By: ask.By, Create: true})
+	var known *Error
+	if errors.As(err, &known) && known.Kind == KindExists { // the same request came twice at a time
+		job, run, err := s.oneOff(ctx, namespace, name)
+		return job, run, err == nil, err
+	}
 	if err != nil {
 		return engine.Job{}, "", false, oneOffWords(err)
 	}
 	return job, engine.SlotRunID(job.UID, at), change == Unchanged, nil
+}
+
+// oneOff gives a one-off job that is there already. Its name holds its binary and its key, so whoever asks for the
+// name asks for the same; unless somebody has edited it since.
+func (s *Service) oneOff(ctx context.Context, namespace, name string) (job engine.Job, run string, err error) {
+	job, err = s.Job(ctx, namespace, name)
+	if err != nil {
+		return engine.Job{}, "", err
+	}
+	if job.Spec.At == nil {
+		return engine.Job{}, "", conflict("key_reused", "the job %q of this Idempotency-Key has been edited and is none that runs once: take a new key", name)
+	}
+	return job, engine.SlotRunID(job.UID, *job.Spec.At), nil
+}
+
+func missing(err error) bool {
+	var known *Error
+	return errors.As(err, &known) && known.Kind == KindNotFound
 }
 
 // oneOffName makes a name that tells the program and is the same for the same key.

@@ -99,6 +99,9 @@ func (q *Queue) Executors(context.Context) ([]engine.Presence, error) {
 	return q.executors, q.down
 }
 
+// Looks tells each time somebody has looked at the queue's depths; looks that nobody waits for are told as one.
+func (q *Queue) Looks() <-chan struct{} { return q.looked }
+
 // Looked waits until somebody has looked at the queue's depths since the last time.
 func (q *Queue) Looked(t testing.TB) {
 	t.Helper()
