@@ -62,6 +62,7 @@ type Core struct {
 	jobs     map[string]*job
 	runs     map[string]*run
 	binaries map[string]*Binary
+	held     map[string]int // jobs that are being read: see Hold
 
 	effects []Effect // what the present Step returns
 	pending ready    // what the next Ready hands out
@@ -70,10 +71,13 @@ type Core struct {
 
 // job is a definition that the core holds, with what is planned and what is going on.
 type job struct {
-	uid      string
-	def      *Job // nil once it is deleted
-	schedule *cron.Schedule
-	specs    map[int64]*spec.Job // generations that live runs were made of
+	uid string
+	def *Job // nil once it is deleted
+	// namespace and name outlive the definition.
+	namespace, name string
+	schedule        *cron.Schedule
+	specs           map[int64]*spec.Job // generations that live runs were made of
+	binary          string              // "namespace/name" of what the definition refers to, "" for a digest
 
 	task       *ScheduledTask // nil when no slot is planned
 	taskStored bool           // some revision of the task has been written
@@ -86,7 +90,19 @@ type job struct {
 	open     *ledgerRange // the ledger's latest range, while it may grow
 	openNext time.Time    // the slot that would continue it
 
-	writes int // writes of this job's runs and task that are not durable yet
+	// ended holds the last revisions of runs that have ended, while somebody may yet come with older ones.
+	ended map[string]int64
+
+	// What the store holds of slots that the scheduled task has not moved past, after a crash between two writes.
+	slotRun time.Time
+	ledger  []SlotRange
+
+	accounted time.Time   // the latest slot that is known to be a run or in the ledger
+	draining  bool        // runs that waited are being let go
+	tombstone *JobHandled // the definition is deleted, and this is to be said once nothing runs any more
+
+	writes       int   // writes of this job's runs and task that are not durable yet
+	taskRevision int64 // of the task that is about to be deleted
 }
 
 // run is a run that has not ended.
@@ -100,6 +116,8 @@ type run struct {
 	timer  *wheel.Timer[timer]
 	resend *wheel.Timer[timer]
 	revoke bool // a Revoke is under way
+	// doubt says that an engine that crashed may have published the first attempt: the store still says scheduled.
+	doubt bool
 	// back is set while a prepared run is taken back that a crashed engine may have published already.
 	back SlotReason
 }
@@ -132,6 +150,7 @@ func NewCore(config Config, now time.Time, random *rand.Rand) *Core {
 		jobs:     map[string]*job{},
 		runs:     map[string]*run{},
 		binaries: map[string]*Binary{},
+		held:     map[string]int{},
 	}
 }
 
@@ -173,6 +192,8 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 		c.backfill(e)
 	case InsertRefused:
 		c.insertRefused(e)
+	case ClockWentBack:
+		c.clockWentBack(e.By)
 	}
 	c.wheel.Advance(c.now, c.expire)
 	for _, j := range c.idle {
@@ -197,6 +218,21 @@ func (c *Core) Stats() Stats {
 
 // Holds tells whether the core has the job in memory, and so knows more of it than the store.
 func (c *Core) Holds(uid string) bool { return c.jobs[uid] != nil }
+
+// Hold says that a job is about to be read. Until LetGo the core does not forget it: what is read now would be out of
+// date once the job has been worked on, and only a job in memory tells that it is.
+func (c *Core) Hold(uid string) { c.held[uid]++ }
+
+// LetGo says that what was read has been given to Step, or that it never will be.
+func (c *Core) LetGo(uid string) {
+	if c.held[uid]--; c.held[uid] <= 0 {
+		delete(c.held, uid)
+		if j := c.jobs[uid]; j != nil {
+			c.forgetEnded(j)
+			c.forgetIfIdle(j)
+		}
+	}
+}
 
 // KnowsBinary tells whether the core has the binary ("namespace/name").
 func (c *Core) KnowsBinary(key string) bool { return c.binaries[key] != nil }
@@ -240,14 +276,26 @@ func (c *Core) stopTimer(slot **wheel.Timer[timer]) {
 	*slot = nil
 }
 
+// learnBinaries takes binaries from the store. One that was deleted and pushed again counts its revisions anew.
 func (c *Core) learnBinaries(binaries []Binary) {
 	for i := range binaries {
 		b := binaries[i]
-		if known := c.binaries[b.Key()]; known == nil || known.Revision <= b.Revision {
+		known := c.binaries[b.Key()]
+		if known == nil || known.Revision <= b.Revision || known.UpdatedAt.Before(b.UpdatedAt) {
 			c.binaries[b.Key()] = &b
 		}
 	}
 }
 
-// BinaryKeys gives the keys ("namespace/name") of the binaries that the core has, in order.
-func (c *Core) BinaryKeys() []string { return slices.Sorted(maps.Keys(c.binaries)) }
+// BinaryKeys gives the keys ("namespace/name") of the binaries that jobs in memory refer to, in order, and forgets all
+// others.
+func (c *Core) BinaryKeys() []string {
+	used := map[string]bool{}
+	for _, j := range c.jobs {
+		if j.binary != "" {
+			used[j.binary] = true
+		}
+	}
+	maps.DeleteFunc(c.binaries, func(key string, _ *Binary) bool { return !used[key] })
+	return slices.Sorted(maps.Keys(c.binaries))
+}

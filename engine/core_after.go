@@ -37,6 +37,11 @@ func (c *Core) prepareAfter(j *job) {
 		return
 	}
 	slot := j.task.Slot
+	if j.schedule.Excluded(slot) {
+		c.note(j, slot, OutcomeSkipped, ReasonBlackout)
+		c.nextAfter(j, slot)
+		return
+	}
 	c.checkAfter(j)
 	c.begin(j, slot, TriggerSchedule, "")
 }

@@ -10,12 +10,12 @@ func (c *Core) cancel(r *run, by string) {
 	case StatusScheduled:
 		switch {
 		case r.back != "":
+		case r.doubt:
+			c.takeBack(r, ReasonCancelled)
 		case r.Waiting || r.Slot.IsZero():
 			c.end(r, StatusCancelled, cancelReason(&r.Run))
-		case r.Slot.After(c.now):
-			c.dropPrepared(r, ReasonCancelled)
 		default:
-			c.takeBack(r, ReasonCancelled)
+			c.dropPrepared(r, ReasonCancelled)
 		}
 	case StatusRetrying:
 		c.end(r, StatusCancelled, cancelReason(&r.Run))
@@ -72,10 +72,8 @@ func (c *Core) revoked(e AttemptRevoked) {
 			c.beginAttempt(r, c.now)
 		}
 	case r.back != "":
-		c.dropPrepared(r, r.back)
+		c.tookBack(r)
 	case e.Attempt == r.Attempt && r.Status == StatusQueued:
-		a := r.Current()
-		a.Status, a.FinishedAt = StatusCancelled, c.now
-		c.end(r, StatusCancelled, cancelReason(&r.Run))
+		c.attemptRevoked(r, c.now)
 	}
 }

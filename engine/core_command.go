@@ -1,6 +1,11 @@
 package engine
 
-import "time"
+import (
+	"slices"
+	"time"
+
+	"github.com/tidewheel/tidewheel/cron"
+)
 
 // MaxBackfill bounds the slots of one backfill.
 const MaxBackfill = 1000
@@ -15,11 +20,14 @@ func (c *Core) command(e CommandReceived) {
 		c.lookUpBackfill(j, e.Command)
 		return
 	}
-	defer c.done(e.Command)
+	defer c.obeyed(e.Command)
 	if j == nil {
 		return
 	}
 	r := c.runs[e.Command.RunID]
+	if e.Run != nil && e.Run.Revision < j.ended[e.Run.ID] {
+		e.Run = nil // it was read before its end was written
+	}
 	switch e.Command.Kind {
 	case CommandStart:
 		if r == nil && e.Run != nil && !e.Run.Status.Terminal() {
@@ -35,7 +43,7 @@ func (c *Core) command(e CommandReceived) {
 	}
 }
 
-func (c *Core) done(command Command) { c.pending.commands = append(c.pending.commands, command.ID) }
+func (c *Core) obeyed(command Command) { c.pending.commands = append(c.pending.commands, command.ID) }
 
 // retryByHand gives a run that ended another attempt, with its tries counted anew; one that waits for its next
 // attempt gets it now.
@@ -61,8 +69,8 @@ func (c *Core) retryByHand(j *job, r *run, e CommandReceived) {
 
 // lookUpBackfill asks which slots of the range have a run already.
 func (c *Core) lookUpBackfill(j *job, command Command) {
-	if j == nil || j.def == nil || j.schedule == nil {
-		c.done(command)
+	if j == nil || j.def == nil || j.schedule == nil || j.schedule.Kind() == cron.KindAfter {
+		c.obeyed(command)
 		return
 	}
 	var ids []string
@@ -70,9 +78,10 @@ func (c *Core) lookUpBackfill(j *job, command Command) {
 		ids = append(ids, SlotRunID(j.uid, slot))
 	}
 	if len(ids) == 0 {
-		c.done(command)
+		c.obeyed(command)
 		return
 	}
+	c.Hold(j.uid) // until backfill
 	c.atOnce(LookUpRuns{Command: command, IDs: ids})
 }
 
@@ -90,9 +99,10 @@ func backfillSlots(j *job, command Command, now time.Time) []time.Time {
 
 // backfill makes the runs that are missing in the range.
 func (c *Core) backfill(e RunsLookedUp) {
-	c.done(e.Command)
+	c.obeyed(e.Command)
+	defer c.LetGo(e.Command.JobUID)
 	j := c.jobs[e.Command.JobUID]
-	if j == nil || j.def == nil || j.schedule == nil {
+	if j == nil || j.def == nil || j.schedule == nil || j.schedule.Kind() == cron.KindAfter {
 		return
 	}
 	c.idle = append(c.idle, j)
@@ -111,6 +121,11 @@ func (c *Core) insertRefused(e InsertRefused) {
 		return
 	}
 	c.stopTimer(&r.timer)
+	// What was decided since about the run that there is not must not be done.
+	c.pending.after = slices.DeleteFunc(c.pending.after, func(effect Effect) bool {
+		publish, ok := effect.(Publish)
+		return ok && publish.Task.Run == r.ID
+	})
 	if e.Stored.Status.Terminal() {
 		r.Status = StatusInvalid
 		c.release(r)

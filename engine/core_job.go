@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/cron"
@@ -12,22 +13,36 @@ import (
 func (c *Core) loadJob(s *JobSnapshot) {
 	j := c.jobs[s.UID]
 	if j != nil {
+		for generation, definition := range s.Specs { // of a run that is tried again
+			if j.specs[generation] == nil {
+				j.specs[generation] = &definition
+			}
+		}
 		c.redefine(j, s)
 		return
 	}
 	j = &job{uid: s.UID, specs: map[int64]*spec.Job{}}
+	if len(s.Runs) > 0 { // of a deleted job nothing else tells
+		j.namespace, j.name = s.Runs[0].Namespace, s.Runs[0].Job
+	}
 	for generation, definition := range s.Specs {
 		j.specs[generation] = &definition
 	}
 	if s.Task != nil {
 		task := *s.Task
 		j.task, j.taskStored = &task, true
+		j.ledger = s.Ledger
+		if s.SlotRun != nil {
+			j.slotRun = s.SlotRun.Slot
+		}
 	}
 	c.jobs[s.UID] = j
 	c.define(j, s.Job)
 	for i := range s.Runs {
 		c.adopt(j, s.Runs[i].Clone())
 	}
+	// Whoever is due first is looked at first, as it was before the crash.
+	slices.SortStableFunc(j.live, func(a, b *run) int { return a.due().Compare(b.due()) })
 	c.takeBackPrepared(j)
 	c.plan(j, s.SlotRun)
 	for _, r := range append([]*run(nil), j.live...) {
@@ -36,9 +51,21 @@ func (c *Core) loadJob(s *JobSnapshot) {
 	c.finishLoad(j, s)
 }
 
+// due is when a run may first be queued.
+func (r *run) due() time.Time {
+	switch {
+	case !r.NotBefore.IsZero():
+		return r.NotBefore
+	case !r.Slot.IsZero() && r.Trigger != TriggerBackfill:
+		return r.Slot
+	}
+	return r.CreatedAt
+}
+
 // redefine brings a new revision of a definition to a job in memory.
 func (c *Core) redefine(j *job, s *JobSnapshot) {
-	if s.Job != nil && j.def != nil && s.Job.Revision <= j.def.Revision {
+	known := j.def != nil && s.Job != nil && s.Job.Revision <= j.def.Revision
+	if gone := j.def == nil && (s.Job == nil || s.Job.Deleted); known || gone {
 		c.finishLoad(j, s)
 		return
 	}
@@ -54,23 +81,36 @@ func (c *Core) redefine(j *job, s *JobSnapshot) {
 }
 
 func (c *Core) finishLoad(j *job, s *JobSnapshot) {
-	if s.Job != nil && s.Job.Pending {
-		c.pending.handled = append(c.pending.handled, JobHandled{
-			UID: s.Job.UID, Namespace: s.Job.Namespace, Name: s.Job.Name, Revision: s.Job.Revision,
-		})
-	}
 	c.idle = append(c.idle, j)
+	if s.Job == nil || !s.Job.Pending {
+		return
+	}
+	handled := JobHandled{UID: s.Job.UID, Namespace: s.Job.Namespace, Name: s.Job.Name, Revision: s.Job.Revision}
+	if s.Job.Deleted && len(j.live) > 0 { // its generations go with it, and what runs still needs them after a crash
+		j.tombstone = &handled
+		return
+	}
+	c.pending.handled = append(c.pending.handled, handled)
 }
 
 // define sets a job's definition and compiles its schedule. A tombstone is no definition.
 func (c *Core) define(j *job, def *Job) {
-	if def == nil || def.Deleted {
+	j.binary = ""
+	if def == nil {
 		j.def, j.schedule = nil, nil
 		return
 	}
 	copied := *def
-	j.def = &copied
+	j.namespace, j.name = def.Namespace, def.Name
 	j.specs[def.Generation] = &copied.Spec
+	if def.Deleted {
+		j.def, j.schedule = nil, nil
+		return
+	}
+	j.def = &copied
+	if ref, err := copied.Spec.Binding(); err == nil && ref.Name != "" {
+		j.binary = def.Namespace + "/" + ref.Name
+	}
 	j.schedule = compile(&copied.Spec, &copied)
 	j.open = nil
 }
@@ -91,6 +131,9 @@ func (c *Core) plan(j *job, slotRun *Run) {
 	c.stopTimer(&j.timer)
 	j.postpone = false
 	if j.def == nil || j.schedule == nil || j.schedule.Kind() == cron.KindManual {
+		if j.def != nil && j.task != nil && j.task.Generation != j.def.Generation {
+			c.closeOld(j)
+		}
 		c.unplan(j)
 		return
 	}
@@ -114,21 +157,36 @@ func (c *Core) plan(j *job, slotRun *Run) {
 	c.arm(j)
 }
 
-// park stops or restarts the job's clock as Paused says, and on a restart deals with the slots of the pause.
+// park stops or restarts the job's clock as Paused says, and deals with the slots until then.
 func (c *Core) park(j *job) {
-	parked := j.task.RunAt.Equal(Parked)
-	switch {
+	switch parked := j.task.RunAt.Equal(Parked); {
 	case j.def.Paused && !parked:
-		c.overdue(j, ReasonOutage)
+		c.overdue(j, earlier(j.pausedAt(c.now), c.now), ReasonOutage)
 		j.task.RunAt = Parked
 		c.touchTask(j)
 	case !j.def.Paused && parked:
 		j.task.RunAt = j.task.Slot
 		c.touchTask(j)
-		c.overdue(j, ReasonPaused)
+		c.overdue(j, earlier(j.pausedAt(c.now), c.now), ReasonPaused)
+		c.overdue(j, c.now, ReasonOutage)
 	case !j.def.Paused:
-		c.overdue(j, ReasonOutage)
+		c.overdue(j, c.now, ReasonOutage)
 	}
+}
+
+// pausedAt is when the job was paused or resumed last.
+func (j *job) pausedAt(otherwise time.Time) time.Time {
+	if j.def.PausedAt.IsZero() {
+		return otherwise
+	}
+	return j.def.PausedAt
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // firstSlot plans a job that has no scheduled task: a new one, or one that had no schedule before.
@@ -137,63 +195,95 @@ func (c *Core) firstSlot(j *job) {
 	if j.schedule.Kind() == cron.KindAt && j.def.Generation == 1 {
 		since = time.Time{} // a moment that passed while the definition was on its way is late, not gone
 	}
-	if j.schedule.Kind() == cron.KindAfter {
-		c.setSlot(j, since, true)
-		return
+	c.planAfterEdit(j, since, func(time.Time) bool { return false })
+}
+
+// latestLiveSlot gives the latest slot of the runs that have not ended.
+func (j *job) latestLiveSlot() time.Time {
+	var latest time.Time
+	for _, r := range j.live {
+		if r.Slot.After(latest) {
+			latest = r.Slot
+		}
 	}
-	slot, ok := j.schedule.Next(since)
-	c.setSlot(j, slot, ok)
+	return latest
 }
 
 // hasRunAt tells whether a run of a slot is among those that have not ended.
-func (j *job) hasRunAt() bool {
-	for _, r := range j.live {
-		if !r.Slot.IsZero() {
-			return true
-		}
-	}
-	return false
-}
+func (j *job) hasRunAt() bool { return !j.latestLiveSlot().IsZero() }
 
-// replan moves a scheduled task from the generation it was made for to the present one. Slots of the old schedule
-// that passed before the edit are accounted for under the old rules first.
+// replan moves a scheduled task from the generation it was made for to the present one.
 func (c *Core) replan(j *job) {
-	edited := j.def.UpdatedAt
-	if old := j.specs[j.task.Generation]; old != nil && !j.task.Slot.After(edited) {
-		previous := *j.def
-		previous.Spec = *old
-		schedule, def := j.schedule, j.def
-		j.schedule, j.def = compile(old, &previous), &previous
-		if j.schedule != nil && j.schedule.Kind() != cron.KindAfter {
-			reason := ReasonOutage
-			if j.task.RunAt.Equal(Parked) {
-				reason = ReasonPaused
-			}
-			c.overdueUntil(j, edited, reason)
-		}
-		j.schedule, j.def = schedule, def
-		j.open = nil
+	paused := j.task.RunAt.Equal(Parked) && !j.task.Slot.Equal(Parked)
+	old, oldSlot := j.specs[j.task.Generation], j.task.Slot
+	previous := c.closeOld(j)
+	since := j.def.UpdatedAt
+	if j.schedule.Kind() == cron.KindAt && (old == nil || old.At == nil || !old.At.Equal(*j.def.Spec.At)) {
+		since = time.Time{}
 	}
-	parked := j.task.RunAt.Equal(Parked)
-	since := edited
-	for _, r := range j.live { // a slot that is prepared, or fired, is not planned again
-		if r.Slot.After(since) {
-			since = r.Slot
-		}
-	}
-	if j.schedule.Kind() == cron.KindAfter {
-		if !j.hasRunAt() {
-			c.setSlot(j, since, true)
-		} else {
-			c.setSlot(j, j.task.Slot, true)
-		}
-		return
-	}
-	slot, ok := j.schedule.Next(since)
-	c.setSlot(j, slot, ok)
-	if parked {
+	c.planAfterEdit(j, since, func(slot time.Time) bool {
+		return previous != nil && slot.Before(oldSlot) && names(previous, slot)
+	})
+	if paused {
 		j.task.RunAt = Parked
 	}
+}
+
+// closeOld accounts for the slots of the schedule that an edit replaced, up to the edit, under the rules of before.
+// It answers that schedule, nil if it had no fixed slots.
+func (c *Core) closeOld(j *job) *cron.Schedule {
+	old := j.specs[j.task.Generation]
+	if old == nil {
+		return nil
+	}
+	previous := *j.def
+	previous.Spec, previous.Generation = *old, j.task.Generation
+	replaced := compile(old, &previous)
+	if replaced == nil || replaced.Kind() == cron.KindAfter || replaced.Kind() == cron.KindManual {
+		return nil
+	}
+	edited := j.def.UpdatedAt
+	schedule, def := j.schedule, j.def
+	j.schedule, j.def, j.open = replaced, &previous, nil
+	switch parked := j.task.RunAt.Equal(Parked) && !j.task.Slot.Equal(Parked); {
+	case parked && !previous.Paused:
+		c.overdue(j, earlier(edited, j.pausedAt(edited)), ReasonPaused)
+		c.overdue(j, edited, ReasonOutage)
+	case parked:
+		c.overdue(j, edited, ReasonPaused)
+	case previous.Paused:
+		c.overdue(j, earlier(edited, j.pausedAt(edited)), ReasonOutage)
+		c.overdue(j, edited, ReasonPaused)
+	default:
+		c.overdue(j, edited, ReasonOutage)
+	}
+	j.schedule, j.def, j.open = schedule, def, nil
+	return replaced
+}
+
+// planAfterEdit plans the first slot after an edit. Until the engine saw the edit it went on with the schedule of
+// before: slots up to the last one of those are not planned again. The new schedule's own among them are noted, unless
+// done says that the old schedule had named them too.
+func (c *Core) planAfterEdit(j *job, edited time.Time, done func(time.Time) bool) {
+	if j.schedule.Kind() == cron.KindAfter {
+		if live := j.latestLiveSlot(); !live.IsZero() {
+			c.setSlot(j, live, true) // the next one counts from its end
+			return
+		}
+		slot, ok := j.schedule.Next(edited)
+		c.setSlot(j, slot, ok)
+		return
+	}
+	slot, ok := j.schedule.Next(edited)
+	if j.schedule.Kind() != cron.KindAt || !edited.IsZero() {
+		// Where the wall clock went back, what lies ahead is planned nevertheless.
+		for accounted := earlier(j.accounted, c.now.Add(c.config.Lead)); ok && !slot.After(accounted); slot, ok = j.schedule.Next(slot) {
+			if !c.done(j, slot) && !done(slot) {
+				c.note(j, slot, OutcomeSkipped, ReasonEdited)
+			}
+		}
+	}
+	c.setSlot(j, slot, ok)
 }
 
 // setSlot plans the next slot. Where there is none any more the task stays, parked for good: a job without a task is
@@ -204,6 +294,9 @@ func (c *Core) setSlot(j *job, slot time.Time, ok bool) {
 	}
 	if j.task == nil {
 		j.task = &ScheduledTask{ID: j.uid, Shard: j.def.Shard, Namespace: j.def.Namespace, Job: j.def.Name}
+		if j.taskStored { // its predecessor's removal has not been written
+			j.task.Revision = j.taskRevision
+		}
 	}
 	j.task.Slot = slot.UTC().Truncate(time.Millisecond)
 	if slot.After(j.task.Slot) {
@@ -217,6 +310,7 @@ func (c *Core) setSlot(j *job, slot time.Time, ok bool) {
 func (c *Core) unplan(j *job) {
 	c.stopTimer(&j.timer)
 	if j.task != nil {
+		j.taskRevision = j.task.Revision
 		j.task = nil
 		c.touchTask(j)
 	}
@@ -249,7 +343,12 @@ func (c *Core) prepare(j *job) {
 		return
 	}
 	if c.now.After(slot.Add(c.config.Grace)) {
-		c.overdue(j, ReasonOutage)
+		c.overdue(j, c.now, ReasonOutage)
+		c.arm(j)
+		return
+	}
+	if c.done(j, slot) {
+		c.advance(j)
 		c.arm(j)
 		return
 	}
@@ -271,6 +370,19 @@ func (c *Core) prepare(j *job) {
 	c.arm(j)
 }
 
+// done tells whether a slot has become a run, or part of the ledger, although the scheduled task has not moved past it.
+func (c *Core) done(j *job, slot time.Time) bool {
+	if slot.Equal(j.slotRun) || c.runs[SlotRunID(j.uid, slot)] != nil {
+		return true
+	}
+	for i := range j.ledger {
+		if !slot.Before(j.ledger[i].From) && !slot.After(j.ledger[i].To) {
+			return true
+		}
+	}
+	return false
+}
+
 // advance moves the scheduled task to the slot after its present one.
 func (c *Core) advance(j *job) {
 	next, ok := j.schedule.Next(j.task.Slot)
@@ -284,6 +396,9 @@ func (c *Core) begin(j *job, slot time.Time, trigger Trigger, by string) {
 		return
 	}
 	r.Slot, r.By = slot, by
+	if trigger != TriggerBackfill {
+		j.account(slot)
+	}
 	c.resume(r)
 }
 
@@ -309,13 +424,30 @@ func (c *Core) takeBackPrepared(j *job) {
 		case j.def != nil && j.schedule != nil && j.schedule.Excluded(r.Slot):
 			reason = ReasonBlackout
 		}
-		c.dropPrepared(r, reason)
+		c.giveUp(r, reason)
 	}
+}
+
+// outdated says why a run that was prepared before a crash is not to be fired, "" if it is.
+func (c *Core) outdated(r *run) SlotReason {
+	if r.Trigger != TriggerSchedule || r.Waiting || r.Attempt > 0 {
+		return ""
+	}
+	def := r.job.def
+	switch {
+	case def.Paused && r.Slot.After(r.job.pausedAt(r.Slot)):
+		return ReasonPaused
+	case def.Generation != r.Generation && r.Slot.After(def.UpdatedAt) && (r.job.schedule == nil || !names(r.job.schedule, r.Slot)):
+		return ReasonEdited
+	case c.superseded(r):
+		return ReasonOutage
+	}
+	return ""
 }
 
 // superseded tells whether a prepared run whose slot passed in an outage is not to be brought back.
 func (c *Core) superseded(r *run) bool {
-	if r.Trigger != TriggerSchedule || r.Waiting || r.Attempt > 0 || r.spec == nil || !r.Slot.Before(c.now.Add(-c.config.Grace)) {
+	if r.spec == nil || !r.Slot.Before(c.now.Add(-c.config.Grace)) {
 		return false
 	}
 	policy := r.spec.CatchUp
@@ -337,11 +469,37 @@ func (c *Core) superseded(r *run) bool {
 	return false
 }
 
-// takeBack gives up a prepared run that a crashed engine may have published: its attempt is revoked first, and if an
-// executor was faster the run goes on.
+// giveUp takes a run that has not been queued out of the way.
+func (c *Core) giveUp(r *run, reason SlotReason) {
+	if r.doubt {
+		c.takeBack(r, reason)
+		return
+	}
+	c.dropPrepared(r, reason)
+}
+
+// takeBack gives up a run that a crashed engine may have published: its attempt is revoked first, and if an executor
+// was faster the run goes on.
 func (c *Core) takeBack(r *run, reason SlotReason) {
+	if r.back != "" {
+		return
+	}
 	r.back = reason
+	c.stopTimer(&r.timer)
 	c.revokeAttempt(r, 1)
+}
+
+// tookBack ends what takeBack began: nobody will ever execute the run.
+func (c *Core) tookBack(r *run) {
+	if r.CancelBy != "" && (r.Waiting || r.Slot.IsZero()) {
+		r.back = ""
+		c.beginAttempt(r, c.now) // a retry by hand must not use its number again
+		a := r.Current()
+		a.Status, a.FinishedAt = StatusCancelled, c.now.Truncate(time.Microsecond)
+		c.end(r, StatusCancelled, cancelReason(&r.Run))
+		return
+	}
+	c.dropPrepared(r, r.back)
 }
 
 // names tells whether slot is one of the schedule's.
@@ -361,9 +519,13 @@ func (c *Core) dropPrepared(r *run, reason SlotReason) {
 			outcome = OutcomeMissed
 		}
 		c.note(r.job, r.Slot, outcome, reason)
+		if def := r.job.def; def != nil && def.Generation != r.Generation {
+			r.job.open = nil // a slot of another schedule is no part of a range
+		}
 	}
 	if r.Revision > 0 {
-		c.pending.drops = append(c.pending.drops, r.ID)
+		c.pending.drops = append(c.pending.drops, drop{id: r.ID, job: r.job})
+		r.job.writes++
 	}
 	r.Status = StatusInvalid
 	c.release(r)

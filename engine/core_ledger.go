@@ -18,16 +18,22 @@ func (c *Core) note(j *job, slot time.Time, outcome Outcome, reason SlotReason) 
 			ID: SlotRangeID(j.uid, slot), JobUID: j.uid,
 			From: slot, To: slot, Count: 1, Outcome: outcome, Reason: reason,
 		}}
-		if j.def != nil {
-			j.open.Namespace, j.open.Job = j.def.Namespace, j.def.Name
-		}
+		j.open.Namespace, j.open.Job = j.namespace, j.name
 	}
 	if !j.open.dirty {
 		j.open.dirty = true
 		c.pending.slots = append(c.pending.slots, j.open)
 	}
+	j.account(slot)
 	j.openNext = time.Time{}
 	if j.schedule != nil {
 		j.openNext, _ = j.schedule.Next(slot)
+	}
+}
+
+// account remembers that a slot is a run, or in the ledger.
+func (j *job) account(slot time.Time) {
+	if slot.After(j.accounted) {
+		j.accounted = slot
 	}
 }

@@ -10,15 +10,24 @@ import (
 // with a slot each second does not hold up all others after a long outage.
 const overdueChunk = 50_000
 
-// overdue accounts for slots that have passed without being prepared: those within the grace fire as if nothing had
-// happened, older ones as the catch-up policy says, and what is not brought back is noted in the ledger.
-func (c *Core) overdue(j *job, reason SlotReason) { c.overdueUntil(j, c.now, reason) }
-
-func (c *Core) overdueUntil(j *job, until time.Time, reason SlotReason) {
-	if j.task == nil || j.task.Slot.After(until) {
-		return
+// overdue accounts for slots up to an instant that have passed without being prepared: those within the grace fire as
+// if nothing had happened, older ones and those of a pause as the catch-up policy says, and what is not brought back is
+// noted in the ledger. Of more than overdueChunk slots that reach until now the rest is left for the next step.
+func (c *Core) overdue(j *job, until time.Time, reason SlotReason) {
+	for j.task != nil && !j.task.Slot.After(until) {
+		before := j.task.Slot
+		c.overdueSome(j, until, reason)
+		if until.Equal(c.now) || !j.task.Slot.After(before) {
+			return
+		}
 	}
+}
+
+func (c *Core) overdueSome(j *job, until time.Time, reason SlotReason) {
 	late := c.now.Add(-c.config.Grace)
+	if reason == ReasonPaused {
+		late = until.Add(1) // what passed in a pause was not late
+	}
 	policy := j.def.Spec.CatchUp
 	keep := 0
 	switch policy.Policy {
@@ -30,6 +39,9 @@ func (c *Core) overdueUntil(j *job, until time.Time, reason SlotReason) {
 	default:
 		keep = 1
 	}
+	if reason == ReasonPaused && j.def.Paused { // it was edited meanwhile: nothing of before comes back
+		keep = 0
+	}
 	oldest := time.Time{}
 	if policy.Window > 0 {
 		oldest = c.now.Add(-time.Duration(policy.Window))
@@ -39,9 +51,11 @@ func (c *Core) overdueUntil(j *job, until time.Time, reason SlotReason) {
 	var recent []time.Time
 	slot, more := j.task.Slot, true
 	for more && !slot.After(until) && len(passed) < overdueChunk {
-		if slot.Before(late) {
+		switch {
+		case c.done(j, slot):
+		case slot.Before(late):
 			passed = append(passed, slot)
-		} else {
+		default:
 			recent = append(recent, slot)
 		}
 		slot, more = j.schedule.Next(slot)

@@ -30,6 +30,10 @@ func (c *Core) adopt(j *job, stored Run) *run {
 		return known
 	}
 	r := &run{job: j, Run: stored, stored: true}
+	r.doubt = r.Status == StatusScheduled && r.Attempt == 0
+	if r.Trigger == TriggerSchedule || r.Trigger == TriggerCatchUp {
+		j.account(r.Slot)
+	}
 	r.spec = j.specs[stored.Generation]
 	if r.spec == nil && j.def != nil {
 		r.spec = &j.def.Spec
@@ -92,10 +96,13 @@ func (c *Core) resume(r *run) {
 			at = r.NotBefore
 		}
 		switch {
+		case r.back != "":
+		case r.CancelBy != "":
+			c.cancel(r, r.CancelBy)
 		case at.After(c.now):
 			c.setTimer(&r.timer, at, timer{kind: timerFire, run: r})
-		case r.Revision > 0 && c.superseded(r):
-			c.takeBack(r, ReasonOutage)
+		case r.doubt && c.outdated(r) != "":
+			c.takeBack(r, c.outdated(r))
 		default:
 			c.fire(r)
 		}
@@ -113,7 +120,7 @@ func (c *Core) resume(r *run) {
 
 // fire lets a scheduled run go at its slot, unless an earlier run of its job is in the way.
 func (c *Core) fire(r *run) {
-	if r.Status != StatusScheduled {
+	if r.Status != StatusScheduled || r.back != "" {
 		return
 	}
 	if at := r.Slot; at.After(c.now) { // the wall clock went back
@@ -140,25 +147,28 @@ func (c *Core) admit(r *run) {
 	}
 	switch overlap {
 	case spec.OverlapSkip:
-		c.dropPrepared(r, ReasonOverlap)
+		c.giveUp(r, ReasonOverlap)
 	case spec.OverlapReplace:
 		for _, other := range append([]*run(nil), j.live...) {
 			switch {
 			case other == r:
 			case other.Waiting && other.Status == StatusScheduled && other.Trigger == TriggerSchedule:
-				c.dropPrepared(other, ReasonReplaced)
+				c.giveUp(other, ReasonReplaced)
 			case !other.Waiting && other.Status != StatusScheduled:
 				c.cancel(other, "replaced by "+r.ID)
 			}
 		}
-		if c.blocker(j, r) == nil {
+		if c.runs[r.ID] != r || r.Status != StatusScheduled {
+			return // what ended let it go already
+		}
+		if blocker = c.blocker(j, r); blocker == nil {
 			c.enqueue(r)
 			return
 		}
 		c.wait(r, blocker)
 	default:
-		if r.Trigger == TriggerSchedule && r.Status == StatusScheduled && j.countWaiting() >= c.config.MaxWaiting {
-			c.dropPrepared(r, ReasonQueueFull)
+		if r.Trigger == TriggerSchedule && r.Status == StatusScheduled && !r.Waiting && j.countWaiting() >= c.config.MaxWaiting {
+			c.giveUp(r, ReasonQueueFull)
 			return
 		}
 		c.wait(r, blocker)
@@ -214,6 +224,7 @@ func (c *Core) enqueue(r *run) {
 
 func (c *Core) beginAttempt(r *run, at time.Time) {
 	r.Attempt++
+	r.doubt = false
 	r.Status, r.Reason = StatusQueued, ""
 	r.QueuedAt, r.RetryAt, r.Progress = at.Truncate(time.Microsecond), time.Time{}, nil
 	r.Attempts = append(r.Attempts, Attempt{N: r.Attempt, Status: StatusQueued, QueuedAt: r.QueuedAt})
@@ -233,7 +244,7 @@ func (c *Core) result(m *Result) {
 	if m.Attempt == r.Attempt+1 && (r.Status == StatusScheduled || r.Status == StatusRetrying) {
 		// It was published before a crash that took the news of it.
 		if m.Kind == ResultRevoked && r.back != "" {
-			c.dropPrepared(r, r.back)
+			c.tookBack(r)
 			return
 		}
 		c.stopTimer(&r.timer)
@@ -260,8 +271,7 @@ func (c *Core) result(m *Result) {
 			c.finished(r, a, m)
 		}
 	case ResultRevoked:
-		a.Status, a.FinishedAt = StatusCancelled, m.At
-		c.end(r, StatusCancelled, cancelReason(&r.Run))
+		c.attemptRevoked(r, m.At)
 	case ResultLost:
 		a.Status, a.FinishedAt = StatusLost, m.At
 		a.Error = "its executor vanished: the lock expired without being refreshed"
@@ -270,6 +280,18 @@ func (c *Core) result(m *Result) {
 }
 
 func cancelReason(r *Run) string { return "cancelled by " + r.CancelBy }
+
+// attemptRevoked ends a queued attempt that nobody will ever claim. Where nobody asked for that, an engine that
+// crashed had taken back what it had prepared: then the run gets another attempt.
+func (c *Core) attemptRevoked(r *run, at time.Time) {
+	a := r.Current()
+	a.Status, a.FinishedAt = StatusCancelled, at.Truncate(time.Microsecond)
+	if r.CancelBy != "" {
+		c.end(r, StatusCancelled, cancelReason(&r.Run))
+		return
+	}
+	c.retryAt(r, c.now, "the attempt had been taken back before a restart: it is tried again")
+}
 
 func (c *Core) started(r *run, a *Attempt, m *Result) {
 	if a.Status == StatusRunning {
@@ -324,19 +346,37 @@ func (c *Core) release(r *run) {
 	delete(c.runs, r.ID)
 	j := r.job
 	j.live = slices.DeleteFunc(j.live, func(other *run) bool { return other == r })
-	if next := j.nextWaiting(); next != nil && c.blocker(j, nil) == nil {
-		c.enqueue(next)
+	if r.Status != StatusInvalid {
+		if j.ended == nil {
+			j.ended = map[string]int64{}
+		}
+		j.ended[r.ID] = r.Revision
+		if r.dirty {
+			j.ended[r.ID]++ // with the write to come
+		}
 	}
-	if j.def == nil || j.schedule == nil {
-		c.forgetIfIdle(j)
-		return
-	}
-	if j.schedule.Kind() == cron.KindAfter && j.task != nil && r.Slot.Equal(j.task.Slot) {
+	if j.def != nil && j.schedule != nil && j.schedule.Kind() == cron.KindAfter && j.task != nil && !j.task.Slot.Equal(Parked) && r.Slot.Equal(j.task.Slot) {
 		c.nextAfter(j, r.FinishedAt)
 		if j.def.Paused {
 			j.task.RunAt = Parked
 			c.stopTimer(&j.timer)
 		}
+	}
+	if j.draining {
+		return // a run that was let go has ended at once: whoever let it go looks for the next
+	}
+	j.draining = true
+	for next := j.nextWaiting(); next != nil && c.blocker(j, nil) == nil; next = j.nextWaiting() {
+		c.enqueue(next)
+	}
+	j.draining = false
+	if j.tombstone != nil && len(j.live) == 0 {
+		c.pending.handled = append(c.pending.handled, *j.tombstone)
+		j.tombstone = nil
+	}
+	if j.def == nil || j.schedule == nil {
+		c.forgetIfIdle(j)
+		return
 	}
 	if j.postpone && c.blocker(j, nil) == nil {
 		c.prepare(j)
@@ -347,7 +387,7 @@ func (c *Core) release(r *run) {
 func (j *job) nextWaiting() *run {
 	var next *run
 	for _, r := range j.live {
-		if r.Waiting && (next == nil || (next.Trigger == TriggerBackfill && r.Trigger != TriggerBackfill)) {
+		if r.Waiting && r.back == "" && (next == nil || (next.Trigger == TriggerBackfill && r.Trigger != TriggerBackfill)) {
 			next = r
 		}
 	}

@@ -44,8 +44,8 @@ func (r *run) lock() string {
 // inspected acts on the queue's answer.
 func (c *Core) inspected(e AttemptInspected) {
 	r := c.runs[e.Run]
-	if r == nil || r.Attempt != e.Attempt {
-		return
+	if r == nil || r.Attempt != e.Attempt || (r.Status != StatusQueued && r.Status != StatusRunning) {
+		return // the attempt has ended meanwhile: the run's timer is for what comes next
 	}
 	if e.Failed {
 		c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerSupervise, run: r})
@@ -53,8 +53,11 @@ func (c *Core) inspected(e AttemptInspected) {
 	}
 	switch r.Status {
 	case StatusQueued:
-		if e.State.Last == "" {
+		switch {
+		case e.State.Last == "":
 			c.publish(r, c.afterCommit) // a copy that still waits makes this one disappear
+		case e.State.Last == ResultRevoked && !r.revoke:
+			c.attemptRevoked(r, c.now)
 		}
 	case StatusRunning:
 		switch {

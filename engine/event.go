@@ -30,8 +30,11 @@ type JobSnapshot struct {
 	Runs []Run          // those that have not ended
 	// Specs are earlier generations that Task or Runs still refer to.
 	Specs map[int64]spec.Job
-	// SlotRun is the run of Task.Slot, if there is one; needed where the next slot depends on its end.
+	// SlotRun is the run of Task.Slot, if there is one and the slot may have been worked on: the next slot may depend
+	// on its end, and where a crash came between two writes the task has yet to move on.
 	SlotRun *Run
+	// Ledger is what the ledger says of Task.Slot and later: after such a crash.
+	Ledger []SlotRange
 }
 
 // BinariesChanged brings binaries whose versions or aliases may have moved; Gone are keys of deleted ones.
@@ -83,6 +86,11 @@ type RunsLookedUp struct {
 // InsertRefused says that a run the core made was there already; Stored is what the store has.
 type InsertRefused struct{ Stored Run }
 
+// ClockWentBack says that the wall clock shows an earlier time than before. What waits for a slot goes on waiting for
+// it; what waits for a time to pass does not wait longer.
+type ClockWentBack struct{ By time.Duration }
+
+func (ClockWentBack) event()    {}
 func (Tick) event()             {}
 func (HorizonMoved) event()     {}
 func (JobsLoaded) event()       {}

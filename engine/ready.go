@@ -17,10 +17,16 @@ type ready struct {
 	slots    []*ledgerRange
 	letters  []DeadLetter
 	unletter []string
-	drops    []string
+	drops    []drop
 	handled  []JobHandled
 	commands []string
 	after    []Effect
+}
+
+// drop is a run to be removed.
+type drop struct {
+	id  string
+	job *job
 }
 
 // Ready hands out what must be written, nil when there is nothing to write and nothing waiting for it.
@@ -31,8 +37,12 @@ func (c *Core) Ready() *Ready {
 		return nil
 	}
 	r := &Ready{Batch: &Batch{
-		DeadLetters: p.letters, DropLetters: p.unletter, DropRuns: p.drops, Handled: p.handled, Commands: p.commands,
+		DeadLetters: p.letters, DropLetters: p.unletter, Handled: p.handled, Commands: p.commands,
 	}, After: p.after}
+	for _, dropped := range p.drops {
+		r.Batch.DropRuns = append(r.Batch.DropRuns, dropped.id)
+		r.jobs = append(r.jobs, dropped.job)
+	}
 	for _, run := range p.runs {
 		run.dirty = false
 		if run.gone() {
@@ -75,13 +85,21 @@ func (c *Core) Committed(r *Ready) {
 	}
 	for _, job := range r.jobs {
 		job.writes--
+		c.forgetEnded(job)
 		c.forgetIfIdle(job)
+	}
+}
+
+// forgetEnded forgets runs that have ended once whoever reads the store reads them so.
+func (c *Core) forgetEnded(j *job) {
+	if j.writes == 0 && c.held[j.uid] == 0 {
+		j.ended = nil
 	}
 }
 
 // forgetIfIdle drops a job from memory once the store knows all of it and its next slot is beyond the horizon.
 func (c *Core) forgetIfIdle(j *job) {
-	if len(j.live) > 0 || j.writes > 0 || c.jobs[j.uid] != j {
+	if len(j.live) > 0 || j.writes > 0 || c.held[j.uid] > 0 || c.jobs[j.uid] != j {
 		return
 	}
 	if j.task != nil && !j.task.RunAt.After(c.horizon) {

@@ -19,9 +19,9 @@ type Loader struct {
 const recoverPage = 1000
 
 // Recover reads every run that has not ended, with its job.
-func (l Loader) Recover(ctx context.Context) (engine.JobsLoaded, error) {
-	byJob := map[string][]engine.Run{}
+func (l Loader) Recover(ctx context.Context, due time.Time) (engine.JobsLoaded, error) {
 	var uids []string
+	seen := map[string]bool{}
 	after := ""
 	for {
 		page, err := l.Store.ActiveRuns(ctx, l.Shards, after, recoverPage)
@@ -29,10 +29,10 @@ func (l Loader) Recover(ctx context.Context) (engine.JobsLoaded, error) {
 			return engine.JobsLoaded{}, fmt.Errorf("recover active runs: %w", err)
 		}
 		for _, run := range page {
-			if byJob[run.JobUID] == nil {
+			if !seen[run.JobUID] {
+				seen[run.JobUID] = true
 				uids = append(uids, run.JobUID)
 			}
-			byJob[run.JobUID] = append(byJob[run.JobUID], run)
 			after = run.ID
 		}
 		if len(page) < recoverPage {
@@ -42,7 +42,7 @@ func (l Loader) Recover(ctx context.Context) (engine.JobsLoaded, error) {
 	var all engine.JobsLoaded
 	for len(uids) > 0 {
 		n := min(len(uids), recoverPage)
-		loaded, err := l.assemble(ctx, uids[:n], byJob)
+		loaded, err := l.Jobs(ctx, uids[:n], due)
 		if err != nil {
 			return engine.JobsLoaded{}, err
 		}
@@ -53,8 +53,16 @@ func (l Loader) Recover(ctx context.Context) (engine.JobsLoaded, error) {
 	return all, nil
 }
 
-// Jobs reads these jobs with all that concerns them now. A uid that means nothing any more gives an empty snapshot.
-func (l Loader) Jobs(ctx context.Context, uids []string) (engine.JobsLoaded, error) {
+// Jobs reads these jobs with all that concerns them now. A uid that means nothing any more gives an empty snapshot. Of
+// jobs whose next slot is not after due, somebody may have worked on that slot: what became of it is read, too.
+//
+// The scheduled tasks are read before the runs: should another owner's last write land in between, then the task is
+// out of date, which the next write of it finds out. The other way round a run that was made with it would be missed.
+func (l Loader) Jobs(ctx context.Context, uids []string, due time.Time) (engine.JobsLoaded, error) {
+	tasks, err := l.Store.TasksByID(ctx, uids)
+	if err != nil {
+		return engine.JobsLoaded{}, fmt.Errorf("load scheduled tasks: %w", err)
+	}
 	runs, err := l.Store.ActiveRunsOf(ctx, uids)
 	if err != nil {
 		return engine.JobsLoaded{}, fmt.Errorf("load active runs: %w", err)
@@ -63,17 +71,13 @@ func (l Loader) Jobs(ctx context.Context, uids []string) (engine.JobsLoaded, err
 	for _, run := range runs {
 		byJob[run.JobUID] = append(byJob[run.JobUID], run)
 	}
-	return l.assemble(ctx, uids, byJob)
+	return l.assemble(ctx, uids, tasks, byJob, due)
 }
 
-func (l Loader) assemble(ctx context.Context, uids []string, runs map[string][]engine.Run) (engine.JobsLoaded, error) {
+func (l Loader) assemble(ctx context.Context, uids []string, tasks []engine.ScheduledTask, runs map[string][]engine.Run, due time.Time) (engine.JobsLoaded, error) {
 	jobs, err := l.Store.JobsByUID(ctx, uids)
 	if err != nil {
 		return engine.JobsLoaded{}, fmt.Errorf("load jobs: %w", err)
-	}
-	tasks, err := l.Store.TasksByID(ctx, uids)
-	if err != nil {
-		return engine.JobsLoaded{}, fmt.Errorf("load scheduled tasks: %w", err)
 	}
 	jobOf := make(map[string]*engine.Job, len(jobs))
 	for i := range jobs {
@@ -95,11 +99,14 @@ func (l Loader) assemble(ctx context.Context, uids []string, runs map[string][]e
 					keys = append(keys, key)
 				}
 			}
-			if s.Specs, err = l.earlier(ctx, &s); err != nil {
+			if s.Specs, err = l.earlier(ctx, &s, nil); err != nil {
 				return engine.JobsLoaded{}, err
 			}
-			if s.Job.Spec.After > 0 && s.Task != nil {
+			if s.Task != nil && (s.Job.Spec.After > 0 || !s.Task.Slot.After(due)) {
 				slotRuns = append(slotRuns, engine.SlotRunID(uid, s.Task.Slot))
+				if s.Ledger, err = l.ledger(ctx, s.Task); err != nil {
+					return engine.JobsLoaded{}, err
+				}
 			}
 		}
 		loaded.Jobs = append(loaded.Jobs, s)
@@ -125,8 +132,29 @@ func (l Loader) assemble(ctx context.Context, uids []string, runs map[string][]e
 	return loaded, nil
 }
 
-// earlier reads the generations that the snapshot's task and runs were made of, where they differ from the present.
-func (l Loader) earlier(ctx context.Context, s *engine.JobSnapshot) (map[int64]spec.Job, error) {
+// ledgerPage bounds the ranges of the ledger that are read at one time.
+const ledgerPage = 100
+
+// ledger reads what the ledger says of the slots from the task's on.
+func (l Loader) ledger(ctx context.Context, task *engine.ScheduledTask) ([]engine.SlotRange, error) {
+	var all []engine.SlotRange
+	filter := engine.SlotFilter{JobUID: task.ID, Since: task.Slot, Limit: ledgerPage}
+	for {
+		page, next, err := l.Store.Slots(ctx, filter)
+		if err != nil {
+			return nil, fmt.Errorf("load the ledger of job %s: %w", task.ID, err)
+		}
+		all = append(all, page...)
+		if next == "" {
+			return all, nil
+		}
+		filter.Cursor = next
+	}
+}
+
+// earlier reads the generations that the snapshot's task and runs, and one more run, were made of, where they differ
+// from the present.
+func (l Loader) earlier(ctx context.Context, s *engine.JobSnapshot, also *engine.Run) (map[int64]spec.Job, error) {
 	var specs map[int64]spec.Job
 	need := func(generation int64) error {
 		if generation == 0 || generation == s.Job.Generation {
@@ -150,6 +178,11 @@ func (l Loader) earlier(ctx context.Context, s *engine.JobSnapshot) (map[int64]s
 	}
 	if s.Task != nil {
 		if err := need(s.Task.Generation); err != nil {
+			return nil, err
+		}
+	}
+	if also != nil {
+		if err := need(also.Generation); err != nil {
 			return nil, err
 		}
 	}
@@ -195,9 +228,9 @@ func (l Loader) Sweep(ctx context.Context) (Swept, error) {
 }
 
 // Command reads the job and the run that a command is about.
-func (l Loader) Command(ctx context.Context, command engine.Command) (CommandLoaded, error) {
+func (l Loader) Command(ctx context.Context, command engine.Command, due time.Time) (CommandLoaded, error) {
 	out := CommandLoaded{Command: command}
-	loaded, err := l.Jobs(ctx, []string{command.JobUID})
+	loaded, err := l.Jobs(ctx, []string{command.JobUID}, due)
 	if err != nil {
 		return out, err
 	}
@@ -209,6 +242,11 @@ func (l Loader) Command(ctx context.Context, command engine.Command) (CommandLoa
 		}
 		if len(runs) == 1 {
 			out.Run = &runs[0]
+			if out.Snapshot.Job != nil { // a run that has ended is tried again as what it was
+				if out.Snapshot.Specs, err = l.earlier(ctx, &out.Snapshot, out.Run); err != nil {
+					return out, err
+				}
+			}
 		}
 	}
 	return out, nil

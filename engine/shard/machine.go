@@ -46,6 +46,7 @@ type Machine struct {
 	random *rand.Rand
 	core   *engine.Core
 	epoch  uint64
+	last   time.Time // the latest time that Step was given
 
 	phase    phase
 	phaseAt  time.Time // when a failed phase is tried again
@@ -118,12 +119,14 @@ func (m *Machine) Running() bool { return m.phase == phaseRun }
 // Step takes one input at one instant and returns what is to be done, in this order.
 func (m *Machine) Step(now time.Time, input Input) []Action {
 	var out actions
+	now = now.Round(0) // from here on only the wall clock counts
+	m.watchClock(&out, now)
 	if e, ok := input.(answer); ok && e.epochOf() != m.epoch {
 		return nil
 	}
 	switch in := input.(type) {
 	case Start:
-		out.add(Recover{Epoch: m.epoch})
+		out.add(Recover{Epoch: m.epoch, Due: m.due()})
 	case Clock:
 		if m.phase == phaseRun {
 			m.step(&out, now, engine.Tick{})
@@ -155,6 +158,35 @@ func (m *Machine) Step(now time.Time, input Input) []Action {
 	return out.list
 }
 
+// due is the latest slot that an engine before this one may have worked on.
+func (m *Machine) due() time.Time { return m.last.Add(m.config.Core.Lead + 2*time.Second) }
+
+// clockSlack is how much the wall clock may go back without anything being set anew: times that are awaited are late by
+// no more than that.
+const clockSlack = 500 * time.Millisecond
+
+// watchClock sees the wall clock go back. What waits for a time to pass would wait that much longer; Step comes at
+// least once a SweepEvery, so that what it went back by is known well enough.
+func (m *Machine) watchClock(out *actions, now time.Time) {
+	by := m.last.Sub(now)
+	if m.last.IsZero() || by < 0 {
+		m.last = now
+		return
+	}
+	if by < clockSlack {
+		return
+	}
+	m.last = now
+	for _, at := range []*time.Time{&m.phaseAt, &m.commitAt, &m.pollAt, &m.sweepAt, &m.binariesAt} {
+		if !at.IsZero() {
+			*at = at.Add(-by)
+		}
+	}
+	if m.phase == phaseRun {
+		m.step(out, now, engine.ClockWentBack{By: by})
+	}
+}
+
 func (m *Machine) step(out *actions, now time.Time, event engine.Event) {
 	for _, effect := range m.core.Step(now, event) {
 		out.add(Perform{Epoch: m.epoch, Effect: effect})
@@ -166,7 +198,7 @@ func (m *Machine) onTime(out *actions, now time.Time) {
 	if m.phase == phaseRecover {
 		if !m.phaseAt.IsZero() && !now.Before(m.phaseAt) {
 			m.phaseAt = time.Time{}
-			out.add(Recover{Epoch: m.epoch})
+			out.add(Recover{Epoch: m.epoch, Due: m.due()})
 		}
 		return
 	}

@@ -83,6 +83,10 @@ func (m *Machine) onRefused(out *actions, now time.Time, in RefusedRead) {
 		return
 	}
 	refused := map[string]bool{}
+	if len(in.Runs) < in.Asked {
+		m.reset(out, now, "a run that was there is not there any more")
+		return
+	}
 	for _, stored := range in.Runs {
 		refused[stored.ID] = true
 	}

@@ -49,23 +49,25 @@ func (m *Machine) load(out *actions, uids []string) {
 			continue
 		}
 		m.loading[uid] = true
+		m.core.Hold(uid)
 		fresh = append(fresh, uid)
 	}
 	for chunk := range slices.Chunk(fresh, m.config.LoadChunk) {
-		out.add(Load{Epoch: m.epoch, UIDs: chunk})
+		out.add(Load{Epoch: m.epoch, UIDs: chunk, Due: m.due()})
 	}
 }
 
 func (m *Machine) onLoaded(out *actions, now time.Time, in Loaded) {
 	if in.Failed {
 		// The driver waits before it answers, so this does not spin.
-		out.add(Load{Epoch: m.epoch, UIDs: in.UIDs, Again: in.Again + 1})
+		out.add(Load{Epoch: m.epoch, UIDs: in.UIDs, Again: in.Again + 1, Due: m.due()})
 		return
 	}
 	m.step(out, now, in.Jobs)
 	var again []string
 	for _, uid := range in.UIDs {
 		delete(m.loading, uid)
+		m.core.LetGo(uid)
 		if m.again[uid] {
 			delete(m.again, uid)
 			again = append(again, uid)
@@ -91,7 +93,8 @@ func (m *Machine) onSwept(out *actions, now time.Time, in Swept) {
 	for _, command := range in.Commands {
 		if !m.commands[command.ID] {
 			m.commands[command.ID] = true
-			out.add(LoadCommand{Epoch: m.epoch, Command: command})
+			m.core.Hold(command.JobUID)
+			out.add(LoadCommand{Epoch: m.epoch, Command: command, Due: m.due()})
 		}
 	}
 	if m.sweepAgain {
@@ -101,6 +104,7 @@ func (m *Machine) onSwept(out *actions, now time.Time, in Swept) {
 }
 
 func (m *Machine) onCommandLoaded(out *actions, now time.Time, in CommandLoaded) {
+	defer m.core.LetGo(in.Command.JobUID)
 	if in.Failed {
 		delete(m.commands, in.Command.ID) // the next sweep finds it again
 		return

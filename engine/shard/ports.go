@@ -28,6 +28,8 @@ type Store interface {
 	RunsByID(ctx context.Context, ids []string) ([]engine.Run, error)
 	// Commands gives what is asked of these shards, oldest first.
 	Commands(ctx context.Context, shards []int, limit int) ([]engine.Command, error)
+	// Slots lists ledger entries of a job that touch [Since, Until), newest first, with the cursor of the next page.
+	Slots(ctx context.Context, filter engine.SlotFilter) ([]engine.SlotRange, string, error)
 	// BinariesByKey gives those binaries ("namespace/name") that exist, in no order.
 	BinariesByKey(ctx context.Context, keys []string) ([]engine.Binary, error)
 	// Commit writes a batch as engine.Batch says. Conflicts name the writes that were refused; all others are done

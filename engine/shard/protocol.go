@@ -86,9 +86,10 @@ type Committed struct {
 	Failed    bool
 }
 
-// RefusedRead answers ReadRefused.
+// RefusedRead answers ReadRefused, which asked for that many runs.
 type RefusedRead struct {
 	Epoch  uint64
+	Asked  int
 	Runs   []engine.Run
 	Failed bool
 }
@@ -120,7 +121,10 @@ func (a RefusedRead) epochOf() uint64   { return a.Epoch }
 type Action interface{ action() }
 
 // Recover reads all runs of the machine's shards that have not ended, with their jobs; answered by Recovered.
-type Recover struct{ Epoch uint64 }
+type Recover struct {
+	Epoch uint64
+	Due   time.Time // see Loader.Jobs
+}
 
 // Listen starts the delivery of results, from the first unacknowledged on, under this epoch.
 type Listen struct{ Epoch uint64 }
@@ -142,6 +146,7 @@ type Load struct {
 	Epoch uint64
 	UIDs  []string
 	Again int
+	Due   time.Time // see Loader.Jobs
 }
 
 // Sweep asks for pending jobs and commands; answered by Swept.
@@ -151,6 +156,7 @@ type Sweep struct{ Epoch uint64 }
 type LoadCommand struct {
 	Epoch   uint64
 	Command engine.Command
+	Due     time.Time // see Loader.Jobs
 }
 
 // ReadBinaries reads binaries again; answered by Answered with engine.BinariesChanged.

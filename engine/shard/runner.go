@@ -134,7 +134,7 @@ func (r *Runner) perform(ctx context.Context, list []Action, results *listener, 
 		case Recover:
 			r.goDo(func() {
 				results.stop() // what is delivered under an old epoch must have ended
-				jobs, err := r.loader.Recover(ctx)
+				jobs, err := r.loader.Recover(ctx, a.Due)
 				r.report(ctx, "recover", err)
 				r.send(ctx, Recovered{Epoch: a.Epoch, Jobs: jobs, Failed: err != nil})
 			})
@@ -154,7 +154,7 @@ func (r *Runner) perform(ctx context.Context, list []Action, results *listener, 
 				if a.Again > 0 {
 					r.pause(ctx, a.Again)
 				}
-				jobs, err := r.loader.Jobs(ctx, a.UIDs)
+				jobs, err := r.loader.Jobs(ctx, a.UIDs, a.Due)
 				r.report(ctx, "load", err)
 				r.send(ctx, Loaded{Epoch: a.Epoch, UIDs: a.UIDs, Again: a.Again, Jobs: jobs, Failed: err != nil})
 			})
@@ -167,7 +167,7 @@ func (r *Runner) perform(ctx context.Context, list []Action, results *listener, 
 			})
 		case LoadCommand:
 			r.goDo(func() {
-				loaded, err := r.loader.Command(ctx, a.Command)
+				loaded, err := r.loader.Command(ctx, a.Command, a.Due)
 				r.report(ctx, "load a command", err)
 				loaded.Epoch, loaded.Failed = a.Epoch, err != nil
 				r.send(ctx, loaded)
@@ -194,7 +194,7 @@ func (r *Runner) perform(ctx context.Context, list []Action, results *listener, 
 			r.goDo(func() {
 				runs, err := r.loader.Store.RunsByID(ctx, a.IDs)
 				r.report(ctx, "read refused runs", err)
-				r.send(ctx, RefusedRead{Epoch: a.Epoch, Runs: runs, Failed: err != nil})
+				r.send(ctx, RefusedRead{Epoch: a.Epoch, Asked: len(a.IDs), Runs: runs, Failed: err != nil})
 			})
 		case Acknowledge:
 			if err := a.Receipt.(Delivery).Ack(); err != nil {
