@@ -1,0 +1,280 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"github.com/tidewheel/tidewheel/cron"
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// planned checks that every living schedule has a slot to come. It is asked while the world is calm.
+func (w *world) planned() {
+	for _, m := range w.users.jobs {
+		if m.job.Deleted || m.job.Paused || m.forms[len(m.forms)-1].schedule.Kind() == cron.KindManual {
+			continue
+		}
+		tasks, _ := w.truth.store.TasksByID(context.Background(), []string{m.uid})
+		if len(tasks) != 1 {
+			w.fail("a schedule has its next slot", "job %s has no scheduled task", m.uid)
+			return
+		}
+		task := &tasks[0]
+		if m.forms[len(m.forms)-1].schedule.Kind() == cron.KindAfter {
+			continue // stays at its slot while the run is under way
+		}
+		if task.Slot.Before(w.wall().Add(-2*time.Second)) || !task.RunAt.Equal(task.Slot) {
+			w.fail("a schedule has its next slot", "job %s: the next slot is %s, looked at %s, and it is %s", m.uid, task.Slot, task.RunAt, w.wall())
+		}
+	}
+}
+
+// rested tells whether nothing is going on any more.
+func (w *world) rested() bool {
+	background := context.Background()
+	active, _ := w.truth.store.ActiveRuns(background, allShards, "", 1)
+	pending, _ := w.truth.store.PendingJobs(background, allShards, 1)
+	commands, _ := w.truth.store.Commands(background, allShards, 1)
+	tasks, locks := w.queue.leftovers()
+	return len(active) == 0 && len(pending) == 0 && len(commands) == 0 && tasks == 0 && len(locks) == 0
+}
+
+// leftovers says what has not come to its end.
+func (w *world) leftovers() {
+	background := context.Background()
+	active, _ := w.truth.store.ActiveRuns(background, allShards, "", 1)
+	for i := range active {
+		w.fail("every run ends", "run %s is still %s (waiting %v, attempt %d): %s", active[i].ID, active[i].Status, active[i].Waiting, active[i].Attempt, active[i].Reason)
+	}
+	pending, _ := w.truth.store.PendingJobs(background, allShards, 1)
+	for i := range pending {
+		w.fail("every change is acted upon", "job %s is still pending", pending[i].UID)
+	}
+	commands, _ := w.truth.store.Commands(background, allShards, 1)
+	for i := range commands {
+		w.fail("every command is acted upon", "command %s is left", commands[i].ID)
+	}
+	tasks, locks := w.queue.leftovers()
+	if tasks > 0 {
+		w.fail("the queue empties", "%d tasks are left", tasks)
+	}
+	for _, key := range locks {
+		w.fail("locks go", "lock %s is left", key)
+	}
+}
+
+// account checks that every slot of every schedule is accounted for exactly once.
+func (w *world) account() {
+	background := context.Background()
+	for _, m := range w.users.jobs {
+		runs, _, err := w.truth.store.Runs(background, engine.RunFilter{JobUID: m.uid, Limit: 1 << 20})
+		if err != nil {
+			w.fail("the store answers", "%s", err)
+			return
+		}
+		ranges, _, err := w.truth.store.Slots(background, engine.SlotFilter{JobUID: m.uid, Limit: 1 << 20})
+		if err != nil {
+			w.fail("the store answers", "%s", err)
+			return
+		}
+		book := w.book(m, runs, ranges)
+		if w.failure == nil && !m.job.Deleted {
+			w.complete(m, book)
+		}
+		if w.failure != nil {
+			return
+		}
+	}
+	for _, s := range w.journal.starts {
+		if w.truth.stored[s.run] == nil {
+			w.fail("every process has its run", "attempt %d of run %s started, and the run is not in the store", s.attempt, s.run)
+		}
+	}
+}
+
+// book is what became of slots: by milliseconds, only looked up.
+type book map[int64]entry
+
+type entry struct {
+	run    string
+	ledger string
+}
+
+func (w *world) book(m *jobModel, runs []engine.Run, ranges []engine.SlotRange) book {
+	b := book{}
+	for i := range ranges {
+		slots, ok := expand(m, &ranges[i])
+		if !ok {
+			w.fail("the ledger names slots", "job %s: %d slots from %s to %s (%s) belong to no schedule that it ever had",
+				m.uid, ranges[i].Count, ranges[i].From, ranges[i].To, ranges[i].Reason)
+			return b
+		}
+		for _, slot := range slots {
+			known := b[slot.UnixMilli()]
+			if known.ledger != "" && (ranges[i].Reason != engine.ReasonEdited || len(m.forms) < 3) && !m.twice(w) {
+				w.fail("a slot ends once", "job %s: slot %s is in the ledger as %s and as %s", m.uid, slot, known.ledger, ranges[i].Reason)
+			}
+			known.ledger = string(ranges[i].Reason)
+			b[slot.UnixMilli()] = known
+		}
+	}
+	for i := range runs {
+		run := &runs[i]
+		if run.Slot.IsZero() {
+			continue
+		}
+		known := b[run.Slot.UnixMilli()]
+		switch {
+		case run.Trigger == engine.TriggerBackfill:
+		case known.ledger == string(engine.ReasonEdited) && len(m.forms) > 2: // it went and came back
+		case m.twice(w):
+		case known.ledger != "":
+			w.fail("a slot ends once", "job %s: slot %s is in the ledger as %s, and run %s (%s, %s) exists", m.uid, run.Slot, known.ledger, run.ID, run.Trigger, run.Status)
+		}
+		known.run = run.ID
+		b[run.Slot.UnixMilli()] = known
+		w.policies(m, run)
+	}
+	return b
+}
+
+// twice tells whether slots may have passed twice: the wall clock went back, and an edit planned what it showed again.
+func (m *jobModel) twice(w *world) bool { return w.jumped && len(m.forms) > 1 }
+
+// policies checks that a run is one that its definition allows.
+func (w *world) policies(m *jobModel, run *engine.Run) {
+	named, known, fixed := false, false, true
+	for i := range m.forms {
+		f := &m.forms[i]
+		if f.schedule.Kind() == cron.KindAfter || names(f.schedule, run.Slot) {
+			named = true
+		}
+		if f.generation != run.Generation {
+			continue
+		}
+		known, fixed = true, f.schedule.Kind() != cron.KindAfter
+		if run.Trigger != engine.TriggerCatchUp {
+			continue
+		}
+		if f.spec.CatchUp.Policy == spec.CatchUpNone {
+			w.fail("catch-up keeps to its policy", "run %s was caught up, and the policy is none", run.ID)
+		}
+		if late := run.CreatedAt.Sub(run.Slot); late > time.Duration(f.spec.CatchUp.Window)+time.Millisecond {
+			w.fail("catch-up keeps to its window", "run %s was caught up %s late, and the window is %s", run.ID, late, f.spec.CatchUp.Window)
+		}
+	}
+	if !named {
+		w.fail("runs are for slots", "run %s (%s) is for a slot that no schedule of its job names", run.ID, run.Trigger)
+	}
+	if !known {
+		w.fail("runs are of a generation", "run %s is of generation %d, which never was", run.ID, run.Generation)
+	}
+	if run.Trigger == engine.TriggerSchedule && fixed && !w.jumped && m.stoodStill(run.Slot) {
+		w.fail("a paused job stands still", "run %s fired at %s, while its job was paused", run.ID, run.Slot)
+	}
+}
+
+// stoodStill tells whether the job was paused at a slot, and the engine had known it for a second.
+func (m *jobModel) stoodStill(slot time.Time) bool {
+	for i, r := range m.revisions {
+		if !r.paused || r.handledWall.IsZero() || !slot.After(r.handledWall.Add(time.Second)) {
+			continue
+		}
+		until := i + 1
+		for until < len(m.revisions) && m.revisions[until].paused {
+			until++
+		}
+		if until == len(m.revisions) || slot.Before(m.revisions[until].stamp) {
+			return true
+		}
+	}
+	return false
+}
+
+func names(s *cron.Schedule, slot time.Time) bool {
+	next, ok := s.Next(slot.Add(-time.Millisecond))
+	return ok && next.Equal(slot)
+}
+
+// expand lists the slots of a range of the ledger, by whichever form of the job it fits.
+func expand(m *jobModel, r *engine.SlotRange) ([]time.Time, bool) {
+	for i := len(m.forms) - 1; i >= 0; i-- {
+		s := m.forms[i].schedule
+		if s.Kind() == cron.KindAfter {
+			if r.Count == 1 {
+				return []time.Time{r.From}, true
+			}
+		} else if !names(s, r.From) {
+			continue
+		}
+		slots := []time.Time{r.From}
+		for int64(len(slots)) < r.Count {
+			next, ok := s.Next(slots[len(slots)-1])
+			if !ok || next.After(r.To) {
+				break
+			}
+			slots = append(slots, next)
+		}
+		if int64(len(slots)) == r.Count && slots[len(slots)-1].Equal(r.To) {
+			return slots, true
+		}
+	}
+	return nil, false
+}
+
+// complete checks that nothing is missing: each slot of each form, from when it was written until the next was, is a
+// run or in the ledger. Forms that were replaced before the engine saw them owe nothing, and what a pause has stopped
+// for good is not accounted for before somebody resumes the job.
+func (w *world) complete(m *jobModel, b book) {
+	for i := range m.forms {
+		f := &m.forms[i]
+		if f.handled == 0 || (f.replaced > 0 && f.handled > f.replaced) {
+			continue
+		}
+		if kind := f.schedule.Kind(); kind == cron.KindManual || kind == cron.KindAfter {
+			continue
+		}
+		until := w.wall()
+		if i+1 < len(m.forms) {
+			until = m.forms[i+1].since
+		}
+		for next := i + 1; next < len(m.forms); next++ { // the edit that the engine saw may be of an earlier time of the clock
+			if m.forms[next].since.Before(until) {
+				until = m.forms[next].since
+			}
+			if m.forms[next].handled > 0 {
+				break
+			}
+		}
+		if m.job.Paused && m.stopped().Before(until) {
+			until = m.stopped()
+		}
+		since := f.since
+		if f.again.After(since) { // the clock went back: the form of before has had these
+			since = f.again
+		}
+		for slot := range f.schedule.Between(since, until) {
+			if found := b[slot.UnixMilli()]; found == (entry{}) {
+				w.fail("no slot is lost", "job %s: slot %s of generation %d is neither a run nor in the ledger", m.uid, slot, f.generation)
+				return
+			}
+		}
+	}
+}
+
+// stopped is the stamp of the pause that the job is in. What was resumed and paused again before the engine saw it was
+// never resumed.
+func (m *jobModel) stopped() time.Time {
+	stamp := m.job.PausedAt
+	for i := len(m.revisions) - 1; i >= 0 && (m.revisions[i].paused || m.revisions[i].handledWall.IsZero()); i-- {
+		r := &m.revisions[i]
+		if r.paused && r.stamp.Before(stamp) {
+			stamp = r.stamp
+		}
+		if r.paused && !r.handledWall.IsZero() && r.handledWall.Before(stamp) { // the clock went back in between
+			stamp = r.handledWall
+		}
+	}
+	return stamp
+}

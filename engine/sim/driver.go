@@ -1,0 +1,383 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/shard"
+)
+
+// driver does what shard.Runner does: it turns a Machine. There is one engine at a time in this world; several would
+// be several drivers.
+type driver struct {
+	w       *world
+	config  shard.Config
+	number  int // of the incarnation
+	group   *group
+	machine *shard.Machine
+	clock   *event
+
+	epoch   uint64 // under which results are listened for, 0 while they are not
+	cursors [engine.Shards]uint64
+	busy    [engine.Shards]bool
+}
+
+var allShards = func() []int {
+	list := make([]int, engine.Shards)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}()
+
+// boot starts an engine; whatever was before is forgotten.
+func (e *driver) boot() {
+	e.number++
+	e.group = e.w.newGroup(fmt.Sprintf("engine-%d", e.number))
+	e.machine = shard.NewMachine(e.config, e.w.wall(), e.w.random)
+	e.epoch = 0
+	e.w.note("engine starts", e.group.name, "", 0)
+	e.input(shard.Start{})
+}
+
+// kill ends the engine at this instant and starts another one later; false if there is none.
+func (e *driver) kill() bool {
+	if e.group.dead {
+		return false
+	}
+	e.w.note("engine killed", e.group.name, "", 0)
+	e.w.kill(e.group)
+	e.clock.cancel()
+	e.epoch = 0
+	for number := range e.w.queue.floors {
+		if floor := e.w.queue.floors[number]; floor > 0 && e.w.chance(floorLost) {
+			e.w.queue.floors[number] = floor - min(floor, uint64(e.w.random.IntN(5)))
+		}
+	}
+	e.w.after(pick(e.w, 10*time.Millisecond, 300*time.Millisecond, 2*time.Second, 15*time.Second), e.boot)
+	return true
+}
+
+func (e *driver) input(in shard.Input) {
+	if e.group.dead {
+		return
+	}
+	if answer, ok := in.(shard.Answered); ok {
+		e.w.counts.add("event", name(answer.Event))
+	}
+	e.w.counts.add("input", name(in))
+	for _, action := range e.machine.Step(e.w.wall(), in) {
+		if e.w.chance(engineCut) {
+			e.kill()
+			return
+		}
+		e.w.counts.add("action", name(action))
+		e.perform(action)
+	}
+	e.arm()
+}
+
+// name is a type's name without its package.
+func name(of any) string {
+	_, short, _ := strings.Cut(fmt.Sprintf("%T", of), ".")
+	return short
+}
+
+// arm sets the machine's clock. It waits on the clock that does not jump, as a timer does.
+func (e *driver) arm() {
+	e.clock.cancel()
+	next := e.machine.Next()
+	if next.IsZero() || e.group.dead {
+		return
+	}
+	late := e.w.between(0, 200*time.Microsecond)
+	e.clock = e.w.after(max(next.Sub(e.w.wall()), 0)+late, func() { e.input(shard.Clock{}) })
+}
+
+// do lets a process of the engine do something and tell the machine.
+func (e *driver) do(work func(p *process, loader shard.Loader) shard.Input) {
+	group := e.group
+	e.w.spawn(group, e.w.between(0, 300*time.Microsecond), func(p *process) {
+		in := work(p, shard.Loader{Store: reader{e.w.truth, p}, Shards: allShards})
+		if group.dead || in == nil {
+			return
+		}
+		if e.w.chance(engineCut) {
+			e.kill()
+			return
+		}
+		e.input(in)
+	})
+}
+
+func (e *driver) perform(action shard.Action) {
+	background := context.Background()
+	switch a := action.(type) {
+	case shard.Recover:
+		e.epoch = 0
+		e.do(func(_ *process, loader shard.Loader) shard.Input {
+			jobs, err := loader.Recover(background, a.Due)
+			return shard.Recovered{Epoch: a.Epoch, Jobs: jobs, Failed: err != nil}
+		})
+	case shard.Listen:
+		e.listen(a.Epoch)
+	case shard.Reset:
+		e.w.note("reset", e.group.name, a.Why, 0)
+	case shard.Poll:
+		e.do(func(_ *process, loader shard.Loader) shard.Input {
+			uids, err := loader.Due(background, a.After, a.Until)
+			return shard.Polled{Epoch: a.Epoch, UIDs: uids, Failed: err != nil}
+		})
+	case shard.Load:
+		e.do(func(p *process, loader shard.Loader) shard.Input {
+			if a.Again > 0 && !p.sleep(min(e.config.RetryMin<<min(a.Again, 10), e.config.RetryMax)) {
+				return nil
+			}
+			jobs, err := loader.Jobs(background, a.UIDs, a.Due)
+			return shard.Loaded{Epoch: a.Epoch, UIDs: a.UIDs, Again: a.Again, Jobs: jobs, Failed: err != nil}
+		})
+	case shard.Sweep:
+		e.do(func(_ *process, loader shard.Loader) shard.Input {
+			swept, err := loader.Sweep(background)
+			swept.Epoch, swept.Failed = a.Epoch, err != nil
+			return swept
+		})
+	case shard.LoadCommand:
+		e.do(func(_ *process, loader shard.Loader) shard.Input {
+			loaded, err := loader.Command(background, a.Command, a.Due)
+			loaded.Epoch, loaded.Failed = a.Epoch, err != nil
+			return loaded
+		})
+	case shard.ReadBinaries:
+		e.do(func(_ *process, loader shard.Loader) shard.Input {
+			changed, err := loader.Binaries(background, a.Keys)
+			if err != nil {
+				return nil
+			}
+			return shard.Answered{Epoch: a.Epoch, Event: changed}
+		})
+	case shard.ReadRefused:
+		e.do(func(p *process, _ shard.Loader) shard.Input {
+			runs, err := reader{e.w.truth, p}.RunsByID(background, a.IDs)
+			return shard.RefusedRead{Epoch: a.Epoch, Asked: len(a.IDs), Runs: runs, Failed: err != nil}
+		})
+	case shard.Commit:
+		e.commit(a)
+	case shard.Acknowledge:
+		receipt := a.Receipt.(receipt)
+		e.w.queue.acknowledgeResults(receipt.shard, receipt.sequence)
+	case shard.Perform:
+		e.w.counts.add("effect", name(a.Effect))
+		e.effect(a.Epoch, a.Effect)
+	}
+}
+
+// commit sends a batch on its way. The way there does not end with the engine: a batch may land after its death, and
+// even after its successor has begun.
+func (e *driver) commit(a shard.Commit) {
+	w, group := e.w, e.group
+	latency := w.between(100*time.Microsecond, 10*time.Millisecond)
+	if w.chance(storeSlow) {
+		latency = w.between(50*time.Millisecond, 3*time.Second)
+	}
+	batch := *a.Batch
+	w.after(latency, func() {
+		if group.dead {
+			if w.chance(commitGone) || !w.chance(commitLate) {
+				return
+			}
+			w.note("late commit", group.name, "", 0)
+		}
+		answer := shard.Committed{Epoch: a.Epoch}
+		switch {
+		case w.truth.away() || w.chance(storeRefused):
+			answer.Failed = true
+		case w.chance(storeTorn):
+			answer.Failed = true
+			_, _ = w.truth.commit(cut(&batch, w.random.IntN(writes(&batch)+1)))
+		default:
+			conflicts, err := w.truth.commit(&batch)
+			answer.Conflicts, answer.Failed = conflicts, err != nil || w.chance(storeUnsure)
+		}
+		if answer.Failed {
+			answer.Conflicts = nil
+		}
+		w.after(w.between(50*time.Microsecond, 2*time.Millisecond), func() {
+			switch {
+			case group.dead:
+			case w.chance(engineCut):
+				e.kill()
+			default:
+				e.input(answer)
+			}
+		})
+	})
+}
+
+// about tells which attempt an effect concerns.
+func about(effect engine.Effect) (run string, attempt int) {
+	switch f := effect.(type) {
+	case engine.Publish:
+		return f.Task.Run, f.Task.Attempt
+	case engine.Revoke:
+		return f.Run, f.Attempt
+	case engine.Inspect:
+		return f.Run, f.Attempt
+	case engine.DeclareLost:
+		return f.Run, f.Attempt
+	case engine.CancelAttempt:
+		return f.Run, f.Attempt
+	case engine.LookUpRuns:
+		return f.Command.ID, 0
+	}
+	return "", 0
+}
+
+// effect does one of the core's effects.
+func (e *driver) effect(epoch uint64, effect engine.Effect) {
+	w := e.w
+	run, attempt := about(effect)
+	w.note("effect", run, name(effect), int64(attempt))
+	ask := func(question func() engine.Event) {
+		e.do(func(p *process, _ shard.Loader) shard.Input {
+			if !p.sleep(w.between(100*time.Microsecond, 3*time.Millisecond)) {
+				return nil
+			}
+			answer := question()
+			if answer == nil || !p.sleep(w.between(50*time.Microsecond, time.Millisecond)) {
+				return nil
+			}
+			return shard.Answered{Epoch: epoch, Event: answer}
+		})
+	}
+	switch f := effect.(type) {
+	case engine.Publish:
+		e.publish(epoch, f.Task)
+	case engine.Revoke:
+		ask(func() engine.Event {
+			if w.chance(queueRefused) {
+				return engine.AttemptRevoked{Run: f.Run, Attempt: f.Attempt, Failed: true}
+			}
+			revoked := w.queue.revoke(f.Shard, f.Run, f.Attempt)
+			return engine.AttemptRevoked{Run: f.Run, Attempt: f.Attempt, Revoked: revoked, Failed: w.chance(queueUnsure)}
+		})
+	case engine.Inspect:
+		ask(func() engine.Event {
+			if w.chance(queueRefused) {
+				return engine.AttemptInspected{Run: f.Run, Attempt: f.Attempt, Failed: true}
+			}
+			return engine.AttemptInspected{Run: f.Run, Attempt: f.Attempt, State: w.queue.inspect(f.Run, f.Attempt, f.Lock)}
+		})
+	case engine.DeclareLost:
+		ask(func() engine.Event {
+			if !w.chance(queueRefused) {
+				w.queue.decide(engine.Result{Kind: engine.ResultLost, Run: f.Run, Attempt: f.Attempt, Shard: f.Shard, At: w.stamp()}, f.After)
+			}
+			return nil
+		})
+	case engine.CancelAttempt:
+		ask(func() engine.Event {
+			if !w.chance(controlLost) {
+				w.cancelAttempt(f.Run, f.Attempt)
+			}
+			return nil
+		})
+	case engine.LookUpRuns:
+		e.do(func(p *process, loader shard.Loader) shard.Input {
+			for {
+				found, err := loader.LookUp(context.Background(), f)
+				if err == nil {
+					return shard.Answered{Epoch: epoch, Event: found}
+				}
+				if !p.sleep(e.config.RetryMin) {
+					return nil
+				}
+			}
+		})
+	}
+}
+
+// publish sends a task on its way, which like a commit's does not end with the engine.
+func (e *driver) publish(epoch uint64, task *engine.Task) {
+	w, group := e.w, e.group
+	copied := *task
+	w.after(w.between(50*time.Microsecond, 2*time.Millisecond), func() {
+		if group.dead && w.odds(0.5) {
+			return
+		}
+		failed := w.chance(publishRefused)
+		if !failed {
+			w.queue.publish(&copied)
+			failed = w.chance(publishUnsure)
+		}
+		if failed {
+			w.after(w.between(50*time.Microsecond, 2*time.Millisecond), func() {
+				if !group.dead {
+					e.input(shard.Answered{Epoch: epoch, Event: engine.TaskPublished{Run: copied.Run, Attempt: copied.Attempt, Failed: true}})
+				}
+			})
+		}
+	})
+}
+
+func (e *driver) wake(wake engine.Wake) { e.input(shard.Woken{Wake: wake}) }
+
+// receipt is a delivery of results.
+type receipt struct {
+	shard    int
+	sequence uint64
+}
+
+// listen begins to deliver results from the first unacknowledged on.
+func (e *driver) listen(epoch uint64) {
+	e.epoch = epoch
+	for number := range e.cursors {
+		e.cursors[number], e.busy[number] = e.w.queue.floors[number], false
+		e.pump(number)
+	}
+}
+
+// pump delivers what a shard has, a batch at a time.
+func (e *driver) pump(number int) {
+	w, epoch, group := e.w, e.epoch, e.group
+	if epoch == 0 || e.busy[number] || group.dead {
+		return
+	}
+	if log := w.queue.logs[number]; len(log) == 0 || log[len(log)-1].sequence <= e.cursors[number] {
+		return
+	}
+	e.busy[number] = true
+	delay := w.between(100*time.Microsecond, 3*time.Millisecond)
+	if w.chance(resultsDelayed) {
+		delay = w.between(20*time.Millisecond, 3*time.Second)
+	}
+	w.after(delay, func() {
+		if e.epoch != epoch || e.group != group || group.dead {
+			return
+		}
+		if w.chance(resultsAgain) {
+			e.cursors[number] = w.queue.floors[number]
+		}
+		most := 1 + w.random.IntN(20)
+		var results []engine.Result
+		log := w.queue.logs[number]
+		from, _ := slices.BinarySearchFunc(log, e.cursors[number]+1, func(m message, sequence uint64) int { return cmp.Compare(m.sequence, sequence) })
+		for _, m := range log[from:min(from+most, len(log))] {
+			results = append(results, m.result)
+		}
+		e.busy[number] = false
+		if len(results) > 0 {
+			last := results[len(results)-1].Sequence
+			e.cursors[number] = last
+			e.input(shard.Results{Epoch: epoch, Results: results, Receipt: receipt{number, last}})
+		}
+		if e.epoch == epoch {
+			e.pump(number)
+		}
+	})
+}

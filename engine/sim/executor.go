@@ -1,0 +1,357 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+const (
+	lockTTL    = 10 * time.Second
+	lockMargin = time.Second // a process is dead this long before its lock can be somebody else's
+)
+
+// executor is a model of one: it takes tasks and follows the protocol of the design's section 4 step by step. Its
+// slots are coroutines; a stall stops all of them, but not its processes, which a watchdog ends in time.
+type executor struct {
+	w            *world
+	name         string
+	incarnation  int
+	slots        int
+	group        *group
+	running      []*attempt
+	busy         int
+	stalledUntil time.Duration
+	draining     bool
+	cutUntil     time.Duration // until then it cannot refresh locks
+}
+
+// attempt is one that an executor has taken.
+type attempt struct {
+	x         *executor
+	task      *engine.Task
+	process   *process
+	token     uint64
+	revision  uint64
+	deadline  time.Duration // by when its process must have ended, unless the lock is refreshed
+	program   *program
+	cancelled bool
+	drained   bool
+}
+
+func (x *executor) boot() {
+	x.incarnation++
+	x.group = x.w.newGroup(fmt.Sprintf("%s.%d", x.name, x.incarnation))
+	x.running, x.busy, x.stalledUntil, x.draining, x.cutUntil = nil, 0, 0, false, 0
+	x.w.note("executor starts", x.group.name, "", 0)
+	x.w.queue.dispatch()
+}
+
+// strike is a misfortune of this executor; false if it cannot happen now.
+func (x *executor) strike(f fault) bool {
+	if x.group.dead || x.draining {
+		return false
+	}
+	switch f {
+	case executorKilled:
+		x.kill()
+	case executorStalled:
+		x.stalledUntil = x.w.elapsed + x.w.between(2*time.Second, 25*time.Second)
+		x.w.note("executor stalls", x.group.name, "", int64(x.stalledUntil))
+		x.w.after(x.stalledUntil-x.w.elapsed, x.w.queue.dispatch)
+	case executorDrained:
+		x.drain()
+	case refreshCut:
+		x.cutUntil = x.w.elapsed + x.w.between(5*time.Second, 25*time.Second)
+		x.w.note("refresh cut", x.group.name, "", int64(x.cutUntil))
+	default:
+		return false
+	}
+	return true
+}
+
+// kill ends the executor and its processes: whatever it ran dies with it.
+func (x *executor) kill() {
+	x.w.note("executor killed", x.group.name, "", 0)
+	for _, a := range x.running {
+		if a.program != nil {
+			a.program.end("executor killed")
+		}
+	}
+	x.w.kill(x.group)
+	x.w.after(x.w.between(10*time.Millisecond, 8*time.Second), x.boot)
+}
+
+// drain ends the executor in an orderly way: what it has is handed back.
+func (x *executor) drain() {
+	x.w.note("executor drains", x.group.name, "", 0)
+	x.draining = true
+	for _, a := range x.running {
+		a.drained = true
+		if a.process != nil {
+			a.process.wake()
+		}
+	}
+	x.leaveIfDrained()
+}
+
+func (x *executor) leaveIfDrained() {
+	if x.draining && x.busy == 0 && !x.group.dead {
+		x.w.kill(x.group)
+		x.w.after(x.w.between(10*time.Millisecond, 3*time.Second), x.boot)
+	}
+}
+
+// idleExecutor draws an executor that can take a task, nil if there is none.
+func (w *world) idleExecutor() *executor {
+	var idle []*executor
+	for _, x := range w.executors {
+		if !x.group.dead && !x.draining && x.busy < x.slots && w.elapsed >= x.stalledUntil {
+			idle = append(idle, x)
+		}
+	}
+	if len(idle) == 0 {
+		return nil
+	}
+	return idle[w.random.IntN(len(idle))]
+}
+
+// cancelAttempt tells whoever runs an attempt to end it.
+func (w *world) cancelAttempt(run string, number int) {
+	for _, x := range w.executors {
+		for _, a := range x.running {
+			if a.task.Run == run && a.task.Attempt == number && !a.x.group.dead {
+				a.cancelled = true
+				a.process.wake()
+			}
+		}
+	}
+}
+
+// take begins to handle a delivered task.
+func (x *executor) take(delivered *waiting) {
+	x.busy++
+	a := &attempt{x: x, task: delivered.task}
+	x.running = append(x.running, a)
+	group := x.group
+	a.process = x.w.spawn(group, x.w.between(100*time.Microsecond, 2*time.Millisecond), func(*process) {
+		a.handle(delivered)
+		if group.dead {
+			return
+		}
+		if a.program != nil {
+			a.program.end("its executor let go of it")
+		}
+		x.busy--
+		for i, other := range x.running {
+			if other == a {
+				x.running = append(x.running[:i:i], x.running[i+1:]...)
+				break
+			}
+		}
+		x.leaveIfDrained()
+		x.w.after(0, x.w.queue.dispatch)
+	})
+}
+
+// step lets time pass; false when the executor has died. A stalled executor wakes when its stall is over.
+func (a *attempt) step(wait time.Duration) bool {
+	x := a.x
+	if !a.process.sleep(wait) {
+		return false
+	}
+	for x.w.elapsed < x.stalledUntil {
+		if !a.process.sleep(x.stalledUntil - x.w.elapsed) {
+			return false
+		}
+	}
+	if x.w.chance(executorCut) {
+		x.kill()
+		return false
+	}
+	return true
+}
+
+// call is the time that a question to the queue takes; false when the executor has died.
+func (a *attempt) call() bool {
+	return a.step(a.x.w.between(100*time.Microsecond, 2*time.Millisecond))
+}
+
+// handle is what an executor does with a task: lock, claim, acknowledge, run, finish, unlock.
+func (a *attempt) handle(delivered *waiting) {
+	x, w, task := a.x, a.x.w, a.task
+	q := w.queue
+	if task.Run == "" {
+		return
+	}
+
+	// Lock. The deadline counts from before the call: the lock cannot expire earlier.
+	asked := w.elapsed
+	if !a.call() {
+		return
+	}
+	if w.chance(queueRefused) {
+		q.giveBack(delivered, w.between(0, time.Second))
+		return
+	}
+	token, until, ok := q.lock(task.Lock, task.Run, task.Attempt, x.group.name, lockTTL)
+	if !ok {
+		q.giveBack(delivered, min(max(until-w.elapsed, 10*time.Millisecond), w.between(100*time.Millisecond, time.Second)))
+		return
+	}
+	a.token, a.revision, a.deadline = token, token, asked+lockTTL-lockMargin
+	defer func() {
+		if !x.group.dead {
+			q.unlock(task.Lock, a.revision)
+		}
+	}()
+
+	// Claim. A claim whose answer was lost is found again.
+	started := engine.Result{
+		Kind: engine.ResultStarted, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: x.group.name, Token: token, At: w.stamp(),
+	}
+	sequence, claimed, alive := a.decide(started, 0)
+	if !alive {
+		return
+	}
+	if !claimed {
+		w.counts.add("queue", "claim refused")
+		q.acknowledge(delivered)
+		return
+	}
+
+	// Acknowledge.
+	if !a.call() {
+		return
+	}
+	if !w.chance(taskAckLost) {
+		q.acknowledge(delivered)
+	}
+	a.run(sequence)
+}
+
+// decide publishes on the attempt's subject until it hears that it is stored, or refused.
+func (a *attempt) decide(result engine.Result, after uint64) (sequence uint64, ok, alive bool) {
+	w := a.x.w
+	for {
+		if !a.call() {
+			return 0, false, false
+		}
+		if w.chance(queueRefused) {
+			continue
+		}
+		sequence, ok := w.queue.decide(result, after)
+		if ok && w.chance(queueUnsure) {
+			continue
+		}
+		return sequence, ok, true
+	}
+}
+
+// run starts the program, watches over it and reports its end.
+func (a *attempt) run(sequence uint64) {
+	w, task := a.x.w, a.task
+	finish := &engine.Finish{}
+	report := func() {
+		finish.FinishedAt = w.stamp()
+		a.decide(engine.Result{
+			Kind: engine.ResultFinished, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: a.x.group.name, Token: a.token,
+			At: w.stamp(), Finish: finish,
+		}, sequence)
+	}
+
+	if !a.step(w.between(0, 20*time.Millisecond)) { // fetch the binary
+		return
+	}
+	finish.FetchedAt = w.stamp()
+	switch {
+	case w.elapsed >= a.deadline:
+		return // the lock may be somebody else's at any moment: it must not begin
+	case a.cancelled:
+		finish.Status = engine.StatusCancelled
+		report()
+		return
+	case a.drained:
+		finish.Status, finish.HandedBack = engine.StatusFailed, true
+		report()
+		return
+	}
+	finish.StartedAt = w.stamp()
+	a.program = w.journal.start(a)
+	refreshAt := w.elapsed + lockTTL/3
+	progress := w.odds(0.2)
+	ending := false
+	for !a.program.ended {
+		if !a.step(max(refreshAt-w.elapsed, 0)) {
+			return
+		}
+		if a.program.ended {
+			break
+		}
+		if a.cancelled && !ending {
+			ending = true
+			a.program.terminate(w.between(0, 500*time.Millisecond), "cancelled")
+		}
+		if a.drained && !ending {
+			ending = true
+			a.program.terminate(w.between(0, 500*time.Millisecond), "drained")
+		}
+		if w.elapsed < refreshAt {
+			continue
+		}
+		refreshAt = w.elapsed + lockTTL/3
+		if !a.refresh() {
+			if a.x.group.dead {
+				return
+			}
+			refreshAt = w.elapsed + 500*time.Millisecond
+			if a.revision == 0 {
+				a.program.end("its lock has passed on")
+				return
+			}
+		}
+		if progress && !a.program.ended {
+			progress = false
+			var ok, alive bool
+			next := engine.Result{
+				Kind: engine.ResultProgress, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: a.x.group.name, Token: a.token,
+				At: w.stamp(), Progress: &engine.Progress{Fraction: 0.5, At: w.stamp()},
+			}
+			var stored uint64
+			if stored, ok, alive = a.decide(next, sequence); !alive {
+				return
+			}
+			if !ok {
+				a.program.end("fenced")
+				return
+			}
+			sequence = stored
+		}
+	}
+	a.program.describe(finish)
+	if a.program.why == "watchdog" {
+		return // whoever could not refresh the lock does not know whether it may report; the supervisor declares the loss
+	}
+	report()
+}
+
+// refresh gives the lock another life. The deadline counts from before the call.
+func (a *attempt) refresh() bool {
+	w := a.x.w
+	asked := w.elapsed
+	if !a.call() {
+		return false
+	}
+	if w.elapsed < a.x.cutUntil || w.chance(queueRefused) {
+		return false
+	}
+	revision, ok := w.queue.refresh(a.task.Lock, a.revision, lockTTL)
+	if !ok {
+		a.revision = 0
+		return false
+	}
+	a.revision, a.deadline = revision, asked+lockTTL-lockMargin
+	a.program.guard()
+	return true
+}

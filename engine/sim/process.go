@@ -1,0 +1,105 @@
+package sim
+
+import (
+	"iter"
+	"time"
+)
+
+// group is what dies together: an engine, or an executor, with all that it has under way.
+type group struct {
+	name      string
+	dead      bool
+	processes []*process
+}
+
+func (w *world) newGroup(name string) *group {
+	g := &group{name: name}
+	w.groups = append(w.groups, g)
+	return g
+}
+
+// process is a coroutine: it runs until it sleeps, and goes on when the agenda says so.
+type process struct {
+	world  *world
+	group  *group
+	resume func() (struct{}, bool)
+	halt   func()
+	yield  func(struct{}) bool
+	wakeup *event
+	ended  bool
+}
+
+// spawn starts a coroutine of a group after a while.
+func (w *world) spawn(g *group, wait time.Duration, body func(*process)) *process {
+	p := &process{world: w, group: g}
+	p.resume, p.halt = iter.Pull(func(yield func(struct{}) bool) {
+		p.yield = yield
+		body(p)
+	})
+	g.processes = append(g.processes, p)
+	p.wakeup = w.after(wait, p.run)
+	return p
+}
+
+func (p *process) run() {
+	p.wakeup = nil
+	if p.ended || p.group.dead {
+		return
+	}
+	if _, more := p.resume(); !more {
+		p.ended = true
+		p.group.forget()
+	}
+}
+
+// sleep lets time pass; false when the group has died meanwhile: then return at once, and change nothing.
+func (p *process) sleep(wait time.Duration) bool {
+	if p.group.dead {
+		return false
+	}
+	p.wakeup = p.world.after(wait, p.run)
+	return p.yield(struct{}{}) && !p.group.dead
+}
+
+// wake ends a sleep early.
+func (p *process) wake() {
+	if p.ended || p.group.dead || p.wakeup == nil {
+		return
+	}
+	p.wakeup.cancel()
+	p.wakeup = p.world.after(0, p.run)
+}
+
+// forget drops what has ended, now and then.
+func (g *group) forget() {
+	if len(g.processes) < 64 {
+		return
+	}
+	living := g.processes[:0]
+	for _, p := range g.processes {
+		if !p.ended {
+			living = append(living, p)
+		}
+	}
+	clear(g.processes[len(living):])
+	g.processes = living
+}
+
+// kill ends a group at this instant. It may be called from one of the group's own processes, which must then return.
+func (w *world) kill(g *group) {
+	if g.dead {
+		return
+	}
+	g.dead = true
+	w.after(0, g.bury)
+}
+
+// bury unwinds the processes of a dead group.
+func (g *group) bury() {
+	for _, p := range g.processes {
+		p.wakeup.cancel()
+		p.ended = true
+		p.halt()
+	}
+	g.processes = nil
+}

@@ -1,0 +1,288 @@
+package sim
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+const (
+	ackWait     = 10 * time.Second
+	claimWindow = 4 * ackWait
+)
+
+// queue is TASKS, RESULTS and LOCKS. A call on it happens at one instant; the time that calls take is spent by callers.
+type queue struct {
+	w *world
+
+	tasks map[string]*waiting // by run; only looked up
+	line  []*waiting          // those that wait for an executor, oldest first
+
+	subjects map[string]*subject // by run and attempt; only looked up
+	logs     [engine.Shards][]message
+	sequence uint64
+	floors   [engine.Shards]uint64 // acknowledged up to here
+	trimmed  time.Duration
+
+	locks    map[string]*lock
+	keys     []string // of locks, in the order in which they were first made
+	revision uint64
+	tokens   map[string]uint64 // the latest of each key
+}
+
+// waiting is a task in the work queue, until it is acknowledged.
+type waiting struct {
+	task      *engine.Task
+	delivered bool
+	gone      bool
+	again     *event
+}
+
+// subject is where an attempt is decided.
+type subject struct {
+	last engine.Result
+	at   time.Duration
+}
+
+// message is one entry of a shard's results.
+type message struct {
+	sequence uint64
+	result   engine.Result
+	at       time.Duration
+}
+
+// lock is an entry of LOCKS.
+type lock struct {
+	run      string
+	attempt  int
+	executor string
+	revision uint64
+	until    time.Duration
+}
+
+func newQueue(w *world) *queue {
+	return &queue{
+		w: w, tasks: map[string]*waiting{}, subjects: map[string]*subject{}, locks: map[string]*lock{}, tokens: map[string]uint64{},
+	}
+}
+
+func attemptKey(run string, attempt int) string { return run + "." + strconv.Itoa(attempt) }
+
+// publish stores a task, unless a copy waits already.
+func (q *queue) publish(task *engine.Task) {
+	if copied := q.tasks[task.Run]; copied != nil {
+		if copied.task.Attempt >= task.Attempt {
+			q.w.counts.add("queue", "second copy refused")
+			return
+		}
+		q.remove(copied)
+	}
+	q.w.note("task", task.Run, "", int64(task.Attempt))
+	if q.w.chance(taskLost) {
+		return
+	}
+	added := &waiting{task: task}
+	q.tasks[task.Run] = added
+	delay := q.w.between(0, 500*time.Microsecond)
+	if q.w.chance(taskDelayed) {
+		delay = q.w.between(10*time.Millisecond, 5*time.Second)
+	}
+	q.w.after(delay, func() { q.offer(added) })
+}
+
+func (q *queue) offer(task *waiting) {
+	if task.gone || task.delivered {
+		return
+	}
+	q.line = append(q.line, task)
+	q.dispatch()
+}
+
+func (q *queue) remove(task *waiting) {
+	task.gone = true
+	task.again.cancel()
+	if q.tasks[task.task.Run] == task {
+		delete(q.tasks, task.task.Run)
+	}
+}
+
+// dispatch gives waiting tasks to idle executors.
+func (q *queue) dispatch() {
+	for len(q.line) > 0 {
+		next := q.line[0]
+		if next.gone || next.delivered {
+			q.line = q.line[1:]
+			continue
+		}
+		x := q.w.idleExecutor()
+		if x == nil {
+			return
+		}
+		q.line = q.line[1:]
+		next.delivered = true
+		q.redeliver(next, ackWait)
+		x.take(next)
+		if q.w.chance(taskDoubled) {
+			if other := q.w.idleExecutor(); other != nil {
+				other.take(next)
+			}
+		}
+	}
+}
+
+// redeliver gives a task to an executor once more after a while, unless it is acknowledged.
+func (q *queue) redeliver(task *waiting, wait time.Duration) {
+	task.again.cancel()
+	task.again = q.w.after(wait, func() {
+		if !task.gone {
+			task.delivered = false
+			q.offer(task)
+		}
+	})
+}
+
+func (q *queue) acknowledge(task *waiting) { q.remove(task) }
+
+func (q *queue) giveBack(task *waiting, wait time.Duration) {
+	if !task.gone {
+		q.redeliver(task, wait)
+	}
+}
+
+// decide publishes on an attempt's subject on condition of its last sequence. It finds its own message again.
+func (q *queue) decide(result engine.Result, after uint64) (sequence uint64, ok bool) {
+	q.trim()
+	key := attemptKey(result.Run, result.Attempt)
+	s := q.subjects[key]
+	last := uint64(0)
+	if s != nil {
+		last = s.last.Sequence
+	}
+	if last != after {
+		if s != nil && s.last.Kind == result.Kind && s.last.Executor == result.Executor && s.last.Token == result.Token &&
+			(result.Kind != engine.ResultProgress || s.last.At.Equal(result.At)) {
+			return last, true
+		}
+		return 0, false
+	}
+	q.sequence++
+	result.Sequence = q.sequence
+	q.subjects[key] = &subject{last: result, at: q.w.elapsed}
+	q.logs[result.Shard] = append(q.logs[result.Shard], message{sequence: q.sequence, result: result, at: q.w.elapsed})
+	q.w.counts.add("result", string(result.Kind))
+	q.w.note("result", key, string(result.Kind), int64(q.sequence))
+	q.w.engine.pump(result.Shard)
+	return q.sequence, true
+}
+
+func (q *queue) revoke(shard int, run string, attempt int) bool {
+	_, ok := q.decide(engine.Result{Kind: engine.ResultRevoked, Run: run, Attempt: attempt, Shard: shard, At: q.w.stamp()}, 0)
+	if ok {
+		if task := q.tasks[run]; task != nil && task.task.Attempt <= attempt {
+			q.remove(task)
+		}
+	}
+	return ok
+}
+
+func (q *queue) inspect(run string, attempt int, key string) engine.AttemptState {
+	q.trim()
+	var state engine.AttemptState
+	if s := q.subjects[attemptKey(run, attempt)]; s != nil {
+		state.Last, state.Sequence = s.last.Kind, s.last.Sequence
+	}
+	if held := q.held(key); held != nil && held.run == run && held.attempt == attempt {
+		state.LockHeld, state.LockUntil = true, q.w.wall().Add(held.until-q.w.elapsed)
+	}
+	return state
+}
+
+func (q *queue) acknowledgeResults(shard int, sequence uint64) {
+	q.floors[shard] = max(q.floors[shard], sequence)
+}
+
+// trim forgets, now and then, results that are acknowledged and older than the claim window, but for the last of an
+// attempt whose lock is held, or of which a copy still is in the work queue: that copy would find no claim.
+func (q *queue) trim() {
+	if q.w.elapsed < q.trimmed+claimWindow/4 {
+		return
+	}
+	q.trimmed = q.w.elapsed
+	for shard := range q.logs {
+		log := q.logs[shard]
+		n := 0
+		for n < len(log) && log[n].sequence <= q.floors[shard] && log[n].at+claimWindow < q.w.elapsed {
+			key := attemptKey(log[n].result.Run, log[n].result.Attempt)
+			if s := q.subjects[key]; s != nil && s.last.Sequence == log[n].sequence && !q.holds(log[n].result.Run, log[n].result.Attempt) &&
+				q.tasks[log[n].result.Run] == nil {
+				delete(q.subjects, key)
+				q.w.counts.add("queue", "attempt trimmed")
+			}
+			n++
+		}
+		q.logs[shard] = log[n:]
+	}
+}
+
+func (q *queue) holds(run string, attempt int) bool {
+	for _, key := range q.keys {
+		if held := q.held(key); held != nil && held.run == run && held.attempt == attempt {
+			return true
+		}
+	}
+	return false
+}
+
+func (q *queue) held(key string) *lock {
+	if l := q.locks[key]; l != nil && q.w.elapsed < l.until {
+		return l
+	}
+	return nil
+}
+
+// lock makes a lock, or answers when it can be free at the earliest.
+func (q *queue) lock(key, run string, attempt int, executor string, ttl time.Duration) (token uint64, until time.Duration, ok bool) {
+	if held := q.held(key); held != nil {
+		q.w.counts.add("queue", "lock is held")
+		return 0, held.until, false
+	}
+	q.revision++
+	if q.revision <= q.tokens[key] {
+		q.w.fail("tokens grow", "lock %s got token %d after %d", key, q.revision, q.tokens[key])
+	}
+	if q.locks[key] == nil {
+		q.keys = append(q.keys, key)
+	}
+	q.tokens[key] = q.revision
+	q.locks[key] = &lock{run: run, attempt: attempt, executor: executor, revision: q.revision, until: q.w.elapsed + ttl}
+	q.w.note("lock", key, executor, int64(q.revision))
+	return q.revision, 0, true
+}
+
+func (q *queue) refresh(key string, revision uint64, ttl time.Duration) (uint64, bool) {
+	held := q.held(key)
+	if held == nil || held.revision != revision {
+		return 0, false
+	}
+	q.revision++
+	held.revision, held.until = q.revision, q.w.elapsed+ttl
+	return q.revision, true
+}
+
+func (q *queue) unlock(key string, revision uint64) {
+	if held := q.held(key); held != nil && held.revision == revision {
+		held.until = 0
+		q.w.note("unlock", key, held.executor, int64(revision))
+	}
+}
+
+// leftovers names tasks and locks that are left.
+func (q *queue) leftovers() (tasks int, locks []string) {
+	for _, key := range q.keys {
+		if q.held(key) != nil {
+			locks = append(locks, key)
+		}
+	}
+	return len(q.tasks), locks
+}

@@ -1,0 +1,117 @@
+package sim
+
+import (
+	"cmp"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine/shard"
+)
+
+// Options of a run.
+type Options struct {
+	// Trace gets every line of the world's history; nil keeps only the latest for a report.
+	Trace io.Writer
+}
+
+// Report is what became of one world.
+type Report struct {
+	Seed    uint64
+	Failure *Failure // nil if all invariants held
+	Trace   []string // the latest lines
+	Counts  []Count  // what was reached, in a fixed order
+	Steps   int      // entries of the agenda
+	Elapsed time.Duration
+}
+
+func compareCounts(a, b Count) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.What, b.What))
+}
+
+// How a world goes: it is troubled for a while, then calm, then its schedules are paused and it comes to rest.
+const (
+	calm = 50 * time.Second
+	rest = 90 * time.Minute
+)
+
+// Run makes the world of a seed, lets it turn and says what was found.
+func Run(seed uint64, options Options) Report {
+	w := &world{seed: seed, random: rand.New(rand.NewPCG(seed, 0x7469646577686565))}
+	w.history.whole = options.Trace
+	w.start = pick(w, changes...).Add(w.between(0, 50*time.Second)).Truncate(time.Microsecond)
+	w.truth, w.queue = newTruth(w), newQueue(w)
+	w.journal = &journal{w: w, started: map[string]uint64{}, tokens: map[string]uint64{}, living: map[string][]*program{}}
+	w.users = newUsers(w)
+	w.engine = &driver{w: w, config: w.drawConfig()}
+	for i := range 1 + w.random.IntN(3) {
+		x := &executor{w: w, name: "executor-" + string(rune('a'+i)), slots: 1 + w.random.IntN(4)}
+		w.executors = append(w.executors, x)
+		x.boot()
+	}
+	w.engine.boot()
+	w.drawFaults()
+	w.users.begin()
+
+	w.run(w.between(20*time.Second, 80*time.Second))
+	w.calmDown()
+	w.run(w.elapsed + calm)
+	if w.failure == nil {
+		w.planned()
+	}
+	w.users.stopAll()
+	for end := w.elapsed + rest; w.failure == nil && w.elapsed < end; {
+		w.run(w.elapsed + 5*time.Second)
+		if w.rested() {
+			break
+		}
+	}
+	if w.failure == nil {
+		w.leftovers()
+	}
+	if w.failure == nil {
+		w.account()
+	}
+	for _, g := range w.groups {
+		g.dead = true
+		g.bury()
+	}
+	return Report{Seed: seed, Failure: w.failure, Trace: w.trace(), Counts: w.counts.list(), Steps: w.steps, Elapsed: w.elapsed}
+}
+
+// drawConfig draws an engine's times: production's, or others that reach rare paths sooner.
+func (w *world) drawConfig() shard.Config {
+	config := shard.DefaultConfig()
+	config.Core.LockTTL = lockTTL
+	if w.odds(0.5) {
+		config.Horizon = pick(w, 2*time.Second, 5*time.Second, 20*time.Second)
+		config.PollEvery = config.Horizon / 3
+		config.Core.MaxCatchUp, config.Core.MaxWaiting, config.Core.MaxLosses = 5, 4, 1
+		config.LoadChunk = 2
+	}
+	if w.odds(0.3) {
+		config.Core.Grace = pick(w, 500*time.Millisecond, 3*time.Second)
+	}
+	return config
+}
+
+// calmDown ends the faults. What is dead comes back by itself; who stalls goes on.
+func (w *world) calmDown() {
+	w.note("calm", "", "", 0)
+	w.faults.active = false
+	w.truth.awayUntil = 0
+	w.users.quiet = true
+	for _, x := range w.executors {
+		x.stalledUntil, x.cutUntil = min(x.stalledUntil, w.elapsed), 0
+	}
+	w.queue.dispatch()
+}
+
+// stopAll pauses every job, so that the world can come to rest.
+func (u *users) stopAll() {
+	for _, m := range u.jobs {
+		if !m.job.Deleted && !m.job.Paused {
+			u.setPaused(m, true)
+		}
+	}
+}

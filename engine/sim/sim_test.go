@@ -1,0 +1,156 @@
+package sim_test
+
+import (
+	"bufio"
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine/sim"
+)
+
+var (
+	seeds = flag.Int("seeds", 500, "how many seeds TestSeeds runs")
+	first = flag.Uint64("first", 1, "the first of them")
+	seed  = flag.Uint64("seed", 0, "run this seed alone")
+	trace = flag.Bool("trace", false, "with -seed: write the whole history to the test's log")
+)
+
+// TestSeeds runs worlds, and wants every kind of misfortune and of work to be reached in them.
+func TestSeeds(t *testing.T) {
+	if *seed != 0 {
+		one(t, *seed)
+		return
+	}
+	list := make([]uint64, *seeds)
+	for i := range list {
+		list[i] = *first + uint64(i)
+	}
+	reached := runAll(t, list)
+	if !t.Failed() && len(list) >= 500 {
+		wantReached(t, reached)
+	}
+}
+
+// TestKeptSeeds runs those that once failed.
+func TestKeptSeeds(t *testing.T) {
+	if *seed != 0 {
+		t.Skip("a seed of its own is run")
+	}
+	file, err := os.Open("testdata/seeds.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var list []uint64
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		number, _, _ := strings.Cut(lines.Text(), "#")
+		if number = strings.TrimSpace(number); number == "" {
+			continue
+		}
+		n, err := strconv.ParseUint(number, 10, 64)
+		if err != nil {
+			t.Fatalf("testdata/seeds.txt: %v", err)
+		}
+		list = append(list, n)
+	}
+	runAll(t, list)
+}
+
+// TestReplay holds the simulator to its promise: one seed, one history.
+func TestReplay(t *testing.T) {
+	for n := uint64(1); n <= 5; n++ {
+		var before, after bytes.Buffer
+		sim.Run(n, sim.Options{Trace: &before})
+		sim.Run(n, sim.Options{Trace: &after})
+		if before.Len() == 0 || !bytes.Equal(before.Bytes(), after.Bytes()) {
+			t.Errorf("seed %d gave two histories, of %d and %d bytes", n, before.Len(), after.Len())
+		}
+	}
+}
+
+func one(t *testing.T, n uint64) {
+	options := sim.Options{}
+	if *trace {
+		options.Trace = t.Output()
+	}
+	report := sim.Run(n, options)
+	t.Logf("seed %d: %d steps, %s of virtual time", n, report.Steps, report.Elapsed)
+	if report.Failure != nil {
+		tell(t, report)
+	}
+}
+
+// runAll runs seeds in parallel, stops at the first few that fail, and adds up what was reached.
+func runAll(t *testing.T, list []uint64) map[sim.Count]int {
+	t.Helper()
+	var next, failed, steps atomic.Int64
+	var mu sync.Mutex
+	reached := map[sim.Count]int{}
+	began := time.Now()
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for failed.Load() < 3 {
+				i := next.Add(1) - 1
+				if i >= int64(len(list)) {
+					return
+				}
+				report := sim.Run(list[i], sim.Options{})
+				steps.Add(int64(report.Steps))
+				mu.Lock()
+				for _, c := range report.Counts {
+					reached[sim.Count{Kind: c.Kind, What: c.What}] += c.Times
+				}
+				if report.Failure != nil {
+					failed.Add(1)
+					tell(t, report)
+				}
+				if (i+1)%1000 == 0 {
+					t.Logf("%d seeds, %s", i+1, time.Since(began).Round(time.Millisecond))
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	workers.Wait()
+	t.Logf("%d seeds, %d steps, %s", len(list), steps.Load(), time.Since(began).Round(time.Millisecond))
+	if testing.Verbose() && len(list) > 1 {
+		t.Log(table(reached))
+	}
+	return reached
+}
+
+func tell(t *testing.T, report sim.Report) {
+	t.Helper()
+	t.Errorf("seed %d: %s: %s\n%s\nreplay: go test ./engine/sim -count=1 -v -run '^TestSeeds$' -args -seed=%d -trace",
+		report.Seed, report.Failure.Invariant, report.Failure.Detail, strings.Join(report.Trace[max(0, len(report.Trace)-60):], "\n"), report.Seed)
+}
+
+func table(reached map[sim.Count]int) string {
+	var lines []string
+	for c, times := range reached {
+		lines = append(lines, fmt.Sprintf("%-12s %-62s %9d", c.Kind, c.What, times))
+	}
+	slices.Sort(lines)
+	return "reached:\n" + strings.Join(lines, "\n")
+}
+
+// wantReached fails where something that can happen never did: then its handling is not tested.
+func wantReached(t *testing.T, reached map[sim.Count]int) {
+	t.Helper()
+	for _, c := range sim.Reachable() {
+		if reached[c] == 0 {
+			t.Errorf("in all these worlds this never happened: %s: %s", c.Kind, c.What)
+		}
+	}
+}

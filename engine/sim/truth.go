@@ -1,0 +1,250 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/store/memory"
+)
+
+var (
+	errInjected = errors.New("injected fault")
+	errKilled   = errors.New("the caller was killed")
+)
+
+// truth is the store. Whatever changes it passes through here and is checked.
+type truth struct {
+	w         *world
+	store     *memory.Store
+	awayUntil time.Duration
+	stored    map[string]*shadow // every run there is, by id; only looked up
+	retried   map[string]bool    // run ids for which an operator asked for a retry
+}
+
+// shadow is what is known of a stored run.
+type shadow struct {
+	status   engine.Status
+	revision int64
+	attempt  int
+	trigger  engine.Trigger
+	slot     time.Time
+}
+
+func newTruth(w *world) *truth {
+	return &truth{w: w, store: memory.New(), stored: map[string]*shadow{}, retried: map[string]bool{}}
+}
+
+func (t *truth) away() bool { return t.w.elapsed < t.awayUntil }
+
+// commit writes a batch, and checks what it does.
+func (t *truth) commit(batch *engine.Batch) ([]engine.Conflict, error) {
+	dropped := batch.DropRuns
+	conflicts, err := t.store.Commit(context.Background(), batch)
+	if err != nil {
+		return nil, err
+	}
+	refused := map[string]bool{}
+	for _, conflict := range conflicts {
+		refused[conflict.ID] = true
+		t.w.counts.add("conflict", conflict.Kind)
+	}
+	for i := range batch.Runs {
+		if run := &batch.Runs[i].Run; !refused[run.ID] {
+			t.wrote(run)
+		}
+	}
+	for i := range batch.Slots {
+		t.w.counts.add("slots", string(batch.Slots[i].Outcome)+" "+string(batch.Slots[i].Reason))
+		t.w.note("ledger", batch.Slots[i].ID, string(batch.Slots[i].Reason), batch.Slots[i].Count)
+	}
+	for _, id := range dropped {
+		if known := t.stored[id]; known != nil && known.status == engine.StatusScheduled {
+			delete(t.stored, id)
+			t.w.note("run dropped", id, "", 0)
+			t.w.journal.dropped(id)
+		}
+	}
+	for i := range batch.Tasks {
+		task := &batch.Tasks[i].Task
+		t.w.note("next slot", task.ID, task.Slot.Format("15:04:05.000"), task.Revision)
+	}
+	for _, handled := range batch.Handled {
+		t.w.users.handled(handled)
+	}
+	for _, id := range batch.Commands {
+		t.w.note("command done", id, "", 0)
+	}
+	return conflicts, nil
+}
+
+// wrote checks what became of a run: its status moves as a run's may, and its attempts only grow.
+func (t *truth) wrote(run *engine.Run) {
+	known := t.stored[run.ID]
+	if known == nil {
+		known = &shadow{status: engine.StatusInvalid}
+		t.stored[run.ID] = known
+		t.w.counts.add("trigger", string(run.Trigger))
+	}
+	if known.revision == run.Revision {
+		return // the same write once more
+	}
+	t.w.note("run", run.ID, run.Status.String()+" "+run.Reason, int64(run.Attempt))
+	if known.status != run.Status {
+		t.w.counts.add("transition", known.status.String()+" → "+run.Status.String())
+	}
+	from := known.status
+	if from.Terminal() && run.Status != from {
+		if !from.CanRetry() || !t.retried[run.ID] {
+			t.w.fail("terminal stays terminal", "run %s went from %s to %s, and nobody asked for it", run.ID, from, run.Status)
+		}
+		delete(t.retried, run.ID)
+		from = engine.StatusRetrying
+	}
+	if !reaches(from, run.Status) || (run.Status == engine.StatusQueued && from == engine.StatusRunning && run.Attempt <= known.attempt) {
+		t.w.fail("a status moves as it may", "run %s went from %s to %s", run.ID, known.status, run.Status)
+	}
+	if run.Attempt < known.attempt {
+		t.w.fail("attempts grow", "run %s went from attempt %d to %d", run.ID, known.attempt, run.Attempt)
+	}
+	if !run.Slot.IsZero() && run.ID != engine.SlotRunID(run.JobUID, run.Slot) {
+		t.w.fail("one run a slot", "run %s is for slot %s", run.ID, run.Slot)
+	}
+	if run.Status != known.status && (run.Status.CanRetry() || run.Status == engine.StatusRetrying) {
+		t.w.users.ended = append(t.w.users.ended, run.ID)
+	}
+	*known = shadow{status: run.Status, revision: run.Revision, attempt: run.Attempt, trigger: run.Trigger, slot: run.Slot}
+}
+
+// reaches tells whether a run may go from one status to another in one write, which may hold several steps.
+func reaches(from, to engine.Status) bool {
+	if from.CanBecome(to) {
+		return true
+	}
+	if from.Terminal() {
+		return false
+	}
+	for _, between := range []engine.Status{engine.StatusScheduled, engine.StatusQueued, engine.StatusRunning, engine.StatusRetrying} {
+		if between > from && from.CanBecome(between) && reaches(between, to) {
+			return true
+		}
+	}
+	return false
+}
+
+// inserted notes a run that a user made.
+func (t *truth) inserted(run *engine.Run) {
+	t.stored[run.ID] = &shadow{status: run.Status, revision: run.Revision, trigger: run.Trigger}
+	t.w.counts.add("trigger", string(run.Trigger))
+	t.w.note("run", run.ID, run.Status.String(), 0)
+}
+
+// cut splits a batch after its first n single writes.
+func cut(batch *engine.Batch, n int) *engine.Batch {
+	return &engine.Batch{
+		Runs: first(batch.Runs, &n), Slots: first(batch.Slots, &n), DeadLetters: first(batch.DeadLetters, &n),
+		DropLetters: first(batch.DropLetters, &n), DropRuns: first(batch.DropRuns, &n), Tasks: first(batch.Tasks, &n),
+		Handled: first(batch.Handled, &n), Commands: first(batch.Commands, &n),
+	}
+}
+
+func first[T any](list []T, n *int) []T {
+	most := min(*n, len(list))
+	*n -= most
+	return list[:most:most]
+}
+
+func writes(batch *engine.Batch) int {
+	return len(batch.Runs) + len(batch.Slots) + len(batch.DeadLetters) + len(batch.DropLetters) + len(batch.DropRuns) +
+		len(batch.Tasks) + len(batch.Handled) + len(batch.Commands)
+}
+
+// reader is the store as one process sees it: each call takes time, in which others write, and may fail.
+type reader struct {
+	t *truth
+	p *process
+}
+
+func read[T any](r reader, call func(ctx context.Context) (T, error)) (T, error) {
+	var none T
+	if err := r.t.wait(r.p); err != nil {
+		return none, err
+	}
+	return call(context.Background())
+}
+
+// wait is the time that a call takes, and whether it fails.
+func (t *truth) wait(p *process) error {
+	latency := t.w.between(50*time.Microsecond, 3*time.Millisecond)
+	if t.w.chance(storeSlow) {
+		latency = t.w.between(100*time.Millisecond, 3*time.Second)
+	}
+	if !p.sleep(latency) {
+		return errKilled
+	}
+	if t.away() || t.w.chance(storeRefused) {
+		return errInjected
+	}
+	return nil
+}
+
+func (r reader) DueTasks(_ context.Context, shards []int, after, until time.Time) ([]engine.ScheduledTask, error) {
+	return read(r, func(ctx context.Context) ([]engine.ScheduledTask, error) {
+		return r.t.store.DueTasks(ctx, shards, after, until)
+	})
+}
+
+func (r reader) TasksByID(_ context.Context, uids []string) ([]engine.ScheduledTask, error) {
+	return read(r, func(ctx context.Context) ([]engine.ScheduledTask, error) { return r.t.store.TasksByID(ctx, uids) })
+}
+
+func (r reader) JobsByUID(_ context.Context, uids []string) ([]engine.Job, error) {
+	return read(r, func(ctx context.Context) ([]engine.Job, error) { return r.t.store.JobsByUID(ctx, uids) })
+}
+
+func (r reader) PendingJobs(_ context.Context, shards []int, limit int) ([]engine.Job, error) {
+	return read(r, func(ctx context.Context) ([]engine.Job, error) { return r.t.store.PendingJobs(ctx, shards, limit) })
+}
+
+func (r reader) Generation(_ context.Context, uid string, generation int64) (engine.Generation, error) {
+	return read(r, func(ctx context.Context) (engine.Generation, error) {
+		return r.t.store.Generation(ctx, uid, generation)
+	})
+}
+
+func (r reader) ActiveRuns(_ context.Context, shards []int, after string, limit int) ([]engine.Run, error) {
+	return read(r, func(ctx context.Context) ([]engine.Run, error) {
+		return r.t.store.ActiveRuns(ctx, shards, after, limit)
+	})
+}
+
+func (r reader) ActiveRunsOf(_ context.Context, uids []string) ([]engine.Run, error) {
+	return read(r, func(ctx context.Context) ([]engine.Run, error) { return r.t.store.ActiveRunsOf(ctx, uids) })
+}
+
+func (r reader) RunsByID(_ context.Context, ids []string) ([]engine.Run, error) {
+	return read(r, func(ctx context.Context) ([]engine.Run, error) { return r.t.store.RunsByID(ctx, ids) })
+}
+
+func (r reader) Commands(_ context.Context, shards []int, limit int) ([]engine.Command, error) {
+	return read(r, func(ctx context.Context) ([]engine.Command, error) { return r.t.store.Commands(ctx, shards, limit) })
+}
+
+func (r reader) Slots(_ context.Context, filter engine.SlotFilter) ([]engine.SlotRange, string, error) {
+	next := ""
+	slots, err := read(r, func(ctx context.Context) (slots []engine.SlotRange, err error) {
+		slots, next, err = r.t.store.Slots(ctx, filter)
+		return slots, err
+	})
+	return slots, next, err
+}
+
+func (r reader) BinariesByKey(_ context.Context, keys []string) ([]engine.Binary, error) {
+	return read(r, func(ctx context.Context) ([]engine.Binary, error) { return r.t.store.BinariesByKey(ctx, keys) })
+}
+
+// Commit is not for readers: the driver commits, so that a commit outlives its engine.
+func (r reader) Commit(context.Context, *engine.Batch) ([]engine.Conflict, error) {
+	return nil, errInjected
+}

@@ -1,0 +1,415 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tidewheel/tidewheel/cron"
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// users write into the store what people do, in the way of web/service, and remember what they wrote: that is the
+// model by which the slots are accounted for at the end.
+type users struct {
+	w     *world
+	jobs  []*jobModel
+	byUID map[string]*jobModel // only looked up
+	quiet bool
+	most  int // jobs
+	ended []string
+}
+
+// jobModel is what users did to one job.
+type jobModel struct {
+	uid       string
+	job       engine.Job // as last written
+	forms     []form
+	revisions []revision
+	behaviour behaviour
+}
+
+// form is one generation.
+type form struct {
+	generation int64
+	spec       spec.Job
+	schedule   *cron.Schedule
+	since      time.Time     // the stamp of its write
+	again      time.Time     // until then the wall clock shows what it had shown before the write; zero if it does not
+	handled    time.Duration // when the engine had acted on it, 0 if it never has
+	replaced   time.Duration // when the next form was written, 0 for the present one
+}
+
+// revision is one write.
+type revision struct {
+	number      int64
+	generation  int64
+	paused      bool
+	deleted     bool
+	stamp       time.Time
+	handledWall time.Time // zero if the engine has not acted on it by itself
+}
+
+func newUsers(w *world) *users {
+	return &users{w: w, byUID: map[string]*jobModel{}, most: 1 + w.random.IntN(6)}
+}
+
+const namespace = "default"
+
+// begin uploads the program, makes the first jobs and lets people act now and then.
+func (u *users) begin() {
+	w := u.w
+	binary := engine.Binary{Namespace: namespace, Name: "tool", Revision: 1, Aliases: map[string]int{"stable": 1}, UpdatedAt: w.stamp()}
+	for n := 1; n <= 3; n++ {
+		binary.Versions = append(binary.Versions, engine.BinaryVersion{N: n, SHA256: fmt.Sprintf("%064x", n), Size: 10, Kind: "elf"})
+	}
+	_ = w.truth.store.CreateBinary(context.Background(), binary)
+	for range u.most {
+		u.create()
+	}
+	pace := pick(w, 500*time.Millisecond, 2*time.Second, 6*time.Second)
+	var next func()
+	next = func() {
+		if !u.quiet {
+			u.act()
+			w.after(w.between(0, 2*pace), next)
+		}
+	}
+	w.after(w.between(0, 2*pace), next)
+}
+
+// act lets somebody do something.
+func (u *users) act() {
+	kinds := []struct {
+		name   string
+		weight int
+		do     func() bool
+	}{
+		{"create", 1, u.create}, {"edit", 4, u.edit}, {"edit twice", 1, func() bool { return u.edit() && u.edit() }}, {"pause", 3, u.pause},
+		{"resume", 4, u.resume}, {"delete", 1, u.remove}, {"run", 5, u.start}, {"cancel", 4, u.cancel}, {"retry", 4, u.retry},
+		{"backfill", 2, u.backfill}, {"move alias", 2, u.moveAlias},
+	}
+	total := 0
+	for _, kind := range kinds {
+		total += kind.weight
+	}
+	n := u.w.random.IntN(total)
+	for _, kind := range kinds {
+		if n -= kind.weight; n < 0 {
+			if kind.do() {
+				u.w.counts.add("user", kind.name)
+			}
+			return
+		}
+	}
+}
+
+// later does a write after the time that it takes to arrive, unless the store refuses it.
+func (u *users) later(write func()) {
+	u.w.after(u.w.between(100*time.Microsecond, 20*time.Millisecond), func() {
+		if u.w.truth.away() || u.w.chance(storeRefused) {
+			return
+		}
+		write()
+	})
+}
+
+func (u *users) wake(wake engine.Wake) {
+	w := u.w
+	if w.chance(wakeLost) {
+		return
+	}
+	w.after(w.between(100*time.Microsecond, 5*time.Millisecond), func() { w.engine.wake(wake) })
+}
+
+// living draws a job that is not deleted, nil if there is none.
+func (u *users) living(choose func(*jobModel) bool) *jobModel {
+	var living []*jobModel
+	for _, m := range u.jobs {
+		if !m.job.Deleted && choose(m) {
+			living = append(living, m)
+		}
+	}
+	if len(living) == 0 {
+		return nil
+	}
+	return living[u.w.random.IntN(len(living))]
+}
+
+func anyJob(*jobModel) bool { return true }
+
+func (u *users) create() bool {
+	if len(u.jobs) >= u.most+3 {
+		return false
+	}
+	w := u.w
+	name := fmt.Sprintf("job-%d", len(u.jobs)+1)
+	uid := fmt.Sprintf("u%dx%04x", len(u.jobs)+1, w.random.IntN(1<<16))
+	now := w.stamp()
+	definition := u.shape(name)
+	job := engine.Job{
+		UID: uid, Namespace: namespace, Name: name, Shard: engine.ShardOf(uid), Spec: *definition, Generation: 1, Revision: 1, Pending: true,
+		CreatedAt: now, UpdatedAt: now,
+	}
+	schedule, err := cron.Compile(definition.Definition(job.Key(), now))
+	if err != nil {
+		return false // refused, as the API would
+	}
+	u.jobs = append(u.jobs, &jobModel{uid: uid, job: engine.Job{Deleted: true}})
+	m := u.jobs[len(u.jobs)-1]
+	m.behaviour = u.drawBehaviour(definition)
+	u.byUID[uid] = m
+	u.later(func() {
+		if err := w.truth.store.CreateJob(context.Background(), job); err != nil {
+			return
+		}
+		m.job = job
+		m.wrote(w, &job, schedule, now)
+		w.note("user creates", uid, describeSpec(definition), job.Revision)
+		u.wake(engine.Wake{Shard: job.Shard, Kind: engine.WakeJob, Key: uid})
+	})
+	return true
+}
+
+func describeSpec(j *spec.Job) string {
+	at := ""
+	if j.At != nil {
+		at = j.At.Format("15:04:05.000")
+	}
+	window := ""
+	if j.Active != nil {
+		window = "active " + j.Active.From.Format("15:04:05") + "-" + j.Active.Until.Format("15:04:05")
+	}
+	return fmt.Sprintf("%v every %v after %v at %s %s %s catch-up %s/%v %s tries %d exclude %v %s", j.Schedule, j.Every, j.After, at, j.Timezone,
+		j.Overlap, j.CatchUp.Policy, j.CatchUp.Window, j.Delivery, j.Retry.MaxAttempts, j.Exclude, window)
+}
+
+// wrote remembers a write.
+func (m *jobModel) wrote(w *world, job *engine.Job, schedule *cron.Schedule, stamp time.Time) {
+	if n := len(m.forms); n == 0 || m.forms[n-1].generation != job.Generation {
+		if n > 0 {
+			m.forms[n-1].replaced = w.elapsed
+		}
+		f := form{generation: job.Generation, spec: job.Spec, schedule: schedule, since: stamp}
+		if w.peak.After(w.wall()) {
+			f.again = w.peak.Add(w.engine.config.Core.Lead)
+		}
+		m.forms = append(m.forms, f)
+	}
+	m.revisions = append(m.revisions, revision{
+		number: job.Revision, generation: job.Generation, paused: job.Paused, deleted: job.Deleted, stamp: stamp,
+	})
+}
+
+// change writes a new revision of a job.
+func (u *users) change(m *jobModel, what string, alter func(job *engine.Job, now time.Time)) {
+	w := u.w
+	job, now := m.job, w.stamp()
+	alter(&job, now)
+	job.Revision++
+	job.Pending = true
+	schedule, err := cron.Compile(job.Spec.Definition(job.Key(), job.CreatedAt))
+	if err != nil {
+		return
+	}
+	u.later(func() {
+		if err := w.truth.store.ReplaceJob(context.Background(), job); err != nil {
+			return // somebody else was faster
+		}
+		m.job = job
+		m.wrote(w, &job, schedule, now)
+		detail := ""
+		if what == "edits" {
+			detail = describeSpec(&job.Spec)
+		}
+		w.note("user "+what, job.UID, detail, job.Revision)
+		u.wake(engine.Wake{Shard: job.Shard, Kind: engine.WakeJob, Key: job.UID})
+	})
+}
+
+func (u *users) edit() bool {
+	m := u.living(anyJob)
+	if m == nil {
+		return false
+	}
+	definition := u.shape(m.job.Name)
+	if u.w.odds(0.4) { // the schedule stays, the rest changes
+		kept := m.job.Spec
+		definition.Schedule, definition.Every, definition.After, definition.At = kept.Schedule, kept.Every, kept.After, kept.At
+		definition.Timezone, definition.Active, definition.Exclude = kept.Timezone, kept.Active, kept.Exclude
+	}
+	u.change(m, "edits", func(job *engine.Job, now time.Time) {
+		job.Spec = *definition
+		job.Generation++
+		job.UpdatedAt = now
+	})
+	return true
+}
+
+func (u *users) pause() bool {
+	m := u.living(func(m *jobModel) bool { return !m.job.Paused })
+	if m == nil {
+		return false
+	}
+	u.setPaused(m, true)
+	return true
+}
+
+func (u *users) setPaused(m *jobModel, paused bool) {
+	what := "resumes"
+	if paused {
+		what = "pauses"
+	}
+	u.change(m, what, func(job *engine.Job, now time.Time) { job.Paused, job.PausedAt = paused, now })
+}
+
+func (u *users) resume() bool {
+	m := u.living(func(m *jobModel) bool { return m.job.Paused })
+	if m == nil {
+		return false
+	}
+	u.setPaused(m, false)
+	return true
+}
+
+func (u *users) remove() bool {
+	m := u.living(anyJob)
+	if m == nil {
+		return false
+	}
+	u.change(m, "deletes", func(job *engine.Job, _ time.Time) { job.Deleted = true })
+	return true
+}
+
+func (u *users) moveAlias() bool {
+	w := u.w
+	u.later(func() {
+		binary, err := w.truth.store.Binary(context.Background(), namespace, "tool")
+		if err != nil {
+			return
+		}
+		binary.Aliases["stable"] = 1 + w.random.IntN(3)
+		binary.Revision++
+		binary.UpdatedAt = w.stamp()
+		if err := w.truth.store.ReplaceBinary(context.Background(), binary); err != nil {
+			return
+		}
+		u.wake(engine.Wake{Kind: engine.WakeBinary, Key: binary.Key()})
+	})
+	return true
+}
+
+// start asks for a run by hand: inserts it, then leaves a command. A crash may come between the two.
+func (u *users) start() bool {
+	m := u.living(anyJob)
+	if m == nil {
+		return false
+	}
+	w, job := u.w, m.job
+	run := engine.Run{
+		ID: engine.ManualRunID(job.UID, fmt.Sprint("key-", w.random.IntN(40))), Revision: 1, Namespace: namespace, JobUID: job.UID, Job: job.Name,
+		Shard: job.Shard, Trigger: engine.TriggerManual, By: "somebody", Status: engine.StatusScheduled,
+		Tier: job.Spec.Tier, Class: job.Spec.Class, Binary: job.Spec.Binary, CreatedAt: w.stamp(),
+	}
+	if w.odds(0.25) {
+		run.NotBefore = w.stamp().Add(w.between(0, 30*time.Second)).Truncate(time.Millisecond)
+	}
+	u.later(func() {
+		if err := w.truth.store.InsertRun(context.Background(), run); err == nil {
+			w.truth.inserted(&run)
+		}
+		u.command(engine.Command{ID: run.ID + "-start", Kind: engine.CommandStart, RunID: run.ID, JobUID: run.JobUID, By: run.By})
+	})
+	return true
+}
+
+// command leaves an intent for the engine and wakes it. One that the store refuses is asked again.
+func (u *users) command(command engine.Command) {
+	w := u.w
+	command.Shard = engine.ShardOf(command.JobUID)
+	command.At = w.stamp()
+	w.after(w.between(100*time.Microsecond, 10*time.Millisecond), func() {
+		if w.truth.away() || w.chance(storeRefused) {
+			w.after(w.between(100*time.Millisecond, 3*time.Second), func() { u.command(command) })
+			return
+		}
+		_ = w.truth.store.PutCommand(context.Background(), command)
+		w.note("command", command.ID, "", 0)
+		u.wake(engine.Wake{Shard: command.Shard, Kind: engine.WakeCommand})
+	})
+}
+
+func (u *users) cancel() bool {
+	active, err := u.w.truth.store.ActiveRuns(context.Background(), allShards, "", 1000)
+	if err != nil || len(active) == 0 {
+		return false
+	}
+	run := active[u.w.random.IntN(len(active))]
+	u.w.counts.add("cancel", run.Status.String())
+	u.command(engine.Command{ID: run.ID + "-cancel", Kind: engine.CommandCancel, RunID: run.ID, JobUID: run.JobUID, By: "somebody"})
+	return true
+}
+
+func (u *users) retry() bool {
+	if len(u.ended) == 0 {
+		return false
+	}
+	id := u.ended[u.w.random.IntN(len(u.ended))]
+	run, err := u.w.truth.store.Run(context.Background(), id)
+	if err != nil || (run.Status != engine.StatusRetrying && !run.Status.CanRetry()) {
+		return false
+	}
+	u.w.counts.add("retry", run.Status.String())
+	if run.Status != engine.StatusRetrying {
+		u.w.truth.retried[id] = true
+	}
+	u.command(engine.Command{
+		ID: fmt.Sprintf("%s-retry-%d", id, run.Revision), Kind: engine.CommandRetry, RunID: id, JobUID: run.JobUID, By: "somebody", Revision: run.Revision,
+	})
+	return true
+}
+
+func (u *users) backfill() bool {
+	m := u.living(func(m *jobModel) bool { return len(m.job.Spec.Schedule) > 0 || m.job.Spec.Every > 0 })
+	if m == nil {
+		return false
+	}
+	w := u.w
+	from := w.stamp().Add(-w.between(0, time.Minute)).Truncate(time.Millisecond)
+	to := from.Add(w.between(time.Second, 20*time.Second)).Truncate(time.Millisecond)
+	u.command(engine.Command{
+		ID:   fmt.Sprintf("%s-backfill-%d-%d", m.uid, from.UnixMilli(), to.UnixMilli()),
+		Kind: engine.CommandBackfill, JobUID: m.uid, By: "somebody", From: from, To: to,
+	})
+	return true
+}
+
+// handled notes that the engine has acted on a revision.
+func (u *users) handled(handled engine.JobHandled) {
+	m := u.byUID[handled.UID]
+	for i := range m.revisions {
+		r := &m.revisions[i]
+		if r.number != handled.Revision || !r.handledWall.IsZero() {
+			continue
+		}
+		r.handledWall = u.w.wall()
+		for f := range m.forms {
+			if m.forms[f].generation == r.generation && m.forms[f].handled == 0 {
+				m.forms[f].handled = u.w.elapsed
+			}
+		}
+		u.w.note("handled", handled.UID, "", handled.Revision)
+	}
+}
+
+// overlaps checks that two processes of a job at once are what its definitions allow.
+func (u *users) overlaps(running, starting *engine.Task) {
+	m := u.byUID[starting.JobUID]
+	for i := range m.forms {
+		if f := &m.forms[i]; (f.generation == running.Generation || f.generation == starting.Generation) && f.spec.Overlap == spec.OverlapAllow {
+			return
+		}
+	}
+	u.w.fail("one live process a job", "%s started while %s ran", attemptKey(starting.Run, starting.Attempt), attemptKey(running.Run, running.Attempt))
+}

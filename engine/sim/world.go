@@ -1,0 +1,168 @@
+package sim
+
+import (
+	"container/heap"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+)
+
+// world is the virtual time and all that happens in it.
+type world struct {
+	seed    uint64
+	random  *rand.Rand
+	start   time.Time     // of the wall clock
+	elapsed time.Duration // since the start, never backwards
+	offset  time.Duration // by how much the wall clock has jumped, in all
+	agenda  agenda
+	order   uint64
+	steps   int
+	jumped  bool      // the wall clock has
+	peak    time.Time // the latest that the wall clock has shown
+
+	faults  faults
+	counts  counts
+	history history
+	failure *Failure
+
+	truth     *truth
+	queue     *queue
+	engine    *driver
+	executors []*executor
+	users     *users
+	journal   *journal
+	groups    []*group
+}
+
+// event is one entry of the agenda.
+type event struct {
+	at        time.Duration
+	order     uint64 // entries of one instant happen in the order in which they were made
+	do        func()
+	cancelled bool
+}
+
+type agenda []*event
+
+func (a agenda) Len() int { return len(a) }
+func (a agenda) Less(i, j int) bool {
+	return a[i].at < a[j].at || (a[i].at == a[j].at && a[i].order < a[j].order)
+}
+func (a agenda) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
+
+// Push is for container/heap.
+func (a *agenda) Push(x any) { *a = append(*a, x.(*event)) }
+
+// Pop is for container/heap.
+func (a *agenda) Pop() any {
+	old := *a
+	last := old[len(old)-1]
+	old[len(old)-1] = nil
+	*a = old[:len(old)-1]
+	return last
+}
+
+// after lets something happen once this much time has passed.
+func (w *world) after(wait time.Duration, do func()) *event {
+	w.order++
+	e := &event{at: w.elapsed + max(wait, 0), order: w.order, do: do}
+	heap.Push(&w.agenda, e)
+	return e
+}
+
+func (e *event) cancel() {
+	if e != nil {
+		e.cancelled, e.do = true, nil
+	}
+}
+
+// run lets time pass until an instant, or until something is found wrong.
+func (w *world) run(until time.Duration) {
+	for w.failure == nil && len(w.agenda) > 0 && w.agenda[0].at <= until {
+		e := heap.Pop(&w.agenda).(*event)
+		if e.cancelled {
+			continue
+		}
+		w.elapsed = e.at
+		if now := w.wall(); now.After(w.peak) {
+			w.peak = now
+		}
+		w.steps++
+		e.do()
+	}
+	w.elapsed = max(w.elapsed, until)
+}
+
+// wall is what the clock on the wall shows.
+func (w *world) wall() time.Time { return w.start.Add(w.elapsed + w.offset) }
+
+// stamp is the wall clock as users' writes carry it.
+func (w *world) stamp() time.Time { return w.wall().Truncate(time.Millisecond) }
+
+// between draws a time.
+func (w *world) between(least, most time.Duration) time.Duration {
+	return least + time.Duration(w.random.Int64N(int64(most-least)+1))
+}
+
+// odds draws true with a probability.
+func (w *world) odds(probability float64) bool { return w.random.Float64() < probability }
+
+func pick[T any](w *world, of ...T) T { return of[w.random.IntN(len(of))] }
+
+// Failure says what was found wrong.
+type Failure struct {
+	Invariant string
+	Detail    string
+}
+
+func (w *world) fail(invariant, format string, arguments ...any) {
+	if w.failure == nil {
+		w.failure = &Failure{Invariant: invariant, Detail: fmt.Sprintf(format, arguments...)}
+		w.note("FAIL", invariant, w.failure.Detail, 0)
+	}
+}
+
+// history keeps the latest lines of the trace, unformatted: most are never read.
+type history struct {
+	lines []line
+	next  int
+	whole io.Writer // gets every line; may be nil
+}
+
+type line struct {
+	elapsed, offset time.Duration
+	what, who       string
+	detail          string
+	number          int64
+}
+
+const kept = 80
+
+func (w *world) note(what, who, detail string, number int64) {
+	l := line{elapsed: w.elapsed, offset: w.offset, what: what, who: who, detail: detail, number: number}
+	h := &w.history
+	if h.whole != nil {
+		_, _ = fmt.Fprintln(h.whole, l.format(w.start)) // whoever reads the trace sees that it stopped
+	}
+	if len(h.lines) < kept {
+		h.lines = append(h.lines, l)
+		return
+	}
+	h.lines[h.next] = l
+	h.next = (h.next + 1) % kept
+}
+
+func (l line) format(start time.Time) string {
+	wall := start.Add(l.elapsed + l.offset).Format("15:04:05.000")
+	return fmt.Sprintf("%10.3f %s %-18s %-38s %s %d", l.elapsed.Seconds(), wall, l.what, l.who, l.detail, l.number)
+}
+
+func (w *world) trace() []string {
+	h := &w.history
+	lines := make([]string, 0, len(h.lines))
+	for i := range h.lines {
+		lines = append(lines, h.lines[(h.next+i)%len(h.lines)].format(w.start))
+	}
+	return lines
+}
