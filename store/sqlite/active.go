@@ -62,6 +62,18 @@ func (a *activeRuns) put(run *runWrite, row *logRow) {
 	entry.run, entry.row = run, row
 }
 
+// fill takes many runs at once, when there are none yet.
+func (a *activeRuns) fill(entries []*activeRun) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, entry := range entries {
+		a.byID[entry.run.id] = entry
+	}
+	a.ids.fill(entries)
+	a.newest.fill(entries)
+	a.started.fill(slices.DeleteFunc(entries, func(entry *activeRun) bool { return !entry.run.hasStarted() }))
+}
+
 // remove is for a run that is there. The caller has locked.
 func (a *activeRuns) remove(run *runWrite) {
 	delete(a.byID, run.id)

@@ -8,7 +8,7 @@
 //     never wait for it.
 //   - Runs that have not ended are held in memory and kept as a log of records, one for each transaction, which is read
 //     when the file is opened; a run that has ended is moved to the table runs_history. So a run's several writes cost
-//     little, and touch indexes once. The price is memory: about 1 KiB for each run that has not ended.
+//     little, and touch indexes once. The price is memory: about 500 bytes for each run that has not ended.
 //   - A page of history looks at a bounded number of runs. Where a filter finds little, a page may be shorter than its
 //     limit, even empty, and its cursor says where to go on.
 //   - A full disk refuses writes with engine.ErrFull and does no harm: once there is space, everything goes on.

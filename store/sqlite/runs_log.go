@@ -187,6 +187,7 @@ func (l *runsLog) load(c *connection) error {
 	if err != nil {
 		return fmt.Errorf("read the runs that have not ended: %w", err)
 	}
+	entries := make([]*activeRun, 0, len(runs))
 	for _, last := range runs {
 		run, err := decodeRun(last.document)
 		if err != nil {
@@ -194,10 +195,11 @@ func (l *runsLog) load(c *connection) error {
 		}
 		write := newRunWrite(&run, last.document)
 		write.ended = true // perhaps
-		l.active.put(&write, last.row)
+		entries = append(entries, &activeRun{run: &write, row: last.row})
 		last.row.runs++
 		l.live += len(last.document)
 	}
+	l.active.fill(entries)
 	return nil
 }
 

@@ -45,6 +45,14 @@ func (s *sortedRuns) insert(entry *activeRun) {
 	s.pieces[piece] = slices.Insert(s.pieces[piece], at, entry)
 }
 
+// fill takes many entries at once into an empty list.
+func (s *sortedRuns) fill(entries []*activeRun) {
+	slices.SortFunc(entries, func(a, b *activeRun) int { return s.order(a.run, b.run) })
+	for piece := range slices.Chunk(entries, pieceSize) {
+		s.pieces = append(s.pieces, append(make([]*activeRun, 0, pieceSize), piece...))
+	}
+}
+
 func (s *sortedRuns) remove(run *runWrite) {
 	piece, at, found := s.find(run)
 	if !found {
