@@ -67,7 +67,7 @@ func (c *Content) Close() error { return c.body.Close() }
 
 // DownloadBinary opens a version of a binary; the caller closes it.
 func (c *Client) DownloadBinary(ctx context.Context, name string, version int) (*Content, error) {
-	response, err := c.send(ctx, call{method: http.MethodGet, path: prefix + "/binaries" + path(name, "versions", strconv.Itoa(version), "content")})
+	response, err := c.send(ctx, call{method: http.MethodGet, path: prefix + "/binaries" + path(name, "versions", strconv.Itoa(version), "content")}) //nolint:bodyclose // Content.Close does
 	if err != nil {
 		return nil, err
 	}

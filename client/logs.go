@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -48,7 +49,7 @@ func (c *Client) Logs(ctx context.Context, id string, options LogOptions) (*Log,
 	if options.Follow {
 		query.Set("follow", "true")
 	}
-	response, err := c.send(ctx, call{method: http.MethodGet, path: prefix + "/runs" + path(id, "logs"), query: query})
+	response, err := c.send(ctx, call{method: http.MethodGet, path: prefix + "/runs" + path(id, "logs"), query: query}) //nolint:bodyclose // Log.Close does
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ type download struct {
 
 func (d *download) Read(p []byte) (int, error) {
 	n, err := d.body.Read(p)
-	if err != nil && err != io.EOF { //nolint:errorlint // a reader's end is io.EOF itself
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = d.client.broke(d.ctx, err)
 	}
 	return n, err

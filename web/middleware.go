@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -83,16 +84,17 @@ func quiet(path string) bool {
 func (s *Server) recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		defer func() {
-			switch fault := recover(); {
-			case fault == nil:
-			case fault == http.ErrAbortHandler:
+			fault := recover()
+			if fault == nil {
+				return
+			}
+			if aborted, ok := fault.(error); ok && errors.Is(aborted, http.ErrAbortHandler) {
 				panic(fault) // the connection is to be cut
-			default:
-				err = fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
-				if c.Response().Committed {
-					s.config.Log.Error("a request failed after its answer had begun", "request_id", RequestID(c.Request().Context()), "error", err)
-					panic(http.ErrAbortHandler)
-				}
+			}
+			err = fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
+			if c.Response().Committed {
+				s.config.Log.Error("a request failed after its answer had begun", "request_id", RequestID(c.Request().Context()), "error", err)
+				panic(http.ErrAbortHandler)
 			}
 		}()
 		return next(c)

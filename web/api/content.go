@@ -12,7 +12,6 @@ import (
 // Content is the body of a request that the handler reads by itself.
 type Content struct {
 	body       io.Reader
-	length     int64 // -1: not known
 	mediaType  string
 	parameters map[string]string
 }
