@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 var href = regexp.MustCompile(`href="(/[^"#]*)`)
@@ -167,5 +168,20 @@ func TestPartsVary(t *testing.T) {
 	s := newSite(t)
 	if got := s.ask(t, http.MethodGet, "/", nil).Header().Values("Vary"); !strings.Contains(strings.Join(got, ","), "HX-Request") {
 		t.Errorf("Vary is %v", got)
+	}
+}
+
+// The store learns when a process began from how it ended: until then the page counts from when an executor took it.
+func TestRunningRunShowsSinceWhen(t *testing.T) {
+	s := newSite(t)
+	run := running(t, s, "")
+	next := run.Clone()
+	next.Revision, next.StartedAt = 2, time.Time{}
+	next.Attempts[0].StartedAt, next.Attempts[0].ClaimedAt = time.Time{}, s.Now.Add(-42*time.Second)
+	s.PutRun(t, next)
+	for _, path := range []string{"/runs", "/runs/" + run.ID} {
+		if page := s.see(t, path); !strings.Contains(page, `data-form="elapsed"`) || !strings.Contains(page, ">42 s<") {
+			t.Errorf("%s does not tell how long it has run", path)
+		}
 	}
 }

@@ -68,7 +68,7 @@ func (u *UI) viewRun(c echo.Context, run *engine.Run) templates.Run {
 	view := templates.Run{
 		Page: u.page(c, templates.SectionRuns, "Run of "+run.Job), ID: run.ID, Job: run.Job, Status: run.Status.String(),
 		Reason: reason(run), Trigger: triggerWords(run), By: run.By, Slot: run.Slot, Created: run.CreatedAt,
-		Queued: run.QueuedAt, Started: run.StartedAt, RetryAt: run.RetryAt, Lag: lag(run), Ended: run.Status.Terminal(),
+		Queued: run.QueuedAt, Started: begun(run), RetryAt: run.RetryAt, Lag: lag(run), Ended: run.Status.Terminal(),
 		Tier: string(run.Tier), Class: string(run.Class), Binary: run.Binary, BinaryName: binaryName(run.Binary),
 		Version: run.Version, Digest: run.Digest, Payload: indented(run.Payload),
 		CanCancel: !run.Status.Terminal() && run.CancelBy == "", CanRetry: run.Status.CanRetry(),
@@ -90,6 +90,9 @@ func (u *UI) viewRun(c echo.Context, run *engine.Run) templates.Run {
 
 func viewAttempt(a *engine.Attempt) templates.Attempt {
 	view := templates.Attempt{N: a.N, Status: a.Status.String(), Executor: a.Executor, Started: a.StartedAt, Error: a.Error}
+	if view.Started.IsZero() {
+		view.Started = a.ClaimedAt
+	}
 	if a.Status.Terminal() && !a.StartedAt.IsZero() {
 		view.Took = templates.Span(a.FinishedAt.Sub(a.StartedAt))
 	}

@@ -26,7 +26,7 @@ var bad = []engine.Status{engine.StatusFailed, engine.StatusTimedOut, engine.Sta
 func viewRun(run *engine.Run) templates.RunRow {
 	row := templates.RunRow{
 		ID: run.ID, Job: run.Job, Status: run.Status.String(), Reason: reason(run), Trigger: triggerWords(run),
-		Slot: run.Slot, Created: run.CreatedAt, Started: run.StartedAt, Attempt: run.Attempt, Ended: run.Status.Terminal(),
+		Slot: run.Slot, Created: run.CreatedAt, Started: begun(run), Attempt: run.Attempt, Ended: run.Status.Terminal(),
 	}
 	if row.Ended {
 		row.Finished = run.FinishedAt
@@ -34,6 +34,14 @@ func viewRun(run *engine.Run) templates.RunRow {
 		row.Progress = viewProgress(run.Progress)
 	}
 	return row
+}
+
+// begun is when a run began. That its process exists is told only at the end: until then it is when an executor took it.
+func begun(run *engine.Run) time.Time {
+	if attempt := run.Current(); run.StartedAt.IsZero() && attempt != nil {
+		return attempt.ClaimedAt
+	}
+	return run.StartedAt
 }
 
 func viewRuns(runs []engine.Run) []templates.RunRow {
