@@ -48,7 +48,8 @@ func (l *lease) keep() {
 	defer close(l.done)
 	for next := time.Duration(0); !waited(l.ctx, next); {
 		asked := time.Now()
-		ctx, cancel := context.WithDeadline(l.ctx, l.until.Add(-l.margin))
+		// A question without an answer is asked again.
+		ctx, cancel := context.WithTimeout(l.ctx, min(l.ttl/5, time.Until(l.until)-l.margin))
 		revision, err := l.queue.Refresh(ctx, l.key, l.holder, l.revision, l.ttl)
 		cancel()
 		switch {
