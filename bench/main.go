@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"time"
@@ -28,14 +30,33 @@ func main() {
 	only := flag.String("only", "", "scenarios, separated by commas: lag, burst, throughput, engine, registered (default all)")
 	repeat := flag.Int("repeat", 1, "how often each scenario is run")
 	quick := flag.Bool("quick", false, "shorter runs, to see that the benchmark works")
+	profile := flag.String("cpuprofile", "", "write a CPU profile of this process here; of use with -only engine")
 	binary := flag.String("server", "bin/tidewheel", "the program to measure")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *binary, *only, *repeat, *quick); err != nil {
+	err := profiled(*profile, func() error { return run(ctx, *binary, *only, *repeat, *quick) })
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
+}
+
+// profiled runs f, and writes its CPU profile if a file is named.
+func profiled(file string, f func() error) error {
+	if file == "" {
+		return f()
+	}
+	out, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	if err := pprof.StartCPUProfile(out); err != nil {
+		return errors.Join(err, out.Close())
+	}
+	err = f()
+	pprof.StopCPUProfile()
+	return errors.Join(err, out.Close())
 }
 
 func run(ctx context.Context, binary, only string, repeat int, quick bool) (err error) {
