@@ -28,7 +28,10 @@ var rules = []rule{
 	{pkg: "engine/shard", may: "engine engine/wheel spec cron dag"},
 	{pkg: "engine/sim", pure: true, may: "engine engine/shard engine/wheel spec cron dag store/memory"},
 
-	{pkg: "executor", may: "engine spec"},
+	{pkg: "executor", may: "engine spec executor/process executor/cache executor/output"},
+	{pkg: "executor/process"}, // starting, bounding and ending programs: knows nothing of runs
+	{pkg: "executor/cache"},
+	{pkg: "executor/output", may: "engine"},
 
 	{pkg: "store/memory", adapter: true, may: "engine spec"},
 	{pkg: "store/sqlite", adapter: true, may: "engine spec"},
@@ -54,6 +57,8 @@ var rules = []rule{
 
 	{pkg: "cmd/tidewheel", may: "*"},
 	{pkg: "bench", may: "*"},
+	{pkg: "bench/..."}, // programs that it runs
+	{pkg: "e2e", may: "engine client client/wire"},
 	{pkg: "examples", tests: "spec"},
 	{pkg: "examples/..."}, // programs that Tidewheel runs, so they stand alone
 	{pkg: "internal/archtest"},
@@ -70,7 +75,7 @@ var owners = []struct{ module, packages string }{
 	{"github.com/versity/versitygw", "blob blob/gateway"},
 	{"github.com/gofiber", "blob blob/gateway"},
 	{"github.com/adhocore/gronx", "cron"},
-	{"github.com/labstack/echo", "web web/api web/ui"},
+	{"github.com/labstack/echo", "web web/api web/ui cmd/tidewheel"},
 	{"github.com/danielgtaylor/huma", "web web/api"},
 	{"github.com/a-h/templ", "templates web/ui"},
 	{"github.com/spf13", "cmd/tidewheel"},
