@@ -71,8 +71,9 @@ type Core struct {
 
 // job is a definition that the core holds, with what is planned and what is going on.
 type job struct {
-	uid string
-	def *Job // nil once it is deleted
+	uid      string
+	def      *Job  // nil once it is deleted
+	revision int64 // of the latest definition that was seen, a tombstone included
 	// namespace and name outlive the definition.
 	namespace, name string
 	schedule        *cron.Schedule

@@ -64,8 +64,8 @@ func (r *run) due() time.Time {
 
 // redefine brings a new revision of a definition to a job in memory.
 func (c *Core) redefine(j *job, s *JobSnapshot) {
-	known := j.def != nil && s.Job != nil && s.Job.Revision <= j.def.Revision
-	if gone := j.def == nil && (s.Job == nil || s.Job.Deleted); known || gone {
+	known := s.Job != nil && s.Job.Revision <= j.revision // a slow read may even be older
+	if gone := j.def == nil && s.Job == nil; known || gone {
 		c.finishLoad(j, s)
 		return
 	}
@@ -101,6 +101,7 @@ func (c *Core) define(j *job, def *Job) {
 		return
 	}
 	copied := *def
+	j.revision = def.Revision
 	j.namespace, j.name = def.Namespace, def.Name
 	j.specs[def.Generation] = &copied.Spec
 	if def.Deleted {
@@ -221,6 +222,13 @@ func (c *Core) replan(j *job) {
 	if j.schedule.Kind() == cron.KindAt && (old == nil || old.At == nil || !old.At.Equal(*j.def.Spec.At)) {
 		since = time.Time{}
 	}
+	if previous != nil { // what it has accounted for already
+		slot, ok := previous.Next(j.def.UpdatedAt)
+		for n := 0; ok && slot.Before(oldSlot) && n < overdueChunk; n++ {
+			j.account(slot)
+			slot, ok = previous.Next(slot)
+		}
+	}
 	c.planAfterEdit(j, since, func(slot time.Time) bool {
 		return previous != nil && slot.Before(oldSlot) && names(previous, slot)
 	})
@@ -263,7 +271,8 @@ func (c *Core) closeOld(j *job) *cron.Schedule {
 
 // planAfterEdit plans the first slot after an edit. Until the engine saw the edit it went on with the schedule of
 // before: slots up to the last one of those are not planned again. The new schedule's own among them are noted, unless
-// done says that the old schedule had named them too.
+// done says that the old schedule had named them too. Where the wall clock went back, those that lie ahead belong to a
+// time that has passed once: the schedule begins after it, as any other goes on after it.
 func (c *Core) planAfterEdit(j *job, edited time.Time, done func(time.Time) bool) {
 	if j.schedule.Kind() == cron.KindAfter {
 		if live := j.latestLiveSlot(); !live.IsZero() {
@@ -276,9 +285,9 @@ func (c *Core) planAfterEdit(j *job, edited time.Time, done func(time.Time) bool
 	}
 	slot, ok := j.schedule.Next(edited)
 	if j.schedule.Kind() != cron.KindAt || !edited.IsZero() {
-		// Where the wall clock went back, what lies ahead is planned nevertheless.
-		for accounted := earlier(j.accounted, c.now.Add(c.config.Lead)); ok && !slot.After(accounted); slot, ok = j.schedule.Next(slot) {
-			if !c.done(j, slot) && !done(slot) {
+		ahead := c.now.Add(c.config.Lead)
+		for ; ok && !slot.After(j.accounted); slot, ok = j.schedule.Next(slot) {
+			if !slot.After(ahead) && !c.done(j, slot) && !done(slot) {
 				c.note(j, slot, OutcomeSkipped, ReasonEdited)
 			}
 		}

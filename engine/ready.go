@@ -8,6 +8,10 @@ type Ready struct {
 
 	runs []*run
 	jobs []*job
+	// What this was asked for by, to be cleared with the next batch: should a write of this one be refused, then it is
+	// asked for still.
+	handled  []JobHandled
+	commands []string
 }
 
 // ready collects the next Ready.
@@ -21,6 +25,9 @@ type ready struct {
 	handled  []JobHandled
 	commands []string
 	after    []Effect
+
+	clearHandled  []JobHandled // of batches that are durable
+	clearCommands []string
 }
 
 // drop is a run to be removed.
@@ -33,12 +40,12 @@ type drop struct {
 func (c *Core) Ready() *Ready {
 	p := &c.pending
 	if len(p.runs) == 0 && len(p.jobs) == 0 && len(p.slots) == 0 && len(p.letters) == 0 && len(p.unletter) == 0 &&
-		len(p.drops) == 0 && len(p.handled) == 0 && len(p.commands) == 0 && len(p.after) == 0 {
+		len(p.drops) == 0 && len(p.handled) == 0 && len(p.commands) == 0 && len(p.after) == 0 && len(p.clearHandled) == 0 && len(p.clearCommands) == 0 {
 		return nil
 	}
 	r := &Ready{Batch: &Batch{
-		DeadLetters: p.letters, DropLetters: p.unletter, Handled: p.handled, Commands: p.commands,
-	}, After: p.after}
+		DeadLetters: p.letters, DropLetters: p.unletter, Handled: p.clearHandled, Commands: p.clearCommands,
+	}, After: p.after, handled: p.handled, commands: p.commands}
 	for _, dropped := range p.drops {
 		r.Batch.DropRuns = append(r.Batch.DropRuns, dropped.id)
 		r.jobs = append(r.jobs, dropped.job)
@@ -75,11 +82,18 @@ func (c *Core) Ready() *Ready {
 		r.jobs = append(r.jobs, job)
 	}
 	c.pending = ready{}
+	if len(r.Batch.Runs) == 0 && len(r.Batch.Tasks) == 0 { // nothing can be refused
+		r.Batch.Handled = append(r.Batch.Handled, r.handled...)
+		r.Batch.Commands = append(r.Batch.Commands, r.commands...)
+		r.handled, r.commands = nil, nil
+	}
 	return r
 }
 
 // Committed says that a Ready's batch is durable. The core then forgets jobs that nothing is going on with.
 func (c *Core) Committed(r *Ready) {
+	c.pending.clearHandled = append(c.pending.clearHandled, r.handled...)
+	c.pending.clearCommands = append(c.pending.clearCommands, r.commands...)
 	for _, run := range r.runs {
 		run.stored = true
 	}

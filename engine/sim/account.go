@@ -139,8 +139,9 @@ func (w *world) book(m *jobModel, runs []engine.Run, ranges []engine.SlotRange) 
 	return b
 }
 
-// twice tells whether slots may have passed twice: the wall clock went back, and an edit planned what it showed again.
-func (m *jobModel) twice(w *world) bool { return w.jumped && len(m.forms) > 1 }
+// twice tells whether a slot may end twice: the wall clock went back, and an edit planned what it showed again, or two
+// engines wrote the ledger.
+func (m *jobModel) twice(w *world) bool { return m.late || (w.jumped && len(m.forms) > 1) }
 
 // policies checks that a run is one that its definition allows.
 func (w *world) policies(m *jobModel, run *engine.Run) {

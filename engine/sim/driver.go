@@ -192,6 +192,7 @@ func (e *driver) commit(a shard.Commit) {
 				return
 			}
 			w.note("late commit", group.name, "", 0)
+			w.truth.late(&batch)
 		}
 		answer := shard.Committed{Epoch: a.Epoch}
 		switch {

@@ -117,6 +117,14 @@ func (t *truth) wrote(run *engine.Run) {
 	*known = shadow{status: run.Status, revision: run.Revision, attempt: run.Attempt, trigger: run.Trigger, slot: run.Slot}
 }
 
+// late notes what a dead engine's last batch says of slots although its successor is at work. The ledger keeps no
+// revisions, so that both may note one slot; pages show it once, and nothing runs by it.
+func (t *truth) late(batch *engine.Batch) {
+	for i := range batch.Slots {
+		t.w.users.byUID[batch.Slots[i].JobUID].late = true
+	}
+}
+
 // reaches tells whether a run may go from one status to another in one write, which may hold several steps.
 func reaches(from, to engine.Status) bool {
 	if from.CanBecome(to) {

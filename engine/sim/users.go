@@ -28,6 +28,7 @@ type jobModel struct {
 	forms     []form
 	revisions []revision
 	behaviour behaviour
+	late      bool // a dead engine wrote its ledger
 }
 
 // form is one generation.
