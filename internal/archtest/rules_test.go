@@ -31,7 +31,7 @@ var rules = []rule{
 	{pkg: "executor", may: "engine spec executor/process executor/cache executor/output"},
 	{pkg: "executor/process"}, // starting, bounding and ending programs: knows nothing of runs
 	{pkg: "executor/cache"},
-	{pkg: "executor/output", may: "engine"},
+	{pkg: "executor/output"},
 
 	{pkg: "store/memory", adapter: true, may: "engine spec"},
 	{pkg: "store/sqlite", adapter: true, may: "engine spec"},
