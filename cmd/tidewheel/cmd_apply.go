@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tidewheel/tidewheel/client"
+	"github.com/tidewheel/tidewheel/client/wire"
+)
+
+func (c *cli) applyCommand() *cobra.Command {
+	var paths []string
+	var options client.ApplyOptions
+	cmd := &cobra.Command{
+		Use: "apply -f FILE|DIR|-", Short: "Create and change jobs as files define them",
+		Long: `Create and change jobs as files define them. Nothing is done unless every document is without fault. Applied twice it
+changes nothing the second time. --prune deletes the jobs of the namespace that no document names.`,
+		Example: "  tidewheel apply -f jobs.yaml\n  tidewheel apply -f jobs/ --dry-run --prune",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			files, err := c.readSources(paths)
+			if err != nil {
+				return err
+			}
+			api, err := c.client()
+			if err != nil {
+				return err
+			}
+			sent := make([]client.File, len(files))
+			for i, file := range files {
+				sent[i] = client.File{Name: file.Name, Data: file.Text}
+			}
+			applied, err := api.Apply(cmd.Context(), sent, options)
+			if err != nil {
+				return err
+			}
+			return c.print(applied, func(w io.Writer) { printApplied(w, applied) })
+		},
+	}
+	cmd.Flags().StringArrayVarP(&paths, "file", "f", nil, "file or folder, - for standard input; may come more than once")
+	cmd.Flags().BoolVar(&options.DryRun, "dry-run", false, "only tell what would be done")
+	cmd.Flags().BoolVar(&options.Prune, "prune", false, "delete the jobs that no document names")
+	cmd.Flags().StringVarP(&options.Message, "message", "m", "", "why, for the history of the jobs")
+	return cmd
+}
+
+func printApplied(w io.Writer, applied wire.Applied) {
+	if len(applied.Items) == 0 {
+		fmt.Fprintln(w, "There is nothing to do.")
+	}
+	note := ""
+	if applied.DryRun {
+		note = " (dry run)"
+	}
+	for _, item := range applied.Items {
+		fmt.Fprintf(w, "%s %s %s%s\n", item.Kind, item.Name, item.Change, note)
+	}
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tidewheel/tidewheel/client/wire"
+)
+
+func (c *cli) backfillCommand() *cobra.Command {
+	var from, to string
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use: "backfill JOB --from T --to T", Short: "Run the slots of a past range that have no run yet",
+		Long: `Run the slots of [from, to) that have no run yet, one after the other. Times without a zone are UTC. --dry-run tells
+what would be run.`,
+		Example: "  tidewheel backfill nightly-report --from 2026-11-01 --to 2026-11-08 --dry-run",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			request := wire.BackfillRequest{DryRun: dryRun}
+			for _, bound := range []struct {
+				flag, text string
+				to         *time.Time
+			}{{"--from", from, &request.From}, {"--to", to, &request.To}} {
+				at, err := c.pastInstant(bound.text)
+				if err != nil {
+					return usage("%s: %w", bound.flag, err)
+				}
+				*bound.to = at
+			}
+			api, err := c.client()
+			if err != nil {
+				return err
+			}
+			plan, err := api.Backfill(cmd.Context(), args[0], request)
+			if err != nil {
+				return err
+			}
+			return c.print(plan, func(w io.Writer) {
+				t := newTable(w, "SLOT", "RUN", "STATUS")
+				for _, slot := range plan.Items {
+					status := slot.Status
+					if slot.Run == "" {
+						status = "new"
+					}
+					t.row(stamp(slot.Slot), slot.Run, status)
+				}
+				t.flush()
+				verb := "are queued"
+				if dryRun {
+					verb = "would be made"
+				}
+				fmt.Fprintf(w, "%s in the range, %s %s.\n", count(len(plan.Items), "slot"), count(plan.New, "new run"), verb)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&from, "from", "", "the first instant of the range: a time, or how long ago (24h)")
+	cmd.Flags().StringVar(&to, "to", "", "the first instant after the range; now if absent")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only tell")
+	_ = cmd.MarkFlagRequired("from")
+	return cmd
+}
+
+func (c *cli) pastInstant(text string) (time.Time, error) {
+	if text == "" || text == "now" {
+		return c.now(), nil
+	}
+	return parseSince(text, c.now())
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tidewheel/tidewheel/client"
+	"github.com/tidewheel/tidewheel/client/wire"
+)
+
+func (c *cli) describeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "describe job|run|binary NAME", Short: "Tell all about a job, a run or a program",
+		Example: "  tidewheel describe job nightly-report\n  tidewheel describe run h5zq3x7rk2mnp4ab-s1767229200000",
+		Args:    cobra.ExactArgs(2), ValidArgs: []string{"job", "run", "binary"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			kind, err := getKind(args[0])
+			if err != nil {
+				return usage("%q cannot be described: use job, run or binary", args[0])
+			}
+			switch kind {
+			case "jobs":
+				return c.showJob(cmd.Context(), args[1])
+			case "runs":
+				return c.showRun(cmd.Context(), args[1])
+			case "binaries":
+				return c.showBinary(cmd.Context(), args[1])
+			}
+			return usage("%s cannot be described: use job, run or binary", kind)
+		},
+	}
+}
+
+// describedJob is what describe says of a job with -o json.
+type describedJob struct {
+	wire.Job
+	Next []wire.Slot `json:"next"`
+	Runs []wire.Run  `json:"runs"`
+}
+
+func (c *cli) showJob(ctx context.Context, name string) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	job, err := api.Job(ctx, name)
+	if err != nil {
+		return err
+	}
+	preview, err := api.NextSlots(ctx, name, time.Time{}, 5)
+	if err != nil {
+		return err
+	}
+	runs, err := api.Runs(ctx, client.RunFilter{Job: name, Page: client.Page{Limit: 10}})
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = c.print(describedJob{job, preview.Items, runs.Items}, func(w io.Writer) { failed = c.describeJob(w, &job, &preview, runs.Items) })
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+func (c *cli) showRun(ctx context.Context, id string) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	run, err := api.Run(ctx, id)
+	if err != nil {
+		return err
+	}
+	return c.print(run, func(w io.Writer) { c.describeRun(w, &run) })
+}
+
+func (c *cli) showBinary(ctx context.Context, name string) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	binary, err := api.Binary(ctx, name)
+	if err != nil {
+		return err
+	}
+	return c.print(binary, func(w io.Writer) { c.describeBinary(w, &binary) })
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// How a check ended.
+const (
+	checkOK   = "ok"
+	checkWarn = "warn"
+	checkFail = "fail"
+)
+
+// checked is one line of the doctor's.
+type checked struct {
+	Check  string `json:"check"`
+	Result string `json:"result"` // ok, warn or fail
+	Detail string `json:"detail"` // what was found, and what to do about it
+}
+
+func ok(format string, args ...any) checked {
+	return checked{"", checkOK, fmt.Sprintf(format, args...)}
+}
+func warn(format string, args ...any) checked {
+	return checked{"", checkWarn, fmt.Sprintf(format, args...)}
+}
+func fail(format string, args ...any) checked {
+	return checked{"", checkFail, fmt.Sprintf(format, args...)}
+}
+
+func (c *cli) doctorCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Check whether this machine can run Tidewheel, and whether its server is well",
+		Long: `Check whether this machine can run Tidewheel, and whether its server is well. It takes the flags of
+` + "`tidewheel server`" + ` and judges by them. The exit status is 1 if a check fails.`,
+		Example: "  tidewheel doctor\n  tidewheel doctor --data /var/lib/tidewheel --http 0.0.0.0:8080",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			config, err := c.serverConfig(cmd)
+			if err != nil {
+				return err
+			}
+			if err := config.validate(); err != nil {
+				return err
+			}
+			return c.doctor(cmd.Context(), &config, cmd.Flags().Changed("url") || c.getenv("TIDEWHEEL_URL") != "")
+		},
+	}
+	serverFlags(cmd.Flags())
+	return cmd
+}
+
+// doctor checks one thing after another. wanted says that the user named a server, which must then answer.
+func (c *cli) doctor(ctx context.Context, config *ServerConfig, wanted bool) error {
+	server := c.examineServer(ctx, wanted)
+	var results []checked
+	failures := 0
+	for _, check := range []struct {
+		name string
+		do   func() checked
+	}{
+		{"version", func() checked { return c.checkVersion(server) }},
+		{"server", func() checked { return server.check }},
+		{"data folder", func() checked { return checkData(config.Data) }},
+		{"disk", func() checked { return checkDisk(config.Data) }},
+		{"port", func() checked { return checkPort(ctx, config.HTTP, server) }},
+		{"clock", func() checked { return c.checkClock(server) }},
+		{"user", func() checked { return checkUser(config) }},
+		{"cgroups", checkGroups},
+		{"open files", checkFiles},
+		{"java", func() checked {
+			return checkProgram("java", "-version", "JARs cannot run here: install a Java runtime if you have any")
+		}},
+		{"python3", func() checked {
+			return checkProgram("python3", "--version", "scripts in Python cannot run here: install it if you have any")
+		}},
+	} {
+		result := check.do()
+		result.Check = check.name
+		if result.Result == checkFail {
+			failures++
+		}
+		results = append(results, result)
+	}
+	err := c.print(map[string]any{"items": results}, func(w io.Writer) {
+		t := newTable(w)
+		for _, r := range results {
+			t.row(r.Result, r.Check, r.Detail)
+		}
+		t.flush()
+	})
+	if err == nil && failures > 0 {
+		err = &outcomeError{count(failures, "check") + " failed"}
+	}
+	return err
+}

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tidewheel/tidewheel/client"
+	"github.com/tidewheel/tidewheel/client/wire"
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// defaultLimit is how many entries of a list are shown unless told otherwise.
+const defaultLimit = 50
+
+// getFlags are the filters of `tidewheel get`.
+type getFlags struct {
+	statuses                     []string
+	job, tier, user, text, since string
+	limit                        int
+}
+
+// getKinds are what `tidewheel get` lists, with what else they are called.
+var getKinds = []struct {
+	name    string
+	aliases []string
+}{
+	{"jobs", []string{"job", "j"}},
+	{"runs", []string{"run", "r"}},
+	{"binaries", []string{"binary", "bin", "b"}},
+	{"executors", []string{"executor", "ex"}},
+	{"queues", []string{"queue", "q"}},
+	{"dead-letters", []string{"dead-letter", "deadletters", "dlq"}},
+}
+
+func (c *cli) getCommand() *cobra.Command {
+	var flags getFlags
+	kinds := make([]string, len(getKinds))
+	for i := range getKinds {
+		kinds[i] = getKinds[i].name
+	}
+	cmd := &cobra.Command{
+		Use:   "get " + strings.Join(kinds, "|") + " [NAME]",
+		Short: "List jobs, runs, programs, executors, queues or dead letters",
+		Example: `  tidewheel get jobs
+  tidewheel get runs --job nightly-report --status failed,dead --since 24h
+  tidewheel get run h5zq3x7rk2mnp4ab-s1767229200000 -o json`,
+		Args:      cobra.RangeArgs(1, 2),
+		ValidArgs: kinds,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if flags.limit < 1 {
+				return usage("--limit %d: ask for at least 1", flags.limit)
+			}
+			kind, err := getKind(args[0])
+			if err != nil {
+				return err
+			}
+			if len(args) == 2 {
+				return c.getOne(cmd.Context(), kind, args[1])
+			}
+			return c.getList(cmd.Context(), kind, flags)
+		},
+	}
+	cmd.Flags().StringSliceVar(&flags.statuses, "status", nil, "runs with one of these statuses")
+	cmd.Flags().StringVar(&flags.job, "job", "", "runs of this job")
+	cmd.Flags().StringVar(&flags.tier, "tier", "", "runs of this tier")
+	cmd.Flags().StringVar(&flags.user, "by", "", "runs that this user asked for")
+	cmd.Flags().StringVarP(&flags.text, "search", "q", "", "entries with this text in the name")
+	cmd.Flags().StringVar(&flags.since, "since", "", "runs made since then: 24h, 7d or a time")
+	cmd.Flags().IntVar(&flags.limit, "limit", defaultLimit, "how many at most")
+	return cmd
+}
+
+func getKind(word string) (string, error) {
+	for _, kind := range getKinds {
+		if word == kind.name || slices.Contains(kind.aliases, word) {
+			return kind.name, nil
+		}
+	}
+	var names []string
+	for _, kind := range getKinds {
+		names = append(names, kind.name)
+	}
+	return "", usage("%q cannot be listed: there are %s", word, strings.Join(names, ", "))
+}
+
+func (c *cli) getList(ctx context.Context, kind string, flags getFlags) error {
+	switch kind {
+	case "runs":
+		return c.listRuns(ctx, flags)
+	case "binaries":
+		return c.listBinaries(ctx, flags.limit)
+	case "dead-letters":
+		return c.listDeadLetters(ctx, flags.limit)
+	}
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	switch kind {
+	case "jobs":
+		jobs, next, err := collect(flags.limit, func(page client.Page) (wire.List[wire.Job], error) {
+			return api.Jobs(ctx, client.JobFilter{Text: flags.text, Page: page})
+		})
+		if err != nil {
+			return err
+		}
+		return c.printList(jobs, next, func(w io.Writer) { c.tableOfJobs(w, jobs) })
+	case "executors":
+		executors, err := api.Executors(ctx)
+		if err != nil {
+			return err
+		}
+		return c.printList(executors, "", func(w io.Writer) { c.tableOfExecutors(w, executors) })
+	default:
+		queues, err := api.Queues(ctx)
+		if err != nil {
+			return err
+		}
+		return c.printList(queues, "", func(w io.Writer) { c.tableOfQueues(w, queues) })
+	}
+}
+
+func (c *cli) listRuns(ctx context.Context, flags getFlags) error {
+	for _, status := range flags.statuses {
+		if _, err := engine.ParseStatus(status); err != nil {
+			return usage("--status: %w", err)
+		}
+	}
+	since, err := parseSince(flags.since, c.now())
+	if err != nil {
+		return usage("--since: %w", err)
+	}
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	runs, next, err := collect(flags.limit, func(page client.Page) (wire.List[wire.Run], error) {
+		return api.Runs(ctx, client.RunFilter{
+			Job: flags.job, Statuses: flags.statuses, Tier: flags.tier, By: flags.user, Since: since, Text: flags.text, Page: page,
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return c.printList(runs, next, func(w io.Writer) { c.tableOfRuns(w, runs) })
+}
+
+func (c *cli) listBinaries(ctx context.Context, limit int) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	binaries, next, err := collect(limit, func(page client.Page) (wire.List[wire.Binary], error) { return api.Binaries(ctx, page) })
+	if err != nil {
+		return err
+	}
+	return c.printList(binaries, next, func(w io.Writer) { c.tableOfBinaries(w, binaries) })
+}
+
+func (c *cli) listDeadLetters(ctx context.Context, limit int) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	letters, next, err := collect(limit, func(page client.Page) (wire.List[wire.DeadLetter], error) { return api.DeadLetters(ctx, page) })
+	if err != nil {
+		return err
+	}
+	return c.printList(letters, next, func(w io.Writer) { c.tableOfDeadLetters(w, letters) })
+}
+
+func (c *cli) getOne(ctx context.Context, kind, name string) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	switch kind {
+	case "jobs":
+		job, err := api.Job(ctx, name)
+		if err != nil {
+			return err
+		}
+		return c.print(job, func(w io.Writer) { c.tableOfJobs(w, []wire.Job{job}) })
+	case "runs":
+		run, err := api.Run(ctx, name)
+		if err != nil {
+			return err
+		}
+		return c.print(run, func(w io.Writer) { c.tableOfRuns(w, []wire.Run{run}) })
+	case "binaries":
+		binary, err := api.Binary(ctx, name)
+		if err != nil {
+			return err
+		}
+		return c.print(binary, func(w io.Writer) { c.tableOfBinaries(w, []wire.Binary{binary}) })
+	case "executors":
+		executors, err := api.Executors(ctx)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(executors, func(e wire.Executor) bool { return e.ID == name })
+		if i < 0 {
+			return &refusedError{fmt.Sprintf("there is no executor %q", name)}
+		}
+		return c.print(executors[i], func(w io.Writer) { c.tableOfExecutors(w, executors[i:i+1]) })
+	}
+	return usage("%s have no names: use `tidewheel get %s`", kind, kind)
+}
+
+// pageSize is how many entries are asked for at one time.
+const pageSize = 200
+
+// collect reads pages until there are limit entries (0: all), and gives the cursor of what is left.
+func collect[T any](limit int, page func(client.Page) (wire.List[T], error)) (items []T, next string, err error) {
+	items = []T{}
+	for {
+		size := pageSize
+		if limit > 0 {
+			size = min(size, limit-len(items))
+		}
+		list, err := page(client.Page{Cursor: next, Limit: size})
+		if err != nil {
+			return nil, "", err
+		}
+		items = append(items, list.Items...)
+		next = list.Next
+		if next == "" || (limit > 0 && len(items) >= limit) {
+			return items, next, nil
+		}
+	}
+}
+
+// printList prints a list as the API would give it, or as a table that says when there is more.
+func (c *cli) printList(items any, next string, table func(io.Writer)) error {
+	return c.print(struct {
+		Items any    `json:"items"`
+		Next  string `json:"next"`
+	}{items, next}, func(w io.Writer) {
+		table(w)
+		if next != "" {
+			fmt.Fprintln(c.err, "There are more: --limit shows them.")
+		}
+	})
+}

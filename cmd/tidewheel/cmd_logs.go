@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tidewheel/tidewheel/client"
+)
+
+func (c *cli) logsCommand() *cobra.Command {
+	var follow bool
+	var attempt, tail int
+	var file string
+	cmd := &cobra.Command{
+		Use: "logs RUN", Short: "Print what a run has printed",
+		Long: `Print what a run has printed, byte by byte. With -f it is followed until the attempt ends. A large output goes into a
+file with --to, with a progress bar.`,
+		Example: "  tidewheel logs h5zq3x7rk2mnp4ab-s1767229200000 -f\n  tidewheel logs h5zq3x7rk2mnp4ab-s1767229200000 --tail 100",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if attempt < 0 || tail < 0 {
+				return usage("--attempt and --tail count from 1")
+			}
+			api, err := c.client()
+			if err != nil {
+				return err
+			}
+			if follow {
+				return c.follow(cmd.Context(), api, args[0], attempt, c.out)
+			}
+			return c.copyLog(cmd.Context(), api, args[0], client.LogOptions{Attempt: attempt, Tail: tail}, file)
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the attempt ends")
+	cmd.Flags().IntVar(&attempt, "attempt", 0, "which attempt (default the latest)")
+	cmd.Flags().IntVar(&tail, "tail", 0, "only so many lines from the end")
+	cmd.Flags().StringVar(&file, "to", "", "write into this file")
+	cmd.MarkFlagsMutuallyExclusive("follow", "tail")
+	cmd.MarkFlagsMutuallyExclusive("follow", "to")
+	return cmd
+}
+
+func (c *cli) copyLog(ctx context.Context, api *client.Client, run string, options client.LogOptions, file string) error {
+	log, err := api.Logs(ctx, run, options)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	if file == "" {
+		if _, err := io.Copy(c.out, log); err != nil {
+			return fmt.Errorf("read the output of run %s: %w", run, err)
+		}
+		return nil
+	}
+	return c.save(file, "output of "+run, log.Size, log)
+}
+
+// follow prints an attempt's output until the attempt has ended. When the connection breaks it goes on from where it
+// was, so that nothing is lost or printed twice.
+func (c *cli) follow(ctx context.Context, api *client.Client, run string, attempt int, w io.Writer) error {
+	var offset int64
+	began := false
+	for {
+		log, err := api.Logs(ctx, run, client.LogOptions{Attempt: attempt, Offset: offset, Follow: true})
+		if err == nil {
+			began = true
+			attempt = log.Attempt
+			var n int64
+			n, err = io.Copy(w, log)
+			offset += n
+			_ = log.Close() // it was read to its end, or given up
+			if err == nil {
+				return nil
+			}
+		}
+		if !errors.Is(err, client.ErrUnreachable) || !began {
+			return err
+		}
+		if err := pause(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+}
+
+// save writes what comes into a file, which appears whole or not at all.
+func (c *cli) save(path, what string, size int64, content io.Reader) error {
+	temporary, err := os.CreateTemp(filepath.Dir(path), temporaryPrefix+"*")
+	if err != nil {
+		return usage("%s cannot be written: %w", path, err)
+	}
+	defer os.Remove(temporary.Name())
+	bar := c.progress(what, size)
+	_, err = io.Copy(temporary, bar.reader(content))
+	bar.finish(err)
+	if err := errors.Join(err, temporary.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := os.Chmod(temporary.Name(), 0o644); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := os.Rename(temporary.Name(), path); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/tidewheel/tidewheel/executor/process"
+)
+
+// checkData tells whether a server could use its data folder. It changes nothing.
+func checkData(dir string) checked {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return fail("%s", err)
+	}
+	info, err := os.Stat(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		above := existing(dir)
+		if syscall.Access(above, 2 /* W_OK */) != nil {
+			return fail("%s does not exist, and %s is not writable for this user: choose another with --data", dir, above)
+		}
+		return ok("%s will be made", dir)
+	}
+	switch {
+	case err != nil:
+		return fail("%s", explainData(dir, err))
+	case !info.IsDir():
+		return fail("%s is a file: choose a folder with --data", dir)
+	case syscall.Access(dir, 2|1 /* W_OK|X_OK */) != nil:
+		return fail("%s is not writable for this user: choose another with --data, or start as its owner", dir)
+	}
+	if err := checkForeign(dir); err != nil {
+		return fail("%s", err)
+	}
+	if mode := info.Mode().Perm(); mode&0o022 != 0 {
+		return warn("%s may be written to by others (mode %o): chmod 711 %s", dir, mode, dir)
+	}
+	if _, err := os.Stat(filepath.Join(dir, lockFile)); err == nil {
+		lock := flock.New(filepath.Join(dir, lockFile))
+		free, err := lock.TryLock()
+		if err == nil && !free {
+			return ok("%s is in use by a server", dir)
+		}
+		if err == nil {
+			_ = lock.Unlock() // it was only tried
+		}
+	}
+	folder := &dataFolder{dir: dir}
+	if _, err := os.Stat(folder.path(markFile)); err == nil {
+		if err := folder.check(); err != nil {
+			return fail("%s", err)
+		}
+	}
+	return ok("%s", dir)
+}
+
+// existing gives the nearest folder above a path that is there.
+func existing(path string) string {
+	for path != filepath.Dir(path) {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			return path
+		}
+		path = filepath.Dir(path)
+	}
+	return path
+}
+
+// lowDisk is from where on the doctor warns, in bytes.
+const lowDisk = 1 << 30
+
+func checkDisk(dir string) checked {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return fail("%s", err)
+	}
+	free, err := freeSpace(existing(dir))
+	switch {
+	case err != nil:
+		return fail("%s", err)
+	case free < leastFree:
+		return fail("%s free for %s: make space, a server does not start", bytesOf(free), dir)
+	case free < lowDisk:
+		return warn("%s free for %s: outputs and programs will fill it", bytesOf(free), dir)
+	}
+	return ok("%s free", bytesOf(free))
+}
+
+// checkUser tells whom jobs would run as, and whether he could reach his folder.
+func checkUser(config *ServerConfig) checked {
+	if os.Geteuid() != 0 {
+		if config.RunAs != "" {
+			return fail("--run-as needs a server that runs as root")
+		}
+		return ok("jobs run as this user")
+	}
+	if config.AllowRoot && config.RunAs == "" {
+		return warn("jobs run as root (--allow-root): whoever may define a job owns this machine")
+	}
+	uid, gid, err := jobUser(config)
+	if err != nil {
+		return fail("%s", err)
+	}
+	place, err := process.Place(filepath.Join(config.Data, workFolder), uid, gid)
+	if err != nil {
+		return fail("%s", err)
+	}
+	return ok("jobs run as user %d, in %s", uid, place)
+}
+
+func checkGroups() checked {
+	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err != nil {
+		return warn("there is no cgroup v2: limits are kept for each process, not for all of a job together")
+	}
+	own, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return warn("the cgroup of this process is not known: %s", err)
+	}
+	path := ""
+	for line := range strings.SplitSeq(string(own), "\n") {
+		if below, found := strings.CutPrefix(line, "0::"); found {
+			path = filepath.Join("/sys/fs/cgroup", below)
+		}
+	}
+	if path == "" || syscall.Access(path, 2 /* W_OK */) != nil {
+		return warn("the cgroup %s is not writable: limits are kept for each process; delegate one (systemd: Delegate=yes)", path)
+	}
+	return ok("%s is writable: memory and CPU limits hold for all of a job together", path)
+}
+
+// enoughFiles serves some hundred jobs at once.
+const enoughFiles = 4096
+
+func checkFiles() checked {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return warn("the limit is not known: %s", err)
+	}
+	if limit.Max < enoughFiles {
+		return warn("a process may have %d: raise it to %d or more (ulimit -n, LimitNOFILE)", limit.Max, enoughFiles)
+	}
+	return ok("%d", limit.Max)
+}
+
+func checkProgram(name, flag, without string) checked {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return warn("it is not installed: %s", without)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), examineLimit)
+	defer cancel()
+	command := exec.CommandContext(ctx, path, flag)
+	command.WaitDelay = time.Second
+	text, err := command.CombinedOutput()
+	if err != nil {
+		return warn("%s does not work: %s", path, err)
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	return ok("%s (%s)", path, first)
+}

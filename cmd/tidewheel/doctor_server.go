@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/tidewheel/tidewheel/client"
+)
+
+// examined is what the doctor has learnt of a server.
+type examined struct {
+	check   checked
+	answers bool
+	address string        // host:port
+	version string        // "" if it did not tell
+	skew    time.Duration // its clock minus ours
+}
+
+const examineLimit = 5 * time.Second
+
+// examineServer asks the server how it is.
+func (c *cli) examineServer(ctx context.Context, wanted bool) examined {
+	ctx, cancel := context.WithTimeout(ctx, examineLimit)
+	defer cancel()
+	var e examined
+	if parsed, err := url.Parse(c.url); err == nil {
+		e.address = parsed.Host
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(c.url, "/")+"/readyz", nil)
+	if err != nil {
+		e.check = fail("%s is no address: %s", c.url, err)
+		return e
+	}
+	began := c.now()
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		e.check = warn("none answers at %s: start one with `tidewheel server`", c.url)
+		if wanted {
+			e.check = fail("none answers at %s (%s): check the address, and that it runs", c.url, lastWords(err))
+		}
+		return e
+	}
+	defer answer.Body.Close()
+	e.answers = true
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, 1000)) // what came is what can be said
+	if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
+		e.skew = date.Sub(began.Truncate(time.Second))
+	}
+	if answer.StatusCode != http.StatusOK {
+		e.check = fail("it answers at %s and is not ready: %s", c.url, strings.TrimSpace(string(text)))
+		return e
+	}
+	api, err := c.client()
+	if err != nil {
+		e.check = fail("%s", explainError(err))
+		return e
+	}
+	told, err := api.Version(ctx)
+	var refused *client.APIError
+	switch {
+	case errors.As(err, &refused) && refused.Status == http.StatusUnauthorized:
+		e.check = fail("it is ready at %s, and does not take the token: give the one in the file token of its data folder by --token or TIDEWHEEL_TOKEN", c.url)
+	case err != nil:
+		e.check = fail("it is ready at %s, and does not speak the API: %s", c.url, explainError(err))
+	default:
+		e.version = told.Version
+		e.check = ok("ready at %s", c.url)
+	}
+	return e
+}
+
+// lastWords gives the part of a network error that says why.
+func lastWords(err error) string {
+	var number syscall.Errno
+	if errors.As(err, &number) {
+		return number.Error()
+	}
+	var operation *net.OpError
+	if errors.As(err, &operation) {
+		return operation.Err.Error()
+	}
+	return err.Error()
+}
+
+func (c *cli) checkVersion(server examined) checked {
+	if server.version != "" && server.version != version {
+		return warn("this is %s, the server is %s: use the same where you can", version, server.version)
+	}
+	return ok("%s", version)
+}
+
+// maxSkew is how far two clocks may differ before it confuses people.
+const maxSkew = 5 * time.Second
+
+func (c *cli) checkClock(server examined) checked {
+	now := c.now()
+	switch {
+	case now.Year() < 2025:
+		return fail("it is set to %s: set it right, schedules depend on it", stamp(now))
+	case server.answers && server.skew.Abs() > maxSkew:
+		return warn("the server's clock differs from this one by about %s: set both by NTP", roughly(server.skew.Abs()))
+	}
+	return ok("%s", stamp(now.Truncate(time.Second)))
+}
+
+// checkPort tells whether a server could listen.
+func checkPort(ctx context.Context, address string, server examined) checked {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	switch {
+	case err == nil:
+		_ = listener.Close() // it was only tried
+		return ok("%s is free", address)
+	case errors.Is(err, syscall.EADDRINUSE) && server.answers && samePort(address, server.address):
+		return ok("%s is the server's", address)
+	}
+	return fail("%s", explainListen(address, err))
+}
+
+func samePort(a, b string) bool {
+	_, first, _ := net.SplitHostPort(a)
+	_, second, _ := net.SplitHostPort(b)
+	return first != "" && first == second
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+const (
+	janitorFirst = time.Minute // after the start, when there is better to do
+	janitorEvery = 10 * time.Minute
+	sweepEvery   = 24 * time.Hour
+	janitorBatch = 500
+	janitorPause = 100 * time.Millisecond // between two batches, so that the engine's writes do not wait
+)
+
+// sweeper removes outputs, and what broken uploads have left.
+type sweeper interface {
+	DeleteLogs(ctx context.Context, run string) error
+	SweepUploads(ctx context.Context, age time.Duration) (int, error)
+}
+
+// janitor removes history that is older than the retention, a little at a time.
+type janitor struct {
+	store     expirer
+	blobs     sweeper
+	retention time.Duration // 0: for ever
+	log       *slog.Logger
+	metrics   *metrics
+	now       func() time.Time
+	pause     time.Duration
+}
+
+func newJanitor(store expirer, blobs sweeper, retention time.Duration, log *slog.Logger, metrics *metrics) *janitor {
+	return &janitor{store: store, blobs: blobs, retention: retention, log: log, metrics: metrics, now: time.Now, pause: janitorPause}
+}
+
+// run works until ctx ends. What fails is tried again the next time.
+func (j *janitor) run(ctx context.Context) {
+	timer := time.NewTimer(janitorFirst)
+	defer timer.Stop()
+	var swept time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		if j.now().Sub(swept) >= sweepEvery {
+			swept = j.now()
+			if n, err := j.blobs.SweepUploads(ctx, sweepEvery); err != nil && ctx.Err() == nil {
+				j.log.Warn("removing what broken uploads have left failed", "error", err)
+			} else if n > 0 {
+				j.log.Info("removed what broken uploads had left", "objects", n)
+			}
+		}
+		if j.retention > 0 {
+			if err := j.expire(ctx, j.now().Add(-j.retention)); err != nil && ctx.Err() == nil {
+				j.log.Warn("removing old history failed", "error", err)
+			}
+		}
+		timer.Reset(janitorEvery)
+	}
+}
+
+// expire removes the runs that ended before an instant, with their outputs, and the ledger of that time.
+func (j *janitor) expire(ctx context.Context, before time.Time) error {
+	removed := 0
+	for {
+		runs, err := j.store.ExpireRuns(ctx, before, janitorBatch)
+		for i := range runs {
+			j.deleteLogs(ctx, &runs[i])
+		}
+		removed += len(runs)
+		j.metrics.expired.WithLabelValues("run").Add(float64(len(runs)))
+		if err != nil {
+			return err
+		}
+		if len(runs) == 0 {
+			break
+		}
+		if err := j.breathe(ctx); err != nil {
+			return err
+		}
+	}
+	for {
+		n, err := j.store.ExpireSlots(ctx, before, janitorBatch)
+		j.metrics.expired.WithLabelValues("slots").Add(float64(n))
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			break
+		}
+		if err := j.breathe(ctx); err != nil {
+			return err
+		}
+	}
+	if removed > 0 {
+		j.log.Info("removed old history", "runs", removed, "before", before)
+	}
+	return nil
+}
+
+// deleteLogs removes the output of a run that had any in S3.
+func (j *janitor) deleteLogs(ctx context.Context, run *engine.Run) {
+	for i := range run.Attempts {
+		// An attempt that was lost has no result that tells, and may have stored output all the same.
+		if output := run.Attempts[i].Output; output == nil || output.Chunks > 0 {
+			if err := j.blobs.DeleteLogs(ctx, run.ID); err != nil {
+				j.log.Warn("the output of a removed run could not be removed", "run", run.ID, "error", err)
+			}
+			return
+		}
+	}
+}
+
+func (j *janitor) breathe(ctx context.Context) error {
+	select {
+	case <-time.After(j.pause):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidewheel/tidewheel/client/wire"
+)
+
+// summer is when the offline commands are called in these tests.
+var summer = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+
+func TestNextSaysGapsAndRepeatsInWords(t *testing.T) {
+	c := newTestCLI(t)
+	c.now = summer
+	golden(t, "next", c.transcript("",
+		[]string{"next", "0 3 * * *", "-c", "2"},
+		[]string{"next", "30 2 * * *", "--tz", "Europe/Berlin", "--after", "2026-03-28", "-c", "2"},
+		[]string{"next", "0 * * * *", "--tz", "Europe/Berlin", "--after", "2026-10-25T00:30:00+02:00", "-c", "4"},
+		[]string{"next", "@every 90s", "-c", "2"},
+		[]string{"next", "@daily", "-c", "1", "-o", "yaml"},
+		[]string{"next", "0 0 30 2 *"},
+		[]string{"next", "61 * * * *"},
+		[]string{"next", "* * * * *", "--tz", "Mars/Olympus"},
+		[]string{"next", "* * * * *", "-c", "0"},
+		[]string{"next", "* * * * *", "--after", "soon"},
+		[]string{"next"},
+	))
+}
+
+func TestNextJSONHasTheSurfacesFields(t *testing.T) {
+	c := newTestCLI(t)
+	c.now = summer
+	var preview wire.Preview
+	if err := json.Unmarshal([]byte(c.must("next", "30 2 * * *", "--tz", "Europe/Berlin", "--after", "2026-03-28T12:00:00Z", "-c", "1", "-o", "json")), &preview); err != nil {
+		t.Fatal(err)
+	}
+	want := time.Date(2026, 3, 29, 1, 0, 0, 0, time.UTC)
+	if len(preview.Items) != 1 || !preview.Items[0].Slot.Equal(want) || preview.Items[0].Slot.Location() != time.UTC {
+		t.Fatalf("slots %+v, want %s", preview.Items, want)
+	}
+	if local := preview.Items[0].Local.Format(time.RFC3339); local != "2026-03-29T03:00:00+02:00" {
+		t.Errorf("local is %s", local)
+	}
+	if !strings.Contains(preview.Items[0].Note, "does not exist") {
+		t.Errorf("the note does not tell the gap: %q", preview.Items[0].Note)
+	}
+}
+
+func TestValidateTellsEveryFaultWithItsPlace(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"good.yaml": "kind: Job\nname: report\nbinary: report@stable\nschedule: \"0 3 * * *\"\ntimezone: Asia/Dhaka\n",
+		"bad.yaml": "kind: Job\nname: a/b\nbinary: report\nfoo: 1\nschedule: \"61 * * * *\"\n---\nkind: Job\nname: never\nbinary: report\n" +
+			"schedule: \"0 0 30 2 *\"\ntimezone: Mars/Olympus\n",
+		"twice/one.yaml":   "kind: Job\nname: report\nbinary: report\n",
+		"twice/two.yml":    "kind: Job\nname: report\nbinary: report\n",
+		"twice/notes.json": "{\"not\": \"a job\"}",
+		"empty.yaml":       "# nothing\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := newTestCLI(t)
+	c.now = summer
+	text := c.transcript("kind: Job\nname: piped\nbinary: report\nevery: 90s\n",
+		[]string{"validate", "-f", "good.yaml"},
+		[]string{"validate", "-f", "bad.yaml"},
+		[]string{"validate", "-f", "bad.yaml", "-o", "json"},
+		[]string{"validate", "-f", "twice"},
+		[]string{"validate", "-f", "-"},
+		[]string{"validate", "-f", "empty.yaml"},
+		[]string{"validate", "-f", "missing.yaml"},
+		[]string{"validate"},
+	)
+	t.Chdir(packageFolder)
+	golden(t, "validate", text)
+}
+
+// packageFolder is where the tests of this package begin.
+var packageFolder = func() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		panic(err)
+	}
+	return dir
+}()
+
+func TestConfigShowTellsWhereEachSettingComesFrom(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tidewheel.yaml")
+	if err := os.WriteFile(file, []byte("tier: light\nslots: 3\nretention: 7d\nauth: on\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TIDEWHEEL_SLOTS", "5")
+	t.Setenv("TIDEWHEEL_RETENTION", "14d")
+	t.Setenv("TIDEWHEEL_S3_SECRET_KEY", "do not show")
+	t.Setenv("TIDEWHEEL_S3_ACCESS_KEY", "key")
+	c := newTestCLI(t)
+	text := c.must("config", "show", "--config", file, "--slots", "7", "--mongodb-uri", "mongodb://me:hidden@db/tide")
+	if strings.Contains(text, "do not show") || strings.Contains(text, "hidden") {
+		t.Errorf("a secret is shown:\n%s", text)
+	}
+	for _, want := range [][3]string{
+		{"slots", "7", "flag"}, {"retention", "14d", "environment"}, {"tier", "light", "file"}, {"http", defaultHTTP, "default"},
+		{"s3-secret-key", "(set)", "environment"}, {"mongodb-uri", "mongodb://me:(secret)@db/tide", "flag"},
+	} {
+		found := false
+		for line := range strings.Lines(text) {
+			words := strings.Fields(line)
+			found = found || len(words) == 3 && words[0] == want[0] && words[1] == want[1] && words[2] == want[2]
+		}
+		if !found {
+			t.Errorf("no line %v in:\n%s", want, text)
+		}
+	}
+}
+
+func TestBadUsageIsRefusedWithWords(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	c := newTestCLI(t)
+	data := []string{"server", "--data", filepath.Join(dir, "data")}
+	with := func(flags ...string) []string { return append(append([]string(nil), data...), flags...) }
+	for _, call := range []struct {
+		words string
+		args  []string
+	}{
+		{"no command", []string{"frobnicate"}},
+		{"did you mean `tidewheel server`", []string{"serve"}},
+		{"no command of `tidewheel binary`", []string{"binary", "upload"}},
+		{"unknown flag", []string{"server", "--port", "80"}},
+		{"--output \"xml\"", []string{"version", "-o", "xml"}},
+		{"allowed on loopback only", with("--auth", "off", "--http", "0.0.0.0:0")},
+		{"allowed on loopback only", with("--auth", "off", "--http", ":0")},
+		{"use on or off", with("--auth", "maybe")},
+		{"not host:port", with("--http", "8080")},
+		{"no role", with("--roles", "engine,cook")},
+		{"stands there twice", with("--roles", "engine,engine")},
+		{"give --nats-url", with("--roles", "executor")},
+		{"give --s3-endpoint", with("--roles", "executor", "--nats-url", "nats://127.0.0.1:1")},
+		{"give --mongodb-uri", with("--roles", "engine")},
+		{"no tier", with("--tier", "huge")},
+		{"--slots -1", with("--slots", "-1")},
+		{"belong together", with("--s3-access-key", "a")},
+		{"no duration", with("--retention", "30x")},
+		{"--max-binary", with("--max-binary", "lots")},
+		{"--log-level", with("--log-level", "loud")},
+		{"mongodb://", with("--mongodb-uri", "localhost:27017")},
+		{"not a URL", with("--s3-endpoint", "localhost:9000")},
+		{"no file", with("--config", filepath.Join(dir, "missing.yaml"))},
+		{"\"slot\" is no setting", with("--config", write("typo.yaml", "slot: 3\n"))},
+		{"cannot be read", with("--config", write("broken.yaml", "slots: [\n"))},
+		{"no whole number", with("--config", write("word.yaml", "slots: many\n"))},
+		{"is a folder", []string{"binary", "push", "report", dir}},
+		{"is empty", []string{"binary", "push", "report", write("empty", "")}},
+		{"no file", []string{"binary", "push", "report", filepath.Join(dir, "missing")}},
+		{"has a '/'", []string{"binary", "push", "a/b", write("program", "#!/bin/sh\n")}},
+		{"not JSON", []string{"run", "report", "--payload", "hello"}},
+		{"NAME=VALUE", []string{"run", "report", "--arg", "x"}},
+		{"neither a time", []string{"run", "report", "--at", "later"}},
+		{"neither a duration", []string{"get", "runs", "--since", "ever"}},
+		{"no status", []string{"get", "runs", "--status", "great"}},
+		{"cannot be listed", []string{"get", "pods"}},
+		{"takes jobs", []string{"pause", "run", "x"}},
+		{"required flag", []string{"backfill", "report"}},
+		{"or say --all", []string{"dlq", "purge"}},
+		{"no version", []string{"binary", "alias", "report", "stable", "new"}},
+	} {
+		c.refused(exitRefused, call.words, call.args...)
+	}
+}
+
+func TestUnreachableServerHasItsOwnStatus(t *testing.T) {
+	c := newTestCLI(t)
+	c.env["TIDEWHEEL_URL"] = "http://127.0.0.1:1"
+	c.refused(exitUnreachable, "is the server running", "get", "jobs")
+	c.refused(exitUnreachable, "is the server running", "run", "report", "--wait")
+	c.refused(exitFailed, "check failed", "doctor", "--data", t.TempDir(), "--http", "127.0.0.1:0")
+}
+
+func TestInstantsAndSpans(t *testing.T) {
+	for text, want := range map[string]time.Duration{"90s": 90 * time.Second, "30d": 720 * time.Hour, "2w": 336 * time.Hour, "1.5d": 36 * time.Hour, "0": 0} {
+		if got, err := parseSpan(text); err != nil || got != want {
+			t.Errorf("parseSpan(%q) = %s, %v; want %s", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "d", "-1h", "-3d", "5", "1e300d", "NaNd", "x"} {
+		if got, err := parseSpan(text); err == nil {
+			t.Errorf("parseSpan(%q) = %s, want an error", text, got)
+		}
+	}
+	at, err := parseSince("7d", summer)
+	if err != nil || !at.Equal(summer.Add(-7*24*time.Hour)) {
+		t.Errorf("7d ago is %s, %v", at, err)
+	}
+	c := &cli{now: func() time.Time { return summer }}
+	for span, want := range map[time.Duration]string{
+		0: "now", 4 * time.Second: "4s ago", -90 * time.Second: "in 1m30s", 26 * time.Hour: "26h ago", 50 * time.Hour: "2d2h ago",
+	} {
+		if got := c.ago(summer.Add(-span)); got != want {
+			t.Errorf("%s ago is %q, want %q", span, got, want)
+		}
+	}
+}

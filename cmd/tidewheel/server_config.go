@@ -1,0 +1,226 @@
+package main
+
+import (
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// The roles of a node.
+const (
+	roleEngine   = "engine"
+	roleExecutor = "executor"
+	roleWeb      = "web"
+)
+
+const (
+	defaultHTTP      = "127.0.0.1:8080"
+	defaultData      = "./data"
+	defaultRetention = 30 * 24 * time.Hour
+	defaultDrain     = 30 * time.Second
+	defaultLockTTL   = 10 * time.Second
+	defaultMaxBinary = spec.Size(4 << 30)
+	defaultCache     = spec.Size(10 << 30)
+	// slotsPerCPU: most jobs wait for something else than a processor.
+	slotsPerCPU = 8
+)
+
+// ServerConfig is what the flags of `tidewheel server` say.
+type ServerConfig struct {
+	Data  string // folder of everything that is embedded
+	HTTP  string // host:port of the pages and the API
+	Roles []string
+
+	MongoURI string
+
+	NATSURL         string
+	NATSCredentials string // user:password, a token, or the path of a .creds file
+	NATSListen      string // the embedded NATS listens here too
+	Replicas        int
+
+	S3Endpoint, S3Bucket, S3Region string
+	S3AccessKey, S3SecretKey       string
+	S3Listen                       string // the embedded gateway listens here; by default a free port of loopback
+
+	Tier      string // light, medium, heavy or all
+	Slots     int    // how many jobs run at once; 0: slotsPerCPU for each processor
+	CacheSize spec.Size
+	Drain     time.Duration
+	LockTTL   time.Duration // how long the lock of an executor that died is kept; the same on all nodes
+	AllowRoot bool
+	RunAs     string // user or uid[:gid] that jobs run as
+
+	Auth      bool
+	MaxBinary spec.Size
+	Retention time.Duration // of history; 0 keeps it for ever
+	Demo      bool
+
+	LogLevel  slog.Level
+	LogFormat string // text or json
+
+	// StateFolder is where the command line of the same user finds the token; empty: nowhere.
+	StateFolder string
+}
+
+// validate refuses what cannot work, and fills in what was left open.
+func (c *ServerConfig) validate() error {
+	if err := c.validateRoles(); err != nil {
+		return err
+	}
+	if c.Data == "" {
+		return usage("--data: name the folder to keep everything in")
+	}
+	if err := c.validateAddresses(); err != nil {
+		return err
+	}
+	if c.Slots < 0 || c.Slots > 10_000 {
+		return usage("--slots %d: how many jobs may run at once, from 1 to 10000? (0 is %d for each processor)", c.Slots, slotsPerCPU)
+	}
+	if c.Slots == 0 {
+		c.Slots = slotsPerCPU * runtime.NumCPU()
+	}
+	switch c.Tier {
+	case "":
+		c.Tier = "all"
+	case "all", string(spec.TierLight), string(spec.TierMedium), string(spec.TierHeavy):
+	default:
+		return usage("--tier: %q is no tier: use light, medium, heavy or all", c.Tier)
+	}
+	if c.Drain <= 0 {
+		c.Drain = defaultDrain
+	}
+	if c.LockTTL == 0 {
+		c.LockTTL = defaultLockTTL
+	}
+	if c.LockTTL < time.Second || c.LockTTL > 5*time.Minute {
+		return usage("--lock-ttl %s: use 1s to 5m", c.LockTTL)
+	}
+	if c.MaxBinary <= 0 {
+		c.MaxBinary = defaultMaxBinary
+	}
+	if c.CacheSize <= 0 {
+		c.CacheSize = defaultCache
+	}
+	if c.Retention < 0 {
+		return usage("--retention: %s is negative: how long is history kept?", c.Retention)
+	}
+	if (c.S3AccessKey == "") != (c.S3SecretKey == "") {
+		return usage("--s3-access-key and --s3-secret-key belong together: give both, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+	}
+	if !slices.Contains([]int{0, 1, 3, 5}, c.Replicas) {
+		return usage("--nats-replicas %d: use 1, 3 or 5", c.Replicas)
+	}
+	switch c.LogFormat {
+	case "":
+		c.LogFormat = "text"
+	case "text", "json":
+	default:
+		return usage("--log-format %q: use text or json", c.LogFormat)
+	}
+	return nil
+}
+
+func (c *ServerConfig) validateRoles() error {
+	if len(c.Roles) == 0 {
+		c.Roles = []string{roleEngine, roleExecutor, roleWeb}
+	}
+	for i, role := range c.Roles {
+		if !slices.Contains([]string{roleEngine, roleExecutor, roleWeb}, role) {
+			return usage("--roles: %q is no role: use engine, executor and web, separated by commas", role)
+		}
+		if slices.Contains(c.Roles[:i], role) {
+			return usage("--roles: %s stands there twice", role)
+		}
+	}
+	roles := strings.Join(c.Roles, ",")
+	if !c.has(roleEngine) {
+		for _, missing := range []struct{ flag, value, what string }{
+			{"--nats-url", c.NATSURL, "NATS"}, {"--s3-endpoint", c.S3Endpoint, "S3"},
+		} {
+			if missing.value == "" {
+				return usage("--roles %s: a node without the engine uses the %s of the others: give %s", roles, missing.what, missing.flag)
+			}
+		}
+	}
+	if c.has(roleEngine) != c.has(roleWeb) && c.MongoURI == "" {
+		return usage("--roles %s: engine and web in different processes share their store: give --mongodb-uri", roles)
+	}
+	if c.Demo && !(c.has(roleEngine) && c.has(roleWeb)) {
+		return usage("--demo needs the roles engine and web, not %s", roles)
+	}
+	return nil
+}
+
+func (c *ServerConfig) validateAddresses() error {
+	if c.HTTP == "" {
+		c.HTTP = defaultHTTP
+	}
+	for _, address := range []struct{ flag, value, example string }{
+		{"--http", c.HTTP, defaultHTTP}, {"--nats-listen", c.NATSListen, "0.0.0.0:4222"}, {"--s3-listen", c.S3Listen, "0.0.0.0:9000"},
+	} {
+		if address.value == "" {
+			continue
+		}
+		if _, port, err := net.SplitHostPort(address.value); err != nil || !validPort(port) {
+			return usage("%s: %q is not host:port, such as %s", address.flag, address.value, address.example)
+		}
+	}
+	host, _, _ := net.SplitHostPort(c.HTTP)
+	if c.has(roleWeb) && !c.Auth && !loopback(host) {
+		return usage("--auth off is allowed on loopback only: %s would let anybody on the network run programs here; "+
+			"leave --auth on, or use --http %s", c.HTTP, defaultHTTP)
+	}
+	switch {
+	case c.NATSListen != "" && c.NATSURL != "":
+		return usage("--nats-listen is for the embedded NATS, which --nats-url replaces: give one of them")
+	case c.S3Listen != "" && c.S3Endpoint != "":
+		return usage("--s3-listen is for the embedded S3, which --s3-endpoint replaces: give one of them")
+	}
+	if c.S3Endpoint != "" {
+		endpoint, err := url.Parse(c.S3Endpoint)
+		if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
+			return usage("--s3-endpoint: %q is not a URL such as http://127.0.0.1:9000", c.S3Endpoint)
+		}
+	}
+	if c.MongoURI != "" && !strings.HasPrefix(c.MongoURI, "mongodb://") && !strings.HasPrefix(c.MongoURI, "mongodb+srv://") {
+		return usage("--mongodb-uri: a connection string begins with mongodb:// or mongodb+srv://")
+	}
+	return nil
+}
+
+func validPort(text string) bool {
+	number, err := net.LookupPort("tcp", text)
+	return err == nil && number >= 0 && number <= 65535
+}
+
+func (c *ServerConfig) has(role string) bool { return slices.Contains(c.Roles, role) }
+func (c *ServerConfig) needsStore() bool     { return c.has(roleEngine) || c.has(roleWeb) }
+
+// loopback tells whether only this machine can reach a host.
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	address, err := netip.ParseAddr(host)
+	return err == nil && address.IsLoopback()
+}
+
+// tiers gives the tiers that an executor serves, its own first: heavier ones help the lighter when idle.
+func (c *ServerConfig) tiers() []spec.Tier {
+	switch spec.Tier(c.Tier) {
+	case spec.TierLight:
+		return []spec.Tier{spec.TierLight}
+	case spec.TierMedium:
+		return []spec.Tier{spec.TierMedium, spec.TierLight}
+	case spec.TierHeavy:
+		return []spec.Tier{spec.TierHeavy, spec.TierMedium, spec.TierLight}
+	}
+	return []spec.Tier{spec.TierLight, spec.TierMedium, spec.TierHeavy}
+}

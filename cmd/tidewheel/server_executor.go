@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/executor"
+)
+
+// Folders of an executor inside the data folder. Programs run as another user must be able to enter them.
+const (
+	workFolder  = "work"
+	cacheFolder = "cache"
+)
+
+// nobody is whom programs run as where the server is root.
+const nobody = 65534
+
+// startExecutor begins to take work.
+func (s *Server) startExecutor(context.Context) error {
+	uid, gid, err := jobUser(&s.config)
+	if err != nil {
+		return err
+	}
+	guardian, err := guardianCommand()
+	if err != nil {
+		return fmt.Errorf("find this program, for the guardian of the executor: %w", err)
+	}
+	host, id := executorID()
+	config := executor.Config{
+		ID: id, Host: host, Version: version, Tiers: s.config.tiers(), Slots: s.config.Slots,
+		WorkDir: s.data.path(workFolder), CacheDir: s.data.path(cacheFolder), CacheSize: int64(s.config.CacheSize),
+		LockTTL: s.config.LockTTL, DrainTimeout: s.config.Drain,
+		RunAs: &executor.User{UID: uid, GID: gid}, AllowRoot: s.config.AllowRoot, Guardian: guardian,
+	}
+	worker := executor.New(config, s.queue, executorBlobs{s.blobs}, s.log, s.metrics)
+	s.parts.add("the executor", worker.Run)
+	return nil
+}
+
+// executorID makes a name for this life of the executor, so that history tells who ran what, and the machine's.
+func executorID() (host, id string) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	clean := strings.Map(func(r rune) rune {
+		if r < 0x80 && engine.ValidID(string(r)) {
+			return r
+		}
+		return '-'
+	}, host)
+	return host, clean[:min(len(clean), 40)] + "-" + strings.ToLower(rand.Text()[:6])
+}
+
+// jobUser tells whom programs run as: -1 keeps the server's own user.
+func jobUser(config *ServerConfig) (uid, gid int, err error) {
+	root := os.Geteuid() == 0
+	switch {
+	case config.RunAs == "" && root && !config.AllowRoot:
+		return nobody, nobody, nil
+	case config.RunAs == "":
+		return -1, -1, nil
+	}
+	uid, gid, err = lookUpUser(config.RunAs)
+	switch {
+	case err != nil:
+		return 0, 0, usage("--run-as: %w", err)
+	case !root && uid != os.Geteuid():
+		return 0, 0, usage("--run-as %s: only a server that runs as root can run programs as another user", config.RunAs)
+	case uid == 0 && !config.AllowRoot:
+		return 0, 0, usage("--run-as %s: programs would run as root; say --allow-root if that is meant", config.RunAs)
+	}
+	return uid, gid, nil
+}
+
+// lookUpUser reads a user's name, or uid[:gid].
+func lookUpUser(text string) (uid, gid int, err error) {
+	name, group, grouped := strings.Cut(text, ":")
+	if uid, err = strconv.Atoi(name); err == nil && uid >= 0 {
+		gid = uid
+		if found, err := user.LookupId(name); err == nil {
+			gid, _ = strconv.Atoi(found.Gid) // a number, on the systems that have --run-as
+		}
+	} else {
+		found, err := user.Lookup(name)
+		if err != nil {
+			return 0, 0, fmt.Errorf("there is no user %q on this machine", name)
+		}
+		if uid, err = strconv.Atoi(found.Uid); err != nil {
+			return 0, 0, fmt.Errorf("user %q has no number: %w", name, err)
+		}
+		gid, _ = strconv.Atoi(found.Gid) // as above
+	}
+	if grouped {
+		if gid, err = strconv.Atoi(group); err != nil || gid < 0 {
+			return 0, 0, errors.New("write a user, or uid:gid")
+		}
+	}
+	return uid, gid, nil
+}
+
+var _ executor.Observer = (*metrics)(nil)
+
+// AttemptStarted counts a program that began, and how late.
+func (m *metrics) AttemptStarted(task *engine.Task, at time.Time) {
+	m.started.WithLabelValues(string(task.Tier)).Inc()
+	if task.Attempt == 1 && !task.Slot.IsZero() {
+		m.processLag.Observe(max(at.Sub(task.Slot), 0).Seconds())
+	}
+}
+
+// AttemptFinished is counted when the engine hears of it.
+func (m *metrics) AttemptFinished(*engine.Task, *engine.Finish) {}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// serverFlags declares the flags of `tidewheel server`. Each is a setting that the environment and a file may make,
+// too: --nats-url is TIDEWHEEL_NATS_URL and nats-url.
+func serverFlags(flags *pflag.FlagSet) {
+	flags.String("data", defaultData, "folder of everything that is embedded, and of an executor's cache")
+	flags.String("http", defaultHTTP, "address of the pages and the API")
+	flags.StringSlice("roles", []string{roleEngine, roleExecutor, roleWeb}, "what this process does")
+	flags.String("auth", "on", "on or off; off is allowed on loopback only")
+	flags.Bool("demo", false, "load the examples and run them")
+
+	flags.String("mongodb-uri", "", "keep jobs and history in this MongoDB instead of the embedded SQLite")
+	flags.String("nats-url", "", "use this NATS with JetStream instead of the embedded one")
+	flags.String("nats-credentials", "", "for NATS: user:password, a token, or the path of a .creds file")
+	flags.String("nats-listen", "", "let the embedded NATS listen for executors on other machines, such as 0.0.0.0:4222")
+	flags.Int("nats-replicas", 1, "copies of each stream in a NATS cluster: 1, 3 or 5")
+	flags.String("s3-endpoint", "", "use this S3 instead of the embedded one, such as http://127.0.0.1:9000")
+	flags.String("s3-bucket", "", "bucket (default tidewheel)")
+	flags.String("s3-region", "", "region (AWS_REGION; default us-east-1)")
+	flags.String("s3-access-key", "", "access key (AWS_ACCESS_KEY_ID)")
+	flags.String("s3-secret-key", "", "secret key (AWS_SECRET_ACCESS_KEY)")
+	flags.String("s3-listen", "", "let the embedded S3 listen for executors on other machines, such as 0.0.0.0:9000")
+
+	flags.String("tier", "all", "which jobs the executor takes: light, medium, heavy or all; heavier ones help the lighter when idle")
+	flags.Int("slots", 0, fmt.Sprintf("how many jobs run at once (default %d for each processor: most jobs wait for something else)", slotsPerCPU))
+	flags.String("run-as", "", "user or uid[:gid] that jobs run as (default nobody where the server runs as root)")
+	flags.Bool("allow-root", false, "let jobs run as root where the server does")
+	flags.String("cache-size", defaultCache.String(), "how much disk the executor's copies of programs may take")
+	flags.String("drain", defaultDrain.String(), "how long running jobs may take to end when the server is stopped")
+
+	flags.String("lock-ttl", defaultLockTTL.String(), "how long an executor may be silent before what it runs counts as lost; the same on all nodes")
+
+	flags.String("max-binary", defaultMaxBinary.String(), "largest program that may be uploaded")
+	flags.String("retention", "30d", "how long history and output are kept; 0 is for ever")
+	flags.String("log-level", "info", "debug, info, warn or error")
+	flags.String("log-format", "text", "text or json")
+	flags.String("config", "", "YAML file with any of these settings, by the names of the flags")
+}
+
+// secretSettings are masked wherever settings are shown.
+var secretSettings = []string{"s3-secret-key", "nats-credentials"}
+
+// settings reads all settings: flag before environment before file before default.
+func settings(flags *pflag.FlagSet) (*viper.Viper, error) {
+	v := viper.New()
+	v.SetEnvPrefix("TIDEWHEEL")
+	v.SetEnvKeyReplacer(strings.NewReplacer("-", "_"))
+	v.AutomaticEnv()
+	if err := v.BindPFlags(flags); err != nil {
+		return nil, fmt.Errorf("read the flags: %w", err)
+	}
+	file := v.GetString("config")
+	if file == "" {
+		return v, nil
+	}
+	v.SetConfigFile(file)
+	v.SetConfigType("yaml")
+	if err := v.ReadInConfig(); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, usage("--config: there is no file %s", file)
+		}
+		return nil, usage("--config: %s cannot be read: %w", file, err)
+	}
+	only := viper.New() // what stands in the file alone
+	only.SetConfigFile(file)
+	only.SetConfigType("yaml")
+	if err := only.ReadInConfig(); err != nil {
+		return nil, usage("--config: %s cannot be read: %w", file, err)
+	}
+	known := settingNames(flags)
+	keys := only.AllKeys()
+	slices.Sort(keys)
+	for _, key := range keys {
+		if !slices.Contains(known, key) {
+			return nil, usage("--config: %s: %q is no setting; there are %s", file, key, strings.Join(known, ", "))
+		}
+	}
+	return v, nil
+}
+
+// settingNames lists the settings, in order.
+func settingNames(flags *pflag.FlagSet) []string {
+	var names []string
+	own := pflag.NewFlagSet("", pflag.ContinueOnError)
+	serverFlags(own)
+	flags.VisitAll(func(flag *pflag.Flag) {
+		if flag.Name != "config" && own.Lookup(flag.Name) != nil {
+			names = append(names, flag.Name)
+		}
+	})
+	slices.Sort(names)
+	return names
+}
+
+// serverConfig reads the settings into the configuration of a server.
+func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
+	v, err := settings(cmd.Flags())
+	if err != nil {
+		return ServerConfig{}, err
+	}
+	config := ServerConfig{
+		Data: v.GetString("data"), HTTP: v.GetString("http"), Demo: v.GetBool("demo"),
+		MongoURI: v.GetString("mongodb-uri"),
+		NATSURL:  v.GetString("nats-url"), NATSCredentials: v.GetString("nats-credentials"), NATSListen: v.GetString("nats-listen"),
+		Replicas:   v.GetInt("nats-replicas"),
+		S3Endpoint: v.GetString("s3-endpoint"), S3Bucket: v.GetString("s3-bucket"), S3Region: v.GetString("s3-region"),
+		S3AccessKey: v.GetString("s3-access-key"), S3SecretKey: v.GetString("s3-secret-key"), S3Listen: v.GetString("s3-listen"),
+		Tier: v.GetString("tier"), RunAs: v.GetString("run-as"), AllowRoot: v.GetBool("allow-root"),
+		LogFormat:   v.GetString("log-format"),
+		StateFolder: c.stateFolder(),
+	}
+	for _, role := range v.GetStringSlice("roles") {
+		for word := range strings.SplitSeq(role, ",") { // the environment gives one text
+			config.Roles = append(config.Roles, strings.TrimSpace(word))
+		}
+	}
+	for _, number := range []struct {
+		name string
+		to   *int
+	}{{"slots", &config.Slots}, {"nats-replicas", &config.Replicas}} {
+		if _, err := fmt.Sscanf(v.GetString(number.name)+"\n", "%d\n", number.to); err != nil {
+			return ServerConfig{}, usage("--%s: %q is no whole number", number.name, v.GetString(number.name))
+		}
+	}
+	switch v.GetString("auth") {
+	case "on", "true": // YAML reads on as true
+		config.Auth = true
+	case "off", "false":
+	default:
+		return ServerConfig{}, usage("--auth %q: use on or off", v.GetString("auth"))
+	}
+	if config.Drain, err = parseSpan(v.GetString("drain")); err != nil {
+		return ServerConfig{}, usage("--drain: %w", err)
+	}
+	if config.Retention, err = parseSpan(v.GetString("retention")); err != nil {
+		return ServerConfig{}, usage("--retention: %w", err)
+	}
+	if config.LockTTL, err = parseSpan(v.GetString("lock-ttl")); err != nil {
+		return ServerConfig{}, usage("--lock-ttl: %w", err)
+	}
+	for _, size := range []struct {
+		name string
+		to   *spec.Size
+	}{{"max-binary", &config.MaxBinary}, {"cache-size", &config.CacheSize}} {
+		if err := size.to.UnmarshalText([]byte(v.GetString(size.name))); err != nil {
+			return ServerConfig{}, usage("--%s %q: %w", size.name, v.GetString(size.name), err)
+		}
+	}
+	if err := config.LogLevel.UnmarshalText([]byte(v.GetString("log-level"))); err != nil {
+		return ServerConfig{}, usage("--log-level %q: use debug, info, warn or error", v.GetString("log-level"))
+	}
+	return config, nil
+}
+
+// logger makes the server's log.
+func (c *cli) logger(config *ServerConfig) *slog.Logger {
+	options := &slog.HandlerOptions{Level: config.LogLevel}
+	if config.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(c.err, options))
+	}
+	return slog.New(slog.NewTextHandler(c.err, options))
+}

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"github.com/labstack/echo/v4"
+
+	"github.com/tidewheel/tidewheel/static"
+	"github.com/tidewheel/tidewheel/web"
+	"github.com/tidewheel/tidewheel/web/ui"
+)
+
+// addPages puts the pages into the configuration of the HTTP server.
+func (s *Server) addPages(config *web.Config) {
+	pages := ui.New(s.service, ui.Config{Version: version, SignOut: s.config.Auth, MaxBinary: int64(s.config.MaxBinary)})
+	config.Pages = func(router *echo.Echo) { pages.Register(router) }
+	config.LoginPage = func(c echo.Context, page web.LoginPage) error {
+		return pages.Login(c, page.Status, page.Message, page.Next)
+	}
+	config.ErrorPage = func(c echo.Context, page web.ErrorPage) error {
+		return pages.Failure(c, page.Status, page.Title, page.Detail, page.RequestID)
+	}
+	if !static.Built() {
+		s.log.Warn("the pages have no styles and no scripts: build with `make build`, which bundles them")
+	}
+}

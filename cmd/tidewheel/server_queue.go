@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/tidewheel/tidewheel/queue/jetstream"
+)
+
+// natsTokenFile holds, inside the data folder, the token of an embedded NATS that listens.
+const natsTokenFile = "nats.token"
+
+func (s *Server) openQueue(ctx context.Context) error {
+	credentials, err := natsCredentials(s.config.NATSCredentials)
+	if err != nil {
+		return err
+	}
+	// A task that nobody acknowledged went to an executor that died: by then its lock must be free.
+	ackWait := 3 * s.config.LockTTL
+	name := "tidewheel " + strings.Join(s.config.Roles, "+")
+	if s.config.NATSURL != "" {
+		s.queue, err = jetstream.Connect(ctx, jetstream.Config{
+			URL: s.config.NATSURL, Credentials: credentials, Name: name, Replicas: s.config.Replicas, AckWait: ackWait, Logger: s.log,
+		})
+		if err != nil {
+			return fmt.Errorf("--nats-url: %w", err)
+		}
+		return nil
+	}
+	if s.config.NATSListen != "" && credentials == (jetstream.Credentials{}) {
+		if credentials, err = s.natsToken(); err != nil {
+			return err
+		}
+	}
+	s.nats, err = jetstream.StartServer(ctx, jetstream.ServerConfig{
+		StoreDir: s.data.path("nats"), Listen: s.config.NATSListen, Credentials: credentials, Logger: s.log,
+	})
+	if err != nil {
+		return err
+	}
+	s.queue, err = jetstream.Connect(ctx, jetstream.Config{Server: s.nats, Name: name, AckWait: ackWait, Logger: s.log})
+	return err
+}
+
+// natsToken guards a NATS that listens and was given no credentials: a token made once, and kept.
+func (s *Server) natsToken() (jetstream.Credentials, error) {
+	path := s.data.path(natsTokenFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		text = []byte(rand.Text() + "\n")
+		err = writeFile(path, text, 0o600)
+	}
+	if err != nil {
+		return jetstream.Credentials{}, fmt.Errorf("keep the token of NATS: %w", err)
+	}
+	return jetstream.Credentials{Token: strings.TrimSpace(string(text))}, nil
+}
+
+// natsCredentials reads user:password, the path of a .creds file, or a token.
+func natsCredentials(text string) (jetstream.Credentials, error) {
+	user, password, pair := strings.Cut(text, ":")
+	switch {
+	case text == "":
+		return jetstream.Credentials{}, nil
+	case strings.HasSuffix(text, ".creds"):
+		if _, err := os.Stat(text); err != nil {
+			return jetstream.Credentials{}, usage("--nats-credentials: %w", err)
+		}
+		return jetstream.Credentials{File: text}, nil
+	case pair && user != "" && password != "":
+		return jetstream.Credentials{User: user, Password: password}, nil
+	case pair:
+		return jetstream.Credentials{}, usage("--nats-credentials: give user:password, a token, or the path of a .creds file")
+	}
+	return jetstream.Credentials{Token: text}, nil
+}
+
+// listen takes the address of the pages before anything is opened.
+func (s *Server) listen(ctx context.Context) error {
+	if !s.config.has(roleWeb) {
+		return nil
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.HTTP)
+	if err != nil {
+		return explainListen(s.config.HTTP, err)
+	}
+	s.listener = listener
+	return nil
+}
+
+// address is where a browser on this machine reaches the pages.
+func (s *Server) address() string {
+	host, port, err := net.SplitHostPort(s.listener.Addr().String())
+	if err != nil {
+		return s.listener.Addr().String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/shard"
+	"github.com/tidewheel/tidewheel/store/mongo"
+	"github.com/tidewheel/tidewheel/store/sqlite"
+	"github.com/tidewheel/tidewheel/web/service"
+)
+
+// store is what the roles together need of a store.
+type store interface {
+	shard.Store
+	service.Store
+	expirer
+	Close(ctx context.Context) error
+}
+
+// expirer removes old history in small batches.
+type expirer interface {
+	ExpireRuns(ctx context.Context, before time.Time, limit int) ([]engine.Run, error)
+	ExpireSlots(ctx context.Context, before time.Time, limit int) (int, error)
+}
+
+var (
+	_ store = (*sqlite.Store)(nil)
+	_ store = (*mongo.Store)(nil)
+)
+
+func (s *Server) openStore(ctx context.Context) error {
+	if s.config.MongoURI != "" {
+		opened, err := mongo.Open(ctx, s.config.MongoURI, mongo.Config{Logger: s.log})
+		if err != nil {
+			return fmt.Errorf("--mongodb-uri: %w", err)
+		}
+		s.store = opened
+		return nil
+	}
+	folder, err := s.data.folder("store")
+	if err != nil {
+		return err
+	}
+	opened, err := sqlite.Open(ctx, filepath.Join(folder, "tidewheel.db"), sqlite.Config{Logger: s.log})
+	var newer *sqlite.NewerError
+	if errors.As(err, &newer) {
+		return usage("%w", err)
+	}
+	if err != nil {
+		return err
+	}
+	s.store = opened
+	return nil
+}

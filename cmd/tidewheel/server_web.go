@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/tidewheel/tidewheel/web"
+	"github.com/tidewheel/tidewheel/web/auth"
+	"github.com/tidewheel/tidewheel/web/service"
+)
+
+const (
+	// administrator is whose the token of the data folder is.
+	administrator = "admin"
+	// loginLife is how long the link of the first start is good.
+	loginLife = 24 * time.Hour
+	// webDrain is how long requests under way may take to end.
+	webDrain = 10 * time.Second
+)
+
+// startWeb serves the pages and the API.
+func (s *Server) startWeb(context.Context) error {
+	guard, codes := auth.Open(auth.Config{}), (*auth.Codes)(nil)
+	if s.config.Auth {
+		token, created, err := openToken(s.data)
+		if err != nil {
+			return err
+		}
+		s.token = token
+		guard = auth.NewGuard(auth.NewToken(administrator, token), auth.Config{})
+		if created {
+			codes = auth.NewCodes(nil)
+			s.loginURL = s.URL() + "/login?token=" + codes.Issue(administrator, loginLife)
+		}
+	}
+	s.metrics.watchQueue(s.queue, s.log)
+	config := web.Config{
+		Service: s.service, Guard: guard, Codes: codes, Log: s.log, Version: version,
+		Metrics: s.metrics.handler(), Ready: s.ready,
+	}
+	s.addPages(&config)
+	server, err := web.New(config)
+	if err != nil {
+		return err
+	}
+	listener := s.listener
+	s.parts.add("the pages", func(ctx context.Context) error {
+		served := make(chan error, 1)
+		go func() { served <- server.Serve(listener) }() // ends with Shutdown, and is waited for
+		select {
+		case err := <-served:
+			return err
+		case <-ctx.Done():
+		}
+		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), webDrain)
+		defer cancel()
+		if err := server.Shutdown(limit); err != nil {
+			s.log.Info("requests were cut off at the end", "error", err)
+		}
+		return <-served
+	})
+	if s.token != "" {
+		if err := shareToken(s.config.StateFolder, listener.Addr().String(), s.token); err != nil {
+			s.log.Warn("the command line will not find the token by itself: give it by --token or TIDEWHEEL_TOKEN", "error", err)
+		}
+	}
+	return nil
+}
+
+// ready tells whether the node can do its work; the error names the part that is down.
+func (s *Server) ready(ctx context.Context) error {
+	if err := s.service.Ready(ctx); err != nil {
+		return err
+	}
+	if s.engine != nil {
+		if err := s.engine.check(); err != nil {
+			return &service.Error{Kind: service.KindUnavailable, Code: "unavailable", Detail: err.Error(), Err: err}
+		}
+	}
+	return nil
+}

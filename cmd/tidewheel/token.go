@@ -1,0 +1,107 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// tokenFile holds the token inside the data folder.
+const tokenFile = "token"
+
+// openToken reads the data folder's token, or makes one; created tells which.
+func openToken(data *dataFolder) (token string, created bool, err error) {
+	path := data.path(tokenFile)
+	text, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		token = "tw_" + strings.ToLower(rand.Text())
+		if err := writeFile(path, []byte(token+"\n"), 0o600); err != nil {
+			return "", false, fmt.Errorf("keep the token: %w", err)
+		}
+		return token, true, nil
+	case err != nil:
+		return "", false, fmt.Errorf("read the token: %w", err)
+	}
+	token = strings.TrimSpace(string(text))
+	if len(token) < 16 {
+		return "", false, usage("%s holds no token: remove it to have a new one made", path)
+	}
+	// A backup or a copy may have widened the mode.
+	if err := os.Chmod(path, 0o600); err != nil {
+		return "", false, fmt.Errorf("protect the token: %w", err)
+	}
+	return token, false, nil
+}
+
+// stateFolder is where servers of this user leave their tokens for the command line; "" if there is no such place.
+func (c *cli) stateFolder() string {
+	if folder := c.getenv("XDG_STATE_HOME"); filepath.IsAbs(folder) {
+		return filepath.Join(folder, "tidewheel")
+	}
+	if home := c.getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".local", "state", "tidewheel")
+	}
+	return ""
+}
+
+// shareToken leaves the token where only this user can read it, under the address of the server, so that the command
+// line works without being told. It is done for loopback only: a token is never sent to another machine unasked.
+func shareToken(folder, address, token string) error {
+	path := sharedToken(folder, address)
+	if path == "" {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return writeFile(path, []byte(token+"\n"), 0o600)
+}
+
+// unshareToken takes it away again, so that it is not shown to whoever listens there next.
+func unshareToken(folder, address, token string) {
+	if path := sharedToken(folder, address); path != "" && readToken(path) == token {
+		_ = os.Remove(path) // the next server at this address writes it anew
+	}
+}
+
+// sharedToken is the file for a server at host:port, "" if there is none.
+func sharedToken(folder, address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || folder == "" {
+		return ""
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() || host == "" {
+		host = "127.0.0.1" // it is reached there, too
+	}
+	if !loopback(host) {
+		return ""
+	}
+	return filepath.Join(folder, "loopback-"+port+".token") // a port of loopback is one server's, by whatever name
+}
+
+// localToken finds the token of a server that this user runs on this machine.
+func localToken(folder, serverURL string) string {
+	parsed, err := url.Parse(serverURL)
+	if err != nil || parsed.Scheme != "http" || parsed.Port() == "" {
+		return ""
+	}
+	if path := sharedToken(folder, parsed.Host); path != "" {
+		return readToken(path)
+	}
+	return ""
+}
+
+func readToken(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "" // the server says what to do without one
+	}
+	return strings.TrimSpace(string(text))
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/tidewheel/tidewheel/client/wire"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// tableOfJobs lists jobs, one a line.
+func (c *cli) tableOfJobs(w io.Writer, jobs []wire.Job) {
+	if len(jobs) == 0 {
+		fmt.Fprintln(w, "There are no jobs yet: define one with `tidewheel apply -f FILE`.")
+		return
+	}
+	t := newTable(w, "NAME", "SCHEDULE", "NEXT", "STATE", "BINARY", "TIER", "UPDATED")
+	for i := range jobs {
+		j := &jobs[i]
+		t.row(j.Name, j.Schedule, c.ago(j.NextSlot), jobState(j), j.Spec.Binary, j.Spec.Tier, c.ago(j.UpdatedAt))
+	}
+	t.flush()
+}
+
+func jobState(j *wire.Job) string {
+	if j.Paused {
+		return "paused"
+	}
+	return "active"
+}
+
+// describeJob tells all about one job: what is known of it, its definition, and what it did last.
+func (c *cli) describeJob(w io.Writer, j *wire.Job, preview *wire.Preview, runs []wire.Run) error {
+	t := newTable(w)
+	t.field("Name", j.Name)
+	t.field("Namespace", j.Namespace)
+	t.field("UID", j.UID)
+	state := jobState(j)
+	if j.Paused {
+		state += fmt.Sprintf(" since %s by %s", stamp(j.PausedAt), j.PausedBy)
+	}
+	t.field("State", state)
+	t.field("Schedule", j.Schedule)
+	t.field("Generation", j.Generation)
+	t.field("Created", by(c.ago(j.CreatedAt), j.CreatedBy))
+	t.field("Updated", by(c.ago(j.UpdatedAt), j.UpdatedBy))
+	t.field("Message", j.Message)
+	t.flush()
+	definition, err := spec.Encode(&j.Spec)
+	if err != nil {
+		return fmt.Errorf("write the definition: %w", err)
+	}
+	fmt.Fprintf(w, "\nDefinition:\n%s", indent(string(definition)))
+	if preview != nil && len(preview.Items) > 0 {
+		fmt.Fprintln(w, "\nNext slots:")
+		t = newTable(w)
+		for _, slot := range preview.Items {
+			t.row("  "+slot.Local.Format("Mon 2006-01-02 15:04:05 -07:00"), c.ago(slot.Slot), slot.Note)
+		}
+		t.flush()
+	}
+	if len(runs) > 0 {
+		fmt.Fprintln(w, "\nLatest runs:")
+		c.tableOfRuns(w, runs)
+	}
+	return nil
+}
+
+func by(when, who string) string {
+	if who == "" {
+		return when
+	}
+	return when + " by " + who
+}
+
+func indent(text string) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	return "  " + strings.Join(lines, "\n  ") + "\n"
+}
+
+// tableOfLedger lists what became of slots.
+func (c *cli) tableOfLedger(w io.Writer, entries []wire.LedgerEntry) {
+	if len(entries) == 0 {
+		fmt.Fprintln(w, "No slot has passed yet.")
+		return
+	}
+	t := newTable(w, "SLOT", "UNTIL", "COUNT", "OUTCOME", "REASON", "STATUS", "RUN")
+	for _, e := range entries {
+		until := ""
+		if !e.To.Equal(e.From) {
+			until = stamp(e.To)
+		}
+		t.row(stamp(e.From), until, e.Count, e.Outcome, e.Reason, e.Status, e.Run)
+	}
+	t.flush()
+}
+
+// tableOfExecutors lists who works.
+func (c *cli) tableOfExecutors(w io.Writer, executors []wire.Executor) {
+	if len(executors) == 0 {
+		fmt.Fprintln(w, "No executor is alive: nothing will run until one is started.")
+		return
+	}
+	t := newTable(w, "ID", "HOST", "TIERS", "RUNNING", "SLOTS", "STATE", "VERSION", "SINCE")
+	for i := range executors {
+		e := &executors[i]
+		state := "ready"
+		if e.Draining {
+			state = "draining"
+		}
+		tiers := make([]string, len(e.Tiers))
+		for i, tier := range e.Tiers {
+			tiers[i] = string(tier)
+		}
+		t.row(e.ID, e.Host, strings.Join(tiers, ","), len(e.Running), e.Slots, state, e.Version, c.ago(e.Since))
+	}
+	t.flush()
+}
+
+// tableOfQueues lists what waits.
+func (c *cli) tableOfQueues(w io.Writer, queues []wire.Queue) {
+	t := newTable(w, "TIER", "CLASS", "WAITING", "DELIVERED", "IDLE PULLS", "OLDEST")
+	for _, q := range queues {
+		t.row(q.Tier, q.Class, q.Waiting, q.Claimed, q.Pulls, c.ago(q.Oldest))
+	}
+	t.flush()
+}
+
+// tableOfDeadLetters lists runs that used up their retries.
+func (c *cli) tableOfDeadLetters(w io.Writer, letters []wire.DeadLetter) {
+	if len(letters) == 0 {
+		fmt.Fprintln(w, "There are no dead letters.")
+		return
+	}
+	t := newTable(w, "RUN", "JOB", "ATTEMPTS", "WHEN", "ERROR")
+	for _, l := range letters {
+		t.row(l.ID, l.Job, l.Attempts, c.ago(l.At), l.Error)
+	}
+	t.flush()
+}
+
+// fieldPlace tells where a faulty field lies.
+func fieldPlace(fault wire.FieldError) string {
+	switch {
+	case fault.File != "" && fault.Line > 0:
+		return fmt.Sprintf("%s:%d:%d: ", fault.File, fault.Line, fault.Column)
+	case fault.Line > 0:
+		return fmt.Sprintf("%d:%d: ", fault.Line, fault.Column)
+	case fault.Location != "" && !slices.Contains([]string{"body", "path.name"}, fault.Location):
+		return strings.TrimPrefix(fault.Location, "body.") + ": "
+	}
+	return ""
+}

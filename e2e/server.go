@@ -1,0 +1,207 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tidewheel/tidewheel/client"
+)
+
+// folder gives a folder of the test that jobs can pass through, as they may run as nobody.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, closed := range []string{filepath.Dir(dir), dir} {
+		if err := os.Chmod(closed, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// Build makes the program from the source of this repository, into a folder of the test.
+func Build(dir string) (string, error) {
+	root, err := exec.Command("go", "list", "-f", "{{.Root}}", "github.com/tidewheel/tidewheel/engine").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the repository: %w", err)
+	}
+	program := filepath.Join(dir, "tidewheel")
+	build := exec.Command("go", "build", "-o", program, "./cmd/tidewheel")
+	build.Dir = strings.TrimSpace(string(root))
+	if text, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, text)
+	}
+	return program, nil
+}
+
+// Server is a `tidewheel server` that can be killed and started again on the same data and the same address.
+type Server struct {
+	t       *testing.T
+	program string
+	args    []string
+	address string
+	state   string
+
+	process *exec.Cmd
+	exited  chan error // of the process
+	log     *lineBuffer
+}
+
+// startLimit is how long a server may take to be ready on a busy machine; the budget is below one second.
+const startLimit = 30 * time.Second
+
+// NewServer prepares a server with flags beyond those of its data and address. It is stopped at the test's end.
+func NewServer(t *testing.T, program string, args ...string) *Server {
+	t.Helper()
+	dir := folder(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{
+		t: t, program: program, address: address, state: filepath.Join(dir, "state"), log: &lineBuffer{},
+		args: append([]string{"server", "--data", filepath.Join(dir, "data"), "--http", address}, args...),
+	}
+	t.Cleanup(func() {
+		if s.process != nil {
+			s.Stop()
+		}
+		if t.Failed() {
+			t.Logf("the server's log:\n%s", s.log)
+		}
+	})
+	return s
+}
+
+// Start starts the server and returns once it is ready.
+func (s *Server) Start() {
+	s.t.Helper()
+	output := &readyWriter{ready: make(chan struct{})}
+	s.process = exec.Command(s.program, s.args...)
+	s.process.Env = append(os.Environ(), "XDG_STATE_HOME="+s.state)
+	s.process.Stdout, s.process.Stderr = output, s.log
+	if err := s.process.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.exited = make(chan error, 1)
+	go func(process *exec.Cmd, exited chan<- error) { exited <- process.Wait() }(s.process, s.exited)
+	select {
+	case <-output.ready:
+	case err := <-s.exited:
+		s.process = nil
+		s.t.Fatalf("the server ended while it started: %v\n%s", err, s.log)
+	case <-time.After(startLimit):
+		s.t.Fatalf("the server is not ready after %s\n%s", startLimit, s.log)
+	}
+}
+
+// Kill ends the server as a power cut would, and waits until it is gone.
+func (s *Server) Kill() {
+	s.t.Helper()
+	if err := s.process.Process.Kill(); err != nil {
+		s.t.Fatal(err)
+	}
+	<-s.exited
+	s.process = nil
+}
+
+// Stop ends the server in good order.
+func (s *Server) Stop() {
+	s.t.Helper()
+	if err := s.process.Process.Signal(syscall.SIGTERM); err != nil {
+		s.t.Error(err)
+	}
+	select {
+	case err := <-s.exited:
+		if err != nil {
+			s.t.Errorf("the server ended with %v", err)
+		}
+	case <-time.After(startLimit):
+		s.t.Errorf("the server did not end after %s", startLimit)
+		_ = s.process.Process.Kill()
+		<-s.exited
+	}
+	s.process = nil
+}
+
+// Client speaks to the server.
+func (s *Server) Client() *client.Client {
+	s.t.Helper()
+	token, err := os.ReadFile(filepath.Join(s.args[2], "token"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	made, err := client.New(client.Config{URL: "http://" + s.address, Token: strings.TrimSpace(string(token))})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(made.Close)
+	return made
+}
+
+// Command runs the program's command line against the server and gives what it wrote to standard output, and its exit
+// status.
+func (s *Server) Command(ctx context.Context, args ...string) (string, int) {
+	s.t.Helper()
+	command := exec.CommandContext(ctx, s.program, args...)
+	command.Env = append(os.Environ(), "XDG_STATE_HOME="+s.state, "TIDEWHEEL_URL=http://"+s.address)
+	var out, errs bytes.Buffer
+	command.Stdout, command.Stderr = &out, &errs
+	err := command.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		s.t.Fatal(err)
+	}
+	if errs.Len() > 0 {
+		s.t.Logf("tidewheel %s: %s", strings.Join(args, " "), strings.TrimSpace(errs.String()))
+	}
+	return out.String(), command.ProcessState.ExitCode()
+}
+
+// readyWriter notices the line by which a server says that it is ready.
+type readyWriter struct {
+	once  sync.Once
+	text  bytes.Buffer
+	ready chan struct{}
+}
+
+func (w *readyWriter) Write(p []byte) (int, error) {
+	w.text.Write(p)
+	if bytes.Contains(w.text.Bytes(), []byte("is ready")) {
+		w.once.Do(func() { close(w.ready) })
+	}
+	return len(p), nil
+}
+
+// lineBuffer keeps what was logged, by all lives of a server.
+type lineBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *lineBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lineBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
