@@ -111,7 +111,7 @@ func measure(b *testing.B, n int, program []byte, config executor.Config) (took,
 	}}
 	q.left.Store(int64(n))
 	config.ID, config.Tiers = "bench", []spec.Tier{spec.TierLight}
-	config.WorkDir, config.CacheDir = b.TempDir()+"/work", b.TempDir()+"/cache"
+	config.WorkDir, config.CacheDir = reachable(b)+"/work", reachable(b)+"/cache"
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
 	ended := make(chan error)

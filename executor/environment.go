@@ -150,9 +150,10 @@ func (e *environment) expand(s string) string {
 			return b.String()
 		}
 		reference := s[at : len(s)-len(rest)]
-		value, known := reference, false
+		var value string
+		var known bool
 		if at > 0 && s[at-1] == '$' { // escaped: one of the two is dropped
-			at, known = at-1, true
+			at, value, known = at-1, reference, true
 		} else {
 			value, known = e.lookup(name)
 		}

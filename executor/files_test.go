@@ -16,11 +16,18 @@ func mkfifo(t *testing.T, path string) {
 	if err := os.Chmod(path, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for dir := filepath.Dir(path); dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
+}
+
+// reachable makes a folder that programs of any user can reach.
+func reachable(t testing.TB) string {
+	t.Helper()
+	made := t.TempDir()
+	for dir := made; dir != filepath.Clean(os.TempDir()) && dir != "/"; dir = filepath.Dir(dir) {
 		if err := os.Chmod(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return made
 }
 
 func letIn(t *testing.T, path string) {

@@ -42,9 +42,10 @@ type rig struct {
 func newRig(t testing.TB, change ...func(*executor.Config)) *rig {
 	t.Helper()
 	r := &rig{queue: newQueue(), blobs: newBlobs(), t: t, ended: make(chan error, 1)}
+	dir := reachable(t)
 	config := executor.Config{
 		ID: "here", Tiers: []spec.Tier{spec.TierLight}, Slots: 8, Guardian: []string{"/proc/self/exe", "__guard"},
-		WorkDir: filepath.Join(t.TempDir(), "work"), CacheDir: filepath.Join(t.TempDir(), "cache"),
+		WorkDir: filepath.Join(dir, "work"), CacheDir: filepath.Join(dir, "cache"),
 	}
 	for _, f := range change {
 		f(&config)

@@ -103,7 +103,7 @@ func TestProgressIsReportedOnceASecondAndTheLatestWins(t *testing.T) {
 
 func TestOutputIsShownToWhoWatches(t *testing.T) {
 	r := newRig(t)
-	gate := t.TempDir() + "/gate"
+	gate := reachable(t) + "/gate"
 	mkfifo(t, gate)
 	task := r.task(`echo first; read x < "` + gate + `"; echo second`)
 	r.send(task)
@@ -137,7 +137,7 @@ func TestOutputIsShownToWhoWatches(t *testing.T) {
 
 func TestWatchOfABigOutputBeginsWithWhatIsInMemory(t *testing.T) {
 	r := newRig(t)
-	gate := t.TempDir() + "/gate"
+	gate := reachable(t) + "/gate"
 	mkfifo(t, gate)
 	task := r.task(`head -c 1000000 /dev/zero; echo; echo ready > "` + gate + `"; read x < "` + gate + `"`)
 	r.send(task)

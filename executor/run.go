@@ -148,7 +148,7 @@ func (a *attempt) explain(err error, file *cache.File, path string) *failure {
 		return &failure{message: missingInterpreter(file, here), noRetry: true}
 	case errors.Is(err, fs.ErrNotExist):
 		return &failure{message: fmt.Sprintf("its interpreter %s does not exist on %s", path, here), noRetry: true}
-	case errors.Is(err, unix.ENOEXEC) || errors.Is(err, unix.ELIBBAD):
+	case errors.Is(err, unix.ENOEXEC):
 		return &failure{message: notExecutable(file.Head, here), noRetry: true}
 	case errors.Is(err, fs.ErrPermission):
 		return &failure{message: fmt.Sprintf("%s may not execute %s: look whether the file system is mounted noexec, and whether the user that programs run as can reach it", here, path)}

@@ -78,7 +78,7 @@ func (g *groups) probe() error {
 		_, _ = syscall.Wait4(pid, nil, 0, nil)
 		return errors.New("the kernel kills what is started in a new cgroup")
 	}
-	if err != syscall.ENOENT {
+	if !errors.Is(err, syscall.ENOENT) {
 		return fmt.Errorf("no process can be started in a cgroup: %w", err)
 	}
 	return nil
@@ -231,7 +231,7 @@ func newGroup(dir string) (*group, error) {
 	}
 	procs, err := os.Open(filepath.Join(dir, "cgroup.procs"))
 	if err != nil {
-		unix.Close(fd)
+		closeAll(fd)
 		_ = os.Remove(dir) // it is empty
 		return nil, err
 	}
@@ -312,7 +312,7 @@ func (one *group) clear() {
 
 func (one *group) remove() {
 	_ = one.procs.Close() // it was only read
-	unix.Close(one.fd)
+	closeAll(one.fd)
 	_ = os.Remove(one.dir) // what is left is removed with the Host's, or at the next start
 }
 

@@ -2,6 +2,7 @@ package process
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,8 +21,12 @@ const settleTimeout = 5 * time.Second
 
 // Guard is the whole life of a guardian: it reads the process groups that the executor tells, and when the executor
 // has gone, ends what it has left. The arguments are those that the executor appends to Config.Guardian, in is the
-// standard input. It returns once nothing is left.
+// standard input. It returns once nothing is left. With other arguments, also the executor's, it sets limits and
+// becomes a program instead; so nothing may be read or printed before it is called.
 func Guard(arguments []string, in io.Reader) error {
+	if len(arguments) > 0 && arguments[0] == shimArgument {
+		return become(arguments[1:])
+	}
 	if len(arguments) != 2 {
 		return errors.New("process: guard: it is started by an executor only")
 	}
@@ -82,7 +87,8 @@ func (g *guardian) start() (*exec.Cmd, error) {
 		return nil, err
 	}
 	defer in.Close()
-	process := exec.Command(g.command[0], g.command[1:]...)
+	// It outlives every context: it ends when the pipe is closed.
+	process := exec.CommandContext(context.Background(), g.command[0], g.command[1:]...)
 	process.Stdin, process.Env, process.Dir = in, []string{}, "/"
 	process.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	g.mu.Lock()

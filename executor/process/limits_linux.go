@@ -5,24 +5,22 @@ import (
 	"errors"
 	"math"
 	"os"
-	"runtime"
 	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// limit sets what each of the program's processes may use. The program has begun a few microseconds ago, which its
-// loader takes. Where a controller keeps a limit for all of them together, that one counts.
-func (p *Process) limit() {
-	var wanted []resourceLimit
+// resourceLimits are the limits of each of the program's processes. Where a controller keeps a limit for all of them
+// together, that one counts.
+func (p *Process) resourceLimits() (wanted []resourceLimit) {
 	if n := p.limits.OpenFiles; n > 0 {
 		most := uint64(n)
 		var own unix.Rlimit
 		if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &own); err == nil {
 			most = min(most, own.Max) // more is not ours to give
 		}
-		wanted = append(wanted, resourceLimit{unix.RLIMIT_NOFILE, unix.Rlimit{Cur: most, Max: most}})
+		wanted = append(wanted, resourceLimit{unix.RLIMIT_NOFILE, most, most})
 	}
 	memory, cpu := p.host.Limited()
 	if p.group == nil || !p.group.limited {
@@ -31,59 +29,31 @@ func (p *Process) limit() {
 	if p.limits.CPU > 0 && p.limits.Time > 0 && !cpu {
 		// The same work in the same time: half a core for an hour is half an hour of one.
 		seconds := uint64(math.Ceil(p.limits.CPU * p.limits.Time.Seconds()))
-		wanted = append(wanted, resourceLimit{unix.RLIMIT_CPU, unix.Rlimit{Cur: seconds, Max: seconds + 5}})
+		wanted = append(wanted, resourceLimit{unix.RLIMIT_CPU, seconds, seconds + 5})
 	}
 	if p.limits.Memory > 0 && !memory {
 		// What was asked for and never touched costs nothing, so that what is in use is watched; this is for what
-		// grows too fast to be watched.
-		most := 2 * uint64(p.limits.Memory)
-		wanted = append(wanted, resourceLimit{unix.RLIMIT_DATA, unix.Rlimit{Cur: most, Max: most}})
-		p.watch = make(chan struct{})
-		p.watchs.Go(p.watchMemory)
+		// grows too fast to be watched. The shim needs some, too.
+		most := max(2*uint64(p.limits.Memory), leastData)
+		wanted = append(wanted, resourceLimit{unix.RLIMIT_DATA, most, most})
+		p.watched = true
 	}
-	if len(wanted) == 0 {
-		return
-	}
-	if err := p.setLimits(wanted); err != nil && !errors.Is(err, unix.ESRCH) {
-		p.host.log.Warn("a limit of a program cannot be set", "error", err)
-	}
+	return wanted
 }
 
-type resourceLimit struct {
-	resource int
-	unix.Rlimit
-}
+// leastData is what the shim needs to become the program.
+const leastData = 64 << 20
 
-// setLimits sets limits of another process. One may do so to one's own processes; to those of somebody else only with
-// a capability that even root lacks in many containers. So a thread becomes the program's user, and is thrown away.
-func (p *Process) setLimits(wanted []resourceLimit) error {
-	set := func() error {
-		for i := range wanted {
-			if err := unix.Prlimit(p.pid, wanted[i].resource, &wanted[i].Rlimit, nil); err != nil {
-				return err
-			}
+// limitFrom sets the limits of a program that has begun already, for want of a shim. The program is a little ahead.
+// One may do so to one's own processes; to those of somebody else only with a capability that even root lacks in many
+// containers.
+func (p *Process) limitFrom(wanted []resourceLimit) {
+	for _, limit := range wanted {
+		err := unix.Prlimit(p.pid, limit.Resource, &unix.Rlimit{Cur: limit.Soft, Max: limit.Hard}, nil)
+		if err != nil && !errors.Is(err, unix.ESRCH) {
+			p.host.log.Warn("a limit of a program cannot be set: the executor needs its guardian for it", "error", err)
 		}
-		return nil
 	}
-	err := set()
-	uid, gid := p.host.config.UID, p.host.config.GID
-	if !errors.Is(err, unix.EPERM) || uid < 0 {
-		return err
-	}
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // and never unlock it: the thread ends with this goroutine
-		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESGID, uintptr(gid), uintptr(gid), uintptr(gid)); errno != 0 {
-			done <- errno
-			return
-		}
-		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, uintptr(uid), uintptr(uid), uintptr(uid)); errno != 0 {
-			done <- errno
-			return
-		}
-		done <- set()
-	}()
-	return <-done
 }
 
 // How often the memory of a program is looked at: as often as it could have used up what is left since.

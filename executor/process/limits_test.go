@@ -1,8 +1,10 @@
 package process_test
 
 import (
+	"errors"
 	"os/exec"
 	"runtime"
+	"syscall"
 	"testing"
 	"time"
 
@@ -34,7 +36,7 @@ func TestOpenFilesAndProcessorTimeAreLimited(t *testing.T) {
 		t.Skip("limits need Linux")
 	}
 	host := open(t, process.Config{UID: -1, GID: -1})
-	j := start(t, host, `sleep 0.01; ulimit -n`, func(c *process.Command) { c.Limits.OpenFiles = 77 })
+	j := start(t, host, `ulimit -n`, func(c *process.Command) { c.Limits.OpenFiles = 77 })
 	if j.end(t, host); j.output.String() != "77\n" {
 		t.Errorf("the program may open %s files", j.output)
 	}
@@ -44,6 +46,21 @@ func TestOpenFilesAndProcessorTimeAreLimited(t *testing.T) {
 	j = start(t, host, `while :; do :; done`, func(c *process.Command) { c.Limits.CPU, c.Limits.Time = 0.1, 5*time.Second })
 	if exit := j.end(t, host); exit.Over != process.OverCPU {
 		t.Errorf("got %+v", exit)
+	}
+}
+
+func TestProgramWithLimitsThatCannotStartSaysWhy(t *testing.T) {
+	host := open(t, process.Config{UID: -1, GID: -1})
+	folder, err := host.TakeFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = host.Start(process.Command{
+		Path: "/no/such/program", Args: []string{"program"}, Folder: folder, Limits: process.Limits{OpenFiles: 50},
+	}, nil)
+	var failed *process.StartError
+	if !errors.As(err, &failed) || !errors.Is(err, syscall.ENOENT) || failed.Path != "/no/such/program" {
+		t.Errorf("got %v", err)
 	}
 }
 

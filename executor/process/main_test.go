@@ -51,7 +51,7 @@ func victim(dir, cgroups, script string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(folder.Path)
+	fmt.Fprintln(os.Stdout, folder.Path)
 	running.Wait()
 	return nil
 }

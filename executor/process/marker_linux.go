@@ -39,7 +39,7 @@ func killEach(folder string, wanted func(folder string) bool) (killed int) {
 		if marked(pid, folder, wanted) && unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil {
 			killed++
 		}
-		unix.Close(fd)
+		closeAll(fd)
 	}
 	return killed
 }

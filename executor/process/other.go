@@ -77,11 +77,21 @@ func removeGroups(string)                     {}
 func killMarked(string, time.Duration) int          { return 0 }
 func killEach(string, func(folder string) bool) int { return 0 }
 
-// limit cannot set the limits of another process here.
-func (p *Process) limit() {
-	if p.limits.Memory > 0 || p.limits.CPU > 0 || p.limits.OpenFiles > 0 {
-		p.host.log.Warn("this system cannot limit a program's memory, CPU or open files")
+// resourceLimits knows only what these systems keep: open files.
+func (p *Process) resourceLimits() []resourceLimit {
+	if p.limits.Memory > 0 || p.limits.CPU > 0 {
+		p.host.log.Warn("this system cannot limit a program's memory or CPU")
 	}
+	if n := uint64(p.limits.OpenFiles); n > 0 {
+		return []resourceLimit{{unix.RLIMIT_NOFILE, n, n}}
+	}
+	return nil
 }
+
+func (p *Process) limitFrom([]resourceLimit) {
+	p.host.log.Warn("a limit of a program cannot be set: the executor needs its guardian for it")
+}
+
+func (p *Process) watchMemory() {}
 
 func (p *Process) judge(*Exit) {}

@@ -74,8 +74,9 @@ type Process struct {
 	input  sync.WaitGroup // who writes to the program
 	began  time.Time
 
-	watch  chan struct{} // closed to end the watch over the memory; nil without one
-	watchs sync.WaitGroup
+	watched bool          // its memory is watched
+	watch   chan struct{} // closed to end that; nil without it
+	watchs  sync.WaitGroup
 
 	mu     sync.Mutex
 	gone   bool // nothing may be signalled any more: the ids may be somebody else's soon
@@ -117,15 +118,24 @@ func (h *Host) Start(command Command, sink io.Writer) (_ *Process, err error) {
 		Files: []uintptr{uintptr(in), uintptr(write), uintptr(write)},
 		Sys:   h.attributes(p.group),
 	}
-	p.pid, err = fork(command, attributes)
-	unix.Close(write)
-	if in != int(h.null.Fd()) {
-		unix.Close(in)
+	wanted, report := p.resourceLimits(), -1
+	if len(wanted) > 0 && len(h.config.Guardian) > 0 {
+		p.pid, report, err = h.forkLimited(wanted, command, attributes)
+	} else {
+		p.pid, err = fork(command, attributes)
+	}
+	closeAll(write)
+	h.closeInput(in, nil)
+	if err == nil && report >= 0 {
+		if err = awaitShim(report); err != nil {
+			_, _ = syscall.Wait4(p.pid, nil, 0, nil) // it ends at once
+			err = &StartError{Path: command.Path, Err: err}
+		}
 	}
 	if err != nil {
 		h.leave(p.folder)
 		h.groups.put(p.group)
-		unix.Close(read)
+		closeAll(read)
 		if feed != nil {
 			_ = feed.Close() // nobody reads
 		}
@@ -139,24 +149,65 @@ func (h *Host) Start(command Command, sink io.Writer) (_ *Process, err error) {
 			_ = feed.Close()
 		})
 	}
-	p.limit()
+	if len(wanted) > 0 && report < 0 {
+		p.limitFrom(wanted)
+	}
+	if p.watched {
+		p.watch = make(chan struct{})
+		p.watchs.Go(p.watchMemory)
+	}
 	return p, nil
 }
 
-// fork starts the program. A file that was just written may still be open in a child of this process that has not
-// come to its exec: such a file is busy for moments.
-func fork(command Command, attributes *syscall.ProcAttr) (int, error) {
+// fork starts the program.
+func fork(command Command, attributes *syscall.ProcAttr) (pid int, err error) {
+	err = retryBusy(func() error {
+		pid, err = syscall.ForkExec(command.Path, command.Args, attributes)
+		return err
+	})
+	if err != nil {
+		return 0, &StartError{Path: command.Path, Err: err}
+	}
+	return pid, nil
+}
+
+// forkLimited starts the program by way of the shim; what comes from report tells how that goes on.
+func (h *Host) forkLimited(limits []resourceLimit, command Command, attributes *syscall.ProcAttr) (pid, report int, err error) {
+	path, arguments, err := h.shim(limits, command)
+	if err != nil {
+		return 0, -1, err
+	}
+	report, write, err := pipe()
+	if err != nil {
+		return 0, -1, fmt.Errorf("process: make pipe: %w", err)
+	}
+	defer closeAll(write)
+	attributes.Files = append(attributes.Files, uintptr(write))
+	if pid, err = fork(Command{Path: path, Args: arguments}, attributes); err != nil {
+		closeAll(report)
+		return 0, -1, err
+	}
+	return pid, report, nil
+}
+
+// retryBusy starts a program again that is busy. A file that was just written may still be open in a child of this
+// process that has not come to its exec: such a file is busy for moments.
+func retryBusy(start func() error) error {
 	wait := 200 * time.Microsecond
 	for try := 1; ; try++ {
-		pid, err := syscall.ForkExec(command.Path, command.Args, attributes)
-		if err == nil {
-			return pid, nil
-		}
-		if err != syscall.ETXTBSY || try == busyTries {
-			return 0, &StartError{Path: command.Path, Err: err}
+		err := start()
+		if !errors.Is(err, syscall.ETXTBSY) || try == busyTries {
+			return err
 		}
 		pause(wait)
 		wait = min(2*wait, 20*time.Millisecond)
+	}
+}
+
+// closeAll closes descriptors of pipes and folders, which cannot fail in a way that matters.
+func closeAll(descriptors ...int) {
+	for _, fd := range descriptors {
+		_ = unix.Close(fd)
 	}
 }
 
@@ -185,11 +236,10 @@ func (h *Host) stdin(input []byte) (in int, feed *os.File, err error) {
 	if len(input) <= unixPipeSize {
 		_ = unix.SetNonblock(write, true) // cannot fail on a pipe
 		if n, err := unix.Write(write, input); err == nil && n == len(input) {
-			unix.Close(write)
+			closeAll(write)
 			return read, nil, nil
 		} else if n > 0 {
-			unix.Close(read)
-			unix.Close(write)
+			closeAll(read, write)
 			if read, write, err = pipe(); err != nil {
 				return 0, nil, err
 			}
@@ -203,7 +253,7 @@ const unixPipeSize = 64 << 10
 
 func (h *Host) closeInput(in int, feed *os.File) {
 	if in != int(h.null.Fd()) {
-		unix.Close(in)
+		closeAll(in)
 	}
 	if feed != nil {
 		_ = feed.Close() // nobody reads
