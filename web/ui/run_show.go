@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -68,7 +69,7 @@ func (u *UI) viewRun(c echo.Context, run *engine.Run) templates.Run {
 	view := templates.Run{
 		Page: u.page(c, templates.SectionRuns, "Run of "+run.Job), ID: run.ID, Job: run.Job, Status: run.Status.String(),
 		Reason: reason(run), Trigger: triggerWords(run), By: run.By, Slot: run.Slot, Created: run.CreatedAt,
-		Queued: run.QueuedAt, Started: begun(run), RetryAt: run.RetryAt, Lag: lag(run), Ended: run.Status.Terminal(),
+		Queued: queued(run), Started: begun(run), RetryAt: run.RetryAt, Lag: lag(run), Ended: run.Status.Terminal(),
 		Tier: string(run.Tier), Class: string(run.Class), Binary: run.Binary, BinaryName: binaryName(run.Binary),
 		Version: run.Version, Digest: run.Digest, Payload: indented(run.Payload),
 		CanCancel: !run.Status.Terminal() && run.CancelBy == "", CanRetry: run.Status.CanRetry(),
@@ -86,6 +87,14 @@ func (u *UI) viewRun(c echo.Context, run *engine.Run) templates.Run {
 		view.Attempts = append(view.Attempts, viewAttempt(&run.Attempts[i]))
 	}
 	return view
+}
+
+// queued is when a run first waited for an executor; the run itself remembers the latest time.
+func queued(run *engine.Run) time.Time {
+	if len(run.Attempts) > 0 && !run.Attempts[0].QueuedAt.IsZero() {
+		return run.Attempts[0].QueuedAt
+	}
+	return run.QueuedAt
 }
 
 func viewAttempt(a *engine.Attempt) templates.Attempt {

@@ -85,6 +85,7 @@ class Output {
 
   async earlier(link) {
     const response = await fetch(`${this.box.dataset.url}&before=${link.dataset.before}`).catch(() => null);
+    if (response?.redirected) return location.reload();
     if (!response?.ok) {
       disconnected();
       return;
@@ -104,7 +105,7 @@ class Output {
     for (let wait = 500; ; wait = Math.min(wait * 2, 5000)) {
       try {
         const response = await fetch(`${this.box.dataset.url}&follow=1&offset=${this.offset}`, { cache: "no-store" });
-        if (response.status === 401) return location.reload();
+        if (response.redirected) return location.reload(); // to the login page: the session has ended
         if (!response.ok) throw new Error(`status ${response.status}`);
         connected();
         this.say("live");

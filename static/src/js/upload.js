@@ -81,7 +81,10 @@ class Upload {
       words.textContent = e.loaded < e.total ? `${size(e.loaded)} of ${size(e.total)}` : "All sent; the server is checking it.";
     });
     request.addEventListener("load", () => {
-      if (request.status === 401) return location.reload();
+      if (new URL(request.responseURL).pathname === "/login") {
+        this.fail("Your session has ended. Sign in in another window, and send it again.");
+        return;
+      }
       let answer = {};
       try {
         answer = JSON.parse(request.responseText);
