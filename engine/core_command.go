@@ -129,6 +129,9 @@ func (c *Core) insertRefused(e InsertRefused) {
 	if e.Stored.Status.Terminal() {
 		r.Status = StatusInvalid
 		c.release(r)
+		if ended := r.job.ended; ended != nil {
+			ended[r.ID] = e.Stored.Revision
+		}
 		return
 	}
 	r.Run, r.stored = e.Stored.Clone(), true

@@ -19,6 +19,7 @@ func (c *Core) loadJob(s *JobSnapshot) {
 			}
 		}
 		c.redefine(j, s)
+		c.adoptUnknown(j, s)
 		return
 	}
 	j = &job{uid: s.UID, specs: map[int64]*spec.Job{}}
@@ -49,6 +50,29 @@ func (c *Core) loadJob(s *JobSnapshot) {
 		c.resume(r)
 	}
 	c.finishLoad(j, s)
+}
+
+// adoptUnknown takes runs that the store has and the core does not: somebody inserted them and left no command, or a
+// crashed engine's last write came after this one had read the job.
+func (c *Core) adoptUnknown(j *job, s *JobSnapshot) {
+	for i := range s.Runs {
+		if stored := &s.Runs[i]; !c.KnowsRun(j.uid, stored.ID, stored.Revision) {
+			c.resume(c.adopt(j, stored.Clone()))
+		}
+	}
+}
+
+// KnowsRun tells whether the core has this run, or has seen it end, at this revision or a later one.
+func (c *Core) KnowsRun(job, id string, revision int64) bool {
+	if c.runs[id] != nil {
+		return true
+	}
+	j := c.jobs[job]
+	if j == nil {
+		return false
+	}
+	last, ended := j.ended[id]
+	return ended && revision <= last
 }
 
 // due is when a run may first be queued.
@@ -533,7 +557,7 @@ func (c *Core) dropPrepared(r *run, reason SlotReason) {
 		}
 	}
 	if r.Revision > 0 {
-		c.pending.drops = append(c.pending.drops, drop{id: r.ID, job: r.job})
+		c.pending.drops = append(c.pending.drops, r)
 		r.job.writes++
 	}
 	r.Status = StatusInvalid

@@ -346,14 +346,12 @@ func (c *Core) release(r *run) {
 	delete(c.runs, r.ID)
 	j := r.job
 	j.live = slices.DeleteFunc(j.live, func(other *run) bool { return other == r })
-	if r.Status != StatusInvalid {
-		if j.ended == nil {
-			j.ended = map[string]int64{}
-		}
-		j.ended[r.ID] = r.Revision
-		if r.dirty {
-			j.ended[r.ID]++ // with the write to come
-		}
+	if j.ended == nil {
+		j.ended = map[string]int64{}
+	}
+	j.ended[r.ID] = r.Revision
+	if r.dirty || r.Status == StatusInvalid {
+		j.ended[r.ID]++ // with the write to come
 	}
 	if j.def != nil && j.schedule != nil && j.schedule.Kind() == cron.KindAfter && j.task != nil && !j.task.Slot.Equal(Parked) && r.Slot.Equal(j.task.Slot) {
 		c.nextAfter(j, r.FinishedAt)

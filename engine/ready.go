@@ -21,19 +21,13 @@ type ready struct {
 	slots    []*ledgerRange
 	letters  []DeadLetter
 	unletter []string
-	drops    []drop
+	drops    []*run
 	handled  []JobHandled
 	commands []string
 	after    []Effect
 
 	clearHandled  []JobHandled // of batches that are durable
 	clearCommands []string
-}
-
-// drop is a run to be removed.
-type drop struct {
-	id  string
-	job *job
 }
 
 // Ready hands out what must be written, nil when there is nothing to write and nothing waiting for it.
@@ -47,7 +41,12 @@ func (c *Core) Ready() *Ready {
 		DeadLetters: p.letters, DropLetters: p.unletter, Handled: p.clearHandled, Commands: p.clearCommands,
 	}, After: p.after, handled: p.handled, commands: p.commands}
 	for _, dropped := range p.drops {
-		r.Batch.DropRuns = append(r.Batch.DropRuns, dropped.id)
+		// A removal has no condition of its own: the write before it tells whether the run is still what it was.
+		last := dropped.Run.Clone()
+		last.Status = StatusScheduled
+		last.Revision++
+		r.Batch.Runs = append(r.Batch.Runs, RunWrite{Run: last})
+		r.Batch.DropRuns = append(r.Batch.DropRuns, dropped.ID)
 		r.jobs = append(r.jobs, dropped.job)
 	}
 	for _, run := range p.runs {

@@ -227,6 +227,24 @@ func (l Loader) Sweep(ctx context.Context) (Swept, error) {
 	return swept, nil
 }
 
+// Active names the runs that have not ended.
+func (l Loader) Active(ctx context.Context) ([]ActiveRun, error) {
+	var all []ActiveRun
+	for after := ""; ; {
+		page, err := l.Store.ActiveRuns(ctx, l.Shards, after, recoverPage)
+		if err != nil {
+			return nil, fmt.Errorf("read active runs: %w", err)
+		}
+		for i := range page {
+			all = append(all, ActiveRun{ID: page[i].ID, JobUID: page[i].JobUID, Revision: page[i].Revision})
+			after = page[i].ID
+		}
+		if len(page) < recoverPage {
+			return all, nil
+		}
+	}
+}
+
 // Command reads the job and the run that a command is about.
 func (l Loader) Command(ctx context.Context, command engine.Command, due time.Time) (CommandLoaded, error) {
 	out := CommandLoaded{Command: command}

@@ -17,6 +17,8 @@ type Config struct {
 	SweepEvery time.Duration
 	// BinariesEvery is how often the binaries of jobs in memory are read again.
 	BinariesEvery time.Duration
+	// ReconcileEvery is how often the runs that have not ended are compared with those in memory.
+	ReconcileEvery time.Duration
 	// RetryMin and RetryMax bound the wait before something that failed is done again.
 	RetryMin time.Duration
 	RetryMax time.Duration
@@ -27,14 +29,15 @@ type Config struct {
 // DefaultConfig is what production uses.
 func DefaultConfig() Config {
 	return Config{
-		Core:          engine.DefaultConfig(),
-		Horizon:       time.Minute,
-		PollEvery:     20 * time.Second,
-		SweepEvery:    time.Second,
-		BinariesEvery: 10 * time.Second,
-		RetryMin:      50 * time.Millisecond,
-		RetryMax:      2 * time.Second,
-		LoadChunk:     1000,
+		Core:           engine.DefaultConfig(),
+		Horizon:        time.Minute,
+		PollEvery:      20 * time.Second,
+		SweepEvery:     time.Second,
+		BinariesEvery:  10 * time.Second,
+		ReconcileEvery: time.Minute,
+		RetryMin:       50 * time.Millisecond,
+		RetryMax:       2 * time.Second,
+		LoadChunk:      1000,
 	}
 }
 
@@ -64,14 +67,15 @@ type Machine struct {
 	polling  time.Time // the horizon before, while a poll is under way
 	pollFail int
 
-	sweepAt    time.Time
-	sweeping   bool
-	sweepAgain bool // something was left while the sweep was under way
-	sweepMore  bool // the store holds more than the last sweep brought: sweep again once a commit has cleared that
-	binariesAt time.Time
-	commands   map[string]bool // being acted upon, or waiting to be deleted
-	loading    map[string]bool // jobs whose load is under way
-	again      map[string]bool // of those, jobs that changed meanwhile
+	sweepAt     time.Time
+	sweeping    bool
+	sweepAgain  bool // something was left while the sweep was under way
+	sweepMore   bool // the store holds more than the last sweep brought: sweep again once a commit has cleared that
+	binariesAt  time.Time
+	reconcileAt time.Time
+	commands    map[string]bool // being acted upon, or waiting to be deleted
+	loading     map[string]bool // jobs whose load is under way
+	again       map[string]bool // of those, jobs that changed meanwhile
 }
 
 type phase uint8
@@ -107,6 +111,7 @@ func (m *Machine) clear(now time.Time) {
 	m.poll, m.pollAt, m.pollFail = pollIdle, time.Time{}, 0
 	m.sweeping, m.sweepAgain, m.sweepMore, m.sweepAt = false, false, false, time.Time{}
 	m.binariesAt = now.Add(m.config.BinariesEvery)
+	m.reconcileAt = now.Add(m.config.ReconcileEvery)
 	m.commands, m.loading, m.again = map[string]bool{}, map[string]bool{}, map[string]bool{}
 }
 
@@ -150,6 +155,8 @@ func (m *Machine) Step(now time.Time, input Input) []Action {
 		m.onWoken(&out, in.Wake)
 	case Committed:
 		m.onCommitted(&out, now, in)
+	case Reconciled:
+		m.onReconciled(&out, in)
 	case RefusedRead:
 		m.onRefused(&out, now, in)
 	}
@@ -177,7 +184,7 @@ func (m *Machine) watchClock(out *actions, now time.Time) {
 		return
 	}
 	m.last = now
-	for _, at := range []*time.Time{&m.phaseAt, &m.commitAt, &m.pollAt, &m.sweepAt, &m.binariesAt} {
+	for _, at := range []*time.Time{&m.phaseAt, &m.commitAt, &m.pollAt, &m.sweepAt, &m.binariesAt, &m.reconcileAt} {
 		if !at.IsZero() {
 			*at = at.Add(-by)
 		}
@@ -218,6 +225,10 @@ func (m *Machine) onTime(out *actions, now time.Time) {
 			out.add(ReadBinaries{Epoch: m.epoch, Keys: keys})
 		}
 	}
+	if !now.Before(m.reconcileAt) {
+		m.reconcileAt = now.Add(m.config.ReconcileEvery)
+		out.add(Reconcile{Epoch: m.epoch})
+	}
 	if m.commit != nil && !m.commitAt.IsZero() && !now.Before(m.commitAt) {
 		m.commitAt = time.Time{}
 		out.add(Commit{Epoch: m.epoch, Batch: m.commit.Batch})
@@ -230,6 +241,9 @@ func (m *Machine) Next() time.Time {
 		return m.phaseAt // zero: it waits for an answer
 	}
 	next := m.binariesAt
+	if m.reconcileAt.Before(next) {
+		next = m.reconcileAt
+	}
 	sooner := func(at time.Time) {
 		if at.Before(next) {
 			next = at

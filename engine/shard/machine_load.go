@@ -103,6 +103,19 @@ func (m *Machine) onSwept(out *actions, now time.Time, in Swept) {
 	m.sweepMore = in.More
 }
 
+// onReconciled loads jobs of which the store has runs that the core does not know.
+func (m *Machine) onReconciled(out *actions, in Reconciled) {
+	var fresh []string
+	seen := map[string]bool{}
+	for _, run := range in.Runs {
+		if !m.core.KnowsRun(run.JobUID, run.ID, run.Revision) && !seen[run.JobUID] && !m.loading[run.JobUID] {
+			seen[run.JobUID] = true
+			fresh = append(fresh, run.JobUID)
+		}
+	}
+	m.load(out, fresh)
+}
+
 func (m *Machine) onCommandLoaded(out *actions, now time.Time, in CommandLoaded) {
 	defer m.core.LetGo(in.Command.JobUID)
 	if in.Failed {

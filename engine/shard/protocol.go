@@ -50,6 +50,18 @@ type Swept struct {
 	Failed   bool
 }
 
+// ActiveRun names a run that has not ended.
+type ActiveRun struct {
+	ID, JobUID string
+	Revision   int64
+}
+
+// Reconciled answers Reconcile; there is no answer where reading failed: it is done again soon enough.
+type Reconciled struct {
+	Epoch uint64
+	Runs  []ActiveRun
+}
+
 // CommandLoaded answers LoadCommand.
 type CommandLoaded struct {
 	Epoch    uint64
@@ -106,6 +118,7 @@ func (Results) input()       {}
 func (Woken) input()         {}
 func (Committed) input()     {}
 func (RefusedRead) input()   {}
+func (Reconciled) input()    {}
 
 func (a Recovered) epochOf() uint64     { return a.Epoch }
 func (a Polled) epochOf() uint64        { return a.Epoch }
@@ -116,6 +129,7 @@ func (a Answered) epochOf() uint64      { return a.Epoch }
 func (a Results) epochOf() uint64       { return a.Epoch }
 func (a Committed) epochOf() uint64     { return a.Epoch }
 func (a RefusedRead) epochOf() uint64   { return a.Epoch }
+func (a Reconciled) epochOf() uint64    { return a.Epoch }
 
 // Action is something to be done for the machine. The set is closed.
 type Action interface{ action() }
@@ -151,6 +165,9 @@ type Load struct {
 
 // Sweep asks for pending jobs and commands; answered by Swept.
 type Sweep struct{ Epoch uint64 }
+
+// Reconcile reads which runs have not ended; answered by Reconciled.
+type Reconcile struct{ Epoch uint64 }
 
 // LoadCommand reads what a command is about; answered by CommandLoaded.
 type LoadCommand struct {
@@ -192,6 +209,7 @@ func (Reset) action()        {}
 func (Poll) action()         {}
 func (Load) action()         {}
 func (Sweep) action()        {}
+func (Reconcile) action()    {}
 func (LoadCommand) action()  {}
 func (ReadBinaries) action() {}
 func (Perform) action()      {}

@@ -165,6 +165,14 @@ func (r *Runner) perform(ctx context.Context, list []Action, results *listener, 
 				swept.Epoch, swept.Failed = a.Epoch, err != nil
 				r.send(ctx, swept)
 			})
+		case Reconcile:
+			r.goDo(func() {
+				runs, err := r.loader.Active(ctx)
+				r.report(ctx, "compare active runs", err)
+				if err == nil {
+					r.send(ctx, Reconciled{Epoch: a.Epoch, Runs: runs})
+				}
+			})
 		case LoadCommand:
 			r.goDo(func() {
 				loaded, err := r.loader.Command(ctx, a.Command, a.Due)

@@ -146,6 +146,7 @@ func (m *jobModel) twice(w *world) bool { return m.late || (w.jumped && len(m.fo
 // policies checks that a run is one that its definition allows.
 func (w *world) policies(m *jobModel, run *engine.Run) {
 	named, known, fixed := false, false, true
+	var handled time.Duration
 	for i := range m.forms {
 		f := &m.forms[i]
 		if f.schedule.Kind() == cron.KindAfter || names(f.schedule, run.Slot) {
@@ -154,6 +155,7 @@ func (w *world) policies(m *jobModel, run *engine.Run) {
 		if f.generation != run.Generation {
 			continue
 		}
+		handled = f.handled
 		known, fixed = true, f.schedule.Kind() != cron.KindAfter
 		if run.Trigger != engine.TriggerCatchUp {
 			continue
@@ -171,13 +173,14 @@ func (w *world) policies(m *jobModel, run *engine.Run) {
 	if !known {
 		w.fail("runs are of a generation", "run %s is of generation %d, which never was", run.ID, run.Generation)
 	}
-	if run.Trigger == engine.TriggerSchedule && fixed && !w.jumped && m.stoodStill(run.Slot) {
+	if run.Trigger == engine.TriggerSchedule && fixed && !w.jumped && m.stoodStill(run.Slot, handled) {
 		w.fail("a paused job stands still", "run %s fired at %s, while its job was paused", run.ID, run.Slot)
 	}
 }
 
-// stoodStill tells whether the job was paused at a slot, and the engine had known it for a second.
-func (m *jobModel) stoodStill(slot time.Time) bool {
+// stoodStill tells whether the job was paused at a slot, and the engine had known it for a second. A form that the
+// engine only saw after the pause was never paused for it.
+func (m *jobModel) stoodStill(slot time.Time, handled time.Duration) bool {
 	for i, r := range m.revisions {
 		if !r.paused || r.handledWall.IsZero() || !slot.After(r.handledWall.Add(time.Second)) {
 			continue
@@ -186,7 +189,7 @@ func (m *jobModel) stoodStill(slot time.Time) bool {
 		for until < len(m.revisions) && m.revisions[until].paused {
 			until++
 		}
-		if until == len(m.revisions) || slot.Before(m.revisions[until].stamp) {
+		if until == len(m.revisions) || (slot.Before(m.revisions[until].stamp) && handled < m.revisions[until].elapsed) {
 			return true
 		}
 	}
@@ -198,30 +201,41 @@ func names(s *cron.Schedule, slot time.Time) bool {
 	return ok && next.Equal(slot)
 }
 
-// expand lists the slots of a range of the ledger, by whichever form of the job it fits.
+// expand lists the slots of a range of the ledger: by the form that was in force, or else by whichever form it fits.
 func expand(m *jobModel, r *engine.SlotRange) ([]time.Time, bool) {
+	for i := range m.forms {
+		inForce := !m.forms[i].since.After(r.From) && (i+1 == len(m.forms) || m.forms[i+1].since.After(r.From))
+		if slots, ok := m.forms[i].slots(r); ok && inForce {
+			return slots, true
+		}
+	}
 	for i := len(m.forms) - 1; i >= 0; i-- {
-		s := m.forms[i].schedule
-		if s.Kind() == cron.KindAfter {
-			if r.Count == 1 {
-				return []time.Time{r.From}, true
-			}
-		} else if !names(s, r.From) {
-			continue
-		}
-		slots := []time.Time{r.From}
-		for int64(len(slots)) < r.Count {
-			next, ok := s.Next(slots[len(slots)-1])
-			if !ok || next.After(r.To) {
-				break
-			}
-			slots = append(slots, next)
-		}
-		if int64(len(slots)) == r.Count && slots[len(slots)-1].Equal(r.To) {
+		if slots, ok := m.forms[i].slots(r); ok {
 			return slots, true
 		}
 	}
 	return nil, false
+}
+
+// slots lists the slots of a range, if it is one of this form.
+func (f *form) slots(r *engine.SlotRange) ([]time.Time, bool) {
+	s := f.schedule
+	if s.Kind() == cron.KindAfter {
+		if r.Count == 1 {
+			return []time.Time{r.From}, true
+		}
+	} else if !names(s, r.From) {
+		return nil, false
+	}
+	slots := []time.Time{r.From}
+	for int64(len(slots)) < r.Count {
+		next, ok := s.Next(slots[len(slots)-1])
+		if !ok || next.After(r.To) {
+			break
+		}
+		slots = append(slots, next)
+	}
+	return slots, int64(len(slots)) == r.Count && slots[len(slots)-1].Equal(r.To)
 }
 
 // complete checks that nothing is missing: each slot of each form, from when it was written until the next was, is a

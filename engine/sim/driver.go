@@ -78,6 +78,9 @@ func (e *driver) input(in shard.Input) {
 		}
 		e.w.counts.add("action", name(action))
 		e.perform(action)
+		if e.group.dead {
+			return
+		}
 	}
 	e.arm()
 }
@@ -147,6 +150,14 @@ func (e *driver) perform(action shard.Action) {
 			swept.Epoch, swept.Failed = a.Epoch, err != nil
 			return swept
 		})
+	case shard.Reconcile:
+		e.do(func(_ *process, loader shard.Loader) shard.Input {
+			runs, err := loader.Active(background)
+			if err != nil {
+				return nil
+			}
+			return shard.Reconciled{Epoch: a.Epoch, Runs: runs}
+		})
 	case shard.LoadCommand:
 		e.do(func(_ *process, loader shard.Loader) shard.Input {
 			loaded, err := loader.Command(background, a.Command, a.Due)
@@ -186,6 +197,10 @@ func (e *driver) commit(a shard.Commit) {
 		latency = w.between(50*time.Millisecond, 3*time.Second)
 	}
 	batch := *a.Batch
+	if w.chance(commitCut) {
+		e.kill()
+		latency += w.between(0, 3*time.Second)
+	}
 	w.after(latency, func() {
 		if group.dead {
 			if w.chance(commitGone) || !w.chance(commitLate) {

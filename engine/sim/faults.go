@@ -30,6 +30,7 @@ const (
 	commitLate     fault = "commit of a killed engine lands"
 	commitGone     fault = "commit of a killed engine is lost"
 	engineCut      fault = "engine killed between two effects"
+	commitCut      fault = "engine killed while a commit is under way"
 	executorCut    fault = "executor killed between two steps"
 
 	storeAway       fault = "store away"
@@ -50,7 +51,7 @@ var rates = []struct {
 	{taskLost, 0.03}, {taskDoubled, 0.05}, {taskDelayed, 0.1}, {taskAckLost, 0.05}, {publishRefused, 0.05},
 	{publishUnsure, 0.05}, {resultsAgain, 0.03}, {resultsDelayed, 0.1}, {floorLost, 0.5}, {queueRefused, 0.05},
 	{queueUnsure, 0.05}, {wakeLost, 0.3}, {controlLost, 0.3}, {storeRefused, 0.03}, {storeUnsure, 0.03},
-	{storeSlow, 0.03}, {storeTorn, 0.03}, {commitLate, 0.5}, {commitGone, 0.5}, {engineCut, 0.003}, {executorCut, 0.004},
+	{storeSlow, 0.03}, {storeTorn, 0.03}, {commitLate, 0.5}, {commitGone, 0.5}, {engineCut, 0.003}, {commitCut, 0.004}, {executorCut, 0.004},
 }
 
 // periods are the mean times between two misfortunes of a whole part.

@@ -1,5 +1,7 @@
 package sim
 
+import "github.com/tidewheel/tidewheel/engine"
+
 // Reachable lists what many worlds together must reach, lest something goes untested.
 func Reachable() []Count {
 	var all []Count
@@ -9,5 +11,39 @@ func Reachable() []Count {
 		}
 	}
 	add("fault", Faults()...)
+	add("action", "Recover", "Listen", "Reset", "Poll", "Load", "Sweep", "Reconcile", "LoadCommand", "ReadBinaries", "Perform", "Commit",
+		"ReadRefused", "Acknowledge")
+	add("effect", "Publish", "Revoke", "Inspect", "DeclareLost", "CancelAttempt", "LookUpRuns")
+	add("event", "AttemptInspected", "AttemptRevoked", "BinariesChanged", "RunsLookedUp", "TaskPublished")
+	add("result", "started", "progress", "finished", "revoked", "lost")
+	add("process", "exit", "timeout", "cancelled", "drained", "watchdog", "executor killed")
+	add("queue", "second copy refused", "claim refused", "lock is held", "attempt trimmed")
+	add("conflict", "run", "task")
+	add("trigger", "schedule", "catch_up", "manual", "backfill")
+	add("cancel", "scheduled", "queued", "running", "retrying")
+	add("retry", "retrying", "failed", "timed_out", "cancelled", "lost", "dead")
+	add("user", "create", "edit", "edit twice", "pause", "resume", "delete", "run", "cancel", "retry", "backfill", "move alias")
+	for _, reason := range []engine.SlotReason{
+		engine.ReasonOverlap, engine.ReasonPaused, engine.ReasonBlackout, engine.ReasonReplaced, engine.ReasonQueueFull,
+		engine.ReasonEdited, engine.ReasonCancelled,
+	} {
+		add("slots", string(engine.OutcomeSkipped)+" "+string(reason))
+	}
+	add("slots", string(engine.OutcomeMissed)+" "+string(engine.ReasonOutage))
+	for _, way := range [][2]engine.Status{
+		{engine.StatusInvalid, engine.StatusScheduled}, {engine.StatusInvalid, engine.StatusQueued},
+		{engine.StatusScheduled, engine.StatusQueued}, {engine.StatusScheduled, engine.StatusCancelled},
+		{engine.StatusQueued, engine.StatusRunning}, {engine.StatusQueued, engine.StatusCancelled},
+		{engine.StatusQueued, engine.StatusSucceeded}, {engine.StatusRunning, engine.StatusSucceeded},
+		{engine.StatusRunning, engine.StatusFailed}, {engine.StatusRunning, engine.StatusTimedOut},
+		{engine.StatusRunning, engine.StatusCancelled}, {engine.StatusRunning, engine.StatusLost},
+		{engine.StatusRunning, engine.StatusDead}, {engine.StatusRunning, engine.StatusRetrying},
+		{engine.StatusRetrying, engine.StatusQueued}, {engine.StatusRetrying, engine.StatusCancelled},
+		{engine.StatusFailed, engine.StatusQueued}, {engine.StatusTimedOut, engine.StatusQueued},
+		{engine.StatusCancelled, engine.StatusQueued}, {engine.StatusDead, engine.StatusQueued},
+		{engine.StatusLost, engine.StatusQueued},
+	} {
+		add("transition", way[0].String()+" → "+way[1].String())
+	}
 	return all
 }

@@ -123,6 +123,9 @@ func (t *truth) late(batch *engine.Batch) {
 	for i := range batch.Slots {
 		t.w.users.byUID[batch.Slots[i].JobUID].late = true
 	}
+	for i := range batch.Runs {
+		t.w.users.byUID[batch.Runs[i].Run.JobUID].late = true
+	}
 }
 
 // reaches tells whether a run may go from one status to another in one write, which may hold several steps.

@@ -37,7 +37,7 @@ type form struct {
 	spec       spec.Job
 	schedule   *cron.Schedule
 	since      time.Time     // the stamp of its write
-	again      time.Time     // until then the wall clock shows what it had shown before the write; zero if it does not
+	again      time.Time     // until then the wall clock shows what it had shown before; zero if it does not
 	handled    time.Duration // when the engine had acted on it, 0 if it never has
 	replaced   time.Duration // when the next form was written, 0 for the present one
 }
@@ -49,6 +49,7 @@ type revision struct {
 	paused      bool
 	deleted     bool
 	stamp       time.Time
+	elapsed     time.Duration
 	handledWall time.Time // zero if the engine has not acted on it by itself
 }
 
@@ -193,14 +194,19 @@ func (m *jobModel) wrote(w *world, job *engine.Job, schedule *cron.Schedule, sta
 			m.forms[n-1].replaced = w.elapsed
 		}
 		f := form{generation: job.Generation, spec: job.Spec, schedule: schedule, since: stamp}
-		if w.peak.After(w.wall()) {
-			f.again = w.peak.Add(w.engine.config.Core.Lead)
-		}
+		f.passed(w)
 		m.forms = append(m.forms, f)
 	}
 	m.revisions = append(m.revisions, revision{
-		number: job.Revision, generation: job.Generation, paused: job.Paused, deleted: job.Deleted, stamp: stamp,
+		number: job.Revision, generation: job.Generation, paused: job.Paused, deleted: job.Deleted, stamp: stamp, elapsed: w.elapsed,
 	})
+}
+
+// passed notes that the wall clock shows what it had shown before: the form owes nothing of that time.
+func (f *form) passed(w *world) {
+	if w.peak.After(w.wall()) {
+		f.again = w.peak.Add(w.engine.config.Core.Lead)
+	}
 }
 
 // change writes a new revision of a job.
@@ -398,6 +404,7 @@ func (u *users) handled(handled engine.JobHandled) {
 		for f := range m.forms {
 			if m.forms[f].generation == r.generation && m.forms[f].handled == 0 {
 				m.forms[f].handled = u.w.elapsed
+				m.forms[f].passed(u.w)
 			}
 		}
 		u.w.note("handled", handled.UID, "", handled.Revision)
