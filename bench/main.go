@@ -27,6 +27,10 @@ type bench struct {
 }
 
 func main() {
+	os.Exit(mainStatus())
+}
+
+func mainStatus() int {
 	only := flag.String("only", "", "scenarios, separated by commas: lag, burst, throughput, engine, registered (default all)")
 	repeat := flag.Int("repeat", 1, "how often each scenario is run")
 	quick := flag.Bool("quick", false, "shorter runs, to see that the benchmark works")
@@ -38,8 +42,9 @@ func main() {
 	err := profiled(*profile, func() error { return run(ctx, *binary, *only, *repeat, *quick) })
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }
 
 // profiled runs f, and writes its CPU profile if a file is named.

@@ -27,7 +27,7 @@ type server struct {
 
 // startServer starts the server and answers how long it took until it said that it was ready.
 func startServer(ctx context.Context, binary, data string, flags ...string) (*server, time.Duration, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // a free port; the server takes it a moment later
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0") // a free port; the server takes it a moment later
 	if err != nil {
 		return nil, 0, err
 	}
@@ -60,14 +60,24 @@ func startServer(ctx context.Context, binary, data string, flags ...string) (*se
 		case <-ctx.Done():
 			return nil, 0, ctx.Err()
 		case <-ticker.C:
-			if answer, err := http.Get(s.url + "/readyz"); err == nil {
-				answer.Body.Close()
-				if answer.StatusCode == http.StatusOK {
-					return s, time.Since(began), nil
-				}
+			if s.ready(ctx) {
+				return s, time.Since(began), nil
 			}
 		}
 	}
+}
+
+func (s *server) ready(ctx context.Context) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/readyz", nil)
+	if err != nil {
+		return false
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	defer answer.Body.Close()
+	return answer.StatusCode == http.StatusOK
 }
 
 func (s *server) pid() int { return s.command.Process.Pid }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -410,7 +411,7 @@ func TestLargeLog(t *testing.T) {
 	for written < size {
 		text := line
 		if giantLine < 0 && written > size/2 {
-			giantLine, text = lines, append(giant, '\n')
+			giantLine, text = lines, slices.Concat(giant, []byte{'\n'})
 		}
 		if _, err := writer.Write(text); err != nil {
 			t.Fatal(err)

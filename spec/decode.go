@@ -208,11 +208,11 @@ func (d *decoder) checkRepeatedName(b *binder, root *yaml.Node, job *Job) {
 func valueOf(mapping *yaml.Node, key string) *yaml.Node {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == key {
-			if value := mapping.Content[i+1]; value.Kind == yaml.AliasNode {
+			value := mapping.Content[i+1]
+			if value.Kind == yaml.AliasNode {
 				return value.Alias
-			} else {
-				return value
 			}
+			return value
 		}
 	}
 	return nil

@@ -185,7 +185,7 @@ var yamlAdvice = map[string]string{
 // characterAt finds the character that an error is about among those read
 // last, or gives -1. The parser reads at most a few characters ahead.
 func characterAt(data []byte, offset int, reason string) int {
-	suspects := ""
+	var suspects string
 	switch {
 	case strings.Contains(reason, "tab character"):
 		suspects = "\t"

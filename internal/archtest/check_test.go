@@ -120,7 +120,7 @@ func testMayImport(from rule, imported string) bool {
 // checkLibrary judges an import from the standard library or from another module.
 func (f *file) checkLibrary(spec *ast.ImportSpec, imported string) {
 	for _, owner := range owners {
-		if strings.HasPrefix(imported, owner.module) && !contains(owner.packages, f.pkg) && f.pkg != pins {
+		if strings.HasPrefix(imported, owner.module) && !contains(owner.packages, f.pkg) {
 			f.report(spec.Pos(), "only %s may import %s", owner.packages, imported)
 		}
 	}

@@ -62,7 +62,6 @@ var rules = []rule{
 	{pkg: "examples", tests: "spec"},
 	{pkg: "examples/..."}, // programs that Tidewheel runs, so they stand alone
 	{pkg: "internal/archtest"},
-	{pkg: "internal/deps", may: "*"},
 }
 
 // owners says which packages, and no others, may import a module. Test files are held to it too. A path stands for
@@ -81,9 +80,6 @@ var owners = []struct{ module, packages string }{
 	{"github.com/spf13", "cmd/tidewheel"},
 	{"github.com/vbauerster/mpb", "cmd/tidewheel"},
 }
-
-// internal/deps pins modules that nothing imports yet; it is nobody's home.
-const pins = "internal/deps"
 
 // impureImports are the packages of the standard library through which a pure package would touch the world. A path
 // stands for all below it, too.

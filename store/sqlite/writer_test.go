@@ -320,7 +320,7 @@ func TestHistoryUsesItsIndexes(t *testing.T) {
 					t.Errorf("%s\n%s", query, detail)
 				}
 			}
-			if err := rows.Close(); err != nil {
+			if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 				t.Fatal(err)
 			}
 		}
