@@ -1,7 +1,8 @@
 // The output of a run: follows it from where the page's tail ends, and fetches earlier pieces when asked.
 import { connected, disconnected, refresh } from "./live.js";
 
-const keep = 4 << 20; // characters shown of a live output; the oldest go, and can be had again with "Show earlier"
+const keep = 1 << 19; // characters shown of a live output; the oldest go, and can be had again with "Show earlier"
+const pause = 100; // milliseconds between two changes of the page: a layout of much text takes its time
 
 // Makes text of bytes as web/ui's readable does: no control character and nothing that turns the direction of reading
 // reaches the page.
@@ -34,7 +35,10 @@ class Output {
     this.pre = box.querySelector("[data-follow]");
     this.state = document.getElementById("output-state");
     this.offset = Number(box.dataset.offset);
-    this.shown = 0;
+    this.waiting = []; // pieces that are not on the page yet
+    // What the server has put there is the first piece.
+    this.shown = this.pre.textContent.length;
+    if (this.pre.firstChild) this.pre.firstChild.start = Number(box.dataset.start);
     box.addEventListener("click", (event) => {
       const link = event.target.closest("[data-before]");
       if (!link) return;
@@ -55,32 +59,54 @@ class Output {
 
   append(text, start) {
     if (text === "") return;
-    const stick = this.atBottom();
-    document.getElementById("output-empty")?.remove();
     const node = document.createTextNode(text);
     node.start = start;
-    this.pre.append(node);
-    this.shown += text.length;
-    while (this.shown > keep && this.pre.childNodes.length > 1) this.drop();
+    this.waiting.push(node);
+    this.timer ??= setTimeout(() => this.flush(), pause);
+  }
+
+  // flush puts what has come since the last time on the page.
+  flush() {
+    this.timer = undefined;
+    const stick = this.atBottom();
+    document.getElementById("output-empty")?.remove();
+    let much = this.waiting.reduce((sum, node) => sum + node.length, 0);
+    let dropped = false;
+    while (much > keep && this.waiting.length > 1) {
+      much -= this.waiting.shift().length; // it would go at once
+      dropped = true;
+    }
+    if (dropped) this.drop(this.pre.childNodes.length);
+    this.pre.append(...this.waiting);
+    this.waiting = [];
+    this.shown += much;
+    let old = 0;
+    for (let left = this.shown; left > keep && old < this.pre.childNodes.length - 1; old++) left -= this.pre.childNodes[old].length;
+    if (old > 0) this.drop(old);
+    if (old > 0 || dropped) this.showWay();
     if (stick) this.bottom();
   }
 
-  // drop takes the oldest piece off the page. What stands before the live part goes first.
-  drop() {
-    const first = this.pre.firstChild;
-    this.shown -= first.length;
-    first.remove();
+  // drop takes the oldest pieces off the page, and before them what stands before the live part.
+  drop(count) {
     for (const piece of this.box.querySelectorAll("pre:not([data-follow])")) piece.remove();
-    const next = this.pre.firstChild.start;
-    if (next === undefined) return;
+    for (let i = 0; i < count; i++) {
+      this.shown -= this.pre.firstChild.length;
+      this.pre.firstChild.remove();
+    }
+  }
+
+  // showWay leads to what is before the first piece on the page.
+  showWay() {
+    const before = this.pre.firstChild.start;
     let link = this.box.querySelector("[data-before]");
     if (!link) {
       link = document.createElement("a");
       link.textContent = "Show earlier";
-      this.box.querySelector(".earlier").append(link);
     }
-    link.href = `${this.box.dataset.page}&before=${next}`;
-    link.dataset.before = next;
+    link.href = `${this.box.dataset.page}&before=${before}`;
+    link.dataset.before = before;
+    this.box.querySelector(".earlier").replaceChildren(link);
   }
 
   async earlier(link) {
