@@ -68,6 +68,8 @@ func (q *Queue) Pull(ctx context.Context, config executor.PullConfig, handle fun
 		}
 	}
 	p.running.Wait()
+	close(p.work)
+	p.workers.Wait()
 	return nil
 }
 

@@ -37,18 +37,21 @@ const (
 // there already, exactly as many tasks as it has slots, its own tier first and premium by weight. When no consumer has
 // anything, it goes back to the first way.
 //
-// One mutex guards it; nothing below waits.
+// One mutex guards it; nothing under it waits.
 type puller struct {
 	q       *Queue
 	config  executor.PullConfig
 	handle  func(executor.Delivery)
 	inbox   string
-	running sync.WaitGroup
-	broken  chan struct{} // holds one: the consumers do not answer as they should
+	running sync.WaitGroup // tasks
+	workers sync.WaitGroup
+	work    chan *delivery // for workers that are idle; has room for all of them
+	broken  chan struct{}  // holds one: the consumers do not answer as they should
 
 	mu      sync.Mutex
 	stopped bool
 	free    int
+	idle    int  // workers without a task
 	busy    bool // the second way
 	turn    int  // of the weighted share
 	sources []*source
@@ -74,7 +77,7 @@ type source struct {
 func newPuller(q *Queue, config executor.PullConfig, handle func(executor.Delivery)) *puller {
 	p := &puller{
 		q: q, config: config, handle: handle, free: config.Slots,
-		inbox: q.conn.NewInbox(), broken: make(chan struct{}, 1),
+		inbox: q.conn.NewInbox(), broken: make(chan struct{}, 1), work: make(chan *delivery, config.Slots),
 	}
 	for priority, tier := range config.Tiers {
 		for _, class := range classes {
@@ -99,8 +102,11 @@ func (p *puller) receive(message *nats.Msg) {
 		p.busy = p.busy || from.asked == 0
 	}
 	p.bad = 0
-	taken := p.free > 0 && !p.stopped
+	taken, idle := p.free > 0 && !p.stopped, p.idle > 0
 	if taken {
+		if idle {
+			p.idle--
+		}
 		p.free--
 		p.busy = p.busy || p.free == 0
 		p.running.Add(1)
@@ -114,17 +120,28 @@ func (p *puller) receive(message *nats.Msg) {
 		}
 		return
 	}
-	go func() {
-		defer p.running.Done()
+	if idle {
+		p.work <- task
+	} else {
+		p.workers.Go(func() { p.worker(task) })
+	}
+}
+
+// worker handles a task and then others: a goroutine for each would grow its stack anew each time. There are as many
+// as there were ever tasks at once; they end with the pull.
+func (p *puller) worker(task *delivery) {
+	for ok := true; ok; task, ok = <-p.work {
 		p.handle(task)
 		p.release()
-	}()
+		p.running.Done()
+	}
 }
 
 func (p *puller) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.free++
+	p.idle++
 	p.pump(time.Now())
 }
 

@@ -1,8 +1,11 @@
 package jetstream
 
 import (
+	"context"
 	"errors"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 )
@@ -37,5 +40,107 @@ func TestAcknowledged(t *testing.T) {
 	full := `{"error":{"code":503,"err_code":10077,"description":"no space left on device"},"stream":"TASKS","seq":0}`
 	if _, err := acknowledged(&nats.Msg{Data: []byte(full)}); !errors.As(err, &refused) || errors.Is(err, errCopyWaits) {
 		t.Errorf("a full disk: %v, want JetStream's own error", err)
+	}
+}
+
+// TestLateAnswer has an answer come when nobody waits for it any more: nobody else may get it.
+func TestLateAnswer(t *testing.T) {
+	t.Parallel()
+	server := startServer(t, t.TempDir(), "")
+	t.Cleanup(func() { shutdown(t, server) })
+	q := connect(t, Config{Server: server})
+	asked := make(chan *nats.Msg, 1)
+	slow, err := q.conn.ChanSubscribe("slow", asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = slow.Unsubscribe() }()
+	echo, err := q.conn.Subscribe("echo", func(m *nats.Msg) {
+		if err := m.Respond(m.Data); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = echo.Unsubscribe() }()
+
+	given, giveUp := context.WithCancelCause(t.Context())
+	late := make(chan *nats.Msg, 1)
+	go func() {
+		late <- <-asked
+		giveUp(errors.New("enough"))
+	}()
+	if _, err := q.requests.do(given, &nats.Msg{Subject: "slow"}); err == nil || err.Error() != "enough" {
+		t.Fatalf("got %v, want that it was given up", err)
+	}
+	if err := (<-late).Respond([]byte("late")); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for i := range 100 { // more than there are places
+		want := strconv.Itoa(i)
+		answer, err := q.requests.do(ctx, &nats.Msg{Subject: "echo", Data: []byte(want)})
+		if err != nil || string(answer.Data) != want {
+			t.Fatalf("asked %s: %v, %v", want, answer, err)
+		}
+		answers := make(chan *nats.Msg, 1)
+		q.requests.send(&nats.Msg{Subject: "echo", Data: []byte(want)}, func(m *nats.Msg, _ error) { answers <- m })
+		select {
+		case answer := <-answers:
+			if answer == nil || string(answer.Data) != want {
+				t.Fatalf("asked %s: %v", want, answer)
+			}
+		case <-ctx.Done():
+			t.Fatal("no answer")
+		}
+	}
+	if q.requests.next > 20 {
+		t.Errorf("%d places were made for one question at a time", q.requests.next)
+	}
+}
+
+// TestTimeout ends what is not answered, once and with the reason, whether somebody waits or not.
+func TestTimeout(t *testing.T) {
+	t.Parallel()
+	server := startServer(t, t.TempDir(), "")
+	t.Cleanup(func() { shutdown(t, server) })
+	q := connect(t, Config{Server: server})
+	ignored, err := q.conn.ChanSubscribe("ignored", make(chan *nats.Msg, 10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ignored.Unsubscribe() }()
+	requests, err := newRequests(q.conn, 50*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 2)
+	end := func() error {
+		select {
+		case err := <-ended:
+			return err
+		case <-time.After(10 * time.Second):
+			return errors.New("it does not end")
+		}
+	}
+	requests.send(&nats.Msg{Subject: "ignored"}, func(_ *nats.Msg, err error) { ended <- err })
+	if _, err := requests.do(t.Context(), &nats.Msg{Subject: "ignored"}); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("got %v, want ErrUnavailable", err)
+	}
+	if err := end(); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("got %v, want ErrUnavailable", err)
+	}
+	requests.send(&nats.Msg{Subject: "ignored"}, func(_ *nats.Msg, err error) { ended <- err })
+	requests.fail(errors.New("gone"), true)
+	if err := end(); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("got %v, want ErrUnavailable", err)
+	}
+	if _, err := requests.do(t.Context(), &nats.Msg{Subject: "ignored"}); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("after the end: %v, want ErrUnavailable", err)
+	}
+	if len(ended) != 0 || len(requests.places) != 0 || requests.waiting != 0 {
+		t.Errorf("%d ended twice, %d places and %d waiting are left", len(ended), len(requests.places), requests.waiting)
 	}
 }

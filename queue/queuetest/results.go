@@ -1,12 +1,15 @@
 package queuetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/shard"
 	"github.com/tidewheel/tidewheel/executor"
 	"github.com/tidewheel/tidewheel/spec"
 )
@@ -14,6 +17,8 @@ import (
 var results = map[string]func(*testing.T, Harness){
 	"results are delivered in order, each shard its own":          resultOrder,
 	"a new owner begins with the first unacknowledged result":     resultNewOwner,
+	"a shard that is read later gets its own from the beginning":  resultJoin,
+	"nothing is handed over after the end":                        resultEnd,
 	"acknowledging one result acknowledges all before it":         resultAckAll,
 	"trimming keeps what is unacknowledged":                       trimUnacknowledged,
 	"trimming keeps the claim window":                             trimWindow,
@@ -86,6 +91,61 @@ func resultNewOwner(t *testing.T, h Harness) {
 	check(t, got, 5, 10, 25)
 	if err := last.Ack(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// resultJoin reads a second shard when the first is far ahead: that one is given what waited, and the first nothing
+// twice.
+func resultJoin(t *testing.T, h Harness) {
+	q := h.Connect(t)
+	report(t, q, 11, 0, 20)
+	first := own(t, q, 10)
+	report(t, q, 10, 100, 20)
+	got, _ := first.take(t, 20)
+	check(t, got, 10, 100, 20)
+	second := own(t, q, 11)
+	got, _ = second.take(t, 20)
+	check(t, got, 11, 0, 20)
+	report(t, q, 11, 20, 5)
+	report(t, q, 10, 120, 5)
+	got, _ = first.take(t, 5)
+	check(t, got, 10, 120, 5)
+	first.stop()
+	report(t, q, 11, 25, 5)
+	got, _ = second.take(t, 10)
+	check(t, got, 11, 20, 10)
+	again := own(t, q, 10) // which never acknowledged anything
+	got, _ = again.take(t, 25)
+	check(t, got, 10, 100, 25)
+	report(t, q, 11, 30, 5)
+	got, _ = second.take(t, 5)
+	check(t, got, 11, 30, 5)
+}
+
+func resultEnd(t *testing.T, h Harness) {
+	q := h.Connect(t)
+	stay := own(t, q, 13)
+	for i := range 10 {
+		ctx, cancel := context.WithCancel(t.Context())
+		var reading sync.WaitGroup
+		reading.Go(func() {
+			ended := false
+			err := q.Results(ctx, 12, func(shard.Delivery) {
+				if ended { // and the race detector sees that handle ends before Results
+					t.Error("a result was handed over after the end")
+				}
+				cancel()
+			})
+			ended = true
+			if err != nil {
+				t.Errorf("results: %v", err)
+			}
+		})
+		report(t, q, 12, i*30, 30)
+		report(t, q, 13, i*30, 30)
+		reading.Wait()
+		got, _ := stay.take(t, 30)
+		check(t, got, 13, i*30, 30)
 	}
 }
 
