@@ -1,5 +1,17 @@
 package engine
 
+import "strings"
+
+// replacedBy begins the CancelBy of a run that its job's overlap policy ends.
+const replacedBy = "replaced by "
+
+func cancelReason(r *Run) string {
+	if strings.HasPrefix(r.CancelBy, replacedBy) {
+		return r.CancelBy
+	}
+	return "cancelled by " + r.CancelBy
+}
+
 // cancel ends a run, by whichever way its status leaves.
 func (c *Core) cancel(r *run, by string) {
 	if r.CancelBy == "" {

@@ -58,9 +58,6 @@ func (c *Core) retryByHand(j *job, r *run, e CommandReceived) {
 		}
 		r = c.adopt(j, e.Run.Clone())
 		r.Failures, r.Losses, r.CancelBy, r.FinishedAt = 0, 0, "", time.Time{}
-		if r.Digest == "" {
-			c.pin(r)
-		}
 		r.Status, r.Reason, r.RetryAt = StatusRetrying, "retried by "+e.Command.By, c.now.Truncate(time.Microsecond)
 		c.touch(r)
 		c.admit(r)

@@ -44,9 +44,10 @@ func (c *Core) loadJob(s *JobSnapshot) {
 	}
 	// Whoever is due first is looked at first, as it was before the crash.
 	slices.SortStableFunc(j.live, func(a, b *run) int { return a.due().Compare(b.due()) })
+	adopted := append([]*run(nil), j.live...)
 	c.takeBackPrepared(j)
 	c.plan(j, s.SlotRun)
-	for _, r := range append([]*run(nil), j.live...) {
+	for _, r := range adopted {
 		c.resume(r)
 	}
 	c.finishLoad(j, s)
@@ -106,7 +107,7 @@ func (c *Core) redefine(j *job, s *JobSnapshot) {
 
 func (c *Core) finishLoad(j *job, s *JobSnapshot) {
 	c.idle = append(c.idle, j)
-	if s.Job == nil || !s.Job.Pending {
+	if s.Job == nil || !s.Job.Pending || s.Job.Revision < j.revision {
 		return
 	}
 	handled := JobHandled{UID: s.Job.UID, Namespace: s.Job.Namespace, Name: s.Job.Name, Revision: s.Job.Revision}

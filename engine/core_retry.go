@@ -129,7 +129,7 @@ func (c *Core) lost(r *run) {
 	case r.job.def == nil || r.spec == nil || r.spec.Delivery == spec.DeliveryAtMostOnce:
 		c.end(r, StatusLost, why)
 	case r.Losses > c.config.MaxLosses:
-		c.die(r, fmt.Sprintf("%s, for the %dth time", why, r.Losses))
+		c.die(r, fmt.Sprintf("%s; %d attempts have been lost like this", why, r.Losses))
 	default:
 		c.retryAt(r, c.now, why+": it is tried again")
 	}

@@ -155,7 +155,7 @@ func (c *Core) admit(r *run) {
 			case other.Waiting && other.Status == StatusScheduled && other.Trigger == TriggerSchedule:
 				c.giveUp(other, ReasonReplaced)
 			case !other.Waiting && other.Status != StatusScheduled:
-				c.cancel(other, "replaced by "+r.ID)
+				c.cancel(other, replacedBy+r.ID)
 			}
 		}
 		if c.runs[r.ID] != r || r.Status != StatusScheduled {
@@ -207,6 +207,9 @@ func (c *Core) blocker(j *job, except *run) *run {
 // enqueue begins the run's next attempt.
 func (c *Core) enqueue(r *run) {
 	r.Waiting = false
+	if r.Digest == "" && r.job.def != nil {
+		c.pin(r) // its binary may have come meanwhile
+	}
 	if r.Digest == "" { // it cannot be executed at all; Reason says why
 		c.end(r, StatusFailed, r.Reason)
 		return
@@ -278,8 +281,6 @@ func (c *Core) result(m *Result) {
 		c.lost(r)
 	}
 }
-
-func cancelReason(r *Run) string { return "cancelled by " + r.CancelBy }
 
 // attemptRevoked ends a queued attempt that nobody will ever claim. Where nobody asked for that, an engine that
 // crashed had taken back what it had prepared: then the run gets another attempt.

@@ -288,7 +288,7 @@ func (m *jobModel) stopped() time.Time {
 			stamp = r.stamp
 		}
 		if r.paused && !r.handledWall.IsZero() && r.handledWall.Before(stamp) { // the clock went back in between
-			stamp = r.handledWall
+			stamp = r.handledWall.Add(-5 * time.Second) // it was decided before it was durable
 		}
 	}
 	return stamp
