@@ -46,16 +46,23 @@ const closeLimit = time.Minute
 
 // serve runs a server until ctx ends or a part of it fails.
 func (c *cli) serve(ctx context.Context, config ServerConfig) error {
-	server, err := NewServer(config, c.logger(&config), c.out)
-	if err != nil {
-		return err
+	log := c.logger(&config)
+	for {
+		server, err := NewServer(config, log, c.out)
+		if err != nil {
+			return err
+		}
+		if err := server.Start(ctx); err != nil {
+			return err
+		}
+		err = server.Wait(ctx)
+		closing, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), server.config.Drain+closeLimit,
+			errors.New("the server did not end in time"))
+		closed := server.Close(closing)
+		cancel()
+		if !errors.Is(err, errBeginAnew) {
+			return errors.Join(err, closed)
+		}
+		log.Warn("the server begins anew", "why", err, "error", closed)
 	}
-	if err := server.Start(ctx); err != nil {
-		return err
-	}
-	err = server.Wait(ctx)
-	closing, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), server.config.Drain+closeLimit,
-		errors.New("the server did not end in time"))
-	defer cancel()
-	return errors.Join(err, server.Close(closing))
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tidewheel/tidewheel/blob"
@@ -37,6 +38,7 @@ type Server struct {
 	token    string // what the API asks for; empty with --auth off
 	loginURL string // of the first start: it logs in once
 
+	stuck   atomic.Bool // the embedded NATS cannot write
 	parts   parts
 	started time.Time
 }
@@ -71,7 +73,7 @@ func (s *Server) Start(ctx context.Context) (err error) {
 		return err
 	}
 	if s.config.needsStore() {
-		s.service = service.New(s.store, serviceBlobs{s.blobs}, s.queue, s.log, service.Config{MaxBinary: int64(s.config.MaxBinary)})
+		s.service = service.New(storeOfUsers{s.store}, serviceBlobs{s.blobs}, s.queue, s.log, service.Config{MaxBinary: int64(s.config.MaxBinary)})
 	}
 	for _, start := range []struct {
 		role string

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strings"
+	"syscall"
 
 	"github.com/tidewheel/tidewheel/blob"
 	"github.com/tidewheel/tidewheel/blob/gateway"
@@ -71,6 +73,8 @@ func uploadError(err error) error {
 		return &service.TooLargeError{Limit: large.Limit}
 	case errors.As(err, &digest):
 		return &service.DigestError{Want: digest.Want, Got: digest.Got}
+	case strings.Contains(err.Error(), "StatusCode: 507"), errors.Is(err, syscall.ENOSPC):
+		return diskFull(err)
 	case errors.Is(err, blob.ErrUnreachable):
 		return &service.Error{Kind: service.KindUnavailable, Code: "unavailable", Detail: "S3 does not answer: try again", Err: err}
 	}

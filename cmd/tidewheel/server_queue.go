@@ -38,12 +38,14 @@ func (s *Server) openQueue(ctx context.Context) error {
 			return err
 		}
 	}
+	log, failed := newNATSFailure(s.log)
 	s.nats, err = jetstream.StartServer(ctx, jetstream.ServerConfig{
-		StoreDir: s.data.path("nats"), Listen: s.config.NATSListen, Credentials: credentials, Logger: s.log,
+		StoreDir: s.data.path("nats"), Listen: s.config.NATSListen, Credentials: credentials, Logger: log,
 	})
 	if err != nil {
 		return err
 	}
+	s.parts.add("the queue", func(ctx context.Context) error { return s.watchNATS(ctx, failed) })
 	s.queue, err = jetstream.Connect(ctx, jetstream.Config{Server: s.nats, Name: name, AckWait: ackWait, Logger: s.log})
 	return err
 }

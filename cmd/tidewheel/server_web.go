@@ -16,6 +16,8 @@ const (
 	loginLife = 24 * time.Hour
 	// webDrain is how long requests under way may take to end.
 	webDrain = 10 * time.Second
+	// fullDisk is below what free space a node is not ready, in bytes.
+	fullDisk = 4 << 20
 )
 
 // startWeb serves the pages and the API.
@@ -71,6 +73,12 @@ func (s *Server) startWeb(context.Context) error {
 func (s *Server) ready(ctx context.Context) error {
 	if err := s.service.Ready(ctx); err != nil {
 		return err
+	}
+	if s.stuck.Load() {
+		return diskFull(nil)
+	}
+	if free, err := freeSpace(s.data.dir); err == nil && free < fullDisk {
+		return diskFull(nil)
 	}
 	if s.engine != nil {
 		if err := s.engine.check(); err != nil {

@@ -23,7 +23,8 @@ func (c *cli) tableOfRuns(w io.Writer, runs []wire.Run) {
 	t := newTable(w, "RUN", "JOB", "STATUS", "TRIGGER", "SLOT", "STARTED", "TOOK", "TRY")
 	for i := range runs {
 		r := &runs[i]
-		t.row(r.ID, r.Job, c.runStatus(r), r.Trigger, stamp(r.Slot), c.ago(r.StartedAt), c.took(r), r.Attempt)
+		began := began(r)
+		t.row(r.ID, r.Job, c.runStatus(r), r.Trigger, stamp(r.Slot), c.ago(began), c.took(r), r.Attempt)
 	}
 	t.flush()
 }
@@ -44,15 +45,28 @@ func (c *cli) runStatus(r *wire.Run) string {
 	return status
 }
 
+// began tells when a run began. The start of a process is reported with its end, so until then it is when the attempt
+// was claimed or, in a list, queued: some milliseconds before.
+func began(r *wire.Run) time.Time {
+	switch {
+	case !r.StartedAt.IsZero() || r.Status != engine.StatusRunning:
+		return r.StartedAt
+	case !lastAttempt(r).ClaimedAt.IsZero():
+		return lastAttempt(r).ClaimedAt
+	}
+	return r.QueuedAt
+}
+
 // took tells how long a run has taken, so far where it has not ended.
 func (c *cli) took(r *wire.Run) string {
+	began := began(r)
 	switch {
-	case r.StartedAt.IsZero():
+	case began.IsZero():
 		return ""
 	case !r.FinishedAt.IsZero():
-		return roughly(r.FinishedAt.Sub(r.StartedAt))
+		return roughly(r.FinishedAt.Sub(began))
 	}
-	return roughly(c.now().Sub(r.StartedAt))
+	return roughly(max(c.now().Sub(began), 0))
 }
 
 // describeRun tells all about one run.
@@ -69,7 +83,7 @@ func (c *cli) describeRun(w io.Writer, r *wire.Run) {
 	t.field("Created", stamp(r.CreatedAt))
 	t.field("Not before", stamp(r.NotBefore))
 	t.field("Queued", stamp(r.QueuedAt))
-	t.field("Started", stamp(r.StartedAt))
+	t.field("Started", stamp(began(r)))
 	t.field("Finished", stamp(r.FinishedAt))
 	t.field("Retry at", stamp(r.RetryAt))
 	t.field("Took", c.took(r))

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/web/service"
+)
+
+// errBeginAnew ends a server that is to be started again in the same process.
+var errBeginAnew = errors.New("the server begins anew")
+
+// diskEvery is how often a full disk is looked at again.
+const diskEvery = time.Second
+
+// diskFull is what a user is told.
+func diskFull(err error) error {
+	return &service.Error{
+		Kind: service.KindUnavailable, Code: "disk_full", Err: err,
+		Detail: "the server's disk is full, and nothing was done: free some space there and repeat",
+	}
+}
+
+// storeOfUsers is the store as web/service wants it: a full disk is something that a user can understand.
+type storeOfUsers struct{ store }
+
+var _ service.Store = storeOfUsers{}
+
+func explainFull(err error) error {
+	if errors.Is(err, engine.ErrFull) {
+		return diskFull(err)
+	}
+	return err
+}
+
+// CreateJob makes a job.
+func (s storeOfUsers) CreateJob(ctx context.Context, job engine.Job) error {
+	return explainFull(s.store.CreateJob(ctx, job))
+}
+
+// ReplaceJob changes a job.
+func (s storeOfUsers) ReplaceJob(ctx context.Context, job engine.Job) error {
+	return explainFull(s.store.ReplaceJob(ctx, job))
+}
+
+// InsertRun makes a run.
+func (s storeOfUsers) InsertRun(ctx context.Context, run engine.Run) error {
+	return explainFull(s.store.InsertRun(ctx, run))
+}
+
+// PutCommand leaves something for the engine.
+func (s storeOfUsers) PutCommand(ctx context.Context, command engine.Command) error {
+	return explainFull(s.store.PutCommand(ctx, command))
+}
+
+// CreateBinary makes a binary.
+func (s storeOfUsers) CreateBinary(ctx context.Context, binary engine.Binary) error {
+	return explainFull(s.store.CreateBinary(ctx, binary))
+}
+
+// ReplaceBinary changes a binary.
+func (s storeOfUsers) ReplaceBinary(ctx context.Context, binary engine.Binary) error {
+	return explainFull(s.store.ReplaceBinary(ctx, binary))
+}
+
+// natsFailure notices in the embedded NATS's log that one of its streams could not be written. NATS takes nothing for
+// such a stream any more until it is started again, and has no other way to say so.
+type natsFailure struct {
+	slog.Handler
+	seen *failureSeen
+}
+
+type failureSeen struct {
+	once sync.Once
+	what chan string
+}
+
+func newNATSFailure(log *slog.Logger) (*slog.Logger, *failureSeen) {
+	seen := &failureSeen{what: make(chan string, 1)}
+	return slog.New(natsFailure{log.Handler(), seen}), seen
+}
+
+// Handle passes a record on, and looks at it.
+func (h natsFailure) Handle(ctx context.Context, record slog.Record) error {
+	if record.Level >= slog.LevelError && strings.Contains(strings.ToLower(record.Message), "critical write error") {
+		h.seen.once.Do(func() { h.seen.what <- record.Message })
+	}
+	return h.Handler.Handle(ctx, record)
+}
+
+// WithAttrs keeps looking.
+func (h natsFailure) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return natsFailure{h.Handler.WithAttrs(attrs), h.seen}
+}
+
+// WithGroup keeps looking.
+func (h natsFailure) WithGroup(name string) slog.Handler {
+	return natsFailure{h.Handler.WithGroup(name), h.seen}
+}
+
+// watchNATS waits for such a failure, and then for space, and has the server begin anew.
+func (s *Server) watchNATS(ctx context.Context, seen *failureSeen) error {
+	select {
+	case what := <-seen.what:
+		s.log.Error("the queue cannot write to its disk: nothing runs until there is space", "error", what, "folder", s.data.dir)
+		s.stuck.Store(true)
+	case <-ctx.Done():
+		return nil
+	}
+	ticker := time.NewTicker(diskEvery)
+	defer ticker.Stop()
+	for {
+		if free, err := freeSpace(s.data.dir); err == nil && free >= leastFree {
+			return fmt.Errorf("there is space on the disk again: %w", errBeginAnew)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}

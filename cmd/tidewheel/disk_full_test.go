@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/web/service"
+)
+
+// fullStore is a store on a full disk.
+type fullStore struct{ store }
+
+func (fullStore) CreateJob(context.Context, engine.Job) error {
+	return errors.Join(errors.New("sqlite: create job"), engine.ErrFull)
+}
+
+func TestFullDiskIsToldInWords(t *testing.T) {
+	err := storeOfUsers{fullStore{}}.CreateJob(t.Context(), engine.Job{})
+	var told *service.Error
+	if !errors.As(err, &told) || told.Code != "disk_full" || told.Kind != service.KindUnavailable {
+		t.Errorf("the user is told %v", err)
+	}
+	upload := uploadError(errors.New("operation error S3: PutObject, https response error StatusCode: 507, RequestID: x"))
+	if !errors.As(upload, &told) || told.Code != "disk_full" {
+		t.Errorf("after an upload the user is told %v", upload)
+	}
+}
+
+// NATS does not write a stream again once it could not. The server notices, is not ready, and begins anew as soon as
+// there is space.
+func TestServerBeginsAnewAfterTheQueueCouldNotWrite(t *testing.T) {
+	var text safeBuffer
+	log, seen := newNATSFailure(slog.New(slog.NewTextHandler(&text, nil)))
+	s := &Server{log: testLog(t), data: &dataFolder{dir: t.TempDir()}}
+	log.With("part", "nats").Warn("Critical write error is only mentioned")
+	if len(seen.what) > 0 {
+		t.Fatal("a warning was taken for a failure")
+	}
+	log.With("part", "nats").WithGroup("g").Error("Filestore [KV_LOCKS] Critical write error: no space left on device")
+	err := s.watchNATS(t.Context(), seen)
+	if !errors.Is(err, errBeginAnew) {
+		t.Errorf("the watch ended with %v", err)
+	}
+	if !s.stuck.Load() {
+		t.Error("the server counts as ready while its queue cannot write")
+	}
+	if !strings.Contains(text.String(), "Filestore [KV_LOCKS]") {
+		t.Error("what NATS said is not in the log")
+	}
+}
