@@ -33,7 +33,7 @@ func (b *bench) registered(ctx context.Context, n int) error {
 	if err := s.stop(); err != nil {
 		return err
 	}
-	if err := register(ctx, filepath.Join(data, "tidewheel.db"), n); err != nil {
+	if err := register(ctx, filepath.Join(data, "store", "tidewheel.db"), n); err != nil {
 		return err
 	}
 	s, ready, err := startServer(ctx, b.binary, data)
