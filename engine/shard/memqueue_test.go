@@ -1,0 +1,170 @@
+package shard_test
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/shard"
+)
+
+// memQueue is a queue in memory with executors that take a while for each task.
+type memQueue struct {
+	takes time.Duration // of one attempt
+
+	mu       sync.Mutex
+	changed  chan struct{} // closed and made anew with each message
+	log      []engine.Result
+	acked    map[int]uint64 // by shard
+	claimed  map[string]int // attempt → how often it was started
+	tasks    map[string]bool
+	wakes    chan engine.Wake
+	work     sync.WaitGroup
+	refusing bool // publications fail
+}
+
+func newMemQueue(takes time.Duration) *memQueue {
+	return &memQueue{
+		takes: takes, changed: make(chan struct{}), acked: map[int]uint64{}, claimed: map[string]int{}, tasks: map[string]bool{},
+		wakes: make(chan engine.Wake, 16),
+	}
+}
+
+func attemptName(run string, attempt int) string { return run + "." + strconv.Itoa(attempt) }
+
+func (q *memQueue) last(run string, attempt int) (engine.Result, bool) {
+	for i := len(q.log) - 1; i >= 0; i-- {
+		if q.log[i].Run == run && q.log[i].Attempt == attempt {
+			return q.log[i], true
+		}
+	}
+	return engine.Result{}, false
+}
+
+// report appends a message if the attempt's last one is still the one with this sequence; under the lock.
+func (q *memQueue) report(result engine.Result, after uint64) (uint64, bool) {
+	last, _ := q.last(result.Run, result.Attempt)
+	if last.Sequence != after {
+		return 0, false
+	}
+	result.Sequence = uint64(len(q.log) + 1)
+	result.At = time.Now()
+	q.log = append(q.log, result)
+	close(q.changed)
+	q.changed = make(chan struct{})
+	return result.Sequence, true
+}
+
+func (q *memQueue) Publish(task *engine.Task, done func(error)) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	name := attemptName(task.Run, task.Attempt)
+	if q.refusing {
+		q.work.Go(func() { done(context.DeadlineExceeded) })
+		return
+	}
+	if !q.tasks[name] {
+		q.tasks[name] = true
+		copied := *task
+		q.work.Go(func() { q.execute(&copied) })
+	}
+	q.work.Go(func() { done(nil) })
+}
+
+func (q *memQueue) execute(task *engine.Task) {
+	result := engine.Result{Kind: engine.ResultStarted, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: "x", Token: 1}
+	q.mu.Lock()
+	delete(q.tasks, attemptName(task.Run, task.Attempt))
+	sequence, ok := q.report(result, 0)
+	if ok {
+		q.claimed[attemptName(task.Run, task.Attempt)]++
+	}
+	q.mu.Unlock()
+	if !ok {
+		return
+	}
+	began := time.Now()
+	<-time.After(q.takes)
+	code := 0
+	result.Kind = engine.ResultFinished
+	result.Finish = &engine.Finish{Status: engine.StatusSucceeded, ExitCode: &code, StartedAt: began, FinishedAt: time.Now()}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.report(result, sequence)
+}
+
+func (q *memQueue) Revoke(_ context.Context, number int, run string, attempt int, _, _ string) (bool, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	_, ok := q.report(engine.Result{Kind: engine.ResultRevoked, Run: run, Attempt: attempt, Shard: number}, 0)
+	return ok, nil
+}
+
+func (q *memQueue) Inspect(_ context.Context, _ int, run string, attempt int, _ string) (engine.AttemptState, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	last, found := q.last(run, attempt)
+	if !found {
+		return engine.AttemptState{}, nil
+	}
+	state := engine.AttemptState{Last: last.Kind, Sequence: last.Sequence}
+	if last.Kind == engine.ResultStarted {
+		state.LockHeld, state.LockUntil = true, time.Now().Add(10*time.Second)
+	}
+	return state, nil
+}
+
+func (q *memQueue) DeclareLost(_ context.Context, number int, run string, attempt int, after uint64) (bool, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	_, ok := q.report(engine.Result{Kind: engine.ResultLost, Run: run, Attempt: attempt, Shard: number}, after)
+	return ok, nil
+}
+
+func (q *memQueue) Cancel(context.Context, string, int) error { return nil }
+
+func (q *memQueue) Results(ctx context.Context, number int, handle func(shard.Delivery)) error {
+	q.mu.Lock()
+	next := q.acked[number]
+	q.mu.Unlock()
+	for {
+		q.mu.Lock()
+		var batch []engine.Result
+		for i := range q.log {
+			if q.log[i].Shard == number && q.log[i].Sequence > next {
+				batch = append(batch, q.log[i])
+			}
+		}
+		changed := q.changed
+		q.mu.Unlock()
+		if len(batch) > 0 {
+			next = batch[len(batch)-1].Sequence
+			upTo := next
+			handle(shard.Delivery{Shard: number, Results: batch, Ack: func() error {
+				q.mu.Lock()
+				defer q.mu.Unlock()
+				q.acked[number] = max(q.acked[number], upTo)
+				return nil
+			}})
+			continue
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (q *memQueue) Wakes(ctx context.Context, handle func(engine.Wake)) error {
+	for {
+		select {
+		case wake := <-q.wakes:
+			handle(wake)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
