@@ -7,7 +7,6 @@ import (
 
 	"github.com/tidewheel/tidewheel/cron"
 	"github.com/tidewheel/tidewheel/engine"
-	"github.com/tidewheel/tidewheel/spec"
 )
 
 // users write into the store what people do, in the way of web/service, and remember what they wrote: that is the
@@ -19,38 +18,6 @@ type users struct {
 	quiet bool
 	most  int // jobs
 	ended []string
-}
-
-// jobModel is what users did to one job.
-type jobModel struct {
-	uid       string
-	job       engine.Job // as last written
-	forms     []form
-	revisions []revision
-	behaviour behaviour
-	late      bool // a dead engine wrote its ledger
-}
-
-// form is one generation.
-type form struct {
-	generation int64
-	spec       spec.Job
-	schedule   *cron.Schedule
-	since      time.Time     // the stamp of its write
-	again      time.Time     // until then the wall clock shows what it had shown before; zero if it does not
-	handled    time.Duration // when the engine had acted on it, 0 if it never has
-	replaced   time.Duration // when the next form was written, 0 for the present one
-}
-
-// revision is one write.
-type revision struct {
-	number      int64
-	generation  int64
-	paused      bool
-	deleted     bool
-	stamp       time.Time
-	elapsed     time.Duration
-	handledWall time.Time // zero if the engine has not acted on it by itself
 }
 
 func newUsers(w *world) *users {
@@ -172,41 +139,6 @@ func (u *users) create() bool {
 		u.wake(engine.Wake{Shard: job.Shard, Kind: engine.WakeJob, Key: uid})
 	})
 	return true
-}
-
-func describeSpec(j *spec.Job) string {
-	at := ""
-	if j.At != nil {
-		at = j.At.Format("15:04:05.000")
-	}
-	window := ""
-	if j.Active != nil {
-		window = "active " + j.Active.From.Format("15:04:05") + "-" + j.Active.Until.Format("15:04:05")
-	}
-	return fmt.Sprintf("%v every %v after %v at %s %s %s catch-up %s/%v %s tries %d exclude %v %s", j.Schedule, j.Every, j.After, at, j.Timezone,
-		j.Overlap, j.CatchUp.Policy, j.CatchUp.Window, j.Delivery, j.Retry.MaxAttempts, j.Exclude, window)
-}
-
-// wrote remembers a write.
-func (m *jobModel) wrote(w *world, job *engine.Job, schedule *cron.Schedule, stamp time.Time) {
-	if n := len(m.forms); n == 0 || m.forms[n-1].generation != job.Generation {
-		if n > 0 {
-			m.forms[n-1].replaced = w.elapsed
-		}
-		f := form{generation: job.Generation, spec: job.Spec, schedule: schedule, since: stamp}
-		f.passed(w)
-		m.forms = append(m.forms, f)
-	}
-	m.revisions = append(m.revisions, revision{
-		number: job.Revision, generation: job.Generation, paused: job.Paused, deleted: job.Deleted, stamp: stamp, elapsed: w.elapsed,
-	})
-}
-
-// passed notes that the wall clock shows what it had shown before: the form owes nothing of that time.
-func (f *form) passed(w *world) {
-	if w.peak.After(w.wall()) {
-		f.again = w.peak.Add(w.engine.config.Core.Lead)
-	}
 }
 
 // change writes a new revision of a job.
@@ -390,34 +322,4 @@ func (u *users) backfill() bool {
 		Kind: engine.CommandBackfill, JobUID: m.uid, By: "somebody", From: from, To: to,
 	})
 	return true
-}
-
-// handled notes that the engine has acted on a revision.
-func (u *users) handled(handled engine.JobHandled) {
-	m := u.byUID[handled.UID]
-	for i := range m.revisions {
-		r := &m.revisions[i]
-		if r.number != handled.Revision || !r.handledWall.IsZero() {
-			continue
-		}
-		r.handledWall = u.w.wall()
-		for f := range m.forms {
-			if m.forms[f].generation == r.generation && m.forms[f].handled == 0 {
-				m.forms[f].handled = u.w.elapsed
-				m.forms[f].passed(u.w)
-			}
-		}
-		u.w.note("handled", handled.UID, "", handled.Revision)
-	}
-}
-
-// overlaps checks that two processes of a job at once are what its definitions allow.
-func (u *users) overlaps(running, starting *engine.Task) {
-	m := u.byUID[starting.JobUID]
-	for i := range m.forms {
-		if f := &m.forms[i]; (f.generation == running.Generation || f.generation == starting.Generation) && f.spec.Overlap == spec.OverlapAllow {
-			return
-		}
-	}
-	u.w.fail("one live process a job", "%s started while %s ran", attemptKey(starting.Run, starting.Attempt), attemptKey(running.Run, running.Attempt))
 }

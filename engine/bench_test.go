@@ -1,0 +1,366 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/shard"
+	"github.com/tidewheel/tidewheel/spec"
+	"github.com/tidewheel/tidewheel/store/memory"
+)
+
+// benchStart is when the job is made.
+var benchStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// bench holds a core, the store that it writes to, and one job.
+type bench struct {
+	t      *testing.T
+	config engine.Config
+	now    time.Time
+	core   *engine.Core
+	store  *memory.Store
+	job    engine.Job
+	keys   map[string]string // run id → key
+	out    []string
+	hold   bool // what is to be written waits
+	quiet  bool // what users write is not loaded
+}
+
+func newBench(t *testing.T) *bench {
+	b := &bench{t: t, config: engine.DefaultConfig(), now: benchStart, store: memory.New(), keys: map[string]string{}}
+	b.config.MaxCatchUp, b.config.MaxWaiting, b.config.MaxLosses = 5, 3, 2
+	b.core = engine.NewCore(b.config, b.now, b.random())
+	binary := engine.Binary{Namespace: "default", Name: "tool", Revision: 1, Versions: []engine.BinaryVersion{{N: 1, SHA256: "d1", Size: 1, Kind: "elf"}}}
+	if err := b.store.CreateBinary(t.Context(), binary); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *bench) random() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }
+
+// seconds reads "4.75s" as an instant.
+func (b *bench) seconds(word string) time.Time {
+	d, err := time.ParseDuration(word)
+	if err != nil {
+		b.t.Fatalf("%q is no instant: %v", word, err)
+	}
+	return benchStart.Add(d)
+}
+
+func offset(at time.Time) string {
+	if at.Equal(engine.Parked) {
+		return "never"
+	}
+	return strconv.FormatFloat(at.Sub(benchStart).Seconds(), 'f', -1, 64) + "s"
+}
+
+func (b *bench) runID(word string) string {
+	if _, err := time.ParseDuration(word); err == nil {
+		return engine.SlotRunID(benchUID, b.seconds(word))
+	}
+	id := engine.ManualRunID(benchUID, word)
+	b.keys[id] = word
+	return id
+}
+
+func (b *bench) runName(id string) string {
+	if key, ok := b.keys[id]; ok {
+		return key
+	}
+	millis, err := strconv.ParseInt(strings.TrimPrefix(id, benchUID+"-s"), 10, 64)
+	if err != nil {
+		return id
+	}
+	return offset(time.UnixMilli(millis))
+}
+
+// attempt reads "5s/1".
+func (b *bench) attempt(word string) (string, int) {
+	run, number, _ := strings.Cut(word, "/")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		b.t.Fatalf("%q is no attempt", word)
+	}
+	return b.runID(run), n
+}
+
+// define makes the job, or edits it.
+func (b *bench) define(words []string) {
+	job := spec.Job{Name: "job", Binary: "tool"}
+	for _, word := range words {
+		key, value, _ := strings.Cut(word, "=")
+		duration := func() spec.Duration {
+			d, err := time.ParseDuration(value)
+			if err != nil {
+				b.t.Fatal(err)
+			}
+			return spec.Duration(d)
+		}
+		switch key {
+		case "every":
+			job.Every = duration()
+		case "after":
+			job.After = duration()
+		case "at":
+			at := b.seconds(value)
+			job.At = &at
+		case "overlap":
+			job.Overlap = spec.Overlap(value)
+		case "catchup":
+			job.CatchUp.Policy = spec.CatchUpPolicy(value)
+		case "window":
+			job.CatchUp.Window = duration()
+		case "tries":
+			job.Retry.MaxAttempts, _ = strconv.Atoi(value)
+			job.Retry.Delay, job.Retry.MaxDelay = spec.Duration(time.Second), spec.Duration(time.Second)
+		case "delivery":
+			job.Delivery = spec.Delivery(value)
+		case "binary":
+			job.Binary = value
+		case "exclude":
+			from, to, _ := strings.Cut(value, "-")
+			job.Exclude = append(job.Exclude, spec.Exclusion{From: b.seconds(from), To: b.seconds(to)})
+		default:
+			b.t.Fatalf("unknown: %s", word)
+		}
+	}
+	job.ApplyDefaults()
+	if b.job.UID == "" {
+		b.job = engine.Job{
+			UID: benchUID, Namespace: "default", Name: "job", Shard: benchShard, Spec: job, Generation: 1, Revision: 1, Pending: true,
+			CreatedAt: b.now, UpdatedAt: b.now,
+		}
+		if err := b.store.CreateJob(b.t.Context(), b.job); err != nil {
+			b.t.Fatal(err)
+		}
+		b.load()
+		return
+	}
+	b.change(func(stored *engine.Job) {
+		stored.Spec, stored.UpdatedAt = job, b.now
+		stored.Generation++
+	})
+}
+
+func (b *bench) change(alter func(*engine.Job)) {
+	alter(&b.job)
+	b.job.Revision++
+	b.job.Pending = true
+	if err := b.store.ReplaceJob(b.t.Context(), b.job); err != nil {
+		b.t.Fatal(err)
+	}
+	if !b.quiet {
+		b.load()
+	}
+}
+
+func (b *bench) loader() shard.Loader { return shard.Loader{Store: b.store, Shards: []int{benchShard}} }
+
+func (b *bench) load() {
+	b.t.Helper()
+	loaded, err := b.loader().Jobs(context.Background(), []string{benchUID}, b.now.Add(time.Second))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.core.Step(b.now, engine.HorizonMoved{Until: b.now.Add(24 * time.Hour)})
+	b.step(loaded)
+}
+
+func (b *bench) result(kind string, words []string) {
+	run, n := b.attempt(words[0])
+	result := engine.Result{Kind: engine.ResultKind(kind), Run: run, Attempt: n, Shard: benchShard, Executor: "x", Token: 9, At: b.now}
+	switch kind {
+	case "revokedresult":
+		result.Kind = engine.ResultRevoked
+	case "handback":
+		result.Kind, result.Finish = engine.ResultFinished, &engine.Finish{Status: engine.StatusFailed, HandedBack: true, FinishedAt: b.now}
+		if len(words) > 1 {
+			result.Finish.StartedAt = b.now
+		}
+	case "finished":
+		result.Finish = &engine.Finish{Status: engine.StatusFailed, StartedAt: b.now, FinishedAt: b.now}
+		switch words[1] {
+		case "timeout":
+			result.Finish.Status = engine.StatusTimedOut
+		case "cancelled":
+			result.Finish.Status = engine.StatusCancelled
+		default:
+			code, err := strconv.Atoi(words[1])
+			if err != nil {
+				b.t.Fatal(err)
+			}
+			result.Finish.ExitCode = &code
+			if code == 0 {
+				result.Finish.Status = engine.StatusSucceeded
+			}
+		}
+	}
+	b.step(engine.ResultsReceived{Results: []engine.Result{result}})
+}
+
+// start does what the API does: it inserts a run and leaves a command.
+func (b *bench) start(words []string) {
+	run := engine.Run{
+		ID: b.runID(words[0]), Revision: 1, Namespace: "default", JobUID: benchUID, Job: "job", Shard: benchShard, Trigger: engine.TriggerManual,
+		By: "ann", Status: engine.StatusScheduled, CreatedAt: b.now,
+	}
+	if len(words) > 1 {
+		run.NotBefore = b.seconds(strings.TrimPrefix(words[1], "at="))
+	}
+	if err := b.store.InsertRun(b.t.Context(), run); err != nil {
+		b.t.Fatal(err)
+	}
+	b.command(engine.CommandStart, run.ID)
+}
+
+func (b *bench) command(kind engine.CommandKind, run string) {
+	stored, err := b.store.RunsByID(b.t.Context(), []string{run})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	command := engine.Command{Kind: kind, JobUID: benchUID, RunID: run, By: "ann"}
+	if len(stored) == 1 {
+		command.Revision = stored[0].Revision
+	}
+	b.give(command)
+}
+
+func (b *bench) give(command engine.Command) {
+	command.ID, command.Shard = string(command.Kind), benchShard
+	loaded, err := b.loader().Command(b.t.Context(), command, b.now)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.step(engine.CommandReceived{Command: command, Snapshot: loaded.Snapshot, Run: loaded.Run, Binaries: loaded.Binaries})
+}
+
+func (b *bench) step(event engine.Event) {
+	b.effects("now", b.core.Step(b.now, event))
+	if !b.hold {
+		b.settle()
+	}
+}
+
+// torn writes a batch up to one of its parts, and takes the engine's memory away.
+func (b *bench) torn(last string) {
+	ready := b.core.Ready()
+	batch := &engine.Batch{Runs: ready.Batch.Runs}
+	if last == "ledger" {
+		batch.Slots = ready.Batch.Slots
+	}
+	b.writes(batch)
+	if _, err := b.store.Commit(b.t.Context(), batch); err != nil {
+		b.t.Fatal(err)
+	}
+	b.do([]string{"crash"})
+}
+
+// settle writes what is to be written until nothing more comes of it.
+func (b *bench) settle() {
+	for ready := b.core.Ready(); ready != nil; ready = b.core.Ready() {
+		b.writes(ready.Batch)
+		conflicts, err := b.store.Commit(b.t.Context(), ready.Batch)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		b.effects("then", ready.After)
+		b.core.Committed(ready)
+		for _, conflict := range conflicts {
+			b.say("conflict " + b.runName(conflict.ID))
+			stored, err := b.store.RunsByID(b.t.Context(), []string{conflict.ID})
+			if err != nil || len(stored) != 1 {
+				b.t.Fatal(stored, err)
+			}
+			b.effects("now", b.core.Step(b.now, engine.InsertRefused{Stored: stored[0]}))
+		}
+	}
+}
+
+func (b *bench) say(line string) { b.out = append(b.out, line) }
+
+func (b *bench) effects(when string, effects []engine.Effect) {
+	for _, effect := range effects {
+		say := func(what, run string, attempt int) {
+			b.say(fmt.Sprintf("%s %s %s/%d", when, what, b.runName(run), attempt))
+		}
+		switch e := effect.(type) {
+		case engine.Publish:
+			say("publish", e.Task.Run, e.Task.Attempt)
+		case engine.Revoke:
+			say("revoke", e.Run, e.Attempt)
+		case engine.Inspect:
+			say("inspect", e.Run, e.Attempt)
+		case engine.DeclareLost:
+			b.say(fmt.Sprintf("%s declare lost %s/%d after %d", when, b.runName(e.Run), e.Attempt, e.After))
+		case engine.CancelAttempt:
+			say("cancel", e.Run, e.Attempt)
+		case engine.LookUpRuns:
+			found, err := b.loader().LookUp(b.t.Context(), e)
+			if err != nil {
+				b.t.Fatal(err)
+			}
+			b.say(fmt.Sprintf("%s look up %d runs, %d exist", when, len(e.IDs), len(slices.Collect(maps.Keys(found.Exists)))))
+			b.effects("now", b.core.Step(b.now, found))
+		}
+	}
+}
+
+func (b *bench) writes(batch *engine.Batch) {
+	for i := range batch.Runs {
+		run := &batch.Runs[i].Run
+		if slices.Contains(batch.DropRuns, run.ID) {
+			continue // the write that tells whether it may be dropped
+		}
+		line := fmt.Sprintf("run %s %s", b.runName(run.ID), run.Status)
+		if run.Attempt > 0 {
+			line += " #" + strconv.Itoa(run.Attempt)
+		}
+		if run.Waiting {
+			line += " waiting"
+		}
+		if run.Trigger == engine.TriggerCatchUp || run.Trigger == engine.TriggerBackfill {
+			line += " " + string(run.Trigger)
+		}
+		if run.Status.Terminal() && run.Reason != "" {
+			line += ": " + run.Reason
+		}
+		b.say(line)
+	}
+	for _, slots := range batch.Slots {
+		b.say(fmt.Sprintf("ledger %s-%s ×%d %s %s", offset(slots.From), offset(slots.To), slots.Count, slots.Outcome, slots.Reason))
+	}
+	for _, letter := range batch.DeadLetters {
+		b.say("letter " + b.runName(letter.RunID))
+	}
+	for _, id := range batch.DropLetters {
+		b.say("no letter " + b.runName(id))
+	}
+	for _, id := range batch.DropRuns {
+		b.say("drop " + b.runName(id))
+	}
+	for _, write := range batch.Tasks {
+		switch {
+		case write.Delete:
+			b.say("no next slot")
+		case write.Task.RunAt.Equal(write.Task.Slot):
+			b.say("next slot " + offset(write.Task.Slot))
+		default:
+			b.say("next slot " + offset(write.Task.Slot) + ", looked at " + offset(write.Task.RunAt))
+		}
+	}
+	for _, handled := range batch.Handled {
+		b.say("handled " + strconv.FormatInt(handled.Revision, 10))
+	}
+	for _, command := range batch.Commands {
+		b.say("obeyed " + command)
+	}
+}

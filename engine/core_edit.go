@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/tidewheel/tidewheel/cron"
+)
+
+// park stops or restarts the job's clock as Paused says, and deals with the slots until then.
+func (c *Core) park(j *job) {
+	switch parked := j.task.RunAt.Equal(Parked); {
+	case j.def.Paused && !parked:
+		c.overdue(j, earlier(j.pausedAt(c.now), c.now), ReasonOutage)
+		j.task.RunAt = Parked
+		c.touchTask(j)
+	case !j.def.Paused && parked:
+		j.task.RunAt = j.task.Slot
+		c.touchTask(j)
+		c.overdue(j, earlier(j.pausedAt(c.now), c.now), ReasonPaused)
+		c.overdue(j, c.now, ReasonOutage)
+	case !j.def.Paused:
+		c.overdue(j, c.now, ReasonOutage)
+	}
+}
+
+// pausedAt is when the job was paused or resumed last.
+func (j *job) pausedAt(otherwise time.Time) time.Time {
+	if j.def.PausedAt.IsZero() {
+		return otherwise
+	}
+	return j.def.PausedAt
+}
+
+// firstSlot plans a job that has no scheduled task: a new one, or one that had no schedule before.
+func (c *Core) firstSlot(j *job) {
+	since := j.def.UpdatedAt
+	if j.schedule.Kind() == cron.KindAt && j.def.Generation == 1 {
+		since = time.Time{} // a moment that passed while the definition was on its way is late, not gone
+	}
+	c.planAfterEdit(j, since, func(time.Time) bool { return false })
+}
+
+// replan moves a scheduled task from the generation it was made for to the present one.
+func (c *Core) replan(j *job) {
+	paused := j.task.RunAt.Equal(Parked) && !j.task.Slot.Equal(Parked)
+	old, oldSlot := j.specs[j.task.Generation], j.task.Slot
+	previous := c.closeOld(j)
+	since := j.def.UpdatedAt
+	if j.schedule.Kind() == cron.KindAt && (old == nil || old.At == nil || !old.At.Equal(*j.def.Spec.At)) {
+		since = time.Time{}
+	}
+	if previous != nil { // what it has accounted for already
+		slot, ok := previous.Next(j.def.UpdatedAt)
+		for n := 0; ok && slot.Before(oldSlot) && n < overdueChunk; n++ {
+			j.account(slot)
+			slot, ok = previous.Next(slot)
+		}
+	}
+	c.planAfterEdit(j, since, func(slot time.Time) bool {
+		return previous != nil && slot.Before(oldSlot) && names(previous, slot)
+	})
+	if paused {
+		j.task.RunAt = Parked
+	}
+}
+
+// closeOld accounts for the slots of the schedule that an edit replaced, up to the edit, under the rules of before.
+// It answers that schedule, nil if it had no fixed slots.
+func (c *Core) closeOld(j *job) *cron.Schedule {
+	old := j.specs[j.task.Generation]
+	if old == nil {
+		return nil
+	}
+	previous := *j.def
+	previous.Spec, previous.Generation = *old, j.task.Generation
+	replaced := compile(old, &previous)
+	if replaced == nil || replaced.Kind() == cron.KindAfter || replaced.Kind() == cron.KindManual {
+		return nil
+	}
+	edited := j.def.UpdatedAt
+	schedule, def := j.schedule, j.def
+	j.schedule, j.def, j.open = replaced, &previous, nil
+	switch parked := j.task.RunAt.Equal(Parked) && !j.task.Slot.Equal(Parked); {
+	case parked && !previous.Paused:
+		c.overdue(j, earlier(edited, j.pausedAt(edited)), ReasonPaused)
+		c.overdue(j, edited, ReasonOutage)
+	case parked:
+		c.overdue(j, edited, ReasonPaused)
+	case previous.Paused:
+		c.overdue(j, earlier(edited, j.pausedAt(edited)), ReasonOutage)
+		c.overdue(j, edited, ReasonPaused)
+	default:
+		c.overdue(j, edited, ReasonOutage)
+	}
+	j.schedule, j.def, j.open = schedule, def, nil
+	return replaced
+}
+
+// planAfterEdit plans the first slot after an edit. Until the engine saw the edit it went on with the schedule of
+// before: slots up to the last one of those are not planned again. The new schedule's own among them are noted, unless
+// done says that the old schedule had named them too. Where the wall clock went back, those that lie ahead belong to a
+// time that has passed once: the schedule begins after it, as any other goes on after it.
+func (c *Core) planAfterEdit(j *job, edited time.Time, done func(time.Time) bool) {
+	if j.schedule.Kind() == cron.KindAfter {
+		if live := j.latestLiveSlot(); !live.IsZero() {
+			c.setSlot(j, live, true) // the next one counts from its end
+			return
+		}
+		slot, ok := j.schedule.Next(edited)
+		c.setSlot(j, slot, ok)
+		return
+	}
+	slot, ok := j.schedule.Next(edited)
+	if j.schedule.Kind() != cron.KindAt || !edited.IsZero() {
+		ahead := c.now.Add(c.config.Lead)
+		for ; ok && !slot.After(j.accounted); slot, ok = j.schedule.Next(slot) {
+			if !slot.After(ahead) && !c.done(j, slot) && !done(slot) {
+				c.note(j, slot, OutcomeSkipped, ReasonEdited)
+			}
+		}
+	}
+	c.setSlot(j, slot, ok)
+}

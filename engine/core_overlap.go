@@ -1,0 +1,88 @@
+package engine
+
+import "github.com/tidewheel/tidewheel/spec"
+
+// admit applies the overlap policy to a run whose time has come.
+func (c *Core) admit(r *run) {
+	j := r.job
+	blocker := c.blocker(j, r)
+	if blocker == nil || (r.spec != nil && r.spec.Overlap == spec.OverlapAllow) {
+		c.enqueue(r)
+		return
+	}
+	overlap := spec.OverlapQueue
+	if r.spec != nil && r.Status == StatusScheduled && r.Trigger != TriggerBackfill && r.Trigger != TriggerCatchUp {
+		overlap = r.spec.Overlap
+	}
+	if overlap == spec.OverlapSkip && (r.Trigger == TriggerManual || blocker.Trigger == TriggerBackfill) {
+		overlap = spec.OverlapQueue
+	}
+	switch overlap {
+	case spec.OverlapSkip:
+		c.giveUp(r, ReasonOverlap)
+	case spec.OverlapReplace:
+		for _, other := range append([]*run(nil), j.live...) {
+			switch {
+			case other == r:
+			case other.Waiting && other.Status == StatusScheduled && other.Trigger == TriggerSchedule:
+				c.giveUp(other, ReasonReplaced)
+			case !other.Waiting && other.Status != StatusScheduled:
+				c.cancel(other, replacedBy+r.ID)
+			}
+		}
+		if c.runs[r.ID] != r || r.Status != StatusScheduled {
+			return // what ended let it go already
+		}
+		if blocker = c.blocker(j, r); blocker == nil {
+			c.enqueue(r)
+			return
+		}
+		c.wait(r, blocker)
+	default:
+		if r.Trigger == TriggerSchedule && r.Status == StatusScheduled && !r.Waiting && j.countWaiting() >= c.config.MaxWaiting {
+			c.giveUp(r, ReasonQueueFull)
+			return
+		}
+		c.wait(r, blocker)
+	}
+}
+
+func (j *job) countWaiting() int {
+	n := 0
+	for _, r := range j.live {
+		if r.Waiting {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *Core) wait(r, blocker *run) {
+	r.Waiting = true
+	r.Reason = "waits for run " + blocker.ID
+	c.touch(r)
+}
+
+// blocker gives a live run of the job that must end before another may be queued, nil if there is none.
+func (c *Core) blocker(j *job, except *run) *run {
+	for _, r := range j.live {
+		if r == except || r.back != "" {
+			continue
+		}
+		if r.Status == StatusQueued || r.Status == StatusRunning || (r.Status == StatusRetrying && !r.Waiting) {
+			return r
+		}
+	}
+	return nil
+}
+
+// nextWaiting gives the run that goes next: what a schedule asked for before what was backfilled, then the oldest.
+func (j *job) nextWaiting() *run {
+	var next *run
+	for _, r := range j.live {
+		if r.Waiting && r.back == "" && (next == nil || (next.Trigger == TriggerBackfill && r.Trigger != TriggerBackfill)) {
+			next = r
+		}
+	}
+	return next
+}
