@@ -31,13 +31,13 @@ func folder(t *testing.T) string {
 }
 
 // Build makes the program from the source of this repository, into a folder of the test.
-func Build(dir string) (string, error) {
-	root, err := exec.Command("go", "list", "-f", "{{.Root}}", "github.com/tidewheel/tidewheel/engine").Output()
+func Build(ctx context.Context, dir string) (string, error) {
+	root, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Root}}", "github.com/tidewheel/tidewheel/engine").Output()
 	if err != nil {
 		return "", fmt.Errorf("find the repository: %w", err)
 	}
 	program := filepath.Join(dir, "tidewheel")
-	build := exec.Command("go", "build", "-o", program, "./cmd/tidewheel")
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/tidewheel")
 	build.Dir = strings.TrimSpace(string(root))
 	if text, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, text)
@@ -65,7 +65,7 @@ const startLimit = 30 * time.Second
 func NewServer(t *testing.T, program string, args ...string) *Server {
 	t.Helper()
 	dir := folder(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,8 @@ func NewServer(t *testing.T, program string, args ...string) *Server {
 func (s *Server) Start() {
 	s.t.Helper()
 	output := &readyWriter{ready: make(chan struct{})}
-	s.process = exec.Command(s.program, s.args...)
+	// Not bound to the test: it is ended in good order when the test has ended.
+	s.process = exec.CommandContext(context.WithoutCancel(s.t.Context()), s.program, s.args...)
 	s.process.Env = append(os.Environ(), "XDG_STATE_HOME="+s.state)
 	s.process.Stdout, s.process.Stderr = output, s.log
 	if err := s.process.Start(); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tidewheel/tidewheel/client"
+	"github.com/tidewheel/tidewheel/engine"
 )
 
 func (c *cli) logsCommand() *cobra.Command {
@@ -65,6 +66,9 @@ func (c *cli) copyLog(ctx context.Context, api *client.Client, run string, optio
 // follow prints an attempt's output until the attempt has ended. When the connection breaks it goes on from where it
 // was, so that nothing is lost or printed twice.
 func (c *cli) follow(ctx context.Context, api *client.Client, run string, attempt int, w io.Writer) error {
+	if err := c.awaitStart(ctx, api, run, attempt); err != nil {
+		return err
+	}
 	var offset int64
 	began := false
 	for {
@@ -84,6 +88,24 @@ func (c *cli) follow(ctx context.Context, api *client.Client, run string, attemp
 			return err
 		}
 		if err := pause(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+}
+
+// awaitStart returns once the attempt (0: the latest) is not waiting any more: only then is there somebody to ask for
+// its output.
+func (c *cli) awaitStart(ctx context.Context, api *client.Client, id string, attempt int) error {
+	for {
+		run, err := api.Run(ctx, id)
+		if err != nil {
+			return err
+		}
+		waits := run.Status == engine.StatusScheduled || run.Status == engine.StatusQueued
+		if !waits || (attempt > 0 && attempt < run.Attempt) {
+			return nil
+		}
+		if err := pause(ctx, awaitEvery); err != nil {
 			return err
 		}
 	}

@@ -156,7 +156,7 @@ func freeSpace(dir string) (int64, error) {
 	if err := unix.Statfs(dir, &stat); err != nil {
 		return 0, fmt.Errorf("look at the disk of %s: %w", dir, err)
 	}
-	return int64(stat.Bavail) * int64(stat.Bsize), nil
+	return int64(stat.Bavail) * int64(stat.Bsize), nil //nolint:unconvert // on other systems Bsize is no int64
 }
 
 // temporaryPrefix marks files that are not whole yet.

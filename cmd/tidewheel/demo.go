@@ -28,28 +28,25 @@ func (s *Server) loadDemo(ctx context.Context) error {
 	}
 	loaded := 0
 	for _, file := range files {
-		for {
-			err := s.loadExample(ctx, file)
-			var refused *service.Error
-			if err == nil {
-				loaded++
-			} else if errors.As(err, &refused) && refused.Kind == service.KindUnavailable && ctx.Err() == nil {
-				select { // a part is away
-				case <-time.After(time.Second):
-					continue
-				case <-ctx.Done():
-				}
-			} else if ctx.Err() == nil {
-				s.log.Warn("an example is left out", "example", path.Dir(file), "why", err)
-			}
-			break
+		err := s.loadExample(ctx, file)
+		for unavailable(err) && pause(ctx, time.Second) == nil {
+			err = s.loadExample(ctx, file)
 		}
-		if ctx.Err() != nil {
-			return nil
+		switch {
+		case err == nil:
+			loaded++
+		case ctx.Err() == nil:
+			s.log.Warn("an example is left out", "example", path.Dir(file), "why", err)
 		}
 	}
 	s.log.Info("the examples are loaded", "jobs", loaded)
 	return nil
+}
+
+// unavailable tells that a part is away, and that trying again may help.
+func unavailable(err error) bool {
+	var refused *service.Error
+	return errors.As(err, &refused) && refused.Kind == service.KindUnavailable
 }
 
 // loadExample loads one job with its program.
@@ -111,5 +108,5 @@ func openExample(folder, name string) (fs.File, error) {
 			return file, nil
 		}
 	}
-	return nil, fmt.Errorf("its program is not built: `make build` puts it beside %s", own)
+	return nil, errors.New("its program is not built: `make examples` builds it")
 }

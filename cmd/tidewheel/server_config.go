@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -196,8 +197,8 @@ func (c *ServerConfig) validateAddresses() error {
 }
 
 func validPort(text string) bool {
-	number, err := net.LookupPort("tcp", text)
-	return err == nil && number >= 0 && number <= 65535
+	_, err := strconv.ParseUint(text, 10, 16)
+	return err == nil
 }
 
 func (c *ServerConfig) has(role string) bool { return slices.Contains(c.Roles, role) }

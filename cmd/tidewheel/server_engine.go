@@ -74,7 +74,7 @@ func (s *Server) runEngine(ctx context.Context, role *engineRole) error {
 	config.Core.LockTTL = s.config.LockTTL
 	const most = 10 * time.Second
 	wait := 250 * time.Millisecond
-	for {
+	for ctx.Err() == nil {
 		runner := shard.NewRunner(config, s.store, s.queue, shards, s.log, s.metrics)
 		role.runner.Store(runner)
 		var watch sync.WaitGroup
@@ -90,18 +90,15 @@ func (s *Server) runEngine(ctx context.Context, role *engineRole) error {
 		err := runner.Run(ctx)
 		stop()
 		watch.Wait()
-		if ctx.Err() != nil {
-			return nil
+		if ctx.Err() == nil {
+			if time.Since(started) > time.Minute {
+				wait = 250 * time.Millisecond
+			}
+			s.log.Error("the engine has ended and begins anew", "error", err, "after", wait)
+			if pause(ctx, wait) == nil {
+				wait = min(2*wait, most)
+			}
 		}
-		if time.Since(started) > time.Minute {
-			wait = 250 * time.Millisecond
-		}
-		s.log.Error("the engine has ended and begins anew", "error", err, "after", wait)
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return nil
-		}
-		wait = min(2*wait, most)
 	}
+	return nil
 }

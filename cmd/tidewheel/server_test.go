@@ -297,7 +297,7 @@ func TestFoldersAndPortsThatAreTakenAreRefused(t *testing.T) {
 	refuse(away, exitFailed, "--nats-url: ")
 	s.stop() // there is one embedded S3 in a process
 	away = serverConfigFor(t)
-	away.MongoURI = "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=100"
+	away.MongoURI = "mongodb://127.0.0.1:1/?replicaSet="
 	refuse(away, exitFailed, "--mongodb-uri: ")
 }
 

@@ -62,7 +62,7 @@ func buildProduct(t *testing.T) string {
 	if err := os.Chmod(dir, 0o755); err != nil { // jobs may run as nobody
 		t.Fatal(err)
 	}
-	program, err := e2e.Build(dir)
+	program, err := e2e.Build(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
