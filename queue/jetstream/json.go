@@ -46,7 +46,8 @@ func (e *encoder) time(before string, t time.Time) {
 		e.err = errors.Join(e.err, err)
 		return
 	}
-	e.b = append(b, '"')
+	b = append(b, '"')
+	e.b = b
 }
 
 func (e *encoder) timeUnlessZero(before string, t time.Time) {
