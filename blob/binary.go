@@ -160,11 +160,29 @@ func (s *Store) binarySize(ctx context.Context, digest string) (size int64, foun
 	return aws.ToInt64(head.ContentLength), true, nil
 }
 
-// isStored reports whether an upload may be left out. A stored object of
-// another size was damaged on the server, and the upload mends it.
+// isStored reports whether an upload may be left out. A stored object of other
+// bytes was damaged on the server, and the upload mends it: that is what users
+// are told to do. So those of the right size are read.
 func (s *Store) isStored(ctx context.Context, info *BinaryInfo) (bool, error) {
 	size, found, err := s.binarySize(ctx, info.SHA256)
-	return found && size == info.Size, err
+	if err != nil || !found || size != info.Size {
+		return false, err
+	}
+	content, _, err := s.GetBinary(ctx, info.SHA256)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer content.Close()
+	var wrong *DigestError
+	if _, err := io.Copy(io.Discard, content); errors.As(err, &wrong) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("blob: verify stored binary: %w", err)
+	}
+	return true, nil
 }
 
 // GetBinary opens a program and tells its size in bytes. The reader gives a

@@ -82,6 +82,7 @@ var (
 // Blobs is where binaries come from and big outputs go to.
 type Blobs interface {
 	// GetBinary opens the bytes with this sha256 (hex) and tells their number; engine.ErrNotFound if there are none.
+	// Who verifies them while they are read fails with a *cache.DigestError.
 	GetBinary(ctx context.Context, sha256 string) (io.ReadCloser, int64, error)
 	// NewLogWriter begins the output of an attempt that has outgrown its result. ctx bounds all that the writer does,
 	// tries again included: it outlives the program.

@@ -13,6 +13,7 @@ import (
 	"github.com/tidewheel/tidewheel/blob/gateway"
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/executor"
+	"github.com/tidewheel/tidewheel/executor/cache"
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
@@ -127,7 +128,22 @@ var _ executor.Blobs = executorBlobs{}
 // GetBinary opens the bytes of a digest.
 func (b executorBlobs) GetBinary(ctx context.Context, digest string) (io.ReadCloser, int64, error) {
 	content, size, err := b.store.GetBinary(ctx, digest)
-	return content, size, notFound(err)
+	if err != nil {
+		return nil, 0, notFound(err)
+	}
+	return verifiedProgram{content}, size, nil
+}
+
+// verifiedProgram says in the executor's words that bytes are not those of their digest.
+type verifiedProgram struct{ io.ReadCloser }
+
+func (p verifiedProgram) Read(buffer []byte) (int, error) {
+	n, err := p.ReadCloser.Read(buffer)
+	var wrong *blob.DigestError
+	if errors.As(err, &wrong) {
+		err = &cache.DigestError{Want: wrong.Want, Got: wrong.Got}
+	}
+	return n, err
 }
 
 // NewLogWriter begins the output of an attempt.

@@ -21,7 +21,7 @@ import (
 // HeadSize is how many of a file's first bytes are kept at hand, to tell what kind of program it is.
 const HeadSize = 512
 
-// Fetch opens the bytes with a digest (sha256, hex).
+// Fetch opens the bytes with a digest (sha256, hex). Reading them may fail with a *DigestError.
 type Fetch func(ctx context.Context, digest string) (io.ReadCloser, int64, error)
 
 // DigestError says that bytes are not those that were asked for.
@@ -57,6 +57,7 @@ type entry struct {
 	err    error
 	gone   bool // not in the table any more, and renamed: the last user removes the file
 	known  bool // it was there when the cache was opened, and is not verified yet
+	stamp  stamp
 }
 
 const (
@@ -132,7 +133,8 @@ type File struct {
 	entry *entry
 }
 
-// Get gives the file with a digest, and fetches it if need be. Errors of Fetch come as they are, wrapped.
+// Get gives the file with a digest, and fetches it if need be, or if the one that is there has changed since it was
+// verified. Errors of Fetch come as they are, wrapped.
 func (c *Cache) Get(ctx context.Context, digest string) (*File, error) {
 	if !isDigest(digest) {
 		return nil, fmt.Errorf("cache: %q is no sha256 in hex", digest)
@@ -169,10 +171,16 @@ func (c *Cache) Get(ctx context.Context, digest string) (*File, error) {
 			return nil, fmt.Errorf("cache: fetch %s: %w", digest, context.Cause(ctx))
 		}
 		c.mu.Lock()
-		err, file := e.err, &File{Path: e.path, Head: e.head, Size: e.size, cache: c, entry: e}
+		err, file, verified := e.err, &File{Path: e.path, Head: e.head, Size: e.size, cache: c, entry: e}, e.stamp
 		c.mu.Unlock()
-		if err == nil {
+		if err == nil && (leads || unchanged(file.Path, verified)) {
 			return file, nil
+		}
+		if err == nil {
+			// What has changed since it was verified is not what was asked for, whoever did it.
+			c.Evict(file)
+			file.Release()
+			continue
 		}
 		c.release(e)
 		// Whoever waits for somebody else who gave up takes it on himself.
@@ -263,6 +271,13 @@ func (e *entry) verify(ctx context.Context) error {
 		return err
 	}
 	defer file.Close()
+	if err := file.Chmod(fileMode); err != nil {
+		return err
+	}
+	info, err := file.Stat() // before it is read: what changes meanwhile is seen at its next use
+	if err != nil {
+		return err
+	}
 	digest := newDigest(ctx)
 	if _, err := io.Copy(digest, file); err != nil {
 		return err
@@ -270,10 +285,7 @@ func (e *entry) verify(ctx context.Context) error {
 	if err := digest.check(e.digest); err != nil {
 		return err
 	}
-	if err := os.Chmod(e.path, fileMode); err != nil {
-		return err
-	}
-	e.head = digest.head
+	e.head, e.stamp = digest.head, stampOf(info)
 	return nil
 }
 
@@ -312,9 +324,13 @@ func (c *Cache) download(ctx context.Context, e *entry) (err error) {
 	if err := os.Rename(file.Name(), e.path); err != nil {
 		return err
 	}
+	info, err := os.Stat(e.path)
+	if err != nil {
+		return err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e.size, e.head = written, digest.head
+	e.size, e.head, e.stamp = written, digest.head, stampOf(info)
 	c.size += written
 	c.shrink(0)
 	return nil

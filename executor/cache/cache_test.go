@@ -208,6 +208,48 @@ func TestFilesSurviveARestartAndAreVerified(t *testing.T) {
 	}
 }
 
+func TestFileThatWasChangedIsFetchedAgain(t *testing.T) {
+	s := newShop()
+	dir := t.TempDir()
+	digest := s.add([]byte("the good one"))
+	c := open(t, dir, 1<<20, s)
+	path := filepath.Join(dir, digest)
+	running := get(t, c, digest) // so that the file is in use while it is found to be bad
+	defer running.Release()
+	before, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := map[string]func() error{
+		"written to": func() error { return os.WriteFile(path, []byte("an evil one"), 0o755) },
+		"removed":    func() error { return os.Remove(path) },
+		"exchanged, of the same size and time": func() error {
+			if err := errors.Join(os.Remove(path), os.WriteFile(path, []byte("the evil one"), 0o755)); err != nil {
+				return err
+			}
+			return os.Chtimes(path, before.ModTime(), before.ModTime())
+		},
+	}
+	for _, how := range []string{"written to", "removed", "exchanged, of the same size and time"} {
+		if err := errors.Join(os.Chmod(path, 0o755), change[how]()); err != nil {
+			t.Fatal(err)
+		}
+		file := get(t, c, digest)
+		if data, err := os.ReadFile(file.Path); err != nil || string(data) != "the good one" {
+			t.Errorf("%s: got %q, %v", how, data, err)
+		}
+		file.Release()
+		if info, err := os.Stat(path); err != nil || info.Mode() != 0o555 {
+			t.Errorf("%s: %v, %v", how, info, err)
+		}
+		s.fetched.Store(0)
+		get(t, c, digest).Release()
+		if n := s.fetched.Load(); n != 0 {
+			t.Errorf("%s: the good file was fetched %d times more", how, n)
+		}
+	}
+}
+
 func TestEvictedFileIsFetchedAgainWhileTheOldOneIsInUse(t *testing.T) {
 	s := newShop()
 	dir := t.TempDir()
