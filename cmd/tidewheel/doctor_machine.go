@@ -115,8 +115,16 @@ func checkUser(config *ServerConfig) checked {
 	return ok("jobs run as user %d, in %s", uid, place)
 }
 
+// checkGroups tells what holds a job's processes together.
 func checkGroups() checked {
-	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err != nil {
+	root := ""
+	for _, mount := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"} { // the second beside cgroup v1
+		if _, err := os.Stat(filepath.Join(mount, "cgroup.controllers")); err == nil {
+			root = mount
+			break
+		}
+	}
+	if root == "" {
 		return warn("there is no cgroup v2: limits are kept for each process, not for all of a job together")
 	}
 	own, err := os.ReadFile("/proc/self/cgroup")
@@ -126,11 +134,15 @@ func checkGroups() checked {
 	path := ""
 	for line := range strings.SplitSeq(string(own), "\n") {
 		if below, found := strings.CutPrefix(line, "0::"); found {
-			path = filepath.Join("/sys/fs/cgroup", below)
+			path = filepath.Join(root, below)
 		}
 	}
 	if path == "" || syscall.Access(path, 2 /* W_OK */) != nil {
 		return warn("the cgroup %s is not writable: limits are kept for each process; delegate one (systemd: Delegate=yes)", path)
+	}
+	controllers, err := os.ReadFile(filepath.Join(path, "cgroup.controllers"))
+	if err != nil || !strings.Contains(string(controllers), "memory") || !strings.Contains(string(controllers), "cpu") {
+		return warn("%s is writable and has no memory and cpu controllers: a job is ended whole, its limits are kept for each process", path)
 	}
 	return ok("%s is writable: memory and CPU limits hold for all of a job together", path)
 }

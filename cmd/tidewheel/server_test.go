@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/tidewheel/tidewheel/client/wire"
 	"github.com/tidewheel/tidewheel/engine"
 )
@@ -229,6 +231,19 @@ func (w *firstWrite) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+func TestClosedServerLeavesNoGoroutine(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	s := startServer(t, serverConfigFor(t))
+	s.push("tick", "echo tick")
+	s.apply("kind: Job\nname: ticker\nbinary: tick@stable\nschedule: \"* * * * * *\"\n")
+	s.must("run", "ticker", "--wait")
+	s.stop()
+	// The library under the embedded S3 has two that only look for their end from time to time.
+	goleak.VerifyNone(t, before,
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"))
+}
+
 func TestFoldersAndPortsThatAreTakenAreRefused(t *testing.T) {
 	config := serverConfigFor(t)
 	s := startServer(t, config)
@@ -297,7 +312,7 @@ func TestFoldersAndPortsThatAreTakenAreRefused(t *testing.T) {
 	refuse(away, exitFailed, "--nats-url: ")
 	s.stop() // there is one embedded S3 in a process
 	away = serverConfigFor(t)
-	away.MongoURI = "mongodb://127.0.0.1:1/?replicaSet="
+	away.MongoURI = "mongodb://127.0.0.1:1/?authMechanism=bogus"
 	refuse(away, exitFailed, "--mongodb-uri: ")
 }
 
