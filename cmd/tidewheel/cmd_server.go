@@ -46,6 +46,7 @@ const closeLimit = time.Minute
 
 // serve runs a server until ctx ends or a part of it fails.
 func (c *cli) serve(ctx context.Context, config ServerConfig) error {
+	tuneMemory()
 	log := c.logger(&config)
 	for {
 		server, err := NewServer(config, log, c.out)
