@@ -9,12 +9,23 @@ import (
 
 func overlaps(o spec.Overlap) bool { return o == spec.OverlapAllow }
 
+// planned is the instant that a program is told it runs for: its slot; without one, when it was asked for, or to begin.
+// Definitions use it in arguments, and work by hand, too.
+func (r *run) planned() time.Time {
+	for _, instant := range []time.Time{r.Slot, r.NotBefore} {
+		if !instant.IsZero() {
+			return instant
+		}
+	}
+	return r.CreatedAt
+}
+
 // task is the message for the run's current attempt.
 func (c *Core) task(r *run) *Task {
 	s := r.spec
 	t := &Task{
 		Run: r.ID, Attempt: r.Attempt, Shard: r.Shard, JobUID: r.JobUID, Namespace: r.Namespace, Job: r.Job,
-		Lock: r.lock(), Slot: r.Slot, Tier: r.Tier, Class: r.Class, QueuedAt: r.QueuedAt, Generation: r.Generation,
+		Lock: r.lock(), Slot: r.planned(), Tier: r.Tier, Class: r.Class, QueuedAt: r.QueuedAt, Generation: r.Generation,
 		Digest: r.Digest, Size: r.Size, Kind: r.Kind, Payload: r.Payload,
 	}
 	if s == nil {

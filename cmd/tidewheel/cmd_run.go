@@ -49,7 +49,7 @@ status is 0 if it succeeded and 1 if it did not. Asked twice with one --key, the
 					fmt.Fprintf(c.err, "Run %s is %s: follow it with `tidewheel logs %s -f`.\n", run.ID, run.Status, run.ID)
 				})
 			}
-			return c.await(cmd.Context(), api, run)
+			return c.await(cmd.Context(), api, run, 0)
 		},
 	}
 	cmd.Flags().StringVar(&payload, "payload", "", "JSON for the program's standard input, or @FILE")
@@ -99,18 +99,17 @@ func (c *cli) runRequest(payload string, args []string, at string) (wire.RunRequ
 	return request, nil
 }
 
-// await follows a run to its end, through all its attempts, and makes its verdict the exit status. What is asked of the
-// server is asked again while it is away.
-func (c *cli) await(ctx context.Context, api *client.Client, run wire.Run) error {
+// await follows a run to its end, through all attempts after the one given, and makes its verdict the exit status. What
+// is asked of the server is asked again while it is away.
+func (c *cli) await(ctx context.Context, api *client.Client, run wire.Run, attempt int) error {
 	fmt.Fprintf(c.err, "Run %s is %s.\n", run.ID, run.Status)
 	output := c.out
 	if c.output != "table" {
 		output = c.err // standard output is for the run itself
 	}
-	attempt := 0
-	for !run.Status.Terminal() {
+	for !run.Status.Terminal() || run.Attempt > attempt { // attempts may be over before they can be followed
 		if run.Attempt > attempt {
-			attempt = run.Attempt
+			attempt++
 			if attempt > 1 {
 				fmt.Fprintf(c.err, "Attempt %d.\n", attempt)
 			}
@@ -132,11 +131,6 @@ func (c *cli) await(ctx context.Context, api *client.Client, run wire.Run) error
 			return err
 		}
 		run = read
-	}
-	if run.Attempt > attempt { // it was over before it could be followed
-		if err := c.follow(ctx, api, run.ID, run.Attempt, output); err != nil {
-			return err
-		}
 	}
 	if err := c.print(run, func(io.Writer) {}); err != nil {
 		return err

@@ -56,7 +56,7 @@ func (c *cli) retryCommand() *cobra.Command {
 					return err
 				}
 			}
-			return c.await(cmd.Context(), api, run)
+			return c.await(cmd.Context(), api, run, before)
 		},
 	}
 	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "follow the run to its end")
