@@ -8,14 +8,14 @@ import (
 
 // PreviewRequest asks when a schedule would fire. Schedule, every, after and at exclude each other.
 type PreviewRequest struct {
-	Schedule []string      `json:"schedule,omitempty" doc:"Cron expressions, whose slots are united" example:"[\"0 3 * * *\"]"`
+	Schedule spec.Strings  `json:"schedule,omitempty" doc:"A cron expression or a list of them, whose slots are united"`
 	Every    spec.Duration `json:"every,omitzero" doc:"The time between two slots"`
 	After    spec.Duration `json:"after,omitzero" doc:"The time between the end of a run and the next slot"`
 	At       time.Time     `json:"at,omitzero" doc:"The only slot"`
 	Timezone string        `json:"timezone,omitempty" doc:"IANA name; UTC if absent" example:"Europe/Berlin"`
 	From     time.Time     `json:"from,omitzero" doc:"No slot before it"`
 	Until    time.Time     `json:"until,omitzero" doc:"No slot from it on"`
-	Exclude  []string      `json:"exclude,omitempty" doc:"Cron expressions whose slots are passed over"`
+	Exclude  spec.Strings  `json:"exclude,omitempty" doc:"A cron expression or a list of them, whose slots are passed over"`
 	Key      string        `json:"key,omitempty" doc:"What H in an expression spreads by: namespace/name of the job"`
 	Start    time.Time     `json:"start,omitzero" doc:"Slots after this instant; now if absent"`
 	Count    int           `json:"count,omitempty" minimum:"0" maximum:"1000" doc:"How many; 10 if absent"`

@@ -121,6 +121,9 @@ func (c *cli) describeRun(w io.Writer, r *wire.Run) {
 		}
 		if a.Output != nil {
 			output = bytesOf(a.Output.Size)
+			if a.Output.Truncated > 0 {
+				output += fmt.Sprintf(" (%s more were not kept: limits.output)", bytesOf(a.Output.Truncated))
+			}
 		}
 		t.row(a.N, a.Status, a.Executor, stamp(a.StartedAt), took, exit, output, a.Error)
 	}

@@ -3,6 +3,7 @@ package api_test
 import (
 	"fmt"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -222,6 +223,10 @@ func TestNextSlotsAreTold(t *testing.T) {
 	if len(shown.Items) != 3 || shown.Description != "at 03:00, every day, Asia/Dhaka" || shown.Items[0].Slot.Hour() != 21 {
 		t.Errorf("preview %+v", shown)
 	}
+	if one := into[wire.Preview](s.ask("POST", preview, `{"schedule":"0 3 * * *","timezone":"Asia/Dhaka","count":3,"start":"2026-01-01T00:00:00Z"}`).is(http.StatusOK)); !reflect.DeepEqual(one, shown) {
+		t.Errorf("a schedule that is no list: %+v", one)
+	}
+	at(t, s.ask("POST", preview, `{"schedule":5}`).problem(http.StatusUnprocessableEntity, "invalid_request"), "body.schedule")
 	s.ask("POST", preview, `{"schedule":["0 0 30 2 *"]}`).problem(http.StatusUnprocessableEntity, "invalid_schedule", "never")
 	s.ask("POST", preview, `{"schedule":["@daily"],"timezone":"Mars/Base"}`).problem(http.StatusUnprocessableEntity, "invalid_schedule", "Mars/Base")
 	at(t, s.ask("POST", preview, `{"cron":"@daily"}`).problem(http.StatusUnprocessableEntity, "invalid_request"), "body.cron")

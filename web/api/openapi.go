@@ -23,6 +23,7 @@ func (a *API) describe() huma.Config {
 	registry.RegisterTypeAlias(reflect.TypeFor[spec.Tier](), reflect.TypeFor[tierWord]())
 	registry.RegisterTypeAlias(reflect.TypeFor[spec.Class](), reflect.TypeFor[classWord]())
 	registry.RegisterTypeAlias(reflect.TypeFor[spec.Duration](), reflect.TypeFor[durationWord]())
+	registry.RegisterTypeAlias(reflect.TypeFor[spec.Strings](), reflect.TypeFor[stringsWord]())
 	registry.Map()[definitionName] = definitionSchema()
 
 	return huma.Config{
@@ -128,6 +129,7 @@ type (
 	tierWord     string
 	classWord    string
 	durationWord string
+	stringsWord  string
 )
 
 func words(list ...any) *huma.Schema { return &huma.Schema{Type: huma.TypeString, Enum: list} }
@@ -154,4 +156,9 @@ func (*classWord) Schema(huma.Registry) *huma.Schema {
 
 func (*durationWord) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Description: "A Go duration", Examples: []any{"1m30s"}, Pattern: `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`}
+}
+
+func (*stringsWord) Schema(huma.Registry) *huma.Schema {
+	one := &huma.Schema{Type: huma.TypeString}
+	return &huma.Schema{Description: "One text or a list of them", Examples: []any{"0 3 * * *"}, OneOf: []*huma.Schema{one, {Type: huma.TypeArray, Items: one}}}
 }
