@@ -33,8 +33,8 @@ func newRig(t *testing.T) *rig {
 func begin(t *testing.T) *rig {
 	r := newRig(t)
 	r.give(shard.Start{})
-	recover := take[shard.Recover](r)
-	r.epoch = recover.Epoch
+	recovery := take[shard.Recover](r)
+	r.epoch = recovery.Epoch
 	r.give(shard.Recovered{Epoch: r.epoch})
 	take[shard.Listen](r)
 	r.give(shard.Polled{Epoch: take[shard.Poll](r).Epoch})
@@ -324,11 +324,11 @@ func TestAConflictResets(t *testing.T) {
 	r.give(shard.Swept{Epoch: r.epoch, Pending: []string{"job"}})
 	r.empty()
 	r.wait(shard.DefaultConfig().RetryMax)
-	recover := take[shard.Recover](r)
-	if recover.Epoch != reset.Epoch || recover.Epoch == r.epoch {
-		t.Errorf("recovers under epoch %d, reset to %d, before %d", recover.Epoch, reset.Epoch, r.epoch)
+	recovery := take[shard.Recover](r)
+	if recovery.Epoch != reset.Epoch || recovery.Epoch == r.epoch {
+		t.Errorf("recovers under epoch %d, reset to %d, before %d", recovery.Epoch, reset.Epoch, r.epoch)
 	}
-	r.give(shard.Recovered{Epoch: recover.Epoch, Failed: true})
+	r.give(shard.Recovered{Epoch: recovery.Epoch, Failed: true})
 	not[shard.Listen](r)
 	r.wait(shard.DefaultConfig().RetryMax)
 	r.give(shard.Recovered{Epoch: take[shard.Recover](r).Epoch})
@@ -400,8 +400,8 @@ func TestWhatWasAskedForIsClearedOnceItIsDurable(t *testing.T) {
 		t.Fatalf("the first batch: %+v", commit.Batch)
 	}
 	r.give(shard.Committed{Epoch: commit.Epoch})
-	if clear := take[shard.Commit](r); len(clear.Batch.Handled) != 1 {
-		t.Fatalf("the second batch: %+v", clear.Batch)
+	if clearing := take[shard.Commit](r); len(clearing.Batch.Handled) != 1 {
+		t.Fatalf("the second batch: %+v", clearing.Batch)
 	}
 }
 

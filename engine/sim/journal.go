@@ -20,7 +20,6 @@ type start struct {
 	attempt int
 	token   uint64
 	job     string
-	gone    bool // its run was dropped
 }
 
 // program is a running process.

@@ -55,7 +55,7 @@ func (u *users) act() {
 		weight int
 		do     func() bool
 	}{
-		{"create", 1, u.create}, {"edit", 4, u.edit}, {"edit twice", 1, func() bool { return u.edit() && u.edit() }}, {"pause", 3, u.pause},
+		{"create", 1, u.create}, {"edit", 4, u.edit}, {"edit twice", 1, u.editTwice}, {"pause", 3, u.pause},
 		{"resume", 4, u.resume}, {"delete", 1, u.remove}, {"run", 5, u.start}, {"cancel", 4, u.cancel}, {"retry", 4, u.retry},
 		{"backfill", 2, u.backfill}, {"move alias", 2, u.moveAlias},
 	}
@@ -165,6 +165,12 @@ func (u *users) change(m *jobModel, what string, alter func(job *engine.Job, now
 		w.note("user "+what, job.UID, detail, job.Revision)
 		u.wake(engine.Wake{Shard: job.Shard, Kind: engine.WakeJob, Key: job.UID})
 	})
+}
+
+// editTwice edits, and edits again before the engine may have seen the first.
+func (u *users) editTwice() bool {
+	first := u.edit()
+	return first && u.edit()
 }
 
 func (u *users) edit() bool {
