@@ -315,10 +315,12 @@ func (b *bench) effects(when string, effects []engine.Effect) {
 }
 
 func (b *bench) writes(batch *engine.Batch) {
+	unchanged := map[string]bool{} // what is dropped is written before, which tells whether it may be
 	for i := range batch.Runs {
 		run := &batch.Runs[i].Run
 		if slices.Contains(batch.DropRuns, run.ID) {
-			continue // the write that tells whether it may be dropped
+			unchanged[run.ID] = run.Status == engine.StatusScheduled
+			continue
 		}
 		line := fmt.Sprintf("run %s %s", b.runName(run.ID), run.Status)
 		if run.Attempt > 0 {
@@ -345,7 +347,7 @@ func (b *bench) writes(batch *engine.Batch) {
 		b.say("no letter " + b.runName(id))
 	}
 	for _, id := range batch.DropRuns {
-		b.say("drop " + b.runName(id))
+		b.say("drop " + b.runName(id) + map[bool]string{true: " if unchanged"}[unchanged[id]])
 	}
 	for _, write := range batch.Tasks {
 		switch {

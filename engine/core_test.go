@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,7 @@ func TestManyWaitingRunsEndAtOnce(t *testing.T) {
 	}
 	b.do([]string{"restart", "1s"})
 	b.hold = true
+	defer debug.SetMaxStack(debug.SetMaxStack(1 << 20))
 	b.do([]string{"finished", "blocker/1", "0"})
 	ready := b.core.Ready()
 	failed := 0

@@ -283,11 +283,23 @@ func (e *driver) effect(epoch uint64, effect engine.Effect) {
 			return engine.AttemptRevoked{Run: f.Run, Attempt: f.Attempt, Revoked: revoked, Failed: w.chance(queueUnsure)}
 		})
 	case engine.Inspect:
-		ask(func() engine.Event {
-			if w.chance(queueRefused) {
-				return engine.AttemptInspected{Run: f.Run, Attempt: f.Attempt, Failed: true}
+		e.do(func(p *process, _ shard.Loader) shard.Input {
+			answer := engine.AttemptInspected{Run: f.Run, Attempt: f.Attempt, Failed: w.chance(queueRefused)}
+			if !p.sleep(w.between(100*time.Microsecond, 3*time.Millisecond)) {
+				return nil
 			}
-			return engine.AttemptInspected{Run: f.Run, Attempt: f.Attempt, State: w.queue.inspect(f.Run, f.Attempt, f.Lock)}
+			w.queue.inspectSubject(f.Run, f.Attempt, &answer.State)
+			if !p.sleep(w.between(50*time.Microsecond, 3*time.Millisecond)) { // two questions, between which things happen
+				return nil
+			}
+			w.queue.inspectLock(f.Run, f.Attempt, f.Lock, &answer.State)
+			if answer.Failed {
+				answer.State = engine.AttemptState{}
+			}
+			if !p.sleep(w.between(50*time.Microsecond, time.Millisecond)) {
+				return nil
+			}
+			return shard.Answered{Epoch: epoch, Event: answer}
 		})
 	case engine.DeclareLost:
 		ask(func() engine.Event {

@@ -166,6 +166,9 @@ func (q *queue) decide(result engine.Result, after uint64) (sequence uint64, ok 
 		}
 		return 0, false
 	}
+	if s != nil && (s.last.Kind == engine.ResultFinished || s.last.Kind == engine.ResultLost || s.last.Kind == engine.ResultRevoked) {
+		q.w.fail("an attempt ends once", "%s ended as %s, and then as %s", key, s.last.Kind, result.Kind)
+	}
 	q.sequence++
 	result.Sequence = q.sequence
 	q.subjects[key] = &subject{last: result, at: q.w.elapsed}
@@ -186,16 +189,17 @@ func (q *queue) revoke(shard int, run string, attempt int) bool {
 	return ok
 }
 
-func (q *queue) inspect(run string, attempt int, key string) engine.AttemptState {
+func (q *queue) inspectSubject(run string, attempt int, state *engine.AttemptState) {
 	q.trim()
-	var state engine.AttemptState
 	if s := q.subjects[attemptKey(run, attempt)]; s != nil {
 		state.Last, state.Sequence = s.last.Kind, s.last.Sequence
 	}
+}
+
+func (q *queue) inspectLock(run string, attempt int, key string, state *engine.AttemptState) {
 	if held := q.held(key); held != nil && held.run == run && held.attempt == attempt {
 		state.LockHeld, state.LockUntil = true, q.w.wall().Add(held.until-q.w.elapsed)
 	}
-	return state
 }
 
 func (q *queue) acknowledgeResults(shard int, sequence uint64) {
