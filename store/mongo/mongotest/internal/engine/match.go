@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"maps"
 	"regexp"
 	"strings"
@@ -42,14 +43,13 @@ func (f *Filter) Match(document bsonkit.Doc) (bool, *Error) {
 		TopLevel:   mongokit.TopLevelQueryOperators,
 		Expression: expressionOperators,
 	}, document, f.compiled, "", true)
-	switch err {
-	case nil:
+	switch {
+	case err == nil:
 		return true, nil
-	case mongokit.ErrNotMatched:
+	case errors.Is(err, mongokit.ErrNotMatched):
 		return false, nil
-	default:
-		return false, Errorf(BadValue, "%s", err)
 	}
+	return false, Errorf(BadValue, "%s", err)
 }
 
 func compileQuery(query bson.D) (bson.D, *Error) {
@@ -135,7 +135,7 @@ func compileOperator(operator bson.E, siblings bson.D) (*bson.E, *Error) {
 		}
 		return nil, nil
 	case "$regex":
-		pattern, options := "", ""
+		var pattern, options string
 		switch value := operator.Value.(type) {
 		case string:
 			pattern = value

@@ -74,10 +74,10 @@ func checkOperators(update bson.D) ([]string, *Error) {
 
 func checkPath(path string) *Error {
 	for segment := range strings.SplitSeq(path, ".") {
-		switch {
-		case segment == "":
+		switch segment {
+		case "":
 			return Errorf(BadValue, "The update path '%s' contains an empty field name", path)
-		case segment == "$":
+		case "$":
 			return Errorf(CommandNotSupported, "the positional operator '$' is not supported by this server; use arrayFilters: %s", path)
 		}
 	}
