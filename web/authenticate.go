@@ -35,7 +35,7 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 // public tells what is served to anybody.
 func public(r *http.Request) bool {
 	switch r.URL.Path {
-	case "/livez", "/readyz", "/login", "/favicon.ico":
+	case "/livez", "/readyz", "/login", "/favicon.ico", "/schema.json": // editors fetch the schema without a token
 		return true
 	}
 	return strings.HasPrefix(r.URL.Path, "/static/")

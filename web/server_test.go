@@ -191,7 +191,7 @@ func TestOnlyWhatIsPublicNeedsNoCredentials(t *testing.T) {
 	s.ask("GET", "/static/app.js", "").is(200)
 	s.ask("GET", "/metrics", "").is(200) // from this machine
 	s.ask("GET", "/metrics", "", "X-Forwarded-For", "203.0.113.9").problem(401, "unauthenticated")
-	for _, path := range []string{"/api/v1/jobs", "/api/v1/openapi.json", "/api/v1/nothing", "/v1/jobs", "/schema.json", "/api/v1/events"} {
+	for _, path := range []string{"/api/v1/jobs", "/api/v1/openapi.json", "/api/v1/nothing", "/v1/jobs", "/api/v1/events"} {
 		got := s.ask("GET", path, "")
 		got.problem(401, "unauthenticated", "Authorization: Bearer", "TIDEWHEEL_TOKEN", "the file token")
 		if got.header.Get("WWW-Authenticate") == "" {
@@ -215,7 +215,7 @@ func TestOnlyWhatIsPublicNeedsNoCredentials(t *testing.T) {
 
 	s.ask("GET", "/api/v1/jobs", "", authorization, bearer).is(200)
 	s.ask("GET", "/", "", authorization, bearer).is(200)
-	if schema := s.ask("GET", "/schema.json", "", authorization, bearer).is(200); !json.Valid([]byte(schema.body)) || !strings.Contains(schema.body, "catch_up") {
+	if schema := s.ask("GET", "/schema.json", "").is(200); /* an editor has no token */ !json.Valid([]byte(schema.body)) || !strings.Contains(schema.body, "catch_up") {
 		t.Errorf("schema %.100s", schema.body)
 	}
 	if strings.Contains(s.log.String(), token) {

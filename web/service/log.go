@@ -18,6 +18,8 @@ type Log struct {
 	Size     int64 // bytes readable now
 	Lines    int64
 	Complete bool // the attempt has ended: nothing follows
+	// Cut is how much more the program printed, in bytes, that its limit kept out.
+	Cut int64
 	// Missing says in words why nothing can be read where something should be.
 	Missing string
 
@@ -44,6 +46,9 @@ func (s *Service) OpenLog(ctx context.Context, id string, attempt int) (*Log, er
 	}
 	a := run.Attempts[attempt-1]
 	log.Complete = a.Status.Terminal()
+	if a.Output != nil {
+		log.Cut = a.Output.Truncated
+	}
 	if a.Output != nil && a.Output.Chunks == 0 {
 		log.inline, log.Size, log.Lines = a.Output.Tail, int64(len(a.Output.Tail)), a.Output.Lines
 		return log, nil

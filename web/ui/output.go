@@ -18,6 +18,9 @@ func firstOutput(ctx context.Context, log *service.Log, before int64) (templates
 		Run: log.Run.ID, Attempt: log.Attempt, Size: log.Size, Complete: log.Complete, Missing: log.Missing,
 		Past: before > 0 && before < log.Size,
 	}
+	if log.Cut > 0 && out.Missing == "" {
+		out.Missing = templates.Size(log.Cut) + " more were printed and not kept: the job's limits.output says how much is."
+	}
 	if !out.Past {
 		before = log.Size
 	}

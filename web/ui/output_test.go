@@ -191,3 +191,14 @@ func TestOutputRefusesWhatIsNoPlace(t *testing.T) {
 		}
 	}
 }
+
+func TestOutputThatWasCutSaysSo(t *testing.T) {
+	s := newSite(t)
+	run := running(t, s, "")
+	ended := webtest.Ended(run, engine.StatusSucceeded, "what was kept")
+	ended.Current().Output.Truncated = 85 << 20
+	s.PutRun(t, ended)
+	if page := s.see(t, "/runs/"+run.ID); !strings.Contains(page, "more were printed and not kept") {
+		t.Error("the page shows what was kept as if it were all")
+	}
+}
