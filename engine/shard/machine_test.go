@@ -433,7 +433,7 @@ func TestACommandIsActedUponOnceHoweverOftenItIsSwept(t *testing.T) {
 func TestARunThatTheMachineDoesNotKnowIsLoaded(t *testing.T) {
 	r := working(t)
 	// Sweeps stay unanswered here: what they are for must not bring the run.
-	for !slices.ContainsFunc(r.actions, func(a shard.Action) bool { _, is := a.(shard.Reconcile); return is }) {
+	for tries := 0; tries < 20 && !slices.ContainsFunc(r.actions, func(a shard.Action) bool { _, is := a.(shard.Reconcile); return is }); tries++ {
 		r.wait(10 * time.Second)
 		for slices.ContainsFunc(r.actions, func(a shard.Action) bool { _, is := a.(shard.Commit); return is }) {
 			r.give(shard.Committed{Epoch: take[shard.Commit](r).Epoch})

@@ -289,7 +289,8 @@ func (e *driver) effect(epoch uint64, effect engine.Effect) {
 				return nil
 			}
 			w.queue.inspectSubject(f.Run, f.Attempt, &answer.State)
-			if !p.sleep(w.between(50*time.Microsecond, 3*time.Millisecond)) { // two questions, between which things happen
+			// Two questions, between which things happen.
+			if !p.sleep(w.between(50*time.Microsecond, pick(w, 3*time.Millisecond, 300*time.Millisecond))) {
 				return nil
 			}
 			w.queue.inspectLock(f.Run, f.Attempt, f.Lock, &answer.State)
