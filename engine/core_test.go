@@ -185,6 +185,27 @@ func TestHeldJobIsNotForgotten(t *testing.T) {
 	}
 }
 
+// TestJobIsForgottenOnlyOnceAllOfItIsDurable: whoever reads the store meanwhile would bring back what is being removed.
+func TestJobIsForgottenOnlyOnceAllOfItIsDurable(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "at=5s"})
+	b.do([]string{"at", "4.75s"})
+	b.hold = true
+	b.do([]string{"cancel", "5s"})
+	if !b.core.Holds(benchUID) {
+		t.Error("the job was forgotten, and its prepared run is not removed")
+	}
+	ready := b.core.Ready()
+	b.step(engine.Tick{})
+	if !b.core.Holds(benchUID) {
+		t.Error("the job was forgotten while its prepared run is being removed")
+	}
+	b.core.Committed(ready)
+	if b.core.Holds(benchUID) {
+		t.Error("nothing goes on with the job, and it is still there")
+	}
+}
+
 // TestInsertRefused: a run that the store had already is taken as it is, and what had been decided about the run that
 // was to be is not done.
 func TestInsertRefused(t *testing.T) {

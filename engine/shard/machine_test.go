@@ -301,6 +301,24 @@ func TestARefusedInsertionIsReadAndNotPublished(t *testing.T) {
 	}
 }
 
+// A slot that has just passed becomes a queued run at once: its insertion and its publication are of one batch.
+func TestARefusedInsertionIsNotPublishedByItsOwnBatch(t *testing.T) {
+	r := begin(t)
+	r.now = start.Add(12 * time.Second)
+	r.give(shard.Woken{Wake: engine.Wake{Shard: 1, Kind: engine.WakeJob, Key: "job"}})
+	load := take[shard.Load](r)
+	r.give(shard.Loaded{Epoch: load.Epoch, UIDs: load.UIDs, Jobs: engine.JobsLoaded{Jobs: []engine.JobSnapshot{job()}}})
+	r.give(shard.Committed{Epoch: take[shard.Commit](r).Epoch, Conflicts: []engine.Conflict{{Kind: "run", ID: slotRun(10)}}})
+	stored := engine.Run{
+		ID: slotRun(10), Revision: 4, JobUID: "job", Job: "job", Shard: 1, Generation: 1, Trigger: engine.TriggerBackfill,
+		Slot: start.Add(10 * time.Second), Status: engine.StatusSucceeded, Attempt: 1,
+	}
+	r.give(shard.RefusedRead{Epoch: take[shard.ReadRefused](r).Epoch, Asked: 1, Runs: []engine.Run{stored}})
+	if got := published(r); len(got) > 0 {
+		t.Errorf("%v were published although they had ended", got)
+	}
+}
+
 func TestARunThatIsNotThereAnyMoreResets(t *testing.T) {
 	r, commit := prepared(t)
 	r.give(shard.Committed{Epoch: commit.Epoch, Conflicts: []engine.Conflict{{Kind: "run", ID: slotRun(10)}}})
