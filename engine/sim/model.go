@@ -62,6 +62,9 @@ func (m *jobModel) wrote(w *world, job *engine.Job, schedule *cron.Schedule, sta
 		}
 		f := form{generation: job.Generation, spec: job.Spec, schedule: schedule, since: stamp}
 		f.passed(w)
+		if n > 0 && m.forms[n-1].again.After(f.again) { // what the form of before does not owe, this one does not either
+			f.again = m.forms[n-1].again
+		}
 		m.forms = append(m.forms, f)
 	}
 	m.revisions = append(m.revisions, revision{

@@ -136,6 +136,9 @@ func reaches(from, to engine.Status) bool {
 	if from.Terminal() {
 		return false
 	}
+	if from == engine.StatusRetrying {
+		return reaches(engine.StatusQueued, to)
+	}
 	for _, between := range []engine.Status{engine.StatusScheduled, engine.StatusQueued, engine.StatusRunning, engine.StatusRetrying} {
 		if between > from && from.CanBecome(between) && reaches(between, to) {
 			return true
