@@ -96,7 +96,7 @@ type job struct {
 
 	// What the store holds of slots that the scheduled task has not moved past, after a crash between two writes.
 	slotRun time.Time
-	ledger  []SlotRange
+	ledger  []storedRange
 
 	accounted time.Time   // the latest slot that is known to be a run or in the ledger
 	draining  bool        // runs that waited are being let go

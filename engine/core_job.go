@@ -32,7 +32,9 @@ func (c *Core) loadJob(s *JobSnapshot) {
 	if s.Task != nil {
 		task := *s.Task
 		j.task, j.taskStored = &task, true
-		j.ledger = s.Ledger
+		for i := range s.Ledger {
+			j.ledger = append(j.ledger, storedRange{SlotRange: s.Ledger[i]})
+		}
 		if s.SlotRun != nil {
 			j.slotRun = s.SlotRun.Slot
 		}
@@ -293,12 +295,7 @@ func (c *Core) done(j *job, slot time.Time) bool {
 	if slot.Equal(j.slotRun) || c.runs[SlotRunID(j.uid, slot)] != nil {
 		return true
 	}
-	for i := range j.ledger {
-		if !slot.Before(j.ledger[i].From) && !slot.After(j.ledger[i].To) {
-			return true
-		}
-	}
-	return false
+	return j.noted(slot)
 }
 
 // advance moves the scheduled task to the slot after its present one.

@@ -98,6 +98,8 @@ func (c *Core) resume(r *run) {
 		case r.back != "":
 		case r.CancelBy != "":
 			c.cancel(r, r.CancelBy)
+		case r.doubt && r.Trigger != TriggerBackfill && r.job.noted(r.Slot): // it was to be dropped
+			c.takeBack(r, ReasonOutage)
 		case at.After(c.now):
 			c.setTimer(&r.timer, at, timer{kind: timerFire, run: r})
 		case r.doubt && c.outdated(r) != "":

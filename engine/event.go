@@ -33,7 +33,8 @@ type JobSnapshot struct {
 	// SlotRun is the run of Task.Slot, if there is one and the slot may have been worked on: the next slot may depend
 	// on its end, and where a crash came between two writes the task has yet to move on.
 	SlotRun *Run
-	// Ledger is what the ledger says of Task.Slot and later: after such a crash.
+	// Ledger is what the ledger says of Task.Slot and later, and of the slots of runs that are only scheduled: after
+	// such a crash.
 	Ledger []SlotRange
 }
 

@@ -104,7 +104,9 @@ func (l Loader) assemble(ctx context.Context, uids []string, tasks []engine.Sche
 			}
 			if s.Task != nil && (s.Job.Spec.After > 0 || !s.Task.Slot.After(due)) {
 				slotRuns = append(slotRuns, engine.SlotRunID(uid, s.Task.Slot))
-				if s.Ledger, err = l.ledger(ctx, s.Task); err != nil {
+			}
+			if since := doubtful(&s, due); !since.IsZero() {
+				if s.Ledger, err = l.ledger(ctx, uid, since); err != nil {
 					return engine.JobsLoaded{}, err
 				}
 			}
@@ -135,14 +137,30 @@ func (l Loader) assemble(ctx context.Context, uids []string, tasks []engine.Sche
 // ledgerPage bounds the ranges of the ledger that are read at one time.
 const ledgerPage = 100
 
-// ledger reads what the ledger says of the slots from the task's on.
-func (l Loader) ledger(ctx context.Context, task *engine.ScheduledTask) ([]engine.SlotRange, error) {
+// doubtful is the first slot that an engine before this one may have noted without doing what follows; zero if there
+// is none.
+func doubtful(s *engine.JobSnapshot, due time.Time) time.Time {
+	var first time.Time
+	if s.Task != nil && !s.Task.Slot.After(due) {
+		first = s.Task.Slot
+	}
+	for i := range s.Runs {
+		run := &s.Runs[i]
+		if run.Status == engine.StatusScheduled && !run.Slot.IsZero() && !run.Slot.After(due) && (first.IsZero() || run.Slot.Before(first)) {
+			first = run.Slot
+		}
+	}
+	return first
+}
+
+// ledger reads what the ledger says of the slots from one on.
+func (l Loader) ledger(ctx context.Context, uid string, since time.Time) ([]engine.SlotRange, error) {
 	var all []engine.SlotRange
-	filter := engine.SlotFilter{JobUID: task.ID, Since: task.Slot, Limit: ledgerPage}
+	filter := engine.SlotFilter{JobUID: uid, Since: since, Limit: ledgerPage}
 	for {
 		page, next, err := l.Store.Slots(ctx, filter)
 		if err != nil {
-			return nil, fmt.Errorf("load the ledger of job %s: %w", task.ID, err)
+			return nil, fmt.Errorf("load the ledger of job %s: %w", uid, err)
 		}
 		all = append(all, page...)
 		if next == "" {
