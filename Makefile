@@ -16,6 +16,7 @@ SEEDS       ?= 10000
 FUZZTIME    ?= 20s
 BENCH       ?= .
 DATA        ?= ./data
+BROWSERFLAGS ?=
 
 TOOLS := .cache/bin
 MONGO := store/mongo/mongotest
@@ -39,6 +40,7 @@ build: static ## Build bin/tidewheel
 
 .PHONY: test
 test: static ## Run every test that needs no browser and no outside server
+	cd static && node --test test
 	$(GO) test $(GOTESTFLAGS) ./...
 
 .PHONY: generate
@@ -57,7 +59,7 @@ verify: ## All that CI runs, from the cheapest to the dearest
 
 .PHONY: clean
 clean: ## Remove what was built; ./data stays
-	rm -rf bin .cache static/node_modules coverage.out
+	rm -rf bin .cache static/node_modules e2e/browser/node_modules coverage.out
 	find static/dist -mindepth 1 ! -name .gitkeep -delete
 
 ## More tests
@@ -69,6 +71,14 @@ test-race: static ## Run the tests of all packages with goroutines under the rac
 .PHONY: test-mongo
 test-mongo: ## Run the store's and the server's tests over MongoDB's protocol, and on $TIDEWHEEL_TEST_MONGODB_URI if set
 	cd $(MONGO) && $(GO) test $(GOTESTFLAGS) ./...
+
+.PHONY: test-browser
+test-browser: build examples e2e/browser/node_modules/.package-lock.json ## Click through the pages in Chromium; screenshots go to .cache/browser
+	cd e2e/browser && node --test --test-reporter=spec --test-concurrency=1 $(BROWSERFLAGS)
+
+.PHONY: screenshots
+screenshots: build e2e/browser/node_modules/.package-lock.json ## Take the pictures of README.md and docs/pages.md anew
+	cd e2e/browser && node screenshots.mjs
 
 .PHONY: sim
 sim: ## Run the simulator over SEEDS seeds (10000)
@@ -101,6 +111,11 @@ static/dist/manifest.json: static/node_modules/.package-lock.json static/build.m
 static/node_modules/.package-lock.json: static/package.json static/package-lock.json
 	@command -v npm >/dev/null || { echo "npm is missing: install Node.js 18 or later, it bundles the pages' scripts" >&2; exit 1; }
 	cd static && npm ci --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+# It drives the system's Chromium and downloads none.
+e2e/browser/node_modules/.package-lock.json: e2e/browser/package.json e2e/browser/package-lock.json
+	cd e2e/browser && npm ci --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 # The tools are pinned in a module of their own, so that what they depend on stays out of the product's.

@@ -10,7 +10,9 @@ require (
 	github.com/aws/aws-sdk-go-v2/credentials v1.20.12
 	github.com/aws/aws-sdk-go-v2/service/s3 v1.114.6
 	github.com/aws/smithy-go v1.28.7
+	github.com/aymanbagabas/go-udiff v0.3.1
 	github.com/danielgtaylor/huma/v2 v2.36.0
+	github.com/expr-lang/expr v1.17.5
 	github.com/gofiber/fiber/v3 v3.5.0
 	github.com/gofrs/flock v0.13.0
 	github.com/google/go-cmp v0.7.0

@@ -2,7 +2,7 @@
 // found against the budgets of the design.
 //
 //	go run ./bench                      every scenario, a few minutes
-//	go run ./bench -only lag,throughput
+//	go run ./bench -only lag,throughput,waves
 //	go run ./bench -repeat 3            each scenario three times, one after the other
 //
 // The server is a real process, bin/tidewheel, on a folder of its own; programs are real processes that report the

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"syscall"
@@ -20,11 +21,15 @@ import (
 	"github.com/tidewheel/tidewheel/queue/jetstream"
 	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/store/sqlite"
+	"github.com/tidewheel/tidewheel/web/service"
 )
 
 // engine measures the whole path of a run but for the process: plan, publish, lock, claim, acknowledge, report, unlock,
 // every write durable, engine and executor in this process on the embedded store and queue.
 func (b *bench) engine(ctx context.Context, jobs, each int) (err error) {
+	if os.Getenv("GOGC") == "" { // as a server does
+		debug.SetGCPercent(200)
+	}
 	dir, err := b.folder()
 	if err != nil {
 		return err
@@ -118,7 +123,7 @@ func pausedJobs(ctx context.Context, store *sqlite.Store, n int) ([]string, erro
 		}
 		definition.ApplyDefaults()
 		job := engine.Job{
-			UID: engine.NewUID(), Namespace: engine.DefaultNamespace, Name: definition.Name, Spec: definition,
+			UID: service.NewUID(), Namespace: engine.DefaultNamespace, Name: definition.Name, Spec: definition,
 			Generation: 1, Revision: 1, Pending: true, Paused: true, PausedAt: now, CreatedAt: now, UpdatedAt: now,
 		}
 		job.Shard = engine.ShardOf(job.UID)
@@ -185,6 +190,14 @@ func (noBlobs) GetBinary(context.Context, string) (io.ReadCloser, int64, error) 
 
 func (noBlobs) NewLogWriter(context.Context, string, int) (executor.LogWriter, error) {
 	return nil, errors.New("no output is expected")
+}
+
+func (noBlobs) PutArtifact(context.Context, string, int, string, *io.SectionReader) (string, error) {
+	return "", errors.New("no artifact is expected")
+}
+
+func (noBlobs) GetArtifact(context.Context, string, int, string, string) (io.ReadCloser, error) {
+	return nil, errors.New("no artifact is expected")
 }
 
 type empty struct{}

@@ -9,9 +9,10 @@ import (
 
 // entry is one start of startclock.
 type entry struct {
-	run  string
-	slot time.Time
-	lag  time.Duration // from the slot to the process's first instruction
+	run   string
+	slot  time.Time
+	began time.Time
+	lag   time.Duration // from the slot to the first line of the program
 }
 
 // newJournal makes an empty journal that any user may append to: jobs may run as another.
@@ -29,12 +30,17 @@ func readJournal(path string) ([]entry, error) {
 	}
 	var entries []entry
 	for line := range strings.Lines(string(text)) {
-		var run string
-		var slot, began int64
-		if _, err := fmt.Sscan(line, &run, &slot, &began); err != nil {
+		var run, planned string
+		var began int64
+		if _, err := fmt.Sscan(line, &run, &planned, &began); err != nil {
 			return nil, fmt.Errorf("journal line %q: %w", line, err)
 		}
-		entries = append(entries, entry{run: run, slot: time.Unix(0, slot), lag: time.Duration(began - slot)})
+		slot, err := time.Parse(time.RFC3339Nano, planned)
+		if err != nil {
+			return nil, fmt.Errorf("journal line %q: %w", line, err)
+		}
+		slot, at := slot.Local(), time.Unix(0, began)
+		entries = append(entries, entry{run: run, slot: slot, began: at, lag: at.Sub(slot)})
 	}
 	return entries, nil
 }

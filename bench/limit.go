@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -12,7 +14,7 @@ import (
 
 // forkRate is the machine's own limit: how many processes of a program two workers start, read to the end and reap in
 // a second, doing nothing else.
-func forkRate(program string, d time.Duration) (perSecond float64, err error) {
+func forkRate(program string, environment []string, d time.Duration) (perSecond float64, err error) {
 	path, err := exec.LookPath(program)
 	if err != nil {
 		return 0, fmt.Errorf("look for %s: %w", program, err)
@@ -24,7 +26,7 @@ func forkRate(program string, d time.Duration) (perSecond float64, err error) {
 	for worker := range errs {
 		group.Go(func() {
 			for time.Since(began) < d && errs[worker] == nil {
-				errs[worker] = startAndReap(path)
+				errs[worker] = startAndReap(path, environment)
 				done.Add(1)
 			}
 		})
@@ -38,7 +40,34 @@ func forkRate(program string, d time.Duration) (perSecond float64, err error) {
 	return float64(done.Load()) / time.Since(began).Seconds(), nil
 }
 
-func startAndReap(path string) error {
+// bareStarts tells how long a program of startclock's kind takes from the wish to start it to its first line, when this
+// process starts it: one after the other, with a pause between two, as a schedule has them.
+func bareStarts(ctx context.Context, startclock, journal string, n int) (sample, error) {
+	if err := newJournal(journal); err != nil {
+		return nil, err
+	}
+	for i := range n {
+		if err := sleepUntil(ctx, time.Now().Add(50*time.Millisecond)); err != nil {
+			return nil, err
+		}
+		now := time.Now().UTC().Format(time.RFC3339Nano)
+		environment := []string{"JOURNAL=" + journal, "TIDEWHEEL_RUN_ID=bare-" + strconv.Itoa(i), "TIDEWHEEL_SLOT=" + now}
+		if err := startAndReap(startclock, environment); err != nil {
+			return nil, err
+		}
+	}
+	entries, err := readJournal(journal)
+	if err != nil {
+		return nil, err
+	}
+	var starts sample
+	for _, e := range entries {
+		starts = append(starts, e.lag)
+	}
+	return starts, nil
+}
+
+func startAndReap(path string, environment []string) error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDONLY, 0)
 	if err != nil {
 		return err
@@ -50,7 +79,7 @@ func startAndReap(path string) error {
 	}
 	defer read.Close()
 	process, err := os.StartProcess(path, []string{path}, &os.ProcAttr{
-		Env: []string{}, Files: []*os.File{null, write, write}, Sys: &syscall.SysProcAttr{Setpgid: true},
+		Env: environment, Files: []*os.File{null, write, write}, Sys: &syscall.SysProcAttr{Setpgid: true},
 	})
 	if closed := write.Close(); err == nil {
 		err = closed

@@ -23,6 +23,7 @@ type bench struct {
 	trueProgram string
 	root        string  // every scenario has a folder below it
 	forks       float64 // the machine's own limit, starts a second
+	clockForks  float64 // the same, of startclock
 	quick       bool
 }
 
@@ -31,7 +32,7 @@ func main() {
 }
 
 func mainStatus() int {
-	only := flag.String("only", "", "scenarios, separated by commas: lag, burst, throughput, engine, registered (default all)")
+	only := flag.String("only", "", "scenarios, separated by commas: lag, burst, throughput, engine, waves, registered (default all)")
 	repeat := flag.Int("repeat", 1, "how often each scenario is run")
 	quick := flag.Bool("quick", false, "shorter runs, to see that the benchmark works")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of this process here; of use with -only engine")
@@ -77,10 +78,8 @@ func run(ctx context.Context, binary, only string, repeat int, quick bool) (err 
 	if err := os.Chmod(b.root, 0o755); err != nil {
 		return err
 	}
-	b.startclock = filepath.Join(b.root, "startclock")
-	build := exec.CommandContext(ctx, "go", "build", "-o", b.startclock, "./bench/startclock")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build startclock: %w\n%s", err, out)
+	if err := b.buildWitness(ctx); err != nil {
+		return err
 	}
 	if b.trueProgram, err = exec.LookPath("true"); err != nil {
 		return err
@@ -103,14 +102,30 @@ func run(ctx context.Context, binary, only string, repeat int, quick bool) (err 
 		{"burst", func(ctx context.Context) error { return b.lag(ctx, 100, seconds(20)) }},
 		{"throughput", func(ctx context.Context) error { return b.throughput(ctx, 20, 1000/scale) }},
 		{"engine", func(ctx context.Context) error { return b.engine(ctx, 40, 1000/scale) }},
+		{"waves", func(ctx context.Context) error { return b.waves(ctx, 50, 1000/scale, max(10/scale, 2)) }},
 		{"registered", func(ctx context.Context) error { return b.registered(ctx, 100_000/scale) }},
 	}
 	fmt.Printf("%s, %d cores, %s\n", time.Now().UTC().Format(time.RFC3339), runtime.NumCPU(), runtime.Version())
 	for range repeat {
-		if b.forks, err = forkRate("true", seconds(5)); err != nil {
+		if b.forks, err = forkRate("true", []string{}, seconds(5)); err != nil {
 			return err
 		}
 		b.print("the machine: fork, exec and reap of `true`, two workers, with a pipe", fmt.Sprintf("%.0f a second", b.forks), "")
+		journal := filepath.Join(b.root, "bare")
+		if err := newJournal(journal); err != nil {
+			return err
+		}
+		b.clockForks, err = forkRate(b.startclock, []string{"JOURNAL=" + journal, "TIDEWHEEL_SLOT=none"}, seconds(5))
+		if err != nil {
+			return err
+		}
+		b.print("the same of the program that tells the lag", fmt.Sprintf("%.0f a second", b.clockForks), "")
+		bare, err := bareStarts(ctx, b.startclock, journal, 100)
+		if err != nil {
+			return err
+		}
+		b.print("the machine: from the wish to start the program that tells the lag to its first line, one at a time",
+			fmt.Sprintf("p50 %s, p99 %s", milliseconds(bare.at(0.5)), milliseconds(bare.at(0.99))), "")
 		for _, scenario := range scenarios {
 			if only != "" && !slices.Contains(strings.Split(only, ","), scenario.name) {
 				continue

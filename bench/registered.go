@@ -13,6 +13,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/store/sqlite"
+	"github.com/tidewheel/tidewheel/web/service"
 )
 
 // registered measures a server that has n jobs which are not due: how long it takes to plan them once, to start again,
@@ -105,7 +106,7 @@ func register(ctx context.Context, path string, n int) error {
 				definition := spec.Job{Kind: spec.KindJob, Name: "job-" + strconv.Itoa(i), Binary: "true", Schedule: spec.Strings{"H H * * *"}}
 				definition.ApplyDefaults()
 				job := engine.Job{
-					UID: engine.NewUID(), Namespace: engine.DefaultNamespace, Name: definition.Name, Spec: definition,
+					UID: service.NewUID(), Namespace: engine.DefaultNamespace, Name: definition.Name, Spec: definition,
 					Generation: 1, Revision: 1, Pending: true, CreatedAt: now, UpdatedAt: now,
 				}
 				job.Shard = engine.ShardOf(job.UID)

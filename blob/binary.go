@@ -80,6 +80,9 @@ func (s *Store) PutBinary(ctx context.Context, r io.Reader, options PutOptions) 
 	if err != nil {
 		return BinaryInfo{}, err // the buffer may still be read by a broken connection
 	}
+	if info.Kind == KindELF && info.Problem == "" {
+		info.Problem = cutOff(info.Head, info.Size)
+	}
 	releasePart(first)
 	return info, nil
 }
@@ -187,12 +190,17 @@ func (s *Store) isStored(ctx context.Context, info *BinaryInfo) (bool, error) {
 
 // GetBinary opens a program and tells its size in bytes. The reader gives a
 // *DigestError instead of io.EOF when the bytes do not have their digest, and
-// goes on by itself after a broken connection. The caller closes it.
+// goes on by itself after a broken connection. ErrNotFound means that S3 itself
+// says so: a missing bucket, or a proxy without a server behind it, is another
+// error. The caller closes the reader.
 func (s *Store) GetBinary(ctx context.Context, digest string) (io.ReadCloser, int64, error) {
 	if err := checkDigest(digest); err != nil {
 		return nil, 0, err
 	}
 	reader, err := s.openRange(ctx, s.binaryKey(digest), 0, -1)
+	if errors.Is(err, ErrNotFound) && code(err) != "NoSuchKey" {
+		return nil, 0, fmt.Errorf("blob: whether binary %s is stored is not known: %s", digest, err.Error()) // must not pass for ErrNotFound
+	}
 	if err != nil {
 		return nil, 0, err
 	}

@@ -314,6 +314,41 @@ func proxy(t *testing.T, handler func(next http.Handler) http.Handler) string {
 	return front
 }
 
+func TestMissingIsOnlyWhatS3SaysIsMissing(t *testing.T) {
+	t.Parallel()
+	var away atomic.Bool
+	endpoint := proxy(t, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if away.Load() {
+				http.NotFound(w, r) // as a proxy whose server is being replaced
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	})
+	behind := config(t)
+	behind.Endpoint = endpoint
+	store, err := Open(t.Context(), behind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(store.Close)
+	missing := strings.Repeat("00", 32)
+	if _, _, err := store.GetBinary(t.Context(), missing); !errors.Is(err, ErrNotFound) {
+		t.Errorf("S3 answers: %v", err)
+	}
+	away.Store(true)
+	if _, _, err := store.GetBinary(t.Context(), missing); err == nil || errors.Is(err, ErrNotFound) {
+		t.Errorf("a proxy answers: %v", err)
+	}
+	away.Store(false)
+	gone := *store
+	gone.bucket += "-gone"
+	if _, _, err := gone.GetBinary(t.Context(), missing); err == nil || errors.Is(err, ErrNotFound) {
+		t.Errorf("the bucket is gone: %v", err)
+	}
+}
+
 func TestBrokenDownloadGoesOn(t *testing.T) {
 	t.Parallel()
 	var breaks atomic.Int32

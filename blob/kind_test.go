@@ -163,3 +163,104 @@ func FuzzSniff(f *testing.F) {
 		}
 	})
 }
+
+// linked is a head that names one segment to load, at byte 0 and so long.
+func linked(kind elf.Type, entry, segment uint64) []byte {
+	head := append(elfHead(true, false, uint16(elf.EM_X86_64)), make([]byte, 56)...)
+	order := binary.LittleEndian
+	order.PutUint16(head[16:], uint16(kind))
+	order.PutUint64(head[24:], entry)
+	order.PutUint64(head[32:], 64) // the table of segments
+	order.PutUint16(head[54:], 56)
+	order.PutUint16(head[56:], 1)
+	order.PutUint32(head[64:], uint32(elf.PT_LOAD))
+	order.PutUint64(head[64+32:], segment)
+	return head
+}
+
+func TestSniffRefusesELFThatIsNoProgram(t *testing.T) {
+	damaged := func(at int, value byte) []byte {
+		head := linked(elf.ET_EXEC, 1, 120)
+		head[at] = value
+		return head
+	}
+	for name, test := range map[string]struct {
+		head []byte
+		want string
+	}{
+		"class":           {damaged(4, 3), "class 3"},
+		"byte order":      {damaged(5, 9), "byte order 9"},
+		"short header":    {linked(elf.ET_EXEC, 1, 120)[:60], "cut off inside its header"},
+		"core dump":       {linked(elf.ET_CORE, 1, 120), "core dump"},
+		"unknown type":    {damaged(16, 9), "type 9"},
+		"shared library":  {linked(elf.ET_DYN, 0, 120), "shared library"},
+		"static PIE":      {linked(elf.ET_DYN, 64, 120), ""},
+		"static program":  {linked(elf.ET_EXEC, 64, 120), ""},
+		"entry at zero":   {linked(elf.ET_EXEC, 0, 120), ""}, // unusual, and the kernel starts it
+		"big and foreign": {elfHead(true, true, uint16(elf.EM_S390)), ""},
+	} {
+		got := Sniff(test.head).Problem
+		if test.want == "" && got != "" || !strings.Contains(got, test.want) {
+			t.Errorf("%s: got %q, want it to speak of %q", name, got, test.want)
+		}
+	}
+}
+
+func TestUploadOfPartOfAProgramIsNoticed(t *testing.T) {
+	sections := func(at uint64, count uint16) []byte {
+		head := linked(elf.ET_EXEC, 64, 120)
+		binary.LittleEndian.PutUint64(head[40:], at)
+		binary.LittleEndian.PutUint16(head[58:], 64)
+		binary.LittleEndian.PutUint16(head[60:], count)
+		return head
+	}
+	for name, test := range map[string]struct {
+		head []byte
+		size int64
+		want string
+	}{
+		"whole":                    {linked(elf.ET_EXEC, 64, 5000), 5000, ""},
+		"a segment is missing":     {linked(elf.ET_EXEC, 64, 5000), 4999, "should end at byte 5000, and the file has 4999"},
+		"a segment beyond any end": {linked(elf.ET_EXEC, 64, 1<<64-1), 5000, "should end at byte"},
+		"no segments":              {elfHead(true, false, uint16(elf.EM_X86_64)), 64, "nothing to load"},
+		"whole with sections":      {sections(5000, 3), 5192, ""},
+		"sections are missing":     {sections(5000, 3), 5191, "table of sections"},
+		"sections beyond any end":  {sections(1<<64-8, 3), 5191, "beyond the end of any file"},
+		"sections were stripped":   {sections(0, 0), 120, ""},
+	} {
+		got := cutOff(test.head, test.size)
+		if test.want == "" && got != "" || !strings.Contains(got, test.want) {
+			t.Errorf("%s: got %q, want it to speak of %q", name, got, test.want)
+		}
+	}
+}
+
+func TestRealProgramsAreWholeAndTheirPartsAreNot(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("reads programs of Linux")
+	}
+	for _, path := range []string{"/proc/self/exe", "/bin/sh"} { // linked by Go, and a PIE by GNU ld or its like
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := int64(len(content))
+		head := content[:min(size, HeadSize)]
+		if got := cutOff(head, size); got != "" {
+			t.Errorf("%s: got %q", path, got)
+		}
+		for _, part := range []int64{100, HeadSize, size / 2, size - 1} {
+			if got := cutOff(head[:min(part, int64(len(head)))], part); got == "" {
+				t.Errorf("the first %d of %d bytes of %s are taken for all of it", part, size, path)
+			}
+		}
+	}
+}
+
+func FuzzCutOff(f *testing.F) {
+	f.Add(linked(elf.ET_EXEC, 64, 120), int64(120))
+	f.Add(elfHead(false, true, 8), int64(64))
+	f.Fuzz(func(_ *testing.T, head []byte, size int64) {
+		cutOff(head, max(size, 0)) // it does not panic
+	})
+}

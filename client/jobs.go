@@ -104,9 +104,8 @@ func (c *Client) NextSlots(ctx context.Context, name string, after time.Time, co
 }
 
 // Generations lists the forms that a job has had, the newest first.
-func (c *Client) Generations(ctx context.Context, name string) ([]wire.Generation, error) {
-	list, err := ask[wire.List[wire.Generation]](ctx, c, call{method: http.MethodGet, path: prefix + "/jobs" + path(name, "generations")})
-	return list.Items, err
+func (c *Client) Generations(ctx context.Context, name string, page Page) (wire.List[wire.Generation], error) {
+	return ask[wire.List[wire.Generation]](ctx, c, call{method: http.MethodGet, path: prefix + "/jobs" + path(name, "generations"), query: page.query()})
 }
 
 // PreviewSchedule tells when a schedule would fire.

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+
+	"github.com/tidewheel/tidewheel/client/wire"
 )
 
 // LogOptions say what of a run's output.
@@ -78,3 +80,25 @@ func (d *download) Read(p []byte) (int, error) {
 }
 
 func (d *download) Close() error { return d.body.Close() }
+
+// LogSearch says what to look for in a run's output.
+type LogSearch struct {
+	Attempt int    // from 1; 0 is the latest
+	Text    string // in any case of its letters
+	Errors  bool   // lines that look like errors, instead of Text
+	From    string // a line's number from 1, or Next of the answer before; "" is the beginning
+}
+
+// SearchLogs searches a part of a run's output; while the answer has a Next, there is more of it.
+func (c *Client) SearchLogs(ctx context.Context, id string, search LogSearch) (wire.LogMatches, error) {
+	query := url.Values{}
+	if search.Attempt > 0 {
+		query.Set("attempt", strconv.Itoa(search.Attempt))
+	}
+	set(query, "q", search.Text)
+	if search.Errors {
+		query.Set("errors", "true")
+	}
+	set(query, "from", search.From)
+	return ask[wire.LogMatches](ctx, c, call{method: http.MethodGet, path: prefix + "/runs" + path(id, "logs", "search"), query: query})
+}

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/tidewheel/tidewheel/client/wire"
@@ -11,6 +12,8 @@ import (
 // RunFilter selects runs. Zero fields do not filter.
 type RunFilter struct {
 	Job      string
+	DAG      string // runs of its tasks
+	Task     string // of that DAG
 	Statuses []string
 	Tier     string
 	By       string
@@ -24,6 +27,8 @@ type RunFilter struct {
 func (c *Client) Runs(ctx context.Context, filter RunFilter) (wire.List[wire.Run], error) {
 	query := filter.query()
 	set(query, "job", filter.Job)
+	set(query, "dag", filter.DAG)
+	set(query, "task", filter.Task)
 	for _, status := range filter.Statuses {
 		query.Add("status", status)
 	}
@@ -64,4 +69,16 @@ func (c *Client) ReplayDeadLetter(ctx context.Context, id string) (wire.Run, err
 func (c *Client) PurgeDeadLetter(ctx context.Context, id string) error {
 	_, err := ask[struct{}](ctx, c, call{method: http.MethodDelete, path: prefix + "/dead-letters" + path(id)})
 	return err
+}
+
+// LastGood stands for the latest run of the same job before the other one that succeeded.
+const LastGood = "last-good"
+
+// CompareRuns tells in what run b differs from run a, which may be LastGood.
+func (c *Client) CompareRuns(ctx context.Context, a, b string, exact bool) (wire.RunDiff, error) {
+	query := url.Values{"a": {a}, "b": {b}}
+	if exact {
+		query.Set("exact", "true")
+	}
+	return ask[wire.RunDiff](ctx, c, call{method: http.MethodGet, path: prefix + "/runs/diff", query: query})
 }

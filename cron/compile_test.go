@@ -44,6 +44,8 @@ func TestFaults(t *testing.T) {
 		"empty":             {Definition{Cron: []string{" "}}, []string{`schedule[0]: is empty; write an expression such as "0 3 * * *" or @daily`}},
 		"tag":               {Definition{Cron: []string{"@dayly"}}, []string{`schedule[0]: unknown tag "@dayly"; did you mean @daily?`}},
 		"reboot":            {Definition{Cron: []string{"@reboot"}}, []string{"schedule[0]: @reboot names no time; run the job by hand, or give it a schedule"}},
+		"every nothing":     {Definition{Cron: []string{"@every 0s"}}, []string{`schedule[0]: 0s is too short; the shortest interval is 10ms`}},
+		"every negative":    {Definition{Cron: []string{"@every -5s"}}, []string{`schedule[0]: -5s is negative; write an interval such as 90s`}},
 		"every":             {Definition{Cron: []string{"@every soon"}}, []string{`schedule[0]: "@every soon" is not understood; write an interval such as @every 90s or @every 1h30m`}},
 		"every, short":      {Definition{Cron: []string{"@every 1us"}}, []string{"schedule[0]: 1µs is too short; the shortest interval is 10ms"}},
 		"zone in it":        {Definition{Cron: []string{"CRON_TZ=UTC 0 3 * * *"}}, []string{"schedule[0]: a zone cannot stand in the expression; write it under timezone"}},

@@ -1,6 +1,7 @@
 package cron
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -31,9 +32,6 @@ func compileExpression(source string, spread hash) (expression, []string) {
 		return expression{}, []string{err.Error()}
 	}
 	if every != 0 {
-		if fault := checkInterval(every); fault != "" {
-			return expression{}, []string{fault}
-		}
 		return expression{source: source, every: every.Milliseconds()}, nil
 	}
 	var fields [fieldCount][]part
@@ -125,8 +123,11 @@ func expandTag(text string) (string, time.Duration, error) {
 	rest = strings.TrimSpace(rest)
 	if tag == "@every" {
 		interval, err := time.ParseDuration(rest)
-		if err != nil || interval <= 0 {
+		if err != nil {
 			return "", 0, fmt.Errorf("%q is not understood; write an interval such as @every 90s or @every 1h30m", clip(text))
+		}
+		if fault := checkInterval(interval); fault != "" {
+			return "", 0, errors.New(fault)
 		}
 		return "", interval, nil
 	}

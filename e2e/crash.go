@@ -77,29 +77,14 @@ func Crash(t *testing.T, binary string, args ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var entries []entry
-	read := func(starts int) {
-		limit := time.After(settleLimit)
-		for starts > 0 {
-			select {
-			case e := <-journal.lines:
-				entries = append(entries, e)
-				if e.kind == "start" {
-					starts--
-				}
-			case <-limit:
-				t.Fatalf("no program has begun for %s", settleLimit)
-			}
-		}
-	}
 	for range crashKills {
-		read(linesBetween) // returns just after a program has begun
+		journal.read(t, linesBetween) // returns just after a program has begun
 		server.Kill()
 		journal.awaitDeath(t, deathLimit)
 		<-time.After(outage)
 		server.Start()
 	}
-	read(linesBetween)
+	journal.read(t, linesBetween)
 	for _, job := range applied.Items {
 		if _, err := api.PauseJob(ctx, job.Name); err != nil {
 			t.Fatal(err)
@@ -108,24 +93,17 @@ func Crash(t *testing.T, binary string, args ...string) {
 	runs := settled(ctx, t, api)
 	server.Stop()
 	journal.awaitDeath(t, deathLimit)
-	for drained := false; !drained; {
-		select {
-		case e := <-journal.lines:
-			entries = append(entries, e)
-		default:
-			drained = true
-		}
-	}
+	journal.readRest()
 	if orphans := journal.orphans(t); len(orphans) > 0 {
 		t.Errorf("processes were left: %v", orphans)
 	}
 	server.Start() // the ledger is as good after another restart
-	check := verdict{t: t, entries: entries, runs: runs}
+	check := verdict{t: t, entries: journal.entries, runs: runs}
 	check.starts()
 	for _, job := range applied.Items {
 		check.ledger(ctx, api, job.Name)
 	}
-	t.Logf("%d lines of the journal, %d runs, %d kills", len(entries), len(runs), crashKills)
+	t.Logf("%d lines of the journal, %d runs, %d kills", len(journal.entries), len(runs), crashKills)
 }
 
 // settled returns all runs once each has ended.
@@ -215,9 +193,9 @@ func (v *verdict) starts() {
 		if run.Job == "once" && e.attempt > 1 {
 			v.t.Errorf("%s is to be delivered at most once, and was started %d times", e.run, e.attempt)
 		}
-		lock := run.JobUID
-		if run.Job == "free" || run.Job == "once" {
-			lock = run.ID
+		lock := run.ID
+		if run.Job == "slow" || run.Job == "strict" { // the others' runs may overlap
+			lock = run.JobUID
 		}
 		if e.token <= tokens[lock] {
 			v.t.Errorf("attempt %d of %s has the fencing token %d, after %d", e.attempt, e.run, e.token, tokens[lock])
@@ -244,8 +222,9 @@ func (v *verdict) starts() {
 	}
 }
 
-// ledger checks that each slot of a job, from the first to the last, is accounted for exactly once.
-func (v *verdict) ledger(ctx context.Context, api *client.Client, job string) {
+// ledger checks that each slot of a job, from the first to the last, is accounted for exactly once, and tells how: by
+// the seconds of its slots.
+func (v *verdict) ledger(ctx context.Context, api *client.Client, job string) map[int64]string {
 	outcomes := map[int64][]string{}
 	cursor := ""
 	for {
@@ -277,18 +256,22 @@ func (v *verdict) ledger(ctx context.Context, api *client.Client, job string) {
 	slots := slices.Sorted(maps.Keys(outcomes))
 	if len(slots) == 0 {
 		v.t.Errorf("job %s has no slots", job)
-		return
+		return nil
 	}
-	fired := 0
+	fired, once := 0, map[int64]string{}
 	for at := slots[0]; at <= slots[len(slots)-1]; at++ {
 		switch all := outcomes[at]; {
 		case len(all) == 0:
 			v.t.Errorf("job %s: the slot %s is lost: no run, and no line of the ledger", job, time.Unix(at, 0).UTC().Format(time.RFC3339))
 		case len(all) > 1:
 			v.t.Errorf("job %s: the slot %s stands there more than once: %v", job, time.Unix(at, 0).UTC().Format(time.RFC3339), all)
-		case strings.HasPrefix(all[0], "fired"):
-			fired++
+		default:
+			once[at] = all[0]
+			if strings.HasPrefix(all[0], "fired") {
+				fired++
+			}
 		}
 	}
 	v.t.Logf("job %s: %d slots, %d fired", job, len(slots), fired)
+	return once
 }

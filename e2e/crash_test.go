@@ -35,3 +35,16 @@ func run(m *testing.M) int {
 func TestKilledServerLosesNoSlotAndStartsNoAttemptTwice(t *testing.T) {
 	Crash(t, binary)
 }
+
+func TestOutageMissesExactlyTheSlotsThatTheLedgerNames(t *testing.T) {
+	t.Parallel()
+	Missed(t, binary)
+}
+
+func TestKilledServerEndsItsWaves(t *testing.T) {
+	CrashDAG(t, binary)
+}
+
+func TestEveryEdgeOfALargeWaveIsRespected(t *testing.T) {
+	LargeWave(t, binary)
+}

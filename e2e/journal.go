@@ -30,6 +30,7 @@ type journal struct {
 	pipe       *os.File
 	alive      *os.File
 	lines      chan entry
+	entries    []entry // those that were read
 }
 
 func newJournal(t *testing.T) *journal {
@@ -69,6 +70,35 @@ func newJournal(t *testing.T) *journal {
 		_ = j.alive.Close()
 	})
 	return j
+}
+
+// read reads until so many programs have begun, and returns just after the last one has.
+func (j *journal) read(t *testing.T, starts int) {
+	t.Helper()
+	limit := time.After(settleLimit)
+	for starts > 0 {
+		select {
+		case e := <-j.lines:
+			j.entries = append(j.entries, e)
+			if e.kind == "start" {
+				starts--
+			}
+		case <-limit:
+			t.Fatalf("no program has begun for %s", settleLimit)
+		}
+	}
+}
+
+// readRest reads what is there; to be called when no program is alive any more.
+func (j *journal) readRest() {
+	for {
+		select {
+		case e := <-j.lines:
+			j.entries = append(j.entries, e)
+		default:
+			return
+		}
+	}
 }
 
 func parseEntry(line string) (entry, error) {

@@ -30,15 +30,24 @@ func folder(t *testing.T) string {
 	return dir
 }
 
-// Build makes the program from the source of this repository, into a folder of the test.
-func Build(ctx context.Context, dir string) (string, error) {
+// Root is the folder of this repository.
+func Root(ctx context.Context) (string, error) {
 	root, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Root}}", "github.com/tidewheel/tidewheel/engine").Output()
 	if err != nil {
 		return "", fmt.Errorf("find the repository: %w", err)
 	}
+	return strings.TrimSpace(string(root)), nil
+}
+
+// Build makes the program from the source of this repository, into a folder of the test.
+func Build(ctx context.Context, dir string) (string, error) {
+	root, err := Root(ctx)
+	if err != nil {
+		return "", err
+	}
 	program := filepath.Join(dir, "tidewheel")
 	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/tidewheel")
-	build.Dir = strings.TrimSpace(string(root))
+	build.Dir = root
 	if text, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, text)
 	}
@@ -65,14 +74,7 @@ const startLimit = 30 * time.Second
 func NewServer(t *testing.T, program string, args ...string) *Server {
 	t.Helper()
 	dir := folder(t)
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := freeAddress(t)
 	s := &Server{
 		t: t, program: program, address: address, state: filepath.Join(dir, "state"), log: &lineBuffer{},
 		args: append([]string{"server", "--data", filepath.Join(dir, "data"), "--http", address}, args...),
@@ -86,6 +88,19 @@ func NewServer(t *testing.T, program string, args ...string) *Server {
 		}
 	})
 	return s
+}
+
+// freeAddress finds an address that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return listener.Addr().String()
 }
 
 // Start starts the server and returns once it is ready.

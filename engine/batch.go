@@ -5,6 +5,7 @@ package engine
 // id or an update under a condition. So a crash between any two writes leaves something that doing the batch again
 // repairs. Within a part no two writes concern the same id.
 type Batch struct {
+	Waves       []WaveWrite
 	Runs        []RunWrite
 	Slots       []SlotRange  // put where absent or where the stored Count is smaller
 	DeadLetters []DeadLetter // put where absent
@@ -12,6 +13,7 @@ type Batch struct {
 	DropRuns    []string     // prepared runs whose slot did not fire: deleted while their status is scheduled
 	Tasks       []TaskWrite  // scheduled_tasks
 	Handled     []JobHandled // clears Pending, or removes a tombstone
+	HandledDAGs []JobHandled // the same for DAGs
 	Commands    []string     // deletes commands that have been acted upon
 }
 
@@ -38,13 +40,13 @@ type JobHandled struct {
 
 // Empty tells whether there is nothing to write.
 func (b *Batch) Empty() bool {
-	return len(b.Runs) == 0 && len(b.Slots) == 0 && len(b.DeadLetters) == 0 && len(b.DropLetters) == 0 &&
+	return len(b.Waves) == 0 && len(b.HandledDAGs) == 0 && len(b.Runs) == 0 && len(b.Slots) == 0 && len(b.DeadLetters) == 0 && len(b.DropLetters) == 0 &&
 		len(b.DropRuns) == 0 && len(b.Tasks) == 0 && len(b.Handled) == 0 && len(b.Commands) == 0
 }
 
 // Conflict names a write whose condition did not hold: somebody else wrote in between. A write that is found to be
 // there already (the same revision with the same content: it was done, but reported as failed) is no conflict.
 type Conflict struct {
-	Kind string // "run" or "task"
+	Kind string // "run", "wave" or "task"
 	ID   string
 }

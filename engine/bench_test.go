@@ -181,9 +181,17 @@ func (b *bench) result(kind string, words []string) {
 	switch kind {
 	case "revokedresult":
 		result.Kind = engine.ResultRevoked
+	case "waits":
+		result.Kind, result.Waits = engine.ResultProgress, strings.Join(words[1:], " ")
 	case "handback":
 		result.Kind, result.Finish = engine.ResultFinished, &engine.Finish{Status: engine.StatusFailed, HandedBack: true, FinishedAt: b.now}
-		if len(words) > 1 {
+		switch {
+		case len(words) == 1:
+		case words[1] == "unfetched":
+			result.Finish.Unfetched, result.Finish.Error = true, "its program could not be fetched"
+		case words[1] == "unstored":
+			result.Finish.Unfetched, result.Finish.Error, result.Finish.StartedAt = true, "its artifacts could not be stored", b.now
+		default:
 			result.Finish.StartedAt = b.now
 		}
 	case "finished":
@@ -332,7 +340,7 @@ func (b *bench) writes(batch *engine.Batch) {
 		if run.Trigger == engine.TriggerCatchUp || run.Trigger == engine.TriggerBackfill {
 			line += " " + string(run.Trigger)
 		}
-		if run.Status.Terminal() && run.Reason != "" {
+		if (run.Status.Terminal() || run.Status == engine.StatusRunning) && run.Reason != "" {
 			line += ": " + run.Reason
 		}
 		b.say(line)

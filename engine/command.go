@@ -11,6 +11,11 @@ const (
 	CommandCancel   CommandKind = "cancel"   // end a run
 	CommandRetry    CommandKind = "retry"    // one more attempt of a run that ended
 	CommandBackfill CommandKind = "backfill" // run the slots of a range that have no run
+
+	CommandStartWave  CommandKind = "start_wave"  // a wave was inserted: look at it
+	CommandCancelWave CommandKind = "cancel_wave" // end a wave
+	CommandResumeWave CommandKind = "resume_wave" // go on with a wave that ended: what succeeded stays
+	CommandMarkTask   CommandKind = "mark_task"   // let a task of a wave count as Mark says, and go on
 )
 
 // Command is an intent that outlives a crash of either side: the web inserts it and wakes the shard, the owner acts
@@ -19,9 +24,11 @@ type Command struct {
 	ID     string      `json:"id"` // derived from what is asked, so that asking twice is asking once
 	Shard  int         `json:"shard"`
 	Kind   CommandKind `json:"kind"`
-	JobUID string      `json:"job_uid"`
-	RunID  string      `json:"run_id,omitempty"`
-	// Revision is the run's when a retry was asked for: one request is one retry, however often it is read.
+	JobUID string      `json:"job_uid"`          // or a DAG's
+	RunID  string      `json:"run_id,omitempty"` // or a wave's
+	Task   string      `json:"task,omitempty"`   // to mark
+	Mark   Status      `json:"mark,omitzero"`    // succeeded, failed or skipped
+	// Revision is the run's, or the wave's, when a retry was asked for: one request is one retry, however often it is read.
 	Revision int64     `json:"revision,omitempty"`
 	By       string    `json:"by,omitempty"`
 	At       time.Time `json:"at"`
@@ -29,11 +36,21 @@ type Command struct {
 	To       time.Time `json:"to,omitzero"`
 }
 
+// AboutWave tells whether a command of this kind is about a wave.
+func (k CommandKind) AboutWave() bool {
+	switch k {
+	case CommandStartWave, CommandCancelWave, CommandResumeWave, CommandMarkTask:
+		return true
+	case CommandStart, CommandCancel, CommandRetry, CommandBackfill:
+	}
+	return false
+}
+
 // Wake tells the owner of a shard that something was left for it in the store.
 type Wake struct {
 	Shard int      `json:"shard"`
 	Kind  WakeKind `json:"kind"`
-	Key   string   `json:"key,omitempty"` // the uid of a job, or "namespace/name" of a binary
+	Key   string   `json:"key,omitempty"` // the uid of a job or DAG, or "namespace/name" of a binary
 }
 
 // WakeKind is what was left.
@@ -42,6 +59,7 @@ type WakeKind string
 // The kinds.
 const (
 	WakeJob     WakeKind = "job"     // a job with Pending set
+	WakeDAG     WakeKind = "dag"     // a DAG with Pending set
 	WakeCommand WakeKind = "command" // a Command
 	WakeBinary  WakeKind = "binary"  // a binary's versions or aliases have changed; Shard means nothing
 )

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/json"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -26,7 +27,9 @@ type Config struct {
 	Requeue time.Duration
 	// Resend is the time between two requests to cancel a running attempt.
 	Resend time.Duration
-	// MaxLosses bounds the lost attempts of a run; the next loss makes it dead.
+	// Unfetched is the wait before the next attempt of a run whose program could not be fetched.
+	Unfetched time.Duration
+	// MaxLosses bounds the lost attempts of a run, and those whose program could not be fetched; the next makes it dead.
 	MaxLosses int
 	// MaxCatchUp bounds the slots that one catch-up brings back, and MaxWaiting the runs of a job that wait.
 	MaxCatchUp int
@@ -42,6 +45,7 @@ func DefaultConfig() Config {
 		Margin:     200 * time.Millisecond,
 		Requeue:    30 * time.Second,
 		Resend:     2 * time.Second,
+		Unfetched:  5 * time.Second,
 		MaxLosses:  10,
 		MaxCatchUp: 1000,
 		MaxWaiting: 1000,
@@ -60,13 +64,15 @@ type Core struct {
 	now      time.Time
 	horizon  time.Time
 	jobs     map[string]*job
+	dags     map[string]*dagState
 	runs     map[string]*run
 	binaries map[string]*Binary
 	held     map[string]int // jobs that are being read: see Hold
 
-	effects []Effect // what the present Step returns
-	pending ready    // what the next Ready hands out
-	idle    []*job   // looked at in this Step: forgotten at its end if nothing is going on with them
+	effects  []Effect    // what the present Step returns
+	pending  ready       // what the next Ready hands out
+	idle     []*job      // looked at in this Step: forgotten at its end if nothing is going on with them
+	idleDAGs []*dagState // the same
 }
 
 // job is a definition that the core holds, with what is planned and what is going on.
@@ -102,6 +108,9 @@ type job struct {
 	draining  bool        // runs that waited are being let go
 	tombstone *JobHandled // the definition is deleted, and this is to be said once nothing runs any more
 
+	dag      *dagState // that this is a task of; nil for a job
+	taskName string
+
 	writes       int   // writes of this job's runs and task that are not durable yet
 	taskRevision int64 // of the task that is about to be deleted
 }
@@ -111,7 +120,6 @@ type run struct {
 	Run
 	job    *job
 	spec   *spec.Job // of its generation
-	stored bool      // its insertion is durable
 	dirty  bool
 	looks  int // how often its queued task has been looked after
 	timer  *wheel.Timer[timer]
@@ -119,6 +127,9 @@ type run struct {
 	revoke bool // a Revoke is under way
 	// doubt says that an engine that crashed may have published the first attempt: the store still says scheduled.
 	doubt bool
+	// Of a task in a wave.
+	value json.RawMessage // what its list has for it
+	quiet bool            // its wave knows of its end already
 	// back is set while a prepared run is taken back that a crashed engine may have published already.
 	back SlotReason
 }
@@ -149,6 +160,7 @@ func NewCore(config Config, now time.Time, random *rand.Rand) *Core {
 		now:      now,
 		horizon:  now,
 		jobs:     map[string]*job{},
+		dags:     map[string]*dagState{},
 		runs:     map[string]*run{},
 		binaries: map[string]*Binary{},
 		held:     map[string]int{},
@@ -170,6 +182,9 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 		c.learnBinaries(e.Binaries)
 		for i := range e.Jobs {
 			c.loadJob(&e.Jobs[i])
+		}
+		for i := range e.DAGs {
+			c.loadDAG(&e.DAGs[i])
 		}
 	case BinariesChanged:
 		c.learnBinaries(e.Binaries)
@@ -201,6 +216,10 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 		c.forgetIfIdle(j)
 	}
 	c.idle = c.idle[:0]
+	for _, d := range c.idleDAGs {
+		c.settleDAG(d)
+	}
+	c.idleDAGs = c.idleDAGs[:0]
 	return c.effects
 }
 
@@ -209,16 +228,16 @@ func (c *Core) Next() (time.Time, bool) { return c.wheel.Next() }
 
 // Stats counts what the core holds.
 type Stats struct {
-	Jobs, Runs, Timers int
+	Jobs, DAGs, Runs, Timers int
 }
 
 // Stats counts what the core holds.
 func (c *Core) Stats() Stats {
-	return Stats{Jobs: len(c.jobs), Runs: len(c.runs), Timers: c.wheel.Len()}
+	return Stats{Jobs: len(c.jobs), DAGs: len(c.dags), Runs: len(c.runs), Timers: c.wheel.Len()}
 }
 
-// Holds tells whether the core has the job in memory, and so knows more of it than the store.
-func (c *Core) Holds(uid string) bool { return c.jobs[uid] != nil }
+// Holds tells whether the core has the job or DAG in memory, and so knows more of it than the store.
+func (c *Core) Holds(uid string) bool { return c.jobs[uid] != nil || c.dags[uid] != nil }
 
 // Hold says that a job is about to be read. Until LetGo the core does not forget it: what is read now would be out of
 // date once the job has been worked on, and only a job in memory tells that it is.
@@ -231,6 +250,13 @@ func (c *Core) LetGo(uid string) {
 		if j := c.jobs[uid]; j != nil {
 			c.forgetEnded(j)
 			c.forgetIfIdle(j)
+		}
+		if d := c.dags[uid]; d != nil {
+			for _, name := range c.tasksInOrder(d) {
+				c.forgetEnded(d.tasks[name])
+				c.forgetIfIdle(d.tasks[name])
+			}
+			c.settleDAG(d)
 		}
 	}
 }
@@ -295,6 +321,11 @@ func (c *Core) BinaryKeys() []string {
 	for _, j := range c.jobs {
 		if j.binary != "" {
 			used[j.binary] = true
+		}
+	}
+	for _, d := range c.dags {
+		for _, key := range d.binaryKeys() {
+			used[key] = true
 		}
 	}
 	maps.DeleteFunc(c.binaries, func(key string, _ *Binary) bool { return !used[key] })

@@ -58,6 +58,7 @@ func (c *Core) nextAfter(j *job, end time.Time) {
 	if end.IsZero() {
 		end = c.now
 	}
+	end = later(end, j.task.Slot) // where the wall clock went back, the slot that was does not come again
 	slot, ok := j.schedule.Next(end)
 	c.setSlot(j, slot, ok)
 	c.arm(j)

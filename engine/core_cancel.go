@@ -24,6 +24,8 @@ func (c *Core) cancel(r *run, by string) {
 		case r.back != "":
 		case r.doubt:
 			c.takeBack(r, ReasonCancelled)
+		case r.job.dag != nil:
+			c.dropPrepared(r, ReasonCancelled)
 		case r.Waiting || r.Slot.IsZero():
 			c.end(r, StatusCancelled, cancelReason(&r.Run))
 		default:

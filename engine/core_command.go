@@ -12,6 +12,18 @@ const MaxBackfill = 1000
 
 // command acts on what somebody asked for. The command is deleted in the same batch, after all that it led to.
 func (c *Core) command(e CommandReceived) {
+	if e.Command.Kind.AboutWave() {
+		c.waveCommand(e)
+		return
+	}
+	if e.DAG != nil { // about the run of a task
+		c.loadDAG(e.DAG)
+		if r := c.runs[e.Command.RunID]; r != nil && e.Command.Kind == CommandCancel {
+			c.cancel(r, e.Command.By)
+		}
+		c.obeyed(e.Command)
+		return
+	}
 	if e.Snapshot.UID != "" {
 		c.loadJob(&e.Snapshot)
 	}
@@ -39,7 +51,7 @@ func (c *Core) command(e CommandReceived) {
 		}
 	case CommandRetry:
 		c.retryByHand(j, r, e)
-	case CommandBackfill:
+	case CommandBackfill, CommandStartWave, CommandCancelWave, CommandResumeWave, CommandMarkTask:
 	}
 }
 
@@ -124,6 +136,11 @@ func (c *Core) insertRefused(e InsertRefused) {
 		return ok && publish.Task.Run == r.ID
 	})
 	if e.Stored.Status.Terminal() {
+		if r.Task != "" { // somebody else has executed it: its end counts
+			r.Run = e.Stored.Clone()
+			c.release(r)
+			return
+		}
 		r.Status = StatusInvalid
 		c.release(r)
 		if ended := r.job.ended; ended != nil {
@@ -131,6 +148,6 @@ func (c *Core) insertRefused(e InsertRefused) {
 		}
 		return
 	}
-	r.Run, r.stored = e.Stored.Clone(), true
+	r.Run = e.Stored.Clone()
 	c.resume(r)
 }

@@ -71,6 +71,9 @@ func (c *Core) KnowsRun(job, id string, revision int64) bool {
 		return true
 	}
 	j := c.jobs[job]
+	if d := c.dags[job]; d != nil {
+		j = d.tasks[RunTask(id)]
+	}
 	if j == nil {
 		return false
 	}
@@ -224,6 +227,10 @@ func (c *Core) setSlot(j *job, slot time.Time, ok bool) {
 	}
 	j.task.RunAt = j.task.Slot
 	j.task.Generation = j.def.Generation
+	if j.dag != nil {
+		j.task.Epoch = j.dag.joins(j.taskName)
+		c.idleDAGs = append(c.idleDAGs, j.dag)
+	}
 	c.touchTask(j)
 }
 
@@ -263,6 +270,10 @@ func (c *Core) prepare(j *job) {
 		return
 	}
 	if c.now.After(slot.Add(c.config.Grace)) {
+		if c.waitsItsTurn(j) {
+			j.postpone = true
+			return
+		}
 		c.overdue(j, c.now, ReasonOutage)
 		c.arm(j)
 		return
@@ -278,7 +289,12 @@ func (c *Core) prepare(j *job) {
 		c.arm(j)
 		return
 	}
-	if c.blocker(j, nil) != nil && j.def.Spec.Overlap == spec.OverlapSkip && c.now.Before(slot) {
+	if c.waitsItsTurn(j) {
+		j.postpone = true
+		c.stopTimer(&j.timer)
+		return
+	}
+	if c.inTheWay(j) && j.def.Spec.Overlap == spec.OverlapSkip && c.now.Before(slot) {
 		// It would most likely be skipped: decide at the slot, or as soon as the live run ends.
 		j.postpone = true
 		c.setTimer(&j.timer, slot, timer{kind: timerPrepare, job: j})
@@ -292,10 +308,21 @@ func (c *Core) prepare(j *job) {
 
 // done tells whether a slot has become a run, or part of the ledger, although the scheduled task has not moved past it.
 func (c *Core) done(j *job, slot time.Time) bool {
+	if j.dag != nil {
+		return j.hasSlot(slot) || j.noted(slot)
+	}
 	if slot.Equal(j.slotRun) || c.runs[SlotRunID(j.uid, slot)] != nil {
 		return true
 	}
 	return j.noted(slot)
+}
+
+// inTheWay tells whether a slot that came now would meet the run, or the wave, before it.
+func (c *Core) inTheWay(j *job) bool {
+	if j.dag != nil {
+		return j.dag.blocked(j.taskName)
+	}
+	return c.blocker(j, nil) != nil
 }
 
 // advance moves the scheduled task to the slot after its present one.
@@ -306,6 +333,10 @@ func (c *Core) advance(j *job) {
 
 // begin makes the run of a slot and sets it going, now or at its slot.
 func (c *Core) begin(j *job, slot time.Time, trigger Trigger, by string) {
+	if j.dag != nil {
+		c.beginRoot(j, slot, trigger, by)
+		return
+	}
 	r := c.newRun(j, SlotRunID(j.uid, slot), trigger)
 	if r == nil {
 		return

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/spec"
@@ -89,6 +91,12 @@ func (c *Core) overdueSome(j *job, until time.Time, reason SlotReason) {
 		}
 	}
 
+	if j.dag != nil { // the wave of one slot ends before that of the next begins
+		if second := another(back); second > 0 {
+			slot, more, passed, recent = passed[second], true, passed[:second], nil
+		}
+	}
+
 	outcome := OutcomeMissed
 	if reason == ReasonPaused {
 		outcome = OutcomeSkipped
@@ -118,4 +126,13 @@ func (c *Core) overdueSome(j *job, until time.Time, reason SlotReason) {
 			c.begin(j, s, TriggerSchedule, "")
 		}
 	}
+}
+
+// another gives the second of the slots that are brought back, 0 if there are not two.
+func another(back map[int]bool) int {
+	indexes := slices.Sorted(maps.Keys(back))
+	if len(indexes) < 2 {
+		return 0
+	}
+	return indexes[1]
 }

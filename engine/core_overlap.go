@@ -5,6 +5,14 @@ import "github.com/tidewheel/tidewheel/spec"
 // admit applies the overlap policy to a run whose time has come.
 func (c *Core) admit(r *run) {
 	j := r.job
+	switch {
+	case j.dag != nil && r.Status == StatusScheduled:
+		c.admitRoot(r)
+		return
+	case j.dag != nil:
+		c.enqueue(r)
+		return
+	}
 	blocker := c.blocker(j, r)
 	if blocker == nil || (r.spec != nil && r.spec.Overlap == spec.OverlapAllow) {
 		c.enqueue(r)

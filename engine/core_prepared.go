@@ -96,7 +96,7 @@ func (c *Core) takeBack(r *run, reason SlotReason) {
 
 // tookBack ends what takeBack began: nobody will ever execute the run.
 func (c *Core) tookBack(r *run) {
-	if r.CancelBy != "" && (r.Waiting || r.Slot.IsZero()) {
+	if r.CancelBy != "" && r.job.dag == nil && (r.Waiting || r.Slot.IsZero()) {
 		r.back = ""
 		c.beginAttempt(r, c.now) // a retry by hand must not use its number again
 		a := r.Current()
@@ -128,6 +128,11 @@ func (c *Core) dropPrepared(r *run, reason SlotReason) {
 			r.job.open = nil // a slot of another schedule is no part of a range
 		}
 	}
+	c.drop(r)
+}
+
+// drop removes a run that nobody has been asked to execute, and whose slot is accounted for otherwise.
+func (c *Core) drop(r *run) {
 	if r.Revision > 0 {
 		c.pending.drops = append(c.pending.drops, r)
 		r.job.writes++

@@ -113,7 +113,7 @@ func (c *Core) retryAt(r *run, at time.Time, reason string) {
 // die ends a run whose tries are used up, and leaves a dead letter.
 func (c *Core) die(r *run, reason string) {
 	c.pending.letters = append(c.pending.letters, DeadLetter{
-		RunID: r.ID, Namespace: r.Namespace, JobUID: r.JobUID, Job: r.Job,
+		RunID: r.ID, Namespace: r.Namespace, JobUID: r.JobUID, Job: r.Label(),
 		Error: reason, Attempts: r.Attempt, At: c.now.Truncate(time.Millisecond),
 	})
 	c.end(r, StatusDead, reason)
@@ -135,8 +135,13 @@ func (c *Core) lost(r *run) {
 	}
 }
 
-// handedBack decides what follows an attempt that its executor gave up to shut down.
+// handedBack decides what follows an attempt that its executor gave up: to shut down, or because it could not fetch the
+// program.
 func (c *Core) handedBack(r *run, f *Finish) {
+	if f.Unfetched {
+		c.unfetched(r, f)
+		return
+	}
 	switch {
 	case r.CancelBy != "":
 		r.Current().Status = StatusCancelled
@@ -147,5 +152,24 @@ func (c *Core) handedBack(r *run, f *Finish) {
 		c.end(r, StatusLost, "its executor was shut down while it ran")
 	default:
 		c.retryAt(r, c.now, "its executor was shut down: it is tried again elsewhere")
+	}
+}
+
+// unfetched decides what follows an attempt whose program the store did not give, or whose artifacts it did not take.
+// That is not the program's fault, so it may be tried again however often it may fail; and where it has not begun,
+// however it is delivered. The bound is that of losses: a store that stays away makes dead letters, which can be
+// replayed when it is back.
+func (c *Core) unfetched(r *run, f *Finish) {
+	r.Losses++
+	switch {
+	case r.CancelBy != "":
+		r.Current().Status = StatusCancelled
+		c.end(r, StatusCancelled, cancelReason(&r.Run))
+	case r.job.def == nil || r.spec == nil || (!f.StartedAt.IsZero() && r.spec.Delivery == spec.DeliveryAtMostOnce):
+		c.end(r, StatusLost, f.Error)
+	case r.Losses > c.config.MaxLosses:
+		c.die(r, fmt.Sprintf("%s; %d attempts were lost like this or otherwise", f.Error, r.Losses))
+	default:
+		c.retryAt(r, c.now.Add(c.config.Unfetched), f.Error+": it is tried again")
 	}
 }

@@ -28,8 +28,8 @@ func (c *Core) adopt(j *job, stored Run) *run {
 	if known := c.runs[stored.ID]; known != nil {
 		return known
 	}
-	r := &run{job: j, Run: stored, stored: true}
-	r.doubt = r.Status == StatusScheduled && r.Attempt == 0
+	r := &run{job: j, Run: stored}
+	r.doubt = r.Status == StatusScheduled && r.Attempt == 0 && r.Task == "" // tasks are published once that is durable
 	if r.Trigger == TriggerSchedule || r.Trigger == TriggerCatchUp {
 		j.account(r.Slot)
 	}
@@ -53,11 +53,21 @@ func (c *Core) hold(r *run) {
 // pin fixes what the run executes: the definition's generation and the version its binary means now.
 func (c *Core) pin(r *run) {
 	d := r.job.def
+	if w := r.openWave(); w != nil {
+		c.pinTask(r, w)
+		return
+	}
 	r.spec, r.Generation = &d.Spec, d.Generation
-	r.Tier, r.Class = d.Spec.Tier, d.Spec.Class
-	r.Binary, r.Version, r.Digest, r.Kind, r.Size = d.Spec.Binary, 0, "", "", 0
+	c.bind(r)
+}
+
+// bind fixes the version that the binary of the run's definition means now.
+func (c *Core) bind(r *run) {
+	s := r.spec
+	r.Tier, r.Class = s.Tier, s.Class
+	r.Binary, r.Version, r.Digest, r.Kind, r.Size = s.Binary, 0, "", "", 0
 	r.Reason = ""
-	ref, err := d.Spec.Binding()
+	ref, err := s.Binding()
 	if err != nil {
 		r.Reason = err.Error()
 		return
@@ -66,7 +76,7 @@ func (c *Core) pin(r *run) {
 		r.Digest = ref.Digest
 		return
 	}
-	b := c.binaries[d.Namespace+"/"+ref.Name]
+	b := c.binaries[r.Namespace+"/"+ref.Name]
 	if b == nil {
 		r.Reason = fmt.Sprintf("there is no binary %q: push it with `tidewheel binary push %s FILE`, then retry the run", ref.Name, ref.Name)
 		return
@@ -95,6 +105,7 @@ func (c *Core) resume(r *run) {
 			at = r.NotBefore
 		}
 		switch {
+		case r.Trigger == TriggerUpstream: // its wave lets it go
 		case r.back != "":
 		case r.CancelBy != "":
 			c.cancel(r, r.CancelBy)
@@ -143,7 +154,8 @@ func (c *Core) enqueue(r *run) {
 	}
 	// A prepared run is durable, and so is the end of every run before it: if a crash takes its new status, the same
 	// decision is made again and publishes the same attempt. Everything else waits for the commit.
-	settled := r.stored && r.Attempt == 0 && r.job.writes == 0
+	// So does a task of a wave: it depends on others.
+	settled := r.Attempt == 0 && r.job.writes == 0 && r.job.dag == nil // a run that is not stored is an open write
 	c.beginAttempt(r, c.now)
 	if settled {
 		c.publish(r, c.atOnce)
@@ -194,8 +206,10 @@ func (c *Core) result(m *Result) {
 	case ResultProgress:
 		if m.Progress != nil {
 			r.Progress = m.Progress
-			c.touch(r)
+		} else {
+			r.Reason = m.Waits
 		}
+		c.touch(r)
 	case ResultFinished:
 		if m.Finish != nil {
 			c.finished(r, a, m)
@@ -247,6 +261,7 @@ func (c *Core) finished(r *run, a *Attempt, m *Result) {
 		a.Status = StatusLost
 		c.handedBack(r, f)
 	case f.Status == StatusSucceeded:
+		r.Outputs, r.Artifacts = f.Outputs, f.Artifacts
 		c.end(r, StatusSucceeded, "")
 	case f.Status == StatusCancelled:
 		c.end(r, StatusCancelled, cancelReason(&r.Run))
@@ -280,6 +295,10 @@ func (c *Core) release(r *run) {
 	j.ended[r.ID] = r.Revision
 	if r.dirty || r.Status == StatusInvalid {
 		j.ended[r.ID]++ // with the write to come
+	}
+	if j.dag != nil {
+		c.taskEnded(r)
+		return
 	}
 	if j.def != nil && j.schedule != nil && j.schedule.Kind() == cron.KindAfter && j.task != nil && !j.task.Slot.Equal(Parked) && r.Slot.Equal(j.task.Slot) {
 		c.nextAfter(j, r.FinishedAt)

@@ -35,8 +35,11 @@ func (c *Core) inspect(r *run) {
 
 // lock is what an executor must hold to execute the run: the job's, or the run's own where runs may overlap.
 func (r *run) lock() string {
-	if r.spec != nil && overlaps(r.spec.Overlap) {
+	switch {
+	case r.Item != nil, r.Task == "" && r.spec != nil && overlaps(r.spec.Overlap):
 		return r.ID
+	case r.Task != "":
+		return RootID(r.JobUID, r.Task)
 	}
 	return r.JobUID
 }
@@ -64,6 +67,12 @@ func (c *Core) inspected(e AttemptInspected) {
 		case e.State.LockHeld:
 			c.setTimer(&r.timer, later(e.State.LockUntil, c.now).Add(c.config.Margin), timer{kind: timerSupervise, run: r})
 		case e.State.Last == ResultStarted || e.State.Last == ResultProgress || e.State.Last == "":
+			if heard := e.State.Since.Add(c.config.LockTTL); heard.After(c.now) {
+				// Nobody could keep the lock or report an end while the queue was away. Whoever has ended has a
+				// report to send again; whoever is dead says nothing then either.
+				c.setTimer(&r.timer, sooner(heard, c.now.Add(c.config.LockTTL)).Add(c.config.Margin), timer{kind: timerSupervise, run: r})
+				return
+			}
 			c.setTimer(&r.timer, c.now.Add(c.config.LockTTL), timer{kind: timerSupervise, run: r})
 			c.atOnce(DeclareLost{Shard: r.Shard, Run: r.ID, Attempt: r.Attempt, After: e.State.Sequence})
 		default: // its end is on the way
@@ -71,6 +80,13 @@ func (c *Core) inspected(e AttemptInspected) {
 		}
 	default:
 	}
+}
+
+func sooner(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 func later(a, b time.Time) time.Time {

@@ -19,6 +19,7 @@ type HorizonMoved struct{ Until time.Time }
 // JobsLoaded brings jobs as the store has them: because they are due, or changed, or have runs that have not ended.
 type JobsLoaded struct {
 	Jobs     []JobSnapshot
+	DAGs     []DAGSnapshot
 	Binaries []Binary
 }
 
@@ -75,6 +76,10 @@ type CommandReceived struct {
 	Command  Command
 	Snapshot JobSnapshot
 	Run      *Run
+	// Of a command about a wave: its DAG, and the wave with its runs where it has ended.
+	DAG      *DAGSnapshot
+	Wave     *Wave
+	WaveRuns []Run
 	Binaries []Binary
 }
 

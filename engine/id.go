@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
 	"hash/fnv"
@@ -14,14 +13,6 @@ import (
 const Shards = 64
 
 var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
-
-// NewUID makes the identity of a definition: 16 characters of a-z2-7, 80 random bits. It holds no '-', so that a run
-// id can be split at its first one.
-func NewUID() string {
-	var b [10]byte
-	_, _ = rand.Read(b[:]) // never fails since Go 1.24
-	return lowerBase32.EncodeToString(b[:])
-}
 
 // ShardOf tells the shard that owns the definition with this uid: 0 … Shards-1.
 func ShardOf(uid string) int {
@@ -41,6 +32,9 @@ func ManualRunID(uid, key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return uid + "-k" + lowerBase32.EncodeToString(sum[:15])
 }
+
+// manualHash is how many letters stand for a key in ManualRunID.
+const manualHash = 24
 
 // RunJob gives the uid of the job that a run id belongs to, or "" for something that is no run id.
 func RunJob(runID string) string {

@@ -29,13 +29,19 @@ type Job struct {
 	Name      string `json:"name"`
 	Shard     int    `json:"shard"`
 
-	Spec       spec.Job `json:"spec"`
-	Generation int64    `json:"generation"` // 1 at creation, +1 with each edit of Spec
-	Revision   int64    `json:"revision"`   // 1 at creation, +1 with each write of the record; the ETag
+	Spec spec.Job `json:"spec"`
+	// Source is the YAML that Spec was read from, byte by byte as the user wrote it, at most spec.MaxSource bytes; "" where
+	// it came as JSON, and in whatever a store gives for a list, by uid or to the engine: only Store.Job reads it. A write
+	// keeps what it is given, so write only what Store.Job gave. An edit of Source alone leaves Generation as it is.
+	Source     string `json:"source,omitempty"`
+	Generation int64  `json:"generation"` // 1 at creation, +1 with each edit of Spec
+	Revision   int64  `json:"revision"`   // 1 at creation, +1 with each write of the record; the ETag
 
 	Paused   bool      `json:"paused,omitempty"`
 	PausedAt time.Time `json:"paused_at,omitzero"`
 	PausedBy string    `json:"paused_by,omitempty"`
+	// PausedReason is why, as whoever paused it said.
+	PausedReason string `json:"paused_reason,omitempty"`
 
 	// Deleted marks a tombstone: the name is free again, and the engine has yet to clear what the job left behind.
 	Deleted bool `json:"deleted,omitempty"`
@@ -58,6 +64,7 @@ type Generation struct {
 	UID        string    `json:"uid"`
 	Generation int64     `json:"generation"`
 	Spec       spec.Job  `json:"spec"`
+	Source     string    `json:"source,omitempty"` // as in Job, the latest that this generation had; "" in lists
 	By         string    `json:"by,omitempty"`
 	At         time.Time `json:"at"`
 	Message    string    `json:"message,omitempty"`
@@ -66,14 +73,15 @@ type Generation struct {
 // ScheduledTask is the next upcoming instance of a job: the only planned slot that is stored. All slots before Slot
 // are accounted for (as runs, or in the slot ledger); Slot itself is not yet.
 type ScheduledTask struct {
-	ID         string    `json:"id"` // the job's uid
+	ID         string    `json:"id"` // the job's uid, or RootID
 	Shard      int       `json:"shard"`
 	Slot       time.Time `json:"slot"`
 	RunAt      time.Time `json:"run_at"` // when the engine must look at it: Slot, or Parked while the job is paused
 	Generation int64     `json:"generation"`
-	Revision   int64     `json:"revision"` // +1 with each write
+	Epoch      int64     `json:"epoch,omitempty"` // of a DAG's root: the wave that Slot belongs to, as far as it is known
+	Revision   int64     `json:"revision"`        // +1 with each write
 	Namespace  string    `json:"namespace"`
-	Job        string    `json:"job"` // name, for the list of what comes next
+	Job        string    `json:"job"` // name, or "dag/root", for the list of what comes next
 }
 
 // Parked is the RunAt of a job whose schedule stands still.

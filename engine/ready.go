@@ -1,21 +1,26 @@
 package engine
 
+import "slices"
+
 // Ready is what has been decided since the last one: a batch to write, and effects to perform once it is durable.
 // The shell keeps at most one under way, so that two writes of one run never overtake each other.
 type Ready struct {
 	Batch *Batch
 	After []Effect
 
-	runs []*run
-	jobs []*job
+	jobs  []*job
+	waves []*wave
+	ends  []*wave // have ended, which is written once their runs are
 	// What this was asked for by, to be cleared with the next batch: should a write of this one be refused, then it is
 	// asked for still.
-	handled  []JobHandled
-	commands []string
+	handled     []JobHandled
+	handledDAGs []JobHandled
+	commands    []string
 }
 
 // ready collects the next Ready.
 type ready struct {
+	waves    []*wave
 	runs     []*run // dirty, in the order in which they became so
 	jobs     []*job // whose task is dirty
 	slots    []*ledgerRange
@@ -26,7 +31,10 @@ type ready struct {
 	commands []string
 	after    []Effect
 
+	handledDAGs []JobHandled
+
 	clearHandled  []JobHandled // of batches that are durable
+	clearDAGs     []JobHandled
 	clearCommands []string
 }
 
@@ -34,12 +42,14 @@ type ready struct {
 func (c *Core) Ready() *Ready {
 	p := &c.pending
 	if len(p.runs) == 0 && len(p.jobs) == 0 && len(p.slots) == 0 && len(p.letters) == 0 && len(p.unletter) == 0 &&
-		len(p.drops) == 0 && len(p.handled) == 0 && len(p.commands) == 0 && len(p.after) == 0 && len(p.clearHandled) == 0 && len(p.clearCommands) == 0 {
+		len(p.waves) == 0 && len(p.handledDAGs) == 0 && len(p.drops) == 0 && len(p.handled) == 0 && len(p.commands) == 0 && len(p.after) == 0 && len(p.clearHandled) == 0 && len(p.clearDAGs) == 0 && len(p.clearCommands) == 0 {
 		return nil
 	}
 	r := &Ready{Batch: &Batch{
-		DeadLetters: p.letters, DropLetters: p.unletter, Handled: p.clearHandled, Commands: p.clearCommands,
-	}, After: p.after, handled: p.handled, commands: p.commands}
+		DeadLetters: p.letters, DropLetters: p.unletter, Handled: p.clearHandled, HandledDAGs: p.clearDAGs, Commands: p.clearCommands,
+	}, After: p.after, handled: p.handled, handledDAGs: p.handledDAGs, commands: p.commands}
+	r.Batch.Runs = slices.Grow(r.Batch.Runs, len(p.runs)+len(p.drops))
+	r.jobs = slices.Grow(r.jobs, len(p.runs)+len(p.drops)+len(p.jobs))
 	for _, dropped := range p.drops {
 		// A removal has no condition of its own: the write before it tells whether the run is still what it was.
 		last := dropped.Run.Clone()
@@ -57,8 +67,20 @@ func (c *Core) Ready() *Ready {
 		}
 		run.Revision++
 		r.Batch.Runs = append(r.Batch.Runs, RunWrite{Run: run.Run.Clone()})
-		r.runs = append(r.runs, run)
 		r.jobs = append(r.jobs, run.job)
+	}
+	for _, w := range p.waves {
+		if w.Status.Terminal() && w.Epoch > 0 && !w.last {
+			r.ends = append(r.ends, w)
+			if !w.shown {
+				r.Batch.Waves = append(r.Batch.Waves, WaveWrite{Wave: w.asRunning()})
+			}
+			continue
+		}
+		w.dirty, w.shown = false, true
+		w.Revision++
+		r.Batch.Waves = append(r.Batch.Waves, WaveWrite{Wave: w.Wave})
+		r.waves = append(r.waves, w)
 	}
 	for _, slots := range p.slots {
 		slots.dirty = false
@@ -73,7 +95,7 @@ func (c *Core) Ready() *Ready {
 			r.Batch.Tasks = append(r.Batch.Tasks, TaskWrite{Task: *job.task})
 		case job.taskStored:
 			job.taskStored = false
-			r.Batch.Tasks = append(r.Batch.Tasks, TaskWrite{Task: ScheduledTask{ID: job.uid, Shard: ShardOf(job.uid)}, Delete: true})
+			r.Batch.Tasks = append(r.Batch.Tasks, TaskWrite{Task: ScheduledTask{ID: job.uid, Shard: job.shard()}, Delete: true})
 		default:
 			job.writes-- // planned and given up before anybody saw it
 			continue
@@ -81,10 +103,11 @@ func (c *Core) Ready() *Ready {
 		r.jobs = append(r.jobs, job)
 	}
 	c.pending = ready{}
-	if len(r.Batch.Runs) == 0 && len(r.Batch.Tasks) == 0 { // nothing can be refused
+	if len(r.Batch.Waves) == 0 && len(r.Batch.Runs) == 0 && len(r.Batch.Tasks) == 0 { // nothing can be refused
 		r.Batch.Handled = append(r.Batch.Handled, r.handled...)
+		r.Batch.HandledDAGs = append(r.Batch.HandledDAGs, r.handledDAGs...)
 		r.Batch.Commands = append(r.Batch.Commands, r.commands...)
-		r.handled, r.commands = nil, nil
+		r.handled, r.handledDAGs, r.commands = nil, nil, nil
 	}
 	return r
 }
@@ -92,26 +115,43 @@ func (c *Core) Ready() *Ready {
 // Committed says that a Ready's batch is durable. The core then forgets jobs that nothing is going on with.
 func (c *Core) Committed(r *Ready) {
 	c.pending.clearHandled = append(c.pending.clearHandled, r.handled...)
+	c.pending.clearDAGs = append(c.pending.clearDAGs, r.handledDAGs...)
 	c.pending.clearCommands = append(c.pending.clearCommands, r.commands...)
-	for _, run := range r.runs {
-		run.stored = true
+	for _, w := range r.waves {
+		w.stored = true
+		w.dag.writes--
 	}
 	for _, job := range r.jobs {
 		job.writes--
 		c.forgetEnded(job)
 		c.forgetIfIdle(job)
 	}
+	for _, w := range r.ends {
+		w.last = true
+		c.pending.waves = append(c.pending.waves, w)
+	}
+	for _, w := range r.waves {
+		c.settleDAG(w.dag)
+	}
 }
 
 // forgetEnded forgets runs that have ended once whoever reads the store reads them so.
 func (c *Core) forgetEnded(j *job) {
-	if j.writes == 0 && c.held[j.uid] == 0 {
+	uid := j.uid
+	if j.dag != nil {
+		uid = j.dag.uid
+	}
+	if j.writes == 0 && c.held[uid] == 0 {
 		j.ended = nil
 	}
 }
 
 // forgetIfIdle drops a job from memory once the store knows all of it and its next slot is beyond the horizon.
 func (c *Core) forgetIfIdle(j *job) {
+	if j.dag != nil {
+		c.forgetTask(j)
+		return
+	}
 	if len(j.live) > 0 || j.writes > 0 || c.held[j.uid] > 0 || c.jobs[j.uid] != j {
 		return
 	}

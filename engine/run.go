@@ -16,6 +16,7 @@ const (
 	TriggerCatchUp  Trigger = "catch_up" // a slot that an outage or a pause had passed over
 	TriggerBackfill Trigger = "backfill"
 	TriggerManual   Trigger = "manual"
+	TriggerUpstream Trigger = "upstream" // of a task in a wave: what it needs has ended
 )
 
 // Run is one execution of a job for one slot, or by hand. Its identity is derived wherever a slot exists.
@@ -29,6 +30,15 @@ type Run struct {
 	Job        string `json:"job"`
 	Shard      int    `json:"shard"`
 	Generation int64  `json:"generation"`
+
+	// Of a task in a wave; JobUID is then the DAG's and Job is "".
+	DAG   string `json:"dag,omitempty"` // name
+	Wave  string `json:"wave,omitempty"`
+	Epoch int64  `json:"epoch,omitempty"`
+	Task  string `json:"task,omitempty"`
+	Item  *int   `json:"item,omitempty"` // of a mapped task: which of its list, from 0
+	// Upstream says of a skipped run that something before it failed, or was cancelled.
+	Upstream bool `json:"upstream,omitempty"`
 
 	Trigger Trigger    `json:"trigger"`
 	By      string     `json:"by,omitempty"` // who, for what was asked for by hand
@@ -62,6 +72,10 @@ type Run struct {
 	Progress *Progress `json:"progress,omitempty"`
 
 	CancelBy string `json:"cancel_by,omitempty"` // set once a cancellation is under way
+
+	// Of the attempt that succeeded: what it left for the tasks that need it.
+	Outputs   json.RawMessage `json:"outputs,omitempty"` // a JSON object
+	Artifacts []Artifact      `json:"artifacts,omitempty"`
 }
 
 // Attempt is one try of a run.
@@ -90,11 +104,12 @@ type Usage struct {
 
 // Output is what an attempt printed, stdout and stderr in the order in which they were written.
 type Output struct {
-	Size      int64  `json:"size"`            // bytes printed and kept
-	Lines     int64  `json:"lines"`           // newlines in it, plus one for an unfinished last line
-	Tail      []byte `json:"tail,omitempty"`  // all of it when Chunks is 0, else its last 4 KiB
-	Chunks    int    `json:"chunks,omitzero"` // objects in S3; 0 when Tail is everything
-	Truncated int64  `json:"truncated,omitzero"`
+	Size      int64  `json:"size"`               // bytes printed and kept
+	Lines     int64  `json:"lines"`              // newlines in it, plus one for an unfinished last line
+	Tail      []byte `json:"tail,omitempty"`     // all of it when Chunks is 0, else its last 4 KiB
+	Chunks    int    `json:"chunks,omitzero"`    // objects in S3; 0 when Tail is everything
+	Truncated int64  `json:"truncated,omitzero"` // bytes beyond the limit, which are not kept
+	Lost      int64  `json:"lost,omitzero"`      // bytes that could not be stored, beside the tail: S3 did not take them
 }
 
 // Progress is the latest `::progress` line of a program.
@@ -110,6 +125,14 @@ func (r *Run) Current() *Attempt {
 		return &r.Attempts[n-1]
 	}
 	return nil
+}
+
+// Label names what the run is of, for people: a job, or "dag/task".
+func (r *Run) Label() string {
+	if r.DAG != "" {
+		return r.DAG + "/" + r.Task
+	}
+	return r.Job
 }
 
 // Clone copies r so that neither shares what the other may change.

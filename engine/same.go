@@ -26,19 +26,33 @@ func SameRun(a, b Run) bool {
 		sameInstant(a.FinishedAt, b.FinishedAt) && sameInstant(a.RetryAt, b.RetryAt) && sameInstant(a.NotBefore, b.NotBefore) &&
 		a.Attempt == b.Attempt && a.Failures == b.Failures && a.Losses == b.Losses &&
 		slices.EqualFunc(a.Attempts, b.Attempts, sameAttempt) && samePointer(a.Progress, b.Progress, sameProgress) &&
-		a.CancelBy == b.CancelBy
+		a.CancelBy == b.CancelBy &&
+		a.DAG == b.DAG && a.Wave == b.Wave && a.Epoch == b.Epoch && a.Task == b.Task && samePointer(a.Item, b.Item, sameInt) && a.Upstream == b.Upstream &&
+		bytes.Equal(a.Outputs, b.Outputs) && slices.Equal(a.Artifacts, b.Artifacts)
+}
+
+func sameInt(a, b int) bool { return a == b }
+
+// SameWave is SameRun for waves.
+func SameWave(a, b Wave) bool {
+	return a.ID == b.ID && a.Revision == b.Revision && a.Namespace == b.Namespace && a.DAGUID == b.DAGUID && a.DAG == b.DAG &&
+		a.Shard == b.Shard && a.Epoch == b.Epoch && a.Generation == b.Generation && a.Trigger == b.Trigger && a.By == b.By &&
+		a.Status == b.Status && a.Reason == b.Reason && sameInstant(a.Slot, b.Slot) && maps.EqualFunc(a.Slots, b.Slots, sameInstant) &&
+		bytes.Equal(a.Payload, b.Payload) && maps.Equal(a.Args, b.Args) && sameInstant(a.CreatedAt, b.CreatedAt) &&
+		sameInstant(a.StartedAt, b.StartedAt) && sameInstant(a.FinishedAt, b.FinishedAt) && a.CancelBy == b.CancelBy &&
+		a.Resumed == b.Resumed && a.Tally == b.Tally
 }
 
 func sameAttempt(a, b Attempt) bool {
 	return a.N == b.N && a.Status == b.Status && a.Executor == b.Executor && a.Token == b.Token &&
 		sameInstant(a.QueuedAt, b.QueuedAt) && sameInstant(a.ClaimedAt, b.ClaimedAt) && sameInstant(a.FetchedAt, b.FetchedAt) &&
 		sameInstant(a.StartedAt, b.StartedAt) && sameInstant(a.FinishedAt, b.FinishedAt) &&
-		samePointer(a.ExitCode, b.ExitCode, func(a, b int) bool { return a == b }) && a.Signal == b.Signal && a.Error == b.Error &&
+		samePointer(a.ExitCode, b.ExitCode, sameInt) && a.Signal == b.Signal && a.Error == b.Error &&
 		samePointer(a.Usage, b.Usage, func(a, b Usage) bool { return a == b }) && samePointer(a.Output, b.Output, sameOutput)
 }
 
 func sameOutput(a, b Output) bool {
-	return a.Size == b.Size && a.Lines == b.Lines && bytes.Equal(a.Tail, b.Tail) && a.Chunks == b.Chunks && a.Truncated == b.Truncated
+	return a.Size == b.Size && a.Lines == b.Lines && bytes.Equal(a.Tail, b.Tail) && a.Chunks == b.Chunks && a.Truncated == b.Truncated && a.Lost == b.Lost
 }
 
 func sameProgress(a, b Progress) bool {
@@ -55,5 +69,5 @@ func samePointer[T any](a, b *T, same func(a, b T) bool) bool {
 // SameTask is SameRun for scheduled tasks.
 func SameTask(a, b ScheduledTask) bool {
 	return a.ID == b.ID && a.Revision == b.Revision && a.Shard == b.Shard && a.Generation == b.Generation &&
-		a.Namespace == b.Namespace && a.Job == b.Job && sameInstant(a.Slot, b.Slot) && sameInstant(a.RunAt, b.RunAt)
+		a.Namespace == b.Namespace && a.Job == b.Job && a.Epoch == b.Epoch && sameInstant(a.Slot, b.Slot) && sameInstant(a.RunAt, b.RunAt)
 }

@@ -27,13 +27,13 @@ func TestSameRunSeesEveryField(t *testing.T) {
 			walk(path, func(r *Run) reflect.Value { return at(r).Elem() }, kind.Elem())
 			return
 		}
-		if kind == reflect.TypeFor[[]Attempt]() {
+		if kind == reflect.TypeFor[[]Attempt]() || kind == reflect.TypeFor[[]Artifact]() {
 			a, b := filled(), filled()
-			b.Attempts = nil
+			at(&b).SetZero()
 			if SameRun(a, b) {
 				t.Errorf("%s: none and some are the same", path)
 			}
-			walk(path+"[0]", func(r *Run) reflect.Value { return reflect.ValueOf(r).Elem().FieldByName("Attempts").Index(0) }, reflect.TypeFor[Attempt]())
+			walk(path+"[0]", func(r *Run) reflect.Value { return at(r).Index(0) }, kind.Elem())
 			return
 		}
 		a, b := filled(), filled()
@@ -80,6 +80,28 @@ func TestSameTaskSeesEveryField(t *testing.T) {
 	}
 }
 
+func TestSameWaveSeesEveryField(t *testing.T) {
+	var wave Wave
+	var walk func(path string, at func(*Wave) reflect.Value, kind reflect.Type)
+	walk = func(path string, at func(*Wave) reflect.Value, kind reflect.Type) {
+		if kind.Kind() == reflect.Struct && kind != reflect.TypeFor[time.Time]() {
+			for i := range kind.NumField() {
+				walk(path+"."+kind.Field(i).Name, func(w *Wave) reflect.Value { return at(w).Field(i) }, kind.Field(i).Type)
+			}
+			return
+		}
+		other := wave
+		disturb(t, path, at(&other))
+		if SameWave(wave, other) || SameWave(other, wave) {
+			t.Errorf("%s makes no difference", path)
+		}
+	}
+	walk("Wave", func(w *Wave) reflect.Value { return reflect.ValueOf(w).Elem() }, reflect.TypeFor[Wave]())
+	if !SameWave(wave, wave) {
+		t.Error("equal waves differ")
+	}
+}
+
 func disturb(t *testing.T, path string, v reflect.Value) {
 	t.Helper()
 	switch x := v.Addr().Interface().(type) {
@@ -94,6 +116,9 @@ func disturb(t *testing.T, path string, v reflect.Value) {
 		return
 	case *map[string]string:
 		*x = map[string]string{"other": "1"}
+		return
+	case *map[string]time.Time:
+		*x = map[string]time.Time{"other": time.UnixMilli(1)}
 		return
 	}
 	switch v.Kind() {
@@ -113,8 +138,9 @@ func disturb(t *testing.T, path string, v reflect.Value) {
 }
 
 func filled() Run {
-	code, at := 1, time.UnixMilli(1_700_000_000_000)
+	code, item, at := 1, 1, time.UnixMilli(1_700_000_000_000)
 	return Run{
+		Item: &item, Artifacts: []Artifact{{Name: "a", Size: 1, SHA256: "aa"}},
 		ID: "a-k1", Payload: json.RawMessage(`{}`), Args: map[string]string{"K": "V"}, CreatedAt: at,
 		Progress: &Progress{Fraction: 0.5, At: at},
 		Attempts: []Attempt{{N: 1, StartedAt: at, ExitCode: &code, Usage: &Usage{CPU: 1}, Output: &Output{Size: 1, Tail: []byte("x")}}},

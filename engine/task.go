@@ -30,12 +30,31 @@ type Task struct {
 	Kind        string `json:"kind"`
 	Interpreter string `json:"interpreter,omitempty"`
 
+	// Of a task in a wave.
+	DAG       string          `json:"dag,omitempty"` // name
+	Epoch     int64           `json:"epoch,omitempty"`
+	Task      string          `json:"task,omitempty"`
+	Item      *int            `json:"item,omitempty"`       // of a mapped task: which of its list, from 0
+	ItemValue json.RawMessage `json:"item_value,omitempty"` // and what the list has there
+	Inputs    []Input         `json:"inputs,omitempty"`     // of the tasks that it needs, by name and item
+
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
 	Payload json.RawMessage   `json:"payload,omitempty"`
 	Timeout time.Duration     `json:"timeout"` // nanoseconds, of the process
 	Grace   time.Duration     `json:"grace"`   // SIGTERM to SIGKILL
 	Limits  spec.Limits       `json:"limits,omitzero"`
+}
+
+// Input is what a task that came before has left.
+type Input struct {
+	Task      string          `json:"task"`
+	Item      *int            `json:"item,omitempty"`  // of a mapped task
+	Items     int             `json:"items,omitempty"` // of a mapped task: how many there are
+	Run       string          `json:"run"`
+	Attempt   int             `json:"attempt"`           // that succeeded: its artifacts are kept under it
+	Outputs   json.RawMessage `json:"outputs,omitempty"` // a JSON object
+	Artifacts []Artifact      `json:"artifacts,omitempty"`
 }
 
 // ResultKind is what a message on an attempt's own subject says.
@@ -45,7 +64,7 @@ type ResultKind string
 // the last is Finished or Lost, never both; each is published under the condition of the sequence before it.
 const (
 	ResultStarted  ResultKind = "started"  // an executor claims the attempt
-	ResultProgress ResultKind = "progress" // a `::progress` line
+	ResultProgress ResultKind = "progress" // a `::progress` line, or what keeps the program from beginning
 	ResultFinished ResultKind = "finished" // the executor reports the end
 	ResultRevoked  ResultKind = "revoked"  // the engine took the attempt back before anybody claimed it
 	ResultLost     ResultKind = "lost"     // the engine found the claim without a lock
@@ -62,6 +81,7 @@ type Result struct {
 	At       time.Time  `json:"at"`
 
 	Progress *Progress `json:"progress,omitempty"`
+	Waits    string    `json:"waits,omitempty"` // why the program has not begun yet, in words; "" once it does
 	Finish   *Finish   `json:"finish,omitempty"`
 
 	// Sequence is the message's place in its shard's results; set by the queue on receipt.
@@ -75,13 +95,21 @@ type Finish struct {
 	Signal     string    `json:"signal,omitempty"`
 	Error      string    `json:"error,omitempty"`
 	NoRetry    bool      `json:"no_retry,omitempty"`    // it could not run and never will: wrong architecture, digest mismatch
-	HandedBack bool      `json:"handed_back,omitempty"` // the executor drained before the process began: neither failed nor lost
+	HandedBack bool      `json:"handed_back,omitempty"` // the executor gave it up, which is not the program's fault: neither failed nor lost
+	Unfetched  bool      `json:"unfetched,omitempty"`   // why it was handed back: the store did not give the program's bytes, or did not take its artifacts
 	FetchedAt  time.Time `json:"fetched_at,omitzero"`
 	StartedAt  time.Time `json:"started_at,omitzero"`
 	FinishedAt time.Time `json:"finished_at"`
 	Usage      *Usage    `json:"usage,omitempty"`
 	Output     *Output   `json:"output,omitempty"`
+
+	// What a succeeded attempt left for the tasks that need it.
+	Outputs   json.RawMessage `json:"outputs,omitempty"` // a JSON object of at most MaxOutputs bytes
+	Artifacts []Artifact      `json:"artifacts,omitempty"`
 }
+
+// MaxOutputs bounds what a run may hand on by $TIDEWHEEL_OUTPUT, in bytes of JSON; more goes by files.
+const MaxOutputs = 64 << 10
 
 // AttemptState is what the queue knows of an attempt: the answer to the supervisor's question.
 type AttemptState struct {
@@ -91,4 +119,7 @@ type AttemptState struct {
 	// earliest instant at which it can expire without being refreshed.
 	LockHeld  bool
 	LockUntil time.Time
+	// Since is when the queue was last out of reach, by the asker's clock: what executors could not report before
+	// comes soon after. Zero if the asker does not know.
+	Since time.Time
 }

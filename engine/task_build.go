@@ -41,5 +41,8 @@ func (c *Core) task(r *run) *Task {
 		maps.Copy(t.Env, s.Env)
 		maps.Copy(t.Env, r.Args)
 	}
+	if r.Task != "" {
+		c.describeTask(t, r)
+	}
 	return t
 }

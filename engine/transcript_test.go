@@ -102,7 +102,7 @@ func (b *bench) do(words []string) {
 		b.hold, b.now = false, b.seconds(rest[0])
 		b.core = engine.NewCore(b.config, b.now, b.random())
 		b.load()
-	case "started", "finished", "lost", "revokedresult", "handback":
+	case "started", "finished", "lost", "revokedresult", "handback", "waits":
 		b.result(words[0], rest)
 	case "revoked":
 		run, n := b.attempt(rest[0])
@@ -112,6 +112,10 @@ func (b *bench) do(words []string) {
 		answer := engine.AttemptInspected{Run: run, Attempt: n, Failed: rest[1] == "failed"}
 		if rest[1] != "none" && rest[1] != "failed" {
 			answer.State.Last, answer.State.Sequence = engine.ResultKind(rest[1]), 7
+		}
+		if since, ok := strings.CutPrefix(rest[len(rest)-1], "since="); ok {
+			answer.State.Since = b.seconds(since)
+			rest = rest[:len(rest)-1]
 		}
 		if len(rest) > 2 {
 			answer.State.LockHeld, answer.State.LockUntil = true, b.seconds(rest[2])

@@ -42,6 +42,7 @@ type attempt struct {
 	log     spill
 	live    live
 	reports reports
+	inputs  string         // the path of $TIDEWHEEL_INPUTS, "" without it
 	beside  sync.WaitGroup // what goes on beside the program: progress, live output
 
 	fetchedAt time.Time
@@ -168,9 +169,7 @@ func (a *attempt) quiet() {
 
 func (a *attempt) unlock() {
 	revision := a.lease.stop()
-	ctx, cancel := context.WithTimeout(a.e.base, a.e.config.LockTTL)
-	defer cancel()
-	if err := a.e.queue.Unlock(ctx, a.task.Lock, revision); err != nil {
+	if err := a.e.queue.Unlock(a.e.base, a.task.Lock, revision); err != nil {
 		a.e.log.Warn("a lock could not be released; it expires by itself", keyRun, a.task.Run, keyError, err)
 	}
 }
@@ -202,14 +201,13 @@ func (a *attempt) reason() ending {
 	return a.why
 }
 
-// execute fetches and runs the program, and says how it went.
+// execute fetches and runs the program, keeps what it hands on, and says how it went.
 func (a *attempt) execute() *engine.Finish {
 	file, failed := a.fetch()
 	if failed != nil {
 		return a.unbegun(failed)
 	}
 	defer func() { file.Release() }()
-	a.fetchedAt = now()
 	folder, err := a.e.folders.TakeFolder()
 	if err != nil {
 		return a.unbegun(&failure{message: "executor " + a.e.config.ID + " cannot make a work folder: " + cause(err)})
@@ -219,6 +217,10 @@ func (a *attempt) execute() *engine.Finish {
 			a.e.log.Warn("a work folder stays behind", keyRun, a.task.Run, keyAttempt, a.task.Attempt, keyError, err)
 		}
 	}()
+	if a.inputs, failed = a.bring(folder); failed != nil {
+		return a.unbegun(failed)
+	}
+	a.fetchedAt = now()
 	exit, failed := a.run(file, folder)
 	if failed != nil && failed.vanished {
 		// Somebody has emptied the cache.
@@ -234,7 +236,11 @@ func (a *attempt) execute() *engine.Finish {
 	if failed != nil {
 		return a.unbegun(failed)
 	}
-	return a.ended(exit)
+	finish := a.ended(exit)
+	if finish.Status == engine.StatusSucceeded {
+		a.handOn(finish, folder)
+	}
+	return finish
 }
 
 // start starts the program, unless the attempt is to end.

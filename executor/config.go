@@ -29,12 +29,15 @@ type Config struct {
 	CacheDir  string // holds downloaded programs
 	CacheSize int64  // bytes; default 4 GiB
 
+	ArtifactSize int64 // bytes of all files that an attempt may leave; default 1 GiB, at most 5 GiB
+	InputSize    int64 // bytes of all files that are fetched for an attempt; default 10 GiB
+
 	LockTTL       time.Duration // default 10 s
 	LockMargin    time.Duration // how long before its lock could expire a program is killed; default a tenth of LockTTL
 	PresenceEvery time.Duration // default 3 s; others believe it for three times as long
 	DrainTimeout  time.Duration // what running programs are given when Run's context ends; default 30 s
 	ReportTimeout time.Duration // what the last reports are given after that; default 10 s
-	FetchTimeout  time.Duration // how long a program's bytes are tried for; default 2 min
+	FetchTimeout  time.Duration // how long a program's bytes are tried for before its attempt is handed back; default 2 min
 	LogTimeout    time.Duration // how long the rest of an output is tried to be stored after the program's end; default 2 min
 
 	// RunAs is whom programs run as. nil is nobody (65534) for an executor that is root, else the executor's own user.
@@ -79,6 +82,8 @@ func (c *Config) setDefaults() {
 		c.Host, _ = os.Hostname() // for people
 	}
 	c.CacheSize = cmp.Or(c.CacheSize, 4<<30)
+	c.ArtifactSize = cmp.Or(c.ArtifactSize, 1<<30)
+	c.InputSize = cmp.Or(c.InputSize, 10<<30)
 	c.LockTTL = cmp.Or(c.LockTTL, 10*time.Second)
 	c.LockMargin = cmp.Or(c.LockMargin, c.LockTTL/10)
 	c.PresenceEvery = cmp.Or(c.PresenceEvery, 3*time.Second)
@@ -108,6 +113,8 @@ func (c *Config) validate() error {
 	check(c.WorkDir != "" || c.Runner != nil, "no work folder")
 	check(c.CacheDir != "", "no cache folder")
 	check(c.CacheSize > 0, "a cache of %d bytes: use a positive size", c.CacheSize)
+	check(c.ArtifactSize > 0 && c.ArtifactSize <= 5<<30, "artifacts of %d bytes: use a positive size of at most 5 GiB, which is what S3 takes as one object", c.ArtifactSize)
+	check(c.InputSize > 0, "inputs of %d bytes: use a positive size", c.InputSize)
 	check(c.LockTTL > 2*c.LockMargin && c.LockMargin > 0, "a lock of %v with a margin of %v: the margin must be less than half", c.LockTTL, c.LockMargin)
 	check(c.RunAs.UID != 0 || c.AllowRoot, "programs would run as root: allow it, or name another user")
 	check(c.RunAs.UID < 0 || c.RunAs.UID == os.Geteuid() || os.Geteuid() == 0, "only an executor that is root can run programs as user %d", c.RunAs.UID)

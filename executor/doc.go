@@ -15,8 +15,8 @@
 //
 // Who programs run as. An executor that is root runs them as user and group 65534 (nobody), unless Config says
 // otherwise. They must be able to pass through the folders above WorkDir and CacheDir; where these are closed to
-// others, folders below the system's one for temporary files are used instead (process.Place). All programs of an
-// executor share the user, and one could look at another's files and memory.
+// others, folders below the system's one for temporary files are used instead (process.Place), and removed when Run
+// ends. All programs of an executor share the user, and one could look at another's files and memory.
 //
 // It may import engine and spec, and no adapter: it speaks to the queue and the blobs through the ports in ports.go.
 package executor

@@ -27,10 +27,10 @@ type environment struct {
 	open     map[string]bool   // being expanded
 }
 
-func newEnvironment(task *engine.Task, token uint64, folder *process.Folder, deadline time.Time, path string) *environment {
+func newEnvironment(task *engine.Task, token uint64, folder *process.Folder, inputs string, deadline time.Time, path string) *environment {
 	e := &environment{own: task.Env}
 	run := task.Run
-	e.contract = make([]string, 0, 18+len(task.Env))
+	e.contract = make([]string, 0, 24+len(task.Env))
 	e.contract = append(e.contract,
 		"PATH="+path,
 		"HOME="+folder.Path,
@@ -50,6 +50,22 @@ func newEnvironment(task *engine.Task, token uint64, folder *process.Folder, dea
 	}
 	if !deadline.IsZero() {
 		e.contract = append(e.contract, "TIDEWHEEL_DEADLINE="+deadline.UTC().Format(time.RFC3339Nano))
+	}
+	if folder.Keep != "" {
+		e.contract = append(e.contract, "TIDEWHEEL_OUTPUT="+folder.Path+"/"+outputName, "TIDEWHEEL_ARTIFACTS="+folder.Keep)
+	}
+	if task.Task != "" {
+		e.contract = append(e.contract,
+			"TIDEWHEEL_DAG="+task.DAG,
+			"TIDEWHEEL_EPOCH="+strconv.FormatInt(task.Epoch, 10),
+			"TIDEWHEEL_TASK="+task.Task,
+		)
+	}
+	if inputs != "" {
+		e.contract = append(e.contract, "TIDEWHEEL_INPUTS="+inputs)
+	}
+	if task.Item != nil {
+		e.contract = append(e.contract, "TIDEWHEEL_ITEM="+string(task.ItemValue), "TIDEWHEEL_ITEM_INDEX="+strconv.Itoa(*task.Item))
 	}
 	return e
 }

@@ -39,6 +39,8 @@ type Executor struct {
 	cache   *cache.Cache
 	runner  Runner
 	folders folders
+	// noInputs is the file of $TIDEWHEEL_INPUTS of tasks that are given nothing.
+	noInputs string
 
 	mu      sync.Mutex
 	running map[attemptKey]*attempt
@@ -104,39 +106,61 @@ func (e *Executor) Run(ctx context.Context) (err error) {
 }
 
 // open prepares the machine. What it returns undoes it.
-func (e *Executor) open() (func() error, error) {
-	as := e.config.RunAs
-	cacheDir, err := process.Place(e.config.CacheDir, as.UID, as.GID)
-	if err != nil {
-		return nil, fmt.Errorf("executor: place cache: %w", err)
+func (e *Executor) open() (undo func() error, err error) {
+	var places []string // in the place of folders that programs cannot reach
+	defer func() {
+		if err == nil {
+			return
+		}
+		for _, place := range places { // unless they hold something: another executor may use them
+			_ = os.Remove(place)
+		}
+	}()
+	leave := func() error {
+		var errs []error
+		for _, place := range places {
+			errs = append(errs, process.Leave(place))
+		}
+		return errors.Join(errs...)
 	}
-	if cacheDir != e.config.CacheDir && !sameFolder(cacheDir, e.config.CacheDir) {
-		e.log.Info("programs cannot reach the cache folder, so another one is used", "folder", e.config.CacheDir, "instead", cacheDir)
-		cacheDir = filepath.Join(cacheDir, "cache")
+	place := func(what, dir string) (string, error) {
+		place, err := process.Place(dir, e.config.RunAs.UID, e.config.RunAs.GID)
+		if err != nil {
+			return "", fmt.Errorf("executor: place %s: %w", what, err)
+		}
+		if sameFolder(place, dir) {
+			return place, nil
+		}
+		e.log.Info("programs cannot reach the "+what+" folder, so another one is used", "folder", dir, "instead", place)
+		places = append(places, place)
+		return filepath.Join(place, what), nil
+	}
+	cacheDir, err := place("cache", e.config.CacheDir)
+	if err != nil {
+		return nil, err
 	}
 	if e.cache, err = cache.Open(cacheDir, e.config.CacheSize, e.blobs.GetBinary); err != nil {
 		return nil, fmt.Errorf("executor: %w", err)
 	}
 	if e.config.Runner != nil {
 		e.runner, e.folders = e.config.Runner, sharedFolder{}
-		return func() error { return nil }, nil
+		return leave, nil
 	}
-	workDir, err := process.Place(e.config.WorkDir, as.UID, as.GID)
+	workDir, err := place("work", e.config.WorkDir)
 	if err != nil {
-		return nil, fmt.Errorf("executor: place work folders: %w", err)
-	}
-	if !sameFolder(workDir, e.config.WorkDir) {
-		e.log.Info("programs cannot reach the work folder, so another one is used", "folder", e.config.WorkDir, "instead", workDir)
-		workDir = filepath.Join(workDir, "work")
+		return nil, err
 	}
 	host, err := process.Open(process.Config{
-		Dir: workDir, UID: as.UID, GID: as.GID, Guardian: e.config.Guardian, NoCgroups: e.config.NoCgroups, Logger: e.log,
+		Dir: workDir, UID: e.config.RunAs.UID, GID: e.config.RunAs.GID, Guardian: e.config.Guardian, NoCgroups: e.config.NoCgroups, Logger: e.log,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("executor: %w", err)
 	}
+	if e.noInputs, err = host.Share(noInputsName, []byte("{}\n")); err != nil {
+		return nil, errors.Join(fmt.Errorf("executor: %w", err), host.Close())
+	}
 	e.runner, e.folders = hostRunner{host}, host
-	return host.Close, nil
+	return func() error { return errors.Join(host.Close(), leave()) }, nil
 }
 
 func sameFolder(a, b string) bool {

@@ -10,10 +10,12 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"testing/iotest"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/executor"
+	"github.com/tidewheel/tidewheel/executor/cache"
 )
 
 var errAway = errors.New("the queue is away")
@@ -271,10 +273,63 @@ type blobs struct {
 	failures int           // downloads that fail first
 	hold     chan struct{} // if set, what is written to logs waits for it
 	refuse   error         // of logs
+
+	artifacts map[string][]byte
+	transfers int // of artifacts that were begun
+	lose      int // transfers that fail first
+	onPut     func()
 }
 
 func newBlobs() *blobs {
-	return &blobs{binaries: map[string][]byte{}, logs: map[string]*logWriter{}}
+	return &blobs{binaries: map[string][]byte{}, logs: map[string]*logWriter{}, artifacts: map[string][]byte{}}
+}
+
+func (b *blobs) transfer() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.transfers++
+	if b.lose > 0 {
+		b.lose--
+		return errors.New("the store is away")
+	}
+	return nil
+}
+
+func (b *blobs) PutArtifact(ctx context.Context, run string, attempt int, name string, content *io.SectionReader) (string, error) {
+	if err := b.transfer(); err != nil {
+		return "", err
+	}
+	data, err := io.ReadAll(content)
+	if err != nil {
+		return "", err
+	}
+	if b.onPut != nil {
+		b.onPut()
+	}
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	sum := sha256.Sum256(data)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.artifacts[subject(run, attempt)+"/"+name] = data
+	return hex.EncodeToString(sum[:]), nil
+}
+
+func (b *blobs) GetArtifact(_ context.Context, run string, attempt int, name, digest string) (io.ReadCloser, error) {
+	if err := b.transfer(); err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	data, ok := b.artifacts[subject(run, attempt)+"/"+name]
+	if !ok {
+		return nil, fmt.Errorf("fake: %w", engine.ErrNotFound)
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != digest {
+		return io.NopCloser(io.MultiReader(bytes.NewReader(data), iotest.ErrReader(&cache.DigestError{Want: digest, Got: hex.EncodeToString(sum[:])}))), nil
+	}
+	return io.NopCloser(bytes.NewReader(data)), nil
 }
 
 func (b *blobs) add(program []byte) (digest string) {
@@ -284,6 +339,13 @@ func (b *blobs) add(program []byte) (digest string) {
 	defer b.mu.Unlock()
 	b.binaries[digest] = program
 	return digest
+}
+
+// fail lets so many downloads fail.
+func (b *blobs) fail(times int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.failures = times
 }
 
 func (b *blobs) GetBinary(_ context.Context, digest string) (io.ReadCloser, int64, error) {

@@ -12,13 +12,28 @@ import (
 	"github.com/tidewheel/tidewheel/executor/cache"
 )
 
-// fetch gets the program's file, trying again while the store is out of reach.
-func (a *attempt) fetch() (*cache.File, *failure) {
+// How a program is tried for again that the store did not give.
+const (
+	firstFetchRetry = 200 * time.Millisecond
+	lastFetchRetry  = 2 * time.Second
+)
+
+// fetch gets the program's file, trying again while the store is out of reach: that is nobody's fault, so an attempt
+// that gets nothing for FetchTimeout is handed back.
+func (a *attempt) fetch() (got *cache.File, refused *failure) {
+	if file := a.e.cache.Have(a.task.Digest); file != nil && a.ctx.Err() == nil {
+		return file, nil
+	} else if file != nil {
+		file.Release()
+	}
 	ctx, cancel := context.WithTimeout(a.ctx, a.e.config.FetchTimeout)
 	defer cancel()
 	damaged := false
 	var reason error // the last that is not the end of ctx
-	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
+	since, told := now(), false
+	fetched := make(chan bool, 1)
+	defer func() { fetched <- got != nil }()
+	for pause := firstFetchRetry; ; pause = min(2*pause, lastFetchRetry) {
 		file, err := a.e.cache.Get(ctx, a.task.Digest)
 		var digest *cache.DigestError
 		switch {
@@ -39,16 +54,39 @@ func (a *attempt) fetch() (*cache.File, *failure) {
 		if ctx.Err() == nil || reason == nil {
 			reason = err
 		}
-		a.e.log.Warn("a program could not be fetched; it is tried again", keyRun, a.task.Run, "digest", a.task.Digest, "after", pause, keyError, err)
+		a.e.log.Warn("a run waits for S3, which has not given its program; it is tried again",
+			keyRun, a.task.Run, keyAttempt, a.task.Attempt, "digest", a.task.Digest, "since", since, "after", pause, keyError, err)
+		if !told {
+			told = true
+			a.beside.Go(func() { a.tellWait(since, fetched) })
+		}
 		if waited(ctx, pause) {
 			if a.ctx.Err() != nil {
 				return nil, a.stoppedBefore()
 			}
-			return nil, &failure{message: fmt.Sprintf("its program could not be fetched for %v: %v", a.e.config.FetchTimeout.Round(time.Second), reason)}
+			return nil, &failure{
+				unfetched: true,
+				message:   fmt.Sprintf("executor %s could not fetch its program from S3 for %v: %v", a.e.config.ID, a.e.config.FetchTimeout, reason),
+			}
 		}
 	}
 }
 
 func (a *attempt) stoppedBefore() *failure {
 	return &failure{ended: true, message: "executor " + a.e.config.ID + " stopped before its program began"}
+}
+
+// tellWait says to whoever looks at the run what it waits for, and when it does not any more.
+func (a *attempt) tellWait(since time.Time, fetched <-chan bool) {
+	tell := func(words string) {
+		result := a.result(engine.ResultProgress)
+		result.Waits = words
+		if err := a.report(result); errors.Is(err, ErrFenced) {
+			a.end(endLost) // the engine has given the attempt up
+		}
+	}
+	tell("waits since " + since.Format("15:04:05 MST") + " for S3, which does not give its program")
+	if <-fetched {
+		tell("") // the end says it otherwise
+	}
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// lease keeps an attempt's lock. It costs two timers until the first refresh is due, so that short runs pay next to
-// nothing; then a goroutine.
+// lease keeps an attempt's lock. It costs a timer until the first refresh is due, so that short runs pay next to nothing;
+// then a goroutine and another timer.
 type lease struct {
 	queue  Queue
 	key    string
@@ -17,14 +17,15 @@ type lease struct {
 	margin time.Duration
 	lost   func() // called once, when the lock may soon be somebody else's; it must not block
 
-	ctx    context.Context
-	cancel context.CancelFunc
-	begin  *time.Timer // starts the goroutine
-	guard  *time.Timer // fires if the lock was not refreshed in time, whatever the goroutine waits for
-	done   chan struct{}
-	once   sync.Once
+	base  context.Context
+	begin *time.Timer // starts the goroutine
+	guard *time.Timer // the goroutine's: fires if the lock was not refreshed in time, whatever it waits for
+	once  sync.Once
 
 	mu       sync.Mutex
+	stopped  bool
+	cancel   context.CancelFunc // of the goroutine, nil before it has begun
+	done     chan struct{}      // closed when it has ended
 	revision uint64
 	until    time.Time // when the lock can expire at the earliest
 }
@@ -33,10 +34,8 @@ type lease struct {
 func newLease(ctx context.Context, e *Executor, key string, holder LockHolder, revision uint64, asked time.Time, lost func()) *lease {
 	l := &lease{
 		queue: e.queue, key: key, holder: holder, ttl: e.config.LockTTL, margin: e.config.LockMargin, lost: lost,
-		revision: revision, until: asked.Add(e.config.LockTTL), done: make(chan struct{}),
+		base: ctx, revision: revision, until: asked.Add(e.config.LockTTL),
 	}
-	l.ctx, l.cancel = context.WithCancel(ctx)
-	l.guard = time.AfterFunc(time.Until(l.until)-l.margin, l.lose)
 	l.begin = time.AfterFunc(time.Until(asked.Add(l.ttl/3)), l.keep)
 	return l
 }
@@ -45,12 +44,23 @@ func (l *lease) lose() { l.once.Do(l.lost) }
 
 // keep refreshes until the lease is stopped or lost.
 func (l *lease) keep() {
-	defer close(l.done)
-	for next := time.Duration(0); !waited(l.ctx, next); {
+	ctx, cancel := context.WithCancel(l.base)
+	defer cancel()
+	done := make(chan struct{})
+	defer close(done)
+	l.mu.Lock()
+	if l.stopped {
+		l.mu.Unlock()
+		return
+	}
+	l.cancel, l.done = cancel, done
+	l.guard = time.AfterFunc(time.Until(l.until)-l.margin, l.lose)
+	l.mu.Unlock()
+	for next := time.Duration(0); !waited(ctx, next); {
 		asked := time.Now()
 		// A question without an answer is asked again.
-		ctx, cancel := context.WithTimeout(l.ctx, min(l.ttl/5, time.Until(l.until)-l.margin))
-		revision, err := l.queue.Refresh(ctx, l.key, l.holder, l.revision, l.ttl)
+		asking, cancel := context.WithTimeout(ctx, min(l.ttl/5, time.Until(l.until)-l.margin))
+		revision, err := l.queue.Refresh(asking, l.key, l.holder, l.revision, l.ttl)
 		cancel()
 		switch {
 		case err == nil:
@@ -83,12 +93,17 @@ func waited(ctx context.Context, d time.Duration) bool {
 
 // stop ends the care and gives the lock's revision.
 func (l *lease) stop() uint64 {
-	l.cancel()
-	l.guard.Stop()
-	if !l.begin.Stop() {
-		<-l.done
+	if l.begin.Stop() {
+		return l.revision
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.stopped = true
+	cancel, done := l.cancel, l.done
+	l.mu.Unlock()
+	if done != nil {
+		cancel()
+		<-done
+		l.guard.Stop()
+	}
 	return l.revision
 }

@@ -17,26 +17,34 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// The test binary is also the guardian.
+// The test binary is also the guardian, and an executor that can be killed.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "__guard" {
-		if err := process.Guard(os.Args[2:], os.Stdin); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
+	if len(os.Args) < 2 || (os.Args[1] != "__guard" && os.Args[1] != "__executor") {
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
+	var err error
+	if os.Args[1] == "__guard" {
+		err = process.Guard(os.Args[2:], os.Stdin)
+	} else {
+		err = victim(os.Args[2], os.Args[3] == "cgroups", os.Args[4])
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
 }
 
 // rig is an executor that runs, with its queue and blobs.
 type rig struct {
 	*queue
 	*blobs
-	t     testing.TB
-	stop  func() // begins to drain
-	ended chan error
-	runs  atomic.Int64
+	t      testing.TB
+	config executor.Config
+	logger *slog.Logger
+	stop   func() // begins to drain
+	ended  chan error
+	runs   atomic.Int64
 }
 
 func newRig(t testing.TB, change ...func(*executor.Config)) *rig {
@@ -54,6 +62,7 @@ func newRig(t testing.TB, change ...func(*executor.Config)) *rig {
 	if _, ok := t.(*testing.B); ok {
 		log = slog.New(slog.DiscardHandler)
 	}
+	r.config, r.logger = config, log
 	e := executor.New(config, r.queue, r.blobs, log, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	r.stop = cancel

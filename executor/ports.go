@@ -79,7 +79,7 @@ var (
 	ErrFenced = errors.New("fenced: the attempt or its lock has passed on")
 )
 
-// Blobs is where binaries come from and big outputs go to.
+// Blobs is where binaries come from, big outputs go to, and files go to from task to task.
 type Blobs interface {
 	// GetBinary opens the bytes with this sha256 (hex) and tells their number; engine.ErrNotFound if there are none.
 	// Who verifies them while they are read fails with a *cache.DigestError.
@@ -87,6 +87,12 @@ type Blobs interface {
 	// NewLogWriter begins the output of an attempt that has outgrown its result. ctx bounds all that the writer does,
 	// tries again included: it outlives the program.
 	NewLogWriter(ctx context.Context, run string, attempt int) (LogWriter, error)
+	// PutArtifact stores a file that an attempt has left, in the place of one that was stored before under the same name
+	// (a path with slashes), and tells the sha256 (hex) of its bytes.
+	PutArtifact(ctx context.Context, run string, attempt int, name string, content *io.SectionReader) (sha256 string, err error)
+	// GetArtifact opens such a file; engine.ErrNotFound if there is none. Reading fails with a *cache.DigestError if its
+	// bytes do not have this sha256.
+	GetArtifact(ctx context.Context, run string, attempt int, name, sha256 string) (io.ReadCloser, error)
 }
 
 // LogWriter takes an attempt's output. Its methods may be called concurrently.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -17,10 +18,11 @@ import (
 
 // failure is why a program did not begin, in words for its owner.
 type failure struct {
-	message  string
-	noRetry  bool // it never will
-	vanished bool // its file has gone from the cache
-	ended    bool // the attempt was to end before
+	message   string
+	noRetry   bool // it never will
+	vanished  bool // its file has gone from the cache
+	ended     bool // the attempt was to end before
+	unfetched bool // the store did not give it
 }
 
 // run runs the program to its end.
@@ -29,13 +31,20 @@ func (a *attempt) run(file *cache.File, folder *process.Folder) (process.Exit, *
 	if a.task.Timeout > 0 {
 		deadline = time.Now().Add(a.task.Timeout)
 	}
-	environment := newEnvironment(&a.task, a.token, folder, deadline, a.e.config.Path)
+	environment := newEnvironment(&a.task, a.token, folder, a.inputs, deadline, a.e.config.Path)
 	arguments, failed := a.commandLine(file, environment)
 	if failed != nil {
 		return process.Exit{}, failed
 	}
+	variables := environment.list()
+	for _, variable := range variables {
+		if strings.Contains(variable, "\x00") {
+			name, _, _ := strings.Cut(variable, "=")
+			return process.Exit{}, &failure{noRetry: true, message: "its variable " + quoted(name) + " holds a zero byte, which no program can be given"}
+		}
+	}
 	command := process.Command{
-		Path: arguments[0], Args: arguments, Env: environment.list(), Folder: folder,
+		Path: arguments[0], Args: arguments, Env: variables, Folder: folder,
 		Limits: process.Limits{
 			Memory: int64(a.task.Limits.Memory), CPU: a.task.Limits.CPU, Time: a.task.Timeout, OpenFiles: a.task.Limits.OpenFiles,
 		},
@@ -72,6 +81,9 @@ func (a *attempt) unbegun(failed *failure) *engine.Finish {
 	finish := &engine.Finish{Status: engine.StatusFailed, Error: failed.message, NoRetry: failed.noRetry, FetchedAt: a.fetchedAt}
 	if failed.ended {
 		a.cutShort(finish)
+	}
+	if failed.unfetched {
+		finish.HandedBack, finish.Unfetched = true, true
 	}
 	return finish
 }
@@ -192,7 +204,7 @@ func (a *attempt) closeOutput() (*engine.Output, string) {
 	if out.Chunks == 0 {
 		out.Size, out.Lines = int64(len(out.Tail)), countLines(out.Tail)
 	}
-	out.Truncated += s.Size - out.Size
+	out.Lost = s.Size - out.Size
 	a.e.log.Error("part of an output could not be stored", keyRun, a.task.Run, keyAttempt, a.task.Attempt, keyError, err)
 	return out, "part of its output could not be stored: " + err.Error()
 }

@@ -3,6 +3,7 @@ package executor_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/executor"
@@ -66,6 +68,7 @@ func TestProgramSeesTheContractAndNothingElse(t *testing.T) {
 		"TIDEWHEEL_IDEMPOTENCY_KEY": task.Run, "TIDEWHEEL_FENCING_TOKEN": fmt.Sprint(token), "TIDEWHEEL_BINARY_SHA256": task.Digest,
 		"TIDEWHEEL_DEADLINE": environment["TIDEWHEEL_DEADLINE"], "TIDEWHEEL_WORK_DIR": work, "TRACEPARENT": environment["TRACEPARENT"],
 		"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": work, "TMPDIR": work + "/tmp", "LANG": "C", "PWD": work,
+		"TIDEWHEEL_OUTPUT": work + "/.tidewheel-output", "TIDEWHEEL_ARTIFACTS": work + "/artifacts",
 		"LEVEL": "info", "DAY": "day 2026-12-31T22:59:59Z", "BOTH": "info/day 2026-12-31T22:59:59Z", "LOOP": "${LOOP}",
 	}
 	for name, value := range want {
@@ -187,7 +190,8 @@ func TestProgramThatCannotBeFetched(t *testing.T) {
 		t.Errorf("%+v", finish)
 	}
 	r.failures = 1000
-	if finish := r.run(r.task("exit 0 # never")); finish.Status != engine.StatusFailed || finish.NoRetry || !strings.Contains(finish.Error, "could not be fetched") || !strings.Contains(finish.Error, "away") {
+	finish := r.run(r.task("exit 0 # never"))
+	if !finish.HandedBack || !finish.Unfetched || finish.NoRetry || !finish.StartedAt.IsZero() || !strings.Contains(finish.Error, "could not fetch its program") || !strings.Contains(finish.Error, "away") {
 		t.Errorf("%+v", finish)
 	}
 }
@@ -239,5 +243,52 @@ func TestMissingDynamicLoaderIsNamed(t *testing.T) {
 	finish := r.run(r.program(other, func(task *engine.Task) { task.Kind = "elf" }))
 	if !finish.NoRetry || !strings.Contains(finish.Error, "dynamic loader /lib64/no-linux-x86-64.so.2 does not exist") {
 		t.Errorf("%+v", finish)
+	}
+}
+
+// While the store does not answer, the lock is kept, and whoever wants the attempt to end need not wait for it.
+func TestAttemptThatWaitsForItsProgramCanBeEnded(t *testing.T) {
+	for name, end := range map[string]func(r *rig, task engine.Task){
+		"cancelled": func(r *rig, task engine.Task) { r.control(engine.ControlCancel, task.Run, task.Attempt) },
+		"drained":   func(r *rig, _ engine.Task) { r.stop() },
+		"served":    func(r *rig, _ engine.Task) { r.fail(0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, func(c *executor.Config) {
+				c.FetchTimeout, c.LockTTL, c.DrainTimeout = time.Hour, 150*time.Millisecond, time.Millisecond
+			})
+			r.fail(math.MaxInt)
+			task := r.task("exit 0")
+			r.send(task)
+			r.saw("refresh", 3)
+			if waits := r.result(task, engine.ResultProgress).Waits; !strings.Contains(waits, "for S3") {
+				t.Errorf("it says %q", waits)
+			}
+			end(r, task)
+			finish := r.finish(task)
+			r.queue.mu.Lock()
+			all := r.subjects[subject(task.Run, 1)]
+			if last := all[len(all)-2]; (last.Waits == "") != (name == "served") {
+				t.Errorf("at last it says that it waits: %q", last.Waits)
+			}
+			r.queue.mu.Unlock()
+			switch name {
+			case "cancelled":
+				if finish.Status != engine.StatusCancelled {
+					t.Errorf("%+v", finish)
+				}
+			case "drained":
+				if !finish.HandedBack || finish.Unfetched || !strings.Contains(finish.Error, "shut down") {
+					t.Errorf("%+v", finish)
+				}
+			case "served":
+				if finish.Status != engine.StatusSucceeded {
+					t.Errorf("%+v", finish)
+				}
+			}
+			if began := !finish.StartedAt.IsZero(); began != (name == "served") {
+				t.Errorf("it began: %t", began)
+			}
+		})
 	}
 }

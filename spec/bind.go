@@ -9,13 +9,15 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/tidewheel/tidewheel/dag"
 )
 
 // maxExpanded bounds the nodes that one document reaches through aliases, so
 // that a few lines of aliases of aliases cannot stand for millions.
 const maxExpanded = 10_000
 
-// binder copies the nodes of one document into a Job and remembers where every
+// binder copies the nodes of one document into a Job or a DAG and remembers where every
 // value was written.
 type binder struct {
 	before   int // lines of the file before those that the nodes count
@@ -24,6 +26,7 @@ type binder struct {
 	faulty   map[string]bool       // paths that have a problem already
 	open     map[*yaml.Node]bool   // anchored nodes that are being read
 	expanded int
+	root     reflect.Type // of the document
 }
 
 func newBinder(before int) *binder {
@@ -37,6 +40,10 @@ func newBinder(before int) *binder {
 
 var (
 	jobType       = reflect.TypeFor[Job]()
+	dagType       = reflect.TypeFor[DAG]()
+	taskType      = reflect.TypeFor[Task]()
+	tasksType     = reflect.TypeFor[Tasks]()
+	triggerType   = reflect.TypeFor[dag.Trigger]()
 	durationType  = reflect.TypeFor[Duration]()
 	sizeType      = reflect.TypeFor[Size]()
 	timeType      = reflect.TypeFor[time.Time]()
@@ -45,8 +52,11 @@ var (
 	rawType       = reflect.TypeFor[json.RawMessage]()
 )
 
-func (b *binder) bindDocument(root *yaml.Node, job *Job) {
-	b.value(root, "", reflect.ValueOf(job).Elem(), "")
+// bindDocument copies a document into a *Job or a *DAG.
+func (b *binder) bindDocument(root *yaml.Node, document any) {
+	value := reflect.ValueOf(document).Elem()
+	b.root = value.Type()
+	b.value(root, "", value, "")
 }
 
 // fault reports a whole sentence at a node.
@@ -127,6 +137,8 @@ func (b *binder) value(n *yaml.Node, path string, field reflect.Value, option st
 		parsed(b, n, path, "a size such as 256MiB", parseSize, field)
 	case stringsType:
 		b.strings(n, path, field)
+	case tasksType:
+		b.tasks(n, path, field.Addr().Interface().(*Tasks))
 	case exclusionType:
 		b.exclusion(n, path, field.Addr().Interface().(*Exclusion))
 	default:
@@ -213,10 +225,12 @@ func (b *binder) unknownKey(key *yaml.Node, path string, kind reflect.Type) {
 	message := fmt.Sprintf("unknown key %s%s", quote(key.Value), where)
 	if near := nearest(key.Value, known); near != "" {
 		message += ": did you mean " + near + "?"
-	} else if elsewhere := elsewhere(key.Value, path); elsewhere != "" {
+	} else if (kind == dagType || kind == taskType) && (key.Value == "every" || key.Value == "after" || key.Value == "at") {
+		message += ": the roots of a DAG have cron expressions, as in schedule: \"@every 90s\""
+	} else if elsewhere := b.elsewhere(key.Value, path); elsewhere != "" {
 		message += ": did you mean " + elsewhere + "?"
 	} else if kind == jobType && (key.Value == "tasks" || key.Value == "needs" || key.Value == "defaults") {
-		message += ": DAGs are not supported by this version of Tidewheel"
+		message += ": it belongs to kind: DAG"
 	} else if len(known) < 10 {
 		message += ": it has " + strings.Join(known, ", ")
 	}
@@ -224,11 +238,11 @@ func (b *binder) unknownKey(key *yaml.Node, path string, kind reflect.Type) {
 }
 
 // elsewhere finds a key that was given on the wrong level.
-func elsewhere(key, path string) string {
+func (b *binder) elsewhere(key, path string) string {
 	if len(key) > longKey {
 		return ""
 	}
-	for _, known := range knownPaths {
+	for _, known := range knownPaths[b.root] {
 		last := known[strings.LastIndex(known, ".")+1:]
 		if last != known && last == key || path != "" && known == key {
 			return known
@@ -239,6 +253,31 @@ func elsewhere(key, path string) string {
 		}
 	}
 	return ""
+}
+
+// tasks reads the mapping of a DAG's tasks, in order. The place of a task is
+// that of its name.
+func (b *binder) tasks(n *yaml.Node, path string, field *Tasks) {
+	if n.Kind != yaml.MappingNode {
+		b.wrong(n, path, "must be a mapping of names to tasks, such as {fetch: {binary: fetch}}, not "+describe(n))
+		return
+	}
+	if count := len(n.Content) / 2; count > dag.MaxTasks {
+		// Not read at all: the faults of so many would say nothing more.
+		b.wrong(n, path, dag.Check(make([]dag.Task, count))[0].Message)
+		return
+	}
+	b.pairs(n, path, func(key, value *yaml.Node) {
+		at := join(path, key.Value)
+		task := Task{Name: key.Value}
+		if value.Kind == yaml.ScalarNode && value.ShortTag() == "!!null" {
+			b.wrong(key, at, "has no value: give it at least a binary, as in {binary: fetch}")
+		} else {
+			b.value(value, at, reflect.ValueOf(&task).Elem(), "")
+			b.places[at] = key
+		}
+		*field = append(*field, task)
+	})
 }
 
 func (b *binder) textMap(n *yaml.Node, path string, field reflect.Value, option string) {

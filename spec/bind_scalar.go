@@ -71,6 +71,9 @@ func (b *binder) text(n *yaml.Node, path string, field reflect.Value, option str
 }
 
 func choicesOf(kind reflect.Type) []string {
+	if kind == triggerType {
+		return triggerWords()
+	}
 	if choice, ok := reflect.Zero(kind).Interface().(enumeration); ok {
 		return choice.values()
 	}

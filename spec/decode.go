@@ -3,6 +3,7 @@ package spec
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -13,13 +14,36 @@ import (
 // MaxFile is the largest file or body that is read, in bytes.
 const MaxFile = 4 << 20
 
+// MaxSource is the longest text of a document that is kept as it was written, in bytes.
+const MaxSource = 256 << 10
+
 // Document is one definition of a file.
 type Document struct {
-	// Job is never nil in a document that Decode returned.
+	// One of Job and DAG is never nil in a document that Decode returned, the other is.
 	Job *Job
+	DAG *DAG
 	// File is as given to Decode, Line the line on which the document begins.
 	File string
 	Line int
+	// Source is the text of the document alone, as it was written: comments above it are in it, the marks between
+	// documents and empty lines above are not. It is "" where it was JSON, or longer than MaxSource.
+	Source string
+}
+
+// Kind is that of the definition.
+func (d Document) Kind() string {
+	if d.DAG != nil {
+		return KindDAG
+	}
+	return KindJob
+}
+
+// Name is that of the definition.
+func (d Document) Name() string {
+	if d.DAG != nil {
+		return d.DAG.Name
+	}
+	return d.Job.Name
 }
 
 // Decode reads a file of YAML documents, or one JSON document. It returns the
@@ -31,7 +55,7 @@ type Document struct {
 // Aliases are followed within bounds; merge keys and tags of one's own are
 // refused. Empty documents are skipped, but a file of nothing else is a problem.
 func Decode(file string, data []byte) ([]Document, Problems) {
-	decoder := &decoder{file: file, names: map[string]int{}}
+	decoder := &decoder{file: file, names: map[string]taken{}}
 	data, ok := decoder.checkText(data)
 	if ok {
 		if looksLikeJSON(file, data) {
@@ -52,26 +76,43 @@ func Decode(file string, data []byte) ([]Document, Problems) {
 // another; an empty name asks for one in the body. The job has its defaults
 // applied; it is nil if there are problems.
 func DecodeJob(name string, data []byte) (*Job, Problems) {
-	decoder := &decoder{names: map[string]int{}, body: true, name: name}
+	document, problems := decodeBody(KindJob, name, data)
+	return document.Job, problems
+}
+
+// DecodeDAG is DecodeJob for a DAG.
+func DecodeDAG(name string, data []byte) (*DAG, Problems) {
+	document, problems := decodeBody(KindDAG, name, data)
+	return document.DAG, problems
+}
+
+func decodeBody(kind, name string, data []byte) (Document, Problems) {
+	decoder := &decoder{names: map[string]taken{}, body: kind, name: name}
 	data, ok := decoder.checkText(data)
 	if ok {
 		decoder.readJSON(data)
 	}
 	problems := decoder.problems.tidy()
 	if len(problems) > 0 || len(decoder.documents) == 0 {
-		return nil, problems
+		return Document{}, problems
 	}
-	return decoder.documents[0].Job, nil
+	return decoder.documents[0], nil
 }
 
 type decoder struct {
 	file      string
 	documents []Document
 	problems  Problems
-	seen      int            // documents that were not empty
-	names     map[string]int // name to the line of its document
-	body      bool           // a request body: kind may be left out
-	name      string         // the name that a request states elsewhere
+	seen      int // documents that were not empty
+	names     map[string]taken
+	body      string // the kind that a request body must have, and may leave out
+	name      string // the name that a request states elsewhere
+}
+
+// taken says which document has a name.
+type taken struct {
+	kind string
+	line int
 }
 
 // keptProblems is how many are kept before they are put in order and cut to
@@ -118,90 +159,115 @@ func looksLikeJSON(file string, data []byte) bool {
 }
 
 // document takes the node of one document. before is the number of lines of
-// the file that precede those the node counts.
-func (d *decoder) document(root *yaml.Node, before int) {
+// the file that precede those the node counts, source what Document says.
+func (d *decoder) document(root *yaml.Node, before int, source string) {
 	if root.Kind == yaml.DocumentNode {
 		root = root.Content[0]
 	}
-	if root.Kind == yaml.ScalarNode && root.ShortTag() == "!!null" && !d.body {
+	if root.Kind == yaml.ScalarNode && root.ShortTag() == "!!null" && d.body == "" {
 		return
 	}
 	d.seen++
 	binder := newBinder(before)
-	job := d.bindJob(binder, root)
+	found := Document{File: d.file, Line: root.Line + before, Source: source}
+	switch d.kindOf(binder, root) {
+	case KindJob:
+		found.Job = &Job{}
+		binder.bindDocument(root, found.Job)
+		fill(&found.Job.Kind, KindJob)
+		d.checkName(binder, root, &found.Job.Name)
+		binder.adopt(found.Job.Validate(), root)
+		found.Job.ApplyDefaults()
+	case KindDAG:
+		found.DAG = &DAG{}
+		binder.bindDocument(root, found.DAG)
+		fill(&found.DAG.Kind, KindDAG)
+		d.checkName(binder, root, &found.DAG.Name)
+		binder.adopt(found.DAG.Validate(), root)
+		found.DAG.ApplyDefaults()
+	default:
+		// The problem says why.
+	}
+	if found.Job != nil || found.DAG != nil {
+		d.checkRepeatedName(binder, root, found)
+	}
 	for _, problem := range binder.problems {
 		d.report(problem)
 	}
-	if job != nil && len(binder.problems) == 0 {
-		job.ApplyDefaults()
-		d.documents = append(d.documents, Document{Job: job, File: d.file, Line: root.Line + before})
+	if len(binder.problems) == 0 {
+		d.documents = append(d.documents, found)
 	}
 }
 
-func (d *decoder) bindJob(b *binder, root *yaml.Node) *Job {
+// checkName holds the name of the body against that of the request.
+func (d *decoder) checkName(b *binder, root *yaml.Node, name *string) {
+	if d.name == "" || b.faulty["name"] {
+		return
+	}
+	switch *name {
+	case "":
+		*name = d.name
+	case d.name:
+	default:
+		b.fault(valueOf(root, "name"), "name", fmt.Sprintf("name is %s, but the request is for %s: leave it out or make both the same", quote(*name), quote(d.name)))
+	}
+}
+
+// kindOf says as what the document is worth reading, "" if as nothing; a kind
+// that is merely missing or misspelt is told, and the other faults too.
+func (d *decoder) kindOf(b *binder, root *yaml.Node) string {
+	kinds := []string{KindJob, KindDAG}
+	if d.body != "" {
+		kinds = []string{d.body}
+	}
 	if root.Kind != yaml.MappingNode {
-		b.fault(root, "", fmt.Sprintf("a document must be a mapping that begins with kind: %s, not %s", KindJob, describe(root)))
-		return nil
+		b.fault(root, "", fmt.Sprintf("a document must be a mapping that begins with kind: %s, not %s", strings.Join(kinds, " or kind: "), describe(root)))
+		return ""
 	}
-	if !d.checkKind(b, root) {
-		return nil
+	likely := kinds[0]
+	if d.body == "" && valueOf(root, "tasks") != nil {
+		likely = KindDAG
 	}
-	job := &Job{}
-	b.bindDocument(root, job)
-	if job.Kind == "" {
-		job.Kind = KindJob
-	}
-	if d.name != "" && !b.faulty["name"] {
-		switch job.Name {
-		case "":
-			job.Name = d.name
-		case d.name:
-		default:
-			b.fault(valueOf(root, "name"), "name", fmt.Sprintf("name is %s, but the request is for %s: leave it out or make both the same", quote(job.Name), quote(d.name)))
-		}
-	}
-	b.adopt(job.Validate(), root)
-	d.checkRepeatedName(b, root, job)
-	return job
-}
-
-// checkKind reports whether the document is worth reading as a Job; a kind
-// that is merely missing or misspelt is, so that its other faults are told too.
-func (d *decoder) checkKind(b *binder, root *yaml.Node) bool {
 	kind := valueOf(root, "kind")
 	if kind == nil {
-		if !d.body {
-			b.fault(root, "kind", "kind is missing: write kind: "+KindJob)
+		if d.body == "" {
+			b.fault(root, "kind", "kind is missing: write kind: "+likely)
 		}
-		return true
+		return likely
 	}
-	if kind.Kind != yaml.ScalarNode || kind.ShortTag() == "!!null" {
-		return true // the wrong type is told where types are checked
+	if kind.Kind != yaml.ScalarNode || kind.ShortTag() == "!!null" || kind.Value == "" {
+		return likely // the wrong type is told where types are checked
 	}
-	switch {
-	case kind.Value == KindJob || kind.Value == "":
-		return true
-	case strings.EqualFold(kind.Value, kindDAG):
-		b.fault(kind, "kind", "DAGs are not supported by this version of Tidewheel: only kind: Job is")
-		return false
-	case strings.EqualFold(kind.Value, KindJob) || nearest(kind.Value, []string{KindJob}) != "" || kind.Value == "CronJob":
-		b.fault(kind, "kind", fmt.Sprintf("kind must be %s, not %s: did you mean %s?", KindJob, quote(kind.Value), KindJob))
-		return true
-	default:
-		b.fault(kind, "kind", fmt.Sprintf("kind must be %s, not %s", KindJob, quote(kind.Value)))
-		return false
+	if slices.Contains(kinds, kind.Value) {
+		return kind.Value
 	}
+	near := nearest(kind.Value, kinds)
+	if near == "" && kind.Value == "CronJob" && kinds[0] == KindJob {
+		near = KindJob
+	}
+	fault := fmt.Sprintf("kind must be %s, not %s", orList(kinds), quote(kind.Value))
+	if near != "" {
+		fault = fmt.Sprintf("kind must be %s, not %s: did you mean %s?", near, quote(kind.Value), near)
+	}
+	b.fault(kind, "kind", fault)
+	return near
 }
 
-func (d *decoder) checkRepeatedName(b *binder, root *yaml.Node, job *Job) {
-	if job.Name == "" || b.faulty["name"] {
+// checkRepeatedName: a command such as `tidewheel run NAME` takes either kind.
+func (d *decoder) checkRepeatedName(b *binder, root *yaml.Node, found Document) {
+	name := found.Name()
+	if name == "" || b.faulty["name"] {
 		return
 	}
-	if first, repeated := d.names[job.Name]; repeated {
-		b.fault(valueOf(root, "name"), "name", fmt.Sprintf("name %s is taken by the job on line %d of this file: names are unique", quote(job.Name), first))
+	if first, repeated := d.names[name]; repeated {
+		noun := "job"
+		if first.kind == KindDAG {
+			noun = KindDAG
+		}
+		b.fault(valueOf(root, "name"), "name", fmt.Sprintf("name %s is taken by the %s on line %d of this file: names are unique", quote(name), noun, first.line))
 		return
 	}
-	d.names[job.Name] = root.Line + b.before
+	d.names[name] = taken{found.Kind(), root.Line + b.before}
 }
 
 // valueOf is the value of a key of a mapping, or nil.
@@ -257,9 +323,8 @@ func parentPath(path string) string {
 	return path[:max(0, strings.LastIndexAny(path, ".["))]
 }
 
-// knownPaths are the paths of all keys of a Job, for hints across levels.
-var knownPaths = func() []string {
-	paths := keyPaths("", jobType)
-	slices.Sort(paths)
-	return paths
-}()
+// knownPaths are the paths of all keys of each kind, for hints across levels.
+var knownPaths = map[reflect.Type][]string{
+	jobType: slices.Sorted(slices.Values(keyPaths("", jobType))),
+	dagType: slices.Sorted(slices.Values(keyPaths("", dagType))),
+}

@@ -1,5 +1,5 @@
-// Package spec holds what users write: the definition of a [Job], read from
-// YAML files and JSON bodies, completed with defaults, checked, and described
+// Package spec holds what users write: the definitions of a [Job] and of a
+// [DAG], read from YAML files and JSON bodies, completed with defaults, checked, and described
 // by a JSON Schema.
 //
 // # What it promises
@@ -8,7 +8,7 @@
 //     outside its bounds is refused, never ignored. One call reports every
 //     problem of a file, each as file:line:column with a sentence that says
 //     what to write instead ([Problem]).
-//   - Safety. [Decode] and [DecodeJob] take bytes from strangers: size, depth,
+//   - Safety. [Decode], [DecodeJob] and [DecodeDAG] take bytes from strangers: size, depth,
 //     alias expansion and the number of reported problems are bounded, and no
 //     input makes them panic.
 //   - One meaning. [Job.Equal] says whether two definitions ask for the same
@@ -24,6 +24,7 @@
 // [Job.ApplyDefaults] replaces it, and a document cannot state such a zero
 // itself where it would mean something else.
 //
-// spec imports cron and nothing else of Tidewheel. DAG documents are refused by
-// this version with a message that says so.
+// A DAG may have a schedule of its own: it is that of the roots which have none.
+//
+// spec imports cron, dag and dag/condition, and nothing else of Tidewheel.
 package spec

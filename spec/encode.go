@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -20,14 +19,34 @@ func Encode(j *Job) ([]byte, error) {
 	job := j.Clone()
 	job.ApplyDefaults()
 	job.dropDefaults()
-	written, err := json.Marshal(job)
+	written, err := encode(job)
 	if err != nil {
 		return nil, fmt.Errorf("spec: encode job %s: %w", quote(j.Name), err)
+	}
+	return written, nil
+}
+
+// EncodeDAG is Encode for a DAG; its tasks keep their order.
+func EncodeDAG(d *DAG) ([]byte, error) {
+	dag := d.Clone()
+	dag.ApplyDefaults()
+	dag.dropDefaults()
+	written, err := encode(dag)
+	if err != nil {
+		return nil, fmt.Errorf("spec: encode DAG %s: %w", quote(d.Name), err)
+	}
+	return written, nil
+}
+
+func encode(document any) ([]byte, error) {
+	written, err := json.Marshal(document)
+	if err != nil {
+		return nil, err
 	}
 	reader := &jsonReader{data: written, line: 1, column: 1}
 	root, problem := reader.read()
 	if problem != nil {
-		return nil, fmt.Errorf("spec: encode job %s: %w", quote(j.Name), problem)
+		return nil, problem
 	}
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		style(root.Content[i], "")
@@ -37,10 +56,10 @@ func Encode(j *Job) ([]byte, error) {
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
 	if err := encoder.Encode(root); err != nil {
-		return nil, fmt.Errorf("spec: encode job %s: %w", quote(j.Name), err)
+		return nil, err
 	}
 	if err := encoder.Close(); err != nil {
-		return nil, fmt.Errorf("spec: encode job %s: %w", quote(j.Name), err)
+		return nil, err
 	}
 	return out.Bytes(), nil
 }
@@ -49,6 +68,9 @@ var (
 	plainSyntax = regexp.MustCompile(`^[A-Za-z0-9_/][A-Za-z0-9_@/.+-]*( [A-Za-z0-9_@/.+-]+)*$`)
 	// Other YAML readers take these for booleans.
 	oldBoolean = regexp.MustCompile(`^(?i:y|n|yes|no|on|off)$`)
+
+	onKey          = regexp.MustCompile(`^((defaults|tasks\.[^.]+)\.)?retry$|^alerts$`)
+	descriptionKey = regexp.MustCompile(`^(tasks\.[^.]+\.)?description$`)
 )
 
 // style makes a node look as a person would write it. path has no indexes.
@@ -59,12 +81,14 @@ func style(n *yaml.Node, path string) {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i]
 			style(key, "")
-			if key.Value == "on" && slices.Contains(knownPaths, join(path, "on")) {
+			if key.Value == "on" && onKey.MatchString(path) {
 				key.Style = 0
 			}
 			style(n.Content[i+1], join(path, key.Value))
 		}
-		n.Style = containerStyle(n)
+		if n.Style = containerStyle(n); path == "tasks" && len(n.Content) > 0 {
+			n.Style = 0 // a line for each task
+		}
 	case yaml.SequenceNode:
 		for _, element := range n.Content {
 			style(element, path)
@@ -85,7 +109,7 @@ func scalarStyle(n *yaml.Node, path string) {
 		n.Style = 0
 	case path == "at":
 		n.Tag, n.Style = untagged(n), 0
-	case path == "description" && readsAsBlock(n.Value):
+	case descriptionKey.MatchString(path) && readsAsBlock(n.Value):
 		n.Style = yaml.LiteralStyle
 	case plainSyntax.MatchString(n.Value) && untagged(n) == "!!str" && !oldBoolean.MatchString(n.Value):
 		n.Style = 0

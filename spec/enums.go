@@ -34,6 +34,17 @@ const (
 	OverlapReplace Overlap = "replace"
 )
 
+// WaveOverlap says what becomes of a slot of a DAG while a wave of it is not over.
+type WaveOverlap string
+
+// The overlap policies of DAGs.
+const (
+	// WaveSkip records the slot as skipped.
+	WaveSkip WaveOverlap = "skip"
+	// WaveQueue starts one wave more once the earlier one is over.
+	WaveQueue WaveOverlap = "queue"
+)
+
 // CatchUpPolicy picks which missed slots run late.
 type CatchUpPolicy string
 
@@ -67,5 +78,6 @@ type enumeration interface{ values() []string }
 func (Tier) values() []string          { return []string{"light", "medium", "heavy"} }
 func (Class) values() []string         { return []string{"standard", "premium"} }
 func (Overlap) values() []string       { return []string{"skip", "queue", "allow", "replace"} }
+func (WaveOverlap) values() []string   { return []string{"skip", "queue"} }
 func (CatchUpPolicy) values() []string { return []string{"none", "last", "all"} }
 func (Delivery) values() []string      { return []string{"at_least_once", "at_most_once"} }

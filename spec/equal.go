@@ -49,34 +49,43 @@ func cloneTime(instant *time.Time) *time.Time {
 func (j *Job) Canonical() ([]byte, error) {
 	job := j.Clone()
 	job.ApplyDefaults()
-	if job.At != nil {
-		*job.At = job.At.UTC()
-	}
-	job.Active = canonicalWindow(job.Active)
-	for i := range job.Exclude {
-		job.Exclude[i].From = job.Exclude[i].From.UTC()
-		job.Exclude[i].To = job.Exclude[i].To.UTC()
-	}
-	slices.Sort(job.Retry.On)
-	slices.Sort(job.Retry.NotOn)
-	if job.Alerts != nil {
-		slices.Sort(job.Alerts.On)
-		if job.Alerts.Lag == 0 && job.Alerts.Duration == 0 && len(job.Alerts.On) == 0 {
-			job.Alerts = nil
-		}
-	}
-	if len(job.Payload) > 0 {
-		payload, err := sortedJSON(job.Payload)
-		if err != nil {
-			return nil, fmt.Errorf("spec: payload of job %s: %w", quote(j.Name), err)
-		}
-		job.Payload = payload
+	if err := job.normalize(); err != nil {
+		return nil, fmt.Errorf("spec: payload of job %s: %w", quote(j.Name), err)
 	}
 	canonical, err := json.Marshal(job)
 	if err != nil {
 		return nil, fmt.Errorf("spec: encode job %s: %w", quote(j.Name), err)
 	}
 	return canonical, nil
+}
+
+// normalize makes the same what means the same, in place: instants, sets and
+// the payload.
+func (j *Job) normalize() error {
+	if j.At != nil {
+		*j.At = j.At.UTC()
+	}
+	j.Active = canonicalWindow(j.Active)
+	for i := range j.Exclude {
+		j.Exclude[i].From = j.Exclude[i].From.UTC()
+		j.Exclude[i].To = j.Exclude[i].To.UTC()
+	}
+	slices.Sort(j.Retry.On)
+	slices.Sort(j.Retry.NotOn)
+	if j.Alerts != nil {
+		slices.Sort(j.Alerts.On)
+		if j.Alerts.Lag == 0 && j.Alerts.Duration == 0 && len(j.Alerts.On) == 0 {
+			j.Alerts = nil
+		}
+	}
+	if len(j.Payload) > 0 {
+		payload, err := sortedJSON(j.Payload)
+		if err != nil {
+			return err
+		}
+		j.Payload = payload
+	}
+	return nil
 }
 
 // Equal reports whether both definitions mean the same, however they were

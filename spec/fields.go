@@ -11,31 +11,43 @@ func keyOf(field reflect.StructField) string {
 	return key
 }
 
+// unkeyed marks a field that has no key: the name of a task is the key of the task.
+const unkeyed = "-"
+
 // keysOf are the keys of a struct, in order.
 func keysOf(kind reflect.Type) []string {
 	keys := make([]string, 0, kind.NumField())
 	for field := range kind.Fields() {
-		keys = append(keys, keyOf(field))
+		if key := keyOf(field); key != unkeyed {
+			keys = append(keys, key)
+		}
 	}
 	return keys
 }
 
 func fieldNamed(kind reflect.Type, key string) (int, bool) {
 	for i := range kind.NumField() {
-		if keyOf(kind.Field(i)) == key {
+		if keyOf(kind.Field(i)) == key && key != unkeyed {
 			return i, true
 		}
 	}
 	return 0, false
 }
 
-// keyPaths are the paths of all keys of a struct and of the structs inside it.
+// keyPaths are the paths of all keys of a struct and of the structs inside it;
+// those of tasks are below "tasks.*".
 func keyPaths(prefix string, kind reflect.Type) []string {
 	var paths []string
 	for field := range kind.Fields() {
+		if keyOf(field) == unkeyed {
+			continue
+		}
 		path := join(prefix, keyOf(field))
 		paths = append(paths, path)
 		inner := field.Type
+		if inner == tasksType {
+			path, inner = path+".*", taskType
+		}
 		if inner.Kind() == reflect.Pointer {
 			inner = inner.Elem()
 		}

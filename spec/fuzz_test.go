@@ -17,6 +17,10 @@ func FuzzDecode(f *testing.F) {
 		f.Add("job.yaml", []byte(bad.input()))
 	}
 	f.Add("job.yaml", []byte(head+"payload: &a {x: &b [*a, *b], y: |\n   text\n  , z: !!float 1e400}\n"))
+	f.Add("dag.yaml", []byte(exampleDAG))
+	for _, bad := range badDAGs {
+		f.Add("dag.yaml", []byte(bad.input()))
+	}
 	f.Add("job.yaml", []byte("%YAML 1.1\n%TAG ! tag:x,2000:\n---\n!job {kind: Job}\n...\n---\n- ? a\n  : b\n"))
 	f.Fuzz(func(t *testing.T, file string, data []byte) {
 		documents, problems := spec.Decode(file, data)
@@ -36,6 +40,10 @@ func FuzzDecode(f *testing.F) {
 			t.Error("neither a document nor a problem")
 		}
 		for _, document := range documents {
+			if document.DAG != nil {
+				checkDAGSurvives(t, document.DAG)
+				continue
+			}
 			if found := document.Job.Validate(); found != nil {
 				t.Errorf("an invalid job was accepted: %v", found)
 			}
@@ -53,6 +61,20 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("job %v with problems %v", job, faults)
 		}
 	})
+}
+
+func checkDAGSurvives(t *testing.T, d *spec.DAG) {
+	if found := d.Validate(); found != nil {
+		t.Errorf("an invalid DAG was accepted: %v", found)
+	}
+	written, err := spec.EncodeDAG(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, faults := spec.Decode("again.yaml", written)
+	if len(faults) > 0 || len(again) != 1 || !again[0].DAG.Equal(d) {
+		t.Errorf("does not survive writing: %v\n%s", faults, written)
+	}
 }
 
 func BenchmarkDecode(b *testing.B) {

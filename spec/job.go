@@ -10,9 +10,6 @@ import (
 // KindJob is the kind of a document that defines a [Job].
 const KindJob = "Job"
 
-// kindDAG is recognised only to be refused with a reason.
-const kindDAG = "DAG"
-
 // Job is a definition: which program runs, when, and under which policies.
 //
 // The order of the fields is the order in which [Encode] writes them. A Job is

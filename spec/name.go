@@ -2,6 +2,8 @@ package spec
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -14,12 +16,33 @@ const namePattern = `^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`
 // ValidName tells whether name can name a thing of this kind ("job", "binary",
 // "alias", "secret", "namespace"). Names hold only letters, digits, '-' and
 // '_', and start with a letter or a digit, so that one name is a subject
-// token, a bucket key and a URL segment alike. The error says what to change.
+// token, a bucket key and a URL segment alike. Some are reserved. The error says
+// what to change.
 func ValidName(kind, name string) error {
 	if fault := nameFault(name); fault != "" {
 		return fmt.Errorf("%s name %s", kind, fault)
 	}
+	if fault := reservedFault(kind, name); fault != "" {
+		return fmt.Errorf("%s name %s", kind, fault)
+	}
 	return nil
+}
+
+// reserved are the names, by kind in lower case, in whose place the browser
+// shows something else: /jobs/new is the form of a new job, and a job of that
+// name would have no page.
+var reserved = map[string][]string{
+	"job":    {"new"},
+	"dag":    {"new"},
+	"binary": {"upload"},
+}
+
+// reservedFault is nameFault for names that nothing of a kind may have.
+func reservedFault(kind, name string) string {
+	if slices.Contains(reserved[strings.ToLower(kind)], name) {
+		return fmt.Sprintf("is reserved: %q is a page of its own in the browser; choose another name", name)
+	}
+	return ""
 }
 
 // nameFault is what is wrong with a name, as a predicate, or "".

@@ -36,7 +36,7 @@ var badInputs = []badInput{
 	{name: "key on the wrong level", text: "max_attempts: 3\n", want: []string{`4:1: unknown key "max_attempts": did you mean retry.max_attempts?`}},
 	{name: "key one level too deep", text: "retry: {timeout: 5m}\n", want: []string{`4:9: unknown key "timeout" in retry: did you mean timeout?`}},
 	{name: "key like no other", text: "retry: {xyzzy: 1}\n", want: []string{`4:9: unknown key "xyzzy" in retry: it has max_attempts, delay, max_delay, on, not_on`}},
-	{name: "keys of a DAG", text: "tasks: {}\n", want: []string{`4:1: unknown key "tasks": DAGs are not supported by this version of Tidewheel`}},
+	{name: "keys of a DAG", text: "tasks: {}\n", want: []string{`4:1: unknown key "tasks": it belongs to kind: DAG`}},
 	{name: "repeated key", text: "timeout: 5m\ntimeout: 6m\n", want: []string{`5:1: key "timeout" is given twice: the first is on line 4`}, beyondSchema: true},
 	{name: "repeated key in env", text: "env:\n  A: 1\n  A: 2\n", want: []string{`6:3: key "A" is given twice: the first is on line 5`}, beyondSchema: true},
 	{name: "repeated key in payload", text: "payload: {a: 1, b: {c: 1, c: 2}}\n", want: []string{`4:27: key "c" is given twice: the first is on line 4`}, beyondSchema: true},
@@ -48,11 +48,10 @@ var badInputs = []badInput{
 		"1:1: binary is missing: name an uploaded program, such as report or report@stable",
 		`1:7: kind must be Job, not "job": did you mean Job?`,
 	}},
-	{name: "kind of another world", whole: "kind: Deployment\nmetadata: {}\n", want: []string{`1:7: kind must be Job, not "Deployment"`}},
+	{name: "kind of another world", whole: "kind: Deployment\nmetadata: {}\n", want: []string{`1:7: kind must be Job or DAG, not "Deployment"`}},
 	{name: "kind without value", whole: "kind:\nname: a\nbinary: b\n", want: []string{"1:6: kind has no value: give it one, or remove the key"}},
-	{name: "DAG", whole: "kind: DAG\nname: a\ntasks: {}\n", want: []string{"1:7: DAGs are not supported by this version of Tidewheel: only kind: Job is"}},
-	{name: "document is a list", whole: "- kind: Job\n", want: []string{"1:1: a document must be a mapping that begins with kind: Job, not a list"}},
-	{name: "document is text", whole: "hello\n", want: []string{`1:1: a document must be a mapping that begins with kind: Job, not the text "hello"`}},
+	{name: "document is a list", whole: "- kind: Job\n", want: []string{"1:1: a document must be a mapping that begins with kind: Job or kind: DAG, not a list"}},
+	{name: "document is text", whole: "hello\n", want: []string{`1:1: a document must be a mapping that begins with kind: Job or kind: DAG, not the text "hello"`}},
 
 	{name: "name missing", whole: "kind: Job\nbinary: b\n", want: []string{"1:1: name is missing: every job needs one"}},
 	{name: "name with slash", whole: "kind: Job\nname: team/a\nbinary: b\n", want: []string{`2:7: name has a '/': use letters, digits, '-' and '_'`}},
@@ -206,7 +205,8 @@ func TestProblemsOfEveryDocumentAreTold(t *testing.T) {
 	_, problems := spec.Decode("job.yaml", []byte(text))
 	checkProblems(t, problems, []string{
 		`4:7: tier must be light, medium or heavy, not "big"`,
-		"6:7: DAGs are not supported by this version of Tidewheel: only kind: Job is",
+		"6:1: name is missing: every DAG needs one",
+		"6:1: tasks is empty: a DAG has at least one task",
 		"9:1: the document is not YAML: the document ends inside '[' or '{': close it",
 		"11:1: binary is missing: name an uploaded program, such as report or report@stable",
 	})
@@ -216,7 +216,7 @@ func TestProblemsAreBounded(t *testing.T) {
 	var text strings.Builder
 	text.WriteString(head)
 	for range 5000 {
-		text.WriteString("---\nkind: DAG\n")
+		text.WriteString("---\nkind: Dog\n")
 	}
 	_, problems := spec.Decode("job.yaml", []byte(text.String()))
 	if len(problems) != spec.MaxProblems+1 {

@@ -22,7 +22,7 @@ func (d *decoder) readJSON(data []byte) {
 		d.report(*problem)
 		return
 	}
-	d.document(root, 0)
+	d.document(root, 0, "")
 }
 
 // jsonReader keeps the place up to which it has counted lines and columns.

@@ -17,6 +17,7 @@ import (
 // readYAML reads all documents of a file. Each is parsed by itself, so that a
 // syntax error in one does not hide the faults of the others.
 func (d *decoder) readYAML(data []byte) {
+	written := data // as long as what comes of it
 	data, ok := d.checkLineBreaks(data)
 	if !ok {
 		return
@@ -25,13 +26,14 @@ func (d *decoder) readYAML(data []byte) {
 	for len(data) > 0 && len(d.problems) < keptProblems {
 		end := nextDocument(data)
 		chunk := data[:end]
-		if err := parseYAML(bytes.NewReader(chunk), func(root *yaml.Node) { d.document(root, before) }); err != nil {
+		source := sourceOf(written[:end], chunk)
+		if err := parseYAML(bytes.NewReader(chunk), func(root *yaml.Node) { d.document(root, before, source) }); err != nil {
 			failure := locateFailure(chunk, err)
 			d.seen++
 			d.report(Problem{Line: failure.line + before, Column: failure.column, Message: failure.message})
 		}
 		before += bytes.Count(chunk, []byte("\n"))
-		data = data[end:]
+		data, written = data[end:], written[end:]
 	}
 }
 

@@ -50,7 +50,7 @@ func TestDecodeJobNamesTheFieldOfEveryProblem(t *testing.T) {
 			{Line: 1, Column: 15, Path: "name", Message: `key "name" is given twice: the first is on line 1`},
 		}},
 		{"", `{"kind": "DAG", "name": "a"}`, []spec.Problem{
-			{Line: 1, Column: 10, Path: "kind", Message: "DAGs are not supported by this version of Tidewheel: only kind: Job is"},
+			{Line: 1, Column: 10, Path: "kind", Message: `kind must be Job, not "DAG"`},
 		}},
 		{"", `null`, []spec.Problem{{Line: 1, Column: 1, Message: "a document must be a mapping that begins with kind: Job, not nothing"}}},
 		{"", ` `, []spec.Problem{{Line: 1, Column: 1, Message: "the document is empty: send a JSON object with at least name and binary"}}},

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/tidewheel/tidewheel/dag"
 )
 
 // SchemaID is the identity of the schema, not a place to fetch it from: a
@@ -35,12 +37,22 @@ var schemaBytes = sync.OnceValue(func() []byte {
 	// Editors show the first fault only: pairs say more than a oneOf would.
 	job.Not = &jsonschema.Schema{AnyOf: pairsOf("schedule", "every", "after", "at")}
 
+	graph := reflector.ReflectFromType(dagType)
+	graph.Version = ""
+	graph.Description = "Tasks that need each other: a wave passes from those that need nothing to the last."
+	annotate(graph, "DAG:")
+
+	isDAG := jsonschema.NewProperties()
+	isDAG.Set("kind", &jsonschema.Schema{Const: KindDAG})
 	root := &jsonschema.Schema{
-		Version:     jsonschema.Version,
-		ID:          SchemaID,
-		Title:       "Tidewheel definition",
-		Ref:         "#/$defs/Job",
-		Definitions: jsonschema.Definitions{"Job": job},
+		Version: jsonschema.Version,
+		ID:      SchemaID,
+		Title:   "Tidewheel definition",
+		// An editor then tells the faults of the kind that was meant.
+		If:          &jsonschema.Schema{Properties: isDAG, Required: []string{"kind"}},
+		Then:        &jsonschema.Schema{Ref: "#/$defs/DAG"},
+		Else:        &jsonschema.Schema{Ref: "#/$defs/Job"},
+		Definitions: jsonschema.Definitions{"Job": job, "DAG": graph},
 	}
 	// Nothing in the tree can fail to encode.
 	data, _ := json.MarshalIndent(root, "", "  ")
@@ -63,6 +75,16 @@ func mapType(kind reflect.Type) *jsonschema.Schema {
 			{Type: "string", MinLength: number(1)},
 			{Type: "array", MinItems: number(1), MaxItems: number(maxExpressions), Items: &jsonschema.Schema{Type: "string", MinLength: number(1)}},
 		}}
+	case tasksType:
+		reflector := &jsonschema.Reflector{Anonymous: true, DoNotReference: true, Mapper: mapType}
+		task := reflector.ReflectFromType(taskType)
+		task.Version = ""
+		task.Description = "One task."
+		annotate(task, "DAG:tasks.*")
+		return &jsonschema.Schema{
+			Type: "object", PropertyNames: &jsonschema.Schema{Pattern: namePattern}, AdditionalProperties: task,
+			MinProperties: number(1), MaxProperties: number(dag.MaxTasks),
+		}
 	case exclusionType:
 		reflector := &jsonschema.Reflector{Anonymous: true, DoNotReference: true, Mapper: mapType}
 		written := reflector.ReflectFromType(reflect.TypeFor[span]())
@@ -78,11 +100,12 @@ func mapType(kind reflect.Type) *jsonschema.Schema {
 	return nil
 }
 
-// annotate adds the texts and bounds of schemaFields to the properties of an object.
+// annotate adds the texts and bounds of schemaFields to the properties of an
+// object. What a DAG or a task has as a job does is described as the job's.
 func annotate(object *jsonschema.Schema, path string) {
 	for pair := object.Properties.Oldest(); pair != nil; pair = pair.Next() {
 		property, at := pair.Value, join(path, pair.Key)
-		field := schemaFields[at]
+		field := fieldAt(at)
 		property.Description = field.text
 		property.Default = field.standard
 		property.Examples = field.examples
@@ -93,6 +116,21 @@ func annotate(object *jsonschema.Schema, path string) {
 			annotate(property, at)
 		}
 	}
+}
+
+func fieldAt(path string) schemaField {
+	if field, own := schemaFields[path]; own {
+		return field
+	}
+	path = strings.TrimPrefix(path, "DAG:.")
+	for _, prefix := range []string{"DAG:tasks.*.", "defaults."} {
+		if inner, found := strings.CutPrefix(path, prefix); found {
+			field := schemaFields[inner]
+			field.standard = nil // it is that of the defaults first
+			return field
+		}
+	}
+	return schemaFields[path]
 }
 
 func pairsOf(names ...string) []*jsonschema.Schema {

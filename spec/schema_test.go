@@ -55,6 +55,7 @@ func TestSchemaDescribesEveryKey(t *testing.T) {
 	type object struct {
 		Description string
 		Properties  map[string]*json.RawMessage
+		Tasks       json.RawMessage `json:"additionalProperties"`
 	}
 	var check func(path string, data json.RawMessage)
 	check = func(path string, data json.RawMessage) {
@@ -68,6 +69,9 @@ func TestSchemaDescribesEveryKey(t *testing.T) {
 		for key, property := range node.Properties {
 			check(path+"."+key, *property)
 		}
+		if path == "DAG.tasks" {
+			check(path+".*", node.Tasks)
+		}
 	}
 	var root struct {
 		Definitions map[string]json.RawMessage `json:"$defs"`
@@ -76,6 +80,7 @@ func TestSchemaDescribesEveryKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("Job", root.Definitions["Job"])
+	check("DAG", root.Definitions["DAG"])
 }
 
 // What the schema says of its defaults and examples is true.
@@ -127,6 +132,21 @@ func TestSchemaAcceptsWhatDecodeAccepts(t *testing.T) {
 		decodeOne(t, text)
 		if err := schema.Validate(asJSON(t, text)); err != nil {
 			t.Errorf("%v\n%s", err, text)
+		}
+	}
+}
+
+func TestSchemaAcceptsDAGs(t *testing.T) {
+	schema := compileSchema(t)
+	if err := schema.Validate(asJSON(t, exampleDAG)); err != nil {
+		t.Error(err)
+	}
+	for _, text := range []string{
+		"  a: {binary: b, needs: a}\n", "  a: {binary: b, trigger: never}\n", "  a b: {binary: b}\n", "  a: {binary: b, for_each: [1]}\n",
+		"  a: {binary: b, overlap: skip}\n", "  a: {binary: b}\noverlap: allow\n", "  a: {binary: b}\nevery: 5s\n", "  {}\n",
+	} {
+		if err := schema.Validate(asJSON(t, dagHead+text)); err == nil {
+			t.Errorf("the schema accepts\n%s", text)
 		}
 	}
 }

@@ -2,7 +2,7 @@ package spec
 
 import "strings"
 
-// What other schedulers call the things that a job has.
+// What other schedulers call the things that a job or a DAG has.
 var foreignKeys = map[string]string{
 	"cron": "schedule", "crontab": "schedule", "interval": "every", "run_at": "at", "schedule_time": "at",
 	"command": "binary", "cmd": "binary", "image": "binary", "program": "binary", "job_type": "binary", "script": "binary",
@@ -11,6 +11,9 @@ var foreignKeys = map[string]string{
 	"tags": "labels", "annotations": "labels", "blackout": "exclude", "catchup": "catch_up", "input": "payload",
 	"priority": "class", "queue": "tier", "resources": "limits", "mem": "memory", "attempts": "max_attempts",
 	"backoff": "delay", "start": "from", "end": "until",
+	"depends": "needs", "depends_on": "needs", "dependsOn": "needs", "dependencies": "needs", "upstream": "needs", "trigger_rule": "trigger",
+	"if": "when", "condition": "when", "preconditions": "when", "steps": "tasks", "jobs": "tasks", "with_items": "for_each", "expand": "for_each",
+	"max_active_tasks": "max_parallel", "parallel": "max_parallel", "default_args": "defaults",
 }
 
 // nearest is the candidate that a mistyped word most likely meant, or "".

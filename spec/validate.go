@@ -56,8 +56,12 @@ var (
 // [Job.ApplyDefaults]. Whether binaries and secrets exist is not its subject.
 func (j *Job) Validate() Problems {
 	v := &validator{}
-	v.identity(j)
-	v.program(j)
+	if j.Kind != KindJob {
+		v.add("kind", "must be %s, not %s", KindJob, quote(j.Kind))
+	}
+	v.identity(KindJob, j.Name, j.Description)
+	v.binary(j)
+	v.command(j)
 	v.payload(j)
 	v.schedule(j)
 	v.policies(j)
@@ -78,27 +82,38 @@ func problemAt(path, predicate string) Problem {
 	return Problem{Path: path, Message: path + " " + predicate}
 }
 
-func (v *validator) identity(j *Job) {
-	if j.Kind != KindJob {
-		v.add("kind", "must be %s, not %s", KindJob, quote(j.Kind))
-	}
-	if j.Name == "" {
-		v.add("name", "is missing: every job needs one")
-	} else if fault := nameFault(j.Name); fault != "" {
+func (v *validator) identity(kind, name, description string) {
+	if name == "" {
+		noun := "job"
+		if kind == KindDAG {
+			noun = KindDAG
+		}
+		v.add("name", "is missing: every %s needs one", noun)
+	} else if fault := nameFault(name); fault != "" {
+		v.add("name", "%s", fault)
+	} else if fault := reservedFault(kind, name); fault != "" {
 		v.add("name", "%s", fault)
 	}
-	if length := utf8.RuneCountInString(j.Description); length > maxDescription {
-		v.add("description", "is %d characters long: use at most %d", length, maxDescription)
-	}
-	v.plainText("description", j.Description, "\n\t")
+	v.description(description)
 }
 
-func (v *validator) program(j *Job) {
+func (v *validator) description(text string) {
+	if length := utf8.RuneCountInString(text); length > maxDescription {
+		v.add("description", "is %d characters long: use at most %d", length, maxDescription)
+	}
+	v.plainText("description", text, "\n\t")
+}
+
+func (v *validator) binary(j *Job) {
 	if j.Binary == "" {
 		v.add("binary", "is missing: name an uploaded program, such as report or report@stable")
 	} else if _, err := ParseBinary(j.Binary); err != nil {
 		v.add("binary", "%s", err)
 	}
+}
+
+// command judges what the program is given.
+func (v *validator) command(j *Job) {
 	if strings.ContainsFunc(j.Interpreter, unicode.IsSpace) {
 		v.add("interpreter", "must be one command without arguments, such as python3, not %s", quote(j.Interpreter))
 	} else {

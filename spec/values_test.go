@@ -70,6 +70,25 @@ func TestStringsAreOneOrMany(t *testing.T) {
 	}
 }
 
+func TestNamesThatHideAPageAreReserved(t *testing.T) {
+	for kind, name := range map[string]string{"job": "new", "dag": "new", "binary": "upload"} {
+		if err := spec.ValidName(kind, name); err == nil || !strings.Contains(err.Error(), "is reserved") || !strings.Contains(err.Error(), "choose another name") {
+			t.Errorf("a %s may be called %s: %v", kind, name, err)
+		}
+	}
+	for kind, name := range map[string]string{"job": "upload", "binary": "new", "dag": "news", "alias": "new", "secret": "upload"} {
+		if err := spec.ValidName(kind, name); err != nil {
+			t.Errorf("%s %s: %v", kind, name, err)
+		}
+	}
+	for _, text := range []string{"kind: Job\nname: new\nbinary: report\n", "kind: DAG\nname: new\ntasks:\n  a: {binary: report}\n"} {
+		_, problems := spec.Decode("f.yaml", []byte(text))
+		if len(problems) != 1 || problems[0].Path != "name" || problems[0].Line != 2 || !strings.Contains(problems[0].Message, "name is reserved") {
+			t.Errorf("%q: %v", text, problems)
+		}
+	}
+}
+
 func TestValidName(t *testing.T) {
 	for _, name := range []string{"a", "Z9", "nightly-report_2", "9", strings.Repeat("x", 63)} {
 		if err := spec.ValidName("job", name); err != nil {

@@ -1,6 +1,15 @@
 package templates
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+)
+
+// jobsNamed is how many jobs a row of a table names.
+const jobsNamed = 3
 
 // Binaries is the list of programs.
 type Binaries struct {
@@ -33,7 +42,7 @@ type Binary struct {
 	Name     string
 	Versions []Version // newest first
 	Aliases  []Alias
-	Jobs     []string // that use it
+	Jobs     []BinaryUser
 	Moves    []AliasMove
 }
 
@@ -47,6 +56,58 @@ type Version struct {
 	At      time.Time
 	Content string // where its bytes are
 	Aliases []string
+	Jobs    []string // that run it, if they run now
+}
+
+// BinaryUser is a job that runs a program.
+type BinaryUser struct {
+	Job string // or "dag/task"
+	// Reference is what follows the program's name: "@stable", "@3", or "" for the latest version.
+	Reference string
+	Version   int // that this means now; 0 for none
+	Paused    bool
+}
+
+// userPath is the page of a job, or of the DAG of a task.
+func userPath(name string) templ.SafeURL {
+	if dag, _, task := strings.Cut(name, "/"); task {
+		return templ.SafeURL("/dags/" + dag)
+	}
+	return templ.SafeURL("/jobs/" + name)
+}
+
+// words says which version a job runs, and why.
+func (u BinaryUser) words() string {
+	words := "by " + u.Reference
+	if u.Reference == "" {
+		words = "always the latest"
+	}
+	if u.Version > 0 {
+		words += fmt.Sprintf(", now version %d", u.Version)
+	} else {
+		words += ", which is not there"
+	}
+	if u.Paused {
+		words += "; paused"
+	}
+	return words
+}
+
+func changeWords(jobs, version int) string {
+	if jobs == 1 {
+		return fmt.Sprintf("1 job runs version %d from its next run on.", version)
+	}
+	return fmt.Sprintf("%d jobs run version %d from their next runs on.", jobs, version)
+}
+
+// AliasChange is the page that says what moving an alias does, before it is done.
+type AliasChange struct {
+	Page     Page
+	Binary   string
+	Alias    string
+	RollBack bool
+	From, To Version // From.N is 0 where the alias is new
+	Jobs     []BinaryUser
 }
 
 // AliasMove is one change of an alias.
@@ -64,4 +125,6 @@ type Upload struct {
 	Alias   string
 	Problem string
 	MaxSize string
+	// Platform is the server's, as Go names it: linux/amd64.
+	Platform string
 }

@@ -78,7 +78,7 @@ func checkElement(t *testing.T, element xml.StartElement, ids map[string]bool) {
 func checkPage(t *testing.T, page string) {
 	t.Helper()
 	checkHTML(t, page)
-	for _, tag := range []string{"<title>", "<h1>", "<main "} {
+	for _, tag := range []string{" · Tidewheel</title>", "<h1>", "<main "} {
 		if n := strings.Count(page, tag); n != 1 {
 			t.Errorf("the page has %d times %s, want it once", n, tag)
 		}

@@ -6,6 +6,7 @@ import "time"
 type Executors struct {
 	Page     Page
 	Troubles []string
+	Tiles    []Tile
 	Rows     []ExecutorRow
 	Queues   []QueueRow
 }
@@ -13,9 +14,9 @@ type Executors struct {
 // ExecutorRow is one executor.
 type ExecutorRow struct {
 	ID, Host, Version string
-	Tiers             string
+	Tiers             []string // its own first
 	Slots             int
-	Draining          bool
+	State             string // ready, draining or silent
 	Since, Seen       time.Time
 	Running           []ExecutorRun
 }
@@ -23,8 +24,12 @@ type ExecutorRow struct {
 // ExecutorRun is what an executor runs.
 type ExecutorRun struct {
 	Run, Job string
+	Attempt  int
 	Since    time.Time
 }
+
+// executorRuns is how many runs of an executor are named.
+const executorRuns = 5
 
 // QueueRow is what waits in one tier and class.
 type QueueRow struct {
@@ -32,11 +37,21 @@ type QueueRow struct {
 	Waiting, Claimed uint64
 	Pulls            int
 	Oldest           time.Time
+	// Served tells how many executors take from it.
+	Served int
+	// Share is how much waits beside the fullest queue, 0 … 1.
+	Share float64
 }
 
-func executorState(draining bool) string {
-	if draining {
-		return "draining"
+// state is a queue's, as far as it can be told from what waits and who takes.
+func (q QueueRow) state() string {
+	switch {
+	case q.Waiting > 0 && q.Served == 0:
+		return "unserved"
+	case q.Waiting > 0:
+		return "waiting"
+	case q.Served == 0:
+		return "closed"
 	}
-	return "ready"
+	return "clear"
 }

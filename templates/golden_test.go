@@ -47,35 +47,52 @@ func row(status string) templates.RunRow {
 // pages are all pages, with something in them and with nothing.
 func pages() map[string]templ.Component {
 	rows := []templates.RunRow{row("running"), row("queued"), row("succeeded"), row("timed_out")}
-	slots := []templates.Slot{{At: now.Add(time.Minute)}, {At: now.Add(48 * time.Hour), Note: "moved: 02:30 does not exist on this day"}}
-	check := templates.Check{Now: now, Schedule: "every 5 minutes, UTC", Next: slots}
+	check := checked()
 	runPage := run()
 	ended := run()
 	ended.Status, ended.Ended, ended.Progress, ended.CanCancel, ended.CanRetry, ended.Reason = "failed", true, nil, false, true, hostile
 	ended.Finished, ended.Live, ended.Newer = now, "", 3
+	ended.LastGood, ended.HurtsRetry = "/runs/diff?a=last-good&b=abc", "Sure?"
+	ended.Definition = &templates.RunDefinition{
+		Generation: 3, Link: "/jobs/tides", Args: []string{"--day", hostile}, Facts: []templates.Fact{{Name: "Timeout", Value: "10m"}},
+		Env: []templates.EnvironmentVariable{{Name: "LEVEL", Value: hostile}, {Name: "TOKEN", Hidden: "hidden"}}, Labels: []templates.Fact{{Name: "team", Value: hostile}},
+	}
 	ended.Output = templates.Output{Run: ended.ID, Attempt: 2, Complete: true, Missing: "the output is not in S3 any more"}
 	return map[string]templ.Component{
 		"overview": templates.OverviewPage(templates.Overview{
 			Page: page("Overview", templates.SectionOverview), Troubles: []string{"The queue does not answer."},
 			Tiles:   []templates.Tile{{Name: "running", Value: "1", Href: "/runs?status=running", Tone: "busy"}},
-			Running: rows[:2], Next: []templates.Upcoming{{Job: "tides", Slot: now.Add(time.Minute)}}, Failed: rows[3:], Finished: rows[2:],
+			Running: rows[:2], Next: []templates.Upcoming{{Job: "tides", Slot: now.Add(time.Minute)}}, Finished: rows[2:],
+			Concerns: []templates.Concern{
+				{ID: "concern-dead-tides", Status: "dead", Title: "tides", Href: "/runs/abc-s1", Words: hostile, At: now.Add(-time.Minute), Cures: []templates.Cure{{Name: "Try again", Icon: "retry", Href: "/runs/abc-s1/retry", Post: true}, {Name: "See the run", Icon: "right", Href: "/runs/abc-s1"}}},
+				{ID: "concern-silent-two", Status: "silent", Title: hostile, At: now},
+			},
+			Timeline: templates.Timeline{Now: now, Reach: 24 * time.Hour, Beyond: "more", Bars: []templates.TimelineBar{
+				{From: now.Add(-90 * time.Minute), Until: now.Add(-time.Hour), Href: "/runs?since=a&until=b", Words: hostile, Good: 100, Bad: 1, Open: 2, Idle: 1},
+				{From: now.Add(-time.Hour), Until: now.Add(-30 * time.Minute)},
+				{From: now, Until: now.Add(30 * time.Minute), Href: "/jobs/tides", Words: "6 slots to come: tides", Slots: 6, Future: true},
+			}},
 		}),
 		"overview-empty": templates.OverviewPage(templates.Overview{Page: page("Overview", templates.SectionOverview), NoJobs: true}),
-		"jobs": templates.JobsPage(templates.Jobs{Page: page("Jobs", templates.SectionJobs), Live: "/jobs", Pager: templates.Pager{Next: "/jobs?cursor=x"}, Rows: []templates.JobRow{
-			{Name: "tides", Description: hostile, Schedule: "every 5 minutes, UTC", Binary: "tides@stable", Next: now.Add(time.Minute), Last: &rows[2]},
-			{Name: "old", Schedule: "by hand", Binary: "old", Paused: true},
-		}}),
-		"jobs-empty":    templates.JobsPage(templates.Jobs{Page: page("Jobs", templates.SectionJobs), Live: "/jobs"}),
-		"jobs-no-match": templates.JobsPage(templates.Jobs{Page: page("Jobs", templates.SectionJobs), Live: "/jobs?q=x", Text: hostile}),
-		"job":           templates.JobPage(job(rows, slots)),
-		"job-paused": templates.JobPage(templates.Job{
-			Page: page("tides", templates.SectionJobs), Name: "tides", Paused: true, PausedAt: now.Add(-time.Hour), PausedBy: hostile,
-			Schedule: "by hand", Binary: "sha256:00", Created: now, Updated: now, Live: "/jobs/tides",
-		}),
-		"job-new":   templates.JobFormPage(templates.JobForm{Page: page("New job", templates.SectionJobs), Definition: "kind: Job\n", Check: check, Binaries: []string{"tides", "old"}}),
-		"job-wrong": templates.JobFormPage(templates.JobForm{Page: page("Edit tides", templates.SectionJobs), Name: "tides", Revision: 7, Definition: "</textarea>" + hostile, Message: hostile, Check: templates.Check{Now: now, Conflict: "somebody else changed it", Problems: []templates.Problem{{Message: hostile, Line: 3, Column: 1}, {Message: "as a whole"}}}}),
+		"job-new":        templates.JobFormPage(templates.JobForm{Page: page("New job", templates.SectionJobs), Definition: "kind: Job\n", Check: check, Binaries: []string{"tides", "old"}}),
+		"job-wrong":      templates.JobFormPage(wrongJobForm()),
+		"job-conflict":   templates.JobFormPage(overtakenJobForm()),
+		"dag-new":        templates.DAGFormPage(newDAGForm()),
+		"dag-wrong":      templates.DAGFormPage(wrongDAGForm()),
+		"dag-conflict":   templates.DAGFormPage(overtakenDAGForm()),
 		"runs": templates.RunsPage(templates.Runs{Page: page("Runs", templates.SectionRuns), Rows: rows, Live: "/runs?job=tides", Pager: templates.Pager{First: "/runs", Next: "/runs?cursor=x"}, Problem: "left out",
-			Filter: templates.RunFilter{Job: "tides", Status: "failed", Statuses: []string{"failed", "timed_out"}, Tiers: []string{"light"}, Spans: []templates.Option{{Value: "1h", Name: "in the last hour"}}}}),
+			Looked: "Looked back to then", WhyNot: &templates.WhyNot{Job: "tides", Any: true, Lines: []string{hostile}, Next: now, Slots: []templates.LedgerRow{{From: now, To: now.Add(time.Hour), Count: 12, Outcome: "missed", Reason: hostile}}},
+			Filter: templates.RunFilter{Job: "tides", Chosen: []string{"failed"}, By: hostile, Bad: "/runs?status=failed", Statuses: []string{"failed", "timed_out"}, Tiers: []string{"light"}, Spans: []templates.Option{{Value: "1h", Name: "in the last hour"}}}}),
+		"run-diff": templates.DiffPage(templates.RunDiff{
+			Page: page("Difference of two runs", templates.SectionRuns), Notes: []string{hostile}, Removed: 1, Added: 2, Other: "/runs/diff?a=x&b=y&exact=1", Swap: "/runs/diff?a=y&b=x",
+			A:      templates.DiffSide{ID: "abc-s1", Job: "tides", Status: "succeeded", Words: "Left: the last good run", Row: rows[2]},
+			B:      templates.DiffSide{ID: "abc-s2", Job: "tides", Status: "failed", Words: "Right", Row: rows[3]},
+			Fields: []templates.DiffField{{Name: "env LEVEL", A: hostile, B: "info"}}, Same: []templates.DiffField{{Name: "job", A: "tides", B: "tides"}},
+			Rows: []templates.DiffRow{
+				{Kind: "same", A: 1, B: 1, TextA: hostile, TextB: hostile}, {Kind: "gap", Gap: 12}, {Kind: "numbers", A: 14, B: 14, TextA: "1", TextB: "2"},
+				{Kind: "changed", A: 15, B: 15, TextA: "a", TextB: hostile}, {Kind: "removed", A: 16, TextA: "gone"}, {Kind: "added", B: 16, TextB: "new"},
+			},
+		}),
 		"runs-empty": templates.RunsPage(templates.Runs{Page: page("Runs", templates.SectionRuns)}),
 		"run":        templates.RunPage(runPage),
 		"run-ended":  templates.RunPage(ended),
@@ -88,34 +105,27 @@ func pages() map[string]templ.Component {
 		}}),
 		"binaries-empty": templates.BinariesPage(templates.Binaries{Page: page("Binaries", templates.SectionBinaries)}),
 		"binary": templates.BinaryPage(templates.Binary{
-			Page: page("tides", templates.SectionBinaries), Name: "tides", Jobs: []string{"tides"},
-			Versions: []templates.Version{{N: 2, SHA256: strings.Repeat("ab", 32), Size: 812, Kind: "script", By: hostile, At: now, Content: "/content", Aliases: []string{"stable"}}, {N: 1}},
+			Page: page("tides", templates.SectionBinaries), Name: "tides",
+			Jobs:     []templates.BinaryUser{{Job: "tides", Reference: "@stable", Version: 2}, {Job: "ebb", Paused: true, Version: 2}, {Job: "gone", Reference: "@canary"}},
+			Versions: []templates.Version{{N: 2, SHA256: strings.Repeat("ab", 32), Size: 812, Kind: "script", By: hostile, At: now, Content: "/content", Aliases: []string{"stable"}, Jobs: []string{"a", "b", "c", "d"}}, {N: 1}},
 			Aliases:  []templates.Alias{{Name: "stable", N: 2, Back: 1}},
 			Moves:    []templates.AliasMove{{Alias: "stable", From: 1, To: 2, By: "mira", At: now}, {Alias: "stable", To: 1, At: now}},
 		}),
 		"binary-unused": templates.BinaryPage(templates.Binary{Page: page("tides", templates.SectionBinaries), Name: "tides", Versions: []templates.Version{{N: 1}}}),
-		"upload":        templates.UploadPage(templates.Upload{Page: page("Upload a program", templates.SectionBinaries), Alias: "stable", MaxSize: "4.0 GiB"}),
-		"upload-wrong":  templates.UploadPage(templates.Upload{Page: page("Upload a program", templates.SectionBinaries), Name: hostile, Problem: hostile}),
+		"binary-alias": templates.AliasChangePage(templates.AliasChange{
+			Page: page("Roll stable back to version 1", templates.SectionBinaries), Binary: "tides", Alias: "stable", RollBack: true,
+			From: templates.Version{N: 2, SHA256: strings.Repeat("ab", 32), Size: 812, Kind: "script", By: hostile, At: now}, To: templates.Version{N: 1},
+			Jobs: []templates.BinaryUser{{Job: "tides", Reference: "@stable", Version: 2}},
+		}),
+		"binary-alias-new": templates.AliasChangePage(templates.AliasChange{Page: page("Move canary to version 1", templates.SectionBinaries), Binary: "tides", Alias: "canary", To: templates.Version{N: 1}}),
+		"upload":           templates.UploadPage(templates.Upload{Page: page("Upload a program", templates.SectionBinaries), Alias: "stable", MaxSize: "4.0 GiB", Platform: "linux/amd64"}),
+		"upload-wrong":     templates.UploadPage(templates.Upload{Page: page("Upload a program", templates.SectionBinaries), Name: hostile, Problem: hostile}),
 		"executors": templates.ExecutorsPage(templates.Executors{Page: page("Executors and queues", templates.SectionExecutors), Troubles: []string{hostile},
-			Rows:   []templates.ExecutorRow{{ID: "one", Host: "quay", Version: "1.2.3", Tiers: "light, medium", Slots: 4, Since: now.Add(-time.Hour), Seen: now, Running: []templates.ExecutorRun{{Run: "abc-s1", Job: "tides", Since: now.Add(-time.Second)}}}, {ID: "two", Draining: true}},
+			Rows:   []templates.ExecutorRow{{ID: "one", Host: "quay", Version: "1.2.3", Tiers: []string{"light", "medium"}, Slots: 4, State: "ready", Since: now.Add(-time.Hour), Seen: now, Running: []templates.ExecutorRun{{Run: "abc-s1", Job: "tides", Since: now.Add(-time.Second)}}}, {ID: "two", State: "silent"}},
 			Queues: []templates.QueueRow{{Tier: "light", Class: "standard", Waiting: 3, Claimed: 1, Pulls: 2, Oldest: now.Add(-time.Minute)}}}),
 		"executors-empty": templates.ExecutorsPage(templates.Executors{Page: page("Executors and queues", templates.SectionExecutors)}),
 		"login":           templates.LoginPage(templates.Login{Page: page("Sign in", ""), Problem: hostile, Next: "/jobs"}),
 		"failure":         templates.FailurePage(templates.Failure{Page: page("Something went wrong", ""), Title: "Something went wrong", Detail: hostile, Request: "R1"}),
-	}
-}
-
-func job(rows []templates.RunRow, slots []templates.Slot) templates.Job {
-	return templates.Job{
-		Page: page("tides", templates.SectionJobs), Name: "tides", Description: hostile, Schedule: "every 5 minutes, UTC",
-		Binary: "tides@stable", BinaryName: "tides", Facts: []templates.Fact{{Name: "Tier", Value: "light, standard"}},
-		Created: now.Add(-time.Hour), CreatedBy: "mira", Updated: now, UpdatedBy: "joris", Next: slots, Runs: rows,
-		Ledger: []templates.LedgerRow{
-			{From: now, To: now, Count: 1, Outcome: "fired", Reason: "on time", Run: "abc-s1", Status: "succeeded"},
-			{From: now, To: now.Add(time.Hour), Count: 12, Outcome: "missed", Reason: "no engine was running"},
-		},
-		LedgerMore: true, Definition: hostile + "\n", Generations: []templates.Generation{{N: 2, At: now, By: "joris", Message: hostile}},
-		RunKey: "page-1", Live: "/jobs/tides",
 	}
 }
 
@@ -126,11 +136,22 @@ func run() templates.Run {
 		Progress: &templates.Progress{Fraction: 0.42, Message: hostile}, Tier: "light", Class: "standard", Binary: "tides@stable", BinaryName: "tides",
 		Version: 3, Digest: strings.Repeat("cd", 32), Payload: hostile, Args: []templates.Fact{{Name: "DAY", Value: hostile}}, CanCancel: true, Cancelling: true,
 		Attempts: []templates.Attempt{
-			{N: 1, Status: "failed", Executor: "one", Started: now.Add(-time.Minute), Took: "2.0 s", Exit: "1", CPU: "12 ms", Memory: "9.0 MiB", Output: "17 bytes", Error: hostile},
+			{N: 1, Status: "failed", Executor: "one", Started: now.Add(-time.Minute), Took: "2.0 s", Exit: "exit 1", Phases: []templates.Phase{{Kind: "wait", Name: "slot to queue", Took: "0.1 ms", Since: now, Width: 0.3}, {Kind: "run", Name: "running", Since: now, From: 0.3, Width: 50}}, CPU: "12 ms", Memory: "9.0 MiB", Output: "17 bytes", Error: hostile},
 			{N: 2, Status: "running", Executor: "one", Started: now.Add(-time.Second)},
 		},
 		ShownAttempt: 2, Live: "/runs/abc-s1795176000000?attempt=2",
-		Output: templates.Output{Run: "abc-s1795176000000", Attempt: 2, End: 99_000, Size: 99_000, Piece: templates.Piece{Text: hostile + "\n", Before: 33_464, Earlier: "/runs/abc-s1795176000000?attempt=2&before=33464"}},
+		Output: output(),
+	}
+}
+
+func output() templates.Output {
+	return templates.Output{
+		Run: "abc-s1795176000000", Attempt: 2, Size: 99_000, Total: 9000, Follow: templates.Place{Offset: 99_000, Line: 9000, Mid: true},
+		Lines: []templates.Line{
+			{N: 8998, Spans: []templates.Styled{{Text: hostile}, {Class: "f1 b", Text: hostile}}}, {N: 8999}, {N: 9000, Spans: []templates.Styled{{Text: "long"}}, More: 2 << 20, Offset: 98_000},
+		},
+		Find:  hostile,
+		Found: &templates.Found{One: "holds it", Many: "hold it", Matches: []templates.Match{{N: 7, Before: "a", Hit: hostile, Behind: "b"}, {N: 9}}, Next: "/runs/abc?find=x&from=9", Share: "1.0 MiB of 2.0 MiB"},
 	}
 }
 
@@ -139,7 +160,7 @@ func TestPages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			html := render(t, component)
 			checkPage(t, html)
-			golden(t, name, html)
+			golden(t, name, own(html))
 			if strings.Contains(html, `<script>`) || strings.Contains(html, `alert("x")`) {
 				t.Error("something reached the page without being escaped")
 			}
@@ -150,8 +171,8 @@ func TestPages(t *testing.T) {
 func TestParts(t *testing.T) {
 	parts := map[string]templ.Component{
 		"part-run":   templates.RunPart(run()),
-		"part-piece": templates.PiecePart(templates.Piece{Text: hostile, Before: 10, Earlier: "/runs/abc?attempt=1&before=10"}),
-		"part-first": templates.PiecePart(templates.Piece{Text: "the beginning\n"}),
+		"part-lines": templates.LinesPart(output()),
+		"part-found": templates.FoundPart(output()),
 		"part-check": templates.CheckPart(templates.Check{Now: now, Manual: true}),
 	}
 	for name, component := range parts {

@@ -2,28 +2,49 @@ package templates
 
 import "time"
 
-// Overview is what goes on now.
+// Overview is how things stand.
 type Overview struct {
 	Page Page
 	// What a part says that could not be read; "" for none.
 	Troubles []string
 	Tiles    []Tile
+	Concerns []Concern
+	Timeline Timeline
 	Running  []RunRow // what runs, waits or is to be tried again
 	Next     []Upcoming
-	Failed   []RunRow // lately
 	Finished []RunRow
 	// NoJobs tells that there is nothing to look at yet.
 	NoJobs bool
 }
 
-// Tile is a number that leads to what it counts.
+// Tile is a figure that leads to what it counts.
 type Tile struct {
 	Name, Value, Href string
+	Note              string // what more there is to say, in few words
 	Tone              string // "", "good", "bad", "warn" or "busy"
+	// Level is how full it is, 0 … 1; 0 shows no water.
+	Level float64
 }
 
 // Upcoming is a slot to come.
 type Upcoming struct {
 	Job  string
 	Slot time.Time
+}
+
+// Concern is something that needs attention, with what can be done about it.
+type Concern struct {
+	ID     string // of the part of the page, so that it stays itself when others come
+	Status string // how it is shown
+	Title  string
+	Href   string // what the title leads to; "" for nothing
+	Words  string
+	At     time.Time
+	Cures  []Cure
+}
+
+// Cure is one way out: a link, or a form that is sent.
+type Cure struct {
+	Name, Icon, Href string
+	Post             bool
 }

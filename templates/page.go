@@ -9,6 +9,7 @@ type Section string
 const (
 	SectionOverview  Section = "overview"
 	SectionJobs      Section = "jobs"
+	SectionDAGs      Section = "dags"
 	SectionRuns      Section = "runs"
 	SectionBinaries  Section = "binaries"
 	SectionExecutors Section = "executors"
@@ -21,6 +22,7 @@ var sections = []struct {
 }{
 	{SectionOverview, "Overview", "/"},
 	{SectionJobs, "Jobs", "/jobs"},
+	{SectionDAGs, "DAGs", "/dags"},
 	{SectionRuns, "Runs", "/runs"},
 	{SectionBinaries, "Binaries", "/binaries"},
 	{SectionExecutors, "Executors", "/executors"},
@@ -36,6 +38,48 @@ type Page struct {
 	Notice  string // what the reader has just done, in words; "" for nothing
 	// SignOut offers to end the session.
 	SignOut bool
+	// Trail is the way to a page below a section's own; the last of it is the page itself, without an address.
+	Trail []Crumb
+	Theme Theme
+}
+
+// Crumb is a step of the way to a page.
+type Crumb struct{ Name, Href string }
+
+// Theme is the colours that the reader has chosen; the zero value leaves it to the reader's system.
+type Theme string
+
+// The themes.
+const (
+	ThemeSystem Theme = ""
+	ThemeLight  Theme = "light"
+	ThemeDark   Theme = "dark"
+)
+
+var themes = []struct {
+	theme      Theme
+	name, icon string
+}{
+	{ThemeSystem, "System", "system"},
+	{ThemeLight, "Light", "light"},
+	{ThemeDark, "Dark", "dark"},
+}
+
+// ParseTheme reads a theme's name; another word is the system's.
+func ParseTheme(name string) Theme {
+	switch theme := Theme(name); theme {
+	case ThemeLight, ThemeDark:
+		return theme
+	case ThemeSystem:
+	}
+	return ThemeSystem
+}
+
+func pressed(is bool) string {
+	if is {
+		return "true"
+	}
+	return "false"
 }
 
 // Assets are where the bundled files are served; an empty one is left out.

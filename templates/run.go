@@ -4,13 +4,17 @@ import "time"
 
 // Run is the page of one run.
 type Run struct {
-	Page     Page
-	ID       string
-	Job      string
-	Status   string
-	Reason   string
-	Trigger  string
-	By       string
+	Page    Page
+	ID      string
+	Job     string
+	Of      WaveRun
+	Status  string
+	Reason  string
+	Trigger string
+	By      string
+	// Happens says in words what comes next, before RetryAt: "exit 75, a temporary failure: it will be tried again".
+	Happens  string
+	TryOf    string // "attempt 2 of 3", of the try that comes next
 	Slot     time.Time
 	Created  time.Time
 	Queued   time.Time
@@ -28,18 +32,41 @@ type Run struct {
 	Digest      string
 	Payload     string
 	Args        []Fact
+	Definition  *RunDefinition
 
 	CanCancel, CanRetry, Cancelling bool
+	// HurtsRetry asks before another try; "" does not ask.
+	HurtsRetry string
+	// LastGood leads to the comparison with the last run that succeeded; "" where that makes no sense.
+	LastGood string
+	// NotRun leads to the ledger of a run that was not executed; "" of any other.
+	NotRun string
 
 	Attempts []Attempt
 	// ShownAttempt is whose output the page shows, 0 before the first; Newer tells that a later one has begun since.
 	ShownAttempt int
 	Newer        int
 	Output       Output
+	Left         Left
 	Live         string
 }
 
 func (v Run) took() time.Duration { return v.Finished.Sub(v.Started) }
+
+// RunDefinition is the definition of a run's job as it was when the run was made.
+type RunDefinition struct {
+	Generation int64
+	Link       string // to that generation
+	Args       []string
+	Env        []EnvironmentVariable
+	Facts      []Fact
+	Labels     []Fact
+	// Missing says in words why nothing is known of it.
+	Missing string
+}
+
+// EnvironmentVariable is one of a program's own. Hidden tells that its value is not shown, and why.
+type EnvironmentVariable struct{ Name, Value, Hidden string }
 
 // Attempt is one try.
 type Attempt struct {
@@ -48,31 +75,20 @@ type Attempt struct {
 	Executor string
 	Started  time.Time
 	Took     string // in words; "" while it goes on
-	Exit     string // "0", "signal SIGKILL"; "" while it goes on
+	Exit     string // "exit 75, a temporary failure", "ended by SIGKILL"; "" while it goes on
 	CPU      string
 	Memory   string
 	Output   string // its size, in words
 	Error    string
+	Phases   []Phase
 }
 
-// Output is what an attempt has printed, as far as the page shows it at first.
-type Output struct {
-	Run      string
-	Attempt  int
-	Piece    Piece
-	End      int64 // bytes: where what follows begins
-	Size     int64
-	Complete bool
-	Missing  string
-	// Past tells that the reader asked for an earlier piece by its address, without a script.
-	Past bool
-}
-
-// Piece is a part of an output, readable: no control characters are left in it.
-type Piece struct {
-	Text string
-	// Before is the offset at which the piece begins, 0 if nothing is before it.
-	Before int64
-	// Earlier is where the piece before it is, for a reader without a script.
-	Earlier string
+// Phase is a stretch of an attempt's time.
+type Phase struct {
+	Kind  string // wait, queue, fetch, start, run
+	Name  string // in words: "in the queue"
+	Took  string // in words; "" while it goes on
+	Since time.Time
+	// Where it stands in the chart, in percent of the run's whole time.
+	From, Width float64
 }

@@ -1,11 +1,15 @@
 package templates
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // RunRow is a run in a table.
 type RunRow struct {
 	ID       string
 	Job      string
+	Of       WaveRun
 	Status   string
 	Reason   string
 	Trigger  string // in words: "schedule", "by hand", …
@@ -36,18 +40,34 @@ type Runs struct {
 	Pager   Pager
 	// Live is where the list is fetched again; "" on pages that do not change.
 	Live string
+	// Looked says in words how far back was looked for runs that are rare; "" where the page is full or there is no more.
+	Looked string
+	WhyNot *WhyNot
 }
 
 // RunFilter is what the list is narrowed to, as the form says it.
 type RunFilter struct {
-	Job, Status, Tier, Since, Text string
-	Statuses, Tiers                []string
-	Spans                          []Option
+	Job, DAG, Tier, By, Since, From, Until, Text string
+	Chosen                                       []string // statuses
+	Statuses, Tiers                              []string // to choose from
+	Spans                                        []Option
+	Bad                                          string // leads to what ended badly
 }
 
 // Filtered tells whether anything is narrowed.
 func (f RunFilter) Filtered() bool {
-	return f.Job != "" || f.Status != "" || f.Tier != "" || f.Since != "" || f.Text != ""
+	return f.Job != "" || f.DAG != "" || len(f.Chosen) > 0 || f.Tier != "" || f.By != "" || f.Since != "" || f.From != "" || f.Until != "" || f.Text != ""
+}
+
+func (f RunFilter) has(status string) bool { return slices.Contains(f.Chosen, status) }
+
+// WhyNot tells of a job what kept it from running.
+type WhyNot struct {
+	Job   string
+	Any   bool // it has run, too
+	Lines []string
+	Slots []LedgerRow
+	Next  time.Time
 }
 
 // Option is a choice of a list.

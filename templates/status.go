@@ -43,8 +43,31 @@ func statusLook(status string) look {
 		return look{word: "active", tone: "good", shape: "wheel"}
 	case "draining":
 		return look{word: "draining", tone: "warn", shape: "pause"}
+	case "waiting":
+		return look{word: "waiting", tone: "busy", shape: "dots"}
+	case "unserved":
+		return look{word: "unserved", tone: "bad", shape: "stop"}
+	case "closed":
+		return look{word: "not served", tone: "idle", shape: "slash"}
+	case "clear":
+		return look{word: "clear", tone: "good", shape: "check"}
+	case "late":
+		return look{word: "late", tone: "warn", shape: "clock"}
+	case "silent":
+		return look{word: "silent", tone: "bad", shape: "gap"}
 	case "ready":
 		return look{word: "ready", tone: "good", shape: "check"}
 	}
 	return look{word: strings.ReplaceAll(status, "_", " "), tone: "idle", shape: "ring"}
+}
+
+// tierIcon knows the tiers; another one gets the icon of the lightest.
+func tierIcon(tier string) string {
+	switch tier {
+	case "medium":
+		return "tier-2"
+	case "heavy":
+		return "tier-3"
+	}
+	return "tier-1"
 }

@@ -8,7 +8,8 @@ package templates
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// UploadPage takes a program. The name comes before the file, so that the server can stream what it receives.
+// UploadPage takes programs. The name comes before the file, so that the server can stream what it receives. With
+// scripts several files go one after the other, each with its own name; without, it is a form for one.
 func UploadPage(v Upload) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -42,69 +43,95 @@ func UploadPage(v Upload) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"title page-title\"><a class=\"crumb\" href=\"/binaries\">Binaries</a><h1>Upload a program</h1><p>An ELF program, a script that begins with <code>#!</code>, or a JAR. Each upload is a version of its own, and never changes.</p></div><form class=\"card stack\" method=\"post\" action=\"/binaries/upload\" enctype=\"multipart/form-data\" data-upload><p class=\"note bad\" role=\"alert\" data-problem")
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			if v.Problem == "" {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, " hidden")
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, ">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"title page-title\"><a class=\"crumb\" href=\"/binaries\">Binaries</a><h1>Upload a program</h1><p>An ELF program, a script that begins with <code>#!</code>, or a JAR. Each upload is a version of its own, and never changes.</p></div><form class=\"card stack\" method=\"post\" action=\"/binaries/upload\" enctype=\"multipart/form-data\" data-upload data-platform=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var3 string
-			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(v.Problem)
+			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(v.Platform)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/upload.templ`, Line: 12, Col: 88}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/upload.templ`, Line: 12, Col: 135}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</p><div><label for=\"name\">Name</label> <input id=\"name\" name=\"name\" value=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "\"><p class=\"note bad\" role=\"alert\" data-problem")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			if v.Problem == "" {
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, " hidden")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, ">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var4 string
-			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(v.Name)
+			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(v.Problem)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/upload.templ`, Line: 15, Col: 47}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/upload.templ`, Line: 13, Col: 88}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "\" required maxlength=\"63\" autocomplete=\"off\" spellcheck=\"false\" placeholder=\"report\"><p class=\"hint\">Letters, digits, <code>-</code> and <code>_</code>. A name that exists gets a new version.</p></div><div><label for=\"alias\">Alias <span class=\"soft\">(may be left out)</span></label> <input id=\"alias\" name=\"alias\" value=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</p><div data-single><label for=\"name\">Name</label> <input id=\"name\" name=\"name\" value=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var5 string
-			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(v.Alias)
+			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(v.Name)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/upload.templ`, Line: 20, Col: 50}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/upload.templ`, Line: 16, Col: 47}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "\" autocomplete=\"off\" spellcheck=\"false\" placeholder=\"stable\"><p class=\"hint\">It is moved to the new version: a job with <code>binary: report@stable</code> runs it from then on.</p></div><div><label><input type=\"checkbox\" name=\"any_platform\" value=\"yes\"> Keep it even if it is built for another system or processor than this server's</label></div><div class=\"drop\"><label for=\"file\">File</label> <input id=\"file\" name=\"file\" type=\"file\" required> <span class=\"soft small\">or drop it here; at most ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "\" required maxlength=\"63\" autocomplete=\"off\" spellcheck=\"false\" placeholder=\"report\"><p class=\"hint\">Letters, digits, <code>-</code> and <code>_</code>. A name that exists gets a new version.</p></div><div><label for=\"alias\">Alias <span class=\"soft\">(may be left out)</span></label> <input id=\"alias\" name=\"alias\" value=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var6 string
-			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(v.MaxSize)
+			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(v.Alias)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/upload.templ`, Line: 29, Col: 65}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/upload.templ`, Line: 21, Col: 50}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</span> <strong data-chosen></strong></div><div data-progress hidden><progress aria-label=\"Upload\"></progress> <span class=\"soft small\" role=\"status\"></span></div><div class=\"actions\"><button class=\"primary\">Upload</button> <span class=\"soft small\">From a terminal: <code>tidewheel binary push NAME FILE</code></span></div></form>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "\" autocomplete=\"off\" spellcheck=\"false\" placeholder=\"stable\"><p class=\"hint\">It is moved to the new version: a job with <code>binary: report@stable</code> runs it from then on.</p></div><div><label><input type=\"checkbox\" name=\"any_platform\" value=\"yes\"> Keep it even if it is built for another system or processor than this server's (")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			var templ_7745c5c3_Var7 string
+			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(v.Platform)
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/upload.templ`, Line: 25, Col: 160}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, ")</label></div><div class=\"drop\"><label for=\"file\">File</label> <input id=\"file\" name=\"file\" type=\"file\" required> <span class=\"soft small\">or drop it anywhere on this page; at most ")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			var templ_7745c5c3_Var8 string
+			templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(v.MaxSize)
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/upload.templ`, Line: 30, Col: 82}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " each</span></div><ul class=\"uploads\" data-uploads aria-label=\"Files\" hidden></ul><template data-upload-row><li class=\"upload\"><div class=\"upload-head\"><input class=\"upload-name\" data-name aria-label=\"Name of the program\" maxlength=\"63\" autocomplete=\"off\" spellcheck=\"false\" required> <span class=\"upload-file\"><span data-file></span> <span class=\"soft small\" data-kind></span></span> <button type=\"button\" class=\"small\" data-cancel>Remove</button></div><progress hidden aria-label=\"Upload\"></progress><p class=\"small soft\" role=\"status\" data-words hidden></p></li></template><div class=\"actions\"><button class=\"primary\" data-send>Upload</button> <span class=\"soft small\">From a terminal: <code>tidewheel binary push NAME FILE</code></span></div></form>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

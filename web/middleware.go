@@ -126,10 +126,13 @@ func (s *Server) endStreams(next echo.HandlerFunc) echo.HandlerFunc {
 		if !streams(c.Request()) {
 			return next(c)
 		}
-		ctx, cancel := context.WithCancelCause(c.Request().Context())
+		request := c.Request()
+		ctx, cancel := context.WithCancelCause(request.Context())
+		// Whoever answers an error later would take a context that has ended for a client that has gone.
+		defer c.SetRequest(request)
 		defer cancel(nil)
 		defer context.AfterFunc(s.stopping, func() { cancel(ErrStopping) })()
-		c.SetRequest(c.Request().WithContext(ctx))
+		c.SetRequest(request.WithContext(ctx))
 		return next(c)
 	}
 }

@@ -69,6 +69,7 @@ func newSite(t testing.TB, change func(*web.Config)) *site {
 		Pages: func(e *echo.Echo) {
 			e.GET("/", func(c echo.Context) error { return c.HTML(http.StatusOK, strings.Repeat("<p>home</p>", 200)) })
 			e.GET("/panic", func(echo.Context) error { panic("the page is broken") })
+			e.GET("/fails", func(echo.Context) error { return errors.New("the disk is on fire") })
 			e.GET("/late", func(c echo.Context) error {
 				_, _ = io.WriteString(c.Response(), "begun")
 				c.Response().Flush()
@@ -333,6 +334,15 @@ func TestFaultInARequestEndsOnlyIt(t *testing.T) {
 	s.ask("GET", "/livez", "").is(200)
 	if id := s.ask("GET", "/livez", "", "X-Request-ID", "a b\"c").header.Get("X-Request-ID"); id == "" || strings.Contains(id, " ") {
 		t.Errorf("request id %q", id)
+	}
+}
+
+func TestFaultOfAStreamIsNoGoneClient(t *testing.T) {
+	s := newSite(t, nil)
+	s.ask("GET", "/fails", "", authorization, bearer).problem(500, "internal_error")
+	s.ask("GET", "/fails?follow=1", "", authorization, bearer).problem(500, "internal_error")
+	if told := strings.Count(s.log.String(), "the disk is on fire"); told != 2 {
+		t.Errorf("the log tells the fault %d times", told)
 	}
 }
 

@@ -11,7 +11,7 @@ type Binary struct {
 	Aliases      map[string]int  `json:"aliases" doc:"The version that each alias points to"`
 	AliasHistory []AliasMove     `json:"alias_history,omitempty" doc:"Where the aliases pointed before, the newest last"`
 	UpdatedAt    time.Time       `json:"updated_at"`
-	UsedBy       []string        `json:"used_by,omitempty" doc:"The jobs that run it, where a single binary is asked for"`
+	UsedBy       []string        `json:"used_by,omitempty" doc:"The jobs, and tasks of DAGs as dag/task, that run it, where a single binary is asked for"`
 }
 
 // BinaryVersion is one upload.

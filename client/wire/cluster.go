@@ -41,10 +41,13 @@ type Queue struct {
 
 // Event is a hint that something has changed: read it again if you show it.
 type Event struct {
-	Kind   string `json:"kind" enum:"run,runs,executors,queues" doc:"run: the run of this id; runs: more runs than are named one by one"`
+	Kind   string `json:"kind" enum:"run,wave,runs,executors,queues" doc:"run, wave: the one of this id; runs: more runs than are named one by one"`
 	ID     string `json:"id,omitempty"`
 	Job    string `json:"job,omitempty"`
-	Status string `json:"status,omitempty" doc:"Of the run, when the hint was made"`
+	DAG    string `json:"dag,omitempty" doc:"Of a wave, or of the run of a task"`
+	Wave   string `json:"wave,omitempty" doc:"Of the run of a task"`
+	Task   string `json:"task,omitempty"`
+	Status string `json:"status,omitempty" doc:"Of the run or wave, when the hint was made"`
 }
 
 // Version says what answers.

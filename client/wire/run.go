@@ -8,12 +8,17 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// Run is one execution of a job, for one slot or by hand.
+// Run is one execution of a job, for one slot or by hand, or of a task in a wave.
 type Run struct {
 	ID         string         `json:"id" example:"h5zq3x7rk2mnp4ab-s1767229200000"`
 	Namespace  string         `json:"namespace" example:"default"`
-	Job        string         `json:"job" example:"nightly-report"`
-	JobUID     string         `json:"job_uid" example:"h5zq3x7rk2mnp4ab"`
+	Job        string         `json:"job" example:"nightly-report" doc:"Empty for the run of a task"`
+	JobUID     string         `json:"job_uid" example:"h5zq3x7rk2mnp4ab" doc:"Of the run of a task: the DAG's"`
+	DAG        string         `json:"dag,omitempty" example:"etl" doc:"Of the run of a task in a wave"`
+	Wave       string         `json:"wave,omitempty" example:"h5zq3x7rk2mnp4ab-w7"`
+	Epoch      int64          `json:"epoch,omitempty" doc:"The number of the wave"`
+	Task       string         `json:"task,omitempty"`
+	Item       *int           `json:"item,omitempty" doc:"Of a task that runs over a list: which item, from 0"`
 	Generation int64          `json:"generation,omitempty" doc:"The form of the definition that it runs; absent before that is settled"`
 	Revision   int64          `json:"revision" doc:"One more with each change"`
 	Trigger    engine.Trigger `json:"trigger" doc:"What asked for it"`
@@ -49,6 +54,16 @@ type Run struct {
 	Attempts []Attempt `json:"attempts,omitempty"`
 	Progress *Progress `json:"progress,omitempty"`
 	CancelBy string    `json:"cancel_by,omitempty" doc:"Who cancelled it; set once that is under way"`
+
+	Outputs   json.RawMessage `json:"outputs,omitempty" doc:"What its program wrote to $TIDEWHEEL_OUTPUT, as an object; not in lists"`
+	Artifacts []Artifact      `json:"artifacts,omitempty" doc:"The files that its program left in $TIDEWHEEL_ARTIFACTS; not in lists"`
+}
+
+// Artifact is a file that a run has left.
+type Artifact struct {
+	Name   string `json:"name" example:"totals/monday.csv" doc:"Its path, with slashes"`
+	Size   int64  `json:"size" doc:"In bytes"`
+	SHA256 string `json:"sha256" doc:"Of its bytes, hex"`
 }
 
 // Attempt is one try of a run.
@@ -80,6 +95,7 @@ type Output struct {
 	Size      int64  `json:"size" doc:"Bytes that are kept"`
 	Lines     int64  `json:"lines"`
 	Truncated int64  `json:"truncated,omitempty" doc:"Bytes beyond limits.output that were not kept"`
+	Lost      int64  `json:"lost,omitempty" doc:"Bytes that could not be stored, because S3 did not take them in time"`
 	Tail      string `json:"tail,omitempty" doc:"Its last lines, at most 4 KiB, where a single run is asked for; bytes that are no UTF-8 are replaced"`
 }
 
@@ -94,7 +110,7 @@ type Progress struct {
 type DeadLetter struct {
 	ID        string    `json:"id" doc:"The run's"`
 	Namespace string    `json:"namespace"`
-	Job       string    `json:"job"`
+	Job       string    `json:"job" doc:"Or dag/task"`
 	JobUID    string    `json:"job_uid"`
 	Error     string    `json:"error" doc:"Of the last attempt"`
 	Attempts  int       `json:"attempts"`
@@ -111,4 +127,55 @@ type LogPiece struct {
 type LogEnd struct {
 	Status engine.Status `json:"status" doc:"Of the attempt"`
 	Size   int64         `json:"size" doc:"Of the whole output, in bytes"`
+}
+
+// LogMatches is one page of what a search of an output has found.
+type LogMatches struct {
+	Items    []LogMatch `json:"items"`
+	Next     string     `json:"next,omitempty" doc:"Give it as from to search on; absent at the present end of the output"`
+	Searched int64      `json:"searched" doc:"Bytes of the output that have been looked through, from its beginning"`
+	Size     int64      `json:"size" doc:"Bytes of the output"`
+	Attempt  int        `json:"attempt"`
+}
+
+// LogMatch is a line of an output in which something was found.
+type LogMatch struct {
+	Line   int64  `json:"line" doc:"From 1"`
+	Offset int64  `json:"offset" doc:"Of what was found, in bytes"`
+	Text   string `json:"text" doc:"The line, or what is around the place in a long one; bytes that are no UTF-8 are replaced"`
+}
+
+// RunDiff tells in what two runs differ.
+type RunDiff struct {
+	A      string      `json:"a" doc:"The id of the run compared with"`
+	B      string      `json:"b" doc:"The id of the run in question"`
+	Fields []FieldDiff `json:"fields" doc:"What differs but for the output"`
+	Output OutputDiff  `json:"output"`
+}
+
+// FieldDiff is one thing that differs, in words.
+type FieldDiff struct {
+	Field string `json:"field" example:"env LEVEL"`
+	A     string `json:"a"`
+	B     string `json:"b"`
+}
+
+// OutputDiff tells in what two outputs differ.
+type OutputDiff struct {
+	Rows     []DiffRow `json:"rows"`
+	Removed  int       `json:"removed" doc:"Lines that are in a alone"`
+	Added    int       `json:"added" doc:"Lines that are in b alone"`
+	SkippedA int64     `json:"skipped_a,omitempty" doc:"Lines of a before those that were compared"`
+	SkippedB int64     `json:"skipped_b,omitempty"`
+	Missing  string    `json:"missing,omitempty" doc:"Why, in words, the outputs are not compared"`
+}
+
+// DiffRow is a line of each output, side by side.
+type DiffRow struct {
+	Kind  string `json:"kind" enum:"same,changed,removed,added,gap"`
+	LineA int64  `json:"line_a,omitempty" doc:"From 1"`
+	LineB int64  `json:"line_b,omitempty"`
+	A     string `json:"text_a,omitempty"`
+	B     string `json:"text_b,omitempty"`
+	Gap   int    `json:"gap,omitempty" doc:"So many lines that are alike are left out"`
 }

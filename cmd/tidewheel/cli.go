@@ -89,8 +89,8 @@ func (c *cli) root() *cobra.Command {
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return c.settle() }
 
 	root.AddGroup(
-		&cobra.Group{ID: "define", Title: "Programs and jobs:"},
-		&cobra.Group{ID: "watch", Title: "Runs:"},
+		&cobra.Group{ID: "define", Title: "Programs, jobs and DAGs:"},
+		&cobra.Group{ID: "watch", Title: "Runs and waves:"},
 		&cobra.Group{ID: "time", Title: "Schedules:"},
 		&cobra.Group{ID: "operate", Title: "Servers:"},
 	)
@@ -101,8 +101,8 @@ func (c *cli) root() *cobra.Command {
 		}
 	}
 	add("define", c.binaryCommand(), c.applyCommand(), c.validateCommand(), c.getCommand(), c.describeCommand(),
-		c.pauseCommand(), c.resumeCommand(), c.deleteCommand())
-	add("watch", c.runCommand(), c.logsCommand(), c.cancelCommand(), c.retryCommand(), c.diffCommand(), c.deadLettersCommand())
+		c.pauseCommand(), c.resumeCommand(), c.deleteCommand(), c.exportCommand())
+	add("watch", c.runCommand(), c.logsCommand(), c.artifactsCommand(), c.cancelCommand(), c.retryCommand(), c.markCommand(), c.diffCommand(), c.deadLettersCommand())
 	add("time", c.nextCommand(), c.slotsCommand(), c.backfillCommand())
 	add("operate", c.serverCommand(), c.doctorCommand(), c.configCommand(), c.versionCommand())
 	c.usageArguments(root)

@@ -14,9 +14,10 @@ func (c *cli) applyCommand() *cobra.Command {
 	var paths []string
 	var options client.ApplyOptions
 	cmd := &cobra.Command{
-		Use: "apply -f FILE|DIR|-", Short: "Create and change jobs as files define them",
-		Long: `Create and change jobs as files define them. Nothing is done unless every document is without fault. Applied twice it
-changes nothing the second time. --prune deletes the jobs of the namespace that no document names.`,
+		Use: "apply -f FILE|DIR|-", Short: "Create and change jobs and DAGs as files define them",
+		Long: `Create and change jobs and DAGs as files define them. Nothing is done unless every document is without fault. Applied twice it
+changes nothing the second time. --prune deletes the jobs and DAGs of the namespace that no document
+names.`,
 		Example: "  tidewheel apply -f jobs.yaml\n  tidewheel apply -f jobs/ --dry-run --prune",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -41,8 +42,8 @@ changes nothing the second time. --prune deletes the jobs of the namespace that 
 	}
 	cmd.Flags().StringArrayVarP(&paths, "file", "f", nil, "file or folder, - for standard input; may come more than once")
 	cmd.Flags().BoolVar(&options.DryRun, "dry-run", false, "only tell what would be done")
-	cmd.Flags().BoolVar(&options.Prune, "prune", false, "delete the jobs that no document names")
-	cmd.Flags().StringVarP(&options.Message, "message", "m", "", "why, for the history of the jobs")
+	cmd.Flags().BoolVar(&options.Prune, "prune", false, "delete the jobs and DAGs that no document names")
+	cmd.Flags().StringVarP(&options.Message, "message", "m", "", "why, for the history of the definitions")
 	return cmd
 }
 

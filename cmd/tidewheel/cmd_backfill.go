@@ -1,12 +1,17 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/tidewheel/tidewheel/client"
 	"github.com/tidewheel/tidewheel/client/wire"
 )
 
@@ -14,9 +19,9 @@ func (c *cli) backfillCommand() *cobra.Command {
 	var from, to string
 	var dryRun bool
 	cmd := &cobra.Command{
-		Use: "backfill JOB --from T --to T", Short: "Run the slots of a past range that have no run yet",
+		Use: "backfill JOB|DAG --from T --to T", Short: "Run the slots of a past range that have no run yet",
 		Long: `Run the slots of [from, to) that have no run yet, one after the other. Times without a zone are UTC. --dry-run tells
-what would be run.`,
+what would be run. Of a DAG each wave has one slot of every root, as the schedule would have made it.`,
 		Example: "  tidewheel backfill nightly-report --from 2026-11-01 --to 2026-11-08 --dry-run",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -35,7 +40,14 @@ what would be run.`,
 			if err != nil {
 				return err
 			}
-			plan, err := api.Backfill(cmd.Context(), args[0], request)
+			kind, name, err := c.which(cmd.Context(), api, args[0])
+			if err != nil {
+				return err
+			}
+			if kind == namedDAG {
+				return c.backfillDAG(cmd.Context(), api, name, request)
+			}
+			plan, err := api.Backfill(cmd.Context(), name, request)
 			if err != nil {
 				return err
 			}
@@ -62,6 +74,34 @@ what would be run.`,
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only tell")
 	_ = cmd.MarkFlagRequired("from")
 	return cmd
+}
+
+func (c *cli) backfillDAG(ctx context.Context, api *client.Client, name string, request wire.BackfillRequest) error {
+	plan, err := api.BackfillDAG(ctx, name, request)
+	if err != nil {
+		return err
+	}
+	return c.print(plan, func(w io.Writer) {
+		t := newTable(w, "SLOT", "ROOTS", "WAVE", "STATUS")
+		for i := range plan.Items {
+			one := &plan.Items[i]
+			var roots []string
+			for _, root := range slices.Sorted(maps.Keys(one.Slots)) {
+				roots = append(roots, root+"="+one.Slots[root].UTC().Format("15:04:05"))
+			}
+			status := one.Status
+			if one.Wave == "" {
+				status = "new"
+			}
+			t.row(stamp(one.Slot), strings.Join(roots, " "), one.Wave, status)
+		}
+		t.flush()
+		verb := "are queued"
+		if request.DryRun {
+			verb = "would be made"
+		}
+		fmt.Fprintf(w, "%s in the range, %s %s.\n", count(len(plan.Items), "wave"), count(plan.New, "new wave"), verb)
+	})
 }
 
 func (c *cli) pastInstant(text string) (time.Time, error) {

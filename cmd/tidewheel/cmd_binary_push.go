@@ -11,6 +11,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"github.com/tidewheel/tidewheel/client"
 	"github.com/tidewheel/tidewheel/client/wire"
@@ -79,9 +80,17 @@ func (c *cli) push(ctx context.Context, name, path string, options client.Upload
 	})
 }
 
-// openProgram opens what is to be uploaded, and refuses what cannot be a program.
+// openProgram opens what is to be uploaded, and refuses what cannot be a program. Only a regular file is opened: to open
+// a pipe would wait for somebody to write into it.
 func openProgram(path string) (*os.File, fs.FileInfo, error) {
-	file, err := os.Open(path)
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, nil, notAFile(path, info.Mode())
+	}
+	var file *os.File
+	if err == nil {
+		file, err = os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // it may be a pipe by now
+	}
 	var fault *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -93,12 +102,12 @@ func openProgram(path string) (*os.File, fs.FileInfo, error) {
 	case err != nil:
 		return nil, nil, err
 	}
-	info, err := file.Stat()
+	info, err = file.Stat()
 	switch {
 	case err != nil:
-	case info.IsDir():
-		err = usage("%s is a folder: upload one file; put many into an archive that your program unpacks", path)
-	case info.Mode().IsRegular() && info.Size() == 0:
+	case !info.Mode().IsRegular():
+		err = notAFile(path, info.Mode())
+	case info.Size() == 0:
 		err = usage("%s is empty: a program has at least one byte", path)
 	}
 	if err != nil {
@@ -107,11 +116,22 @@ func openProgram(path string) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// digest hashes a file and goes back to its beginning; of what can be read only once it gives none.
-func (c *cli) digest(ctx context.Context, file *os.File, info fs.FileInfo) (string, error) {
-	if !info.Mode().IsRegular() {
-		return "", nil
+func notAFile(path string, mode fs.FileMode) error {
+	if mode.IsDir() {
+		return usage("%s is a folder: upload one file; put many into an archive that your program unpacks", path)
 	}
+	what := "a device"
+	switch {
+	case mode&fs.ModeNamedPipe != 0:
+		what = "a pipe"
+	case mode&fs.ModeSocket != 0:
+		what = "a socket"
+	}
+	return usage("%s is %s and no regular file: give a file, or - to upload what comes on standard input", path, what)
+}
+
+// digest hashes a file and goes back to its beginning.
+func (c *cli) digest(ctx context.Context, file *os.File, info fs.FileInfo) (string, error) {
 	hash := sha256.New()
 	bar := c.progress("read "+info.Name(), info.Size())
 	_, err := io.Copy(hash, bar.reader(&endingReader{ctx, file}))

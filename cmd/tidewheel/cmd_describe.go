@@ -13,23 +13,27 @@ import (
 
 func (c *cli) describeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "describe job|run|binary NAME", Short: "Tell all about a job, a run or a program",
+		Use: "describe job|dag|run|wave|binary NAME", Short: "Tell all about a job, a DAG, a run, a wave or a program",
 		Example: "  tidewheel describe job nightly-report\n  tidewheel describe run h5zq3x7rk2mnp4ab-s1767229200000",
-		Args:    cobra.ExactArgs(2), ValidArgs: []string{"job", "run", "binary"},
+		Args:    cobra.ExactArgs(2), ValidArgs: []string{"job", "dag", "run", "wave", "binary"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kind, err := getKind(args[0])
 			if err != nil {
-				return usage("%q cannot be described: use job, run or binary", args[0])
+				return usage("%q cannot be described: use job, dag, run, wave or binary", args[0])
 			}
 			switch kind {
 			case "jobs":
 				return c.showJob(cmd.Context(), args[1])
+			case "dags":
+				return c.showDAG(cmd.Context(), args[1])
+			case "waves":
+				return c.showWave(cmd.Context(), args[1])
 			case "runs":
 				return c.showRun(cmd.Context(), args[1])
 			case "binaries":
 				return c.showBinary(cmd.Context(), args[1])
 			}
-			return usage("%s cannot be described: use job, run or binary", kind)
+			return usage("%s cannot be described: use job, dag, run, wave or binary", kind)
 		},
 	}
 }
@@ -64,6 +68,50 @@ func (c *cli) showJob(ctx context.Context, name string) error {
 		return failed
 	}
 	return err
+}
+
+// describedDAG is what describe says of a DAG with -o json.
+type describedDAG struct {
+	wire.DAG
+	Next  []wire.DAGSlot `json:"next"`
+	Waves []wire.Wave    `json:"waves"`
+}
+
+func (c *cli) showDAG(ctx context.Context, name string) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	dag, err := api.DAG(ctx, name)
+	if err != nil {
+		return err
+	}
+	preview, err := api.NextDAGSlots(ctx, name, time.Time{}, 5)
+	if err != nil {
+		return err
+	}
+	waves, err := api.Waves(ctx, client.WaveFilter{DAG: name, Page: client.Page{Limit: 10}})
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = c.print(describedDAG{dag, preview.Items, waves.Items}, func(w io.Writer) { failed = c.describeDAG(w, &dag, &preview, waves.Items) })
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+func (c *cli) showWave(ctx context.Context, id string) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	wave, err := api.Wave(ctx, id)
+	if err != nil {
+		return err
+	}
+	return c.print(wave, func(w io.Writer) { c.describeWave(w, &wave) })
 }
 
 func (c *cli) showRun(ctx context.Context, id string) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/tidewheel/tidewheel/client"
 	"github.com/tidewheel/tidewheel/client/wire"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 // defaultLimit is how many entries of a list are shown unless told otherwise.
@@ -19,9 +20,9 @@ const defaultLimit = 50
 
 // getFlags are the filters of `tidewheel get`.
 type getFlags struct {
-	statuses                     []string
-	job, tier, user, text, since string
-	limit                        int
+	statuses                          []string
+	job, dag, tier, user, text, since string
+	limit                             int
 }
 
 // getKinds are what `tidewheel get` lists, with what else they are called.
@@ -30,7 +31,9 @@ var getKinds = []struct {
 	aliases []string
 }{
 	{"jobs", []string{"job", "j"}},
+	{"dags", []string{"dag", "d"}},
 	{"runs", []string{"run", "r"}},
+	{"waves", []string{"wave", "w"}},
 	{"binaries", []string{"binary", "bin", "b"}},
 	{"executors", []string{"executor", "ex"}},
 	{"queues", []string{"queue", "q"}},
@@ -45,9 +48,11 @@ func (c *cli) getCommand() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "get " + strings.Join(kinds, "|") + " [NAME]",
-		Short: "List jobs, runs, programs, executors, queues or dead letters",
+		Short: "List jobs, DAGs, runs, waves, programs, executors, queues or dead letters",
 		Example: `  tidewheel get jobs
   tidewheel get runs --job nightly-report --status failed,dead --since 24h
+  tidewheel get waves --dag etl --status failed
+  tidewheel get job nightly-report -o yaml > nightly-report.yaml
   tidewheel get run h5zq3x7rk2mnp4ab-s1767229200000 -o json`,
 		Args:      cobra.RangeArgs(1, 2),
 		ValidArgs: kinds,
@@ -65,12 +70,13 @@ func (c *cli) getCommand() *cobra.Command {
 			return c.getList(cmd.Context(), kind, flags)
 		},
 	}
-	cmd.Flags().StringSliceVar(&flags.statuses, "status", nil, "runs with one of these statuses")
+	cmd.Flags().StringSliceVar(&flags.statuses, "status", nil, "runs or waves with one of these statuses")
 	cmd.Flags().StringVar(&flags.job, "job", "", "runs of this job")
+	cmd.Flags().StringVar(&flags.dag, "dag", "", "runs or waves of this DAG")
 	cmd.Flags().StringVar(&flags.tier, "tier", "", "runs of this tier")
 	cmd.Flags().StringVar(&flags.user, "by", "", "runs that this user asked for")
 	cmd.Flags().StringVarP(&flags.text, "search", "q", "", "entries with this text in the name")
-	cmd.Flags().StringVar(&flags.since, "since", "", "runs made since then: 24h, 7d or a time")
+	cmd.Flags().StringVar(&flags.since, "since", "", "runs or waves made since then: 24h, 7d or a time")
 	cmd.Flags().IntVar(&flags.limit, "limit", defaultLimit, "how many at most")
 	return cmd
 }
@@ -92,6 +98,8 @@ func (c *cli) getList(ctx context.Context, kind string, flags getFlags) error {
 	switch kind {
 	case "runs":
 		return c.listRuns(ctx, flags)
+	case "waves":
+		return c.listWaves(ctx, flags)
 	case "binaries":
 		return c.listBinaries(ctx, flags.limit)
 	case "dead-letters":
@@ -110,6 +118,14 @@ func (c *cli) getList(ctx context.Context, kind string, flags getFlags) error {
 			return err
 		}
 		return c.printList(jobs, next, func(w io.Writer) { c.tableOfJobs(w, jobs) })
+	case "dags":
+		dags, next, err := collect(flags.limit, func(page client.Page) (wire.List[wire.DAG], error) {
+			return api.DAGs(ctx, client.DAGFilter{Text: flags.text, Page: page})
+		})
+		if err != nil {
+			return err
+		}
+		return c.printList(dags, next, func(w io.Writer) { c.tableOfDAGs(w, dags) })
 	case "executors":
 		executors, err := api.Executors(ctx)
 		if err != nil {
@@ -141,13 +157,36 @@ func (c *cli) listRuns(ctx context.Context, flags getFlags) error {
 	}
 	runs, next, err := collect(flags.limit, func(page client.Page) (wire.List[wire.Run], error) {
 		return api.Runs(ctx, client.RunFilter{
-			Job: flags.job, Statuses: flags.statuses, Tier: flags.tier, By: flags.user, Since: since, Text: flags.text, Page: page,
+			Job: flags.job, DAG: flags.dag, Statuses: flags.statuses, Tier: flags.tier, By: flags.user, Since: since, Text: flags.text, Page: page,
 		})
 	})
 	if err != nil {
 		return err
 	}
 	return c.printList(runs, next, func(w io.Writer) { c.tableOfRuns(w, runs) })
+}
+
+func (c *cli) listWaves(ctx context.Context, flags getFlags) error {
+	for _, status := range flags.statuses {
+		if _, err := engine.ParseStatus(status); err != nil {
+			return usage("--status: %w", err)
+		}
+	}
+	since, err := parseSince(flags.since, c.now())
+	if err != nil {
+		return usage("--since: %w", err)
+	}
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	waves, next, err := collect(flags.limit, func(page client.Page) (wire.List[wire.Wave], error) {
+		return api.Waves(ctx, client.WaveFilter{DAG: flags.dag, Statuses: flags.statuses, Since: since, Page: page})
+	})
+	if err != nil {
+		return err
+	}
+	return c.printList(waves, next, func(w io.Writer) { c.tableOfWaves(w, waves) })
 }
 
 func (c *cli) listBinaries(ctx context.Context, limit int) error {
@@ -185,7 +224,25 @@ func (c *cli) getOne(ctx context.Context, kind, name string) error {
 		if err != nil {
 			return err
 		}
+		if c.output == "yaml" {
+			return c.printDefinition(spec.Text(&job.Spec, job.Source))
+		}
 		return c.print(job, func(w io.Writer) { c.tableOfJobs(w, []wire.Job{job}) })
+	case "dags":
+		dag, err := api.DAG(ctx, name)
+		if err != nil {
+			return err
+		}
+		if c.output == "yaml" {
+			return c.printDefinition(spec.TextDAG(&dag.Spec, dag.Source))
+		}
+		return c.print(dag, func(w io.Writer) { c.tableOfDAGs(w, []wire.DAG{dag}) })
+	case "waves":
+		wave, err := api.Wave(ctx, name)
+		if err != nil {
+			return err
+		}
+		return c.print(wave, func(w io.Writer) { c.tableOfWaves(w, []wire.Wave{wave.Wave}) })
 	case "runs":
 		run, err := api.Run(ctx, name)
 		if err != nil {
@@ -210,6 +267,23 @@ func (c *cli) getOne(ctx context.Context, kind, name string) error {
 		return c.print(executors[i], func(w io.Writer) { c.tableOfExecutors(w, executors[i:i+1]) })
 	}
 	return usage("%s have no names: use `tidewheel get %s`", kind, kind)
+}
+
+// printDefinition writes a definition that apply takes, as its user wrote it. What else is known of it is in -o json.
+func (c *cli) printDefinition(text []byte, err error) error {
+	if err != nil {
+		return fmt.Errorf("write the definition: %w", err)
+	}
+	_, err = c.out.Write(endLine(text))
+	return err
+}
+
+// endLine ends the last line of a text, so that another document can follow.
+func endLine(text []byte) []byte {
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		return append(text, '\n')
+	}
+	return text
 }
 
 // pageSize is how many entries are asked for at one time.

@@ -22,7 +22,7 @@ func (c *cli) logsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "logs RUN", Short: "Print what a run has printed",
 		Long: `Print what a run has printed, byte by byte. With -f it is followed until the attempt ends. A large output goes into a
-file with --to, with a progress bar.`,
+file with --to, with a progress bar. Where more was printed than was kept, standard error says so.`,
 		Example: "  tidewheel logs h5zq3x7rk2mnp4ab-s1767229200000 -f\n  tidewheel logs h5zq3x7rk2mnp4ab-s1767229200000 --tail 100",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,9 +58,34 @@ func (c *cli) copyLog(ctx context.Context, api *client.Client, run string, optio
 		if _, err := io.Copy(c.out, log); err != nil {
 			return fmt.Errorf("read the output of run %s: %w", run, err)
 		}
+	} else if err := c.save(file, "output of "+run, log.Size, log); err != nil {
+		return err
+	}
+	if log.Missing != "" {
+		fmt.Fprintf(c.err, "This is not all of it: %s.\n", log.Missing)
 		return nil
 	}
-	return c.save(file, "output of "+run, log.Size, log)
+	c.sayCut(ctx, api, run, log.Attempt)
+	return nil
+}
+
+// sayCut tells whether an attempt printed more than was kept of it. Where that cannot be found out nothing is said: the
+// output itself is there.
+func (c *cli) sayCut(ctx context.Context, api *client.Client, id string, n int) {
+	run, err := api.Run(ctx, id)
+	if err != nil || n < 1 || n > len(run.Attempts) {
+		return
+	}
+	output := run.Attempts[n-1].Output
+	if output == nil {
+		return
+	}
+	if output.Lost > 0 {
+		fmt.Fprintf(c.err, "%s could not be stored: S3 did not take them in time.\n", bytesOf(output.Lost))
+	}
+	if output.Truncated > 0 {
+		fmt.Fprintf(c.err, "%s more were printed and not kept: the job's limits.output says how much is.\n", bytesOf(output.Truncated))
+	}
 }
 
 // follow prints an attempt's output until the attempt has ended. When the connection breaks it goes on from where it
@@ -81,6 +106,7 @@ func (c *cli) follow(ctx context.Context, api *client.Client, run string, attemp
 			offset += n
 			_ = log.Close() // it was read to its end, or given up
 			if err == nil {
+				c.sayCut(ctx, api, run, attempt)
 				return nil
 			}
 		}

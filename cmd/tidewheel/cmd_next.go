@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,10 +20,10 @@ func (c *cli) nextCommand() *cobra.Command {
 	var n int
 	var zone, after string
 	cmd := &cobra.Command{
-		Use:   "next SCHEDULE|JOB",
-		Short: "Tell when a schedule or a job fires next",
+		Use:   "next SCHEDULE|JOB|DAG",
+		Short: "Tell when a schedule, a job or a DAG fires next",
 		Long: `Tell when a schedule or a job fires next. A schedule is read here, without a server: what has blanks in it or begins
-with @ is one, a single word is the name of a job. Hours that a change of the clock leaves out or repeats are told in
+with @ is one, a single word is the name of a job or DAG. Hours that a change of the clock leaves out or repeats are told in
 words.`,
 		Example: `  tidewheel next "0 3 * * *" --tz Europe/Berlin
   tidewheel next "30 2 * * *" --tz Europe/Berlin --after 2026-03-28 -c 3
@@ -31,6 +32,9 @@ words.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text := strings.TrimSpace(strings.Join(args, " ")) // a schedule without quotes comes as many words
+			if text == "" {
+				return usage("which schedule or job? Write one such as \"0 3 * * *\" or @daily, or the name of a job")
+			}
 			if n < 1 || n > 1000 {
 				return usage("--count %d: ask for 1 to 1000", n)
 			}
@@ -60,11 +64,7 @@ words.`,
 				}
 				return c.printPreview(preview)
 			}
-			preview, err := c.previewJob(cmd.Context(), text, from, n)
-			if err != nil {
-				return err
-			}
-			return c.printPreview(preview)
+			return c.nextOf(cmd.Context(), text, from, n)
 		},
 	}
 	cmd.Flags().IntVarP(&n, "count", "c", 10, "how many slots")
@@ -90,7 +90,11 @@ func (c *cli) previewSchedule(text, zone string, after time.Time, n int) (wire.P
 		for i, fault := range faults {
 			messages[i] = fault.Message
 		}
-		return wire.Preview{}, &refusedError{fmt.Sprintf("%q: %s", text, strings.Join(messages, "; "))}
+		reason := strings.Join(messages, "; ")
+		if quoted := strconv.Quote(text); !strings.Contains(reason, quoted) { // most faults do not repeat what they are about
+			reason = quoted + ": " + reason
+		}
+		return wire.Preview{}, &refusedError{reason}
 	case err != nil:
 		return wire.Preview{}, err
 	}
@@ -101,12 +105,40 @@ func (c *cli) previewSchedule(text, zone string, after time.Time, n int) (wire.P
 	return preview, nil
 }
 
-func (c *cli) previewJob(ctx context.Context, name string, after time.Time, n int) (wire.Preview, error) {
+func (c *cli) nextOf(ctx context.Context, word string, after time.Time, n int) error {
 	api, err := c.client()
 	if err != nil {
-		return wire.Preview{}, err
+		return err
 	}
-	return api.NextSlots(ctx, name, after, n)
+	kind, name, err := c.which(ctx, api, word)
+	if err != nil {
+		return err
+	}
+	if kind == namedJob {
+		preview, err := api.NextSlots(ctx, name, after, n)
+		if err != nil {
+			return err
+		}
+		return c.printPreview(preview)
+	}
+	preview, err := api.NextDAGSlots(ctx, name, after, n)
+	if err != nil {
+		return err
+	}
+	return c.print(preview, func(w io.Writer) {
+		if len(preview.Roots) == 0 {
+			fmt.Fprintln(w, "It has no schedule: its waves start by hand.")
+			return
+		}
+		for _, root := range preview.Roots {
+			fmt.Fprintf(w, "%s: %s\n", root.Root, root.Description)
+		}
+		t := newTable(w, "ROOT", "LOCAL", "SLOT (UTC)", "WHEN", "NOTE")
+		for _, slot := range preview.Items {
+			t.row(slot.Root, slot.Local.Format("Mon 2006-01-02 15:04:05 -07:00"), stamp(slot.Slot.Slot), c.ago(slot.Slot.Slot), slot.Note)
+		}
+		t.flush()
+	})
 }
 
 func (c *cli) printPreview(preview wire.Preview) error {

@@ -22,10 +22,11 @@ func (c *cli) runCommand() *cobra.Command {
 	var args []string
 	var wait bool
 	cmd := &cobra.Command{
-		Use:   "run JOB",
-		Short: "Run a job by hand",
-		Long: `Run a job by hand. With --wait the run is followed to its end: its output appears on standard output, and the exit
-status is 0 if it succeeded and 1 if it did not. Asked twice with one --key, there is one run.`,
+		Use:   "run JOB|DAG",
+		Short: "Run a job, or start a wave of a DAG, by hand",
+		Long: `Run a job by hand, or start a wave of a DAG. With --wait the run is followed to its end: its output appears on standard output, and the exit
+status is 0 if it succeeded and 1 if it did not. Asked twice with one --key, there is one run.
+A wave is followed task by task, as each ends. Where a job and a DAG have one name, write job/NAME or dag/NAME.`,
 		Example: `  tidewheel run nightly-report --wait
   tidewheel run nightly-report --payload '{"shops": [3]}' --arg LEVEL=debug
   tidewheel run nightly-report --payload @shops.json --key order-4711 --at 2026-12-31T23:59:59Z`,
@@ -39,7 +40,14 @@ status is 0 if it succeeded and 1 if it did not. Asked twice with one --key, the
 			if err != nil {
 				return err
 			}
-			run, err := api.RunJob(cmd.Context(), names[0], request, key)
+			kind, name, err := c.which(cmd.Context(), api, names[0])
+			if err != nil {
+				return err
+			}
+			if kind == namedDAG {
+				return c.runDAG(cmd.Context(), api, name, request, key, wait)
+			}
+			run, err := api.RunJob(cmd.Context(), name, request, key)
 			if err != nil {
 				return err
 			}
@@ -54,10 +62,27 @@ status is 0 if it succeeded and 1 if it did not. Asked twice with one --key, the
 	}
 	cmd.Flags().StringVar(&payload, "payload", "", "JSON for the program's standard input, or @FILE")
 	cmd.Flags().StringArrayVar(&args, "arg", nil, "K=V for the program's environment; may come more than once")
-	cmd.Flags().StringVar(&key, "key", "", "idempotency key: the same key is the same run")
-	cmd.Flags().StringVar(&at, "at", "", "when: a time, or how long from now (10m)")
-	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "follow the run to its end")
+	cmd.Flags().StringVar(&key, "key", "", "idempotency key: the same key is the same run or wave")
+	cmd.Flags().StringVar(&at, "at", "", "when: a time, or how long from now (10m); not for a DAG")
+	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "follow the run or wave to its end")
 	return cmd
+}
+
+func (c *cli) runDAG(ctx context.Context, api *client.Client, name string, request wire.RunRequest, key string, wait bool) error {
+	if !request.At.IsZero() {
+		return usage("--at is for jobs: a wave begins as soon as no other of its DAG is open")
+	}
+	wave, err := api.RunDAG(ctx, name, wire.WaveRequest{Payload: request.Payload, Args: request.Args}, key)
+	if err != nil {
+		return err
+	}
+	if wait {
+		return c.awaitWave(ctx, api, wave.ID, map[string]bool{}, 0)
+	}
+	return c.print(wave, func(w io.Writer) {
+		fmt.Fprintln(w, wave.ID)
+		fmt.Fprintf(c.err, "Wave %s is %s: see it with `tidewheel describe wave %s`.\n", wave.ID, wave.Status, wave.ID)
+	})
 }
 
 func (c *cli) runRequest(payload string, args []string, at string) (wire.RunRequest, error) {

@@ -1,28 +1,26 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
+	"github.com/tidewheel/tidewheel/client"
 	"github.com/tidewheel/tidewheel/client/wire"
 )
 
 func (c *cli) cancelCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "cancel RUN...", Short: "End runs: SIGTERM, some grace, SIGKILL", Args: cobra.MinimumNArgs(1),
+		Use: "cancel RUN|WAVE...", Short: "End runs: SIGTERM, some grace, SIGKILL; or whole waves", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := c.client()
 			if err != nil {
 				return err
 			}
 			for _, id := range args {
-				run, err := api.CancelRun(cmd.Context(), id)
-				if err != nil {
-					return err
-				}
-				if err := c.print(run, func(w io.Writer) { fmt.Fprintf(w, "Run %s is being cancelled.\n", id) }); err != nil {
+				if err := c.cancelOne(cmd.Context(), api, id); err != nil {
 					return err
 				}
 			}
@@ -31,73 +29,110 @@ func (c *cli) cancelCommand() *cobra.Command {
 	}
 }
 
+// cancelOne cancels a run, or a wave where there is no such run: their ids may look alike.
+func (c *cli) cancelOne(ctx context.Context, api *client.Client, id string) error {
+	run, err := api.CancelRun(ctx, id)
+	if !absent(err) {
+		if err != nil {
+			return err
+		}
+		return c.print(run, func(w io.Writer) { fmt.Fprintf(w, "Run %s is being cancelled.\n", id) })
+	}
+	wave, err := api.CancelWave(ctx, id)
+	if err != nil {
+		return eitherMissing(err, id)
+	}
+	return c.print(wave, func(w io.Writer) { fmt.Fprintf(w, "Wave %s is being cancelled.\n", id) })
+}
+
+func eitherMissing(err error, id string) error {
+	if absent(err) {
+		return &refusedError{fmt.Sprintf("there is no run and no wave %q", id)}
+	}
+	return err
+}
+
 func (c *cli) retryCommand() *cobra.Command {
 	var wait bool
 	cmd := &cobra.Command{
-		Use: "retry RUN", Short: "Try a run once more that ended badly", Args: cobra.ExactArgs(1),
+		Use: "retry RUN|WAVE", Short: "Try a run once more that ended badly, or go on with a wave", Args: cobra.ExactArgs(1),
+		Long: `Try a run once more that ended badly. A wave that failed or was cancelled goes on in place: what succeeded stays, the
+rest is run again; the run of a task is tried again with all else that failed in its wave, once that has ended.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := c.client()
 			if err != nil {
 				return err
 			}
-			run, err := api.RetryRun(cmd.Context(), args[0])
-			if err != nil {
+			run, err := api.Run(cmd.Context(), args[0])
+			switch {
+			case absent(err):
+				return c.resumeWave(cmd.Context(), api, args[0], wait)
+			case err != nil:
 				return err
+			case run.Task != "":
+				return c.resumeWave(cmd.Context(), api, run.Wave, wait)
 			}
-			if !wait {
-				return c.print(run, func(w io.Writer) { fmt.Fprintf(w, "Run %s is tried again.\n", run.ID) })
-			}
-			before := run.Attempt
-			for run.Attempt == before { // the answer is the run as it was before
-				if err := pause(cmd.Context(), awaitEvery); err != nil {
-					return err
-				}
-				if run, err = api.Run(cmd.Context(), args[0]); err != nil {
-					return err
-				}
-			}
-			return c.await(cmd.Context(), api, run, before)
+			return c.retryRun(cmd.Context(), api, args[0], wait)
 		},
 	}
-	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "follow the run to its end")
+	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "follow it to its end")
 	return cmd
 }
 
-func (c *cli) diffCommand() *cobra.Command {
+func (c *cli) retryRun(ctx context.Context, api *client.Client, id string, wait bool) error {
+	run, err := api.RetryRun(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !wait {
+		return c.print(run, func(w io.Writer) { fmt.Fprintf(w, "Run %s is tried again.\n", run.ID) })
+	}
+	before := run.Attempt
+	for run.Attempt == before { // the answer is the run as it was before
+		if err := pause(ctx, awaitEvery); err != nil {
+			return err
+		}
+		if run, err = api.Run(ctx, id); err != nil {
+			return err
+		}
+	}
+	return c.await(ctx, api, run, before)
+}
+
+func (c *cli) resumeWave(ctx context.Context, api *client.Client, id string, wait bool) error {
+	before, err := api.Wave(ctx, id)
+	if err != nil {
+		return eitherMissing(err, id)
+	}
+	wave, err := api.ResumeWave(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !wait {
+		return c.print(wave, func(w io.Writer) { fmt.Fprintf(w, "Wave %s goes on.\n", id) })
+	}
+	told := map[string]bool{}
+	for i := range before.Tasks {
+		told[before.Tasks[i].Name] = before.Tasks[i].State == "succeeded"
+	}
+	return c.awaitWave(ctx, api, id, told, before.Resumed+1)
+}
+
+func (c *cli) markCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "diff RUN RUN", Short: "Tell in what two runs differ", Args: cobra.ExactArgs(2),
+		Use: "mark WAVE TASK succeeded|failed|skipped", Short: "Say how a task of a wave counts, without running it",
+		Long:    `Say how a task counts that waits, or that did not succeed in a wave that has ended. It is not run, and the wave goes on.`,
+		Example: "  tidewheel mark h5zq3x7rk2mnp4ab-w7 join succeeded", Args: cobra.ExactArgs(3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := c.client()
 			if err != nil {
 				return err
 			}
-			var runs [2]wire.Run
-			for i, id := range args {
-				if runs[i], err = api.Run(cmd.Context(), id); err != nil {
-					return err
-				}
+			wave, err := api.MarkTask(cmd.Context(), args[0], wire.MarkRequest{Task: args[1], As: args[2]})
+			if err != nil {
+				return err
 			}
-			rows := c.differences(&runs[0], &runs[1])
-			type difference struct {
-				Field string `json:"field"`
-				Left  string `json:"left"`
-				Right string `json:"right"`
-			}
-			items := []difference{}
-			for _, row := range rows {
-				items = append(items, difference{row[0], row[1], row[2]})
-			}
-			return c.printList(items, "", func(w io.Writer) {
-				if len(items) == 0 {
-					fmt.Fprintln(w, "They do not differ.")
-					return
-				}
-				t := newTable(w, "FIELD", args[0], args[1])
-				for _, item := range items {
-					t.row(item.Field, item.Left, item.Right)
-				}
-				t.flush()
-			})
+			return c.print(wave, func(w io.Writer) { fmt.Fprintf(w, "Task %s of wave %s counts as %s.\n", args[1], args[0], args[2]) })
 		},
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -34,5 +35,27 @@ func TestRunByHandHasAPlannedInstant(t *testing.T) {
 		if out := s.must("logs", run.ID, "-f"); out != text+" "+text+"\n" {
 			t.Errorf("asked for with --at %q: %q; the run is planned for %s", at, out, text)
 		}
+	}
+}
+
+func TestLogsSayThatOutputWasCut(t *testing.T) {
+	s := startServer(t, serverConfigFor(t))
+	s.push("chatty", `yes | head -c 5000`)
+	s.apply("kind: Job\nname: chatty\nbinary: chatty\nlimits: {output: 1KiB}\n")
+	s.apply("kind: Job\nname: brief\nbinary: chatty\n")
+	const words = "more were printed and not kept: the job's limits.output"
+	waited := s.run("run", "chatty", "--key", "once", "--wait")
+	if waited.status != exitDone || strings.Count(waited.err, words) != 1 {
+		t.Errorf("run --wait: exit %d, %s", waited.status, waited.err)
+	}
+	id := strings.TrimSpace(s.must("run", "chatty", "--key", "once"))
+	file := filepath.Join(t.TempDir(), "log")
+	for _, call := range [][]string{{"logs", id}, {"logs", id, "-f"}, {"logs", id, "--tail", "1"}, {"logs", id, "--to", file}} {
+		if got := s.run(call...); got.status != exitDone || !strings.Contains(got.err, "3.9 KiB "+words) || strings.Contains(got.out, "kept") {
+			t.Errorf("%s: exit %d, %s", call, got.status, got.err)
+		}
+	}
+	if got := s.run("run", "brief", "--wait"); got.status != exitDone || strings.Contains(got.err, "not kept") {
+		t.Errorf("an output that is whole: exit %d, %s", got.status, got.err)
 	}
 }

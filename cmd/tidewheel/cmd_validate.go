@@ -47,13 +47,19 @@ func (c *cli) validate(files []sourceFile) error {
 		documents, problems := spec.Decode(file.Name, file.Text)
 		result.Errors = append(result.Errors, problems...)
 		for _, document := range documents {
-			job := document.Job
-			if first, repeated := names[job.Name]; repeated && first.File != document.File {
+			if first, repeated := names[document.Name()]; repeated && first.File != document.File {
 				result.Errors = append(result.Errors, spec.Problem{File: document.File, Line: document.Line, Column: 1, Path: "name",
-					Message: fmt.Sprintf("name %q is taken by the job in %s:%d: names are unique", job.Name, first.File, first.Line)})
+					Message: fmt.Sprintf("name %q is taken by the %s in %s:%d: jobs and DAGs share their names", document.Name(), first.Kind(), first.File, first.Line)})
 				continue
 			}
-			names[job.Name] = document
+			names[document.Name()] = document
+			if document.DAG != nil {
+				result.Items = append(result.Items, wire.ValidatedDocument{
+					Kind: document.Kind(), Name: document.Name(), Schedule: document.DAG.Summary(), File: document.File, Line: document.Line,
+				})
+				continue
+			}
+			job := document.Job
 			schedule, err := cron.Compile(job.Definition(engine.DefaultNamespace+"/"+job.Name, c.now().Truncate(time.Second)))
 			if err != nil {
 				result.Errors = append(result.Errors, spec.Problem{File: document.File, Line: document.Line, Column: 1, Message: err.Error()})

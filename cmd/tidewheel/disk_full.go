@@ -49,6 +49,21 @@ func (s storeOfUsers) ReplaceJob(ctx context.Context, job engine.Job) error {
 	return explainFull(s.store.ReplaceJob(ctx, job))
 }
 
+// CreateDAG makes a DAG.
+func (s storeOfUsers) CreateDAG(ctx context.Context, dag engine.DAG) error {
+	return explainFull(s.store.CreateDAG(ctx, dag))
+}
+
+// ReplaceDAG changes a DAG.
+func (s storeOfUsers) ReplaceDAG(ctx context.Context, dag engine.DAG) error {
+	return explainFull(s.store.ReplaceDAG(ctx, dag))
+}
+
+// InsertWave makes a wave.
+func (s storeOfUsers) InsertWave(ctx context.Context, wave engine.Wave) error {
+	return explainFull(s.store.InsertWave(ctx, wave))
+}
+
 // InsertRun makes a run.
 func (s storeOfUsers) InsertRun(ctx context.Context, run engine.Run) error {
 	return explainFull(s.store.InsertRun(ctx, run))

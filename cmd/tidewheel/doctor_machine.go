@@ -108,9 +108,13 @@ func checkUser(config *ServerConfig) checked {
 	if err != nil {
 		return fail("%s", err)
 	}
-	place, err := process.Place(filepath.Join(config.Data, workFolder), uid, gid)
+	wanted := filepath.Join(config.Data, workFolder)
+	place, err := process.Place(wanted, uid, gid)
 	if err != nil {
 		return fail("%s", err)
+	}
+	if place != wanted {
+		_ = os.Remove(place) // it stays if a server uses it
 	}
 	return ok("jobs run as user %d, in %s", uid, place)
 }

@@ -120,7 +120,7 @@ func checkPort(ctx context.Context, address string, server examined) checked {
 	case errors.Is(err, syscall.EADDRINUSE) && server.answers && samePort(address, server.address):
 		return ok("%s is the server's", address)
 	}
-	return fail("%s", explainListen(address, err))
+	return fail("%s", explainListen("--http", address, err))
 }
 
 func samePort(a, b string) bool {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -16,10 +17,16 @@ const (
 	janitorPause = 100 * time.Millisecond // between two batches, so that the engine's writes do not wait
 )
 
-// sweeper removes outputs, and what broken uploads have left.
+// knownRuns tells which of some runs exist.
+type knownRuns = func(ctx context.Context, runs []string) (map[string]bool, error)
+
+// sweeper removes outputs and artifacts, and what broken uploads have left.
 type sweeper interface {
 	DeleteLogs(ctx context.Context, run string) error
+	DeleteArtifacts(ctx context.Context, run string) error
 	SweepUploads(ctx context.Context, age time.Duration) (int, error)
+	SweepLogs(ctx context.Context, before time.Time, known knownRuns) (int, error)
+	SweepArtifacts(ctx context.Context, before time.Time, known knownRuns) (int, error)
 }
 
 // janitor removes history that is older than the retention, a little at a time.
@@ -55,6 +62,9 @@ func (j *janitor) run(ctx context.Context) {
 			} else if n > 0 {
 				j.log.Info("removed what broken uploads had left", "objects", n)
 			}
+			if err := j.sweepOrphans(ctx); err != nil && ctx.Err() == nil {
+				j.log.Warn("removing outputs and artifacts without their runs failed", "error", err)
+			}
 		}
 		if j.retention > 0 {
 			if err := j.expire(ctx, j.now().Add(-j.retention)); err != nil && ctx.Err() == nil {
@@ -65,13 +75,14 @@ func (j *janitor) run(ctx context.Context) {
 	}
 }
 
-// expire removes the runs that ended before an instant, with their outputs, and the ledger of that time.
+// expire removes the runs that ended before an instant, with their outputs, and the waves and the ledger of that time.
 func (j *janitor) expire(ctx context.Context, before time.Time) error {
 	removed := 0
 	for {
 		runs, err := j.store.ExpireRuns(ctx, before, janitorBatch)
 		for i := range runs {
 			j.deleteLogs(ctx, &runs[i])
+			j.deleteArtifacts(ctx, &runs[i])
 		}
 		removed += len(runs)
 		j.metrics.expired.WithLabelValues("run").Add(float64(len(runs)))
@@ -85,17 +96,22 @@ func (j *janitor) expire(ctx context.Context, before time.Time) error {
 			return err
 		}
 	}
-	for {
-		n, err := j.store.ExpireSlots(ctx, before, janitorBatch)
-		j.metrics.expired.WithLabelValues("slots").Add(float64(n))
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			break
-		}
-		if err := j.breathe(ctx); err != nil {
-			return err
+	for _, kind := range []struct {
+		label  string
+		expire func(ctx context.Context, before time.Time, limit int) (int, error)
+	}{{"wave", j.store.ExpireWaves}, {"slots", j.store.ExpireSlots}} {
+		for {
+			n, err := kind.expire(ctx, before, janitorBatch)
+			j.metrics.expired.WithLabelValues(kind.label).Add(float64(n))
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				break
+			}
+			if err := j.breathe(ctx); err != nil {
+				return err
+			}
 		}
 	}
 	if removed > 0 {
@@ -115,6 +131,43 @@ func (j *janitor) deleteLogs(ctx context.Context, run *engine.Run) {
 			return
 		}
 	}
+}
+
+// deleteArtifacts removes the files that a run has left. Those of attempts that did not come to report theirs are found
+// by sweepOrphans.
+func (j *janitor) deleteArtifacts(ctx context.Context, run *engine.Run) {
+	if len(run.Artifacts) == 0 {
+		return
+	}
+	if err := j.blobs.DeleteArtifacts(ctx, run.ID); err != nil {
+		j.log.Warn("the artifacts of a removed run could not be removed", "run", run.ID, "error", err)
+	}
+}
+
+// sweepOrphans removes the outputs and artifacts whose runs a janitor has removed, but that crashed before it came to
+// them, and artifacts that no run ever told of. Where runs are never removed, they belong to runs that are there.
+func (j *janitor) sweepOrphans(ctx context.Context) error {
+	if j.retention <= 0 {
+		return nil
+	}
+	known := func(ctx context.Context, ids []string) (map[string]bool, error) {
+		runs, err := j.store.RunsByID(ctx, ids)
+		known := make(map[string]bool, len(runs))
+		for i := range runs {
+			known[runs[i].ID] = true
+		}
+		return known, err
+	}
+	before := j.now().Add(-j.retention)
+	outputs, err := j.blobs.SweepLogs(ctx, before, known)
+	if outputs > 0 {
+		j.log.Info("removed outputs whose runs were removed before", "runs", outputs)
+	}
+	artifacts, failed := j.blobs.SweepArtifacts(ctx, before, known)
+	if artifacts > 0 {
+		j.log.Info("removed artifacts whose runs were removed before", "runs", artifacts)
+	}
+	return errors.Join(err, failed)
 }
 
 func (j *janitor) breathe(ctx context.Context) error {

@@ -12,8 +12,10 @@ import (
 // oldHistory is a store with some runs and ledger entries to expire, a few at a time.
 type oldHistory struct {
 	runs    []engine.Run
+	waves   int
 	slots   int
 	deleted []string
+	dropped []string // runs whose artifacts were deleted
 	before  []time.Time
 }
 
@@ -23,6 +25,13 @@ func (h *oldHistory) ExpireRuns(_ context.Context, before time.Time, limit int) 
 	removed := h.runs[:n]
 	h.runs = h.runs[n:]
 	return removed, nil
+}
+
+func (h *oldHistory) ExpireWaves(_ context.Context, before time.Time, limit int) (int, error) {
+	h.before = append(h.before, before)
+	n := min(limit, 7, h.waves)
+	h.waves -= n
+	return n, nil
 }
 
 func (h *oldHistory) ExpireSlots(_ context.Context, before time.Time, limit int) (int, error) {
@@ -37,15 +46,83 @@ func (h *oldHistory) DeleteLogs(_ context.Context, run string) error {
 	return nil
 }
 
+func (h *oldHistory) DeleteArtifacts(_ context.Context, run string) error {
+	h.dropped = append(h.dropped, run)
+	return nil
+}
+
+// SweepArtifacts holds those of a-s1 and lost-s1.
+func (h *oldHistory) SweepArtifacts(ctx context.Context, before time.Time, known knownRuns) (int, error) {
+	h.before = append(h.before, before)
+	exist, err := known(ctx, []string{"a-s1", "lost-s1"})
+	if err != nil {
+		return 0, err
+	}
+	for _, run := range []string{"a-s1", "lost-s1"} {
+		if !exist[run] {
+			h.dropped = append(h.dropped, run)
+		}
+	}
+	return len(h.dropped), nil
+}
+
 func (h *oldHistory) SweepUploads(context.Context, time.Duration) (int, error) { return 0, nil }
+
+func (h *oldHistory) RunsByID(_ context.Context, ids []string) ([]engine.Run, error) {
+	var found []engine.Run
+	for i := range h.runs {
+		if slices.Contains(ids, h.runs[i].ID) {
+			found = append(found, h.runs[i])
+		}
+	}
+	return found, nil
+}
+
+// SweepLogs holds the outputs of a-s1 and gone-s1.
+func (h *oldHistory) SweepLogs(ctx context.Context, before time.Time, known knownRuns) (int, error) {
+	h.before = append(h.before, before)
+	exist, err := known(ctx, []string{"a-s1", "gone-s1"})
+	if err != nil {
+		return 0, err
+	}
+	for _, run := range []string{"a-s1", "gone-s1"} {
+		if !exist[run] {
+			h.deleted = append(h.deleted, run)
+		}
+	}
+	return len(h.deleted), nil
+}
+
+func TestJanitorRemovesOutputsThatACrashLeft(t *testing.T) {
+	history := &oldHistory{runs: []engine.Run{{ID: "a-s1"}}}
+	j := newJanitor(history, history, time.Hour, testLog(t), newMetrics())
+	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	j.now = func() time.Time { return now }
+	if err := j.sweepOrphans(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"gone-s1"}; !slices.Equal(history.deleted, want) {
+		t.Errorf("outputs removed: %v, want %v", history.deleted, want)
+	}
+	if want := []string{"lost-s1"}; !slices.Equal(history.dropped, want) {
+		t.Errorf("artifacts removed: %v, want %v", history.dropped, want)
+	}
+	if want := []time.Time{now.Add(-time.Hour), now.Add(-time.Hour)}; !slices.Equal(history.before, want) {
+		t.Errorf("asked for what is before %v, want the retention, %v", history.before, want)
+	}
+	history.deleted, history.dropped, j.retention = nil, nil, 0
+	if err := j.sweepOrphans(t.Context()); err != nil || len(history.deleted)+len(history.dropped) > 0 {
+		t.Errorf("without a retention it removed %v and %v, %v", history.deleted, history.dropped, err)
+	}
+}
 
 func TestJanitorRemovesHistoryWithItsOutput(t *testing.T) {
 	small, large := &engine.Output{Size: 3}, &engine.Output{Size: 9 << 20, Chunks: 3}
-	history := &oldHistory{slots: 1200, runs: []engine.Run{
+	history := &oldHistory{waves: 20, slots: 1200, runs: []engine.Run{
 		{ID: "a-s1", Attempts: []engine.Attempt{{N: 1, Output: small}}},
 		{ID: "a-s2", Attempts: []engine.Attempt{{N: 1, Output: small}, {N: 2, Output: large}}},
 		{ID: "a-s3", Attempts: []engine.Attempt{{N: 1}}}, // lost: it may have stored output
-		{ID: "a-s4"},
+		{ID: "a-s4", Artifacts: []engine.Artifact{{Name: "a"}}},
 	}}
 	j := newJanitor(history, history, time.Hour, testLog(t), newMetrics())
 	j.pause = 0
@@ -56,8 +133,11 @@ func TestJanitorRemovesHistoryWithItsOutput(t *testing.T) {
 	if want := []string{"a-s2", "a-s3"}; !slices.Equal(history.deleted, want) {
 		t.Errorf("outputs removed: %v, want %v", history.deleted, want)
 	}
-	if len(history.runs) > 0 || history.slots > 0 {
-		t.Errorf("%d runs and %d entries are left", len(history.runs), history.slots)
+	if want := []string{"a-s4"}; !slices.Equal(history.dropped, want) {
+		t.Errorf("artifacts removed: %v, want %v", history.dropped, want)
+	}
+	if len(history.runs) > 0 || history.waves > 0 || history.slots > 0 {
+		t.Errorf("%d runs, %d waves and %d entries are left", len(history.runs), history.waves, history.slots)
 	}
 	for _, at := range history.before {
 		if !at.Equal(before) {

@@ -2,19 +2,18 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"syscall"
 )
 
-// explainListen says what to do about an address that cannot be listened on.
-func explainListen(address string, err error) error {
+// explainListen says what to do about an address that cannot be listened on; flag is what it was given by.
+func explainListen(flag, address string, err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("--http: another program listens on %s: stop it, or give this server another address, such as --http 127.0.0.1:8081", address)
+		return usage("%s: another program listens on %s: stop it, or give this server another address, such as %s 127.0.0.1:0 for a free port", flag, address, flag)
 	case errors.Is(err, syscall.EACCES):
-		return fmt.Errorf("--http: listening on %s is not allowed to this user: take a port above 1023", address)
+		return usage("%s: listening on %s is not allowed to this user: take a port above 1023", flag, address)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return fmt.Errorf("--http: %s is no address of this machine", address)
+		return usage("%s: %s is no address of this machine", flag, address)
 	}
-	return fmt.Errorf("--http: %w", err)
+	return usage("%s: %w", flag, err)
 }

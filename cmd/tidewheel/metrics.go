@@ -69,7 +69,7 @@ func newMetrics() *metrics {
 			Name: "tidewheel_engine_resets_total", Help: "How often the engine read everything again, because a write was refused.",
 		}),
 		expired: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "tidewheel_expired_total", Help: "Old runs and ledger entries removed.",
+			Name: "tidewheel_expired_total", Help: "Old runs, waves and ledger entries removed.",
 		}, []string{"kind"}),
 	}
 	m.registry.MustRegister(m.finished, m.published, m.started, m.lag, m.processLag, m.duration, m.commit, m.written, m.resets, m.expired,

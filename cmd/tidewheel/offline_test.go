@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -24,6 +26,10 @@ func TestNextSaysGapsAndRepeatsInWords(t *testing.T) {
 		[]string{"next", "@every 90s", "-c", "2"},
 		[]string{"next", "@daily", "-c", "1", "-o", "yaml"},
 		[]string{"next", "0 0 30 2 *"},
+		[]string{"next", "@every 0s"},
+		[]string{"next", "@every soon"},
+		[]string{"next", ""},
+		[]string{"next", " "},
 		[]string{"next", "61 * * * *"},
 		[]string{"next", "* * * * *", "--tz", "Mars/Olympus"},
 		[]string{"next", "* * * * *", "-c", "0"},
@@ -125,6 +131,15 @@ func TestConfigShowTellsWhereEachSettingComesFrom(t *testing.T) {
 
 func TestBadUsageIsRefusedWithWords(t *testing.T) {
 	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe") // nobody writes into it: whoever opens it waits for ever
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	socket, err := net.Listen("unix", filepath.Join(dir, "socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -168,6 +183,9 @@ func TestBadUsageIsRefusedWithWords(t *testing.T) {
 		{"is a folder", []string{"binary", "push", "report", dir}},
 		{"is empty", []string{"binary", "push", "report", write("empty", "")}},
 		{"no file", []string{"binary", "push", "report", filepath.Join(dir, "missing")}},
+		{"is a device", []string{"binary", "push", "report", os.DevNull}},
+		{"is a pipe and no regular file: give a file, or -", []string{"binary", "push", "report", pipe}},
+		{"is a socket", []string{"binary", "push", "report", socket.Addr().String()}},
 		{"has a '/'", []string{"binary", "push", "a/b", write("program", "#!/bin/sh\n")}},
 		{"not JSON", []string{"run", "report", "--payload", "hello"}},
 		{"NAME=VALUE", []string{"run", "report", "--arg", "x"}},

@@ -25,7 +25,7 @@ func (s *Server) openBlobs(ctx context.Context) error {
 	if s.config.S3Endpoint == "" {
 		opened, err := gateway.Start(ctx, gateway.Config{Dir: s.data.dir, Listen: s.config.S3Listen, Region: s.config.S3Region, Logger: s.log})
 		if errors.Is(err, gateway.ErrAddressInUse) {
-			return fmt.Errorf("--s3-listen: %w", err)
+			return usage("--s3-listen: %w", err)
 		}
 		if err != nil {
 			return err
@@ -102,6 +102,19 @@ func (b serviceBlobs) OpenLog(ctx context.Context, run string, attempt int) (ser
 	return storedLog{opened}, nil
 }
 
+// OpenArtifact opens a file that a run has left.
+func (b serviceBlobs) OpenArtifact(ctx context.Context, a *service.StoredArtifact, offset, length int64) (content io.ReadCloser, err error) {
+	if length < 0 {
+		content, err = b.store.GetArtifact(ctx, a.Run, a.Attempt, a.Name, a.SHA256)
+	} else {
+		content, err = b.store.GetArtifactRange(ctx, a.Run, a.Attempt, a.Name, offset, length)
+	}
+	if err != nil {
+		return nil, notFound(err)
+	}
+	return content, nil
+}
+
 // Ping tells whether S3 answers.
 func (b serviceBlobs) Ping(ctx context.Context) error { return b.store.Ping(ctx) }
 
@@ -131,13 +144,13 @@ func (b executorBlobs) GetBinary(ctx context.Context, digest string) (io.ReadClo
 	if err != nil {
 		return nil, 0, notFound(err)
 	}
-	return verifiedProgram{content}, size, nil
+	return verified{content}, size, nil
 }
 
-// verifiedProgram says in the executor's words that bytes are not those of their digest.
-type verifiedProgram struct{ io.ReadCloser }
+// verified says in the executor's words that bytes are not those of their digest.
+type verified struct{ io.ReadCloser }
 
-func (p verifiedProgram) Read(buffer []byte) (int, error) {
+func (p verified) Read(buffer []byte) (int, error) {
 	n, err := p.ReadCloser.Read(buffer)
 	var wrong *blob.DigestError
 	if errors.As(err, &wrong) {
@@ -153,6 +166,20 @@ func (b executorBlobs) NewLogWriter(ctx context.Context, run string, attempt int
 		return nil, err
 	}
 	return logWriter{writer}, nil
+}
+
+// PutArtifact stores a file that an attempt has left.
+func (b executorBlobs) PutArtifact(ctx context.Context, run string, attempt int, name string, content *io.SectionReader) (string, error) {
+	return b.store.PutArtifact(ctx, run, attempt, name, content)
+}
+
+// GetArtifact opens such a file.
+func (b executorBlobs) GetArtifact(ctx context.Context, run string, attempt int, name, digest string) (io.ReadCloser, error) {
+	content, err := b.store.GetArtifact(ctx, run, attempt, name, digest)
+	if err != nil {
+		return nil, notFound(err)
+	}
+	return verified{content}, nil
 }
 
 type logWriter struct{ *blob.LogWriter }

@@ -26,6 +26,7 @@ const (
 	defaultData      = "./data"
 	defaultRetention = 30 * 24 * time.Hour
 	defaultDrain     = 30 * time.Second
+	defaultFetch     = 2 * time.Minute
 	defaultLockTTL   = 10 * time.Second
 	defaultMaxBinary = spec.Size(4 << 30)
 	defaultCache     = spec.Size(10 << 30)
@@ -55,8 +56,10 @@ type ServerConfig struct {
 	CacheSize spec.Size
 	Drain     time.Duration
 	LockTTL   time.Duration // how long the lock of an executor that died is kept; the same on all nodes
-	AllowRoot bool
-	RunAs     string // user or uid[:gid] that jobs run as
+	// FetchTimeout is how long an executor waits for a program's bytes before it hands the attempt back.
+	FetchTimeout time.Duration
+	AllowRoot    bool
+	RunAs        string // user or uid[:gid] that jobs run as
 
 	Auth      bool
 	MaxBinary spec.Size
@@ -96,6 +99,12 @@ func (c *ServerConfig) validate() error {
 	}
 	if c.Drain <= 0 {
 		c.Drain = defaultDrain
+	}
+	if c.FetchTimeout == 0 {
+		c.FetchTimeout = defaultFetch
+	}
+	if c.FetchTimeout < time.Second || c.FetchTimeout > time.Hour {
+		return usage("--fetch-timeout %s: use 1s to 1h", c.FetchTimeout)
 	}
 	if c.LockTTL == 0 {
 		c.LockTTL = defaultLockTTL

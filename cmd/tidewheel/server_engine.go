@@ -71,6 +71,7 @@ func (s *Server) runEngine(ctx context.Context, role *engineRole) error {
 		shards[i] = i
 	}
 	config := shard.DefaultConfig()
+	config.ExactTimers = true
 	config.Core.LockTTL = s.config.LockTTL
 	const most = 10 * time.Second
 	wait := 250 * time.Millisecond

@@ -38,7 +38,7 @@ func (s *Server) startExecutor(context.Context) error {
 	config := executor.Config{
 		ID: id, Host: host, Version: version, Tiers: s.config.tiers(), Slots: s.config.Slots,
 		WorkDir: s.data.path(workFolder), CacheDir: s.data.path(cacheFolder), CacheSize: int64(s.config.CacheSize),
-		LockTTL: s.config.LockTTL, DrainTimeout: s.config.Drain,
+		LockTTL: s.config.LockTTL, DrainTimeout: s.config.Drain, FetchTimeout: s.config.FetchTimeout,
 		RunAs: &executor.User{UID: uid, GID: gid}, AllowRoot: s.config.AllowRoot, Guardian: guardian,
 	}
 	worker := executor.New(config, s.queue, executorBlobs{s.blobs}, s.log, s.metrics)

@@ -22,7 +22,7 @@ func serverFlags(flags *pflag.FlagSet) {
 	flags.String("http", defaultHTTP, "address of the pages and the API")
 	flags.StringSlice("roles", []string{roleEngine, roleExecutor, roleWeb}, "what this process does")
 	flags.String("auth", "on", "on or off; off is allowed on loopback only")
-	flags.Bool("demo", false, "load the examples and run them")
+	flags.Bool("demo", false, "load the examples and run them; one that was deleted stays deleted")
 
 	flags.String("mongodb-uri", "", "keep jobs and history in this MongoDB instead of the embedded SQLite")
 	flags.String("nats-url", "", "use this NATS with JetStream instead of the embedded one")
@@ -41,6 +41,7 @@ func serverFlags(flags *pflag.FlagSet) {
 	flags.String("run-as", "", "user or uid[:gid] that jobs run as (default nobody where the server runs as root)")
 	flags.Bool("allow-root", false, "let jobs run as root where the server does")
 	flags.String("cache-size", defaultCache.String(), "how much disk the executor's copies of programs may take")
+	flags.String("fetch-timeout", defaultFetch.String(), "how long an executor waits for S3 to give a job's program before another may try")
 	flags.String("drain", defaultDrain.String(), "how long running jobs may take to end when the server is stopped")
 
 	flags.String("lock-ttl", defaultLockTTL.String(), "how long an executor may be silent before what it runs counts as lost; the same on all nodes")
@@ -146,6 +147,9 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 	}
 	if config.Drain, err = parseSpan(v.GetString("drain")); err != nil {
 		return ServerConfig{}, usage("--drain: %w", err)
+	}
+	if config.FetchTimeout, err = parseSpan(v.GetString("fetch-timeout")); err != nil {
+		return ServerConfig{}, usage("--fetch-timeout: %w", err)
 	}
 	if config.Retention, err = parseSpan(v.GetString("retention")); err != nil {
 		return ServerConfig{}, usage("--retention: %w", err)

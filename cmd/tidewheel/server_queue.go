@@ -42,6 +42,10 @@ func (s *Server) openQueue(ctx context.Context) error {
 	s.nats, err = jetstream.StartServer(ctx, jetstream.ServerConfig{
 		StoreDir: s.data.path("nats"), Listen: s.config.NATSListen, Credentials: credentials, Logger: log,
 	})
+	var listening *net.OpError
+	if errors.As(err, &listening) && listening.Op == "listen" {
+		return explainListen("--nats-listen", s.config.NATSListen, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -90,7 +94,7 @@ func (s *Server) listen(ctx context.Context) error {
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.HTTP)
 	if err != nil {
-		return explainListen(s.config.HTTP, err)
+		return explainListen("--http", s.config.HTTP, err)
 	}
 	s.listener = listener
 	return nil

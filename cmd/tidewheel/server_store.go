@@ -25,7 +25,9 @@ type store interface {
 // expirer removes old history in small batches.
 type expirer interface {
 	ExpireRuns(ctx context.Context, before time.Time, limit int) ([]engine.Run, error)
+	ExpireWaves(ctx context.Context, before time.Time, limit int) (int, error)
 	ExpireSlots(ctx context.Context, before time.Time, limit int) (int, error)
+	RunsByID(ctx context.Context, ids []string) ([]engine.Run, error)
 }
 
 var (

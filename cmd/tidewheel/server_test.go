@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -125,7 +126,8 @@ func TestServerRunsAJobFromUploadToOutput(t *testing.T) {
 	if done.status != exitDone || done.out != "hello Ann of greeting\n{\"a\":1}" {
 		t.Fatalf("run --wait: exit %d, output %q, %s", done.status, done.out, done.err)
 	}
-	again := s.run("run", "greeting", "--key", "first", "-o", "json")
+	s.refused(exitRefused, "another request", "run", "greeting", "--key", "first")
+	again := s.run("run", "greeting", "--arg", "NAME=Ann", "--key", "first", "-o", "json")
 	run := decode[wire.Run](t, again.out)
 	if run.Status != engine.StatusSucceeded || run.Attempt != 1 {
 		t.Errorf("the same key made another run: %+v", run)
@@ -266,7 +268,7 @@ func TestFoldersAndPortsThatAreTakenAreRefused(t *testing.T) {
 
 	other := serverConfigFor(t)
 	other.HTTP = strings.TrimPrefix(s.server.URL(), "http://")
-	refuse(other, exitFailed, "another program listens on")
+	refuse(other, exitRefused, "--http: another program listens on")
 
 	foreign := serverConfigFor(t)
 	foreign.Data = t.TempDir()
@@ -305,12 +307,14 @@ func TestFoldersAndPortsThatAreTakenAreRefused(t *testing.T) {
 	defer listener.Close()
 	taken := serverConfigFor(t)
 	taken.NATSListen = listener.Addr().String()
-	refuse(taken, exitFailed, "address already in use")
+	refuse(taken, exitRefused, "--nats-listen: another program listens on "+taken.NATSListen)
+	taken.NATSListen, taken.S3Listen = "", listener.Addr().String()
+	s.stop() // there is one embedded S3 in a process
+	refuse(taken, exitRefused, "--s3-listen: ")
 
 	away := serverConfigFor(t)
 	away.NATSURL = "nats://127.0.0.1:1"
 	refuse(away, exitFailed, "--nats-url: ")
-	s.stop() // there is one embedded S3 in a process
 	away = serverConfigFor(t)
 	away.MongoURI = "mongodb://127.0.0.1:1/?authMechanism=bogus"
 	refuse(away, exitFailed, "--mongodb-uri: ")
@@ -381,6 +385,21 @@ func TestTokenGuardsTheServer(t *testing.T) {
 	s.refused(exitRefused, "--token", "get", "jobs")
 }
 
+// awaitPart returns once a part of the server has ended by itself.
+func (s *testServer) awaitPart(name string) {
+	s.t.Helper()
+	s.server.parts.mu.Lock()
+	running := slices.Clone(s.server.parts.running)
+	s.server.parts.mu.Unlock()
+	for _, part := range running {
+		if part.name == name {
+			<-part.done
+			return
+		}
+	}
+	s.t.Fatalf("the server has no part %q", name)
+}
+
 func TestDemoIsLoadedOnce(t *testing.T) {
 	config := serverConfigFor(t)
 	config.Demo, config.Auth = true, false
@@ -398,10 +417,12 @@ func TestDemoIsLoadedOnce(t *testing.T) {
 	if run := s.run("run", "harbour-log", "--wait"); run.status != exitDone || run.out == "" {
 		t.Errorf("an example ended with %d: %s%s", run.status, run.out, run.err)
 	}
+	s.awaitPart("demo")
 	s.must("delete", "job", "slow-tide")
 	s.stop()
 	s.start()
-	if out := s.must("binary", "ls"); !strings.Contains(out, "harbour-log") {
-		t.Errorf("the examples are gone after a restart:\n%s", out)
+	s.awaitPart("demo")
+	if out := s.must("get", "jobs"); !strings.Contains(out, "harbour-log") || strings.Contains(out, "slow-tide") {
+		t.Errorf("after a restart there should be all examples but the one that was deleted:\n%s", out)
 	}
 }

@@ -48,7 +48,7 @@ func (c *cli) describeJob(w io.Writer, j *wire.Job, preview *wire.Preview, runs 
 	t.field("Updated", by(c.ago(j.UpdatedAt), j.UpdatedBy))
 	t.field("Message", j.Message)
 	t.flush()
-	definition, err := spec.Encode(&j.Spec)
+	definition, err := spec.Text(&j.Spec, j.Source)
 	if err != nil {
 		return fmt.Errorf("write the definition: %w", err)
 	}

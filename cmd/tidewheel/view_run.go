@@ -24,9 +24,20 @@ func (c *cli) tableOfRuns(w io.Writer, runs []wire.Run) {
 	for i := range runs {
 		r := &runs[i]
 		began := began(r)
-		t.row(r.ID, r.Job, c.runStatus(r), r.Trigger, stamp(r.Slot), c.ago(began), c.took(r), r.Attempt)
+		t.row(r.ID, runLabel(r), c.runStatus(r), r.Trigger, stamp(r.Slot), c.ago(began), c.took(r), r.Attempt)
 	}
 	t.flush()
+}
+
+// runLabel names what a run is of: a job, or "dag/task".
+func runLabel(r *wire.Run) string {
+	switch {
+	case r.DAG == "":
+		return r.Job
+	case r.Item != nil:
+		return fmt.Sprintf("%s/%s[%d]", r.DAG, r.Task, *r.Item)
+	}
+	return r.DAG + "/" + r.Task
 }
 
 // runStatus is a run's status with what there is to say about it in few words.
@@ -74,6 +85,10 @@ func (c *cli) describeRun(w io.Writer, r *wire.Run) {
 	t := newTable(w)
 	t.field("Run", r.ID)
 	t.field("Job", r.Job)
+	if r.DAG != "" {
+		t.field("Task", runLabel(r))
+		t.field("Wave", r.Wave)
+	}
 	t.field("Namespace", r.Namespace)
 	t.field("Status", c.runStatus(r))
 	t.field("Reason", r.Reason)
@@ -105,6 +120,7 @@ func (c *cli) describeRun(w io.Writer, r *wire.Run) {
 		t.field("Progress", strings.TrimSpace(fmt.Sprintf("%.0f%% %s", 100*p.Fraction, p.Message)))
 	}
 	t.flush()
+	describeLeft(w, r)
 	if len(r.Attempts) == 0 {
 		return
 	}
@@ -124,6 +140,9 @@ func (c *cli) describeRun(w io.Writer, r *wire.Run) {
 			if a.Output.Truncated > 0 {
 				output += fmt.Sprintf(" (%s more were not kept: limits.output)", bytesOf(a.Output.Truncated))
 			}
+			if a.Output.Lost > 0 {
+				output += fmt.Sprintf(" (%s could not be stored)", bytesOf(a.Output.Lost))
+			}
 		}
 		t.row(a.N, a.Status, a.Executor, stamp(a.StartedAt), took, exit, output, a.Error)
 	}
@@ -136,6 +155,23 @@ func (c *cli) describeRun(w io.Writer, r *wire.Run) {
 	}
 }
 
+// describeLeft tells what a run has handed on.
+func describeLeft(w io.Writer, r *wire.Run) {
+	var outputs map[string]json.RawMessage
+	if len(r.Outputs) > 0 && json.Unmarshal(r.Outputs, &outputs) == nil {
+		fmt.Fprintln(w, "\nHanded on:")
+		t := newTable(w, "KEY", "VALUE")
+		for _, key := range slices.Sorted(maps.Keys(outputs)) {
+			t.row(key, printable(compact(outputs[key])))
+		}
+		t.flush()
+	}
+	if len(r.Artifacts) > 0 {
+		fmt.Fprintf(w, "\nFiles (to have them: tidewheel artifacts %s -d FOLDER):\n", r.ID)
+		tableOfArtifacts(w, r.Artifacts)
+	}
+}
+
 func compact(text json.RawMessage) string {
 	var out bytes.Buffer
 	if json.Compact(&out, text) != nil {
@@ -144,71 +180,9 @@ func compact(text json.RawMessage) string {
 	return out.String()
 }
 
-// differences tells in which fields two runs differ.
-func (c *cli) differences(a, b *wire.Run) [][3]string {
-	var rows [][3]string
-	add := func(name, left, right string) {
-		if left != right {
-			rows = append(rows, [3]string{name, left, right})
-		}
-	}
-	span := func(from, to time.Time) string {
-		if from.IsZero() || to.IsZero() {
-			return ""
-		}
-		return roughly(to.Sub(from))
-	}
-	number := func(n int64) string {
-		if n == 0 {
-			return ""
-		}
-		return fmt.Sprint(n)
-	}
-	add("job", a.Job, b.Job)
-	add("status", c.runStatus(a), c.runStatus(b))
-	add("reason", a.Reason, b.Reason)
-	add("error", a.Error, b.Error)
-	add("trigger", by(string(a.Trigger), a.By), by(string(b.Trigger), b.By))
-	add("slot", stamp(a.Slot), stamp(b.Slot))
-	add("generation", number(a.Generation), number(b.Generation))
-	add("binary", a.Binary, b.Binary)
-	add("version", number(int64(a.Version)), number(int64(b.Version)))
-	add("sha256", a.Digest, b.Digest)
-	add("tier", string(a.Tier), string(b.Tier))
-	add("class", string(a.Class), string(b.Class))
-	add("payload", compact(a.Payload), compact(b.Payload))
-	for _, key := range slices.Sorted(maps.Keys(union(a.Args, b.Args))) {
-		add("argument "+key, a.Args[key], b.Args[key])
-	}
-	add("attempts", number(int64(a.Attempt)), number(int64(b.Attempt)))
-	add("started", stamp(a.StartedAt), stamp(b.StartedAt))
-	add("start lag", span(a.Slot, a.StartedAt), span(b.Slot, b.StartedAt))
-	add("took", c.took(a), c.took(b))
-	left, right := lastAttempt(a), lastAttempt(b)
-	add("executor", left.Executor, right.Executor)
-	if left.Usage != nil && right.Usage != nil {
-		add("cpu", left.Usage.CPU.String(), right.Usage.CPU.String())
-		add("memory", bytesOf(left.Usage.MaxRSS), bytesOf(right.Usage.MaxRSS))
-	}
-	if left.Output != nil && right.Output != nil {
-		add("output", fmt.Sprintf("%s, %s", bytesOf(left.Output.Size), count(left.Output.Lines, "line")),
-			fmt.Sprintf("%s, %s", bytesOf(right.Output.Size), count(right.Output.Lines, "line")))
-	}
-	return rows
-}
-
 func lastAttempt(r *wire.Run) wire.Attempt {
 	if n := len(r.Attempts); n > 0 {
 		return r.Attempts[n-1]
 	}
 	return wire.Attempt{}
-}
-
-func union(a, b map[string]string) map[string]string {
-	all := maps.Clone(a)
-	if all == nil {
-		all = map[string]string{}
-	}
-	maps.Copy(all, b)
-	return all
 }

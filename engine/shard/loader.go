@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -40,6 +41,22 @@ func (l Loader) Recover(ctx context.Context, due time.Time) (engine.JobsLoaded, 
 		}
 	}
 	var all engine.JobsLoaded
+	for after = ""; ; {
+		page, err := l.Store.OpenWaves(ctx, l.Shards, after, recoverPage)
+		if err != nil {
+			return engine.JobsLoaded{}, fmt.Errorf("recover open waves: %w", err)
+		}
+		for i := range page {
+			if uid := page[i].DAGUID; !seen[uid] {
+				seen[uid] = true
+				uids = append(uids, uid)
+			}
+			after = page[i].ID
+		}
+		if len(page) < recoverPage {
+			break
+		}
+	}
 	for len(uids) > 0 {
 		n := min(len(uids), recoverPage)
 		loaded, err := l.Jobs(ctx, uids[:n], due)
@@ -47,6 +64,7 @@ func (l Loader) Recover(ctx context.Context, due time.Time) (engine.JobsLoaded, 
 			return engine.JobsLoaded{}, err
 		}
 		all.Jobs = append(all.Jobs, loaded.Jobs...)
+		all.DAGs = append(all.DAGs, loaded.DAGs...)
 		all.Binaries = append(all.Binaries, loaded.Binaries...)
 		uids = uids[n:]
 	}
@@ -87,10 +105,24 @@ func (l Loader) assemble(ctx context.Context, uids []string, tasks []engine.Sche
 	for i := range tasks {
 		taskOf[tasks[i].ID] = &tasks[i]
 	}
+	dags, err := l.others(ctx, uids, jobOf, runs, due)
+	if err != nil {
+		return engine.JobsLoaded{}, err
+	}
 	loaded := engine.JobsLoaded{Jobs: make([]engine.JobSnapshot, 0, len(uids))}
 	var keys, slotRuns []string
 	wanted := map[string]bool{}
 	for _, uid := range uids {
+		if dag := dags[uid]; dag != nil {
+			loaded.DAGs = append(loaded.DAGs, *dag)
+			for _, key := range binariesOf(dag) {
+				if !wanted[key] {
+					wanted[key] = true
+					keys = append(keys, key)
+				}
+			}
+			continue
+		}
 		s := engine.JobSnapshot{UID: uid, Job: jobOf[uid], Task: taskOf[uid], Runs: runs[uid]}
 		if s.Job != nil {
 			if ref, err := s.Job.Spec.Binding(); err == nil && ref.Name != "" {
@@ -132,6 +164,20 @@ func (l Loader) assemble(ctx context.Context, uids []string, tasks []engine.Sche
 		}
 	}
 	return loaded, nil
+}
+
+// others reads those of the uids that are not jobs: most often there are none.
+func (l Loader) others(ctx context.Context, uids []string, jobs map[string]*engine.Job, runs map[string][]engine.Run, due time.Time) (map[string]*engine.DAGSnapshot, error) {
+	var rest []string
+	for _, uid := range uids {
+		if jobs[uid] == nil {
+			rest = append(rest, uid)
+		}
+	}
+	if len(rest) == 0 {
+		return nil, nil
+	}
+	return l.dags(ctx, rest, runs, due)
 }
 
 // ledgerPage bounds the ranges of the ledger that are read at one time.
@@ -218,9 +264,15 @@ func (l Loader) Due(ctx context.Context, after, until time.Time) ([]string, erro
 	if err != nil {
 		return nil, fmt.Errorf("poll due tasks: %w", err)
 	}
-	uids := make([]string, len(tasks))
+	uids := make([]string, 0, len(tasks))
+	seen := map[string]bool{} // a DAG has a task for each of its roots
 	for i := range tasks {
-		uids[i] = tasks[i].ID
+		uid, _, root := strings.Cut(tasks[i].ID, "-")
+		if root && seen[uid] {
+			continue
+		}
+		seen[uid] = root
+		uids = append(uids, uid)
 	}
 	return uids, nil
 }
@@ -238,10 +290,17 @@ func (l Loader) Sweep(ctx context.Context) (Swept, error) {
 	for i := range jobs {
 		swept.Pending = append(swept.Pending, jobs[i].UID)
 	}
+	dags, err := l.Store.PendingDAGs(ctx, l.Shards, sweepPage)
+	if err != nil {
+		return swept, fmt.Errorf("sweep pending DAGs: %w", err)
+	}
+	for i := range dags {
+		swept.Pending = append(swept.Pending, dags[i].UID)
+	}
 	if swept.Commands, err = l.Store.Commands(ctx, l.Shards, sweepPage); err != nil {
 		return swept, fmt.Errorf("sweep commands: %w", err)
 	}
-	swept.More = len(swept.Pending) == sweepPage || len(swept.Commands) == sweepPage
+	swept.More = len(jobs) == sweepPage || len(dags) == sweepPage || len(swept.Commands) == sweepPage
 	return swept, nil
 }
 
@@ -270,7 +329,16 @@ func (l Loader) Command(ctx context.Context, command engine.Command, due time.Ti
 	if err != nil {
 		return out, err
 	}
-	out.Snapshot, out.Binaries = loaded.Jobs[0], loaded.Binaries
+	out.Binaries = loaded.Binaries
+	switch {
+	case len(loaded.DAGs) > 0:
+		out.DAG = &loaded.DAGs[0]
+	default:
+		out.Snapshot = loaded.Jobs[0]
+	}
+	if command.Kind.AboutWave() {
+		return out, l.waveCommand(ctx, &out)
+	}
 	if command.RunID != "" {
 		runs, err := l.Store.RunsByID(ctx, []string{command.RunID})
 		if err != nil {

@@ -24,6 +24,9 @@ type Config struct {
 	RetryMax time.Duration
 	// LoadChunk is how many jobs are loaded at one time.
 	LoadChunk int
+	// ExactTimers waits for slots with timers of the kernel's where it has them. They do not follow a test's clock, so
+	// that DefaultConfig leaves them out.
+	ExactTimers bool
 }
 
 // DefaultConfig is what production uses.
@@ -56,6 +59,8 @@ type Machine struct {
 	failures int       // in a row, of the present phase
 
 	commit     *engine.Ready // under way, or waiting to be tried again
+	gather     time.Time     // no commit begins before this: see gatherFor
+	gathering  bool          // a commit waits for that
 	commitAt   time.Time     // when it is tried again; zero while it is under way
 	commitFail int
 	carried    []Receipt // acknowledged once commit is durable
@@ -106,6 +111,7 @@ func (m *Machine) clear(now time.Time) {
 	m.core = engine.NewCore(m.config.Core, now, m.random)
 	m.phase, m.phaseAt = phaseRecover, time.Time{}
 	m.commit, m.commitAt, m.commitFail = nil, time.Time{}, 0
+	m.gather, m.gathering = time.Time{}, false
 	m.carried, m.arrived = nil, nil
 	m.horizon = time.Time{}
 	m.poll, m.pollAt, m.pollFail = pollIdle, time.Time{}, 0
@@ -184,7 +190,7 @@ func (m *Machine) watchClock(out *actions, now time.Time) {
 		return
 	}
 	m.last = now
-	for _, at := range []*time.Time{&m.phaseAt, &m.commitAt, &m.pollAt, &m.sweepAt, &m.binariesAt, &m.reconcileAt} {
+	for _, at := range []*time.Time{&m.phaseAt, &m.commitAt, &m.gather, &m.pollAt, &m.sweepAt, &m.binariesAt, &m.reconcileAt} {
 		if !at.IsZero() {
 			*at = at.Add(-by)
 		}
@@ -260,6 +266,9 @@ func (m *Machine) Next() time.Time {
 	}
 	if m.commit != nil && !m.commitAt.IsZero() {
 		sooner(m.commitAt)
+	}
+	if m.gathering {
+		sooner(m.gather)
 	}
 	return next
 }

@@ -7,9 +7,31 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
+// How long after the beginning of a commit the next one begins at the earliest: gatherEach for each run in it, between
+// none at all for a few and gatherMost. Thousands of runs a second are so written in fewer and larger commits: they
+// share what a commit costs beside its runs, and a run that starts and ends meanwhile is written once.
+const (
+	gatherEach = 250 * time.Microsecond
+	gatherMost = 10 * time.Millisecond
+	gatherFew  = 8
+)
+
+// gatherFor tells how long after a commit of some runs the next one waits.
+func gatherFor(runs int) time.Duration {
+	if runs < gatherFew {
+		return 0
+	}
+	return min(time.Duration(runs)*gatherEach, gatherMost)
+}
+
 // beginCommit takes what the core has decided, unless a commit is under way: then it gathers and goes with the next.
 func (m *Machine) beginCommit(out *actions, now time.Time) {
+	m.gathering = false
 	if m.commit != nil || m.phase != phaseRun {
+		return
+	}
+	if now.Before(m.gather) {
+		m.gathering = true
 		return
 	}
 	ready := m.core.Ready()
@@ -30,6 +52,7 @@ func (m *Machine) beginCommit(out *actions, now time.Time) {
 		return
 	}
 	m.commit = ready
+	m.gather = now.Add(gatherFor(len(ready.Batch.Runs)))
 	m.carried, m.arrived = m.arrived, nil
 	if m.poll == pollWanted {
 		m.poll = pollCarried
@@ -109,7 +132,7 @@ func (m *Machine) settle(out *actions, refused map[string]bool) {
 	for _, id := range commit.Batch.Commands {
 		delete(m.commands, id)
 	}
-	if m.sweepMore && len(commit.Batch.Handled)+len(commit.Batch.Commands) > 0 && !m.sweeping {
+	if m.sweepMore && len(commit.Batch.Handled)+len(commit.Batch.HandledDAGs)+len(commit.Batch.Commands) > 0 && !m.sweeping {
 		m.sweepMore, m.sweepAt = false, time.Time{}
 	}
 	m.core.Committed(commit)

@@ -122,7 +122,7 @@ func (m *Machine) onCommandLoaded(out *actions, now time.Time, in CommandLoaded)
 		delete(m.commands, in.Command.ID) // the next sweep finds it again
 		return
 	}
-	m.step(out, now, engine.CommandReceived{Command: in.Command, Snapshot: in.Snapshot, Run: in.Run, Binaries: in.Binaries})
+	m.step(out, now, engine.CommandReceived{Command: in.Command, Snapshot: in.Snapshot, Run: in.Run, Binaries: in.Binaries, DAG: in.DAG, Wave: in.Wave, WaveRuns: in.WaveRuns})
 }
 
 func (m *Machine) onWoken(out *actions, wake engine.Wake) {
@@ -130,7 +130,7 @@ func (m *Machine) onWoken(out *actions, wake engine.Wake) {
 		return
 	}
 	switch wake.Kind {
-	case engine.WakeJob:
+	case engine.WakeJob, engine.WakeDAG:
 		m.load(out, []string{wake.Key})
 	case engine.WakeCommand:
 		if !m.sweeping {

@@ -173,6 +173,70 @@ func TestResultsThatComeDuringACommitWaitForTheNext(t *testing.T) {
 	}
 }
 
+// crowd has loaded the job with that many runs that are executed.
+func crowd(t *testing.T, runs int) *rig {
+	r := begin(t)
+	r.give(shard.Woken{Wake: engine.Wake{Shard: 1, Kind: engine.WakeJob, Key: "job"}})
+	snapshot := job()
+	snapshot.Task.Slot, snapshot.Task.RunAt = start.Add(time.Hour), start.Add(time.Hour)
+	for i := range runs {
+		snapshot.Runs = append(snapshot.Runs, engine.Run{
+			ID: fmt.Sprintf("job-k%d", i), Revision: 3, Namespace: "default", JobUID: "job", Job: "job", Shard: 1, Generation: 1,
+			Trigger: engine.TriggerManual, Status: engine.StatusRunning, Digest: "d", Attempt: 1,
+			Attempts: []engine.Attempt{{N: 1, Status: engine.StatusRunning, ClaimedAt: start}},
+		})
+	}
+	load := take[shard.Load](r)
+	r.give(shard.Loaded{Epoch: load.Epoch, UIDs: load.UIDs, Jobs: engine.JobsLoaded{Jobs: []engine.JobSnapshot{snapshot}}})
+	r.actions = nil // the running attempts are inspected
+	return r
+}
+
+// ends gives the ends of some of the crowd's runs.
+func ends(from, to int) []engine.Result {
+	var all []engine.Result
+	for i := from; i < to; i++ {
+		all = append(all, finished(fmt.Sprintf("job-k%d", i)))
+	}
+	return all
+}
+
+func TestAfterALargeCommitTheNextOneGathersForAMoment(t *testing.T) {
+	r := crowd(t, 30)
+	r.give(shard.Results{Epoch: r.epoch, Results: ends(0, 20), Receipt: "first"})
+	r.give(shard.Committed{Epoch: take[shard.Commit](r).Epoch})
+	take[shard.Acknowledge](r)
+	for i := 20; i < 30; i++ {
+		r.give(shard.Results{Epoch: r.epoch, Results: ends(i, i+1), Receipt: i})
+	}
+	r.empty()
+	next := r.machine.Next()
+	if wait := next.Sub(r.now); wait <= 0 || wait > 10*time.Millisecond {
+		t.Fatalf("the machine wants to be woken after %v", wait)
+	}
+	r.wait(next.Sub(r.now))
+	commit := take[shard.Commit](r)
+	if n := len(commit.Batch.Runs); n != 10 {
+		t.Errorf("%d runs were written together, want 10", n)
+	}
+	not[shard.Acknowledge](r)
+	r.give(shard.Committed{Epoch: commit.Epoch})
+	for i := 20; i < 30; i++ {
+		if got := take[shard.Acknowledge](r).Receipt; got != i {
+			t.Errorf("acknowledged %v, want %d", got, i)
+		}
+	}
+}
+
+func TestAfterASmallCommitTheNextOneBeginsAtOnce(t *testing.T) {
+	r := crowd(t, 6)
+	for i := range 6 {
+		r.give(shard.Results{Epoch: r.epoch, Results: ends(i, i+1), Receipt: i})
+		r.give(shard.Committed{Epoch: take[shard.Commit](r).Epoch})
+		take[shard.Acknowledge](r)
+	}
+}
+
 func TestResultsThatChangeNothingAreAcknowledgedAtOnce(t *testing.T) {
 	r := begin(t)
 	r.give(shard.Results{Epoch: r.epoch, Results: []engine.Result{finished("job-gone")}, Receipt: "receipt"})

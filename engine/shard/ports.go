@@ -10,6 +10,8 @@ import (
 // Store is the truth, as the owner of shards needs it. Every method may be called at any time by any number of
 // engines; an error means that nothing is known about what was done.
 type Store interface {
+	DAGStore
+
 	// DueTasks gives all scheduled tasks of these shards with RunAt in (after, until], the earliest first.
 	DueTasks(ctx context.Context, shards []int, after, until time.Time) ([]engine.ScheduledTask, error)
 	// TasksByID gives those scheduled tasks that exist, in no order.
@@ -35,6 +37,29 @@ type Store interface {
 	// Commit writes a batch as engine.Batch says. Conflicts name the writes that were refused; all others are done
 	// and, when Commit returns, durable. After an error any part may have been done: the same batch may be given again.
 	Commit(ctx context.Context, batch *engine.Batch) ([]engine.Conflict, error)
+}
+
+// DAGStore is the part of the truth that is about DAGs and their waves.
+type DAGStore interface {
+	// DAGsByUID gives those DAGs that exist, tombstones included, in no order.
+	DAGsByUID(ctx context.Context, uids []string) ([]engine.DAG, error)
+	// PendingDAGs gives DAGs of these shards that the engine has not acted upon, tombstones included.
+	PendingDAGs(ctx context.Context, shards []int, limit int) ([]engine.DAG, error)
+	// DAGGeneration gives one form of a DAG, engine.ErrNotFound if it is not kept any more.
+	DAGGeneration(ctx context.Context, uid string, generation int64) (engine.DAGGeneration, error)
+	// OpenWaves gives waves of these shards that are scheduled or running, with ids above after, in the order of their ids.
+	OpenWaves(ctx context.Context, shards []int, after string, limit int) ([]engine.Wave, error)
+	// OpenWavesOf gives all waves of these DAGs that are scheduled or running, in no order.
+	OpenWavesOf(ctx context.Context, dagUIDs []string) ([]engine.Wave, error)
+	// LastEpochs gives the highest epoch that any wave of each of these DAGs has; a DAG of which no wave has opened is not
+	// in it.
+	LastEpochs(ctx context.Context, dagUIDs []string) (map[string]int64, error)
+	// TasksOfDAGs gives all scheduled tasks of the roots of these DAGs, in no order.
+	TasksOfDAGs(ctx context.Context, dagUIDs []string) ([]engine.ScheduledTask, error)
+	// WavesByID gives those waves that exist, in no order.
+	WavesByID(ctx context.Context, ids []string) ([]engine.Wave, error)
+	// RunsOfWave gives runs of a wave, whether they have ended or not, with ids above after, in the order of their ids.
+	RunsOfWave(ctx context.Context, wave, after string, limit int) ([]engine.Run, error)
 }
 
 // Queue carries work to executors and brings results back.

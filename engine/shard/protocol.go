@@ -69,6 +69,10 @@ type CommandLoaded struct {
 	Snapshot engine.JobSnapshot
 	Run      *engine.Run
 	Binaries []engine.Binary
+	// Of a command about a wave or the run of a task: see engine.CommandReceived.
+	DAG      *engine.DAGSnapshot
+	Wave     *engine.Wave
+	WaveRuns []engine.Run
 	Failed   bool
 }
 

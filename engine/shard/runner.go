@@ -43,6 +43,10 @@ type Runner struct {
 // questions bounds the queue questions (Inspect, Revoke, …) that are under way at one time.
 const questions = 64
 
+// headStart is how long a commit waits that comes with publishing tasks which need not wait for it: to start the
+// programs is what the processors are needed for then, and what they report meanwhile goes with the next commit.
+const headStart = 4 * time.Millisecond
+
 // NewRunner makes a runner for these shards. observer may be nil.
 func NewRunner(config Config, store Store, queue Queue, shards []int, log *slog.Logger, observer Observer) *Runner {
 	if observer == nil {
@@ -78,8 +82,8 @@ func (r *Runner) Run(ctx context.Context) error {
 	machine := NewMachine(r.config, time.Now(), rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
 	results := &listener{runner: r}
 	defer results.stop()
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
+	alarm := newAlarm(r.config, r.log)
+	defer alarm.close()
 	announced := false
 
 	r.perform(ctx, machine.Step(time.Now(), Start{}), results, cancel)
@@ -97,11 +101,11 @@ func (r *Runner) Run(ctx context.Context) error {
 		if wait <= 0 {
 			r.perform(ctx, machine.Step(time.Now(), Clock{}), results, cancel)
 		} else {
-			timer.Reset(wait)
+			alarm.set(wait)
 			select {
 			case <-ctx.Done():
 				return context.Cause(ctx)
-			case <-timer.C:
+			case <-alarm.rings():
 				r.perform(ctx, machine.Step(time.Now(), Clock{}), results, cancel)
 			case input := <-r.inputs:
 				r.perform(ctx, machine.Step(time.Now(), input), results, cancel)
@@ -129,6 +133,7 @@ func (r *Runner) goDo(f func()) { r.work.Go(f) }
 
 // perform does the machine's actions in order. What takes time goes on in goroutines and answers through inputs.
 func (r *Runner) perform(ctx context.Context, list []Action, results *listener, cancel context.CancelCauseFunc) {
+	published := false
 	for _, action := range list {
 		switch a := action.(type) {
 		case Recover:
@@ -189,7 +194,12 @@ func (r *Runner) perform(ctx context.Context, list []Action, results *listener, 
 				}
 			})
 		case Commit:
+			head := time.Duration(0)
+			if published {
+				head = headStart
+			}
 			r.goDo(func() {
+				waitFor(ctx, head)
 				began := time.Now()
 				conflicts, err := r.loader.Store.Commit(ctx, a.Batch)
 				r.report(ctx, "commit", err)
@@ -209,15 +219,24 @@ func (r *Runner) perform(ctx context.Context, list []Action, results *listener, 
 				r.log.Warn("acknowledging results failed: they come again", "error", err)
 			}
 		case Perform:
+			_, publish := a.Effect.(engine.Publish)
+			published = published || publish
 			r.effect(ctx, a)
 		}
 	}
 }
 
 func (r *Runner) pause(ctx context.Context, failures int) {
-	wait := min(r.config.RetryMin<<min(failures, 10), r.config.RetryMax)
+	waitFor(ctx, min(r.config.RetryMin<<min(failures, 10), r.config.RetryMax))
+}
+
+// waitFor waits for d, or until ctx ends.
+func waitFor(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
 	select {
-	case <-time.After(wait):
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }

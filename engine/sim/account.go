@@ -269,6 +269,9 @@ func (w *world) complete(m *jobModel, b book) {
 		if f.again.After(since) { // the clock went back: the form of before has had these
 			since = f.again
 		}
+		if len(m.forms) > 1 && w.twice.After(since) { // and an edit had some planned anew, over what the ledger said
+			since = w.twice
+		}
 		for slot := range f.schedule.Between(since, until) {
 			if found := b[slot.UnixMilli()]; found == (entry{}) {
 				w.fail("no slot is lost", "job %s: slot %s of generation %d is neither a run nor in the ledger", m.uid, slot, f.generation)

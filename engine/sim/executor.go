@@ -276,6 +276,10 @@ func (a *attempt) run(sequence uint64) {
 		finish.Status, finish.HandedBack = engine.StatusFailed, true
 		report()
 		return
+	case w.chance(programAway):
+		finish.Status, finish.HandedBack, finish.Unfetched, finish.Error = engine.StatusFailed, true, true, "its program could not be fetched"
+		report()
+		return
 	}
 	finish.StartedAt = w.stamp()
 	a.program = w.journal.start(a)

@@ -32,6 +32,7 @@ const (
 	engineCut      fault = "engine killed between two effects"
 	commitCut      fault = "engine killed while a commit is under way"
 	executorCut    fault = "executor killed between two steps"
+	programAway    fault = "program not fetched"
 
 	storeAway       fault = "store away"
 	engineKilled    fault = "engine killed"
@@ -52,6 +53,7 @@ var rates = []struct {
 	{publishUnsure, 0.05}, {resultsAgain, 0.03}, {resultsDelayed, 0.1}, {floorLost, 0.5}, {queueRefused, 0.05},
 	{queueUnsure, 0.05}, {wakeLost, 0.3}, {controlLost, 0.3}, {storeRefused, 0.03}, {storeUnsure, 0.03},
 	{storeSlow, 0.03}, {storeTorn, 0.03}, {commitLate, 0.5}, {commitGone, 0.5}, {engineCut, 0.003}, {commitCut, 0.004}, {executorCut, 0.004},
+	{programAway, 0.02},
 }
 
 // periods are the mean times between two misfortunes of a whole part.
@@ -135,6 +137,9 @@ func (w *world) strike(f fault) bool {
 		}
 		w.offset += jump
 		w.jumped = true
+		if f == clockBack {
+			w.twice = w.peak
+		}
 		w.note("clock jumps", "", jump.String(), 0)
 	default:
 		x := w.executors[w.random.IntN(len(w.executors))]

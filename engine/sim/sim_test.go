@@ -20,7 +20,7 @@ import (
 
 var (
 	seeds = flag.Int("seeds", 500, "how many seeds TestSeeds runs")
-	first = flag.Uint64("first", 1, "the first of them")
+	first = flag.Uint64("first", 1001, "the first of them")
 	seed  = flag.Uint64("seed", 0, "run this seed alone")
 	trace = flag.Bool("trace", false, "with -seed: write the whole history to the test's log")
 )

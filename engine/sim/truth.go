@@ -254,6 +254,42 @@ func (r reader) Slots(_ context.Context, filter engine.SlotFilter) ([]engine.Slo
 	return slots, next, err
 }
 
+func (r reader) DAGsByUID(_ context.Context, uids []string) ([]engine.DAG, error) {
+	return read(r, func(ctx context.Context) ([]engine.DAG, error) { return r.t.store.DAGsByUID(ctx, uids) })
+}
+
+func (r reader) PendingDAGs(_ context.Context, shards []int, limit int) ([]engine.DAG, error) {
+	return read(r, func(ctx context.Context) ([]engine.DAG, error) { return r.t.store.PendingDAGs(ctx, shards, limit) })
+}
+
+func (r reader) DAGGeneration(_ context.Context, uid string, generation int64) (engine.DAGGeneration, error) {
+	return read(r, func(ctx context.Context) (engine.DAGGeneration, error) {
+		return r.t.store.DAGGeneration(ctx, uid, generation)
+	})
+}
+
+func (r reader) OpenWaves(_ context.Context, shards []int, after string, limit int) ([]engine.Wave, error) {
+	return read(r, func(ctx context.Context) ([]engine.Wave, error) {
+		return r.t.store.OpenWaves(ctx, shards, after, limit)
+	})
+}
+
+func (r reader) OpenWavesOf(_ context.Context, dagUIDs []string) ([]engine.Wave, error) {
+	return read(r, func(ctx context.Context) ([]engine.Wave, error) { return r.t.store.OpenWavesOf(ctx, dagUIDs) })
+}
+
+func (r reader) LastEpochs(_ context.Context, dagUIDs []string) (map[string]int64, error) {
+	return read(r, func(ctx context.Context) (map[string]int64, error) { return r.t.store.LastEpochs(ctx, dagUIDs) })
+}
+
+func (r reader) WavesByID(_ context.Context, ids []string) ([]engine.Wave, error) {
+	return read(r, func(ctx context.Context) ([]engine.Wave, error) { return r.t.store.WavesByID(ctx, ids) })
+}
+
+func (r reader) RunsOfWave(_ context.Context, wave, after string, limit int) ([]engine.Run, error) {
+	return read(r, func(ctx context.Context) ([]engine.Run, error) { return r.t.store.RunsOfWave(ctx, wave, after, limit) })
+}
+
 func (r reader) BinariesByKey(_ context.Context, keys []string) ([]engine.Binary, error) {
 	return read(r, func(ctx context.Context) ([]engine.Binary, error) { return r.t.store.BinariesByKey(ctx, keys) })
 }

@@ -20,6 +20,7 @@ type world struct {
 	steps   int
 	jumped  bool      // the wall clock has
 	peak    time.Time // the latest that the wall clock has shown
+	twice   time.Time // the latest that it has shown, or will show, twice; zero if it never went back
 
 	faults  faults
 	counts  counts

@@ -133,6 +133,40 @@ type File struct {
 	entry *entry
 }
 
+// Have gives the file with a digest if it is there and has not changed since it was verified; nil is for Get.
+func (c *Cache) Have(digest string) *File {
+	c.mu.Lock()
+	e := c.entries[digest]
+	if e == nil || e.known || e.err != nil || !e.loaded() {
+		c.mu.Unlock()
+		return nil
+	}
+	e.users++
+	c.order.MoveToFront(e.place)
+	file, verified := c.file(e), e.stamp
+	c.mu.Unlock()
+	if !unchanged(file.Path, verified) {
+		file.Release()
+		return nil
+	}
+	return file
+}
+
+// loaded tells whether nobody is at work on the entry's file. It is called with the lock.
+func (e *entry) loaded() bool {
+	select {
+	case <-e.ready:
+		return true
+	default:
+		return false
+	}
+}
+
+// file is called with the lock.
+func (c *Cache) file(e *entry) *File {
+	return &File{Path: e.path, Head: e.head, Size: e.size, cache: c, entry: e}
+}
+
 // Get gives the file with a digest, and fetches it if need be, or if the one that is there has changed since it was
 // verified. Errors of Fetch come as they are, wrapped.
 func (c *Cache) Get(ctx context.Context, digest string) (*File, error) {
@@ -171,7 +205,7 @@ func (c *Cache) Get(ctx context.Context, digest string) (*File, error) {
 			return nil, fmt.Errorf("cache: fetch %s: %w", digest, context.Cause(ctx))
 		}
 		c.mu.Lock()
-		err, file, verified := e.err, &File{Path: e.path, Head: e.head, Size: e.size, cache: c, entry: e}, e.stamp
+		err, file, verified := e.err, c.file(e), e.stamp
 		c.mu.Unlock()
 		if err == nil && (leads || unchanged(file.Path, verified)) {
 			return file, nil

@@ -250,6 +250,42 @@ func TestFileThatWasChangedIsFetchedAgain(t *testing.T) {
 	}
 }
 
+func TestWhatIsHadIsWhatGetGivesWithoutFetching(t *testing.T) {
+	t.Parallel()
+	s := newShop()
+	digest := s.add([]byte("#!/bin/sh\n"))
+	dir := t.TempDir()
+	c := open(t, dir, 100, s)
+	if file := c.Have(digest); file != nil {
+		t.Fatal("a file is had that was never fetched")
+	}
+	got, err := c.Get(t.Context(), digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := c.Have(digest)
+	if file == nil || file.Path != got.Path || file.Size != got.Size || !bytes.Equal(file.Head, got.Head) {
+		t.Fatalf("had %+v, got %+v", file, got)
+	}
+	file.Release()
+	got.Release()
+	if n := s.fetched.Load(); n != 1 {
+		t.Errorf("fetched %d times", n)
+	}
+	if file := open(t, dir, 100, s).Have(digest); file != nil {
+		t.Error("a file of an earlier cache is had before it is verified")
+	}
+	if err := os.WriteFile(file.Path+".new", []byte("bad"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(file.Path+".new", file.Path); err != nil {
+		t.Fatal(err)
+	}
+	if file := c.Have(digest); file != nil {
+		t.Error("a file is had that was exchanged")
+	}
+}
+
 func TestEvictedFileIsFetchedAgainWhileTheOldOneIsInUse(t *testing.T) {
 	s := newShop()
 	dir := t.TempDir()

@@ -9,9 +9,9 @@
 //
 // How nothing is left. Where a cgroup v2 is writable, each program runs in one, which nothing can leave: cgroup.kill
 // ends all that is in it. Elsewhere the process group is killed, and what has left it (setsid) is found under /proc by
-// its environment, in which TIDEWHEEL_WORK_DIR names a folder that only this attempt has: at once if it keeps the
-// output open or the program was killed, else within SweepEvery. A process that has closed its output, left its
-// session and cleared its environment escapes there; a cgroup is the cure.
+// its environment, in which TIDEWHEEL_WORK_DIR names a folder that only this attempt has, and killed with the group
+// that it leads: at once if it keeps the output open or the program was killed, else within SweepEvery. A process that
+// has closed its output, left its session and cleared its environment escapes there; a cgroup is the cure.
 //
 // How they die with the executor. A guardian, one small process for each executor, holds a pipe from it and does the
 // above when the pipe closes. Linux's parent-death signal is not used: it follows the thread that forked, which Go

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -18,13 +19,22 @@ import (
 type Folder struct {
 	Path string
 	Temp string // for TMPDIR, below Path
+	Keep string // for files that outlive the folder, below Path; "" where there is none
 
 	made    time.Time
-	changed [2]syscall.Timespec // of Path and Temp, as they were made
+	changed [3]syscall.Timespec // of Path, Temp and Keep, as they were made
+	seen    bool                // Used was asked
+	used    [2]bool             // and what it found in Path and Keep
 }
 
+// The folders below Path.
+const (
+	tempName = "tmp"
+	keepName = "artifacts"
+)
+
 // folders makes folders, and hands out again those that a program has left untouched: on a journaling file system,
-// making and removing two folders costs as much as a third of a whole small process.
+// making and removing folders costs as much as a third of a whole small process.
 type folders struct {
 	dir      string
 	uid, gid int
@@ -49,7 +59,8 @@ func (h *Host) TakeFolder() (*Folder, error) {
 
 // ReturnFolder removes what a program has left. No process may use the folder any more.
 func (h *Host) ReturnFolder(folder *Folder) error {
-	if folder.untouched() {
+	if path, keep := folder.Used(); !path && !keep && folder.untouched(1, folder.Temp) {
+		folder.seen = false
 		h.folders.mu.Lock()
 		h.folders.free = append(h.folders.free, folder)
 		h.folders.mu.Unlock()
@@ -72,8 +83,8 @@ func (f *folders) take() (*Folder, error) {
 	f.next++
 	path := filepath.Join(f.dir, strconv.Itoa(f.next))
 	f.mu.Unlock()
-	folder := &Folder{Path: path, Temp: filepath.Join(path, "tmp"), made: time.Now()}
-	for i, dir := range []string{folder.Path, folder.Temp} {
+	folder := &Folder{Path: path, Temp: filepath.Join(path, tempName), Keep: filepath.Join(path, keepName), made: time.Now()}
+	for _, dir := range folder.all() {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return nil, err
 		}
@@ -82,37 +93,43 @@ func (f *folders) take() (*Folder, error) {
 				return nil, err
 			}
 		}
-		if i == 1 { // both are as they stay
-			for j, dir := range []string{folder.Path, folder.Temp} {
-				var stat syscall.Stat_t
-				if err := syscall.Lstat(dir, &stat); err != nil {
-					return nil, err
-				}
-				folder.changed[j] = changeTime(&stat)
-			}
+	}
+	for i, dir := range folder.all() { // they are as they stay
+		var stat syscall.Stat_t
+		if err := syscall.Lstat(dir, &stat); err != nil {
+			return nil, err
 		}
+		folder.changed[i] = changeTime(&stat)
 	}
 	return folder, nil
 }
 
-// untouched tells whether nothing was made, removed or renamed in the folder, and neither mode nor owner changed: each
-// of these moves its change time, which no program can set.
-func (f *Folder) untouched() bool {
-	for i, dir := range []string{f.Path, f.Temp} {
-		var stat syscall.Stat_t
-		if err := syscall.Lstat(dir, &stat); err != nil || changeTime(&stat) != f.changed[i] {
-			return false
-		}
+func (f *Folder) all() [3]string { return [3]string{f.Path, f.Temp, f.Keep} }
+
+// Used tells, once the program has ended, whether anything may have been made, removed or renamed in Path itself and in
+// Keep. A folder that is not used costs a look at each, and ReturnFolder does not look again.
+func (f *Folder) Used() (path, keep bool) {
+	if !f.seen && f.Keep != "" {
+		f.seen = true
+		f.used = [2]bool{!f.untouched(0, f.Path, keepName, tempName), !f.untouched(2, f.Keep)}
 	}
-	return time.Since(f.made) > fresh || (emptyBut(f.Path, "tmp") && emptyBut(f.Temp, ""))
+	return f.used[0], f.used[1]
 }
 
-func emptyBut(dir, name string) bool {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
+// untouched tells whether nothing was made, removed or renamed in one of the folders, and neither mode nor owner
+// changed: each of these moves its change time, which no program can set. names are its entries as it was made.
+func (f *Folder) untouched(i int, dir string, names ...string) bool {
+	var stat syscall.Stat_t
+	if syscall.Lstat(dir, &stat) != nil || changeTime(&stat) != f.changed[i] {
 		return false
 	}
-	return len(entries) == 0 || (len(entries) == 1 && entries[0].Name() == name)
+	return time.Since(f.made) > fresh || holdsOnly(dir, names...)
+}
+
+// holdsOnly tells whether a folder has these entries, in the order of their names, and no others.
+func holdsOnly(dir string, names ...string) bool {
+	entries, err := os.ReadDir(dir)
+	return err == nil && slices.EqualFunc(entries, names, func(entry fs.DirEntry, name string) bool { return entry.Name() == name })
 }
 
 // removeAll removes a folder even if its owner may not write to it or to what is in it.
@@ -157,6 +174,14 @@ func Place(dir string, uid, gid int) (string, error) {
 		return "", fmt.Errorf("process: %s exists and is not ours alone: remove it", instead)
 	}
 	return instead, nil
+}
+
+// Leave removes a folder that Place gave in the place of another one, with all that is in it.
+func Leave(place string) error {
+	if err := removeAll(place); err != nil {
+		return fmt.Errorf("process: remove %s: %w", place, err)
+	}
+	return nil
 }
 
 // reachable tells whether a user may pass through all existing folders above path, and through path itself.

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -65,13 +64,14 @@ func Open(config Config) (_ *Host, err error) {
 	if config.Dir, err = filepath.Abs(config.Dir); err != nil {
 		return nil, fmt.Errorf("process: find folder: %w", err)
 	}
+	_, missing := os.Stat(config.Dir)
 	if err := os.MkdirAll(config.Dir, 0o711); err != nil {
 		return nil, fmt.Errorf("process: make folder: %w", err)
 	}
 	h := &Host{config: config, log: config.Logger, living: make(map[string]struct{})}
 	defer func() {
 		if err != nil {
-			h.closeFiles()
+			h.undo(missing != nil)
 		}
 	}()
 	if h.lock, err = lockFolder(config.Dir); err != nil {
@@ -112,6 +112,31 @@ func (h *Host) Limited() (memory, cpu bool) {
 	return h.groups != nil && h.groups.memory, h.groups != nil && h.groups.cpu
 }
 
+// Share makes a file that every program may read and none but those of the Host's own user may change. It is removed
+// when the Host is closed.
+func (h *Host) Share(name string, content []byte) (path string, err error) {
+	path = filepath.Join(h.life, name)
+	if err := os.WriteFile(path, content, 0o444); err != nil {
+		return "", fmt.Errorf("process: share %s: %w", name, err)
+	}
+	if err := os.Chmod(path, 0o444); err != nil { // whatever the umask
+		return "", fmt.Errorf("process: share %s: %w", name, err)
+	}
+	return path, nil
+}
+
+// undo removes what an Open that failed has made, so that it leaves nothing behind.
+func (h *Host) undo(made bool) {
+	h.groups.close()
+	if h.life != "" {
+		_ = os.Remove(h.life) // it is empty
+	}
+	h.closeFiles()
+	if made {
+		_ = os.Remove(h.config.Dir) // unless it holds something of somebody else
+	}
+}
+
 // Close ends the guardian and removes the folders. All programs must have ended.
 func (h *Host) Close() error {
 	if h.sweep != nil {
@@ -131,10 +156,12 @@ func (h *Host) Close() error {
 }
 
 func (h *Host) closeFiles() {
-	for _, file := range []*os.File{h.lock, h.null} {
-		if file != nil {
-			_ = file.Close() // only read and locked: nothing is lost
-		}
+	if h.lock != nil {
+		_ = os.Remove(h.lock.Name()) // while it is ours; one that stays is locked again
+		_ = h.lock.Close()           // nothing was written
+	}
+	if h.null != nil {
+		_ = h.null.Close() // it was only read
 	}
 }
 
@@ -158,22 +185,6 @@ func (h *Host) clean() {
 			h.log.Warn("a leftover folder cannot be removed", "folder", life, "error", err)
 		}
 	}
-}
-
-// lockFolder keeps a second executor away, which would take this one's programs for leftovers.
-func lockFolder(dir string) (*os.File, error) {
-	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("process: lock folder: %w", err)
-	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		_ = file.Close() // the error above says more
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("process: another executor works in %s: give each its own folder", dir)
-		}
-		return nil, fmt.Errorf("process: lock %s: %w", dir, err)
-	}
-	return file, nil
 }
 
 // sweepUntil looks for processes that outlived their attempt.

@@ -244,11 +244,11 @@ func TestSignalGoesToTheWholeGroup(t *testing.T) {
 func TestEachProgramFindsAnEmptyFolder(t *testing.T) {
 	modes(t, func(t *testing.T, host *process.Host) {
 		for _, script := range []string{
-			"true", "true", "touch file", "mkdir -p d/e && touch d/e/f && chmod 0500 d/e d", "touch tmp/x; rm tmp/x", "rm -r tmp", "chmod 0755 .", "touch .hidden tmp/.hidden",
+			"true", "true", "touch file", "mkdir -p d/e && touch d/e/f && chmod 0500 d/e d", "touch tmp/x; rm tmp/x", "rm -r tmp", "chmod 0755 .", "touch artifacts/x", "rmdir artifacts", "mv artifacts x; mkdir artifacts", "touch .hidden tmp/.hidden",
 			"i=0; while [ $i -lt 500 ]; do : > f$i; i=$((i+1)); done", "true",
 		} {
-			j := start(t, host, `ls -A; ls -A tmp; stat -c %a . tmp; `+script)
-			if exit := j.end(t, host); exit.Code != 0 || j.output.String() != "tmp\n700\n700\n" {
+			j := start(t, host, `ls -A; ls -A tmp artifacts; stat -c %a . tmp artifacts; `+script)
+			if exit := j.end(t, host); exit.Code != 0 || j.output.String() != "artifacts\ntmp\nartifacts:\n\ntmp:\n700\n700\n700\n" {
 				t.Fatalf("before %q: %+v with output %q", script, exit, j.output)
 			}
 		}

@@ -129,7 +129,7 @@ func (f *file) checkLibrary(spec *ast.ImportSpec, imported string) {
 	}
 	first, _, _ := strings.Cut(imported, "/")
 	switch standard := !strings.Contains(first, "."); {
-	case standard && slices.ContainsFunc(impureImports, under(imported)) && !slices.Contains(pureImports, imported) && !contains(f.rule.except, imported):
+	case standard && slices.ContainsFunc(impureImports, under(imported)) && !slices.Contains(pureImports, imported):
 		f.report(spec.Pos(), "%s is pure and may not import %s", f.pkg, imported)
 	case !standard && !slices.ContainsFunc(strings.Fields(f.rule.libraries), under(imported)):
 		f.report(spec.Pos(), "%s is pure and may not import %s", f.pkg, imported)

@@ -37,6 +37,18 @@ func encodeTask(b []byte, t *engine.Task) ([]byte, error) {
 	e.int(`,"size":`, t.Size)
 	e.text(`,"kind":`, t.Kind)
 	e.textUnlessEmpty(`,"interpreter":`, t.Interpreter)
+	e.textUnlessEmpty(`,"dag":`, t.DAG)
+	e.intUnlessZero(`,"epoch":`, t.Epoch)
+	e.textUnlessEmpty(`,"task":`, t.Task)
+	if t.Item != nil {
+		e.int(`,"item":`, int64(*t.Item))
+	}
+	if len(t.ItemValue) > 0 {
+		e.other(`,"item_value":`, t.ItemValue)
+	}
+	if len(t.Inputs) > 0 {
+		e.other(`,"inputs":`, t.Inputs)
+	}
 	if len(t.Args) > 0 {
 		separator := `,"args":[`
 		for _, arg := range t.Args {
@@ -54,10 +66,36 @@ func encodeTask(b []byte, t *engine.Task) ([]byte, error) {
 	e.int(`,"timeout":`, int64(t.Timeout))
 	e.int(`,"grace":`, int64(t.Grace))
 	if t.Limits != (spec.Limits{}) {
-		e.other(`,"limits":`, t.Limits)
+		e.limits(&t.Limits)
 	}
 	e.b = append(e.b, '}')
 	return e.b, wrap("encode task", e.err)
+}
+
+func (e *encoder) limits(l *spec.Limits) {
+	e.b = append(e.b, `,"limits":{`...)
+	first := len(e.b)
+	comma := func() {
+		if len(e.b) > first {
+			e.b = append(e.b, ',')
+		}
+	}
+	if l.Memory != 0 {
+		e.text(`"memory":`, l.Memory.String())
+	}
+	if l.CPU != 0 {
+		comma()
+		e.other(`"cpu":`, l.CPU)
+	}
+	if l.Output != 0 {
+		comma()
+		e.text(`"output":`, l.Output.String())
+	}
+	if l.OpenFiles != 0 {
+		comma()
+		e.int(`"open_files":`, int64(l.OpenFiles))
+	}
+	e.b = append(e.b, '}')
 }
 
 func encodeResult(b []byte, r *engine.Result) ([]byte, error) {
@@ -74,6 +112,7 @@ func encodeResult(b []byte, r *engine.Result) ([]byte, error) {
 	if r.Progress != nil {
 		e.other(`,"progress":`, r.Progress)
 	}
+	e.textUnlessEmpty(`,"waits":`, r.Waits)
 	if r.Finish != nil {
 		e.finish(r.Finish)
 	}
@@ -94,6 +133,9 @@ func (e *encoder) finish(f *engine.Finish) {
 	if f.HandedBack {
 		e.b = append(e.b, `,"handed_back":true`...)
 	}
+	if f.Unfetched {
+		e.b = append(e.b, `,"unfetched":true`...)
+	}
 	e.timeUnlessZero(`,"fetched_at":`, f.FetchedAt)
 	e.timeUnlessZero(`,"started_at":`, f.StartedAt)
 	e.time(`,"finished_at":`, f.FinishedAt)
@@ -111,7 +153,14 @@ func (e *encoder) finish(f *engine.Finish) {
 		}
 		e.intUnlessZero(`,"chunks":`, int64(f.Output.Chunks))
 		e.intUnlessZero(`,"truncated":`, f.Output.Truncated)
+		e.intUnlessZero(`,"lost":`, f.Output.Lost)
 		e.b = append(e.b, '}')
+	}
+	if len(f.Outputs) > 0 {
+		e.other(`,"outputs":`, f.Outputs)
+	}
+	if len(f.Artifacts) > 0 {
+		e.other(`,"artifacts":`, f.Artifacts)
 	}
 	e.b = append(e.b, '}')
 }
@@ -126,7 +175,7 @@ func encodeHolder(b []byte, h executor.LockHolder) ([]byte, error) {
 }
 
 func decodeTask(data []byte) (task engine.Task, err error) {
-	d := decoder{data: data}
+	d := newDecoder(data)
 	if d.task(&task); d.ended() {
 		return task, nil
 	}
@@ -136,26 +185,22 @@ func decodeTask(data []byte) (task engine.Task, err error) {
 }
 
 func (d *decoder) task(t *engine.Task) {
-	for key := d.open(); key != nil; key = d.next() {
-		switch string(key) {
+	for key := d.open(); key != ""; key = d.next() {
+		switch key {
 		case "run":
-			t.Run = string(d.text())
+			t.Run = d.text()
 		case "attempt":
 			t.Attempt = int(d.int())
 		case "shard":
 			t.Shard = int(d.int())
 		case "job_uid":
-			t.JobUID = string(d.text())
+			t.JobUID = d.text()
 		case "namespace":
-			t.Namespace = string(d.text())
+			t.Namespace = d.text()
 		case "job":
-			t.Job = string(d.text())
+			t.Job = d.text()
 		case "lock":
-			if text := d.text(); string(text) == t.JobUID {
-				t.Lock = t.JobUID
-			} else {
-				t.Lock = string(text)
-			}
+			t.Lock = d.text()
 		case "slot":
 			d.time(&t.Slot)
 		case "tier":
@@ -167,13 +212,26 @@ func (d *decoder) task(t *engine.Task) {
 		case "generation":
 			t.Generation = d.int()
 		case "digest":
-			t.Digest = string(d.text())
+			t.Digest = d.text()
 		case "size":
 			t.Size = d.int()
 		case "kind":
-			t.Kind = string(d.text())
+			t.Kind = d.text()
 		case "interpreter":
-			t.Interpreter = string(d.text())
+			t.Interpreter = d.text()
+		case "dag":
+			t.DAG = d.text()
+		case "epoch":
+			t.Epoch = d.int()
+		case "task":
+			t.Task = d.text()
+		case "item":
+			item := int(d.int())
+			t.Item = &item
+		case "item_value":
+			d.other(&t.ItemValue, t.ItemValue == nil)
+		case "inputs":
+			d.other(&t.Inputs, t.Inputs == nil)
 		case "args":
 			t.Args = d.texts()
 		case "env":
@@ -185,16 +243,46 @@ func (d *decoder) task(t *engine.Task) {
 		case "grace":
 			t.Grace = time.Duration(d.int())
 		case "limits":
-			d.other(&t.Limits, t.Limits == (spec.Limits{}))
+			d.failed = d.failed || t.Limits != (spec.Limits{}) // a second one would be merged into the first
+			d.limits(&t.Limits)
 		default:
 			d.failed = true
 		}
 	}
 }
 
+func (d *decoder) limits(l *spec.Limits) {
+	for key := d.open(); key != ""; key = d.next() {
+		switch key {
+		case "memory":
+			l.Memory = d.size()
+		case "cpu":
+			d.other(&l.CPU, l.CPU == 0)
+		case "output":
+			l.Output = d.size()
+		case "open_files":
+			l.OpenFiles = int(d.int())
+		default:
+			d.failed = true
+		}
+	}
+}
+
+// defaultOutput is the limit that nearly every task has.
+var defaultOutput = spec.DefaultOutput.String()
+
+func (d *decoder) size() (size spec.Size) {
+	text := d.text()
+	if text == defaultOutput {
+		return spec.DefaultOutput
+	}
+	d.failed = d.failed || size.UnmarshalText([]byte(text)) != nil
+	return size
+}
+
 // decodeResult does not set Sequence.
 func decodeResult(data []byte) (result engine.Result, err error) {
-	d := decoder{data: data}
+	d := newDecoder(data)
 	if d.result(&result); d.ended() {
 		return result, nil
 	}
@@ -208,24 +296,26 @@ var resultKinds = []engine.ResultKind{
 }
 
 func (d *decoder) result(r *engine.Result) {
-	for key := d.open(); key != nil; key = d.next() {
-		switch string(key) {
+	for key := d.open(); key != ""; key = d.next() {
+		switch key {
 		case "kind":
 			r.Kind = known(d.text(), resultKinds)
 		case "run":
-			r.Run = string(d.text())
+			r.Run = d.text()
 		case "attempt":
 			r.Attempt = int(d.int())
 		case "shard":
 			r.Shard = int(d.int())
 		case "executor":
-			r.Executor = string(d.text())
+			r.Executor = d.text()
 		case "token":
 			r.Token = d.uint()
 		case "at":
 			d.time(&r.At)
 		case "progress":
 			d.other(&r.Progress, r.Progress == nil)
+		case "waits":
+			r.Waits = d.text()
 		case "finish":
 			d.failed = d.failed || r.Finish != nil // a second one would be merged into the first
 			r.Finish = new(engine.Finish)
@@ -237,23 +327,25 @@ func (d *decoder) result(r *engine.Result) {
 }
 
 func (d *decoder) finish(f *engine.Finish) {
-	for key := d.open(); key != nil; key = d.next() {
-		switch string(key) {
+	for key := d.open(); key != ""; key = d.next() {
+		switch key {
 		case "status":
 			var err error
-			f.Status, err = engine.ParseStatus(string(d.text()))
+			f.Status, err = engine.ParseStatus(d.text())
 			d.failed = d.failed || err != nil
 		case "exit_code":
 			code := int(d.int())
 			f.ExitCode = &code
 		case "signal":
-			f.Signal = string(d.text())
+			f.Signal = d.text()
 		case "error":
-			f.Error = string(d.text())
+			f.Error = d.text()
 		case "no_retry":
 			f.NoRetry = d.bool()
 		case "handed_back":
 			f.HandedBack = d.bool()
+		case "unfetched":
+			f.Unfetched = d.bool()
 		case "fetched_at":
 			d.time(&f.FetchedAt)
 		case "started_at":
@@ -268,6 +360,10 @@ func (d *decoder) finish(f *engine.Finish) {
 			d.failed = d.failed || f.Output != nil
 			f.Output = new(engine.Output)
 			d.output(f.Output)
+		case "outputs":
+			d.other(&f.Outputs, f.Outputs == nil)
+		case "artifacts":
+			d.other(&f.Artifacts, f.Artifacts == nil)
 		default:
 			d.failed = true
 		}
@@ -275,8 +371,8 @@ func (d *decoder) finish(f *engine.Finish) {
 }
 
 func (d *decoder) usage(u *engine.Usage) {
-	for key := d.open(); key != nil; key = d.next() {
-		switch string(key) {
+	for key := d.open(); key != ""; key = d.next() {
+		switch key {
 		case "cpu":
 			u.CPU = time.Duration(d.int())
 		case "max_rss":
@@ -288,8 +384,8 @@ func (d *decoder) usage(u *engine.Usage) {
 }
 
 func (d *decoder) output(o *engine.Output) {
-	for key := d.open(); key != nil; key = d.next() {
-		switch string(key) {
+	for key := d.open(); key != ""; key = d.next() {
+		switch key {
 		case "size":
 			o.Size = d.int()
 		case "lines":
@@ -297,12 +393,14 @@ func (d *decoder) output(o *engine.Output) {
 		case "tail":
 			var err error
 			text := d.text()
-			o.Tail, err = base64.StdEncoding.AppendDecode(make([]byte, 0, base64.StdEncoding.DecodedLen(len(text))), text)
+			o.Tail, err = base64.StdEncoding.DecodeString(text)
 			d.failed = d.failed || err != nil
 		case "chunks":
 			o.Chunks = int(d.int())
 		case "truncated":
 			o.Truncated = d.int()
+		case "lost":
+			o.Lost = d.int()
 		default:
 			d.failed = true
 		}
@@ -314,10 +412,10 @@ func decodeHolder(data []byte) (holder executor.LockHolder, err error) {
 	return holder, err
 }
 
-// known gives one of the values that are known without allocating it again.
-func known[S ~string](text []byte, values []S) S {
+// known gives one of the values that are known, which do not keep the message in memory.
+func known[S ~string](text string, values []S) S {
 	for _, value := range values {
-		if string(value) == string(text) {
+		if string(value) == text {
 			return value
 		}
 	}

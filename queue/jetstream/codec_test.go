@@ -140,7 +140,7 @@ func TestCodecTakesTheUsual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, read := decoder{data: data}, engine.Task{}
+	d, read := newDecoder(data), engine.Task{}
 	if d.task(&read); !d.ended() || !reflect.DeepEqual(read, task) {
 		t.Errorf("task: failed %v at %d of %s\n%+v", d.failed, d.at, data, read)
 	}
@@ -151,7 +151,7 @@ func TestCodecTakesTheUsual(t *testing.T) {
 	if data, err = encodeResult(nil, &result); err != nil {
 		t.Fatal(err)
 	}
-	d, got := decoder{data: data}, engine.Result{}
+	d, got := newDecoder(data), engine.Result{}
 	if d.result(&got); !d.ended() || !reflect.DeepEqual(got, result) {
 		t.Errorf("result: failed %v at %d of %s\n%+v", d.failed, d.at, data, got)
 	}

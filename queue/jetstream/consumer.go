@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -15,7 +16,7 @@ import (
 // keeps no state: how far they have come is theirs to know.
 func (q *Queue) makeConsumer(ctx context.Context, owners []*owner) (name string, err error) {
 	config := jetstream.ConsumerConfig{
-		Name: "results-" + engine.NewUID(), DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
+		Name: "results-" + rand.Text(), DeliverPolicy: jetstream.DeliverByStartSequencePolicy,
 		AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1, MaxWaiting: 64,
 		InactiveThreshold: 2 * resultsExpires, // of one whose owner has crashed
 	}

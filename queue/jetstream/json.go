@@ -65,41 +65,46 @@ func (e *encoder) other(before string, value any) {
 	e.b = append(append(e.b, before...), data...)
 }
 
-// decoder reads one JSON value. Whatever it does not take sets failed, after which nothing that was read counts.
+// decoder reads one JSON value. Whatever it does not take sets failed, after which nothing that was read counts. The
+// strings that it gives are parts of one, which is cheaper than one for each.
 type decoder struct {
 	data   []byte
+	whole  string // a copy of data
 	at     int
 	failed bool
 }
 
-// open reads the beginning of an object and gives its first key, nil if it has none.
-func (d *decoder) open() []byte {
+func newDecoder(data []byte) decoder { return decoder{data: data, whole: string(data)} }
+
+// open reads the beginning of an object and gives its first key, "" if it has none.
+func (d *decoder) open() string {
 	d.expect('{')
 	if d.peek() == '}' {
 		d.at++
-		return nil
+		return ""
 	}
 	return d.key()
 }
 
-// next gives the next key of an object, nil at its end.
-func (d *decoder) next() []byte {
+// next gives the next key of an object, "" at its end.
+func (d *decoder) next() string {
 	if d.failed {
-		return nil
+		return ""
 	}
 	if d.peek() == '}' {
 		d.at++
-		return nil
+		return ""
 	}
 	d.expect(',')
 	return d.key()
 }
 
-func (d *decoder) key() []byte {
+func (d *decoder) key() string {
 	key := d.text()
 	d.expect(':')
+	d.failed = d.failed || key == ""
 	if d.failed {
-		return nil
+		return ""
 	}
 	return key
 }
@@ -128,29 +133,28 @@ func (d *decoder) expect(c byte) {
 	d.at++
 }
 
-// text gives a string, as long as data is not changed. Its own memory: string(d.text()).
-func (d *decoder) text() []byte {
+func (d *decoder) text() string {
 	d.expect('"')
 	if d.failed {
-		return nil
+		return ""
 	}
 	ascii := true
 	for i, c := range d.data[d.at:] {
 		switch {
 		case c == '"':
-			found := d.data[d.at : d.at+i]
+			found := d.whole[d.at : d.at+i]
 			d.at += i + 1
-			d.failed = !ascii && !utf8.Valid(found)
+			d.failed = !ascii && !utf8.ValidString(found)
 			return found
 		case c == '\\' || c < ' ':
 			d.failed = true
-			return nil
+			return ""
 		case c >= utf8.RuneSelf:
 			ascii = false
 		}
 	}
 	d.failed = true
-	return nil
+	return ""
 }
 
 func (d *decoder) texts() []string {
@@ -161,7 +165,7 @@ func (d *decoder) texts() []string {
 	}
 	var all []string
 	for !d.failed {
-		all = append(all, string(d.text()))
+		all = append(all, d.text())
 		if d.peek() == ']' {
 			d.at++
 			return all
@@ -185,7 +189,7 @@ func (d *decoder) digits() string {
 	if d.at == first || (d.data[first] == '0' && d.at > first+1) {
 		d.failed = true
 	}
-	return string(d.data[from:d.at])
+	return d.whole[from:d.at]
 }
 
 func (d *decoder) int() int64 {

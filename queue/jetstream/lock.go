@@ -26,7 +26,7 @@ type heldLock struct {
 // Lock makes the lock, or answers *executor.HeldError. The token is the entry's sequence in the bucket, which only
 // ever grows.
 func (q *Queue) Lock(ctx context.Context, key string, holder executor.LockHolder, ttl time.Duration) (uint64, error) {
-	for free := uint64(0); ; { // the sequence under which the lock is free: none, or a marker's
+	for free := q.markers.take(key, time.Now()); ; { // the sequence under which the lock is free: none, or a marker's
 		token, err := q.putLock(ctx, key, holder, free, ttl, "")
 		if !errors.Is(err, errConflict) {
 			return token, wrap("jetstream: lock "+key, err)
@@ -79,9 +79,12 @@ func (q *Queue) Unlock(ctx context.Context, key string, revision uint64) error {
 	message := newOutgoing(q.names.lock(key))
 	message.set("KV-Operation", "PURGE")
 	message.set(headerTTL, ttlHeader(time.Second))
-	_, err := q.publish(ctx, message, &revision)
+	sequence, err := q.publish(ctx, message, &revision)
 	if errors.Is(err, errConflict) {
 		return nil
+	}
+	if err == nil {
+		q.markers.put(key, sequence, time.Now())
 	}
 	return wrap("jetstream: unlock "+key, err)
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -32,6 +33,8 @@ type Queue struct {
 	requests *requests
 	floors   *floors
 	reader   *reader
+	markers  markers
+	since    atomic.Int64 // when the connection was made, or made again: nanoseconds since 1970
 
 	background sync.WaitGroup // what Close waits for
 	closing    context.Context
@@ -57,6 +60,7 @@ func Connect(ctx context.Context, config Config) (*Queue, error) {
 		return nil, err
 	}
 	q.conn = conn
+	q.since.Store(time.Now().UnixNano())
 	if err := q.prepare(ctx); err != nil {
 		q.cancel()
 		conn.Close()
@@ -132,6 +136,7 @@ func (q *Queue) disconnected(_ *nats.Conn, err error) {
 }
 
 func (q *Queue) reconnected(*nats.Conn) {
+	q.since.Store(time.Now().UnixNano())
 	q.log.Info("nats is back", "server", q.conn.ConnectedUrlRedacted())
 	q.mu.Lock()
 	defer q.mu.Unlock()

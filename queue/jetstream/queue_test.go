@@ -2,13 +2,13 @@ package jetstream
 
 import (
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/queue/queuetest"
 )
 
@@ -50,7 +50,7 @@ func TestEmbedded(t *testing.T) {
 		}
 	})
 	queuetest.Run(t, func(*testing.T) queuetest.Harness {
-		prefix := engine.NewUID()
+		prefix := rand.Text()
 		return queuetest.Harness{
 			Connect: func(t *testing.T) queuetest.Queue {
 				return connect(t, Config{Server: server, Prefix: prefix})
@@ -94,7 +94,7 @@ func TestExternal(t *testing.T) {
 		t.Skip("TIDEWHEEL_TEST_NATS_URL names no NATS")
 	}
 	queuetest.Run(t, func(t *testing.T) queuetest.Harness {
-		prefix := engine.NewUID()
+		prefix := rand.Text()
 		t.Cleanup(func() {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 			defer cancel()

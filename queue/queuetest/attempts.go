@@ -184,6 +184,7 @@ func attemptInspect(t *testing.T, h Harness) {
 		if err != nil {
 			t.Fatalf("inspect: %v", err)
 		}
+		state.Since = time.Time{} // restartKeeps looks at it
 		return state
 	}
 	if state := inspect(1); state != (engine.AttemptState{}) {

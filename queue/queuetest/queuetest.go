@@ -2,9 +2,11 @@ package queuetest
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -72,7 +74,7 @@ func patient(t *testing.T) context.Context {
 
 // newTask is an attempt of a run of its own.
 func newTask(tier spec.Tier, class spec.Class) *engine.Task {
-	uid := engine.NewUID()
+	uid := strings.ToLower(rand.Text()[:16])
 	return &engine.Task{
 		Run: engine.SlotRunID(uid, time.UnixMilli(1_800_000_000_000)), Attempt: 1, Shard: engine.ShardOf(uid),
 		JobUID: uid, Namespace: "default", Job: "job", Lock: uid, Tier: tier, Class: class, QueuedAt: time.Now().UTC(),

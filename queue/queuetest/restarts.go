@@ -34,6 +34,7 @@ func restartKeeps(t *testing.T, h Harness) {
 	token := lock(t, q, running.Lock, holder(running, "one"), time.Minute)
 	begun := started(running, "one", token)
 	first := claim(t, q, begun)
+	away := time.Now()
 	h.Restart(t)
 	eventually(t, "ping", func() error { return q.Ping(patient(t)) })
 	if d := depth(t, q, spec.TierLight, spec.ClassStandard); d.Waiting != 1 {
@@ -42,6 +43,9 @@ func restartKeeps(t *testing.T, h Harness) {
 	state, err := q.Inspect(patient(t), running.Shard, running.Run, 1, running.Lock)
 	if err != nil || !state.LockHeld || state.Sequence != first {
 		t.Errorf("inspect: %+v, %v, want it started and locked", state, err)
+	}
+	if state.Since.Before(away) || state.Since.After(time.Now()) {
+		t.Errorf("it was last out of reach at %v, want after %v", state.Since, away)
 	}
 	if _, err := q.Report(patient(t), finished(begun), first); err != nil {
 		t.Errorf("report: %v", err)

@@ -7,6 +7,16 @@ import { startLive } from "./js/live.js";
 import { startOutput } from "./js/output.js";
 import { startUpload } from "./js/upload.js";
 import { startForms } from "./js/forms.js";
+import { startJob } from "./js/job.js";
+import { startJobForm } from "./js/jobform.js";
+import { startDagForm } from "./js/dagform.js";
+import { startKeys } from "./js/keys.js";
+import { startPalette } from "./js/palette.js";
+import { startCopy } from "./js/copy.js";
+import { startOverlays } from "./js/overlays.js";
+import { startTheme } from "./js/theme.js";
+import { startTimeline } from "./js/timeline.js";
+import { startGrid } from "./js/grid.js";
 
 // The pages are served under a content security policy without inline code: no eval, and no style element of htmx's
 // own (its rules are in the style sheet).
@@ -21,3 +31,13 @@ startLive();
 startOutput();
 startUpload();
 startForms();
+startJob();
+startJobForm();
+startDagForm();
+startKeys();
+startPalette();
+startCopy();
+startOverlays();
+startTheme();
+startTimeline();
+startGrid();

@@ -13,6 +13,11 @@ func (s *Store) Commit(ctx context.Context, batch *engine.Batch) ([]engine.Confl
 	}
 	defer s.mu.Unlock()
 	var conflicts []engine.Conflict
+	for i := range batch.Waves {
+		if !s.writeWave(&batch.Waves[i].Wave) {
+			conflicts = append(conflicts, engine.Conflict{Kind: "wave", ID: batch.Waves[i].Wave.ID})
+		}
+	}
 	for i := range batch.Runs {
 		if !s.writeRun(&batch.Runs[i].Run) {
 			conflicts = append(conflicts, engine.Conflict{Kind: "run", ID: batch.Runs[i].Run.ID})
@@ -42,7 +47,10 @@ func (s *Store) Commit(ctx context.Context, batch *engine.Batch) ([]engine.Confl
 		}
 	}
 	for _, handled := range batch.Handled {
-		s.handle(handled)
+		s.jobs.handle(handled)
+	}
+	for _, handled := range batch.HandledDAGs {
+		s.dags.handle(handled)
 	}
 	for _, id := range batch.Commands {
 		delete(s.commands, id)
@@ -90,18 +98,4 @@ func (s *Store) writeTask(write engine.TaskWrite) bool {
 	default:
 		return found && engine.SameTask(stored, write.Task)
 	}
-}
-
-func (s *Store) handle(handled engine.JobHandled) {
-	job := s.jobs[handled.UID]
-	if job == nil || job.Revision != handled.Revision {
-		return
-	}
-	delete(s.pending, handled.UID)
-	if job.Deleted {
-		delete(s.jobs, handled.UID)
-		delete(s.generations, handled.UID)
-		return
-	}
-	job.Pending = false
 }

@@ -6,12 +6,12 @@ import (
 	"slices"
 
 	"github.com/tidewheel/tidewheel/engine"
-	"github.com/tidewheel/tidewheel/spec"
 )
 
 func copyRun(run *engine.Run) engine.Run {
 	c := *run
 	c.Payload, c.Args, c.Progress = bytes.Clone(run.Payload), maps.Clone(run.Args), copyPointer(run.Progress)
+	c.Item, c.Outputs, c.Artifacts = copyPointer(run.Item), bytes.Clone(run.Outputs), slices.Clone(run.Artifacts)
 	c.Attempts = slices.Clone(run.Attempts)
 	for i := range c.Attempts {
 		attempt := &c.Attempts[i]
@@ -25,16 +25,21 @@ func copyRun(run *engine.Run) engine.Run {
 
 func copyJob(job *engine.Job) engine.Job {
 	c := *job
-	c.Spec = copySpec(job.Spec)
+	c.Spec = *job.Spec.Clone()
 	return c
 }
 
-func copyGeneration(generation engine.Generation) engine.Generation {
-	generation.Spec = copySpec(generation.Spec)
-	return generation
+func copyDAG(dag *engine.DAG) engine.DAG {
+	c := *dag
+	c.Spec = *dag.Spec.Clone()
+	return c
 }
 
-func copySpec(job spec.Job) spec.Job { return *job.Clone() }
+func copyWave(wave *engine.Wave) engine.Wave {
+	c := *wave
+	c.Slots, c.Payload, c.Args = maps.Clone(wave.Slots), bytes.Clone(wave.Payload), maps.Clone(wave.Args)
+	return c
+}
 
 func copyBinary(binary engine.Binary) engine.Binary {
 	binary.Versions = slices.Clone(binary.Versions)

@@ -3,7 +3,6 @@ package memory
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -44,56 +43,6 @@ func (s *Store) TasksByID(ctx context.Context, uids []string) ([]engine.Schedule
 		}
 	}
 	return tasks, nil
-}
-
-// JobsByUID gives those jobs that exist, tombstones included.
-func (s *Store) JobsByUID(ctx context.Context, uids []string) ([]engine.Job, error) {
-	if err := s.read(ctx); err != nil {
-		return nil, err
-	}
-	defer s.mu.RUnlock()
-	var jobs []engine.Job
-	for _, uid := range uids {
-		if job := s.jobs[uid]; job != nil {
-			jobs = append(jobs, copyJob(job))
-		}
-	}
-	return jobs, nil
-}
-
-// PendingJobs gives jobs of these shards that the engine has not acted upon, tombstones included, by uid.
-func (s *Store) PendingJobs(ctx context.Context, shards []int, limit int) ([]engine.Job, error) {
-	if err := s.read(ctx); err != nil {
-		return nil, err
-	}
-	defer s.mu.RUnlock()
-	mine := shardSet(shards)
-	var uids []string
-	for uid := range s.pending {
-		if mine.has(s.jobs[uid].Shard) {
-			uids = append(uids, uid)
-		}
-	}
-	slices.Sort(uids)
-	var jobs []engine.Job
-	for _, uid := range uids[:min(limit, len(uids))] {
-		jobs = append(jobs, copyJob(s.jobs[uid]))
-	}
-	return jobs, nil
-}
-
-// Generation gives one form of a job; engine.ErrNotFound.
-func (s *Store) Generation(ctx context.Context, uid string, generation int64) (engine.Generation, error) {
-	if err := s.read(ctx); err != nil {
-		return engine.Generation{}, err
-	}
-	defer s.mu.RUnlock()
-	for _, kept := range s.generations[uid] {
-		if kept.Generation == generation {
-			return copyGeneration(kept), nil
-		}
-	}
-	return engine.Generation{}, fmt.Errorf("memory: generation %d of job %s: %w", generation, uid, engine.ErrNotFound)
 }
 
 // ActiveRuns gives runs of these shards that have not ended, with ids above after, in the order of their ids.

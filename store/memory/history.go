@@ -69,13 +69,16 @@ func chooses(filter *engine.RunFilter, text string, run *engine.Run) bool {
 	return (filter.Namespace == "" || run.Namespace == filter.Namespace) &&
 		(filter.JobUID == "" || run.JobUID == filter.JobUID) &&
 		(filter.Job == "" || run.Job == filter.Job) &&
+		(filter.DAGUID == "" || run.JobUID == filter.DAGUID) &&
+		(filter.DAG == "" || run.DAG == filter.DAG) &&
+		(filter.Task == "" || run.Task == filter.Task) &&
 		(len(filter.Statuses) == 0 || slices.Contains(filter.Statuses, run.Status)) &&
 		(filter.Tier == "" || run.Tier == filter.Tier) &&
 		(filter.By == "" || run.By == filter.By) &&
 		(filter.Since.IsZero() || !run.CreatedAt.Before(filter.Since)) &&
 		(filter.Until.IsZero() || run.CreatedAt.Before(filter.Until)) &&
 		(text == "" || strings.Contains(strings.ToLower(run.ID), text) || strings.Contains(strings.ToLower(run.Job), text) ||
-			strings.Contains(strings.ToLower(run.Reason), text))
+			strings.Contains(strings.ToLower(run.DAG), text) || strings.Contains(strings.ToLower(run.Reason), text))
 }
 
 // PutCommand inserts a command; one that is there already stays as it is.

@@ -12,35 +12,33 @@ var errClosed = errors.New("memory: the store is closed")
 
 // Store is everything in maps under one lock. The zero value is not ready: use New.
 type Store struct {
-	mu          sync.RWMutex
-	closed      bool
-	runs        map[string]*engine.Run
-	active      map[string]*engine.Run // those of runs that have not ended
-	tasks       map[string]engine.ScheduledTask
-	jobs        map[string]*engine.Job // by uid, tombstones included
-	names       map[string]string      // "namespace/name" of living jobs → uid
-	pending     map[string]struct{}    // uids
-	generations map[string][]engine.Generation
-	commands    map[string]engine.Command
-	slots       map[string]engine.SlotRange
-	letters     map[string]engine.DeadLetter
-	binaries    map[string]engine.Binary // by "namespace/name"
+	mu       sync.RWMutex
+	closed   bool
+	runs     map[string]*engine.Run
+	active   map[string]*engine.Run // those of runs that have not ended
+	tasks    map[string]engine.ScheduledTask
+	waves    map[string]*engine.Wave
+	jobs     *definitions[engine.Job]
+	dags     *definitions[engine.DAG]
+	commands map[string]engine.Command
+	slots    map[string]engine.SlotRange
+	letters  map[string]engine.DeadLetter
+	binaries map[string]engine.Binary // by "namespace/name"
 }
 
 // New makes an empty store.
 func New() *Store {
 	return &Store{
-		runs:        map[string]*engine.Run{},
-		active:      map[string]*engine.Run{},
-		tasks:       map[string]engine.ScheduledTask{},
-		jobs:        map[string]*engine.Job{},
-		names:       map[string]string{},
-		pending:     map[string]struct{}{},
-		generations: map[string][]engine.Generation{},
-		commands:    map[string]engine.Command{},
-		slots:       map[string]engine.SlotRange{},
-		letters:     map[string]engine.DeadLetter{},
-		binaries:    map[string]engine.Binary{},
+		runs:     map[string]*engine.Run{},
+		active:   map[string]*engine.Run{},
+		tasks:    map[string]engine.ScheduledTask{},
+		waves:    map[string]*engine.Wave{},
+		jobs:     newJobs(),
+		dags:     newDAGs(),
+		commands: map[string]engine.Command{},
+		slots:    map[string]engine.SlotRange{},
+		letters:  map[string]engine.DeadLetter{},
+		binaries: map[string]engine.Binary{},
 	}
 }
 

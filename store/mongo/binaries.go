@@ -132,7 +132,7 @@ func (s *Store) sameBinary(stored, mine bson.Raw) (bool, error) {
 func (s *Store) DeleteBinary(ctx context.Context, namespace, name string, revision int64) error {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
-	id := jobID(namespace, name)
+	id := nameID(namespace, name)
 	deleted, err := s.deleteOne(ctx, s.binaries, id, revisionOf(revision))
 	if err == nil && !deleted {
 		if _, err = one[binaryDocument](ctx, s.binaries, byID(id)); err == nil {
@@ -146,8 +146,8 @@ func (s *Store) DeleteBinary(ctx context.Context, namespace, name string, revisi
 func (s *Store) Binary(ctx context.Context, namespace, name string) (engine.Binary, error) {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
-	binary, err := one[binaryDocument](ctx, s.binaries, byID(jobID(namespace, name)))
-	return binary, s.failed("read binary "+jobID(namespace, name), err)
+	binary, err := one[binaryDocument](ctx, s.binaries, byID(nameID(namespace, name)))
+	return binary, s.failed("read binary "+nameID(namespace, name), err)
 }
 
 // BinariesByKey gives those binaries ("namespace/name") that exist, in no order.
@@ -169,7 +169,7 @@ func (s *Store) Binaries(ctx context.Context, namespace, cursor string, limit in
 		}
 	}
 	limit = pageSize(limit)
-	binaries, err = list[binaryDocument](ctx, s.binaries, named(namespace, after),
+	binaries, err = list[binaryDocument](ctx, s.binaries, above(namespace, after),
 		options.Find().SetSort(ascending("_id")).SetLimit(int64(limit+1)))
 	if err != nil {
 		return nil, "", s.failed("list binaries", err)

@@ -16,6 +16,8 @@ type commandDocument struct {
 	Kind     string         `bson:"kind"`
 	JobUID   string         `bson:"job_uid"`
 	RunID    string         `bson:"run_id,omitempty"`
+	Task     string         `bson:"task,omitempty"`
+	Mark     string         `bson:"mark,omitempty"`
 	Revision int64          `bson:"revision,omitempty"`
 	By       string         `bson:"by,omitempty"`
 	At       bson.DateTime  `bson:"at"`
@@ -25,16 +27,17 @@ type commandDocument struct {
 
 func newCommandDocument(c *engine.Command) commandDocument {
 	return commandDocument{
-		ID: c.ID, Shard: c.Shard, Kind: string(c.Kind), JobUID: c.JobUID, RunID: c.RunID, Revision: c.Revision, By: c.By,
+		ID: c.ID, Shard: c.Shard, Kind: string(c.Kind), JobUID: c.JobUID, RunID: c.RunID, Task: c.Task, Mark: c.Mark.String(), Revision: c.Revision, By: c.By,
 		At: date(c.At), From: someDate(c.From), To: someDate(c.To),
 	}
 }
 
 func (d commandDocument) value() (engine.Command, error) {
-	return engine.Command{
-		ID: d.ID, Shard: d.Shard, Kind: engine.CommandKind(d.Kind), JobUID: d.JobUID, RunID: d.RunID, Revision: d.Revision, By: d.By,
+	c := engine.Command{
+		ID: d.ID, Shard: d.Shard, Kind: engine.CommandKind(d.Kind), JobUID: d.JobUID, RunID: d.RunID, Task: d.Task, Revision: d.Revision, By: d.By,
 		At: instant(d.At), From: someInstant(d.From), To: someInstant(d.To),
-	}, nil
+	}
+	return c, c.Mark.UnmarshalText([]byte(d.Mark))
 }
 
 // PutCommand inserts a command; one that is there already is no error.

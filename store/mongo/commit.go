@@ -28,6 +28,11 @@ func (s *Store) Commit(ctx context.Context, batch *engine.Batch) (conflicts []en
 		size  int
 		write func() error
 	}{
+		{"waves", len(batch.Waves), func() error {
+			refused, err := s.commitWaves(ctx, batch.Waves)
+			refuse("wave", refused, func(n int) string { return batch.Waves[n].Wave.ID })
+			return err
+		}},
 		{"runs", len(batch.Runs), func() error {
 			refused, err := s.commitRuns(ctx, batch.Runs)
 			refuse("run", refused, func(n int) string { return batch.Runs[n].Run.ID })
@@ -45,7 +50,8 @@ func (s *Store) Commit(ctx context.Context, batch *engine.Batch) (conflicts []en
 			refuse("task", refused, func(n int) string { return batch.Tasks[n].Task.ID })
 			return err
 		}},
-		{"handled jobs", len(batch.Handled), func() error { return s.handle(ctx, batch.Handled) }},
+		{"handled jobs", len(batch.Handled), func() error { return s.jobs.handle(ctx, batch.Handled) }},
+		{"handled DAGs", len(batch.HandledDAGs), func() error { return s.dags.handle(ctx, batch.HandledDAGs) }},
 		{"commands", len(batch.Commands), func() error { return s.remove(ctx, s.commands, batch.Commands, nil) }},
 	} {
 		if part.size == 0 {
@@ -145,17 +151,9 @@ func (s *Store) commitTasks(ctx context.Context, writes []engine.TaskWrite) (ref
 	}
 	refused, err = s.settle(ctx, s.tasks, changes, func(n int, stored bson.Raw) (step, error) {
 		task := &writes[numbers[n]].Task
-		if stored == nil {
-			if task.Revision == 1 {
-				return stepInsert, nil
-			}
-			return stepRefused, nil
-		}
-		found, err := decode[taskDocument](s.tasks, stored)
-		if err != nil {
-			return 0, err
-		}
-		return revised(task.Revision, found.Revision, engine.SameTask(found, *task)), nil
+		return judgeWrite[taskDocument](s.tasks, task.Revision, stored, func(found engine.ScheduledTask) (int64, bool) {
+			return found.Revision, engine.SameTask(found, *task)
+		})
 	})
 	for i, n := range refused {
 		refused[i] = numbers[n]

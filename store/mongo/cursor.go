@@ -42,6 +42,15 @@ func parsePosition(cursor string) (*position, error) {
 	return &position{bson.DateTime(at), id}, nil
 }
 
+// parsePlace reads a cursor of a list that others page, too, and whose places they name by engine.Cursor; nil for the
+// beginning.
+func parsePlace(kind, cursor string) (*position, error) {
+	if place, given, err := engine.DecodeCursor(kind, cursor); err == nil && given {
+		return &position{date(place.At), place.ID}, nil
+	}
+	return parsePosition(cursor)
+}
+
 func encodeCursor(text string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte("1." + text))
 }

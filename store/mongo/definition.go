@@ -14,14 +14,101 @@ import (
 // differ: keys that users choose are escaped where a server might refuse them (see escapeKey), and a payload that
 // BSON would change is kept as a text of JSON in payload_json.
 
-func newDefinition(job *spec.Job) (bson.D, error) {
-	held, err := newPayload(job.Payload)
+func newDefinition(job *spec.Job) (bson.Raw, error) {
+	rest := *job
+	rest.Payload = nil
+	definition, err := definitionOf(&rest)
 	if err != nil {
 		return nil, err
 	}
-	rest := *job
+	if definition, err = withPayload(definition, job.Payload); err != nil {
+		return nil, err
+	}
+	return bson.Marshal(definition)
+}
+
+func readDefinition(document bson.Raw) (job spec.Job, err error) {
+	rest, data, err := splitPayload(document)
+	if err != nil {
+		return job, fmt.Errorf("definition: %w", err)
+	}
+	if err := readRest(rest, &job); err != nil {
+		return job, err
+	}
+	job.Payload = data
+	return job, nil
+}
+
+// newDAGDefinition does for the payload of each task what newDefinition does for a job's. The order of the tasks is kept.
+func newDAGDefinition(dag *spec.DAG) (bson.Raw, error) {
+	rest := *dag
 	rest.Payload = nil
-	data, err := json.Marshal(&rest)
+	rest.Tasks = append(spec.Tasks(nil), dag.Tasks...)
+	for i := range rest.Tasks {
+		rest.Tasks[i].Payload = nil
+	}
+	definition, err := definitionOf(&rest)
+	if err != nil {
+		return nil, err
+	}
+	for _, element := range definition {
+		tasks, ok := element.Value.(bson.D)
+		if element.Key != "tasks" || !ok {
+			continue
+		}
+		for i := range tasks {
+			task, _ := tasks[i].Value.(bson.D)
+			if tasks[i].Value, err = withPayload(task, dag.Tasks[i].Payload); err != nil {
+				return nil, fmt.Errorf("task %s: %w", dag.Tasks[i].Name, err)
+			}
+		}
+	}
+	if definition, err = withPayload(definition, dag.Payload); err != nil {
+		return nil, err
+	}
+	return bson.Marshal(definition)
+}
+
+func readDAGDefinition(document bson.Raw) (dag spec.DAG, err error) {
+	rest, data, err := splitPayload(document)
+	if err != nil {
+		return dag, fmt.Errorf("definition: %w", err)
+	}
+	var payloads []json.RawMessage
+	for i, element := range rest {
+		value, _ := element.Value.(bson.RawValue)
+		tasks, ok := value.DocumentOK()
+		if element.Key != "tasks" || !ok {
+			continue
+		}
+		elements, err := tasks.Elements()
+		if err != nil {
+			return dag, fmt.Errorf("definition: tasks: %w", err)
+		}
+		without := bson.D{}
+		for _, task := range elements {
+			document, _ := task.Value().DocumentOK()
+			rest, data, err := splitPayload(document)
+			if err != nil {
+				return dag, fmt.Errorf("definition: task %s: %w", task.Key(), err)
+			}
+			without, payloads = append(without, bson.E{Key: task.Key(), Value: rest}), append(payloads, data)
+		}
+		rest[i].Value = without
+	}
+	if err := readRest(rest, &dag); err != nil {
+		return dag, err
+	}
+	dag.Payload = data
+	for i := range dag.Tasks {
+		dag.Tasks[i].Payload = payloads[i]
+	}
+	return dag, nil
+}
+
+// definitionOf gives what is written as JSON as a document.
+func definitionOf(written any) (bson.D, error) {
+	data, err := json.Marshal(written)
 	if err != nil {
 		return nil, err
 	}
@@ -33,22 +120,48 @@ func newDefinition(job *spec.Job) (bson.D, error) {
 	if !ok {
 		return nil, errors.New("a definition is not an object")
 	}
-	if !held.value.IsZero() {
-		definition = append(definition, bson.E{Key: "payload", Value: held.value})
-	}
-	if !held.text.IsZero() {
-		definition = append(definition, bson.E{Key: "payload_json", Value: held.text})
-	}
 	return definition, nil
 }
 
-func readDefinition(document bson.Raw) (job spec.Job, err error) {
+// readRest is the way back.
+func readRest(rest bson.D, into any) error {
+	raw, err := bson.Marshal(rest)
+	if err != nil {
+		return fmt.Errorf("definition: %w", err)
+	}
+	data, err := toJSON(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: raw}, unescapeKey)
+	if err != nil {
+		return fmt.Errorf("definition: %w", err)
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("definition: %w", err)
+	}
+	return nil
+}
+
+// withPayload adds a payload, if there is any.
+func withPayload(document bson.D, data json.RawMessage) (bson.D, error) {
+	held, err := newPayload(data)
+	if err != nil {
+		return nil, err
+	}
+	if !held.value.IsZero() {
+		document = append(document, bson.E{Key: "payload", Value: held.value})
+	}
+	if !held.text.IsZero() {
+		document = append(document, bson.E{Key: "payload_json", Value: held.text})
+	}
+	return document, nil
+}
+
+// splitPayload takes a payload out of a document.
+func splitPayload(document bson.Raw) (rest bson.D, data json.RawMessage, err error) {
 	elements, err := document.Elements()
 	if err != nil {
-		return job, fmt.Errorf("definition: %w", err)
+		return nil, nil, err
 	}
 	var held payload
-	rest := bson.D{}
+	rest = bson.D{}
 	for _, element := range elements {
 		switch element.Key() {
 		case "payload":
@@ -59,19 +172,6 @@ func readDefinition(document bson.Raw) (job spec.Job, err error) {
 			rest = append(rest, bson.E{Key: element.Key(), Value: element.Value()})
 		}
 	}
-	raw, err := bson.Marshal(rest)
-	if err != nil {
-		return job, fmt.Errorf("definition: %w", err)
-	}
-	data, err := toJSON(bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: raw}, unescapeKey)
-	if err != nil {
-		return job, fmt.Errorf("definition: %w", err)
-	}
-	if err := json.Unmarshal(data, &job); err != nil {
-		return job, fmt.Errorf("definition: %w", err)
-	}
-	if job.Payload, err = held.json(); err != nil {
-		return job, fmt.Errorf("definition: %w", err)
-	}
-	return job, nil
+	data, err = held.json()
+	return rest, data, err
 }

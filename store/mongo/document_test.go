@@ -34,7 +34,13 @@ func TestEveryFieldIsKept(t *testing.T) {
 		keeps(t, func(v *engine.Binary) (any, error) { return newBinaryDocument(v), nil }, binaryDocument.value)
 	})
 	t.Run("job", func(t *testing.T) {
-		keeps(t, func(v *engine.Job) (any, error) { return newJobDocument(v) }, jobDocument.value)
+		keeps(t, func(v *engine.Job) (any, error) { return newJobDocument(v) }, definitionDocument.job)
+	})
+	t.Run("DAG", func(t *testing.T) {
+		keeps(t, func(v *engine.DAG) (any, error) { return newDAGDocument(v) }, definitionDocument.dag)
+	})
+	t.Run("wave", func(t *testing.T) {
+		keeps(t, func(v *engine.Wave) (any, error) { return newWaveDocument(v) }, waveDocument.value)
 	})
 }
 

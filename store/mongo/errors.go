@@ -23,6 +23,22 @@ var (
 	ErrPermission = errors.New("MongoDB does not allow it")
 )
 
+// unreachableError is ErrUnreachable with all that the driver says, which is long.
+type unreachableError struct {
+	operation, hosts string
+	err              error
+}
+
+func (e *unreachableError) Error() string {
+	return fmt.Sprintf("mongo: %s: %s: check that a MongoDB runs at %s, that this machine reaches it, and replicaSet and "+
+		"tls of the connection string: %s", e.operation, ErrUnreachable, e.hosts, e.err)
+}
+
+// Brief says the same to those who can do nothing about it.
+func (e *unreachableError) Brief() string { return "no MongoDB is reached at " + e.hosts }
+
+func (e *unreachableError) Unwrap() []error { return []error{ErrUnreachable, e.err} }
+
 // SchemaError says that the database was written by a version that this one does not know.
 type SchemaError struct {
 	Database     string
@@ -141,8 +157,7 @@ func (s *Store) failed(operation string, err error) error {
 		return fmt.Errorf("mongo: %s: %w: give the user the role readWrite on database %q: %w",
 			operation, ErrPermission, s.database.Name(), err)
 	case errors.As(err, &selection), mongo.IsTimeout(err) && !errors.Is(err, context.Canceled), mongo.IsNetworkError(err):
-		return fmt.Errorf("mongo: %s: %w: check that a MongoDB runs at %s, that this machine reaches it, and replicaSet and "+
-			"tls of the connection string: %w", operation, ErrUnreachable, s.hosts, err)
+		return &unreachableError{operation, s.hosts, err}
 	}
 	return fmt.Errorf("mongo: %s: %w", operation, err)
 }

@@ -12,85 +12,111 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// Generation gives one form of a job; engine.ErrNotFound if it is not kept. The job is looked at first: by the time
-// that it has gone on to another generation, the one before is kept.
-func (s *Store) Generation(ctx context.Context, uid string, generation int64) (engine.Generation, error) {
-	ctx, cancel := s.bound(ctx)
+// formAt gives one form of a definition with its source; engine.ErrNotFound if it is not kept. The definition is looked at first: by the
+// time that it has gone on to another generation, the one before is kept.
+func (d *definitions[T, F]) formAt(ctx context.Context, uid string, generation int64) (form F, err error) {
+	ctx, cancel := d.bound(ctx)
 	defer cancel()
-	operation := fmt.Sprintf("read generation %d of job %s", generation, uid)
-	present, err := s.present(ctx, uid)
+	operation := fmt.Sprintf("read generation %d of %s %s", generation, d.what, uid)
+	present, err := d.present(ctx, uid)
 	switch {
 	case err != nil:
-		return engine.Generation{}, s.failed(operation, err)
+		return form, d.failed(operation, err)
 	case present != nil && present.Generation == generation:
-		value, err := present.value()
-		return value, s.failed(operation, err)
+		form, err = d.form(*present)
+		return form, d.failed(operation, err)
 	}
-	value, err := one[generationDocument](ctx, s.generations, byID(generationID(uid, generation)))
-	return value, s.failed(operation, err)
+	documents, err := find[generationDocument](ctx, d.generations, byID(generationID(uid, generation)))
+	if err != nil {
+		return form, d.failed(operation, err)
+	}
+	forms, err := valuesBy(d.generations, documents, d.form)
+	if err == nil && len(forms) == 0 {
+		err = engine.ErrNotFound
+	}
+	if err != nil {
+		return form, d.failed(operation, err)
+	}
+	return forms[0], nil
 }
 
-// Generations lists the kept forms of a job, newest first.
-func (s *Store) Generations(ctx context.Context, uid string, limit int) ([]engine.Generation, error) {
-	ctx, cancel := s.bound(ctx)
+// formsBelow lists the kept forms of a definition below a generation (0: all of them), newest first, without their
+// sources.
+func (d *definitions[T, F]) formsBelow(ctx context.Context, uid string, before int64, limit int) ([]F, error) {
+	ctx, cancel := d.bound(ctx)
 	defer cancel()
-	present, err := s.present(ctx, uid)
+	present, err := d.present(ctx, uid, options.FindOne().SetProjection(bson.D{{Key: "source", Value: 0}}))
 	if err != nil {
-		return nil, s.failed("list generations", err)
+		return nil, d.failed("list generations", err)
 	}
 	limit = pageSize(limit)
-	documents, err := find[generationDocument](ctx, s.oldGenerations, bson.D{{Key: "uid", Value: uid}},
+	filter := bson.D{{Key: "uid", Value: uid}}
+	if before > 0 {
+		filter = append(filter, bson.E{Key: "generation", Value: bson.D{{Key: "$lt", Value: before}}})
+	}
+	documents, err := find[generationDocument](ctx, d.oldGenerations, filter, bare(),
 		options.Find().SetSort(descending("generation")).SetLimit(int64(limit)))
 	if err != nil {
-		return nil, s.failed("list generations", err)
+		return nil, d.failed("list generations", err)
 	}
-	if present != nil && (len(documents) == 0 || documents[0].Generation < present.Generation) {
+	shown := before == 0 || present != nil && present.Generation < before
+	if shown && present != nil && (len(documents) == 0 || documents[0].Generation < present.Generation) {
 		documents = append([]generationDocument{*present}, documents...)
 		documents = documents[:min(limit, len(documents))]
 	}
-	generations, err := values[generationDocument](s.generations, documents)
-	return generations, s.failed("list generations", err)
+	forms, err := valuesBy(d.generations, documents, d.form)
+	return forms, d.failed("list generations", err)
 }
 
-// present is the generation that a job is in, nil if there is no such job.
-func (s *Store) present(ctx context.Context, uid string) (*generationDocument, error) {
-	present, err := presentOf(s.jobs.FindOne(ctx, bson.D{{Key: "uid", Value: uid}}))
+// present is the generation that a definition is in, nil if there is no such definition.
+func (d *definitions[T, F]) present(ctx context.Context, uid string, opts ...options.Lister[options.FindOneOptions]) (*generationDocument, error) {
+	present, err := presentOf(d.living.FindOne(ctx, bson.D{{Key: "uid", Value: uid}}, opts...))
 	if present != nil || err != nil {
 		return present, err
 	}
-	return presentOf(s.tombstones.FindOne(ctx, byID(uid)))
+	return presentOf(d.tombstones.FindOne(ctx, byID(uid), opts...))
 }
 
 func presentOf(result *mongo.SingleResult) (*generationDocument, error) {
-	var job jobDocument
-	err := result.Decode(&job)
+	var found definitionDocument
+	err := result.Decode(&found)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	generation := job.present()
+	generation := found.present()
 	return &generation, nil
 }
 
-// keep inserts a generation; one that is there already is the same.
-func (s *Store) keep(ctx context.Context, generation generationDocument) error {
+// keep inserts a generation. One that is there already, from an edit that lost a race, is the same but for the source,
+// which may have been edited since.
+func (d *definitions[T, F]) keep(ctx context.Context, generation generationDocument) error {
 	raw, err := bson.Marshal(generation)
 	if err != nil {
 		return err
 	}
-	_, err = s.insert(ctx, s.generations, change{id: generation.ID, document: raw}, func(bson.Raw) (bool, error) { return true, nil })
-	return err
+	there, err := d.insert(ctx, d.generations, change{id: generation.ID, document: raw}, func(bson.Raw) (bool, error) { return false, nil })
+	if err != nil || !there {
+		return err
+	}
+	condition := append(byID(generation.ID), bson.E{Key: "revision", Value: bson.D{{Key: "$lt", Value: generation.Revision}}})
+	return d.repeat(ctx, func() error {
+		_, err := d.generations.UpdateOne(ctx, condition, bson.D{{Key: "$set", Value: bson.D{
+			{Key: "source", Value: generation.Source}, {Key: "revision", Value: generation.Revision},
+		}}})
+		return err
+	})
 }
 
-// dropGenerations forgets the earlier forms of jobs that are gone.
-func (s *Store) dropGenerations(ctx context.Context, uids []string) error {
+// dropGenerations forgets the earlier forms of definitions that are gone.
+func (d *definitions[T, F]) dropGenerations(ctx context.Context, uids []string) error {
 	if len(uids) == 0 {
 		return nil
 	}
-	return s.repeat(ctx, func() error {
-		_, err := s.generations.DeleteMany(ctx, among("uid", uids))
+	return d.repeat(ctx, func() error {
+		_, err := d.generations.DeleteMany(ctx, among("uid", uids))
 		return err
 	})
 }

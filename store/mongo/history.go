@@ -14,17 +14,21 @@ import (
 )
 
 // Runs lists history, newest first (by CreatedAt, then id), with the cursor of the next page. What has an index is
-// asked of the server; tier, user and text are looked for in what it gives, no more than Config.ScanLimit runs or
+// asked of the server; tier, user, text and the task of any DAG are looked for in what it gives, no more than Config.ScanLimit runs or
 // Config.ScanTime at a time: then a page may be short, or empty, and its cursor says where to go on. Without a
 // namespace or a job there is no index, and the server sorts the whole collection.
 func (s *Store) Runs(ctx context.Context, filter engine.RunFilter) (runs []engine.Run, next string, err error) {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
-	after, err := parsePosition(filter.Cursor)
+	after, err := parsePlace("runs", filter.Cursor)
 	if err != nil {
 		return nil, "", fmt.Errorf("mongo: list runs: %w", err)
 	}
-	if filter.Tier != "" || filter.By != "" || filter.Text != "" {
+	owner, possible := filter.Owner()
+	if !possible {
+		return nil, "", nil
+	}
+	if filter.Tier != "" || filter.By != "" || filter.Text != "" || filter.Task != "" && owner == "" && filter.DAG == "" {
 		runs, next, err = s.searchRuns(ctx, &filter, after)
 	} else {
 		runs, next, err = s.pageOfRuns(ctx, &filter, after)
@@ -50,7 +54,7 @@ func (s *Store) pageOfRuns(ctx context.Context, filter *engine.RunFilter, after 
 func (s *Store) searchRuns(ctx context.Context, filter *engine.RunFilter, after *position) (runs []engine.Run, next string, err error) {
 	limit, text := pageSize(filter.Limit), strings.ToLower(filter.Text)
 	fields := bson.D{}
-	for _, field := range []string{"created_at", "job", "reason", "tier", "by"} {
+	for _, field := range []string{"created_at", "job", "dag", "task", "reason", "tier", "by"} {
 		fields = append(fields, bson.E{Key: field, Value: 1})
 	}
 	size := min(1000, s.config.ScanLimit)
@@ -91,7 +95,8 @@ look:
 
 func matches(d *runDocument, filter *engine.RunFilter, text string) bool {
 	return (filter.Tier == "" || d.Tier == string(filter.Tier)) && (filter.By == "" || d.By == filter.By) &&
-		strings.Contains(strings.ToLower(d.ID+"\n"+d.Job+"\n"+d.Reason), text)
+		(filter.Task == "" || d.Task == filter.Task) &&
+		strings.Contains(strings.ToLower(d.ID+"\n"+d.Job+"\n"+d.DAG+"\n"+d.Reason), text)
 }
 
 // newestRuns reads limit runs after a position, newest first; fields says which of their fields (nil: all).
@@ -124,8 +129,13 @@ func (s *Store) newestRuns(ctx context.Context, filter *engine.RunFilter, after 
 // that have not are two queries where a filter names statuses of both: each has an index of its own.
 func selections(filter *engine.RunFilter) []bson.D {
 	base := bson.D{}
+	owner, _ := filter.Owner()
+	task := filter.Task
+	if owner == "" && filter.DAG == "" { // no index of tasks would do
+		task = ""
+	}
 	for _, equal := range []struct{ field, value string }{
-		{"namespace", filter.Namespace}, {"job_uid", filter.JobUID}, {"job", filter.Job},
+		{"namespace", filter.Namespace}, {"job_uid", owner}, {"job", filter.Job}, {"dag", filter.DAG}, {"task", task},
 	} {
 		if equal.value != "" {
 			base = append(base, bson.E{Key: equal.field, Value: equal.value})

@@ -38,6 +38,10 @@ func indexes() []index {
 	ended := bson.D{{Key: "active", Value: false}}
 	pending := bson.D{{Key: "pending", Value: true}}
 	newest := descending("created_at", "_id")
+	open, closed := bson.D{{Key: "open", Value: true}}, bson.D{{Key: "open", Value: false}}
+	having := func(field string) bson.D {
+		return bson.D{{Key: field, Value: bson.D{{Key: "$exists", Value: true}}}}
+	}
 	return []index{
 		// An engine that takes over a shard reads the runs that have not ended, and pages show what runs and waits. These
 		// are few however long the history, and so are these three indexes.
@@ -51,6 +55,10 @@ func indexes() []index {
 		{collection: "runs", name: "history_of_job", keys: append(ascending("job_uid"), newest...)},
 		{collection: "runs", name: "history_of_name", keys: append(ascending("namespace", "job"), newest...)},
 		{collection: "runs", name: "history", keys: append(ascending("namespace"), newest...)},
+		// The same of a DAG's name, and of one task through the waves of a DAG. Runs of jobs are not in them. The runs of a
+		// wave need no index: their ids stand together.
+		{collection: "runs", name: "history_of_dag", keys: append(ascending("namespace", "dag"), newest...), partial: having("dag")},
+		{collection: "runs", name: "history_of_task", keys: append(ascending("job_uid", "task"), newest...), partial: having("task")},
 		// Retention takes the oldest.
 		{collection: "runs", name: "ended", keys: ascending("ended_at"), partial: ended},
 
@@ -68,6 +76,22 @@ func indexes() []index {
 		{collection: "tombstones", name: "by_shard", keys: ascending("shard")},
 		// The earlier forms of a job.
 		{collection: "generations", name: "of_job", keys: append(ascending("uid"), descending("generation")...)},
+
+		// DAGs are kept as jobs are.
+		{collection: "dags", name: "uid", keys: ascending("uid"), unique: true},
+		{collection: "dags", name: "pending", keys: ascending("shard"), partial: pending},
+		{collection: "dag_tombstones", name: "by_shard", keys: ascending("shard")},
+		{collection: "dag_generations", name: "of_dag", keys: append(ascending("uid"), descending("generation")...)},
+
+		// An engine that takes over a shard reads the waves that go on or wait; for one DAG, when it is loaded.
+		{collection: "waves", name: "open_by_shard", keys: ascending("shard", "_id"), partial: open},
+		{collection: "waves", name: "open_by_dag", keys: ascending("dag_uid"), partial: open},
+		// The epoch of the next wave follows from the highest.
+		{collection: "waves", name: "epochs", keys: append(ascending("dag_uid"), descending("epoch")...)},
+		// Pages of history, newest first, of a DAG and of all.
+		{collection: "waves", name: "history_of_dag", keys: append(ascending("dag_uid"), newest...)},
+		{collection: "waves", name: "history", keys: append(ascending("namespace"), newest...)},
+		{collection: "waves", name: "ended", keys: ascending("finished_at", "_id"), partial: closed}, // retention
 
 		{collection: "commands", name: "by_shard", keys: ascending("shard", "at")},
 		// The ledger of a job, newest first; to is in it so that a search by time need not read what does not touch it.

@@ -65,7 +65,7 @@ func (d letterDocument) value() (engine.DeadLetter, error) {
 func (s *Store) Slots(ctx context.Context, filter engine.SlotFilter) (slots []engine.SlotRange, next string, err error) {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
-	after, err := parsePosition(filter.Cursor)
+	after, err := parsePlace("slots", filter.Cursor)
 	if err != nil {
 		return nil, "", fmt.Errorf("mongo: list slots: %w", err)
 	}

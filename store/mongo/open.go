@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +18,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+
+	"github.com/tidewheel/tidewheel/engine"
 )
 
 // Store is a connection to a MongoDB database; it is safe for concurrent use.
@@ -26,9 +29,12 @@ type Store struct {
 	database *mongo.Database
 	hosts    string // for messages
 
-	runs, slots, deadLetters, tasks, jobs, tombstones, generations, commands, binaries, meta *mongo.Collection
+	jobs *definitions[engine.Job, engine.Generation]
+	dags *definitions[engine.DAG, engine.DAGGeneration]
+
+	waves, runs, slots, deadLetters, tasks, commands, binaries, meta *mongo.Collection
 	// The same, for reads that may be a little old.
-	oldRuns, oldSlots, oldDeadLetters, oldGenerations, oldTasks *mongo.Collection
+	oldWaves, oldRuns, oldSlots, oldDeadLetters, oldTasks *mongo.Collection
 }
 
 // Open connects to the server that uri names, makes the collections and indexes that are not there, and returns when
@@ -99,9 +105,17 @@ func (s *Store) collections() {
 	s.slots, s.oldSlots = s.database.Collection("slots", owner), s.database.Collection("slots", history)
 	s.deadLetters, s.oldDeadLetters = s.database.Collection("dead_letters", owner), s.database.Collection("dead_letters", history)
 	s.tasks, s.oldTasks = s.database.Collection("scheduled_tasks", owner), s.database.Collection("scheduled_tasks", history)
-	s.generations, s.oldGenerations = s.database.Collection("generations", owner), s.database.Collection("generations", history)
-	s.jobs = s.database.Collection("jobs", owner)
-	s.tombstones = s.database.Collection("tombstones", owner)
+	s.waves, s.oldWaves = s.database.Collection("waves", owner), s.database.Collection("waves", history)
+	s.jobs = &definitions[engine.Job, engine.Generation]{
+		Store: s, what: "job", document: newJobDocument, value: definitionDocument.job, form: generationDocument.job,
+		living: s.database.Collection("jobs", owner), tombstones: s.database.Collection("tombstones", owner),
+		generations: s.database.Collection("generations", owner), oldGenerations: s.database.Collection("generations", history),
+	}
+	s.dags = &definitions[engine.DAG, engine.DAGGeneration]{
+		Store: s, what: "DAG", document: newDAGDocument, value: definitionDocument.dag, form: generationDocument.dag,
+		living: s.database.Collection("dags", owner), tombstones: s.database.Collection("dag_tombstones", owner),
+		generations: s.database.Collection("dag_generations", owner), oldGenerations: s.database.Collection("dag_generations", history),
+	}
 	s.commands = s.database.Collection("commands", owner)
 	s.binaries = s.database.Collection("binaries", owner)
 	s.meta = s.database.Collection("meta", owner)
@@ -198,6 +212,10 @@ func databaseOf(uri string) string {
 	return DefaultDatabase
 }
 
+// leastSecret is how many bytes a password has that is looked for anywhere in a text. Shorter ones stand in ordinary
+// words: to take them out there would spoil the text, and tell the password by what is missing.
+const leastSecret = 4
+
 // redact takes the password of a connection string out of a text.
 func redact(uri, text string) string {
 	_, rest, _ := strings.Cut(uri, "://")
@@ -206,8 +224,22 @@ func redact(uri, text string) string {
 		return text
 	}
 	text = strings.ReplaceAll(text, uri, "(the connection string)")
-	if _, password, ok := strings.Cut(rest[:at], ":"); ok && password != "" {
-		text = strings.ReplaceAll(text, password, "***")
+	if before, _, found := strings.Cut(text, "invalid password:"); found { // and then a piece of it
+		text = before + "invalid password: write a % in it as %25"
+	}
+	_, written, _ := strings.Cut(rest[:at], ":")
+	meant, err := url.PathUnescape(written)
+	if err != nil {
+		meant = written
+	}
+	for _, password := range []string{written, meant} {
+		switch {
+		case password == "":
+		case len(password) >= leastSecret:
+			text = strings.ReplaceAll(text, password, "***")
+		default:
+			text = strings.NewReplacer(":"+password+"@", ":***@", strconv.Quote(password), `"***"`).Replace(text)
+		}
 	}
 	return text
 }

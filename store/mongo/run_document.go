@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"fmt"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -22,6 +23,13 @@ type runDocument struct {
 	Job        string `bson:"job"`
 	Shard      int    `bson:"shard"`
 	Generation int64  `bson:"generation"`
+
+	DAG      string `bson:"dag,omitempty"`
+	Wave     string `bson:"wave,omitempty"`
+	Epoch    int64  `bson:"epoch,omitempty"`
+	Task     string `bson:"task,omitempty"`
+	Item     *int   `bson:"item,omitempty"`
+	Upstream bool   `bson:"upstream,omitempty"`
 
 	Trigger string         `bson:"trigger"`
 	By      string         `bson:"by,omitempty"`
@@ -57,6 +65,16 @@ type runDocument struct {
 	Progress *progressDocument `bson:"progress,omitempty"`
 
 	CancelBy string `bson:"cancel_by,omitempty"`
+
+	Outputs     bson.RawValue      `bson:"outputs,omitempty"`
+	OutputsJSON bson.RawValue      `bson:"outputs_json,omitempty"` // instead of Outputs, see type payload
+	Artifacts   []artifactDocument `bson:"artifacts,omitempty"`
+}
+
+type artifactDocument struct {
+	Name   string `bson:"name"`
+	Size   int64  `bson:"size"`
+	SHA256 string `bson:"sha256"`
 }
 
 type attemptDocument struct {
@@ -88,6 +106,7 @@ type outputDocument struct {
 	Tail      []byte `bson:"tail,omitempty"`
 	Chunks    int    `bson:"chunks,omitempty"`
 	Truncated int64  `bson:"truncated,omitempty"`
+	Lost      int64  `bson:"lost,omitempty"`
 }
 
 type progressDocument struct {
@@ -101,9 +120,15 @@ func newRunDocument(r *engine.Run) (*runDocument, error) {
 	if err != nil {
 		return nil, err
 	}
+	outputs, err := newPayload(r.Outputs)
+	if err != nil {
+		return nil, err
+	}
 	d := &runDocument{
 		ID: r.ID, Revision: r.Revision, Active: !r.Status.Terminal(), EndedAt: someDate(endOf(r)),
 		Namespace: r.Namespace, JobUID: r.JobUID, Job: r.Job, Shard: r.Shard, Generation: r.Generation,
+		DAG: r.DAG, Wave: r.Wave, Epoch: r.Epoch, Task: r.Task, Item: r.Item, Upstream: r.Upstream,
+		Outputs: outputs.value, OutputsJSON: outputs.text,
 		Trigger: string(r.Trigger), By: r.By, Slot: someDate(r.Slot), Status: r.Status.String(), Reason: r.Reason, Waiting: r.Waiting,
 		Tier: string(r.Tier), Class: string(r.Class),
 		Binary: r.Binary, Version: r.Version, Digest: r.Digest, Kind: r.Kind, Size: r.Size,
@@ -114,6 +139,9 @@ func newRunDocument(r *engine.Run) (*runDocument, error) {
 	}
 	if r.Progress != nil {
 		d.Progress = &progressDocument{Fraction: r.Progress.Fraction, Message: r.Progress.Message, At: someDate(r.Progress.At)}
+	}
+	for _, a := range r.Artifacts {
+		d.Artifacts = append(d.Artifacts, artifactDocument(a))
 	}
 	var rest remainders
 	for _, i := range instantsOf(r) {
@@ -172,7 +200,7 @@ func newAttemptDocument(a *engine.Attempt) attemptDocument {
 		d.Usage = &usageDocument{CPU: int64(a.Usage.CPU), MaxRSS: a.Usage.MaxRSS}
 	}
 	if o := a.Output; o != nil {
-		d.Output = &outputDocument{Size: o.Size, Lines: o.Lines, Tail: o.Tail, Chunks: o.Chunks, Truncated: o.Truncated}
+		d.Output = &outputDocument{Size: o.Size, Lines: o.Lines, Tail: o.Tail, Chunks: o.Chunks, Truncated: o.Truncated, Lost: o.Lost}
 	}
 	return d
 }
@@ -181,6 +209,7 @@ func (d runDocument) value() (engine.Run, error) {
 	r := engine.Run{
 		ID: d.ID, Revision: d.Revision,
 		Namespace: d.Namespace, JobUID: d.JobUID, Job: d.Job, Shard: d.Shard, Generation: d.Generation,
+		DAG: d.DAG, Wave: d.Wave, Epoch: d.Epoch, Task: d.Task, Item: d.Item, Upstream: d.Upstream,
 		Trigger: engine.Trigger(d.Trigger), By: d.By, Slot: someInstant(d.Slot), Reason: d.Reason, Waiting: d.Waiting,
 		Tier: spec.Tier(d.Tier), Class: spec.Class(d.Class),
 		Binary: d.Binary, Version: d.Version, Digest: d.Digest, Kind: d.Kind, Size: d.Size,
@@ -194,6 +223,12 @@ func (d runDocument) value() (engine.Run, error) {
 	}
 	if r.Payload, err = (payload{d.Payload, d.PayloadJSON}).json(); err != nil {
 		return r, err
+	}
+	if r.Outputs, err = (payload{d.Outputs, d.OutputsJSON}).json(); err != nil {
+		return r, fmt.Errorf("outputs: %w", err)
+	}
+	for _, a := range d.Artifacts {
+		r.Artifacts = append(r.Artifacts, engine.Artifact(a))
 	}
 	if r.Args, err = stringsOf(d.Args); err != nil {
 		return r, err
@@ -228,7 +263,7 @@ func (d *attemptDocument) value() (engine.Attempt, error) {
 		a.Usage = &engine.Usage{CPU: time.Duration(d.Usage.CPU), MaxRSS: d.Usage.MaxRSS}
 	}
 	if o := d.Output; o != nil {
-		a.Output = &engine.Output{Size: o.Size, Lines: o.Lines, Tail: o.Tail, Chunks: o.Chunks, Truncated: o.Truncated}
+		a.Output = &engine.Output{Size: o.Size, Lines: o.Lines, Tail: o.Tail, Chunks: o.Chunks, Truncated: o.Truncated, Lost: o.Lost}
 	}
 	return a, a.Status.UnmarshalText([]byte(d.Status))
 }

@@ -46,18 +46,27 @@ func runChange(run *engine.Run) (change, error) {
 	return change{id: run.ID, document: raw, condition: revisionOf(run.Revision - 1), first: firstStep(run.Revision)}, nil
 }
 
-func judgeRun(in *mongo.Collection, run *engine.Run, raw bson.Raw) (step, error) {
+// judgeWrite decides about a write of a revision by what is stored, raw: look tells the revision of that, and whether it
+// is this write.
+func judgeWrite[D stored[T], T any](in *mongo.Collection, revision int64, raw bson.Raw, look func(T) (revision int64, same bool)) (step, error) {
 	if raw == nil {
-		if run.Revision == 1 {
+		if revision == 1 {
 			return stepInsert, nil
 		}
 		return stepRefused, nil
 	}
-	found, err := decode[runDocument](in, raw)
+	found, err := decode[D](in, raw)
 	if err != nil {
 		return 0, err
 	}
-	return revised(run.Revision, found.Revision, engine.SameRun(found, *run)), nil
+	storedRevision, same := look(found)
+	return revised(revision, storedRevision, same), nil
+}
+
+func judgeRun(in *mongo.Collection, run *engine.Run, raw bson.Raw) (step, error) {
+	return judgeWrite[runDocument](in, run.Revision, raw, func(found engine.Run) (int64, bool) {
+		return found.Revision, engine.SameRun(found, *run)
+	})
 }
 
 // InsertRun inserts a run of revision 1; engine.ErrExists if there is one with its id.

@@ -20,19 +20,20 @@ type taskDocument struct {
 	Revision   int64         `bson:"revision"`
 	Namespace  string        `bson:"namespace"`
 	Job        string        `bson:"job"`
+	Epoch      int64         `bson:"epoch,omitempty"`
 }
 
 func newTaskDocument(t *engine.ScheduledTask) taskDocument {
 	return taskDocument{
 		ID: t.ID, Shard: t.Shard, Slot: date(t.Slot), RunAt: date(t.RunAt),
-		Generation: t.Generation, Revision: t.Revision, Namespace: t.Namespace, Job: t.Job,
+		Generation: t.Generation, Revision: t.Revision, Namespace: t.Namespace, Job: t.Job, Epoch: t.Epoch,
 	}
 }
 
 func (d taskDocument) value() (engine.ScheduledTask, error) {
 	return engine.ScheduledTask{
 		ID: d.ID, Shard: d.Shard, Slot: instant(d.Slot), RunAt: instant(d.RunAt),
-		Generation: d.Generation, Revision: d.Revision, Namespace: d.Namespace, Job: d.Job,
+		Generation: d.Generation, Revision: d.Revision, Namespace: d.Namespace, Job: d.Job, Epoch: d.Epoch,
 	}, nil
 }
 

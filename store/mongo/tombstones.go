@@ -10,26 +10,26 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// A tombstone stands in jobs, under its name, until a new job takes that name; before that it is copied to tombstones,
-// under its uid, where it waits for the engine. So it is in at least one place at every moment, and whoever reads jobs
-// first and tombstones after it never misses it. Whatever a crash leaves in both places is one tombstone, and goes
-// when it is handled. A copy that is made at the very moment when the engine has handled the tombstone is handled
+// A tombstone stands in jobs (or dags), under its name, until a new one takes that name; before that it is copied to
+// tombstones (or dag_tombstones), under its uid, where it waits for the engine. So it is in at least one place at every
+// moment, and whoever reads jobs first and tombstones after it never misses it. Whatever a crash leaves in both places is
+// one tombstone, and goes when it is handled. A copy that is made at the very moment when the engine has handled the tombstone is handled
 // once more, which changes nothing.
 
-// bury copies a tombstone to where its name does not matter. Nobody writes to a job once it is deleted, so a copy that
-// is there already is the same.
-func (s *Store) bury(ctx context.Context, tomb jobDocument) error {
+// bury copies a tombstone to where its name does not matter. Nobody writes to a definition once it is deleted, so a
+// copy that is there already is the same.
+func (d *definitions[T, F]) bury(ctx context.Context, tomb definitionDocument) error {
 	tomb.ID = tomb.UID
 	raw, err := bson.Marshal(tomb)
 	if err != nil {
 		return err
 	}
-	_, err = s.insert(ctx, s.tombstones, change{id: tomb.ID, document: raw}, func(bson.Raw) (bool, error) { return true, nil })
+	_, err = d.insert(ctx, d.tombstones, change{id: tomb.ID, document: raw}, func(bson.Raw) (bool, error) { return true, nil })
 	return err
 }
 
-// buriedByUID gives the tombstones without a name among those jobs that are not in found.
-func (s *Store) buriedByUID(ctx context.Context, uids []string, found []engine.Job) ([]engine.Job, error) {
+// buriedByUID gives the tombstones without a name among those definitions that are not in found.
+func (d *definitions[T, F]) buriedByUID(ctx context.Context, uids []string, found []definitionDocument) (tombs []definitionDocument, err error) {
 	if len(found) >= len(uids) {
 		return nil, nil
 	}
@@ -43,21 +43,27 @@ func (s *Store) buriedByUID(ctx context.Context, uids []string, found []engine.J
 			missing = append(missing, uid)
 		}
 	}
-	return listAmong[jobDocument](ctx, s.tombstones, "_id", missing, nil, s.config.BulkSize)
+	for chunk := range slices.Chunk(missing, d.config.BulkSize) {
+		some, err := find[definitionDocument](ctx, d.tombstones, byIDs(chunk), bare())
+		if err != nil {
+			return nil, err
+		}
+		tombs = append(tombs, some...)
+	}
+	return tombs, nil
 }
 
-// buriedPending gives the tombstones without a name that are not among found. They are few: each took a job that was
-// deleted and made again since the engine last looked.
-func (s *Store) buriedPending(ctx context.Context, shards []int, found []engine.Job) ([]engine.Job, error) {
-	filter := append(among("shard", shards), bson.E{Key: "pending", Value: true})
-	jobs, err := list[jobDocument](ctx, s.tombstones, filter)
-	return slices.DeleteFunc(jobs, func(tomb engine.Job) bool {
-		return slices.ContainsFunc(found, func(job engine.Job) bool { return job.UID == tomb.UID })
+// buriedPending gives the tombstones without a name that are not among found. They are few: each took a definition that
+// was deleted and made again since the engine last looked.
+func (d *definitions[T, F]) buriedPending(ctx context.Context, shards []int, found []definitionDocument) ([]definitionDocument, error) {
+	tombs, err := find[definitionDocument](ctx, d.tombstones, append(among("shard", shards), bson.E{Key: "pending", Value: true}), bare())
+	return slices.DeleteFunc(tombs, func(tomb definitionDocument) bool {
+		return slices.ContainsFunc(found, func(other definitionDocument) bool { return other.UID == tomb.UID })
 	}), err
 }
 
 // buriedAt gives the uids of the tombstones without a name that are at the revision that was handled.
-func (s *Store) buriedAt(ctx context.Context, handled []engine.JobHandled) (uids []string, err error) {
+func (d *definitions[T, F]) buriedAt(ctx context.Context, handled []engine.JobHandled) (uids []string, err error) {
 	if len(handled) == 0 {
 		return nil, nil
 	}
@@ -65,13 +71,13 @@ func (s *Store) buriedAt(ctx context.Context, handled []engine.JobHandled) (uids
 	for i, h := range handled {
 		ids[i] = h.UID
 	}
-	var found []jobDocument
-	err = s.repeat(ctx, func() (err error) {
-		found, err = find[jobDocument](ctx, s.tombstones, byIDs(ids), options.Find().SetProjection(bson.D{{Key: "uid", Value: 1}, {Key: "revision", Value: 1}}))
+	var found []definitionDocument
+	err = d.repeat(ctx, func() (err error) {
+		found, err = find[definitionDocument](ctx, d.tombstones, byIDs(ids), options.Find().SetProjection(bson.D{{Key: "uid", Value: 1}, {Key: "revision", Value: 1}}))
 		return err
 	})
 	for _, h := range handled {
-		if slices.ContainsFunc(found, func(d jobDocument) bool { return d.UID == h.UID && d.Revision == h.Revision }) {
+		if slices.ContainsFunc(found, func(d definitionDocument) bool { return d.UID == h.UID && d.Revision == h.Revision }) {
 			uids = append(uids, h.UID)
 		}
 	}

@@ -92,6 +92,11 @@ func TestMessagesSayWhatToDo(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
+	long := topology.ServerSelectionError{Wrapped: errors.New(strings.Repeat("server selection ", 50))}
+	var brief interface{ Brief() string }
+	if err := s.failed("commit", long); !errors.As(err, &brief) || brief.Brief() != "no MongoDB is reached at db1:27017" || !errors.Is(err, long.Wrapped) {
+		t.Errorf("%v has no short form", err)
+	}
 	if err := s.failed("commit", nil); err != nil {
 		t.Errorf("no error became %v", err)
 	}
@@ -164,5 +169,23 @@ func TestRevisionDecides(t *testing.T) {
 		if got, err := judgeRun(client.Database("x").Collection("runs"), &run, test.stored); got != test.want || err != nil {
 			t.Errorf("%s: %v, %v; want %v", test.name, got, err, test.want)
 		}
+	}
+}
+
+// The ledger's pages are made of two lists, and name places in them by engine.Cursor.
+func TestPlacesOfTheLedgerAreUnderstood(t *testing.T) {
+	want := position{1_800_000_000_123, "uid-s1"}
+	word := engine.Cursor{At: instant(want.at), ID: want.id}.Encode("slots")
+	if got, err := parsePlace("slots", word); err != nil || got == nil || *got != want {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := parsePlace("slots", want.cursor()); err != nil || got == nil || *got != want {
+		t.Errorf("the store's own: %v, %v", got, err)
+	}
+	if _, err := parsePlace("runs", word); !errors.Is(err, engine.ErrCursor) {
+		t.Errorf("of another list: %v", err)
+	}
+	if got, err := parsePlace("runs", ""); got != nil || err != nil {
+		t.Errorf("the beginning: %v, %v", got, err)
 	}
 }

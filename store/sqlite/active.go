@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -121,16 +122,20 @@ func (a *activeRuns) above(after string, mask uint64, limit int) (runs []*runWri
 	return runs
 }
 
-// of gives the runs of a job.
-func (a *activeRuns) of(uid string) (runs []*runWrite) {
-	prefix := uid + "-"
+// of gives the runs of a job, or of the tasks of a DAG.
+func (a *activeRuns) of(uid string) []*runWrite { return a.between(uid+"-", uid+".", math.MaxInt) }
+
+// between gives the runs with ids above one and below another, in the order of their ids.
+func (a *activeRuns) between(above, below string, limit int) (runs []*runWrite) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	a.ids.ascend(&runWrite{id: prefix}, func(run *runWrite) bool {
-		if !strings.HasPrefix(run.id, prefix) {
+	a.ids.ascend(&runWrite{id: above}, func(run *runWrite) bool {
+		if run.id >= below || len(runs) == limit {
 			return false
 		}
-		runs = append(runs, run)
+		if run.id != above {
+			runs = append(runs, run)
+		}
 		return true
 	})
 	return runs
@@ -197,7 +202,10 @@ func (p *picker) picks(run *runWrite) bool {
 	f := p.filter
 	return (f.Namespace == "" || run.namespace == f.Namespace) &&
 		(f.JobUID == "" || run.jobUID == f.JobUID) &&
-		(f.Job == "" || run.job == f.Job) &&
+		(f.DAGUID == "" || run.jobUID == f.DAGUID) &&
+		(f.Job == "" || run.job == f.Job && run.task() == "") &&
+		(f.DAG == "" || run.job == f.DAG && run.task() != "") &&
+		(f.Task == "" || run.task() == f.Task) &&
 		(f.Tier == "" || run.tier == string(f.Tier)) &&
 		(f.By == "" || run.by == f.By) &&
 		(len(f.Statuses) == 0 || slices.Contains(f.Statuses, run.status)) &&

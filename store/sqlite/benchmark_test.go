@@ -1,9 +1,11 @@
 package sqlite_test
 
 import (
+	"crypto/rand"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -23,7 +25,7 @@ type benchJob struct {
 func benchJobs(n int) []benchJob {
 	jobs := make([]benchJob, n)
 	for i := range jobs {
-		uid := engine.NewUID()
+		uid := strings.ToLower(rand.Text()[:16])
 		jobs[i] = benchJob{uid: uid, name: fmt.Sprintf("job-%06d", i), shard: engine.ShardOf(uid)}
 	}
 	return jobs

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,8 +36,10 @@ func encodeRun(b []byte, r *engine.Run) []byte {
 	b = appendText(b, 18, r.Kind)
 	b = appendInt(b, 19, r.Size)
 	b = appendText(b, 20, r.Payload)
-	for _, key := range slices.Sorted(maps.Keys(r.Args)) {
-		b = appendNested(b, 21, func(b []byte) []byte { return appendText(appendText(b, 1, key), 2, r.Args[key]) })
+	if len(r.Args) > 0 { // few have any, and to sort nothing costs something
+		for _, key := range slices.Sorted(maps.Keys(r.Args)) {
+			b = appendNested(b, 21, func(b []byte) []byte { return appendText(appendText(b, 1, key), 2, r.Args[key]) })
+		}
 	}
 	b = appendTime(b, 22, r.CreatedAt)
 	b = appendTime(b, 23, r.QueuedAt)
@@ -56,7 +59,22 @@ func encodeRun(b []byte, r *engine.Run) []byte {
 		})
 	}
 	b = appendText(b, 33, r.CancelBy)
-	return appendBool(b, 34, r.Waiting)
+	b = appendBool(b, 34, r.Waiting)
+	b = appendText(b, 35, r.DAG)
+	b = appendText(b, 36, r.Wave)
+	b = appendInt(b, 37, r.Epoch)
+	b = appendText(b, 38, r.Task)
+	if r.Item != nil {
+		b = appendNested(b, 39, func(b []byte) []byte { return appendInt(b, 1, int64(*r.Item)) })
+	}
+	b = appendText(b, 40, r.Outputs)
+	for i := range r.Artifacts {
+		b = appendNested(b, 41, func(b []byte) []byte {
+			a := &r.Artifacts[i]
+			return appendText(appendInt(appendText(b, 1, a.Name), 2, a.Size), 3, a.SHA256)
+		})
+	}
+	return appendBool(b, 42, r.Upstream)
 }
 
 func encodeAttempt(b []byte, a *engine.Attempt) []byte {
@@ -80,17 +98,23 @@ func encodeAttempt(b []byte, a *engine.Attempt) []byte {
 	if o := a.Output; o != nil {
 		b = appendNested(b, 14, func(b []byte) []byte {
 			b = appendInt(appendInt(b, 1, o.Size), 2, o.Lines)
-			return appendInt(appendInt(appendText(b, 3, o.Tail), 4, int64(o.Chunks)), 5, o.Truncated)
+			return appendInt(appendInt(appendInt(appendText(b, 3, o.Tail), 4, int64(o.Chunks)), 5, o.Truncated), 6, o.Lost)
 		})
 	}
 	return b
 }
 
-// appendNested writes a document inside a document.
+// appendNested writes a document inside a document: first the document, which then makes room for its length.
 func appendNested(b []byte, field uint64, encode func([]byte) []byte) []byte {
-	var room [512]byte
-	nested := encode(room[:0])
-	return append(appendLength(b, field, len(nested)), nested...)
+	from := len(b)
+	b = encode(b)
+	length := len(b) - from
+	var room [2 * binary.MaxVarintLen64]byte
+	head := appendLength(room[:0], field, length)
+	b = append(b, head...)
+	copy(b[from+len(head):], b[from:from+length])
+	copy(b[from:], head)
+	return b
 }
 
 // decodeRun reads what encodeRun writes. The run shares nothing with the document.
@@ -169,6 +193,26 @@ func decodeRun(document []byte) (r engine.Run, err error) {
 			r.CancelBy = v.text()
 		case 34:
 			r.Waiting = v.number != 0
+		case 35:
+			r.DAG = v.text()
+		case 36:
+			r.Wave = v.text()
+		case 37:
+			r.Epoch = v.int()
+		case 38:
+			r.Task = v.text()
+		case 39:
+			item, err := decodeNumber(v.bytes)
+			r.Item = &item
+			return err
+		case 40:
+			r.Outputs = v.clone()
+		case 41:
+			a, err := decodeArtifact(v.bytes)
+			r.Artifacts = append(r.Artifacts, a)
+			return err
+		case 42:
+			r.Upstream = v.number != 0
 		}
 		return nil
 	})
@@ -176,6 +220,30 @@ func decodeRun(document []byte) (r engine.Run, err error) {
 		return engine.Run{}, fmt.Errorf("run %q: %w", r.ID, err)
 	}
 	return r, nil
+}
+
+// decodeNumber reads a number that may be zero and yet there.
+func decodeNumber(document []byte) (n int, err error) {
+	err = fields(document, func(_ uint64, v value) error {
+		n = int(v.int())
+		return nil
+	})
+	return n, err
+}
+
+func decodeArtifact(document []byte) (a engine.Artifact, err error) {
+	err = fields(document, func(field uint64, v value) error {
+		switch field {
+		case 1:
+			a.Name = v.text()
+		case 2:
+			a.Size = v.int()
+		case 3:
+			a.SHA256 = v.text()
+		}
+		return nil
+	})
+	return a, err
 }
 
 func decodeArgument(r *engine.Run, document []byte) error {
@@ -233,11 +301,9 @@ func decodeAttempt(document []byte) (a engine.Attempt, err error) {
 		case 9:
 			a.FinishedAt = v.time()
 		case 10:
-			a.ExitCode = new(int)
-			return fields(v.bytes, func(_ uint64, v value) error {
-				*a.ExitCode = int(v.int())
-				return nil
-			})
+			code, err := decodeNumber(v.bytes)
+			a.ExitCode = &code
+			return err
 		case 11:
 			a.Signal = v.text()
 		case 12:
@@ -279,6 +345,8 @@ func decodeOutput(o *engine.Output, document []byte) error {
 			o.Chunks = int(v.int())
 		case 5:
 			o.Truncated = v.int()
+		case 6:
+			o.Lost = v.int()
 		}
 		return nil
 	})

@@ -11,8 +11,15 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// Every field comes back: a field added to Run, Attempt, … and forgotten here turns this red.
-func TestRunDocumentKeepsEveryField(t *testing.T) {
+// Every field comes back: a field added to Run, Attempt, Wave, … and forgotten here turns this red.
+func TestDocumentsKeepEveryField(t *testing.T) {
+	t.Run("run", func(t *testing.T) {
+		keepsEveryField(t, func(r *engine.Run) []byte { return encodeRun(nil, r) }, decodeRun)
+	})
+	t.Run("wave", func(t *testing.T) { keepsEveryField(t, encodeWave, decodeWave) })
+}
+
+func keepsEveryField[T any](t *testing.T, write func(*T) []byte, read func([]byte) (T, error)) {
 	next := int64(0)
 	var fill func(v reflect.Value)
 	fill = func(v reflect.Value) {
@@ -49,7 +56,14 @@ func TestRunDocumentKeepsEveryField(t *testing.T) {
 			fill(v.Index(0))
 			fill(v.Index(1))
 		case reflect.Map:
-			v.Set(reflect.ValueOf(map[string]string{"k": "v", "": "empty", "z": ""}))
+			v.Set(reflect.MakeMap(v.Type()))
+			for _, key := range []string{"k", "", "z"} {
+				value := reflect.New(v.Type().Elem()).Elem()
+				if key != "z" { // a value that is zero is there, too
+					fill(value)
+				}
+				v.SetMapIndex(reflect.ValueOf(key), value)
+			}
 		case reflect.Struct:
 			for i := range v.NumField() {
 				fill(v.Field(i))
@@ -58,20 +72,20 @@ func TestRunDocumentKeepsEveryField(t *testing.T) {
 			t.Fatalf("%s: teach this test about it", v.Type())
 		}
 	}
-	var run engine.Run
-	fill(reflect.ValueOf(&run).Elem())
-	got, err := decodeRun(encodeRun(nil, &run))
+	var want, zero T
+	fill(reflect.ValueOf(&want).Elem())
+	got, err := read(write(&want))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(run, got); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("(-written +read):\n%s", diff)
 	}
-	if got, err := decodeRun(nil); err != nil || !reflect.DeepEqual(got, engine.Run{}) {
+	if got, err := read(nil); err != nil || !reflect.DeepEqual(got, zero) {
 		t.Fatalf("an empty document is %+v, %v", got, err)
 	}
-	later := appendText(appendUint(encodeRun(nil, &run), 900, 5), 901, "of a later version")
-	if got, err := decodeRun(later); err != nil || !reflect.DeepEqual(got, run) {
+	later := appendText(appendUint(write(&want), 900, 5), 901, "of a later version")
+	if got, err := read(later); err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("a document with unknown fields is %+v, %v", got, err)
 	}
 }

@@ -13,6 +13,10 @@ func (s *Store) Commit(ctx context.Context, batch *engine.Batch) ([]engine.Confl
 	if batch.Empty() {
 		return nil, nil
 	}
+	waves := make([][]byte, len(batch.Waves))
+	for i := range batch.Waves {
+		waves[i] = encodeWave(&batch.Waves[i].Wave)
+	}
 	runs := encodeRuns(batch.Runs)
 	slots, err := encodeAll(batch.Slots)
 	if err != nil {
@@ -24,11 +28,11 @@ func (s *Store) Commit(ctx context.Context, batch *engine.Batch) ([]engine.Confl
 	}
 	rest := *batch
 	rest.Runs = nil
-	weight := 2*len(batch.Runs) + len(batch.Slots) + len(batch.DeadLetters) + len(batch.DropLetters) + len(batch.DropRuns) + len(batch.Tasks) +
-		len(batch.Handled) + len(batch.Commands)
+	weight := len(batch.Waves) + 2*len(batch.Runs) + len(batch.Slots) + len(batch.DeadLetters) + len(batch.DropLetters) + len(batch.DropRuns) + len(batch.Tasks) +
+		len(batch.Handled) + len(batch.HandledDAGs) + len(batch.Commands)
 	var conflicts []engine.Conflict
 	err = s.write(ctx, weight, func(w *writer) (err error) {
-		conflicts, err = w.commit(runs, &rest, slots, letters)
+		conflicts, err = w.commit(waves, runs, &rest, slots, letters)
 		return err
 	})
 	if err != nil {
@@ -48,9 +52,18 @@ func encodeAll[T any](list []T) ([][]byte, error) {
 	return documents, nil
 }
 
-func (w *writer) commit(runs []runWrite, b *engine.Batch, slots, letters [][]byte) (conflicts []engine.Conflict, err error) {
+func (w *writer) commit(waves [][]byte, runs []*runWrite, b *engine.Batch, slots, letters [][]byte) (conflicts []engine.Conflict, err error) {
+	for i := range b.Waves {
+		written, err := w.writeWave(&b.Waves[i].Wave, waves[i])
+		if err != nil {
+			return nil, err
+		}
+		if !written {
+			conflicts = append(conflicts, engine.Conflict{Kind: "wave", ID: b.Waves[i].Wave.ID})
+		}
+	}
 	for i := range runs {
-		written, err := w.writeRun(&runs[i])
+		written, err := w.writeRun(runs[i])
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +103,12 @@ func (w *writer) commit(runs []runWrite, b *engine.Batch, slots, letters [][]byt
 		}
 	}
 	for i := range b.Handled {
-		if err := w.handle(&b.Handled[i]); err != nil {
+		if err := jobs.handle(w, &b.Handled[i]); err != nil {
+			return nil, err
+		}
+	}
+	for i := range b.HandledDAGs {
+		if err := dags.handle(w, &b.HandledDAGs[i]); err != nil {
 			return nil, err
 		}
 	}

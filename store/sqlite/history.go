@@ -83,19 +83,7 @@ func (s *Store) history(ctx context.Context, filter *engine.RunFilter) (runs []e
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b keyedRun) int { return a.newer(b.key) })
-	found = slices.CompactFunc(found, func(a, b keyedRun) bool { return a.key == b.key })
-	beyond, _ := slices.BinarySearchFunc(found, horizon, func(run keyedRun, horizon key) int {
-		if run.newer(horizon) <= 0 {
-			return -1
-		}
-		return 1
-	})
-	more := horizon != oldest
-	if found = found[:beyond]; len(found) > filter.Limit {
-		found, more = found[:filter.Limit], true
-		horizon = found[filter.Limit-1].key
-	}
+	found, horizon, more := merge(found, horizon, filter.Limit)
 	pick := newPicker(filter)
 	for _, run := range found {
 		// One that goes on after it has ended is still in history, as it was.
@@ -117,15 +105,48 @@ func (s *Store) history(ctx context.Context, filter *engine.RunFilter) (runs []e
 	return runs, next, nil
 }
 
-// byUID makes of a filter by a job's name one for each job that has had it: a job has one name all its life.
-func (s *Store) byUID(ctx context.Context, filter *engine.RunFilter) (filters []*engine.RunFilter, err error) {
-	if filter.Job == "" || filter.JobUID != "" {
-		return []*engine.RunFilter{filter}, nil
+// merge puts what stands in several ranges into the order of history, down to the horizon, and cuts it at limit. It
+// gives where the next page begins, and whether there may be more.
+func merge(found []keyedRun, horizon key, limit int) (page []keyedRun, end key, more bool) {
+	slices.SortStableFunc(found, func(a, b keyedRun) int { return a.newer(b.key) })
+	found = slices.CompactFunc(found, func(a, b keyedRun) bool { return a.key == b.key })
+	beyond, _ := slices.BinarySearchFunc(found, horizon, func(run keyedRun, horizon key) int {
+		if run.newer(horizon) <= 0 {
+			return -1
+		}
+		return 1
+	})
+	more = horizon != oldest
+	if found = found[:beyond]; len(found) > limit {
+		found, more = found[:limit], true
+		horizon = found[limit-1].key
 	}
-	err = s.list(ctx, "SELECT DISTINCT job_uid FROM run_names WHERE job = ?", []any{filter.Job}, func(rows *sql.Rows) error {
-		one := *filter
+	return found, horizon, more
+}
+
+// byUID makes of a filter by name one for each job or DAG that has had it: it has one name all its life.
+func (s *Store) byUID(ctx context.Context, filter *engine.RunFilter) (filters []*engine.RunFilter, err error) {
+	owner, possible := filter.Owner()
+	if !possible || filter.Job != "" && filter.DAG != "" { // a run is of one thing
+		return nil, nil
+	}
+	plain := *filter
+	plain.JobUID, plain.DAGUID = owner, ""
+	var query string
+	var args []any
+	switch {
+	case filter.DAG != "":
+		plain.DAG = ""
+		query, args = "SELECT DISTINCT dag_uid FROM run_dags WHERE dag = ? AND (? = '' OR dag_uid = ?)", []any{filter.DAG, owner, owner}
+	case filter.Job != "" && owner == "":
+		plain.Job = ""
+		query, args = "SELECT DISTINCT job_uid FROM run_names WHERE job = ?", []any{filter.Job}
+	default:
+		return []*engine.RunFilter{&plain}, nil
+	}
+	err = s.list(ctx, query, args, func(rows *sql.Rows) error {
+		one := plain
 		err := rows.Scan(&one.JobUID)
-		one.Job = ""
 		filters = append(filters, &one)
 		return err
 	})

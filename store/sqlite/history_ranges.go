@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ const (
 // historyRange is a part of an index that holds runs in the order of history: the entries for which fixed holds. Of
 // those, picked takes some.
 type historyRange struct {
+	table  string // runs_history if it is ""
 	index  string
 	fixed  conditions
 	picked conditions
@@ -87,6 +89,10 @@ func (s *snapshot) ranges(ctx context.Context, filter *engine.RunFilter) ([]hist
 func jobRange(filter *engine.RunFilter, statuses []engine.Status) historyRange {
 	r := historyRange{index: "runs_history_job"}
 	r.fixed.add("job_uid = ?", filter.JobUID)
+	if filter.Task != "" {
+		r.index = "runs_history_task"
+		r.fixed.add("task = ? AND task <> ''", filter.Task)
+	}
 	r.pickStatuses(statuses)
 	if filter.Namespace != "" {
 		r.pickRow("r.namespace = ?", filter.Namespace)
@@ -109,6 +115,7 @@ func byRange(filter *engine.RunFilter, statuses []engine.Status) historyRange {
 		r.scan = scanRows
 	}
 	r.pickTier(filter)
+	r.pickTask(filter)
 	r.pickText(filter)
 	return r
 }
@@ -117,6 +124,7 @@ func statusRange(filter *engine.RunFilter, namespace string, status engine.Statu
 	r := historyRange{index: "runs_history_status"}
 	r.fixed.add("namespace = ? AND status = ? AND status <> 5", namespace, int64(status))
 	r.pickTier(filter)
+	r.pickTask(filter)
 	r.pickText(filter)
 	return r
 }
@@ -128,6 +136,7 @@ func tierRange(filter *engine.RunFilter, namespace string, statuses []engine.Sta
 		r.picked.addStatuses("r.status", statuses)
 		r.scan = scanRows
 	}
+	r.pickTask(filter)
 	r.pickText(filter)
 	return r
 }
@@ -141,6 +150,7 @@ func namespaceRange(filter *engine.RunFilter, namespace string, statuses []engin
 		r.picked.add("s.tier = ?", string(filter.Tier))
 		r.scan = max(r.scan, scanEntries)
 	}
+	r.pickTask(filter)
 	r.pickText(filter)
 	return r
 }
@@ -161,7 +171,14 @@ func (r *historyRange) pickRow(term string, args ...any) {
 
 func (r *historyRange) pickJob(filter *engine.RunFilter) {
 	if filter.Job != "" {
-		r.pickRow("r.job = ?", filter.Job)
+		r.pickRow("r.job = ? AND r.task = ''", filter.Job)
+	}
+}
+
+// pickTask is for ranges that are not of one DAG.
+func (r *historyRange) pickTask(filter *engine.RunFilter) {
+	if filter.Task != "" {
+		r.pickRow("r.task = ?", filter.Task)
 	}
 }
 
@@ -190,13 +207,15 @@ func (r *historyRange) pickText(filter *engine.RunFilter) {
 	r.pickRow(`(tidewheel_contains(s.id, ?) OR tidewheel_contains(r.job, ?) OR tidewheel_contains(r.reason, ?))`, lowered, lowered, lowered)
 }
 
+func (r *historyRange) from() string { return cmp.Or(r.table, "runs_history") }
+
 // entries asks for keys of the range after from, limited by an argument that follows.
 func (r *historyRange) entries(filter *engine.RunFilter, from key, columns string) (query string, args []any) {
 	where := conditions{terms: slices.Clone(r.fixed.terms), args: slices.Clone(r.fixed.args)}
 	where.add("(created_at, id) < (?, ?)", from.at, from.id)
 	since, until := window(filter.Since, filter.Until)
 	where.add("created_at >= ? AND created_at < ?", since, until)
-	return "SELECT " + columns + " FROM runs_history INDEXED BY " + r.index + " WHERE " + strings.Join(where.terms, " AND ") +
+	return "SELECT " + columns + " FROM " + r.from() + " INDEXED BY " + r.index + " WHERE " + strings.Join(where.terms, " AND ") +
 		" ORDER BY created_at DESC, id DESC LIMIT ?", where.args
 }
 
@@ -206,11 +225,11 @@ func (r *historyRange) query(filter *engine.RunFilter, from key) (string, []any)
 	inner, args := r.entries(filter, from, "rowid AS row, created_at, id"+r.inner)
 	limit := int64(filter.Limit) + 1
 	if len(r.picked.terms) == 0 {
-		return "SELECT s.created_at, s.id, r.doc FROM (" + inner + ") AS s CROSS JOIN runs_history AS r ON r.rowid = s.row", append(args, limit)
+		return "SELECT s.created_at, s.id, r.doc FROM (" + inner + ") AS s CROSS JOIN " + r.from() + " AS r ON r.rowid = s.row", append(args, limit)
 	}
 	args = append(args, int64(r.scan))
 	args = append(append(args, r.picked.args...), limit)
-	return "SELECT s.created_at, s.id, r.doc FROM (" + inner + ") AS s CROSS JOIN runs_history AS r ON r.rowid = s.row WHERE " +
+	return "SELECT s.created_at, s.id, r.doc FROM (" + inner + ") AS s CROSS JOIN " + r.from() + " AS r ON r.rowid = s.row WHERE " +
 		strings.Join(r.picked.terms, " AND ") + " LIMIT ?", args
 }
 

@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // Fields of a record of the log, which is a document of the form of wire.go.
@@ -11,6 +12,9 @@ const (
 	recordRun  = 1 // the document of a run, as it is from here on
 	recordGone = 2 // the id of a run that has ended or was dropped
 )
+
+// changedKept is how many runs may change in a transaction so that the next one uses the same memory.
+const changedKept = 1024
 
 // logSlack is how much of the log may be of no use before it is taken away, beyond as much as is of use.
 const logSlack = 1 << 20
@@ -60,6 +64,9 @@ func (l *runsLog) get(id string) *runWrite {
 // put keeps a run in the form that it has from here on.
 func (l *runsLog) put(run *runWrite) {
 	l.changed[run.id] = run
+	if room := len(run.doc) + 2*binary.MaxVarintLen64; cap(l.record)-len(l.record) < room {
+		l.record = slices.Grow(l.record, max(room, len(l.record))) // records of many runs are copied less often so
+	}
 	l.record = append(appendLength(l.record, recordRun, len(run.doc)), run.doc...)
 }
 
@@ -151,6 +158,10 @@ func (l *runsLog) committed() {
 
 // forget ends the transaction.
 func (l *runsLog) forget() {
+	// A map keeps the size that it once had, and to look through it takes as long.
+	if len(l.changed) > changedKept {
+		l.changed = map[string]*runWrite{}
+	}
 	clear(l.changed)
 	l.record, l.dropped = l.record[:0], 0
 	if cap(l.record) > logSlack {
@@ -195,7 +206,7 @@ func (l *runsLog) load(c *connection) error {
 		}
 		write := newRunWrite(&run, last.document)
 		write.ended = true // perhaps
-		entries = append(entries, &activeRun{run: &write, row: last.row})
+		entries = append(entries, &activeRun{run: write, row: last.row})
 		last.row.runs++
 		l.live += len(last.document)
 	}

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"fmt"
@@ -16,7 +17,7 @@ type runWrite struct {
 	revision   int64
 	namespace  string
 	jobUID     string
-	job        string
+	job        string // name of the job, or of the DAG whose task it is
 	shard      int
 	status     engine.Status
 	tier       string
@@ -28,20 +29,20 @@ type runWrite struct {
 	ended      bool // it has ended before, and its row of then stands in history
 }
 
-func encodeRuns(writes []engine.RunWrite) []runWrite {
-	runs := make([]runWrite, len(writes))
+func encodeRuns(writes []engine.RunWrite) []*runWrite {
+	runs := make([]*runWrite, len(writes))
 	var room []byte
 	for i := range writes {
 		room = encodeRun(room[:0], &writes[i].Run)
-		// A copy of its own: it is kept as long as the run is active, and should not keep others.
+		// Each in memory of its own: it is kept as long as the run is active, and should not keep others.
 		runs[i] = newRunWrite(&writes[i].Run, bytes.Clone(room))
 	}
 	return runs
 }
 
-func newRunWrite(r *engine.Run, document []byte) runWrite {
-	return runWrite{
-		id: r.ID, revision: r.Revision, namespace: r.Namespace, jobUID: r.JobUID, job: r.Job, shard: r.Shard, status: r.Status, tier: string(r.Tier),
+func newRunWrite(r *engine.Run, document []byte) *runWrite {
+	return &runWrite{
+		id: r.ID, revision: r.Revision, namespace: r.Namespace, jobUID: r.JobUID, job: cmp.Or(r.Job, r.DAG), shard: r.Shard, status: r.Status, tier: string(r.Tier),
 		by: r.By, reason: r.Reason, createdAt: always(r.CreatedAt), finishedAt: instant(r.FinishedAt), doc: document,
 	}
 }
@@ -49,17 +50,25 @@ func newRunWrite(r *engine.Run, document []byte) runWrite {
 const (
 	insertHistory = `INSERT INTO runs_history (turned, id, revision, namespace, job_uid, job, status, tier, "by", reason, created_at, finished_at, doc)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (turned) DO NOTHING`
+	insertTask = `INSERT INTO runs_history (turned, id, revision, namespace, job_uid, job, status, tier, "by", reason, created_at, finished_at, doc, task)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (turned) DO NOTHING`
 	deleteHistory = "DELETE FROM runs_history WHERE turned = ?"
 	updateHistory = "UPDATE runs_history SET revision = ?, status = ?, tier = ?, \"by\" = ?, reason = ?, finished_at = ?, doc = ? WHERE turned = ? AND revision = ?"
 	endedRun      = "SELECT doc FROM runs_history WHERE turned = ?"
 )
 
 // turned is how a run that has ended is found by its id: what follows the job's uid comes first, which for most runs is
-// the slot.
+// the slot. That of a task stays as it is: the runs of a wave stand together.
 func turned(id string) string {
 	uid, rest, _ := strings.Cut(id, "-")
+	if strings.IndexByte(rest, '-') >= 0 {
+		return id
+	}
 	return rest + "-" + uid
 }
+
+// task is the name of the task that it is a run of, "" for the run of a job.
+func (r *runWrite) task() string { return engine.RunTask(r.id) }
 
 // writeRun answers false where the run's condition does not hold.
 func (w *writer) writeRun(r *runWrite) (bool, error) {
@@ -107,11 +116,10 @@ func (w *writer) tryRun(r *runWrite) (bool, error) {
 	return true, nil
 }
 
-// keep puts a copy into the log, which is kept as long as the run is active and should not keep the rest of its batch.
+// keep puts a run into the log. When its group fails, it comes here again.
 func (w *writer) keep(r *runWrite, ended bool) {
-	kept := *r
-	kept.ended = ended
-	w.log.put(&kept)
+	r.ended = ended
+	w.log.put(r)
 }
 
 // end moves an active run into history.
@@ -136,6 +144,11 @@ func (w *writer) end(active, r *runWrite) error {
 func (w *writer) insertEnded(r *runWrite) (bool, error) {
 	if err := w.noteName(r); err != nil {
 		return false, err
+	}
+	if task := r.task(); task != "" {
+		changed, err := w.exec(insertTask, r.id, r.id, r.revision, r.namespace, r.jobUID, r.job, int64(r.status), r.tier, r.by, r.reason,
+			r.createdAt, r.finishedAt, r.doc, task)
+		return changed > 0, err
 	}
 	changed, err := w.exec(insertHistory, turned(r.id), r.id, r.revision, r.namespace, r.jobUID, r.job, int64(r.status), r.tier, r.by, r.reason,
 		r.createdAt, r.finishedAt, r.doc)
@@ -165,7 +178,11 @@ const keptNames = 100_000
 func (w *writer) noteName(r *runWrite) error {
 	name := runName{r.job, r.namespace, r.jobUID}
 	if _, known := w.names[name]; !known {
-		if _, err := w.exec("INSERT INTO run_names (job, namespace, job_uid) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", r.job, r.namespace, r.jobUID); err != nil {
+		insert := "INSERT INTO run_names (job, namespace, job_uid) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+		if r.task() != "" {
+			insert = "INSERT INTO run_dags (dag, namespace, dag_uid) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+		}
+		if _, err := w.exec(insert, r.job, r.namespace, r.jobUID); err != nil {
 			return err
 		}
 		if len(w.names) >= keptNames {
@@ -173,12 +190,18 @@ func (w *writer) noteName(r *runWrite) error {
 		}
 		w.names[name] = struct{}{}
 	}
-	if _, known := w.namespaces[r.namespace]; !known {
-		if _, err := w.exec("INSERT INTO run_namespaces (namespace) VALUES (?) ON CONFLICT DO NOTHING", r.namespace); err != nil {
-			return err
-		}
-		w.namespaces[r.namespace] = struct{}{}
+	return w.noteNamespace(r.namespace)
+}
+
+// noteNamespace remembers a namespace of runs or waves.
+func (w *writer) noteNamespace(namespace string) error {
+	if _, known := w.namespaces[namespace]; known {
+		return nil
 	}
+	if _, err := w.exec("INSERT INTO run_namespaces (namespace) VALUES (?) ON CONFLICT DO NOTHING", namespace); err != nil {
+		return err
+	}
+	w.namespaces[namespace] = struct{}{}
 	return nil
 }
 
@@ -210,7 +233,7 @@ func (w *writer) sameRun(r *runWrite) (same bool, err error) {
 func (s *Store) InsertRun(ctx context.Context, run engine.Run) error {
 	r := newRunWrite(&run, encodeRun(nil, &run))
 	err := s.write(ctx, 1, func(w *writer) error {
-		inserted, err := w.tryRun(&r)
+		inserted, err := w.tryRun(r)
 		if err == nil && !inserted {
 			err = engine.ErrExists
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-const taskColumns = "id, shard, slot, run_at, generation, revision, namespace, job"
+const taskColumns = "id, shard, slot, run_at, generation, revision, namespace, job, epoch"
 
 // writeTask answers false where the task's condition does not hold.
 func (w *writer) writeTask(write *engine.TaskWrite) (bool, error) {
@@ -21,12 +21,12 @@ func (w *writer) writeTask(write *engine.TaskWrite) (bool, error) {
 	var changed int64
 	var err error
 	if t.Revision == 1 {
-		changed, err = w.exec("INSERT INTO scheduled_tasks ("+taskColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
-			t.ID, t.Shard, instant(t.Slot), always(t.RunAt), t.Generation, t.Revision, t.Namespace, t.Job)
+		changed, err = w.exec("INSERT INTO scheduled_tasks ("+taskColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+			t.ID, t.Shard, instant(t.Slot), always(t.RunAt), t.Generation, t.Revision, t.Namespace, t.Job, t.Epoch)
 	} else {
-		changed, err = w.exec(`UPDATE scheduled_tasks SET shard = ?, slot = ?, run_at = ?, generation = ?, revision = ?, namespace = ?, job = ?
+		changed, err = w.exec(`UPDATE scheduled_tasks SET shard = ?, slot = ?, run_at = ?, generation = ?, revision = ?, namespace = ?, job = ?, epoch = ?
 			WHERE id = ? AND revision = ?`,
-			t.Shard, instant(t.Slot), always(t.RunAt), t.Generation, t.Revision, t.Namespace, t.Job, t.ID, t.Revision-1)
+			t.Shard, instant(t.Slot), always(t.RunAt), t.Generation, t.Revision, t.Namespace, t.Job, t.Epoch, t.ID, t.Revision-1)
 	}
 	if changed > 0 || err != nil {
 		return changed > 0, err
@@ -35,7 +35,7 @@ func (w *writer) writeTask(write *engine.TaskWrite) (bool, error) {
 	err = w.query("SELECT "+taskColumns+" FROM scheduled_tasks WHERE id = ?", []any{t.ID}, func(v []driver.Value) error {
 		stored := engine.ScheduledTask{ID: t.ID, Slot: instantOf(v[2]), RunAt: instantOf(v[3])}
 		stored.Shard, stored.Generation, stored.Revision = int(v[1].(int64)), v[4].(int64), v[5].(int64)
-		stored.Namespace, stored.Job = v[6].(string), v[7].(string)
+		stored.Namespace, stored.Job, stored.Epoch = v[6].(string), v[7].(string), v[8].(int64)
 		same = engine.SameTask(stored, *t)
 		return nil
 	})
@@ -54,7 +54,7 @@ func (s *Store) tasks(ctx context.Context, query string, args ...any) (tasks []e
 		var t engine.ScheduledTask
 		var slot sql.NullInt64
 		var runAt int64
-		if err := rows.Scan(&t.ID, &t.Shard, &slot, &runAt, &t.Generation, &t.Revision, &t.Namespace, &t.Job); err != nil {
+		if err := rows.Scan(&t.ID, &t.Shard, &slot, &runAt, &t.Generation, &t.Revision, &t.Namespace, &t.Job, &t.Epoch); err != nil {
 			return err
 		}
 		if slot.Valid {

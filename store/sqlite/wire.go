@@ -74,6 +74,14 @@ func (v value) time() time.Time {
 	return time.UnixMicro(value{number: v.number >> 1}.int()).UTC()
 }
 
+// someTime is time for a field that may have been left out.
+func (v value) someTime() time.Time {
+	if v.number == 0 {
+		return time.Time{}
+	}
+	return v.time()
+}
+
 func (v value) text() string { return string(v.bytes) }
 
 // clone copies bytes, so that they may outlive the document.

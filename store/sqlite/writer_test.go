@@ -17,7 +17,7 @@ import (
 
 var testStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func openStore(t *testing.T) (*Store, string) {
+func openStore(t testing.TB) (*Store, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "data.db")
 	store, err := Open(t.Context(), path, Config{Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})

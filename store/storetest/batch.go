@@ -20,7 +20,11 @@ func scene(h *harness) (jobs []engine.Job, batch *engine.Batch) {
 	h.must("delete job", h.store.ReplaceJob(h.ctx, gone))
 	dead := h.live(finished(one, noon, engine.StatusDead))
 	h.commitRuns(slotRun(two, noon), slotRun(gone, noon))
+	etl, old := h.createDAG(aDAG("etl")), h.createDAG(aDAG("old"))
+	old = h.replaceDAG(removeDAG(old))
+	wave := aWave(etl, 1, noon)
 	h.commit(engine.Batch{
+		Waves:       waveWrites(wave),
 		Slots:       []engine.SlotRange{aSlotRange(one, noon.Add(-time.Hour), 3)},
 		DeadLetters: []engine.DeadLetter{aLetter(dead, noon)},
 		Tasks:       []engine.TaskWrite{{Task: aTask(two, noon)}, {Task: aTask(gone, noon)}},
@@ -33,8 +37,10 @@ func scene(h *harness) (jobs []engine.Job, batch *engine.Batch) {
 	again := queued(dead)
 	again.FinishedAt = time.Time{}
 	later := finished(two, noon.Add(time.Hour), engine.StatusDead)[0]
+	next := aWave(etl, 2, noon.Add(time.Minute))
 	return []engine.Job{one, two, gone}, &engine.Batch{
-		Runs:        runWrites(again, queued(slotRun(two, noon)), later),
+		Waves:       waveWrites(endedWave(wave, engine.StatusSucceeded), next),
+		Runs:        runWrites(again, queued(slotRun(two, noon)), later, taskRun(next, "fetch", -1)),
 		Slots:       []engine.SlotRange{aSlotRange(one, noon.Add(-time.Hour), 5), aSlotRange(two, noon, 1)},
 		DeadLetters: []engine.DeadLetter{aLetter(later, noon.Add(time.Minute))},
 		DropLetters: []string{dead.ID},
@@ -44,8 +50,20 @@ func scene(h *harness) (jobs []engine.Job, batch *engine.Batch) {
 			{UID: one.UID, Namespace: one.Namespace, Name: one.Name, Revision: 1},
 			{UID: gone.UID, Namespace: gone.Namespace, Name: gone.Name, Revision: 2},
 		},
-		Commands: []string{"backfill-1"},
+		HandledDAGs: append(handledDAG(etl).HandledDAGs, handledDAG(old).HandledDAGs...),
+		Commands:    []string{"backfill-1"},
 	}
+}
+
+// dagsAreDone wants that a scene's batch has done what concerns DAGs.
+func (h *harness) dagsAreDone(got state, batch *engine.Batch) {
+	h.Helper()
+	same(h.T, "waves", got.Waves, []engine.Wave{batch.Waves[1].Wave, batch.Waves[0].Wave})
+	same(h.T, "DAGs", len(got.DAGs), 1)
+	h.pendingDAGs()
+	gone, err := h.store.DAGsByUID(h.ctx, []string{batch.HandledDAGs[1].UID})
+	h.must("read DAGs", err)
+	same(h.T, "tombstones of DAGs", len(gone), 0)
 }
 
 var batchPromises = []promise{
@@ -53,8 +71,9 @@ var batchPromises = []promise{
 		jobs, batch := scene(h)
 		h.commit(*batch)
 		got := h.state(jobs...)
-		same(h.T, "runs", len(got.Runs), 3)
-		same(h.T, "active runs", len(got.Active), 3)
+		same(h.T, "runs", len(got.Runs), 4)
+		same(h.T, "active runs", len(got.Active), 4)
+		h.dagsAreDone(got, batch)
 		same(h.T, "slots", got.Slots, batch.Slots)
 		same(h.T, "letters", got.Letters, batch.DeadLetters)
 		same(h.T, "tasks", got.Tasks, []engine.ScheduledTask{batch.Tasks[1].Task, batch.Tasks[0].Task})
@@ -91,7 +110,8 @@ var batchPromises = []promise{
 		same(h.T, "state", h.state(jobs...), repaired)
 		same(h.T, "slots", repaired.Slots, batch.Slots)
 		same(h.T, "letters", repaired.Letters, batch.DeadLetters)
-		same(h.T, "runs", len(repaired.Runs), 3)
+		same(h.T, "runs", len(repaired.Runs), 4)
+		h.dagsAreDone(repaired, batch)
 		same(h.T, "jobs", len(repaired.Jobs), 2)
 		same(h.T, "commands", len(repaired.Commands), 1)
 	}},
@@ -100,12 +120,15 @@ var batchPromises = []promise{
 		theirs := queued(slotRun(jobs[1], noon))
 		theirs.Reason = "another engine was faster"
 		taken := aTask(jobs[0], noon.Add(time.Minute))
-		h.commit(engine.Batch{Runs: runWrites(theirs), Tasks: []engine.TaskWrite{{Task: taken}}})
-		h.refused(*batch, engine.Conflict{Kind: "run", ID: theirs.ID}, engine.Conflict{Kind: "task", ID: taken.ID})
+		other := endedWave(batch.Waves[0].Wave, engine.StatusFailed)
+		other.Revision--
+		h.commit(engine.Batch{Waves: waveWrites(other), Runs: runWrites(theirs), Tasks: []engine.TaskWrite{{Task: taken}}})
+		h.refused(*batch, engine.Conflict{Kind: "run", ID: theirs.ID}, engine.Conflict{Kind: "task", ID: taken.ID}, engine.Conflict{Kind: "wave", ID: other.ID})
 		got := h.state(jobs...)
 		same(h.T, "their run", h.run(theirs.ID), theirs)
 		same(h.T, "tasks", got.Tasks, []engine.ScheduledTask{taken, batch.Tasks[0].Task})
-		same(h.T, "runs", len(got.Runs), 3)
+		same(h.T, "runs", len(got.Runs), 4)
+		same(h.T, "waves", got.Waves, []engine.Wave{batch.Waves[1].Wave, other})
 		same(h.T, "slots", got.Slots, batch.Slots)
 		same(h.T, "letters", got.Letters, batch.DeadLetters)
 		same(h.T, "commands", len(got.Commands), 1)

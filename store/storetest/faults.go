@@ -88,6 +88,7 @@ func (f *Faulty) Commit(ctx context.Context, batch *engine.Batch) ([]engine.Conf
 // FirstWrites gives a batch with the first n single writes of batch, in the order in which a store does them.
 func FirstWrites(batch *engine.Batch, n int) *engine.Batch {
 	return &engine.Batch{
+		Waves:       take(batch.Waves, &n),
 		Runs:        take(batch.Runs, &n),
 		Slots:       take(batch.Slots, &n),
 		DeadLetters: take(batch.DeadLetters, &n),
@@ -95,6 +96,7 @@ func FirstWrites(batch *engine.Batch, n int) *engine.Batch {
 		DropRuns:    take(batch.DropRuns, &n),
 		Tasks:       take(batch.Tasks, &n),
 		Handled:     take(batch.Handled, &n),
+		HandledDAGs: take(batch.HandledDAGs, &n),
 		Commands:    take(batch.Commands, &n),
 	}
 }
@@ -107,6 +109,6 @@ func take[T any](list []T, n *int) []T {
 
 // Writes counts the single writes of a batch.
 func Writes(batch *engine.Batch) int {
-	return len(batch.Runs) + len(batch.Slots) + len(batch.DeadLetters) + len(batch.DropLetters) + len(batch.DropRuns) +
-		len(batch.Tasks) + len(batch.Handled) + len(batch.Commands)
+	return len(batch.Waves) + len(batch.Runs) + len(batch.Slots) + len(batch.DeadLetters) + len(batch.DropLetters) + len(batch.DropRuns) +
+		len(batch.Tasks) + len(batch.Handled) + len(batch.HandledDAGs) + len(batch.Commands)
 }

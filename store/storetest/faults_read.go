@@ -70,6 +70,62 @@ func (f *Faulty) Commands(ctx context.Context, shards []int, limit int) ([]engin
 	})
 }
 
+// DAGsByUID passes through Fault.
+func (f *Faulty) DAGsByUID(ctx context.Context, uids []string) ([]engine.DAG, error) {
+	return through(ctx, f.Fault, "DAGsByUID", func(ctx context.Context) ([]engine.DAG, error) {
+		return f.Store.DAGsByUID(ctx, uids)
+	})
+}
+
+// PendingDAGs passes through Fault.
+func (f *Faulty) PendingDAGs(ctx context.Context, shards []int, limit int) ([]engine.DAG, error) {
+	return through(ctx, f.Fault, "PendingDAGs", func(ctx context.Context) ([]engine.DAG, error) {
+		return f.Store.PendingDAGs(ctx, shards, limit)
+	})
+}
+
+// DAGGeneration passes through Fault.
+func (f *Faulty) DAGGeneration(ctx context.Context, uid string, generation int64) (engine.DAGGeneration, error) {
+	return through(ctx, f.Fault, "DAGGeneration", func(ctx context.Context) (engine.DAGGeneration, error) {
+		return f.Store.DAGGeneration(ctx, uid, generation)
+	})
+}
+
+// OpenWaves passes through Fault.
+func (f *Faulty) OpenWaves(ctx context.Context, shards []int, after string, limit int) ([]engine.Wave, error) {
+	return through(ctx, f.Fault, "OpenWaves", func(ctx context.Context) ([]engine.Wave, error) {
+		return f.Store.OpenWaves(ctx, shards, after, limit)
+	})
+}
+
+// OpenWavesOf passes through Fault.
+func (f *Faulty) OpenWavesOf(ctx context.Context, dagUIDs []string) ([]engine.Wave, error) {
+	return through(ctx, f.Fault, "OpenWavesOf", func(ctx context.Context) ([]engine.Wave, error) {
+		return f.Store.OpenWavesOf(ctx, dagUIDs)
+	})
+}
+
+// LastEpochs passes through Fault.
+func (f *Faulty) LastEpochs(ctx context.Context, dagUIDs []string) (map[string]int64, error) {
+	return through(ctx, f.Fault, "LastEpochs", func(ctx context.Context) (map[string]int64, error) {
+		return f.Store.LastEpochs(ctx, dagUIDs)
+	})
+}
+
+// WavesByID passes through Fault.
+func (f *Faulty) WavesByID(ctx context.Context, ids []string) ([]engine.Wave, error) {
+	return through(ctx, f.Fault, "WavesByID", func(ctx context.Context) ([]engine.Wave, error) {
+		return f.Store.WavesByID(ctx, ids)
+	})
+}
+
+// RunsOfWave passes through Fault.
+func (f *Faulty) RunsOfWave(ctx context.Context, wave, after string, limit int) ([]engine.Run, error) {
+	return through(ctx, f.Fault, "RunsOfWave", func(ctx context.Context) ([]engine.Run, error) {
+		return f.Store.RunsOfWave(ctx, wave, after, limit)
+	})
+}
+
 // BinariesByKey passes through Fault.
 func (f *Faulty) BinariesByKey(ctx context.Context, keys []string) ([]engine.Binary, error) {
 	return through(ctx, f.Fault, "BinariesByKey", func(ctx context.Context) ([]engine.Binary, error) {

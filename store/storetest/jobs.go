@@ -27,7 +27,7 @@ func fullJob() engine.Job {
 		Exclude: []spec.Exclusion{{Cron: "* * 24 12 *"}, {From: at, To: until}},
 		Alerts:  &spec.Alerts{Lag: spec.Duration(time.Minute), On: []string{"failed"}}, Labels: map[string]string{"team.name": "data", "$where": "1"},
 	}
-	job.Paused, job.PausedAt, job.PausedBy, job.Message = true, noon, "grace", "why: «so»"
+	job.Paused, job.PausedAt, job.PausedBy, job.PausedReason, job.Message = true, noon, "grace", "too «loud»", "why: «so»"
 	return job
 }
 
@@ -116,7 +116,7 @@ var jobPromises = []promise{
 		if _, err := h.store.Generation(h.ctx, uidOf("none"), 1); !errors.Is(err, engine.ErrNotFound) {
 			h.Fatalf("generation: %v", err)
 		}
-		generations, err := h.store.Generations(h.ctx, uidOf("none"), 10)
+		generations, err := h.store.Generations(h.ctx, uidOf("none"), 0, 10)
 		h.must("generations", err)
 		same(h.T, "generations", len(generations), 0)
 	}},
@@ -131,7 +131,7 @@ var jobPromises = []promise{
 			h.Fatalf("got %v", err)
 		}
 		same(h.T, "job", h.job("report"), mine)
-		generations, err := h.store.Generations(h.ctx, job.UID, 10)
+		generations, err := h.store.Generations(h.ctx, job.UID, 0, 10)
 		h.must("generations", err)
 		same(h.T, "generations", len(generations), 2)
 		same(h.T, "the second", generations[0].Spec.Description, "mine")
@@ -148,12 +148,21 @@ var jobPromises = []promise{
 			{UID: job.UID, Generation: 2, Spec: second.Spec, By: "grace", At: second.UpdatedAt, Message: "now second"},
 			{UID: job.UID, Generation: 1, Spec: job.Spec, By: "ada", At: job.UpdatedAt, Message: job.Message},
 		}
-		generations, err := h.store.Generations(h.ctx, job.UID, 10)
+		generations, err := h.store.Generations(h.ctx, job.UID, 0, 10)
 		h.must("list", err)
 		same(h.T, "generations", generations, want)
-		generations, err = h.store.Generations(h.ctx, job.UID, 2)
+		generations, err = h.store.Generations(h.ctx, job.UID, 0, 2)
 		h.must("list", err)
 		same(h.T, "two generations", generations, want[:2])
+		generations, err = h.store.Generations(h.ctx, job.UID, 3, 1)
+		h.must("list the next page", err)
+		same(h.T, "the one below the third", generations, want[1:2])
+		generations, err = h.store.Generations(h.ctx, job.UID, 3, 10)
+		h.must("list the rest", err)
+		same(h.T, "those below the third", generations, want[1:])
+		generations, err = h.store.Generations(h.ctx, job.UID, 1, 10)
+		h.must("list beyond the end", err)
+		same(h.T, "those below the first", len(generations), 0)
 		one, err := h.store.Generation(h.ctx, job.UID, 2)
 		h.must("read", err)
 		same(h.T, "generation 2", one, want[1])
@@ -293,7 +302,7 @@ var jobPromises = []promise{
 		jobs, err = h.store.PendingJobs(h.ctx, allShards(), 2)
 		h.must("list", err)
 		same(h.T, "of a limit of 2", len(jobs), 2)
-		generations, err := h.store.Generations(h.ctx, tombs[1].UID, 10)
+		generations, err := h.store.Generations(h.ctx, tombs[1].UID, 0, 10)
 		h.must("generations of a tombstone", err)
 		same(h.T, "generations of a tombstone", len(generations), 2)
 		one, err := h.store.Generation(h.ctx, tombs[1].UID, tombs[1].Generation)

@@ -12,6 +12,11 @@ import (
 
 // Store is everything that an adapter offers. The first part is engine/shard's port, word for word.
 type Store interface {
+	DAGs
+	Marks
+	Names
+	Tallies
+
 	// DueTasks: RunAt in (after, until], the earliest first, all of them.
 	DueTasks(ctx context.Context, shards []int, after, until time.Time) ([]engine.ScheduledTask, error)
 	TasksByID(ctx context.Context, uids []string) ([]engine.ScheduledTask, error)
@@ -35,8 +40,8 @@ type Store interface {
 	Job(ctx context.Context, namespace, name string) (engine.Job, error)
 	// Jobs lists living jobs by name, with the cursor of the next page ("" at the end).
 	Jobs(ctx context.Context, filter engine.JobFilter) (jobs []engine.Job, next string, err error)
-	// Generations lists the kept forms of a job, newest first.
-	Generations(ctx context.Context, uid string, limit int) ([]engine.Generation, error)
+	// Generations lists the kept forms of a job below a generation (0: all of them), newest first.
+	Generations(ctx context.Context, uid string, before int64, limit int) ([]engine.Generation, error)
 
 	// InsertRun inserts a run of revision 1; engine.ErrExists if there is one with its id.
 	InsertRun(ctx context.Context, run engine.Run) error

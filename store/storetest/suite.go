@@ -13,7 +13,8 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 	for topic, tests := range map[string][]promise{
 		"batch": batchPromises, "runs": runPromises, "history": historyPromises, "jobs": jobPromises, "tasks": taskPromises,
 		"binaries": binaryPromises, "ledger": ledgerPromises, "commands": commandPromises, "expiry": expiryPromises,
-		"concurrency": concurrencyPromises,
+		"concurrency": concurrencyPromises, "marks": markPromises, "names": namePromises, "sources": sourcePromises, "tallies": tallyPromises,
+		"dags": dagPromises, "dag tasks": dagTaskPromises, "waves": wavePromises, "runs of waves": waveRunPromises,
 	} {
 		t.Run(topic, func(t *testing.T) {
 			for _, test := range tests {
@@ -132,6 +133,8 @@ type state struct {
 	Slots    []engine.SlotRange
 	Letters  []engine.DeadLetter
 	Jobs     []engine.Job
+	DAGs     []engine.DAG
+	Waves    []engine.Wave
 	Commands []engine.Command
 }
 
@@ -158,6 +161,9 @@ func (h *harness) state(jobs ...engine.Job) state {
 	s.Jobs, err = h.store.JobsByUID(h.ctx, uids)
 	h.must("read jobs", err)
 	s.Jobs = sorted(s.Jobs, func(job engine.Job) string { return job.UID })
+	s.DAGs, _, err = h.store.DAGs(h.ctx, engine.DAGFilter{Namespace: namespace, Limit: 1000})
+	h.must("list DAGs", err)
+	s.Waves = h.waves(engine.WaveFilter{Namespace: namespace, Limit: 1000})
 	s.Commands, err = h.store.Commands(h.ctx, allShards(), 1000)
 	h.must("list commands", err)
 	return s

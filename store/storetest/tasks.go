@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"crypto/rand"
+	"strings"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -81,7 +83,7 @@ var taskPromises = []promise{
 		var batch engine.Batch
 		for i := range many {
 			job := aJob("job")
-			job.UID = engine.NewUID()
+			job.UID = strings.ToLower(rand.Text()[:16])
 			job.Shard = engine.ShardOf(job.UID)
 			batch.Tasks = append(batch.Tasks, engine.TaskWrite{Task: aTask(job, noon.Add(time.Duration(i/100)*time.Second))})
 		}

@@ -58,6 +58,8 @@ func New(e *echo.Echo, s *service.Service, config Config) (*API, error) {
 	a.huma.UseMiddleware(unescape)
 
 	a.jobs()
+	a.dags()
+	a.waves()
 	a.runs()
 	a.binaries()
 	a.cluster()
@@ -78,7 +80,37 @@ func (a *API) jobs() {
 	a.jobSlots()
 	a.jobNext()
 	a.jobGenerations()
+	a.jobDifference()
+	a.jobRestore()
+	a.jobStatistics()
+	a.jobCalendar()
 	a.oneOff()
+}
+
+func (a *API) dags() {
+	a.dagList()
+	a.dagCreate()
+	a.dagGet()
+	a.dagReplace()
+	a.dagDelete()
+	a.dagRun()
+	a.dagPause()
+	a.dagResume()
+	a.dagBackfill()
+	a.dagSlots()
+	a.dagNext()
+	a.dagGraph()
+	a.dagGenerations()
+	a.dagDifference()
+	a.dagRestore()
+}
+
+func (a *API) waves() {
+	a.waveList()
+	a.waveGet()
+	a.waveCancel()
+	a.waveResume()
+	a.waveMark()
 }
 
 func (a *API) runs() {
@@ -87,6 +119,10 @@ func (a *API) runs() {
 	a.runCancel()
 	a.runRetry()
 	a.runLogs()
+	a.runArtifacts()
+	a.runArtifact()
+	a.runSearch()
+	a.runDiff()
 	a.deadLetterList()
 	a.deadLetterReplay()
 	a.deadLetterDelete()

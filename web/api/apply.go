@@ -33,10 +33,10 @@ func (a *API) apply() {
 	}, func(ctx context.Context, in *struct {
 		InNamespace
 		Content
-		Key     string `header:"Idempotency-Key" doc:"Accepted; documents are their own key"`
+		Key     string `header:"Idempotency-Key" doc:"Accepted and not compared; documents are their own key"`
 		File    string `query:"file" maxLength:"4096" doc:"What to call the body in messages"`
 		DryRun  bool   `query:"dry_run" doc:"Only tell what would be done"`
-		Prune   bool   `query:"prune" doc:"Delete the jobs of the namespace that no document names"`
+		Prune   bool   `query:"prune" doc:"Delete the jobs and DAGs of the namespace that no document names"`
 		Message string `query:"message" maxLength:"500" doc:"Why, for the history of generations"`
 	}) (*applyAnswer, error) {
 		documents, err := in.documents(in.File)
@@ -52,7 +52,7 @@ func (a *API) apply() {
 		answer := &applyAnswer{Body: wire.Applied{Items: []wire.AppliedDocument{}, DryRun: in.DryRun}}
 		for i := range applied {
 			answer.Body.Items = append(answer.Body.Items, wire.AppliedDocument{
-				Kind: spec.KindJob, Name: applied[i].Job.Name, Change: string(applied[i].Change), Generation: applied[i].Job.Generation,
+				Kind: applied[i].Kind, Name: applied[i].Name, Change: string(applied[i].Change), Generation: applied[i].Generation,
 				File: applied[i].Document.File, Line: applied[i].Document.Line,
 			})
 		}
@@ -79,6 +79,12 @@ func (a *API) validate() {
 		}
 		answer := &struct{ Body wire.Validated }{wire.Validated{Items: []wire.ValidatedDocument{}}}
 		for _, d := range documents {
+			if d.DAG != nil {
+				answer.Body.Items = append(answer.Body.Items, wire.ValidatedDocument{
+					Kind: spec.KindDAG, Name: d.DAG.Name, Schedule: d.DAG.Summary(), File: d.File, Line: d.Line,
+				})
+				continue
+			}
 			planned := engine.Job{Namespace: in.Namespace, Name: d.Job.Name, Spec: *d.Job, CreatedAt: a.config.Now()}
 			answer.Body.Items = append(answer.Body.Items, wire.ValidatedDocument{
 				Kind: spec.KindJob, Name: d.Job.Name, Schedule: inWords(&planned), File: d.File, Line: d.Line,

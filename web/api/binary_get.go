@@ -28,7 +28,7 @@ func (a *API) binaryGet() {
 		if err != nil {
 			return nil, err
 		}
-		users, err := a.service.JobsUsing(ctx, in.Namespace, in.Name)
+		users, err := a.service.JobsUsing(ctx, &binary)
 		if err != nil {
 			return nil, err
 		}

@@ -112,6 +112,7 @@ func TestBadUploadsAreExplained(t *testing.T) {
 		"no digest":        {"/report/versions?sha256=abc", program, 422, "invalid_request", []string{"sha256"}},
 		"bad name":         {"/rep%2Fort/versions", program, 422, "invalid_name", []string{"'/'"}},
 		"long name":        {"/" + strings.Repeat("x", 300) + "/versions", program, 422, "invalid_name", []string{"300 characters"}},
+		"reserved name":    {"/upload/versions", program, 422, "invalid_name", []string{"is reserved"}},
 		"numeric alias":    {"/report/versions?alias=7", program, 422, "invalid_alias", []string{"taken for a version"}},
 		"bad alias":        {"/report/versions?alias=a.b", program, 422, "invalid_alias", []string{"'.'"}},
 		"bad any_platform": {"/report/versions?any_platform=maybe", program, 422, "invalid_request", []string{"any_platform"}},

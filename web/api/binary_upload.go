@@ -17,7 +17,7 @@ import (
 type uploadRequest struct {
 	BinaryPath
 	Content
-	Key         string   `header:"Idempotency-Key" doc:"Accepted; the bytes are their own key"`
+	Key         string   `header:"Idempotency-Key" doc:"Accepted and not compared; the bytes are their own key"`
 	Aliases     []string `query:"alias,explode" doc:"Moved to the new version; give it more than once for several" example:"stable"`
 	SHA256      string   `query:"sha256" pattern:"^[0-9a-f]{64}$" doc:"What the bytes must hash to, hex: others are refused"`
 	AnyPlatform bool     `query:"any_platform" doc:"Take a program for another operating system or processor, too"`

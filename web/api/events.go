@@ -15,7 +15,7 @@ func (a *API) events() {
 	register(a, huma.Operation{
 		OperationID: "watch-events", Method: http.MethodGet, Path: "/events", Tags: []string{"cluster"},
 		Summary: "Hear what changes",
-		Description: "Server-sent events of the name changed: hints that a run, the executors or the queues have changed since they were last looked at, which is once a second. " +
+		Description: "Server-sent events of the name changed: hints that a run, a wave, the executors or the queues have changed since they were last looked at, which is once a second. " +
 			"A hint may be coarse or doubled; what changed twice within a second is told once. Read again what you show.",
 	}, func(ctx context.Context, in *InNamespace) (*huma.StreamResponse, error) {
 		return &huma.StreamResponse{Body: func(out huma.Context) {
@@ -55,8 +55,8 @@ func (a *API) streamEvents(ctx context.Context, namespace string, stream *eventS
 		if hint.Namespace != "" && hint.Namespace != namespace {
 			return nil
 		}
-		event := wire.Event{Kind: string(hint.Kind), ID: hint.ID, Job: hint.Job}
-		if hint.Kind == service.HintRun {
+		event := wire.Event{Kind: string(hint.Kind), ID: hint.ID, Job: hint.Job, DAG: hint.DAG, Wave: hint.Wave, Task: hint.Task}
+		if hint.Kind == service.HintRun || hint.Kind == service.HintWave {
 			event.Status = hint.Status.String()
 		}
 		return stream.send("changed", "", event)

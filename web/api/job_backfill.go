@@ -22,7 +22,7 @@ func (a *API) jobBackfill() {
 		Description: "Runs the slots of a range that have no run yet, one after the other: 202, or 200 for a dry run and where there is nothing to do. The same range asked for again is the same backfill.",
 	}, func(ctx context.Context, in *struct {
 		JobPath
-		Key  string `header:"Idempotency-Key" doc:"Accepted; a range is its own key"`
+		Key  string `header:"Idempotency-Key" doc:"Accepted and not compared; a range is its own key"`
 		Body wire.BackfillRequest
 	}) (*backfillAnswer, error) {
 		plan, err := a.service.BackfillJob(ctx, in.Namespace, in.Name, in.Body.From, in.Body.To, service.Actor(ctx), in.Body.DryRun)

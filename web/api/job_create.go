@@ -18,14 +18,16 @@ func (a *API) jobCreate() {
 	}, func(ctx context.Context, in *struct {
 		InNamespace
 		Content
-		Key     string `header:"Idempotency-Key" doc:"Accepted; a definition is its own key"`
+		Key     string `header:"Idempotency-Key" doc:"Accepted and not compared; a definition is its own key, and another under its name is refused"`
 		Message string `query:"message" maxLength:"500" doc:"Why, for the history of generations"`
 	}) (*jobAnswer, error) {
-		definition, err := in.definition("")
+		document, err := in.definition("")
 		if err != nil {
 			return nil, err
 		}
-		job, change, err := a.service.SaveJob(ctx, in.Namespace, definition, service.Save{By: service.Actor(ctx), Message: in.Message, Create: true})
+		job, change, err := a.service.SaveJob(ctx, in.Namespace, document.Job, service.Save{
+			By: service.Actor(ctx), Message: in.Message, Source: document.Source, Create: true,
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -43,29 +45,26 @@ func definitionContent() map[string]*huma.MediaType {
 }
 
 // definition reads the body as one definition. name is the job's where the path says it, else "".
-func (c *Content) definition(name string) (*spec.Job, error) {
+func (c *Content) definition(name string) (spec.Document, error) {
 	data, err := c.small(spec.MaxFile)
 	if err != nil {
-		return nil, err
+		return spec.Document{}, err
 	}
 	if !isYAML(c.mediaType) {
 		definition, problems := spec.DecodeJob(name, data)
 		if err := service.Faults(problems); err != nil {
-			return nil, err
+			return spec.Document{}, err
 		}
-		return definition, nil
+		return spec.Document{Job: definition}, nil
 	}
-	documents, problems := spec.Decode("", data)
-	if err := service.Faults(problems); err != nil {
-		return nil, err
-	}
+	document, err := oneDocument(data, name)
 	switch {
-	case len(documents) != 1:
-		return nil, invalid("invalid_definition", "body", "the body holds %d documents, and must hold one: give many to %s/apply", len(documents), Prefix)
-	case name != "" && documents[0].Job.Name != name:
-		return nil, invalid("invalid_definition", "body.name", "name is %q, but the request is for %q: make both the same", documents[0].Job.Name, name)
+	case err != nil:
+		return spec.Document{}, err
+	case document.Job == nil:
+		return spec.Document{}, invalid("invalid_definition", "body.kind", "kind must be Job here, not %s", document.Kind())
 	}
-	return documents[0].Job, nil
+	return document, nil
 }
 
 func isYAML(mediaType string) bool {

@@ -13,8 +13,11 @@ func (a *API) jobGenerations() {
 	register(a, huma.Operation{
 		OperationID: "list-generations", Method: http.MethodGet, Path: "/jobs/{name}/generations", Tags: []string{"jobs"},
 		Summary: "The forms that a job has had", Description: "The newest first.",
-	}, func(ctx context.Context, in *JobPath) (*pageAnswer[wire.Generation], error) {
-		generations, err := a.service.Generations(ctx, in.Namespace, in.Name)
+	}, func(ctx context.Context, in *struct {
+		JobPath
+		Page
+	}) (*pageAnswer[wire.Generation], error) {
+		generations, next, err := a.service.GenerationsPage(ctx, in.Namespace, in.Name, in.Cursor, in.Limit)
 		if err != nil {
 			return nil, err
 		}
@@ -22,6 +25,6 @@ func (a *API) jobGenerations() {
 		for _, g := range generations {
 			items = append(items, wire.Generation{Generation: g.Generation, At: g.At, By: g.By, Message: g.Message, Spec: g.Spec})
 		}
-		return answerPage(items, ""), nil
+		return answerPage(items, next), nil
 	})
 }

@@ -24,16 +24,17 @@ func (a *API) oneOff() {
 	for _, path := range []string{Prefix + OneOffPath, OneOffPath} {
 		registerAt(a, huma.Operation{
 			OperationID: "run-once", Method: http.MethodPost, Path: path, Tags: []string{"jobs"}, DefaultStatus: http.StatusCreated,
-			Hidden:      path == OneOffPath,
-			Summary:     "Run a program once",
-			Description: "Defines a one-off job in one call. 201 with the new job; 200 with the first when the Idempotency-Key was used before. Also at " + OneOffPath + ".",
+			Hidden:  path == OneOffPath,
+			Summary: "Run a program once",
+			Description: "Defines a one-off job in one call. 201 with the new job; 200 with the first when the Idempotency-Key was used before, " +
+				"422 key_reused when it was used for the same job_type with another payload, schedule_time or retries. Also at " + OneOffPath + ".",
 		}, a.createOneOff)
 	}
 }
 
 func (a *API) createOneOff(ctx context.Context, in *struct {
 	InNamespace
-	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same job"`
+	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"The same key with the same job_type is the same job, and must come with the same body"`
 	Body wire.OneOffRequest
 }) (*oneOffAnswer, error) {
 	job, run, existed, err := a.service.CreateOneOff(ctx, in.Namespace, service.OneOff{

@@ -26,12 +26,12 @@ func (a *API) jobReplace() {
 		if err != nil {
 			return nil, err
 		}
-		definition, err := in.definition(in.Name)
+		document, err := in.definition(in.Name)
 		if err != nil {
 			return nil, err
 		}
-		job, change, err := a.service.SaveJob(ctx, in.Namespace, definition, service.Save{
-			By: service.Actor(ctx), Message: in.Message, IfRevision: revision, Create: in.IfNoneMatch == "*",
+		job, change, err := a.service.SaveJob(ctx, in.Namespace, document.Job, service.Save{
+			By: service.Actor(ctx), Message: in.Message, Source: document.Source, IfRevision: revision, Create: in.IfNoneMatch == "*",
 		})
 		if err != nil {
 			return nil, precondition(err, revision)

@@ -21,10 +21,10 @@ func (a *API) jobRun() {
 	register(a, huma.Operation{
 		OperationID: "run-job", Method: http.MethodPost, Path: "/jobs/{name}/run", Tags: []string{"jobs"}, DefaultStatus: http.StatusCreated,
 		Summary:     "Run a job now",
-		Description: "201 with the new run; 200 with the first run when the Idempotency-Key was used before.",
+		Description: "201 with the new run; 200 with the first run when the Idempotency-Key was used before, 422 key_reused when it was used with another payload, args or at.",
 	}, func(ctx context.Context, in *struct {
 		JobPath
-		Key  string `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same run"`
+		Key  string `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same run, and must come with the same body"`
 		Body *wire.RunRequest
 	}) (*runAnswer, error) {
 		start := service.Start{By: service.Actor(ctx), Key: in.Key}

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/tidewheel/tidewheel/client/wire"
+	"github.com/tidewheel/tidewheel/web/service"
 )
 
 func (a *API) jobSlots() {
@@ -28,10 +29,14 @@ func (a *API) jobSlots() {
 		if err != nil {
 			return nil, err
 		}
-		var items []wire.LedgerEntry
-		for _, e := range entries {
-			items = append(items, wire.LedgerEntry{From: e.From, To: e.To, Count: e.Count, Outcome: e.Outcome, Reason: e.Reason, Run: e.Run, Status: e.Status.String()})
-		}
-		return answerPage(items, next), nil
+		return answerPage(viewLedger(entries), next), nil
 	})
+}
+
+func viewLedger(entries []service.LedgerEntry) []wire.LedgerEntry {
+	var items []wire.LedgerEntry
+	for _, e := range entries {
+		items = append(items, wire.LedgerEntry{From: e.From, To: e.To, Count: e.Count, Outcome: e.Outcome, Reason: e.Reason, Run: e.Run, Status: e.Status.String()})
+	}
+	return items
 }

@@ -125,6 +125,14 @@ func TestJobIsReplacedUnderItsTag(t *testing.T) {
 	if len(forms.Items) != 2 || forms.Items[0].Generation != 2 || forms.Items[1].Spec.Schedule[0] != "0 3 * * *" {
 		t.Errorf("generations %+v", forms)
 	}
+	for n, cursor := int64(2), ""; n > 0; n-- {
+		page := into[wire.List[wire.Generation]](s.ask("GET", path+"/generations?limit=1&cursor="+cursor, "").is(http.StatusOK))
+		if len(page.Items) != 1 || page.Items[0].Generation != n || (page.Next == "") != (n == 1) {
+			t.Errorf("a page of one, at generation %d: %+v", n, page)
+		}
+		cursor = page.Next
+	}
+	at(t, s.ask("GET", path+"/generations?cursor=nonsense", "").problem(http.StatusUnprocessableEntity, "invalid_cursor"), "query.cursor")
 	if gone := s.ask("DELETE", path, "", "If-Match", `"2"`).is(http.StatusNoContent); len(gone.body) != 0 {
 		t.Errorf("a deletion says %q", gone.body)
 	}

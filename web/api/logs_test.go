@@ -182,10 +182,10 @@ func TestFollowerWaitsForTheFirstAttempt(t *testing.T) {
 	waiting.Status, waiting.Attempt, waiting.Attempts = engine.StatusScheduled, 0, nil
 	s.PutRun(t, waiting)
 	response := s.follow(waiting.ID, "")
-	<-s.Queue.Watching
 	begun := s.Running(job, webtest.Start)
 	begun.Revision = 2
 	s.PutRun(t, begun)
+	<-s.Queue.Watching
 	s.say(begun.ID, 0, "begun\n", false)
 	s.PutRun(t, webtest.Ended(begun, engine.StatusFailed, "begun\n"))
 	s.say(begun.ID, 6, "", true)

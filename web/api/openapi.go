@@ -18,13 +18,15 @@ const OpenAPIPath = Prefix + "/openapi.json"
 func (a *API) describe() huma.Config {
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	registry.RegisterTypeAlias(reflect.TypeFor[spec.Job](), reflect.TypeFor[definition]())
+	registry.RegisterTypeAlias(reflect.TypeFor[spec.DAG](), reflect.TypeFor[dagDefinition]())
 	registry.RegisterTypeAlias(reflect.TypeFor[engine.Status](), reflect.TypeFor[statusWord]())
 	registry.RegisterTypeAlias(reflect.TypeFor[engine.Trigger](), reflect.TypeFor[triggerWord]())
 	registry.RegisterTypeAlias(reflect.TypeFor[spec.Tier](), reflect.TypeFor[tierWord]())
 	registry.RegisterTypeAlias(reflect.TypeFor[spec.Class](), reflect.TypeFor[classWord]())
 	registry.RegisterTypeAlias(reflect.TypeFor[spec.Duration](), reflect.TypeFor[durationWord]())
 	registry.RegisterTypeAlias(reflect.TypeFor[spec.Strings](), reflect.TypeFor[stringsWord]())
-	registry.Map()[definitionName] = definitionSchema()
+	registry.Map()[definitionName] = definitionSchema(spec.KindJob)
+	registry.Map()[dagDefinitionName] = definitionSchema(spec.KindDAG)
 
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{
@@ -32,7 +34,7 @@ func (a *API) describe() huma.Config {
 			Info: &huma.Info{
 				Title:   "Tidewheel",
 				Version: a.config.Version,
-				Description: "Runs uploaded programs on CRON schedules.\n\n" +
+				Description: "Runs uploaded programs on CRON schedules and as DAGs.\n\n" +
 					"Times are RFC 3339 with fractions, durations are Go's (90s), sizes are bytes. Lists page by cursor: give next as cursor. " +
 					"Every answer that is not a success is a problem (RFC 9457) with a stable code. " +
 					"Idempotency-Key on a POST that creates makes sending it twice the same as sending it once.",
@@ -41,6 +43,8 @@ func (a *API) describe() huma.Config {
 			Servers: []*huma.Server{{URL: "/"}},
 			Tags: []*huma.Tag{
 				{Name: "jobs", Description: "Definitions and what they plan"},
+				{Name: "dags", Description: "Definitions of tasks that need each other"},
+				{Name: "waves", Description: "Passes through a DAG"},
 				{Name: "runs", Description: "What ran and runs"},
 				{Name: "binaries", Description: "Uploaded programs"},
 				{Name: "documents", Description: "Files of definitions"},
@@ -104,7 +108,10 @@ var (
 	anyText  = &huma.Schema{Type: huma.TypeString}
 )
 
-const definitionName = "JobDefinition"
+const (
+	definitionName    = "JobDefinition"
+	dagDefinitionName = "DAGDefinition"
+)
 
 // definition stands for spec.Job in the description, whose schema package spec makes itself.
 type definition struct{}
@@ -113,14 +120,21 @@ func (*definition) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Ref: "#/components/schemas/" + definitionName}
 }
 
-func definitionSchema() *huma.Schema {
+// dagDefinition stands for spec.DAG.
+type dagDefinition struct{}
+
+func (*dagDefinition) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Ref: "#/components/schemas/" + dagDefinitionName}
+}
+
+func definitionSchema(kind string) *huma.Schema {
 	var all struct {
 		Defs map[string]map[string]any `json:"$defs"`
 	}
-	if err := json.Unmarshal(spec.Schema(), &all); err != nil || all.Defs["Job"] == nil {
+	if err := json.Unmarshal(spec.Schema(), &all); err != nil || all.Defs[kind] == nil {
 		return &huma.Schema{Type: huma.TypeObject}
 	}
-	return &huma.Schema{Extensions: all.Defs["Job"]}
+	return &huma.Schema{Extensions: all.Defs[kind]}
 }
 
 type (
@@ -143,7 +157,8 @@ func (*statusWord) Schema(huma.Registry) *huma.Schema {
 }
 
 func (*triggerWord) Schema(huma.Registry) *huma.Schema {
-	return words(string(engine.TriggerSchedule), string(engine.TriggerCatchUp), string(engine.TriggerBackfill), string(engine.TriggerManual))
+	return words(string(engine.TriggerSchedule), string(engine.TriggerCatchUp), string(engine.TriggerBackfill), string(engine.TriggerManual),
+		string(engine.TriggerUpstream))
 }
 
 func (*tierWord) Schema(huma.Registry) *huma.Schema {

@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/web/webtest"
 )
 
 type object = map[string]any
@@ -44,7 +47,11 @@ func TestDescriptionHoldsTheSurface(t *testing.T) {
 	have := operations(document)
 	for surface := range strings.FieldsFuncSeq(`GET /jobs|POST /jobs|GET /jobs/{name}|PUT /jobs/{name}|DELETE /jobs/{name}|POST /jobs/{name}/run
 		|POST /jobs/{name}/pause|POST /jobs/{name}/resume|POST /jobs/{name}/backfill|GET /jobs/{name}/slots|GET /jobs/{name}/next
-		|GET /jobs/{name}/generations|GET /runs|GET /runs/{id}|POST /runs/{id}/cancel|POST /runs/{id}/retry|GET /runs/{id}/logs
+		|GET /jobs/{name}/generations|GET /jobs/{name}/difference|POST /jobs/{name}/restore|GET /jobs/{name}/statistics|GET /jobs/{name}/calendar
+		|GET /dags|POST /dags|GET /dags/{name}|PUT /dags/{name}|DELETE /dags/{name}|POST /dags/{name}/run|POST /dags/{name}/pause|POST /dags/{name}/resume
+		|POST /dags/{name}/backfill|GET /dags/{name}/waves|GET /dags/{name}/slots|GET /dags/{name}/next|GET /dags/{name}/graph|GET /dags/{name}/generations
+		|GET /dags/{name}/difference|POST /dags/{name}/restore|GET /waves|GET /waves/{id}|POST /waves/{id}/cancel|POST /waves/{id}/resume|POST /waves/{id}/mark
+		|GET /runs|GET /runs/{id}|POST /runs/{id}/cancel|POST /runs/{id}/retry|GET /runs/{id}/logs|GET /runs/{id}/logs/search|GET /runs/diff|GET /runs/{id}/artifacts|GET /runs/{id}/artifacts/{name}
 		|POST /binaries/{name}/versions|GET /binaries|GET /binaries/{name}|DELETE /binaries/{name}|GET /binaries/{name}/versions/{n}/content
 		|PUT /binaries/{name}/aliases/{alias}|POST /binaries/{name}/rollback|GET /executors|GET /queues|GET /dead-letters
 		|POST /dead-letters/{id}/replay|DELETE /dead-letters/{id}|POST /apply|POST /validate|POST /schedule/preview|GET /events|POST /v1/jobs|GET /version`,
@@ -200,6 +207,27 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	hold("POST /validate", "/api/v1/validate", "kind: Jobb")
 	hold("POST /schedule/preview", "/api/v1/schedule/preview", `{"every":"90s"}`)
 	hold("POST /v1/jobs", "/api/v1/v1/jobs", `{"job_type":"report"}`)
+	dag := s.PutDAG(t, etl[:1]+`"kind":"DAG",`+etl[1:])
+	wave := s.OpenWave(dag, 1, webtest.Start)
+	s.PutWave(t, wave)
+	s.PutRun(t, s.TaskRun(wave, "orders", engine.StatusRunning))
+	hold("GET /dags", "/api/v1/dags", "")
+	hold("POST /dags", "/api/v1/dags", `{"name":"f","tasks":{"a":{"binary":"report","env":{"A":"b"}},"b":{"binary":"report","needs":["a"],"when":"epoch > 1"}}}`)
+	hold("POST /dags", "/api/v1/dags", `{"name":"f"}`)
+	hold("GET /dags/{name}", "/api/v1/dags/etl", "")
+	hold("POST /dags/{name}/pause", "/api/v1/dags/etl/pause", "")
+	hold("POST /dags/{name}/run", "/api/v1/dags/etl/run", `{"payload":{"a":[1]},"args":{"K":"v"}}`)
+	hold("POST /dags/{name}/backfill", "/api/v1/dags/etl/backfill", `{"from":"2026-11-18T00:00:00Z","to":"2026-11-19T00:00:00Z"}`)
+	hold("GET /dags/{name}/slots", "/api/v1/dags/etl/slots?root=orders", "")
+	hold("GET /dags/{name}/next", "/api/v1/dags/etl/next", "")
+	hold("GET /dags/{name}/graph", "/api/v1/dags/etl/graph", "")
+	hold("GET /dags/{name}/generations", "/api/v1/dags/etl/generations", "")
+	hold("GET /dags/{name}/waves", "/api/v1/dags/etl/waves", "")
+	hold("GET /waves", "/api/v1/waves", "")
+	hold("GET /waves/{id}", "/api/v1/waves/"+wave.ID, "")
+	hold("POST /waves/{id}/mark", "/api/v1/waves/"+wave.ID+"/mark", `{"task":"join","as":"skipped"}`)
+	hold("POST /waves/{id}/cancel", "/api/v1/waves/"+wave.ID+"/cancel", "")
+	hold("GET /runs", "/api/v1/runs?dag=etl", "")
 	hold("GET /version", "/api/v1/version", "")
 }
 
@@ -229,7 +257,7 @@ func escape(key string) string {
 func isSchema(at string) bool {
 	parts := strings.Split(at, "/")
 	last := parts[len(parts)-1]
-	inDefinition := strings.Contains(at, "/JobDefinition/")
+	inDefinition := strings.Contains(at, "/JobDefinition/") || strings.Contains(at, "/DAGDefinition/")
 	return !inDefinition && (last == "schema" || len(parts) == 4 && parts[2] == "schemas" || len(parts) > 2 && parts[len(parts)-2] == "properties")
 }
 

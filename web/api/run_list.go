@@ -16,7 +16,8 @@ type runListRequest struct {
 	InNamespace
 	Page
 	Job      string    `query:"job" doc:"By name, through all jobs that had it"`
-	DAG      string    `query:"dag" doc:"By the name of a DAG; this version has none, so it finds nothing"`
+	DAG      string    `query:"dag" doc:"By name, through all DAGs that had it: the runs of their tasks"`
+	Task     string    `query:"task" doc:"Of a DAG"`
 	Statuses []string  `query:"status,explode" doc:"One of them; give it more than once, or several with commas between" example:"failed,dead"`
 	Tier     spec.Tier `query:"tier"`
 	By       string    `query:"by" doc:"Who asked for it"`
@@ -34,9 +35,6 @@ func (a *API) runList() {
 		if err != nil {
 			return nil, err
 		}
-		if in.DAG != "" {
-			return answerPage[wire.Run](nil, ""), nil
-		}
 		runs, next, err := a.service.Runs(ctx, filter)
 		if err != nil {
 			return nil, err
@@ -51,23 +49,34 @@ func (a *API) runList() {
 
 func (a *API) runFilter(in *runListRequest) (filter engine.RunFilter, err error) {
 	filter = engine.RunFilter{
-		Namespace: in.Namespace, Job: in.Job, Tier: in.Tier, By: in.By, Text: in.Text, Cursor: in.Cursor, Limit: in.Limit,
+		Namespace: in.Namespace, Job: in.Job, DAG: in.DAG, Task: in.Task, Tier: in.Tier, By: in.By, Text: in.Text, Cursor: in.Cursor, Limit: in.Limit,
 	}
-	for _, given := range in.Statuses {
-		for name := range strings.SplitSeq(given, ",") {
-			if name = strings.TrimSpace(name); name == "" {
-				continue
-			}
-			status, err := engine.ParseStatus(name)
-			if err != nil {
-				return filter, invalid("invalid_request", "query.status", "%s", err)
-			}
-			filter.Statuses = append(filter.Statuses, status)
-		}
+	if in.Task != "" && in.DAG == "" {
+		return filter, invalid("invalid_request", "query.task", "task is one of a DAG: give dag, too")
+	}
+	if filter.Statuses, err = statusesOf(in.Statuses); err != nil {
+		return filter, err
 	}
 	if filter.Since, err = a.instant("since", in.Since); err != nil {
 		return filter, err
 	}
 	filter.Until, err = a.instant("until", in.Until)
 	return filter, err
+}
+
+// statusesOf reads statuses of a query, each of which may be several with commas between.
+func statusesOf(words []string) (statuses []engine.Status, err error) {
+	for _, given := range words {
+		for name := range strings.SplitSeq(given, ",") {
+			if name = strings.TrimSpace(name); name == "" {
+				continue
+			}
+			status, err := engine.ParseStatus(name)
+			if err != nil {
+				return nil, invalid("invalid_request", "query.status", "%s", err)
+			}
+			statuses = append(statuses, status)
+		}
+	}
+	return statuses, nil
 }

@@ -46,7 +46,7 @@ func TestRunIsStartedByHand(t *testing.T) {
 	if got := first.header.Get("Location"); got != "/api/v1/runs/"+run.ID {
 		t.Errorf("Location %q", got)
 	}
-	again := into[wire.Run](s.ask("POST", path, `{"payload":1}`, "Idempotency-Key", "order-1").is(http.StatusOK))
+	again := into[wire.Run](s.ask("POST", path, `{"args":{"LEVEL":"debug"}, "payload": {"shops": [3]}}`, "Idempotency-Key", "order-1").is(http.StatusOK))
 	if again.ID != run.ID || string(again.Payload) != `{"shops":[3]}` {
 		t.Errorf("asked again: %+v", again)
 	}
@@ -70,6 +70,47 @@ func TestRunIsStartedByHand(t *testing.T) {
 	s.ask("POST", "/api/v1/jobs/nothing/run", "").problem(http.StatusNotFound, "job_not_found")
 }
 
+// A key that comes with another body would give its caller a run that it has not asked for.
+func TestKeyIsForOneRequest(t *testing.T) {
+	s := newSite(t)
+	s.PutBinary(t, "report", "stable")
+	s.PutJob(t, report)
+	const later = "2026-11-21T00:00:00Z"
+	for path, test := range map[string]struct {
+		first string
+		other map[string]string // the body, by what is different
+	}{
+		"/api/v1/jobs/nightly-report/run": {
+			`{"payload":{"b":[1,2],"a":12345678901234567890},"args":{"LEVEL":"debug"},"at":"` + later + `"}`,
+			map[string]string{
+				"payload": `{"payload":{"b":[2,1],"a":12345678901234567890},"args":{"LEVEL":"debug"},"at":"` + later + `"}`,
+				"args":    `{"payload":{"a":12345678901234567890,"b":[1,2]},"args":{"LEVEL":"info"},"at":"` + later + `"}`,
+				"at":      `{"payload":{"a":12345678901234567890,"b":[1,2]},"args":{"LEVEL":"debug"}}`,
+			},
+		},
+		"/v1/jobs": {
+			`{"job_type":"report","payload":null,"schedule_time":"` + later + `","retries":1}`,
+			map[string]string{
+				"payload":       `{"job_type":"report","payload":0,"schedule_time":"` + later + `","retries":1}`,
+				"retries":       `{"job_type":"report","payload":null,"schedule_time":"` + later + `"}`,
+				"schedule_time": `{"job_type":"report","payload":null,"retries":1}`,
+			},
+		},
+	} {
+		s.ask("POST", path, test.first, "Idempotency-Key", "k").is(http.StatusCreated)
+		s.ask("POST", path, test.first, "Idempotency-Key", "k").is(http.StatusOK)
+		for part, body := range test.other {
+			refused := s.ask("POST", path, body, "Idempotency-Key", "k").problem(http.StatusUnprocessableEntity, "key_reused", part, "new key")
+			at(t, refused, "header.Idempotency-Key")
+			s.ask("POST", path, body, "Idempotency-Key", "k-"+part).is(http.StatusCreated)
+		}
+	}
+	now := `{"job_type":"report"}`
+	s.ask("POST", "/v1/jobs", now, "Idempotency-Key", "now").is(http.StatusCreated)
+	s.ask("POST", "/v1/jobs", now, "Idempotency-Key", "now").is(http.StatusOK)
+	s.ask("POST", "/v1/jobs", `{"job_type":"report","schedule_time":"`+later+`"}`, "Idempotency-Key", "now").problem(http.StatusUnprocessableEntity, "key_reused")
+}
+
 func TestProgramRunsOnce(t *testing.T) {
 	s := newSite(t)
 	s.PutBinary(t, "report", "stable")
@@ -83,7 +124,8 @@ func TestProgramRunsOnce(t *testing.T) {
 		if !strings.HasPrefix(made.Name, "report-stable-") {
 			t.Errorf("name %q", made.Name)
 		}
-		again := into[wire.OneOff](s.ask("POST", path, `{"job_type":"report@stable"}`, "Idempotency-Key", path).is(http.StatusOK))
+		same := `{"payload": {"a": 1}, "job_type":"report@stable","schedule_time":"2026-12-01T01:00:00+01:00","retries":2}`
+		again := into[wire.OneOff](s.ask("POST", path, same, "Idempotency-Key", path).is(http.StatusOK))
 		if again.UID != made.UID || again.RunID != made.RunID {
 			t.Errorf("asked again: %+v", again)
 		}

@@ -3,12 +3,16 @@ package api
 import (
 	"github.com/tidewheel/tidewheel/client/wire"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/web/service"
 )
 
-func viewBinary(binary *engine.Binary, usedBy []string) wire.Binary {
+func viewBinary(binary *engine.Binary, users []service.BinaryUser) wire.Binary {
 	view := wire.Binary{
 		Namespace: binary.Namespace, Name: binary.Name, Revision: binary.Revision, Versions: []wire.BinaryVersion{},
-		Aliases: viewAliases(binary), UpdatedAt: binary.UpdatedAt, UsedBy: usedBy,
+		Aliases: viewAliases(binary), UpdatedAt: binary.UpdatedAt,
+	}
+	for _, user := range users {
+		view.UsedBy = append(view.UsedBy, user.Label())
 	}
 	for _, v := range binary.Versions {
 		view.Versions = append(view.Versions, viewVersion(v))

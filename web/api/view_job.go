@@ -13,10 +13,10 @@ import (
 func viewJob(job *engine.Job, next time.Time) wire.Job {
 	return wire.Job{
 		UID: job.UID, Namespace: job.Namespace, Name: job.Name, Generation: job.Generation, Revision: job.Revision,
-		Paused: job.Paused, PausedAt: job.PausedAt, PausedBy: job.PausedBy, Pending: job.Pending,
+		Paused: job.Paused, PausedAt: job.PausedAt, PausedBy: job.PausedBy, PausedReason: job.PausedReason, Pending: job.Pending,
 		Schedule: inWords(job), NextSlot: next,
 		CreatedAt: job.CreatedAt, CreatedBy: job.CreatedBy, UpdatedAt: job.UpdatedAt, UpdatedBy: job.UpdatedBy,
-		Message: job.Message, Spec: job.Spec,
+		Message: job.Message, Spec: job.Spec, Source: job.Source,
 	}
 }
 

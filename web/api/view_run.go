@@ -13,10 +13,11 @@ import (
 // tailShown is how much of an attempt's output is shown with a run, in bytes.
 const tailShown = 4 << 10
 
-// viewRun shows a run; its output's last lines only where it is asked for by itself.
+// viewRun shows a run; its output's last lines and what it has left only where it is asked for by itself.
 func viewRun(run *engine.Run, alone bool) wire.Run {
 	view := wire.Run{
-		ID: run.ID, Namespace: run.Namespace, Job: run.Job, JobUID: run.JobUID, Generation: run.Generation, Revision: run.Revision,
+		ID: run.ID, Namespace: run.Namespace, Job: run.Job, JobUID: run.JobUID,
+		DAG: run.DAG, Wave: run.Wave, Epoch: run.Epoch, Task: run.Task, Item: run.Item, Generation: run.Generation, Revision: run.Revision,
 		Trigger: run.Trigger, By: run.By, Slot: run.Slot, Status: run.Status, Reason: run.Reason, Waiting: run.Waiting,
 		Tier: run.Tier, Class: run.Class,
 		Binary: run.Binary, Version: run.Version, Digest: run.Digest, Kind: run.Kind, Size: run.Size,
@@ -34,6 +35,10 @@ func viewRun(run *engine.Run, alone bool) wire.Run {
 	if p := run.Progress; p != nil {
 		view.Progress = &wire.Progress{Fraction: p.Fraction, Message: strings.ToValidUTF8(p.Message, "\uFFFD"), At: p.At}
 	}
+	if alone {
+		view.Outputs = run.Outputs
+		view.Artifacts = viewArtifacts(run.Artifacts)
+	}
 	return view
 }
 
@@ -47,7 +52,7 @@ func viewAttempt(a *engine.Attempt, alone bool) wire.Attempt {
 		view.Usage = &wire.Usage{CPU: spec.Duration(a.Usage.CPU), MaxRSS: a.Usage.MaxRSS}
 	}
 	if o := a.Output; o != nil {
-		view.Output = &wire.Output{Size: o.Size, Lines: o.Lines, Truncated: o.Truncated}
+		view.Output = &wire.Output{Size: o.Size, Lines: o.Lines, Truncated: o.Truncated, Lost: o.Lost}
 		if alone {
 			view.Output.Tail = lastLines(o.Tail)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// Deleted is the change of a job that was pruned.
+// Deleted is the change of a job or DAG that was pruned.
 const Deleted Change = "deleted"
 
 // Apply says how documents are to be applied.
@@ -17,15 +17,17 @@ type Apply struct {
 	By      string
 	Message string
 	DryRun  bool
-	// Prune deletes the jobs of the namespace that no document names.
+	// Prune deletes the jobs and DAGs of the namespace that no document names.
 	Prune bool
 }
 
-// Applied is what became of one document, or of a job that was pruned.
+// Applied is what became of one document, or of a job or DAG that was pruned.
 type Applied struct {
-	Document spec.Document // its Job is nil where a job was pruned
-	Job      engine.Job
-	Change   Change
+	Document   spec.Document // it is empty where something was pruned
+	Kind       string
+	Name       string
+	Generation int64
+	Change     Change
 }
 
 // CheckDocuments says whether documents could be saved together. The error holds every fault, each with its file and
@@ -34,17 +36,17 @@ func (s *Service) CheckDocuments(ctx context.Context, namespace string, document
 	var faults []Field
 	first := map[string]spec.Document{}
 	for _, document := range documents {
-		if before, twice := first[document.Job.Name]; twice {
+		if before, twice := first[document.Name()]; twice {
 			faults = append(faults, located(document, Field{Location: "body.name", Message: fmt.Sprintf(
-				"job %q is defined twice, here and at %s:%d: give one of them another name", document.Job.Name, before.File, before.Line)}))
+				"%s %q is defined twice, here and at %s:%d: give one of them another name", noun(document), document.Name(), before.File, before.Line)}))
 			continue
 		}
-		first[document.Job.Name] = document
-		err := s.CheckJob(ctx, namespace, document.Job)
+		first[document.Name()] = document
+		err := s.checkDocument(ctx, namespace, document)
 		var known *Error
 		switch {
 		case err == nil:
-		case errors.As(err, &known) && known.Kind == KindInvalid:
+		case errors.As(err, &known) && (known.Kind == KindInvalid || known.Kind == KindExists):
 			for _, fault := range known.Fields {
 				faults = append(faults, located(document, fault))
 			}
@@ -55,8 +57,26 @@ func (s *Service) CheckDocuments(ctx context.Context, namespace string, document
 	return faulty(faults)
 }
 
-// ApplyDocuments creates and edits the jobs that documents define. It does nothing at all unless every document could
-// be saved.
+func (s *Service) checkDocument(ctx context.Context, namespace string, document spec.Document) error {
+	check := func() error { return s.CheckJob(ctx, namespace, document.Job) }
+	if document.DAG != nil {
+		check = func() error { return s.CheckDAG(ctx, namespace, document.DAG) }
+	}
+	if err := check(); err != nil {
+		return err
+	}
+	return s.nameFree(ctx, namespace, document.Kind(), document.Name())
+}
+
+func noun(document spec.Document) string {
+	if document.DAG != nil {
+		return "DAG"
+	}
+	return "job"
+}
+
+// ApplyDocuments creates and edits the jobs and DAGs that documents define. It does nothing at all unless every document
+// could be saved.
 func (s *Service) ApplyDocuments(ctx context.Context, namespace string, documents []spec.Document, how Apply) ([]Applied, error) {
 	if err := s.CheckDocuments(ctx, namespace, documents); err != nil {
 		return nil, err
@@ -64,42 +84,79 @@ func (s *Service) ApplyDocuments(ctx context.Context, namespace string, document
 	var applied []Applied
 	named := map[string]bool{}
 	for _, document := range documents {
-		named[document.Job.Name] = true
-		job, change, err := s.SaveJob(ctx, namespace, document.Job, Save{By: how.By, Message: how.Message, DryRun: how.DryRun})
+		named[document.Name()] = true
+		one, err := s.applyDocument(ctx, namespace, document, Save{By: how.By, Message: how.Message, DryRun: how.DryRun})
 		if err != nil {
-			return applied, interrupted(err, document.Job.Name, len(applied), len(documents))
+			return applied, interrupted(err, document, len(applied), len(documents))
 		}
-		applied = append(applied, Applied{Document: document, Job: job, Change: change})
+		applied = append(applied, one)
 	}
 	if !how.Prune {
 		return applied, nil
 	}
-	pruned, err := s.prune(ctx, namespace, named, how)
+	pruned, err := s.pruneJobs(ctx, namespace, named, how)
+	applied = append(applied, pruned...)
+	if err != nil {
+		return applied, err
+	}
+	pruned, err = s.pruneDAGs(ctx, namespace, named, how)
 	return append(applied, pruned...), err
 }
 
-func (s *Service) prune(ctx context.Context, namespace string, named map[string]bool, how Apply) ([]Applied, error) {
-	var pruned []Applied
+func (s *Service) applyDocument(ctx context.Context, namespace string, document spec.Document, how Save) (Applied, error) {
+	how.Source = document.Source
+	one := Applied{Document: document, Kind: document.Kind(), Name: document.Name()}
+	if document.DAG != nil {
+		dag, change, err := s.SaveDAG(ctx, namespace, document.DAG, how)
+		one.Generation, one.Change = dag.Generation, change
+		return one, err
+	}
+	job, change, err := s.SaveJob(ctx, namespace, document.Job, how)
+	one.Generation, one.Change = job.Generation, change
+	return one, err
+}
+
+func (s *Service) pruneJobs(ctx context.Context, namespace string, named map[string]bool, how Apply) (pruned []Applied, err error) {
 	for cursor := ""; ; {
 		jobs, next, err := s.store.Jobs(ctx, engine.JobFilter{Namespace: namespace, Cursor: cursor, Limit: 1000})
 		if err != nil {
 			return pruned, fmt.Errorf("list jobs: %w", err)
 		}
 		for i := range jobs {
-			if named[jobs[i].Name] {
+			name := jobs[i].Name
+			if named[name] {
 				continue
 			}
 			if !how.DryRun {
-				err := s.DeleteJob(ctx, namespace, jobs[i].Name, how.By, 0)
-				var known *Error
-				if errors.As(err, &known) && known.Kind == KindNotFound {
-					continue // somebody else has just deleted it
-				}
-				if err != nil {
-					return pruned, fmt.Errorf("prune job %s: %w", jobs[i].Name, err)
+				if err := s.DeleteJob(ctx, namespace, name, how.By, 0); err != nil && !missing(err) { // or somebody else has just deleted it
+					return pruned, fmt.Errorf("prune job %s: %w", name, err)
 				}
 			}
-			pruned = append(pruned, Applied{Job: jobs[i], Change: Deleted})
+			pruned = append(pruned, Applied{Kind: spec.KindJob, Name: name, Generation: jobs[i].Generation, Change: Deleted})
+		}
+		if cursor = next; next == "" {
+			return pruned, nil
+		}
+	}
+}
+
+func (s *Service) pruneDAGs(ctx context.Context, namespace string, named map[string]bool, how Apply) (pruned []Applied, err error) {
+	for cursor := ""; ; {
+		dags, next, err := s.store.DAGs(ctx, engine.DAGFilter{Namespace: namespace, Cursor: cursor, Limit: 100})
+		if err != nil {
+			return pruned, fmt.Errorf("list DAGs: %w", err)
+		}
+		for i := range dags {
+			name := dags[i].Name
+			if named[name] {
+				continue
+			}
+			if !how.DryRun {
+				if err := s.DeleteDAG(ctx, namespace, name, how.By, 0); err != nil && !missing(err) {
+					return pruned, fmt.Errorf("prune DAG %s: %w", name, err)
+				}
+			}
+			pruned = append(pruned, Applied{Kind: spec.KindDAG, Name: name, Generation: dags[i].Generation, Change: Deleted})
 		}
 		if cursor = next; next == "" {
 			return pruned, nil
@@ -135,12 +192,12 @@ func located(document spec.Document, fault Field) Field {
 	return fault
 }
 
-func interrupted(err error, name string, done, all int) error {
+func interrupted(err error, document spec.Document, done, all int) error {
 	var known *Error
 	if errors.As(err, &known) {
 		told := *known
-		told.Detail = fmt.Sprintf("job %q: %s (%d of %d documents had been applied: apply again)", name, known.Detail, done, all)
+		told.Detail = fmt.Sprintf("%s %q: %s (%d of %d documents had been applied: apply again)", noun(document), document.Name(), known.Detail, done, all)
 		return &told
 	}
-	return fmt.Errorf("apply job %s, after %d of %d documents: %w", name, done, all, err)
+	return fmt.Errorf("apply %s %s, after %d of %d documents: %w", noun(document), document.Name(), done, all, err)
 }

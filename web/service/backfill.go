@@ -33,12 +33,8 @@ func (s *Service) BackfillJob(ctx context.Context, namespace, name string, from,
 	switch {
 	case err != nil:
 		return Backfill{}, fmt.Errorf("compile the schedule of job %s: %w", name, err)
-	case from.IsZero() || to.IsZero():
-		return Backfill{}, field("range_missing", "body.from", "a backfill needs both from and to")
-	case !from.Before(to):
-		return Backfill{}, field("range_empty", "body.to", "to (%s) must be after from (%s)", to.Format(time.RFC3339), from.Format(time.RFC3339))
-	case from.After(now):
-		return Backfill{}, field("range_in_future", "body.from", "from (%s) lies in the future: those slots will come by themselves", from.Format(time.RFC3339))
+	case checkRange(from, to, now) != nil:
+		return Backfill{}, checkRange(from, to, now)
 	case schedule.Kind() != cron.KindCron && schedule.Kind() != cron.KindEvery:
 		return Backfill{}, conflict("no_slots", "job %q has no fixed slots (its schedule is of kind %s): run it by hand instead", name, schedule.Kind())
 	}

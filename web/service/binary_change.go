@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
@@ -29,22 +28,12 @@ func (s *Service) RollBack(ctx context.Context, namespace, name, alias, by strin
 	}
 	var move engine.AliasMove
 	binary, err := s.changeBinary(ctx, namespace, name, func(binary *engine.Binary) (bool, error) {
-		now := binary.Aliases[alias]
-		for i := len(binary.AliasHistory) - 1; i >= 0; i-- {
-			h := binary.AliasHistory[i]
-			if h.Alias != alias || h.To != now || h.From == 0 {
-				continue
-			}
-			if _, ok := binary.Version(h.From); !ok {
-				continue
-			}
-			move = engine.AliasMove{Alias: alias, From: now, To: h.From, By: by}
-			return s.moveAliases(binary, []string{alias}, h.From, by), nil
+		to, err := rollBackTo(binary, alias)
+		if err != nil {
+			return false, err
 		}
-		if now == 0 {
-			return false, conflict("alias_not_found", "binary %q has no alias %q: there is nothing to roll back", name, alias)
-		}
-		return false, conflict("nothing_to_roll_back", "alias %q of binary %q has pointed to version %d ever since it was made", alias, name, now)
+		move = engine.AliasMove{Alias: alias, From: binary.Aliases[alias], To: to, By: by}
+		return s.moveAliases(binary, []string{alias}, to, by), nil
 	})
 	return binary, move, err
 }
@@ -52,12 +41,16 @@ func (s *Service) RollBack(ctx context.Context, namespace, name, alias, by strin
 // DeleteBinary removes a binary's name and versions, unless a job uses it. The bytes stay as long as history refers to
 // them.
 func (s *Service) DeleteBinary(ctx context.Context, namespace, name string) error {
-	users, err := s.JobsUsing(ctx, namespace, name)
+	used, err := s.Binary(ctx, namespace, name)
+	if err != nil {
+		return err
+	}
+	users, err := s.JobsUsing(ctx, &used)
 	if err != nil {
 		return err
 	}
 	if len(users) > 0 {
-		return conflict("binary_in_use", "binary %q is used by job %q (%d jobs in all): change or delete them first", name, users[0], len(users))
+		return conflict("binary_in_use", "binary %q is used by %s %q (%d in all): change or delete them first", name, users[0].noun(), users[0].Label(), len(users))
 	}
 	for range 5 {
 		binary, err := s.Binary(ctx, namespace, name)
@@ -72,27 +65,6 @@ func (s *Service) DeleteBinary(ctx context.Context, namespace, name string) erro
 		return explain(err, "binary", name)
 	}
 	return explain(engine.ErrConflict, "binary", name)
-}
-
-// JobsUsing names the jobs whose definition refers to a binary.
-func (s *Service) JobsUsing(ctx context.Context, namespace, name string) ([]string, error) {
-	var users []string
-	cursor := ""
-	for {
-		jobs, next, err := s.store.Jobs(ctx, engine.JobFilter{Namespace: namespace, Cursor: cursor, Limit: 1000})
-		if err != nil {
-			return nil, fmt.Errorf("list jobs: %w", err)
-		}
-		for i := range jobs {
-			if ref, err := jobs[i].Spec.Binding(); err == nil && ref.Name == name {
-				users = append(users, jobs[i].Name)
-			}
-		}
-		if next == "" {
-			return users, nil
-		}
-		cursor = next
-	}
 }
 
 func (s *Service) changeBinary(ctx context.Context, namespace, name string, change func(*engine.Binary) (bool, error)) (engine.Binary, error) {

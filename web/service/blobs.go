@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// Blobs holds the bytes of binaries and big outputs.
+// Blobs holds the bytes of binaries, big outputs and artifacts.
 type Blobs interface {
 	// PutBinary stores what r yields, once per content, and leaves nothing behind when it fails: *TooLargeError,
 	// ErrEmpty, *DigestError, or a fault of the store.
@@ -17,6 +17,9 @@ type Blobs interface {
 	HasBinary(ctx context.Context, digest string) (bool, error)
 	// OpenLog opens the stored output of an attempt; engine.ErrNotFound where there is none.
 	OpenLog(ctx context.Context, run string, attempt int) (StoredLog, error)
+	// OpenArtifact opens length bytes of an artifact from an offset; engine.ErrNotFound where there is none. A negative
+	// length is all of it, and then reading fails with a *DigestError where its bytes do not have its digest.
+	OpenArtifact(ctx context.Context, artifact *StoredArtifact, offset, length int64) (io.ReadCloser, error)
 	Ping(ctx context.Context) error
 }
 

@@ -87,9 +87,37 @@ func conflict(code, format string, args ...any) *Error {
 	return &Error{Kind: KindConflict, Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
+// briefLimit is how long a reason may be that is told as it is, in bytes.
+const briefLimit = 120
+
+// brief gives the reason of a fault to somebody who can do nothing about it: what an adapter has as Brief, else a short
+// text as it is, else its innermost cause.
+func brief(err error) string {
+	var known interface{ Brief() string }
+	if errors.As(err, &known) {
+		return known.Brief()
+	}
+	text := err.Error()
+	for len(text) > briefLimit {
+		if err = inner(err); err == nil {
+			return strings.ToValidUTF8(text[:briefLimit], "") + "…"
+		}
+		text = err.Error()
+	}
+	return text
+}
+
+// inner gives what an error wraps, nil if nothing; of several the last: what was wrapped comes after what it is classed as.
+func inner(err error) error {
+	if many, ok := err.(interface{ Unwrap() []error }); ok && len(many.Unwrap()) > 0 {
+		return many.Unwrap()[len(many.Unwrap())-1]
+	}
+	return errors.Unwrap(err)
+}
+
 // explain puts a store's answer into words about the thing it concerns; other errors pass unchanged.
 func explain(err error, what, name string) error {
-	code := strings.ReplaceAll(what, " ", "_")
+	code := strings.ToLower(strings.ReplaceAll(what, " ", "_"))
 	switch {
 	case err == nil:
 		return nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -44,22 +46,61 @@ func (s *Service) NextSlotsOf(ctx context.Context, jobs ...engine.Job) (map[stri
 	return next, nil
 }
 
-// Generations lists the forms a job has had, newest first.
+// Generations lists the latest forms a job has had, newest first.
 func (s *Service) Generations(ctx context.Context, namespace, name string) ([]engine.Generation, error) {
 	job, err := s.Job(ctx, namespace, name)
 	if err != nil {
 		return nil, err
 	}
-	return s.store.Generations(ctx, job.UID, s.config.Generations)
+	return s.store.Generations(ctx, job.UID, 0, s.config.Generations)
 }
 
-// PauseJob stops a job's schedule; what runs goes on. Pausing a paused job changes nothing.
-func (s *Service) PauseJob(ctx context.Context, namespace, name, by string) (engine.Job, error) {
+// generationsList is the kind of their cursors.
+const generationsList = "generations"
+
+// GenerationsPage lists the forms a job has had, newest first, with the cursor of the next page.
+func (s *Service) GenerationsPage(ctx context.Context, namespace, name, cursor string, limit int) ([]engine.Generation, string, error) {
+	after, given, err := engine.DecodeCursor(generationsList, cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	before := int64(0)
+	if given {
+		if before, err = strconv.ParseInt(after.ID, 10, 64); err != nil || before < 1 {
+			return nil, "", engine.ErrCursor
+		}
+	}
+	job, err := s.Job(ctx, namespace, name)
+	if err != nil {
+		return nil, "", err
+	}
+	generations, err := s.store.Generations(ctx, job.UID, before, limit+1)
+	if err != nil || len(generations) <= limit {
+		return generations, "", err
+	}
+	generations = generations[:limit]
+	last := strconv.FormatInt(generations[limit-1].Generation, 10)
+	return generations, engine.Cursor{ID: last}.Encode(generationsList), nil
+}
+
+// MaxReason is the longest reason for a pause, in bytes.
+const MaxReason = 500
+
+// PauseJob stops a job's schedule; what runs goes on. The reason is for people and may be "". Pausing a paused job
+// changes nothing, unless the reason is another one.
+func (s *Service) PauseJob(ctx context.Context, namespace, name, by, reason string) (engine.Job, error) {
+	reason = strings.TrimSpace(reason)
+	if len(reason) > MaxReason {
+		return engine.Job{}, field("reason_too_long", "body.reason", "the reason is %d bytes long: at most %d are kept", len(reason), MaxReason)
+	}
 	return s.changeJob(ctx, namespace, name, func(job *engine.Job) bool {
-		if job.Paused {
+		if job.Paused && (reason == "" || reason == job.PausedReason) {
 			return false
 		}
-		job.Paused, job.PausedAt, job.PausedBy = true, s.now(), by
+		if !job.Paused {
+			job.PausedAt = s.now()
+		}
+		job.Paused, job.PausedBy, job.PausedReason = true, by, reason
 		return true
 	})
 }
@@ -70,7 +111,7 @@ func (s *Service) ResumeJob(ctx context.Context, namespace, name, by string) (en
 		if !job.Paused {
 			return false
 		}
-		job.Paused, job.PausedAt, job.PausedBy = false, s.now(), by
+		job.Paused, job.PausedAt, job.PausedBy, job.PausedReason = false, s.now(), by, ""
 		return true
 	})
 }

@@ -27,6 +27,10 @@ const (
 type Save struct {
 	By      string
 	Message string // why, for the history of generations
+	// Source is the text that the definition was read from, as spec.Document has it; "" where there is none. A text that
+	// means what is saved already replaces the one that was kept: that is Changed, of no new generation. None replaces
+	// nothing then.
+	Source string
 	// Create refuses a name that is taken; IfRevision, when not 0, refuses a job that was changed since.
 	Create     bool
 	IfRevision int64
@@ -59,10 +63,14 @@ func (s *Service) SaveJob(ctx context.Context, namespace string, definition *spe
 			return engine.Job{}, "", explain(engine.ErrExists, "job", definition.Name)
 		case how.IfRevision != 0 && how.IfRevision != old.Revision:
 			return engine.Job{}, "", explain(engine.ErrConflict, "job", definition.Name)
-		case old.Spec.Equal(definition):
+		case old.Spec.Equal(definition) && wordedAs(how.Source, &old):
 			return old, Unchanged, nil
 		}
-		job, err := s.editJob(ctx, old, definition, how)
+		edit := s.editJob
+		if old.Spec.Equal(definition) {
+			edit = s.rewordJob
+		}
+		job, err := edit(ctx, old, definition, how)
 		if errors.Is(err, engine.ErrConflict) && how.IfRevision == 0 {
 			continue
 		}
@@ -76,8 +84,11 @@ func (s *Service) createJob(ctx context.Context, namespace string, definition *s
 	if definition.At != nil && definition.At.Before(now.Add(-time.Minute)) {
 		return engine.Job{}, field("at_in_the_past", "body.at", "at is %s, which has passed: give a time to come", definition.At.Format(time.RFC3339))
 	}
+	if err := s.nameFree(ctx, namespace, spec.KindJob, definition.Name); err != nil {
+		return engine.Job{}, err
+	}
 	job := engine.Job{
-		UID: engine.NewUID(), Namespace: namespace, Name: definition.Name, Spec: *definition.Clone(),
+		UID: NewUID(), Namespace: namespace, Name: definition.Name, Spec: *definition.Clone(), Source: how.Source,
 		Generation: 1, Revision: 1, Pending: true,
 		CreatedAt: now, CreatedBy: how.By, UpdatedAt: now, UpdatedBy: how.By, Message: how.Message,
 	}
@@ -98,13 +109,35 @@ func (s *Service) editJob(ctx context.Context, job engine.Job, definition *spec.
 	if definition.At != nil && moved && definition.At.Before(now.Add(-time.Minute)) {
 		return engine.Job{}, field("at_in_the_past", "body.at", "at is %s, which has passed: give a time to come", definition.At.Format(time.RFC3339))
 	}
-	job.Spec = *definition.Clone()
+	job.Spec, job.Source = *definition.Clone(), how.Source
 	job.Generation++
 	job.UpdatedAt, job.UpdatedBy, job.Message = now, how.By, how.Message
 	if how.DryRun {
 		return job, nil
 	}
 	return s.replaceJob(ctx, job)
+}
+
+// wordedAs tells whether a text says nothing new of a job that it means: it is what a user who edits the job is shown.
+func wordedAs(source string, job *engine.Job) bool {
+	if source == "" || source == job.Source {
+		return true
+	}
+	shown, err := spec.Text(&job.Spec, job.Source)
+	return err == nil && source == string(shown)
+}
+
+// rewordJob keeps another text of the same definition. The engine has nothing to do: what is planned and since when stays.
+func (s *Service) rewordJob(ctx context.Context, job engine.Job, _ *spec.Job, how Save) (engine.Job, error) {
+	job.Source = how.Source
+	if how.DryRun {
+		return job, nil
+	}
+	job.Revision++
+	if err := s.store.ReplaceJob(ctx, job); err != nil {
+		return engine.Job{}, err
+	}
+	return job, nil
 }
 
 func (s *Service) replaceJob(ctx context.Context, job engine.Job) (engine.Job, error) {
@@ -125,13 +158,15 @@ func (s *Service) CheckJob(ctx context.Context, namespace string, definition *sp
 	if _, err := cron.Compile(definition.Definition(namespace+"/"+definition.Name, s.now())); err != nil {
 		return field("invalid_schedule", "body.schedule", "%s", err)
 	}
-	if len(definition.Secrets) > 0 {
-		for _, name := range slices.Sorted(maps.Values(definition.Secrets)) {
-			return field("secret_not_found", "body.secrets", "there is no secret %q: this version keeps none yet; put values that are not secret into env", name)
-		}
+	for _, name := range slices.Sorted(maps.Values(definition.Secrets)) {
+		return noSecret("body.secrets", name)
 	}
 	_, err := s.ResolveBinary(ctx, namespace, definition)
 	return err
+}
+
+func noSecret(location, name string) *Error {
+	return field("secret_not_found", location, "there is no secret %q: this version keeps none yet; put values that are not secret into env", name)
 }
 
 // ResolveBinary tells which version a definition would run now.

@@ -40,6 +40,18 @@ func (s *Service) LedgerPage(ctx context.Context, namespace, name string, since,
 	if err != nil {
 		return nil, "", err
 	}
+	of := ledgerOf{uid: job.UID, runs: engine.RunFilter{Namespace: namespace, JobUID: job.UID}, words: "job " + name}
+	return s.ledgerPage(ctx, of, since, until, cursor, limit)
+}
+
+// ledgerOf says whose slots are told: the uid under which the ledger has them, and the runs that they have made.
+type ledgerOf struct {
+	uid   string
+	runs  engine.RunFilter
+	words string // "job nightly-report"
+}
+
+func (s *Service) ledgerPage(ctx context.Context, of ledgerOf, since, until time.Time, cursor string, limit int) (entries []LedgerEntry, next string, err error) {
 	runsCursor, rangesCursor, err := splitCursor(cursor)
 	if err != nil {
 		return nil, "", err
@@ -48,13 +60,14 @@ func (s *Service) LedgerPage(ctx context.Context, namespace, name string, since,
 	if !made.IsZero() {
 		made = made.Add(-ledgerMargin)
 	}
-	ranges, moreRanges, err := s.store.Slots(ctx, engine.SlotFilter{JobUID: job.UID, Since: since, Until: until, Cursor: rangesCursor, Limit: limit})
+	ranges, moreRanges, err := s.store.Slots(ctx, engine.SlotFilter{JobUID: of.uid, Since: since, Until: until, Cursor: rangesCursor, Limit: limit})
 	if err != nil {
-		return nil, "", fmt.Errorf("read the ledger of job %s: %w", name, err)
+		return nil, "", fmt.Errorf("read the ledger of %s: %w", of.words, err)
 	}
-	runs, moreRuns, err := s.store.Runs(ctx, engine.RunFilter{Namespace: namespace, JobUID: job.UID, Since: made, Until: until, Cursor: runsCursor, Limit: limit})
+	of.runs.Since, of.runs.Until, of.runs.Cursor, of.runs.Limit = made, until, runsCursor, limit
+	runs, moreRuns, err := s.store.Runs(ctx, of.runs)
 	if err != nil {
-		return nil, "", fmt.Errorf("read the runs of job %s: %w", name, err)
+		return nil, "", fmt.Errorf("read the runs of %s: %w", of.words, err)
 	}
 	for len(entries) < limit && (len(ranges) > 0 || len(runs) > 0) {
 		if len(ranges) == 0 || len(runs) > 0 && when(&runs[0]).After(ranges[0].From) {
@@ -92,9 +105,9 @@ func when(r *engine.Run) time.Time {
 	return r.CreatedAt
 }
 
-// fired tells whether a run stands for a slot whose time has come.
+// fired tells whether a run stands for a slot whose time has come. Of a mapped root the first item does.
 func fired(r *engine.Run) bool {
-	return !r.Slot.IsZero() && (r.Status != engine.StatusScheduled || r.Waiting)
+	return !r.Slot.IsZero() && (r.Item == nil || *r.Item == 0) && (r.Status != engine.StatusScheduled || r.Waiting)
 }
 
 func joinCursor(runs, ranges string) string {

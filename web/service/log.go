@@ -20,6 +20,8 @@ type Log struct {
 	Complete bool // the attempt has ended: nothing follows
 	// Cut is how much more the program printed, in bytes, that its limit kept out.
 	Cut int64
+	// Lost is how much more it printed, in bytes, that could not be stored.
+	Lost int64
 	// Missing says in words why nothing can be read where something should be.
 	Missing string
 
@@ -47,7 +49,7 @@ func (s *Service) OpenLog(ctx context.Context, id string, attempt int) (*Log, er
 	a := run.Attempts[attempt-1]
 	log.Complete = a.Status.Terminal()
 	if a.Output != nil {
-		log.Cut = a.Output.Truncated
+		log.Cut, log.Lost = a.Output.Truncated, a.Output.Lost
 	}
 	if a.Output != nil && a.Output.Chunks == 0 {
 		log.inline, log.Size, log.Lines = a.Output.Tail, int64(len(a.Output.Tail)), a.Output.Lines

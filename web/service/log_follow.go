@@ -12,6 +12,9 @@ import (
 const followEvery = time.Second
 
 const (
+	// startEvery is how often it is asked whether an attempt has begun: before that no executor knows of it, and a watch
+	// would be asked for in vain.
+	startEvery = 200 * time.Millisecond
 	// endEvery is how often it is asked once the program's last word has come: its verdict is a moment away.
 	endEvery = 50 * time.Millisecond
 	// gapEvery is how often the store is asked for what is missing before a live piece, at most.
@@ -29,6 +32,9 @@ func (s *Service) FollowLog(ctx context.Context, id string, attempt int, offset 
 	}
 	follower := &follower{service: s, run: id, attempt: max(log.Attempt, 1), position: offset, write: write}
 	if err := follower.catchUp(ctx, log); err != nil || log.Complete {
+		return err
+	}
+	if err := follower.awaitStart(ctx, &log.Run); err != nil {
 		return err
 	}
 
@@ -89,6 +95,35 @@ type follower struct {
 	write    func(offset int64, data []byte) error
 	buffer   []byte
 	looked   time.Time
+}
+
+// awaitStart returns once an executor has the attempt, or it has ended, or its run has without it.
+func (f *follower) awaitStart(ctx context.Context, run *engine.Run) error {
+	ticker := time.NewTicker(startEvery)
+	defer ticker.Stop()
+	for asked := time.Now(); !f.begun(run); {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-ticker.C:
+		}
+		read, err := f.service.Run(ctx, f.run)
+		if err != nil {
+			return err
+		}
+		run = &read
+		if time.Since(asked) >= followEvery {
+			asked = time.Now()
+			if err := f.write(f.position, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (f *follower) begun(run *engine.Run) bool {
+	return run.Status.Terminal() || run.Attempt > f.attempt || run.Attempt == f.attempt && run.Current().Status != engine.StatusQueued
 }
 
 // take writes a live piece, after what was stored before it if some was missed.

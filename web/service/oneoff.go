@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -24,15 +25,15 @@ type OneOff struct {
 }
 
 // CreateOneOff defines a job with a single slot, and tells the run that it will have. Asked twice with one key it
-// gives the first job, with existed true.
+// gives the first job, with existed true; asked with it for something else of the same program it refuses.
 func (s *Service) CreateOneOff(ctx context.Context, namespace string, ask OneOff) (job engine.Job, run string, existed bool, err error) {
 	key := ask.Key
 	if key == "" {
-		key = engine.NewUID()
+		key = NewUID()
 	}
 	name := oneOffName(ask.Binary, key)
 	if ask.Key != "" {
-		if job, run, err := s.oneOff(ctx, namespace, name); !missing(err) {
+		if job, run, err := s.oneOff(ctx, namespace, name, &ask); !missing(err) {
 			return job, run, err == nil, err
 		}
 	}
@@ -46,7 +47,7 @@ func (s *Service) CreateOneOff(ctx context.Context, namespace string, ask OneOff
 	job, change, err := s.SaveJob(ctx, namespace, definition, Save{By: ask.By, Create: true})
 	var known *Error
 	if errors.As(err, &known) && known.Kind == KindExists { // the same request came twice at a time
-		job, run, err := s.oneOff(ctx, namespace, name)
+		job, run, err := s.oneOff(ctx, namespace, name, &ask)
 		return job, run, err == nil, err
 	}
 	if err != nil {
@@ -55,12 +56,21 @@ func (s *Service) CreateOneOff(ctx context.Context, namespace string, ask OneOff
 	return job, engine.SlotRunID(job.UID, at), change == Unchanged, nil
 }
 
-// oneOff gives a one-off job that is there already. Its name holds its binary and its key, so whoever asks for the
-// name asks for the same; unless somebody has edited it since.
-func (s *Service) oneOff(ctx context.Context, namespace, name string) (job engine.Job, run string, err error) {
+// oneOff gives a one-off job that is there already. Its name holds its binary and its key; the rest of what was asked
+// for is its first form, whatever somebody has made of it since.
+func (s *Service) oneOff(ctx context.Context, namespace, name string, ask *OneOff) (job engine.Job, run string, err error) {
 	job, err = s.Job(ctx, namespace, name)
 	if err != nil {
 		return engine.Job{}, "", err
+	}
+	forms, err := s.store.Generations(ctx, job.UID, 2, 1)
+	if err != nil {
+		return engine.Job{}, "", fmt.Errorf("read the first form of job %s: %w", name, err)
+	}
+	if len(forms) == 1 {
+		if part := ask.differs(&forms[0].Spec, job.CreatedAt); part != "" {
+			return engine.Job{}, "", keyReused("job "+name, part)
+		}
 	}
 	if job.Spec.At == nil {
 		return engine.Job{}, "", conflict("key_reused", "the job %q of this Idempotency-Key has been edited and is none that runs once: take a new key", name)

@@ -30,15 +30,22 @@ func (s *Service) CancelRun(ctx context.Context, id, by string) (engine.Run, err
 	return run, s.command(ctx, engine.Command{ID: id + "-cancel", Kind: engine.CommandCancel, RunID: id, JobUID: run.JobUID, By: by})
 }
 
-// RetryRun asks the engine for another attempt of a run that ended badly.
+// RetryRun asks the engine for another attempt of a run that ended badly. The run of a task goes on with its wave, and
+// all that failed there with it, so the wave must have ended.
 func (s *Service) RetryRun(ctx context.Context, id, by string) (engine.Run, error) {
 	run, err := s.Run(ctx, id)
 	if err != nil {
 		return engine.Run{}, err
 	}
+	again := run.Job
+	if run.DAG != "" {
+		again = run.DAG
+	}
 	switch {
 	case run.Status == engine.StatusSucceeded:
-		return run, conflict("run_succeeded", "run %s succeeded: to do its work once more, start a new run with `tidewheel run %s`", id, run.Job)
+		return run, conflict("run_succeeded", "run %s succeeded: to do its work once more, start anew with `tidewheel run %s`", id, again)
+	case run.Task != "":
+		return run, s.retryTask(ctx, &run, by)
 	case run.Status != engine.StatusRetrying && !run.Status.CanRetry():
 		return run, conflict("run_not_ended", "run %s is %s: it can be retried once it has ended", id, run.Status)
 	}

@@ -15,36 +15,29 @@ type Start struct {
 	By      string
 	Payload json.RawMessage   // any JSON value; nil: the definition's
 	Args    map[string]string // added to the program's environment
-	Key     string            // idempotency key: the same key is the same run; "" draws one
+	Key     string            // idempotency key: the same key is the same run, and must ask for the same; "" draws one
 	At      time.Time         // not before; zero: now
 }
 
 // MaxPayload is the largest payload, in bytes.
 const MaxPayload = 1 << 20
 
-// StartRun makes a run of a job by hand. Asked twice with one key it gives the first run, with existed true.
+// StartRun makes a run of a job by hand. Asked twice with one key it gives the first run, with existed true; asked with
+// it for something else it refuses.
 func (s *Service) StartRun(ctx context.Context, namespace, name string, start Start) (run engine.Run, existed bool, err error) {
 	job, err := s.Job(ctx, namespace, name)
 	if err != nil {
 		return engine.Run{}, false, err
 	}
-	if len(start.Payload) > MaxPayload {
-		return engine.Run{}, false, field("payload_too_large", "body.payload", "the payload is %d bytes: at most %d are passed; put bigger data where the program can fetch it", len(start.Payload), MaxPayload)
-	}
-	if len(start.Payload) > 0 && !json.Valid(start.Payload) {
-		return engine.Run{}, false, field("payload_not_json", "body.payload", "the payload is not JSON: a text needs quotes, as in \"text\"")
-	}
-	for key := range start.Args {
-		if !validEnvironmentName(key) {
-			return engine.Run{}, false, field("invalid_argument", "body.args", "%q cannot be an environment variable: use letters, digits and _, not TIDEWHEEL_…, and no digit first", key)
-		}
+	if err := start.check(); err != nil {
+		return engine.Run{}, false, err
 	}
 	if _, err := s.ResolveBinary(ctx, namespace, &job.Spec); err != nil {
 		return engine.Run{}, false, err
 	}
 	key := start.Key
 	if key == "" {
-		key = engine.NewUID()
+		key = NewUID()
 	}
 	run = engine.Run{
 		ID: engine.ManualRunID(job.UID, key), Revision: 1, Namespace: namespace, JobUID: job.UID, Job: name,
@@ -60,6 +53,9 @@ func (s *Service) StartRun(ctx context.Context, namespace, name string, start St
 		run, err = s.store.Run(ctx, run.ID)
 		if err != nil {
 			return engine.Run{}, false, fmt.Errorf("read run %s: %w", run.ID, err)
+		}
+		if part := start.differs(&run); part != "" {
+			return engine.Run{}, false, keyReused("run "+run.ID, part)
 		}
 		existed = true
 	} else if err != nil {

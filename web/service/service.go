@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -10,11 +11,17 @@ import (
 
 // Store is the truth, as users change and read it.
 type Store interface {
+	JobStore
+	DAGStore
+	Names
+	OverviewStore
+	DAGStore
+
 	CreateJob(ctx context.Context, job engine.Job) error
 	ReplaceJob(ctx context.Context, job engine.Job) error
 	Job(ctx context.Context, namespace, name string) (engine.Job, error)
 	Jobs(ctx context.Context, filter engine.JobFilter) ([]engine.Job, string, error)
-	Generations(ctx context.Context, uid string, limit int) ([]engine.Generation, error)
+	Generations(ctx context.Context, uid string, before int64, limit int) ([]engine.Generation, error)
 
 	InsertRun(ctx context.Context, run engine.Run) error
 	Run(ctx context.Context, id string) (engine.Run, error)
@@ -60,7 +67,9 @@ type Service struct {
 	log    *slog.Logger
 	config Config
 
-	watchers watchers
+	watchers  watchers
+	fleet     fleet
+	timelines timelines
 }
 
 // New makes a Service. It owns none of its parts.
@@ -96,14 +105,16 @@ func (s *Service) Queues(ctx context.Context) ([]engine.QueueDepth, error) {
 	return s.queue.Depths(ctx)
 }
 
-// Ready tells whether every part answers; the error names the one that does not.
+// Ready tells whether every part answers; the error names the one that does not, in a sentence. The log has all of it.
 func (s *Service) Ready(ctx context.Context) error {
 	for _, part := range []struct {
 		name string
 		ping func(context.Context) error
 	}{{"the store", s.store.Ping}, {"the queue", s.queue.Ping}, {"S3", s.blobs.Ping}} {
 		if err := part.ping(ctx); err != nil {
-			return &Error{Kind: KindUnavailable, Code: "unavailable", Detail: part.name + " does not answer: " + err.Error(), Err: err}
+			s.log.Warn(part.name+" does not answer", "error", err)
+			return &Error{Kind: KindUnavailable, Code: "unavailable", Err: err,
+				Detail: fmt.Sprintf("%s does not answer: %s; the server tries again by itself", part.name, brief(err))}
 		}
 	}
 	return nil

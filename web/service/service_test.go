@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,12 +21,14 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // refused checks that an error is one that a user can act on, of a kind and with a code.
-func refused(t *testing.T, err error, kind service.Kind, code string) {
+func refused(t *testing.T, err error, kind service.Kind, code string) *service.Error {
 	t.Helper()
-	var known *service.Error
-	if !errors.As(err, &known) || known.Kind != kind || known.Code != code || known.Detail == "" {
+	known, ok := errors.AsType[*service.Error](err)
+	if !ok || known.Kind != kind || known.Code != code || known.Detail == "" {
 		t.Errorf("%v (%T), want %s %s", err, err, kind, code)
+		return &service.Error{}
 	}
+	return known
 }
 
 // both does something many times at once.
@@ -104,7 +107,7 @@ func TestPausesAndEditsAtOnceAllCount(t *testing.T) {
 	both(8, func(i int) {
 		var err error
 		if i%2 == 0 {
-			_, err = w.PauseJob(t.Context(), "default", "a", "p")
+			_, err = w.PauseJob(t.Context(), "default", "a", "p", "")
 		} else {
 			_, _, err = w.SaveJob(t.Context(), "default", definition(t, fmt.Sprintf(`{"name":"a","binary":"report","every":"%ds"}`, 200+i)), service.Save{})
 		}
@@ -135,20 +138,22 @@ func TestOneOffAtOnceIsOneJob(t *testing.T) {
 	w := webtest.New(t)
 	w.PutBinary(t, "report")
 	var mu sync.Mutex
-	runs := map[string]bool{}
+	runs, refusals := map[string]int{}, 0
 	both(10, func(i int) {
 		_, run, _, err := w.CreateOneOff(t.Context(), "default", service.OneOff{
-			Binary: "report", Key: "k", At: webtest.Start.Add(time.Duration(i+1) * time.Minute),
+			Binary: "report", Key: "k", At: webtest.Start.Add(time.Duration(i%2+1) * time.Minute),
 		})
-		if err != nil {
-			t.Error(err)
-		}
 		mu.Lock()
 		defer mu.Unlock()
-		runs[run] = true
+		if err == nil {
+			runs[run]++
+			return
+		}
+		refusals++
+		refused(t, err, service.KindInvalid, "key_reused")
 	})
-	if len(runs) != 1 {
-		t.Errorf("one key made the runs %v", runs)
+	if len(runs) != 1 || refusals != 5 {
+		t.Errorf("one key made the runs %v, and was refused %d times: half of the requests were the same", runs, refusals)
 	}
 	for _, binary := range []string{"sha256:" + strings.Repeat("a", 64), strings.Repeat("x", 63) + "@" + strings.Repeat("y", 63), "@@@", "ü"} {
 		_, _, _, err := w.CreateOneOff(t.Context(), "default", service.OneOff{Binary: binary})
@@ -174,6 +179,38 @@ func TestLostWakeIsNoFault(t *testing.T) {
 		t.Errorf("left %v, %v", commands, err)
 	}
 	refused(t, w.Ready(t.Context()), service.KindUnavailable, "unavailable")
+}
+
+// briefError is long, and has a short form of itself.
+type briefError struct{}
+
+func (briefError) Error() string { return strings.Repeat("topology ", 100) }
+func (briefError) Brief() string { return "nothing listens at db1:27017" }
+
+func TestWhatIsDownIsToldInASentence(t *testing.T) {
+	long := strings.Repeat("server selection ", 40)
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{errors.New("connection refused"), "connection refused"},
+		{fmt.Errorf("%s: %w", long, syscall.ECONNREFUSED), "connection refused"},
+		{fmt.Errorf("%w: %s: %w", engine.ErrConflict, long, syscall.ECONNREFUSED), "connection refused"},
+		{errors.New(long), strings.TrimSpace(long[:120])},
+		{fmt.Errorf("ping: %w", briefError{}), "nothing listens at db1:27017"},
+	} {
+		w := webtest.New(t)
+		w.Store.Fail(test.err)
+		err := w.Ready(t.Context())
+		refused(t, err, service.KindUnavailable, "unavailable")
+		if text := err.Error(); !strings.HasPrefix(text, "the store does not answer: "+test.want) || len(text) > 220 ||
+			!strings.HasSuffix(text, "; the server tries again by itself") {
+			t.Errorf("%.40s… is told as %q", test.err, text)
+		}
+		if !errors.Is(err, test.err) {
+			t.Errorf("%.40s… is lost", test.err)
+		}
+	}
 }
 
 func TestApplyTellsWhereItStopped(t *testing.T) {

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -14,9 +15,12 @@ import (
 // thing reads it again.
 type Hint struct {
 	Kind      HintKind
-	Namespace string // of a run; "" for all
-	ID        string // of a run
+	Namespace string // of a run or wave; "" for all
+	ID        string // of a run or wave
 	Job       string
+	DAG       string // of a wave, or of a task's run
+	Wave      string // of a task's run
+	Task      string
 	Status    engine.Status
 }
 
@@ -26,6 +30,7 @@ type HintKind string
 // The kinds.
 const (
 	HintRun       HintKind = "run"       // one run
+	HintWave      HintKind = "wave"      // one wave opened, ended, or was asked for
 	HintRuns      HintKind = "runs"      // more runs than can be named: read the list again
 	HintExecutors HintKind = "executors" // one came or went, or took or ended a run
 	HintQueues    HintKind = "queues"    // what waits
@@ -38,6 +43,8 @@ const (
 	watchedRuns = 500
 	// hintsKept is how many hints wait for a slow watcher before they shrink to one HintRuns.
 	hintsKept = 256
+	// watchedWaves is how many waves that have not ended are followed.
+	watchedWaves = 500
 )
 
 // Watch calls handle with hints until ctx ends or handle fails. All watchers share one look at the store each second,
@@ -151,13 +158,14 @@ func (s *Service) look(ctx context.Context) {
 // sight is what is compared from one look to the next.
 type sight struct {
 	runs      map[string]engine.Run
+	waves     map[string]engine.Wave
 	more      bool // there are runs beyond those
 	executors string
 	queues    string
 }
 
 func (s *Service) see(ctx context.Context, before *sight) (sight, error) {
-	now := sight{runs: map[string]engine.Run{}}
+	now := sight{runs: map[string]engine.Run{}, waves: map[string]engine.Wave{}}
 	// Runs that have not ended, and the newest, which may have ended since.
 	unfinished := []engine.Status{engine.StatusScheduled, engine.StatusQueued, engine.StatusRunning, engine.StatusRetrying}
 	for _, filter := range []engine.RunFilter{{Statuses: unfinished, Limit: watchedRuns}, {Limit: 200}} {
@@ -187,6 +195,9 @@ func (s *Service) see(ctx context.Context, before *sight) (sight, error) {
 			now.runs[runs[i].ID] = slim(&runs[i])
 		}
 	}
+	if err := s.seeWaves(ctx, &now, before); err != nil {
+		return sight{}, err
+	}
 	executors, err := s.queue.Executors(ctx)
 	if err != nil {
 		return sight{}, fmt.Errorf("list executors: %w", err)
@@ -204,9 +215,41 @@ func (s *Service) see(ctx context.Context, before *sight) (sight, error) {
 	return now, nil
 }
 
+// seeWaves looks at the waves that have not ended, the newest, and those that had not ended before.
+func (s *Service) seeWaves(ctx context.Context, now, before *sight) error {
+	unfinished := []engine.Status{engine.StatusScheduled, engine.StatusRunning}
+	for _, filter := range []engine.WaveFilter{{Statuses: unfinished, Limit: watchedWaves}, {Limit: 50}} {
+		waves, _, err := s.store.Waves(ctx, filter)
+		if err != nil {
+			return fmt.Errorf("list waves: %w", err)
+		}
+		for i := range waves {
+			now.waves[waves[i].ID] = waves[i]
+		}
+	}
+	var gone []string
+	for id := range before.waves {
+		if _, listed := now.waves[id]; !listed && !before.waves[id].Status.Terminal() {
+			gone = append(gone, id)
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	slices.Sort(gone)
+	waves, err := s.store.WavesByID(ctx, gone)
+	if err != nil {
+		return fmt.Errorf("read waves: %w", err)
+	}
+	for i := range waves {
+		now.waves[waves[i].ID] = waves[i]
+	}
+	return nil
+}
+
 // slim keeps of a run what is compared and told.
 func slim(run *engine.Run) engine.Run {
-	return engine.Run{ID: run.ID, Revision: run.Revision, Namespace: run.Namespace, Job: run.Job, Status: run.Status, CreatedAt: run.CreatedAt}
+	return engine.Run{ID: run.ID, Revision: run.Revision, Namespace: run.Namespace, Job: run.Job, DAG: run.DAG, Wave: run.Wave, Task: run.Task, Status: run.Status, CreatedAt: run.CreatedAt}
 }
 
 // since lists what is different, the oldest run first.
@@ -226,7 +269,15 @@ func (now *sight) since(before *sight) []Hint {
 	slices.SortFunc(changed, func(a, b engine.Run) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	for i := range changed {
 		run := &changed[i]
-		hints = append(hints, Hint{Kind: HintRun, Namespace: run.Namespace, ID: run.ID, Job: run.Job, Status: run.Status})
+		hints = append(hints, Hint{
+			Kind: HintRun, Namespace: run.Namespace, ID: run.ID, Job: run.Job, DAG: run.DAG, Wave: run.Wave, Task: run.Task, Status: run.Status,
+		})
+	}
+	for _, id := range slices.Sorted(maps.Keys(now.waves)) {
+		wave := now.waves[id]
+		if old, known := before.waves[id]; !known || old.Revision != wave.Revision {
+			hints = append(hints, Hint{Kind: HintWave, Namespace: wave.Namespace, ID: id, DAG: wave.DAG, Status: wave.Status})
+		}
 	}
 	if now.more || len(changed) >= 200 {
 		hints = append(hints, Hint{Kind: HintRuns})

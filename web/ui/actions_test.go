@@ -61,11 +61,14 @@ func TestRunWithPayload(t *testing.T) {
 func TestJobIsDeleted(t *testing.T) {
 	s := newSite(t)
 	s.fill(t)
-	s.act(t, "/jobs/tide-forecast/delete", nil)
+	if response := s.ask(t, http.MethodPost, "/jobs/tide-forecast/delete", url.Values{"confirm": {"tide"}}); response.Code != http.StatusUnprocessableEntity || !strings.Contains(response.Body.String(), "nothing has been deleted") {
+		t.Errorf("a name that is not typed as it is: %d: %s", response.Code, response.Body)
+	}
+	s.act(t, "/jobs/tide-forecast/delete", url.Values{"confirm": {"tide-forecast"}})
 	if response := s.ask(t, http.MethodGet, "/jobs/tide-forecast", nil); response.Code != http.StatusNotFound {
 		t.Errorf("it is still there: %d", response.Code)
 	}
-	if response := s.ask(t, http.MethodPost, "/jobs/tide-forecast/delete", url.Values{}); response.Code != http.StatusNotFound {
+	if response := s.ask(t, http.MethodPost, "/jobs/tide-forecast/delete", url.Values{"confirm": {"tide-forecast"}}); response.Code != http.StatusNotFound {
 		t.Errorf("deleted again: %d", response.Code)
 	}
 }
@@ -109,6 +112,18 @@ func TestAliasMovesAndRollsBack(t *testing.T) {
 	}
 	if !strings.Contains(s.see(t, "/binaries/tide-forecast"), "Roll back to 1") {
 		t.Error("the page offers no rollback")
+	}
+	preview := s.see(t, "/binaries/tide-forecast/alias?alias=stable")
+	for _, words := range []string{"Roll stable back to version 1", "1 job runs version 1 from its next run on", "by @stable, now version 2"} {
+		if !strings.Contains(preview, words) {
+			t.Errorf("the preview does not say %q", words)
+		}
+	}
+	if n := aliases()["stable"]; n != 2 {
+		t.Errorf("a preview moved stable to %d", n)
+	}
+	if response := s.ask(t, http.MethodGet, "/binaries/tide-forecast/alias?alias=stable&version=9", nil); response.Code != http.StatusUnprocessableEntity {
+		t.Errorf("a preview of a version that is not there: %d", response.Code)
 	}
 	s.act(t, "/binaries/tide-forecast/rollback", url.Values{"alias": {"stable"}})
 	if n := aliases()["stable"]; n != 1 {

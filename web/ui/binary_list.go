@@ -9,6 +9,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/templates"
+	"github.com/tidewheel/tidewheel/web/service"
 )
 
 const binariesPerPage = 50
@@ -34,21 +35,7 @@ func (u *UI) binaryList(c echo.Context) error {
 func viewAliases(b *engine.Binary) []templates.Alias {
 	var aliases []templates.Alias
 	for _, name := range slices.Sorted(maps.Keys(b.Aliases)) {
-		aliases = append(aliases, templates.Alias{Name: name, N: b.Aliases[name], Back: rollBackTo(b, name)})
+		aliases = append(aliases, templates.Alias{Name: name, N: b.Aliases[name], Back: service.RollsBackTo(b, name)})
 	}
 	return aliases
-}
-
-// rollBackTo tells where a rollback would lead, 0 if there is nothing to go back to; the service decides in the end.
-func rollBackTo(b *engine.Binary, alias string) int {
-	for i := len(b.AliasHistory) - 1; i >= 0; i-- {
-		move := b.AliasHistory[i]
-		if move.Alias != alias || move.To != b.Aliases[alias] || move.From == 0 {
-			continue
-		}
-		if _, ok := b.Version(move.From); ok {
-			return move.From
-		}
-	}
-	return 0
 }

@@ -6,6 +6,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strings"
 	"time"
 
@@ -31,6 +32,7 @@ func (u *UI) binaryUploadForm(c echo.Context) error {
 func (u *UI) uploadForm(c echo.Context, status int, view templates.Upload) error {
 	view.Page = u.page(c, templates.SectionBinaries, "Upload a program")
 	view.MaxSize = templates.Size(u.config.MaxBinary)
+	view.Platform = runtime.GOOS + "/" + runtime.GOARCH
 	return u.render(c, status, templates.UploadPage(view))
 }
 

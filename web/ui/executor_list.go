@@ -1,49 +1,84 @@
 package ui
 
 import (
-	"cmp"
-	"context"
+	"fmt"
 	"slices"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/templates"
+	"github.com/tidewheel/tidewheel/web/service"
 )
 
 func (u *UI) executorList(c echo.Context) error {
 	ctx := c.Request().Context()
 	view := templates.Executors{Page: u.page(c, templates.SectionExecutors, "Executors and queues")}
-	u.addPresence(ctx, &view)
+	executors, err := u.service.Fleet(ctx)
+	if err != nil {
+		view.Troubles = append(view.Troubles, "The queue does not answer: who runs programs is not known now. "+err.Error())
+		return u.show(c, templates.ExecutorsPage(view), templates.ExecutorsPart(view))
+	}
 	depths, err := u.service.Queues(ctx)
 	if err != nil {
-		view.Troubles = append(view.Troubles, "The queues do not answer: "+err.Error())
+		view.Troubles = append(view.Troubles, "The queue does not answer: what waits is not known now. "+err.Error())
 	}
-	for _, d := range depths {
+	served := map[spec.Tier]int{}
+	slots, busy, alive, silent := 0, 0, 0, 0
+	for i := range executors {
+		e := &executors[i]
+		view.Rows = append(view.Rows, viewExecutor(e))
+		if e.Silent {
+			silent++
+			continue
+		}
+		alive++
+		slots += e.Slots
+		busy += len(e.Running)
+		for _, tier := range e.Tiers {
+			if !e.Draining {
+				served[tier]++
+			}
+		}
+	}
+	most := uint64(1)
+	waiting := uint64(0)
+	for _, depth := range depths {
+		most = max(most, depth.Waiting)
+		waiting += depth.Waiting
+	}
+	for _, depth := range depths {
 		view.Queues = append(view.Queues, templates.QueueRow{
-			Tier: string(d.Tier), Class: string(d.Class), Waiting: d.Waiting, Claimed: d.Claimed, Pulls: d.Pulls, Oldest: d.Oldest,
+			Tier: string(depth.Tier), Class: string(depth.Class), Waiting: depth.Waiting, Claimed: depth.Claimed, Pulls: depth.Pulls, Oldest: depth.Oldest,
+			Served: served[depth.Tier], Share: float64(depth.Waiting) / float64(most),
 		})
+	}
+	if len(executors) > 0 {
+		view.Tiles = []templates.Tile{
+			{Name: "executors alive", Value: fmt.Sprint(alive), Href: "#who", Tone: tone(alive == 0, "bad")},
+			{Name: "slots busy", Value: fmt.Sprintf("%d of %d", busy, slots), Href: "/runs?status=running", Level: float64(busy) / float64(max(slots, 1))},
+			{Name: "waiting in the queues", Value: fmt.Sprint(waiting), Href: "#queues"},
+			{Name: "silent", Value: fmt.Sprint(silent), Href: "#who", Tone: tone(silent > 0, "bad"), Note: "vanished within the last hour"},
+		}
 	}
 	return u.show(c, templates.ExecutorsPage(view), templates.ExecutorsPart(view))
 }
 
-// addPresence adds who is alive. A queue that does not answer is said, and is no reason to show nothing.
-func (u *UI) addPresence(ctx context.Context, view *templates.Executors) {
-	executors, err := u.service.Executors(ctx)
-	if err != nil {
-		view.Troubles = append(view.Troubles, "Who is alive is not known now: "+err.Error())
-		return
+func viewExecutor(e *service.Executor) templates.ExecutorRow {
+	row := templates.ExecutorRow{ID: e.ID, Host: e.Host, Version: e.Version, Slots: e.Slots, State: "ready", Since: e.Since, Seen: e.Seen}
+	switch {
+	case e.Silent:
+		row.State = "silent"
+	case e.Draining:
+		row.State = "draining"
 	}
-	slices.SortFunc(executors, func(a, b engine.Presence) int { return cmp.Compare(a.ID, b.ID) })
-	for i := range executors {
-		e := &executors[i]
-		row := templates.ExecutorRow{
-			ID: e.ID, Host: e.Host, Version: e.Version, Tiers: tierWords(e.Tiers), Slots: e.Slots, Draining: e.Draining, Since: e.Since, Seen: e.Seen,
-		}
-		for _, r := range e.Running {
-			row.Running = append(row.Running, templates.ExecutorRun{Run: r.Run, Job: r.Job, Since: r.Since})
-		}
-		slices.SortFunc(row.Running, func(a, b templates.ExecutorRun) int { return a.Since.Compare(b.Since) })
-		view.Rows = append(view.Rows, row)
+	for _, tier := range e.Tiers {
+		row.Tiers = append(row.Tiers, string(tier))
 	}
+	running := slices.SortedFunc(slices.Values(e.Running), func(a, b engine.RunningAttempt) int { return a.Since.Compare(b.Since) })
+	for _, run := range running {
+		row.Running = append(row.Running, templates.ExecutorRun{Run: run.Run, Job: run.Job, Attempt: run.Attempt, Since: run.Since})
+	}
+	return row
 }

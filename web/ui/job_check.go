@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -29,24 +30,30 @@ func definitionOf(c echo.Context) string {
 	return strings.ReplaceAll(c.FormValue("definition"), "\r\n", "\n")
 }
 
+// slotsChecked is how many slots to come are shown of a definition that is typed.
+const slotsChecked = 10
+
 // check reads a definition. The job is nil if there are problems. name is that of the job which is edited, "" for a
 // new one.
 func (u *UI) check(ctx context.Context, name, text string) (*spec.Job, templates.Check, error) {
 	check := templates.Check{Now: u.now()}
 	documents, problems := spec.Decode("", []byte(text))
 	for _, p := range problems {
-		check.Problems = append(check.Problems, templates.Problem{Message: p.Message, Line: p.Line, Column: p.Column})
+		check.Problems = append(check.Problems, checkProblem(p.Path, p.Message, p.Line, p.Column))
 	}
 	switch {
 	case len(problems) > 0:
 		return nil, check, nil
 	case len(documents) != 1:
-		check.Problems = []templates.Problem{{Line: documents[1].Line, Message: fmt.Sprintf(
-			"this form takes one job, and here are %d: use `tidewheel apply -f FILE` for many at once", len(documents))}}
+		check.Problems = []templates.CheckProblem{checkProblem("", fmt.Sprintf(
+			"this form takes one job, and here are %d: use `tidewheel apply -f FILE` for many at once", len(documents)), documents[1].Line, 0)}
+		return nil, check, nil
+	case documents[0].Job == nil:
+		check.Problems = []templates.CheckProblem{checkProblem("kind", "this form takes a job, and here is a DAG: write kind: Job", documents[0].Line, 0)}
 		return nil, check, nil
 	case name != "" && documents[0].Job.Name != name:
-		check.Problems = []templates.Problem{{Line: lineOf(text, "body.name"), Message: fmt.Sprintf(
-			"the name of job %q cannot be changed: make a new job, and delete this one", name)}}
+		check.Problems = []templates.CheckProblem{checkProblem("name", fmt.Sprintf(
+			"the name of job %q cannot be changed: make a new job, and delete this one", name), lineOf(text, "body.name"), 0)}
 		return nil, check, nil
 	}
 	job := documents[0].Job
@@ -64,29 +71,53 @@ func (u *UI) check(ctx context.Context, name, text string) (*spec.Job, templates
 		if err != nil {
 			return nil, check, err
 		}
-		anchor = old.CreatedAt
+		anchor, check.Saved = old.CreatedAt, true
+		if check.Changes, err = changes(&old.Spec, old.Source, job, documents[0].Source); err != nil {
+			return nil, check, err
+		}
 	}
+	return job, check, foresee(job, anchor, &check)
+}
+
+// foresee tells when a definition would run.
+func foresee(job *spec.Job, anchor time.Time, check *templates.Check) error {
 	definition := job.Definition(namespace+"/"+job.Name, anchor)
 	definition.Since = check.Now
-	slots, words, err := service.Preview(definition, check.Now, slotsShown)
+	slots, words, err := service.Preview(definition, check.Now, slotsChecked)
 	if err != nil {
-		return nil, check, err
+		return err
 	}
-	check.Schedule, check.Next, check.Manual = words, viewSlots(slots), job.Manual()
-	return job, check, nil
+	check.Schedule, check.Manual = words, job.Manual()
+	if len(job.Schedule) > 0 && job.Timezone != "UTC" {
+		check.Zone = job.Timezone
+	}
+	for _, slot := range slots {
+		view := templates.CheckSlot{At: slot.Slot, Note: slot.Note}
+		if check.Zone != "" {
+			view.Local = slot.Local.Format("Mon 2006-01-02 15:04:05")
+		}
+		check.Next = append(check.Next, view)
+	}
+	return nil
+}
+
+func checkProblem(path, message string, line, column int) templates.CheckProblem {
+	return templates.CheckProblem{Path: path, Problem: templates.Problem{Message: message, Line: line, Column: column}}
 }
 
 // problemsOf tells the faults that the service found, with their lines as far as the text shows them.
-func problemsOf(known *service.Error, text string) []templates.Problem {
+func problemsOf(known *service.Error, text string) []templates.CheckProblem {
 	if len(known.Fields) == 0 {
-		return []templates.Problem{{Message: known.Detail}}
+		return []templates.CheckProblem{checkProblem("", known.Detail, 0, 0)}
 	}
-	problems := make([]templates.Problem, len(known.Fields))
+	problems := make([]templates.CheckProblem, len(known.Fields))
 	for i, f := range known.Fields {
-		problems[i] = templates.Problem{Message: f.Message, Line: f.Line, Column: f.Column}
-		if f.Line == 0 {
-			problems[i].Line = lineOf(text, f.Location)
+		line := f.Line
+		if line == 0 {
+			line = lineOf(text, f.Location)
 		}
+		path, _ := strings.CutPrefix(f.Location, "body.")
+		problems[i] = checkProblem(path, f.Message, line, f.Column)
 	}
 	return problems
 }

@@ -2,6 +2,7 @@ package ui_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strconv"
 	"strings"
@@ -14,9 +15,9 @@ func TestDefinitionIsCheckedWhileItIsTyped(t *testing.T) {
 	s := newSite(t)
 	s.fill(t)
 	for definition, words := range map[string][]string{
-		goodJob: {"When it runs", "Europe/Amsterdam", `<time datetime="2026-11-21T01:30:00.000Z"`},
+		goodJob: {"When it runs", "Europe/Amsterdam", `<time datetime="2026-11-21T01:30:00.000Z"`, "Sat 2026-11-21 02:30:00"},
 		"kind: Job\nname: x\nbinary: tide-forecast\n":                            {"By hand only"},
-		"kind: Job\nname: x\nbinary: tide-forecast\nschedul: 1\ntimeout: soon\n": {"2 problems", `data-line="4"`, `data-line="5"`},
+		"kind: Job\nname: x\nbinary: tide-forecast\nschedul: 1\ntimeout: soon\n": {"2 problems", `data-line="4"`, `data-line="5"`, `data-problem-path="timeout"`},
 		"kind: Job\nname: x\n\nbinary: nope\n":                                   {"1 problem", `data-line="4"`, "there is no binary"},
 		"kind: Job\nname: x\nbinary: tide-forecast\nschedule: \"0 0 30 2 *\"\n":  {"1 problem", "never"},
 		"kind: Job\nname: x\nbinary: a\n---\nkind: Job\nname: y\nbinary: a\n":    {"this form takes one job"},
@@ -43,7 +44,7 @@ func TestJobIsMadeByForm(t *testing.T) {
 	if at != "/jobs/night?done=created" {
 		t.Errorf("leads to %s", at)
 	}
-	page := s.see(t, at)
+	page := s.see(t, at) + s.see(t, "/jobs/night/definition")
 	for _, words := range []string{"Created. Its first slots are below.", "because", "schedule: &#34;30 2 * * *&#34;"} {
 		if !strings.Contains(page, words) {
 			t.Errorf("the job's page does not say %q", words)
@@ -105,5 +106,96 @@ func TestEditKeepsTheName(t *testing.T) {
 	response := s.ask(t, http.MethodPost, "/jobs/tide-forecast/edit", url.Values{"revision": {"1"}, "definition": {"kind: Job\nname: other\nbinary: tide-forecast\n"}})
 	if response.Code != http.StatusUnprocessableEntity || !strings.Contains(response.Body.String(), "cannot be changed") || !strings.Contains(response.Body.String(), `data-line="2"`) {
 		t.Errorf("%d: %s", response.Code, response.Body)
+	}
+}
+
+func TestEditIsComparedBeforeItIsSaved(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	check := func(definition string) string {
+		t.Helper()
+		response := s.ask(t, http.MethodPost, "/jobs/tide-forecast/edit/check", url.Values{"definition": {definition}})
+		if response.Code != http.StatusOK {
+			t.Fatalf("%d: %s", response.Code, response.Body)
+		}
+		return response.Body.String()
+	}
+	page := s.see(t, "/jobs/tide-forecast/edit")
+	if !strings.Contains(page, "It says the same as what is saved.") {
+		t.Error("what is not changed is not told as such")
+	}
+	changed := check("kind: Job\nname: tide-forecast\n# a comment changes nothing\nbinary: tide-forecast@stable\nevery: 7m\n")
+	for _, words := range []string{"What saving changes", "Added: </span>every: 7m", `Removed: </span>schedule: &#34;*/5 * * * *&#34;`, "every 7m"} {
+		if !strings.Contains(changed, words) {
+			t.Errorf("the check does not say %q: %s", words, changed)
+		}
+	}
+	if strings.Contains(changed, "Removed: </span>name") {
+		t.Error("a line that stays is told as removed")
+	}
+	if n := strings.Count(changed, `data-form="relative"`); n != 10 {
+		t.Errorf("it shows %d slots, want 10", n)
+	}
+}
+
+func TestEditIsSavedOverAnotherOneKnowingly(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	const mine = "kind: Job\nname: tide-forecast\nbinary: tide-forecast\nevery: 2m\n"
+	save := func(definition, revision, over string) *httptest.ResponseRecorder {
+		t.Helper()
+		return s.ask(t, http.MethodPost, "/jobs/tide-forecast/edit", url.Values{"revision": {revision}, "over": {over}, "definition": {definition}})
+	}
+	old := s.revision(t, "tide-forecast")
+	s.act(t, "/jobs/tide-forecast/edit", url.Values{"revision": {old}, "definition": {strings.Replace(mine, "2m", "1m", 1)}, "message": {"faster"}})
+	theirs := s.revision(t, "tide-forecast")
+	response := save(mine, old, "")
+	page := response.Body.String()
+	if response.Code != http.StatusConflict {
+		t.Fatalf("%d: %s", response.Code, page)
+	}
+	for _, words := range []string{`name="over" value="` + theirs + `"`, "Removed: </span>every: 1m", "Added: </span>every: 2m", "faster", `value="` + old + `"`} {
+		if !strings.Contains(page, words) {
+			t.Errorf("the conflict does not show %q", words)
+		}
+	}
+	// A third edit, of which the second knows nothing, is not lost either.
+	s.act(t, "/jobs/tide-forecast/edit", url.Values{"revision": {theirs}, "definition": {strings.Replace(mine, "2m", "3m", 1)}})
+	if response := save(mine, old, theirs); response.Code != http.StatusConflict || !strings.Contains(response.Body.String(), "Removed: </span>every: 3m") {
+		t.Errorf("over the edit before the last: %d: %s", response.Code, response.Body)
+	}
+	if response := save(mine, old, s.revision(t, "tide-forecast")); response.Code != http.StatusSeeOther {
+		t.Errorf("over the last edit: %d: %s", response.Code, response.Body)
+	}
+	if page := s.see(t, "/jobs/tide-forecast/edit"); !strings.Contains(page, "every: 2m") {
+		t.Error("it was not saved")
+	}
+}
+
+func (s *site) revision(t *testing.T, name string) string {
+	t.Helper()
+	job, err := s.Job(t.Context(), "default", name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strconv.FormatInt(job.Revision, 10)
+}
+
+func TestJobIsCopied(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	page := s.see(t, "/jobs/new?from=tide-forecast")
+	for _, words := range []string{"name: tide-forecast-copy", "max_attempts: 3", "A copy of", "Europe/Amsterdam"} {
+		if !strings.Contains(page, words) {
+			t.Errorf("the copy does not hold %q", words)
+		}
+	}
+	s.PutBinary(t, strings.Repeat("x", 63), "stable")
+	s.job(t, strings.Repeat("x", 63), "long", `"every": "90s"`)
+	if page := s.see(t, "/jobs/new?from="+strings.Repeat("x", 63)); !strings.Contains(page, "name: "+strings.Repeat("x", 58)+"-copy\n") {
+		t.Error("the copy of the longest name has no name that fits")
+	}
+	if response := s.ask(t, http.MethodGet, "/jobs/new?from=none", nil); response.Code != http.StatusNotFound {
+		t.Errorf("of a job that is not there: %d", response.Code)
 	}
 }

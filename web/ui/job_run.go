@@ -2,12 +2,19 @@ package ui
 
 import (
 	"encoding/json"
+	"errors"
+	"net/http"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/tidewheel/tidewheel/templates"
 	"github.com/tidewheel/tidewheel/web/service"
 )
+
+func (u *UI) jobRunForm(c echo.Context) error {
+	return u.jobAct(c, http.StatusOK, "run", "Run", nil)
+}
 
 func (u *UI) jobRun(c echo.Context) error {
 	ctx := c.Request().Context()
@@ -15,9 +22,40 @@ func (u *UI) jobRun(c echo.Context) error {
 	if payload := strings.TrimSpace(c.FormValue("payload")); payload != "" {
 		start.Payload = json.RawMessage(payload)
 	}
-	run, _, err := u.service.StartRun(ctx, namespace, c.Param("name"), start)
-	if err != nil {
-		return err
+	variables, problem := readVariables(c.FormValue("variables"))
+	if problem == "" {
+		start.Args = variables
+		run, _, err := u.service.StartRun(ctx, namespace, c.Param("name"), start)
+		var known *service.Error
+		switch {
+		case err == nil:
+			return done(c, "/runs/"+run.ID, "started")
+		case c.FormValue("with") != "" && errors.As(err, &known) && known.Kind == service.KindInvalid:
+			problem = known.Detail
+		default:
+			return err
+		}
 	}
-	return done(c, "/runs/"+run.ID, "started")
+	return u.jobAct(c, http.StatusUnprocessableEntity, "run", "Run", func(view *templates.JobAct) {
+		view.Problem, view.Payload, view.Variables = problem, c.FormValue("payload"), c.FormValue("variables")
+	})
+}
+
+// readVariables reads NAME=value lines; problem says which is none.
+func readVariables(text string) (variables map[string]string, problem string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(line, "=")
+		if !ok || strings.TrimSpace(name) == "" {
+			return nil, "The line “" + line + "” sets nothing: write NAME=value."
+		}
+		if variables == nil {
+			variables = map[string]string{}
+		}
+		variables[strings.TrimSpace(name)] = value
+	}
+	return variables, ""
 }

@@ -2,7 +2,6 @@ package ui
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -11,76 +10,80 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/templates"
+	"github.com/tidewheel/tidewheel/web/service"
 )
 
 const (
-	slotsShown  = 5
-	runsShown   = 10
-	ledgerShown = 12
+	slotsShown = 10
+	runsShown  = 10
+	stripShown = 60
 )
 
 func (u *UI) jobShow(c echo.Context) error {
 	ctx := c.Request().Context()
-	job, err := u.service.Job(ctx, namespace, c.Param("name"))
+	job, err := u.job(ctx, c)
 	if err != nil {
 		return err
 	}
 	view := u.viewJob(c, &job)
-
-	slots, words, err := u.service.NextSlots(ctx, namespace, job.Name, time.Time{}, slotsShown)
+	slots, _, err := u.service.NextSlots(ctx, namespace, job.Name, time.Time{}, slotsShown)
 	if err != nil {
 		return err
 	}
-	view.Schedule, view.Next = words, viewSlots(slots)
+	view.Next = viewSlots(slots)
+	found, err := u.service.Hindrances(ctx, &job)
+	if err != nil {
+		return err
+	}
+	for i := range found {
+		view.Hindrances = append(view.Hindrances, viewHindrance(&job, &found[i]))
+	}
+	statistics, err := u.service.Statistics(ctx, namespace, job.Name)
+	if err != nil {
+		return err
+	}
+	view.Strip = viewMarks(statistics.Marks, stripShown)
+	if view.RateOf = statistics.Ended; view.RateOf > 0 {
+		view.Rate = rate(statistics.Succeeded, statistics.Ended)
+	}
+	view.Duration, view.Lag = durationChart(&statistics), lagChart(&statistics)
 
 	runs, _, err := u.service.Runs(ctx, engine.RunFilter{Namespace: namespace, JobUID: job.UID, Limit: runsShown})
 	if err != nil {
 		return fmt.Errorf("list runs of job %s: %w", job.Name, err)
 	}
 	view.Runs = viewRuns(runs)
-
-	entries, more, err := u.service.Ledger(ctx, namespace, job.Name, view.Page.Now.Add(-24*time.Hour), time.Time{}, ledgerShown)
-	if err != nil {
-		return err
-	}
-	view.LedgerMore = more
-	for _, e := range entries {
-		row := templates.LedgerRow{From: e.From, To: e.To, Count: e.Count, Outcome: e.Outcome, Reason: reasonWords(e.Reason), Run: e.Run}
-		if e.Run != "" {
-			row.Status = e.Status.String()
-		}
-		view.Ledger = append(view.Ledger, row)
-	}
-	if refreshes(c) {
-		return u.show(c, nil, templates.JobPart(view))
-	}
-
-	definition, err := spec.Encode(&job.Spec)
-	if err != nil {
-		return err
-	}
-	view.Definition = string(definition)
-	generations, err := u.service.Generations(ctx, namespace, job.Name)
-	if err != nil {
-		return err
-	}
-	for i := range generations {
-		g := &generations[i]
-		view.Generations = append(view.Generations, templates.Generation{N: g.Generation, At: g.At, By: g.By, Message: g.Message})
-	}
-	return u.show(c, templates.JobPage(view), nil)
+	return u.show(c, templates.JobPage(view), templates.JobPart(view))
 }
 
 func (u *UI) viewJob(c echo.Context, job *engine.Job) templates.Job {
-	page := u.page(c, templates.SectionJobs, job.Name)
-	return templates.Job{
-		Page: page, Name: job.Name, Description: job.Spec.Description,
-		Paused: job.Paused, PausedAt: job.PausedAt, PausedBy: job.PausedBy, Pending: job.Pending,
-		Binary: job.Spec.Binary, BinaryName: binaryName(job.Spec.Binary), Facts: jobFacts(&job.Spec),
-		Created: job.CreatedAt, CreatedBy: job.CreatedBy, Updated: job.UpdatedAt, UpdatedBy: job.UpdatedBy,
-		// The same for a page, another for the next: pressing the button twice asks for one run.
-		RunKey: "page-" + strconv.FormatInt(page.Now.UnixNano(), 36), Live: "/jobs/" + job.Name,
+	page, head := u.jobPage(c, job, templates.JobNow)
+	zone, _ := inZone(job.Spec.Timezone, page.Now)
+	view := templates.Job{
+		Page: page, Head: head, Binary: job.Spec.Binary, BinaryName: binaryName(job.Spec.Binary), Facts: jobFacts(&job.Spec),
+		Created: job.CreatedAt, CreatedBy: job.CreatedBy, Updated: job.UpdatedAt, UpdatedBy: job.UpdatedBy, Generation: job.Generation,
+		Zone: zone, Live: "/jobs/" + job.Name,
 	}
+	for _, key := range sortedKeys(job.Spec.Labels) {
+		view.Labels = append(view.Labels, key+"="+job.Spec.Labels[key])
+	}
+	return view
+}
+
+// viewHindrance says where the cure of a hindrance is.
+func viewHindrance(job *engine.Job, h *service.Hindrance) templates.Hindrance {
+	view := templates.Hindrance{Words: readable([]byte(h.Words)), Stops: h.Stops, Since: h.Since, At: h.At}
+	switch h.Code {
+	case "binary_not_found":
+		view.Href, view.Cure = "/binaries/upload", "Upload it"
+	case "no_executor", "queue_unreachable", "executors_busy":
+		view.Href, view.Cure = "/executors", "See the executors"
+	case "never_again", "excluded", "active_time_over", "not_active_yet", "invalid_schedule", "interpreter_needed":
+		view.Href, view.Cure = "/jobs/"+job.Name+"/edit", "Edit the definition"
+	case "last_skipped", "last_missed":
+		view.Href, view.Cure = "/jobs/"+job.Name+"/slots", "See its slots"
+	}
+	return view
 }
 
 // jobFacts are what of a definition is asked about most; the definition itself says the rest.
@@ -119,6 +122,9 @@ func viewSlots(slots []cron.Slot) []templates.Slot {
 	views := make([]templates.Slot, len(slots))
 	for i, slot := range slots {
 		views[i] = templates.Slot{At: slot.Slot, Note: slot.Note}
+		if slot.Local.Location() != time.UTC && slot.Local.Location().String() != "UTC" {
+			views[i].Local = slot.Local.Format("Mon 2006-01-02 15:04:05")
+		}
 	}
 	return views
 }

@@ -1,61 +1,160 @@
 package ui
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"strconv"
+	"strings"
 
 	"github.com/tidewheel/tidewheel/templates"
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
-// pieceSize is how much of an output is shown at once, in bytes.
-const pieceSize = 64 << 10
+const (
+	// lineBytes is how much of a long line is shown.
+	lineBytes = 4 << 10
+	// linesBytes is how much text is shown at once.
+	linesBytes = 256 << 10
+)
 
-// firstOutput is what a page shows of an output at first: its end, or what stands before an offset.
-func firstOutput(ctx context.Context, log *service.Log, before int64) (templates.Output, error) {
+// viewOutput is what a page shows of an output: its end, or the lines from a number on (from 1).
+func viewOutput(ctx context.Context, log *service.Log, from int64) (templates.Output, error) {
 	out := templates.Output{
-		Run: log.Run.ID, Attempt: log.Attempt, Size: log.Size, Complete: log.Complete, Missing: log.Missing,
-		Past: before > 0 && before < log.Size,
+		Run: log.Run.ID, Attempt: log.Attempt, Total: log.Lines, Size: log.Size, Complete: log.Complete, Missing: log.Missing,
+		Past: from > 0,
 	}
-	if log.Cut > 0 && out.Missing == "" {
-		out.Missing = templates.Size(log.Cut) + " more were printed and not kept: the job's limits.output says how much is."
+	if out.Missing == "" {
+		out.Missing = notKept(log)
 	}
-	if !out.Past {
-		before = log.Size
+	var lines []service.LogLine
+	var err error
+	if from > 0 {
+		lines, err = log.ReadLines(ctx, from-1, templates.PageLines)
+	} else {
+		lines, err = lastLines(ctx, log)
 	}
-	data, offset, err := pieceBefore(ctx, log, before)
 	if err != nil {
-		return out, err
+		return out, fmt.Errorf("read the output of run %s: %w", log.Run.ID, err)
 	}
-	if !out.Complete && !out.Past {
-		data = whole(data) // the rest of the last character comes with what follows
+	out.Lines = viewLines(log, lines, from > 0)
+	out.Follow = templates.Place{Offset: log.Size, Line: log.Lines + 1}
+	if last := len(lines) - 1; last >= 0 && lines[last].Number == log.Lines-1 {
+		out.Follow, err = followFrom(ctx, log, &lines[last])
 	}
-	out.End = offset + int64(len(data))
-	out.Piece = viewPiece(log, data, offset)
-	return out, nil
+	return out, err
 }
 
-// pieceBefore reads what stands before an offset, from the beginning of a line on if there is one.
-func pieceBefore(ctx context.Context, log *service.Log, before int64) (data []byte, offset int64, err error) {
-	before = min(max(before, 0), log.Size)
-	offset = max(before-pieceSize, 0)
-	data = make([]byte, before-offset)
-	n, err := log.ReadAt(ctx, data, offset)
-	if err != nil {
-		return nil, 0, fmt.Errorf("read the output of run %s: %w", log.Run.ID, err)
+// notKept says why an output is not all that was printed, "" if it is.
+func notKept(log *service.Log) string {
+	var words []string
+	if log.Lost > 0 {
+		words = append(words, templates.Size(log.Lost)+" could not be stored: S3 did not take them in time.")
 	}
-	data = data[:n]
-	if offset > 0 {
-		skip := fromLine(data)
-		data, offset = data[skip:], offset+int64(skip)
+	if log.Cut > 0 {
+		words = append(words, templates.Size(log.Cut)+" more were printed and not kept: the job's limits.output says how much is.")
 	}
-	return data, offset, nil
+	return strings.Join(words, " ")
 }
 
-func viewPiece(log *service.Log, data []byte, offset int64) templates.Piece {
-	return templates.Piece{
-		Text: readable(data), Before: offset,
-		Earlier: "/runs/" + log.Run.ID + "?attempt=" + strconv.Itoa(log.Attempt) + "&before=" + strconv.FormatInt(offset, 10),
+// lastLines reads the last lines: fewer where they are so long that reading stops before the end.
+func lastLines(ctx context.Context, log *service.Log) (lines []service.LogLine, err error) {
+	for count := int64(templates.PageLines); count > 0; count /= 4 {
+		lines, err = log.ReadLines(ctx, max(0, log.Lines-count), count)
+		if err != nil || len(lines) == 0 || lines[len(lines)-1].Number == log.Lines-1 {
+			break
+		}
 	}
+	return lines, err
+}
+
+// followFrom is where what comes next belongs: in the last line while it has no end, behind it otherwise.
+func followFrom(ctx context.Context, log *service.Log, last *service.LogLine) (templates.Place, error) {
+	end := templates.Place{Offset: log.Size, Line: last.Number + 2}
+	if log.Complete || log.Size == 0 {
+		return end, nil
+	}
+	var final [1]byte
+	if _, err := log.ReadAt(ctx, final[:], log.Size-1); err != nil {
+		return end, fmt.Errorf("read the end of the output of run %s: %w", log.Run.ID, err)
+	}
+	switch {
+	case final[0] == '\n':
+		return end, nil
+	case log.Size-last.Offset > lineBytes:
+		return templates.Place{Offset: log.Size, Line: last.Number + 1, Mid: true}, nil
+	}
+	return templates.Place{Offset: last.Offset, Line: last.Number + 1}, nil
+}
+
+// viewLines makes lines readable, as many as fit: the first of them, or the last.
+func viewLines(log *service.Log, lines []service.LogLine, first bool) []templates.Line {
+	views := make([]templates.Line, len(lines))
+	for i := range lines {
+		end := log.Size
+		if i+1 < len(lines) {
+			end = lines[i+1].Offset - 1
+		}
+		views[i] = viewLine(lines[i].Number+1, lines[i].Offset, lines[i].Text, end, lines[i].Truncated)
+	}
+	room := linesBytes
+	fits := func(line *templates.Line) bool {
+		for _, span := range line.Spans {
+			room -= len(span.Text)
+		}
+		return room > 0
+	}
+	if first {
+		for i := range views {
+			if !fits(&views[i]) && i > 0 {
+				return views[:i]
+			}
+		}
+		return views
+	}
+	for i := len(views) - 1; i >= 0; i-- {
+		if !fits(&views[i]) && i < len(views)-1 {
+			return views[i+1:]
+		}
+	}
+	return views
+}
+
+// viewLine makes a line readable: its beginning, if it is long. end is where it ends.
+func viewLine(number, offset int64, text []byte, end int64, truncated bool) templates.Line {
+	line := templates.Line{N: number}
+	if len(text) > lineBytes {
+		text = whole(text[:lineBytes])
+		line.More, line.Offset = end-offset-int64(len(text)), offset+int64(len(text))
+	} else if truncated {
+		line.More, line.Offset = end-offset-int64(len(text)), offset+int64(len(text))
+	}
+	line.Spans = styled(bytes.TrimSuffix(text, []byte("\r")))
+	return line
+}
+
+// viewFound is what a search has found, and how it goes on.
+func viewFound(out *templates.Output, search service.LogSearch, found service.LogMatches) *templates.Found {
+	view := &templates.Found{One: "holds “" + search.Text + "”", Many: "hold “" + search.Text + "”"}
+	if search.Errors {
+		view.One, view.Many = "looks like an error", "look like errors"
+	}
+	for _, match := range found.Matches {
+		view.Matches = append(view.Matches, templates.Match{
+			N: match.Line, Before: plain(match.Text[:match.Start]), Hit: plain(match.Text[match.Start:match.End]), Behind: plain(match.Text[match.End:]),
+		})
+	}
+	if found.Next != "" {
+		view.Share = templates.Size(found.Searched) + " of " + templates.Size(out.Size)
+		view.Next = searchURL(out, search, found.Next)
+	}
+	return view
+}
+
+// plain is text without its looks.
+func plain(text []byte) string {
+	var out bytes.Buffer
+	for _, span := range styled(text) {
+		out.WriteString(span.Text)
+	}
+	return out.String()
 }

@@ -5,44 +5,44 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/templates"
+	"github.com/tidewheel/tidewheel/web/service"
 )
 
 const (
-	// counted is how far things are counted on the overview; beyond it there is a "+".
+	// counted is how far unfinished runs are looked at to list the most urgent.
 	counted = 100
 	// listed is how many of each are listed there.
-	listedRunning, listedNext, listedFailed, listedFinished = 15, 8, 6, 10
+	listedRunning, listedNext, listedFinished, listedConcerns = 10, 6, 6, 12
 )
 
 func (u *UI) overview(c echo.Context) error {
 	ctx := c.Request().Context()
 	view := templates.Overview{Page: u.page(c, templates.SectionOverview, "Overview")}
-
-	unfinished, moreUnfinished, err := u.unfinished(ctx)
+	now, err := u.service.Overview(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	timeline, err := u.service.Timeline(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	unfinished, err := u.unfinished(ctx)
 	if err != nil {
 		return err
 	}
 	view.Running = viewRuns(unfinished[:min(len(unfinished), listedRunning)])
-
-	failed, moreFailed, err := u.service.Runs(ctx, engine.RunFilter{Namespace: namespace, Statuses: bad, Since: view.Page.Now.Add(-24 * time.Hour), Limit: counted})
-	if err != nil {
-		return fmt.Errorf("list failed runs: %w", err)
-	}
-	view.Failed = viewRuns(failed[:min(len(failed), listedFailed)])
-
 	finished, _, err := u.service.Runs(ctx, engine.RunFilter{Namespace: namespace, Statuses: terminal(), Limit: listedFinished})
 	if err != nil {
 		return fmt.Errorf("list ended runs: %w", err)
 	}
 	slices.SortStableFunc(finished, func(a, b engine.Run) int { return b.FinishedAt.Compare(a.FinishedAt) })
 	view.Finished = viewRuns(finished)
-
 	upcoming, err := u.service.Upcoming(ctx, namespace, listedNext)
 	if err != nil {
 		return fmt.Errorf("list what comes next: %w", err)
@@ -50,7 +50,6 @@ func (u *UI) overview(c echo.Context) error {
 	for i := range upcoming {
 		view.Next = append(view.Next, templates.Upcoming{Job: upcoming[i].Job, Slot: upcoming[i].Slot})
 	}
-
 	if len(unfinished)+len(finished)+len(upcoming) == 0 {
 		jobs, _, err := u.service.Jobs(ctx, engine.JobFilter{Namespace: namespace, Limit: 1})
 		if err != nil {
@@ -58,61 +57,83 @@ func (u *UI) overview(c echo.Context) error {
 		}
 		view.NoJobs = len(jobs) == 0
 	}
-
-	running := 0
-	for i := range unfinished {
-		if unfinished[i].Status == engine.StatusRunning {
-			running++
-		}
+	if now.Troubled != nil {
+		view.Troubles = append(view.Troubles, "The queue does not answer: who runs programs is not known now. "+now.Troubled.Error())
 	}
-	view.Tiles = []templates.Tile{
-		{Name: "running", Value: many(running, moreUnfinished), Href: "/runs?status=running", Tone: tone(running > 0, "busy")},
-		{Name: "waiting", Value: many(len(unfinished)-running, moreUnfinished), Href: "/runs?status=queued"},
-		{Name: "failed in 24 hours", Value: many(len(failed), moreFailed != ""), Href: "/runs?status=bad&since=24h", Tone: tone(len(failed) > 0, "bad")},
+	view.Tiles = overviewTiles(&now)
+	for i := range now.Concerns[:min(len(now.Concerns), listedConcerns)] {
+		view.Concerns = append(view.Concerns, viewConcern(&now.Concerns[i]))
 	}
-	u.addExecutors(ctx, &view)
+	view.Timeline = viewTimeline(&timeline)
 	return u.show(c, templates.OverviewPage(view), templates.OverviewPart(view))
 }
 
 // unfinished lists what runs, waits or is to be tried again: what runs first. Runs that are prepared for a slot to
 // come are none of these.
-func (u *UI) unfinished(ctx context.Context) (runs []engine.Run, more bool, err error) {
-	runs, next, err := u.service.Runs(ctx, engine.RunFilter{
+func (u *UI) unfinished(ctx context.Context) ([]engine.Run, error) {
+	runs, _, err := u.service.Runs(ctx, engine.RunFilter{
 		Namespace: namespace, Limit: counted,
 		Statuses: []engine.Status{engine.StatusScheduled, engine.StatusQueued, engine.StatusRunning, engine.StatusRetrying},
 	})
 	if err != nil {
-		return nil, false, fmt.Errorf("list running runs: %w", err)
+		return nil, fmt.Errorf("list running runs: %w", err)
 	}
 	runs = slices.DeleteFunc(runs, func(r engine.Run) bool {
 		return r.Status == engine.StatusScheduled && !r.Waiting
 	})
 	slices.SortStableFunc(runs, func(a, b engine.Run) int { return cmp.Compare(urgency(a.Status), urgency(b.Status)) })
-	return runs, next != "", nil
+	return runs, nil
 }
 
 func urgency(status engine.Status) int {
 	return slices.Index([]engine.Status{engine.StatusRunning, engine.StatusRetrying, engine.StatusQueued, engine.StatusScheduled}, status)
 }
 
-// addExecutors adds who works. Where the queue does not answer the rest of the page is still worth showing.
-func (u *UI) addExecutors(ctx context.Context, view *templates.Overview) {
-	executors, err := u.service.Executors(ctx)
-	if err != nil {
-		view.Troubles = append(view.Troubles, "The queue does not answer: who runs programs is not known now. "+err.Error())
-		return
+func overviewTiles(now *service.Overview) []templates.Tile {
+	running, queued := now.Now[engine.StatusRunning], now.Now[engine.StatusQueued]
+	failed := now.Now.Sum(bad...)
+	retrying := now.Now[engine.StatusRetrying]
+	tiles := []templates.Tile{
+		{Name: "running", Value: tally(running), Href: "/runs?status=running", Tone: tone(running.N > 0, "busy")},
+		{Name: "queued", Value: tally(queued), Href: "/runs?status=queued"},
+		{Name: "late", Value: tally(now.Late), Href: "/runs?status=queued", Tone: tone(now.Late.N > 0, "warn"), Note: "queued for more than " + service.LateAfter.String()},
+		{Name: "failed in 24 hours", Value: tally(failed), Href: "/runs?status=bad&since=24h", Tone: tone(failed.N > 0, "bad")},
 	}
-	slots, busy := 0, 0
-	for i := range executors {
-		slots += executors[i].Slots
-		busy += len(executors[i].Running)
+	if retrying.N > 0 {
+		tiles[1].Note = tally(retrying) + " to be tried again"
 	}
-	view.Tiles = append(view.Tiles,
-		templates.Tile{Name: templates.Plural(int64(len(executors)), "executor", "executors") + ", slots busy", Value: fmt.Sprintf("%d of %d", busy, slots), Href: "/executors", Tone: tone(len(executors) == 0, "bad")})
-	if len(executors) == 0 {
-		view.Troubles = append(view.Troubles, "No executor is alive: what is due waits until one comes.")
+	if now.Troubled != nil {
+		return tiles
 	}
+	slots, busy, alive := 0, 0, 0
+	for i := range now.Executors {
+		if e := &now.Executors[i]; !e.Silent {
+			alive++
+			slots += e.Slots
+			busy += len(e.Running)
+		}
+	}
+	var tiers []string
+	for _, depth := range now.Queues {
+		if depth.Waiting > 0 {
+			tiers = append(tiers, fmt.Sprintf("%d %s %s", depth.Waiting, depth.Tier, depth.Class))
+		}
+	}
+	if len(tiers) > 0 {
+		tiles[1].Note = strings.Join(tiers, ", ")
+	}
+	level := 0.0
+	if slots > 0 {
+		level = float64(busy) / float64(slots)
+	}
+	return append(tiles, templates.Tile{
+		Name: templates.Plural(int64(alive), "executor", "executors") + ", slots busy", Value: fmt.Sprintf("%d of %d", busy, slots),
+		Href: "/executors", Tone: tone(alive == 0, "bad"), Level: level,
+	})
 }
+
+// tally is a count in words: "2000+" where counting stopped.
+func tally(t engine.Tally) string { return many(t.N, t.More) }
 
 func tone(is bool, name string) string {
 	if is {

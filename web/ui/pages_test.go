@@ -31,7 +31,7 @@ func TestEveryLinkLeadsToAPage(t *testing.T) {
 				if !strings.HasPrefix(response.Header().Get("Content-Type"), "text/html") {
 					continue // an output, a program, or the API's description
 				}
-				for _, tag := range []string{"<title>", "<h1>", "<main "} {
+				for _, tag := range []string{" · Tidewheel</title>", "<h1>", "<main "} {
 					if n := strings.Count(body, tag); n != 1 {
 						t.Errorf("%s has %d times %s", path, n, tag)
 					}
@@ -94,7 +94,7 @@ func TestOverviewTellsWhatGoesOn(t *testing.T) {
 	s := newSite(t)
 	s.fill(t)
 	page := s.see(t, "/")
-	for _, words := range []string{"<strong>1</strong>running", "<strong>1</strong>waiting", "<strong>2</strong>failed in 24 hours", "<strong>1 of 12</strong>2 executors", "its 2 attempts are used up", "in 9 s"} {
+	for _, words := range []string{"<strong>1</strong> <span>running", "<strong>1</strong> <span>queued", "<strong>2</strong> <span>failed in 24 hours", "<strong>1 of 12</strong> <span>2 executors", "its 2 attempts are used up", "in 9 s"} {
 		if !strings.Contains(page, words) {
 			t.Errorf("the overview does not say %q", words)
 		}

@@ -38,15 +38,24 @@ const noticeParameter = "done"
 
 // notices are what pages say of the action that led to them.
 var notices = map[string]string{
-	"created":   "Created. Its first slots are below.",
-	"saved":     "Saved.",
-	"unchanged": "Nothing has changed: the definition is the one that was there.",
-	"deleted":   "Deleted. Its history stays.",
-	"paused":    "Paused. What runs goes on.",
-	"resumed":   "Resumed.",
-	"started":   "Asked for. It starts in a moment.",
+	"created":    "Created. Its first slots are below.",
+	"saved":      "Saved.",
+	"unchanged":  "Nothing has changed: the definition is the one that was there.",
+	"deleted":    "Deleted. Its history stays.",
+	"paused":     "Paused. What runs goes on.",
+	"resumed":    "Resumed.",
+	"restored":   "Restored, as a new generation.",
+	"backfilled": "Asked for. The slots run one after the other, the oldest first.",
+	"started":    "Asked for. It starts in a moment.",
+
+	"wave-started": "Asked for. It opens in a moment, or when the wave before it has ended.",
+	"wave-resumed": "Asked to go on. What succeeded stays; the rest runs again in a moment.",
+	"waves-asked":  "Asked for. The waves follow one another, the oldest first.",
+	"marked":       "Asked for. The task counts so in a moment.",
+
 	"cancelled": "Asked to stop. It ends in a moment.",
 	"retried":   "Asked for another attempt.",
+	"dismissed": "Dismissed. The run stays in the history.",
 	"uploaded":  "Uploaded.",
 	"same":      "These bytes are those of the latest version: there is no new one.",
 	"moved":     "The alias has moved. Runs that begin from now on follow it.",

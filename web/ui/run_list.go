@@ -2,6 +2,9 @@ package ui
 
 import (
 	"errors"
+	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -16,6 +19,9 @@ const runsPerPage = 50
 // badStatus stands for all endings that somebody may have to look at.
 const badStatus = "bad"
 
+// formTime is how browsers write an instant in a form.
+const formTime = "2006-01-02T15:04"
+
 // spans are what the list of runs can be narrowed to.
 var spans = []templates.Option{
 	{Value: "1h", Name: "in the last hour"}, {Value: "24h", Name: "in the last 24 hours"},
@@ -23,45 +29,62 @@ var spans = []templates.Option{
 }
 
 func (u *UI) runList(c echo.Context) error {
+	ctx := c.Request().Context()
 	view := templates.Runs{Page: u.page(c, templates.SectionRuns, "Runs")}
 	filter := u.runFilter(c, &view)
-	runs, next, err := u.service.Runs(c.Request().Context(), filter)
+	runs, next, err := u.service.Runs(ctx, filter)
 	if errors.Is(err, engine.ErrCursor) {
 		view.Problem = "This page of the list cannot be found any more: here is the first."
 		filter.Cursor = ""
-		runs, next, err = u.service.Runs(c.Request().Context(), filter)
+		runs, next, err = u.service.Runs(ctx, filter)
 	}
 	if err != nil {
 		return err
 	}
 	view.Rows, view.Pager = viewRuns(runs), pager(c, filter.Cursor, next)
+	if next != "" && len(runs) < filter.Limit {
+		view.Looked = looked(next, len(runs))
+	}
 	if filter.Cursor == "" {
 		view.Live = here(c) // older pages do not change
+		if filter.Job != "" {
+			if view.WhyNot, err = u.whyNot(ctx, &filter, len(runs) > 0); err != nil {
+				return err
+			}
+		}
 	}
 	return u.show(c, templates.RunsPage(view), templates.RunsPart(view))
+}
+
+// looked says how far a search for rare runs has come: each page looks at a bounded part of the history.
+func looked(next string, found int) string {
+	words := "These are all so far"
+	if found == 0 {
+		words = "Nothing so far"
+	}
+	cursor, _, err := engine.DecodeCursor("runs", next)
+	if err != nil || cursor.At.IsZero() {
+		return words + ": only a part of the history has been searched."
+	}
+	return words + ": the history has been searched back to " + cursor.At.UTC().Format("2006-01-02 15:04:05") + " UTC."
 }
 
 // runFilter reads the form. What it does not understand it leaves out, and says so.
 func (u *UI) runFilter(c echo.Context, view *templates.Runs) engine.RunFilter {
 	form := templates.RunFilter{
-		Job: c.QueryParam("job"), Status: c.QueryParam("status"), Tier: c.QueryParam("tier"), Since: c.QueryParam("since"),
-		Text: c.QueryParam("q"), Tiers: []string{string(spec.TierLight), string(spec.TierMedium), string(spec.TierHeavy)}, Spans: spans,
+		Job: c.QueryParam("job"), DAG: c.QueryParam("dag"), Tier: c.QueryParam("tier"), By: c.QueryParam("by"), Since: c.QueryParam("since"), Text: c.QueryParam("q"),
+		From: c.QueryParam("from"), Until: c.QueryParam("until"),
+		Tiers: []string{string(spec.TierLight), string(spec.TierMedium), string(spec.TierHeavy)}, Spans: spans,
 	}
 	filter := engine.RunFilter{
-		Namespace: namespace, Job: form.Job, Tier: spec.Tier(form.Tier), Text: form.Text, Cursor: c.QueryParam("cursor"), Limit: runsPerPage,
+		Namespace: namespace, Job: form.Job, DAG: form.DAG, Tier: spec.Tier(form.Tier), By: form.By, Text: form.Text, Cursor: c.QueryParam("cursor"), Limit: runsPerPage,
 	}
-	form.Statuses = append(form.Statuses, badStatus)
 	for _, status := range engine.Statuses() {
 		form.Statuses = append(form.Statuses, status.String())
 	}
-	switch status, err := engine.ParseStatus(form.Status); {
-	case form.Status == "":
-	case form.Status == badStatus:
-		filter.Statuses = bad
-	case err != nil:
-		view.Problem, form.Status = "This status is not known, and was left out.", ""
-	default:
-		filter.Statuses = []engine.Status{status}
+	filter.Statuses = chosenStatuses(c.QueryParams()["status"], &view.Problem)
+	for _, status := range filter.Statuses {
+		form.Chosen = append(form.Chosen, status.String())
 	}
 	if form.Since != "" {
 		span, err := time.ParseDuration(form.Since)
@@ -71,6 +94,55 @@ func (u *UI) runFilter(c echo.Context, view *templates.Runs) engine.RunFilter {
 			filter.Since = view.Page.Now.Add(-span)
 		}
 	}
+	for _, end := range []struct {
+		given *string
+		at    *time.Time
+	}{{&form.From, &filter.Since}, {&form.Until, &filter.Until}} {
+		if *end.given == "" {
+			continue
+		}
+		at, err := time.Parse(formTime, (*end.given)[:min(len(*end.given), len(formTime))])
+		if err != nil {
+			view.Problem, *end.given = "This time is not understood, and was left out: write it as 2026-11-21T09:30, in UTC.", ""
+			continue
+		}
+		if at.After(*end.at) {
+			*end.at = at
+		}
+	}
+	form.Bad = badRuns(c)
 	view.Filter = form
 	return filter
+}
+
+// chosenStatuses reads statuses that are given one by one or with commas between.
+func chosenStatuses(given []string, problem *string) (chosen []engine.Status) {
+	for _, name := range strings.FieldsFunc(strings.Join(given, ","), func(r rune) bool { return r == ',' }) {
+		if name == badStatus {
+			chosen = append(chosen, bad...)
+			continue
+		}
+		status, err := engine.ParseStatus(name)
+		if err != nil {
+			*problem = "This status is not known, and was left out."
+			continue
+		}
+		chosen = append(chosen, status)
+	}
+	slices.Sort(chosen)
+	return slices.Compact(chosen)
+}
+
+// badRuns leads to what of the list ended badly.
+func badRuns(c echo.Context) string {
+	query := url.Values{}
+	for name, values := range c.QueryParams() {
+		if name != "cursor" && name != "status" && strings.Join(values, "") != "" {
+			query[name] = values
+		}
+	}
+	for _, status := range bad {
+		query.Add("status", status.String())
+	}
+	return "/runs?" + query.Encode()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -15,8 +16,9 @@ import (
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
-// runOutput gives the output of an attempt to the page's script: with before, the piece of the page that stands before
-// an offset; with follow, the bytes from an offset on as they come; else all of it, to keep.
+// runOutput gives the output of an attempt to the page's script: with lines, those from a number on (or "end", the last
+// ones); with find or errors, where something stands; with follow, the lines that come; else its bytes, all of them or
+// from offset on.
 func (u *UI) runOutput(c echo.Context) error {
 	ctx := c.Request().Context()
 	attempt, _ := strconv.Atoi(c.QueryParam("attempt")) // what is no number asks for the latest
@@ -25,12 +27,14 @@ func (u *UI) runOutput(c echo.Context) error {
 		return err
 	}
 	switch {
-	case c.QueryParam("before") != "":
-		return u.outputPiece(c, log)
+	case c.QueryParam("lines") != "":
+		return u.outputLines(c, log)
+	case c.QueryParam("find") != "" || c.QueryParam("errors") != "":
+		return u.outputFound(c, log)
 	case c.QueryParam("follow") != "":
 		return u.outputFollow(c, log)
 	}
-	return u.outputWhole(c, log)
+	return u.outputBytes(c, log)
 }
 
 // openOutput opens the output of an attempt; the first may be asked for before it has begun.
@@ -43,60 +47,78 @@ func (u *UI) openOutput(ctx context.Context, id string, attempt int) (*service.L
 	return log, err
 }
 
-func (u *UI) outputPiece(c echo.Context, log *service.Log) error {
-	before, err := strconv.ParseInt(c.QueryParam("before"), 10, 64)
-	if err != nil {
-		return echo.ErrBadRequest
+func (u *UI) outputLines(c echo.Context, log *service.Log) error {
+	var from int64
+	if asked := c.QueryParam("lines"); asked != "end" {
+		var err error
+		if from, err = strconv.ParseInt(asked, 10, 64); err != nil || from < 1 {
+			return echo.ErrBadRequest
+		}
 	}
-	data, offset, err := pieceBefore(c.Request().Context(), log, before)
+	out, err := viewOutput(c.Request().Context(), log, from)
 	if err != nil {
 		return err
 	}
-	return u.render(c, http.StatusOK, templates.PiecePart(viewPiece(log, data, offset)))
+	return u.render(c, http.StatusOK, templates.LinesPart(out))
 }
 
-func (u *UI) outputWhole(c echo.Context, log *service.Log) error {
+// outputSearch reads what a reader looks for; false if nothing.
+func outputSearch(c echo.Context) (search service.LogSearch, asked bool) {
+	search = service.LogSearch{Text: c.QueryParam("find"), Errors: c.QueryParam("errors") != "", From: c.QueryParam("from")}
+	if len(search.Text) > service.MaxSearchText {
+		search.Text = string(whole([]byte(search.Text[:service.MaxSearchText])))
+	}
+	return search, search.Errors || search.Text != ""
+}
+
+// searchURL leads to the same search from a place on.
+func searchURL(out *templates.Output, search service.LogSearch, from string) string {
+	query := url.Values{"attempt": {strconv.Itoa(out.Attempt)}}
+	if search.Errors {
+		query.Set("errors", "1")
+	} else {
+		query.Set("find", search.Text)
+	}
+	if from != "" {
+		query.Set("from", from)
+	}
+	return "/runs/" + out.Run + "?" + query.Encode() + "#output"
+}
+
+func (u *UI) outputFound(c echo.Context, log *service.Log) error {
+	search, _ := outputSearch(c)
+	found, err := log.Search(c.Request().Context(), search)
+	if err != nil {
+		return err
+	}
+	out := templates.Output{Run: log.Run.ID, Attempt: log.Attempt, Size: log.Size}
+	out.Found = viewFound(&out, search, found)
+	return u.render(c, http.StatusOK, templates.FoundPart(out))
+}
+
+// outputBytes sends what was printed as it is: all of it, or length bytes from offset on.
+func (u *UI) outputBytes(c echo.Context, log *service.Log) error {
+	offset, length := int64(0), log.Size
+	if asked := c.QueryParam("offset"); asked != "" {
+		var err error
+		if offset, err = strconv.ParseInt(asked, 10, 64); err != nil || offset < 0 {
+			return echo.ErrBadRequest
+		}
+		length = max(log.Size-offset, 0)
+		if most, err := strconv.ParseInt(c.QueryParam("length"), 10, 64); err == nil && most >= 0 {
+			length = min(length, most)
+		}
+	}
 	header := c.Response().Header()
 	header.Set(echo.HeaderContentType, "text/plain; charset=utf-8")
 	header.Set("X-Content-Type-Options", "nosniff")
 	if c.QueryParam("download") != "" {
 		header.Set(echo.HeaderContentDisposition, fmt.Sprintf("attachment; filename=%q", log.Run.Job+"-"+log.Run.ID+"-"+strconv.Itoa(log.Attempt)+".log"))
 	}
-	header.Set(echo.HeaderContentLength, strconv.FormatInt(log.Size, 10))
+	header.Set(echo.HeaderContentLength, strconv.FormatInt(length, 10))
 	c.Response().WriteHeader(http.StatusOK)
 	// A copy that ends early is shorter than was said: the browser tells it from a whole one.
-	_, err := log.CopyRange(c.Request().Context(), u.patient(c), 0, log.Size)
-	return err
-}
-
-// outputFollow sends the output as it comes. An answer may end before the output does, as when the server stops: only
-// one that began with X-Log-Complete is whole when it ends, and the script asks for the rest of any other.
-func (u *UI) outputFollow(c echo.Context, log *service.Log) error {
-	offset, err := strconv.ParseInt(c.QueryParam("offset"), 10, 64)
-	if err != nil || offset < 0 {
-		return echo.ErrBadRequest
-	}
-	header := c.Response().Header()
-	header.Set(echo.HeaderContentType, "text/plain; charset=utf-8")
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("X-Accel-Buffering", "no")
-	header.Set("X-Log-Complete", strconv.FormatBool(log.Complete))
-	c.Response().WriteHeader(http.StatusOK)
-	out := u.patient(c)
-	if err := out.flush(); err != nil {
-		return nil //nolint:nilerr // the reader has gone
-	}
-	err = u.service.FollowLog(c.Request().Context(), log.Run.ID, log.Attempt, offset, func(_ int64, data []byte) error {
-		if len(data) > 0 {
-			if _, err := out.Write(data); err != nil {
-				return fmt.Errorf("send output: %w", err)
-			}
-		}
-		return out.flush()
-	})
-	if c.Request().Context().Err() != nil {
-		return nil //nolint:nilerr // the reader has gone, or the server stops
-	}
+	_, err := log.CopyRange(c.Request().Context(), u.patient(c), offset, length)
 	return err
 }
 

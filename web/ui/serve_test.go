@@ -18,6 +18,8 @@ func TestServe(t *testing.T) {
 	}
 	site := newSite(t)
 	site.fill(t)
+	site.fillDAGs(t)
+	site.fillLargeDAGs(t)
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", *serve)
 	if err != nil {
 		t.Fatal(err)

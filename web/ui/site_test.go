@@ -105,7 +105,7 @@ func (s *site) fill(t *testing.T) {
 	gauge := s.job(t, "gauge-anomalies", "Gauges that read what no tide explains", `"every": "90s", "timeout": "30s"`)
 	report := s.job(t, "nightly-report", "Totals per shop", `"schedule": "0 3 * * *", "timezone": "Asia/Dhaka", "tier": "heavy"`)
 	s.job(t, "ferry-booking", "Seats that were sold twice", `"after": "10m", "overlap": "queue"`)
-	if _, err := s.PauseJob(t.Context(), engine.DefaultNamespace, report.Name, "mira"); err != nil {
+	if _, err := s.PauseJob(t.Context(), engine.DefaultNamespace, report.Name, "mira", ""); err != nil {
 		t.Fatal(err)
 	}
 	for i, slot := range []time.Duration{21, 41, 61, 81, 101} {
@@ -185,6 +185,10 @@ func (s *site) fillBroken(t *testing.T, gauge *engine.Job) {
 		Output: &engine.Output{Size: 23, Lines: 1, Tail: []byte("still no gauge answers\n")},
 	})
 	s.PutRun(t, again)
+	letter := engine.DeadLetter{RunID: again.ID, Namespace: again.Namespace, JobUID: again.JobUID, Job: again.Job, Error: again.Reason, Attempts: 2, At: again.FinishedAt}
+	if _, err := s.Store.Commit(t.Context(), &engine.Batch{DeadLetters: []engine.DeadLetter{letter}}); err != nil {
+		t.Fatal(err)
+	}
 	s.broken = again
 }
 

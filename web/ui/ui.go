@@ -28,6 +28,9 @@ type Config struct {
 type UI struct {
 	service *service.Service
 	config  Config
+
+	pictures pictures
+	waves    waveCache
 }
 
 // New makes the pages over a service, which stays the caller's.
@@ -68,26 +71,52 @@ func (u *UI) Register(router Router) {
 	router.GET("/jobs/:name/edit", u.jobEdit)
 	router.POST("/jobs/:name/edit", u.jobSave)
 	router.POST("/jobs/:name/edit/check", u.jobCheck)
+	router.GET("/jobs/:name/slots", u.jobSlots)
+	router.GET("/jobs/:name/definition", u.jobDefinition)
+	router.POST("/jobs/:name/restore", u.jobRestore)
+	router.GET("/jobs/:name/backfill", u.jobBackfillPlan)
+	router.POST("/jobs/:name/backfill", u.jobBackfill)
+	router.GET("/jobs/:name/run", u.jobRunForm)
 	router.POST("/jobs/:name/run", u.jobRun)
+	router.GET("/jobs/:name/pause", u.jobPauseForm)
 	router.POST("/jobs/:name/pause", u.jobPause)
 	router.POST("/jobs/:name/resume", u.jobResume)
+	router.GET("/jobs/:name/delete", u.jobDeleteForm)
 	router.POST("/jobs/:name/delete", u.jobDelete)
 
+	u.registerDAGs(router)
+
+	router.GET("/dags/new", u.dagNew)
+	router.POST("/dags/new", u.dagCreate)
+	router.POST("/dags/new/check", u.dagCheck)
+	router.GET("/dags/:name/edit", u.dagEdit)
+	router.POST("/dags/:name/edit", u.dagSave)
+	router.POST("/dags/:name/edit/check", u.dagCheck)
+
 	router.GET("/runs", u.runList)
+	router.GET("/runs/diff", u.runDiff)
 	router.GET("/runs/:id", u.runShow)
 	router.GET("/runs/:id/output", u.runOutput)
 	router.POST("/runs/:id/cancel", u.runCancel)
 	router.POST("/runs/:id/retry", u.runRetry)
+	router.POST("/runs/:id/dismiss", u.runDismiss)
 
 	router.GET("/binaries", u.binaryList)
 	router.GET("/binaries/upload", u.binaryUploadForm)
 	router.POST("/binaries/upload", u.binaryUpload)
 	router.GET("/binaries/:name", u.binaryShow)
+	router.GET("/binaries/:name/alias", u.binaryAliasPreview)
 	router.POST("/binaries/:name/alias", u.binaryAlias)
 	router.POST("/binaries/:name/rollback", u.binaryRollBack)
 	router.POST("/binaries/:name/delete", u.binaryDelete)
 
 	router.GET("/executors", u.executorList)
+
+	router.GET("/ui/search", u.search)
+	router.GET("/ui/shortcuts", u.shortcuts)
+
+	router.GET("/ui/kit", u.kit)
+	router.POST("/theme", u.themeChoose)
 }
 
 func (u *UI) now() time.Time { return u.config.Now() }
@@ -108,5 +137,6 @@ func (u *UI) page(c echo.Context, section templates.Section, title string) templ
 		Assets:  templates.Assets{Script: static.URL("app.js"), Style: static.URL("app.css"), Icon: static.URL("favicon.svg")},
 		Notice:  notices[c.QueryParam(noticeParameter)],
 		SignOut: u.config.SignOut,
+		Theme:   theme(c),
 	}
 }

@@ -2,12 +2,12 @@ package ui
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/templates"
+	"github.com/tidewheel/tidewheel/web/service"
 )
 
 // terminal are the statuses of runs with which nothing more happens.
@@ -25,7 +25,7 @@ var bad = []engine.Status{engine.StatusFailed, engine.StatusTimedOut, engine.Sta
 
 func viewRun(run *engine.Run) templates.RunRow {
 	row := templates.RunRow{
-		ID: run.ID, Job: run.Job, Status: run.Status.String(), Reason: reason(run), Trigger: triggerWords(run),
+		ID: run.ID, Job: run.Job, Of: waveRun(run), Status: run.Status.String(), Reason: reason(run), Trigger: triggerWords(run),
 		Slot: run.Slot, Created: run.CreatedAt, Started: begun(run), Attempt: run.Attempt, Ended: run.Status.Terminal(),
 	}
 	if row.Ended {
@@ -88,44 +88,14 @@ func triggerWords(run *engine.Run) string {
 		return "backfill"
 	case engine.TriggerManual:
 		return "hand"
+	case engine.TriggerUpstream:
+		return "upstream"
 	}
 	return string(run.Trigger)
 }
 
 // reasonWords puts the reasons of the ledger into sentences.
-func reasonWords(reason string) string {
-	switch engine.SlotReason(reason) {
-	case engine.ReasonOverlap:
-		return "the run before it had not ended"
-	case engine.ReasonPaused:
-		return "the job was paused"
-	case engine.ReasonBlackout:
-		return "the definition excludes it"
-	case engine.ReasonOutage:
-		return "no engine was running"
-	case engine.ReasonCatchUp:
-		return "the catch-up policy leaves it out"
-	case engine.ReasonReplaced:
-		return "a later slot took its place while it waited"
-	case engine.ReasonQueueFull:
-		return "too many runs of the job were waiting"
-	case engine.ReasonEdited:
-		return "an edit took the slot away"
-	case engine.ReasonCancelled:
-		return "it was cancelled before its time"
-	}
-	switch engine.Trigger(reason) {
-	case engine.TriggerSchedule:
-		return "on time"
-	case engine.TriggerCatchUp:
-		return "caught up afterwards"
-	case engine.TriggerBackfill:
-		return "backfilled"
-	case engine.TriggerManual:
-		return "by hand"
-	}
-	return strings.ReplaceAll(reason, "_", " ")
-}
+func reasonWords(reason string) string { return service.ReasonWords(reason) }
 
 // kindWords names a program's kind for people.
 func kindWords(kind, arch string) string {
@@ -146,14 +116,6 @@ func binaryName(reference string) string {
 		return ""
 	}
 	return ref.Name
-}
-
-func tierWords(tiers []spec.Tier) string {
-	words := make([]string, len(tiers))
-	for i, tier := range tiers {
-		words[i] = string(tier)
-	}
-	return strings.Join(words, ", ")
 }
 
 // lag tells how long after its slot a run started.

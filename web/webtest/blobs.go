@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -22,12 +23,40 @@ type Blobs struct {
 	mu    sync.Mutex
 	bytes map[string][]byte
 	logs  map[string]service.StoredLog
+	files map[string]string
 	down  error
 }
 
 // NewBlobs makes an empty one.
 func NewBlobs() *Blobs {
-	return &Blobs{bytes: map[string][]byte{}, logs: map[string]service.StoredLog{}}
+	return &Blobs{bytes: map[string][]byte{}, logs: map[string]service.StoredLog{}, files: map[string]string{}}
+}
+
+func fileKey(run string, attempt int, name string) string {
+	return run + "/" + strconv.Itoa(attempt) + "/" + name
+}
+
+// SetArtifact stores a file that an attempt has left.
+func (b *Blobs) SetArtifact(run string, attempt int, name, content string) engine.Artifact {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.files[fileKey(run, attempt, name)] = content
+	sum := sha256.Sum256([]byte(content))
+	return engine.Artifact{Name: name, Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:])}
+}
+
+// OpenArtifact implements service.Blobs.
+func (b *Blobs) OpenArtifact(_ context.Context, a *service.StoredArtifact, offset, length int64) (io.ReadCloser, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	content, ok := b.files[fileKey(a.Run, a.Attempt, a.Name)]
+	switch {
+	case !ok:
+		return nil, engine.ErrNotFound
+	case length < 0:
+		length = int64(len(content))
+	}
+	return io.NopCloser(io.NewSectionReader(strings.NewReader(content), offset, length)), nil
 }
 
 // Script is a program.

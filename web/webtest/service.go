@@ -110,6 +110,58 @@ func (w *World) PutJob(t testing.TB, definition string) engine.Job {
 	return saved
 }
 
+// PutDAG saves a DAG of a YAML or JSON definition.
+func (w *World) PutDAG(t testing.TB, definition string) engine.DAG {
+	t.Helper()
+	documents, problems := spec.Decode("dag.yaml", []byte(definition))
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	saved, _, err := w.SaveDAG(t.Context(), engine.DefaultNamespace, documents[0].DAG, service.Save{By: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return saved
+}
+
+// PutWave writes a wave as its shard's owner would: inserted at revision 1, replaced above.
+func (w *World) PutWave(t testing.TB, wave engine.Wave) {
+	t.Helper()
+	conflicts, err := w.Store.Commit(t.Context(), &engine.Batch{Waves: []engine.WaveWrite{{Wave: wave}}})
+	if err != nil || len(conflicts) > 0 {
+		t.Fatalf("write wave %s: %v %v", wave.ID, conflicts, err)
+	}
+}
+
+// OpenWave gives the wave of an epoch that slots have opened, not yet stored.
+func (w *World) OpenWave(dag engine.DAG, epoch int64, slot time.Time) engine.Wave {
+	return engine.Wave{
+		ID: engine.WaveID(dag.UID, epoch), Revision: 1, Namespace: dag.Namespace, DAGUID: dag.UID, DAG: dag.Name, Shard: dag.Shard, Epoch: epoch,
+		Generation: dag.Generation, Trigger: engine.TriggerSchedule, Status: engine.StatusRunning, Slot: slot, CreatedAt: slot, StartedAt: slot,
+	}
+}
+
+// EndWave gives the next revision of a wave, ended.
+func EndWave(wave engine.Wave, status engine.Status) engine.Wave {
+	wave.Revision++
+	wave.Status, wave.FinishedAt = status, wave.StartedAt.Add(time.Minute)
+	return wave
+}
+
+// TaskRun gives the run of a task in a wave, in its first attempt or ended, not yet stored.
+func (w *World) TaskRun(wave engine.Wave, task string, status engine.Status) engine.Run {
+	run := engine.Run{
+		ID: engine.TaskRunID(wave.ID, task), Revision: 1, Namespace: wave.Namespace, JobUID: wave.DAGUID, Shard: wave.Shard, Generation: wave.Generation,
+		DAG: wave.DAG, Wave: wave.ID, Epoch: wave.Epoch, Task: task, Trigger: engine.TriggerUpstream, Slot: wave.Slot, Status: status,
+		Tier: spec.TierLight, Class: spec.ClassStandard, Binary: "report", CreatedAt: wave.StartedAt, QueuedAt: wave.StartedAt, StartedAt: wave.StartedAt,
+		Attempt: 1, Attempts: []engine.Attempt{{N: 1, Status: status, Executor: "one", Token: 7, QueuedAt: wave.StartedAt, StartedAt: wave.StartedAt}},
+	}
+	if status.Terminal() {
+		run.FinishedAt = run.StartedAt.Add(10 * time.Second)
+	}
+	return run
+}
+
 // PutRun writes a run as its shard's owner would: inserted at revision 1, replaced above.
 func (w *World) PutRun(t testing.TB, run engine.Run) {
 	t.Helper()

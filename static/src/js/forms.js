@@ -1,4 +1,4 @@
-// Small help in forms: questions before what cannot be undone, and the way from a problem to its line.
+// Small help in forms: the way from a problem to its line, and choices that act at once.
 
 function toLine(area, line) {
   const lines = area.value.split("\n");
@@ -10,10 +10,6 @@ function toLine(area, line) {
 }
 
 export function startForms() {
-  document.addEventListener("submit", (event) => {
-    const question = event.target.dataset?.confirm;
-    if (question && !window.confirm(question)) event.preventDefault();
-  });
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("[data-line]");
     const area = document.querySelector("textarea[data-definition]");
@@ -23,6 +19,6 @@ export function startForms() {
   });
   // A filter that is chosen from a list acts at once.
   document.addEventListener("change", (event) => {
-    if (event.target.matches?.("select[data-submit]")) event.target.form.requestSubmit();
+    if (event.target.matches?.("[data-submit]")) event.target.form.requestSubmit();
   });
 }

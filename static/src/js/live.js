@@ -1,8 +1,17 @@
 // Keeps the parts marked data-live fresh while the page is looked at, and says so when the server does not answer.
+//
+// The server tells by server-sent events when something has changed, once a second at most; then the parts are fetched
+// anew, and change only where they differ. Where no events come (a proxy that holds them back, a session that ended)
+// the parts are asked for every few seconds, as their hx-trigger says.
 import htmx from "htmx.org";
 
 const clock = new Intl.DateTimeFormat("sv-SE", { timeStyle: "medium" });
+const atMostEvery = 1000; // milliseconds between two refreshes by events
+const anyway = 15_000; // with events a part is still refreshed after so long: ages and windows of time move on
+const patience = 3000; // how long the events may be interrupted before it is said
+
 let fresh = new Date();
+const asked = new WeakMap(); // when each part was last asked for
 
 export function connected() {
   fresh = new Date();
@@ -24,12 +33,68 @@ export function refresh() {
 
 const live = (event) => event.target instanceof Element && event.target.closest("[data-live]") !== null;
 
-export function startLive() {
-  document.addEventListener("htmx:beforeRequest", (event) => {
-    if (live(event) && document.hidden) event.preventDefault();
+// Events are listened to only while the page is seen: a browser has few connections to a server.
+const events = { source: null, open: false, asked: 0, timer: null, lost: null };
+
+function hear() {
+  if (events.source || document.hidden || !document.querySelector("[data-live]")) return;
+  const source = new EventSource("/api/v1/events");
+  events.source = source;
+  source.addEventListener("open", () => {
+    clearTimeout(events.lost);
+    events.lost = null;
+    const again = !events.open && !document.getElementById("connection")?.hidden;
+    events.open = true;
+    if (again) refresh();
   });
+  source.addEventListener("changed", soon);
+  source.addEventListener("error", () => {
+    events.open = false; // the parts ask by themselves until it is back
+    if (source.readyState === EventSource.CLOSED) {
+      events.source = null;
+      setTimeout(hear, anyway);
+    }
+    events.lost ??= setTimeout(() => {
+      events.lost = null;
+      if (!events.open && !document.hidden) refresh(); // its answer tells whether the server is there
+    }, patience);
+  });
+}
+
+function deafen() {
+  events.source?.close();
+  clearTimeout(events.lost);
+  Object.assign(events, { source: null, open: false, lost: null });
+}
+
+function soon() {
+  if (events.timer) return;
+  const wait = Math.max(events.asked + atMostEvery - Date.now(), 0);
+  events.timer = setTimeout(() => {
+    events.timer = null;
+    events.asked = Date.now();
+    refresh();
+  }, wait);
+}
+
+export function startLive() {
+  hear();
+  addEventListener("pagehide", deafen);
+  addEventListener("pageshow", hear);
   document.addEventListener("visibilitychange", () => {
-    if (!document.hidden) refresh();
+    if (document.hidden) deafen();
+    else {
+      hear();
+      refresh();
+    }
+  });
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    if (!live(event)) return;
+    const byClock = event.detail.requestConfig?.triggeringEvent?.type !== "refresh";
+    const part = event.target.closest("[data-live]");
+    const heard = events.open && Date.now() - (asked.get(part) ?? 0) < anyway;
+    if (document.hidden || (byClock && heard)) event.preventDefault();
+    else asked.set(part, Date.now());
   });
   document.addEventListener("htmx:afterOnLoad", (event) => {
     if (live(event) && event.detail.xhr.status < 500) connected();

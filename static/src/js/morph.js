@@ -8,8 +8,9 @@ const callbacks = {
   beforeNodeMorphed(old, fresh) {
     return !(old.nodeName === "TIME" && fresh.nodeName === "TIME" && sameTime(old, fresh));
   },
-  // What the reader has opened stays open.
+  // What the reader has opened stays open, and what the reader has typed stays typed.
   beforeAttributeUpdated(name, node) {
+    if (name === "value" && node.nodeName === "INPUT") return node.value === node.defaultValue;
     return !(name === "open" && node.nodeName === "DETAILS");
   },
 };

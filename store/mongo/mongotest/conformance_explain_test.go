@@ -2,6 +2,7 @@ package mongotest_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -89,7 +90,7 @@ func readsFollowIndexes(t *testing.T, uri string, database *driver.Database) {
 	}
 	for i := range 200 {
 		name := fmt.Sprintf("job%d", i)
-		job := engine.Job{UID: engine.NewUID(), Namespace: "default", Name: name, Revision: 1, Generation: 1, Shard: i % engine.Shards, Pending: i == 7}
+		job := engine.Job{UID: strings.ToLower(rand.Text()[:16]), Namespace: "default", Name: name, Revision: 1, Generation: 1, Shard: i % engine.Shards, Pending: i == 7}
 		if err := store.CreateJob(t.Context(), job); err != nil {
 			t.Fatal(err)
 		}
@@ -97,6 +98,28 @@ func readsFollowIndexes(t *testing.T, uri string, database *driver.Database) {
 		if err := store.PutCommand(t.Context(), command); err != nil {
 			t.Fatal(err)
 		}
+	}
+	const dag = "dag0000000000000"
+	waves := &engine.Batch{}
+	for i := range 400 {
+		at := now.Add(time.Duration(i) * time.Second)
+		wave := engine.Wave{
+			ID: engine.WaveID(dag, int64(i+1)), Revision: 1, Namespace: "default", DAGUID: dag, DAG: "etl", Shard: i % engine.Shards, Epoch: int64(i + 1),
+			Status: engine.StatusSucceeded, CreatedAt: at, FinishedAt: at,
+		}
+		if i == 399 {
+			wave.Status, wave.FinishedAt = engine.StatusRunning, time.Time{}
+		}
+		waves.Waves = append(waves.Waves, engine.WaveWrite{Wave: wave})
+		for _, task := range []string{"fetch", "join", "report"} {
+			waves.Runs = append(waves.Runs, engine.RunWrite{Run: engine.Run{
+				ID: engine.TaskRunID(wave.ID, task), Revision: 1, Namespace: "default", JobUID: dag, DAG: "etl", Wave: wave.ID, Epoch: wave.Epoch, Task: task,
+				Shard: wave.Shard, Status: engine.StatusSucceeded, Tier: spec.TierLight, CreatedAt: at, FinishedAt: at,
+			}})
+		}
+	}
+	if _, err := store.Commit(t.Context(), waves); err != nil {
+		t.Fatal(err)
 	}
 	log.take()
 	shards := make([]int, engine.Shards)
@@ -148,7 +171,30 @@ func readsFollowIndexes(t *testing.T, uri string, database *driver.Database) {
 			_, _, err := store.Jobs(ctx, engine.JobFilter{Namespace: "default", Limit: 10})
 			return err
 		}},
-		{"a generation", 1, func() error { _, err := store.Generations(ctx, uid, 10); return err }},
+		{"a generation", 1, func() error { _, err := store.Generations(ctx, uid, 5, 10); return err }},
+		{"open waves", 1, func() error { _, err := store.OpenWaves(ctx, shards, "", 100); return err }},
+		{"open waves of a DAG", 1, func() error { _, err := store.OpenWavesOf(ctx, []string{dag}); return err }},
+		{"the last epoch", 1, func() error { _, err := store.LastEpochs(ctx, []string{dag}); return err }},
+		{"runs of a wave", 3, func() error { _, err := store.RunsOfWave(ctx, engine.WaveID(dag, 7), "", 100); return err }},
+		{"waves of a DAG", 12, func() error { _, _, err := store.Waves(ctx, engine.WaveFilter{DAGUID: dag, Limit: 10}); return err }},
+		{"waves", 12, func() error {
+			_, _, err := store.Waves(ctx, engine.WaveFilter{Namespace: "default", Limit: 10})
+			return err
+		}},
+		{"history of a DAG", 12, func() error {
+			_, _, err := store.Runs(ctx, engine.RunFilter{Namespace: "default", DAGUID: dag, Limit: 10})
+			return err
+		}},
+		{"history of a DAG's name", 12, func() error {
+			_, _, err := store.Runs(ctx, engine.RunFilter{Namespace: "default", DAG: "etl", Limit: 10})
+			return err
+		}},
+		{"history of a task", 12, func() error {
+			_, _, err := store.Runs(ctx, engine.RunFilter{DAGUID: dag, Task: "join", Limit: 10})
+			return err
+		}},
+		{"pending DAGs", 0, func() error { _, err := store.PendingDAGs(ctx, shards, 100); return err }},
+		{"waves to expire", 399, func() error { _, err := store.ExpireWaves(ctx, now.Add(time.Hour), 10); return err }},
 		{"runs to expire", 10, func() error { _, err := store.ExpireRuns(ctx, now.Add(time.Hour), 10); return err }},
 		{"slots to expire", 10, func() error { _, err := store.ExpireSlots(ctx, now.Add(time.Hour), 10); return err }},
 	} {

@@ -1,6 +1,7 @@
 package mongotest_test
 
 import (
+	"crypto/rand"
 	"errors"
 	"strings"
 	"sync"
@@ -69,7 +70,7 @@ func TestOpenNamesAnIndexInTheWay(t *testing.T) {
 func TestADocumentSpoiltByHandIsNamed(t *testing.T) {
 	server := startServer(t)
 	store := closing(t, openStore(t, server.URI(), mongo.Config{}))
-	job := engine.Job{UID: engine.NewUID(), Namespace: "default", Name: "spoilt", Revision: 1, Generation: 1}
+	job := engine.Job{UID: strings.ToLower(rand.Text()[:16]), Namespace: "default", Name: "spoilt", Revision: 1, Generation: 1}
 	must(t, store.CreateJob(t.Context(), job))
 	jobs := connect(t, server.URI()).Database(mongo.DefaultDatabase).Collection("jobs")
 	_, err := jobs.UpdateOne(t.Context(), bson.D{{Key: "_id", Value: "default/spoilt"}},

@@ -2,11 +2,11 @@ package mongotest_test
 
 import (
 	"context"
+	"crypto/rand"
 	"os"
 	"strings"
 	"testing"
 
-	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/store/mongo"
 	"github.com/tidewheel/tidewheel/store/storetest"
 )
@@ -24,7 +24,7 @@ func TestConformanceOfAServer(t *testing.T) {
 		return openStore(t, uri, mongo.Config{Database: name, PrimaryOnly: true})
 	}
 	fresh := func(t *testing.T) {
-		name = "tidewheel_test_" + engine.NewUID()
+		name = "tidewheel_test_" + rand.Text()
 		drop(t, uri, name)
 	}
 	storetest.RunDurable(t, func(t *testing.T) storetest.Store {

@@ -2,6 +2,7 @@ package mongotest_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"net/url"
@@ -9,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/tidewheel/tidewheel/e2e"
-	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/store/mongo"
 	"github.com/tidewheel/tidewheel/store/mongo/mongotest"
 )
@@ -41,7 +41,7 @@ func TestKilledServerOnAServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parsed.Path = "/tidewheel_crash_" + engine.NewUID()
+	parsed.Path = "/tidewheel_crash_" + rand.Text()
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
 		store, err := mongo.Open(ctx, parsed.String(), mongo.Config{})

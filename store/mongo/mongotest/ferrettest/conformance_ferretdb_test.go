@@ -28,6 +28,7 @@ var leftOut = map[string]string{
 	"raced ReplaceJob has one winner":                          notAtomic,
 	"raced Commit of one run has one winner":                   notAtomic,
 	"raced Commit of one task has one winner":                  notAtomic,
+	"raced Commit of one wave has one winner":                  notAtomic,
 	"raced binaries have one winner":                           notAtomic,
 	"all conflicts of a large batch are told":                  tooSlow,
 	"many runs are read at once":                               tooSlow,

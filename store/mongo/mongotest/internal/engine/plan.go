@@ -301,13 +301,16 @@ func servesSort(columns []bsonkit.Column, fixed map[string]bool, sort bson.D) (s
 	return true, reverse
 }
 
-// implies says whether the query contains each condition of a partial index word for word.
+// implies says whether the query contains each condition of a partial index word for word, or, for one that a field
+// exists, that the field has a value.
 func implies(query, partial bson.D) bool {
 	for _, wanted := range partial {
 		found := false
 		for _, element := range query {
-			if element.Key == wanted.Key && bsonkit.Compare(element.Value, wanted.Value) == 0 {
-				found = true
+			if element.Key != wanted.Key {
+				continue
+			}
+			if found = bsonkit.Compare(element.Value, wanted.Value) == 0 || exists(wanted.Value) && searchable(element.Value) && !isNull(element.Value); found {
 				break
 			}
 		}
@@ -316,6 +319,12 @@ func implies(query, partial bson.D) bool {
 		}
 	}
 	return true
+}
+
+// exists says whether a condition is that there is a value, and nothing more.
+func exists(condition any) bool {
+	operators, ok := isExpression(condition)
+	return ok && len(operators) == 1 && operators[0].Key == "$exists" && operators[0].Value == true
 }
 
 func isNull(value any) bool {

@@ -1,0 +1,53 @@
+package wire
+
+import "time"
+
+// JobStatistics tells how the last runs of a job went. Spans are in seconds.
+type JobStatistics struct {
+	Runs      int    `json:"runs" doc:"How many of the last runs these figures are of; at most 200"`
+	Ended     int    `json:"ended" doc:"How many of them succeeded or failed"`
+	Succeeded int    `json:"succeeded"`
+	Duration  Spread `json:"duration" doc:"From the first process to the last end"`
+	Lag       Spread `json:"lag" doc:"From the slot to the process, of what the schedule fired"`
+}
+
+// Spread tells how spans are distributed, in seconds.
+type Spread struct {
+	Count int     `json:"count"`
+	P50   float64 `json:"p50"`
+	P95   float64 `json:"p95"`
+	Max   float64 `json:"max"`
+}
+
+// CalendarDay tells what became of the slots of one day.
+type CalendarDay struct {
+	From    time.Time        `json:"from" doc:"Its first instant in the zone of the schedule"`
+	Fired   int              `json:"fired"`
+	Failed  int              `json:"failed" doc:"Those of fired that ended badly"`
+	Skipped int64            `json:"skipped"`
+	Missed  int64            `json:"missed"`
+	ByHand  int              `json:"by_hand" doc:"Runs that stand for no slot"`
+	Planned int              `json:"planned" doc:"Slots to come"`
+	More    bool             `json:"more,omitempty" doc:"There were more runs than were counted"`
+	Reasons map[string]int64 `json:"reasons,omitempty" doc:"Why slots did not fire, and how many"`
+}
+
+// Calendar is what became of a job's slots in a month, by days.
+type Calendar struct {
+	Month    string        `json:"month"`
+	Timezone string        `json:"timezone"`
+	Items    []CalendarDay `json:"items"`
+}
+
+// Difference is how two forms of a job differ.
+type Difference struct {
+	From int64  `json:"from"`
+	To   int64  `json:"to"`
+	Diff string `json:"diff" doc:"A unified difference of their YAML; empty where they mean the same"`
+}
+
+// RestoreRequest asks for an earlier form of a job.
+type RestoreRequest struct {
+	Generation int64  `json:"generation" minimum:"1"`
+	Message    string `json:"message,omitempty" maxLength:"500" doc:"Why, for the history of generations"`
+}

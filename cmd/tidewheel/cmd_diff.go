@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tidewheel/tidewheel/client"
+	"github.com/tidewheel/tidewheel/client/wire"
+)
+
+func (c *cli) diffCommand() *cobra.Command {
+	var exact bool
+	cmd := &cobra.Command{
+		Use: "diff [RUN] RUN", Short: "Tell in what two runs differ; one alone is compared with the last good run before it", Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			api, err := c.client()
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				args = []string{client.LastGood, args[0]}
+			}
+			diff, err := api.CompareRuns(cmd.Context(), args[0], args[1], exact)
+			if err != nil {
+				return err
+			}
+			return c.print(diff, func(w io.Writer) { writeRunDiff(w, &diff) })
+		},
+	}
+	cmd.Flags().BoolVar(&exact, "exact", false, "lines of output that differ only in numbers, times or hashes count as different, too")
+	return cmd
+}
+
+func writeRunDiff(w io.Writer, diff *wire.RunDiff) {
+	if len(diff.Fields) > 0 {
+		t := newTable(w, "FIELD", diff.A, diff.B)
+		for _, field := range diff.Fields {
+			t.row(field.Field, field.A, field.B)
+		}
+		t.flush()
+	}
+	output := &diff.Output
+	switch {
+	case output.Missing != "":
+		fmt.Fprintf(w, "\nThe outputs are not compared: %s\n", output.Missing)
+		return
+	case output.Removed+output.Added == 0:
+		if len(diff.Fields) == 0 {
+			fmt.Fprintln(w, "They do not differ.")
+		}
+		return
+	}
+	fmt.Fprintln(w, "\nOutput:")
+	if skipped := max(output.SkippedA, output.SkippedB); skipped > 0 {
+		fmt.Fprintf(w, "  (only the last lines are compared: there are up to %d before them)\n", skipped)
+	}
+	for i := range output.Rows {
+		writeDiffRow(w, &output.Rows[i])
+	}
+}
+
+func writeDiffRow(w io.Writer, row *wire.DiffRow) {
+	if row.Kind == "gap" {
+		fmt.Fprintf(w, "  … %s alike\n", count(int64(row.Gap), "line"))
+		return
+	}
+	if row.Kind == "same" {
+		fmt.Fprintf(w, "  %s\n", printable(row.B))
+		return
+	}
+	if row.LineA > 0 {
+		fmt.Fprintf(w, "- %s\n", printable(row.A))
+	}
+	if row.LineB > 0 {
+		fmt.Fprintf(w, "+ %s\n", printable(row.B))
+	}
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tidewheel/tidewheel/client"
+	"github.com/tidewheel/tidewheel/client/wire"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// exported is one definition as a file.
+type exported struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+func (c *cli) exportCommand() *cobra.Command {
+	var folder string
+	cmd := &cobra.Command{
+		Use: "export [-f DIR]", Short: "Write the definitions of all jobs and DAGs as files that apply takes",
+		Long: `Write the definitions of all jobs and DAGs of the namespace, as files that ` + "`tidewheel apply`" + ` takes: to standard output, or
+to a folder, each in a file of its own. Files that are there already are written anew, others stay.`,
+		Example: "  tidewheel export > all.yaml\n  tidewheel export -f definitions/",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			all, err := c.export(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if folder != "" {
+				return c.exportTo(folder, all)
+			}
+			return c.printList(all, "", func(w io.Writer) {
+				for i, one := range all {
+					if i > 0 {
+						fmt.Fprintln(w, "---")
+					}
+					fmt.Fprint(w, one.Text)
+				}
+			})
+		},
+	}
+	cmd.Flags().StringVarP(&folder, "file", "f", "", "folder to write to")
+	return cmd
+}
+
+func (c *cli) export(ctx context.Context) ([]exported, error) {
+	api, err := c.client()
+	if err != nil {
+		return nil, err
+	}
+	jobs, _, err := collect(0, func(page client.Page) (wire.List[wire.Job], error) {
+		return api.Jobs(ctx, client.JobFilter{Page: page})
+	})
+	if err != nil {
+		return nil, err
+	}
+	dags, _, err := collect(0, func(page client.Page) (wire.List[wire.DAG], error) {
+		return api.DAGs(ctx, client.DAGFilter{Page: page})
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]exported, 0, len(jobs)+len(dags))
+	for i := range jobs {
+		one, err := api.Job(ctx, jobs[i].Name) // lists have no source
+		if err != nil {
+			if problem, refused := errors.AsType[*client.APIError](err); refused && problem.Status == http.StatusNotFound {
+				continue // it was deleted since
+			}
+			return nil, err
+		}
+		text, err := spec.Text(&one.Spec, one.Source)
+		if err != nil {
+			return nil, fmt.Errorf("write job %s: %w", one.Name, err)
+		}
+		all = append(all, exported{spec.KindJob, one.Name, string(endLine(text))})
+	}
+	for i := range dags {
+		one, err := api.DAG(ctx, dags[i].Name) // lists have no source
+		if err != nil {
+			if problem, refused := errors.AsType[*client.APIError](err); refused && problem.Status == http.StatusNotFound {
+				continue // it was deleted since
+			}
+			return nil, err
+		}
+		text, err := spec.TextDAG(&one.Spec, one.Source)
+		if err != nil {
+			return nil, fmt.Errorf("write DAG %s: %w", one.Name, err)
+		}
+		all = append(all, exported{spec.KindDAG, one.Name, string(endLine(text))})
+	}
+	return all, nil
+}
+
+func (c *cli) exportTo(folder string, all []exported) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return usage("-f %s: %w", folder, err)
+	}
+	for _, one := range all {
+		path := filepath.Join(folder, one.Name+".yaml")
+		if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, []byte(one.Text)) {
+			continue
+		}
+		if err := os.WriteFile(path, []byte(one.Text), 0o644); err != nil {
+			return usage("-f %s: %w", folder, err)
+		}
+		fmt.Fprintln(c.err, path)
+	}
+	return nil
+}

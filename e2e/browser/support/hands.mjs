@@ -1,0 +1,54 @@
+// Two ways to act on a page, so that each journey is walked with the mouse and by keyboard alone.
+import { test } from "node:test";
+import { tabTo } from "./journey.mjs";
+
+/** Acts as somebody with a mouse. */
+const mouse = {
+  name: "with the mouse",
+  press: (locator) => locator.click(),
+  type: (locator, text) => locator.fill(text),
+  choose: (locator, label) => locator.selectOption({ label }),
+  pick: (locator) => locator.check(),
+  file: (locator, file) => locator.setInputFiles(file),
+};
+
+/** Acts as somebody without one: goes to everything by Tab, and acts by keys. */
+const keys = {
+  name: "by keyboard alone",
+  async press(locator) {
+    await locator.waitFor();
+    await tabTo(locator.page(), locator);
+    await locator.page().keyboard.press("Enter");
+  },
+  async type(locator, text) {
+    await locator.waitFor();
+    await tabTo(locator.page(), locator);
+    await locator.page().keyboard.press("Control+a");
+    await locator.page().keyboard.type(text);
+  },
+  async choose(locator, label) {
+    await locator.waitFor();
+    await tabTo(locator.page(), locator);
+    await locator.page().keyboard.type(label);
+  },
+  /** Radios are one stop of Tab: the arrow keys go from one to the next, and choose. */
+  async pick(locator) {
+    await locator.waitFor();
+    const { keyboard } = locator.page();
+    const name = await locator.getAttribute("name");
+    await tabTo(locator.page(), locator.page().locator(`input[name="${name}"]:checked`));
+    for (let i = 0; i < 20 && !(await locator.isChecked()); i++) await keyboard.press("ArrowRight");
+  },
+  async file(locator, file) {
+    await locator.waitFor();
+    await tabTo(locator.page(), locator);
+    const choosing = locator.page().waitForEvent("filechooser");
+    await locator.page().keyboard.press("Space");
+    await (await choosing).setFiles(file);
+  },
+};
+
+/** Makes two tests of a journey: `walk(hand, t)` acts by `hand.press`, `type`, `choose`, `pick` and `file`. */
+export function both(name, walk) {
+  for (const hand of [mouse, keys]) test(`${name}, ${hand.name}`, (t) => walk(hand, t));
+}

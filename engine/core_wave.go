@@ -1,0 +1,474 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tidewheel/tidewheel/dag"
+)
+
+// wave is a wave that has not ended: asked for, or open. There is at most one open wave of a DAG.
+type wave struct {
+	Wave
+	dag    *dagState
+	stored bool
+	dirty  bool
+	shown  bool // it has been written as running
+	last   bool // all its runs are durable: its end may be written
+
+	// Of an open wave.
+	form    *form
+	state   *dag.Wave
+	fans    map[int]*fan // mapped tasks that have begun
+	active  []int        // of those, the ones with items left to start, in the order in which they began
+	running int          // runs that are under way, for max_parallel
+	left    map[string]leaving
+	slots   map[string]time.Time // of roots that have had theirs
+	// known are the wave's runs that had ended when it was read from the store: a resumed task goes on with its own.
+	known   map[string]*Run
+	pumping bool
+	first   string // in words: what failed first
+	firstAt time.Time
+}
+
+// fan is a mapped task under way.
+type fan struct {
+	*dag.Fan
+	items []json.RawMessage
+}
+
+// leaving is what a run that succeeded has left for the tasks after it.
+type leaving struct {
+	run       string
+	attempt   int
+	outputs   json.RawMessage
+	artifacts []Artifact
+}
+
+func (c *Core) touchWave(w *wave) {
+	if !w.dirty {
+		w.dirty = true
+		w.dag.writes++
+		c.pending.waves = append(c.pending.waves, w)
+	}
+}
+
+// asRunning is the wave as it was before it ended, for a batch in which it opens and ends.
+func (w *wave) asRunning() Wave {
+	w.shown = true
+	w.Revision++
+	shown := w.Wave
+	shown.Status, shown.Reason, shown.FinishedAt, shown.Tally = StatusRunning, "", time.Time{}, WaveTally{}
+	return shown
+}
+
+// openWave begins a wave: from here on it is the DAG's open one. Where the graph is unusable it answers false.
+func (c *Core) openWave(w *wave) bool {
+	d := w.dag
+	f := d.present()
+	if f.graph == nil {
+		return false
+	}
+	d.epoch++
+	w.Epoch, w.Generation = d.epoch, f.generation
+	w.Status, w.Reason, w.StartedAt = StatusRunning, "", c.now.Truncate(time.Microsecond)
+	w.begin(f)
+	d.open = w
+	c.touchWave(w)
+	return true
+}
+
+// begin sets up what an open wave keeps in memory.
+func (w *wave) begin(f *form) {
+	w.form, w.state = f, f.graph.NewWave()
+	w.fans, w.left, w.slots = map[int]*fan{}, map[string]leaving{}, map[string]time.Time{}
+}
+
+// newSlotWave makes the wave that a root's slot opens.
+func (c *Core) newSlotWave(r *run) *wave {
+	d := r.job.dag
+	return &wave{dag: d, Wave: Wave{
+		ID: r.Wave, Namespace: d.namespace, DAGUID: d.uid, DAG: d.name, Shard: d.shard,
+		Trigger: r.Trigger, By: r.By, Slot: r.Slot, CreatedAt: c.now.Truncate(time.Microsecond),
+	}}
+}
+
+// skipRootsWithoutSlot ends the roots that will not get a slot: their schedule is over, or an edit has taken it away.
+func (c *Core) skipRootsWithoutSlot(w *wave) {
+	if w.Trigger == TriggerManual || w.Trigger == TriggerBackfill {
+		return
+	}
+	for _, root := range w.form.graph.Roots() {
+		name := w.form.graph.Name(root)
+		if w.state.State(root) != dag.Waiting {
+			continue
+		}
+		j := w.dag.tasks[name]
+		if j != nil && (len(j.live) > 0 || j.scheduled() && j.task != nil && !j.task.Slot.Equal(Parked)) {
+			continue
+		}
+		c.closeTask(w, root, dag.Skipped, "its schedule has no further slot")
+	}
+}
+
+// pump starts what may run, as far as max_parallel lets it, and ends the wave when nothing is left.
+func (c *Core) pump(w *wave) {
+	if w.pumping || w.dag.open != w {
+		return
+	}
+	w.pumping = true
+	for w.room() {
+		if len(w.active) > 0 {
+			c.startItem(w)
+			continue
+		}
+		task, ok := w.state.Take()
+		if !ok {
+			break
+		}
+		c.startTask(w, task)
+	}
+	w.pumping = false
+	if w.state.Done() && w.running == 0 {
+		c.endWave(w)
+	}
+}
+
+func (w *wave) room() bool {
+	return w.form.spec.MaxParallel == 0 || w.running < w.form.spec.MaxParallel
+}
+
+// startTask runs a task whose rule holds, unless its condition says otherwise.
+func (c *Core) startTask(w *wave, task int) {
+	t := &w.form.spec.Tasks[task]
+	if w.dag.def == nil {
+		c.closeTask(w, task, dag.Cancelled, "its DAG was deleted")
+		return
+	}
+	if t.When != "" {
+		wanted, err := w.holds(task)
+		switch {
+		case err != nil:
+			c.failTask(w, task, "when "+err.Error())
+			return
+		case !wanted:
+			c.closeTask(w, task, dag.Skipped, "its condition is not met: "+t.When)
+			return
+		}
+	}
+	if _, err := w.inputs(task); err != nil {
+		c.failTask(w, task, err.Error())
+		return
+	}
+	if w.fans[task] != nil { // of a wave that goes on: what succeeded stays
+		w.fans[task].Resume()
+		w.active = append(w.active, task)
+		return
+	}
+	if t.ForEach == "" {
+		c.runTask(w, task, TaskRunID(w.ID, t.Name), nil, nil)
+		return
+	}
+	items, err := w.items(task)
+	if err != nil {
+		c.failTask(w, task, "for_each "+err.Error())
+		return
+	}
+	f, err := dag.NewFan(len(items), t.MaxParallel)
+	if err != nil {
+		c.failTask(w, task, err.Error())
+		return
+	}
+	if len(items) == 0 {
+		c.closeTask(w, task, dag.Skipped, "its list is empty")
+		return
+	}
+	if r := c.runs[TaskRunID(w.ID, t.Name)]; r != nil { // a root's slot was prepared for it
+		c.drop(r)
+	}
+	w.fans[task] = &fan{Fan: f, items: items}
+	w.active = append(w.active, task)
+}
+
+// startItem starts the next item of the mapped task that began first, or finds that it may start no more now.
+func (c *Core) startItem(w *wave) {
+	task := w.active[0]
+	f := w.fans[task]
+	item, ok := f.Take()
+	if !ok {
+		w.active = w.active[1:]
+		return
+	}
+	c.runTask(w, task, ItemRunID(w.ID, item, w.form.graph.Name(task)), &item, f.items[item])
+}
+
+// runTask sets the run of a task, or of one of its items, going.
+func (c *Core) runTask(w *wave, task int, id string, item *int, value json.RawMessage) {
+	w.running++
+	j := c.taskOf(w.dag, w.form.graph.Name(task))
+	if r := c.runs[id]; r != nil { // a root, prepared before its slot
+		r.value = value
+		c.enqueue(r)
+		return
+	}
+	if known := w.known[id]; known != nil { // of a wave that goes on
+		r := c.reopen(w, j, known)
+		r.value = value
+		c.enqueue(r)
+		return
+	}
+	r := c.newTaskRun(j, w.ID, id, w.triggerOf(task))
+	r.Epoch, r.Item, r.value, r.Slot, r.By = w.Epoch, item, value, w.slotOf(task), w.By
+	c.pinTask(r, w)
+	c.enqueue(r)
+}
+
+// triggerOf says what asked for the run of a task: the wave's roots were asked for as the wave was.
+func (w *wave) triggerOf(task int) Trigger {
+	if w.form.graph.Root(task) {
+		return w.Trigger
+	}
+	return TriggerUpstream
+}
+
+// slotOf is the planned instant of a task: of a root its own, none where it has had none in a wave of the schedule, and of
+// any other task that of its wave.
+func (w *wave) slotOf(task int) time.Time {
+	name := w.form.graph.Name(task)
+	if slot, ok := w.Slots[name]; ok {
+		return slot
+	}
+	if w.form.graph.Root(task) && !w.byHand() {
+		return w.slots[name]
+	}
+	return w.Slot
+}
+
+// newTaskRun makes a run of a task. Its epoch, and what it executes, are the caller's to say.
+func (c *Core) newTaskRun(j *job, waveID, id string, trigger Trigger) *run {
+	d := j.dag
+	r := &run{job: j, Run: Run{
+		ID: id, Namespace: d.namespace, JobUID: d.uid, Shard: d.shard, DAG: d.name, Wave: waveID, Task: j.taskName,
+		Trigger: trigger, Status: StatusScheduled, CreatedAt: c.now.Truncate(time.Microsecond),
+	}}
+	c.hold(r)
+	c.touch(r)
+	return r
+}
+
+// pinTask fixes what a run of an open wave executes: the generation that the wave began with.
+func (c *Core) pinTask(r *run, w *wave) {
+	task, ok := w.form.named(r.Task)
+	if !ok {
+		r.Reason = fmt.Sprintf("generation %d of DAG %q has no task %q", w.Generation, r.DAG, r.Task)
+		return
+	}
+	r.spec, r.Generation = w.form.job(task), w.Generation
+	r.job.specs[w.Generation] = r.spec
+	r.Args = w.arguments()
+	if len(w.Payload) > 0 && len(w.form.spec.Tasks[task].Payload) == 0 {
+		r.Payload = w.Payload
+	}
+	c.bind(r)
+}
+
+// taskEnded brings the end of a task's run to its wave.
+func (c *Core) taskEnded(r *run) {
+	w := r.job.dag.open
+	if w == nil || w.ID != r.Wave || r.gone() || r.quiet {
+		return
+	}
+	task, ok := w.form.named(r.Task)
+	if !ok {
+		return
+	}
+	w.running--
+	state := taskState(r.Status)
+	if state == dag.Succeeded {
+		w.leave(&r.Run)
+	}
+	w.blame(&r.Run)
+	if r.Item == nil {
+		c.spread(w, task, state)
+		c.pump(w)
+		return
+	}
+	f := w.fans[task]
+	if f == nil || !f.Ended(*r.Item, state) {
+		return
+	}
+	switch {
+	case f.Done():
+		c.spread(w, task, f.Outcome())
+	case !slices.Contains(w.active, task) && f.Count(dag.Ready) > 0:
+		w.active = append(w.active, task)
+	}
+	c.pump(w)
+}
+
+// blame remembers the run that failed first.
+func (w *wave) blame(r *Run) {
+	if taskState(r.Status) == dag.Failed && (w.first == "" || r.FinishedAt.Before(w.firstAt)) {
+		w.first, w.firstAt = fmt.Sprintf("task %s: %s", taskWords(r), r.Reason), r.FinishedAt
+	}
+}
+
+func taskWords(r *Run) string {
+	if r.Item != nil {
+		return fmt.Sprintf("%s, item %d", r.Task, *r.Item)
+	}
+	return r.Task
+}
+
+// taskState is what a run's status is to its wave.
+func taskState(status Status) dag.State {
+	switch status {
+	case StatusSucceeded:
+		return dag.Succeeded
+	case StatusFailed, StatusTimedOut, StatusLost, StatusDead:
+		return dag.Failed
+	case StatusCancelled:
+		return dag.Cancelled
+	case StatusSkipped:
+		return dag.Skipped
+	case StatusQueued, StatusRunning, StatusRetrying:
+		return dag.Running
+	case StatusInvalid, StatusScheduled:
+	}
+	return dag.Waiting
+}
+
+// spread ends a task in the wave, and writes the runs of those that its end closes.
+func (c *Core) spread(w *wave, task int, state dag.State) {
+	closed, _ := w.state.Mark(task, state)
+	c.writeClosed(w, closed)
+}
+
+func (c *Core) writeClosed(w *wave, closed []int) {
+	for _, task := range closed {
+		c.writeEnd(w, task, w.state.State(task), w.why(task))
+	}
+}
+
+// closeTask ends a task without executing it, and writes a run that says why.
+func (c *Core) closeTask(w *wave, task int, state dag.State, reason string) {
+	closed, changed := w.state.Mark(task, state)
+	if !changed {
+		return
+	}
+	c.writeEnd(w, task, state, reason)
+	c.writeClosed(w, closed)
+}
+
+func (c *Core) failTask(w *wave, task int, reason string) {
+	if w.first == "" {
+		w.first, w.firstAt = fmt.Sprintf("task %s: %s", w.form.graph.Name(task), reason), c.now
+	}
+	c.closeTask(w, task, dag.Failed, reason)
+}
+
+// writeEnd writes the run of a task that nobody executes.
+func (c *Core) writeEnd(w *wave, task int, state dag.State, reason string) {
+	name := w.form.graph.Name(task)
+	id := TaskRunID(w.ID, name)
+	j := c.taskOf(w.dag, name)
+	r := c.runs[id]
+	if r != nil && r.back != "" {
+		return // it is being taken back, and its removal says enough
+	}
+	status := closedStatus(state)
+	if known := w.known[id]; r == nil && known != nil {
+		if known.Status == status && known.Reason == reason {
+			return // written before a crash, or before the wave went on
+		}
+		r = c.reopen(w, j, known)
+	}
+	if r == nil {
+		r = c.newTaskRun(j, w.ID, id, w.triggerOf(task))
+		r.Epoch, r.Slot, r.By = w.Epoch, w.slotOf(task), w.By
+		c.pinTask(r, w)
+	}
+	r.Status, r.Reason, r.RetryAt, r.Upstream = status, reason, time.Time{}, state == dag.UpstreamFailed
+	r.FinishedAt = c.now.Truncate(time.Microsecond)
+	r.quiet = true
+	c.touch(r)
+	c.release(r)
+}
+
+// closedStatus is the status of the run of a task that ended without being executed.
+func closedStatus(state dag.State) Status {
+	switch state {
+	case dag.Failed:
+		return StatusFailed
+	case dag.Cancelled:
+		return StatusCancelled
+	case dag.Succeeded:
+		return StatusSucceeded
+	case dag.Skipped, dag.UpstreamFailed, dag.Waiting, dag.Ready, dag.Running:
+	}
+	return StatusSkipped
+}
+
+// openWave gives the wave that a run belongs to, nil unless that is open.
+func (r *run) openWave() *wave {
+	if r.job.dag == nil || r.job.dag.open == nil || r.job.dag.open.ID != r.Wave {
+		return nil
+	}
+	return r.job.dag.open
+}
+
+// why says why a rule has closed a task.
+func (w *wave) why(task int) string {
+	state := w.state.State(task)
+	if state == dag.Cancelled {
+		return "cancelled by " + w.CancelBy
+	}
+	for need := range w.form.graph.Needs(task) {
+		name := w.form.graph.Name(need)
+		switch how := w.state.State(need); {
+		case state == dag.UpstreamFailed && how == dag.Failed:
+			return name + " failed"
+		case state == dag.UpstreamFailed && how == dag.Cancelled:
+			return name + " was cancelled"
+		case state == dag.UpstreamFailed && how == dag.UpstreamFailed:
+			return name + " was not run because something before it failed"
+		case state == dag.Skipped && how == dag.Skipped:
+			return name + " was skipped"
+		}
+	}
+	return fmt.Sprintf("its rule %s is not met", w.rule(task))
+}
+
+func (w *wave) rule(task int) dag.Trigger {
+	if rule := w.form.graph.Trigger(task); rule != "" {
+		return rule
+	}
+	return dag.AllSuccess
+}
+
+// endWave ends the open wave, and lets the next one go.
+func (c *Core) endWave(w *wave) {
+	d := w.dag
+	switch w.state.Result() {
+	case dag.WaveSucceeded:
+		w.Status, w.Reason = StatusSucceeded, ""
+	case dag.WaveCancelled:
+		w.Status, w.Reason = StatusCancelled, "cancelled by "+w.CancelBy
+		if w.CancelBy == "" {
+			w.Reason = "a task of it was cancelled"
+		}
+	case dag.WaveFailed, dag.Unfinished:
+		w.Status, w.Reason = StatusFailed, w.first
+	}
+	w.FinishedAt = c.now.Truncate(time.Microsecond)
+	w.Tally = WaveTally{
+		Tasks: w.form.graph.Len(), Succeeded: w.state.Count(dag.Succeeded), Failed: w.state.Count(dag.Failed),
+		Cancelled: w.state.Count(dag.Cancelled), Skipped: w.state.Count(dag.Skipped) + w.state.Count(dag.UpstreamFailed),
+	}
+	c.touchWave(w)
+	d.open = nil
+	d.dropForms()
+	c.nextWave(d)
+}

@@ -1,0 +1,251 @@
+package engine
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// DAGSnapshot is all that the store holds about one DAG that concerns the present.
+type DAGSnapshot struct {
+	UID  string
+	DAG  *DAG                // nil when there is none any more
+	Spec map[int64]*spec.DAG // earlier generations that the open wave, scheduled tasks or runs still refer to
+	// Tasks are the scheduled tasks of its CRON roots, by the names of the roots.
+	Tasks map[string]ScheduledTask
+	// Waves are those that have not ended; LastEpoch is the highest epoch that any wave of the DAG has.
+	Waves     []Wave
+	LastEpoch int64
+	// Runs are those of the open wave, whatever their status, and all others that have not ended.
+	Runs []Run
+	// Ledger is what the ledger says of a root's slots that may have been worked on before a crash.
+	Ledger map[string][]SlotRange
+}
+
+// loadDAG takes a DAG from the store. What the core holds already is newer than any snapshot, but for the definition
+// and the waves that users ask for.
+func (c *Core) loadDAG(s *DAGSnapshot) {
+	d := c.dags[s.UID]
+	if d != nil {
+		c.redefineDAG(d, s)
+		return
+	}
+	d = &dagState{uid: s.UID, shard: ShardOf(s.UID), forms: map[int64]*form{}, tasks: map[string]*job{}, epoch: s.LastEpoch}
+	if len(s.Runs) > 0 { // of a deleted DAG nothing else tells
+		d.namespace, d.name = s.Runs[0].Namespace, s.Runs[0].DAG
+	}
+	for _, generation := range slices.Sorted(maps.Keys(s.Spec)) {
+		d.forms[generation] = newForm(generation, s.Spec[generation])
+	}
+	c.dags[s.UID] = d
+	for _, root := range slices.Sorted(maps.Keys(s.Tasks)) {
+		task := s.Tasks[root]
+		j := c.taskOf(d, root)
+		j.task, j.taskStored = &task, true
+		for i := range s.Ledger[root] {
+			j.ledger = append(j.ledger, storedRange{SlotRange: s.Ledger[root][i]})
+		}
+	}
+	c.loadForms(d, s)
+	c.defineDAG(d, s.DAG)
+	adopted := c.loadWaves(d, s)
+	for _, name := range slices.Sorted(maps.Keys(d.tasks)) {
+		j := d.tasks[name]
+		if j.task == nil && !j.scheduled() {
+			continue
+		}
+		c.takeBackPrepared(j)
+		c.plan(j, nil)
+	}
+	for _, r := range adopted {
+		c.resume(r)
+	}
+	if d.open != nil {
+		c.skipRootsWithoutSlot(d.open)
+		c.pump(d.open)
+	}
+	c.finishDAG(d, s)
+	c.nextWave(d)
+}
+
+// loadForms keeps the definitions of waves and runs that began with an earlier generation; where one is not kept any
+// more, the present one stands in.
+func (c *Core) loadForms(d *dagState, s *DAGSnapshot) {
+	if s.DAG == nil || s.DAG.Deleted {
+		return
+	}
+	for i := range s.Waves {
+		if generation := s.Waves[i].Generation; generation > 0 && generation != s.DAG.Generation && d.forms[generation] == nil {
+			d.forms[generation] = newForm(generation, &s.DAG.Spec)
+		}
+	}
+}
+
+// loadWaves takes over what has not ended, and gives the runs that go on.
+func (c *Core) loadWaves(d *dagState, s *DAGSnapshot) []*run {
+	runs := map[string][]Run{}
+	for i := range s.Runs {
+		runs[s.Runs[i].Wave] = append(runs[s.Runs[i].Wave], s.Runs[i])
+	}
+	var adopted []*run
+	d.opening = true // what is open is known below
+	defer func() { d.opening = false }()
+	waves := slices.Clone(s.Waves)
+	slices.SortStableFunc(waves, func(a, b Wave) int { return cmp.Compare(a.Epoch, b.Epoch) })
+	for i := range waves {
+		w := &wave{dag: d, Wave: waves[i], stored: true}
+		if w.Status == StatusScheduled {
+			c.ask(d, w)
+			continue
+		}
+		w.shown = true
+		if f := d.forms[w.Generation]; d.open == nil && f != nil && f.graph != nil {
+			w.begin(f)
+			d.open = w
+			d.epoch = max(d.epoch, w.Epoch)
+			adopted = append(adopted, c.restore(w, runs[w.ID])...)
+			delete(runs, w.ID)
+			if w.state.Done() { // its end was not written: the next one may have opened
+				c.endWave(w)
+			}
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(runs)) {
+		for i := range runs[id] {
+			if stored := &runs[id][i]; !stored.Status.Terminal() {
+				adopted = append(adopted, c.adopt(c.taskOf(d, stored.Task), stored.Clone()))
+			}
+		}
+	}
+	return adopted
+}
+
+// ask puts a wave that was asked for by hand in its place.
+func (c *Core) ask(d *dagState, w *wave) {
+	if slices.ContainsFunc(d.asked, func(other *wave) bool { return other.ID == w.ID }) || d.open != nil && d.open.ID == w.ID {
+		return
+	}
+	at, _ := slices.BinarySearchFunc(d.asked, w, func(a, b *wave) int {
+		if order := a.CreatedAt.Compare(b.CreatedAt); order != 0 {
+			return order
+		}
+		return a.Slot.Compare(b.Slot)
+	})
+	d.asked = slices.Insert(d.asked, at, w)
+}
+
+// restore derives an open wave from its runs, and gives those that have not ended.
+func (c *Core) restore(w *wave, runs []Run) []*run {
+	w.known = map[string]*Run{}
+	learned := newPast()
+	var adopted []*run
+	for i := range runs {
+		r := runs[i].Clone()
+		if _, ok := w.form.named(r.Task); !ok {
+			continue
+		}
+		if r.Status.Terminal() {
+			w.known[r.ID] = &r
+			w.blame(&r)
+		} else {
+			adopted = append(adopted, c.adopt(c.taskOf(w.dag, r.Task), r))
+		}
+		w.learn(learned, &r)
+	}
+	closed, spread := w.derive(learned)
+	c.writeClosed(w, spread)
+	for _, task := range closed {
+		if w.known[TaskRunID(w.ID, w.form.graph.Name(task))] == nil {
+			c.writeEnd(w, task, w.state.State(task), w.why(task))
+		}
+	}
+	return adopted
+}
+
+// redefineDAG brings a new revision of a definition, and waves that were asked for, to a DAG in memory.
+func (c *Core) redefineDAG(d *dagState, s *DAGSnapshot) {
+	for i := range s.Waves {
+		if w := s.Waves[i]; w.Status == StatusScheduled {
+			c.ask(d, &wave{dag: d, Wave: w, stored: true})
+		}
+	}
+	for i := range s.Runs {
+		if r := &s.Runs[i]; !r.Status.Terminal() && !c.KnowsRun(d.uid, r.ID, r.Revision) && (d.open == nil || d.open.ID != r.Wave) {
+			c.resume(c.adopt(c.taskOf(d, r.Task), r.Clone()))
+		}
+	}
+	known := s.DAG != nil && s.DAG.Revision <= d.revision
+	if gone := d.def == nil && s.DAG == nil; known || gone {
+		c.finishDAG(d, s)
+		c.nextWave(d)
+		return
+	}
+	c.defineDAG(d, s.DAG)
+	for _, name := range slices.Sorted(maps.Keys(d.tasks)) {
+		j := d.tasks[name]
+		if j.task == nil && !j.scheduled() {
+			continue
+		}
+		c.takeBackPrepared(j)
+		c.plan(j, nil)
+	}
+	switch {
+	case d.def == nil:
+		c.abandonDAG(d)
+	case d.open != nil:
+		c.skipRootsWithoutSlot(d.open)
+		c.pump(d.open)
+	}
+	c.finishDAG(d, s)
+	c.nextWave(d)
+}
+
+// abandonDAG ends what a deleted DAG left behind, as far as nobody executes it.
+func (c *Core) abandonDAG(d *dagState) {
+	const by = "the deletion of its DAG"
+	for _, w := range d.asked {
+		c.endAsked(w, by)
+	}
+	d.asked, d.resumes = nil, nil
+	if d.open != nil {
+		c.cancelWave(d.open, by)
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.tasks)) {
+		for _, r := range slices.Clone(d.tasks[name].live) {
+			c.abandon(r)
+		}
+	}
+}
+
+// finishDAG says that a revision has been acted on.
+func (c *Core) finishDAG(d *dagState, s *DAGSnapshot) {
+	d.dropForms()
+	for _, name := range slices.Sorted(maps.Keys(d.tasks)) {
+		c.idle = append(c.idle, d.tasks[name])
+	}
+	c.idleDAGs = append(c.idleDAGs, d)
+	if s.DAG == nil || !s.DAG.Pending || s.DAG.Revision < d.revision {
+		return
+	}
+	handled := JobHandled{UID: s.DAG.UID, Namespace: s.DAG.Namespace, Name: s.DAG.Name, Revision: s.DAG.Revision}
+	if s.DAG.Deleted && d.busy() {
+		d.tombstone = &handled
+		return
+	}
+	c.pending.handledDAGs = append(c.pending.handledDAGs, handled)
+}
+
+// busy tells whether anything of a DAG has not ended.
+func (d *dagState) busy() bool {
+	if d.open != nil {
+		return true
+	}
+	for _, j := range d.tasks {
+		if len(j.live) > 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,206 @@
+package shard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// dags reads those of these uids that are DAGs, with all that concerns them now. runs are the active runs of each.
+//
+// As for jobs, the scheduled tasks are read before the runs, and the runs of the open wave after the wave itself: what
+// another owner wrote in between is then found out by the next write.
+func (l Loader) dags(ctx context.Context, uids []string, runs map[string][]engine.Run, due time.Time) (map[string]*engine.DAGSnapshot, error) {
+	found, err := l.Store.DAGsByUID(ctx, uids)
+	if err != nil {
+		return nil, fmt.Errorf("load DAGs: %w", err)
+	}
+	snapshots := map[string]*engine.DAGSnapshot{}
+	snapshot := func(uid string) *engine.DAGSnapshot {
+		if snapshots[uid] == nil {
+			snapshots[uid] = &engine.DAGSnapshot{
+				UID: uid, Spec: map[int64]*spec.DAG{}, Tasks: map[string]engine.ScheduledTask{}, Ledger: map[string][]engine.SlotRange{},
+			}
+		}
+		return snapshots[uid]
+	}
+	for i := range found {
+		snapshot(found[i].UID).DAG = &found[i]
+	}
+	for uid, list := range runs { // a deleted DAG is known by what it left
+		if len(list) > 0 && list[0].Task != "" {
+			snapshot(uid)
+		}
+	}
+	var names []string
+	for _, uid := range uids {
+		if snapshots[uid] != nil {
+			names = append(names, uid)
+		}
+	}
+	if len(names) == 0 {
+		return snapshots, nil
+	}
+	tasks, err := l.Store.TasksOfDAGs(ctx, names)
+	if err != nil {
+		return nil, fmt.Errorf("load scheduled tasks of DAGs: %w", err)
+	}
+	for i := range tasks {
+		snapshots[engine.RunJob(tasks[i].ID)].Tasks[engine.RootOf(tasks[i].ID)] = tasks[i]
+	}
+	waves, err := l.Store.OpenWavesOf(ctx, names)
+	if err != nil {
+		return nil, fmt.Errorf("load open waves: %w", err)
+	}
+	for i := range waves {
+		s := snapshots[waves[i].DAGUID]
+		s.Waves = append(s.Waves, waves[i])
+	}
+	epochs, err := l.Store.LastEpochs(ctx, names)
+	if err != nil {
+		return nil, fmt.Errorf("load the last epochs: %w", err)
+	}
+	for _, uid := range names {
+		s := snapshots[uid]
+		s.LastEpoch = epochs[uid]
+		if err := l.completeDAG(ctx, s, runs[uid], due); err != nil {
+			return nil, err
+		}
+	}
+	return snapshots, nil
+}
+
+// completeDAG reads the runs of the open wave, earlier generations that something refers to, and what the ledger says
+// of slots that may have been worked on.
+func (l Loader) completeDAG(ctx context.Context, s *engine.DAGSnapshot, active []engine.Run, due time.Time) error {
+	seen := map[string]bool{}
+	for i := range s.Waves {
+		if s.Waves[i].Status != engine.StatusRunning {
+			continue
+		}
+		runs, err := l.runsOfWave(ctx, s.Waves[i].ID)
+		if err != nil {
+			return err
+		}
+		for k := range runs {
+			seen[runs[k].ID] = true
+		}
+		s.Runs = append(s.Runs, runs...)
+	}
+	for i := range active {
+		if !seen[active[i].ID] {
+			s.Runs = append(s.Runs, active[i])
+		}
+	}
+	if s.DAG == nil {
+		return nil
+	}
+	need := map[int64]bool{}
+	for _, task := range s.Tasks {
+		need[task.Generation] = true
+	}
+	for i := range s.Waves {
+		need[s.Waves[i].Generation] = true
+	}
+	for i := range s.Runs {
+		need[s.Runs[i].Generation] = true
+	}
+	for generation := range need {
+		if err := l.formOf(ctx, s, generation); err != nil {
+			return err
+		}
+	}
+	for root, task := range s.Tasks {
+		like := engine.JobSnapshot{Task: &task}
+		for i := range s.Runs {
+			if s.Runs[i].Task == root {
+				like.Runs = append(like.Runs, s.Runs[i])
+			}
+		}
+		since := doubtful(&like, due)
+		if since.IsZero() {
+			continue
+		}
+		ledger, err := l.ledger(ctx, task.ID, since)
+		if err != nil {
+			return err
+		}
+		s.Ledger[root] = ledger
+	}
+	return nil
+}
+
+// formOf reads an earlier generation of a DAG, unless it is not kept any more: then the present one stands in.
+func (l Loader) formOf(ctx context.Context, s *engine.DAGSnapshot, generation int64) error {
+	if generation == 0 || generation == s.DAG.Generation || s.Spec[generation] != nil {
+		return nil
+	}
+	form, err := l.Store.DAGGeneration(ctx, s.UID, generation)
+	if errors.Is(err, engine.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("load generation %d of DAG %s: %w", generation, s.UID, err)
+	}
+	definition := form.Spec // by itself: the rest of the record is not to be held
+	s.Spec[generation] = &definition
+	return nil
+}
+
+const wavePage = 1000
+
+func (l Loader) runsOfWave(ctx context.Context, wave string) ([]engine.Run, error) {
+	var all []engine.Run
+	for after := ""; ; {
+		page, err := l.Store.RunsOfWave(ctx, wave, after, wavePage)
+		if err != nil {
+			return nil, fmt.Errorf("load the runs of wave %s: %w", wave, err)
+		}
+		all = append(all, page...)
+		if len(page) < wavePage {
+			return all, nil
+		}
+		after = page[len(page)-1].ID
+	}
+}
+
+// binariesOf gives the keys of the binaries that a DAG's tasks refer to, in the forms that matter.
+func binariesOf(s *engine.DAGSnapshot) []string {
+	if s.DAG == nil {
+		return nil
+	}
+	keys := engine.BinaryKeys(s.DAG.Namespace, &s.DAG.Spec)
+	for _, form := range s.Spec {
+		keys = append(keys, engine.BinaryKeys(s.DAG.Namespace, form)...)
+	}
+	return keys
+}
+
+// waveCommand reads what a command about a wave is about: its DAG, and the wave itself where that has ended.
+func (l Loader) waveCommand(ctx context.Context, out *CommandLoaded) error {
+	if out.Command.Kind == engine.CommandStartWave {
+		return nil // the DAG brings it
+	}
+	waves, err := l.Store.WavesByID(ctx, []string{out.Command.RunID})
+	if err != nil {
+		return fmt.Errorf("load wave %s: %w", out.Command.RunID, err)
+	}
+	if len(waves) == 0 {
+		return nil
+	}
+	out.Wave = &waves[0]
+	if !out.Wave.Status.Terminal() {
+		return nil
+	}
+	if out.WaveRuns, err = l.runsOfWave(ctx, out.Wave.ID); err != nil {
+		return err
+	}
+	if out.DAG == nil || out.DAG.DAG == nil {
+		return nil
+	}
+	return l.formOf(ctx, out.DAG, out.Wave.Generation)
+}

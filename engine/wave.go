@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Wave is one pass through a DAG. How far each task has come is not in it: that is derived from the wave's runs. It is
+// written when it is asked for or opens, when somebody cancels or resumes it, and when it ends, never for a task alone.
+type Wave struct {
+	ID       string `json:"id"`       // WaveID, or ManualWaveID for what was asked for by hand
+	Revision int64  `json:"revision"` // 1 when inserted, +1 with each write
+
+	Namespace  string `json:"namespace"`
+	DAGUID     string `json:"dag_uid"`
+	DAG        string `json:"dag"` // name
+	Shard      int    `json:"shard"`
+	Epoch      int64  `json:"epoch,omitempty"`      // its number, from 1 and without gaps; 0 until it opens
+	Generation int64  `json:"generation,omitempty"` // of the definition that it began with; 0 until it opens
+
+	Trigger Trigger `json:"trigger"`
+	By      string  `json:"by,omitempty"` // who, for what was asked for by hand
+	// Status is scheduled (asked for by hand, and an earlier wave has not ended), running, succeeded, failed or cancelled.
+	Status Status `json:"status"`
+	Reason string `json:"reason,omitempty"` // in words: what it waits for, or which task failed first
+
+	// Slot is the first of its roots' slots; zero for a wave by hand. Slots says each root's, for a backfill; of any
+	// other wave each root's slot is on its run.
+	Slot    time.Time            `json:"slot,omitzero"`
+	Slots   map[string]time.Time `json:"slots,omitempty"`
+	Payload json.RawMessage      `json:"payload,omitempty"` // of a wave by hand; the definition's otherwise
+	Args    map[string]string    `json:"args,omitempty"`    // added to those of the definition
+
+	CreatedAt  time.Time `json:"created_at"`
+	StartedAt  time.Time `json:"started_at,omitzero"` // it opened
+	FinishedAt time.Time `json:"finished_at,omitzero"`
+	CancelBy   string    `json:"cancel_by,omitempty"` // set once a cancellation is under way
+	Resumed    int       `json:"resumed,omitempty"`   // how often it was resumed
+
+	// Tally counts the tasks by how they ended; written when the wave ends.
+	Tally WaveTally `json:"tally,omitzero"`
+}
+
+// WaveTally counts the tasks of a wave; a mapped task counts once.
+type WaveTally struct {
+	Tasks     int `json:"tasks"`
+	Succeeded int `json:"succeeded"`
+	Failed    int `json:"failed"`
+	Cancelled int `json:"cancelled"`
+	Skipped   int `json:"skipped"` // those that a failure kept from running are among them
+}
+
+// WaveWrite inserts (Wave.Revision 1) or replaces a wave on condition that the stored revision is Wave.Revision-1.
+type WaveWrite struct {
+	Wave Wave
+}
+
+// WaveFilter selects waves for a page of history, the latest created first. Zero fields do not filter.
+type WaveFilter struct {
+	Namespace string
+	DAGUID    string
+	Statuses  []Status
+	Since     time.Time // created at or after
+	Until     time.Time // created before
+	Cursor    string    // from the page before; "" for the first
+	Limit     int       // 1 … 1000
+}
+
+// Artifact is a file that a run left for the tasks that need it.
+type Artifact struct {
+	Name   string `json:"name"` // its path below $TIDEWHEEL_ARTIFACTS, with slashes
+	Size   int64  `json:"size"` // bytes
+	SHA256 string `json:"sha256"`
+}
+
+// WaveID is the identity of a wave that slots open.
+func WaveID(dagUID string, epoch int64) string {
+	return dagUID + "-w" + strconv.FormatInt(epoch, 10)
+}
+
+// ManualWaveID is the identity of a wave asked for by hand, derived from the caller's idempotency key: its epoch is not
+// known before it opens.
+func ManualWaveID(dagUID, key string) string { return ManualRunID(dagUID, key) }
+
+// TaskRunID is the identity of the run of a task in a wave.
+func TaskRunID(waveID, task string) string { return waveID + "-" + task }
+
+// ItemRunID is the identity of the run of one item, from 0, of a mapped task.
+func ItemRunID(waveID string, item int, task string) string {
+	return waveID + "i" + strconv.Itoa(item) + "-" + task
+}
+
+// WaveRunIDs gives the ranges of ids, each from its first to before its second, that hold the runs of a wave and no
+// others: those of its tasks, then those of items. For what is no id of a wave both are empty.
+func WaveRunIDs(waveID string) (ranges [2][2]string) {
+	uid, rest, _ := strings.Cut(waveID, "-")
+	epoch, opened := strings.CutPrefix(rest, "w")
+	hash, manual := strings.CutPrefix(rest, "k")
+	switch {
+	case uid == "":
+	case opened && epoch != "" && strings.Trim(epoch, "0123456789") == "", manual && len(hash) == manualHash && !strings.Contains(hash, "-"):
+		ranges = [2][2]string{{waveID + "-", waveID + "."}, {waveID + "i", waveID + "j"}}
+	}
+	return ranges
+}
+
+// RunTask gives the task that a run's id names, "" for the id of a job's run.
+func RunTask(runID string) string {
+	_, rest, _ := strings.Cut(runID, "-")
+	_, task, _ := strings.Cut(rest, "-")
+	return task
+}
+
+// RootID is the identity of a CRON root of a DAG where slots are concerned: of its scheduled task and in the ledger.
+func RootID(dagUID, root string) string { return dagUID + "-" + root }
+
+// RootOf gives the root that a RootID names, "" for the uid of a job.
+func RootOf(id string) string {
+	_, root, _ := strings.Cut(id, "-")
+	return root
+}

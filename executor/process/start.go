@@ -1,0 +1,178 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Start starts a program. What it prints goes to sink, from the goroutine that calls Wait.
+func (h *Host) Start(command Command, sink io.Writer) (_ *Process, err error) {
+	p := &Process{host: h, folder: command.Folder, limits: command.Limits, sink: sink}
+	if p.group, err = h.groups.take(command.Limits); err != nil {
+		return nil, fmt.Errorf("process: make cgroup: %w", err)
+	}
+	in, feed, err := h.stdin(command.Stdin)
+	if err != nil {
+		h.groups.put(p.group)
+		return nil, fmt.Errorf("process: make pipe: %w", err)
+	}
+	read, write, err := pipe()
+	if err != nil {
+		h.groups.put(p.group)
+		h.closeInput(in, feed)
+		return nil, fmt.Errorf("process: make pipe: %w", err)
+	}
+	_ = unix.SetNonblock(read, true) // cannot fail on a pipe; the program's end stays as it is
+	h.enter(p.folder)
+	attributes := &syscall.ProcAttr{
+		Dir: command.Folder.Path, Env: command.Env,
+		Files: []uintptr{uintptr(in), uintptr(write), uintptr(write)},
+		Sys:   h.attributes(p.group),
+	}
+	wanted, report := p.resourceLimits(), -1
+	if len(wanted) > 0 && len(h.config.Guardian) > 0 {
+		p.pid, report, err = h.forkLimited(wanted, command, attributes)
+	} else {
+		p.pid, err = fork(command, attributes)
+	}
+	closeAll(write)
+	h.closeInput(in, nil)
+	if err == nil && report >= 0 {
+		if err = awaitShim(report); err != nil {
+			_, _ = syscall.Wait4(p.pid, nil, 0, nil) // it ends at once
+			err = &StartError{Path: command.Path, Err: err}
+		}
+	}
+	if err != nil {
+		h.leave(p.folder)
+		h.groups.put(p.group)
+		closeAll(read)
+		if feed != nil {
+			_ = feed.Close() // nobody reads
+		}
+		return nil, err
+	}
+	p.began = time.Now()
+	p.out = os.NewFile(uintptr(read), "output")
+	if feed != nil {
+		p.input.Go(func() {
+			_, _ = feed.Write(command.Stdin) // a program need not read
+			_ = feed.Close()
+		})
+	}
+	if len(wanted) > 0 && report < 0 {
+		p.limitFrom(wanted)
+	}
+	if p.watched {
+		p.watch = make(chan struct{})
+		p.watchs.Go(p.watchMemory)
+	}
+	return p, nil
+}
+
+// fork starts the program.
+func fork(command Command, attributes *syscall.ProcAttr) (pid int, err error) {
+	err = retryBusy(func() error {
+		pid, err = syscall.ForkExec(command.Path, command.Args, attributes)
+		return err
+	})
+	if err != nil {
+		return 0, &StartError{Path: command.Path, Err: err}
+	}
+	return pid, nil
+}
+
+// forkLimited starts the program by way of the shim; what comes from report tells how that goes on.
+func (h *Host) forkLimited(limits []resourceLimit, command Command, attributes *syscall.ProcAttr) (pid, report int, err error) {
+	path, arguments, err := h.shim(limits, command)
+	if err != nil {
+		return 0, -1, err
+	}
+	report, write, err := pipe()
+	if err != nil {
+		return 0, -1, fmt.Errorf("process: make pipe: %w", err)
+	}
+	defer closeAll(write)
+	attributes.Files = append(attributes.Files, uintptr(write))
+	if pid, err = fork(Command{Path: path, Args: arguments}, attributes); err != nil {
+		closeAll(report)
+		return 0, -1, err
+	}
+	return pid, report, nil
+}
+
+// retryBusy starts a program again that is busy. A file that was just written may still be open in a child of this
+// process that has not come to its exec: such a file is busy for moments.
+func retryBusy(start func() error) error {
+	wait := 200 * time.Microsecond
+	for try := 1; ; try++ {
+		err := start()
+		if !errors.Is(err, syscall.ETXTBSY) || try == busyTries {
+			return err
+		}
+		pause(wait)
+		wait = min(2*wait, 20*time.Millisecond)
+	}
+}
+
+// closeAll closes descriptors of pipes and folders, which cannot fail in a way that matters.
+func closeAll(descriptors ...int) {
+	for _, fd := range descriptors {
+		_ = unix.Close(fd)
+	}
+}
+
+// StartError says why the system did not start a program.
+type StartError struct {
+	Path string
+	Err  error // a syscall.Errno
+}
+
+func (e *StartError) Error() string { return fmt.Sprintf("process: start %s: %v", e.Path, e.Err) }
+
+// Unwrap gives the system's error.
+func (e *StartError) Unwrap() error { return e.Err }
+
+// stdin gives the file descriptor that the program reads from, and, if it does not hold all of the input, the file to
+// write it to.
+func (h *Host) stdin(input []byte) (in int, feed *os.File, err error) {
+	if input == nil {
+		return int(h.null.Fd()), nil, nil
+	}
+	read, write, err := pipe()
+	if err != nil {
+		return 0, nil, err
+	}
+	// What fits into the pipe needs nobody to wait for the program to read it.
+	if len(input) <= unixPipeSize {
+		_ = unix.SetNonblock(write, true) // cannot fail on a pipe
+		if n, err := unix.Write(write, input); err == nil && n == len(input) {
+			closeAll(write)
+			return read, nil, nil
+		} else if n > 0 {
+			closeAll(read, write)
+			if read, write, err = pipe(); err != nil {
+				return 0, nil, err
+			}
+		}
+	}
+	_ = unix.SetNonblock(write, true) // so that closing it ends a write
+	return read, os.NewFile(uintptr(write), "input"), nil
+}
+
+const unixPipeSize = 64 << 10
+
+func (h *Host) closeInput(in int, feed *os.File) {
+	if in != int(h.null.Fd()) {
+		closeAll(in)
+	}
+	if feed != nil {
+		_ = feed.Close() // nobody reads
+	}
+}

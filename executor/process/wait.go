@@ -1,0 +1,183 @@
+package process
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Wait reads what the program prints until it and all that it has started are gone.
+func (p *Process) Wait() Exit {
+	var ended chan struct{}
+	reader, err := p.out.SyscallConn()
+	if err == nil {
+		_ = p.out.SetReadDeadline(p.began.Add(short)) // pipes have deadlines
+	}
+	for killed := false; err == nil; {
+		err = p.read(reader)
+		switch {
+		case err == nil:
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+		case ended == nil:
+			ended = make(chan struct{})
+			err = p.out.SetReadDeadline(time.Time{})
+			p.announce()
+			go p.awaitEnd(ended)
+		case !killed && p.group == nil:
+			// Somebody keeps the output open who has left the group.
+			killed, err = true, p.out.SetReadDeadline(time.Now().Add(drainLast))
+			killMarked(p.folder.Path, settleTimeout)
+		default:
+			p.readRest(reader)
+		}
+	}
+	if ended != nil {
+		<-ended
+	} else {
+		awaitExit(p.pid, nil)
+		p.end()
+	}
+	_ = p.out.Close() // it was only read
+	return p.reap()
+}
+
+// awaitEnd waits for the program beside the reader, because what it has started may keep the output open.
+func (p *Process) awaitEnd(ended chan struct{}) {
+	defer close(ended)
+	awaitExit(p.pid, p.sample)
+	p.end()
+	wait := drainLast
+	if p.group == nil {
+		wait = drainFirst
+	}
+	_ = p.out.SetReadDeadline(time.Now().Add(wait)) // fails only if the reader has finished
+}
+
+// announce tells the guardian of a program that lives longer. In a cgroup it need not know.
+func (p *Process) announce() {
+	if p.host.guardian == nil || p.group != nil {
+		return
+	}
+	p.told = true
+	p.host.guardian.began(p.pid)
+}
+
+// end kills what the program has left behind. The program itself is a zombie still, so that its id and its group's
+// are nobody else's.
+func (p *Process) end() {
+	p.mu.Lock()
+	_ = syscall.Kill(-p.pid, syscall.SIGKILL) // the zombie, at least
+	p.gone = true
+	killed := p.killed
+	p.mu.Unlock()
+	if p.told {
+		p.host.guardian.gone(p.pid)
+	}
+	if p.group != nil {
+		p.group.clear()
+	} else if killed {
+		killMarked(p.folder.Path, settleTimeout)
+	}
+}
+
+// reap takes the program's last words from the system.
+func (p *Process) reap() Exit {
+	if p.watch != nil {
+		close(p.watch)
+		p.watchs.Wait()
+	}
+	var status syscall.WaitStatus
+	var usage syscall.Rusage
+	for {
+		if _, err := syscall.Wait4(p.pid, &status, 0, &usage); err != syscall.EINTR {
+			break
+		}
+	}
+	p.settle()
+	// The readers of its input are dead, so that this ends.
+	p.input.Wait()
+	p.host.leave(p.folder)
+	exit := Exit{
+		Code:   status.ExitStatus(),
+		CPU:    time.Duration(usage.Utime.Nano() + usage.Stime.Nano()),
+		MaxRSS: max(maxRSS(&usage), p.peak),
+		Over:   p.over,
+	}
+	if status.Signaled() {
+		exit.Code, exit.Signal = 0, status.Signal()
+	}
+	p.judge(&exit)
+	p.host.groups.put(p.group)
+	return exit
+}
+
+// settle waits until nothing lives in the process group: killed processes take a moment to go.
+func (p *Process) settle() {
+	if p.group != nil {
+		return // clear has waited for more
+	}
+	var waited time.Duration
+	for wait := 50 * time.Microsecond; syscall.Kill(-p.pid, 0) == nil && waited < settleTimeout; wait = min(2*wait, 10*time.Millisecond) {
+		// Zombies count as members until somebody buries them, which may take long.
+		if waited > time.Millisecond && !groupLives(p.pid) {
+			return
+		}
+		pause(wait)
+		waited += wait
+	}
+}
+
+var buffers = sync.Pool{New: func() any { return new([readSize]byte) }}
+
+// read waits for output and passes on what there is. It holds a buffer only while there is something to read: most
+// long programs are silent.
+func (p *Process) read(reader syscall.RawConn) error {
+	var failed error
+	err := reader.Read(func(fd uintptr) bool {
+		buffer := buffers.Get().(*[readSize]byte)
+		defer buffers.Put(buffer)
+		n, err := unix.Read(int(fd), buffer[:])
+		for err == unix.EINTR {
+			n, err = unix.Read(int(fd), buffer[:])
+		}
+		switch {
+		case err == unix.EAGAIN:
+			return false
+		case err != nil:
+			failed = err
+		case n == 0:
+			failed = io.EOF
+		default:
+			if n >= unixPipeSize {
+				p.widen(int(fd))
+			}
+			_, _ = p.sink.Write(buffer[:n]) // a sink that fails has said so elsewhere; the program goes on
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	return failed
+}
+
+// readRest takes what is in the pipe although somebody still holds it, and gives up then.
+func (p *Process) readRest(reader syscall.RawConn) {
+	_ = reader.Control(func(fd uintptr) {
+		buffer := buffers.Get().(*[readSize]byte)
+		defer buffers.Put(buffer)
+		for left := wideSize; left > 0; {
+			n, err := unix.Read(int(fd), buffer[:])
+			if err != nil || n == 0 {
+				return
+			}
+			left -= n
+			_, _ = p.sink.Write(buffer[:n]) // as above
+		}
+	})
+}

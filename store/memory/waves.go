@@ -1,0 +1,184 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// writeWave answers false where the wave's condition does not hold.
+func (s *Store) writeWave(wave *engine.Wave) bool {
+	stored := s.waves[wave.ID]
+	switch {
+	case stored == nil && wave.Revision == 1, stored != nil && stored.Revision == wave.Revision-1:
+		s.putWave(wave)
+		return true
+	default:
+		return stored != nil && engine.SameWave(*stored, *wave)
+	}
+}
+
+func (s *Store) putWave(wave *engine.Wave) {
+	kept := copyWave(wave)
+	s.waves[wave.ID] = &kept
+}
+
+// InsertWave inserts a wave; engine.ErrExists.
+func (s *Store) InsertWave(ctx context.Context, wave engine.Wave) error {
+	if err := s.write(ctx); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	if s.waves[wave.ID] != nil {
+		return fmt.Errorf("memory: insert wave %s: %w", wave.ID, engine.ErrExists)
+	}
+	s.putWave(&wave)
+	return nil
+}
+
+// Wave gives one wave; engine.ErrNotFound.
+func (s *Store) Wave(ctx context.Context, id string) (engine.Wave, error) {
+	if err := s.read(ctx); err != nil {
+		return engine.Wave{}, err
+	}
+	defer s.mu.RUnlock()
+	wave := s.waves[id]
+	if wave == nil {
+		return engine.Wave{}, fmt.Errorf("memory: wave %s: %w", id, engine.ErrNotFound)
+	}
+	return copyWave(wave), nil
+}
+
+// WavesByID gives those waves that exist.
+func (s *Store) WavesByID(ctx context.Context, ids []string) ([]engine.Wave, error) {
+	if err := s.read(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.RUnlock()
+	var waves []engine.Wave
+	for _, id := range ids {
+		if wave := s.waves[id]; wave != nil {
+			waves = append(waves, copyWave(wave))
+		}
+	}
+	return waves, nil
+}
+
+// OpenWaves gives waves of these shards that are scheduled or running, with ids above after, in the order of their ids.
+func (s *Store) OpenWaves(ctx context.Context, shards []int, after string, limit int) ([]engine.Wave, error) {
+	mine := shardSet(shards)
+	waves, err := s.someWaves(ctx, func(wave *engine.Wave) bool {
+		return !wave.Status.Terminal() && wave.ID > after && mine.has(wave.Shard)
+	})
+	return waves[:min(limit, len(waves))], err
+}
+
+// OpenWavesOf gives all waves of these DAGs that are scheduled or running, in the order of their ids.
+func (s *Store) OpenWavesOf(ctx context.Context, dagUIDs []string) ([]engine.Wave, error) {
+	return s.someWaves(ctx, func(wave *engine.Wave) bool {
+		return !wave.Status.Terminal() && slices.Contains(dagUIDs, wave.DAGUID)
+	})
+}
+
+// someWaves gives copies of the waves that are chosen, in the order of their ids.
+func (s *Store) someWaves(ctx context.Context, choose func(*engine.Wave) bool) ([]engine.Wave, error) {
+	if err := s.read(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.RUnlock()
+	var waves []engine.Wave
+	for _, wave := range s.waves {
+		if choose(wave) {
+			waves = append(waves, copyWave(wave))
+		}
+	}
+	slices.SortFunc(waves, func(a, b engine.Wave) int { return cmp.Compare(a.ID, b.ID) })
+	return waves, nil
+}
+
+// LastEpochs gives the highest epoch that any wave of each DAG has.
+func (s *Store) LastEpochs(ctx context.Context, dagUIDs []string) (map[string]int64, error) {
+	if err := s.read(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.RUnlock()
+	last := map[string]int64{}
+	for _, wave := range s.waves {
+		if wave.Epoch > 0 && slices.Contains(dagUIDs, wave.DAGUID) {
+			last[wave.DAGUID] = max(last[wave.DAGUID], wave.Epoch)
+		}
+	}
+	return last, nil
+}
+
+// RunsOfWave gives runs of a wave, ended or not, with ids above after, in the order of their ids.
+func (s *Store) RunsOfWave(ctx context.Context, wave, after string, limit int) ([]engine.Run, error) {
+	if err := s.read(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.RUnlock()
+	var chosen []*engine.Run
+	for _, run := range s.runs {
+		if run.Wave == wave && run.Wave != "" && run.ID > after {
+			chosen = append(chosen, run)
+		}
+	}
+	slices.SortFunc(chosen, func(a, b *engine.Run) int { return cmp.Compare(a.ID, b.ID) })
+	return copyRuns(chosen[:min(limit, len(chosen))]), nil
+}
+
+// Waves lists waves, the latest created first.
+func (s *Store) Waves(ctx context.Context, filter engine.WaveFilter) (waves []engine.Wave, next string, err error) {
+	cursor, given, err := engine.DecodeCursor("waves", filter.Cursor)
+	if err != nil {
+		return nil, "", fmt.Errorf("memory: list waves: %w", err)
+	}
+	waves, err = s.someWaves(ctx, func(wave *engine.Wave) bool {
+		return (filter.Namespace == "" || wave.Namespace == filter.Namespace) &&
+			(filter.DAGUID == "" || wave.DAGUID == filter.DAGUID) &&
+			(len(filter.Statuses) == 0 || slices.Contains(filter.Statuses, wave.Status)) &&
+			(filter.Since.IsZero() || !wave.CreatedAt.Before(filter.Since)) &&
+			(filter.Until.IsZero() || wave.CreatedAt.Before(filter.Until)) &&
+			(!given || newestFirst(wave.CreatedAt, cursor.At, wave.ID, cursor.ID) > 0)
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	slices.SortFunc(waves, func(a, b engine.Wave) int { return newestFirst(a.CreatedAt, b.CreatedAt, a.ID, b.ID) })
+	waves, next = page("waves", waves, filter.Limit, func(wave engine.Wave) engine.Cursor {
+		return engine.Cursor{At: wave.CreatedAt, ID: wave.ID}
+	})
+	return waves, next, nil
+}
+
+// ExpireWaves deletes at most limit waves that ended before an instant, the earliest first. The wave of the highest epoch
+// stays while its DAG is there: epochs count on from it.
+func (s *Store) ExpireWaves(ctx context.Context, before time.Time, limit int) (int, error) {
+	if err := s.write(ctx); err != nil {
+		return 0, err
+	}
+	defer s.mu.Unlock()
+	last := map[string]int64{}
+	for _, wave := range s.waves {
+		last[wave.DAGUID] = max(last[wave.DAGUID], wave.Epoch)
+	}
+	var old []*engine.Wave
+	for _, wave := range s.waves {
+		if wave.Status.Terminal() && !wave.FinishedAt.IsZero() && wave.FinishedAt.Before(before) &&
+			(wave.Epoch < max(last[wave.DAGUID], 1) || s.dags.byUID[wave.DAGUID] == nil) {
+			old = append(old, wave)
+		}
+	}
+	slices.SortFunc(old, func(a, b *engine.Wave) int {
+		return cmp.Or(a.FinishedAt.Compare(b.FinishedAt), cmp.Compare(a.ID, b.ID))
+	})
+	old = old[:min(limit, len(old))]
+	for _, wave := range old {
+		delete(s.waves, wave.ID)
+	}
+	return len(old), nil
+}

@@ -1,0 +1,134 @@
+package mongo
+
+import (
+	"bytes"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// definitionDocument is a document of jobs or of dags. It holds the present form of the definition; generations and
+// dag_generations hold the earlier ones.
+type definitionDocument struct {
+	ID         string         `bson:"_id"` // namespace/name
+	UID        string         `bson:"uid"`
+	Namespace  string         `bson:"namespace"`
+	Name       string         `bson:"name"`
+	Shard      int            `bson:"shard"`
+	Definition bson.Raw       `bson:"definition"`
+	Generation int64          `bson:"generation"`
+	Revision   int64          `bson:"revision"`
+	Paused     bool           `bson:"paused"`
+	PausedAt   *bson.DateTime `bson:"paused_at,omitempty"`
+	PausedBy   string         `bson:"paused_by,omitempty"`
+	PausedWhy  string         `bson:"paused_reason,omitempty"`
+	Deleted    bool           `bson:"deleted"`
+	Pending    bool           `bson:"pending"`
+	CreatedAt  bson.DateTime  `bson:"created_at"`
+	CreatedBy  string         `bson:"created_by,omitempty"`
+	UpdatedAt  bson.DateTime  `bson:"updated_at"`
+	UpdatedBy  string         `bson:"updated_by,omitempty"`
+	Message    string         `bson:"message,omitempty"`
+	Source     string         `bson:"source,omitempty"` // left out of what is read for a list
+}
+
+func newJobDocument(j *engine.Job) (*definitionDocument, error) {
+	definition, err := newDefinition(&j.Spec)
+	if err != nil {
+		return nil, err
+	}
+	return &definitionDocument{
+		ID: j.Key(), UID: j.UID, Namespace: j.Namespace, Name: j.Name, Shard: j.Shard,
+		Definition: definition, Generation: j.Generation, Revision: j.Revision,
+		Paused: j.Paused, PausedAt: someDate(j.PausedAt), PausedBy: j.PausedBy, PausedWhy: j.PausedReason, Deleted: j.Deleted, Pending: j.Pending,
+		CreatedAt: date(j.CreatedAt), CreatedBy: j.CreatedBy, UpdatedAt: date(j.UpdatedAt), UpdatedBy: j.UpdatedBy,
+		Message: j.Message, Source: j.Source,
+	}, nil
+}
+
+func (d definitionDocument) job() (engine.Job, error) {
+	definition, err := readDefinition(d.Definition)
+	return engine.Job{
+		UID: d.UID, Namespace: d.Namespace, Name: d.Name, Shard: d.Shard,
+		Spec: definition, Generation: d.Generation, Revision: d.Revision,
+		Paused: d.Paused, PausedAt: someInstant(d.PausedAt), PausedBy: d.PausedBy, PausedReason: d.PausedWhy, Deleted: d.Deleted, Pending: d.Pending,
+		CreatedAt: instant(d.CreatedAt), CreatedBy: d.CreatedBy, UpdatedAt: instant(d.UpdatedAt), UpdatedBy: d.UpdatedBy,
+		Message: d.Message, Source: d.Source,
+	}, err
+}
+
+func newDAGDocument(g *engine.DAG) (*definitionDocument, error) {
+	definition, err := newDAGDefinition(&g.Spec)
+	if err != nil {
+		return nil, err
+	}
+	return &definitionDocument{
+		ID: g.Key(), UID: g.UID, Namespace: g.Namespace, Name: g.Name, Shard: g.Shard,
+		Definition: definition, Generation: g.Generation, Revision: g.Revision,
+		Paused: g.Paused, PausedAt: someDate(g.PausedAt), PausedBy: g.PausedBy, Deleted: g.Deleted, Pending: g.Pending,
+		CreatedAt: date(g.CreatedAt), CreatedBy: g.CreatedBy, UpdatedAt: date(g.UpdatedAt), UpdatedBy: g.UpdatedBy,
+		Message: g.Message, Source: g.Source,
+	}, nil
+}
+
+func (d definitionDocument) dag() (engine.DAG, error) {
+	definition, err := readDAGDefinition(d.Definition)
+	return engine.DAG{
+		UID: d.UID, Namespace: d.Namespace, Name: d.Name, Shard: d.Shard,
+		Spec: definition, Generation: d.Generation, Revision: d.Revision,
+		Paused: d.Paused, PausedAt: someInstant(d.PausedAt), PausedBy: d.PausedBy, Deleted: d.Deleted, Pending: d.Pending,
+		CreatedAt: instant(d.CreatedAt), CreatedBy: d.CreatedBy, UpdatedAt: instant(d.UpdatedAt), UpdatedBy: d.UpdatedBy,
+		Message: d.Message, Source: d.Source,
+	}, err
+}
+
+// same tells whether d and other are the same write of a definition. Pending does not count: the engine clears it without
+// another revision.
+func (d definitionDocument) same(other definitionDocument) bool {
+	d.Pending, other.Pending = false, false
+	mine, err := bson.Marshal(d)
+	if err != nil {
+		return false
+	}
+	theirs, err := bson.Marshal(other)
+	return err == nil && bytes.Equal(mine, theirs)
+}
+
+// generationDocument is a document of generations or of dag_generations.
+type generationDocument struct {
+	ID         string        `bson:"_id"` // uid-g<generation>
+	UID        string        `bson:"uid"`
+	Generation int64         `bson:"generation"`
+	Definition bson.Raw      `bson:"definition"`
+	By         string        `bson:"by,omitempty"`
+	At         bson.DateTime `bson:"at"`
+	Message    string        `bson:"message,omitempty"`
+	Source     string        `bson:"source,omitempty"`   // left out of what is read for a list
+	Revision   int64         `bson:"revision,omitempty"` // of the definition when this was written down
+}
+
+func generationID(uid string, generation int64) string { return fmt.Sprintf("%s-g%d", uid, generation) }
+
+// present is the generation that a definition is in.
+func (d definitionDocument) present() generationDocument {
+	return generationDocument{
+		ID: generationID(d.UID, d.Generation), UID: d.UID, Generation: d.Generation, Definition: d.Definition,
+		By: d.UpdatedBy, At: d.UpdatedAt, Message: d.Message, Source: d.Source, Revision: d.Revision,
+	}
+}
+
+func (d generationDocument) job() (engine.Generation, error) {
+	definition, err := readDefinition(d.Definition)
+	return engine.Generation{
+		UID: d.UID, Generation: d.Generation, Spec: definition, By: d.By, At: instant(d.At), Message: d.Message, Source: d.Source,
+	}, err
+}
+
+func (d generationDocument) dag() (engine.DAGGeneration, error) {
+	definition, err := readDAGDefinition(d.Definition)
+	return engine.DAGGeneration{
+		UID: d.UID, Generation: d.Generation, Spec: definition, By: d.By, At: instant(d.At), Message: d.Message, Source: d.Source,
+	}, err
+}

@@ -1,0 +1,264 @@
+package mongo
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+func waveChange(wave *engine.Wave) (change, error) {
+	document, err := newWaveDocument(wave)
+	if err != nil {
+		return change{}, fmt.Errorf("wave %s: %w", wave.ID, err)
+	}
+	raw, err := bson.Marshal(document)
+	if err != nil {
+		return change{}, fmt.Errorf("wave %s: %w", wave.ID, err)
+	}
+	return change{id: wave.ID, document: raw, condition: revisionOf(wave.Revision - 1), first: firstStep(wave.Revision)}, nil
+}
+
+func judgeWave(in *mongo.Collection, wave *engine.Wave, raw bson.Raw) (step, error) {
+	return judgeWrite[waveDocument](in, wave.Revision, raw, func(found engine.Wave) (int64, bool) {
+		return found.Revision, engine.SameWave(found, *wave)
+	})
+}
+
+func (s *Store) commitWaves(ctx context.Context, writes []engine.WaveWrite) (refused []int, err error) {
+	changes := make([]change, len(writes))
+	for n := range writes {
+		if changes[n], err = waveChange(&writes[n].Wave); err != nil {
+			return nil, err
+		}
+	}
+	return s.settle(ctx, s.waves, changes, func(n int, stored bson.Raw) (step, error) {
+		return judgeWave(s.waves, &writes[n].Wave, stored)
+	})
+}
+
+// InsertWave inserts a wave of revision 1; engine.ErrExists if there is one with its id.
+func (s *Store) InsertWave(ctx context.Context, wave engine.Wave) error {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	one, err := waveChange(&wave)
+	if err != nil {
+		return s.failed("insert wave", err)
+	}
+	there, err := s.insert(ctx, s.waves, one, func(stored bson.Raw) (bool, error) {
+		step, err := judgeWave(s.waves, &wave, stored)
+		return step == stepDone, err
+	})
+	if err == nil && there {
+		err = engine.ErrExists
+	}
+	return s.failed("insert wave "+wave.ID, err)
+}
+
+// Wave gives one wave; engine.ErrNotFound.
+func (s *Store) Wave(ctx context.Context, id string) (engine.Wave, error) {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	wave, err := one[waveDocument](ctx, s.waves, byID(id))
+	return wave, s.failed("read wave "+id, err)
+}
+
+// WavesByID gives those waves that exist, in no order.
+func (s *Store) WavesByID(ctx context.Context, ids []string) ([]engine.Wave, error) {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	waves, err := listAmong[waveDocument](ctx, s.waves, "_id", ids, nil, s.config.BulkSize)
+	return waves, s.failed("read waves", err)
+}
+
+var openWave = bson.E{Key: "open", Value: true}
+
+// OpenWaves gives waves of these shards that are scheduled or running, with ids above after, in the order of their ids.
+func (s *Store) OpenWaves(ctx context.Context, shards []int, after string, limit int) ([]engine.Wave, error) {
+	if len(shards) == 0 {
+		return nil, nil
+	}
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	filter := append(among("shard", shards), openWave)
+	if after != "" {
+		filter = append(filter, bson.E{Key: "_id", Value: bson.D{{Key: "$gt", Value: after}}})
+	}
+	waves, err := list[waveDocument](ctx, s.waves, filter, options.Find().SetSort(ascending("_id")).SetLimit(int64(max(limit, 0))))
+	return waves, s.failed("read open waves", err)
+}
+
+// OpenWavesOf gives all waves of these DAGs that are scheduled or running, in no order.
+func (s *Store) OpenWavesOf(ctx context.Context, dagUIDs []string) ([]engine.Wave, error) {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	waves, err := listAmong[waveDocument](ctx, s.waves, "dag_uid", dagUIDs, bson.D{openWave}, s.config.BulkSize)
+	return waves, s.failed("read open waves of DAGs", err)
+}
+
+// LastEpochs gives the highest epoch that any wave of each DAG has: the end of an index for each.
+func (s *Store) LastEpochs(ctx context.Context, dagUIDs []string) (map[string]int64, error) {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	last, err := s.lastEpochs(ctx, dagUIDs)
+	return last, s.failed("read last epochs", err)
+}
+
+func (s *Store) lastEpochs(ctx context.Context, dagUIDs []string) (map[string]int64, error) {
+	type epoch struct {
+		Epoch int64 `bson:"epoch"`
+	}
+	highest := options.Find().SetSort(descending("epoch")).SetLimit(1).SetProjection(projection("epoch"))
+	last := map[string]int64{}
+	var mu sync.Mutex
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(marksAtOnce)
+	for _, uid := range dagUIDs {
+		group.Go(func() error {
+			found, err := find[epoch](within, s.waves, bson.D{{Key: "dag_uid", Value: uid}}, highest)
+			if len(found) > 0 && found[0].Epoch > 0 {
+				mu.Lock()
+				defer mu.Unlock()
+				last[uid] = found[0].Epoch
+			}
+			return err
+		})
+	}
+	return last, group.Wait()
+}
+
+// RunsOfWave gives runs of a wave, ended or not, with ids above after, in the order of their ids: ranges of the _id.
+func (s *Store) RunsOfWave(ctx context.Context, wave, after string, limit int) (runs []engine.Run, err error) {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	for _, ids := range engine.WaveRunIDs(wave) {
+		from, room := max(ids[0], after), limit-len(runs)
+		if from >= ids[1] || room <= 0 {
+			continue
+		}
+		filter := bson.D{{Key: "_id", Value: bson.D{{Key: "$gt", Value: from}, {Key: "$lt", Value: ids[1]}}}}
+		some, err := list[runDocument](ctx, s.runs, filter, options.Find().SetSort(ascending("_id")).SetLimit(int64(room)))
+		if err != nil {
+			return nil, s.failed("read runs of wave "+wave, err)
+		}
+		runs = append(runs, some...)
+	}
+	return runs, nil
+}
+
+// Waves lists waves, the latest created first, with the cursor of the next page.
+func (s *Store) Waves(ctx context.Context, filter engine.WaveFilter) (waves []engine.Wave, next string, err error) {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	after, err := parsePosition(filter.Cursor)
+	if err != nil {
+		return nil, "", fmt.Errorf("mongo: list waves: %w", err)
+	}
+	condition := bson.D{}
+	if filter.Namespace != "" {
+		condition = append(condition, bson.E{Key: "namespace", Value: filter.Namespace})
+	}
+	if filter.DAGUID != "" {
+		condition = append(condition, bson.E{Key: "dag_uid", Value: filter.DAGUID})
+	}
+	if len(filter.Statuses) > 0 {
+		names := make([]string, len(filter.Statuses))
+		for i, status := range filter.Statuses {
+			names[i] = status.String()
+		}
+		condition = append(condition, among("status", names)...)
+	}
+	made, order := newestFirst("created_at", filter.Since, filter.Until, after)
+	limit := pageSize(filter.Limit)
+	waves, err = list[waveDocument](ctx, s.oldWaves, append(condition, made...), options.Find().SetSort(order).SetLimit(int64(limit+1)))
+	if err != nil {
+		return nil, "", s.failed("list waves", err)
+	}
+	waves, last := cut(waves, limit)
+	if last != nil {
+		next = position{date(last.CreatedAt), last.ID}.cursor()
+	}
+	return waves, next, nil
+}
+
+// ExpireWaves deletes at most limit waves that ended before before, the oldest first. The wave of a DAG's highest epoch
+// stays for as long as the DAG: its epochs count on from there. Where the deletion has an unclear end, what is gone
+// counts as deleted.
+func (s *Store) ExpireWaves(ctx context.Context, before time.Time, limit int) (deleted int, err error) {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	old := bson.D{{Key: "open", Value: false}, {Key: "finished_at", Value: bson.D{{Key: "$lt", Value: date(before)}}}}
+	var after *position
+	for deleted < limit {
+		some, last, err := s.endedWaves(ctx, old, after)
+		if err != nil {
+			return deleted, s.failed("expire waves", err)
+		}
+		ids, err := s.expendable(ctx, some)
+		if err != nil {
+			return deleted, s.failed("expire waves", err)
+		}
+		ids = ids[:min(limit-deleted, len(ids))]
+		if err := s.remove(ctx, s.waves, ids, old); err != nil {
+			return deleted, s.failed("expire waves", err)
+		}
+		deleted += len(ids)
+		if last == nil {
+			break
+		}
+		after = last // those that stay are not looked at again
+	}
+	return deleted, nil
+}
+
+// endedWaves reads some waves after a position, by their ends, and gives the position of the last if there may be more.
+func (s *Store) endedWaves(ctx context.Context, old bson.D, after *position) (waves []waveDocument, last *position, err error) {
+	filter := slices.Clone(old)
+	if after != nil {
+		filter = append(filter, bson.E{Key: "$or", Value: bson.A{
+			bson.D{{Key: "finished_at", Value: bson.D{{Key: "$gt", Value: after.at}}}},
+			bson.D{{Key: "finished_at", Value: after.at}, {Key: "_id", Value: bson.D{{Key: "$gt", Value: after.id}}}},
+		}})
+	}
+	size := s.config.BulkSize
+	waves, err = find[waveDocument](ctx, s.waves, filter, options.Find().SetSort(ascending("finished_at", "_id")).SetLimit(int64(size)).
+		SetProjection(projection("dag_uid", "epoch", "finished_at")))
+	if len(waves) == size {
+		end := waves[size-1]
+		last = &position{*end.FinishedAt, end.ID}
+	}
+	return waves, last, err
+}
+
+// expendable gives the ids of those waves on which no epoch depends.
+func (s *Store) expendable(ctx context.Context, waves []waveDocument) (ids []string, err error) {
+	var uids []string
+	for _, wave := range waves {
+		uids = append(uids, wave.DAGUID)
+	}
+	slices.Sort(uids)
+	uids = slices.Compact(uids)
+	last, err := s.lastEpochs(ctx, uids)
+	if err != nil {
+		return nil, err
+	}
+	living, err := s.dags.documentsByUID(ctx, uids)
+	if err != nil {
+		return nil, err
+	}
+	for _, wave := range waves {
+		there := slices.ContainsFunc(living, func(d definitionDocument) bool { return d.UID == wave.DAGUID })
+		if wave.Epoch < max(last[wave.DAGUID], 1) || !there {
+			ids = append(ids, wave.ID)
+		}
+	}
+	return ids, nil
+}

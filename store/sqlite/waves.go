@@ -1,0 +1,272 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// writeWave answers false where the wave's condition does not hold.
+func (w *writer) writeWave(wave *engine.Wave, document []byte) (bool, error) {
+	written, err := w.tryWave(wave, document)
+	if written || err != nil {
+		return written, err
+	}
+	same := false
+	err = w.query("SELECT doc FROM waves WHERE id = ?", []any{wave.ID}, func(values []driver.Value) error {
+		stored, _ := values[0].([]byte)
+		if same = bytes.Equal(stored, document); same {
+			return nil
+		}
+		found, err := decodeWave(stored)
+		same = err == nil && engine.SameWave(found, *wave)
+		return err
+	})
+	return same, err
+}
+
+func (w *writer) tryWave(wave *engine.Wave, document []byte) (bool, error) {
+	if wave.Revision == 1 {
+		if err := w.noteNamespace(wave.Namespace); err != nil {
+			return false, err
+		}
+		changed, err := w.exec(`INSERT INTO waves (id, revision, namespace, dag_uid, shard, epoch, status, created_at, finished_at, doc)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+			wave.ID, wave.Revision, wave.Namespace, wave.DAGUID, wave.Shard, wave.Epoch, int64(wave.Status),
+			always(wave.CreatedAt), instant(wave.FinishedAt), document)
+		return changed > 0, err
+	}
+	changed, err := w.exec("UPDATE waves SET revision = ?, epoch = ?, status = ?, finished_at = ?, doc = ? WHERE id = ? AND revision = ?",
+		wave.Revision, wave.Epoch, int64(wave.Status), instant(wave.FinishedAt), document, wave.ID, wave.Revision-1)
+	return changed > 0, err
+}
+
+// InsertWave inserts a wave; engine.ErrExists.
+func (s *Store) InsertWave(ctx context.Context, wave engine.Wave) error {
+	document := encodeWave(&wave)
+	return wrap("insert wave "+wave.ID, s.write(ctx, 1, func(w *writer) error {
+		inserted, err := w.tryWave(&wave, document)
+		if err == nil && !inserted {
+			err = engine.ErrExists
+		}
+		return err
+	}))
+}
+
+// waves reads a list of documents of waves.
+func (s *Store) waves(ctx context.Context, query string, args ...any) (list []engine.Wave, err error) {
+	err = s.list(ctx, query, args, func(rows *sql.Rows) error {
+		var document sql.RawBytes
+		if err := rows.Scan(&document); err != nil {
+			return err
+		}
+		wave, err := decodeWave(document)
+		list = append(list, wave)
+		return err
+	})
+	return list, err
+}
+
+// Wave gives one wave; engine.ErrNotFound.
+func (s *Store) Wave(ctx context.Context, id string) (engine.Wave, error) {
+	found, err := s.waves(ctx, "SELECT doc FROM waves WHERE id = ?", id)
+	if err == nil && len(found) == 0 {
+		err = engine.ErrNotFound
+	}
+	if err != nil {
+		return engine.Wave{}, wrap("wave "+id, err)
+	}
+	return found[0], nil
+}
+
+const (
+	wavesByIDQuery  = "SELECT w.doc FROM json_each(?) AS j CROSS JOIN waves AS w ON w.id = j.value"
+	openWavesQuery  = "SELECT doc FROM waves INDEXED BY waves_open WHERE status < 5 AND id > ? AND (? >> shard) & 1 ORDER BY id LIMIT ?"
+	openOfQuery     = "SELECT w.doc FROM json_each(?) AS j CROSS JOIN waves AS w INDEXED BY waves_open ON w.status < 5 AND w.id > j.value || '-' AND w.id < j.value || '.'"
+	lastEpochsQuery = "SELECT j.value, (SELECT max(epoch) FROM waves INDEXED BY waves_epoch WHERE dag_uid = j.value) FROM json_each(?) AS j"
+	// A wave is kept while it has the highest epoch of a DAG that is there: epochs count on from it.
+	expiringWavesQuery = `SELECT w.rowid FROM waves AS w INDEXED BY waves_finished WHERE w.status >= 5 AND w.finished_at < ?
+		AND (w.epoch < max(1, (SELECT max(epoch) FROM waves INDEXED BY waves_epoch WHERE dag_uid = w.dag_uid))
+			OR NOT EXISTS (SELECT 1 FROM dags WHERE uid = w.dag_uid))
+		ORDER BY w.finished_at LIMIT ?`
+)
+
+// WavesByID gives those waves that exist, in no order.
+func (s *Store) WavesByID(ctx context.Context, ids []string) ([]engine.Wave, error) {
+	return s.wavesAmong(ctx, "waves by id", wavesByIDQuery, ids)
+}
+
+// OpenWavesOf gives all waves of these DAGs that are scheduled or running, in no order.
+func (s *Store) OpenWavesOf(ctx context.Context, dagUIDs []string) ([]engine.Wave, error) {
+	return s.wavesAmong(ctx, "open waves of DAGs", openOfQuery, dagUIDs)
+}
+
+func (s *Store) wavesAmong(ctx context.Context, operation, query string, among []string) ([]engine.Wave, error) {
+	if len(among) == 0 {
+		return nil, nil
+	}
+	list, err := jsonList(among)
+	if err != nil {
+		return nil, wrap(operation, err)
+	}
+	waves, err := s.waves(ctx, query, list)
+	return waves, wrap(operation, err)
+}
+
+// OpenWaves gives waves of these shards that are scheduled or running, with ids above after, in the order of their ids.
+func (s *Store) OpenWaves(ctx context.Context, shards []int, after string, limit int) ([]engine.Wave, error) {
+	waves, err := s.waves(ctx, openWavesQuery, after, shardMask(shards), limit)
+	return waves, wrap("open waves", err)
+}
+
+// LastEpochs gives the highest epoch that any wave of each DAG has.
+func (s *Store) LastEpochs(ctx context.Context, dagUIDs []string) (map[string]int64, error) {
+	list, err := jsonList(dagUIDs)
+	if err != nil {
+		return nil, wrap("last epochs", err)
+	}
+	last := map[string]int64{}
+	err = s.list(ctx, lastEpochsQuery, []any{list}, func(rows *sql.Rows) error {
+		var uid string
+		var epoch sql.NullInt64
+		err := rows.Scan(&uid, &epoch)
+		if epoch.Int64 > 0 {
+			last[uid] = epoch.Int64
+		}
+		return err
+	})
+	return last, wrap("last epochs", err)
+}
+
+// Waves lists waves, the latest created first. A page may be shorter than the limit although more follows: next tells.
+func (s *Store) Waves(ctx context.Context, filter engine.WaveFilter) (waves []engine.Wave, next string, err error) {
+	cursor, given, err := engine.DecodeCursor("waves", filter.Cursor)
+	if err != nil {
+		return nil, "", wrap("list waves", err)
+	}
+	from := newest
+	if given {
+		from = key{at: always(cursor.At), id: cursor.ID}
+	}
+	if err := s.readable(ctx); err != nil {
+		return nil, "", wrap("list waves", err)
+	}
+	found, horizon, err := s.lookAtWaves(ctx, &filter, from)
+	if err != nil {
+		return nil, "", wrap("list waves", err)
+	}
+	found, horizon, more := merge(found, horizon, filter.Limit)
+	for _, one := range found {
+		wave, err := decodeWave(one.doc)
+		if err != nil {
+			return nil, "", wrap("list waves", err)
+		}
+		waves = append(waves, wave)
+	}
+	if more {
+		next = engine.Cursor{At: time.UnixMilli(horizon.at), ID: horizon.id}.Encode("waves")
+	}
+	return waves, next, nil
+}
+
+func (s *Store) lookAtWaves(ctx context.Context, filter *engine.WaveFilter, from key) (found []keyedRun, horizon key, err error) {
+	tx, err := s.readers.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, oldest, err
+	}
+	defer func() { err = errors.Join(err, tx.Rollback()) }() // it has only read
+	reader := &snapshot{store: s, tx: tx}
+	ranges, err := reader.waveRanges(ctx, filter)
+	if err != nil {
+		return nil, oldest, err
+	}
+	bounds := &engine.RunFilter{Since: filter.Since, Until: filter.Until, Limit: filter.Limit}
+	horizon = oldest
+	for _, r := range ranges {
+		some, end, err := reader.look(ctx, &r, bounds, from)
+		if err != nil {
+			return nil, oldest, err
+		}
+		found = append(found, some...)
+		if end.newer(horizon) < 0 {
+			horizon = end
+		}
+	}
+	return found, horizon, nil
+}
+
+// waveRanges chooses the indexes by what a filter asks for.
+func (s *snapshot) waveRanges(ctx context.Context, filter *engine.WaveFilter) (ranges []historyRange, err error) {
+	if filter.DAGUID != "" {
+		r := historyRange{table: "waves", index: "waves_dag"}
+		r.fixed.add("dag_uid = ?", filter.DAGUID)
+		r.pickStatuses(filter.Statuses)
+		if filter.Namespace != "" {
+			r.pickRow("r.namespace = ?", filter.Namespace)
+		}
+		return []historyRange{r}, nil
+	}
+	namespaces := []string{filter.Namespace}
+	if filter.Namespace == "" {
+		if namespaces, err = s.texts(ctx, "SELECT namespace FROM run_namespaces"); err != nil {
+			return nil, err
+		}
+	}
+	for _, namespace := range namespaces {
+		r := historyRange{table: "waves", index: "waves_created"}
+		r.fixed.add("namespace = ?", namespace)
+		r.pickStatuses(filter.Statuses)
+		ranges = append(ranges, r)
+	}
+	return ranges, nil
+}
+
+// ExpireWaves deletes at most limit waves that ended before an instant, the earliest first.
+func (s *Store) ExpireWaves(ctx context.Context, before time.Time, limit int) (deleted int, err error) {
+	err = s.write(ctx, limit, func(w *writer) error {
+		changed, err := w.exec("DELETE FROM waves WHERE rowid IN ("+expiringWavesQuery+")", always(before), limit)
+		deleted = int(changed)
+		return err
+	})
+	if err != nil {
+		return 0, wrap("expire waves", err)
+	}
+	return deleted, nil
+}
+
+// runsOfWaveQuery reads a range of the key: runs of tasks stand under their ids.
+const runsOfWaveQuery = "SELECT doc FROM runs_history WHERE turned > ? AND turned < ? ORDER BY turned LIMIT ?"
+
+// RunsOfWave gives runs of a wave, ended or not, with ids above after, in the order of their ids. What is active is asked
+// first: a run that ends in between is then found twice, not never, and counts as it was.
+func (s *Store) RunsOfWave(ctx context.Context, wave, after string, limit int) (runs []engine.Run, err error) {
+	if err := s.readable(ctx); err != nil {
+		return nil, wrap("runs of wave "+wave, err)
+	}
+	for _, ids := range engine.WaveRunIDs(wave) {
+		from, room := max(ids[0], after), limit-len(runs)
+		if from >= ids[1] || room <= 0 {
+			continue
+		}
+		some, err := decodeRuns(nil, s.active.between(from, ids[1], room))
+		if err != nil {
+			return nil, wrap("runs of wave "+wave, err)
+		}
+		ended, err := s.runs(ctx, runsOfWaveQuery, from, ids[1], room)
+		if err != nil {
+			return nil, wrap("runs of wave "+wave, err)
+		}
+		some = append(some, ended...)
+		slices.SortStableFunc(some, func(a, b engine.Run) int { return strings.Compare(a.ID, b.ID) })
+		some = slices.CompactFunc(some, func(a, b engine.Run) bool { return a.ID == b.ID })
+		runs = append(runs, some[:min(room, len(some))]...)
+	}
+	return runs, nil
+}

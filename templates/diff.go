@@ -1,0 +1,51 @@
+package templates
+
+// RunDiff is the page of two runs side by side.
+type RunDiff struct {
+	Page   Page
+	Title  string
+	A, B   DiffSide
+	Fields []DiffField // that differ
+	Same   []DiffField // that do not
+	Rows   []DiffRow
+	// Notes say in words what of the outputs was compared, and what not.
+	Notes   []string
+	Removed int
+	Added   int
+	Exact   bool
+	// Other is the same comparison with numbers compared, or not.
+	Other string
+	Swap  string // the same comparison the other way round
+}
+
+// DiffSide is one of two runs.
+type DiffSide struct {
+	ID, Job, Status string
+	Words           string // "the last good run", "run in question"
+	Row             RunRow
+}
+
+// DiffField is one thing that is compared.
+type DiffField struct{ Name, A, B string }
+
+// DiffRow is a line of each output, side by side.
+type DiffRow struct {
+	Kind  string // same, numbers, changed, removed, added, gap
+	A, B  int64  // line numbers, 0 for none
+	TextA string
+	TextB string
+	Gap   int
+}
+
+// sign is what tells rows apart without colour.
+func (r DiffRow) sign() string {
+	switch r.Kind {
+	case "changed":
+		return "changed"
+	case "removed":
+		return "only left"
+	case "added":
+		return "only right"
+	}
+	return ""
+}

@@ -1,0 +1,149 @@
+package templates_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/tidewheel/tidewheel/templates"
+)
+
+func dagHead(tab templates.DAGTab) templates.DAGHead {
+	return templates.DAGHead{
+		Name: "etl", Description: hostile, Summary: "3 tasks · orders: every hour", Tab: tab, RunKey: "page-1", Payload: hostile, Args: "DAY=today\n",
+	}
+}
+
+func graph() templates.Graph {
+	return templates.Graph{
+		Words: "4 tasks in 2 columns", Note: "2 of 4 tasks are folded.", Width: 500, Height: 120,
+		Nodes: []templates.GraphNode{
+			{Key: "0", Label: "orders", Note: "succeeded, 2.0 s", Words: "orders: succeeded", Href: "/runs/a-w1-orders", Status: "succeeded", X: 12, Y: 12, Critical: true},
+			{Key: "1", Label: "part-* · 2", Words: hostile, Href: "/waves/a-w1?q=part-%2A#tasks", Status: "failed", X: 250, Y: 12, Folded: true, Critical: true,
+				Shares: []templates.GraphShare{{Status: "failed", From: 0, To: 0.5}, {Status: "waiting", From: 0.5, To: 1}}},
+			{Key: "2", Label: "plain", Note: "runs load", Words: "plain", Href: "/dags/etl/grid?q=plain", X: 12, Y: 70},
+		},
+		Edges: []templates.GraphEdge{{Key: "0-1", Path: "M0 0C1 1 2 2 3 3", Critical: true}, {Key: "2-1", Path: "M0 0H9"}},
+	}
+}
+
+func waveRows() []templates.WaveRow {
+	return []templates.WaveRow{
+		{ID: "a-kabc", Status: "scheduled", Trigger: "hand", By: "mira", Created: now},
+		{ID: "a-w2", Epoch: 2, Status: "running", Trigger: "schedule", Slot: now.Add(-time.Minute), Started: now.Add(-time.Minute)},
+		{ID: "a-w1", Epoch: 1, Status: "failed", Reason: hostile, Trigger: "schedule", Started: now.Add(-time.Hour), Finished: now.Add(-59 * time.Minute), Tally: "1 succeeded, 1 failed"},
+	}
+}
+
+func waveMarks() []templates.WaveMark {
+	return []templates.WaveMark{
+		{ID: "a-w1", Epoch: 1, Status: "failed", Weight: 1, At: now.Add(-time.Hour), Took: "1 min 00 s"}, {ID: "a-w2", Epoch: 2, Status: "running", At: now.Add(-time.Minute)},
+	}
+}
+
+func wave() templates.Wave {
+	return templates.Wave{
+		Page: page("etl, wave 2", templates.SectionDAGs), ID: "a-w2", DAG: "etl", Epoch: 2, Status: "running", Trigger: "schedule", By: "mira", Resumed: 2,
+		Slot: now.Add(-time.Minute), Slots: []templates.WaveSlot{{Root: "orders", At: now.Add(-time.Minute)}}, Payload: hostile,
+		Args: []templates.Fact{{Name: "DAY", Value: hostile}}, Generation: 3, Created: now.Add(-time.Minute), Started: now.Add(-time.Minute),
+		Waits:  []templates.WaveWait{{Words: "The slot of root rates", At: now.Add(time.Minute)}, {Words: "Wave 1, which is running", Href: "/waves/a-w1"}},
+		Before: "a-w1", CanCancel: true, Live: "/waves/a-w2",
+		Counts: []templates.WaveCount{{State: "failed", N: 1, Href: "/waves/a-w2?state=failed#tasks", Chosen: true}, {State: "upstream_failed", N: 1, Href: "/waves/a-w2?state=upstream_failed#tasks"}},
+		All:    templates.WaveCount{N: 4, Href: "/waves/a-w2#tasks"}, Graph: graph(), Critical: "Critical path: orders → shops, 4.0 s",
+		Gantt: templates.Gantt{
+			Words: "When 2 tasks waited and ran", Note: "2 of the 3 tasks that have begun.", Ticks: []templates.GanttTick{{At: 0.5, Words: "2.0 s"}, {At: 0.99, Words: "4.0 s"}},
+			Rows: []templates.GanttRow{
+				{Task: "orders", Run: "a-w2-orders", State: "succeeded", Critical: true, Took: "2.0 s", Words: "orders: succeeded",
+					Bars: []templates.GanttBar{{From: 0, To: 0.1}, {From: 0.1, To: 0.5, Status: "succeeded"}}},
+				{Task: "shops", State: "failed", Took: "2.0 s", Words: hostile, Bars: []templates.GanttBar{{From: 0.5, To: 1, Status: "failed"}}},
+			},
+		},
+		Filter: templates.WaveFilter{State: "failed", Text: hostile}, Shown: "3 of 4",
+		Tasks: []templates.TaskRow{
+			{Name: "orders", State: "succeeded", Run: "a-w2-orders", Attempts: 2, Started: now, Finished: now, Took: "2.0 s", Outputs: hostile, Artifacts: 2, Critical: true},
+			{Name: "shops", State: "failed", Reason: hostile, Mapped: true, Open: true, ItemsHref: "/waves/a-w2#task-shops", Counts: []templates.WaveCount{{State: "failed", N: 1}, {State: "succeeded", N: 7}}},
+			{Name: "join", State: "running", Run: "a-w2-join", Started: now.Add(-time.Second), Progress: &templates.Progress{Fraction: 0.5, Message: hostile}},
+			{Name: "tell", State: "waiting", CanMark: true},
+		},
+		Pager: templates.Pager{First: "/waves/a-w2", Next: "/waves/a-w2?from=200"},
+		Items: &templates.TaskItems{
+			Task: "shops", Shown: "Items 0 to 1 of 8.", Next: "/waves/a-w2?items=100&unfold=shops#task-shops",
+			Rows: []templates.ItemRow{{N: 0, Run: "a-w2i0-shops", Status: "succeeded", Attempts: 1, Took: "1.0 s"}, {N: 1, Run: "a-w2i1-shops", Status: "dead", Reason: hostile, Attempts: 3}},
+		},
+	}
+}
+
+func dagPages() map[string]templ.Component {
+	list := page("DAGs", templates.SectionDAGs)
+	etl := page("etl", templates.SectionDAGs)
+	paused := dagHead(templates.DAGNow)
+	paused.Paused, paused.PausedAt, paused.PausedBy = true, now.Add(-time.Hour), "mira"
+	states := []templates.Option{{Value: "failing", Name: "failing"}}
+	ended := wave()
+	ended.Status, ended.Ended, ended.Reason, ended.Finished, ended.CanCancel, ended.CanResume, ended.Live = "failed", true, hostile, now, false, true, ""
+	ended.Waits, ended.After, ended.DAGGone, ended.Tasks, ended.Items = nil, "a-w3", true, nil, nil
+	calendar := templates.Calendar{
+		Page: etl, Month: "November 2026", Zone: "Asia/Dhaka", Previous: "/dags/etl/slots?month=2026-10&root=orders", Problem: "This month is not understood.",
+		Weeks: [][]templates.CalendarDay{{{}, {N: 1, Name: "Sunday 1 November", Href: "/dags/etl/slots?day=2026-11-01&root=orders#day", Chosen: true, Fired: 3, Skipped: 2, Heat: 2}, {}, {}, {}, {}, {}}},
+		Day:   "Sunday 1 November 2026", DayMore: true,
+		Ledger: []templates.LedgerRow{{From: now, To: now, Count: 1, Outcome: "fired", Reason: "by its schedule", Run: "a-w1-orders", Status: "failed"}},
+	}
+	return map[string]templ.Component{
+		"dags": templates.DAGsPage(templates.DAGs{
+			Page: list, Problem: "This order is not known.", Filter: templates.DAGFilter{Text: hostile, State: "failing", Order: "next", States: states}, Partial: 200, Live: "/dags",
+			Rows: []templates.DAGRow{
+				{Name: "etl", Description: hostile, Labels: []string{"team=quay"}, Tasks: 3, Schedule: "orders: every hour", Next: now.Add(time.Hour), Paused: true, Failures: 2,
+					Strip: waveMarks(), Rate: "50%", RateOf: 2, Trend: templates.Spark{Points: []float64{1, 2}, Words: "duration of the last 2 waves"}, Took: "2.0 s"},
+				{Name: "new", Tasks: 1, Schedule: "by hand only"},
+			},
+			Pager: templates.Pager{Next: "/dags?cursor=x"},
+		}),
+		"dags-empty": templates.DAGsPage(templates.DAGs{Page: list, Filter: templates.DAGFilter{States: states}, Live: "/dags"}),
+		"dag": templates.DAGPage(templates.DAG{
+			Page: etl, Head: dagHead(templates.DAGNow), Graph: graph(), Waves: waveRows(), MoreWaves: "/dags/etl/waves", Strip: waveMarks(), Rate: "50%", RateOf: 2,
+			Roots: []templates.RootSlots{
+				{Root: "orders", Schedule: "every hour", Zone: "Asia/Dhaka", Next: []templates.Slot{{At: now, Local: "Fri 2026-11-20 18:00:00", Note: hostile}}}, {Root: "over", Schedule: "once"},
+			},
+			MoreRoots: 3, Facts: []templates.Fact{{Name: "Tasks", Value: "3"}}, Labels: []string{"team=quay"}, Created: now, CreatedBy: "mira", Updated: now, Generation: 3,
+			Duration: templates.Chart{Name: "Duration", Words: "how long each took", Top: "4.0 s", P50: "2.0 s", P95: "4.0 s", Dots: []templates.Dot{{Wave: "a-w1", Status: "failed", Words: "4.0 s"}}},
+			Live:     "/dags/etl",
+		}),
+		"dag-paused": templates.DAGPage(templates.DAG{Page: etl, Head: paused, Graph: graph(), Created: now, Updated: now, Generation: 1, Live: "/dags/etl"}),
+		"dag-waves":  templates.DAGWavesPage(templates.DAGWaves{Page: etl, Head: dagHead(""), Waves: waveRows(), Pager: templates.Pager{Next: "/dags/etl/waves?cursor=x"}, Live: "/dags/etl/waves"}),
+		"dag-grid": templates.GridPage(templates.Grid{
+			Page: etl, Head: dagHead(templates.DAGGrid), Text: hostile, Live: "/dags/etl/grid", Shown: "1 task", Key: []string{"failed", "upstream_failed"},
+			Waves: []templates.GridWave{{ID: "a-w1", Epoch: 1, Status: "failed", Words: "wave 1, failed"}, {ID: "a-w2", Epoch: 2, Status: "running", Words: "wave 2, running"}},
+			Rows: []templates.GridRow{{Task: "shops", Cells: []templates.GridCell{
+				{State: "failed", Href: "/runs/a-w1-shops", Words: hostile, Count: "8"}, {State: "waiting", Words: "shops in wave 2: waiting"},
+			}}},
+		}),
+		"dag-slots":    templates.DAGCalendarPage(templates.DAGCalendar{Head: dagHead(templates.DAGSlots), Root: "orders", Roots: []templates.Crumb{{Name: "orders", Href: "/dags/etl/slots?root=orders"}, {Name: "rates", Href: "/dags/etl/slots?root=rates"}}, Calendar: calendar}),
+		"dag-no-slots": templates.DAGCalendarPage(templates.DAGCalendar{Head: dagHead(templates.DAGSlots), Calendar: templates.Calendar{Page: etl}}),
+		"dag-definition": templates.DAGTextPage(templates.DAGText{
+			Page: etl, Head: dagHead(templates.DAGDefinition), Definition: hostile, Generation: 2, From: 1, To: 2, Compared: true,
+			Generations: []templates.Generation{{N: 2, At: now, By: "mira", Message: hostile}, {N: 1, At: now}},
+			Changes:     templates.Changes{{Kind: templates.LineAdded, Text: hostile}},
+		}),
+		"dag-backfill": templates.DAGPlanPage(templates.DAGPlan{
+			Page: etl, Head: dagHead(templates.DAGBackfill), From: "2026-11-19T12:00", To: "2026-11-20T12:00", Zone: "Asia/Dhaka", Planned: true, New: 1, More: 4,
+			Waves: []templates.PlannedWave{{At: now, Local: "Fri", Roots: "orders 12:00:00"}, {At: now, Local: "Fri", Roots: "orders 13:00:00", Wave: "a-w1", Status: "failed"}},
+		}),
+		"dag-run":         templates.DAGActPage(templates.DAGAct{Page: etl, Head: dagHead(""), Act: "run", Problem: hostile, Payload: hostile, Variables: hostile}),
+		"dag-delete":      templates.DAGActPage(templates.DAGAct{Page: etl, Head: dagHead(""), Act: "delete", Confirm: hostile}),
+		"wave":            templates.WavePage(wave()),
+		"wave-ended":      templates.WavePage(ended),
+		"wave-mark":       templates.WaveMarkPage(templates.WaveMarking{Page: page("Mark tell", templates.SectionDAGs), ID: "a-w2", DAG: "etl", Epoch: 2, Task: "tell", State: "waiting", Mark: "skipped", Problem: hostile, After: 2}),
+		"wave-mark-ended": templates.WaveMarkPage(templates.WaveMarking{Page: page("Mark join", templates.SectionDAGs), ID: "a-w1", DAG: "etl", Epoch: 1, Task: "join", State: "failed", Ended: true}),
+	}
+}
+
+func TestDAGPages(t *testing.T) {
+	for name, component := range dagPages() {
+		t.Run(name, func(t *testing.T) {
+			html := render(t, component)
+			checkPage(t, html)
+			golden(t, name, own(html))
+		})
+	}
+}

@@ -1,0 +1,48 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/tidewheel/tidewheel/client/wire"
+	"github.com/tidewheel/tidewheel/web/service"
+)
+
+func (a *API) dagBackfill() {
+	register(a, huma.Operation{
+		OperationID: "backfill-dag", Method: http.MethodPost, Path: "/dags/{name}/backfill", Tags: []string{"dags"}, DefaultStatus: http.StatusAccepted,
+		Summary: "Make waves of past slots",
+		Description: "Each wave has one slot of every root, as the schedule would have made them; waves of which a slot was had are left out. They run one after the other, after all else that waits: " +
+			"202, or 200 for a dry run and where there is nothing to do. The same range asked for again is the same backfill.",
+	}, func(ctx context.Context, in *struct {
+		DAGPath
+		Key  string `header:"Idempotency-Key" doc:"Accepted and not compared; slots are their own key"`
+		Body wire.BackfillRequest
+	}) (*struct {
+		Status int
+		Body   wire.DAGBackfill
+	}, error) {
+		plan, err := a.service.BackfillDAG(ctx, in.Namespace, in.Name, in.Body.From, in.Body.To, service.Actor(ctx), in.Body.DryRun)
+		if err != nil {
+			return nil, err
+		}
+		answer := &struct {
+			Status int
+			Body   wire.DAGBackfill
+		}{Status: http.StatusAccepted, Body: wire.DAGBackfill{Items: []wire.BackfillWave{}, New: plan.New, DryRun: in.Body.DryRun}}
+		if in.Body.DryRun || plan.New == 0 {
+			answer.Status = http.StatusOK
+		}
+		for i := range plan.Waves {
+			one := &plan.Waves[i]
+			item := wire.BackfillWave{Slot: one.Slot, Slots: one.Slots, Wave: one.Wave}
+			if one.Wave != "" {
+				item.Status = one.Status.String()
+			}
+			answer.Body.Items = append(answer.Body.Items, item)
+		}
+		return answer, nil
+	})
+}

@@ -1,0 +1,232 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tidewheel/tidewheel/cron"
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// Hindrance is why a job does not run, or will not, in words.
+type Hindrance struct {
+	Code  string // stable: "paused", "no_executor", …
+	Words string // a sentence
+	// Stops says that nothing runs for as long as this is so; else it is only worth knowing.
+	Stops bool
+	// Since is when it began, At when it ends by itself; zero where that is not known.
+	Since, At time.Time
+}
+
+// Hindrances tells why a job does not run: what stops it first. It asks the executors, too; that they cannot be asked
+// is a hindrance of its own, not an error.
+func (s *Service) Hindrances(ctx context.Context, job *engine.Job) ([]Hindrance, error) {
+	var found []Hindrance
+	now := s.now()
+	if job.Paused {
+		words := "It is paused: no slot fires until it is resumed."
+		switch {
+		case job.PausedBy != "" && job.PausedReason != "":
+			words += " Paused by " + job.PausedBy + ": " + strings.TrimSuffix(job.PausedReason, ".") + "."
+		case job.PausedBy != "":
+			words += " Paused by " + job.PausedBy + "."
+		}
+		found = append(found, Hindrance{Code: "paused", Stops: true, Since: job.PausedAt, Words: words})
+	}
+	found = append(found, scheduleHindrances(job, now)...)
+	if _, err := s.ResolveBinary(ctx, job.Namespace, &job.Spec); err != nil {
+		var known *Error
+		if !errors.As(err, &known) {
+			return nil, err
+		}
+		found = append(found, Hindrance{Code: known.Code, Stops: true, Words: sentence(known.Detail)})
+	}
+	found = append(found, s.executorHindrances(ctx, job.Spec.Tier)...)
+	behind, err := s.engineHindrance(ctx, job, now)
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, behind...)
+	skipped, err := s.skippedHindrance(ctx, job, now)
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, skipped...)
+	slices.SortStableFunc(found, func(a, b Hindrance) int {
+		switch {
+		case a.Stops == b.Stops:
+			return 0
+		case a.Stops:
+			return -1
+		}
+		return 1
+	})
+	return found, nil
+}
+
+// sentence makes one of an error's detail.
+func sentence(detail string) string {
+	if detail == "" {
+		return ""
+	}
+	return strings.ToUpper(detail[:1]) + detail[1:] + "."
+}
+
+// scheduleHindrances are those that the definition alone tells of.
+func scheduleHindrances(job *engine.Job, now time.Time) []Hindrance {
+	schedule, err := cron.Compile(job.Spec.Definition(job.Key(), job.CreatedAt))
+	if err != nil {
+		return []Hindrance{{Code: "invalid_schedule", Stops: true, Words: sentence("its schedule is not understood any more: " + err.Error())}}
+	}
+	if job.Spec.Manual() {
+		return []Hindrance{{Code: "manual", Words: "It has no schedule: it runs when somebody asks for it."}}
+	}
+	if active := job.Spec.Active; active != nil {
+		switch {
+		case active.From != nil && now.Before(*active.From):
+			return []Hindrance{{Code: "not_active_yet", Stops: true, At: *active.From, Words: "Its active time has not begun."}}
+		case active.Until != nil && !now.Before(*active.Until):
+			return []Hindrance{{Code: "active_time_over", Stops: true, Since: *active.Until, Words: "Its active time is over: no slot comes any more."}}
+		}
+	}
+	if schedule.Kind() == cron.KindAfter {
+		return nil
+	}
+	next, some := schedule.Next(now)
+	fires, ok := schedule.NextFire(now)
+	switch {
+	case !some && job.Spec.At != nil:
+		return []Hindrance{{Code: "over", Since: *job.Spec.At, Words: "It was to run once, and that time has passed."}}
+	case !some:
+		return []Hindrance{{Code: "never_again", Stops: true, Words: "Its schedule names no time to come: it never fires again."}}
+	case !ok:
+		return []Hindrance{{Code: "excluded", Stops: true, Words: "Every slot to come is excluded: it never fires again."}}
+	case schedule.Excluded(next):
+		return []Hindrance{{Code: "excluded", At: fires, Words: "Its next slot is excluded by the definition and does not fire."}}
+	}
+	return nil
+}
+
+// executorHindrances are those of the machines that would run it.
+func (s *Service) executorHindrances(ctx context.Context, tier spec.Tier) []Hindrance {
+	executors, err := s.queue.Executors(ctx)
+	if err != nil {
+		return []Hindrance{{Code: "queue_unreachable", Stops: true, Words: "The executors cannot be asked: " + err.Error() + "."}}
+	}
+	alive, serving, draining, free := 0, 0, 0, 0
+	for i := range executors {
+		e := &executors[i]
+		alive++
+		if !slices.Contains(e.Tiers, tier) {
+			continue
+		}
+		serving++
+		if e.Draining {
+			draining++
+		} else {
+			free += max(e.Slots-len(e.Running), 0)
+		}
+	}
+	switch {
+	case alive == 0:
+		return []Hindrance{{Code: "no_executor", Stops: true, Words: "No executor is alive: what fires waits until one comes."}}
+	case serving == 0:
+		return []Hindrance{{Code: "no_executor", Stops: true, Words: fmt.Sprintf("No executor serves the tier %s: what fires waits until one comes.", tier)}}
+	case serving == draining:
+		return []Hindrance{{Code: "no_executor", Stops: true, Words: fmt.Sprintf("Every executor of the tier %s is draining and takes nothing new.", tier)}}
+	case free == 0:
+		return []Hindrance{{Code: "executors_busy", Words: fmt.Sprintf("Every slot of the executors of the tier %s is taken: what fires waits for one.", tier)}}
+	}
+	return nil
+}
+
+// engineHindrance tells that what is due has not been taken up.
+func (s *Service) engineHindrance(ctx context.Context, job *engine.Job, now time.Time) ([]Hindrance, error) {
+	if job.Pending && now.Sub(job.UpdatedAt) > engineBehind && !job.PausedAt.After(now.Add(-engineBehind)) {
+		return []Hindrance{{Code: "engine_behind", Stops: true, Words: "No engine has taken up the last change of it: is one running?"}}, nil
+	}
+	if job.Paused {
+		return nil, nil
+	}
+	tasks, err := s.store.TasksByID(ctx, []string{job.UID})
+	if err != nil {
+		return nil, fmt.Errorf("read what is planned of job %s: %w", job.Name, err)
+	}
+	for i := range tasks {
+		if now.Sub(tasks[i].RunAt) > engineBehind {
+			return []Hindrance{{Code: "engine_behind", Stops: true, Since: tasks[i].RunAt, Words: "A slot is due and no engine has taken it up: is one running?"}}, nil
+		}
+	}
+	return nil, nil
+}
+
+// skippedHindrance tells that the last slot did not fire, if no run is newer.
+func (s *Service) skippedHindrance(ctx context.Context, job *engine.Job, now time.Time) ([]Hindrance, error) {
+	ranges, _, err := s.store.Slots(ctx, engine.SlotFilter{JobUID: job.UID, Since: now.Add(-24 * time.Hour), Limit: 1})
+	if err != nil {
+		return nil, fmt.Errorf("read the ledger of job %s: %w", job.Name, err)
+	}
+	if len(ranges) == 0 || ranges[0].Reason == engine.ReasonPaused && job.Paused {
+		return nil, nil
+	}
+	last := &ranges[0]
+	latest, err := s.store.LatestMarks(ctx, []string{job.UID}, 5, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read the latest runs of job %s: %w", job.Name, err)
+	}
+	for _, mark := range latest[job.UID] {
+		if slot, ok := engine.SlotOf(mark.ID); ok && mark.Status != engine.StatusScheduled && slot.After(last.To) {
+			return nil, nil
+		}
+	}
+	which := "Its last slot was"
+	if last.Count > 1 {
+		which = fmt.Sprintf("Its last %d slots were", last.Count)
+	}
+	return []Hindrance{{
+		Code: "last_" + string(last.Outcome), Since: last.From,
+		Words: fmt.Sprintf("%s %s: %s.", which, last.Outcome, ReasonWords(string(last.Reason))),
+	}}, nil
+}
+
+// ReasonWords puts the reasons of the ledger, and what asked for a run, into words that go on a sentence.
+func ReasonWords(reason string) string {
+	switch engine.SlotReason(reason) {
+	case engine.ReasonOverlap:
+		return "the run before it had not ended"
+	case engine.ReasonPaused:
+		return "the job was paused"
+	case engine.ReasonBlackout:
+		return "the definition excludes it"
+	case engine.ReasonOutage:
+		return "no engine was running"
+	case engine.ReasonCatchUp:
+		return "the catch-up policy leaves it out"
+	case engine.ReasonReplaced:
+		return "a later slot took its place while it waited"
+	case engine.ReasonQueueFull:
+		return "too many runs of the job were waiting"
+	case engine.ReasonEdited:
+		return "an edit took the slot away"
+	case engine.ReasonCancelled:
+		return "it was cancelled before its time"
+	}
+	switch engine.Trigger(reason) {
+	case engine.TriggerSchedule:
+		return "on time"
+	case engine.TriggerCatchUp:
+		return "caught up afterwards"
+	case engine.TriggerBackfill:
+		return "backfilled"
+	case engine.TriggerManual:
+		return "by hand"
+	case engine.TriggerUpstream:
+		return "after what it needs"
+	}
+	return strings.ReplaceAll(reason, "_", " ")
+}

@@ -1,0 +1,274 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// OverviewStore is what the overview asks of the store.
+type OverviewStore interface {
+	Tallies(ctx context.Context, namespace string, windows []engine.Window, limit int) ([]engine.Tallies, error)
+	RecentSlots(ctx context.Context, namespace string, since time.Time, limit int) ([]engine.SlotRange, error)
+}
+
+// Overview is how things stand.
+type Overview struct {
+	At       time.Time
+	Now      engine.Tallies // runs that have not ended; the counts of others are of the last day
+	Late     engine.Tally   // runs that wait in a queue for longer than LateAfter
+	Concerns []Concern      // what needs attention, the worst first
+	// Executors and Queues are nil where Troubled says that the queue does not answer.
+	Executors []Executor
+	Queues    []engine.QueueDepth
+	Troubled  error
+}
+
+const (
+	// LateAfter is how long a run may wait in a queue, or a slot for its run, before it is late.
+	LateAfter = 30 * time.Second
+	// overdueAfter is how long the engine may take to take up a slot.
+	overdueAfter = 10 * time.Second
+	// lookedBack is how far back the overview looks.
+	lookedBack = 24 * time.Hour
+
+	attended   = 100 // of each kind, how many are looked at
+	repeatedly = 3   // failures of a job in a day that are told even if a later run succeeded
+	lastRuns   = 10  // of a job, to see how the last that ended did
+	outlasted  = 3   // slots of a job in a day that its own runs were in the way of
+)
+
+// Concern is something that needs attention. What else is set depends on its kind.
+type Concern struct {
+	Kind     ConcernKind
+	Job      string
+	Run      string // the newest that it is about
+	Status   engine.Status
+	Executor string
+	Host     string
+	Tier     spec.Tier
+	Count    int
+	More     bool // there are more than Count
+	At       time.Time
+	Reason   string
+}
+
+// ConcernKind is what is the matter.
+type ConcernKind string
+
+// The kinds, the worst first.
+const (
+	ConcernNoExecutor ConcernKind = "no_executor" // nobody is there to run anything
+	ConcernOverdue    ConcernKind = "overdue"     // slots have come, and no engine takes them up
+	ConcernUnserved   ConcernKind = "unserved"    // runs wait in a tier that no executor serves
+	ConcernSilent     ConcernKind = "silent"      // an executor vanished without a word
+	ConcernDead       ConcernKind = "dead"        // runs used up their retries
+	ConcernFailing    ConcernKind = "failing"     // a job's last run failed, or several in a day
+	ConcernWave       ConcernKind = "wave"        // a DAG's last wave failed: Job is the DAG, Run the wave
+	ConcernMissed     ConcernKind = "missed"      // slots that nobody fired
+	ConcernLate       ConcernKind = "late"        // runs wait for longer than they should
+	ConcernOutlasts   ConcernKind = "outlasts"    // a job's runs last longer than the time between its slots
+)
+
+var concernOrder = []ConcernKind{
+	ConcernNoExecutor, ConcernOverdue, ConcernUnserved, ConcernSilent, ConcernDead, ConcernFailing, ConcernWave, ConcernMissed, ConcernLate, ConcernOutlasts,
+}
+
+// Overview tells how things stand. Where the queue does not answer it tells what the store knows.
+func (s *Service) Overview(ctx context.Context, namespace string) (Overview, error) {
+	now := s.now()
+	view := Overview{At: now}
+	since := now.Add(-lookedBack)
+	tallies, err := s.store.Tallies(ctx, namespace, []engine.Window{{}, {From: since}}, TallyLimit)
+	if err != nil {
+		return Overview{}, fmt.Errorf("count runs: %w", err)
+	}
+	for _, status := range engine.Statuses() {
+		if view.Now[status] = tallies[0][status]; status.Terminal() {
+			view.Now[status] = tallies[1][status]
+		}
+	}
+	for _, look := range []func(context.Context, string, *Overview) error{s.lookAtLate, s.lookAtOverdue, s.lookAtFailed, s.lookAtWaves, s.lookAtSlots} {
+		if err := look(ctx, namespace, &view); err != nil {
+			return Overview{}, err
+		}
+	}
+	s.lookAtQueue(ctx, &view)
+	slices.SortStableFunc(view.Concerns, func(a, b Concern) int {
+		return cmp.Or(cmp.Compare(slices.Index(concernOrder, a.Kind), slices.Index(concernOrder, b.Kind)), b.At.Compare(a.At))
+	})
+	return view, nil
+}
+
+// lookAtLate finds runs that wait in a queue.
+func (s *Service) lookAtLate(ctx context.Context, namespace string, view *Overview) error {
+	if view.Now[engine.StatusQueued].N == 0 {
+		return nil
+	}
+	before := view.At.Add(-LateAfter)
+	queued, next, err := s.store.Runs(ctx, engine.RunFilter{Namespace: namespace, Statuses: []engine.Status{engine.StatusQueued}, Until: before, Limit: attended})
+	if err != nil {
+		return fmt.Errorf("list queued runs: %w", err)
+	}
+	late := slices.DeleteFunc(queued, func(r engine.Run) bool { return r.QueuedAt.After(before) })
+	view.Late = engine.Tally{N: len(late), More: next != ""}
+	if len(late) > 0 {
+		oldest := slices.MinFunc(late, func(a, b engine.Run) int { return a.QueuedAt.Compare(b.QueuedAt) })
+		view.Concerns = append(view.Concerns, Concern{
+			Kind: ConcernLate, Count: len(late), More: view.Late.More, Job: oldest.Job, Run: oldest.ID, Status: oldest.Status, Tier: oldest.Tier, At: oldest.QueuedAt,
+		})
+	}
+	return nil
+}
+
+// lookAtOverdue finds slots that have come and that no engine has taken up.
+func (s *Service) lookAtOverdue(ctx context.Context, namespace string, view *Overview) error {
+	tasks, err := s.store.Upcoming(ctx, namespace, attended)
+	if err != nil {
+		return fmt.Errorf("list what comes next: %w", err)
+	}
+	overdue := 0
+	for overdue < len(tasks) && tasks[overdue].RunAt.Before(view.At.Add(-overdueAfter)) {
+		overdue++
+	}
+	if overdue > 0 {
+		view.Concerns = append(view.Concerns, Concern{Kind: ConcernOverdue, Count: overdue, More: overdue == attended, Job: tasks[0].Job, At: tasks[0].RunAt})
+	}
+	return nil
+}
+
+// lookAtFailed finds the dead, the jobs whose last run failed, and those that fail again and again.
+func (s *Service) lookAtFailed(ctx context.Context, namespace string, view *Overview) error {
+	since := view.At.Add(-lookedBack)
+	letters, _, err := s.store.DeadLetters(ctx, namespace, "", attended)
+	if err != nil {
+		return fmt.Errorf("list dead letters: %w", err)
+	}
+	dead := map[string]*Concern{}
+	for i := range letters {
+		letter := &letters[i]
+		if strings.Contains(letter.Job, "/") {
+			continue // a task: its wave has failed, and says so
+		}
+		if c := dead[letter.Job]; c != nil {
+			c.Count++
+			continue
+		}
+		dead[letter.Job] = &Concern{Kind: ConcernDead, Job: letter.Job, Run: letter.RunID, Status: engine.StatusDead, Count: 1, At: letter.At, Reason: letter.Error}
+	}
+	if view.Now.Sum(engine.StatusFailed, engine.StatusTimedOut, engine.StatusLost).N > 0 {
+		failed, next, err := s.store.Runs(ctx, engine.RunFilter{
+			Namespace: namespace, Statuses: []engine.Status{engine.StatusFailed, engine.StatusTimedOut, engine.StatusLost}, Since: since, Limit: attended,
+		})
+		if err != nil {
+			return fmt.Errorf("list failed runs: %w", err)
+		}
+		failing := map[string]*Concern{}
+		uids := map[string]string{} // of the jobs
+		for i := range failed {
+			run := &failed[i]
+			if run.DAG != "" {
+				continue // its wave says so
+			}
+			if c := failing[run.Job]; c != nil {
+				c.Count++
+				continue
+			}
+			uids[run.Job] = run.JobUID
+			failing[run.Job] = &Concern{Kind: ConcernFailing, Job: run.Job, Run: run.ID, Status: run.Status, Count: 1, More: next != "", At: run.FinishedAt, Reason: run.Reason}
+		}
+		marks, err := s.store.LatestMarks(ctx, slices.Sorted(maps.Values(uids)), lastRuns, 0)
+		if err != nil {
+			return fmt.Errorf("read the last runs of jobs that failed: %w", err)
+		}
+		for _, c := range sortedConcerns(failing) {
+			last := healthOf(&engine.Job{}, marks[uids[c.Job]], nil, view.At)
+			if c.Count >= repeatedly || last.Failing() {
+				view.Concerns = append(view.Concerns, c)
+			}
+		}
+	}
+	view.Concerns = append(view.Concerns, sortedConcerns(dead)...)
+	return nil
+}
+
+// lookAtSlots finds what was missed, and what a job's own runs were in the way of.
+func (s *Service) lookAtSlots(ctx context.Context, namespace string, view *Overview) error {
+	ranges, err := s.store.RecentSlots(ctx, namespace, view.At.Add(-lookedBack), 2*attended)
+	if err != nil {
+		return fmt.Errorf("list what was missed: %w", err)
+	}
+	missed, outlasts := map[string]*Concern{}, map[string]*Concern{}
+	for i := range ranges {
+		r := &ranges[i]
+		kind, of := ConcernMissed, missed
+		switch {
+		case r.Outcome == engine.OutcomeMissed:
+		case r.Reason == engine.ReasonOverlap || r.Reason == engine.ReasonQueueFull || r.Reason == engine.ReasonReplaced:
+			kind, of = ConcernOutlasts, outlasts
+		default:
+			continue // what somebody wanted so needs no attention
+		}
+		if of[r.Job] == nil {
+			of[r.Job] = &Concern{Kind: kind, Job: r.Job, At: r.To, Reason: string(r.Reason)}
+		}
+		of[r.Job].Count += int(r.Count)
+	}
+	view.Concerns = append(view.Concerns, sortedConcerns(missed)...)
+	for _, c := range sortedConcerns(outlasts) {
+		if c.Count >= outlasted {
+			view.Concerns = append(view.Concerns, c)
+		}
+	}
+	return nil
+}
+
+// lookAtQueue adds who works and what waits for them.
+func (s *Service) lookAtQueue(ctx context.Context, view *Overview) {
+	executors, err := s.Fleet(ctx)
+	if err == nil {
+		view.Queues, err = s.queue.Depths(ctx)
+	}
+	if err != nil {
+		view.Troubled = err
+		return
+	}
+	view.Executors = executors
+	serves := map[spec.Tier]bool{}
+	for i := range executors {
+		e := &executors[i]
+		if e.Silent {
+			view.Concerns = append(view.Concerns, Concern{Kind: ConcernSilent, Executor: e.ID, Host: e.Host, At: e.Seen})
+			continue
+		}
+		for _, tier := range e.Tiers {
+			serves[tier] = serves[tier] || !e.Draining
+		}
+	}
+	if len(serves) == 0 {
+		view.Concerns = append(view.Concerns, Concern{Kind: ConcernNoExecutor, At: view.At})
+		return
+	}
+	for _, depth := range view.Queues {
+		if depth.Waiting > 0 && !serves[depth.Tier] {
+			view.Concerns = append(view.Concerns, Concern{Kind: ConcernUnserved, Tier: depth.Tier, Count: int(min(depth.Waiting, 1<<31-1)), At: depth.Oldest})
+		}
+	}
+}
+
+// sortedConcerns gives the newest first.
+func sortedConcerns(of map[string]*Concern) []Concern {
+	all := make([]Concern, 0, len(of))
+	for _, c := range of {
+		all = append(all, *c)
+	}
+	slices.SortFunc(all, func(a, b Concern) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Job, b.Job)) })
+	return all
+}

@@ -1,0 +1,96 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// StartWave asks for a wave of a DAG by hand: all roots start at once, as soon as no other wave is open. Asked twice with
+// one key it gives the first wave, with existed true; asked with it for something else it refuses.
+func (s *Service) StartWave(ctx context.Context, namespace, name string, start Start) (wave engine.Wave, existed bool, err error) {
+	dag, err := s.DAG(ctx, namespace, name)
+	if err != nil {
+		return engine.Wave{}, false, err
+	}
+	if err := start.check(); err != nil {
+		return engine.Wave{}, false, err
+	}
+	if start.At.After(s.now()) {
+		return engine.Wave{}, false, field("at_of_a_wave", "body.at", "a wave begins as soon as no other is open: leave at out, or give the roots a schedule")
+	}
+	faults, err := s.taskFaults(ctx, namespace, &dag.Spec)
+	if err != nil {
+		return engine.Wave{}, false, err
+	}
+	if len(faults) > 0 {
+		return engine.Wave{}, false, conflict(faults[0].code, "DAG %q cannot run: %s", name, faults[0].Message)
+	}
+	key := start.Key
+	if key == "" {
+		key = NewUID()
+	}
+	wave = s.newWave(&dag, key, engine.TriggerManual, start.By)
+	wave.Payload, wave.Args = start.Payload, start.Args
+	err = s.store.InsertWave(ctx, wave)
+	if errors.Is(err, engine.ErrExists) {
+		if wave, err = s.Wave(ctx, wave.ID); err != nil {
+			return engine.Wave{}, false, err
+		}
+		if part := start.differsFromWave(&wave); part != "" {
+			return engine.Wave{}, false, keyReused("wave "+wave.ID, part)
+		}
+		existed = true
+	} else if err != nil {
+		return engine.Wave{}, false, fmt.Errorf("insert wave: %w", err)
+	}
+	if wave.Status == engine.StatusScheduled {
+		err = s.startWaveCommand(ctx, &wave)
+	}
+	return wave, existed, err
+}
+
+// newWave makes a wave that waits for its turn.
+func (s *Service) newWave(dag *engine.DAG, key string, trigger engine.Trigger, by string) engine.Wave {
+	return engine.Wave{
+		ID: engine.ManualWaveID(dag.UID, key), Revision: 1, Namespace: dag.Namespace, DAGUID: dag.UID, DAG: dag.Name, Shard: dag.Shard,
+		Trigger: trigger, By: by, Status: engine.StatusScheduled, CreatedAt: s.now(),
+	}
+}
+
+func (s *Service) startWaveCommand(ctx context.Context, wave *engine.Wave) error {
+	return s.command(ctx, engine.Command{ID: wave.ID + "-start", Kind: engine.CommandStartWave, RunID: wave.ID, JobUID: wave.DAGUID, By: wave.By})
+}
+
+// differsFromWave is differs for a wave.
+func (s *Start) differsFromWave(wave *engine.Wave) string {
+	switch {
+	case wave.Trigger != engine.TriggerManual:
+		return "trigger"
+	case !sameJSON(s.Payload, wave.Payload):
+		return "payload"
+	case !maps.Equal(s.Args, wave.Args):
+		return "args"
+	}
+	return ""
+}
+
+// check says whether what is given to a program can be.
+func (s *Start) check() error {
+	if len(s.Payload) > MaxPayload {
+		return field("payload_too_large", "body.payload", "the payload is %d bytes: at most %d are passed; put bigger data where the program can fetch it", len(s.Payload), MaxPayload)
+	}
+	if len(s.Payload) > 0 && !json.Valid(s.Payload) {
+		return field("payload_not_json", "body.payload", "the payload is not JSON: a text needs quotes, as in \"text\"")
+	}
+	for key := range s.Args {
+		if !validEnvironmentName(key) {
+			return field("invalid_argument", "body.args", "%q cannot be an environment variable: use letters, digits and _, not TIDEWHEEL_…, and no digit first", key)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tidewheel/tidewheel/cron"
+	"github.com/tidewheel/tidewheel/spec"
+	"github.com/tidewheel/tidewheel/templates"
+	"github.com/tidewheel/tidewheel/web/service"
+)
+
+// dagCheck says, while a definition is drawn or typed, what is wrong with it or when its roots would start.
+func (u *UI) dagCheck(c echo.Context) error {
+	_, check, err := u.checkDAG(c.Request().Context(), c.Param("name"), definitionOf(c))
+	if err != nil {
+		return err
+	}
+	return u.render(c, http.StatusOK, templates.DAGCheckPart(check))
+}
+
+const (
+	// rootsChecked is of how many roots the slots to come are shown, and slotsOfRoot how many of each.
+	rootsChecked = 6
+	slotsOfRoot  = 5
+)
+
+// checkDAG reads a definition. The DAG is nil if there are problems. name is that of the DAG which is edited, "" for a
+// new one.
+func (u *UI) checkDAG(ctx context.Context, name, text string) (*spec.DAG, templates.DAGCheck, error) {
+	check := templates.DAGCheck{Check: templates.Check{Now: u.now()}}
+	definition, problems := onlyDAG(name, text)
+	if definition == nil {
+		check.Problems = problems
+		return nil, check, nil
+	}
+	var known *service.Error
+	switch err := u.service.CheckDAG(ctx, namespace, definition); {
+	case errors.As(err, &known) && known.Kind == service.KindInvalid:
+		check.Problems = dagProblemsOf(known, text)
+		return nil, check, nil
+	case err != nil:
+		return nil, check, err
+	}
+	anchor := check.Now
+	if name != "" {
+		old, err := u.service.DAG(ctx, namespace, name)
+		if err != nil {
+			return nil, check, err
+		}
+		anchor, check.Saved = old.CreatedAt, true
+		if check.Changes, err = dagChanges(&old.Spec, old.Source, definition, sourceOf(text)); err != nil {
+			return nil, check, err
+		}
+	}
+	return definition, check, foreseeDAG(definition, anchor, &check)
+}
+
+// onlyDAG reads a text that is to hold one DAG, of this name unless that is "".
+func onlyDAG(name, text string) (*spec.DAG, []templates.CheckProblem) {
+	documents, faults := spec.Decode("", []byte(text))
+	var problems []templates.CheckProblem
+	for _, p := range faults {
+		problems = append(problems, checkProblem(p.Path, p.Message, p.Line, p.Column))
+	}
+	switch {
+	case len(faults) > 0:
+		return nil, problems
+	case len(documents) != 1:
+		return nil, []templates.CheckProblem{checkProblem("", fmt.Sprintf(
+			"this form takes one DAG, and here are %d: use `tidewheel apply -f FILE` for many at once", len(documents)), documents[1].Line, 0)}
+	case documents[0].DAG == nil:
+		return nil, []templates.CheckProblem{checkProblem("kind", "this form takes a DAG, and here is a job: write kind: DAG", documents[0].Line, 0)}
+	case name != "" && documents[0].DAG.Name != name:
+		return nil, []templates.CheckProblem{checkProblem("name", fmt.Sprintf(
+			"the name of DAG %q cannot be changed: make a new DAG, and delete this one", name), lineOf(text, "body.name"), 0)}
+	}
+	return documents[0].DAG, nil
+}
+
+// dagProblemsOf tells the faults that the service found, at the lines of their tasks.
+func dagProblemsOf(known *service.Error, text string) []templates.CheckProblem {
+	problems := problemsOf(known, text)
+	for i := range problems {
+		if line := lineOfTask(text, problems[i].Path); line > 0 {
+			problems[i].Line, problems[i].Column = line, 0
+		}
+	}
+	return problems
+}
+
+var (
+	taskPath = regexp.MustCompile(`^tasks\.([A-Za-z0-9_-]+)(?:\.([a-z_]+))?`)
+	keyLine  = regexp.MustCompile(`^( *)["']?([A-Za-z0-9_-]+)["']?\s*:`)
+)
+
+// lineOfTask finds the line on which a task or one of its keys stands, in a text that was read without fault; 0 if it
+// is not there.
+func lineOfTask(text, path string) int {
+	asked := taskPath.FindStringSubmatch(path)
+	if asked == nil {
+		return 0
+	}
+	inTasks, depth, found := false, 0, 0
+	for i, line := range strings.Split(text, "\n") {
+		key := keyLine.FindStringSubmatch(line)
+		if key == nil {
+			continue
+		}
+		indent := len(key[1])
+		switch {
+		case indent == 0:
+			inTasks = key[2] == "tasks"
+		case !inTasks:
+		case found > 0 && indent <= depth:
+			return found // the next task
+		case found > 0 && key[2] == asked[2]:
+			return i + 1
+		case found == 0 && (depth == 0 || indent <= depth):
+			depth = indent
+			if key[2] == asked[1] {
+				found = i + 1
+			}
+		}
+	}
+	return found
+}
+
+// foreseeDAG tells when the roots of a definition would start.
+func foreseeDAG(definition *spec.DAG, anchor time.Time, check *templates.DAGCheck) error {
+	check.Tasks, check.Manual = len(definition.Tasks), definition.Manual()
+	for i := range definition.Tasks {
+		schedule := definition.Definition(i, namespace+"/"+definition.Name+"/"+definition.Tasks[i].Name, anchor)
+		if !definition.Tasks[i].Root() || len(schedule.Cron) == 0 {
+			continue
+		}
+		if len(check.Roots) == rootsChecked {
+			check.More++
+			continue
+		}
+		root, err := foreseeRoot(definition.Tasks[i].Name, schedule, check.Now)
+		if err != nil {
+			return err
+		}
+		check.Roots = append(check.Roots, root)
+	}
+	return nil
+}
+
+func foreseeRoot(name string, schedule cron.Definition, now time.Time) (templates.RootCheck, error) {
+	schedule.Since = now
+	slots, words, err := service.Preview(schedule, now, slotsOfRoot)
+	if err != nil {
+		return templates.RootCheck{}, err
+	}
+	root := templates.RootCheck{Task: name, Schedule: words}
+	if schedule.Timezone != "UTC" {
+		root.Zone = schedule.Timezone
+	}
+	for _, slot := range slots {
+		view := templates.CheckSlot{At: slot.Slot, Note: slot.Note}
+		if root.Zone != "" {
+			view.Local = slot.Local.Format("Mon 2006-01-02 15:04:05")
+		}
+		root.Next = append(root.Next, view)
+	}
+	return root, nil
+}
+
+// dagChanges are the lines in which two definitions differ, as service.DAGTexts gives them.
+func dagChanges(saved *spec.DAG, savedSource string, typed *spec.DAG, typedSource string) (templates.Changes, error) {
+	texts, err := service.DAGTexts(saved, savedSource, typed, typedSource)
+	if err != nil {
+		return nil, err
+	}
+	return changedLines(texts[0], texts[1])
+}

@@ -1,0 +1,152 @@
+package ui
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+	"github.com/tidewheel/tidewheel/templates"
+)
+
+// dag reads the DAG that the address names.
+func (u *UI) dag(ctx context.Context, c echo.Context) (engine.DAG, error) {
+	return u.service.DAG(ctx, namespace, c.Param("name"))
+}
+
+// dagPage makes the frame of one of a DAG's pages, and what stands at its head.
+func (u *UI) dagPage(c echo.Context, dag *engine.DAG, tab templates.DAGTab) (templates.Page, templates.DAGHead) {
+	page := u.page(c, templates.SectionDAGs, dag.Name)
+	page.Trail = []templates.Crumb{{Name: "DAGs", Href: "/dags"}, {Name: dag.Name}}
+	head := templates.DAGHead{
+		Name: dag.Name, Description: readable([]byte(dag.Spec.Description)), Summary: rhythm(&dag.Spec),
+		Paused: dag.Paused, PausedAt: dag.PausedAt, PausedBy: dag.PausedBy, Tab: tab,
+		// The same for a page, another for the next: pressing the button twice asks for one wave.
+		RunKey: "page-" + strconv.FormatInt(page.Now.UnixNano(), 36),
+	}
+	head.Payload = indented(dag.Spec.Payload)
+	for _, name := range sortedKeys(dag.Spec.Args) {
+		head.Args += name + "=" + dag.Spec.Args[name] + "\n"
+	}
+	return page, head
+}
+
+// rhythm is the summary of a DAG as a sentence.
+func rhythm(definition *spec.DAG) string {
+	words := definition.Summary()
+	return strings.ReplaceAll(words, "; ", " · ")
+}
+
+// dagAct shows the page that asks before something is done.
+func (u *UI) dagAct(c echo.Context, status int, act, title string, fill func(*templates.DAGAct)) error {
+	dag, err := u.dag(c.Request().Context(), c)
+	if err != nil {
+		return err
+	}
+	view := templates.DAGAct{Act: act}
+	view.Page, view.Head = u.dagPage(c, &dag, "")
+	view.Page.Title = title + " " + dag.Name
+	view.Page.Trail = []templates.Crumb{{Name: "DAGs", Href: "/dags"}, {Name: dag.Name, Href: "/dags/" + dag.Name}, {Name: title}}
+	view.Payload = view.Head.Payload
+	if fill != nil {
+		fill(&view)
+	}
+	return u.render(c, status, templates.DAGActPage(view))
+}
+
+// viewWaveMarks turns the newest waves round: a strip begins with the oldest. Waves that have not opened are left out.
+func viewWaveMarks(waves []engine.Wave) []templates.WaveMark {
+	var longest time.Duration
+	for i := range waves {
+		longest = max(longest, waveTook(&waves[i]))
+	}
+	var marks []templates.WaveMark
+	for i := range waves {
+		wave := &waves[i]
+		if wave.Epoch == 0 {
+			continue
+		}
+		mark := templates.WaveMark{ID: wave.ID, Epoch: wave.Epoch, Status: wave.Status.String(), At: wave.CreatedAt}
+		if !wave.Slot.IsZero() {
+			mark.At = wave.Slot
+		}
+		if took := waveTook(wave); took > 0 {
+			mark.Took = templates.Span(took)
+			mark.Weight = float64(took) / float64(longest)
+		}
+		marks = append(marks, mark)
+	}
+	slices.Reverse(marks)
+	return marks
+}
+
+// waveTook is how long a wave took that has ended; 0 for others.
+func waveTook(wave *engine.Wave) time.Duration {
+	if !wave.Status.Terminal() || wave.StartedAt.IsZero() {
+		return 0
+	}
+	return max(wave.FinishedAt.Sub(wave.StartedAt), 0)
+}
+
+// waveTrend is the line of how long the last waves took, and how long the last of them.
+func waveTrend(waves []engine.Wave) (spark templates.Spark, last string) {
+	var least, most time.Duration
+	for i := range waves {
+		took := waveTook(&waves[i])
+		if took == 0 {
+			continue
+		}
+		if last == "" {
+			last, least = templates.Span(took), took
+		}
+		least, most = min(least, took), max(most, took)
+		spark.Points = append(spark.Points, took.Seconds())
+	}
+	slices.Reverse(spark.Points)
+	spark.Words = "duration of the last " + strconv.Itoa(len(spark.Points)) + " waves, " + templates.Span(least) + " to " + templates.Span(most)
+	return spark, last
+}
+
+func viewWaveRow(wave *engine.Wave) templates.WaveRow {
+	row := templates.WaveRow{
+		ID: wave.ID, Epoch: wave.Epoch, Status: wave.Status.String(), Reason: readable([]byte(wave.Reason)), Trigger: triggerName(wave.Trigger),
+		By: wave.By, Slot: wave.Slot, Created: wave.CreatedAt, Started: wave.StartedAt, Tally: tallyWords(wave.Tally),
+	}
+	if wave.Status.Terminal() {
+		row.Finished = wave.FinishedAt
+	}
+	return row
+}
+
+func viewWaveRows(waves []engine.Wave) []templates.WaveRow {
+	rows := make([]templates.WaveRow, len(waves))
+	for i := range waves {
+		rows[i] = viewWaveRow(&waves[i])
+	}
+	return rows
+}
+
+// tallyWords says how the tasks of a wave ended; "" before they have.
+func tallyWords(tally engine.WaveTally) string {
+	var parts []string
+	for _, count := range []struct {
+		n    int
+		what string
+	}{{tally.Succeeded, "succeeded"}, {tally.Failed, "failed"}, {tally.Cancelled, "cancelled"}, {tally.Skipped, "skipped"}} {
+		if count.n > 0 {
+			parts = append(parts, strconv.Itoa(count.n)+" "+count.what)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// triggerName says what asked for a wave.
+func triggerName(trigger engine.Trigger) string {
+	run := engine.Run{Trigger: trigger}
+	return triggerWords(&run)
+}

@@ -1,0 +1,115 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tidewheel/tidewheel/spec"
+	"github.com/tidewheel/tidewheel/templates"
+	"github.com/tidewheel/tidewheel/web/service"
+)
+
+func (u *UI) dagNew(c echo.Context) error {
+	ctx := c.Request().Context()
+	names, err := u.binaryNames(ctx)
+	if err != nil {
+		return err
+	}
+	from := c.QueryParam("from")
+	text, err := u.firstDAG(ctx, from, names)
+	if err != nil {
+		return err
+	}
+	_, check, err := u.checkDAG(ctx, "", text)
+	if err != nil {
+		return err
+	}
+	return u.render(c, http.StatusOK, templates.DAGFormPage(templates.DAGForm{
+		Page: u.page(c, templates.SectionDAGs, "New DAG"), From: from, Definition: text, Check: check, Binaries: names,
+	}))
+}
+
+// firstDAG is what a new DAG begins with: a copy of another one, or the least that there can be.
+func (u *UI) firstDAG(ctx context.Context, from string, names []string) (string, error) {
+	if from == "" {
+		binary := "hello"
+		if len(names) > 0 {
+			binary = names[0]
+		}
+		return "kind: DAG\nname: my-dag\nschedule: \"0 3 * * *\"   # every night\n\ntasks:\n  first: {binary: " + binary + "}\n", nil
+	}
+	dag, err := u.service.DAG(ctx, namespace, from)
+	if err != nil {
+		return "", err
+	}
+	copied := dag.Spec.Clone()
+	const suffix = "-copy"
+	copied.Name = dag.Name[:min(len(dag.Name), spec.MaxNameLength-len(suffix))] + suffix
+	text, err := spec.EncodeDAG(copied)
+	return string(text), err
+}
+
+func (u *UI) dagCreate(c echo.Context) error {
+	ctx := c.Request().Context()
+	form := templates.DAGForm{Page: u.page(c, templates.SectionDAGs, "New DAG"), Definition: definitionOf(c), Message: c.FormValue("message")}
+	definition, check, err := u.checkDAG(ctx, "", form.Definition)
+	if err != nil {
+		return err
+	}
+	if definition == nil {
+		return u.refuseDAG(c, http.StatusUnprocessableEntity, form, check)
+	}
+	dag, change, err := u.service.SaveDAG(ctx, namespace, definition, service.Save{By: service.Actor(ctx), Message: form.Message, Source: sourceOf(form.Definition), Create: true})
+	if err != nil {
+		return u.refuseDAGError(c, form, definition, check, err)
+	}
+	return done(c, "/dags/"+dag.Name, saved(change))
+}
+
+// refuseDAG shows the form again, with what is wrong.
+func (u *UI) refuseDAG(c echo.Context, status int, form templates.DAGForm, check templates.DAGCheck) error {
+	names, err := u.binaryNames(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	form.Check, form.Binaries = check, names
+	return u.render(c, status, templates.DAGFormPage(form))
+}
+
+// refuseDAGError shows the form again if the user can do something about the error.
+func (u *UI) refuseDAGError(c echo.Context, form templates.DAGForm, definition *spec.DAG, check templates.DAGCheck, err error) error {
+	known, refused := errors.AsType[*service.Error](err)
+	switch {
+	case !refused:
+		return err
+	case known.Kind == service.KindInvalid:
+		check.Problems = dagProblemsOf(known, form.Definition)
+		return u.refuseDAG(c, http.StatusUnprocessableEntity, form, check)
+	case known.Kind == service.KindConflict && form.Name != "":
+		if form.Conflict, err = u.dagConflict(c.Request().Context(), form.Name, definition, sourceOf(form.Definition)); err != nil {
+			return err
+		}
+		return u.refuseDAG(c, http.StatusConflict, form, check)
+	case known.Kind == service.KindExists, known.Kind == service.KindConflict:
+		check.Refused = known.Detail
+		return u.refuseDAG(c, http.StatusConflict, form, check)
+	default:
+		return err
+	}
+}
+
+// dagConflict tells of the edit that came between: by whom, and what mine would change of it.
+func (u *UI) dagConflict(ctx context.Context, name string, mine *spec.DAG, source string) (*templates.Conflict, error) {
+	theirs, err := u.service.DAG(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := dagChanges(&theirs.Spec, theirs.Source, mine, source)
+	if err != nil {
+		return nil, err
+	}
+	return &templates.Conflict{By: theirs.UpdatedBy, At: theirs.UpdatedAt, Message: theirs.Message, Revision: theirs.Revision, Changes: lines}, nil
+}

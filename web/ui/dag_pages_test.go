@@ -1,0 +1,224 @@
+package ui_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidewheel/tidewheel/dag"
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+var dagRow = regexp.MustCompile(`<tr id="dag-([a-z0-9-]+)">`)
+
+func TestDAGsAreNarrowedByTheAddress(t *testing.T) {
+	s := newSite(t)
+	if page := s.see(t, "/dags"); !strings.Contains(page, "There is no DAG yet.") || !strings.Contains(page, "tidewheel apply -f dag.yaml") {
+		t.Error("an empty list does not teach the first step")
+	}
+	s.fill(t)
+	s.fillDAGs(t)
+	paused := s.PutDAG(t, layered("paused", 2, 3))
+	s.act(t, "/dags/"+paused.Name+"/pause", nil)
+	for query, want := range map[string]string{
+		"":                 "etl paused",
+		"q=ET":             "etl",
+		"state=paused":     "paused",
+		"state=running":    "etl",
+		"state=failing":    "etl",
+		"order=last":       "etl paused",
+		"order=failures":   "etl paused",
+		"q=nothing":        "",
+		"state=nonsense":   "etl paused",
+		"order=nonsense":   "etl paused",
+		"cursor=nonsense":  "etl paused",
+		"q=a&state=paused": "paused",
+	} {
+		page := s.see(t, "/dags?"+query)
+		var got []string
+		for _, match := range dagRow.FindAllStringSubmatch(page, -1) {
+			got = append(got, match[1])
+		}
+		if names := strings.Join(got, " "); names != want {
+			t.Errorf("%q lists %q, want %q", query, names, want)
+		}
+		said := strings.Contains(page, "was left out") || strings.Contains(page, "cannot be found")
+		if strings.Contains(query, "nonsense") != said {
+			t.Errorf("%q: what was not understood is said: %v", query, said)
+		}
+	}
+}
+
+func TestDAGTellsWhatItIsMadeOfAndHowItDoes(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	open := s.fillDAGs(t)
+	page := s.see(t, "/dags/etl")
+	for _, words := range []string{
+		"6 tasks in 5 columns", "join, runs harbour-log, after orders, rates", "every 30 minutes", "86%", "the last 23", `href="/waves/` + open.ID + `"`,
+		"3 succeeded, 1 failed, 2 skipped", "a slot that comes while a wave runs is skipped",
+	} {
+		if !strings.Contains(page, words) {
+			t.Errorf("the page of a DAG does not say %q", words)
+		}
+	}
+	for _, part := range []string{"/dags/etl", "/dags/etl/grid", "/dags", "/dags/etl/waves"} {
+		if html := s.see(t, part, "HX-Request", "true"); strings.Contains(html, "<html") {
+			t.Errorf("%s answers a script with a whole page", part)
+		}
+	}
+	if page := s.see(t, "/dags/etl/waves"); !strings.Contains(page, "to come") || strings.Count(page, `<tr id="wave-`) != 26 {
+		t.Errorf("the list of waves shows %d, want 26", strings.Count(page, `<tr id="wave-`))
+	}
+	if page := s.see(t, "/dags/etl/definition"); !strings.Contains(page, "kind: DAG") {
+		t.Error("the definition is not shown")
+	}
+}
+
+func TestDAGIsActedOn(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	s.fillDAGs(t)
+	at := s.act(t, "/dags/etl/run", url.Values{"with": {"1"}, "key": {"k"}, "payload": {`{"day": 1}`}, "variables": {"DAY=2026-12-01"}})
+	id, _, _ := strings.Cut(strings.TrimPrefix(at, "/waves/"), "?")
+	if wave, err := s.Wave(t.Context(), id); err != nil || string(wave.Payload) != `{"day": 1}` || wave.Args["DAY"] != "2026-12-01" {
+		t.Errorf("the wave is %+v, %v", wave, err)
+	}
+	if response := s.ask(t, http.MethodPost, "/dags/etl/run", url.Values{"with": {"1"}, "payload": {"no JSON"}}); response.Code != http.StatusUnprocessableEntity || !strings.Contains(response.Body.String(), "no JSON</textarea>") {
+		t.Errorf("a payload that is no JSON is answered with %d, or was lost", response.Code)
+	}
+	s.act(t, "/dags/etl/pause", nil)
+	if page := s.see(t, "/dags/etl"); !strings.Contains(page, "Next, if it is resumed") {
+		t.Error("the page does not say that the DAG is paused")
+	}
+	s.act(t, "/dags/etl/resume", nil)
+	if response := s.ask(t, http.MethodPost, "/dags/etl/delete", url.Values{"confirm": {"other"}}); response.Code != http.StatusUnprocessableEntity {
+		t.Errorf("a wrong name is answered with %d", response.Code)
+	}
+	s.act(t, "/dags/etl/delete", url.Values{"confirm": {"etl"}})
+	if response := s.ask(t, http.MethodGet, "/dags/etl", nil); response.Code != http.StatusNotFound {
+		t.Errorf("a deleted DAG is answered with %d", response.Code)
+	}
+	if page := s.see(t, "/waves/"+id); strings.Contains(page, `href="/dags/etl"`) && !strings.Contains(page, "trail") {
+		t.Error("the wave of a deleted DAG leads to it")
+	}
+}
+
+func TestDAGIsGivenAnEarlierFormAgain(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	s.PutDAG(t, etl)
+	s.PutDAG(t, strings.Replace(etl, "max_parallel: 4", "max_parallel: 2", 1))
+	page := s.see(t, "/dags/etl/definition?from=1&to=2")
+	if !strings.Contains(page, "max_parallel: 4") || !strings.Contains(page, "max_parallel: 2") {
+		t.Error("the difference of two generations is not shown")
+	}
+	s.act(t, "/dags/etl/restore", url.Values{"generation": {"1"}})
+	restored, err := s.DAG(t.Context(), engine.DefaultNamespace, "etl")
+	if err != nil || restored.Generation != 3 || restored.Spec.Tasks[3].MaxParallel != 4 {
+		t.Errorf("restored is generation %d, %v", restored.Generation, err)
+	}
+}
+
+func TestDAGBackfillSaysFirstWhatItWouldDo(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	s.PutDAG(t, strings.Replace(etl, "timezone: Europe/Amsterdam\n", "", 1))
+	day := s.Now.UTC().AddDate(0, 0, -1).Format("2006-01-02")
+	span := "from=" + day + "T00:00&to=" + day + "T06:00"
+	page := s.see(t, "/dags/etl/backfill?"+span)
+	found := regexp.MustCompile(`(\d+) waves to make`).FindStringSubmatch(page)
+	if found == nil || strings.Count(page, "<strong>to be made</strong>") == 0 {
+		t.Fatal("the plan does not tell how many waves it makes")
+	}
+	before, _, err := s.Store.Waves(t.Context(), engine.WaveFilter{Limit: 100})
+	if err != nil || len(before) != 0 {
+		t.Fatalf("a plan has made %d waves, %v", len(before), err)
+	}
+	s.act(t, "/dags/etl/backfill", url.Values{"from": {day + "T00:00"}, "to": {day + "T06:00"}})
+	made, _, err := s.Store.Waves(t.Context(), engine.WaveFilter{Limit: 100})
+	if err != nil || fmt.Sprint(len(made)) != found[1] {
+		t.Errorf("%d waves were made, %s were planned, %v", len(made), found[1], err)
+	}
+	if page := s.see(t, "/dags/etl/backfill?"+span); !strings.Contains(page, "Every slot of this range has had its wave") {
+		t.Error("a second plan would make waves again")
+	}
+	if response := s.ask(t, http.MethodGet, "/dags/etl/backfill?from=x&to=y", nil); response.Code != http.StatusUnprocessableEntity {
+		t.Errorf("a range that is none is answered with %d", response.Code)
+	}
+}
+
+func TestGridHoldsTasksAndWaves(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	s.fillDAGs(t)
+	page := s.see(t, "/dags/etl/grid")
+	for _, words := range []string{
+		"join in wave 24: dead, took", "shops in wave 24: upstream failed, join failed", "shops in wave 22: 8 items, 8 succeeded", "report in wave 12: skipped",
+		"orders in wave 25: waiting", "report in wave 15: cancelled",
+	} {
+		if !strings.Contains(page, words) {
+			t.Errorf("the grid does not say %q", words)
+		}
+	}
+	if rows := strings.Count(page, `<tr id="grid-`); rows != 6 {
+		t.Errorf("the grid has %d rows, want 6", rows)
+	}
+	if page := s.see(t, "/dags/etl/grid?q=JOI"); strings.Count(page, `<tr id="grid-`) != 1 {
+		t.Error("a part of a name does not narrow the grid")
+	}
+}
+
+func TestCalendarOfARootTellsWhatBecameOfItsSlots(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	s.fillDAGs(t)
+	d, err := s.DAG(t.Context(), engine.DefaultNamespace, "etl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	skipped := s.Now.Add(-90 * time.Minute)
+	if _, err := s.Store.Commit(t.Context(), &engine.Batch{Slots: []engine.SlotRange{{
+		ID: engine.SlotRangeID(engine.RootID(d.UID, "rates"), skipped), JobUID: engine.RootID(d.UID, "rates"), Namespace: d.Namespace, Job: "etl/rates",
+		From: skipped, To: skipped, Count: 1, Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap,
+	}}}); err != nil {
+		t.Fatal(err)
+	}
+	zone, err := time.LoadLocation("Europe/Amsterdam")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := s.see(t, "/dags/etl/slots?root=rates&day="+skipped.In(zone).Format("2006-01-02"))
+	for _, words := range []string{"slots of rates, days of Europe/Amsterdam", "1 skipped", "fired", `href="/dags/etl/slots?root=orders"`} {
+		if !strings.Contains(page, words) {
+			t.Errorf("the calendar does not say %q", words)
+		}
+	}
+	byHand := s.PutDAG(t, layered("by-hand", 1, 2))
+	if page := s.see(t, "/dags/"+byHand.Name+"/slots"); !strings.Contains(page, "No root has a schedule.") {
+		t.Error("a DAG without a schedule does not say so")
+	}
+}
+
+func TestLargeGraphsAreFolded(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	for definition, most := range map[string]int{fanned("fan", 1000): 3, layered("layers", 25, 40): 25, layered("chain", 200, 1): 60, layered("small", 3, 5): 15} {
+		d := s.PutDAG(t, definition)
+		wave := s.putWave(t, &d, past{epoch: 1, trigger: engine.TriggerManual, at: s.Now.Add(-time.Hour), ends: func(task string) dag.State {
+			if strings.HasSuffix(task, "3") {
+				return dag.Failed
+			}
+			return dag.Succeeded
+		}})
+		for _, page := range []string{"/dags/" + d.Name, "/waves/" + wave.ID} {
+			if nodes := strings.Count(s.see(t, page), `id="node-`); nodes == 0 || nodes > most {
+				t.Errorf("%s of %d tasks draws %d nodes, want at most %d", page, len(d.Spec.Tasks), nodes, most)
+			}
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package ui
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+	"github.com/tidewheel/tidewheel/templates"
+	"github.com/tidewheel/tidewheel/web/service"
+)
+
+const (
+	wavesShown  = 10 // in the table of a DAG's page
+	wavesLooked = 50 // of which its rate and its chart are
+	rootsShown  = 8
+	rootSlots   = 4 // of each
+)
+
+func (u *UI) dagShow(c echo.Context) error {
+	ctx := c.Request().Context()
+	dag, err := u.dag(ctx, c)
+	if err != nil {
+		return err
+	}
+	page, head := u.dagPage(c, &dag, templates.DAGNow)
+	view := templates.DAG{
+		Page: page, Head: head, Facts: dagFacts(&dag.Spec), Created: dag.CreatedAt, CreatedBy: dag.CreatedBy,
+		Updated: dag.UpdatedAt, UpdatedBy: dag.UpdatedBy, Generation: dag.Generation, Live: "/dags/" + dag.Name,
+	}
+	for _, key := range sortedKeys(dag.Spec.Labels) {
+		view.Labels = append(view.Labels, key+"="+dag.Spec.Labels[key])
+	}
+	if view.Graph, err = u.structure(&dag); err != nil {
+		return err
+	}
+	if err := u.fillRootSlots(&dag, &view); err != nil {
+		return err
+	}
+	histories, err := u.service.Histories(ctx, []engine.DAG{dag}, wavesLooked)
+	if err != nil {
+		return err
+	}
+	history := &histories[0]
+	view.Waves = viewWaveRows(history.Waves[:min(wavesShown, len(history.Waves))])
+	if len(history.Waves) > wavesShown {
+		view.MoreWaves = "/dags/" + dag.Name + "/waves"
+	}
+	view.Strip = viewWaveMarks(history.Waves)
+	if view.RateOf = history.Ended; view.RateOf > 0 {
+		view.Rate = rate(history.Succeeded, history.Ended)
+	}
+	view.Duration = waveChart(history)
+	return u.show(c, templates.DAGPage(view), templates.DAGPart(view))
+}
+
+// fillRootSlots says when the roots go next.
+func (u *UI) fillRootSlots(dag *engine.DAG, view *templates.DAG) error {
+	roots := service.ScheduledRoots(dag)
+	view.MoreRoots = max(len(roots)-rootsShown, 0)
+	for _, root := range roots[:len(roots)-view.MoreRoots] {
+		slots, description, err := u.service.RootSlots(dag, root, rootSlots)
+		if err != nil {
+			return fmt.Errorf("preview the slots of DAG %s: %w", dag.Name, err)
+		}
+		shown := templates.RootSlots{Root: dag.Spec.Tasks[root].Name, Schedule: description, Next: viewSlots(slots)}
+		if len(slots) > 0 {
+			if zone := slots[0].Local.Location().String(); zone != "UTC" {
+				shown.Zone = zone
+			}
+		}
+		view.Roots = append(view.Roots, shown)
+	}
+	return nil
+}
+
+// dagFacts are what of a definition is asked about most.
+func dagFacts(definition *spec.DAG) []templates.Fact {
+	facts := []templates.Fact{{Name: "Tasks", Value: strconv.Itoa(len(definition.Tasks))}}
+	if definition.MaxParallel > 0 {
+		facts = append(facts, templates.Fact{Name: "At once", Value: templates.Plural(int64(definition.MaxParallel), "run", "runs") + " at most"})
+	}
+	if !definition.Manual() {
+		overlap := "a slot that comes while a wave runs is skipped"
+		if definition.Overlap == spec.WaveQueue {
+			overlap = "one slot that comes while a wave runs waits for its end"
+		}
+		facts = append(facts, templates.Fact{Name: "Overlap", Value: overlap}, templates.Fact{Name: "Catch-up", Value: catchUpWords(definition.CatchUp)})
+	}
+	return facts
+}
+
+// waveChart draws how long the last waves took.
+func waveChart(history *service.WaveHistory) templates.Chart {
+	marks := make([]engine.RunMark, 0, len(history.Waves))
+	for i := range history.Waves {
+		wave := &history.Waves[i]
+		if wave.Status == engine.StatusSucceeded || wave.Status == engine.StatusFailed {
+			marks = append(marks, engine.RunMark{
+				ID: wave.ID, Status: wave.Status, Trigger: wave.Trigger, Slot: wave.Slot, CreatedAt: wave.CreatedAt, StartedAt: wave.StartedAt, FinishedAt: wave.FinishedAt,
+			})
+		}
+	}
+	chart := spanChart(marks, history.Duration, (*engine.RunMark).Took)
+	chart.Name, chart.Words = "Duration", "No wave has ended yet."
+	if history.Duration.Count > 0 {
+		chart.Words = "how long each took, of the last " + templates.Plural(int64(history.Duration.Count), "wave", "waves")
+	}
+	for i := range chart.Dots {
+		chart.Dots[i].Run, chart.Dots[i].Wave = "", chart.Dots[i].Run
+	}
+	for i := range chart.Outliers {
+		chart.Outliers[i].Run, chart.Outliers[i].Wave = "", chart.Outliers[i].Run
+	}
+	return chart
+}
+
+// dagWaves lists all waves of a DAG.
+func (u *UI) dagWaves(c echo.Context) error {
+	ctx := c.Request().Context()
+	dag, err := u.dag(ctx, c)
+	if err != nil {
+		return err
+	}
+	var view templates.DAGWaves
+	view.Page, view.Head = u.dagPage(c, &dag, "")
+	view.Page.Trail = []templates.Crumb{{Name: "DAGs", Href: "/dags"}, {Name: dag.Name, Href: "/dags/" + dag.Name}, {Name: "waves"}}
+	cursor := c.QueryParam("cursor")
+	waves, next, err := u.service.Waves(ctx, service.WaveQuery{Namespace: namespace, DAG: dag.Name, Cursor: cursor, Limit: runsPerPage})
+	if err != nil {
+		return err
+	}
+	view.Waves, view.Pager, view.Live = viewWaveRows(waves), pager(c, cursor, next), here(c)
+	return u.show(c, templates.DAGWavesPage(view), templates.DAGWavesPart(view))
+}

@@ -1,0 +1,92 @@
+package ui
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/templates"
+	"github.com/tidewheel/tidewheel/web/service"
+)
+
+func (u *UI) runDiff(c echo.Context) error {
+	a, b, exact := c.QueryParam("a"), c.QueryParam("b"), c.QueryParam("exact") != ""
+	if a == "" || b == "" {
+		return echo.ErrBadRequest
+	}
+	diff, err := u.service.CompareRuns(c.Request().Context(), a, b, exact)
+	if err != nil {
+		return err
+	}
+	view := templates.RunDiff{
+		Page: u.page(c, templates.SectionRuns, "Difference of "+diff.A.Label()+" and "+diff.B.Label()), Exact: exact,
+		A: diffSide(&diff.A, "Left", a), B: diffSide(&diff.B, "Right", b),
+		Removed: diff.Output.Removed, Added: diff.Output.Added,
+		Other: diffURL(a, b, !exact), Swap: diffURL(diff.B.ID, diff.A.ID, exact),
+	}
+	if diff.A.Label() == diff.B.Label() {
+		view.Page.Title = "Difference of two runs of " + diff.A.Label()
+	}
+	for _, field := range diff.Fields {
+		shown := templates.DiffField{Name: field.Name, A: field.A, B: field.B}
+		if field.Differs {
+			view.Fields = append(view.Fields, shown)
+		} else {
+			view.Same = append(view.Same, shown)
+		}
+	}
+	view.Notes = diffNotes(&diff.Output, exact)
+	for i := range diff.Output.Rows {
+		view.Rows = append(view.Rows, diffRow(&diff.Output.Rows[i]))
+	}
+	return u.show(c, templates.DiffPage(view), nil)
+}
+
+func diffURL(a, b string, exact bool) string {
+	query := url.Values{"a": {a}, "b": {b}}
+	if exact {
+		query.Set("exact", "1")
+	}
+	return "/runs/diff?" + query.Encode()
+}
+
+func diffSide(run *engine.Run, words, asked string) templates.DiffSide {
+	if asked == service.LastGood {
+		words += ": the last good run"
+	}
+	return templates.DiffSide{ID: run.ID, Job: run.Job, Status: run.Status.String(), Words: words, Row: viewRun(run)}
+}
+
+// diffNotes say what of the outputs was compared.
+func diffNotes(output *service.OutputDiff, exact bool) (notes []string) {
+	if output.Missing != "" {
+		return []string{"The outputs are not compared: " + output.Missing}
+	}
+	var skipped []string
+	for _, side := range []struct {
+		name string
+		n    int64
+	}{{"left", output.SkippedA}, {"right", output.SkippedB}} {
+		if side.n > 0 {
+			skipped = append(skipped, fmt.Sprintf("%s %s before them", templates.Plural(side.n, "line", "lines"), side.name))
+		}
+	}
+	if len(skipped) > 0 {
+		notes = append(notes, fmt.Sprintf("Only the last %d lines of each output are compared: there are %s.", service.DiffLines, strings.Join(skipped, ", and ")))
+	}
+	if !exact {
+		notes = append(notes, "Lines that differ only in numbers, times or hashes count as alike.")
+	}
+	return notes
+}
+
+func diffRow(row *service.DiffRow) templates.DiffRow {
+	view := templates.DiffRow{Kind: string(row.Kind), A: row.LineA, B: row.LineB, Gap: row.Gap, TextA: plain(row.TextA), TextB: plain(row.TextB)}
+	if row.Differs() {
+		view.Kind = "numbers"
+	}
+	return view
+}

@@ -1,0 +1,62 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/templates"
+	"github.com/tidewheel/tidewheel/web/service"
+)
+
+// notFiredShown is how many ranges of slots that did not fire are told beside a list of runs.
+const notFiredShown = 5
+
+// whyNot tells why a job did not run in the time that is looked at; nil where there is nothing to tell.
+func (u *UI) whyNot(ctx context.Context, filter *engine.RunFilter, ran bool) (*templates.WhyNot, error) {
+	job, err := u.service.Job(ctx, filter.Namespace, filter.Job)
+	var known *service.Error
+	if errors.As(err, &known) && known.Kind == service.KindNotFound {
+		if ran {
+			return nil, nil
+		}
+		return &templates.WhyNot{Job: filter.Job, Lines: []string{fmt.Sprintf("There is no job of this name: look whether %q is written as in its definition.", filter.Job)}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	why := &templates.WhyNot{Job: job.Name, Any: ran}
+	slots, err := u.service.NotFired(ctx, &job, filter.Since, filter.Until, notFiredShown)
+	if err != nil {
+		return nil, err
+	}
+	for i := range slots {
+		s := &slots[i]
+		why.Slots = append(why.Slots, templates.LedgerRow{From: s.From, To: s.To, Count: s.Count, Outcome: string(s.Outcome), Reason: reasonWords(string(s.Reason))})
+	}
+	if ran {
+		if len(why.Slots) == 0 {
+			return nil, nil
+		}
+		return why, nil
+	}
+	switch {
+	case job.Paused:
+		why.Lines = append(why.Lines, fmt.Sprintf("It has been paused since %s UTC, by %s.", job.PausedAt.UTC().Format("2006-01-02 15:04:05"), job.PausedBy))
+	case job.Spec.Manual():
+		why.Lines = append(why.Lines, "It has no schedule: it runs only when somebody starts it.")
+	default:
+		next, err := u.service.NextSlotsOf(ctx, job)
+		if err != nil {
+			return nil, err
+		}
+		if why.Next = next[job.UID]; why.Next.IsZero() {
+			why.Lines = append(why.Lines, "Nothing of it is planned: its schedule has ended, or the engine has yet to take it up.")
+		}
+	}
+	if filter.Since.Before(job.CreatedAt) && !filter.Since.IsZero() {
+		why.Lines = append(why.Lines, fmt.Sprintf("It was made at %s UTC.", job.CreatedAt.UTC().Format("2006-01-02 15:04:05")))
+	}
+	return why, nil
+}

@@ -1,0 +1,69 @@
+package ui
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/templates"
+	"github.com/tidewheel/tidewheel/web/service"
+)
+
+func (u *UI) waveCancel(c echo.Context) error {
+	ctx := c.Request().Context()
+	wave, err := u.service.CancelWave(ctx, c.Param("id"), service.Actor(ctx))
+	if err != nil {
+		return err
+	}
+	return done(c, "/waves/"+wave.ID, "cancelled")
+}
+
+func (u *UI) waveResume(c echo.Context) error {
+	ctx := c.Request().Context()
+	wave, err := u.service.ResumeWave(ctx, c.Param("id"), service.Actor(ctx))
+	if err != nil {
+		return err
+	}
+	return done(c, "/waves/"+wave.ID, "wave-resumed")
+}
+
+// waveMarkForm asks how a task is to count, and says what follows from it.
+func (u *UI) waveMarkForm(c echo.Context) error {
+	return u.waveMarking(c, http.StatusOK, c.QueryParam("task"), "", "")
+}
+
+func (u *UI) waveMark(c echo.Context) error {
+	ctx := c.Request().Context()
+	id, task, as := c.Param("id"), c.FormValue("task"), c.FormValue("as")
+	status, err := engine.ParseStatus(as)
+	if err != nil {
+		return u.waveMarking(c, http.StatusUnprocessableEntity, task, as, "Choose how the task is to count.")
+	}
+	_, err = u.service.MarkTask(ctx, id, task, status, service.Actor(ctx))
+	var known *service.Error
+	switch {
+	case err == nil:
+		return done(c, "/waves/"+id, "marked")
+	case errors.As(err, &known) && (known.Kind == service.KindInvalid || known.Kind == service.KindConflict):
+		return u.waveMarking(c, http.StatusUnprocessableEntity, task, as, known.Detail)
+	}
+	return err
+}
+
+func (u *UI) waveMarking(c echo.Context, status int, name, as, problem string) error {
+	detail, err := u.wave(c.Request().Context(), c.Param("id"))
+	if err != nil {
+		return err
+	}
+	wave := &detail.Wave
+	at, known := detail.Graph.Index(name)
+	if !known {
+		return echo.NewHTTPError(http.StatusNotFound, "This wave has no task of this name.")
+	}
+	return u.render(c, status, templates.WaveMarkPage(templates.WaveMarking{
+		Page: u.wavePage(c, wave, "Mark "+name), ID: wave.ID, DAG: wave.DAG, Epoch: wave.Epoch, Task: name, State: stateName(&detail.Tasks[at]),
+		Ended: wave.Status.Terminal(), Mark: as, Problem: problem, After: len(detail.Graph.Downstream(at)),
+	}))
+}

@@ -1,0 +1,140 @@
+package ui_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+func TestOpenWaveSaysWhatItWaitsFor(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	open := s.fillDAGs(t)
+	page := s.see(t, "/waves/"+open.ID)
+	for _, words := range []string{"Wave 25", "The slot of root orders", "rates: succeeded", "critical", "Mark…", "Cancel this wave?", "rows=12"} {
+		if !strings.Contains(page, words) {
+			t.Errorf("an open wave does not say %q", words)
+		}
+	}
+	asked := s.see(t, "/waves/"+engine.ManualWaveID(open.DAGUID, "later"))
+	for _, words := range []string{"Wave to come", "Wave 25, which is running: waves of one DAG never overlap", "&lt;script&gt;", "by joris"} {
+		if !strings.Contains(asked, words) {
+			t.Errorf("a wave that waits does not say %q", words)
+		}
+	}
+}
+
+func TestFailedWaveShowsWhereAndCanGoOn(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	open := s.fillDAGs(t)
+	failed := engine.WaveID(open.DAGUID, 24)
+	page := s.see(t, "/waves/"+failed)
+	for _, words := range []string{
+		"join: dead", "upstream failed", "join failed", "2 attempts", "on the critical path", "Go on from what failed", `href="/runs/` + failed + `-join"`,
+		"Critical path:", "in the queue", `rel="prev"`, `rel="next"`,
+	} {
+		if !strings.Contains(page, words) {
+			t.Errorf("a failed wave does not say %q", words)
+		}
+	}
+	if strings.Contains(page, "data-live") {
+		t.Error("a wave that has ended refreshes")
+	}
+	if page := s.see(t, "/waves/"+failed+"?state=upstream_failed"); strings.Count(page, `<tr id="task-`) != 2 || !strings.Contains(page, "2 of 6") {
+		t.Error("the table is not narrowed to a state")
+	}
+	s.act(t, "/waves/"+failed+"/resume", nil)
+	if response := s.ask(t, http.MethodPost, "/waves/"+failed+"/cancel", url.Values{}); response.Code != http.StatusConflict {
+		t.Errorf("cancelling a wave that has ended is answered with %d", response.Code)
+	}
+}
+
+func TestTaskIsMarked(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	open := s.fillDAGs(t)
+	form := s.see(t, "/waves/"+open.ID+"/mark?task=orders")
+	for _, words := range []string{"4 tasks come after it", "What needs it goes on as if it had succeeded", `value="failed"`} {
+		if !strings.Contains(form, words) {
+			t.Errorf("the question does not say %q", words)
+		}
+	}
+	s.act(t, "/waves/"+open.ID+"/mark", url.Values{"task": {"orders"}, "as": {"skipped"}})
+	for as, want := range map[string]int{"": http.StatusUnprocessableEntity, "running": http.StatusUnprocessableEntity} {
+		if response := s.ask(t, http.MethodPost, "/waves/"+open.ID+"/mark", url.Values{"task": {"orders"}, "as": {as}}); response.Code != want {
+			t.Errorf("marking as %q is answered with %d, want %d", as, response.Code, want)
+		}
+	}
+	if response := s.ask(t, http.MethodPost, "/waves/"+open.ID+"/mark", url.Values{"task": {"rates"}, "as": {"failed"}}); response.Code != http.StatusUnprocessableEntity || !strings.Contains(response.Body.String(), "has ended") {
+		t.Errorf("marking what has ended is answered with %d", response.Code)
+	}
+	if response := s.ask(t, http.MethodGet, "/waves/"+open.ID+"/mark?task=nobody", nil); response.Code != http.StatusNotFound {
+		t.Errorf("a task that is not there is answered with %d", response.Code)
+	}
+	if page := s.see(t, "/waves/"+engine.WaveID(open.DAGUID, 24)+"/mark?task=join"); strings.Contains(page, `value="failed"`) {
+		t.Error("a task of a wave that has ended can be marked as failed, which changes nothing")
+	}
+}
+
+func TestMappedTaskUnfolds(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	open := s.fillDAGs(t)
+	good := "/waves/" + engine.WaveID(open.DAGUID, 22)
+	if page := s.see(t, good); !strings.Contains(page, "8 of 8 items ended") || !strings.Contains(page, "Show the items") || strings.Contains(page, `<tr class="item"`) {
+		t.Error("a mapped task is not one row with its counts")
+	}
+	page := s.see(t, good+"?unfold=shops")
+	if rows := strings.Count(page, `id="item-`); rows != 8 || !strings.Contains(page, engine.ItemRunID(engine.WaveID(open.DAGUID, 22), 7, "shops")) {
+		t.Errorf("%d items are shown, want 8, each with its run", rows)
+	}
+}
+
+func TestLargeWaveIsPaged(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	d := s.PutDAG(t, fanned("fan", 500))
+	wave := s.putWave(t, &d, past{epoch: 1, trigger: engine.TriggerManual, at: s.Now.Add(-time.Hour), ends: failingAt("part-0013")})
+	for query, want := range map[string]int{"": 200, "from=400": 102, "from=9999": 0, "from=-3": 200, "q=part-001*": 10, "q=13": 15, "state=failed": 1, "state=nonsense": 200} {
+		if rows := strings.Count(s.see(t, "/waves/"+wave.ID+"?"+query), `<tr id="task-`); rows != want {
+			t.Errorf("%q lists %d tasks, want %d", query, rows, want)
+		}
+	}
+	page := s.see(t, "/waves/"+wave.ID)
+	if rows := strings.Count(page, `<tr id="gantt-`); rows != 60 || !strings.Contains(page, "60 of the 501 tasks that have begun") {
+		t.Errorf("the chart of times has %d rows, want 60 and a word about the others", rows)
+	}
+}
+
+func TestRunsOfTasksLeadToTheirWaves(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	open := s.fillDAGs(t)
+	failed := engine.WaveID(open.DAGUID, 24)
+	list := s.see(t, "/runs?dag=etl")
+	for _, words := range []string{`href="/dags/etl"`, `href="/waves/` + open.ID + `"`, "wave 25", "upstream"} {
+		if !strings.Contains(list, words) {
+			t.Errorf("the list of runs does not hold %q", words)
+		}
+	}
+	page := s.see(t, "/runs/"+failed+"-join")
+	for _, words := range []string{"Run of etl/join", `href="/waves/` + failed + `"`, `href="/dags/etl"`} {
+		if !strings.Contains(page, words) {
+			t.Errorf("the run of a task does not hold %q", words)
+		}
+	}
+	overview := s.see(t, "/")
+	for _, words := range []string{"3 waves failed in the last 24 hours, the last one too", `action="/waves/` + failed + `/resume"`} {
+		if !strings.Contains(overview, words) {
+			t.Errorf("the overview does not hold %q", words)
+		}
+	}
+	if found := s.see(t, "/ui/search?q=et"); !strings.Contains(found, `href="/dags/etl"`) {
+		t.Error("the search does not find a DAG")
+	}
+}
