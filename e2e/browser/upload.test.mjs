@@ -5,6 +5,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { test } from "node:test";
 import { site, tabTo } from "./support/journey.mjs";
+import { chooseFile } from "./support/hands.mjs";
 
 const it = site();
 
@@ -76,10 +77,7 @@ test("a version is uploaded by keyboard alone", async () => {
   await page.keyboard.press("Enter");
   const input = page.getByLabel("File", { exact: true });
   await input.waitFor();
-  await tabTo(page, input);
-  const choosing = page.waitForEvent("filechooser");
-  await page.keyboard.press("Space");
-  await (await choosing).setFiles(file);
+  await chooseFile(input, file);
   const name = page.getByLabel("Name of the program");
   await tabTo(page, name);
   await page.keyboard.press("Control+a");

@@ -39,14 +39,25 @@ const keys = {
     await tabTo(locator.page(), locator.page().locator(`input[name="${name}"]:checked`));
     for (let i = 0; i < 20 && !(await locator.isChecked()); i++) await keyboard.press("ArrowRight");
   },
-  async file(locator, file) {
-    await locator.waitFor();
-    await tabTo(locator.page(), locator);
-    const choosing = locator.page().waitForEvent("filechooser");
-    await locator.page().keyboard.press("Space");
-    await (await choosing).setFiles(file);
-  },
+  file: chooseFile,
 };
+
+/** Chooses a file by keyboard alone in the file input that `locator` names. */
+export async function chooseFile(locator, file) {
+  await locator.waitFor();
+  const page = locator.page();
+  // Chromium is told to hand over its dialogs when the first listener comes, without a word when it does: a key that
+  // is faster opens a dialog that nobody sees. So the listener comes first, and a press without an answer is repeated.
+  const chosen = new Promise((resolve) => page.once("filechooser", resolve));
+  const patience = () => new Promise((resolve) => setTimeout(resolve, 5000).unref());
+  for (let i = 0; i < 6; i++) {
+    await tabTo(page, locator);
+    await page.keyboard.press("Space");
+    const chooser = await Promise.race([chosen, patience()]);
+    if (chooser) return chooser.setFiles(file);
+  }
+  throw new Error(`no dialog to choose a file for ${locator}`);
+}
 
 /** Makes two tests of a journey: `walk(hand, t)` acts by `hand.press`, `type`, `choose`, `pick` and `file`. */
 export function both(name, walk) {
