@@ -92,6 +92,19 @@ func (s *Store) DeadLetters(ctx context.Context, namespace, cursor string, limit
 	return letters, next, nil
 }
 
+// DeadLetter gives one; engine.ErrNotFound.
+func (s *Store) DeadLetter(ctx context.Context, runID string) (engine.DeadLetter, error) {
+	if err := s.read(ctx); err != nil {
+		return engine.DeadLetter{}, err
+	}
+	defer s.mu.RUnlock()
+	letter, found := s.letters[runID]
+	if !found {
+		return engine.DeadLetter{}, fmt.Errorf("memory: dead letter %s: %w", runID, engine.ErrNotFound)
+	}
+	return letter, nil
+}
+
 // DeleteDeadLetter purges one; engine.ErrNotFound.
 func (s *Store) DeleteDeadLetter(ctx context.Context, runID string) error {
 	if err := s.write(ctx); err != nil {

@@ -99,7 +99,7 @@ func (s *Store) Slots(ctx context.Context, filter engine.SlotFilter) (slots []en
 func (s *Store) DeadLetters(ctx context.Context, namespace, cursor string, limit int) (letters []engine.DeadLetter, next string, err error) {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
-	after, err := parsePosition(cursor)
+	after, err := parsePlace("letters", cursor)
 	if err != nil {
 		return nil, "", fmt.Errorf("mongo: list dead letters: %w", err)
 	}
@@ -120,6 +120,14 @@ func (s *Store) DeadLetters(ctx context.Context, namespace, cursor string, limit
 		next = position{date(last.At), last.RunID}.cursor()
 	}
 	return letters, next, nil
+}
+
+// DeadLetter gives one; engine.ErrNotFound if there is none.
+func (s *Store) DeadLetter(ctx context.Context, runID string) (engine.DeadLetter, error) {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	letter, err := one[letterDocument](ctx, s.deadLetters, byID(runID))
+	return letter, s.failed("read dead letter "+runID, err)
 }
 
 // DeleteDeadLetter purges one; engine.ErrNotFound if there is none.

@@ -93,6 +93,18 @@ func (s *Store) DeadLetters(ctx context.Context, namespace, cursor string, limit
 	return letters, next, nil
 }
 
+// DeadLetter gives one; engine.ErrNotFound.
+func (s *Store) DeadLetter(ctx context.Context, runID string) (engine.DeadLetter, error) {
+	letters, err := documents[engine.DeadLetter](ctx, s, "SELECT doc FROM dead_letters WHERE run_id = ?", runID)
+	if err == nil && len(letters) == 0 {
+		err = engine.ErrNotFound
+	}
+	if err != nil {
+		return engine.DeadLetter{}, wrap("dead letter "+runID, err)
+	}
+	return letters[0], nil
+}
+
 // DeleteDeadLetter purges one; engine.ErrNotFound.
 func (s *Store) DeleteDeadLetter(ctx context.Context, runID string) error {
 	return wrap("delete dead letter "+runID, s.write(ctx, 1, func(w *writer) error {

@@ -110,6 +110,21 @@ var ledgerPromises = []promise{
 		h.commit(engine.Batch{DeadLetters: append([]engine.DeadLetter{elsewhere}, batch.DeadLetters...)})
 		same(h.T, "by pages of 3", h.letters(3), batch.DeadLetters)
 		same(h.T, "at once", h.letters(100), batch.DeadLetters)
+		// Who filters the list pages by the places of letters.
+		after := engine.Cursor{At: batch.DeadLetters[3].At, ID: batch.DeadLetters[3].RunID}.Encode("letters")
+		rest, _, err := h.store.DeadLetters(h.ctx, batch.DeadLetters[0].Namespace, after, 100)
+		h.must("list from a place on", err)
+		same(h.T, "from a place on", rest, batch.DeadLetters[4:])
+	}},
+	{"a dead letter is given by the id of its run", func(h *harness) {
+		one, two := aLetter(slotRun(aJob("one"), noon), noon), aLetter(slotRun(aJob("two"), noon), noon)
+		h.commit(engine.Batch{DeadLetters: []engine.DeadLetter{one, two}})
+		got, err := h.store.DeadLetter(h.ctx, two.RunID)
+		h.must("read", err)
+		same(h.T, "letter", got, two)
+		if _, err := h.store.DeadLetter(h.ctx, "nobody"); !errors.Is(err, engine.ErrNotFound) {
+			h.Fatalf("got %v", err)
+		}
 	}},
 	{"a dead letter is dropped by replay and purged by hand", func(h *harness) {
 		one, two := aLetter(slotRun(aJob("one"), noon), noon), aLetter(slotRun(aJob("two"), noon), noon)

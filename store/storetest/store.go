@@ -58,6 +58,8 @@ type Store interface {
 	Upcoming(ctx context.Context, namespace string, limit int) ([]engine.ScheduledTask, error)
 	// DeadLetters lists dead letters, newest first, with the cursor of the next page.
 	DeadLetters(ctx context.Context, namespace, cursor string, limit int) (letters []engine.DeadLetter, next string, err error)
+	// DeadLetter gives one; engine.ErrNotFound if there is none.
+	DeadLetter(ctx context.Context, runID string) (engine.DeadLetter, error)
 	// DeleteDeadLetter purges one; engine.ErrNotFound if there is none.
 	DeleteDeadLetter(ctx context.Context, runID string) error
 
