@@ -32,7 +32,7 @@ func main() {
 }
 
 func mainStatus() int {
-	only := flag.String("only", "", "scenarios, separated by commas: lag, burst, throughput, engine, waves, registered (default all)")
+	only := flag.String("only", "", "scenarios, separated by commas: lag, burst, throughput, engine, waves, pages, registered (default all)")
 	repeat := flag.Int("repeat", 1, "how often each scenario is run")
 	quick := flag.Bool("quick", false, "shorter runs, to see that the benchmark works")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of this process here; of use with -only engine")
@@ -103,6 +103,7 @@ func run(ctx context.Context, binary, only string, repeat int, quick bool) (err 
 		{"throughput", func(ctx context.Context) error { return b.throughput(ctx, 20, 1000/scale) }},
 		{"engine", func(ctx context.Context) error { return b.engine(ctx, 40, 1000/scale) }},
 		{"waves", func(ctx context.Context) error { return b.waves(ctx, 50, 1000/scale, max(10/scale, 2)) }},
+		{"pages", func(ctx context.Context) error { return b.pages(ctx, 10_000/scale, 1_000_000/scale) }},
 		{"registered", func(ctx context.Context) error { return b.registered(ctx, 100_000/scale) }},
 	}
 	fmt.Printf("%s, %d cores, %s\n", time.Now().UTC().Format(time.RFC3339), runtime.NumCPU(), runtime.Version())
