@@ -219,6 +219,7 @@ func BenchmarkHistory(b *testing.B) {
 		{"tier-light", engine.RunFilter{Namespace: "default", Tier: spec.TierLight}},
 		{"by", engine.RunFilter{Namespace: "default", By: "ada"}},
 		{"window", engine.RunFilter{Namespace: "default", Since: middle, Until: middle.Add(time.Hour)}},
+		{"until", engine.RunFilter{Namespace: "default", Until: middle}},
 		{"window+heavy+failed", engine.RunFilter{Namespace: "default", Since: middle, Tier: spec.TierHeavy, Statuses: []engine.Status{engine.StatusFailed}}},
 		{"text", engine.RunFilter{Namespace: "default", Text: "JOB-000007"}},
 		{"text(none)", engine.RunFilter{Namespace: "default", Text: "nowhere"}},

@@ -212,9 +212,11 @@ func (r *historyRange) from() string { return cmp.Or(r.table, "runs_history") }
 // entries asks for keys of the range after from, limited by an argument that follows.
 func (r *historyRange) entries(filter *engine.RunFilter, from key, columns string) (query string, args []any) {
 	where := conditions{terms: slices.Clone(r.fixed.terms), args: slices.Clone(r.fixed.args)}
-	where.add("(created_at, id) < (?, ?)", from.at, from.id)
 	since, until := window(filter.Since, filter.Until)
-	where.add("created_at >= ? AND created_at < ?", since, until)
+	if until <= from.at { // of two upper bounds SQLite seeks by one and steps over what lies between them
+		from = key{at: until}
+	}
+	where.add("(created_at, id) < (?, ?) AND created_at >= ?", from.at, from.id, since)
 	return "SELECT " + columns + " FROM " + r.from() + " INDEXED BY " + r.index + " WHERE " + strings.Join(where.terms, " AND ") +
 		" ORDER BY created_at DESC, id DESC LIMIT ?", where.args
 }
