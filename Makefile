@@ -9,10 +9,11 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-# Passed on: make test GOTESTFLAGS='-run Next -v', make sim SEEDS=100000, make fuzz FUZZTIME=5m, make microbench BENCH=Lag,
-# make run DATA=/tmp/tide.
+# Passed on: make test GOTESTFLAGS='-run Next -v', make sim SEEDS=100000, make sim-mutants MUTANTS=claim,needs,
+# make fuzz FUZZTIME=5m, make microbench BENCH=Lag, make run DATA=/tmp/tide.
 GOTESTFLAGS ?=
 SEEDS       ?= 10000
+MUTANTS     ?=
 FUZZTIME    ?= 20s
 BENCH       ?= .
 DATA        ?= ./data
@@ -83,6 +84,10 @@ screenshots: build e2e/browser/node_modules/.package-lock.json ## Take the pictu
 .PHONY: sim
 sim: ## Run the simulator over SEEDS seeds (10000)
 	$(GO) test ./engine/sim -count=1 -timeout=0 -v -args -seeds=$(SEEDS)
+
+.PHONY: sim-mutants
+sim-mutants: ## Take out the engine's guards (MUTANTS=name,…), one at a time, and see the simulator turn red within SEEDS seeds
+	$(GO) run ./engine/sim/mutants -worlds=$(SEEDS) -only='$(MUTANTS)'
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for FUZZTIME (20s)

@@ -25,6 +25,7 @@ var rules = []rule{
 	{pkg: "engine", pure: true, may: "spec cron dag dag/condition engine/wheel"},
 	{pkg: "engine/shard", may: "engine engine/wheel spec cron dag"},
 	{pkg: "engine/sim", pure: true, may: "engine engine/shard engine/wheel spec cron dag store/memory"},
+	{pkg: "engine/sim/mutants", may: "engine/sim"},
 
 	{pkg: "executor", may: "engine spec executor/process executor/cache executor/output"},
 	{pkg: "executor/process"}, // starting, bounding and ending programs: knows nothing of runs

@@ -1,0 +1,54 @@
+package main
+
+// editGuards are those of a definition's changes: edit, pause, deletion.
+var editGuards = []mutant{
+	{
+		name: "pause-prepared", guard: "a pause takes back what is prepared",
+		file: corePrepared,
+		old:  "		reason := ReasonEdited\n",
+		new:  "		if j.def != nil && j.def.Paused {\n			continue\n		}\n		reason := ReasonEdited\n",
+	},
+	{
+		name: "edit-prepared", guard: "an edit takes back what is prepared and not planned any more",
+		file: corePrepared,
+		old:  "		c.giveUp(r, reason)\n	}\n}",
+		new:  "		if reason != ReasonEdited || j.def == nil {\n			c.giveUp(r, reason)\n		}\n	}\n}",
+	},
+	{
+		name: "delete-prepared", guard: "a deletion ends what the job left behind",
+		file: coreJob,
+		old:  "			c.abandon(r)\n		}\n	}\n	c.finishLoad(j, s)",
+		new:  "			_ = r\n		}\n	}\n	c.finishLoad(j, s)",
+	},
+	{
+		name: "tombstone", guard: "a deleted job's generations stay while its runs need them",
+		file: coreJob,
+		old:  "	if s.Job.Deleted && len(j.live) > 0 {",
+		new:  "	if false {",
+	},
+	{
+		name: "definition-revision", guard: "a slow read brings no older definition",
+		file: coreJob,
+		old:  "	known := s.Job != nil && s.Job.Revision <= j.revision // a slow read may even be older",
+		new:  "	known := s.Job != nil && s.Job.Revision == j.revision",
+	},
+	{
+		name: "generation", guard: "a run keeps the definition that it was made of",
+		file: coreRun,
+		old:  "	r.spec = j.specs[stored.Generation]\n	if r.spec == nil && j.def != nil {",
+		new:  "	if j.def != nil {",
+	},
+	{
+		name: "pause-parks", guard: "a paused job plans nothing",
+		file: coreJob,
+		old:  "	c.park(j)\n	if j.def.Paused {\n		return\n	}",
+		new:  "	c.park(j)",
+		more: []edit{{coreJob, "	if j.task == nil || j.def == nil || j.def.Paused || j.schedule == nil {", "	if j.task == nil || j.def == nil || j.schedule == nil {"}},
+	},
+	{
+		name: "edit-closes-old", guard: "an edit accounts for the slots of the schedule that it replaced",
+		file: coreEdit,
+		old:  "	default:\n		c.overdue(j, edited, ReasonOutage)\n	}\n	j.schedule, j.def, j.open = schedule, def, nil",
+		new:  "	default:\n	}\n	j.schedule, j.def, j.open = schedule, def, nil",
+	},
+}

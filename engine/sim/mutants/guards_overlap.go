@@ -1,0 +1,63 @@
+package main
+
+const coreOverlap = "engine/core_overlap.go"
+
+// overlapGuards keep the runs of one job apart, as its policy says.
+var overlapGuards = []mutant{
+	{
+		name: "overlap", guard: "a run waits for the one before it",
+		file: coreOverlap,
+		old:  "	if blocker == nil || (r.spec != nil && r.spec.Overlap == spec.OverlapAllow) {",
+		new:  "	if blocker == nil || r.spec != nil {",
+	},
+	{
+		name: "overlap-lock", guard: "runs of a job that may not overlap share its lock",
+		file: coreSupervise,
+		old:  "	return r.JobUID\n}",
+		new:  "	return r.ID\n}",
+	},
+	{
+		name: "overlap-skip", guard: "overlap skip gives up the slot",
+		file: coreOverlap,
+		old:  "	case spec.OverlapSkip:\n		c.giveUp(r, ReasonOverlap)",
+		new:  "	case spec.OverlapSkip:\n		c.wait(r, blocker)",
+	},
+	{
+		name: "overlap-queue", guard: "overlap queue gives up nothing",
+		file: coreOverlap,
+		old:  "	default:\n		if r.Trigger",
+		new:  "	default:\n		if r.Trigger == TriggerSchedule && r.Status == StatusScheduled {\n			c.giveUp(r, ReasonOverlap)\n			return\n		}\n		if r.Trigger",
+	},
+	{
+		name: "overlap-replace", guard: "overlap replace ends the run before",
+		file: coreOverlap,
+		old:  "				c.cancel(other, replacedBy+r.ID)",
+		new:  "",
+	},
+	{
+		name: "overlap-queue-full", guard: "so many runs of a job wait, and no more",
+		file: coreOverlap,
+		old:  "j.countWaiting() >= c.config.MaxWaiting {",
+		new:  "false {",
+	},
+	{
+		name: "overlap-next", guard: "what waited goes when the run before it ends",
+		file: coreRun,
+		old:  "		c.enqueue(next)\n	}\n	j.draining = false",
+		new:  "		break\n	}\n	j.draining = false",
+	},
+	{
+		name: "postponed", guard: "a slot behind a live run is decided at the slot",
+		also: "transcripts overlap, edit",
+		file: coreJob,
+		old:  "j.def.Spec.Overlap == spec.OverlapSkip && c.now.Before(slot) {",
+		new:  "false {",
+	},
+	{
+		name: "postponed-taken-up", guard: "or as soon as that run ends",
+		also: "transcript overlap",
+		file: coreRun,
+		old:  "	if j.postpone && c.blocker(j, nil) == nil {",
+		new:  "	if false {",
+	},
+}

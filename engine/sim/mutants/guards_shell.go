@@ -1,0 +1,80 @@
+package main
+
+const (
+	machine       = "engine/shard/machine.go"
+	machineCommit = "engine/shard/machine_commit.go"
+	machineLoad   = "engine/shard/machine_load.go"
+)
+
+// shellGuards are the orders that the shard's machine keeps.
+var shellGuards = []mutant{
+	{
+		name: "result-ack-order", guard: "results are acknowledged after the commit of what they led to",
+		also: "TestResultsAreAcknowledgedOnlyWhenTheirEffectIsDurable",
+		file: machine,
+		old:  "		m.arrived = append(m.arrived, in.Receipt)",
+		new:  "		m.acknowledge(&out, []Receipt{in.Receipt})",
+	},
+	{
+		name: "effects-after-commit", guard: "what waits for a commit is done after it",
+		file: machineCommit,
+		old:  "	out.add(Commit{Epoch: m.epoch, Batch: ready.Batch})\n}",
+		new:  "	out.add(Commit{Epoch: m.epoch, Batch: ready.Batch})\n	for _, effect := range ready.After {\n		out.add(Perform{Epoch: m.epoch, Effect: effect})\n	}\n	ready.After = nil\n}",
+	},
+	{
+		name: "conflict-resets", guard: "a refused write makes the engine read all anew",
+		file: machineCommit,
+		old:  "		if conflict.Kind != \"run\" || !m.inserted(conflict.ID) {",
+		new:  "		if !m.inserted(conflict.ID) {\n			continue\n		}\n		if conflict.Kind != \"run\" {",
+	},
+	{
+		name: "refused-insert", guard: "what was asked of a run whose insertion was refused is not done",
+		also: "TestInsertRefused",
+		file: machineCommit,
+		old:  "publish, ok := effect.(engine.Publish); ok && refused[publish.Task.Run] {",
+		new:  "publish, ok := effect.(engine.Publish); ok && refused[publish.Task.Run] && false {",
+	},
+	{
+		name: "answer-epoch", guard: "an answer from before a reset is not listened to",
+		file: machine,
+		old:  "ok && e.epochOf() != m.epoch {",
+		new:  "ok && e.epochOf() != m.epoch && false {",
+	},
+	{
+		name: "poll-after-commit", guard: "the horizon moves in the store's view only after what was decided before it is durable",
+		file: machineCommit,
+		old:  "	if m.poll == pollWanted {\n		m.poll = pollCarried\n	}",
+		new:  "	if m.poll == pollWanted {\n		m.sendPoll(out)\n	}",
+	},
+	{
+		name: "hold-while-read", guard: "a job that is being read is not forgotten",
+		also: "engine's tests: what is forgotten",
+		file: machineLoad,
+		old:  "		m.core.Hold(uid)\n		fresh",
+		new:  "		fresh",
+	},
+	{
+		name: "tasks-before-runs", guard: "scheduled tasks are read before runs",
+		file: "engine/shard/loader.go",
+		old:  "	tasks, err := l.Store.TasksByID(ctx, uids)\n	if err != nil {\n		return engine.JobsLoaded{}, fmt.Errorf(\"load scheduled tasks: %w\", err)\n	}\n	runs, err := l.Store.ActiveRunsOf(ctx, uids)",
+		new:  "	runs, err := l.Store.ActiveRunsOf(ctx, uids)\n	if err != nil {\n		return engine.JobsLoaded{}, err\n	}\n	tasks, err := l.Store.TasksByID(ctx, uids)",
+	},
+	{
+		name: "reconcile", guard: "runs of the store that the core does not know are looked for",
+		file: machineLoad,
+		old:  "		if !m.core.KnowsRun(run.JobUID, run.ID, run.Revision) && ",
+		new:  "		if false && ",
+	},
+	{
+		name: "sweep-commands", guard: "a command whose wake was lost is found",
+		file: machineLoad,
+		old:  "	for _, command := range in.Commands {",
+		new:  "	for _, command := range in.Commands[:0] {",
+	},
+	{
+		name: "clock-back-shell", guard: "what waits for a time to pass does not wait longer when the clock goes back",
+		file: machine,
+		old:  "	if by < clockSlack {",
+		new:  "	if by < clockSlack*1000 {",
+	},
+}

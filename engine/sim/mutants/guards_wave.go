@@ -1,0 +1,171 @@
+package main
+
+const (
+	coreWave        = "engine/core_wave.go"
+	coreWaveRoot    = "engine/core_wave_root.go"
+	coreWaveLoad    = "engine/core_wave_load.go"
+	coreWaveCommand = "engine/core_wave_command.go"
+	dagTrigger      = "dag/trigger.go"
+	dagWave         = "dag/wave.go"
+)
+
+// waveGuards are those of DAGs: needs, rules, epochs, one wave after the other.
+var waveGuards = []mutant{
+	{
+		name: "wave-epoch", guard: "the end of a run counts in its own wave only",
+		file: coreWave,
+		old:  "	if w == nil || w.ID != r.Wave || r.gone() || r.quiet {",
+		new:  "	if w == nil || r.gone() || r.quiet {",
+	},
+	{
+		name: "needs", guard: "a task starts after what it needs",
+		also: "dag's tests against a model",
+		file: dagTrigger,
+		old:  "	ended := n.succeeded+n.failed+n.skipped == n.needs\n",
+		new:  "	ended := n.succeeded+n.failed+n.skipped >= max(n.needs-1, 1)\n",
+	},
+	{
+		name: "rule-all-success", guard: "all_success does not start after a failure",
+		also: "dag's tests against a model",
+		file: dagTrigger,
+		old:  "	default: // AllSuccess\n		switch {\n		case n.failed > 0:\n			return UpstreamFailed\n",
+		new:  "	default: // AllSuccess\n		switch {\n",
+	},
+	{
+		name: "rule-none-failed", guard: "none_failed does not start after a failure",
+		also: "dag's tests against a model",
+		file: dagTrigger,
+		old:  "	case NoneFailed:\n		switch {\n		case n.failed > 0:\n			return UpstreamFailed\n",
+		new:  "	case NoneFailed:\n		switch {\n",
+	},
+	{
+		name: "rule-one-failed", guard: "one_failed starts after a failure only",
+		also: "dag's tests against a model",
+		file: dagTrigger,
+		old:  "		case n.failed > 0:\n			return Ready\n		case ended:\n			return Skipped",
+		new:  "		case n.failed > 0, ended:\n			return Ready",
+	},
+	{
+		name: "waves-overlap", guard: "a root whose slot comes while a wave is open does not go into a wave of its own",
+		file: coreWaveRoot,
+		old:  "	if w := d.open; w == nil || w.ID == r.Wave {\n		c.goRoot(r)",
+		new:  "	if w := d.open; w != nil && w.ID != r.Wave {\n		d.open = nil\n		c.goRoot(r)\n		return\n	} else if true {\n		c.goRoot(r)",
+	},
+	{
+		name: "wave-by-hand-waits", guard: "what is asked for by hand waits for the open wave",
+		file: coreWaveRoot,
+		old:  "	if d.open != nil || d.opening",
+		new:  "	if d.opening",
+		more: []edit{{coreWaveRoot, "	for again := true; again && d.open == nil; {", "	for again := true; again; {"}},
+	},
+	{
+		name: "wave-joined", guard: "a root's slot joins the wave that it was prepared for",
+		file: coreWaveRoot,
+		old:  "	if w := d.open; w != nil && !w.byHand() && !w.had(root) {\n		return w.Epoch\n	}",
+		new:  "",
+	},
+	{
+		name: "wave-root-once", guard: "a root has one run a wave",
+		file: coreWaveRoot,
+		old:  "	if c.runs[id] != nil { // one waits already",
+		new:  "	if false {",
+	},
+	{
+		name: "wave-slot-accounted", guard: "a root's slot that waits for nobody is in the ledger",
+		file: coreWaveRoot,
+		old:  "	if c.runs[id] != nil { // one waits already\n		c.note(j, slot, OutcomeSkipped, ReasonOverlap)",
+		new:  "	if c.runs[id] != nil { // one waits already",
+	},
+	{
+		name: "wave-roots-without-slot", guard: "a wave does not wait for a root whose schedule is over",
+		file: coreWave,
+		old:  "		c.closeTask(w, root, dag.Skipped, \"its schedule has no further slot\")",
+		new:  "		_ = root",
+	},
+	{
+		name: "wave-end-last", guard: "a wave's end is written after the ends of its runs",
+		file: "engine/ready.go",
+		old:  "		if w.Status.Terminal() && w.Epoch > 0 && !w.last {",
+		new:  "		if false {",
+	},
+	{
+		name: "wave-task-settled", guard: "a task of a wave is published after the commit",
+		file: coreRun,
+		old:  " && r.job.dag == nil // a run that is not stored is an open write",
+		new:  "",
+	},
+	{
+		name: "wave-max-parallel", guard: "no more tasks of a wave run than max_parallel",
+		file: coreWave,
+		old:  "	return w.form.spec.MaxParallel == 0 || w.running < w.form.spec.MaxParallel",
+		new:  "	return true",
+	},
+	{
+		name: "wave-running-freed", guard: "a task that ends gives its place to another",
+		file: coreWave,
+		old:  "	w.running--\n",
+		new:  "",
+	},
+	{
+		name: "fan-at-once", guard: "no more items run than max_parallel of their task",
+		also: "dag's tests",
+		file: "dag/fan.go",
+		old:  "	if f.stopped || f.atOnce > 0 && f.counts[Running] >= f.atOnce {",
+		new:  "	if f.stopped {",
+	},
+	{
+		name: "fan-all-items", guard: "a mapped task ends when all its items have",
+		also: "dag's tests",
+		file: coreWave,
+		old:  "	case f.Done():\n		c.spread(w, task, f.Outcome())",
+		new:  "	case state == dag.Succeeded:\n		c.spread(w, task, state)",
+	},
+	{
+		name: "wave-restored", guard: "after a restart a task that has ended does not start again",
+		file: coreWaveLoad,
+		old:  "		w.learn(learned, &r)",
+		new:  "		if !r.Status.Terminal() {\n			w.learn(learned, &r)\n		}",
+	},
+	{
+		name: "wave-spread-restored", guard: "after a restart what an end has led to is done",
+		file: coreWaveLoad,
+		old:  "	c.writeClosed(w, spread)\n",
+		new:  "	_ = spread\n",
+	},
+	{
+		name: "wave-resume-succeeded", guard: "a wave that goes on does not start again what has succeeded",
+		file: coreWaveCommand,
+		old:  "	c.restore(w, runs)\n",
+		new:  "	c.restore(w, nil)\n",
+	},
+	{
+		name: "wave-resume-revision", guard: "a wave is resumed from the end that was seen",
+		file: coreWaveCommand,
+		old:  "e.Wave.Revision != e.Command.Revision || ",
+		new:  "",
+	},
+	{
+		name: "wave-cancel-waiting", guard: "cancelling a wave starts nothing more",
+		file: coreWaveCommand,
+		old:  "	for _, task := range w.state.Cancel() {\n		c.writeEnd(w, task, dag.Cancelled, \"cancelled by \"+by)\n	}",
+		new:  "",
+	},
+	{
+		name: "wave-delete", guard: "a deleted DAG's wave is cancelled",
+		file: coreWaveLoad,
+		old:  "	if d.open != nil {\n		c.cancelWave(d.open, by)\n	}",
+		new:  "",
+	},
+	{
+		name: "wave-generation", guard: "a wave goes on with the definition that it began with",
+		file: coreWave,
+		old:  "	r.spec, r.Generation = w.form.job(task), w.Generation\n",
+		new:  "	r.spec, r.Generation = w.form.job(task), w.dag.def.Generation\n",
+	},
+	{
+		name: "epoch-grows", guard: "epochs go on from the last one",
+		file: coreWaveLoad,
+		old:  "tasks: map[string]*job{}, epoch: s.LastEpoch}",
+		new:  "tasks: map[string]*job{}}",
+	},
+}

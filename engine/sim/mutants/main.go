@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("mutants", flag.ContinueOnError)
+	worlds := flags.Int("worlds", 10000, "how many worlds a mutant must live through to count as a survivor")
+	only := flags.String("only", "", "names of mutants, separated by commas; all if empty")
+	list := flags.Bool("list", false, "list the guards, and kill nothing")
+	mutated := flags.Bool("mutated", false, "run worlds with this very program, and tell what they say as JSON")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *mutated {
+		return turnAndTell(out, *worlds)
+	}
+	chosen, err := choose(*only)
+	if err != nil {
+		return err
+	}
+	if *list {
+		return tellList(out, chosen)
+	}
+	root, err := moduleRoot(ctx)
+	if err != nil {
+		return err
+	}
+	h := hunt{root: root, worlds: *worlds, out: out}
+	return h.all(ctx, chosen)
+}
+
+func choose(names string) ([]mutant, error) {
+	if names == "" {
+		return all(), nil
+	}
+	var chosen []mutant
+	for name := range strings.SplitSeq(names, ",") {
+		at := slices.IndexFunc(all(), func(m mutant) bool { return m.name == name })
+		if at < 0 {
+			return nil, fmt.Errorf("there is no mutant %q: see -list", name)
+		}
+		chosen = append(chosen, all()[at])
+	}
+	return chosen, nil
+}
+
+func moduleRoot(ctx context.Context) (string, error) {
+	path, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the module's root: %w", err)
+	}
+	return filepath.Dir(strings.TrimSpace(string(path))), nil
+}
+
+func tellList(out io.Writer, mutants []mutant) error {
+	for i := range mutants {
+		m := &mutants[i]
+		fmt.Fprintf(out, "%-28s %s (%s)\n", m.name, m.guard, m.file)
+		if m.also != "" {
+			fmt.Fprintf(out, "%-28s also held by %s\n", "", m.also)
+		}
+	}
+	return nil
+}
+
+// hunt kills mutants.
+type hunt struct {
+	root   string
+	worlds int
+	out    io.Writer
+}
+
+// all tries each mutant, and fails if one survives or cannot be made.
+func (h *hunt) all(ctx context.Context, mutants []mutant) error {
+	began := time.Now()
+	fmt.Fprintf(h.out, "%-28s %-9s %7s %7s %6s  %s\n", "guard taken out", "", "seed", "worlds", "s", "what turned red")
+	var wrong []string
+	for i := range mutants {
+		m := &mutants[i]
+		since := time.Now()
+		v, err := h.one(ctx, m)
+		seconds := time.Since(since).Seconds()
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			wrong = append(wrong, m.name)
+			fmt.Fprintf(h.out, "%-28s %-9s %7s %7s %6.1f  %v\n", m.name, "BROKEN", "", "", seconds, err)
+		case v.Seed == 0:
+			wrong = append(wrong, m.name)
+			fmt.Fprintf(h.out, "%-28s %-9s %7s %7d %6.1f  nothing: %s\n", m.name, "SURVIVED", "", v.Worlds, seconds, m.guard)
+		default:
+			fmt.Fprintf(h.out, "%-28s %-9s %7d %7d %6.1f  %s\n", m.name, "killed", v.Seed, v.Worlds, seconds, v.Invariant)
+		}
+	}
+	fmt.Fprintf(h.out, "%d of %d guards are needed by the simulator, %s\n", len(mutants)-len(wrong), len(mutants), time.Since(began).Round(time.Second))
+	if len(wrong) > 0 {
+		return fmt.Errorf("the simulator does not notice, or the list has no way to tell: %s", strings.Join(wrong, ", "))
+	}
+	return nil
+}
+
+// one compiles this command without a guard, and lets worlds turn until one is red.
+func (h *hunt) one(ctx context.Context, m *mutant) (verdict, error) {
+	folder, err := os.MkdirTemp("", "mutant-")
+	if err != nil {
+		return verdict{}, err
+	}
+	defer os.RemoveAll(folder)
+	overlay, err := m.overlay(h.root, folder)
+	if err != nil {
+		return verdict{}, err
+	}
+	program := filepath.Join(folder, "mutant")
+	build := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "-o", program, "./engine/sim/mutants")
+	build.Dir = h.root
+	if said, err := build.CombinedOutput(); err != nil {
+		return verdict{}, fmt.Errorf("it does not compile: %w\n%s", err, said)
+	}
+	var out, said bytes.Buffer
+	worlds := exec.CommandContext(ctx, program, "-mutated", fmt.Sprintf("-worlds=%d", h.worlds))
+	worlds.Stdout, worlds.Stderr = &out, &said
+	if err := worlds.Run(); err != nil {
+		return verdict{}, fmt.Errorf("its worlds broke off: %w: %s", err, firstLine(said.String()))
+	}
+	var v verdict
+	if err := json.Unmarshal(out.Bytes(), &v); err != nil {
+		return verdict{}, fmt.Errorf("its worlds said %q: %w", out.String(), err)
+	}
+	if v.Seed != 0 && world(v.Seed) != nil {
+		return verdict{}, errors.New("seed " + fmt.Sprint(v.Seed) + " is red without the mutation, too: mend that first")
+	}
+	return v, nil
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
