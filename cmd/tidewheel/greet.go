@@ -20,10 +20,13 @@ func (s *Server) greet() {
 		case s.loginURL != "":
 			line("log in", "%s   (good once)", s.loginURL)
 		case s.token != "":
-			line("log in", "with the token in %s", s.data.path(tokenFile))
+			line("log in", "with the token in %s", s.tokenPath)
 		default:
 			line("log in", "not needed: --auth off")
 		}
+	}
+	if s.health != nil {
+		line("metrics", "http://%s/metrics, and /livez and /readyz", s.health.Addr())
 	}
 	line("data", "%s", s.data.dir)
 	line("roles", "%s", s.roles())

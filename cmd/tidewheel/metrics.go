@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -13,7 +14,11 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/shard"
+	"github.com/tidewheel/tidewheel/spec"
 )
+
+// tiers are those that work and executors are counted by.
+var tiers = []spec.Tier{spec.TierLight, spec.TierMedium, spec.TierHeavy}
 
 // metrics is what /metrics shows. It observes the engine, and asks the queue when somebody looks.
 type metrics struct {
@@ -26,6 +31,8 @@ type metrics struct {
 	duration   *prometheus.HistogramVec
 	commit     prometheus.Histogram
 	written    prometheus.Counter
+	ended      *prometheus.CounterVec
+	letters    prometheus.Counter
 	resets     prometheus.Counter
 	expired    *prometheus.CounterVec
 }
@@ -65,6 +72,12 @@ func newMetrics() *metrics {
 		written: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "tidewheel_runs_written_total", Help: "Writes of runs that were made durable.",
 		}),
+		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "tidewheel_runs_ended_total", Help: "Runs that ended, retries included, by how.",
+		}, []string{"status"}),
+		letters: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "tidewheel_dead_letters_total", Help: "Dead letters written: runs that used up their retries.",
+		}),
 		resets: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "tidewheel_engine_resets_total", Help: "How often the engine read everything again, because a write was refused.",
 		}),
@@ -72,14 +85,43 @@ func newMetrics() *metrics {
 			Name: "tidewheel_expired_total", Help: "Old runs, waves and ledger entries removed.",
 		}, []string{"kind"}),
 	}
-	m.registry.MustRegister(m.finished, m.published, m.started, m.lag, m.processLag, m.duration, m.commit, m.written, m.resets, m.expired,
+	m.registry.MustRegister(m.finished, m.published, m.started, m.lag, m.processLag, m.duration, m.commit, m.written,
+		m.ended, m.letters, m.resets, m.expired,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "tidewheel_build_info", Help: "Always 1.", ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
 	m.registry.MustRegister(build)
+	m.begin()
 	return m
+}
+
+// begin shows what is counted by label from the start on, as 0: otherwise the first of a kind is no increase, and an alert
+// on it never comes.
+func (m *metrics) begin() {
+	for _, tier := range tiers {
+		m.started.WithLabelValues(string(tier))
+		for _, class := range []spec.Class{spec.ClassStandard, spec.ClassPremium} {
+			m.published.WithLabelValues(string(tier), string(class))
+		}
+	}
+	for _, status := range engine.Statuses() {
+		if status.Terminal() {
+			m.ended.WithLabelValues(status.String())
+		}
+	}
+	for _, status := range []engine.Status{
+		engine.StatusSucceeded, engine.StatusFailed, engine.StatusTimedOut, engine.StatusCancelled, engine.StatusLost,
+	} {
+		m.finished.WithLabelValues(status.String())
+		if status != engine.StatusLost { // nobody knows when it ended
+			m.duration.WithLabelValues(status.String())
+		}
+	}
+	for _, kind := range []string{"run", "wave", "slots"} {
+		m.expired.WithLabelValues(kind)
+	}
 }
 
 // Published counts a task and how late it was.
@@ -92,6 +134,9 @@ func (m *metrics) Published(task *engine.Task, lag time.Duration) {
 
 // Finished counts the end of an attempt.
 func (m *metrics) Finished(result *engine.Result) {
+	if result.Kind == engine.ResultLost {
+		m.finished.WithLabelValues(engine.StatusLost.String()).Inc()
+	}
 	if result.Finish == nil {
 		return
 	}
@@ -111,8 +156,11 @@ func (m *metrics) Committed(runs int, took time.Duration) {
 // Reset counts a reset.
 func (m *metrics) Reset() { m.resets.Inc() }
 
-// watchEngine shows what the engine holds.
-func (m *metrics) watchEngine(stats func() engine.Stats) {
+// watchEngine shows what the engine holds, and how many shards it turns now.
+func (m *metrics) watchEngine(stats func() engine.Stats, shards func() int) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "tidewheel_engine_shards", Help: "Shards that this engine owns and turns.",
+	}, func() float64 { return float64(shards()) }))
 	for _, gauge := range []struct {
 		name, help string
 		value      func(engine.Stats) int
@@ -154,6 +202,8 @@ var (
 		[]string{"tier", "class"}, nil)
 	slotsDesc = prometheus.NewDesc("tidewheel_executor_slots", "How many attempts an executor takes at once.",
 		[]string{"executor", "draining"}, nil)
+	serversDesc = prometheus.NewDesc("tidewheel_tier_executors", "Executors that take work of a tier: alive and not draining.",
+		[]string{"tier"}, nil)
 	busyDesc = prometheus.NewDesc("tidewheel_executor_running", "How many attempts an executor runs now.", []string{"executor"}, nil)
 )
 
@@ -163,6 +213,7 @@ func (c *queueCollector) Describe(descs chan<- *prometheus.Desc) {
 	descs <- oldestDesc
 	descs <- slotsDesc
 	descs <- busyDesc
+	descs <- serversDesc
 }
 
 // Collect asks the queue. While it does not answer, its metrics are absent.
@@ -192,8 +243,40 @@ func (c *queueCollector) Collect(metrics chan<- prometheus.Metric) {
 		c.log.Warn("metrics: the queue did not tell the executors", "error", err)
 		return
 	}
+	serving := make(map[spec.Tier]int)
 	for i := range executors {
+		if !executors[i].Draining {
+			for _, tier := range executors[i].Tiers {
+				serving[tier]++
+			}
+		}
 		gauge(slotsDesc, float64(executors[i].Slots), executors[i].ID, strconv.FormatBool(executors[i].Draining))
 		gauge(busyDesc, float64(len(executors[i].Running)), executors[i].ID)
 	}
+	for _, tier := range tiers {
+		gauge(serversDesc, float64(serving[tier]), string(tier))
+	}
+}
+
+// countingStore counts what becomes of runs once it is durable.
+type countingStore struct {
+	shard.Store
+	metrics *metrics
+}
+
+// Commit passes a batch on. After an error nothing is counted: the batch comes again.
+func (s countingStore) Commit(ctx context.Context, batch *engine.Batch) ([]engine.Conflict, error) {
+	conflicts, err := s.Store.Commit(ctx, batch)
+	if err != nil {
+		return conflicts, err
+	}
+	for i := range batch.Runs {
+		run := &batch.Runs[i].Run
+		refused := slices.ContainsFunc(conflicts, func(c engine.Conflict) bool { return c.Kind == "run" && c.ID == run.ID })
+		if run.Status.Terminal() && !refused {
+			s.metrics.ended.WithLabelValues(run.Status.String()).Inc()
+		}
+	}
+	s.metrics.letters.Add(float64(len(batch.DeadLetters)))
+	return conflicts, nil
 }

@@ -26,6 +26,7 @@ type Server struct {
 
 	data     *dataFolder
 	listener net.Listener // of the pages, taken before anything else so that a port in use is told at once
+	health   net.Listener // of /metrics, /livez and /readyz without a token; nil: there is none
 	gateway  *gateway.Gateway
 	nats     *jetstream.Server
 	queue    *jetstream.Queue
@@ -35,9 +36,11 @@ type Server struct {
 	engine   *engineRole
 	service  *service.Service
 
-	token    string // what the API asks for; empty with --auth off
-	loginURL string // of the first start: it logs in once
+	token     string // what the API asks for; empty with --auth off
+	tokenPath string // the file it is kept in
+	loginURL  string // of the first start: it logs in once
 
+	up      atomic.Bool // Start is over and Close has not begun
 	stuck   atomic.Bool // the embedded NATS cannot write
 	parts   parts
 	started time.Time
@@ -69,6 +72,9 @@ func (s *Server) Start(ctx context.Context) (err error) {
 	if err := s.listen(ctx); err != nil {
 		return err
 	}
+	if err := s.startHealth(ctx); err != nil {
+		return err
+	}
 	if err := s.openParts(ctx); err != nil {
 		return err
 	}
@@ -85,6 +91,7 @@ func (s *Server) Start(ctx context.Context) (err error) {
 			}
 		}
 	}
+	s.up.Store(true)
 	s.greet()
 	if s.config.Demo {
 		s.parts.add("demo", func(ctx context.Context) error { return s.loadDemo(ctx) })
@@ -146,6 +153,7 @@ func (s *Server) URL() string {
 // Close ends the node: it takes no more requests and no more work, lets what runs end within the drain limit, then
 // ends the engine, and closes what they stood on. It may be called at any time after NewServer, and twice.
 func (s *Server) Close(ctx context.Context) error {
+	s.up.Store(false)
 	err := s.parts.stop(ctx)
 	if s.listener != nil {
 		if s.token != "" {

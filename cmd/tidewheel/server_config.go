@@ -36,9 +36,11 @@ const (
 
 // ServerConfig is what the flags of `tidewheel server` say.
 type ServerConfig struct {
-	Data  string // folder of everything that is embedded
-	HTTP  string // host:port of the pages and the API
-	Roles []string
+	Data string // folder of everything that is embedded
+	HTTP string // host:port of the pages and the API
+	// MetricsListen is where /metrics, /livez and /readyz are answered without a token, too; "": nowhere.
+	MetricsListen string
+	Roles         []string
 
 	MongoURI string
 
@@ -62,6 +64,7 @@ type ServerConfig struct {
 	RunAs        string // user or uid[:gid] that jobs run as
 
 	Auth      bool
+	TokenFile string // of the administrator's token; "": one in the data folder, made when it is missing
 	MaxBinary spec.Size
 	Retention time.Duration // of history; 0 keeps it for ever
 	Demo      bool
@@ -173,7 +176,7 @@ func (c *ServerConfig) validateAddresses() error {
 		c.HTTP = defaultHTTP
 	}
 	for _, address := range []struct{ flag, value, example string }{
-		{"--http", c.HTTP, defaultHTTP}, {"--nats-listen", c.NATSListen, "0.0.0.0:4222"}, {"--s3-listen", c.S3Listen, "0.0.0.0:9000"},
+		{"--http", c.HTTP, defaultHTTP}, {"--metrics-listen", c.MetricsListen, "0.0.0.0:9090"}, {"--nats-listen", c.NATSListen, "0.0.0.0:4222"}, {"--s3-listen", c.S3Listen, "0.0.0.0:9000"},
 	} {
 		if address.value == "" {
 			continue

@@ -30,6 +30,14 @@ func (e *engineRole) stats() engine.Stats {
 	return engine.Stats{}
 }
 
+// shards counts those that the engine turns: all of them, once it has read its state.
+func (e *engineRole) shards() int {
+	if e.check() != nil {
+		return 0
+	}
+	return engine.Shards
+}
+
 // check tells whether the engine is at work.
 func (e *engineRole) check() error {
 	if runner := e.runner.Load(); runner != nil {
@@ -46,7 +54,7 @@ func (e *engineRole) check() error {
 func (s *Server) startEngine(ctx context.Context) error {
 	role := &engineRole{ready: make(chan struct{})}
 	s.engine = role
-	s.metrics.watchEngine(role.stats)
+	s.metrics.watchEngine(role.stats, role.shards)
 	s.parts.add("the engine", func(ctx context.Context) error { return s.runEngine(ctx, role) })
 	s.parts.add("the janitor", func(ctx context.Context) error {
 		newJanitor(s.store, s.blobs, s.config.Retention, s.log, s.metrics).run(ctx)
@@ -76,7 +84,7 @@ func (s *Server) runEngine(ctx context.Context, role *engineRole) error {
 	const most = 10 * time.Second
 	wait := 250 * time.Millisecond
 	for ctx.Err() == nil {
-		runner := shard.NewRunner(config, s.store, s.queue, shards, s.log, s.metrics)
+		runner := shard.NewRunner(config, countingStore{s.store, s.metrics}, s.queue, shards, s.log, s.metrics)
 		role.runner.Store(runner)
 		var watch sync.WaitGroup
 		began, stop := context.WithCancel(ctx)

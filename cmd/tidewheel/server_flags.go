@@ -22,6 +22,8 @@ func serverFlags(flags *pflag.FlagSet) {
 	flags.String("http", defaultHTTP, "address of the pages and the API")
 	flags.StringSlice("roles", []string{roleEngine, roleExecutor, roleWeb}, "what this process does")
 	flags.String("auth", "on", "on or off; off is allowed on loopback only")
+	flags.String("token-file", "", "file of the administrator's token, the same on all web nodes (default one that is made in the data folder)")
+	flags.String("metrics-listen", "", "answer /metrics, /livez and /readyz here too, without a token, on nodes of any role, such as 0.0.0.0:9090")
 	flags.Bool("demo", false, "load the examples and run them; one that was deleted stays deleted")
 
 	flags.String("mongodb-uri", "", "keep jobs and history in this MongoDB instead of the embedded SQLite")
@@ -35,6 +37,7 @@ func serverFlags(flags *pflag.FlagSet) {
 	flags.String("s3-access-key", "", "access key (AWS_ACCESS_KEY_ID)")
 	flags.String("s3-secret-key", "", "secret key (AWS_SECRET_ACCESS_KEY)")
 	flags.String("s3-listen", "", "let the embedded S3 listen for executors on other machines, such as 0.0.0.0:9000")
+	secretFlags(flags)
 
 	flags.String("tier", "all", "which jobs the executor takes: light, medium, heavy or all; heavier ones help the lighter when idle")
 	flags.Int("slots", 0, fmt.Sprintf("how many jobs run at once (default %d for each processor: most jobs wait for something else)", slotsPerCPU))
@@ -116,12 +119,12 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 	}
 	config := ServerConfig{
 		Data: v.GetString("data"), HTTP: v.GetString("http"), Demo: v.GetBool("demo"),
-		MongoURI: v.GetString("mongodb-uri"),
-		NATSURL:  v.GetString("nats-url"), NATSCredentials: v.GetString("nats-credentials"), NATSListen: v.GetString("nats-listen"),
+		TokenFile: v.GetString("token-file"), MetricsListen: v.GetString("metrics-listen"),
+		NATSURL: v.GetString("nats-url"), NATSListen: v.GetString("nats-listen"),
 		Replicas:   v.GetInt("nats-replicas"),
 		S3Endpoint: v.GetString("s3-endpoint"), S3Bucket: v.GetString("s3-bucket"), S3Region: v.GetString("s3-region"),
-		S3AccessKey: v.GetString("s3-access-key"), S3SecretKey: v.GetString("s3-secret-key"), S3Listen: v.GetString("s3-listen"),
-		Tier: v.GetString("tier"), RunAs: v.GetString("run-as"), AllowRoot: v.GetBool("allow-root"),
+		S3Listen: v.GetString("s3-listen"),
+		Tier:     v.GetString("tier"), RunAs: v.GetString("run-as"), AllowRoot: v.GetBool("allow-root"),
 		LogFormat:   v.GetString("log-format"),
 		StateFolder: c.stateFolder(),
 	}
@@ -136,6 +139,17 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 	}{{"slots", &config.Slots}, {"nats-replicas", &config.Replicas}} {
 		if _, err := fmt.Sscanf(v.GetString(number.name)+"\n", "%d\n", number.to); err != nil {
 			return ServerConfig{}, usage("--%s: %q is no whole number", number.name, v.GetString(number.name))
+		}
+	}
+	for _, hidden := range []struct {
+		name string
+		to   *string
+	}{
+		{"mongodb-uri", &config.MongoURI}, {"nats-credentials", &config.NATSCredentials},
+		{"s3-access-key", &config.S3AccessKey}, {"s3-secret-key", &config.S3SecretKey},
+	} {
+		if *hidden.to, err = secret(v, hidden.name); err != nil {
+			return ServerConfig{}, err
 		}
 	}
 	switch v.GetString("auth") {

@@ -24,11 +24,11 @@ const (
 func (s *Server) startWeb(context.Context) error {
 	guard, codes := auth.Open(auth.Config{}), (*auth.Codes)(nil)
 	if s.config.Auth {
-		token, created, err := openToken(s.data)
+		token, path, created, err := s.serverToken()
 		if err != nil {
 			return err
 		}
-		s.token = token
+		s.token, s.tokenPath = token, path
 		guard = auth.NewGuard(auth.NewToken(administrator, token), auth.Config{})
 		if created {
 			codes = auth.NewCodes(nil)
@@ -71,7 +71,11 @@ func (s *Server) startWeb(context.Context) error {
 
 // ready tells whether the node can do its work; the error names the part that is down.
 func (s *Server) ready(ctx context.Context) error {
-	if err := s.service.Ready(ctx); err != nil {
+	if s.service != nil {
+		if err := s.service.Ready(ctx); err != nil {
+			return err
+		}
+	} else if err := s.partsAnswer(ctx); err != nil {
 		return err
 	}
 	if s.stuck.Load() {

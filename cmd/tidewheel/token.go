@@ -15,6 +15,25 @@ import (
 // tokenFile holds the token inside the data folder.
 const tokenFile = "token"
 
+// shortestToken is how many characters a token has at least.
+const shortestToken = 16
+
+// serverToken reads the token of --token-file, or the data folder's, which is made when it is missing; created tells
+// that it was, and path where the token is kept.
+func (s *Server) serverToken() (token, path string, created bool, err error) {
+	if path = s.config.TokenFile; path == "" {
+		token, created, err = openToken(s.data)
+		return token, s.data.path(tokenFile), created, err
+	}
+	if token, err = readSecret("--token-file", path); err != nil {
+		return "", "", false, err
+	}
+	if len(token) < shortestToken {
+		return "", "", false, usage("--token-file: %s holds no token: at least %d characters are needed, such as of `openssl rand -hex 24`", path, shortestToken)
+	}
+	return token, path, false, nil
+}
+
 // openToken reads the data folder's token, or makes one; created tells which.
 func openToken(data *dataFolder) (token string, created bool, err error) {
 	path := data.path(tokenFile)
@@ -30,7 +49,7 @@ func openToken(data *dataFolder) (token string, created bool, err error) {
 		return "", false, fmt.Errorf("read the token: %w", err)
 	}
 	token = strings.TrimSpace(string(text))
-	if len(token) < 16 {
+	if len(token) < shortestToken {
 		return "", false, usage("%s holds no token: remove it to have a new one made", path)
 	}
 	// A backup or a copy may have widened the mode.

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/tidewheel/tidewheel/web/service"
+)
+
+const (
+	// healthTime is how long the parts may take to answer when somebody asks for /readyz.
+	healthTime = 3 * time.Second
+	// healthDrain is how long an answer under way may take at the end.
+	healthDrain = 5 * time.Second
+)
+
+// startHealth answers /metrics, /livez and /readyz on an address of their own: nodes without pages have no other, and
+// whoever asks there needs no token. It begins before everything else, since reading what a crash has left may take
+// minutes in which the node lives, and it ends after everything else, since draining may, too.
+func (s *Server) startHealth(ctx context.Context) error {
+	if s.config.MetricsListen == "" {
+		return nil
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.MetricsListen)
+	if err != nil {
+		return explainListen("--metrics-listen", s.config.MetricsListen, err)
+	}
+	s.health = listener
+	server := &http.Server{Handler: s.healthHandler(), ReadHeaderTimeout: healthDrain}
+	s.parts.add("metrics and health", func(ctx context.Context) error {
+		served := make(chan error, 1)
+		go func() { served <- server.Serve(listener) }() // ends with Shutdown or Close, and is waited for
+		select {
+		case err := <-served:
+			return err
+		case <-ctx.Done():
+		}
+		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthDrain)
+		defer cancel()
+		if server.Shutdown(limit) != nil {
+			_ = server.Close() // whoever asked hears nothing, and asks again
+		}
+		return <-served
+	})
+	return nil
+}
+
+func (s *Server) healthHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", s.metrics.handler())
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), healthTime)
+		defer cancel()
+		err := errors.New("the node is starting or stopping")
+		if s.up.Load() {
+			err = s.ready(ctx)
+		}
+		if err != nil {
+			var told *service.Error
+			text := err.Error()
+			if errors.As(err, &told) {
+				text = told.Detail
+			}
+			http.Error(w, text, http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	return mux
+}
+
+// partsAnswer tells whether a node without a store reaches what it stands on.
+func (s *Server) partsAnswer(ctx context.Context) error {
+	for _, part := range []struct {
+		name string
+		ping func(context.Context) error
+	}{{"the queue", s.queue.Ping}, {"S3", s.blobs.Ping}} {
+		if err := part.ping(ctx); err != nil {
+			return fmt.Errorf("%s does not answer: %w", part.name, err)
+		}
+	}
+	return nil
+}

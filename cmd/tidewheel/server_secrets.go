@@ -1,0 +1,55 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+)
+
+// secretFile is the end of the name of a setting that names the file of another one.
+const secretFile = "-file"
+
+// inFiles are the settings that hold something secret. Each may stand in a file of its own, as container engines and
+// systemd hand secrets over, rather than in an environment or a command line that others can read.
+var inFiles = []string{"mongodb-uri", "nats-credentials", "s3-access-key", "s3-secret-key"}
+
+func secretFlags(flags *pflag.FlagSet) {
+	for _, name := range inFiles {
+		flags.String(name+secretFile, "", "file that holds what --"+name+" would say")
+	}
+}
+
+// secret reads a setting that may stand in a file of its own.
+func secret(v *viper.Viper, name string) (string, error) {
+	path := v.GetString(name + secretFile)
+	if path == "" {
+		return v.GetString(name), nil
+	}
+	if v.GetString(name) != "" {
+		return "", usage("--%s and --%s%s say the same thing: give one of them", name, name, secretFile)
+	}
+	return readSecret("--"+name+secretFile, path)
+}
+
+// readSecret reads the one line of a file; flag is what the file was named by.
+func readSecret(flag, path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", usage("%s: there is no file %s", flag, path)
+	}
+	if err != nil {
+		return "", usage("%s: %w", flag, err)
+	}
+	line := strings.TrimSpace(string(text))
+	switch {
+	case line == "":
+		return "", usage("%s: the file %s is empty", flag, path)
+	case strings.ContainsAny(line, "\r\n"):
+		return "", usage("%s: the file %s has more than one line: it should hold the value and nothing else", flag, path)
+	}
+	return line, nil
+}
