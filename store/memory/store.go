@@ -24,6 +24,8 @@ type Store struct {
 	slots    map[string]engine.SlotRange
 	letters  map[string]engine.DeadLetter
 	binaries map[string]engine.Binary // by "namespace/name"
+	effects  map[effectKey]engine.RunEffect
+	keys     map[string][]byte // that the nodes share, by name
 }
 
 // New makes an empty store.
@@ -39,6 +41,8 @@ func New() *Store {
 		slots:    map[string]engine.SlotRange{},
 		letters:  map[string]engine.DeadLetter{},
 		binaries: map[string]engine.Binary{},
+		effects:  map[effectKey]engine.RunEffect{},
+		keys:     map[string][]byte{},
 	}
 }
 

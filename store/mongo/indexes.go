@@ -98,6 +98,8 @@ func indexes() []index {
 		{collection: "slots", name: "of_job", keys: append(ascending("job_uid"), descending("from", "to")...)},
 		{collection: "slots", name: "ended", keys: ascending("to")}, // retention
 		{collection: "dead_letters", name: "newest", keys: append(ascending("namespace"), descending("at", "_id")...)},
+		// The effects of a run stand together by their ids. Retention takes the oldest whose runs are gone.
+		{collection: "effects", name: "oldest", keys: ascending("created_at", "_id")},
 	}
 }
 

@@ -32,7 +32,7 @@ type Store struct {
 	jobs *definitions[engine.Job, engine.Generation]
 	dags *definitions[engine.DAG, engine.DAGGeneration]
 
-	waves, runs, slots, deadLetters, tasks, commands, binaries, meta *mongo.Collection
+	waves, runs, slots, deadLetters, tasks, commands, binaries, effects, meta *mongo.Collection
 	// The same, for reads that may be a little old.
 	oldWaves, oldRuns, oldSlots, oldDeadLetters, oldTasks *mongo.Collection
 }
@@ -118,6 +118,7 @@ func (s *Store) collections() {
 	}
 	s.commands = s.database.Collection("commands", owner)
 	s.binaries = s.database.Collection("binaries", owner)
+	s.effects = s.database.Collection("effects", owner)
 	s.meta = s.database.Collection("meta", owner)
 }
 

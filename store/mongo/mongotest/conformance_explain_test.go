@@ -100,6 +100,15 @@ func readsFollowIndexes(t *testing.T, uri string, database *driver.Database) {
 		}
 	}
 	const dag = "dag0000000000000"
+	for i := range 1000 {
+		effect := engine.RunEffect{Run: batch.Runs[i/2].Run.ID, Key: "charge", Namespace: "default", Revision: 1, State: engine.EffectOpen, CreatedAt: now.Add(time.Duration(i) * time.Millisecond), OpenedAt: now}
+		if i%2 == 1 {
+			effect.Key = "other"
+		}
+		if err := store.InsertEffect(t.Context(), effect); err != nil {
+			t.Fatal(err)
+		}
+	}
 	waves := &engine.Batch{}
 	for i := range 400 {
 		at := now.Add(time.Duration(i) * time.Second)
@@ -196,6 +205,9 @@ func readsFollowIndexes(t *testing.T, uri string, database *driver.Database) {
 		{"pending DAGs", 0, func() error { _, err := store.PendingDAGs(ctx, shards, 100); return err }},
 		{"waves to expire", 399, func() error { _, err := store.ExpireWaves(ctx, now.Add(time.Hour), 10); return err }},
 		{"runs to expire", 10, func() error { _, err := store.ExpireRuns(ctx, now.Add(time.Hour), 10); return err }},
+		{"effects of a run", 3, func() error { _, _, err := store.Effects(ctx, batch.Runs[7].Run.ID, "", 10); return err }},
+		{"an effect", 1, func() error { _, err := store.Effect(ctx, batch.Runs[7].Run.ID, "charge"); return err }},
+		{"effects to expire", 11, func() error { _, err := store.ExpireEffects(ctx, now.Add(time.Hour), 10); return err }},
 		{"slots to expire", 10, func() error { _, err := store.ExpireSlots(ctx, now.Add(time.Hour), 10); return err }},
 	} {
 		if err := read.do(); err != nil {

@@ -193,6 +193,20 @@ func TestAWriteReportedAsFailedIsFoundDone(t *testing.T) {
 			binary.Revision = 2
 			do("replace binary", func() error { return store.ReplaceBinary(ctx, binary) })
 			do("delete binary", func() error { return store.DeleteBinary(ctx, "default", "b", 2) })
+			effect := engine.RunEffect{Run: "alone", Key: "charge", Namespace: "default", Revision: 1, State: engine.EffectOpen, CreatedAt: faultNoon, OpenedAt: faultNoon}
+			do("insert effect", func() error { return store.InsertEffect(ctx, effect) })
+			if err := store.InsertEffect(ctx, effect); !errors.Is(err, engine.ErrExists) {
+				t.Errorf("insert it again: %v", err)
+			}
+			effect.Revision, effect.State, effect.DoneAt = 2, engine.EffectDone, faultNoon
+			do("replace effect", func() error { return store.ReplaceEffect(ctx, effect) })
+			do("keep a key", func() error {
+				key, err := store.SharedKey(ctx, "name", []byte("first"))
+				if string(key) != "first" {
+					t.Errorf("the key is %q", key)
+				}
+				return err
+			})
 			do("commit everything", func() error {
 				conflicts, err := store.Commit(ctx, &engine.Batch{
 					Runs:        []engine.RunWrite{life("alone", faultNoon)[1], life("second", faultNoon)[0]},

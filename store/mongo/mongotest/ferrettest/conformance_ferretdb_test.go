@@ -30,6 +30,7 @@ var leftOut = map[string]string{
 	"raced Commit of one task has one winner":                  notAtomic,
 	"raced Commit of one wave has one winner":                  notAtomic,
 	"raced binaries have one winner":                           notAtomic,
+	"raced ReplaceEffect has one winner":                       notAtomic,
 	"all conflicts of a large batch are told":                  tooSlow,
 	"many runs are read at once":                               tooSlow,
 	"a raced slot range ends as the largest":                   notAtomic,
