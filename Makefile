@@ -17,7 +17,9 @@ MUTANTS     ?=
 FUZZTIME    ?= 20s
 BENCH       ?= .
 DATA        ?= ./data
+CHAOS       ?= 10m
 BROWSERFLAGS ?=
+CHAOSFLAGS  ?=
 
 TOOLS := .cache/bin
 MONGO := store/mongo/mongotest
@@ -72,6 +74,10 @@ test-race: static ## Run the tests of all packages with goroutines under the rac
 .PHONY: test-mongo
 test-mongo: ## Run the store's and the server's tests over MongoDB's protocol, and on $TIDEWHEEL_TEST_MONGODB_URI if set
 	cd $(MONGO) && $(GO) test $(GOTESTFLAGS) ./...
+
+.PHONY: test-chaos
+test-chaos: static ## Kill, stop and cut off the parts of a whole system at random for CHAOS (10m), and judge it by its programs' journal
+	$(GO) test ./e2e/chaos -run='^TestChaosLosesNothing$$' -count=1 -timeout=0 -v -args -chaos=$(CHAOS) $(CHAOSFLAGS)
 
 .PHONY: test-browser
 test-browser: build examples e2e/browser/node_modules/.package-lock.json ## Click through the pages in Chromium; screenshots go to .cache/browser

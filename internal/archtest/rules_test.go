@@ -58,6 +58,8 @@ var rules = []rule{
 	{pkg: "bench", may: "*"},
 	{pkg: "bench/..."}, // programs that it runs
 	{pkg: "e2e", may: "engine client client/wire"},
+	{pkg: "e2e/chaos", may: "engine client client/wire executor queue/jetstream", tests: "e2e"},
+	{pkg: "e2e/chaos/witness"}, // a program that it runs
 	{pkg: "examples", tests: "spec"},
 	{pkg: "examples/..."}, // programs that Tidewheel runs, so they stand alone
 	{pkg: "internal/archtest"},

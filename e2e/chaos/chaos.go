@@ -1,0 +1,80 @@
+package chaos
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// Config says how large the chaos is, and how long it lasts.
+type Config struct {
+	Seed      uint64
+	Length    time.Duration // of the faults
+	Pace      time.Duration // between two faults, on average
+	Jobs      int
+	Period    int // seconds between two slots of a job; divides 60
+	DAGs      int
+	Executors int
+	Slots     int // of an executor
+	Lockers   int
+	Drain     time.Duration // what an executor gives its programs when it is asked to end
+	// Namespaces and Disks are used where they may be.
+	Namespaces, Disks bool
+	// Settle is how long everything may take to end once nothing is broken any more.
+	Settle time.Duration
+	// Keep is a new folder that is not removed; "" is a temporary one.
+	Keep string
+}
+
+// Run breaks a whole Tidewheel for a while, lets it come to rest, and judges it. program is the server, witness the
+// program of its jobs.
+func Run(t *testing.T, program, witness string, config Config) {
+	t.Helper()
+	began := time.Now()
+	random := rand.New(rand.NewPCG(config.Seed, 1))
+	c := newCluster(t, program, config)
+	t.Logf("seed %d: %d jobs, %d DAGs, %d executors, %d lockers; parts are cut off by %s", config.Seed, config.Jobs, config.DAGs,
+		config.Executors, config.Lockers, c.network.name())
+	for _, skipped := range c.skipped {
+		t.Logf("left out: %s", skipped)
+	}
+	api := c.api()
+	work, text := define(config, c.journal(), random)
+	work.load(t.Context(), t, api, witness, text)
+
+	breaker := newBreaker(c, random, config.Pace)
+	faults, stop := context.WithTimeout(t.Context(), config.Length)
+	asked := make(chan struct{})
+	go func() { defer close(asked); work.ask(faults, api, config.Pace/2) }()
+	breaker.run(faults)
+	stop()
+	<-asked
+
+	healed := time.Now()
+	settling, cancel := context.WithTimeout(t.Context(), config.Settle)
+	defer cancel()
+	paused := work.end(settling, t, api, c.journal())
+	settle(settling, t, api)
+	settled := time.Since(healed)
+	for _, part := range append(c.lockers, c.executors...) {
+		part.stop()
+	}
+	result := work.read(settling, t, api)
+	traces, lines, err := readJournal(c.journal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := judge(t, work, traces, result, paused)
+	history, err := readHistory(c.history())
+	if err != nil {
+		t.Fatal(err)
+	}
+	locks := linearizable(t, history, time.Minute, c.dir)
+	text, count := breaker.report()
+	t.Logf("%d faults in %s: %s", count, config.Length, text)
+	t.Logf("%d lines of the journal; at rest %s after the last fault, judged after %s in all", lines, settled.Round(time.Second/10), time.Since(began).Round(time.Second))
+	for _, checked := range append(v.checked, locks) {
+		t.Logf("checked: %s", checked)
+	}
+}

@@ -1,0 +1,83 @@
+package chaos
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/tidewheel/tidewheel/e2e"
+)
+
+// Passed on by `make test-chaos`.
+var (
+	length = flag.Duration("chaos", 0, "how long the long chaos lasts; 0 leaves it out")
+	seed   = flag.Uint64("seed", 0, "decides what goes wrong, and when; 0 draws one")
+	keep   = flag.String("keep", "", "a new folder for all files of the long chaos, which stays")
+)
+
+// The programs under test, built once.
+var program, witness string
+
+func TestMain(m *testing.M) {
+	if Helper(os.Args[1:]) {
+		return
+	}
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "tidewheel-chaos-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	if err := build(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+func build(dir string) (err error) {
+	if err := os.Chmod(dir, 0o755); err != nil { // its guardian and its jobs come from here
+		return err
+	}
+	if program, err = e2e.Build(context.Background(), dir); err != nil {
+		return err
+	}
+	witness = filepath.Join(dir, "witness")
+	if text, err := exec.CommandContext(context.Background(), "go", "build", "-o", witness, "./witness").CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, text)
+	}
+	return nil
+}
+
+// A short chaos of a fixed seed, which needs no rights.
+func TestShortChaosLosesNothing(t *testing.T) {
+	t.Parallel()
+	Run(t, program, witness, Config{
+		Seed: 1, Length: 15 * time.Second, Pace: 700 * time.Millisecond, Jobs: 40, Period: 3, DAGs: 2, Executors: 3, Slots: 16, Lockers: 2,
+		Drain: 2 * time.Second, Settle: 2 * time.Minute,
+	})
+}
+
+// TestChaosLosesNothing is `make test-chaos`.
+func TestChaosLosesNothing(t *testing.T) {
+	if *length == 0 {
+		t.Skip("it lasts long: make test-chaos")
+	}
+	if *seed == 0 {
+		*seed = rand.Uint64N(1 << 32)
+	}
+	Run(t, program, witness, Config{
+		Seed: *seed, Length: *length, Pace: 1500 * time.Millisecond, Jobs: 200, Period: 10, DAGs: 6, Executors: 4, Slots: 32, Lockers: 3,
+		Drain: 3 * time.Second, Namespaces: true, Disks: true, Settle: 5 * time.Minute, Keep: *keep,
+	})
+}

@@ -1,0 +1,266 @@
+package chaos
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidewheel/tidewheel/client/wire"
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// verdict compares what the programs wrote with what the API says and with what was promised.
+type verdict struct {
+	t      *testing.T
+	work   *workload
+	traces []*trace
+	*result
+
+	jobs    map[string]job // by uid
+	byRun   map[string][]*trace
+	checked []string // in words
+}
+
+func judge(t *testing.T, work *workload, traces []*trace, result *result, paused map[string]time.Time) *verdict {
+	t.Helper()
+	v := &verdict{t: t, work: work, traces: traces, result: result, jobs: map[string]job{}, byRun: map[string][]*trace{}}
+	for _, j := range work.jobs {
+		v.jobs[j.uid] = j
+	}
+	for _, trace := range traces {
+		v.byRun[trace.run] = append(v.byRun[trace.run], trace)
+	}
+	v.starts()
+	v.ends()
+	v.byHand()
+	for _, j := range work.jobs {
+		v.slots(j, paused[j.name])
+	}
+	v.checkedf("%d jobs' slots, each accounted for once", len(work.jobs))
+	v.locks()
+	v.edges()
+	v.waveEnds()
+	return v
+}
+
+func (v *verdict) checkedf(format string, args ...any) {
+	v.checked = append(v.checked, fmt.Sprintf(format, args...))
+}
+
+// starts checks that no attempt began twice, and that nothing ran that nobody knows.
+func (v *verdict) starts() {
+	for _, trace := range v.traces {
+		run, known := v.runs[trace.run]
+		if !known {
+			v.t.Errorf("attempt %d of %s has run, and the API does not know the run", trace.attempt, trace.run)
+			continue
+		}
+		if trace.starts != 1 || trace.ends > 1 {
+			v.t.Errorf("attempt %d of %s (%s%s) began %d times and ended %d times", trace.attempt, trace.run, run.Job, run.DAG, trace.starts, trace.ends)
+		}
+		if trace.attempt > run.Attempt {
+			v.t.Errorf("attempt %d of %s has run, and the API knows of %d only", trace.attempt, trace.run, run.Attempt)
+		}
+	}
+	for id, all := range v.byRun {
+		if j := v.jobs[v.runs[id].JobUID]; j.once && len(all) > 1 {
+			v.t.Errorf("%s of %s is to be delivered at most once, and began %d times", id, j.name, len(all))
+		}
+	}
+	v.checkedf("%d attempts of %d runs, none started twice", len(v.traces), len(v.byRun))
+}
+
+// ends checks that each run ended well, or may have ended otherwise and says why; and that what ended well did so
+// according to its own program.
+func (v *verdict) ends() {
+	other := map[string]int{}
+	for _, id := range slices.Sorted(maps.Keys(v.runs)) {
+		run := v.runs[id]
+		j := v.jobs[run.JobUID]
+		if run.Status == engine.StatusSucceeded {
+			at := slices.IndexFunc(v.byRun[id], func(t *trace) bool { return t.attempt == run.Attempt && t.ended })
+			if at < 0 {
+				v.t.Errorf("%s of %s%s succeeded at attempt %d, and its program never ended so", id, run.Job, run.DAG, run.Attempt)
+			}
+			continue
+		}
+		other[run.Status.String()]++
+		allowed := false
+		switch run.Status {
+		case engine.StatusLost:
+			allowed = j.once
+		case engine.StatusCancelled:
+			allowed = j.replace
+		case engine.StatusDead: // as many attempts were lost as may be
+			allowed = run.Losses > engine.DefaultConfig().MaxLosses
+		case engine.StatusSkipped: // it needs a task that did not succeed
+			allowed = run.DAG != ""
+		default:
+		}
+		if !allowed || run.Reason == "" {
+			v.t.Errorf("%s of %s%s ended as %s after %d attempts (%d failures, %d losses): %s %s", id, run.Job, run.DAG, run.Status, run.Attempt, run.Failures, run.Losses, run.Reason, run.Error)
+		}
+	}
+	text := "all succeeded"
+	if len(other) > 0 {
+		text = fmt.Sprintf("all succeeded but for %v, each of which may and says why", other)
+	}
+	v.checkedf("%d runs ended, %s", len(v.runs), text)
+}
+
+// byHand checks that what was acknowledged was done.
+func (v *verdict) byHand() {
+	for _, id := range v.work.asked {
+		if v.runs[id].Status != engine.StatusSucceeded {
+			v.t.Errorf("the run by hand %s was acknowledged, and is %s", id, v.runs[id].Status)
+		}
+	}
+	v.checkedf("%d runs by hand, each done once", len(v.work.asked))
+}
+
+// slots checks that each slot of a job, from its creation until it was paused, stands in the ledger exactly once.
+func (v *verdict) slots(j job, paused time.Time) {
+	outcomes := map[int64][]string{}
+	for _, e := range v.ledger[j.name] {
+		slots := int64(0)
+		for at := e.From; !at.After(e.To); at = at.Add(j.period) {
+			outcomes[at.Unix()] = append(outcomes[at.Unix()], strings.TrimSpace(e.Outcome+" "+e.Reason+" "+e.Run))
+			slots++
+		}
+		if slots != e.Count {
+			v.t.Errorf("%s: the ledger counts %d slots from %s to %s, there are %d", j.name, e.Count, e.From, e.To, slots)
+		}
+		switch {
+		case e.Outcome != "fired" && e.Reason == "":
+			v.t.Errorf("%s: the slots from %s were %s for no reason", j.name, e.From, e.Outcome)
+		case e.Outcome == "fired" && v.runs[e.Run].Job != j.name:
+			v.t.Errorf("%s: the slot %s was fired as %q, which is no run of it", j.name, e.From, e.Run)
+		}
+	}
+	slots := slices.Sorted(maps.Keys(outcomes))
+	if len(slots) == 0 {
+		v.t.Errorf("%s has no slots", j.name)
+		return
+	}
+	if first := time.Unix(slots[0], 0); first.After(j.created.Add(j.period)) {
+		v.t.Errorf("%s was made at %s, and its first slot in the ledger is %s", j.name, j.created, first)
+	}
+	if last := time.Unix(slots[len(slots)-1], 0); last.Before(paused.Add(-j.period)) {
+		v.t.Errorf("%s was paused at %s, and its last slot in the ledger is %s", j.name, paused, last)
+	}
+	step := int64(j.period / time.Second)
+	for at := slots[0]; at <= slots[len(slots)-1]; at += step {
+		if all := outcomes[at]; len(all) != 1 {
+			v.t.Errorf("%s: the slot %s stands in the ledger %d times: %v", j.name, time.Unix(at, 0).UTC().Format(time.RFC3339), len(all), all)
+		}
+	}
+}
+
+// locks checks that nobody's program lived once the next holder's had begun, and that tokens grow.
+func (v *verdict) locks() {
+	byLock := map[string][]*trace{}
+	for _, trace := range v.traces {
+		lock := v.lock(trace.run)
+		byLock[lock] = append(byLock[lock], trace)
+	}
+	pairs := 0
+	for lock, all := range byLock {
+		slices.SortFunc(all, func(a, b *trace) int { return cmp.Compare(a.token, b.token) })
+		for i := 1; i < len(all); i++ {
+			before, after := all[i-1], all[i]
+			pairs++
+			if before.token == after.token {
+				v.t.Errorf("lock %s: attempt %d of %s and attempt %d of %s have the token %d", lock, before.attempt, before.run, after.attempt, after.run, after.token)
+			}
+			if before.start > after.start {
+				v.t.Errorf("lock %s: token %d began at %s, before token %d at %s", lock, after.token, clock(after.start), before.token, clock(before.start))
+			}
+			if before.last > after.start {
+				v.t.Errorf("lock %s: attempt %d of %s (token %d) lived at %s, %s after attempt %d of %s (token %d) had begun", lock, before.attempt, before.run, before.token,
+					clock(before.last), time.Duration(before.last-after.start), after.attempt, after.run, after.token)
+			}
+		}
+	}
+	v.checkedf("%d locks that passed on %d times, never held twice, with growing tokens", len(byLock), pairs)
+}
+
+// lock tells what an attempt of a run holds; as the core has it.
+func (v *verdict) lock(id string) string {
+	run := v.runs[id]
+	switch {
+	case run.Item != nil, run.Task == "" && (v.jobs[run.JobUID].overlap == "allow" || run.Job == "byhand"):
+		return id
+	case run.Task != "":
+		return engine.RootID(run.JobUID, run.Task)
+	}
+	return run.JobUID
+}
+
+func clock(nanoseconds int64) string { return time.Unix(0, nanoseconds).Format("15:04:05.000") }
+
+type waveTask struct{ wave, task string }
+
+// edges checks that each program began after all that its task needs had ended for good.
+func (v *verdict) edges() {
+	first, last := map[waveTask]int64{}, map[waveTask]int64{}
+	for _, trace := range v.traces {
+		run := v.runs[trace.run]
+		if run.Wave == "" {
+			continue
+		}
+		key := waveTask{run.Wave, run.Task}
+		if known, seen := first[key]; !seen || trace.start < known {
+			first[key] = trace.start
+		}
+		last[key] = max(last[key], trace.last)
+	}
+	edges := 0
+	for id, wave := range v.waves {
+		for i := range wave.Tasks {
+			task := &wave.Tasks[i]
+			began, ran := first[waveTask{id, task.Name}]
+			if !ran {
+				continue
+			}
+			for _, need := range task.Needs {
+				edges++
+				if end, ended := last[waveTask{id, need}]; !ended || end > began {
+					v.t.Errorf("wave %s of %s: %s began at %s, and %s, which it needs, lived at %s", id, wave.DAG, task.Name, clock(began), need, clock(end))
+				}
+			}
+		}
+	}
+	v.checkedf("%d edges of %d waves respected", edges, len(v.waves))
+}
+
+// waveEnds checks that waves of a DAG are numbered without gaps, and ended well, or were not let by a run that did not.
+func (v *verdict) waveEnds() {
+	epochs := map[string][]wire.WaveDetail{}
+	for _, wave := range v.waves {
+		epochs[wave.DAG] = append(epochs[wave.DAG], wave)
+	}
+	for dag, waves := range epochs {
+		slices.SortFunc(waves, func(a, b wire.WaveDetail) int { return cmp.Compare(a.Epoch, b.Epoch) })
+		for i, wave := range waves {
+			if wave.Epoch != int64(i+1) {
+				v.t.Errorf("%s: the wave in place %d has the epoch %d", dag, i+1, wave.Epoch)
+			}
+			if wave.Status != engine.StatusSucceeded && !v.hasDead(wave.ID) {
+				v.t.Errorf("%s: wave %d ended as %s: %s", dag, wave.Epoch, wave.Status, wave.Reason)
+			}
+		}
+	}
+}
+
+func (v *verdict) hasDead(wave string) bool {
+	for _, run := range v.runs {
+		if run.Wave == wave && run.Status == engine.StatusDead {
+			return true
+		}
+	}
+	return false
+}
