@@ -51,20 +51,25 @@ func instantOf(v driver.Value) time.Time {
 
 func (s *Store) tasks(ctx context.Context, query string, args ...any) (tasks []engine.ScheduledTask, err error) {
 	err = s.list(ctx, query, args, func(rows *sql.Rows) error {
-		var t engine.ScheduledTask
-		var slot sql.NullInt64
-		var runAt int64
-		if err := rows.Scan(&t.ID, &t.Shard, &slot, &runAt, &t.Generation, &t.Revision, &t.Namespace, &t.Job, &t.Epoch); err != nil {
-			return err
-		}
-		if slot.Valid {
-			t.Slot = time.UnixMilli(slot.Int64).UTC()
-		}
-		t.RunAt = time.UnixMilli(runAt).UTC()
-		tasks = append(tasks, t)
-		return nil
+		task, err := scanTask(rows)
+		tasks = append(tasks, task)
+		return err
 	})
 	return tasks, err
+}
+
+// scanTask reads a row of taskColumns.
+func scanTask(rows *sql.Rows) (t engine.ScheduledTask, err error) {
+	var slot sql.NullInt64
+	var runAt int64
+	if err := rows.Scan(&t.ID, &t.Shard, &slot, &runAt, &t.Generation, &t.Revision, &t.Namespace, &t.Job, &t.Epoch); err != nil {
+		return t, err
+	}
+	if slot.Valid {
+		t.Slot = time.UnixMilli(slot.Int64).UTC()
+	}
+	t.RunAt = time.UnixMilli(runAt).UTC()
+	return t, nil
 }
 
 // DueTasks gives all scheduled tasks of these shards with RunAt in (after, until], the earliest first.

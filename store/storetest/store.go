@@ -13,6 +13,7 @@ import (
 // Store is everything that an adapter offers. The first part is engine/shard's port, word for word.
 type Store interface {
 	DAGs
+	Documents
 	Effects
 	Marks
 	Names

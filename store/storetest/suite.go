@@ -14,7 +14,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"batch": batchPromises, "runs": runPromises, "history": historyPromises, "jobs": jobPromises, "tasks": taskPromises,
 		"binaries": binaryPromises, "ledger": ledgerPromises, "commands": commandPromises, "expiry": expiryPromises,
 		"concurrency": concurrencyPromises, "marks": markPromises, "names": namePromises, "sources": sourcePromises, "tallies": tallyPromises,
-		"effects": effectPromises, "dags": dagPromises, "dag tasks": dagTaskPromises, "waves": wavePromises, "runs of waves": waveRunPromises,
+		"documents": documentPromises, "effects": effectPromises, "dags": dagPromises, "dag tasks": dagTaskPromises, "waves": wavePromises, "runs of waves": waveRunPromises,
 	} {
 		t.Run(topic, func(t *testing.T) {
 			for _, test := range tests {

@@ -1,0 +1,98 @@
+package engine
+
+import "strconv"
+
+// Collection names one of the sets of documents that the truth consists of.
+type Collection string
+
+// The collections. CollectionJobs and CollectionDAGs hold tombstones too; the generations hold every form of a
+// definition that is kept, the present one included.
+const (
+	CollectionBinaries       Collection = "binaries"
+	CollectionJobs           Collection = "jobs"
+	CollectionGenerations    Collection = "generations"
+	CollectionDAGs           Collection = "dags"
+	CollectionDAGGenerations Collection = "dag_generations"
+	CollectionWaves          Collection = "waves"
+	CollectionRuns           Collection = "runs"
+	CollectionEffects        Collection = "effects"
+	CollectionSlots          Collection = "slots"
+	CollectionDeadLetters    Collection = "dead_letters"
+	CollectionScheduledTasks Collection = "scheduled_tasks"
+	CollectionCommands       Collection = "commands"
+	CollectionSharedKeys     Collection = "shared_keys"
+)
+
+// Collections lists them all, in an order in which they may be put into an empty store: a generation after what it is
+// a form of.
+func Collections() []Collection {
+	return []Collection{
+		CollectionBinaries, CollectionJobs, CollectionGenerations, CollectionDAGs, CollectionDAGGenerations, CollectionWaves,
+		CollectionRuns, CollectionEffects, CollectionSlots, CollectionDeadLetters, CollectionScheduledTasks, CollectionCommands, CollectionSharedKeys,
+	}
+}
+
+// Document is one whole document of the truth, as it is moved from one store to another: a Binary, Job, Generation,
+// DAG, DAGGeneration, Wave, Run, RunEffect, SlotRange, DeadLetter, ScheduledTask, Command or SharedKey.
+type Document interface {
+	// Place tells the collection, and the id that no other document of it has.
+	Place() (Collection, string)
+}
+
+// Place is the binary's place among all documents.
+func (b Binary) Place() (Collection, string) { return CollectionBinaries, b.Key() }
+
+// Place is the job's place among all documents.
+func (j Job) Place() (Collection, string) { return CollectionJobs, j.UID }
+
+// Place is the generation's place among all documents.
+func (g Generation) Place() (Collection, string) {
+	return CollectionGenerations, generationID(g.UID, g.Generation)
+}
+
+// Place is the DAG's place among all documents.
+func (d DAG) Place() (Collection, string) { return CollectionDAGs, d.UID }
+
+// Place is the generation's place among all documents.
+func (g DAGGeneration) Place() (Collection, string) {
+	return CollectionDAGGenerations, generationID(g.UID, g.Generation)
+}
+
+// Place is the wave's place among all documents.
+func (w Wave) Place() (Collection, string) { return CollectionWaves, w.ID }
+
+// Place is the run's place among all documents.
+func (r Run) Place() (Collection, string) { return CollectionRuns, r.ID }
+
+// Place is the effect's place among all documents.
+func (e RunEffect) Place() (Collection, string) { return CollectionEffects, e.Run + "/" + e.Key }
+
+// Place is the range's place among all documents.
+func (s SlotRange) Place() (Collection, string) { return CollectionSlots, s.ID }
+
+// Place is the dead letter's place among all documents.
+func (d DeadLetter) Place() (Collection, string) { return CollectionDeadLetters, d.RunID }
+
+// Place is the scheduled task's place among all documents.
+func (t ScheduledTask) Place() (Collection, string) { return CollectionScheduledTasks, t.ID }
+
+// Place is the command's place among all documents.
+func (c Command) Place() (Collection, string) { return CollectionCommands, c.ID }
+
+// SharedKey is a secret that all nodes share, by what it is for.
+type SharedKey struct {
+	Name string `json:"name"`
+	Key  []byte `json:"key"`
+}
+
+// Place is the key's place among all documents.
+func (k SharedKey) Place() (Collection, string) { return CollectionSharedKeys, k.Name }
+
+func generationID(uid string, generation int64) string {
+	return uid + "-g" + strconv.FormatInt(generation, 10)
+}
+
+// DocumentPages gives at most limit documents of a collection, each whole, in an order of the store's own: the first
+// ones, or those after the place that the page before named. next is "" where the collection ends. A page may be shorter
+// than its limit, so that it does not become too large for memory.
+type DocumentPages func(of Collection, from string, limit int) (page []Document, next string, err error)

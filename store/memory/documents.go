@@ -1,0 +1,205 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// View calls read with pages of all that the store holds, in the order of the documents' ids, as it is at one moment.
+// Nobody can write until read returns.
+func (s *Store) View(ctx context.Context, read func(engine.DocumentPages) error) error {
+	if err := s.read(ctx); err != nil {
+		return err
+	}
+	defer s.mu.RUnlock()
+	return read(func(of engine.Collection, from string, limit int) (page []engine.Document, next string, err error) {
+		all, err := s.documents(of)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, id := range slices.Sorted(maps.Keys(all)) {
+			switch {
+			case id <= from:
+				continue
+			case len(page) == limit:
+				_, next = page[limit-1].Place()
+				return page, next, nil
+			}
+			page = append(page, all[id])
+		}
+		return page, "", nil
+	})
+}
+
+// documents gives copies of a whole collection by their ids.
+func (s *Store) documents(of engine.Collection) (map[string]engine.Document, error) {
+	all := map[string]engine.Document{}
+	add := func(document engine.Document) {
+		_, id := document.Place()
+		all[id] = document
+	}
+	switch of {
+	case engine.CollectionBinaries:
+		for _, binary := range s.binaries {
+			add(copyBinary(binary))
+		}
+	case engine.CollectionJobs:
+		for _, job := range s.jobs.byUID {
+			add(copyJob(job))
+		}
+	case engine.CollectionDAGs:
+		for _, dag := range s.dags.byUID {
+			add(copyDAG(dag))
+		}
+	case engine.CollectionGenerations:
+		for _, forms := range s.jobs.forms {
+			for _, form := range forms {
+				kept := copyJob(form)
+				add(generationOf(&kept))
+			}
+		}
+	case engine.CollectionDAGGenerations:
+		for _, forms := range s.dags.forms {
+			for _, form := range forms {
+				kept := copyDAG(form)
+				add(dagGenerationOf(&kept))
+			}
+		}
+	case engine.CollectionWaves:
+		for _, wave := range s.waves {
+			add(copyWave(wave))
+		}
+	case engine.CollectionRuns:
+		for _, run := range s.runs {
+			add(copyRun(run))
+		}
+	case engine.CollectionEffects:
+		for _, effect := range s.effects {
+			add(copyEffect(effect))
+		}
+	case engine.CollectionSlots:
+		for _, slots := range s.slots {
+			add(slots)
+		}
+	case engine.CollectionDeadLetters:
+		for _, letter := range s.letters {
+			add(letter)
+		}
+	case engine.CollectionScheduledTasks:
+		for _, task := range s.tasks {
+			add(task)
+		}
+	case engine.CollectionCommands:
+		for _, command := range s.commands {
+			add(command)
+		}
+	case engine.CollectionSharedKeys:
+		for name, key := range s.keys {
+			add(engine.SharedKey{Name: name, Key: bytes.Clone(key)})
+		}
+	default:
+		return nil, fmt.Errorf("memory: there is no collection %q", of)
+	}
+	return all, nil
+}
+
+// PutDocuments puts documents into their places as they are, over whatever stands there.
+func (s *Store) PutDocuments(ctx context.Context, documents []engine.Document) error {
+	if err := s.write(ctx); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	for _, document := range documents {
+		switch d := document.(type) {
+		case engine.Binary:
+			s.binaries[d.Key()] = copyBinary(d)
+		case engine.Job:
+			s.jobs.put(&d, s.jobs.head(&d))
+		case engine.DAG:
+			s.dags.put(&d, s.dags.head(&d))
+		case engine.Generation:
+			s.jobs.putForm(&engine.Job{
+				UID: d.UID, Generation: d.Generation, Spec: *d.Spec.Clone(), Source: d.Source, UpdatedBy: d.By, UpdatedAt: d.At, Message: d.Message,
+			})
+		case engine.DAGGeneration:
+			s.dags.putForm(&engine.DAG{
+				UID: d.UID, Generation: d.Generation, Spec: *d.Spec.Clone(), Source: d.Source, UpdatedBy: d.By, UpdatedAt: d.At, Message: d.Message,
+			})
+		case engine.Wave:
+			s.putWave(&d)
+		case engine.Run:
+			s.putRun(&d)
+		case engine.RunEffect:
+			s.effects[effectKey{d.Run, d.Key}] = copyEffect(d)
+		case engine.SlotRange:
+			s.slots[d.ID] = d
+		case engine.DeadLetter:
+			s.letters[d.RunID] = d
+		case engine.ScheduledTask:
+			s.tasks[d.ID] = d
+		case engine.Command:
+			s.commands[d.ID] = d
+		case engine.SharedKey:
+			s.keys[d.Name] = bytes.Clone(d.Key)
+		default:
+			return fmt.Errorf("memory: put: a %T is no document", document)
+		}
+	}
+	return nil
+}
+
+// putForm keeps a form over one of the same generation.
+func (d *definitions[D]) putForm(form *D) {
+	h := d.head(form)
+	forms := slices.DeleteFunc(d.forms[h.uid], func(kept *D) bool { return d.head(kept).generation == h.generation })
+	d.forms[h.uid] = append(forms, form)
+}
+
+// DropDocuments removes a whole collection.
+func (s *Store) DropDocuments(ctx context.Context, of engine.Collection) error {
+	if err := s.write(ctx); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	switch of {
+	case engine.CollectionBinaries:
+		clear(s.binaries)
+	case engine.CollectionJobs:
+		forms := s.jobs.forms
+		s.jobs = newJobs()
+		s.jobs.forms = forms
+	case engine.CollectionDAGs:
+		forms := s.dags.forms
+		s.dags = newDAGs()
+		s.dags.forms = forms
+	case engine.CollectionGenerations:
+		clear(s.jobs.forms)
+	case engine.CollectionDAGGenerations:
+		clear(s.dags.forms)
+	case engine.CollectionWaves:
+		clear(s.waves)
+	case engine.CollectionRuns:
+		clear(s.runs)
+		clear(s.active)
+	case engine.CollectionEffects:
+		clear(s.effects)
+	case engine.CollectionSlots:
+		clear(s.slots)
+	case engine.CollectionDeadLetters:
+		clear(s.letters)
+	case engine.CollectionScheduledTasks:
+		clear(s.tasks)
+	case engine.CollectionCommands:
+		clear(s.commands)
+	case engine.CollectionSharedKeys:
+		clear(s.keys)
+	default:
+		return fmt.Errorf("memory: drop: there is no collection %q", of)
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+package mongo
+
+import (
+	"context"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// pageBytes is how large the documents of a page may be together, beyond one.
+const pageBytes = 4 << 20
+
+// View calls read with pages of all that the database holds. Each page is as it is when it is read: whoever wants them
+// to be of one moment sees to it that nobody writes meanwhile.
+func (s *Store) View(ctx context.Context, read func(engine.DocumentPages) error) error {
+	return read(func(of engine.Collection, from string, limit int) ([]engine.Document, string, error) {
+		page, next, err := s.page(ctx, of, from, limit)
+		return page, next, s.failed("read "+string(of), err)
+	})
+}
+
+func (s *Store) page(ctx context.Context, of engine.Collection, from string, limit int) ([]engine.Document, string, error) {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	switch of {
+	case engine.CollectionJobs:
+		return definitionPage(ctx, s.jobs, from, limit)
+	case engine.CollectionDAGs:
+		return definitionPage(ctx, s.dags, from, limit)
+	case engine.CollectionGenerations:
+		return formPage(ctx, s.jobs, from, limit)
+	case engine.CollectionDAGGenerations:
+		return formPage(ctx, s.dags, from, limit)
+	case engine.CollectionBinaries:
+		return pageOf(ctx, s.binaries, from, limit, binaryDocument.value)
+	case engine.CollectionWaves:
+		return pageOf(ctx, s.waves, from, limit, waveDocument.value)
+	case engine.CollectionRuns:
+		return pageOf(ctx, s.runs, from, limit, runDocument.value)
+	case engine.CollectionEffects:
+		return pageOf(ctx, s.effects, from, limit, effectDocument.value)
+	case engine.CollectionSlots:
+		return pageOf(ctx, s.slots, from, limit, slotDocument.value)
+	case engine.CollectionDeadLetters:
+		return pageOf(ctx, s.deadLetters, from, limit, letterDocument.value)
+	case engine.CollectionScheduledTasks:
+		return pageOf(ctx, s.tasks, from, limit, taskDocument.value)
+	case engine.CollectionCommands:
+		return pageOf(ctx, s.commands, from, limit, commandDocument.value)
+	case engine.CollectionSharedKeys:
+		return pageOf(ctx, s.meta, max(from, firstKey), limit, keyDocument.value, bson.E{Key: "$lt", Value: afterKeys})
+	}
+	return nil, "", fmt.Errorf("there is no collection %q", of)
+}
+
+// Shared keys stand in meta between these.
+const (
+	firstKey  = "key-"
+	afterKeys = "key." // '.' follows '-'
+)
+
+func (d keyDocument) value() (engine.SharedKey, error) {
+	return engine.SharedKey{Name: d.ID[len(firstKey):], Key: d.Key}, nil
+}
+
+// readPage reads documents in the order of their _id, from after one on. next is the last one's, "" at the end.
+func readPage[D any](ctx context.Context, in *mongo.Collection, after string, limit int, bounds ...bson.E) (page []D, next string, err error) {
+	filter := bson.D{{Key: "_id", Value: append(bson.D{{Key: "$gt", Value: after}}, bounds...)}}
+	cursor, err := in.Find(ctx, filter, options.Find().SetSort(ascending("_id")).SetLimit(int64(limit)))
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() {
+		// The server forgets a cursor by itself; an error after what was wanted means nothing.
+		_ = cursor.Close(context.WithoutCancel(ctx))
+	}()
+	for size := 0; cursor.Next(ctx); {
+		var document D
+		if err := cursor.Decode(&document); err != nil {
+			return nil, "", unreadable(in, cursor.Current, err)
+		}
+		page, size = append(page, document), size+len(cursor.Current)
+		if size > pageBytes || len(page) == limit {
+			next, _ = cursor.Current.Lookup("_id").StringValueOK()
+			return page, next, nil
+		}
+	}
+	return page, "", cursor.Err()
+}
+
+// pageOf gives the documents of a page as what they are in the engine.
+func pageOf[D any, T engine.Document](ctx context.Context, in *mongo.Collection, after string, limit int, value func(D) (T, error), bounds ...bson.E) ([]engine.Document, string, error) {
+	documents, next, err := readPage[D](ctx, in, after, limit, bounds...)
+	if err != nil {
+		return nil, "", err
+	}
+	page, err := documentsBy(in, documents, value)
+	return page, next, err
+}
+
+func documentsBy[D any, T engine.Document](in *mongo.Collection, documents []D, value func(D) (T, error)) (page []engine.Document, err error) {
+	values, err := valuesBy(in, documents, value)
+	for _, one := range values {
+		page = append(page, one)
+	}
+	return page, err
+}
+
+// The parts of what is kept of definitions, as the first letter of a place.
+const (
+	partForms  = "g" // generations
+	partLiving = "l" // jobs or dags
+	partTombs  = "t" // tombstones or dag_tombstones
+)
+
+// partOf takes a place apart.
+func partOf(from, first string) (part, after string) {
+	if from == "" {
+		return first, ""
+	}
+	return from[:1], from[1:]
+}
+
+// place puts it together: the next page of this part, or the beginning of what follows it.
+func place(part, next, follows string) string {
+	switch {
+	case next != "":
+		return part + next
+	case follows != "":
+		return follows
+	}
+	return ""
+}
+
+// definitionPage gives what stands under names, and then the tombstones that do not any more.
+func definitionPage[T, F engine.Document](ctx context.Context, d *definitions[T, F], from string, limit int) ([]engine.Document, string, error) {
+	documents, next, err := d.definitionsFrom(ctx, from, partLiving, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	page, err := documentsBy(d.living, documents, d.value)
+	return page, next, err
+}
+
+// definitionsFrom reads a page of partLiving or partTombs. A tombstone that a crash has left in both counts once.
+func (d *definitions[T, F]) definitionsFrom(ctx context.Context, from, first string, limit int) ([]definitionDocument, string, error) {
+	part, after := partOf(from, first)
+	if part == partLiving {
+		documents, next, err := readPage[definitionDocument](ctx, d.living, after, limit)
+		return documents, place(partLiving, next, partTombs), err
+	}
+	tombs, next, err := readPage[definitionDocument](ctx, d.tombstones, after, limit)
+	if err != nil || len(tombs) == 0 {
+		return nil, place(partTombs, next, ""), err
+	}
+	uids := make([]string, len(tombs))
+	for i := range tombs {
+		uids[i] = tombs[i].UID
+	}
+	there, err := d.presentOf(ctx, d.living, "uid", uids)
+	var rest []definitionDocument
+	for i := range tombs {
+		if _, twice := there[tombs[i].UID]; !twice {
+			rest = append(rest, tombs[i])
+		}
+	}
+	return rest, place(partTombs, next, ""), err
+}
+
+// formPage gives the earlier forms, and then the present ones, which stand in the definitions themselves. A present form
+// that an edit which lost a race has left among the earlier ones counts once.
+func formPage[T, F engine.Document](ctx context.Context, d *definitions[T, F], from string, limit int) ([]engine.Document, string, error) {
+	part, after := partOf(from, partForms)
+	if part != partForms {
+		documents, next, err := d.definitionsFrom(ctx, from, part, limit)
+		if err != nil {
+			return nil, "", err
+		}
+		forms := make([]generationDocument, len(documents))
+		for i := range documents {
+			forms[i] = documents[i].present()
+		}
+		page, err := documentsBy(d.living, forms, d.form)
+		return page, next, err
+	}
+	forms, next, err := readPage[generationDocument](ctx, d.generations, after, limit)
+	if err == nil {
+		forms, err = d.earlierOnly(ctx, forms)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	page, err := documentsBy(d.generations, forms, d.form)
+	return page, place(partForms, next, partLiving), err
+}
+
+// earlierOnly leaves out the forms that definitions are in.
+func (d *definitions[T, F]) earlierOnly(ctx context.Context, forms []generationDocument) (earlier []generationDocument, err error) {
+	if len(forms) == 0 {
+		return nil, nil
+	}
+	var uids []string
+	seen := map[string]bool{}
+	for i := range forms {
+		if uid := forms[i].UID; !seen[uid] {
+			seen[uid] = true
+			uids = append(uids, uid)
+		}
+	}
+	living, err := d.presentOf(ctx, d.living, "uid", uids)
+	if err != nil {
+		return nil, err
+	}
+	buried, err := d.presentOf(ctx, d.tombstones, "_id", uids)
+	if err != nil {
+		return nil, err
+	}
+	for _, form := range forms {
+		if living[form.UID] != form.Generation && buried[form.UID] != form.Generation {
+			earlier = append(earlier, form)
+		}
+	}
+	return earlier, nil
+}
+
+// presentOf gives the generations that those definitions of some uids are in that stand in a collection.
+func (d *definitions[T, F]) presentOf(ctx context.Context, in *mongo.Collection, field string, uids []string) (map[string]int64, error) {
+	found, err := find[definitionDocument](ctx, in, among(field, uids), options.Find().SetProjection(projection("uid", "generation")))
+	present := make(map[string]int64, len(found))
+	for i := range found {
+		present[found[i].UID] = found[i].Generation
+	}
+	return present, err
+}

@@ -1,0 +1,158 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// putting is a document that is ready for the writer.
+type putting func(w *writer) error
+
+// PutDocuments puts documents into their places as they are, over whatever stands there, all of them or none. It is for
+// a store that nobody else writes to: it asks for no revision.
+func (s *Store) PutDocuments(ctx context.Context, documents []engine.Document) error {
+	puts := make([]putting, len(documents))
+	for i, document := range documents {
+		var err error
+		if puts[i], err = prepare(document); err != nil {
+			collection, id := document.Place()
+			return wrap(fmt.Sprintf("put %s of %s", id, collection), err)
+		}
+	}
+	if len(puts) == 0 {
+		return nil
+	}
+	return wrap("put documents", s.write(ctx, 2*len(puts), func(w *writer) error {
+		for _, put := range puts {
+			if err := put(w); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+func prepare(document engine.Document) (putting, error) {
+	switch d := document.(type) {
+	case engine.Run:
+		run := newRunWrite(&d, encodeRun(nil, &d))
+		return func(w *writer) error { return w.placeRun(run) }, nil
+	case engine.Wave:
+		text := encodeWave(&d)
+		return func(w *writer) error {
+			if err := w.noteNamespace(d.Namespace); err != nil {
+				return err
+			}
+			return w.place("waves (id, revision, namespace, dag_uid, shard, epoch, status, created_at, finished_at, doc)",
+				d.ID, d.Revision, d.Namespace, d.DAGUID, d.Shard, d.Epoch, int64(d.Status), always(d.CreatedAt), instant(d.FinishedAt), text)
+		}, nil
+	case engine.ScheduledTask:
+		return placed(nil, nil, "scheduled_tasks ("+taskColumns+")",
+			d.ID, d.Shard, instant(d.Slot), always(d.RunAt), d.Generation, d.Revision, d.Namespace, d.Job, d.Epoch)
+	case engine.SharedKey:
+		return placed(nil, nil, "shared_keys (name, key)", d.Name, d.Key)
+	case engine.Job:
+		return jobs.placed(&d)
+	case engine.DAG:
+		return dags.placed(&d)
+	case engine.Generation:
+		source := d.Source
+		d.Source = ""
+		text, err := encode(&d)
+		return placed(text, err, "generations (uid, generation, source, doc)", d.UID, d.Generation, source)
+	case engine.DAGGeneration:
+		source := d.Source
+		d.Source = ""
+		text, err := encode(&d)
+		return placed(text, err, "dag_generations (uid, generation, source, doc)", d.UID, d.Generation, source)
+	case engine.Binary:
+		text, err := encode(&d)
+		return placed(text, err, "binaries (namespace, name, revision, doc)", d.Namespace, d.Name, d.Revision)
+	case engine.RunEffect:
+		text, err := encode(&d)
+		return placed(text, err, "effects (run_id, key, revision, created_at, doc)", d.Run, d.Key, d.Revision, always(d.CreatedAt))
+	case engine.SlotRange:
+		text, err := encode(&d)
+		return placed(text, err, "slots (id, job_uid, from_at, to_at, count, doc)", d.ID, d.JobUID, always(d.From), always(d.To), d.Count)
+	case engine.DeadLetter:
+		text, err := encode(&d)
+		return placed(text, err, "dead_letters (run_id, namespace, at, doc)", d.RunID, d.Namespace, always(d.At))
+	case engine.Command:
+		text, err := encode(&d)
+		return placed(text, err, "commands (id, shard, at, doc)", d.ID, d.Shard, always(d.At))
+	}
+	return nil, fmt.Errorf("a %T is no document", document)
+}
+
+func (d *definitions[D, F]) placed(given *D) (putting, error) {
+	text, _, err := d.encode(given)
+	h := d.head(given)
+	return placed(text, err, d.table+" (uid, namespace, name, shard, revision, deleted, pending, source, doc)",
+		h.uid, h.namespace, h.name, h.shard, h.revision, bit(h.deleted), bit(h.pending), *d.text(given))
+}
+
+// placed puts a row into "table (columns)"; a text that was encoded, or failed to be, is the last column.
+func placed(text []byte, err error, into string, values ...any) (putting, error) {
+	if err != nil {
+		return nil, err
+	}
+	if text != nil {
+		values = append(values, text)
+	}
+	return func(w *writer) error { return w.place(into, values...) }, nil
+}
+
+// place puts a row over all that have one of its keys.
+func (w *writer) place(into string, values ...any) error {
+	marks := make([]byte, 0, 2*len(values))
+	for range values {
+		marks = append(marks, ",?"...)
+	}
+	_, err := w.exec("INSERT OR REPLACE INTO "+into+" VALUES ("+string(marks[1:])+")", values...)
+	return err
+}
+
+// placeRun puts a run where it belongs, into the log or into history, and nowhere else.
+func (w *writer) placeRun(r *runWrite) error {
+	if _, err := w.exec(deleteHistory, turned(r.id)); err != nil {
+		return err
+	}
+	if !r.status.Terminal() {
+		if err := w.noteName(r); err != nil {
+			return err
+		}
+		w.keep(r, false)
+		return nil
+	}
+	if w.log.get(r.id) != nil {
+		w.log.remove(r.id)
+	}
+	_, err := w.insertEnded(r)
+	return err
+}
+
+// DropDocuments removes a whole collection.
+func (s *Store) DropDocuments(ctx context.Context, of engine.Collection) error {
+	if !slices.Contains(engine.Collections(), of) {
+		return fmt.Errorf("sqlite: drop: there is no collection %q", of)
+	}
+	return wrap("drop "+string(of), s.write(ctx, groupWeight, func(w *writer) error {
+		tables := []string{string(of)}
+		if of == engine.CollectionRuns {
+			tables = []string{"runs_history", "run_names", "run_dags"}
+			clear(w.names)
+			for id := range w.log.active.byID {
+				w.log.remove(id)
+			}
+		}
+		for _, table := range tables {
+			if _, err := w.exec("DELETE FROM " + table); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
