@@ -180,8 +180,17 @@ func TestRuns(t *testing.T) {
 	must[wire.Run](t)(s.api.RetryRun(ctx, dead.ID))
 	must[wire.Run](t)(s.api.ReplayDeadLetter(ctx, dead.ID))
 	must[wire.Run](t)(s.api.CancelRun(ctx, run.ID))
-	if letters := must[wire.List[wire.DeadLetter]](t)(s.api.DeadLetters(ctx, client.Page{})); len(letters.Items) != 1 {
+	if letters := must[wire.List[wire.DeadLetter]](t)(s.api.DeadLetters(ctx, client.DeadLetterFilter{Job: "a", Until: webtest.Start})); len(letters.Items) != 1 {
 		t.Errorf("dead letters %+v", letters)
+	}
+	if letter := must[wire.DeadLetter](t)(s.api.DeadLetter(ctx, dead.ID)); letter.Job != "a" {
+		t.Errorf("dead letter %+v", letter)
+	}
+	if handled := must[wire.DeadLettersHandled](t)(s.api.ReplayDeadLetters(ctx, wire.DeadLetterSelection{Job: "a"})); len(handled.Items) != 1 {
+		t.Errorf("replayed %+v", handled)
+	}
+	if handled := must[wire.DeadLettersHandled](t)(s.api.PurgeDeadLetters(ctx, wire.DeadLetterSelection{Job: "b"})); len(handled.Items) != 0 {
+		t.Errorf("purged %+v", handled)
 	}
 	if err := s.api.PurgeDeadLetter(ctx, dead.ID); err != nil {
 		t.Error(err)

@@ -55,22 +55,6 @@ func (c *Client) RetryRun(ctx context.Context, id string) (wire.Run, error) {
 	return ask[wire.Run](ctx, c, call{method: http.MethodPost, path: prefix + "/runs" + path(id, "retry")})
 }
 
-// DeadLetters lists runs that used up their retries, the newest first.
-func (c *Client) DeadLetters(ctx context.Context, page Page) (wire.List[wire.DeadLetter], error) {
-	return ask[wire.List[wire.DeadLetter]](ctx, c, call{method: http.MethodGet, path: prefix + "/dead-letters", query: page.query()})
-}
-
-// ReplayDeadLetter asks for one more attempt of a dead run.
-func (c *Client) ReplayDeadLetter(ctx context.Context, id string) (wire.Run, error) {
-	return ask[wire.Run](ctx, c, call{method: http.MethodPost, path: prefix + "/dead-letters" + path(id, "replay")})
-}
-
-// PurgeDeadLetter removes a dead letter; its run stays in the history.
-func (c *Client) PurgeDeadLetter(ctx context.Context, id string) error {
-	_, err := ask[struct{}](ctx, c, call{method: http.MethodDelete, path: prefix + "/dead-letters" + path(id)})
-	return err
-}
-
 // LastGood stands for the latest run of the same job before the other one that succeeded.
 const LastGood = "last-good"
 

@@ -93,6 +93,20 @@ func pages() map[string]templ.Component {
 				{Kind: "changed", A: 15, B: 15, TextA: "a", TextB: hostile}, {Kind: "removed", A: 16, TextA: "gone"}, {Kind: "added", B: 16, TextB: "new"},
 			},
 		}),
+		"dead-letters":       templates.DeadLettersPage(deadLetters()),
+		"dead-letters-empty": templates.DeadLettersPage(templates.DeadLetters{Page: page("Dead letters", templates.SectionRuns), Live: "/dead-letters"}),
+		"dead-letters-none":  templates.DeadLettersPage(templates.DeadLetters{Page: page("Dead letters", templates.SectionRuns), Job: hostile}),
+		"dead-letters-replay": templates.DeadLetterActPage(templates.DeadLetterAct{
+			Page: page("Try again", templates.SectionRuns), Act: "replay", Job: hostile, Until: "2026-11-20T12:00:00Z", Count: 1000, More: true, Oldest: now.Add(-time.Hour),
+			Tasks: true, Of: []templates.DeadLettersOf{{Job: "tides", Href: "/jobs/tides", Count: 990}, {Job: "etl/load", Href: "/dags/etl", Count: 10}},
+		}),
+		"dead-letters-purge": templates.DeadLetterActPage(templates.DeadLetterAct{
+			Page: page("Purge", templates.SectionRuns), Act: "purge", Run: "abc-s1", Count: 1, Single: &deadLetters().Rows[1],
+		}),
+		"dead-letters-refused": templates.DeadLetterActPage(templates.DeadLetterAct{
+			Page: page("Try again", templates.SectionRuns), Act: "replay", Handled: true, Done: 2,
+			Refused: []templates.DeadLetterRefused{{DeadLetterRow: deadLetters().Rows[0], Why: hostile}},
+		}),
 		"runs-empty": templates.RunsPage(templates.Runs{Page: page("Runs", templates.SectionRuns)}),
 		"run":        templates.RunPage(runPage),
 		"run-ended":  templates.RunPage(ended),
@@ -222,4 +236,18 @@ func golden(t *testing.T, name, html string) {
 		}
 	}
 	t.Fatalf("it is shorter than %s; if that is meant: go test ./templates -update", path)
+}
+
+func deadLetters() templates.DeadLetters {
+	return templates.DeadLetters{
+		Page: page("Dead letters", templates.SectionRuns), Job: "tides", Live: "/dead-letters?job=tides", Count: "2 runs, the newest first",
+		Pager: templates.Pager{Next: "/dead-letters?cursor=x"},
+		Rows: []templates.DeadLetterRow{
+			{Run: "abc-s1795176000000", Job: "tides", Error: hostile, Attempts: 3, At: now.Add(-time.Minute)},
+			{
+				Run: "abc-w3-load", Job: "etl/load", Error: "exit 1; all 2 tries are used", Attempts: 2, At: now.Add(-time.Hour),
+				Of: templates.WaveRun{DAG: "etl", Task: "load", Wave: "abc-w3", Epoch: 3},
+			},
+		},
+	}
 }

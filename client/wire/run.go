@@ -117,6 +117,28 @@ type DeadLetter struct {
 	At        time.Time `json:"at"`
 }
 
+// DeadLetterSelection says which dead letters are replayed or purged together: those that all of it fits.
+type DeadLetterSelection struct {
+	Job    string    `json:"job,omitempty" example:"nightly-report" doc:"Only those of this job; of a DAG for all its tasks; or dag/task. Absent: all"`
+	Until  time.Time `json:"until,omitzero" doc:"Only those that died until then; so what is acted on is what was looked at"`
+	Cursor string    `json:"cursor,omitempty" doc:"The next of the answer before, where there were too many for one request"`
+}
+
+// DeadLettersHandled says what became of them.
+type DeadLettersHandled struct {
+	Items   []string            `json:"items" doc:"The ids of the runs that are tried again, or whose letters are purged; items and refused together are at most 1000"`
+	Refused []DeadLetterRefused `json:"refused" doc:"Those that stay, each with the reason"`
+	Next    string              `json:"next,omitempty" doc:"There are more: ask again with this as cursor"`
+}
+
+// DeadLetterRefused is a dead letter that could not be replayed.
+type DeadLetterRefused struct {
+	ID     string `json:"id" doc:"The run's"`
+	Job    string `json:"job" doc:"Or dag/task"`
+	Code   string `json:"code" example:"job_deleted"`
+	Detail string `json:"detail" doc:"Why, in words"`
+}
+
 // LogPiece is one event of a followed log in the form of server-sent events.
 type LogPiece struct {
 	Offset int64  `json:"offset" doc:"Of the first byte in the whole output"`

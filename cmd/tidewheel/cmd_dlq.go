@@ -14,66 +14,141 @@ import (
 func (c *cli) deadLettersCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "dlq", Aliases: []string{"dead-letters"}, Short: "Look after runs that used up their retries",
+		Long: `Look after dead letters: runs that used up their retries. Nothing waits for them; each stays until it is replayed, which gives its run
+one more attempt with its tries counted anew, or purged, which leaves the run in the history. A task takes its wave along: what failed there goes on.`,
+		Example: "  tidewheel dlq ls --job nightly-report\n  tidewheel dlq replay --all --job etl\n  tidewheel dlq purge RUN",
 	}
 	var limit int
+	var job string
 	list := &cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, Short: "List the dead letters", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.listDeadLetters(cmd.Context(), limit) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.listDeadLetters(cmd.Context(), job, limit) },
 	}
 	list.Flags().IntVar(&limit, "limit", defaultLimit, "how many at most; 0 is all")
-	cmd.AddCommand(list,
-		c.deadLetterChange("replay", "Try dead runs again", "is tried again", func(ctx context.Context, api *client.Client, id string) error {
-			_, err := api.ReplayDeadLetter(ctx, id)
-			return err
+	list.Flags().StringVar(&job, "job", "", ofThisJob)
+	show := &cobra.Command{
+		Use: "show RUN", Short: "Tell of what a run died", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.showDeadLetter(cmd.Context(), args[0]) },
+	}
+	cmd.AddCommand(list, show,
+		c.deadLetterChange(letterChange{
+			word: "replay", short: "Try dead runs again", one: "is tried again", many: "are tried again",
+			single: func(ctx context.Context, api *client.Client, id string) error {
+				_, err := api.ReplayDeadLetter(ctx, id)
+				return err
+			},
+			all: (*client.Client).ReplayDeadLetters,
 		}),
-		c.deadLetterChange("purge", "Remove dead letters; the runs stay in the history", "is purged", func(ctx context.Context, api *client.Client, id string) error {
-			return api.PurgeDeadLetter(ctx, id)
+		c.deadLetterChange(letterChange{
+			word: "purge", short: "Remove dead letters; the runs stay in the history", one: "is purged", many: "are purged",
+			single: func(ctx context.Context, api *client.Client, id string) error { return api.PurgeDeadLetter(ctx, id) },
+			all:    (*client.Client).PurgeDeadLetters,
 		}))
 	return cmd
 }
 
-// deadLetterChange is a command that does the same to some dead letters or to all.
-func (c *cli) deadLetterChange(word, short, done string, change func(context.Context, *client.Client, string) error) *cobra.Command {
+const ofThisJob = "those of this job; of a DAG for all its tasks, or DAG/TASK"
+
+// letterChange is what can be done to some dead letters or to all.
+type letterChange struct {
+	word, short string
+	one, many   string // said of what it was done to
+	single      func(context.Context, *client.Client, string) error
+	all         func(*client.Client, context.Context, wire.DeadLetterSelection) (wire.DeadLettersHandled, error)
+}
+
+func (c *cli) deadLetterChange(change letterChange) *cobra.Command {
 	var all bool
+	var job string
 	cmd := &cobra.Command{
-		Use: word + " RUN...|--all", Short: short, Args: cobra.ArbitraryArgs,
+		Use: change.word + " RUN...|--all", Short: change.short, Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			if all == (len(ids) > 0) {
 				return usage("name the runs, or say --all")
+			}
+			if job != "" && !all {
+				return usage("--job goes with --all")
 			}
 			api, err := c.client()
 			if err != nil {
 				return err
 			}
 			if all {
-				letters, _, err := collect(0, func(page client.Page) (wire.List[wire.DeadLetter], error) {
-					return api.DeadLetters(cmd.Context(), page)
-				})
-				if err != nil {
-					return err
-				}
-				for _, letter := range letters {
-					ids = append(ids, letter.ID)
-				}
+				return c.changeAllLetters(cmd.Context(), api, job, change)
 			}
 			for _, id := range ids {
-				if err := change(cmd.Context(), api, id); err != nil {
+				if err := change.single(cmd.Context(), api, id); err != nil {
 					return err
 				}
 				if c.output == "table" {
-					fmt.Fprintf(c.out, "Run %s %s.\n", id, done)
+					fmt.Fprintf(c.out, "Run %s %s.\n", id, change.one)
 				}
 			}
-			if ids == nil {
-				ids = []string{}
-			}
-			return c.print(map[string]any{"items": ids}, func(w io.Writer) {
-				if len(ids) == 0 {
-					fmt.Fprintln(w, "There are no dead letters.")
-				}
-			})
+			return c.print(map[string]any{"items": ids}, func(io.Writer) {})
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "all of them")
+	cmd.Flags().StringVar(&job, "job", "", "with --all: "+ofThisJob)
 	return cmd
+}
+
+// changeAllLetters does the same to all dead letters that have died until now, however many requests that takes. Those
+// that are refused do not keep the others back; the exit status tells that there were some.
+func (c *cli) changeAllLetters(ctx context.Context, api *client.Client, job string, change letterChange) error {
+	total := wire.DeadLettersHandled{Items: []string{}, Refused: []wire.DeadLetterRefused{}}
+	which := wire.DeadLetterSelection{Job: job}
+	for again := true; again; again = which.Cursor != "" {
+		handled, err := change.all(api, ctx, which)
+		if err != nil {
+			return err
+		}
+		total.Items, total.Refused = append(total.Items, handled.Items...), append(total.Refused, handled.Refused...)
+		which.Cursor = handled.Next
+	}
+	err := c.print(total, func(w io.Writer) {
+		switch n := len(total.Items); {
+		case n == 1:
+			fmt.Fprintf(w, "Run %s %s.\n", total.Items[0], change.one)
+		case n > 1:
+			fmt.Fprintf(w, "%d runs %s.\n", n, change.many)
+		case len(total.Refused) == 0:
+			fmt.Fprintln(w, "There are no dead letters"+ofJob(job)+".")
+		}
+		for _, r := range total.Refused {
+			fmt.Fprintf(w, "Not run %s of %s: %s.\n", r.ID, r.Job, r.Detail)
+		}
+	})
+	if n := len(total.Refused); n > 0 && err == nil {
+		return &outcomeError{}
+	}
+	return err
+}
+
+func ofJob(job string) string {
+	if job == "" {
+		return ""
+	}
+	return " of " + job
+}
+
+// showDeadLetter tells of what a run died.
+func (c *cli) showDeadLetter(ctx context.Context, id string) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	letter, err := api.DeadLetter(ctx, id)
+	if err != nil {
+		return err
+	}
+	return c.print(letter, func(w io.Writer) {
+		t := newTable(w)
+		t.field("Run", letter.ID)
+		t.field("Of", letter.Job)
+		t.field("Died", stamp(letter.At)+", "+c.ago(letter.At))
+		t.field("Attempts", letter.Attempts)
+		t.field("Error", letter.Error)
+		t.flush()
+		fmt.Fprintf(w, "\nSee all of it with `tidewheel describe run %[1]s` and `tidewheel logs %[1]s`.\n", letter.ID)
+	})
 }

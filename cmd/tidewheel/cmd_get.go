@@ -71,7 +71,7 @@ func (c *cli) getCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringSliceVar(&flags.statuses, "status", nil, "runs or waves with one of these statuses")
-	cmd.Flags().StringVar(&flags.job, "job", "", "runs of this job")
+	cmd.Flags().StringVar(&flags.job, "job", "", "runs or dead letters of this job")
 	cmd.Flags().StringVar(&flags.dag, "dag", "", "runs or waves of this DAG")
 	cmd.Flags().StringVar(&flags.tier, "tier", "", "runs of this tier")
 	cmd.Flags().StringVar(&flags.user, "by", "", "runs that this user asked for")
@@ -103,7 +103,7 @@ func (c *cli) getList(ctx context.Context, kind string, flags getFlags) error {
 	case "binaries":
 		return c.listBinaries(ctx, flags.limit)
 	case "dead-letters":
-		return c.listDeadLetters(ctx, flags.limit)
+		return c.listDeadLetters(ctx, flags.job, flags.limit)
 	}
 	api, err := c.client()
 	if err != nil {
@@ -201,12 +201,14 @@ func (c *cli) listBinaries(ctx context.Context, limit int) error {
 	return c.printList(binaries, next, func(w io.Writer) { c.tableOfBinaries(w, binaries) })
 }
 
-func (c *cli) listDeadLetters(ctx context.Context, limit int) error {
+func (c *cli) listDeadLetters(ctx context.Context, job string, limit int) error {
 	api, err := c.client()
 	if err != nil {
 		return err
 	}
-	letters, next, err := collect(limit, func(page client.Page) (wire.List[wire.DeadLetter], error) { return api.DeadLetters(ctx, page) })
+	letters, next, err := collect(limit, func(page client.Page) (wire.List[wire.DeadLetter], error) {
+		return api.DeadLetters(ctx, client.DeadLetterFilter{Job: job, Page: page})
+	})
 	if err != nil {
 		return err
 	}

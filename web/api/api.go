@@ -124,8 +124,11 @@ func (a *API) runs() {
 	a.runSearch()
 	a.runDiff()
 	a.deadLetterList()
+	a.deadLetterGet()
 	a.deadLetterReplay()
 	a.deadLetterDelete()
+	a.deadLettersReplay()
+	a.deadLettersPurge()
 }
 
 func (a *API) binaries() {

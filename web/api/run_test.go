@@ -230,6 +230,14 @@ func TestDeadLettersAreReplayedAndPurged(t *testing.T) {
 		t.Fatalf("dead letters %+v", letters)
 	}
 	path := "/api/v1/dead-letters/" + runs[1].ID
+	if letter := into[wire.DeadLetter](s.ask("GET", path, "").is(http.StatusOK)); *letter != letters.Items[0] {
+		t.Errorf("one of them is %+v", letter)
+	}
+	for query, want := range map[string]int{"job=nightly-report": 1, "job=other": 0, "until=1s": 1, "until=2000-01-01T00:00:00Z": 0} {
+		if got := into[wire.List[wire.DeadLetter]](s.ask("GET", "/api/v1/dead-letters?"+query, "").is(http.StatusOK)); len(got.Items) != want {
+			t.Errorf("with %s there are %d, want %d", query, len(got.Items), want)
+		}
+	}
 	s.ask("POST", path+"/replay", "").is(http.StatusAccepted)
 	if commands, err := s.Store.Commands(t.Context(), []int{job.Shard}, 10); err != nil || len(commands) != 1 || commands[0].Kind != engine.CommandRetry {
 		t.Errorf("left for the engine: %v, %v", commands, err)
@@ -237,5 +245,41 @@ func TestDeadLettersAreReplayedAndPurged(t *testing.T) {
 	s.ask("DELETE", path, "").is(http.StatusNoContent)
 	s.ask("DELETE", path, "").problem(http.StatusNotFound, "dead_letter_not_found")
 	s.ask("POST", "/api/v1/dead-letters/nothing/replay", "").problem(http.StatusNotFound, "run_not_found")
+	s.ask("GET", path, "").problem(http.StatusNotFound, "dead_letter_not_found")
 	at(t, s.ask("GET", "/api/v1/dead-letters?cursor=x", "").problem(http.StatusUnprocessableEntity, "invalid_cursor"), "query.cursor")
+}
+
+func TestDeadLettersAreReplayedAndPurgedTogether(t *testing.T) {
+	s := newSite(t)
+	job, runs := history(s)
+	other := into[wire.DeadLettersHandled](s.ask("POST", "/api/v1/dead-letters/replay", `{"job":"other"}`).is(http.StatusAccepted))
+	if other.Items == nil || len(other.Items)+len(other.Refused) != 0 {
+		t.Errorf("of another job: %+v", other)
+	}
+	for range 2 { // asked twice is asked once
+		done := into[wire.DeadLettersHandled](s.ask("POST", "/api/v1/dead-letters/replay", `{"job":"nightly-report"}`).is(http.StatusAccepted))
+		if len(done.Items) != 1 || done.Items[0] != runs[1].ID || len(done.Refused) != 0 || done.Next != "" {
+			t.Errorf("replayed: %+v", done)
+		}
+	}
+	if commands, err := s.Store.Commands(t.Context(), []int{job.Shard}, 10); err != nil || len(commands) != 1 || commands[0].Kind != engine.CommandRetry {
+		t.Errorf("left for the engine: %v, %v", commands, err)
+	}
+	for _, want := range []int{1, 0} {
+		if done := into[wire.DeadLettersHandled](s.ask("POST", "/api/v1/dead-letters/purge", `{}`).is(http.StatusOK)); len(done.Items) != want {
+			t.Errorf("purged: %+v, want %d", done, want)
+		}
+	}
+	s.ask("GET", "/api/v1/runs/"+runs[1].ID, "").is(http.StatusOK)
+	s.ask("POST", "/api/v1/dead-letters/purge", `{"jobs":"x"}`).problem(http.StatusUnprocessableEntity, "invalid_request")
+}
+
+func TestDeadLetterOfDeletedJobIsToldAsRefused(t *testing.T) {
+	s := newSite(t)
+	job, runs := history(s)
+	s.ask("DELETE", "/api/v1/jobs/"+job.Name, "").is(http.StatusNoContent)
+	done := into[wire.DeadLettersHandled](s.ask("POST", "/api/v1/dead-letters/replay", `{}`).is(http.StatusAccepted))
+	if len(done.Items) != 0 || len(done.Refused) != 1 || done.Refused[0].ID != runs[1].ID || done.Refused[0].Code != "job_deleted" {
+		t.Errorf("%+v", done)
+	}
 }

@@ -24,6 +24,7 @@ type Overview struct {
 	At       time.Time
 	Now      engine.Tallies // runs that have not ended; the counts of others are of the last day
 	Late     engine.Tally   // runs that wait in a queue for longer than LateAfter
+	Dead     engine.Tally   // dead letters, of whatever age
 	Concerns []Concern      // what needs attention, the worst first
 	// Executors and Queues are nil where Troubled says that the queue does not answer.
 	Executors []Executor
@@ -147,10 +148,11 @@ func (s *Service) lookAtOverdue(ctx context.Context, namespace string, view *Ove
 // lookAtFailed finds the dead, the jobs whose last run failed, and those that fail again and again.
 func (s *Service) lookAtFailed(ctx context.Context, namespace string, view *Overview) error {
 	since := view.At.Add(-lookedBack)
-	letters, _, err := s.store.DeadLetters(ctx, namespace, "", attended)
+	letters, further, err := s.store.DeadLetters(ctx, namespace, "", attended)
 	if err != nil {
 		return fmt.Errorf("list dead letters: %w", err)
 	}
+	view.Dead = engine.Tally{N: len(letters), More: further != ""}
 	dead := map[string]*Concern{}
 	for i := range letters {
 		letter := &letters[i]

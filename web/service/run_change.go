@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -49,17 +50,22 @@ func (s *Service) RetryRun(ctx context.Context, id, by string) (engine.Run, erro
 	case run.Status != engine.StatusRetrying && !run.Status.CanRetry():
 		return run, conflict("run_not_ended", "run %s is %s: it can be retried once it has ended", id, run.Status)
 	}
+	if err := s.jobLives(ctx, &run); err != nil {
+		return run, err
+	}
 	return run, s.command(ctx, engine.Command{
 		ID: fmt.Sprintf("%s-retry-%d", id, run.Revision), Kind: engine.CommandRetry, RunID: id, JobUID: run.JobUID, By: by, Revision: run.Revision,
 	})
 }
 
-// DeadLetters lists runs that used up their retries, newest first.
-func (s *Service) DeadLetters(ctx context.Context, namespace, cursor string, limit int) ([]engine.DeadLetter, string, error) {
-	return s.store.DeadLetters(ctx, namespace, cursor, limit)
-}
-
-// PurgeDeadLetter removes a dead letter; its run stays in the history.
-func (s *Service) PurgeDeadLetter(ctx context.Context, id string) error {
-	return explain(s.store.DeleteDeadLetter(ctx, id), "dead letter", id)
+// jobLives refuses what needs the definition of a job that was deleted: the engine would do nothing, without a word.
+func (s *Service) jobLives(ctx context.Context, run *engine.Run) error {
+	living, err := s.store.Job(ctx, run.Namespace, run.Job)
+	if errors.Is(err, engine.ErrNotFound) || err == nil && living.UID != run.JobUID {
+		return conflict("job_deleted", "the job %q of run %s was deleted: its runs cannot be tried again", run.Job, run.ID)
+	}
+	if err != nil {
+		return fmt.Errorf("read job %s: %w", run.Job, err)
+	}
+	return nil
 }

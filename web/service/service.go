@@ -33,6 +33,7 @@ type Store interface {
 	Upcoming(ctx context.Context, namespace string, limit int) ([]engine.ScheduledTask, error)
 	TasksByID(ctx context.Context, uids []string) ([]engine.ScheduledTask, error)
 	DeadLetters(ctx context.Context, namespace, cursor string, limit int) ([]engine.DeadLetter, string, error)
+	DeadLetter(ctx context.Context, runID string) (engine.DeadLetter, error)
 	DeleteDeadLetter(ctx context.Context, runID string) error
 
 	CreateBinary(ctx context.Context, binary engine.Binary) error

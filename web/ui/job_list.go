@@ -180,7 +180,7 @@ func pager(c echo.Context, cursor, next string) templates.Pager {
 	at := func(cursor string) string {
 		query := url.Values{}
 		for name, values := range c.QueryParams() {
-			if name != "cursor" && name != noticeParameter && values[0] != "" {
+			if name != "cursor" && name != noticeParameter && name != noticeCount && values[0] != "" {
 				query[name] = values
 			}
 		}
@@ -206,6 +206,7 @@ func pager(c echo.Context, cursor, next string) templates.Pager {
 func here(c echo.Context) string {
 	query := c.Request().URL.Query()
 	query.Del(noticeParameter)
+	query.Del(noticeCount)
 	if len(query) == 0 {
 		return c.Request().URL.Path
 	}

@@ -99,6 +99,9 @@ func overviewTiles(now *service.Overview) []templates.Tile {
 		{Name: "late", Value: tally(now.Late), Href: "/runs?status=queued", Tone: tone(now.Late.N > 0, "warn"), Note: "queued for more than " + service.LateAfter.String()},
 		{Name: "failed in 24 hours", Value: tally(failed), Href: "/runs?status=bad&since=24h", Tone: tone(failed.N > 0, "bad")},
 	}
+	if now.Dead.N > 0 {
+		tiles = append(tiles, templates.Tile{Name: "dead letters", Value: tally(now.Dead), Href: "/dead-letters", Tone: "bad"})
+	}
 	if retrying.N > 0 {
 		tiles[1].Note = tally(retrying) + " to be tried again"
 	}

@@ -40,6 +40,14 @@ func viewConcern(c *service.Concern) templates.Concern {
 		view.Cures = []templates.Cure{
 			{Name: "Try again", Icon: "retry", Href: run + "/retry", Post: true}, see, {Name: "Dismiss", Icon: "close", Href: run + "/dismiss", Post: true},
 		}
+		if c.Count > 1 {
+			of := "?job=" + url.QueryEscape(c.Job)
+			view.Href = "/dead-letters" + of
+			view.Cures = []templates.Cure{
+				{Name: "Try all again…", Icon: "retry", Href: "/dead-letters/replay" + of}, {Name: "See them", Icon: "right", Href: "/dead-letters" + of},
+				{Name: "Purge all…", Icon: "trash", Href: "/dead-letters/purge" + of},
+			}
+		}
 	case service.ConcernFailing:
 		view.Status, view.Title, view.Href = c.Status.String(), c.Job, job
 		view.Words = ofRuns(c, "1 run failed", "runs failed") + " in the last 24 hours" + because(c.Reason)

@@ -36,6 +36,9 @@ func (u *UI) render(c echo.Context, status int, component templ.Component) error
 // noticeParameter carries the name of a notice over the redirect after an action.
 const noticeParameter = "done"
 
+// noticeCount goes with it where the notice says to how many it was done.
+const noticeCount = "n"
+
 // notices are what pages say of the action that led to them.
 var notices = map[string]string{
 	"created":    "Created. Its first slots are below.",

@@ -101,6 +101,12 @@ func (u *UI) Register(router Router) {
 	router.POST("/runs/:id/retry", u.runRetry)
 	router.POST("/runs/:id/dismiss", u.runDismiss)
 
+	router.GET("/dead-letters", u.deadLetterList)
+	router.GET("/dead-letters/replay", u.deadLettersReplayForm)
+	router.POST("/dead-letters/replay", u.deadLettersReplay)
+	router.GET("/dead-letters/purge", u.deadLettersPurgeForm)
+	router.POST("/dead-letters/purge", u.deadLettersPurge)
+
 	router.GET("/binaries", u.binaryList)
 	router.GET("/binaries/upload", u.binaryUploadForm)
 	router.POST("/binaries/upload", u.binaryUpload)

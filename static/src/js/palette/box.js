@@ -39,6 +39,7 @@ function pageActions() {
     const keys = { "/": "g o", "/jobs": "g j", "/dags": "g d", "/runs": "g r", "/binaries": "g b", "/executors": "g e" }[link.getAttribute("href")];
     found.push({ group: "Go to", icon: link.querySelector("use")?.getAttribute("href").replace("#icon-", "") ?? "right", words: `Go to ${words}`, keys, act: go(link.href) });
   }
+  found.push({ group: "Go to", icon: "warn", words: "Go to Dead letters", act: go("/dead-letters") });
   for (const link of document.querySelectorAll(".foot a")) found.push({ group: "Go to", icon: "right", words: `Go to ${link.textContent.trim()}`, act: go(link.href) });
   for (const button of document.querySelectorAll("[data-theme-choice] button")) {
     const words = button.textContent.trim();

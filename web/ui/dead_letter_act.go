@@ -1,0 +1,148 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/templates"
+	"github.com/tidewheel/tidewheel/web/service"
+)
+
+// What can be done to dead letters: to one, which the parameter run names, or to all that match.
+const (
+	lettersReplay = "replay"
+	lettersPurge  = "purge"
+)
+
+func (u *UI) deadLettersReplayForm(c echo.Context) error { return u.lettersAsk(c, lettersReplay) }
+func (u *UI) deadLettersPurgeForm(c echo.Context) error  { return u.lettersAsk(c, lettersPurge) }
+func (u *UI) deadLettersReplay(c echo.Context) error     { return u.lettersDo(c, lettersReplay) }
+func (u *UI) deadLettersPurge(c echo.Context) error      { return u.lettersDo(c, lettersPurge) }
+
+func (u *UI) lettersAct(c echo.Context, act string) templates.DeadLetterAct {
+	title := map[string]string{lettersReplay: "Try again", lettersPurge: "Purge"}[act]
+	return templates.DeadLetterAct{Page: u.lettersPage(c, title, title), Act: act}
+}
+
+// lettersAsk says how many it would be done to.
+func (u *UI) lettersAsk(c echo.Context, act string) error {
+	ctx := c.Request().Context()
+	view := u.lettersAct(c, act)
+	view.Job, view.Run = c.QueryParam("job"), c.QueryParam("run")
+	if view.Run != "" {
+		letter, err := u.service.DeadLetter(ctx, view.Run)
+		if notFound(err) {
+			return u.render(c, http.StatusNotFound, templates.DeadLetterActPage(view))
+		}
+		if err != nil {
+			return err
+		}
+		rows, err := u.letterRows(ctx, []engine.DeadLetter{letter})
+		if err != nil {
+			return err
+		}
+		view.Count, view.Single, view.Tasks = 1, &rows[0], rows[0].Of.DAG != ""
+		return u.render(c, http.StatusOK, templates.DeadLetterActPage(view))
+	}
+	sum, err := u.service.SumDeadLetters(ctx, service.DeadLetterFilter{Namespace: namespace, Job: view.Job})
+	if err != nil {
+		return err
+	}
+	view.Count, view.More, view.Oldest = len(sum.Letters), sum.More, sum.Oldest
+	if view.Count > 0 { // by the clock of whoever wrote it
+		view.Until = sum.Letters[0].At.Format(time.RFC3339Nano)
+	}
+	for _, of := range sum.Of {
+		view.Of = append(view.Of, templates.DeadLettersOf{Job: of.Job, Href: templates.OwnerHref(of.Job), Count: of.Count})
+		view.Tasks = view.Tasks || strings.Contains(of.Job, "/")
+	}
+	return u.render(c, http.StatusOK, templates.DeadLetterActPage(view))
+}
+
+func notFound(err error) bool {
+	var known *service.Error
+	return errors.As(err, &known) && known.Kind == service.KindNotFound
+}
+
+// lettersDo does it to those that the question counted: what has died since stays.
+func (u *UI) lettersDo(c echo.Context, act string) error {
+	ctx := c.Request().Context()
+	view := u.lettersAct(c, act)
+	view.Job, view.Run = c.FormValue("job"), c.FormValue("run")
+	handled, err := u.handleLetters(ctx, act, view.Job, view.Run, c.FormValue("until"))
+	if err != nil {
+		return err
+	}
+	view.Handled, view.Done = true, len(handled.Done)
+	if len(handled.Refused) == 0 {
+		query := url.Values{noticeParameter: {act}, noticeCount: {strconv.Itoa(view.Done)}}
+		if view.Job != "" {
+			query.Set("job", view.Job)
+		}
+		return c.Redirect(http.StatusSeeOther, "/dead-letters?"+query.Encode())
+	}
+	letters := make([]engine.DeadLetter, len(handled.Refused))
+	for i := range handled.Refused {
+		letters[i] = handled.Refused[i].Letter
+	}
+	rows, err := u.letterRows(ctx, letters)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		view.Refused = append(view.Refused, templates.DeadLetterRefused{DeadLetterRow: rows[i], Why: sentence(handled.Refused[i].Detail)})
+	}
+	return u.render(c, http.StatusConflict, templates.DeadLetterActPage(view))
+}
+
+func (u *UI) handleLetters(ctx context.Context, act, job, run, until string) (service.DeadLettersHandled, error) {
+	if run != "" {
+		return u.handleLetter(ctx, act, run)
+	}
+	filter := service.DeadLetterFilter{Namespace: namespace, Job: job}
+	if until != "" {
+		at, err := time.Parse(time.RFC3339Nano, until)
+		if err != nil {
+			return service.DeadLettersHandled{}, &service.Error{
+				Kind: service.KindInvalid, Code: "invalid_request", Detail: "this form was not made by this server: open it again", Err: err,
+			}
+		}
+		filter.Until = at
+	}
+	if act == lettersReplay {
+		return u.service.ReplayDeadLetters(ctx, filter, service.Actor(ctx))
+	}
+	return u.service.PurgeDeadLetters(ctx, filter)
+}
+
+// handleLetter does it to one. That it is gone already is no reason to complain.
+func (u *UI) handleLetter(ctx context.Context, act, run string) (service.DeadLettersHandled, error) {
+	letter, err := u.service.DeadLetter(ctx, run)
+	if notFound(err) {
+		return service.DeadLettersHandled{}, nil
+	}
+	if err != nil {
+		return service.DeadLettersHandled{}, err
+	}
+	if act == lettersReplay {
+		_, err = u.service.ReplayDeadLetter(ctx, run, service.Actor(ctx))
+	} else if err = u.service.PurgeDeadLetter(ctx, run); notFound(err) {
+		err = nil
+	}
+	var known *service.Error
+	switch {
+	case errors.As(err, &known):
+		return service.DeadLettersHandled{Refused: []service.DeadLetterRefused{{Letter: letter, Code: known.Code, Detail: known.Detail}}}, nil
+	case err != nil:
+		return service.DeadLettersHandled{}, err
+	}
+	return service.DeadLettersHandled{Done: []string{run}}, nil
+}
