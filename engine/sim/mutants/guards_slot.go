@@ -65,7 +65,7 @@ var slotGuards = []mutant{
 		name: "missed-noted", guard: "a slot that is not brought back is in the ledger",
 		file: coreOverdue,
 		old:  "			c.note(j, s, outcome, reason)",
-		new:  "",
+		new:  "			_ = outcome",
 	},
 	{
 		name: "catch-up-none", guard: "catch-up none brings nothing back",
