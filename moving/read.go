@@ -63,6 +63,9 @@ func walk(ctx context.Context, from io.Reader, handle *handler) (*Manifest, erro
 	case err != nil && ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
+		if _, end := plain.Read(make([]byte, 1)); errors.Is(end, io.ErrUnexpectedEOF) { // the decoder's, not the archive's
+			return nil, ErrCutOff
+		}
 		return nil, ErrNotBackup
 	case first.Name != headerEntry:
 		return nil, ErrNotBackup
