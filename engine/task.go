@@ -44,6 +44,10 @@ type Task struct {
 	Timeout time.Duration     `json:"timeout"` // nanoseconds, of the process
 	Grace   time.Duration     `json:"grace"`   // SIGTERM to SIGKILL
 	Limits  spec.Limits       `json:"limits,omitzero"`
+
+	// How the program reaches the API. The core knows neither; whoever publishes the task adds them.
+	API    string `json:"api,omitempty"`     // its address, "" for none
+	RunKey string `json:"run_key,omitempty"` // what the executor seals the attempt's run token with
 }
 
 // Input is what a task that came before has left.

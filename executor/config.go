@@ -52,6 +52,9 @@ type Config struct {
 	// NoCgroups leaves cgroups alone even where they are writable.
 	NoCgroups bool
 
+	// API is where programs here reach the API, in the place of what their tasks say; "" for that.
+	API string
+
 	// Runner replaces the starting of processes. It is for benchmarks of all the rest.
 	Runner Runner
 }

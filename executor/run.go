@@ -32,6 +32,7 @@ func (a *attempt) run(file *cache.File, folder *process.Folder) (process.Exit, *
 		deadline = time.Now().Add(a.task.Timeout)
 	}
 	environment := newEnvironment(&a.task, a.token, folder, a.inputs, deadline, a.e.config.Path)
+	a.openAPI(environment, deadline)
 	arguments, failed := a.commandLine(file, environment)
 	if failed != nil {
 		return process.Exit{}, failed

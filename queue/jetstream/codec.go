@@ -68,6 +68,8 @@ func encodeTask(b []byte, t *engine.Task) ([]byte, error) {
 	if t.Limits != (spec.Limits{}) {
 		e.limits(&t.Limits)
 	}
+	e.textUnlessEmpty(`,"api":`, t.API)
+	e.textUnlessEmpty(`,"run_key":`, t.RunKey)
 	e.b = append(e.b, '}')
 	return e.b, wrap("encode task", e.err)
 }
@@ -245,6 +247,10 @@ func (d *decoder) task(t *engine.Task) {
 		case "limits":
 			d.failed = d.failed || t.Limits != (spec.Limits{}) // a second one would be merged into the first
 			d.limits(&t.Limits)
+		case "api":
+			t.API = d.text()
+		case "run_key":
+			t.RunKey = d.text()
 		default:
 			d.failed = true
 		}
