@@ -65,18 +65,14 @@ func (q *Queue) ensureStreams(ctx context.Context) error {
 		})
 		return wrap("make stream "+q.names.results, err)
 	})
-	for _, bucket := range []struct{ name, description string }{
-		{q.names.locks, "Tidewheel: who runs what; an entry's revision is the fencing token"},
-		{q.names.leases, "Tidewheel: who is alive, and how far each shard has read its results"},
-	} {
-		group.Go(func() error {
-			_, err := q.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
-				Bucket: bucket.name, Description: bucket.description, History: 1, Storage: jetstream.FileStorage,
-				Replicas: q.config.Replicas, LimitMarkerTTL: time.Second,
-			})
-			return wrap("make bucket "+bucket.name, err)
+	group.Go(func() error { return q.ensureLocks(ctx) })
+	group.Go(func() error {
+		_, err := q.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+			Bucket: q.names.leases, Description: "Tidewheel: who is alive, and how far each shard has read its results",
+			History: 1, Storage: jetstream.FileStorage, Replicas: q.config.Replicas, LimitMarkerTTL: time.Second,
 		})
-	}
+		return wrap("make bucket "+q.names.leases, err)
+	})
 	return group.Wait()
 }
 
