@@ -24,8 +24,11 @@ func (c *Core) cancel(r *run, by string) {
 		case r.back != "":
 		case r.doubt:
 			c.takeBack(r, ReasonCancelled)
-		case r.job.dag != nil:
+		case r.job.dag != nil && r.awaitsTurn(): // its wave ends it then
+		case r.job.dag != nil && r.Attempt == 0 && r.Item == nil:
 			c.dropPrepared(r, ReasonCancelled)
+		case r.job.dag != nil:
+			c.end(r, StatusCancelled, cancelReason(&r.Run))
 		case r.Waiting || r.Slot.IsZero():
 			c.end(r, StatusCancelled, cancelReason(&r.Run))
 		default:
@@ -37,6 +40,17 @@ func (c *Core) cancel(r *run, by string) {
 		c.askToCancel(r)
 	case StatusInvalid, StatusSucceeded, StatusFailed, StatusTimedOut, StatusCancelled, StatusLost, StatusDead, StatusSkipped:
 	}
+}
+
+// awaitsTurn tells whether a scheduled run is of a task that the open wave will come to: one that is run again, or an
+// item beyond max_parallel. The run that was prepared for a root's slot is not.
+func (r *run) awaitsTurn() bool {
+	w := r.openWave()
+	if w == nil {
+		return false
+	}
+	_, ok := w.form.named(r.Task)
+	return ok && (r.Item != nil || r.Attempt > 0 || w.byHand() || w.had(r.Task))
 }
 
 // askToCancel asks whoever can to end a run that is to be cancelled: the queue while nobody has claimed the attempt,

@@ -136,11 +136,6 @@ func (c *Core) insertRefused(e InsertRefused) {
 		return ok && publish.Task.Run == r.ID
 	})
 	if e.Stored.Status.Terminal() {
-		if r.Task != "" { // somebody else has executed it: its end counts
-			r.Run = e.Stored.Clone()
-			c.release(r)
-			return
-		}
 		r.Status = StatusInvalid
 		c.release(r)
 		if ended := r.job.ended; ended != nil {

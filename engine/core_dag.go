@@ -26,12 +26,15 @@ type dagState struct {
 	tasks           map[string]*job // CRON roots always, other tasks while a run of them has not ended
 	epoch           int64           // of the latest wave that opened
 	open            *wave           // nil between waves
+	closing         *wave           // it has ended, and that is not durable yet: no other opens before
 	asked           []*wave         // by hand, in the order in which they were asked for
 	resumes         []CommandReceived
 
-	tombstone *JobHandled // as in job
-	writes    int         // waves that are not durable yet
-	opening   bool        // the next wave is being looked for
+	over      map[string]bool  // waves that have ended, as job.ended
+	resumed   map[string]int64 // waves that went on, and from which revision, for as long
+	tombstone *JobHandled      // as in job
+	writes    int              // waves that are not durable yet
+	opening   bool             // the next wave is being looked for
 }
 
 // form is one generation of a DAG.
@@ -143,13 +146,14 @@ func (c *Core) defineDAG(d *dagState, def *DAG) {
 		d.revision = def.Revision
 		d.namespace, d.name, d.shard = def.Namespace, def.Name, def.Shard
 	}
-	if def == nil || def.Deleted {
-		d.def = nil
-	} else {
+	d.def = nil
+	if def != nil {
 		copied := *def
-		d.def = &copied
-		if d.forms[def.Generation] == nil {
+		if d.forms[def.Generation] == nil { // of a deleted DAG, too: its open wave may have begun with it
 			d.forms[def.Generation] = newForm(def.Generation, &copied.Spec)
+		}
+		if !def.Deleted {
+			d.def = &copied
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.tasks)) {
@@ -173,6 +177,9 @@ func (d *dagState) dropForms() {
 	}
 	if d.open != nil {
 		used[d.open.Generation] = true
+	}
+	for i := range d.resumes {
+		used[d.resumes[i].Wave.Generation] = true
 	}
 	for _, j := range d.tasks {
 		if j.task != nil {
@@ -232,6 +239,9 @@ func (c *Core) settleDAG(d *dagState) {
 	if d.open != nil {
 		c.pump(d.open)
 	}
+	if d.writes == 0 && c.held[d.uid] == 0 && len(d.resumes) == 0 {
+		d.over, d.resumed = nil, nil
+	}
 	if d.tombstone != nil && !d.busy() {
 		c.pending.handledDAGs = append(c.pending.handledDAGs, *d.tombstone)
 		d.tombstone = nil
@@ -241,7 +251,7 @@ func (c *Core) settleDAG(d *dagState) {
 
 // forgetDAGIfIdle drops a DAG from memory once the store knows all of it and its next slots are beyond the horizon.
 func (c *Core) forgetDAGIfIdle(d *dagState) {
-	if d.open != nil || d.tombstone != nil || len(d.asked) > 0 || len(d.resumes) > 0 || d.writes > 0 || c.held[d.uid] > 0 || c.dags[d.uid] != d {
+	if d.open != nil || d.closing != nil || d.tombstone != nil || len(d.asked) > 0 || len(d.resumes) > 0 || d.writes > 0 || c.held[d.uid] > 0 || c.dags[d.uid] != d {
 		return
 	}
 	for _, j := range d.tasks {

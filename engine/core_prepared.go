@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/cron"
@@ -139,4 +140,20 @@ func (c *Core) drop(r *run) {
 	}
 	r.Status = StatusInvalid
 	c.release(r)
+}
+
+// undrop takes back a run whose removal has not been written, to begin anew in its place; nil if there is none. Its slot
+// is in the ledger by now.
+func (c *Core) undrop(j *job, id string) *run {
+	at := slices.IndexFunc(c.pending.drops, func(dropped *run) bool { return dropped.ID == id })
+	if at < 0 {
+		return nil
+	}
+	r := &run{job: j, Run: c.pending.drops[at].Run.Clone()}
+	c.pending.drops = slices.Delete(c.pending.drops, at, at+1)
+	j.writes--
+	r.Status, r.Slot, r.Waiting, r.Reason = StatusScheduled, time.Time{}, false, ""
+	c.hold(r)
+	c.touch(r)
+	return r
 }

@@ -13,6 +13,11 @@ func (c *Core) newRun(j *job, id string, trigger Trigger) *run {
 	if c.runs[id] != nil {
 		return nil
 	}
+	if r := c.undrop(j, id); r != nil {
+		r.Trigger = trigger
+		c.pin(r)
+		return r
+	}
 	r := &run{job: j, Run: Run{
 		ID: id, Namespace: j.def.Namespace, JobUID: j.uid, Job: j.def.Name, Shard: j.def.Shard,
 		Trigger: trigger, Status: StatusScheduled, CreatedAt: c.now.Truncate(time.Microsecond),
@@ -98,6 +103,10 @@ func (c *Core) resume(r *run) {
 		c.abandon(r)
 		return
 	}
+	if r.strayed() {
+		c.cancel(r, "the end of its wave")
+		return
+	}
 	switch r.Status {
 	case StatusScheduled:
 		at := r.Slot
@@ -145,6 +154,10 @@ func (c *Core) fire(r *run) {
 // enqueue begins the run's next attempt.
 func (c *Core) enqueue(r *run) {
 	r.Waiting = false
+	if r.CancelBy != "" && r.Status == StatusScheduled && r.job.dag != nil { // it was cancelled before its turn came
+		c.end(r, StatusCancelled, cancelReason(&r.Run))
+		return
+	}
 	if r.Digest == "" && r.job.def != nil {
 		c.pin(r) // its binary may have come meanwhile
 	}

@@ -26,6 +26,7 @@ type wave struct {
 	running int          // runs that are under way, for max_parallel
 	left    map[string]leaving
 	slots   map[string]time.Time // of roots that have had theirs
+	causes  map[string]Trigger   // and what brought those: of one wave some may be on time and others caught up
 	// known are the wave's runs that had ended when it was read from the store: a resumed task goes on with its own.
 	known   map[string]*Run
 	pumping bool
@@ -45,6 +46,14 @@ type leaving struct {
 	attempt   int
 	outputs   json.RawMessage
 	artifacts []Artifact
+}
+
+// isOver remembers that the wave has ended, while somebody may yet come with what the store said of it before.
+func (w *wave) isOver() {
+	if w.dag.over == nil {
+		w.dag.over = map[string]bool{}
+	}
+	w.dag.over[w.ID] = true
 }
 
 func (c *Core) touchWave(w *wave) {
@@ -83,7 +92,7 @@ func (c *Core) openWave(w *wave) bool {
 // begin sets up what an open wave keeps in memory.
 func (w *wave) begin(f *form) {
 	w.form, w.state = f, f.graph.NewWave()
-	w.fans, w.left, w.slots = map[int]*fan{}, map[string]leaving{}, map[string]time.Time{}
+	w.fans, w.left, w.slots, w.causes = map[int]*fan{}, map[string]leaving{}, map[string]time.Time{}, map[string]Trigger{}
 }
 
 // newSlotWave makes the wave that a root's slot opens.
@@ -164,6 +173,7 @@ func (c *Core) startTask(w *wave, task int) {
 	}
 	if w.fans[task] != nil { // of a wave that goes on: what succeeded stays
 		w.fans[task].Resume()
+		c.dropSingle(w, task)
 		w.active = append(w.active, task)
 		return
 	}
@@ -185,11 +195,26 @@ func (c *Core) startTask(w *wave, task int) {
 		c.closeTask(w, task, dag.Skipped, "its list is empty")
 		return
 	}
-	if r := c.runs[TaskRunID(w.ID, t.Name)]; r != nil { // a root's slot was prepared for it
-		c.drop(r)
+	c.dropSingle(w, task)
+	for item := range items { // it was closed before it ended, and goes on
+		if known := w.known[ItemRunID(w.ID, item, t.Name)]; known != nil && known.Status == StatusSucceeded {
+			f.Ended(item, dag.Succeeded)
+		}
 	}
 	w.fans[task] = &fan{Fan: f, items: items}
+	if f.Done() {
+		c.spread(w, task, f.Outcome())
+		return
+	}
 	w.active = append(w.active, task)
+}
+
+// dropSingle removes the run that a mapped task has by itself: one that was prepared for a root's slot, or that said how
+// it had been closed before its wave went on. Its items stand for it now.
+func (c *Core) dropSingle(w *wave, task int) {
+	if r := c.runs[TaskRunID(w.ID, w.form.graph.Name(task))]; r != nil {
+		c.drop(r)
+	}
 }
 
 // startItem starts the next item of the mapped task that began first, or finds that it may start no more now.
@@ -227,6 +252,9 @@ func (c *Core) runTask(w *wave, task int, id string, item *int, value json.RawMe
 
 // triggerOf says what asked for the run of a task: the wave's roots were asked for as the wave was.
 func (w *wave) triggerOf(task int) Trigger {
+	if cause, ok := w.causes[w.form.graph.Name(task)]; ok {
+		return cause
+	}
 	if w.form.graph.Root(task) {
 		return w.Trigger
 	}
@@ -248,6 +276,10 @@ func (w *wave) slotOf(task int) time.Time {
 
 // newTaskRun makes a run of a task. Its epoch, and what it executes, are the caller's to say.
 func (c *Core) newTaskRun(j *job, waveID, id string, trigger Trigger) *run {
+	if r := c.undrop(j, id); r != nil {
+		r.Trigger = trigger
+		return r
+	}
 	d := j.dag
 	r := &run{job: j, Run: Run{
 		ID: id, Namespace: d.namespace, JobUID: d.uid, Shard: d.shard, DAG: d.name, Wave: waveID, Task: j.taskName,
@@ -338,137 +370,4 @@ func taskState(status Status) dag.State {
 	case StatusInvalid, StatusScheduled:
 	}
 	return dag.Waiting
-}
-
-// spread ends a task in the wave, and writes the runs of those that its end closes.
-func (c *Core) spread(w *wave, task int, state dag.State) {
-	closed, _ := w.state.Mark(task, state)
-	c.writeClosed(w, closed)
-}
-
-func (c *Core) writeClosed(w *wave, closed []int) {
-	for _, task := range closed {
-		c.writeEnd(w, task, w.state.State(task), w.why(task))
-	}
-}
-
-// closeTask ends a task without executing it, and writes a run that says why.
-func (c *Core) closeTask(w *wave, task int, state dag.State, reason string) {
-	closed, changed := w.state.Mark(task, state)
-	if !changed {
-		return
-	}
-	c.writeEnd(w, task, state, reason)
-	c.writeClosed(w, closed)
-}
-
-func (c *Core) failTask(w *wave, task int, reason string) {
-	if w.first == "" {
-		w.first, w.firstAt = fmt.Sprintf("task %s: %s", w.form.graph.Name(task), reason), c.now
-	}
-	c.closeTask(w, task, dag.Failed, reason)
-}
-
-// writeEnd writes the run of a task that nobody executes.
-func (c *Core) writeEnd(w *wave, task int, state dag.State, reason string) {
-	name := w.form.graph.Name(task)
-	id := TaskRunID(w.ID, name)
-	j := c.taskOf(w.dag, name)
-	r := c.runs[id]
-	if r != nil && r.back != "" {
-		return // it is being taken back, and its removal says enough
-	}
-	status := closedStatus(state)
-	if known := w.known[id]; r == nil && known != nil {
-		if known.Status == status && known.Reason == reason {
-			return // written before a crash, or before the wave went on
-		}
-		r = c.reopen(w, j, known)
-	}
-	if r == nil {
-		r = c.newTaskRun(j, w.ID, id, w.triggerOf(task))
-		r.Epoch, r.Slot, r.By = w.Epoch, w.slotOf(task), w.By
-		c.pinTask(r, w)
-	}
-	r.Status, r.Reason, r.RetryAt, r.Upstream = status, reason, time.Time{}, state == dag.UpstreamFailed
-	r.FinishedAt = c.now.Truncate(time.Microsecond)
-	r.quiet = true
-	c.touch(r)
-	c.release(r)
-}
-
-// closedStatus is the status of the run of a task that ended without being executed.
-func closedStatus(state dag.State) Status {
-	switch state {
-	case dag.Failed:
-		return StatusFailed
-	case dag.Cancelled:
-		return StatusCancelled
-	case dag.Succeeded:
-		return StatusSucceeded
-	case dag.Skipped, dag.UpstreamFailed, dag.Waiting, dag.Ready, dag.Running:
-	}
-	return StatusSkipped
-}
-
-// openWave gives the wave that a run belongs to, nil unless that is open.
-func (r *run) openWave() *wave {
-	if r.job.dag == nil || r.job.dag.open == nil || r.job.dag.open.ID != r.Wave {
-		return nil
-	}
-	return r.job.dag.open
-}
-
-// why says why a rule has closed a task.
-func (w *wave) why(task int) string {
-	state := w.state.State(task)
-	if state == dag.Cancelled {
-		return "cancelled by " + w.CancelBy
-	}
-	for need := range w.form.graph.Needs(task) {
-		name := w.form.graph.Name(need)
-		switch how := w.state.State(need); {
-		case state == dag.UpstreamFailed && how == dag.Failed:
-			return name + " failed"
-		case state == dag.UpstreamFailed && how == dag.Cancelled:
-			return name + " was cancelled"
-		case state == dag.UpstreamFailed && how == dag.UpstreamFailed:
-			return name + " was not run because something before it failed"
-		case state == dag.Skipped && how == dag.Skipped:
-			return name + " was skipped"
-		}
-	}
-	return fmt.Sprintf("its rule %s is not met", w.rule(task))
-}
-
-func (w *wave) rule(task int) dag.Trigger {
-	if rule := w.form.graph.Trigger(task); rule != "" {
-		return rule
-	}
-	return dag.AllSuccess
-}
-
-// endWave ends the open wave, and lets the next one go.
-func (c *Core) endWave(w *wave) {
-	d := w.dag
-	switch w.state.Result() {
-	case dag.WaveSucceeded:
-		w.Status, w.Reason = StatusSucceeded, ""
-	case dag.WaveCancelled:
-		w.Status, w.Reason = StatusCancelled, "cancelled by "+w.CancelBy
-		if w.CancelBy == "" {
-			w.Reason = "a task of it was cancelled"
-		}
-	case dag.WaveFailed, dag.Unfinished:
-		w.Status, w.Reason = StatusFailed, w.first
-	}
-	w.FinishedAt = c.now.Truncate(time.Microsecond)
-	w.Tally = WaveTally{
-		Tasks: w.form.graph.Len(), Succeeded: w.state.Count(dag.Succeeded), Failed: w.state.Count(dag.Failed),
-		Cancelled: w.state.Count(dag.Cancelled), Skipped: w.state.Count(dag.Skipped) + w.state.Count(dag.UpstreamFailed),
-	}
-	c.touchWave(w)
-	d.open = nil
-	d.dropForms()
-	c.nextWave(d)
 }

@@ -50,12 +50,17 @@ func (c *Core) resumeCommand(d *dagState, e CommandReceived) {
 		return
 	}
 	same := func(other CommandReceived) bool { return other.Command.ID == e.Command.ID }
+	if e.Wave != nil && e.Wave.Revision <= d.resumed[e.Wave.ID] {
+		c.obeyed(e.Command) // it was read before the wave went on
+		return
+	}
 	if e.Wave == nil || !e.Wave.Status.Terminal() || e.Wave.Revision != e.Command.Revision || d.def == nil {
 		c.obeyed(e.Command)
 		return
 	}
-	if d.open != nil || c.prepared(d) {
+	if d.open != nil || d.closing != nil || c.prepared(d) {
 		if !slices.ContainsFunc(d.resumes, same) {
+			c.formOf(d, &e)
 			d.resumes = append(d.resumes, e)
 		}
 		return
@@ -77,40 +82,80 @@ func (c *Core) mark(w *wave, command Command) {
 // generation that it began with.
 func (c *Core) resumeWave(d *dagState, e CommandReceived) {
 	c.obeyed(e.Command)
+	if e.Wave.Revision <= d.resumed[e.Wave.ID] {
+		return // somebody else had asked for it, too
+	}
+	if d.resumed == nil {
+		d.resumed = map[string]int64{}
+	}
+	d.resumed[e.Wave.ID] = e.Wave.Revision
 	w := &wave{dag: d, Wave: *e.Wave, stored: true}
-	f := d.forms[w.Generation]
-	if f == nil && e.DAG != nil && e.DAG.Spec[w.Generation] != nil {
-		f = newForm(w.Generation, e.DAG.Spec[w.Generation])
-		d.forms[w.Generation] = f
-	}
-	if f == nil {
-		f = d.present()
-	}
+	f := c.formOf(d, &e)
 	if f.graph == nil {
 		return
 	}
+	delete(d.over, w.ID)
 	w.begin(f)
-	w.CancelBy = ""
 	runs := slices.Clone(e.WaveRuns)
 	if e.Command.Kind == CommandMarkTask {
 		runs = c.markEnded(w, runs, e.Command)
 	}
 	d.open = w
-	c.restore(w, runs)
+	c.restore(w, runs) // as it was: of a cancelled wave the items that had not begun are cancelled
+	w.CancelBy = ""
 	w.Status, w.Reason, w.FinishedAt, w.Tally = StatusRunning, "", time.Time{}, WaveTally{}
 	w.Resumed++
 	w.By = e.Command.By
 	c.touchWave(w)
 	w.active = nil
-	c.reopenAll(w, w.state.Resume())
+	reset := w.state.Resume()
+	if task, ok := w.form.named(e.Command.Task); ok && e.Command.Kind == CommandMarkTask {
+		reset = c.keepMark(w, task, e.Command.Mark, reset)
+	}
+	c.reopenAll(w, reset)
 	c.pump(w)
 }
 
-// reopenAll writes that the tasks which are run or decided anew have not ended, so that a crash does not take them for
-// what they were.
+// keepMark holds a task to what somebody has said of it, also where a task that it needs is run again.
+func (c *Core) keepMark(w *wave, task int, as Status, reset []int) []int {
+	if !slices.Contains(reset, task) {
+		return reset
+	}
+	closed, _ := w.state.Mark(task, taskState(as))
+	for _, other := range closed {
+		if !slices.Contains(reset, other) {
+			reset = append(reset, other)
+		}
+	}
+	return slices.DeleteFunc(reset, func(other int) bool { return other == task })
+}
+
+// formOf gives the form that a wave to go on with began with; where that is not kept any more, the present one stands in.
+func (c *Core) formOf(d *dagState, e *CommandReceived) *form {
+	generation := e.Wave.Generation
+	if d.forms[generation] == nil && e.DAG != nil {
+		switch present := e.DAG.DAG; {
+		case e.DAG.Spec[generation] != nil:
+			d.forms[generation] = newForm(generation, e.DAG.Spec[generation])
+		case present != nil && present.Generation == generation: // it was, when the command was read
+			d.forms[generation] = newForm(generation, &present.Spec)
+		}
+	}
+	if f := d.forms[generation]; f != nil {
+		return f
+	}
+	return d.present()
+}
+
+// reopenAll writes that the tasks which are run or decided anew have not ended, or how they have now, so that a crash does
+// not take them for what they were.
 func (c *Core) reopenAll(w *wave, reset []int) {
 	for _, task := range reset {
 		name := w.form.graph.Name(task)
+		if state := w.state.State(task); state.Ended() { // decided otherwise than before, by what has stayed
+			c.writeEnd(w, task, state, w.why(task))
+			continue
+		}
 		if known := w.known[TaskRunID(w.ID, name)]; known != nil {
 			c.reopen(w, c.taskOf(w.dag, name), known)
 		}
@@ -168,8 +213,13 @@ func (c *Core) cancelWave(w *wave, by string) {
 	w.CancelBy = by
 	c.touchWave(w)
 	w.active = nil
+	w.pumping = true // it ends once all of it is cancelled
 	for _, task := range slices.Sorted(maps.Keys(w.fans)) {
+		if w.state.State(task) != dag.Running { // it is run again, and its turn has not come
+			continue
+		}
 		w.fans[task].Stop()
+		c.closeItems(w, c.taskOf(w.dag, w.form.graph.Name(task)), StatusCancelled, "cancelled by "+by)
 	}
 	for _, name := range c.tasksInOrder(w.dag) {
 		for _, r := range slices.Clone(w.dag.tasks[name].live) {
@@ -182,10 +232,11 @@ func (c *Core) cancelWave(w *wave, by string) {
 		c.writeEnd(w, task, dag.Cancelled, "cancelled by "+by)
 	}
 	for _, task := range slices.Sorted(maps.Keys(w.fans)) {
-		if f := w.fans[task]; f.Done() {
+		if f := w.fans[task]; f.Done() && w.state.State(task) == dag.Running {
 			c.spread(w, task, f.Outcome())
 		}
 	}
+	w.pumping = false
 	c.pump(w)
 }
 
@@ -193,5 +244,6 @@ func (c *Core) cancelWave(w *wave, by string) {
 func (c *Core) endAsked(w *wave, by string) {
 	w.Status, w.CancelBy, w.Reason = StatusCancelled, by, "cancelled by "+by
 	w.FinishedAt = c.now.Truncate(time.Microsecond)
+	w.isOver()
 	c.touchWave(w)
 }

@@ -62,7 +62,10 @@ func (c *Core) loadDAG(s *DAGSnapshot) {
 	for _, r := range adopted {
 		c.resume(r)
 	}
-	if d.open != nil {
+	switch {
+	case d.def == nil:
+		c.abandonDAG(d, s.Waves)
+	case d.open != nil:
 		c.skipRootsWithoutSlot(d.open)
 		c.pump(d.open)
 	}
@@ -73,7 +76,7 @@ func (c *Core) loadDAG(s *DAGSnapshot) {
 // loadForms keeps the definitions of waves and runs that began with an earlier generation; where one is not kept any
 // more, the present one stands in.
 func (c *Core) loadForms(d *dagState, s *DAGSnapshot) {
-	if s.DAG == nil || s.DAG.Deleted {
+	if s.DAG == nil {
 		return
 	}
 	for i := range s.Waves {
@@ -101,13 +104,13 @@ func (c *Core) loadWaves(d *dagState, s *DAGSnapshot) []*run {
 			continue
 		}
 		w.shown = true
-		if f := d.forms[w.Generation]; d.open == nil && f != nil && f.graph != nil {
+		if f := d.forms[w.Generation]; d.open == nil && d.closing == nil && f != nil && f.graph != nil {
 			w.begin(f)
 			d.open = w
 			d.epoch = max(d.epoch, w.Epoch)
 			adopted = append(adopted, c.restore(w, runs[w.ID])...)
 			delete(runs, w.ID)
-			if w.state.Done() { // its end was not written: the next one may have opened
+			if w.state.Done() { // its end was not written
 				c.endWave(w)
 			}
 		}
@@ -122,9 +125,29 @@ func (c *Core) loadWaves(d *dagState, s *DAGSnapshot) []*run {
 	return adopted
 }
 
-// ask puts a wave that was asked for by hand in its place.
+// strayed tells whether a run belongs to a wave that is not open, and is not prepared for the one to come: the write of
+// its wave was refused, because another owner had written it otherwise. Nobody waits for it.
+func (r *run) strayed() bool {
+	d := r.job.dag
+	if d == nil || d.open != nil && d.open.ID == r.Wave {
+		return false
+	}
+	return r.Wave != WaveID(d.uid, d.epoch+1) || r.Status != StatusScheduled
+}
+
+// KnowsWave tells whether the core has a wave that has not ended, or is about to write its end.
+func (c *Core) KnowsWave(dagUID, id string) bool {
+	d := c.dags[dagUID]
+	if d == nil {
+		return false
+	}
+	is := func(w *wave) bool { return w.ID == id }
+	return d.writes > 0 || d.closing != nil || d.open != nil && is(d.open) || slices.ContainsFunc(d.asked, is)
+}
+
+// ask puts a wave that was asked for by hand in its place. One that was read before its end was written is over.
 func (c *Core) ask(d *dagState, w *wave) {
-	if slices.ContainsFunc(d.asked, func(other *wave) bool { return other.ID == w.ID }) || d.open != nil && d.open.ID == w.ID {
+	if d.over[w.ID] || slices.ContainsFunc(d.asked, func(other *wave) bool { return other.ID == w.ID }) || d.open != nil && d.open.ID == w.ID {
 		return
 	}
 	at, _ := slices.BinarySearchFunc(d.asked, w, func(a, b *wave) int {
@@ -178,6 +201,9 @@ func (c *Core) redefineDAG(d *dagState, s *DAGSnapshot) {
 	}
 	known := s.DAG != nil && s.DAG.Revision <= d.revision
 	if gone := d.def == nil && s.DAG == nil; known || gone {
+		if d.def == nil { // a wave that was asked for while its DAG was deleted
+			c.abandonDAG(d, s.Waves)
+		}
 		c.finishDAG(d, s)
 		c.nextWave(d)
 		return
@@ -193,7 +219,7 @@ func (c *Core) redefineDAG(d *dagState, s *DAGSnapshot) {
 	}
 	switch {
 	case d.def == nil:
-		c.abandonDAG(d)
+		c.abandonDAG(d, s.Waves)
 	case d.open != nil:
 		c.skipRootsWithoutSlot(d.open)
 		c.pump(d.open)
@@ -203,10 +229,14 @@ func (c *Core) redefineDAG(d *dagState, s *DAGSnapshot) {
 }
 
 // abandonDAG ends what a deleted DAG left behind, as far as nobody executes it.
-func (c *Core) abandonDAG(d *dagState) {
+func (c *Core) abandonDAG(d *dagState, waves []Wave) {
 	const by = "the deletion of its DAG"
+	c.endOrphans(d, waves, by)
 	for _, w := range d.asked {
 		c.endAsked(w, by)
+	}
+	for i := range d.resumes {
+		c.obeyed(d.resumes[i].Command)
 	}
 	d.asked, d.resumes = nil, nil
 	if d.open != nil {
@@ -216,6 +246,21 @@ func (c *Core) abandonDAG(d *dagState) {
 		for _, r := range slices.Clone(d.tasks[name].live) {
 			c.abandon(r)
 		}
+	}
+}
+
+// endOrphans ends waves of a deleted DAG of which nobody knows any more what tasks they have: another owner opened them
+// while it was deleted. Those that have runs under way are looked at again later.
+func (c *Core) endOrphans(d *dagState, waves []Wave, by string) {
+	for i := range waves {
+		w := &wave{dag: d, Wave: waves[i], stored: true, shown: true}
+		underWay := func(j *job) bool {
+			return slices.ContainsFunc(j.live, func(r *run) bool { return r.Wave == w.ID })
+		}
+		if w.Status != StatusRunning || d.forms[w.Generation] != nil || d.over[w.ID] || slices.ContainsFunc(slices.Collect(maps.Values(d.tasks)), underWay) {
+			continue
+		}
+		c.endAsked(w, by)
 	}
 }
 
@@ -239,7 +284,7 @@ func (c *Core) finishDAG(d *dagState, s *DAGSnapshot) {
 
 // busy tells whether anything of a DAG has not ended.
 func (d *dagState) busy() bool {
-	if d.open != nil {
+	if d.open != nil || d.closing != nil {
 		return true
 	}
 	for _, j := range d.tasks {

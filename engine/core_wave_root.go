@@ -16,7 +16,7 @@ import (
 // had tells whether a root has had its slot, or does not wait for one any more, in this wave.
 func (w *wave) had(root string) bool {
 	task, ok := w.form.named(root)
-	return !ok || w.state.State(task) != dag.Waiting
+	return !ok || !w.form.graph.Root(task) || w.state.State(task) != dag.Waiting
 }
 
 // joins gives the epoch of the wave that the next slot of a root belongs to.
@@ -80,7 +80,12 @@ func (c *Core) beginRoot(j *job, slot time.Time, trigger Trigger, by string) {
 // ended.
 func (c *Core) admitRoot(r *run) {
 	d, j := r.job.dag, r.job
-	if w := d.open; w == nil || w.ID == r.Wave {
+	switch w := d.open; {
+	case w == nil && d.closing != nil:
+		r.Waiting, r.Reason = true, "waits for wave "+d.closing.ID
+		c.touch(r)
+		return
+	case w == nil || w.ID == r.Wave:
 		c.goRoot(r)
 		return
 	}
@@ -109,6 +114,10 @@ func (c *Core) join(r *run) *wave {
 	d := r.job.dag
 	r.Waiting, r.Reason = false, ""
 	w := d.open
+	if w == nil && r.Epoch <= d.epoch { // its wave has ended without it: an edit had taken the root away
+		c.giveUp(r, ReasonEdited)
+		return nil
+	}
 	if w == nil {
 		w = c.newSlotWave(r)
 		if !c.openWave(w) {
@@ -118,7 +127,7 @@ func (c *Core) join(r *run) *wave {
 		w.Epoch = r.Epoch // foretold when the run was prepared: nothing has opened since
 		d.epoch = max(d.epoch, r.Epoch)
 	}
-	if _, ok := w.form.named(r.Task); !ok { // an edit has taken the task away
+	if task, ok := w.form.named(r.Task); !ok || !w.form.graph.Root(task) { // an edit has taken it away, or given it needs
 		c.giveUp(r, ReasonEdited)
 		return nil
 	}
@@ -129,7 +138,7 @@ func (c *Core) join(r *run) *wave {
 	if w.ID != r.Wave {
 		return nil
 	}
-	w.slots[r.Task] = r.Slot
+	w.slots[r.Task], w.causes[r.Task] = r.Slot, r.Trigger
 	if w.Slot.IsZero() || r.Slot.Before(w.Slot) {
 		w.Slot = r.Slot
 	}
@@ -140,12 +149,12 @@ func (c *Core) join(r *run) *wave {
 // nextWave opens the next wave of a DAG, if one waits: what the schedule asks for before what was asked for by hand,
 // and backfills last.
 func (c *Core) nextWave(d *dagState) {
-	if d.open != nil || d.opening {
+	if d.open != nil || d.closing != nil || d.opening || d.def == nil {
 		return
 	}
 	d.opening = true
 	defer func() { d.opening = false }()
-	for again := true; again && d.open == nil; { // what opens may end at once
+	for again := true; again && d.open == nil && d.closing == nil; { // what opens may end at once
 		again = c.openWaiting(d) || !c.prepared(d) && c.openAsked(d)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.tasks)) {
@@ -204,6 +213,7 @@ func (c *Core) openAsked(d *dagState) bool {
 	w := d.asked[next]
 	d.asked = slices.Delete(d.asked, next, next+1)
 	if !c.openWave(w) {
+		w.isOver()
 		w.Status, w.Reason = StatusFailed, "its definition is no DAG: save it again"
 		w.FinishedAt = c.now.Truncate(time.Microsecond)
 		c.touchWave(w)

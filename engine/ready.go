@@ -114,12 +114,17 @@ func (c *Core) Ready() *Ready {
 
 // Committed says that a Ready's batch is durable. The core then forgets jobs that nothing is going on with.
 func (c *Core) Committed(r *Ready) {
+	c.effects = nil
+	defer func() { c.pending.after, c.effects = append(c.pending.after, c.effects...), nil }() // for the next wave
 	c.pending.clearHandled = append(c.pending.clearHandled, r.handled...)
 	c.pending.clearDAGs = append(c.pending.clearDAGs, r.handledDAGs...)
 	c.pending.clearCommands = append(c.pending.clearCommands, r.commands...)
 	for _, w := range r.waves {
 		w.stored = true
 		w.dag.writes--
+		if w.dag.closing == w && w.last {
+			w.dag.closing = nil
+		}
 	}
 	for _, job := range r.jobs {
 		job.writes--
@@ -131,6 +136,7 @@ func (c *Core) Committed(r *Ready) {
 		c.pending.waves = append(c.pending.waves, w)
 	}
 	for _, w := range r.waves {
+		c.nextWave(w.dag)
 		c.settleDAG(w.dag)
 	}
 }

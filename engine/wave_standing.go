@@ -128,7 +128,7 @@ func (w *wave) learn(p *past, r *Run) {
 		w.leave(r)
 	}
 	if graph.Root(task) && !r.Slot.IsZero() && r.Status != StatusScheduled {
-		w.slots[r.Task] = r.Slot
+		w.slots[r.Task], w.causes[r.Task] = r.Slot, r.Trigger
 	}
 	state := taskState(r.Status)
 	if r.Item != nil {

@@ -105,7 +105,7 @@ func (l Loader) assemble(ctx context.Context, uids []string, tasks []engine.Sche
 	for i := range tasks {
 		taskOf[tasks[i].ID] = &tasks[i]
 	}
-	dags, err := l.others(ctx, uids, jobOf, runs, due)
+	dags, err := l.others(ctx, uids, jobOf, due)
 	if err != nil {
 		return engine.JobsLoaded{}, err
 	}
@@ -167,7 +167,7 @@ func (l Loader) assemble(ctx context.Context, uids []string, tasks []engine.Sche
 }
 
 // others reads those of the uids that are not jobs: most often there are none.
-func (l Loader) others(ctx context.Context, uids []string, jobs map[string]*engine.Job, runs map[string][]engine.Run, due time.Time) (map[string]*engine.DAGSnapshot, error) {
+func (l Loader) others(ctx context.Context, uids []string, jobs map[string]*engine.Job, due time.Time) (map[string]*engine.DAGSnapshot, error) {
 	var rest []string
 	for _, uid := range uids {
 		if jobs[uid] == nil {
@@ -177,7 +177,7 @@ func (l Loader) others(ctx context.Context, uids []string, jobs map[string]*engi
 	if len(rest) == 0 {
 		return nil, nil
 	}
-	return l.dags(ctx, rest, runs, due)
+	return l.dags(ctx, rest, due)
 }
 
 // ledgerPage bounds the ranges of the ledger that are read at one time.
@@ -304,16 +304,29 @@ func (l Loader) Sweep(ctx context.Context) (Swept, error) {
 	return swept, nil
 }
 
-// Active names the runs that have not ended.
-func (l Loader) Active(ctx context.Context) ([]ActiveRun, error) {
-	var all []ActiveRun
+// Active names the runs and the waves that have not ended.
+func (l Loader) Active(ctx context.Context) (Reconciled, error) {
+	var all Reconciled
 	for after := ""; ; {
 		page, err := l.Store.ActiveRuns(ctx, l.Shards, after, recoverPage)
 		if err != nil {
-			return nil, fmt.Errorf("read active runs: %w", err)
+			return all, fmt.Errorf("read active runs: %w", err)
 		}
 		for i := range page {
-			all = append(all, ActiveRun{ID: page[i].ID, JobUID: page[i].JobUID, Revision: page[i].Revision})
+			all.Runs = append(all.Runs, ActiveRun{ID: page[i].ID, JobUID: page[i].JobUID, Revision: page[i].Revision})
+			after = page[i].ID
+		}
+		if len(page) < recoverPage {
+			break
+		}
+	}
+	for after := ""; ; {
+		page, err := l.Store.OpenWaves(ctx, l.Shards, after, recoverPage)
+		if err != nil {
+			return all, fmt.Errorf("read open waves: %w", err)
+		}
+		for i := range page {
+			all.Waves = append(all.Waves, OpenWave{ID: page[i].ID, DAGUID: page[i].DAGUID})
 			after = page[i].ID
 		}
 		if len(page) < recoverPage {

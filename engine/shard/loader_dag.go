@@ -10,20 +10,42 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// dags reads those of these uids that are DAGs, with all that concerns them now. runs are the active runs of each.
+// dags reads those of these uids that are DAGs, or were, with all that concerns them now.
 //
-// As for jobs, the scheduled tasks are read before the runs, and the runs of the open wave after the wave itself: what
-// another owner wrote in between is then found out by the next write.
-func (l Loader) dags(ctx context.Context, uids []string, runs map[string][]engine.Run, due time.Time) (map[string]*engine.DAGSnapshot, error) {
+// What another owner writes in between must be found out by the next write. So the scheduled tasks come first, as for
+// jobs; the last epoch before the open waves, for one that opens in between has the number that the next would get; and
+// the runs last.
+func (l Loader) dags(ctx context.Context, uids []string, due time.Time) (map[string]*engine.DAGSnapshot, error) {
 	found, err := l.Store.DAGsByUID(ctx, uids)
 	if err != nil {
 		return nil, fmt.Errorf("load DAGs: %w", err)
+	}
+	tasks, err := l.Store.TasksOfDAGs(ctx, uids)
+	if err != nil {
+		return nil, fmt.Errorf("load scheduled tasks of DAGs: %w", err)
+	}
+	epochs, err := l.Store.LastEpochs(ctx, uids)
+	if err != nil {
+		return nil, fmt.Errorf("load the last epochs: %w", err)
+	}
+	waves, err := l.Store.OpenWavesOf(ctx, uids)
+	if err != nil {
+		return nil, fmt.Errorf("load open waves: %w", err)
+	}
+	active, err := l.Store.ActiveRunsOf(ctx, uids)
+	if err != nil {
+		return nil, fmt.Errorf("load active runs of DAGs: %w", err)
+	}
+	runs := map[string][]engine.Run{}
+	for i := range active {
+		runs[active[i].JobUID] = append(runs[active[i].JobUID], active[i])
 	}
 	snapshots := map[string]*engine.DAGSnapshot{}
 	snapshot := func(uid string) *engine.DAGSnapshot {
 		if snapshots[uid] == nil {
 			snapshots[uid] = &engine.DAGSnapshot{
-				UID: uid, Spec: map[int64]*spec.DAG{}, Tasks: map[string]engine.ScheduledTask{}, Ledger: map[string][]engine.SlotRange{},
+				UID: uid, LastEpoch: epochs[uid],
+				Spec: map[int64]*spec.DAG{}, Tasks: map[string]engine.ScheduledTask{}, Ledger: map[string][]engine.SlotRange{},
 			}
 		}
 		return snapshots[uid]
@@ -31,44 +53,25 @@ func (l Loader) dags(ctx context.Context, uids []string, runs map[string][]engin
 	for i := range found {
 		snapshot(found[i].UID).DAG = &found[i]
 	}
-	for uid, list := range runs { // a deleted DAG is known by what it left
-		if len(list) > 0 && list[0].Task != "" {
+	for i := range waves { // a deleted DAG is known by what it left
+		s := snapshot(waves[i].DAGUID)
+		s.Waves = append(s.Waves, waves[i])
+	}
+	for uid, list := range runs {
+		if list[0].Task != "" {
 			snapshot(uid)
 		}
 	}
-	var names []string
-	for _, uid := range uids {
-		if snapshots[uid] != nil {
-			names = append(names, uid)
+	for i := range tasks {
+		if s := snapshots[engine.RunJob(tasks[i].ID)]; s != nil {
+			s.Tasks[engine.RootOf(tasks[i].ID)] = tasks[i]
 		}
 	}
-	if len(names) == 0 {
-		return snapshots, nil
-	}
-	tasks, err := l.Store.TasksOfDAGs(ctx, names)
-	if err != nil {
-		return nil, fmt.Errorf("load scheduled tasks of DAGs: %w", err)
-	}
-	for i := range tasks {
-		snapshots[engine.RunJob(tasks[i].ID)].Tasks[engine.RootOf(tasks[i].ID)] = tasks[i]
-	}
-	waves, err := l.Store.OpenWavesOf(ctx, names)
-	if err != nil {
-		return nil, fmt.Errorf("load open waves: %w", err)
-	}
-	for i := range waves {
-		s := snapshots[waves[i].DAGUID]
-		s.Waves = append(s.Waves, waves[i])
-	}
-	epochs, err := l.Store.LastEpochs(ctx, names)
-	if err != nil {
-		return nil, fmt.Errorf("load the last epochs: %w", err)
-	}
-	for _, uid := range names {
-		s := snapshots[uid]
-		s.LastEpoch = epochs[uid]
-		if err := l.completeDAG(ctx, s, runs[uid], due); err != nil {
-			return nil, err
+	for _, uid := range uids {
+		if s := snapshots[uid]; s != nil {
+			if err := l.completeDAG(ctx, s, runs[uid], due); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return snapshots, nil

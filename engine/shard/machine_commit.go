@@ -86,10 +86,12 @@ func (m *Machine) onCommitted(out *actions, now time.Time, in Committed) {
 	m.settle(out, nil)
 }
 
+// inserted tells whether a run is one of a job that the commit made. Of a DAG's tasks, others have followed from what
+// this one believed of the wave, so that there is nothing to go on with.
 func (m *Machine) inserted(id string) bool {
 	for i := range m.commit.Batch.Runs {
 		if run := &m.commit.Batch.Runs[i].Run; run.ID == id {
-			return run.Revision == 1
+			return run.Revision == 1 && run.Task == ""
 		}
 	}
 	return false

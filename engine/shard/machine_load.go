@@ -103,7 +103,7 @@ func (m *Machine) onSwept(out *actions, now time.Time, in Swept) {
 	m.sweepMore = in.More
 }
 
-// onReconciled loads jobs of which the store has runs that the core does not know.
+// onReconciled loads jobs and DAGs of which the store has runs or waves that the core does not know.
 func (m *Machine) onReconciled(out *actions, in Reconciled) {
 	var fresh []string
 	seen := map[string]bool{}
@@ -111,6 +111,12 @@ func (m *Machine) onReconciled(out *actions, in Reconciled) {
 		if !m.core.KnowsRun(run.JobUID, run.ID, run.Revision) && !seen[run.JobUID] && !m.loading[run.JobUID] {
 			seen[run.JobUID] = true
 			fresh = append(fresh, run.JobUID)
+		}
+	}
+	for _, wave := range in.Waves {
+		if !m.core.KnowsWave(wave.DAGUID, wave.ID) && !seen[wave.DAGUID] && !m.loading[wave.DAGUID] {
+			seen[wave.DAGUID] = true
+			fresh = append(fresh, wave.DAGUID)
 		}
 	}
 	m.load(out, fresh)

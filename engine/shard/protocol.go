@@ -56,10 +56,14 @@ type ActiveRun struct {
 	Revision   int64
 }
 
+// OpenWave names a wave that has not ended.
+type OpenWave struct{ ID, DAGUID string }
+
 // Reconciled answers Reconcile; there is no answer where reading failed: it is done again soon enough.
 type Reconciled struct {
 	Epoch uint64
 	Runs  []ActiveRun
+	Waves []OpenWave
 }
 
 // CommandLoaded answers LoadCommand.
@@ -170,7 +174,7 @@ type Load struct {
 // Sweep asks for pending jobs and commands; answered by Swept.
 type Sweep struct{ Epoch uint64 }
 
-// Reconcile reads which runs have not ended; answered by Reconciled.
+// Reconcile reads which runs and waves have not ended; answered by Reconciled.
 type Reconcile struct{ Epoch uint64 }
 
 // LoadCommand reads what a command is about; answered by CommandLoaded.

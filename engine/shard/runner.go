@@ -17,7 +17,7 @@ import (
 type Observer interface {
 	// Published tells how late an attempt's task went out: against its slot for a first attempt of a slot, else 0.
 	Published(task *engine.Task, lag time.Duration)
-	// Finished passes on the end of an attempt.
+	// Finished passes on the end of an attempt; one that was lost has no Finish.
 	Finished(result *engine.Result)
 	// Committed tells how long a batch took to become durable, and how many runs it wrote.
 	Committed(runs int, took time.Duration)
@@ -172,10 +172,11 @@ func (r *Runner) perform(ctx context.Context, list []Action, results *listener, 
 			})
 		case Reconcile:
 			r.goDo(func() {
-				runs, err := r.loader.Active(ctx)
+				active, err := r.loader.Active(ctx)
 				r.report(ctx, "compare active runs", err)
 				if err == nil {
-					r.send(ctx, Reconciled{Epoch: a.Epoch, Runs: runs})
+					active.Epoch = a.Epoch
+					r.send(ctx, active)
 				}
 			})
 		case LoadCommand:
@@ -266,7 +267,7 @@ func (l *listener) start(ctx context.Context, epoch uint64, fail context.CancelC
 		l.done.Go(func() {
 			err := r.queue.Results(ctx, shard, func(d Delivery) {
 				for i := range d.Results {
-					if d.Results[i].Kind == engine.ResultFinished {
+					if kind := d.Results[i].Kind; kind == engine.ResultFinished || kind == engine.ResultLost {
 						r.observer.Finished(&d.Results[i])
 					}
 				}

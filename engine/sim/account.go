@@ -11,8 +11,8 @@ import (
 
 // planned checks that every living schedule has a slot to come. It is asked while the world is calm.
 func (w *world) planned() {
-	for _, m := range w.users.jobs {
-		if m.job.Deleted || m.job.Paused || m.forms[len(m.forms)-1].schedule.Kind() == cron.KindManual {
+	for _, m := range w.users.planners() {
+		if len(m.forms) == 0 || m.job.Deleted || m.job.Paused || m.forms[len(m.forms)-1].schedule.Kind() == cron.KindManual {
 			continue
 		}
 		tasks, _ := w.truth.store.TasksByID(context.Background(), []string{m.uid})
@@ -21,8 +21,11 @@ func (w *world) planned() {
 			return
 		}
 		task := &tasks[0]
-		if m.forms[len(m.forms)-1].schedule.Kind() == cron.KindAfter {
+		switch {
+		case m.forms[len(m.forms)-1].schedule.Kind() == cron.KindAfter:
 			continue // stays at its slot while the run is under way
+		case m.of != nil && m.of.dag.Spec.CatchUp.Policy == spec.CatchUpAll:
+			continue // waits for its turn
 		}
 		if task.Slot.Before(w.wall().Add(-2*time.Second)) || !task.RunAt.Equal(task.Slot) {
 			w.fail("a schedule has its next slot", "job %s: the next slot is %s, looked at %s, and it is %s", m.uid, task.Slot, task.RunAt, w.wall())
@@ -37,7 +40,9 @@ func (w *world) rested() bool {
 	pending, _ := w.truth.store.PendingJobs(background, allShards, 1)
 	commands, _ := w.truth.store.Commands(background, allShards, 1)
 	tasks, locks := w.queue.leftovers()
-	return len(active) == 0 && len(pending) == 0 && len(commands) == 0 && tasks == 0 && len(locks) == 0
+	dags, _ := w.truth.store.PendingDAGs(background, allShards, 1)
+	waves, _ := w.truth.store.OpenWaves(background, allShards, "", 1)
+	return len(active) == 0 && len(pending) == 0 && len(dags) == 0 && len(waves) == 0 && len(commands) == 0 && tasks == 0 && len(locks) == 0
 }
 
 // leftovers says what has not come to its end.
@@ -50,6 +55,14 @@ func (w *world) leftovers() {
 	pending, _ := w.truth.store.PendingJobs(background, allShards, 1)
 	for i := range pending {
 		w.fail("every change is acted upon", "job %s is still pending", pending[i].UID)
+	}
+	dags, _ := w.truth.store.PendingDAGs(background, allShards, 1)
+	for i := range dags {
+		w.fail("every change is acted upon", "DAG %s is still pending", dags[i].UID)
+	}
+	waves, _ := w.truth.store.OpenWaves(background, allShards, "", 1)
+	for i := range waves {
+		w.fail("every wave ends", "wave %s is still %s: %s", waves[i].ID, waves[i].Status, waves[i].Reason)
 	}
 	commands, _ := w.truth.store.Commands(background, allShards, 1)
 	for i := range commands {
@@ -67,8 +80,15 @@ func (w *world) leftovers() {
 // account checks that every slot of every schedule is accounted for exactly once.
 func (w *world) account() {
 	background := context.Background()
-	for _, m := range w.users.jobs {
-		runs, _, err := w.truth.store.Runs(background, engine.RunFilter{JobUID: m.uid, Limit: 1 << 20})
+	for _, m := range w.users.dags {
+		w.number(m)
+	}
+	for _, m := range w.users.planners() {
+		filter := engine.RunFilter{JobUID: m.uid, Limit: 1 << 20}
+		if m.of != nil {
+			filter.JobUID, filter.Task = m.of.uid, engine.RootOf(m.uid)
+		}
+		runs, _, err := w.truth.store.Runs(background, filter)
 		if err != nil {
 			w.fail("the store answers", "%s", err)
 			return
@@ -126,6 +146,12 @@ func (w *world) book(m *jobModel, runs []engine.Run, ranges []engine.SlotRange) 
 		}
 		known := b[run.Slot.UnixMilli()]
 		switch {
+		case run.Trigger == engine.TriggerUpstream, m.of != nil && run.Trigger == engine.TriggerManual:
+			continue // of the wave, not of the schedule
+		case run.Trigger == engine.TriggerBackfill && m.of != nil:
+			known.run = run.ID // which names any slots
+			b[run.Slot.UnixMilli()] = known
+			continue
 		case run.Trigger == engine.TriggerBackfill:
 		case known.ledger == string(engine.ReasonEdited) && len(m.forms) > 2: // it went and came back
 		case m.twice(w):
@@ -157,7 +183,7 @@ func (w *world) policies(m *jobModel, run *engine.Run) {
 		}
 		handled = f.handled
 		known, fixed = true, f.schedule.Kind() != cron.KindAfter
-		if run.Trigger != engine.TriggerCatchUp {
+		if run.Trigger != engine.TriggerCatchUp || m.of != nil { // a root is caught up by one form, and goes in a wave of another
 			continue
 		}
 		if f.spec.CatchUp.Policy == spec.CatchUpNone {

@@ -152,11 +152,12 @@ func (e *driver) perform(action shard.Action) {
 		})
 	case shard.Reconcile:
 		e.do(func(_ *process, loader shard.Loader) shard.Input {
-			runs, err := loader.Active(background)
+			active, err := loader.Active(background)
 			if err != nil {
 				return nil
 			}
-			return shard.Reconciled{Epoch: a.Epoch, Runs: runs}
+			active.Epoch = a.Epoch
+			return active
 		})
 	case shard.LoadCommand:
 		e.do(func(_ *process, loader shard.Loader) shard.Input {

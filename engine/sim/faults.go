@@ -32,6 +32,7 @@ const (
 	engineCut      fault = "engine killed between two effects"
 	commitCut      fault = "engine killed while a commit is under way"
 	executorCut    fault = "executor killed between two steps"
+	webCut         fault = "web killed between a wave and its command"
 	programAway    fault = "program not fetched"
 
 	storeAway       fault = "store away"
@@ -53,7 +54,7 @@ var rates = []struct {
 	{publishUnsure, 0.05}, {resultsAgain, 0.03}, {resultsDelayed, 0.1}, {floorLost, 0.5}, {queueRefused, 0.05},
 	{queueUnsure, 0.05}, {wakeLost, 0.3}, {controlLost, 0.3}, {storeRefused, 0.03}, {storeUnsure, 0.03},
 	{storeSlow, 0.03}, {storeTorn, 0.03}, {commitLate, 0.5}, {commitGone, 0.5}, {engineCut, 0.003}, {commitCut, 0.004}, {executorCut, 0.004},
-	{programAway, 0.02},
+	{programAway, 0.02}, {webCut, 0.1},
 }
 
 // periods are the mean times between two misfortunes of a whole part.

@@ -13,6 +13,7 @@ type journal struct {
 	tokens  map[string]uint64     // the latest under each lock; only looked up
 	starts  []start               // in order
 	living  map[string][]*program // by job; only looked up
+	left    map[string]*outputs   // by attempt, of those that succeeded; only looked up
 }
 
 type start struct {
@@ -49,6 +50,9 @@ func (j *journal) start(a *attempt) *program {
 				attemptKey(other.attempt.task.Run, other.attempt.task.Attempt), task.Lock)
 		}
 		w.users.overlaps(other.attempt.task, task)
+	}
+	if task.Task != "" {
+		w.mayStart(task, j.living[task.JobUID])
 	}
 	if before := j.tokens[task.Lock]; before >= a.token {
 		w.fail("tokens grow", "%s started under lock %s with token %d, after token %d", key, task.Lock, a.token, before)
@@ -116,6 +120,7 @@ func (p *program) describe(f *engine.Finish) {
 		f.Status = engine.StatusFailed
 		if code == 0 {
 			f.Status = engine.StatusSucceeded
+			p.leave(f)
 		}
 	case "timeout":
 		f.Status, f.Signal = engine.StatusTimedOut, "KILL"
@@ -125,6 +130,19 @@ func (p *program) describe(f *engine.Finish) {
 		f.Status, f.Signal, f.HandedBack = engine.StatusFailed, "TERM", true
 	default:
 		f.Status, f.Signal = engine.StatusFailed, "KILL"
+	}
+}
+
+// leave writes the outputs of a task that has succeeded.
+func (p *program) leave(f *engine.Finish) {
+	task := p.attempt.task
+	m := p.w.users.dagByUID[task.JobUID]
+	if m == nil {
+		return
+	}
+	if left := m.behaviour.leave(p.w); left != nil {
+		p.w.journal.left[attemptKey(task.Run, task.Attempt)] = left
+		f.Outputs = []byte(left.text())
 	}
 }
 

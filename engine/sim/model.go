@@ -17,6 +17,9 @@ type jobModel struct {
 	revisions []revision
 	behaviour behaviour
 	late      bool // a dead engine wrote its ledger
+	// Of a root of a DAG.
+	of    *dagModel
+	fired map[int64]string // slot in milliseconds → the wave that has had it; only looked up
 }
 
 // form is one generation.
@@ -67,6 +70,9 @@ func (m *jobModel) wrote(w *world, job *engine.Job, schedule *cron.Schedule, sta
 		}
 		m.forms = append(m.forms, f)
 	}
+	if m.fired == nil {
+		m.fired = map[int64]string{}
+	}
 	m.revisions = append(m.revisions, revision{
 		number: job.Revision, generation: job.Generation, paused: job.Paused, deleted: job.Deleted, stamp: stamp, elapsed: w.elapsed,
 	})
@@ -81,26 +87,33 @@ func (f *form) passed(w *world) {
 
 // handled notes that the engine has acted on a revision.
 func (u *users) handled(handled engine.JobHandled) {
-	m := u.byUID[handled.UID]
+	u.byUID[handled.UID].acted(u.w, handled.Revision)
+	u.w.note("handled", handled.UID, "", handled.Revision)
+}
+
+// acted notes that the engine has acted on a revision.
+func (m *jobModel) acted(w *world, number int64) {
 	for i := range m.revisions {
 		r := &m.revisions[i]
-		if r.number != handled.Revision || !r.handledWall.IsZero() {
+		if r.number != number || !r.handledWall.IsZero() {
 			continue
 		}
-		r.handledWall = u.w.wall()
+		r.handledWall = w.wall()
 		for f := range m.forms {
 			if m.forms[f].generation == r.generation && m.forms[f].handled == 0 {
-				m.forms[f].handled = u.w.elapsed
-				m.forms[f].passed(u.w)
+				m.forms[f].handled = w.elapsed
+				m.forms[f].passed(w)
 			}
 		}
-		u.w.note("handled", handled.UID, "", handled.Revision)
 	}
 }
 
 // overlaps checks that two processes of a job at once are what its definitions allow.
 func (u *users) overlaps(running, starting *engine.Task) {
 	m := u.byUID[starting.JobUID]
+	if m == nil {
+		return // tasks of one DAG are held to their wave
+	}
 	for i := range m.forms {
 		if f := &m.forms[i]; (f.generation == running.Generation || f.generation == starting.Generation) && f.spec.Overlap == spec.OverlapAllow {
 			return

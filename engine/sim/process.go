@@ -34,6 +34,7 @@ func (w *world) spawn(g *group, wait time.Duration, body func(*process)) *proces
 	p := &process{world: w, group: g}
 	p.resume, p.halt = iter.Pull(func(yield func(struct{}) bool) {
 		p.yield = yield
+		defer w.caught() // here, where the stack is still that of who panicked
 		body(p)
 	})
 	g.processes = append(g.processes, p)
@@ -83,6 +84,17 @@ func (g *group) forget() {
 	}
 	clear(g.processes[len(living):])
 	g.processes = living
+}
+
+// caught makes a failure of a panic.
+func (w *world) caught() {
+	if what := recover(); what != nil {
+		var stack []byte
+		if w.stack != nil {
+			stack = w.stack()
+		}
+		w.fail("nothing panics", "%v\n%s", what, stack)
+	}
 }
 
 // kill ends a group at this instant. It may be called from one of the group's own processes, which must then return.

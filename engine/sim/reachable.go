@@ -19,10 +19,18 @@ func Reachable() []Count {
 	add("process", "exit", "timeout", "cancelled", "drained", "watchdog", "executor killed")
 	add("queue", "second copy refused", "claim refused", "lock is held", "attempt trimmed")
 	add("conflict", "run", "task")
-	add("trigger", "schedule", "catch_up", "manual", "backfill")
+	add("trigger", "schedule", "catch_up", "manual", "backfill", "upstream")
 	add("cancel", "scheduled", "queued", "running", "retrying")
 	add("retry", "retrying", "failed", "timed_out", "cancelled", "lost", "dead")
-	add("user", "create", "edit", "edit twice", "pause", "resume", "delete", "run", "cancel", "retry", "backfill", "move alias")
+	add("user", "create", "edit", "edit twice", "pause", "resume", "delete", "run", "cancel", "retry", "backfill", "move alias",
+		"create DAG", "edit DAG", "pause or resume DAG", "delete DAG", "start wave", "cancel wave", "resume wave", "mark task", "backfill DAG")
+	add("wave trigger", "schedule", "catch_up", "manual", "backfill")
+	add("wave", " → scheduled", " → running", "scheduled → running", "scheduled → cancelled", "running → succeeded",
+		"running → failed", "running → cancelled", "failed → running", "cancelled → running")
+	add("cancel wave", "scheduled", "running")
+	add("resume wave", "failed", "cancelled")
+	add("mark in wave", "running", "failed", "cancelled")
+	add("task ends", "succeeded", "failed", "cancelled", "skipped", "upstream_failed")
 	for _, reason := range []engine.SlotReason{
 		engine.ReasonOverlap, engine.ReasonPaused, engine.ReasonBlackout, engine.ReasonReplaced, engine.ReasonQueueFull,
 		engine.ReasonEdited, engine.ReasonCancelled,

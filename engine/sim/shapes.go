@@ -109,6 +109,9 @@ func (u *users) drawBehaviour(j *spec.Job) behaviour {
 // behaviour draws how long an attempt runs and how it ends.
 func (u *users) behaviour(task *engine.Task) (time.Duration, int) {
 	w := u.w
+	if m := u.dagByUID[task.JobUID]; m != nil {
+		return m.behaviour.draw(w)
+	}
 	b := u.byUID[task.JobUID].behaviour
 	lasts, code := w.between(0, b.lasts), 0
 	if b.lately && w.odds(0.8) {

@@ -13,6 +13,8 @@ import (
 type Options struct {
 	// Trace gets every line of the world's history; nil keeps only the latest for a report.
 	Trace io.Writer
+	// Stack gives the caller's stack, for the report of a panic; may be nil.
+	Stack func() []byte
 }
 
 // Report is what became of one world.
@@ -38,10 +40,10 @@ const (
 // Run makes the world of a seed, lets it turn and says what was found.
 func Run(seed uint64, options Options) Report {
 	w := &world{seed: seed, random: rand.New(rand.NewPCG(seed, 0x7469646577686565))}
-	w.history.whole = options.Trace
+	w.history.whole, w.stack = options.Trace, options.Stack
 	w.start = pick(w, changes...).Add(w.between(0, 50*time.Second)).Truncate(time.Microsecond)
 	w.truth, w.queue = newTruth(w), newQueue(w)
-	w.journal = &journal{w: w, started: map[string]uint64{}, tokens: map[string]uint64{}, living: map[string][]*program{}}
+	w.journal = &journal{w: w, started: map[string]uint64{}, tokens: map[string]uint64{}, living: map[string][]*program{}, left: map[string]*outputs{}}
 	w.users = newUsers(w)
 	w.engine = &driver{w: w, config: w.drawConfig()}
 	for i := range 1 + w.random.IntN(3) {
@@ -65,6 +67,7 @@ func Run(seed uint64, options Options) Report {
 		if w.rested() {
 			break
 		}
+		w.users.endWaves()
 	}
 	if w.failure == nil {
 		w.leftovers()
@@ -112,6 +115,11 @@ func (u *users) stopAll() {
 	for _, m := range u.jobs {
 		if !m.job.Deleted && !m.job.Paused {
 			u.setPaused(m, true)
+		}
+	}
+	for _, m := range u.dags {
+		if m.dag.UID != "" && !m.dag.Deleted && !m.dag.Paused {
+			u.setDAGPaused(m, true)
 		}
 	}
 }

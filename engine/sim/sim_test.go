@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +23,7 @@ var (
 	seeds = flag.Int("seeds", 500, "how many seeds TestSeeds runs")
 	first = flag.Uint64("first", 1001, "the first of them")
 	seed  = flag.Uint64("seed", 0, "run this seed alone")
+	most  = flag.Int("most", 3, "stop after so many failures")
 	trace = flag.Bool("trace", false, "with -seed: write the whole history to the test's log")
 )
 
@@ -79,7 +81,7 @@ func TestReplay(t *testing.T) {
 }
 
 func one(t *testing.T, n uint64) {
-	options := sim.Options{}
+	options := sim.Options{Stack: debug.Stack}
 	if *trace {
 		options.Trace = t.Output()
 	}
@@ -100,12 +102,12 @@ func runAll(t *testing.T, list []uint64) map[sim.Count]int {
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
-			for failed.Load() < 3 {
+			for failed.Load() < int64(*most) {
 				i := next.Add(1) - 1
 				if i >= int64(len(list)) {
 					return
 				}
-				report := sim.Run(list[i], sim.Options{})
+				report := sim.Run(list[i], sim.Options{Stack: debug.Stack})
 				steps.Add(int64(report.Steps))
 				mu.Lock()
 				for _, c := range report.Counts {

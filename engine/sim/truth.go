@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -21,6 +22,9 @@ type truth struct {
 	awayUntil time.Duration
 	stored    map[string]*shadow // every run there is, by id; only looked up
 	retried   map[string]bool    // run ids for which an operator asked for a retry
+	waves     map[string]*waveShadow
+	order     []string            // of waves, as they were first written
+	runsOf    map[string][]string // of waves: ids of runs that were ever written, in that order
 }
 
 // shadow is what is known of a stored run.
@@ -30,10 +34,17 @@ type shadow struct {
 	attempt  int
 	trigger  engine.Trigger
 	slot     time.Time
+	// Of a task's run.
+	wave, task string
+	item       int // -1 of a task that is not mapped
+	upstream   bool
 }
 
 func newTruth(w *world) *truth {
-	return &truth{w: w, store: memory.New(), stored: map[string]*shadow{}, retried: map[string]bool{}}
+	return &truth{
+		w: w, store: memory.New(), stored: map[string]*shadow{}, retried: map[string]bool{},
+		waves: map[string]*waveShadow{}, runsOf: map[string][]string{},
+	}
 }
 
 func (t *truth) away() bool { return t.w.elapsed < t.awayUntil }
@@ -45,6 +56,7 @@ func (t *truth) commit(batch *engine.Batch) ([]engine.Conflict, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.once(batch)
 	refused := map[string]bool{}
 	for _, conflict := range conflicts {
 		refused[conflict.ID] = true
@@ -53,6 +65,11 @@ func (t *truth) commit(batch *engine.Batch) ([]engine.Conflict, error) {
 	for i := range batch.Runs {
 		if run := &batch.Runs[i].Run; !refused[run.ID] {
 			t.wrote(run)
+		}
+	}
+	for i := range batch.Waves {
+		if wave := &batch.Waves[i].Wave; !refused[wave.ID] {
+			t.wroteWave(wave)
 		}
 	}
 	for i := range batch.Slots {
@@ -73,16 +90,32 @@ func (t *truth) commit(batch *engine.Batch) ([]engine.Conflict, error) {
 	for _, handled := range batch.Handled {
 		t.w.users.handled(handled)
 	}
+	for _, handled := range batch.HandledDAGs {
+		t.w.users.handledDAG(handled)
+	}
 	for _, id := range batch.Commands {
 		t.w.note("command done", id, "", 0)
 	}
 	return conflicts, nil
 }
 
+// once checks that no two writes of a batch concern one id, as engine.Batch says.
+func (t *truth) once(batch *engine.Batch) {
+	seen := map[string]bool{}
+	for i := range batch.Runs {
+		if id := batch.Runs[i].Run.ID; seen[id] {
+			t.w.fail("a batch writes a thing once", "run %s is in it twice", id)
+		} else {
+			seen[id] = true
+		}
+	}
+}
+
 // wrote checks what became of a run: its status moves as a run's may, and its attempts only grow.
 func (t *truth) wrote(run *engine.Run) {
 	known := t.stored[run.ID]
-	if known == nil {
+	first := known == nil
+	if first {
 		known = &shadow{status: engine.StatusInvalid}
 		t.stored[run.ID] = known
 		t.w.counts.add("trigger", string(run.Trigger))
@@ -90,41 +123,62 @@ func (t *truth) wrote(run *engine.Run) {
 	if known.revision == run.Revision {
 		return // the same write once more
 	}
-	t.w.note("run", run.ID, run.Status.String()+" "+run.Reason, int64(run.Attempt))
+	t.w.note("run", run.ID, run.Status.String()+" r"+strconv.FormatInt(run.Revision, 10)+" "+run.Reason, int64(run.Attempt))
 	if known.status != run.Status {
 		t.w.counts.add("transition", known.status.String()+" → "+run.Status.String())
 	}
 	from := known.status
-	if from.Terminal() && run.Status != from {
-		if !from.CanRetry() || !t.retried[run.ID] {
+	wave := t.waves[run.Wave]
+	switch {
+	case from == run.Status || !from.Terminal():
+	case wave != nil && wave.reopened && from != engine.StatusSucceeded:
+		from = engine.StatusScheduled
+		if run.Status == engine.StatusScheduled || run.Status.Terminal() { // marked, or run again
+			from = run.Status
+		}
+	default:
+		if !from.CanRetry() || !t.retried[run.ID] || run.Task != "" {
 			t.w.fail("terminal stays terminal", "run %s went from %s to %s, and nobody asked for it", run.ID, from, run.Status)
 		}
 		delete(t.retried, run.ID)
 		from = engine.StatusRetrying
 	}
-	if !reaches(from, run.Status) || (run.Status == engine.StatusQueued && from == engine.StatusRunning && run.Attempt <= known.attempt) {
+	if from != run.Status && !reaches(from, run.Status) || (run.Status == engine.StatusQueued && from == engine.StatusRunning && run.Attempt <= known.attempt) {
 		t.w.fail("a status moves as it may", "run %s went from %s to %s", run.ID, known.status, run.Status)
 	}
 	if run.Attempt < known.attempt {
 		t.w.fail("attempts grow", "run %s went from attempt %d to %d", run.ID, known.attempt, run.Attempt)
 	}
-	if !run.Slot.IsZero() && run.ID != engine.SlotRunID(run.JobUID, run.Slot) {
+	if run.Task != "" {
+		t.wroteTask(run, first)
+	} else if !run.Slot.IsZero() && run.ID != engine.SlotRunID(run.JobUID, run.Slot) {
 		t.w.fail("one run a slot", "run %s is for slot %s", run.ID, run.Slot)
 	}
-	if run.Status != known.status && (run.Status.CanRetry() || run.Status == engine.StatusRetrying) {
+	if run.Status != known.status && run.Task == "" && (run.Status.CanRetry() || run.Status == engine.StatusRetrying) {
 		t.w.users.ended = append(t.w.users.ended, run.ID)
 	}
-	*known = shadow{status: run.Status, revision: run.Revision, attempt: run.Attempt, trigger: run.Trigger, slot: run.Slot}
+	*known = shadow{
+		status: run.Status, revision: run.Revision, attempt: run.Attempt, trigger: run.Trigger, slot: run.Slot,
+		wave: run.Wave, task: run.Task, item: -1, upstream: run.Upstream,
+	}
+	if run.Item != nil {
+		known.item = *run.Item
+	}
 }
 
 // late notes what a dead engine's last batch says of slots although its successor is at work. The ledger keeps no
 // revisions, so that both may note one slot; pages show it once, and nothing runs by it.
 func (t *truth) late(batch *engine.Batch) {
 	for i := range batch.Slots {
-		t.w.users.byUID[batch.Slots[i].JobUID].late = true
+		t.w.users.planner(batch.Slots[i].JobUID).late = true
 	}
 	for i := range batch.Runs {
-		t.w.users.byUID[batch.Runs[i].Run.JobUID].late = true
+		if m := t.w.users.planner(batch.Runs[i].Run.JobUID); m != nil {
+			m.late = true
+		}
+		if m := t.w.users.planner(engine.RootID(batch.Runs[i].Run.JobUID, batch.Runs[i].Run.Task)); m != nil {
+			m.late = true
+		}
 	}
 }
 
@@ -157,9 +211,10 @@ func (t *truth) inserted(run *engine.Run) {
 // cut splits a batch after its first n single writes.
 func cut(batch *engine.Batch, n int) *engine.Batch {
 	return &engine.Batch{
-		Runs: first(batch.Runs, &n), Slots: first(batch.Slots, &n), DeadLetters: first(batch.DeadLetters, &n),
+		Waves: first(batch.Waves, &n),
+		Runs:  first(batch.Runs, &n), Slots: first(batch.Slots, &n), DeadLetters: first(batch.DeadLetters, &n),
 		DropLetters: first(batch.DropLetters, &n), DropRuns: first(batch.DropRuns, &n), Tasks: first(batch.Tasks, &n),
-		Handled: first(batch.Handled, &n), Commands: first(batch.Commands, &n),
+		Handled: first(batch.Handled, &n), HandledDAGs: first(batch.HandledDAGs, &n), Commands: first(batch.Commands, &n),
 	}
 }
 
@@ -170,7 +225,7 @@ func first[T any](list []T, n *int) []T {
 }
 
 func writes(batch *engine.Batch) int {
-	return len(batch.Runs) + len(batch.Slots) + len(batch.DeadLetters) + len(batch.DropLetters) + len(batch.DropRuns) +
+	return len(batch.Waves) + len(batch.HandledDAGs) + len(batch.Runs) + len(batch.Slots) + len(batch.DeadLetters) + len(batch.DropLetters) + len(batch.DropRuns) +
 		len(batch.Tasks) + len(batch.Handled) + len(batch.Commands)
 }
 

@@ -18,10 +18,23 @@ type users struct {
 	quiet bool
 	most  int // jobs
 	ended []string
+
+	dags     []*dagModel
+	dagByUID map[string]*dagModel // only looked up
+	mostDAGs int
 }
 
 func newUsers(w *world) *users {
-	return &users{w: w, byUID: map[string]*jobModel{}, most: 1 + w.random.IntN(6)}
+	u := &users{w: w, byUID: map[string]*jobModel{}, dagByUID: map[string]*dagModel{}}
+	switch w.random.IntN(3) { // worlds of jobs, of DAGs, and of both
+	case 0:
+		u.most = 1 + w.random.IntN(6)
+	case 1:
+		u.mostDAGs = 1 + w.random.IntN(2)
+	default:
+		u.most, u.mostDAGs = 1+w.random.IntN(3), 1
+	}
+	return u
 }
 
 const namespace = "default"
@@ -37,6 +50,12 @@ func (u *users) begin() {
 	for range u.most {
 		u.create()
 	}
+	for range u.mostDAGs {
+		u.createDAG()
+	}
+	if u.mostDAGs > 0 {
+		u.mostDAGs++ // one more may come
+	}
 	pace := pick(w, 500*time.Millisecond, 2*time.Second, 6*time.Second)
 	var next func()
 	next = func() {
@@ -48,26 +67,36 @@ func (u *users) begin() {
 	w.after(w.between(0, 2*pace), next)
 }
 
+// deed is something that people do, as often as its weight says.
+type deed struct {
+	name   string
+	weight int
+	do     func() bool
+}
+
 // act lets somebody do something.
 func (u *users) act() {
-	kinds := []struct {
-		name   string
-		weight int
-		do     func() bool
-	}{
-		{"create", 1, u.create}, {"edit", 4, u.edit}, {"edit twice", 1, u.editTwice}, {"pause", 3, u.pause},
-		{"resume", 4, u.resume}, {"delete", 1, u.remove}, {"run", 5, u.start}, {"cancel", 4, u.cancel}, {"retry", 4, u.retry},
-		{"backfill", 2, u.backfill}, {"move alias", 2, u.moveAlias},
+	var deeds []deed
+	if u.most > 0 {
+		deeds = append(deeds, deed{"create", 1, u.create}, deed{"edit", 4, u.edit}, deed{"edit twice", 1, u.editTwice}, deed{"pause", 3, u.pause},
+			deed{"resume", 4, u.resume}, deed{"delete", 1, u.remove}, deed{"run", 5, u.start}, deed{"retry", 4, u.retry},
+			deed{"backfill", 2, u.backfill})
 	}
+	if u.mostDAGs > 0 {
+		deeds = append(deeds, deed{"create DAG", 1, u.createDAG}, deed{"edit DAG", 3, u.editDAG}, deed{"pause or resume DAG", 4, u.pauseDAG},
+			deed{"delete DAG", 1, u.removeDAG}, deed{"start wave", 5, u.startWave}, deed{"cancel wave", 3, u.cancelWave},
+			deed{"resume wave", 5, u.resumeWave}, deed{"mark task", 3, u.markTask}, deed{"backfill DAG", 3, u.backfillDAG})
+	}
+	deeds = append(deeds, deed{"cancel", 4, u.cancel}, deed{"move alias", 2, u.moveAlias})
 	total := 0
-	for _, kind := range kinds {
-		total += kind.weight
+	for i := range deeds {
+		total += deeds[i].weight
 	}
 	n := u.w.random.IntN(total)
-	for _, kind := range kinds {
-		if n -= kind.weight; n < 0 {
-			if kind.do() {
-				u.w.counts.add("user", kind.name)
+	for i := range deeds {
+		if n -= deeds[i].weight; n < 0 {
+			if deeds[i].do() {
+				u.w.counts.add("user", deeds[i].name)
 			}
 			return
 		}
@@ -109,7 +138,7 @@ func (u *users) living(choose func(*jobModel) bool) *jobModel {
 func anyJob(*jobModel) bool { return true }
 
 func (u *users) create() bool {
-	if len(u.jobs) >= u.most+3 {
+	if u.most == 0 || len(u.jobs) >= u.most+3 {
 		return false
 	}
 	w := u.w

@@ -26,6 +26,7 @@ type world struct {
 	counts  counts
 	history history
 	failure *Failure
+	stack   func() []byte
 
 	truth     *truth
 	queue     *queue
@@ -90,9 +91,14 @@ func (w *world) run(until time.Duration) {
 			w.peak = now
 		}
 		w.steps++
-		e.do()
+		w.happen(e)
 	}
 	w.elapsed = max(w.elapsed, until)
+}
+
+func (w *world) happen(e *event) {
+	defer w.caught()
+	e.do()
 }
 
 // wall is what the clock on the wall shows.

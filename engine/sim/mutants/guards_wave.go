@@ -48,15 +48,15 @@ var waveGuards = []mutant{
 	{
 		name: "waves-overlap", guard: "a root whose slot comes while a wave is open does not go into a wave of its own",
 		file: coreWaveRoot,
-		old:  "	if w := d.open; w == nil || w.ID == r.Wave {\n		c.goRoot(r)",
-		new:  "	if w := d.open; w != nil && w.ID != r.Wave {\n		d.open = nil\n		c.goRoot(r)\n		return\n	} else if true {\n		c.goRoot(r)",
+		old:  "	case w == nil || w.ID == r.Wave:\n		c.goRoot(r)",
+		new:  "	case w != nil && w.ID != r.Wave:\n		d.open = nil\n		c.goRoot(r)\n		return\n	case true:\n		c.goRoot(r)",
 	},
 	{
 		name: "wave-by-hand-waits", guard: "what is asked for by hand waits for the open wave",
 		file: coreWaveRoot,
-		old:  "	if d.open != nil || d.opening",
+		old:  "	if d.open != nil || d.closing != nil || d.opening",
 		new:  "	if d.opening",
-		more: []edit{{coreWaveRoot, "	for again := true; again && d.open == nil; {", "	for again := true; again; {"}},
+		more: []edit{{coreWaveRoot, "	for again := true; again && d.open == nil && d.closing == nil; {", "	for again := true; again; {"}},
 	},
 	{
 		name: "wave-joined", guard: "a root's slot joins the wave that it was prepared for",
@@ -135,8 +135,8 @@ var waveGuards = []mutant{
 	{
 		name: "wave-resume-succeeded", guard: "a wave that goes on does not start again what has succeeded",
 		file: coreWaveCommand,
-		old:  "	c.restore(w, runs)\n",
-		new:  "	c.restore(w, nil)\n",
+		old:  "	c.restore(w, runs) //",
+		new:  "	c.restore(w, nil) //",
 	},
 	{
 		name: "wave-resume-revision", guard: "a wave is resumed from the end that was seen",

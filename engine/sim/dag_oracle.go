@@ -1,0 +1,310 @@
+package sim
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tidewheel/tidewheel/dag"
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// The slow model of a wave: what becomes of a task, told from how those before it ended, one after the other.
+
+// tally counts how the needs of a task ended.
+type tally struct{ all, good, bad, skipped int }
+
+func (t *truth) tally(wave string, form *dagForm, task int) tally {
+	var n tally
+	for need := range form.graph.Needs(task) {
+		n.all++
+		switch state, _ := t.outcome(wave, form.graph.Name(need)); state {
+		case dag.Succeeded:
+			n.good++
+		case dag.Failed, dag.Cancelled, dag.UpstreamFailed:
+			n.bad++
+		case dag.Skipped:
+			n.skipped++
+		case dag.Waiting, dag.Ready, dag.Running:
+		}
+	}
+	return n
+}
+
+// rule says what the rule of a task makes of its needs: dag.Waiting while that is open.
+func (n tally) rule(trigger dag.Trigger) dag.State {
+	ended := n.good+n.bad+n.skipped == n.all
+	switch trigger {
+	case dag.OneSuccess:
+		switch {
+		case n.good > 0:
+			return dag.Ready
+		case ended && n.bad > 0:
+			return dag.UpstreamFailed
+		case ended:
+			return dag.Skipped
+		}
+	case dag.OneFailed:
+		switch {
+		case n.bad > 0:
+			return dag.Ready
+		case ended:
+			return dag.Skipped
+		}
+	case dag.AllDone, dag.Always:
+		if ended {
+			return dag.Ready
+		}
+	case dag.NoneFailed:
+		switch {
+		case n.bad > 0:
+			return dag.UpstreamFailed
+		case ended:
+			return dag.Ready
+		}
+	default:
+		switch {
+		case n.bad > 0:
+			return dag.UpstreamFailed
+		case ended && n.skipped > 0:
+			return dag.Skipped
+		case ended:
+			return dag.Ready
+		}
+	}
+	return dag.Waiting
+}
+
+// asTheModelSays holds every task of a wave that has ended to the model.
+func (w *world) asTheModelSays(wave *waveShadow, form *dagForm) {
+	for task := range form.graph.Len() {
+		name, t := form.graph.Name(task), &form.spec.Tasks[task]
+		state, items := w.truth.outcome(wave.ID, name)
+		if state == 0 {
+			continue
+		}
+		wrong := func(want string) {
+			w.fail("a wave goes as the model says", "wave %s: task %s is %s with %d items, and the model says %s", wave.ID, name, state, items, want)
+		}
+		if state == dag.Cancelled {
+			continue // its run was cancelled, or what was left of its DAG
+		}
+		if !form.graph.Root(task) {
+			switch rule := w.truth.tally(wave.ID, form, task).rule(t.Trigger); rule {
+			case dag.Skipped, dag.UpstreamFailed:
+				if state != rule {
+					wrong(rule.String())
+				}
+				continue
+			case dag.Ready:
+			default:
+				wrong("that it cannot have ended")
+				continue
+			}
+		} else if state == dag.Skipped && !w.truth.attempted(wave.ID, name) {
+			continue // it has had no slot
+		}
+		early := t.Trigger == dag.OneSuccess || t.Trigger == dag.OneFailed
+		if early && state == dag.Failed && !w.truth.attempted(wave.ID, name) {
+			continue // what it reads had not ended when it was its turn
+		}
+		switch met, known := w.condition(wave, t.When); {
+		case !known && state != dag.Failed:
+			wrong("that its condition cannot be told")
+			continue
+		case !known:
+			continue
+		case !met:
+			if state != dag.Skipped {
+				wrong("that its condition is not met")
+			}
+			continue
+		}
+		count, known := w.list(wave, t.ForEach)
+		switch {
+		case t.ForEach == "":
+			if items > 0 || state == dag.Skipped || state == dag.UpstreamFailed {
+				wrong("that it was executed")
+			}
+		case !known:
+			if state != dag.Failed || items > 0 {
+				wrong("that its list cannot be told")
+			}
+		case count == 0:
+			if state != dag.Skipped || items > 0 {
+				wrong("that its list is empty")
+			}
+		case items != count:
+			wrong(fmt.Sprintf("%d items", count))
+		}
+	}
+}
+
+// attempted tells whether a task of a wave was ever queued.
+func (t *truth) attempted(wave, task string) bool {
+	for _, id := range t.runsOf[wave] {
+		if run := t.stored[id]; run != nil && run.task == task && run.attempt > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// left gives the outputs of a task that is not mapped; nil where it left none, or did not succeed.
+func (w *world) left(wave, task string) *outputs {
+	id := engine.TaskRunID(wave, task)
+	run := w.truth.stored[id]
+	if run == nil || run.status != engine.StatusSucceeded {
+		return nil
+	}
+	return w.journal.left[attemptKey(id, run.attempt)]
+}
+
+// condition evaluates a when of dag_shapes.go; known is false where it cannot be told.
+func (w *world) condition(wave *waveShadow, when string) (met, known bool) {
+	switch when {
+	case "", "epoch > 0":
+		return true, true
+	case "false":
+		return false, true
+	case "epoch > 1":
+		return wave.Epoch > 1, true
+	}
+	if left := w.left(wave.ID, sourceOf(when)); left != nil {
+		return left.N > 1, true
+	}
+	return false, false
+}
+
+// list counts the items of a for_each of dag_shapes.go; known is false where that cannot be told.
+func (w *world) list(wave *waveShadow, forEach string) (items int, known bool) {
+	switch {
+	case forEach == "", forEach == "[]":
+		return 0, true
+	case forEach[0] == '[':
+		return strings.Count(forEach, ",") + 1, true
+	}
+	source := sourceOf(forEach)
+	if left := w.left(wave.ID, source); left != nil {
+		return len(left.List), true
+	}
+	if state, mapped := w.truth.outcome(wave.ID, source); mapped > 0 { // a list of lists, if any item has left one
+		for _, id := range w.truth.runsOf[wave.ID] {
+			if run := w.truth.stored[id]; run != nil && run.task == source && run.status == engine.StatusSucceeded &&
+				w.journal.left[attemptKey(id, run.attempt)] != nil {
+				return mapped, state != 0
+			}
+		}
+	}
+	return 0, false
+}
+
+// sourceOf gives the task that an expression reads.
+func sourceOf(expression string) string {
+	_, rest, _ := strings.Cut(expression, "outputs.")
+	source, _, _ := strings.Cut(rest, ".")
+	return source
+}
+
+// mayStart checks that a task's process may begin now: its rule holds, it is told what those before it have left, as
+// many run as may, and no other wave of its DAG does.
+func (w *world) mayStart(task *engine.Task, living []*program) {
+	run := w.truth.stored[task.Run]
+	if run == nil {
+		w.fail("every process has its run", "%s starts, and is not in the store", task.Run)
+		return
+	}
+	wave, m := w.truth.waves[run.wave], w.users.dagByUID[task.JobUID]
+	if wave == nil || wave.Epoch == 0 {
+		w.fail("tasks run in an open wave", "%s starts, and its wave is not open", task.Run)
+		return
+	}
+	if wave.Epoch != task.Epoch {
+		w.fail("a task knows its epoch", "%s is told epoch %d, and wave %s is of %d", task.Run, task.Epoch, wave.ID, wave.Epoch)
+	}
+	form := m.forms[wave.Generation]
+	number, known := form.graph.Index(task.Task)
+	if !known {
+		w.fail("tasks are of their wave's generation", "%s is of no task of generation %d", task.Run, wave.Generation)
+		return
+	}
+	if rule := w.truth.tally(wave.ID, form, number).rule(form.spec.Tasks[number].Trigger); !form.graph.Root(number) && rule != dag.Ready && !wave.reopened {
+		w.fail("needs come before dependants", "%s starts, and its rule %q says %s", task.Run, form.spec.Tasks[number].Trigger, rule)
+	}
+	same, items := 0, 0
+	for _, other := range living {
+		switch before := other.attempt.task; {
+		case w.truth.stored[before.Run] == nil || w.truth.stored[before.Run].wave != wave.ID:
+			w.fail("waves of one DAG never overlap", "%s starts, and %s runs", task.Run, before.Run)
+		case before.Task == task.Task:
+			same, items = same+1, items+1
+		default:
+			same++
+		}
+	}
+	if most := form.spec.MaxParallel; most > 0 && same >= most {
+		w.fail("a wave keeps to max_parallel", "%s starts as number %d of %d", task.Run, same+1, most)
+	}
+	if most := form.spec.Tasks[number].MaxParallel; most > 0 && items >= most {
+		w.fail("a mapped task keeps to max_parallel", "%s starts as number %d of %d", task.Run, items+1, most)
+	}
+	for _, id := range w.truth.order {
+		if other := w.truth.waves[id]; other.DAGUID == wave.DAGUID && id != wave.ID && other.Epoch > 0 {
+			w.hasNothingUnderWay(other, task)
+		}
+	}
+	w.toldInputs(wave, form, number, task)
+}
+
+// hasNothingUnderWay checks of another wave that nobody executes anything of it.
+func (w *world) hasNothingUnderWay(other *waveShadow, starting *engine.Task) {
+	for _, id := range w.truth.runsOf[other.ID] {
+		run := w.truth.stored[id]
+		if run != nil && run.attempt > 0 && !run.status.Terminal() && run.status != engine.StatusScheduled {
+			w.fail("waves of one DAG never overlap", "%s starts, and %s is %s", starting.Run, id, run.status)
+		}
+	}
+}
+
+// toldInputs checks that a task is told what the tasks that it needs have left.
+func (w *world) toldInputs(wave *waveShadow, form *dagForm, number int, task *engine.Task) {
+	told := map[string]*engine.Input{}
+	for i := range task.Inputs {
+		told[task.Inputs[i].Run] = &task.Inputs[i]
+	}
+	wanted := 0
+	for need := range form.graph.Needs(number) {
+		name := form.graph.Name(need)
+		for _, id := range w.truth.runsOf[wave.ID] {
+			run := w.truth.stored[id]
+			if run == nil || run.task != name || run.status != engine.StatusSucceeded {
+				continue
+			}
+			left := w.journal.left[attemptKey(id, run.attempt)]
+			if left == nil {
+				continue
+			}
+			wanted++
+			in := told[id]
+			switch {
+			case in == nil && wave.marked: // somebody has said that it succeeded
+				wanted--
+			case in == nil && form.spec.Tasks[number].Trigger == dag.OneSuccess, in == nil && form.spec.Tasks[number].Trigger == dag.OneFailed:
+				wanted-- // it ended after the task had begun
+			case in == nil:
+				w.fail("outputs are passed on", "%s is told nothing of %s", task.Run, id)
+			case in.Attempt != run.attempt || string(in.Outputs) != left.text():
+				w.fail("outputs are passed on", "%s is told of %s: attempt %d %s, and attempt %d left %s", task.Run, id, in.Attempt, in.Outputs, run.attempt, left.text())
+			}
+		}
+	}
+	if len(task.Inputs) > wanted {
+		w.fail("outputs are passed on", "%s is told of %d runs, and %d have left something", task.Run, len(task.Inputs), wanted)
+	}
+	if len(task.Args) == 2 && !strings.Contains(task.Args[1], "${") {
+		source := sourceOf(form.spec.Tasks[number].Args[1])
+		if left := w.left(wave.ID, source); left != nil && task.Args[1] != strconv.Itoa(left.N) && told[engine.TaskRunID(wave.ID, source)] != nil {
+			w.fail("arguments are filled in", "%s is told %q, and %s has put out %d", task.Run, task.Args[1], source, left.N)
+		}
+	}
+}

@@ -1,0 +1,279 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// What people do to DAGs and their waves, in the way of web/service.
+
+func (u *users) livingDAG(choose func(*dagModel) bool) *dagModel {
+	var living []*dagModel
+	for _, m := range u.dags {
+		if m.dag.UID != "" && !m.dag.Deleted && choose(m) {
+			living = append(living, m)
+		}
+	}
+	if len(living) == 0 {
+		return nil
+	}
+	return pick(u.w, living...)
+}
+
+func anyDAG(*dagModel) bool { return true }
+
+func (u *users) createDAG() bool {
+	if len(u.dags) >= u.mostDAGs {
+		return false
+	}
+	w := u.w
+	name := fmt.Sprintf("dag-%d", len(u.dags)+1)
+	uid := fmt.Sprintf("d%dx%04x", len(u.dags)+1, w.random.IntN(1<<16))
+	now := w.stamp()
+	definition := u.shapeDAG(name)
+	d := engine.DAG{
+		UID: uid, Namespace: namespace, Name: name, Shard: engine.ShardOf(uid), Spec: *definition, Generation: 1, Revision: 1, Pending: true,
+		CreatedAt: now, UpdatedAt: now,
+	}
+	if problems := definition.Validate(); len(problems) > 0 {
+		return false // refused, as the API would
+	}
+	m := &dagModel{uid: uid, forms: map[int64]*dagForm{}, behaviour: u.drawDAGBehaviour()}
+	u.dags = append(u.dags, m)
+	u.dagByUID[uid] = m
+	u.later(func() {
+		if err := w.truth.store.CreateDAG(context.Background(), d); err != nil {
+			return
+		}
+		m.wrote(w, &d, now)
+		w.note("user creates DAG", uid, describeDAG(definition), d.Revision)
+		u.wake(engine.Wake{Shard: d.Shard, Kind: engine.WakeDAG, Key: uid})
+	})
+	return true
+}
+
+// changeDAG writes a new revision of a DAG.
+func (u *users) changeDAG(m *dagModel, what string, alter func(d *engine.DAG, now time.Time)) {
+	w := u.w
+	d, now := m.dag, w.stamp()
+	alter(&d, now)
+	d.Revision++
+	d.Pending = true
+	if problems := d.Spec.Validate(); len(problems) > 0 {
+		return
+	}
+	u.later(func() {
+		if err := w.truth.store.ReplaceDAG(context.Background(), d); err != nil {
+			return // somebody else was faster
+		}
+		m.wrote(w, &d, now)
+		detail := ""
+		if what == "edits" {
+			detail = describeDAG(&d.Spec)
+		}
+		w.note("user "+what+" DAG", d.UID, detail, d.Revision)
+		u.wake(engine.Wake{Shard: d.Shard, Kind: engine.WakeDAG, Key: d.UID})
+	})
+}
+
+func (u *users) editDAG() bool {
+	m := u.livingDAG(anyDAG)
+	if m == nil {
+		return false
+	}
+	definition := u.shapeDAG(m.dag.Name)
+	if u.w.odds(0.5) { // the tasks stay, their policies change
+		definition.Tasks, definition.Schedule = m.dag.Spec.Tasks, m.dag.Spec.Schedule
+	}
+	u.changeDAG(m, "edits", func(d *engine.DAG, now time.Time) {
+		d.Spec = *definition
+		d.Generation++
+		d.UpdatedAt = now
+	})
+	return true
+}
+
+func (u *users) setDAGPaused(m *dagModel, paused bool) {
+	what := "resumes"
+	if paused {
+		what = "pauses"
+	}
+	u.changeDAG(m, what, func(d *engine.DAG, now time.Time) { d.Paused, d.PausedAt = paused, now })
+}
+
+func (u *users) pauseDAG() bool {
+	m := u.livingDAG(anyDAG)
+	if m == nil {
+		return false
+	}
+	u.setDAGPaused(m, !m.dag.Paused)
+	return true
+}
+
+func (u *users) removeDAG() bool {
+	m := u.livingDAG(anyDAG)
+	if m == nil {
+		return false
+	}
+	u.changeDAG(m, "deletes", func(d *engine.DAG, _ time.Time) { d.Deleted = true })
+	return true
+}
+
+// startWave asks for a wave by hand: inserts it, then leaves a command.
+func (u *users) startWave() bool {
+	m := u.livingDAG(anyDAG)
+	if m == nil {
+		return false
+	}
+	u.insertWave(m, engine.ManualWaveID(m.uid, fmt.Sprint("key-", u.w.random.IntN(20))), func(wave *engine.Wave) { wave.Trigger = engine.TriggerManual })
+	return true
+}
+
+func (u *users) insertWave(m *dagModel, id string, fill func(*engine.Wave)) {
+	w := u.w
+	wave := engine.Wave{
+		ID: id, Revision: 1, Namespace: namespace, DAGUID: m.uid, DAG: m.dag.Name, Shard: m.dag.Shard, By: "somebody",
+		Status: engine.StatusScheduled, CreatedAt: w.stamp(),
+	}
+	fill(&wave)
+	u.later(func() {
+		if err := w.truth.store.InsertWave(context.Background(), wave); err == nil {
+			w.truth.wroteWave(&wave)
+		}
+		if w.chance(webCut) {
+			return // whoever asked hears of no wave; it is there
+		}
+		u.command(engine.Command{ID: wave.ID + "-start", Kind: engine.CommandStartWave, RunID: wave.ID, JobUID: wave.DAGUID, By: wave.By})
+	})
+}
+
+// backfillDAG makes waves of slots that have passed and that no wave has had.
+func (u *users) backfillDAG() bool {
+	w := u.w
+	m := u.livingDAG(func(m *dagModel) bool { return !m.dag.Spec.Manual() })
+	if m == nil {
+		return false
+	}
+	from := w.stamp().Add(-w.between(0, time.Minute)).Truncate(time.Millisecond)
+	planned, _, err := engine.BackfillWaves(&m.dag, from, from.Add(w.between(time.Second, 30*time.Second)), w.stamp())
+	if err != nil {
+		w.fail("backfills are planned", "DAG %s: %s", m.uid, err)
+		return false
+	}
+	made := false
+	for _, p := range planned[:min(len(planned), 3)] {
+		if m.hadAny(p.Slots) {
+			continue
+		}
+		made = true
+		u.insertWave(m, engine.ManualWaveID(m.uid, p.BackfillKey()), func(wave *engine.Wave) {
+			wave.Trigger, wave.Slot, wave.Slots = engine.TriggerBackfill, p.Slot, p.Slots
+		})
+	}
+	return made
+}
+
+// hadAny tells whether a wave has had one of these slots, as far as users see.
+func (m *dagModel) hadAny(slots map[string]time.Time) bool {
+	for name, slot := range slots {
+		if root := m.root(name); root != nil && root.fired[slot.UnixMilli()] != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// someWave draws a wave, nil if there is none that is wanted.
+func (u *users) someWave(choose func(*engine.Wave) bool) *engine.Wave {
+	m := u.livingDAG(anyDAG)
+	if m == nil {
+		return nil
+	}
+	waves, _, err := u.w.truth.store.Waves(context.Background(), engine.WaveFilter{DAGUID: m.uid, Limit: 1000})
+	if err != nil {
+		return nil
+	}
+	var some []*engine.Wave
+	for i := range waves {
+		if choose(&waves[i]) {
+			some = append(some, &waves[i])
+		}
+	}
+	if len(some) == 0 {
+		return nil
+	}
+	return pick(u.w, some...)
+}
+
+func (u *users) cancelWave() bool {
+	wave := u.someWave(func(wave *engine.Wave) bool { return !wave.Status.Terminal() })
+	if wave == nil {
+		return false
+	}
+	u.w.counts.add("cancel wave", wave.Status.String())
+	u.command(engine.Command{ID: wave.ID + "-cancel", Kind: engine.CommandCancelWave, RunID: wave.ID, JobUID: wave.DAGUID, By: "somebody"})
+	return true
+}
+
+// endWaves cancels the waves of paused DAGs that wait for the slots of roots: they would wait for ever.
+func (u *users) endWaves() {
+	background := context.Background()
+	active, _ := u.w.truth.store.ActiveRuns(background, allShards, "", 1000)
+	for i := range active {
+		if active[i].Attempt > 0 {
+			return
+		}
+	}
+	waves, _ := u.w.truth.store.OpenWaves(background, allShards, "", 1000)
+	for i := range waves {
+		if waves[i].Status == engine.StatusRunning && waves[i].Trigger != engine.TriggerManual && waves[i].Trigger != engine.TriggerBackfill {
+			u.command(engine.Command{ID: waves[i].ID + "-cancel", Kind: engine.CommandCancelWave, RunID: waves[i].ID, JobUID: waves[i].DAGUID, By: "somebody"})
+		}
+	}
+}
+
+func (u *users) resumeWave() bool {
+	wave := u.someWave(func(wave *engine.Wave) bool {
+		return wave.Epoch > 0 && (wave.Status == engine.StatusFailed || wave.Status == engine.StatusCancelled)
+	})
+	if wave == nil {
+		return false
+	}
+	u.w.truth.waves[wave.ID].reopened = true
+	u.w.counts.add("resume wave", wave.Status.String())
+	u.command(engine.Command{
+		ID: fmt.Sprintf("%s-resume-%d", wave.ID, wave.Revision), Kind: engine.CommandResumeWave, RunID: wave.ID, JobUID: wave.DAGUID,
+		By: "somebody", Revision: wave.Revision,
+	})
+	return true
+}
+
+// markTask lets a task of a wave count as somebody says: one that waits, or one that did not succeed.
+func (u *users) markTask() bool {
+	w := u.w
+	wave := u.someWave(func(wave *engine.Wave) bool { return wave.Epoch > 0 && wave.Status != engine.StatusSucceeded })
+	if wave == nil {
+		return false
+	}
+	form := u.dagByUID[wave.DAGUID].forms[wave.Generation]
+	task := form.graph.Name(w.random.IntN(form.graph.Len()))
+	as := pick(w, engine.StatusSucceeded, engine.StatusSkipped, engine.StatusFailed)
+	known := w.truth.stored[engine.TaskRunID(wave.ID, task)]
+	switch {
+	case wave.Status.Terminal() && (as == engine.StatusFailed || known == nil || known.status == engine.StatusSucceeded):
+		return false
+	case !wave.Status.Terminal() && known != nil && known.status != engine.StatusScheduled:
+		return false
+	}
+	w.truth.waves[wave.ID].reopened = true
+	w.truth.waves[wave.ID].marked = true
+	w.counts.add("mark in wave", wave.Status.String())
+	u.command(engine.Command{
+		ID: fmt.Sprintf("%s-mark-%d-%s-%s", wave.ID, wave.Revision, as, task), Kind: engine.CommandMarkTask, RunID: wave.ID, JobUID: wave.DAGUID,
+		By: "somebody", Revision: wave.Revision, Task: task, Mark: as,
+	})
+	return true
+}
