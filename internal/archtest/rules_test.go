@@ -23,6 +23,7 @@ var rules = []rule{
 	{pkg: "spec", pure: true, may: "cron dag dag/condition", libraries: "go.yaml.in/yaml/v3 github.com/invopop/jsonschema"},
 	{pkg: "engine/wheel", pure: true},
 	{pkg: "engine", pure: true, may: "spec cron dag dag/condition engine/wheel"},
+	{pkg: "engine/lease", pure: true, may: "engine"},
 	{pkg: "engine/shard", may: "engine engine/wheel spec cron dag"},
 	{pkg: "engine/sim", pure: true, may: "engine engine/shard engine/wheel spec cron dag store/memory"},
 	{pkg: "engine/sim/mutants", may: "engine/sim"},

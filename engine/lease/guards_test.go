@@ -1,0 +1,133 @@
+package lease_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine/lease"
+)
+
+// one is a keeper of the engine "self", told and asked by hand.
+type one struct {
+	t      *testing.T
+	now    time.Time
+	keeper *lease.Keeper
+}
+
+func newOne(t *testing.T) *one {
+	keeper, err := lease.NewKeeper(lease.DefaultConfig(ttl), "self")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &one{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), keeper: keeper}
+}
+
+// step gives an input a moment later, and answers what is to be done.
+func (o *one) step(in lease.Input) []lease.Action {
+	o.now = o.now.Add(time.Millisecond)
+	return o.keeper.Step(o.now, in)
+}
+
+// alone is a keeper that owns all there is, at revisions 100 and so on.
+func alone(t *testing.T) *one {
+	o := newOne(t)
+	o.step(lease.Synced{})
+	for _, action := range o.step(lease.SeenMember{Member: lease.Member{ID: "self"}}) {
+		if a, ok := action.(lease.Acquire); ok {
+			o.step(lease.Answered{To: a, Sent: o.now, Revision: 100 + uint64(a.Shard), Outcome: lease.Done})
+		}
+	}
+	o.now = o.now.Add(100 * time.Millisecond)
+	o.step(lease.Tick{})
+	if !slices.Contains(o.keeper.Owned(), 5) {
+		t.Fatalf("alone it owns %v", o.keeper.Owned())
+	}
+	return o
+}
+
+func of[A lease.Action](actions []lease.Action) (found []A) {
+	for _, action := range actions {
+		if a, ok := action.(A); ok {
+			found = append(found, a)
+		}
+	}
+	return found
+}
+
+func TestAnEchoOfTheTableChangesNothing(t *testing.T) {
+	o := alone(t)
+	o.step(lease.Seen{Entry: lease.Entry{Shard: 5, Engine: "before", Revision: 99}})
+	if owner := o.keeper.Owners()[5]; owner != "self" || !slices.Contains(o.keeper.Owned(), 5) {
+		t.Errorf("the entry before its own was believed: %q", owner)
+	}
+}
+
+func TestAShardThatPassedOnIsLeftAtOnce(t *testing.T) {
+	o := alone(t)
+	own := of[lease.Own](o.step(lease.Seen{Entry: lease.Entry{Shard: 5, Engine: "other", Revision: 200}}))
+	if len(own) != 1 || slices.Contains(own[0].Shards, 5) {
+		t.Errorf("somebody else has shard 5, and this engine is to work on %v", own)
+	}
+}
+
+func TestAnAcquisitionThatHasPassedOnSinceIsNone(t *testing.T) {
+	o := newOne(t)
+	o.step(lease.Synced{})
+	acquire := of[lease.Acquire](o.step(lease.SeenMember{Member: lease.Member{ID: "self"}}))[5]
+	o.step(lease.Seen{Entry: lease.Entry{Shard: acquire.Shard, Engine: "other", Revision: 200}})
+	o.step(lease.Answered{To: acquire, Sent: o.now, Revision: 100, Outcome: lease.Done})
+	if token := o.keeper.Token(acquire.Shard); token != 0 {
+		t.Errorf("it holds shard %d under %d, after another one's 200", acquire.Shard, token)
+	}
+}
+
+func TestNothingIsAcquiredBeforeOthersCanSeeTheEngine(t *testing.T) {
+	o := newOne(t)
+	if got := of[lease.Acquire](o.step(lease.SeenMember{Member: lease.Member{ID: "self"}})); len(got) > 0 {
+		t.Errorf("%d shards were acquired before the table was known", len(got))
+	}
+	o = newOne(t)
+	if got := of[lease.Acquire](o.step(lease.Synced{})); len(got) > 0 {
+		t.Errorf("%d shards were acquired before the engine's own entry was seen", len(got))
+	}
+}
+
+// An acquisition whose answer was lost is in the table all the same. It is taken up, or given back once it is not wanted.
+func TestAnAcquisitionWithoutAnAnswerIsNotForgotten(t *testing.T) {
+	o := newOne(t)
+	o.step(lease.Synced{})
+	acquire := of[lease.Acquire](o.step(lease.SeenMember{Member: lease.Member{ID: "self"}}))[5]
+	o.step(lease.Answered{To: acquire, Sent: o.now, Outcome: lease.Unknown})
+	o.step(lease.Seen{Entry: lease.Entry{Shard: acquire.Shard, Engine: "self", Revision: 100}})
+	o.now = o.now.Add(time.Second)
+	again := of[lease.Acquire](o.step(lease.Tick{}))
+	if !slices.Contains(again, lease.Acquire{Shard: acquire.Shard, Revision: 100}) {
+		t.Fatalf("it was not taken up: %v", again)
+	}
+	o.step(lease.Answered{To: lease.Acquire{Shard: acquire.Shard, Revision: 100}, Sent: o.now, Outcome: lease.Unknown})
+	o.now = o.now.Add(time.Second)
+	if got := of[lease.Release](o.step(lease.Leave{})); !slices.Contains(got, lease.Release{Shard: acquire.Shard, Revision: 100}) {
+		t.Errorf("it was not given back: %v", got)
+	}
+}
+
+func TestAShardIsReleasedOnlyOnceTheWorkHasStopped(t *testing.T) {
+	o := alone(t)
+	actions := o.step(lease.Leave{})
+	own := of[lease.Own](actions)
+	if len(own) != 1 || len(own[0].Shards) > 0 || len(of[lease.Release](actions)) > 0 {
+		t.Fatalf("leaving begins with %v", actions)
+	}
+	if got := of[lease.Release](o.step(lease.Stopped{Own: own[0]})); !slices.Contains(got, lease.Release{Shard: 5, Revision: 105}) {
+		t.Errorf("once the work has stopped come %v", got)
+	}
+}
+
+func TestConfigThatCannotHoldIsRefused(t *testing.T) {
+	config := lease.DefaultConfig(ttl)
+	config.RenewEvery = ttl
+	if _, err := lease.NewKeeper(config, "self"); err == nil {
+		t.Error("a lease that ends before it is renewed was accepted")
+	}
+}

@@ -1,0 +1,438 @@
+package lease
+
+import (
+	"slices"
+	"time"
+)
+
+// Keeper keeps the shards of one engine. It belongs to one goroutine: give it Inputs, do its Actions in order, and give
+// it a Tick when Next has come.
+type Keeper struct {
+	config Config
+	self   string
+
+	synced  bool
+	leaving bool
+	gone    bool // the last Announce has been answered
+	table   [shards]place
+	members map[string]member
+
+	held      [shards]*holding
+	owned     []int // of the last Own
+	number    uint64
+	stopped   uint64    // the number of the last Own that was answered
+	gatherAt  time.Time // when gathered shards are begun with; zero if there are none
+	announce  time.Time // when the own entry is written, or removed, again
+	announced bool      // a write of it is under way
+	retrying  bool      // the last one failed
+}
+
+// place is a shard as the table has it.
+type place struct {
+	Entry
+	freeSince time.Time
+	writing   bool      // an Acquire is under way
+	retryAt   time.Time // no Acquire before this
+}
+
+type member struct {
+	Member
+	since time.Time
+}
+
+// holding is a shard that this engine has.
+type holding struct {
+	revision uint64
+	until    time.Time // work ends before this
+	renewAt  time.Time
+	retryAt  time.Time // no Release before this
+	writing  bool      // a Renew or a Release is under way
+	handing  uint64    // the number of the first Own without it; 0 if it is worked on, or will be
+}
+
+// NewKeeper makes the keeper of an engine; self is its id in the table.
+func NewKeeper(config Config, self string) (*Keeper, error) {
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	return &Keeper{config: config, self: self, members: map[string]member{}}, nil
+}
+
+// Owned gives the shards that the engine works on, ascending. The caller does not change it.
+func (k *Keeper) Owned() []int { return k.owned }
+
+// Token gives the fencing token of a shard that is owned: it is higher than that of any owner before.
+func (k *Keeper) Token(shard int) uint64 {
+	if h := k.held[shard]; h != nil {
+		return h.revision
+	}
+	return 0
+}
+
+// Gone tells whether the engine has left: it owns nothing and has said so.
+func (k *Keeper) Gone() bool { return k.gone }
+
+// Synced tells whether the table is known.
+func (k *Keeper) Synced() bool { return k.synced }
+
+// Owners tells who has each shard, as far as this engine knows; "" for nobody.
+func (k *Keeper) Owners() [shards]string {
+	var owners [shards]string
+	for shard := range k.table {
+		owners[shard] = k.table[shard].Engine
+	}
+	return owners
+}
+
+// Step takes one input at one instant and gives what is to be done, in this order. now never goes back.
+func (k *Keeper) Step(now time.Time, input Input) []Action {
+	var out []Action
+	switch in := input.(type) {
+	case Lost:
+		k.lose()
+	case Synced:
+		k.sync(now)
+	case Seen:
+		k.see(now, in.Entry)
+	case SeenMember:
+		k.seeMember(now, in.Member)
+	case Answered:
+		k.answered(now, &in)
+	case Stopped:
+		k.stopped = max(k.stopped, in.Own.Number)
+	case Leave:
+		if !k.leaving {
+			k.leaving, k.announce = true, now
+		}
+	case Tick:
+	}
+	k.giveUp(now)
+	plan := k.plan(now)
+	k.handOver(&plan)
+	out = k.own(out, now)
+	out = k.write(out, now, &plan)
+	return k.present(out, now)
+}
+
+// lose forgets the table, but not what this engine holds: its entries are there until they are seen not to be.
+func (k *Keeper) lose() {
+	k.synced = false
+	clear(k.members)
+	for shard := range k.table {
+		at := &k.table[shard]
+		at.Entry, at.freeSince = Entry{Shard: shard}, time.Time{}
+	}
+}
+
+func (k *Keeper) sync(now time.Time) {
+	k.synced = true
+	for shard := range k.table {
+		if at := &k.table[shard]; at.Engine == "" && at.freeSince.IsZero() {
+			at.freeSince = now
+		}
+	}
+}
+
+func (k *Keeper) see(now time.Time, entry Entry) {
+	at := &k.table[entry.Shard]
+	if entry.Revision < at.Revision {
+		return // an echo of what has been replaced since
+	}
+	if entry.Engine == "" && (at.Engine != "" || at.freeSince.IsZero()) {
+		at.freeSince = now
+	}
+	at.Entry = entry
+	if h := k.held[entry.Shard]; h != nil && entry.Revision > h.revision && entry.Engine != k.self {
+		k.held[entry.Shard] = nil // taken over, or removed: it ended while this engine stood still
+	}
+}
+
+func (k *Keeper) seeMember(now time.Time, m Member) {
+	if m.Gone {
+		delete(k.members, m.ID)
+		return
+	}
+	since := now
+	if known, ok := k.members[m.ID]; ok {
+		since = known.since
+	}
+	k.members[m.ID] = member{m, since}
+}
+
+func (k *Keeper) answered(now time.Time, in *Answered) {
+	switch to := in.To.(type) {
+	case Announce:
+		k.announced, k.retrying = false, in.Outcome != Done
+		switch {
+		case k.retrying:
+			k.announce = now.Add(k.config.Retry)
+		case to.Gone:
+			k.gone = true
+		default:
+			k.announce = in.Sent.Add(k.config.RenewEvery)
+		}
+	case Acquire:
+		k.acquired(now, in, to.Shard)
+	case Renew:
+		k.renewed(now, in, to.Shard, to.Revision)
+	case Release:
+		k.released(now, in, to.Shard, to.Revision)
+	case Own: // answered by Stopped
+	}
+}
+
+func (k *Keeper) acquired(now time.Time, in *Answered, shard int) {
+	at := &k.table[shard]
+	at.writing = false
+	if in.Outcome != Done {
+		at.retryAt = now.Add(k.config.Retry) // if it was done after all, the entry is seen to be this engine's
+		return
+	}
+	k.see(now, Entry{Shard: shard, Engine: k.self, Revision: in.Revision})
+	if at.Revision > in.Revision {
+		return // it has been seen to have passed on already
+	}
+	k.held[shard] = k.holding(in)
+	if k.gatherAt.IsZero() {
+		k.gatherAt = now.Add(k.config.Gather)
+	}
+}
+
+func (k *Keeper) holding(in *Answered) *holding {
+	return &holding{
+		revision: in.Revision, until: in.Sent.Add(k.config.TTL - k.config.Margin), renewAt: in.Sent.Add(k.config.RenewEvery),
+	}
+}
+
+func (k *Keeper) renewed(now time.Time, in *Answered, shard int, revision uint64) {
+	h := k.held[shard]
+	if h == nil || h.revision != revision {
+		if in.Outcome == Done { // renewed too late to go on with it: it is given up
+			k.see(now, Entry{Shard: shard, Engine: k.self, Revision: in.Revision})
+		}
+		return
+	}
+	h.writing = false
+	switch in.Outcome {
+	case Done:
+		handing := h.handing
+		k.see(now, Entry{Shard: shard, Engine: k.self, Revision: in.Revision})
+		if h = k.held[shard]; h != nil {
+			*h = *k.holding(in)
+			h.handing = handing
+		}
+	case Refused:
+		k.held[shard] = nil
+	case Unknown:
+		h.renewAt = now.Add(k.config.Retry)
+	}
+}
+
+func (k *Keeper) released(now time.Time, in *Answered, shard int, revision uint64) {
+	h := k.held[shard]
+	if h != nil && h.revision == revision {
+		if in.Outcome == Unknown {
+			h.writing, h.retryAt = false, now.Add(k.config.Retry)
+			return
+		}
+		k.held[shard] = nil
+	}
+	k.table[shard].writing = false
+	if in.Outcome == Done {
+		k.see(now, Entry{Shard: shard, Revision: in.Revision})
+	}
+}
+
+// giveUp lets go of what could not be renewed in time.
+func (k *Keeper) giveUp(now time.Time) {
+	for shard, h := range k.held {
+		if h != nil && !now.Before(h.until) {
+			k.held[shard] = nil
+		}
+	}
+}
+
+// plan is what all engines that see the same agree upon. One that has come a moment ago gets what is free, and no shard
+// that somebody else has.
+func (k *Keeper) plan(now time.Time) Plan {
+	var settled, all []string
+	for id, m := range k.members {
+		if m.Leaving || id == k.self && k.leaving {
+			continue
+		}
+		all = append(all, id)
+		if now.Sub(m.since) >= k.config.Settle {
+			settled = append(settled, id)
+		}
+	}
+	owners := k.Owners()
+	plan := Assign(all, owners)
+	if len(settled) == len(all) {
+		return plan
+	}
+	for shard, owner := range owners {
+		m, alive := k.members[owner]
+		if alive && !m.Leaving && (owner != k.self || !k.leaving) && !slices.Contains(settled, plan[shard]) {
+			plan[shard] = owner
+		}
+	}
+	return plan
+}
+
+// handOver stops work on shards that the plan gives to others.
+func (k *Keeper) handOver(plan *Plan) {
+	if !k.synced {
+		return
+	}
+	for shard, h := range k.held {
+		if h != nil && h.handing == 0 && plan[shard] != k.self && (plan[shard] != "" || k.leaving) {
+			h.handing = k.number + 1
+		}
+	}
+}
+
+// own says which shards are worked on, when that changes: at once when one has gone, after a while when more have come.
+func (k *Keeper) own(out []Action, now time.Time) []Action {
+	keep := make([]int, 0, shards)
+	fresh := make([]int, 0, shards)
+	for shard, h := range k.held {
+		if h == nil || h.handing != 0 {
+			continue
+		}
+		if slices.Contains(k.owned, shard) {
+			keep = append(keep, shard)
+		} else {
+			fresh = append(fresh, shard)
+		}
+	}
+	due := !k.gatherAt.IsZero() && !now.Before(k.gatherAt)
+	if due || len(fresh) == 0 {
+		k.gatherAt = time.Time{}
+	}
+	if due {
+		keep = append(keep, fresh...)
+		slices.Sort(keep)
+	}
+	if slices.Equal(keep, k.owned) {
+		return out
+	}
+	k.owned = keep
+	k.number++
+	return append(out, Own{Number: k.number, Shards: keep})
+}
+
+// write renews and releases what is held, and acquires.
+func (k *Keeper) write(out []Action, now time.Time, plan *Plan) []Action {
+	for shard, h := range k.held {
+		switch {
+		case h == nil || h.writing:
+		case k.handed(h):
+			if !now.Before(h.retryAt) {
+				h.writing = true
+				out = append(out, Release{Shard: shard, Revision: h.revision})
+			}
+		case !now.Before(h.renewAt):
+			h.writing = true
+			out = append(out, Renew{Shard: shard, Revision: h.revision})
+		}
+	}
+	_, seen := k.members[k.self]
+	for shard := range k.table {
+		at := &k.table[shard]
+		mine := at.Engine == k.self // written without an answer, or not renewed in time
+		if !k.synced || at.writing || k.held[shard] != nil || !mine && at.Engine != "" || now.Before(at.retryAt) {
+			continue
+		}
+		wanted := !k.leaving && (plan[shard] == k.self || !mine && now.Sub(at.freeSince) >= k.patience(shard))
+		switch {
+		case wanted && seen: // before others have seen this engine they make another plan
+			at.writing = true
+			out = append(out, Acquire{Shard: shard, Revision: at.Revision})
+		case mine && !wanted:
+			at.writing, at.retryAt = true, now.Add(k.config.Retry)
+			out = append(out, Release{Shard: shard, Revision: at.Revision})
+		}
+	}
+	return out
+}
+
+// handed tells whether the engine has stopped work on a shard that goes to another.
+func (k *Keeper) handed(h *holding) bool {
+	return h.handing != 0 && k.stopped >= min(h.handing, k.number)
+}
+
+// patience is how long this engine leaves a free shard to the one that the plan gives it to.
+func (k *Keeper) patience(shard int) time.Duration {
+	ids := make([]string, 0, len(k.members))
+	for id, m := range k.members {
+		if !m.Leaving {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	rank := (slices.Index(ids, k.self) + shard) % max(len(ids), 1)
+	return k.config.Patience + time.Duration(rank)*k.config.Stagger
+}
+
+// present keeps the engine's own entry alive, and removes it last.
+func (k *Keeper) present(out []Action, now time.Time) []Action {
+	if k.announced || k.gone {
+		return out
+	}
+	end := k.leaving && k.empty()
+	if now.Before(k.announce) && (!end || k.retrying) {
+		return out
+	}
+	k.announced = true
+	return append(out, Announce{Leaving: k.leaving, Gone: end})
+}
+
+// empty tells whether nothing is owned, nor may be by a write that is under way.
+func (k *Keeper) empty() bool {
+	for shard, h := range k.held {
+		if h != nil || k.table[shard].writing {
+			return false
+		}
+	}
+	return len(k.owned) == 0 && k.stopped == k.number
+}
+
+// Next is when the keeper wants a Tick at the latest.
+func (k *Keeper) Next(now time.Time) time.Time {
+	next := now.Add(k.config.RenewEvery)
+	sooner := func(at time.Time) {
+		if at.Before(next) {
+			next = at
+		}
+	}
+	if !k.announced && !k.gone {
+		sooner(k.announce)
+	}
+	if !k.gatherAt.IsZero() {
+		sooner(k.gatherAt)
+	}
+	for shard, h := range k.held {
+		if h == nil {
+			if at := &k.table[shard]; !at.writing && (at.Engine == "" || at.Engine == k.self) {
+				sooner(now.Add(k.config.Stagger)) // somebody should have it soon
+			}
+			continue
+		}
+		sooner(h.until)
+		if !h.writing {
+			sooner(h.renewAt)
+			if k.handed(h) {
+				sooner(h.retryAt)
+			}
+		}
+	}
+	for _, m := range k.members {
+		if settled := m.since.Add(k.config.Settle); settled.After(now) {
+			sooner(settled)
+		}
+	}
+	if floor := now.Add(time.Millisecond); next.Before(floor) {
+		return floor
+	}
+	return next
+}
