@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -52,6 +53,8 @@ type attempt struct {
 	why     ending
 	program Running // nil before its start and after its end
 	killer  *time.Timer
+
+	harmless atomic.Bool // its program has ended, or will not begin
 }
 
 // How a lock that somebody else holds is waited for. It may be the job's previous run, which has reported its end and
@@ -85,6 +88,11 @@ func (e *Executor) handle(delivery Delivery) {
 	}
 	a := e.begin(task, holder, token, asked)
 	defer a.leave()
+	if e.intake.Err() != nil { // the drain may have looked before it was there
+		a.unlock()
+		e.settled(&task, delivery.Nak(0))
+		return
+	}
 	switch err := a.claim(asked.Add(e.config.LockTTL - e.config.LockMargin)); {
 	case errors.Is(err, ErrClaimed):
 		a.unlock()
@@ -142,8 +150,9 @@ func (e *Executor) begin(task engine.Task, holder LockHolder, token uint64, aske
 	a.output = output.New(output.Config{Limit: a.outputLimit(), Spill: a.spill, Progress: a.progress})
 	a.lease = newLease(e.base, e, task.Lock, holder, token, asked, func() { a.end(endLost) })
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	e.running[attemptKey{task.Run, task.Attempt}] = a
+	e.mu.Unlock()
+	e.watch.enter(a)
 	return a
 }
 
@@ -181,17 +190,34 @@ func (a *attempt) end(why ending) {
 	if a.why != endByItself && (why != endLost || a.why == endLost) {
 		return
 	}
-	a.why = why
-	a.cancel(errEnded)
 	if a.program == nil {
+		a.endBefore(why)
 		return
 	}
+	a.why = why
+	a.cancel(errEnded)
 	if why == endLost {
 		a.program.Kill()
 		return
 	}
 	a.program.Signal(syscall.SIGTERM)
 	a.killer = time.AfterFunc(a.task.Grace, a.program.Kill)
+}
+
+// endBefore ends an attempt whose program does not run. It must be called with the lock.
+func (a *attempt) endBefore(why ending) {
+	a.why = why
+	a.harmless.Store(true)
+	a.cancel(errEnded)
+}
+
+// handBack ends the attempt if its program has not begun.
+func (a *attempt) handBack() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.why == endByItself && a.program == nil && !a.harmless.Load() {
+		a.endBefore(endDrained)
+	}
 }
 
 // reason tells why the attempt is to end.
@@ -236,6 +262,7 @@ func (a *attempt) execute() *engine.Finish {
 	if failed != nil {
 		return a.unbegun(failed)
 	}
+	a.blame(exit)
 	finish := a.ended(exit)
 	if finish.Status == engine.StatusSucceeded {
 		a.handOn(finish, folder)
@@ -247,6 +274,10 @@ func (a *attempt) execute() *engine.Finish {
 func (a *attempt) start(command process.Command) (Running, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.why == endByItself && !time.Now().Before(a.lease.killBy()) {
+		// This executor was stopped for a while, and is faster now than the timer that is to tell it.
+		a.endBefore(endLost)
+	}
 	if a.why != endByItself {
 		return nil, errEnded
 	}
@@ -261,10 +292,15 @@ func (a *attempt) start(command process.Command) (Running, error) {
 // stopped says that the program can be signalled no more.
 func (a *attempt) stopped() {
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	a.program = nil
+	a.harmless.Store(true)
 	if a.killer != nil {
 		a.killer.Stop()
+	}
+	lost := a.why == endLost
+	a.mu.Unlock()
+	if lost { // or the guardian would end all others, too
+		a.e.speak()
 	}
 }
 

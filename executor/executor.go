@@ -39,6 +39,8 @@ type Executor struct {
 	cache   *cache.Cache
 	runner  Runner
 	folders folders
+	host    *process.Host // nil with a Runner of its own
+	watch   watch
 	// noInputs is the file of $TIDEWHEEL_INPUTS of tasks that are given nothing.
 	noInputs string
 
@@ -74,8 +76,8 @@ type unobserved struct{}
 func (unobserved) AttemptStarted(*engine.Task, time.Time)       {}
 func (unobserved) AttemptFinished(*engine.Task, *engine.Finish) {}
 
-// Run pulls and executes tasks until ctx ends, and then drains: it takes no more, gives the running programs
-// DrainTimeout, ends those that are left, and hands their attempts back. It returns when nothing runs any more.
+// Run pulls and executes tasks until ctx ends, and then drains: it takes no more, hands back what has not begun, gives
+// the running programs DrainTimeout, ends those that are left, and hands their attempts back, too. It returns when nothing runs any more.
 func (e *Executor) Run(ctx context.Context) (err error) {
 	if err := e.config.validate(); err != nil {
 		return fmt.Errorf("executor: %w", err)
@@ -92,6 +94,7 @@ func (e *Executor) Run(ctx context.Context) (err error) {
 	var beside sync.WaitGroup
 	beside.Go(func() { e.present(pulled) })
 	beside.Go(func() { e.hear() })
+	beside.Go(func() { e.keepSpeaking(pulled) })
 	beside.Go(func() { e.drain(pulled, stop) })
 	err = e.queue.Pull(ctx, PullConfig{
 		Executor: e.config.ID, Tiers: e.config.Tiers, Slots: e.config.Slots, PremiumWeight: e.config.PremiumWeight,
@@ -159,7 +162,7 @@ func (e *Executor) open() (undo func() error, err error) {
 	if e.noInputs, err = host.Share(noInputsName, []byte("{}\n")); err != nil {
 		return nil, errors.Join(fmt.Errorf("executor: %w", err), host.Close())
 	}
-	e.runner, e.folders = hostRunner{host}, host
+	e.runner, e.folders, e.host = hostRunner{host}, host, host
 	return func() error { return errors.Join(host.Close(), leave()) }, nil
 }
 
@@ -193,6 +196,9 @@ func (e *Executor) drain(pulled <-chan struct{}, stop func()) {
 	case <-pulled:
 		return
 	case <-e.intake.Done():
+	}
+	for _, a := range e.attempts() { // others can begin them at once
+		a.handBack()
 	}
 	if !wait(pulled, e.config.DrainTimeout) {
 		return

@@ -91,6 +91,13 @@ func waited(ctx context.Context, d time.Duration) bool {
 	return !wait(ctx.Done(), d)
 }
 
+// killBy is when the program must be dead if the lock is not refreshed meanwhile.
+func (l *lease) killBy() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.until.Add(-l.margin)
+}
+
 // stop ends the care and gives the lock's revision.
 func (l *lease) stop() uint64 {
 	if l.begin.Stop() {

@@ -4,7 +4,8 @@
 //   - A program runs in a process group of its own, as the given user, in a folder of its own that is empty at its
 //     start, and sees the environment that it is given and nothing else.
 //   - When Wait returns, the program and what it started are dead, whether they stayed in the process group or not.
-//   - When the executor dies, by SIGKILL too, its programs die within moments.
+//   - When the executor dies, by SIGKILL too, its programs die within moments; and when it is stopped or starved, by the
+//     instant until which it said that it would be silent (Host.Speak).
 //   - What a program prints is read in the order in which it was written, as fast as the sink takes it.
 //
 // How nothing is left. Where a cgroup v2 is writable, each program runs in one, which nothing can leave: cgroup.kill

@@ -345,6 +345,28 @@ func (one *group) ranOut() bool {
 	return false
 }
 
+// killMembers kills all that lives in the cgroups of a Host's programs and began before an instant of clock, one by one
+// and again until nothing is left. It leaves the cgroups as they were: the Host may go on to use them (see spent).
+func killMembers(dir string, timeout, instant time.Duration) {
+	deadline := time.Now().Add(timeout)
+	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
+		below, _ := os.ReadDir(dir) // an empty list is right for one that has gone
+		left := false
+		for _, entry := range below {
+			for _, pid := range (&group{dir: filepath.Join(dir, entry.Name())}).pids() {
+				if beganBefore(pid, instant) {
+					left = true
+					_ = syscall.Kill(pid, syscall.SIGKILL) // it may be gone already
+				}
+			}
+		}
+		if !left || time.Now().After(deadline) {
+			return
+		}
+		pause(wait)
+	}
+}
+
 // killGroup kills all that lives in a Host's cgroup, and removes it with those below it.
 func killGroup(dir string) {
 	if _, err := os.Stat(dir); err != nil {

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -20,9 +21,11 @@ import (
 const settleTimeout = 5 * time.Second
 
 // Guard is the whole life of a guardian: it reads the process groups that the executor tells, and when the executor
-// has gone, ends what it has left. The arguments are those that the executor appends to Config.Guardian, in is the
-// standard input. It returns once nothing is left. With other arguments, also the executor's, it sets limits and
-// becomes a program instead; so nothing may be read or printed before it is called.
+// has gone, ends what it has left. When the executor is there but has not spoken by the instant that it named itself, as
+// one that is stopped or starved, the guardian ends its programs as well, and watches on. The arguments are those that
+// the executor appends to Config.Guardian, in is the standard input. It returns once nothing is left. With other
+// arguments, also the executor's, it sets limits and becomes a program instead; so nothing may be read or printed before
+// it is called.
 func Guard(arguments []string, in io.Reader) error {
 	if len(arguments) > 0 && arguments[0] == shimArgument {
 		return become(arguments[1:])
@@ -34,25 +37,66 @@ func Guard(arguments []string, in io.Reader) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	life, group := arguments[0], arguments[1]
 	living := make(map[int]struct{})
-	lines := bufio.NewScanner(in)
-	for lines.Scan() {
-		pid, err := strconv.Atoi(lines.Text())
-		switch {
-		case err != nil:
-		case pid > 0:
-			living[pid] = struct{}{}
-		default:
-			delete(living, -pid)
+	told, failed := make(chan string), make(chan error, 1)
+	go func() { // ends with the input, which ends with the executor
+		defer close(told)
+		lines := bufio.NewScanner(in)
+		for lines.Scan() {
+			told <- lines.Text()
+		}
+		failed <- lines.Err()
+	}()
+	silent := time.NewTimer(0)
+	silent.Stop()
+	for {
+		select {
+		case line, ok := <-told:
+			if !ok {
+				if group != "" {
+					killGroup(group)
+				}
+				killGroups(living)
+				killMarked(life, settleTimeout)
+				return <-failed
+			}
+			if until, ok := strings.CutPrefix(line, untilWord); ok {
+				setAlarm(silent, until)
+				continue
+			}
+			pid, err := strconv.Atoi(line)
+			switch {
+			case err != nil:
+			case pid > 0:
+				living[pid] = struct{}{}
+			default:
+				delete(living, -pid)
+			}
+		case <-silent.C:
+			// What begins from now on is not ours to end: the executor is back.
+			now := clock()
+			killGroups(living)
+			if group != "" {
+				killMembers(group, settleTimeout, now)
+			}
+			killMarkedBefore(life, settleTimeout, now)
 		}
 	}
-	if group != "" {
-		killGroup(group)
-	}
-	for pid := range living {
+}
+
+func killGroups(leaders map[int]struct{}) {
+	for pid := range leaders {
 		_ = syscall.Kill(-pid, syscall.SIGKILL) // gone already is as good
 	}
-	killMarked(life, settleTimeout)
-	return lines.Err()
+}
+
+// untilWord begins a line that says when the executor will have spoken again, in nanoseconds of clock; 0 is never.
+const untilWord = "until "
+
+func setAlarm(alarm *time.Timer, until string) {
+	alarm.Stop()
+	if at, err := strconv.ParseInt(until, 10, 64); err == nil && at > 0 {
+		alarm.Reset(time.Duration(at) - clock())
+	}
 }
 
 // guardian is the executor's end of the pipe.
@@ -65,6 +109,7 @@ type guardian struct {
 	stopping bool
 	pipe     *os.File
 	living   map[int]struct{}
+	until    time.Duration // of clock; 0 is never
 }
 
 func startGuardian(command []string, life, group string, log *slog.Logger) (*guardian, error) {
@@ -104,6 +149,9 @@ func (g *guardian) start() (*exec.Cmd, error) {
 	g.pipe = pipe
 	for pid := range g.living {
 		g.tell(pid)
+	}
+	if g.until > 0 {
+		g.tellUntil()
 	}
 	return process, nil
 }
@@ -152,10 +200,26 @@ func (g *guardian) gone(pid int) {
 	g.tell(-pid)
 }
 
+// speak says by when it is spoken again; the zero time is never.
+func (g *guardian) speak(until time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.until = 0
+	if !until.IsZero() {
+		g.until = max(clock()+time.Until(until), 1)
+	}
+	g.tellUntil()
+}
+
 // tell must be called with the lock. A guardian that has gone is told again by start.
-func (g *guardian) tell(pid int) {
+func (g *guardian) tell(pid int) { g.write(strconv.AppendInt(nil, int64(pid), 10)) }
+
+// tellUntil must be called with the lock, as tell.
+func (g *guardian) tellUntil() { g.write(strconv.AppendInt([]byte(untilWord), int64(g.until), 10)) }
+
+func (g *guardian) write(line []byte) {
 	_ = g.pipe.SetWriteDeadline(time.Now().Add(time.Second)) // pipes have deadlines
-	_, _ = g.pipe.Write(append(strconv.AppendInt(nil, int64(pid), 10), '\n'))
+	_, _ = g.pipe.Write(append(line, '\n'))
 }
 
 // stop ends the guardian, which looks once more for what may be left.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/tidewheel/tidewheel/executor/process"
 )
@@ -152,4 +153,33 @@ func TestGuardianIsReplacedWhenItDies(t *testing.T) {
 	if err := host.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// The guardian is what keeps programs from outliving their lock where the executor cannot: it is stopped, say.
+func TestProgramsOfASilentExecutorAreEnded(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the guardian needs /proc or cgroups")
+	}
+	modes(t, func(t *testing.T, host *process.Host) {
+		j := start(t, host, "setsid sh -c 'echo away; exec sleep 1000' & wait")
+		ended := make(chan process.Exit, 1)
+		go func() { ended <- j.end(t, host) }()
+		<-j.output.come
+		began := time.Now()
+		const silence = 200 * time.Millisecond
+		host.Speak(began.Add(silence))
+		if exit := <-ended; exit.Signal != syscall.SIGKILL {
+			t.Errorf("it ended with %+v", exit)
+		}
+		if after := time.Since(began); after < silence {
+			t.Errorf("it was ended %s before the executor had to speak", silence-after)
+		}
+		// An executor that speaks again goes on as before.
+		host.Speak(time.Now().Add(silence))
+		host.Speak(time.Now().Add(time.Hour))
+		j = start(t, host, "sleep 0.5; exit 3")
+		if exit := j.end(t, host); exit.Code != 3 || exit.Signal != 0 {
+			t.Errorf("the next one ended with %+v", exit)
+		}
+	})
 }

@@ -125,6 +125,15 @@ func (h *Host) Share(name string, content []byte) (path string, err error) {
 	return path, nil
 }
 
+// Speak says that the executor is alive and speaks again until that instant. If it does not, all its programs are ended
+// by the guardian, as if it were dead: it may be stopped, and must not be what keeps them alive. The zero time takes
+// that back. Without a guardian it does nothing.
+func (h *Host) Speak(until time.Time) {
+	if h.guardian != nil {
+		h.guardian.speak(until)
+	}
+}
+
 // undo removes what an Open that failed has made, so that it leaves nothing behind.
 func (h *Host) undo(made bool) {
 	h.groups.close()

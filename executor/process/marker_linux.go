@@ -20,11 +20,20 @@ const calmLooks = 3
 // killMarked kills all processes whose marker names folder or something below it, and those that they make meanwhile.
 // It returns how many there were once none is left, or after timeout.
 func killMarked(folder string, timeout time.Duration) (killed int) {
+	return killMarkedIf(folder, timeout, func(int) bool { return true })
+}
+
+// killMarkedBefore is killMarked for those that began before an instant of clock.
+func killMarkedBefore(folder string, timeout, instant time.Duration) {
+	killMarkedIf(folder, timeout, func(pid int) bool { return beganBefore(pid, instant) })
+}
+
+func killMarkedIf(folder string, timeout time.Duration, wanted func(pid int) bool) (killed int) {
 	now := time.Now()
 	deadline, patience := now.Add(timeout), now.Add(becomeTimeout)
 	calm := 0 // looks in a row that found nothing: while a process becomes another program, one may not see it at all
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
-		found, unsure := killAndDoubt(folder, func(string) bool { return true })
+		found, unsure := killAndDoubt(folder, func(pid int, _ string) bool { return wanted(pid) })
 		killed += found
 		now := time.Now()
 		calm++
@@ -41,18 +50,19 @@ func killMarked(folder string, timeout time.Duration) (killed int) {
 // killEach kills the processes whose marker names folder or something below it, and for which wanted agrees, and the
 // process groups that they lead.
 func killEach(folder string, wanted func(folder string) bool) (killed int) {
-	killed, _ = killAndDoubt(folder, wanted)
+	killed, _ = killAndDoubt(folder, func(_ int, folder string) bool { return wanted(folder) })
 	return killed
 }
 
 // killAndDoubt is killEach, and tells how many processes did not show what their environment is.
-func killAndDoubt(folder string, wanted func(folder string) bool) (killed, unsure int) {
+func killAndDoubt(folder string, wanted func(pid int, folder string) bool) (killed, unsure int) {
 	self := os.Getpid()
 	for pid := range pids() {
 		if pid == self {
 			continue
 		}
-		is, known := marked(pid, folder, wanted)
+		agree := func(folder string) bool { return wanted(pid, folder) }
+		is, known := marked(pid, folder, agree)
 		if !known {
 			unsure++
 		}
@@ -64,7 +74,7 @@ func killAndDoubt(folder string, wanted func(folder string) bool) (killed, unsur
 		if err != nil {
 			continue
 		}
-		if is, known := marked(pid, folder, wanted); !known {
+		if is, known := marked(pid, folder, agree); !known {
 			unsure++
 		} else if is {
 			// Its group may hold some that have cleared their environment. Only a group that it leads is its own.
@@ -112,4 +122,22 @@ func bare(stat []byte) bool {
 	flags, _ := strconv.ParseUint(fields[6], 10, 64)
 	from, to := fields[47], fields[48]
 	return fields[0] == "Z" || fields[0] == "X" || flags&kernelThread != 0 || (from == to && to != "0")
+}
+
+// tick is the unit of a process's beginning in its stat: the kernel's USER_HZ is 100 for all programs.
+const tick = 10 * time.Millisecond
+
+// beganBefore tells whether a process began before an instant of clock, by a tick at least: its beginning is known to a
+// tick only.
+func beganBefore(pid int, instant time.Duration) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return false // gone
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // as in bare
+	if len(fields) < 20 {
+		return true
+	}
+	ticks, err := strconv.ParseInt(fields[19], 10, 64)
+	return err != nil || time.Duration(ticks+1)*tick <= instant
 }

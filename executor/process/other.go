@@ -95,3 +95,9 @@ func (p *Process) limitFrom([]resourceLimit) {
 func (p *Process) watchMemory() {}
 
 func (p *Process) judge(*Exit) {}
+
+func killMembers(string, time.Duration, time.Duration)      {}
+func killMarkedBefore(string, time.Duration, time.Duration) {}
+
+// clock is a time that is the same for all processes of the machine.
+func clock() time.Duration { return time.Duration(time.Now().UnixNano()) }

@@ -126,3 +126,12 @@ func peakMemory(pid string) int64 {
 }
 
 func changeTime(stat *syscall.Stat_t) syscall.Timespec { return stat.Ctim }
+
+// clock is a time that is the same for all processes of the machine, and goes on while the machine sleeps.
+func clock() time.Duration {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
+		return time.Duration(time.Now().UnixNano())
+	}
+	return time.Duration(now.Nano())
+}
