@@ -18,24 +18,25 @@ import (
 const (
 	pullExpires = time.Minute     // of a request that stands
 	pullGrace   = 5 * time.Second // after which a request without an answer is given up
-	// emptyFor is how long a consumer that had nothing is not asked again by a busy executor: what comes meanwhile
-	// waits so much longer at most, and an executor without premium work saves an empty round trip for each task.
-	emptyFor = 2 * time.Millisecond
 	// standBatch is what a standing request asks for, and so the most that can come too much from one consumer.
 	standBatch = 8
 	// roundBatch bounds one round of a busy executor.
 	roundBatch = 256
 )
 
-// puller decides what one executor asks for. It has two ways.
+// puller decides what one executor asks for. It asks each consumer in one of two ways.
 //
-// While nothing waits, a request stands at each of its consumers, so that a task is delivered the moment it is
-// published. Together they may ask for more than there are free slots; what comes too much is given back at once and
-// goes to another request that stands.
+// A consumer that may have something is asked in rounds for what is there already: exactly as many tasks as there are
+// free slots, the executor's own tier first and premium by weight. So it is with all of them at first.
 //
-// Once such a request is used up or all slots are taken, work may be waiting. Then it asks in rounds for what is
-// there already, exactly as many tasks as it has slots, its own tier first and premium by weight. When no consumer has
-// anything, it goes back to the first way.
+// At one that answered that nothing waits, a request stands, so that a task is delivered the moment it is published,
+// until it has brought all that it asked for. Standing requests may together ask for more than there are free slots;
+// what comes too much is given back at once and goes to another request that stands.
+//
+// That nothing waits is what the server counts, and its count runs behind what it stores by up to some milliseconds
+// while much is published (its signalConsumersLoop waits for a turn). A request that stands is answered from the store.
+// So a class that is said to have nothing keeps its share for one more round: or the other one would have all slots
+// for as long as the count is wrong, which is hundreds of tasks if they are short.
 //
 // One mutex guards it; nothing under it waits.
 type puller struct {
@@ -51,9 +52,8 @@ type puller struct {
 	mu      sync.Mutex
 	stopped bool
 	free    int
-	idle    int  // workers without a task
-	busy    bool // the second way
-	turn    int  // of the weighted share
+	idle    int // workers without a task
+	turn    int // of the weighted share
 	sources []*source
 	bad     int  // failures in a row
 	mending bool // nothing is asked until the consumers were looked at
@@ -67,12 +67,16 @@ type source struct {
 	subject  string // of requests
 	priority int    // of this executor among those that stand there: 0 for its own tier
 
-	request    int // number of the last one
-	asked      int // tasks that it may still bring; 0 if none is under way
-	noWait     bool
-	deadline   time.Time
-	emptyUntil time.Time
+	request  int // number of the last one
+	asked    int // tasks that it may still bring; 0 if none is under way
+	noWait   bool
+	deadline time.Time
+	empty    bool // as its last answer said
+	doubtful bool // that it is empty: no round has passed since
 }
+
+// stands tells whether a request waits there for tasks to come.
+func (s *source) stands() bool { return s.asked > 0 && !s.noWait }
 
 func newPuller(q *Queue, config executor.PullConfig, handle func(executor.Delivery)) *puller {
 	p := &puller{
@@ -99,7 +103,7 @@ func (p *puller) receive(message *nats.Msg) {
 	p.mu.Lock()
 	if from := p.source(message.Subject); from != nil && from.asked > 0 {
 		from.asked--
-		p.busy = p.busy || from.asked == 0
+		from.empty = false
 	}
 	p.bad = 0
 	taken, idle := p.free > 0 && !p.stopped, p.idle > 0
@@ -108,7 +112,6 @@ func (p *puller) receive(message *nats.Msg) {
 			p.idle--
 		}
 		p.free--
-		p.busy = p.busy || p.free == 0
 		p.running.Add(1)
 		p.pump(time.Now())
 	}
@@ -175,10 +178,7 @@ func (p *puller) ended(message *nats.Msg) {
 	case status == "100":
 		return
 	case status == "404" || status == "408":
-		if s.asked = 0; s.noWait {
-			s.emptyUntil = now.Add(emptyFor)
-		}
-		p.bad = 0
+		s.asked, s.empty, p.bad = 0, true, 0
 		p.pump(now)
 	case status == "409" && description == "Batch Completed":
 		s.asked = 0
@@ -194,47 +194,50 @@ func (p *puller) pump(now time.Time) {
 	if p.stopped || p.free == 0 || p.mending {
 		return
 	}
-	if p.busy && !p.exact(now) {
-		p.busy = false
-	}
-	if p.busy {
-		return
-	}
-	for _, s := range p.sources {
-		if s.asked == 0 {
-			p.ask(s, min(p.free, standBatch), false, now)
-		}
-	}
-}
-
-// exact asks for as many tasks as there are slots, and tells whether any are still to be hoped for.
-func (p *puller) exact(now time.Time) bool {
 	for _, s := range p.sources {
 		// A round ends before the next begins: what one consumer leaves over is for its answer to decide, or an
 		// early question would give standard the slots that are premium's, and the other way round.
 		if s.asked > 0 && s.noWait {
-			return true
+			return
 		}
 	}
 	for i := 0; i < len(p.sources); i += len(classes) {
-		premium, standard := p.sources[i], p.sources[i+1]
-		// A consumer at which a request stands has nothing, or it would have answered.
-		first, second := premium.asked == 0 && now.After(premium.emptyUntil), standard.asked == 0 && now.After(standard.emptyUntil)
-		room := min(p.free, roundBatch)
-		share := room
-		switch {
-		case first && second:
-			share = p.share(room)
-		case second:
-			share = 0
-		case !first:
-			continue
+		if p.round(p.sources[i], p.sources[i+1], now) {
+			return
 		}
-		p.ask(premium, share, true, now)
-		p.ask(standard, room-share, true, now)
-		return true
 	}
-	return false
+}
+
+// round asks the two classes of a tier for as many tasks as there are slots, and tells whether any are to be hoped for.
+func (p *puller) round(premium, standard *source, now time.Time) bool {
+	for _, s := range []*source{premium, standard} {
+		if s.empty && s.asked == 0 {
+			p.ask(s, min(p.free, standBatch), false, now)
+			s.doubtful = true
+		}
+	}
+	room := min(p.free, roundBatch)
+	share := room
+	switch {
+	case premium.stands() && standard.stands():
+		return false
+	case premium.stands() && !premium.doubtful:
+		share = 0
+	case premium.stands():
+		share = min(p.share(room), room-1)
+	case !standard.stands():
+		share = p.share(room)
+	case standard.doubtful:
+		share = max(p.share(room), 1)
+	}
+	if !premium.stands() {
+		p.ask(premium, share, true, now)
+	}
+	if !standard.stands() {
+		p.ask(standard, room-share, true, now)
+	}
+	premium.doubtful, standard.doubtful = false, false
+	return true
 }
 
 // share tells how many of the next tasks should be premium, keeping the weight over many small rounds.
@@ -283,7 +286,7 @@ func (p *puller) forget() {
 	defer p.mu.Unlock()
 	p.mending = false
 	for _, s := range p.sources {
-		s.asked, s.emptyUntil = 0, time.Time{}
+		s.asked, s.empty = 0, false
 	}
 	p.pump(time.Now())
 }

@@ -33,12 +33,7 @@ func share(t *testing.T, h Harness, slots int) {
 		}
 		got.finish(t)
 	}
-	// Several slots that work off their tasks at once ask in turns of their own, so that the share is kept roughly: what is
-	// held to here is that neither class starves.
-	least, most := 74, 86
-	if slots > 1 {
-		least, most = 40, 97
-	}
+	const least, most = 74, 86
 	if premium < least || premium > most {
 		t.Errorf("%d of %d tasks were premium, want about 80", premium, taken)
 	}
@@ -63,8 +58,11 @@ func shareOwnTier(t *testing.T, h Harness) {
 		publish(t, q, newTask(spec.TierLight, spec.ClassPremium))
 		publish(t, q, newTask(spec.TierHeavy, spec.ClassStandard))
 	}
+	// The server counts what waits a little after it has stored it, and an executor helps where it counts nothing.
+	await(t, "the tasks are counted", func() bool {
+		return depth(t, q, spec.TierHeavy, spec.ClassStandard).Waiting == 20
+	})
 	executors := pull(t, q, 1, spec.TierHeavy, spec.TierMedium, spec.TierLight)
-	// The first may come from anywhere: everything stood empty as far as the executor knew.
 	helped := 0
 	for range 20 {
 		got := executors.next(t)
@@ -73,8 +71,8 @@ func shareOwnTier(t *testing.T, h Harness) {
 		}
 		got.finish(t)
 	}
-	if helped > 3 {
-		t.Errorf("%d of the first 20 tasks were of a tier that it helps, want none but the first few", helped)
+	if helped > 0 {
+		t.Errorf("%d of the first 20 tasks were of a tier that it helps, want none", helped)
 	}
 	for range 20 { // and then it does help
 		executors.next(t).finish(t)
