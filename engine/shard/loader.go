@@ -21,6 +21,9 @@ const recoverPage = 1000
 
 // Recover reads every run that has not ended, with its job.
 func (l Loader) Recover(ctx context.Context, due time.Time) (engine.JobsLoaded, error) {
+	if len(l.Shards) == 0 {
+		return engine.JobsLoaded{}, nil
+	}
 	var uids []string
 	seen := map[string]bool{}
 	after := ""
@@ -260,6 +263,9 @@ func (l Loader) earlier(ctx context.Context, s *engine.JobSnapshot, also *engine
 
 // Due gives the uids of the jobs whose tasks are due in (after, until], the earliest first.
 func (l Loader) Due(ctx context.Context, after, until time.Time) ([]string, error) {
+	if len(l.Shards) == 0 {
+		return nil, nil
+	}
 	tasks, err := l.Store.DueTasks(ctx, l.Shards, after, until)
 	if err != nil {
 		return nil, fmt.Errorf("poll due tasks: %w", err)
@@ -283,6 +289,9 @@ const sweepPage = 2000
 // Sweep looks for jobs and commands that the engine has not acted upon.
 func (l Loader) Sweep(ctx context.Context) (Swept, error) {
 	var swept Swept
+	if len(l.Shards) == 0 {
+		return swept, nil
+	}
 	jobs, err := l.Store.PendingJobs(ctx, l.Shards, sweepPage)
 	if err != nil {
 		return swept, fmt.Errorf("sweep pending jobs: %w", err)
@@ -307,6 +316,9 @@ func (l Loader) Sweep(ctx context.Context) (Swept, error) {
 // Active names the runs and the waves that have not ended.
 func (l Loader) Active(ctx context.Context) (Reconciled, error) {
 	var all Reconciled
+	if len(l.Shards) == 0 {
+		return all, nil
+	}
 	for after := ""; ; {
 		page, err := l.Store.ActiveRuns(ctx, l.Shards, after, recoverPage)
 		if err != nil {

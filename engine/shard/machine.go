@@ -52,6 +52,7 @@ type Machine struct {
 	random *rand.Rand
 	core   *engine.Core
 	epoch  uint64
+	others [engine.Shards]bool // shards that somebody else owns
 	last   time.Time // the latest time that Step was given
 
 	phase    phase
@@ -99,11 +100,25 @@ const (
 	pollUnderWay
 )
 
-// NewMachine makes a machine that owns nothing yet: give it Start.
+// NewMachine makes a machine that is at work on nothing yet: give it Start, and it is, on all shards of its driver's
+// Loader.
 func NewMachine(config Config, now time.Time, random *rand.Rand) *Machine {
 	m := &Machine{config: config, random: random}
 	m.clear(now)
 	return m
+}
+
+// onOwned begins anew with other shards.
+func (m *Machine) onOwned(out *actions, now time.Time, in Owned) {
+	for shard := range m.others {
+		m.others[shard] = true
+	}
+	for _, shard := range in.Shards {
+		m.others[shard] = false
+	}
+	m.clear(now)
+	m.failures = 0
+	out.add(Recover{Epoch: m.epoch, Due: m.due()})
 }
 
 func (m *Machine) clear(now time.Time) {
@@ -138,6 +153,8 @@ func (m *Machine) Step(now time.Time, input Input) []Action {
 	switch in := input.(type) {
 	case Start:
 		out.add(Recover{Epoch: m.epoch, Due: m.due()})
+	case Owned:
+		m.onOwned(&out, now, in)
 	case Clock:
 		if m.phase == phaseRun {
 			m.step(&out, now, engine.Tick{})

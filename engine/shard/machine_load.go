@@ -137,7 +137,9 @@ func (m *Machine) onWoken(out *actions, wake engine.Wake) {
 	}
 	switch wake.Kind {
 	case engine.WakeJob, engine.WakeDAG:
-		m.load(out, []string{wake.Key})
+		if !m.others[engine.ShardOf(wake.Key)] {
+			m.load(out, []string{wake.Key})
+		}
 	case engine.WakeCommand:
 		if !m.sweeping {
 			m.sweeping = true

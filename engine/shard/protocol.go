@@ -15,6 +15,10 @@ type answer interface{ epochOf() uint64 }
 // Start begins the work; it comes first, and once.
 type Start struct{}
 
+// Owned says which shards the machine owns from now on. It forgets everything and reads anew; what is under way for
+// shards that it owned before is repaired by whoever owns them. The driver reads and listens for these shards from then on.
+type Owned struct{ Shards []int }
+
 // Clock says nothing but the time.
 type Clock struct{}
 
@@ -115,6 +119,7 @@ type RefusedRead struct {
 }
 
 func (Start) input()         {}
+func (Owned) input()         {}
 func (Clock) input()         {}
 func (Recovered) input()     {}
 func (Polled) input()        {}

@@ -33,11 +33,13 @@ type Runner struct {
 	log      *slog.Logger
 	observer Observer
 
-	inputs chan Input
-	slots  chan struct{} // bounds the questions to the queue that are under way
-	work   sync.WaitGroup
-	stats  atomic.Pointer[engine.Stats]
-	ready  chan struct{}
+	inputs  chan Input
+	owned   chan ownership
+	slots   chan struct{} // bounds the questions to the queue that are under way
+	work    sync.WaitGroup
+	commits *sync.WaitGroup // writes of the store for the shards that are owned now
+	stats   atomic.Pointer[engine.Stats]
+	ready   chan struct{}
 }
 
 // questions bounds the queue questions (Inspect, Revoke, …) that are under way at one time.
@@ -54,7 +56,7 @@ func NewRunner(config Config, store Store, queue Queue, shards []int, log *slog.
 	}
 	r := &Runner{
 		config: config, loader: Loader{Store: store, Shards: shards}, queue: queue, log: log, observer: observer,
-		inputs: make(chan Input, 4096), slots: make(chan struct{}, questions), ready: make(chan struct{}),
+		inputs: make(chan Input, 4096), owned: make(chan ownership), commits: new(sync.WaitGroup), slots: make(chan struct{}, questions), ready: make(chan struct{}),
 	}
 	r.stats.Store(&engine.Stats{})
 	return r
@@ -71,6 +73,7 @@ func (r *Runner) Stats() engine.Stats { return *r.stats.Load() }
 func (r *Runner) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer r.work.Wait()
+	defer func() { r.commits.Wait() }()
 	defer cancel(errors.New("the runner ends"))
 
 	r.goDo(func() {
@@ -109,6 +112,8 @@ func (r *Runner) Run(ctx context.Context) error {
 				r.perform(ctx, machine.Step(time.Now(), Clock{}), results, cancel)
 			case input := <-r.inputs:
 				r.perform(ctx, machine.Step(time.Now(), input), results, cancel)
+			case owned := <-r.owned:
+				r.change(ctx, machine, owned, results, cancel)
 			}
 			continue
 		}
@@ -117,6 +122,8 @@ func (r *Runner) Run(ctx context.Context) error {
 			return context.Cause(ctx)
 		case input := <-r.inputs:
 			r.perform(ctx, machine.Step(time.Now(), input), results, cancel)
+		case owned := <-r.owned:
+			r.change(ctx, machine, owned, results, cancel)
 		default:
 		}
 	}
@@ -134,12 +141,13 @@ func (r *Runner) goDo(f func()) { r.work.Go(f) }
 // perform does the machine's actions in order. What takes time goes on in goroutines and answers through inputs.
 func (r *Runner) perform(ctx context.Context, list []Action, results *listener, cancel context.CancelCauseFunc) {
 	published := false
+	loader := r.loader // what is begun now is about the shards of now
 	for _, action := range list {
 		switch a := action.(type) {
 		case Recover:
 			r.goDo(func() {
 				results.stop() // what is delivered under an old epoch must have ended
-				jobs, err := r.loader.Recover(ctx, a.Due)
+				jobs, err := loader.Recover(ctx, a.Due)
 				r.report(ctx, "recover", err)
 				r.send(ctx, Recovered{Epoch: a.Epoch, Jobs: jobs, Failed: err != nil})
 			})
@@ -150,7 +158,7 @@ func (r *Runner) perform(ctx context.Context, list []Action, results *listener, 
 			r.observer.Reset()
 		case Poll:
 			r.goDo(func() {
-				uids, err := r.loader.Due(ctx, a.After, a.Until)
+				uids, err := loader.Due(ctx, a.After, a.Until)
 				r.report(ctx, "poll", err)
 				r.send(ctx, Polled{Epoch: a.Epoch, UIDs: uids, Failed: err != nil})
 			})
@@ -159,20 +167,20 @@ func (r *Runner) perform(ctx context.Context, list []Action, results *listener, 
 				if a.Again > 0 {
 					r.pause(ctx, a.Again)
 				}
-				jobs, err := r.loader.Jobs(ctx, a.UIDs, a.Due)
+				jobs, err := loader.Jobs(ctx, a.UIDs, a.Due)
 				r.report(ctx, "load", err)
 				r.send(ctx, Loaded{Epoch: a.Epoch, UIDs: a.UIDs, Again: a.Again, Jobs: jobs, Failed: err != nil})
 			})
 		case Sweep:
 			r.goDo(func() {
-				swept, err := r.loader.Sweep(ctx)
+				swept, err := loader.Sweep(ctx)
 				r.report(ctx, "sweep", err)
 				swept.Epoch, swept.Failed = a.Epoch, err != nil
 				r.send(ctx, swept)
 			})
 		case Reconcile:
 			r.goDo(func() {
-				active, err := r.loader.Active(ctx)
+				active, err := loader.Active(ctx)
 				r.report(ctx, "compare active runs", err)
 				if err == nil {
 					active.Epoch = a.Epoch
@@ -181,14 +189,14 @@ func (r *Runner) perform(ctx context.Context, list []Action, results *listener, 
 			})
 		case LoadCommand:
 			r.goDo(func() {
-				loaded, err := r.loader.Command(ctx, a.Command, a.Due)
+				loaded, err := loader.Command(ctx, a.Command, a.Due)
 				r.report(ctx, "load a command", err)
 				loaded.Epoch, loaded.Failed = a.Epoch, err != nil
 				r.send(ctx, loaded)
 			})
 		case ReadBinaries:
 			r.goDo(func() {
-				changed, err := r.loader.Binaries(ctx, a.Keys)
+				changed, err := loader.Binaries(ctx, a.Keys)
 				r.report(ctx, "read binaries", err)
 				if err == nil {
 					r.send(ctx, Answered{Epoch: a.Epoch, Event: changed})
@@ -199,10 +207,10 @@ func (r *Runner) perform(ctx context.Context, list []Action, results *listener, 
 			if published {
 				head = headStart
 			}
-			r.goDo(func() {
+			r.commits.Go(func() {
 				waitFor(ctx, head)
 				began := time.Now()
-				conflicts, err := r.loader.Store.Commit(ctx, a.Batch)
+				conflicts, err := loader.Store.Commit(ctx, a.Batch)
 				r.report(ctx, "commit", err)
 				if err == nil {
 					r.observer.Committed(len(a.Batch.Runs), time.Since(began))
@@ -211,7 +219,7 @@ func (r *Runner) perform(ctx context.Context, list []Action, results *listener, 
 			})
 		case ReadRefused:
 			r.goDo(func() {
-				runs, err := r.loader.Store.RunsByID(ctx, a.IDs)
+				runs, err := loader.Store.RunsByID(ctx, a.IDs)
 				r.report(ctx, "read refused runs", err)
 				r.send(ctx, RefusedRead{Epoch: a.Epoch, Asked: len(a.IDs), Runs: runs, Failed: err != nil})
 			})

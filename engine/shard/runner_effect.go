@@ -34,9 +34,10 @@ func (r *Runner) effect(ctx context.Context, a Perform) {
 	case engine.CancelAttempt:
 		r.ask(ctx, func() { r.report(ctx, "ask for a cancellation", r.queue.Cancel(ctx, e.Run, e.Attempt)) })
 	case engine.LookUpRuns:
+		loader := r.loader
 		r.goDo(func() {
 			for failures := 0; ctx.Err() == nil; failures++ {
-				found, err := r.loader.LookUp(ctx, e)
+				found, err := loader.LookUp(ctx, e)
 				r.report(ctx, "look up runs", err)
 				if err == nil {
 					answer(found)
