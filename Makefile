@@ -23,6 +23,7 @@ CHAOSFLAGS  ?=
 
 TOOLS := .cache/bin
 MONGO := store/mongo/mongotest
+DEPLOY := internal/deploytest
 
 # Pure packages start no goroutine, so the race detector has nothing to find there.
 PURE := cron|dag|engine|engine/sim|engine/wheel|spec|internal/archtest
@@ -45,6 +46,7 @@ build: static ## Build bin/tidewheel
 test: static ## Run every test that needs no browser and no outside server
 	cd static && node --test test
 	$(GO) test $(GOTESTFLAGS) ./...
+	cd $(DEPLOY) && $(GO) test $(GOTESTFLAGS) ./...
 
 .PHONY: generate
 generate: $(TOOLS)/templ ## Write anew what is generated and committed: templ components, schemas
@@ -52,9 +54,10 @@ generate: $(TOOLS)/templ ## Write anew what is generated and committed: templ co
 	$(GO) generate ./...
 
 .PHONY: lint
-lint: static $(TOOLS)/golangci-lint ## Run golangci-lint, with .golangci.yml, on both modules
+lint: static $(TOOLS)/golangci-lint ## Run golangci-lint, with .golangci.yml, on all modules
 	$(TOOLS)/golangci-lint run
 	cd $(MONGO) && $(CURDIR)/$(TOOLS)/golangci-lint run --config $(CURDIR)/.golangci.yml
+	cd $(DEPLOY) && $(CURDIR)/$(TOOLS)/golangci-lint run --config $(CURDIR)/.golangci.yml
 
 .PHONY: verify
 verify: ## All that CI runs, from the cheapest to the dearest

@@ -1,0 +1,264 @@
+package deploytest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// root is the repository.
+const root = "../.."
+
+// folder is the tests' own, removed at their end.
+var folder string
+
+func TestMain(m *testing.M) {
+	var err error
+	if folder, err = os.MkdirTemp("", "deploytest"); err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(folder)
+	m.Run()
+}
+
+// program is the path of tidewheel, built of the source beside.
+func program(t *testing.T) string {
+	t.Helper()
+	path, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var built = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(folder, "tidewheel")
+	if out, err := exec.Command("go", "build", "-C", root, "-o", path, "./cmd/tidewheel").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build tidewheel: %w: %s", err, out)
+	}
+	return path, nil
+})
+
+// read gives a file of the repository.
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// node is one process as a file describes it.
+type node struct {
+	name string
+	args []string          // what follows the name of the program
+	env  map[string]string // what it is given
+	stop time.Duration     // how long it is waited for when it is told to end
+	// files maps folders or files inside the node to those outside, such as /run/secrets.
+	files map[string]string
+}
+
+// settings gives what the program makes of a node's flags and environment, and reports what it does not take.
+func (n *node) settings(t *testing.T) map[string]string {
+	t.Helper()
+	if len(n.args) == 0 || n.args[0] != "server" {
+		t.Errorf("%s: the arguments are %q: they should begin with server", n.name, n.args)
+		return nil
+	}
+	command := exec.CommandContext(t.Context(), program(t), append([]string{"config", "show", "-o", "json"}, n.args[1:]...)...)
+	command.Env = []string{"HOME=" + t.TempDir()}
+	ours := make(map[string]bool) // settings made by the environment
+	for name, value := range n.env {
+		setting, is := strings.CutPrefix(name, "TIDEWHEEL_")
+		if !is {
+			continue
+		}
+		ours[strings.ToLower(strings.ReplaceAll(setting, "_", "-"))] = true
+		if strings.HasSuffix(name, "_FILE") {
+			value = n.outside(t, name, value)
+		}
+		command.Env = append(command.Env, name+"="+value)
+	}
+	var out, complaint bytes.Buffer
+	command.Stdout, command.Stderr = &out, &complaint
+	if err := command.Run(); err != nil {
+		t.Errorf("%s: %v: %s", n.name, err, complaint.String())
+		return nil
+	}
+	var shown struct {
+		Items []struct {
+			Name, Source string
+			Value        any
+		}
+	}
+	if err := json.Unmarshal(out.Bytes(), &shown); err != nil {
+		t.Fatal(err)
+	}
+	values := make(map[string]string)
+	for _, item := range shown.Items {
+		values[item.Name] = fmt.Sprint(item.Value)
+		if item.Source == "environment" || item.Source == "flag" {
+			delete(ours, item.Name)
+		}
+	}
+	for name := range ours {
+		t.Errorf("%s: TIDEWHEEL_%s is no setting", n.name, strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
+	}
+	drain, err := time.ParseDuration(values["drain"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	executes := strings.Contains(values["roles"], "executor")
+	if executes && n.stop < drain+time.Minute {
+		t.Errorf("%s: it is killed after %s, which is less than its --drain of %s and a minute to close", n.name, n.stop, drain)
+	} else if n.stop < 30*time.Second {
+		t.Errorf("%s: it is killed after %s, and may take half a minute to close", n.name, n.stop)
+	}
+	return values
+}
+
+// outside finds the file that is mounted at a path.
+func (n *node) outside(t *testing.T, name, path string) string {
+	t.Helper()
+	file, mounted := n.files[path]
+	if !mounted {
+		t.Errorf("%s: %s is %s, where nothing is mounted", n.name, name, path)
+		return path
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Errorf("%s: %s: %v", n.name, name, err)
+	}
+	return file
+}
+
+// secrets is a folder that make-secrets.sh has filled.
+func secrets(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "secrets")
+	makeSecrets(t, dir)
+	return dir
+}
+
+func makeSecrets(t *testing.T, dir string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), filepath.Join(root, "deploy/compose/make-secrets.sh"), dir).CombinedOutput(); err != nil {
+		t.Fatalf("make-secrets.sh: %v: %s", err, out)
+	}
+}
+
+// series is one metric as a server tells it: the values of each of its labels.
+type series map[string]map[string]bool
+
+// metrics are those of a server with all roles, by name.
+func metrics(t *testing.T) map[string]series {
+	t.Helper()
+	known, err := told()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return known
+}
+
+var told = sync.OnceValues(func() (map[string]series, error) {
+	path, err := built()
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(folder, "server")
+	server := exec.Command(path, "server", "--data", filepath.Join(dir, "data"), "--http", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0")
+	server.Env = []string{"HOME=" + dir}
+	output, err := server.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	var log bytes.Buffer
+	server.Stderr = &log
+	if err := server.Start(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		_ = server.Process.Signal(syscall.SIGTERM)
+		_, _ = io.Copy(io.Discard, output)
+		_ = server.Wait()
+	}()
+	for lines := bufio.NewScanner(output); lines.Scan(); {
+		if url := regexp.MustCompile(`http://\S+/metrics`).FindString(lines.Text()); url != "" {
+			return scrape(url)
+		}
+	}
+	return nil, fmt.Errorf("the server did not start: %s", log.String())
+})
+
+// scrape asks until the executor has announced itself: its metrics come with that.
+func scrape(url string) (map[string]series, error) {
+	const last = "tidewheel_executor_slots"
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	limit := time.After(time.Minute)
+	for {
+		known, err := scrapeOnce(url)
+		if err != nil || known[last] != nil {
+			return known, err
+		}
+		select {
+		case <-ticker.C:
+		case <-limit:
+			return nil, fmt.Errorf("%s does not appear", last)
+		}
+	}
+}
+
+var (
+	sample = regexp.MustCompile(`^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? `)
+	label  = regexp.MustCompile(`([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"`)
+)
+
+func scrapeOnce(url string) (map[string]series, error) {
+	answer, err := http.Get(url) //nolint:noctx // it answers or the server is gone
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	known := make(map[string]series)
+	lines := bufio.NewScanner(answer.Body)
+	for lines.Scan() {
+		found := sample.FindStringSubmatch(lines.Text())
+		if found == nil {
+			continue
+		}
+		if known[found[1]] == nil {
+			known[found[1]] = make(series)
+		}
+		for _, pair := range label.FindAllStringSubmatch(found[2], -1) {
+			if known[found[1]][pair[1]] == nil {
+				known[found[1]][pair[1]] = make(map[string]bool)
+			}
+			known[found[1]][pair[1]][pair[2]] = true
+		}
+	}
+	return known, lines.Err()
+}
+
+// sorted gives the keys of a map in order.
+func sorted[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
