@@ -85,6 +85,7 @@ type APIError struct {
 	Detail    string // for people
 	Errors    []wire.FieldError
 	RequestID string
+	Result    json.RawMessage // with the code effect_done: what the effect was closed with
 }
 
 func (e *APIError) Error() string {
@@ -201,7 +202,7 @@ func apiError(response *http.Response) *APIError {
 	media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	var problem wire.Problem
 	if media == "application/problem+json" && json.Unmarshal(data, &problem) == nil {
-		e.Code, e.Detail, e.Errors = problem.Code, problem.Detail, problem.Errors
+		e.Code, e.Detail, e.Errors, e.Result = problem.Code, problem.Detail, problem.Errors, problem.Result
 		return e
 	}
 	e.Detail = fmt.Sprintf("what answers there is no Tidewheel API: %d %s", e.Status, http.StatusText(e.Status))

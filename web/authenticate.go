@@ -20,6 +20,9 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 		if public(r) {
 			return next(c)
 		}
+		if c.Path() == api.EffectRoute {
+			return s.admitProgram(c, next)
+		}
 		name, err := s.config.Guard.Check(c.Response(), r)
 		if err == nil {
 			c.SetRequest(r.WithContext(service.WithActor(r.Context(), name)))
@@ -60,6 +63,9 @@ func (s *Server) turnAway(c echo.Context, err error) error {
 		switch {
 		case errors.Is(err, auth.ErrBadToken):
 			code, detail = "invalid_token", "this token is not known here: "+detail
+			if auth.IsRunToken(r) {
+				detail = "a run's token opens the effects of its run and nothing else"
+			}
 		case errors.Is(err, auth.ErrExpired):
 			code, detail = "session_expired", "the session is over: log in again at /login, or "+detail
 		}

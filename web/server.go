@@ -22,8 +22,10 @@ type Config struct {
 	Service *service.Service // required
 	Guard   *auth.Guard      // required: auth.NewGuard, or auth.Open where authentication is off
 	Codes   *auth.Codes      // of login links; nil: there are none
-	Log     *slog.Logger     // nil: nothing is logged
-	Version string
+	// RunTokens lets running programs in; nil: none is.
+	RunTokens *auth.RunTokens
+	Log       *slog.Logger // nil: nothing is logged
+	Version   string
 	// Metrics serves /metrics; nil: there is none.
 	Metrics http.Handler
 	// Ready names the part that is down; nil: the service is asked.

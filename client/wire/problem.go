@@ -1,5 +1,7 @@
 package wire
 
+import "encoding/json"
+
 // Problem is the body of every answer that is not a success: RFC 9457, with a stable code.
 type Problem struct {
 	Type      string       `json:"type" doc:"Always about:blank: code says which problem it is" example:"about:blank"`
@@ -9,6 +11,8 @@ type Problem struct {
 	Detail    string       `json:"detail" doc:"What is wrong and what to do about it, for people" example:"there is no job \"nightly-report\""`
 	Errors    []FieldError `json:"errors,omitempty" doc:"The faulty fields, where there are such"`
 	RequestID string       `json:"request_id,omitempty" doc:"Under which the server has logged a fault of its own"`
+	// Result is there with the code effect_done.
+	Result json.RawMessage `json:"result,omitempty" doc:"With the code effect_done: what the effect was closed with"`
 }
 
 // FieldError is one faulty field.

@@ -84,6 +84,16 @@ func (s storeOfUsers) ReplaceBinary(ctx context.Context, binary engine.Binary) e
 	return explainFull(s.store.ReplaceBinary(ctx, binary))
 }
 
+// InsertEffect opens an effect.
+func (s storeOfUsers) InsertEffect(ctx context.Context, effect engine.RunEffect) error {
+	return explainFull(s.store.InsertEffect(ctx, effect))
+}
+
+// ReplaceEffect changes an effect.
+func (s storeOfUsers) ReplaceEffect(ctx context.Context, effect engine.RunEffect) error {
+	return explainFull(s.store.ReplaceEffect(ctx, effect))
+}
+
 // natsFailure notices in the embedded NATS's log that one of its streams could not be written. NATS takes nothing for
 // such a stream any more until it is started again, and has no other way to say so.
 type natsFailure struct {

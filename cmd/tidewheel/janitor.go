@@ -99,7 +99,7 @@ func (j *janitor) expire(ctx context.Context, before time.Time) error {
 	for _, kind := range []struct {
 		label  string
 		expire func(ctx context.Context, before time.Time, limit int) (int, error)
-	}{{"wave", j.store.ExpireWaves}, {"slots", j.store.ExpireSlots}} {
+	}{{"wave", j.store.ExpireWaves}, {"slots", j.store.ExpireSlots}, {"effect", j.store.ExpireEffects}} {
 		for {
 			n, err := kind.expire(ctx, before, janitorBatch)
 			j.metrics.expired.WithLabelValues(kind.label).Add(float64(n))

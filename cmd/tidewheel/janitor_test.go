@@ -14,6 +14,7 @@ type oldHistory struct {
 	runs    []engine.Run
 	waves   int
 	slots   int
+	effects int
 	deleted []string
 	dropped []string // runs whose artifacts were deleted
 	before  []time.Time
@@ -38,6 +39,13 @@ func (h *oldHistory) ExpireSlots(_ context.Context, before time.Time, limit int)
 	h.before = append(h.before, before)
 	n := min(limit, h.slots)
 	h.slots -= n
+	return n, nil
+}
+
+func (h *oldHistory) ExpireEffects(_ context.Context, before time.Time, limit int) (int, error) {
+	h.before = append(h.before, before)
+	n := min(limit, h.effects)
+	h.effects -= n
 	return n, nil
 }
 
@@ -118,7 +126,7 @@ func TestJanitorRemovesOutputsThatACrashLeft(t *testing.T) {
 
 func TestJanitorRemovesHistoryWithItsOutput(t *testing.T) {
 	small, large := &engine.Output{Size: 3}, &engine.Output{Size: 9 << 20, Chunks: 3}
-	history := &oldHistory{waves: 20, slots: 1200, runs: []engine.Run{
+	history := &oldHistory{waves: 20, slots: 1200, effects: 700, runs: []engine.Run{
 		{ID: "a-s1", Attempts: []engine.Attempt{{N: 1, Output: small}}},
 		{ID: "a-s2", Attempts: []engine.Attempt{{N: 1, Output: small}, {N: 2, Output: large}}},
 		{ID: "a-s3", Attempts: []engine.Attempt{{N: 1}}}, // lost: it may have stored output
@@ -136,8 +144,8 @@ func TestJanitorRemovesHistoryWithItsOutput(t *testing.T) {
 	if want := []string{"a-s4"}; !slices.Equal(history.dropped, want) {
 		t.Errorf("artifacts removed: %v, want %v", history.dropped, want)
 	}
-	if len(history.runs) > 0 || history.waves > 0 || history.slots > 0 {
-		t.Errorf("%d runs, %d waves and %d entries are left", len(history.runs), history.waves, history.slots)
+	if len(history.runs) > 0 || history.waves > 0 || history.slots > 0 || history.effects > 0 {
+		t.Errorf("%d runs, %d waves, %d entries and %d effects are left", len(history.runs), history.waves, history.slots, history.effects)
 	}
 	for _, at := range history.before {
 		if !at.Equal(before) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/blob"
 	"github.com/tidewheel/tidewheel/blob/gateway"
+	"github.com/tidewheel/tidewheel/internal/runtoken"
 	"github.com/tidewheel/tidewheel/queue/jetstream"
 	"github.com/tidewheel/tidewheel/web/service"
 )
@@ -35,6 +36,7 @@ type Server struct {
 	metrics  *metrics
 	engine   *engineRole
 	service  *service.Service
+	runKey   runtoken.Key // of run tokens; nil on a node without a store
 
 	token     string // what the API asks for; empty with --auth off
 	tokenPath string // the file it is kept in
@@ -115,7 +117,12 @@ func (s *Server) openParts(ctx context.Context) error {
 	open(0, s.openQueue)
 	open(1, s.openBlobs)
 	if s.config.needsStore() {
-		open(2, s.openStore)
+		open(2, func(ctx context.Context) error {
+			if err := s.openStore(ctx); err != nil {
+				return err
+			}
+			return s.openRunKey(ctx)
+		})
 	}
 	group.Wait()
 	for _, err := range errs {

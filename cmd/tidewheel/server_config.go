@@ -63,6 +63,9 @@ type ServerConfig struct {
 	AllowRoot    bool
 	RunAs        string // user or uid[:gid] that jobs run as
 
+	// APIURL is where programs reach the API; "" for the address of HTTP, where this node serves it.
+	APIURL string
+
 	Auth      bool
 	TokenFile string // of the administrator's token; "": one in the data folder, made when it is missing
 	MaxBinary spec.Size
@@ -195,6 +198,9 @@ func (c *ServerConfig) validateAddresses() error {
 		return usage("--nats-listen is for the embedded NATS, which --nats-url replaces: give one of them")
 	case c.S3Listen != "" && c.S3Endpoint != "":
 		return usage("--s3-listen is for the embedded S3, which --s3-endpoint replaces: give one of them")
+	}
+	if err := c.validateAPIURL(); err != nil {
+		return err
 	}
 	if c.S3Endpoint != "" {
 		endpoint, err := url.Parse(c.S3Endpoint)

@@ -81,10 +81,11 @@ func (s *Server) runEngine(ctx context.Context, role *engineRole) error {
 	config := shard.DefaultConfig()
 	config.ExactTimers = true
 	config.Core.LockTTL = s.config.LockTTL
+	queue := grantingQueue{s.queue, s.runKey, s.programAPI()}
 	const most = 10 * time.Second
 	wait := 250 * time.Millisecond
 	for ctx.Err() == nil {
-		runner := shard.NewRunner(config, countingStore{s.store, s.metrics}, s.queue, shards, s.log, s.metrics)
+		runner := shard.NewRunner(config, countingStore{s.store, s.metrics}, queue, shards, s.log, s.metrics)
 		role.runner.Store(runner)
 		var watch sync.WaitGroup
 		began, stop := context.WithCancel(ctx)

@@ -40,6 +40,7 @@ func (s *Server) startExecutor(context.Context) error {
 		WorkDir: s.data.path(workFolder), CacheDir: s.data.path(cacheFolder), CacheSize: int64(s.config.CacheSize),
 		LockTTL: s.config.LockTTL, DrainTimeout: s.config.Drain, FetchTimeout: s.config.FetchTimeout,
 		RunAs: &executor.User{UID: uid, GID: gid}, AllowRoot: s.config.AllowRoot, Guardian: guardian,
+		API: s.programAPI(),
 	}
 	worker := executor.New(config, s.queue, executorBlobs{s.blobs}, s.log, s.metrics)
 	s.parts.add("the executor", worker.Run)

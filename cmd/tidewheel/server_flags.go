@@ -20,6 +20,7 @@ import (
 func serverFlags(flags *pflag.FlagSet) {
 	flags.String("data", defaultData, "folder of everything that is embedded, and of an executor's cache")
 	flags.String("http", defaultHTTP, "address of the pages and the API")
+	flags.String("api-url", "", "where jobs reach the API (default: the address of --http); needed on nodes with the engine or executors where the pages are served elsewhere")
 	flags.StringSlice("roles", []string{roleEngine, roleExecutor, roleWeb}, "what this process does")
 	flags.String("auth", "on", "on or off; off is allowed on loopback only")
 	flags.String("token-file", "", "file of the administrator's token, the same on all web nodes (default one that is made in the data folder)")
@@ -118,7 +119,7 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 		return ServerConfig{}, err
 	}
 	config := ServerConfig{
-		Data: v.GetString("data"), HTTP: v.GetString("http"), Demo: v.GetBool("demo"),
+		Data: v.GetString("data"), HTTP: v.GetString("http"), APIURL: v.GetString("api-url"), Demo: v.GetBool("demo"),
 		TokenFile: v.GetString("token-file"), MetricsListen: v.GetString("metrics-listen"),
 		NATSURL: v.GetString("nats-url"), NATSListen: v.GetString("nats-listen"),
 		Replicas:   v.GetInt("nats-replicas"),

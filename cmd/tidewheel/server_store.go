@@ -19,6 +19,7 @@ type store interface {
 	shard.Store
 	service.Store
 	expirer
+	SharedKey(ctx context.Context, name string, fresh []byte) ([]byte, error)
 	Close(ctx context.Context) error
 }
 
@@ -27,6 +28,7 @@ type expirer interface {
 	ExpireRuns(ctx context.Context, before time.Time, limit int) ([]engine.Run, error)
 	ExpireWaves(ctx context.Context, before time.Time, limit int) (int, error)
 	ExpireSlots(ctx context.Context, before time.Time, limit int) (int, error)
+	ExpireEffects(ctx context.Context, before time.Time, limit int) (int, error)
 	RunsByID(ctx context.Context, ids []string) ([]engine.Run, error)
 }
 

@@ -38,7 +38,7 @@ func (s *Server) startWeb(context.Context) error {
 	s.metrics.watchQueue(s.queue, s.log)
 	config := web.Config{
 		Service: s.service, Guard: guard, Codes: codes, Log: s.log, Version: version,
-		Metrics: s.metrics.handler(), Ready: s.ready,
+		Metrics: s.metrics.handler(), Ready: s.ready, RunTokens: auth.NewRunTokens(s.runKey, nil),
 	}
 	s.addPages(&config)
 	server, err := web.New(config)

@@ -123,12 +123,15 @@ func (a *API) runs() {
 	a.runArtifact()
 	a.runSearch()
 	a.runDiff()
+	a.runEffects()
 	a.deadLetterList()
 	a.deadLetterGet()
 	a.deadLetterReplay()
 	a.deadLetterDelete()
 	a.deadLettersReplay()
 	a.deadLettersPurge()
+	a.effectOpen()
+	a.effectClose()
 }
 
 func (a *API) binaries() {

@@ -35,14 +35,21 @@ func (c *Content) Resolve(ctx huma.Context) []error {
 
 // small reads a body that fits in memory. The bytes are the caller's. How long it may take is the server's to say.
 func (c *Content) small(most int64) ([]byte, error) {
+	data, err := c.smallOrNone(most)
+	if err == nil && len(data) == 0 {
+		err = invalid("invalid_request", "body", "the request has no body")
+	}
+	return data, err
+}
+
+// smallOrNone is small for a body that may be missing.
+func (c *Content) smallOrNone(most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(c.body, most+1))
 	switch {
 	case err != nil:
 		return nil, interrupted(err)
 	case int64(len(data)) > most:
 		return nil, NewProblem(http.StatusRequestEntityTooLarge, "body_too_large", tooLarge(most))
-	case len(data) == 0:
-		return nil, invalid("invalid_request", "body", "the request has no body")
 	}
 	return data, nil
 }

@@ -46,6 +46,7 @@ func (a *API) describe() huma.Config {
 				{Name: "dags", Description: "Definitions of tasks that need each other"},
 				{Name: "waves", Description: "Passes through a DAG"},
 				{Name: "runs", Description: "What ran and runs"},
+				{Name: "effects", Description: "What a running program does once, however many attempts it takes"},
 				{Name: "binaries", Description: "Uploaded programs"},
 				{Name: "documents", Description: "Files of definitions"},
 				{Name: "cluster", Description: "Who works and what waits"},
@@ -53,8 +54,9 @@ func (a *API) describe() huma.Config {
 			Components: &huma.Components{
 				Schemas: registry,
 				SecuritySchemes: map[string]*huma.SecurityScheme{
-					"token":   {Type: "http", Scheme: "bearer", Description: "The token that the server made at its first start"},
-					"session": {Type: "apiKey", In: "cookie", Name: "tidewheel_session", Description: "Set by /login"},
+					"token":     {Type: "http", Scheme: "bearer", Description: "The token that the server made at its first start"},
+					"run_token": {Type: "http", Scheme: "bearer", Description: "What a running program finds in TIDEWHEEL_RUN_TOKEN: it opens this and nothing else"},
+					"session":   {Type: "apiKey", In: "cookie", Name: "tidewheel_session", Description: "Set by /login"},
 				},
 			},
 		},

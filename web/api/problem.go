@@ -95,6 +95,7 @@ var statuses = map[service.Kind]int{
 	service.KindNotFound:    http.StatusNotFound,
 	service.KindExists:      http.StatusConflict,
 	service.KindConflict:    http.StatusConflict,
+	service.KindFenced:      http.StatusPreconditionFailed,
 	service.KindTooLarge:    http.StatusRequestEntityTooLarge,
 	service.KindUnavailable: http.StatusServiceUnavailable,
 }

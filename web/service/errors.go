@@ -18,6 +18,7 @@ const (
 	KindNotFound    Kind = "not_found"   // what it is about is not there
 	KindExists      Kind = "exists"      // the name is taken
 	KindConflict    Kind = "conflict"    // somebody else changed it in between, or its state does not allow it
+	KindFenced      Kind = "fenced"      // who asks has been replaced by somebody else: stop
 	KindTooLarge    Kind = "too_large"   // over a limit
 	KindUnavailable Kind = "unavailable" // a part is not reachable: try again
 )

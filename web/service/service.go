@@ -13,6 +13,7 @@ import (
 type Store interface {
 	JobStore
 	DAGStore
+	EffectStore
 	Names
 	OverviewStore
 	DAGStore
