@@ -37,6 +37,7 @@ type queue struct {
 	controls  func(engine.Control)
 	heard     chan struct{} // closed when controls is set
 	frames    chan engine.LogFrame
+	onLock    func() // called when a lock is taken
 }
 
 type lock struct {
@@ -134,6 +135,9 @@ func (q *queue) Lock(_ context.Context, key string, holder executor.LockHolder, 
 	}
 	q.sequence++
 	q.locks[key] = lock{holder, q.sequence, time.Now().Add(ttl)}
+	if q.onLock != nil {
+		q.onLock()
+	}
 	return q.sequence, nil
 }
 
@@ -273,6 +277,7 @@ type blobs struct {
 	failures int           // downloads that fail first
 	hold     chan struct{} // if set, what is written to logs waits for it
 	refuse   error         // of logs
+	onGet    func()        // called before a download
 
 	artifacts map[string][]byte
 	transfers int // of artifacts that were begun
@@ -349,6 +354,9 @@ func (b *blobs) fail(times int) {
 }
 
 func (b *blobs) GetBinary(_ context.Context, digest string) (io.ReadCloser, int64, error) {
+	if b.onGet != nil {
+		b.onGet()
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.failures > 0 {

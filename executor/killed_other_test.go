@@ -8,3 +8,7 @@ import "errors"
 func victim(string, bool, string) error {
 	return errors.New("executors are killed in tests on Linux only")
 }
+
+func stopping(string, string, bool) error {
+	return errors.New("only Linux tells when a process is stopped")
+}

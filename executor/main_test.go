@@ -19,14 +19,20 @@ import (
 
 // The test binary is also the guardian, and an executor that can be killed.
 func TestMain(m *testing.M) {
-	if len(os.Args) < 2 || (os.Args[1] != "__guard" && os.Args[1] != "__executor") {
-		os.Exit(m.Run())
+	word := ""
+	if len(os.Args) > 1 {
+		word = os.Args[1]
 	}
 	var err error
-	if os.Args[1] == "__guard" {
+	switch word {
+	case "__guard":
 		err = process.Guard(os.Args[2:], os.Stdin)
-	} else {
+	case "__executor":
 		err = victim(os.Args[2], os.Args[3] == "cgroups", os.Args[4])
+	case "__stopping":
+		err = stopping(os.Args[2], os.Args[3], os.Args[4] == "self")
+	default:
+		os.Exit(m.Run())
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
