@@ -32,7 +32,10 @@ const stoppedTTL = 2 * time.Second
 func stopping(dir, script string, self bool) error {
 	queue, blobs := newQueue(), newBlobs()
 	if self {
-		blobs.onGet = func() { _ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) } // it cannot fail
+		blobs.onGet = func() {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // it cannot fail
+			<-time.After(stoppedTTL / 10)                  // the signal may hit another thread, a little later
+		}
 	}
 	queue.send(engine.Task{
 		Run: "uid1-s1", Attempt: 1, JobUID: "uid1", Job: "report", Lock: "uid1", Kind: "script",
