@@ -21,6 +21,18 @@ type Presence struct {
 	Seen     time.Time         `json:"seen"`
 }
 
+// EnginePresence is what an engine says of itself every few seconds.
+type EnginePresence struct {
+	ID      string    `json:"id"` // of one process: one that begins again has another
+	Host    string    `json:"host"`
+	PID     int       `json:"pid"`
+	Version string    `json:"version"`
+	Shards  int       `json:"shards"` // how many it works on
+	Leaving bool      `json:"leaving,omitempty"`
+	Since   time.Time `json:"since"`
+	Seen    time.Time `json:"seen"`
+}
+
 // RunningAttempt is one of the attempts that an executor runs.
 type RunningAttempt struct {
 	Run     string    `json:"run"`

@@ -76,6 +76,9 @@ func (c *Config) validate() error {
 	return nil
 }
 
+// ErrRefused says that the entry which a write was to replace had another revision.
+var ErrRefused = errors.New("the entry has another revision")
+
 // Input is what a Keeper is told.
 type Input interface{ input() }
 

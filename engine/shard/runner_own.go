@@ -9,23 +9,24 @@ import (
 // ownership is a change of what a runner owns.
 type ownership struct {
 	shards  []int
-	stopped chan struct{} // closed once the runner works on no others
+	changed chan struct{} // closed once the runner begins nothing for others
+	stopped chan struct{} // closed once it writes nothing for others
 }
 
-// Own tells the runner which shards it owns from now on, and returns once it works on no others: none of its writes for
-// them is under way any more. The error is ctx's.
-func (r *Runner) Own(ctx context.Context, shards []int) error {
-	o := ownership{shards: shards, stopped: make(chan struct{})}
+// Own tells the runner which shards it owns from now on. It returns once the runner begins nothing for others any more;
+// stopped is closed once none of its writes for them is under way either. The error is ctx's.
+func (r *Runner) Own(ctx context.Context, shards []int) (stopped <-chan struct{}, err error) {
+	o := ownership{shards: shards, changed: make(chan struct{}), stopped: make(chan struct{})}
 	select {
 	case r.owned <- o:
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 	select {
-	case <-o.stopped:
-		return nil
+	case <-o.changed:
+		return o.stopped, nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 }
 
@@ -34,6 +35,7 @@ func (r *Runner) change(ctx context.Context, machine *Machine, o ownership, resu
 	r.commits = new(sync.WaitGroup)
 	r.loader.Shards = o.shards
 	r.perform(ctx, machine.Step(time.Now(), Owned{Shards: o.shards}), results, cancel)
+	close(o.changed)
 	r.goDo(func() {
 		before.Wait()
 		close(o.stopped)

@@ -19,9 +19,11 @@ func (w *world) own(runner *shard.Runner, owns func(number int) bool) {
 			mine = append(mine, number)
 		}
 	}
-	if err := runner.Own(w.t.Context(), mine); err != nil {
-		w.t.Error(err)
+	stopped, err := runner.Own(w.t.Context(), mine)
+	if err != nil {
+		w.t.Fatal(err)
 	}
+	<-stopped
 }
 
 // Shards go from one engine to another and back while jobs run: each slot fires once, whoever owns it.

@@ -18,21 +18,7 @@ func (q *Queue) Announce(ctx context.Context, presence engine.Presence, ttl time
 	if !engine.ValidID(presence.ID) {
 		return fmt.Errorf("jetstream: announce: %q is no executor id", presence.ID)
 	}
-	message := newOutgoing(q.names.executor(presence.ID))
-	if ttl <= 0 {
-		message.set("KV-Operation", "PURGE")
-		message.set("Nats-Rollup", "sub")
-		message.set(headerTTL, ttlHeader(time.Second))
-	} else {
-		data, err := json.Marshal(presence)
-		if err != nil {
-			return fmt.Errorf("jetstream: announce executor %s: %w", presence.ID, err)
-		}
-		message.Data = data
-		message.set(headerTTL, ttlHeader(ttl))
-	}
-	_, err := q.publish(ctx, message, nil)
-	return wrap("jetstream: announce executor "+presence.ID, err)
+	return wrap("jetstream: announce executor "+presence.ID, q.announce(ctx, q.names.executor(presence.ID), presence, ttl))
 }
 
 // Executors lists who is alive, in the order of their ids.

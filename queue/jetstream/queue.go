@@ -19,6 +19,7 @@ import (
 
 var (
 	_ shard.Queue    = (*Queue)(nil)
+	_ shard.Leases   = (*Queue)(nil)
 	_ executor.Queue = (*Queue)(nil)
 )
 

@@ -20,10 +20,12 @@ import (
 // Queue is all that a queue does: for engines, for executors and for the web.
 type Queue interface {
 	shard.Queue
+	shard.Leases
 	executor.Queue
 	PublishWake(ctx context.Context, wake engine.Wake) error
 	WatchLog(ctx context.Context, run string, attempt int, handle func(engine.LogFrame)) error
 	Executors(ctx context.Context) ([]engine.Presence, error)
+	Engines(ctx context.Context) ([]engine.EnginePresence, error)
 	Depths(ctx context.Context) ([]engine.QueueDepth, error)
 	Ping(ctx context.Context) error
 	// Trim forgets what every shard has acknowledged and what is older, at now, than the claim window.
@@ -43,7 +45,7 @@ type Harness struct {
 
 // Run holds a queue to every promise that needs no restart. open is called once for each.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
-	run(t, open, tasks, shares, locks, attempts, results, live)
+	run(t, open, tasks, shares, locks, attempts, results, live, leases)
 }
 
 // RunRestarts holds a queue whose server can be restarted to what it promises of that.

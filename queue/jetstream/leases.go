@@ -1,0 +1,215 @@
+package jetstream
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/lease"
+)
+
+// AcquireLease makes an engine the owner of a shard for ttl, if the shard is free or its entry has this revision. The
+// token is the entry's sequence in the bucket, which only ever grows.
+func (q *Queue) AcquireLease(ctx context.Context, shard int, engineID string, revision uint64, ttl time.Duration) (uint64, error) {
+	for tries := 0; ; tries++ {
+		token, err := q.putLease(ctx, shard, engineID, revision, ttl, "")
+		if !errors.Is(err, errConflict) {
+			return token, wrap(leaseOperation("acquire", shard), err)
+		}
+		last, err := q.last(ctx, "KV_"+q.names.leases, q.names.lease(shard))
+		switch {
+		case err != nil:
+			return 0, wrap(leaseOperation("acquire", shard), err)
+		case last == nil && tries < 3: // the marker went in between, too
+			revision = 0
+		case last != nil && isMarker(last) && tries < 3:
+			revision = last.sequence
+		default:
+			return 0, wrap(leaseOperation("acquire", shard), lease.ErrRefused)
+		}
+	}
+}
+
+// RenewLease gives an engine's entry another ttl. A renewal that was stored although its answer was lost is found again
+// by the revision that it replaced.
+func (q *Queue) RenewLease(ctx context.Context, shard int, engineID string, revision uint64, ttl time.Duration) (uint64, error) {
+	replaces := strconv.FormatUint(revision, 10)
+	token, err := q.putLease(ctx, shard, engineID, revision, ttl, replaces)
+	if !errors.Is(err, errConflict) {
+		return token, wrap(leaseOperation("renew", shard), err)
+	}
+	last, err := q.last(ctx, "KV_"+q.names.leases, q.names.lease(shard))
+	if err != nil {
+		return 0, wrap(leaseOperation("renew", shard), err)
+	}
+	if last != nil && !isMarker(last) && string(last.data) == engineID && last.header.Get(headerAfter) == replaces {
+		return last.sequence, nil
+	}
+	return 0, wrap(leaseOperation("renew", shard), lease.ErrRefused)
+}
+
+// ReleaseLease removes the entry with this revision, and gives the revision of the marker in its place.
+func (q *Queue) ReleaseLease(ctx context.Context, shard int, revision uint64) (uint64, error) {
+	message := newOutgoing(q.names.lease(shard))
+	message.set("KV-Operation", "PURGE")
+	message.set(headerTTL, ttlHeader(time.Second))
+	sequence, err := q.publish(ctx, message, &revision)
+	if errors.Is(err, errConflict) {
+		err = lease.ErrRefused
+	}
+	return sequence, wrap(leaseOperation("release", shard), err)
+}
+
+func (q *Queue) putLease(ctx context.Context, shard int, engineID string, expected uint64, ttl time.Duration, replaces string) (uint64, error) {
+	if !engine.ValidID(engineID) {
+		return 0, fmt.Errorf("%q is no engine id", engineID)
+	}
+	message := newOutgoing(q.names.lease(shard))
+	message.Data = append(message.Data, engineID...)
+	message.set(headerTTL, ttlHeader(ttl))
+	if replaces != "" {
+		message.set(headerAfter, replaces)
+	}
+	return q.publish(ctx, message, &expected)
+}
+
+func leaseOperation(what string, shard int) string {
+	return "jetstream: " + what + " the lease of shard " + strconv.Itoa(shard)
+}
+
+// AnnounceEngine says that an engine is alive for the next ttl; with ttl 0 that it is not any more.
+func (q *Queue) AnnounceEngine(ctx context.Context, presence engine.EnginePresence, ttl time.Duration) error {
+	if !engine.ValidID(presence.ID) {
+		return fmt.Errorf("jetstream: announce: %q is no engine id", presence.ID)
+	}
+	return wrap("jetstream: announce engine "+presence.ID, q.announce(ctx, q.names.engine(presence.ID), presence, ttl))
+}
+
+// announce writes an entry of LEASES that lives for ttl; none if that is 0.
+func (q *Queue) announce(ctx context.Context, subject string, presence any, ttl time.Duration) error {
+	message := newOutgoing(subject)
+	if ttl <= 0 {
+		message.set("KV-Operation", "PURGE")
+		message.set("Nats-Rollup", "sub")
+		message.set(headerTTL, ttlHeader(time.Second))
+	} else {
+		data, err := json.Marshal(presence)
+		if err != nil {
+			return err
+		}
+		message.Data = data
+		message.set(headerTTL, ttlHeader(ttl))
+	}
+	_, err := q.publish(ctx, message, nil)
+	return err
+}
+
+// Engines lists the engines that are alive, in the order of their ids.
+func (q *Queue) Engines(ctx context.Context) ([]engine.EnginePresence, error) {
+	entries, err := q.entries(ctx, q.names.leases, "engine.>")
+	if err != nil {
+		return nil, fmt.Errorf("jetstream: list engines: %w", err)
+	}
+	present := make([]engine.EnginePresence, 0, len(entries))
+	for _, entry := range entries {
+		var presence engine.EnginePresence
+		if err := json.Unmarshal(entry.Value(), &presence); err != nil {
+			q.log.Warn("an engine's presence cannot be read", "key", entry.Key(), "error", err)
+			continue
+		}
+		present = append(present, presence)
+	}
+	slices.SortFunc(present, func(a, b engine.EnginePresence) int { return cmp.Compare(a.ID, b.ID) })
+	return present, nil
+}
+
+// WatchLeases tells what LEASES holds of shards and engines, and then each change, until ctx ends. It begins again
+// whenever the connection was lost, because the server may have lost something with it.
+func (q *Queue) WatchLeases(ctx context.Context, handle func(lease.Input)) error {
+	reconnected := q.listen()
+	defer q.ignore(reconnected)
+	for failures := 0; ; failures++ {
+		began := time.Now()
+		err := q.watchLeases(ctx, reconnected, handle)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if time.Since(began) > time.Minute {
+			failures = 0
+		}
+		if err != nil {
+			q.log.Warn("the leases cannot be watched; trying again", "error", err)
+			if !pause(ctx, backoff(failures)) {
+				return nil
+			}
+		}
+		handle(lease.Lost{})
+	}
+}
+
+func (q *Queue) watchLeases(ctx context.Context, reconnected *listener, handle func(lease.Input)) (err error) {
+	kv, err := q.js.KeyValue(ctx, q.names.leases)
+	if err != nil {
+		return fmt.Errorf("open bucket %s: %w", q.names.leases, err)
+	}
+	watcher, err := kv.WatchFiltered(ctx, []string{"shard.*", "engine.*"})
+	if err != nil {
+		return fmt.Errorf("watch bucket %s: %w", q.names.leases, err)
+	}
+	defer func() { err = errors.Join(err, watcher.Stop()) }()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-reconnected.again:
+			return nil
+		case entry, open := <-watcher.Updates():
+			switch {
+			case !open:
+				return errors.New("the watch has ended")
+			case entry == nil:
+				handle(lease.Synced{})
+			default:
+				if in := q.leaseInput(entry); in != nil {
+					handle(in)
+				}
+			}
+		}
+	}
+}
+
+// leaseInput reads an entry of LEASES, nil if it means nothing to leases.
+func (q *Queue) leaseInput(entry jetstream.KeyValueEntry) lease.Input {
+	gone := entry.Operation() != jetstream.KeyValuePut
+	if id, ok := strings.CutPrefix(entry.Key(), "engine."); ok {
+		m := lease.Member{ID: id, Gone: gone}
+		if !gone {
+			var presence engine.EnginePresence
+			if err := json.Unmarshal(entry.Value(), &presence); err != nil {
+				q.log.Warn("an engine's presence cannot be read", "key", entry.Key(), "error", err)
+				return nil
+			}
+			m.Leaving = presence.Leaving
+		}
+		return lease.SeenMember{Member: m}
+	}
+	number, err := strconv.Atoi(strings.TrimPrefix(entry.Key(), "shard."))
+	if err != nil || number < 0 || number >= engine.Shards {
+		q.log.Warn("a lease of no shard", "key", entry.Key())
+		return nil
+	}
+	e := lease.Entry{Shard: number, Revision: entry.Revision()}
+	if !gone {
+		e.Engine = string(entry.Value())
+	}
+	return lease.Seen{Entry: e}
+}
