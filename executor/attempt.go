@@ -152,7 +152,6 @@ func (e *Executor) begin(task engine.Task, holder LockHolder, token uint64, aske
 	e.mu.Lock()
 	e.running[attemptKey{task.Run, task.Attempt}] = a
 	e.mu.Unlock()
-	e.watch.enter(a)
 	return a
 }
 
@@ -281,6 +280,7 @@ func (a *attempt) start(command process.Command) (Running, error) {
 	if a.why != endByItself {
 		return nil, errEnded
 	}
+	a.e.watch.let(a)
 	program, err := a.e.runner.Start(command, a.output)
 	if err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ type Executor struct {
 	cache   *cache.Cache
 	runner  Runner
 	folders folders
-	host    *process.Host // nil with a Runner of its own
+	host    speaker // nil with a Runner of its own
 	watch   watch
 	// noInputs is the file of $TIDEWHEEL_INPUTS of tasks that are given nothing.
 	noInputs string

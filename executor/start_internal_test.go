@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 	"time"
 
@@ -32,5 +33,50 @@ func TestStartLooksAtTheLockItself(t *testing.T) {
 	}
 	if a.reason() != endLost || a.ctx.Err() == nil {
 		t.Errorf("the attempt is to end for reason %d, its context says %v", a.reason(), a.ctx.Err())
+	}
+}
+
+// told is a Runner and a speaker that keeps in order what it was asked.
+type told struct{ events []string }
+
+func (o *told) Start(process.Command, io.Writer) (Running, error) {
+	o.events = append(o.events, "start")
+	return began{}, nil
+}
+
+func (o *told) Speak(until time.Time) {
+	o.events = append(o.events, "speak until "+time.Until(until).Round(time.Second).String())
+}
+
+// began is a program.
+type began struct{ Running }
+
+func (began) Started() time.Time { return time.Now() }
+
+// The guardian has acted on an instant that passed, and waits for another: until it is told one it watches nothing.
+func TestGuardianKnowsUntilWhenAProgramMayLiveBeforeItBegins(t *testing.T) {
+	const ttl, margin = 20 * time.Second, 2 * time.Second
+	for name, test := range map[string]struct {
+		told time.Duration
+		want []string
+	}{
+		"it was told":                     {told: 10 * time.Second, want: []string{"start"}},
+		"what it was told has passed":     {told: -time.Second, want: []string{"speak until 15s", "start"}},
+		"it was told later than the lock": {told: ttl, want: []string{"speak until 15s", "start"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			host := &told{}
+			e := &Executor{config: Config{LockTTL: ttl, LockMargin: margin}, runner: host, host: host, running: map[attemptKey]*attempt{}}
+			e.watch.told = time.Now().Add(test.told)
+			a := &attempt{e: e, lease: &lease{until: time.Now().Add(16 * time.Second), margin: margin}}
+			e.running[attemptKey{"run", 1}] = a
+			a.ctx, a.cancel = context.WithCancelCause(t.Context())
+			if _, err := a.start(process.Command{}); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(host.events, test.want) {
+				t.Errorf("got %v, want %v", host.events, test.want)
+			}
+		})
 	}
 }

@@ -31,6 +31,9 @@ func (e *Executor) keepSpeaking(done <-chan struct{}) {
 	e.host.Speak(time.Time{})
 }
 
+// speaker is how the guardian is told; as process.Host.
+type speaker interface{ Speak(until time.Time) }
+
 // speak tells the guardian until when all programs may live.
 func (e *Executor) speak() {
 	if e.host == nil {
@@ -52,13 +55,14 @@ func (e *Executor) speak() {
 	e.host.Speak(until)
 }
 
-// enter makes sure that the guardian knows of a new attempt that must end before all others.
-func (w *watch) enter(a *attempt) {
-	end, harmful := a.mustEndBy()
+// let makes sure, before a program begins, that the guardian ends it in time: that it was told an instant that has not
+// passed, and none that is too late for this program.
+func (w *watch) let(a *attempt) {
+	end := a.lease.killBy().Add(a.e.config.LockMargin / 2)
 	w.mu.Lock()
-	early := harmful && end.Before(w.told)
+	watched := time.Now().Before(w.told) && !end.Before(w.told)
 	w.mu.Unlock()
-	if early {
+	if !watched {
 		a.e.speak()
 	}
 }
