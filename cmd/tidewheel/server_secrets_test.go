@@ -103,6 +103,7 @@ func TestWebNodesShareATokenFile(t *testing.T) {
 	if !strings.Contains(s.greet.String(), config.TokenFile) {
 		t.Errorf("the greeting does not name the file:\n%s", s.greet)
 	}
+	s.refused(exitRefused, "--token", "get", "jobs") // it was copied nowhere
 	s.env["TIDEWHEEL_TOKEN"] = "a-token-of-ours-0123456789"
 	s.must("get", "jobs")
 	s.env["TIDEWHEEL_TOKEN"] = "another-token-0123456789"

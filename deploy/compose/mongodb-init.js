@@ -1,6 +1,6 @@
 // Makes one replica set of the three MongoDB servers, and the user of Tidewheel. Runs in mongosh on the network of
 // mongodb-1, since MongoDB lets a new server be set up only from its own loopback address. It may run again at any time.
-const { readFileSync } = require("node:fs");
+const { readFileSync } = require("fs");
 const secret = (name) => encodeURIComponent(readFileSync(`/run/secrets/${name}`, "utf8").trim());
 const hosts = ["mongodb-1:27017", "mongodb-2:27017", "mongodb-3:27017"];
 const root = `root:${secret("mongodb-root-password")}`;
