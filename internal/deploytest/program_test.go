@@ -228,7 +228,7 @@ var (
 )
 
 func scrapeOnce(url string) (map[string]series, error) {
-	answer, err := http.Get(url) //nolint:noctx // it answers or the server is gone
+	answer, err := http.Get(url)
 	if err != nil {
 		return nil, err
 	}
