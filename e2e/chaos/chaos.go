@@ -18,6 +18,7 @@ type Config struct {
 	Executors int
 	Slots     int // of an executor
 	Lockers   int
+	LockTTL   time.Duration // of all but the lockers; 0 is lockTTL
 	Drain     time.Duration // what an executor gives its programs when it is asked to end
 	// Namespaces and Disks are used where they may be.
 	Namespaces, Disks bool

@@ -63,7 +63,7 @@ func build(dir string) (err error) {
 func TestShortChaosLosesNothing(t *testing.T) {
 	t.Parallel()
 	Run(t, program, witness, Config{
-		Seed: 1, Length: 15 * time.Second, Pace: 700 * time.Millisecond, Jobs: 40, Period: 3, DAGs: 2, Executors: 3, Slots: 16, Lockers: 2,
+		Seed: 1, Length: 12 * time.Second, Pace: 700 * time.Millisecond, Jobs: 40, Period: 3, DAGs: 2, Executors: 3, Slots: 16, Lockers: 2,
 		Drain: 2 * time.Second, Settle: 2 * time.Minute,
 	})
 }

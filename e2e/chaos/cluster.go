@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,7 +30,7 @@ const (
 	serviceHTTP = "http"
 )
 
-// lockTTL is how long locks last: short, so that what dies is noticed soon.
+// lockTTL is how long locks last unless a test says otherwise: short, so that what dies is noticed soon.
 const lockTTL = 2 * time.Second
 
 // startLimit is how long all parts may take to be ready on a busy machine.
@@ -155,7 +156,7 @@ func (c *cluster) start(name string, command func() *exec.Cmd) *part {
 // server makes the command of a `tidewheel server`.
 func (c *cluster) server(name, roles string, more ...string) *exec.Cmd {
 	arguments := append([]string{
-		"server", "--data", filepath.Join(c.dir, name), "--roles", roles, "--lock-ttl", lockTTL.String(),
+		"server", "--data", filepath.Join(c.dir, name), "--roles", roles, "--lock-ttl", cmp.Or(c.config.LockTTL, lockTTL).String(),
 		"--nats-url", "nats://" + c.network.reach(name, serviceNATS), "--nats-credentials", natsToken,
 	}, more...)
 	// It outlives contexts: the part ends it.
