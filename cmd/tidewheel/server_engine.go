@@ -18,6 +18,7 @@ const startLimit = 5 * time.Minute
 // engineRole keeps an engine turning: one that ends because a part is away is begun anew.
 type engineRole struct {
 	runner atomic.Pointer[shard.Runner]
+	holder atomic.Pointer[shard.Holder] // nil where this engine is the only one
 	once   sync.Once
 	ready  chan struct{} // closed when an engine was ready for the first time
 }
@@ -30,27 +31,39 @@ func (e *engineRole) stats() engine.Stats {
 	return engine.Stats{}
 }
 
-// shards counts those that the engine turns: all of them, once it has read its state.
+// shards counts those that the engine turns; all of them, once it has read its state, if it is the only one.
 func (e *engineRole) shards() int {
-	if e.check() != nil {
+	switch holder := e.holder.Load(); {
+	case e.check() != nil:
 		return 0
+	case holder != nil:
+		return holder.Owned()
 	}
 	return engine.Shards
 }
 
 // check tells whether the engine is at work.
 func (e *engineRole) check() error {
-	if runner := e.runner.Load(); runner != nil {
-		select {
-		case <-runner.Ready():
-			return nil
-		default:
-		}
+	runner, holder := e.runner.Load(), e.holder.Load()
+	if runner == nil || !closed(runner.Ready()) {
+		return errors.New("the engine is reading its state")
 	}
-	return errors.New("the engine is reading its state")
+	if holder != nil && !closed(holder.Begun()) {
+		return errors.New("the engine waits for its shards")
+	}
+	return nil
 }
 
-// startEngine begins the engine, which owns all shards, and waits until it is at work.
+func closed(channel <-chan struct{}) bool {
+	select {
+	case <-channel:
+		return true
+	default:
+		return false
+	}
+}
+
+// startEngine begins the engine, and waits until it is at work.
 func (s *Server) startEngine(ctx context.Context) error {
 	role := &engineRole{ready: make(chan struct{})}
 	s.engine = role
@@ -74,10 +87,6 @@ func (s *Server) startEngine(ctx context.Context) error {
 
 // runEngine runs one engine after another until ctx ends.
 func (s *Server) runEngine(ctx context.Context, role *engineRole) error {
-	shards := make([]int, engine.Shards)
-	for i := range shards {
-		shards[i] = i
-	}
 	config := shard.DefaultConfig()
 	config.ExactTimers = true
 	config.Core.LockTTL = s.config.LockTTL
@@ -85,21 +94,8 @@ func (s *Server) runEngine(ctx context.Context, role *engineRole) error {
 	const most = 10 * time.Second
 	wait := 250 * time.Millisecond
 	for ctx.Err() == nil {
-		runner := shard.NewRunner(config, countingStore{s.store, s.metrics}, queue, shards, s.log, s.metrics)
-		role.runner.Store(runner)
-		var watch sync.WaitGroup
-		began, stop := context.WithCancel(ctx)
-		watch.Go(func() {
-			select {
-			case <-runner.Ready():
-				role.once.Do(func() { close(role.ready) })
-			case <-began.Done():
-			}
-		})
 		started := time.Now()
-		err := runner.Run(ctx)
-		stop()
-		watch.Wait()
+		err := s.turn(ctx, role, shard.NewRunner(config, countingStore{s.store, s.metrics}, queue, s.firstShards(), s.log, s.metrics))
 		if ctx.Err() == nil {
 			if time.Since(started) > time.Minute {
 				wait = 250 * time.Millisecond
@@ -111,4 +107,36 @@ func (s *Server) runEngine(ctx context.Context, role *engineRole) error {
 		}
 	}
 	return nil
+}
+
+// turn runs an engine until ctx ends or it fails.
+func (s *Server) turn(ctx context.Context, role *engineRole, runner *shard.Runner) error {
+	role.runner.Store(runner)
+	ready := []<-chan struct{}{runner.Ready()}
+	run := runner.Run
+	if s.config.sharesShards() {
+		holder, err := s.newHolder(runner)
+		if err != nil {
+			return err
+		}
+		role.holder.Store(holder)
+		ready = append(ready, holder.Begun())
+		run = func(ctx context.Context) error { return runWithLeases(ctx, runner, holder) }
+	}
+	var watch sync.WaitGroup
+	began, stop := context.WithCancel(ctx)
+	watch.Go(func() {
+		for _, part := range ready {
+			select {
+			case <-part:
+			case <-began.Done():
+				return
+			}
+		}
+		role.once.Do(func() { close(role.ready) })
+	})
+	err := run(ctx)
+	stop()
+	watch.Wait()
+	return err
 }

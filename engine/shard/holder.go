@@ -22,13 +22,14 @@ type Holder struct {
 	runner   *Runner
 	log      *slog.Logger
 
-	inputs chan lease.Input
-	work   sync.WaitGroup
-	writes chan struct{} // bounds the writes of the table that are under way
-	begun  chan struct{}
-	once   sync.Once
-	owners atomic.Pointer[[engine.Shards]string]
-	mine   atomic.Int64
+	inputs  chan lease.Input
+	work    sync.WaitGroup
+	writes  chan struct{} // bounds the writes of the table that are under way
+	begun   chan struct{}
+	once    sync.Once
+	owners  atomic.Pointer[[engine.Shards]string]
+	mine    atomic.Int64
+	failing atomic.Bool // the last write of the table did not reach it
 }
 
 // leaseWrites bounds the writes of the table that are under way at one time.
@@ -179,8 +180,12 @@ func (h *Holder) perform(ctx context.Context, now time.Time, action lease.Action
 			answer.Outcome = lease.Refused
 		case err != nil:
 			answer.Outcome = lease.Unknown
-			if ctx.Err() == nil {
-				h.log.Warn("a lease could not be written, and will be again", "action", fmt.Sprintf("%T", action), "error", err)
+			if ctx.Err() == nil && !h.failing.Swap(true) { // the first of many
+				h.log.Warn("leases cannot be written; trying again", "error", err)
+			}
+		default:
+			if h.failing.Swap(false) {
+				h.log.Info("leases can be written again")
 			}
 		}
 		h.send(ctx, answer)
