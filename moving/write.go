@@ -27,6 +27,9 @@ type Contents struct {
 	Keys      map[string][]byte // secrets of the data folder, by the names of their files
 	// NoSecrets leaves out the keys that nodes share.
 	NoSecrets bool
+	// Watch reads the documents once more in the end, and gives ErrChanged if they are others then: for a source that does
+	// not give them all of one moment.
+	Watch bool
 }
 
 // mostWarnings bounds what a manifest says; one more says that there are others.
@@ -38,6 +41,7 @@ type writer struct {
 	sums     sums
 	warnings []string
 	digests  map[string]struct{} // of programs that have been met
+	tallies  Tallies             // of the documents written
 	at       time.Time
 	progress Progress
 }
@@ -51,7 +55,7 @@ func Write(ctx context.Context, to io.Writer, contents Contents, progress Progre
 	}
 	header := contents.Header
 	header.Format = format
-	w := &writer{archive: tar.NewWriter(compressed), digests: map[string]struct{}{}, at: header.CreatedAt, progress: progress}
+	w := &writer{archive: tar.NewWriter(compressed), digests: map[string]struct{}{}, tallies: Tallies{}, at: header.CreatedAt, progress: progress}
 	manifest, err := w.write(ctx, &header, &contents)
 	if err != nil {
 		_ = compressed.Close() // it ends its goroutines; what was written is of no use
@@ -82,6 +86,11 @@ func (w *writer) write(ctx context.Context, header *Header, contents *Contents) 
 	if err != nil {
 		return nil, err
 	}
+	if contents.Watch {
+		if err := w.watch(ctx, contents); err != nil {
+			return nil, err
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(contents.Keys)) {
 		if err := w.entry("keys", keysFolder+name, contents.Keys[name], 1); err != nil {
 			return nil, err
@@ -105,6 +114,21 @@ func (w *writer) write(ctx context.Context, header *Header, contents *Contents) 
 	w.sums.end()
 	manifest := &Manifest{Format: format, Sections: w.sums.done, Warnings: w.warnings}
 	return manifest, w.json(manifestEntry, manifest)
+}
+
+// watch reads everything again, to see whether somebody has written.
+func (w *writer) watch(ctx context.Context, contents *Contents) error {
+	now, err := Count(ctx, contents.Documents, w.progress)
+	if err != nil {
+		return err
+	}
+	if contents.NoSecrets {
+		delete(now, engine.CollectionSharedKeys)
+	}
+	if w.tallies.Compare(now) != nil {
+		return ErrChanged
+	}
+	return nil
 }
 
 func (w *writer) warn(text string, args ...any) {
@@ -158,7 +182,8 @@ func (w *writer) entry(section, name string, content []byte, count int64) error 
 func (w *writer) collection(ctx context.Context, pages engine.DocumentPages, of engine.Collection, wanted map[string]string) error {
 	var lines bytes.Buffer
 	var count, all int64
-	part := 0
+	part, tally := 0, &Tally{}
+	w.tallies[of] = tally
 	flush := func() error {
 		part++
 		name := fmt.Sprintf("%s%s/%06d.jsonl", documentsFolder, of, part)
@@ -175,6 +200,9 @@ func (w *writer) collection(ctx context.Context, pages engine.DocumentPages, of 
 				}
 			}
 			if err := appendLine(&lines, document); err != nil {
+				return err
+			}
+			if err := tally.Add(document); err != nil {
 				return err
 			}
 			count, all = count+1, all+1

@@ -81,7 +81,9 @@ func (s *Server) Start(ctx context.Context) (err error) {
 		return err
 	}
 	if s.config.needsStore() {
-		s.service = service.New(storeOfUsers{s.store}, serviceBlobs{s.blobs}, s.queue, s.log, service.Config{MaxBinary: int64(s.config.MaxBinary)})
+		s.service = service.New(storeOfUsers{s.store}, serviceBlobs{s.blobs}, s.queue, s.log, service.Config{
+			MaxBinary: int64(s.config.MaxBinary), Backup: s.backups(), NoBackup: noBackup,
+		})
 	}
 	for _, start := range []struct {
 		role string

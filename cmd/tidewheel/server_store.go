@@ -44,13 +44,16 @@ func (s *Server) openStore(ctx context.Context) error {
 			return fmt.Errorf("--mongodb-uri: %w", err)
 		}
 		s.store = opened
-		return nil
+		return refuseMoved(ctx, opened, s.data)
 	}
-	folder, err := s.data.folder("store")
+	folder, err := s.data.folder(storeFolder)
 	if err != nil {
 		return err
 	}
-	opened, err := sqlite.Open(ctx, filepath.Join(folder, "tidewheel.db"), sqlite.Config{Logger: s.log})
+	if err := refuseMoved(ctx, nil, s.data); err != nil {
+		return err
+	}
+	opened, err := sqlite.Open(ctx, filepath.Join(folder, storeFile), sqlite.Config{Logger: s.log})
 	var newer *sqlite.NewerError
 	if errors.As(err, &newer) {
 		return usage("%w", err)

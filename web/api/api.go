@@ -149,6 +149,7 @@ func (a *API) cluster() {
 	a.queueList()
 	a.events()
 	a.version()
+	a.backupGet()
 }
 
 func (a *API) documents() {

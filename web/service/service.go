@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -59,6 +60,9 @@ type Config struct {
 	MaxBinary   int64 // bytes; default 4 GiB
 	Generations int   // shown of a definition; default 50
 	Now         func() time.Time
+	// Backup writes backups; nil where NoBackup says why there are none, and what to do instead.
+	Backup   BackupWriter
+	NoBackup string
 }
 
 // Service is what users can do. It is safe for concurrent use.
@@ -72,6 +76,7 @@ type Service struct {
 	watchers  watchers
 	fleet     fleet
 	timelines timelines
+	backingUp sync.Mutex
 }
 
 // New makes a Service. It owns none of its parts.

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/moving"
+)
+
+func (c *cli) restoreCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "restore FILE", Short: "Put what a backup holds into an empty place, for a server to go on with",
+		Long: `Put what a backup holds into an empty place, for a server to go on with: a data folder (--data, default ` + defaultData + `), or a
+database and a bucket (--mongodb-uri and --s3-endpoint). No server may run there meanwhile.
+
+The file is read to its end first: of one that is damaged or cut off nothing is restored. A place that was not filled to its
+end is refused by servers; the same call goes on with it.
+
+A server that starts there then goes on from the moment of the backup. What ran then counts as lost: it is tried again, or has
+ended where the job is delivered at most once. So does what was queued, if the backup was made while the server ran, because
+it may have begun since.`,
+		Example: "  tidewheel restore tidewheel.backup --data /var/lib/tidewheel\n" +
+			"  tidewheel restore tidewheel.backup --mongodb-uri mongodb://db/tidewheel --s3-endpoint https://s3.example.com",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			config, err := placeOf(cmd.Flags(), ownPlace)
+			if err != nil {
+				return err
+			}
+			if !config.named() {
+				config.data = defaultData
+			}
+			if config.data == "" && (config.mongoURI == "" || config.s3.Endpoint == "") {
+				return usage("say where all of it goes: --mongodb-uri and --s3-endpoint belong together, unless --data names a folder for what they do not take")
+			}
+			return c.restore(cmd.Context(), args[0], config)
+		},
+	}
+	placeFlags(cmd.Flags(), ownPlace, "to restore to")
+	cmd.Flags().SortFlags = false
+	return cmd
+}
+
+func (c *cli) restore(ctx context.Context, path string, config placeConfig) (err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return usage("%s cannot be read: %w", path, errors.Unwrap(err))
+	}
+	defer file.Close()
+	header, manifest, err := c.verifyBackup(ctx, file, path)
+	if err != nil {
+		return err
+	}
+	fresh := false // whatever is there afterwards was made here
+	if config.data != "" {
+		if fresh, err = unused(config.data); err != nil {
+			return err
+		}
+		if err := roomFor(config.data, manifest); err != nil {
+			return err
+		}
+	}
+	p, err := openPlace(ctx, config, c.quietLog())
+	if err != nil {
+		if fresh {
+			err = errors.Join(err, makeUnused(config.data))
+		}
+		return err
+	}
+	err = c.restoreTo(ctx, p, file, path, manifest)
+	err = errors.Join(err, p.close(ctx))
+	if err != nil {
+		if fresh { // as if nothing had been
+			err = errors.Join(err, makeUnused(config.data))
+		}
+		if errors.Is(err, engine.ErrFull) || errors.Is(err, syscall.ENOSPC) {
+			return fmt.Errorf("the disk became full: free some space, or restore to another place: %w", err)
+		}
+		return err
+	}
+	fmt.Fprintf(c.err, "restored %d documents and %d objects, as they were at %s, to %s\n",
+		manifest.Documents(), manifest.Objects(), header.CreatedAt.Local().Format("2006-01-02 15:04:05"), config.name())
+	return c.printManifest(manifest)
+}
+
+func (c *cli) restoreTo(ctx context.Context, p *place, file *os.File, path string, manifest *moving.Manifest) error {
+	mine := &moveMark{Kind: markRestore, Other: identity(manifest), At: c.now().UTC()}
+	found, err := p.mark(ctx)
+	switch {
+	case err != nil:
+		return err
+	case found == nil:
+		if err := p.wantEmpty(ctx); err != nil {
+			return err
+		}
+	case !found.sameMove(mine):
+		return usage("%s holds something that was not moved to its end (%s, %s): restore to an empty place", p.config.name(), found.Kind, found.At.Local().Format("2006-01-02 15:04:05"))
+	}
+	if err := p.setMark(ctx, mine); err != nil {
+		return err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("read %s again: %w", path, err)
+	}
+	target := moving.Target{Documents: p.documents, Objects: p.objects}
+	if p.data != nil {
+		target.Key = func(name string, content []byte) error {
+			if !slices.Contains(keyFiles, name) {
+				return nil // of a part that this version does not have
+			}
+			return writeFile(p.data.path(name), content, 0o600)
+		}
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return fmt.Errorf("read %s again: %w", path, err)
+	}
+	bar := c.progress("restoring", info.Size())
+	_, err = moving.Restore(ctx, bar.reader(file), target, nil)
+	bar.finish(err)
+	if err != nil {
+		return explainBackup(path, err)
+	}
+	return p.setMark(ctx, nil)
+}
+
+// identity tells two backups apart.
+func identity(manifest *moving.Manifest) string {
+	text, err := json.Marshal(manifest)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("backup %x", sha256.Sum256(text))
+}
+
+// wantEmpty refuses a place that holds something already.
+func (p *place) wantEmpty(ctx context.Context) error {
+	if p.documents != nil {
+		empty, err := moving.Empty(ctx, p.documents)
+		if err != nil {
+			return err
+		}
+		if !empty {
+			return usage("%s holds jobs or history already, and they would be mixed up: give an empty place", p.config.name())
+		}
+	}
+	if p.objects != nil {
+		empty, err := p.objects.Empty(ctx)
+		if err != nil {
+			return err
+		}
+		if !empty {
+			return usage("the bucket of %s holds programs or outputs already: give an empty one", p.config.name())
+		}
+	}
+	return nil
+}
+
+// unused tells whether a folder is missing or empty.
+func unused(dir string) (bool, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, explainData(dir, err)
+	}
+	return len(entries) == 0, nil
+}
+
+// makeUnused empties a folder that was.
+func makeUnused(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil // it was not even made
+	}
+	var errs []error
+	for _, entry := range entries {
+		errs = append(errs, os.RemoveAll(filepath.Join(dir, entry.Name())))
+	}
+	return errors.Join(errs...)
+}
+
+// roomFor refuses a disk that cannot hold what a backup holds, before anything is written to it.
+func roomFor(dir string, manifest *moving.Manifest) error {
+	var need int64 = leastFree
+	for _, section := range manifest.Sections {
+		need += section.Bytes
+	}
+	at := filepath.Clean(dir)
+	for {
+		if _, err := os.Stat(at); err == nil {
+			break
+		}
+		parent := filepath.Dir(at)
+		if parent == at {
+			return nil
+		}
+		at = parent
+	}
+	if free, err := freeSpace(at); err == nil && free < need {
+		return usage("--data: the backup needs about %s, and the disk of %s has %s free: make space, or give a folder on another disk", bytesOf(need), dir, bytesOf(free))
+	}
+	return nil
+}

@@ -1,0 +1,29 @@
+package service
+
+import (
+	"context"
+	"io"
+)
+
+// BackupParts says what a backup is to hold besides documents and programs.
+type BackupParts struct {
+	Logs    bool // outputs of runs
+	Secrets bool // what proves who somebody is, to the server and to its parts
+}
+
+// BackupWriter writes all that a server keeps into one stream.
+type BackupWriter func(ctx context.Context, to io.Writer, parts BackupParts) error
+
+// Backup gives what writes a backup: the caller calls it once. Only one is made at a time.
+func (s *Service) Backup(parts BackupParts) (func(ctx context.Context, to io.Writer) error, error) {
+	if s.config.Backup == nil {
+		return nil, &Error{Kind: KindConflict, Code: "no_backup", Detail: "this server makes no backups: " + s.config.NoBackup}
+	}
+	if !s.backingUp.TryLock() {
+		return nil, &Error{Kind: KindConflict, Code: "backup_under_way", Detail: "another backup is being made: wait until it is done"}
+	}
+	return func(ctx context.Context, to io.Writer) error {
+		defer s.backingUp.Unlock()
+		return s.config.Backup(ctx, to, parts)
+	}, nil
+}
