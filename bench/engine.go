@@ -5,20 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"os"
-	"path/filepath"
-	"runtime/debug"
 	"strconv"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
-	"github.com/tidewheel/tidewheel/engine/shard"
 	"github.com/tidewheel/tidewheel/executor"
 	"github.com/tidewheel/tidewheel/executor/process"
-	"github.com/tidewheel/tidewheel/queue/jetstream"
 	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/store/sqlite"
 	"github.com/tidewheel/tidewheel/web/service"
@@ -26,89 +20,48 @@ import (
 
 // engine measures the whole path of a run but for the process: plan, publish, lock, claim, acknowledge, report, unlock,
 // every write durable, engine and executor in this process on the embedded store and queue.
-func (b *bench) engine(ctx context.Context, jobs, each int) (err error) {
-	if os.Getenv("GOGC") == "" { // as a server does
-		debug.SetGCPercent(200)
-	}
-	dir, err := b.folder()
-	if err != nil {
-		return err
-	}
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	store, err := sqlite.Open(ctx, filepath.Join(dir, "tidewheel.db"), sqlite.Config{Logger: log})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close(context.WithoutCancel(ctx))) }()
-	nats, err := jetstream.StartServer(ctx, jetstream.ServerConfig{StoreDir: filepath.Join(dir, "nats"), Logger: log})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, nats.Shutdown()) }()
-	queue, err := jetstream.Connect(ctx, jetstream.Config{Server: nats, Logger: log})
-	if err != nil {
-		return err
-	}
-	defer queue.Close()
-
-	uids, err := pausedJobs(ctx, store, jobs)
-	if err != nil {
-		return err
-	}
+func (b *bench) engine(ctx context.Context, jobs, each int) error {
+	var uids []string
 	counter := &finishCounter{want: jobs * each, all: make(chan struct{})}
-	shards := make([]int, engine.Shards)
-	for i := range shards {
-		shards[i] = i
-	}
-	runner := shard.NewRunner(shard.DefaultConfig(), store, queue, shards, log, counter)
-	worker := executor.New(executor.Config{
-		ID: "bench", Tiers: []spec.Tier{spec.TierLight, spec.TierMedium, spec.TierHeavy}, Slots: 256,
-		CacheDir: filepath.Join(dir, "cache"), Runner: nothing{},
-	}, queue, noBlobs{}, log, nil)
-
-	parts, stop := context.WithCancel(ctx)
-	var group sync.WaitGroup
-	defer group.Wait()
-	defer stop()
-	failed := make(chan error, 2)
-	for _, part := range []func(context.Context) error{runner.Run, worker.Run} {
-		group.Go(func() {
-			if err := part(parts); err != nil && parts.Err() == nil {
-				failed <- err
+	return b.inProcess(ctx, roles{
+		slots: 256, observer: counter,
+		register: func(ctx context.Context, store *sqlite.Store) (err error) {
+			uids, err = pausedJobs(ctx, store, jobs)
+			return err
+		},
+		measure: func(ctx context.Context, store *sqlite.Store, failed <-chan error) error {
+			before, began := usage(), time.Now()
+			if err := backfillAll(ctx, store, uids, began, each); err != nil {
+				return err
 			}
-		})
-	}
-	select {
-	case <-runner.Ready():
-	case err := <-failed:
-		return err
-	}
+			select {
+			case <-counter.all:
+			case err := <-failed:
+				return err
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			took, cpu, n := time.Since(began), usage()-before, jobs*each
+			b.print("engine path without the process, everything durable, all roles in one process",
+				fmt.Sprintf("%.0f runs/s (%d runs in %.1f s), CPU %.0f µs a run, all roles together",
+					float64(n)/took.Seconds(), n, took.Seconds(), micros(cpu, n)),
+				"10000 runs/s and 200 µs; design 20000 and 100")
+			return nil
+		},
+	})
+}
 
-	before := usage()
-	began := time.Now()
-	to := began.Truncate(time.Minute).Add(-time.Minute)
+// backfillAll asks for past slots of each job, one a second.
+func backfillAll(ctx context.Context, store *sqlite.Store, uids []string, now time.Time, each int) error {
+	to := now.Truncate(time.Minute).Add(-time.Minute)
 	for _, uid := range uids {
 		if err := store.PutCommand(ctx, engine.Command{
-			ID: uid + "-backfill", Shard: engine.ShardOf(uid), Kind: engine.CommandBackfill, JobUID: uid, At: began.UTC(),
+			ID: uid + "-backfill", Shard: engine.ShardOf(uid), Kind: engine.CommandBackfill, JobUID: uid, At: now.UTC(),
 			From: to.Add(-time.Duration(each) * time.Second), To: to,
 		}); err != nil {
 			return err
 		}
 	}
-	select {
-	case <-counter.all:
-	case err := <-failed:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	took := time.Since(began)
-	cpu := usage() - before
-	n := jobs * each
-	b.print("engine path without the process, everything durable, all roles in one process",
-		fmt.Sprintf("%.0f runs/s (%d runs in %.1f s), CPU %.0f µs a run, all roles together",
-			float64(n)/took.Seconds(), n, took.Seconds(), micros(cpu, n)),
-		"10000 runs/s and 200 µs; design 20000 and 100")
 	return nil
 }
 

@@ -102,33 +102,21 @@ func run(ctx context.Context, binary, only string, repeat int, quick bool) (err 
 		{"burst", func(ctx context.Context) error { return b.lag(ctx, 100, seconds(20)) }},
 		{"throughput", func(ctx context.Context) error { return b.throughput(ctx, 20, 1000/scale) }},
 		{"engine", func(ctx context.Context) error { return b.engine(ctx, 40, 1000/scale) }},
+		{"instant", func(ctx context.Context) error { return b.instant(ctx, 1000/scale, 8/min(scale, 4)) }},
 		{"waves", func(ctx context.Context) error { return b.waves(ctx, 50, 1000/scale, max(10/scale, 2)) }},
 		{"pages", func(ctx context.Context) error { return b.pages(ctx, 10_000/scale, 1_000_000/scale) }},
 		{"registered", func(ctx context.Context) error { return b.registered(ctx, 100_000/scale) }},
 	}
+	wanted := func(name string) bool { return only == "" || slices.Contains(strings.Split(only, ","), name) }
 	fmt.Printf("%s, %d cores, %s\n", time.Now().UTC().Format(time.RFC3339), runtime.NumCPU(), runtime.Version())
 	for range repeat {
-		if b.forks, err = forkRate("true", []string{}, seconds(5)); err != nil {
-			return err
+		if slices.ContainsFunc([]string{"lag", "burst", "throughput", "waves"}, wanted) {
+			if err := b.machine(ctx, seconds(5)); err != nil {
+				return err
+			}
 		}
-		b.print("the machine: fork, exec and reap of `true`, two workers, with a pipe", fmt.Sprintf("%.0f a second", b.forks), "")
-		journal := filepath.Join(b.root, "bare")
-		if err := newJournal(journal); err != nil {
-			return err
-		}
-		b.clockForks, err = forkRate(b.startclock, []string{"JOURNAL=" + journal, "TIDEWHEEL_SLOT=none"}, seconds(5))
-		if err != nil {
-			return err
-		}
-		b.print("the same of the program that tells the lag", fmt.Sprintf("%.0f a second", b.clockForks), "")
-		bare, err := bareStarts(ctx, b.startclock, journal, 100)
-		if err != nil {
-			return err
-		}
-		b.print("the machine: from the wish to start the program that tells the lag to its first line, one at a time",
-			fmt.Sprintf("p50 %s, p99 %s", milliseconds(bare.at(0.5)), milliseconds(bare.at(0.99))), "")
 		for _, scenario := range scenarios {
-			if only != "" && !slices.Contains(strings.Split(only, ","), scenario.name) {
+			if !wanted(scenario.name) {
 				continue
 			}
 			if err := scenario.run(ctx); err != nil {
@@ -136,6 +124,30 @@ func run(ctx context.Context, binary, only string, repeat int, quick bool) (err 
 			}
 		}
 	}
+	return nil
+}
+
+// machine measures what this machine can do by itself, of which scenarios with processes are a share.
+func (b *bench) machine(ctx context.Context, d time.Duration) (err error) {
+	if b.forks, err = forkRate("true", []string{}, d); err != nil {
+		return err
+	}
+	b.print("the machine: fork, exec and reap of `true`, two workers, with a pipe", fmt.Sprintf("%.0f a second", b.forks), "")
+	journal := filepath.Join(b.root, "bare")
+	if err := newJournal(journal); err != nil {
+		return err
+	}
+	b.clockForks, err = forkRate(b.startclock, []string{"JOURNAL=" + journal, "TIDEWHEEL_SLOT=none"}, d)
+	if err != nil {
+		return err
+	}
+	b.print("the same of the program that tells the lag", fmt.Sprintf("%.0f a second", b.clockForks), "")
+	bare, err := bareStarts(ctx, b.startclock, journal, 100)
+	if err != nil {
+		return err
+	}
+	b.print("the machine: from the wish to start the program that tells the lag to its first line, one at a time",
+		fmt.Sprintf("p50 %s, p99 %s", milliseconds(bare.at(0.5)), milliseconds(bare.at(0.99))), "")
 	return nil
 }
 

@@ -7,8 +7,9 @@ import (
 	"net/http"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
@@ -96,29 +97,33 @@ func register(ctx context.Context, path string, n int) error {
 		return err
 	}
 	defer store.Close(ctx)
+	return createJobs(ctx, store, n, func(i int) spec.Job {
+		return spec.Job{Name: "job-" + strconv.Itoa(i), Binary: "true", Schedule: spec.Strings{"H H * * *"}}
+	})
+}
+
+// createJobs writes n jobs into a store, which are planned once an engine has read them.
+func createJobs(ctx context.Context, store *sqlite.Store, n int, definition func(i int) spec.Job) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	var group sync.WaitGroup
-	const workers = 32
-	errs := make([]error, workers)
+	group, ctx := errgroup.WithContext(ctx)
+	const workers = 32 // whose writes go to the disk together
 	for worker := range workers {
-		group.Go(func() {
-			for i := worker; i < n && errs[worker] == nil; i += workers {
-				definition := spec.Job{Kind: spec.KindJob, Name: "job-" + strconv.Itoa(i), Binary: "true", Schedule: spec.Strings{"H H * * *"}}
+		group.Go(func() error {
+			for i := worker; i < n; i += workers {
+				definition := definition(i)
+				definition.Kind = spec.KindJob
 				definition.ApplyDefaults()
 				job := engine.Job{
 					UID: service.NewUID(), Namespace: engine.DefaultNamespace, Name: definition.Name, Spec: definition,
 					Generation: 1, Revision: 1, Pending: true, CreatedAt: now, UpdatedAt: now,
 				}
 				job.Shard = engine.ShardOf(job.UID)
-				errs[worker] = store.CreateJob(ctx, job)
+				if err := store.CreateJob(ctx, job); err != nil {
+					return err
+				}
 			}
+			return nil
 		})
 	}
-	group.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return group.Wait()
 }

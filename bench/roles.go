@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"sync"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/shard"
+	"github.com/tidewheel/tidewheel/executor"
+	"github.com/tidewheel/tidewheel/queue/jetstream"
+	"github.com/tidewheel/tidewheel/spec"
+	"github.com/tidewheel/tidewheel/store/sqlite"
+)
+
+// roles are an engine and an executor in this process, on the embedded store and queue, everything durable, and
+// nothing in the place of programs.
+type roles struct {
+	slots    int
+	observer shard.Observer // nil for none
+	// around gives the executor's queue; nil for the queue itself.
+	around func(*jetstream.Queue) executor.Queue
+	// register fills the store before the engine begins.
+	register func(context.Context, *sqlite.Store) error
+	// measure is called once the engine is ready. What comes over failed ended a role.
+	measure func(ctx context.Context, store *sqlite.Store, failed <-chan error) error
+}
+
+func (b *bench) inProcess(ctx context.Context, r roles) (err error) {
+	if os.Getenv("GOGC") == "" { // as a server does
+		debug.SetGCPercent(200)
+	}
+	dir, err := b.folder()
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	store, err := sqlite.Open(ctx, filepath.Join(dir, "tidewheel.db"), sqlite.Config{Logger: log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close(context.WithoutCancel(ctx))) }()
+	nats, err := jetstream.StartServer(ctx, jetstream.ServerConfig{StoreDir: filepath.Join(dir, "nats"), Logger: log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, nats.Shutdown()) }()
+	queue, err := jetstream.Connect(ctx, jetstream.Config{Server: nats, Logger: log})
+	if err != nil {
+		return err
+	}
+	defer queue.Close()
+	if err := r.register(ctx, store); err != nil {
+		return err
+	}
+
+	shards := make([]int, engine.Shards)
+	for i := range shards {
+		shards[i] = i
+	}
+	var pulled executor.Queue = queue
+	if r.around != nil {
+		pulled = r.around(queue)
+	}
+	runner := shard.NewRunner(shard.DefaultConfig(), store, queue, shards, log, r.observer)
+	worker := executor.New(executor.Config{
+		ID: "bench", Tiers: []spec.Tier{spec.TierLight, spec.TierMedium, spec.TierHeavy}, Slots: r.slots,
+		CacheDir: filepath.Join(dir, "cache"), Runner: nothing{},
+	}, pulled, noBlobs{}, log, nil)
+	parts, stop := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer stop()
+	failed := make(chan error, 2)
+	for _, part := range []func(context.Context) error{runner.Run, worker.Run} {
+		group.Go(func() {
+			if err := part(parts); err != nil && parts.Err() == nil {
+				failed <- err
+			}
+		})
+	}
+	select {
+	case <-runner.Ready():
+	case err := <-failed:
+		return err
+	}
+	return r.measure(ctx, store, failed)
+}
