@@ -154,6 +154,10 @@ func run() templates.Run {
 			{N: 2, Status: "running", Executor: "one", Started: now.Add(-time.Second)},
 		},
 		ShownAttempt: 2, Live: "/runs/abc-s1795176000000?attempt=2",
+		Effects: templates.Effects{Run: "abc-s1795176000000", More: true, Rows: []templates.EffectRow{
+			{Key: "charge-anna", Done: true, Attempt: 1, At: now.Add(-30 * time.Second), Result: hostile},
+			{Key: "charge-ben", Unsure: true, Attempt: 1, At: now.Add(-20 * time.Second)}, {Key: "charge-carla", Attempt: 2, At: now},
+		}},
 		Output: output(),
 	}
 }

@@ -47,6 +47,7 @@ type Run struct {
 	ShownAttempt int
 	Newer        int
 	Output       Output
+	Effects      Effects
 	Left         Left
 	Live         string
 }

@@ -114,6 +114,12 @@ func (c *cli) showWave(ctx context.Context, id string) error {
 	return c.print(wave, func(w io.Writer) { c.describeWave(w, &wave) })
 }
 
+// describedRun is what describe says of a run with -o json.
+type describedRun struct {
+	wire.Run
+	Effects []wire.Effect `json:"effects,omitempty"`
+}
+
 func (c *cli) showRun(ctx context.Context, id string) error {
 	api, err := c.client()
 	if err != nil {
@@ -123,7 +129,18 @@ func (c *cli) showRun(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return c.print(run, func(w io.Writer) { c.describeRun(w, &run) })
+	described := describedRun{Run: run}
+	for page := (client.Page{}); ; {
+		effects, err := api.RunEffects(ctx, id, page)
+		if err != nil {
+			return err
+		}
+		described.Effects = append(described.Effects, effects.Items...)
+		if page.Cursor = effects.Next; page.Cursor == "" {
+			break
+		}
+	}
+	return c.print(described, func(w io.Writer) { c.describeRun(w, &described) })
 }
 
 func (c *cli) showBinary(ctx context.Context, name string) error {

@@ -81,7 +81,8 @@ func (c *cli) took(r *wire.Run) string {
 }
 
 // describeRun tells all about one run.
-func (c *cli) describeRun(w io.Writer, r *wire.Run) {
+func (c *cli) describeRun(w io.Writer, d *describedRun) {
+	r := &d.Run
 	t := newTable(w)
 	t.field("Run", r.ID)
 	t.field("Job", r.Job)
@@ -120,6 +121,7 @@ func (c *cli) describeRun(w io.Writer, r *wire.Run) {
 		t.field("Progress", strings.TrimSpace(fmt.Sprintf("%.0f%% %s", 100*p.Fraction, p.Message)))
 	}
 	t.flush()
+	describeEffects(w, d.Effects)
 	describeLeft(w, r)
 	if len(r.Attempts) == 0 {
 		return
@@ -153,6 +155,24 @@ func (c *cli) describeRun(w io.Writer, r *wire.Run) {
 			fmt.Fprintln(w, "  "+printable(line))
 		}
 	}
+}
+
+// describeEffects tells what a run's program does once.
+func describeEffects(w io.Writer, effects []wire.Effect) {
+	if len(effects) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\nEffects (each is done once, however many attempts it takes):")
+	t := newTable(w, "EFFECT", "STATE", "TRY", "WHEN", "RESULT")
+	for i := range effects {
+		e := &effects[i]
+		at := e.OpenedAt
+		if !e.DoneAt.IsZero() {
+			at = e.DoneAt
+		}
+		t.row(e.Key, e.State, e.Attempt, stamp(at), printable(compact(e.Result)))
+	}
+	t.flush()
 }
 
 // describeLeft tells what a run has handed on.

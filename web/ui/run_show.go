@@ -60,13 +60,16 @@ func (u *UI) runShow(c echo.Context) error {
 	return u.show(c, templates.RunPage(view), nil)
 }
 
-// addContext adds what the run itself does not hold: the definition as it was, and the way to the last good run.
+// addContext adds what the run itself does not hold: the definition as it was, its effects, and the way to the last good run.
 func (u *UI) addContext(ctx context.Context, run *engine.Run, view *templates.Run) error {
 	definition, known, err := u.service.DefinitionOf(ctx, run)
 	if err != nil {
 		return err
 	}
 	view.Definition = viewDefinition(run, &definition, known)
+	if view.Effects, err = u.viewEffects(ctx, run); err != nil {
+		return err
+	}
 	view.Happens, view.TryOf = happens(run, definition.Spec.Retry.MaxAttempts)
 	if run.Status.Terminal() && run.Status != engine.StatusSucceeded && run.Status != engine.StatusSkipped {
 		_, found, err := u.service.LastGoodRun(ctx, run)
