@@ -20,6 +20,7 @@ type examined struct {
 	answers bool
 	address string        // host:port
 	version string        // "" if it did not tell
+	ledger  checked       // whether all slots are accounted for
 	skew    time.Duration // its clock minus ours
 }
 
@@ -29,7 +30,7 @@ const examineLimit = 5 * time.Second
 func (c *cli) examineServer(ctx context.Context, wanted bool) examined {
 	ctx, cancel := context.WithTimeout(ctx, examineLimit)
 	defer cancel()
-	var e examined
+	e := examined{ledger: warn("not known: no server tells")}
 	if parsed, err := url.Parse(c.url); err == nil {
 		e.address = parsed.Host
 	}
@@ -72,8 +73,25 @@ func (c *cli) examineServer(ctx context.Context, wanted bool) examined {
 	default:
 		e.version = told.Version
 		e.check = ok("ready at %s", c.url)
+		e.ledger = checkLedger(ctx, api)
 	}
 	return e
+}
+
+// checkLedger tells whether every slot is accounted for.
+func checkLedger(ctx context.Context, api *client.Client) checked {
+	state, err := api.LedgerCheck(ctx)
+	switch {
+	case err != nil:
+		return warn("not known: %s", explainError(err))
+	case state.Missing > 0 && len(state.Items) > 0:
+		newest := state.Items[0]
+		return fail("%s unaccounted for, neither run nor in the ledger; the newest is %s of %s: the server's log names each; please report it",
+			count(state.Missing, "slot"), stamp(newest.Slot), newest.Owner)
+	case state.Through.IsZero():
+		return ok("being looked through since the server started, nothing is missing so far")
+	}
+	return ok("every slot until %s is accounted for", stamp(state.Through.Truncate(time.Second)))
 }
 
 // lastWords gives the part of a network error that says why.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/shard"
+	"github.com/tidewheel/tidewheel/web/service"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
@@ -174,6 +175,27 @@ func (m *metrics) watchEngine(stats func() engine.Stats, shards func() int) {
 	}
 }
 
+// watchLedger shows what the check of the slot ledger has found.
+func (m *metrics) watchLedger(state func() service.LedgerState) {
+	through := func() float64 {
+		if at := state().Through; !at.IsZero() {
+			return float64(at.UnixMilli()) / 1000
+		}
+		return 0
+	}
+	m.registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "tidewheel_slot_ledger_differences",
+			Help: "Slots that a schedule names and that are neither runs nor in the ledger. Anything but 0 is a fault of Tidewheel.",
+		}, func() float64 { return float64(state().Missing) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "tidewheel_slot_ledger_checked_timestamp_seconds", Help: "Until when all slots have been looked at; 0 before the first pass has ended.",
+		}, through),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "tidewheel_slot_ledger_slots_checked_total", Help: "Slots that the check of the ledger has looked at.",
+		}, func() float64 { return float64(state().Slots) }))
+}
+
 // watchQueue shows what waits and who works, asked for when somebody looks.
 func (m *metrics) watchQueue(queue queueState, log *slog.Logger) {
 	m.registry.MustRegister(&queueCollector{queue: queue, log: log})
@@ -181,7 +203,7 @@ func (m *metrics) watchQueue(queue queueState, log *slog.Logger) {
 
 // handler serves /metrics.
 func (m *metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{DisableCompression: true}) // the server compresses, and twice nobody can read
 }
 
 // queueState is what the collector asks.

@@ -36,6 +36,11 @@ func (s *Server) startWeb(context.Context) error {
 		}
 	}
 	s.metrics.watchQueue(s.queue, s.log)
+	s.metrics.watchLedger(s.service.LedgerState)
+	s.parts.add("the check of the ledger", func(ctx context.Context) error {
+		s.service.WatchLedger(ctx, s.config.Retention)
+		return nil
+	})
 	config := web.Config{
 		Service: s.service, Guard: guard, Codes: codes, Log: s.log, Version: version,
 		Metrics: s.metrics.handler(), Ready: s.ready, RunTokens: auth.NewRunTokens(s.runKey, nil),

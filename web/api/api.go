@@ -147,6 +147,7 @@ func (a *API) binaries() {
 func (a *API) cluster() {
 	a.executorList()
 	a.queueList()
+	a.ledgerCheck()
 	a.events()
 	a.version()
 	a.backupGet()

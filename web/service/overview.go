@@ -67,6 +67,7 @@ type ConcernKind string
 // The kinds, the worst first.
 const (
 	ConcernNoExecutor ConcernKind = "no_executor" // nobody is there to run anything
+	ConcernLedger     ConcernKind = "ledger"      // slots are neither runs nor in the ledger: Job is the newest's, At when it was
 	ConcernOverdue    ConcernKind = "overdue"     // slots have come, and no engine takes them up
 	ConcernUnserved   ConcernKind = "unserved"    // runs wait in a tier that no executor serves
 	ConcernSilent     ConcernKind = "silent"      // an executor vanished without a word
@@ -79,7 +80,7 @@ const (
 )
 
 var concernOrder = []ConcernKind{
-	ConcernNoExecutor, ConcernOverdue, ConcernUnserved, ConcernSilent, ConcernDead, ConcernFailing, ConcernWave, ConcernMissed, ConcernLate, ConcernOutlasts,
+	ConcernLedger, ConcernNoExecutor, ConcernOverdue, ConcernUnserved, ConcernSilent, ConcernDead, ConcernFailing, ConcernWave, ConcernMissed, ConcernLate, ConcernOutlasts,
 }
 
 // Overview tells how things stand. Where the queue does not answer it tells what the store knows.
@@ -101,6 +102,7 @@ func (s *Service) Overview(ctx context.Context, namespace string) (Overview, err
 			return Overview{}, err
 		}
 	}
+	s.lookAtLedger(namespace, &view)
 	s.lookAtQueue(ctx, &view)
 	slices.SortStableFunc(view.Concerns, func(a, b Concern) int {
 		return cmp.Or(cmp.Compare(slices.Index(concernOrder, a.Kind), slices.Index(concernOrder, b.Kind)), b.At.Compare(a.At))
@@ -230,6 +232,17 @@ func (s *Service) lookAtSlots(ctx context.Context, namespace string, view *Overv
 		}
 	}
 	return nil
+}
+
+// lookAtLedger tells what the check of the ledger has found.
+func (s *Service) lookAtLedger(namespace string, view *Overview) {
+	state := s.LedgerState()
+	for i := range state.Differences {
+		if d := &state.Differences[i]; d.Namespace == namespace {
+			view.Concerns = append(view.Concerns, Concern{Kind: ConcernLedger, Job: d.Owner, Count: state.Missing, At: d.Slot})
+			return
+		}
+	}
 }
 
 // lookAtQueue adds who works and what waits for them.

@@ -76,6 +76,7 @@ type Service struct {
 	watchers  watchers
 	fleet     fleet
 	timelines timelines
+	ledger    ledgerCheck
 	backingUp sync.Mutex
 }
 

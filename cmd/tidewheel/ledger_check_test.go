@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidewheel/tidewheel/client/wire"
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// A slot that is taken out of the ledger by hand is found by a server that starts, which says so in its metrics, on its
+// overview and to the doctor.
+func TestSlotThatIsUnaccountedForIsTold(t *testing.T) {
+	config := serverConfigFor(t)
+	config.Auth, config.Drain = false, 100*time.Millisecond
+	s := startServer(t, config)
+	s.push("sleep", "exec sleep 60")
+	s.apply("kind: Job\nname: busy\nbinary: sleep@stable\nevery: 1s\noverlap: skip\ngrace: 1s\n")
+	var skipped wire.LedgerEntry
+	for skipped.Count < 2 { // the run goes on, so that the slots after it are skipped, one a second
+		for _, entry := range decode[wire.List[wire.LedgerEntry]](t, s.must("slots", "busy", "-o", "json")).Items {
+			if entry.Outcome == string(engine.OutcomeSkipped) {
+				skipped = entry
+			}
+		}
+	}
+	s.must("pause", "job", "busy")
+	doctor := func() (status int, out string) {
+		told := s.run("doctor", "--data", config.Data, "--http", strings.TrimPrefix(s.server.URL(), "http://"))
+		return told.status, told.out
+	}
+	if err := s.server.service.CheckLedger(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if sound := s.server.service.LedgerState(); sound.Missing != 0 || sound.Slots == 0 {
+		t.Errorf("with nothing missing: %+v", sound)
+	}
+	if _, out := doctor(); !strings.Contains(out, "is accounted for") {
+		t.Errorf("the doctor says %s", out)
+	}
+	if n, err := s.server.store.ExpireSlots(t.Context(), time.Now().Add(time.Hour), 1000); err != nil || n == 0 {
+		t.Fatal(n, err)
+	}
+	s.stop()
+	s.start()
+	if err := s.server.service.CheckLedger(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	state := s.server.service.LedgerState()
+	found := false
+	for _, d := range state.Differences {
+		found = found || d.Owner == "busy" && d.Slot.Equal(skipped.From)
+	}
+	if !found {
+		t.Fatalf("the slot %s is not told: %+v", skipped.From, state)
+	}
+	if status, out := doctor(); status != exitFailed || !strings.Contains(out, "unaccounted for") || !strings.Contains(out, "of busy") {
+		t.Errorf("the doctor: exit %d, %s", status, out)
+	}
+	for path, words := range map[string]string{"/": "unaccounted for", "/metrics": fmt.Sprint("\ntidewheel_slot_ledger_differences ", state.Missing, "\n")} {
+		if _, page := get(t, s.server.URL()+path); !strings.Contains(page, words) {
+			t.Errorf("%s does not say %q", path, words)
+		}
+	}
+}
