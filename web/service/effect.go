@@ -134,9 +134,10 @@ func (s *Service) RunEffects(ctx context.Context, run, cursor string, limit int)
 	return effects, next, nil
 }
 
-// mayTouchEffect refuses an attempt that is not the run's present one any more, by what the store knows of the run. The
-// engine writes an attempt down before anybody can start it, so an attempt that runs is never refused; one that it has
-// just given up may pass, and is stopped by the ledger itself once the next attempt has opened the effect.
+// mayTouchEffect refuses an attempt that is not the run's present one any more, by what the store knows of the run. It may
+// know a little less than is: of an attempt that was published at its slot the engine writes down a moment later that it
+// was, so that the next attempt of a run that waits for one is as good as the present one, as it is to the engine. And an
+// attempt that has just been given up may pass: it is stopped by the ledger itself once the next one has opened the effect.
 func (s *Service) mayTouchEffect(ctx context.Context, by Program, key string) error {
 	if !engine.ValidEffectKey(key) {
 		return field("invalid_effect_key", "path.key",
@@ -150,10 +151,11 @@ func (s *Service) mayTouchEffect(ctx context.Context, by Program, key string) er
 		return fmt.Errorf("read run %s: %w", by.Run, err)
 	case run.Attempt > by.Attempt:
 		return by.fenced("attempt %d has taken its place", run.Attempt)
-	case run.Attempt < by.Attempt, run.Status != engine.StatusQueued && run.Status != engine.StatusRunning:
-		return by.fenced("the attempt has ended (the run is %s)", run.Status)
+	case run.Attempt == by.Attempt && (run.Status == engine.StatusQueued || run.Status == engine.StatusRunning),
+		run.Attempt+1 == by.Attempt && (run.Status == engine.StatusScheduled || run.Status == engine.StatusRetrying):
+		return nil
 	}
-	return nil
+	return by.fenced("the attempt has ended (the run is %s)", run.Status)
 }
 
 // compactResult checks a result and gives it in its shortest form, nil for nothing.
