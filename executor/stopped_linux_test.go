@@ -154,8 +154,8 @@ func TestProgramIsNotStartedWithALockThatMayHavePassed(t *testing.T) {
 	defer read.Close()
 	process, out := startStopping(t, dir, "echo it ran > "+ran, "self")
 	var info unix.Siginfo
-	for err := unix.EINTR; err == unix.EINTR; { //nolint:errorlint // a number of the system
-		err, _ = unix.Waitid(unix.P_PID, process.Pid, &info, unix.WSTOPPED|unix.WNOWAIT, nil).(unix.Errno)
+	for errors.Is(unix.Waitid(unix.P_PID, process.Pid, &info, unix.WSTOPPED|unix.WNOWAIT, nil), unix.EINTR) {
+		continue // Go interrupts threads to take turns
 	}
 	<-time.After(stoppedTTL) // until the lock has expired
 	if err := process.Signal(syscall.SIGCONT); err != nil {

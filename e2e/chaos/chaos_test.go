@@ -25,10 +25,14 @@ var (
 var program, witness string
 
 func TestMain(m *testing.M) {
-	if Helper(os.Args[1:]) {
-		return
+	is, err := Helper(os.Args[1:], os.Stdout)
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	case !is:
+		os.Exit(run(m))
 	}
-	os.Exit(run(m))
 }
 
 func run(m *testing.M) int {

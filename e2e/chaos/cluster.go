@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -258,22 +258,12 @@ func helper(arguments ...string) *exec.Cmd {
 }
 
 // Helper lives the life of a NATS or a locker, if the command line says so. A test program calls it before all else.
-func Helper(arguments []string) (is bool) {
-	if len(arguments) == 0 {
-		return false
+func Helper(arguments []string, out io.Writer) (is bool, err error) {
+	switch {
+	case len(arguments) == 3 && arguments[0] == helperNATS:
+		return true, serveNATS(arguments[1], arguments[2], out)
+	case len(arguments) == 4 && arguments[0] == helperLocker:
+		return true, takeLocks(arguments[1], arguments[2], arguments[3], out)
 	}
-	var err error
-	switch arguments[0] {
-	case helperNATS:
-		err = serveNATS(arguments[1], arguments[2])
-	case helperLocker:
-		err = takeLocks(arguments[1], arguments[2], arguments[3])
-	default:
-		return false
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	return true
+	return false, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -55,7 +56,7 @@ type locker struct {
 }
 
 // takeLocks is the whole life of a locker.
-func takeLocks(url, name, history string) error {
+func takeLocks(url, name, history string, out io.Writer) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	file, err := os.OpenFile(history, os.O_WRONLY|os.O_APPEND, 0)
@@ -71,7 +72,7 @@ func takeLocks(url, name, history string) error {
 		return err
 	}
 	defer queue.Close()
-	fmt.Println(name, "is ready")
+	fmt.Fprintln(out, name, "is ready")
 	l := &locker{
 		queue: queue, name: fmt.Sprintf("%s-%d", name, time.Now().UnixNano()), history: file,
 		random: rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), uint64(os.Getpid()))),

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"syscall"
 	"testing"
 )
 
@@ -112,4 +113,9 @@ func (n *namespaces) remove() {
 		_ = n.ip("link", "del", n.link(part)) // goes with its namespace, but later
 	}
 	_ = n.ip("link", "del", n.bridge)
+}
+
+// dieWithUs lets a part end with this test, also with one that is killed or runs out of time.
+func dieWithUs(command *exec.Cmd) {
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

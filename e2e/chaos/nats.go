@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -12,7 +13,7 @@ import (
 )
 
 // serveNATS is the whole life of the NATS process.
-func serveNATS(store, listen string) error {
+func serveNATS(store, listen string, out io.Writer) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	server, err := jetstream.StartServer(ctx, jetstream.ServerConfig{
@@ -22,7 +23,7 @@ func serveNATS(store, listen string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("NATS is ready")
+	fmt.Fprintln(out, "NATS is ready")
 	<-ctx.Done()
 	return server.Shutdown()
 }

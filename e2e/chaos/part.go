@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -56,8 +57,10 @@ func startPart(t *testing.T, dir, name string, command func() *exec.Cmd) *part {
 // keep runs one life after another.
 func (p *part) keep() {
 	defer close(p.ended)
+	runtime.LockOSThread() // what is to die with this test dies with the thread that started it
 	for {
 		process := p.command()
+		dieWithUs(process)
 		process.Stderr = p.log
 		process.Stdout = &readyWriter{log: p.log, ready: p.ready}
 		p.mu.Lock()
