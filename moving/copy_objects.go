@@ -8,17 +8,17 @@ import (
 	"io"
 	"strings"
 
-	"github.com/tidewheel/tidewheel/blob"
+	"github.com/tidewheel/tidewheel/engine"
 )
 
 // CopyObjects copies all objects of a bucket to another, and compares each, byte by byte. What is there already as it
 // should be stays. An object of the source that is gone when its turn comes is left out. It gives how many there are, and
 // the keys of programs whose bytes are damaged at the source.
 func CopyObjects(ctx context.Context, from, to Objects, progress Progress) (count int64, damaged []string, err error) {
-	for _, folder := range folders() {
-		name := strings.TrimSuffix(string(folder), "/")
+	for _, folder := range Folders() {
+		name := strings.TrimSuffix(folder, "/")
 		var done int64
-		err := from.Objects(ctx, folder, func(object blob.Object) error {
+		err := from.Objects(ctx, folder, func(object Object) error {
 			digest, err := copyObject(ctx, from, to, object.Key)
 			switch {
 			case errors.Is(err, errGone):
@@ -26,7 +26,7 @@ func CopyObjects(ctx context.Context, from, to Objects, progress Progress) (coun
 			case err != nil:
 				return err
 			}
-			if folder == blob.Binaries && digest != strings.TrimPrefix(object.Key, string(folder)) {
+			if folder == Binaries && digest != strings.TrimPrefix(object.Key, folder) {
 				damaged = append(damaged, object.Key)
 			}
 			done++
@@ -47,14 +47,14 @@ var errGone = errors.New("it is gone")
 // copyObject makes an object of the target that of the source, and gives its sha256 in hex.
 func copyObject(ctx context.Context, from, to Objects, key string) (digest string, err error) {
 	want, err := digestOf(ctx, from, key)
-	if errors.Is(err, blob.ErrNotFound) {
+	if errors.Is(err, engine.ErrNotFound) {
 		return "", errGone
 	}
 	if err != nil {
 		return "", err
 	}
 	got, err := digestOf(ctx, to, key)
-	if err != nil && !errors.Is(err, blob.ErrNotFound) {
+	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return "", err
 	}
 	if err == nil && got == want {

@@ -17,5 +17,5 @@
 //	objects/binaries/…, objects/logs/…, objects/artifacts/…   as in the bucket
 //	manifest.json                     the sections with their counts and digests
 //
-// It knows no store: they are its ports. Of Tidewheel it imports engine and blob.
+// It knows no store and no S3: they are its ports. Of Tidewheel it imports engine.
 package moving

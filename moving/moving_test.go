@@ -19,7 +19,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/tidewheel/tidewheel/blob"
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/moving"
 	"github.com/tidewheel/tidewheel/spec"
@@ -36,16 +35,16 @@ type bucket struct {
 func newBucket() *bucket { return &bucket{objects: map[string][]byte{}, full: -1} }
 
 // Objects lists by key.
-func (b *bucket) Objects(_ context.Context, folder blob.Folder, each func(blob.Object) error) error {
+func (b *bucket) Objects(_ context.Context, folder string, each func(moving.Object) error) error {
 	var keys []string
 	for key := range b.objects {
-		if strings.HasPrefix(key, string(folder)) {
+		if strings.HasPrefix(key, folder) {
 			keys = append(keys, key)
 		}
 	}
 	slices.Sort(keys)
 	for _, key := range keys {
-		if err := each(blob.Object{Key: key, Size: int64(len(b.objects[key]))}); err != nil {
+		if err := each(moving.Object{Key: key, Size: int64(len(b.objects[key]))}); err != nil {
 			return err
 		}
 	}
@@ -56,7 +55,7 @@ func (b *bucket) Objects(_ context.Context, folder blob.Folder, each func(blob.O
 func (b *bucket) OpenObject(_ context.Context, key string) (io.ReadCloser, int64, error) {
 	data, there := b.objects[key]
 	if !there {
-		return nil, 0, blob.ErrNotFound
+		return nil, 0, engine.ErrNotFound
 	}
 	return io.NopCloser(bytes.NewReader(data)), int64(len(data)), nil
 }

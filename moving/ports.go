@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/tidewheel/tidewheel/blob"
 	"github.com/tidewheel/tidewheel/engine"
 )
 
@@ -26,18 +25,32 @@ type Store interface {
 
 // Objects is a bucket.
 type Objects interface {
-	Objects(ctx context.Context, folder blob.Folder, each func(blob.Object) error) error
+	// Objects calls each with every object of a folder, the index of a log before its chunks.
+	Objects(ctx context.Context, folder string, each func(Object) error) error
+	// OpenObject opens an object; engine.ErrNotFound if there is none. The caller closes it.
 	OpenObject(ctx context.Context, key string) (content io.ReadCloser, size int64, err error)
+	// PutObject stores size bytes under a key, over what stands there, whole or not at all.
 	PutObject(ctx context.Context, key string, content io.Reader, size int64) error
 }
 
-var _ Objects = (*blob.Store)(nil)
+// Object is something that a bucket holds.
+type Object struct {
+	Key  string // begins with its folder
+	Size int64  // bytes
+}
+
+// The folders of a bucket.
+const (
+	Binaries  = "binaries/" // by their sha256, in hex
+	Logs      = "logs/"
+	Artifacts = "artifacts/"
+)
 
 // pageSize is how many documents are moved at one time.
 const pageSize = 500
 
-// folders lists the sets of objects, in the order in which they are moved.
-func folders() []blob.Folder { return []blob.Folder{blob.Binaries, blob.Logs, blob.Artifacts} }
+// Folders lists them, in the order in which they are moved.
+func Folders() []string { return []string{Binaries, Logs, Artifacts} }
 
 // Progress is told what is being done, and how many documents or objects of it have been done.
 type Progress func(doing string, done int64)

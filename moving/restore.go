@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tidewheel/tidewheel/blob"
 	"github.com/tidewheel/tidewheel/engine"
 )
 
@@ -89,10 +88,10 @@ func Restore(ctx context.Context, from io.Reader, to Target, progress Progress) 
 
 // compareObjects holds the objects of a target to a manifest, by their number and size.
 func compareObjects(ctx context.Context, manifest *Manifest, objects Objects) error {
-	for _, folder := range folders() {
-		name := objectsFolder + strings.TrimSuffix(string(folder), "/")
+	for _, folder := range Folders() {
+		name := objectsFolder + strings.TrimSuffix(folder, "/")
 		var count, size int64
-		if err := objects.Objects(ctx, folder, func(object blob.Object) error {
+		if err := objects.Objects(ctx, folder, func(object Object) error {
 			count, size = count+1, size+object.Size
 			return nil
 		}); err != nil {

@@ -161,7 +161,7 @@ func (c *cli) backupPlace(ctx context.Context, to io.Writer, config placeConfig,
 	}
 	contents := moving.Contents{
 		Header:    moving.Header{Tidewheel: version, CreatedAt: c.now().UTC(), Logs: !noLogs},
-		Documents: p.documents, Objects: p.objects, NoSecrets: noKeys, Watch: p.mongo != nil,
+		Documents: p.documents, Objects: movable{p.objects}, NoSecrets: noKeys, Watch: p.mongo != nil,
 	}
 	if p.data != nil && !noKeys {
 		if contents.Keys, err = p.data.readKeys(); err != nil {

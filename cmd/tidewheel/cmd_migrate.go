@@ -196,7 +196,7 @@ func (m *migration) move(ctx context.Context) error {
 	line := m.statusLine()
 	defer line.end()
 	if m.objects {
-		count, damaged, err := moving.CopyObjects(ctx, m.from.objects, m.to.objects, line.tell)
+		count, damaged, err := moving.CopyObjects(ctx, movable{m.from.objects}, movable{m.to.objects}, line.tell)
 		m.moved.Objects = count
 		if err != nil {
 			return err

@@ -113,7 +113,7 @@ func (c *cli) restoreTo(ctx context.Context, p *place, file *os.File, path strin
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("read %s again: %w", path, err)
 	}
-	target := moving.Target{Documents: p.documents, Objects: p.objects}
+	target := moving.Target{Documents: p.documents, Objects: movable{p.objects}}
 	if p.data != nil {
 		target.Key = func(name string, content []byte) error {
 			if !slices.Contains(keyFiles, name) {

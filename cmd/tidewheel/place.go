@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -236,6 +237,27 @@ func explainPlace(flag string, err error) error {
 
 // keyFiles are the secrets of a data folder that move with it.
 var keyFiles = []string{tokenFile, natsTokenFile, "s3.json"}
+
+// movable is a bucket as package moving wants it: with its errors and types.
+type movable struct{ store *blob.Store }
+
+var _ moving.Objects = movable{}
+
+// Objects lists a folder.
+func (m movable) Objects(ctx context.Context, folder string, each func(moving.Object) error) error {
+	return m.store.Objects(ctx, blob.Folder(folder), func(o blob.Object) error { return each(moving.Object(o)) })
+}
+
+// OpenObject opens an object.
+func (m movable) OpenObject(ctx context.Context, key string) (io.ReadCloser, int64, error) {
+	content, size, err := m.store.OpenObject(ctx, key)
+	return content, size, notFound(err)
+}
+
+// PutObject stores an object.
+func (m movable) PutObject(ctx context.Context, key string, content io.Reader, size int64) error {
+	return m.store.PutObject(ctx, key, content, size)
+}
 
 // readKeys reads those that there are.
 func (d *dataFolder) readKeys() (map[string][]byte, error) {

@@ -24,7 +24,7 @@ func (s *Server) backups() service.BackupWriter {
 	return func(ctx context.Context, to io.Writer, parts service.BackupParts) error {
 		contents := moving.Contents{
 			Header:    moving.Header{Tidewheel: version, CreatedAt: time.Now().UTC(), Running: true, Logs: parts.Logs},
-			Documents: store, Objects: s.blobs, NoSecrets: !parts.Secrets,
+			Documents: store, Objects: movable{s.blobs}, NoSecrets: !parts.Secrets,
 		}
 		if parts.Secrets {
 			var err error

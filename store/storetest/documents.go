@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"testing"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
@@ -195,4 +196,16 @@ var documentPromises = []promise{
 		}
 		same(h.T, "jobs and their forms", len(h.documents(1000)), 140)
 	}},
+}
+
+// RunHousehold fills a store with some of everything that a store may hold, hands it on, and closes it in the end.
+func RunHousehold(t *testing.T, open func(t *testing.T) Store, then func(t *testing.T, full Store)) {
+	store := open(t)
+	t.Cleanup(func() {
+		if err := store.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	household(newHarness(t, store))
+	then(t, store)
 }
