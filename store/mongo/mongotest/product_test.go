@@ -23,6 +23,7 @@ var scenarios = []struct {
 	{"an outage misses exactly the slots that the ledger names", e2e.Missed},
 	{"a killed server ends its waves", e2e.CrashDAG},
 	{"every edge of a large wave is respected", e2e.LargeWave},
+	{"killed programs charge once", e2e.Effects},
 }
 
 func TestProduct(t *testing.T) {
