@@ -40,15 +40,18 @@ var editGuards = []mutant{
 	},
 	{
 		name: "pause-parks", guard: "a paused job plans nothing",
-		file: coreJob,
-		old:  "	c.park(j)\n	if j.def.Paused {\n		return\n	}",
-		new:  "	c.park(j)",
-		more: []edit{{coreJob, "	if j.task == nil || j.def == nil || j.def.Paused || j.schedule == nil {", "	if j.task == nil || j.def == nil || j.schedule == nil {"}},
+		file: coreEdit,
+		old:  "		c.overdue(j, earlier(j.pausedAt(c.now), c.now), ReasonOutage)\n		j.task.RunAt = Parked\n		c.touchTask(j)\n",
+		new:  "		c.overdue(j, earlier(j.pausedAt(c.now), c.now), ReasonOutage)\n",
+		more: []edit{
+			{coreJob, "	c.park(j)\n	if j.def.Paused {\n		return\n	}", "	c.park(j)"},
+			{coreJob, "	if j.task == nil || j.def == nil || j.def.Paused || j.schedule == nil {", "	if j.task == nil || j.def == nil || j.schedule == nil {"},
+		},
 	},
 	{
 		name: "edit-closes-old", guard: "an edit accounts for the slots of the schedule that it replaced",
 		file: coreEdit,
-		old:  "	default:\n		c.overdue(j, edited, ReasonOutage)\n	}\n	j.schedule, j.def, j.open = schedule, def, nil",
-		new:  "	default:\n	}\n	j.schedule, j.def, j.open = schedule, def, nil",
+		old:  "	edited := j.def.UpdatedAt\n	schedule, def",
+		new:  "	edited := j.def.UpdatedAt\n	if !edited.IsZero() {\n		return replaced\n	}\n	schedule, def",
 	},
 }

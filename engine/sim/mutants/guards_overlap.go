@@ -46,18 +46,4 @@ var overlapGuards = []mutant{
 		old:  "		c.enqueue(next)\n	}\n	j.draining = false",
 		new:  "		break\n	}\n	j.draining = false",
 	},
-	{
-		name: "postponed", guard: "a slot behind a live run is decided at the slot",
-		also: "transcripts overlap, edit",
-		file: coreJob,
-		old:  "j.def.Spec.Overlap == spec.OverlapSkip && c.now.Before(slot) {",
-		new:  "false {",
-	},
-	{
-		name: "postponed-taken-up", guard: "or as soon as that run ends",
-		also: "transcript overlap",
-		file: coreRun,
-		old:  "	if j.postpone && c.blocker(j, nil) == nil {",
-		new:  "	if false {",
-	},
 }

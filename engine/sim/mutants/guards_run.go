@@ -70,12 +70,6 @@ var runGuards = []mutant{
 		new:  "",
 	},
 	{
-		name: "republish-unclaimed", guard: "what is claimed is not published again",
-		file: coreSupervise,
-		old:  "		case e.State.Last == \"\":\n			c.publish",
-		new:  "		case true:\n			c.publish",
-	},
-	{
 		name: "supervise", guard: "a running attempt is looked after",
 		file: coreRun,
 		old:  "	c.setTimer(&r.timer, c.now.Add(c.config.LockTTL+c.config.Margin), timer{kind: timerSupervise, run: r})\n	c.askToCancel(r)",

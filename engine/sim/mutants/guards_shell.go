@@ -41,12 +41,6 @@ var shellGuards = []mutant{
 		new:  "ok && e.epochOf() != m.epoch && false {",
 	},
 	{
-		name: "poll-after-commit", guard: "the horizon moves in the store's view only after what was decided before it is durable",
-		file: machineCommit,
-		old:  "	if m.poll == pollWanted {\n		m.poll = pollCarried\n	}",
-		new:  "	if m.poll == pollWanted {\n		m.sendPoll(out)\n	}",
-	},
-	{
 		name: "hold-while-read", guard: "a job that is being read is not forgotten",
 		also: "engine's tests: what is forgotten",
 		file: machineLoad,

@@ -50,12 +50,6 @@ var slotGuards = []mutant{
 		new:  "	j.postpone = false\n	c.begin(j, slot, TriggerSchedule, \"\")\n	c.advance(j)\n	c.advance(j)",
 	},
 	{
-		name: "not-before-slot", guard: "nothing fires before its slot, also where the clock went back",
-		file: "engine/core_run.go",
-		old:  "	if at := r.Slot; at.After(c.now) { // the wall clock went back",
-		new:  "	if at := r.Slot; at.After(c.now) && false {",
-	},
-	{
 		name: "blackout", guard: "an excluded slot does not fire",
 		file: coreJob,
 		old:  "	if j.schedule.Excluded(slot) {\n		c.note(j, slot, OutcomeSkipped, ReasonBlackout)",
