@@ -15,5 +15,5 @@
 // One seed gives one history, bit for bit: there is one *rand.Rand, no order comes from a map, and of the coroutines
 // (iter.Pull) only one runs at a time, chosen by the agenda. A seed that once failed is kept in testdata/seeds.txt.
 //
-// It imports the engine, engine/shard and store/memory; nothing imports it.
+// It imports the engine, engine/shard and store/memory; nothing but its own mutation check (mutants) imports it.
 package sim
