@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/tidewheel/tidewheel/client/wire"
@@ -15,7 +14,7 @@ import (
 
 // verdict compares what the programs wrote with what the API says and with what was promised.
 type verdict struct {
-	t      *testing.T
+	t      reporter
 	work   *workload
 	traces []*trace
 	*result
@@ -25,7 +24,13 @@ type verdict struct {
 	checked []string // in words
 }
 
-func judge(t *testing.T, work *workload, traces []*trace, result *result, paused map[string]time.Time) *verdict {
+// reporter hears what is wrong; as *testing.T.
+type reporter interface {
+	Helper()
+	Errorf(format string, args ...any)
+}
+
+func judge(t reporter, work *workload, traces []*trace, result *result, paused map[string]time.Time) *verdict {
 	t.Helper()
 	v := &verdict{t: t, work: work, traces: traces, result: result, jobs: map[string]job{}, byRun: map[string][]*trace{}}
 	for _, j := range work.jobs {
