@@ -82,15 +82,15 @@ func (c *Core) closeOld(j *job) *cron.Schedule {
 	j.schedule, j.def, j.open = replaced, &previous, nil
 	switch parked := j.task.RunAt.Equal(Parked) && !j.task.Slot.Equal(Parked); {
 	case parked && !previous.Paused:
-		c.overdue(j, earlier(edited, j.pausedAt(edited)), ReasonPaused)
-		c.overdue(j, edited, ReasonOutage)
+		c.allOverdue(j, earlier(edited, j.pausedAt(edited)), ReasonPaused)
+		c.allOverdue(j, edited, ReasonOutage)
 	case parked:
-		c.overdue(j, edited, ReasonPaused)
+		c.allOverdue(j, edited, ReasonPaused)
 	case previous.Paused:
-		c.overdue(j, earlier(edited, j.pausedAt(edited)), ReasonOutage)
-		c.overdue(j, edited, ReasonPaused)
+		c.allOverdue(j, earlier(edited, j.pausedAt(edited)), ReasonOutage)
+		c.allOverdue(j, edited, ReasonPaused)
 	default:
-		c.overdue(j, edited, ReasonOutage)
+		c.allOverdue(j, edited, ReasonOutage)
 	}
 	j.schedule, j.def, j.open = schedule, def, nil
 	return replaced

@@ -16,10 +16,21 @@ const overdueChunk = 50_000
 // if nothing had happened, older ones and those of a pause as the catch-up policy says, and what is not brought back is
 // noted in the ledger. Of more than overdueChunk slots that reach until now the rest is left for the next step.
 func (c *Core) overdue(j *job, until time.Time, reason SlotReason) {
+	if until.Equal(c.now) {
+		if j.task != nil && !j.task.Slot.After(until) {
+			c.overdueSome(j, until, reason)
+		}
+		return
+	}
+	c.allOverdue(j, until, reason)
+}
+
+// allOverdue is overdue, and leaves nothing for the next step: a schedule that is replaced has none.
+func (c *Core) allOverdue(j *job, until time.Time, reason SlotReason) {
 	for j.task != nil && !j.task.Slot.After(until) {
 		before := j.task.Slot
 		c.overdueSome(j, until, reason)
-		if until.Equal(c.now) || !j.task.Slot.After(before) {
+		if !j.task.Slot.After(before) {
 			return
 		}
 	}

@@ -88,6 +88,10 @@ func (b *bench) do(words []string) {
 	case "at":
 		b.now = b.seconds(rest[0])
 		b.step(engine.Tick{})
+	case "back": // the wall clock is set back by so much
+		d := b.seconds(rest[0]).Sub(benchStart)
+		b.now = b.now.Add(-d)
+		b.step(engine.ClockWentBack{By: d})
 	case "hold":
 		b.hold = true
 	case "commit":
