@@ -74,7 +74,21 @@ func Move(t *testing.T, binary, uri string, compare func(store string)) {
 	moved := NewServer(t, binary, args...)
 	moved.Start()
 	journal.read(t, linesBetween)
+	saved := filepath.Join(filepath.Dir(data), "all.backup")
+	if out, exit := moved.Command(ctx, "backup", saved); exit != 2 {
+		t.Errorf("a server on MongoDB has made a backup of no one moment: exit %d, %s", exit, out)
+	}
 	moved.Stop()
+	backup, other := []string{"backup", saved, "--mongodb-uri", uri}, filepath.Join(filepath.Dir(data), "other")
+	for flag, value := range s3 {
+		backup = append(backup, "--s3-"+flag, value)
+	}
+	for _, args := range [][]string{backup, {"restore", saved, "--data", other}} {
+		if out, exit := moved.Command(ctx, args...); exit != 0 {
+			t.Fatalf("%s: exit %d, %s", args[0], exit, out)
+		}
+	}
+	compare(filepath.Join(other, "store", "tidewheel.db"))
 	migrate("back", append(back, "--to", last)...)
 	compare(filepath.Join(last, "store", "tidewheel.db"))
 
