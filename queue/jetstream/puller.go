@@ -20,6 +20,8 @@ const (
 	pullGrace   = 5 * time.Second // after which a request without an answer is given up
 	// standBatch is what a standing request asks for, and so the most that can come too much from one consumer.
 	standBatch = 8
+	// doubtRounds is for how many rounds a class is thought to have something after its consumer said it has nothing.
+	doubtRounds = 5
 	// roundBatch bounds one round of a busy executor.
 	roundBatch = 256
 )
@@ -35,8 +37,9 @@ const (
 //
 // That nothing waits is what the server counts, and its count runs behind what it stores by up to some milliseconds
 // while much is published (its signalConsumersLoop waits for a turn). A request that stands is answered from the store.
-// So a class that is said to have nothing keeps its share for one more round: or the other one would have all slots
-// for as long as the count is wrong, which is hundreds of tasks if they are short.
+// So a class that is said to have nothing keeps its share for some rounds more, in which it is not asked but may still
+// bring what it was asked for: or the other one would have all slots for as long as the count is wrong, which is
+// hundreds of tasks if they are short.
 //
 // One mutex guards it; nothing under it waits.
 type puller struct {
@@ -71,8 +74,9 @@ type source struct {
 	asked    int // tasks that it may still bring; 0 if none is under way
 	noWait   bool
 	deadline time.Time
+	batch    int  // that the last request asked for
 	empty    bool // as its last answer said
-	doubtful bool // that it is empty: no round has passed since
+	doubt    int  // rounds for which it is not believed
 }
 
 // stands tells whether a request waits there for tasks to come.
@@ -212,8 +216,8 @@ func (p *puller) pump(now time.Time) {
 func (p *puller) round(premium, standard *source, now time.Time) bool {
 	for _, s := range []*source{premium, standard} {
 		if s.empty && s.asked == 0 {
-			p.ask(s, min(p.free, standBatch), false, now)
-			s.doubtful = true
+			p.ask(s, min(s.batch, p.free, standBatch), false, now)
+			s.doubt = doubtRounds
 		}
 	}
 	room := min(p.free, roundBatch)
@@ -221,13 +225,13 @@ func (p *puller) round(premium, standard *source, now time.Time) bool {
 	switch {
 	case premium.stands() && standard.stands():
 		return false
-	case premium.stands() && !premium.doubtful:
-		share = 0
+	case premium.stands() && premium.doubt > 0:
+		share = room - 1 // standard had its own share when premium was asked
 	case premium.stands():
-		share = min(p.share(room), room-1)
+		share = 0
 	case !standard.stands():
 		share = p.share(room)
-	case standard.doubtful:
+	case standard.doubt > 0:
 		share = max(p.share(room), 1)
 	}
 	if !premium.stands() {
@@ -236,7 +240,7 @@ func (p *puller) round(premium, standard *source, now time.Time) bool {
 	if !standard.stands() {
 		p.ask(standard, room-share, true, now)
 	}
-	premium.doubtful, standard.doubtful = false, false
+	premium.doubt, standard.doubt = max(premium.doubt-1, 0), max(standard.doubt-1, 0)
 	return true
 }
 
@@ -262,7 +266,7 @@ func (p *puller) ask(s *source, batch int, noWait bool, now time.Time) {
 		s.deadline = s.deadline.Add(pullExpires)
 	}
 	s.request++
-	s.asked, s.noWait = batch, noWait
+	s.asked, s.batch, s.noWait = batch, batch, noWait
 	payload, err := json.Marshal(request)
 	if err == nil {
 		err = p.q.conn.PublishRequest(s.subject, fmt.Sprintf("%s.%d.%d", p.inbox, s.index, s.request), payload)
