@@ -79,7 +79,7 @@ func (b *bucket) PutObject(_ context.Context, key string, content io.Reader, siz
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 7_000_000, time.UTC)
 
 // household fills a store and a bucket with some of everything, and a number of runs.
-func household(t *testing.T, store moving.Store, objects *bucket, runs int) {
+func household(t testing.TB, store moving.Store, objects *bucket, runs int) {
 	t.Helper()
 	program := []byte("#!/bin/sh\necho hello\n")
 	digest := "0a75a3b6c1d6af0f9ff9b3e4e8f3b52e6a10f2a9bd0a9d3dfc4d4b6b3f1a2b3c"
