@@ -13,14 +13,14 @@ import (
 
 func TestProgramIsGivenTheAPIAndATokenOfItsAttempt(t *testing.T) {
 	key := runtoken.Key(bytes.Repeat([]byte{1}, runtoken.KeySize))
-	const print = `echo "$TIDEWHEEL_API $TIDEWHEEL_RUN_TOKEN $1"`
+	const tell = `echo "$TIDEWHEEL_API $TIDEWHEEL_RUN_TOKEN $1"`
 	open := func(task *engine.Task) {
 		task.API, task.Timeout, task.Grace = "http://task/api/v1", time.Hour, time.Minute
 		task.RunKey = key.Attempt(task.Namespace, task.Run, task.Attempt)
 		task.Args = []string{"${TIDEWHEEL_API}"}
 	}
 	r := newRig(t)
-	task := r.task(print, open)
+	task := r.task(tell, open)
 	words := strings.Fields(string(r.run(task).Output.Tail))
 	if len(words) != 3 || words[0] != "http://task/api/v1" || words[2] != words[0] {
 		t.Fatalf("the program saw %q", words)
@@ -41,7 +41,7 @@ func TestProgramIsGivenTheAPIAndATokenOfItsAttempt(t *testing.T) {
 
 	t.Run("the executor's own address comes first", func(t *testing.T) {
 		r := newRig(t, func(config *executor.Config) { config.API = "http://executor/api/v1" })
-		if words := strings.Fields(string(r.run(r.task(print, open)).Output.Tail)); len(words) != 3 || words[0] != "http://executor/api/v1" {
+		if words := strings.Fields(string(r.run(r.task(tell, open)).Output.Tail)); len(words) != 3 || words[0] != "http://executor/api/v1" {
 			t.Errorf("the program saw %q", words)
 		}
 	})

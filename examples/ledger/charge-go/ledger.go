@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -80,7 +81,7 @@ func (l *ledger) ask(method, key string, result json.RawMessage) (status int, a 
 }
 
 func (l *ledger) try(method, key string, result json.RawMessage) (status int, a answer, err error) {
-	request, err := http.NewRequest(method, l.api+"/effects/"+key, bytes.NewReader(result))
+	request, err := http.NewRequestWithContext(context.Background(), method, l.api+"/effects/"+key, bytes.NewReader(result))
 	if err != nil {
 		return 0, a, err
 	}
