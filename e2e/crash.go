@@ -103,7 +103,20 @@ func Crash(t *testing.T, binary string, args ...string) {
 	for _, job := range applied.Items {
 		check.ledger(ctx, api, job.Name)
 	}
+	everySlot(ctx, t, api)
 	t.Logf("%d lines of the journal, %d runs, %d kills", len(journal.entries), len(runs), crashKills)
+}
+
+// everySlot has the server compare what the schedules name since they were made with what became of it.
+func everySlot(ctx context.Context, t *testing.T, api *client.Client) {
+	t.Helper()
+	state, err := api.CheckLedger(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state.Missing > 0 || state.Slots == 0 {
+		t.Errorf("of %d slots %d are neither runs nor in the ledger: %+v", state.Slots, state.Missing, state.Items)
+	}
 }
 
 // settled returns all runs once each has ended.

@@ -91,6 +91,7 @@ func CrashDAG(t *testing.T, binary string, args ...string) {
 		server.Start()
 	}
 	journal.read(t, linesBetween)
+	everySlot(ctx, t, api)
 	// Without schedules the wave that is open ends without the roots that have not had their slot.
 	apply(fmt.Sprintf(tideDAG, journal.path, journal.life, "", ""))
 	waves := endedWaves(ctx, t, api)

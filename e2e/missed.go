@@ -78,6 +78,7 @@ func Missed(t *testing.T, binary string, args ...string) {
 	journal.awaitDeath(t, deathLimit)
 	journal.readRest()
 	server.Start()
+	everySlot(ctx, t, api)
 	check := verdict{t: t, entries: journal.entries, runs: runs}
 	check.starts()
 	for _, job := range applied.Items {
