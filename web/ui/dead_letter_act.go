@@ -28,8 +28,9 @@ func (u *UI) deadLettersReplay(c echo.Context) error     { return u.lettersDo(c,
 func (u *UI) deadLettersPurge(c echo.Context) error      { return u.lettersDo(c, lettersPurge) }
 
 func (u *UI) lettersAct(c echo.Context, act string) templates.DeadLetterAct {
-	title := map[string]string{lettersReplay: "Try again", lettersPurge: "Purge"}[act]
-	return templates.DeadLetterAct{Page: u.lettersPage(c, title, title), Act: act}
+	title := map[string]string{lettersReplay: "Try dead runs again", lettersPurge: "Purge dead letters"}[act]
+	crumb := map[string]string{lettersReplay: "Try again", lettersPurge: "Purge"}[act]
+	return templates.DeadLetterAct{Page: u.lettersPage(c, title, crumb), Act: act}
 }
 
 // lettersAsk says how many it would be done to.
