@@ -2,6 +2,7 @@ package moving
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -105,24 +106,14 @@ func (t Tallies) Documents() (n int64) {
 	return n
 }
 
-// title is a collection in words.
-func title(of engine.Collection) string {
-	switch of {
-	case engine.CollectionGenerations:
-		return "generations of jobs"
-	case engine.CollectionDAGs:
-		return "DAGs"
-	case engine.CollectionDAGGenerations:
-		return "generations of DAGs"
-	case engine.CollectionDeadLetters:
-		return "dead letters"
-	case engine.CollectionScheduledTasks:
-		return "scheduled tasks"
-	case engine.CollectionSharedKeys:
-		return "shared keys"
-	}
-	return string(of)
+// titles are the names of collections in words, where the word alone is none.
+var titles = map[engine.Collection]string{
+	engine.CollectionGenerations: "generations of jobs", engine.CollectionDAGs: "DAGs", engine.CollectionDAGGenerations: "generations of DAGs",
+	engine.CollectionDeadLetters: "dead letters", engine.CollectionScheduledTasks: "scheduled tasks", engine.CollectionSharedKeys: "shared keys",
 }
+
+// title is a collection in words.
+func title(of engine.Collection) string { return cmp.Or(titles[of], string(of)) }
 
 // settled cuts what one store keeps of an instant and another does not: the parts of a millisecond, and those of a
 // microsecond of a run's instants.
