@@ -6,6 +6,8 @@
 // is refused; where authentication is off, only requests that name this machine are taken, so that no page on the web
 // can reach in by a name of its own.
 //
-// It may import web/service, for the name of who acts, and nothing else of Tidewheel. What is answered to those who
+// Running programs have a door of their own, which opens the effects of their run and nothing else (RunTokens).
+//
+// It may import web/service, for the name of who acts, and internal/runtoken. What is answered to those who
 // stay outside is package web's.
 package auth
