@@ -19,6 +19,7 @@ import (
 type heldLock struct {
 	holder   executor.LockHolder
 	revision uint64
+	life     time.Duration
 	until    time.Time
 	after    string // the revision that it replaced, "" for a new one
 }
@@ -47,6 +48,10 @@ func (q *Queue) Lock(ctx context.Context, key string, holder executor.LockHolder
 		held, err := readLock(last)
 		if err != nil {
 			return 0, fmt.Errorf("jetstream: lock %s: %w", key, err)
+		}
+		if q.overdue.is(key, held.revision, held.life, time.Now()) {
+			free = held.revision
+			continue
 		}
 		return 0, &executor.HeldError{Key: key, Holder: held.holder, Until: held.until}
 	}
@@ -111,7 +116,11 @@ func (q *Queue) lockEntry(ctx context.Context, key string) (*heldLock, error) {
 	if err != nil || last == nil || isMarker(last) {
 		return nil, err
 	}
-	return readLock(last)
+	held, err := readLock(last)
+	if err != nil || q.overdue.is(key, held.revision, held.life, time.Now()) {
+		return nil, err
+	}
+	return held, nil
 }
 
 func readLock(entry *stored) (*heldLock, error) {
@@ -121,7 +130,7 @@ func readLock(entry *stored) (*heldLock, error) {
 		return nil, fmt.Errorf("read lock %s: %w", entry.subject, err)
 	}
 	if ttl, err := time.ParseDuration(entry.header.Get(headerTTL)); err == nil {
-		held.until = entry.at.Add(ttl)
+		held.life, held.until = ttl, entry.at.Add(ttl)
 	}
 	return held, nil
 }

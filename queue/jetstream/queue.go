@@ -35,6 +35,7 @@ type Queue struct {
 	floors   *floors
 	reader   *reader
 	markers  markers
+	overdue  overdue
 	since    atomic.Int64 // when the connection was made, or made again: nanoseconds since 1970
 
 	background sync.WaitGroup // what Close waits for
@@ -53,7 +54,9 @@ func Connect(ctx context.Context, config Config) (*Queue, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
-	q := &Queue{config: config, names: newNames(config.Prefix), log: config.Logger, listeners: make(map[*listener]struct{})}
+	q := &Queue{
+		config: config, names: newNames(config.Prefix), log: config.Logger, listeners: make(map[*listener]struct{}), overdue: overdue{after: overdueAfter},
+	}
 	q.closing, q.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	conn, err := q.dial()
 	if err != nil {

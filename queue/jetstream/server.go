@@ -68,6 +68,9 @@ func StartServer(ctx context.Context, config ServerConfig) (*Server, error) {
 			return nil, errors.Join(fmt.Errorf("nats: %w", err), lock.Unlock())
 		}
 	}
+	if err := forgetLives(config.StoreDir); err != nil {
+		return nil, errors.Join(err, lock.Unlock())
+	}
 	nats, err := natsserver.NewServer(options)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("nats: %w", err), lock.Unlock())
@@ -87,6 +90,22 @@ func StartServer(ctx context.Context, config ServerConfig) (*Server, error) {
 		return nil, errors.Join(err, lock.Unlock())
 	}
 	return server, nil
+}
+
+// forgetLives removes the lists of when messages expire, so that the server makes them anew from the messages. It writes
+// them when it ends in good order, and trusts them after a crash, too; but a crash may bring back messages that had
+// expired before such a list was written. These would never expire again: locks of executors that are long dead.
+func forgetLives(store string) error {
+	lists, err := filepath.Glob(filepath.Join(store, "jetstream", "*", "streams", "*", "msgs", "thw.db"))
+	if err != nil {
+		return fmt.Errorf("nats: %w", err)
+	}
+	for _, list := range lists {
+		if err := os.Remove(list); err != nil {
+			return fmt.Errorf("nats: %w", err)
+		}
+	}
+	return nil
 }
 
 func (s *Server) awaitReady(ctx context.Context, log *serverLog, started <-chan struct{}) error {
