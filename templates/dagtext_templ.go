@@ -230,7 +230,7 @@ func DAGTextPage(v DAGText) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\" class=\"number\">Generation</th><th scope=\"col\">When</th><th scope=\"col\">By</th><th scope=\"col\">Why</th><th scope=\"col\"><span class=\"visually-hidden\">Actions</span></th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Generations\"><table><thead><tr><th scope=\"col\" class=\"number\">Generation</th><th scope=\"col\">When</th><th scope=\"col\">By</th><th scope=\"col\">Why</th><th scope=\"col\"><span class=\"visually-hidden\">Actions</span></th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
