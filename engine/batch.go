@@ -38,6 +38,39 @@ type JobHandled struct {
 	Revision  int64
 }
 
+// Parts splits the batch into those that are written one after the other, none of which is begun before the one before is
+// found to be done whole: what follows a write that was refused must not be done, because another owner has decided
+// otherwise. These are whose turn it is, the waves that have it, and runs before they are dropped. Most batches have
+// one part.
+func (b *Batch) Parts() []*Batch {
+	var parts []*Batch
+	rest := *b
+	rest.Tasks = nil
+	turns := &Batch{}
+	for _, write := range b.Tasks {
+		if IsTurn(write.Task.ID) {
+			turns.Tasks = append(turns.Tasks, write)
+		} else {
+			rest.Tasks = append(rest.Tasks, write)
+		}
+	}
+	if len(turns.Tasks) > 0 {
+		parts = append(parts, turns)
+	}
+	if len(b.Waves) > 0 {
+		parts = append(parts, &Batch{Waves: b.Waves})
+		rest.Waves = nil
+	}
+	if len(b.DropRuns) > 0 {
+		parts = append(parts, &Batch{Runs: rest.Runs, Slots: rest.Slots, DeadLetters: rest.DeadLetters, DropLetters: rest.DropLetters})
+		rest.Runs, rest.Slots, rest.DeadLetters, rest.DropLetters = nil, nil, nil, nil
+	}
+	if !rest.Empty() || len(parts) == 0 {
+		parts = append(parts, &rest)
+	}
+	return parts
+}
+
 // Empty tells whether there is nothing to write.
 func (b *Batch) Empty() bool {
 	return len(b.Waves) == 0 && len(b.HandledDAGs) == 0 && len(b.Runs) == 0 && len(b.Slots) == 0 && len(b.DeadLetters) == 0 && len(b.DropLetters) == 0 &&

@@ -32,6 +32,8 @@ type dagState struct {
 
 	over      map[string]bool  // waves that have ended, as job.ended
 	resumed   map[string]int64 // waves that went on, and from which revision, for as long
+	turn      *ScheduledTask   // TurnID; nil before the first wave
+	turned    bool             // it is to be written
 	tombstone *JobHandled      // as in job
 	writes    int              // waves that are not durable yet
 	opening   bool             // the next wave is being looked for
@@ -243,6 +245,7 @@ func (c *Core) settleDAG(d *dagState) {
 		d.over, d.resumed = nil, nil
 	}
 	if d.tombstone != nil && !d.busy() {
+		c.dropTurn(d)
 		c.pending.handledDAGs = append(c.pending.handledDAGs, *d.tombstone)
 		d.tombstone = nil
 	}

@@ -116,6 +116,9 @@ func (c *Core) finishLoad(j *job, s *JobSnapshot) {
 		return
 	}
 	handled := JobHandled{UID: s.Job.UID, Namespace: s.Job.Namespace, Name: s.Job.Name, Revision: s.Job.Revision}
+	if j.task != nil { // even where it stays as it is: had a former owner written it meanwhile, nobody would look at it again
+		c.touchTask(j)
+	}
 	if s.Job.Deleted && len(j.live) > 0 { // its generations go with it, and what runs still needs them after a crash
 		j.tombstone = &handled
 		return

@@ -15,6 +15,9 @@ func (c *Core) takeBackPrepared(j *job) {
 		if r.Status != StatusScheduled || r.Trigger != TriggerSchedule || r.Waiting || !r.Slot.After(c.now) {
 			continue
 		}
+		if j.dag != nil && r.awaitsTurn() { // the clock went back behind its slot
+			continue
+		}
 		if j.def != nil && !j.def.Paused && r.Generation == j.def.Generation {
 			continue
 		}

@@ -120,6 +120,8 @@ func (c *Core) resume(r *run) {
 			c.cancel(r, r.CancelBy)
 		case r.doubt && r.Trigger != TriggerBackfill && r.job.noted(r.Slot): // it was to be dropped
 			c.takeBack(r, ReasonOutage)
+		case r.job.dag != nil && r.Trigger != TriggerBackfill && !r.awaitsTurn() && r.job.noted(r.Slot): // it was to be dropped
+			c.drop(r)
 		case at.After(c.now):
 			c.setTimer(&r.timer, at, timer{kind: timerFire, run: r})
 		case r.doubt && c.outdated(r) != "":
@@ -236,6 +238,16 @@ func (c *Core) result(m *Result) {
 	}
 }
 
+// Places tells whether the core knows the run of a result, at its attempt or a later one, or the one before; or has just
+// seen it end.
+func (c *Core) Places(m *Result) bool {
+	r := c.runs[m.Run]
+	if r == nil {
+		return c.KnowsRun(RunJob(m.Run), m.Run, 0)
+	}
+	return m.Attempt <= r.Attempt || m.Attempt == r.Attempt+1 && (r.Status == StatusScheduled || r.Status == StatusRetrying)
+}
+
 // attemptRevoked ends a queued attempt that nobody will ever claim. Where nobody asked for that, an engine that
 // crashed had taken back what it had prepared: then the run gets another attempt.
 func (c *Core) attemptRevoked(r *run, at time.Time) {
@@ -302,12 +314,14 @@ func (c *Core) release(r *run) {
 	delete(c.runs, r.ID)
 	j := r.job
 	j.live = slices.DeleteFunc(j.live, func(other *run) bool { return other == r })
-	if j.ended == nil {
-		j.ended = map[string]int64{}
-	}
-	j.ended[r.ID] = r.Revision
-	if r.dirty || r.Status == StatusInvalid {
-		j.ended[r.ID]++ // with the write to come
+	if !r.gone() || r.Revision > 0 { // of what was never written the store may know by somebody else only
+		if j.ended == nil {
+			j.ended = map[string]int64{}
+		}
+		j.ended[r.ID] = r.Revision
+		if r.dirty || r.gone() {
+			j.ended[r.ID]++ // with the write to come
+		}
 	}
 	if j.dag != nil {
 		c.taskEnded(r)

@@ -61,6 +61,11 @@ func (c *Core) inspected(e AttemptInspected) {
 			c.publish(r, c.afterCommit) // a copy that still waits makes this one disappear
 		case e.State.Last == ResultRevoked && !r.revoke:
 			c.attemptRevoked(r, c.now)
+		case e.State.Last != ResultRevoked:
+			// The news of its claim is on the way; or a former owner has had it, and written and acknowledged it: then a
+			// write finds that out. Left alone the run would never be supervised.
+			c.touch(r)
+			c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerRequeue, run: r})
 		}
 	case StatusRunning:
 		switch {

@@ -86,7 +86,20 @@ func (c *Core) openWave(w *wave) bool {
 	w.begin(f)
 	d.open = w
 	c.touchWave(w)
+	c.takeTurn(d)
 	return true
+}
+
+// takeTurn says that the open wave is the one that opened last. Should another owner have said so of another, then the
+// write is refused, and nothing of this wave is done.
+func (c *Core) takeTurn(d *dagState) {
+	if d.turn == nil {
+		d.turn = &ScheduledTask{ID: TurnID(d.uid), Shard: d.shard, Slot: Parked, RunAt: Parked, Namespace: d.namespace}
+	}
+	if !d.turned {
+		d.turned = true
+		c.pending.turns = append(c.pending.turns, d)
+	}
 }
 
 // begin sets up what an open wave keeps in memory.

@@ -107,6 +107,7 @@ func (c *Core) resumeWave(d *dagState, e CommandReceived) {
 	w.Resumed++
 	w.By = e.Command.By
 	c.touchWave(w)
+	c.takeTurn(d)
 	w.active = nil
 	reset := w.state.Resume()
 	if task, ok := w.form.named(e.Command.Task); ok && e.Command.Kind == CommandMarkTask {

@@ -15,6 +15,8 @@ type DAGSnapshot struct {
 	Spec map[int64]*spec.DAG // earlier generations that the open wave, scheduled tasks or runs still refer to
 	// Tasks are the scheduled tasks of its CRON roots, by the names of the roots.
 	Tasks map[string]ScheduledTask
+	// Turn is the record that says which wave opened last, nil before the first.
+	Turn *ScheduledTask
 	// Waves are those that have not ended; LastEpoch is the highest epoch that any wave of the DAG has.
 	Waves     []Wave
 	LastEpoch int64
@@ -38,6 +40,10 @@ func (c *Core) loadDAG(s *DAGSnapshot) {
 	}
 	for _, generation := range slices.Sorted(maps.Keys(s.Spec)) {
 		d.forms[generation] = newForm(generation, s.Spec[generation])
+	}
+	if s.Turn != nil {
+		turn := *s.Turn
+		d.turn = &turn
 	}
 	c.dags[s.UID] = d
 	for _, root := range slices.Sorted(maps.Keys(s.Tasks)) {
@@ -178,6 +184,9 @@ func (c *Core) restore(w *wave, runs []Run) []*run {
 		w.learn(learned, &r)
 	}
 	closed, spread := w.derive(learned)
+	for _, task := range slices.Sorted(maps.Keys(w.fans)) {
+		c.dropSingle(w, task) // its removal was lost in a crash
+	}
 	c.writeClosed(w, spread)
 	for _, task := range closed {
 		if w.known[TaskRunID(w.ID, w.form.graph.Name(task))] == nil {
@@ -199,6 +208,7 @@ func (c *Core) redefineDAG(d *dagState, s *DAGSnapshot) {
 			c.resume(c.adopt(c.taskOf(d, r.Task), r.Clone()))
 		}
 	}
+	c.adoptWave(d, s)
 	known := s.DAG != nil && s.DAG.Revision <= d.revision
 	if gone := d.def == nil && s.DAG == nil; known || gone {
 		if d.def == nil { // a wave that was asked for while its DAG was deleted
@@ -226,6 +236,36 @@ func (c *Core) redefineDAG(d *dagState, s *DAGSnapshot) {
 	}
 	c.finishDAG(d, s)
 	c.nextWave(d)
+}
+
+// adoptWave takes up a wave that is open in the store and that nobody goes on with: an engine whose last write came late
+// opened it beside another, which has ended since.
+func (c *Core) adoptWave(d *dagState, s *DAGSnapshot) {
+	for i := range s.Waves {
+		w := &wave{dag: d, Wave: s.Waves[i], stored: true, shown: true}
+		f := d.forms[w.Generation]
+		if f == nil && s.Spec[w.Generation] != nil {
+			f = newForm(w.Generation, s.Spec[w.Generation])
+		}
+		if w.Status != StatusRunning || d.open != nil || d.closing != nil || d.over[w.ID] || f == nil || f.graph == nil {
+			continue
+		}
+		d.forms[w.Generation] = f
+		w.begin(f)
+		d.open = w
+		d.epoch = max(d.epoch, w.Epoch)
+		var runs []Run
+		for k := range s.Runs {
+			if s.Runs[k].Wave == w.ID {
+				runs = append(runs, s.Runs[k])
+			}
+		}
+		for _, r := range c.restore(w, runs) {
+			c.resume(r)
+		}
+		c.skipRootsWithoutSlot(w)
+		c.pump(w)
+	}
 }
 
 // abandonDAG ends what a deleted DAG left behind, as far as nobody executes it.
@@ -275,11 +315,26 @@ func (c *Core) finishDAG(d *dagState, s *DAGSnapshot) {
 		return
 	}
 	handled := JobHandled{UID: s.DAG.UID, Namespace: s.DAG.Namespace, Name: s.DAG.Name, Revision: s.DAG.Revision}
+	for _, name := range slices.Sorted(maps.Keys(d.tasks)) { // as finishLoad
+		if j := d.tasks[name]; j.task != nil {
+			c.touchTask(j)
+		}
+	}
 	if s.DAG.Deleted && d.busy() {
 		d.tombstone = &handled
 		return
 	}
+	if s.DAG.Deleted {
+		c.dropTurn(d)
+	}
 	c.pending.handledDAGs = append(c.pending.handledDAGs, handled)
+}
+
+// dropTurn removes the record of whose turn it was, with the last of a deleted DAG.
+func (c *Core) dropTurn(d *dagState) {
+	if d.turn != nil && !d.turned && !slices.Contains(c.pending.turns, d) {
+		c.pending.turns = append(c.pending.turns, d)
+	}
 }
 
 // busy tells whether anything of a DAG has not ended.

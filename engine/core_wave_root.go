@@ -42,8 +42,10 @@ func (c *Core) full(j *job) bool {
 
 // rootRun gives the run of a root that has this slot, in the open wave or prepared.
 func (j *job) hasSlot(slot time.Time) bool {
-	if w := j.dag.open; w != nil && w.slots[j.taskName].Equal(slot) {
-		return true
+	for _, w := range []*wave{j.dag.open, j.dag.closing} {
+		if w != nil && w.slots[j.taskName].Equal(slot) {
+			return true
+		}
 	}
 	return slices.ContainsFunc(j.live, func(r *run) bool { return r.Slot.Equal(slot) })
 }

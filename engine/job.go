@@ -72,6 +72,9 @@ type Generation struct {
 
 // ScheduledTask is the next upcoming instance of a job: the only planned slot that is stored. All slots before Slot
 // are accounted for (as runs, or in the slot ledger); Slot itself is not yet.
+//
+// A DAG has one more, TurnID, which is parked for good: its Epoch and Job name the wave that opened last. It is written
+// before that wave, so that of two engines that both believe to own the DAG only one opens a wave at a time.
 type ScheduledTask struct {
 	ID         string    `json:"id"` // the job's uid, or RootID
 	Shard      int       `json:"shard"`

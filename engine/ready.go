@@ -32,6 +32,7 @@ type ready struct {
 	after    []Effect
 
 	handledDAGs []JobHandled
+	turns       []*dagState
 
 	clearHandled  []JobHandled // of batches that are durable
 	clearDAGs     []JobHandled
@@ -42,7 +43,7 @@ type ready struct {
 func (c *Core) Ready() *Ready {
 	p := &c.pending
 	if len(p.runs) == 0 && len(p.jobs) == 0 && len(p.slots) == 0 && len(p.letters) == 0 && len(p.unletter) == 0 &&
-		len(p.waves) == 0 && len(p.handledDAGs) == 0 && len(p.drops) == 0 && len(p.handled) == 0 && len(p.commands) == 0 && len(p.after) == 0 && len(p.clearHandled) == 0 && len(p.clearDAGs) == 0 && len(p.clearCommands) == 0 {
+		len(p.waves) == 0 && len(p.turns) == 0 && len(p.handledDAGs) == 0 && len(p.drops) == 0 && len(p.handled) == 0 && len(p.commands) == 0 && len(p.after) == 0 && len(p.clearHandled) == 0 && len(p.clearDAGs) == 0 && len(p.clearCommands) == 0 {
 		return nil
 	}
 	r := &Ready{Batch: &Batch{
@@ -68,6 +69,9 @@ func (c *Core) Ready() *Ready {
 		run.Revision++
 		r.Batch.Runs = append(r.Batch.Runs, RunWrite{Run: run.Run.Clone()})
 		r.jobs = append(r.jobs, run.job)
+	}
+	for _, d := range p.turns {
+		r.Batch.Tasks = append(r.Batch.Tasks, d.turnWrite())
 	}
 	for _, w := range p.waves {
 		if w.Status.Terminal() && w.Epoch > 0 && !w.last {
@@ -110,6 +114,23 @@ func (c *Core) Ready() *Ready {
 		r.handled, r.handledDAGs, r.commands = nil, nil, nil
 	}
 	return r
+}
+
+// turnWrite says which wave of a DAG opened last; of a deleted DAG nobody asks that any more.
+func (d *dagState) turnWrite() TaskWrite {
+	if !d.turned {
+		id := d.turn.ID
+		d.turn = nil
+		return TaskWrite{Task: ScheduledTask{ID: id, Shard: d.shard}, Delete: true}
+	}
+	d.turned = false
+	last := d.open
+	if last == nil {
+		last = d.closing
+	}
+	d.turn.Revision++
+	d.turn.Epoch, d.turn.Job = last.Epoch, last.ID
+	return TaskWrite{Task: *d.turn}
 }
 
 // Committed says that a Ready's batch is durable. The core then forgets jobs that nothing is going on with.

@@ -116,6 +116,15 @@ func RunTask(runID string) string {
 // RootID is the identity of a CRON root of a DAG where slots are concerned: of its scheduled task and in the ledger.
 func RootID(dagUID, root string) string { return dagUID + "-" + root }
 
+// TurnID is the identity of the record that says which wave of a DAG opened last: see ScheduledTask.
+func TurnID(dagUID string) string { return RootID(dagUID, turnRoot) }
+
+// turnRoot is no name of a task.
+const turnRoot = "_"
+
+// IsTurn tells whether an id is one of TurnID.
+func IsTurn(id string) bool { return RootOf(id) == turnRoot }
+
 // RootOf gives the root that a RootID names, "" for the uid of a job.
 func RootOf(id string) string {
 	_, root, _ := strings.Cut(id, "-")

@@ -98,6 +98,10 @@ func (b *waveBench) snapshot() engine.DAGSnapshot {
 	maps.Copy(s.Spec, b.forms)
 	for id, task := range b.tasks {
 		root := strings.TrimPrefix(id, waveUID+"-")
+		if engine.IsTurn(id) {
+			s.Turn = &task
+			continue
+		}
 		s.Tasks[root] = task
 		for _, key := range slices.Sorted(maps.Keys(b.slots)) {
 			if b.slots[key].JobUID == id && !b.slots[key].To.Before(task.Slot) {
@@ -150,8 +154,10 @@ func (b *waveBench) step(event engine.Event) {
 func (b *waveBench) try(event engine.Event) {
 	b.perform(b.core.Step(b.now, event))
 	for ready := b.core.Ready(); ready != nil; ready = b.core.Ready() {
-		if b.write(ready.Batch); b.died {
-			return
+		for _, part := range ready.Batch.Parts() {
+			if b.write(part); b.died {
+				return
+			}
 		}
 		b.core.Committed(ready)
 		b.perform(ready.After)

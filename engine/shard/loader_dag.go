@@ -63,7 +63,11 @@ func (l Loader) dags(ctx context.Context, uids []string, due time.Time) (map[str
 		}
 	}
 	for i := range tasks {
-		if s := snapshots[engine.RunJob(tasks[i].ID)]; s != nil {
+		switch s := snapshots[engine.RunJob(tasks[i].ID)]; {
+		case s == nil:
+		case engine.IsTurn(tasks[i].ID):
+			s.Turn = &tasks[i]
+		default:
 			s.Tasks[engine.RootOf(tasks[i].ID)] = tasks[i]
 		}
 	}

@@ -53,18 +53,23 @@ type Machine struct {
 	core   *engine.Core
 	epoch  uint64
 	others [engine.Shards]bool // shards that somebody else owns
-	last   time.Time // the latest time that Step was given
+	last   time.Time           // the latest time that Step was given
 
 	phase    phase
 	phaseAt  time.Time // when a failed phase is tried again
 	failures int       // in a row, of the present phase
 
-	commit     *engine.Ready // under way, or waiting to be tried again
-	gather     time.Time     // no commit begins before this: see gatherFor
-	gathering  bool          // a commit waits for that
-	commitAt   time.Time     // when it is tried again; zero while it is under way
+	commit     *engine.Ready   // under way, or waiting to be tried again
+	parts      []*engine.Batch // of it, those that are not durable, the one under way first
+	refused    []engine.Run    // what the store has of runs whose insertion was refused
+	gather     time.Time       // no commit begins before this: see gatherFor
+	gathering  bool            // a commit waits for that
+	commitAt   time.Time       // when it is tried again; zero while it is under way
 	commitFail int
 	carried    []Receipt // acknowledged once commit is durable
+	strange    int       // results that are being looked up: until it is known whose they are nothing is acknowledged
+	withheld   []Receipt // acknowledged then
+	doomed     string    // why the machine begins anew as soon as the commit under way is answered
 	arrived    []Receipt // acknowledged once what has been decided since is durable
 
 	horizon  time.Time
@@ -126,8 +131,10 @@ func (m *Machine) clear(now time.Time) {
 	m.core = engine.NewCore(m.config.Core, now, m.random)
 	m.phase, m.phaseAt = phaseRecover, time.Time{}
 	m.commit, m.commitAt, m.commitFail = nil, time.Time{}, 0
+	m.parts, m.refused = nil, nil
 	m.gather, m.gathering = time.Time{}, false
 	m.carried, m.arrived = nil, nil
+	m.strange, m.withheld, m.doomed = 0, nil, ""
 	m.horizon = time.Time{}
 	m.poll, m.pollAt, m.pollFail = pollIdle, time.Time{}, 0
 	m.sweeping, m.sweepAgain, m.sweepMore, m.sweepAt = false, false, false, time.Time{}
@@ -172,8 +179,9 @@ func (m *Machine) Step(now time.Time, input Input) []Action {
 	case Answered:
 		m.step(&out, now, in.Event)
 	case Results:
-		m.step(&out, now, engine.ResultsReceived{Results: in.Results})
-		m.arrived = append(m.arrived, in.Receipt)
+		m.onResults(&out, now, in)
+	case StrangeRead:
+		m.onStrange(&out, now, in)
 	case Woken:
 		m.onWoken(&out, in.Wake)
 	case Committed:
@@ -254,7 +262,7 @@ func (m *Machine) onTime(out *actions, now time.Time) {
 	}
 	if m.commit != nil && !m.commitAt.IsZero() && !now.Before(m.commitAt) {
 		m.commitAt = time.Time{}
-		out.add(Commit{Epoch: m.epoch, Batch: m.commit.Batch})
+		out.add(Commit{Epoch: m.epoch, Batch: m.parts[0]})
 	}
 }
 

@@ -57,12 +57,17 @@ func (m *Machine) beginCommit(out *actions, now time.Time) {
 	if m.poll == pollWanted {
 		m.poll = pollCarried
 	}
-	out.add(Commit{Epoch: m.epoch, Batch: ready.Batch})
+	m.parts = ready.Batch.Parts()
+	out.add(Commit{Epoch: m.epoch, Batch: m.parts[0]})
 }
 
 // onCommitted goes on once a batch is durable, or tries it again.
 func (m *Machine) onCommitted(out *actions, now time.Time, in Committed) {
 	if m.commit == nil {
+		return
+	}
+	if m.doomed != "" {
+		m.reset(out, now, m.doomed)
 		return
 	}
 	if in.Failed {
@@ -83,7 +88,25 @@ func (m *Machine) onCommitted(out *actions, now time.Time, in Committed) {
 		out.add(ReadRefused{Epoch: m.epoch, IDs: refused})
 		return
 	}
-	m.settle(out, nil)
+	m.nextPart(out, now)
+}
+
+// nextPart goes on with the next part of the commit, or is done with it.
+func (m *Machine) nextPart(out *actions, now time.Time) {
+	if m.parts = m.parts[1:]; len(m.parts) > 0 {
+		out.add(Commit{Epoch: m.epoch, Batch: m.parts[0]})
+		return
+	}
+	found := m.refused
+	m.refused = nil
+	refused := map[string]bool{}
+	for i := range found {
+		refused[found[i].ID] = true
+	}
+	m.settle(out, refused)
+	for i := range found {
+		m.step(out, now, engine.InsertRefused{Stored: found[i]})
+	}
 }
 
 // inserted tells whether a run is one of a job that the commit made. Of a DAG's tasks, others have followed from what
@@ -102,23 +125,21 @@ func (m *Machine) onRefused(out *actions, now time.Time, in RefusedRead) {
 	if m.commit == nil {
 		return
 	}
+	if m.doomed != "" {
+		m.reset(out, now, m.doomed)
+		return
+	}
 	if in.Failed {
 		m.commitAt = now.Add(m.wait(m.commitFail)) // the batch may be written again: what was refused stays refused
 		m.commitFail++
 		return
 	}
-	refused := map[string]bool{}
 	if len(in.Runs) < in.Asked {
 		m.reset(out, now, "a run that was there is not there any more")
 		return
 	}
-	for _, stored := range in.Runs {
-		refused[stored.ID] = true
-	}
-	m.settle(out, refused)
-	for _, stored := range in.Runs {
-		m.step(out, now, engine.InsertRefused{Stored: stored})
-	}
+	m.refused = append(m.refused, in.Runs...)
+	m.nextPart(out, now)
 }
 
 // settle performs what waited for the commit, but for runs that were refused, and acknowledges what led to it.
@@ -146,6 +167,10 @@ func (m *Machine) settle(out *actions, refused map[string]bool) {
 }
 
 func (m *Machine) acknowledge(out *actions, receipts []Receipt) {
+	if m.strange > 0 {
+		m.withheld = append(m.withheld, receipts...)
+		return
+	}
 	for _, receipt := range receipts {
 		out.add(Acknowledge{Receipt: receipt})
 	}

@@ -240,8 +240,28 @@ func TestAfterASmallCommitTheNextOneBeginsAtOnce(t *testing.T) {
 func TestResultsThatChangeNothingAreAcknowledgedAtOnce(t *testing.T) {
 	r := begin(t)
 	r.give(shard.Results{Epoch: r.epoch, Results: []engine.Result{finished("job-gone")}, Receipt: "receipt"})
+	not[shard.Acknowledge](r) // somebody else may have made the run
+	read := take[shard.ReadStrange](r)
+	r.give(shard.StrangeRead{Epoch: read.Epoch, Results: read.Results})
 	take[shard.Acknowledge](r)
 	r.empty()
+}
+
+func TestResultsOfARunThatSomebodyElseHasMadeAreNotAcknowledged(t *testing.T) {
+	r := begin(t)
+	r.give(shard.Results{Epoch: r.epoch, Results: []engine.Result{finished("job-s1")}, Receipt: "first"})
+	r.give(shard.Results{Epoch: r.epoch, Results: []engine.Result{finished("job-s2")}, Receipt: "second"})
+	first, second := take[shard.ReadStrange](r), take[shard.ReadStrange](r)
+	if !slices.Equal(first.IDs(), []string{"job-s1"}) || !slices.Equal(second.IDs(), []string{"job-s2"}) {
+		t.Errorf("asked about %v and %v", first.IDs(), second.IDs())
+	}
+	r.give(shard.StrangeRead{Epoch: second.Epoch, Results: second.Results, Runs: []engine.Run{{ID: "job-s2", Attempt: 1, Status: engine.StatusSucceeded}}})
+	not[shard.Acknowledge](r) // it would be of the first, too
+	r.give(shard.StrangeRead{Epoch: first.Epoch, Results: first.Results, Failed: true})
+	first = take[shard.ReadStrange](r)
+	r.give(shard.StrangeRead{Epoch: first.Epoch, Results: first.Results, Runs: []engine.Run{{ID: "job-s1", Attempt: 1, Status: engine.StatusRunning}}})
+	take[shard.Reset](r)
+	not[shard.Acknowledge](r)
 }
 
 func TestAFailedCommitIsTriedAgainLaterEachTime(t *testing.T) {

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -118,6 +119,15 @@ type RefusedRead struct {
 	Failed bool
 }
 
+// StrangeRead answers ReadStrange, which asked about these results.
+type StrangeRead struct {
+	Epoch   uint64
+	Results []engine.Result
+	Runs    []engine.Run
+	Failed  bool
+}
+
+func (StrangeRead) input()   {}
 func (Start) input()         {}
 func (Owned) input()         {}
 func (Clock) input()         {}
@@ -133,6 +143,7 @@ func (Committed) input()     {}
 func (RefusedRead) input()   {}
 func (Reconciled) input()    {}
 
+func (a StrangeRead) epochOf() uint64   { return a.Epoch }
 func (a Recovered) epochOf() uint64     { return a.Epoch }
 func (a Polled) epochOf() uint64        { return a.Epoch }
 func (a Loaded) epochOf() uint64        { return a.Epoch }
@@ -213,9 +224,26 @@ type ReadRefused struct {
 	IDs   []string
 }
 
+// ReadStrange reads the runs of results that the core could not place; answered by StrangeRead.
+type ReadStrange struct {
+	Epoch   uint64
+	Results []engine.Result
+}
+
+// IDs names the runs.
+func (a ReadStrange) IDs() []string {
+	var ids []string
+	for i := range a.Results {
+		ids = append(ids, a.Results[i].Run)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
 // Acknowledge tells the queue that a delivery has been dealt with.
 type Acknowledge struct{ Receipt Receipt }
 
+func (ReadStrange) action()  {}
 func (Recover) action()      {}
 func (Listen) action()       {}
 func (Reset) action()        {}

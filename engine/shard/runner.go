@@ -223,6 +223,15 @@ func (r *Runner) perform(ctx context.Context, list []Action, results *listener, 
 				r.report(ctx, "read refused runs", err)
 				r.send(ctx, RefusedRead{Epoch: a.Epoch, Asked: len(a.IDs), Runs: runs, Failed: err != nil})
 			})
+		case ReadStrange:
+			r.goDo(func() {
+				runs, err := loader.Store.RunsByID(ctx, a.IDs())
+				r.report(ctx, "read the runs of strange results", err)
+				if err != nil {
+					r.pause(ctx, 1)
+				}
+				r.send(ctx, StrangeRead{Epoch: a.Epoch, Results: a.Results, Runs: runs, Failed: err != nil})
+			})
 		case Acknowledge:
 			if err := a.Receipt.(Delivery).Ack(); err != nil {
 				r.log.Warn("acknowledging results failed: they come again", "error", err)

@@ -12,11 +12,10 @@ import (
 	"github.com/tidewheel/tidewheel/engine/shard"
 )
 
-// driver does what shard.Runner does: it turns a Machine. There is one engine at a time in this world; several would
-// be several drivers.
+// driver does what shard.Runner does: it turns a Machine. It is one engine of the world.
 type driver struct {
 	w       *world
-	config  shard.Config
+	name    string
 	number  int // of the incarnation
 	group   *group
 	machine *shard.Machine
@@ -25,6 +24,17 @@ type driver struct {
 	epoch   uint64 // under which results are listened for, 0 while they are not
 	cursors [engine.Shards]uint64
 	busy    [engine.Shards]bool
+
+	shards     []int // that it reads and listens for
+	believes   [engine.Shards]bool
+	loseAt     time.Duration // when it hears of what it has lost, 0 if it has not
+	dirty      bool          // it has not been told what it believes
+	until      time.Duration // it stands still until then
+	stoodSince time.Duration
+	ended      time.Duration // when its last incarnation ended
+	flying     int           // commits under way
+	told       int           // how often it was told what it owns
+	waiting    []func()      // for those to land
 }
 
 var allShards = func() []int {
@@ -38,11 +48,73 @@ var allShards = func() []int {
 // boot starts an engine; whatever was before is forgotten.
 func (e *driver) boot() {
 	e.number++
-	e.group = e.w.newGroup(fmt.Sprintf("engine-%d", e.number))
-	e.machine = shard.NewMachine(e.config, e.w.wall(), e.w.random)
-	e.epoch = 0
+	e.group = e.w.newGroup(fmt.Sprintf("%s.%d", e.name, e.number))
+	e.machine = shard.NewMachine(e.w.config, e.w.wall(), e.w.random)
+	e.epoch, e.until, e.loseAt = 0, 0, 0
+	e.believes = [engine.Shards]bool{}
 	e.w.note("engine starts", e.group.name, "", 0)
+	if e.w.owners.several() {
+		e.own()
+		return
+	}
+	e.shards = allShards
 	e.input(shard.Start{})
+}
+
+// own tells the machine what the engine believes to own.
+func (e *driver) own() {
+	e.shards = nil
+	for shard, mine := range e.believes {
+		if mine {
+			e.shards = append(e.shards, shard)
+		}
+	}
+	e.epoch = 0
+	e.told++
+	e.w.note("owns", e.group.name, "", int64(len(e.shards)))
+	e.input(shard.Owned{Shards: e.shards})
+}
+
+// leaseTTL is how long others wait for an engine that says nothing.
+const leaseTTL = 4 * time.Second
+
+// leaseEnded tells whether the leases of an incarnation have ended.
+func (e *driver) leaseEnded(number int) bool {
+	switch {
+	case e.number != number || e.group.dead:
+		return e.w.elapsed >= e.ended+leaseTTL
+	case e.stands():
+		return e.w.elapsed >= e.stoodSince+leaseTTL
+	}
+	return false
+}
+
+// stands tells whether the engine stands still, as a process that is stopped, or a machine that swaps.
+func (e *driver) stands() bool { return e.w.elapsed < e.until }
+
+// stand lets it stand still; what it has sent goes on.
+func (e *driver) stand() bool {
+	if e.group.dead || e.stands() {
+		return false
+	}
+	e.stoodSince = e.w.elapsed
+	e.until = e.w.elapsed + e.w.between(500*time.Millisecond, 15*time.Second)
+	e.w.note("engine stands", e.group.name, "", e.until.Milliseconds())
+	return true
+}
+
+// whenLanded does something once no commit of the engine is under way: landed asks for that.
+func (e *driver) whenLanded(do func()) { e.waiting = append(e.waiting, do) }
+
+func (e *driver) landed() {
+	if e.flying > 0 {
+		return
+	}
+	waiting := e.waiting
+	e.waiting = nil
+	for _, do := range waiting {
+		do()
+	}
 }
 
 // kill ends the engine at this instant and starts another one later; false if there is none.
@@ -53,7 +125,7 @@ func (e *driver) kill() bool {
 	e.w.note("engine killed", e.group.name, "", 0)
 	e.w.kill(e.group)
 	e.clock.cancel()
-	e.epoch = 0
+	e.epoch, e.ended = 0, e.w.elapsed
 	for number := range e.w.queue.floors {
 		if floor := e.w.queue.floors[number]; floor > 0 && e.w.chance(floorLost) {
 			e.w.queue.floors[number] = floor - min(floor, uint64(e.w.random.IntN(5)))
@@ -65,6 +137,15 @@ func (e *driver) kill() bool {
 
 func (e *driver) input(in shard.Input) {
 	if e.group.dead {
+		return
+	}
+	if e.stands() {
+		group := e.group
+		e.w.after(e.until-e.w.elapsed, func() {
+			if e.group == group {
+				e.input(in)
+			}
+		})
 		return
 	}
 	if answer, ok := in.(shard.Answered); ok {
@@ -104,9 +185,9 @@ func (e *driver) arm() {
 
 // do lets a process of the engine do something and tell the machine.
 func (e *driver) do(work func(p *process, loader shard.Loader) shard.Input) {
-	group := e.group
+	group, shards := e.group, e.shards
 	e.w.spawn(group, e.w.between(0, 300*time.Microsecond), func(p *process) {
-		in := work(p, shard.Loader{Store: reader{e.w.truth, p}, Shards: allShards})
+		in := work(p, shard.Loader{Store: reader{e.w.truth, p}, Shards: shards})
 		if group.dead || in == nil {
 			return
 		}
@@ -138,7 +219,7 @@ func (e *driver) perform(action shard.Action) {
 		})
 	case shard.Load:
 		e.do(func(p *process, loader shard.Loader) shard.Input {
-			if a.Again > 0 && !p.sleep(min(e.config.RetryMin<<min(a.Again, 10), e.config.RetryMax)) {
+			if a.Again > 0 && !p.sleep(min(e.w.config.RetryMin<<min(a.Again, 10), e.w.config.RetryMax)) {
 				return nil
 			}
 			jobs, err := loader.Jobs(background, a.UIDs, a.Due)
@@ -178,6 +259,14 @@ func (e *driver) perform(action shard.Action) {
 			runs, err := reader{e.w.truth, p}.RunsByID(background, a.IDs)
 			return shard.RefusedRead{Epoch: a.Epoch, Asked: len(a.IDs), Runs: runs, Failed: err != nil}
 		})
+	case shard.ReadStrange:
+		e.do(func(p *process, _ shard.Loader) shard.Input {
+			runs, err := reader{e.w.truth, p}.RunsByID(background, a.IDs())
+			if err != nil && !p.sleep(e.w.config.RetryMin) {
+				return nil
+			}
+			return shard.StrangeRead{Epoch: a.Epoch, Results: a.Results, Runs: runs, Failed: err != nil}
+		})
 	case shard.Commit:
 		e.commit(a)
 	case shard.Acknowledge:
@@ -202,12 +291,19 @@ func (e *driver) commit(a shard.Commit) {
 		e.kill()
 		latency += w.between(0, 3*time.Second)
 	}
+	e.flying++
+	told := e.told
 	w.after(latency, func() {
+		e.flying--
+		defer e.landed()
 		if group.dead {
 			if w.chance(commitGone) || !w.chance(commitLate) {
 				return
 			}
 			w.note("late commit", group.name, "", 0)
+			w.truth.late(&batch)
+		} else if told != e.told || w.owners.stale(e, &batch) {
+			w.counts.add("lease", "commit of a former owner")
 			w.truth.late(&batch)
 		}
 		answer := shard.Committed{Epoch: a.Epoch}
@@ -324,7 +420,7 @@ func (e *driver) effect(epoch uint64, effect engine.Effect) {
 				if err == nil {
 					return shard.Answered{Epoch: epoch, Event: found}
 				}
-				if !p.sleep(e.config.RetryMin) {
+				if !p.sleep(e.w.config.RetryMin) {
 					return nil
 				}
 			}
@@ -366,7 +462,7 @@ type receipt struct {
 // listen begins to deliver results from the first unacknowledged on.
 func (e *driver) listen(epoch uint64) {
 	e.epoch = epoch
-	for number := range e.cursors {
+	for _, number := range e.shards {
 		e.cursors[number], e.busy[number] = e.w.queue.floors[number], false
 		e.pump(number)
 	}
@@ -375,7 +471,7 @@ func (e *driver) listen(epoch uint64) {
 // pump delivers what a shard has, a batch at a time.
 func (e *driver) pump(number int) {
 	w, epoch, group := e.w, e.epoch, e.group
-	if epoch == 0 || e.busy[number] || group.dead {
+	if epoch == 0 || e.busy[number] || group.dead || e.w.owners.several() && !slices.Contains(e.shards, number) {
 		return
 	}
 	if log := w.queue.logs[number]; len(log) == 0 || log[len(log)-1].sequence <= e.cursors[number] {

@@ -37,6 +37,9 @@ const (
 
 	storeAway       fault = "store away"
 	engineKilled    fault = "engine killed"
+	engineStands    fault = "engine stands still"
+	shardsMoved     fault = "shards handed over"
+	shardsTaken     fault = "shards taken over while their owner still acts"
 	executorKilled  fault = "executor killed"
 	executorStalled fault = "executor stalled"
 	executorDrained fault = "executor drained"
@@ -62,7 +65,8 @@ var periods = []struct {
 	fault  fault
 	period time.Duration
 }{
-	{storeAway, 60 * time.Second}, {engineKilled, 20 * time.Second}, {executorKilled, 15 * time.Second},
+	{storeAway, 60 * time.Second}, {engineKilled, 20 * time.Second}, {engineStands, 25 * time.Second},
+	{shardsMoved, 15 * time.Second}, {shardsTaken, 15 * time.Second}, {executorKilled, 15 * time.Second},
 	{executorStalled, 20 * time.Second}, {executorDrained, 25 * time.Second}, {refreshCut, 30 * time.Second},
 	{clockForward, 40 * time.Second}, {clockBack, 40 * time.Second},
 }
@@ -130,7 +134,11 @@ func (w *world) strike(f fault) bool {
 		w.truth.awayUntil = w.elapsed + pick(w, time.Second, 5*time.Second, 30*time.Second)
 		w.note("store away", "", "", w.truth.awayUntil.Milliseconds())
 	case engineKilled:
-		return w.engine.kill()
+		return pick(w, w.engines...).kill()
+	case engineStands:
+		return pick(w, w.engines...).stand()
+	case shardsMoved, shardsTaken:
+		return w.owners.move(f)
 	case clockForward, clockBack:
 		jump := pick(w, 50*time.Millisecond, time.Second, 7*time.Second, 40*time.Second, 5*time.Minute)
 		if f == clockBack {

@@ -81,7 +81,7 @@ func (m *jobModel) wrote(w *world, job *engine.Job, schedule *cron.Schedule, sta
 // passed notes that the wall clock shows what it had shown before: the form owes nothing of that time.
 func (f *form) passed(w *world) {
 	if w.peak.After(w.wall()) {
-		f.again = w.peak.Add(w.engine.config.Core.Lead)
+		f.again = w.peak.Add(w.config.Core.Lead)
 	}
 }
 

@@ -175,7 +175,9 @@ func (q *queue) decide(result engine.Result, after uint64) (sequence uint64, ok 
 	q.logs[result.Shard] = append(q.logs[result.Shard], message{sequence: q.sequence, result: result, at: q.w.elapsed})
 	q.w.counts.add("result", string(result.Kind))
 	q.w.note("result", key, string(result.Kind), int64(q.sequence))
-	q.w.engine.pump(result.Shard)
+	for _, e := range q.w.engines {
+		e.pump(result.Shard)
+	}
 	return q.sequence, true
 }
 

@@ -45,13 +45,19 @@ func Run(seed uint64, options Options) Report {
 	w.truth, w.queue = newTruth(w), newQueue(w)
 	w.journal = &journal{w: w, started: map[string]uint64{}, tokens: map[string]uint64{}, living: map[string][]*program{}, left: map[string]*outputs{}}
 	w.users = newUsers(w)
-	w.engine = &driver{w: w, config: w.drawConfig()}
+	w.config, w.owners = w.drawConfig(), newOwners(w)
+	for i := range pick(w, 1, 1, 1, 2, 2, 3) {
+		w.engines = append(w.engines, &driver{w: w, name: "engine-" + string(rune('a'+i))})
+	}
 	for i := range 1 + w.random.IntN(3) {
 		x := &executor{w: w, name: "executor-" + string(rune('a'+i)), slots: 1 + w.random.IntN(4)}
 		w.executors = append(w.executors, x)
 		x.boot()
 	}
-	w.engine.boot()
+	for _, e := range w.engines {
+		e.boot()
+	}
+	w.owners.begin()
 	w.drawFaults()
 	w.users.begin()
 
@@ -106,6 +112,9 @@ func (w *world) calmDown() {
 	w.users.quiet = true
 	for _, x := range w.executors {
 		x.stalledUntil, x.cutUntil = min(x.stalledUntil, w.elapsed), 0
+	}
+	for _, e := range w.engines {
+		e.until = min(e.until, w.elapsed)
 	}
 	w.queue.dispatch()
 }

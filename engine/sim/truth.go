@@ -170,7 +170,12 @@ func (t *truth) wrote(run *engine.Run) {
 // revisions, so that both may note one slot; pages show it once, and nothing runs by it.
 func (t *truth) late(batch *engine.Batch) {
 	for i := range batch.Slots {
-		t.w.users.planner(batch.Slots[i].JobUID).late = true
+		if m := t.w.users.planner(batch.Slots[i].JobUID); m != nil {
+			m.late = true
+		}
+	}
+	for i := range batch.Waves {
+		t.w.users.dagByUID[batch.Waves[i].Wave.DAGUID].late = true
 	}
 	for i := range batch.Runs {
 		if m := t.w.users.planner(batch.Runs[i].Run.JobUID); m != nil {

@@ -115,10 +115,11 @@ func (u *users) later(write func()) {
 
 func (u *users) wake(wake engine.Wake) {
 	w := u.w
-	if w.chance(wakeLost) {
-		return
+	for _, e := range w.engines {
+		if !w.chance(wakeLost) {
+			w.after(w.between(100*time.Microsecond, 5*time.Millisecond), func() { e.wake(wake) })
+		}
 	}
-	w.after(w.between(100*time.Microsecond, 5*time.Millisecond), func() { w.engine.wake(wake) })
 }
 
 // living draws a job that is not deleted, nil if there is none.

@@ -6,6 +6,8 @@ import (
 	"io"
 	"math/rand/v2"
 	"time"
+
+	"github.com/tidewheel/tidewheel/engine/shard"
 )
 
 // world is the virtual time and all that happens in it.
@@ -30,7 +32,9 @@ type world struct {
 
 	truth     *truth
 	queue     *queue
-	engine    *driver
+	config    shard.Config // of each engine
+	engines   []*driver
+	owners    *owners
 	executors []*executor
 	users     *users
 	journal   *journal
@@ -65,6 +69,9 @@ func (a *agenda) Pop() any {
 	return last
 }
 
+// mostSteps is far more than any world takes: most take some thousands.
+const mostSteps = 1_500_000
+
 // after lets something happen once this much time has passed.
 func (w *world) after(wait time.Duration, do func()) *event {
 	w.order++
@@ -90,7 +97,9 @@ func (w *world) run(until time.Duration) {
 		if now := w.wall(); now.After(w.peak) {
 			w.peak = now
 		}
-		w.steps++
+		if w.steps++; w.steps > mostSteps {
+			w.fail("a world comes to rest", "after %d steps it has not", w.steps)
+		}
 		w.happen(e)
 	}
 	w.elapsed = max(w.elapsed, until)

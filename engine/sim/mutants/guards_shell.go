@@ -11,15 +11,15 @@ var shellGuards = []mutant{
 	{
 		name: "result-ack-order", guard: "results are acknowledged after the commit of what they led to",
 		also: "TestResultsAreAcknowledgedOnlyWhenTheirEffectIsDurable",
-		file: machine,
-		old:  "		m.arrived = append(m.arrived, in.Receipt)",
-		new:  "		m.acknowledge(&out, []Receipt{in.Receipt})",
+		file: "engine/shard/machine_results.go",
+		old:  "	m.arrived = append(m.arrived, in.Receipt)",
+		new:  "	m.acknowledge(out, []Receipt{in.Receipt})",
 	},
 	{
 		name: "effects-after-commit", guard: "what waits for a commit is done after it",
 		file: machineCommit,
-		old:  "	out.add(Commit{Epoch: m.epoch, Batch: ready.Batch})\n}",
-		new:  "	out.add(Commit{Epoch: m.epoch, Batch: ready.Batch})\n	for _, effect := range ready.After {\n		out.add(Perform{Epoch: m.epoch, Effect: effect})\n	}\n	ready.After = nil\n}",
+		old:  "	m.parts = ready.Batch.Parts()\n	out.add(Commit{Epoch: m.epoch, Batch: m.parts[0]})\n}",
+		new:  "	m.parts = ready.Batch.Parts()\n	out.add(Commit{Epoch: m.epoch, Batch: m.parts[0]})\n	for _, effect := range ready.After {\n		out.add(Perform{Epoch: m.epoch, Effect: effect})\n	}\n	ready.After = nil\n}",
 	},
 	{
 		name: "conflict-resets", guard: "a refused write makes the engine read all anew",
