@@ -17,8 +17,19 @@ type Presence struct {
 	Running  []RunningAttempt  `json:"running"`
 	Labels   map[string]string `json:"labels,omitempty"`
 	Draining bool              `json:"draining,omitempty"`
-	Since    time.Time         `json:"since"`
-	Seen     time.Time         `json:"seen"`
+	// Drain is what an operator wanted last of it; nil: nobody has wanted anything.
+	Drain *DrainOrder `json:"drain,omitempty"`
+	Since time.Time   `json:"since"`
+	Seen  time.Time   `json:"seen"`
+}
+
+// DrainOrder is what an operator wants of an executor.
+type DrainOrder struct {
+	Draining bool      `json:"draining"` // true: it takes nothing new, and lets end what it runs; false: it is as before
+	By       string    `json:"by"`
+	At       time.Time `json:"at"`
+	// Revision grows with every order to the same executor.
+	Revision uint64 `json:"-"`
 }
 
 // EnginePresence is what an engine says of itself every few seconds.
@@ -41,11 +52,12 @@ type RunningAttempt struct {
 	Since   time.Time `json:"since"`
 }
 
-// Control is what is asked of whoever runs an attempt.
+// Control is what is asked of whoever runs an attempt, or of one executor.
 type Control struct {
-	Kind    ControlKind `json:"kind"`
-	Run     string      `json:"run"`
-	Attempt int         `json:"attempt"`
+	Kind     ControlKind `json:"kind"`
+	Run      string      `json:"run,omitempty"`
+	Attempt  int         `json:"attempt,omitempty"`
+	Executor string      `json:"executor,omitempty"`
 }
 
 // ControlKind is what is asked.
@@ -55,6 +67,7 @@ type ControlKind string
 const (
 	ControlCancel ControlKind = "cancel" // end the process: SIGTERM, grace, SIGKILL
 	ControlWatch  ControlKind = "watch"  // send the recent output and what follows, for the next 15 seconds
+	ControlDrain  ControlKind = "drain"  // the executor looks for the order that was left for it
 )
 
 // LogFrame is a piece of an attempt's output for those who watch it live.

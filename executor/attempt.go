@@ -21,6 +21,7 @@ const (
 	endTimedOut         // it lasted longer than it may
 	endCancelled        // somebody asked for it
 	endDrained          // the executor shuts down
+	endOrdered          // an operator drains the executor
 	endLost             // its lock may soon be somebody else's
 )
 
@@ -76,7 +77,7 @@ func (e *Executor) handle(delivery Delivery) {
 		e.settled(&task, delivery.Ack())
 		return
 	}
-	if e.intake.Err() != nil {
+	if e.refuses() {
 		e.settled(&task, delivery.Nak(0))
 		return
 	}
@@ -88,7 +89,7 @@ func (e *Executor) handle(delivery Delivery) {
 	}
 	a := e.begin(task, holder, token, asked)
 	defer a.leave()
-	if e.intake.Err() != nil { // the drain may have looked before it was there
+	if e.refuses() { // the drain may have looked before it was there
 		a.unlock()
 		e.settled(&task, delivery.Nak(0))
 		return
@@ -211,11 +212,11 @@ func (a *attempt) endBefore(why ending) {
 }
 
 // handBack ends the attempt if its program has not begun.
-func (a *attempt) handBack() {
+func (a *attempt) handBack(why ending) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.why == endByItself && a.program == nil && !a.harmless.Load() {
-		a.endBefore(endDrained)
+		a.endBefore(why)
 	}
 }
 

@@ -95,6 +95,9 @@ func (q *still) Report(_ context.Context, result engine.Result, _ uint64) (uint6
 	}
 	return q.sequence.Add(1), nil
 }
+func (q *still) DrainOrder(context.Context, string) (order engine.DrainOrder, left bool, err error) {
+	return order, false, nil
+}
 func (q *still) Controls(ctx context.Context, _ func(engine.Control)) error {
 	<-ctx.Done()
 	return nil

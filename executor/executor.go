@@ -44,8 +44,12 @@ type Executor struct {
 	// noInputs is the file of $TIDEWHEEL_INPUTS of tasks that are given nothing.
 	noInputs string
 
+	hold    chan bool     // to the pull: whether it stands still; only the last word counts
+	ordered chan struct{} // holds one: an order was left
+
 	mu      sync.Mutex
 	running map[attemptKey]*attempt
+	order   *engine.DrainOrder // the last; nil if there was none. It is not changed once it is here
 }
 
 // folders hands out work folders.
@@ -68,6 +72,7 @@ func New(config Config, queue Queue, blobs Blobs, log *slog.Logger, observer Obs
 	return &Executor{
 		config: config, queue: queue, blobs: blobs, log: log.With("executor", config.ID), observer: observer,
 		since: time.Now().UTC(), running: make(map[attemptKey]*attempt),
+		hold: make(chan bool, 1), ordered: make(chan struct{}, 1),
 	}
 }
 
@@ -98,6 +103,7 @@ func (e *Executor) Run(ctx context.Context) (err error) {
 	beside.Go(func() { e.drain(pulled, stop) })
 	err = e.queue.Pull(ctx, PullConfig{
 		Executor: e.config.ID, Tiers: e.config.Tiers, Slots: e.config.Slots, PremiumWeight: e.config.PremiumWeight,
+		Hold: e.hold,
 	}, e.handle)
 	close(pulled)
 	stop()
@@ -198,7 +204,7 @@ func (e *Executor) drain(pulled <-chan struct{}, stop func()) {
 	case <-e.intake.Done():
 	}
 	for _, a := range e.attempts() { // others can begin them at once
-		a.handBack()
+		a.handBack(endDrained)
 	}
 	if !wait(pulled, e.config.DrainTimeout) {
 		return

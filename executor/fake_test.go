@@ -38,6 +38,7 @@ type queue struct {
 	heard     chan struct{} // closed when controls is set
 	frames    chan engine.LogFrame
 	onLock    func() // called when a lock is taken
+	order     *engine.DrainOrder
 }
 
 type lock struct {
@@ -109,15 +110,26 @@ func (q *queue) Pull(ctx context.Context, config executor.PullConfig, handle fun
 	var all sync.WaitGroup
 	defer all.Wait()
 	slots := make(chan struct{}, config.Slots)
-	for {
-		select {
-		case slots <- struct{}{}:
-		case <-ctx.Done():
-			return nil
+	tasks := q.tasks
+	for taken := false; ; {
+		free := slots
+		if taken {
+			free = nil
+		}
+		given := tasks
+		if !taken {
+			given = nil
 		}
 		select {
-		case task := <-q.tasks:
+		case free <- struct{}{}:
+			taken = true
+		case task := <-given:
+			taken = false
 			all.Go(func() { handle(task); <-slots })
+		case held := <-config.Hold:
+			if tasks = q.tasks; held {
+				tasks = nil
+			}
 		case <-ctx.Done():
 			return nil
 		}
@@ -232,6 +244,34 @@ func (q *queue) Announce(_ context.Context, presence engine.Presence, ttl time.D
 	defer q.mu.Unlock()
 	q.presences, q.ttls = append(q.presences, presence), append(q.ttls, ttl)
 	return q.did("announce")
+}
+
+func (q *queue) DrainOrder(context.Context, string) (engine.DrainOrder, bool, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.away["order"] {
+		return engine.DrainOrder{}, false, errAway
+	}
+	if q.order == nil {
+		return engine.DrainOrder{}, false, nil
+	}
+	return *q.order, true, nil
+}
+
+// drain leaves an order for the executor, and tells it so unless the word is lost.
+func (q *queue) drain(draining, told bool) {
+	<-q.heard
+	q.mu.Lock()
+	order := engine.DrainOrder{Draining: draining, By: "ada", At: time.Now(), Revision: 1}
+	if q.order != nil {
+		order.Revision = q.order.Revision + 1
+	}
+	q.order = &order
+	controls := q.controls
+	q.mu.Unlock()
+	if told {
+		controls(engine.Control{Kind: engine.ControlDrain, Executor: "here"})
+	}
 }
 
 // control asks something of a running attempt.

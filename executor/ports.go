@@ -27,6 +27,8 @@ type Queue interface {
 	Claim(ctx context.Context, result engine.Result) (sequence uint64, err error)
 	// Report publishes a later message on condition that the attempt's last one has this sequence; ErrFenced if not.
 	Report(ctx context.Context, result engine.Result, after uint64) (sequence uint64, err error)
+	// DrainOrder gives the order that was left for an executor last, false if none is kept.
+	DrainOrder(ctx context.Context, executor string) (engine.DrainOrder, bool, error)
 	// Controls calls handle with what engines and viewers ask of running attempts, until ctx ends.
 	Controls(ctx context.Context, handle func(engine.Control)) error
 	// LogFrame shows a piece of an attempt's output to whoever watches. It does not wait and may be lost.
@@ -41,6 +43,8 @@ type PullConfig struct {
 	Tiers         []spec.Tier // its own first, then those it serves when idle
 	Slots         int         // attempts at once
 	PremiumWeight int         // premium attempts taken for each standard one while both wait; default 4
+	// Hold tells to take nothing for a while (true), and to go on (false); the running handles are not touched. nil: never.
+	Hold <-chan bool
 }
 
 // Delivery is one task, until it is acknowledged or given back.

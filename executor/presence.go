@@ -16,6 +16,7 @@ func (e *Executor) present(done <-chan struct{}) {
 	defer ticker.Stop()
 	draining := e.intake.Done()
 	for {
+		e.obey()
 		e.announce(3 * e.config.PresenceEvery)
 		select {
 		case <-done:
@@ -23,6 +24,7 @@ func (e *Executor) present(done <-chan struct{}) {
 			return
 		case <-draining:
 			draining = nil
+		case <-e.ordered:
 		case <-ticker.C:
 		}
 	}
@@ -41,7 +43,7 @@ func (e *Executor) presence() engine.Presence {
 	presence := engine.Presence{
 		ID: e.config.ID, Host: e.config.Host, PID: os.Getpid(), Version: e.config.Version,
 		Tiers: e.config.Tiers, Slots: e.config.Slots, Labels: e.config.Labels,
-		Draining: e.intake.Err() != nil, Since: e.since, Seen: time.Now().UTC(),
+		Draining: e.refuses(), Drain: e.drainOrder(), Since: e.since, Seen: time.Now().UTC(),
 		Running: []engine.RunningAttempt{},
 	}
 	for _, a := range e.attempts() {
@@ -68,6 +70,15 @@ func (e *Executor) hear() {
 }
 
 func (e *Executor) control(control engine.Control) {
+	if control.Kind == engine.ControlDrain {
+		if control.Executor == e.config.ID {
+			select {
+			case e.ordered <- struct{}{}:
+			default: // it has not looked at the last one yet
+			}
+		}
+		return
+	}
 	e.mu.Lock()
 	a := e.running[attemptKey{control.Run, control.Attempt}]
 	e.mu.Unlock()
@@ -79,5 +90,6 @@ func (e *Executor) control(control engine.Control) {
 		a.end(endCancelled)
 	case engine.ControlWatch:
 		a.watch()
+	case engine.ControlDrain: // of no attempt
 	}
 }

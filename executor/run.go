@@ -102,6 +102,9 @@ func (a *attempt) cutShort(finish *engine.Finish) bool {
 	case endDrained:
 		finish.Status, finish.HandedBack = engine.StatusFailed, true
 		finish.Error = "its executor " + a.e.config.ID + " was shut down"
+	case endOrdered:
+		finish.Status, finish.HandedBack = engine.StatusFailed, true
+		finish.Error = "its executor " + a.e.config.ID + " is being drained"
 	case endLost:
 		finish.Status, finish.HandedBack = engine.StatusFailed, true
 		finish.Error = "its executor " + a.e.config.ID + " could not keep the lock, because it did not reach the queue, and ended the program"

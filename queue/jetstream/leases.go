@@ -132,6 +132,20 @@ func (q *Queue) Engines(ctx context.Context) ([]engine.EnginePresence, error) {
 	return present, nil
 }
 
+// ShardOwners tells which engine has the lease of each shard, "" where nobody has.
+func (q *Queue) ShardOwners(ctx context.Context) (owners [engine.Shards]string, err error) {
+	entries, err := q.entries(ctx, q.names.leases, "shard.*")
+	if err != nil {
+		return owners, fmt.Errorf("jetstream: list leases: %w", err)
+	}
+	for _, entry := range entries {
+		if seen, ok := q.leaseInput(entry).(lease.Seen); ok {
+			owners[seen.Entry.Shard] = seen.Entry.Engine
+		}
+	}
+	return owners, nil
+}
+
 // WatchLeases tells what LEASES holds of shards and engines, and then each change, until ctx ends. It begins again
 // whenever the connection was lost, because the server may have lost something with it.
 func (q *Queue) WatchLeases(ctx context.Context, handle func(lease.Input)) error {

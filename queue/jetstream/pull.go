@@ -33,16 +33,10 @@ func (q *Queue) Pull(ctx context.Context, config executor.PullConfig, handle fun
 	connection := q.listen()
 	defer q.ignore(connection)
 	p := newPuller(q, config, handle)
-	drained := make(chan struct{})
-	sub, err := q.conn.Subscribe(p.inbox+".>", p.receive)
+	in, err := q.openIntake(p)
 	if err != nil {
 		return fmt.Errorf("jetstream: pull: %w", err)
 	}
-	sub.SetClosedHandler(func(string) { close(drained) })
-	if err := sub.SetPendingLimits(-1, -1); err != nil {
-		return fmt.Errorf("jetstream: pull: %w", err)
-	}
-	p.fill()
 	watchdog := time.NewTicker(pullGrace)
 	defer watchdog.Stop()
 	for running := true; running; {
@@ -55,22 +49,69 @@ func (q *Queue) Pull(ctx context.Context, config executor.PullConfig, handle fun
 			p.expire(time.Now())
 		case <-p.broken:
 			q.repair(ctx, p)
+		case held := <-config.Hold:
+			if in, err = q.holdIntake(p, in, held); err != nil {
+				err = fmt.Errorf("jetstream: pull: %w", err)
+				running = false
+			}
 		}
 	}
 	p.stop()
-	// The server stops sending, and what it had sent already is given back by receive.
-	if err := sub.Drain(); err != nil {
-		_ = sub.Unsubscribe() // fails only on a closed connection, where nothing is left to undo
-	} else {
-		select {
-		case <-drained:
-		case <-q.closing.Done():
-		}
-	}
+	q.closeIntake(in)
 	p.running.Wait()
 	close(p.work)
 	p.workers.Wait()
-	return nil
+	return err
+}
+
+// intake is where what a puller asks for arrives.
+type intake struct {
+	sub     *nats.Subscription
+	drained chan struct{}
+}
+
+// openIntake begins to ask.
+func (q *Queue) openIntake(p *puller) (*intake, error) {
+	in := &intake{drained: make(chan struct{})}
+	var err error
+	if in.sub, err = q.conn.Subscribe(p.inbox+".>", p.receive); err != nil {
+		return nil, err
+	}
+	in.sub.SetClosedHandler(func(string) { close(in.drained) })
+	if err := in.sub.SetPendingLimits(-1, -1); err != nil {
+		return nil, err
+	}
+	p.fill()
+	return in, nil
+}
+
+// closeIntake lets the server stop sending. What it had sent already is handed to receive before this returns.
+func (q *Queue) closeIntake(in *intake) {
+	if in == nil {
+		return
+	}
+	if err := in.sub.Drain(); err != nil {
+		_ = in.sub.Unsubscribe() // fails only on a closed connection, where nothing is left to undo
+		return
+	}
+	select {
+	case <-in.drained:
+	case <-q.closing.Done():
+	}
+}
+
+// holdIntake stops asking, or begins again. Requests that stand at the server end when nobody hears their answers.
+func (q *Queue) holdIntake(p *puller, in *intake, held bool) (*intake, error) {
+	switch {
+	case held && in != nil:
+		p.hold()
+		q.closeIntake(in)
+		return nil, nil
+	case !held && in == nil:
+		p.resume(q.conn.NewInbox())
+		return q.openIntake(p)
+	}
+	return in, nil
 }
 
 // repair waits a little and asks again, after making sure of the consumers: whatever the server said, they may have

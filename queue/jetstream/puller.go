@@ -54,6 +54,7 @@ type puller struct {
 
 	mu      sync.Mutex
 	stopped bool
+	held    bool // nothing is asked for a while
 	free    int
 	idle    int // workers without a task
 	turn    int // of the weighted share
@@ -110,7 +111,7 @@ func (p *puller) receive(message *nats.Msg) {
 		from.empty = false
 	}
 	p.bad = 0
-	taken, idle := p.free > 0 && !p.stopped, p.idle > 0
+	taken, idle := p.free > 0 && !p.stopped && !p.held, p.idle > 0
 	if taken {
 		if idle {
 			p.idle--
@@ -195,7 +196,7 @@ func (p *puller) ended(message *nats.Msg) {
 
 // pump asks for what there is room for. It is called with the lock.
 func (p *puller) pump(now time.Time) {
-	if p.stopped || p.free == 0 || p.mending {
+	if p.stopped || p.held || p.free == 0 || p.mending {
 		return
 	}
 	for _, s := range p.sources {
@@ -312,6 +313,23 @@ func (p *puller) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stopped = true
+}
+
+// hold takes no more until resume.
+func (p *puller) hold() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held = true
+}
+
+// resume goes on after hold, under an inbox of its own, so that answers to requests of before are not taken for others.
+func (p *puller) resume(inbox string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held, p.inbox = false, inbox
+	for _, s := range p.sources {
+		s.asked, s.empty = 0, false
+	}
 }
 
 func (p *puller) failures() int {

@@ -26,6 +26,8 @@ type Queue interface {
 	WatchLog(ctx context.Context, run string, attempt int, handle func(engine.LogFrame)) error
 	Executors(ctx context.Context) ([]engine.Presence, error)
 	Engines(ctx context.Context) ([]engine.EnginePresence, error)
+	ShardOwners(ctx context.Context) ([engine.Shards]string, error)
+	OrderDrain(ctx context.Context, executor string, order engine.DrainOrder) error
 	Depths(ctx context.Context) ([]engine.QueueDepth, error)
 	Ping(ctx context.Context) error
 	// Trim forgets what every shard has acknowledged and what is older, at now, than the claim window.
@@ -45,7 +47,7 @@ type Harness struct {
 
 // Run holds a queue to every promise that needs no restart. open is called once for each.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
-	run(t, open, tasks, shares, locks, attempts, results, live, leases)
+	run(t, open, tasks, shares, locks, attempts, results, live, leases, drains)
 }
 
 // RunRestarts holds a queue whose server can be restarted to what it promises of that.
