@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -221,7 +222,7 @@ func lagOf(run *engine.Run) string {
 func rounded(d time.Duration) string {
 	switch {
 	case d.Abs() < time.Second:
-		return d.Round(100 * time.Microsecond).String()
+		return strconv.FormatFloat(float64(d.Round(100*time.Microsecond))/float64(time.Millisecond), 'f', -1, 64) + "ms"
 	case d.Abs() < time.Minute:
 		return d.Round(10 * time.Millisecond).String()
 	}
