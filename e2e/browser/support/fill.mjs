@@ -48,16 +48,38 @@ name: a-job-with-a-very-long-name-that-a-narrow-window-has-to-break
 binary: ticker@stable
 schedule: "0 3 * * *"
 timezone: Asia/Dhaka
+---
+kind: Job
+name: wreck
+description: Uses up its tries.
+binary: breaker@stable
+retry: {max_attempts: 2, delay: 1ms, max_delay: 1ms}
+---
+kind: DAG
+name: etl
+description: What the harbour took in, and at which rates.
+timezone: Europe/Berlin
+defaults: {binary: ticker@stable, retry: {max_attempts: 2, delay: 1ms, max_delay: 1ms}}
+tasks:
+  orders: {schedule: "0 * * * *"}
+  rates: {schedule: "*/30 * * * *"}
+  join: {needs: [orders, rates]}
+  load: {needs: [join], binary: breaker@stable}
+  report: {needs: [load]}
+  tell: {needs: [report], trigger: all_done}
 `;
 
-/** Fills the server; gives the ids of a run that succeeded, one that failed and one that goes on. */
+/** Fills the server; gives the ids of a run that succeeded, of one that failed, one that goes on and one that died, and of a wave that failed. */
 export async function fill(server) {
   for (const [name, text] of Object.entries({ ticker, breaker, sleeper })) await server.push(name, text);
   await server.push("ticker", `${ticker}echo done\n`);
   await server.apply(jobs.replace("every few seconds", "now and then"));
   await server.apply(jobs);
-  const [good, bad, busy] = await Promise.all(["ticker", "breaker", "sleeper"].map((job) => server.run(job)));
+  const [good, bad, busy, dead] = await Promise.all(["ticker", "breaker", "sleeper", "wreck"].map((job) => server.run(job)));
+  const wave = await server.wave("etl");
   return {
+    dead: await server.reaches(dead, "dead"),
+    wave,
     good: await server.reaches(good, "succeeded"),
     bad: await server.reaches(bad),
     busy: await server.reaches(busy, "running"),

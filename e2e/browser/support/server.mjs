@@ -119,6 +119,13 @@ export class Server {
     return run;
   }
 
+  /** Starts a wave of a DAG by hand, and gives its id once it has ended. */
+  async wave(dag) {
+    const { id } = JSON.parse(await this.cli("run", dag, "-o", "json"));
+    await until(async () => ["succeeded", "failed"].includes((await this.api(`waves/${id}`)).status), `wave ${id} to end`);
+    return id;
+  }
+
   /** Runs the command line against this server and gives what it prints; it must succeed. */
   async cli(...args) {
     const child = spawn(program, args, {
