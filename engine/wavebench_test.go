@@ -35,6 +35,9 @@ type waveBench struct {
 	died bool
 	// ends says how an attempt ends; nil is that all succeed.
 	ends func(task *engine.Task) engine.Finish
+	// opens is told of each wave that is written as running; nil is nobody.
+	opens func(wave string)
+	parts []*engine.Batch // all that were written
 }
 
 const waveUID = "dag"
@@ -203,7 +206,11 @@ func (b *waveBench) dies() bool {
 
 func (b *waveBench) write(batch *engine.Batch) {
 	b.t.Helper()
+	b.parts = append(b.parts, batch)
 	for _, w := range batch.Waves {
+		if b.opens != nil && w.Wave.Status == engine.StatusRunning {
+			b.opens(w.Wave.ID)
+		}
 		if b.dies() {
 			return
 		}
@@ -324,6 +331,16 @@ func (b *waveBench) command(kind engine.CommandKind, wave, task string, mark eng
 		}
 	}
 	b.step(e)
+}
+
+// commandAbout asks for something about a run.
+func (b *waveBench) commandAbout(kind engine.CommandKind, run string) {
+	b.commands++
+	snapshot := b.snapshot()
+	b.step(engine.CommandReceived{
+		Command: engine.Command{ID: fmt.Sprint(b.commands), Kind: kind, JobUID: waveUID, RunID: run, By: "ann", At: b.now},
+		DAG:     &snapshot, Binaries: b.binaries(),
+	})
 }
 
 // statuses tells how the runs of a wave stand, by task.

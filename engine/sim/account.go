@@ -99,6 +99,7 @@ func (w *world) account() {
 			return
 		}
 		book := w.book(m, runs, ranges)
+		w.kept(m, runs)
 		if w.failure == nil && !m.job.Deleted {
 			w.complete(m, book)
 		}
@@ -106,6 +107,7 @@ func (w *world) account() {
 			return
 		}
 	}
+	w.letters()
 	for _, s := range w.journal.starts {
 		if w.truth.stored[s.run] == nil && !w.users.twoOwners(s.run) {
 			w.fail("every process has its run", "attempt %d of run %s started, and the run is not in the store", s.attempt, s.run)

@@ -123,6 +123,7 @@ func (e *driver) kill() bool {
 		return false
 	}
 	e.w.note("engine killed", e.group.name, "", 0)
+	e.w.upset()
 	e.w.kill(e.group)
 	e.clock.cancel()
 	e.epoch, e.ended = 0, e.w.elapsed
@@ -212,6 +213,10 @@ func (e *driver) perform(action shard.Action) {
 		e.listen(a.Epoch)
 	case shard.Reset:
 		e.w.note("reset", e.group.name, a.Why, 0)
+		e.w.upset()
+		if e.w.faults.none {
+			e.w.fail("without misfortune nothing is read anew", "%s", a.Why)
+		}
 	case shard.Poll:
 		e.do(func(_ *process, loader shard.Loader) shard.Input {
 			uids, err := loader.Due(background, a.After, a.Until)
@@ -312,6 +317,7 @@ func (e *driver) commit(a shard.Commit) {
 			answer.Failed = true
 		case w.chance(storeTorn):
 			answer.Failed = true
+			w.upset()
 			_, _ = w.truth.commit(cut(&batch, w.random.IntN(writes(&batch)+1)))
 		default:
 			conflicts, err := w.truth.commit(&batch)
@@ -370,6 +376,7 @@ func (e *driver) effect(epoch uint64, effect engine.Effect) {
 	}
 	switch f := effect.(type) {
 	case engine.Publish:
+		w.truth.wanted(f.Task)
 		e.publish(epoch, f.Task)
 	case engine.Revoke:
 		ask(func() engine.Event {

@@ -203,7 +203,7 @@ func (a *attempt) handle(delivered *waiting) {
 	a.token, a.revision, a.deadline = token, token, asked+lockTTL-lockMargin
 	defer func() {
 		if !x.group.dead {
-			q.unlock(task.Lock, a.revision)
+			q.unlock(task.Lock, a.revision, task, x.group.name)
 		}
 	}()
 
@@ -350,7 +350,7 @@ func (a *attempt) refresh() bool {
 	if w.elapsed < a.x.cutUntil || w.chance(queueRefused) {
 		return false
 	}
-	revision, ok := w.queue.refresh(a.task.Lock, a.revision, lockTTL)
+	revision, ok := w.queue.refresh(a.task.Lock, a.revision, a.task, a.x.group.name)
 	if !ok {
 		a.revision = 0
 		return false

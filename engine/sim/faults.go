@@ -87,12 +87,14 @@ func Faults() []string {
 type faults struct {
 	rate   map[fault]float64 // only looked up
 	active bool
+	none   bool // this world has no misfortunes
 }
 
 // drawFaults chooses what goes wrong in this world: in some nothing, in most some, in some everything.
 func (w *world) drawFaults() {
 	w.faults = faults{rate: map[fault]float64{}, active: true}
 	share := pick(w, 0, 0.15, 0.4, 0.4, 0.7, 1)
+	w.faults.none = share == 0
 	for _, r := range rates {
 		if w.odds(share) || r.fault == floorLost || r.fault == commitLate || r.fault == commitGone {
 			w.faults.rate[r.fault] = r.rate * pick(w, 0.3, 1, 2)
@@ -108,7 +110,7 @@ func (w *world) drawFaults() {
 // chance draws whether a fault happens here.
 func (w *world) chance(f fault) bool {
 	rate := w.faults.rate[f]
-	if !w.faults.active || rate == 0 || !w.odds(rate) {
+	if !w.faults.active || rate == 0 || !w.odds(rate) || w.leaves(string(f)) {
 		return false
 	}
 	w.counts.add("fault", string(f))
@@ -121,7 +123,7 @@ func (w *world) misfortune(f fault, period time.Duration) {
 		if !w.faults.active {
 			return
 		}
-		if w.strike(f) {
+		if !w.leaves(string(f)) && w.strike(f) {
 			w.counts.add("fault", string(f))
 		}
 		w.misfortune(f, period)

@@ -43,6 +43,7 @@ func (j *journal) start(a *attempt) *program {
 		w.fail("no attempt starts twice", "%s started with token %d, and before with token %d", key, a.token, before)
 	}
 	j.started[key] = a.token
+	j.again(task)
 	j.starts = append(j.starts, start{run: task.Run, attempt: task.Attempt, token: a.token, job: task.JobUID})
 	for _, other := range j.living[task.JobUID] {
 		if other.attempt.task.Lock == task.Lock {

@@ -142,7 +142,12 @@ func (q *queue) redeliver(task *waiting, wait time.Duration) {
 	})
 }
 
-func (q *queue) acknowledge(task *waiting) { q.remove(task) }
+func (q *queue) acknowledge(task *waiting) {
+	if key := attemptKey(task.task.Run, task.task.Attempt); q.subjects[key] == nil {
+		q.w.fail("a task leaves the queue after its claim", "%s has none", key)
+	}
+	q.remove(task)
+}
 
 func (q *queue) giveBack(task *waiting, wait time.Duration) {
 	if !task.gone {
@@ -168,6 +173,9 @@ func (q *queue) decide(result engine.Result, after uint64) (sequence uint64, ok 
 	}
 	if s != nil && (s.last.Kind == engine.ResultFinished || s.last.Kind == engine.ResultLost || s.last.Kind == engine.ResultRevoked) {
 		q.w.fail("an attempt ends once", "%s ended as %s, and then as %s", key, s.last.Kind, result.Kind)
+	}
+	if result.Kind == engine.ResultLost {
+		q.w.journal.dies(result.Run, result.Attempt)
 	}
 	q.sequence++
 	result.Sequence = q.sequence
@@ -266,18 +274,28 @@ func (q *queue) lock(key, run string, attempt int, executor string, ttl time.Dur
 	return q.revision, 0, true
 }
 
-func (q *queue) refresh(key string, revision uint64, ttl time.Duration) (uint64, bool) {
+func (q *queue) refresh(key string, revision uint64, task *engine.Task, executor string) (uint64, bool) {
 	held := q.held(key)
 	if held == nil || held.revision != revision {
 		return 0, false
 	}
+	q.own(key, held, task, executor)
 	q.revision++
-	held.revision, held.until = q.revision, q.w.elapsed+ttl
+	held.revision, held.until = q.revision, q.w.elapsed+lockTTL
 	return q.revision, true
 }
 
-func (q *queue) unlock(key string, revision uint64) {
+// own checks that whoever keeps or frees a lock is its holder.
+func (q *queue) own(key string, held *lock, task *engine.Task, executor string) {
+	if held.run != task.Run || held.attempt != task.Attempt || held.executor != executor {
+		q.w.fail("a lock is its holder's", "lock %s is held for %s by %s, and %s acts on it for %s",
+			key, attemptKey(held.run, held.attempt), held.executor, executor, attemptKey(task.Run, task.Attempt))
+	}
+}
+
+func (q *queue) unlock(key string, revision uint64, task *engine.Task, executor string) {
 	if held := q.held(key); held != nil && held.revision == revision {
+		q.own(key, held, task, executor)
 		held.until = 0
 		q.w.note("unlock", key, held.executor, int64(revision))
 	}

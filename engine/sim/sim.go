@@ -13,6 +13,10 @@ import (
 type Options struct {
 	// Trace gets every line of the world's history; nil keeps only the latest for a report.
 	Trace io.Writer
+	// Without leaves choices out of the world: see Choices.
+	Without []int
+	// Trouble bounds the time in which there are faults, and users do something; 0 is what the seed says.
+	Trouble time.Duration
 	// Stack gives the caller's stack, for the report of a panic; may be nil.
 	Stack func() []byte
 }
@@ -20,11 +24,11 @@ type Options struct {
 // Report is what became of one world.
 type Report struct {
 	Seed    uint64
-	Failure *Failure // nil if all invariants held
-	Trace   []string // the latest lines
-	Counts  []Count  // what was reached, in a fixed order
-	Steps   int      // entries of the agenda
-	Elapsed time.Duration
+	Failure *Failure      // nil if all invariants held
+	Trace   []string      // the latest lines
+	Counts  []Count       // what was reached, in a fixed order
+	Steps   int           // entries of the agenda
+	Elapsed time.Duration // of virtual time, until it failed or came to rest
 }
 
 func compareCounts(a, b Count) int {
@@ -41,6 +45,10 @@ const (
 func Run(seed uint64, options Options) Report {
 	w := &world{seed: seed, random: rand.New(rand.NewPCG(seed, 0x7469646577686565))}
 	w.history.whole, w.stack = options.Trace, options.Stack
+	w.without = map[string]bool{}
+	for _, choice := range options.Without {
+		w.without[Choices()[choice]] = true
+	}
 	w.start = pick(w, changes...).Add(w.between(0, 50*time.Second)).Truncate(time.Microsecond)
 	w.truth, w.queue = newTruth(w), newQueue(w)
 	w.journal = &journal{w: w, started: map[string]uint64{}, tokens: map[string]uint64{}, living: map[string][]*program{}, left: map[string]*outputs{}}
@@ -54,6 +62,7 @@ func Run(seed uint64, options Options) Report {
 		w.executors = append(w.executors, x)
 		x.boot()
 	}
+	w.upsets = w.owners.several() // shards move from one engine to another
 	for _, e := range w.engines {
 		e.boot()
 	}
@@ -61,11 +70,18 @@ func Run(seed uint64, options Options) Report {
 	w.drawFaults()
 	w.users.begin()
 
-	w.run(w.between(20*time.Second, 80*time.Second))
+	trouble := w.between(20*time.Second, 80*time.Second)
+	if options.Trouble > 0 {
+		trouble = min(trouble, options.Trouble)
+	}
+	w.run(trouble)
 	w.calmDown()
 	w.run(w.elapsed + calm)
 	if w.failure == nil {
 		w.planned()
+	}
+	if w.failure == nil {
+		w.obeyed()
 	}
 	w.users.stopAll()
 	for end := w.elapsed + rest; w.failure == nil && w.elapsed < end; {

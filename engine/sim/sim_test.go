@@ -20,11 +20,13 @@ import (
 )
 
 var (
-	seeds = flag.Int("seeds", 500, "how many seeds TestSeeds runs")
-	first = flag.Uint64("first", 1001, "the first of them")
-	seed  = flag.Uint64("seed", 0, "run this seed alone")
-	most  = flag.Int("most", 3, "stop after so many failures")
-	trace = flag.Bool("trace", false, "with -seed: write the whole history to the test's log")
+	seeds   = flag.Int("seeds", 500, "how many seeds TestSeeds runs")
+	first   = flag.Uint64("first", 1001, "the first of them")
+	seed    = flag.Uint64("seed", 0, "run this seed alone")
+	most    = flag.Int("most", 3, "stop after so many failures")
+	without = flag.String("without", "", "with -seed: leave these choices out, as a shrunk replay says")
+	trouble = flag.Duration("trouble", 0, "with -seed: end the trouble after this time")
+	trace   = flag.Bool("trace", false, "with -seed: write the whole history to the test's log")
 )
 
 // TestSeeds runs worlds, and wants every kind of misfortune and of work to be reached in them.
@@ -81,7 +83,12 @@ func TestReplay(t *testing.T) {
 }
 
 func one(t *testing.T, n uint64) {
-	options := sim.Options{Stack: debug.Stack}
+	options := sim.Options{Stack: debug.Stack, Trouble: *trouble}
+	for number := range strings.SplitSeq(*without, ",") {
+		if choice, err := strconv.Atoi(number); err == nil {
+			options.Without = append(options.Without, choice)
+		}
+	}
 	if *trace {
 		options.Trace = t.Output()
 	}
@@ -98,7 +105,8 @@ func runAll(t *testing.T, list []uint64) map[sim.Count]int {
 	var next, failed, steps atomic.Int64
 	var mu sync.Mutex
 	reached := map[sim.Count]int{}
-	began := time.Now()
+	began, told, done := time.Now(), time.Now(), 0
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // worlds are small, and there are many
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
@@ -115,10 +123,13 @@ func runAll(t *testing.T, list []uint64) map[sim.Count]int {
 				}
 				if report.Failure != nil {
 					failed.Add(1)
-					tell(t, report)
+					tellShrunk(t, report)
 				}
-				if (i+1)%1000 == 0 {
-					t.Logf("%d seeds, %s", i+1, time.Since(began).Round(time.Millisecond))
+				if done++; len(list) > 1000 && time.Since(told) > 10*time.Second {
+					told = time.Now()
+					rate := float64(done) / told.Sub(began).Seconds()
+					fmt.Fprintf(os.Stderr, "%d of %d seeds, %.0f a second, %s to go\n", done, len(list), rate,
+						time.Duration(float64(len(list)-done)/rate*float64(time.Second)).Round(time.Second))
 				}
 				mu.Unlock()
 			}
@@ -136,6 +147,26 @@ func tell(t *testing.T, report sim.Report) {
 	t.Helper()
 	t.Errorf("seed %d: %s: %s\n%s\nreplay: go test ./engine/sim -count=1 -v -run '^TestSeeds$' -args -seed=%d -trace",
 		report.Seed, report.Failure.Invariant, report.Failure.Detail, strings.Join(report.Trace[max(0, len(report.Trace)-60):], "\n"), report.Seed)
+}
+
+// tellShrunk tells of a failure, and of the least that still fails.
+func tellShrunk(t *testing.T, report sim.Report) {
+	t.Helper()
+	const worlds = 120
+	options, least := sim.Shrink(report, sim.Options{Stack: debug.Stack}, worlds)
+	tell(t, least)
+	left := make([]string, len(options.Without))
+	for i, choice := range options.Without {
+		left[i] = strconv.Itoa(choice)
+	}
+	var kept []string
+	for choice, name := range sim.Choices() {
+		if !slices.Contains(options.Without, choice) {
+			kept = append(kept, name)
+		}
+	}
+	t.Logf("shrunk to the %d choices that it needs: %s\nreplay: go test ./engine/sim -count=1 -v -run '^TestSeeds$' -args -seed=%d -trace -without=%s -trouble=%s",
+		len(kept), strings.Join(kept, "; "), report.Seed, strings.Join(left, ","), options.Trouble)
 }
 
 func table(reached map[sim.Count]int) string {

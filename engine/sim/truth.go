@@ -34,6 +34,7 @@ type shadow struct {
 	attempt  int
 	trigger  engine.Trigger
 	slot     time.Time
+	past     past
 	// Of a task's run.
 	wave, task string
 	item       int // -1 of a task that is not mapped
@@ -96,6 +97,7 @@ func (t *truth) commit(batch *engine.Batch) ([]engine.Conflict, error) {
 	for _, id := range batch.Commands {
 		t.w.note("command done", id, "", 0)
 	}
+	t.promised(batch)
 	return conflicts, nil
 }
 
@@ -141,6 +143,7 @@ func (t *truth) wrote(run *engine.Run) {
 			t.w.fail("terminal stays terminal", "run %s went from %s to %s, and nobody asked for it", run.ID, from, run.Status)
 		}
 		delete(t.retried, run.ID)
+		known.past.base = known.attempt
 		from = engine.StatusRetrying
 	}
 	if from != run.Status && !reaches(from, run.Status) || (run.Status == engine.StatusQueued && from == engine.StatusRunning && run.Attempt <= known.attempt) {
@@ -157,8 +160,9 @@ func (t *truth) wrote(run *engine.Run) {
 	if run.Status != known.status && run.Task == "" && (run.Status.CanRetry() || run.Status == engine.StatusRetrying) {
 		t.w.users.ended = append(t.w.users.ended, run.ID)
 	}
+	t.goesOn(known, run)
 	*known = shadow{
-		status: run.Status, revision: run.Revision, attempt: run.Attempt, trigger: run.Trigger, slot: run.Slot,
+		past: known.past, status: run.Status, revision: run.Revision, attempt: run.Attempt, trigger: run.Trigger, slot: run.Slot,
 		wave: run.Wave, task: run.Task, item: -1, upstream: run.Upstream,
 	}
 	if run.Item != nil {
@@ -192,7 +196,7 @@ func reaches(from, to engine.Status) bool {
 	if from.CanBecome(to) {
 		return true
 	}
-	if from.Terminal() {
+	if from.Terminal() || to == engine.StatusScheduled || to == engine.StatusInvalid {
 		return false
 	}
 	if from == engine.StatusRetrying {
@@ -216,8 +220,8 @@ func (t *truth) inserted(run *engine.Run) {
 // cut splits a batch after its first n single writes.
 func cut(batch *engine.Batch, n int) *engine.Batch {
 	return &engine.Batch{
-		Waves: first(batch.Waves, &n),
-		Runs:  first(batch.Runs, &n), Slots: first(batch.Slots, &n), DeadLetters: first(batch.DeadLetters, &n),
+		Waves:       first(batch.Waves, &n),
+		DeadLetters: first(batch.DeadLetters, &n), Runs: first(batch.Runs, &n), Slots: first(batch.Slots, &n),
 		DropLetters: first(batch.DropLetters, &n), DropRuns: first(batch.DropRuns, &n), Tasks: first(batch.Tasks, &n),
 		Handled: first(batch.Handled, &n), HandledDAGs: first(batch.HandledDAGs, &n), Commands: first(batch.Commands, &n),
 	}

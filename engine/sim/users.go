@@ -71,31 +71,47 @@ func (u *users) begin() {
 type deed struct {
 	name   string
 	weight int
-	do     func() bool
+	needs  need
+	do     func(*users) bool
+}
+
+// need is what has to be there for a deed.
+type need uint8
+
+const (
+	nothing need = iota
+	jobs
+	dags
+)
+
+var deeds = []deed{
+	{"create", 1, jobs, (*users).create}, {"edit", 4, jobs, (*users).edit}, {"edit twice", 1, jobs, (*users).editTwice},
+	{"pause", 3, jobs, (*users).pause}, {"resume", 4, jobs, (*users).resume}, {"delete", 1, jobs, (*users).remove},
+	{"run", 5, jobs, (*users).start}, {"retry", 4, jobs, (*users).retry}, {"backfill", 2, jobs, (*users).backfill},
+	{"create DAG", 1, dags, (*users).createDAG}, {"edit DAG", 3, dags, (*users).editDAG}, {"pause or resume DAG", 4, dags, (*users).pauseDAG},
+	{"delete DAG", 1, dags, (*users).removeDAG}, {"start wave", 5, dags, (*users).startWave}, {"cancel wave", 3, dags, (*users).cancelWave},
+	{"resume wave", 5, dags, (*users).resumeWave}, {"mark task", 3, dags, (*users).markTask}, {"backfill DAG", 3, dags, (*users).backfillDAG},
+	{"cancel", 4, nothing, (*users).cancel}, {"move alias", 2, nothing, (*users).moveAlias},
 }
 
 // act lets somebody do something.
 func (u *users) act() {
-	var deeds []deed
-	if u.most > 0 {
-		deeds = append(deeds, deed{"create", 1, u.create}, deed{"edit", 4, u.edit}, deed{"edit twice", 1, u.editTwice}, deed{"pause", 3, u.pause},
-			deed{"resume", 4, u.resume}, deed{"delete", 1, u.remove}, deed{"run", 5, u.start}, deed{"retry", 4, u.retry},
-			deed{"backfill", 2, u.backfill})
+	can := func(d *deed) bool {
+		return d.needs == nothing || d.needs == jobs && u.most > 0 || d.needs == dags && u.mostDAGs > 0
 	}
-	if u.mostDAGs > 0 {
-		deeds = append(deeds, deed{"create DAG", 1, u.createDAG}, deed{"edit DAG", 3, u.editDAG}, deed{"pause or resume DAG", 4, u.pauseDAG},
-			deed{"delete DAG", 1, u.removeDAG}, deed{"start wave", 5, u.startWave}, deed{"cancel wave", 3, u.cancelWave},
-			deed{"resume wave", 5, u.resumeWave}, deed{"mark task", 3, u.markTask}, deed{"backfill DAG", 3, u.backfillDAG})
-	}
-	deeds = append(deeds, deed{"cancel", 4, u.cancel}, deed{"move alias", 2, u.moveAlias})
 	total := 0
 	for i := range deeds {
-		total += deeds[i].weight
+		if can(&deeds[i]) {
+			total += deeds[i].weight
+		}
 	}
 	n := u.w.random.IntN(total)
 	for i := range deeds {
+		if !can(&deeds[i]) {
+			continue
+		}
 		if n -= deeds[i].weight; n < 0 {
-			if deeds[i].do() {
+			if !u.w.leaves(deeds[i].name) && deeds[i].do(u) {
 				u.w.counts.add("user", deeds[i].name)
 			}
 			return

@@ -21,6 +21,7 @@ type world struct {
 	order   uint64
 	steps   int
 	jumped  bool      // the wall clock has
+	upsets  bool      // see upset
 	peak    time.Time // the latest that the wall clock has shown
 	twice   time.Time // the latest that it has shown, or will show, twice; zero if it never went back
 
@@ -29,6 +30,7 @@ type world struct {
 	history history
 	failure *Failure
 	stack   func() []byte
+	without map[string]bool // choices that are left out; only looked up
 
 	truth     *truth
 	queue     *queue

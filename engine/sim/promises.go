@@ -1,0 +1,238 @@
+package sim
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// What a job's definition promises of its runs, checked at every write of one. Each is a guard of the core of which no
+// safety hangs, because the lock or the claim would hold it: without these checks nobody would see it go.
+
+// upset notes that what the store shows need not be what one engine decided: an engine died or read all anew, or a
+// batch was written in part.
+func (w *world) upset() { w.upsets = true }
+
+// formOf gives the form of a generation, nil if there was none.
+func (m *jobModel) formOf(generation int64) *form {
+	for i := range m.forms {
+		if m.forms[i].generation == generation {
+			return &m.forms[i]
+		}
+	}
+	return nil
+}
+
+// ever tells whether any form of a job had one of these overlap policies.
+func (m *jobModel) ever(policies ...spec.Overlap) bool {
+	for i := range m.forms {
+		for _, policy := range policies {
+			if m.forms[i].spec.Overlap == policy {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// promised checks what a batch has done, once it is written whole.
+func (t *truth) promised(batch *engine.Batch) {
+	for i := range batch.Runs {
+		run := &batch.Runs[i].Run
+		m := t.w.users.byUID[run.JobUID]
+		if m == nil || run.Task != "" || t.stored[run.ID] == nil {
+			continue
+		}
+		t.bounded(m, run)
+		if !t.w.upsets {
+			t.alone(m, run)
+			t.waits(m, run)
+		}
+	}
+	for i := range batch.Slots {
+		entry := &batch.Slots[i]
+		if m := t.w.users.byUID[entry.JobUID]; m != nil {
+			t.gaveUp(m, entry)
+		} else if entry.Reason == engine.ReasonOverlap && !t.w.upsets {
+			t.rootGaveUp(entry)
+		}
+	}
+}
+
+// alone checks that no other run of the job is under way beside one that is, unless runs may overlap.
+func (t *truth) alone(m *jobModel, run *engine.Run) {
+	if !underWay(run) || m.ever(spec.OverlapAllow) {
+		return
+	}
+	others, err := t.store.ActiveRunsOf(context.Background(), []string{run.JobUID})
+	if err != nil {
+		return
+	}
+	for i := range others {
+		if other := &others[i]; other.ID != run.ID && underWay(other) {
+			t.w.fail("one run of a job is under way", "run %s is %s while run %s is %s", run.ID, run.Status, other.ID, other.Status)
+		}
+	}
+}
+
+func underWay(r *engine.Run) bool {
+	return r.Status == engine.StatusQueued || r.Status == engine.StatusRunning || (r.Status == engine.StatusRetrying && !r.Waiting)
+}
+
+// waits checks whom a run waits for: where the policy is skip only for a backfill, and where it is replace for one that
+// is being cancelled.
+func (t *truth) waits(m *jobModel, run *engine.Run) {
+	before, found := strings.CutPrefix(run.Reason, "waits for run ")
+	f := m.formOf(run.Generation)
+	if !found || !run.Waiting || f == nil || run.Trigger != engine.TriggerSchedule || run.Status != engine.StatusScheduled {
+		return
+	}
+	t.lineUp(run)
+	blocker, err := t.store.Run(context.Background(), before)
+	if err != nil {
+		return
+	}
+	switch f.spec.Overlap {
+	case spec.OverlapSkip:
+		if blocker.Trigger != engine.TriggerBackfill {
+			t.w.fail("overlap skip does not wait", "run %s waits for run %s", run.ID, before)
+		}
+	case spec.OverlapReplace:
+		// What waited itself goes first where the run before it ended at once.
+		if blocker.CancelBy == "" && !blocker.Status.Terminal() && !t.stored[before].past.waited {
+			t.w.fail("overlap replace ends the run before", "run %s waits for run %s, which nobody cancels", run.ID, before)
+		}
+	default:
+	}
+}
+
+// lineUp checks that the schedule lets no more runs of a job wait than may.
+func (t *truth) lineUp(run *engine.Run) {
+	waiting := 0
+	active, err := t.store.ActiveRunsOf(context.Background(), []string{run.JobUID})
+	if err != nil {
+		return
+	}
+	for i := range active {
+		if other := &active[i]; other.Waiting && other.Trigger == engine.TriggerSchedule && other.Status == engine.StatusScheduled {
+			waiting++
+		}
+	}
+	if most := t.w.config.Core.MaxWaiting + 1; waiting > most { // one more where the policy was another before
+		t.w.fail("so many runs wait, and no more", "%d runs of job %s do", waiting, run.JobUID)
+	}
+}
+
+// gaveUp checks that a slot was given up for a reason that some form of the job allows.
+func (t *truth) gaveUp(m *jobModel, entry *engine.SlotRange) {
+	allowed := true
+	switch entry.Reason {
+	case engine.ReasonOverlap:
+		allowed = m.ever(spec.OverlapSkip)
+	case engine.ReasonReplaced:
+		allowed = m.ever(spec.OverlapReplace)
+	case engine.ReasonQueueFull:
+		allowed = m.ever(spec.OverlapQueue, spec.OverlapSkip)
+	default:
+	}
+	if !allowed {
+		t.w.fail("slots are given up as the policy says", "job %s: slot %s is skipped (%s)", entry.JobUID, entry.From, entry.Reason)
+	}
+}
+
+// rootGaveUp checks that a root whose slot is skipped has had one in the open wave, or has one for the next.
+func (t *truth) rootGaveUp(entry *engine.SlotRange) {
+	dagUID, root := engine.RunJob(entry.JobUID), engine.RootOf(entry.JobUID)
+	for _, id := range t.order {
+		wave := t.waves[id]
+		if wave.DAGUID != dagUID || wave.Epoch == 0 || wave.Status.Terminal() || wave.Trigger == engine.TriggerManual || wave.Trigger == engine.TriggerBackfill {
+			continue
+		}
+		form := t.w.users.dagByUID[dagUID].forms[wave.Generation]
+		task, known := form.graph.Index(root)
+		had := !known || !form.graph.Root(task) || t.stored[engine.TaskRunID(engine.WaveID(dagUID, wave.Epoch+1), root)] != nil
+		for _, run := range t.runsOf[id] {
+			had = had || t.stored[run] != nil && t.stored[run].task == root
+		}
+		if !had {
+			t.w.fail("a wave gets the slots that it waits for", "slot %s of root %s is skipped, and wave %s has had none", entry.From, root, id)
+		}
+	}
+}
+
+// bounded checks that a run is not tried more often, sooner or after another end than its definition says. Tries are
+// counted from the last retry by hand.
+func (t *truth) bounded(m *jobModel, run *engine.Run) {
+	f := m.formOf(run.Generation)
+	if f == nil {
+		return
+	}
+	failed, lost := 0, 0
+	for i := min(t.stored[run.ID].past.base, len(run.Attempts)); i < len(run.Attempts); i++ {
+		a := &run.Attempts[i]
+		last := i+1 == len(run.Attempts)
+		switch {
+		case a.Status == engine.StatusFailed || a.Status == engine.StatusTimedOut:
+			failed++
+			if !last && a.ExitCode != nil && !engine.RetriableExit(*a.ExitCode, f.spec.Retry) {
+				t.w.fail("exits that say so are not tried again", "attempt %d of run %s follows exit %d", a.N+1, run.ID, *a.ExitCode)
+			}
+		case a.Status == engine.StatusLost && a.Error != "": // not handed back by a drain
+			lost++
+		}
+	}
+	if most := max(f.spec.Retry.MaxAttempts, 1); failed > most {
+		t.w.fail("retries are bounded", "run %s failed %d times, and %d tries are allowed", run.ID, failed, most)
+	}
+	if most := t.w.config.Core.MaxLosses + 1; lost > most {
+		t.w.fail("losses are bounded", "%d attempts of run %s were lost, and %d are allowed", lost, run.ID, most)
+	} else if run.Status == engine.StatusDead && failed < max(f.spec.Retry.MaxAttempts, 1) && lost < most {
+		t.w.fail("tries are used up before a run is dead", "run %s failed %d times, and %d attempts of it were lost", run.ID, failed, lost)
+	}
+	if wait := run.RetryAt.Sub(t.w.wall()); run.Status == engine.StatusRetrying && !t.w.jumped && !run.Waiting && wait > longestWait {
+		t.w.fail("a retry waits no longer than its bound", "run %s waits %s", run.ID, wait)
+	}
+	if len(run.Attempts) > 0 && run.Attempts[0].Status != engine.StatusCancelled && !t.w.upsets && !t.stored[run.ID].past.waited {
+		if first := run.Attempts[0].QueuedAt; first.Before(run.Slot) || first.Before(run.NotBefore) {
+			t.w.fail("nothing goes before its time", "run %s was queued at %s, for slot %s, not before %s", run.ID, first, run.Slot, run.NotBefore)
+		}
+	}
+	if t.w.faults.none && lost > 0 {
+		t.w.fail("without misfortune nothing is lost", "attempts of run %s were", run.ID)
+	}
+}
+
+// past is what is remembered of a run beside what the store shows.
+type past struct {
+	base      int           // attempts before the last retry by hand
+	cancelled time.Duration // since when it is to be cancelled
+	waited    bool          // its time had come, and another run was in the way
+}
+
+// goesOn checks that what somebody has cancelled is not tried again, and remembers what the next write overwrites.
+func (t *truth) goesOn(known *shadow, run *engine.Run) {
+	p := &known.past
+	if run.Task == "" && p.cancelled > 0 && run.CancelBy != "" && run.Attempt > known.attempt && known.attempt > p.base && !run.Status.Terminal() {
+		t.w.fail("what is cancelled is not tried again", "run %s (%s) goes on with attempt %d", run.ID, run.CancelBy, run.Attempt)
+	}
+	switch {
+	case run.CancelBy == "":
+		p.cancelled = 0
+	case p.cancelled == 0:
+		p.cancelled = t.w.elapsed
+	}
+	p.waited = p.waited || run.Waiting
+}
+
+// longestWait is more than what any retry waits in these worlds.
+const longestWait = 10 * time.Second
+
+// wanted checks that what is to be published has not ended: nobody looks for its claim any more.
+func (t *truth) wanted(task *engine.Task) {
+	if known := t.stored[task.Run]; known != nil && known.status.Terminal() && !t.w.owners.several() {
+		t.w.fail("nothing is published of what has ended", "attempt %d of run %s is, and the run is %s", task.Attempt, task.Run, known.status)
+	}
+}

@@ -1,0 +1,132 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"github.com/tidewheel/tidewheel/cron"
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// kept checks, at the end, what a job's definitions promise of all its runs together.
+func (w *world) kept(m *jobModel, runs []engine.Run) {
+	if m.of != nil || len(m.revisions) == 0 {
+		return // the slots of a root are its wave's
+	}
+	if last := &m.revisions[len(m.revisions)-1]; last.handledWall.IsZero() {
+		w.fail("every change is acted upon", "revision %d of job %s never was", last.number, m.uid)
+	}
+	w.caughtUp(m, runs)
+	w.excluded(m, runs)
+	w.obsolete(m, runs)
+}
+
+// caughtUp checks that one look at what has passed brings back no more than the policy says. Jobs that were changed may
+// have been looked at twice at one instant.
+func (w *world) caughtUp(m *jobModel, runs []engine.Run) {
+	if len(m.forms) == 0 || len(m.revisions) > 1 && !m.onlyStopped() {
+		return
+	}
+	policy := m.forms[0].spec.CatchUp.Policy
+	most := 1
+	if policy == spec.CatchUpAll {
+		most = w.config.Core.MaxCatchUp
+	}
+	at := map[time.Time]int{}
+	for i := range runs {
+		if runs[i].Trigger != engine.TriggerCatchUp {
+			continue
+		}
+		at[runs[i].CreatedAt]++
+		if n := at[runs[i].CreatedAt]; n > most {
+			w.fail("catch-up is bounded", "job %s: %d slots were brought back at %s, and the policy is %s", m.uid, n, runs[i].CreatedAt, policy)
+		}
+	}
+}
+
+// onlyStopped tells whether the only change of a job is the pause at the world's end.
+func (m *jobModel) onlyStopped() bool { return len(m.revisions) == 2 && m.revisions[1].paused }
+
+// excluded checks that no slot of a blackout fired, and that nothing fired late where nothing is to be caught up.
+func (w *world) excluded(m *jobModel, runs []engine.Run) {
+	for i := range runs {
+		run := &runs[i]
+		if run.Trigger == engine.TriggerSchedule && len(m.forms) == 1 && m.forms[0].spec.CatchUp.Policy == spec.CatchUpNone && m.forms[0].schedule.Kind() != cron.KindAfter && !w.jumped &&
+			len(run.Attempts) > 0 && !w.truth.stored[run.ID].past.waited {
+			// An engine that comes back finds that an executor was faster: then it learns late of an attempt that was not.
+			a := &run.Attempts[0]
+			if late := a.QueuedAt.Sub(run.Slot); late > w.config.Core.Grace+time.Second && a.ClaimedAt.After(a.QueuedAt) {
+				w.fail("what is late is not caught up where the policy is none", "run %s was queued %s late", run.ID, late)
+			}
+		}
+		if f := m.formOf(run.Generation); f != nil && !run.Slot.IsZero() && f.schedule.Excluded(run.Slot) {
+			w.fail("a blackout keeps its slots from firing", "run %s (%s) is for slot %s", run.ID, run.Trigger, run.Slot)
+		}
+	}
+}
+
+// obeyed checks, once the world has been calm for long, that whoever was to be cancelled is.
+func (w *world) obeyed() {
+	active, err := w.truth.store.ActiveRuns(context.Background(), allShards, "", 1<<20)
+	if err != nil {
+		return
+	}
+	for i := range active {
+		if run := &active[i]; run.CancelBy != "" && run.Status == engine.StatusRunning && w.elapsed-w.truth.stored[run.ID].past.cancelled > calm/2 {
+			w.fail("a cancellation is carried out", "run %s was to be cancelled (%s) %s ago", run.ID, run.CancelBy, w.elapsed-w.truth.stored[run.ID].past.cancelled)
+		}
+	}
+}
+
+// letters checks that the runs that are dead, and no others, have left dead letters.
+func (w *world) letters() {
+	letters, _, err := w.truth.store.DeadLetters(context.Background(), namespace, "", 1<<20)
+	if err != nil {
+		return
+	}
+	left := map[string]bool{}
+	for i := range letters {
+		left[letters[i].RunID] = true
+		if known := w.truth.stored[letters[i].RunID]; known == nil || known.status != engine.StatusDead {
+			w.fail("the dead leave letters", "there is one of run %s, which is not dead", letters[i].RunID)
+		}
+	}
+	for _, m := range w.users.jobs {
+		runs, _, err := w.truth.store.Runs(context.Background(), engine.RunFilter{JobUID: m.uid, Limit: 1 << 20})
+		if err != nil {
+			return
+		}
+		for i := range runs {
+			if runs[i].Status == engine.StatusDead && !left[runs[i].ID] {
+				w.fail("the dead leave letters", "run %s is dead, and there is none of it", runs[i].ID)
+			}
+		}
+	}
+}
+
+// obsolete checks that nothing fired at a slot that came when the engine had acted upon a pause, or an edit, already:
+// also not what was prepared before. A world in which an engine died may owe more.
+func (w *world) obsolete(m *jobModel, runs []engine.Run) {
+	if w.upsets || w.jumped {
+		return
+	}
+	for i := range runs {
+		run := &runs[i]
+		if f := m.formOf(run.Generation); run.Trigger != engine.TriggerSchedule || f == nil || f.schedule.Kind() == cron.KindAfter {
+			continue
+		}
+		for n := range m.revisions {
+			r := &m.revisions[n]
+			if r.handledWall.IsZero() || !run.Slot.After(r.handledWall) {
+				continue
+			}
+			if r.generation > run.Generation {
+				w.fail("an edit takes back what is prepared", "run %s is of generation %d, and the engine knew of %d before its slot", run.ID, run.Generation, r.generation)
+			}
+			if r.paused && (n+1 == len(m.revisions) || run.Slot.Before(m.revisions[n+1].stamp)) {
+				w.fail("a pause takes back what is prepared", "run %s fired, and the engine knew of the pause before its slot", run.ID)
+			}
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// again checks at the start of an attempt's process that it may follow the one before: that has ended, and not well; and
+// what is delivered at most once is not tried again where a process was lost.
+func (j *journal) again(task *engine.Task) {
+	if known := j.w.truth.stored[task.Run]; known != nil && known.status.Terminal() {
+		j.w.fail("nothing starts of what has ended", "attempt %d of run %s starts, and the run is %s", task.Attempt, task.Run, known.status)
+	}
+	m := j.w.users.byUID[task.JobUID]
+	if m != nil {
+		if last := &m.revisions[len(m.revisions)-1]; last.deleted && j.w.faults.none && j.w.elapsed > last.elapsed+2*time.Second {
+			j.w.fail("what is deleted does not start", "run %s starts %s after the deletion of its job", task.Run, j.w.elapsed-last.elapsed)
+		}
+		if f := m.formOf(task.Generation); f != nil && f.spec.Overlap != spec.OverlapAllow && task.Lock != task.JobUID {
+			j.w.fail("runs that may not overlap share a lock", "run %s starts under lock %s", task.Run, task.Lock)
+		}
+	}
+	if task.Attempt < 2 {
+		return
+	}
+	if before := j.w.queue.subjects[attemptKey(task.Run, task.Attempt-1)]; before != nil {
+		switch result := &before.last; {
+		case result.Kind == engine.ResultStarted || result.Kind == engine.ResultProgress:
+			j.w.fail("one attempt after the other", "attempt %d of run %s starts, and the one before has not ended", task.Attempt, task.Run)
+		case result.Kind == engine.ResultFinished && result.Finish.Status == engine.StatusSucceeded:
+			j.w.fail("what has succeeded is not tried again", "attempt %d of run %s starts, and the one before succeeded", task.Attempt, task.Run)
+		}
+	}
+	if m == nil {
+		return
+	}
+	run, err := j.w.truth.store.Run(context.Background(), task.Run)
+	f := m.formOf(run.Generation)
+	if err != nil || f == nil || f.spec.Delivery != spec.DeliveryAtMostOnce {
+		return
+	}
+	for i := min(j.w.truth.stored[run.ID].past.base, len(run.Attempts)); i < min(task.Attempt-1, len(run.Attempts)); i++ {
+		before := &run.Attempts[i]
+		if _, began := j.started[attemptKey(run.ID, before.N)]; began && before.Status == engine.StatusLost {
+			j.w.fail("at most once", "attempt %d of run %s starts, and attempt %d was lost while it ran", task.Attempt, run.ID, before.N)
+		}
+	}
+}
+
+// dies checks that whatever is declared lost does not live.
+func (j *journal) dies(run string, attempt int) {
+	for _, p := range j.living[engine.RunJob(run)] {
+		if p.attempt.task.Run == run && p.attempt.task.Attempt == attempt {
+			j.w.fail("what is declared lost does not run", "attempt %d of run %s does", attempt, run)
+		}
+	}
+}
