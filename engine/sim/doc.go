@@ -3,17 +3,35 @@
 // In it runs the production code of the engine (engine, engine/shard's Machine and Loader) over store/memory, among
 // models of all that surrounds it: a queue with its streams and locks, executors with the programs they run, users who
 // write as web/service does, and a clock that jumps. Everything takes a random virtual time and much of it fails: see
-// Faults. Engines and executors are killed between any two of their effects and started again.
+// Faults. Engines and executors are killed between any two of their effects and started again, and stand still.
+//
+// # How a world is built
+//
+// Run draws, in this order: when it begins (shortly before some zone changes its clocks, most often), the engine's times
+// (drawConfig), one to three engines, one to three executors, which faults happen and how often (drawFaults), and what
+// users have: jobs (shapes.go), DAGs (dag_shapes.go) or both, and how their programs behave. From then on everything is
+// an entry of the agenda (world.go): it happens at its instant of virtual time and makes others. What takes several
+// steps is a coroutine (process.go), which dies with its group: an engine, or an executor.
+//
+// An engine is a driver.go, which does what shard.Runner does. Where there are several, owners.go says who owns which
+// shard: shards are handed over, or taken over while the owner before still acts. How engines come to agree on that is
+// engine/lease's, which has a test of its own.
 //
 // The executor is modelled, not the production code, which is made of processes and goroutines: executor.go follows the
 // order that the design demands (lock, claim, ack, run, finish, unlock; its process ends before its lock can). So is the
 // queue: queue.go promises what queue/queuetest promises, and no more.
 //
-// While the world turns, safety is checked at every write and at every start of a process. Then the faults end, the
-// world comes to rest, and liveness is checked: every run ended, every slot accounted for exactly once.
+// # What is checked
+//
+// While the world turns, safety is checked at every write (truth.go, dag_truth.go) and at every start of a process
+// (journal.go, dag_oracle.go, which has a slow model of waves). Then the faults end, the world comes to rest, and liveness
+// is checked: every run, wave and command ended, every slot of every job and root accounted for exactly once (account.go,
+// by what model.go and dag_model.go remember of the users' writes). Reachable lists what many worlds together must have
+// reached, lest something goes untested.
 //
 // One seed gives one history, bit for bit: there is one *rand.Rand, no order comes from a map, and of the coroutines
-// (iter.Pull) only one runs at a time, chosen by the agenda. A seed that once failed is kept in testdata/seeds.txt.
+// (iter.Pull) only one runs at a time, chosen by the agenda. A world that fails is shrunk: Shrink leaves out what it does
+// not need. A seed that once failed is kept in testdata/seeds.txt.
 //
-// It imports the engine, engine/shard and store/memory; nothing but its own mutation check (mutants) imports it.
+// It imports the engine, engine/shard and store/memory; nothing but its mutants imports it.
 package sim
