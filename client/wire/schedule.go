@@ -43,4 +43,6 @@ type LedgerEntry struct {
 	Reason  string    `json:"reason" doc:"Why: schedule, catch_up or backfill where it fired; overlap, paused, blackout, outage, catch_up, … where it did not"`
 	Run     string    `json:"run,omitempty"`
 	Status  string    `json:"status,omitempty" doc:"Of the run"`
+	// Root is set by the command line, where it lists the slots of several roots together.
+	Root string `json:"root,omitempty" doc:"Of a DAG: which root, where several are listed together"`
 }

@@ -39,6 +39,7 @@ func TestDAGIsAppliedShownAndChanged(t *testing.T) {
 		{"berth: {needs: [pilot, tugs]}", []string{"describe", "dag", "harbour"}},
 		{"pilot: ", []string{"next", "harbour", "-c", "2"}},
 		{"No slot has passed yet.", []string{"slots", "harbour/pilot"}},
+		{"No slot has passed yet.", []string{"slots", "harbour"}},
 		{"There are no such waves.", []string{"get", "waves", "--dag", "harbour"}},
 		{"1 new wave would be made", []string{"backfill", "harbour", "--from", "2026-01-01", "--to", "2026-01-02", "--dry-run"}},
 		{"DAG harbour is paused.", []string{"pause", "dag", "harbour"}},
@@ -50,7 +51,6 @@ func TestDAGIsAppliedShownAndChanged(t *testing.T) {
 			t.Errorf("tidewheel %s: %q does not say %q", strings.Join(call.args, " "), out, call.words)
 		}
 	}
-	s.refused(exitRefused, "say which, one of pilot, tugs", "slots", "harbour")
 	s.refused(exitRefused, `there is no job and no DAG "nothing"`, "run", "nothing")
 	s.refused(exitRefused, "--at is for jobs", "run", "harbour", "--at", "10m")
 	s.refused(exitRefused, `there is no run and no wave "nothing"`, "cancel", "nothing")

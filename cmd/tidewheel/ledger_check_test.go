@@ -65,3 +65,26 @@ func TestSlotThatIsUnaccountedForIsTold(t *testing.T) {
 		}
 	}
 }
+
+func TestSlotsOfAllRootsAreListedTogether(t *testing.T) {
+	config := serverConfigFor(t)
+	config.Auth = false
+	s := startServer(t, config)
+	s.push("ok", "echo ok")
+	s.apply("kind: DAG\nname: etl\ndefaults: {binary: ok@stable}\ntasks:\n  orders: {schedule: '* * * * * *'}\n  rates: {schedule: '* * * * * *'}\n  join: {needs: [orders, rates]}\n")
+	roots := map[string]bool{}
+	for len(roots) < 2 {
+		for _, entry := range decode[wire.List[wire.LedgerEntry]](t, s.must("slots", "etl", "-o", "json")).Items {
+			roots[entry.Root] = true
+		}
+	}
+	if !roots["orders"] || !roots["rates"] {
+		t.Errorf("the roots are %v", roots)
+	}
+	if out := s.must("slots", "etl"); !strings.HasPrefix(out, "ROOT") || !strings.Contains(out, "orders") || !strings.Contains(out, "rates") {
+		t.Errorf("the table is %s", out)
+	}
+	if out := s.must("slots", "etl/rates"); strings.Contains(out, "ROOT") || !strings.Contains(out, "fired") {
+		t.Errorf("of one root: %s", out)
+	}
+}

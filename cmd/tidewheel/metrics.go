@@ -14,8 +14,8 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/shard"
-	"github.com/tidewheel/tidewheel/web/service"
 	"github.com/tidewheel/tidewheel/spec"
+	"github.com/tidewheel/tidewheel/web/service"
 )
 
 // tiers are those that work and executors are counted by.

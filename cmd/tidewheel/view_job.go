@@ -86,13 +86,22 @@ func (c *cli) tableOfLedger(w io.Writer, entries []wire.LedgerEntry) {
 		fmt.Fprintln(w, "No slot has passed yet.")
 		return
 	}
-	t := newTable(w, "SLOT", "UNTIL", "COUNT", "OUTCOME", "REASON", "STATUS", "RUN")
+	headings := []string{"SLOT", "UNTIL", "COUNT", "OUTCOME", "REASON", "STATUS", "RUN"}
+	roots := slices.ContainsFunc(entries, func(e wire.LedgerEntry) bool { return e.Root != "" })
+	if roots {
+		headings = append([]string{"ROOT"}, headings...)
+	}
+	t := newTable(w, headings...)
 	for _, e := range entries {
 		until := ""
 		if !e.To.Equal(e.From) {
 			until = stamp(e.To)
 		}
-		t.row(stamp(e.From), until, e.Count, e.Outcome, e.Reason, e.Status, e.Run)
+		cells := []any{stamp(e.From), until, e.Count, e.Outcome, e.Reason, e.Status, e.Run}
+		if roots {
+			cells = append([]any{e.Root}, cells...)
+		}
+		t.row(cells...)
 	}
 	t.flush()
 }
