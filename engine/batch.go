@@ -6,9 +6,9 @@ package engine
 // repairs. Within a part no two writes concern the same id.
 type Batch struct {
 	Waves       []WaveWrite
+	DeadLetters []DeadLetter // put where absent, and before their runs: nobody looks again at a run that is dead
 	Runs        []RunWrite
 	Slots       []SlotRange  // put where absent or where the stored Count is smaller
-	DeadLetters []DeadLetter // put where absent
 	DropLetters []string     // dead letters of runs that were replayed
 	DropRuns    []string     // prepared runs whose slot did not fire: deleted while their status is scheduled
 	Tasks       []TaskWrite  // scheduled_tasks

@@ -19,6 +19,14 @@ func (c *Core) published(e TaskPublished) {
 	c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerRequeue, run: r})
 }
 
+// Awaits tells whether an attempt is to be claimed, as far as the core has heard. What was to be published once
+// something is durable may have been claimed meanwhile, by a copy from before, and have ended: a copy that came after
+// that would wait in the queue until nobody remembers the claim.
+func (c *Core) Awaits(run string, attempt int) bool {
+	r := c.runs[run]
+	return r != nil && r.Attempt == attempt && r.Status == StatusQueued
+}
+
 // inspect asks the queue how the current attempt stands.
 func (c *Core) inspect(r *run) {
 	switch r.Status {

@@ -147,7 +147,7 @@ func (m *Machine) settle(out *actions, refused map[string]bool) {
 	commit := m.commit
 	m.commit = nil
 	for _, effect := range commit.After {
-		if publish, ok := effect.(engine.Publish); ok && refused[publish.Task.Run] {
+		if publish, ok := effect.(engine.Publish); ok && (refused[publish.Task.Run] || !m.core.Awaits(publish.Task.Run, publish.Task.Attempt)) {
 			continue
 		}
 		out.add(Perform{Epoch: m.epoch, Effect: effect})

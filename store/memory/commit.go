@@ -18,6 +18,11 @@ func (s *Store) Commit(ctx context.Context, batch *engine.Batch) ([]engine.Confl
 			conflicts = append(conflicts, engine.Conflict{Kind: "wave", ID: batch.Waves[i].Wave.ID})
 		}
 	}
+	for _, letter := range batch.DeadLetters {
+		if _, found := s.letters[letter.RunID]; !found {
+			s.letters[letter.RunID] = letter
+		}
+	}
 	for i := range batch.Runs {
 		if !s.writeRun(&batch.Runs[i].Run) {
 			conflicts = append(conflicts, engine.Conflict{Kind: "run", ID: batch.Runs[i].Run.ID})
@@ -26,11 +31,6 @@ func (s *Store) Commit(ctx context.Context, batch *engine.Batch) ([]engine.Confl
 	for _, slots := range batch.Slots {
 		if stored, found := s.slots[slots.ID]; !found || stored.Count < slots.Count {
 			s.slots[slots.ID] = slots
-		}
-	}
-	for _, letter := range batch.DeadLetters {
-		if _, found := s.letters[letter.RunID]; !found {
-			s.letters[letter.RunID] = letter
 		}
 	}
 	for _, id := range batch.DropLetters {

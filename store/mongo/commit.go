@@ -33,13 +33,13 @@ func (s *Store) Commit(ctx context.Context, batch *engine.Batch) (conflicts []en
 			refuse("wave", refused, func(n int) string { return batch.Waves[n].Wave.ID })
 			return err
 		}},
+		{"dead letters", len(batch.DeadLetters), func() error { return s.commitLetters(ctx, batch.DeadLetters) }},
 		{"runs", len(batch.Runs), func() error {
 			refused, err := s.commitRuns(ctx, batch.Runs)
 			refuse("run", refused, func(n int) string { return batch.Runs[n].Run.ID })
 			return err
 		}},
 		{"slots", len(batch.Slots), func() error { return s.commitSlots(ctx, batch.Slots) }},
-		{"dead letters", len(batch.DeadLetters), func() error { return s.commitLetters(ctx, batch.DeadLetters) }},
 		{"dropped dead letters", len(batch.DropLetters), func() error { return s.remove(ctx, s.deadLetters, batch.DropLetters, nil) }},
 		{"dropped runs", len(batch.DropRuns), func() error {
 			prepared := bson.D{{Key: "status", Value: engine.StatusScheduled.String()}}
