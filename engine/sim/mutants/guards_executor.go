@@ -46,7 +46,7 @@ var executorGuards = []mutant{
 		name: "lock-refresh", guard: "a running attempt refreshes its lock",
 		also: "executor's tests",
 		file: simExecutor,
-		old:  "	revision, ok := w.queue.refresh(a.task.Lock, a.revision, lockTTL)",
+		old:  "	revision, ok := w.queue.refresh(a.task.Lock, a.revision, a.task, a.x.group.name)",
 		new:  "	revision, ok := a.revision, true",
 	},
 }

@@ -49,7 +49,7 @@ var queueGuards = []mutant{
 		name: "lock-release-fence", guard: "a release names the lock's revision",
 		also: "queuetest",
 		file: simQueue,
-		old:  "held != nil && held.revision == revision {\n		held.until = 0",
-		new:  "held != nil {\n		held.until = 0",
+		old:  "held != nil && held.revision == revision {\n		q.own",
+		new:  "held != nil {\n		q.own",
 	},
 }

@@ -31,8 +31,14 @@ var shellGuards = []mutant{
 		name: "refused-insert", guard: "what was asked of a run whose insertion was refused is not done",
 		also: "TestInsertRefused",
 		file: machineCommit,
-		old:  "publish, ok := effect.(engine.Publish); ok && refused[publish.Task.Run] {",
-		new:  "publish, ok := effect.(engine.Publish); ok && refused[publish.Task.Run] && false {",
+		old:  "ok && (refused[publish.Task.Run] || !m.core",
+		new:  "ok && (!m.core",
+	},
+	{
+		name: "publish-awaited", guard: "what is to be published after a commit is still wanted then",
+		file: machineCommit,
+		old:  "(refused[publish.Task.Run] || !m.core.Awaits(publish.Task.Run, publish.Task.Attempt)) {",
+		new:  "refused[publish.Task.Run] {",
 	},
 	{
 		name: "answer-epoch", guard: "an answer from before a reset is not listened to",

@@ -18,6 +18,13 @@ var waveGuards = []mutant{
 		new:  "	if w == nil || r.gone() || r.quiet {",
 	},
 	{
+		name: "wave-epoch-joined", guard: "a root's run goes in the wave of its own epoch only",
+		file: coreWaveRoot,
+		old:  "	case w == nil || w.ID == r.Wave:",
+		new:  "	case w == nil || w.ID != \"\":",
+		more: []edit{{coreWaveRoot, "	if w.ID != r.Wave {\n		return nil\n	}\n", ""}},
+	},
+	{
 		name: "needs", guard: "a task starts after what it needs",
 		also: "dag's tests against a model",
 		file: dagTrigger,
