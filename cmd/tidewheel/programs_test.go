@@ -9,14 +9,15 @@ import (
 	"github.com/tidewheel/tidewheel/client/wire"
 )
 
-// example gives the first example in a language from the page about programs.
+// example gives the one in a language from the examples at the end of the page about programs.
 func example(t *testing.T, language string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/programs.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, after, found := strings.Cut(string(page), "```"+language+"\n")
+	_, examples, _ := strings.Cut(string(page), "\n## Examples\n")
+	_, after, found := strings.Cut(examples, "```"+language+"\n")
 	code, _, closed := strings.Cut(after, "```")
 	if !found || !closed {
 		t.Fatalf("there is no example in %s", language)
