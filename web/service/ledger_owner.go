@@ -1,0 +1,206 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tidewheel/tidewheel/cron"
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// ledgerOwner is a job or a CRON root, as the check of the ledger looks at it.
+type ledgerOwner struct {
+	service    *Service
+	id         string // under which the ledger and the scheduled task have it
+	namespace  string
+	name       string // "job", or "dag/root"
+	created    time.Time
+	edited     time.Time // the present form's
+	generation int64     // the present one
+	pending    bool
+	present    func() *cron.Schedule // nil where it has none that can be used
+	past       func(ctx context.Context) ([]ledgerForm, error)
+	// runs gives the generations of the runs that slots have become, by milliseconds.
+	runs func(ctx context.Context, slots []time.Time) (map[int64]int64, error)
+}
+
+// ledgerForm is one generation of a schedule, from when it was written on.
+type ledgerForm struct {
+	generation int64
+	at         time.Time
+	schedule   *cron.Schedule // nil where it has none
+}
+
+func (s *Service) jobLedger(job *engine.Job) *ledgerOwner {
+	o := &ledgerOwner{
+		service: s, id: job.UID, namespace: job.Namespace, name: job.Name, created: job.CreatedAt, edited: job.UpdatedAt,
+		generation: job.Generation, pending: job.Pending,
+	}
+	compile := func(definition *spec.Job) *cron.Schedule {
+		return ledgerSchedule(definition.Definition(job.Key(), job.CreatedAt))
+	}
+	o.present = func() *cron.Schedule { return compile(&job.Spec) }
+	o.past = func(ctx context.Context) ([]ledgerForm, error) {
+		return pastForms(job.Generation, func(before int64) ([]ledgerForm, error) {
+			generations, err := s.store.Generations(ctx, job.UID, before, ledgerPage)
+			forms := make([]ledgerForm, len(generations))
+			for i := range generations {
+				g := &generations[i]
+				forms[i] = ledgerForm{g.Generation, g.At, compile(&g.Spec)}
+			}
+			return forms, err
+		})
+	}
+	o.runs = func(ctx context.Context, slots []time.Time) (map[int64]int64, error) {
+		ids := make([]string, len(slots))
+		for i, slot := range slots {
+			ids[i] = engine.SlotRunID(job.UID, slot)
+		}
+		return s.slotRunsByID(ctx, ids)
+	}
+	return o
+}
+
+func (s *Service) slotRunsByID(ctx context.Context, ids []string) (map[int64]int64, error) {
+	found := map[int64]int64{}
+	for part := range slices.Chunk(ids, RunsPerDay) {
+		runs, err := s.store.RunsByID(ctx, part)
+		if err != nil {
+			return nil, fmt.Errorf("look up runs of slots: %w", err)
+		}
+		for i := range runs {
+			found[runs[i].Slot.UnixMilli()] = runs[i].Generation
+		}
+	}
+	return found, nil
+}
+
+func (s *Service) rootLedger(dag *engine.DAG, root int) *ledgerOwner {
+	name := dag.Spec.Tasks[root].Name
+	o := &ledgerOwner{
+		service: s, id: engine.RootID(dag.UID, name), namespace: dag.Namespace, name: dag.Name + "/" + name, created: dag.CreatedAt, edited: dag.UpdatedAt,
+		generation: dag.Generation, pending: dag.Pending,
+	}
+	compile := func(definition *spec.DAG) *cron.Schedule {
+		at := slices.IndexFunc(definition.Tasks, func(t spec.Task) bool { return t.Name == name })
+		if at < 0 || !definition.Tasks[at].Root() {
+			return nil
+		}
+		return ledgerSchedule(definition.Definition(at, dag.Key()+"/"+name, dag.CreatedAt))
+	}
+	o.present = func() *cron.Schedule { return compile(&dag.Spec) }
+	o.past = func(ctx context.Context) ([]ledgerForm, error) {
+		return pastForms(dag.Generation, func(before int64) ([]ledgerForm, error) {
+			generations, err := s.store.DAGGenerations(ctx, dag.UID, before, ledgerPage)
+			forms := make([]ledgerForm, len(generations))
+			for i := range generations {
+				g := &generations[i]
+				forms[i] = ledgerForm{g.Generation, g.At, compile(&g.Spec)}
+			}
+			return forms, err
+		})
+	}
+	o.runs = func(ctx context.Context, slots []time.Time) (map[int64]int64, error) {
+		return s.slotRunsOfRoot(ctx, dag, name, slots)
+	}
+	return o
+}
+
+// slotRunsOfRoot finds the runs of a root's slots: mostly they were made about when their slots came; those that an
+// outage, a pause or the wave before held up, later.
+func (s *Service) slotRunsOfRoot(ctx context.Context, dag *engine.DAG, root string, slots []time.Time) (map[int64]int64, error) {
+	wanted := map[int64]bool{}
+	for _, slot := range slots {
+		wanted[slot.UnixMilli()] = true
+	}
+	found := map[int64]int64{}
+	first, last := slots[0].Add(-ledgerMargin), slots[len(slots)-1].Add(lateRootRuns)
+	for _, span := range []engine.Window{{From: first, Until: last}, {From: last}} {
+		filter := engine.RunFilter{Namespace: dag.Namespace, DAGUID: dag.UID, Task: root, Since: span.From, Until: span.Until, Limit: RunsPerDay}
+		for len(found) < len(wanted) {
+			runs, next, err := s.store.Runs(ctx, filter)
+			if err != nil {
+				return nil, fmt.Errorf("look up runs of slots: %w", err)
+			}
+			for i := range runs {
+				r := &runs[i]
+				if at := r.Slot.UnixMilli(); wanted[at] && !r.Slot.IsZero() && r.Trigger != engine.TriggerUpstream { // that slot is the wave's
+					found[at] = r.Generation
+				}
+			}
+			if filter.Cursor = next; next == "" {
+				break
+			}
+		}
+	}
+	return found, nil
+}
+
+// lateRootRuns is how long after its slot the run of a root is looked for first.
+const lateRootRuns = 10 * time.Minute
+
+// ledgerSchedule gives nil for what names no instants beforehand, or cannot be used.
+func ledgerSchedule(definition cron.Definition) *cron.Schedule {
+	schedule, err := cron.Compile(definition)
+	if err != nil || schedule.Kind() == cron.KindManual || schedule.Kind() == cron.KindAfter {
+		return nil
+	}
+	return schedule
+}
+
+// pastForms reads all forms up to a generation, the first one first.
+func pastForms(generation int64, read func(before int64) ([]ledgerForm, error)) ([]ledgerForm, error) {
+	var forms []ledgerForm
+	for before := generation + 1; before > 1; {
+		some, err := read(before)
+		if err != nil {
+			return nil, fmt.Errorf("read generations: %w", err)
+		}
+		if len(some) == 0 {
+			break
+		}
+		forms = append(forms, some...)
+		before = some[len(some)-1].generation
+	}
+	slices.Reverse(forms)
+	return forms, nil
+}
+
+// ledgerOwnerOf finds whose slot is missing; nil where that has been deleted, or has no such schedule any more.
+func (s *Service) ledgerOwnerOf(ctx context.Context, d *LedgerDifference) (*ledgerOwner, error) {
+	dagName, root, ofDAG := strings.Cut(d.Owner, "/")
+	var o *ledgerOwner
+	if ofDAG {
+		dag, err := s.store.DAG(ctx, d.Namespace, dagName)
+		if err != nil {
+			return nil, ignoreGone(err)
+		}
+		for _, i := range scheduledRoots(&dag) {
+			if dag.Spec.Tasks[i].Name == root {
+				o = s.rootLedger(&dag, i)
+			}
+		}
+	} else {
+		job, err := s.store.Job(ctx, d.Namespace, d.Owner)
+		if err != nil {
+			return nil, ignoreGone(err)
+		}
+		o = s.jobLedger(&job)
+	}
+	if o == nil || o.id != d.id {
+		return nil, nil
+	}
+	return o, nil
+}
+
+func ignoreGone(err error) error {
+	if errors.Is(err, engine.ErrNotFound) {
+		return nil
+	}
+	return err
+}
