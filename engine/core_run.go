@@ -18,6 +18,9 @@ func (c *Core) newRun(j *job, id string, trigger Trigger) *run {
 		c.pin(r)
 		return r
 	}
+	if _, ended := j.ended[id]; ended { // which is not durable yet
+		return nil
+	}
 	r := &run{job: j, Run: Run{
 		ID: id, Namespace: j.def.Namespace, JobUID: j.uid, Job: j.def.Name, Shard: j.def.Shard,
 		Trigger: trigger, Status: StatusScheduled, CreatedAt: c.now.Truncate(time.Microsecond),

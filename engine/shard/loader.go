@@ -313,9 +313,13 @@ func (l Loader) Sweep(ctx context.Context) (Swept, error) {
 	return swept, nil
 }
 
-// Active names the runs and the waves that have not ended.
-func (l Loader) Active(ctx context.Context) (Reconciled, error) {
+// Active names the runs and the waves that have not ended, and what was due until an instant.
+func (l Loader) Active(ctx context.Context, until time.Time) (Reconciled, error) {
 	var all Reconciled
+	var err error
+	if all.Overdue, err = l.Due(ctx, time.Time{}, until); err != nil {
+		return all, err
+	}
 	if len(l.Shards) == 0 {
 		return all, nil
 	}

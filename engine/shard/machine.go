@@ -258,13 +258,16 @@ func (m *Machine) onTime(out *actions, now time.Time) {
 	}
 	if !now.Before(m.reconcileAt) {
 		m.reconcileAt = now.Add(m.config.ReconcileEvery)
-		out.add(Reconcile{Epoch: m.epoch})
+		out.add(Reconcile{Epoch: m.epoch, Until: now.Add(-overdueAfter)})
 	}
 	if m.commit != nil && !m.commitAt.IsZero() && !now.Before(m.commitAt) {
 		m.commitAt = time.Time{}
 		out.add(Commit{Epoch: m.epoch, Batch: m.parts[0]})
 	}
 }
+
+// overdueAfter is how long a slot may have passed before it is suspicious that its task has not moved on.
+const overdueAfter = 2 * time.Second
 
 // Next is when the machine wants a Clock input at the latest.
 func (m *Machine) Next() time.Time {

@@ -119,6 +119,12 @@ func (m *Machine) onReconciled(out *actions, in Reconciled) {
 			fresh = append(fresh, wave.DAGUID)
 		}
 	}
+	// A former owner may have planned something within the horizon that had been polled already, and said that it is handled.
+	for _, uid := range in.Overdue {
+		if !m.core.Holds(uid) && !seen[uid] && !m.loading[uid] {
+			fresh = append(fresh, uid)
+		}
+	}
 	m.load(out, fresh)
 }
 

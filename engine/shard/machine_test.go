@@ -565,3 +565,30 @@ func TestTheWallClockGoingBackHoldsNothingUp(t *testing.T) {
 	r.wait(shard.DefaultConfig().SweepEvery)
 	take[shard.Sweep](r)
 }
+
+// What a former owner has done is found: a wave that it left open, a slot that it planned behind this one's horizon.
+func TestWhatNobodyGoesOnWithIsLoaded(t *testing.T) {
+	r := begin(t)
+	for range 100 {
+		r.wait(time.Second)
+		for i := range r.actions {
+			switch action := r.actions[i].(type) {
+			case shard.Reconcile:
+				if want := r.now.Add(-2 * time.Second); !action.Until.Equal(want) {
+					t.Errorf("asks for what was due until %s, want %s", action.Until, want)
+				}
+				r.actions = nil
+				r.give(shard.Reconciled{Epoch: r.epoch, Waves: []shard.OpenWave{{ID: "dag-w1", DAGUID: "dag"}}, Overdue: []string{"job", "dag"}})
+				if got := take[shard.Load](r).UIDs; !slices.Equal(got, []string{"dag", "job"}) {
+					t.Errorf("loads %v", got)
+				}
+				return
+			case shard.Sweep:
+				defer r.give(shard.Swept{Epoch: action.Epoch})
+			case shard.Poll:
+				defer r.give(shard.Polled{Epoch: action.Epoch})
+			}
+		}
+	}
+	t.Error("it never compared")
+}

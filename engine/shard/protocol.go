@@ -69,6 +69,8 @@ type Reconciled struct {
 	Epoch uint64
 	Runs  []ActiveRun
 	Waves []OpenWave
+	// Overdue are the uids of what should have been looked at a while ago, the earliest first.
+	Overdue []string
 }
 
 // CommandLoaded answers LoadCommand.
@@ -190,8 +192,11 @@ type Load struct {
 // Sweep asks for pending jobs and commands; answered by Swept.
 type Sweep struct{ Epoch uint64 }
 
-// Reconcile reads which runs and waves have not ended; answered by Reconciled.
-type Reconcile struct{ Epoch uint64 }
+// Reconcile reads which runs and waves have not ended, and what was due until an instant; answered by Reconciled.
+type Reconcile struct {
+	Epoch uint64
+	Until time.Time
+}
 
 // LoadCommand reads what a command is about; answered by CommandLoaded.
 type LoadCommand struct {

@@ -180,7 +180,7 @@ func (r *Runner) perform(ctx context.Context, list []Action, results *listener, 
 			})
 		case Reconcile:
 			r.goDo(func() {
-				active, err := loader.Active(ctx)
+				active, err := loader.Active(ctx, a.Until)
 				r.report(ctx, "compare active runs", err)
 				if err == nil {
 					active.Epoch = a.Epoch

@@ -238,7 +238,7 @@ func (e *driver) perform(action shard.Action) {
 		})
 	case shard.Reconcile:
 		e.do(func(_ *process, loader shard.Loader) shard.Input {
-			active, err := loader.Active(background)
+			active, err := loader.Active(background, a.Until)
 			if err != nil {
 				return nil
 			}

@@ -108,6 +108,7 @@ func Run(seed uint64, options Options) Report {
 func (w *world) drawConfig() shard.Config {
 	config := shard.DefaultConfig()
 	config.Core.LockTTL = lockTTL
+	config.ReconcileEvery = 15 * time.Second
 	if w.odds(0.5) {
 		config.Horizon = pick(w, 2*time.Second, 5*time.Second, 20*time.Second)
 		config.PollEvery = config.Horizon / 3
