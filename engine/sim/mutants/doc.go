@@ -8,7 +8,7 @@
 //
 // Nothing in the working tree is touched: the mutation goes to the compiler as an overlay. What is compiled with it is
 // this command itself, which then runs worlds of engine/sim, from seed 1 on, until one is red or the bound is reached.
-// The seed that killed a mutant is run without the mutation too: one that is red anyhow proves nothing.
+// The seed that killed a mutant is run without the mutation too: one that is red anyhow proves nothing, and is passed over.
 //
 // A guard whose production code the simulator has a model for (queue/jetstream, the executor) is taken out of the model:
 // that shows that the promise is needed, and the field also names the test that holds the production code to it.

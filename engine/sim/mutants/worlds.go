@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,8 +27,8 @@ type verdict struct {
 }
 
 // turn runs worlds in parallel until one is red, and tells the red one of the lowest seed, so that the answer does not
-// depend on how many there are at once.
-func turn(worlds int) verdict {
+// depend on how many there are at once. Seeds of which nothing can be learned are passed over.
+func turn(worlds int, without []uint64) verdict {
 	var (
 		mu      sync.Mutex
 		next    uint64 = firstSeed
@@ -39,7 +40,10 @@ func turn(worlds int) verdict {
 	take := func() (uint64, bool) {
 		mu.Lock()
 		defer mu.Unlock()
-		if red != nil || next == end {
+		for slices.Contains(without, next) {
+			next++
+		}
+		if red != nil || next >= end {
 			return 0, false
 		}
 		next++
@@ -99,6 +103,6 @@ func world(seed uint64) (failure *sim.Failure) {
 }
 
 // turnAndTell is what the command does when it has been compiled with a mutation.
-func turnAndTell(out io.Writer, worlds int) error {
-	return json.NewEncoder(out).Encode(turn(worlds))
+func turnAndTell(out io.Writer, worlds int, without []uint64) error {
+	return json.NewEncoder(out).Encode(turn(worlds, without))
 }
