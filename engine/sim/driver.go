@@ -212,6 +212,11 @@ func (e *driver) perform(action shard.Action) {
 	case shard.Listen:
 		e.listen(a.Epoch)
 	case shard.Reset:
+		kind, _, _ := strings.Cut(a.Why, " ")
+		if strings.HasSuffix(a.Why, "news of it") {
+			kind = "result"
+		}
+		e.w.counts.add("reset", kind)
 		e.w.note("reset", e.group.name, a.Why, 0)
 		e.w.upset()
 		if e.w.faults.none {

@@ -12,13 +12,15 @@ func Reachable() []Count {
 	}
 	add("fault", Faults()...)
 	add("action", "Recover", "Listen", "Reset", "Poll", "Load", "Sweep", "Reconcile", "LoadCommand", "ReadBinaries", "Perform", "Commit",
-		"ReadRefused", "Acknowledge")
+		"ReadRefused", "ReadStrange", "Acknowledge")
 	add("effect", "Publish", "Revoke", "Inspect", "DeclareLost", "CancelAttempt", "LookUpRuns")
 	add("event", "AttemptInspected", "AttemptRevoked", "BinariesChanged", "RunsLookedUp", "TaskPublished")
 	add("result", "started", "progress", "finished", "revoked", "lost")
 	add("process", "exit", "timeout", "cancelled", "drained", "watchdog", "executor killed")
 	add("queue", "second copy refused", "claim refused", "lock is held", "attempt trimmed")
-	add("conflict", "run", "task")
+	add("conflict", "run", "task", "wave")
+	add("reset", "run", "task", "wave", "result")
+	add("lease", "taken over", "commit of a former owner")
 	add("trigger", "schedule", "catch_up", "manual", "backfill", "upstream")
 	add("cancel", "scheduled", "queued", "running", "retrying")
 	add("retry", "retrying", "failed", "timed_out", "cancelled", "lost", "dead")
