@@ -320,6 +320,10 @@ func (e *driver) commit(a shard.Commit) {
 		switch {
 		case w.truth.away() || w.chance(storeRefused):
 			answer.Failed = true
+		case !group.dead && w.chance(commitTorn):
+			_, _ = w.truth.commit(cut(&batch, w.random.IntN(writes(&batch)+1)))
+			e.kill()
+			return
 		case w.chance(storeTorn):
 			answer.Failed = true
 			w.upset()

@@ -261,7 +261,11 @@ func (a *attempt) run(sequence uint64) {
 		}, sequence)
 	}
 
-	if !a.step(w.between(0, 20*time.Millisecond)) { // fetch the binary
+	fetch := w.between(0, 20*time.Millisecond)
+	if w.chance(programSlow) {
+		fetch = w.between(time.Second, 15*time.Second)
+	}
+	if !a.step(fetch) {
 		return
 	}
 	finish.FetchedAt = w.stamp()
@@ -276,7 +280,7 @@ func (a *attempt) run(sequence uint64) {
 		finish.Status, finish.HandedBack = engine.StatusFailed, true
 		report()
 		return
-	case w.chance(programAway):
+	case w.elapsed < w.programsAway || w.chance(programAway):
 		finish.Status, finish.HandedBack, finish.Unfetched, finish.Error = engine.StatusFailed, true, true, "its program could not be fetched"
 		report()
 		return
@@ -348,6 +352,10 @@ func (a *attempt) refresh() bool {
 		return false
 	}
 	if w.elapsed < a.x.cutUntil || w.chance(queueRefused) {
+		return false
+	}
+	if revision := a.revision; w.chance(refreshDelayed) {
+		w.after(w.between(time.Second, 2*lockTTL), func() { w.queue.refresh(a.task.Lock, revision, a.task, a.x.group.name) })
 		return false
 	}
 	revision, ok := w.queue.refresh(a.task.Lock, a.revision, a.task, a.x.group.name)

@@ -31,11 +31,15 @@ const (
 	commitGone     fault = "commit of a killed engine is lost"
 	engineCut      fault = "engine killed between two effects"
 	commitCut      fault = "engine killed while a commit is under way"
+	commitTorn     fault = "engine killed in the middle of a commit"
 	executorCut    fault = "executor killed between two steps"
 	webCut         fault = "web killed between a wave and its command"
 	programAway    fault = "program not fetched"
+	programSlow    fault = "program fetched slowly"
+	refreshDelayed fault = "refresh of a lock delayed on its way"
 
 	storeAway       fault = "store away"
+	programsAway    fault = "store of programs away"
 	engineKilled    fault = "engine killed"
 	engineStands    fault = "engine stands still"
 	shardsMoved     fault = "shards handed over"
@@ -56,8 +60,8 @@ var rates = []struct {
 	{taskLost, 0.03}, {taskDoubled, 0.05}, {taskDelayed, 0.1}, {taskAckLost, 0.05}, {publishRefused, 0.05},
 	{publishUnsure, 0.05}, {resultsAgain, 0.03}, {resultsDelayed, 0.1}, {floorLost, 0.5}, {queueRefused, 0.05},
 	{queueUnsure, 0.05}, {wakeLost, 0.3}, {controlLost, 0.3}, {storeRefused, 0.03}, {storeUnsure, 0.03},
-	{storeSlow, 0.03}, {storeTorn, 0.03}, {commitLate, 0.5}, {commitGone, 0.5}, {engineCut, 0.003}, {commitCut, 0.004}, {executorCut, 0.004},
-	{programAway, 0.02}, {webCut, 0.1},
+	{storeSlow, 0.03}, {storeTorn, 0.03}, {commitLate, 0.5}, {commitGone, 0.5}, {engineCut, 0.003}, {commitCut, 0.006}, {commitTorn, 0.004}, {executorCut, 0.004},
+	{programAway, 0.02}, {programSlow, 0.03}, {refreshDelayed, 0.03}, {webCut, 0.1},
 }
 
 // periods are the mean times between two misfortunes of a whole part.
@@ -65,7 +69,7 @@ var periods = []struct {
 	fault  fault
 	period time.Duration
 }{
-	{storeAway, 60 * time.Second}, {engineKilled, 20 * time.Second}, {engineStands, 25 * time.Second},
+	{storeAway, 60 * time.Second}, {programsAway, 60 * time.Second}, {engineKilled, 20 * time.Second}, {engineStands, 25 * time.Second},
 	{shardsMoved, 15 * time.Second}, {shardsTaken, 15 * time.Second}, {executorKilled, 15 * time.Second},
 	{executorStalled, 20 * time.Second}, {executorDrained, 25 * time.Second}, {refreshCut, 30 * time.Second},
 	{clockForward, 40 * time.Second}, {clockBack, 40 * time.Second},
@@ -135,6 +139,8 @@ func (w *world) strike(f fault) bool {
 	case storeAway:
 		w.truth.awayUntil = w.elapsed + pick(w, time.Second, 5*time.Second, 30*time.Second)
 		w.note("store away", "", "", w.truth.awayUntil.Milliseconds())
+	case programsAway:
+		w.programsAway = w.elapsed + pick(w, time.Second, 15*time.Second, 40*time.Second)
 	case engineKilled:
 		return pick(w, w.engines...).kill()
 	case engineStands:

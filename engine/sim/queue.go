@@ -7,14 +7,13 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-const (
-	ackWait     = 10 * time.Second
-	claimWindow = 4 * ackWait
-)
+// claimWaits is the claim window in ack waits.
+const claimWaits = 4
 
 // queue is TASKS, RESULTS and LOCKS. A call on it happens at one instant; the time that calls take is spent by callers.
 type queue struct {
-	w *world
+	w       *world
+	ackWait time.Duration
 
 	tasks map[string]*waiting // by run; only looked up
 	line  []*waiting          // those that wait for an executor, oldest first
@@ -63,7 +62,7 @@ type lock struct {
 
 func newQueue(w *world) *queue {
 	return &queue{
-		w: w, tasks: map[string]*waiting{}, subjects: map[string]*subject{}, locks: map[string]*lock{}, tokens: map[string]uint64{},
+		w: w, ackWait: pick(w, 10*time.Second, 2*time.Second), tasks: map[string]*waiting{}, subjects: map[string]*subject{}, locks: map[string]*lock{}, tokens: map[string]uint64{},
 	}
 }
 
@@ -121,7 +120,7 @@ func (q *queue) dispatch() {
 		}
 		q.line = q.line[1:]
 		next.delivered = true
-		q.redeliver(next, ackWait)
+		q.redeliver(next, q.ackWait)
 		x.take(next)
 		if q.w.chance(taskDoubled) {
 			if other := q.w.idleExecutor(); other != nil {
@@ -219,6 +218,7 @@ func (q *queue) acknowledgeResults(shard int, sequence uint64) {
 // trim forgets, now and then, results that are acknowledged and older than the claim window, but for the last of an
 // attempt whose lock is held, or of which a copy still is in the work queue: that copy would find no claim.
 func (q *queue) trim() {
+	claimWindow := claimWaits * q.ackWait
 	if q.w.elapsed < q.trimmed+claimWindow/4 {
 		return
 	}

@@ -66,7 +66,7 @@ func (u *users) shape(jobName string) *spec.Job {
 	if w.odds(0.2) {
 		j.Retry.On, j.Retry.NotOn = []int{64}, []int{1}
 	}
-	j.Timeout = spec.Duration(pick(w, 2*time.Second, 10*time.Second))
+	j.Timeout = spec.Duration(pick(w, 2*time.Second, 10*time.Second, 10*time.Second, 40*time.Second, 5*time.Minute))
 	j.Class = pick(w, spec.ClassStandard, spec.ClassPremium)
 	if w.odds(0.15) {
 		from := now.Add(w.between(-10*time.Second, 40*time.Second)).Truncate(time.Millisecond)
@@ -94,7 +94,7 @@ func mustZone(zone string) *time.Location {
 func (u *users) drawBehaviour(j *spec.Job) behaviour {
 	w := u.w
 	b := behaviour{
-		lasts: pick(w, 0, 50*time.Millisecond, 400*time.Millisecond, 1500*time.Millisecond, 4*time.Second),
+		lasts: pick(w, 0, 50*time.Millisecond, 400*time.Millisecond, 1500*time.Millisecond, 4*time.Second, 30*time.Second),
 		fails: pick(w, 0, 0, 0.15, 0.6),
 		codes: []int{1, 75, 64, engine.ExitTimeout, 2},
 		hangs: pick(w, 0, 0, 0.05),

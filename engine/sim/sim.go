@@ -125,7 +125,7 @@ func (w *world) drawConfig() shard.Config {
 func (w *world) calmDown() {
 	w.note("calm", "", "", 0)
 	w.faults.active = false
-	w.truth.awayUntil = 0
+	w.truth.awayUntil, w.programsAway = 0, 0
 	w.users.quiet = true
 	for _, x := range w.executors {
 		x.stalledUntil, x.cutUntil = min(x.stalledUntil, w.elapsed), 0

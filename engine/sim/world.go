@@ -25,6 +25,8 @@ type world struct {
 	peak    time.Time // the latest that the wall clock has shown
 	twice   time.Time // the latest that it has shown, or will show, twice; zero if it never went back
 
+	programsAway time.Duration // until then no program is fetched
+
 	faults  faults
 	counts  counts
 	history history
