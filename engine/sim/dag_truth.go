@@ -11,10 +11,8 @@ import (
 // waveShadow is what is known of a stored wave.
 type waveShadow struct {
 	engine.Wave
-	runs     []string // ids, in the order in which they were first written
-	reopened bool     // somebody has asked for it to go on after its end, or for a task of it to count otherwise
+	reopened bool // somebody has asked for it to go on after its end, or for a task of it to count otherwise
 	marked   bool
-	cut      bool // a task's run of it was cancelled, or its DAG was deleted
 }
 
 // wroteWave checks what became of a wave: its status moves as a wave's may, its number stays, and its end is what its

@@ -72,12 +72,38 @@ func TestKeptSeeds(t *testing.T) {
 
 // TestReplay holds the simulator to its promise: one seed, one history.
 func TestReplay(t *testing.T) {
-	for n := uint64(1); n <= 5; n++ {
+	for n := uint64(1); n <= 12; n++ { // among them are DAGs, and several engines
 		var before, after bytes.Buffer
 		sim.Run(n, sim.Options{Trace: &before})
 		sim.Run(n, sim.Options{Trace: &after})
 		if before.Len() == 0 || !bytes.Equal(before.Bytes(), after.Bytes()) {
 			t.Errorf("seed %d gave two histories, of %d and %d bytes", n, before.Len(), after.Len())
+		}
+	}
+}
+
+// TestChoicesAreLeftOut holds shrinking to what it does: what is left out does not happen, and what is bounded ends.
+func TestChoicesAreLeftOut(t *testing.T) {
+	faults := sim.Faults()
+	var without []int
+	for choice, name := range sim.Choices() {
+		if slices.Contains(faults, name) {
+			without = append(without, choice)
+		}
+	}
+	const bound = 20 * time.Second
+	for n := uint64(1); n <= 20; n++ {
+		whole, calm := sim.Run(n, sim.Options{}), sim.Run(n, sim.Options{Without: without, Trouble: bound})
+		if whole.Failure != nil || calm.Failure != nil {
+			t.Fatalf("seed %d: %v, %v", n, whole.Failure, calm.Failure)
+		}
+		for _, c := range calm.Counts {
+			if c.Kind == "fault" {
+				t.Errorf("seed %d: %s happened %d times", n, c.What, c.Times)
+			}
+		}
+		if calm.Steps >= whole.Steps && calm.Elapsed > whole.Elapsed {
+			t.Errorf("seed %d: with less trouble it took %d steps and %s, instead of %d and %s", n, calm.Steps, calm.Elapsed, whole.Steps, whole.Elapsed)
 		}
 	}
 }

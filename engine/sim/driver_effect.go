@@ -1,0 +1,129 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/shard"
+)
+
+// about tells which attempt an effect concerns.
+func about(effect engine.Effect) (run string, attempt int) {
+	switch f := effect.(type) {
+	case engine.Publish:
+		return f.Task.Run, f.Task.Attempt
+	case engine.Revoke:
+		return f.Run, f.Attempt
+	case engine.Inspect:
+		return f.Run, f.Attempt
+	case engine.DeclareLost:
+		return f.Run, f.Attempt
+	case engine.CancelAttempt:
+		return f.Run, f.Attempt
+	case engine.LookUpRuns:
+		return f.Command.ID, 0
+	}
+	return "", 0
+}
+
+// effect does one of the core's effects.
+func (e *driver) effect(epoch uint64, effect engine.Effect) {
+	w := e.w
+	run, attempt := about(effect)
+	w.note("effect", run, name(effect), int64(attempt))
+	ask := func(question func() engine.Event) {
+		e.do(func(p *process, _ shard.Loader) shard.Input {
+			if !p.sleep(w.between(100*time.Microsecond, 3*time.Millisecond)) {
+				return nil
+			}
+			answer := question()
+			if answer == nil || !p.sleep(w.between(50*time.Microsecond, time.Millisecond)) {
+				return nil
+			}
+			return shard.Answered{Epoch: epoch, Event: answer}
+		})
+	}
+	switch f := effect.(type) {
+	case engine.Publish:
+		w.truth.wanted(f.Task)
+		e.publish(epoch, f.Task)
+	case engine.Revoke:
+		ask(func() engine.Event {
+			if w.chance(queueRefused) {
+				return engine.AttemptRevoked{Run: f.Run, Attempt: f.Attempt, Failed: true}
+			}
+			revoked := w.queue.revoke(f.Shard, f.Run, f.Attempt)
+			return engine.AttemptRevoked{Run: f.Run, Attempt: f.Attempt, Revoked: revoked, Failed: w.chance(queueUnsure)}
+		})
+	case engine.Inspect:
+		e.do(func(p *process, _ shard.Loader) shard.Input {
+			answer := engine.AttemptInspected{Run: f.Run, Attempt: f.Attempt, Failed: w.chance(queueRefused)}
+			if !p.sleep(w.between(100*time.Microsecond, 3*time.Millisecond)) {
+				return nil
+			}
+			w.queue.inspectSubject(f.Run, f.Attempt, &answer.State)
+			// Two questions, between which things happen.
+			if !p.sleep(w.between(50*time.Microsecond, pick(w, 3*time.Millisecond, 300*time.Millisecond))) {
+				return nil
+			}
+			w.queue.inspectLock(f.Run, f.Attempt, f.Lock, &answer.State)
+			if answer.Failed {
+				answer.State = engine.AttemptState{}
+			}
+			if !p.sleep(w.between(50*time.Microsecond, time.Millisecond)) {
+				return nil
+			}
+			return shard.Answered{Epoch: epoch, Event: answer}
+		})
+	case engine.DeclareLost:
+		ask(func() engine.Event {
+			if !w.chance(queueRefused) {
+				w.queue.decide(engine.Result{Kind: engine.ResultLost, Run: f.Run, Attempt: f.Attempt, Shard: f.Shard, At: w.stamp()}, f.After)
+			}
+			return nil
+		})
+	case engine.CancelAttempt:
+		ask(func() engine.Event {
+			if !w.chance(controlLost) {
+				w.cancelAttempt(f.Run, f.Attempt)
+			}
+			return nil
+		})
+	case engine.LookUpRuns:
+		e.do(func(p *process, loader shard.Loader) shard.Input {
+			for {
+				found, err := loader.LookUp(context.Background(), f)
+				if err == nil {
+					return shard.Answered{Epoch: epoch, Event: found}
+				}
+				if !p.sleep(e.w.config.RetryMin) {
+					return nil
+				}
+			}
+		})
+	}
+}
+
+// publish sends a task on its way, which like a commit's does not end with the engine.
+func (e *driver) publish(epoch uint64, task *engine.Task) {
+	w, group := e.w, e.group
+	copied := *task
+	w.after(w.between(50*time.Microsecond, 2*time.Millisecond), func() {
+		if group.dead && w.odds(0.5) {
+			return
+		}
+		failed := w.chance(publishRefused)
+		if !failed {
+			w.queue.publish(&copied)
+			failed = w.chance(publishUnsure)
+		}
+		if failed {
+			w.after(w.between(50*time.Microsecond, 2*time.Millisecond), func() {
+				if !group.dead {
+					e.input(shard.Answered{Epoch: epoch, Event: engine.TaskPublished{Run: copied.Run, Attempt: copied.Attempt, Failed: true}})
+				}
+			})
+		}
+	})
+}

@@ -1,0 +1,65 @@
+package sim
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/shard"
+)
+
+// receipt is a delivery of results.
+type receipt struct {
+	shard    int
+	sequence uint64
+}
+
+// listen begins to deliver results from the first unacknowledged on.
+func (e *driver) listen(epoch uint64) {
+	e.epoch = epoch
+	for _, number := range e.shards {
+		e.cursors[number], e.busy[number] = e.w.queue.floors[number], false
+		e.pump(number)
+	}
+}
+
+// pump delivers what a shard has, a batch at a time.
+func (e *driver) pump(number int) {
+	w, epoch, group := e.w, e.epoch, e.group
+	if epoch == 0 || e.busy[number] || group.dead || e.w.owners.several() && !slices.Contains(e.shards, number) {
+		return
+	}
+	if log := w.queue.logs[number]; len(log) == 0 || log[len(log)-1].sequence <= e.cursors[number] {
+		return
+	}
+	e.busy[number] = true
+	delay := w.between(100*time.Microsecond, 3*time.Millisecond)
+	if w.chance(resultsDelayed) {
+		delay = w.between(20*time.Millisecond, 3*time.Second)
+	}
+	w.after(delay, func() {
+		if e.epoch != epoch || e.group != group || group.dead {
+			return
+		}
+		if w.chance(resultsAgain) {
+			e.cursors[number] = w.queue.floors[number]
+		}
+		most := 1 + w.random.IntN(20)
+		var results []engine.Result
+		log := w.queue.logs[number]
+		from, _ := slices.BinarySearchFunc(log, e.cursors[number]+1, func(m message, sequence uint64) int { return cmp.Compare(m.sequence, sequence) })
+		for _, m := range log[from:min(from+most, len(log))] {
+			results = append(results, m.result)
+		}
+		e.busy[number] = false
+		if len(results) > 0 {
+			last := results[len(results)-1].Sequence
+			e.cursors[number] = last
+			e.input(shard.Results{Epoch: epoch, Results: results, Receipt: receipt{number, last}})
+		}
+		if e.epoch == epoch {
+			e.pump(number)
+		}
+	})
+}
