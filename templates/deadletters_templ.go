@@ -205,7 +205,7 @@ func DeadLettersPart(v DeadLetters) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "</p><div class=\"scroll\"><table><thead><tr><th scope=\"col\">Job or task, and of what it died</th><th scope=\"col\" class=\"number wide\">Attempts</th><th scope=\"col\">When</th><th scope=\"col\" class=\"wide\">Run</th><th scope=\"col\"><span class=\"visually-hidden\">What to do</span></th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "</p><div class=\"scroll\"><table><thead><tr><th scope=\"col\">Job or task</th><th scope=\"col\" class=\"number wide\">Attempts</th><th scope=\"col\">When</th><th scope=\"col\" class=\"wide\">Run</th><th scope=\"col\"><span class=\"visually-hidden\">What to do</span></th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
