@@ -17,6 +17,27 @@ func (c *Client) Executors(ctx context.Context) ([]wire.Executor, error) {
 	return list.Items, err
 }
 
+// DrainExecutor asks an executor to take nothing new and to let end what it runs.
+func (c *Client) DrainExecutor(ctx context.Context, id string) (wire.Executor, error) {
+	return ask[wire.Executor](ctx, c, call{method: http.MethodPost, path: prefix + "/executors" + path(id, "drain")})
+}
+
+// ResumeExecutor lets an executor that was drained go on.
+func (c *Client) ResumeExecutor(ctx context.Context, id string) (wire.Executor, error) {
+	return ask[wire.Executor](ctx, c, call{method: http.MethodPost, path: prefix + "/executors" + path(id, "resume")})
+}
+
+// Engines lists those that are alive.
+func (c *Client) Engines(ctx context.Context) ([]wire.Engine, error) {
+	list, err := ask[wire.List[wire.Engine]](ctx, c, call{method: http.MethodGet, path: prefix + "/engines"})
+	return list.Items, err
+}
+
+// Clocks tells how far apart the clocks of the nodes are.
+func (c *Client) Clocks(ctx context.Context) (wire.Clocks, error) {
+	return ask[wire.Clocks](ctx, c, call{method: http.MethodGet, path: prefix + "/clocks"})
+}
+
 // Queues tells what waits in each tier and class.
 func (c *Client) Queues(ctx context.Context) ([]wire.Queue, error) {
 	list, err := ask[wire.List[wire.Queue]](ctx, c, call{method: http.MethodGet, path: prefix + "/queues"})

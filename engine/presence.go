@@ -19,8 +19,10 @@ type Presence struct {
 	Draining bool              `json:"draining,omitempty"`
 	// Drain is what an operator wanted last of it; nil: nobody has wanted anything.
 	Drain *DrainOrder `json:"drain,omitempty"`
-	Since time.Time   `json:"since"`
-	Seen  time.Time   `json:"seen"`
+	// Ahead is how far its clock is before that of the queue's server, as far as can be told; negative: behind.
+	Ahead time.Duration `json:"-"`
+	Since time.Time     `json:"since"`
+	Seen  time.Time     `json:"seen"`
 }
 
 // DrainOrder is what an operator wants of an executor.
@@ -42,6 +44,8 @@ type EnginePresence struct {
 	Leaving bool      `json:"leaving,omitempty"`
 	Since   time.Time `json:"since"`
 	Seen    time.Time `json:"seen"`
+	// Ahead is as in Presence.
+	Ahead time.Duration `json:"-"`
 }
 
 // RunningAttempt is one of the attempts that an executor runs.

@@ -8,6 +8,9 @@ type Executors struct {
 	Troubles []string
 	Tiles    []Tile
 	Rows     []ExecutorRow
+	Engines  []EngineRow
+	// Shards is how many there are, Ownerless how many of them no engine has.
+	Shards, Ownerless int
 	Queues   []QueueRow
 }
 
@@ -16,9 +19,24 @@ type ExecutorRow struct {
 	ID, Host, Version string
 	Tiers             []string // its own first
 	Slots             int
-	State             string // ready, draining or silent
+	State             string // ready, draining, drained or silent
+	// DrainedBy is who drains it, and since when; empty if it shuts down, or does not drain.
+	DrainedBy string
+	DrainedAt time.Time
 	Since, Seen       time.Time
 	Running           []ExecutorRun
+}
+
+// mayDrain and mayGoOn tell what can be asked of an executor: one that shuts down is not asked anything.
+func (r *ExecutorRow) mayDrain() bool { return r.State == "ready" }
+func (r *ExecutorRow) mayGoOn() bool  { return r.DrainedBy != "" && r.State != "silent" }
+
+// EngineRow is one engine.
+type EngineRow struct {
+	ID, Host, Version string
+	Shards            int
+	State             string // ready, waiting for its first shards, or leaving
+	Since, Seen       time.Time
 }
 
 // ExecutorRun is what an executor runs.

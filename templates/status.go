@@ -43,6 +43,10 @@ func statusLook(status string) look {
 		return look{word: "active", tone: "good", shape: "wheel"}
 	case "draining":
 		return look{word: "draining", tone: "warn", shape: "pause"}
+	case "drained":
+		return look{word: "drained", tone: "idle", shape: "pause"}
+	case "leaving":
+		return look{word: "leaving", tone: "warn", shape: "skip"}
 	case "waiting":
 		return look{word: "waiting", tone: "busy", shape: "dots"}
 	case "unserved":

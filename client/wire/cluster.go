@@ -17,8 +17,29 @@ type Executor struct {
 	Running  []RunningAttempt  `json:"running"`
 	Labels   map[string]string `json:"labels,omitempty"`
 	Draining bool              `json:"draining" doc:"It finishes what it runs and takes nothing new"`
-	Since    time.Time         `json:"since"`
-	Seen     time.Time         `json:"seen" doc:"When it was last heard of"`
+	// DrainedBy and DrainedAt tell of the operator who drains it.
+	DrainedBy string    `json:"drained_by,omitempty" doc:"Who drains it; absent if it shuts down, or does not drain"`
+	DrainedAt time.Time `json:"drained_at,omitzero" doc:"When that was asked"`
+	Since     time.Time `json:"since"`
+	Seen      time.Time `json:"seen" doc:"When it was last heard of"`
+}
+
+// Engine is one that turns shards.
+type Engine struct {
+	ID      string    `json:"id" doc:"Of one process: one that begins again has another"`
+	Host    string    `json:"host"`
+	PID     int       `json:"pid"`
+	Version string    `json:"version"`
+	Shards  int       `json:"shards" doc:"How many of the 64 shards it has"`
+	Leaving bool      `json:"leaving" doc:"It hands over its shards and takes no more"`
+	Since   time.Time `json:"since"`
+	Seen    time.Time `json:"seen" doc:"When it was last heard of"`
+}
+
+// Clocks tells how far apart the clocks of the nodes are.
+type Clocks struct {
+	Apart   float64 `json:"apart" doc:"Seconds between the clocks that differ most, as far as that can be told from outside"`
+	Problem string  `json:"problem,omitempty" doc:"What is the matter; absent if they agree well enough"`
 }
 
 // RunningAttempt is one of the attempts that an executor runs.

@@ -70,6 +70,7 @@ func (c *cli) doctor(ctx context.Context, config *ServerConfig, wanted bool) err
 		{"disk", func() checked { return checkDisk(config.Data) }},
 		{"port", func() checked { return checkPort(ctx, config.HTTP, server) }},
 		{"clock", func() checked { return c.checkClock(server) }},
+		{"clocks", func() checked { return server.clocks }},
 		{"user", func() checked { return checkUser(config) }},
 		{"cgroups", checkGroups},
 		{"open files", checkFiles},

@@ -36,6 +36,7 @@ var getKinds = []struct {
 	{"waves", []string{"wave", "w"}},
 	{"binaries", []string{"binary", "bin", "b"}},
 	{"executors", []string{"executor", "ex"}},
+	{"engines", []string{"engine", "en"}},
 	{"queues", []string{"queue", "q"}},
 	{"dead-letters", []string{"dead-letter", "deadletters", "dlq"}},
 }
@@ -48,7 +49,7 @@ func (c *cli) getCommand() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "get " + strings.Join(kinds, "|") + " [NAME]",
-		Short: "List jobs, DAGs, runs, waves, programs, executors, queues or dead letters",
+		Short: "List jobs, DAGs, runs, waves, programs, executors, engines, queues or dead letters",
 		Example: `  tidewheel get jobs
   tidewheel get runs --job nightly-report --status failed,dead --since 24h
   tidewheel get waves --dag etl --status failed
@@ -132,6 +133,12 @@ func (c *cli) getList(ctx context.Context, kind string, flags getFlags) error {
 			return err
 		}
 		return c.printList(executors, "", func(w io.Writer) { c.tableOfExecutors(w, executors) })
+	case "engines":
+		engines, err := api.Engines(ctx)
+		if err != nil {
+			return err
+		}
+		return c.printList(engines, "", func(w io.Writer) { c.tableOfEngines(w, engines) })
 	default:
 		queues, err := api.Queues(ctx)
 		if err != nil {
@@ -267,6 +274,9 @@ func (c *cli) getOne(ctx context.Context, kind, name string) error {
 			return &refusedError{fmt.Sprintf("there is no executor %q", name)}
 		}
 		return c.print(executors[i], func(w io.Writer) { c.tableOfExecutors(w, executors[i:i+1]) })
+	}
+	if kind == "engines" {
+		return c.getEngine(ctx, api, name)
 	}
 	return usage("%s have no names: use `tidewheel get %s`", kind, kind)
 }

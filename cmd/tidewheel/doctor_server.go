@@ -21,6 +21,7 @@ type examined struct {
 	address string        // host:port
 	version string        // "" if it did not tell
 	ledger  checked       // whether all slots are accounted for
+	clocks  checked       // whether the clocks of the nodes agree
 	skew    time.Duration // its clock minus ours
 }
 
@@ -30,7 +31,7 @@ const examineLimit = 5 * time.Second
 func (c *cli) examineServer(ctx context.Context, wanted bool) examined {
 	ctx, cancel := context.WithTimeout(ctx, examineLimit)
 	defer cancel()
-	e := examined{ledger: warn("not known: no server tells")}
+	e := examined{ledger: warn("not known: no server tells"), clocks: warn("not known: no server tells")}
 	if parsed, err := url.Parse(c.url); err == nil {
 		e.address = parsed.Host
 	}
@@ -74,6 +75,7 @@ func (c *cli) examineServer(ctx context.Context, wanted bool) examined {
 		e.version = told.Version
 		e.check = ok("ready at %s", c.url)
 		e.ledger = checkLedger(ctx, api)
+		e.clocks = checkClocks(ctx, api)
 	}
 	return e
 }
@@ -92,6 +94,18 @@ func checkLedger(ctx context.Context, api *client.Client) checked {
 		return ok("being looked through since the server started, nothing is missing so far")
 	}
 	return ok("every slot until %s is accounted for", stamp(state.Through.Truncate(time.Second)))
+}
+
+// checkClocks tells whether the clocks of the nodes agree.
+func checkClocks(ctx context.Context, api *client.Client) checked {
+	clocks, err := api.Clocks(ctx)
+	switch {
+	case err != nil:
+		return warn("not known: %s", explainError(err))
+	case clocks.Problem != "":
+		return warn("%s: set them by NTP", clocks.Problem)
+	}
+	return ok("those of the nodes agree")
 }
 
 // lastWords gives the part of a network error that says why.

@@ -82,7 +82,7 @@ func (s *Server) Start(ctx context.Context) (err error) {
 	}
 	if s.config.needsStore() {
 		s.service = service.New(storeOfUsers{s.store}, serviceBlobs{s.blobs}, s.queue, s.log, service.Config{
-			MaxBinary: int64(s.config.MaxBinary), Backup: s.backups(), NoBackup: noBackup,
+			MaxBinary: int64(s.config.MaxBinary), Backup: s.backups(), NoBackup: noBackup, Alone: s.engineAlone(),
 		})
 	}
 	for _, start := range []struct {

@@ -33,6 +33,23 @@ func (s *Server) firstShards() []int {
 	return all
 }
 
+// engineAlone tells of the engine of this process, nil if engines have to say themselves who they are. Where they do not
+// share, whoever serves the pages is in the process of the engine.
+func (s *Server) engineAlone() func() engine.EnginePresence {
+	if s.config.sharesShards() || !s.config.has(roleEngine) {
+		return nil
+	}
+	host, id := executorID()
+	presence := engine.EnginePresence{ID: id, Host: host, PID: os.Getpid(), Version: version, Since: s.started.UTC()}
+	return func() engine.EnginePresence {
+		now := presence
+		if s.engine != nil {
+			now.Shards = s.engine.shards()
+		}
+		return now
+	}
+}
+
 func (s *Server) newHolder(runner *shard.Runner) (*shard.Holder, error) {
 	host, id := executorID()
 	presence := engine.EnginePresence{ID: id, Host: host, PID: os.Getpid(), Version: version, Since: time.Now().UTC()}

@@ -146,6 +146,10 @@ func (a *API) binaries() {
 
 func (a *API) cluster() {
 	a.executorList()
+	a.executorDrain()
+	a.executorResume()
+	a.engineList()
+	a.clockCheck()
 	a.queueList()
 	a.ledgerCheck()
 	a.events()

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/tidewheel/tidewheel/client/wire"
+	"github.com/tidewheel/tidewheel/engine"
 )
 
 func (a *API) executorList() {
@@ -19,16 +20,23 @@ func (a *API) executorList() {
 			return nil, err
 		}
 		var items []wire.Executor
-		for _, e := range executors {
-			view := wire.Executor{
-				ID: e.ID, Host: e.Host, PID: e.PID, Version: e.Version, Tiers: e.Tiers, Slots: e.Slots, Running: []wire.RunningAttempt{},
-				Labels: e.Labels, Draining: e.Draining, Since: e.Since, Seen: e.Seen,
-			}
-			for _, r := range e.Running {
-				view.Running = append(view.Running, wire.RunningAttempt{Run: r.Run, Attempt: r.Attempt, Job: r.Job, Since: r.Since})
-			}
-			items = append(items, view)
+		for i := range executors {
+			items = append(items, viewExecutor(&executors[i]))
 		}
 		return answerPage(items, ""), nil
 	})
+}
+
+func viewExecutor(e *engine.Presence) wire.Executor {
+	view := wire.Executor{
+		ID: e.ID, Host: e.Host, PID: e.PID, Version: e.Version, Tiers: e.Tiers, Slots: e.Slots, Running: []wire.RunningAttempt{},
+		Labels: e.Labels, Draining: e.Draining, Since: e.Since, Seen: e.Seen,
+	}
+	if e.Drain != nil && e.Drain.Draining {
+		view.DrainedBy, view.DrainedAt = e.Drain.By, e.Drain.At
+	}
+	for _, r := range e.Running {
+		view.Running = append(view.Running, wire.RunningAttempt{Run: r.Run, Attempt: r.Attempt, Job: r.Job, Since: r.Since})
+	}
+	return view
 }

@@ -67,6 +67,9 @@ type ConcernKind string
 // The kinds, the worst first.
 const (
 	ConcernNoExecutor ConcernKind = "no_executor" // nobody is there to run anything
+	ConcernNoEngine   ConcernKind = "no_engine"   // nobody is there to start anything
+	ConcernOwnerless  ConcernKind = "ownerless"   // no engine has some of the shards
+	ConcernClocks     ConcernKind = "clocks"      // the clocks of two nodes differ
 	ConcernLedger     ConcernKind = "ledger"      // slots are neither runs nor in the ledger: Job is the newest's, At when it was
 	ConcernOverdue    ConcernKind = "overdue"     // slots have come, and no engine takes them up
 	ConcernUnserved   ConcernKind = "unserved"    // runs wait in a tier that no executor serves
@@ -80,7 +83,7 @@ const (
 )
 
 var concernOrder = []ConcernKind{
-	ConcernLedger, ConcernNoExecutor, ConcernOverdue, ConcernUnserved, ConcernSilent, ConcernDead, ConcernFailing, ConcernWave, ConcernMissed, ConcernLate, ConcernOutlasts,
+	ConcernLedger, ConcernNoEngine, ConcernOwnerless, ConcernNoExecutor, ConcernOverdue, ConcernUnserved, ConcernSilent, ConcernClocks, ConcernDead, ConcernFailing, ConcernWave, ConcernMissed, ConcernLate, ConcernOutlasts,
 }
 
 // Overview tells how things stand. Where the queue does not answer it tells what the store knows.
@@ -256,6 +259,10 @@ func (s *Service) lookAtQueue(ctx context.Context, view *Overview) {
 		return
 	}
 	view.Executors = executors
+	if err := s.lookAtEngines(ctx, view); err != nil {
+		view.Troubled = err
+		return
+	}
 	serves := map[spec.Tier]bool{}
 	for i := range executors {
 		e := &executors[i]

@@ -51,6 +51,10 @@ type Queue interface {
 	PublishWake(ctx context.Context, wake engine.Wake) error
 	WatchLog(ctx context.Context, run string, attempt int, handle func(engine.LogFrame)) error
 	Executors(ctx context.Context) ([]engine.Presence, error)
+	OrderDrain(ctx context.Context, executor string, order engine.DrainOrder) error
+	Engines(ctx context.Context) ([]engine.EnginePresence, error)
+	// ShardOwners tells which engine has the lease of each shard, "" where nobody has.
+	ShardOwners(ctx context.Context) ([engine.Shards]string, error)
 	Depths(ctx context.Context) ([]engine.QueueDepth, error)
 	Ping(ctx context.Context) error
 }
@@ -63,6 +67,8 @@ type Config struct {
 	// Backup writes backups; nil where NoBackup says why there are none, and what to do instead.
 	Backup   BackupWriter
 	NoBackup string
+	// Alone tells of the engine of this process, where it is the only one and needs no leases; nil where engines share.
+	Alone func() engine.EnginePresence
 }
 
 // Service is what users can do. It is safe for concurrent use.
@@ -75,6 +81,7 @@ type Service struct {
 
 	watchers  watchers
 	fleet     fleet
+	ownerless ownerless
 	timelines timelines
 	ledger    ledgerCheck
 	backingUp sync.Mutex

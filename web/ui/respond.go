@@ -56,6 +56,9 @@ var notices = map[string]string{
 	"waves-asked":  "Asked for. The waves follow one another, the oldest first.",
 	"marked":       "Asked for. The task counts so in a moment.",
 
+	"drains":  "Asked to drain. It takes nothing new within some seconds, and lets end what runs.",
+	"goes-on": "Asked to go on. It takes work again within some seconds.",
+
 	"cancelled": "Asked to stop. It ends in a moment.",
 	"retried":   "Asked for another attempt.",
 	"dismissed": "Dismissed. The run stays in the history.",

@@ -117,6 +117,8 @@ func (u *UI) Register(router Router) {
 	router.POST("/binaries/:name/delete", u.binaryDelete)
 
 	router.GET("/executors", u.executorList)
+	router.POST("/executors/:id/drain", u.executorDrain)
+	router.POST("/executors/:id/resume", u.executorResume)
 
 	router.GET("/ui/search", u.search)
 	router.GET("/ui/shortcuts", u.shortcuts)

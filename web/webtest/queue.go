@@ -2,6 +2,7 @@ package webtest
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 
@@ -19,12 +20,16 @@ type Queue struct {
 	frames    chan engine.LogFrame
 	executors []engine.Presence
 	depths    []engine.QueueDepth
+	engines   []engine.EnginePresence
+	owners    [engine.Shards]string
 	down      error
 }
 
 // NewQueue makes one.
 func NewQueue() *Queue {
-	return &Queue{Watching: make(chan string, 100), frames: make(chan engine.LogFrame), looked: make(chan struct{}, 1)}
+	q := &Queue{Watching: make(chan string, 100), frames: make(chan engine.LogFrame), looked: make(chan struct{}, 1)}
+	q.SetEngines(engine.EnginePresence{ID: "engine-1", Host: "quay", Version: "v0-test", Since: Start, Seen: Start})
+	return q
 }
 
 // Fail makes the queue answer with an error; nil mends it.
@@ -46,6 +51,52 @@ func (q *Queue) SetExecutors(executors ...engine.Presence) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.executors = executors
+}
+
+// SetEngines says which engines are alive. They share the shards evenly; if there is none, nobody has any.
+func (q *Queue) SetEngines(engines ...engine.EnginePresence) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.engines, q.owners = engines, [engine.Shards]string{}
+	for shard := range q.owners {
+		if len(engines) > 0 {
+			q.owners[shard] = engines[shard%len(engines)].ID
+		}
+	}
+}
+
+// Orphan takes the first shards from whoever has them.
+func (q *Queue) Orphan(count int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	clear(q.owners[:count])
+}
+
+// Engines implements service.Queue.
+func (q *Queue) Engines(context.Context) ([]engine.EnginePresence, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.engines, q.down
+}
+
+// ShardOwners implements service.Queue.
+func (q *Queue) ShardOwners(context.Context) ([engine.Shards]string, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.owners, q.down
+}
+
+// OrderDrain implements service.Queue: the executor obeys at once.
+func (q *Queue) OrderDrain(_ context.Context, executor string, order engine.DrainOrder) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.executors = slices.Clone(q.executors)
+	for i := range q.executors {
+		if q.executors[i].ID == executor && q.down == nil {
+			q.executors[i].Draining, q.executors[i].Drain = order.Draining, &order
+		}
+	}
+	return q.down
 }
 
 // SetDepths says what waits.

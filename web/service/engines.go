@@ -1,0 +1,104 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+const (
+	// ownerlessAfter is for how long shards may be without an owner before that is told: they are handed over in a
+	// moment, and taken within a second once the lease of an engine that died has ended.
+	ownerlessAfter = 3 * time.Second
+	// clockTolerance is how far the clocks of two nodes may differ. It is told apart from a presence that was long
+	// under way, which makes a clock look as if it were behind.
+	clockTolerance = 3 * time.Second
+)
+
+// Engines is who turns the shards.
+type Engines struct {
+	// All are those that are alive, in the order of their ids; Shards is how many leases one has.
+	All []engine.EnginePresence
+	// Ownerless counts the shards that no engine has.
+	Ownerless int
+}
+
+// ownerless remembers since when shards were seen to have no owner. It knows what this process has looked at.
+type ownerless struct {
+	mu    sync.Mutex
+	since time.Time
+}
+
+// look notes how many there are, and tells since when there are any.
+func (o *ownerless) look(count int, now time.Time) time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case count == 0:
+		o.since = time.Time{}
+	case o.since.IsZero():
+		o.since = now
+	}
+	return o.since
+}
+
+// Engines lists those that are alive, with their shards.
+func (s *Service) Engines(ctx context.Context) (Engines, error) {
+	if s.config.Alone != nil {
+		alone := s.config.Alone()
+		alone.Seen = s.now()
+		return Engines{All: []engine.EnginePresence{alone}, Ownerless: engine.Shards - alone.Shards}, nil
+	}
+	all, err := s.queue.Engines(ctx)
+	if err != nil {
+		return Engines{}, err
+	}
+	owners, err := s.queue.ShardOwners(ctx)
+	if err != nil {
+		return Engines{}, err
+	}
+	engines := Engines{All: slices.Clone(all)}
+	for i := range engines.All {
+		engines.All[i].Shards = 0
+	}
+	for _, owner := range owners {
+		if owner == "" {
+			engines.Ownerless++
+		}
+		if i := slices.IndexFunc(engines.All, func(e engine.EnginePresence) bool { return e.ID == owner }); i >= 0 {
+			engines.All[i].Shards++
+		}
+	}
+	return engines, nil
+}
+
+// lookAtEngines finds shards that nobody turns.
+func (s *Service) lookAtEngines(ctx context.Context, view *Overview) error {
+	engines, err := s.Engines(ctx)
+	if err != nil {
+		return err
+	}
+	since := s.ownerless.look(engines.Ownerless, view.At)
+	switch {
+	case len(engines.All) == 0:
+		view.Concerns = append(view.Concerns, Concern{Kind: ConcernNoEngine, At: view.At})
+	case engines.Ownerless > 0 && view.At.Sub(since) >= ownerlessAfter:
+		view.Concerns = append(view.Concerns, Concern{Kind: ConcernOwnerless, Count: engines.Ownerless, At: since})
+	}
+	clocks := Clocks{}
+	for i := range engines.All {
+		clocks.add(&engines.All[i].Ahead, engines.All[i].Host)
+	}
+	for i := range view.Executors {
+		if e := &view.Executors[i]; !e.Silent {
+			clocks.add(&e.Ahead, e.Host)
+		}
+	}
+	if clocks.Apart() > clockTolerance {
+		view.Concerns = append(view.Concerns, Concern{Kind: ConcernClocks, Host: clocks.Last, At: view.At, Reason: clocks.words()})
+	}
+	return nil
+}
