@@ -33,13 +33,6 @@ var storeGuards = []mutant{
 		new:  "stored != nil:",
 	},
 	{
-		name: "drop-scheduled", guard: "only what is still scheduled is dropped",
-		also: "storetest, on each adapter",
-		file: memoryCommit,
-		old:  "run != nil && run.Status == engine.StatusScheduled {",
-		new:  "run != nil {",
-	},
-	{
 		name: "handled-revision", guard: "what was changed again meanwhile stays pending",
 		also: "storetest, on each adapter",
 		file: "store/memory/definitions.go",

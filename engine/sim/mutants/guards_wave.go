@@ -12,13 +12,7 @@ const (
 // waveGuards are those of DAGs: needs, rules, epochs, one wave after the other.
 var waveGuards = []mutant{
 	{
-		name: "wave-epoch", guard: "the end of a run counts in its own wave only",
-		file: coreWave,
-		old:  "	if w == nil || w.ID != r.Wave || r.gone() || r.quiet {",
-		new:  "	if w == nil || r.gone() || r.quiet {",
-	},
-	{
-		name: "wave-epoch-joined", guard: "a root's run goes in the wave of its own epoch only",
+		name: "wave-epoch", guard: "a root's run goes in the wave of its own epoch only",
 		file: coreWaveRoot,
 		old:  "	case w == nil || w.ID == r.Wave:",
 		new:  "	case w == nil || w.ID != \"\":",
