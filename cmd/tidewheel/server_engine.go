@@ -69,6 +69,7 @@ func (s *Server) startEngine(ctx context.Context) error {
 	s.engine = role
 	s.metrics.watchEngine(role.stats, role.shards)
 	s.parts.add("the engine", func(ctx context.Context) error { return s.runEngine(ctx, role) })
+	s.parts.add("the sweep of edits", s.watchEdits)
 	s.parts.add("the janitor", func(ctx context.Context) error {
 		newJanitor(s.store, s.blobs, s.config.Retention, s.log, s.metrics).run(ctx)
 		return nil

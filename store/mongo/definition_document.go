@@ -19,6 +19,7 @@ type definitionDocument struct {
 	Shard      int            `bson:"shard"`
 	Definition bson.Raw       `bson:"definition"`
 	Generation int64          `bson:"generation"`
+	Known      int64          `bson:"known"` // the generation that Tidewheel wrote last: below Generation, another program has edited this
 	Revision   int64          `bson:"revision"`
 	Paused     bool           `bson:"paused"`
 	PausedAt   *bson.DateTime `bson:"paused_at,omitempty"`
@@ -41,7 +42,7 @@ func newJobDocument(j *engine.Job) (*definitionDocument, error) {
 	}
 	return &definitionDocument{
 		ID: j.Key(), UID: j.UID, Namespace: j.Namespace, Name: j.Name, Shard: j.Shard,
-		Definition: definition, Generation: j.Generation, Revision: j.Revision,
+		Definition: definition, Generation: j.Generation, Known: j.Generation, Revision: j.Revision,
 		Paused: j.Paused, PausedAt: someDate(j.PausedAt), PausedBy: j.PausedBy, PausedWhy: j.PausedReason, Deleted: j.Deleted, Pending: j.Pending,
 		CreatedAt: date(j.CreatedAt), CreatedBy: j.CreatedBy, UpdatedAt: date(j.UpdatedAt), UpdatedBy: j.UpdatedBy,
 		Message: j.Message, Source: j.Source,
@@ -66,7 +67,7 @@ func newDAGDocument(g *engine.DAG) (*definitionDocument, error) {
 	}
 	return &definitionDocument{
 		ID: g.Key(), UID: g.UID, Namespace: g.Namespace, Name: g.Name, Shard: g.Shard,
-		Definition: definition, Generation: g.Generation, Revision: g.Revision,
+		Definition: definition, Generation: g.Generation, Known: g.Generation, Revision: g.Revision,
 		Paused: g.Paused, PausedAt: someDate(g.PausedAt), PausedBy: g.PausedBy, Deleted: g.Deleted, Pending: g.Pending,
 		CreatedAt: date(g.CreatedAt), CreatedBy: g.CreatedBy, UpdatedAt: date(g.UpdatedAt), UpdatedBy: g.UpdatedBy,
 		Message: g.Message, Source: g.Source,

@@ -72,6 +72,8 @@ func indexes() []index {
 		{collection: "jobs", name: "uid", keys: ascending("uid"), unique: true},
 		// What users changed and the engine has not seen: nearly empty.
 		{collection: "jobs", name: "pending", keys: ascending("shard"), partial: pending},
+		// What other programs have edited: for each generation that Tidewheel knows of, the highest that there is.
+		{collection: "jobs", name: "edited", keys: append(ascending("known"), descending("generation")...)},
 		// What waits for the engine with its name taken: nearly empty, too.
 		{collection: "tombstones", name: "by_shard", keys: ascending("shard")},
 		// The earlier forms of a job.
@@ -80,6 +82,7 @@ func indexes() []index {
 		// DAGs are kept as jobs are.
 		{collection: "dags", name: "uid", keys: ascending("uid"), unique: true},
 		{collection: "dags", name: "pending", keys: ascending("shard"), partial: pending},
+		{collection: "dags", name: "edited", keys: append(ascending("known"), descending("generation")...)},
 		{collection: "dag_tombstones", name: "by_shard", keys: ascending("shard")},
 		{collection: "dag_generations", name: "of_dag", keys: append(ascending("uid"), descending("generation")...)},
 

@@ -202,6 +202,7 @@ func readsFollowIndexes(t *testing.T, uri string, database *driver.Database) {
 			_, _, err := store.Runs(ctx, engine.RunFilter{DAGUID: dag, Task: "join", Limit: 10})
 			return err
 		}},
+		{"edits of other programs", 1, func() error { _, err := store.Edits().Adopt(ctx); return err }},
 		{"pending DAGs", 0, func() error { _, err := store.PendingDAGs(ctx, shards, 100); return err }},
 		{"waves to expire", 399, func() error { _, err := store.ExpireWaves(ctx, now.Add(time.Hour), 10); return err }},
 		{"runs to expire", 10, func() error { _, err := store.ExpireRuns(ctx, now.Add(time.Hour), 10); return err }},
