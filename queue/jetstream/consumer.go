@@ -73,11 +73,19 @@ func (q *Queue) consumerInfo(ctx context.Context, stream, consumer string) (*con
 	return &info, nil
 }
 
-// pullRequest is JetStream's request for messages. Expires is in nanoseconds.
+// While a pull stands, the server says so from time to time. One that is not heard of for a while has gone with its server:
+// the connection need not break by that, for it may be to another server of the cluster.
+const (
+	pullHeartbeat = 2 * time.Second
+	pullSilence   = 5 * time.Second
+)
+
+// pullRequest is JetStream's request for messages. Times are in nanoseconds.
 type pullRequest struct {
 	Batch    int           `json:"batch"`
 	MaxBytes int           `json:"max_bytes,omitempty"`
 	Expires  time.Duration `json:"expires,omitempty"`
+	Beat     time.Duration `json:"idle_heartbeat,omitempty"`
 	NoWait   bool          `json:"no_wait,omitempty"`
 	Group    string        `json:"group,omitempty"`
 	Priority int           `json:"priority,omitempty"`

@@ -15,6 +15,9 @@ import (
 // defaultPremiumWeight is the premium attempts taken for each standard one while both wait.
 const defaultPremiumWeight = 4
 
+// repairLimit is how long an executor asks for nothing while it makes sure of the consumers.
+const repairLimit = 2 * time.Second
+
 // Pull calls handle in a goroutine of its own for each task until ctx ends, then waits for the handles and returns
 // nil. How it decides what to ask for is in puller.go.
 func (q *Queue) Pull(ctx context.Context, config executor.PullConfig, handle func(executor.Delivery)) error {
@@ -37,7 +40,7 @@ func (q *Queue) Pull(ctx context.Context, config executor.PullConfig, handle fun
 	if err != nil {
 		return fmt.Errorf("jetstream: pull: %w", err)
 	}
-	watchdog := time.NewTicker(pullGrace)
+	watchdog := time.NewTicker(pullLook)
 	defer watchdog.Stop()
 	for running := true; running; {
 		select {
@@ -115,17 +118,15 @@ func (q *Queue) holdIntake(p *puller, in *intake, held bool) (*intake, error) {
 }
 
 // repair waits a little and asks again, after making sure of the consumers: whatever the server said, they may have
-// gone.
+// gone. If nobody can tell, as while a cluster chooses who keeps them, it asks all the same: they may answer before.
 func (q *Queue) repair(ctx context.Context, p *puller) {
 	if !pause(ctx, backoff(p.failures())) {
 		return
 	}
-	if err := q.ensureTaskConsumers(ctx); err != nil {
-		if ctx.Err() == nil && q.conn.IsConnected() {
-			q.log.Warn("task consumers cannot be made; trying again", "error", err)
-		}
-		p.breakLater()
-		return
+	looking, cancel := context.WithTimeout(ctx, repairLimit)
+	defer cancel()
+	if err := q.ensureTaskConsumers(looking); err != nil && ctx.Err() == nil && q.conn.IsConnected() {
+		q.log.Warn("task consumers cannot be made; trying again", "error", err)
 	}
 	p.forget()
 }

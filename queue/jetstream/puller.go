@@ -16,8 +16,8 @@ import (
 
 // How tasks are pulled.
 const (
-	pullExpires = time.Minute     // of a request that stands
-	pullGrace   = 5 * time.Second // after which a request without an answer is given up
+	pullExpires = time.Minute // of a request that stands
+	pullLook    = time.Second // from one look for requests that nobody answers to the next
 	// standBatch is what a standing request asks for, and so the most that can come too much from one consumer.
 	standBatch = 8
 	// doubtRounds is for how many rounds a class is thought to have something after its consumer said it has nothing.
@@ -74,10 +74,10 @@ type source struct {
 	request  int // number of the last one
 	asked    int // tasks that it may still bring; 0 if none is under way
 	noWait   bool
-	deadline time.Time
-	batch    int  // that the last request asked for
-	empty    bool // as its last answer said
-	doubt    int  // rounds for which it is not believed
+	deadline time.Time // by which something must be heard of it
+	batch    int       // that the last request asked for
+	empty    bool      // as its last answer said
+	doubt    int       // rounds for which it is not believed
 }
 
 // stands tells whether a request waits there for tasks to come.
@@ -108,6 +108,7 @@ func (p *puller) receive(message *nats.Msg) {
 	p.mu.Lock()
 	if from := p.source(message.Subject); from != nil && from.asked > 0 {
 		from.asked--
+		from.deadline = time.Now().Add(pullSilence)
 		from.empty = false
 	}
 	p.bad = 0
@@ -180,8 +181,8 @@ func (p *puller) ended(message *nats.Msg) {
 	status, description := message.Header.Get("Status"), message.Header.Get("Description")
 	now := time.Now()
 	switch {
-	case status == "100":
-		return
+	case status == "100": // it stands
+		s.deadline = now.Add(pullSilence)
 	case status == "404" || status == "408":
 		s.asked, s.empty, p.bad = 0, true, 0
 		p.pump(now)
@@ -190,7 +191,7 @@ func (p *puller) ended(message *nats.Msg) {
 		p.pump(now)
 	default: // the consumer has gone or moves, or the server stops
 		p.q.log.Debug("a pull ended", "tier", s.tier, "class", s.class, "status", status, "description", description)
-		p.breakLaterLocked()
+		p.breakLater()
 	}
 }
 
@@ -261,11 +262,10 @@ func (p *puller) ask(s *source, batch int, noWait bool, now time.Time) {
 		return
 	}
 	request := pullRequest{Batch: batch, NoWait: noWait, Group: priorityGroup, Priority: s.priority}
-	s.deadline = now.Add(pullGrace)
 	if !noWait {
-		request.Expires = pullExpires
-		s.deadline = s.deadline.Add(pullExpires)
+		request.Expires, request.Beat = pullExpires, pullHeartbeat
 	}
+	s.deadline = now.Add(pullSilence)
 	s.request++
 	s.asked, s.batch, s.noWait = batch, batch, noWait
 	payload, err := json.Marshal(request)
@@ -274,7 +274,7 @@ func (p *puller) ask(s *source, batch int, noWait bool, now time.Time) {
 	}
 	if err != nil {
 		p.q.log.Debug("a pull was not sent", "error", err)
-		p.breakLaterLocked()
+		p.breakLater()
 	}
 }
 
@@ -296,7 +296,7 @@ func (p *puller) forget() {
 	p.pump(time.Now())
 }
 
-// expire gives up requests whose end should have been told by now.
+// expire gives up requests that were not heard of for too long.
 func (p *puller) expire(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -340,12 +340,6 @@ func (p *puller) failures() int {
 
 // breakLater counts a failure and asks for repair; nothing is asked until then.
 func (p *puller) breakLater() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.breakLaterLocked()
-}
-
-func (p *puller) breakLaterLocked() {
 	p.bad++
 	p.mending = true
 	select {

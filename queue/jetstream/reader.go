@@ -165,7 +165,7 @@ func (r *reader) session(ctx context.Context, owners []*owner) (progress bool, e
 }
 
 func (s *session) read(ctx context.Context, r *reader, connection *listener) error {
-	watchdog := time.NewTimer(resultsExpires)
+	watchdog := time.NewTimer(pullSilence)
 	defer watchdog.Stop()
 	var smaller <-chan time.Time
 	for {
@@ -173,7 +173,7 @@ func (s *session) read(ctx context.Context, r *reader, connection *listener) err
 			if err := s.ask(); err != nil {
 				return err
 			}
-			watchdog.Reset(resultsExpires + 30*time.Second)
+			watchdog.Reset(pullSilence)
 		}
 		select {
 		case <-ctx.Done():
@@ -195,6 +195,7 @@ func (s *session) read(ctx context.Context, r *reader, connection *listener) err
 				smaller = time.After(leaveDelay)
 			}
 		case message := <-s.messages:
+			watchdog.Reset(pullSilence)
 			err := s.collect(message)
 			s.batch.deliver(s.q, s.owners)
 			if err != nil {
@@ -207,7 +208,7 @@ func (s *session) read(ctx context.Context, r *reader, connection *listener) err
 func (s *session) ask() error {
 	s.pull++
 	s.asked = resultsBatch
-	payload, err := json.Marshal(pullRequest{Batch: resultsBatch, MaxBytes: resultsBytes, Expires: resultsExpires})
+	payload, err := json.Marshal(pullRequest{Batch: resultsBatch, MaxBytes: resultsBytes, Expires: resultsExpires, Beat: pullHeartbeat})
 	if err != nil {
 		return fmt.Errorf("encode pull: %w", err)
 	}

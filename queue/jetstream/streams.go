@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
 
@@ -15,8 +16,36 @@ import (
 // priorityGroup is the one group of every task consumer: its members are told apart by their priorities.
 const priorityGroup = "executors"
 
+// startPatience is how long a cluster may take to choose its leaders. While it does, it does not answer.
+const startPatience = 30 * time.Second
+
 // ensureAll makes streams, buckets and consumers, or brings them to this configuration.
 func (q *Queue) ensureAll(ctx context.Context) error {
+	limit := time.Now().Add(startPatience)
+	for try := 0; ; try++ {
+		err := q.ensureOnce(ctx)
+		if err == nil || !leaderless(err) || time.Now().After(limit) || ctx.Err() != nil {
+			return err
+		}
+		q.log.Warn("jetstream does not answer; trying again", "error", err)
+		if !pause(ctx, backoff(try)) {
+			return err
+		}
+	}
+}
+
+// leaderless tells whether an error is one of a cluster that chooses a leader: silence, or the server's word that it is
+// not available now.
+func leaderless(err error) bool {
+	var refused *jetstream.APIError
+	if errors.As(err, &refused) {
+		return refused.ErrorCode == 10008 || refused.ErrorCode == 10009 // not available, no leader
+	}
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, nats.ErrDisconnected) ||
+		errors.Is(err, nats.ErrConnectionReconnecting)
+}
+
+func (q *Queue) ensureOnce(ctx context.Context) error {
 	if _, err := q.js.AccountInfo(ctx); err != nil {
 		if errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
 			return fmt.Errorf("jetstream: %s has no JetStream for this account: start it with -js, or enable it for the account", q.config.address())
@@ -92,10 +121,12 @@ func (q *Queue) ensureTaskConsumers(ctx context.Context) error {
 			})
 		}
 	}
-	if err := group.Wait(); err != nil {
+	err := group.Wait()
+	var refused *jetstream.APIError
+	if errors.As(err, &refused) {
 		return fmt.Errorf("jetstream: %w (NATS 2.12 or later is needed)", err)
 	}
-	return nil
+	return wrap("jetstream", err)
 }
 
 // shards lists all shard numbers.
