@@ -82,10 +82,8 @@ func stepLock(s lockState, q question, a answer, ttl int64) (next []lockState) {
 	switch q.Do {
 	case doLock:
 		if a.done == doneHeld {
-			if s.held {
-				return append(next, s)
-			}
-			return next
+			// Nothing was done, and it proves nothing: a server that was killed may show for a moment what it had removed.
+			return append(next, s)
 		}
 		// Whoever is given a lock that was held is given it after its time.
 		if (s.held && s.until > q.returned) || (!unsure && a.revision <= s.last) {

@@ -153,7 +153,7 @@ func TestLockModelKnowsALock(t *testing.T) {
 		"a token that is not new": {[]step{
 			{1, 2, doLock, "a", 0, doneOK, 5}, {3, 4, doUnlock, "a", 5, doneOK, 0}, {5, 6, doLock, "b", 0, doneOK, 5},
 		}, porcupine.Illegal},
-		"held by nobody":              {[]step{{1, 2, doLock, "a", 0, doneHeld, 0}}, porcupine.Illegal},
+		"a refusal for nothing":       {[]step{{1, 2, doLock, "a", 0, doneHeld, 0}}, porcupine.Ok},
 		"fenced for nothing":          {[]step{{1, 2, doLock, "a", 0, doneOK, 1}, {3, 4, doRefresh, "a", 1, doneFenced, 0}}, porcupine.Illegal},
 		"fenced by time":              {[]step{{1, 2, doLock, "a", 0, doneOK, 1}, {3, 102, doRefresh, "a", 1, doneFenced, 0}}, porcupine.Ok},
 		"refreshed after it passed":   {[]step{{1, 2, doLock, "a", 0, doneOK, 1}, {3, 120, doLock, "b", 0, doneOK, 2}, {130, 131, doRefresh, "a", 1, doneOK, 3}}, porcupine.Illegal},
