@@ -170,7 +170,9 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // marker is the object that marks a bucket, or a prefix in it, as ours.
 type marker struct {
-	Product string    `json:"product"`
+	Product string `json:"product"`
+	// Store is the identity of the store whose bytes these are; "" until one says so.
+	Store   string    `json:"store,omitempty"`
 	Format  int       `json:"format"`
 	Created time.Time `json:"created"`
 }

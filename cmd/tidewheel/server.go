@@ -80,6 +80,9 @@ func (s *Server) Start(ctx context.Context) (err error) {
 	if err := s.openParts(ctx); err != nil {
 		return err
 	}
+	if err := s.belongTogether(ctx); err != nil {
+		return err
+	}
 	if s.config.needsStore() {
 		s.service = service.New(storeOfUsers{s.store}, serviceBlobs{s.blobs}, s.queue, s.log, service.Config{
 			MaxBinary: int64(s.config.MaxBinary), Backup: s.backups(), NoBackup: noBackup, Alone: s.engineAlone(),

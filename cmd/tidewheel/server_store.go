@@ -40,6 +40,10 @@ var (
 func (s *Server) openStore(ctx context.Context) error {
 	if s.config.MongoURI != "" {
 		opened, err := mongo.Open(ctx, s.config.MongoURI, mongo.Config{Logger: s.log})
+		var schema *mongo.SchemaError
+		if errors.Is(err, mongo.ErrURI) || errors.As(err, &schema) {
+			return usage("--mongodb-uri: %w", err)
+		}
 		if err != nil {
 			return fmt.Errorf("--mongodb-uri: %w", err)
 		}

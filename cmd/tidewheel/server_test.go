@@ -317,7 +317,7 @@ func TestFoldersAndPortsThatAreTakenAreRefused(t *testing.T) {
 	refuse(away, exitFailed, "--nats-url: ")
 	away = serverConfigFor(t)
 	away.MongoURI = "mongodb://127.0.0.1:1/?authMechanism=bogus"
-	refuse(away, exitFailed, "--mongodb-uri: ")
+	refuse(away, exitRefused, "--mongodb-uri: ")
 }
 
 func TestTokenGuardsTheServer(t *testing.T) {

@@ -54,6 +54,7 @@ func (n *names) log(run string, attempt int) string {
 
 func (n *names) lock(key string) string      { return "$KV." + n.locks + ".lock." + key }
 func (n *names) executor(id string) string   { return "$KV." + n.leases + ".executor." + id }
+func (n *names) entry(key string) string     { return "$KV." + n.leases + "." + key }
 func (n *names) order(id string) string      { return "$KV." + n.leases + ".order." + id }
 func (n *names) engine(id string) string     { return "$KV." + n.leases + ".engine." + id }
 func (n *names) lease(shard int) string      { return "$KV." + n.leases + ".shard." + strconv.Itoa(shard) }

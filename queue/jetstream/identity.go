@@ -1,0 +1,78 @@
+package jetstream
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// ForeignError says that a NATS is at the service of another store.
+type ForeignError struct {
+	Address string
+	// Store is the identity of the other one.
+	Store string
+	// For is how long that lasts at most after the last node of the other one has ended.
+	For time.Duration
+}
+
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("%s serves another Tidewheel, with another store (%s): give this one a NATS of its own, or an account of its own there; "+
+		"if the other one has just ended, wait for %s", e.Address, e.Store, e.For)
+}
+
+// ClaimFor says that this NATS serves a store, for the next ttl; *ForeignError if it serves another one. Every node with
+// that store says so again and again.
+func (q *Queue) ClaimFor(ctx context.Context, store string, ttl time.Duration) error {
+	if !engine.ValidID(store) {
+		return fmt.Errorf("jetstream: %q is no identity of a store", store)
+	}
+	err := q.claimFor(ctx, store, ttl)
+	for try := 0; errors.Is(err, errConflict) && try < 5; try++ { // another node of either was faster
+		err = q.claimFor(ctx, store, ttl)
+	}
+	return wrap("jetstream: claim the queue", err)
+}
+
+func (q *Queue) claimFor(ctx context.Context, store string, ttl time.Duration) error {
+	subject := q.names.entry("store")
+	last, err := q.last(ctx, "KV_"+q.names.leases, subject)
+	if err != nil {
+		return err
+	}
+	expected := uint64(0)
+	if last != nil {
+		expected = last.sequence
+		if !isMarker(last) && string(last.data) != store {
+			return &ForeignError{Address: q.config.address(), Store: string(last.data), For: ttl}
+		}
+	}
+	message := newOutgoing(subject)
+	message.Data = append(message.Data, store...)
+	message.set(headerTTL, ttlHeader(ttl))
+	_, err = q.publish(ctx, message, &expected)
+	return err
+}
+
+// Identity gives the name that this NATS was given when it was first used, so that one is told from another.
+func (q *Queue) Identity(ctx context.Context) (string, error) {
+	subject := q.names.entry("queue")
+	for {
+		last, err := q.last(ctx, "KV_"+q.names.leases, subject)
+		if err != nil {
+			return "", wrap("jetstream: read the identity of the queue", err)
+		}
+		if last != nil {
+			return string(last.data), nil
+		}
+		message, none := newOutgoing(subject), uint64(0)
+		message.Data = append(message.Data, strings.ToLower(rand.Text())...)
+		if _, err := q.publish(ctx, message, &none); err != nil && !errors.Is(err, errConflict) {
+			return "", wrap("jetstream: name the queue", err)
+		}
+	}
+}
