@@ -1,6 +1,9 @@
 package engine
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // replacedBy begins the CancelBy of a run that its job's overlap policy ends.
 const replacedBy = "replaced by "
@@ -93,11 +96,13 @@ func (c *Core) revoked(e AttemptRevoked) {
 	case e.Failed:
 		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})
 	case !e.Revoked:
-		// An executor was faster: its claim is on the way.
+		// An executor was faster: its claim is on the way, or somebody else has had it. Of a queued run that is found out.
 		if r.back != "" {
 			r.back = ""
 			r.Waiting = false
 			c.beginAttempt(r, c.now)
+		} else if r.Status == StatusQueued {
+			c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerRequeue, run: r})
 		}
 	case r.back != "":
 		c.tookBack(r)

@@ -37,7 +37,7 @@ func (c *Core) command(e CommandReceived) {
 		return
 	}
 	r := c.runs[e.Command.RunID]
-	if e.Run != nil && e.Run.Revision < j.ended[e.Run.ID] {
+	if e.Run != nil && (e.Run.Revision < j.ended[e.Run.ID] || c.endsNow(e.Run.ID)) {
 		e.Run = nil // it was read before its end was written
 	}
 	switch e.Command.Kind {

@@ -65,7 +65,8 @@ func (c *Core) adoptUnknown(j *job, s *JobSnapshot) {
 	}
 }
 
-// KnowsRun tells whether the core has this run, or has seen it end, at this revision or a later one.
+// KnowsRun tells whether the core has this run, or has seen it end, at this revision or a later one. Where it is about to
+// write the end of an earlier revision, it knows better, too: that write finds out that somebody else has written the run.
 func (c *Core) KnowsRun(job, id string, revision int64) bool {
 	if c.runs[id] != nil {
 		return true
@@ -78,7 +79,12 @@ func (c *Core) KnowsRun(job, id string, revision int64) bool {
 		return false
 	}
 	last, ended := j.ended[id]
-	return ended && revision <= last
+	return ended && (revision <= last || c.endsNow(id))
+}
+
+// endsNow tells whether the next batch holds the end of a run. It must not hold another write of it.
+func (c *Core) endsNow(id string) bool {
+	return c.runs[id] == nil && slices.ContainsFunc(c.pending.runs, func(r *run) bool { return r.ID == id && !r.gone() })
 }
 
 // due is when a run may first be queued.

@@ -27,6 +27,13 @@ func (c *Core) Awaits(run string, attempt int) bool {
 	return r != nil && r.Attempt == attempt && r.Status == StatusQueued
 }
 
+// Heard tells whether results have come of a run that the core made and that the store did not take, because somebody
+// else had made it. They are about that one, and what they say is lost with the core's: they are not to be acknowledged.
+func (c *Core) Heard(run string) bool {
+	r := c.runs[run]
+	return r == nil || r.Attempt > 1 || r.Status != StatusScheduled && r.Status != StatusQueued
+}
+
 // inspect asks the queue how the current attempt stands.
 func (c *Core) inspect(r *run) {
 	switch r.Status {

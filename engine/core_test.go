@@ -95,6 +95,37 @@ func TestLongOutageIsLookedAtInPieces(t *testing.T) {
 	}
 }
 
+// TestABatchDoesNotHoldTwoEndsOfARun: the core ends a run of which another owner has written more, and reads that at the
+// same time. Its write is to be refused, and nothing else written of the run.
+func TestABatchDoesNotHoldTwoEndsOfARun(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "every=60s", "tries=3"})
+	for _, line := range [][]string{{"run", "a"}, {"started", "a/1"}, {"finished", "a/1", "1"}} {
+		b.do(line)
+	}
+	waits, err := b.store.Run(t.Context(), b.runID("a"))
+	if err != nil || waits.Status != engine.StatusRetrying {
+		t.Fatal(waits, err)
+	}
+	for range 2 {
+		waits.Revision++
+		if conflicts, err := b.store.Commit(t.Context(), &engine.Batch{Runs: []engine.RunWrite{{Run: waits}}}); err != nil || len(conflicts) > 0 {
+			t.Fatal(conflicts, err)
+		}
+	}
+	b.hold = true
+	b.do([]string{"delete"})
+	writes := 0
+	for _, write := range b.core.Ready().Batch.Runs {
+		if write.Run.ID == waits.ID {
+			writes++
+		}
+	}
+	if writes != 1 {
+		t.Errorf("the run is written %d times", writes)
+	}
+}
+
 // TestClockGoesBack: what waits for a time to pass does not wait longer; a slot that has passed does not come again.
 func TestClockGoesBack(t *testing.T) {
 	b := newBench(t)

@@ -101,6 +101,10 @@ func (m *Machine) nextPart(out *actions, now time.Time) {
 	m.refused = nil
 	refused := map[string]bool{}
 	for i := range found {
+		if !found[i].Status.Terminal() && m.core.Heard(found[i].ID) {
+			m.reset(out, now, "run "+found[i].ID+" was made by somebody else, and there is news of it")
+			return
+		}
 		refused[found[i].ID] = true
 	}
 	m.settle(out, refused)

@@ -385,6 +385,20 @@ func TestARefusedInsertionIsReadAndNotPublished(t *testing.T) {
 	}
 }
 
+// Another owner made the run and published it, and this one has the news: with what it believed of the run the news is lost.
+func TestNewsOfARefusedInsertionIsNotAcknowledged(t *testing.T) {
+	r, commit := prepared(t)
+	r.give(shard.Results{Epoch: r.epoch, Results: []engine.Result{finished(slotRun(10))}, Receipt: "receipt"})
+	r.give(shard.Committed{Epoch: commit.Epoch, Conflicts: []engine.Conflict{{Kind: "run", ID: slotRun(10)}}})
+	stored := engine.Run{
+		ID: slotRun(10), Revision: 2, JobUID: "job", Job: "job", Shard: 1, Generation: 1, Trigger: engine.TriggerSchedule,
+		Slot: start.Add(10 * time.Second), Status: engine.StatusQueued, Attempt: 1, Attempts: []engine.Attempt{{N: 1, Status: engine.StatusQueued}},
+	}
+	r.give(shard.RefusedRead{Epoch: take[shard.ReadRefused](r).Epoch, Asked: 1, Runs: []engine.Run{stored}})
+	take[shard.Reset](r)
+	not[shard.Acknowledge](r)
+}
+
 // A slot that has just passed becomes a queued run at once: its insertion and its publication are of one batch.
 func TestARefusedInsertionIsNotPublishedByItsOwnBatch(t *testing.T) {
 	r := begin(t)

@@ -31,7 +31,7 @@ func about(effect engine.Effect) (run string, attempt int) {
 func (e *driver) effect(epoch uint64, effect engine.Effect) {
 	w := e.w
 	run, attempt := about(effect)
-	w.note("effect", run, name(effect), int64(attempt))
+	w.note("effect", run, name(effect)+" by "+e.group.name, int64(attempt))
 	ask := func(question func() engine.Event) {
 		e.do(func(p *process, _ shard.Loader) shard.Input {
 			if !p.sleep(w.between(100*time.Microsecond, 3*time.Millisecond)) {
