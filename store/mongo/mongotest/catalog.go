@@ -303,10 +303,14 @@ func fault(request *command) (bson.D, *engine.Error) {
 	}
 	faults := request.server.faults
 	counted := map[string]func(int){
-		"dropBeforeWrite":     faults.DropBeforeWrite,
-		"dropAfterWrite":      faults.DropAfterWrite,
-		"errorAfterWrite":     faults.ErrorAfterWrite,
-		"deadlockOnDuplicate": faults.DeadlockOnDuplicate,
+		"dropBeforeWrite":        faults.DropBeforeWrite,
+		"dropAfterWrite":         faults.DropAfterWrite,
+		"errorAfterWrite":        faults.ErrorAfterWrite,
+		"deadlockOnDuplicate":    faults.DeadlockOnDuplicate,
+		"conflictOnDuplicate":    faults.ConflictOnDuplicate,
+		"notPrimary":             faults.NotPrimary,
+		"concernErrorAfterWrite": faults.ConcernErrorAfterWrite,
+		"cutInWrite":             faults.CutInWrite,
 	}
 	if set, ok := counted[kind]; ok {
 		set(times)

@@ -3,6 +3,7 @@ package mongotest
 import (
 	"fmt"
 	"runtime/debug"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/bson/primitive"
@@ -68,10 +69,18 @@ func (s *Server) dispatch(request *command) (bson.Raw, error) {
 			return encode(failed(engine.Errorf(engine.CommandNotSupported, "%s not supported by this server", what)))
 		}
 	}
+	if (writes[request.name] || request.name == "find") && s.faults.take(&s.faults.notPrimary) {
+		return encode(append(failed(engine.Errorf(engine.NotWritablePrimary, "not primary")),
+			bson.E{Key: "errorLabels", Value: bson.A{"RetryableWriteError"}}))
+	}
 	if !writes[request.name] {
 		return encode(s.do(handle, request))
 	}
 	if s.faults.take(&s.faults.dropBefore) {
+		return nil, errDropped
+	}
+	if s.faults.take(&s.faults.cutInWrite) {
+		s.do(handle, request.half())
 		return nil, errDropped
 	}
 	reply, err := s.retries.once(request, func() (bson.Raw, error) { return encode(s.do(handle, request)) })
@@ -84,7 +93,31 @@ func (s *Server) dispatch(request *command) (bson.Raw, error) {
 	if s.faults.take(&s.faults.errorAfter) {
 		return encode(failed(engine.Errorf(engine.InternalError, "a fault reports this write as failed")))
 	}
+	if s.faults.take(&s.faults.concernAfter) {
+		return encode(append(bson.D{{Key: "writeConcernError", Value: bson.D{
+			{Key: "code", Value: int32(engine.WriteConcernFailed)}, {Key: "codeName", Value: engine.WriteConcernFailed.String()},
+			{Key: "errmsg", Value: "waiting for replication timed out"},
+		}}}, fields(reply)...))
+	}
 	return reply, nil
+}
+
+// fields reads an answer again.
+func fields(reply bson.Raw) (document bson.D) {
+	_ = bson.Unmarshal(reply, &document) // it was encoded a moment ago
+	return document
+}
+
+// half is a request for the first half of its writes; for none of them if there is one.
+func (c *command) half() *command {
+	part := *c
+	part.body = slices.Clone(c.body)
+	for i, element := range part.body {
+		if list, is := element.Value.(bson.A); is && (element.Key == "documents" || element.Key == "updates" || element.Key == "deletes") {
+			part.body[i].Value = list[:len(list)/2]
+		}
+	}
+	return &part
 }
 
 // do runs a handler; what the engine's libraries panic about becomes an InternalError.

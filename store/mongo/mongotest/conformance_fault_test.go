@@ -49,6 +49,10 @@ func TestNothingIsLostOrDoubledUnderFaults(t *testing.T) {
 		func() { faults.DropAfterWrite(2) }, // the driver's own second try is lost too
 		func() { faults.ErrorAfterWrite(2) },
 		func() { faults.DeadlockOnDuplicate(3) },
+		func() { faults.ConflictOnDuplicate(3) },
+		func() { faults.NotPrimary(3) },
+		func() { faults.ConcernErrorAfterWrite(2) },
+		func() { faults.CutInWrite(3) },
 		func() {
 			faults.Refuse()
 			if err := faults.Accept(); err != nil {

@@ -16,6 +16,10 @@ type Faults struct {
 	dropAfter           int
 	errorAfter          int
 	deadlockOnDuplicate int
+	conflictOnDuplicate int
+	notPrimary          int
+	concernAfter        int
+	cutInWrite          int
 }
 
 // Pause makes the server stop answering until Resume. Requests are read and wait; connections stay open.
@@ -56,6 +60,20 @@ func (f *Faults) ErrorAfterWrite(n int) { f.set(&f.errorAfter, n) }
 // DeadlockOnDuplicate makes the next n refusals by a unique index an InternalError that speaks of a deadlock, as
 // MongoDB-compatible servers on top of other databases give under contention, instead of code 11000.
 func (f *Faults) DeadlockOnDuplicate(n int) { f.set(&f.deadlockOnDuplicate, n) }
+
+// ConflictOnDuplicate makes the next n refusals by a unique index a WriteConflict.
+func (f *Faults) ConflictOnDuplicate(n int) { f.set(&f.conflictOnDuplicate, n) }
+
+// NotPrimary makes the next n reads and writes not happen and answer with NotWritablePrimary, as a member of a replica
+// set does that has just stepped down. A driver looks for the primary again and repeats the command once.
+func (f *Faults) NotPrimary(n int) { f.set(&f.notPrimary, n) }
+
+// ConcernErrorAfterWrite makes the next n write commands happen and say that no majority has confirmed them.
+func (f *Faults) ConcernErrorAfterWrite(n int) { f.set(&f.concernAfter, n) }
+
+// CutInWrite makes the next n write commands do the first half of what they ask for and close their connection. The
+// server does not remember that half: a repeated command meets it.
+func (f *Faults) CutInWrite(n int) { f.set(&f.cutInWrite, n) }
 
 func (f *Faults) set(counter *int, n int) {
 	f.mutex.Lock()

@@ -67,6 +67,9 @@ func (f *Faults) disguise(failure *engine.Error) *engine.Error {
 	if failure.Code == engine.DuplicateKey && f.take(&f.deadlockOnDuplicate) {
 		return engine.Errorf(engine.InternalError, "deadlock detected")
 	}
+	if failure.Code == engine.DuplicateKey && f.take(&f.conflictOnDuplicate) {
+		return engine.Errorf(engine.WriteConflict, "Caused by :: Write conflict during plan execution and yielding is disabled. :: Please retry your operation.")
+	}
 	return failure
 }
 

@@ -22,6 +22,7 @@ const (
 	CursorNotFound             Code = 43
 	NamespaceExists            Code = 48
 	CommandNotFound            Code = 59
+	WriteConcernFailed         Code = 64
 	ImmutableField             Code = 66
 	CannotCreateIndex          Code = 67
 	InvalidOptions             Code = 72
@@ -29,9 +30,11 @@ const (
 	IndexOptionsConflict       Code = 85
 	IndexKeySpecsConflict      Code = 86
 	UnsatisfiableWriteConcern  Code = 100
+	WriteConflict              Code = 112
 	CommandNotSupported        Code = 115
 	CannotIndexParallelArrays  Code = 171
 	TransactionTooOld          Code = 225
+	NotWritablePrimary         Code = 10107
 	BSONObjectTooLarge         Code = 10334
 	DuplicateKey               Code = 11000
 )
@@ -58,6 +61,9 @@ var codeNames = map[Code]string{
 	CommandNotSupported:        "CommandNotSupported",
 	CannotIndexParallelArrays:  "CannotIndexParallelArrays",
 	TransactionTooOld:          "TransactionTooOld",
+	NotWritablePrimary:         "NotWritablePrimary",
+	WriteConcernFailed:         "WriteConcernFailed",
+	WriteConflict:              "WriteConflict",
 	BSONObjectTooLarge:         "BSONObjectTooLarge",
 	DuplicateKey:               "DuplicateKey",
 }
