@@ -3,10 +3,14 @@ package blob
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
-// ClaimFor says which store these bytes belong to; ErrForeignBucket if they belong to another one. It is said once, and
+// ErrOtherStore says that a bucket belongs to another Tidewheel.
+var ErrOtherStore = errors.New("the bucket belongs to another Tidewheel")
+
+// ClaimFor says which store these bytes belong to; ErrOtherStore if they belong to another one. It is said once, and
 // stays so.
 func (s *Store) ClaimFor(ctx context.Context, store string) error {
 	for range 2 {
@@ -17,9 +21,9 @@ func (s *Store) ClaimFor(ctx context.Context, store string) error {
 		case found.Store == store:
 			return nil
 		case found.Store != "":
-			return fmt.Errorf("blob: open bucket %s: %w: it belongs to the Tidewheel with the store %s, and this one's is %s; choose another bucket or "+
+			return fmt.Errorf("blob: open bucket %s: %w: its store is %s, and this one's is %s; choose another bucket or "+
 				"prefix, or, if the other one is gone for good, write this one's into \"store\" of the object %s",
-				s.bucket, ErrForeignBucket, found.Store, store, s.prefix+markerKey)
+				s.bucket, ErrOtherStore, found.Store, store, s.prefix+markerKey)
 		}
 		found.Store = store
 		data, err := json.Marshal(found)

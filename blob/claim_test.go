@@ -22,7 +22,7 @@ func TestBucketBelongsToOneStore(t *testing.T) {
 		if step.ours && err != nil {
 			t.Errorf("%s: %v", step.store, err)
 		}
-		if !step.ours && (!errors.Is(err, ErrForeignBucket) || !strings.Contains(err.Error(), "store-a") || !strings.Contains(err.Error(), "choose another bucket")) {
+		if !step.ours && (!errors.Is(err, ErrOtherStore) || !strings.Contains(err.Error(), "store-a") || !strings.Contains(err.Error(), "choose another bucket")) {
 			t.Errorf("%s: %v", step.store, err)
 		}
 	}

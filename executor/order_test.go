@@ -34,14 +34,14 @@ func TestOrderedDrain(t *testing.T) {
 			t.Errorf("what had not begun ended so: %+v", finish)
 		}
 		r.fail(0)
-		time.Sleep(4 * time.Second) // until it speaks again
+		pass(4 * time.Second) // until it speaks again
 		said := r.announced()
 		if !said.Draining || said.Drain == nil || said.Drain.By != "ada" || len(said.Running) != 1 {
 			t.Errorf("it says %+v", said)
 		}
 		waiting := r.task("3")
 		r.send(waiting)
-		time.Sleep(50 * time.Second) // its program may take as long as its timeout lets it
+		pass(50 * time.Second) // its program may take as long as its timeout lets it
 		synctest.Wait()
 		if len(p.started) > 0 || len(r.tasks) != 1 {
 			t.Fatal("it takes tasks")
@@ -69,19 +69,19 @@ func TestOrderIsFoundWithoutTheWord(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig, _ *programs) {
 		r.setAway(true, "order")
 		r.drain(true, false)
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if r.announced().Draining {
 			t.Fatal("it knows of the order")
 		}
 		r.setAway(false, "order")
-		time.Sleep(4 * time.Second)
+		pass(4 * time.Second)
 		if !r.announced().Draining {
 			t.Error("it does not find the order")
 		}
 		r.queue.mu.Lock()
 		r.order = nil // kept for long enough
 		r.queue.mu.Unlock()
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if !r.announced().Draining {
 			t.Error("it goes on because the order is not kept any more")
 		}

@@ -11,7 +11,7 @@ type Executors struct {
 	Engines  []EngineRow
 	// Shards is how many there are, Ownerless how many of them no engine has.
 	Shards, Ownerless int
-	Queues   []QueueRow
+	Queues            []QueueRow
 }
 
 // ExecutorRow is one executor.
@@ -21,10 +21,10 @@ type ExecutorRow struct {
 	Slots             int
 	State             string // ready, draining, drained or silent
 	// DrainedBy is who drains it, and since when; empty if it shuts down, or does not drain.
-	DrainedBy string
-	DrainedAt time.Time
-	Since, Seen       time.Time
-	Running           []ExecutorRun
+	DrainedBy   string
+	DrainedAt   time.Time
+	Since, Seen time.Time
+	Running     []ExecutorRun
 }
 
 // mayDrain and mayGoOn tell what can be asked of an executor: one that shuts down is not asked anything.

@@ -45,12 +45,12 @@ func TestEditsWakeTheirEngines(t *testing.T) {
 			defer close(ended)
 			sweepEdits(ctx, found, heard, slog.New(slog.DiscardHandler))
 		}()
-		time.Sleep(5 * time.Second)
+		<-time.After(5 * time.Second)
 		synctest.Wait()
 		if found.fails != 0 || len(heard) > 0 {
 			t.Fatal("nobody has looked, or what failed was told")
 		}
-		time.Sleep(4 * time.Second)
+		<-time.After(4 * time.Second)
 		synctest.Wait()
 		if got := <-heard; got != want || len(heard) > 0 {
 			t.Errorf("got %v", got)

@@ -35,7 +35,7 @@ func (s *Server) belongTogether(ctx context.Context) error {
 	identity := string(key)
 	if s.config.S3Endpoint != "" || s.config.S3Listen != "" {
 		err := s.blobs.ClaimFor(ctx, identity)
-		if errors.Is(err, blob.ErrForeignBucket) {
+		if errors.Is(err, blob.ErrOtherStore) {
 			return usage("--s3-bucket: %w", err)
 		}
 		if err != nil {
