@@ -151,6 +151,14 @@ func (d *delivery) Ack() error {
 	return wrap("jetstream: acknowledge "+d.message.Subject, d.q.conn.Publish(d.message.Reply, nil))
 }
 
+// outlived tells whether this is another copy of a task that is so old that the claim, which who was given it before
+// may have made, may have been trimmed: then a second claim would find nothing in its way. Claims are kept for a claim
+// window; a quarter less leaves room for clocks that differ.
+func (d *delivery) outlived() bool {
+	meta, err := d.message.Metadata()
+	return err == nil && meta.NumDelivered > 1 && time.Since(meta.Timestamp) > d.q.config.claimWindow()*3/4
+}
+
 // Nak gives the task back.
 func (d *delivery) Nak(delay time.Duration) error {
 	answer := []byte("-NAK")

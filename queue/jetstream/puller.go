@@ -140,9 +140,22 @@ func (p *puller) receive(message *nats.Msg) {
 // as there were ever tasks at once; they end with the pull.
 func (p *puller) worker(task *delivery) {
 	for ok := true; ok; task, ok = <-p.work {
-		p.handle(task)
+		if task.outlived() {
+			p.drop(task)
+		} else {
+			p.handle(task)
+		}
 		p.release()
 		p.running.Done()
+	}
+}
+
+// drop ends a copy that nobody may run any more. If its run is waiting after all, the engine finds that nothing waits
+// for it, no lock and no claim, and publishes it again.
+func (p *puller) drop(task *delivery) {
+	p.q.log.Info("a task that was handed out long ago came again, and is left to the engine", "subject", task.message.Subject)
+	if err := task.Ack(); err != nil {
+		p.q.log.Debug("a task could not be dropped", "error", err)
 	}
 }
 
