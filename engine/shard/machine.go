@@ -65,6 +65,7 @@ type Machine struct {
 	gather     time.Time       // no commit begins before this: see gatherFor
 	gathering  bool            // a commit waits for that
 	commitAt   time.Time       // when it is tried again; zero while it is under way
+	writing    uint64          // the epoch of the write under way, 0 while there is none
 	commitFail int
 	carried    []Receipt // acknowledged once commit is durable
 	strange    int       // results that are being looked up: until it is known whose they are nothing is acknowledged
@@ -123,7 +124,21 @@ func (m *Machine) onOwned(out *actions, now time.Time, in Owned) {
 	}
 	m.clear(now)
 	m.failures = 0
-	out.add(Recover{Epoch: m.epoch, Due: m.due()})
+	if m.writing == 0 {
+		out.add(Recover{Epoch: m.epoch, Due: m.due()})
+	}
+}
+
+// landed is told of every answer to a write, whatever epoch it is of. What is read while a write is under way may have
+// one part of it and not the others: so nothing is, not even after a change of what the machine owns.
+func (m *Machine) landed(out *actions, in Committed) {
+	if m.writing == 0 || in.Epoch != m.writing {
+		return
+	}
+	m.writing = 0
+	if in.Epoch != m.epoch {
+		out.add(Recover{Epoch: m.epoch, Due: m.due()})
+	}
 }
 
 func (m *Machine) clear(now time.Time) {
@@ -154,8 +169,11 @@ func (m *Machine) Step(now time.Time, input Input) []Action {
 	var out actions
 	now = now.Round(0) // from here on only the wall clock counts
 	m.watchClock(&out, now)
+	if committed, ok := input.(Committed); ok {
+		m.landed(&out, committed)
+	}
 	if e, ok := input.(answer); ok && e.epochOf() != m.epoch {
-		return nil
+		return out.list
 	}
 	switch in := input.(type) {
 	case Start:
@@ -262,7 +280,7 @@ func (m *Machine) onTime(out *actions, now time.Time) {
 	}
 	if m.commit != nil && !m.commitAt.IsZero() && !now.Before(m.commitAt) {
 		m.commitAt = time.Time{}
-		out.add(Commit{Epoch: m.epoch, Batch: m.parts[0]})
+		m.writePart(out)
 	}
 }
 

@@ -58,6 +58,12 @@ func (m *Machine) beginCommit(out *actions, now time.Time) {
 		m.poll = pollCarried
 	}
 	m.parts = ready.Batch.Parts()
+	m.writePart(out)
+}
+
+// writePart writes the first part that is not durable.
+func (m *Machine) writePart(out *actions) {
+	m.writing = m.epoch
 	out.add(Commit{Epoch: m.epoch, Batch: m.parts[0]})
 }
 
@@ -94,7 +100,7 @@ func (m *Machine) onCommitted(out *actions, now time.Time, in Committed) {
 // nextPart goes on with the next part of the commit, or is done with it.
 func (m *Machine) nextPart(out *actions, now time.Time) {
 	if m.parts = m.parts[1:]; len(m.parts) > 0 {
-		out.add(Commit{Epoch: m.epoch, Batch: m.parts[0]})
+		m.writePart(out)
 		return
 	}
 	found := m.refused

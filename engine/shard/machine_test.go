@@ -399,6 +399,22 @@ func TestNewsOfARefusedInsertionIsNotAcknowledged(t *testing.T) {
 	not[shard.Acknowledge](r)
 }
 
+// What is read while a write is under way may have one part of it and not the others.
+func TestNothingIsReadWhileAWriteIsUnderWay(t *testing.T) {
+	r, commit := prepared(t)
+	r.give(shard.Owned{Shards: []int{1}})
+	not[shard.Recover](r)
+	r.give(shard.Owned{Shards: []int{1, 2}})
+	r.wait(time.Second)
+	not[shard.Recover](r)
+	r.give(shard.Committed{Epoch: commit.Epoch})
+	recovery := take[shard.Recover](r)
+	r.give(shard.Owned{Shards: []int{1}})
+	if again := take[shard.Recover](r); again.Epoch == recovery.Epoch {
+		t.Error("what is read does not tell what it is for")
+	}
+}
+
 // A slot that has just passed becomes a queued run at once: its insertion and its publication are of one batch.
 func TestARefusedInsertionIsNotPublishedByItsOwnBatch(t *testing.T) {
 	r := begin(t)
