@@ -19,7 +19,8 @@ type Presence struct {
 	Draining bool              `json:"draining,omitempty"`
 	// Drain is what an operator wanted last of it; nil: nobody has wanted anything.
 	Drain *DrainOrder `json:"drain,omitempty"`
-	// Ahead is how far its clock is before that of the queue's server, as far as can be told; negative: behind.
+	// Ahead is how far its clock is before that of the queue's server, as far as can be told; negative: behind. Whoever
+	// reads a presence from a queue is given Seen by the server's clock.
 	Ahead time.Duration `json:"-"`
 	Since time.Time     `json:"since"`
 	Seen  time.Time     `json:"seen"`

@@ -11,7 +11,7 @@ import (
 
 // editsEvery is how often edits that other programs have made in the database are looked for. What is found wakes its
 // engine at once, so that it acts within five seconds.
-const editsEvery = 4 * time.Second
+const editsEvery = 3 * time.Second
 
 // edits takes up what other programs have written.
 type edits interface {

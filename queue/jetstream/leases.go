@@ -126,7 +126,7 @@ func (q *Queue) Engines(ctx context.Context) ([]engine.EnginePresence, error) {
 			q.log.Warn("an engine's presence cannot be read", "key", entry.Key(), "error", err)
 			continue
 		}
-		presence.Ahead = presence.Seen.Sub(entry.Created())
+		presence.Ahead, presence.Seen = presence.Seen.Sub(entry.Created()), entry.Created()
 		present = append(present, presence)
 	}
 	slices.SortFunc(present, func(a, b engine.EnginePresence) int { return cmp.Compare(a.ID, b.ID) })

@@ -34,7 +34,7 @@ func (q *Queue) Executors(ctx context.Context) ([]engine.Presence, error) {
 			q.log.Warn("an executor's presence cannot be read", "key", entry.Key(), "error", err)
 			continue
 		}
-		presence.Ahead = presence.Seen.Sub(entry.Created())
+		presence.Ahead, presence.Seen = presence.Seen.Sub(entry.Created()), entry.Created()
 		present = append(present, presence)
 	}
 	slices.SortFunc(present, func(a, b engine.Presence) int { return cmp.Compare(a.ID, b.ID) })

@@ -15,6 +15,7 @@ var drains = map[string]func(*testing.T, Harness){
 	"an order waits for the executor, and the last one counts":      drainOrders,
 	"an order reaches the executor it is for":                       drainTold,
 	"an executor that holds takes nothing, and leaves it to others": drainHolds,
+	"a clock that differs is told":                                  presenceClocks,
 	"who owns each shard is told":                                   leaseOwners,
 	"a task that waited while all held goes to the first to go on":  drainGoesOn,
 }
@@ -162,5 +163,36 @@ func leaseOwners(t *testing.T, h Harness) {
 	want := [engine.Shards]string{3: one, 63: two}
 	if got != want {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// The clock of who announces itself is compared with the server's, which runs on this machine.
+func presenceClocks(t *testing.T, h Harness) {
+	q := h.Connect(t)
+	const ahead = time.Hour
+	one := presence("e-1")
+	one.Seen = time.Now().Add(ahead).UTC()
+	if err := q.Announce(patient(t), one, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	two := engine.EnginePresence{ID: "e-2", Seen: time.Now().Add(-ahead).UTC()}
+	if err := q.AnnounceEngine(patient(t), two, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	executors, err := q.Executors(patient(t))
+	if err != nil || len(executors) != 1 {
+		t.Fatalf("%+v, %v", executors, err)
+	}
+	engines, err := q.Engines(patient(t))
+	if err != nil || len(engines) != 1 {
+		t.Fatalf("%+v, %v", engines, err)
+	}
+	for name, got := range map[string]struct {
+		ahead, want time.Duration
+		seen        time.Time
+	}{"executor": {executors[0].Ahead, ahead, executors[0].Seen}, "engine": {engines[0].Ahead, -ahead, engines[0].Seen}} {
+		if (got.ahead-got.want).Abs() > patience || time.Since(got.seen).Abs() > patience {
+			t.Errorf("the %s's clock is %s before the server's, want about %s; it was seen at %s", name, got.ahead, got.want, got.seen)
+		}
 	}
 }
