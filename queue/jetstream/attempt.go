@@ -98,15 +98,16 @@ func (q *Queue) Inspect(ctx context.Context, shard int, run string, attempt int,
 }
 
 // decide publishes on an attempt's subject under the condition of its last sequence, or answers errConflict. It
-// looks through two things that are no conflicts: the same message, stored by a try whose answer was lost, and a
-// copy that trimming has put in the place of the message with sequence after.
+// looks through three things that are no conflicts: the same message, stored by a try whose answer was lost, a copy that
+// trimming has put in the place of the message with sequence after, and a message that is on its way through a cluster:
+// it may be the same one, or may never arrive.
 func (q *Queue) decide(ctx context.Context, result engine.Result, after uint64) (uint64, error) {
 	if !engine.ValidID(result.Run) {
 		return 0, fmt.Errorf("run %q is no subject token", result.Run)
 	}
 	subject := q.names.attempt(result.Shard, result.Run, result.Attempt)
 	expected := after
-	for {
+	for tries := 0; ; tries++ {
 		message := newOutgoing(subject)
 		var err error
 		if message.Data, err = encodeResult(message.Data, &result); err != nil {
@@ -120,6 +121,12 @@ func (q *Queue) decide(ctx context.Context, result engine.Result, after uint64) 
 		if err != nil {
 			return 0, err
 		}
+		if onItsWay(last, expected) {
+			if tries == onItsWayTries || !pause(ctx, onItsWayPause) {
+				return 0, errOnItsWay
+			}
+			continue
+		}
 		if last == nil {
 			return 0, errConflict
 		}
@@ -130,11 +137,29 @@ func (q *Queue) decide(ctx context.Context, result engine.Result, after uint64) 
 		if sameReport(&found, &result) {
 			return last.sequence, nil
 		}
-		if after == 0 || last.sequence == expected || last.header.Get(headerCarried) != strconv.FormatUint(after, 10) {
+		if after == 0 || last.header.Get(headerCarried) != strconv.FormatUint(after, 10) {
 			return 0, errConflict
 		}
 		expected = last.sequence
 	}
+}
+
+// How often, and how long, a message on its way is waited for.
+const (
+	onItsWayTries = 200
+	onItsWayPause = 10 * time.Millisecond
+)
+
+// errOnItsWay says that a message which is in the way has neither arrived nor been lost.
+var errOnItsWay = fmt.Errorf("%w: another message is on its way", ErrUnavailable)
+
+// onItsWay tells, after a conflict, whether the subject's last message is the one that was expected. Then a cluster refuses
+// because it has taken another one that its servers have not agreed on yet.
+func onItsWay(last *stored, expected uint64) bool {
+	if last == nil {
+		return expected == 0
+	}
+	return last.sequence == expected
 }
 
 // sameReport tells whether two messages of one attempt are one that was sent twice.

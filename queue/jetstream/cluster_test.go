@@ -1,13 +1,17 @@
 package jetstream
 
 import (
+	"errors"
+	"fmt"
 	"net/url"
+	"sync"
 	"testing"
 	"time"
 
 	natsserver "github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
+	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/executor"
 	"github.com/tidewheel/tidewheel/spec"
 )
@@ -112,5 +116,51 @@ func TestPullAsksAgainWhereNobodyIsHeardOf(t *testing.T) {
 		if number != before[i]+1 {
 			t.Errorf("request %d was not heard of, and the last one is %d", before[i], number)
 		}
+	}
+}
+
+// startCluster starts three servers and connects to one of them.
+func startCluster(t *testing.T) *Queue {
+	t.Helper()
+	first := startMember(t, "one", &url.URL{Scheme: "nats", Host: "127.0.0.1:1"})
+	route := &url.URL{Scheme: "nats", Host: first.ClusterAddr().String()}
+	startMember(t, "two", route)
+	startMember(t, "three", route)
+	return connect(t, Config{URL: first.ClientURL(), Replicas: 3})
+}
+
+// A cluster refuses a message on a subject on which another one is not agreed on yet. That one may be the first try of the
+// same: whoever takes it for somebody else's gives up an attempt, or a shard, that is its own.
+func TestATryThatIsOnItsWayIsNobodyElses(t *testing.T) {
+	t.Parallel()
+	q := startCluster(t)
+	twice := func(do func() error) {
+		t.Helper()
+		var both sync.WaitGroup
+		var errs [2]error
+		for i := range errs {
+			both.Go(func() { errs[i] = do() })
+		}
+		both.Wait()
+		for _, err := range errs {
+			if err != nil && !errors.Is(err, ErrUnavailable) {
+				t.Error(err)
+			}
+		}
+	}
+	for i := range 50 {
+		claim := engine.Result{Kind: engine.ResultStarted, Run: fmt.Sprintf("run%d", i), Attempt: 1, Shard: i, Executor: "me", Token: uint64(i + 1), At: now()}
+		twice(func() error {
+			_, err := q.Claim(t.Context(), claim)
+			return err
+		})
+		revision, err := q.AcquireLease(t.Context(), i, "me", 0, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		twice(func() error {
+			_, err := q.RenewLease(t.Context(), i, "me", revision, time.Minute)
+			return err
+		})
 	}
 }

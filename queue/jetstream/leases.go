@@ -51,6 +51,9 @@ func (q *Queue) RenewLease(ctx context.Context, shard int, engineID string, revi
 	if err != nil {
 		return 0, wrap(leaseOperation("renew", shard), err)
 	}
+	if onItsWay(last, revision) {
+		return 0, wrap(leaseOperation("renew", shard), errOnItsWay)
+	}
 	if last != nil && !isMarker(last) && string(last.data) == engineID && last.header.Get(headerAfter) == replaces {
 		return last.sequence, nil
 	}

@@ -36,6 +36,11 @@ func (q *Queue) Lock(ctx context.Context, key string, holder executor.LockHolder
 		switch {
 		case err != nil:
 			return 0, fmt.Errorf("jetstream: lock %s: %w", key, err)
+		case onItsWay(last, free):
+			if !pause(ctx, onItsWayPause) {
+				return 0, fmt.Errorf("jetstream: lock %s: %w", key, errOnItsWay)
+			}
+			continue
 		case last == nil:
 			free = 0
 			continue
