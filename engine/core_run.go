@@ -153,8 +153,16 @@ func (c *Core) fire(r *run) {
 		c.setTimer(&r.timer, at, timer{kind: timerFire, run: r})
 		return
 	}
+	if r.Attempt == 0 && r.Trigger == TriggerSchedule && !r.Waiting && c.superseded(r) { // the engine stood still meanwhile
+		c.giveUp(r, ReasonOutage)
+		return
+	}
 	c.admit(r)
 }
+
+// punctual is how late a prepared run may be and still be published before it is written that it is queued. An engine that
+// stood still for longer may have lost its shards, and whoever has them now may have seen the run through.
+const punctual = 2 * time.Second
 
 // enqueue begins the run's next attempt.
 func (c *Core) enqueue(r *run) {
@@ -172,8 +180,8 @@ func (c *Core) enqueue(r *run) {
 	}
 	// A prepared run is durable, and so is the end of every run before it: if a crash takes its new status, the same
 	// decision is made again and publishes the same attempt. Everything else waits for the commit.
-	// So does a task of a wave: it depends on others.
-	settled := r.Attempt == 0 && r.job.writes == 0 && r.job.dag == nil // a run that is not stored is an open write
+	// So does a task of a wave: it depends on others. And so does what is late.
+	settled := r.Attempt == 0 && r.job.writes == 0 && r.job.dag == nil && c.now.Sub(r.due()) < punctual // a run that is not stored is an open write
 	c.beginAttempt(r, c.now)
 	if settled {
 		c.publish(r, c.atOnce)

@@ -27,6 +27,14 @@ func (c *Core) Awaits(run string, attempt int) bool {
 	return r != nil && r.Attempt == attempt && r.Status == StatusQueued
 }
 
+// Affirm writes an attempt once more before it is published: the write before took so long that somebody else may have
+// published the attempt, and nobody may remember the claim. If so, the write is refused.
+func (c *Core) Affirm(run string) {
+	r := c.runs[run]
+	c.touch(r)
+	c.publish(r, c.afterCommit)
+}
+
 // Heard tells whether results have come of a run that the core made and that the store did not take, because somebody
 // else had made it. They are about that one, and what they say is lost with the core's: they are not to be acknowledged.
 func (c *Core) Heard(run string) bool {

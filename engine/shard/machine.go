@@ -65,6 +65,7 @@ type Machine struct {
 	gather     time.Time       // no commit begins before this: see gatherFor
 	gathering  bool            // a commit waits for that
 	commitAt   time.Time       // when it is tried again; zero while it is under way
+	decided    time.Time       // when the commit was begun
 	writing    uint64          // the epoch of the write under way, 0 while there is none
 	commitFail int
 	carried    []Receipt // acknowledged once commit is durable
@@ -233,7 +234,7 @@ func (m *Machine) watchClock(out *actions, now time.Time) {
 		return
 	}
 	m.last = now
-	for _, at := range []*time.Time{&m.phaseAt, &m.commitAt, &m.gather, &m.pollAt, &m.sweepAt, &m.binariesAt, &m.reconcileAt} {
+	for _, at := range []*time.Time{&m.phaseAt, &m.commitAt, &m.decided, &m.gather, &m.pollAt, &m.sweepAt, &m.binariesAt, &m.reconcileAt} {
 		if !at.IsZero() {
 			*at = at.Add(-by)
 		}

@@ -16,6 +16,11 @@ const (
 	gatherFew  = 8
 )
 
+// outOfDate is how long after something was decided it is not published any more without being written once more: the
+// store was away, or this engine stood still, and another may have seen the attempt through. It is less than the queue
+// remembers a claim.
+const outOfDate = 5 * time.Second
+
 // gatherFor tells how long after a commit of some runs the next one waits.
 func gatherFor(runs int) time.Duration {
 	if runs < gatherFew {
@@ -51,7 +56,7 @@ func (m *Machine) beginCommit(out *actions, now time.Time) {
 		m.polledUpTo(out)
 		return
 	}
-	m.commit = ready
+	m.commit, m.decided = ready, now
 	m.gather = now.Add(gatherFor(len(ready.Batch.Runs)))
 	m.carried, m.arrived = m.arrived, nil
 	if m.poll == pollWanted {
@@ -113,7 +118,7 @@ func (m *Machine) nextPart(out *actions, now time.Time) {
 		}
 		refused[found[i].ID] = true
 	}
-	m.settle(out, refused)
+	m.settle(out, now, refused)
 	for i := range found {
 		m.step(out, now, engine.InsertRefused{Stored: found[i]})
 	}
@@ -153,12 +158,18 @@ func (m *Machine) onRefused(out *actions, now time.Time, in RefusedRead) {
 }
 
 // settle performs what waited for the commit, but for runs that were refused, and acknowledges what led to it.
-func (m *Machine) settle(out *actions, refused map[string]bool) {
+func (m *Machine) settle(out *actions, now time.Time, refused map[string]bool) {
 	commit := m.commit
 	m.commit = nil
 	for _, effect := range commit.After {
-		if publish, ok := effect.(engine.Publish); ok && (refused[publish.Task.Run] || !m.core.Awaits(publish.Task.Run, publish.Task.Attempt)) {
-			continue
+		if publish, ok := effect.(engine.Publish); ok {
+			switch {
+			case refused[publish.Task.Run] || !m.core.Awaits(publish.Task.Run, publish.Task.Attempt):
+				continue
+			case now.Sub(m.decided) > outOfDate:
+				m.core.Affirm(publish.Task.Run)
+				continue
+			}
 		}
 		out.add(Perform{Epoch: m.epoch, Effect: effect})
 	}

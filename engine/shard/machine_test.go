@@ -415,6 +415,28 @@ func TestNothingIsReadWhileAWriteIsUnderWay(t *testing.T) {
 	}
 }
 
+// An engine that stood still while a write was under way may have lost its shards, and somebody else may have seen the run
+// through: a write finds that out.
+func TestWhatIsOutOfDateIsWrittenBeforeItIsPublished(t *testing.T) {
+	r, commit := prepared(t)
+	r.wait(200 * time.Millisecond)
+	r.give(shard.Committed{Epoch: commit.Epoch})
+	queued := take[shard.Commit](r)
+	r.now = r.now.Add(6 * time.Second)
+	r.give(shard.Committed{Epoch: queued.Epoch})
+	if got := published(r); len(got) > 0 {
+		t.Fatalf("%v were published", got)
+	}
+	again := take[shard.Commit](r)
+	if runs := again.Batch.Runs; len(runs) != 1 || runs[0].Run.ID != slotRun(10) {
+		t.Fatalf("%+v is written", runs)
+	}
+	r.give(shard.Committed{Epoch: again.Epoch})
+	if got := published(r); len(got) != 1 {
+		t.Errorf("%v were published", got)
+	}
+}
+
 // A slot that has just passed becomes a queued run at once: its insertion and its publication are of one batch.
 func TestARefusedInsertionIsNotPublishedByItsOwnBatch(t *testing.T) {
 	r := begin(t)
