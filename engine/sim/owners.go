@@ -160,6 +160,11 @@ func (o *owners) stale(e *driver, batch *engine.Batch) bool {
 			return true
 		}
 	}
+	for i := range batch.Waves {
+		if !o.has(e, batch.Waves[i].Wave.Shard) {
+			return true
+		}
+	}
 	for i := range batch.Slots {
 		uid, _, _ := strings.Cut(batch.Slots[i].JobUID, "-")
 		if !o.has(e, engine.ShardOf(uid)) {

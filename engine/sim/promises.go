@@ -210,6 +210,9 @@ type past struct {
 	base      int           // attempts before the last retry by hand
 	cancelled time.Duration // since when it is to be cancelled
 	waited    bool          // its time had come, and another run was in the way
+	// followed says that the write that let it go ended another run of its job. It had waited for that, and the store had
+	// not been told: it was slow, or results were.
+	followed bool
 }
 
 // goesOn checks that what somebody has cancelled is not tried again, and remembers what the next write overwrites.

@@ -53,7 +53,7 @@ func (w *world) excluded(m *jobModel, runs []engine.Run) {
 	for i := range runs {
 		run := &runs[i]
 		if run.Trigger == engine.TriggerSchedule && len(m.forms) == 1 && m.forms[0].spec.CatchUp.Policy == spec.CatchUpNone && m.forms[0].schedule.Kind() != cron.KindAfter && !w.jumped &&
-			len(run.Attempts) > 0 && !w.truth.stored[run.ID].past.waited {
+			len(run.Attempts) > 0 && !w.truth.stored[run.ID].past.waited && !w.truth.stored[run.ID].past.followed {
 			// An engine that comes back finds that an executor was faster: then it learns late of an attempt that was not.
 			a := &run.Attempts[0]
 			if late := a.QueuedAt.Sub(run.Slot); late > w.config.Core.Grace+time.Second && a.ClaimedAt.After(a.QueuedAt) {

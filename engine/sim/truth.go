@@ -63,9 +63,14 @@ func (t *truth) commit(batch *engine.Batch) ([]engine.Conflict, error) {
 		refused[conflict.ID] = true
 		t.w.counts.add("conflict", conflict.Kind)
 	}
+	ended := t.ends(batch, refused)
 	for i := range batch.Runs {
 		if run := &batch.Runs[i].Run; !refused[run.ID] {
+			prepared := t.prepared(run.ID)
 			t.wrote(run)
+			if prepared && run.Status != engine.StatusScheduled && ended[run.JobUID] {
+				t.stored[run.ID].past.followed = true
+			}
 		}
 	}
 	for i := range batch.Waves {
@@ -86,7 +91,7 @@ func (t *truth) commit(batch *engine.Batch) ([]engine.Conflict, error) {
 	}
 	for i := range batch.Tasks {
 		task := &batch.Tasks[i].Task
-		t.w.note("next slot", task.ID, task.Slot.Format("15:04:05.000"), task.Revision)
+		t.w.note("next slot", task.ID, task.Slot.Format("15:04:05.000")+" "+task.Job, task.Revision)
 	}
 	for _, handled := range batch.Handled {
 		t.w.users.handled(handled)
@@ -99,6 +104,30 @@ func (t *truth) commit(batch *engine.Batch) ([]engine.Conflict, error) {
 	}
 	t.promised(batch)
 	return conflicts, nil
+}
+
+// ends names the jobs of which a batch ends a run, or an attempt, that was under way. What it lets go had to wait for that,
+// even if no write ever said so.
+func (t *truth) ends(batch *engine.Batch, refused map[string]bool) map[string]bool {
+	ended := map[string]bool{}
+	for i := range batch.Runs {
+		run := &batch.Runs[i].Run
+		known := t.stored[run.ID]
+		if known == nil || refused[run.ID] || known.revision == run.Revision {
+			continue
+		}
+		was := known.status == engine.StatusQueued || known.status == engine.StatusRunning
+		if was && (run.Status.Terminal() || run.Status == engine.StatusRetrying) {
+			ended[run.JobUID] = true
+		}
+	}
+	return ended
+}
+
+// prepared tells whether a run waits for its slot, as far as the store knows.
+func (t *truth) prepared(id string) bool {
+	known := t.stored[id]
+	return known == nil || known.status == engine.StatusScheduled
 }
 
 // once checks that no two writes of a batch concern one id, as engine.Batch says.
