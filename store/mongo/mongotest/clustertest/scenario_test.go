@@ -1,0 +1,195 @@
+package clustertest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tidewheel/tidewheel/client"
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+const (
+	// leaseTTL is how long the shards of an engine that died stay without one at most, and a second more.
+	leaseTTL = 5 * time.Second
+	// backLimit is how soon after a fault programs are to begin in time again.
+	backLimit = 10 * time.Second
+	// busy is what a machine with other work may add to a limit.
+	busy = 10 * time.Second
+)
+
+// outage is how long something is away.
+func outage() time.Duration {
+	if *long {
+		return 30 * time.Second
+	}
+	return 4 * time.Second
+}
+
+// TestCluster breaks the parts of one cluster, one after the other, under load. Afterwards each must be in time again;
+// at the end nothing may be lost and nothing done twice.
+func TestCluster(t *testing.T) {
+	c := newCluster(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+	defer cancel()
+	apis := []*client.Client{c.api(c.webs[0]), c.api(c.webs[1])}
+	c.awaitShards(t, c.engines...)
+	work := newLoad(newJournal(t, c.happens), *rate)
+	stop := work.begin(ctx, t, apis)
+	c.awaitInTime(t, work, "the first slots", time.Now())
+	for number, scenario := range []struct {
+		name string
+		run  func(*testing.T, *load)
+	}{
+		{"the engine with the most shards is killed", c.killOwner},
+		{"a NATS server is killed", c.killNATS},
+		{"the database stands still", c.stopMongo},
+		{"the database breaks all connections", func(*testing.T, *load) { c.disconnect(ctx, time.Second) }},
+		{"S3 is away", c.stopS3},
+		{"an engine is added", c.addEngine},
+		{"an executor is drained", c.drainExecutor},
+		{"everything is restarted, one by one", c.restartAll},
+	} {
+		if *only != "" && !slices.Contains(strings.Split(*only, ","), strconv.Itoa(number+1)) {
+			continue
+		}
+		if !t.Run(scenario.name, func(t *testing.T) {
+			scenario.run(t, work)
+			c.awaitInTime(t, work, scenario.name, time.Now())
+		}) {
+			break
+		}
+	}
+	stop()
+	work.end(ctx, t, apis[1])
+	ending, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	settle(ending, t, apis[0])
+	judge(ctx, t, work, apis[0])
+}
+
+// awaitInTime returns once the last slot of every job began in time, after a fault has ended.
+func (c *cluster) awaitInTime(t *testing.T, l *load, what string, ended time.Time) {
+	t.Helper()
+	const inTime = 2 * time.Second
+	late := func() (jobs []string) {
+		for i := range l.jobs {
+			name := l.jobs[i].name
+			if last := l.journal.latest[name]; last.at.Before(ended) || last.late > inTime {
+				jobs = append(jobs, fmt.Sprintf("%s by %s", name, last.late))
+			}
+		}
+		return jobs
+	}
+	if !c.happens.within(backLimit+busy, func() bool { return len(late()) == 0 }) {
+		c.happens.look(func() {
+			jobs := late()
+			t.Errorf("%s after %s, %d jobs of %d are late, such as %s", backLimit+busy, what, len(jobs), len(l.jobs), jobs[0])
+		})
+		return
+	}
+	took := time.Since(ended)
+	t.Logf("after %s: every job had begun in time %s later", what, took.Round(time.Millisecond))
+	if took > backLimit {
+		t.Logf("more than the %s that are promised", backLimit) // a busy machine
+	}
+}
+
+// awaitShards returns once these engines own all shards, evenly.
+func (c *cluster) awaitShards(t *testing.T, engines ...*node) {
+	t.Helper()
+	least, most := engine.Shards/len(engines), (engine.Shards+len(engines)-1)/len(engines)
+	c.happens.await(t, fmt.Sprintf("%d engines to share the shards evenly", len(engines)), startLimit, func() bool {
+		sum := 0
+		for _, e := range engines {
+			if e.life.shards < least || e.life.shards > most {
+				return false
+			}
+			sum += e.life.shards
+		}
+		return sum == engine.Shards
+	})
+}
+
+func (c *cluster) killOwner(t *testing.T, l *load) {
+	owner, other := c.engines[0], c.engines[1]
+	c.happens.look(func() {
+		if other.life.shards > owner.life.shards {
+			owner, other = other, owner
+		}
+	})
+	l.journal.awaitStarts(t, *rate)
+	killed := time.Now()
+	owner.kill()
+	c.happens.await(t, "its shards to be taken over", leaseTTL+time.Second+busy, func() bool { return other.life.shards == engine.Shards })
+	c.happens.look(func() { t.Logf("its shards had an owner after %s", other.life.at.Sub(killed).Round(time.Millisecond)) })
+	c.awaitInTime(t, l, "the take-over", time.Now())
+	owner.start()
+	c.awaitShards(t, c.engines...)
+}
+
+func (c *cluster) killNATS(t *testing.T, l *load) {
+	c.nats[0].kill()
+	<-time.After(outage() / 2)
+	c.awaitInTime(t, l, "the loss of a NATS server", time.Now())
+	c.nats[0].start()
+}
+
+func (c *cluster) stopMongo(t *testing.T, _ *load) {
+	c.mongo.signal(syscall.SIGSTOP)
+	<-time.After(outage())
+	c.mongo.signal(syscall.SIGCONT)
+}
+
+func (c *cluster) stopS3(*testing.T, *load) {
+	c.s3.stop()
+	<-time.After(outage())
+	c.s3.start()
+}
+
+func (c *cluster) addEngine(t *testing.T, _ *load) {
+	third := c.engine("engine-3")
+	third.start()
+	c.engines = append(c.engines, third)
+	c.awaitShards(t, c.engines...)
+}
+
+func (c *cluster) drainExecutor(*testing.T, *load) {
+	fresh := c.executor("light-2", "light")
+	fresh.start()
+	c.executors[0].stop()
+	c.executors[0] = fresh
+}
+
+// restartAll restarts the nodes with another of their kind first, as one who installs a new version does.
+func (c *cluster) restartAll(t *testing.T, l *load) {
+	clear(c.older)
+	for i, e := range c.engines {
+		e.stop()
+		left := time.Now()
+		c.happens.await(t, "the others to share its shards", leaseTTL+busy, func() bool {
+			sum := 0
+			for n, other := range c.engines {
+				if n != i {
+					sum += other.life.shards
+				}
+			}
+			return sum == engine.Shards
+		})
+		t.Logf("%s's shards had owners %s after its end", e.name, time.Since(left).Round(time.Millisecond))
+		e.start()
+		c.awaitShards(t, c.engines...)
+	}
+	for _, nodes := range [][]*node{c.executors, c.webs, c.nats, {c.s3}} {
+		for _, n := range nodes {
+			n.stop()
+			n.start()
+			l.journal.awaitStarts(t, *rate/2)
+		}
+	}
+}
