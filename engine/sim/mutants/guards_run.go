@@ -170,8 +170,36 @@ var runGuards = []mutant{
 	{
 		name: "terminal", guard: "a run that has ended is not taken up again by an old read",
 		file: coreCommand,
-		old:  "	if e.Run != nil && e.Run.Revision < j.ended[e.Run.ID] {",
+		old:  "	if e.Run != nil && (e.Run.Revision < j.ended[e.Run.ID] || c.endsNow(e.Run.ID)) {",
 		new:  "	if false {",
+	},
+	{
+		name: "one-end", guard: "a run whose end is about to be written is not taken up again",
+		also: "TestABatchDoesNotHoldTwoEndsOfARun",
+		file: "engine/core_job.go",
+		old:  "(revision <= last || c.endsNow(id))",
+		new:  "(revision <= last)",
+	},
+	{
+		name: "late-policy", guard: "an engine that stood still with a prepared run asks the catch-up policy",
+		also: "the transcript catchup",
+		file: coreRun,
+		old:  " && !r.Waiting && c.superseded(r) { // the",
+		new:  " && !r.Waiting && false { // the",
+	},
+	{
+		name: "late-write", guard: "a prepared run that is late is published after it is written",
+		also: "the transcript catchup",
+		file: coreRun,
+		old:  " && c.now.Sub(r.due()) < punctual // a run",
+		new:  " // a run",
+	},
+	{
+		name: "revoke-looks", guard: "an attempt that cannot be taken back is looked at again",
+		also: "the transcript corner-delete-while-queued",
+		file: "engine/core_cancel.go",
+		old:  "		} else if r.Status == StatusQueued {\n			c.setTimer",
+		new:  "		} else if false {\n			c.setTimer",
 	},
 	{
 		name: "start-terminal", guard: "a start asked for again does not start what has ended",

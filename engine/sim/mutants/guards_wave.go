@@ -92,8 +92,8 @@ var waveGuards = []mutant{
 	{
 		name: "wave-task-settled", guard: "a task of a wave is published after the commit",
 		file: coreRun,
-		old:  " && r.job.dag == nil // a run that is not stored is an open write",
-		new:  "",
+		old:  " && r.job.dag == nil && c.now",
+		new:  " && c.now",
 	},
 	{
 		name: "wave-max-parallel", guard: "no more tasks of a wave run than max_parallel",
