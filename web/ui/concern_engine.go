@@ -9,13 +9,14 @@ import (
 func viewEngineConcern(c *service.Concern, view *templates.Concern) {
 	view.Href = "/executors#engines"
 	view.Cures = []templates.Cure{{Name: "See the engines", Icon: "right", Href: view.Href}}
-	if c.Kind == service.ConcernNoEngine {
+	switch c.Kind {
+	case service.ConcernNoEngine:
 		view.Status, view.Title = "silent", "No engine is alive"
 		view.Words = "No slot fires and no wave goes on until one comes, which then makes up for what jobs let it: start one with tidewheel server --roles engine."
-	} else if c.Kind == service.ConcernOwnerless {
+	case service.ConcernOwnerless:
 		view.Status, view.Title = "late", templates.Plural(int64(c.Count), "shard has", "shards have")+" no engine"
 		view.Words = "Jobs and DAGs of these shards stand still. An engine that is well takes them within seconds: see its log."
-	} else {
+	default: // ConcernClocks
 		view.Status, view.Title = "late", "The clocks of the nodes differ"
 		view.Words = "As far as can be told from outside, " + c.Reason + ". Slots fire by the clock of the engine that has them: set the clocks by NTP."
 	}
