@@ -371,6 +371,7 @@ func (c *Core) abandon(r *run) {
 	switch r.Status {
 	case StatusRunning:
 		c.inspect(r)
+		c.askToCancel(r) // where somebody had cancelled it
 	default:
 		c.cancel(r, "the deletion of its job")
 	}
