@@ -100,7 +100,8 @@ func (c *Core) takeBack(r *run, reason SlotReason) {
 
 // tookBack ends what takeBack began: nobody will ever execute the run.
 func (c *Core) tookBack(r *run) {
-	if r.CancelBy != "" && r.job.dag == nil && (r.Waiting || r.Slot.IsZero()) {
+	noted := !r.Slot.IsZero() && r.job.noted(r.Slot) // it was to be dropped before a crash
+	if r.CancelBy != "" && r.job.dag == nil && (r.Waiting || r.Slot.IsZero()) && !noted {
 		r.back = ""
 		c.beginAttempt(r, c.now) // a retry by hand must not use its number again
 		a := r.Current()

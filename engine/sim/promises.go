@@ -196,7 +196,9 @@ func (t *truth) bounded(m *jobModel, run *engine.Run) {
 		t.w.fail("a retry waits no longer than its bound", "run %s waits %s", run.ID, wait)
 	}
 	if len(run.Attempts) > 0 && run.Attempts[0].Status != engine.StatusCancelled && !t.w.upsets && !t.stored[run.ID].past.waited {
-		if first := run.Attempts[0].QueuedAt; first.Before(run.Slot) || first.Before(run.NotBefore) {
+		known := &t.stored[run.ID].past
+		back := known.followed && !t.w.twice.IsZero() // its time had come before the clock went back
+		if first := run.Attempts[0].QueuedAt; !back && (first.Before(run.Slot) || first.Before(run.NotBefore)) {
 			t.w.fail("nothing goes before its time", "run %s was queued at %s, for slot %s, not before %s", run.ID, first, run.Slot, run.NotBefore)
 		}
 	}
