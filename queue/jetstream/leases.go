@@ -60,11 +60,15 @@ func (q *Queue) RenewLease(ctx context.Context, shard int, engineID string, revi
 	return 0, wrap(leaseOperation("renew", shard), lease.ErrRefused)
 }
 
+// releasedLife is how long the marker of a lease that was released stays. The next owner comes about a second after, when an
+// engine has settled, and replaces it; it is not to expire in a cluster at just that time.
+const releasedLife = time.Hour
+
 // ReleaseLease removes the entry with this revision, and gives the revision of the marker in its place.
 func (q *Queue) ReleaseLease(ctx context.Context, shard int, revision uint64) (uint64, error) {
 	message := newOutgoing(q.names.lease(shard))
 	message.set("KV-Operation", "PURGE")
-	message.set(headerTTL, ttlHeader(time.Second))
+	message.set(headerTTL, ttlHeader(releasedLife))
 	sequence, err := q.publish(ctx, message, &revision)
 	if errors.Is(err, errConflict) {
 		err = lease.ErrRefused
