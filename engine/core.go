@@ -130,6 +130,8 @@ type run struct {
 	// Of a task in a wave.
 	value json.RawMessage // what its list has for it
 	quiet bool            // its wave knows of its end already
+	// letter says that an engine that crashed may have left a dead letter of it, and not written that it is dead.
+	letter bool
 	// back is set while a prepared run is taken back that a crashed engine may have published already.
 	back SlotReason
 }

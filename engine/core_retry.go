@@ -119,6 +119,15 @@ func (c *Core) die(r *run, reason string) {
 	c.end(r, StatusDead, reason)
 }
 
+// lastTry tells whether the end of the present attempt may make the run dead. Its letter is written before it.
+func (c *Core) lastTry(r *run) bool {
+	if r.Attempt == 0 || r.Status.Terminal() || r.spec == nil {
+		return false
+	}
+	most := r.spec.Retry.MaxAttempts
+	return most > 1 && r.Failures+1 >= most || r.Losses+1 > c.config.MaxLosses
+}
+
 // lost decides what follows an attempt whose executor vanished. A loss is not a failure and has a bound of its own.
 func (c *Core) lost(r *run) {
 	const why = "the executor that ran it vanished"

@@ -45,6 +45,7 @@ func (c *Core) adopt(j *job, stored Run) *run {
 	if r.spec == nil && j.def != nil {
 		r.spec = &j.def.Spec
 	}
+	r.letter = c.lastTry(r)
 	c.hold(r)
 	if r.Trigger == TriggerManual && r.Generation == 0 && j.def != nil { // the API leaves the rest to the owner
 		c.pin(r)
@@ -314,6 +315,9 @@ func (c *Core) end(r *run, status Status, reason string) {
 		r.FinishedAt = a.FinishedAt
 	}
 	r.RetryAt = time.Time{}
+	if r.letter && status != StatusDead {
+		c.pending.unletter = append(c.pending.unletter, r.ID)
+	}
 	c.touch(r)
 	c.release(r)
 }

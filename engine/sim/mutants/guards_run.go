@@ -78,8 +78,22 @@ var runGuards = []mutant{
 	{
 		name: "supervise-after-restart", guard: "what ran when an engine died is looked after by the next",
 		file: coreRun,
-		old:  "	case StatusRunning:\n		c.inspect(r)\n		c.askToCancel(r)",
-		new:  "	case StatusRunning:\n		c.askToCancel(r)",
+		old:  "	case StatusRunning:\n		c.inspect(r)\n		c.askToCancel(r)\n",
+		new:  "	case StatusRunning:\n		c.askToCancel(r)\n",
+	},
+	{
+		name: "cancel-deleted", guard: "whoever runs what was cancelled is asked again after a crash, also where the job was deleted",
+		also: "the transcript cancel",
+		file: coreRun,
+		old:  "		c.askToCancel(r) // where somebody had cancelled it\n",
+		new:  "",
+	},
+	{
+		name: "noted-deleted", guard: "a run that was to be dropped before a crash does not end otherwise",
+		also: "the transcript crash",
+		file: "engine/core_prepared.go",
+		old:  " || r.Slot.IsZero()) && !noted {",
+		new:  " || r.Slot.IsZero()) && (!noted || true) {",
 	},
 	{
 		name: "loss-lock-held", guard: "no loss is declared while the lock is held",
