@@ -30,6 +30,7 @@ type Keeper struct {
 // place is a shard as the table has it.
 type place struct {
 	Entry
+	seen      time.Time // when the entry was told
 	freeSince time.Time
 	writing   bool      // an Acquire is under way
 	retryAt   time.Time // no Acquire before this
@@ -38,6 +39,7 @@ type place struct {
 type member struct {
 	Member
 	since time.Time
+	seen  time.Time // when it was told last that the engine is alive
 }
 
 // holding is a shard that this engine has.
@@ -141,6 +143,9 @@ func (k *Keeper) see(now time.Time, entry Entry) {
 	if entry.Engine == "" && (at.Engine != "" || at.freeSince.IsZero()) {
 		at.freeSince = now
 	}
+	if entry.Revision > at.Revision {
+		at.seen = now
+	}
 	at.Entry = entry
 	if h := k.held[entry.Shard]; h != nil && entry.Revision > h.revision && entry.Engine != k.self {
 		k.held[entry.Shard] = nil // taken over, or removed: it ended while this engine stood still
@@ -156,7 +161,7 @@ func (k *Keeper) seeMember(now time.Time, m Member) {
 	if known, ok := k.members[m.ID]; ok {
 		since = known.since
 	}
-	k.members[m.ID] = member{m, since}
+	k.members[m.ID] = member{m, since, now}
 }
 
 func (k *Keeper) answered(now time.Time, in *Answered) {
@@ -257,7 +262,7 @@ func (k *Keeper) giveUp(now time.Time) {
 func (k *Keeper) plan(now time.Time) Plan {
 	var settled, all []string
 	for id, m := range k.members {
-		if m.Leaving || id == k.self && k.leaving {
+		if m.Leaving || id == k.self && k.leaving || k.silent(now, m.seen) && id != k.self {
 			continue
 		}
 		all = append(all, id)
@@ -265,7 +270,7 @@ func (k *Keeper) plan(now time.Time) Plan {
 			settled = append(settled, id)
 		}
 	}
-	owners := k.Owners()
+	owners := k.owners(now)
 	plan := Assign(all, owners)
 	if len(settled) == len(all) {
 		return plan
@@ -277,6 +282,36 @@ func (k *Keeper) plan(now time.Time) Plan {
 		}
 	}
 	return plan
+}
+
+// silent tells whether what was told then should have been renewed or removed by now. The table may have failed to end it:
+// a NATS that was killed can come back with entries that never expire.
+func (k *Keeper) silent(now, seen time.Time) bool { return now.Sub(seen) >= k.config.TTL }
+
+// owners tells who has each shard; nobody, if the entry should have ended.
+func (k *Keeper) owners(now time.Time) [shards]string {
+	owners := k.Owners()
+	for shard := range owners {
+		if !k.taken(shard, now) {
+			owners[shard] = ""
+		}
+	}
+	return owners
+}
+
+// taken tells whether a shard has an owner. One that did not renew its entry for a TTL has stopped, by its own clock, and
+// if it has renewed it after all the entry has another revision by now, and is not replaced.
+func (k *Keeper) taken(shard int, now time.Time) bool {
+	at := &k.table[shard]
+	return at.Engine != "" && (k.held[shard] != nil || !k.silent(now, at.seen))
+}
+
+// freeSince tells since when a shard that is not taken has been free.
+func (k *Keeper) freeSince(at *place) time.Time {
+	if at.Engine != "" {
+		return at.seen.Add(k.config.TTL)
+	}
+	return at.freeSince
 }
 
 // handOver stops work on shards that the plan gives to others.
@@ -340,10 +375,10 @@ func (k *Keeper) write(out []Action, now time.Time, plan *Plan) []Action {
 	for shard := range k.table {
 		at := &k.table[shard]
 		mine := at.Engine == k.self // written without an answer, or not renewed in time
-		if !k.synced || at.writing || k.held[shard] != nil || !mine && at.Engine != "" || now.Before(at.retryAt) {
+		if !k.synced || at.writing || k.held[shard] != nil || !mine && k.taken(shard, now) || now.Before(at.retryAt) {
 			continue
 		}
-		wanted := !k.leaving && (plan[shard] == k.self || !mine && now.Sub(at.freeSince) >= k.patience(shard))
+		wanted := !k.leaving && (plan[shard] == k.self || !mine && now.Sub(k.freeSince(at)) >= k.patience(shard))
 		switch {
 		case wanted && seen: // before others have seen this engine they make another plan
 			at.writing = true
@@ -413,8 +448,12 @@ func (k *Keeper) Next(now time.Time) time.Time {
 	}
 	for shard, h := range k.held {
 		if h == nil {
-			if at := &k.table[shard]; !at.writing && (at.Engine == "" || at.Engine == k.self) {
+			switch at := &k.table[shard]; {
+			case at.writing:
+			case at.Engine == k.self || !k.taken(shard, now):
 				sooner(now.Add(k.config.Stagger)) // somebody should have it soon
+			default:
+				sooner(at.seen.Add(k.config.TTL))
 			}
 			continue
 		}

@@ -24,6 +24,7 @@ type cluster struct {
 	engines []*node
 	events  []event
 	faults  bool
+	endless bool                  // the table ends nothing by itself
 	tokens  [engine.Shards]uint64 // the highest that has been worked under
 }
 
@@ -221,6 +222,9 @@ func (c *cluster) apply(n *node, action lease.Action) (uint64, lease.Outcome) {
 
 // expire ends entries as the table does, leaving a marker, and markers without a trace.
 func (c *cluster) expire() {
+	if c.endless {
+		return
+	}
 	keys := make([]string, 0, len(c.entries))
 	for key, r := range c.entries {
 		if !c.now.Before(r.until) {
@@ -376,6 +380,24 @@ func TestACrashIsTakenOver(t *testing.T) {
 	c.engines[1].alive = false
 	c.run(ttl + time.Second)
 	c.even("after a crash")
+}
+
+// A table that has forgotten to end entries does not keep the shards of an engine that crashed from the others, nor give
+// it any.
+func TestACrashIsTakenOverThoughItsEntriesNeverEnd(t *testing.T) {
+	c := newCluster(t, 10)
+	for _, id := range []string{"a", "b", "c"} {
+		c.start(id)
+	}
+	c.run(3 * time.Second)
+	c.endless = true
+	c.engines[1].alive = false
+	c.run(ttl + time.Second)
+	c.even("after a crash")
+	for range 20 {
+		c.run(ttl / 4)
+		c.even("later")
+	}
 }
 
 // After a graceful end all is owned again within 100 ms.
