@@ -144,5 +144,8 @@ func (c *Core) insertRefused(e InsertRefused) {
 		return
 	}
 	r.Run = e.Stored.Clone()
+	if definition := r.job.specs[r.Generation]; definition != nil { // its lock is that of the definition that it was made of
+		r.spec = definition
+	}
 	c.resume(r)
 }

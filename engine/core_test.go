@@ -95,6 +95,29 @@ func TestLongOutageIsLookedAtInPieces(t *testing.T) {
 	}
 }
 
+// TestARefusedRunIsLookedAfterUnderItsOwnLock: another owner had made the run before an edit by which runs may overlap.
+func TestARefusedRunIsLookedAfterUnderItsOwnLock(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "every=60s", "overlap=queue"})
+	b.do([]string{"define", "every=60s", "overlap=allow"})
+	b.hold = true
+	b.do([]string{"at", "59.75s"})
+	stored := engine.Run{
+		ID: b.runID("60s"), Revision: 1, Namespace: "default", JobUID: benchUID, Job: "job", Shard: benchShard, Trigger: engine.TriggerSchedule,
+		Slot: b.seconds("60s"), Status: engine.StatusRunning, Generation: 1, Attempt: 1, Digest: "d1",
+		Attempts: []engine.Attempt{{N: 1, Status: engine.StatusRunning, ClaimedAt: b.now}},
+	}
+	lock := ""
+	for _, effect := range b.core.Step(b.now, engine.InsertRefused{Stored: stored}) {
+		if inspect, ok := effect.(engine.Inspect); ok {
+			lock = inspect.Lock
+		}
+	}
+	if lock != benchUID {
+		t.Errorf("it is looked at under lock %q", lock)
+	}
+}
+
 // TestABatchDoesNotHoldTwoEndsOfARun: the core ends a run of which another owner has written more, and reads that at the
 // same time. Its write is to be refused, and nothing else written of the run.
 func TestABatchDoesNotHoldTwoEndsOfARun(t *testing.T) {
