@@ -82,9 +82,13 @@ func (c *Core) KnowsRun(job, id string, revision int64) bool {
 	return ended && (revision <= last || c.endsNow(id))
 }
 
-// endsNow tells whether the next batch holds the end of a run. It must not hold another write of it.
+// endsNow tells whether the next batch holds the end of a run, or its removal. It must not hold another write of it.
 func (c *Core) endsNow(id string) bool {
-	return c.runs[id] == nil && slices.ContainsFunc(c.pending.runs, func(r *run) bool { return r.ID == id && !r.gone() })
+	if c.runs[id] != nil {
+		return false
+	}
+	return slices.ContainsFunc(c.pending.runs, func(r *run) bool { return r.ID == id && !r.gone() }) ||
+		slices.ContainsFunc(c.pending.drops, func(r *run) bool { return r.ID == id })
 }
 
 // due is when a run may first be queued.

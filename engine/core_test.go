@@ -149,6 +149,34 @@ func TestABatchDoesNotHoldTwoEndsOfARun(t *testing.T) {
 	}
 }
 
+// TestABatchDoesNotHoldARemovalAndAnotherWrite: the same of a run that is removed.
+func TestABatchDoesNotHoldARemovalAndAnotherWrite(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "every=60s"})
+	b.do([]string{"at", "59.75s"})
+	prepared, err := b.store.Run(t.Context(), b.runID("60s"))
+	if err != nil || prepared.Status != engine.StatusScheduled {
+		t.Fatal(prepared, err)
+	}
+	for range 2 {
+		prepared.Revision++
+		if conflicts, err := b.store.Commit(t.Context(), &engine.Batch{Runs: []engine.RunWrite{{Run: prepared}}}); err != nil || len(conflicts) > 0 {
+			t.Fatal(conflicts, err)
+		}
+	}
+	b.hold = true
+	b.do([]string{"delete"})
+	writes := 0
+	for _, write := range b.core.Ready().Batch.Runs {
+		if write.Run.ID == prepared.ID {
+			writes++
+		}
+	}
+	if writes != 1 {
+		t.Errorf("the run is written %d times", writes)
+	}
+}
+
 // TestClockGoesBack: what waits for a time to pass does not wait longer; a slot that has passed does not come again.
 func TestClockGoesBack(t *testing.T) {
 	b := newBench(t)
