@@ -82,13 +82,6 @@ var runGuards = []mutant{
 		new:  "	case StatusRunning:\n		c.askToCancel(r)\n",
 	},
 	{
-		name: "cancel-deleted", guard: "whoever runs what was cancelled is asked again after a crash, also where the job was deleted",
-		also: "the transcript cancel",
-		file: coreRun,
-		old:  "		c.askToCancel(r) // where somebody had cancelled it\n",
-		new:  "",
-	},
-	{
 		name: "noted-deleted", guard: "a run that was to be dropped before a crash does not end otherwise",
 		also: "the transcript crash",
 		file: "engine/core_prepared.go",
