@@ -19,6 +19,7 @@ BENCH       ?= .
 DATA        ?= ./data
 CHAOS       ?= 10m
 BROWSERFLAGS ?=
+CLUSTERFLAGS ?=
 CHAOSFLAGS  ?=
 
 TOOLS := .cache/bin
@@ -76,7 +77,11 @@ test-race: static ## Run the tests of all packages with goroutines under the rac
 
 .PHONY: test-mongo
 test-mongo: ## Run the store's and the server's tests over MongoDB's protocol, and on $TIDEWHEEL_TEST_MONGODB_URI if set
-	cd $(MONGO) && $(GO) test $(GOTESTFLAGS) ./...
+	cd $(MONGO) && $(GO) test $(GOTESTFLAGS) $$($(GO) list ./... | grep -v /clustertest)
+
+.PHONY: test-cluster
+test-cluster: static ## Break a cluster of processes under load, part by part (CLUSTERFLAGS='-only 2,6 -rate 20'); not part of verify
+	cd $(MONGO) && $(GO) test -count=1 -v ./clustertest -args $(CLUSTERFLAGS)
 
 .PHONY: test-chaos
 test-chaos: static ## Kill, stop and cut off the parts of a whole system at random for CHAOS (10m), and judge it by its programs' journal
