@@ -4,6 +4,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { test } from "node:test";
 import { site, tabTo } from "./support/journey.mjs";
+import { until } from "./support/server.mjs";
 
 const it = site({
   prepare: async (server) => {
@@ -15,6 +16,11 @@ const it = site({
 
 const yaml = (page) => page.locator("[data-definition]").inputValue();
 const line = async (page, task) => (await yaml(page)).match(new RegExp(`^  ${task}:.*$`, "m"))?.[0].replace(/: +/, ": ");
+/** Waits until the definition says so of a task: a dialog is gone a moment before what was chosen in it is written. */
+async function says(page, task, text) {
+  await until(async () => (await line(page, task)) === text, `${task} to be written as it should`, 5_000).catch(() => {});
+  assert.equal(await line(page, task), text);
+}
 const task = (page, name) => page.getByRole("option", { name: new RegExp(`^${name},`) });
 const saved = async (name) => (await fetch(`${it.server.url}/api/v1/dags/${name}`)).json();
 
@@ -64,9 +70,9 @@ test("a DAG of five tasks is drawn with the mouse, a cycle is refused, and saved
   await draw(page, "join", null);
   await page.mouse.up();
   await addTask(page, "tell");
-  assert.equal(await line(page, "left"), "  left: {binary: step@stable, needs: [first]}");
-  assert.equal(await line(page, "join"), "  join: {binary: step@stable, needs: [left, right]}");
-  assert.equal(await line(page, "tell"), "  tell: {binary: step@stable, needs: [join]}");
+  await says(page, "left", "  left: {binary: step@stable, needs: [first]}");
+  await says(page, "join", "  join: {binary: step@stable, needs: [left, right]}");
+  await says(page, "tell", "  tell: {binary: step@stable, needs: [join]}");
 
   const before = await yaml(page);
   await draw(page, "tell", "first");
@@ -160,13 +166,13 @@ test("a DAG is made and saved by keyboard alone", async () => {
   await tabTo(page, needs.getByRole("button", { name: "Use these" }));
   await keyboard.press("Enter");
   await needs.waitFor({ state: "hidden" });
-  assert.equal(await line(page, "third"), "  third: {binary: step, needs: [second, first]}");
+  await says(page, "third", "  third: {binary: step, needs: [second, first]}");
   await keyboard.press("ArrowLeft");
   await keyboard.press("n");
   await page.getByText(/would close a cycle: third → second → third/).waitFor();
   await keyboard.press("Escape");
   await keyboard.press("Control+z");
-  assert.equal(await line(page, "third"), "  third: {binary: step, needs: [second]}");
+  await says(page, "third", "  third: {binary: step, needs: [second]}");
   await keyboard.press("Control+s");
   await page.getByRole("heading", { name: "typed", level: 1 }).waitFor();
   assert.deepEqual((await saved("typed")).spec.tasks.third.needs, ["second"]);
