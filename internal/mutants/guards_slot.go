@@ -1,0 +1,114 @@
+package main
+
+const (
+	coreJob      = "engine/core_job.go"
+	coreOverdue  = "engine/core_overdue.go"
+	coreLedger   = "engine/core_ledger.go"
+	corePrepared = "engine/core_prepared.go"
+	coreEdit     = "engine/core_edit.go"
+)
+
+// slotGuards see to it that every slot ends once: as a run, or in the ledger.
+var slotGuards = []mutant{
+	{
+		name: "slot-identity", guard: "a run's id is its slot's, whenever it is made",
+		also: "nearly all transcripts",
+		file: coreJob,
+		old:  "	r := c.newRun(j, SlotRunID(j.uid, slot), trigger)",
+		new:  "	r := c.newRun(j, SlotRunID(j.uid, c.now), trigger)",
+	},
+	{
+		name: "slot-has-run", guard: "a slot that has a run gets no other",
+		also: "transcripts crash, manual",
+		file: coreJob,
+		old:  "	if slot.Equal(j.slotRun) || c.runs[SlotRunID(j.uid, slot)] != nil {\n		return true\n	}",
+		new:  "",
+	},
+	{
+		name: "slot-in-ledger", guard: "a slot that is in the ledger gets no run",
+		also: "transcript crash",
+		file: coreJob,
+		old:  "	return j.noted(slot)\n}",
+		new:  "	return false\n}",
+	},
+	{
+		name: "slot-noted-once", guard: "a slot that is in the ledger is not noted again",
+		file: coreLedger,
+		old:  "	if j.noted(slot) {\n		return\n	}",
+		new:  "",
+	},
+	{
+		name: "noted-then-dropped", guard: "what was to be dropped when its engine died is dropped",
+		file: "engine/core_run.go",
+		old:  "		case r.doubt && r.Trigger != TriggerBackfill && r.job.noted(r.Slot): // it was to be dropped\n			c.takeBack(r, ReasonOutage)\n",
+		new:  "",
+	},
+	{
+		name: "advance-before-begin", guard: "the scheduled task moves on when its slot's run is made",
+		file: coreJob,
+		old:  "	j.postpone = false\n	c.advance(j)\n	c.begin(j, slot, TriggerSchedule, \"\")",
+		new:  "	j.postpone = false\n	c.begin(j, slot, TriggerSchedule, \"\")\n	c.advance(j)\n	c.advance(j)",
+	},
+	{
+		name: "blackout", guard: "an excluded slot does not fire",
+		file: coreJob,
+		old:  "	if j.schedule.Excluded(slot) {\n		c.note(j, slot, OutcomeSkipped, ReasonBlackout)",
+		new:  "	if j.schedule.Excluded(slot) && false {\n		c.note(j, slot, OutcomeSkipped, ReasonBlackout)",
+	},
+	{
+		name: "missed-noted", guard: "a slot that is not brought back is in the ledger",
+		file: coreOverdue,
+		old:  "			c.note(j, s, outcome, reason)",
+		new:  "			_ = outcome",
+	},
+	{
+		name: "catch-up-none", guard: "catch-up none brings nothing back",
+		file: coreOverdue,
+		old:  "	case spec.CatchUpNone:\n",
+		new:  "	case spec.CatchUpNone:\n		keep = 1\n",
+	},
+	{
+		name: "catch-up-last", guard: "catch-up last brings back one slot",
+		file: coreOverdue,
+		old:  "	case spec.CatchUpLast:\n		keep = 1",
+		new:  "	case spec.CatchUpLast:\n		keep = 2",
+	},
+	{
+		name: "catch-up-bound", guard: "catch-up all brings back so many slots, and no more",
+		file: coreOverdue,
+		old:  "		keep = c.config.MaxCatchUp",
+		new:  "		keep = 10 * c.config.MaxCatchUp",
+	},
+	{
+		name: "catch-up-window", guard: "nothing older than the catch-up window is brought back",
+		file: coreOverdue,
+		old:  "		if passed[i].Before(oldest) {",
+		new:  "		if false && passed[i].Before(oldest) {",
+	},
+	{
+		name: "superseded", guard: "a prepared run whose slot passed in an outage is caught up as the policy says",
+		file: corePrepared,
+		old:  "	case c.superseded(r):",
+		new:  "	case false && c.superseded(r):",
+	},
+	{
+		name: "passed-in-pause", guard: "what passed in a pause is skipped, not late",
+		file: coreEdit,
+		old:  "		c.overdue(j, earlier(j.pausedAt(c.now), c.now), ReasonPaused)\n		c.overdue(j, c.now, ReasonOutage)",
+		new:  "		c.overdue(j, c.now, ReasonOutage)",
+	},
+	{
+		name: "after-moves-on", guard: "a fixed delay goes on after its run's end",
+		also: "transcript kinds",
+		file: "engine/core_after.go",
+		old:  "	if slotRun != nil && slotRun.Status.Terminal() {",
+		new:  "	if false && slotRun.Status.Terminal() {",
+	},
+	{
+		name: "horizon", guard: "a job whose next slot is within the horizon is not forgotten",
+		also: "engine's tests: what is forgotten",
+		file: "engine/ready.go",
+		old:  "	if j.task != nil && !j.task.RunAt.After(c.horizon) {\n		return\n	}\n	c.stopTimer",
+		new:  "	c.stopTimer",
+	},
+}
