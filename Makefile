@@ -101,7 +101,7 @@ sim: ## Run the simulator over SEEDS seeds (10000)
 
 .PHONY: sim-mutants
 sim-mutants: ## Take out the engine's guards (MUTANTS=name,…), one at a time, and see the simulator turn red within SEEDS seeds
-	$(GO) run ./engine/sim/mutants -worlds=$(SEEDS) -only='$(MUTANTS)'
+	$(GO) run ./internal/mutants -worlds=$(SEEDS) -only='$(MUTANTS)'
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for FUZZTIME (20s)

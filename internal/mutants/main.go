@@ -161,7 +161,7 @@ func (h *hunt) one(ctx context.Context, m *mutant) (verdict, error) {
 		return verdict{}, err
 	}
 	program := filepath.Join(folder, "mutant")
-	build := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "-o", program, "./engine/sim/mutants")
+	build := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "-o", program, "./internal/mutants")
 	build.Dir = h.root
 	if said, err := build.CombinedOutput(); err != nil {
 		return verdict{}, fmt.Errorf("it does not compile: %w\n%s", err, said)

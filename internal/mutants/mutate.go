@@ -45,7 +45,7 @@ func (m *mutant) mutate(root string) (map[string]string, error) {
 			return nil, fmt.Errorf("mutant %s changes nothing in %s", m.name, e.file)
 		}
 		if n := strings.Count(text, e.old); n != 1 {
-			return nil, fmt.Errorf("mutant %s: its text is %d times in %s, want once; mend the list in engine/sim/mutants:\n%s", m.name, n, e.file, e.old)
+			return nil, fmt.Errorf("mutant %s: its text is %d times in %s, want once; mend the list in internal/mutants:\n%s", m.name, n, e.file, e.old)
 		}
 		changed[e.file] = strings.Replace(text, e.old, e.new, 1)
 	}

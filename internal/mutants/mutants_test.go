@@ -17,7 +17,7 @@ func TestMutantsApply(t *testing.T) {
 			t.Errorf("mutant %q: its name must be small letters, its own, and it must say what its guard is", m.name)
 		}
 		seen[m.name] = true
-		changed, err := m.mutate("../../..")
+		changed, err := m.mutate("../..")
 		if err != nil {
 			t.Error(err)
 			continue
