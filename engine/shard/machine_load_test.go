@@ -1,0 +1,166 @@
+package shard_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/shard"
+)
+
+func TestAPollWaitsForWhatWasDecidedBefore(t *testing.T) {
+	r := working(t)
+	r.give(shard.Results{Epoch: r.epoch, Results: []engine.Result{finished(slotRun(10))}, Receipt: "receipt"})
+	first := take[shard.Commit](r)
+	r.now = r.now.Add(19800 * time.Millisecond) // the next slot is prepared, and the horizon is to move on soon
+	r.give(shard.Clock{})
+	r.give(shard.Swept{Epoch: take[shard.Sweep](r).Epoch})
+	r.wait(300 * time.Millisecond)
+	not[shard.Poll](r)
+	r.give(shard.Committed{Epoch: first.Epoch})
+	second := take[shard.Commit](r)
+	not[shard.Poll](r)
+	r.give(shard.Committed{Epoch: second.Epoch})
+	poll := take[shard.Poll](r)
+	if !poll.After.Equal(start.Add(time.Minute)) || !poll.Until.After(poll.After) {
+		t.Errorf("polls from %s to %s", poll.After, poll.Until)
+	}
+}
+
+func TestAFailedPollCoversTheSameSpanAgain(t *testing.T) {
+	r := newRig(t)
+	r.give(shard.Start{})
+	r.give(shard.Recovered{Epoch: take[shard.Recover](r).Epoch})
+	first := take[shard.Poll](r)
+	r.give(shard.Polled{Epoch: first.Epoch, Failed: true})
+	not[shard.Poll](r)
+	r.wait(time.Second)
+	again := take[shard.Poll](r)
+	if !again.After.Equal(first.After) || again.Until.Before(first.Until) {
+		t.Errorf("polled from %s to %s, and then from %s to %s", first.After, first.Until, again.After, again.Until)
+	}
+}
+
+func TestAWakeDuringALoadLoadsAgain(t *testing.T) {
+	r := begin(t)
+	wake := shard.Woken{Wake: engine.Wake{Shard: 1, Kind: engine.WakeJob, Key: "job"}}
+	r.give(wake)
+	load := take[shard.Load](r)
+	r.give(wake)
+	r.give(wake)
+	r.empty()
+	r.give(shard.Loaded{Epoch: load.Epoch, UIDs: load.UIDs, Failed: true})
+	load = take[shard.Load](r)
+	if load.Again != 1 {
+		t.Errorf("again %d", load.Again)
+	}
+	r.give(shard.Loaded{Epoch: load.Epoch, UIDs: load.UIDs, Jobs: engine.JobsLoaded{Jobs: []engine.JobSnapshot{job()}}})
+	load = take[shard.Load](r)
+	r.empty()
+	r.give(shard.Loaded{Epoch: load.Epoch, UIDs: load.UIDs, Jobs: engine.JobsLoaded{Jobs: []engine.JobSnapshot{job()}}})
+	r.empty()
+}
+
+func TestWhatWasAskedForIsClearedOnceItIsDurable(t *testing.T) {
+	r := begin(t)
+	r.give(shard.Woken{Wake: engine.Wake{Shard: 1, Kind: engine.WakeJob, Key: "job"}})
+	snapshot := job()
+	snapshot.Job.Pending, snapshot.Task = true, nil
+	load := take[shard.Load](r)
+	r.give(shard.Loaded{Epoch: load.Epoch, UIDs: load.UIDs, Jobs: engine.JobsLoaded{Jobs: []engine.JobSnapshot{snapshot}}})
+	commit := take[shard.Commit](r)
+	if len(commit.Batch.Tasks) != 1 || len(commit.Batch.Handled) != 0 {
+		t.Fatalf("the first batch: %+v", commit.Batch)
+	}
+	r.give(shard.Committed{Epoch: commit.Epoch})
+	if clearing := take[shard.Commit](r); len(clearing.Batch.Handled) != 1 {
+		t.Fatalf("the second batch: %+v", clearing.Batch)
+	}
+}
+
+func TestACommandIsActedUponOnceHoweverOftenItIsSwept(t *testing.T) {
+	r := begin(t)
+	command := engine.Command{ID: "c", Shard: 1, Kind: engine.CommandCancel, JobUID: "job", RunID: slotRun(10)}
+	swept := func() {
+		r.give(shard.Woken{Wake: engine.Wake{Shard: 1, Kind: engine.WakeCommand}})
+		r.give(shard.Swept{Epoch: take[shard.Sweep](r).Epoch, Commands: []engine.Command{command}})
+	}
+	swept()
+	load := take[shard.LoadCommand](r)
+	swept()
+	r.empty()
+	r.give(shard.CommandLoaded{Epoch: load.Epoch, Command: command, Failed: true})
+	swept()
+	load = take[shard.LoadCommand](r)
+	r.give(shard.CommandLoaded{Epoch: load.Epoch, Command: command})
+	commit := take[shard.Commit](r)
+	if !slices.Equal(commit.Batch.Commands, []string{"c"}) {
+		t.Fatalf("the batch: %+v", commit.Batch)
+	}
+	swept()
+	r.empty()
+	r.give(shard.Committed{Epoch: commit.Epoch})
+	r.empty()
+}
+
+func TestARunThatTheMachineDoesNotKnowIsLoaded(t *testing.T) {
+	r := working(t)
+	// Sweeps stay unanswered here: what they are for must not bring the run.
+	for tries := 0; tries < 20 && !slices.ContainsFunc(r.actions, func(a shard.Action) bool { _, is := a.(shard.Reconcile); return is }); tries++ {
+		r.wait(10 * time.Second)
+		for slices.ContainsFunc(r.actions, func(a shard.Action) bool { _, is := a.(shard.Commit); return is }) {
+			r.give(shard.Committed{Epoch: take[shard.Commit](r).Epoch})
+		}
+	}
+	r.actions = slices.DeleteFunc(r.actions, func(a shard.Action) bool { _, is := a.(shard.Reconcile); return !is })
+	reconcile := take[shard.Reconcile](r)
+	known := shard.ActiveRun{ID: slotRun(10), JobUID: "job", Revision: 3}
+	r.give(shard.Reconciled{Epoch: reconcile.Epoch, Runs: []shard.ActiveRun{known}})
+	not[shard.Load](r)
+	orphan := shard.ActiveRun{ID: "job-korphan", JobUID: "job", Revision: 1}
+	r.give(shard.Reconciled{Epoch: reconcile.Epoch, Runs: []shard.ActiveRun{known, orphan}})
+	if load := take[shard.Load](r); !slices.Equal(load.UIDs, []string{"job"}) {
+		t.Errorf("loads %v", load.UIDs)
+	}
+}
+
+func TestTheWallClockGoingBackHoldsNothingUp(t *testing.T) {
+	r := working(t)
+	r.wait(100 * time.Millisecond)
+	r.actions = nil
+	r.now = r.now.Add(-time.Hour)
+	r.give(shard.Clock{})
+	if next := r.machine.Next(); next.Sub(r.now) > shard.DefaultConfig().SweepEvery {
+		t.Errorf("it sleeps for %s", next.Sub(r.now))
+	}
+	r.wait(shard.DefaultConfig().SweepEvery)
+	take[shard.Sweep](r)
+}
+
+// What a former owner has done is found: a wave that it left open, a slot that it planned behind this one's horizon.
+func TestWhatNobodyGoesOnWithIsLoaded(t *testing.T) {
+	r := begin(t)
+	for range 100 {
+		r.wait(time.Second)
+		for i := range r.actions {
+			switch action := r.actions[i].(type) {
+			case shard.Reconcile:
+				if want := r.now.Add(-2 * time.Second); !action.Until.Equal(want) {
+					t.Errorf("asks for what was due until %s, want %s", action.Until, want)
+				}
+				r.actions = nil
+				r.give(shard.Reconciled{Epoch: r.epoch, Waves: []shard.OpenWave{{ID: "dag-w1", DAGUID: "dag"}}, Overdue: []string{"job", "dag"}})
+				if got := take[shard.Load](r).UIDs; !slices.Equal(got, []string{"dag", "job"}) {
+					t.Errorf("loads %v", got)
+				}
+				return
+			case shard.Sweep:
+				defer r.give(shard.Swept{Epoch: action.Epoch})
+			case shard.Poll:
+				defer r.give(shard.Polled{Epoch: action.Epoch})
+			}
+		}
+	}
+	t.Error("it never compared")
+}
