@@ -1,8 +1,6 @@
 package ui
 
 import (
-	"strconv"
-
 	"github.com/labstack/echo/v4"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -10,9 +8,6 @@ import (
 	"github.com/tidewheel/tidewheel/templates"
 	"github.com/tidewheel/tidewheel/web/service"
 )
-
-// generationsListed is how many forms of a DAG are listed.
-const generationsListed = 50
 
 // dagDefinition shows a definition, the forms it has had, and the difference of two of them.
 func (u *UI) dagDefinition(c echo.Context) error {
@@ -33,11 +28,9 @@ func (u *UI) dagDefinition(c echo.Context) error {
 	}
 	for i := range generations {
 		g := &generations[i]
-		view.Generations = append(view.Generations, templates.Generation{N: g.Generation, At: g.At, By: g.By, Message: readable([]byte(g.Message))})
+		view.Generations = append(view.Generations, listedGeneration(g.Generation, g.At, g.By, g.Message))
 	}
-	from, fromErr := strconv.ParseInt(c.QueryParam("from"), 10, 64)
-	to, toErr := strconv.ParseInt(c.QueryParam("to"), 10, 64)
-	if fromErr == nil && toErr == nil {
+	if from, to, asked := comparedGenerations(c); asked {
 		var forms [2]engine.DAGGeneration
 		for i, number := range []int64{from, to} {
 			if forms[i], err = u.service.DAGGeneration(ctx, namespace, dag.Name, number); err != nil {
@@ -55,16 +48,9 @@ func (u *UI) dagDefinition(c echo.Context) error {
 // dagRestore gives a DAG an earlier form again.
 func (u *UI) dagRestore(c echo.Context) error {
 	ctx := c.Request().Context()
-	number, err := strconv.ParseInt(c.FormValue("generation"), 10, 64)
-	if err != nil {
-		number = 0 // there is none: the service says so
-	}
-	dag, change, err := u.service.RestoreDAG(ctx, namespace, c.Param("name"), number, service.Actor(ctx), "")
+	dag, change, err := u.service.RestoreDAG(ctx, namespace, c.Param("name"), restoredGeneration(c), service.Actor(ctx), "")
 	if err != nil {
 		return err
 	}
-	if change == service.Unchanged {
-		return done(c, "/dags/"+dag.Name+"/definition", "unchanged")
-	}
-	return done(c, "/dags/"+dag.Name+"/definition", "restored")
+	return done(c, "/dags/"+dag.Name+"/definition", restored(change))
 }

@@ -1,8 +1,6 @@
 package ui
 
 import (
-	"strconv"
-
 	"github.com/labstack/echo/v4"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -30,11 +28,9 @@ func (u *UI) jobDefinition(c echo.Context) error {
 	}
 	for i := range generations {
 		g := &generations[i]
-		view.Generations = append(view.Generations, templates.Generation{N: g.Generation, At: g.At, By: g.By, Message: readable([]byte(g.Message))})
+		view.Generations = append(view.Generations, listedGeneration(g.Generation, g.At, g.By, g.Message))
 	}
-	from, fromErr := strconv.ParseInt(c.QueryParam("from"), 10, 64)
-	to, toErr := strconv.ParseInt(c.QueryParam("to"), 10, 64)
-	if fromErr == nil && toErr == nil {
+	if from, to, asked := comparedGenerations(c); asked {
 		var forms [2]engine.Generation
 		for i, number := range []int64{from, to} {
 			if forms[i], err = u.service.Generation(ctx, namespace, job.Name, number); err != nil {
@@ -52,16 +48,9 @@ func (u *UI) jobDefinition(c echo.Context) error {
 // jobRestore gives a job an earlier form again.
 func (u *UI) jobRestore(c echo.Context) error {
 	ctx := c.Request().Context()
-	number, err := strconv.ParseInt(c.FormValue("generation"), 10, 64)
-	if err != nil {
-		number = 0 // there is none: the service says so
-	}
-	job, change, err := u.service.RestoreGeneration(ctx, namespace, c.Param("name"), number, service.Actor(ctx), "")
+	job, change, err := u.service.RestoreGeneration(ctx, namespace, c.Param("name"), restoredGeneration(c), service.Actor(ctx), "")
 	if err != nil {
 		return err
 	}
-	if change == service.Unchanged {
-		return done(c, "/jobs/"+job.Name+"/definition", "unchanged")
-	}
-	return done(c, "/jobs/"+job.Name+"/definition", "restored")
+	return done(c, "/jobs/"+job.Name+"/definition", restored(change))
 }
