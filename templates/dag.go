@@ -108,11 +108,7 @@ type DAGText struct {
 	Page        Page
 	Head        DAGHead
 	Definition  string // YAML
-	Generation  int64
-	Generations []Generation
-	From, To    int64 // what is compared; 0 for nothing
-	Compared    bool
-	Changes     Changes
+	Generations Generations
 }
 
 // DAGCalendar is what became of the slots of a DAG's root in a month.

@@ -85,9 +85,12 @@ func jobPages(rows []templates.RunRow, slots []templates.Slot) map[string]templ.
 		"job-pause":     templates.JobActPage(templates.JobAct{Page: page("Pause tides", templates.SectionJobs), Head: jobHead(""), Act: "pause", Reason: hostile}),
 		"job-delete":    templates.JobActPage(templates.JobAct{Page: page("Delete tides", templates.SectionJobs), Head: jobHead(""), Act: "delete", Confirm: hostile}),
 		"job-definition": templates.JobTextPage(templates.JobText{
-			Page: page("tides", templates.SectionJobs), Head: jobHead(templates.JobDefinition), Definition: hostile + "\n", Generation: 2,
-			Generations: []templates.Generation{{N: 2, At: now, By: "joris", Message: hostile}, {N: 1, At: now.Add(-time.Hour), By: "mira"}},
-			From:        1, To: 2, Compared: true, Changes: templates.Changes{{Kind: templates.LineRemoved, Text: hostile}, {Kind: templates.LineAdded, Text: "every: 2m"}},
+			Page: page("tides", templates.SectionJobs), Head: jobHead(templates.JobDefinition), Definition: hostile + "\n",
+			Generations: templates.Generations{
+				Of: "tides", Path: "/jobs/tides", Note: "the newest first", Present: 52, Pager: templates.Pager{First: "/jobs/tides/definition", Next: "/jobs/tides/definition?cursor=x"},
+				Forms: []templates.Generation{{N: 2, At: now, By: "joris", Message: hostile}, {N: 1, At: now.Add(-time.Hour), By: "mira"}},
+				From:  1, To: 52, Compared: true, Changes: templates.Changes{{Kind: templates.LineRemoved, Text: hostile}, {Kind: templates.LineAdded, Text: "every: 2m"}},
+			},
 		}),
 		"job-backfill": templates.BackfillPage(templates.Backfill{
 			Page: page("tides", templates.SectionJobs), Head: jobHead(templates.JobBackfill), From: "2026-11-19T12:00", To: "2026-11-20T12:00", Zone: "Asia/Dhaka",

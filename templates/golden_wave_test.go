@@ -121,9 +121,12 @@ func dagPages() map[string]templ.Component {
 		"dag-slots":    templates.DAGCalendarPage(templates.DAGCalendar{Head: dagHead(templates.DAGSlots), Root: "orders", Roots: []templates.Crumb{{Name: "orders", Href: "/dags/etl/slots?root=orders"}, {Name: "rates", Href: "/dags/etl/slots?root=rates"}}, Calendar: calendar}),
 		"dag-no-slots": templates.DAGCalendarPage(templates.DAGCalendar{Head: dagHead(templates.DAGSlots), Calendar: templates.Calendar{Page: etl}}),
 		"dag-definition": templates.DAGTextPage(templates.DAGText{
-			Page: etl, Head: dagHead(templates.DAGDefinition), Definition: hostile, Generation: 2, From: 1, To: 2, Compared: true,
-			Generations: []templates.Generation{{N: 2, At: now, By: "mira", Message: hostile}, {N: 1, At: now}},
-			Changes:     templates.Changes{{Kind: templates.LineAdded, Text: hostile}},
+			Page: etl, Head: dagHead(templates.DAGDefinition), Definition: hostile,
+			Generations: templates.Generations{
+				Of: "etl", Path: "/dags/etl", Present: 2, From: 1, To: 2, Compared: true,
+				Forms:   []templates.Generation{{N: 2, At: now, By: "mira", Message: hostile}, {N: 1, At: now}},
+				Changes: templates.Changes{{Kind: templates.LineAdded, Text: hostile}},
+			},
 		}),
 		"dag-backfill": templates.DAGPlanPage(templates.DAGPlan{
 			Page: etl, Head: dagHead(templates.DAGBackfill), From: "2026-11-19T12:00", To: "2026-11-20T12:00", Zone: "Asia/Dhaka", Planned: true, New: 1, More: 4,

@@ -90,14 +90,6 @@ type LedgerRow struct {
 	Status   string
 }
 
-// Generation is a form that the definition has had.
-type Generation struct {
-	N       int64
-	At      time.Time
-	By      string
-	Message string
-}
-
 // JobAct is a page, or a dialog, that asks before something is done to a job.
 type JobAct struct {
 	Page    Page
@@ -113,11 +105,7 @@ type JobText struct {
 	Page        Page
 	Head        JobHead
 	Definition  string // YAML
-	Generation  int64
-	Generations []Generation
-	From, To    int64 // what is compared; 0 for nothing
-	Compared    bool
-	Changes     Changes
+	Generations Generations
 }
 
 // Backfill is the page that runs past slots.

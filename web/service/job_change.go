@@ -46,15 +46,6 @@ func (s *Service) NextSlotsOf(ctx context.Context, jobs ...engine.Job) (map[stri
 	return next, nil
 }
 
-// Generations lists the latest forms a job has had, newest first.
-func (s *Service) Generations(ctx context.Context, namespace, name string) ([]engine.Generation, error) {
-	job, err := s.Job(ctx, namespace, name)
-	if err != nil {
-		return nil, err
-	}
-	return s.store.Generations(ctx, job.UID, 0, s.config.Generations)
-}
-
 // generationsList is the kind of their cursors.
 const generationsList = "generations"
 

@@ -61,9 +61,8 @@ type Queue interface {
 
 // Config bounds what users may send. Zero fields take their defaults.
 type Config struct {
-	MaxBinary   int64 // bytes; default 4 GiB
-	Generations int   // shown of a definition; default 50
-	Now         func() time.Time
+	MaxBinary int64 // bytes; default 4 GiB
+	Now       func() time.Time
 	// Backup writes backups; nil where NoBackup says why there are none, and what to do instead.
 	Backup   BackupWriter
 	NoBackup string
@@ -91,9 +90,6 @@ type Service struct {
 func New(store Store, blobs Blobs, queue Queue, log *slog.Logger, config Config) *Service {
 	if config.MaxBinary <= 0 {
 		config.MaxBinary = 4 << 30
-	}
-	if config.Generations <= 0 {
-		config.Generations = 50
 	}
 	if config.Now == nil {
 		config.Now = time.Now

@@ -20,15 +20,24 @@ func (u *UI) dagDefinition(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	view := templates.DAGText{Definition: string(text), Generation: dag.Generation}
+	view := templates.DAGText{
+		Definition: string(text),
+		Generations: templates.Generations{
+			Of: dag.Name, Path: "/dags/" + dag.Name, Present: dag.Generation,
+			Note: "the forms it has had, the newest first; a wave ends on the one it began with",
+		},
+	}
 	view.Page, view.Head = u.dagPage(c, &dag, templates.DAGDefinition)
-	generations, _, err := u.service.DAGGenerationsPage(ctx, namespace, dag.Name, "", generationsListed)
+	cursor := c.QueryParam("cursor")
+	generations, next, err := u.service.DAGGenerationsPage(ctx, namespace, dag.Name, cursor, generationsListed)
 	if err != nil {
 		return err
 	}
+	list := &view.Generations
+	list.Pager = pager(c, cursor, next)
 	for i := range generations {
 		g := &generations[i]
-		view.Generations = append(view.Generations, listedGeneration(g.Generation, g.At, g.By, g.Message))
+		list.Forms = append(list.Forms, listedGeneration(g.Generation, g.At, g.By, g.Message))
 	}
 	if from, to, asked := comparedGenerations(c); asked {
 		var forms [2]engine.DAGGeneration
@@ -37,8 +46,8 @@ func (u *UI) dagDefinition(c echo.Context) error {
 				return err
 			}
 		}
-		view.Compared, view.From, view.To = true, from, to
-		if view.Changes, err = dagChanges(&forms[0].Spec, forms[0].Source, &forms[1].Spec, forms[1].Source); err != nil {
+		list.Compared, list.From, list.To = true, from, to
+		if list.Changes, err = dagChanges(&forms[0].Spec, forms[0].Source, &forms[1].Spec, forms[1].Source); err != nil {
 			return err
 		}
 	}

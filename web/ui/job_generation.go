@@ -20,15 +20,21 @@ func (u *UI) jobDefinition(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	view := templates.JobText{Definition: string(text), Generation: job.Generation}
+	view := templates.JobText{
+		Definition:  string(text),
+		Generations: templates.Generations{Of: job.Name, Path: "/jobs/" + job.Name, Note: "the forms it has had, the newest first", Present: job.Generation},
+	}
 	view.Page, view.Head = u.jobPage(c, &job, templates.JobDefinition)
-	generations, err := u.service.Generations(ctx, namespace, job.Name)
+	cursor := c.QueryParam("cursor")
+	generations, next, err := u.service.GenerationsPage(ctx, namespace, job.Name, cursor, generationsListed)
 	if err != nil {
 		return err
 	}
+	list := &view.Generations
+	list.Pager = pager(c, cursor, next)
 	for i := range generations {
 		g := &generations[i]
-		view.Generations = append(view.Generations, listedGeneration(g.Generation, g.At, g.By, g.Message))
+		list.Forms = append(list.Forms, listedGeneration(g.Generation, g.At, g.By, g.Message))
 	}
 	if from, to, asked := comparedGenerations(c); asked {
 		var forms [2]engine.Generation
@@ -37,8 +43,8 @@ func (u *UI) jobDefinition(c echo.Context) error {
 				return err
 			}
 		}
-		view.Compared, view.From, view.To = true, from, to
-		if view.Changes, err = changes(&forms[0].Spec, forms[0].Source, &forms[1].Spec, forms[1].Source); err != nil {
+		list.Compared, list.From, list.To = true, from, to
+		if list.Changes, err = changes(&forms[0].Spec, forms[0].Source, &forms[1].Spec, forms[1].Source); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package ui_test
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -188,6 +189,33 @@ func TestGenerationsAreComparedAndRestored(t *testing.T) {
 	for _, path := range []string{"/jobs/gauge-anomalies/definition?from=1&to=9", "/jobs/nope/definition"} {
 		if response := s.ask(t, http.MethodGet, path, nil); response.Code != http.StatusNotFound {
 			t.Errorf("%s: %d", path, response.Code)
+		}
+	}
+}
+
+func TestOlderGenerationsAreOnAPageOfTheirOwn(t *testing.T) {
+	s := newSite(t)
+	s.PutBinary(t, "report")
+	for n := 1; n <= 52; n++ {
+		s.PutJob(t, fmt.Sprintf(`{"name": "hourly", "binary": "report", "every": "1h", "env": {"N": "%d"}}`, n))
+		s.PutDAG(t, fmt.Sprintf(`{"kind": "DAG", "name": "etl", "tasks": {"a": {"binary": "report", "env": {"N": "%d"}}}}`, n))
+	}
+	for _, path := range []string{"/jobs/hourly", "/dags/etl"} {
+		page := s.see(t, path+"/definition")
+		restore := func(n int) string { return fmt.Sprintf(`name="generation" value="%d"`, n) }
+		if !strings.Contains(page, restore(51)) || !strings.Contains(page, restore(3)) || strings.Contains(page, restore(2)) {
+			t.Errorf("%s: the first page does not list the newest 50", path)
+		}
+		link := regexp.MustCompile(`href="([^"]+)" rel="next"`).FindStringSubmatch(page)
+		if link == nil {
+			t.Fatalf("%s: there is no way to the older ones", path)
+		}
+		older := s.see(t, html.UnescapeString(link[1]))
+		if !strings.Contains(older, restore(2)) || !strings.Contains(older, restore(1)) || strings.Contains(older, restore(3)) {
+			t.Errorf("%s: the second page does not list the two oldest", path)
+		}
+		if !strings.Contains(older, `<option value="2" selected>`) || !strings.Contains(older, `<option value="52" selected>`) {
+			t.Errorf("%s: the second page does not offer to compare with the present", path)
 		}
 	}
 }
