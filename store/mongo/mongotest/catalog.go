@@ -205,19 +205,24 @@ func listIndexes(request *command) (bson.D, *engine.Error) {
 	}
 	var documents []bson.D
 	for _, spec := range collection.Indexes() {
-		document := bson.D{{Key: "v", Value: int32(2)}, {Key: "key", Value: spec.Key}, {Key: "name", Value: spec.Name}}
-		if spec.Unique && spec.Name != "_id_" {
-			document = append(document, bson.E{Key: "unique", Value: true})
-		}
-		if spec.Partial != nil {
-			document = append(document, bson.E{Key: "partialFilterExpression", Value: spec.Partial})
-		}
-		if spec.ExpireAfter != nil {
-			document = append(document, bson.E{Key: "expireAfterSeconds", Value: int32(*spec.ExpireAfter / time.Second)})
-		}
-		documents = append(documents, document)
+		documents = append(documents, indexDocument(spec))
 	}
 	return request.server.cursors.reply(&cursor{namespace: namespace, documents: documents}, len(documents)+1, true)
+}
+
+// indexDocument is an index as clients ask for it and see it.
+func indexDocument(spec engine.IndexSpec) bson.D {
+	document := bson.D{{Key: "v", Value: int32(2)}, {Key: "key", Value: spec.Key}, {Key: "name", Value: spec.Name}}
+	if spec.Unique && spec.Name != "_id_" {
+		document = append(document, bson.E{Key: "unique", Value: true})
+	}
+	if spec.Partial != nil {
+		document = append(document, bson.E{Key: "partialFilterExpression", Value: spec.Partial})
+	}
+	if spec.ExpireAfter != nil {
+		document = append(document, bson.E{Key: "expireAfterSeconds", Value: int32(*spec.ExpireAfter / time.Second)})
+	}
+	return document
 }
 
 // indexName finds the index that a name or a key pattern means.

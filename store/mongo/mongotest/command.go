@@ -1,6 +1,7 @@
 package mongotest
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -39,7 +40,14 @@ func init() {
 }
 
 func newCommand(c *connection, body bson.D, database string) *command {
-	request := &command{connection: c, server: c.server, body: body, database: database}
+	request := requestOf(c.server, body, database)
+	request.connection = c
+	return request
+}
+
+// requestOf makes a command that came over no connection.
+func requestOf(s *Server, body bson.D, database string) *command {
+	request := &command{server: s, body: body, database: database}
 	if len(body) > 0 {
 		request.name = body[0].Key
 	}
@@ -73,17 +81,22 @@ func (s *Server) dispatch(request *command) (bson.Raw, error) {
 		return encode(append(failed(engine.Errorf(engine.NotWritablePrimary, "not primary")),
 			bson.E{Key: "errorLabels", Value: bson.A{"RetryableWriteError"}}))
 	}
+	work := func() (bson.Raw, error) { return encode(s.do(handle, request)) }
+	if changes[request.name] {
+		return s.journal.do(request.body, work)
+	}
 	if !writes[request.name] {
-		return encode(s.do(handle, request))
+		return work()
 	}
 	if s.faults.take(&s.faults.dropBefore) {
 		return nil, errDropped
 	}
 	if s.faults.take(&s.faults.cutInWrite) {
-		s.do(handle, request.half())
-		return nil, errDropped
+		half := request.half()
+		_, err := s.journal.do(half.body, func() (bson.Raw, error) { return encode(s.do(handle, half)) })
+		return nil, errors.Join(errDropped, err)
 	}
-	reply, err := s.retries.once(request, func() (bson.Raw, error) { return encode(s.do(handle, request)) })
+	reply, err := s.retries.once(request, func() (bson.Raw, error) { return s.journal.do(request.body, work) })
 	if err != nil {
 		return nil, err
 	}
@@ -108,10 +121,10 @@ func fields(reply bson.Raw) (document bson.D) {
 	return document
 }
 
-// half is a request for the first half of its writes; for none of them if there is one.
+// half is a request for the first half of its writes; for none of them if there is one. It is not remembered as done.
 func (c *command) half() *command {
 	part := *c
-	part.body = slices.Clone(c.body)
+	part.body = slices.DeleteFunc(slices.Clone(c.body), func(element bson.E) bool { return element.Key == "txnNumber" })
 	for i, element := range part.body {
 		if list, is := element.Value.(bson.A); is && (element.Key == "documents" || element.Key == "updates" || element.Key == "deletes") {
 			part.body[i].Value = list[:len(list)/2]

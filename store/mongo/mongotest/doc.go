@@ -7,7 +7,7 @@
 // It promises what a store may ask of a MongoDB replica set: atomic changes of single documents; unique, partial and
 // TTL indexes that hold; retryable writes that are applied once; cursors; and MongoDB's error codes. What it does not
 // do (transactions, change streams, update pipelines, collations, text search) it refuses with a code that says so.
-// Nothing is written to disk: the data lives as long as the server.
+// The data lives in memory, as long as the server; with a journal, what was acknowledged outlives one that is killed.
 //
 // Faults make it misbehave on demand: stop answering, refuse connections, lose a write before or after doing it,
 // report a write that was done as failed. A process started from cmd/mongotest takes the same faults by the command

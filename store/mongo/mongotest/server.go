@@ -25,6 +25,9 @@ type Config struct {
 	ExpireInterval time.Duration
 	// Now is the clock of TTL indexes and hello; by default time.Now.
 	Now func() time.Time
+	// Journal is a file that keeps the data: a server that begins with the same file has what one before it acknowledged,
+	// also where that was killed. By default the data is gone with the server.
+	Journal string
 	// Logger takes what goes wrong with connections; by default nothing is logged.
 	Logger *slog.Logger
 }
@@ -56,6 +59,7 @@ type Server struct {
 	cursors *cursors
 	retries *retries
 	faults  *Faults
+	journal *journal // nil without
 
 	context context.Context // ends with Close
 	cancel  context.CancelCauseFunc
@@ -85,9 +89,15 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 	}
 	s.context, s.cancel = context.WithCancelCause(ctx)
 	s.faults = &Faults{server: s}
+	if config.Journal != "" {
+		if s.journal, err = s.openJournal(config.Journal); err != nil {
+			s.cancel(err)
+			return nil, fmt.Errorf("mongotest: journal: %w", err)
+		}
+	}
 	if err := s.listen(); err != nil {
 		s.cancel(err)
-		return nil, err
+		return nil, errors.Join(err, s.journal.close())
 	}
 	s.running.Go(s.expire)
 	s.running.Go(func() {
@@ -110,18 +120,19 @@ func (s *Server) Faults() *Faults { return s.faults }
 
 // Expire removes what TTL indexes say is over now, and returns how many documents that were.
 func (s *Server) Expire() (int, error) {
-	removed, failure := s.catalog.Expire(s.config.Now())
-	if failure != nil {
-		return removed, fmt.Errorf("mongotest: expire: %w", failure)
+	now := s.config.Now()
+	removed, err := s.journal.expired(now, func() (int, *engine.Error) { return s.catalog.Expire(now) })
+	if err != nil {
+		return removed, fmt.Errorf("mongotest: expire: %w", err)
 	}
 	return removed, nil
 }
 
-// Close ends all connections and waits until everything has stopped. The data is gone then.
+// Close ends all connections and waits until everything has stopped. Without a journal the data is gone then.
 func (s *Server) Close() error {
 	s.cancel(errClosed)
 	s.running.Wait()
-	return nil
+	return s.journal.close()
 }
 
 // listen begins to accept connections. It does nothing if it already does.

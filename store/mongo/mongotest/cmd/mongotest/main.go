@@ -1,5 +1,5 @@
 // Command mongotest runs a MongoDB-protocol server in memory for tests. It prints its connection string on one line
-// and runs until SIGTERM or SIGINT; its data is gone then.
+// and runs until SIGTERM or SIGINT; its data is gone then, unless it has a journal.
 package main
 
 import (
@@ -33,12 +33,14 @@ func run(ctx context.Context, arguments []string, stdout, stderr io.Writer) erro
 	flags.SetOutput(stderr)
 	listen := flags.String("listen", "127.0.0.1:0", "address to listen on")
 	expire := flags.Duration("expire", 0, "time between two removals of expired documents (default 1s)")
+	journal := flags.String("journal", "", "file that keeps the data (default none)")
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
 	server, err := mongotest.Start(ctx, mongotest.Config{
 		Address:        *listen,
 		ExpireInterval: *expire,
+		Journal:        *journal,
 		Logger:         slog.New(slog.NewTextHandler(stderr, nil)),
 	})
 	if err != nil {
