@@ -84,8 +84,15 @@ test-cluster: static ## Break a cluster of processes under load, part by part (C
 	cd $(MONGO) && $(GO) test -count=1 -v ./clustertest -args $(CLUSTERFLAGS)
 
 .PHONY: test-chaos
-test-chaos: static ## Kill, stop and cut off the parts of a whole system at random for CHAOS (10m), and judge it by its programs' journal
+test-chaos: test-chaos-alone test-chaos-cluster ## Kill, stop and cut off the parts of whole systems at random for CHAOS (10m) each, and judge them by their programs' journals
+
+.PHONY: test-chaos-alone
+test-chaos-alone: static ## Only one engine, on SQLite
 	$(GO) test ./e2e/chaos -run='^TestChaosLosesNothing$$' -count=1 -timeout=0 -v -args -chaos=$(CHAOS) $(CHAOSFLAGS)
+
+.PHONY: test-chaos-cluster
+test-chaos-cluster: static ## Only three engines that share a server of MongoDB's protocol
+	cd $(MONGO) && $(GO) test ./chaostest -run='^TestChaosOfSeveralEnginesLosesNothing$$' -count=1 -timeout=0 -v -args -chaos=$(CHAOS) $(CHAOSFLAGS)
 
 .PHONY: test-browser
 test-browser: build examples e2e/browser/node_modules/.package-lock.json ## Click through the pages in Chromium; screenshots go to .cache/browser
@@ -150,4 +157,4 @@ $(TOOLS)/templ: tools/go.mod tools/go.sum go.mod
 
 .PHONY: help
 help: ## Say this
-	@awk -F ':.*## ' '/^## / { print "\n" substr($$0, 4) } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^## / { print "\n" substr($$0, 4) } /^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

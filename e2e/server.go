@@ -41,12 +41,17 @@ func Root(ctx context.Context) (string, error) {
 
 // Build makes the program from the source of this repository, into a folder of the test.
 func Build(ctx context.Context, dir string) (string, error) {
+	return BuildOf(ctx, dir, "cmd/tidewheel")
+}
+
+// BuildOf makes any program of this repository, from the package in a folder of it.
+func BuildOf(ctx context.Context, dir, of string) (string, error) {
 	root, err := Root(ctx)
 	if err != nil {
 		return "", err
 	}
-	program := filepath.Join(dir, "tidewheel")
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/tidewheel")
+	program := filepath.Join(dir, filepath.Base(of))
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./"+of)
 	build.Dir = root
 	if text, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, text)

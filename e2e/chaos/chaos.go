@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"math/rand/v2"
+	"os/exec"
 	"testing"
 	"time"
 )
@@ -15,6 +16,8 @@ type Config struct {
 	Jobs      int
 	Period    int // seconds between two slots of a job; divides 60
 	DAGs      int
+	Engines   int // that share Database; without one there is one engine, on SQLite
+	Database  *Database
 	Executors int
 	Slots     int // of an executor
 	Lockers   int
@@ -28,6 +31,15 @@ type Config struct {
 	Keep string
 }
 
+// Database is a server of MongoDB's protocol that keeps what it has acknowledged also when it is killed.
+type Database struct {
+	// Command makes the command of its process. It keeps its data in a folder that is there, listens at an address, and
+	// says that it "is ready".
+	Command func(folder, listen string) *exec.Cmd
+	// URI tells how to reach it at an address, which may be that of a way through this test.
+	URI func(address string) string
+}
+
 // Run breaks a whole Tidewheel for a while, lets it come to rest, and judges it. program is the server, witness the
 // program of its jobs.
 func Run(t *testing.T, program, witness string, config Config) {
@@ -35,19 +47,20 @@ func Run(t *testing.T, program, witness string, config Config) {
 	began := time.Now()
 	random := rand.New(rand.NewPCG(config.Seed, 1))
 	c := newCluster(t, program, config)
-	t.Logf("seed %d: %d jobs, %d DAGs, %d executors, %d lockers; parts are cut off by %s", config.Seed, config.Jobs, config.DAGs,
-		config.Executors, config.Lockers, c.network.name())
+	t.Logf("seed %d: %d jobs, %d DAGs, %d engines, %d executors, %d lockers; parts are cut off by %s", config.Seed, config.Jobs, config.DAGs,
+		len(c.engines), config.Executors, config.Lockers, c.network.name())
 	for _, skipped := range c.skipped {
 		t.Logf("left out: %s", skipped)
 	}
-	api := c.api()
+	apis := c.apis()
+	api := apis[0]
 	work, text := define(config, c.journal(), random)
 	work.load(t.Context(), t, api, witness, text)
 
 	breaker := newBreaker(c, random, config.Pace)
 	faults, stop := context.WithTimeout(t.Context(), config.Length)
 	asked := make(chan struct{})
-	go func() { defer close(asked); work.ask(faults, api, config.Pace/2) }()
+	go func() { defer close(asked); work.ask(faults, apis, config.Pace/2) }()
 	breaker.run(faults)
 	stop()
 	<-asked
@@ -58,6 +71,9 @@ func Run(t *testing.T, program, witness string, config Config) {
 	paused := work.end(settling, t, api, c.journal())
 	settle(settling, t, api)
 	settled := time.Since(healed)
+	if c.database != nil {
+		spread(settling, t, api, len(c.engines))
+	}
 	for _, part := range append(c.lockers, c.executors...) {
 		part.stop()
 	}

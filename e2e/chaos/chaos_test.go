@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -56,11 +54,8 @@ func build(dir string) (err error) {
 	if program, err = e2e.Build(context.Background(), dir); err != nil {
 		return err
 	}
-	witness = filepath.Join(dir, "witness")
-	if text, err := exec.CommandContext(context.Background(), "go", "build", "-o", witness, "./witness").CombinedOutput(); err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, text)
-	}
-	return nil
+	witness, err = e2e.BuildOf(context.Background(), dir, "e2e/chaos/witness")
+	return err
 }
 
 // A short chaos of a fixed seed, which needs no rights.

@@ -10,34 +10,41 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/tidewheel/tidewheel/client"
 )
 
-// Names of the parts; executors and lockers are numbered.
+// Names of the parts; engines, executors and lockers are numbered.
 const (
-	partNATS   = "nats"
-	partEngine = "engine"
+	partNATS     = "nats"
+	partDatabase = "database"
+	partS3       = "s3"
 )
 
-// The services, by which parts find each other.
+// The services, by which parts find each other; that of the API has the engine's number.
 const (
-	serviceNATS = "nats"
-	serviceS3   = "s3"
-	serviceHTTP = "http"
+	serviceNATS     = "nats"
+	serviceDatabase = "database"
+	serviceS3       = "s3"
+	serviceHTTP     = "http"
 )
 
 // lockTTL is how long locks last unless a test says otherwise: short, so that what dies is noticed soon.
 const lockTTL = 2 * time.Second
 
+// leaseTTL is how long the shards of an engine that died stay without one, where engines share them.
+const leaseTTL = 5 * time.Second
+
 // startLimit is how long all parts may take to be ready on a busy machine.
-const startLimit = time.Minute
+const startLimit = 2 * time.Minute
 
 // natsToken is what clients show to NATS, which insists where others could reach it.
 const natsToken = "chaos"
+
+// apiToken opens the API of all engines.
+const apiToken = "tw_chaos-test-0123456789abcdef0123456789"
 
 // diskSize is how large the disks are that get full, in MiB.
 const diskSize = 512
@@ -52,10 +59,16 @@ type cluster struct {
 	network   network
 	disks     map[string]*disk
 	nats      *part
-	engine    *part
+	database  *part // nil where the engine has its own
+	s3        *part // nil where it is the engine's
+	engines   []*part
 	executors []*part
 	lockers   []*part
 	skipped   []string // what could not be had here, and why
+	keys      struct { // of the S3
+		AccessKey string `json:"access_key"`
+		SecretKey string `json:"secret_key"`
+	}
 }
 
 // newCluster starts all parts and returns once each is ready.
@@ -63,34 +76,31 @@ func newCluster(t *testing.T, program string, config Config) *cluster {
 	t.Helper()
 	c := &cluster{t: t, program: program, dir: folder(t, config.Keep), config: config, disks: map[string]*disk{}}
 	c.connect()
-	for _, part := range []string{partNATS, partEngine} {
-		path := filepath.Join(c.dir, part)
-		if !config.Disks {
-			continue
-		}
-		disk, err := newDisk(t, path, diskSize)
-		if err != nil {
-			c.skipped = append(c.skipped, "no disk gets full: "+err.Error())
-			break
-		}
-		c.disks[part] = disk
+	c.mount()
+	if err := os.WriteFile(c.tokenFile(), []byte(apiToken+"\n"), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), startLimit)
 	defer cancel()
 	c.nats = c.start(partNATS, func() *exec.Cmd {
 		return helper(helperNATS, filepath.Join(c.dir, partNATS, "store"), c.listen(serviceNATS))
 	})
+	if config.Database != nil {
+		c.startStores(ctx)
+	}
 	c.nats.awaitReady(ctx)
-	c.engine = c.start(partEngine, func() *exec.Cmd {
-		return c.server(partEngine, "engine,web", "--http", c.listen(serviceHTTP), "--s3-listen", c.listen(serviceS3), "--retention", "0")
-	})
-	c.engine.awaitReady(ctx)
-	access, secret := c.keys()
+	for i := range max(1, config.Engines) {
+		name := engineName(i)
+		c.engines = append(c.engines, c.start(name, func() *exec.Cmd { return c.engine(i) }))
+		c.engines[i].awaitReady(ctx) // the first makes the streams and the bucket
+	}
+	if config.Database == nil {
+		c.readKeys()
+	}
 	for i := range config.Executors {
 		name := executorName(i)
 		c.executors = append(c.executors, c.start(name, func() *exec.Cmd {
-			return c.server(name, "executor", "--slots", strconv.Itoa(config.Slots), "--drain", config.Drain.String(),
-				"--s3-endpoint", "http://"+c.network.reach(name, serviceS3), "--s3-access-key", access, "--s3-secret-key", secret)
+			return c.server(name, "executor", append(c.s3Flags(name), "--slots", strconv.Itoa(config.Slots), "--drain", config.Drain.String())...)
 		}))
 	}
 	for i := range config.Lockers {
@@ -105,20 +115,77 @@ func newCluster(t *testing.T, program string, config Config) *cluster {
 	return c
 }
 
+// mount gives disks that can get full to what keeps something.
+func (c *cluster) mount() {
+	keepers := []string{partNATS, engineName(0)}
+	if c.config.Database != nil {
+		keepers[1] = partDatabase
+	}
+	for _, part := range keepers {
+		if !c.config.Disks {
+			continue
+		}
+		disk, err := newDisk(c.t, filepath.Join(c.dir, part), diskSize)
+		if err != nil {
+			c.skipped = append(c.skipped, "no disk gets full: "+err.Error())
+			break
+		}
+		c.disks[part] = disk
+	}
+}
+
+// startStores starts what engines share: the database, and an S3, which is that of another server.
+func (c *cluster) startStores(ctx context.Context) {
+	folder := filepath.Join(c.dir, partDatabase)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		c.t.Fatal(err)
+	}
+	c.database = c.start(partDatabase, func() *exec.Cmd { return c.config.Database.Command(folder, c.listen(serviceDatabase)) })
+	c.s3 = c.start(partS3, func() *exec.Cmd {
+		return c.command(partS3, "engine,web", "--http", "127.0.0.1:0", "--s3-listen", c.listen(serviceS3))
+	})
+	c.database.awaitReady(ctx)
+	c.s3.awaitReady(ctx)
+	c.readKeys()
+}
+
+// engine makes the command of an engine, which serves the API, too.
+func (c *cluster) engine(i int) *exec.Cmd {
+	name := engineName(i)
+	more := []string{"--http", c.listen(httpService(i)), "--retention", "0", "--token-file", c.tokenFile()}
+	if c.config.Database == nil {
+		more = append(more, "--s3-listen", c.listen(serviceS3))
+	} else {
+		more = append(more, "--mongodb-uri", c.config.Database.URI(c.network.reach(name, serviceDatabase)))
+		more = append(more, c.s3Flags(name)...)
+	}
+	return c.server(name, "engine,web", more...)
+}
+
+func engineName(i int) string   { return "engine" + strconv.Itoa(i) }
+func httpService(i int) string  { return serviceHTTP + strconv.Itoa(i) }
 func executorName(i int) string { return "executor" + strconv.Itoa(i) }
 func lockerName(i int) string   { return "locker" + strconv.Itoa(i) }
 
 // connect makes the network, of namespaces if it may.
 func (c *cluster) connect() {
 	c.t.Helper()
-	names := []string{partNATS, partEngine}
+	names := []string{partNATS}
+	services := map[string]service{serviceNATS: {part: partNATS}, serviceS3: {part: engineName(0)}}
+	if c.config.Database != nil {
+		names = append(names, partDatabase, partS3)
+		services[serviceDatabase], services[serviceS3] = service{part: partDatabase}, service{part: partS3}
+	}
+	for i := range max(1, c.config.Engines) {
+		names = append(names, engineName(i))
+		services[httpService(i)] = service{part: engineName(i)}
+	}
 	for i := range c.config.Executors {
 		names = append(names, executorName(i))
 	}
 	for i := range c.config.Lockers {
 		names = append(names, lockerName(i))
 	}
-	services := map[string]service{serviceNATS: {part: partNATS}, serviceS3: {part: partEngine}, serviceHTTP: {part: partEngine}}
 	for name, s := range services {
 		s.address = freeAddress(c.t)
 		services[name] = s
@@ -153,17 +220,34 @@ func (c *cluster) start(name string, command func() *exec.Cmd) *part {
 	})
 }
 
-// server makes the command of a `tidewheel server`.
+// server makes the command of a `tidewheel server` of the cluster.
 func (c *cluster) server(name, roles string, more ...string) *exec.Cmd {
-	arguments := append([]string{
-		"server", "--data", filepath.Join(c.dir, name), "--roles", roles, "--lock-ttl", cmp.Or(c.config.LockTTL, lockTTL).String(),
+	return c.command(name, roles, append([]string{
+		"--lock-ttl", cmp.Or(c.config.LockTTL, lockTTL).String(),
 		"--nats-url", "nats://" + c.network.reach(name, serviceNATS), "--nats-credentials", natsToken,
-	}, more...)
+	}, more...)...)
+}
+
+// command makes the command of any `tidewheel server`.
+func (c *cluster) command(name, roles string, more ...string) *exec.Cmd {
+	arguments := append([]string{"server", "--data", filepath.Join(c.dir, name), "--roles", roles}, more...)
 	// It outlives contexts: the part ends it.
 	command := exec.CommandContext(context.WithoutCancel(c.t.Context()), c.program, arguments...)
 	command.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(c.dir, "state"))
 	return command
 }
+
+// s3Flags tell a part of the S3.
+func (c *cluster) s3Flags(part string) []string {
+	flags := []string{"--s3-endpoint", "http://" + c.network.reach(part, serviceS3), "--s3-access-key", c.keys.AccessKey, "--s3-secret-key", c.keys.SecretKey}
+	if c.s3 != nil {
+		flags = append(flags, "--s3-bucket", "chaos") // the S3's own server has another
+	}
+	return flags
+}
+
+// tokenFile is where the token of the API stands.
+func (c *cluster) tokenFile() string { return filepath.Join(c.dir, "token") }
 
 // journal is where the programs write.
 func (c *cluster) journal() string { return filepath.Join(c.dir, "journal") }
@@ -171,36 +255,30 @@ func (c *cluster) journal() string { return filepath.Join(c.dir, "journal") }
 // history is where the lockers write.
 func (c *cluster) history() string { return filepath.Join(c.dir, "locks") }
 
-// keys reads what opens the embedded S3.
-func (c *cluster) keys() (access, secret string) {
+// readKeys reads what opens the S3.
+func (c *cluster) readKeys() {
 	c.t.Helper()
-	text, err := os.ReadFile(filepath.Join(c.dir, partEngine, "s3.json"))
+	text, err := os.ReadFile(filepath.Join(c.dir, c.network.owner(serviceS3), "s3.json"))
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	var keys struct {
-		AccessKey string `json:"access_key"`
-		SecretKey string `json:"secret_key"`
-	}
-	if err := json.Unmarshal(text, &keys); err != nil {
+	if err := json.Unmarshal(text, &c.keys); err != nil {
 		c.t.Fatal(err)
 	}
-	return keys.AccessKey, keys.SecretKey
 }
 
-// api speaks to the engine's API.
-func (c *cluster) api() *client.Client {
+// apis speak to the engines, each to one.
+func (c *cluster) apis() (all []*client.Client) {
 	c.t.Helper()
-	token, err := os.ReadFile(filepath.Join(c.dir, partEngine, "token"))
-	if err != nil {
-		c.t.Fatal(err)
+	for i := range c.engines {
+		made, err := client.New(client.Config{URL: "http://" + c.listen(httpService(i)), Token: apiToken})
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		c.t.Cleanup(made.Close)
+		all = append(all, made)
 	}
-	made, err := client.New(client.Config{URL: "http://" + c.listen(serviceHTTP), Token: strings.TrimSpace(string(token))})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	c.t.Cleanup(made.Close)
-	return made
+	return all
 }
 
 // folder gives a folder that jobs can pass through, as they may run as nobody. With keep it stays.

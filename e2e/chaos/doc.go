@@ -2,7 +2,8 @@
 // what became of it.
 //
 // The parts are a NATS, an engine with the pages and the embedded stores, executors, and lockers, which take locks as
-// executors do and write down each question and its answer. They are killed, stopped and let go on, asked to end in
+// executors do and write down each question and its answer. Or several engines share a database and an S3, which are
+// parts, too: that needs a server of MongoDB's protocol, which store/mongo/mongotest/chaostest brings. They are killed, stopped and let go on, asked to end in
 // good order, cut off the network, and given a full disk, by a schedule that a seed decides. Each is started again
 // when it ends, as a service manager would. Then the faults stop, everything is let come to its end, and is judged by
 // the journal that the programs wrote: a line when a program begins, some while it works, and one when it ends.
@@ -11,6 +12,6 @@
 // parts speak through connections that can be stalled or broken. Where it may mount, the disks that get full are small
 // file systems in memory; elsewhere no disk gets full, and the run says so.
 //
-// It speaks to the server by its API and its command line alone. Only NATS and the lockers, which are this test's own
-// processes, are made of Tidewheel's packages.
+// It speaks to the servers by their API and their command line alone. Only NATS and the lockers, which are this test's
+// own processes, are made of Tidewheel's packages.
 package chaos

@@ -23,12 +23,21 @@ type fault struct {
 	begin func(p *part, random *rand.Rand) (end func())
 }
 
+// target is the parts of one kind, and how they break.
+type target struct {
+	kind   string
+	weight int
+	parts  []*part
+	faults []fault
+	most   time.Duration // how long a fault lasts
+}
+
 // breaker breaks the cluster by a schedule that a seed decides. A part has one fault at a time; several parts may.
 type breaker struct {
-	c      *cluster
-	random *rand.Rand
-	faults map[string][]fault // by the kind of part
-	pace   time.Duration      // between two faults, on average
+	c       *cluster
+	random  *rand.Rand
+	targets []target
+	pace    time.Duration // between two faults, on average
 
 	mu    sync.Mutex
 	busy  map[*part]bool
@@ -37,10 +46,12 @@ type breaker struct {
 
 func newBreaker(c *cluster, random *rand.Rand, pace time.Duration) *breaker {
 	b := &breaker{c: c, random: random, pace: pace, busy: map[*part]bool{}, count: map[string]int{}}
-	kill := fault{"killed", 4, func(p *part, random *rand.Rand) func() {
-		p.signal(syscall.SIGKILL, spell(random, 0, 3*time.Second))
-		return func() {}
-	}}
+	kill := func(away time.Duration) fault {
+		return fault{"killed", 4, func(p *part, random *rand.Rand) func() {
+			p.signal(syscall.SIGKILL, spell(random, 0, away))
+			return func() {}
+		}}
+	}
 	stop := fault{"stopped", 4, func(p *part, _ *rand.Rand) func() {
 		p.signal(syscall.SIGSTOP, 0)
 		return func() { p.signal(syscall.SIGCONT, 0) }
@@ -73,16 +84,32 @@ func newBreaker(c *cluster, random *rand.Rand, pace time.Duration) *breaker {
 			p.signal(syscall.SIGKILL, 0)
 		}
 	}}
-	b.faults = map[string][]fault{
-		"executor": {kill, stop, ask, cut, orphan},
-		partEngine: {kill, stop, ask, cut},
-		partNATS:   {kill, stop, ask, cut},
-		"locker":   {kill, stop, cut},
+	const away = 3 * time.Second
+	// Some faults pass before a lock or a lease can expire, most do not.
+	const most, mostOfShared = 3 * lockTTL, 2 * leaseTTL
+	b.add("executor", 11, c.executors, most, kill(away), stop, ask, cut, orphan)
+	b.add("locker", 2, c.lockers, most, kill(away), stop, cut)
+	b.add("nats", 3, []*part{c.nats}, most, kill(away), stop, ask, cut)
+	if c.database == nil {
+		b.add("engine", 4, c.engines, most, kill(away), stop, ask, cut)
+	} else {
+		b.add("engine", 7, c.engines, mostOfShared, kill(mostOfShared), stop, ask, cut)
+		b.add("database", 4, []*part{c.database}, mostOfShared, kill(away), stop, ask, cut)
+		b.add("s3", 1, []*part{c.s3}, most, kill(away), stop, ask, cut)
 	}
-	for part := range c.disks {
-		b.faults[part] = append(b.faults[part], full)
+	for i := range b.targets {
+		if t := &b.targets[i]; c.disks[t.parts[0].name] != nil {
+			t.faults = append(t.faults, full)
+		}
 	}
 	return b
+}
+
+// add lets the parts of a kind break, if there are any; the weight is that of all of them together.
+func (b *breaker) add(kind string, weight int, parts []*part, most time.Duration, faults ...fault) {
+	if len(parts) > 0 {
+		b.targets = append(b.targets, target{kind, weight, parts, faults, most})
+	}
 }
 
 // spell draws a time.
@@ -101,21 +128,21 @@ func (b *breaker) run(ctx context.Context) {
 			return
 		case <-time.After(spell(b.random, b.pace/2, 3*b.pace/2)):
 		}
-		target, kind := b.target()
-		one := b.choose(b.faults[kind])
-		// Some faults pass before a lock can expire, most do not.
-		lasts := spell(b.random, lockTTL/4, 3*lockTTL)
+		chosen := draw(b.random, b.targets, func(t target) int { return t.weight })
+		broken := chosen.parts[b.random.IntN(len(chosen.parts))]
+		one := draw(b.random, chosen.faults, func(f fault) int { return f.weight })
+		lasts := spell(b.random, chosen.most/12, chosen.most)
 		own := rand.New(rand.NewPCG(b.random.Uint64(), 0))
-		if !b.take(target) {
+		if !b.take(broken) {
 			continue
 		}
 		all.Go(func() {
-			defer b.leave(target)
-			end := one.begin(target, own)
+			defer b.leave(broken)
+			end := one.begin(broken, own)
 			if end == nil {
 				return
 			}
-			b.noted(kind + " " + one.name)
+			b.noted(chosen.kind, broken.name, one.name)
 			select {
 			case <-time.After(lasts):
 			case <-ctx.Done():
@@ -125,28 +152,16 @@ func (b *breaker) run(ctx context.Context) {
 	}
 }
 
-// target draws a part: executors most often, as there are most of them.
-func (b *breaker) target() (*part, string) {
-	switch n := b.random.IntN(20); {
-	case n < 3:
-		return b.c.nats, partNATS
-	case n < 7:
-		return b.c.engine, partEngine
-	case n < 9 && len(b.c.lockers) > 0:
-		return b.c.lockers[b.random.IntN(len(b.c.lockers))], "locker"
-	}
-	return b.c.executors[b.random.IntN(len(b.c.executors))], "executor"
-}
-
-func (b *breaker) choose(faults []fault) fault {
+// draw draws one by weight.
+func draw[T any](random *rand.Rand, from []T, weight func(T) int) T {
 	sum := 0
-	for _, f := range faults {
-		sum += f.weight
+	for _, one := range from {
+		sum += weight(one)
 	}
-	n := b.random.IntN(sum)
-	for _, f := range faults {
-		if n -= f.weight; n < 0 {
-			return f
+	n := random.IntN(sum)
+	for _, one := range from {
+		if n -= weight(one); n < 0 {
+			return one
 		}
 	}
 	panic("unreachable")
@@ -168,11 +183,11 @@ func (b *breaker) leave(p *part) {
 	b.busy[p] = false
 }
 
-func (b *breaker) noted(what string) {
+func (b *breaker) noted(kind, part, what string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.count[what]++
-	b.c.t.Logf("%s %s", time.Now().Format("15:04:05.000"), what)
+	b.count[kind+" "+what]++
+	b.c.t.Logf("%s %s %s", time.Now().Format("15:04:05.000"), part, what)
 }
 
 // report tells how often each fault came, and of how many in all.

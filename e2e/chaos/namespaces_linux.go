@@ -71,6 +71,7 @@ func newNamespaces(t *testing.T, parts []string, services map[string]service) (*
 
 func (n *namespaces) name() string             { return "network namespaces" }
 func (n *namespaces) host(part string) string  { return n.subnet + "." + strconv.Itoa(n.parts[part]) }
+func (n *namespaces) owner(name string) string { return n.services[name].part }
 func (n *namespaces) space(part string) string { return n.prefix + "-" + part }
 func (n *namespaces) link(part string) string  { return n.prefix + "n" + strconv.Itoa(n.parts[part]) }
 

@@ -14,6 +14,8 @@ type network interface {
 	name() string
 	// host is the address at which a part listens.
 	host(part string) string
+	// owner is the part that listens for a service.
+	owner(service string) string
 	// reach gives the address by which one part reaches another's service.
 	reach(from, service string) string
 	// place makes a command run where the part lives.
@@ -49,9 +51,10 @@ func newRoads(t *testing.T, services map[string]service) *roads {
 	return n
 }
 
-func (n *roads) name() string            { return "connections through the test" }
-func (n *roads) host(string) string      { return "127.0.0.1" }
-func (n *roads) place(string, *exec.Cmd) {}
+func (n *roads) name() string             { return "connections through the test" }
+func (n *roads) host(string) string       { return "127.0.0.1" }
+func (n *roads) owner(name string) string { return n.services[name].part }
+func (n *roads) place(string, *exec.Cmd)  {}
 
 func (n *roads) reach(from, name string) string {
 	n.mu.Lock()

@@ -39,7 +39,7 @@ type line struct {
 func newWitnessed(t *testing.T, config Config, jobs string) *witnessed {
 	t.Helper()
 	w := &witnessed{t: t, cluster: newCluster(t, program, config), lines: make(chan line, 10_000)}
-	w.api = w.cluster.api()
+	w.api = w.apis()[0]
 	pipe := filepath.Join(w.dir, "lines")
 	if err := syscall.Mkfifo(pipe, 0o666); err != nil {
 		t.Fatal(err)
@@ -258,7 +258,7 @@ func TestLossIsNoticedByTheNextEngine(t *testing.T) {
 	again := w.run("again")
 	w.await("start", again, 1)
 	w.executorOf(again).signal(syscall.SIGKILL, forever)
-	w.engine.signal(syscall.SIGKILL, 0)
+	w.engines[0].signal(syscall.SIGKILL, 0)
 	patiently(t.Context(), t, "ask the next engine", func(ctx context.Context) error {
 		_, err := w.api.Version(ctx)
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/client"
 	"github.com/tidewheel/tidewheel/client/wire"
+	"github.com/tidewheel/tidewheel/engine"
 )
 
 // job is a job of the workload, as far as the verdict must know it.
@@ -125,18 +126,18 @@ func (w *workload) load(ctx context.Context, t *testing.T, api *client.Client, w
 	}
 }
 
-// ask asks for runs by hand until ctx ends, each again and again until it is acknowledged.
-func (w *workload) ask(ctx context.Context, api *client.Client, every time.Duration) {
+// ask asks all who serve the API in turn for runs by hand until ctx ends, each until it is acknowledged by one of them.
+func (w *workload) ask(ctx context.Context, apis []*client.Client, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
-	for n := 0; ; {
+	for n, try := 0, 0; ; try++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
 		trying, cancel := context.WithTimeout(ctx, 5*time.Second)
-		run, err := api.RunJob(trying, "byhand", wire.RunRequest{}, fmt.Sprintf("ask-%d", n))
+		run, err := apis[try%len(apis)].RunJob(trying, "byhand", wire.RunRequest{}, fmt.Sprintf("ask-%d", n))
 		cancel()
 		if err == nil {
 			w.asked = append(w.asked, run.ID)
@@ -200,6 +201,49 @@ type result struct {
 // settle returns once every run and wave has ended.
 func settle(ctx context.Context, t *testing.T, api *client.Client) {
 	t.Helper()
+	await(ctx, t, api, "list what is open", func(ctx context.Context) (open []string, err error) {
+		runs, err := api.Runs(ctx, client.RunFilter{Statuses: []string{"scheduled", "queued", "running", "retrying"}, Page: client.Page{Limit: 200}})
+		if err != nil {
+			return nil, err
+		}
+		for i := range runs.Items {
+			r := &runs.Items[i]
+			open = append(open, fmt.Sprintf("%s of %s%s: %s at attempt %d (%s)", r.ID, r.Job, r.DAG, r.Status, r.Attempt, r.Reason))
+		}
+		err = eachPage(func(page client.Page) (string, error) {
+			list, err := api.Waves(ctx, client.WaveFilter{Page: page})
+			for i := range list.Items {
+				if wave := &list.Items[i]; !wave.Status.Terminal() {
+					open = append(open, fmt.Sprintf("wave %s: %s", wave.ID, wave.Status))
+				}
+			}
+			return list.Next, err
+		})
+		return open, err
+	})
+}
+
+// spread returns once all shards are owned, evenly, by as many engines as there are.
+func spread(ctx context.Context, t *testing.T, api *client.Client, engines int) {
+	t.Helper()
+	await(ctx, t, api, "list the engines", func(ctx context.Context) (wrong []string, err error) {
+		all, err := api.Engines(ctx)
+		sum, even := 0, len(all) == engines
+		for i := range all {
+			sum += all[i].Shards
+			even = even && all[i].Shards >= engine.Shards/engines
+			wrong = append(wrong, fmt.Sprintf("engine %s has %d shards", all[i].ID, all[i].Shards))
+		}
+		if sum == engine.Shards && even {
+			return nil, err
+		}
+		return append(wrong, fmt.Sprintf("%d engines are to share %d shards", engines, engine.Shards)), err
+	})
+}
+
+// await returns once nothing stands in the way any more: it asks at each event of the API.
+func await(ctx context.Context, t *testing.T, api *client.Client, what string, obstacles func(context.Context) ([]string, error)) {
+	t.Helper()
 	changed := make(chan struct{}, 1)
 	watched, stop := context.WithCancel(ctx)
 	watching := make(chan struct{})
@@ -218,25 +262,9 @@ func settle(ctx context.Context, t *testing.T, api *client.Client) {
 	defer hint.Stop()
 	for {
 		var open []string
-		patiently(ctx, t, "list what is open", func(ctx context.Context) error {
-			open = open[:0]
-			runs, err := api.Runs(ctx, client.RunFilter{Statuses: []string{"scheduled", "queued", "running", "retrying"}, Page: client.Page{Limit: 200}})
-			if err != nil {
-				return err
-			}
-			for i := range runs.Items {
-				r := &runs.Items[i]
-				open = append(open, fmt.Sprintf("%s of %s%s: %s at attempt %d (%s)", r.ID, r.Job, r.DAG, r.Status, r.Attempt, r.Reason))
-			}
-			return eachPage(func(page client.Page) (string, error) {
-				list, err := api.Waves(ctx, client.WaveFilter{Page: page})
-				for i := range list.Items {
-					if wave := &list.Items[i]; !wave.Status.Terminal() {
-						open = append(open, fmt.Sprintf("wave %s: %s", wave.ID, wave.Status))
-					}
-				}
-				return list.Next, err
-			})
+		patiently(ctx, t, what, func(ctx context.Context) (err error) {
+			open, err = obstacles(ctx)
+			return err
 		})
 		if len(open) == 0 {
 			return
@@ -245,7 +273,7 @@ func settle(ctx context.Context, t *testing.T, api *client.Client) {
 		case <-changed:
 		case <-hint.C:
 		case <-ctx.Done():
-			t.Fatalf("%d have not ended: %s", len(open), strings.Join(open, "\n"))
+			t.Fatalf("%d in the way: %s", len(open), strings.Join(open, "\n"))
 		}
 	}
 }

@@ -1,0 +1,39 @@
+package chaostest
+
+import (
+	"math/rand/v2"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/tidewheel/tidewheel/e2e/chaos"
+)
+
+// database is the server of MongoDB's protocol, as a process of this test's own program.
+var database = chaos.Database{
+	Command: func(folder, listen string) *exec.Cmd { return helper(helperMongo, folder, listen) },
+	// A driver that looked for the replica set's members would be told the address behind the way that it came by.
+	URI: func(address string) string { return "mongodb://" + address + "/tidewheel?directConnection=true" },
+}
+
+// A short chaos of a fixed seed, which needs no rights.
+func TestShortChaosOfSeveralEnginesLosesNothing(t *testing.T) {
+	chaos.Run(t, program, witness, chaos.Config{
+		Seed: 1, Length: 20 * time.Second, Pace: 700 * time.Millisecond, Jobs: 40, Period: 3, DAGs: 2, Engines: 2, Database: &database,
+		Executors: 3, Slots: 16, Lockers: 2, Drain: 2 * time.Second, Settle: 3 * time.Minute,
+	})
+}
+
+// TestChaosOfSeveralEnginesLosesNothing is part of `make test-chaos`.
+func TestChaosOfSeveralEnginesLosesNothing(t *testing.T) {
+	if *length == 0 {
+		t.Skip("it lasts long: make test-chaos")
+	}
+	if *seed == 0 {
+		*seed = rand.Uint64N(1 << 32)
+	}
+	chaos.Run(t, program, witness, chaos.Config{
+		Seed: *seed, Length: *length, Pace: 1500 * time.Millisecond, Jobs: 200, Period: 10, DAGs: 6, Engines: 3, Database: &database,
+		Executors: 4, Slots: 32, Lockers: 3, Drain: 3 * time.Second, Namespaces: true, Disks: true, Settle: 5 * time.Minute, Keep: *keep,
+	})
+}
