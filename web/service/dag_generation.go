@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	udiff "github.com/aymanbagabas/go-udiff"
 
@@ -17,15 +16,9 @@ const dagGenerationsList = "dag-generations"
 
 // DAGGenerationsPage lists the forms a DAG has had, newest first, with the cursor of the next page.
 func (s *Service) DAGGenerationsPage(ctx context.Context, namespace, name, cursor string, limit int) ([]engine.DAGGeneration, string, error) {
-	after, given, err := engine.DecodeCursor(dagGenerationsList, cursor)
+	before, err := generationsBefore(dagGenerationsList, cursor)
 	if err != nil {
 		return nil, "", err
-	}
-	before := int64(0)
-	if given {
-		if before, err = strconv.ParseInt(after.ID, 10, 64); err != nil || before < 1 {
-			return nil, "", engine.ErrCursor
-		}
 	}
 	dag, err := s.DAG(ctx, namespace, name)
 	if err != nil {
@@ -36,8 +29,7 @@ func (s *Service) DAGGenerationsPage(ctx context.Context, namespace, name, curso
 		return generations, "", err
 	}
 	generations = generations[:limit]
-	last := strconv.FormatInt(generations[limit-1].Generation, 10)
-	return generations, engine.Cursor{ID: last}.Encode(dagGenerationsList), nil
+	return generations, generationsAfter(dagGenerationsList, generations[limit-1].Generation), nil
 }
 
 // DAGGeneration gives one form that a DAG has had.

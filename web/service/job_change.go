@@ -51,15 +51,9 @@ const generationsList = "generations"
 
 // GenerationsPage lists the forms a job has had, newest first, with the cursor of the next page.
 func (s *Service) GenerationsPage(ctx context.Context, namespace, name, cursor string, limit int) ([]engine.Generation, string, error) {
-	after, given, err := engine.DecodeCursor(generationsList, cursor)
+	before, err := generationsBefore(generationsList, cursor)
 	if err != nil {
 		return nil, "", err
-	}
-	before := int64(0)
-	if given {
-		if before, err = strconv.ParseInt(after.ID, 10, 64); err != nil || before < 1 {
-			return nil, "", engine.ErrCursor
-		}
 	}
 	job, err := s.Job(ctx, namespace, name)
 	if err != nil {
@@ -70,8 +64,25 @@ func (s *Service) GenerationsPage(ctx context.Context, namespace, name, cursor s
 		return generations, "", err
 	}
 	generations = generations[:limit]
-	last := strconv.FormatInt(generations[limit-1].Generation, 10)
-	return generations, engine.Cursor{ID: last}.Encode(generationsList), nil
+	return generations, generationsAfter(generationsList, generations[limit-1].Generation), nil
+}
+
+// generationsBefore reads a cursor of a list of generations: those before this number come next; 0 is the first page.
+func generationsBefore(list, cursor string) (int64, error) {
+	after, given, err := engine.DecodeCursor(list, cursor)
+	if err != nil || !given {
+		return 0, err
+	}
+	before, err := strconv.ParseInt(after.ID, 10, 64)
+	if err != nil || before < 1 {
+		return 0, engine.ErrCursor
+	}
+	return before, nil
+}
+
+// generationsAfter is the cursor of the page after the one which ends with this generation.
+func generationsAfter(list string, last int64) string {
+	return engine.Cursor{ID: strconv.FormatInt(last, 10)}.Encode(list)
 }
 
 // MaxReason is the longest reason for a pause, in bytes.

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -18,13 +17,8 @@ func (u *UI) dagRunForm(c echo.Context) error {
 
 func (u *UI) dagRun(c echo.Context) error {
 	ctx := c.Request().Context()
-	start := service.Start{By: service.Actor(ctx), Key: c.FormValue("key")}
-	if payload := strings.TrimSpace(c.FormValue("payload")); payload != "" {
-		start.Payload = json.RawMessage(payload)
-	}
-	variables, problem := readVariables(c.FormValue("variables"))
+	start, problem := startOf(c)
 	if problem == "" {
-		start.Args = variables
 		wave, _, err := u.service.StartWave(ctx, namespace, c.Param("name"), start)
 		var known *service.Error
 		switch {

@@ -18,13 +18,8 @@ func (u *UI) jobRunForm(c echo.Context) error {
 
 func (u *UI) jobRun(c echo.Context) error {
 	ctx := c.Request().Context()
-	start := service.Start{By: service.Actor(ctx), Key: c.FormValue("key")}
-	if payload := strings.TrimSpace(c.FormValue("payload")); payload != "" {
-		start.Payload = json.RawMessage(payload)
-	}
-	variables, problem := readVariables(c.FormValue("variables"))
+	start, problem := startOf(c)
 	if problem == "" {
-		start.Args = variables
 		run, _, err := u.service.StartRun(ctx, namespace, c.Param("name"), start)
 		var known *service.Error
 		switch {
@@ -39,6 +34,16 @@ func (u *UI) jobRun(c echo.Context) error {
 	return u.jobAct(c, http.StatusUnprocessableEntity, "run", "Run", func(view *templates.JobAct) {
 		view.Problem, view.Payload, view.Variables = problem, c.FormValue("payload"), c.FormValue("variables")
 	})
+}
+
+// startOf reads what a run or a wave is started with; problem says what of it cannot be read.
+func startOf(c echo.Context) (start service.Start, problem string) {
+	start = service.Start{By: service.Actor(c.Request().Context()), Key: c.FormValue("key")}
+	if payload := strings.TrimSpace(c.FormValue("payload")); payload != "" {
+		start.Payload = json.RawMessage(payload)
+	}
+	start.Args, problem = readVariables(c.FormValue("variables"))
+	return start, problem
 }
 
 // readVariables reads NAME=value lines; problem says which is none.
