@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -25,6 +26,7 @@ type bench struct {
 	forks       float64 // the machine's own limit, starts a second
 	clockForks  float64 // the same, of startclock
 	quick       bool
+	mongodb     string // its URI; "" is SQLite
 }
 
 func main() {
@@ -37,10 +39,14 @@ func mainStatus() int {
 	quick := flag.Bool("quick", false, "shorter runs, to see that the benchmark works")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of this process here; of use with -only engine")
 	binary := flag.String("server", "bin/tidewheel", "the program to measure")
+	mongodb := flag.String("mongodb-uri", "", "pages, registered, batches and retention on this empty database instead of SQLite")
+	var size sizes
+	flag.IntVar(&size.jobs, "jobs", 0, "how many jobs pages and registered have (default 10,000 and 100,000)")
+	flag.IntVar(&size.runs, "runs", 0, "how many runs pages, batches and retention have (default 1,000,000, 50,000 and 1,000,000)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	err := profiled(*profile, func() error { return run(ctx, *binary, *only, *repeat, *quick) })
+	err := profiled(*profile, func() error { return run(ctx, *binary, *only, *repeat, *quick, *mongodb, size) })
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		return 1
@@ -65,8 +71,11 @@ func profiled(file string, f func() error) error {
 	return errors.Join(err, out.Close())
 }
 
-func run(ctx context.Context, binary, only string, repeat int, quick bool) (err error) {
-	b := &bench{quick: quick}
+// sizes are what a caller may ask for; 0 is what each scenario has by itself.
+type sizes struct{ jobs, runs int }
+
+func run(ctx context.Context, binary, only string, repeat int, quick bool, mongodb string, size sizes) (err error) {
+	b := &bench{quick: quick, mongodb: mongodb}
 	if b.binary, err = filepath.Abs(binary); err != nil {
 		return err
 	}
@@ -104,8 +113,8 @@ func run(ctx context.Context, binary, only string, repeat int, quick bool) (err 
 		{"engine", func(ctx context.Context) error { return b.engine(ctx, 40, 1000/scale) }},
 		{"instant", func(ctx context.Context) error { return b.instant(ctx, 1000/scale, 8/min(scale, 4)) }},
 		{"waves", func(ctx context.Context) error { return b.waves(ctx, 50, 1000/scale, max(10/scale, 2)) }},
-		{"pages", func(ctx context.Context) error { return b.pages(ctx, 10_000/scale, 1_000_000/scale) }},
-		{"registered", func(ctx context.Context) error { return b.registered(ctx, 100_000/scale) }},
+		{"pages", func(ctx context.Context) error { return b.pages(ctx, cmp.Or(size.jobs, 10_000/scale), cmp.Or(size.runs, 1_000_000/scale)) }},
+		{"registered", func(ctx context.Context) error { return b.registered(ctx, cmp.Or(size.jobs, 100_000/scale)) }},
 	}
 	wanted := func(name string) bool { return only == "" || slices.Contains(strings.Split(only, ","), name) }
 	fmt.Printf("%s, %d cores, %s\n", time.Now().UTC().Format(time.RFC3339), runtime.NumCPU(), runtime.Version())

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
-	"github.com/tidewheel/tidewheel/store/sqlite"
 )
 
 // pageRequests is how often each page is asked for.
@@ -29,7 +27,7 @@ func (b *bench) pages(ctx context.Context, jobs, runs int) error {
 		return err
 	}
 	data := filepath.Join(dir, "data")
-	s, _, err := startServer(ctx, b.binary, data)
+	s, _, err := startServer(ctx, b.binary, data, b.storeFlags()...)
 	if err != nil {
 		return err
 	}
@@ -39,15 +37,14 @@ func (b *bench) pages(ctx context.Context, jobs, runs int) error {
 	if err := s.stop(); err != nil {
 		return err
 	}
-	path := filepath.Join(data, "store", "tidewheel.db")
-	if err := register(ctx, path, jobs); err != nil {
+	if err := b.register(ctx, data, jobs); err != nil {
 		return err
 	}
-	last, err := remember(ctx, path, runs)
+	last, err := b.remember(ctx, data, runs, time.Now().UTC())
 	if err != nil {
 		return err
 	}
-	if s, _, err = startServer(ctx, b.binary, data); err != nil {
+	if s, _, err = startServer(ctx, b.binary, data, b.storeFlags()...); err != nil {
 		return err
 	}
 	defer b.stop(s)
@@ -82,7 +79,7 @@ func (b *bench) pages(ctx context.Context, jobs, runs int) error {
 	for _, p := range measured[:6] {
 		fmt.Fprintf(&text, "\n    %-28s p50 %s, p95 %s, %d KiB", p.address, milliseconds(p.took.at(0.5)), milliseconds(p.took.at(0.95)), p.size>>10)
 	}
-	b.print(fmt.Sprintf("pages with %d jobs and %d runs, %d requests each", jobs, runs, pageRequests), text.String(),
+	b.print(fmt.Sprintf("pages with %d jobs and %d runs on %s, %d requests each", jobs, runs, b.storeName(), pageRequests), text.String(),
 		"a history page, p95 under 50 ms at 10,000,000 runs")
 	return nil
 }
@@ -109,10 +106,10 @@ func (s *server) page(ctx context.Context, address string) (time.Duration, int, 
 	return time.Since(began), len(text), nil
 }
 
-// remember writes n runs that have ended straight into the store, over its jobs and the last twenty days; the id of the
-// latest is given. One in fifty has failed, one in a thousand was heavy, one in five hundred by hand of ada.
-func remember(ctx context.Context, path string, n int) (last string, err error) {
-	store, err := sqlite.Open(ctx, path, sqlite.Config{Logger: slog.New(slog.DiscardHandler)})
+// remember writes n runs that have ended straight into the store, over its jobs and the twenty days until an instant; the
+// id of the latest is given. One in fifty has failed, one in a thousand was heavy, one in five hundred by hand of ada.
+func (b *bench) remember(ctx context.Context, data string, n int, until time.Time) (last string, err error) {
+	store, err := b.openStore(ctx, data)
 	if err != nil {
 		return "", err
 	}
@@ -131,7 +128,7 @@ func remember(ctx context.Context, path string, n int) (last string, err error) 
 		filter.Cursor = next
 	}
 	const chunk = 2000
-	begin := time.Now().UTC().Truncate(time.Second).Add(-20 * 24 * time.Hour)
+	begin := until.Truncate(time.Second).Add(-20 * 24 * time.Hour)
 	step := 20 * 24 * time.Hour / time.Duration(n+1)
 	for at := 0; at < n; at += chunk {
 		batch := &engine.Batch{}

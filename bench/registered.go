@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"path/filepath"
 	"strconv"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
-	"github.com/tidewheel/tidewheel/store/sqlite"
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
@@ -25,7 +23,7 @@ func (b *bench) registered(ctx context.Context, n int) error {
 		return err
 	}
 	data := filepath.Join(dir, "data")
-	s, _, err := startServer(ctx, b.binary, data) // makes the folder, and the program's entry
+	s, _, err := startServer(ctx, b.binary, data, b.storeFlags()...) // makes the folder, and the program's entry
 	if err != nil {
 		return err
 	}
@@ -35,10 +33,10 @@ func (b *bench) registered(ctx context.Context, n int) error {
 	if err := s.stop(); err != nil {
 		return err
 	}
-	if err := register(ctx, filepath.Join(data, "store", "tidewheel.db"), n); err != nil {
+	if err := b.register(ctx, data, n); err != nil {
 		return err
 	}
-	s, ready, err := startServer(ctx, b.binary, data)
+	s, ready, err := startServer(ctx, b.binary, data, b.storeFlags()...)
 	if err != nil {
 		return err
 	}
@@ -59,7 +57,7 @@ func (b *bench) registered(ctx context.Context, n int) error {
 	if err := s.stop(); err != nil {
 		return err
 	}
-	s, ready, err = startServer(ctx, b.binary, data)
+	s, ready, err = startServer(ctx, b.binary, data, b.storeFlags()...)
 	if err != nil {
 		return err
 	}
@@ -91,8 +89,8 @@ func (b *bench) registered(ctx context.Context, n int) error {
 }
 
 // register writes jobs straight into the store, as an import would: each once a day, spread over it.
-func register(ctx context.Context, path string, n int) error {
-	store, err := sqlite.Open(ctx, path, sqlite.Config{Logger: slog.New(slog.DiscardHandler)})
+func (b *bench) register(ctx context.Context, data string, n int) error {
+	store, err := b.openStore(ctx, data)
 	if err != nil {
 		return err
 	}
@@ -103,7 +101,7 @@ func register(ctx context.Context, path string, n int) error {
 }
 
 // createJobs writes n jobs into a store, which are planned once an engine has read them.
-func createJobs(ctx context.Context, store *sqlite.Store, n int, definition func(i int) spec.Job) error {
+func createJobs(ctx context.Context, store store, n int, definition func(i int) spec.Job) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	group, ctx := errgroup.WithContext(ctx)
 	const workers = 32 // whose writes go to the disk together

@@ -48,3 +48,8 @@ func TestKilledServerEndsItsWaves(t *testing.T) {
 func TestEveryEdgeOfALargeWaveIsRespected(t *testing.T) {
 	LargeWave(t, binary)
 }
+
+func TestEveryLinkLeadsToAPage(t *testing.T) {
+	t.Parallel()
+	Tour(t, binary)
+}

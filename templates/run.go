@@ -58,6 +58,7 @@ func (v Run) took() time.Duration { return v.Finished.Sub(v.Started) }
 type RunDefinition struct {
 	Generation int64
 	Link       string // to that generation
+	Of         string // job or DAG, whose it is
 	Args       []string
 	Env        []EnvironmentVariable
 	Facts      []Fact

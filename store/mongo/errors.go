@@ -96,6 +96,8 @@ const (
 	codeCommandNotFound       = 59
 	codeCannotCreateIndex     = 67
 	codeInvalidOptions        = 72
+	codeNamespaceNotFound     = 26
+	codeIndexNotFound         = 27
 	codeIndexOptionsConflict  = 85
 	codeIndexKeySpecsConflict = 86
 	codeCommandNotSupported   = 115

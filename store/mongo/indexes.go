@@ -65,8 +65,8 @@ func indexes() []index {
 		// What is due in some shards, and in all of them: one engine alone asks for all, and 64 walks would be one.
 		{collection: "scheduled_tasks", name: "due", keys: ascending("shard", "run_at")},
 		{collection: "scheduled_tasks", name: "due_anywhere", keys: ascending("run_at")},
-		// The list of what comes next.
-		{collection: "scheduled_tasks", name: "upcoming", keys: ascending("namespace", "run_at")},
+		// The pages of what comes next, in the order that tells apart what comes at one instant.
+		{collection: "scheduled_tasks", name: "upcoming_pages", keys: ascending("namespace", "run_at", "_id")},
 
 		// The engine knows jobs by uid. Unique: two definitions never share runs.
 		{collection: "jobs", name: "uid", keys: ascending("uid"), unique: true},
@@ -94,6 +94,9 @@ func indexes() []index {
 		// Pages of history, newest first, of a DAG and of all.
 		{collection: "waves", name: "history_of_dag", keys: append(ascending("dag_uid"), newest...)},
 		{collection: "waves", name: "history", keys: append(ascending("namespace"), newest...)},
+		// Those of some statuses among them.
+		{collection: "waves", name: "history_of_dag_by_status", keys: append(ascending("dag_uid", "status"), newest...)},
+		{collection: "waves", name: "history_by_status", keys: append(ascending("namespace", "status"), newest...)},
 		{collection: "waves", name: "ended", keys: ascending("finished_at", "_id"), partial: closed}, // retention
 
 		{collection: "commands", name: "by_shard", keys: ascending("shard", "at")},
@@ -104,6 +107,20 @@ func indexes() []index {
 		// The effects of a run stand together by their ids. Retention takes the oldest whose runs are gone.
 		{collection: "effects", name: "oldest", keys: ascending("created_at", "_id")},
 	}
+}
+
+// retired are indexes of earlier versions that nothing needs any more.
+var retired = []index{{collection: "scheduled_tasks", name: "upcoming"}}
+
+// dropRetired removes them, last of all: until then they serve nodes of the version before.
+func (s *Store) dropRetired(ctx context.Context) error {
+	for _, index := range retired {
+		err := s.database.Collection(index.collection).Indexes().DropOne(ctx, index.name)
+		if codes := mongo.ErrorCodes(err); err != nil && !slices.Contains(codes, codeIndexNotFound) && !slices.Contains(codes, codeNamespaceNotFound) {
+			return s.failed("drop index "+index.name+" of "+index.collection, err)
+		}
+	}
+	return nil
 }
 
 func (i index) model(partial bool) mongo.IndexModel {
@@ -135,7 +152,7 @@ func (s *Store) createIndexes(ctx context.Context) error {
 			return s.indexFailed(index, err)
 		}
 	}
-	return nil
+	return s.dropRetired(ctx)
 }
 
 // twin tells whether another index has the same keys and holds all documents.

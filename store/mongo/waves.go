@@ -1,9 +1,11 @@
 package mongo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -162,9 +164,35 @@ func (s *Store) Waves(ctx context.Context, filter engine.WaveFilter) (waves []en
 	if err != nil {
 		return nil, "", fmt.Errorf("mongo: list waves: %w", err)
 	}
+	limit := pageSize(filter.Limit)
+	namespaces := []string{filter.Namespace}
+	if filter.Namespace == "" && filter.DAGUID == "" { // each has a part of the index
+		if namespaces, err = s.namespaces(ctx, s.oldWaves); err != nil {
+			return nil, "", s.failed("list waves", err)
+		}
+	}
+	for _, namespace := range namespaces {
+		some, err := s.newestWaves(ctx, &filter, namespace, after, limit+1)
+		if err != nil {
+			return nil, "", s.failed("list waves", err)
+		}
+		waves = append(waves, some...)
+	}
+	slices.SortFunc(waves, func(a, b engine.Wave) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(b.ID, a.ID))
+	})
+	waves, last := cut(waves, limit)
+	if last != nil {
+		next = position{date(last.CreatedAt), last.ID}.cursor()
+	}
+	return waves, next, nil
+}
+
+// newestWaves reads limit waves of a namespace ("" for that of the DAG) after a position, newest first.
+func (s *Store) newestWaves(ctx context.Context, filter *engine.WaveFilter, namespace string, after *position, limit int) ([]engine.Wave, error) {
 	condition := bson.D{}
-	if filter.Namespace != "" {
-		condition = append(condition, bson.E{Key: "namespace", Value: filter.Namespace})
+	if namespace != "" {
+		condition = append(condition, bson.E{Key: "namespace", Value: namespace})
 	}
 	if filter.DAGUID != "" {
 		condition = append(condition, bson.E{Key: "dag_uid", Value: filter.DAGUID})
@@ -177,16 +205,7 @@ func (s *Store) Waves(ctx context.Context, filter engine.WaveFilter) (waves []en
 		condition = append(condition, among("status", names)...)
 	}
 	made, order := newestFirst("created_at", filter.Since, filter.Until, after)
-	limit := pageSize(filter.Limit)
-	waves, err = list[waveDocument](ctx, s.oldWaves, append(condition, made...), options.Find().SetSort(order).SetLimit(int64(limit+1)))
-	if err != nil {
-		return nil, "", s.failed("list waves", err)
-	}
-	waves, last := cut(waves, limit)
-	if last != nil {
-		next = position{date(last.CreatedAt), last.ID}.cursor()
-	}
-	return waves, next, nil
+	return list[waveDocument](ctx, s.oldWaves, append(condition, made...), options.Find().SetSort(order).SetLimit(int64(limit)))
 }
 
 // ExpireWaves deletes at most limit waves that ended before before, the oldest first. The wave of a DAG's highest epoch
@@ -198,7 +217,7 @@ func (s *Store) ExpireWaves(ctx context.Context, before time.Time, limit int) (d
 	old := bson.D{{Key: "open", Value: false}, {Key: "finished_at", Value: bson.D{{Key: "$lt", Value: date(before)}}}}
 	var after *position
 	for deleted < limit {
-		some, last, err := s.endedWaves(ctx, old, after)
+		some, last, err := s.endedWaves(ctx, before, after)
 		if err != nil {
 			return deleted, s.failed("expire waves", err)
 		}
@@ -220,14 +239,18 @@ func (s *Store) ExpireWaves(ctx context.Context, before time.Time, limit int) (d
 }
 
 // endedWaves reads some waves after a position, by their ends, and gives the position of the last if there may be more.
-func (s *Store) endedWaves(ctx context.Context, old bson.D, after *position) (waves []waveDocument, last *position, err error) {
-	filter := slices.Clone(old)
+func (s *Store) endedWaves(ctx context.Context, before time.Time, after *position) (waves []waveDocument, last *position, err error) {
+	bounds := bson.D{{Key: "$lt", Value: date(before)}}
+	filter := bson.D{{Key: "open", Value: false}}
 	if after != nil {
+		// As in newestFirst: the bound is for the index, the alternative leaves out what was given before.
+		bounds = append(bounds, bson.E{Key: "$gte", Value: after.at})
 		filter = append(filter, bson.E{Key: "$or", Value: bson.A{
 			bson.D{{Key: "finished_at", Value: bson.D{{Key: "$gt", Value: after.at}}}},
-			bson.D{{Key: "finished_at", Value: after.at}, {Key: "_id", Value: bson.D{{Key: "$gt", Value: after.id}}}},
+			bson.D{{Key: "_id", Value: bson.D{{Key: "$gt", Value: after.id}}}},
 		}})
 	}
+	filter = append(filter, bson.E{Key: "finished_at", Value: bounds})
 	size := s.config.BulkSize
 	waves, err = find[waveDocument](ctx, s.waves, filter, options.Find().SetSort(ascending("finished_at", "_id")).SetLimit(int64(size)).
 		SetProjection(projection("dag_uid", "epoch", "finished_at")))

@@ -18,7 +18,10 @@ const hiddenValue = "hidden: it looks like a secret"
 
 // viewDefinition is what a run executes, as it was when the run was made.
 func viewDefinition(run *engine.Run, definition *engine.Generation, known bool) *templates.RunDefinition {
-	view := &templates.RunDefinition{Generation: run.Generation, Link: "/jobs/" + run.Job}
+	view := &templates.RunDefinition{Generation: run.Generation, Link: templates.OwnerHref(run.Job), Of: "job"}
+	if run.DAG != "" {
+		view.Link, view.Of = templates.OwnerHref(run.DAG+"/"), "DAG"
+	}
 	switch {
 	case known:
 	case run.Generation == 0:

@@ -77,6 +77,7 @@ func (s *Server) dispatch(request *command) (bson.Raw, error) {
 			return encode(failed(engine.Errorf(engine.CommandNotSupported, "%s not supported by this server", what)))
 		}
 	}
+	s.observe(request)
 	if (writes[request.name] || request.name == "find") && s.faults.take(&s.faults.notPrimary) {
 		return encode(append(failed(engine.Errorf(engine.NotWritablePrimary, "not primary")),
 			bson.E{Key: "errorLabels", Value: bson.A{"RetryableWriteError"}}))
@@ -113,6 +114,21 @@ func (s *Server) dispatch(request *command) (bson.Raw, error) {
 		}}}, fields(reply)...))
 	}
 	return reply, nil
+}
+
+// observed are the commands that Config.Observe is given.
+var observed = []string{"find", "aggregate", "count", "distinct", "insert", "update", "delete", "findAndModify"}
+
+func (s *Server) observe(request *command) {
+	if s.config.Observe == nil || !slices.Contains(observed, request.name) {
+		return
+	}
+	raw, err := bson.Marshal(request.body)
+	if err != nil {
+		s.config.Logger.Error("observe", "name", request.name, "error", err)
+		return
+	}
+	s.config.Observe(request.database, raw)
 }
 
 // fields reads an answer again.

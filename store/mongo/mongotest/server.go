@@ -30,6 +30,9 @@ type Config struct {
 	Journal string
 	// Logger takes what goes wrong with connections; by default nothing is logged.
 	Logger *slog.Logger
+	// Observe is given each command that reads or writes documents, as BSON and whole, before it is done; from any
+	// goroutine. By default nobody looks.
+	Observe func(database string, command []byte)
 }
 
 func (c Config) validate() (Config, error) {
