@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	var err error
 	switch word {
 	case "__guard":
-		err = process.Guard(os.Args[2:], os.Stdin)
+		err = process.Guard(os.Args[2:], os.Stdin, os.Stdout)
 	case "__executor":
 		err = victim(os.Args[2], os.Args[3] == "cgroups", os.Args[4])
 	case "__stopping":

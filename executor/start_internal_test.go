@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -48,6 +49,8 @@ func (o *told) Speak(until time.Time) {
 	o.events = append(o.events, "speak until "+time.Until(until).Round(time.Second).String())
 }
 
+func (*told) Silenced(time.Time) bool { return false }
+
 // began is a program.
 type began struct{ Running }
 
@@ -76,6 +79,39 @@ func TestGuardianKnowsUntilWhenAProgramMayLiveBeforeItBegins(t *testing.T) {
 			}
 			if !slices.Equal(host.events, test.want) {
 				t.Errorf("got %v, want %v", host.events, test.want)
+			}
+		})
+	}
+}
+
+// actor is a guardian that has acted at an instant.
+type actor struct{ at time.Time }
+
+func (actor) Speak(time.Time)                 {}
+func (g actor) Silenced(began time.Time) bool { return !began.After(g.at) }
+
+// Who has killed a program decides whether it is tried again: by the guardian it was lost, by anybody else it failed.
+func TestWhatTheGuardianHasKilledIsLost(t *testing.T) {
+	acted := time.Now()
+	for name, test := range map[string]struct {
+		signal syscall.Signal
+		began  time.Time
+		why    ending
+		want   ending
+	}{
+		"by the guardian":               {syscall.SIGKILL, acted.Add(-time.Second), endByItself, endLost},
+		"begun after the guardian":      {syscall.SIGKILL, acted.Add(time.Second), endByItself, endByItself},
+		"by another signal":             {syscall.SIGSEGV, acted.Add(-time.Second), endByItself, endByItself},
+		"that was to end for a timeout": {syscall.SIGKILL, acted.Add(-time.Second), endTimedOut, endTimedOut},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := &Executor{host: actor{acted}}
+			e.watch.told = acted.Add(time.Hour) // told since
+			a := &attempt{e: e, startedAt: test.began, why: test.why}
+			a.ctx, a.cancel = context.WithCancelCause(t.Context())
+			a.blame(process.Exit{Signal: test.signal})
+			if a.reason() != test.want {
+				t.Errorf("it ends for reason %d, want %d", a.reason(), test.want)
 			}
 		})
 	}

@@ -12,9 +12,8 @@ import (
 // their locks are about to pass on; so it tells the guardian the first instant at which one of them must be dead, some
 // times in the life of a lock, and the guardian acts if that instant passes and no later one was told.
 type watch struct {
-	mu     sync.Mutex
-	told   time.Time // what the guardian was told; zero before the first time
-	lapsed time.Time // when it was last found that the told instant had passed
+	mu   sync.Mutex
+	told time.Time // what the guardian was told; zero before the first time
 }
 
 // speaksPerLock is how often the guardian is told in the life of a lock.
@@ -31,8 +30,11 @@ func (e *Executor) keepSpeaking(done <-chan struct{}) {
 	e.host.Speak(time.Time{})
 }
 
-// speaker is how the guardian is told; as process.Host.
-type speaker interface{ Speak(until time.Time) }
+// speaker is how the guardian is told, and asked; as process.Host.
+type speaker interface {
+	Speak(until time.Time)
+	Silenced(began time.Time) bool
+}
 
 // speak tells the guardian until when all programs may live.
 func (e *Executor) speak() {
@@ -41,11 +43,7 @@ func (e *Executor) speak() {
 	}
 	e.watch.mu.Lock()
 	defer e.watch.mu.Unlock()
-	now := time.Now()
-	if !e.watch.told.IsZero() && now.After(e.watch.told) {
-		e.watch.lapsed = now
-	}
-	until := now.Add(e.config.LockTTL)
+	until := time.Now().Add(e.config.LockTTL)
 	for _, a := range e.attempts() {
 		if end, ok := a.mustEndBy(); ok && end.Before(until) {
 			until = end
@@ -67,17 +65,6 @@ func (w *watch) let(a *attempt) {
 	}
 }
 
-// guardianAtWork is how long the guardian may go on ending programs after an instant that passed: it looks until nothing
-// of before is left, and knows to a hundredth of a second only what that is.
-const guardianAtWork = 10 * time.Second
-
-// silent tells whether the guardian may have ended a program that began at an instant, and ends now.
-func (w *watch) silent(began time.Time) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return !w.told.IsZero() && time.Now().After(w.told) || !w.lapsed.IsZero() && began.Before(w.lapsed.Add(guardianAtWork))
-}
-
 // mustEndBy tells when the guardian must end the attempt's program; false if there is none, and will be none. The
 // executor itself is a little earlier, so that the guardian is never the one that acts while the executor can. It does
 // not wait for a program that is being started.
@@ -88,9 +75,10 @@ func (a *attempt) mustEndBy() (time.Time, bool) {
 	return a.lease.killBy().Add(a.e.config.LockMargin / 2), true
 }
 
-// blame finds out who ended a program: one that the guardian has ended did not fail.
+// blame finds out who ended a program: one that the guardian has ended did not fail. It is the guardian that knows: it
+// may have acted before it was told a later instant that this executor told it in time.
 func (a *attempt) blame(exit process.Exit) {
-	if exit.Signal == syscall.SIGKILL && a.reason() == endByItself && a.e.watch.silent(a.startedAt) {
+	if exit.Signal == syscall.SIGKILL && a.reason() == endByItself && a.e.host != nil && a.e.host.Silenced(a.startedAt) {
 		a.end(endLost)
 	}
 }

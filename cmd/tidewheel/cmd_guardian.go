@@ -15,7 +15,7 @@ func guardian(args []string) (status int, is bool) {
 	if len(args) == 0 || args[0] != guardianWord {
 		return 0, false
 	}
-	if err := process.Guard(args[1:], os.Stdin); err != nil {
+	if err := process.Guard(args[1:], os.Stdin, os.Stdout); err != nil {
 		return exitFailed, true
 	}
 	return exitDone, true

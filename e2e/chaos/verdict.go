@@ -73,7 +73,7 @@ func (v *verdict) starts() {
 	}
 	for id, all := range v.byRun {
 		if j := v.jobs[v.runs[id].JobUID]; j.once && len(all) > 1 {
-			v.t.Errorf("%s of %s is to be delivered at most once, and began %d times", id, j.name, len(all))
+			v.t.Errorf("%s of %s is to be delivered at most once, and began %d times: %+v", id, j.name, len(all), v.runs[id].Attempts)
 		}
 	}
 	v.checkedf("%d attempts of %d runs, none started twice", len(v.traces), len(v.byRun))

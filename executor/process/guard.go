@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // settleTimeout bounds how long killed processes are waited for: one that hangs in the kernel cannot be killed.
@@ -22,11 +24,12 @@ const settleTimeout = 5 * time.Second
 
 // Guard is the whole life of a guardian: it reads the process groups that the executor tells, and when the executor
 // has gone, ends what it has left. When the executor is there but has not spoken by the instant that it named itself, as
-// one that is stopped or starved, the guardian ends its programs as well, and watches on. The arguments are those that
-// the executor appends to Config.Guardian, in is the standard input. It returns once nothing is left. With other
+// one that is stopped or starved, the guardian ends its programs as well, having said so, and watches on. The arguments
+// are those that the executor appends to Config.Guardian, in and out are the standard input and output. It returns once
+// nothing is left. With other
 // arguments, also the executor's, it sets limits and becomes a program instead; so nothing may be read or printed before
 // it is called.
-func Guard(arguments []string, in io.Reader) error {
+func Guard(arguments []string, in io.Reader, out io.Writer) error {
 	if len(arguments) > 0 && arguments[0] == shimArgument {
 		return become(arguments[1:])
 	}
@@ -34,7 +37,8 @@ func Guard(arguments []string, in io.Reader) error {
 		return errors.New("process: guard: it is started by an executor only")
 	}
 	// A signal to the executor's terminal or session must not take the guardian with it.
-	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	// Nor is a word to an executor that has just died.
+	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	life, group := arguments[0], arguments[1]
 	living := make(map[int]struct{})
 	told, failed := make(chan string), make(chan error, 1)
@@ -74,6 +78,7 @@ func Guard(arguments []string, in io.Reader) error {
 		case <-silent.C:
 			// What begins from now on is not ours to end: the executor is back.
 			now := clock()
+			_, _ = fmt.Fprintf(out, "%d\n", now) // before the first program is dead: whoever sees that must know who did it
 			killGroups(living)
 			if group != "" {
 				killMembers(group, settleTimeout, now)
@@ -108,8 +113,10 @@ type guardian struct {
 	mu       sync.Mutex
 	stopping bool
 	pipe     *os.File
+	says     *os.File // when it ended programs, in nanoseconds of clock, a line each
 	living   map[int]struct{}
 	until    time.Duration // of clock; 0 is never
+	acted    time.Duration // when it ended programs last, of clock; 0 is never
 }
 
 func startGuardian(command []string, life, group string, log *slog.Logger) (*guardian, error) {
@@ -132,21 +139,27 @@ func (g *guardian) start() (*exec.Cmd, error) {
 		return nil, err
 	}
 	defer in.Close()
-	// It outlives every context: it ends when the pipe is closed.
-	process := exec.CommandContext(context.Background(), g.command[0], g.command[1:]...)
-	process.Stdin, process.Env, process.Dir = in, []string{}, "/"
-	process.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.stopping {
-		_ = pipe.Close() // nothing was written
-		return nil, errors.New("stopping")
-	}
-	if err := process.Start(); err != nil {
+	says, out, err := os.Pipe()
+	if err != nil {
 		_ = pipe.Close() // nothing was written
 		return nil, err
 	}
-	g.pipe = pipe
+	defer out.Close()
+	// It outlives every context: it ends when the pipe is closed.
+	process := exec.CommandContext(context.Background(), g.command[0], g.command[1:]...)
+	process.Stdin, process.Stdout, process.Env, process.Dir = in, out, []string{}, "/"
+	process.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	err = errors.New("stopping")
+	if !g.stopping {
+		err = process.Start()
+	}
+	if err != nil {
+		_, _ = pipe.Close(), says.Close() // nothing was written
+		return nil, err
+	}
+	g.pipe, g.says = pipe, says
 	for pid := range g.living {
 		g.tell(pid)
 	}
@@ -163,6 +176,8 @@ func (g *guardian) keep(process *exec.Cmd) {
 		err := process.Wait()
 		g.mu.Lock()
 		_ = g.pipe.Close() // it has no reader any more
+		g.hear()
+		_ = g.says.Close() // it was only read
 		stopping := g.stopping
 		g.mu.Unlock()
 		if stopping {
@@ -209,6 +224,7 @@ func (g *guardian) speak(until time.Time) {
 		g.until = max(clock()+time.Until(until), 1)
 	}
 	g.tellUntil()
+	g.hear() // or what it says would fill its pipe
 }
 
 // tell must be called with the lock. A guardian that has gone is told again by start.
@@ -220,6 +236,35 @@ func (g *guardian) tellUntil() { g.write(strconv.AppendInt([]byte(untilWord), in
 func (g *guardian) write(line []byte) {
 	_ = g.pipe.SetWriteDeadline(time.Now().Add(time.Second)) // pipes have deadlines
 	_, _ = g.pipe.Write(append(line, '\n'))
+}
+
+// endedSince tells whether the guardian has ended programs at an instant of clock or later.
+func (g *guardian) endedSince(at time.Duration) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.hear()
+	return g.acted >= at
+}
+
+// hear takes what the guardian has said. It must be called with the lock, and does not wait.
+func (g *guardian) hear() {
+	reader, err := g.says.SyscallConn()
+	if err != nil {
+		return
+	}
+	var text [4096]byte
+	for n := len(text); n == len(text); { // what it says at one time is shorter
+		n = 0
+		_ = reader.Read(func(fd uintptr) bool {
+			n, _ = unix.Read(int(fd), text[:]) // nothing is as good as an error
+			return true
+		})
+		for line := range strings.Lines(string(text[:max(n, 0)])) {
+			if at, err := strconv.ParseInt(strings.TrimSuffix(line, "\n"), 10, 64); err == nil {
+				g.acted = max(g.acted, time.Duration(at))
+			}
+		}
+	}
 }
 
 // stop ends the guardian, which looks once more for what may be left.

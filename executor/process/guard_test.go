@@ -124,6 +124,33 @@ func TestNextHostEndsWhatWasLeft(t *testing.T) {
 	}
 }
 
+// A word that the guardian hears too late does not hide that it acted: whatever it was told since, whoever sees a
+// program dead by its hand knows so.
+func TestGuardianThatActsLateIsKnownToHaveActed(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the guardian needs /proc or cgroups")
+	}
+	modes(t, func(t *testing.T, host *process.Host) {
+		j := start(t, host, "echo away; exec sleep 1000")
+		ended := make(chan process.Exit, 1)
+		go func() { ended <- j.end(t, host) }()
+		<-j.output.come
+		began := time.Now()
+		for acted := false; !acted; { // it may hear in time, many times
+			host.Speak(time.Now())
+			host.Speak(time.Now().Add(time.Hour))
+			select {
+			case exit := <-ended:
+				acted = true
+				if exit.Signal != syscall.SIGKILL || !host.Silenced(began) {
+					t.Errorf("it ended with %+v, and the guardian has done it: %t", exit, host.Silenced(began))
+				}
+			default:
+			}
+		}
+	})
+}
+
 func TestGuardianIsReplacedWhenItDies(t *testing.T) {
 	dir := t.TempDir()
 	pids := filepath.Join(t.TempDir(), "pids")
@@ -166,6 +193,9 @@ func TestProgramsOfASilentExecutorAreEnded(t *testing.T) {
 		go func() { ended <- j.end(t, host) }()
 		<-j.output.come
 		began := time.Now()
+		if host.Silenced(began) {
+			t.Error("the guardian is said to have ended a program that lives")
+		}
 		const silence = 200 * time.Millisecond
 		host.Speak(began.Add(silence))
 		if exit := <-ended; exit.Signal != syscall.SIGKILL {
@@ -174,12 +204,18 @@ func TestProgramsOfASilentExecutorAreEnded(t *testing.T) {
 		if after := time.Since(began); after < silence {
 			t.Errorf("it was ended %s before the executor had to speak", silence-after)
 		}
+		if !host.Silenced(began) {
+			t.Error("nobody is said to have ended it")
+		}
 		// An executor that speaks again goes on as before.
 		host.Speak(time.Now().Add(silence))
 		host.Speak(time.Now().Add(time.Hour))
 		j = start(t, host, "sleep 0.5; exit 3")
 		if exit := j.end(t, host); exit.Code != 3 || exit.Signal != 0 {
 			t.Errorf("the next one ended with %+v", exit)
+		}
+		if host.Silenced(time.Now()) {
+			t.Error("what begins after the silence is said to be ended in it")
 		}
 	})
 }

@@ -134,6 +134,16 @@ func (h *Host) Speak(until time.Time) {
 	}
 }
 
+// actsFor is by how much what the guardian ends may have begun after it began to: systems know the beginnings of
+// processes to a hundredth of a second only.
+const actsFor = 50 * time.Millisecond
+
+// Silenced tells whether the guardian may have ended a program that began at an instant, because the executor did not
+// speak. Of a program that has ended it knows for certain.
+func (h *Host) Silenced(began time.Time) bool {
+	return h.guardian != nil && h.guardian.endedSince(clock()-time.Since(began)-actsFor)
+}
+
 // undo removes what an Open that failed has made, so that it leaves nothing behind.
 func (h *Host) undo(made bool) {
 	h.groups.close()

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 		var err error
 		switch os.Args[1] {
 		case "__guard":
-			err = process.Guard(os.Args[2:], os.Stdin)
+			err = process.Guard(os.Args[2:], os.Stdin, os.Stdout)
 		case "__executor":
 			err = victim(os.Args[2], os.Args[3], os.Args[4])
 		default:
