@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/lease"
 )
 
@@ -129,5 +130,37 @@ func TestConfigThatCannotHoldIsRefused(t *testing.T) {
 	config.RenewEvery = ttl
 	if _, err := lease.NewKeeper(config, "self"); err == nil {
 		t.Error("a lease that ends before it is renewed was accepted")
+	}
+}
+
+// Whoever takes a free shard that was another one's to take does not give it back, nor any in its place, until that one is
+// heard of: it may be dead, and its own entry end later than those of its shards.
+func TestNothingIsHandedToOneThatLeavesItsPart(t *testing.T) {
+	o := newOne(t)
+	o.step(lease.SeenMember{Member: lease.Member{ID: "other"}})
+	o.step(lease.SeenMember{Member: lease.Member{ID: "self"}})
+	for shard := range engine.Shards / 2 {
+		o.step(lease.Seen{Entry: lease.Entry{Shard: shard, Engine: "other", Revision: uint64(1 + shard)}})
+	}
+	for _, a := range of[lease.Acquire](o.step(lease.Synced{})) {
+		o.step(lease.Answered{To: a, Sent: o.now, Revision: 100 + uint64(a.Shard), Outcome: lease.Done})
+	}
+	o.now = o.now.Add(ttl / 3)
+	o.step(lease.SeenMember{Member: lease.Member{ID: "other"}})
+	o.step(lease.Seen{Entry: lease.Entry{Shard: 5, Revision: 200}})
+	o.now = o.now.Add(400 * time.Millisecond)
+	taken := of[lease.Acquire](o.step(lease.Tick{}))
+	if want := (lease.Acquire{Shard: 5, Revision: 200}); len(taken) != 1 || taken[0] != want {
+		t.Fatalf("after its patience it takes %v", taken)
+	}
+	actions := o.step(lease.Answered{To: taken[0], Sent: o.now, Revision: 201, Outcome: lease.Done})
+	o.now = o.now.Add(100 * time.Millisecond)
+	o.step(lease.Tick{})
+	if handed := of[lease.Own](actions); len(handed) > 0 || len(o.keeper.Owned()) != engine.Shards/2+1 {
+		t.Fatalf("it works on %d shards, after %v", len(o.keeper.Owned()), handed)
+	}
+	o.step(lease.SeenMember{Member: lease.Member{ID: "other"}})
+	if n := len(o.keeper.Owned()); n != engine.Shards/2 {
+		t.Errorf("the other one lives after all, and this one goes on with %d shards", n)
 	}
 }

@@ -17,8 +17,12 @@ type Keeper struct {
 	table   [shards]place
 	members map[string]member
 
+	viewed view // what made was made of
+	made   Plan
+
 	held      [shards]*holding
-	owned     []int // of the last Own
+	owned     []int        // of the last Own
+	works     [shards]bool // the same
 	number    uint64
 	stopped   uint64    // the number of the last Own that was answered
 	gatherAt  time.Time // when gathered shards are begun with; zero if there are none
@@ -36,10 +40,22 @@ type place struct {
 	retryAt   time.Time // no Acquire before this
 }
 
+// view is what a plan depends on.
+type view struct {
+	settled, all []string // members, in order
+	owners       [shards]string
+	leaving      bool
+}
+
+func (v *view) same(as *view) bool {
+	return v.leaving == as.leaving && slices.Equal(v.all, as.all) && slices.Equal(v.settled, as.settled) && v.owners == as.owners
+}
+
 type member struct {
 	Member
 	since time.Time
 	seen  time.Time // when it was told last that the engine is alive
+	idle  time.Time // when this engine took last what the plan gives to that one
 }
 
 // holding is a shard that this engine has.
@@ -110,9 +126,9 @@ func (k *Keeper) Step(now time.Time, input Input) []Action {
 	}
 	k.giveUp(now)
 	plan := k.plan(now)
-	k.handOver(&plan)
+	k.handOver(plan)
 	out = k.own(out, now)
-	out = k.write(out, now, &plan)
+	out = k.write(out, now, plan)
 	return k.present(out, now)
 }
 
@@ -157,11 +173,12 @@ func (k *Keeper) seeMember(now time.Time, m Member) {
 		delete(k.members, m.ID)
 		return
 	}
-	since := now
-	if known, ok := k.members[m.ID]; ok {
-		since = known.since
+	known, ok := k.members[m.ID]
+	if !ok {
+		known.since = now
 	}
-	k.members[m.ID] = member{m, since, now}
+	known.Member, known.seen = m, now
+	k.members[m.ID] = known
 }
 
 func (k *Keeper) answered(now time.Time, in *Answered) {
@@ -259,29 +276,30 @@ func (k *Keeper) giveUp(now time.Time) {
 
 // plan is what all engines that see the same agree upon. One that has come a moment ago gets what is free, and no shard
 // that somebody else has.
-func (k *Keeper) plan(now time.Time) Plan {
-	var settled, all []string
+func (k *Keeper) plan(now time.Time) *Plan {
+	v := view{leaving: k.leaving}
 	for id, m := range k.members {
 		if m.Leaving || id == k.self && k.leaving || k.silent(now, m.seen) && id != k.self {
 			continue
 		}
-		all = append(all, id)
+		v.all = append(v.all, id)
 		if now.Sub(m.since) >= k.config.Settle {
-			settled = append(settled, id)
+			v.settled = append(v.settled, id)
 		}
 	}
-	owners := k.owners(now)
-	plan := Assign(all, owners)
-	if len(settled) == len(all) {
-		return plan
+	slices.Sort(v.all)
+	slices.Sort(v.settled)
+	k.owners(now, &v.owners)
+	if v.same(&k.viewed) {
+		return &k.made
 	}
-	for shard, owner := range owners {
-		m, alive := k.members[owner]
-		if alive && !m.Leaving && (owner != k.self || !k.leaving) && !slices.Contains(settled, plan[shard]) {
-			plan[shard] = owner
+	k.viewed, k.made = v, Assign(v.all, v.owners)
+	for shard, owner := range v.owners {
+		if slices.Contains(v.all, owner) && !slices.Contains(v.settled, k.made[shard]) {
+			k.made[shard] = owner
 		}
 	}
-	return plan
+	return &k.made
 }
 
 // silent tells whether what was told then should have been renewed or removed by now. The table may have failed to end it:
@@ -289,14 +307,12 @@ func (k *Keeper) plan(now time.Time) Plan {
 func (k *Keeper) silent(now, seen time.Time) bool { return now.Sub(seen) >= k.config.TTL }
 
 // owners tells who has each shard; nobody, if the entry should have ended.
-func (k *Keeper) owners(now time.Time) [shards]string {
-	owners := k.Owners()
-	for shard := range owners {
-		if !k.taken(shard, now) {
-			owners[shard] = ""
+func (k *Keeper) owners(now time.Time, owners *[shards]string) {
+	for shard := range k.table {
+		if k.taken(shard, now) {
+			owners[shard] = k.table[shard].Engine
 		}
 	}
-	return owners
 }
 
 // taken tells whether a shard has an owner. One that did not renew its entry for a TTL has stopped, by its own clock, and
@@ -314,13 +330,17 @@ func (k *Keeper) freeSince(at *place) time.Time {
 	return at.freeSince
 }
 
-// handOver stops work on shards that the plan gives to others.
+// handOver stops work on shards that the plan gives to others, unless they have just left a free one to this engine: until
+// they are heard of again they may be dead, and shards would go to and fro.
 func (k *Keeper) handOver(plan *Plan) {
 	if !k.synced {
 		return
 	}
 	for shard, h := range k.held {
-		if h != nil && h.handing == 0 && plan[shard] != k.self && (plan[shard] != "" || k.leaving) {
+		if h == nil || h.handing != 0 || plan[shard] == k.self {
+			continue
+		}
+		if to, alive := k.members[plan[shard]]; k.leaving || alive && to.seen.After(to.idle) {
 			h.handing = k.number + 1
 		}
 	}
@@ -328,32 +348,30 @@ func (k *Keeper) handOver(plan *Plan) {
 
 // own says which shards are worked on, when that changes: at once when one has gone, after a while when more have come.
 func (k *Keeper) own(out []Action, now time.Time) []Action {
-	keep := make([]int, 0, shards)
-	fresh := make([]int, 0, shards)
+	var works [shards]bool
+	fresh := false
+	due := !k.gatherAt.IsZero() && !now.Before(k.gatherAt)
 	for shard, h := range k.held {
 		if h == nil || h.handing != 0 {
 			continue
 		}
-		if slices.Contains(k.owned, shard) {
-			keep = append(keep, shard)
-		} else {
-			fresh = append(fresh, shard)
-		}
+		fresh = fresh || !k.works[shard]
+		works[shard] = k.works[shard] || due
 	}
-	due := !k.gatherAt.IsZero() && !now.Before(k.gatherAt)
-	if due || len(fresh) == 0 {
+	if due || !fresh {
 		k.gatherAt = time.Time{}
 	}
-	if due {
-		keep = append(keep, fresh...)
-		slices.Sort(keep)
-	}
-	if slices.Equal(keep, k.owned) {
+	if works == k.works {
 		return out
 	}
-	k.owned = keep
+	k.works, k.owned = works, make([]int, 0, shards)
+	for shard, mine := range works {
+		if mine {
+			k.owned = append(k.owned, shard)
+		}
+	}
 	k.number++
-	return append(out, Own{Number: k.number, Shards: keep})
+	return append(out, Own{Number: k.number, Shards: k.owned})
 }
 
 // write renews and releases what is held, and acquires.
@@ -383,6 +401,10 @@ func (k *Keeper) write(out []Action, now time.Time, plan *Plan) []Action {
 		case wanted && seen: // before others have seen this engine they make another plan
 			at.writing = true
 			out = append(out, Acquire{Shard: shard, Revision: at.Revision})
+			if to, ok := k.members[plan[shard]]; ok && plan[shard] != k.self {
+				to.idle = now
+				k.members[plan[shard]] = to
+			}
 		case mine && !wanted:
 			at.writing, at.retryAt = true, now.Add(k.config.Retry)
 			out = append(out, Release{Shard: shard, Revision: at.Revision})

@@ -143,6 +143,9 @@ func (h *Holder) own(ctx context.Context, owns <-chan lease.Own) {
 		case <-ctx.Done():
 			return
 		case own := <-owns:
+			for len(owns) > 0 { // each makes the runner read anew what it owns
+				own = <-owns
+			}
 			h.log.Info("this engine's shards", "count", len(own.Shards))
 			stopped, err := h.runner.Own(ctx, own.Shards)
 			if err != nil {

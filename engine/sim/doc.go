@@ -1,7 +1,7 @@
 // Package sim is a deterministic simulator of Tidewheel's engine: one world in virtual time, made of a seed.
 //
-// In it runs the production code of the engine (engine, engine/shard's Machine and Loader) over store/memory, among
-// models of all that surrounds it: a queue with its streams and locks, executors with the programs they run, users who
+// In it runs the production code of the engine (engine, engine/lease, engine/shard's Machine and Loader) over store/memory, among
+// models of all that surrounds it: a queue with its streams, locks and leases, executors with the programs they run, users who
 // write as web/service does, and a clock that jumps. Everything takes a random virtual time and much of it fails: see
 // Faults. Engines and executors are killed between any two of their effects and started again, and stand still.
 //
@@ -13,9 +13,10 @@
 // an entry of the agenda (world.go): it happens at its instant of virtual time and makes others. What takes several
 // steps is a coroutine (process.go), which dies with its group: an engine, or an executor.
 //
-// An engine is a driver.go, which does what shard.Runner does. Where there are several, owners.go says who owns which
-// shard: shards are handed over, or taken over while the owner before still acts. How engines come to agree on that is
-// engine/lease's, which has a test of its own.
+// An engine is a driver.go, which does what shard.Runner does. Where there are several, they share the shards by leases in
+// most worlds: holder.go does what shard.Holder does, with the production code of engine/lease, over the table of leases.go,
+// and owners_leased.go holds them to what ADR 18 promises. In the others shards move at random (owners_thrown.go): there
+// an owner that was replaced acts for as long as no lease would let it.
 //
 // The executor is modelled, not the production code, which is made of processes and goroutines: executor.go follows the
 // order that the design demands (lock, claim, ack, run, finish, unlock; its process ends before its lock can). So is the
@@ -33,5 +34,5 @@
 // (iter.Pull) only one runs at a time, chosen by the agenda. A world that fails is shrunk: Shrink leaves out what it does
 // not need. A seed that once failed is kept in testdata/seeds.txt.
 //
-// It imports the engine, engine/shard and store/memory; nothing but its mutants imports it.
+// It imports the engine, engine/lease, engine/shard and store/memory; nothing but its mutants imports it.
 package sim

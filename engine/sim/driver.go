@@ -18,6 +18,7 @@ type driver struct {
 	group   *group
 	machine *shard.Machine
 	clock   *event
+	holder  *holder // of its leases, nil where there are none
 
 	epoch   uint64 // under which results are listened for, 0 while they are not
 	cursors [engine.Shards]uint64
@@ -29,10 +30,38 @@ type driver struct {
 	dirty      bool          // it has not been told what it believes
 	until      time.Duration // it stands still until then
 	stoodSince time.Duration
+	wokeAt     time.Duration
+	freezes    bool          // its clock stands still with it
+	frozen     time.Duration // for how long that has, in all
+	inbox      []func()      // what has come since
+	cutUntil   time.Duration // until then it does not reach the queue
 	ended      time.Duration // when its last incarnation ended
-	flying     int           // commits under way
 	told       int           // how often it was told what it owns
-	waiting    []func()      // for those to land
+	flights    *flights      // commits begun since
+}
+
+// flights are commits that are under way.
+type flights struct {
+	under   int
+	waiting []func()
+}
+
+// then does something once none of them is under way.
+func (f *flights) then(do func()) {
+	if f.under == 0 {
+		do()
+		return
+	}
+	f.waiting = append(f.waiting, do)
+}
+
+func (f *flights) land() {
+	if f.under--; f.under == 0 {
+		for _, do := range f.waiting {
+			do()
+		}
+		f.waiting = nil
+	}
 }
 
 var allShards = func() []int {
@@ -48,71 +77,120 @@ func (e *driver) boot() {
 	e.number++
 	e.group = e.w.newGroup(fmt.Sprintf("%s.%d", e.name, e.number))
 	e.machine = shard.NewMachine(e.w.config, e.w.wall(), e.w.random)
-	e.epoch, e.until, e.loseAt = 0, 0, 0
-	e.believes = [engine.Shards]bool{}
+	e.epoch, e.until, e.loseAt, e.wokeAt, e.freezes, e.inbox = 0, 0, 0, 0, false, nil
+	e.believes, e.flights, e.shards = [engine.Shards]bool{}, &flights{}, nil
 	e.w.note("engine starts", e.group.name, "", 0)
-	if e.w.owners.several() {
+	switch e.w.owners.way {
+	case alone:
+		e.shards = allShards
+		e.input(shard.Start{})
+	case thrown:
 		e.own()
-		return
+	case leased:
+		e.holder = newHolder(e)
+		e.holder.begin()
 	}
-	e.shards = allShards
-	e.input(shard.Start{})
 }
 
-// own tells the machine what the engine believes to own.
-func (e *driver) own() {
+// own tells the machine what the engine believes to own, and gives the commits that were begun before.
+func (e *driver) own() (before *flights) {
 	e.shards = nil
 	for shard, mine := range e.believes {
 		if mine {
 			e.shards = append(e.shards, shard)
 		}
 	}
+	before, e.flights = e.flights, &flights{}
 	e.epoch = 0
 	e.told++
 	e.w.note("owns", e.group.name, "", int64(len(e.shards)))
 	e.input(shard.Owned{Shards: e.shards})
-}
-
-// leaseTTL is how long others wait for an engine that says nothing.
-const leaseTTL = 4 * time.Second
-
-// leaseEnded tells whether the leases of an incarnation have ended.
-func (e *driver) leaseEnded(number int) bool {
-	switch {
-	case e.number != number || e.group.dead:
-		return e.w.elapsed >= e.ended+leaseTTL
-	case e.stands():
-		return e.w.elapsed >= e.stoodSince+leaseTTL
-	}
-	return false
+	return before
 }
 
 // stands tells whether the engine stands still, as a process that is stopped, or a machine that swaps.
 func (e *driver) stands() bool { return e.w.elapsed < e.until }
 
-// stand lets it stand still; what it has sent goes on.
-func (e *driver) stand() bool {
+// stand lets it stand still; what it has sent goes on. Its clock stands still too where the machine does.
+func (e *driver) stand(frozen bool) bool {
 	if e.group.dead || e.stands() {
 		return false
 	}
 	e.stoodSince = e.w.elapsed
 	e.until = e.w.elapsed + e.w.between(500*time.Millisecond, 15*time.Second)
+	e.freezes = frozen
 	e.w.note("engine stands", e.group.name, "", e.until.Milliseconds())
+	e.w.after(e.until-e.w.elapsed, e.wakeUp)
 	return true
 }
 
-// whenLanded does something once no commit of the engine is under way: landed asks for that.
-func (e *driver) whenLanded(do func()) { e.waiting = append(e.waiting, do) }
-
-func (e *driver) landed() {
-	if e.flying > 0 {
+// wakeUp lets an engine that stood still go on with what has come meanwhile. Its holder need not be the first to go on.
+func (e *driver) wakeUp() {
+	if e.stands() || e.stoodSince == 0 {
 		return
 	}
-	waiting := e.waiting
-	e.waiting = nil
-	for _, do := range waiting {
+	if e.freezes {
+		e.frozen += e.w.elapsed - e.stoodSince
+	}
+	e.wokeAt, e.stoodSince = e.w.elapsed, 0
+	if h := e.holder; h != nil {
+		h.drowsy = true
+		e.w.after(e.w.between(0, 20*time.Millisecond), h.wakeUp)
+		e.w.after(wakesWithin, func() { e.w.owners.alike(e) })
+		e.w.after(leaseTTL, func() { e.w.owners.alike(e) })
+	}
+	inbox := e.inbox
+	e.inbox = nil
+	for _, do := range inbox {
 		do()
 	}
+}
+
+// awake does something of an incarnation, once it does not stand still.
+func (e *driver) awake(group *group, do func()) {
+	switch {
+	case group.dead || e.group != group:
+	case e.stands():
+		e.inbox = append(e.inbox, func() { e.awake(group, do) })
+	default:
+		do()
+	}
+}
+
+// isCut tells whether the engine does not reach the queue.
+func (e *driver) isCut() bool { return e.w.elapsed < e.cutUntil }
+
+// cutOff takes the queue from the engine, with all that is in it.
+func (e *driver) cutOff() bool {
+	if e.isCut() {
+		return false
+	}
+	e.cutUntil = e.w.elapsed + e.w.between(100*time.Millisecond, 15*time.Second)
+	e.w.note("engine cut off", e.group.name, "", e.cutUntil.Milliseconds())
+	e.w.after(e.cutUntil-e.w.elapsed, e.reconnect)
+	return true
+}
+
+func (e *driver) reconnect() {
+	if e.isCut() || e.cutUntil == 0 || e.group.dead {
+		return
+	}
+	e.cutUntil = 0
+	for _, number := range e.shards {
+		e.pump(number)
+	}
+	if e.holder != nil {
+		e.holder.watchAnew(e.w.between(0, 300*time.Millisecond))
+	}
+}
+
+// leave ends the engine in an orderly way, once it has handed over what it had or given that up.
+func (e *driver) leave() {
+	e.w.note("engine leaves", e.group.name, "", 0)
+	e.w.kill(e.group)
+	e.clock.cancel()
+	e.epoch, e.ended = 0, e.w.elapsed
+	e.w.after(pick(e.w, 10*time.Millisecond, 300*time.Millisecond, 2*time.Second), e.boot)
 }
 
 // kill ends the engine at this instant and starts another one later; false if there is none.
@@ -138,9 +216,8 @@ func (e *driver) input(in shard.Input) {
 	if e.group.dead {
 		return
 	}
-	if e.stands() {
-		group := e.group
-		e.w.after(e.until-e.w.elapsed, func() {
+	if group := e.group; e.stands() {
+		e.inbox = append(e.inbox, func() {
 			if e.group == group {
 				e.input(in)
 			}
@@ -279,7 +356,9 @@ func (e *driver) perform(action shard.Action) {
 		e.commit(a)
 	case shard.Acknowledge:
 		receipt := a.Receipt.(receipt)
-		e.w.queue.acknowledgeResults(receipt.shard, receipt.sequence)
+		if !e.isCut() {
+			e.w.queue.acknowledgeResults(receipt.shard, receipt.sequence)
+		}
 	case shard.Perform:
 		e.w.counts.add("effect", name(a.Effect))
 		e.effect(a.Epoch, a.Effect)
@@ -299,18 +378,17 @@ func (e *driver) commit(a shard.Commit) {
 		e.kill()
 		latency += w.between(0, 3*time.Second)
 	}
-	e.flying++
-	told := e.told
+	flights, told := e.flights, e.told
+	flights.under++
 	w.after(latency, func() {
-		e.flying--
-		defer e.landed()
+		defer flights.land()
 		if group.dead {
 			if w.chance(commitGone) || !w.chance(commitLate) {
 				return
 			}
 			w.note("late commit", group.name, "", 0)
 			w.truth.late(&batch)
-		} else if told != e.told || w.owners.stale(e, &batch) {
+		} else if w.owners.stale(e, told, &batch) {
 			w.counts.add("lease", "commit of a former owner")
 			w.truth.late(&batch)
 		}
@@ -345,4 +423,8 @@ func (e *driver) commit(a shard.Commit) {
 	})
 }
 
-func (e *driver) wake(wake engine.Wake) { e.input(shard.Woken{Wake: wake}) }
+func (e *driver) wake(wake engine.Wake) {
+	if !e.isCut() {
+		e.input(shard.Woken{Wake: wake})
+	}
+}

@@ -44,13 +44,14 @@ func (e *driver) effect(epoch uint64, effect engine.Effect) {
 			return shard.Answered{Epoch: epoch, Event: answer}
 		})
 	}
+	refused := func() bool { return e.isCut() || w.chance(queueRefused) }
 	switch f := effect.(type) {
 	case engine.Publish:
 		w.truth.wanted(f.Task)
 		e.publish(epoch, f.Task)
 	case engine.Revoke:
 		ask(func() engine.Event {
-			if w.chance(queueRefused) {
+			if refused() {
 				return engine.AttemptRevoked{Run: f.Run, Attempt: f.Attempt, Failed: true}
 			}
 			revoked := w.queue.revoke(f.Shard, f.Run, f.Attempt)
@@ -58,7 +59,7 @@ func (e *driver) effect(epoch uint64, effect engine.Effect) {
 		})
 	case engine.Inspect:
 		e.do(func(p *process, _ shard.Loader) shard.Input {
-			answer := engine.AttemptInspected{Run: f.Run, Attempt: f.Attempt, Failed: w.chance(queueRefused)}
+			answer := engine.AttemptInspected{Run: f.Run, Attempt: f.Attempt, Failed: refused()}
 			if !p.sleep(w.between(100*time.Microsecond, 3*time.Millisecond)) {
 				return nil
 			}
@@ -78,14 +79,14 @@ func (e *driver) effect(epoch uint64, effect engine.Effect) {
 		})
 	case engine.DeclareLost:
 		ask(func() engine.Event {
-			if !w.chance(queueRefused) {
+			if !refused() {
 				w.queue.decide(engine.Result{Kind: engine.ResultLost, Run: f.Run, Attempt: f.Attempt, Shard: f.Shard, At: w.stamp()}, f.After)
 			}
 			return nil
 		})
 	case engine.CancelAttempt:
 		ask(func() engine.Event {
-			if !w.chance(controlLost) {
+			if !e.isCut() && !w.chance(controlLost) {
 				w.cancelAttempt(f.Run, f.Attempt)
 			}
 			return nil
@@ -113,7 +114,7 @@ func (e *driver) publish(epoch uint64, task *engine.Task) {
 		if group.dead && w.odds(0.5) {
 			return
 		}
-		failed := w.chance(publishRefused)
+		failed := e.isCut() || w.chance(publishRefused)
 		if !failed {
 			w.queue.publish(&copied)
 			failed = w.chance(publishUnsure)

@@ -27,7 +27,7 @@ func (e *driver) listen(epoch uint64) {
 // pump delivers what a shard has, a batch at a time.
 func (e *driver) pump(number int) {
 	w, epoch, group := e.w, e.epoch, e.group
-	if epoch == 0 || e.busy[number] || group.dead || e.w.owners.several() && !slices.Contains(e.shards, number) {
+	if epoch == 0 || e.busy[number] || group.dead || e.isCut() || e.w.owners.several() && !slices.Contains(e.shards, number) {
 		return
 	}
 	if log := w.queue.logs[number]; len(log) == 0 || log[len(log)-1].sequence <= e.cursors[number] {
@@ -40,6 +40,10 @@ func (e *driver) pump(number int) {
 	}
 	w.after(delay, func() {
 		if e.epoch != epoch || e.group != group || group.dead {
+			return
+		}
+		if e.isCut() {
+			e.busy[number] = false
 			return
 		}
 		if w.chance(resultsAgain) {

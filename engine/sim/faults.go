@@ -37,11 +37,21 @@ const (
 	programAway    fault = "program not fetched"
 	programSlow    fault = "program fetched slowly"
 	refreshDelayed fault = "refresh of a lock delayed on its way"
+	leaseRefused   fault = "write of the leases refused"
+	leaseUnsure    fault = "write of the leases done, but reported failed"
+	leaseSlow      fault = "write of the leases slow"
+	watchDelayed   fault = "change of the leases told late"
+	entryEndsLate  fault = "entry of the leases ends late"
+	entryEndless   fault = "entry of the leases never ends by itself"
 
 	storeAway       fault = "store away"
 	programsAway    fault = "store of programs away"
 	engineKilled    fault = "engine killed"
 	engineStands    fault = "engine stands still"
+	engineFrozen    fault = "engine stands still, and its clock with it"
+	engineCutOff    fault = "engine cut off from the queue"
+	engineLeaves    fault = "engine ends in good order"
+	leasesLost      fault = "leases lost after they were acknowledged"
 	shardsMoved     fault = "shards handed over"
 	shardsTaken     fault = "shards taken over while their owner still acts"
 	executorKilled  fault = "executor killed"
@@ -62,6 +72,7 @@ var rates = []struct {
 	{queueUnsure, 0.05}, {wakeLost, 0.3}, {controlLost, 0.3}, {storeRefused, 0.03}, {storeUnsure, 0.03},
 	{storeSlow, 0.03}, {storeTorn, 0.03}, {commitLate, 0.5}, {commitGone, 0.5}, {engineCut, 0.003}, {commitCut, 0.006}, {commitTorn, 0.004}, {executorCut, 0.004},
 	{programAway, 0.02}, {programSlow, 0.03}, {refreshDelayed, 0.03}, {webCut, 0.1},
+	{leaseRefused, 0.03}, {leaseUnsure, 0.03}, {leaseSlow, 0.02}, {watchDelayed, 0.03}, {entryEndsLate, 0.3}, {entryEndless, 0.03},
 }
 
 // periods are the mean times between two misfortunes of a whole part.
@@ -70,6 +81,7 @@ var periods = []struct {
 	period time.Duration
 }{
 	{storeAway, 60 * time.Second}, {programsAway, 60 * time.Second}, {engineKilled, 20 * time.Second}, {engineStands, 25 * time.Second},
+	{engineFrozen, 60 * time.Second}, {engineCutOff, 30 * time.Second}, {engineLeaves, 30 * time.Second}, {leasesLost, 90 * time.Second},
 	{shardsMoved, 15 * time.Second}, {shardsTaken, 15 * time.Second}, {executorKilled, 15 * time.Second},
 	{executorStalled, 20 * time.Second}, {executorDrained, 25 * time.Second}, {refreshCut, 30 * time.Second},
 	{clockForward, 40 * time.Second}, {clockBack, 40 * time.Second},
@@ -143,8 +155,17 @@ func (w *world) strike(f fault) bool {
 		w.programsAway = w.elapsed + pick(w, time.Second, 15*time.Second, 40*time.Second)
 	case engineKilled:
 		return pick(w, w.engines...).kill()
-	case engineStands:
-		return pick(w, w.engines...).stand()
+	case engineStands, engineFrozen:
+		return pick(w, w.engines...).stand(f == engineFrozen)
+	case engineCutOff:
+		return pick(w, w.engines...).cutOff()
+	case engineLeaves:
+		return w.owners.leave(pick(w, w.engines...))
+	case leasesLost:
+		if w.owners.way != leased {
+			return false
+		}
+		w.leases.lose()
 	case shardsMoved, shardsTaken:
 		return w.owners.move(f)
 	case clockForward, clockBack:

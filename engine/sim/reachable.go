@@ -20,7 +20,9 @@ func Reachable() []Count {
 	add("queue", "second copy refused", "claim refused", "lock is held", "attempt trimmed")
 	add("conflict", "run", "task", "wave")
 	add("reset", "run", "task", "wave", "result")
-	add("lease", "taken over", "commit of a former owner")
+	add("owners", "one alone", "by leases", "at random")
+	add("lease", "Acquire", "Renew", "Release", "Announce", "Own", "acquisition refused", "renewal refused", "release refused", "renewal found again",
+		"released", "entry ended", "taken over", "two at work", "handed over in time", "commit of a former owner")
 	add("trigger", "schedule", "catch_up", "manual", "backfill", "upstream")
 	add("cancel", "scheduled", "queued", "running", "retrying")
 	add("retry", "retrying", "failed", "timed_out", "cancelled", "lost", "dead")

@@ -53,10 +53,11 @@ func Run(seed uint64, options Options) Report {
 	w.truth, w.queue = newTruth(w), newQueue(w)
 	w.journal = &journal{w: w, started: map[string]uint64{}, tokens: map[string]uint64{}, living: map[string][]*program{}, left: map[string]*outputs{}}
 	w.users = newUsers(w)
-	w.config, w.owners = w.drawConfig(), newOwners(w)
+	w.config, w.leases = w.drawConfig(), newLeases(w)
 	for i := range pick(w, 1, 1, 1, 2, 2, 3) {
 		w.engines = append(w.engines, &driver{w: w, name: "engine-" + string(rune('a'+i))})
 	}
+	w.owners = newOwners(w)
 	for i := range 1 + w.random.IntN(3) {
 		x := &executor{w: w, name: "executor-" + string(rune('a'+i)), slots: 1 + w.random.IntN(4)}
 		w.executors = append(w.executors, x)
@@ -77,6 +78,9 @@ func Run(seed uint64, options Options) Report {
 	w.run(trouble)
 	w.calmDown()
 	w.run(w.elapsed + calm)
+	if w.failure == nil {
+		w.owners.even()
+	}
 	if w.failure == nil {
 		w.planned()
 	}
@@ -131,8 +135,11 @@ func (w *world) calmDown() {
 		x.stalledUntil, x.cutUntil = min(x.stalledUntil, w.elapsed), 0
 	}
 	for _, e := range w.engines {
-		e.until = min(e.until, w.elapsed)
+		e.until, e.cutUntil = min(e.until, w.elapsed), min(e.cutUntil, w.elapsed)
+		e.wakeUp()
+		e.reconnect()
 	}
+	w.owners.calmDown()
 	w.queue.dispatch()
 }
 

@@ -39,6 +39,7 @@ type world struct {
 	config    shard.Config // of each engine
 	engines   []*driver
 	owners    *owners
+	leases    *leases
 	executors []*executor
 	users     *users
 	journal   *journal
