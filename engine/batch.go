@@ -4,10 +4,13 @@ package engine
 // the order of the fields below, each part whole before the next begins, and each write is an insert under a derived
 // id or an update under a condition. So a crash between any two writes leaves something that doing the batch again
 // repairs. Within a part no two writes concern the same id.
+//
+// A wave that is refused ends the batch, and so does a run whose write Halts: nothing after it is written, because another
+// owner has decided otherwise. New runs of tasks follow from how others ended, so that they come after all other runs.
 type Batch struct {
 	Waves       []WaveWrite
-	DeadLetters []DeadLetter // put where absent, and before their runs: nobody looks again at a run that is dead
 	Runs        []RunWrite
+	DeadLetters []DeadLetter // put where absent; should a crash take one, then the news of its run's end comes again
 	Slots       []SlotRange  // put where absent or where the stored Count is smaller
 	DropLetters []string     // dead letters of runs that were replayed
 	DropRuns    []string     // prepared runs whose slot did not fire: deleted while their status is scheduled
@@ -21,6 +24,13 @@ type Batch struct {
 type RunWrite struct {
 	Run Run
 }
+
+// Follows tells whether the run is a new one of a task: it was made because of how other runs stand.
+func (w *RunWrite) Follows() bool { return w.Run.Revision == 1 && w.Run.Task != "" }
+
+// Halts tells whether the batch ends where this write is refused. A new run of a job that is there already does not end it:
+// its slot has its run, whoever made that.
+func (w *RunWrite) Halts() bool { return w.Run.Revision > 1 || w.Run.Task != "" }
 
 // TaskWrite inserts (Task.Revision 1) or replaces a scheduled task on condition that the stored revision is
 // Task.Revision-1. With Delete set it removes the task of that id, whatever its revision.
@@ -75,6 +85,50 @@ func (b *Batch) Parts() []*Batch {
 func (b *Batch) Empty() bool {
 	return len(b.Waves) == 0 && len(b.HandledDAGs) == 0 && len(b.Runs) == 0 && len(b.Slots) == 0 && len(b.DeadLetters) == 0 && len(b.DropLetters) == 0 &&
 		len(b.DropRuns) == 0 && len(b.Tasks) == 0 && len(b.Handled) == 0 && len(b.Commands) == 0
+}
+
+// Done gives what a store has written of the batch that answered with these conflicts.
+func (b *Batch) Done(conflicts []Conflict) *Batch {
+	if len(conflicts) == 0 {
+		return b
+	}
+	refused := map[Conflict]bool{}
+	for _, conflict := range conflicts {
+		refused[conflict] = true
+	}
+	done := &Batch{}
+	for i := range b.Waves {
+		if !refused[Conflict{Kind: "wave", ID: b.Waves[i].Wave.ID}] {
+			done.Waves = append(done.Waves, b.Waves[i])
+		}
+	}
+	if len(done.Waves) < len(b.Waves) {
+		return done
+	}
+	for _, follows := range []bool{false, true} {
+		halted := false
+		for i := range b.Runs {
+			switch write := &b.Runs[i]; {
+			case write.Follows() != follows:
+			case refused[Conflict{Kind: "run", ID: write.Run.ID}]:
+				halted = halted || write.Halts()
+			default:
+				done.Runs = append(done.Runs, *write)
+			}
+		}
+		if halted {
+			return done
+		}
+	}
+	runs := done.Runs
+	*done = *b
+	done.Runs, done.Tasks = runs, nil
+	for i := range b.Tasks {
+		if !refused[Conflict{Kind: "task", ID: b.Tasks[i].Task.ID}] {
+			done.Tasks = append(done.Tasks, b.Tasks[i])
+		}
+	}
+	return done
 }
 
 // Conflict names a write whose condition did not hold: somebody else wrote in between. A write that is found to be

@@ -30,8 +30,9 @@ type bench struct {
 	job    engine.Job
 	keys   map[string]string // run id → key
 	out    []string
-	hold   bool // what is to be written waits
-	quiet  bool // what users write is not loaded
+	hold   bool         // what is to be written waits
+	quiet  bool         // what users write is not loaded
+	dead   []engine.Run // as they were written
 }
 
 func newBench(t *testing.T) *bench {
@@ -329,6 +330,9 @@ func (b *bench) writes(batch *engine.Batch) {
 		if slices.Contains(batch.DropRuns, run.ID) {
 			unchanged[run.ID] = run.Status == engine.StatusScheduled
 			continue
+		}
+		if run.Status == engine.StatusDead {
+			b.dead = append(b.dead, *run)
 		}
 		line := fmt.Sprintf("run %s %s", b.runName(run.ID), run.Status)
 		if run.Attempt > 0 {

@@ -130,7 +130,7 @@ type run struct {
 	// Of a task in a wave.
 	value json.RawMessage // what its list has for it
 	quiet bool            // its wave knows of its end already
-	// letter says that an engine that crashed may have left a dead letter of it, and not written that it is dead.
+	// letter says that there may be a dead letter of it, which an engine that crashed was to remove: it was dead before.
 	letter bool
 	// back is set while a prepared run is taken back that a crashed engine may have published already.
 	back SlotReason
@@ -210,6 +210,8 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 		c.backfill(e)
 	case InsertRefused:
 		c.insertRefused(e)
+	case FoundDead:
+		c.foundDead(e)
 	case ClockWentBack:
 		c.clockWentBack(e.By)
 	}

@@ -66,9 +66,10 @@ func (c *Core) retryByHand(j *job, r *run, e CommandReceived) {
 		c.admit(r)
 	case r == nil && e.Run != nil && e.Run.Status.CanRetry() && j.def != nil && e.Run.Revision == e.Command.Revision:
 		if e.Run.Status == StatusDead {
-			c.pending.unletter = append(c.pending.unletter, e.Run.ID)
+			c.dropLetter(e.Run.ID)
 		}
 		r = c.adopt(j, e.Run.Clone())
+		r.letter = r.letter && r.Status != StatusDead
 		r.Failures, r.Losses, r.CancelBy, r.FinishedAt = 0, 0, "", time.Time{}
 		r.Status, r.Reason, r.RetryAt = StatusRetrying, "retried by "+e.Command.By, c.now.Truncate(time.Microsecond)
 		c.touch(r)

@@ -112,20 +112,36 @@ func (c *Core) retryAt(r *run, at time.Time, reason string) {
 
 // die ends a run whose tries are used up, and leaves a dead letter.
 func (c *Core) die(r *run, reason string) {
+	c.putLetter(&r.Run, reason)
+	c.end(r, StatusDead, reason)
+}
+
+func (c *Core) putLetter(r *Run, reason string) {
+	c.pending.unletter = slices.DeleteFunc(c.pending.unletter, func(id string) bool { return id == r.ID })
 	c.pending.letters = append(c.pending.letters, DeadLetter{
 		RunID: r.ID, Namespace: r.Namespace, JobUID: r.JobUID, Job: r.Label(),
 		Error: reason, Attempts: r.Attempt, At: c.now.Truncate(time.Millisecond),
 	})
-	c.end(r, StatusDead, reason)
 }
 
-// lastTry tells whether the end of the present attempt may make the run dead. Its letter is written before it.
-func (c *Core) lastTry(r *run) bool {
-	if r.Attempt == 0 || r.Status.Terminal() || r.spec == nil {
-		return false
+// dropLetter removes the dead letter of a run that is not dead any more.
+func (c *Core) dropLetter(id string) {
+	if !slices.Contains(c.pending.unletter, id) {
+		c.pending.unletter = append(c.pending.unletter, id)
 	}
-	most := r.spec.Retry.MaxAttempts
-	return most > 1 && r.Failures+1 >= most || r.Losses+1 > c.config.MaxLosses
+}
+
+// anew tells whether the tries of a run may have been counted anew since the first: then it may have been dead.
+func (r *Run) anew() bool { return r.Attempt > r.Failures+r.Losses+1 }
+
+// foundDead writes the letters of runs whose last news has come again. Whoever wrote that they are dead may have crashed
+// before it wrote their letters, and looks after them no more.
+func (c *Core) foundDead(e FoundDead) {
+	for i := range e.Runs {
+		if r := &e.Runs[i]; r.Status == StatusDead && !c.KnowsRun(r.JobUID, r.ID, r.Revision) {
+			c.putLetter(r, r.Reason)
+		}
+	}
 }
 
 // lost decides what follows an attempt whose executor vanished. A loss is not a failure and has a bound of its own.

@@ -45,7 +45,7 @@ func (c *Core) adopt(j *job, stored Run) *run {
 	if r.spec == nil && j.def != nil {
 		r.spec = &j.def.Spec
 	}
-	r.letter = c.lastTry(r)
+	r.letter = r.anew()
 	c.hold(r)
 	if r.Trigger == TriggerManual && r.Generation == 0 && j.def != nil { // the API leaves the rest to the owner
 		c.pin(r)
@@ -118,13 +118,13 @@ func (c *Core) resume(r *run) {
 			at = r.NotBefore
 		}
 		switch {
-		case r.Trigger == TriggerUpstream: // its wave lets it go
+		case r.Trigger == TriggerUpstream || r.job.dag != nil && r.awaitsTurn(): // its wave lets it go
 		case r.back != "":
 		case r.CancelBy != "":
 			c.cancel(r, r.CancelBy)
 		case r.doubt && r.Trigger != TriggerBackfill && r.job.noted(r.Slot): // it was to be dropped
 			c.takeBack(r, ReasonOutage)
-		case r.job.dag != nil && r.Trigger != TriggerBackfill && !r.awaitsTurn() && r.job.noted(r.Slot): // it was to be dropped
+		case r.job.dag != nil && r.Trigger != TriggerBackfill && r.job.noted(r.Slot): // it was to be dropped
 			c.drop(r)
 		case at.After(c.now):
 			c.setTimer(&r.timer, at, timer{kind: timerFire, run: r})
@@ -315,9 +315,6 @@ func (c *Core) end(r *run, status Status, reason string) {
 		r.FinishedAt = a.FinishedAt
 	}
 	r.RetryAt = time.Time{}
-	if r.letter && status != StatusDead {
-		c.pending.unletter = append(c.pending.unletter, r.ID)
-	}
 	c.touch(r)
 	c.release(r)
 }
@@ -326,6 +323,9 @@ func (c *Core) end(r *run, status Status, reason string) {
 func (c *Core) release(r *run) {
 	c.stopTimer(&r.timer)
 	c.stopTimer(&r.resend)
+	if r.letter && r.Status != StatusDead {
+		c.dropLetter(r.ID)
+	}
 	delete(c.runs, r.ID)
 	j := r.job
 	j.live = slices.DeleteFunc(j.live, func(other *run) bool { return other == r })
@@ -339,6 +339,9 @@ func (c *Core) release(r *run) {
 		}
 	}
 	if j.dag != nil {
+		if j.dag.open == nil { // the wave to come may have waited for this
+			c.idleDAGs = append(c.idleDAGs, j.dag)
+		}
 		c.taskEnded(r)
 		return
 	}

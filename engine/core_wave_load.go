@@ -178,6 +178,9 @@ func (c *Core) restore(w *wave, runs []Run) []*run {
 		if r.Status.Terminal() {
 			w.known[r.ID] = &r
 			w.blame(&r)
+			if r.Status != StatusDead && r.anew() { // it was marked, maybe after it was dead
+				c.dropLetter(r.ID)
+			}
 		} else {
 			adopted = append(adopted, c.adopt(c.taskOf(w.dag, r.Task), r))
 		}

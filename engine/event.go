@@ -92,6 +92,9 @@ type RunsLookedUp struct {
 // InsertRefused says that a run the core made was there already; Stored is what the store has.
 type InsertRefused struct{ Stored Run }
 
+// FoundDead says of which runs, that the core does not know and that are dead in the store, the last news has come again.
+type FoundDead struct{ Runs []Run }
+
 // ClockWentBack says that the wall clock shows an earlier time than before. What waits for a slot goes on waiting for
 // it; what waits for a time to pass does not wait longer.
 type ClockWentBack struct{ By time.Duration }
@@ -108,3 +111,4 @@ func (AttemptInspected) event() {}
 func (CommandReceived) event()  {}
 func (RunsLookedUp) event()     {}
 func (InsertRefused) event()    {}
+func (FoundDead) event()        {}

@@ -128,6 +128,8 @@ func (b *bench) do(words []string) {
 	case "unpublished":
 		run, n := b.attempt(rest[0])
 		b.step(engine.TaskPublished{Run: run, Attempt: n, Failed: true})
+	case "dead": // the last news of a run that was dead has come again
+		b.step(engine.FoundDead{Runs: b.dead})
 	case "run":
 		b.start(rest)
 	case "cancel", "retry":

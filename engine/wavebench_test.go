@@ -235,9 +235,15 @@ func (b *waveBench) write(batch *engine.Batch) {
 		b.slots[s.ID] = s
 	}
 	for i := range batch.DeadLetters {
+		if b.dies() {
+			return
+		}
 		b.letters[batch.DeadLetters[i].RunID] = true
 	}
 	for _, id := range batch.DropLetters {
+		if b.dies() {
+			return
+		}
 		delete(b.letters, id)
 	}
 	for _, id := range batch.DropRuns {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
@@ -292,13 +291,12 @@ func (s countingStore) Commit(ctx context.Context, batch *engine.Batch) ([]engin
 	if err != nil {
 		return conflicts, err
 	}
-	for i := range batch.Runs {
-		run := &batch.Runs[i].Run
-		refused := slices.ContainsFunc(conflicts, func(c engine.Conflict) bool { return c.Kind == "run" && c.ID == run.ID })
-		if run.Status.Terminal() && !refused {
+	done := batch.Done(conflicts)
+	for i := range done.Runs {
+		if run := &done.Runs[i].Run; run.Status.Terminal() {
 			s.metrics.ended.WithLabelValues(run.Status.String()).Inc()
 		}
 	}
-	s.metrics.letters.Add(float64(len(batch.DeadLetters)))
+	s.metrics.letters.Add(float64(len(done.DeadLetters)))
 	return conflicts, nil
 }

@@ -129,7 +129,7 @@ func (m *Machine) nextPart(out *actions, now time.Time) {
 func (m *Machine) inserted(id string) bool {
 	for i := range m.commit.Batch.Runs {
 		if run := &m.commit.Batch.Runs[i].Run; run.ID == id {
-			return run.Revision == 1 && run.Task == ""
+			return !m.commit.Batch.Runs[i].Halts()
 		}
 	}
 	return false

@@ -49,9 +49,18 @@ func (m *Machine) onStrange(out *actions, now time.Time, in StrangeRead) {
 			return
 		}
 	}
+	var dead []engine.Run
+	for i := range in.Results {
+		result := &in.Results[i]
+		if run := stored[result.Run]; run != nil && run.Status == engine.StatusDead && result.Attempt == run.Attempt && result.Ends() {
+			dead = append(dead, *run)
+		}
+	}
+	if len(dead) > 0 {
+		m.step(out, now, engine.FoundDead{Runs: dead})
+	}
 	if m.strange--; m.strange == 0 {
-		withheld := m.withheld
+		m.arrived = append(m.arrived, m.withheld...)
 		m.withheld = nil
-		m.acknowledge(out, withheld)
 	}
 }

@@ -264,6 +264,25 @@ func TestResultsOfARunThatSomebodyElseHasMadeAreNotAcknowledged(t *testing.T) {
 	not[shard.Acknowledge](r)
 }
 
+// Whoever wrote that a run is dead may have died before its letter: the news of that end has not been acknowledged, and
+// is not before the letter is durable.
+func TestTheLetterOfARunThatIsFoundDeadIsWritten(t *testing.T) {
+	r := begin(t)
+	r.give(shard.Results{Epoch: r.epoch, Results: []engine.Result{finished("job-s1"), finished("job-s2")}, Receipt: "receipt"})
+	read := take[shard.ReadStrange](r)
+	r.give(shard.StrangeRead{Epoch: read.Epoch, Results: read.Results, Runs: []engine.Run{
+		{ID: "job-s1", JobUID: "job", Attempt: 1, Status: engine.StatusDead, Reason: "exit 1"},
+		{ID: "job-s2", JobUID: "job", Attempt: 2, Status: engine.StatusDead, Reason: "exit 1"}, // this is not its last attempt
+	}})
+	commit := take[shard.Commit](r)
+	not[shard.Acknowledge](r)
+	if letters := commit.Batch.DeadLetters; len(letters) != 1 || letters[0].RunID != "job-s1" || letters[0].Error != "exit 1" {
+		t.Errorf("the letters are %+v", letters)
+	}
+	r.give(shard.Committed{Epoch: commit.Epoch})
+	take[shard.Acknowledge](r)
+}
+
 func TestAFailedCommitIsTriedAgainLaterEachTime(t *testing.T) {
 	r := working(t)
 	r.give(shard.Results{Epoch: r.epoch, Results: []engine.Result{finished(slotRun(10))}, Receipt: "receipt"})

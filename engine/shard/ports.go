@@ -34,8 +34,9 @@ type Store interface {
 	Slots(ctx context.Context, filter engine.SlotFilter) ([]engine.SlotRange, string, error)
 	// BinariesByKey gives those binaries ("namespace/name") that exist, in no order.
 	BinariesByKey(ctx context.Context, keys []string) ([]engine.Binary, error)
-	// Commit writes a batch as engine.Batch says. Conflicts name the writes that were refused; all others are done
-	// and, when Commit returns, durable. After an error any part may have been done: the same batch may be given again.
+	// Commit writes a batch as engine.Batch says. Conflicts name the writes that were refused; Batch.Done says which were
+	// not, and these are durable when Commit returns. After an error any part may have been done: the same batch may be
+	// given again.
 	Commit(ctx context.Context, batch *engine.Batch) ([]engine.Conflict, error)
 }
 

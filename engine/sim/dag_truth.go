@@ -30,6 +30,9 @@ func (t *truth) wroteWave(wave *engine.Wave) {
 	}
 	t.w.note("wave", wave.ID, fmt.Sprintf("epoch %d %s %s", wave.Epoch, wave.Status, wave.Reason), wave.Revision)
 	from, to := known.Status, wave.Status
+	if from != to && to.Terminal() {
+		t.endedAt = t.w.elapsed
+	}
 	if from != to {
 		t.w.counts.add("wave", from.String()+" → "+to.String())
 	}

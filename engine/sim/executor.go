@@ -355,7 +355,8 @@ func (a *attempt) refresh() bool {
 		return false
 	}
 	if revision := a.revision; w.chance(refreshDelayed) {
-		w.after(w.between(time.Second, 2*lockTTL), func() { w.queue.refresh(a.task.Lock, revision, a.task, a.x.group.name) })
+		sender := a.x.group.name // it may have been killed, and its successor be there, when this arrives
+		w.after(w.between(time.Second, 2*lockTTL), func() { w.queue.refresh(a.task.Lock, revision, a.task, sender) })
 		return false
 	}
 	revision, ok := w.queue.refresh(a.task.Lock, a.revision, a.task, a.x.group.name)

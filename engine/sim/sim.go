@@ -35,7 +35,9 @@ func compareCounts(a, b Count) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.What, b.What))
 }
 
-// How a world goes: it is troubled for a while, then calm, then its schedules are paused and it comes to rest.
+// How a world goes: it is troubled for a while, then calm, then its schedules are paused and it comes to rest: for as long
+// as a run or a wave still ends now and then. Hundreds of runs that are caught up one after the other take hours where
+// programs hang until their timeout.
 const (
 	calm = 50 * time.Second
 	rest = 90 * time.Minute
@@ -88,7 +90,7 @@ func Run(seed uint64, options Options) Report {
 		w.obeyed()
 	}
 	w.users.stopAll()
-	for end := w.elapsed + rest; w.failure == nil && w.elapsed < end; {
+	for w.truth.endedAt = w.elapsed; w.failure == nil && w.elapsed < w.truth.endedAt+rest; {
 		w.run(w.elapsed + 5*time.Second)
 		if w.rested() {
 			break

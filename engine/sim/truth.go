@@ -20,6 +20,7 @@ type truth struct {
 	w         *world
 	store     *memory.Store
 	awayUntil time.Duration
+	endedAt   time.Duration      // when a run or a wave ended last
 	stored    map[string]*shadow // every run there is, by id; only looked up
 	retried   map[string]bool    // run ids for which an operator asked for a retry
 	waves     map[string]*waveShadow
@@ -52,37 +53,32 @@ func (t *truth) away() bool { return t.w.elapsed < t.awayUntil }
 
 // commit writes a batch, and checks what it does.
 func (t *truth) commit(batch *engine.Batch) ([]engine.Conflict, error) {
-	dropped := batch.DropRuns
 	conflicts, err := t.store.Commit(context.Background(), batch)
 	if err != nil {
 		return nil, err
 	}
 	t.once(batch)
-	refused := map[string]bool{}
 	for _, conflict := range conflicts {
-		refused[conflict.ID] = true
 		t.w.counts.add("conflict", conflict.Kind)
 	}
-	ended := t.ends(batch, refused)
+	batch = batch.Done(conflicts)
+	ended := t.ends(batch)
 	for i := range batch.Runs {
-		if run := &batch.Runs[i].Run; !refused[run.ID] {
-			prepared := t.prepared(run.ID)
-			t.wrote(run)
-			if prepared && run.Status != engine.StatusScheduled && ended[run.JobUID] {
-				t.stored[run.ID].past.followed = true
-			}
+		run := &batch.Runs[i].Run
+		prepared := t.prepared(run.ID)
+		t.wrote(run)
+		if prepared && run.Status != engine.StatusScheduled && ended[run.JobUID] {
+			t.stored[run.ID].past.followed = true
 		}
 	}
 	for i := range batch.Waves {
-		if wave := &batch.Waves[i].Wave; !refused[wave.ID] {
-			t.wroteWave(wave)
-		}
+		t.wroteWave(&batch.Waves[i].Wave)
 	}
 	for i := range batch.Slots {
 		t.w.counts.add("slots", string(batch.Slots[i].Outcome)+" "+string(batch.Slots[i].Reason))
 		t.w.note("ledger", batch.Slots[i].ID, string(batch.Slots[i].Reason), batch.Slots[i].Count)
 	}
-	for _, id := range dropped {
+	for _, id := range batch.DropRuns {
 		if known := t.stored[id]; known != nil && known.status == engine.StatusScheduled {
 			delete(t.stored, id)
 			t.w.note("run dropped", id, "", 0)
@@ -108,12 +104,12 @@ func (t *truth) commit(batch *engine.Batch) ([]engine.Conflict, error) {
 
 // ends names the jobs of which a batch ends a run, or an attempt, that was under way. What it lets go had to wait for that,
 // even if no write ever said so.
-func (t *truth) ends(batch *engine.Batch, refused map[string]bool) map[string]bool {
+func (t *truth) ends(batch *engine.Batch) map[string]bool {
 	ended := map[string]bool{}
 	for i := range batch.Runs {
 		run := &batch.Runs[i].Run
 		known := t.stored[run.ID]
-		if known == nil || refused[run.ID] || known.revision == run.Revision {
+		if known == nil || known.revision == run.Revision {
 			continue
 		}
 		was := known.status == engine.StatusQueued || known.status == engine.StatusRunning
@@ -155,6 +151,9 @@ func (t *truth) wrote(run *engine.Run) {
 		return // the same write once more
 	}
 	t.w.note("run", run.ID, run.Status.String()+" r"+strconv.FormatInt(run.Revision, 10)+" "+run.Reason, int64(run.Attempt))
+	if known.status != run.Status && run.Status.Terminal() {
+		t.endedAt = t.w.elapsed
+	}
 	if known.status != run.Status {
 		t.w.counts.add("transition", known.status.String()+" → "+run.Status.String())
 	}
@@ -249,8 +248,8 @@ func (t *truth) inserted(run *engine.Run) {
 // cut splits a batch after its first n single writes.
 func cut(batch *engine.Batch, n int) *engine.Batch {
 	return &engine.Batch{
-		Waves:       first(batch.Waves, &n),
-		DeadLetters: first(batch.DeadLetters, &n), Runs: first(batch.Runs, &n), Slots: first(batch.Slots, &n),
+		Waves: first(batch.Waves, &n),
+		Runs:  first(batch.Runs, &n), DeadLetters: first(batch.DeadLetters, &n), Slots: first(batch.Slots, &n),
 		DropLetters: first(batch.DropLetters, &n), DropRuns: first(batch.DropRuns, &n), Tasks: first(batch.Tasks, &n),
 		Handled: first(batch.Handled, &n), HandledDAGs: first(batch.HandledDAGs, &n), Commands: first(batch.Commands, &n),
 	}

@@ -18,14 +18,24 @@ func (s *Store) Commit(ctx context.Context, batch *engine.Batch) ([]engine.Confl
 			conflicts = append(conflicts, engine.Conflict{Kind: "wave", ID: batch.Waves[i].Wave.ID})
 		}
 	}
+	if len(conflicts) > 0 {
+		return conflicts, nil
+	}
+	for _, follows := range []bool{false, true} {
+		halted := false
+		for i := range batch.Runs {
+			if write := &batch.Runs[i]; write.Follows() == follows && !s.writeRun(&write.Run) {
+				conflicts = append(conflicts, engine.Conflict{Kind: "run", ID: write.Run.ID})
+				halted = halted || write.Halts()
+			}
+		}
+		if halted {
+			return conflicts, nil
+		}
+	}
 	for _, letter := range batch.DeadLetters {
 		if _, found := s.letters[letter.RunID]; !found {
 			s.letters[letter.RunID] = letter
-		}
-	}
-	for i := range batch.Runs {
-		if !s.writeRun(&batch.Runs[i].Run) {
-			conflicts = append(conflicts, engine.Conflict{Kind: "run", ID: batch.Runs[i].Run.ID})
 		}
 	}
 	for _, slots := range batch.Slots {

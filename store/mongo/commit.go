@@ -3,6 +3,7 @@ package mongo
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -10,8 +11,9 @@ import (
 )
 
 // Commit writes a batch: its parts in the order of engine.Batch, each whole before the next begins. Conflicts name
-// the writes that were refused; all others are done and, when Commit returns, on the journals of a majority. After an
-// error any part may have been done: the same batch may be given again.
+// the writes that were refused; all others are done, but for those that come after one that ends the batch, and, when
+// Commit returns, on the journals of a majority. After an error any part may have been done: the same batch may be given
+// again.
 func (s *Store) Commit(ctx context.Context, batch *engine.Batch) (conflicts []engine.Conflict, err error) {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
@@ -23,6 +25,20 @@ func (s *Store) Commit(ctx context.Context, batch *engine.Batch) (conflicts []en
 			conflicts = append(conflicts, engine.Conflict{Kind: kind, ID: id(n)})
 		}
 	}
+	halted := false
+	before, following := batch.Runs, []engine.RunWrite(nil)
+	if slices.ContainsFunc(batch.Runs, func(w engine.RunWrite) bool { return w.Follows() }) {
+		before = slices.DeleteFunc(slices.Clone(batch.Runs), func(w engine.RunWrite) bool { return w.Follows() })
+		following = slices.DeleteFunc(slices.Clone(batch.Runs), func(w engine.RunWrite) bool { return !w.Follows() })
+	}
+	runs := func(writes []engine.RunWrite) func() error {
+		return func() error {
+			refused, err := s.commitRuns(ctx, writes)
+			refuse("run", refused, func(n int) string { return writes[n].Run.ID })
+			halted = slices.ContainsFunc(refused, func(n int) bool { return writes[n].Halts() })
+			return err
+		}
+	}
 	for _, part := range []struct {
 		name  string
 		size  int
@@ -31,14 +47,12 @@ func (s *Store) Commit(ctx context.Context, batch *engine.Batch) (conflicts []en
 		{"waves", len(batch.Waves), func() error {
 			refused, err := s.commitWaves(ctx, batch.Waves)
 			refuse("wave", refused, func(n int) string { return batch.Waves[n].Wave.ID })
+			halted = len(refused) > 0
 			return err
 		}},
+		{"runs", len(before), runs(before)},
+		{"new runs of tasks", len(following), runs(following)},
 		{"dead letters", len(batch.DeadLetters), func() error { return s.commitLetters(ctx, batch.DeadLetters) }},
-		{"runs", len(batch.Runs), func() error {
-			refused, err := s.commitRuns(ctx, batch.Runs)
-			refuse("run", refused, func(n int) string { return batch.Runs[n].Run.ID })
-			return err
-		}},
 		{"slots", len(batch.Slots), func() error { return s.commitSlots(ctx, batch.Slots) }},
 		{"dropped dead letters", len(batch.DropLetters), func() error { return s.remove(ctx, s.deadLetters, batch.DropLetters, nil) }},
 		{"dropped runs", len(batch.DropRuns), func() error {
@@ -59,6 +73,9 @@ func (s *Store) Commit(ctx context.Context, batch *engine.Batch) (conflicts []en
 		}
 		if err := part.write(); err != nil {
 			return conflicts, s.failed("commit "+part.name, err)
+		}
+		if halted {
+			return conflicts, nil
 		}
 	}
 	return conflicts, nil

@@ -62,13 +62,26 @@ func (w *writer) commit(waves [][]byte, runs []*runWrite, b *engine.Batch, slots
 			conflicts = append(conflicts, engine.Conflict{Kind: "wave", ID: b.Waves[i].Wave.ID})
 		}
 	}
-	for i := range runs {
-		written, err := w.writeRun(runs[i])
-		if err != nil {
-			return nil, err
+	if len(conflicts) > 0 {
+		return conflicts, nil
+	}
+	for _, follows := range []bool{false, true} {
+		halted := false
+		for i := range runs {
+			if runs[i].follows != follows {
+				continue
+			}
+			written, err := w.writeRun(runs[i])
+			if err != nil {
+				return nil, err
+			}
+			if !written {
+				conflicts = append(conflicts, engine.Conflict{Kind: "run", ID: runs[i].id})
+				halted = halted || runs[i].halts
+			}
 		}
-		if !written {
-			conflicts = append(conflicts, engine.Conflict{Kind: "run", ID: runs[i].id})
+		if halted {
+			return conflicts, nil
 		}
 	}
 	for i := range b.Slots {

@@ -27,6 +27,8 @@ type runWrite struct {
 	finishedAt any
 	doc        []byte
 	ended      bool // it has ended before, and its row of then stands in history
+	follows    bool // as engine.RunWrite has it
+	halts      bool // the same
 }
 
 func encodeRuns(writes []engine.RunWrite) []*runWrite {
@@ -36,6 +38,7 @@ func encodeRuns(writes []engine.RunWrite) []*runWrite {
 		room = encodeRun(room[:0], &writes[i].Run)
 		// Each in memory of its own: it is kept as long as the run is active, and should not keep others.
 		runs[i] = newRunWrite(&writes[i].Run, bytes.Clone(room))
+		runs[i].follows, runs[i].halts = writes[i].Follows(), writes[i].Halts()
 	}
 	return runs
 }

@@ -66,6 +66,26 @@ func (h *harness) dagsAreDone(got state, batch *engine.Batch) {
 	same(h.T, "tombstones of DAGs", len(gone), 0)
 }
 
+// endsWith wants a batch to be refused for one write, and Done to say that what comes after it is not done.
+func (h *harness) endsWith(batch *engine.Batch, conflict engine.Conflict) {
+	h.Helper()
+	h.refused(*batch, conflict)
+	done := batch.Done([]engine.Conflict{conflict})
+	waves, runs := done.Waves, done.Runs
+	done.Waves, done.Runs = nil, nil
+	if !done.Empty() || len(waves) > len(batch.Waves) || len(runs) >= len(batch.Runs) {
+		h.Fatalf("said to be done: %d waves, %d runs, and %+v", len(waves), len(runs), done)
+	}
+}
+
+// sameButRuns wants that of a scene's batch nothing is done that comes after the runs.
+func (h *harness) sameButRuns(got, before state) {
+	h.Helper()
+	before.Runs, before.Active, before.Waves = nil, nil, nil
+	got.Runs, got.Active, got.Waves = nil, nil, nil
+	same(h.T, "all else", got, before)
+}
+
 var batchPromises = []promise{
 	{"every part of a batch is done", func(h *harness) {
 		jobs, batch := scene(h)
@@ -115,24 +135,66 @@ var batchPromises = []promise{
 		same(h.T, "jobs", len(repaired.Jobs), 2)
 		same(h.T, "commands", len(repaired.Commands), 1)
 	}},
-	{"a conflict leaves the other writes of its batch done", func(h *harness) {
+	{"a new run of a job, or a task, that is there leaves the other writes done", func(h *harness) {
 		jobs, batch := scene(h)
-		theirs := queued(slotRun(jobs[1], noon))
+		theirs := slotRun(jobs[1], noon.Add(time.Hour))
 		theirs.Reason = "another engine was faster"
 		taken := aTask(jobs[0], noon.Add(time.Minute))
-		other := endedWave(batch.Waves[0].Wave, engine.StatusFailed)
-		other.Revision--
-		h.commit(engine.Batch{Waves: waveWrites(other), Runs: runWrites(theirs), Tasks: []engine.TaskWrite{{Task: taken}}})
-		h.refused(*batch, engine.Conflict{Kind: "run", ID: theirs.ID}, engine.Conflict{Kind: "task", ID: taken.ID}, engine.Conflict{Kind: "wave", ID: other.ID})
+		batch.Runs[2] = engine.RunWrite{Run: slotRun(jobs[1], noon.Add(time.Hour))}
+		h.commit(engine.Batch{Runs: runWrites(theirs), Tasks: []engine.TaskWrite{{Task: taken}}})
+		conflicts := []engine.Conflict{{Kind: "run", ID: theirs.ID}, {Kind: "task", ID: taken.ID}}
+		h.refused(*batch, conflicts...)
 		got := h.state(jobs...)
 		same(h.T, "their run", h.run(theirs.ID), theirs)
 		same(h.T, "tasks", got.Tasks, []engine.ScheduledTask{taken, batch.Tasks[0].Task})
 		same(h.T, "runs", len(got.Runs), 4)
-		same(h.T, "waves", got.Waves, []engine.Wave{batch.Waves[1].Wave, other})
 		same(h.T, "slots", got.Slots, batch.Slots)
 		same(h.T, "letters", got.Letters, batch.DeadLetters)
 		same(h.T, "commands", len(got.Commands), 1)
 		same(h.T, "jobs", len(got.Jobs), 2)
+		done := batch.Done(conflicts)
+		same(h.T, "runs that are said to be done", len(done.Runs), 3)
+		same(h.T, "tasks that are said to be done", len(done.Tasks), 2)
+	}},
+	{"a wave that is refused ends its batch", func(h *harness) {
+		jobs, batch := scene(h)
+		other := endedWave(batch.Waves[0].Wave, engine.StatusFailed)
+		other.Revision--
+		h.commit(engine.Batch{Waves: waveWrites(other)})
+		before := h.state(jobs...)
+		h.endsWith(batch, engine.Conflict{Kind: "wave", ID: other.ID})
+		got := h.state(jobs...)
+		same(h.T, "waves", got.Waves, []engine.Wave{batch.Waves[1].Wave, other})
+		before.Waves, got.Waves = nil, nil
+		same(h.T, "all else", got, before)
+	}},
+	{"a run that somebody else has changed ends its batch before new runs of tasks", func(h *harness) {
+		jobs, batch := scene(h)
+		theirs := queued(slotRun(jobs[1], noon))
+		theirs.Reason = "another engine was faster"
+		h.commit(engine.Batch{Runs: runWrites(theirs)})
+		before := h.state(jobs...)
+		h.endsWith(batch, engine.Conflict{Kind: "run", ID: theirs.ID})
+		got := h.state(jobs...)
+		same(h.T, "their run", h.run(theirs.ID), theirs)
+		same(h.T, "another run", h.run(batch.Runs[0].Run.ID), batch.Runs[0].Run)
+		same(h.T, "a new run of a job", h.run(batch.Runs[2].Run.ID), batch.Runs[2].Run)
+		if _, err := h.store.Run(h.ctx, batch.Runs[3].Run.ID); !errors.Is(err, engine.ErrNotFound) {
+			h.Fatalf("the new run of a task: %v", err)
+		}
+		h.sameButRuns(got, before)
+	}},
+	{"a new run of a task that is there ends its batch", func(h *harness) {
+		jobs, batch := scene(h)
+		theirs := batch.Runs[3].Run
+		theirs.Reason = "another engine was faster"
+		h.commit(engine.Batch{Runs: runWrites(theirs)})
+		before := h.state(jobs...)
+		h.endsWith(batch, engine.Conflict{Kind: "run", ID: theirs.ID})
+		got := h.state(jobs...)
+		same(h.T, "their run", h.run(theirs.ID), theirs)
+		same(h.T, "another run", h.run(batch.Runs[1].Run.ID), batch.Runs[1].Run)
+		h.sameButRuns(got, before)
 	}},
 	{"all conflicts of a large batch are told", func(h *harness) {
 		var runs, changed []engine.Run

@@ -90,8 +90,8 @@ func FirstWrites(batch *engine.Batch, n int) *engine.Batch {
 	return &engine.Batch{
 		Waves:       take(batch.Waves, &n),
 		Runs:        take(batch.Runs, &n),
-		Slots:       take(batch.Slots, &n),
 		DeadLetters: take(batch.DeadLetters, &n),
+		Slots:       take(batch.Slots, &n),
 		DropLetters: take(batch.DropLetters, &n),
 		DropRuns:    take(batch.DropRuns, &n),
 		Tasks:       take(batch.Tasks, &n),
