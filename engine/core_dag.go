@@ -241,6 +241,7 @@ func (c *Core) settleDAG(d *dagState) {
 	if d.open != nil {
 		c.pump(d.open)
 	}
+	c.nextWave(d) // a run that was prepared may have been dropped, and nothing is in the way any more
 	if d.writes == 0 && c.held[d.uid] == 0 && len(d.resumes) == 0 {
 		d.over, d.resumed = nil, nil
 	}

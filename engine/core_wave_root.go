@@ -30,6 +30,9 @@ func (d *dagState) joins(root string) int64 {
 // byHand tells whether the wave's roots go at once, instead of at their slots.
 func (w *wave) byHand() bool { return w.Trigger == TriggerManual || w.Trigger == TriggerBackfill }
 
+// atOnce tells whether no root of the wave waits for a slot any more: one that goes on has had all that it will have.
+func (w *wave) atOnce() bool { return w.byHand() || w.Resumed > 0 }
+
 // blocked tells whether a slot of a root that comes now would have to wait for the open wave to end.
 func (d *dagState) blocked(root string) bool {
 	return d.open != nil && (d.open.byHand() || d.open.had(root))
@@ -47,7 +50,9 @@ func (j *job) hasSlot(slot time.Time) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(j.live, func(r *run) bool { return r.Slot.Equal(slot) })
+	return slices.ContainsFunc(j.live, func(r *run) bool {
+		return r.Trigger != TriggerUpstream && r.Slot.Equal(slot) // before an edit the task may have had needs, and its wave's slot
+	})
 }
 
 // beginRoot makes the run of a root's slot, or notes why there is none.

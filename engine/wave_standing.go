@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tidewheel/tidewheel/dag"
 	"github.com/tidewheel/tidewheel/dag/condition"
@@ -56,7 +57,10 @@ func (s *Standing) Graph() *dag.Graph { return s.wave.form.graph }
 
 // Add takes a run of the wave. Nothing of it is kept but what the states are made from.
 func (s *Standing) Add(r *Run) {
-	kept := Run{ID: r.ID, Task: r.Task, Item: r.Item, Status: r.Status, Upstream: r.Upstream, Slot: r.Slot, Attempt: r.Attempt}
+	kept := Run{
+		ID: r.ID, Task: r.Task, Item: r.Item, Status: r.Status, Upstream: r.Upstream, Slot: r.Slot, Trigger: r.Trigger,
+		Attempt: r.Attempt, CancelBy: r.CancelBy,
+	}
 	if s.read[r.Task] {
 		kept.Outputs = r.Outputs
 	}
@@ -113,6 +117,7 @@ type past struct {
 type itemState struct {
 	item  int
 	state dag.State
+	by    string // who has cancelled it
 }
 
 func newPast() *past { return &past{states: map[int]dag.State{}, items: map[int][]itemState{}} }
@@ -127,18 +132,18 @@ func (w *wave) learn(p *past, r *Run) {
 	if r.Status == StatusSucceeded {
 		w.leave(r)
 	}
-	if graph.Root(task) && !r.Slot.IsZero() && r.Status != StatusScheduled {
+	if graph.Root(task) && !r.Slot.IsZero() && (r.Status != StatusScheduled || w.Resumed > 0) {
 		w.slots[r.Task], w.causes[r.Task] = r.Slot, r.Trigger
 	}
 	state := taskState(r.Status)
 	if r.Item != nil {
-		p.items[task] = append(p.items[task], itemState{*r.Item, state})
+		p.items[task] = append(p.items[task], itemState{*r.Item, state, r.CancelBy})
 		return
 	}
 	switch {
 	case state == dag.Skipped && r.Upstream:
 		state = dag.UpstreamFailed
-	case state == dag.Waiting && graph.Root(task) && w.byHand():
+	case state == dag.Waiting && graph.Root(task) && w.atOnce():
 		state = dag.Ready
 	}
 	p.states[task] = state
@@ -156,7 +161,7 @@ func (w *wave) derive(p *past) (closed, spread []int) {
 			states[task], has = dag.Running, false
 		case has:
 			states[task] = known
-		case graph.Root(task) && w.byHand():
+		case graph.Root(task) && w.atOnce():
 			states[task] = dag.Ready
 		default:
 			states[task] = dag.Waiting
@@ -165,6 +170,7 @@ func (w *wave) derive(p *past) (closed, spread []int) {
 			w.running++
 		}
 	}
+	w.hold(p, states)
 	state, closed, err := graph.Restore(states)
 	if err != nil { // the states above are all valid, and as many as the tasks
 		return nil, nil
@@ -179,6 +185,42 @@ func (w *wave) derive(p *past) (closed, spread []int) {
 		}
 	}
 	return closed, spread
+}
+
+// hold puts back the mapped tasks of a wave that goes on which are to be run again and have not begun: of these every
+// item has ended or is to be run again, or the task has a run of its own that says so. They wait for what they need.
+func (w *wave) hold(p *past, states []dag.State) {
+	if w.Resumed == 0 {
+		return
+	}
+	var held []int
+	begun := func(k itemState) bool { return k.state == dag.Running }
+	again := func(k itemState) bool { return k.state == dag.Waiting }
+	for task := range states {
+		known := p.items[task]
+		_, single := p.states[task]
+		if states[task] == dag.Running && len(known) > 0 && !slices.ContainsFunc(known, begun) && (single || slices.ContainsFunc(known, again)) {
+			states[task] = dag.Waiting
+			held = append(held, task)
+		}
+	}
+	if len(held) == 0 {
+		return
+	}
+	judged, _, err := w.form.graph.Restore(states)
+	if err != nil {
+		return
+	}
+	for _, task := range held {
+		_, single := p.states[task]
+		root := w.form.graph.Root(task)
+		switch {
+		case single && root:
+			states[task] = dag.Ready
+		case !single && (root || judged.State(task) == dag.Ready): // it may have begun: its items go on
+			states[task] = dag.Running
+		}
+	}
 }
 
 // deriveFan derives a mapped task from the runs of its items. Its list is evaluated again: what it was made from has not
@@ -204,8 +246,9 @@ func (w *wave) deriveFan(task int, known []itemState) (closed []int) {
 			w.running++
 		}
 	}
-	if w.state.Cancelled() {
-		f.Stop()
+	ran := func(k itemState) bool { return k.by != "" && k.by == w.CancelBy }
+	if w.state.Cancelled() && (w.form.graph.Trigger(task) != dag.Always || slices.ContainsFunc(known, ran)) {
+		f.Stop() // what always runs may have begun after the wave was cancelled: then nobody has stopped it
 	}
 	switch {
 	case f.Done():
