@@ -73,7 +73,7 @@ func (c *Core) pin(r *run) {
 // bind fixes the version that the binary of the run's definition means now.
 func (c *Core) bind(r *run) {
 	s := r.spec
-	r.Tier, r.Class = s.Tier, s.Class
+	r.Tier, r.Class, r.RunsOn = s.Tier, s.Class, s.RunsOn
 	r.Binary, r.Version, r.Digest, r.Kind, r.Size = s.Binary, 0, "", "", 0
 	r.Reason = ""
 	ref, err := s.Binding()

@@ -14,6 +14,7 @@ type Revoke struct {
 	Attempt int
 	Tier    string
 	Class   string
+	RunsOn  map[string]string
 }
 
 // Inspect asks the queue how an attempt stands; answered by AttemptInspected.

@@ -84,13 +84,24 @@ type LogFrame struct {
 	End     bool   `json:"end,omitempty"` // nothing follows
 }
 
-// QueueDepth is what waits and runs in one tier and class.
+// QueueDepth is what waits and runs in one tier and class, what is for executors with certain labels included.
 type QueueDepth struct {
 	Tier    spec.Tier  `json:"tier"`
 	Class   spec.Class `json:"class"`
 	Waiting uint64     `json:"waiting"` // published, not yet delivered
 	Claimed uint64     `json:"claimed"` // delivered, not yet acknowledged
-	Pulls   int        `json:"pulls"`   // requests of idle executors
+	Pulls   int        `json:"pulls"`   // requests of idle executors, for what any of the tier may run
 	// Oldest is when the longest waiting task was published; zero when none waits.
 	Oldest time.Time `json:"oldest,omitzero"`
+	// Pools tell how much of that is for executors with certain labels, in the order of the labels.
+	Pools []PoolDepth `json:"pools,omitempty"`
+}
+
+// PoolDepth is what waits and runs in one tier and class for executors that have certain labels.
+type PoolDepth struct {
+	RunsOn  map[string]string `json:"runs_on"`
+	Waiting uint64            `json:"waiting"`
+	Claimed uint64            `json:"claimed"`
+	Pulls   int               `json:"pulls"`
+	Oldest  time.Time         `json:"oldest,omitzero"`
 }

@@ -48,6 +48,8 @@ type Run struct {
 	Waiting bool       `json:"waiting,omitempty"` // its time has come, and an earlier run of its job is in the way
 	Tier    spec.Tier  `json:"tier"`
 	Class   spec.Class `json:"class"`
+	// RunsOn are the labels that its executor must have. It is shared with the definition and never changed.
+	RunsOn map[string]string `json:"runs_on,omitempty"`
 
 	Binary  string `json:"binary"`            // as the definition names it: "report@stable"
 	Version int    `json:"version,omitempty"` // what that meant when the run was made

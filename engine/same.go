@@ -19,7 +19,7 @@ func SameRun(a, b Run) bool {
 	return a.ID == b.ID && a.Revision == b.Revision &&
 		a.Namespace == b.Namespace && a.JobUID == b.JobUID && a.Job == b.Job && a.Shard == b.Shard && a.Generation == b.Generation &&
 		a.Trigger == b.Trigger && a.By == b.By && sameInstant(a.Slot, b.Slot) && a.Status == b.Status && a.Reason == b.Reason && a.Waiting == b.Waiting &&
-		a.Tier == b.Tier && a.Class == b.Class &&
+		a.Tier == b.Tier && a.Class == b.Class && maps.Equal(a.RunsOn, b.RunsOn) &&
 		a.Binary == b.Binary && a.Version == b.Version && a.Digest == b.Digest && a.Kind == b.Kind && a.Size == b.Size &&
 		bytes.Equal(a.Payload, b.Payload) && maps.Equal(a.Args, b.Args) &&
 		sameInstant(a.CreatedAt, b.CreatedAt) && sameInstant(a.QueuedAt, b.QueuedAt) && sameInstant(a.StartedAt, b.StartedAt) &&

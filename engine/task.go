@@ -25,6 +25,9 @@ type Task struct {
 	QueuedAt   time.Time  `json:"queued_at"`
 	Generation int64      `json:"generation"`
 
+	// RunsOn are the labels that the executor must have: the task is given to no other.
+	RunsOn map[string]string `json:"runs_on,omitempty"`
+
 	Digest      string `json:"digest"`
 	Size        int64  `json:"size"`
 	Kind        string `json:"kind"`

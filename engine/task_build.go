@@ -25,7 +25,7 @@ func (c *Core) task(r *run) *Task {
 	s := r.spec
 	t := &Task{
 		Run: r.ID, Attempt: r.Attempt, Shard: r.Shard, JobUID: r.JobUID, Namespace: r.Namespace, Job: r.Job,
-		Lock: r.lock(), Slot: r.planned(), Tier: r.Tier, Class: r.Class, QueuedAt: r.QueuedAt, Generation: r.Generation,
+		Lock: r.lock(), Slot: r.planned(), Tier: r.Tier, Class: r.Class, RunsOn: r.RunsOn, QueuedAt: r.QueuedAt, Generation: r.Generation,
 		Digest: r.Digest, Size: r.Size, Kind: r.Kind, Payload: r.Payload,
 	}
 	if s == nil {

@@ -21,7 +21,8 @@ type Config struct {
 	Version string      // for people
 	Tiers   []spec.Tier // its own first, then those it serves when idle
 	Slots   int         // attempts at once
-	Labels  map[string]string
+	// Labels are what jobs may ask for by runs_on.
+	Labels map[string]string
 	// PremiumWeight is how many premium attempts are taken for each standard one while both wait; default 4.
 	PremiumWeight int
 

@@ -103,7 +103,7 @@ func (e *Executor) Run(ctx context.Context) (err error) {
 	beside.Go(func() { e.drain(pulled, stop) })
 	err = e.queue.Pull(ctx, PullConfig{
 		Executor: e.config.ID, Tiers: e.config.Tiers, Slots: e.config.Slots, PremiumWeight: e.config.PremiumWeight,
-		Hold: e.hold,
+		Labels: e.config.Labels, Hold: e.hold,
 	}, e.handle)
 	close(pulled)
 	stop()

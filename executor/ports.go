@@ -43,6 +43,8 @@ type PullConfig struct {
 	Tiers         []spec.Tier // its own first, then those it serves when idle
 	Slots         int         // attempts at once
 	PremiumWeight int         // premium attempts taken for each standard one while both wait; default 4
+	// Labels are what it has: of the tasks that ask for labels it is given those that it satisfies.
+	Labels map[string]string
 	// Hold tells to take nothing for a while (true), and to go on (false); the running handles are not touched. nil: never.
 	Hold <-chan bool
 }

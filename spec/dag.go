@@ -57,13 +57,14 @@ type DAG struct {
 	Tasks Tasks `json:"tasks"`
 }
 
-// TaskDefaults are what the tasks of a DAG leave out. Env, Retry and Limits are
-// merged with the task's key by key, everything else is taken whole.
+// TaskDefaults are what the tasks of a DAG leave out. Env, RunsOn, Retry and
+// Limits are merged with the task's key by key, everything else is taken whole.
 type TaskDefaults struct {
 	Binary      string            `json:"binary,omitempty"`
 	Interpreter string            `json:"interpreter,omitempty"`
 	Env         map[string]string `json:"env,omitempty" spec:"scalar"`
 	Tier        Tier              `json:"tier,omitempty"`
+	RunsOn      map[string]string `json:"runs_on,omitempty" spec:"scalar"`
 	Class       Class             `json:"class,omitempty"`
 	Timeout     Duration          `json:"timeout,omitzero"`
 	Grace       Duration          `json:"grace,omitzero"`
@@ -99,6 +100,7 @@ type Task struct {
 	MaxParallel int `json:"max_parallel,omitempty"`
 
 	Tier     Tier              `json:"tier,omitempty"`
+	RunsOn   map[string]string `json:"runs_on,omitempty" spec:"scalar"`
 	Class    Class             `json:"class,omitempty"`
 	Timeout  Duration          `json:"timeout,omitzero"`
 	Grace    Duration          `json:"grace,omitzero"`
@@ -140,7 +142,7 @@ func (d *DAG) merged(t *Task) *Job {
 	job := (&Job{
 		Kind: KindJob, Name: t.Name, Description: t.Description,
 		Binary: t.Binary, Interpreter: t.Interpreter, Args: t.Args, Env: t.Env, Secrets: t.Secrets, Payload: t.Payload,
-		Tier: t.Tier, Class: t.Class, Timeout: t.Timeout, Grace: t.Grace, Retry: t.Retry, Delivery: t.Delivery, Limits: t.Limits,
+		Tier: t.Tier, RunsOn: t.RunsOn, Class: t.Class, Timeout: t.Timeout, Grace: t.Grace, Retry: t.Retry, Delivery: t.Delivery, Limits: t.Limits,
 		Labels: t.Labels, Alerts: d.Alerts,
 	}).Clone()
 	if len(job.Payload) == 0 {
@@ -160,6 +162,15 @@ func (d *DAG) merged(t *Task) *Job {
 			job.Env = map[string]string{}
 		}
 		job.Env[key] = value
+	}
+	for key, value := range given.RunsOn {
+		if _, own := job.RunsOn[key]; own {
+			continue
+		}
+		if job.RunsOn == nil {
+			job.RunsOn = map[string]string{}
+		}
+		job.RunsOn[key] = value
 	}
 	fill(&job.Tier, given.Tier)
 	fill(&job.Class, given.Class)

@@ -31,6 +31,7 @@ labels: {team: finance}
 defaults:
   interpreter: python3
   env: {LEVEL: info}
+  runs_on: {arch: arm64, zone: a}
   class: premium
   timeout: 5m
   grace: 3s
@@ -52,6 +53,7 @@ tasks:
     payload: [1, 2]
     needs: [orders, rates]
     tier: heavy
+    runs_on: {gpu: "true", zone: b}
     class: standard
     timeout: 2h
     grace: 5s
@@ -119,7 +121,8 @@ func TestTaskJobPutsDefaultsTogether(t *testing.T) {
 	want := &spec.Job{
 		Kind: "Job", Name: "join", Description: "Rates onto orders", Binary: "join@stable", Interpreter: "perl",
 		Env: map[string]string{"LEVEL": "debug"}, Payload: json.RawMessage("[1,2]"), Timezone: "UTC",
-		Tier: spec.TierHeavy, Class: spec.ClassStandard, Timeout: spec.Duration(2 * time.Hour), Grace: spec.Duration(5 * time.Second),
+		Tier: spec.TierHeavy, RunsOn: map[string]string{"arch": "arm64", "gpu": "true", "zone": "b"},
+		Class: spec.ClassStandard, Timeout: spec.Duration(2 * time.Hour), Grace: spec.Duration(5 * time.Second),
 		Retry:   spec.Retry{MaxAttempts: 4, Delay: spec.DefaultRetryDelay, MaxDelay: spec.DefaultRetryMaxDelay, On: []int{75}},
 		Overlap: spec.OverlapSkip, CatchUp: spec.CatchUp{Policy: spec.CatchUpLast, Window: spec.DefaultCatchUpWindow},
 		Delivery: spec.DeliveryAtLeastOnce, Limits: spec.Limits{Memory: 256 * spec.Mebibyte, CPU: 2, Output: spec.DefaultOutput},
@@ -131,6 +134,10 @@ func TestTaskJobPutsDefaultsTogether(t *testing.T) {
 	orders := d.TaskJob(0)
 	if orders.Interpreter != "python3" || orders.Tier != spec.TierLight || orders.Class != spec.ClassPremium || string(orders.Payload) != `{"region":"north"}` {
 		t.Errorf("defaults are not applied: %+v", orders)
+	}
+	join.RunsOn["zone"], orders.RunsOn["zone"] = "x", "x"
+	if again := d.TaskJob(2); again.RunsOn["zone"] != "b" || d.Defaults.RunsOn["zone"] != "a" {
+		t.Error("the task's job shares what it runs on with the DAG")
 	}
 	join.Env["LEVEL"], join.Retry.On[0], orders.Payload[0] = "x", 1, ' '
 	if again := d.TaskJob(2); again.Env["LEVEL"] != "debug" || again.Retry.On[0] != 75 || !json.Valid(d.Payload) {

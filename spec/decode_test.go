@@ -58,6 +58,7 @@ func TestDecodeReadsEveryKey(t *testing.T) {
 		Timezone:    "Asia/Dhaka",
 		Active:      &spec.Window{From: instant(t, "2026-12-01T00:00:00Z"), Until: instant(t, "2027-12-01T00:00:00.5+06:00")},
 		Tier:        spec.TierLight,
+		RunsOn:      map[string]string{"gpu": "true", "arch": "arm64"},
 		Class:       spec.ClassStandard,
 		Timeout:     spec.Duration(10 * time.Minute),
 		Grace:       spec.Duration(3 * time.Second),

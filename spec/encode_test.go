@@ -34,6 +34,7 @@ payload: {shops: [1, 2], day: "2026-01-02", none: null, hex: 31}
 schedule: "0 3 * * *"
 timezone: Asia/Dhaka
 active: {from: "2026-12-01T00:00:00Z", until: "2027-12-01T00:00:00.5+06:00"}
+runs_on: {arch: arm64, gpu: "true"}
 timeout: 10m
 grace: 3s
 retry: {max_attempts: 3, on: [75], not_on: [2]}

@@ -29,6 +29,7 @@ func (j *Job) Clone() *Job {
 		alerts.On = slices.Clone(j.Alerts.On)
 		clone.Alerts = &alerts
 	}
+	clone.RunsOn = maps.Clone(j.RunsOn)
 	clone.Labels = maps.Clone(j.Labels)
 	return &clone
 }

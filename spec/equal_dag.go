@@ -19,6 +19,7 @@ func (d *DAG) Clone() *DAG {
 	like := (&Job{Schedule: d.Schedule, Active: d.Active, Exclude: d.Exclude, Alerts: d.Alerts, Labels: d.Labels}).Clone()
 	clone.Schedule, clone.Active, clone.Exclude, clone.Alerts, clone.Labels = like.Schedule, like.Active, like.Exclude, like.Alerts, like.Labels
 	clone.Defaults.Env = maps.Clone(d.Defaults.Env)
+	clone.Defaults.RunsOn = maps.Clone(d.Defaults.RunsOn)
 	clone.Defaults.Retry = cloneRetry(d.Defaults.Retry)
 	clone.Tasks = slices.Clone(d.Tasks)
 	for i := range clone.Tasks {
@@ -30,6 +31,7 @@ func (d *DAG) Clone() *DAG {
 		task.Needs = slices.Clone(task.Needs)
 		task.Schedule = slices.Clone(task.Schedule)
 		task.Retry = cloneRetry(task.Retry)
+		task.RunsOn = maps.Clone(task.RunsOn)
 		task.Labels = maps.Clone(task.Labels)
 	}
 	return &clone

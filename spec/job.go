@@ -54,6 +54,9 @@ type Job struct {
 
 	// Tier is the queue level; by default it follows from Timeout.
 	Tier Tier `json:"tier,omitempty"`
+	// RunsOn are the labels that an executor must have to run the job: all of
+	// them, with these values.
+	RunsOn map[string]string `json:"runs_on,omitempty" spec:"scalar"`
 	// Class says whose runs go first inside a tier.
 	Class Class `json:"class,omitempty"`
 	// Timeout ends an attempt that runs longer.

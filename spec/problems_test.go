@@ -141,6 +141,14 @@ var badInputs = []badInput{
 	{name: "control character", text: "description: \"a\\eb\"\n", want: []string{`4:14: description has a control character ('\x1b'): remove it`}, beyondSchema: true},
 	{name: "label with a line break", text: "labels: {a: \"b\\nc\"}\n", want: []string{"4:13: labels.a has a control character (line break): remove it"}, beyondSchema: true},
 	{name: "label too long", text: "labels: {a: " + strings.Repeat("é", 256) + "}\n", want: []string{"4:13: labels.a is 256 characters long: use at most 255"}},
+	{name: "label of no executor", text: "runs_on: {'a b': c, gpu: \"\", zone: 'a,b'}\n", want: []string{
+		"4:18: runs_on.a b is not a name for a label: use at most 63 letters, digits, '.', '_', '/' and '-', a letter or digit first",
+		"4:26: runs_on.gpu has no value: executors have labels with values, such as gpu: \"true\"",
+		"4:36: runs_on.zone has the value \"a,b\", which no executor can have: use at most 63 letters, digits, '.', '_', ':', '/', '@', '+' and '-', a letter or digit first",
+	}},
+	{name: "many demands", text: "runs_on: {" + numbered(9, "l%d: x, ") + "}\n", want: []string{"4:10: runs_on has 9 labels: use at most 8"}},
+	{name: "executors as GitHub names them", text: "runs-on: {gpu: true}\n", want: []string{"4:1: unknown key \"runs-on\": did you mean runs_on?"}},
+	{name: "executors as Kubernetes names them", text: "nodeSelector: {gpu: true}\n", want: []string{"4:1: unknown key \"nodeSelector\": did you mean runs_on?"}},
 	{name: "labels by the dozen", text: "labels: {" + numbered(65, "l%d: x, ") + "}\n", want: []string{"4:9: labels has 65 labels: use at most 64"}},
 	{name: "description too long", text: "description: " + strings.Repeat("é", 4097) + "\n", want: []string{"4:14: description is 4097 characters long: use at most 4096"}},
 	{name: "alert twice", text: "alerts: {on: [dead, dead], lag: 20000h, duration: 1us}\n", want: []string{

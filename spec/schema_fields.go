@@ -57,8 +57,18 @@ var schemaFields = map[string]schemaField{
 	"active.from":  {text: "The first instant of the span.", examples: examples("2026-12-01T00:00:00Z")},
 	"active.until": {text: "The first instant after the span.", examples: examples("2027-12-01T00:00:00Z")},
 
-	"tier":    {text: "The queue level, which says which executors run the job. By default it follows from timeout: light up to 10m, medium up to 1h, heavy beyond."},
-	"class":   {text: "Whose runs go first inside a tier.", standard: ClassStandard},
+	"tier":  {text: "The queue level, which says which executors run the job. By default it follows from timeout: light up to 10m, medium up to 1h, heavy beyond."},
+	"class": {text: "Whose runs go first inside a tier.", standard: ClassStandard},
+	"runs_on": {
+		text:     "Labels that an executor must have, with these values, to run the job. Every executor has os, arch and host; others are given to it by --label.",
+		examples: examples(map[string]string{"gpu": "true"}),
+		bound: func(s *jsonschema.Schema) {
+			s.PropertyNames = &jsonschema.Schema{Pattern: labelKeyPattern}
+			s.AdditionalProperties = scalars()
+			s.AdditionalProperties.Pattern = runsOnPattern
+			s.MaxProperties = number(maxRunsOn)
+		},
+	},
 	"timeout": {text: "How long an attempt may run.", standard: DefaultTimeout, examples: examples("10m")},
 	"grace":   {text: "The time between SIGTERM and SIGKILL when an attempt is ended; at most 1h.", standard: DefaultGrace},
 

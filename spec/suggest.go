@@ -8,6 +8,8 @@ var foreignKeys = map[string]string{
 	"command": "binary", "cmd": "binary", "image": "binary", "program": "binary", "job_type": "binary", "script": "binary",
 	"arguments": "args", "environment": "env", "tz": "timezone", "time_zone": "timezone", "timeZone": "timezone",
 	"retries": "retry", "concurrency": "overlap", "concurrencyPolicy": "overlap", "deadline": "timeout",
+	"nodeSelector": "runs_on", "node_selector": "runs_on", "constraint": "runs_on", "constraints": "runs_on", "agents": "runs_on", "executor": "runs_on",
+	"executors": "runs_on", "requires": "runs_on", "affinity": "runs_on",
 	"tags": "labels", "annotations": "labels", "blackout": "exclude", "catchup": "catch_up", "input": "payload",
 	"priority": "class", "queue": "tier", "resources": "limits", "mem": "memory", "attempts": "max_attempts",
 	"backoff": "delay", "start": "from", "end": "until",

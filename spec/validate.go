@@ -67,6 +67,7 @@ func (j *Job) Validate() Problems {
 	v.policies(j)
 	v.limits(j)
 	v.alerts(j)
+	v.runsOn(j)
 	v.labels(j)
 	return v.problems
 }

@@ -95,6 +95,7 @@ func (v *dagValidator) defaults() {
 		inner.command(given)
 		inner.policies(given)
 		inner.limits(given)
+		inner.runsOn(given)
 	}) > 0
 }
 
@@ -171,6 +172,7 @@ func (v *dagValidator) task(i int) {
 		inner.payload(job)
 		inner.policies(job)
 		inner.limits(job)
+		inner.runsOn(job)
 		inner.labels(job)
 		if t.Trigger != "" && !t.Trigger.Valid() {
 			inner.add("trigger", "%s", choiceFault(string(t.Trigger), triggerWords()))

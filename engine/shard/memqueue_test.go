@@ -95,10 +95,10 @@ func (q *memQueue) execute(task *engine.Task) {
 	q.report(result, sequence)
 }
 
-func (q *memQueue) Revoke(_ context.Context, number int, run string, attempt int, _, _ string) (bool, error) {
+func (q *memQueue) Revoke(_ context.Context, of engine.Revoke) (bool, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	_, ok := q.report(engine.Result{Kind: engine.ResultRevoked, Run: run, Attempt: attempt, Shard: number}, 0)
+	_, ok := q.report(engine.Result{Kind: engine.ResultRevoked, Run: of.Run, Attempt: of.Attempt, Shard: of.Shard}, 0)
 	return ok, nil
 }
 

@@ -69,7 +69,7 @@ type Queue interface {
 	// queue has stored the task, or has a copy of it already (nil), or has failed (the caller publishes again).
 	Publish(task *engine.Task, done func(error))
 	// Revoke takes an attempt back before anybody claims it, and removes its waiting task. False: somebody claimed it.
-	Revoke(ctx context.Context, shard int, run string, attempt int, tier, class string) (bool, error)
+	Revoke(ctx context.Context, attempt engine.Revoke) (bool, error)
 	// Inspect tells how an attempt stands.
 	Inspect(ctx context.Context, shard int, run string, attempt int, lock string) (engine.AttemptState, error)
 	// DeclareLost ends an attempt on condition that its last message is still the one with this sequence.

@@ -16,7 +16,7 @@ func (r *Runner) effect(ctx context.Context, a Perform) {
 		r.publish(ctx, a.Epoch, e.Task)
 	case engine.Revoke:
 		r.ask(ctx, func() {
-			ok, err := r.queue.Revoke(ctx, e.Shard, e.Run, e.Attempt, e.Tier, e.Class)
+			ok, err := r.queue.Revoke(ctx, e)
 			r.report(ctx, "revoke an attempt", err)
 			answer(engine.AttemptRevoked{Run: e.Run, Attempt: e.Attempt, Revoked: ok, Failed: err != nil})
 		})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/executor"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 // headerCarried marks a copy that trimming made of an attempt's last message (trim.go); its value is the sequence
@@ -35,17 +36,17 @@ func (q *Queue) Report(ctx context.Context, result engine.Result, after uint64) 
 }
 
 // Revoke takes an attempt back before anybody claims it. Asked twice, it answers the same.
-func (q *Queue) Revoke(ctx context.Context, shard int, run string, attempt int, tier, class string) (bool, error) {
-	_, err := q.decide(ctx, engine.Result{Kind: engine.ResultRevoked, Run: run, Attempt: attempt, Shard: shard, At: now()}, 0)
+func (q *Queue) Revoke(ctx context.Context, of engine.Revoke) (bool, error) {
+	_, err := q.decide(ctx, engine.Result{Kind: engine.ResultRevoked, Run: of.Run, Attempt: of.Attempt, Shard: of.Shard, At: now()}, 0)
 	if errors.Is(err, errConflict) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("jetstream: revoke run %s: %w", run, err)
+		return false, fmt.Errorf("jetstream: revoke run %s: %w", of.Run, err)
 	}
 	// From here on no copy can be claimed; the waiting one only takes room and an executor's time.
-	if err := q.withdraw(ctx, q.names.task(tier, class, run), attempt); err != nil {
-		return false, fmt.Errorf("jetstream: remove the task of run %s: %w", run, err)
+	if err := q.withdraw(ctx, q.names.task(poolToken(spec.Tier(of.Tier), of.RunsOn), of.Class, of.Run), of.Attempt); err != nil {
+		return false, fmt.Errorf("jetstream: remove the task of run %s: %w", of.Run, err)
 	}
 	return true, nil
 }

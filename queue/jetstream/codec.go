@@ -33,6 +33,9 @@ func encodeTask(b []byte, t *engine.Task) ([]byte, error) {
 	e.text(`,"class":`, string(t.Class))
 	e.time(`,"queued_at":`, t.QueuedAt)
 	e.int(`,"generation":`, t.Generation)
+	if len(t.RunsOn) > 0 {
+		e.other(`,"runs_on":`, t.RunsOn)
+	}
 	e.text(`,"digest":`, t.Digest)
 	e.int(`,"size":`, t.Size)
 	e.text(`,"kind":`, t.Kind)
@@ -213,6 +216,8 @@ func (d *decoder) task(t *engine.Task) {
 			d.time(&t.QueuedAt)
 		case "generation":
 			t.Generation = d.int()
+		case "runs_on":
+			d.other(&t.RunsOn, t.RunsOn == nil)
 		case "digest":
 			t.Digest = d.text()
 		case "size":

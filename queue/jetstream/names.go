@@ -27,8 +27,9 @@ func newNames(prefix string) names {
 	return n
 }
 
-func (n *names) task(tier, class, run string) string {
-	return n.prefix + "tasks." + tier + "." + class + "." + run
+// task is where a task waits; pool is its tier, or the token of a pool of its tier.
+func (n *names) task(pool, class, run string) string {
+	return n.prefix + "tasks." + pool + "." + class + "." + run
 }
 
 func (n *names) attempt(shard int, run string, attempt int) string {
@@ -62,7 +63,11 @@ func (n *names) floor(shard int) string      { return "$KV." + n.leases + ".floo
 func (n *names) control() string             { return n.prefix + "control" }
 func (n *names) wake(shard int) string       { return n.prefix + "wake." + strconv.Itoa(shard) }
 func (n *names) wakes() string               { return n.prefix + "wake.*" }
-func taskConsumer(tier, class string) string { return "exec-" + tier + "-" + class }
+func (n *names) poolsChanged() string        { return n.prefix + "pools" }
+func taskConsumer(pool, class string) string { return consumerPrefix + pool + "-" + class }
+
+// consumerPrefix begins the names of the consumers of TASKS.
+const consumerPrefix = "exec-"
 
 // Every tier and class has a consumer, whether anybody pulls from it or not: a work-queue stream keeps what no
 // consumer takes.
@@ -71,11 +76,11 @@ var (
 	classes = []spec.Class{spec.ClassPremium, spec.ClassStandard}
 )
 
-// tierAndClass reads a task's subject.
-func (n *names) tierAndClass(subject string) (tier, class string) {
+// poolAndClass reads a task's subject.
+func (n *names) poolAndClass(subject string) (pool, class string) {
 	rest := strings.TrimPrefix(subject, n.prefix)
 	_, rest, _ = strings.Cut(rest, ".")
-	tier, rest, _ = strings.Cut(rest, ".")
+	pool, rest, _ = strings.Cut(rest, ".")
 	class, _, _ = strings.Cut(rest, ".")
-	return tier, class
+	return pool, class
 }

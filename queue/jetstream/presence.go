@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 // Announce says that this executor is alive for the next ttl; with ttl 0 that it is not any more.
@@ -69,27 +71,53 @@ func (q *Queue) entries(ctx context.Context, bucket, keys string) (found []jetst
 	}
 }
 
-// Depths tells what waits and runs in each tier and class, premium first.
+// Depths tells what waits and runs in each tier and class, premium first, what is for executors with certain labels
+// included.
 func (q *Queue) Depths(ctx context.Context) ([]engine.QueueDepth, error) {
-	depths := make([]engine.QueueDepth, 0, len(tiers)*len(classes))
-	for _, tier := range tiers {
-		for _, class := range classes {
-			info, err := q.consumerInfo(ctx, q.names.tasks, taskConsumer(string(tier), string(class)))
-			if err != nil {
-				return nil, fmt.Errorf("jetstream: queue depths: %w", err)
-			}
-			depth := engine.QueueDepth{Tier: tier, Class: class}
-			if info != nil {
-				depth.Waiting, depth.Claimed, depth.Pulls = info.Pending, uint64(max(info.AckPending, 0)), info.Waiting
-			}
-			if depth.Waiting > 0 {
-				question := nextQuestion{Subject: q.names.task(string(tier), string(class), ">"), Sequence: info.Delivered.Stream + 1}
-				if _, depth.Oldest, err = q.following(ctx, q.names.tasks, question); err != nil {
-					return nil, fmt.Errorf("jetstream: queue depths: %w", err)
+	table, _, err := q.readPools(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("jetstream: queue depths: %w", err)
+	}
+	depths := make([]engine.QueueDepth, len(tiers)*len(classes))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, tier := range tiers {
+		for j, class := range classes {
+			group.Go(func() error {
+				own, err := q.depth(ctx, string(tier), class)
+				if err != nil {
+					return err
 				}
-			}
-			depths = append(depths, depth)
+				depth := engine.QueueDepth{Tier: tier, Class: class, Waiting: own.Waiting, Claimed: own.Claimed, Pulls: own.Pulls, Oldest: own.Oldest}
+				if depth.Pools, err = q.poolDepths(ctx, table.Pools, tier, class); err != nil {
+					return err
+				}
+				for _, p := range depth.Pools {
+					depth.Waiting, depth.Claimed = depth.Waiting+p.Waiting, depth.Claimed+p.Claimed
+					if depth.Oldest.IsZero() || !p.Oldest.IsZero() && p.Oldest.Before(depth.Oldest) {
+						depth.Oldest = p.Oldest
+					}
+				}
+				depths[i*len(classes)+j] = depth
+				return nil
+			})
 		}
 	}
+	if err := group.Wait(); err != nil {
+		return nil, fmt.Errorf("jetstream: queue depths: %w", err)
+	}
 	return depths, nil
+}
+
+// depth is what waits and runs in a class of a tier's own queues, or of a pool.
+func (q *Queue) depth(ctx context.Context, pool string, class spec.Class) (depth engine.PoolDepth, err error) {
+	info, err := q.consumerInfo(ctx, q.names.tasks, taskConsumer(pool, string(class)))
+	if err != nil || info == nil {
+		return depth, err
+	}
+	depth.Waiting, depth.Claimed, depth.Pulls = info.Pending, uint64(max(info.AckPending, 0)), info.Waiting
+	if depth.Waiting > 0 {
+		question := nextQuestion{Subject: q.names.task(pool, string(class), ">"), Sequence: info.Delivered.Stream + 1}
+		_, depth.Oldest, err = q.following(ctx, q.names.tasks, question)
+	}
+	return depth, err
 }

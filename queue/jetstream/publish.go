@@ -30,7 +30,24 @@ func (q *Queue) Publish(task *engine.Task, done func(error)) {
 		finish(err)
 		return
 	}
-	q.publishTask(q.names.task(string(task.Tier), string(task.Class), task.Run), data, task.Attempt, publishTries, finish)
+	pool := poolToken(task.Tier, task.RunsOn)
+	publish := func() {
+		q.publishTask(q.names.task(pool, string(task.Class), task.Run), data, task.Attempt, publishTries, finish)
+	}
+	if len(task.RunsOn) == 0 || q.pools.has(pool) {
+		publish()
+		return
+	}
+	// Only now and then, a goroutine: executors must get to know the pool.
+	if !q.spawn(func() {
+		if err := q.openPool(task.Tier, task.RunsOn); err != nil {
+			finish(err)
+			return
+		}
+		publish()
+	}) {
+		finish(errClosed())
+	}
 }
 
 func (q *Queue) publishTask(subject string, data []byte, attempt, tries int, done func(error)) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -40,6 +41,9 @@ func (q *Queue) Pull(ctx context.Context, config executor.PullConfig, handle fun
 	if err != nil {
 		return fmt.Errorf("jetstream: pull: %w", err)
 	}
+	following, stopFollowing := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	beside.Go(func() { q.followPools(following, p) })
 	watchdog := time.NewTicker(pullLook)
 	defer watchdog.Stop()
 	for running := true; running; {
@@ -60,6 +64,8 @@ func (q *Queue) Pull(ctx context.Context, config executor.PullConfig, handle fun
 		}
 	}
 	p.stop()
+	stopFollowing()
+	beside.Wait()
 	q.closeIntake(in)
 	p.running.Wait()
 	close(p.work)
@@ -125,7 +131,12 @@ func (q *Queue) repair(ctx context.Context, p *puller) {
 	}
 	looking, cancel := context.WithTimeout(ctx, repairLimit)
 	defer cancel()
-	if err := q.ensureTaskConsumers(looking); err != nil && ctx.Err() == nil && q.conn.IsConnected() {
+	if len(p.config.Labels) > 0 { // a pool that is gone must not be given consumers again
+		if err := q.servePools(looking, p); err != nil {
+			q.log.Debug("the pools of labels were not read", "error", err)
+		}
+	}
+	if err := q.ensurePoolConsumers(looking, append(plainPools(), p.served()...)); err != nil && ctx.Err() == nil && q.conn.IsConnected() {
 		q.log.Warn("task consumers cannot be made; trying again", "error", err)
 	}
 	p.forget()

@@ -3,6 +3,7 @@ package jetstream
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -59,14 +60,17 @@ type puller struct {
 	idle    int // workers without a task
 	turn    int // of the weighted share
 	sources []*source
-	bad     int  // failures in a row
-	mending bool // nothing is asked until the consumers were looked at
+	levels  []*level // the same, by tier
+	pools   []pool   // that it serves beside the tiers themselves
+	next    int      // the index of the next source
+	bad     int      // failures in a row
+	mending bool     // nothing is asked until the consumers were looked at
 }
 
 // source is one consumer that the puller asks.
 type source struct {
-	index    int
-	tier     spec.Tier
+	index    int    // never used twice
+	pool     string // the tier, or the token of a pool of it
 	class    spec.Class
 	subject  string // of requests
 	priority int    // of this executor among those that stand there: 0 for its own tier
@@ -89,14 +93,25 @@ func newPuller(q *Queue, config executor.PullConfig, handle func(executor.Delive
 		inbox: q.conn.NewInbox(), broken: make(chan struct{}, 1), work: make(chan *delivery, config.Slots),
 	}
 	for priority, tier := range config.Tiers {
-		for _, class := range classes {
-			p.sources = append(p.sources, &source{
-				index: len(p.sources), tier: tier, class: class, priority: min(priority, 9),
-				subject: "$JS.API.CONSUMER.MSG.NEXT." + q.names.tasks + "." + taskConsumer(string(tier), string(class)),
-			})
-		}
+		l := &level{tier: tier}
+		p.levels = append(p.levels, l)
+		p.add(l, string(tier), priority)
 	}
 	return p
+}
+
+// add begins to serve a tier's own queues or a pool of it. It is called with the lock, or before anybody else knows p.
+func (p *puller) add(l *level, pool string, priority int) {
+	for _, class := range classes {
+		s := &source{
+			index: p.next, pool: pool, class: class, priority: min(priority, 9),
+			subject: "$JS.API.CONSUMER.MSG.NEXT." + p.q.names.tasks + "." + taskConsumer(pool, string(class)),
+		}
+		p.next++
+		p.sources = append(p.sources, s)
+		of := l.of(class)
+		of.sources = append(of.sources, s)
+	}
 }
 
 // receive takes a task or the end of a request.
@@ -169,9 +184,9 @@ func (p *puller) release() {
 
 // source finds where a task came from by its subject.
 func (p *puller) source(subject string) *source {
-	tier, class := p.q.names.tierAndClass(subject)
+	pool, class := p.q.names.poolAndClass(subject)
 	for _, s := range p.sources {
-		if string(s.tier) == tier && string(s.class) == class {
+		if s.pool == pool && string(s.class) == class {
 			return s
 		}
 	}
@@ -182,15 +197,16 @@ func (p *puller) source(subject string) *source {
 func (p *puller) ended(message *nats.Msg) {
 	index, request, ok := strings.Cut(strings.TrimPrefix(message.Subject, p.inbox+"."), ".")
 	i, err := strconv.Atoi(index)
-	if !ok || err != nil || i < 0 || i >= len(p.sources) {
+	if !ok || err != nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.sources[i]
-	if strconv.Itoa(s.request) != request {
+	at := slices.IndexFunc(p.sources, func(s *source) bool { return s.index == i })
+	if at < 0 || strconv.Itoa(p.sources[at].request) != request {
 		return
 	}
+	s := p.sources[at]
 	status, description := message.Header.Get("Status"), message.Header.Get("Description")
 	now := time.Now()
 	switch {
@@ -203,7 +219,7 @@ func (p *puller) ended(message *nats.Msg) {
 		s.asked = 0
 		p.pump(now)
 	default: // the consumer has gone or moves, or the server stops
-		p.q.log.Debug("a pull ended", "tier", s.tier, "class", s.class, "status", status, "description", description)
+		p.q.log.Debug("a pull ended", "pool", s.pool, "class", s.class, "status", status, "description", description)
 		p.breakLater()
 	}
 }
@@ -220,53 +236,11 @@ func (p *puller) pump(now time.Time) {
 			return
 		}
 	}
-	for i := 0; i < len(p.sources); i += len(classes) {
-		if p.round(p.sources[i], p.sources[i+1], now) {
+	for _, l := range p.levels {
+		if p.round(l, now) {
 			return
 		}
 	}
-}
-
-// round asks the two classes of a tier for as many tasks as there are slots, and tells whether any are to be hoped for.
-func (p *puller) round(premium, standard *source, now time.Time) bool {
-	for _, s := range []*source{premium, standard} {
-		if s.empty && s.asked == 0 {
-			p.ask(s, min(s.batch, p.free, standBatch), false, now)
-			s.doubt = doubtRounds
-		}
-	}
-	room := min(p.free, roundBatch)
-	share := room
-	switch {
-	case premium.stands() && standard.stands():
-		return false
-	case premium.stands() && premium.doubt > 0:
-		share = room - 1 // standard had its own share when premium was asked
-	case premium.stands():
-		share = 0
-	case !standard.stands():
-		share = p.share(room)
-	case standard.doubt > 0:
-		share = max(p.share(room), 1)
-	}
-	if !premium.stands() {
-		p.ask(premium, share, true, now)
-	}
-	if !standard.stands() {
-		p.ask(standard, room-share, true, now)
-	}
-	premium.doubt, standard.doubt = max(premium.doubt-1, 0), max(standard.doubt-1, 0)
-	return true
-}
-
-// share tells how many of the next tasks should be premium, keeping the weight over many small rounds.
-func (p *puller) share(room int) (premium int) {
-	for range room {
-		if p.turn = (p.turn + 1) % (p.config.PremiumWeight + 1); p.turn != 0 {
-			premium++
-		}
-	}
-	return premium
 }
 
 // ask sends a request. It is called with the lock.

@@ -36,6 +36,7 @@ type Queue struct {
 	reader   *reader
 	markers  markers
 	overdue  overdue
+	pools    pools
 	since    atomic.Int64 // when the connection was made, or made again: nanoseconds since 1970
 
 	background sync.WaitGroup // what Close waits for
@@ -141,6 +142,7 @@ func (q *Queue) disconnected(_ *nats.Conn, err error) {
 
 func (q *Queue) reconnected(*nats.Conn) {
 	q.since.Store(time.Now().UnixNano())
+	q.pools.forget()
 	q.log.Info("nats is back", "server", q.conn.ConnectedUrlRedacted())
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -106,18 +106,18 @@ func (q *Queue) ensureStreams(ctx context.Context) error {
 }
 
 func (q *Queue) ensureTaskConsumers(ctx context.Context) error {
+	return q.ensurePoolConsumers(ctx, plainPools())
+}
+
+// ensurePoolConsumers makes the consumers of pools.
+func (q *Queue) ensurePoolConsumers(ctx context.Context, wanted []pool) error {
 	group, ctx := errgroup.WithContext(ctx)
-	for _, tier := range tiers {
+	for i := range wanted {
 		for _, class := range classes {
 			group.Go(func() error {
-				name := taskConsumer(string(tier), string(class))
-				_, err := q.js.CreateOrUpdateConsumer(ctx, q.names.tasks, jetstream.ConsumerConfig{
-					Durable: name, FilterSubject: q.names.task(string(tier), string(class), ">"),
-					AckPolicy: jetstream.AckExplicitPolicy, AckWait: q.config.AckWait, MaxDeliver: -1,
-					MaxAckPending: -1, MaxWaiting: 16384,
-					PriorityPolicy: jetstream.PriorityPolicyPrioritized, PriorityGroups: []string{priorityGroup},
-				})
-				return wrap("make consumer "+name, err)
+				config := q.consumerConfig(&wanted[i], class)
+				_, err := q.js.CreateOrUpdateConsumer(ctx, q.names.tasks, config)
+				return wrap("make consumer "+config.Durable, err)
 			})
 		}
 	}

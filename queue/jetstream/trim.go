@@ -14,7 +14,7 @@ import (
 // trimEvery is how often Maintain trims.
 const trimEvery = time.Minute
 
-// Maintain trims RESULTS every minute until ctx ends; then it returns nil. The first time is a claim window after the
+// Maintain trims RESULTS, and removes pools that are out of use, every minute until ctx ends; then it returns nil. The first time is a claim window after the
 // start, so that a supervisor that begins together with it has seen every attempt whose lock has expired.
 func (q *Queue) Maintain(ctx context.Context) error {
 	for wait := max(q.config.claimWindow(), trimEvery); pause(ctx, wait); wait = trimEvery {
@@ -26,6 +26,9 @@ func (q *Queue) Maintain(ctx context.Context) error {
 			q.log.Warn("results were not trimmed; trying again in a minute", "error", err)
 		case purged > 0:
 			q.log.Debug("results trimmed", "messages", purged)
+		}
+		if err := q.SweepPools(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			q.log.Warn("pools of labels that are out of use stay; trying again in a minute", "error", err)
 		}
 	}
 	return nil

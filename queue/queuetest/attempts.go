@@ -108,7 +108,7 @@ func attemptRevokeRace(t *testing.T, h Harness) {
 		var revokeErr, claimErr error
 		var both sync.WaitGroup
 		both.Go(func() {
-			revoked, revokeErr = engineSide.Revoke(patient(t), task.Shard, task.Run, 1, "light", "standard")
+			revoked, revokeErr = engineSide.Revoke(patient(t), revocation(task))
 		})
 		both.Go(func() { _, claimErr = executorSide.Claim(patient(t), started(task, "one", 1)) })
 		both.Wait()
@@ -170,7 +170,7 @@ func attemptLostLate(t *testing.T, h Harness) {
 	if lost, err := q.DeclareLost(patient(t), task.Shard, task.Run, 1, first); err != nil || lost {
 		t.Errorf("declare lost: %v, %v, want false", lost, err)
 	}
-	if revoked, err := q.Revoke(patient(t), task.Shard, task.Run, 1, "light", "standard"); err != nil || revoked {
+	if revoked, err := q.Revoke(patient(t), revocation(task)); err != nil || revoked {
 		t.Errorf("revoke: %v, %v, want false", revoked, err)
 	}
 }

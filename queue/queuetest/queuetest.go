@@ -32,6 +32,8 @@ type Queue interface {
 	Ping(ctx context.Context) error
 	// Trim forgets what every shard has acknowledged and what is older, at now, than the claim window.
 	Trim(ctx context.Context, now time.Time) (uint64, error)
+	// SweepPools removes what was kept for labels that nobody asks for any more at now.
+	SweepPools(ctx context.Context, now time.Time) error
 }
 
 // Harness is an empty queue with short waits.
@@ -47,7 +49,7 @@ type Harness struct {
 
 // Run holds a queue to every promise that needs no restart. open is called once for each.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
-	run(t, open, tasks, shares, locks, attempts, results, live, leases, drains)
+	run(t, open, tasks, pools, shares, locks, attempts, results, live, leases, drains)
 }
 
 // RunRestarts holds a queue whose server can be restarted to what it promises of that.
@@ -84,6 +86,11 @@ func newTask(tier spec.Tier, class spec.Class) *engine.Task {
 		JobUID: uid, Namespace: "default", Job: "job", Lock: uid, Tier: tier, Class: class, QueuedAt: time.Now().UTC(),
 		Digest: "0123", Kind: "elf",
 	}
+}
+
+// revocation takes the task's first attempt back.
+func revocation(task *engine.Task) engine.Revoke {
+	return engine.Revoke{Shard: task.Shard, Run: task.Run, Attempt: 1, Tier: string(task.Tier), Class: string(task.Class), RunsOn: task.RunsOn}
 }
 
 func publish(t *testing.T, q Queue, task *engine.Task) {
@@ -128,11 +135,17 @@ type puller struct {
 
 func pull(t *testing.T, q Queue, slots int, tiers ...spec.Tier) *puller {
 	t.Helper()
+	return pullAs(t, q, slots, nil, tiers...)
+}
+
+// pullAs is pull of an executor with labels.
+func pullAs(t *testing.T, q Queue, slots int, labels map[string]string, tiers ...spec.Tier) *puller {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	p := &puller{given: make(chan *taken, 10_000)}
 	var background sync.WaitGroup
 	background.Go(func() {
-		err := q.Pull(ctx, executor.PullConfig{Executor: "x", Tiers: tiers, Slots: slots}, func(d executor.Delivery) {
+		err := q.Pull(ctx, executor.PullConfig{Executor: "x", Tiers: tiers, Slots: slots, Labels: labels}, func(d executor.Delivery) {
 			task, err := d.Task()
 			if err != nil {
 				t.Errorf("read task: %v", err)

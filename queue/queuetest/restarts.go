@@ -13,6 +13,7 @@ var restarts = map[string]func(*testing.T, Harness){
 	"what was acknowledged outlives the server": restartKeeps,
 	"clients go on when the server is back":     restartClients,
 	"tokens grow over restarts of the server":   restartTokens,
+	"labels outlive the server":                 restartPools,
 }
 
 // eventually tries what fails while the server is away.
@@ -106,5 +107,31 @@ func restartTokens(t *testing.T, h Harness) {
 		}
 		h.Restart(t)
 		eventually(t, "ping", func() error { return q.Ping(patient(t)) })
+	}
+}
+
+func restartPools(t *testing.T, h Harness) {
+	q := h.Connect(t)
+	served, unserved := wanting(gpu, spec.TierLight, spec.ClassStandard), wanting(labels{"zone": "a"}, spec.TierLight, spec.ClassPremium)
+	executor := pullAs(t, h.Connect(t), 1, gpu, spec.TierLight)
+	publish(t, q, wanting(gpu, spec.TierLight, spec.ClassStandard))
+	executor.next(t).finish(t)
+	publish(t, q, unserved)
+	h.Restart(t)
+	eventually(t, "ping", func() error { return q.Ping(patient(t)) })
+	eventually(t, "publish", func() error { return tryPublish(patient(t), q, served) })
+	if got := executor.next(t); got.task.Run != served.Run {
+		t.Errorf("got run %s, want %s", got.task.Run, served.Run)
+	} else {
+		got.finish(t)
+	}
+	if d := poolDepth(t, q, spec.TierLight, spec.ClassPremium, unserved.RunsOn); d.Waiting != 1 {
+		t.Errorf("%d tasks wait for who is not there, want 1", d.Waiting)
+	}
+	later := pullAs(t, h.Connect(t), 1, unserved.RunsOn, spec.TierLight)
+	if got := later.next(t); got.task.Run != unserved.Run {
+		t.Errorf("got run %s, want %s", got.task.Run, unserved.Run)
+	} else {
+		got.finish(t)
 	}
 }

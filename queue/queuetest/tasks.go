@@ -273,7 +273,7 @@ func taskRevoked(t *testing.T, h Harness) {
 	task := newTask(spec.TierLight, spec.ClassStandard)
 	publish(t, q, task)
 	for range 2 { // asked twice, it answers the same
-		revoked, err := q.Revoke(patient(t), task.Shard, task.Run, 1, "light", "standard")
+		revoked, err := q.Revoke(patient(t), revocation(task))
 		if err != nil || !revoked {
 			t.Fatalf("revoke: %v, %v", revoked, err)
 		}
@@ -282,7 +282,7 @@ func taskRevoked(t *testing.T, h Harness) {
 	next := *task
 	next.Attempt = 2
 	publish(t, q, &next)
-	if revoked, err := q.Revoke(patient(t), task.Shard, task.Run, 1, "light", "standard"); err != nil || !revoked {
+	if revoked, err := q.Revoke(patient(t), revocation(task)); err != nil || !revoked {
 		t.Fatalf("revoke: %v, %v", revoked, err)
 	}
 	await(t, "the second attempt's task waits", func() bool { return depth(t, q, spec.TierLight, spec.ClassStandard).Waiting == 1 })
