@@ -46,11 +46,13 @@ func (k CommandKind) AboutWave() bool {
 	return false
 }
 
-// Wake tells the owner of a shard that something was left for it in the store.
+// Wake tells the owner of a shard that there is something for it to look at, mostly in the store.
 type Wake struct {
 	Shard int      `json:"shard"`
 	Kind  WakeKind `json:"kind"`
-	Key   string   `json:"key,omitempty"` // the uid of a job or DAG, or "namespace/name" of a binary
+	Key   string   `json:"key,omitempty"` // the uid of a job or DAG, "namespace/name" of a binary, or the id of a run
+	// Attempt is that of a run.
+	Attempt int `json:"attempt,omitempty"`
 }
 
 // WakeKind is what was left.
@@ -61,5 +63,6 @@ const (
 	WakeJob     WakeKind = "job"     // a job with Pending set
 	WakeDAG     WakeKind = "dag"     // a DAG with Pending set
 	WakeCommand WakeKind = "command" // a Command
+	WakeTask    WakeKind = "task"    // nothing in the store: the task of an attempt has gone from the queue, and nobody has claimed it as far as is known
 	WakeBinary  WakeKind = "binary"  // a binary's versions or aliases have changed; Shard means nothing
 )

@@ -69,6 +69,19 @@ func RunsOnText(labels map[string]string) string {
 	return text.String()
 }
 
+// ParseRunsOn reads what RunsOnText has written.
+func ParseRunsOn(text string) map[string]string {
+	if text == "" {
+		return nil
+	}
+	labels := make(map[string]string)
+	for label := range strings.SplitSeq(text, ",") {
+		key, value, _ := strings.Cut(label, "=")
+		labels[key] = value
+	}
+	return labels
+}
+
 // Satisfies reports whether an executor with these labels may run what asks
 // for runsOn.
 func Satisfies(labels, runsOn map[string]string) bool {

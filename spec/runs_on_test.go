@@ -1,6 +1,7 @@
 package spec_test
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/tidewheel/tidewheel/spec"
@@ -26,6 +27,9 @@ func TestWhoSatisfies(t *testing.T) {
 		}
 		if got := spec.RunsOnText(c.runsOn); got != c.text {
 			t.Errorf("%v is written %q, want %q", c.runsOn, got, c.text)
+		}
+		if got := spec.ParseRunsOn(c.text); !maps.Equal(got, c.runsOn) {
+			t.Errorf("%q is read as %v, want %v", c.text, got, c.runsOn)
 		}
 	}
 	if spec.Satisfies(nil, map[string]string{"gpu": "true"}) {

@@ -53,8 +53,10 @@ type ServerConfig struct {
 	S3AccessKey, S3SecretKey       string
 	S3Listen                       string // the embedded gateway listens here; by default a free port of loopback
 
-	Tier      string // light, medium, heavy or all
-	Slots     int    // how many jobs run at once; 0: slotsPerCPU for each processor
+	Tier string // light, medium, heavy or all
+	// Labels are what jobs may ask for by runs_on, beside those that the executor has by itself.
+	Labels    map[string]string
+	Slots     int // how many jobs run at once; 0: slotsPerCPU for each processor
 	CacheSize spec.Size
 	Drain     time.Duration
 	LockTTL   time.Duration // how long the lock of an executor that died is kept; the same on all nodes

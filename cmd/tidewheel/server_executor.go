@@ -5,14 +5,17 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/user"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/executor"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 // Folders of an executor inside the data folder. Programs run as another user must be able to enter them.
@@ -37,6 +40,7 @@ func (s *Server) startExecutor(context.Context) error {
 	host, id := executorID()
 	config := executor.Config{
 		ID: id, Host: host, Version: version, Tiers: s.config.tiers(), Slots: s.config.Slots,
+		Labels:  executorLabels(host, s.config.Labels),
 		WorkDir: s.data.path(workFolder), CacheDir: s.data.path(cacheFolder), CacheSize: int64(s.config.CacheSize),
 		LockTTL: s.config.LockTTL, DrainTimeout: s.config.Drain, FetchTimeout: s.config.FetchTimeout,
 		RunAs: &executor.User{UID: uid, GID: gid}, AllowRoot: s.config.AllowRoot, Guardian: guardian,
@@ -60,6 +64,18 @@ func executorID() (host, id string) {
 		return '-'
 	}, host)
 	return host, clean[:min(len(clean), 40)] + "-" + strings.ToLower(rand.Text()[:6])
+}
+
+// executorLabels are those that were given, and what every executor tells of its machine; what was given counts.
+func executorLabels(host string, given map[string]string) map[string]string {
+	labels := make(map[string]string)
+	for key, value := range map[string]string{"os": runtime.GOOS, "arch": runtime.GOARCH, "host": host} {
+		if _, _, err := spec.ParseExecutorLabel(key + "=" + value); err == nil { // or no job could ask for it
+			labels[key] = value
+		}
+	}
+	maps.Copy(labels, given)
+	return labels
 }
 
 // jobUser tells whom programs run as: -1 keeps the server's own user.

@@ -41,6 +41,7 @@ func serverFlags(flags *pflag.FlagSet) {
 	secretFlags(flags)
 
 	flags.String("tier", "all", "which jobs the executor takes: light, medium, heavy or all; heavier ones help the lighter when idle")
+	flags.StringArray("label", nil, "what jobs may ask for by runs_on, as key=value, such as gpu=true; any number of times (os, arch and host it has by itself)")
 	flags.Int("slots", 0, fmt.Sprintf("how many jobs run at once (default %d for each processor: most jobs wait for something else)", slotsPerCPU))
 	flags.String("run-as", "", "user or uid[:gid] that jobs run as (default nobody where the server runs as root)")
 	flags.Bool("allow-root", false, "let jobs run as root where the server does")
@@ -134,6 +135,9 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 			config.Roles = append(config.Roles, strings.TrimSpace(word))
 		}
 	}
+	if config.Labels, err = labelSetting(v.GetStringSlice("label")); err != nil {
+		return ServerConfig{}, usage("--label: %w", err)
+	}
 	for _, number := range []struct {
 		name string
 		to   *int
@@ -184,6 +188,27 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 		return ServerConfig{}, usage("--log-level %q: use debug, info, warn or error", v.GetString("log-level"))
 	}
 	return config, nil
+}
+
+// labelSetting reads labels, of which the environment gives any number in one text, with commas or spaces between them.
+func labelSetting(given []string) (map[string]string, error) {
+	labels := make(map[string]string)
+	for _, text := range given {
+		for word := range strings.SplitSeq(text, ",") {
+			if strings.TrimSpace(word) == "" {
+				continue
+			}
+			key, value, err := spec.ParseExecutorLabel(word)
+			if err != nil {
+				return nil, fmt.Errorf("%q %w", strings.TrimSpace(word), err)
+			}
+			if before, twice := labels[key]; twice && before != value {
+				return nil, fmt.Errorf("%s is both %s and %s: an executor has one value of each label", key, before, value)
+			}
+			labels[key] = value
+		}
+	}
+	return labels, nil
 }
 
 // logger makes the server's log.

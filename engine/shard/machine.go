@@ -202,7 +202,7 @@ func (m *Machine) Step(now time.Time, input Input) []Action {
 	case StrangeRead:
 		m.onStrange(&out, now, in)
 	case Woken:
-		m.onWoken(&out, in.Wake)
+		m.onWoken(&out, now, in.Wake)
 	case Committed:
 		m.onCommitted(&out, now, in)
 	case Reconciled:

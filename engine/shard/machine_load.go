@@ -137,7 +137,7 @@ func (m *Machine) onCommandLoaded(out *actions, now time.Time, in CommandLoaded)
 	m.step(out, now, engine.CommandReceived{Command: in.Command, Snapshot: in.Snapshot, Run: in.Run, Binaries: in.Binaries, DAG: in.DAG, Wave: in.Wave, WaveRuns: in.WaveRuns})
 }
 
-func (m *Machine) onWoken(out *actions, wake engine.Wake) {
+func (m *Machine) onWoken(out *actions, now time.Time, wake engine.Wake) {
 	if m.phase != phaseRun {
 		return
 	}
@@ -153,6 +153,8 @@ func (m *Machine) onWoken(out *actions, wake engine.Wake) {
 		} else {
 			m.sweepAgain = true
 		}
+	case engine.WakeTask: // as if it had not been published: the core looks whether it is to be
+		m.step(out, now, engine.TaskPublished{Run: wake.Key, Attempt: wake.Attempt, Failed: true})
 	case engine.WakeBinary:
 		if m.core.KnowsBinary(wake.Key) {
 			out.add(ReadBinaries{Epoch: m.epoch, Keys: []string{wake.Key}})

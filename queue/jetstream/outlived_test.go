@@ -25,6 +25,16 @@ func TestACopyThatOutlivesItsClaimIsNotHandedOut(t *testing.T) {
 	if err := <-published; err != nil {
 		t.Fatal(err)
 	}
+	woken := make(chan engine.Wake, 100)
+	hearing, stopHearing := context.WithCancel(t.Context())
+	var hears sync.WaitGroup
+	hears.Go(func() {
+		if err := q.Wakes(hearing, func(wake engine.Wake) { woken <- wake }); err != nil {
+			t.Error(err)
+		}
+	})
+	defer hears.Wait()
+	defer stopHearing()
 	began := time.Now()
 	ctx, cancel := context.WithCancel(t.Context())
 	var pulling sync.WaitGroup
@@ -61,5 +71,14 @@ func TestACopyThatOutlivesItsClaimIsNotHandedOut(t *testing.T) {
 	}
 	if window := q.config.claimWindow(); time.Duration(latest.Load()) > window {
 		t.Errorf("it was handed out after %v; claims are kept for %v", time.Duration(latest.Load()), window)
+	}
+	// If nobody was running it after all, the engine is to see to it soon.
+	select {
+	case wake := <-woken:
+		if want := (engine.Wake{Shard: task.Shard, Kind: engine.WakeTask, Key: task.Run, Attempt: 1}); wake != want {
+			t.Errorf("the engine was told %+v, want %+v", wake, want)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("the engine was not told")
 	}
 }

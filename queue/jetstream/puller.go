@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/executor"
 	"github.com/tidewheel/tidewheel/spec"
 )
@@ -165,12 +166,21 @@ func (p *puller) worker(task *delivery) {
 	}
 }
 
-// drop ends a copy that nobody may run any more. If its run is waiting after all, the engine finds that nothing waits
-// for it, no lock and no claim, and publishes it again.
+// drop ends a copy that nobody may run any more. If its run is waiting after all, because whoever was handed it had no
+// slot free, the engine finds that nothing waits for it, no lock and no claim, and publishes it again. It would look by
+// itself, but the later the longer the run waits: so it is told.
 func (p *puller) drop(task *delivery) {
 	p.q.log.Info("a task that was handed out long ago came again, and is left to the engine", "subject", task.message.Subject)
 	if err := task.Ack(); err != nil {
 		p.q.log.Debug("a task could not be dropped", "error", err)
+		return
+	}
+	content, err := task.Task()
+	if err == nil {
+		err = p.q.hint(p.q.names.wake(content.Shard), engine.Wake{Shard: content.Shard, Kind: engine.WakeTask, Key: content.Run, Attempt: content.Attempt})
+	}
+	if err != nil {
+		p.q.log.Debug("the engine was not told of a task that was dropped, and finds it by itself", "error", err)
 	}
 }
 

@@ -39,6 +39,7 @@ type runDocument struct {
 	Waiting bool           `bson:"waiting,omitempty"`
 	Tier    string         `bson:"tier"`
 	Class   string         `bson:"class"`
+	RunsOn  string         `bson:"runs_on,omitempty"` // spec.RunsOnText: keys may have dots
 
 	Binary  string `bson:"binary"`
 	Version int    `bson:"version,omitempty"`
@@ -130,7 +131,7 @@ func newRunDocument(r *engine.Run) (*runDocument, error) {
 		DAG: r.DAG, Wave: r.Wave, Epoch: r.Epoch, Task: r.Task, Item: r.Item, Upstream: r.Upstream,
 		Outputs: outputs.value, OutputsJSON: outputs.text,
 		Trigger: string(r.Trigger), By: r.By, Slot: someDate(r.Slot), Status: r.Status.String(), Reason: r.Reason, Waiting: r.Waiting,
-		Tier: string(r.Tier), Class: string(r.Class),
+		Tier: string(r.Tier), Class: string(r.Class), RunsOn: spec.RunsOnText(r.RunsOn),
 		Binary: r.Binary, Version: r.Version, Digest: r.Digest, Kind: r.Kind, Size: r.Size,
 		Payload: held.value, PayloadJSON: held.text, Args: sorted(r.Args),
 		CreatedAt: date(r.CreatedAt), NotBefore: someDate(r.NotBefore), QueuedAt: someDate(r.QueuedAt),
@@ -211,7 +212,7 @@ func (d runDocument) value() (engine.Run, error) {
 		Namespace: d.Namespace, JobUID: d.JobUID, Job: d.Job, Shard: d.Shard, Generation: d.Generation,
 		DAG: d.DAG, Wave: d.Wave, Epoch: d.Epoch, Task: d.Task, Item: d.Item, Upstream: d.Upstream,
 		Trigger: engine.Trigger(d.Trigger), By: d.By, Slot: someInstant(d.Slot), Reason: d.Reason, Waiting: d.Waiting,
-		Tier: spec.Tier(d.Tier), Class: spec.Class(d.Class),
+		Tier: spec.Tier(d.Tier), Class: spec.Class(d.Class), RunsOn: spec.ParseRunsOn(d.RunsOn),
 		Binary: d.Binary, Version: d.Version, Digest: d.Digest, Kind: d.Kind, Size: d.Size,
 		CreatedAt: instant(d.CreatedAt), NotBefore: someInstant(d.NotBefore), QueuedAt: someInstant(d.QueuedAt),
 		StartedAt: someInstant(d.StartedAt), FinishedAt: someInstant(d.FinishedAt), RetryAt: someInstant(d.RetryAt),

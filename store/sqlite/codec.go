@@ -74,7 +74,8 @@ func encodeRun(b []byte, r *engine.Run) []byte {
 			return appendText(appendInt(appendText(b, 1, a.Name), 2, a.Size), 3, a.SHA256)
 		})
 	}
-	return appendBool(b, 42, r.Upstream)
+	b = appendBool(b, 42, r.Upstream)
+	return appendText(b, 43, spec.RunsOnText(r.RunsOn))
 }
 
 func encodeAttempt(b []byte, a *engine.Attempt) []byte {
@@ -213,6 +214,8 @@ func decodeRun(document []byte) (r engine.Run, err error) {
 			return err
 		case 42:
 			r.Upstream = v.number != 0
+		case 43:
+			r.RunsOn = spec.ParseRunsOn(v.text())
 		}
 		return nil
 	})

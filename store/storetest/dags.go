@@ -68,7 +68,7 @@ func fullDAG() engine.DAG {
 		Exclude: []spec.Exclusion{{Cron: "* * 24 12 *"}, {From: at, To: until}}, MaxParallel: 12,
 		Alerts: &spec.Alerts{Lag: spec.Duration(time.Minute), On: []string{"failed"}}, Labels: map[string]string{"team.name": "data", "$where": "1"},
 		Defaults: spec.TaskDefaults{
-			Binary: "step@7", Env: map[string]string{"A.B": "1"}, Tier: spec.TierHeavy, Timeout: spec.Duration(time.Hour),
+			Binary: "step@7", Env: map[string]string{"A.B": "1"}, Tier: spec.TierHeavy, RunsOn: map[string]string{"gpu.kind": "a100", "arch": "arm64"}, Timeout: spec.Duration(time.Hour),
 			Retry: spec.Retry{MaxAttempts: 5, Delay: spec.Duration(time.Second), On: []int{1, 2}}, Limits: spec.Limits{Memory: 256 * spec.Mebibyte, CPU: 0.5},
 		},
 		Tasks: spec.Tasks{ // in an order that is not that of their names
@@ -76,7 +76,7 @@ func fullDAG() engine.DAG {
 			{Name: "alpha-2", Binary: "fetch", Env: map[string]string{"$C": "."}, Payload: json.RawMessage(`[1,"two",null]`), Schedule: spec.Strings{"@hourly"}},
 			{
 				Name: "Join_3", Binary: "join", Needs: []string{"zeta", "alpha-2"}, Trigger: "none_failed", When: `outputs.zeta.rows > 0`,
-				ForEach: "outputs.zeta.list", MaxParallel: 3, Labels: map[string]string{"a.b": "c"},
+				ForEach: "outputs.zeta.list", MaxParallel: 3, Labels: map[string]string{"a.b": "c"}, RunsOn: map[string]string{"example.com/disk": "ssd"},
 			},
 		},
 	}

@@ -101,6 +101,7 @@ func fullRun(job engine.Job) engine.Run {
 	run.Reason = "waits: «Grüße», 世界, 🌊, \"quoted\", <b>&amp;</b>, \x00 and \u2028"
 	run.Payload = json.RawMessage(`{"html":"<b>&</b>","number":12345678901234567890.50,"list":[1, 2 ,3],"unicode":"é\u00e9"}`)
 	run.Args = map[string]string{"KEY": "value", "EMPTY": "", "ÜMLAUT": "ß", "LINES": "a\nb"}
+	run.RunsOn = map[string]string{"gpu.kind": "a100", "example.com/disk": "ssd"}
 	run.NotBefore, run.RetryAt = noon.Add(time.Hour), noon.Add(2*time.Hour)
 	run.CancelBy, run.Losses, run.Waiting = "grace", 2, true
 	run.Progress = &engine.Progress{Fraction: 0.123456789, Message: "½ done", At: noon.Add(1234 * time.Microsecond)}

@@ -20,6 +20,7 @@ func fullJob() engine.Job {
 		Payload:  json.RawMessage(`{"html":"<b>&</b>","big":12345678901234567890,"list":[1,2,{"$set":{"a.b":null}}]}`),
 		Schedule: spec.Strings{"0 2 * * *", "30 3 * * 1"}, Every: spec.Duration(90 * time.Second), After: spec.Duration(time.Nanosecond), At: &at,
 		Timezone: "Europe/Berlin", Active: &spec.Window{From: &at, Until: &until}, Tier: spec.TierHeavy, Class: spec.ClassPremium,
+		RunsOn:  map[string]string{"gpu.kind": "a100", "arch": "arm64"},
 		Timeout: spec.Duration(26 * time.Hour), Grace: spec.Duration(1500 * time.Millisecond),
 		Retry:   spec.Retry{MaxAttempts: 5, Delay: spec.Duration(time.Second), MaxDelay: spec.Duration(time.Hour), On: []int{1, 2}, NotOn: []int{3}},
 		Overlap: spec.OverlapQueue, CatchUp: spec.CatchUp{Policy: spec.CatchUpAll, Window: spec.Duration(time.Hour)}, Delivery: spec.DeliveryAtMostOnce,
