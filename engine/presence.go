@@ -97,6 +97,10 @@ type QueueDepth struct {
 	Pools []PoolDepth `json:"pools,omitempty"`
 }
 
+// MaxPools is how many different tiers and sets of labels may be in use at once. A queue keeps those apart, which costs it
+// something for each.
+const MaxPools = 64
+
 // PoolDepth is what waits and runs in one tier and class for executors that have certain labels.
 type PoolDepth struct {
 	RunsOn  map[string]string `json:"runs_on"`

@@ -14,6 +14,8 @@ type AppliedDocument struct {
 	Generation int64  `json:"generation,omitempty"`
 	File       string `json:"file,omitempty"`
 	Line       int    `json:"line,omitempty" doc:"Where the document begins"`
+	// Warnings are no faults.
+	Warnings []string `json:"warnings,omitempty" doc:"What hinders it now, and need not be wrong" example:"[\"no executor has gpu=true: its runs wait until one comes\"]"`
 }
 
 // Validated is the answer to a check that found nothing wrong.

@@ -15,7 +15,7 @@ type Executor struct {
 	Tiers    []spec.Tier       `json:"tiers" doc:"Its own first"`
 	Slots    int               `json:"slots" doc:"How many runs it takes at a time"`
 	Running  []RunningAttempt  `json:"running"`
-	Labels   map[string]string `json:"labels,omitempty"`
+	Labels   map[string]string `json:"labels,omitempty" doc:"What jobs may ask for by runs_on"`
 	Draining bool              `json:"draining" doc:"It finishes what it runs and takes nothing new"`
 	// DrainedBy and DrainedAt tell of the operator who drains it.
 	DrainedBy string    `json:"drained_by,omitempty" doc:"Who drains it; absent if it shuts down, or does not drain"`
@@ -50,14 +50,27 @@ type RunningAttempt struct {
 	Since   time.Time `json:"since"`
 }
 
-// Queue is what waits in one tier and class.
+// Queue is what waits in one tier and class, what is for executors with certain labels included.
 type Queue struct {
 	Tier    spec.Tier  `json:"tier"`
 	Class   spec.Class `json:"class"`
 	Waiting uint64     `json:"waiting" doc:"Published, not yet delivered"`
 	Claimed uint64     `json:"claimed" doc:"Delivered, not yet acknowledged"`
-	Pulls   int        `json:"pulls" doc:"Requests of idle executors"`
+	Pulls   int        `json:"pulls" doc:"Requests of idle executors, for what any of the tier may run"`
 	Oldest  time.Time  `json:"oldest,omitzero" doc:"When the longest waiting task was published"`
+	// Unserved is about what any executor of the tier may run.
+	Unserved string `json:"unserved,omitempty" doc:"Why no executor of the tier takes from it now" example:"no executor serves the tier heavy"`
+	Pools    []Pool `json:"pools,omitempty" doc:"How much of it is for executors with certain labels, in the order of the labels"`
+}
+
+// Pool is what waits in one tier and class for executors with certain labels.
+type Pool struct {
+	RunsOn   map[string]string `json:"runs_on" doc:"The labels that are asked for"`
+	Waiting  uint64            `json:"waiting"`
+	Claimed  uint64            `json:"claimed"`
+	Pulls    int               `json:"pulls" doc:"Requests of idle executors that have the labels"`
+	Oldest   time.Time         `json:"oldest,omitzero"`
+	Unserved string            `json:"unserved,omitempty" doc:"Why no executor takes from it now" example:"no executor has gpu=true"`
 }
 
 // Event is a hint that something has changed: read it again if you show it.

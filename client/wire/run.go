@@ -29,6 +29,9 @@ type Run struct {
 	Waiting    bool           `json:"waiting,omitempty" doc:"Its time has come, and an earlier run of its job is in the way"`
 	Tier       spec.Tier      `json:"tier"`
 	Class      spec.Class     `json:"class"`
+	// RunsOn are labels.
+	RunsOn   map[string]string `json:"runs_on,omitempty" doc:"The labels that its executor must have"`
+	Unserved string            `json:"unserved,omitempty" doc:"Why no executor takes it now, of a queued run that is asked for by itself" example:"no executor has gpu=true"`
 
 	Binary  string `json:"binary" doc:"As the definition names it" example:"report@stable"`
 	Version int    `json:"version,omitempty" doc:"What that meant when the run was made"`

@@ -57,5 +57,8 @@ func printApplied(w io.Writer, applied wire.Applied) {
 	}
 	for _, item := range applied.Items {
 		fmt.Fprintf(w, "%s %s %s%s\n", item.Kind, item.Name, item.Change, note)
+		for _, warning := range item.Warnings {
+			fmt.Fprintf(w, "  warning: %s\n", warning)
+		}
 	}
 }

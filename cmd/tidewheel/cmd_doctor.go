@@ -66,6 +66,7 @@ func (c *cli) doctor(ctx context.Context, config *ServerConfig, wanted bool) err
 		{"version", func() checked { return c.checkVersion(server) }},
 		{"server", func() checked { return server.check }},
 		{"slot ledger", func() checked { return server.ledger }},
+		{"queues", func() checked { return server.queues }},
 		{"data folder", func() checked { return checkData(config.Data) }},
 		{"disk", func() checked { return checkDisk(config.Data) }},
 		{"port", func() checked { return checkPort(ctx, config.HTTP, server) }},

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -22,6 +23,7 @@ type examined struct {
 	version string        // "" if it did not tell
 	ledger  checked       // whether all slots are accounted for
 	clocks  checked       // whether the clocks of the nodes agree
+	queues  checked       // whether somebody takes what waits
 	skew    time.Duration // its clock minus ours
 }
 
@@ -31,7 +33,7 @@ const examineLimit = 5 * time.Second
 func (c *cli) examineServer(ctx context.Context, wanted bool) examined {
 	ctx, cancel := context.WithTimeout(ctx, examineLimit)
 	defer cancel()
-	e := examined{ledger: warn("not known: no server tells"), clocks: warn("not known: no server tells")}
+	e := examined{ledger: warn("not known: no server tells"), clocks: warn("not known: no server tells"), queues: warn("not known: no server tells")}
 	if parsed, err := url.Parse(c.url); err == nil {
 		e.address = parsed.Host
 	}
@@ -76,6 +78,7 @@ func (c *cli) examineServer(ctx context.Context, wanted bool) examined {
 		e.check = ok("ready at %s", c.url)
 		e.ledger = checkLedger(ctx, api)
 		e.clocks = checkClocks(ctx, api)
+		e.queues = checkQueues(ctx, api)
 	}
 	return e
 }
@@ -106,6 +109,33 @@ func checkClocks(ctx context.Context, api *client.Client) checked {
 		return warn("%s: set them by NTP", clocks.Problem)
 	}
 	return ok("those of the nodes agree")
+}
+
+// checkQueues tells whether somebody takes what waits.
+func checkQueues(ctx context.Context, api *client.Client) checked {
+	queues, err := api.Queues(ctx)
+	if err != nil {
+		return warn("not known: %s", explainError(err))
+	}
+	waiting, stuck := uint64(0), []string(nil)
+	for _, q := range queues {
+		waiting += q.Waiting
+		plain := q.Waiting
+		nobody := func(waiting uint64, why string) {
+			if waiting > 0 && why != "" {
+				stuck = append(stuck, fmt.Sprintf("%s of tier %s, class %s: %s", count(waiting, "task"), q.Tier, q.Class, why))
+			}
+		}
+		for _, p := range q.Pools {
+			nobody(p.Waiting, p.Unserved)
+			plain -= min(plain, p.Waiting)
+		}
+		nobody(plain, q.Unserved)
+	}
+	if len(stuck) > 0 {
+		return warn("nobody takes %s", strings.Join(stuck, "; "))
+	}
+	return ok("%s, and somebody takes them", count(waiting, "waiting task"))
 }
 
 // lastWords gives the part of a network error that says why.

@@ -221,6 +221,13 @@ var (
 		[]string{"tier", "class", "state"}, nil)
 	oldestDesc = prometheus.NewDesc("tidewheel_queue_oldest_seconds", "Age of the task that has waited longest.",
 		[]string{"tier", "class"}, nil)
+	// Of what stands in the depth of its tier, too: how much is for executors with certain labels.
+	poolDesc = prometheus.NewDesc("tidewheel_pool_depth", "Tasks in the queue for executors with certain labels, which tidewheel_queue_depth counts, too.",
+		[]string{"tier", "class", "runs_on", "state"}, nil)
+	poolOldestDesc = prometheus.NewDesc("tidewheel_pool_oldest_seconds", "Age of the task that has waited longest for executors with certain labels.",
+		[]string{"tier", "class", "runs_on"}, nil)
+	poolServersDesc = prometheus.NewDesc("tidewheel_pool_executors", "Executors that have the labels that tasks of a tier ask for: alive and not draining.",
+		[]string{"tier", "runs_on"}, nil)
 	slotsDesc = prometheus.NewDesc("tidewheel_executor_slots", "How many attempts an executor takes at once.",
 		[]string{"executor", "draining"}, nil)
 	serversDesc = prometheus.NewDesc("tidewheel_tier_executors", "Executors that take work of a tier: alive and not draining.",
@@ -232,6 +239,9 @@ var (
 func (c *queueCollector) Describe(descs chan<- *prometheus.Desc) {
 	descs <- depthDesc
 	descs <- oldestDesc
+	descs <- poolDesc
+	descs <- poolOldestDesc
+	descs <- poolServersDesc
 	descs <- slotsDesc
 	descs <- busyDesc
 	descs <- serversDesc
@@ -253,11 +263,13 @@ func (c *queueCollector) Collect(metrics chan<- prometheus.Metric) {
 		tier, class := string(depth.Tier), string(depth.Class)
 		gauge(depthDesc, float64(depth.Waiting), tier, class, "waiting")
 		gauge(depthDesc, float64(depth.Claimed), tier, class, "delivered")
-		age := 0.0
-		if !depth.Oldest.IsZero() {
-			age = max(time.Since(depth.Oldest), 0).Seconds()
+		gauge(oldestDesc, ageOf(depth.Oldest), tier, class)
+		for _, pool := range depth.Pools {
+			runsOn := spec.RunsOnText(pool.RunsOn)
+			gauge(poolDesc, float64(pool.Waiting), tier, class, runsOn, "waiting")
+			gauge(poolDesc, float64(pool.Claimed), tier, class, runsOn, "delivered")
+			gauge(poolOldestDesc, ageOf(pool.Oldest), tier, class, runsOn)
 		}
-		gauge(oldestDesc, age, tier, class)
 	}
 	executors, err := c.queue.Executors(ctx)
 	if err != nil {
@@ -277,6 +289,32 @@ func (c *queueCollector) Collect(metrics chan<- prometheus.Metric) {
 	for _, tier := range tiers {
 		gauge(serversDesc, float64(serving[tier]), string(tier))
 	}
+	for _, depth := range depths {
+		for _, pool := range depth.Pools {
+			if depth.Class == spec.ClassPremium { // both classes of a tier have the same
+				gauge(poolServersDesc, float64(servers(executors, depth.Tier, pool.RunsOn)), string(depth.Tier), spec.RunsOnText(pool.RunsOn))
+			}
+		}
+	}
+}
+
+// servers counts the executors that take what asks for labels.
+func servers(executors []engine.Presence, tier spec.Tier, runsOn map[string]string) (n int) {
+	for i := range executors {
+		e := &executors[i]
+		if !e.Draining && slices.Contains(e.Tiers, tier) && spec.Satisfies(e.Labels, runsOn) {
+			n++
+		}
+	}
+	return n
+}
+
+// ageOf is in seconds; 0 where there is nothing.
+func ageOf(since time.Time) float64 {
+	if since.IsZero() {
+		return 0
+	}
+	return max(time.Since(since), 0).Seconds()
 }
 
 // countingStore counts what becomes of runs once it is durable.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -112,7 +113,7 @@ func (c *cli) tableOfExecutors(w io.Writer, executors []wire.Executor) {
 		fmt.Fprintln(w, "No executor is alive: nothing will run until one is started.")
 		return
 	}
-	t := newTable(w, "ID", "HOST", "TIERS", "RUNNING", "SLOTS", "STATE", "VERSION", "SINCE")
+	t := newTable(w, "ID", "HOST", "TIERS", "RUNNING", "SLOTS", "STATE", "LABELS", "VERSION", "SINCE")
 	for i := range executors {
 		e := &executors[i]
 		state := "ready"
@@ -123,16 +124,32 @@ func (c *cli) tableOfExecutors(w io.Writer, executors []wire.Executor) {
 		for i, tier := range e.Tiers {
 			tiers[i] = string(tier)
 		}
-		t.row(e.ID, e.Host, strings.Join(tiers, ","), len(e.Running), e.Slots, state, e.Version, c.ago(e.Since))
+		t.row(e.ID, e.Host, strings.Join(tiers, ","), len(e.Running), e.Slots, state, labelsOf(e), e.Version, c.ago(e.Since))
 	}
 	t.flush()
 }
 
-// tableOfQueues lists what waits.
+// labelsOf writes what jobs may ask for, without the host, which stands beside it.
+func labelsOf(e *wire.Executor) string {
+	labels := maps.Clone(e.Labels)
+	if labels["host"] == e.Host {
+		delete(labels, "host")
+	}
+	return spec.RunsOnText(labels)
+}
+
+// tableOfQueues lists what waits, and below each tier and class what of it asks for labels.
 func (c *cli) tableOfQueues(w io.Writer, queues []wire.Queue) {
-	t := newTable(w, "TIER", "CLASS", "WAITING", "DELIVERED", "IDLE PULLS", "OLDEST")
+	t := newTable(w, "TIER", "CLASS", "WAITING", "DELIVERED", "IDLE PULLS", "OLDEST", "NOTE")
 	for _, q := range queues {
-		t.row(q.Tier, q.Class, q.Waiting, q.Claimed, q.Pulls, c.ago(q.Oldest))
+		t.row(q.Tier, q.Class, q.Waiting, q.Claimed, q.Pulls, c.ago(q.Oldest), "")
+		for _, p := range q.Pools {
+			note := "of these for " + spec.RunsOnText(p.RunsOn)
+			if p.Unserved != "" {
+				note += ": " + p.Unserved
+			}
+			t.row("", "", p.Waiting, p.Claimed, p.Pulls, c.ago(p.Oldest), note)
+		}
 	}
 	t.flush()
 }

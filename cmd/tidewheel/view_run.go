@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/client/wire"
+	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/engine"
 )
 
@@ -93,6 +94,7 @@ func (c *cli) describeRun(w io.Writer, d *describedRun) {
 	t.field("Namespace", r.Namespace)
 	t.field("Status", c.runStatus(r))
 	t.field("Reason", r.Reason)
+	t.field("Waits", r.Unserved)
 	t.field("Error", r.Error)
 	t.field("Trigger", by(string(r.Trigger), r.By))
 	t.field("Slot", stamp(r.Slot))
@@ -111,6 +113,7 @@ func (c *cli) describeRun(w io.Writer, d *describedRun) {
 	t.field("Binary", binary)
 	t.field("SHA256", r.Digest)
 	t.field("Tier", fmt.Sprintf("%s, %s", r.Tier, r.Class))
+	t.field("Runs on", spec.RunsOnText(r.RunsOn))
 	if len(r.Payload) > 0 {
 		t.field("Payload", compact(r.Payload))
 	}

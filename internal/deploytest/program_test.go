@@ -179,7 +179,7 @@ var told = sync.OnceValues(func() (map[string]series, error) {
 		return nil, err
 	}
 	dir := filepath.Join(folder, "server")
-	server := exec.Command(path, "server", "--data", filepath.Join(dir, "data"), "--http", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0")
+	server := exec.Command(path, "server", "--data", filepath.Join(dir, "data"), "--http", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--auth", "off")
 	server.Env = []string{"HOME=" + dir}
 	output, err := server.StdoutPipe()
 	if err != nil {
@@ -195,29 +195,53 @@ var told = sync.OnceValues(func() (map[string]series, error) {
 		_, _ = io.Copy(io.Discard, output)
 		_ = server.Wait()
 	}()
+	api := ""
 	for lines := bufio.NewScanner(output); lines.Scan(); {
-		if url := regexp.MustCompile(`http://\S+/metrics`).FindString(lines.Text()); url != "" {
+		if url := regexp.MustCompile(`http://\S+/metrics`).FindString(lines.Text()); url != "" && api != "" {
+			if err := waitForLabels(path, api, dir); err != nil {
+				return nil, err
+			}
 			return scrape(url)
+		} else if url := regexp.MustCompile(`http://127[.]0[.]0[.]1:\d+`).FindString(lines.Text()); url != "" && api == "" {
+			api = url
 		}
 	}
 	return nil, fmt.Errorf("the server did not start: %s", log.String())
 })
 
-// scrape asks until the executor has announced itself: its metrics come with that.
+// waitForLabels lets a run of each tier wait for an executor that is not there: some metrics come with that.
+func waitForLabels(path, api, dir string) error {
+	const job = "kind: Job\nname: %[1]s\nbinary: waits\ntier: %[1]s\nruns_on: {gpu: true}\n---\n"
+	jobs := fmt.Sprintf(job, "light") + fmt.Sprintf(job, "medium") + fmt.Sprintf(job, "heavy")
+	program := filepath.Join(dir, "waits")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o600); err != nil {
+		return err
+	}
+	for _, arguments := range [][]string{{"binary", "push", "waits", program}, {"apply", "-f", "-"}, {"run", "light"}, {"run", "medium"}, {"run", "heavy"}} {
+		command := exec.Command(path, append(arguments, "--url", api)...)
+		command.Stdin = strings.NewReader(jobs)
+		if said, err := command.CombinedOutput(); err != nil {
+			return fmt.Errorf("%v: %w: %s", arguments, err, said)
+		}
+	}
+	return nil
+}
+
+// scrape asks until the executor has announced itself, and a run waits for labels: metrics come with both.
 func scrape(url string) (map[string]series, error) {
-	const last = "tidewheel_executor_slots"
+	const last, pool = "tidewheel_executor_slots", "tidewheel_pool_depth"
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
 	limit := time.After(time.Minute)
 	for {
 		known, err := scrapeOnce(url)
-		if err != nil || known[last] != nil {
+		if err != nil || known[last] != nil && len(known[pool]["tier"]) == 3 {
 			return known, err
 		}
 		select {
 		case <-ticker.C:
 		case <-limit:
-			return nil, fmt.Errorf("%s does not appear", last)
+			return nil, fmt.Errorf("%s or %s does not appear", last, pool)
 		}
 	}
 }

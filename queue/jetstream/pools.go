@@ -24,7 +24,7 @@ import (
 const (
 	// maxPools bounds the pools in use at once: each has two consumers, at which every idle executor that serves it has
 	// requests standing.
-	maxPools = 64
+	maxPools = engine.MaxPools
 	// poolRefresh is how long whoever publishes to a pool believes that the table has it.
 	poolRefresh = 5 * time.Minute
 	// poolKept is for how long a pool stays that is empty and that nobody publishes to. It is far above poolRefresh, so

@@ -53,7 +53,7 @@ func (a *API) apply() {
 		for i := range applied {
 			answer.Body.Items = append(answer.Body.Items, wire.AppliedDocument{
 				Kind: applied[i].Kind, Name: applied[i].Name, Change: string(applied[i].Change), Generation: applied[i].Generation,
-				File: applied[i].Document.File, Line: applied[i].Document.Line,
+				File: applied[i].Document.File, Line: applied[i].Document.Line, Warnings: applied[i].Warnings,
 			})
 		}
 		return answer, nil

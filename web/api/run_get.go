@@ -21,6 +21,8 @@ func (a *API) runGet() {
 		if err != nil {
 			return nil, err
 		}
-		return &runAnswer{Status: http.StatusOK, Body: viewRun(&run, true)}, nil
+		view := viewRun(&run, true)
+		view.Unserved = a.service.NobodyRuns(ctx, &run)
+		return &runAnswer{Status: http.StatusOK, Body: view}, nil
 	})
 }

@@ -19,7 +19,7 @@ func viewRun(run *engine.Run, alone bool) wire.Run {
 		ID: run.ID, Namespace: run.Namespace, Job: run.Job, JobUID: run.JobUID,
 		DAG: run.DAG, Wave: run.Wave, Epoch: run.Epoch, Task: run.Task, Item: run.Item, Generation: run.Generation, Revision: run.Revision,
 		Trigger: run.Trigger, By: run.By, Slot: run.Slot, Status: run.Status, Reason: run.Reason, Waiting: run.Waiting,
-		Tier: run.Tier, Class: run.Class,
+		Tier: run.Tier, Class: run.Class, RunsOn: run.RunsOn,
 		Binary: run.Binary, Version: run.Version, Digest: run.Digest, Kind: run.Kind, Size: run.Size,
 		Payload: run.Payload, Args: run.Args,
 		CreatedAt: run.CreatedAt, NotBefore: run.NotBefore, QueuedAt: run.QueuedAt, StartedAt: run.StartedAt,

@@ -28,6 +28,8 @@ type Applied struct {
 	Name       string
 	Generation int64
 	Change     Change
+	// Warnings are what may be as it is meant: that nobody is there who would run it.
+	Warnings []string
 }
 
 // CheckDocuments says whether documents could be saved together. The error holds every fault, each with its file and
@@ -89,6 +91,7 @@ func (s *Service) ApplyDocuments(ctx context.Context, namespace string, document
 		if err != nil {
 			return applied, interrupted(err, document, len(applied), len(documents))
 		}
+		one.Warnings = s.unplaced(ctx, document)
 		applied = append(applied, one)
 	}
 	if !how.Prune {

@@ -46,7 +46,7 @@ func (s *Service) Hindrances(ctx context.Context, job *engine.Job) ([]Hindrance,
 		}
 		found = append(found, Hindrance{Code: known.Code, Stops: true, Words: sentence(known.Detail)})
 	}
-	found = append(found, s.executorHindrances(ctx, job.Spec.Tier)...)
+	found = append(found, s.executorHindrances(ctx, job.Spec.Tier, job.Spec.RunsOn)...)
 	behind, err := s.engineHindrance(ctx, job, now)
 	if err != nil {
 		return nil, err
@@ -113,34 +113,21 @@ func scheduleHindrances(job *engine.Job, now time.Time) []Hindrance {
 }
 
 // executorHindrances are those of the machines that would run it.
-func (s *Service) executorHindrances(ctx context.Context, tier spec.Tier) []Hindrance {
+func (s *Service) executorHindrances(ctx context.Context, tier spec.Tier, runsOn map[string]string) []Hindrance {
 	executors, err := s.queue.Executors(ctx)
 	if err != nil {
 		return []Hindrance{{Code: "queue_unreachable", Stops: true, Words: "The executors cannot be asked: " + err.Error() + "."}}
 	}
-	alive, serving, draining, free := 0, 0, 0, 0
-	for i := range executors {
-		e := &executors[i]
-		alive++
-		if !slices.Contains(e.Tiers, tier) {
-			continue
-		}
-		serving++
-		if e.Draining {
-			draining++
-		} else {
-			free += max(e.Slots-len(e.Running), 0)
-		}
-	}
+	p := placed(executors, tier, runsOn)
 	switch {
-	case alive == 0:
-		return []Hindrance{{Code: "no_executor", Stops: true, Words: "No executor is alive: what fires waits until one comes."}}
-	case serving == 0:
-		return []Hindrance{{Code: "no_executor", Stops: true, Words: fmt.Sprintf("No executor serves the tier %s: what fires waits until one comes.", tier)}}
-	case serving == draining:
-		return []Hindrance{{Code: "no_executor", Stops: true, Words: fmt.Sprintf("Every executor of the tier %s is draining and takes nothing new.", tier)}}
-	case free == 0:
-		return []Hindrance{{Code: "executors_busy", Words: fmt.Sprintf("Every slot of the executors of the tier %s is taken: what fires waits for one.", tier)}}
+	case p.why != "" && p.serving > 0:
+		return []Hindrance{{Code: "no_executor", Stops: true, Words: sentence(p.why)}}
+	case p.why != "":
+		return []Hindrance{{Code: "no_executor", Stops: true, Words: sentence(p.why + ": what fires waits until one comes")}}
+	case p.free == 0 && len(runsOn) > 0:
+		return []Hindrance{{Code: "executors_busy", Words: fmt.Sprintf("Every slot of the executors with %s is taken: what fires waits for one.", p.whom)}}
+	case p.free == 0:
+		return []Hindrance{{Code: "executors_busy", Words: fmt.Sprintf("Every slot of the executors of %s is taken: what fires waits for one.", p.whom)}}
 	}
 	return nil
 }

@@ -55,6 +55,7 @@ type Concern struct {
 	Executor string
 	Host     string
 	Tier     spec.Tier
+	RunsOn   string // the labels that are asked for, of ConcernUnserved
 	Count    int
 	More     bool // there are more than Count
 	At       time.Time
@@ -72,7 +73,7 @@ const (
 	ConcernClocks     ConcernKind = "clocks"      // the clocks of two nodes differ
 	ConcernLedger     ConcernKind = "ledger"      // slots are neither runs nor in the ledger: Job is the newest's, At when it was
 	ConcernOverdue    ConcernKind = "overdue"     // slots have come, and no engine takes them up
-	ConcernUnserved   ConcernKind = "unserved"    // runs wait in a tier that no executor serves
+	ConcernUnserved   ConcernKind = "unserved"    // runs wait in a tier that no executor serves, or for labels that none has
 	ConcernSilent     ConcernKind = "silent"      // an executor vanished without a word
 	ConcernDead       ConcernKind = "dead"        // runs used up their retries
 	ConcernFailing    ConcernKind = "failing"     // a job's last run failed, or several in a day
@@ -263,25 +264,32 @@ func (s *Service) lookAtQueue(ctx context.Context, view *Overview) {
 		view.Troubled = err
 		return
 	}
-	serves := map[spec.Tier]bool{}
 	for i := range executors {
 		e := &executors[i]
 		if e.Silent {
 			view.Concerns = append(view.Concerns, Concern{Kind: ConcernSilent, Executor: e.ID, Host: e.Host, At: e.Seen})
-			continue
-		}
-		for _, tier := range e.Tiers {
-			serves[tier] = serves[tier] || !e.Draining
 		}
 	}
-	if len(serves) == 0 {
+	alive := present(executors)
+	if len(alive) == 0 {
 		view.Concerns = append(view.Concerns, Concern{Kind: ConcernNoExecutor, At: view.At})
 		return
 	}
-	for _, depth := range view.Queues {
-		if depth.Waiting > 0 && !serves[depth.Tier] {
-			view.Concerns = append(view.Concerns, Concern{Kind: ConcernUnserved, Tier: depth.Tier, Count: int(min(depth.Waiting, 1<<31-1)), At: depth.Oldest})
+	for i := range view.Queues {
+		depth := &view.Queues[i]
+		unserved := func(waiting uint64, runsOn map[string]string, at time.Time) {
+			if p := placed(alive, depth.Tier, runsOn); waiting > 0 && p.why != "" {
+				view.Concerns = append(view.Concerns, Concern{
+					Kind: ConcernUnserved, Tier: depth.Tier, RunsOn: spec.RunsOnText(runsOn), Reason: p.why, Count: int(min(waiting, 1<<31-1)), At: at,
+				})
+			}
 		}
+		plain := depth.Waiting
+		for _, pool := range depth.Pools {
+			unserved(pool.Waiting, pool.RunsOn, pool.Oldest)
+			plain -= min(pool.Waiting, plain)
+		}
+		unserved(plain, nil, depth.Oldest)
 	}
 }
 

@@ -115,6 +115,7 @@ func compareFields(a, b *engine.Run, definitionA, definitionB *spec.Job) []Field
 	}
 	f.add("payload", payloadOf(a, definitionA), payloadOf(b, definitionB))
 	f.add("tier", string(a.Tier), string(b.Tier))
+	f.add("runs on", spec.RunsOnText(a.RunsOn), spec.RunsOnText(b.RunsOn))
 	f.add("class", string(a.Class), string(b.Class))
 	restA, restB := restOf(definitionA), restOf(definitionB)
 	for _, name := range keysOfBoth(restA, restB) {

@@ -42,7 +42,7 @@ func (s *Service) StartRun(ctx context.Context, namespace, name string, start St
 	run = engine.Run{
 		ID: engine.ManualRunID(job.UID, key), Revision: 1, Namespace: namespace, JobUID: job.UID, Job: name,
 		Shard: job.Shard, Trigger: engine.TriggerManual, By: start.By, Status: engine.StatusScheduled,
-		Tier: job.Spec.Tier, Class: job.Spec.Class, Binary: job.Spec.Binary,
+		Tier: job.Spec.Tier, Class: job.Spec.Class, RunsOn: job.Spec.RunsOn, Binary: job.Spec.Binary,
 		Payload: start.Payload, Args: start.Args, CreatedAt: s.now(),
 	}
 	if start.At.After(run.CreatedAt) {

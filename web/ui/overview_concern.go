@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"net/url"
+	"strings"
 
 	"github.com/tidewheel/tidewheel/templates"
 	"github.com/tidewheel/tidewheel/web/service"
@@ -33,6 +34,11 @@ func viewConcern(c *service.Concern) templates.Concern {
 	case service.ConcernUnserved:
 		view.Status, view.Title = "late", fmt.Sprintf("%s in tier %s, which no executor serves", templates.Plural(count, "run waits", "runs wait"), c.Tier)
 		view.Words = fmt.Sprintf("Start an executor with --tier %s, or give the jobs another tier.", c.Tier)
+		if c.RunsOn != "" {
+			view.ID += "-" + c.RunsOn
+			view.Title = fmt.Sprintf("%s in tier %s: %s", templates.Plural(count, "run waits", "runs wait"), c.Tier, c.Reason)
+			view.Words = fmt.Sprintf("Start an executor with --tier %s%s, or let the jobs run on others.", c.Tier, labelFlags(c.RunsOn))
+		}
 		view.Cures = []templates.Cure{fleet}
 	case service.ConcernSilent:
 		view.Status, view.Title, view.Href = "silent", "Executor "+c.Executor+" says nothing", "/executors"
@@ -80,6 +86,15 @@ func viewConcern(c *service.Concern) templates.Concern {
 		viewEngineConcern(c, &view)
 	}
 	return view
+}
+
+// labelFlags are those that give an executor labels.
+func labelFlags(runsOn string) string {
+	flags := ""
+	for label := range strings.SplitSeq(runsOn, ",") {
+		flags += " --label " + label
+	}
+	return flags
 }
 
 func ofRuns(c *service.Concern, one, more string) string {
