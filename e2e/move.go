@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -26,12 +27,9 @@ func Move(t *testing.T, binary, uri string, compare func(store string)) {
 	if _, err := api.UploadBinary(ctx, "witness", strings.NewReader(program), client.UploadOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	tide := func(fast, slow string) []byte {
-		return fmt.Appendf(nil, tideDAG, journal.path, journal.life, fast, slow)
-	}
 	applied, err := api.Apply(ctx, []client.File{
 		{Name: "jobs.yaml", Data: fmt.Appendf(nil, crashJobs, journal.path, journal.life)},
-		{Name: "dag.yaml", Data: tide(`schedule: "* * * * * *"`, `schedule: "*/3 * * * * *"`)},
+		{Name: "dag.yaml", Data: tide(journal, `schedule: "* * * * * *"`, `schedule: "*/3 * * * * *"`)},
 	}, client.ApplyOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -39,13 +37,13 @@ func Move(t *testing.T, binary, uri string, compare func(store string)) {
 	journal.read(t, linesBetween)
 	server.Stop()
 
-	s3 := s3Of(t, binary)
+	s3 := S3(t, binary)
 	there := []string{"--to-mongodb", uri}
 	back := []string{"--from-mongodb", uri}
 	for flag, value := range s3 {
 		there, back = append(there, "--to-s3-"+flag, value), append(back, "--from-s3-"+flag, value)
 	}
-	data, last := server.data(), filepath.Join(filepath.Dir(server.data()), "back")
+	data, last := server.Data(), filepath.Join(filepath.Dir(server.Data()), "back")
 	migrate := func(words string, args ...string) {
 		t.Helper()
 		out, exit := server.Command(ctx, append([]string{"migrate", "-o", "json"}, args...)...)
@@ -67,23 +65,14 @@ func Move(t *testing.T, binary, uri string, compare func(store string)) {
 		t.Errorf("a server starts where everything was moved away: exit %d, %s", exit, out)
 	}
 
-	args := []string{"--lock-ttl", "2s", "--mongodb-uri", uri}
-	for flag, value := range s3 {
-		args = append(args, "--s3-"+flag, value)
-	}
-	moved := NewServer(t, binary, args...)
+	place := placeFlags(uri, s3)
+	moved := NewServer(t, binary, append(place, "--lock-ttl", "2s")...)
 	moved.Start()
 	journal.read(t, linesBetween)
 	saved := filepath.Join(filepath.Dir(data), "all.backup")
-	if out, exit := moved.Command(ctx, "backup", saved); exit != 2 {
-		t.Errorf("a server on MongoDB has made a backup of no one moment: exit %d, %s", exit, out)
-	}
 	moved.Stop()
-	backup, other := []string{"backup", saved, "--mongodb-uri", uri}, filepath.Join(filepath.Dir(data), "other")
-	for flag, value := range s3 {
-		backup = append(backup, "--s3-"+flag, value)
-	}
-	for _, args := range [][]string{backup, {"restore", saved, "--data", other}} {
+	other := filepath.Join(filepath.Dir(data), "other")
+	for _, args := range [][]string{append([]string{"backup", saved}, place...), {"restore", saved, "--data", other}} {
 		if out, exit := moved.Command(ctx, args...); exit != 0 {
 			t.Fatalf("%s: exit %d, %s", args[0], exit, out)
 		}
@@ -97,29 +86,29 @@ func Move(t *testing.T, binary, uri string, compare func(store string)) {
 	home.Start()
 	api = home.Client()
 	journal.read(t, linesBetween)
-	for _, item := range applied.Items {
-		if item.Kind != "Job" {
-			continue
-		}
-		if _, err := api.PauseJob(ctx, item.Name); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := api.Apply(ctx, []client.File{{Name: "dag.yaml", Data: tide("", "")}}, client.ApplyOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	waves := endedWaves(ctx, t, api)
-	runs := settled(ctx, t, api)
+	runs, waves := end(ctx, t, api, applied, journal)
 	home.Stop()
 	journal.awaitDeath(t, deathLimit)
 	journal.readRest()
 	home.Start()
 
+	judgeAll(ctx, t, api, applied, journal.entries, runs, waves)
+	for id, run := range runs {
+		if run.Attempt > 1 {
+			t.Errorf("run %s took %d attempts: the moves have lost some", id, run.Attempt)
+		}
+	}
+	t.Logf("%d lines of the journal, %d runs, %d waves, 2 moves", len(journal.entries), len(runs), len(waves))
+}
+
+// judgeAll compares what the programs of crashJobs and tideDAG wrote with all that the API says.
+func judgeAll(ctx context.Context, t *testing.T, api *client.Client, applied wire.Applied, entries []entry, runs map[string]wire.Run, waves []wire.Wave) {
+	t.Helper()
 	ofJobs := verdict{t: t, runs: maps.Clone(runs)}
 	maps.DeleteFunc(ofJobs.runs, func(_ string, run wire.Run) bool { return run.DAG != "" })
 	ofWaves := waveVerdict{t: t, runs: maps.Clone(runs), waves: map[string]wire.WaveDetail{}}
 	maps.DeleteFunc(ofWaves.runs, func(_ string, run wire.Run) bool { return run.DAG == "" })
-	for _, e := range journal.entries {
+	for _, e := range entries {
 		if _, is := ofWaves.runs[e.run]; is {
 			ofWaves.entries = append(ofWaves.entries, e)
 		} else {
@@ -142,24 +131,18 @@ func Move(t *testing.T, binary, uri string, compare func(store string)) {
 	ofWaves.edges()
 	ofWaves.ends()
 	ofWaves.epochs()
-	for id, run := range runs {
-		if run.Attempt > 1 {
-			t.Errorf("run %s took %d attempts: the moves have lost some", id, run.Attempt)
-		}
-	}
-	t.Logf("%d lines of the journal, %d runs, %d waves, 2 moves", len(journal.entries), len(runs), len(waves))
 }
 
-// data is the server's folder.
-func (s *Server) data() string { return s.args[2] }
+// Data is the server's folder.
+func (s *Server) Data() string { return s.args[2] }
 
-// s3Of starts another server for its S3, and gives the flags' values by which it is reached, in a bucket of its own.
-func s3Of(t *testing.T, binary string) map[string]string {
+// S3 starts another server for its S3, and gives the flags' values by which it is reached, in a bucket of its own.
+func S3(t *testing.T, binary string) map[string]string {
 	t.Helper()
 	address := freeAddress(t)
 	other := NewServer(t, binary, "--s3-listen", address)
 	other.Start()
-	text, err := os.ReadFile(filepath.Join(other.data(), "s3.json"))
+	text, err := os.ReadFile(filepath.Join(other.Data(), "s3.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

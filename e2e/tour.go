@@ -141,7 +141,7 @@ func (s *Server) get(ctx context.Context, address, from string) string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	token, err := os.ReadFile(s.data() + "/token")
+	token, err := os.ReadFile(s.Data() + "/token")
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func (s *Server) Start(ctx context.Context) (err error) {
 	}
 	if s.config.needsStore() {
 		s.service = service.New(storeOfUsers{s.store}, serviceBlobs{s.blobs}, s.queue, s.log, service.Config{
-			MaxBinary: int64(s.config.MaxBinary), Backup: s.backups(), NoBackup: noBackup, Alone: s.engineAlone(),
+			MaxBinary: int64(s.config.MaxBinary), Backup: s.backup, NoBackup: s.noBackup, Alone: s.engineAlone(),
 		})
 	}
 	for _, start := range []struct {

@@ -16,11 +16,11 @@ func (a *API) backupGet() {
 		Summary: "Download a backup of everything",
 		Description: "A backup of one moment while the server goes on: definitions with their history, runs, waves, the ledger, programs, artifacts and outputs. " +
 			"It holds secrets: keep it where only you can read it. It is whole if `tidewheel restore` says so; an answer that breaks off is not.",
-	}, func(_ context.Context, in *struct {
+	}, func(ctx context.Context, in *struct {
 		Logs bool `query:"logs" default:"true" doc:"With the outputs of runs"`
 		Keys bool `query:"keys" default:"true" doc:"With the server's token and the keys of its parts"`
 	}) (*huma.StreamResponse, error) {
-		write, err := a.service.Backup(service.BackupParts{Logs: in.Logs, Secrets: in.Keys})
+		write, err := a.service.Backup(ctx, service.BackupParts{Logs: in.Logs, Secrets: in.Keys})
 		if err != nil {
 			return nil, err
 		}

@@ -68,7 +68,7 @@ func TestOneBackupAtATime(t *testing.T) {
 }
 
 func TestAServerWithoutBackupsSaysWhatToDo(t *testing.T) {
-	s := newSite(t, service.Config{NoBackup: "use the database's own"})
+	s := newSite(t, service.Config{NoBackup: func(context.Context) (string, error) { return "use the database's own", nil }})
 	if got := s.ask("GET", "/api/v1/backup", "").problem(http.StatusConflict, "no_backup"); !strings.Contains(got.Detail, "use the database's own") {
 		t.Errorf("got %q", got.Detail)
 	}

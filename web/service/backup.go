@@ -15,9 +15,15 @@ type BackupParts struct {
 type BackupWriter func(ctx context.Context, to io.Writer, parts BackupParts) error
 
 // Backup gives what writes a backup: the caller calls it once. Only one is made at a time.
-func (s *Service) Backup(parts BackupParts) (func(ctx context.Context, to io.Writer) error, error) {
-	if s.config.Backup == nil {
-		return nil, &Error{Kind: KindConflict, Code: "no_backup", Detail: "this server makes no backups: " + s.config.NoBackup}
+func (s *Service) Backup(ctx context.Context, parts BackupParts) (func(ctx context.Context, to io.Writer) error, error) {
+	if s.config.NoBackup != nil {
+		why, err := s.config.NoBackup(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if why != "" {
+			return nil, &Error{Kind: KindConflict, Code: "no_backup", Detail: "this server makes no backups: " + why}
+		}
 	}
 	if !s.backingUp.TryLock() {
 		return nil, &Error{Kind: KindConflict, Code: "backup_under_way", Detail: "another backup is being made: wait until it is done"}

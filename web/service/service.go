@@ -63,9 +63,9 @@ type Queue interface {
 type Config struct {
 	MaxBinary int64 // bytes; default 4 GiB
 	Now       func() time.Time
-	// Backup writes backups; nil where NoBackup says why there are none, and what to do instead.
+	// Backup writes backups, unless NoBackup says why there are none, and what to do instead; nil says nothing.
 	Backup   BackupWriter
-	NoBackup string
+	NoBackup func(context.Context) (string, error)
 	// Alone tells of the engine of this process, where it is the only one and needs no leases; nil where engines share.
 	Alone func() engine.EnginePresence
 }

@@ -19,7 +19,8 @@ type command struct {
 	name       string // the first field's
 	database   string
 	body       bson.D
-	after      func() // done when the answer is on its way
+	after      func()              // done when the answer is on its way
+	moment     primitive.Timestamp // that it read, with the read concern snapshot
 }
 
 // handler answers a command with its reply, to which ok is added, or with an error.
@@ -289,7 +290,11 @@ func (c *command) existing() (*engine.Collection, string, *engine.Error) {
 		return nil, "", failure
 	}
 	namespace := fmt.Sprintf("%s.%s", c.database, name)
-	if found := c.server.catalog.Lookup(c.database, name); found != nil {
+	catalog, failure := c.source()
+	if failure != nil {
+		return nil, "", failure
+	}
+	if found := catalog.Lookup(c.database, name); found != nil {
 		return found, namespace, nil
 	}
 	return engine.NewCollection(namespace), namespace, nil

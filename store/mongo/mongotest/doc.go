@@ -5,8 +5,9 @@
 //	client, err := mongo.Connect(options.Client().ApplyURI(server.URI()))
 //
 // It promises what a store may ask of a MongoDB replica set: atomic changes of single documents; unique, partial and
-// TTL indexes that hold; retryable writes that are applied once; cursors; and MongoDB's error codes. What it does not
-// do (transactions, change streams, update pipelines, collations, text search) it refuses with a code that says so.
+// TTL indexes that hold; retryable writes that are applied once; cursors; reads of one moment (the read concern snapshot);
+// and MongoDB's error codes. What it does not do (transactions, change streams, update pipelines, collations, text search)
+// it refuses with a code that says so.
 // The data lives in memory, as long as the server; with a journal, what was acknowledged outlives one that is killed.
 //
 // Faults make it misbehave on demand: stop answering, refuse connections, lose a write before or after doing it,

@@ -43,6 +43,13 @@ func TestMovingHouse(t *testing.T) {
 	})
 }
 
+// Backups of a server on MongoDB that works are each of one moment, with which a life of its own goes on: on MongoDB and
+// S3, or in a folder.
+func TestBackupsOfAServerOnMongoDBThatWorks(t *testing.T) {
+	program := buildProduct(t)
+	e2e.Backup(t, program, startServer(t).URI(), [...]string{startServer(t).URI(), "", startServer(t).URI()})
+}
+
 func openFile(t *testing.T, path string) *sqlite.Store {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), path, sqlite.Config{Logger: logger(t)})
@@ -55,8 +62,14 @@ func openFile(t *testing.T, path string) *sqlite.Store {
 // everything reads what a store holds, by place.
 func everything(t *testing.T, store moving.Source) map[string]engine.Document {
 	t.Helper()
+	return everythingOf(t, store.View, func() {})
+}
+
+// everythingOf reads what a view shows, by place; after each page something happens.
+func everythingOf(t *testing.T, view func(context.Context, func(engine.DocumentPages) error) error, happens func()) map[string]engine.Document {
+	t.Helper()
 	found := map[string]engine.Document{}
-	if err := store.View(t.Context(), func(pages engine.DocumentPages) error {
+	if err := view(t.Context(), func(pages engine.DocumentPages) error {
 		for _, of := range engine.Collections() {
 			for from := ""; ; {
 				page, next, err := pages(of, from, 100)
@@ -67,6 +80,7 @@ func everything(t *testing.T, store moving.Source) map[string]engine.Document {
 					_, id := document.Place()
 					found[string(of)+" "+id] = document
 				}
+				happens()
 				if next == "" {
 					break
 				}

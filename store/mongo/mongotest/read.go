@@ -62,7 +62,7 @@ func find(request *command) (bson.D, *engine.Error) {
 		return nil, failure
 	}
 	at := &cursor{namespace: namespace, documents: documents, projection: q.projection}
-	return request.server.cursors.reply(at, q.size, q.single)
+	return request.ofMoment(request.server.cursors.reply(at, q.size, q.single))
 }
 
 func count(request *command) (bson.D, *engine.Error) {
@@ -93,7 +93,7 @@ func distinct(request *command) (bson.D, *engine.Error) {
 	if values == nil {
 		values = bson.A{}
 	}
-	return bson.D{{Key: "values", Value: values}}, failure
+	return request.ofMoment(bson.D{{Key: "values", Value: values}}, failure)
 }
 
 func aggregate(request *command) (bson.D, *engine.Error) {
@@ -117,7 +117,7 @@ func aggregate(request *command) (bson.D, *engine.Error) {
 	if failure != nil {
 		return nil, failure
 	}
-	return request.server.cursors.reply(&cursor{namespace: namespace, documents: documents}, size, false)
+	return request.ofMoment(request.server.cursors.reply(&cursor{namespace: namespace, documents: documents}, size, false))
 }
 
 // explain tells of a find, update, delete or count which index it would use and how many documents it would look at.

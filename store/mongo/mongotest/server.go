@@ -61,6 +61,7 @@ type Server struct {
 	catalog *engine.Catalog
 	cursors *cursors
 	retries *retries
+	moments *moments
 	faults  *Faults
 	journal *journal // nil without
 
@@ -88,6 +89,7 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 		catalog:     engine.NewCatalog(),
 		cursors:     newCursors(),
 		retries:     newRetries(),
+		moments:     newMoments(),
 		connections: map[*connection]struct{}{},
 	}
 	s.context, s.cancel = context.WithCancelCause(ctx)

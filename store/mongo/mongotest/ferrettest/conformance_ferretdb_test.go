@@ -1,6 +1,8 @@
 package ferrettest_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path"
@@ -62,5 +64,23 @@ func TestConformance(t *testing.T) {
 		if !met[name] {
 			t.Errorf("there is no promise %q to leave out: bring this list up to date", name)
 		}
+	}
+}
+
+// It takes no notice of what moment a read asks for: its answer must not pass for one.
+func TestMomentsCannotBeRead(t *testing.T) {
+	store, err := mongo.Open(t.Context(), ferrettest.FerretDB(t), mongo.Config{Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := store.CheckMoment(t.Context()); !errors.Is(err, mongo.ErrNoMoment) {
+		t.Errorf("got %v", err)
+	} else {
+		t.Log(err)
 	}
 }

@@ -34,6 +34,7 @@ const (
 	CommandNotSupported        Code = 115
 	CannotIndexParallelArrays  Code = 171
 	TransactionTooOld          Code = 225
+	SnapshotTooOld             Code = 239
 	NotWritablePrimary         Code = 10107
 	BSONObjectTooLarge         Code = 10334
 	DuplicateKey               Code = 11000
@@ -61,6 +62,7 @@ var codeNames = map[Code]string{
 	CommandNotSupported:        "CommandNotSupported",
 	CannotIndexParallelArrays:  "CannotIndexParallelArrays",
 	TransactionTooOld:          "TransactionTooOld",
+	SnapshotTooOld:             "SnapshotTooOld",
 	NotWritablePrimary:         "NotWritablePrimary",
 	WriteConcernFailed:         "WriteConcernFailed",
 	WriteConflict:              "WriteConflict",
