@@ -81,7 +81,9 @@ func (c *Core) inspected(e AttemptInspected) {
 	case StatusQueued:
 		switch {
 		case e.State.Last == "":
-			c.publish(r, c.afterCommit) // a copy that still waits makes this one disappear
+			// A copy that still waits makes this one disappear. But what was read of the run, or of its claim, may be from
+			// before this engine stood still: then a write finds out that somebody else has seen the attempt through.
+			c.Affirm(r.ID)
 		case e.State.Last == ResultRevoked && !r.revoke:
 			c.attemptRevoked(r, c.now)
 		case e.State.Last != ResultRevoked:

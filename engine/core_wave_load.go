@@ -117,6 +117,7 @@ func (c *Core) loadWaves(d *dagState, s *DAGSnapshot) []*run {
 			adopted = append(adopted, c.restore(w, runs[w.ID])...)
 			delete(runs, w.ID)
 			if w.state.Done() { // its end was not written
+				c.affirmEnds(w)
 				c.endWave(w)
 			}
 		}
@@ -199,6 +200,21 @@ func (c *Core) restore(w *wave, runs []Run) []*run {
 	return adopted
 }
 
+// affirmEnds writes once more how the runs of a resumed wave have ended. Whoever resumed it may have died between the wave
+// and its runs: should these be on their way, then either they or the end of the wave come, and not both.
+func (c *Core) affirmEnds(w *wave) {
+	if w.Resumed == 0 {
+		return
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.known)) {
+		if known := w.known[id]; known.Status != StatusSucceeded {
+			r := &run{job: c.taskOf(w.dag, known.Task), Run: known.Clone(), quiet: true}
+			c.touch(r)
+			c.release(r)
+		}
+	}
+}
+
 // redefineDAG brings a new revision of a definition, and waves that were asked for, to a DAG in memory.
 func (c *Core) redefineDAG(d *dagState, s *DAGSnapshot) {
 	for i := range s.Waves {
@@ -265,6 +281,9 @@ func (c *Core) adoptWave(d *dagState, s *DAGSnapshot) {
 		}
 		for _, r := range c.restore(w, runs) {
 			c.resume(r)
+		}
+		if w.state.Done() {
+			c.affirmEnds(w)
 		}
 		c.skipRootsWithoutSlot(w)
 		c.pump(w)

@@ -179,3 +179,33 @@ func (b *waveBench) editUnheard(definition string, at time.Duration) {
 	b.dag.Pending, b.dag.UpdatedAt = true, b.dag.CreatedAt.Add(at)
 	b.forms[b.dag.Generation] = d
 }
+
+// Whoever resumes a wave may die between the wave and its runs. What is still on its way must not come after the wave has
+// ended again.
+func TestTheEndOfAWaveThatWasResumedInVainFencesItsRuns(t *testing.T) {
+	for _, held := range []bool{false, true} { // whether the engine that finds it has the DAG in memory
+		b := newWaveBench(t, strings.Replace(diamond, "a: {}", "a: {schedule: '0 12 * * *'}", 1))
+		b.ends = failsOnce("b")
+		wave := b.ask("one", nil, nil)
+		b.drain()
+		before := b.runs[engine.TaskRunID(wave, "b")].Revision
+		if held {
+			w := b.waves[wave]
+			w.Status, w.Reason, w.Resumed, w.FinishedAt, w.Tally = engine.StatusRunning, "", 1, time.Time{}, engine.WaveTally{}
+			w.Revision++
+			b.waves[wave] = w
+			b.save()
+		} else {
+			b.torn = 2 // whose turn it is, and the wave
+			b.command(engine.CommandResumeWave, wave, "", engine.StatusInvalid)
+		}
+		b.drain()
+		b.wants(wave, engine.StatusFailed, "a succeeded, b failed, c succeeded, d skipped (upstream)")
+		if got := b.runs[engine.TaskRunID(wave, "b")].Revision; got != before+1 {
+			t.Errorf("the run that was to be tried again is at revision %d, and was at %d", got, before)
+		}
+		if got := b.runs[engine.TaskRunID(wave, "a")].Revision; got != 3 {
+			t.Errorf("the run that had succeeded was written again: it is at revision %d", got)
+		}
+	}
+}
