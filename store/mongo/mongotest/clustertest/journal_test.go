@@ -39,12 +39,13 @@ type journal struct {
 	happens *happenings
 	entries []entry             // guarded by happens
 	latest  map[string]lateness // of each job's last slot that began; likewise
+	late    time.Time           // when a program began late last; likewise
 }
 
-// lateness is by how much a program was late, and when that was.
+// lateness is by how much the program of a slot was late.
 type lateness struct {
+	slot time.Time
 	late time.Duration
-	at   time.Time
 }
 
 func newJournal(t *testing.T, happens *happenings) *journal {
@@ -84,7 +85,13 @@ func (j *journal) add(e entry) {
 		e.at = time.Now()
 		j.entries = append(j.entries, e)
 		if e.kind == "start" && e.attempt == 1 && !e.slot.IsZero() {
-			j.latest[e.job] = lateness{e.at.Sub(e.slot), e.at}
+			last := lateness{e.slot, e.at.Sub(e.slot)}
+			if last.late > inTime {
+				j.late = e.at
+			}
+			if !e.slot.Before(j.latest[e.job].slot) {
+				j.latest[e.job] = last
+			}
 		}
 	})
 }

@@ -23,7 +23,8 @@ import (
 var (
 	rate = flag.Int("rate", 60, "how many jobs are due each second")
 	long = flag.Bool("long", false, "let outages last for half a minute instead of a few seconds")
-	only = flag.String("only", "", "the numbers of scenarios, such as 2,6; all of them by default")
+	only = flag.String("only", "", "the numbers of scenarios in the order in which they are to come, such as 2,6,2; each of them once by default")
+	logs = flag.String("logs", "", "a folder for what the nodes say; by default it is shown if the test fails")
 	old  = flag.String("old", "", "the program of an earlier version, which half of the nodes run until all are restarted")
 )
 

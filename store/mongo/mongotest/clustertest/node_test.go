@@ -40,6 +40,9 @@ type life struct {
 func newNode(t *testing.T, happens *happenings, dir, name string, command func() *exec.Cmd) *node {
 	t.Helper()
 	path := filepath.Join(dir, name+".log")
+	if *logs != "" {
+		path = filepath.Join(*logs, name+".log")
+	}
 	log, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +51,7 @@ func newNode(t *testing.T, happens *happenings, dir, name string, command func()
 	t.Cleanup(func() {
 		n.stop()
 		_ = log.Close()
-		if !t.Failed() {
+		if !t.Failed() || *logs != "" {
 			return
 		}
 		if text, err := os.ReadFile(path); err == nil {

@@ -1,0 +1,43 @@
+package clustertest
+
+import (
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// leaders tells which NATS server leads which streams and task consumers: those that nobody can use until another
+// leader was chosen once it is killed.
+func (c *cluster) leaders(t *testing.T) map[string][]string {
+	t.Helper()
+	connection, err := nats.Connect(c.natsURL, nats.UserInfo(natsUser, natsPassword))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	js, err := jetstream.New(connection)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaders := map[string][]string{}
+	streams := js.ListStreams(t.Context())
+	for stream := range streams.Info() {
+		leaders[stream.Cluster.Leader] = append(leaders[stream.Cluster.Leader], stream.Config.Name)
+	}
+	if err := streams.Err(); err != nil {
+		t.Fatal(err)
+	}
+	tasks, err := js.Stream(t.Context(), "TASKS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	consumers := tasks.ListConsumers(t.Context())
+	for consumer := range consumers.Info() {
+		leaders[consumer.Cluster.Leader] = append(leaders[consumer.Cluster.Leader], consumer.Name)
+	}
+	if err := consumers.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return leaders
+}
