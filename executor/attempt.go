@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -81,7 +82,7 @@ func (e *Executor) handle(delivery Delivery) {
 		e.settled(&task, delivery.Nak(0))
 		return
 	}
-	holder := LockHolder{Run: task.Run, Attempt: task.Attempt, Executor: e.config.ID}
+	holder := LockHolder{Run: task.Run, Attempt: task.Attempt, Executor: e.config.ID, Try: strconv.FormatUint(e.tries.Add(1), 36)}
 	asked, token, err := e.lock(&task, holder)
 	if err != nil {
 		e.settled(&task, delivery.Nak(e.putBack(&task, err)))
@@ -112,14 +113,27 @@ func (e *Executor) handle(delivery Delivery) {
 	a.unlock()
 }
 
-// lock takes the task's lock, and tells when it was asked for.
+// lock takes the task's lock, and tells when it was asked for. Where the queue does not answer it is tried again for as
+// long as a lock lives: one that was made although the answer was lost would be in everybody's way for that long.
 func (e *Executor) lock(task *engine.Task, holder LockHolder) (asked time.Time, token uint64, err error) {
-	for pause := firstLockWait; ; pause *= 2 {
+	limit := time.Now().Add(e.config.LockTTL)
+	for held, failed := firstLockWait, firstRetry; ; {
 		asked = time.Now()
 		token, err = e.queue.Lock(e.base, task.Lock, holder, e.config.LockTTL)
-		var held *HeldError
-		if err == nil || !errors.As(err, &held) || held.Holder.Run == task.Run || pause > lastLockWait || waited(e.intake, pause) {
-			return asked, token, err
+		var other *HeldError
+		switch {
+		case err == nil:
+			return asked, token, nil
+		case errors.As(err, &other):
+			if other.Holder.Run == task.Run || held > lastLockWait || waited(e.intake, held) {
+				return asked, 0, err
+			}
+			held *= 2
+		default:
+			if !time.Now().Before(limit) || waited(e.intake, failed) {
+				return asked, 0, err
+			}
+			failed = min(2*failed, lastRetry)
 		}
 	}
 }
@@ -178,7 +192,14 @@ func (a *attempt) quiet() {
 
 func (a *attempt) unlock() {
 	revision := a.lease.stop()
-	if err := a.e.queue.Unlock(a.e.base, a.task.Lock, revision); err != nil {
+	unlock := func(ctx context.Context) error { return a.e.queue.Unlock(ctx, a.task.Lock, revision) }
+	err := unlock(a.e.base)
+	if err != nil { // the job's next run waits for it
+		ctx, cancel := context.WithDeadline(a.e.base, a.lease.until)
+		defer cancel()
+		err = a.persist(ctx, unlock)
+	}
+	if err != nil {
 		a.e.log.Warn("a lock could not be released; it expires by itself", keyRun, a.task.Run, keyError, err)
 	}
 }

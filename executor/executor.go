@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -46,6 +47,7 @@ type Executor struct {
 
 	hold    chan bool     // to the pull: whether it stands still; only the last word counts
 	ordered chan struct{} // holds one: an order was left
+	tries   atomic.Uint64 // counts tasks that were given
 
 	mu      sync.Mutex
 	running map[attemptKey]*attempt

@@ -17,7 +17,8 @@ type Queue interface {
 	// first, premium before standard by weight. When ctx ends it takes no more and returns once all handles have.
 	// handle's context does not end with ctx: whoever drains decides how long the running ones may take.
 	Pull(ctx context.Context, config PullConfig, handle func(Delivery)) error
-	// Lock makes the lock, or answers *HeldError. The result is the fencing token.
+	// Lock makes the lock, or answers *HeldError. The result is the fencing token. It may be called again after another
+	// error, with the same holder.
 	Lock(ctx context.Context, key string, holder LockHolder, ttl time.Duration) (token uint64, err error)
 	// Refresh gives the lock another ttl from now and answers its new revision; ErrFenced if it is not ours any more.
 	Refresh(ctx context.Context, key string, holder LockHolder, revision uint64, ttl time.Duration) (newRevision uint64, err error)
@@ -64,6 +65,9 @@ type LockHolder struct {
 	Run      string `json:"run"`
 	Attempt  int    `json:"attempt"`
 	Executor string `json:"executor"`
+	// Try tells the lock's holder from any other that was given the same attempt; the same word in all tries to make one
+	// lock, so that one which was made although its answer was lost is known to be this holder's. "" leaves that open.
+	Try string `json:"try,omitempty"`
 }
 
 // HeldError says that somebody else holds the lock, and until when at the earliest.

@@ -12,7 +12,7 @@ import (
 // How often a message is tried again.
 const (
 	firstRetry = 100 * time.Millisecond
-	lastRetry  = 2 * time.Second
+	lastRetry  = 500 * time.Millisecond
 )
 
 // reports are an attempt's messages, one after the other: each is published under the condition that the one before it

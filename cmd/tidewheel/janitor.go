@@ -36,12 +36,13 @@ type janitor struct {
 	retention time.Duration // 0: for ever
 	log       *slog.Logger
 	metrics   *metrics
+	mine      func() bool // whether it is this node's turn: of several engines one does it
 	now       func() time.Time
 	pause     time.Duration
 }
 
-func newJanitor(store expirer, blobs sweeper, retention time.Duration, log *slog.Logger, metrics *metrics) *janitor {
-	return &janitor{store: store, blobs: blobs, retention: retention, log: log, metrics: metrics, now: time.Now, pause: janitorPause}
+func newJanitor(store expirer, blobs sweeper, retention time.Duration, mine func() bool, log *slog.Logger, metrics *metrics) *janitor {
+	return &janitor{store: store, blobs: blobs, retention: retention, mine: mine, log: log, metrics: metrics, now: time.Now, pause: janitorPause}
 }
 
 // run works until ctx ends. What fails is tried again the next time.
@@ -55,23 +56,32 @@ func (j *janitor) run(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		if j.now().Sub(swept) >= sweepEvery {
-			swept = j.now()
-			if n, err := j.blobs.SweepUploads(ctx, sweepEvery); err != nil && ctx.Err() == nil {
-				j.log.Warn("removing what broken uploads have left failed", "error", err)
-			} else if n > 0 {
-				j.log.Info("removed what broken uploads had left", "objects", n)
-			}
-			if err := j.sweepOrphans(ctx); err != nil && ctx.Err() == nil {
-				j.log.Warn("removing outputs and artifacts without their runs failed", "error", err)
-			}
+		if !j.mine() {
+			timer.Reset(janitorEvery)
+			continue
 		}
-		if j.retention > 0 {
-			if err := j.expire(ctx, j.now().Add(-j.retention)); err != nil && ctx.Err() == nil {
-				j.log.Warn("removing old history failed", "error", err)
-			}
-		}
+		j.clean(ctx, &swept)
 		timer.Reset(janitorEvery)
+	}
+}
+
+// clean does what is due. swept is when leftovers were looked for last.
+func (j *janitor) clean(ctx context.Context, swept *time.Time) {
+	if j.now().Sub(*swept) >= sweepEvery {
+		*swept = j.now()
+		if n, err := j.blobs.SweepUploads(ctx, sweepEvery); err != nil && ctx.Err() == nil {
+			j.log.Warn("removing what broken uploads have left failed", "error", err)
+		} else if n > 0 {
+			j.log.Info("removed what broken uploads had left", "objects", n)
+		}
+		if err := j.sweepOrphans(ctx); err != nil && ctx.Err() == nil {
+			j.log.Warn("removing outputs and artifacts without their runs failed", "error", err)
+		}
+	}
+	if j.retention > 0 {
+		if err := j.expire(ctx, j.now().Add(-j.retention)); err != nil && ctx.Err() == nil {
+			j.log.Warn("removing old history failed", "error", err)
+		}
 	}
 }
 

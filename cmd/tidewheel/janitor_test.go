@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -103,7 +106,7 @@ func (h *oldHistory) SweepLogs(ctx context.Context, before time.Time, known know
 
 func TestJanitorRemovesOutputsThatACrashLeft(t *testing.T) {
 	history := &oldHistory{runs: []engine.Run{{ID: "a-s1"}}}
-	j := newJanitor(history, history, time.Hour, testLog(t), newMetrics())
+	j := newJanitor(history, history, time.Hour, alone, testLog(t), newMetrics())
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	j.now = func() time.Time { return now }
 	if err := j.sweepOrphans(t.Context()); err != nil {
@@ -124,6 +127,33 @@ func TestJanitorRemovesOutputsThatACrashLeft(t *testing.T) {
 	}
 }
 
+func alone() bool { return true }
+
+// Of several engines one removes what is old, and another takes over from it.
+func TestJanitorWaitsForItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		history := &oldHistory{waves: 1}
+		var turn atomic.Bool
+		j := newJanitor(history, history, time.Hour, turn.Load, testLog(t), newMetrics())
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { j.run(ctx) })
+		time.Sleep(janitorFirst + time.Second)
+		synctest.Wait()
+		if len(history.before) > 0 {
+			t.Error("it did not wait")
+		}
+		turn.Store(true)
+		time.Sleep(janitorEvery)
+		synctest.Wait()
+		if history.waves > 0 {
+			t.Error("it did not take over")
+		}
+		cancel()
+		running.Wait()
+	})
+}
+
 func TestJanitorRemovesHistoryWithItsOutput(t *testing.T) {
 	small, large := &engine.Output{Size: 3}, &engine.Output{Size: 9 << 20, Chunks: 3}
 	history := &oldHistory{waves: 20, slots: 1200, effects: 700, runs: []engine.Run{
@@ -132,7 +162,7 @@ func TestJanitorRemovesHistoryWithItsOutput(t *testing.T) {
 		{ID: "a-s3", Attempts: []engine.Attempt{{N: 1}}}, // lost: it may have stored output
 		{ID: "a-s4", Artifacts: []engine.Artifact{{Name: "a"}}},
 	}}
-	j := newJanitor(history, history, time.Hour, testLog(t), newMetrics())
+	j := newJanitor(history, history, time.Hour, alone, testLog(t), newMetrics())
 	j.pause = 0
 	before := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	if err := j.expire(t.Context(), before); err != nil {

@@ -42,6 +42,13 @@ func (e *engineRole) shards() int {
 	return engine.Shards
 }
 
+// first tells whether this engine does what one of them does for all: the one that owns the first shard. For a moment
+// two may think so, or none.
+func (e *engineRole) first() bool {
+	holder := e.holder.Load()
+	return holder == nil || holder.Owns(0)
+}
+
 // check tells whether the engine is at work.
 func (e *engineRole) check() error {
 	runner, holder := e.runner.Load(), e.holder.Load()
@@ -71,7 +78,7 @@ func (s *Server) startEngine(ctx context.Context) error {
 	s.parts.add("the engine", func(ctx context.Context) error { return s.runEngine(ctx, role) })
 	s.parts.add("the sweep of edits", s.watchEdits)
 	s.parts.add("the janitor", func(ctx context.Context) error {
-		newJanitor(s.store, s.blobs, s.config.Retention, s.log, s.metrics).run(ctx)
+		newJanitor(s.store, s.blobs, s.config.Retention, role.first, s.log, s.metrics).run(ctx)
 		return nil
 	})
 	limit, cancel := context.WithTimeoutCause(ctx, startLimit, errors.New("it took too long"))

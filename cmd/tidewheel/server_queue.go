@@ -21,12 +21,12 @@ func (s *Server) openQueue(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// A task that nobody acknowledged went to an executor that died: by then its lock must be free.
-	ackWait := 3 * s.config.LockTTL
+	// A copy of a task turns up again and again while its lock is held.
+	window := 12 * s.config.LockTTL
 	name := "tidewheel " + strings.Join(s.config.Roles, "+")
 	if s.config.NATSURL != "" {
 		s.queue, err = jetstream.Connect(ctx, jetstream.Config{
-			URL: s.config.NATSURL, Credentials: credentials, Name: name, Replicas: s.config.Replicas, AckWait: ackWait, Logger: s.log,
+			URL: s.config.NATSURL, Credentials: credentials, Name: name, Replicas: s.config.Replicas, ClaimWindow: window, Logger: s.log,
 		})
 		if err != nil {
 			return fmt.Errorf("--nats-url: %w", err)
@@ -50,7 +50,7 @@ func (s *Server) openQueue(ctx context.Context) error {
 		return err
 	}
 	s.parts.add("the queue", func(ctx context.Context) error { return s.watchNATS(ctx, failed) })
-	s.queue, err = jetstream.Connect(ctx, jetstream.Config{Server: s.nats, Name: name, AckWait: ackWait, Logger: s.log})
+	s.queue, err = jetstream.Connect(ctx, jetstream.Config{Server: s.nats, Name: name, ClaimWindow: window, Logger: s.log})
 	return err
 }
 

@@ -189,6 +189,9 @@ func TestHoldersShareTheWork(t *testing.T) {
 		if a.Owned() != engine.Shards/2 || b.Owned() != engine.Shards/2 {
 			t.Errorf("a owns %d shards, b %d", a.Owned(), b.Owned())
 		}
+		if a.Owns(0) == b.Owns(0) {
+			t.Errorf("of two, one has the first shard: a %t, b %t", a.Owns(0), b.Owns(0))
+		}
 		table.mu.Lock()
 		table.away["a"] = true
 		table.mu.Unlock()

@@ -175,6 +175,7 @@ func encodeHolder(b []byte, h executor.LockHolder) ([]byte, error) {
 	e.text(`{"run":`, h.Run)
 	e.int(`,"attempt":`, int64(h.Attempt))
 	e.text(`,"executor":`, h.Executor)
+	e.textUnlessEmpty(`,"try":`, h.Try)
 	e.b = append(e.b, '}')
 	return e.b, wrap("encode holder", e.err)
 }

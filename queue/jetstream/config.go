@@ -24,9 +24,13 @@ type Config struct {
 	Prefix string
 	// Replicas of every stream and bucket: 1 (default), 3 or 5.
 	Replicas int
-	// AckWait is how long a delivered task may stay unacknowledged before it is delivered again; default 30 s. Four
-	// times as long is the claim window, during which results are kept even if every shard has seen them.
+	// AckWait is how long after an executor was heard of last a delivered task that it did not acknowledge is delivered
+	// again; default 2 s. An executor that has it in hand says so all the while: this is what a task loses that never
+	// reached one, because the connection broke under it, or whose executor died.
 	AckWait time.Duration
+	// ClaimWindow is how long results are kept at least, even if every shard has seen them: as long as copies of their
+	// tasks can still turn up; default 2 min. It must be several times as long as locks live.
+	ClaimWindow time.Duration
 	// Timeout of a request to JetStream; default 5 s.
 	Timeout time.Duration
 	// Logger gets what happens to the connection.
@@ -68,7 +72,7 @@ func (c *Config) validate() error {
 		return fmt.Errorf("jetstream: prefix %q: use letters, digits, '-' and '_'", c.Prefix)
 	case c.Replicas < 0 || c.Replicas > 5:
 		return fmt.Errorf("jetstream: %d replicas: use 1, 3 or 5", c.Replicas)
-	case c.AckWait < 0 || c.Timeout < 0:
+	case c.AckWait < 0 || c.Timeout < 0 || c.ClaimWindow < 0:
 		return errors.New("jetstream: a wait cannot be negative")
 	}
 	if err := c.Credentials.validate(); err != nil {
@@ -76,7 +80,10 @@ func (c *Config) validate() error {
 	}
 	c.Replicas = max(c.Replicas, 1)
 	if c.AckWait == 0 {
-		c.AckWait = 30 * time.Second
+		c.AckWait = 2 * time.Second
+	}
+	if c.ClaimWindow == 0 {
+		c.ClaimWindow = 2 * time.Minute
 	}
 	if c.Timeout == 0 {
 		c.Timeout = 5 * time.Second
@@ -86,9 +93,6 @@ func (c *Config) validate() error {
 	}
 	return nil
 }
-
-// claimWindow is how long a message of RESULTS is kept at least: as long as copies of its task can still turn up.
-func (c *Config) claimWindow() time.Duration { return 4 * c.AckWait }
 
 // address is how messages for people name the NATS, without the password.
 func (c *Config) address() string {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -32,19 +33,30 @@ func (q *Queue) makeConsumer(ctx context.Context, owners []*owner) (name string,
 			config.FilterSubjects = append(config.FilterSubjects, q.names.shard(number))
 		}
 	}
-	_, err = q.js.CreateConsumer(ctx, q.names.results, config)
-	return config.Name, wrap("make consumer "+config.Name, err)
+	_, err = q.createConsumer(ctx, q.names.results, &config)
+	return config.Name, err
 }
 
-func (q *Queue) removeConsumer(ctx context.Context, consumer string) {
-	if !q.conn.IsConnected() {
-		return // the server forgets the consumer
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), q.config.Timeout)
-	defer cancel()
-	if err := q.ask(ctx, "CONSUMER.DELETE."+q.names.results+"."+consumer, struct{}{}, nil); err != nil {
-		q.log.Debug("a consumer was not removed", "consumer", consumer, "error", err)
-	}
+// createConsumer makes a consumer under a name of its own, and tells how many messages wait for it. It is asked again
+// where no answer comes, as the leader that was to make it may have died.
+func (q *Queue) createConsumer(ctx context.Context, stream string, config *jetstream.ConsumerConfig) (pending uint64, err error) {
+	var made consumerInfo
+	err = q.ask(ctx, "CONSUMER.CREATE."+stream+"."+config.Name, struct {
+		Stream string                    `json:"stream_name"`
+		Config *jetstream.ConsumerConfig `json:"config"`
+		Action string                    `json:"action"`
+	}{stream, config, "create"}, &made)
+	return made.Pending, wrap("make consumer "+config.Name, err)
+}
+
+// removeConsumer asks for the end of a consumer, and does not wait for it: whoever makes it anew because it does not
+// answer would wait for its server. What is not removed the server forgets.
+func (q *Queue) removeConsumer(stream, consumer string) {
+	q.requests.send(&nats.Msg{Subject: "$JS.API.CONSUMER.DELETE." + stream + "." + consumer}, func(_ *nats.Msg, err error) {
+		if err != nil {
+			q.log.Debug("a consumer was not removed", "consumer", consumer, "error", err)
+		}
+	})
 }
 
 // consumerInfo is what is asked of a consumer's state.
@@ -76,8 +88,8 @@ func (q *Queue) consumerInfo(ctx context.Context, stream, consumer string) (*con
 // While a pull stands, the server says so from time to time. One that is not heard of for a while has gone with its server:
 // the connection need not break by that, for it may be to another server of the cluster.
 const (
-	pullHeartbeat = 2 * time.Second
-	pullSilence   = 5 * time.Second
+	pullHeartbeat = time.Second
+	pullSilence   = 2500 * time.Millisecond
 )
 
 // pullRequest is JetStream's request for messages. Times are in nanoseconds.

@@ -104,6 +104,7 @@ func (f *floors) write() {
 	for shard, to := range dirty {
 		message := f.message(shard, to)
 		f.q.requests.send(&message.Msg, func(answer *nats.Msg, err error) {
+			message.free()
 			if err == nil {
 				_, err = acknowledged(answer)
 			}
@@ -115,7 +116,6 @@ func (f *floors) write() {
 				f.arm()
 			}
 		})
-		message.free()
 	}
 }
 
@@ -186,12 +186,12 @@ func (f *floors) all(ctx context.Context) (map[int]floor, error) {
 	}
 	found := make(map[int]floor, len(entries))
 	for _, entry := range entries {
-		number, err := strconv.Atoi(strings.TrimPrefix(entry.Key(), "floor."))
+		number, err := strconv.Atoi(strings.TrimPrefix(entry.subject, "floor."))
 		if err != nil {
 			continue // not ours
 		}
 		var at floor
-		if err := json.Unmarshal(entry.Value(), &at); err != nil {
+		if err := json.Unmarshal(entry.data, &at); err != nil {
 			return nil, fmt.Errorf("read floor of shard %d: %w", number, err)
 		}
 		found[number] = at

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/lease"
 )
@@ -129,11 +127,11 @@ func (q *Queue) Engines(ctx context.Context) ([]engine.EnginePresence, error) {
 	present := make([]engine.EnginePresence, 0, len(entries))
 	for _, entry := range entries {
 		var presence engine.EnginePresence
-		if err := json.Unmarshal(entry.Value(), &presence); err != nil {
-			q.log.Warn("an engine's presence cannot be read", "key", entry.Key(), "error", err)
+		if err := json.Unmarshal(entry.data, &presence); err != nil {
+			q.log.Warn("an engine's presence cannot be read", "key", entry.subject, "error", err)
 			continue
 		}
-		presence.Ahead, presence.Seen = presence.Seen.Sub(entry.Created()), entry.Created()
+		presence.Ahead, presence.Seen = presence.Seen.Sub(entry.at), entry.at
 		present = append(present, presence)
 	}
 	slices.SortFunc(present, func(a, b engine.EnginePresence) int { return cmp.Compare(a.ID, b.ID) })
@@ -157,81 +155,60 @@ func (q *Queue) ShardOwners(ctx context.Context) (owners [engine.Shards]string, 
 // WatchLeases tells what LEASES holds of shards and engines, and then each change, until ctx ends. It begins again
 // whenever the connection was lost, because the server may have lost something with it.
 func (q *Queue) WatchLeases(ctx context.Context, handle func(lease.Input)) error {
-	reconnected := q.listen()
-	defer q.ignore(reconnected)
 	for failures := 0; ; failures++ {
 		began := time.Now()
-		err := q.watchLeases(ctx, reconnected, handle)
+		err := q.watchLeases(ctx, handle)
 		if ctx.Err() != nil {
 			return nil
 		}
 		if time.Since(began) > time.Minute {
 			failures = 0
 		}
-		if err != nil {
+		if !errors.Is(err, errStale) {
 			q.log.Warn("the leases cannot be watched; trying again", "error", err)
-			if !pause(ctx, backoff(failures)) {
-				return nil
-			}
+		}
+		if !pause(ctx, backoff(failures)) {
+			return nil
 		}
 		handle(lease.Lost{})
 	}
 }
 
-func (q *Queue) watchLeases(ctx context.Context, reconnected *listener, handle func(lease.Input)) (err error) {
-	kv, err := q.js.KeyValue(ctx, q.names.leases)
-	if err != nil {
-		return fmt.Errorf("open bucket %s: %w", q.names.leases, err)
+func (q *Queue) watchLeases(ctx context.Context, handle func(lease.Input)) error {
+	told := func() bool {
+		handle(lease.Synced{})
+		return true
 	}
-	watcher, err := kv.WatchFiltered(ctx, []string{"shard.*", "engine.*"})
-	if err != nil {
-		return fmt.Errorf("watch bucket %s: %w", q.names.leases, err)
-	}
-	defer func() { err = errors.Join(err, watcher.Stop()) }()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-reconnected.again:
-			return nil
-		case entry, open := <-watcher.Updates():
-			switch {
-			case !open:
-				return errors.New("the watch has ended")
-			case entry == nil:
-				handle(lease.Synced{})
-			default:
-				if in := q.leaseInput(entry); in != nil {
-					handle(in)
-				}
-			}
+	return q.watch(ctx, q.names.leases, []string{"shard.*", "engine.*"}, told, func(entry *stored) {
+		if in := q.leaseInput(entry); in != nil {
+			handle(in)
 		}
-	}
+	})
 }
 
 // leaseInput reads an entry of LEASES, nil if it means nothing to leases.
-func (q *Queue) leaseInput(entry jetstream.KeyValueEntry) lease.Input {
-	gone := entry.Operation() != jetstream.KeyValuePut
-	if id, ok := strings.CutPrefix(entry.Key(), "engine."); ok {
+func (q *Queue) leaseInput(entry *stored) lease.Input {
+	gone := isMarker(entry)
+	if id, ok := strings.CutPrefix(entry.subject, "engine."); ok {
 		m := lease.Member{ID: id, Gone: gone}
 		if !gone {
 			var presence engine.EnginePresence
-			if err := json.Unmarshal(entry.Value(), &presence); err != nil {
-				q.log.Warn("an engine's presence cannot be read", "key", entry.Key(), "error", err)
+			if err := json.Unmarshal(entry.data, &presence); err != nil {
+				q.log.Warn("an engine's presence cannot be read", "key", entry.subject, "error", err)
 				return nil
 			}
 			m.Leaving = presence.Leaving
 		}
 		return lease.SeenMember{Member: m}
 	}
-	number, err := strconv.Atoi(strings.TrimPrefix(entry.Key(), "shard."))
+	number, err := strconv.Atoi(strings.TrimPrefix(entry.subject, "shard."))
 	if err != nil || number < 0 || number >= engine.Shards {
-		q.log.Warn("a lease of no shard", "key", entry.Key())
+		q.log.Warn("a lease of no shard", "key", entry.subject)
 		return nil
 	}
-	e := lease.Entry{Shard: number, Revision: entry.Revision()}
+	e := lease.Entry{Shard: number, Revision: entry.sequence}
 	if !gone {
-		e.Engine = string(entry.Value())
+		e.Engine = string(entry.data)
 	}
 	return lease.Seen{Entry: e}
 }

@@ -25,7 +25,7 @@ type heldLock struct {
 }
 
 // Lock makes the lock, or answers *executor.HeldError. The token is the entry's sequence in the bucket, which only
-// ever grows.
+// ever grows. A lock that was made although its answer was lost is found again by the holder's Try.
 func (q *Queue) Lock(ctx context.Context, key string, holder executor.LockHolder, ttl time.Duration) (uint64, error) {
 	for free := q.markers.take(key, time.Now()); ; { // the sequence under which the lock is free: none, or a marker's
 		token, err := q.putLock(ctx, key, holder, free, ttl, "")
@@ -48,11 +48,17 @@ func (q *Queue) Lock(ctx context.Context, key string, holder executor.LockHolder
 			free = last.sequence
 			continue
 		}
-		// It may even be this holder's own: from a try whose answer was lost, or because the task was delivered
-		// twice. The two cannot be told apart, so that such a lock is left to expire.
 		held, err := readLock(last)
 		if err != nil {
 			return 0, fmt.Errorf("jetstream: lock %s: %w", key, err)
+		}
+		if held.holder == holder && holder.Try != "" {
+			// Its own, from a try whose answer was lost. As that may be long ago, it begins anew.
+			token, err := q.Refresh(ctx, key, holder, held.revision, ttl)
+			if !errors.Is(err, executor.ErrFenced) {
+				return token, err
+			}
+			continue // it has ended meanwhile
 		}
 		if q.overdue.is(key, held.revision, held.life, time.Now()) {
 			free = held.revision
@@ -69,34 +75,59 @@ const headerAfter = "Tidewheel-After"
 // by the revision that it replaced.
 func (q *Queue) Refresh(ctx context.Context, key string, holder executor.LockHolder, revision uint64, ttl time.Duration) (uint64, error) {
 	replaces := strconv.FormatUint(revision, 10)
-	next, err := q.putLock(ctx, key, holder, revision, ttl, replaces)
-	if !errors.Is(err, errConflict) {
-		return next, wrap("jetstream: refresh lock "+key, err)
+	for tries := 0; ; tries++ {
+		next, err := q.putLock(ctx, key, holder, revision, ttl, replaces)
+		if !errors.Is(err, errConflict) {
+			return next, wrap("jetstream: refresh lock "+key, err)
+		}
+		last, err := q.last(ctx, "KV_"+q.names.locks, q.names.lock(key))
+		switch {
+		case err != nil:
+			return 0, fmt.Errorf("jetstream: refresh lock %s: %w", key, err)
+		case onItsWay(last, revision): // it may be this very refresh
+			if tries == onItsWayTries || !pause(ctx, onItsWayPause) {
+				return 0, fmt.Errorf("jetstream: refresh lock %s: %w", key, errOnItsWay)
+			}
+			continue
+		case last == nil || isMarker(last):
+			return 0, executor.ErrFenced
+		}
+		held, err := readLock(last)
+		if err != nil {
+			return 0, fmt.Errorf("jetstream: refresh lock %s: %w", key, err)
+		}
+		if held.holder == holder && held.after == replaces {
+			return held.revision, nil
+		}
+		return 0, executor.ErrFenced
 	}
-	held, err := q.lockEntry(ctx, key)
-	if err != nil {
-		return 0, fmt.Errorf("jetstream: refresh lock %s: %w", key, err)
-	}
-	if held != nil && held.holder == holder && held.after == replaces {
-		return held.revision, nil
-	}
-	return 0, executor.ErrFenced
 }
 
 // Unlock removes the lock if revision is still its own. Deleting the message would leave nothing, but is many times
 // slower (ADR 5).
 func (q *Queue) Unlock(ctx context.Context, key string, revision uint64) error {
-	message := newOutgoing(q.names.lock(key))
-	message.set("KV-Operation", "PURGE")
-	message.set(headerTTL, ttlHeader(time.Second))
-	sequence, err := q.publish(ctx, message, &revision)
-	if errors.Is(err, errConflict) {
-		return nil
+	for tries := 0; ; tries++ {
+		message := newOutgoing(q.names.lock(key))
+		message.set("KV-Operation", "PURGE")
+		message.set(headerTTL, ttlHeader(time.Second))
+		sequence, err := q.publish(ctx, message, &revision)
+		switch {
+		case err == nil:
+			q.markers.put(key, sequence, time.Now())
+			return nil
+		case !errors.Is(err, errConflict):
+			return wrap("jetstream: unlock "+key, err)
+		}
+		last, err := q.last(ctx, "KV_"+q.names.locks, q.names.lock(key))
+		switch {
+		case err != nil:
+			return wrap("jetstream: unlock "+key, err)
+		case !onItsWay(last, revision):
+			return nil // it has gone, or is somebody else's
+		case tries == onItsWayTries || !pause(ctx, onItsWayPause):
+			return wrap("jetstream: unlock "+key, errOnItsWay)
+		}
 	}
-	if err == nil {
-		q.markers.put(key, sequence, time.Now())
-	}
-	return wrap("jetstream: unlock "+key, err)
 }
 
 func (q *Queue) putLock(ctx context.Context, key string, holder executor.LockHolder, expected uint64, ttl time.Duration, replaces string) (uint64, error) {

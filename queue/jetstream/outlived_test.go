@@ -15,7 +15,7 @@ import (
 // A task that was handed out and never acknowledged comes again and again. Once its claim may have been trimmed nobody is
 // given it any more: who was given it first may have claimed and run it.
 func TestACopyThatOutlivesItsClaimIsNotHandedOut(t *testing.T) {
-	q := connect(t, Config{Server: startServer(t, t.TempDir(), ""), AckWait: 250 * time.Millisecond})
+	q := connect(t, Config{Server: startServer(t, t.TempDir(), ""), AckWait: 250 * time.Millisecond, ClaimWindow: time.Second})
 	task := &engine.Task{
 		Run: "yjouwbosezaopxvn-s1", Attempt: 1, JobUID: "yjouwbosezaopxvn", Lock: "yjouwbosezaopxvn", Namespace: "default", Job: "job",
 		Tier: spec.TierLight, Class: spec.ClassStandard, Digest: "0123", Kind: "elf",
@@ -69,7 +69,7 @@ func TestACopyThatOutlivesItsClaimIsNotHandedOut(t *testing.T) {
 	if given.Load() < 1 {
 		t.Error("it was never handed out")
 	}
-	if window := q.config.claimWindow(); time.Duration(latest.Load()) > window {
+	if window := q.config.ClaimWindow; time.Duration(latest.Load()) > window {
 		t.Errorf("it was handed out after %v; claims are kept for %v", time.Duration(latest.Load()), window)
 	}
 	// If nobody was running it after all, the engine is to see to it soon.

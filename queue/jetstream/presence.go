@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -32,43 +31,15 @@ func (q *Queue) Executors(ctx context.Context) ([]engine.Presence, error) {
 	present := make([]engine.Presence, 0, len(entries))
 	for _, entry := range entries {
 		var presence engine.Presence
-		if err := json.Unmarshal(entry.Value(), &presence); err != nil {
-			q.log.Warn("an executor's presence cannot be read", "key", entry.Key(), "error", err)
+		if err := json.Unmarshal(entry.data, &presence); err != nil {
+			q.log.Warn("an executor's presence cannot be read", "key", entry.subject, "error", err)
 			continue
 		}
-		presence.Ahead, presence.Seen = presence.Seen.Sub(entry.Created()), entry.Created()
+		presence.Ahead, presence.Seen = presence.Seen.Sub(entry.at), entry.at
 		present = append(present, presence)
 	}
 	slices.SortFunc(present, func(a, b engine.Presence) int { return cmp.Compare(a.ID, b.ID) })
 	return present, nil
-}
-
-// entries lists what a bucket holds under a pattern of keys.
-func (q *Queue) entries(ctx context.Context, bucket, keys string) (found []jetstream.KeyValueEntry, err error) {
-	kv, err := q.js.KeyValue(ctx, bucket)
-	if err != nil {
-		return nil, fmt.Errorf("open bucket %s: %w", bucket, err)
-	}
-	watcher, err := kv.Watch(ctx, keys, jetstream.IgnoreDeletes())
-	if err != nil {
-		return nil, fmt.Errorf("list bucket %s: %w", bucket, err)
-	}
-	defer func() {
-		if stopErr := watcher.Stop(); err == nil {
-			err = wrap("list bucket "+bucket, stopErr)
-		}
-	}()
-	for {
-		select {
-		case entry := <-watcher.Updates():
-			if entry == nil { // all that was there
-				return found, nil
-			}
-			found = append(found, entry)
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
 }
 
 // Depths tells what waits and runs in each tier and class, premium first, what is for executors with certain labels

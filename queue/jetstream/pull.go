@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -16,8 +17,12 @@ import (
 // defaultPremiumWeight is the premium attempts taken for each standard one while both wait.
 const defaultPremiumWeight = 4
 
-// repairLimit is how long an executor asks for nothing while it makes sure of the consumers.
-const repairLimit = 2 * time.Second
+// sureEvery is after how many failures in a row an executor makes sure of the consumers: before, it is likelier that a
+// cluster chooses who keeps them.
+const sureEvery = 4
+
+// poolLimit is how long an executor asks for nothing while it looks which pools of labels there are.
+const poolLimit = 500 * time.Millisecond
 
 // Pull calls handle in a goroutine of its own for each task until ctx ends, then waits for the handles and returns
 // nil. How it decides what to ask for is in puller.go.
@@ -44,7 +49,7 @@ func (q *Queue) Pull(ctx context.Context, config executor.PullConfig, handle fun
 	following, stopFollowing := context.WithCancel(ctx)
 	var beside sync.WaitGroup
 	beside.Go(func() { q.followPools(following, p) })
-	watchdog := time.NewTicker(pullLook)
+	watchdog := time.NewTicker(min(pullLook, q.config.AckWait/4))
 	defer watchdog.Stop()
 	for running := true; running; {
 		select {
@@ -54,6 +59,7 @@ func (q *Queue) Pull(ctx context.Context, config executor.PullConfig, handle fun
 			p.forget()
 		case <-watchdog.C:
 			p.expire(time.Now())
+			p.keep(time.Now())
 		case <-p.broken:
 			q.repair(ctx, p)
 		case held := <-config.Hold:
@@ -123,21 +129,32 @@ func (q *Queue) holdIntake(p *puller, in *intake, held bool) (*intake, error) {
 	return in, nil
 }
 
-// repair waits a little and asks again, after making sure of the consumers: whatever the server said, they may have
-// gone. If nobody can tell, as while a cluster chooses who keeps them, it asks all the same: they may answer before.
+// repair waits a little and asks again. From time to time it makes sure of the consumers beside that: whatever the server
+// said, they may have gone.
 func (q *Queue) repair(ctx context.Context, p *puller) {
-	if !pause(ctx, backoff(p.failures())) {
+	failures := p.failures()
+	if !pause(ctx, backoff(failures)) {
 		return
 	}
-	looking, cancel := context.WithTimeout(ctx, repairLimit)
-	defer cancel()
 	if len(p.config.Labels) > 0 { // a pool that is gone must not be given consumers again
-		if err := q.servePools(looking, p); err != nil {
+		looking, cancel := context.WithTimeout(ctx, poolLimit)
+		err := q.servePools(looking, p)
+		cancel()
+		if err != nil {
 			q.log.Debug("the pools of labels were not read", "error", err)
 		}
 	}
-	if err := q.ensurePoolConsumers(looking, append(plainPools(), p.served()...)); err != nil && ctx.Err() == nil && q.conn.IsConnected() {
-		q.log.Warn("task consumers cannot be made; trying again", "error", err)
+	if failures%sureEvery == 0 && p.making.CompareAndSwap(false, true) {
+		pools := append(plainPools(), p.served()...)
+		making := q.spawn(func() {
+			defer p.making.Store(false)
+			if err := q.ensurePoolConsumers(q.closing, pools); err != nil && q.closing.Err() == nil && !leaderless(err) {
+				q.log.Warn("task consumers cannot be made; trying again", "error", err)
+			}
+		})
+		if !making {
+			p.making.Store(false)
+		}
 	}
 	p.forget()
 }
@@ -146,6 +163,8 @@ func (q *Queue) repair(ctx context.Context, p *puller) {
 type delivery struct {
 	q       *Queue
 	message *nats.Msg
+	since   time.Time
+	settled atomic.Bool
 }
 
 // Task reads the message.
@@ -159,6 +178,7 @@ func (d *delivery) Task() (engine.Task, error) {
 
 // Ack ends the queue's part. It does not wait: a copy that comes again because this was lost finds the claim.
 func (d *delivery) Ack() error {
+	d.settled.Store(true)
 	return wrap("jetstream: acknowledge "+d.message.Subject, d.q.conn.Publish(d.message.Reply, nil))
 }
 
@@ -167,11 +187,12 @@ func (d *delivery) Ack() error {
 // window; a quarter less leaves room for clocks that differ.
 func (d *delivery) outlived() bool {
 	meta, err := d.message.Metadata()
-	return err == nil && meta.NumDelivered > 1 && time.Since(meta.Timestamp) > d.q.config.claimWindow()*3/4
+	return err == nil && meta.NumDelivered > 1 && time.Since(meta.Timestamp) > d.q.config.ClaimWindow*3/4
 }
 
 // Nak gives the task back.
 func (d *delivery) Nak(delay time.Duration) error {
+	d.settled.Store(true)
 	answer := []byte("-NAK")
 	if delay > 0 {
 		answer = fmt.Appendf(answer, ` {"delay": %d}`, delay.Nanoseconds())

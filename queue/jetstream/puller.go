@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -18,8 +19,8 @@ import (
 
 // How tasks are pulled.
 const (
-	pullExpires = time.Minute // of a request that stands
-	pullLook    = time.Second // from one look for requests that nobody answers to the next
+	pullExpires = time.Minute            // of a request that stands
+	pullLook    = 500 * time.Millisecond // from one look for requests that nobody answers to the next
 	// standBatch is what a standing request asks for, and so the most that can come too much from one consumer.
 	standBatch = 8
 	// doubtRounds is for how many rounds a class is thought to have something after its consumer said it has nothing.
@@ -53,6 +54,7 @@ type puller struct {
 	workers sync.WaitGroup
 	work    chan *delivery // for workers that are idle; has room for all of them
 	broken  chan struct{}  // holds one: the consumers do not answer as they should
+	making  atomic.Bool    // somebody makes sure of the consumers
 
 	mu      sync.Mutex
 	stopped bool
@@ -61,11 +63,12 @@ type puller struct {
 	idle    int // workers without a task
 	turn    int // of the weighted share
 	sources []*source
-	levels  []*level // the same, by tier
-	pools   []pool   // that it serves beside the tiers themselves
-	next    int      // the index of the next source
-	bad     int      // failures in a row
-	mending bool     // nothing is asked until the consumers were looked at
+	levels  []*level               // the same, by tier
+	pools   []pool                 // that it serves beside the tiers themselves
+	next    int                    // the index of the next source
+	bad     int                    // failures in a row
+	mending bool                   // nothing is asked until the consumers were looked at
+	hand    map[*delivery]struct{} // tasks that are being handled
 }
 
 // source is one consumer that the puller asks.
@@ -92,6 +95,7 @@ func newPuller(q *Queue, config executor.PullConfig, handle func(executor.Delive
 	p := &puller{
 		q: q, config: config, handle: handle, free: config.Slots,
 		inbox: q.conn.NewInbox(), broken: make(chan struct{}, 1), work: make(chan *delivery, config.Slots),
+		hand: make(map[*delivery]struct{}),
 	}
 	for priority, tier := range config.Tiers {
 		l := &level{tier: tier}
@@ -128,17 +132,18 @@ func (p *puller) receive(message *nats.Msg) {
 		from.empty = false
 	}
 	p.bad = 0
+	task := &delivery{q: p.q, message: message, since: time.Now()}
 	taken, idle := p.free > 0 && !p.stopped && !p.held, p.idle > 0
 	if taken {
 		if idle {
 			p.idle--
 		}
 		p.free--
+		p.hand[task] = struct{}{}
 		p.running.Add(1)
 		p.pump(time.Now())
 	}
 	p.mu.Unlock()
-	task := &delivery{q: p.q, message: message}
 	if !taken {
 		if err := task.Nak(0); err != nil { // it comes again to somebody after the ack wait
 			p.q.log.Debug("a task could not be given back", "error", err)
@@ -161,7 +166,7 @@ func (p *puller) worker(task *delivery) {
 		} else {
 			p.handle(task)
 		}
-		p.release()
+		p.release(task)
 		p.running.Done()
 	}
 }
@@ -184,9 +189,10 @@ func (p *puller) drop(task *delivery) {
 	}
 }
 
-func (p *puller) release() {
+func (p *puller) release(task *delivery) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	delete(p.hand, task)
 	p.free++
 	p.idle++
 	p.pump(time.Now())
@@ -305,6 +311,23 @@ func (p *puller) expire(now time.Time) {
 	p.pump(now)
 }
 
+// keep says of tasks that have been in hand for a while that they still are, so that nobody else is given them.
+func (p *puller) keep(now time.Time) {
+	p.mu.Lock()
+	var slow []*delivery
+	for task := range p.hand {
+		if !task.settled.Load() && now.Sub(task.since) >= p.q.config.AckWait/4 {
+			slow = append(slow, task)
+		}
+	}
+	p.mu.Unlock()
+	for _, task := range slow {
+		if err := p.q.conn.Publish(task.message.Reply, []byte("+WPI")); err != nil {
+			return // somebody else is given them
+		}
+	}
+}
+
 // stop takes no more.
 func (p *puller) stop() {
 	p.mu.Lock()
@@ -335,8 +358,11 @@ func (p *puller) failures() int {
 	return p.bad
 }
 
-// breakLater counts a failure and asks for repair; nothing is asked until then.
+// breakLater counts a failure, one for all sources together, and asks for repair; nothing is asked until then.
 func (p *puller) breakLater() {
+	if p.mending {
+		return
+	}
 	p.bad++
 	p.mending = true
 	select {

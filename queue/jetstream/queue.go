@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -82,8 +83,10 @@ func (q *Queue) dial() (*nats.Conn, error) {
 		nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectJitter(250*time.Millisecond, 250*time.Millisecond),
 		nats.ReconnectBufSize(-1), // what cannot be sent is an error now, not a surprise later
-		nats.PingInterval(20 * time.Second),
+		// A server that stands still, or whose machine is gone, closes no connection.
+		nats.PingInterval(2 * time.Second),
 		nats.MaxPingsOutstanding(2),
+		nats.FlusherTimeout(q.config.Timeout),
 		nats.DisconnectErrHandler(q.disconnected),
 		nats.ReconnectHandler(q.reconnected),
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
@@ -209,7 +212,9 @@ func pause(ctx context.Context, wait time.Duration) bool {
 	}
 }
 
-// backoff grows from 50 ms to 2 s.
+// backoff grows from 50 ms to half a second, less up to a half of it by chance. It stays short because what fails while a
+// cluster chooses a leader is wanted the moment that there is one.
 func backoff(failures int) time.Duration {
-	return min(50*time.Millisecond<<min(failures, 6), 2*time.Second)
+	wait := min(50*time.Millisecond<<min(failures, 4), 500*time.Millisecond)
+	return wait - rand.N(wait/2)
 }

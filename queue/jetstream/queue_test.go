@@ -30,7 +30,7 @@ func startServer(t *testing.T, folder, listen string) *Server {
 
 func connect(t *testing.T, config Config) *Queue {
 	t.Helper()
-	config.Logger, config.AckWait = testLog(t), testAckWait
+	config.Logger, config.AckWait, config.ClaimWindow = testLog(t), testAckWait, 4*testAckWait
 	q, err := Connect(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)

@@ -149,7 +149,7 @@ func (r *reader) session(ctx context.Context, owners []*owner) (progress bool, e
 	if err != nil {
 		return false, err
 	}
-	defer q.removeConsumer(ctx, consumer)
+	defer q.removeConsumer(q.names.results, consumer)
 	// Room for all that can be asked for, and for what tells the ends of pulls: nothing is ever dropped for want of it.
 	s := &session{q: q, owners: owners, consumer: consumer, messages: make(chan *nats.Msg, resultsBatch+16), inbox: q.conn.NewInbox()}
 	sub, err := q.conn.ChanSubscribe(s.inbox+".*", s.messages)
@@ -352,6 +352,7 @@ func (b *batch) deliver(q *Queue, owners []*owner) {
 type place struct {
 	floor
 	delivered uint64
+	pending   uint64 // that its consumer has not delivered yet
 }
 
 // readPlace reads the subject of a message's acknowledgement,
@@ -371,13 +372,14 @@ func readPlace(message *nats.Msg) (place, error) {
 		sequence, err1 := strconv.ParseUint(tokens[5], 10, 64)
 		delivered, err2 := strconv.ParseUint(tokens[6], 10, 64)
 		nanoseconds, err3 := strconv.ParseInt(tokens[7], 10, 64)
-		if err1 == nil && err2 == nil && err3 == nil {
-			return place{floor{sequence, time.Unix(0, nanoseconds)}, delivered}, nil
+		pending, err4 := strconv.ParseUint(rest, 10, 64)
+		if err1 == nil && err2 == nil && err3 == nil && err4 == nil {
+			return place{floor{sequence, time.Unix(0, nanoseconds)}, delivered, pending}, nil
 		}
 	}
 	about, err := message.Metadata()
 	if err != nil {
 		return place{}, fmt.Errorf("read the place of %s: %w", message.Subject, err)
 	}
-	return place{floor{about.Sequence.Stream, about.Timestamp}, about.Sequence.Consumer}, nil
+	return place{floor{about.Sequence.Stream, about.Timestamp}, about.Sequence.Consumer, about.NumPending}, nil
 }

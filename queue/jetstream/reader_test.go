@@ -16,14 +16,14 @@ import (
 
 func TestReadPlace(t *testing.T) {
 	t.Parallel()
-	want := place{floor{35, time.Unix(0, 1700000000000000001)}, 12}
+	want := place{floor{35, time.Unix(0, 1700000000000000001)}, 12, 4}
 	for _, reply := range []string{
 		"$JS.ACK.RESULTS.reader.1.35.12.1700000000000000001.4",
 		"$JS.ACK.hub.ACCOUNT.RESULTS.reader.1.35.12.1700000000000000001.4",
 		"$JS.ACK._.ACCOUNT.RESULTS.reader.1.35.12.1700000000000000001.4.random",
 	} {
 		got, err := readPlace(&nats.Msg{Reply: reply, Sub: new(nats.Subscription)})
-		if err != nil || got.Sequence != want.Sequence || !got.At.Equal(want.At) || got.delivered != want.delivered {
+		if err != nil || got.Sequence != want.Sequence || !got.At.Equal(want.At) || got.delivered != want.delivered || got.pending != want.pending {
 			t.Errorf("%s: %+v, %v, want %+v", reply, got, err, want)
 		}
 	}

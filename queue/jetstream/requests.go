@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,6 +25,10 @@ var ErrUnavailable = errors.New("NATS is not available")
 // The place, and with it the subject of the answer, is used again once the answer has come, the latest first: the
 // server keeps where recent subjects lead to, and a subject of its own for each request would never be among them. A
 // place whose answer did not come is given up, as the answer may come yet.
+//
+// What was asked of a server that died with the question is never answered, and the connection, which may be to another
+// server, does not tell. So a question without an answer is asked again, while the answer to the first still counts.
+// Whoever asks must bear that it is done twice.
 type requests struct {
 	conn    *nats.Conn
 	inbox   string // ends with a dot
@@ -44,11 +49,16 @@ type request struct {
 	subject string
 	answers chan answer // of whoever waits for the answer; holds one
 
-	done     func(*nats.Msg, error) // called once, if it is not nil
-	busy     bool                   // an answer is waited for
-	deadline time.Time
-	given    bool // up: not to be used again
+	done    func(*nats.Msg, error) // called once, if it is not nil
+	busy    bool                   // an answer is waited for
+	message *nats.Msg              // the question; whoever asked leaves it alone while busy
+	asked   time.Time
+	repeats int  // how often it was asked again
+	given   bool // up: not to be used again
 }
+
+// repeatAfter is the part of the time for an answer after which a question is asked again; and then after twice as much.
+const repeatAfter = 5
 
 type answer struct {
 	message *nats.Msg
@@ -67,26 +77,26 @@ func newRequests(conn *nats.Conn, timeout time.Duration) (*requests, error) {
 	return r, nil
 }
 
-// send asks and returns at once; the message may then be changed. done is called exactly once, from the goroutine that
-// reads answers or from send itself, and must not wait for another answer.
+// send asks and returns at once. done is called exactly once, from the goroutine that reads answers or from send itself,
+// and must not wait for another answer. Until then the message must not be changed.
 func (r *requests) send(message *nats.Msg, done func(*nats.Msg, error)) {
-	place := r.begin(done)
+	place := r.begin(message, done)
 	if place == nil {
 		done(nil, errClosed())
 		return
 	}
-	if err := r.publish(place, message); err != nil && r.giveUp(place) {
+	if err := r.publish(message); err != nil && r.giveUp(place) {
 		done(nil, err)
 	}
 }
 
 // do asks and waits.
 func (r *requests) do(ctx context.Context, message *nats.Msg) (*nats.Msg, error) {
-	place := r.begin(nil)
+	place := r.begin(message, nil)
 	if place == nil {
 		return nil, errClosed()
 	}
-	if err := r.publish(place, message); err != nil && r.giveUp(place) {
+	if err := r.publish(message); err != nil && r.giveUp(place) {
 		return nil, err
 	}
 	select {
@@ -106,7 +116,7 @@ func (r *requests) do(ctx context.Context, message *nats.Msg) (*nats.Msg, error)
 func errClosed() error { return fmt.Errorf("%w: the connection is closed", ErrUnavailable) }
 
 // begin takes a place, nil if the connection is closed.
-func (r *requests) begin(done func(*nats.Msg, error)) *request {
+func (r *requests) begin(message *nats.Msg, done func(*nats.Msg, error)) *request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -120,15 +130,15 @@ func (r *requests) begin(done func(*nats.Msg, error)) *request {
 		place = &request{number: r.next, subject: r.inbox + strconv.FormatUint(r.next, 10), answers: make(chan answer, 1)}
 		r.places[r.next] = place
 	}
-	place.done, place.busy, place.deadline = done, true, time.Now().Add(r.timeout)
+	message.Reply = place.subject
+	place.done, place.busy, place.message, place.asked = done, true, message, time.Now()
 	if r.waiting++; r.waiting == 1 {
 		r.armSweeper()
 	}
 	return place
 }
 
-func (r *requests) publish(place *request, message *nats.Msg) error {
-	message.Reply = place.subject
+func (r *requests) publish(message *nats.Msg) error {
 	err := r.conn.PublishMsg(message)
 	if errors.Is(err, nats.ErrMaxPayload) {
 		return fmt.Errorf("the message has %d bytes, more than the %d that this NATS takes", len(message.Data), r.conn.MaxPayload())
@@ -152,7 +162,7 @@ func (r *requests) giveUp(place *request) bool {
 
 // abandon is called with the lock.
 func (r *requests) abandon(place *request) {
-	place.busy, place.given = false, true
+	place.busy, place.given, place.message = false, true, nil
 	delete(r.places, place.number)
 	r.waiting--
 }
@@ -186,9 +196,12 @@ func (r *requests) answer(message *nats.Msg) {
 		return // given up before
 	}
 	done := place.done
-	place.done, place.busy = nil, false
+	place.done, place.busy, place.message = nil, false, nil
 	r.waiting--
-	if done != nil {
+	if place.repeats > 0 { // there may be another answer
+		place.given = true
+		delete(r.places, place.number)
+	} else if done != nil {
 		r.idle = append(r.idle, place)
 	}
 	r.mu.Unlock()
@@ -201,7 +214,7 @@ func (r *requests) answer(message *nats.Msg) {
 
 // armSweeper is called with the lock.
 func (r *requests) armSweeper() {
-	pause := max(r.timeout/4, 10*time.Millisecond)
+	pause := max(r.timeout/(2*repeatAfter), 10*time.Millisecond)
 	if r.sweeper == nil {
 		r.sweeper = time.AfterFunc(pause, r.sweep)
 		return
@@ -210,7 +223,36 @@ func (r *requests) armSweeper() {
 }
 
 func (r *requests) sweep() {
-	r.giveUpAll(time.Now(), fmt.Errorf("%w: no answer within %v", ErrUnavailable, r.timeout))
+	now := time.Now()
+	for _, message := range r.unanswered(now) {
+		_ = r.publish(message) // what cannot be sent now is given up in time
+	}
+	r.giveUpAll(now, fmt.Errorf("%w: no answer within %v", ErrUnavailable, r.timeout))
+}
+
+// unanswered gives copies of the questions that it is time to ask again.
+func (r *requests) unanswered(now time.Time) (messages []*nats.Msg) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, place := range r.places {
+		wait := r.timeout / repeatAfter
+		for range place.repeats { // each time twice as long, and more than all before
+			wait = 2*wait + r.timeout/repeatAfter
+		}
+		if !place.busy || now.Sub(place.asked) < wait {
+			continue
+		}
+		place.repeats++
+		again := &nats.Msg{Subject: place.message.Subject, Reply: place.message.Reply, Data: bytes.Clone(place.message.Data)}
+		for header, values := range place.message.Header {
+			if again.Header == nil {
+				again.Header = make(nats.Header, len(place.message.Header))
+			}
+			again.Header[header] = slices.Clone(values)
+		}
+		messages = append(messages, again)
+	}
+	return messages
 }
 
 // fail ends everything that waits: its answers will not come over a connection that is gone.
@@ -230,7 +272,7 @@ func (r *requests) giveUpAll(before time.Time, reason error) {
 	var late []ended
 	r.mu.Lock()
 	for _, place := range r.places {
-		if place.busy && (before.IsZero() || place.deadline.Before(before)) {
+		if place.busy && (before.IsZero() || before.Sub(place.asked) > r.timeout) {
 			late = append(late, ended{place, place.done})
 			r.abandon(place)
 		}

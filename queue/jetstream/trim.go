@@ -17,7 +17,7 @@ const trimEvery = time.Minute
 // Maintain trims RESULTS, and removes pools that are out of use, every minute until ctx ends; then it returns nil. The first time is a claim window after the
 // start, so that a supervisor that begins together with it has seen every attempt whose lock has expired.
 func (q *Queue) Maintain(ctx context.Context) error {
-	for wait := max(q.config.claimWindow(), trimEvery); pause(ctx, wait); wait = trimEvery {
+	for wait := max(q.config.ClaimWindow, trimEvery); pause(ctx, wait); wait = trimEvery {
 		purged, err := q.Trim(ctx, time.Now())
 		switch {
 		case ctx.Err() != nil:
@@ -59,7 +59,7 @@ func (q *Queue) trimLimit(ctx context.Context, now time.Time) (uint64, error) {
 	if err != nil || state.Messages == 0 {
 		return 0, err
 	}
-	since := now.Add(-q.config.claimWindow()).UTC()
+	since := now.Add(-q.config.ClaimWindow).UTC()
 	young, _, err := q.following(ctx, q.names.results, nextQuestion{Subject: q.names.prefix + "results.>", Since: &since})
 	if err != nil {
 		return 0, err
@@ -144,8 +144,8 @@ func (q *Queue) locks(ctx context.Context) ([]*heldLock, error) {
 	held := make([]*heldLock, 0, len(entries))
 	for _, entry := range entries {
 		var lock heldLock
-		if err := json.Unmarshal(entry.Value(), &lock.holder); err != nil {
-			q.log.Warn("a lock cannot be read", "key", entry.Key(), "error", err)
+		if err := json.Unmarshal(entry.data, &lock.holder); err != nil {
+			q.log.Warn("a lock cannot be read", "key", entry.subject, "error", err)
 			continue
 		}
 		held = append(held, &lock)

@@ -11,8 +11,9 @@ import (
 )
 
 var locks = map[string]func(*testing.T, Harness){
-	"a lock excludes everybody, its own holder too":          lockExcludes,
-	"of many who lock at once one succeeds":                  lockRace,
+	"a lock excludes everybody, its own holder too":         lockExcludes,
+	"of many who lock at once one succeeds":                 lockRace,
+	"a lock made by a try without an answer is found again": lockTriedAgain,
 	"a lock expires":                                         lockExpires,
 	"a refreshed lock lives on":                              lockRefreshed,
 	"a lock that was released is free at once":               lockReleased,
@@ -39,6 +40,25 @@ func lockExcludes(t *testing.T, h Harness) {
 		if held.Until.Before(begun.Add(19*time.Second)) || held.Until.After(time.Now().Add(21*time.Second)) {
 			t.Errorf("held until %v, want 20 s after %v", held.Until, begun)
 		}
+	}
+}
+
+// A try whose answer was lost has made the lock all the same. Its holder gets it with the next one, for as long as anew
+// and under a token that grows; for another one that was given the same attempt it is held.
+func lockTriedAgain(t *testing.T, h Harness) {
+	q := h.Connect(t)
+	task := newTask(spec.TierLight, spec.ClassStandard)
+	mine, twin := holder(task, "one"), holder(task, "one")
+	mine.Try, twin.Try = "first", "second"
+	token := lock(t, q, task.Lock, mine, 5*time.Second)
+	again, err := q.Lock(patient(t), task.Lock, mine, time.Minute)
+	if err != nil || again <= token {
+		t.Fatalf("tried again it is %d, %v, after %d", again, err, token)
+	}
+	_, err = q.Lock(patient(t), task.Lock, twin, time.Minute)
+	var held *executor.HeldError
+	if !errors.As(err, &held) || held.Holder != mine || time.Until(held.Until) < 30*time.Second {
+		t.Errorf("got %v, want it held by %+v for about a minute", err, mine)
 	}
 }
 

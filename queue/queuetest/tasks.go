@@ -15,6 +15,7 @@ var tasks = map[string]func(*testing.T, Harness){
 	"a task is published again after it was acknowledged":      taskPublishedAgain,
 	"a later attempt takes the place of an earlier one":        taskLaterAttempt,
 	"an unacknowledged task is delivered again":                taskRedelivered,
+	"a task in hand is not delivered again":                    taskInHand,
 	"a task given back is delivered again":                     taskGivenBack,
 	"an executor that drains leaves what it has not begun":     taskDrain,
 	"the depth of a queue is what waits and what is delivered": taskDepths,
@@ -105,12 +106,27 @@ func taskRedelivered(t *testing.T, h Harness) {
 	task := newTask(spec.TierLight, spec.ClassPremium)
 	executors := pull(t, q, 2, spec.TierLight)
 	publish(t, q, task)
-	executors.next(t) // and never acknowledged, like by an executor that died
+	first := executors.next(t)
+	close(first.release) // and never acknowledged, like by an executor that died
 	again := executors.next(t)
 	if again.task.Run != task.Run {
 		t.Fatalf("got run %s, want %s", again.task.Run, task.Run)
 	}
 	again.finish(t)
+}
+
+// However long an executor takes to get the lock, and to claim, nobody else is given the task as long as it lives.
+func taskInHand(t *testing.T, h Harness) {
+	q := h.Connect(t)
+	executors := pull(t, q, 2, spec.TierLight)
+	publish(t, q, newTask(spec.TierLight, spec.ClassPremium))
+	first := executors.next(t)
+	select {
+	case <-executors.given:
+		t.Error("it was delivered again")
+	case <-time.After(2*h.AckWait + h.AckWait/2):
+	}
+	first.finish(t)
 }
 
 func taskGivenBack(t *testing.T, h Harness) {
