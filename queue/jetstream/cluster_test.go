@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -162,5 +163,20 @@ func TestATryThatIsOnItsWayIsNobodyElses(t *testing.T) {
 			_, err := q.RenewLease(t.Context(), i, "me", revision, time.Minute)
 			return err
 		})
+		key, holder := fmt.Sprintf("key%d", i), executor.LockHolder{Run: claim.Run, Attempt: 1, Executor: "me", Try: "once"}
+		token, err := q.Lock(t.Context(), key, holder, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var refreshed atomic.Uint64
+		twice(func() error {
+			next, err := q.Refresh(t.Context(), key, holder, token, time.Minute)
+			refreshed.Store(next)
+			return err
+		})
+		twice(func() error { return q.Unlock(t.Context(), key, refreshed.Load()) })
+		if _, err := q.Lock(t.Context(), key, executor.LockHolder{Run: "next", Attempt: 1, Executor: "you"}, time.Minute); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -144,3 +144,55 @@ func TestTimeout(t *testing.T) {
 		t.Errorf("%d ended twice, %d places and %d waiting are left", len(ended), len(requests.places), requests.waiting)
 	}
 }
+
+// What was asked of a server that died with the question is asked again, and the answer to any of the questions counts,
+// but only for the one who asked.
+func TestQuestionsWithoutAnAnswerAreAskedAgain(t *testing.T) {
+	t.Parallel()
+	server := startServer(t, t.TempDir(), "")
+	t.Cleanup(func() { shutdown(t, server) })
+	q := connect(t, Config{Server: server})
+	asked := make(chan *nats.Msg, 10)
+	sub, err := q.conn.ChanSubscribe("deaf", asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	requests, err := newRequests(q.conn, 20*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests.timeout = time.Second * repeatAfter / 10 // is asked again after a tenth of a second
+	answers := make(chan string, 2)
+	message := newOutgoing("deaf")
+	message.Data = append(message.Data, "question"...)
+	message.set("Header", "value")
+	began := time.Now()
+	requests.send(&message.Msg, func(answer *nats.Msg, err error) {
+		if err != nil {
+			answers <- err.Error()
+			return
+		}
+		answers <- string(answer.Data)
+	})
+	first, again := <-asked, <-asked
+	if took := time.Since(began); took < 50*time.Millisecond {
+		t.Errorf("it was asked again after %s", took)
+	}
+	if string(again.Data) != "question" || again.Header.Get("Header") != "value" || again.Reply != first.Reply {
+		t.Errorf("the second question is another one: %+v, after %+v", again, first)
+	}
+	for _, question := range []*nats.Msg{again, first} {
+		if err := question.Respond([]byte("answer")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := <-answers; got != "answer" {
+		t.Errorf("got %q", got)
+	}
+	requests.mu.Lock()
+	defer requests.mu.Unlock()
+	if len(requests.places) != 0 || len(requests.idle) != 0 || requests.waiting != 0 {
+		t.Errorf("the place of two answers is used again: %d, %d idle, %d waiting", len(requests.places), len(requests.idle), requests.waiting)
+	}
+}
