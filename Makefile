@@ -10,6 +10,7 @@ GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 # Passed on: make test GOTESTFLAGS='-run Next -v', make sim SEEDS=100000, make sim-mutants MUTANTS=claim,needs,
+# make sim-coverage SEEDS=1000 COVERFLAGS=-blocks,
 # make fuzz FUZZTIME=5m, make microbench BENCH=Lag, make run DATA=/tmp/tide.
 GOTESTFLAGS ?=
 SEEDS       ?= 10000
@@ -21,6 +22,7 @@ CHAOS       ?= 10m
 BROWSERFLAGS ?=
 CLUSTERFLAGS ?=
 CHAOSFLAGS  ?=
+COVERFLAGS  ?=
 
 TOOLS := .cache/bin
 MONGO := store/mongo/mongotest
@@ -105,6 +107,10 @@ screenshots: build e2e/browser/node_modules/.package-lock.json ## Take the pictu
 .PHONY: sim
 sim: ## Run the simulator over SEEDS seeds (10000)
 	$(GO) test ./engine/sim -count=1 -timeout=0 -v -args -seeds=$(SEEDS)
+
+.PHONY: sim-coverage
+sim-coverage: ## Run the simulator over SEEDS seeds (10000), and tell how often each branch of the core was reached, and which never was
+	$(GO) run ./internal/simcover -seeds=$(SEEDS) $(COVERFLAGS)
 
 .PHONY: sim-mutants
 sim-mutants: ## Take out the engine's guards (MUTANTS=name,…), one at a time, and see the simulator turn red within SEEDS seeds

@@ -67,6 +67,7 @@ var rules = []rule{
 	{pkg: "examples/..."}, // programs that Tidewheel runs, so they stand alone
 	{pkg: "internal/archtest"},
 	{pkg: "internal/mutants", may: "engine/sim"},
+	{pkg: "internal/simcover"},
 }
 
 // owners says which packages, and no others, may import a module. Test files are held to it too. A path stands for
@@ -88,6 +89,7 @@ var owners = []struct{ module, packages string }{
 	{"github.com/vbauerster/mpb", "cmd/tidewheel"},
 	{"github.com/klauspost/compress", "moving"},
 	{"github.com/aymanbagabas/go-udiff", "web/service web/ui"},
+	{"golang.org/x/tools", "internal/simcover"},
 }
 
 // impureImports are the packages of the standard library through which a pure package would touch the world. A path
