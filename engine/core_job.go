@@ -87,8 +87,12 @@ func (c *Core) endsNow(id string) bool {
 	if c.runs[id] != nil {
 		return false
 	}
-	return slices.ContainsFunc(c.pending.runs, func(r *run) bool { return r.ID == id && !r.gone() }) ||
-		slices.ContainsFunc(c.pending.drops, func(r *run) bool { return r.ID == id })
+	return c.hasEnded(id) || slices.ContainsFunc(c.pending.drops, func(r *run) bool { return r.ID == id })
+}
+
+// hasEnded tells whether the next batch holds a write of a run that the core holds no more.
+func (c *Core) hasEnded(id string) bool {
+	return c.runs[id] == nil && slices.ContainsFunc(c.pending.runs, func(r *run) bool { return r.ID == id && !r.gone() })
 }
 
 // due is when a run may first be queued.

@@ -165,6 +165,25 @@ func TestATaskThatBecomesARootWhileItRunsHasTheSlotOfItsWave(t *testing.T) {
 	}
 }
 
+// A former owner prepares a root for a wave that the present one has opened meanwhile, and hears the end of that run.
+func TestASlotComesAfterTheEndOfARunThatSomebodyElseHasLetGo(t *testing.T) {
+	b := newWaveBench(t, "kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {needs: [a]}}\n")
+	b.idle(121 * time.Second) // the second slot waits for the first wave
+	b.core.Step(b.now, engine.ResultsReceived{Results: []engine.Result{{
+		Kind: engine.ResultFinished, Run: "dag-w2-a", Attempt: 1, At: b.now, Finish: &engine.Finish{Status: engine.StatusSucceeded, FinishedAt: b.now},
+	}}})
+	b.core.Step(b.now.Add(time.Minute), engine.Tick{})
+	written := map[string]int{}
+	for _, write := range b.core.Ready().Batch.Runs {
+		if written[write.Run.ID]++; written[write.Run.ID] > 1 {
+			t.Errorf("run %s is in the batch twice", write.Run.ID)
+		}
+	}
+	if written["dag-w2-a"] == 0 {
+		t.Error("the end of the run is not written")
+	}
+}
+
 // editUnheard saves a changed definition at an instant after the DAG's creation, and the engine does not hear of it.
 func (b *waveBench) editUnheard(definition string, at time.Duration) {
 	b.t.Helper()

@@ -13,16 +13,17 @@ import (
 // dags reads those of these uids that are DAGs, or were, with all that concerns them now.
 //
 // What another owner writes in between must be found out by the next write. So the scheduled tasks come first, as for
-// jobs; the last epoch before the open waves, for one that opens in between has the number that the next would get; and
-// the runs last.
+// jobs: with a definition from before a change that somebody has acted upon already, a task from after it would be put back
+// to what it was. The last epoch comes before the open waves, for one that opens in between has the number that the next would
+// get; and the runs last.
 func (l Loader) dags(ctx context.Context, uids []string, due time.Time) (map[string]*engine.DAGSnapshot, error) {
-	found, err := l.Store.DAGsByUID(ctx, uids)
-	if err != nil {
-		return nil, fmt.Errorf("load DAGs: %w", err)
-	}
 	tasks, err := l.Store.TasksOfDAGs(ctx, uids)
 	if err != nil {
 		return nil, fmt.Errorf("load scheduled tasks of DAGs: %w", err)
+	}
+	found, err := l.Store.DAGsByUID(ctx, uids)
+	if err != nil {
+		return nil, fmt.Errorf("load DAGs: %w", err)
 	}
 	epochs, err := l.Store.LastEpochs(ctx, uids)
 	if err != nil {

@@ -1,0 +1,73 @@
+package shard_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/shard"
+	"github.com/tidewheel/tidewheel/spec"
+	"github.com/tidewheel/tidewheel/store/memory"
+)
+
+// between is a store in which something is done after the first answer about a DAG.
+type between struct {
+	*memory.Store
+	do func()
+}
+
+func (b *between) answered() {
+	if do := b.do; do != nil {
+		b.do = nil
+		do()
+	}
+}
+
+func (b *between) DAGsByUID(ctx context.Context, uids []string) ([]engine.DAG, error) {
+	defer b.answered()
+	return b.Store.DAGsByUID(ctx, uids)
+}
+
+func (b *between) TasksOfDAGs(ctx context.Context, uids []string) ([]engine.ScheduledTask, error) {
+	defer b.answered()
+	return b.Store.TasksOfDAGs(ctx, uids)
+}
+
+// A DAG is resumed, and the owner of before acts on that, while the next one reads it: with the definition of before and
+// the scheduled task of after it would pause the DAG again, and nobody would look at it any more.
+func TestAScheduledTaskIsNotReadAfterItsDefinition(t *testing.T) {
+	store := &between{Store: memory.New()}
+	definition := spec.DAG{Name: "etl", Tasks: []spec.Task{{Name: "a", Binary: "tool", Schedule: []string{"* * * * *"}}}}
+	definition.ApplyDefaults()
+	dag := engine.DAG{
+		UID: "dag", Namespace: "default", Name: "etl", Shard: engine.ShardOf("dag"), Spec: definition, Generation: 1, Revision: 1,
+		Paused: true, CreatedAt: start, UpdatedAt: start,
+	}
+	if err := store.CreateDAG(t.Context(), dag); err != nil {
+		t.Fatal(err)
+	}
+	task := engine.ScheduledTask{ID: engine.RootID("dag", "a"), Revision: 1, Shard: dag.Shard, Slot: start.Add(time.Minute), RunAt: engine.Parked, Generation: 1}
+	write := func() {
+		t.Helper()
+		if conflicts, err := store.Commit(t.Context(), &engine.Batch{Tasks: []engine.TaskWrite{{Task: task}}}); err != nil || len(conflicts) > 0 {
+			t.Fatal(conflicts, err)
+		}
+	}
+	write()
+	store.do = func() {
+		dag.Paused, dag.Revision = false, 2
+		if err := store.ReplaceDAG(t.Context(), dag); err != nil {
+			t.Fatal(err)
+		}
+		task.RunAt, task.Revision = task.Slot, 2
+		write()
+	}
+	loaded, err := shard.Loader{Store: store, Shards: []int{dag.Shard}}.Jobs(t.Context(), []string{"dag"}, start)
+	if err != nil || len(loaded.DAGs) != 1 {
+		t.Fatal(loaded, err)
+	}
+	if read := loaded.DAGs[0]; read.Tasks["a"].Revision == 2 && read.DAG.Revision == 1 {
+		t.Error("the task is of after the change, and the definition of before")
+	}
+}
