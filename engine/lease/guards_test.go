@@ -164,3 +164,28 @@ func TestNothingIsHandedToOneThatLeavesItsPart(t *testing.T) {
 		t.Errorf("the other one lives after all, and this one goes on with %d shards", n)
 	}
 }
+
+// An entry that a killed NATS brought back never ends by itself: what counts is when it was told first, however often the
+// watch is begun anew.
+func TestAnEntryThatIsToldAgainHasNotBeenRenewed(t *testing.T) {
+	o := newOne(t)
+	entry := lease.Seen{Entry: lease.Entry{Shard: 5, Engine: "dead", Revision: 7}}
+	told := func() []lease.Action {
+		o.step(lease.Lost{})
+		o.step(entry)
+		o.step(lease.SeenMember{Member: lease.Member{ID: "self"}})
+		return o.step(lease.Synced{})
+	}
+	told()
+	for range 3 {
+		o.now = o.now.Add(ttl / 4)
+		told()
+	}
+	if actions := of[lease.Acquire](told()); slices.ContainsFunc(actions, func(a lease.Acquire) bool { return a.Shard == 5 }) {
+		t.Error("the shard is taken before its owner must have stopped")
+	}
+	o.now = o.now.Add(ttl / 4)
+	if actions := of[lease.Acquire](told()); !slices.Contains(actions, lease.Acquire{Shard: 5, Revision: 7}) {
+		t.Errorf("a TTL after it was told first the shard is not taken: %v", actions)
+	}
+}

@@ -34,7 +34,8 @@ type Keeper struct {
 // place is a shard as the table has it.
 type place struct {
 	Entry
-	seen      time.Time // when the entry was told
+	heard     uint64    // the revision told last, also from before the table was lost
+	seen      time.Time // when that was told first
 	freeSince time.Time
 	writing   bool      // an Acquire is under way
 	retryAt   time.Time // no Acquire before this
@@ -102,9 +103,21 @@ func (k *Keeper) Owners() [shards]string {
 	return owners
 }
 
-// Step takes one input at one instant and gives what is to be done, in this order. now never goes back.
-func (k *Keeper) Step(now time.Time, input Input) []Action {
-	var out []Action
+// Step takes what has come, at one instant, and gives what is to be done, in this order. now never goes back. Looking at
+// the whole table costs the same for one input as for many: give those that came together together.
+func (k *Keeper) Step(now time.Time, inputs ...Input) []Action {
+	for _, input := range inputs {
+		k.take(now, input)
+	}
+	k.giveUp(now)
+	plan := k.plan(now)
+	k.handOver(plan)
+	out := k.own(nil, now)
+	out = k.write(out, now, plan)
+	return k.present(out, now)
+}
+
+func (k *Keeper) take(now time.Time, input Input) {
 	switch in := input.(type) {
 	case Lost:
 		k.lose()
@@ -124,12 +137,6 @@ func (k *Keeper) Step(now time.Time, input Input) []Action {
 		}
 	case Tick:
 	}
-	k.giveUp(now)
-	plan := k.plan(now)
-	k.handOver(plan)
-	out = k.own(out, now)
-	out = k.write(out, now, plan)
-	return k.present(out, now)
 }
 
 // lose forgets the table, but not what this engine holds: its entries are there until they are seen not to be.
@@ -159,8 +166,8 @@ func (k *Keeper) see(now time.Time, entry Entry) {
 	if entry.Engine == "" && (at.Engine != "" || at.freeSince.IsZero()) {
 		at.freeSince = now
 	}
-	if entry.Revision > at.Revision {
-		at.seen = now
+	if entry.Revision != at.heard { // else it has not been renewed, however often it is told
+		at.heard, at.seen = entry.Revision, now
 	}
 	at.Entry = entry
 	if h := k.held[entry.Shard]; h != nil && entry.Revision > h.revision && entry.Engine != k.self {

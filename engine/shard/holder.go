@@ -88,21 +88,25 @@ func (h *Holder) Run(ctx context.Context) error {
 	defer timer.Stop()
 	var limit <-chan time.Time
 	for !h.keeper.Gone() {
-		var in lease.Input
+		var inputs []lease.Input
 		select {
-		case in = <-h.inputs:
+		case in := <-h.inputs:
+			inputs = append(inputs, in)
 		case <-timer.C:
-			in = lease.Tick{}
+			inputs = append(inputs, lease.Tick{})
 		case <-ended:
-			in, ended, limit = lease.Leave{}, nil, time.After(leaveLimit)
+			inputs, ended, limit = append(inputs, lease.Leave{}), nil, time.After(leaveLimit)
 		case err := <-failed:
 			return err
 		case <-limit:
 			h.log.Warn("shards were not handed over in time: they are free when their leases end", "shards", len(h.keeper.Owned()))
 			return nil
 		}
+		for waiting := len(h.inputs); waiting > 0; waiting-- { // many come together: renewals, the table at the beginning
+			inputs = append(inputs, <-h.inputs)
+		}
 		now := time.Now()
-		for _, action := range h.keeper.Step(now, in) {
+		for _, action := range h.keeper.Step(now, inputs...) {
 			h.perform(ctx, now, action, owns)
 		}
 		owners := h.keeper.Owners()

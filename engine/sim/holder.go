@@ -53,17 +53,17 @@ func (h *holder) begin() {
 // machine does.
 func (h *holder) now() time.Time { return h.w.start.Add(h.w.elapsed - h.e.frozen) }
 
-func (h *holder) input(in lease.Input) {
+func (h *holder) input(in ...lease.Input) {
 	e := h.e
 	if h.group.dead || e.group != h.group {
 		return
 	}
 	if e.stands() || h.drowsy {
-		h.inbox = append(h.inbox, in)
+		h.inbox = append(h.inbox, in...)
 		return
 	}
 	now := h.now()
-	h.perform(now, h.keeper.Step(now, in))
+	h.perform(now, h.keeper.Step(now, in...))
 	if h.keeper.Gone() {
 		e.leave()
 		return
@@ -78,7 +78,7 @@ func (h *holder) wakeUp() {
 	}
 	inbox := h.inbox
 	h.drowsy, h.inbox = false, nil
-	h.inputs(inbox)
+	h.input(inbox...)
 }
 
 // leave begins to hand over what the engine has. What is left after a while ends by itself.
@@ -151,14 +151,8 @@ func (h *holder) write(sent time.Time, latency time.Duration, actions ...lease.A
 			}
 			answers = append(answers, answer)
 		}
-		w.after(back, func() { h.inputs(answers) })
+		w.after(back, func() { h.input(answers...) })
 	})
-}
-
-func (h *holder) inputs(list []lease.Input) {
-	for _, in := range list {
-		h.input(in)
-	}
 }
 
 // own tells the engine what it owns, one change after the other, and the keeper once no write for others is under way.
@@ -205,7 +199,7 @@ func (h *holder) hear(in lease.Input) {
 	h.latest = latest
 	w.after(h.told-w.elapsed, func() {
 		if h.watch == watch {
-			h.inputs(latest.inputs)
+			h.input(latest.inputs...)
 		}
 	})
 }
@@ -224,7 +218,7 @@ func (h *holder) watchAnew(wait time.Duration) {
 		all := h.w.leases.all()
 		h.w.after(h.told-h.w.elapsed, func() {
 			if h.watch == watch {
-				h.inputs(all)
+				h.input(all...)
 			}
 		})
 	})
