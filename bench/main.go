@@ -34,7 +34,7 @@ func main() {
 }
 
 func mainStatus() int {
-	only := flag.String("only", "", "scenarios, separated by commas: lag, burst, throughput, engine, waves, pages, registered (default all)")
+	only := flag.String("only", "", "scenarios, separated by commas: lag, burst, throughput, engine, instant, waves, pages, retention, registered (default all)")
 	repeat := flag.Int("repeat", 1, "how often each scenario is run")
 	quick := flag.Bool("quick", false, "shorter runs, to see that the benchmark works")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of this process here; of use with -only engine")
@@ -114,6 +114,9 @@ func run(ctx context.Context, binary, only string, repeat int, quick bool, mongo
 		{"instant", func(ctx context.Context) error { return b.instant(ctx, 1000/scale, 8/min(scale, 4)) }},
 		{"waves", func(ctx context.Context) error { return b.waves(ctx, 50, 1000/scale, max(10/scale, 2)) }},
 		{"pages", func(ctx context.Context) error { return b.pages(ctx, cmp.Or(size.jobs, 10_000/scale), cmp.Or(size.runs, 1_000_000/scale)) }},
+		{"retention", func(ctx context.Context) error {
+			return b.retention(ctx, cmp.Or(size.runs, 1_000_000/scale), seconds(180))
+		}},
 		{"registered", func(ctx context.Context) error { return b.registered(ctx, cmp.Or(size.jobs, 100_000/scale)) }},
 	}
 	wanted := func(name string) bool { return only == "" || slices.Contains(strings.Split(only, ","), name) }

@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/shard"
@@ -63,8 +66,9 @@ func reportCPU(b *testing.B, before time.Duration) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "op/s")
 }
 
-func BenchmarkPublish(b *testing.B) {
-	q := benchQueue(b)
+func BenchmarkPublish(b *testing.B) { benchPublish(b, benchQueue(b)) }
+
+func benchPublish(b *testing.B, q *Queue) {
 	var done sync.WaitGroup
 	var failed atomic.Pointer[error]
 	window := make(chan struct{}, 4096)
@@ -83,8 +87,19 @@ func BenchmarkPublish(b *testing.B) {
 	}
 	done.Wait()
 	reportCPU(b, before)
+	reportStored(b, q, q.names.tasks, "task", 0)
 	if err := failed.Load(); err != nil {
 		b.Fatal(*err)
+	}
+}
+
+// reportStored tells how many messages a stream has taken for each run, and how large they are on the disk, of one replica.
+func reportStored(b *testing.B, q *Queue, stream, unit string, before uint64) {
+	b.Helper()
+	state := stateOf(b, q, stream)
+	b.ReportMetric(float64(state.LastSeq-before)/float64(b.N), unit+"-msgs/op")
+	if state.Msgs > 0 {
+		b.ReportMetric(float64(state.Bytes)/float64(state.Msgs), "B/"+unit+"-msg")
 	}
 }
 
@@ -119,12 +134,11 @@ func BenchmarkLockPair(b *testing.B) {
 // On a machine that does other things too compare two builds by the least of several rounds, one after the other.
 func BenchmarkWholePath(b *testing.B) {
 	for _, slots := range []int{64, 256} {
-		b.Run(fmt.Sprint(slots), func(b *testing.B) { benchWholePath(b, slots) })
+		b.Run(fmt.Sprint(slots), func(b *testing.B) { benchWholePath(b, benchQueue(b), slots) })
 	}
 }
 
-func benchWholePath(b *testing.B, slots int) {
-	q := benchQueue(b)
+func benchWholePath(b *testing.B, q *Queue, slots int) {
 	ctx, cancel := context.WithCancel(b.Context())
 	var background sync.WaitGroup
 	defer background.Wait()
@@ -154,6 +168,7 @@ func benchWholePath(b *testing.B, slots int) {
 		})
 	})
 	window := make(chan struct{}, 2000)
+	locked := stateOf(b, q, "KV_"+q.names.locks).LastSeq // tokens do not begin at zero
 	b.ResetTimer()
 	before := cpu(b)
 	background.Go(func() {
@@ -174,6 +189,43 @@ func benchWholePath(b *testing.B, slots int) {
 		}
 	}
 	reportCPU(b, before)
+	reportStored(b, q, q.names.results, "result", 0)
+	reportStored(b, q, "KV_"+q.names.locks, "lock", locked)
+}
+
+func stateOf(b *testing.B, q *Queue, stream string) jetstream.StreamState {
+	b.Helper()
+	found, err := q.js.Stream(b.Context(), stream)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return found.CachedInfo().State
+}
+
+// BenchmarkCluster is the same on three servers that form a cluster, all on this machine, with one and with three
+// replicas of everything. The machine's cores and disk are shared by the three.
+//
+//	go test -run '^$' -bench Cluster -benchtime 20000x ./queue/jetstream
+func BenchmarkCluster(b *testing.B) {
+	for _, replicas := range []int{1, 3} {
+		b.Run(fmt.Sprintf("publish/R%d", replicas), func(b *testing.B) { benchPublish(b, clusterQueue(b, replicas)) })
+		b.Run(fmt.Sprintf("whole/R%d", replicas), func(b *testing.B) { benchWholePath(b, clusterQueue(b, replicas), 256) })
+	}
+}
+
+func clusterQueue(b *testing.B, replicas int) *Queue {
+	b.Helper()
+	first := startMember(b, "one", &url.URL{Scheme: "nats", Host: "127.0.0.1:1"}) // one without any route is no cluster
+	route := &url.URL{Scheme: "nats", Host: first.ClusterAddr().String()}
+	startMember(b, "two", route)
+	startMember(b, "three", route)
+	log := slog.New(slog.NewTextHandler(b.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	q, err := Connect(b.Context(), Config{URL: first.ClientURL(), Replicas: replicas, Logger: log})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(q.Close)
+	return q
 }
 
 func benchRun(ctx context.Context, q *Queue, d executor.Delivery) error {

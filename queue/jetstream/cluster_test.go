@@ -18,7 +18,7 @@ import (
 )
 
 // startMember starts one of the servers of a cluster; the first has no routes.
-func startMember(t *testing.T, name string, routes ...*url.URL) *natsserver.Server {
+func startMember(t testing.TB, name string, routes ...*url.URL) *natsserver.Server {
 	t.Helper()
 	server, err := natsserver.NewServer(&natsserver.Options{
 		ServerName: name, Host: "127.0.0.1", Port: natsserver.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
