@@ -113,7 +113,9 @@ func run(ctx context.Context, binary, only string, repeat int, quick bool, mongo
 		{"engine", func(ctx context.Context) error { return b.engine(ctx, 40, 1000/scale) }},
 		{"instant", func(ctx context.Context) error { return b.instant(ctx, 1000/scale, 8/min(scale, 4)) }},
 		{"waves", func(ctx context.Context) error { return b.waves(ctx, 50, 1000/scale, max(10/scale, 2)) }},
-		{"pages", func(ctx context.Context) error { return b.pages(ctx, cmp.Or(size.jobs, 10_000/scale), cmp.Or(size.runs, 1_000_000/scale)) }},
+		{"pages", func(ctx context.Context) error {
+			return b.pages(ctx, cmp.Or(size.jobs, 10_000/scale), cmp.Or(size.runs, 1_000_000/scale))
+		}},
 		{"retention", func(ctx context.Context) error {
 			return b.retention(ctx, cmp.Or(size.runs, 1_000_000/scale), seconds(180))
 		}},

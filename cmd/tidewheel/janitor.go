@@ -14,7 +14,12 @@ const (
 	janitorEvery = 10 * time.Minute
 	sweepEvery   = 24 * time.Hour
 	janitorBatch = 500
-	janitorPause = 100 * time.Millisecond // between two batches, so that the engine's writes do not wait
+	janitorPause = 20 * time.Millisecond // between two batches, at least
+	// janitorShare is the part of the time in which old history is removed. Where it comes as fast as that, it piles up
+	// until it is janitorLate behind, and from there on is removed in half of the time.
+	janitorShare     = 0.1
+	janitorLate      = time.Hour
+	janitorLateShare = 0.5
 )
 
 // knownRuns tells which of some runs exist.
@@ -89,6 +94,7 @@ func (j *janitor) clean(ctx context.Context, swept *time.Time) {
 func (j *janitor) expire(ctx context.Context, before time.Time) error {
 	removed := 0
 	for {
+		began := time.Now()
 		runs, err := j.store.ExpireRuns(ctx, before, janitorBatch)
 		for i := range runs {
 			j.deleteLogs(ctx, &runs[i])
@@ -102,7 +108,8 @@ func (j *janitor) expire(ctx context.Context, before time.Time) error {
 		if len(runs) == 0 {
 			break
 		}
-		if err := j.breathe(ctx); err != nil {
+		late := runs[0].FinishedAt.Before(before.Add(-janitorLate))
+		if err := j.breathe(ctx, breath(time.Since(began), late)); err != nil {
 			return err
 		}
 	}
@@ -111,6 +118,7 @@ func (j *janitor) expire(ctx context.Context, before time.Time) error {
 		expire func(ctx context.Context, before time.Time, limit int) (int, error)
 	}{{"wave", j.store.ExpireWaves}, {"slots", j.store.ExpireSlots}, {"effect", j.store.ExpireEffects}} {
 		for {
+			began := time.Now()
 			n, err := kind.expire(ctx, before, janitorBatch)
 			j.metrics.expired.WithLabelValues(kind.label).Add(float64(n))
 			if err != nil {
@@ -119,7 +127,7 @@ func (j *janitor) expire(ctx context.Context, before time.Time) error {
 			if n == 0 {
 				break
 			}
-			if err := j.breathe(ctx); err != nil {
+			if err := j.breathe(ctx, breath(time.Since(began), false)); err != nil {
 				return err
 			}
 		}
@@ -180,9 +188,18 @@ func (j *janitor) sweepOrphans(ctx context.Context) error {
 	return errors.Join(err, failed)
 }
 
-func (j *janitor) breathe(ctx context.Context) error {
+// breath is how long to wait after a batch that took so long, so that all batches together take their share of the time.
+func breath(took time.Duration, late bool) time.Duration {
+	share := janitorShare
+	if late {
+		share = janitorLateShare
+	}
+	return time.Duration(float64(took) * (1 - share) / share)
+}
+
+func (j *janitor) breathe(ctx context.Context, least time.Duration) error {
 	select {
-	case <-time.After(j.pause):
+	case <-time.After(max(least, j.pause)):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

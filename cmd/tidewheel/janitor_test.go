@@ -21,10 +21,12 @@ type oldHistory struct {
 	deleted []string
 	dropped []string // runs whose artifacts were deleted
 	before  []time.Time
+	took    time.Duration // each look for runs
 }
 
 func (h *oldHistory) ExpireRuns(_ context.Context, before time.Time, limit int) ([]engine.Run, error) {
 	h.before = append(h.before, before)
+	<-time.After(h.took)
 	n := min(limit, 2, len(h.runs))
 	removed := h.runs[:n]
 	h.runs = h.runs[n:]
@@ -182,4 +184,28 @@ func TestJanitorRemovesHistoryWithItsOutput(t *testing.T) {
 			t.Errorf("asked for what is before %s, want %s", at, before)
 		}
 	}
+}
+
+// Removal takes a tenth of the time, and half of it once it is far behind.
+func TestJanitorLeavesMostOfTheTimeToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const took = 40 * time.Millisecond
+		before := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+		for _, test := range []struct {
+			end  time.Time // of the runs that are removed
+			want time.Duration
+		}{{before.Add(-time.Minute), 10 * took}, {before.Add(-2 * time.Hour), 2 * took}} {
+			history := &oldHistory{took: took}
+			for range 20 { // ten batches
+				history.runs = append(history.runs, engine.Run{ID: "a-s1", FinishedAt: test.end})
+			}
+			began := time.Now()
+			if err := newJanitor(history, history, time.Hour, testLog(t), newMetrics()).expire(t.Context(), before); err != nil {
+				t.Fatal(err)
+			}
+			if spent := (time.Since(began) - took) / 10; spent != test.want { // the last look finds nothing
+				t.Errorf("runs that ended %v before: a batch of %v and the pause after it take %v, want %v", before.Sub(test.end), took, spent, test.want)
+			}
+		}
+	})
 }

@@ -96,7 +96,7 @@ func (s *Store) ExpireEffects(ctx context.Context, before time.Time, limit int) 
 			if there[run] || deleted >= limit {
 				continue
 			}
-			err := s.write(ctx, limit, func(w *writer) error {
+			err := s.writeIdle(ctx, limit, func(w *writer) error {
 				changed, err := w.exec("DELETE FROM effects WHERE rowid IN (SELECT rowid FROM effects WHERE run_id = ? AND created_at < ? LIMIT ?)",
 					run, always(before), limit-deleted)
 				deleted += int(changed)

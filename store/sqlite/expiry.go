@@ -8,47 +8,79 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
+// expireAtOnce is how much goes in one transaction: those few milliseconds are what a commit waits at most.
+const expireAtOnce = 50
+
+// expire removes at most limit of something, a few at a time and while nothing else is to be written, and gives what is
+// gone. After an error a few more may be.
+func expire[T any](ctx context.Context, s *Store, limit int, remove func(w *writer, limit int) ([]T, error)) (removed []T, err error) {
+	for len(removed) < limit {
+		most := min(expireAtOnce, limit-len(removed))
+		gone := make(chan []T, 1) // the writer may be at it yet when ctx has ended
+		if err := s.writeIdle(ctx, most, func(w *writer) error {
+			few, err := remove(w, most)
+			gone <- few
+			return err
+		}); err != nil {
+			return removed, err
+		}
+		few := <-gone
+		if removed = append(removed, few...); len(few) < most {
+			break
+		}
+	}
+	return removed, nil
+}
+
 // ExpireRuns deletes at most limit runs that ended before an instant, those first that were made first, and gives them.
 // It looks at runs that were made before the instant: of these all have ended but those that ran or waited at it.
 func (s *Store) ExpireRuns(ctx context.Context, before time.Time, limit int) ([]engine.Run, error) {
-	var deleted []engine.Run
-	err := s.write(ctx, 4*limit, func(w *writer) error {
-		var namespaces []string
-		err := w.query("SELECT namespace FROM run_namespaces", nil, func(values []driver.Value) error {
-			namespace, _ := values[0].(string)
-			namespaces = append(namespaces, namespace)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		var runs []engine.Run
-		var rows []int64
-		for _, namespace := range namespaces {
-			err := w.query(`SELECT r.rowid, r.doc FROM runs_history AS r INDEXED BY runs_history_created
-				WHERE r.namespace = ? AND r.created_at < ? AND r.finished_at < ? ORDER BY r.created_at, r.id LIMIT ?`,
-				[]any{namespace, always(before), always(before), int64(limit - len(rows))},
-				func(values []driver.Value) error {
-					document, _ := values[1].([]byte)
-					run, err := decodeRun(document)
-					row, _ := values[0].(int64)
-					runs, rows = append(runs, run), append(rows, row)
-					return err
-				})
-			if err != nil {
-				return err
-			}
-		}
-		for _, row := range rows {
-			if _, err := w.exec("DELETE FROM runs_history WHERE rowid = ?", row); err != nil {
-				return err
-			}
-		}
-		deleted = runs
+	deleted, err := expire(ctx, s, limit, func(w *writer, limit int) ([]engine.Run, error) { return w.expireRuns(before, limit) })
+	if err != nil {
+		return deleted, wrap("expire runs", err)
+	}
+	return deleted, nil
+}
+
+// expireCounted is expire for what nobody asks for by name: query deletes some before an instant.
+func (s *Store) expireCounted(ctx context.Context, before time.Time, limit int, query string) (removed int, err error) {
+	gone, err := expire(ctx, s, limit, func(w *writer, limit int) ([]struct{}, error) {
+		changed, err := w.exec(query, always(before), limit)
+		return make([]struct{}, changed), err
+	})
+	return len(gone), err
+}
+
+func (w *writer) expireRuns(before time.Time, limit int) (runs []engine.Run, err error) {
+	var namespaces []string
+	err = w.query("SELECT namespace FROM run_namespaces", nil, func(values []driver.Value) error {
+		namespace, _ := values[0].(string)
+		namespaces = append(namespaces, namespace)
 		return nil
 	})
 	if err != nil {
-		return nil, wrap("expire runs", err)
+		return nil, err
 	}
-	return deleted, nil
+	var rows []int64
+	for _, namespace := range namespaces {
+		err := w.query(`SELECT r.rowid, r.doc FROM runs_history AS r INDEXED BY runs_history_created
+			WHERE r.namespace = ? AND r.created_at < ? AND r.finished_at < ? ORDER BY r.created_at, r.id LIMIT ?`,
+			[]any{namespace, always(before), always(before), int64(limit - len(rows))},
+			func(values []driver.Value) error {
+				document, _ := values[1].([]byte)
+				run, err := decodeRun(document)
+				row, _ := values[0].(int64)
+				runs, rows = append(runs, run), append(rows, row)
+				return err
+			})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, row := range rows {
+		if _, err := w.exec("DELETE FROM runs_history WHERE rowid = ?", row); err != nil {
+			return nil, err
+		}
+	}
+	return runs, nil
 }

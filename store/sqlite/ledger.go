@@ -60,14 +60,10 @@ func (s *Store) Slots(ctx context.Context, filter engine.SlotFilter) (slots []en
 
 // ExpireSlots deletes at most limit ledger entries whose To is before an instant, the earliest first.
 func (s *Store) ExpireSlots(ctx context.Context, before time.Time, limit int) (deleted int, err error) {
-	err = s.write(ctx, limit, func(w *writer) error {
-		changed, err := w.exec("DELETE FROM slots WHERE rowid IN (SELECT rowid FROM slots INDEXED BY slots_to WHERE to_at < ? ORDER BY to_at LIMIT ?)",
-			always(before), limit)
-		deleted = int(changed)
-		return err
-	})
+	deleted, err = s.expireCounted(ctx, before, limit,
+		"DELETE FROM slots WHERE rowid IN (SELECT rowid FROM slots INDEXED BY slots_to WHERE to_at < ? ORDER BY to_at LIMIT ?)")
 	if err != nil {
-		return 0, wrap("expire slots", err)
+		return deleted, wrap("expire slots", err)
 	}
 	return deleted, nil
 }

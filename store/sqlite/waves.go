@@ -230,13 +230,9 @@ func (s *snapshot) waveRanges(ctx context.Context, filter *engine.WaveFilter) (r
 
 // ExpireWaves deletes at most limit waves that ended before an instant, the earliest first.
 func (s *Store) ExpireWaves(ctx context.Context, before time.Time, limit int) (deleted int, err error) {
-	err = s.write(ctx, limit, func(w *writer) error {
-		changed, err := w.exec("DELETE FROM waves WHERE rowid IN ("+expiringWavesQuery+")", always(before), limit)
-		deleted = int(changed)
-		return err
-	})
+	deleted, err = s.expireCounted(ctx, before, limit, "DELETE FROM waves WHERE rowid IN ("+expiringWavesQuery+")")
 	if err != nil {
-		return 0, wrap("expire waves", err)
+		return deleted, wrap("expire waves", err)
 	}
 	return deleted, nil
 }

@@ -26,6 +26,7 @@ type writer struct {
 	*connection
 	log      *runsLog
 	requests chan request
+	idle     chan request // what is done only while nothing else waits, each alone
 	loops    sync.WaitGroup
 
 	mu      sync.RWMutex // held for reading while a request is handed over
@@ -38,7 +39,7 @@ type writer struct {
 
 func startWriter(conn, checkpoints *connection, log *runsLog, logger *slog.Logger) *writer {
 	w := &writer{
-		connection: conn, log: log, requests: make(chan request, groupRequests),
+		connection: conn, log: log, requests: make(chan request, groupRequests), idle: make(chan request),
 		names: map[runName]struct{}{}, namespaces: map[string]struct{}{},
 	}
 	w.checkpoints = newCheckpointer(checkpoints, logger)
@@ -81,8 +82,21 @@ func (s *Store) write(ctx context.Context, weight int, do func(w *writer) error)
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
+	return s.await(ctx, s.writer.requests, weight, do)
+}
+
+// writeIdle is write for what can wait: whatever else is to be written goes first. What it does must be short, as
+// nothing else is done meanwhile.
+func (s *Store) writeIdle(ctx context.Context, weight int, do func(w *writer) error) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return s.await(ctx, s.writer.idle, weight, do)
+}
+
+func (s *Store) await(ctx context.Context, to chan<- request, weight int, do func(w *writer) error) error {
 	r := request{ctx: ctx, weight: weight, do: do, done: make(chan error, 1)}
-	if err := s.writer.hand(r); err != nil {
+	if err := s.writer.hand(to, r); err != nil {
 		return err
 	}
 	select {
@@ -93,14 +107,14 @@ func (s *Store) write(ctx context.Context, weight int, do func(w *writer) error)
 	}
 }
 
-func (w *writer) hand(r request) error {
+func (w *writer) hand(to chan<- request, r request) error {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	if w.stopped {
 		return errClosed
 	}
 	select {
-	case w.requests <- r:
+	case to <- r:
 		return nil
 	case <-r.ctx.Done():
 		return context.Cause(r.ctx)
@@ -110,7 +124,11 @@ func (w *writer) hand(r request) error {
 // run does requests in groups until there will be no more.
 func (w *writer) run() {
 	group := make([]request, 0, groupRequests)
-	for first := range w.requests {
+	for {
+		first, ok := w.next(group[:0])
+		if !ok {
+			return
+		}
 		group = append(group[:0], first)
 		weight := first.weight
 	take:
@@ -129,6 +147,24 @@ func (w *writer) run() {
 		w.doGroup(group)
 		clear(group)
 		w.checkpoints.wrote(w.connection, weight)
+	}
+}
+
+// next waits for a request. What can wait is done by itself, and only if there is no other.
+func (w *writer) next(group []request) (first request, ok bool) {
+	for {
+		select {
+		case first, ok = <-w.requests:
+			return first, ok
+		default:
+		}
+		select {
+		case first, ok = <-w.requests:
+			return first, ok
+		case idle := <-w.idle:
+			w.doGroup(append(group, idle))
+			w.checkpoints.wrote(w.connection, idle.weight)
+		}
 	}
 }
 

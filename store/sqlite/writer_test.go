@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -134,7 +136,7 @@ func TestAFailedRequestFailsAlone(t *testing.T) {
 			}
 			return nil
 		}}
-		if err := store.writer.hand(r); err != nil {
+		if err := store.writer.hand(store.writer.requests, r); err != nil {
 			t.Fatal(err)
 		}
 		go func() {
@@ -327,5 +329,41 @@ func TestHistoryUsesItsIndexes(t *testing.T) {
 	}
 	if plans < 15 {
 		t.Errorf("looked at %d steps of plans only", plans)
+	}
+}
+
+// What can wait is not done while anything else waits, and each such thing alone.
+func TestWhatCanWaitIsDoneLast(t *testing.T) {
+	t.Parallel()
+	store, _ := openStore(t)
+	held, hold := make(chan struct{}), make(chan struct{})
+	var order []string
+	var group sync.WaitGroup
+	write := func(how func(context.Context, int, func(*writer) error) error, do func(*writer) error) {
+		group.Go(func() {
+			if err := how(t.Context(), 1, do); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	write(store.write, func(*writer) error { close(held); <-hold; return nil })
+	<-held
+	done := make(chan struct{}, 2)
+	for range 2 {
+		write(store.writeIdle, func(*writer) error { order = append(order, "idle"); done <- struct{}{}; return nil })
+	}
+	r := request{ctx: t.Context(), weight: 1, done: make(chan error, 1), do: func(*writer) error { order = append(order, "other"); return nil }}
+	if err := store.writer.hand(store.writer.requests, r); err != nil {
+		t.Fatal(err)
+	}
+	close(hold)
+	if err := <-r.done; err != nil {
+		t.Error(err)
+	}
+	<-done
+	<-done
+	group.Wait()
+	if !slices.Equal(order, []string{"other", "idle", "idle"}) {
+		t.Errorf("done in the order %v", order)
 	}
 }

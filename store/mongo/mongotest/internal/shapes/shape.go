@@ -207,7 +207,7 @@ func conditions(filter bson.RawValue) (found []Condition, either [][]Condition, 
 	}
 	slices.SortFunc(found, func(a, b Condition) int { return cmp.Compare(a.String(), b.String()) })
 	// A field that two conditions bound is bounded by one as far as an index is concerned.
-	return slices.Compact(found), slices.CompactFunc(either, func(a, b []Condition) bool { return slices.Equal(a, b) }), nil
+	return slices.Compact(found), slices.CompactFunc(either, slices.Equal), nil
 }
 
 func condition(field string, value bson.RawValue) (Condition, error) {
