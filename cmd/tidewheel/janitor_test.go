@@ -200,7 +200,7 @@ func TestJanitorLeavesMostOfTheTimeToOthers(t *testing.T) {
 				history.runs = append(history.runs, engine.Run{ID: "a-s1", FinishedAt: test.end})
 			}
 			began := time.Now()
-			if err := newJanitor(history, history, time.Hour, testLog(t), newMetrics()).expire(t.Context(), before); err != nil {
+			if err := newJanitor(history, history, time.Hour, alone, testLog(t), newMetrics()).expire(t.Context(), before); err != nil {
 				t.Fatal(err)
 			}
 			if spent := (time.Since(began) - took) / 10; spent != test.want { // the last look finds nothing
