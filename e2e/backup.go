@@ -21,8 +21,8 @@ const backups = 3
 func Backup(t *testing.T, binary, uri string, places [backups]string) {
 	ctx := t.Context()
 	journal := newJournal(t)
-	s3 := S3(t, binary)
-	server := NewServer(t, binary, append(placeFlags(uri, s3), "--lock-ttl", "2s")...)
+	s3, _ := S3(t, binary)
+	server := NewServer(t, binary, append(PlaceFlags(uri, s3), "--lock-ttl", "2s")...)
 	server.Start()
 	api := server.Client()
 	if _, err := api.UploadBinary(ctx, "witness", strings.NewReader(program), client.UploadOptions{}); err != nil {
@@ -56,7 +56,7 @@ func Backup(t *testing.T, binary, uri string, places [backups]string) {
 	for n, file := range files {
 		journal.entries = nil
 		s3["bucket"] = fmt.Sprintf("life-%d", n)
-		args := placeFlags(places[n], s3)
+		args := PlaceFlags(places[n], s3)
 		life := NewServer(t, binary, append(args, "--lock-ttl", "2s")...)
 		if places[n] == "" {
 			args = []string{"--data", life.Data()}
@@ -121,8 +121,8 @@ func tide(journal *journal, fast, slow string) []byte {
 	return fmt.Appendf(nil, tideDAG, journal.path, journal.life, fast, slow)
 }
 
-// placeFlags name a database and an S3; without a database it is nothing.
-func placeFlags(uri string, s3 map[string]string) []string {
+// PlaceFlags name a database and an S3; without a database it is nothing.
+func PlaceFlags(uri string, s3 map[string]string) []string {
 	if uri == "" {
 		return nil
 	}

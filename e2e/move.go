@@ -37,7 +37,7 @@ func Move(t *testing.T, binary, uri string, compare func(store string)) {
 	journal.read(t, linesBetween)
 	server.Stop()
 
-	s3 := S3(t, binary)
+	s3, _ := S3(t, binary)
 	there := []string{"--to-mongodb", uri}
 	back := []string{"--from-mongodb", uri}
 	for flag, value := range s3 {
@@ -65,7 +65,7 @@ func Move(t *testing.T, binary, uri string, compare func(store string)) {
 		t.Errorf("a server starts where everything was moved away: exit %d, %s", exit, out)
 	}
 
-	place := placeFlags(uri, s3)
+	place := PlaceFlags(uri, s3)
 	moved := NewServer(t, binary, append(place, "--lock-ttl", "2s")...)
 	moved.Start()
 	journal.read(t, linesBetween)
@@ -136,8 +136,9 @@ func judgeAll(ctx context.Context, t *testing.T, api *client.Client, applied wir
 // Data is the server's folder.
 func (s *Server) Data() string { return s.args[2] }
 
-// S3 starts another server for its S3, and gives the flags' values by which it is reached, in a bucket of its own.
-func S3(t *testing.T, binary string) map[string]string {
+// S3 starts another server for its S3, and gives the flags' values by which it is reached, in a bucket of its own, and
+// the folder that holds its buckets.
+func S3(t *testing.T, binary string) (flags map[string]string, folder string) {
 	t.Helper()
 	address := freeAddress(t)
 	other := NewServer(t, binary, "--s3-listen", address)
@@ -153,5 +154,7 @@ func S3(t *testing.T, binary string) map[string]string {
 	if err := json.Unmarshal(text, &keys); err != nil {
 		t.Fatal(err)
 	}
-	return map[string]string{"endpoint": "http://" + address, "bucket": "house", "access-key": keys.AccessKey, "secret-key": keys.SecretKey}
+	return map[string]string{
+		"endpoint": "http://" + address, "bucket": "house", "access-key": keys.AccessKey, "secret-key": keys.SecretKey,
+	}, filepath.Join(other.Data(), "s3")
 }

@@ -160,6 +160,9 @@ func (s *Server) Stop() {
 	s.process = nil
 }
 
+// URL is where the server is reached.
+func (s *Server) URL() string { return "http://" + s.address }
+
 // Client speaks to the server.
 func (s *Server) Client() *client.Client {
 	s.t.Helper()
@@ -167,7 +170,7 @@ func (s *Server) Client() *client.Client {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	made, err := client.New(client.Config{URL: "http://" + s.address, Token: strings.TrimSpace(string(token))})
+	made, err := client.New(client.Config{URL: s.URL(), Token: strings.TrimSpace(string(token))})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -179,19 +182,32 @@ func (s *Server) Client() *client.Client {
 // status.
 func (s *Server) Command(ctx context.Context, args ...string) (string, int) {
 	s.t.Helper()
+	out, errs, exit := s.run(ctx, args)
+	if errs != "" {
+		s.t.Logf("tidewheel %s: %s", strings.Join(args, " "), errs)
+	}
+	return out, exit
+}
+
+// Say runs the program's command line against the server and gives what it wrote to standard error, and its exit status.
+func (s *Server) Say(ctx context.Context, args ...string) (string, int) {
+	s.t.Helper()
+	_, errs, exit := s.run(ctx, args)
+	return errs, exit
+}
+
+func (s *Server) run(ctx context.Context, args []string) (out, errs string, exit int) {
+	s.t.Helper()
 	command := exec.CommandContext(ctx, s.program, args...)
-	command.Env = append(os.Environ(), "XDG_STATE_HOME="+s.state, "TIDEWHEEL_URL=http://"+s.address)
-	var out, errs bytes.Buffer
-	command.Stdout, command.Stderr = &out, &errs
+	command.Env = append(os.Environ(), "XDG_STATE_HOME="+s.state, "TIDEWHEEL_URL="+s.URL())
+	var written, said bytes.Buffer
+	command.Stdout, command.Stderr = &written, &said
 	err := command.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
+	var ended *exec.ExitError
+	if err != nil && !errors.As(err, &ended) {
 		s.t.Fatal(err)
 	}
-	if errs.Len() > 0 {
-		s.t.Logf("tidewheel %s: %s", strings.Join(args, " "), strings.TrimSpace(errs.String()))
-	}
-	return out.String(), command.ProcessState.ExitCode()
+	return written.String(), strings.TrimSpace(said.String()), command.ProcessState.ExitCode()
 }
 
 // readyWriter notices the line by which a server says that it is ready.

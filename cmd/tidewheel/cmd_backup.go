@@ -159,6 +159,9 @@ func (c *cli) backupPlace(ctx context.Context, to io.Writer, config placeConfig,
 	if err := refuseMoved(ctx, p.mongo, p.data); err != nil {
 		return err
 	}
+	if err := p.wantAtRest(ctx); err != nil {
+		return err
+	}
 	contents := moving.Contents{
 		Header:    moving.Header{Tidewheel: version, CreatedAt: c.now().UTC(), Logs: !noLogs},
 		Documents: p.documents, Objects: movable{p.objects}, NoSecrets: noKeys, Watch: p.mongo != nil,

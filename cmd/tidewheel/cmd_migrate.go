@@ -116,8 +116,11 @@ func (m *migration) run(ctx context.Context, from, to placeConfig) (err error) {
 	}
 	defer func() { err = errors.Join(err, m.to.close(ctx)) }()
 
-	if err := m.begin(ctx); err != nil || m.moved.Already {
-		return errors.Join(err, m.report())
+	if err := m.begin(ctx); err != nil {
+		return err
+	}
+	if m.moved.Already {
+		return m.report()
 	}
 	if err := m.move(ctx); err != nil {
 		if errors.Is(err, engine.ErrFull) || errors.Is(err, syscall.ENOSPC) {
@@ -152,16 +155,23 @@ func (m *migration) begin(ctx context.Context) error {
 			return before.refusal(m.source, "see docs/moving.md")
 		}
 	}
-	switch {
-	case goesOn:
-		return nil
-	case m.leftover != nil:
+	if m.leftover != nil && !goesOn {
 		return m.leftover.refusal(m.destination, "see docs/moving.md")
 	}
-	if empty, err := moving.Empty(ctx, m.to.documents); err != nil {
-		return err
-	} else if !empty {
-		return usage("%s holds jobs or history already, and they would be mixed up: give an empty place", m.destination)
+	if !goesOn {
+		if empty, err := moving.Empty(ctx, m.to.documents); err != nil {
+			return err
+		} else if !empty {
+			return usage("%s holds jobs or history already, and they would be mixed up: give an empty place", m.destination)
+		}
+	}
+	for _, p := range []*place{m.from, m.to} {
+		if err := p.wantAtRest(ctx); err != nil {
+			return err
+		}
+	}
+	if goesOn {
+		return nil
 	}
 	if m.objects {
 		if err := m.beginObjects(ctx); err != nil {

@@ -107,6 +107,9 @@ func (c *cli) restoreTo(ctx context.Context, p *place, file *os.File, path strin
 	case !found.sameMove(mine):
 		return usage("%s holds something that was not moved to its end (%s, %s): restore to an empty place", p.config.name(), found.Kind, found.At.Local().Format("2006-01-02 15:04:05"))
 	}
+	if err := p.wantAtRest(ctx); err != nil {
+		return err
+	}
 	if err := p.setMark(ctx, mine); err != nil {
 		return err
 	}

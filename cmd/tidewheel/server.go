@@ -84,6 +84,7 @@ func (s *Server) Start(ctx context.Context) (err error) {
 		return err
 	}
 	if s.config.needsStore() {
+		s.parts.add("roll", s.answerRoll) // it ends last
 		s.service = service.New(storeOfUsers{s.store}, serviceBlobs{s.blobs}, s.queue, s.log, service.Config{
 			MaxBinary: int64(s.config.MaxBinary), Backup: s.backup, NoBackup: s.noBackup, Alone: s.engineAlone(),
 		})

@@ -30,19 +30,27 @@ func (s *Store) Moving(ctx context.Context) (string, error) {
 
 // SetMoving marks the database, or takes the mark away ("").
 func (s *Store) SetMoving(ctx context.Context, mark string) error {
+	if mark != "" {
+		return s.failed("mark the database", s.putMeta(ctx, movingID, movingDocument{ID: movingID, Mark: mark}))
+	}
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
-	err := s.repeat(ctx, func() error {
-		if mark == "" {
-			_, err := s.meta.DeleteOne(ctx, byID(movingID))
-			return err
-		}
-		replaced, err := s.meta.ReplaceOne(ctx, byID(movingID), movingDocument{ID: movingID, Mark: mark})
+	return s.failed("mark the database", s.repeat(ctx, func() error {
+		_, err := s.meta.DeleteOne(ctx, byID(movingID))
+		return err
+	}))
+}
+
+// putMeta puts a document of meta into its place, whatever stood there.
+func (s *Store) putMeta(ctx context.Context, id string, document any) error {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	return s.repeat(ctx, func() error {
+		replaced, err := s.meta.ReplaceOne(ctx, byID(id), document)
 		if err != nil || replaced.MatchedCount > 0 {
 			return err
 		}
-		_, err = s.meta.InsertOne(ctx, movingDocument{ID: movingID, Mark: mark})
+		_, err = s.meta.InsertOne(ctx, document)
 		return err
 	})
-	return s.failed("mark the database", err)
 }

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/store/mongo"
+)
+
+// A folder is locked by its server. A database is not: whoever needs it at rest asks who uses it, rollEvery is how often
+// servers look whether somebody asks, and rollWait how long their answers are waited for.
+const (
+	rollEvery = 2 * time.Second
+	rollWait  = 3 * rollEvery
+)
+
+// answerRoll says that this server uses its database whenever somebody asks, until ctx ends.
+func (s *Server) answerRoll(ctx context.Context) error {
+	store, outside := s.store.(*mongo.Store)
+	if !outside {
+		return nil
+	}
+	host, _ := executorID()
+	who := fmt.Sprintf("%s (process %d)", host, os.Getpid())
+	ticker := time.NewTicker(rollEvery)
+	defer ticker.Stop()
+	for {
+		if err := store.AnswerRoll(ctx, who); err != nil && ctx.Err() == nil {
+			s.log.Debug("whether somebody asks who uses the database is not known; it is tried again", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// wantAtRest refuses a database that servers use.
+func (p *place) wantAtRest(ctx context.Context) error {
+	if p.mongo == nil {
+		return nil
+	}
+	used := false // a server has been there once: it made the keys that nodes share
+	if err := p.mongo.View(ctx, func(pages engine.DocumentPages) error {
+		keys, _, err := pages(engine.CollectionSharedKeys, "", 1)
+		used = len(keys) > 0
+		return err
+	}); err != nil || !used {
+		return err
+	}
+	here, err := p.mongo.CallRoll(ctx, rollWait)
+	if err != nil {
+		return err
+	}
+	if len(here) > 0 {
+		return usage("%s is in use by a server on %s: stop all servers, and call this again", p.config.name(), strings.Join(here, ", "))
+	}
+	return nil
+}
