@@ -18,6 +18,7 @@ type Executors struct {
 type ExecutorRow struct {
 	ID, Host, Version string
 	Tiers             []string // its own first
+	Labels            []string // "key=value", without the host
 	Slots             int
 	State             string // ready, draining, drained or silent
 	// DrainedBy is who drains it, and since when; empty if it shuts down, or does not drain.
@@ -55,10 +56,26 @@ type QueueRow struct {
 	Waiting, Claimed uint64
 	Pulls            int
 	Oldest           time.Time
-	// Served tells how many executors take from it.
-	Served int
+	// Served tells how many executors take from it, and how many of their slots are taken.
+	Served, Busy, Slots int
+	// Pools tell how much of it asks for labels.
+	Pools []PoolRow
 	// Share is how much waits beside the fullest queue, 0 … 1.
 	Share float64
+}
+
+// PoolRow is what of a queue is for executors with certain labels.
+type PoolRow struct {
+	Labels              []string // "key=value"
+	Waiting, Claimed    uint64
+	Pulls               int
+	Oldest              time.Time
+	Served, Busy, Slots int
+	Unserved            string // why nobody takes it, in words; "" if somebody does
+}
+
+func (p PoolRow) state() string {
+	return QueueRow{Waiting: p.Waiting, Served: p.Served}.state()
 }
 
 // state is a queue's, as far as it can be told from what waits and who takes.

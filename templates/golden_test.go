@@ -49,12 +49,15 @@ func pages() map[string]templ.Component {
 	rows := []templates.RunRow{row("running"), row("queued"), row("succeeded"), row("timed_out")}
 	check := checked()
 	runPage := run()
+	unserved := run()
+	unserved.Status, unserved.Progress, unserved.Attempts, unserved.Unserved, unserved.RunsOn = "queued", nil, nil, "no executor has gpu=true", []string{"gpu=true"}
 	ended := run()
 	ended.Status, ended.Ended, ended.Progress, ended.CanCancel, ended.CanRetry, ended.Reason = "failed", true, nil, false, true, hostile
 	ended.Finished, ended.Live, ended.Newer = now, "", 3
+	ended.RunsOn = []string{"arch=arm64", "gpu=true"}
 	ended.LastGood, ended.HurtsRetry = "/runs/diff?a=last-good&b=abc", "Sure?"
 	ended.Definition = &templates.RunDefinition{
-		Generation: 3, Link: "/jobs/tides", Args: []string{"--day", hostile}, Facts: []templates.Fact{{Name: "Timeout", Value: "10m"}},
+		Generation: 3, Link: "/jobs/tides", Of: "job", Args: []string{"--day", hostile}, Facts: []templates.Fact{{Name: "Timeout", Value: "10m"}},
 		Env: []templates.EnvironmentVariable{{Name: "LEVEL", Value: hostile}, {Name: "TOKEN", Hidden: "hidden"}}, Labels: []templates.Fact{{Name: "team", Value: hostile}},
 	}
 	ended.Output = templates.Output{Run: ended.ID, Attempt: 2, Complete: true, Missing: "the output is not in S3 any more"}
@@ -107,9 +110,10 @@ func pages() map[string]templ.Component {
 			Page: page("Try again", templates.SectionRuns), Act: "replay", Handled: true, Done: 2,
 			Refused: []templates.DeadLetterRefused{{DeadLetterRow: deadLetters().Rows[0], Why: hostile}},
 		}),
-		"runs-empty": templates.RunsPage(templates.Runs{Page: page("Runs", templates.SectionRuns)}),
-		"run":        templates.RunPage(runPage),
-		"run-ended":  templates.RunPage(ended),
+		"runs-empty":   templates.RunsPage(templates.Runs{Page: page("Runs", templates.SectionRuns)}),
+		"run":          templates.RunPage(runPage),
+		"run-unserved": templates.RunPage(unserved),
+		"run-ended":    templates.RunPage(ended),
 		"run-scheduled": templates.RunPage(templates.Run{
 			Page: page("Run of tides", templates.SectionRuns), ID: "abc-kx", Job: "tides", Status: "scheduled", Trigger: "hand", By: "mira",
 			Created: now, CanCancel: true, Live: "/runs/abc-kx?attempt=0", Output: templates.Output{Run: "abc-kx"},
@@ -135,8 +139,10 @@ func pages() map[string]templ.Component {
 		"upload":           templates.UploadPage(templates.Upload{Page: page("Upload a program", templates.SectionBinaries), Alias: "stable", MaxSize: "4.0 GiB", Platform: "linux/amd64"}),
 		"upload-wrong":     templates.UploadPage(templates.Upload{Page: page("Upload a program", templates.SectionBinaries), Name: hostile, Problem: hostile}),
 		"executors": templates.ExecutorsPage(templates.Executors{Page: page("Executors and queues", templates.SectionExecutors), Troubles: []string{hostile},
-			Rows:   []templates.ExecutorRow{{ID: "one", Host: "quay", Version: "1.2.3", Tiers: []string{"light", "medium"}, Slots: 4, State: "ready", Since: now.Add(-time.Hour), Seen: now, Running: []templates.ExecutorRun{{Run: "abc-s1", Job: "tides", Since: now.Add(-time.Second)}}}, {ID: "two", State: "silent"}},
-			Queues: []templates.QueueRow{{Tier: "light", Class: "standard", Waiting: 3, Claimed: 1, Pulls: 2, Oldest: now.Add(-time.Minute)}}}),
+			Rows: []templates.ExecutorRow{{ID: "one", Host: "quay", Version: "1.2.3", Tiers: []string{"light", "medium"}, Labels: []string{"arch=arm64", "gpu=true"}, Slots: 4, State: "ready", Since: now.Add(-time.Hour), Seen: now, Running: []templates.ExecutorRun{{Run: "abc-s1", Job: "tides", Since: now.Add(-time.Second)}}}, {ID: "two", State: "silent"}},
+			Queues: []templates.QueueRow{{Tier: "light", Class: "standard", Waiting: 3, Claimed: 1, Pulls: 2, Oldest: now.Add(-time.Minute), Served: 1, Busy: 1, Slots: 4, Pools: []templates.PoolRow{
+				{Labels: []string{"arch=amd64", "gpu=true"}, Waiting: 2, Oldest: now.Add(-time.Minute), Unserved: hostile}, {Labels: []string{"gpu=true"}, Served: 1, Slots: 4},
+			}}}}),
 		"executors-empty": templates.ExecutorsPage(templates.Executors{Page: page("Executors and queues", templates.SectionExecutors)}),
 		"login":           templates.LoginPage(templates.Login{Page: page("Sign in", ""), Problem: hostile, Next: "/jobs"}),
 		"failure":         templates.FailurePage(templates.Failure{Page: page("Something went wrong", ""), Title: "Something went wrong", Detail: hostile, Request: "R1"}),

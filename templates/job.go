@@ -43,6 +43,7 @@ type Job struct {
 	BinaryName  string // to link to; "" for a digest
 	Facts       []Fact
 	Labels      []string
+	RunsOn      []string // labels that its executors must have, "key=value"
 	Created     time.Time
 	CreatedBy   string
 	Updated     time.Time

@@ -26,13 +26,16 @@ type Run struct {
 	Progress *Progress
 
 	Tier, Class string
-	Binary      string
-	BinaryName  string
-	Version     int
-	Digest      string
-	Payload     string
-	Args        []Fact
-	Definition  *RunDefinition
+	RunsOn      []string // labels that its executor must have, "key=value"
+	// Unserved says why no executor takes it now, of a queued run; "" of any other.
+	Unserved   string
+	Binary     string
+	BinaryName string
+	Version    int
+	Digest     string
+	Payload    string
+	Args       []Fact
+	Definition *RunDefinition
 
 	CanCancel, CanRetry, Cancelling bool
 	// HurtsRetry asks before another try; "" does not ask.

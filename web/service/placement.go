@@ -162,6 +162,30 @@ func (s *Service) NobodyRuns(ctx context.Context, run *engine.Run) string {
 	return crowded(depths, run.Tier, run.RunsOn)
 }
 
+// NobodyRunsOf is NobodyRuns of a list, by run, without what waits because there are too many sets of labels: the queue is
+// asked at most once.
+func (s *Service) NobodyRunsOf(ctx context.Context, runs []engine.Run) map[string]string {
+	var executors []engine.Presence
+	why := map[string]string{}
+	for i := range runs {
+		run := &runs[i]
+		if run.Status != engine.StatusQueued {
+			continue
+		}
+		if executors == nil {
+			all, err := s.queue.Executors(ctx)
+			if err != nil {
+				return nil
+			}
+			executors = append(make([]engine.Presence, 0, len(all)), all...)
+		}
+		if words := placed(executors, run.Tier, run.RunsOn).why; words != "" {
+			why[run.ID] = words
+		}
+	}
+	return why
+}
+
 // crowded tells that no queue can be opened for labels, because too many are; "" if one can, or is there.
 func crowded(depths []engine.QueueDepth, tier spec.Tier, runsOn map[string]string) string {
 	pools := 0

@@ -2,7 +2,10 @@ package ui
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -79,6 +82,9 @@ func (u *UI) fillRootSlots(dag *engine.DAG, view *templates.DAG) error {
 // dagFacts are what of a definition is asked about most.
 func dagFacts(definition *spec.DAG) []templates.Fact {
 	facts := []templates.Fact{{Name: "Tasks", Value: strconv.Itoa(len(definition.Tasks))}}
+	for _, runsOn := range dagRunsOn(definition) {
+		facts = append(facts, templates.Fact{Name: "Runs on", Value: runsOn})
+	}
 	if definition.MaxParallel > 0 {
 		facts = append(facts, templates.Fact{Name: "At once", Value: templates.Plural(int64(definition.MaxParallel), "run", "runs") + " at most"})
 	}
@@ -90,6 +96,29 @@ func dagFacts(definition *spec.DAG) []templates.Fact {
 		facts = append(facts, templates.Fact{Name: "Overlap", Value: overlap}, templates.Fact{Name: "Catch-up", Value: catchUpWords(definition.CatchUp)})
 	}
 	return facts
+}
+
+// dagRunsOn tells what tasks ask of executors: "gpu=true: train, tune", in the order of the labels.
+func dagRunsOn(definition *spec.DAG) (words []string) {
+	const named = 3
+	tasks := map[string][]string{}
+	for i := range definition.Tasks {
+		if labels := spec.RunsOnText(definition.TaskJob(i).RunsOn); labels != "" {
+			tasks[labels] = append(tasks[labels], definition.Tasks[i].Name)
+		}
+	}
+	for _, labels := range slices.Sorted(maps.Keys(tasks)) {
+		all := tasks[labels]
+		names := strings.Join(all[:min(len(all), named)], ", ")
+		switch {
+		case len(all) == len(definition.Tasks):
+			names = "every task"
+		case len(all) > named:
+			names += fmt.Sprintf(" and %d more", len(all)-named)
+		}
+		words = append(words, strings.ReplaceAll(labels, ",", ", ")+": "+names)
+	}
+	return words
 }
 
 // waveChart draws how long the last waves took.

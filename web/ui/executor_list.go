@@ -2,12 +2,12 @@ package ui
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/tidewheel/tidewheel/engine"
-	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/templates"
 	"github.com/tidewheel/tidewheel/web/service"
 )
@@ -20,7 +20,7 @@ func (u *UI) executorList(c echo.Context) error {
 		view.Troubles = append(view.Troubles, "The queue does not answer: who runs programs is not known now. "+err.Error())
 		return u.show(c, templates.ExecutorsPage(view), templates.ExecutorsPart(view))
 	}
-	depths, err := u.service.Queues(ctx)
+	depths, err := u.service.ServedQueues(ctx)
 	if err != nil {
 		view.Troubles = append(view.Troubles, "The queue does not answer: what waits is not known now. "+err.Error())
 	}
@@ -33,7 +33,6 @@ func (u *UI) executorList(c echo.Context) error {
 	for i := range engines.All {
 		view.Engines = append(view.Engines, viewEngine(&engines.All[i]))
 	}
-	served := map[spec.Tier]int{}
 	slots, busy, alive, silent := 0, 0, 0, 0
 	for i := range executors {
 		e := &executors[i]
@@ -45,23 +44,17 @@ func (u *UI) executorList(c echo.Context) error {
 		alive++
 		slots += e.Slots
 		busy += len(e.Running)
-		for _, tier := range e.Tiers {
-			if !e.Draining {
-				served[tier]++
-			}
-		}
 	}
 	most := uint64(1)
 	waiting := uint64(0)
-	for _, depth := range depths {
-		most = max(most, depth.Waiting)
-		waiting += depth.Waiting
+	for i := range depths {
+		most = max(most, depths[i].Waiting)
+		waiting += depths[i].Waiting
 	}
-	for _, depth := range depths {
-		view.Queues = append(view.Queues, templates.QueueRow{
-			Tier: string(depth.Tier), Class: string(depth.Class), Waiting: depth.Waiting, Claimed: depth.Claimed, Pulls: depth.Pulls, Oldest: depth.Oldest,
-			Served: served[depth.Tier], Share: float64(depth.Waiting) / float64(most),
-		})
+	for i := range depths {
+		row := viewQueue(&depths[i])
+		row.Share = float64(row.Waiting) / float64(most)
+		view.Queues = append(view.Queues, row)
 	}
 	if len(executors) > 0 {
 		view.Tiles = []templates.Tile{
@@ -73,6 +66,21 @@ func (u *UI) executorList(c echo.Context) error {
 		}
 	}
 	return u.show(c, templates.ExecutorsPage(view), templates.ExecutorsPart(view))
+}
+
+func viewQueue(q *service.ServedQueue) templates.QueueRow {
+	row := templates.QueueRow{
+		Tier: string(q.Tier), Class: string(q.Class), Waiting: q.Waiting, Claimed: q.Claimed, Pulls: q.Pulls, Oldest: q.Oldest,
+		Served: q.Serving, Busy: q.Busy, Slots: q.Slots,
+	}
+	for i := range q.Pools {
+		p, s := &q.Pools[i], &q.Served[i]
+		row.Pools = append(row.Pools, templates.PoolRow{
+			Labels: labelList(p.RunsOn), Waiting: p.Waiting, Claimed: p.Claimed, Pulls: p.Pulls, Oldest: p.Oldest,
+			Served: s.Serving, Busy: s.Busy, Slots: s.Slots, Unserved: s.Unserved,
+		})
+	}
+	return row
 }
 
 func viewExecutor(e *service.Executor) templates.ExecutorRow {
@@ -88,6 +96,11 @@ func viewExecutor(e *service.Executor) templates.ExecutorRow {
 	if e.Draining && e.Drain != nil && e.Drain.Draining {
 		row.DrainedBy, row.DrainedAt = e.Drain.By, e.Drain.At
 	}
+	labels := maps.Clone(e.Labels)
+	if labels["host"] == e.Host { // it stands beside it
+		delete(labels, "host")
+	}
+	row.Labels = labelList(labels)
 	for _, tier := range e.Tiers {
 		row.Tiers = append(row.Tiers, string(tier))
 	}

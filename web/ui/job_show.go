@@ -52,7 +52,7 @@ func (u *UI) jobShow(c echo.Context) error {
 	if err != nil {
 		return fmt.Errorf("list runs of job %s: %w", job.Name, err)
 	}
-	view.Runs = viewRuns(runs)
+	view.Runs = u.viewLiving(ctx, runs)
 	return u.show(c, templates.JobPage(view), templates.JobPart(view))
 }
 
@@ -64,6 +64,7 @@ func (u *UI) viewJob(c echo.Context, job *engine.Job) templates.Job {
 		Created: job.CreatedAt, CreatedBy: job.CreatedBy, Updated: job.UpdatedAt, UpdatedBy: job.UpdatedBy, Generation: job.Generation,
 		Zone: zone, Live: "/jobs/" + job.Name,
 	}
+	view.RunsOn = labelList(job.Spec.RunsOn)
 	for _, key := range sortedKeys(job.Spec.Labels) {
 		view.Labels = append(view.Labels, key+"="+job.Spec.Labels[key])
 	}

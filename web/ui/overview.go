@@ -36,7 +36,7 @@ func (u *UI) overview(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	view.Running = viewRuns(unfinished[:min(len(unfinished), listedRunning)])
+	view.Running = u.viewLiving(ctx, unfinished[:min(len(unfinished), listedRunning)])
 	finished, _, err := u.service.Runs(ctx, engine.RunFilter{Namespace: namespace, Statuses: terminal(), Limit: listedFinished})
 	if err != nil {
 		return fmt.Errorf("list ended runs: %w", err)

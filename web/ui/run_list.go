@@ -41,7 +41,7 @@ func (u *UI) runList(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	view.Rows, view.Pager = viewRuns(runs), pager(c, filter.Cursor, next)
+	view.Rows, view.Pager = u.viewLiving(ctx, runs), pager(c, filter.Cursor, next)
 	if next != "" && len(runs) < filter.Limit {
 		view.Looked = looked(next, len(runs))
 	}

@@ -67,6 +67,7 @@ func (u *UI) addContext(ctx context.Context, run *engine.Run, view *templates.Ru
 		return err
 	}
 	view.Definition = viewDefinition(run, &definition, known)
+	view.Unserved = u.service.NobodyRuns(ctx, run)
 	if view.Effects, err = u.viewEffects(ctx, run); err != nil {
 		return err
 	}
@@ -127,7 +128,7 @@ func (u *UI) viewRun(c echo.Context, run *engine.Run) templates.Run {
 		Page: u.page(c, runSection(run), "Run of "+run.Label()), ID: run.ID, Job: run.Job, Of: waveRun(run), Status: run.Status.String(),
 		Reason: reason(run), Trigger: triggerWords(run), By: run.By, Slot: run.Slot, Created: run.CreatedAt,
 		Queued: queued(run), Started: begun(run), RetryAt: run.RetryAt, Lag: lag(run), Ended: run.Status.Terminal(),
-		Tier: string(run.Tier), Class: string(run.Class), Binary: run.Binary, BinaryName: binaryName(run.Binary),
+		Tier: string(run.Tier), Class: string(run.Class), RunsOn: labelList(run.RunsOn), Binary: run.Binary, BinaryName: binaryName(run.Binary),
 		Version: run.Version, Digest: run.Digest, Payload: indented(run.Payload), NotRun: notRun(run),
 		CanCancel: !run.Status.Terminal() && run.CancelBy == "", CanRetry: run.Status.CanRetry(),
 		Cancelling: !run.Status.Terminal() && run.CancelBy != "",

@@ -1,7 +1,9 @@
 package ui
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -50,6 +52,26 @@ func viewRuns(runs []engine.Run) []templates.RunRow {
 		rows[i] = viewRun(&runs[i])
 	}
 	return rows
+}
+
+// viewLiving is viewRuns, and tells of those that wait why nobody takes them.
+func (u *UI) viewLiving(ctx context.Context, runs []engine.Run) []templates.RunRow {
+	rows := viewRuns(runs)
+	why := u.service.NobodyRunsOf(ctx, runs)
+	for i := range rows {
+		if rows[i].Reason == "" {
+			rows[i].Reason = why[rows[i].ID]
+		}
+	}
+	return rows
+}
+
+// labelList writes labels as "key=value", in order.
+func labelList(labels map[string]string) []string {
+	if len(labels) == 0 {
+		return nil
+	}
+	return strings.Split(spec.RunsOnText(labels), ",")
 }
 
 // reason is why a run stands where it stands: its own words, or those of its last attempt.
