@@ -144,6 +144,9 @@ func (c *cli) tableOfQueues(w io.Writer, queues []wire.Queue) {
 	for _, q := range queues {
 		t.row(q.Tier, q.Class, q.Waiting, q.Claimed, q.Pulls, c.ago(q.Oldest), "")
 		for _, p := range q.Pools {
+			if p.Waiting+p.Claimed == 0 {
+				continue
+			}
 			note := "of these for " + spec.RunsOnText(p.RunsOn)
 			if p.Unserved != "" {
 				note += ": " + p.Unserved

@@ -75,6 +75,9 @@ func viewQueue(q *service.ServedQueue) templates.QueueRow {
 	}
 	for i := range q.Pools {
 		p, s := &q.Pools[i], &q.Served[i]
+		if p.Waiting+p.Claimed == 0 { // who has the labels stands above
+			continue
+		}
 		row.Pools = append(row.Pools, templates.PoolRow{
 			Labels: labelList(p.RunsOn), Waiting: p.Waiting, Claimed: p.Claimed, Pulls: p.Pulls, Oldest: p.Oldest,
 			Served: s.Serving, Busy: s.Busy, Slots: s.Slots, Unserved: s.Unserved,
