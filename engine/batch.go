@@ -20,7 +20,8 @@ type Batch struct {
 	Commands    []string     // deletes commands that have been acted upon
 }
 
-// RunWrite inserts (Run.Revision 1) or replaces a run on condition that the stored revision is Run.Revision-1.
+// RunWrite inserts (Run.Revision 1) or replaces a run on condition that the stored revision is Run.Revision-1, and that
+// it was made at the same instant (CreatedAt): one that was removed, and made again under its id, is another.
 type RunWrite struct {
 	Run Run
 }
@@ -50,8 +51,8 @@ type JobHandled struct {
 
 // Parts splits the batch into those that are written one after the other, none of which is begun before the one before is
 // found to be done whole: what follows a write that was refused must not be done, because another owner has decided
-// otherwise. These are whose turn it is, the waves that have it, and runs before they are dropped. Most batches have
-// one part.
+// otherwise. These are whose turn it is, the waves that have it, and runs and scheduled tasks before what they give up
+// comes to the ledger and is removed. Most batches have one part.
 func (b *Batch) Parts() []*Batch {
 	var parts []*Batch
 	rest := *b
@@ -71,9 +72,9 @@ func (b *Batch) Parts() []*Batch {
 		parts = append(parts, &Batch{Waves: b.Waves})
 		rest.Waves = nil
 	}
-	if len(b.DropRuns) > 0 {
-		parts = append(parts, &Batch{Runs: rest.Runs, Slots: rest.Slots, DeadLetters: rest.DeadLetters, DropLetters: rest.DropLetters})
-		rest.Runs, rest.Slots, rest.DeadLetters, rest.DropLetters = nil, nil, nil, nil
+	if len(b.DropRuns) > 0 || len(b.Slots) > 0 {
+		parts = append(parts, &Batch{DeadLetters: rest.DeadLetters, Runs: rest.Runs, Tasks: rest.Tasks})
+		rest.DeadLetters, rest.Runs, rest.Tasks = nil, nil, nil
 	}
 	if !rest.Empty() || len(parts) == 0 {
 		parts = append(parts, &rest)

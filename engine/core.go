@@ -96,6 +96,7 @@ type job struct {
 
 	open     *ledgerRange // the ledger's latest range, while it may grow
 	openNext time.Time    // the slot that would continue it
+	last     *ledgerRange // the latest, of whatever form
 
 	// ended holds the last revisions of runs that have ended, while somebody may yet come with older ones.
 	ended map[string]int64
@@ -103,6 +104,8 @@ type job struct {
 	// What the store holds of slots that the scheduled task has not moved past, after a crash between two writes.
 	slotRun time.Time
 	ledger  []storedRange
+	// recent are the ranges of the ledger that somebody who has read the store may not have seen, as ended.
+	recent []*ledgerRange
 
 	accounted time.Time   // the latest slot that is known to be a run or in the ledger
 	draining  bool        // runs that waited are being let go

@@ -272,7 +272,7 @@ func (c *Core) forgetDAGIfIdle(d *dagState) {
 // forgetTask drops the job of a task that nothing is going on with.
 func (c *Core) forgetTask(j *job) {
 	d := j.dag
-	if len(j.live) == 0 && j.writes == 0 && j.task == nil && j.ended == nil && !j.taskStored && d.tasks[j.taskName] == j {
+	if len(j.live) == 0 && j.writes == 0 && j.task == nil && j.ended == nil && j.recent == nil && !j.taskStored && d.tasks[j.taskName] == j {
 		delete(d.tasks, j.taskName)
 	}
 	c.forgetDAGIfIdle(d)

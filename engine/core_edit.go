@@ -114,7 +114,7 @@ func (c *Core) planAfterEdit(j *job, edited time.Time, done func(time.Time) bool
 	if j.schedule.Kind() != cron.KindAt || !edited.IsZero() {
 		ahead := c.now.Add(c.config.Lead)
 		for ; ok && !slot.After(j.accounted); slot, ok = j.schedule.Next(slot) {
-			if !slot.After(ahead) && !c.done(j, slot) && !done(slot) {
+			if !slot.After(ahead) && !c.done(j, slot) && !done(slot) && !j.passedOver(slot) {
 				c.note(j, slot, OutcomeSkipped, ReasonEdited)
 			}
 		}

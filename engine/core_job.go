@@ -18,6 +18,7 @@ func (c *Core) loadJob(s *JobSnapshot) {
 				j.specs[generation] = &definition
 			}
 		}
+		j.learnLedger(s.Ledger)
 		c.redefine(j, s)
 		c.adoptUnknown(j, s)
 		return
@@ -29,12 +30,9 @@ func (c *Core) loadJob(s *JobSnapshot) {
 	for generation, definition := range s.Specs {
 		j.specs[generation] = &definition
 	}
+	j.learnLedger(s.Ledger)
 	if s.Task != nil {
-		task := *s.Task
-		j.task, j.taskStored = &task, true
-		for i := range s.Ledger {
-			j.ledger = append(j.ledger, storedRange{SlotRange: s.Ledger[i]})
-		}
+		c.takeTask(j, *s.Task)
 		if s.SlotRun != nil {
 			j.slotRun = s.SlotRun.Slot
 		}

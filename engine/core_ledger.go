@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/cron"
@@ -9,33 +10,104 @@ import (
 // ledgerRange is the latest range of a job's ledger, while it may grow.
 type ledgerRange struct {
 	SlotRange
-	dirty bool
+	job      *job
+	by       *run           // whose removal it tells; nil where the scheduled task passes it over
+	schedule *cron.Schedule // whose consecutive slots it is made of
+	dirty    bool
 }
 
-// note records that a slot did not fire. Consecutive slots that ended alike grow one range.
+// note records that the scheduled task passes over a slot that did not fire.
 func (c *Core) note(j *job, slot time.Time, outcome Outcome, reason SlotReason) {
+	c.noteBy(nil, j, slot, outcome, reason)
+}
+
+// noteBy records that a slot did not fire, and gives the range that says so; nil if one said it before. Consecutive slots
+// that ended alike grow one range. But what is told by the write of one document is no part of what another tells, as
+// long as that is not durable: if one of the two is refused, the other says no more than is true.
+func (c *Core) noteBy(by *run, j *job, slot time.Time, outcome Outcome, reason SlotReason) *ledgerRange {
 	if j.noted(slot) {
-		return
+		return nil
 	}
-	if open := j.open; open != nil && open.Outcome == outcome && open.Reason == reason && slot.Equal(j.openNext) {
+	open := j.open
+	if open != nil && open.Outcome == outcome && open.Reason == reason && slot.Equal(j.openNext) && (!open.dirty || open.by == by) {
 		open.To = slot
 		open.Count++
 	} else {
-		j.open = &ledgerRange{SlotRange: SlotRange{
-			ID: SlotRangeID(j.uid, slot), JobUID: j.uid,
+		open = &ledgerRange{SlotRange: SlotRange{
+			ID: SlotRangeID(j.uid, slot), JobUID: j.uid, Namespace: j.namespace, Job: j.name,
 			From: slot, To: slot, Count: 1, Outcome: outcome, Reason: reason,
-		}}
-		j.open.Namespace, j.open.Job = j.namespace, j.name
+		}, schedule: j.schedule}
+		j.open, j.last = open, open
 	}
-	if !j.open.dirty {
-		j.open.dirty = true
-		c.pending.slots = append(c.pending.slots, j.open)
-	}
-	j.account(slot)
+	c.put(j, by, open)
 	j.openNext = time.Time{}
 	if j.schedule != nil {
 		j.openNext, _ = j.schedule.Next(slot)
 	}
+	return open
+}
+
+// put writes a range of the ledger, together with what tells of it.
+func (c *Core) put(j *job, by *run, slots *ledgerRange) {
+	slots.job, slots.by = j, by
+	if !slots.dirty {
+		slots.dirty = true
+		c.pending.slots = append(c.pending.slots, slots)
+		if !slices.Contains(j.recent, slots) {
+			j.recent = append(j.recent, slots)
+		}
+	}
+	switch {
+	case by == nil:
+		c.touchTask(j)
+	case j.task != nil && !slots.To.Before(j.task.Slot): // the scheduled task has yet to pass it over
+		j.ledger = append(j.ledger, storedRange{SlotRange: slots.SlotRange})
+	}
+	j.account(slots.To)
+}
+
+// putAgain writes a range that another engine decided on, and that may not have come to the ledger.
+func (c *Core) putAgain(j *job, by *run, slots SlotRange) {
+	j.learnLedger([]SlotRange{slots})
+	c.put(j, by, &ledgerRange{SlotRange: slots})
+}
+
+// learnLedger takes what the store has of the ledger: another engine may have written it.
+func (j *job) learnLedger(ledger []SlotRange) {
+	for i := range ledger {
+		known := func(stored storedRange) bool { return stored.ID == ledger[i].ID && stored.Count >= ledger[i].Count }
+		if !slices.ContainsFunc(j.ledger, known) {
+			j.ledger = append(j.ledger, storedRange{SlotRange: ledger[i]})
+		}
+	}
+}
+
+// takeTask takes the job's scheduled task from the store.
+func (c *Core) takeTask(j *job, task ScheduledTask) {
+	j.task, j.taskStored = &task, true
+	if noting := task.Noting; noting != nil {
+		task.RunAt, task.Noting = noting.RunAt, nil
+		for _, slots := range noting.Slots {
+			c.putAgain(j, nil, slots)
+		}
+	}
+}
+
+// noting is what is written as the scheduled task of a job, with what it passes over.
+func (j *job) noting(slots []SlotRange) ScheduledTask {
+	if j.task == nil { // nothing is planned any more: the task is there for what it has to tell
+		j.taskRevision++
+		return ScheduledTask{
+			ID: j.uid, Shard: j.shard(), Slot: Parked, RunAt: slots[0].To, Revision: j.taskRevision, Namespace: j.namespace, Job: j.name,
+			Noting: &Noting{Slots: slots, RunAt: Parked},
+		}
+	}
+	j.task.Revision++
+	task := *j.task
+	if len(slots) > 0 {
+		task.RunAt, task.Noting = earlier(slots[0].To, task.RunAt), &Noting{Slots: slots, RunAt: task.RunAt}
+	}
+	return task
 }
 
 // account remembers that a slot is a run, or in the ledger.
@@ -56,21 +128,45 @@ type storedRange struct {
 // range tells its ends; what lies between them depends on the schedule that it was made by.
 func (j *job) noted(slot time.Time) bool {
 	for i := range j.ledger {
-		stored := &j.ledger[i]
-		switch {
-		case slot.Before(stored.From) || slot.After(stored.To):
-		case slot.Equal(stored.From) || slot.Equal(stored.To):
+		if j.names(&j.ledger[i], slot) {
 			return true
-		case stored.Count > 2 && j.schedule != nil:
-			if stored.schedule != j.schedule {
-				stored.schedule, stored.fits = j.schedule, consecutive(&stored.SlotRange, j.schedule)
-			}
-			if stored.fits && names(j.schedule, slot) {
-				return true
-			}
 		}
 	}
 	return false
+}
+
+// names tells whether a range holds a slot.
+func (j *job) names(stored *storedRange, slot time.Time) bool {
+	switch {
+	case slot.Before(stored.From) || slot.After(stored.To):
+	case slot.Equal(stored.From) || slot.Equal(stored.To):
+		return true
+	case stored.Count > 2 && j.def == nil: // deleted: nothing tells better
+		return true
+	case stored.Count > 2 && j.schedule != nil:
+		if stored.schedule != j.schedule {
+			stored.schedule, stored.fits = j.schedule, consecutive(&stored.SlotRange, j.schedule)
+		}
+		return stored.fits && names(j.schedule, slot)
+	}
+	return false
+}
+
+// passedOver tells whether a slot is in the ledger, or about to be: an engine that had prepared a run of it as another
+// decided otherwise may leave the run behind.
+func (j *job) passedOver(slot time.Time) bool {
+	return j.noted(slot) || j.last.holds(slot) || slices.ContainsFunc(j.recent, func(slots *ledgerRange) bool { return slots.holds(slot) })
+}
+
+// holds tells whether the range has a slot; none has any.
+func (r *ledgerRange) holds(slot time.Time) bool {
+	switch {
+	case r == nil || slot.Before(r.From) || slot.After(r.To):
+		return false
+	case slot.Equal(r.From) || slot.Equal(r.To):
+		return true
+	}
+	return r.schedule != nil && names(r.schedule, slot)
 }
 
 // consecutive tells whether a range is made of consecutive slots of a schedule.

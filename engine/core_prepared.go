@@ -12,7 +12,7 @@ import (
 // the new definition names too keeps its run, made anew.
 func (c *Core) takeBackPrepared(j *job) {
 	for _, r := range append([]*run(nil), j.live...) {
-		if r.Status != StatusScheduled || r.Trigger != TriggerSchedule || r.Waiting || !r.Slot.After(c.now) {
+		if r.Status != StatusScheduled || r.Trigger != TriggerSchedule || r.Waiting || r.back != "" || !r.Slot.After(c.now) {
 			continue
 		}
 		if j.dag != nil && r.awaitsTurn() { // the clock went back behind its slot
@@ -39,11 +39,12 @@ func (c *Core) takeBackPrepared(j *job) {
 
 // outdated says why a run that was prepared before a crash is not to be fired, "" if it is.
 func (c *Core) outdated(r *run) SlotReason {
-	if r.Trigger != TriggerSchedule || r.Waiting || r.Attempt > 0 {
-		return ""
-	}
 	def := r.job.def
 	switch {
+	case r.Attempt == 0 && r.ofPassedSlot() && r.job.stands() && !r.Slot.Before(r.job.task.Slot):
+		return ReasonPaused // the engine that made it had not heard of the pause, and its task was refused
+	case r.Trigger != TriggerSchedule || r.Waiting || r.Attempt > 0:
+		return ""
 	case def.Paused && r.Slot.After(r.job.pausedAt(r.Slot)):
 		return ReasonPaused
 	case def.Generation != r.Generation && r.Slot.After(def.UpdatedAt) && (r.job.schedule == nil || !names(r.job.schedule, r.Slot)):
@@ -52,6 +53,11 @@ func (c *Core) outdated(r *run) SlotReason {
 		return ReasonOutage
 	}
 	return ""
+}
+
+// stands tells whether a job's clock stands still, at its next slot.
+func (j *job) stands() bool {
+	return j.def.Paused && j.task != nil && j.task.RunAt.Equal(Parked) && j.schedule != nil && j.schedule.Kind() != cron.KindAfter
 }
 
 // superseded tells whether a prepared run whose slot passed in an outage is not to be brought back.
@@ -100,7 +106,7 @@ func (c *Core) takeBack(r *run, reason SlotReason) {
 
 // tookBack ends what takeBack began: nobody will ever execute the run.
 func (c *Core) tookBack(r *run) {
-	noted := !r.Slot.IsZero() && r.job.noted(r.Slot) // it was to be dropped before a crash
+	noted := !r.Slot.IsZero() && r.job.passedOver(r.Slot) // it was to be dropped before a crash
 	if r.CancelBy != "" && r.job.dag == nil && (r.Waiting || r.Slot.IsZero()) && !noted {
 		r.back = ""
 		c.beginAttempt(r, c.now) // a retry by hand must not use its number again
@@ -124,15 +130,27 @@ func names(s *cron.Schedule, slot time.Time) bool {
 // dropPrepared removes a run that nobody has been asked to execute, and says in the ledger what became of its slot.
 func (c *Core) dropPrepared(r *run, reason SlotReason) {
 	if !r.Slot.IsZero() {
-		outcome := OutcomeSkipped
+		outcome, by := OutcomeSkipped, r
 		if reason == ReasonOutage {
 			outcome = OutcomeMissed
 		}
-		c.note(r.job, r.Slot, outcome, reason)
+		if r.Revision == 0 { // it was made when the scheduled task passed its slot over, which is not written either
+			by = nil
+		}
+		if slots := c.noteBy(by, r.job, r.Slot, outcome, reason); slots != nil {
+			given := slots.SlotRange
+			r.GivenUp = &given
+		}
 		if def := r.job.def; def != nil && def.Generation != r.Generation {
 			r.job.open = nil // a slot of another schedule is no part of a range
 		}
 	}
+	c.drop(r)
+}
+
+// giveUpAgain removes a run that another engine has given up, and says of its slot what that one did.
+func (c *Core) giveUpAgain(r *run) {
+	c.putAgain(r.job, r, *r.GivenUp)
 	c.drop(r)
 }
 
@@ -156,7 +174,7 @@ func (c *Core) undrop(j *job, id string) *run {
 	r := &run{job: j, Run: c.pending.drops[at].Run.Clone()}
 	c.pending.drops = slices.Delete(c.pending.drops, at, at+1)
 	j.writes--
-	r.Status, r.Slot, r.Waiting, r.Reason = StatusScheduled, time.Time{}, false, ""
+	r.Status, r.Slot, r.Waiting, r.Reason, r.GivenUp = StatusScheduled, time.Time{}, false, "", nil
 	c.hold(r)
 	c.touch(r)
 	return r

@@ -46,6 +46,9 @@ func (c *Core) adopt(j *job, stored Run) *run {
 		r.spec = &j.def.Spec
 	}
 	r.letter = r.anew()
+	if r.GivenUp != nil {
+		r.back = r.GivenUp.Reason
+	}
 	c.hold(r)
 	if r.Trigger == TriggerManual && r.Generation == 0 && j.def != nil { // the API leaves the rest to the owner
 		c.pin(r)
@@ -103,6 +106,10 @@ func (c *Core) resume(r *run) {
 	if c.runs[r.ID] != r {
 		return
 	}
+	if r.GivenUp != nil {
+		c.giveUpAgain(r)
+		return
+	}
 	if r.job.def == nil {
 		c.abandon(r)
 		return
@@ -122,9 +129,9 @@ func (c *Core) resume(r *run) {
 		case r.back != "":
 		case r.CancelBy != "":
 			c.cancel(r, r.CancelBy)
-		case r.doubt && r.Trigger != TriggerBackfill && r.job.noted(r.Slot): // it was to be dropped
+		case r.doubt && r.Trigger != TriggerBackfill && r.job.passedOver(r.Slot): // it was to be dropped
 			c.takeBack(r, ReasonOutage)
-		case r.job.dag != nil && r.Trigger != TriggerBackfill && r.job.noted(r.Slot): // it was to be dropped
+		case r.job.dag != nil && r.Trigger != TriggerBackfill && r.job.passedOver(r.Slot): // it was to be dropped
 			c.drop(r)
 		case at.After(c.now):
 			c.setTimer(&r.timer, at, timer{kind: timerFire, run: r})

@@ -47,12 +47,9 @@ func (c *Core) loadDAG(s *DAGSnapshot) {
 	}
 	c.dags[s.UID] = d
 	for _, root := range slices.Sorted(maps.Keys(s.Tasks)) {
-		task := s.Tasks[root]
 		j := c.taskOf(d, root)
-		j.task, j.taskStored = &task, true
-		for i := range s.Ledger[root] {
-			j.ledger = append(j.ledger, storedRange{SlotRange: s.Ledger[root][i]})
-		}
+		j.learnLedger(s.Ledger[root])
+		c.takeTask(j, s.Tasks[root])
 	}
 	c.loadForms(d, s)
 	c.defineDAG(d, s.DAG)
@@ -220,6 +217,11 @@ func (c *Core) redefineDAG(d *dagState, s *DAGSnapshot) {
 	for i := range s.Waves {
 		if w := s.Waves[i]; w.Status == StatusScheduled {
 			c.ask(d, &wave{dag: d, Wave: w, stored: true})
+		}
+	}
+	for _, root := range slices.Sorted(maps.Keys(s.Ledger)) {
+		if j := d.tasks[root]; j != nil {
+			j.learnLedger(s.Ledger[root])
 		}
 	}
 	for i := range s.Runs {

@@ -1,6 +1,9 @@
 package engine
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Ready is what has been decided since the last one: a batch to write, and effects to perform once it is durable.
 // The shell keeps at most one under way, so that two writes of one run never overtake each other.
@@ -8,9 +11,10 @@ type Ready struct {
 	Batch *Batch
 	After []Effect
 
-	jobs  []*job
-	waves []*wave
-	ends  []*wave // have ended, which is written once their runs are
+	jobs   []*job
+	noting []*job // whose scheduled tasks tell what they have passed over, until that is in the ledger
+	waves  []*wave
+	ends   []*wave // have ended, which is written once their runs are
 	// What this was asked for by, to be cleared with the next batch: should a write of this one be refused, then it is
 	// asked for still.
 	handled     []JobHandled
@@ -60,6 +64,7 @@ func (c *Core) Ready() *Ready {
 		r.Batch.DropRuns = append(r.Batch.DropRuns, dropped.ID)
 		r.jobs = append(r.jobs, dropped.job)
 	}
+	var begun []*run // which is written with the next batch
 	for _, run := range p.runs {
 		run.dirty = false
 		if run.gone() {
@@ -67,8 +72,13 @@ func (c *Core) Ready() *Ready {
 			continue
 		}
 		run.Revision++
-		r.Batch.Runs = append(r.Batch.Runs, RunWrite{Run: run.Run.Clone()})
 		r.jobs = append(r.jobs, run.job)
+		if run.Revision == 1 && run.ofPassedSlot() && run.Status != StatusScheduled {
+			r.Batch.Runs = append(r.Batch.Runs, RunWrite{Run: run.asPrepared()})
+			begun = append(begun, run)
+			continue
+		}
+		r.Batch.Runs = append(r.Batch.Runs, RunWrite{Run: run.Run.Clone()})
 	}
 	for _, d := range p.turns {
 		r.Batch.Tasks = append(r.Batch.Tasks, d.turnWrite())
@@ -86,17 +96,23 @@ func (c *Core) Ready() *Ready {
 		r.Batch.Waves = append(r.Batch.Waves, WaveWrite{Wave: w.Wave})
 		r.waves = append(r.waves, w)
 	}
+	passed := map[*job][]SlotRange{}
 	for _, slots := range p.slots {
 		slots.dirty = false
 		r.Batch.Slots = append(r.Batch.Slots, slots.SlotRange)
+		if slots.by == nil {
+			passed[slots.job] = append(passed[slots.job], slots.SlotRange)
+		}
 	}
 	for _, job := range p.jobs {
 		job.taskDirty = false
-		switch {
-		case job.task != nil:
-			job.task.Revision++
+		switch slots := passed[job]; {
+		case job.task != nil || len(slots) > 0:
+			r.Batch.Tasks = append(r.Batch.Tasks, TaskWrite{Task: job.noting(slots)})
 			job.taskStored = true
-			r.Batch.Tasks = append(r.Batch.Tasks, TaskWrite{Task: *job.task})
+			if len(slots) > 0 {
+				r.noting = append(r.noting, job)
+			}
 		case job.taskStored:
 			job.taskStored = false
 			r.Batch.Tasks = append(r.Batch.Tasks, TaskWrite{Task: ScheduledTask{ID: job.uid, Shard: job.shard()}, Delete: true})
@@ -107,6 +123,9 @@ func (c *Core) Ready() *Ready {
 		r.jobs = append(r.jobs, job)
 	}
 	c.pending = ready{}
+	for _, run := range begun {
+		c.touch(run)
+	}
 	if len(r.Batch.Waves) == 0 && len(r.Batch.Runs) == 0 && len(r.Batch.Tasks) == 0 { // nothing can be refused
 		r.Batch.Handled = append(r.Batch.Handled, r.handled...)
 		r.Batch.HandledDAGs = append(r.Batch.HandledDAGs, r.handledDAGs...)
@@ -114,6 +133,21 @@ func (c *Core) Ready() *Ready {
 		r.handled, r.handledDAGs, r.commands = nil, nil, nil
 	}
 	return r
+}
+
+// ofPassedSlot tells whether the run is one that the scheduled task of a job passes its slot over for.
+func (r *run) ofPassedSlot() bool {
+	return r.Task == "" && (r.Trigger == TriggerSchedule || r.Trigger == TriggerCatchUp)
+}
+
+// asPrepared is the run as if it waited for its slot, for the batch that makes it. The scheduled task is written after
+// it, and may be refused: then another owner has decided otherwise of the slot, and what is left is taken back like any
+// prepared run.
+func (r *run) asPrepared() Run {
+	prepared := r.Run.Clone()
+	prepared.Status, prepared.Reason, prepared.CancelBy, prepared.Attempt, prepared.Attempts = StatusScheduled, "", "", 0, nil
+	prepared.QueuedAt, prepared.FinishedAt, prepared.RetryAt = time.Time{}, time.Time{}, time.Time{}
+	return prepared
 }
 
 // turnWrite says which wave of a DAG opened last; of a deleted DAG nobody asks that any more.
@@ -147,6 +181,9 @@ func (c *Core) Committed(r *Ready) {
 			w.dag.closing = nil
 		}
 	}
+	for _, job := range r.noting {
+		c.touchTask(job)
+	}
 	for _, job := range r.jobs {
 		job.writes--
 		c.forgetEnded(job)
@@ -169,7 +206,7 @@ func (c *Core) forgetEnded(j *job) {
 		uid = j.dag.uid
 	}
 	if j.writes == 0 && c.held[uid] == 0 {
-		j.ended = nil
+		j.ended, j.recent = nil, nil
 	}
 }
 

@@ -12,6 +12,9 @@ func sameInstant(a, b time.Time) bool {
 	return a.IsZero() == b.IsZero() && (a.IsZero() || a.UnixMilli() == b.UnixMilli())
 }
 
+// MadeAtOnce tells whether a and b, of one id, are one run: not one that was removed, and one made again in its place.
+func MadeAtOnce(a, b Run) bool { return sameInstant(a.CreatedAt, b.CreatedAt) }
+
 // SameRun tells whether a and b are the same write of a run: the same revision with the same content. A store asks it
 // when the condition of a write does not hold, because the write may have been done but reported as failed. Instants
 // count to the millisecond; nil and empty lists are alike, and so are zones.
@@ -26,7 +29,7 @@ func SameRun(a, b Run) bool {
 		sameInstant(a.FinishedAt, b.FinishedAt) && sameInstant(a.RetryAt, b.RetryAt) && sameInstant(a.NotBefore, b.NotBefore) &&
 		a.Attempt == b.Attempt && a.Failures == b.Failures && a.Losses == b.Losses &&
 		slices.EqualFunc(a.Attempts, b.Attempts, sameAttempt) && samePointer(a.Progress, b.Progress, sameProgress) &&
-		a.CancelBy == b.CancelBy &&
+		a.CancelBy == b.CancelBy && samePointer(a.GivenUp, b.GivenUp, sameSlots) &&
 		a.DAG == b.DAG && a.Wave == b.Wave && a.Epoch == b.Epoch && a.Task == b.Task && samePointer(a.Item, b.Item, sameInt) && a.Upstream == b.Upstream &&
 		bytes.Equal(a.Outputs, b.Outputs) && slices.Equal(a.Artifacts, b.Artifacts)
 }
@@ -69,5 +72,15 @@ func samePointer[T any](a, b *T, same func(a, b T) bool) bool {
 // SameTask is SameRun for scheduled tasks.
 func SameTask(a, b ScheduledTask) bool {
 	return a.ID == b.ID && a.Revision == b.Revision && a.Shard == b.Shard && a.Generation == b.Generation &&
-		a.Namespace == b.Namespace && a.Job == b.Job && a.Epoch == b.Epoch && sameInstant(a.Slot, b.Slot) && sameInstant(a.RunAt, b.RunAt)
+		a.Namespace == b.Namespace && a.Job == b.Job && a.Epoch == b.Epoch && sameInstant(a.Slot, b.Slot) && sameInstant(a.RunAt, b.RunAt) &&
+		samePointer(a.Noting, b.Noting, sameNoting)
+}
+
+func sameNoting(a, b Noting) bool {
+	return sameInstant(a.RunAt, b.RunAt) && slices.EqualFunc(a.Slots, b.Slots, sameSlots)
+}
+
+func sameSlots(a, b SlotRange) bool {
+	return a.ID == b.ID && a.JobUID == b.JobUID && a.Namespace == b.Namespace && a.Job == b.Job && sameInstant(a.From, b.From) &&
+		sameInstant(a.To, b.To) && a.Count == b.Count && a.Outcome == b.Outcome && a.Reason == b.Reason
 }

@@ -78,6 +78,14 @@ func TestSameTaskSeesEveryField(t *testing.T) {
 			t.Errorf("%s makes no difference", reflect.TypeFor[ScheduledTask]().Field(i).Name)
 		}
 	}
+	for i := range reflect.TypeFor[Noting]().NumField() {
+		one, other := task, task
+		one.Noting, other.Noting = &Noting{RunAt: at}, &Noting{RunAt: at}
+		disturb(t, "noting", reflect.ValueOf(other.Noting).Elem().Field(i))
+		if SameTask(one, other) {
+			t.Errorf("%s of what is noted makes no difference", reflect.TypeFor[Noting]().Field(i).Name)
+		}
+	}
 }
 
 func TestSameWaveSeesEveryField(t *testing.T) {
@@ -117,6 +125,12 @@ func disturb(t *testing.T, path string, v reflect.Value) {
 	case *map[string]string:
 		*x = map[string]string{"other": "1"}
 		return
+	case **Noting:
+		*x = &Noting{RunAt: time.UnixMilli(1)}
+		return
+	case *[]SlotRange:
+		*x = append(*x, SlotRange{ID: "other"})
+		return
 	case *map[string]time.Time:
 		*x = map[string]time.Time{"other": time.UnixMilli(1)}
 		return
@@ -140,7 +154,7 @@ func disturb(t *testing.T, path string, v reflect.Value) {
 func filled() Run {
 	code, item, at := 1, 1, time.UnixMilli(1_700_000_000_000)
 	return Run{
-		Item: &item, Artifacts: []Artifact{{Name: "a", Size: 1, SHA256: "aa"}},
+		Item: &item, GivenUp: &SlotRange{ID: "a-s1", From: at, To: at, Count: 1}, Artifacts: []Artifact{{Name: "a", Size: 1, SHA256: "aa"}},
 		ID: "a-k1", Payload: json.RawMessage(`{}`), Args: map[string]string{"K": "V"}, CreatedAt: at,
 		Progress: &Progress{Fraction: 0.5, At: at},
 		Attempts: []Attempt{{N: 1, StartedAt: at, ExitCode: &code, Usage: &Usage{CPU: 1}, Output: &Output{Size: 1, Tail: []byte("x")}}},

@@ -140,10 +140,10 @@ func (l Loader) assemble(ctx context.Context, uids []string, tasks []engine.Sche
 			if s.Task != nil && (s.Job.Spec.After > 0 || !s.Task.Slot.After(due)) {
 				slotRuns = append(slotRuns, engine.SlotRunID(uid, s.Task.Slot))
 			}
-			if since := doubtful(&s, due); !since.IsZero() {
-				if s.Ledger, err = l.ledger(ctx, uid, since); err != nil {
-					return engine.JobsLoaded{}, err
-				}
+		}
+		if since := doubtful(&s, due); !since.IsZero() { // also of a deleted job: runs may be left of it
+			if s.Ledger, err = l.ledger(ctx, uid, since); err != nil {
+				return engine.JobsLoaded{}, err
 			}
 		}
 		loaded.Jobs = append(loaded.Jobs, s)
@@ -187,7 +187,7 @@ func (l Loader) others(ctx context.Context, uids []string, jobs map[string]*engi
 const ledgerPage = 100
 
 // doubtful is the first slot that an engine before this one may have noted without doing what follows; zero if there
-// is none.
+// is none. A run that is only scheduled may be one that it made as another had passed its slot over.
 func doubtful(s *engine.JobSnapshot, due time.Time) time.Time {
 	var first time.Time
 	if s.Task != nil && !s.Task.Slot.After(due) {
@@ -195,7 +195,7 @@ func doubtful(s *engine.JobSnapshot, due time.Time) time.Time {
 	}
 	for i := range s.Runs {
 		run := &s.Runs[i]
-		if run.Status == engine.StatusScheduled && !run.Slot.IsZero() && !run.Slot.After(due) && (first.IsZero() || run.Slot.Before(first)) {
+		if run.Status == engine.StatusScheduled && !run.Slot.IsZero() && (first.IsZero() || run.Slot.Before(first)) {
 			first = run.Slot
 		}
 	}

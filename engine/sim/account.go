@@ -21,6 +21,9 @@ func (w *world) planned() {
 			return
 		}
 		task := &tasks[0]
+		if task.Noting != nil { // the ledger says in a moment what it has passed over
+			task.RunAt = task.Noting.RunAt
+		}
 		switch {
 		case m.forms[len(m.forms)-1].schedule.Kind() == cron.KindAfter:
 			continue // stays at its slot while the run is under way
@@ -156,7 +159,7 @@ func (w *world) book(m *jobModel, runs []engine.Run, ranges []engine.SlotRange) 
 			continue
 		case run.Trigger == engine.TriggerBackfill:
 		case known.ledger == string(engine.ReasonEdited) && len(m.forms) > 2: // it went and came back
-		case m.twice(w):
+		case m.twice(w) || m.stray():
 		case known.ledger != "":
 			w.fail("a slot ends once", "job %s: slot %s is in the ledger as %s, and run %s (%s, %s) exists", m.uid, run.Slot, known.ledger, run.ID, run.Trigger, run.Status)
 		}
@@ -167,9 +170,13 @@ func (w *world) book(m *jobModel, runs []engine.Run, ranges []engine.SlotRange) 
 	return b
 }
 
-// twice tells whether a slot may end twice: the wall clock went back, and an edit planned what it showed again, or two
-// engines wrote the ledger.
-func (m *jobModel) twice(w *world) bool { return m.late || (w.jumped && len(m.forms) > 1) }
+// twice tells whether a slot may end twice: the wall clock went back, and an edit planned what it showed again.
+func (m *jobModel) twice(w *world) bool { return w.jumped && len(m.forms) > 1 }
+
+// stray tells whether the run of a root may have been made for a slot that was told otherwise: by an engine that was no
+// owner any more, for a wave that had been opened or had ended without it. Whoever finds it cannot tell what became of
+// its slot, and notes it.
+func (m *jobModel) stray() bool { return m.of != nil && m.late }
 
 // policies checks that a run is one that its definition allows.
 func (w *world) policies(m *jobModel, run *engine.Run) {
@@ -321,6 +328,9 @@ func (m *jobModel) stopped() time.Time {
 		if r.paused && !r.handledWall.IsZero() && r.handledWall.Before(stamp) { // the clock went back in between
 			stamp = r.handledWall.Add(-5 * time.Second) // it was decided before it was durable
 		}
+	}
+	if !m.parked.IsZero() && m.parked.Before(stamp) { // of a pause that the clock of now has yet to come to
+		stamp = m.parked.Add(-5 * time.Second)
 	}
 	return stamp
 }

@@ -397,6 +397,7 @@ func (e *driver) commit(a shard.Commit) {
 		case w.truth.away() || w.chance(storeRefused):
 			answer.Failed = true
 		case !group.dead && w.chance(commitTorn):
+			w.upset()
 			_, _ = w.truth.commit(cut(&batch, w.random.IntN(writes(&batch)+1)))
 			e.kill()
 			return

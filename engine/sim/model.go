@@ -16,7 +16,8 @@ type jobModel struct {
 	forms     []form
 	revisions []revision
 	behaviour behaviour
-	late      bool // a dead engine wrote its ledger
+	late      bool      // an engine that was no owner any more, or was dead, wrote of it
+	parked    time.Time // when its clock was stopped last; zero while it goes
 	// Of a root of a DAG.
 	of    *dagModel
 	fired map[int64]string // slot in milliseconds → the wave that has had it; only looked up
@@ -42,6 +43,20 @@ type revision struct {
 	stamp       time.Time
 	elapsed     time.Duration
 	handledWall time.Time // zero if the engine has not acted on it by itself
+}
+
+// stands notes when the engine has stopped a job's clock.
+func (m *jobModel) stands(w *world, task *engine.ScheduledTask) {
+	at := task.RunAt
+	if task.Noting != nil {
+		at = task.Noting.RunAt
+	}
+	switch {
+	case !at.Equal(engine.Parked) || task.Slot.Equal(engine.Parked):
+		m.parked = time.Time{}
+	case m.parked.IsZero():
+		m.parked = w.wall()
+	}
 }
 
 func describeSpec(j *spec.Job) string {

@@ -142,6 +142,9 @@ func (q *queue) redeliver(task *waiting, wait time.Duration) {
 }
 
 func (q *queue) acknowledge(task *waiting) {
+	if task.gone { // the next attempt took its place long ago, and its claim may be trimmed
+		return
+	}
 	if key := attemptKey(task.task.Run, task.task.Attempt); q.subjects[key] == nil {
 		q.w.fail("a task leaves the queue after its claim", "%s has none", key)
 	}

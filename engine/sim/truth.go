@@ -76,7 +76,7 @@ func (t *truth) commit(batch *engine.Batch) ([]engine.Conflict, error) {
 	}
 	for i := range batch.Slots {
 		t.w.counts.add("slots", string(batch.Slots[i].Outcome)+" "+string(batch.Slots[i].Reason))
-		t.w.note("ledger", batch.Slots[i].ID, string(batch.Slots[i].Reason), batch.Slots[i].Count)
+		t.w.note("ledger", batch.Slots[i].ID, string(batch.Slots[i].Reason)+" until "+batch.Slots[i].To.Format("15:04:05.000"), batch.Slots[i].Count)
 	}
 	for _, id := range batch.DropRuns {
 		if known := t.stored[id]; known != nil && known.status == engine.StatusScheduled {
@@ -87,6 +87,9 @@ func (t *truth) commit(batch *engine.Batch) ([]engine.Conflict, error) {
 	}
 	for i := range batch.Tasks {
 		task := &batch.Tasks[i].Task
+		if m := t.w.users.planner(task.ID); m != nil {
+			m.stands(t.w, task)
+		}
 		t.w.note("next slot", task.ID, task.Slot.Format("15:04:05.000")+" "+task.Job, task.Revision)
 	}
 	for _, handled := range batch.Handled {
@@ -198,8 +201,8 @@ func (t *truth) wrote(run *engine.Run) {
 	}
 }
 
-// late notes what a dead engine's last batch says of slots although its successor is at work. The ledger keeps no
-// revisions, so that both may note one slot; pages show it once, and nothing runs by it.
+// late notes of whom a dead engine's last batch, or that of a former owner, tells although its successor is at work. Of a
+// job's slots it tells nothing that is not so; what it may leave of others is said where late is asked for.
 func (t *truth) late(batch *engine.Batch) {
 	for i := range batch.Slots {
 		if m := t.w.users.planner(batch.Slots[i].JobUID); m != nil {

@@ -34,14 +34,38 @@ var slotGuards = []mutant{
 	{
 		name: "slot-noted-once", guard: "a slot that is in the ledger is not noted again",
 		file: coreLedger,
-		old:  "	if j.noted(slot) {\n		return\n	}",
+		old:  "	if j.noted(slot) {\n		return nil\n	}",
 		new:  "",
 	},
 	{
 		name: "noted-then-dropped", guard: "what was to be dropped when its engine died is dropped",
 		file: "engine/core_run.go",
-		old:  "		case r.doubt && r.Trigger != TriggerBackfill && r.job.noted(r.Slot): // it was to be dropped\n			c.takeBack(r, ReasonOutage)\n",
+		old:  "		case r.doubt && r.Trigger != TriggerBackfill && r.job.passedOver(r.Slot): // it was to be dropped\n			c.takeBack(r, ReasonOutage)\n",
 		new:  "",
+	},
+	{
+		name: "told-before-ledger", guard: "the ledger is written after the scheduled task or the run that says the same",
+		file: "engine/batch.go",
+		old:  "if len(b.DropRuns) > 0 || len(b.Slots) > 0 {",
+		new:  "if len(b.DropRuns) > 0 {",
+	},
+	{
+		name: "noted-by-task", guard: "what a scheduled task has passed over is told once more by whoever reads it",
+		file: coreLedger,
+		old:  "		for _, slots := range noting.Slots {\n			c.putAgain(j, nil, slots)\n		}\n",
+		new:  "",
+	},
+	{
+		name: "given-up-by-run", guard: "a run that was given up is given up by whoever reads it",
+		file: "engine/core_run.go",
+		old:  "	if r.GivenUp != nil {\n		c.giveUpAgain(r)\n		return\n	}\n",
+		new:  "",
+	},
+	{
+		name: "made-as-prepared", guard: "a run is made as prepared, together with the task that passes its slot over",
+		file: "engine/ready.go",
+		old:  "if run.Revision == 1 && run.ofPassedSlot() && run.Status != StatusScheduled {",
+		new:  "if false && run.Revision == 1 {",
 	},
 	{
 		name: "advance-before-begin", guard: "the scheduled task moves on when its slot's run is made",

@@ -8,8 +8,8 @@ var storeGuards = []mutant{
 		name: "run-revision", guard: "a write of a run names the revision that it replaces",
 		also: "storetest, on each adapter",
 		file: memoryCommit,
-		old:  "stored != nil && stored.Revision == run.Revision-1:",
-		new:  "stored != nil:",
+		old:  "stored != nil && stored.Revision == run.Revision-1 && engine",
+		new:  "stored != nil && engine",
 	},
 	{
 		name: "run-insert", guard: "a run is inserted only where there is none",

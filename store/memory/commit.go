@@ -72,7 +72,7 @@ func (s *Store) Commit(ctx context.Context, batch *engine.Batch) ([]engine.Confl
 func (s *Store) writeRun(run *engine.Run) bool {
 	stored := s.runs[run.ID]
 	switch {
-	case stored == nil && run.Revision == 1, stored != nil && stored.Revision == run.Revision-1:
+	case stored == nil && run.Revision == 1, stored != nil && stored.Revision == run.Revision-1 && engine.MadeAtOnce(*stored, *run):
 		s.putRun(run)
 		return true
 	default:

@@ -43,7 +43,8 @@ func runChange(run *engine.Run) (change, error) {
 	if err != nil {
 		return change{}, fmt.Errorf("run %s: %w", run.ID, err)
 	}
-	return change{id: run.ID, document: raw, condition: revisionOf(run.Revision - 1), first: firstStep(run.Revision)}, nil
+	condition := append(revisionOf(run.Revision-1), bson.E{Key: "created_at", Value: document.CreatedAt})
+	return change{id: run.ID, document: raw, condition: condition, first: firstStep(run.Revision)}, nil
 }
 
 // judgeWrite decides about a write of a revision by what is stored, raw: look tells the revision of that, and whether it
@@ -63,8 +64,14 @@ func judgeWrite[D stored[T], T any](in *mongo.Collection, revision int64, raw bs
 	return revised(revision, storedRevision, same), nil
 }
 
+// anotherRun is no revision.
+const anotherRun = -1
+
 func judgeRun(in *mongo.Collection, run *engine.Run, raw bson.Raw) (step, error) {
 	return judgeWrite[runDocument](in, run.Revision, raw, func(found engine.Run) (int64, bool) {
+		if !engine.MadeAtOnce(found, *run) {
+			return anotherRun, false
+		}
 		return found.Revision, engine.SameRun(found, *run)
 	})
 }

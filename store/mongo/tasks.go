@@ -21,20 +21,45 @@ type taskDocument struct {
 	Namespace  string        `bson:"namespace"`
 	Job        string        `bson:"job"`
 	Epoch      int64         `bson:"epoch,omitempty"`
+
+	Noting *notingDocument `bson:"noting,omitempty"`
+}
+
+type notingDocument struct {
+	Slots []slotDocument `bson:"slots"`
+	RunAt bson.DateTime  `bson:"run_at"`
 }
 
 func newTaskDocument(t *engine.ScheduledTask) taskDocument {
-	return taskDocument{
+	d := taskDocument{
 		ID: t.ID, Shard: t.Shard, Slot: date(t.Slot), RunAt: date(t.RunAt),
 		Generation: t.Generation, Revision: t.Revision, Namespace: t.Namespace, Job: t.Job, Epoch: t.Epoch,
 	}
+	if t.Noting != nil {
+		d.Noting = &notingDocument{RunAt: date(t.Noting.RunAt)}
+		for i := range t.Noting.Slots {
+			d.Noting.Slots = append(d.Noting.Slots, newSlotDocument(&t.Noting.Slots[i]))
+		}
+	}
+	return d
 }
 
 func (d taskDocument) value() (engine.ScheduledTask, error) {
-	return engine.ScheduledTask{
+	t := engine.ScheduledTask{
 		ID: d.ID, Shard: d.Shard, Slot: instant(d.Slot), RunAt: instant(d.RunAt),
 		Generation: d.Generation, Revision: d.Revision, Namespace: d.Namespace, Job: d.Job, Epoch: d.Epoch,
-	}, nil
+	}
+	if d.Noting != nil {
+		t.Noting = &engine.Noting{RunAt: instant(d.Noting.RunAt)}
+		for i := range d.Noting.Slots {
+			slots, err := d.Noting.Slots[i].value()
+			if err != nil {
+				return t, err
+			}
+			t.Noting.Slots = append(t.Noting.Slots, slots)
+		}
+	}
+	return t, nil
 }
 
 // DueTasks gives all scheduled tasks of these shards with RunAt in (after, until], the earliest first. Both ends count

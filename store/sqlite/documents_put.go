@@ -50,8 +50,9 @@ func prepare(document engine.Document) (putting, error) {
 				d.ID, d.Revision, d.Namespace, d.DAGUID, d.Shard, d.Epoch, int64(d.Status), always(d.CreatedAt), instant(d.FinishedAt), text)
 		}, nil
 	case engine.ScheduledTask:
-		return placed(nil, nil, "scheduled_tasks ("+taskColumns+")",
-			d.ID, d.Shard, instant(d.Slot), always(d.RunAt), d.Generation, d.Revision, d.Namespace, d.Job, d.Epoch)
+		noting, err := encodeNoting(d.Noting)
+		return placed(nil, err, "scheduled_tasks ("+taskColumns+")",
+			d.ID, d.Shard, instant(d.Slot), always(d.RunAt), d.Generation, d.Revision, d.Namespace, d.Job, d.Epoch, noting)
 	case engine.SharedKey:
 		return placed(nil, nil, "shared_keys (name, key)", d.Name, d.Key)
 	case engine.Job:

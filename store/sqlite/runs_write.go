@@ -89,7 +89,7 @@ func (w *writer) tryRun(r *runWrite) (bool, error) {
 	active := w.log.get(r.id)
 	before := r.revision - 1
 	switch {
-	case active != nil && (before == 0 || active.revision != before):
+	case active != nil && (before == 0 || active.revision != before || active.createdAt != r.createdAt):
 		return false, nil
 	case active != nil && !r.status.Terminal():
 		w.keep(r, active.ended)
@@ -99,7 +99,8 @@ func (w *writer) tryRun(r *runWrite) (bool, error) {
 	case before == 0 && r.status.Terminal():
 		return w.insertEnded(r)
 	}
-	revision, err := w.number("SELECT revision FROM runs_history WHERE turned = ?", turned(r.id)) // 0: there is none
+	// 0: there is none; -1: it is another, made again under its id
+	revision, err := w.number("SELECT CASE created_at WHEN ? THEN revision ELSE -1 END FROM runs_history WHERE turned = ?", r.createdAt, turned(r.id))
 	switch {
 	case err != nil || revision != before:
 		return false, err

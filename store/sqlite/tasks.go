@@ -9,7 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-const taskColumns = "id, shard, slot, run_at, generation, revision, namespace, job, epoch"
+const taskColumns = "id, shard, slot, run_at, generation, revision, namespace, job, epoch, noting"
 
 // writeTask answers false where the task's condition does not hold.
 func (w *writer) writeTask(write *engine.TaskWrite) (bool, error) {
@@ -18,15 +18,18 @@ func (w *writer) writeTask(write *engine.TaskWrite) (bool, error) {
 		_, err := w.exec("DELETE FROM scheduled_tasks WHERE id = ?", t.ID)
 		return true, err
 	}
+	noting, err := encodeNoting(t.Noting)
+	if err != nil {
+		return false, err
+	}
 	var changed int64
-	var err error
 	if t.Revision == 1 {
-		changed, err = w.exec("INSERT INTO scheduled_tasks ("+taskColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
-			t.ID, t.Shard, instant(t.Slot), always(t.RunAt), t.Generation, t.Revision, t.Namespace, t.Job, t.Epoch)
+		changed, err = w.exec("INSERT INTO scheduled_tasks ("+taskColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+			t.ID, t.Shard, instant(t.Slot), always(t.RunAt), t.Generation, t.Revision, t.Namespace, t.Job, t.Epoch, noting)
 	} else {
-		changed, err = w.exec(`UPDATE scheduled_tasks SET shard = ?, slot = ?, run_at = ?, generation = ?, revision = ?, namespace = ?, job = ?, epoch = ?
-			WHERE id = ? AND revision = ?`,
-			t.Shard, instant(t.Slot), always(t.RunAt), t.Generation, t.Revision, t.Namespace, t.Job, t.Epoch, t.ID, t.Revision-1)
+		changed, err = w.exec(`UPDATE scheduled_tasks SET shard = ?, slot = ?, run_at = ?, generation = ?, revision = ?, namespace = ?, job = ?, epoch = ?,
+			noting = ? WHERE id = ? AND revision = ?`,
+			t.Shard, instant(t.Slot), always(t.RunAt), t.Generation, t.Revision, t.Namespace, t.Job, t.Epoch, noting, t.ID, t.Revision-1)
 	}
 	if changed > 0 || err != nil {
 		return changed > 0, err
@@ -36,10 +39,28 @@ func (w *writer) writeTask(write *engine.TaskWrite) (bool, error) {
 		stored := engine.ScheduledTask{ID: t.ID, Slot: instantOf(v[2]), RunAt: instantOf(v[3])}
 		stored.Shard, stored.Generation, stored.Revision = int(v[1].(int64)), v[4].(int64), v[5].(int64)
 		stored.Namespace, stored.Job, stored.Epoch = v[6].(string), v[7].(string), v[8].(int64)
-		same = engine.SameTask(stored, *t)
-		return nil
+		document, _ := v[9].([]byte)
+		stored.Noting, err = decodeNoting(document)
+		same = err == nil && engine.SameTask(stored, *t)
+		return err
 	})
 	return same, err
+}
+
+// encodeNoting writes what a task has passed over: most have passed over nothing, and NULL says so.
+func encodeNoting(noting *engine.Noting) (any, error) {
+	if noting == nil {
+		return nil, nil
+	}
+	return encode(noting)
+}
+
+func decodeNoting(document []byte) (*engine.Noting, error) {
+	if len(document) == 0 {
+		return nil, nil
+	}
+	noting, err := decode[engine.Noting](document)
+	return &noting, err
 }
 
 func instantOf(v driver.Value) time.Time {
@@ -62,14 +83,16 @@ func (s *Store) tasks(ctx context.Context, query string, args ...any) (tasks []e
 func scanTask(rows *sql.Rows) (t engine.ScheduledTask, err error) {
 	var slot sql.NullInt64
 	var runAt int64
-	if err := rows.Scan(&t.ID, &t.Shard, &slot, &runAt, &t.Generation, &t.Revision, &t.Namespace, &t.Job, &t.Epoch); err != nil {
+	var noting []byte
+	if err := rows.Scan(&t.ID, &t.Shard, &slot, &runAt, &t.Generation, &t.Revision, &t.Namespace, &t.Job, &t.Epoch, &noting); err != nil {
 		return t, err
 	}
 	if slot.Valid {
 		t.Slot = time.UnixMilli(slot.Int64).UTC()
 	}
 	t.RunAt = time.UnixMilli(runAt).UTC()
-	return t, nil
+	t.Noting, err = decodeNoting(noting)
+	return t, err
 }
 
 // DueTasks gives all scheduled tasks of these shards with RunAt in (after, until], the earliest first.

@@ -104,6 +104,8 @@ func fullRun(job engine.Job) engine.Run {
 	run.RunsOn = map[string]string{"gpu.kind": "a100", "example.com/disk": "ssd"}
 	run.NotBefore, run.RetryAt = noon.Add(time.Hour), noon.Add(2*time.Hour)
 	run.CancelBy, run.Losses, run.Waiting = "grace", 2, true
+	given := aSlotRange(job, noon.Add(1234*time.Millisecond), 5)
+	run.GivenUp = &given
 	run.Progress = &engine.Progress{Fraction: 0.123456789, Message: "½ done", At: noon.Add(1234 * time.Microsecond)}
 	zero := 0
 	run.Attempts[0].ExitCode, run.Attempts[0].Token = &zero, 1<<63+1

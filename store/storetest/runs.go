@@ -257,6 +257,23 @@ var runPromises = []promise{
 		h.must("list none", err)
 		same(h.T, "runs", len(runs), 0)
 	}},
+	{"a run that was removed and made again is another", func(h *harness) {
+		job := aJob("report")
+		first := slotRun(job, noon)
+		h.commitRuns(first)
+		h.commit(engine.Batch{DropRuns: []string{first.ID}})
+		again := first.Clone()
+		again.Trigger, again.CreatedAt = engine.TriggerBackfill, noon.Add(time.Hour)
+		h.commitRuns(again)
+		conflict := engine.Conflict{Kind: "run", ID: first.ID}
+		h.refused(engine.Batch{Runs: runWrites(queued(first))}, conflict)
+		over := ended(queued(again), engine.StatusFailed, time.Minute)
+		h.commitRuns(queued(again), over)
+		stale := ended(queued(first), engine.StatusFailed, time.Minute)
+		retried := queued(stale)
+		h.refused(engine.Batch{Runs: runWrites(retried)}, conflict)
+		same(h.T, "the run", h.run(first.ID), over)
+	}},
 	{"dropping a prepared run spares one that has been queued", func(h *harness) {
 		job := aJob("report")
 		prepared, gone := slotRun(job, noon), slotRun(job, noon.Add(time.Minute))

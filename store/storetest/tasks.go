@@ -52,6 +52,27 @@ var taskPromises = []promise{
 		h.must("read none", err)
 		same(h.T, "tasks", len(tasks), 0)
 	}},
+	{"what a task has passed over comes back as it was written, until it is written without", func(h *harness) {
+		job := aJob("report")
+		task := aTask(job, noon)
+		task.Noting = &engine.Noting{
+			Slots: []engine.SlotRange{aSlotRange(job, noon.Add(-time.Hour), 7), aSlotRange(job, noon.Add(-time.Minute), 1)}, RunAt: engine.Parked,
+		}
+		h.putTasks(task)
+		h.putTasks(task)
+		got, _ := h.task(task.ID)
+		same(h.T, "task", got, task)
+		due, err := h.store.DueTasks(h.ctx, allShards(), time.Time{}, noon)
+		h.must("list due tasks", err)
+		same(h.T, "due tasks", due, []engine.ScheduledTask{task})
+		other := task
+		other.Noting = &engine.Noting{Slots: task.Noting.Slots[:1], RunAt: engine.Parked}
+		h.refused(engine.Batch{Tasks: []engine.TaskWrite{{Task: other}}}, engine.Conflict{Kind: "task", ID: task.ID})
+		task.Revision, task.Noting = 2, nil
+		h.putTasks(task)
+		got, _ = h.task(task.ID)
+		same(h.T, "task", got, task)
+	}},
 	{"due tasks are those after one instant and until another, earliest first", func(h *harness) {
 		var names []string
 		var tasks []engine.ScheduledTask

@@ -1,0 +1,210 @@
+package engine_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// A former owner goes on with what it has in memory until it hears that it is none any more: another bench over the same
+// store. These tests hold that a slot ends once all the same.
+
+// former is an engine that has read the job as it is now, and writes nothing before land.
+func (b *bench) former() *bench {
+	former := *b
+	former.core, former.out, former.hold = engine.NewCore(b.config, b.now, b.random()), nil, true
+	former.load()
+	return &former
+}
+
+// land writes what the engine has decided, part by part, until one is refused.
+func (b *bench) land() (refused bool) {
+	b.t.Helper()
+	for _, part := range b.core.Ready().Batch.Parts() {
+		conflicts, err := b.store.Commit(b.t.Context(), part)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if len(conflicts) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// says plays a line of a transcript and wants just these to come of it.
+func (b *bench) says(line string, want ...string) {
+	b.t.Helper()
+	b.out = nil
+	b.do(strings.Fields(line))
+	if !slices.Equal(b.out, want) {
+		b.t.Errorf("%s: got\n  %s\nand wanted\n  %s", line, strings.Join(b.out, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+// ledger wants just these ranges in the store, newest first.
+func (b *bench) ledger(want ...string) {
+	b.t.Helper()
+	ranges, _, err := b.store.Slots(b.t.Context(), engine.SlotFilter{JobUID: benchUID, Limit: 100})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var got []string
+	for i := range ranges {
+		got = append(got, offset(ranges[i].From)+"-"+offset(ranges[i].To)+" "+string(ranges[i].Reason))
+	}
+	if !slices.Equal(got, want) {
+		b.t.Errorf("the ledger says %q, and not %q", got, want)
+	}
+}
+
+func TestAFormerOwnerDoesNotTellOfASlotThatRan(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "every=60s", "catchup=none"})
+	former := b.former()
+	b.do([]string{"at", "59.75s"})
+	b.do([]string{"at", "60s"})
+	former.now = b.seconds("200s")
+	former.step(engine.Tick{})
+	if !former.land() {
+		t.Error("it was not refused")
+	}
+	b.ledger()
+}
+
+// The run of a slot is made before the scheduled task passes the slot over. Where the task was refused, the slot has been
+// told otherwise, and the run is taken back by whoever finds it.
+func TestTheRunOfASlotThatWasToldOtherwiseIsTakenBack(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "every=60s", "catchup=none"})
+	former := b.former()
+	former.now = b.seconds("61s") // late by no more than the grace: it goes at once
+	former.step(engine.Tick{})
+	b.now = b.seconds("100s")
+	b.step(engine.Tick{}) // too late
+	if !former.land() {
+		t.Error("it was not refused")
+	}
+	b.ledger("60s-60s outage")
+	b.out = nil
+	b.load()
+	if want := []string{"then revoke 60s/1"}; !slices.Equal(b.out, want) {
+		t.Errorf("got %q, and wanted %q", b.out, want)
+	}
+	b.says("revoked 60s/1 yes", "drop 60s if unchanged")
+	b.ledger("60s-60s outage")
+}
+
+// The same, and it is found while the note of the slot is on its way.
+func TestTheRunOfASlotThatIsAboutToBeToldIsTakenBack(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "every=60s", "overlap=skip"})
+	former := b.former()
+	former.now = b.seconds("61s")
+	former.step(engine.Tick{})
+	b.do([]string{"run", "a"})
+	b.hold = true
+	b.do([]string{"at", "60s"}) // skipped
+	ready := b.core.Ready()
+	if _, err := b.store.Commit(t.Context(), ready.Batch.Parts()[0]); err != nil { // the ledger comes later
+		t.Fatal(err)
+	}
+	former.land()
+	b.do([]string{"finished", "a/1", "0"}) // nothing is in its way any more
+	b.load()
+	if _, err := b.store.Commit(t.Context(), ready.Batch.Parts()[1]); err != nil {
+		t.Fatal(err)
+	}
+	b.core.Committed(ready)
+	b.out = nil
+	b.do([]string{"commit"})
+	if want := []string{"run a succeeded #1", "next slot 120s", "then revoke 60s/1"}; !slices.Equal(b.out, want) {
+		t.Errorf("got %q, and wanted %q", b.out, want)
+	}
+}
+
+// What is told of the slots of two runs is told by the writes of both: where one is refused, the other stays true.
+func TestTheSlotsOfTwoRunsAreToldApart(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "every=100ms", "overlap=allow"})
+	var told []engine.SlotRange
+	b.hold = true
+	b.do([]string{"pause"})
+	for _, write := range b.core.Ready().Batch.Runs {
+		if write.Run.GivenUp != nil {
+			told = append(told, *write.Run.GivenUp)
+		}
+	}
+	if len(told) != 2 || told[0].Count != 1 || told[1].Count != 1 {
+		t.Errorf("it is told %+v", told)
+	}
+}
+
+// A slot that lies ahead of the scheduled task is told while the job is paused, and the job is resumed before that is durable.
+func TestASlotAheadOfTheScheduledTaskIsToldOnce(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "every=5s", "catchup=none", "overlap=allow"})
+	former := b.former()
+	b.do([]string{"at", "2s"})
+	b.do([]string{"pause"})
+	former.now = b.seconds("11s") // 5s and 10s go at once
+	former.step(engine.Tick{})
+	former.land()
+	b.do([]string{"restart", "14s"})
+	b.hold = true
+	b.do([]string{"revoked", "10s/1", "yes"})
+	b.core.Ready()
+	b.do([]string{"resume"})
+	if slots := b.core.Ready().Batch.Slots; len(slots) > 0 {
+		t.Errorf("it is told again: %+v", slots)
+	}
+}
+
+// A pause that the former owner had not heard of: the run is taken back, its slot told, and that not again when the job is
+// resumed.
+func TestTheRunOfASlotAfterAPauseIsTakenBack(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "every=60s", "catchup=all", "overlap=queue"})
+	former := b.former()
+	b.do([]string{"at", "30s"})
+	b.do([]string{"pause"})
+	former.now = b.seconds("130s") // it catches 60s up
+	former.step(engine.Tick{})
+	if !former.land() {
+		t.Error("it was not refused")
+	}
+	b.says("restart 140s", "then revoke 60s/1", "then revoke 120s/1")
+	b.says("revoked 60s/1 yes", "ledger 60s-60s ×1 skipped paused", "drop 60s if unchanged")
+	b.says("revoked 120s/1 yes", "ledger 60s-120s ×2 skipped paused", "drop 120s if unchanged")
+	b.do([]string{"at", "200s"})
+	b.do([]string{"define", "every=60s", "catchup=none", "overlap=queue"})
+	b.says("resume", "next slot 240s", "handled 4")
+	b.ledger("180s-180s paused", "60s-120s paused")
+}
+
+// The job is deleted, and the slot is told by a range of several.
+func TestTheRunOfADeletedJobsSlotThatWasToldIsTakenBack(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "every=5s", "catchup=none", "overlap=queue"})
+	former := b.former()
+	b.now = b.seconds("58s")
+	b.step(engine.Tick{})
+	b.ledger("5s-45s outage")
+	former.now = b.seconds("16s") // 10s goes, and 15s waits for it
+	former.step(engine.Tick{})
+	if !former.land() {
+		t.Error("it was not refused")
+	}
+	b.do([]string{"quietly", "delete"})
+	b.do([]string{"restart", "61s"})
+	for _, line := range []string{"revoked 10s/1 yes", "revoked 15s/1 yes"} {
+		b.do(strings.Fields(line))
+	}
+	b.ledger("5s-45s outage")
+	runs, err := b.store.RunsByID(t.Context(), []string{b.runID("10s"), b.runID("15s")})
+	if err != nil || len(runs) > 0 {
+		t.Errorf("there still are %+v, %v", runs, err)
+	}
+}
