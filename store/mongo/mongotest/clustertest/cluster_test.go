@@ -47,7 +47,8 @@ type cluster struct {
 		SecretKey string `json:"secret_key"`
 	}
 	addresses map[string]string // of web nodes
-	older     map[string]bool   // nodes that run the earlier version
+	earlier   string            // the program of an earlier version
+	older     map[string]bool   // nodes that run it
 }
 
 // newCluster starts all parts and returns once each is ready.
@@ -87,11 +88,6 @@ func newCluster(t *testing.T) *cluster {
 	c.engines = []*node{c.engine("engine-1"), c.engine("engine-2")}
 	for _, tier := range []string{"light", "medium", "heavy"} {
 		c.executors = append(c.executors, c.executor(tier+"-1", tier))
-	}
-	if *old != "" {
-		for _, n := range []*node{c.webs[1], c.engines[1], c.executors[0]} {
-			c.older[n.name] = true
-		}
 	}
 	rest := append(append([]*node{c.webs[1]}, c.engines...), c.executors...)
 	for _, n := range rest {
@@ -139,7 +135,7 @@ func (c *cluster) member(name, roles string, more ...string) *node {
 	return c.node(name, func() *exec.Cmd {
 		program := c.program
 		if c.older[name] {
-			program = *old
+			program = c.earlier
 		}
 		return c.command(program, name, roles, append([]string{
 			"--nats-url", c.natsURL, "--nats-credentials", natsUser + ":" + natsPassword, "--nats-replicas", "3",

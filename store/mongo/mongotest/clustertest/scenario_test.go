@@ -48,12 +48,19 @@ func (c *cluster) scenarios(ctx context.Context) []scenario {
 		{"an engine is added", c.addEngine},
 		{"an executor is drained", c.drainExecutor},
 		{"everything is restarted, one by one", c.restartAll},
+		{"an earlier version works beside this one", c.mixVersions},
 	}
 }
+
+// shortForm are the scenarios of -short-form, as -only names them.
+const shortForm = "1,2,8"
 
 // chosen are those that -only names, in its order.
 func chosen(t *testing.T, all []scenario) []scenario {
 	t.Helper()
+	if *short {
+		*only = shortForm
+	}
 	if *only == "" {
 		return all
 	}
@@ -121,7 +128,11 @@ func (c *cluster) awaitInTime(t *testing.T, l *load, what string, since time.Tim
 	c.happens.look(func() { back = max(l.journal.late.Sub(since), 0) })
 	t.Logf("after %s: every job began in time again from %s on", what, back.Round(time.Millisecond))
 	if back > backLimit {
-		t.Logf("more than the %s that are promised", backLimit) // a busy machine
+		tell := t.Logf // a busy machine
+		if *strict || *long {
+			tell = t.Errorf
+		}
+		tell("after %s it took %s, more than the %s that are promised", what, back.Round(time.Millisecond), backLimit)
 	}
 }
 
@@ -201,7 +212,6 @@ func (c *cluster) drainExecutor(*testing.T, *load) {
 
 // restartAll restarts the nodes with another of their kind first, as one who installs a new version does.
 func (c *cluster) restartAll(t *testing.T, l *load) {
-	clear(c.older)
 	for i, e := range c.engines {
 		e.stop()
 		left := time.Now()
