@@ -37,6 +37,12 @@ func (s *Store) ClaimFor(ctx context.Context, store string) error {
 	return nil
 }
 
+// Owner tells which store these bytes belong to, "" if nobody has said so yet.
+func (s *Store) Owner(ctx context.Context) (store string, err error) {
+	found, err := s.readMarker(ctx)
+	return found.Store, err
+}
+
 func (s *Store) readMarker(ctx context.Context) (found marker, err error) {
 	data, err := s.getSmall(ctx, s.prefix+markerKey)
 	if err != nil {

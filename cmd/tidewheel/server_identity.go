@@ -26,7 +26,7 @@ const (
 // process alone needs no saying.
 func (s *Server) belongTogether(ctx context.Context) error {
 	if s.store == nil {
-		return nil
+		return s.executorBelongs(ctx)
 	}
 	key, err := s.store.SharedKey(ctx, identityKey, []byte(strings.ToLower(rand.Text())))
 	if err != nil {
@@ -60,6 +60,48 @@ func (s *Server) belongTogether(ctx context.Context) error {
 	return nil
 }
 
+// executorBelongs makes sure that NATS and bucket are those of one Tidewheel, for a node that does not see its store: now,
+// and again and again, as the nodes that say whose they are may start later.
+func (s *Server) executorBelongs(ctx context.Context) error {
+	if err := s.compareOwners(ctx); err != nil {
+		return err
+	}
+	s.parts.add("whom this executor works for", func(ctx context.Context) error {
+		ticker := time.NewTicker(claimEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-ticker.C:
+			}
+			var refused *usageError
+			switch err := s.compareOwners(ctx); {
+			case errors.As(err, &refused):
+				return err
+			case err != nil && ctx.Err() == nil:
+				s.log.Warn("whether NATS and bucket belong together could not be seen; it is tried again", "error", err)
+			}
+		}
+	})
+	return nil
+}
+
+func (s *Server) compareOwners(ctx context.Context) error {
+	served, err := s.queue.Serves(ctx)
+	if err != nil {
+		return err
+	}
+	owner, err := s.blobs.Owner(ctx)
+	if err != nil {
+		return fmt.Errorf("--s3-endpoint: %w", err)
+	}
+	if served != "" && owner != "" && served != owner {
+		return usage("--s3-bucket: %w: its store is %s, and the NATS of --nats-url serves %s; give the addresses of one Tidewheel", blob.ErrOtherStore, owner, served)
+	}
+	return nil
+}
+
 // claim says that the NATS serves the store, and the store this NATS.
 func (s *Server) claim(ctx context.Context, identity string) error {
 	if err := s.queue.ClaimFor(ctx, identity, claimTTL); err != nil {
@@ -86,8 +128,14 @@ func (s *Server) keepClaim(ctx context.Context, identity string) error {
 			return nil
 		case <-ticker.C:
 		}
-		if err := s.claim(ctx, identity); err != nil && ctx.Err() == nil {
-			s.log.Error("store and NATS may not belong together any more", "error", err)
+		err := s.claim(ctx, identity)
+		var foreign *jetstream.ForeignError
+		var other *mongo.OtherQueueError
+		switch {
+		case errors.As(err, &foreign), errors.As(err, &other):
+			s.log.Error("store and NATS belong together no more", "error", err)
+		case err != nil && ctx.Err() == nil:
+			s.log.Warn("that store and NATS belong together could not be said; it is tried again", "error", err)
 		}
 	}
 }

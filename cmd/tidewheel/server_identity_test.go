@@ -40,4 +40,22 @@ func TestPartsOfAnotherTidewheelAreRefused(t *testing.T) {
 	refuse("--s3-bucket: ")
 	second.S3Bucket = "another"
 	refuse("serves another Tidewheel, with another store")
+
+	// An executor has no store to compare with: it sees whose the bucket is, as the one above has claimed it, and whom the
+	// NATS serves.
+	second.Data, second.Roles = t.TempDir(), []string{roleExecutor}
+	refuse("give the addresses of one Tidewheel")
+	second.S3Bucket = first.server.config.S3Bucket
+	server, err := NewServer(second, testLog(t), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := server.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := server.Start(t.Context()); err != nil {
+		t.Errorf("an executor of the first one's: %v", err)
+	}
 }

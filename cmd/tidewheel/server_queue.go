@@ -28,7 +28,11 @@ func (s *Server) openQueue(ctx context.Context) error {
 		s.queue, err = jetstream.Connect(ctx, jetstream.Config{
 			URL: s.config.NATSURL, Credentials: credentials, Name: name, Replicas: s.config.Replicas, ClaimWindow: window, Logger: s.log,
 		})
-		if err != nil {
+		var newer *jetstream.NewerError
+		switch {
+		case errors.As(err, &newer):
+			return usage("--nats-url: %w", newer)
+		case err != nil:
 			return fmt.Errorf("--nats-url: %w", err)
 		}
 		return nil

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -56,6 +57,60 @@ func (q *Queue) claimFor(ctx context.Context, store string, ttl time.Duration) e
 	message.set(headerTTL, ttlHeader(ttl))
 	_, err = q.publish(ctx, message, &expected)
 	return err
+}
+
+// Serves tells which store this NATS serves, "" if nobody has said so lately.
+func (q *Queue) Serves(ctx context.Context) (store string, err error) {
+	last, err := q.last(ctx, "KV_"+q.names.leases, q.names.entry("store"))
+	if err != nil || last == nil || isMarker(last) {
+		return "", wrap("jetstream: read which store the queue serves", err)
+	}
+	return string(last.data), nil
+}
+
+// protocol counts the changes of what nodes tell each other over NATS that a node without them would misunderstand. What
+// an older node can pass over is none: a new field, a new subject, a new consumer.
+const protocol = 1
+
+// NewerError says that nodes of a newer version work on a NATS, which this one would misunderstand.
+type NewerError struct {
+	Address string
+	// Found is their protocol, Known the newest that this version knows.
+	Found, Known int
+}
+
+func (e *NewerError) Error() string {
+	return fmt.Sprintf("%s is used by a newer Tidewheel, whose nodes speak protocol %d, and this one knows up to %d: update this node to their version", e.Address, e.Found, e.Known)
+}
+
+// agree makes sure that this node understands the others, and tells older ones that start later that it is here.
+func (q *Queue) agree(ctx context.Context) error {
+	const operation = "jetstream: agree on a protocol"
+	subject := q.names.entry("protocol")
+	for {
+		last, err := q.last(ctx, "KV_"+q.names.leases, subject)
+		if err != nil {
+			return wrap(operation, err)
+		}
+		expected, found := uint64(0), 0
+		if last != nil {
+			expected = last.sequence
+			if found, err = strconv.Atoi(string(last.data)); err != nil {
+				return wrap(operation, err)
+			}
+		}
+		switch {
+		case found > protocol:
+			return wrap("jetstream", &NewerError{Address: q.config.address(), Found: found, Known: protocol})
+		case found == protocol:
+			return nil
+		}
+		message := newOutgoing(subject)
+		message.Data = strconv.AppendInt(message.Data, protocol, 10)
+		if _, err := q.publish(ctx, message, &expected); !errors.Is(err, errConflict) { // another node was faster
+			return wrap(operation, err)
+		}
+	}
 }
 
 // Identity gives the name that this NATS was given when it was first used, so that one is told from another.

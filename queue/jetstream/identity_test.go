@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -15,6 +16,9 @@ func TestQueueServesOneStoreAtATime(t *testing.T) {
 		if err := q.ClaimFor(t.Context(), "store-a", time.Second); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if store, err := one.Serves(t.Context()); store != "store-a" || err != nil {
+		t.Errorf("it serves %q, %v", store, err)
 	}
 	err := two.ClaimFor(t.Context(), "store-b", time.Second)
 	var foreign *ForeignError
@@ -51,4 +55,36 @@ func TestQueueHasAnIdentity(t *testing.T) {
 	if len(got) != 2 {
 		t.Errorf("two servers have the identities %v", got)
 	}
+}
+
+// A node that would misunderstand the others does not start. An older one may have been here before.
+func TestNodeThatIsTooOldIsRefused(t *testing.T) {
+	t.Parallel()
+	server := startServer(t, t.TempDir(), "")
+	t.Cleanup(func() { shutdown(t, server) })
+	q := connect(t, Config{Server: server})
+	if store, err := q.Serves(t.Context()); store != "" || err != nil {
+		t.Errorf("before anybody said so it serves %q, %v", store, err)
+	}
+	say := func(number string) {
+		t.Helper()
+		message := newOutgoing(q.names.entry("protocol"))
+		message.Data = append(message.Data, number...)
+		if _, err := q.publish(t.Context(), message, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say("0")
+	connect(t, Config{Server: server})
+	last, err := q.last(t.Context(), "KV_"+q.names.leases, q.names.entry("protocol"))
+	if err != nil || last == nil || string(last.data) != strconv.Itoa(protocol) {
+		t.Errorf("after an older one it says %+v, %v", last, err)
+	}
+	say(strconv.Itoa(protocol + 1))
+	_, err = Connect(t.Context(), Config{Server: server, Logger: testLog(t)})
+	var newer *NewerError
+	if !errors.As(err, &newer) || newer.Found != protocol+1 {
+		t.Fatalf("among newer ones: %v", err)
+	}
+	wantError(t, err, "newer Tidewheel", "update this node")
 }

@@ -129,7 +129,10 @@ func (q *Queue) prepare(ctx context.Context) error {
 		return fmt.Errorf("jetstream: %w", err)
 	}
 	q.floors, q.reader = newFloors(q), newReader(q)
-	return q.ensureAll(ctx)
+	if err := q.ensureAll(ctx); err != nil {
+		return err
+	}
+	return q.agree(ctx)
 }
 
 func (q *Queue) disconnected(_ *nats.Conn, err error) {
