@@ -15,6 +15,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/executor/cache"
 	"github.com/tidewheel/tidewheel/executor/process"
+	"github.com/tidewheel/tidewheel/internal/sparse"
 )
 
 // The keys of log records.
@@ -48,6 +49,7 @@ type Executor struct {
 	hold    chan bool     // to the pull: whether it stands still; only the last word counts
 	ordered chan struct{} // holds one: an order was left
 	tries   atomic.Uint64 // counts tasks that were given
+	sayings sparse.Sayings
 
 	mu      sync.Mutex
 	running map[attemptKey]*attempt

@@ -69,7 +69,9 @@ func (a *attempt) persist(ctx context.Context, try func(context.Context) error) 
 		if err == nil || errors.Is(err, ErrClaimed) || errors.Is(err, ErrFenced) || ctx.Err() != nil {
 			return err
 		}
-		a.e.log.Warn("the queue did not take a message; it is sent again", keyRun, a.task.Run, keyAttempt, a.task.Attempt, "after", pause, keyError, err)
+		if passed, say := a.e.sayings.Say("sent again", time.Now()); say {
+			a.e.log.Warn("the queue did not take a message; it is sent again", keyRun, a.task.Run, keyAttempt, a.task.Attempt, keyError, err, "as_often_before", passed)
+		}
 		if waited(ctx, pause) {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/internal/sparse"
 )
 
 // Observer is told what happens, for metrics. Its methods are called from the runner's goroutines and must not wait.
@@ -32,6 +33,7 @@ type Runner struct {
 	queue    Queue
 	log      *slog.Logger
 	observer Observer
+	sayings  sparse.Sayings
 
 	inputs  chan Input
 	owned   chan ownership
@@ -261,8 +263,11 @@ func waitFor(ctx context.Context, d time.Duration) {
 
 // report logs a failure that the machine will try again by itself.
 func (r *Runner) report(ctx context.Context, what string, err error) {
-	if err != nil && ctx.Err() == nil {
-		r.log.Warn("the engine could not "+what+", and will try again", "error", err)
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	if passed, say := r.sayings.Say(what, time.Now()); say {
+		r.log.Warn("the engine could not "+what+", and will try again", "error", err, "as_often_before", passed)
 	}
 }
 

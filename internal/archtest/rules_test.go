@@ -24,12 +24,13 @@ var rules = []rule{
 	{pkg: "engine/wheel", pure: true},
 	{pkg: "engine", pure: true, may: "spec cron dag dag/condition engine/wheel"},
 	{pkg: "engine/lease", pure: true, may: "engine"},
-	{pkg: "engine/shard", may: "engine engine/lease engine/wheel spec cron dag"},
+	{pkg: "engine/shard", may: "engine engine/lease engine/wheel spec cron dag internal/sparse"},
 	{pkg: "engine/sim", pure: true, may: "engine engine/lease engine/shard engine/wheel spec cron dag store/memory"},
 
 	{pkg: "internal/runtoken"}, // what a program shows to the API: made by executors, checked by the web
+	{pkg: "internal/sparse"},   // what shells say again and again while something is away
 
-	{pkg: "executor", may: "engine spec executor/process executor/cache executor/output internal/runtoken"},
+	{pkg: "executor", may: "engine spec executor/process executor/cache executor/output internal/runtoken internal/sparse"},
 	{pkg: "executor/process"}, // starting, bounding and ending programs: knows nothing of runs
 	{pkg: "executor/cache"},
 	{pkg: "executor/output"},

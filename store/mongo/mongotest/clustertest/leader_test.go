@@ -1,11 +1,26 @@
 package clustertest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
+
+// busiestNATS finds the server that leads most.
+func (c *cluster) busiestNATS(t *testing.T) *node {
+	t.Helper()
+	leaders := c.leaders(t)
+	busiest := c.nats[0]
+	for _, n := range c.nats[1:] {
+		if len(leaders[n.name]) > len(leaders[busiest.name]) {
+			busiest = n
+		}
+	}
+	t.Logf("%s leads %s", busiest.name, strings.Join(leaders[busiest.name], ", "))
+	return busiest
+}
 
 // leaders tells which NATS server leads which streams and task consumers: those that nobody can use until another
 // leader was chosen once it is killed.

@@ -20,6 +20,8 @@ const (
 	inTime = 2 * time.Second
 	// backLimit is how soon after a fault programs are to begin in time again.
 	backLimit = 10 * time.Second
+	// standstill is how long nodes take to notice that the server they are connected to stands still.
+	standstill = 6 * time.Second
 	// busy is what a machine with other work may add to a limit.
 	busy = 10 * time.Second
 )
@@ -49,6 +51,7 @@ func (c *cluster) scenarios(ctx context.Context) []scenario {
 		{"an executor is drained", c.drainExecutor},
 		{"everything is restarted, one by one", c.restartAll},
 		{"an earlier version works beside this one", c.mixVersions},
+		{"a NATS server stands still", c.stopNATS},
 	}
 }
 
@@ -106,6 +109,11 @@ func TestCluster(t *testing.T) {
 // begun, and within inTime. What counts is how long after the fault the last program began late.
 func (c *cluster) awaitInTime(t *testing.T, l *load, what string, since time.Time) {
 	t.Helper()
+	c.awaitInTimeWithin(t, l, what, since, backLimit)
+}
+
+func (c *cluster) awaitInTimeWithin(t *testing.T, l *load, what string, since time.Time, limit time.Duration) {
+	t.Helper()
 	<-time.After(time.Until(since.Add(period + inTime))) // before that a fault need not show
 	late := func() (jobs []string) {
 		due := time.Now().Add(-period - inTime)
@@ -117,22 +125,22 @@ func (c *cluster) awaitInTime(t *testing.T, l *load, what string, since time.Tim
 		}
 		return jobs
 	}
-	if !c.happens.within(time.Until(since.Add(backLimit+busy)), func() bool { return len(late()) == 0 }) {
+	if !c.happens.within(time.Until(since.Add(limit+busy)), func() bool { return len(late()) == 0 }) {
 		c.happens.look(func() {
 			jobs := late()
-			t.Errorf("%s after %s, %d jobs of %d are late, such as %s", backLimit+busy, what, len(jobs), len(l.jobs), jobs[0])
+			t.Errorf("%s after %s, %d jobs of %d are late, such as %s", limit+busy, what, len(jobs), len(l.jobs), jobs[0])
 		})
 		return
 	}
 	var back time.Duration
 	c.happens.look(func() { back = max(l.journal.late.Sub(since), 0) })
 	t.Logf("after %s: every job began in time again from %s on", what, back.Round(time.Millisecond))
-	if back > backLimit {
+	if back > limit {
 		tell := t.Logf // a busy machine
 		if *strict || *long {
 			tell = t.Errorf
 		}
-		tell("after %s it took %s, more than the %s that are promised", what, back.Round(time.Millisecond), backLimit)
+		tell("after %s it took %s, more than the %s that are promised", what, back.Round(time.Millisecond), limit)
 	}
 }
 
@@ -170,18 +178,20 @@ func (c *cluster) killOwner(t *testing.T, l *load) {
 }
 
 func (c *cluster) killNATS(t *testing.T, l *load) {
-	leaders := c.leaders(t)
-	victim := c.nats[0]
-	for _, n := range c.nats[1:] {
-		if len(leaders[n.name]) > len(leaders[victim.name]) {
-			victim = n
-		}
-	}
-	t.Logf("%s is killed, which leads %s", victim.name, strings.Join(leaders[victim.name], ", "))
+	victim := c.busiestNATS(t)
 	killed := time.Now()
 	victim.kill()
 	c.awaitInTime(t, l, "the loss of a NATS server", killed)
 	victim.start()
+}
+
+// stopNATS lets a server stand still: unlike one that died it closes no connection.
+func (c *cluster) stopNATS(t *testing.T, l *load) {
+	victim := c.busiestNATS(t)
+	stopped := time.Now()
+	victim.signal(syscall.SIGSTOP)
+	c.awaitInTimeWithin(t, l, "a NATS server has come to a standstill", stopped, backLimit+standstill)
+	victim.signal(syscall.SIGCONT)
 }
 
 func (c *cluster) stopMongo(t *testing.T, _ *load) {
