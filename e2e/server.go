@@ -39,8 +39,8 @@ func Root(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(root)), nil
 }
 
-// Build makes the program from the source of this repository, into a folder of the test.
-func Build(ctx context.Context, dir string) (string, error) {
+// Build makes the program from the source of this repository, into a folder of the test, with more flags for go build.
+func Build(ctx context.Context, dir string, flags ...string) (string, error) {
 	return BuildOf(ctx, dir, "cmd/tidewheel")
 }
 

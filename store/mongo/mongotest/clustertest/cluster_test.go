@@ -55,8 +55,12 @@ type cluster struct {
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	c := &cluster{t: t, dir: folder(t), happens: &happenings{}, addresses: map[string]string{}, older: map[string]bool{}}
+	var flags []string
+	if *racing {
+		flags = append(flags, "-race")
+	}
 	var err error
-	if c.program, err = e2e.Build(t.Context(), folder(t)); err != nil {
+	if c.program, err = e2e.Build(t.Context(), folder(t), flags...); err != nil {
 		t.Fatal(err)
 	}
 	c.startNATS()

@@ -21,12 +21,12 @@ import (
 )
 
 var (
-	rate = flag.Int("rate", 60, "how many jobs are due each second")
-	long = flag.Bool("long", false, "let outages last for half a minute instead of a few seconds")
-	only = flag.String("only", "", "the numbers of scenarios in the order in which they are to come, such as 2,6,2; each of them once by default")
-	logs = flag.String("logs", "", "a folder for what the nodes say; by default it is shown if the test fails")
-	old  = flag.String("old", "", "the program of an earlier version that works beside this one; by default it is built from what PREVIOUS names")
-	// Several clusters of this kind at once are slow; so is one on a machine that does other things.
+	rate   = flag.Int("rate", 60, "how many jobs are due each second")
+	long   = flag.Bool("long", false, "let outages last for half a minute instead of a few seconds")
+	only   = flag.String("only", "", "the numbers of scenarios in the order in which they are to come, such as 2,6,2; each of them once by default")
+	logs   = flag.String("logs", "", "a folder for what the nodes say; by default it is shown if the test fails")
+	old    = flag.String("old", "", "the program of an earlier version that works beside this one; by default it is built from what PREVIOUS names")
+	racing = flag.Bool("racing", false, "build the program with the race detector; a race ends its node with an error")
 	short  = flag.Bool("short-form", false, "only what matters most: an engine and a NATS server are killed, and all is restarted")
 	strict = flag.Bool("strict", false, "fail if it takes longer than promised until all jobs begin in time again; -long does so, too")
 )

@@ -22,8 +22,8 @@ const (
 	backLimit = 10 * time.Second
 	// standstill is how long nodes take to notice that the server they are connected to stands still.
 	standstill = 6 * time.Second
-	// busy is what a machine with other work may add to a limit.
-	busy = 10 * time.Second
+	// busy is what a machine with much other work may add to a limit.
+	busy = 50 * time.Second
 )
 
 // outage is how long something is away.
