@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"os/exec"
+	"os/signal"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -45,6 +47,9 @@ type Database struct {
 func Run(t *testing.T, program, witness string, config Config) {
 	t.Helper()
 	began := time.Now()
+	// Whoever interrupts it is left no namespace and no disk.
+	ctx, stop := signal.NotifyContext(t.Context(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
 	random := rand.New(rand.NewPCG(config.Seed, 1))
 	c := newCluster(t, program, config)
 	t.Logf("seed %d: %d jobs, %d DAGs, %d engines, %d executors, %d lockers; parts are cut off by %s", config.Seed, config.Jobs, config.DAGs,
@@ -55,18 +60,18 @@ func Run(t *testing.T, program, witness string, config Config) {
 	apis := c.apis()
 	api := apis[0]
 	work, text := define(config, c.journal(), random)
-	work.load(t.Context(), t, api, witness, text)
+	work.load(ctx, t, api, witness, text)
 
 	breaker := newBreaker(c, random, config.Pace)
-	faults, stop := context.WithTimeout(t.Context(), config.Length)
+	faults, end := context.WithTimeout(ctx, config.Length)
 	asked := make(chan struct{})
 	go func() { defer close(asked); work.ask(faults, apis, config.Pace/2) }()
 	breaker.run(faults)
-	stop()
+	end()
 	<-asked
 
 	healed := time.Now()
-	settling, cancel := context.WithTimeout(t.Context(), config.Settle)
+	settling, cancel := context.WithTimeout(ctx, config.Settle)
 	defer cancel()
 	paused := work.end(settling, t, api, c.journal())
 	settle(settling, t, api)
