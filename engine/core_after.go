@@ -1,6 +1,10 @@
 package engine
 
-import "time"
+import (
+	"time"
+
+	"github.com/tidewheel/tidewheel/cron"
+)
 
 // A fixed delay (`after`) has no slots of its own: the next one is the end of the last run plus the delay. While a run
 // is under way the scheduled task stays at that run's slot, with a RunAt that makes the engine look again from time
@@ -51,6 +55,26 @@ func (c *Core) checkAfter(j *job) {
 	j.task.RunAt = c.now.Add(afterCheck).Truncate(time.Millisecond)
 	c.touchTask(j)
 	c.setTimer(&j.timer, j.task.RunAt, timer{kind: timerPrepare, job: j})
+}
+
+// afterRun plans what follows a run's end: the next slot; or that which came while the run, one of an earlier slot that was
+// tried again, was in its way.
+func (c *Core) afterRun(j *job, r *run) {
+	if j.def == nil || j.schedule == nil || j.schedule.Kind() != cron.KindAfter || j.task == nil || j.task.Slot.Equal(Parked) {
+		return
+	}
+	switch {
+	case r.Slot.Equal(j.task.Slot):
+		c.nextAfter(j, r.FinishedAt)
+		if j.def.Paused {
+			j.task.RunAt = Parked
+			c.stopTimer(&j.timer)
+		}
+	case !r.Slot.IsZero() && !j.def.Paused && !j.hasRunAt() && !j.task.RunAt.Equal(j.task.Slot):
+		j.task.RunAt = j.task.Slot
+		c.touchTask(j)
+		c.arm(j)
+	}
 }
 
 // nextAfter plans the slot that follows a run's end.

@@ -29,14 +29,21 @@ func (c *Core) admit(r *run) {
 	case spec.OverlapSkip:
 		c.giveUp(r, ReasonOverlap)
 	case spec.OverlapReplace:
-		for _, other := range append([]*run(nil), j.live...) {
+		var waiting, underWay []*run // as they are now: what ends at once lets others go
+		for _, other := range j.live {
 			switch {
 			case other == r:
 			case other.Waiting && other.Status == StatusScheduled && other.Trigger == TriggerSchedule:
-				c.giveUp(other, ReasonReplaced)
+				waiting = append(waiting, other)
 			case !other.Waiting && other.Status != StatusScheduled:
-				c.cancel(other, replacedBy+r.ID)
+				underWay = append(underWay, other)
 			}
+		}
+		for _, other := range waiting {
+			c.giveUp(other, ReasonReplaced)
+		}
+		for _, other := range underWay {
+			c.cancel(other, replacedBy+r.ID)
 		}
 		if c.runs[r.ID] != r || r.Status != StatusScheduled {
 			return // what ended let it go already

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/tidewheel/tidewheel/cron"
 )
 
 // newRun makes a run of the present definition; nil if the core holds one of this identity already.
@@ -352,13 +350,7 @@ func (c *Core) release(r *run) {
 		c.taskEnded(r)
 		return
 	}
-	if j.def != nil && j.schedule != nil && j.schedule.Kind() == cron.KindAfter && j.task != nil && !j.task.Slot.Equal(Parked) && r.Slot.Equal(j.task.Slot) {
-		c.nextAfter(j, r.FinishedAt)
-		if j.def.Paused {
-			j.task.RunAt = Parked
-			c.stopTimer(&j.timer)
-		}
-	}
+	c.afterRun(j, r)
 	if j.draining {
 		return // a run that was let go has ended at once: whoever let it go looks for the next
 	}

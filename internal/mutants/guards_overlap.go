@@ -31,8 +31,8 @@ var overlapGuards = []mutant{
 	{
 		name: "overlap-replace", guard: "overlap replace ends the run before",
 		file: coreOverlap,
-		old:  "				c.cancel(other, replacedBy+r.ID)",
-		new:  "",
+		old:  "			c.cancel(other, replacedBy+r.ID)",
+		new:  "			_ = other",
 	},
 	{
 		name: "overlap-queue-full", guard: "so many runs of a job wait, and no more",
