@@ -82,8 +82,8 @@ test-mongo: ## Run the store's and the server's tests over MongoDB's protocol, a
 	cd $(MONGO) && $(GO) test $(GOTESTFLAGS) $$($(GO) list ./... | grep -v /clustertest)
 
 .PHONY: test-cluster
-test-cluster: static ## Break a cluster of processes under load, part by part (CLUSTERFLAGS='-only 2,6 -rate 20'); not part of verify
-	cd $(MONGO) && $(GO) test -count=1 -v ./clustertest -args $(CLUSTERFLAGS)
+test-cluster: static ## Break a cluster of processes under load, part by part (CLUSTERFLAGS='-only 2,6 -rate 20', -short-form, -long); verify has the short form
+	cd $(MONGO) && $(GO) test -count=1 -timeout=30m -v ./clustertest -args $(CLUSTERFLAGS)
 
 .PHONY: test-chaos
 test-chaos: test-chaos-alone test-chaos-cluster ## Kill, stop and cut off the parts of whole systems at random for CHAOS (10m) each, and judge them by their programs' journals
