@@ -193,3 +193,41 @@ func TestAConflictResets(t *testing.T) {
 	r.give(shard.Recovered{Epoch: take[shard.Recover](r).Epoch})
 	take[shard.Listen](r)
 }
+
+// A queue that has let a task go tells so: nobody may look after its run for minutes otherwise.
+func TestATaskThatHasGoneFromTheQueueIsPublishedAgain(t *testing.T) {
+	r, commit := prepared(t)
+	r.give(shard.Committed{Epoch: commit.Epoch})
+	r.wait(100 * time.Millisecond)
+	r.give(shard.Committed{Epoch: take[shard.Commit](r).Epoch})
+	if got := published(r); len(got) != 1 {
+		t.Fatalf("%v were published", got)
+	}
+	settle := func() {
+		for slices.ContainsFunc(r.actions, func(a shard.Action) bool { _, commit := a.(shard.Commit); return commit }) {
+			r.give(shard.Committed{Epoch: take[shard.Commit](r).Epoch})
+		}
+	}
+	r.wait(5 * time.Minute) // the looks of the core are far between by now
+	settle()
+	for _, attempt := range []int{7, 1} { // of the first nothing is known
+		r.give(shard.Woken{Wake: engine.Wake{Shard: 1, Kind: engine.WakeTask, Key: slotRun(10), Attempt: attempt}})
+		r.actions = nil
+		r.wait(2 * time.Second)
+		asked := false
+		for _, action := range r.actions {
+			if perform, ok := action.(shard.Perform); ok {
+				inspect, ok := perform.Effect.(engine.Inspect)
+				asked = asked || ok && inspect.Run == slotRun(10)
+			}
+		}
+		if asked != (attempt == 1) {
+			t.Errorf("attempt %d: the queue is asked: %v", attempt, asked)
+		}
+	}
+	r.give(shard.Answered{Epoch: r.epoch, Event: engine.AttemptInspected{Run: slotRun(10), Attempt: 1}})
+	settle()
+	if got := published(r); len(got) != 1 || got[0] != slotRun(10) {
+		t.Errorf("%v were published again", got)
+	}
+}

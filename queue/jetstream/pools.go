@@ -30,6 +30,8 @@ const (
 	// poolKept is for how long a pool stays that is empty and that nobody publishes to. It is far above poolRefresh, so
 	// that nobody who believes in a pool publishes to one that is gone.
 	poolKept = 30 * time.Minute
+	// poolPause is for how long nobody looks for room after there was none.
+	poolPause = 5 * time.Second
 	// poolLook is how often an executor reads the table without being told to.
 	poolLook = 10 * time.Second
 )
@@ -64,6 +66,7 @@ type pools struct {
 	opening singleflight.Group
 	mu      sync.Mutex
 	known   map[string]time.Time // by token: until when the table is believed to have it
+	refused map[string]time.Time // by token: until when there is taken to be no room for it
 }
 
 func (p *pools) has(token string) bool {
@@ -81,11 +84,30 @@ func (p *pools) learn(token string, until time.Time) {
 	p.known[token] = until
 }
 
+// crowded tells whether there was no room for a pool a moment ago. Each run that waits for room is published again every second.
+func (p *pools) crowded(token string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Now().Before(p.refused[token])
+}
+
+func (p *pools) refuse(token string, until time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	maps.DeleteFunc(p.refused, func(_ string, until time.Time) bool { return now.After(until) })
+	if p.refused == nil {
+		p.refused = make(map[string]time.Time)
+	}
+	p.refused[token] = until
+}
+
 // forget believes nothing any more: the NATS that answers now may be another one.
 func (p *pools) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	clear(p.known)
+	clear(p.refused)
 }
 
 // readPools gives the table and its revision, 0 if there is none yet.
@@ -127,12 +149,18 @@ func (q *Queue) openPool(tier spec.Tier, runsOn map[string]string) error {
 		if q.pools.has(token) {
 			return nil, nil
 		}
+		if q.pools.crowded(token) {
+			return nil, &tooManyPoolsError{runsOn}
+		}
 		ctx, cancel := context.WithTimeout(q.closing, 2*q.config.Timeout)
 		defer cancel()
 		began := time.Now()
 		err := q.enterPool(ctx, pool{Tier: tier, RunsOn: runsOn})
 		for try := 0; errors.Is(err, errConflict) && pause(ctx, backoff(try)); try++ { // another node has changed the table
 			err = q.enterPool(ctx, pool{Tier: tier, RunsOn: runsOn})
+		}
+		if many := (*tooManyPoolsError)(nil); errors.As(err, &many) {
+			q.pools.refuse(token, time.Now().Add(poolPause))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("open the queues of executors with %s: %w", spec.RunsOnText(runsOn), err)

@@ -111,11 +111,6 @@ func (s *Service) Executors(ctx context.Context) ([]engine.Presence, error) {
 	return s.queue.Executors(ctx)
 }
 
-// Queues tells what waits in each tier and class.
-func (s *Service) Queues(ctx context.Context) ([]engine.QueueDepth, error) {
-	return s.queue.Depths(ctx)
-}
-
 // Ready tells whether every part answers; the error names the one that does not, in a sentence. The log has all of it.
 func (s *Service) Ready(ctx context.Context) error {
 	for _, part := range []struct {
