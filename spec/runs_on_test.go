@@ -40,7 +40,7 @@ func TestWhoSatisfies(t *testing.T) {
 func TestExecutorLabel(t *testing.T) {
 	for text, want := range map[string][2]string{
 		"gpu=true":             {"gpu", "true"},
-		" gpu = true ":         {"gpu", "true"},
+		"gpu = true":           {"gpu", "true"},
 		"example.com/disk=ssd": {"example.com/disk", "ssd"},
 		"image=reg:5000/a@b":   {"image", "reg:5000/a@b"},
 	} {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/client/wire"
-	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 // tableOfRuns lists runs, one a line.
