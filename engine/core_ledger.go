@@ -158,6 +158,22 @@ func (j *job) passedOver(slot time.Time) bool {
 	return j.noted(slot) || j.last.holds(slot) || slices.ContainsFunc(j.recent, func(slots *ledgerRange) bool { return slots.holds(slot) })
 }
 
+// told tells whether the slot of a run is in the ledger, or about to be: also as one of the form that the run is of, which
+// an edit has replaced since.
+func (r *run) told() bool {
+	j := r.job
+	if j.passedOver(r.Slot) {
+		return true
+	}
+	if j.def == nil || r.spec == nil || r.Generation == j.def.Generation {
+		return false
+	}
+	before := compile(r.spec, j.def)
+	return before != nil && slices.ContainsFunc(j.ledger, func(stored storedRange) bool {
+		return stored.Count > 2 && r.Slot.After(stored.From) && r.Slot.Before(stored.To) && names(before, r.Slot) && consecutive(&stored.SlotRange, before)
+	})
+}
+
 // holds tells whether the range has a slot; none has any.
 func (r *ledgerRange) holds(slot time.Time) bool {
 	switch {

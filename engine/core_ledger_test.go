@@ -208,3 +208,27 @@ func TestTheRunOfADeletedJobsSlotThatWasToldIsTakenBack(t *testing.T) {
 		t.Errorf("there still are %+v, %v", runs, err)
 	}
 }
+
+// An edit has replaced the schedule by which the slot was told, in a range of several.
+func TestTheRunOfASlotOfAnEarlierFormThatWasToldIsTakenBack(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "every=5s", "catchup=none", "overlap=queue"})
+	former := b.former()
+	b.now = b.seconds("58s")
+	b.step(engine.Tick{})
+	former.now = b.seconds("16s") // 10s goes, and 15s waits for it
+	former.step(engine.Tick{})
+	if !former.land() {
+		t.Error("it was not refused")
+	}
+	b.do([]string{"quietly", "define", "every=7s"})
+	b.do([]string{"restart", "59s"})
+	for _, line := range []string{"revoked 10s/1 yes", "revoked 15s/1 yes"} {
+		b.do(strings.Fields(line))
+	}
+	b.ledger("5s-45s outage")
+	runs, err := b.store.RunsByID(t.Context(), []string{b.runID("10s"), b.runID("15s")})
+	if err != nil || len(runs) > 0 {
+		t.Errorf("there still are %+v, %v", runs, err)
+	}
+}

@@ -106,7 +106,7 @@ func (c *Core) takeBack(r *run, reason SlotReason) {
 
 // tookBack ends what takeBack began: nobody will ever execute the run.
 func (c *Core) tookBack(r *run) {
-	noted := !r.Slot.IsZero() && r.job.passedOver(r.Slot) // it was to be dropped before a crash
+	noted := !r.Slot.IsZero() && r.told() // it was to be dropped before a crash
 	if r.CancelBy != "" && r.job.dag == nil && (r.Waiting || r.Slot.IsZero()) && !noted {
 		r.back = ""
 		c.beginAttempt(r, c.now) // a retry by hand must not use its number again
@@ -129,7 +129,7 @@ func names(s *cron.Schedule, slot time.Time) bool {
 
 // dropPrepared removes a run that nobody has been asked to execute, and says in the ledger what became of its slot.
 func (c *Core) dropPrepared(r *run, reason SlotReason) {
-	if !r.Slot.IsZero() {
+	if !r.Slot.IsZero() && !r.told() {
 		outcome, by := OutcomeSkipped, r
 		if reason == ReasonOutage {
 			outcome = OutcomeMissed

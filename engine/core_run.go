@@ -127,9 +127,9 @@ func (c *Core) resume(r *run) {
 		case r.back != "":
 		case r.CancelBy != "":
 			c.cancel(r, r.CancelBy)
-		case r.doubt && r.Trigger != TriggerBackfill && r.job.passedOver(r.Slot): // it was to be dropped
+		case r.doubt && r.Trigger != TriggerBackfill && r.told(): // it was to be dropped
 			c.takeBack(r, ReasonOutage)
-		case r.job.dag != nil && r.Trigger != TriggerBackfill && r.job.passedOver(r.Slot): // it was to be dropped
+		case r.job.dag != nil && r.Trigger != TriggerBackfill && r.told(): // it was to be dropped
 			c.drop(r)
 		case at.After(c.now):
 			c.setTimer(&r.timer, at, timer{kind: timerFire, run: r})

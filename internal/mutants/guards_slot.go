@@ -40,7 +40,7 @@ var slotGuards = []mutant{
 	{
 		name: "noted-then-dropped", guard: "what was to be dropped when its engine died is dropped",
 		file: "engine/core_run.go",
-		old:  "		case r.doubt && r.Trigger != TriggerBackfill && r.job.passedOver(r.Slot): // it was to be dropped\n			c.takeBack(r, ReasonOutage)\n",
+		old:  "		case r.doubt && r.Trigger != TriggerBackfill && r.told(): // it was to be dropped\n			c.takeBack(r, ReasonOutage)\n",
 		new:  "",
 	},
 	{
