@@ -140,13 +140,13 @@ func TestJanitorWaitsForItsTurn(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { j.run(ctx) })
-		time.Sleep(janitorFirst + time.Second)
+		<-time.After(janitorFirst + time.Second)
 		synctest.Wait()
 		if len(history.before) > 0 {
 			t.Error("it did not wait")
 		}
 		turn.Store(true)
-		time.Sleep(janitorEvery)
+		<-time.After(janitorEvery)
 		synctest.Wait()
 		if history.waves > 0 {
 			t.Error("it did not take over")
