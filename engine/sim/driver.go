@@ -35,6 +35,7 @@ type driver struct {
 	frozen     time.Duration // for how long that has, in all
 	inbox      []func()      // what has come since
 	cutUntil   time.Duration // until then it does not reach the queue
+	since      time.Time     // when it began to reach it last, on the wall clock
 	ended      time.Duration // when its last incarnation ended
 	told       int           // how often it was told what it owns
 	flights    *flights      // commits begun since
@@ -78,6 +79,7 @@ func (e *driver) boot() {
 	e.group = e.w.newGroup(fmt.Sprintf("%s.%d", e.name, e.number))
 	e.machine = shard.NewMachine(e.w.config, e.w.wall(), e.w.random)
 	e.epoch, e.until, e.loseAt, e.wokeAt, e.freezes, e.inbox = 0, 0, 0, 0, false, nil
+	e.since = e.w.wall()
 	e.believes, e.flights, e.shards = [engine.Shards]bool{}, &flights{}, nil
 	e.w.note("engine starts", e.group.name, "", 0)
 	switch e.w.owners.way {
@@ -161,21 +163,24 @@ func (e *driver) awake(group *group, do func()) {
 func (e *driver) isCut() bool { return e.w.elapsed < e.cutUntil }
 
 // cutOff takes the queue from the engine, with all that is in it.
-func (e *driver) cutOff() bool {
-	if e.isCut() {
+func (e *driver) cutOff(d time.Duration) bool {
+	if e.cutUntil >= e.w.elapsed+d {
 		return false
 	}
-	e.cutUntil = e.w.elapsed + e.w.between(100*time.Millisecond, 15*time.Second)
+	e.cutUntil = e.w.elapsed + d
 	e.w.note("engine cut off", e.group.name, "", e.cutUntil.Milliseconds())
 	e.w.after(e.cutUntil-e.w.elapsed, e.reconnect)
 	return true
 }
 
 func (e *driver) reconnect() {
-	if e.isCut() || e.cutUntil == 0 || e.group.dead {
+	if e.isCut() || e.cutUntil == 0 {
 		return
 	}
-	e.cutUntil = 0
+	e.cutUntil, e.since = 0, e.w.wall()
+	if e.group.dead {
+		return
+	}
 	for _, number := range e.shards {
 		e.pump(number)
 	}

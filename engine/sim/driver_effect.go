@@ -69,8 +69,9 @@ func (e *driver) effect(epoch uint64, effect engine.Effect) {
 				return nil
 			}
 			w.queue.inspectLock(f.Run, f.Attempt, f.Lock, &answer.State)
-			if answer.Failed {
-				answer.State = engine.AttemptState{}
+			answer.State.Since = e.since
+			if answer.Failed || e.isCut() {
+				answer.Failed, answer.State = true, engine.AttemptState{}
 			}
 			if !p.sleep(w.between(50*time.Microsecond, time.Millisecond)) {
 				return nil

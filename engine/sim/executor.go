@@ -25,6 +25,7 @@ type executor struct {
 	stalledUntil time.Duration
 	draining     bool
 	cutUntil     time.Duration // until then it cannot refresh locks
+	awayUntil    time.Duration // until then it does not reach the queue
 }
 
 // attempt is one that an executor has taken.
@@ -38,6 +39,7 @@ type attempt struct {
 	program   *program
 	cancelled bool
 	drained   bool
+	reporting bool // its process has ended, and the report of that is on its way
 }
 
 func (x *executor) boot() {
@@ -47,6 +49,9 @@ func (x *executor) boot() {
 	x.w.note("executor starts", x.group.name, "", 0)
 	x.w.queue.dispatch()
 }
+
+// away tells whether it does not reach the queue.
+func (x *executor) away() bool { return x.w.elapsed < x.awayUntil }
 
 // strike is a misfortune of this executor; false if it cannot happen now.
 func (x *executor) strike(f fault) bool {
@@ -107,7 +112,7 @@ func (x *executor) leaveIfDrained() {
 func (w *world) idleExecutor() *executor {
 	var idle []*executor
 	for _, x := range w.executors {
-		if !x.group.dead && !x.draining && x.busy < x.slots && w.elapsed >= x.stalledUntil {
+		if !x.group.dead && !x.draining && !x.away() && x.busy < x.slots && w.elapsed >= x.stalledUntil {
 			idle = append(idle, x)
 		}
 	}
@@ -130,13 +135,17 @@ func (w *world) cancelAttempt(run string, number int) {
 }
 
 // take begins to handle a delivered task.
-func (x *executor) take(delivered *waiting) {
+func (x *executor) take(delivered *waiting, copies int) {
 	x.busy++
 	a := &attempt{x: x, task: delivered.task}
 	x.running = append(x.running, a)
 	group := x.group
 	a.process = x.w.spawn(group, x.w.between(100*time.Microsecond, 2*time.Millisecond), func(*process) {
-		a.handle(delivered)
+		if x.w.queue.outlived(delivered, copies) {
+			x.w.queue.drop(delivered)
+		} else {
+			a.handle(delivered)
+		}
 		if group.dead {
 			return
 		}
@@ -191,7 +200,10 @@ func (a *attempt) handle(delivered *waiting) {
 	if !a.call() {
 		return
 	}
-	if w.chance(queueRefused) {
+	switch {
+	case x.away():
+		return // it is delivered again
+	case w.chance(queueRefused):
 		q.giveBack(delivered, w.between(0, time.Second))
 		return
 	}
@@ -202,7 +214,7 @@ func (a *attempt) handle(delivered *waiting) {
 	}
 	a.token, a.revision, a.deadline = token, token, asked+lockTTL-lockMargin
 	defer func() {
-		if !x.group.dead {
+		if !x.group.dead && !x.away() {
 			q.unlock(task.Lock, a.revision, task, x.group.name)
 		}
 	}()
@@ -217,7 +229,9 @@ func (a *attempt) handle(delivered *waiting) {
 	}
 	if !claimed {
 		w.counts.add("queue", "claim refused")
-		q.acknowledge(delivered)
+		if !x.away() {
+			q.acknowledge(delivered)
+		}
 		return
 	}
 
@@ -225,7 +239,7 @@ func (a *attempt) handle(delivered *waiting) {
 	if !a.call() {
 		return
 	}
-	if !w.chance(taskAckLost) {
+	if !x.away() && !w.chance(taskAckLost) {
 		q.acknowledge(delivered)
 	}
 	a.run(sequence)
@@ -237,6 +251,12 @@ func (a *attempt) decide(result engine.Result, after uint64) (sequence uint64, o
 	for {
 		if !a.call() {
 			return 0, false, false
+		}
+		if a.x.away() {
+			if !a.step(w.between(50*time.Millisecond, 500*time.Millisecond)) {
+				return 0, false, false
+			}
+			continue
 		}
 		if w.chance(queueRefused) {
 			continue
@@ -255,6 +275,7 @@ func (a *attempt) run(sequence uint64) {
 	finish := &engine.Finish{}
 	report := func() {
 		finish.FinishedAt = w.stamp()
+		a.reporting = true
 		a.decide(engine.Result{
 			Kind: engine.ResultFinished, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: a.x.group.name, Token: a.token,
 			At: w.stamp(), Finish: finish,
@@ -351,7 +372,7 @@ func (a *attempt) refresh() bool {
 	if !a.call() {
 		return false
 	}
-	if w.elapsed < a.x.cutUntil || w.chance(queueRefused) {
+	if w.elapsed < a.x.cutUntil || a.x.away() || w.chance(queueRefused) {
 		return false
 	}
 	if revision := a.revision; w.chance(refreshDelayed) {

@@ -46,6 +46,7 @@ const (
 
 	storeAway       fault = "store away"
 	programsAway    fault = "store of programs away"
+	queueAway       fault = "queue away"
 	engineKilled    fault = "engine killed"
 	engineStands    fault = "engine stands still"
 	engineFrozen    fault = "engine stands still, and its clock with it"
@@ -80,7 +81,7 @@ var periods = []struct {
 	fault  fault
 	period time.Duration
 }{
-	{storeAway, 60 * time.Second}, {programsAway, 60 * time.Second}, {engineKilled, 20 * time.Second}, {engineStands, 25 * time.Second},
+	{storeAway, 60 * time.Second}, {programsAway, 60 * time.Second}, {queueAway, 70 * time.Second}, {engineKilled, 20 * time.Second}, {engineStands, 25 * time.Second},
 	{engineFrozen, 60 * time.Second}, {engineCutOff, 30 * time.Second}, {engineLeaves, 30 * time.Second}, {leasesLost, 90 * time.Second},
 	{shardsMoved, 15 * time.Second}, {shardsTaken, 15 * time.Second}, {executorKilled, 15 * time.Second},
 	{executorStalled, 20 * time.Second}, {executorDrained, 25 * time.Second}, {refreshCut, 30 * time.Second},
@@ -158,7 +159,9 @@ func (w *world) strike(f fault) bool {
 	case engineStands, engineFrozen:
 		return pick(w, w.engines...).stand(f == engineFrozen)
 	case engineCutOff:
-		return pick(w, w.engines...).cutOff()
+		return pick(w, w.engines...).cutOff(w.between(100*time.Millisecond, 15*time.Second))
+	case queueAway:
+		w.queue.goAway(pick(w, time.Second, 5*time.Second, 15*time.Second, 40*time.Second))
 	case engineLeaves:
 		return w.owners.leave(pick(w, w.engines...))
 	case leasesLost:

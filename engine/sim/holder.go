@@ -32,6 +32,9 @@ type news struct {
 	inputs []lease.Input
 }
 
+// toldLate is how late a change of the leases is told at most.
+const toldLate = 3 * time.Second
+
 // leaveLimit is how long an engine that ends tries to hand over its shards.
 const leaveLimit = 5 * time.Second
 
@@ -192,7 +195,7 @@ func (h *holder) hear(in lease.Input) {
 	}
 	delay := w.between(100*time.Microsecond, 2*time.Millisecond)
 	if w.chance(watchDelayed) {
-		delay = w.between(20*time.Millisecond, 3*time.Second)
+		delay = w.between(20*time.Millisecond, toldLate)
 	}
 	h.told = max(h.told, w.elapsed+delay)
 	latest, watch := &news{made: w.elapsed, inputs: []lease.Input{in}}, h.watch

@@ -92,10 +92,7 @@ func (o *owners) calmDown() {
 	if o.way != leased {
 		return
 	}
-	o.manned = w.elapsed
-	for shard := range o.without {
-		o.without[shard] = w.elapsed
-	}
+	o.manned = w.elapsed + toldLate // what is on its way to be told has come by then
 	o.watch()
 	w.after(10*time.Second, func() {
 		o.refused = 0
@@ -129,7 +126,7 @@ func (o *owners) watch() {
 		o.without[shard] = w.elapsed
 	}
 	if len(o.living()) == 0 {
-		o.manned = w.elapsed
+		o.manned = max(o.manned, w.elapsed)
 	}
 	if w.elapsed < o.calmAt+calm {
 		w.after(watched, o.watch)

@@ -50,11 +50,25 @@ func (j *journal) again(task *engine.Task) {
 	}
 }
 
-// dies checks that whatever is declared lost does not live.
+// reportsWithin is how soon an executor that stood still reports what has ended meanwhile.
+const reportsWithin = 2 * time.Second
+
+// dies checks that whatever is declared lost does not live; nor has ended while the queue was away, which is reported soon
+// after.
 func (j *journal) dies(run string, attempt int) {
 	for _, p := range j.living[engine.RunJob(run)] {
 		if p.attempt.task.Run == run && p.attempt.task.Attempt == attempt {
 			j.w.fail("what is declared lost does not run", "attempt %d of run %s does", attempt, run)
+		}
+	}
+	for _, x := range j.w.executors {
+		if x.group.dead || j.w.elapsed < x.stalledUntil+reportsWithin {
+			continue
+		}
+		for _, a := range x.running {
+			if a.reporting && a.task.Run == run && a.task.Attempt == attempt {
+				j.w.fail("who lived through an outage of the queue is not declared lost", "attempt %d of run %s has ended, and is about to say so", attempt, run)
+			}
 		}
 	}
 }

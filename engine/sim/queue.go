@@ -33,6 +33,8 @@ type queue struct {
 // waiting is a task in the work queue, until it is acknowledged.
 type waiting struct {
 	task      *engine.Task
+	at        time.Duration // when it was stored
+	copies    int           // that were delivered
 	delivered bool
 	gone      bool
 	again     *event
@@ -81,7 +83,7 @@ func (q *queue) publish(task *engine.Task) {
 	if q.w.chance(taskLost) {
 		return
 	}
-	added := &waiting{task: task}
+	added := &waiting{task: task, at: q.w.elapsed}
 	q.tasks[task.Run] = added
 	delay := q.w.between(0, 500*time.Microsecond)
 	if q.w.chance(taskDelayed) {
@@ -121,13 +123,48 @@ func (q *queue) dispatch() {
 		q.line = q.line[1:]
 		next.delivered = true
 		q.redeliver(next, q.ackWait)
-		x.take(next)
+		x.take(next, q.delivery(next))
 		if q.w.chance(taskDoubled) {
 			if other := q.w.idleExecutor(); other != nil {
-				other.take(next)
+				other.take(next, q.delivery(next))
 			}
 		}
 	}
+}
+
+// goAway takes the queue from everybody for a while: what it holds is there afterwards, but for what has ended meanwhile.
+// Everybody finds it again in their own time.
+func (q *queue) goAway(d time.Duration) {
+	w := q.w
+	w.note("queue away", "", "", (w.elapsed + d).Milliseconds())
+	again := func() time.Duration { return d + w.between(0, 3*time.Second) }
+	for _, e := range w.engines {
+		e.cutOff(again())
+	}
+	for _, x := range w.executors {
+		after := again()
+		x.awayUntil = max(x.awayUntil, w.elapsed+after)
+		w.after(after, q.dispatch)
+	}
+}
+
+// delivery numbers a copy that is delivered.
+func (q *queue) delivery(task *waiting) int {
+	task.copies++
+	return task.copies
+}
+
+// outlived tells whether a task is so old that the claim of a copy that was delivered before this one may have been trimmed.
+func (q *queue) outlived(task *waiting, copies int) bool {
+	return copies > 1 && q.w.elapsed > task.at+claimWaits*q.ackWait*3/4
+}
+
+// drop ends a copy that nobody may run any more, and asks engines to look.
+func (q *queue) drop(task *waiting) {
+	q.w.counts.add("queue", "outlived copy dropped")
+	q.remove(task)
+	of := task.task
+	q.w.users.wake(engine.Wake{Shard: of.Shard, Kind: engine.WakeTask, Key: of.Run, Attempt: of.Attempt})
 }
 
 // redeliver gives a task to an executor once more after a while, unless it is acknowledged.
@@ -219,7 +256,7 @@ func (q *queue) acknowledgeResults(shard int, sequence uint64) {
 }
 
 // trim forgets, now and then, results that are acknowledged and older than the claim window, but for the last of an
-// attempt whose lock is held, or of which a copy still is in the work queue: that copy would find no claim.
+// attempt whose lock is held. A copy of it that still is in the work queue finds no claim then: see outlived.
 func (q *queue) trim() {
 	claimWindow := claimWaits * q.ackWait
 	if q.w.elapsed < q.trimmed+claimWindow/4 {
@@ -231,8 +268,7 @@ func (q *queue) trim() {
 		n := 0
 		for n < len(log) && log[n].sequence <= q.floors[shard] && log[n].at+claimWindow < q.w.elapsed {
 			key := attemptKey(log[n].result.Run, log[n].result.Attempt)
-			if s := q.subjects[key]; s != nil && s.last.Sequence == log[n].sequence && !q.holds(log[n].result.Run, log[n].result.Attempt) &&
-				q.tasks[log[n].result.Run] == nil {
+			if s := q.subjects[key]; s != nil && s.last.Sequence == log[n].sequence && !q.holds(log[n].result.Run, log[n].result.Attempt) {
 				delete(q.subjects, key)
 				q.w.counts.add("queue", "attempt trimmed")
 			}

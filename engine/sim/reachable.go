@@ -17,7 +17,7 @@ func Reachable() []Count {
 	add("event", "AttemptInspected", "AttemptRevoked", "BinariesChanged", "RunsLookedUp", "TaskPublished")
 	add("result", "started", "progress", "finished", "revoked", "lost")
 	add("process", "exit", "timeout", "cancelled", "drained", "watchdog", "executor killed")
-	add("queue", "second copy refused", "claim refused", "lock is held", "attempt trimmed")
+	add("queue", "second copy refused", "claim refused", "outlived copy dropped", "lock is held", "attempt trimmed")
 	add("conflict", "run", "task", "wave")
 	add("reset", "run", "task", "wave", "result")
 	add("owners", "one alone", "by leases", "at random")

@@ -134,7 +134,7 @@ func (w *world) calmDown() {
 	w.truth.awayUntil, w.programsAway = 0, 0
 	w.users.quiet = true
 	for _, x := range w.executors {
-		x.stalledUntil, x.cutUntil = min(x.stalledUntil, w.elapsed), 0
+		x.stalledUntil, x.cutUntil, x.awayUntil = min(x.stalledUntil, w.elapsed), 0, 0
 	}
 	for _, e := range w.engines {
 		e.until, e.cutUntil = min(e.until, w.elapsed), min(e.cutUntil, w.elapsed)

@@ -29,7 +29,7 @@ var shellGuards = []mutant{
 	},
 	{
 		name: "refused-insert", guard: "what was asked of a run whose insertion was refused is not done",
-		also: "TestInsertRefused",
+		held: test{"engine/shard", "^TestARefusedInsertionIsNotPublishedByItsOwnBatch$"},
 		file: machineCommit,
 		old:  "			case refused[publish.Task.Run] || !m.core",
 		new:  "			case !m.core",
@@ -82,6 +82,7 @@ var shellGuards = []mutant{
 	},
 	{
 		name: "reconcile", guard: "runs of the store that the core does not know are looked for",
+		held: test{"engine/shard", "^TestARunThatTheMachineDoesNotKnowIsLoaded$"},
 		file: machineLoad,
 		old:  "		if !m.core.KnowsRun(run.JobUID, run.ID, run.Revision) && ",
 		new:  "		if false && ",

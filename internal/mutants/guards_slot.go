@@ -26,7 +26,7 @@ var slotGuards = []mutant{
 	},
 	{
 		name: "slot-in-ledger", guard: "a slot that is in the ledger gets no run",
-		also: "transcript crash",
+		held: test{"engine", "^TestTranscripts$/^crash$"},
 		file: coreJob,
 		old:  "	return j.noted(slot)\n}",
 		new:  "	return false\n}",
@@ -123,7 +123,7 @@ var slotGuards = []mutant{
 	},
 	{
 		name: "after-moves-on", guard: "a fixed delay goes on after its run's end",
-		also: "transcript kinds",
+		held: test{"engine", "^TestTranscripts$/^kinds$"},
 		file: "engine/core_after.go",
 		old:  "	if slotRun != nil && slotRun.Status.Terminal() {",
 		new:  "	if false && slotRun.Status.Terminal() {",

@@ -68,14 +68,14 @@ var waveGuards = []mutant{
 	{
 		name: "wave-root-once", guard: "a root has one run a wave",
 		file: coreWaveRoot,
-		old:  "	if c.runs[id] != nil { // one waits already",
+		old:  "	if c.runs[id] != nil || c.hasEnded(id) {",
 		new:  "	if false {",
 	},
 	{
 		name: "wave-slot-accounted", guard: "a root's slot that waits for nobody is in the ledger",
 		file: coreWaveRoot,
-		old:  "	if c.runs[id] != nil { // one waits already\n		c.note(j, slot, OutcomeSkipped, ReasonOverlap)",
-		new:  "	if c.runs[id] != nil { // one waits already",
+		old:  "		c.note(j, slot, OutcomeSkipped, ReasonOverlap)\n		return\n	}\n	r := c.newTaskRun",
+		new:  "		return\n	}\n	r := c.newTaskRun",
 	},
 	{
 		name: "wave-roots-without-slot", guard: "a wave does not wait for a root whose schedule is over",

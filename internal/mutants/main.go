@@ -104,6 +104,9 @@ func tellList(out io.Writer, mutants []mutant) error {
 		if m.also != "" {
 			fmt.Fprintf(out, "%-28s also held by %s\n", "", m.also)
 		}
+		if m.held.run != "" {
+			fmt.Fprintf(out, "%-28s held by %s %s\n", "", m.held.packageOf, m.held.run)
+		}
 	}
 	return nil
 }
@@ -121,6 +124,7 @@ func (h *hunt) all(ctx context.Context, mutants []mutant) error {
 	began := time.Now()
 	fmt.Fprintf(h.out, "%-28s %-9s %7s %7s %6s  %s\n", "guard taken out", "", "seed", "worlds", "s", "what turned red")
 	var wrong []string
+	byTest := 0
 	for i := range mutants {
 		m := &mutants[i]
 		since := time.Now()
@@ -132,6 +136,9 @@ func (h *hunt) all(ctx context.Context, mutants []mutant) error {
 		case err != nil:
 			wrong = append(wrong, m.name)
 			fmt.Fprintf(h.out, "%-28s %-9s %7s %7s %6.1f  %v\n", m.name, "BROKEN", "", "", seconds, err)
+		case v.Test != "":
+			byTest++
+			fmt.Fprintf(h.out, "%-28s %-9s %7s %7s %6.1f  %s\n", m.name, "killed", "", "", seconds, v.Test)
 		case v.Seed == 0:
 			wrong = append(wrong, m.name)
 			fmt.Fprintf(h.out, "%-28s %-9s %7s %7d %6.1f  nothing: %s\n", m.name, "SURVIVED", "", v.Worlds, seconds, m.guard)
@@ -139,17 +146,19 @@ func (h *hunt) all(ctx context.Context, mutants []mutant) error {
 			fmt.Fprintf(h.out, "%-28s %-9s %7d %7d %6.1f  %s\n", m.name, "killed", v.Seed, v.Worlds, seconds, v.Invariant)
 		}
 	}
-	fmt.Fprintf(h.out, "%d of %d guards are needed by the simulator, %s\n", len(mutants)-len(wrong), len(mutants), time.Since(began).Round(time.Second))
+	fmt.Fprintf(h.out, "of %d mutants %d die in the simulator and %d by the test that holds them, %s\n",
+		len(mutants), len(mutants)-len(wrong)-byTest, byTest, time.Since(began).Round(time.Second))
 	if len(h.anyhow) > 0 {
 		fmt.Fprintf(h.out, "passed over, because they are red without any mutation: seeds %v\n", h.anyhow)
 	}
 	if len(wrong) > 0 {
-		return fmt.Errorf("the simulator does not notice, or the list has no way to tell: %s", strings.Join(wrong, ", "))
+		return fmt.Errorf("nobody notices, or the list has no way to tell: %s", strings.Join(wrong, ", "))
 	}
+	fmt.Fprintln(h.out, "all mutants die")
 	return nil
 }
 
-// one compiles this command without a guard, and lets worlds turn until one is red.
+// one compiles this command without a guard, and lets worlds turn until one is red; or runs the test that holds the guard.
 func (h *hunt) one(ctx context.Context, m *mutant) (verdict, error) {
 	folder, err := os.MkdirTemp("", "mutant-")
 	if err != nil {
@@ -159,6 +168,9 @@ func (h *hunt) one(ctx context.Context, m *mutant) (verdict, error) {
 	overlay, err := m.overlay(h.root, folder)
 	if err != nil {
 		return verdict{}, err
+	}
+	if m.held.run != "" {
+		return h.test(ctx, overlay, m.held)
 	}
 	program := filepath.Join(folder, "mutant")
 	build := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "-o", program, "./internal/mutants")
@@ -173,6 +185,25 @@ func (h *hunt) one(ctx context.Context, m *mutant) (verdict, error) {
 		}
 		h.anyhow = append(h.anyhow, v.Seed) // it proves nothing: look further
 	}
+}
+
+// test runs a test without a guard, and wants it to fail: a package that does not compile, or has no such test, proves nothing.
+func (h *hunt) test(ctx context.Context, overlay string, held test) (verdict, error) {
+	with := exec.CommandContext(ctx, "go", "test", "-run", held.run, "./"+held.packageOf)
+	with.Dir = h.root
+	if said, err := with.CombinedOutput(); err != nil {
+		return verdict{}, fmt.Errorf("the test that is to hold it is red with it, too: %w\n%s", err, said)
+	}
+	without := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-count=1", "-run", held.run, "./"+held.packageOf)
+	without.Dir = h.root
+	said, err := without.CombinedOutput()
+	switch {
+	case bytes.Contains(said, []byte("--- FAIL")) || bytes.Contains(said, []byte("panic: ")):
+		return verdict{Test: held.packageOf + " " + held.run}, nil
+	case err != nil:
+		return verdict{}, fmt.Errorf("its test cannot be run: %w\n%s", err, said)
+	}
+	return verdict{}, fmt.Errorf("the test that is to hold it stays green without it: %s %s", held.packageOf, held.run)
 }
 
 // ask runs the worlds of a mutant.

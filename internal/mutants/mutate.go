@@ -15,11 +15,17 @@ type mutant struct {
 	// also names what else holds the guard: where the simulator has a model in the place of the production code, the
 	// test that does.
 	also string
+	// held is the test that turns red instead of the simulator, where no world needs the guard because another makes good
+	// for it there. It is run without the guard, and must fail.
+	held test
 
 	file     string // below the module's root
 	old, new string // the text to be replaced, which is there exactly once, and what replaces it
 	more     []edit // elsewhere, where one place is not enough
 }
+
+// test is a Go test: its package below the module's root, and what go test -run takes.
+type test struct{ packageOf, run string }
 
 // edit replaces a text that is in a file exactly once.
 type edit struct{ file, old, new string }

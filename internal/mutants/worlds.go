@@ -24,6 +24,7 @@ type verdict struct {
 	Seed      uint64 `json:"seed"`   // 0 if all were green
 	Invariant string `json:"invariant,omitempty"`
 	Detail    string `json:"detail,omitempty"`
+	Test      string `json:"-"` // which failed instead
 }
 
 // turn runs worlds in parallel until one is red, and tells the red one of the lowest seed, so that the answer does not
