@@ -34,7 +34,8 @@ func (e *driver) effect(epoch uint64, effect engine.Effect) {
 	w.note("effect", run, name(effect)+" by "+e.group.name, int64(attempt))
 	ask := func(question func() engine.Event) {
 		e.do(func(p *process, _ shard.Loader) shard.Input {
-			if !p.sleep(w.between(100*time.Microsecond, 3*time.Millisecond)) {
+			// What it has published before arrives before: a connection keeps the order.
+			if !p.sleep(max(w.between(100*time.Microsecond, 3*time.Millisecond), e.sentAt-w.elapsed)) {
 				return nil
 			}
 			answer := question()
@@ -69,7 +70,7 @@ func (e *driver) effect(epoch uint64, effect engine.Effect) {
 				return nil
 			}
 			w.queue.inspectLock(f.Run, f.Attempt, f.Lock, &answer.State)
-			answer.State.Since = e.since
+			answer.State.Since = w.wall().Add(e.since - w.elapsed)
 			if answer.Failed || e.isCut() {
 				answer.Failed, answer.State = true, engine.AttemptState{}
 			}
@@ -111,7 +112,8 @@ func (e *driver) effect(epoch uint64, effect engine.Effect) {
 func (e *driver) publish(epoch uint64, task *engine.Task) {
 	w, group := e.w, e.group
 	copied := *task
-	w.after(w.between(50*time.Microsecond, 2*time.Millisecond), func() {
+	e.sentAt = max(e.sentAt, w.elapsed+w.between(50*time.Microsecond, 2*time.Millisecond))
+	w.after(e.sentAt-w.elapsed, func() {
 		if group.dead && w.odds(0.5) {
 			return
 		}

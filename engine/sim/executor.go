@@ -23,6 +23,7 @@ type executor struct {
 	running      []*attempt
 	busy         int
 	stalledUntil time.Duration
+	sleepsUntil  time.Duration // what stalled with it goes on by then
 	draining     bool
 	cutUntil     time.Duration // until then it cannot refresh locks
 	awayUntil    time.Duration // until then it does not reach the queue
@@ -45,7 +46,7 @@ type attempt struct {
 func (x *executor) boot() {
 	x.incarnation++
 	x.group = x.w.newGroup(fmt.Sprintf("%s.%d", x.name, x.incarnation))
-	x.running, x.busy, x.stalledUntil, x.draining, x.cutUntil = nil, 0, 0, false, 0
+	x.running, x.busy, x.stalledUntil, x.sleepsUntil, x.draining, x.cutUntil = nil, 0, 0, 0, false, 0
 	x.w.note("executor starts", x.group.name, "", 0)
 	x.w.queue.dispatch()
 }
@@ -63,6 +64,7 @@ func (x *executor) strike(f fault) bool {
 		x.kill()
 	case executorStalled:
 		x.stalledUntil = x.w.elapsed + x.w.between(2*time.Second, 25*time.Second)
+		x.sleepsUntil = x.stalledUntil
 		x.w.note("executor stalls", x.group.name, "", int64(x.stalledUntil))
 		x.w.after(x.stalledUntil-x.w.elapsed, x.w.queue.dispatch)
 	case executorDrained:

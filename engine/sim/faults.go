@@ -83,7 +83,7 @@ var periods = []struct {
 }{
 	{storeAway, 60 * time.Second}, {programsAway, 60 * time.Second}, {queueAway, 70 * time.Second}, {engineKilled, 20 * time.Second}, {engineStands, 25 * time.Second},
 	{engineFrozen, 60 * time.Second}, {engineCutOff, 30 * time.Second}, {engineLeaves, 30 * time.Second}, {leasesLost, 90 * time.Second},
-	{shardsMoved, 15 * time.Second}, {shardsTaken, 15 * time.Second}, {executorKilled, 15 * time.Second},
+	{shardsMoved, 12 * time.Second}, {shardsTaken, 6 * time.Second}, {executorKilled, 15 * time.Second},
 	{executorStalled, 20 * time.Second}, {executorDrained, 25 * time.Second}, {refreshCut, 30 * time.Second},
 	{clockForward, 40 * time.Second}, {clockBack, 40 * time.Second},
 }

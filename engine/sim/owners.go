@@ -39,7 +39,7 @@ func newOwners(w *world) *owners {
 	o := &owners{w: w, way: alone}
 	switch {
 	case len(w.engines) > 1:
-		o.way = pick(w, leased, leased, thrown)
+		o.way = pick(w, leased, thrown)
 	case w.odds(0.1):
 		o.way = leased
 	}

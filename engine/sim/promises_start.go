@@ -62,7 +62,7 @@ func (j *journal) dies(run string, attempt int) {
 		}
 	}
 	for _, x := range j.w.executors {
-		if x.group.dead || j.w.elapsed < x.stalledUntil+reportsWithin {
+		if x.group.dead || j.w.elapsed < x.sleepsUntil+reportsWithin {
 			continue
 		}
 		for _, a := range x.running {

@@ -76,7 +76,7 @@ func (q *Queue) DeclareLost(ctx context.Context, shard int, run string, attempt 
 // Inspect tells how an attempt stands. The subject is read before the lock: whoever has claimed holds the lock, so a
 // claim without a lock is an attempt that ended or lost it, and never one that is about to begin.
 func (q *Queue) Inspect(ctx context.Context, shard int, run string, attempt int, lock string) (engine.AttemptState, error) {
-	state := engine.AttemptState{Since: time.Unix(0, q.since.Load())}
+	state := engine.AttemptState{Since: q.connectedSince()}
 	last, err := q.last(ctx, q.names.results, q.names.attempt(shard, run, attempt))
 	if err != nil {
 		return state, fmt.Errorf("jetstream: inspect run %s: %w", run, err)

@@ -38,7 +38,7 @@ type Queue struct {
 	markers  markers
 	overdue  overdue
 	pools    pools
-	since    atomic.Int64 // when the connection was made, or made again: nanoseconds since 1970
+	since    atomic.Pointer[time.Time] // when the connection was made, or made again
 
 	background sync.WaitGroup // what Close waits for
 	closing    context.Context
@@ -66,7 +66,7 @@ func Connect(ctx context.Context, config Config) (*Queue, error) {
 		return nil, err
 	}
 	q.conn = conn
-	q.since.Store(time.Now().UnixNano())
+	q.connectedNow()
 	if err := q.prepare(ctx); err != nil {
 		q.cancel()
 		conn.Close()
@@ -146,8 +146,19 @@ func (q *Queue) disconnected(_ *nats.Conn, err error) {
 	q.requests.fail(err, false)
 }
 
+func (q *Queue) connectedNow() {
+	now := time.Now()
+	q.since.Store(&now)
+}
+
+// connectedSince is when the queue was last out of reach, by the wall clock of now: where that has been set back since, an
+// instant of before may still be to come, and loss would not be declared until then.
+func (q *Queue) connectedSince() time.Time {
+	return time.Now().Add(-time.Since(*q.since.Load())).Round(0)
+}
+
 func (q *Queue) reconnected(*nats.Conn) {
-	q.since.Store(time.Now().UnixNano())
+	q.connectedNow()
 	q.pools.forget()
 	q.log.Info("nats is back", "server", q.conn.ConnectedUrlRedacted())
 	q.mu.Lock()
