@@ -34,7 +34,7 @@ func main() {
 }
 
 func mainStatus() int {
-	only := flag.String("only", "", "scenarios, separated by commas: lag, burst, throughput, engine, instant, waves, pages, retention, registered (default all)")
+	only := flag.String("only", "", "scenarios, separated by commas: lag, burst, throughput, engine, instant, waves, pages, batches, retention, registered (default all)")
 	repeat := flag.Int("repeat", 1, "how often each scenario is run")
 	quick := flag.Bool("quick", false, "shorter runs, to see that the benchmark works")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of this process here; of use with -only engine")
@@ -116,6 +116,7 @@ func run(ctx context.Context, binary, only string, repeat int, quick bool, mongo
 		{"pages", func(ctx context.Context) error {
 			return b.pages(ctx, cmp.Or(size.jobs, 10_000/scale), cmp.Or(size.runs, 1_000_000/scale))
 		}},
+		{"batches", func(ctx context.Context) error { return b.batches(ctx, cmp.Or(size.runs, 50_000/scale)) }},
 		{"retention", func(ctx context.Context) error {
 			return b.retention(ctx, cmp.Or(size.runs, 1_000_000/scale), seconds(180))
 		}},

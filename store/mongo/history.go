@@ -39,7 +39,8 @@ func (s *Store) Runs(ctx context.Context, filter engine.RunFilter) (runs []engin
 
 // unindexed tells whether a filter asks for what no index holds together.
 func unindexed(filter *engine.RunFilter, owner string) bool {
-	return filter.Tier != "" || filter.By != "" || filter.Text != "" || filter.Task != "" && owner == "" ||
+	return filter.Tier != "" || filter.Text != "" || filter.Task != "" && owner == "" ||
+		filter.By != "" && (narrow(filter, owner) || len(filter.Statuses) > 0) ||
 		narrow(filter, owner) && slices.ContainsFunc(filter.Statuses, engine.Status.Terminal)
 }
 
@@ -171,6 +172,9 @@ func selectionsIn(filter *engine.RunFilter, namespace, owner string) (all []bson
 	base, whose := bson.D{}, bson.D{}
 	if namespace != "" {
 		base = append(base, bson.E{Key: "namespace", Value: namespace})
+	}
+	if filter.By != "" && owner == "" { // what somebody asked for is little beside what schedules did
+		return []bson.D{append(base, bson.E{Key: "by", Value: filter.By})}
 	}
 	for _, equal := range []struct{ field, value string }{{"job_uid", owner}, {"job", filter.Job}, {"dag", filter.DAG}} {
 		if equal.value != "" {

@@ -59,6 +59,8 @@ func indexes() []index {
 		// wave need no index: their ids stand together.
 		{collection: "runs", name: "history_of_dag", keys: append(ascending("namespace", "dag"), newest...), partial: having("dag")},
 		{collection: "runs", name: "history_of_task", keys: append(ascending("job_uid", "task"), newest...), partial: having("task")},
+		// What somebody asked for, not a schedule: only that is in it.
+		{collection: "runs", name: "history_by_user", keys: append(ascending("namespace", "by"), newest...), partial: having("by")},
 		// Retention takes the oldest.
 		{collection: "runs", name: "ended", keys: ascending("ended_at"), partial: ended},
 

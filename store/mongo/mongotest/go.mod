@@ -9,6 +9,7 @@ require (
 	github.com/FerretDB/FerretDB v1.24.2
 	github.com/FerretDB/wire v0.0.8
 	github.com/google/go-cmp v0.7.0
+	github.com/golang/snappy v0.0.4
 	github.com/klauspost/compress v1.20.3
 	github.com/nats-io/nats-server/v2 v2.15.2
 	github.com/nats-io/nats.go v1.55.0
@@ -38,7 +39,6 @@ require (
 	github.com/go-sql-driver/mysql v1.9.2 // indirect
 	github.com/gofrs/flock v0.13.0 // indirect
 	github.com/golang-jwt/jwt/v5 v5.3.1 // indirect
-	github.com/golang/snappy v0.0.4 // indirect
 	github.com/google/go-tpm v0.9.8 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.26.3 // indirect
