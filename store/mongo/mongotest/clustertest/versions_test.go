@@ -96,7 +96,7 @@ func buildPrevious(ctx context.Context, dir string) (program string, err error) 
 		return "", err
 	}
 	program = filepath.Join(dir, "previous")
-	return program, in(source, "go", "build", "-o", program, "./cmd/tidewheel")
+	return program, in(source, "go", "build", "-trimpath", "-o", program, "./cmd/tidewheel") // the next time it comes from the cache
 }
 
 // previous reads PREVIOUS.
