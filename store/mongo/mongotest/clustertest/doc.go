@@ -3,4 +3,7 @@
 // copies, a server of MongoDB's protocol, an S3 gateway, engines, executors of each tier, and web nodes. Run it alone with
 //
 //	go test ./clustertest -v -args -long -rate 60
+//
+// What is lost or doubled fails it on any machine; how long it takes until jobs begin in time again, with -long or -strict
+// only. The version that works beside this one is built from the history of the repository, by the name in the file PREVIOUS.
 package clustertest
