@@ -1,5 +1,7 @@
 package engine
 
+import "time"
+
 // Batch is what the owner of a shard writes at one time. It is not one transaction: a store applies its parts in
 // the order of the fields below, each part whole before the next begins, and each write is an insert under a derived
 // id or an update under a condition. So a crash between any two writes leaves something that doing the batch again
@@ -13,12 +15,23 @@ type Batch struct {
 	DeadLetters []DeadLetter // put where absent; should a crash take one, then the news of its run's end comes again
 	Slots       []SlotRange  // put where absent or where the stored Count is smaller
 	DropLetters []string     // dead letters of runs that were replayed
-	DropRuns    []string     // prepared runs whose slot did not fire: deleted while their status is scheduled
+	DropRuns    []RunDrop    // prepared runs whose slot did not fire
 	Tasks       []TaskWrite  // scheduled_tasks
 	Handled     []JobHandled // clears Pending, or removes a tombstone
 	HandledDAGs []JobHandled // the same for DAGs
 	Commands    []string     // deletes commands that have been acted upon
 }
+
+// RunDrop removes a run that is scheduled, and nobody has written since. A slot may be prepared anew under the same id: by
+// when it was made that is known to be another run.
+type RunDrop struct {
+	ID        string
+	Revision  int64
+	CreatedAt time.Time // compared by the millisecond
+}
+
+// Drop is the removal of the run as it is.
+func (r *Run) Drop() RunDrop { return RunDrop{ID: r.ID, Revision: r.Revision, CreatedAt: r.CreatedAt} }
 
 // RunWrite inserts (Run.Revision 1) or replaces a run on condition that the stored revision is Run.Revision-1, and that
 // it was made at the same instant (CreatedAt): one that was removed, and made again under its id, is another.

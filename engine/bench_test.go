@@ -345,7 +345,7 @@ func (b *bench) writes(batch *engine.Batch) {
 	unchanged := map[string]bool{} // what is dropped is written before, which tells whether it may be
 	for i := range batch.Runs {
 		run := &batch.Runs[i].Run
-		if slices.Contains(batch.DropRuns, run.ID) {
+		if slices.Contains(batch.DropRuns, run.Drop()) {
 			unchanged[run.ID] = run.Status == engine.StatusScheduled
 			continue
 		}
@@ -376,8 +376,8 @@ func (b *bench) writes(batch *engine.Batch) {
 	for _, id := range batch.DropLetters {
 		b.say("no letter " + b.runName(id))
 	}
-	for _, id := range batch.DropRuns {
-		b.say("drop " + b.runName(id) + map[bool]string{true: " if unchanged"}[unchanged[id]])
+	for _, drop := range batch.DropRuns {
+		b.say("drop " + b.runName(drop.ID) + map[bool]string{true: " if unchanged"}[unchanged[drop.ID]])
 	}
 	for _, write := range batch.Tasks {
 		switch {

@@ -52,7 +52,10 @@ func (r *run) awaitsTurn() bool {
 	if w == nil {
 		return false
 	}
-	_, ok := w.form.named(r.Task)
+	task, ok := w.form.named(r.Task)
+	if ok && r.Attempt == 0 && !w.form.graph.Root(task) && (r.Trigger == TriggerSchedule || r.Trigger == TriggerCatchUp) {
+		return false // an edit has given the root needs: the run goes with its slot
+	}
 	return ok && (r.Item != nil || r.Attempt > 0 || w.byHand() || w.had(r.Task))
 }
 

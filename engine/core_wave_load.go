@@ -46,9 +46,11 @@ func (c *Core) loadDAG(s *DAGSnapshot) {
 		d.turn = &turn
 	}
 	c.dags[s.UID] = d
+	for _, root := range slices.Sorted(maps.Keys(s.Ledger)) {
+		c.taskOf(d, root).learnLedger(s.Ledger[root])
+	}
 	for _, root := range slices.Sorted(maps.Keys(s.Tasks)) {
 		j := c.taskOf(d, root)
-		j.learnLedger(s.Ledger[root])
 		c.takeTask(j, s.Tasks[root])
 	}
 	c.loadForms(d, s)

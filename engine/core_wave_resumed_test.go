@@ -165,6 +165,21 @@ func TestATaskThatBecomesARootWhileItRunsHasTheSlotOfItsWave(t *testing.T) {
 	}
 }
 
+// The engine dies at any place of what it writes when a root that was given needs lets go of its slot.
+func TestASlotThatAnEditTookAwayStaysInTheLedgerAfterACrash(t *testing.T) {
+	for torn := range 30 {
+		b := newWaveBench(t, "kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {schedule: '* * * * *'}}\n")
+		b.idle(121 * time.Second) // both wait with their second slot
+		b.define("kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {needs: [a]}}\n")
+		b.torn = torn
+		b.drain()
+		b.wants("dag-w2", engine.StatusSucceeded, "a succeeded, b succeeded")
+		if run := b.runs["dag-w2-b"]; run.Trigger != engine.TriggerUpstream || b.ledger("b") != "00:02..00:02 1 skipped(edited)" {
+			t.Errorf("the engine died after %d writes: the run of b came by %s, and the ledger says %q", torn, run.Trigger, b.ledger("b"))
+		}
+	}
+}
+
 // A former owner prepares a root for a wave that the present one has opened meanwhile, and hears the end of that run.
 func TestASlotComesAfterTheEndOfARunThatSomebodyElseHasLetGo(t *testing.T) {
 	b := newWaveBench(t, "kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {needs: [a]}}\n")

@@ -56,12 +56,12 @@ func (c *Core) Ready() *Ready {
 	r.Batch.Runs = slices.Grow(r.Batch.Runs, len(p.runs)+len(p.drops))
 	r.jobs = slices.Grow(r.jobs, len(p.runs)+len(p.drops)+len(p.jobs))
 	for _, dropped := range p.drops {
-		// A removal has no condition of its own: the write before it tells whether the run is still what it was.
+		// The write before tells whether the run is still what it was: what follows from its removal must not be done else.
 		last := dropped.Run.Clone()
 		last.Status = StatusScheduled
 		last.Revision++
 		r.Batch.Runs = append(r.Batch.Runs, RunWrite{Run: last})
-		r.Batch.DropRuns = append(r.Batch.DropRuns, dropped.ID)
+		r.Batch.DropRuns = append(r.Batch.DropRuns, last.Drop())
 		r.jobs = append(r.jobs, dropped.job)
 	}
 	var begun []*run // which is written with the next batch

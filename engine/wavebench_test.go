@@ -124,8 +124,16 @@ func (b *waveBench) snapshot() engine.DAGSnapshot {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(b.runs)) {
-		if r := b.runs[id]; r.Wave == open || !r.Status.Terminal() {
+		r := b.runs[id]
+		if r.Wave == open || !r.Status.Terminal() {
 			s.Runs = append(s.Runs, r.Clone())
+		}
+		if _, planned := s.Tasks[r.Task]; !planned && r.Status == engine.StatusScheduled && !r.Slot.IsZero() {
+			for _, key := range slices.Sorted(maps.Keys(b.slots)) {
+				if b.slots[key].JobUID == engine.RootID(waveUID, r.Task) && !b.slots[key].To.Before(r.Slot) {
+					s.Ledger[r.Task] = append(s.Ledger[r.Task], b.slots[key])
+				}
+			}
 		}
 	}
 	return s
@@ -246,11 +254,11 @@ func (b *waveBench) write(batch *engine.Batch) {
 		}
 		delete(b.letters, id)
 	}
-	for _, id := range batch.DropRuns {
+	for _, drop := range batch.DropRuns {
 		if b.dies() {
 			return
 		}
-		delete(b.runs, id)
+		delete(b.runs, drop.ID)
 	}
 	for _, w := range batch.Tasks {
 		if b.dies() {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -117,23 +119,31 @@ func (l Loader) completeDAG(ctx context.Context, s *engine.DAGSnapshot, active [
 	for i := range s.Runs {
 		need[s.Runs[i].Generation] = true
 	}
-	for generation := range need {
+	for _, generation := range slices.Sorted(maps.Keys(need)) {
 		if err := l.formOf(ctx, s, generation); err != nil {
 			return err
 		}
 	}
+	roots := map[string]*engine.JobSnapshot{}
 	for root, task := range s.Tasks {
-		like := engine.JobSnapshot{Task: &task}
-		for i := range s.Runs {
-			if s.Runs[i].Task == root {
-				like.Runs = append(like.Runs, s.Runs[i])
-			}
+		roots[root] = &engine.JobSnapshot{Task: &task}
+	}
+	for i := range s.Runs {
+		run := &s.Runs[i]
+		if roots[run.Task] == nil && run.Status == engine.StatusScheduled && !run.Slot.IsZero() {
+			roots[run.Task] = &engine.JobSnapshot{} // an edit, or the deletion of the DAG, has taken its schedule away
 		}
-		since := doubtful(&like, due)
+		if like := roots[run.Task]; like != nil {
+			like.Runs = append(like.Runs, *run)
+		}
+	}
+	for _, root := range slices.Sorted(maps.Keys(roots)) {
+		like := roots[root]
+		since := doubtful(like, due)
 		if since.IsZero() {
 			continue
 		}
-		ledger, err := l.ledger(ctx, task.ID, since)
+		ledger, err := l.ledger(ctx, engine.RootID(s.UID, root), since)
 		if err != nil {
 			return err
 		}

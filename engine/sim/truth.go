@@ -78,8 +78,9 @@ func (t *truth) commit(batch *engine.Batch) ([]engine.Conflict, error) {
 		t.w.counts.add("slots", string(batch.Slots[i].Outcome)+" "+string(batch.Slots[i].Reason))
 		t.w.note("ledger", batch.Slots[i].ID, string(batch.Slots[i].Reason)+" until "+batch.Slots[i].To.Format("15:04:05.000"), batch.Slots[i].Count)
 	}
-	for _, id := range batch.DropRuns {
-		if known := t.stored[id]; known != nil && known.status == engine.StatusScheduled {
+	for _, drop := range batch.DropRuns {
+		id := drop.ID
+		if left, err := t.store.RunsByID(context.Background(), []string{id}); t.stored[id] != nil && err == nil && len(left) == 0 {
 			delete(t.stored, id)
 			t.w.note("run dropped", id, "", 0)
 			t.w.journal.dropped(id)

@@ -46,9 +46,9 @@ func (s *Store) Commit(ctx context.Context, batch *engine.Batch) ([]engine.Confl
 	for _, id := range batch.DropLetters {
 		delete(s.letters, id)
 	}
-	for _, id := range batch.DropRuns {
-		if run := s.active[id]; run != nil && run.Status == engine.StatusScheduled {
-			s.dropRun(id)
+	for _, drop := range batch.DropRuns {
+		if run := s.active[drop.ID]; run != nil && run.Status == engine.StatusScheduled && run.Revision == drop.Revision && run.CreatedAt.UnixMilli() == drop.CreatedAt.UnixMilli() {
+			s.dropRun(drop.ID)
 		}
 	}
 	for _, write := range batch.Tasks {

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
@@ -55,10 +57,7 @@ func (s *Store) Commit(ctx context.Context, batch *engine.Batch) (conflicts []en
 		{"dead letters", len(batch.DeadLetters), func() error { return s.commitLetters(ctx, batch.DeadLetters) }},
 		{"slots", len(batch.Slots), func() error { return s.commitSlots(ctx, batch.Slots) }},
 		{"dropped dead letters", len(batch.DropLetters), func() error { return s.remove(ctx, s.deadLetters, batch.DropLetters, nil) }},
-		{"dropped runs", len(batch.DropRuns), func() error {
-			prepared := bson.D{{Key: "status", Value: engine.StatusScheduled.String()}}
-			return s.remove(ctx, s.runs, batch.DropRuns, prepared)
-		}},
+		{"dropped runs", len(batch.DropRuns), func() error { return s.dropRuns(ctx, batch.DropRuns) }},
 		{"scheduled tasks", len(batch.Tasks), func() error {
 			refused, err := s.commitTasks(ctx, batch.Tasks)
 			refuse("task", refused, func(n int) string { return batch.Tasks[n].Task.ID })
@@ -91,6 +90,24 @@ func (s *Store) commitRuns(ctx context.Context, writes []engine.RunWrite) (refus
 	return s.settle(ctx, s.runs, changes, func(n int, stored bson.Raw) (step, error) {
 		return judgeRun(s.runs, &writes[n].Run, stored)
 	})
+}
+
+func (s *Store) dropRuns(ctx context.Context, drops []engine.RunDrop) error {
+	for chunk := range slices.Chunk(drops, s.config.BulkSize) {
+		models := make([]mongo.WriteModel, len(chunk))
+		for i, drop := range chunk {
+			models[i] = mongo.NewDeleteOneModel().SetFilter(append(byID(drop.ID),
+				bson.E{Key: "status", Value: engine.StatusScheduled.String()}, bson.E{Key: "revision", Value: drop.Revision},
+				bson.E{Key: "created_at", Value: date(drop.CreatedAt)}))
+		}
+		if err := s.repeat(ctx, func() error {
+			_, err := s.runs.BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false))
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // commitSlots puts ranges where there are none or smaller ones. A range of one slot is most likely new, a larger one

@@ -101,8 +101,8 @@ func (w *writer) commit(waves [][]byte, runs []*runWrite, b *engine.Batch, slots
 			return nil, err
 		}
 	}
-	for _, id := range b.DropRuns {
-		if err := w.dropRun(id); err != nil {
+	for _, drop := range b.DropRuns {
+		if err := w.dropRun(drop); err != nil {
 			return nil, err
 		}
 	}

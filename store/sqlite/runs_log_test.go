@@ -46,7 +46,7 @@ func (m model) history() (ids []string) {
 // step changes a run at random, in any way that a run may change, and adds the write to a batch.
 func (m model) step(random *rand.Rand, batch *engine.Batch) {
 	run := testRun(random.IntN(300))
-	if slices.ContainsFunc(batch.Runs, func(other engine.RunWrite) bool { return other.Run.ID == run.ID }) || slices.Contains(batch.DropRuns, run.ID) {
+	if slices.ContainsFunc(batch.Runs, func(other engine.RunWrite) bool { return other.Run.ID == run.ID }) || slices.ContainsFunc(batch.DropRuns, func(other engine.RunDrop) bool { return other.ID == run.ID }) {
 		return
 	}
 	stored, there := m[run.ID]
@@ -54,7 +54,7 @@ func (m model) step(random *rand.Rand, batch *engine.Batch) {
 	case !there:
 		stored = run
 	case stored.Status == engine.StatusScheduled && random.IntN(4) == 0:
-		batch.DropRuns = append(batch.DropRuns, run.ID)
+		batch.DropRuns = append(batch.DropRuns, stored.Drop())
 		delete(m, run.ID)
 		return
 	default:

@@ -160,9 +160,10 @@ func (w *writer) insertEnded(r *runWrite) (bool, error) {
 }
 
 // dropRun forgets a run that has not been queued.
-func (w *writer) dropRun(id string) error {
+func (w *writer) dropRun(drop engine.RunDrop) error {
+	id := drop.ID
 	active := w.log.get(id)
-	if active == nil || active.status != engine.StatusScheduled {
+	if active == nil || active.status != engine.StatusScheduled || active.revision != drop.Revision || active.createdAt != always(drop.CreatedAt) {
 		return nil
 	}
 	w.log.remove(id)

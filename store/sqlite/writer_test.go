@@ -86,7 +86,7 @@ func TestFullDiskRefusesWritesAndDoesNoHarm(t *testing.T) {
 	}()
 	for n := range 20 {
 		go func() {
-			_, err := store.Commit(ctx, &engine.Batch{DropRuns: []string{testRun(n).ID}})
+			_, err := store.Commit(ctx, &engine.Batch{DropRuns: []engine.RunDrop{dropOf(testRun(n))}})
 			answers <- err
 		}()
 	}
@@ -179,7 +179,7 @@ func TestReadersDoNotWaitForTheWriter(t *testing.T) {
 				return err
 			}
 			for n := range 5 {
-				if err := w.dropRun(testRun(5 + n).ID); err != nil {
+				if err := w.dropRun(dropOf(testRun(5 + n))); err != nil {
 					return err
 				}
 			}
@@ -367,3 +367,5 @@ func TestWhatCanWaitIsDoneLast(t *testing.T) {
 		t.Errorf("done in the order %v", order)
 	}
 }
+
+func dropOf(run engine.Run) engine.RunDrop { return run.Drop() }

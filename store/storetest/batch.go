@@ -44,7 +44,7 @@ func scene(h *harness) (jobs []engine.Job, batch *engine.Batch) {
 		Slots:       []engine.SlotRange{aSlotRange(one, noon.Add(-time.Hour), 5), aSlotRange(two, noon, 1)},
 		DeadLetters: []engine.DeadLetter{aLetter(later, noon.Add(time.Minute))},
 		DropLetters: []string{dead.ID},
-		DropRuns:    []string{slotRun(gone, noon).ID},
+		DropRuns:    runDrops(slotRun(gone, noon)),
 		Tasks:       []engine.TaskWrite{{Task: moved}, {Task: aTask(one, noon)}, {Task: aTask(gone, noon), Delete: true}},
 		Handled: []engine.JobHandled{
 			{UID: one.UID, Namespace: one.Namespace, Name: one.Name, Revision: 1},

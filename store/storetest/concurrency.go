@@ -166,7 +166,7 @@ var concurrencyPromises = []promise{
 			h.commitRuns(run)
 			answers := race(func(racer int) error {
 				if racer%2 == 0 {
-					return h.commitError(&engine.Batch{DropRuns: []string{run.ID}})
+					return h.commitError(&engine.Batch{DropRuns: []engine.RunDrop{run.Drop()}})
 				}
 				return h.commitError(&engine.Batch{Runs: runWrites(queued(run))})
 			})

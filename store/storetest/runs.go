@@ -281,7 +281,7 @@ var runPromises = []promise{
 		h.commitRuns(prepared, gone)
 		h.commitRuns(fired)
 		over := h.live(finished(job, noon.Add(2*time.Minute), engine.StatusSucceeded))
-		h.commit(engine.Batch{DropRuns: []string{prepared.ID, fired.ID, over.ID, "aaaaaaaaaaaaaaaa-s1"}})
+		h.commit(engine.Batch{DropRuns: append(runDrops(prepared, fired, over), engine.RunDrop{ID: "aaaaaaaaaaaaaaaa-s1", Revision: 1})})
 		if _, err := h.store.Run(h.ctx, prepared.ID); !errors.Is(err, engine.ErrNotFound) {
 			h.Fatalf("the prepared run: %v", err)
 		}
@@ -290,6 +290,28 @@ var runPromises = []promise{
 		h.active(allShards(), fired.ID)
 		h.commitRuns(prepared) // the slot can be prepared anew
 	}},
+	{"dropping a prepared run spares one that was written again, or made anew", func(h *harness) {
+		prepared := slotRun(aJob("report"), noon)
+		again := prepared
+		again.Revision, again.Reason = 2, "waits for its turn"
+		h.live([]engine.Run{prepared, again})
+		h.commit(engine.Batch{DropRuns: runDrops(prepared)})
+		same(h.T, "the run that was written again", h.run(prepared.ID), again)
+		h.commit(engine.Batch{DropRuns: runDrops(again)})
+		anew := prepared
+		anew.CreatedAt = prepared.CreatedAt.Add(time.Millisecond)
+		h.commitRuns(anew)
+		h.commit(engine.Batch{DropRuns: runDrops(prepared)})
+		same(h.T, "the run that was made anew", h.run(prepared.ID), anew)
+	}},
+}
+
+func runDrops(runs ...engine.Run) []engine.RunDrop {
+	drops := make([]engine.RunDrop, len(runs))
+	for i := range runs {
+		drops[i] = runs[i].Drop()
+	}
+	return drops
 }
 
 // active wants just these active runs of some shards.

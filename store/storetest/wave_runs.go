@@ -121,7 +121,7 @@ var waveRunPromises = []promise{
 			same(h.T, "runs", h.runsOf(wave.ID, 10), []engine.Run{run})
 		}
 		h.commit(engine.Batch{Runs: runWrites(taskRun(wave, "join", -1))})
-		h.commit(engine.Batch{DropRuns: []string{engine.TaskRunID(wave.ID, "join")}})
+		h.commit(engine.Batch{DropRuns: runDrops(taskRun(wave, "join", -1))})
 		same(h.T, "after another was dropped", h.runsOf(wave.ID, 10), []engine.Run{over})
 	}},
 	{"active runs of a DAG are those of its tasks", func(h *harness) {
