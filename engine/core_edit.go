@@ -10,7 +10,7 @@ import (
 func (c *Core) park(j *job) {
 	switch parked := j.task.RunAt.Equal(Parked); {
 	case j.def.Paused && !parked:
-		c.overdue(j, earlier(j.pausedAt(c.now), c.now), ReasonOutage)
+		c.allOverdue(j, earlier(j.pausedAt(c.now), c.now), ReasonOutage)
 		j.task.RunAt = Parked
 		c.touchTask(j)
 	case !j.def.Paused && parked:

@@ -25,7 +25,7 @@ func (c *Core) overdue(j *job, until time.Time, reason SlotReason) {
 	c.allOverdue(j, until, reason)
 }
 
-// allOverdue is overdue, and leaves nothing for the next step: a schedule that is replaced has none.
+// allOverdue is overdue, and leaves nothing for the next step: a schedule that is replaced, or stopped, has none.
 func (c *Core) allOverdue(j *job, until time.Time, reason SlotReason) {
 	for j.task != nil && !j.task.Slot.After(until) {
 		before := j.task.Slot

@@ -227,8 +227,12 @@ func (c *Core) redefineDAG(d *dagState, s *DAGSnapshot) {
 		}
 	}
 	for i := range s.Runs {
-		if r := &s.Runs[i]; !r.Status.Terminal() && !c.KnowsRun(d.uid, r.ID, r.Revision) && (d.open == nil || d.open.ID != r.Wave) {
+		switch r := &s.Runs[i]; {
+		case r.Status.Terminal() || c.KnowsRun(d.uid, r.ID, r.Revision):
+		case d.open == nil || d.open.ID != r.Wave:
 			c.resume(c.adopt(c.taskOf(d, r.Task), r.Clone()))
+		default: // what this core believes of the wave is not what the store says
+			c.atOnce(ReadAnew{Why: "run " + r.ID + " was made by somebody else"})
 		}
 	}
 	c.adoptWave(d, s)

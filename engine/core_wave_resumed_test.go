@@ -165,6 +165,46 @@ func TestATaskThatBecomesARootWhileItRunsHasTheSlotOfItsWave(t *testing.T) {
 	}
 }
 
+// All slots are to be caught up, one wave after the other, and then the DAG is paused: what came before that is told.
+func TestAPauseTellsOfAllSlotsThatCameBefore(t *testing.T) {
+	b := newWaveBench(t, "kind: DAG\nname: etl\noverlap: queue\ncatch_up: {policy: all, window: 1h}\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}}\n")
+	b.now = b.now.Add(10*time.Minute + 30*time.Second)
+	b.pause(true)
+	told := 0
+	for _, s := range b.slots {
+		told += int(s.Count)
+	}
+	if told+len(b.runs) != 10 {
+		t.Errorf("of 10 slots the ledger tells of %d, and there are %d runs", told, len(b.runs))
+	}
+}
+
+// A former owner has begun a root in the wave that is open, and its write came late.
+func TestARunThatSomebodyElseMadeInTheOpenWaveIsReadAnew(t *testing.T) {
+	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {schedule: '*/10 * * * *'}}\n")
+	b.until(61 * time.Second) // the wave waits for b
+	theirs := b.runs["dag-w1-a"]
+	theirs.ID, theirs.Task, theirs.Revision, theirs.Status = "dag-w1-b", "b", 1, engine.StatusQueued
+	theirs.Attempts = []engine.Attempt{{N: 1, Status: engine.StatusQueued}}
+	load := func() []engine.Effect {
+		return b.core.Step(b.now, engine.JobsLoaded{DAGs: []engine.DAGSnapshot{b.snapshot()}, Binaries: b.binaries()})
+	}
+	if effects := load(); len(effects) > 0 {
+		t.Fatalf("nobody else has made anything, and there is %v", effects)
+	}
+	b.runs[theirs.ID] = theirs
+	effects := load()
+	if len(effects) != 1 {
+		t.Fatalf("there are %d effects", len(effects))
+	}
+	if anew, is := effects[0].(engine.ReadAnew); !is || anew.Why != "run dag-w1-b was made by somebody else" {
+		t.Errorf("the effect is %+v", effects[0])
+	}
+	b.restart()
+	b.drain()
+	b.wants("dag-w1", engine.StatusSucceeded, "a succeeded, b succeeded")
+}
+
 // The engine dies at any place of what it writes when a root that was given needs lets go of its slot.
 func TestASlotThatAnEditTookAwayStaysInTheLedgerAfterACrash(t *testing.T) {
 	for torn := range 30 {

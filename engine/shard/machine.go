@@ -245,8 +245,16 @@ func (m *Machine) watchClock(out *actions, now time.Time) {
 }
 
 func (m *Machine) step(out *actions, now time.Time, event engine.Event) {
+	anew := false
 	for _, effect := range m.core.Step(now, event) {
+		if read, is := effect.(engine.ReadAnew); is {
+			m.doomed, anew = read.Why, true
+			continue
+		}
 		out.add(Perform{Epoch: m.epoch, Effect: effect})
+	}
+	if anew {
+		m.fall(out, now)
 	}
 }
 

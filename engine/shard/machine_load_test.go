@@ -7,6 +7,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/shard"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 func TestAPollWaitsForWhatWasDecidedBefore(t *testing.T) {
@@ -76,6 +77,34 @@ func TestWhatWasAskedForIsClearedOnceItIsDurable(t *testing.T) {
 	r.give(shard.Committed{Epoch: commit.Epoch})
 	if clearing := take[shard.Commit](r); len(clearing.Batch.Handled) != 1 {
 		t.Fatalf("the second batch: %+v", clearing.Batch)
+	}
+}
+
+func TestWhatTheCoreDoesNotBelieveIsReadAnew(t *testing.T) {
+	definition := spec.DAG{Name: "etl", Tasks: []spec.Task{{Name: "a", Binary: "tool"}, {Name: "b", Binary: "tool", Needs: []string{"a"}}}}
+	definition.ApplyDefaults()
+	dag := engine.DAG{UID: "dag", Namespace: "default", Name: "etl", Shard: 1, Spec: definition, Generation: 1, Revision: 1, CreatedAt: start, UpdatedAt: start}
+	wave := engine.Wave{ID: "dag-w1", Revision: 1, Namespace: "default", DAGUID: "dag", DAG: "etl", Shard: 1, Epoch: 1, Generation: 1, Trigger: engine.TriggerManual, Status: engine.StatusRunning}
+	run := func(task string) engine.Run {
+		return engine.Run{
+			ID: "dag-w1-" + task, Revision: 2, Namespace: "default", JobUID: "dag", DAG: "etl", Wave: "dag-w1", Task: task, Shard: 1, Epoch: 1,
+			Generation: 1, Status: engine.StatusRunning, Attempt: 1, Attempts: []engine.Attempt{{N: 1, Status: engine.StatusRunning}}, Digest: "d",
+		}
+	}
+	r := begin(t)
+	give := func(runs ...engine.Run) {
+		r.give(shard.Woken{Wake: engine.Wake{Shard: 1, Kind: engine.WakeDAG, Key: "dag"}})
+		load := take[shard.Load](r)
+		snapshot := engine.DAGSnapshot{UID: "dag", DAG: &dag, Waves: []engine.Wave{wave}, LastEpoch: 1, Runs: runs}
+		r.give(shard.Loaded{Epoch: load.Epoch, UIDs: load.UIDs, Jobs: engine.JobsLoaded{DAGs: []engine.DAGSnapshot{snapshot}}})
+	}
+	give(run("a"))
+	give(run("a"))
+	not[shard.Reset](r)
+	give(run("a"), run("b")) // another owner has begun it
+	take[shard.Reset](r)
+	if r.machine.Running() || r.machine.Stats().DAGs != 0 {
+		t.Error("it goes on with what it knew")
 	}
 }
 

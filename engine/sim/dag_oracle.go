@@ -243,7 +243,7 @@ func (w *world) mayStart(task *engine.Task, living []*program) {
 			same++
 		}
 	}
-	if most := form.spec.MaxParallel; most > 0 && same >= most {
+	if most := form.spec.MaxParallel; most > 0 && same >= most && !wave.shared {
 		w.fail("a wave keeps to max_parallel", "%s starts as number %d of %d", task.Run, same+1, most)
 	}
 	if most := form.spec.Tasks[number].MaxParallel; most > 0 && items >= most {

@@ -13,6 +13,9 @@ type waveShadow struct {
 	engine.Wave
 	reopened bool // somebody has asked for it to go on after its end, or for a task of it to count otherwise
 	marked   bool
+	// shared says that a former owner has written runs of it, too. Each of two owners keeps to max_parallel by what it knows,
+	// and may begin another task, until one is refused: ADR 22 says why.
+	shared bool
 }
 
 // wroteWave checks what became of a wave: its status moves as a wave's may, its number stays, and its end is what its

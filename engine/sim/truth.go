@@ -214,6 +214,9 @@ func (t *truth) late(batch *engine.Batch) {
 		t.w.users.dagByUID[batch.Waves[i].Wave.DAGUID].late = true
 	}
 	for i := range batch.Runs {
+		if wave := t.waves[batch.Runs[i].Run.Wave]; wave != nil {
+			wave.shared = true
+		}
 		if m := t.w.users.planner(batch.Runs[i].Run.JobUID); m != nil {
 			m.late = true
 		}
