@@ -41,7 +41,7 @@ var editGuards = []mutant{
 	{
 		name: "pause-parks", guard: "a paused job plans nothing",
 		file: coreEdit,
-		old:  "		c.overdue(j, earlier(j.pausedAt(c.now), c.now), ReasonOutage)\n		j.task.RunAt = Parked\n		c.touchTask(j)\n",
+		old:  "		c.allOverdue(j, earlier(j.pausedAt(c.now), c.now), ReasonOutage)\n		j.task.RunAt = Parked\n		c.touchTask(j)\n",
 		new:  "		c.overdue(j, earlier(j.pausedAt(c.now), c.now), ReasonOutage)\n",
 		more: []edit{
 			{coreJob, "	c.park(j)\n	if j.def.Paused {\n		return\n	}", "	c.park(j)"},

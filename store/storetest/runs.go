@@ -261,7 +261,7 @@ var runPromises = []promise{
 		job := aJob("report")
 		first := slotRun(job, noon)
 		h.commitRuns(first)
-		h.commit(engine.Batch{DropRuns: []string{first.ID}})
+		h.commit(engine.Batch{DropRuns: runDrops(first)})
 		again := first.Clone()
 		again.Trigger, again.CreatedAt = engine.TriggerBackfill, noon.Add(time.Hour)
 		h.commitRuns(again)
