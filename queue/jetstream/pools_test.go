@@ -1,12 +1,17 @@
 package jetstream
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	natsserver "github.com/nats-io/nats-server/v2/server"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/executor"
@@ -156,6 +161,65 @@ func TestSpreadAsksSomebody(t *testing.T) {
 					t.Errorf("%d slots, standing %03b, turn %d: %d tasks were asked for", n, standing, turn, asked)
 				}
 			}
+		}
+	}
+}
+
+// In a cluster of NATS servers, and by several nodes that publish at once, a pool is opened as on one.
+func TestPoolInACluster(t *testing.T) {
+	t.Parallel()
+	first := startMember(t, "one", &url.URL{Scheme: "nats", Host: "127.0.0.1:1"}) // without a route it waits for one
+	route := &url.URL{Scheme: "nats", Host: first.ClusterAddr().String()}
+	second, third := startMember(t, "two", route), startMember(t, "three", route)
+	var nodes []*Queue
+	for _, server := range []*natsserver.Server{first, second, third} {
+		nodes = append(nodes, connect(t, Config{URL: server.ClientURL(), Replicas: 3}))
+	}
+	runsOn := map[string]string{"gpu": "true"}
+	const each = 20
+	errs := make(chan error, len(nodes)*each)
+	for i, node := range nodes {
+		for n := range each {
+			node.Publish(labelled(fmt.Sprintf("run-%d-%d", i, n), runsOn), func(err error) { errs <- err })
+		}
+	}
+	for range len(nodes) * each {
+		if err := <-errs; err != nil {
+			t.Fatal(err)
+		}
+	}
+	given := make(chan string, len(nodes)*each)
+	var pulling sync.WaitGroup
+	ctx, cancel := context.WithCancel(t.Context())
+	defer pulling.Wait()
+	defer cancel()
+	for _, node := range nodes[1:] {
+		pulling.Go(func() {
+			config := executor.PullConfig{Executor: "x", Tiers: []spec.Tier{spec.TierLight}, Slots: 4, Labels: runsOn}
+			if err := node.Pull(ctx, config, func(d executor.Delivery) {
+				task, err := d.Task()
+				if err == nil {
+					err = d.Ack()
+				}
+				if err != nil {
+					t.Error(err)
+				}
+				given <- task.Run
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	seen := make(map[string]bool)
+	for range len(nodes) * each {
+		select {
+		case run := <-given:
+			if seen[run] {
+				t.Errorf("%s came twice", run)
+			}
+			seen[run] = true
+		case <-time.After(time.Minute):
+			t.Fatalf("%d runs were delivered", len(seen))
 		}
 	}
 }
