@@ -148,19 +148,20 @@ type nextQuestion struct {
 	Since    *time.Time `json:"start_time,omitempty"`
 }
 
-// firstFrom gives the sequence of the first message of a subject from a sequence on, 0 if there is none. The stream's
-// leader answers, so what was acknowledged before is seen.
-func (q *Queue) firstFrom(ctx context.Context, stream, subject string, from uint64) (uint64, error) {
+// firstFrom gives the place of the first message of a subject from a sequence on, 0 if there is none. The stream's leader
+// answers: what was acknowledged before is seen, and no replica is asked that stands still.
+func (q *Queue) firstFrom(ctx context.Context, stream, subject string, from uint64) (sequence uint64, at time.Time, err error) {
 	var answer struct {
 		Message struct {
-			Sequence uint64 `json:"seq"`
+			Sequence uint64    `json:"seq"`
+			Time     time.Time `json:"time"`
 		} `json:"message"`
 	}
-	err := q.ask(ctx, "STREAM.MSG.GET."+stream, nextQuestion{Subject: subject, Sequence: from}, &answer)
+	err = q.ask(ctx, "STREAM.MSG.GET."+stream, nextQuestion{Subject: subject, Sequence: from}, &answer)
 	if refused := (*apiError)(nil); errors.As(err, &refused) && refused.ErrCode == codeNoMessage {
-		return 0, nil
+		return 0, at, nil
 	}
-	return answer.Message.Sequence, err
+	return answer.Message.Sequence, answer.Message.Time, err
 }
 
 // following gives the place of a message; the highest number if there is none. Any replica may answer, so that what

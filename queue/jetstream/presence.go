@@ -87,8 +87,7 @@ func (q *Queue) depth(ctx context.Context, pool string, class spec.Class) (depth
 	}
 	depth.Waiting, depth.Claimed, depth.Pulls = info.Pending, uint64(max(info.AckPending, 0)), info.Waiting
 	if depth.Waiting > 0 {
-		question := nextQuestion{Subject: q.names.task(pool, string(class), ">"), Sequence: info.Delivered.Stream + 1}
-		_, depth.Oldest, err = q.following(ctx, q.names.tasks, question)
+		_, depth.Oldest, err = q.firstFrom(ctx, q.names.tasks, q.names.task(pool, string(class), ">"), info.Delivered.Stream+1)
 	}
 	return depth, err
 }

@@ -97,7 +97,7 @@ func (q *Queue) locate(ctx context.Context, owners []*owner) error {
 				return err
 			}
 			// The floor itself stays far behind where a shard has little to say.
-			next, err := q.firstFrom(ctx, q.names.results, q.names.shard(o.shard), at.Sequence+1)
+			next, _, err := q.firstFrom(ctx, q.names.results, q.names.shard(o.shard), at.Sequence+1)
 			if err != nil {
 				return fmt.Errorf("find the first result of shard %d: %w", o.shard, err)
 			}
@@ -131,7 +131,7 @@ func (q *Queue) resume(ctx context.Context, number int) (floor, error) {
 
 // knows tells whether RESULTS has gone past a floor, and with the same message.
 func (q *Queue) knows(ctx context.Context, at floor) (bool, error) {
-	sequence, stamp, err := q.following(ctx, q.names.results, nextQuestion{Subject: q.names.prefix + "results.>", Sequence: at.Sequence})
+	sequence, stamp, err := q.firstFrom(ctx, q.names.results, q.names.prefix+"results.>", at.Sequence)
 	if err != nil {
 		return false, err
 	}
