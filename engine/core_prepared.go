@@ -129,7 +129,7 @@ func names(s *cron.Schedule, slot time.Time) bool {
 
 // dropPrepared removes a run that nobody has been asked to execute, and says in the ledger what became of its slot.
 func (c *Core) dropPrepared(r *run, reason SlotReason) {
-	if !r.Slot.IsZero() && !r.told() {
+	if !r.Slot.IsZero() && r.Trigger != TriggerUpstream && !r.told() { // what its wave began has the slot of that
 		outcome, by := OutcomeSkipped, r
 		if reason == ReasonOutage {
 			outcome = OutcomeMissed

@@ -283,3 +283,19 @@ func TestTheEndOfAWaveThatWasResumedInVainFencesItsRuns(t *testing.T) {
 		}
 	}
 }
+
+// A run of a wave that is over has the slot of that wave, which is none of its task's.
+func TestARunThatIsLeftOfAWaveThatIsOverTakesNoSlot(t *testing.T) {
+	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {needs: [a]}}\n")
+	b.until(62 * time.Second)
+	left := b.runs["dag-w1-b"]
+	left.Status, left.Attempt, left.Attempts, left.Revision = engine.StatusScheduled, 0, nil, left.Revision+1
+	b.runs[left.ID] = left
+	b.restart()
+	if got := b.ledger("b"); got != "" {
+		t.Errorf("the ledger says %s", got)
+	}
+	if run, there := b.runs[left.ID]; there {
+		t.Errorf("the run is %s", run.Status)
+	}
+}
