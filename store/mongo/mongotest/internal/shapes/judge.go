@@ -203,7 +203,7 @@ func (s *Shape) Targets(shardKey []Key) bool {
 		return true
 	}
 	first := shardKey[0].Field
-	if s.kind(first) != "" && s.kind(first) != Exists {
+	if kind := s.kind(first); kind == Equal || kind == Among || kind == Range {
 		return true
 	}
 	for _, branch := range s.Either {

@@ -18,6 +18,8 @@ const (
 	Among  Kind = "in"
 	Range  Kind = ".."
 	Exists Kind = "exists"
+	// Other narrows no walk over an index.
+	Other Kind = "other than"
 )
 
 // Condition is what a filter asks of one field.
@@ -232,6 +234,8 @@ func condition(field string, value bson.RawValue) (Condition, error) {
 			one.Kind = Range
 		case "$exists":
 			one.Kind = Exists
+		case "$ne":
+			one.Kind = Other
 		default:
 			return one, fmt.Errorf("%s of %s is not known here", element.Key(), field)
 		}

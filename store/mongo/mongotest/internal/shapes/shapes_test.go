@@ -55,6 +55,8 @@ func TestJudge(t *testing.T) {
 		{"a field that has a value exists", `{"find": "runs", "filter": {"dag": "d"}}`, "served by of_dag"},
 		{"what no key holds", `{"find": "runs", "filter": {"namespace": "n", "tier": "light"}}`, "history finds documents that are left out for their [tier]"},
 		{"a key behind one that nothing bounds", `{"find": "runs", "filter": {"status": "a"}}`, "the whole collection is looked through"},
+		{"all but one value", `{"find": "runs", "filter": {"namespace": "n", "at": {"$ne": 1}}}`, "served by history"},
+		{"all but one value of the first key", `{"find": "runs", "filter": {"namespace": {"$ne": "n"}}}`, "the whole collection is looked through"},
 		{"everything", `{"find": "runs", "filter": {}}`, "the whole collection is looked through"},
 		{"the first of an order", `{"find": "runs", "filter": {}, "sort": {"a": 1}, "limit": 1}`, "served by pair"},
 		{"an alternative of two ranges", `{"find": "runs", "filter": {"$or": [{"_id": {"$gt": "a", "$lt": "b"}}, {"_id": {"$gt": "c", "$lt": "d"}}]}}`, "served by _id_"},
