@@ -10,6 +10,9 @@
 // this command itself, which then runs worlds of engine/sim, from seed 1 on, until one is red or the bound is reached.
 // The seed that killed a mutant is run without the mutation too: one that is red anyhow proves nothing, and is passed over.
 //
+// Where no world needs a guard, because another makes good for it there, the list names the test that holds it instead: it
+// is run with the guard, and must be green, and without it, and must be red.
+//
 // A guard whose production code the simulator has a model for (queue/jetstream, the executor) is taken out of the model:
 // that shows that the promise is needed, and the field also names the test that holds the production code to it.
 //
