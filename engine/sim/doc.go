@@ -14,7 +14,7 @@
 // steps is a coroutine (process.go), which dies with its group: an engine, or an executor.
 //
 // An engine is a driver.go, which does what shard.Runner does. Where there are several, they share the shards by leases in
-// most worlds: holder.go does what shard.Holder does, with the production code of engine/lease, over the table of leases.go,
+// half of the worlds: holder.go does what shard.Holder does, with the production code of engine/lease, over the table of leases.go,
 // and owners_leased.go holds them to what ADR 18 promises. In the others shards move at random (owners_thrown.go): there
 // an owner that was replaced acts for as long as no lease would let it.
 //
