@@ -24,7 +24,7 @@ func (c *Core) published(e TaskPublished) {
 // that would wait in the queue until nobody remembers the claim.
 func (c *Core) Awaits(run string, attempt int) bool {
 	r := c.runs[run]
-	return r != nil && r.Attempt == attempt && r.Status == StatusQueued
+	return r != nil && r.Attempt == attempt && r.Status == StatusQueued && r.CancelBy == "" // else it is being taken back
 }
 
 // Affirm writes an attempt once more before it is published: the write before took so long that somebody else may have

@@ -42,7 +42,7 @@ var shellGuards = []mutant{
 	},
 	{
 		name: "publish-affirmed", guard: "what was decided long ago is written once more before it is published",
-		also: "TestWhatIsOutOfDateIsWrittenBeforeItIsPublished",
+		held: test{"engine/shard", "^TestWhatIsOutOfDateIsWrittenBeforeItIsPublished$"},
 		file: machineCommit,
 		old:  "			case now.Sub(m.decided) > outOfDate:",
 		new:  "			case false:",
