@@ -8,8 +8,8 @@ require (
 	github.com/256dpi/lungo v0.4.0
 	github.com/FerretDB/FerretDB v1.24.2
 	github.com/FerretDB/wire v0.0.8
-	github.com/google/go-cmp v0.7.0
 	github.com/golang/snappy v0.0.4
+	github.com/google/go-cmp v0.7.0
 	github.com/klauspost/compress v1.20.3
 	github.com/nats-io/nats-server/v2 v2.15.2
 	github.com/nats-io/nats.go v1.55.0
