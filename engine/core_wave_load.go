@@ -131,12 +131,17 @@ func (c *Core) loadWaves(d *dagState, s *DAGSnapshot) []*run {
 	return adopted
 }
 
-// strayed tells whether a run belongs to a wave that is not open, and is not prepared for the one to come: the write of
-// its wave was refused, because another owner had written it otherwise. Nobody waits for it.
+// strayed tells whether a run belongs to a wave that is not open, and is not prepared for the one to come, or to a wave
+// that has no such task: the write of its wave was refused, because another owner had written it otherwise, of another
+// generation. Nobody waits for it.
 func (r *run) strayed() bool {
 	d := r.job.dag
-	if d == nil || d.open != nil && d.open.ID == r.Wave {
+	if d == nil {
 		return false
+	}
+	if d.open != nil && d.open.ID == r.Wave {
+		_, is := d.open.form.named(r.Task)
+		return !is
 	}
 	return r.Wave != WaveID(d.uid, d.epoch+1) || r.Status != StatusScheduled
 }
@@ -173,6 +178,9 @@ func (c *Core) restore(w *wave, runs []Run) []*run {
 	for i := range runs {
 		r := runs[i].Clone()
 		if _, ok := w.form.named(r.Task); !ok {
+			if !r.Status.Terminal() && c.runs[r.ID] == nil {
+				adopted = append(adopted, c.adopt(c.taskOf(w.dag, r.Task), r)) // strayed
+			}
 			continue
 		}
 		if r.Status.Terminal() {

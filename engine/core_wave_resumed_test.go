@@ -205,6 +205,32 @@ func TestARunThatSomebodyElseMadeInTheOpenWaveIsReadAnew(t *testing.T) {
 	b.wants("dag-w1", engine.StatusSucceeded, "a succeeded, b succeeded")
 }
 
+// A former owner prepared a root for the wave that another one has opened on a generation without that root.
+func TestARunOfATaskThatTheOpenWaveDoesNotHaveEnds(t *testing.T) {
+	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {schedule: '*/10 * * * *'}}\n")
+	b.until(61 * time.Second) // the wave waits for b
+	theirs := b.runs["dag-w1-a"]
+	theirs.ID, theirs.Task, theirs.Revision, theirs.Status, theirs.Generation = "dag-w1-c", "c", 1, engine.StatusScheduled, 9
+	theirs.Attempts, theirs.Attempt = nil, 0
+	b.runs[theirs.ID] = theirs
+	for range 2 {
+		b.restart()
+		b.drain()
+		effects := b.core.Step(b.now, engine.JobsLoaded{DAGs: []engine.DAGSnapshot{b.snapshot()}, Binaries: b.binaries()})
+		for _, effect := range effects {
+			if anew, is := effect.(engine.ReadAnew); is {
+				t.Fatalf("all is read anew for ever: %s", anew.Why)
+			}
+		}
+		b.drain()
+	}
+	if run, kept := b.runs[theirs.ID]; kept && !run.Status.Terminal() {
+		t.Errorf("the run of a task that the wave does not have is %s", run.Status)
+	}
+	b.until(601 * time.Second)
+	b.wants("dag-w1", engine.StatusSucceeded, "a succeeded, b succeeded")
+}
+
 // The engine dies at any place of what it writes when a root that was given needs lets go of its slot.
 func TestASlotThatAnEditTookAwayStaysInTheLedgerAfterACrash(t *testing.T) {
 	for torn := range 30 {

@@ -72,6 +72,7 @@ type Machine struct {
 	strange    int       // results that are being looked up: until it is known whose they are nothing is acknowledged
 	withheld   []Receipt // acknowledged then
 	doomed     string    // why the machine begins anew as soon as the commit under way is answered
+	anewAt     time.Time // no sooner does it because the core wants it
 	arrived    []Receipt // acknowledged once what has been decided since is durable
 
 	horizon  time.Time
@@ -234,7 +235,7 @@ func (m *Machine) watchClock(out *actions, now time.Time) {
 		return
 	}
 	m.last = now
-	for _, at := range []*time.Time{&m.phaseAt, &m.commitAt, &m.decided, &m.gather, &m.pollAt, &m.sweepAt, &m.binariesAt, &m.reconcileAt} {
+	for _, at := range []*time.Time{&m.phaseAt, &m.commitAt, &m.decided, &m.gather, &m.pollAt, &m.sweepAt, &m.binariesAt, &m.reconcileAt, &m.anewAt} {
 		if !at.IsZero() {
 			*at = at.Add(-by)
 		}
@@ -244,11 +245,16 @@ func (m *Machine) watchClock(out *actions, now time.Time) {
 	}
 }
 
+// anewEvery is how seldom a core that wants to read everything anew may: should that not help, all other work goes on.
+const anewEvery = 10 * time.Second
+
 func (m *Machine) step(out *actions, now time.Time, event engine.Event) {
 	anew := false
 	for _, effect := range m.core.Step(now, event) {
 		if read, is := effect.(engine.ReadAnew); is {
-			m.doomed, anew = read.Why, true
+			if !now.Before(m.anewAt) {
+				m.doomed, m.anewAt, anew = read.Why, now.Add(anewEvery), true
+			}
 			continue
 		}
 		out.add(Perform{Epoch: m.epoch, Effect: effect})

@@ -106,6 +106,23 @@ func TestWhatTheCoreDoesNotBelieveIsReadAnew(t *testing.T) {
 	if r.machine.Running() || r.machine.Stats().DAGs != 0 {
 		t.Error("it goes on with what it knew")
 	}
+	// It may not help. Then everything else goes on, and it is tried again now and then.
+	again := func() {
+		r.wait(time.Second)
+		r.epoch = take[shard.Recover](r).Epoch
+		r.give(shard.Recovered{Epoch: r.epoch})
+		r.actions = nil
+		give(run("a"))
+		give(run("a"), run("b"))
+	}
+	again()
+	not[shard.Reset](r)
+	r.wait(10 * time.Second)
+	r.actions = nil
+	give(run("a"), run("b"))
+	take[shard.Reset](r)
+	again()
+	not[shard.Reset](r)
 }
 
 func TestACommandIsActedUponOnceHoweverOftenItIsSwept(t *testing.T) {

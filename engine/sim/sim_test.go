@@ -178,7 +178,7 @@ func tell(t *testing.T, report sim.Report) {
 // tellShrunk tells of a failure, and of the least that still fails.
 func tellShrunk(t *testing.T, report sim.Report) {
 	t.Helper()
-	const worlds = 120
+	worlds := min(120, 1+20_000_000/report.Steps) // one that does not come to rest takes seconds
 	options, least := sim.Shrink(report, sim.Options{Stack: debug.Stack}, worlds)
 	tell(t, least)
 	left := make([]string, len(options.Without))
