@@ -188,11 +188,12 @@ func (c *Core) enqueue(r *run) {
 	// decision is made again and publishes the same attempt. Everything else waits for the commit.
 	// So does a task of a wave: it depends on others. And so does what is late.
 	settled := r.Attempt == 0 && r.job.writes == 0 && r.job.dag == nil && c.now.Sub(r.due()) < punctual // a run that is not stored is an open write
+	again := r.doubt
 	c.beginAttempt(r, c.now)
 	if settled {
-		c.publish(r, c.atOnce)
+		c.publish(r, again, c.atOnce)
 	} else {
-		c.publish(r, c.afterCommit)
+		c.publish(r, again, c.afterCommit)
 	}
 }
 
@@ -207,7 +208,11 @@ func (c *Core) beginAttempt(r *run, at time.Time) {
 	c.lookLater(r)
 }
 
-func (c *Core) publish(r *run, how func(Effect)) { how(Publish{Task: c.task(r)}) }
+func (c *Core) publish(r *run, again bool, how func(Effect)) {
+	task := c.task(r)
+	task.Again = again
+	how(Publish{Task: task})
+}
 
 // result takes one message of an attempt's own subject.
 func (c *Core) result(m *Result) {

@@ -32,7 +32,7 @@ func (c *Core) Awaits(run string, attempt int) bool {
 func (c *Core) Affirm(run string) {
 	r := c.runs[run]
 	c.touch(r)
-	c.publish(r, c.afterCommit)
+	c.publish(r, true, c.afterCommit)
 }
 
 // Heard tells whether results have come of a run that the core made and that the store did not take, because somebody

@@ -48,6 +48,10 @@ type Task struct {
 	Grace   time.Duration     `json:"grace"`   // SIGTERM to SIGKILL
 	Limits  spec.Limits       `json:"limits,omitzero"`
 
+	// Again says that a copy of this attempt may have been published before, and be claimed by now. The queue marks the
+	// message with it: such a copy is left to the engine if it waits for so long that nobody may remember that claim.
+	Again bool `json:"-"`
+
 	// How the program reaches the API. The core knows neither; whoever publishes the task adds them.
 	API    string `json:"api,omitempty"`     // its address, "" for none
 	RunKey string `json:"run_key,omitempty"` // what the executor seals the attempt's run token with

@@ -95,7 +95,12 @@ func (e *Executor) handle(delivery Delivery) {
 		e.settled(&task, delivery.Nak(0))
 		return
 	}
-	switch err := a.claim(asked.Add(e.config.LockTTL - e.config.LockMargin)); {
+	if delivery.Outlived() { // this process stood still, or was long in getting the lock
+		a.unlock()
+		e.settled(&task, delivery.Nak(0))
+		return
+	}
+	switch err := a.claim(delivery, asked.Add(e.config.LockTTL-e.config.LockMargin)); {
 	case errors.Is(err, ErrClaimed):
 		a.unlock()
 		e.settled(&task, delivery.Ack())

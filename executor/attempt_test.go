@@ -132,6 +132,20 @@ func TestClaimWithoutAnAnswerIsFoundAgain(t *testing.T) {
 	})
 }
 
+func TestDeliveryThatIsTooOldIsNotClaimed(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig, p *programs) {
+		d := &delivery{q: r.queue, task: r.task(""), nak: make(chan time.Duration, 1), outlived: true}
+		r.tasks <- d
+		if delay := <-d.nak; delay != 0 {
+			t.Errorf("put back for %v", delay)
+		}
+		r.saw("unlock", 1)
+		if events := r.history(); slices.Contains(events, "claim") || len(p.started) > 0 {
+			t.Errorf("got %v", events)
+		}
+	})
+}
+
 func TestClaimThatStaysUncertainLeavesTheLockToExpire(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig, p *programs) {
 		r.setAway(true, "claim")

@@ -47,6 +47,7 @@ type still struct {
 type stillDelivery struct{ task *engine.Task }
 
 func (d stillDelivery) Task() (engine.Task, error) { return *d.task, nil }
+func (stillDelivery) Outlived() bool               { return false }
 func (stillDelivery) Ack() error                   { return nil }
 func (stillDelivery) Nak(time.Duration) error      { return nil }
 

@@ -286,6 +286,8 @@ type delivery struct {
 	task engine.Task
 	bad  error
 	nak  chan time.Duration
+	// outlived is set before it is sent.
+	outlived bool
 }
 
 func (q *queue) send(task engine.Task) *delivery {
@@ -295,6 +297,8 @@ func (q *queue) send(task engine.Task) *delivery {
 }
 
 func (d *delivery) Task() (engine.Task, error) { return d.task, d.bad }
+
+func (d *delivery) Outlived() bool { return d.outlived }
 
 func (d *delivery) Ack() error {
 	d.q.mu.Lock()

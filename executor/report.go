@@ -35,14 +35,21 @@ func (a *attempt) result(kind engine.ResultKind) engine.Result {
 	}
 }
 
-// claim makes the attempt ours, or answers ErrClaimed. It tries until the lock could expire: a claim without an answer
-// may have been stored, and then it is found again.
-func (a *attempt) claim(until time.Time) error {
+// errOutlived says that an attempt may not be claimed any more: it may be over, and nobody remember it.
+var errOutlived = errors.New("it was delivered too long ago")
+
+// claim makes the attempt ours, or answers ErrClaimed. It tries until the lock could expire, or the delivery is too old: a
+// claim without an answer may have been stored, and then it is found again.
+func (a *attempt) claim(delivery Delivery, until time.Time) error {
 	started := a.result(engine.ResultStarted)
 	started.At = a.claimedAt
 	ctx, cancel := context.WithDeadline(a.e.base, until)
 	defer cancel()
 	return a.persist(ctx, func(ctx context.Context) (err error) {
+		if ctx.Err() != nil || delivery.Outlived() { // this process may have stood still
+			cancel()
+			return errOutlived
+		}
 		a.reports.sequence, err = a.e.queue.Claim(ctx, started)
 		return err
 	})

@@ -140,13 +140,15 @@ func (w *world) cancelAttempt(run string, number int) {
 func (x *executor) take(delivered *waiting, copies int) {
 	x.busy++
 	a := &attempt{x: x, task: delivered.task}
+	given := x.w.elapsed
 	x.running = append(x.running, a)
 	group := x.group
 	a.process = x.w.spawn(group, x.w.between(100*time.Microsecond, 2*time.Millisecond), func(*process) {
-		if x.w.queue.outlived(delivered, copies) {
+		outlived := func() bool { return x.w.queue.outlived(delivered, copies, given) }
+		if outlived() {
 			x.w.queue.drop(delivered)
 		} else {
-			a.handle(delivered)
+			a.handle(delivered, outlived)
 		}
 		if group.dead {
 			return
@@ -190,7 +192,7 @@ func (a *attempt) call() bool {
 }
 
 // handle is what an executor does with a task: lock, claim, acknowledge, run, finish, unlock.
-func (a *attempt) handle(delivered *waiting) {
+func (a *attempt) handle(delivered *waiting, outlived func() bool) {
 	x, w, task := a.x, a.x.w, a.task
 	q := w.queue
 	if task.Run == "" {
@@ -221,11 +223,18 @@ func (a *attempt) handle(delivered *waiting) {
 		}
 	}()
 
+	if outlived() {
+		if !x.away() {
+			q.giveBack(delivered, 0)
+		}
+		return
+	}
+
 	// Claim. A claim whose answer was lost is found again.
 	started := engine.Result{
 		Kind: engine.ResultStarted, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: x.group.name, Token: token, At: w.stamp(),
 	}
-	sequence, claimed, alive := a.decide(started, 0)
+	sequence, claimed, alive := a.claim(started, outlived)
 	if !alive {
 		return
 	}
@@ -247,11 +256,20 @@ func (a *attempt) handle(delivered *waiting) {
 	a.run(sequence)
 }
 
+// claim is decide for the first message, which is not sent once the lock could be somebody else's, or the copy is too old.
+func (a *attempt) claim(started engine.Result, outlived func() bool) (sequence uint64, ok, alive bool) {
+	return a.decideWhile(started, 0, func() bool { return a.x.w.elapsed < a.deadline && !outlived() })
+}
+
 // decide publishes on the attempt's subject until it hears that it is stored, or refused.
 func (a *attempt) decide(result engine.Result, after uint64) (sequence uint64, ok, alive bool) {
+	return a.decideWhile(result, after, func() bool { return true })
+}
+
+func (a *attempt) decideWhile(result engine.Result, after uint64, may func() bool) (sequence uint64, ok, alive bool) {
 	w := a.x.w
 	for {
-		if !a.call() {
+		if !a.call() || !may() {
 			return 0, false, false
 		}
 		if a.x.away() {

@@ -22,6 +22,7 @@ type queue struct {
 	logs     [engine.Shards][]message
 	sequence uint64
 	floors   [engine.Shards]uint64 // acknowledged up to here
+	settled  [engine.Shards][]floor
 	trimmed  time.Duration
 
 	locks    map[string]*lock
@@ -50,6 +51,12 @@ type subject struct {
 type message struct {
 	sequence uint64
 	result   engine.Result
+	at       time.Duration
+}
+
+// floor is what a shard had acknowledged at a time.
+type floor struct {
+	sequence uint64
 	at       time.Duration
 }
 
@@ -155,8 +162,8 @@ func (q *queue) delivery(task *waiting) int {
 }
 
 // outlived tells whether a task is so old that the claim of a copy that was delivered before this one may have been trimmed.
-func (q *queue) outlived(task *waiting, copies int) bool {
-	return copies > 1 && q.w.elapsed > task.at+claimWaits*q.ackWait*3/4
+func (q *queue) outlived(task *waiting, copies int, given time.Duration) bool {
+	return (copies > 1 || task.task.Again || q.w.elapsed > given+q.ackWait) && q.w.elapsed > task.at+claimWaits*q.ackWait*3/4
 }
 
 // drop ends a copy that nobody may run any more, and asks engines to look.
@@ -253,6 +260,7 @@ func (q *queue) inspectLock(run string, attempt int, key string, state *engine.A
 
 func (q *queue) acknowledgeResults(shard int, sequence uint64) {
 	q.floors[shard] = max(q.floors[shard], sequence)
+	q.settled[shard] = append(q.settled[shard], floor{sequence: sequence, at: q.w.elapsed})
 }
 
 // trim forgets, now and then, results that are acknowledged and older than the claim window, but for the last of an
@@ -265,8 +273,13 @@ func (q *queue) trim() {
 	q.trimmed = q.w.elapsed
 	for shard := range q.logs {
 		log := q.logs[shard]
-		n := 0
-		for n < len(log) && log[n].sequence <= q.floors[shard] && log[n].at+claimWindow < q.w.elapsed {
+		n, limit := 0, uint64(0)
+		for _, f := range q.settled[shard] {
+			if f.at+claimWindow < q.w.elapsed {
+				limit = max(limit, f.sequence)
+			}
+		}
+		for n < len(log) && log[n].sequence <= limit {
 			key := attemptKey(log[n].result.Run, log[n].result.Attempt)
 			if s := q.subjects[key]; s != nil && s.last.Sequence == log[n].sequence && !q.holds(log[n].result.Run, log[n].result.Attempt) {
 				delete(q.subjects, key)

@@ -29,8 +29,22 @@ var queueGuards = []mutant{
 		name: "outlived", guard: "a copy that comes again is not run once the claim of the one before may have been trimmed",
 		also: "queue/jetstream's tests",
 		file: simQueue,
-		old:  "	return copies > 1 &&",
+		old:  "	return (copies > 1 || task.task.Again || q.w.elapsed > given+q.ackWait) &&",
 		new:  "	return false &&",
+	},
+	{
+		name: "outlived-again", guard: "what may have been published before is not run once its claim may have been trimmed",
+		also: "TestACopyThatMayHaveBeenPublishedBeforeIsNotHandedOutLate",
+		file: simQueue,
+		old:  "	return (copies > 1 || task.task.Again ||",
+		new:  "	return (copies > 1 ||",
+	},
+	{
+		name: "trim-after-acknowledgement", guard: "a claim is kept for a claim window after it was acknowledged",
+		also: "TestWhatGoesIsWhatCouldGoAWindowBefore",
+		file: simQueue,
+		old:  "			if f.at+claimWindow < q.w.elapsed {",
+		new:  "			if f.at < q.w.elapsed {",
 	},
 	{
 		name: "lock", guard: "one holder a lock",

@@ -27,8 +27,14 @@ var runGuards = []mutant{
 		name: "publish-after-commit", guard: "an attempt that depends on others is published after their commit",
 		also: "transcripts, TestClockGoesBack",
 		file: coreRun,
-		old:  "		c.publish(r, c.afterCommit)\n	}\n}",
-		new:  "		c.publish(r, c.atOnce)\n	}\n}",
+		old:  "		c.publish(r, again, c.afterCommit)\n	}\n}",
+		new:  "		c.publish(r, again, c.atOnce)\n	}\n}",
+	},
+	{
+		name: "publish-again", guard: "what may have been published before is marked",
+		file: coreRun,
+		old:  "	task.Again = again\n",
+		new:  "	_ = again\n",
 	},
 	{
 		name: "publish-settled", guard: "only a run of which no write is open is published at once",

@@ -22,6 +22,9 @@ const (
 	headerMarker           = "Nats-Marker-Reason"
 )
 
+// headerAgain marks a message that may have been sent before: of a task a copy may have been claimed already.
+const headerAgain = "Tidewheel-Again"
+
 // stored is a message as a stream holds it.
 type stored struct {
 	subject  string

@@ -82,3 +82,75 @@ func TestACopyThatOutlivesItsClaimIsNotHandedOut(t *testing.T) {
 		t.Error("the engine was not told")
 	}
 }
+
+// Of what may have been published before a copy may have been claimed, and the claim be forgotten since.
+func TestACopyThatMayHaveBeenPublishedBeforeIsNotHandedOutLate(t *testing.T) {
+	q := connect(t, Config{Server: startServer(t, t.TempDir(), ""), AckWait: 30 * time.Second, ClaimWindow: 400 * time.Millisecond})
+	for run, again := range map[string]bool{"yjouwbosezaopxvn-s1": true, "yjouwbosezaopxvn-s2": false} {
+		task := &engine.Task{
+			Run: run, Attempt: 1, JobUID: "yjouwbosezaopxvn", Lock: run, Namespace: "default", Job: "job", Tier: spec.TierLight, Class: spec.ClassStandard,
+			Digest: "0123", Kind: "elf", Again: again,
+		}
+		published := make(chan error, 1)
+		q.Publish(task, func(err error) { published <- err })
+		if err := <-published; err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-time.After(q.config.ClaimWindow) // nobody was there
+	given := make(chan string, 10)
+	ctx, cancel := context.WithCancel(t.Context())
+	var pulling sync.WaitGroup
+	pulling.Go(func() {
+		err := q.Pull(ctx, executor.PullConfig{Executor: "x", Tiers: []spec.Tier{spec.TierLight}, Slots: 4}, func(d executor.Delivery) {
+			task, err := d.Task()
+			if err != nil || d.Ack() != nil {
+				t.Error("a task cannot be read and acknowledged", err)
+			}
+			given <- task.Run
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	defer pulling.Wait()
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	limit := time.After(30 * time.Second)
+	for left := 2; left > 0; {
+		select {
+		case <-tick.C:
+			left = 0
+			for _, run := range []string{"yjouwbosezaopxvn-s1", "yjouwbosezaopxvn-s2"} {
+				waiting, err := q.last(t.Context(), q.names.tasks, q.names.task("light", "standard", run))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if waiting != nil {
+					left++
+				}
+			}
+		case <-limit:
+			t.Fatal("they still wait")
+		}
+	}
+	if run := <-given; run != "yjouwbosezaopxvn-s2" || len(given) > 0 {
+		t.Errorf("handed out were %s and %d more, want only the one that was published once", run, len(given))
+	}
+}
+
+func TestWhatGoesIsWhatCouldGoAWindowBefore(t *testing.T) {
+	const window = 2 * time.Minute
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var at trims
+	for i, want := range []uint64{0, 0, 10, 20, 30, 40} { // a minute each
+		if got := at.before(now.Add(-window), now, uint64(10*(i+1))); got != want {
+			t.Errorf("after %d minutes %d may go, want %d", i, got, want)
+		}
+		now = now.Add(time.Minute)
+	}
+	if got := at.before(now.Add(-window), now, 0); got != 50 {
+		t.Errorf("when nothing more may go, %d may, want 50", got)
+	}
+}

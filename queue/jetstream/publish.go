@@ -31,9 +31,11 @@ func (q *Queue) Publish(task *engine.Task, done func(error)) {
 		return
 	}
 	pool := poolToken(task.Tier, task.RunsOn)
-	publish := func() {
-		q.publishTask(q.names.task(pool, string(task.Class), task.Run), data, task.Attempt, publishTries, finish)
+	message := nats.Msg{Subject: q.names.task(pool, string(task.Class), task.Run), Data: data}
+	if task.Again {
+		message.Header = nats.Header{headerAgain: {"1"}}
 	}
+	publish := func() { q.publishTask(message, task.Attempt, publishTries, finish) }
 	if len(task.RunsOn) == 0 || q.pools.has(pool) {
 		publish()
 		return
@@ -50,8 +52,8 @@ func (q *Queue) Publish(task *engine.Task, done func(error)) {
 	}
 }
 
-func (q *Queue) publishTask(subject string, data []byte, attempt, tries int, done func(error)) {
-	q.requests.send(&nats.Msg{Subject: subject, Data: data}, func(answer *nats.Msg, err error) {
+func (q *Queue) publishTask(message nats.Msg, attempt, tries int, done func(error)) {
+	q.requests.send(&nats.Msg{Subject: message.Subject, Data: message.Data, Header: message.Header}, func(answer *nats.Msg, err error) {
 		if err == nil {
 			_, err = acknowledged(answer)
 		}
@@ -64,7 +66,7 @@ func (q *Queue) publishTask(subject string, data []byte, attempt, tries int, don
 			return
 		}
 		// Only now, and rarely, a goroutine: the copy in the way may be an older attempt's, and must be looked at.
-		if !q.spawn(func() { q.replaceOlder(subject, data, attempt, tries, done) }) {
+		if !q.spawn(func() { q.replaceOlder(message, attempt, tries, done) }) {
 			done(fmt.Errorf("%w: the connection is closed", ErrUnavailable))
 		}
 	})
@@ -72,8 +74,8 @@ func (q *Queue) publishTask(subject string, data []byte, attempt, tries int, don
 
 // replaceOlder looks at the copy that was in the way: this attempt's own is as good as ours, an older attempt's has
 // been decided elsewhere and is removed.
-func (q *Queue) replaceOlder(subject string, data []byte, attempt, tries int, done func(error)) {
-	waiting, err := q.last(q.closing, q.names.tasks, subject)
+func (q *Queue) replaceOlder(message nats.Msg, attempt, tries int, done func(error)) {
+	waiting, err := q.last(q.closing, q.names.tasks, message.Subject)
 	if err != nil {
 		done(fmt.Errorf("look at the waiting copy: %w", err))
 		return
@@ -88,7 +90,7 @@ func (q *Queue) replaceOlder(subject string, data []byte, attempt, tries int, do
 			return
 		}
 	}
-	q.publishTask(subject, data, attempt, tries-1, done)
+	q.publishTask(message, attempt, tries-1, done)
 }
 
 // spawn runs work that Close waits for; false if the queue is closed.

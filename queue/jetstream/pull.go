@@ -187,8 +187,14 @@ func (d *delivery) Ack() error {
 // window; a quarter less leaves room for clocks that differ.
 func (d *delivery) outlived() bool {
 	meta, err := d.message.Metadata()
-	return err == nil && meta.NumDelivered > 1 && time.Since(meta.Timestamp) > d.q.config.ClaimWindow*3/4
+	if err != nil || time.Since(meta.Timestamp) <= d.q.config.ClaimWindow*3/4 {
+		return false
+	}
+	return meta.NumDelivered > 1 || d.message.Header.Get(headerAgain) != "" || time.Since(d.since) > d.q.config.AckWait
 }
+
+// Outlived is what executors ask once they hold the lock.
+func (d *delivery) Outlived() bool { return d.outlived() }
 
 // Nak gives the task back.
 func (d *delivery) Nak(delay time.Duration) error {

@@ -34,6 +34,7 @@ type Queue struct {
 	js       jetstream.JetStream
 	requests *requests
 	floors   *floors
+	trimmed  trims
 	reader   *reader
 	markers  markers
 	overdue  overdue

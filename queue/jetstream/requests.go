@@ -243,11 +243,10 @@ func (r *requests) unanswered(now time.Time) (messages []*nats.Msg) {
 			continue
 		}
 		place.repeats++
-		again := &nats.Msg{Subject: place.message.Subject, Reply: place.message.Reply, Data: bytes.Clone(place.message.Data)}
+		again := &nats.Msg{
+			Subject: place.message.Subject, Reply: place.message.Reply, Data: bytes.Clone(place.message.Data), Header: nats.Header{headerAgain: {"1"}},
+		}
 		for header, values := range place.message.Header {
-			if again.Header == nil {
-				again.Header = make(nats.Header, len(place.message.Header))
-			}
 			again.Header[header] = slices.Clone(values)
 		}
 		messages = append(messages, again)

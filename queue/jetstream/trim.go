@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -34,14 +35,18 @@ func (q *Queue) Maintain(ctx context.Context) error {
 	return nil
 }
 
-// Trim deletes from RESULTS what every shard has acknowledged and what is older, at now, than the claim window. It
-// answers the number of messages.
+// Trim deletes from RESULTS what every shard had acknowledged when it was called a claim window before now, or earlier. It
+// answers the number of messages, 0 the first time. The window begins with the acknowledgement: an engine that has not
+// read the claim may publish the attempt once more, and that copy may wait for most of a claim window (see outlived).
 //
 // The last message of an attempt that still runs is where the attempt will be decided, however long it runs. If it
 // is among those to go, a marked copy is published behind it first, under the same condition as any report (ADR 5).
 // Results does not deliver such copies, and reports look through them.
 func (q *Queue) Trim(ctx context.Context, now time.Time) (purged uint64, err error) {
 	limit, err := q.trimLimit(ctx, now)
+	if err == nil {
+		limit = q.trimmed.before(now.Add(-q.config.ClaimWindow), now, limit)
+	}
 	if err != nil || limit == 0 {
 		return 0, wrap("jetstream: trim results", err)
 	}
@@ -52,7 +57,33 @@ func (q *Queue) Trim(ctx context.Context, now time.Time) (purged uint64, err err
 	return purged, wrap("jetstream: trim results", err)
 }
 
-// trimLimit is the last sequence that may go, 0 if none may.
+// trims remembers what could have gone when.
+type trims struct {
+	mu   sync.Mutex
+	then []trimAt
+}
+
+type trimAt struct {
+	at    time.Time
+	limit uint64
+}
+
+// before notes what could go now, and gives what could already at an instant, 0 if that is not known.
+func (t *trims) before(instant, now time.Time, limit uint64) (then uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for len(t.then) > 0 && !t.then[0].at.After(instant) {
+		then = max(then, t.then[0].limit)
+		t.then = t.then[1:]
+	}
+	if then > 0 { // the stream only grows: it holds until more may go
+		t.then = append([]trimAt{{at: instant, limit: then}}, t.then...)
+	}
+	t.then = append(t.then, trimAt{at: now, limit: limit})
+	return then
+}
+
+// trimLimit is the last sequence that has been acknowledged and is old enough, 0 if none is.
 func (q *Queue) trimLimit(ctx context.Context, now time.Time) (uint64, error) {
 	// Asked before the floors: what comes in between is newer than the limit.
 	state, err := q.resultsState(ctx)
