@@ -165,12 +165,12 @@ func (q *Queue) Looked(t testing.TB) {
 
 // Depths implements service.Queue.
 func (q *Queue) Depths(context.Context) ([]engine.QueueDepth, error) {
-	select {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	select { // under the lock: who hears of it and sets others does not change what this look finds
 	case q.looked <- struct{}{}:
 	default:
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	return q.depths, q.down
 }
 
