@@ -7,9 +7,11 @@ import (
 	"math"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 // DefinitionOf gives the definition that a run executes, as it was when the run was made; known is false where there is
@@ -17,6 +19,9 @@ import (
 func (s *Service) DefinitionOf(ctx context.Context, run *engine.Run) (definition engine.Generation, known bool, err error) {
 	if run.Generation == 0 {
 		return definition, false, nil
+	}
+	if run.Task != "" {
+		return s.taskDefinition(ctx, run)
 	}
 	definition, err = s.store.Generation(ctx, run.JobUID, run.Generation)
 	if errors.Is(err, engine.ErrNotFound) {
@@ -28,11 +33,27 @@ func (s *Service) DefinitionOf(ctx context.Context, run *engine.Run) (definition
 	return definition, true, nil
 }
 
+// taskDefinition is DefinitionOf a task of a DAG: the task as a job.
+func (s *Service) taskDefinition(ctx context.Context, run *engine.Run) (definition engine.Generation, known bool, err error) {
+	of, err := s.store.DAGGeneration(ctx, run.JobUID, run.Generation)
+	if errors.Is(err, engine.ErrNotFound) {
+		return definition, false, nil
+	}
+	if err != nil {
+		return definition, false, fmt.Errorf("read generation %d of DAG %s: %w", run.Generation, run.DAG, err)
+	}
+	task := slices.IndexFunc(of.Spec.Tasks, func(t spec.Task) bool { return t.Name == run.Task })
+	if task < 0 {
+		return definition, false, nil
+	}
+	return engine.Generation{Generation: of.Generation, Spec: *of.Spec.TaskJob(task), At: of.At, By: of.By, Message: of.Message}, true, nil
+}
+
 // LastGoodRun gives the latest run of the same job that was made before this one and succeeded; found is false where
 // none is near.
 func (s *Service) LastGoodRun(ctx context.Context, run *engine.Run) (good engine.Run, found bool, err error) {
 	runs, _, err := s.store.Runs(ctx, engine.RunFilter{
-		Namespace: run.Namespace, JobUID: run.JobUID, Statuses: []engine.Status{engine.StatusSucceeded}, Until: run.CreatedAt, Limit: 1,
+		Namespace: run.Namespace, JobUID: run.JobUID, Task: run.Task, Statuses: []engine.Status{engine.StatusSucceeded}, Until: run.CreatedAt, Limit: 1,
 	})
 	if err != nil || len(runs) == 0 {
 		return engine.Run{}, false, err

@@ -138,3 +138,28 @@ func TestRunsOfTasksLeadToTheirWaves(t *testing.T) {
 		t.Error("the search does not find a DAG")
 	}
 }
+
+func TestTheRunOfATaskShowsItsDefinition(t *testing.T) {
+	s := newSite(t)
+	s.PutBinary(t, "report")
+	d := s.PutDAG(t, "kind: DAG\nname: etl\ndefaults: {timeout: 7m}\ntasks:\n  fetch: {binary: report, args: [--all], env: {LEVEL: debug}}\n  tell: {binary: report, needs: [fetch]}\n")
+	before := s.putWave(t, &d, past{epoch: 1, trigger: engine.TriggerManual, at: s.Now.Add(-time.Hour)})
+	wave := s.putWave(t, &d, past{epoch: 2, trigger: engine.TriggerManual, at: s.Now.Add(-time.Minute)})
+	page := s.see(t, "/runs/"+engine.TaskRunID(wave.ID, "fetch"))
+	for _, words := range []string{"--all", "LEVEL", "debug", "7m"} {
+		if !strings.Contains(page, words) {
+			t.Errorf("the run does not say %q", words)
+		}
+	}
+	if strings.Contains(page, "not kept any more") {
+		t.Error("the run says that its definition is not kept")
+	}
+	run, err := s.Run(t.Context(), engine.TaskRunID(wave.ID, "fetch"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, found, err := s.LastGoodRun(t.Context(), &run)
+	if want := engine.TaskRunID(before.ID, "fetch"); err != nil || !found || good.ID != want {
+		t.Errorf("the last good run before it is %s (%t, %v), want %s", good.ID, found, err, want)
+	}
+}
