@@ -234,6 +234,7 @@ func (c *Core) redefineDAG(d *dagState, s *DAGSnapshot) {
 			j.learnLedger(s.Ledger[root])
 		}
 	}
+	c.adoptWave(d, s) // first: its runs are no strays
 	for i := range s.Runs {
 		switch r := &s.Runs[i]; {
 		case r.Status.Terminal() || c.KnowsRun(d.uid, r.ID, r.Revision):
@@ -243,7 +244,6 @@ func (c *Core) redefineDAG(d *dagState, s *DAGSnapshot) {
 			c.atOnce(ReadAnew{Why: "run " + r.ID + " was made by somebody else"})
 		}
 	}
-	c.adoptWave(d, s)
 	known := s.DAG != nil && s.DAG.Revision <= d.revision
 	if gone := d.def == nil && s.DAG == nil; known || gone {
 		if d.def == nil { // a wave that was asked for while its DAG was deleted
