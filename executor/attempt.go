@@ -121,9 +121,11 @@ func (e *Executor) handle(delivery Delivery) {
 // lock takes the task's lock, and tells when it was asked for. Where the queue does not answer it is tried again for as
 // long as a lock lives: one that was made although the answer was lost would be in everybody's way for that long.
 func (e *Executor) lock(task *engine.Task, holder LockHolder) (asked time.Time, token uint64, err error) {
-	limit := time.Now().Add(e.config.LockTTL)
+	limit, certain := time.Now().Add(e.config.LockTTL), true
 	for held, failed := firstLockWait, firstRetry; ; {
-		asked = time.Now()
+		if certain { // else the lock may be the one that was asked for before, and is found again
+			asked = time.Now()
+		}
 		token, err = e.queue.Lock(e.base, task.Lock, holder, e.config.LockTTL)
 		var other *HeldError
 		switch {
@@ -134,7 +136,9 @@ func (e *Executor) lock(task *engine.Task, holder LockHolder) (asked time.Time, 
 				return asked, 0, err
 			}
 			held *= 2
+			certain = true
 		default:
+			certain = false
 			if !time.Now().Before(limit) || waited(e.intake, failed) {
 				return asked, 0, err
 			}

@@ -116,8 +116,10 @@ func (l *leases) apply(id string, action lease.Action) (uint64, lease.Outcome) {
 			r.replaced = a.Revision
 			return revision, lease.Done
 		case r.engine == id && r.replaced == a.Revision: // stored, and its answer lost
-			l.w.counts.add("lease", "renewal found again")
-			return r.revision, lease.Done
+			l.w.counts.add("lease", "renewal found again") // its life began then, so it is renewed
+			revision := l.put(r, id, leaseTTL)
+			r.replaced = a.Revision
+			return revision, lease.Done
 		}
 		refused("renewal", a.Shard)
 	case lease.Release:

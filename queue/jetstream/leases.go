@@ -38,7 +38,7 @@ func (q *Queue) AcquireLease(ctx context.Context, shard int, engineID string, re
 }
 
 // RenewLease gives an engine's entry another ttl. A renewal that was stored although its answer was lost is found again
-// by the revision that it replaced.
+// by the revision that it replaced, and renewed: its life began earlier than this call.
 func (q *Queue) RenewLease(ctx context.Context, shard int, engineID string, revision uint64, ttl time.Duration) (uint64, error) {
 	replaces := strconv.FormatUint(revision, 10)
 	token, err := q.putLease(ctx, shard, engineID, revision, ttl, replaces)
@@ -53,7 +53,8 @@ func (q *Queue) RenewLease(ctx context.Context, shard int, engineID string, revi
 		return 0, wrap(leaseOperation("renew", shard), errOnItsWay)
 	}
 	if last != nil && !isMarker(last) && string(last.data) == engineID && last.header.Get(headerAfter) == replaces {
-		return last.sequence, nil
+		token, err := q.putLease(ctx, shard, engineID, last.sequence, ttl, replaces)
+		return token, wrap(leaseOperation("renew", shard), err)
 	}
 	return 0, wrap(leaseOperation("renew", shard), lease.ErrRefused)
 }

@@ -72,7 +72,7 @@ func (q *Queue) Lock(ctx context.Context, key string, holder executor.LockHolder
 const headerAfter = "Tidewheel-After"
 
 // Refresh gives the lock another ttl from now. A refresh that was stored although its answer was lost is found again
-// by the revision that it replaced.
+// by the revision that it replaced, and refreshed: its life began earlier than this call.
 func (q *Queue) Refresh(ctx context.Context, key string, holder executor.LockHolder, revision uint64, ttl time.Duration) (uint64, error) {
 	replaces := strconv.FormatUint(revision, 10)
 	for tries := 0; ; tries++ {
@@ -96,10 +96,13 @@ func (q *Queue) Refresh(ctx context.Context, key string, holder executor.LockHol
 		if err != nil {
 			return 0, fmt.Errorf("jetstream: refresh lock %s: %w", key, err)
 		}
-		if held.holder == holder && held.after == replaces {
-			return held.revision, nil
+		if held.holder != holder || held.after != replaces {
+			return 0, executor.ErrFenced
 		}
-		return 0, executor.ErrFenced
+		if tries == onItsWayTries {
+			return 0, fmt.Errorf("jetstream: refresh lock %s: %w", key, errOnItsWay)
+		}
+		revision = held.revision
 	}
 }
 

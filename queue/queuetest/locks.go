@@ -14,6 +14,7 @@ var locks = map[string]func(*testing.T, Harness){
 	"a lock excludes everybody, its own holder too":         lockExcludes,
 	"of many who lock at once one succeeds":                 lockRace,
 	"a lock made by a try without an answer is found again": lockTriedAgain,
+	"a refresh without an answer is refreshed again":        lockRefreshedAgain,
 	"a lock expires":                                         lockExpires,
 	"a refreshed lock lives on":                              lockRefreshed,
 	"a lock that was released is free at once":               lockReleased,
@@ -133,6 +134,24 @@ func lockRefreshed(t *testing.T, h Harness) {
 	obtain(t, q, task.Lock, holder(task, "two"))
 	if waited := time.Since(begun); waited < 2900*time.Millisecond {
 		t.Errorf("the refreshed lock was gone after %v", waited)
+	}
+}
+
+// A refresh whose answer was lost is asked for again: the life of the lock begins with the one that is answered.
+func lockRefreshedAgain(t *testing.T, h Harness) {
+	q := h.Connect(t)
+	task := newTask(spec.TierLight, spec.ClassStandard)
+	token := lock(t, q, task.Lock, holder(task, "one"), time.Minute)
+	latest := token
+	for range 3 {
+		revision, err := q.Refresh(patient(t), task.Lock, holder(task, "one"), token, time.Minute)
+		if err != nil || revision <= latest {
+			t.Fatalf("refresh: revision %d after %d, %v: want a later one", revision, latest, err)
+		}
+		latest = revision
+	}
+	if _, err := q.Refresh(patient(t), task.Lock, holder(task, "one"), latest, time.Minute); err != nil {
+		t.Errorf("refresh of the latest: %v", err)
 	}
 }
 
