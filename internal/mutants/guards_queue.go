@@ -35,6 +35,7 @@ var queueGuards = []mutant{
 	{
 		name: "outlived-again", guard: "what may have been published before is not run once its claim may have been trimmed",
 		also: "TestACopyThatMayHaveBeenPublishedBeforeIsNotHandedOutLate",
+		held: test{"engine/sim", "^TestKeptSeeds$"},
 		file: simQueue,
 		old:  "	return (copies > 1 || task.task.Again ||",
 		new:  "	return (copies > 1 ||",

@@ -32,6 +32,7 @@ var runGuards = []mutant{
 	},
 	{
 		name: "publish-again", guard: "what may have been published before is marked",
+		held: test{"engine/sim", "^TestKeptSeeds$"},
 		file: coreRun,
 		old:  "	task.Again = again\n",
 		new:  "	_ = again\n",
