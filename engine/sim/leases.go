@@ -37,7 +37,7 @@ type row struct {
 	revision uint64 // 0 where there is nothing
 	replaced uint64 // by the renewal that wrote it
 	ends     *event
-	endless  bool // it does not end by itself, for now
+	endless  bool // it does not end by itself until the misfortunes end
 }
 
 func newLeases(w *world) *leases {

@@ -2,6 +2,7 @@ package main
 
 const (
 	keeper    = "engine/lease/keeper.go"
+	leasePlan = "engine/lease/plan.go"
 	simLeases = "engine/sim/leases.go"
 )
 
@@ -28,7 +29,7 @@ var leaseGuards = []mutant{
 	},
 	{
 		name: "lease-silent", guard: "a lease that is not renewed has ended, whatever the table says",
-		file: keeper,
+		file: leasePlan,
 		old:  "return now.Sub(seen) >= k.config.TTL }",
 		new:  "return false && now.Sub(seen) >= k.config.TTL }",
 	},

@@ -182,10 +182,10 @@ func (d *delivery) Ack() error {
 	return wrap("jetstream: acknowledge "+d.message.Subject, d.q.conn.Publish(d.message.Reply, nil))
 }
 
-// outlived tells whether this is another copy of a task that is so old that the claim, which who was given it before
+// Outlived tells whether this is another copy of a task that is so old that the claim, which who was given it before
 // may have made, may have been trimmed: then a second claim would find nothing in its way. Claims are kept for a claim
 // window; a quarter less leaves room for clocks that differ.
-func (d *delivery) outlived() bool {
+func (d *delivery) Outlived() bool {
 	meta, err := d.message.Metadata()
 	if err != nil || time.Since(meta.Timestamp) <= d.q.config.ClaimWindow*3/4 {
 		return false
@@ -193,8 +193,6 @@ func (d *delivery) outlived() bool {
 	return meta.NumDelivered > 1 || d.message.Header.Get(headerAgain) != "" || time.Since(d.since) > d.q.config.AckWait
 }
 
-// Outlived is what executors ask once they hold the lock.
-func (d *delivery) Outlived() bool { return d.outlived() }
 
 // Nak gives the task back.
 func (d *delivery) Nak(delay time.Duration) error {

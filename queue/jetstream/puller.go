@@ -161,7 +161,7 @@ func (p *puller) receive(message *nats.Msg) {
 // as there were ever tasks at once; they end with the pull.
 func (p *puller) worker(task *delivery) {
 	for ok := true; ok; task, ok = <-p.work {
-		if task.outlived() {
+		if task.Outlived() {
 			p.drop(task)
 		} else {
 			p.handle(task)

@@ -37,7 +37,7 @@ func (q *Queue) Maintain(ctx context.Context) error {
 
 // Trim deletes from RESULTS what every shard had acknowledged when it was called a claim window before now, or earlier. It
 // answers the number of messages, 0 the first time. The window begins with the acknowledgement: an engine that has not
-// read the claim may publish the attempt once more, and that copy may wait for most of a claim window (see outlived).
+// read the claim may publish the attempt once more, and that copy may wait for most of a claim window (see Outlived).
 //
 // The last message of an attempt that still runs is where the attempt will be decided, however long it runs. If it
 // is among those to go, a marked copy is published behind it first, under the same condition as any report (ADR 5).
