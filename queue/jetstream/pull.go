@@ -193,7 +193,6 @@ func (d *delivery) Outlived() bool {
 	return meta.NumDelivered > 1 || d.message.Header.Get(headerAgain) != "" || time.Since(d.since) > d.q.config.AckWait
 }
 
-
 // Nak gives the task back.
 func (d *delivery) Nak(delay time.Duration) error {
 	d.settled.Store(true)
