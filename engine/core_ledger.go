@@ -147,7 +147,7 @@ func (j *job) names(stored *storedRange, slot time.Time) bool {
 		if stored.schedule != j.schedule {
 			stored.schedule, stored.fits = j.schedule, consecutive(&stored.SlotRange, j.schedule)
 		}
-		return stored.fits && names(j.schedule, slot)
+		return stored.fits && goesOn(j.schedule, stored.From, slot)
 	}
 	return false
 }
@@ -170,7 +170,7 @@ func (r *run) told() bool {
 	}
 	before := compile(r.spec, j.def)
 	return before != nil && slices.ContainsFunc(j.ledger, func(stored storedRange) bool {
-		return stored.Count > 2 && r.Slot.After(stored.From) && r.Slot.Before(stored.To) && names(before, r.Slot) && consecutive(&stored.SlotRange, before)
+		return stored.Count > 2 && r.Slot.After(stored.From) && r.Slot.Before(stored.To) && goesOn(before, stored.From, r.Slot) && consecutive(&stored.SlotRange, before)
 	})
 }
 
@@ -182,7 +182,17 @@ func (r *ledgerRange) holds(slot time.Time) bool {
 	case slot.Equal(r.From) || slot.Equal(r.To):
 		return true
 	}
-	return r.schedule != nil && names(r.schedule, slot)
+	return r.schedule != nil && goesOn(r.schedule, r.From, slot)
+}
+
+// goesOn tells whether consecutive slots of a schedule that begin with one come to another. A fixed delay has no slots but
+// those that are counted from the first.
+func goesOn(schedule *cron.Schedule, from, slot time.Time) bool {
+	if schedule.Kind() != cron.KindAfter {
+		return names(schedule, slot)
+	}
+	next, ok := schedule.Next(from)
+	return ok && slot.Sub(from)%next.Sub(from) == 0
 }
 
 // consecutive tells whether a range is made of consecutive slots of a schedule.

@@ -232,3 +232,17 @@ func TestTheRunOfASlotOfAnEarlierFormThatWasToldIsTakenBack(t *testing.T) {
 		t.Errorf("there still are %+v, %v", runs, err)
 	}
 }
+
+// A fixed delay passes over slots that are excluded, each as long after the one before: the ledger has those, and nothing
+// in between.
+func TestASlotBetweenThoseOfAFixedDelayIsTold(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "after=2s", "exclude=0s-60s"})
+	b.do([]string{"at", "3s"})
+	b.do([]string{"quietly", "define", "every=5s"})
+	for _, at := range []string{"4s", "6s"} { // the engine has not heard of the edit
+		b.do([]string{"at", at})
+	}
+	b.load()
+	b.ledger("5s-5s edited", "2s-6s blackout")
+}

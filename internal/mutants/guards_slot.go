@@ -56,6 +56,13 @@ var slotGuards = []mutant{
 		new:  "",
 	},
 	{
+		name: "delay-between", guard: "a range of a fixed delay has no slots but those that are counted from its first",
+		held: test{"engine", "^TestASlotBetweenThoseOfAFixedDelayIsTold$"},
+		file: coreLedger,
+		old:  "	if schedule.Kind() != cron.KindAfter {\n		return names(schedule, slot)",
+		new:  "	if names(schedule, slot) {\n		return true",
+	},
+	{
 		name: "given-up-by-run", guard: "a run that was given up is given up by whoever reads it",
 		file: "engine/core_run.go",
 		old:  "	if r.GivenUp != nil {\n		c.giveUpAgain(r)\n		return\n	}\n",
