@@ -32,6 +32,7 @@ type driver struct {
 	stoodSince time.Duration
 	wokeAt     time.Duration
 	freezes    bool          // its clock stands still with it
+	thawedAt   time.Duration // when it went on last after one with its clock
 	frozen     time.Duration // for how long that has, in all
 	inbox      []func()      // what has come since
 	cutUntil   time.Duration // until then it does not reach the queue
@@ -55,7 +56,7 @@ func (e *driver) boot() {
 	e.number++
 	e.group = e.w.newGroup(fmt.Sprintf("%s.%d", e.name, e.number))
 	e.machine = shard.NewMachine(e.w.config, e.w.wall(), e.w.random)
-	e.epoch, e.until, e.loseAt, e.wokeAt, e.freezes, e.inbox = 0, 0, 0, 0, false, nil
+	e.epoch, e.until, e.loseAt, e.wokeAt, e.thawedAt, e.freezes, e.inbox = 0, 0, 0, 0, 0, false, nil
 	e.since = e.w.elapsed
 	e.believes, e.flights, e.shards = [engine.Shards]bool{}, &flights{}, nil
 	e.w.note("engine starts", e.group.name, "", 0)

@@ -25,6 +25,7 @@ func (e *driver) wakeUp() {
 	}
 	if e.freezes {
 		e.frozen += e.w.elapsed - e.stoodSince
+		e.thawedAt = e.w.elapsed
 	}
 	e.wokeAt, e.stoodSince = e.w.elapsed, 0
 	if h := e.holder; h != nil {

@@ -70,7 +70,7 @@ func (o *owners) alike(e *driver) {
 func (o *owners) excused(e *driver) bool {
 	now, lostAt := o.w.elapsed, o.w.leases.lostAt
 	switch {
-	case e.stands(), e.wokeAt > 0 && now < e.wokeAt+wakesWithin, e.wokeAt > 0 && e.freezes && now < e.wokeAt+leaseTTL:
+	case e.stands(), e.wokeAt > 0 && now < e.wokeAt+wakesWithin, e.thawedAt > 0 && now < e.thawedAt+leaseTTL:
 		return true
 	}
 	return lostAt > 0 && now < lostAt+leaseTTL
