@@ -53,7 +53,7 @@ func (c *Core) inspect(r *run) {
 	default:
 		return
 	}
-	c.atOnce(Inspect{Shard: r.Shard, Run: r.ID, Attempt: r.Attempt, Lock: r.lock()})
+	c.atOnce(Inspect{Shard: r.Shard, Run: r.ID, Attempt: r.Attempt, Locks: r.locks()})
 }
 
 // lock is what an executor must hold to execute the run: the job's, or the run's own where runs may overlap.
@@ -65,6 +65,19 @@ func (r *run) lock() string {
 		return RootID(r.JobUID, r.Task)
 	}
 	return r.JobUID
+}
+
+// locks are those that whoever executes the run may hold: its own, and for a run of a job the other one too. By an edit
+// runs may overlap, or no longer may, and another owner that had not heard of it published the run in its earlier form.
+func (r *run) locks() []string {
+	lock := r.lock()
+	switch {
+	case r.Task != "":
+		return []string{lock}
+	case lock == r.ID:
+		return []string{lock, r.JobUID}
+	}
+	return []string{lock, r.ID}
 }
 
 // inspected acts on the queue's answer.

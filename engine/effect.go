@@ -17,12 +17,12 @@ type Revoke struct {
 	RunsOn  map[string]string
 }
 
-// Inspect asks the queue how an attempt stands; answered by AttemptInspected.
+// Inspect asks the queue how an attempt stands, and whether it holds one of these locks; answered by AttemptInspected.
 type Inspect struct {
 	Shard   int
 	Run     string
 	Attempt int
-	Lock    string
+	Locks   []string
 }
 
 // DeclareLost ends an attempt whose lock has gone, unless it reported something after the message with this sequence.

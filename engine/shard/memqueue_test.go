@@ -102,7 +102,7 @@ func (q *memQueue) Revoke(_ context.Context, of engine.Revoke) (bool, error) {
 	return ok, nil
 }
 
-func (q *memQueue) Inspect(_ context.Context, _ int, run string, attempt int, _ string) (engine.AttemptState, error) {
+func (q *memQueue) Inspect(_ context.Context, _ int, run string, attempt int, _ ...string) (engine.AttemptState, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	last, found := q.last(run, attempt)

@@ -69,7 +69,7 @@ func (e *driver) effect(epoch uint64, effect engine.Effect) {
 			if !p.sleep(w.between(50*time.Microsecond, pick(w, 3*time.Millisecond, 300*time.Millisecond))) {
 				return nil
 			}
-			w.queue.inspectLock(f.Run, f.Attempt, f.Lock, &answer.State)
+			w.queue.inspectLock(f.Run, f.Attempt, f.Locks, &answer.State)
 			answer.State.Since = w.wall().Add(e.since - w.elapsed)
 			if answer.Failed || e.isCut() {
 				answer.Failed, answer.State = true, engine.AttemptState{}

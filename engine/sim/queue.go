@@ -252,9 +252,12 @@ func (q *queue) inspectSubject(run string, attempt int, state *engine.AttemptSta
 	}
 }
 
-func (q *queue) inspectLock(run string, attempt int, key string, state *engine.AttemptState) {
-	if held := q.held(key); held != nil && held.run == run && held.attempt == attempt {
-		state.LockHeld, state.LockUntil = true, q.w.wall().Add(held.until-q.w.elapsed)
+func (q *queue) inspectLock(run string, attempt int, keys []string, state *engine.AttemptState) {
+	for _, key := range keys {
+		if held := q.held(key); held != nil && held.run == run && held.attempt == attempt {
+			state.LockHeld, state.LockUntil = true, q.w.wall().Add(held.until-q.w.elapsed)
+			return
+		}
 	}
 }
 

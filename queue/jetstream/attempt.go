@@ -73,9 +73,9 @@ func (q *Queue) DeclareLost(ctx context.Context, shard int, run string, attempt 
 	return err == nil, wrap("jetstream: declare run "+run+" lost", err)
 }
 
-// Inspect tells how an attempt stands. The subject is read before the lock: whoever has claimed holds the lock, so a
+// Inspect tells how an attempt stands, and until when it holds one of the locks. The subject is read before them: whoever has claimed holds the lock, so a
 // claim without a lock is an attempt that ended or lost it, and never one that is about to begin.
-func (q *Queue) Inspect(ctx context.Context, shard int, run string, attempt int, lock string) (engine.AttemptState, error) {
+func (q *Queue) Inspect(ctx context.Context, shard int, run string, attempt int, locks ...string) (engine.AttemptState, error) {
 	state := engine.AttemptState{Since: q.connectedSince()}
 	last, err := q.last(ctx, q.names.results, q.names.attempt(shard, run, attempt))
 	if err != nil {
@@ -88,12 +88,15 @@ func (q *Queue) Inspect(ctx context.Context, shard int, run string, attempt int,
 		}
 		state.Last, state.Sequence = result.Kind, last.sequence
 	}
-	held, err := q.lockEntry(ctx, lock)
-	if err != nil {
-		return state, fmt.Errorf("jetstream: inspect lock of run %s: %w", run, err)
-	}
-	if held != nil && held.holder.Run == run && held.holder.Attempt == attempt {
-		state.LockHeld, state.LockUntil = true, held.until
+	for _, lock := range locks {
+		held, err := q.lockEntry(ctx, lock)
+		if err != nil {
+			return state, fmt.Errorf("jetstream: inspect lock of run %s: %w", run, err)
+		}
+		if held != nil && held.holder.Run == run && held.holder.Attempt == attempt {
+			state.LockHeld, state.LockUntil = true, held.until
+			break
+		}
 	}
 	return state, nil
 }

@@ -180,7 +180,7 @@ func attemptInspect(t *testing.T, h Harness) {
 	task := newTask(spec.TierLight, spec.ClassStandard)
 	inspect := func(attempt int) engine.AttemptState {
 		t.Helper()
-		state, err := q.Inspect(patient(t), task.Shard, task.Run, attempt, task.Lock)
+		state, err := q.Inspect(patient(t), task.Shard, task.Run, attempt, task.Run, task.Lock) // it holds the second
 		if err != nil {
 			t.Fatalf("inspect: %v", err)
 		}
