@@ -11,6 +11,7 @@ type journal struct {
 	w       *world
 	started map[string]uint64     // attempt → token; only looked up
 	tokens  map[string]uint64     // the latest under each lock; only looked up
+	stray   map[string]bool       // attempts that started of a run which another owner had removed; only looked up
 	starts  []start               // in order
 	living  map[string][]*program // by job; only looked up
 	left    map[string]*outputs   // by attempt, of those that succeeded; only looked up
@@ -39,10 +40,12 @@ func (j *journal) start(a *attempt) *program {
 	w, task := j.w, a.task
 	key := attemptKey(task.Run, task.Attempt)
 	w.note("process starts", key, a.x.group.name, int64(a.token))
-	if before, again := j.started[key]; again {
+	if before, again := j.started[key]; again && !j.stray[key] {
 		w.fail("no attempt starts twice", "%s started with token %d, and before with token %d", key, a.token, before)
 	}
 	j.started[key] = a.token
+	// Its run may be made again, by a backfill, once nobody remembers that it was claimed.
+	j.stray[key] = w.truth.stored[task.Run] == nil && w.users.twoOwners(task.Run)
 	j.again(task)
 	j.starts = append(j.starts, start{run: task.Run, attempt: task.Attempt, token: a.token, job: task.JobUID})
 	for _, other := range j.living[task.JobUID] {

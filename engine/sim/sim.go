@@ -53,7 +53,7 @@ func Run(seed uint64, options Options) Report {
 	}
 	w.start = pick(w, changes...).Add(w.between(0, 50*time.Second)).Truncate(time.Microsecond)
 	w.truth, w.queue = newTruth(w), newQueue(w)
-	w.journal = &journal{w: w, started: map[string]uint64{}, tokens: map[string]uint64{}, living: map[string][]*program{}, left: map[string]*outputs{}}
+	w.journal = &journal{w: w, started: map[string]uint64{}, stray: map[string]bool{}, tokens: map[string]uint64{}, living: map[string][]*program{}, left: map[string]*outputs{}}
 	w.users = newUsers(w)
 	w.config, w.leases = w.drawConfig(), newLeases(w)
 	for i := range pick(w, 1, 1, 1, 2, 2, 3) {

@@ -67,7 +67,7 @@ func (t *truth) commit(batch *engine.Batch) ([]engine.Conflict, error) {
 		run := &batch.Runs[i].Run
 		prepared := t.prepared(run.ID)
 		t.wrote(run)
-		if prepared && run.Status != engine.StatusScheduled && ended[run.JobUID] {
+		if goes := run.Status != engine.StatusScheduled || !run.Slot.After(t.w.wall()); prepared && goes && ended[run.JobUID] {
 			t.stored[run.ID].past.followed = true
 		}
 	}
