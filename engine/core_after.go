@@ -82,7 +82,9 @@ func (c *Core) nextAfter(j *job, end time.Time) {
 	if end.IsZero() {
 		end = c.now
 	}
-	end = later(end, j.task.Slot) // where the wall clock went back, the slot that was does not come again
+	// No slot comes again: not where the wall clock went back; nor where the run had ended long before an edit, was tried
+	// again by hand, and is cancelled while it waits.
+	end = later(end, later(j.task.Slot, j.def.UpdatedAt))
 	slot, ok := j.schedule.Next(end)
 	c.setSlot(j, slot, ok)
 	c.arm(j)
