@@ -359,20 +359,24 @@ func (c *Core) release(r *run) {
 	if j.draining {
 		return // a run that was let go has ended at once: whoever let it go looks for the next
 	}
-	j.draining = true
-	for next := j.nextWaiting(); next != nil && c.blocker(j, nil) == nil; next = j.nextWaiting() {
-		c.enqueue(next)
-	}
-	j.draining = false
+	c.goOn(j)
 	if j.tombstone != nil && len(j.live) == 0 {
 		c.pending.handled = append(c.pending.handled, *j.tombstone)
 		j.tombstone = nil
 	}
 	if j.def == nil || j.schedule == nil {
 		c.forgetIfIdle(j)
-		return
 	}
-	if j.postpone && c.blocker(j, nil) == nil {
+}
+
+// goOn lets go what waited for a run of the job to end.
+func (c *Core) goOn(j *job) {
+	j.draining = true
+	for next := j.nextWaiting(); next != nil && c.blocker(j, nil) == nil; next = j.nextWaiting() {
+		c.enqueue(next)
+	}
+	j.draining = false
+	if j.postpone && j.def != nil && j.schedule != nil && c.blocker(j, nil) == nil {
 		c.prepare(j)
 	}
 }
