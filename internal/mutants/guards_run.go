@@ -31,6 +31,28 @@ var runGuards = []mutant{
 		new:  "		c.publish(r, again, c.atOnce)\n	}\n}",
 	},
 	{
+		name: "both-locks", guard: "an attempt is not lost while it holds the lock that another owner published it under",
+		also: "TestARefusedRunIsLookedAfterUnderItsOwnLock",
+		held: test{"engine/sim", "^TestKeptSeeds$"},
+		file: coreSupervise,
+		old:  "	return []string{lock, r.ID}",
+		new:  "	return []string{lock}",
+	},
+	{
+		name: "nobody-before-all-are-seen", guard: "nothing of a job that is read goes before all its runs have been looked at",
+		held: test{"engine/sim", "^TestKeptSeeds$"},
+		file: "engine/core_job.go",
+		old:  "	j.draining = true // nobody goes",
+		new:  "	j.draining = false // nobody goes",
+	},
+	{
+		name: "after-edit", guard: "no slot of a fixed delay comes again after an edit",
+		held: test{"engine/sim", "^TestKeptSeeds$"},
+		file: "engine/core_after.go",
+		old:  "later(j.task.Slot, j.def.UpdatedAt)",
+		new:  "j.task.Slot",
+	},
+	{
 		name: "publish-again", guard: "what may have been published before is marked",
 		held: test{"engine/sim", "^TestKeptSeeds$"},
 		file: coreRun,
