@@ -134,10 +134,11 @@ func (c *Core) dropPrepared(r *run, reason SlotReason) {
 		if reason == ReasonOutage {
 			outcome = OutcomeMissed
 		}
-		if r.Revision == 0 { // it was made when the scheduled task passed its slot over, which is not written either
+		// Made when the scheduled task passed its slot over, which is not written either; or the run has to tell of another.
+		if r.Revision == 0 || r.GivenUp != nil {
 			by = nil
 		}
-		if slots := c.noteBy(by, r.job, r.Slot, outcome, reason); slots != nil {
+		if slots := c.noteBy(by, r.job, r.Slot, outcome, reason); slots != nil && by != nil {
 			given := slots.SlotRange
 			r.GivenUp = &given
 		}
@@ -146,6 +147,18 @@ func (c *Core) dropPrepared(r *run, reason SlotReason) {
 		}
 	}
 	c.drop(r)
+}
+
+// isGivenUp tells whether the run is about to be removed: what it tells of is its own slot.
+func (r *run) isGivenUp() bool {
+	return r.GivenUp != nil && r.Trigger != TriggerUpstream && r.GivenUp.To.Equal(r.Slot)
+}
+
+// tellBefore says once more what became of the slot of the run in whose place this one is, if it is in one's.
+func (c *Core) tellBefore(r *run) {
+	if r.GivenUp != nil && !r.isGivenUp() {
+		c.putAgain(r.job, r, *r.GivenUp)
+	}
 }
 
 // giveUpAgain removes a run that another engine has given up, and says of its slot what that one did.
@@ -164,8 +177,8 @@ func (c *Core) drop(r *run) {
 	c.release(r)
 }
 
-// undrop takes back a run whose removal has not been written, to begin anew in its place; nil if there is none. Its slot
-// is in the ledger by now.
+// undrop takes back a run whose removal has not been written, to begin anew in its place; nil if there is none. What became
+// of its slot comes to the ledger after this write: so a run of a task, whose id any slot may have, goes on telling it.
 func (c *Core) undrop(j *job, id string) *run {
 	at := slices.IndexFunc(c.pending.drops, func(dropped *run) bool { return dropped.ID == id })
 	if at < 0 {
@@ -174,7 +187,10 @@ func (c *Core) undrop(j *job, id string) *run {
 	r := &run{job: j, Run: c.pending.drops[at].Run.Clone()}
 	c.pending.drops = slices.Delete(c.pending.drops, at, at+1)
 	j.writes--
-	r.Status, r.Slot, r.Waiting, r.Reason, r.GivenUp = StatusScheduled, time.Time{}, false, "", nil
+	r.Status, r.Slot, r.Waiting, r.Reason = StatusScheduled, time.Time{}, false, ""
+	if r.Task == "" {
+		r.GivenUp = nil
+	}
 	c.hold(r)
 	c.touch(r)
 	return r

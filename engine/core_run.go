@@ -44,9 +44,10 @@ func (c *Core) adopt(j *job, stored Run) *run {
 		r.spec = &j.def.Spec
 	}
 	r.letter = r.anew()
-	if r.GivenUp != nil {
+	if r.isGivenUp() {
 		r.back = r.GivenUp.Reason
 	}
+	c.tellBefore(r)
 	c.hold(r)
 	if r.Trigger == TriggerManual && r.Generation == 0 && j.def != nil { // the API leaves the rest to the owner
 		c.pin(r)
@@ -104,7 +105,7 @@ func (c *Core) resume(r *run) {
 	if c.runs[r.ID] != r {
 		return
 	}
-	if r.GivenUp != nil {
+	if r.isGivenUp() {
 		c.giveUpAgain(r)
 		return
 	}

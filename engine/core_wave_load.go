@@ -184,6 +184,9 @@ func (c *Core) restore(w *wave, runs []Run) []*run {
 			continue
 		}
 		if r.Status.Terminal() {
+			if r.GivenUp != nil {
+				c.tellBefore(&run{job: c.taskOf(w.dag, r.Task), Run: r})
+			}
 			w.known[r.ID] = &r
 			w.blame(&r)
 			if r.Status != StatusDead && r.anew() { // it was marked, maybe after it was dead

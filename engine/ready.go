@@ -79,6 +79,7 @@ func (c *Core) Ready() *Ready {
 			continue
 		}
 		r.Batch.Runs = append(r.Batch.Runs, RunWrite{Run: run.Run.Clone()})
+		run.GivenUp = nil // the ledger has it before the next write
 	}
 	for _, d := range p.turns {
 		r.Batch.Tasks = append(r.Batch.Tasks, d.turnWrite())

@@ -65,8 +65,22 @@ var slotGuards = []mutant{
 	{
 		name: "given-up-by-run", guard: "a run that was given up is given up by whoever reads it",
 		file: "engine/core_run.go",
-		old:  "	if r.GivenUp != nil {\n		c.giveUpAgain(r)\n		return\n	}\n",
+		old:  "	if r.isGivenUp() {\n		c.giveUpAgain(r)\n		return\n	}\n",
 		new:  "",
+	},
+	{
+		name: "given-up-before", guard: "a run of a task tells of the slot of the one in whose place it is",
+		held: test{"engine", "^TestASlotIsToldThoughTheNextOneHasItsRun$"},
+		file: corePrepared,
+		old:  "	if r.Task == \"\" {\n		r.GivenUp = nil\n	}\n",
+		new:  "	r.GivenUp = nil\n",
+	},
+	{
+		name: "given-up-before-skipped", guard: "so it does where its task is skipped",
+		held: test{"engine", "^TestASlotThatAnEditTookAwayIsToldThoughItsTaskIsSkipped$"},
+		file: "engine/core_wave_load.go",
+		old:  "				c.tellBefore(&run{",
+		new:  "				_ = (&run{",
 	},
 	{
 		name: "made-as-prepared", guard: "a run is made as prepared, together with the task that passes its slot over",
