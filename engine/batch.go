@@ -1,6 +1,9 @@
 package engine
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Batch is what the owner of a shard writes at one time. It is not one transaction: a store applies its parts in
 // the order of the fields below, each part whole before the next begins, and each write is an insert under a derived
@@ -37,6 +40,9 @@ func (r *Run) Drop() RunDrop { return RunDrop{ID: r.ID, Revision: r.Revision, Cr
 // it was made at the same instant (CreatedAt): one that was removed, and made again under its id, is another.
 type RunWrite struct {
 	Run Run
+	// Ahead says that this is a root's run as it was prepared, which is written with its scheduled task before all else: what
+	// a slot leads to that has come, a wave that opens and the tasks after the root, is not begun before the slot is passed.
+	Ahead bool
 }
 
 // Follows tells whether the run is a new one of a task: it was made because of how other runs stand.
@@ -64,17 +70,24 @@ type JobHandled struct {
 
 // Parts splits the batch into those that are written one after the other, none of which is begun before the one before is
 // found to be done whole: what follows a write that was refused must not be done, because another owner has decided
-// otherwise. These are whose turn it is, the waves that have it, and runs and scheduled tasks before what they give up
-// comes to the ledger and is removed. Most batches have one part.
+// otherwise. These are roots whose slots have come, whose turn it is, the waves that have it, and runs and scheduled tasks
+// before what they give up comes to the ledger and is removed. Most batches have one part.
 func (b *Batch) Parts() []*Batch {
 	var parts []*Batch
 	rest := *b
 	rest.Tasks = nil
-	turns := &Batch{}
+	ahead, turns := b.ahead(), &Batch{}
+	if ahead != nil {
+		parts = append(parts, ahead)
+		rest.Runs = slices.DeleteFunc(slices.Clone(b.Runs), func(write RunWrite) bool { return write.Ahead })
+	}
 	for _, write := range b.Tasks {
-		if IsTurn(write.Task.ID) {
+		switch {
+		case IsTurn(write.Task.ID):
 			turns.Tasks = append(turns.Tasks, write)
-		} else {
+		case ahead.passes(write.Task.ID):
+			ahead.Tasks = append(ahead.Tasks, write)
+		default:
 			rest.Tasks = append(rest.Tasks, write)
 		}
 	}
@@ -93,6 +106,25 @@ func (b *Batch) Parts() []*Batch {
 		parts = append(parts, &rest)
 	}
 	return parts
+}
+
+// ahead gives the runs of roots whose slots have come, as they were prepared; nil if there are none.
+func (b *Batch) ahead() *Batch {
+	var ahead *Batch
+	for i := range b.Runs {
+		if b.Runs[i].Ahead {
+			if ahead == nil {
+				ahead = &Batch{}
+			}
+			ahead.Runs = append(ahead.Runs, b.Runs[i])
+		}
+	}
+	return ahead
+}
+
+// passes tells whether a scheduled task passes the slots of these runs over; none does those of none.
+func (b *Batch) passes(task string) bool {
+	return b != nil && slices.ContainsFunc(b.Runs, func(write RunWrite) bool { return RootID(write.Run.JobUID, write.Run.Task) == task })
 }
 
 // Empty tells whether there is nothing to write.

@@ -133,6 +133,7 @@ type run struct {
 	// Of a task in a wave.
 	value json.RawMessage // what its list has for it
 	quiet bool            // its wave knows of its end already
+	fresh bool            // made for a slot that its scheduled task passes over in the next batch
 	// letter says that there may be a dead letter of it, which an engine that crashed was to remove: it was dead before.
 	letter bool
 	// back is set while a prepared run is taken back that a crashed engine may have published already.

@@ -41,8 +41,8 @@ func (c *Core) takeBackPrepared(j *job) {
 func (c *Core) outdated(r *run) SlotReason {
 	def := r.job.def
 	switch {
-	case r.Attempt == 0 && r.ofPassedSlot() && r.job.stands() && !r.Slot.Before(r.job.task.Slot):
-		return ReasonPaused // the engine that made it had not heard of the pause, and its task was refused
+	case r.unpassed():
+		return ReasonPaused
 	case r.Trigger != TriggerSchedule || r.Waiting || r.Attempt > 0:
 		return ""
 	case def.Paused && r.Slot.After(r.job.pausedAt(r.Slot)):
@@ -53,6 +53,12 @@ func (c *Core) outdated(r *run) SlotReason {
 		return ReasonOutage
 	}
 	return ""
+}
+
+// unpassed tells whether a run that has not begun is of a slot at which the job's clock stands still: the engine that made
+// it had not heard of the pause, and its task was refused.
+func (r *run) unpassed() bool {
+	return r.Attempt == 0 && (r.Trigger == TriggerSchedule || r.Trigger == TriggerCatchUp) && r.job.stands() && !r.Slot.Before(r.job.task.Slot)
 }
 
 // stands tells whether a job's clock stands still, at its next slot.

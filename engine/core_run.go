@@ -136,6 +136,8 @@ func (c *Core) resume(r *run) {
 			c.setTimer(&r.timer, at, timer{kind: timerFire, run: r})
 		case r.doubt && c.outdated(r) != "":
 			c.takeBack(r, c.outdated(r))
+		case r.job.dag != nil && r.unpassed():
+			c.giveUp(r, ReasonPaused)
 		default:
 			c.fire(r)
 		}

@@ -73,7 +73,7 @@ func (c *Core) beginRoot(j *job, slot time.Time, trigger Trigger, by string) {
 		return
 	}
 	r := c.newTaskRun(j, wave, id, trigger)
-	r.Epoch, r.Slot, r.By = d.joins(j.taskName), slot, by
+	r.Epoch, r.Slot, r.By, r.fresh = d.joins(j.taskName), slot, by, true
 	if w := d.open; w != nil && w.ID == wave {
 		c.pinTask(r, w)
 	} else {
@@ -144,6 +144,9 @@ func (c *Core) join(r *run) *wave {
 	}
 	if w.ID != r.Wave {
 		return nil
+	}
+	if r.fresh {
+		c.writeAhead(r)
 	}
 	w.slots[r.Task], w.causes[r.Task] = r.Slot, r.Trigger
 	if w.Slot.IsZero() || r.Slot.Before(w.Slot) {

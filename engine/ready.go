@@ -37,6 +37,7 @@ type ready struct {
 
 	handledDAGs []JobHandled
 	turns       []*dagState
+	ahead       []RunWrite // roots that have gone, as they were prepared
 
 	clearHandled  []JobHandled // of batches that are durable
 	clearDAGs     []JobHandled
@@ -64,9 +65,11 @@ func (c *Core) Ready() *Ready {
 		r.Batch.DropRuns = append(r.Batch.DropRuns, last.Drop())
 		r.jobs = append(r.jobs, dropped.job)
 	}
+	r.Batch.Runs = append(r.Batch.Runs, p.ahead...)
 	var begun []*run // which is written with the next batch
 	for _, run := range p.runs {
-		run.dirty = false
+		ahead := run.fresh && run.Status == StatusScheduled && slices.ContainsFunc(p.ahead, run.sameRoot)
+		run.dirty, run.fresh = false, false
 		if run.gone() {
 			run.job.writes-- // dropped before this change of it was written
 			continue
@@ -78,7 +81,7 @@ func (c *Core) Ready() *Ready {
 			begun = append(begun, run)
 			continue
 		}
-		r.Batch.Runs = append(r.Batch.Runs, RunWrite{Run: run.Run.Clone()})
+		r.Batch.Runs = append(r.Batch.Runs, RunWrite{Run: run.Run.Clone(), Ahead: ahead})
 		run.GivenUp = nil // the ledger has it before the next write
 	}
 	for _, d := range p.turns {
@@ -149,6 +152,19 @@ func (r *run) asPrepared() Run {
 	prepared.Status, prepared.Reason, prepared.CancelBy, prepared.Attempt, prepared.Attempts = StatusScheduled, "", "", 0, nil
 	prepared.QueuedAt, prepared.FinishedAt, prepared.RetryAt = time.Time{}, time.Time{}, time.Time{}
 	return prepared
+}
+
+// writeAhead writes a root's run as it was prepared, and its scheduled task, before what it leads to. Should the task be
+// refused, nothing else has been done.
+func (c *Core) writeAhead(r *run) {
+	r.fresh = false
+	r.Revision++
+	c.pending.ahead = append(c.pending.ahead, RunWrite{Run: r.asPrepared(), Ahead: true})
+}
+
+// sameRoot tells whether a write is of the same root as the run.
+func (r *run) sameRoot(write RunWrite) bool {
+	return write.Run.JobUID == r.JobUID && write.Run.Task == r.Task
 }
 
 // turnWrite says which wave of a DAG opened last; of a deleted DAG nobody asks that any more.

@@ -169,4 +169,18 @@ var waveGuards = []mutant{
 		old:  "tasks: map[string]*job{}, epoch: s.LastEpoch}",
 		new:  "tasks: map[string]*job{}}",
 	},
+	{
+		name: "root-passes-slot", guard: "a root's slot that has come is passed before anything follows from it",
+		held: test{"engine", "^TestASlotThatGoesLateEndsOnceInACrash$"},
+		file: coreWaveRoot,
+		old:  "	if r.fresh {\n		c.writeAhead(r)\n	}\n",
+		new:  "",
+	},
+	{
+		name: "root-stands-still", guard: "a root's run that was made behind a pause is given up",
+		held: test{"engine", "^TestARootOfWhichAPauseWasNotHeardIsGivenUp$"},
+		file: "engine/core_run.go",
+		old:  "		case r.job.dag != nil && r.unpassed():\n			c.giveUp(r, ReasonPaused)\n",
+		new:  "",
+	},
 }

@@ -1,0 +1,84 @@
+package engine_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// TestASlotThatGoesLateEndsOnceInACrash lets an engine that had not heard of a pause die, or be refused, at each of its
+// writes while it lets a root go whose slot has passed: the slot goes in one wave, or is in the ledger, and never both.
+func TestASlotThatGoesLateEndsOnceInACrash(t *testing.T) {
+	for kind, each := range map[string]string{"single": "", "mapped": ", for_each: '[1, 2]'"} {
+		for torn := range 12 {
+			t.Run(fmt.Sprintf("%s/%d", kind, torn), func(t *testing.T) {
+				b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks:\n  a: {schedule: '*/10 * * * *'"+each+"}\n  b: {needs: [a]}\n")
+				b.until(5 * time.Minute)
+				b.dag.Paused, b.dag.PausedAt, b.dag.Pending = true, b.now, true
+				b.dag.Revision++
+				b.torn = torn
+				b.jump(12 * time.Minute)
+				b.torn = -1
+				b.restart()
+				b.drain()
+				b.until(15 * time.Minute)
+				b.pause(false)
+				b.until(25 * time.Minute)
+				ends := len(b.slots)
+				for _, w := range b.waves {
+					if w.Slot.Equal(b.dag.CreatedAt.Add(10 * time.Minute)) {
+						ends++
+					}
+				}
+				if ends != 1 {
+					t.Errorf("the waves are %v, and the ledger says %q", b.waves, b.ledger("a"))
+				}
+			})
+		}
+	}
+}
+
+// TestARootPassesItsSlotBeforeItsWaveOpens: another owner may have decided otherwise of the slot.
+func TestARootPassesItsSlotBeforeItsWaveOpens(t *testing.T) {
+	b := corner(t, "last", "1h", "skip")
+	b.until(5 * time.Minute)
+	b.parts = nil
+	b.jump(12 * time.Minute)
+	first := b.parts[0]
+	if len(first.Runs) != 1 || first.Runs[0].Run.ID != "dag-w1-a" || first.Runs[0].Run.Status != engine.StatusScheduled {
+		t.Errorf("the first part has runs %+v", first.Runs)
+	}
+	if len(first.Tasks) != 1 || first.Tasks[0].Task.ID != engine.RootID(waveUID, "a") {
+		t.Errorf("the first part has tasks %+v", first.Tasks)
+	}
+	if opens := slices.IndexFunc(b.parts, func(part *engine.Batch) bool { return len(part.Waves) > 0 }); opens < 1 {
+		t.Errorf("the wave opens with part %d", opens)
+	}
+	b.drain()
+	b.wants("dag-w1", engine.StatusSucceeded, "a succeeded, b succeeded")
+}
+
+// TestARootOfWhichAPauseWasNotHeardIsGivenUp: its scheduled task was refused, and stands at its slot.
+func TestARootOfWhichAPauseWasNotHeardIsGivenUp(t *testing.T) {
+	b := corner(t, "last", "1h", "skip")
+	b.until(5 * time.Minute)
+	b.dag.Paused, b.dag.PausedAt, b.dag.Pending = true, b.now, true
+	b.dag.Revision++
+	b.torn = 1 // the run, and not the scheduled task
+	b.jump(12 * time.Minute)
+	b.drain()
+	if len(b.started) > 0 || len(b.runs) > 0 {
+		t.Errorf("%v started, and there are runs %v", b.started, b.runs)
+	}
+	if got := b.ledger("a"); got != "00:10..00:10 1 skipped(paused)" {
+		t.Errorf("the ledger says %q", got)
+	}
+	b.pause(false)
+	b.until(25 * time.Minute)
+	if got := b.told(); got != "02 00:20 succeeded" {
+		t.Errorf("the waves are %s", got)
+	}
+}
