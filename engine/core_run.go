@@ -126,6 +126,8 @@ func (c *Core) resume(r *run) {
 		switch {
 		case r.Trigger == TriggerUpstream || r.job.dag != nil && r.awaitsTurn(): // its wave lets it go
 		case r.back != "":
+		case r.doubled():
+			c.drop(r)
 		case r.CancelBy != "":
 			c.cancel(r, r.CancelBy)
 		case r.doubt && r.Trigger != TriggerBackfill && r.told(): // it was to be dropped

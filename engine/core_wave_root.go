@@ -195,6 +195,24 @@ func (c *Core) openWaiting(d *dagState) bool {
 	return opened != ""
 }
 
+// doubled tells whether a root's run was prepared for a slot that the open wave has already: by an engine that took it for
+// one of the wave to come, and whose scheduled task was refused.
+func (r *run) doubled() bool {
+	d := r.job.dag
+	if d == nil || r.Trigger != TriggerSchedule && r.Trigger != TriggerCatchUp {
+		return false
+	}
+	for _, w := range []*wave{d.open, d.closing} {
+		has := func(other *run) bool {
+			return other.Wave == w.ID && other.Trigger != TriggerUpstream && other.Slot.Equal(r.Slot)
+		}
+		if w != nil && !w.byHand() && w.ID != r.Wave && (w.slots[r.Task].Equal(r.Slot) || slices.ContainsFunc(r.job.live, has)) {
+			return true
+		}
+	}
+	return false
+}
+
 // prepared tells whether a root has a run for the wave to come.
 func (c *Core) prepared(d *dagState) bool {
 	for _, j := range d.tasks {

@@ -82,3 +82,28 @@ func TestARootOfWhichAPauseWasNotHeardIsGivenUp(t *testing.T) {
 		t.Errorf("the waves are %s", got)
 	}
 }
+
+// TestASlotThatTwoOwnersPreparedGoesOnce: one for the open wave, and one for the wave to come, before its scheduled task
+// was refused.
+func TestASlotThatTwoOwnersPreparedGoesOnce(t *testing.T) {
+	b := corner(t, "last", "1h", "queue")
+	for b.now = b.dag.CreatedAt.Add(10 * time.Minute); len(b.queue) == 0; b.now = b.now.Add(time.Second) {
+		b.step(engine.Tick{})
+	}
+	first := b.runs["dag-w1-a"]
+	again := first.Clone()
+	again.ID, again.Wave, again.Epoch, again.Revision = "dag-w2-a", "dag-w2", 2, 1
+	again.Status, again.Attempt, again.Attempts = engine.StatusScheduled, 0, nil
+	b.runs[again.ID] = again
+	b.restart()
+	b.drain()
+	b.until(15 * time.Minute)
+	if got := b.told(); got != "02 00:10 succeeded" {
+		t.Errorf("the waves are %s", got)
+	}
+	if got := b.ledger("a"); got != "" {
+		t.Errorf("the ledger says %s", got)
+	}
+	b.until(25 * time.Minute)
+	b.wants("dag-w2", engine.StatusSucceeded, "a succeeded, b succeeded")
+}

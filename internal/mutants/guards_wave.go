@@ -183,4 +183,11 @@ var waveGuards = []mutant{
 		old:  "		case r.job.dag != nil && r.unpassed():\n			c.giveUp(r, ReasonPaused)\n",
 		new:  "",
 	},
+	{
+		name: "root-doubled", guard: "a root's slot that is in the open wave does not go in the next as well",
+		held: test{"engine", "^TestASlotThatTwoOwnersPreparedGoesOnce$"},
+		file: "engine/core_run.go",
+		old:  "		case r.doubled():\n			c.drop(r)\n",
+		new:  "",
+	},
 }
