@@ -111,6 +111,7 @@ func (c *Core) goRoot(r *run) {
 	if w == nil {
 		return
 	}
+	c.stopTimer(&r.timer) // its slot lies ahead where the clock went back
 	task, _ := w.form.named(r.Task)
 	w.state.Release(task)
 	c.pump(w)

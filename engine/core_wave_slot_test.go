@@ -3,6 +3,7 @@ package engine_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,4 +107,29 @@ func TestASlotThatTwoOwnersPreparedGoesOnce(t *testing.T) {
 	}
 	b.until(25 * time.Minute)
 	b.wants("dag-w2", engine.StatusSucceeded, "a succeeded, b succeeded")
+}
+
+// TestARootInItsWaveDoesNotWaitForItsSlot: the clock went back behind it while the wave before was open.
+func TestARootInItsWaveDoesNotWaitForItsSlot(t *testing.T) {
+	b := newWaveBench(t, `
+kind: DAG
+name: etl
+defaults: {binary: work}
+overlap: queue
+catch_up: {policy: none}
+max_parallel: 1
+tasks:
+  a: {schedule: "*/10 * * * *"}
+  z: {schedule: "*/10 * * * *"}
+`)
+	b.idle(21 * time.Minute)
+	b.execute(0)
+	b.away(5 * time.Minute)
+	b.execute(0) // which ends the first wave
+	b.jump(35 * time.Minute)
+	b.drain()
+	b.wants("dag-w2", engine.StatusSucceeded, "a succeeded, z succeeded")
+	if got := b.ledger("z"); strings.Contains(got, "00:20..") {
+		t.Errorf("the slot of the second wave is in the ledger: %s", got)
+	}
 }

@@ -190,4 +190,11 @@ var waveGuards = []mutant{
 		old:  "		case r.doubled():\n			c.drop(r)\n",
 		new:  "",
 	},
+	{
+		name: "root-timer", guard: "a root that has gone in its wave does not go at its slot again",
+		held: test{"engine", "^TestARootInItsWaveDoesNotWaitForItsSlot$"},
+		file: coreWaveRoot,
+		old:  "	c.stopTimer(&r.timer) // its slot",
+		new:  "	// its slot",
+	},
 }
