@@ -63,6 +63,9 @@ func (x *executor) strike(f fault) bool {
 	case executorKilled:
 		x.kill()
 	case executorStalled:
+		if x.w.elapsed < x.stalledUntil {
+			return false
+		}
 		x.stalledUntil = x.w.elapsed + x.w.between(2*time.Second, 25*time.Second)
 		x.sleepsUntil = x.stalledUntil
 		x.w.note("executor stalls", x.group.name, "", int64(x.stalledUntil))
