@@ -18,6 +18,8 @@ type Config struct {
 	Lead time.Duration
 	// Grace is how late a slot may be and still count as on time: catch-up rules apply to older ones only.
 	Grace time.Duration
+	// Shared says that shards move between engines: for a moment another one may act on what this one has prepared.
+	Shared bool
 	// LockTTL is how long an executor's lock lasts without being refreshed.
 	LockTTL time.Duration
 	// Margin is added to an instant at which a lock could expire before it is looked at.

@@ -92,11 +92,17 @@ func (c *Core) superseded(r *run) bool {
 
 // giveUp takes a run that has not been queued out of the way.
 func (c *Core) giveUp(r *run, reason SlotReason) {
-	if r.doubt {
+	if c.mayBePublished(r) {
 		c.takeBack(r, reason)
 		return
 	}
 	c.dropPrepared(r, reason)
+}
+
+// mayBePublished tells whether somebody else may publish what this engine has only prepared: one that crashed, or another
+// owner at its slot, before that one's write is refused.
+func (c *Core) mayBePublished(r *run) bool {
+	return r.doubt || c.config.Shared && r.Task == "" && r.Attempt == 0 && r.Revision > 0
 }
 
 // takeBack gives up a run that a crashed engine may have published: its attempt is revoked first, and if an executor

@@ -97,7 +97,7 @@ func (s *Server) startEngine(ctx context.Context) error {
 func (s *Server) runEngine(ctx context.Context, role *engineRole) error {
 	config := shard.DefaultConfig()
 	config.ExactTimers = true
-	config.Core.LockTTL = s.config.LockTTL
+	config.Core.LockTTL, config.Core.Shared = s.config.LockTTL, s.config.sharesShards()
 	queue := grantingQueue{s.queue, s.runKey, s.programAPI()}
 	const most = 10 * time.Second
 	wait := 250 * time.Millisecond

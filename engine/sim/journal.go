@@ -11,7 +11,6 @@ type journal struct {
 	w       *world
 	started map[string]uint64     // attempt → token; only looked up
 	tokens  map[string]uint64     // the latest under each lock; only looked up
-	stray   map[string]bool       // attempts that started of a run which another owner had removed; only looked up
 	starts  []start               // in order
 	living  map[string][]*program // by job; only looked up
 	left    map[string]*outputs   // by attempt, of those that succeeded; only looked up
@@ -40,12 +39,10 @@ func (j *journal) start(a *attempt) *program {
 	w, task := j.w, a.task
 	key := attemptKey(task.Run, task.Attempt)
 	w.note("process starts", key, a.x.group.name, int64(a.token))
-	if before, again := j.started[key]; again && !j.stray[key] {
+	if before, again := j.started[key]; again {
 		w.fail("no attempt starts twice", "%s started with token %d, and before with token %d", key, a.token, before)
 	}
 	j.started[key] = a.token
-	// Its run may be made again, by a backfill, once nobody remembers that it was claimed.
-	j.stray[key] = w.truth.stored[task.Run] == nil && w.users.twoOwners(task.Run)
 	j.again(task)
 	j.starts = append(j.starts, start{run: task.Run, attempt: task.Attempt, token: a.token, job: task.JobUID})
 	for _, other := range j.living[task.JobUID] {
@@ -152,9 +149,6 @@ func (p *program) leave(f *engine.Finish) {
 
 // dropped notes that a run was taken out of the store: nothing of it may have started.
 func (j *journal) dropped(run string) {
-	if j.w.users.twoOwners(run) {
-		return
-	}
 	for i := range j.starts {
 		if j.starts[i].run == run {
 			j.w.fail("every process has its run", "run %s was dropped, and its attempt %d had started", run, j.starts[i].attempt)

@@ -73,15 +73,6 @@ func (o *owners) has(e *driver, shard int) bool {
 	return !o.several() || o.of[shard].engine == e && o.of[shard].number == e.number
 }
 
-// twoOwners tells whether two engines may have prepared a run as one and the same. Where one of them then drops it, for an
-// edit that the other has not heard of, that one publishes it at its slot all the same, before its write is refused: a
-// program runs of which there is no run. It takes two owners and an edit in the quarter of a second before a slot, and is
-// the price of publishing at the slot, instead of after a write.
-func (u *users) twoOwners(run string) bool {
-	m := u.byUID[engine.RunJob(run)]
-	return m != nil && m.late
-}
-
 // stale tells whether a batch that an engine began once it had been told so often is about a shard that has, or had, another
 // owner since.
 func (o *owners) stale(e *driver, told int, batch *engine.Batch) bool {

@@ -53,13 +53,14 @@ func Run(seed uint64, options Options) Report {
 	}
 	w.start = pick(w, changes...).Add(w.between(0, 50*time.Second)).Truncate(time.Microsecond)
 	w.truth, w.queue = newTruth(w), newQueue(w)
-	w.journal = &journal{w: w, started: map[string]uint64{}, stray: map[string]bool{}, tokens: map[string]uint64{}, living: map[string][]*program{}, left: map[string]*outputs{}}
+	w.journal = &journal{w: w, started: map[string]uint64{}, tokens: map[string]uint64{}, living: map[string][]*program{}, left: map[string]*outputs{}}
 	w.users = newUsers(w)
 	w.config, w.leases = w.drawConfig(), newLeases(w)
 	for i := range pick(w, 1, 1, 1, 2, 2, 3) {
 		w.engines = append(w.engines, &driver{w: w, name: "engine-" + string(rune('a'+i))})
 	}
 	w.owners = newOwners(w)
+	w.config.Core.Shared = w.owners.several()
 	for i := range 1 + w.random.IntN(3) {
 		x := &executor{w: w, name: "executor-" + string(rune('a'+i)), slots: 1 + w.random.IntN(4)}
 		w.executors = append(w.executors, x)

@@ -92,6 +92,7 @@ func TestChoicesAreLeftOut(t *testing.T) {
 		}
 	}
 	const bound = 5 * time.Second // no trouble is as short
+	more, less := 0, 0
 	for n := uint64(1); n <= 20; n++ {
 		whole, calm := sim.Run(n, sim.Options{}), sim.Run(n, sim.Options{Without: without, Trouble: bound})
 		if whole.Failure != nil || calm.Failure != nil {
@@ -102,9 +103,10 @@ func TestChoicesAreLeftOut(t *testing.T) {
 				t.Errorf("seed %d: %s happened %d times", n, c.What, c.Times)
 			}
 		}
-		if calm.Steps >= whole.Steps && calm.Elapsed > whole.Elapsed {
-			t.Errorf("seed %d: with less trouble it took %d steps and %s, instead of %d and %s", n, calm.Steps, calm.Elapsed, whole.Steps, whole.Elapsed)
-		}
+		more, less = more+whole.Steps, less+calm.Steps
+	}
+	if less > more/2 {
+		t.Errorf("with less trouble it took %d steps, instead of %d", less, more)
 	}
 }
 

@@ -83,8 +83,8 @@ var runGuards = []mutant{
 		name: "doubt", guard: "a run that a crashed engine may have published is revoked before it is dropped",
 		also: "transcripts",
 		file: corePrepared,
-		old:  "	if r.doubt {\n		c.takeBack(r, reason)",
-		new:  "	if false {\n		c.takeBack(r, reason)",
+		old:  "	return r.doubt || c.config.Shared",
+		new:  "	return c.config.Shared",
 	},
 	{
 		name: "revoked-tried-again", guard: "an attempt that was revoked, and not on somebody's wish, is followed by another",

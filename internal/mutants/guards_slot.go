@@ -11,6 +11,13 @@ const (
 // slotGuards see to it that every slot ends once: as a run, or in the ledger.
 var slotGuards = []mutant{
 	{
+		name: "take-back-shared", guard: "what another owner may publish is taken back before it is given up",
+		held: test{"engine/sim", "^TestKeptSeeds$"},
+		file: "engine/core_prepared.go",
+		old:  "	return r.doubt || c.config.Shared && ",
+		new:  "	return r.doubt || false && ",
+	},
+	{
 		name: "slot-identity", guard: "a run's id is its slot's, whenever it is made",
 		also: "nearly all transcripts",
 		file: coreJob,
