@@ -246,3 +246,22 @@ func TestASlotBetweenThoseOfAFixedDelayIsTold(t *testing.T) {
 	b.load()
 	b.ledger("5s-5s edited", "2s-6s blackout")
 }
+
+// An engine hears of an edit late, goes on as before until then, and crashes. Meanwhile the job is edited once more: slots
+// of the schedule that is there now have passed by that of two edits ago.
+func TestASlotThatAFormTwoEditsAgoHadDoesNotComeAgain(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "every=1s", "exclude=0s-60s"})
+	b.do([]string{"at", "2.5s"})
+	b.do([]string{"quietly", "define", "every=20s"})
+	b.do([]string{"at", "4s"})
+	b.load()
+	b.ledger("1s-4s blackout")
+	b.now = b.seconds("3.5s") // it was written while the one before was acted upon
+	b.do([]string{"quietly", "define", "every=2s"})
+	b.do([]string{"restart", "4.2s"})
+	b.ledger("1s-4s blackout")
+	if runs, err := b.store.RunsByID(t.Context(), []string{b.runID("4s")}); err != nil || len(runs) > 0 {
+		t.Errorf("there is %+v, %v", runs, err)
+	}
+}

@@ -187,11 +187,16 @@ func (l Loader) others(ctx context.Context, uids []string, jobs map[string]*engi
 const ledgerPage = 100
 
 // doubtful is the first slot that an engine before this one may have noted without doing what follows; zero if there
-// is none. A run that is only scheduled may be one that it made as another had passed its slot over.
+// is none. A run that is only scheduled may be one that it made as another had passed its slot over. And an edit is planned
+// from when it was made: until the engine saw it, or one before it, slots went on as they were.
 func doubtful(s *engine.JobSnapshot, due time.Time) time.Time {
 	var first time.Time
 	if s.Task != nil && !s.Task.Slot.After(due) {
 		first = s.Task.Slot
+	}
+	edited := s.Job != nil && s.Job.Pending && s.Job.Generation > 1 && (s.Task == nil || s.Task.Generation != s.Job.Generation)
+	if edited && (first.IsZero() || s.Job.UpdatedAt.Before(first)) {
+		first = s.Job.UpdatedAt
 	}
 	for i := range s.Runs {
 		run := &s.Runs[i]

@@ -125,8 +125,9 @@ func (l Loader) completeDAG(ctx context.Context, s *engine.DAGSnapshot, active [
 		}
 	}
 	roots := map[string]*engine.JobSnapshot{}
+	definition := &engine.Job{Generation: s.DAG.Generation, Pending: s.DAG.Pending, UpdatedAt: s.DAG.UpdatedAt}
 	for root, task := range s.Tasks {
-		roots[root] = &engine.JobSnapshot{Task: &task}
+		roots[root] = &engine.JobSnapshot{Job: definition, Task: &task}
 	}
 	for i := range s.Runs {
 		run := &s.Runs[i]

@@ -70,6 +70,13 @@ var slotGuards = []mutant{
 		new:  "	if names(schedule, slot) {\n		return true",
 	},
 	{
+		name: "edited-twice", guard: "what an edit plans is looked for in the ledger from when it was made",
+		held: test{"engine", "^TestASlotThatAFormTwoEditsAgoHadDoesNotComeAgain$"},
+		file: "engine/shard/loader.go",
+		old:  "	if edited && (first.IsZero() ||",
+		new:  "	if edited && false && (first.IsZero() ||",
+	},
+	{
 		name: "given-up-by-run", guard: "a run that was given up is given up by whoever reads it",
 		file: "engine/core_run.go",
 		old:  "	if r.isGivenUp() {\n		c.giveUpAgain(r)\n		return\n	}\n",
