@@ -188,13 +188,15 @@ const ledgerPage = 100
 
 // doubtful is the first slot that an engine before this one may have noted without doing what follows; zero if there
 // is none. A run that is only scheduled may be one that it made as another had passed its slot over. And an edit is planned
-// from when it was made: until the engine saw it, or one before it, slots went on as they were.
+// from when it was made: until the engine saw it, or one before it, slots went on as they were. A job that is resumed goes on
+// with the slot that it was paused at, which may have been noted before the wall clock went back behind it.
 func doubtful(s *engine.JobSnapshot, due time.Time) time.Time {
 	var first time.Time
-	if s.Task != nil && !s.Task.Slot.After(due) {
+	pending := s.Job != nil && s.Job.Pending
+	if s.Task != nil && (pending || !s.Task.Slot.After(due)) {
 		first = s.Task.Slot
 	}
-	edited := s.Job != nil && s.Job.Pending && s.Job.Generation > 1 && (s.Task == nil || s.Task.Generation != s.Job.Generation)
+	edited := pending && s.Job.Generation > 1 && (s.Task == nil || s.Task.Generation != s.Job.Generation)
 	if edited && (first.IsZero() || s.Job.UpdatedAt.Before(first)) {
 		first = s.Job.UpdatedAt
 	}
