@@ -26,6 +26,8 @@ type leases struct {
 	shards   [engine.Shards]row
 	engines  []*row
 	lostAt   time.Duration // when it lost what it had acknowledged, 0 if it never did
+	twice    [2]uint64     // after the first and up to the second revisions have been given out twice: what was lost had them
+	mistaken time.Duration // when an entry was taken over last as one that was lost, of the same revision; 0 if none was
 }
 
 // row is a key of the bucket.
@@ -104,6 +106,9 @@ func (l *leases) apply(id string, action lease.Action) (uint64, lease.Outcome) {
 	case lease.Acquire:
 		r := &l.shards[a.Shard]
 		if r.engine == "" || r.revision == a.Revision {
+			if r.engine != "" && l.twice[0] < a.Revision && a.Revision <= l.twice[1] {
+				l.mistaken = l.w.elapsed
+			}
 			return l.put(r, id, leaseTTL), lease.Done
 		}
 		refused("acquisition", a.Shard)
@@ -206,6 +211,7 @@ func (l *leases) lose() {
 		}
 	}
 	l.engines = slices.DeleteFunc(l.engines, lost)
+	l.twice = [2]uint64{left, max(l.revision, l.twice[1])}
 	l.revision, l.lostAt = left, w.elapsed
 	w.owners.tokens = [engine.Shards]uint64{}
 	for _, e := range w.engines {

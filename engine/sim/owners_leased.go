@@ -66,14 +66,14 @@ func (o *owners) alike(e *driver) {
 
 // excused tells whether an engine may go on by what it believed: while it stands still it does nothing, then it has a
 // moment to find out, and where its clock stood still with it as long as its leases seem to live; and nobody can know what
-// the queue has forgotten.
+// the queue has forgotten, nor tell an entry from one that it has forgotten and that had the same revision.
 func (o *owners) excused(e *driver) bool {
-	now, lostAt := o.w.elapsed, o.w.leases.lostAt
+	now, lostAt, mistaken := o.w.elapsed, o.w.leases.lostAt, o.w.leases.mistaken
 	switch {
 	case e.stands(), e.wokeAt > 0 && now < e.wokeAt+wakesWithin, e.thawedAt > 0 && now < e.thawedAt+leaseTTL:
 		return true
 	}
-	return lostAt > 0 && now < lostAt+leaseTTL
+	return lostAt > 0 && now < lostAt+leaseTTL || mistaken > 0 && now < mistaken+leaseTTL
 }
 
 // leave lets an engine end in good order.
