@@ -30,4 +30,6 @@ type ValidatedDocument struct {
 	Schedule string `json:"schedule" doc:"When it would run, in words"`
 	File     string `json:"file,omitempty"`
 	Line     int    `json:"line,omitempty" doc:"Where the document begins"`
+	// Warnings are no faults; `tidewheel validate`, which asks no server, has none.
+	Warnings []string `json:"warnings,omitempty" doc:"What would hinder it now, and need not be wrong"`
 }

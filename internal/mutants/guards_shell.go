@@ -56,7 +56,7 @@ var shellGuards = []mutant{
 	},
 	{
 		name: "read-after-write", guard: "nothing is read while a write is under way",
-		also: "TestNothingIsReadWhileAWriteIsUnderWay",
+		held: test{"engine/shard", "^TestNothingIsReadWhileAWriteIsUnderWay$"},
 		file: machine,
 		old:  "	if m.writing == 0 {\n		out.add",
 		new:  "	if m.writing = 0; true {\n		out.add",

@@ -79,16 +79,14 @@ func (a *API) validate() {
 		}
 		answer := &struct{ Body wire.Validated }{wire.Validated{Items: []wire.ValidatedDocument{}}}
 		for _, d := range documents {
+			valid := wire.ValidatedDocument{Kind: d.Kind(), Name: d.Name(), File: d.File, Line: d.Line, Warnings: a.service.Unplaced(ctx, d)}
 			if d.DAG != nil {
-				answer.Body.Items = append(answer.Body.Items, wire.ValidatedDocument{
-					Kind: spec.KindDAG, Name: d.DAG.Name, Schedule: d.DAG.Summary(), File: d.File, Line: d.Line,
-				})
-				continue
+				valid.Schedule = d.DAG.Summary()
+			} else {
+				planned := engine.Job{Namespace: in.Namespace, Name: d.Job.Name, Spec: *d.Job, CreatedAt: a.config.Now()}
+				valid.Schedule = inWords(&planned)
 			}
-			planned := engine.Job{Namespace: in.Namespace, Name: d.Job.Name, Spec: *d.Job, CreatedAt: a.config.Now()}
-			answer.Body.Items = append(answer.Body.Items, wire.ValidatedDocument{
-				Kind: spec.KindJob, Name: d.Job.Name, Schedule: inWords(&planned), File: d.File, Line: d.Line,
-			})
+			answer.Body.Items = append(answer.Body.Items, valid)
 		}
 		return answer, nil
 	})

@@ -40,11 +40,15 @@ func TestWhoCanRunIsTold(t *testing.T) {
 			if len(c.runsOn) == 2 {
 				definition = `{"kind":"Job","name":"a","binary":"report","tier":"light","runs_on":{"gpu":true,"zone":"a"}}`
 			}
-			applied := into[wire.Applied](s.ask("POST", "/api/v1/apply", definition).is(http.StatusOK))
 			var want []string
 			if c.want != "" {
 				want = []string{c.want + ": its runs wait until one comes"}
 			}
+			checked := into[wire.Validated](s.ask("POST", "/api/v1/validate", definition).is(http.StatusOK))
+			if got := checked.Items[0].Warnings; !reflect.DeepEqual(got, want) {
+				t.Errorf("validate warns %q, want %q", got, want)
+			}
+			applied := into[wire.Applied](s.ask("POST", "/api/v1/apply", definition).is(http.StatusOK))
 			if got := applied.Items[0].Warnings; !reflect.DeepEqual(got, want) {
 				t.Errorf("apply warns %q, want %q", got, want)
 			}

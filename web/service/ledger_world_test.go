@@ -85,8 +85,12 @@ func (w *tide) must(err error) {
 func (w *tide) step(event engine.Event) {
 	w.perform(w.core.Step(w.Now, event))
 	for ready := w.core.Ready(); ready != nil; ready = w.core.Ready() {
-		conflicts, err := w.Store.Commit(w.t.Context(), ready.Batch)
-		w.must(err)
+		var conflicts []engine.Conflict
+		for _, part := range ready.Batch.Parts() {
+			refused, err := w.Store.Commit(w.t.Context(), part)
+			w.must(err)
+			conflicts = append(conflicts, refused...)
+		}
 		w.core.Committed(ready)
 		w.perform(ready.After)
 		for _, conflict := range conflicts {

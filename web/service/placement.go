@@ -206,9 +206,9 @@ func crowded(depths []engine.QueueDepth, tier spec.Tier, runsOn map[string]strin
 	return fmt.Sprintf("%d different tiers and sets of labels wait or have waited lately, and more are not kept apart", pools)
 }
 
-// unplaced tells of a job, or of tasks of a DAG, that ask for labels and that nobody would run now, in words. It is a
+// Unplaced tells of a job, or of tasks of a DAG, that ask for labels and that nobody would run now, in words. It is a
 // warning: who has the labels may be started when there is work.
-func (s *Service) unplaced(ctx context.Context, document spec.Document) []string {
+func (s *Service) Unplaced(ctx context.Context, document spec.Document) []string {
 	jobs := map[string]*spec.Job{}
 	if document.DAG == nil {
 		jobs[""] = document.Job
