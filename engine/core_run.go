@@ -225,6 +225,9 @@ func (c *Core) result(m *Result) {
 	if r == nil {
 		return // ended before: a message that came again
 	}
+	if r.ofOther() {
+		return
+	}
 	if m.Attempt == r.Attempt+1 && (r.Status == StatusScheduled || r.Status == StatusRetrying) {
 		// It was published before a crash that took the news of it.
 		if m.Kind == ResultRevoked && r.back != "" {
@@ -265,12 +268,19 @@ func (c *Core) result(m *Result) {
 	}
 }
 
+// ofOther tells whether news of a run must be of one that another owner has made: this one's is not written yet, and a task
+// is published once that is durable. What follows from the news would be written with the run, and not refused with it.
+func (r *run) ofOther() bool { return r.Task != "" && r.Revision == 0 }
+
 // Places tells whether the core knows the run of a result, at its attempt or a later one, or the one before; or has just
 // seen it end.
 func (c *Core) Places(m *Result) bool {
 	r := c.runs[m.Run]
 	if r == nil {
 		return c.KnowsRun(RunJob(m.Run), m.Run, 0)
+	}
+	if r.ofOther() {
+		return false
 	}
 	return m.Attempt <= r.Attempt || m.Attempt == r.Attempt+1 && (r.Status == StatusScheduled || r.Status == StatusRetrying)
 }

@@ -192,3 +192,30 @@ func TestACancelledRunOfATaskThatWaitsForItsTurnEndsThen(t *testing.T) {
 		t.Errorf("the slot is in the ledger as %s, and has a run", got)
 	}
 }
+
+// TestNewsOfATaskThatIsNotWrittenIsOfAnothers: two owners see the task before it end, and one of them has published the next
+// when the other hears of both.
+func TestNewsOfATaskThatIsNotWrittenIsOfAnothers(t *testing.T) {
+	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks: {a: {}, b: {needs: [a]}, c: {needs: [b]}}\n")
+	wave := b.ask("one", nil, nil)
+	b.begin(0, false)
+	var news []engine.Result
+	for _, task := range []string{"a", "b"} {
+		finish := engine.Finish{Status: engine.StatusSucceeded, StartedAt: b.now, FinishedAt: b.now}
+		news = append(news, engine.Result{
+			Kind: engine.ResultFinished, Run: engine.TaskRunID(wave, task), Attempt: 1, Shard: b.dag.Shard, Executor: "one", At: b.now, Finish: &finish,
+		})
+	}
+	b.core.Step(b.now, engine.ResultsReceived{Results: news})
+	if b.core.Places(&news[1]) {
+		t.Error("the engine does not ask whose the run is")
+	}
+	for _, w := range b.core.Ready().Batch.Runs {
+		switch {
+		case w.Run.Task == "b" && w.Run.Status != engine.StatusQueued:
+			t.Errorf("b is written as %s", w.Run.Status)
+		case w.Run.Task == "c":
+			t.Error("c follows from what another owner has made")
+		}
+	}
+}

@@ -262,4 +262,11 @@ var runGuards = []mutant{
 		old:  "	if len(r.Batch.Waves) == 0 && len(r.Batch.Runs) == 0 && len(r.Batch.Tasks) == 0 { // nothing can be refused",
 		new:  "	if true {",
 	},
+	{
+		name: "news-of-others", guard: "nothing follows from news of a task's run that this engine has not written",
+		held: test{"engine", "^TestNewsOfATaskThatIsNotWrittenIsOfAnothers$"},
+		file: coreRun,
+		old:  "	if r.ofOther() {\n		return\n	}\n",
+		new:  "",
+	},
 }
