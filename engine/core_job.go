@@ -202,7 +202,7 @@ func (c *Core) plan(j *job, slotRun *Run) {
 	if j.def.Paused {
 		return
 	}
-	for j.task.Slot.After(c.now) && j.noted(j.task.Slot) { // the wall clock went back behind it: it will not be asked then
+	for j.task.Slot.After(c.now) && c.done(j, j.task.Slot) { // the wall clock went back behind it: it will not be asked then
 		c.advance(j)
 	}
 	c.arm(j)

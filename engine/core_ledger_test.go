@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -264,4 +265,28 @@ func TestASlotThatAFormTwoEditsAgoHadDoesNotComeAgain(t *testing.T) {
 	if runs, err := b.store.RunsByID(t.Context(), []string{b.runID("4s")}); err != nil || len(runs) > 0 {
 		t.Errorf("there is %+v, %v", runs, err)
 	}
+}
+
+// TestWhatAnotherOwnerMayPublishIsTakenBackBeforeItIsGivenUp: one that has prepared the same run publishes it at its slot,
+// before its write is refused.
+func TestWhatAnotherOwnerMayPublishIsTakenBackBeforeItIsGivenUp(t *testing.T) {
+	b := newBench(t)
+	b.config.Shared = true
+	b.core = engine.NewCore(b.config, b.now, b.random())
+	b.do([]string{"define", "every=60s"})
+	b.do([]string{"at", "59.75s"})
+	b.out = nil
+	b.do([]string{"pause"})
+	if !slices.Contains(b.out, "then revoke 60s/1") {
+		t.Errorf("got %q, and the attempt is not taken back", b.out)
+	}
+	if stored, err := b.store.Run(t.Context(), b.runID("60s")); err != nil || stored.Status != engine.StatusScheduled {
+		t.Errorf("before it is: %v, %v", stored.Status, err)
+	}
+	b.ledger()
+	b.do([]string{"revoked", "60s/1", "yes"})
+	if _, err := b.store.Run(t.Context(), b.runID("60s")); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("after it was: %v", err)
+	}
+	b.ledger("60s-60s paused")
 }

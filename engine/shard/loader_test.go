@@ -11,7 +11,7 @@ import (
 	"github.com/tidewheel/tidewheel/store/memory"
 )
 
-// between is a store in which something is done after the first answer about a DAG.
+// between is a store in which something is done after the first answer about a DAG, or a job.
 type between struct {
 	*memory.Store
 	do func()
@@ -32,6 +32,44 @@ func (b *between) DAGsByUID(ctx context.Context, uids []string) ([]engine.DAG, e
 func (b *between) TasksOfDAGs(ctx context.Context, uids []string) ([]engine.ScheduledTask, error) {
 	defer b.answered()
 	return b.Store.TasksOfDAGs(ctx, uids)
+}
+
+func (b *between) TasksByID(ctx context.Context, ids []string) ([]engine.ScheduledTask, error) {
+	defer b.answered()
+	return b.Store.TasksByID(ctx, ids)
+}
+
+func (b *between) ActiveRunsOf(ctx context.Context, uids []string) ([]engine.Run, error) {
+	defer b.answered()
+	return b.Store.ActiveRunsOf(ctx, uids)
+}
+
+// The owner of before prepares a slot while the next one reads the job: without the run and with the scheduled task of after
+// nobody would look at the slot any more.
+func TestRunsAreNotReadBeforeTheirScheduledTask(t *testing.T) {
+	store := &between{Store: memory.New()}
+	task := engine.ScheduledTask{ID: "job", Revision: 1, Shard: engine.ShardOf("job"), Slot: start.Add(time.Minute), RunAt: start.Add(time.Minute), Generation: 1}
+	run := engine.Run{ID: engine.SlotRunID("job", task.Slot), JobUID: "job", Shard: task.Shard, Trigger: engine.TriggerSchedule, Slot: task.Slot, Status: engine.StatusScheduled, Revision: 1}
+	write := func(batch engine.Batch) {
+		t.Helper()
+		if conflicts, err := store.Commit(t.Context(), &batch); err != nil || len(conflicts) > 0 {
+			t.Fatal(conflicts, err)
+		}
+	}
+	write(engine.Batch{Tasks: []engine.TaskWrite{{Task: task}}})
+	store.do = func() {
+		task.Slot, task.RunAt, task.Revision = task.Slot.Add(time.Minute), task.RunAt.Add(time.Minute), 2
+		write(engine.Batch{Runs: []engine.RunWrite{{Run: run}}, Tasks: []engine.TaskWrite{{Task: task}}})
+	}
+	loader := shard.Loader{Store: store, Shards: []int{task.Shard}}
+	loaded, err := loader.Jobs(t.Context(), []string{"job"}, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := loaded.Jobs[0]
+	if s.Task == nil || s.Task.Revision == 2 && len(s.Runs) == 0 {
+		t.Errorf("read: %+v and %d runs: the run of the slot before is missed", s.Task, len(s.Runs))
+	}
 }
 
 // A DAG is resumed, and the owner of before acts on that, while the next one reads it: with the definition of before and

@@ -12,7 +12,7 @@ const (
 var slotGuards = []mutant{
 	{
 		name: "take-back-shared", guard: "what another owner may publish is taken back before it is given up",
-		held: test{"engine/sim", "^TestKeptSeeds$"},
+		held: test{"engine", "^TestWhatAnotherOwnerMayPublishIsTakenBackBeforeItIsGivenUp$"},
 		file: "engine/core_prepared.go",
 		old:  "	return r.doubt || c.config.Shared && ",
 		new:  "	return r.doubt || false && ",
@@ -26,14 +26,13 @@ var slotGuards = []mutant{
 	},
 	{
 		name: "slot-has-run", guard: "a slot that has a run gets no other",
-		also: "transcripts crash, manual",
+		held: test{"engine", "^TestTranscripts$/^(crash|manual)$"},
 		file: coreJob,
 		old:  "	if slot.Equal(j.slotRun) || c.runs[SlotRunID(j.uid, slot)] != nil {\n		return true\n	}",
 		new:  "",
 	},
 	{
 		name: "slot-in-ledger", guard: "a slot that is in the ledger gets no run",
-		held: test{"engine", "^TestTranscripts$/^crash$"},
 		file: coreJob,
 		old:  "	return j.noted(slot)\n}",
 		new:  "	return false\n}",
