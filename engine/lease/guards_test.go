@@ -189,3 +189,22 @@ func TestAnEntryThatIsToldAgainHasNotBeenRenewed(t *testing.T) {
 		t.Errorf("a TTL after it was told first the shard is not taken: %v", actions)
 	}
 }
+
+// A bucket that has lost its latest writes gives out their revisions again, while answers to some are still on their way.
+func TestAnAnswerOfBeforeTheTableWasLostHidesNothing(t *testing.T) {
+	o := alone(t)
+	o.now = o.now.Add(ttl / 2)
+	if renewed := of[lease.Renew](o.step(lease.Tick{})); !slices.Contains(renewed, lease.Renew{Shard: 5, Revision: 105}) {
+		t.Fatalf("these are renewed: %v", renewed)
+	}
+	sent := o.now
+	o.step(lease.Lost{})
+	o.step(lease.Answered{To: lease.Renew{Shard: 5, Revision: 105}, Sent: sent, Revision: 1000, Outcome: lease.Done})
+	o.step(lease.SeenMember{Member: lease.Member{ID: "self"}})
+	o.step(lease.Synced{})
+	o.step(lease.Answered{To: lease.Renew{Shard: 5, Revision: 1000}, Sent: o.now, Outcome: lease.Refused})
+	o.step(lease.Answered{To: lease.Acquire{Shard: 5}, Sent: o.now, Revision: 7, Outcome: lease.Done})
+	if token := o.keeper.Token(5); token != 7 {
+		t.Errorf("it has shard 5 under %d, and not under 7", token)
+	}
+}

@@ -12,6 +12,7 @@ type Keeper struct {
 	self   string
 
 	synced  bool
+	lostAt  time.Time // when the table was lost last
 	leaving bool
 	gone    bool // the last Announce has been answered
 	table   [shards]place
@@ -109,7 +110,7 @@ func (k *Keeper) Step(now time.Time, inputs ...Input) []Action {
 func (k *Keeper) take(now time.Time, input Input) {
 	switch in := input.(type) {
 	case Lost:
-		k.lose()
+		k.lose(now)
 	case Synced:
 		k.sync(now)
 	case Seen:
@@ -129,8 +130,8 @@ func (k *Keeper) take(now time.Time, input Input) {
 }
 
 // lose forgets the table, but not what this engine holds: its entries are there until they are seen not to be.
-func (k *Keeper) lose() {
-	k.synced = false
+func (k *Keeper) lose(now time.Time) {
+	k.synced, k.lostAt = false, now
 	clear(k.members)
 	for shard := range k.table {
 		at := &k.table[shard]
@@ -161,6 +162,14 @@ func (k *Keeper) see(now time.Time, entry Entry) {
 	at.Entry = entry
 	if h := k.held[entry.Shard]; h != nil && entry.Revision > h.revision && entry.Engine != k.self {
 		k.held[entry.Shard] = nil // taken over, or removed: it ended while this engine stood still
+	}
+}
+
+// wrote takes what this engine has written into the table. What it sent before the table was lost is told anew, if it is
+// still there: a table that has forgotten it gives out lower revisions, which would be taken for echoes.
+func (k *Keeper) wrote(now time.Time, in *Answered, entry Entry) {
+	if !in.Sent.Before(k.lostAt) {
+		k.see(now, entry)
 	}
 }
 
@@ -206,7 +215,7 @@ func (k *Keeper) acquired(now time.Time, in *Answered, shard int) {
 		at.retryAt = now.Add(k.config.Retry) // if it was done after all, the entry is seen to be this engine's
 		return
 	}
-	k.see(now, Entry{Shard: shard, Engine: k.self, Revision: in.Revision})
+	k.wrote(now, in, Entry{Shard: shard, Engine: k.self, Revision: in.Revision})
 	if at.Revision > in.Revision {
 		return // it has been seen to have passed on already
 	}
@@ -226,7 +235,7 @@ func (k *Keeper) renewed(now time.Time, in *Answered, shard int, revision uint64
 	h := k.held[shard]
 	if h == nil || h.revision != revision {
 		if in.Outcome == Done { // renewed too late to go on with it: it is given up
-			k.see(now, Entry{Shard: shard, Engine: k.self, Revision: in.Revision})
+			k.wrote(now, in, Entry{Shard: shard, Engine: k.self, Revision: in.Revision})
 		}
 		return
 	}
@@ -234,7 +243,7 @@ func (k *Keeper) renewed(now time.Time, in *Answered, shard int, revision uint64
 	switch in.Outcome {
 	case Done:
 		handing := h.handing
-		k.see(now, Entry{Shard: shard, Engine: k.self, Revision: in.Revision})
+		k.wrote(now, in, Entry{Shard: shard, Engine: k.self, Revision: in.Revision})
 		if h = k.held[shard]; h != nil {
 			*h = *k.holding(in)
 			h.handing = handing
@@ -257,7 +266,7 @@ func (k *Keeper) released(now time.Time, in *Answered, shard int, revision uint6
 	}
 	k.table[shard].writing = false
 	if in.Outcome == Done {
-		k.see(now, Entry{Shard: shard, Revision: in.Revision})
+		k.wrote(now, in, Entry{Shard: shard, Revision: in.Revision})
 	}
 }
 

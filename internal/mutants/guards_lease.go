@@ -9,6 +9,13 @@ const (
 // leaseGuards are those of the leases of shards.
 var leaseGuards = []mutant{
 	{
+		name: "lease-answer-late", guard: "an answer of before the table was lost is not believed of the one that is told since",
+		held: test{"engine/lease", "^TestAnAnswerOfBeforeTheTableWasLostHidesNothing$"},
+		file: keeper,
+		old:  "	if !in.Sent.Before(k.lostAt) {",
+		new:  "	if true {",
+	},
+	{
 		name: "lease-ends", guard: "an engine that cannot renew its lease stops before it ends",
 		file: keeper,
 		old:  "		if h != nil && !now.Before(h.until) {",
