@@ -52,12 +52,13 @@ payload: {"a.b": {"$where": "1", "ünï": null}, "list": [1.5, "1", true, []], "
 args: ["--x=${TIDEWHEEL_SLOT}", "", "$gt"]
 env: {PASSWORD: "p@ss$w0rd.${X}\"'\\", WEIRD: "日本\t"}
 labels: {team.eu: "finance.eu"}
+runs_on: {os: linux}
 schedule: "0 0 29 2 *"
 exclude: [{from: 2028-02-29T00:00:00Z, to: 2028-03-01T00:00:00Z}]
 ---
 kind: DAG
 name: etl
-defaults: {binary: chatter}
+defaults: {binary: chatter, runs_on: {os: linux}}
 tasks:
   extract: {schedule: "0 0 1 1 *"}
   each: {needs: [extract], for_each: "[1, 2, 3]"}
