@@ -106,6 +106,7 @@ type job struct {
 	// What the store holds of slots that the scheduled task has not moved past, after a crash between two writes.
 	slotRun time.Time
 	ledger  []storedRange
+	had     *Run // of a root: its run in the wave before the one that it has a prepared run for
 	// recent are the ranges of the ledger that somebody who has read the store may not have seen, as ended.
 	recent []*ledgerRange
 

@@ -24,6 +24,9 @@ type DAGSnapshot struct {
 	Runs []Run
 	// Ledger is what the ledger says of a root's slots that may have been worked on before a crash.
 	Ledger map[string][]SlotRange
+	// Had are the runs of roots, by name, in the waves before those that the roots have prepared runs for, where these have
+	// ended: another engine may have prepared the slot of such a run once more.
+	Had map[string]Run
 }
 
 // loadDAG takes a DAG from the store. What the core holds already is newer than any snapshot, but for the definition
@@ -53,6 +56,7 @@ func (c *Core) loadDAG(s *DAGSnapshot) {
 		j := c.taskOf(d, root)
 		c.takeTask(j, s.Tasks[root])
 	}
+	c.learnHad(d, s)
 	c.loadForms(d, s)
 	c.defineDAG(d, s.DAG)
 	adopted := c.loadWaves(d, s)
@@ -76,6 +80,14 @@ func (c *Core) loadDAG(s *DAGSnapshot) {
 	}
 	c.finishDAG(d, s)
 	c.nextWave(d)
+}
+
+// learnHad takes what slots roots have had.
+func (c *Core) learnHad(d *dagState, s *DAGSnapshot) {
+	for _, root := range slices.Sorted(maps.Keys(s.Had)) {
+		had := s.Had[root]
+		c.taskOf(d, root).had = &had
+	}
 }
 
 // loadForms keeps the definitions of waves and runs that began with an earlier generation; where one is not kept any
@@ -237,6 +249,7 @@ func (c *Core) redefineDAG(d *dagState, s *DAGSnapshot) {
 			j.learnLedger(s.Ledger[root])
 		}
 	}
+	c.learnHad(d, s)
 	c.adoptWave(d, s) // first: its runs are no strays
 	for i := range s.Runs {
 		switch r := &s.Runs[i]; {

@@ -196,12 +196,15 @@ func (c *Core) openWaiting(d *dagState) bool {
 	return opened != ""
 }
 
-// doubled tells whether a root's run was prepared for a slot that the open wave has already: by an engine that took it for
-// one of the wave to come, and whose scheduled task was refused.
+// doubled tells whether a root's run was prepared for a slot that the open wave has already, or the one before: by an engine
+// that took it for one of the wave to come, and whose scheduled task was refused.
 func (r *run) doubled() bool {
 	d := r.job.dag
 	if d == nil || r.Trigger != TriggerSchedule && r.Trigger != TriggerCatchUp {
 		return false
+	}
+	if had := r.job.had; had != nil && had.Slot.Equal(r.Slot) && had.Epoch < r.Epoch {
+		return true
 	}
 	for _, w := range []*wave{d.open, d.closing} {
 		has := func(other *run) bool {

@@ -133,3 +133,22 @@ tasks:
 		t.Errorf("the slot of the second wave is in the ledger: %s", got)
 	}
 }
+
+// The same, and the wave that had the slot has ended when the run that is left is found.
+func TestASlotThatAWaveHasHadGoesInNoOther(t *testing.T) {
+	b := corner(t, "last", "1h", "queue")
+	b.until(11 * time.Minute)
+	b.wants("dag-w1", engine.StatusSucceeded, "a succeeded, b succeeded")
+	first := b.runs["dag-w1-a"]
+	again := first.Clone()
+	again.ID, again.Wave, again.Epoch, again.Revision = "dag-w2-a", "dag-w2", 2, 1
+	again.Status, again.Attempt, again.Attempts = engine.StatusScheduled, 0, nil
+	b.runs[again.ID] = again
+	b.restart()
+	b.until(15 * time.Minute)
+	if got := b.told(); got != "02 00:10 succeeded" {
+		t.Errorf("the waves are %s", got)
+	}
+	b.until(25 * time.Minute)
+	b.wants("dag-w2", engine.StatusSucceeded, "a succeeded, b succeeded")
+}

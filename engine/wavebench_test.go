@@ -95,7 +95,7 @@ func (b *waveBench) binaries() []engine.Binary {
 }
 
 func (b *waveBench) snapshot() engine.DAGSnapshot {
-	s := engine.DAGSnapshot{UID: waveUID, Spec: map[int64]*spec.DAG{}, Tasks: map[string]engine.ScheduledTask{}, Ledger: map[string][]engine.SlotRange{}}
+	s := engine.DAGSnapshot{UID: waveUID, Spec: map[int64]*spec.DAG{}, Tasks: map[string]engine.ScheduledTask{}, Ledger: map[string][]engine.SlotRange{}, Had: map[string]engine.Run{}}
 	d := b.dag
 	s.DAG = &d
 	maps.Copy(s.Spec, b.forms)
@@ -127,6 +127,10 @@ func (b *waveBench) snapshot() engine.DAGSnapshot {
 		r := b.runs[id]
 		if r.Wave == open || !r.Status.Terminal() {
 			s.Runs = append(s.Runs, r.Clone())
+		}
+		before := engine.WaveID(waveUID, r.Epoch-1)
+		if had, is := b.runs[engine.TaskRunID(before, r.Task)]; is && before != open && r.Status == engine.StatusScheduled {
+			s.Had[r.Task] = had
 		}
 		if _, planned := s.Tasks[r.Task]; !planned && r.Status == engine.StatusScheduled && !r.Slot.IsZero() {
 			for _, key := range slices.Sorted(maps.Keys(b.slots)) {

@@ -124,6 +124,9 @@ func (l Loader) completeDAG(ctx context.Context, s *engine.DAGSnapshot, active [
 			return err
 		}
 	}
+	if err := l.had(ctx, s); err != nil {
+		return err
+	}
 	roots := map[string]*engine.JobSnapshot{}
 	definition := &engine.Job{Generation: s.DAG.Generation, Pending: s.DAG.Pending, UpdatedAt: s.DAG.UpdatedAt}
 	for root, task := range s.Tasks {
@@ -149,6 +152,38 @@ func (l Loader) completeDAG(ctx context.Context, s *engine.DAGSnapshot, active [
 			return err
 		}
 		s.Ledger[root] = ledger
+	}
+	return nil
+}
+
+// had reads the runs of roots in the waves before those that they have prepared runs for, where these have ended.
+func (l Loader) had(ctx context.Context, s *engine.DAGSnapshot) error {
+	ofSlot := func(run *engine.Run) bool {
+		return run.Trigger == engine.TriggerSchedule || run.Trigger == engine.TriggerCatchUp
+	}
+	read := map[string]bool{}
+	for i := range s.Runs {
+		read[s.Runs[i].Wave] = true
+	}
+	var ids []string
+	for i := range s.Runs {
+		run := &s.Runs[i]
+		if before := engine.WaveID(s.UID, run.Epoch-1); run.Status == engine.StatusScheduled && ofSlot(run) && run.Epoch > 1 && !read[before] {
+			ids = append(ids, engine.TaskRunID(before, run.Task))
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	runs, err := l.Store.RunsByID(ctx, ids)
+	if err != nil {
+		return fmt.Errorf("load what roots of DAG %s have had: %w", s.UID, err)
+	}
+	s.Had = map[string]engine.Run{}
+	for i := range runs {
+		if ofSlot(&runs[i]) {
+			s.Had[runs[i].Task] = runs[i]
+		}
 	}
 	return nil
 }

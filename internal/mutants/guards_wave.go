@@ -12,6 +12,13 @@ const (
 // waveGuards are those of DAGs: needs, rules, epochs, one wave after the other.
 var waveGuards = []mutant{
 	{
+		name: "slot-had", guard: "a root's slot goes in no wave after the one that had it",
+		held: test{"engine", "^TestASlotThatAWaveHasHadGoesInNoOther$"},
+		file: coreWaveRoot,
+		old:  "had.Slot.Equal(r.Slot) && had.Epoch < r.Epoch",
+		new:  "had.Slot.IsZero() && had.Epoch < r.Epoch",
+	},
+	{
 		name: "wave-epoch", guard: "a root's run goes in the wave of its own epoch only",
 		file: coreWaveRoot,
 		old:  "	case w == nil || w.ID == r.Wave:",
