@@ -290,3 +290,19 @@ func TestWhatAnotherOwnerMayPublishIsTakenBackBeforeItIsGivenUp(t *testing.T) {
 	}
 	b.ledger("60s-60s paused")
 }
+
+// TestASlotThatIsInTheLedgerIsNotToldAgain: another owner has told of it, and has not moved the scheduled task.
+func TestASlotThatIsInTheLedgerIsNotToldAgain(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "every=60s", "catchup=none"})
+	slot := b.seconds("60s")
+	told := engine.SlotRange{
+		ID: engine.SlotRangeID(benchUID, slot), JobUID: benchUID, Namespace: "default", Job: "job", From: slot, To: slot, Count: 1,
+		Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap,
+	}
+	if conflicts, err := b.store.Commit(t.Context(), &engine.Batch{Slots: []engine.SlotRange{told}}); err != nil || len(conflicts) > 0 {
+		t.Fatal(conflicts, err)
+	}
+	b.do([]string{"restart", "200s"})
+	b.ledger("120s-180s outage", "60s-60s overlap")
+}

@@ -49,8 +49,6 @@ func (c *Core) outdated(r *run) SlotReason {
 		return ReasonPaused
 	case def.Generation != r.Generation && r.Slot.After(def.UpdatedAt) && (r.job.schedule == nil || !names(r.job.schedule, r.Slot)):
 		return ReasonEdited
-	case c.superseded(r):
-		return ReasonOutage
 	}
 	return ""
 }

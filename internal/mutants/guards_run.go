@@ -32,29 +32,28 @@ var runGuards = []mutant{
 	},
 	{
 		name: "both-locks", guard: "an attempt is not lost while it holds the lock that another owner published it under",
-		also: "TestARefusedRunIsLookedAfterUnderItsOwnLock",
-		held: test{"engine/sim", "^TestKeptSeeds$"},
+		held: test{"engine", "^TestARefusedRunIsLookedAfterUnderItsOwnLock$"},
 		file: coreSupervise,
 		old:  "	return []string{lock, r.ID}",
 		new:  "	return []string{lock}",
 	},
 	{
 		name: "nobody-before-all-are-seen", guard: "nothing of a job that is read goes before all its runs have been looked at",
-		held: test{"engine/sim", "^TestKeptSeeds$"},
+		held: test{"engine", "^TestNothingGoesBeforeAllHasBeenLookedAt$"},
 		file: "engine/core_job.go",
 		old:  "	j.draining = true // nobody goes",
 		new:  "	j.draining = false // nobody goes",
 	},
 	{
 		name: "after-edit", guard: "no slot of a fixed delay comes again after an edit",
-		held: test{"engine/sim", "^TestKeptSeeds$"},
+		held: test{"engine", "^TestNoSlotOfAFixedDelayComesAgain$"},
 		file: "engine/core_after.go",
 		old:  "later(j.task.Slot, j.def.UpdatedAt)",
 		new:  "j.task.Slot",
 	},
 	{
 		name: "publish-again", guard: "what may have been published before is marked",
-		held: test{"engine/sim", "^TestKeptSeeds$"},
+		held: test{"engine", "^TestWhatMayHaveBeenPublishedIsMarked$"},
 		file: coreRun,
 		old:  "	task.Again = again\n",
 		new:  "	_ = again\n",
@@ -68,7 +67,7 @@ var runGuards = []mutant{
 	},
 	{
 		name: "publish-first-attempt", guard: "only a first attempt is published at once",
-		also: "transcripts loss, retry",
+		held: test{"engine", "^TestTranscripts$/^retry$"},
 		file: coreRun,
 		old:  "	settled := r.Attempt == 0 && r.job.writes == 0",
 		new:  "	settled := r.job.writes == 0",
@@ -112,7 +111,7 @@ var runGuards = []mutant{
 	},
 	{
 		name: "noted-deleted", guard: "a run that was to be dropped before a crash does not end otherwise",
-		also: "the transcript crash",
+		held: test{"engine", "^TestTheRunOfADeletedJobsSlotThatWasToldIsTakenBack$"},
 		file: "engine/core_prepared.go",
 		old:  " || r.Slot.IsZero()) && !noted {",
 		new:  " || r.Slot.IsZero()) && (!noted || true) {",
@@ -145,6 +144,7 @@ var runGuards = []mutant{
 	},
 	{
 		name: "loss-bound", guard: "lost attempts are bounded",
+		held: test{"engine", "^TestTranscripts$/^loss$"},
 		file: coreRetry,
 		old:  "	case r.Losses > c.config.MaxLosses:\n		c.die(r, fmt.Sprintf(\"%s; %d attempts have been lost like this\"",
 		new:  "	case r.Losses > 100*c.config.MaxLosses:\n		c.die(r, fmt.Sprintf(\"%s; %d attempts have been lost like this\"",
@@ -200,6 +200,7 @@ var runGuards = []mutant{
 	},
 	{
 		name: "cancel-resent", guard: "a cancellation is asked for until the attempt ends",
+		held: test{"engine", "^TestTranscripts$/^cancel$"},
 		file: coreCancel,
 		old:  "		c.atOnce(CancelAttempt{Run: r.ID, Attempt: r.Attempt})\n		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})",
 		new:  "		c.atOnce(CancelAttempt{Run: r.ID, Attempt: r.Attempt})",
@@ -218,7 +219,7 @@ var runGuards = []mutant{
 	},
 	{
 		name: "one-end", guard: "a run whose end is about to be written is not taken up again",
-		also: "TestABatchDoesNotHoldTwoEndsOfARun",
+		held: test{"engine", "^TestABatchDoesNotHoldTwoEndsOfARun$"},
 		file: "engine/core_job.go",
 		old:  "(revision <= last || c.endsNow(id))",
 		new:  "(revision <= last)",
@@ -232,7 +233,7 @@ var runGuards = []mutant{
 	},
 	{
 		name: "late-write", guard: "a prepared run that is late is published after it is written",
-		also: "the transcript catchup",
+		held: test{"engine", "^TestTranscripts$/^catchup$"},
 		file: coreRun,
 		old:  " && c.now.Sub(r.due()) < punctual // a run",
 		new:  " // a run",

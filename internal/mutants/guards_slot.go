@@ -146,9 +146,9 @@ var slotGuards = []mutant{
 	},
 	{
 		name: "superseded", guard: "a prepared run whose slot passed in an outage is caught up as the policy says",
-		file: corePrepared,
-		old:  "	case c.superseded(r):",
-		new:  "	case false && c.superseded(r):",
+		file: coreRun,
+		old:  "!r.Waiting && c.superseded(r) {",
+		new:  "false {",
 	},
 	{
 		name: "passed-in-pause", guard: "what passed in a pause is skipped, not late",
