@@ -90,7 +90,9 @@ func (l Loader) Jobs(ctx context.Context, uids []string, due time.Time) (engine.
 	}
 	byJob := map[string][]engine.Run{}
 	for _, run := range runs {
-		byJob[run.JobUID] = append(byJob[run.JobUID], run)
+		if run.Task == "" { // those of tasks are read with their DAG; of one that has gone meanwhile they are no job's
+			byJob[run.JobUID] = append(byJob[run.JobUID], run)
+		}
 	}
 	return l.assemble(ctx, uids, tasks, byJob, due)
 }

@@ -109,3 +109,31 @@ func TestAScheduledTaskIsNotReadAfterItsDefinition(t *testing.T) {
 		t.Error("the task is of after the change, and the definition of before")
 	}
 }
+
+// A DAG is deleted with the last of its runs while it is read: what was read of them before is no job's.
+func TestTheRunsOfADAGThatHasGoneAreNoJobs(t *testing.T) {
+	store := &between{Store: memory.New()}
+	run := engine.Run{
+		ID: engine.TaskRunID(engine.WaveID("dag", 1), "a"), Revision: 1, Namespace: "default", JobUID: "dag", Shard: engine.ShardOf("dag"), DAG: "etl",
+		Wave: engine.WaveID("dag", 1), Task: "a", Trigger: engine.TriggerSchedule, Status: engine.StatusScheduled, CreatedAt: start,
+	}
+	write := func(batch *engine.Batch) {
+		t.Helper()
+		if conflicts, err := store.Commit(t.Context(), batch); err != nil || len(conflicts) > 0 {
+			t.Fatal(conflicts, err)
+		}
+	}
+	write(&engine.Batch{Runs: []engine.RunWrite{{Run: run}}})
+	store.do = func() { // after its tasks have been read
+		store.do = func() { write(&engine.Batch{DropRuns: []engine.RunDrop{run.Drop()}}) } // and its runs
+	}
+	loaded, err := shard.Loader{Store: store, Shards: []int{run.Shard}}.Jobs(t.Context(), []string{"dag"}, start)
+	if err != nil || len(loaded.DAGs) > 0 {
+		t.Fatal(loaded, err)
+	}
+	for i := range loaded.Jobs {
+		if len(loaded.Jobs[i].Runs) > 0 {
+			t.Errorf("job %s has the runs %+v", loaded.Jobs[i].UID, loaded.Jobs[i].Runs)
+		}
+	}
+}
