@@ -34,11 +34,11 @@ var queueGuards = []mutant{
 	},
 	{
 		name: "outlived-again", guard: "what may have been published before is not run once its claim may have been trimmed",
-		also: "TestACopyThatMayHaveBeenPublishedBeforeIsNotHandedOutLate",
-		held: test{"engine/sim", "^TestKeptSeeds$"},
-		file: simQueue,
-		old:  "	return (copies > 1 || task.task.Again ||",
-		new:  "	return (copies > 1 ||",
+		also: "a kept seed, as long as its world stays what it was",
+		held: test{"queue/jetstream", "^TestACopyThatMayHaveBeenPublishedBeforeIsNotHandedOutLate$"},
+		file: "queue/jetstream/pull.go",
+		old:  " || d.message.Header.Get(headerAgain) != \"\" ||",
+		new:  " || false ||",
 	},
 	{
 		name: "trim-after-acknowledgement", guard: "a claim is kept for a claim window after it was acknowledged",
