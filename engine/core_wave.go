@@ -223,10 +223,14 @@ func (c *Core) startTask(w *wave, task int) {
 }
 
 // dropSingle removes the run that a mapped task has by itself: one that was prepared for a root's slot, or that said how
-// it had been closed before its wave went on. Its items stand for it now.
+// it had been closed before its wave went on. Its items stand for it now, and for a root's slot.
 func (c *Core) dropSingle(w *wave, task int) {
-	if r := c.runs[TaskRunID(w.ID, w.form.graph.Name(task))]; r != nil {
+	switch r := c.runs[TaskRunID(w.ID, w.form.graph.Name(task))]; {
+	case r == nil:
+	case w.form.graph.Root(task):
 		c.drop(r)
+	default: // an edit has given it needs
+		c.dropPrepared(r, ReasonEdited)
 	}
 }
 

@@ -48,3 +48,17 @@ func TestASlotIsToldThoughTheNextOneHasItsRun(t *testing.T) {
 		}
 	}
 }
+
+// A root that is given needs, and items, while its slot waits: the items begin before it is its turn to be looked at.
+func TestASlotThatAnEditTookAwayIsToldThoughItemsStandForItsTask(t *testing.T) {
+	for torn := range 30 {
+		b := newWaveBench(t, "kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {schedule: '* * * * *'}}\n")
+		b.idle(121 * time.Second) // both wait with their second slot
+		b.define("kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *', when: 'false'}, b: {needs: [a], trigger: all_done, for_each: '[1]'}}\n")
+		b.torn = torn
+		b.drain()
+		if got := b.ledger("b"); got != "00:02..00:02 1 skipped(edited)" {
+			t.Errorf("the engine died after %d writes: the ledger says %q", torn, got)
+		}
+	}
+}

@@ -12,6 +12,13 @@ const (
 // waveGuards are those of DAGs: needs, rules, epochs, one wave after the other.
 var waveGuards = []mutant{
 	{
+		name: "slot-of-mapped", guard: "the slot of a root that an edit has given needs is told though items stand for it",
+		held: test{"engine", "^TestASlotThatAnEditTookAwayIsToldThoughItemsStandForItsTask$"},
+		file: coreWave,
+		old:  "		c.dropPrepared(r, ReasonEdited)",
+		new:  "		c.drop(r)",
+	},
+	{
 		name: "slot-had", guard: "a root's slot goes in no wave after the one that had it",
 		held: test{"engine", "^TestASlotThatAWaveHasHadGoesInNoOther$"},
 		file: coreWaveRoot,
