@@ -42,7 +42,7 @@ var leaseGuards = []mutant{
 	},
 	{
 		name: "lease-without-answer", guard: "a lease that was written without an answer is taken up again",
-		also: "TestAnAcquisitionWithoutAnAnswerIsNotForgotten",
+		held: test{"engine/lease", "^TestAnAcquisitionWithoutAnAnswerIsNotForgotten$"},
 		file: keeper,
 		old:  "|| !mine && k.taken(shard, now) ||",
 		new:  "|| k.taken(shard, now) ||",

@@ -93,6 +93,7 @@ var waveGuards = []mutant{
 	},
 	{
 		name: "wave-roots-without-slot", guard: "a wave does not wait for a root whose schedule is over",
+		held: test{"engine", "^TestASlotThatAnEditTookAwayIsToldThoughItsTaskIsSkipped$"},
 		file: coreWave,
 		old:  "		c.closeTask(w, root, dag.Skipped, \"its schedule has no further slot\")",
 		new:  "		_ = root",
@@ -143,6 +144,7 @@ var waveGuards = []mutant{
 	},
 	{
 		name: "wave-spread-restored", guard: "after a restart what an end has led to is done",
+		held: test{"engine", "^TestWavesEndAsTheModelSays$"},
 		file: coreWaveLoad,
 		old:  "	c.writeClosed(w, spread)\n",
 		new:  "	_ = spread\n",
