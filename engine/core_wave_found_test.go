@@ -219,3 +219,19 @@ func TestNewsOfATaskThatIsNotWrittenIsOfAnothers(t *testing.T) {
 		}
 	}
 }
+
+func TestNothingBeginsInTheWaveOfADeletedDAG(t *testing.T) {
+	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks: {a: {}, b: {}, tell: {needs: [a, b], trigger: all_done}, more: {needs: [b]}}\n")
+	wave := b.ask("one", nil, nil)
+	b.dag.Deleted = true
+	b.save()
+	b.drain()
+	if got := b.waves[wave]; got.Status != engine.StatusCancelled || got.Reason != "cancelled by the deletion of its DAG" {
+		t.Errorf("the wave is %s: %s", got.Status, got.Reason)
+	}
+	for _, task := range []string{"tell", "more"} {
+		if run, there := b.runs[engine.TaskRunID(wave, task)]; there && run.Attempt > 0 {
+			t.Errorf("task %s began, and is %s", task, run.Status)
+		}
+	}
+}

@@ -169,6 +169,7 @@ var waveGuards = []mutant{
 	},
 	{
 		name: "wave-delete", guard: "a deleted DAG's wave is cancelled",
+		held: test{"engine", "^TestNothingBeginsInTheWaveOfADeletedDAG$"},
 		file: coreWaveLoad,
 		old:  "	if d.open != nil {\n		c.cancelWave(d.open, by)\n	}",
 		new:  "",
