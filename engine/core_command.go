@@ -145,8 +145,12 @@ func (c *Core) insertRefused(e InsertRefused) {
 		return
 	}
 	r.Run = e.Stored.Clone()
-	if definition := r.job.specs[r.Generation]; definition != nil { // its lock is that of the definition that it was made of
+	switch definition := r.job.specs[r.Generation]; {
+	case definition != nil: // its lock is that of the definition that it was made of
 		r.spec = definition
+	case r.Status == StatusScheduled && r.Attempt == 0 && r.job.def != nil: // made by one that had not heard of an edit
+		c.pin(r)
+		c.touch(r)
 	}
 	c.resume(r)
 }

@@ -37,6 +37,7 @@ type dagState struct {
 	tombstone *JobHandled      // as in job
 	writes    int              // waves that are not durable yet
 	opening   bool             // the next wave is being looked for
+	planning  bool             // the roots are being planned: not all of them have their next slot
 }
 
 // form is one generation of a DAG.

@@ -119,7 +119,7 @@ func (c *Core) newSlotWave(r *run) *wave {
 
 // skipRootsWithoutSlot ends the roots that will not get a slot: their schedule is over, or an edit has taken it away.
 func (c *Core) skipRootsWithoutSlot(w *wave) {
-	if w.Trigger == TriggerManual || w.Trigger == TriggerBackfill {
+	if w.Trigger == TriggerManual || w.Trigger == TriggerBackfill || w.dag.planning {
 		return
 	}
 	for _, root := range w.form.graph.Roots() {

@@ -235,3 +235,14 @@ func TestNothingBeginsInTheWaveOfADeletedDAG(t *testing.T) {
 		}
 	}
 }
+
+// TestARootThatIsNotPlannedYetIsNotSkipped: the first root's slot came while the engine was away, and opens a wave before those
+// after it, of the same edit, have their first slot.
+func TestARootThatIsNotPlannedYetIsNotSkipped(t *testing.T) {
+	const one = "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}"
+	b := newWaveBench(t, one+"}\n")
+	b.now = b.now.Add(121 * time.Second)
+	b.define(one + ", b: {schedule: '* * * * *'}}\n")
+	b.until(4 * time.Minute)
+	b.wants("dag-w1", engine.StatusSucceeded, "a succeeded, b succeeded")
+}

@@ -60,6 +60,22 @@ func (c *Core) loadDAG(s *DAGSnapshot) {
 	c.loadForms(d, s)
 	c.defineDAG(d, s.DAG)
 	adopted := c.loadWaves(d, s)
+	c.planRoots(d, adopted)
+	switch {
+	case d.def == nil:
+		c.abandonDAG(d, s.Waves)
+	case d.open != nil:
+		c.skipRootsWithoutSlot(d.open)
+		c.pump(d.open)
+	}
+	c.finishDAG(d, s)
+	c.nextWave(d)
+}
+
+// planRoots plans the roots of a DAG that was read, one after the other, and resumes runs. The first ones may open a wave, or go
+// in it, while those after them have no slot yet.
+func (c *Core) planRoots(d *dagState, adopted []*run) {
+	d.planning = true
 	for _, name := range slices.Sorted(maps.Keys(d.tasks)) {
 		j := d.tasks[name]
 		if j.task == nil && !j.scheduled() {
@@ -71,15 +87,7 @@ func (c *Core) loadDAG(s *DAGSnapshot) {
 	for _, r := range adopted {
 		c.resume(r)
 	}
-	switch {
-	case d.def == nil:
-		c.abandonDAG(d, s.Waves)
-	case d.open != nil:
-		c.skipRootsWithoutSlot(d.open)
-		c.pump(d.open)
-	}
-	c.finishDAG(d, s)
-	c.nextWave(d)
+	d.planning = false
 }
 
 // learnHad takes what slots roots have had.
@@ -270,14 +278,7 @@ func (c *Core) redefineDAG(d *dagState, s *DAGSnapshot) {
 		return
 	}
 	c.defineDAG(d, s.DAG)
-	for _, name := range slices.Sorted(maps.Keys(d.tasks)) {
-		j := d.tasks[name]
-		if j.task == nil && !j.scheduled() {
-			continue
-		}
-		c.takeBackPrepared(j)
-		c.plan(j, nil)
-	}
+	c.planRoots(d, nil)
 	switch {
 	case d.def == nil:
 		c.abandonDAG(d, s.Waves)

@@ -12,6 +12,13 @@ const (
 // waveGuards are those of DAGs: needs, rules, epochs, one wave after the other.
 var waveGuards = []mutant{
 	{
+		name: "planned-first", guard: "no root is skipped before it has been planned",
+		held: test{"engine", "^TestARootThatIsNotPlannedYetIsNotSkipped$"},
+		file: coreWave,
+		old:  " || w.dag.planning {",
+		new:  " {",
+	},
+	{
 		name: "slot-of-mapped", guard: "the slot of a root that an edit has given needs is told though items stand for it",
 		held: test{"engine", "^TestASlotThatAnEditTookAwayIsToldThoughItemsStandForItsTask$"},
 		file: coreWave,
