@@ -21,13 +21,11 @@ func (c *Core) note(j *job, slot time.Time, outcome Outcome, reason SlotReason) 
 	c.noteBy(nil, j, slot, outcome, reason)
 }
 
-// noteBy records that a slot did not fire, and gives the range that says so; nil if one said it before. Consecutive slots
-// that ended alike grow one range. But what is told by the write of one document is no part of what another tells, as
-// long as that is not durable: if one of the two is refused, the other says no more than is true.
+// noteBy records that a slot did not fire, and gives the range that says so. Whoever calls it has looked that nobody said it
+// before (done, told). Consecutive slots that ended alike grow one range. But what is told by the write of one document is
+// no part of what another tells, as long as that is not durable: if one of the two is refused, the other says no more than
+// is true.
 func (c *Core) noteBy(by *run, j *job, slot time.Time, outcome Outcome, reason SlotReason) *ledgerRange {
-	if j.noted(slot) {
-		return nil
-	}
 	open := j.open
 	if open != nil && open.Outcome == outcome && open.Reason == reason && slot.Equal(j.openNext) && (!open.dirty || open.by == by) {
 		open.To = slot

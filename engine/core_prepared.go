@@ -148,7 +148,7 @@ func (c *Core) dropPrepared(r *run, reason SlotReason) {
 		if r.Revision == 0 || r.GivenUp != nil {
 			by = nil
 		}
-		if slots := c.noteBy(by, r.job, r.Slot, outcome, reason); slots != nil && by != nil {
+		if slots := c.noteBy(by, r.job, r.Slot, outcome, reason); by != nil {
 			given := slots.SlotRange
 			r.GivenUp = &given
 		}

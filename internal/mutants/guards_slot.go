@@ -38,12 +38,6 @@ var slotGuards = []mutant{
 		new:  "	return false\n}",
 	},
 	{
-		name: "slot-noted-once", guard: "a slot that is in the ledger is not noted again",
-		file: coreLedger,
-		old:  "	if j.noted(slot) {\n		return nil\n	}",
-		new:  "",
-	},
-	{
 		name: "noted-then-dropped", guard: "what was to be dropped when its engine died is dropped",
 		file: "engine/core_run.go",
 		old:  "		case r.doubt && r.Trigger != TriggerBackfill && r.told(): // it was to be dropped\n			c.takeBack(r, ReasonOutage)\n",
