@@ -18,8 +18,9 @@ type Config struct {
 	Lead time.Duration
 	// Grace is how late a slot may be and still count as on time: catch-up rules apply to older ones only.
 	Grace time.Duration
-	// Shared says that shards move between engines: for a moment another one may act on what this one has prepared.
-	Shared bool
+	// Writer is 0 where the engine has the store to itself. Where shards move, for a moment another one may act on what this
+	// one has prepared, and write the same: then it is a number that no other engine has, and stands in scheduled tasks.
+	Writer int64
 	// LockTTL is how long an executor's lock lasts without being refreshed.
 	LockTTL time.Duration
 	// Margin is added to an instant at which a lock could expire before it is looked at.
@@ -65,6 +66,7 @@ type Core struct {
 	wheel    *wheel.Wheel[timer]
 	now      time.Time
 	horizon  time.Time
+	unsure   time.Time // until then somebody else may own the shards: the engine stood still
 	jobs     map[string]*job
 	dags     map[string]*dagState
 	runs     map[string]*run
@@ -179,6 +181,9 @@ func NewCore(config Config, now time.Time, random *rand.Rand) *Core {
 // Step takes one event at one instant and returns what is to be done at once. now is the wall clock and may jump
 // either way. Whatever must be written first comes with Ready.
 func (c *Core) Step(now time.Time, event Event) []Effect {
+	if c.config.Writer != 0 && now.Sub(c.now) > standstill {
+		c.unsure = now.Add(punctual)
+	}
 	c.now = now.UTC()
 	c.effects = nil
 	switch e := event.(type) {

@@ -91,3 +91,22 @@ func TestNoSlotOfAFixedDelayComesAgain(t *testing.T) {
 		t.Errorf("got %q, want %s: the edit and its delay", b.out, want)
 	}
 }
+
+// TestWhoStoodStillWritesBeforeItPublishes: another owner may have seen the run through meanwhile.
+func TestWhoStoodStillWritesBeforeItPublishes(t *testing.T) {
+	for want, steps := range map[string][]string{"now publish a/1": {"97s", "99s"}, "then publish a/1": {"50s"}} {
+		b := newBench(t)
+		b.config.Writer = 1
+		b.core = engine.NewCore(b.config, b.now, b.random())
+		b.do([]string{"define", "every=1h"})
+		b.do([]string{"run", "a", "at=100s"})
+		for _, at := range steps {
+			b.do([]string{"at", at})
+		}
+		b.out = nil
+		b.do([]string{"at", "100s"})
+		if !slices.Contains(b.out, want) {
+			t.Errorf("after %s: got %q, and not %q", steps, b.out, want)
+		}
+	}
+}

@@ -18,6 +18,10 @@ func (c *Core) loadJob(s *JobSnapshot) {
 				j.specs[generation] = &definition
 			}
 		}
+		if s.Job != nil && j.specs[s.Job.Generation] == nil { // read before an edit that the core knows
+			definition := s.Job.Spec
+			j.specs[s.Job.Generation] = &definition
+		}
 		j.learnLedger(s.Ledger)
 		c.redefine(j, s)
 		c.adoptUnknown(j, s)

@@ -92,15 +92,16 @@ func (c *Core) takeTask(j *job, task ScheduledTask) {
 }
 
 // noting is what is written as the scheduled task of a job, with what it passes over.
-func (j *job) noting(slots []SlotRange) ScheduledTask {
+func (j *job) noting(slots []SlotRange, writer int64) ScheduledTask {
 	if j.task == nil { // nothing is planned any more: the task is there for what it has to tell
 		j.taskRevision++
 		return ScheduledTask{
-			ID: j.uid, Shard: j.shard(), Slot: Parked, RunAt: slots[0].To, Revision: j.taskRevision, Namespace: j.namespace, Job: j.name,
+			ID: j.uid, Shard: j.shard(), Slot: Parked, RunAt: slots[0].To, Revision: j.taskRevision, Namespace: j.namespace, Job: j.name, Writer: writer,
 			Noting: &Noting{Slots: slots, RunAt: Parked},
 		}
 	}
 	j.task.Revision++
+	j.task.Writer = writer
 	task := *j.task
 	if len(slots) > 0 {
 		task.RunAt, task.Noting = earlier(slots[0].To, task.RunAt), &Noting{Slots: slots, RunAt: task.RunAt}

@@ -271,7 +271,7 @@ func TestASlotThatAFormTwoEditsAgoHadDoesNotComeAgain(t *testing.T) {
 // before its write is refused.
 func TestWhatAnotherOwnerMayPublishIsTakenBackBeforeItIsGivenUp(t *testing.T) {
 	b := newBench(t)
-	b.config.Shared = true
+	b.config.Writer = 1
 	b.core = engine.NewCore(b.config, b.now, b.random())
 	b.do([]string{"define", "every=60s"})
 	b.do([]string{"at", "59.75s"})

@@ -100,7 +100,7 @@ func (c *Core) giveUp(r *run, reason SlotReason) {
 // mayBePublished tells whether somebody else may publish what this engine has only prepared: one that crashed, or another
 // owner at its slot, before that one's write is refused.
 func (c *Core) mayBePublished(r *run) bool {
-	return r.doubt || c.config.Shared && r.Task == "" && r.Attempt == 0 && r.Revision > 0
+	return r.doubt || c.config.Writer != 0 && r.Task == "" && r.Attempt == 0 && r.Revision > 0
 }
 
 // takeBack gives up a run that a crashed engine may have published: its attempt is revoked first, and if an executor

@@ -175,6 +175,10 @@ func (c *Core) fire(r *run) {
 // stood still for longer may have lost its shards, and whoever has them now may have seen the run through.
 const punctual = 2 * time.Second
 
+// standstill is how long Step is not called only where the engine stood still: it is at least once a second (shard.Machine's
+// SweepEvery). Where shards move, nothing is published then before it is written, for as long as that takes to find out.
+const standstill = 3 * time.Second
+
 // enqueue begins the run's next attempt.
 func (c *Core) enqueue(r *run) {
 	r.Waiting = false
@@ -191,8 +195,9 @@ func (c *Core) enqueue(r *run) {
 	}
 	// A prepared run is durable, and so is the end of every run before it: if a crash takes its new status, the same
 	// decision is made again and publishes the same attempt. Everything else waits for the commit.
-	// So does a task of a wave: it depends on others. And so does what is late.
-	settled := r.Attempt == 0 && r.job.writes == 0 && r.job.dag == nil && c.now.Sub(r.due()) < punctual // a run that is not stored is an open write
+	// So does a task of a wave: it depends on others. And so does what is late, or is found by an engine that stood still.
+	settled := r.Attempt == 0 && r.job.writes == 0 && r.job.dag == nil // a run that is not stored is an open write
+	settled = settled && c.now.Sub(r.due()) < punctual && !c.now.Before(c.unsure)
 	again := r.doubt
 	c.beginAttempt(r, c.now)
 	if settled {

@@ -85,6 +85,8 @@ type ScheduledTask struct {
 	Revision   int64     `json:"revision"`        // +1 with each write
 	Namespace  string    `json:"namespace"`
 	Job        string    `json:"job"` // name, or "dag/root", for the list of what comes next
+	// Writer is the engine's Config.Writer: of two that write the same, the write of one only is done.
+	Writer int64 `json:"writer,omitempty"`
 	// Noting is set while the ledger may not say yet what this write has passed over.
 	Noting *Noting `json:"noting,omitempty"`
 }

@@ -85,7 +85,7 @@ func (c *Core) Ready() *Ready {
 		run.GivenUp = nil // the ledger has it before the next write
 	}
 	for _, d := range p.turns {
-		r.Batch.Tasks = append(r.Batch.Tasks, d.turnWrite())
+		r.Batch.Tasks = append(r.Batch.Tasks, d.turnWrite(c.config.Writer))
 	}
 	for _, w := range p.waves {
 		if w.Status.Terminal() && w.Epoch > 0 && !w.last {
@@ -112,7 +112,7 @@ func (c *Core) Ready() *Ready {
 		job.taskDirty = false
 		switch slots := passed[job]; {
 		case job.task != nil || len(slots) > 0:
-			r.Batch.Tasks = append(r.Batch.Tasks, TaskWrite{Task: job.noting(slots)})
+			r.Batch.Tasks = append(r.Batch.Tasks, TaskWrite{Task: job.noting(slots, c.config.Writer)})
 			job.taskStored = true
 			if len(slots) > 0 {
 				r.noting = append(r.noting, job)
@@ -168,7 +168,7 @@ func (r *run) sameRoot(write RunWrite) bool {
 }
 
 // turnWrite says which wave of a DAG opened last; of a deleted DAG nobody asks that any more.
-func (d *dagState) turnWrite() TaskWrite {
+func (d *dagState) turnWrite(writer int64) TaskWrite {
 	if !d.turned {
 		id := d.turn.ID
 		d.turn = nil
@@ -180,7 +180,7 @@ func (d *dagState) turnWrite() TaskWrite {
 		last = d.closing
 	}
 	d.turn.Revision++
-	d.turn.Epoch, d.turn.Job = last.Epoch, last.ID
+	d.turn.Epoch, d.turn.Job, d.turn.Writer = last.Epoch, last.ID, writer
 	return TaskWrite{Task: *d.turn}
 }
 

@@ -73,6 +73,7 @@ func samePointer[T any](a, b *T, same func(a, b T) bool) bool {
 func SameTask(a, b ScheduledTask) bool {
 	return a.ID == b.ID && a.Revision == b.Revision && a.Shard == b.Shard && a.Generation == b.Generation &&
 		a.Namespace == b.Namespace && a.Job == b.Job && a.Epoch == b.Epoch && sameInstant(a.Slot, b.Slot) && sameInstant(a.RunAt, b.RunAt) &&
+		a.Writer == b.Writer &&
 		samePointer(a.Noting, b.Noting, sameNoting)
 }
 

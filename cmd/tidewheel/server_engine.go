@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -97,12 +99,15 @@ func (s *Server) startEngine(ctx context.Context) error {
 func (s *Server) runEngine(ctx context.Context, role *engineRole) error {
 	config := shard.DefaultConfig()
 	config.ExactTimers = true
-	config.Core.LockTTL, config.Core.Shared = s.config.LockTTL, s.config.sharesShards()
+	config.Core.LockTTL = s.config.LockTTL
 	queue := grantingQueue{s.queue, s.runKey, s.programAPI()}
 	const most = 10 * time.Second
 	wait := 250 * time.Millisecond
 	for ctx.Err() == nil {
 		started := time.Now()
+		if s.config.sharesShards() {
+			config.Core.Writer = 1 + rand.Int64N(math.MaxInt64) // another one each time: what the one before wrote may come late
+		}
 		err := s.turn(ctx, role, shard.NewRunner(config, countingStore{s.store, s.metrics}, queue, s.firstShards(), s.log, s.metrics))
 		if ctx.Err() == nil {
 			if time.Since(started) > time.Minute {

@@ -307,7 +307,10 @@ func (m *Machine) Next() time.Time {
 	if m.phase == phaseRecover {
 		return m.phaseAt // zero: it waits for an answer
 	}
-	next := m.binariesAt
+	next := m.last.Add(m.config.SweepEvery) // the core knows by that whether the engine stood still
+	if m.binariesAt.Before(next) {
+		next = m.binariesAt
+	}
 	if m.reconcileAt.Before(next) {
 		next = m.reconcileAt
 	}

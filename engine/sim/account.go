@@ -137,8 +137,7 @@ func (w *world) book(m *jobModel, runs []engine.Run, ranges []engine.SlotRange) 
 		}
 		for _, slot := range slots {
 			known := b[slot.UnixMilli()]
-			alike := m.late && known.ledger == string(ranges[i].Reason) // two owners prepared it alike, and each gave it up
-			if known.ledger != "" && (ranges[i].Reason != engine.ReasonEdited || len(m.forms) < 3) && !m.twice(w) && !alike {
+			if known.ledger != "" && (ranges[i].Reason != engine.ReasonEdited || len(m.forms) < 3) && !m.twice(w) {
 				w.fail("a slot ends once", "job %s: slot %s is in the ledger as %s and as %s", m.uid, slot, known.ledger, ranges[i].Reason)
 			}
 			known.ledger = string(ranges[i].Reason)
@@ -215,9 +214,12 @@ func (w *world) policies(m *jobModel, run *engine.Run) {
 }
 
 // stoodStill tells whether the job was paused at a slot, and the engine had known it for a second. A form that the
-// engine only saw after the pause was never paused for it.
+// engine only saw after the pause, or never acted upon as long as it was the latest, was never paused for it.
 func (m *jobModel) stoodStill(slot time.Time, handled time.Duration) bool {
 	for i, r := range m.revisions {
+		if handled == 0 {
+			break
+		}
 		if !r.paused || r.handledWall.IsZero() || !slot.After(r.handledWall.Add(time.Second)) {
 			continue
 		}

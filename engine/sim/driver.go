@@ -55,7 +55,12 @@ var allShards = func() []int {
 func (e *driver) boot() {
 	e.number++
 	e.group = e.w.newGroup(fmt.Sprintf("%s.%d", e.name, e.number))
-	e.machine = shard.NewMachine(e.w.config, e.w.wall(), e.w.random)
+	config := e.w.config
+	if e.w.owners.several() {
+		e.w.writers++
+		config.Core.Writer = e.w.writers
+	}
+	e.machine = shard.NewMachine(config, e.w.wall(), e.w.random)
 	e.epoch, e.until, e.loseAt, e.wokeAt, e.thawedAt, e.freezes, e.inbox = 0, 0, 0, 0, 0, false, nil
 	e.since = e.w.elapsed
 	e.believes, e.flights, e.shards = [engine.Shards]bool{}, &flights{}, nil

@@ -101,10 +101,10 @@ func (t *truth) waits(m *jobModel, run *engine.Run) {
 			t.w.fail("overlap skip does not wait", "run %s waits for run %s", run.ID, before)
 		}
 	case spec.OverlapReplace:
-		// What waited itself goes first where the run before it ended at once, also what was made, by a backfill, and waited
-		// before anything of it was written. What was made in this batch is only shown as prepared: its next write
-		// tells what became of it since.
-		if blocker.CancelBy == "" && blocker.Revision > 1 && underWay(&blocker) && !t.stored[before].past.waited {
+		// What waited itself goes first where the run before it ended at once, also where nothing says that it waited: it was
+		// made by a backfill, or tried again by hand, since the last write. What was made in this batch is only shown as
+		// prepared: its next write tells what became of it since.
+		if blocker.CancelBy == "" && !t.begun[before] && underWay(&blocker) && !t.stored[before].past.waited {
 			t.w.fail("overlap replace ends the run before", "run %s waits for run %s, which nobody cancels", run.ID, before)
 		}
 	default:

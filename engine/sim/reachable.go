@@ -19,7 +19,7 @@ func Reachable() []Count {
 	add("process", "exit", "timeout", "cancelled", "drained", "watchdog", "executor killed")
 	add("queue", "second copy refused", "claim refused", "outlived copy dropped", "lock is held", "attempt trimmed")
 	add("conflict", "run", "task", "wave")
-	add("reset", "run", "task", "wave", "result")
+	add("reset", "run", "task", "result") // of waves seldom: their turn is refused before
 	add("owners", "one alone", "by leases", "at random")
 	add("lease", "Acquire", "Renew", "Release", "Announce", "Own", "acquisition refused", "renewal refused", "release refused", "renewal found again",
 		"released", "entry ended", "taken over", "two at work", "handed over in time", "commit of a former owner")

@@ -60,7 +60,6 @@ func Run(seed uint64, options Options) Report {
 		w.engines = append(w.engines, &driver{w: w, name: "engine-" + string(rune('a'+i))})
 	}
 	w.owners = newOwners(w)
-	w.config.Core.Shared = w.owners.several()
 	for i := range 1 + w.random.IntN(3) {
 		x := &executor{w: w, name: "executor-" + string(rune('a'+i)), slots: 1 + w.random.IntN(4)}
 		w.executors = append(w.executors, x)

@@ -22,6 +22,7 @@ type truth struct {
 	awayUntil time.Duration
 	endedAt   time.Duration      // when a run or a wave ended last
 	stored    map[string]*shadow // every run there is, by id; only looked up
+	begun     map[string]bool    // run ids that the present batch lets go
 	retried   map[string]bool    // run ids for which an operator asked for a retry
 	waves     map[string]*waveShadow
 	order     []string            // of waves, as they were first written
@@ -63,6 +64,7 @@ func (t *truth) commit(batch *engine.Batch) ([]engine.Conflict, error) {
 	}
 	batch = batch.Done(conflicts)
 	ended := t.ends(batch)
+	t.begun = t.begins(batch)
 	for i := range batch.Runs {
 		run := &batch.Runs[i].Run
 		prepared := t.prepared(run.ID)
@@ -122,6 +124,18 @@ func (t *truth) ends(batch *engine.Batch) map[string]bool {
 		}
 	}
 	return ended
+}
+
+// begins names the runs that a batch lets go which were not under way.
+func (t *truth) begins(batch *engine.Batch) map[string]bool {
+	begun := map[string]bool{}
+	for i := range batch.Runs {
+		run := &batch.Runs[i].Run
+		if known := t.stored[run.ID]; run.Status == engine.StatusQueued && (known == nil || known.status.Terminal() || known.status == engine.StatusScheduled) {
+			begun[run.ID] = true
+		}
+	}
+	return begun
 }
 
 // prepared tells whether a run waits for its slot, as far as the store knows.

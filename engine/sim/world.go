@@ -20,6 +20,7 @@ type world struct {
 	agenda  agenda
 	order   uint64
 	steps   int
+	writers int64     // that engines have had
 	jumped  bool      // the wall clock has
 	upsets  bool      // see upset
 	peak    time.Time // the latest that the wall clock has shown

@@ -82,8 +82,8 @@ var runGuards = []mutant{
 		name: "doubt", guard: "a run that a crashed engine may have published is revoked before it is dropped",
 		also: "transcripts",
 		file: corePrepared,
-		old:  "	return r.doubt || c.config.Shared",
-		new:  "	return c.config.Shared",
+		old:  "	return r.doubt || c.config",
+		new:  "	return c.config",
 	},
 	{
 		name: "revoked-tried-again", guard: "an attempt that was revoked, and not on somebody's wish, is followed by another",
@@ -232,11 +232,18 @@ var runGuards = []mutant{
 		new:  " && !r.Waiting && false { // the",
 	},
 	{
+		name: "stood-still", guard: "an engine that stood still writes before it publishes",
+		held: test{"engine", "^TestWhoStoodStillWritesBeforeItPublishes$"},
+		file: coreRun,
+		old:  " && !c.now.Before(c.unsure)",
+		new:  "",
+	},
+	{
 		name: "late-write", guard: "a prepared run that is late is published after it is written",
 		held: test{"engine", "^TestTranscripts$/^catchup$"},
 		file: coreRun,
-		old:  " && c.now.Sub(r.due()) < punctual // a run",
-		new:  " // a run",
+		old:  " && c.now.Sub(r.due()) < punctual && ",
+		new:  " && ",
 	},
 	{
 		name: "revoke-looks", guard: "an attempt that cannot be taken back is looked at again",

@@ -11,10 +11,17 @@ const (
 // slotGuards see to it that every slot ends once: as a run, or in the ledger.
 var slotGuards = []mutant{
 	{
+		name: "writer", guard: "of two engines that write the same of a scheduled task one is refused",
+		held: test{"store/memory", "^TestStoreKeepsItsPromises$"},
+		file: "engine/same.go",
+		old:  "		a.Writer == b.Writer &&\n",
+		new:  "",
+	},
+	{
 		name: "take-back-shared", guard: "what another owner may publish is taken back before it is given up",
 		held: test{"engine", "^TestWhatAnotherOwnerMayPublishIsTakenBackBeforeItIsGivenUp$"},
 		file: "engine/core_prepared.go",
-		old:  "	return r.doubt || c.config.Shared && ",
+		old:  "	return r.doubt || c.config.Writer != 0 && ",
 		new:  "	return r.doubt || false && ",
 	},
 	{

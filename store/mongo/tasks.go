@@ -21,6 +21,7 @@ type taskDocument struct {
 	Namespace  string        `bson:"namespace"`
 	Job        string        `bson:"job"`
 	Epoch      int64         `bson:"epoch,omitempty"`
+	Writer     int64         `bson:"writer,omitempty"`
 
 	Noting *notingDocument `bson:"noting,omitempty"`
 }
@@ -33,7 +34,7 @@ type notingDocument struct {
 func newTaskDocument(t *engine.ScheduledTask) taskDocument {
 	d := taskDocument{
 		ID: t.ID, Shard: t.Shard, Slot: date(t.Slot), RunAt: date(t.RunAt),
-		Generation: t.Generation, Revision: t.Revision, Namespace: t.Namespace, Job: t.Job, Epoch: t.Epoch,
+		Generation: t.Generation, Revision: t.Revision, Namespace: t.Namespace, Job: t.Job, Epoch: t.Epoch, Writer: t.Writer,
 	}
 	if t.Noting != nil {
 		d.Noting = &notingDocument{RunAt: date(t.Noting.RunAt)}
@@ -47,7 +48,7 @@ func newTaskDocument(t *engine.ScheduledTask) taskDocument {
 func (d taskDocument) value() (engine.ScheduledTask, error) {
 	t := engine.ScheduledTask{
 		ID: d.ID, Shard: d.Shard, Slot: instant(d.Slot), RunAt: instant(d.RunAt),
-		Generation: d.Generation, Revision: d.Revision, Namespace: d.Namespace, Job: d.Job, Epoch: d.Epoch,
+		Generation: d.Generation, Revision: d.Revision, Namespace: d.Namespace, Job: d.Job, Epoch: d.Epoch, Writer: d.Writer,
 	}
 	if d.Noting != nil {
 		t.Noting = &engine.Noting{RunAt: instant(d.Noting.RunAt)}

@@ -52,7 +52,7 @@ func prepare(document engine.Document) (putting, error) {
 	case engine.ScheduledTask:
 		noting, err := encodeNoting(d.Noting)
 		return placed(nil, err, "scheduled_tasks ("+taskColumns+")",
-			d.ID, d.Shard, instant(d.Slot), always(d.RunAt), d.Generation, d.Revision, d.Namespace, d.Job, d.Epoch, noting)
+			d.ID, d.Shard, instant(d.Slot), always(d.RunAt), d.Generation, d.Revision, d.Namespace, d.Job, d.Epoch, noting, d.Writer)
 	case engine.SharedKey:
 		return placed(nil, nil, "shared_keys (name, key)", d.Name, d.Key)
 	case engine.Job:

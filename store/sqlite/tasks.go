@@ -9,7 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-const taskColumns = "id, shard, slot, run_at, generation, revision, namespace, job, epoch, noting"
+const taskColumns = "id, shard, slot, run_at, generation, revision, namespace, job, epoch, noting, writer"
 
 // writeTask answers false where the task's condition does not hold.
 func (w *writer) writeTask(write *engine.TaskWrite) (bool, error) {
@@ -24,12 +24,12 @@ func (w *writer) writeTask(write *engine.TaskWrite) (bool, error) {
 	}
 	var changed int64
 	if t.Revision == 1 {
-		changed, err = w.exec("INSERT INTO scheduled_tasks ("+taskColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
-			t.ID, t.Shard, instant(t.Slot), always(t.RunAt), t.Generation, t.Revision, t.Namespace, t.Job, t.Epoch, noting)
+		changed, err = w.exec("INSERT INTO scheduled_tasks ("+taskColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+			t.ID, t.Shard, instant(t.Slot), always(t.RunAt), t.Generation, t.Revision, t.Namespace, t.Job, t.Epoch, noting, t.Writer)
 	} else {
 		changed, err = w.exec(`UPDATE scheduled_tasks SET shard = ?, slot = ?, run_at = ?, generation = ?, revision = ?, namespace = ?, job = ?, epoch = ?,
-			noting = ? WHERE id = ? AND revision = ?`,
-			t.Shard, instant(t.Slot), always(t.RunAt), t.Generation, t.Revision, t.Namespace, t.Job, t.Epoch, noting, t.ID, t.Revision-1)
+			noting = ?, writer = ? WHERE id = ? AND revision = ?`,
+			t.Shard, instant(t.Slot), always(t.RunAt), t.Generation, t.Revision, t.Namespace, t.Job, t.Epoch, noting, t.Writer, t.ID, t.Revision-1)
 	}
 	if changed > 0 || err != nil {
 		return changed > 0, err
@@ -38,7 +38,7 @@ func (w *writer) writeTask(write *engine.TaskWrite) (bool, error) {
 	err = w.query("SELECT "+taskColumns+" FROM scheduled_tasks WHERE id = ?", []any{t.ID}, func(v []driver.Value) error {
 		stored := engine.ScheduledTask{ID: t.ID, Slot: instantOf(v[2]), RunAt: instantOf(v[3])}
 		stored.Shard, stored.Generation, stored.Revision = int(v[1].(int64)), v[4].(int64), v[5].(int64)
-		stored.Namespace, stored.Job, stored.Epoch = v[6].(string), v[7].(string), v[8].(int64)
+		stored.Namespace, stored.Job, stored.Epoch, stored.Writer = v[6].(string), v[7].(string), v[8].(int64), v[10].(int64)
 		document, _ := v[9].([]byte)
 		stored.Noting, err = decodeNoting(document)
 		same = err == nil && engine.SameTask(stored, *t)
@@ -84,7 +84,7 @@ func scanTask(rows *sql.Rows) (t engine.ScheduledTask, err error) {
 	var slot sql.NullInt64
 	var runAt int64
 	var noting []byte
-	if err := rows.Scan(&t.ID, &t.Shard, &slot, &runAt, &t.Generation, &t.Revision, &t.Namespace, &t.Job, &t.Epoch, &noting); err != nil {
+	if err := rows.Scan(&t.ID, &t.Shard, &slot, &runAt, &t.Generation, &t.Revision, &t.Namespace, &t.Job, &t.Epoch, &noting, &t.Writer); err != nil {
 		return t, err
 	}
 	if slot.Valid {

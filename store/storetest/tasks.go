@@ -41,7 +41,7 @@ func (h *harness) due(shards []int, after, until time.Time, want ...string) {
 var taskPromises = []promise{
 	{"a task comes back as it was written", func(h *harness) {
 		task := aTask(aJob("report"), noon)
-		task.RunAt = engine.Parked
+		task.RunAt, task.Writer = engine.Parked, 1<<62+1
 		h.putTasks(task)
 		got, _ := h.task(task.ID)
 		same(h.T, "task", got, task)
@@ -72,6 +72,16 @@ var taskPromises = []promise{
 		h.putTasks(task)
 		got, _ = h.task(task.ID)
 		same(h.T, "task", got, task)
+	}},
+	{"of two engines that write the same of a task one is refused", func(h *harness) {
+		task := aTask(aJob("report"), noon)
+		for task.Revision = 1; task.Revision < 3; task.Revision++ {
+			task.Writer = 1
+			h.putTasks(task)
+			h.putTasks(task) // its answer was lost
+			task.Writer = 2
+			h.refused(engine.Batch{Tasks: []engine.TaskWrite{{Task: task}}}, engine.Conflict{Kind: "task", ID: task.ID})
+		}
 	}},
 	{"due tasks are those after one instant and until another, earliest first", func(h *harness) {
 		var names []string
