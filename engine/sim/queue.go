@@ -19,6 +19,7 @@ type queue struct {
 	line  []*waiting          // those that wait for an executor, oldest first
 
 	subjects map[string]*subject // by run and attempt; only looked up
+	decided  map[string]bool     // what ever had a subject, which is trimmed some day; the same
 	logs     [engine.Shards][]message
 	sequence uint64
 	floors   [engine.Shards]uint64 // acknowledged up to here
@@ -71,7 +72,7 @@ type lock struct {
 
 func newQueue(w *world) *queue {
 	return &queue{
-		w: w, ackWait: pick(w, 10*time.Second, 2*time.Second), tasks: map[string]*waiting{}, subjects: map[string]*subject{}, locks: map[string]*lock{}, tokens: map[string]uint64{},
+		w: w, ackWait: pick(w, 10*time.Second, 2*time.Second), tasks: map[string]*waiting{}, subjects: map[string]*subject{}, decided: map[string]bool{}, locks: map[string]*lock{}, tokens: map[string]uint64{},
 	}
 }
 
@@ -189,7 +190,7 @@ func (q *queue) acknowledge(task *waiting) {
 	if task.gone { // the next attempt took its place long ago, and its claim may be trimmed
 		return
 	}
-	if key := attemptKey(task.task.Run, task.task.Attempt); q.subjects[key] == nil {
+	if key := attemptKey(task.task.Run, task.task.Attempt); !q.decided[key] {
 		q.w.fail("a task leaves the queue after its claim", "%s has none", key)
 	}
 	q.remove(task)
@@ -225,7 +226,7 @@ func (q *queue) decide(result engine.Result, after uint64) (sequence uint64, ok 
 	}
 	q.sequence++
 	result.Sequence = q.sequence
-	q.subjects[key] = &subject{last: result, at: q.w.elapsed}
+	q.subjects[key], q.decided[key] = &subject{last: result, at: q.w.elapsed}, true
 	q.logs[result.Shard] = append(q.logs[result.Shard], message{sequence: q.sequence, result: result, at: q.w.elapsed})
 	q.w.counts.add("result", string(result.Kind))
 	q.w.note("result", key, string(result.Kind), int64(q.sequence))
