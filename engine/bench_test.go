@@ -110,6 +110,8 @@ func (b *bench) define(words []string) {
 		switch key {
 		case "every":
 			job.Every = duration()
+		case "schedule":
+			job.Schedule = []string{strings.ReplaceAll(value, "_", " ")}
 		case "after":
 			job.After = duration()
 		case "at":

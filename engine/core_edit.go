@@ -72,7 +72,7 @@ func (c *Core) closeOld(j *job) *cron.Schedule {
 		return nil
 	}
 	previous := *j.def
-	previous.Spec, previous.Generation = *old, j.task.Generation
+	previous.Spec, previous.Generation, previous.UpdatedAt = *old, j.task.Generation, j.def.CreatedAt
 	replaced := compile(old, &previous)
 	if replaced == nil || replaced.Kind() == cron.KindAfter || replaced.Kind() == cron.KindManual {
 		return nil

@@ -144,7 +144,8 @@ func (j *job) names(stored *storedRange, slot time.Time) bool {
 		return true
 	case stored.Count > 2 && j.schedule != nil:
 		if stored.schedule != j.schedule {
-			stored.schedule, stored.fits = j.schedule, consecutive(&stored.SlotRange, j.schedule)
+			// A schedule has no slots before it was made: a range of the one before may fit it all the same.
+			stored.schedule, stored.fits = j.schedule, !stored.From.Before(j.def.UpdatedAt) && consecutive(&stored.SlotRange, j.schedule)
 		}
 		return stored.fits && goesOn(j.schedule, stored.From, slot)
 	}

@@ -306,3 +306,15 @@ func TestASlotThatIsInTheLedgerIsNotToldAgain(t *testing.T) {
 	b.do([]string{"restart", "200s"})
 	b.ledger("120s-180s outage", "60s-60s overlap")
 }
+
+// TestARangeOfTheScheduleBeforeIsNoneOfThePresentOne: it is as long, and begins and ends at slots that both have.
+func TestARangeOfTheScheduleBeforeIsNoneOfThePresentOne(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "schedule=*/5_*_*_*_*", "catchup=none"})
+	b.do([]string{"at", "8m"})
+	b.do([]string{"quietly", "define", "schedule=5,12,15_*_*_*_*", "catchup=none"})
+	b.do([]string{"at", "17m"}) // it has not heard of the edit
+	b.ledger("300s-900s outage")
+	b.load()
+	b.ledger("720s-720s edited", "300s-900s outage")
+}

@@ -11,6 +11,13 @@ const (
 // slotGuards see to it that every slot ends once: as a run, or in the ledger.
 var slotGuards = []mutant{
 	{
+		name: "range-of-before", guard: "a range of the schedule before an edit is none of the present one",
+		held: test{"engine", "^TestARangeOfTheScheduleBeforeIsNoneOfThePresentOne$"},
+		file: coreLedger,
+		old:  "!stored.From.Before(j.def.UpdatedAt) && ",
+		new:  "",
+	},
+	{
 		name: "writer", guard: "of two engines that write the same of a scheduled task one is refused",
 		held: test{"store/memory", "^TestStoreKeepsItsPromises$"},
 		file: "engine/same.go",
