@@ -171,7 +171,8 @@ func TestATryThatIsOnItsWayIsNobodyElses(t *testing.T) {
 		var refreshed atomic.Uint64
 		twice(func() error {
 			next, err := q.Refresh(t.Context(), key, holder, token, time.Minute)
-			refreshed.Store(next)
+			for at := refreshed.Load(); next > at && !refreshed.CompareAndSwap(at, next); at = refreshed.Load() {
+			} // each may have written it, one after the other
 			return err
 		})
 		twice(func() error { return q.Unlock(t.Context(), key, refreshed.Load()) })
