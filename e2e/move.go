@@ -94,8 +94,17 @@ func Move(t *testing.T, binary, uri string, compare func(store string)) {
 
 	judgeAll(ctx, t, api, applied, journal.entries, runs, waves)
 	for id, run := range runs {
-		if run.Attempt > 1 {
-			t.Errorf("run %s took %d attempts: the moves have lost some", id, run.Attempt)
+		if run.Attempt == 1 {
+			continue
+		}
+		whole, err := api.Run(ctx, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, attempt := range whole.Attempts[:max(0, len(whole.Attempts)-1)] {
+			if !attempt.StartedAt.IsZero() || !strings.HasSuffix(attempt.Error, "was shut down") { // else it was handed back before it began
+				t.Errorf("run %s took %d attempts, attempt %d is %s: %q: the moves have lost some", id, run.Attempt, attempt.N, attempt.Status, attempt.Error)
+			}
 		}
 	}
 	t.Logf("%d lines of the journal, %d runs, %d waves, 2 moves", len(journal.entries), len(runs), len(waves))
