@@ -42,6 +42,7 @@ var dagTabs = []struct {
 type DAG struct {
 	Page       Page
 	Head       DAGHead
+	Hindrances []Hindrance
 	Graph      Graph
 	Roots      []RootSlots
 	MoreRoots  int // whose slots are not listed

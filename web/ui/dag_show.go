@@ -36,6 +36,13 @@ func (u *UI) dagShow(c echo.Context) error {
 	for _, key := range sortedKeys(dag.Spec.Labels) {
 		view.Labels = append(view.Labels, key+"="+dag.Spec.Labels[key])
 	}
+	found, err := u.service.TaskHindrances(ctx, &dag)
+	if err != nil {
+		return err
+	}
+	for i := range found {
+		view.Hindrances = append(view.Hindrances, viewHindrance("/dags/"+dag.Name, &found[i]))
+	}
 	if view.Graph, err = u.structure(&dag); err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func (u *UI) jobShow(c echo.Context) error {
 		return err
 	}
 	for i := range found {
-		view.Hindrances = append(view.Hindrances, viewHindrance(&job, &found[i]))
+		view.Hindrances = append(view.Hindrances, viewHindrance("/jobs/"+job.Name, &found[i]))
 	}
 	statistics, err := u.service.Statistics(ctx, namespace, job.Name)
 	if err != nil {
@@ -71,8 +71,8 @@ func (u *UI) viewJob(c echo.Context, job *engine.Job) templates.Job {
 	return view
 }
 
-// viewHindrance says where the cure of a hindrance is.
-func viewHindrance(job *engine.Job, h *service.Hindrance) templates.Hindrance {
+// viewHindrance says where the cure of a hindrance is; address is the job's, or the DAG's.
+func viewHindrance(address string, h *service.Hindrance) templates.Hindrance {
 	view := templates.Hindrance{Words: readable([]byte(h.Words)), Stops: h.Stops, Since: h.Since, At: h.At}
 	switch h.Code {
 	case "binary_not_found":
@@ -80,9 +80,9 @@ func viewHindrance(job *engine.Job, h *service.Hindrance) templates.Hindrance {
 	case "no_executor", "queue_unreachable", "executors_busy":
 		view.Href, view.Cure = "/executors", "See the executors"
 	case "never_again", "excluded", "active_time_over", "not_active_yet", "invalid_schedule", "interpreter_needed":
-		view.Href, view.Cure = "/jobs/"+job.Name+"/edit", "Edit the definition"
+		view.Href, view.Cure = address+"/edit", "Edit the definition"
 	case "last_skipped", "last_missed":
-		view.Href, view.Cure = "/jobs/"+job.Name+"/slots", "See its slots"
+		view.Href, view.Cure = address+"/slots", "See its slots"
 	}
 	return view
 }

@@ -53,8 +53,33 @@ func TestWhatTasksAskOfExecutorsIsShown(t *testing.T) {
 	s.fill(t)
 	s.PutBinary(t, "report")
 	s.PutDAG(t, `{"kind":"DAG","name":"models","defaults":{"binary":"report"},"tasks":{"fetch":{},"a":{"runs_on":{"gpu":"true"}},"b":{"runs_on":{"gpu":"true","zone":"x"}},"c":{"runs_on":{"gpu":"true"}}}}`)
+	tiers := []spec.Tier{spec.TierLight, spec.TierMedium, spec.TierHeavy}
+	s.Queue.SetExecutors(engine.Presence{ID: "three", Host: "quay-3", Tiers: tiers, Slots: 1, Seen: s.Now, Labels: map[string]string{"zone": "x"}})
 	page := s.see(t, "/dags/models")
-	for _, words := range []string{"gpu=true: a, c", "gpu=true, zone=x: b"} {
+	for _, words := range []string{
+		"gpu=true: a, c", "gpu=true, zone=x: b", "Why it does not run", "Tasks a, b, c: no executor has gpu=true: its runs wait until one comes.",
+	} {
+		if !strings.Contains(page, words) {
+			t.Errorf("the page does not say %q", words)
+		}
+	}
+}
+
+func TestADAGTellsWhichTasksHaveNoProgram(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	s.PutBinary(t, "report")
+	s.Queue.SetExecutors()
+	dag := s.PutDAG(t, `{"kind":"DAG","name":"many","defaults":{"binary":"report"},"tasks":{"a":{},"b":{},"c":{},"d":{},"e":{},"f":{},"g":{}}}`)
+	dag.Spec.Defaults.Binary = "gone" // it was there when the DAG was saved
+	dag.Revision++
+	if err := s.Store.ReplaceDAG(t.Context(), dag); err != nil {
+		t.Fatal(err)
+	}
+	page := s.see(t, "/dags/"+dag.Name)
+	for _, words := range []string{
+		"Tasks a, b, c, d, e and 2 more: there is no binary", "Upload it", "Tasks a, b, c, d, e and 2 more: no executor is alive", "See the executors",
+	} {
 		if !strings.Contains(page, words) {
 			t.Errorf("the page does not say %q", words)
 		}

@@ -1,0 +1,71 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// tasksNamed is how many tasks a hindrance of a DAG names; it counts the others.
+const tasksNamed = 5
+
+// TaskHindrances tells why tasks of a DAG would wait or fail when it is their turn: that no executor has their tier or their
+// labels, or that a program is not there. Each is told once, with the tasks that it concerns, in the order of the definition.
+// That the executors cannot be asked is a hindrance of its own, not an error.
+func (s *Service) TaskHindrances(ctx context.Context, dag *engine.DAG) ([]Hindrance, error) {
+	executors, err := s.queue.Executors(ctx)
+	if err != nil {
+		return []Hindrance{{Code: "queue_unreachable", Stops: true, Words: "The executors cannot be asked: " + err.Error() + "."}}, nil
+	}
+	var found []Hindrance
+	tasks := map[string][]string{} // by words
+	tell := func(code, words, task string) {
+		if tasks[words] == nil {
+			found = append(found, Hindrance{Code: code, Stops: true, Words: words})
+		}
+		tasks[words] = append(tasks[words], task)
+	}
+	programs := map[string]*Error{} // nil: it is there
+	for i := range dag.Spec.Tasks {
+		job, name := taskDefaults(&dag.Spec, i), dag.Spec.Tasks[i].Name
+		missing, known := programs[job.Binary]
+		if !known {
+			if _, err := s.ResolveBinary(ctx, dag.Namespace, job); err != nil && !errors.As(err, &missing) {
+				return nil, err
+			}
+			programs[job.Binary] = missing
+		}
+		if missing != nil {
+			tell(missing.Code, missing.Detail, name)
+		}
+		if p := placed(executors, job.Tier, job.RunsOn); p.why != "" {
+			tell("no_executor", p.why+": its runs wait until one comes", name)
+		}
+	}
+	for i := range found {
+		found[i].Words = taskList(tasks[found[i].Words]) + ": " + found[i].Words + "."
+	}
+	return found, nil
+}
+
+// taskDefaults is the job that a task is executed as.
+func taskDefaults(definition *spec.DAG, task int) *spec.Job {
+	job := definition.TaskJob(task).Clone()
+	job.ApplyDefaults()
+	return job
+}
+
+// taskList names tasks: "Task a", "Tasks a, b", "Tasks a, b, c, d, e and 7 more".
+func taskList(names []string) string {
+	switch more := len(names) - tasksNamed; {
+	case len(names) == 1:
+		return "Task " + names[0]
+	case more > 0:
+		return fmt.Sprintf("Tasks %s and %d more", strings.Join(names[:tasksNamed], ", "), more)
+	}
+	return "Tasks " + strings.Join(names, ", ")
+}
