@@ -60,6 +60,11 @@ func (c *Core) loadDAG(s *DAGSnapshot) {
 	c.loadForms(d, s)
 	c.defineDAG(d, s.DAG)
 	adopted := c.loadWaves(d, s)
+	c.setGoing(d, s, adopted)
+}
+
+// setGoing goes on with a DAG whose definition was read: it plans the roots, resumes runs, and sees to the waves.
+func (c *Core) setGoing(d *dagState, s *DAGSnapshot, adopted []*run) {
 	c.planRoots(d, adopted)
 	switch {
 	case d.def == nil:
@@ -278,16 +283,7 @@ func (c *Core) redefineDAG(d *dagState, s *DAGSnapshot) {
 		return
 	}
 	c.defineDAG(d, s.DAG)
-	c.planRoots(d, nil)
-	switch {
-	case d.def == nil:
-		c.abandonDAG(d, s.Waves)
-	case d.open != nil:
-		c.skipRootsWithoutSlot(d.open)
-		c.pump(d.open)
-	}
-	c.finishDAG(d, s)
-	c.nextWave(d)
+	c.setGoing(d, s, nil)
 }
 
 // adoptWave takes up a wave that is open in the store and that nobody goes on with: an engine whose last write came late

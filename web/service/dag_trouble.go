@@ -30,6 +30,7 @@ func (s *Service) TaskHindrances(ctx context.Context, dag *engine.DAG) ([]Hindra
 		tasks[words] = append(tasks[words], task)
 	}
 	programs := map[string]*Error{} // nil: it is there
+	places := map[string]string{}   // why nobody would run it, by tier and labels: the tasks of a DAG mostly want the same
 	for i := range dag.Spec.Tasks {
 		job, name := taskDefaults(&dag.Spec, i), dag.Spec.Tasks[i].Name
 		missing, known := programs[job.Binary]
@@ -42,8 +43,14 @@ func (s *Service) TaskHindrances(ctx context.Context, dag *engine.DAG) ([]Hindra
 		if missing != nil {
 			tell(missing.Code, missing.Detail, name)
 		}
-		if p := placed(executors, job.Tier, job.RunsOn); p.why != "" {
-			tell("no_executor", p.why+": its runs wait until one comes", name)
+		place := string(job.Tier) + " " + labelWords(job.RunsOn, ",")
+		why, known := places[place]
+		if !known {
+			why = placed(executors, job.Tier, job.RunsOn).why
+			places[place] = why
+		}
+		if why != "" {
+			tell("no_executor", why+": its runs wait until one comes", name)
 		}
 	}
 	for i := range found {
