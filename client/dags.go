@@ -12,7 +12,8 @@ import (
 
 // DAGFilter selects DAGs.
 type DAGFilter struct {
-	Text string // in the name
+	Text   string // in the name
+	Paused bool   // only those that are paused
 	Page
 }
 
@@ -20,6 +21,9 @@ type DAGFilter struct {
 func (c *Client) DAGs(ctx context.Context, filter DAGFilter) (wire.List[wire.DAG], error) {
 	query := filter.query()
 	set(query, "q", filter.Text)
+	if filter.Paused {
+		query.Set("paused", "true")
+	}
 	return ask[wire.List[wire.DAG]](ctx, c, call{method: http.MethodGet, path: prefix + "/dags", query: query})
 }
 

@@ -12,7 +12,9 @@ import (
 
 // JobFilter selects jobs.
 type JobFilter struct {
-	Text string // in the name
+	Text  string // in the name
+	State string // "paused", "failing" or "late"
+	Tier  string
 	Page
 }
 
@@ -20,6 +22,8 @@ type JobFilter struct {
 func (c *Client) Jobs(ctx context.Context, filter JobFilter) (wire.List[wire.Job], error) {
 	query := filter.query()
 	set(query, "q", filter.Text)
+	set(query, "state", filter.State)
+	set(query, "tier", filter.Tier)
 	return ask[wire.List[wire.Job]](ctx, c, call{method: http.MethodGet, path: prefix + "/jobs", query: query})
 }
 

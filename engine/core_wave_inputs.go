@@ -178,6 +178,9 @@ func (c *Core) describeTask(t *Task, r *run) {
 	if w == nil || w.ID != r.Wave {
 		return
 	}
+	if r.Slot.IsZero() { // all tasks of a wave are for one instant
+		t.Slot = w.CreatedAt
+	}
 	task, ok := w.form.named(r.Task)
 	if !ok {
 		return

@@ -15,7 +15,8 @@ import (
 func (c *cli) binaryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "binary", Aliases: []string{"binaries"}, Short: "Upload programs, and look after their versions and aliases",
-		Long: `Upload programs, and look after their versions and aliases. Each upload of new bytes is a new version, 1, 2, 3 and so
+		Long: `Upload programs, and look after their versions and aliases. Each upload of bytes other than those of the latest
+version is a new version, 1, 2, 3 and so
 on, that never changes. An alias such as stable is a name that can be moved from version to version; jobs that run
 name@alias follow it.`,
 	}

@@ -24,7 +24,8 @@ func (c *cli) binaryPushCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "push NAME FILE", Short: "Upload a program",
 		Long: `Upload a program: an ELF file, a script that begins with #!, a JAR, or a text whose job names an interpreter. The file -
-is standard input. The same bytes again make no new version.`,
+is standard input. The bytes of the latest version make no new one; those of an earlier version do, so that what was
+uploaded last is the latest.`,
 		Example: "  tidewheel binary push report ./report.sh --alias stable\n  go build -o - ./cmd/report | tidewheel binary push report -",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/tidewheel/tidewheel/client"
 	"github.com/tidewheel/tidewheel/client/wire"
-	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
@@ -51,6 +50,7 @@ func (c *cli) getCommand() *cobra.Command {
 		Use:   "get " + strings.Join(kinds, "|") + " [NAME]",
 		Short: "List jobs, DAGs, runs, waves, programs, executors, engines, queues or dead letters",
 		Example: `  tidewheel get jobs
+  tidewheel get jobs --status failing
   tidewheel get runs --job nightly-report --status failed,dead --since 24h
   tidewheel get waves --dag etl --status failed
   tidewheel get job nightly-report -o yaml > nightly-report.yaml
@@ -65,18 +65,21 @@ func (c *cli) getCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := checkFilters(cmd, kind, len(args) == 2); err != nil {
+				return err
+			}
 			if len(args) == 2 {
 				return c.getOne(cmd.Context(), kind, args[1])
 			}
 			return c.getList(cmd.Context(), kind, flags)
 		},
 	}
-	cmd.Flags().StringSliceVar(&flags.statuses, "status", nil, "runs or waves with one of these statuses")
+	cmd.Flags().StringSliceVar(&flags.statuses, "status", nil, "runs or waves with one of these statuses; jobs that are paused, failing or late; DAGs that are paused")
 	cmd.Flags().StringVar(&flags.job, "job", "", "runs or dead letters of this job")
 	cmd.Flags().StringVar(&flags.dag, "dag", "", "runs or waves of this DAG")
-	cmd.Flags().StringVar(&flags.tier, "tier", "", "runs of this tier")
+	cmd.Flags().StringVar(&flags.tier, "tier", "", "jobs or runs of this tier")
 	cmd.Flags().StringVar(&flags.user, "by", "", "runs that this user asked for")
-	cmd.Flags().StringVarP(&flags.text, "search", "q", "", "entries with this text in the name")
+	cmd.Flags().StringVarP(&flags.text, "search", "q", "", "jobs, DAGs or runs with this text in the name")
 	cmd.Flags().StringVar(&flags.since, "since", "", "runs or waves made since then: 24h, 7d or a time")
 	cmd.Flags().IntVar(&flags.limit, "limit", defaultLimit, "how many at most")
 	return cmd
@@ -106,6 +109,17 @@ func (c *cli) getList(ctx context.Context, kind string, flags getFlags) error {
 	case "dead-letters":
 		return c.listDeadLetters(ctx, flags.job, flags.limit)
 	}
+	state, paused := "", false
+	var err error
+	switch kind {
+	case "jobs":
+		state, err = flags.jobState()
+	case "dags":
+		paused, err = flags.dagsPaused()
+	}
+	if err != nil {
+		return err
+	}
 	api, err := c.client()
 	if err != nil {
 		return err
@@ -113,7 +127,7 @@ func (c *cli) getList(ctx context.Context, kind string, flags getFlags) error {
 	switch kind {
 	case "jobs":
 		jobs, next, err := collect(flags.limit, func(page client.Page) (wire.List[wire.Job], error) {
-			return api.Jobs(ctx, client.JobFilter{Text: flags.text, Page: page})
+			return api.Jobs(ctx, client.JobFilter{Text: flags.text, State: state, Tier: flags.tier, Page: page})
 		})
 		if err != nil {
 			return err
@@ -121,7 +135,7 @@ func (c *cli) getList(ctx context.Context, kind string, flags getFlags) error {
 		return c.printList(jobs, next, func(w io.Writer) { c.tableOfJobs(w, jobs) })
 	case "dags":
 		dags, next, err := collect(flags.limit, func(page client.Page) (wire.List[wire.DAG], error) {
-			return api.DAGs(ctx, client.DAGFilter{Text: flags.text, Page: page})
+			return api.DAGs(ctx, client.DAGFilter{Text: flags.text, Paused: paused, Page: page})
 		})
 		if err != nil {
 			return err
@@ -149,10 +163,8 @@ func (c *cli) getList(ctx context.Context, kind string, flags getFlags) error {
 }
 
 func (c *cli) listRuns(ctx context.Context, flags getFlags) error {
-	for _, status := range flags.statuses {
-		if _, err := engine.ParseStatus(status); err != nil {
-			return usage("--status: %w", err)
-		}
+	if err := flags.runStatuses(); err != nil {
+		return err
 	}
 	since, err := parseSince(flags.since, c.now())
 	if err != nil {
@@ -170,14 +182,17 @@ func (c *cli) listRuns(ctx context.Context, flags getFlags) error {
 	if err != nil {
 		return err
 	}
+	if len(runs) == 0 {
+		if err := c.explainNoRuns(ctx, api, flags); err != nil {
+			return err
+		}
+	}
 	return c.printList(runs, next, func(w io.Writer) { c.tableOfRuns(w, runs) })
 }
 
 func (c *cli) listWaves(ctx context.Context, flags getFlags) error {
-	for _, status := range flags.statuses {
-		if _, err := engine.ParseStatus(status); err != nil {
-			return usage("--status: %w", err)
-		}
+	if err := flags.runStatuses(); err != nil {
+		return err
 	}
 	since, err := parseSince(flags.since, c.now())
 	if err != nil {
@@ -218,6 +233,11 @@ func (c *cli) listDeadLetters(ctx context.Context, job string, limit int) error 
 	})
 	if err != nil {
 		return err
+	}
+	if len(letters) == 0 {
+		if err := c.explainNoLetters(ctx, api, job); err != nil {
+			return err
+		}
 	}
 	return c.printList(letters, next, func(w io.Writer) { c.tableOfDeadLetters(w, letters) })
 }

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tidewheel/tidewheel/client"
+	"github.com/tidewheel/tidewheel/client/wire"
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// getFilters are the flags that narrow each list. Another one is refused: a list that ignores a filter would be taken
+// for what the filter leaves.
+var getFilters = map[string][]string{
+	"jobs":         {"status", "tier", "search", "limit"},
+	"dags":         {"status", "search", "limit"},
+	"runs":         {"status", "job", "dag", "tier", "by", "search", "since", "limit"},
+	"waves":        {"status", "dag", "since", "limit"},
+	"binaries":     {"limit"},
+	"executors":    {},
+	"engines":      {},
+	"queues":       {},
+	"dead-letters": {"job", "limit"},
+}
+
+// checkFilters refuses flags that a list, or a look at one thing, does not know.
+func checkFilters(cmd *cobra.Command, kind string, one bool) error {
+	for _, name := range []string{"status", "job", "dag", "tier", "by", "search", "since", "limit"} {
+		switch known := getFilters[kind]; {
+		case !cmd.Flags().Changed(name):
+		case one:
+			return usage("--%s narrows a list: leave it out, or leave the name out", name)
+		case len(known) == 0:
+			return usage("--%s does not narrow %s: they are always all listed", name, kind)
+		case !slices.Contains(known, name):
+			return usage("--%s does not narrow %s, only --%s", name, kind, strings.Join(known, ", --"))
+		}
+	}
+	return nil
+}
+
+// jobState reads the --status of jobs, which have states of their own: a job is failing when its last run failed.
+func (f *getFlags) jobState() (string, error) {
+	switch {
+	case len(f.statuses) == 0:
+		return "", nil
+	case len(f.statuses) > 1:
+		return "", usage("--status: jobs are listed by one of paused, failing and late at a time")
+	}
+	switch word := f.statuses[0]; word {
+	case "paused", "failing", "late":
+		return word, nil
+	case engine.StatusFailed.String():
+		return "failing", nil
+	default:
+		return "", usage("--status: jobs are paused, failing (or failed: their last run failed) or late, not %q; the statuses of runs are for `tidewheel get runs`", word)
+	}
+}
+
+// dagsPaused reads the --status of DAGs.
+func (f *getFlags) dagsPaused() (bool, error) {
+	switch {
+	case len(f.statuses) == 0:
+		return false, nil
+	case len(f.statuses) == 1 && f.statuses[0] == "paused":
+		return true, nil
+	}
+	return false, usage("--status: DAGs are listed by paused only; the statuses of waves are for `tidewheel get waves`")
+}
+
+// runStatuses checks the --status of runs and waves.
+func (f *getFlags) runStatuses() error {
+	for _, status := range f.statuses {
+		if _, err := engine.ParseStatus(status); err != nil {
+			return usage("--status: %w", err)
+		}
+	}
+	return nil
+}
+
+// explainNoRuns says why a list of runs is empty where the job or the DAG it asks for is not there, and never was: a
+// name that is deleted keeps its runs.
+func (c *cli) explainNoRuns(ctx context.Context, api *client.Client, flags getFlags) error {
+	for _, asked := range []struct {
+		kind, name string
+		filter     client.RunFilter
+		exists     func() error
+	}{
+		{"job", flags.job, client.RunFilter{Job: flags.job}, func() error { _, err := api.Job(ctx, flags.job); return err }},
+		{"DAG", flags.dag, client.RunFilter{DAG: flags.dag}, func() error { _, err := api.DAG(ctx, flags.dag); return err }},
+	} {
+		if asked.name == "" {
+			continue
+		}
+		err := asked.exists()
+		if err == nil {
+			continue
+		}
+		if !absent(err) {
+			return err
+		}
+		asked.filter.Limit = 1
+		var earlier wire.List[wire.Run]
+		if earlier, err = api.Runs(ctx, asked.filter); err != nil {
+			return err
+		}
+		if len(earlier.Items) == 0 {
+			return missing(asked.kind, asked.name)
+		}
+	}
+	return nil
+}
+
+// explainNoLetters is explainNoRuns for a list of dead letters, whose --job names a job or a DAG.
+func (c *cli) explainNoLetters(ctx context.Context, api *client.Client, name string) error {
+	if name == "" {
+		return nil
+	}
+	owner, _, _ := strings.Cut(name, "/")
+	if _, err := api.Job(ctx, owner); !absent(err) {
+		return err
+	}
+	if _, err := api.DAG(ctx, owner); !absent(err) {
+		return err
+	}
+	for _, filter := range []client.RunFilter{{Job: owner}, {DAG: owner}} {
+		filter.Limit = 1
+		earlier, err := api.Runs(ctx, filter)
+		if err != nil || len(earlier.Items) > 0 {
+			return err
+		}
+	}
+	return missing("job and no DAG", owner)
+}
+
+func missing(kind, name string) error {
+	return &outcomeError{"there is no " + kind + " \"" + name + "\", and there are no runs of an earlier one: `tidewheel get jobs` and `tidewheel get dags` list the names"}
+}
