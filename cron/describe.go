@@ -67,7 +67,9 @@ func (e *expression) describe() string {
 	}
 }
 
-func isAny(parts []part) bool { return len(parts) == 1 && parts[0].kind == partAny }
+func isAny(parts []part) bool {
+	return slices.ContainsFunc(parts, func(entry part) bool { return entry.kind == partAny })
+}
 
 // values returns the numbers of a field that is a plain list of them.
 func values(parts []part) ([]int, bool) {
@@ -135,7 +137,7 @@ func evenStep(parts []part, whole int) bool {
 
 // phrase spells a field: "minute 5", "minutes 5, 10 and 20 to 30", "every 2nd hour from 9 to 17".
 func phrase(parts []part, unit string) string {
-	if slices.ContainsFunc(parts, func(entry part) bool { return entry.kind == partAny }) {
+	if isAny(parts) {
 		return "every " + unit
 	}
 	if len(parts) == 1 && parts[0].kind == partStep {
@@ -207,6 +209,14 @@ func describeDates(parts []part) string {
 			plain = append(plain, entry)
 		case entry.text == "L":
 			texts = append(texts, "the last day of the month")
+		case entry.text == "LW":
+			texts = append(texts, "the last weekday of the month")
+		case strings.HasPrefix(entry.text, "L-"):
+			days, unit := strings.TrimPrefix(entry.text, "L-"), "days"
+			if days == "1" {
+				unit = "day"
+			}
+			texts = append(texts, days+" "+unit+" before the last day of the month")
 		default:
 			texts = append(texts, "the weekday nearest day "+strings.TrimSuffix(entry.text, "W")+" of the month")
 		}
@@ -234,8 +244,6 @@ func describeWeek(parts []part) string {
 			} else {
 				texts[i] = "the " + ordinal(int(entry.text[2]-'0')) + " " + weekdayName(int(entry.text[0]-'0')) + " of the month"
 			}
-		case partAny:
-			texts[i] = "any day"
 		default:
 			texts[i] = stepPhrase(entry, "day of the week")
 			if low, high, ok := strings.Cut(texts[i], " from "); ok {

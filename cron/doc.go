@@ -19,16 +19,17 @@
 //	range     9-17, MON-FRI, FRI-SUN
 //	step      */5, 10/15, 9-17/2
 //	any       * or ?
-//	L         day of month: the last day; day of week: 5L, the last Friday
+//	L         day of month: the last day; L-3, three days before it; LW, the last weekday; day of week: 5L, the last Friday
 //	W         day of month: 15W, the weekday nearest the 15th in that month
 //	#         day of week: 1#2, the second Monday
 //	H         a stable value for Definition.Key: H, H(0-29), H/15, H(0-29)/10
 //	tag       @yearly @monthly @weekly @daily @hourly and gronx's others; @every 90s
 //
 // When day of month and day of week are both restricted, a day that satisfies
-// either is taken, as in every cron; a field that begins with * restricts
-// nothing for this rule. What ranges, steps, L, W and # mean is asked of
-// github.com/adhocore/gronx once, at Compile; see docs/adr/0003.
+// either is taken, as in every cron; a field that begins with * does not count
+// as restricted, even with a step, and then both must hold. What ranges, steps, L, W and # mean is asked of
+// github.com/adhocore/gronx once, at Compile; see docs/adr/0003. docs/schedules.md
+// has the same for users, with an example of each rule.
 //
 // # Clocks that change
 //

@@ -126,7 +126,7 @@ func expandTag(text string) (string, time.Duration, error) {
 		if err != nil {
 			return "", 0, fmt.Errorf("%q is not understood; write an interval such as @every 90s or @every 1h30m", clip(text))
 		}
-		if fault := checkInterval(interval); fault != "" {
+		if fault := checkInterval(interval, shortestRate); fault != "" {
 			return "", 0, errors.New(fault)
 		}
 		return "", interval, nil
@@ -150,15 +150,20 @@ func expandTag(text string) (string, time.Duration, error) {
 	return "", 0, fmt.Errorf("unknown tag %q; the tags are %s", clip(text), strings.Join(tagNames, ", "))
 }
 
-const shortestInterval = 10 * time.Millisecond
+const (
+	// shortestRate bounds fixed rates: each slot is stored and queued on its own, so a shorter one would be a loop
+	// rather than a schedule.
+	shortestRate  = time.Second
+	shortestDelay = 10 * time.Millisecond
+)
 
-// checkInterval returns what is wrong with the interval of a fixed rate.
-func checkInterval(interval time.Duration) string {
+// checkInterval returns what is wrong with a fixed rate or a fixed delay.
+func checkInterval(interval, shortest time.Duration) string {
 	switch {
 	case interval < 0:
 		return fmt.Sprintf("%s is negative; write an interval such as 90s", interval)
-	case interval < shortestInterval:
-		return fmt.Sprintf("%s is too short; the shortest interval is %s", interval, shortestInterval)
+	case interval < shortest:
+		return fmt.Sprintf("%s is too short; the shortest interval is %s", interval, shortest)
 	case interval%time.Millisecond != 0:
 		return fmt.Sprintf("%s is not a whole number of milliseconds; write %s", interval, interval.Round(time.Millisecond))
 	}

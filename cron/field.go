@@ -1,6 +1,7 @@
 package cron
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -42,7 +43,7 @@ const (
 	partValue                        // 5
 	partRange                        // 1-5
 	partStep                         // */5, 3/5, 1-9/2: text is what gronx reads
-	partModifier                     // L, 15W, 5L, 1#2
+	partModifier                     // L, L-3, LW, 15W, 5L, 1#2
 )
 
 // A part is one entry of the comma-separated list that a field is. H is
@@ -91,6 +92,9 @@ func parsePart(position int, text string, spread hash) (part, error) {
 		var ok bool
 		if step, ok = parseDigits(stepText); !ok || step == 0 {
 			return part{}, fmt.Errorf("the step of the %s in %q must be a whole number from 1 on", rule.name, text)
+		}
+		if step > rule.size() {
+			return part{}, stepTooLong(position, text)
 		}
 	}
 	if strings.HasPrefix(base, "H") {
@@ -146,6 +150,26 @@ func forwards(position, low, high int) string {
 	return fmt.Sprintf("%d-%d,%d-%d", low, last, rule.low, high)
 }
 
+// size returns how many values the field can have; 0 and 7 are the same day of the week.
+func (r fieldRule) size() int {
+	if r.name == fieldRules[weekField].name {
+		return 7
+	}
+	return r.high - r.low + 1
+}
+
+// stepTooLong explains that a step starts anew with each hour, day, month or week. Taken as written, */90 in the
+// minute would fire every 60 minutes.
+func stepTooLong(position int, text string) error {
+	rule := fieldRules[position]
+	message := fmt.Sprintf("the step of the %s in %q is longer than the field, which has %d values", rule.name, text, rule.size())
+	if units := [...]string{secondField: "s", minuteField: "m", hourField: "h"}; position < len(units) {
+		_, step, _ := strings.Cut(text, "/")
+		message += fmt.Sprintf("; for a fixed rate write @every %s%s", step, units[position])
+	}
+	return errors.New(message)
+}
+
 // parseHash resolves H, H(a-b), H/n and H(a-b)/n to plain numbers.
 func parseHash(position int, text, base string, step int, spread hash) (part, error) {
 	rule := fieldRules[position]
@@ -198,12 +222,18 @@ func isModifier(position int, text string) bool {
 
 func parseModifier(position int, text string) (part, error) {
 	if position == dayField {
-		if text == "L" {
+		if text == "L" || text == "LW" {
 			return part{kind: partModifier, text: text}, nil
+		}
+		if back, ok := strings.CutPrefix(text, "L-"); ok {
+			if days, isNumber := parseDigits(back); isNumber && days >= 1 && days <= 30 {
+				return part{kind: partModifier, text: fmt.Sprintf("L-%d", days)}, nil
+			}
+			return part{}, fmt.Errorf("%q is not understood in the day of month; after L- stands how many days before the last one, 1 to 30", text)
 		}
 		number, ok := strings.CutSuffix(text, "W")
 		if _, isNumber := parseDigits(number); !ok || !isNumber {
-			return part{}, fmt.Errorf("%q is not understood in the day of month; write L for the last day, or 15W for the weekday nearest the 15th", text)
+			return part{}, fmt.Errorf("%q is not understood in the day of month; write L for the last day, L-3 for three days before it, LW for the last weekday, or 15W for the weekday nearest the 15th", text)
 		}
 		day, err := parseValue(position, number, text)
 		if err != nil {
@@ -213,7 +243,7 @@ func parseModifier(position int, text string) (part, error) {
 	}
 	if number, ok := strings.CutSuffix(text, "L"); ok {
 		if number == "" {
-			return part{}, fmt.Errorf("L alone is not understood in the day of week; write 5L for the last Friday of the month")
+			return part{}, fmt.Errorf("L alone is not understood in the day of week: some schedulers read it as each Saturday; write SAT for that, or 6L for the last Saturday of the month")
 		}
 		day, err := parseValue(position, number, text)
 		if err != nil {
@@ -252,7 +282,7 @@ func parseValue(position int, text, whole string) (int, error) {
 func fieldHelp(position int) string {
 	switch position {
 	case dayField:
-		return "1-31, a range such as 1-15, a step such as */2, a list, L, 15W, H or *"
+		return "1-31, a range such as 1-15, a step such as */2, a list, L, L-3, LW, 15W, H or *"
 	case monthField:
 		return "1-12 or JAN-DEC, a range, a step such as */3, a list, H or *"
 	case weekField:

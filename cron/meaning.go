@@ -124,11 +124,11 @@ var shapeMonths = sync.OnceValue(func() *[monthShapes]time.Time {
 	return months
 })
 
-// modifiers keeps what L, W and # mean; the grammar lets 74 of them through.
+// modifiers keeps what L, W and # mean; the grammar lets 105 of them through.
 // Each costs about 0.1 ms once.
 var modifiers sync.Map // meaningKey → *[monthShapes]uint32
 
-// modifierDays returns the days that L, 15W, 5L or 1#2 names in a month of each shape.
+// modifierDays returns the days that L, L-3, LW, 15W, 5L or 1#2 names in a month of each shape.
 func modifierDays(position int, text string) (*[monthShapes]uint32, error) {
 	key := meaningKey{position, text}
 	if known, ok := modifiers.Load(key); ok {
@@ -136,7 +136,14 @@ func modifierDays(position int, text string) (*[monthShapes]uint32, error) {
 	}
 	table := &[monthShapes]uint32{}
 	for shape, first := range shapeMonths() {
-		for date := 1; date <= 28+shape/7; date++ {
+		length := 28 + shape/7
+		if date, known := beforeLast(text, length, shape%7); known {
+			if date >= 1 {
+				table[shape] = 1 << uint(date)
+			}
+			continue
+		}
+		for date := 1; date <= length; date++ {
 			due, err := ask(position, text, first.AddDate(0, 0, date-1))
 			if err != nil {
 				return nil, err
@@ -148,6 +155,24 @@ func modifierDays(position int, text string) (*[monthShapes]uint32, error) {
 	}
 	known, _ := modifiers.LoadOrStore(key, table)
 	return known.(*[monthShapes]uint32), nil
+}
+
+// beforeLast returns the date that L-3 or LW names in a month of that length, 0 or less if the month is too short for
+// it, and whether text is one of these two: gronx does not know them. firstWeekday is 0 where the 1st is a Sunday.
+func beforeLast(text string, length, firstWeekday int) (date int, known bool) {
+	if text == "LW" {
+		switch (firstWeekday + length - 1) % 7 {
+		case 0: // Sunday
+			return length - 2, true
+		case 6: // Saturday
+			return length - 1, true
+		default:
+			return length, true
+		}
+	}
+	back, known := strings.CutPrefix(text, "L-")
+	days, _ := parseDigits(back)
+	return length - days, known
 }
 
 // compilePattern turns the parsed fields of an expression into sets.
@@ -195,11 +220,8 @@ func compilePattern(fields *[fieldCount][]part) (pattern, error) {
 	return p, nil
 }
 
-// eitherDay is gronx's rule for when day of month and day of week are
-// alternatives: both restrict, and neither field begins as a wildcard does.
+// eitherDay reports whether day of month and day of week are alternatives, by Vixie's rule: both restrict, and neither
+// field begins with *.
 func eitherDay(day, week []part) bool {
-	if len(week) == 1 && week[0].kind == partAny {
-		return false
-	}
-	return !strings.HasPrefix(week[0].text, "*/") && !strings.HasPrefix(day[0].text, "*")
+	return !strings.HasPrefix(week[0].text, "*") && !strings.HasPrefix(day[0].text, "*")
 }

@@ -214,12 +214,12 @@ func Compile(d Definition) (*Schedule, error) {
 	case KindCron:
 		s.expressions = compileCron(d.Cron, spread, &faults)
 	case KindEvery:
-		if fault := checkInterval(d.Every); fault != "" {
+		if fault := checkInterval(d.Every, shortestRate); fault != "" {
 			faults.add("every", "%s", fault)
 		}
 		s.interval = d.Every.Milliseconds()
 	case KindAfter:
-		if fault := checkInterval(d.After); fault != "" {
+		if fault := checkInterval(d.After, shortestDelay); fault != "" {
 			faults.add("after", "%s", fault)
 		}
 		s.interval = d.After.Milliseconds()

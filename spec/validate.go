@@ -33,7 +33,6 @@ const (
 	minOpenFiles    = 16
 	maxCPU          = 1024
 	minCPU          = 0.01
-	minEvery        = Duration(time.Second)
 	minDelay        = Duration(time.Millisecond)
 	maxDuration     = Duration(10 * 365 * 24 * time.Hour)
 	maxGrace        = Duration(time.Hour)

@@ -231,7 +231,6 @@ func (v *dagValidator) reads(task int, path string, names []string) {
 func (v *dagValidator) schedules() {
 	d := v.dag
 	shared := Job{Schedule: d.Schedule, Timezone: d.Timezone, Active: d.Active, Exclude: d.Exclude}
-	v.pace(&shared)
 	_, err := cron.Compile(shared.Definition(d.Name, anyAnchor))
 	told := map[string]bool{}
 	for _, fault := range cronFaults(err) {
@@ -247,7 +246,6 @@ func (v *dagValidator) schedules() {
 			continue
 		}
 		path := join("tasks", t.Name)
-		v.under(path, func(inner *validator) { inner.pace(&Job{Schedule: t.Schedule}) })
 		_, err := cron.Compile(d.Definition(i, d.Name+"/"+t.Name, anyAnchor))
 		for _, fault := range cronFaults(err) {
 			// What is the DAG's was told above.

@@ -2,7 +2,6 @@ package spec
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -18,7 +17,6 @@ var anyAnchor = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 func (v *validator) schedule(j *Job) {
 	definition := j.Definition(j.Name, anyAnchor)
 	v.oneSchedule(j, &definition)
-	v.pace(j)
 	_, err := cron.Compile(definition)
 	for _, fault := range cronFaults(err) {
 		v.problems = append(v.problems, Problem{Path: fault.Field, Message: sentence(fault)})
@@ -45,21 +43,6 @@ func (v *validator) oneSchedule(j *Job, definition *cron.Definition) {
 		default:
 			v.add(field.name, "cannot be given beside %s: a job has one of schedule, every, after and at, or none", first)
 			field.clear()
-		}
-	}
-}
-
-// pace refuses fixed rates that package cron could keep, but that would be
-// a loop rather than a schedule: each slot is stored and queued on its own.
-func (v *validator) pace(j *Job) {
-	if j.Every > 0 && j.Every < minEvery {
-		v.add("every", "must be at least %s, not %s", minEvery, j.Every)
-	}
-	for i, expression := range j.Schedule {
-		written, found := strings.CutPrefix(strings.TrimSpace(expression), "@every ")
-		interval, err := parseDuration(strings.TrimSpace(written))
-		if found && err == nil && interval > 0 && interval < minEvery {
-			v.add(fmt.Sprintf("schedule[%d]", i), "must leave at least %s between slots, not %s", minEvery, interval)
 		}
 	}
 }
