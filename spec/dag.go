@@ -47,8 +47,8 @@ type DAG struct {
 	// MaxParallel bounds the runs of one wave that are under way at once; 0 is no bound.
 	MaxParallel int `json:"max_parallel,omitempty"`
 
-	// Alerts say when people are told; nil means never.
-	Alerts *Alerts `json:"alerts,omitempty"`
+	// Alerts do nothing; see [DAG.Unsupported].
+	Alerts *Alerts `json:"alerts,omitempty" jsonschema:"-" spec:"unsupported"`
 	// Labels are for finding and grouping.
 	Labels map[string]string `json:"labels,omitempty" spec:"scalar"`
 	// Defaults are what tasks leave out.
@@ -143,7 +143,7 @@ func (d *DAG) merged(t *Task) *Job {
 		Kind: KindJob, Name: t.Name, Description: t.Description,
 		Binary: t.Binary, Interpreter: t.Interpreter, Args: t.Args, Env: t.Env, Secrets: t.Secrets, Payload: t.Payload,
 		Tier: t.Tier, RunsOn: t.RunsOn, Class: t.Class, Timeout: t.Timeout, Grace: t.Grace, Retry: t.Retry, Delivery: t.Delivery, Limits: t.Limits,
-		Labels: t.Labels, Alerts: d.Alerts,
+		Labels: t.Labels,
 	}).Clone()
 	if len(job.Payload) == 0 {
 		job.Payload = slices.Clone(d.Payload)

@@ -26,7 +26,6 @@ overlap: queue
 catch_up: {policy: none}
 exclude: ["0 3 25 12 *"]
 max_parallel: 16
-alerts: {on: [failed]}
 labels: {team: finance}
 defaults:
   interpreter: python3
@@ -126,7 +125,6 @@ func TestTaskJobPutsDefaultsTogether(t *testing.T) {
 		Retry:   spec.Retry{MaxAttempts: 4, Delay: spec.DefaultRetryDelay, MaxDelay: spec.DefaultRetryMaxDelay, On: []int{75}},
 		Overlap: spec.OverlapSkip, CatchUp: spec.CatchUp{Policy: spec.CatchUpLast, Window: spec.DefaultCatchUpWindow},
 		Delivery: spec.DeliveryAtLeastOnce, Limits: spec.Limits{Memory: 256 * spec.Mebibyte, CPU: 2, Output: spec.DefaultOutput},
-		Alerts: &spec.Alerts{On: []string{"failed"}},
 	}
 	if diff := cmp.Diff(want, join); diff != "" {
 		t.Errorf("job differs (-want +got):\n%s", diff)
@@ -163,7 +161,7 @@ func TestCloneOfADAGSharesNothing(t *testing.T) {
 		t.Fatalf("the clone differs (-want +got):\n%s", diff)
 	}
 	clone.Payload[0], clone.Args["day"], clone.Schedule[0], *clone.Active.From = ' ', "x", "x", time.Time{}
-	clone.Exclude[0].Cron, clone.Alerts.On[0], clone.Labels["team"], clone.Defaults.Env["LEVEL"], clone.Defaults.Retry.On[0] = "x", "x", "x", "x", 1
+	clone.Exclude[0].Cron, clone.Labels["team"], clone.Defaults.Env["LEVEL"], clone.Defaults.Retry.On[0] = "x", "x", "x", 1
 	clone.Tasks[0].Args[0], clone.Tasks[0].Labels["source"], clone.Tasks[1].Schedule[0] = "x", "x", "x"
 	clone.Tasks[2].Env["LEVEL"], clone.Tasks[2].Payload[0], clone.Tasks[2].Needs[0], clone.Tasks[3].Secrets["TOKEN"] = "x", ' ', "x", "x"
 	clone.Tasks[4].Name = "x"

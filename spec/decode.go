@@ -55,19 +55,28 @@ func (d Document) Name() string {
 // Aliases are followed within bounds; merge keys and tags of one's own are
 // refused. Empty documents are skipped, but a file of nothing else is a problem.
 func Decode(file string, data []byte) ([]Document, Problems) {
-	decoder := &decoder{file: file, names: map[string]taken{}}
-	data, ok := decoder.checkText(data)
+	return (&decoder{file: file, names: map[string]taken{}}).decodeFile(data)
+}
+
+// decodeStored is Decode for a text that was accepted before, maybe by an earlier version: what this version does not
+// support is read and not refused.
+func decodeStored(source string) ([]Document, Problems) {
+	return (&decoder{names: map[string]taken{}, stored: true}).decodeFile([]byte(source))
+}
+
+func (d *decoder) decodeFile(data []byte) ([]Document, Problems) {
+	data, ok := d.checkText(data)
 	if ok {
-		if looksLikeJSON(file, data) {
-			decoder.readJSON(data)
+		if looksLikeJSON(d.file, data) {
+			d.readJSON(data)
 		} else {
-			decoder.readYAML(data)
+			d.readYAML(data)
 		}
-		if decoder.seen == 0 && len(decoder.problems) == 0 {
-			decoder.report(Problem{Line: 1, Column: 1, Message: "the file holds no document: write at least kind, name and binary"})
+		if d.seen == 0 && len(d.problems) == 0 {
+			d.report(Problem{Line: 1, Column: 1, Message: "the file holds no document: write at least kind, name and binary"})
 		}
 	}
-	return decoder.documents, decoder.problems.tidy()
+	return d.documents, d.problems.tidy()
 }
 
 // DecodeJob reads the JSON body of a request, as strictly as Decode reads a
@@ -107,6 +116,7 @@ type decoder struct {
 	names     map[string]taken
 	body      string // the kind that a request body must have, and may leave out
 	name      string // the name that a request states elsewhere
+	stored    bool   // the text was accepted before
 }
 
 // taken says which document has a name.
@@ -169,6 +179,7 @@ func (d *decoder) document(root *yaml.Node, before int, source string) {
 	}
 	d.seen++
 	binder := newBinder(before)
+	binder.stored = d.stored
 	found := Document{File: d.file, Line: root.Line + before, Source: source}
 	switch d.kindOf(binder, root) {
 	case KindJob:

@@ -74,7 +74,7 @@ func TestDecodeReadsEveryKey(t *testing.T) {
 			{Cron: "0 3 25 12 *"},
 			{From: *instant(t, "2026-12-24T00:00:00Z"), To: *instant(t, "2026-12-27T00:00:00Z")},
 		},
-		Alerts: &spec.Alerts{Lag: spec.Duration(30 * time.Second), Duration: spec.Duration(5 * time.Minute), On: []string{"failed", "missed", "dead"}},
+		Alerts: &spec.Alerts{Lag: spec.Duration(30 * time.Second)},
 		Labels: map[string]string{"team": "finance"},
 	}
 	got := decodeOne(t, string(exampleYAML(t)))

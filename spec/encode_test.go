@@ -42,7 +42,7 @@ limits: {memory: 256MiB, cpu: 0.5, output: 64MiB, open_files: 256}
 exclude:
   - "0 3 25 12 *"
   - {from: "2026-12-24T00:00:00Z", to: "2026-12-27T00:00:00Z"}
-alerts: {lag: 30s, duration: 5m, on: [failed, missed, dead]}
+alerts: {lag: 30s}
 labels: {team: finance}
 `
 	if diff := cmp.Diff(want, encode(t, decodeOne(t, string(exampleYAML(t))))); diff != "" {
@@ -202,7 +202,7 @@ func TestCloneSharesNothing(t *testing.T) {
 	}
 	clone.Args[0], clone.Env["LEVEL"], clone.Secrets["DB_PASSWORD"], clone.Payload[1] = "x", "x", "x", ' '
 	clone.Schedule[0], *clone.Active.From, clone.Retry.On[0], clone.Retry.NotOn[0] = "x", time.Time{}, 9, 9
-	*clone.Active.Until, clone.Exclude[0].Cron, clone.Alerts.On[0], clone.Labels["team"] = time.Time{}, "x", "x", "x"
+	*clone.Active.Until, clone.Exclude[0].Cron, clone.Alerts.Lag, clone.Labels["team"] = time.Time{}, "x", 1, "x"
 	if diff := cmp.Diff(before, encode(t, job)); diff != "" {
 		t.Errorf("changing the clone changed the job:\n%s", diff)
 	}

@@ -66,11 +66,6 @@ const (
 	DeliveryAtMostOnce Delivery = "at_most_once"
 )
 
-// Names accepted by alerts.on: how a run or a slot may end.
-var alertEvents = []string{
-	"failed", "timed_out", "lost", "cancelled", "dead", "missed", "skipped", "succeeded",
-}
-
 // enumeration is a string type that knows its values; the reader, the checks
 // and the schema all ask it.
 type enumeration interface{ values() []string }

@@ -11,14 +11,17 @@ func keyOf(field reflect.StructField) string {
 	return key
 }
 
+// optionOf is how a field is read: "scalar", "unsupported", or "" as its type says.
+func optionOf(field reflect.StructField) string { return field.Tag.Get("spec") }
+
 // unkeyed marks a field that has no key: the name of a task is the key of the task.
 const unkeyed = "-"
 
-// keysOf are the keys of a struct, in order.
+// keysOf are the keys of a struct that may be given, in order.
 func keysOf(kind reflect.Type) []string {
 	keys := make([]string, 0, kind.NumField())
 	for field := range kind.Fields() {
-		if key := keyOf(field); key != unkeyed {
+		if key := keyOf(field); key != unkeyed && optionOf(field) != optionUnsupported {
 			keys = append(keys, key)
 		}
 	}
@@ -39,7 +42,7 @@ func fieldNamed(kind reflect.Type, key string) (int, bool) {
 func keyPaths(prefix string, kind reflect.Type) []string {
 	var paths []string
 	for field := range kind.Fields() {
-		if keyOf(field) == unkeyed {
+		if keyOf(field) == unkeyed || optionOf(field) == optionUnsupported {
 			continue
 		}
 		path := join(prefix, keyOf(field))

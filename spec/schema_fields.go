@@ -22,7 +22,7 @@ var schemaFields = map[string]schemaField{
 		examples: examples("report", "report@3", "report@stable"), bound: pattern(binaryPattern()),
 	},
 	"interpreter": {
-		text:     "The command that runs a program which is neither ELF, nor a script that begins with #!, nor a JAR. One word, no arguments.",
+		text:     "The command that runs a program which is neither ELF, nor a script that begins with #!, nor a JAR, or one that begins with #! instead of what stands there. One word, no arguments.",
 		examples: examples("python3"), bound: pattern(`^\S+$`),
 	},
 	"args": {
@@ -99,17 +99,8 @@ var schemaFields = map[string]schemaField{
 		examples: examples([]any{"0 3 25 12 *", map[string]string{"from": "2026-12-24T00:00:00Z", "to": "2026-12-27T00:00:00Z"}}),
 		bound:    func(s *jsonschema.Schema) { s.MaxItems = number(maxExclusions) },
 	},
-	"alerts":          {text: "When people are told about the job."},
-	"alerts.lag":      {text: "When a run starts this long after its slot.", examples: examples("30s")},
-	"alerts.duration": {text: "When a run lasts this long.", examples: examples("5m")},
-	"alerts.on": {
-		text:     "When a run or a slot ends in one of these.",
-		examples: examples([]string{"failed", "missed", "dead"}),
-		bound: func(s *jsonschema.Schema) {
-			s.Items = &jsonschema.Schema{Type: "string", Enum: anySlice(alertEvents)}
-			s.UniqueItems = true
-		},
-	},
+	"alerts":     {text: "When the job needs attention. This version shows that on its pages and delivers nothing."},
+	"alerts.lag": {text: "How long after its slot a run that has not started counts as late. By default 30s.", examples: examples("30s")},
 	"labels": {
 		text:     "Names and values for finding and grouping.",
 		examples: examples(map[string]string{"team": "finance"}),

@@ -39,7 +39,6 @@ var dagSchemaFields = map[string]schemaField{
 	"DAG:.overlap":      {text: "What becomes of a root's slot while a wave is not over: it is skipped, or starts one wave more afterwards. Waves of a DAG never overlap.", standard: WaveSkip},
 	"DAG:.catch_up":     {text: "Which slots missed in an outage or a pause start a wave late."},
 	"DAG:.max_parallel": {text: "How many runs of a wave may be under way at once.", examples: examples(16), bound: between(1, maxParallel)},
-	"DAG:.alerts":       {text: "When people are told about the DAG."},
 	"DAG:.defaults":     {text: "What tasks leave out. env, runs_on, retry and limits are merged key by key."},
 	"DAG:.tasks": {
 		text:     "The tasks by name. Those without needs are the roots.",

@@ -29,7 +29,7 @@ func sourceOf(written, chunk []byte) string {
 // Text is a job as YAML: its source, if that still means the job, else what Encode writes.
 func Text(j *Job, source string) ([]byte, error) {
 	if source != "" {
-		documents, problems := Decode("", []byte(source))
+		documents, problems := decodeStored(source)
 		if len(problems) == 0 && len(documents) == 1 && documents[0].Job.Equal(j) {
 			return []byte(source), nil
 		}
@@ -40,7 +40,7 @@ func Text(j *Job, source string) ([]byte, error) {
 // TextDAG is Text for a DAG.
 func TextDAG(d *DAG, source string) ([]byte, error) {
 	if source != "" {
-		documents, problems := Decode("", []byte(source))
+		documents, problems := decodeStored(source)
 		if len(problems) == 0 && len(documents) == 1 && documents[0].DAG.Equal(d) {
 			return []byte(source), nil
 		}

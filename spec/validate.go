@@ -238,15 +238,6 @@ func (v *validator) alerts(j *Job) {
 		return
 	}
 	v.duration("alerts.lag", j.Alerts.Lag, minDelay, maxDuration)
-	v.duration("alerts.duration", j.Alerts.Duration, minDelay, maxDuration)
-	for i, event := range j.Alerts.On {
-		path := fmt.Sprintf("alerts.on[%d]", i)
-		if fault := choiceFault(event, alertEvents); fault != "" {
-			v.add(path, "%s", fault)
-		} else if slices.Contains(j.Alerts.On[:i], event) {
-			v.add(path, "repeats %s: list each event once", event)
-		}
-	}
 }
 
 func (v *validator) labels(j *Job) {

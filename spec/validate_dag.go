@@ -63,10 +63,9 @@ func (v *dagValidator) head() {
 	}
 	v.identity(KindDAG, d.Name, d.Description)
 	// What a job has too is judged as a job's.
-	like := &Job{Payload: d.Payload, CatchUp: d.CatchUp, Alerts: d.Alerts, Labels: d.Labels}
+	like := &Job{Payload: d.Payload, CatchUp: d.CatchUp, Labels: d.Labels}
 	v.payload(like)
 	v.policies(like)
-	v.alerts(like)
 	v.labels(like)
 	v.oneOf("overlap", d.Overlap, string(d.Overlap))
 	v.atMost("args", len(d.Args), maxArguments, "arguments")
@@ -162,7 +161,7 @@ func (v *dagValidator) task(i int) {
 		like = &DAG{}
 	}
 	job := like.merged(t)
-	job.Payload, job.Alerts = t.Payload, nil
+	job.Payload = t.Payload
 	v.under(path, func(inner *validator) {
 		if job.Binary != "" || v.dag.Defaults.Binary == "" {
 			inner.binary(job)

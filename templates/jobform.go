@@ -169,8 +169,4 @@ var (
 		{"MON", "Monday"}, {"TUE", "Tuesday"}, {"WED", "Wednesday"}, {"THU", "Thursday"}, {"FRI", "Friday"}, {"SAT", "Saturday"}, {"SUN", "Sunday"},
 	}
 	unitChoices = []choice{{"s", "seconds"}, {"m", "minutes"}, {"h", "hours"}}
-	alertOn     = []choice{
-		{"failed", "failed"}, {"timed_out", "timed out"}, {"lost", "lost"}, {"dead", "dead"}, {"missed", "missed"}, {"skipped", "skipped"},
-		{"cancelled", "cancelled"}, {"succeeded", "succeeded"},
-	}
 )

@@ -178,7 +178,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	}
 	const job, run = "/api/v1/jobs/nightly-report", "/api/v1/runs/"
 	hold("GET /jobs", "/api/v1/jobs", "")
-	hold("POST /jobs", "/api/v1/jobs", `{"name":"b","binary":"report","env":{"A":"b"},"alerts":{"on":["failed"]},"exclude":["@daily"]}`)
+	hold("POST /jobs", "/api/v1/jobs", `{"name":"b","binary":"report","env":{"A":"b"},"alerts":{"lag":"20s"},"exclude":["@daily"]}`)
 	hold("POST /jobs", "/api/v1/jobs", `{"name":"/"}`)
 	hold("GET /jobs/{name}", job, "")
 	hold("GET /jobs/{name}", "/api/v1/jobs/x", "")

@@ -118,7 +118,7 @@ func (s *Service) replaceDAG(ctx context.Context, dag engine.DAG) (engine.DAG, e
 
 // CheckDAG says whether a definition could be saved: its own rules, and programs that exist for all its tasks.
 func (s *Service) CheckDAG(ctx context.Context, namespace string, definition *spec.DAG) error {
-	if problems := definition.Validate(); len(problems) > 0 {
+	if problems := append(definition.Validate(), definition.Unsupported()...); len(problems) > 0 {
 		return invalid(problems)
 	}
 	faults, err := s.taskFaults(ctx, namespace, definition)
@@ -150,7 +150,7 @@ func fieldsOf(faults []taskFault) []Field {
 // up once.
 func (s *Service) taskFaults(ctx context.Context, namespace string, definition *spec.DAG) ([]taskFault, error) {
 	var faults []taskFault
-	known := map[[2]string]*Error{} // by binary and interpreter
+	known := map[[3]string]*Error{} // by binary, interpreter and the task's own
 	for i := range definition.Tasks {
 		task := &definition.Tasks[i]
 		path := "body.tasks." + task.Name
@@ -159,7 +159,7 @@ func (s *Service) taskFaults(ctx context.Context, namespace string, definition *
 			faults = append(faults, taskFault{missing.Fields[0], missing.Code})
 		}
 		job := definition.TaskJob(i)
-		fault, err := s.programFault(ctx, namespace, job, known)
+		fault, err := s.programFault(ctx, namespace, job, task.Interpreter, known)
 		if err != nil {
 			return nil, err
 		}
@@ -176,12 +176,17 @@ func (s *Service) taskFaults(ctx context.Context, namespace string, definition *
 	return faults, nil
 }
 
-func (s *Service) programFault(ctx context.Context, namespace string, job *spec.Job, known map[[2]string]*Error) (*Error, error) {
-	key := [2]string{job.Binary, job.Interpreter}
+// programFault judges the program of a task. own is the interpreter that the task itself names: the one of the defaults
+// may be meant for other tasks.
+func (s *Service) programFault(ctx context.Context, namespace string, job *spec.Job, own string, known map[[3]string]*Error) (*Error, error) {
+	key := [3]string{job.Binary, job.Interpreter, own}
 	if fault, looked := known[key]; looked {
 		return fault, nil
 	}
-	_, err := s.ResolveBinary(ctx, namespace, job)
+	version, err := s.ResolveBinary(ctx, namespace, job)
+	if err == nil {
+		err = unusedInterpreter(own, job.Binary, version.Kind)
+	}
 	fault, refused := errors.AsType[*Error](err)
 	if err != nil && (!refused || fault.Kind != KindInvalid) {
 		return nil, err

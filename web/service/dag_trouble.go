@@ -15,7 +15,7 @@ const tasksNamed = 5
 
 // TaskHindrances tells why tasks of a DAG would wait or fail when it is their turn: that no executor has their tier or their
 // labels, or that a program is not there. Each is told once, with the tasks that it concerns, in the order of the definition.
-// That the executors cannot be asked is a hindrance of its own, not an error.
+// What its definition asks for in vain comes last. That the executors cannot be asked is a hindrance of its own, not an error.
 func (s *Service) TaskHindrances(ctx context.Context, dag *engine.DAG) ([]Hindrance, error) {
 	executors, err := s.queue.Executors(ctx)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Service) TaskHindrances(ctx context.Context, dag *engine.DAG) ([]Hindra
 	for i := range found {
 		found[i].Words = taskList(tasks[found[i].Words]) + ": " + found[i].Words + "."
 	}
-	return found, nil
+	return append(found, unsupportedHindrances(dag.Spec.Unsupported())...), nil
 }
 
 // taskDefaults is the job that a task is executed as.

@@ -152,7 +152,7 @@ func (s *Service) replaceJob(ctx context.Context, job engine.Job) (engine.Job, e
 
 // CheckJob says whether a definition could be saved: its own rules, a schedule that fires, a binary that exists.
 func (s *Service) CheckJob(ctx context.Context, namespace string, definition *spec.Job) error {
-	if problems := definition.Validate(); len(problems) > 0 {
+	if problems := append(definition.Validate(), definition.Unsupported()...); len(problems) > 0 {
 		return invalid(problems)
 	}
 	if _, err := cron.Compile(definition.Definition(namespace+"/"+definition.Name, s.now())); err != nil {
@@ -161,8 +161,23 @@ func (s *Service) CheckJob(ctx context.Context, namespace string, definition *sp
 	for _, name := range slices.Sorted(maps.Values(definition.Secrets)) {
 		return noSecret("body.secrets", name)
 	}
-	_, err := s.ResolveBinary(ctx, namespace, definition)
-	return err
+	version, err := s.ResolveBinary(ctx, namespace, definition)
+	if err != nil {
+		return err
+	}
+	return unusedInterpreter(definition.Interpreter, definition.Binary, version.Kind)
+}
+
+// unusedInterpreter refuses an interpreter for a program that starts by itself: the executor would not use it.
+func unusedInterpreter(interpreter, binary, kind string) error {
+	how := map[string]string{
+		"elf": "an ELF program, which starts by itself", "macho": "a Mach-O program, which starts by itself",
+		"pe": "a Windows program, which starts by itself", "jar": "a JAR, which java runs",
+	}[kind]
+	if interpreter == "" || how == "" {
+		return nil
+	}
+	return field("interpreter_unused", "body.interpreter", "interpreter has no effect: binary %q is %s; remove interpreter", binary, how)
 }
 
 func noSecret(location, name string) *Error {

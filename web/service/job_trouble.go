@@ -38,6 +38,7 @@ func (s *Service) Hindrances(ctx context.Context, job *engine.Job) ([]Hindrance,
 		}
 		found = append(found, Hindrance{Code: "paused", Stops: true, Since: job.PausedAt, Words: words})
 	}
+	found = append(found, unsupportedHindrances(job.Spec.Unsupported())...)
 	found = append(found, scheduleHindrances(job, now)...)
 	if _, err := s.ResolveBinary(ctx, job.Namespace, &job.Spec); err != nil {
 		var known *Error
@@ -67,6 +68,15 @@ func (s *Service) Hindrances(ctx context.Context, job *engine.Job) ([]Hindrance,
 		return 1
 	})
 	return found, nil
+}
+
+// unsupportedHindrances tell what a definition of an earlier version asks for in vain.
+func unsupportedHindrances(problems spec.Problems) []Hindrance {
+	var found []Hindrance
+	for _, problem := range problems {
+		found = append(found, Hindrance{Code: "unsupported", Words: "In its definition, " + problem.Message + "."})
+	}
+	return found
 }
 
 // sentence makes one of an error's detail.

@@ -79,7 +79,7 @@ func viewHindrance(address string, h *service.Hindrance) templates.Hindrance {
 		view.Href, view.Cure = "/binaries/upload", "Upload it"
 	case "no_executor", "queue_unreachable", "executors_busy":
 		view.Href, view.Cure = "/executors", "See the executors"
-	case "never_again", "excluded", "active_time_over", "not_active_yet", "invalid_schedule", "interpreter_needed":
+	case "never_again", "excluded", "active_time_over", "not_active_yet", "invalid_schedule", "interpreter_needed", "unsupported":
 		view.Href, view.Cure = address+"/edit", "Edit the definition"
 	case "last_skipped", "last_missed":
 		view.Href, view.Cure = address+"/slots", "See its slots"

@@ -53,6 +53,7 @@ func definitionFacts(job *spec.Job) (facts []templates.Fact) {
 		}
 		return time.Duration(d).String()
 	}
+	add("Description", job.Description)
 	add("Interpreter", job.Interpreter)
 	add("Timeout", span(job.Timeout))
 	if tries := job.Retry.MaxAttempts; tries > 1 {

@@ -142,11 +142,11 @@ func TestRunsOfTasksLeadToTheirWaves(t *testing.T) {
 func TestTheRunOfATaskShowsItsDefinition(t *testing.T) {
 	s := newSite(t)
 	s.PutBinary(t, "report")
-	d := s.PutDAG(t, "kind: DAG\nname: etl\ndefaults: {timeout: 7m}\ntasks:\n  fetch: {binary: report, args: [--all], env: {LEVEL: debug}}\n  tell: {binary: report, needs: [fetch]}\n")
+	d := s.PutDAG(t, "kind: DAG\nname: etl\ndefaults: {timeout: 7m}\ntasks:\n  fetch: {binary: report, description: All boats, args: [--all], env: {LEVEL: debug}}\n  tell: {binary: report, needs: [fetch]}\n")
 	before := s.putWave(t, &d, past{epoch: 1, trigger: engine.TriggerManual, at: s.Now.Add(-time.Hour)})
 	wave := s.putWave(t, &d, past{epoch: 2, trigger: engine.TriggerManual, at: s.Now.Add(-time.Minute)})
 	page := s.see(t, "/runs/"+engine.TaskRunID(wave.ID, "fetch"))
-	for _, words := range []string{"--all", "LEVEL", "debug", "7m"} {
+	for _, words := range []string{"--all", "LEVEL", "debug", "7m", "All boats"} {
 		if !strings.Contains(page, words) {
 			t.Errorf("the run does not say %q", words)
 		}

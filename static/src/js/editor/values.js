@@ -124,17 +124,6 @@ const kinds = {
       return JSON.parse(control.value);
     },
   },
-  checks: {
-    show(box, value) {
-      if (value !== undefined && !Array.isArray(value)) return false;
-      for (const check of box.querySelectorAll("input")) check.checked = (value ?? []).includes(check.value);
-      return true;
-    },
-    take(box) {
-      const found = [...box.querySelectorAll("input:checked")].map((check) => check.value);
-      return found.length === 0 ? undefined : found;
-    },
-  },
 };
 
 export const show = (control, value) => kinds[control.dataset.kind ?? "text"].show(control, value);
