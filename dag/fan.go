@@ -84,17 +84,6 @@ func (f *Fan) Stop() {
 	}
 }
 
-// Resume puts back the items that failed or were cancelled; those that
-// succeeded stay.
-func (f *Fan) Resume() {
-	f.stopped, f.next = false, 0
-	for item, state := range f.states {
-		if state == Failed || state == Cancelled {
-			f.set(item, Ready)
-		}
-	}
-}
-
 // Done reports whether every item has ended.
 func (f *Fan) Done() bool { return f.counts[Ready]+f.counts[Running] == 0 }
 

@@ -169,10 +169,6 @@ func TestFan(t *testing.T) {
 	fan.Ended(4, dag.Succeeded)
 	check("done", true, fan.Done())
 	check("outcome", dag.Failed, fan.Outcome())
-	fan.Resume()
-	check("what is given out after Resume", []int{1}, takeItems())
-	fan.Ended(1, dag.Succeeded)
-	check("outcome then", dag.Succeeded, fan.Outcome())
 }
 
 func TestFanStops(t *testing.T) {

@@ -184,12 +184,6 @@ func (c *Core) startTask(w *wave, task int) {
 		c.failTask(w, task, err.Error())
 		return
 	}
-	if w.fans[task] != nil { // of a wave that goes on: what succeeded stays
-		w.fans[task].Resume()
-		c.dropSingle(w, task)
-		w.active = append(w.active, task)
-		return
-	}
 	if t.ForEach == "" {
 		c.runTask(w, task, TaskRunID(w.ID, t.Name), nil, nil)
 		return
@@ -209,11 +203,12 @@ func (c *Core) startTask(w *wave, task int) {
 		return
 	}
 	c.dropSingle(w, task)
-	for item := range items { // it was closed before it ended, and goes on
+	for item := range items { // of a wave that goes on: what succeeded stays
 		if known := w.known[ItemRunID(w.ID, item, t.Name)]; known != nil && known.Status == StatusSucceeded {
 			f.Ended(item, dag.Succeeded)
 		}
 	}
+	c.closeItems(w, c.taskOf(w.dag, t.Name), len(items), StatusSkipped, "its list is shorter now")
 	w.fans[task] = &fan{Fan: f, items: items}
 	if f.Done() {
 		c.spread(w, task, f.Outcome())

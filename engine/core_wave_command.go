@@ -149,7 +149,8 @@ func (c *Core) formOf(d *dagState, e *CommandReceived) *form {
 }
 
 // reopenAll writes that the tasks which are run or decided anew have not ended, or how they have now, so that a crash does
-// not take them for what they were.
+// not take them for what they were. The list of a mapped one is made anew when its turn comes: the tasks that it is made from
+// may be run again, too.
 func (c *Core) reopenAll(w *wave, reset []int) {
 	for _, task := range reset {
 		name := w.form.graph.Name(task)
@@ -157,14 +158,25 @@ func (c *Core) reopenAll(w *wave, reset []int) {
 			c.writeEnd(w, task, state, w.why(task))
 			continue
 		}
+		j := c.taskOf(w.dag, name)
 		if known := w.known[TaskRunID(w.ID, name)]; known != nil {
-			c.reopen(w, c.taskOf(w.dag, name), known)
+			c.reopen(w, j, known)
 		}
 		f := w.fans[task]
-		for item := 0; f != nil && item < f.Len(); item++ {
+		if f == nil {
+			continue
+		}
+		delete(w.fans, task)
+		before := len(w.known)
+		for item := range f.Len() {
 			if known := w.known[ItemRunID(w.ID, item, name)]; known != nil && known.Status != StatusSucceeded {
-				c.reopen(w, c.taskOf(w.dag, name), known)
+				c.reopen(w, j, known)
 			}
+		}
+		if len(w.known) == before { // those that did not succeed had never begun: no run of them says that it is run again
+			r := c.newTaskRun(j, w.ID, TaskRunID(w.ID, name), w.triggerOf(task))
+			r.Epoch, r.Slot, r.By = w.Epoch, w.slotOf(task), w.By
+			c.pinTask(r, w)
 		}
 	}
 }
@@ -220,7 +232,7 @@ func (c *Core) cancelWave(w *wave, by string) {
 			continue
 		}
 		w.fans[task].Stop()
-		c.closeItems(w, c.taskOf(w.dag, w.form.graph.Name(task)), StatusCancelled, "cancelled by "+by)
+		c.closeItems(w, c.taskOf(w.dag, w.form.graph.Name(task)), 0, StatusCancelled, "cancelled by "+by)
 	}
 	for _, name := range c.tasksInOrder(w.dag) {
 		for _, r := range slices.Clone(w.dag.tasks[name].live) {
@@ -233,7 +245,7 @@ func (c *Core) cancelWave(w *wave, by string) {
 		c.writeEnd(w, task, dag.Cancelled, "cancelled by "+by)
 	}
 	for _, task := range slices.Sorted(maps.Keys(w.fans)) {
-		if f := w.fans[task]; f.Done() && w.state.State(task) == dag.Running {
+		if f := w.fans[task]; f != nil && f.Done() && w.state.State(task) == dag.Running { // the end of one may close others
 			c.spread(w, task, f.Outcome())
 		}
 	}

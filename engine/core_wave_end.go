@@ -47,7 +47,8 @@ func (c *Core) writeEnd(w *wave, task int, state dag.State, reason string) {
 		return // it is being taken back, and its removal says enough
 	}
 	status := closedStatus(state)
-	c.closeItems(w, j, status, reason)
+	c.closeItems(w, j, 0, status, reason)
+	delete(w.fans, task) // its items stand for it no more, and hand nothing on: as after a crash
 	if known := w.known[id]; r == nil && known != nil {
 		if known.Status == status && known.Reason == reason {
 			return // written before a crash, or before the wave went on
@@ -66,10 +67,11 @@ func (c *Core) writeEnd(w *wave, task int, state dag.State, reason string) {
 	c.release(r)
 }
 
-// closeItems ends the items of a mapped task that were to be run again, and are not: the task was closed first.
-func (c *Core) closeItems(w *wave, j *job, status Status, reason string) {
+// closeItems ends the items of a mapped task, from one on, that were to be run again, and are not: the task was closed first,
+// or its list has none of them any more.
+func (c *Core) closeItems(w *wave, j *job, from int, status Status, reason string) {
 	for _, r := range slices.Clone(j.live) {
-		if r.Wave != w.ID || r.Item == nil || r.Status != StatusScheduled {
+		if r.Wave != w.ID || r.Item == nil || *r.Item < from || r.Status != StatusScheduled {
 			continue
 		}
 		r.Status, r.Reason, r.quiet = status, reason, true

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -223,12 +225,14 @@ func (w *wave) hold(p *past, states []dag.State) {
 	}
 }
 
-// deriveFan derives a mapped task from the runs of its items. Its list is evaluated again: what it was made from has not
-// changed.
+// deriveFan derives a mapped task from the runs of its items. Its list is evaluated again. In a wave that goes on, the task
+// that left the list may be run again, so that there is no list: then the task has succeeded before, and has no items but
+// those with runs.
 func (w *wave) deriveFan(task int, known []itemState) (closed []int) {
 	items, err := w.items(task)
 	if err != nil || len(items) == 0 {
-		return nil
+		last := slices.MaxFunc(known, func(a, b itemState) int { return cmp.Compare(a.item, b.item) })
+		items = make([]json.RawMessage, last.item+1)
 	}
 	made, err := dag.NewFan(len(items), w.form.spec.Tasks[task].MaxParallel)
 	if err != nil {

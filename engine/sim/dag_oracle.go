@@ -278,10 +278,14 @@ func (w *world) toldInputs(wave *waveShadow, form *dagForm, number int, task *en
 	wanted := 0
 	for need := range form.graph.Needs(number) {
 		name := form.graph.Name(need)
+		_, items := w.truth.outcome(wave.ID, name)
 		for _, id := range w.truth.runsOf[wave.ID] {
 			run := w.truth.stored[id]
 			if run == nil || run.task != name || run.status != engine.StatusSucceeded {
 				continue
+			}
+			if run.item >= 0 && items == 0 {
+				continue // the wave went on, and the task was closed: what items of it had left before is handed on no more
 			}
 			left := w.journal.left[attemptKey(id, run.attempt)]
 			if left == nil {
