@@ -9,11 +9,13 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-# Passed on: make test GOTESTFLAGS='-run Next -v', make sim SEEDS=100000, make sim-mutants MUTANTS=claim,needs,
+# Passed on: make test GOTESTFLAGS='-run Next -v', make sim SEEDS=100000 FIRST=1, make sim-mutants MUTANTS=claim,needs,
 # make sim-coverage SEEDS=1000 COVERFLAGS=-blocks,
 # make fuzz FUZZTIME=5m, make microbench BENCH=Lag, make run DATA=/tmp/tide.
 GOTESTFLAGS ?=
 SEEDS       ?= 10000
+# The seed that make sim begins with: another one each time, because worlds that were run before find nothing new.
+FIRST       ?= $(shell date +%s)00000
 MUTANTS     ?=
 FUZZTIME    ?= 20s
 BENCH       ?= .
@@ -105,8 +107,8 @@ screenshots: build e2e/browser/node_modules/.package-lock.json ## Take the pictu
 	cd e2e/browser && node screenshots.mjs
 
 .PHONY: sim
-sim: ## Run the simulator over SEEDS seeds (10000)
-	$(GO) test ./engine/sim -count=1 -timeout=0 -v -args -seeds=$(SEEDS)
+sim: ## Run the simulator over SEEDS seeds (10000) from FIRST on, which is another one each time and is printed
+	$(GO) test ./engine/sim -run='^TestSeeds$$' -count=1 -timeout=0 -v -args -seeds=$(SEEDS) -first=$(FIRST)
 
 .PHONY: sim-coverage
 sim-coverage: ## Run the simulator over SEEDS seeds (10000), and tell how often each branch of the core was reached, and which never was

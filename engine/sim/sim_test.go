@@ -39,6 +39,7 @@ func TestSeeds(t *testing.T) {
 	for i := range list {
 		list[i] = *first + uint64(i)
 	}
+	t.Logf("the first seed is %d; again: make sim SEEDS=%d FIRST=%d", *first, *seeds, *first)
 	reached := runAll(t, list)
 	if !t.Failed() && len(list) >= 500 {
 		wantReached(t, reached)
