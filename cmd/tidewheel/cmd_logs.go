@@ -20,10 +20,11 @@ func (c *cli) logsCommand() *cobra.Command {
 	var attempt, tail int
 	var file string
 	cmd := &cobra.Command{
-		Use: "logs RUN", Short: "Print what a run has printed",
-		Long: `Print what a run has printed, byte by byte. With -f it is followed until the attempt ends. A large output goes into a
-file with --to, with a progress bar. Where more was printed than was kept, standard error says so.`,
-		Example: "  tidewheel logs h5zq3x7rk2mnp4ab-s1767229200000 -f\n  tidewheel logs h5zq3x7rk2mnp4ab-s1767229200000 --tail 100",
+		Use: "logs RUN|JOB", Short: "Print the output of a run",
+		Long: `Print the output of a run byte by byte; the name of a job stands for its latest run. With -f it is followed until the
+attempt ends. A large output goes into a file with --to, with a progress bar. Where more was printed than was kept, standard
+error says so.`,
+		Example: "  tidewheel logs nightly-report -f\n  tidewheel logs h5zq3x7rk2mnp4ab-s1767229200000 --tail 100",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if attempt < 0 || tail < 0 {
@@ -33,10 +34,14 @@ file with --to, with a progress bar. Where more was printed than was kept, stand
 			if err != nil {
 				return err
 			}
-			if follow {
-				return c.follow(cmd.Context(), api, args[0], attempt, c.out)
+			run, err := c.runOrLatest(cmd.Context(), api, args[0])
+			if err != nil {
+				return err
 			}
-			return c.copyLog(cmd.Context(), api, args[0], client.LogOptions{Attempt: attempt, Tail: tail}, file)
+			if follow {
+				return c.follow(cmd.Context(), api, run, attempt, c.out)
+			}
+			return c.copyLog(cmd.Context(), api, run, client.LogOptions{Attempt: attempt, Tail: tail}, file)
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the attempt ends")

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tidewheel/tidewheel/client"
+	"github.com/tidewheel/tidewheel/engine"
 )
 
 // namedKind is what a name on the command line means.
@@ -49,4 +50,34 @@ func (c *cli) which(ctx context.Context, api *client.Client, word string) (named
 func absent(err error) bool {
 	answer, ok := errors.AsType[*client.APIError](err)
 	return ok && answer.Status == http.StatusNotFound
+}
+
+// runOrLatest returns the id of the run that the word names, or of the latest run of the job of that name: the latest
+// that has begun, if one has.
+func (c *cli) runOrLatest(ctx context.Context, api *client.Client, word string) (string, error) {
+	name, isJob := strings.CutPrefix(word, string(namedJob)+"/")
+	if !isJob {
+		_, err := api.Run(ctx, word)
+		if err == nil || !absent(err) {
+			return word, err
+		}
+	}
+	if _, err := api.Job(ctx, name); absent(err) {
+		return "", &refusedError{fmt.Sprintf("there is no run and no job %q", name)}
+	} else if err != nil {
+		return "", err
+	}
+	runs, err := api.Runs(ctx, client.RunFilter{Job: name, Page: client.Page{Limit: 10}})
+	if err != nil {
+		return "", err
+	}
+	if len(runs.Items) == 0 {
+		return "", &refusedError{fmt.Sprintf("job %q has not run yet: start it with `tidewheel run %[1]s`", name)}
+	}
+	for i := range runs.Items {
+		if status := runs.Items[i].Status; status != engine.StatusScheduled && status != engine.StatusQueued {
+			return runs.Items[i].ID, nil
+		}
+	}
+	return runs.Items[0].ID, nil
 }

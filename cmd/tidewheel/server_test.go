@@ -132,6 +132,9 @@ func TestServerRunsAJobFromUploadToOutput(t *testing.T) {
 	if run.Status != engine.StatusSucceeded || run.Attempt != 1 {
 		t.Errorf("the same key made another run: %+v", run)
 	}
+	if out := s.must("logs", "greeting"); out != done.out {
+		t.Errorf("logs of the latest run say %q", out)
+	}
 	if out := s.must("logs", run.ID); out != done.out {
 		t.Errorf("logs say %q", out)
 	}
@@ -154,7 +157,7 @@ func TestServerRunsAJobFromUploadToOutput(t *testing.T) {
 		words string
 		args  []string
 	}{
-		{"there is no run", []string{"logs", "nope"}},
+		{`there is no run and no job "nope"`, []string{"logs", "nope"}},
 		{"there is no job", []string{"run", "nope"}},
 		{"there is nothing to cancel", []string{"cancel", run.ID}},
 		{"succeeded", []string{"retry", run.ID}},
