@@ -16,7 +16,7 @@ const readyTime = 3 * time.Second
 
 // health registers what tells of the server itself.
 func (s *Server) health() {
-	s.echo.GET("/livez", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
+	s.echo.GET("/livez", s.live)
 	s.echo.GET("/readyz", s.ready)
 	s.echo.GET("/schema.json", func(c echo.Context) error {
 		return c.Blob(http.StatusOK, "application/schema+json", spec.Schema())
@@ -24,6 +24,14 @@ func (s *Server) health() {
 	if s.config.Metrics != nil {
 		s.echo.GET("/metrics", echo.WrapHandler(s.config.Metrics))
 	}
+}
+
+// live tells whether the process makes progress, and why not.
+func (s *Server) live(c echo.Context) error {
+	if err := s.config.Live(); err != nil {
+		return c.String(http.StatusServiceUnavailable, err.Error()+"\n")
+	}
+	return c.String(http.StatusOK, "ok\n")
 }
 
 // ready tells whether the server can do its work, and which part is down if not.

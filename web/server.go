@@ -30,6 +30,8 @@ type Config struct {
 	Metrics http.Handler
 	// Ready names the part that is down; nil: the service is asked.
 	Ready func(context.Context) error
+	// Live says why the process has to be started again; nil: it never has.
+	Live func() error
 	// Pages registers the pages; nil: there are none.
 	Pages func(*echo.Echo)
 	// LoginPage and ErrorPage render their pages; nil: plain ones.
@@ -83,6 +85,9 @@ func New(config Config) (*Server, error) {
 	}
 	if config.Ready == nil {
 		config.Ready = config.Service.Ready
+	}
+	if config.Live == nil {
+		config.Live = func() error { return nil }
 	}
 	s := &Server{config: config, echo: echo.New(), inFlight: newInFlight()}
 	s.stopping, s.stop = context.WithCancelCause(context.Background())

@@ -359,6 +359,16 @@ func TestHealthNamesWhatIsDown(t *testing.T) {
 	}
 }
 
+func TestLivezSaysWhyTheProcessMustBeStartedAgain(t *testing.T) {
+	s := newSite(t, func(config *web.Config) {
+		config.Live = func() error { return errors.New("the engine is stalled: it has not stepped for 31s") }
+	})
+	if got := s.ask("GET", "/livez", "").is(503); got.body != "the engine is stalled: it has not stepped for 31s\n" {
+		t.Errorf("it says %q", got.body)
+	}
+	s.ask("GET", "/readyz", "").is(200)
+}
+
 func TestHeadersProtectPages(t *testing.T) {
 	s := newSite(t, nil)
 	page := s.ask("GET", "/", "", authorization, bearer).is(200)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/blob"
 	"github.com/tidewheel/tidewheel/blob/gateway"
+	"github.com/tidewheel/tidewheel/engine/shard"
 	"github.com/tidewheel/tidewheel/internal/runtoken"
 	"github.com/tidewheel/tidewheel/queue/jetstream"
 	"github.com/tidewheel/tidewheel/web/service"
@@ -32,11 +33,13 @@ type Server struct {
 	nats     *jetstream.Server
 	queue    *jetstream.Queue
 	store    store
-	blobs    *blob.Store
-	metrics  *metrics
-	engine   *engineRole
-	service  *service.Service
-	runKey   runtoken.Key // of run tokens; nil on a node without a store
+	// forEngine is the same store; its reads wait for no page's.
+	forEngine shard.Store
+	blobs     *blob.Store
+	metrics   *metrics
+	engine    *engineRole
+	service   *service.Service
+	runKey    runtoken.Key // of run tokens; nil on a node without a store
 
 	token     string // what the API asks for; empty with --auth off
 	tokenPath string // the file it is kept in

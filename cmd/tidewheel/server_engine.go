@@ -63,6 +63,14 @@ func (e *engineRole) check() error {
 	return nil
 }
 
+// stalled says why the engine makes no progress; nil if it does, or is not there now.
+func (e *engineRole) stalled() error {
+	if runner := e.runner.Load(); runner != nil {
+		return runner.Stalled()
+	}
+	return nil
+}
+
 func closed(channel <-chan struct{}) bool {
 	select {
 	case <-channel:
@@ -78,6 +86,10 @@ func (s *Server) startEngine(ctx context.Context) error {
 	s.engine = role
 	s.metrics.watchEngine(role.stats, role.shards)
 	s.parts.add("the engine", func(ctx context.Context) error { return s.runEngine(ctx, role) })
+	s.parts.add("the watch over the engine", func(ctx context.Context) error {
+		watchStall(ctx, role.stalled, s.log)
+		return nil
+	})
 	s.parts.add("the sweep of edits", s.watchEdits)
 	s.parts.add("the janitor", func(ctx context.Context) error {
 		newJanitor(s.store, s.blobs, s.config.Retention, role.first, s.log, s.metrics).run(ctx)
@@ -108,7 +120,7 @@ func (s *Server) runEngine(ctx context.Context, role *engineRole) error {
 		if s.config.sharesShards() {
 			config.Core.Writer = 1 + rand.Int64N(math.MaxInt64) // another one each time: what the one before wrote may come late
 		}
-		err := s.turn(ctx, role, shard.NewRunner(config, countingStore{s.store, s.metrics}, queue, s.firstShards(), s.log, s.metrics))
+		err := s.turn(ctx, role, shard.NewRunner(config, countingStore{s.forEngine, s.metrics}, queue, s.firstShards(), s.log, s.metrics))
 		if ctx.Err() == nil {
 			if time.Since(started) > time.Minute {
 				wait = 250 * time.Millisecond

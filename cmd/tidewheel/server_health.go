@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -52,7 +53,13 @@ func (s *Server) startHealth(ctx context.Context) error {
 func (s *Server) healthHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", s.metrics.handler())
-	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) {
+		if err := s.live(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), healthTime)
 		defer cancel()
@@ -72,6 +79,40 @@ func (s *Server) healthHandler() http.Handler {
 		fmt.Fprintln(w, "ok")
 	})
 	return mux
+}
+
+// live says why only an end of this process would help, nil while it need not end. A node that starts, drains, or waits
+// for another one lives.
+func (s *Server) live() error {
+	if !s.up.Load() || s.engine == nil {
+		return nil
+	}
+	return s.engine.stalled()
+}
+
+// stallEvery is how often the watch looks at the engine.
+const stallEvery = 5 * time.Second
+
+// watchStall writes to the log when the engine stalls, and when it goes on.
+func watchStall(ctx context.Context, stalled func() error, log *slog.Logger) {
+	ticker := time.NewTicker(stallEvery)
+	defer ticker.Stop()
+	said := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		switch err := stalled(); {
+		case err != nil && !said:
+			said = true
+			log.Error("the engine makes no progress: nothing new starts, and /livez fails so that the process is started again", "error", err)
+		case err == nil && said:
+			said = false
+			log.Info("the engine makes progress again")
+		}
+	}
 }
 
 // partsAnswer tells whether a node without a store reaches what it stands on.

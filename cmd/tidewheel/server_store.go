@@ -47,7 +47,7 @@ func (s *Server) openStore(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("--mongodb-uri: %w", err)
 		}
-		s.store = opened
+		s.store, s.forEngine = opened, opened
 		return refuseMoved(ctx, opened, s.data)
 	}
 	folder, err := s.data.folder(storeFolder)
@@ -65,6 +65,6 @@ func (s *Server) openStore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.store = opened
+	s.store, s.forEngine = opened, opened.ForEngine()
 	return nil
 }

@@ -43,7 +43,7 @@ func (s *Server) startWeb(context.Context) error {
 	})
 	config := web.Config{
 		Service: s.service, Guard: guard, Codes: codes, Log: s.log, Version: version,
-		Metrics: s.metrics.handler(), Ready: s.ready, RunTokens: auth.NewRunTokens(s.runKey, nil),
+		Metrics: s.metrics.handler(), Ready: s.ready, Live: s.live, RunTokens: auth.NewRunTokens(s.runKey, nil),
 	}
 	s.addPages(&config)
 	server, err := web.New(config)

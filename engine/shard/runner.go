@@ -34,6 +34,7 @@ type Runner struct {
 	log      *slog.Logger
 	observer Observer
 	sayings  sparse.Sayings
+	pulse    *pulse
 
 	inputs  chan Input
 	owned   chan ownership
@@ -57,7 +58,7 @@ func NewRunner(config Config, store Store, queue Queue, shards []int, log *slog.
 		observer = silent{}
 	}
 	r := &Runner{
-		config: config, loader: Loader{Store: store, Shards: shards}, queue: queue, log: log, observer: observer,
+		config: config, loader: Loader{Store: store, Shards: shards}, queue: queue, log: log, observer: observer, pulse: newPulse(),
 		inputs: make(chan Input, 4096), owned: make(chan ownership), commits: new(sync.WaitGroup), slots: make(chan struct{}, questions), ready: make(chan struct{}),
 	}
 	r.stats.Store(&engine.Stats{})
@@ -90,6 +91,8 @@ func (r *Runner) Run(ctx context.Context) error {
 	alarm := newAlarm(r.config, r.log)
 	defer alarm.close()
 	announced := false
+	r.pulse.step()
+	defer r.pulse.stop()
 
 	r.perform(ctx, machine.Step(time.Now(), Start{}), results, cancel)
 	for {
@@ -99,9 +102,10 @@ func (r *Runner) Run(ctx context.Context) error {
 		}
 		stats := machine.Stats()
 		r.stats.Store(&stats)
-		wait := time.Hour
+		r.pulse.step()
+		wait := pulseEvery
 		if next := machine.Next(); !next.IsZero() {
-			wait = time.Until(next)
+			wait = min(wait, time.Until(next))
 		}
 		if wait <= 0 {
 			r.perform(ctx, machine.Step(time.Now(), Clock{}), results, cancel)
@@ -147,7 +151,7 @@ func (r *Runner) perform(ctx context.Context, list []Action, results *listener, 
 	for _, action := range list {
 		switch a := action.(type) {
 		case Recover:
-			r.goDo(func() {
+			r.needs("recover", recoverLost, func() {
 				results.stop() // what is delivered under an old epoch must have ended
 				jobs, err := loader.Recover(ctx, a.Due)
 				r.report(ctx, "recover", err)
@@ -159,13 +163,13 @@ func (r *Runner) perform(ctx context.Context, list []Action, results *listener, 
 			r.log.Warn("a write was refused: reading everything again", "why", a.Why)
 			r.observer.Reset()
 		case Poll:
-			r.goDo(func() {
+			r.needs("poll", answerLost, func() {
 				uids, err := loader.Due(ctx, a.After, a.Until)
 				r.report(ctx, "poll", err)
 				r.send(ctx, Polled{Epoch: a.Epoch, UIDs: uids, Failed: err != nil})
 			})
 		case Load:
-			r.goDo(func() {
+			r.needs("load", answerLost, func() {
 				if a.Again > 0 {
 					r.pause(ctx, a.Again)
 				}
@@ -174,14 +178,14 @@ func (r *Runner) perform(ctx context.Context, list []Action, results *listener, 
 				r.send(ctx, Loaded{Epoch: a.Epoch, UIDs: a.UIDs, Again: a.Again, Jobs: jobs, Failed: err != nil})
 			})
 		case Sweep:
-			r.goDo(func() {
+			r.needs("sweep", answerLost, func() {
 				swept, err := loader.Sweep(ctx)
 				r.report(ctx, "sweep", err)
 				swept.Epoch, swept.Failed = a.Epoch, err != nil
 				r.send(ctx, swept)
 			})
 		case Reconcile:
-			r.goDo(func() {
+			r.needs("compare active runs", answerLost, func() {
 				active, err := loader.Active(ctx, a.Until)
 				r.report(ctx, "compare active runs", err)
 				if err == nil {
@@ -190,14 +194,14 @@ func (r *Runner) perform(ctx context.Context, list []Action, results *listener, 
 				}
 			})
 		case LoadCommand:
-			r.goDo(func() {
+			r.needs("load a command", answerLost, func() {
 				loaded, err := loader.Command(ctx, a.Command, a.Due)
 				r.report(ctx, "load a command", err)
 				loaded.Epoch, loaded.Failed = a.Epoch, err != nil
 				r.send(ctx, loaded)
 			})
 		case ReadBinaries:
-			r.goDo(func() {
+			r.needs("read binaries", answerLost, func() {
 				changed, err := loader.Binaries(ctx, a.Keys)
 				r.report(ctx, "read binaries", err)
 				if err == nil {
@@ -209,7 +213,9 @@ func (r *Runner) perform(ctx context.Context, list []Action, results *listener, 
 			if published {
 				head = headStart
 			}
+			answered := r.pulse.await("commit", answerLost)
 			r.commits.Go(func() {
+				defer answered()
 				waitFor(ctx, head)
 				began := time.Now()
 				conflicts, err := loader.Store.Commit(ctx, a.Batch)
@@ -220,13 +226,13 @@ func (r *Runner) perform(ctx context.Context, list []Action, results *listener, 
 				r.send(ctx, Committed{Epoch: a.Epoch, Conflicts: conflicts, Failed: err != nil})
 			})
 		case ReadRefused:
-			r.goDo(func() {
+			r.needs("read refused runs", answerLost, func() {
 				runs, err := loader.Store.RunsByID(ctx, a.IDs)
 				r.report(ctx, "read refused runs", err)
 				r.send(ctx, RefusedRead{Epoch: a.Epoch, Asked: len(a.IDs), Runs: runs, Failed: err != nil})
 			})
 		case ReadStrange:
-			r.goDo(func() {
+			r.needs("read the runs of strange results", answerLost, func() {
 				runs, err := loader.Store.RunsByID(ctx, a.IDs())
 				r.report(ctx, "read the runs of strange results", err)
 				if err != nil {

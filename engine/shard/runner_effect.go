@@ -37,7 +37,9 @@ func (r *Runner) effect(ctx context.Context, a Perform) {
 		loader := r.loader
 		r.goDo(func() {
 			for failures := 0; ctx.Err() == nil; failures++ {
+				answered := r.pulse.await("look up runs", answerLost)
 				found, err := loader.LookUp(ctx, e)
+				answered()
 				r.report(ctx, "look up runs", err)
 				if err == nil {
 					answer(found)

@@ -5,7 +5,8 @@
 //   - What was answered is on the disk: write-ahead log, full synchronisation.
 //   - One goroutine writes. It takes all writes that wait, does them in one transaction and synchronises once, so that
 //     a write costs little CPU and many writers share one wait for the disk. Readers have connections of their own and
-//     never wait for it.
+//     never wait for it; a read has one of them and never asks for a second. The engine reads with connections that pages
+//     cannot take (Store.ForEngine).
 //   - Runs that have not ended are held in memory and kept as a log of records, one for each transaction, which is read
 //     when the file is opened; a run that has ended is moved to the table runs_history. So a run's several writes cost
 //     little, and touch indexes once. The price is memory: about 500 bytes for each run that has not ended.

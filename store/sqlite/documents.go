@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
@@ -31,36 +32,38 @@ func (s *Store) View(ctx context.Context, read func(engine.DocumentPages) error)
 	if err := s.readable(ctx); err != nil {
 		return wrap("view", err)
 	}
-	tx, err := s.readers.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return wrap("view", err)
-	}
-	defer func() { err = errors.Join(err, wrap("view", tx.Rollback())) }() // it has only read
-	v := &view{snapshot: &snapshot{store: s, tx: tx}}
-	began := false
-	err = s.write(ctx, 1, func(w *writer) error {
-		if began { // a group that failed is done again
+	return s.moment(ctx, func(reader *snapshot) error {
+		v := &view{snapshot: reader}
+		var mu sync.Mutex // the writer may be at it yet when ctx has ended
+		began, left := false, false
+		err := s.write(ctx, 1, func(w *writer) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if began || left { // a group that failed is done again
+				return nil
+			}
+			// Nothing is committed while the writer is here: so what is in memory and what the transaction sees from its
+			// first look on are of one moment.
+			if _, err := reader.texts(ctx, "SELECT count(*) FROM sqlite_schema"); err != nil {
+				return err
+			}
+			v.active = make([]*runWrite, 0, len(w.log.active.byID))
+			w.log.active.ids.ascend(&runWrite{}, func(run *runWrite) bool {
+				v.active = append(v.active, run)
+				return true
+			})
+			began = true
 			return nil
-		}
-		// Nothing is committed while the writer is here: so what is in memory and what the transaction sees from its
-		// first look on are of one moment.
-		var tables int64
-		if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
-			return err
-		}
-		v.active = make([]*runWrite, 0, len(w.log.active.byID))
-		w.log.active.ids.ascend(&runWrite{}, func(run *runWrite) bool {
-			v.active = append(v.active, run)
-			return true
 		})
-		began = true
-		return nil
-	})
-	if err != nil {
-		return wrap("view", err)
-	}
-	return read(func(of engine.Collection, from string, limit int) ([]engine.Document, string, error) {
-		return v.page(ctx, of, from, limit)
+		mu.Lock()
+		left = true
+		mu.Unlock()
+		if err != nil {
+			return wrap("view", err)
+		}
+		return read(func(of engine.Collection, from string, limit int) ([]engine.Document, string, error) {
+			return v.page(ctx, of, from, limit)
+		})
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"math"
 	"slices"
 	"time"
@@ -60,28 +59,27 @@ func (s *Store) history(ctx context.Context, filter *engine.RunFilter) (runs []e
 	}
 	// What is active comes first: a run that ends in between is then found twice, not never.
 	found, horizon := s.lookActive(filters, from)
-	tx, err := s.readers.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	err = s.moment(ctx, func(reader *snapshot) error {
+		for _, one := range filters {
+			ranges, err := reader.ranges(ctx, one)
+			if err != nil {
+				return err
+			}
+			for _, r := range ranges {
+				some, end, err := reader.look(ctx, &r, one, from)
+				if err != nil {
+					return err
+				}
+				found = append(found, some...)
+				if end.newer(horizon) < 0 {
+					horizon = end
+				}
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, "", err
-	}
-	defer func() { err = errors.Join(err, tx.Rollback()) }() // it has only read
-
-	reader := &snapshot{store: s, tx: tx}
-	for _, one := range filters {
-		ranges, err := reader.ranges(ctx, one)
-		if err != nil {
-			return nil, "", err
-		}
-		for _, r := range ranges {
-			some, end, err := reader.look(ctx, &r, one, from)
-			if err != nil {
-				return nil, "", err
-			}
-			found = append(found, some...)
-			if end.newer(horizon) < 0 {
-				horizon = end
-			}
-		}
 	}
 	found, horizon, more := merge(found, horizon, filter.Limit)
 	pick := newPicker(filter)
@@ -169,34 +167,6 @@ func (s *Store) lookActive(filters []*engine.RunFilter, from key) (found []keyed
 		}
 	}
 	return found, horizon
-}
-
-// snapshot is a moment of the database.
-type snapshot struct {
-	store *Store
-	tx    *sql.Tx
-}
-
-func (s *snapshot) list(ctx context.Context, query string, args []any, row func(*sql.Rows) error) error {
-	statement, err := s.store.statement(ctx, query)
-	if err != nil {
-		return err
-	}
-	rows, err := s.tx.StmtContext(ctx, statement).QueryContext(ctx, args...)
-	if err != nil {
-		return err
-	}
-	return each(rows, row)
-}
-
-func (s *snapshot) texts(ctx context.Context, query string, args ...any) (texts []string, err error) {
-	err = s.list(ctx, query, args, func(rows *sql.Rows) error {
-		var text string
-		err := rows.Scan(&text)
-		texts = append(texts, text)
-		return err
-	})
-	return texts, err
 }
 
 // look gives the first runs of a range after from that the filter picks, one more than its limit at most, and how far

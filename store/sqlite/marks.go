@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"math"
 	"slices"
 	"time"
@@ -99,12 +98,7 @@ func (s *Store) marks(ctx context.Context, uids []string, read func(*snapshot, m
 			active[uid] = runs
 		}
 	}
-	tx, err := s.readers.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, tx.Rollback()) }() // it has only read
-	return read(&snapshot{store: s, tx: tx}, active)
+	return s.moment(ctx, func(reader *snapshot) error { return read(reader, active) })
 }
 
 // marksOf merges what is active with what has ended: one that goes on after it has ended is in both, and active.

@@ -14,9 +14,12 @@ import (
 type Config struct {
 	// Logger hears of what nobody waits for, such as a checkpoint that fails. Required.
 	Logger *slog.Logger
-	// Readers is the number of connections for reading; 4 if it is 0.
+	// Readers is the number of connections for reading; 4 if it is 0. Those of ForEngine come on top.
 	Readers int
 }
+
+// engineReaders is the number of connections that read for the engine alone.
+const engineReaders = 2
 
 func (c *Config) validate() error {
 	if c.Logger == nil {
@@ -33,14 +36,24 @@ func (c *Config) validate() error {
 
 // Store is a database file. Its methods may be called by any number of goroutines.
 type Store struct {
+	*file
+	readers *readers // of this Store's reads
+}
+
+// file is what all Stores of a database file share.
+type file struct {
 	writer     *writer
 	active     *activeRuns
-	readers    *sql.DB
-	statements sync.Map // query → *sql.Stmt on readers
+	others     *readers // those for everybody
+	engines    *readers // those for the engine
 	closing    sync.Once
 	closed     chan struct{} // once all goroutines and connections have ended
 	closeError error
 }
+
+// ForEngine gives the same store with connections for reading that nobody else has: however many pages are read, and
+// however long, the engine does not wait for one of them.
+func (s *Store) ForEngine() *Store { return &Store{file: s.file, readers: s.engines} }
 
 // Open opens the database file at path, and makes it if there is none; its folder must exist. One process may have a
 // file open at a time. The caller closes the store.
@@ -75,15 +88,19 @@ func Open(ctx context.Context, path string, config Config) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(explain(path, err), conn.close())
 	}
-	readers, err := sql.Open("sqlite", source(path, "busy_timeout(5000)", "query_only(1)", "cache_size(-16384)", "temp_store(memory)"))
+	reading := source(path, "busy_timeout(5000)", "query_only(1)", "cache_size(-16384)", "temp_store(memory)")
+	others, err := openReaders(reading, config.Readers)
 	if err != nil {
 		return nil, errors.Join(explain(path, err), checkpoints.close(), conn.close())
 	}
-	readers.SetMaxOpenConns(config.Readers)
-	readers.SetMaxIdleConns(config.Readers)
-	return &Store{
-		writer: startWriter(conn, checkpoints, log, config.Logger), active: log.active, readers: readers, closed: make(chan struct{}),
-	}, nil
+	engines, err := openReaders(reading, engineReaders)
+	if err != nil {
+		return nil, errors.Join(explain(path, err), others.close(), checkpoints.close(), conn.close())
+	}
+	shared := &file{
+		writer: startWriter(conn, checkpoints, log, config.Logger), active: log.active, others: others, engines: engines, closed: make(chan struct{}),
+	}
+	return &Store{file: shared, readers: others}, nil
 }
 
 // Ping tells whether the store answers.
@@ -101,11 +118,7 @@ func (s *Store) Close(ctx context.Context) error {
 		go func() {
 			defer close(s.closed)
 			s.writer.stop()
-			s.statements.Range(func(_, statement any) bool {
-				s.closeError = errors.Join(s.closeError, statement.(*sql.Stmt).Close())
-				return true
-			})
-			s.closeError = errors.Join(s.closeError, s.readers.Close(), s.writer.close())
+			s.closeError = errors.Join(s.others.close(), s.engines.close(), s.writer.close())
 		}()
 	})
 	select {
@@ -114,51 +127,4 @@ func (s *Store) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		return wrap("close", context.Cause(ctx))
 	}
-}
-
-// statement gives a kept prepared statement.
-func (s *Store) statement(ctx context.Context, query string) (*sql.Stmt, error) {
-	if statement, found := s.statements.Load(query); found {
-		return statement.(*sql.Stmt), nil
-	}
-	statement, err := s.readers.PrepareContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	kept, raced := s.statements.LoadOrStore(query, statement)
-	if raced {
-		if err := statement.Close(); err != nil {
-			return nil, err
-		}
-	}
-	return kept.(*sql.Stmt), nil
-}
-
-func (s *Store) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if s.writer.ended() {
-		return nil, errClosed
-	}
-	statement, err := s.statement(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	return statement.QueryContext(ctx, args...)
-}
-
-// list calls row for each row of the answer; what it scans into RawBytes is good until it returns.
-func (s *Store) list(ctx context.Context, query string, args []any, row func(*sql.Rows) error) error {
-	rows, err := s.query(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	return each(rows, row)
-}
-
-func each(rows *sql.Rows, row func(*sql.Rows) error) error {
-	for rows.Next() {
-		if err := row(rows); err != nil {
-			return errors.Join(err, rows.Close())
-		}
-	}
-	return errors.Join(rows.Err(), rows.Close())
 }

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -29,17 +28,17 @@ func (s *Store) Tallies(ctx context.Context, namespace string, windows []engine.
 		since, until := window(w.From, w.Until)
 		again[i] = s.active.tally(&all[i], namespace, since, until, limit)
 	}
-	tx, err := s.readers.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	err = s.moment(ctx, func(reader *snapshot) error {
+		for i, w := range windows {
+			since, until := window(w.From, w.Until)
+			if err := reader.tally(ctx, &all[i], namespace, since, until, again[i], limit); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, wrap("count runs", err)
-	}
-	defer func() { err = errors.Join(err, tx.Rollback()) }() // it has only read
-	reader := &snapshot{store: s, tx: tx}
-	for i, w := range windows {
-		since, until := window(w.From, w.Until)
-		if err := reader.tally(ctx, &all[i], namespace, since, until, again[i], limit); err != nil {
-			return nil, wrap("count runs", err)
-		}
 	}
 	return all, nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -177,29 +176,26 @@ func (s *Store) Waves(ctx context.Context, filter engine.WaveFilter) (waves []en
 }
 
 func (s *Store) lookAtWaves(ctx context.Context, filter *engine.WaveFilter, from key) (found []keyedRun, horizon key, err error) {
-	tx, err := s.readers.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return nil, oldest, err
-	}
-	defer func() { err = errors.Join(err, tx.Rollback()) }() // it has only read
-	reader := &snapshot{store: s, tx: tx}
-	ranges, err := reader.waveRanges(ctx, filter)
-	if err != nil {
-		return nil, oldest, err
-	}
-	bounds := &engine.RunFilter{Since: filter.Since, Until: filter.Until, Limit: filter.Limit}
 	horizon = oldest
-	for _, r := range ranges {
-		some, end, err := reader.look(ctx, &r, bounds, from)
+	err = s.moment(ctx, func(reader *snapshot) error {
+		ranges, err := reader.waveRanges(ctx, filter)
 		if err != nil {
-			return nil, oldest, err
+			return err
 		}
-		found = append(found, some...)
-		if end.newer(horizon) < 0 {
-			horizon = end
+		bounds := &engine.RunFilter{Since: filter.Since, Until: filter.Until, Limit: filter.Limit}
+		for _, r := range ranges {
+			some, end, err := reader.look(ctx, &r, bounds, from)
+			if err != nil {
+				return err
+			}
+			found = append(found, some...)
+			if end.newer(horizon) < 0 {
+				horizon = end
+			}
 		}
-	}
-	return found, horizon, nil
+		return nil
+	})
+	return found, horizon, err
 }
 
 // waveRanges chooses the indexes by what a filter asks for.

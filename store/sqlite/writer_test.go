@@ -288,44 +288,44 @@ func TestHistoryUsesItsIndexes(t *testing.T) {
 	if _, err := store.Commit(t.Context(), testBatch(0, 1)); err != nil {
 		t.Fatal(err)
 	}
-	tx, err := store.readers.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback() }()
-	reader := &snapshot{store: store, tx: tx}
 	plans := 0
-	for _, filter := range []engine.RunFilter{
-		{}, {Namespace: "default"}, {JobUID: "reportaaaaaaaaaa"}, {Namespace: "default", Statuses: engine.Statuses()}, {Namespace: "default", By: "ada"},
-		{Namespace: "default", Statuses: []engine.Status{engine.StatusFailed, engine.StatusRunning}}, {Namespace: "default", Tier: spec.TierHeavy},
-		{Namespace: "default", Tier: spec.TierLight, Text: "x", Since: testStart, Until: testStart.Add(time.Hour)},
-	} {
-		ranges, err := reader.ranges(t.Context(), &filter)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range ranges {
-			query, args := r.query(&filter, newest)
-			rows, err := tx.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
+	err := store.moment(t.Context(), func(reader *snapshot) error {
+		for _, filter := range []engine.RunFilter{
+			{}, {Namespace: "default"}, {JobUID: "reportaaaaaaaaaa"}, {Namespace: "default", Statuses: engine.Statuses()}, {Namespace: "default", By: "ada"},
+			{Namespace: "default", Statuses: []engine.Status{engine.StatusFailed, engine.StatusRunning}}, {Namespace: "default", Tier: spec.TierHeavy},
+			{Namespace: "default", Tier: spec.TierLight, Text: "x", Since: testStart, Until: testStart.Add(time.Hour)},
+		} {
+			ranges, err := reader.ranges(t.Context(), &filter)
 			if err != nil {
-				t.Fatalf("%s: %v", query, err)
-			}
-			for rows.Next() {
-				var id, parent, unused int
-				var detail string
-				if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-					t.Fatal(err)
-				}
-				plans++
-				sorts := strings.Contains(detail, "TEMP B-TREE")
-				if sorts || strings.HasPrefix(detail, "SCAN") && !strings.HasPrefix(detail, "SCAN s") {
-					t.Errorf("%s\n%s", query, detail)
-				}
-			}
-			if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 				t.Fatal(err)
 			}
+			for _, r := range ranges {
+				query, args := r.query(&filter, newest)
+				rows, err := reader.conn.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
+				if err != nil {
+					t.Fatalf("%s: %v", query, err)
+				}
+				for rows.Next() {
+					var id, parent, unused int
+					var detail string
+					if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+						t.Fatal(err)
+					}
+					plans++
+					sorts := strings.Contains(detail, "TEMP B-TREE")
+					if sorts || strings.HasPrefix(detail, "SCAN") && !strings.HasPrefix(detail, "SCAN s") {
+						t.Errorf("%s\n%s", query, detail)
+					}
+				}
+				if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	if plans < 15 {
 		t.Errorf("looked at %d steps of plans only", plans)
