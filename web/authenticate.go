@@ -23,14 +23,16 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 		if c.Path() == api.EffectRoute {
 			return s.admitProgram(c, next)
 		}
+		if r.URL.Path == metricsPath && s.config.MetricsReaders.Check(r) == nil {
+			return next(c)
+		}
 		name, err := s.config.Guard.Check(c.Response(), r)
 		if err == nil {
+			admit(r)
 			c.SetRequest(r.WithContext(service.WithActor(r.Context(), name)))
 			return next(c)
 		}
-		if r.URL.Path == "/metrics" && auth.FromLoopback(r) && errors.Is(err, auth.ErrNoCredentials) {
-			return next(c) // a collector on this machine needs no token
-		}
+		turnAwayBody(r)
 		return s.turnAway(c, err)
 	}
 }
@@ -55,7 +57,7 @@ func (s *Server) turnAway(c echo.Context, err error) error {
 		return api.NewProblem(http.StatusMisdirectedRequest, "foreign_host",
 			"with --auth off this server answers only to localhost and loopback addresses, not to "+r.Host+": use one of them, or turn authentication on")
 	}
-	if isAPI(r.URL.Path) || r.URL.Path == "/metrics" {
+	if isAPI(r.URL.Path) || r.URL.Path == metricsPath {
 		c.Response().Header().Set("WWW-Authenticate", `Bearer realm="tidewheel"`)
 		detail := "send a token as Authorization: Bearer TOKEN; the command line takes it from --token or TIDEWHEEL_TOKEN, " +
 			"and the server keeps it in the file token of its data folder"
@@ -66,6 +68,9 @@ func (s *Server) turnAway(c echo.Context, err error) error {
 			if auth.IsRunToken(r) {
 				detail = "a run's token opens the effects of its run and nothing else"
 			}
+		case r.URL.Path == metricsPath:
+			detail = "metrics are read with a token: send that of --metrics-token-file, or the administrator's, as Authorization: Bearer TOKEN, " +
+				"or start the server with --metrics-auth off"
 		case errors.Is(err, auth.ErrExpired):
 			code, detail = "session_expired", "the session is over: log in again at /login, or "+detail
 		}

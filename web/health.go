@@ -11,6 +11,8 @@ import (
 	"github.com/tidewheel/tidewheel/web/api"
 )
 
+const metricsPath = "/metrics"
+
 // readyTime is how long the parts may take to answer.
 const readyTime = 3 * time.Second
 
@@ -22,7 +24,7 @@ func (s *Server) health() {
 		return c.Blob(http.StatusOK, "application/schema+json", spec.Schema())
 	})
 	if s.config.Metrics != nil {
-		s.echo.GET("/metrics", echo.WrapHandler(s.config.Metrics))
+		s.echo.GET(metricsPath, echo.WrapHandler(s.config.Metrics))
 	}
 }
 

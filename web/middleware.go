@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -77,7 +76,7 @@ func (s *Server) accessLog(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 func quiet(path string) bool {
-	return path == "/livez" || path == "/readyz" || path == "/metrics" || strings.HasPrefix(path, "/static/")
+	return path == "/livez" || path == "/readyz" || path == metricsPath || strings.HasPrefix(path, "/static/")
 }
 
 // recoverPanic keeps a fault in one request from ending the others.
@@ -151,57 +150,4 @@ func notCompressed(c echo.Context) bool {
 	r := c.Request()
 	return streams(r) || uploads(r) || r.Header.Get("Range") != "" || strings.HasSuffix(r.URL.Path, "/content") ||
 		strings.HasSuffix(r.URL.Path, "/logs") || strings.HasSuffix(r.URL.Path, "/output")
-}
-
-const (
-	// maxBody is the most that a request may send that is no upload, in bytes; the API has lower limits of its own.
-	maxBody = 20 << 20
-	// bodyTime is how long it may take to send it; of an upload, how long nothing at all may come.
-	bodyTime = time.Minute
-)
-
-// limitBody bounds what is sent. Uploads are bounded where they are stored, and given up when nothing comes.
-func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		r := c.Request()
-		if r.Body == nil || r.Body == http.NoBody {
-			return next(c)
-		}
-		body := &timedBody{ReadCloser: r.Body, control: http.NewResponseController(c.Response()), upload: uploads(r)}
-		if !body.upload {
-			body.ReadCloser = http.MaxBytesReader(c.Response(), r.Body, maxBody)
-		}
-		r.Body = body
-		return next(c)
-	}
-}
-
-// uploads tells whether a request brings a program: to the API, or by the form of the pages.
-func uploads(r *http.Request) bool {
-	if r.Method != http.MethodPost {
-		return false
-	}
-	path := r.URL.Path
-	return path == "/binaries/upload" || strings.HasPrefix(path, api.Prefix+"/binaries/") && strings.HasSuffix(path, "/versions")
-}
-
-// timedBody gives a body a time to come in, from the first read on, or an upload from each read on. The limit goes with
-// the body's end: past it, it would end the request.
-type timedBody struct {
-	io.ReadCloser
-	control *http.ResponseController
-	upload  bool
-	begun   bool
-}
-
-func (t *timedBody) Read(p []byte) (int, error) {
-	if !t.begun || t.upload {
-		t.begun = true
-		_ = t.control.SetReadDeadline(time.Now().Add(bodyTime)) // where it cannot be set, the connection's end is the limit
-	}
-	n, err := t.ReadCloser.Read(p)
-	if err != nil {
-		_ = t.control.SetReadDeadline(time.Time{})
-	}
-	return n, err
 }

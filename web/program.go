@@ -17,10 +17,12 @@ func (s *Server) admitProgram(c echo.Context, next echo.HandlerFunc) error {
 	r := c.Request()
 	program, err := s.config.RunTokens.Check(r)
 	if err == nil {
+		admit(r)
 		ctx := service.WithActor(service.WithProgram(r.Context(), program), "run "+program.Run)
 		c.SetRequest(r.WithContext(ctx))
 		return next(c)
 	}
+	turnAwayBody(r)
 	c.Response().Header().Set("WWW-Authenticate", `Bearer realm="tidewheel effects"`)
 	const how = "a running program sends what it finds in TIDEWHEEL_RUN_TOKEN, as Authorization: Bearer TOKEN"
 	switch {

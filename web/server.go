@@ -28,6 +28,8 @@ type Config struct {
 	Version   string
 	// Metrics serves /metrics; nil: there is none.
 	Metrics http.Handler
+	// MetricsReaders may read them besides the users of the server.
+	MetricsReaders *auth.Readers
 	// Ready names the part that is down; nil: the service is asked.
 	Ready func(context.Context) error
 	// Live says why the process has to be started again; nil: it never has.
@@ -38,7 +40,8 @@ type Config struct {
 	LoginPage func(c echo.Context, page LoginPage) error
 	ErrorPage func(c echo.Context, page ErrorPage) error
 	// Patience is how long a client may take nothing of a stream; default 1 minute.
-	Patience time.Duration
+	Patience    time.Duration
+	Connections Connections
 }
 
 // LoginPage is what a login page shows.
@@ -94,7 +97,7 @@ func New(config Config) (*Server, error) {
 	base, cut := context.WithCancelCause(context.Background())
 	s.cut = cut
 	s.http = &http.Server{
-		Handler:           s.inFlight.wrap(s.echo),
+		Handler:           boundBodies(s.inFlight.wrap(s.echo)),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
@@ -113,7 +116,6 @@ func New(config Config) (*Server, error) {
 		securityHeaders,
 		s.endStreams,
 		s.authenticate,
-		limitBody,
 		middleware.GzipWithConfig(middleware.GzipConfig{Skipper: notCompressed, MinLength: 1024}),
 	)
 	s.health()
@@ -134,7 +136,7 @@ func (s *Server) Handler() http.Handler { return s.echo }
 
 // Serve answers at a listener, which it closes, until Shutdown; then it returns nil.
 func (s *Server) Serve(listener net.Listener) error {
-	if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	if err := s.http.Serve(newBoundedListener(listener, s.config.Connections, s.config.Log)); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("web: serve: %w", err)
 	}
 	return nil

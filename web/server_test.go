@@ -190,8 +190,7 @@ func TestOnlyWhatIsPublicNeedsNoCredentials(t *testing.T) {
 	s.ask("GET", "/readyz", "").is(200)
 	s.ask("GET", "/login", "").is(200)
 	s.ask("GET", "/static/app.js", "").is(200)
-	s.ask("GET", "/metrics", "").is(200) // from this machine
-	s.ask("GET", "/metrics", "", "X-Forwarded-For", "203.0.113.9").problem(401, "unauthenticated")
+	s.ask("GET", "/metrics", "").problem(401, "unauthenticated", "--metrics-token-file", "--metrics-auth off") // from this machine, too
 	for _, path := range []string{"/api/v1/jobs", "/api/v1/openapi.json", "/api/v1/nothing", "/v1/jobs", "/api/v1/events"} {
 		got := s.ask("GET", path, "")
 		got.problem(401, "unauthenticated", "Authorization: Bearer", "TIDEWHEEL_TOKEN", "the file token")
@@ -222,6 +221,23 @@ func TestOnlyWhatIsPublicNeedsNoCredentials(t *testing.T) {
 	if strings.Contains(s.log.String(), token) {
 		t.Error("the log holds the token")
 	}
+}
+
+func TestMetricsAreReadWithAToken(t *testing.T) {
+	collector := "Bearer a-token-of-the-collector"
+	s := newSite(t, func(c *web.Config) {
+		c.MetricsReaders = auth.NewReaders(auth.NewToken("metrics", "a-token-of-the-collector"))
+	})
+	s.ask("GET", "/metrics", "").problem(401, "unauthenticated")
+	s.ask("GET", "/metrics", "", authorization, "Bearer x").problem(401, "invalid_token")
+	s.ask("GET", "/metrics", "", authorization, bearer).is(200)
+	s.ask("GET", "/metrics", "", authorization, collector).is(200)
+	s.ask("GET", "/api/v1/jobs", "", authorization, collector).problem(401, "invalid_token") // it opens nothing else
+	s.ask("GET", "/", "", authorization, collector, "Accept", html).is(303)
+
+	open := newSite(t, func(c *web.Config) { c.MetricsReaders = auth.AnyReader() })
+	open.ask("GET", "/metrics", "").is(200)
+	open.ask("GET", "/api/v1/jobs", "").problem(401, "unauthenticated")
 }
 
 func TestLoginLinkWorksOnce(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 func TestMetricsTellWhatBecameOfRuns(t *testing.T) {
 	config := serverConfigFor(t)
-	config.MetricsListen = "127.0.0.1:0"
+	config.MetricsListen, config.MetricsOpen = "127.0.0.1:0", true
 	s := startServer(t, config)
 	url := "http://" + s.server.health.Addr().String() + "/metrics"
 	line := func(name string) string {

@@ -16,6 +16,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine/shard"
 	"github.com/tidewheel/tidewheel/internal/runtoken"
 	"github.com/tidewheel/tidewheel/queue/jetstream"
+	"github.com/tidewheel/tidewheel/web/auth"
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
@@ -43,7 +44,9 @@ type Server struct {
 
 	token     string // what the API asks for; empty with --auth off
 	tokenPath string // the file it is kept in
+	tokenMade bool   // by this start, which is the first one then
 	loginURL  string // of the first start: it logs in once
+	readers   *auth.Readers
 
 	up      atomic.Bool // Start is over and Close has not begun
 	stuck   atomic.Bool // the embedded NATS cannot write
@@ -75,6 +78,9 @@ func (s *Server) Start(ctx context.Context) (err error) {
 		return err
 	}
 	if err := s.listen(ctx); err != nil {
+		return err
+	}
+	if err := s.openTokens(); err != nil {
 		return err
 	}
 	if err := s.startHealth(ctx); err != nil {

@@ -30,6 +30,8 @@ const (
 	defaultLockTTL   = 10 * time.Second
 	defaultMaxBinary = spec.Size(4 << 30)
 	defaultCache     = spec.Size(10 << 30)
+	// defaultConnections is enough for some dozens of people behind one address: a browser opens six at most.
+	defaultConnections = 256
 	// slotsPerCPU: most jobs wait for something else than a processor.
 	slotsPerCPU = 8
 )
@@ -38,9 +40,16 @@ const (
 type ServerConfig struct {
 	Data string // folder of everything that is embedded
 	HTTP string // host:port of the pages and the API
-	// MetricsListen is where /metrics, /livez and /readyz are answered without a token, too; "": nowhere.
+	// MetricsListen is where /metrics, /livez and /readyz are answered, too; "": nowhere.
 	MetricsListen string
-	Roles         []string
+	// MetricsTokenFile is of a token that opens /metrics and nothing else; "": there is none.
+	MetricsTokenFile string
+	MetricsOpen      bool // /metrics needs no token
+	// ConnectionsPerAddress bounds the connections of one address to the pages and the API; 0 does not. Loopback and
+	// TrustedProxies are not bounded.
+	ConnectionsPerAddress int
+	TrustedProxies        []netip.Prefix
+	Roles                 []string
 
 	MongoURI string
 
@@ -94,6 +103,9 @@ func (c *ServerConfig) validate() error {
 	}
 	if c.Slots < 0 || c.Slots > 10_000 {
 		return usage("--slots %d: how many jobs may run at once, from 1 to 10000? (0 is %d for each processor)", c.Slots, slotsPerCPU)
+	}
+	if c.ConnectionsPerAddress < 0 {
+		return usage("--connections-per-address %d: how many may there be? (0 is any number)", c.ConnectionsPerAddress)
 	}
 	if c.Slots == 0 {
 		c.Slots = slotsPerCPU * runtime.NumCPU()
@@ -194,6 +206,10 @@ func (c *ServerConfig) validateAddresses() error {
 	if c.has(roleWeb) && !c.Auth && !loopback(host) {
 		return usage("--auth off is allowed on loopback only: %s would let anybody on the network run programs here; "+
 			"leave --auth on, or use --http %s", c.HTTP, defaultHTTP)
+	}
+	if c.MetricsListen != "" && !c.MetricsOpen && c.MetricsTokenFile == "" && !(c.has(roleWeb) && c.Auth) {
+		return usage("--metrics-listen: /metrics needs a token, and this node has none: give it one by --metrics-token-file, " +
+			"or let anybody who reaches that address read the metrics by --metrics-auth off")
 	}
 	switch {
 	case c.NATSListen != "" && c.NATSURL != "":

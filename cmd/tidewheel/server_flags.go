@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -24,7 +25,11 @@ func serverFlags(flags *pflag.FlagSet) {
 	flags.StringSlice("roles", []string{roleEngine, roleExecutor, roleWeb}, "what this process does")
 	flags.String("auth", "on", "on or off; off is allowed on loopback only")
 	flags.String("token-file", "", "file of the administrator's token, the same on all web nodes (default one that is made in the data folder)")
-	flags.String("metrics-listen", "", "answer /metrics, /livez and /readyz here too, without a token, on nodes of any role, such as 0.0.0.0:9090")
+	flags.String("metrics-listen", "", "answer /metrics, /livez and /readyz here too, on nodes of any role, such as 0.0.0.0:9090")
+	flags.String("metrics-auth", "on", "on: /metrics needs a token; off: anybody who reaches the server may read the metrics")
+	flags.String("metrics-token-file", "", "file of a token that opens /metrics and nothing else, for the collector (the administrator's token opens it too)")
+	flags.Int("connections-per-address", defaultConnections, "how many connections to the pages and the API one address may have open; 0 is any number; loopback is not bounded")
+	flags.StringSlice("trusted-proxies", nil, "addresses or networks of proxies, which --connections-per-address does not bound, such as 10.0.0.0/8")
 	flags.Bool("demo", false, "load the examples and run them; one that was deleted stays deleted")
 
 	flags.String("mongodb-uri", "", "keep jobs and history in this MongoDB instead of the embedded SQLite")
@@ -121,7 +126,7 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 	}
 	config := ServerConfig{
 		Data: v.GetString("data"), HTTP: v.GetString("http"), APIURL: v.GetString("api-url"), Demo: v.GetBool("demo"),
-		TokenFile: v.GetString("token-file"), MetricsListen: v.GetString("metrics-listen"),
+		TokenFile: v.GetString("token-file"), MetricsListen: v.GetString("metrics-listen"), MetricsTokenFile: v.GetString("metrics-token-file"),
 		NATSURL: v.GetString("nats-url"), NATSListen: v.GetString("nats-listen"),
 		Replicas:   v.GetInt("nats-replicas"),
 		S3Endpoint: v.GetString("s3-endpoint"), S3Bucket: v.GetString("s3-bucket"), S3Region: v.GetString("s3-region"),
@@ -141,7 +146,7 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 	for _, number := range []struct {
 		name string
 		to   *int
-	}{{"slots", &config.Slots}, {"nats-replicas", &config.Replicas}} {
+	}{{"slots", &config.Slots}, {"nats-replicas", &config.Replicas}, {"connections-per-address", &config.ConnectionsPerAddress}} {
 		if _, err := fmt.Sscanf(v.GetString(number.name)+"\n", "%d\n", number.to); err != nil {
 			return ServerConfig{}, usage("--%s: %q is no whole number", number.name, v.GetString(number.name))
 		}
@@ -157,12 +162,16 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 			return ServerConfig{}, err
 		}
 	}
-	switch v.GetString("auth") {
-	case "on", "true": // YAML reads on as true
-		config.Auth = true
-	case "off", "false":
-	default:
-		return ServerConfig{}, usage("--auth %q: use on or off", v.GetString("auth"))
+	if config.Auth, err = onOff(v, "auth"); err != nil {
+		return ServerConfig{}, err
+	}
+	metricsAuth, err := onOff(v, "metrics-auth")
+	if err != nil {
+		return ServerConfig{}, err
+	}
+	config.MetricsOpen = !metricsAuth
+	if config.TrustedProxies, err = proxySetting(v.GetStringSlice("trusted-proxies")); err != nil {
+		return ServerConfig{}, err
 	}
 	if config.Drain, err = parseSpan(v.GetString("drain")); err != nil {
 		return ServerConfig{}, usage("--drain: %w", err)
@@ -188,6 +197,35 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 		return ServerConfig{}, usage("--log-level %q: use debug, info, warn or error", v.GetString("log-level"))
 	}
 	return config, nil
+}
+
+func onOff(v *viper.Viper, name string) (bool, error) {
+	switch v.GetString(name) {
+	case "on", "true": // YAML reads on as true
+		return true, nil
+	case "off", "false":
+		return false, nil
+	}
+	return false, usage("--%s %q: use on or off", name, v.GetString(name))
+}
+
+// proxySetting reads addresses and networks, of which the environment gives any number in one text.
+func proxySetting(given []string) ([]netip.Prefix, error) {
+	var networks []netip.Prefix
+	for _, text := range given {
+		for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == ' ' }) {
+			if address, err := netip.ParseAddr(word); err == nil {
+				networks = append(networks, netip.PrefixFrom(address, address.BitLen()))
+				continue
+			}
+			network, err := netip.ParsePrefix(word)
+			if err != nil {
+				return nil, usage("--trusted-proxies: %q is no address and no network such as 10.0.0.0/8", word)
+			}
+			networks = append(networks, network.Masked())
+		}
+	}
+	return networks, nil
 }
 
 // labelSetting reads labels, of which the environment gives any number in one text, with commas or spaces between them.

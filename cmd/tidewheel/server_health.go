@@ -15,12 +15,14 @@ import (
 const (
 	// healthTime is how long the parts may take to answer when somebody asks for /readyz.
 	healthTime = 3 * time.Second
+	// healthIdle is how long a connection is kept for the next question.
+	healthIdle = 2 * time.Minute
 	// healthDrain is how long an answer under way may take at the end.
 	healthDrain = 5 * time.Second
 )
 
-// startHealth answers /metrics, /livez and /readyz on an address of their own: nodes without pages have no other, and
-// whoever asks there needs no token. It begins before everything else, since reading what a crash has left may take
+// startHealth answers /metrics, /livez and /readyz on an address of their own, since nodes without pages have no other.
+// It begins before everything else, since reading what a crash has left may take
 // minutes in which the node lives, and it ends after everything else, since draining may, too.
 func (s *Server) startHealth(ctx context.Context) error {
 	if s.config.MetricsListen == "" {
@@ -31,7 +33,7 @@ func (s *Server) startHealth(ctx context.Context) error {
 		return explainListen("--metrics-listen", s.config.MetricsListen, err)
 	}
 	s.health = listener
-	server := &http.Server{Handler: s.healthHandler(), ReadHeaderTimeout: healthDrain}
+	server := &http.Server{Handler: s.healthHandler(), ReadTimeout: healthDrain, IdleTimeout: healthIdle}
 	s.parts.add("metrics and health", func(ctx context.Context) error {
 		served := make(chan error, 1)
 		go func() { served <- server.Serve(listener) }() // ends with Shutdown or Close, and is waited for
@@ -52,13 +54,22 @@ func (s *Server) startHealth(ctx context.Context) error {
 
 func (s *Server) healthHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", s.metrics.handler())
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) {
 		if err := s.live(); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
 		fmt.Fprintln(w, "ok")
+	})
+	metrics := s.metrics.handler()
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
+		if s.readers.Check(r) != nil {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="tidewheel metrics"`)
+			http.Error(w, "metrics are read with a token: send that of --metrics-token-file as Authorization: Bearer TOKEN, "+
+				"or start this node with --metrics-auth off", http.StatusUnauthorized)
+			return
+		}
+		metrics.ServeHTTP(w, r)
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), healthTime)

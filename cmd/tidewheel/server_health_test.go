@@ -5,6 +5,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,9 +15,17 @@ import (
 // get asks an address without any token.
 func get(t *testing.T, url string) (status int, text string) {
 	t.Helper()
+	return getWith(t, url, "")
+}
+
+func getWith(t *testing.T, url, token string) (status int, text string) {
+	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -27,6 +37,16 @@ func get(t *testing.T, url string) (status int, text string) {
 		t.Fatal(err)
 	}
 	return answer.StatusCode, string(body)
+}
+
+// keepSecret keeps something secret in a file, as container engines hand it over.
+func keepSecret(t *testing.T, secret string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(path, []byte(secret+"\n"), 0o400); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // An executor has no pages, and is looked after all the same.
@@ -41,7 +61,7 @@ func TestNodeWithoutPagesTellsItsHealth(t *testing.T) {
 	config.Roles = []string{roleExecutor}
 	config.NATSURL, config.NATSCredentials = "nats://"+main.NATSListen, main.NATSCredentials
 	config.S3Endpoint, config.S3AccessKey, config.S3SecretKey = "http://"+main.S3Listen, keys.AccessKey, keys.SecretKey
-	config.MetricsListen = "127.0.0.1:0"
+	config.MetricsListen, config.MetricsTokenFile = "127.0.0.1:0", keepSecret(t, "a-token-of-the-collector")
 	config.StateFolder = ""
 	executor, err := NewServer(config, testLog(t), &safeBuffer{})
 	if err != nil {
@@ -58,10 +78,18 @@ func TestNodeWithoutPagesTellsItsHealth(t *testing.T) {
 		}
 	})
 	base := "http://" + executor.health.Addr().String()
-	for path, want := range map[string]string{"/livez": "ok", "/readyz": "ok", "/metrics": "tidewheel_attempts_started_total"} {
+	for path, want := range map[string]string{"/livez": "ok", "/readyz": "ok"} {
 		if status, text := get(t, base+path); status != http.StatusOK || !strings.Contains(text, want) {
 			t.Errorf("%s: %d\n%s", path, status, text)
 		}
+	}
+	for token, want := range map[string]int{"": http.StatusUnauthorized, "another": http.StatusUnauthorized, "a-token-of-the-collector": http.StatusOK} {
+		if status, text := getWith(t, base+"/metrics", token); status != want || (status == http.StatusOK) != strings.Contains(text, "tidewheel_attempts_started_total") {
+			t.Errorf("metrics with the token %q: %d\n%s", token, status, text)
+		}
+	}
+	if status, _ := getWith(t, all.server.URL()+"/metrics", "a-token-of-the-collector"); status != http.StatusUnauthorized {
+		t.Errorf("the token of one node opens the metrics of another: %d", status)
 	}
 	if status, _ := get(t, base+"/api/v1/jobs"); status != http.StatusNotFound {
 		t.Errorf("the API is served without a token: %d", status)

@@ -340,7 +340,7 @@ func TestTokenGuardsTheServer(t *testing.T) {
 	}); err != nil {
 		t.Error(err)
 	}
-	token := readToken(path)
+	token := readSharedToken(path)
 	if strings.Contains(s.greet.String(), token) {
 		t.Error("the token itself is printed")
 	}
@@ -371,7 +371,8 @@ func TestTokenGuardsTheServer(t *testing.T) {
 		{"the API with the token", status("/api/v1/jobs", token), http.StatusOK},
 		{"health", status("/livez", ""), http.StatusOK},
 		{"readiness", status("/readyz", ""), http.StatusOK},
-		{"metrics from this machine", status("/metrics", ""), http.StatusOK},
+		{"metrics from this machine", status("/metrics", ""), http.StatusUnauthorized},
+		{"metrics with the token", status("/metrics", token), http.StatusOK},
 		{"the pages without a session", status("/", ""), http.StatusSeeOther},
 		{"the login link", status(login, ""), http.StatusSeeOther},
 		{"the login link again", status(login, ""), http.StatusUnauthorized},

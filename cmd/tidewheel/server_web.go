@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"math"
+	"syscall"
 	"time"
 
 	"github.com/tidewheel/tidewheel/web"
@@ -24,13 +26,8 @@ const (
 func (s *Server) startWeb(context.Context) error {
 	guard, codes := auth.Open(auth.Config{}), (*auth.Codes)(nil)
 	if s.config.Auth {
-		token, path, created, err := s.serverToken()
-		if err != nil {
-			return err
-		}
-		s.token, s.tokenPath = token, path
-		guard = auth.NewGuard(auth.NewToken(administrator, token), auth.Config{})
-		if created {
+		guard = auth.NewGuard(auth.NewToken(administrator, s.token), auth.Config{})
+		if s.tokenMade {
 			codes = auth.NewCodes(nil)
 			s.loginURL = s.URL() + "/login?token=" + codes.Issue(administrator, loginLife)
 		}
@@ -43,7 +40,8 @@ func (s *Server) startWeb(context.Context) error {
 	})
 	config := web.Config{
 		Service: s.service, Guard: guard, Codes: codes, Log: s.log, Version: version,
-		Metrics: s.metrics.handler(), Ready: s.ready, Live: s.live, RunTokens: auth.NewRunTokens(s.runKey, nil),
+		Metrics: s.metrics.handler(), MetricsReaders: s.readers, Ready: s.ready, Live: s.live, RunTokens: auth.NewRunTokens(s.runKey, nil),
+		Connections: web.Connections{Total: mostConnections(), PerAddress: s.config.ConnectionsPerAddress, Trusted: s.config.TrustedProxies},
 	}
 	s.addPages(&config)
 	server, err := web.New(config)
@@ -72,6 +70,15 @@ func (s *Server) startWeb(context.Context) error {
 		}
 	}
 	return nil
+}
+
+// mostConnections leaves half of the files that this process may open to the rest of the server; 0 if there is no limit.
+func mostConnections() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Cur > math.MaxInt32 {
+		return 0
+	}
+	return int(limit.Cur / 2)
 }
 
 // ready tells whether the node can do its work; the error names the part that is down.

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/tidewheel/tidewheel/web/auth"
 )
 
 // tokenFile holds the token inside the data folder.
@@ -18,6 +20,30 @@ const tokenFile = "token"
 // shortestToken is how many characters a token has at least.
 const shortestToken = 16
 
+// openTokens reads the tokens that this node asks for.
+func (s *Server) openTokens() error {
+	var known []auth.Tokens
+	if s.config.has(roleWeb) && s.config.Auth {
+		var err error
+		if s.token, s.tokenPath, s.tokenMade, err = s.serverToken(); err != nil {
+			return err
+		}
+		known = append(known, auth.NewToken(administrator, s.token))
+	}
+	if s.config.MetricsTokenFile != "" {
+		token, err := readToken("--metrics-token-file", s.config.MetricsTokenFile)
+		if err != nil {
+			return err
+		}
+		known = append(known, auth.NewToken("metrics", token))
+	}
+	s.readers = auth.NewReaders(known...)
+	if s.config.MetricsOpen {
+		s.readers = auth.AnyReader()
+	}
+	return nil
+}
+
 // serverToken reads the token of --token-file, or the data folder's, which is made when it is missing; created tells
 // that it was, and path where the token is kept.
 func (s *Server) serverToken() (token, path string, created bool, err error) {
@@ -25,13 +51,17 @@ func (s *Server) serverToken() (token, path string, created bool, err error) {
 		token, created, err = openToken(s.data)
 		return token, s.data.path(tokenFile), created, err
 	}
-	if token, err = readSecret("--token-file", path); err != nil {
-		return "", "", false, err
+	token, err = readToken("--token-file", path)
+	return token, path, false, err
+}
+
+// readToken reads a token from a file of the user's; flag is what it was named by.
+func readToken(flag, path string) (string, error) {
+	token, err := readSecret(flag, path)
+	if err == nil && len(token) < shortestToken {
+		err = usage("%s: %s holds no token: at least %d characters are needed, such as of `openssl rand -hex 24`", flag, path, shortestToken)
 	}
-	if len(token) < shortestToken {
-		return "", "", false, usage("--token-file: %s holds no token: at least %d characters are needed, such as of `openssl rand -hex 24`", path, shortestToken)
-	}
-	return token, path, false, nil
+	return token, err
 }
 
 // openToken reads the data folder's token, or makes one; created tells which.
@@ -85,7 +115,7 @@ func shareToken(folder, address, token string) error {
 
 // unshareToken takes it away again, so that it is not shown to whoever listens there next.
 func unshareToken(folder, address, token string) {
-	if path := sharedToken(folder, address); path != "" && readToken(path) == token {
+	if path := sharedToken(folder, address); path != "" && readSharedToken(path) == token {
 		_ = os.Remove(path) // the next server at this address writes it anew
 	}
 }
@@ -112,12 +142,12 @@ func localToken(folder, serverURL string) string {
 		return ""
 	}
 	if path := sharedToken(folder, parsed.Host); path != "" {
-		return readToken(path)
+		return readSharedToken(path)
 	}
 	return ""
 }
 
-func readToken(path string) string {
+func readSharedToken(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return "" // the server says what to do without one

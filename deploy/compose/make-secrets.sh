@@ -26,6 +26,7 @@ keep() { # FILE: writes what comes in, whole or not at all, unless the file is t
 }
 
 echo "tw_$(random 24)" | keep token
+echo "tw_$(random 24)" | keep metrics-token
 random 16 | keep grafana-admin-password
 
 random 512 | keep mongodb-keyfile

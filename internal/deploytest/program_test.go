@@ -179,7 +179,7 @@ var told = sync.OnceValues(func() (map[string]series, error) {
 		return nil, err
 	}
 	dir := filepath.Join(folder, "server")
-	server := exec.Command(path, "server", "--data", filepath.Join(dir, "data"), "--http", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--auth", "off")
+	server := exec.Command(path, "server", "--data", filepath.Join(dir, "data"), "--http", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--auth", "off", "--metrics-auth", "off")
 	server.Env = []string{"HOME=" + dir}
 	output, err := server.StdoutPipe()
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/compose-spec/compose-go/v2/types"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -186,6 +187,9 @@ type scraping struct {
 	RuleFiles     []string `json:"rule_files"`
 	ScrapeConfigs []struct {
 		JobName       string `json:"job_name"`
+		Authorization struct {
+			CredentialsFile string `json:"credentials_file"`
+		} `json:"authorization"`
 		StaticConfigs []struct {
 			Targets []string          `json:"targets"`
 			Labels  map[string]string `json:"labels"`
@@ -212,11 +216,18 @@ func TestPrometheusAsksAllNodes(t *testing.T) {
 		if job.JobName != "tidewheel" {
 			t.Errorf("the alerts know no job %s", job.JobName)
 		}
+		token := job.Authorization.CredentialsFile
+		if !slices.ContainsFunc(prometheus.Secrets, func(s types.ServiceSecretConfig) bool { return "/run/secrets/"+s.Source == token }) {
+			t.Errorf("job %s sends the token %q, which Prometheus is not given", job.JobName, token)
+		}
 		for _, group := range job.StaticConfigs {
 			for _, target := range group.Targets {
 				host, at, _ := strings.Cut(target, ":")
 				reaches(t, p, &prometheus, host)
 				service := p.Services[host]
+				if file := service.Environment["TIDEWHEEL_METRICS_TOKEN_FILE"]; file == nil || *file != token {
+					t.Errorf("%s asks for another token than Prometheus sends", host)
+				}
 				if listen := service.Environment["TIDEWHEEL_METRICS_LISTEN"]; listen == nil || port(*listen) != at {
 					t.Errorf("%s does not listen on %s", host, at)
 				}
