@@ -44,6 +44,12 @@ func (c *Client) Queues(ctx context.Context) ([]wire.Queue, error) {
 	return list.Items, err
 }
 
+// Streams tells how large the queue's streams and buckets are.
+func (c *Client) Streams(ctx context.Context) ([]wire.Stream, error) {
+	list, err := ask[wire.List[wire.Stream]](ctx, c, call{method: http.MethodGet, path: prefix + "/streams"})
+	return list.Items, err
+}
+
 // Version tells which version of Tidewheel answers.
 func (c *Client) Version(ctx context.Context) (wire.Version, error) {
 	return ask[wire.Version](ctx, c, call{method: http.MethodGet, path: prefix + "/version"})

@@ -73,6 +73,16 @@ type Pool struct {
 	Unserved string            `json:"unserved,omitempty" doc:"Why no executor takes from it now" example:"no executor has gpu=true"`
 }
 
+// Stream is the size of one of the queue's streams or buckets.
+type Stream struct {
+	Name     string    `json:"name" doc:"TASKS, RESULTS, LOCKS or LEASES"`
+	Messages uint64    `json:"messages"`
+	Bytes    uint64    `json:"bytes"`
+	Limit    uint64    `json:"limit,omitempty" doc:"Bytes above which executors take nothing new; absent where there is no such limit"`
+	Oldest   time.Time `json:"oldest,omitzero" doc:"When its oldest message was stored"`
+	Problem  string    `json:"problem,omitempty" doc:"What is wrong; absent if nothing is"`
+}
+
 // Event is a hint that something has changed: read it again if you show it.
 type Event struct {
 	Kind   string `json:"kind" enum:"run,wave,runs,executors,queues" doc:"run, wave: the one of this id; runs: more runs than are named one by one"`

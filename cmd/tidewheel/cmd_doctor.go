@@ -67,6 +67,7 @@ func (c *cli) doctor(ctx context.Context, config *ServerConfig, wanted bool) err
 		{"server", func() checked { return server.check }},
 		{"slot ledger", func() checked { return server.ledger }},
 		{"queues", func() checked { return server.queues }},
+		{"streams", func() checked { return server.streams }},
 		{"data folder", func() checked { return checkData(config.Data) }},
 		{"disk", func() checked { return checkDisk(config.Data) }},
 		{"port", func() checked { return checkPort(ctx, config.HTTP, server) }},

@@ -24,6 +24,7 @@ type examined struct {
 	ledger  checked       // whether all slots are accounted for
 	clocks  checked       // whether the clocks of the nodes agree
 	queues  checked       // whether somebody takes what waits
+	streams checked       // whether the queue's streams are trimmed
 	skew    time.Duration // its clock minus ours
 }
 
@@ -33,7 +34,7 @@ const examineLimit = 5 * time.Second
 func (c *cli) examineServer(ctx context.Context, wanted bool) examined {
 	ctx, cancel := context.WithTimeout(ctx, examineLimit)
 	defer cancel()
-	e := examined{ledger: warn("not known: no server tells"), clocks: warn("not known: no server tells"), queues: warn("not known: no server tells")}
+	e := examined{ledger: warn("not known: no server tells"), clocks: warn("not known: no server tells"), queues: warn("not known: no server tells"), streams: warn("not known: no server tells")}
 	if parsed, err := url.Parse(c.url); err == nil {
 		e.address = parsed.Host
 	}
@@ -79,6 +80,7 @@ func (c *cli) examineServer(ctx context.Context, wanted bool) examined {
 		e.ledger = checkLedger(ctx, api)
 		e.clocks = checkClocks(ctx, api)
 		e.queues = checkQueues(ctx, api)
+		e.streams = checkStreams(ctx, api)
 	}
 	return e
 }
@@ -136,6 +138,31 @@ func checkQueues(ctx context.Context, api *client.Client) checked {
 		return warn("nobody takes %s", strings.Join(stuck, "; "))
 	}
 	return ok("%s, and somebody takes them", count(waiting, "waiting task"))
+}
+
+// checkStreams tells whether the queue's streams are trimmed.
+func checkStreams(ctx context.Context, api *client.Client) checked {
+	streams, err := api.Streams(ctx)
+	if err != nil {
+		return warn("not known: %s", explainError(err))
+	}
+	var problems, sizes []string
+	full := false
+	for i := range streams {
+		s := &streams[i]
+		sizes = append(sizes, fmt.Sprintf("%s %d", s.Name, s.Messages))
+		if s.Problem != "" {
+			problems = append(problems, s.Problem)
+			full = full || s.Limit > 0 && s.Bytes > s.Limit
+		}
+	}
+	switch {
+	case full:
+		return fail("%s", strings.Join(problems, "; "))
+	case len(problems) > 0:
+		return warn("%s", strings.Join(problems, "; "))
+	}
+	return ok("none grows; messages: %s", strings.Join(sizes, ", "))
 }
 
 // lastWords gives the part of a network error that says why.

@@ -210,6 +210,7 @@ func (m *metrics) handler() http.Handler {
 type queueState interface {
 	Depths(ctx context.Context) ([]engine.QueueDepth, error)
 	Executors(ctx context.Context) ([]engine.Presence, error)
+	Streams(ctx context.Context) ([]engine.Stream, error)
 }
 
 type queueCollector struct {
@@ -233,7 +234,12 @@ var (
 		[]string{"executor", "draining"}, nil)
 	serversDesc = prometheus.NewDesc("tidewheel_tier_executors", "Executors that take work of a tier: alive and not draining.",
 		[]string{"tier"}, nil)
-	busyDesc = prometheus.NewDesc("tidewheel_executor_running", "How many attempts an executor runs now.", []string{"executor"}, nil)
+	streamMessagesDesc = prometheus.NewDesc("tidewheel_stream_messages", "Messages in a stream or bucket of the queue.", []string{"stream"}, nil)
+	streamBytesDesc    = prometheus.NewDesc("tidewheel_stream_bytes", "Size of a stream or bucket of the queue.", []string{"stream"}, nil)
+	streamAgeDesc      = prometheus.NewDesc("tidewheel_stream_trim_age_seconds", "Age of the oldest message: since when the stream has not been trimmed.",
+		[]string{"stream"}, nil)
+	streamLimitDesc = prometheus.NewDesc("tidewheel_stream_limit_bytes", "Size above which executors take nothing new.", []string{"stream"}, nil)
+	busyDesc        = prometheus.NewDesc("tidewheel_executor_running", "How many attempts an executor runs now.", []string{"executor"}, nil)
 )
 
 // Describe names the metrics.
@@ -246,6 +252,10 @@ func (c *queueCollector) Describe(descs chan<- *prometheus.Desc) {
 	descs <- slotsDesc
 	descs <- busyDesc
 	descs <- serversDesc
+	descs <- streamMessagesDesc
+	descs <- streamBytesDesc
+	descs <- streamAgeDesc
+	descs <- streamLimitDesc
 }
 
 // Collect asks the queue. While it does not answer, its metrics are absent.
@@ -270,6 +280,20 @@ func (c *queueCollector) Collect(metrics chan<- prometheus.Metric) {
 			gauge(poolDesc, float64(pool.Waiting), tier, class, runsOn, "waiting")
 			gauge(poolDesc, float64(pool.Claimed), tier, class, runsOn, "delivered")
 			gauge(poolOldestDesc, ageOf(pool.Oldest), tier, class, runsOn)
+		}
+	}
+	streams, err := c.queue.Streams(ctx)
+	if err != nil {
+		c.log.Warn("metrics: the queue did not tell the size of its streams", "error", err)
+		return
+	}
+	for i := range streams {
+		s := &streams[i]
+		gauge(streamMessagesDesc, float64(s.Messages), s.Name)
+		gauge(streamBytesDesc, float64(s.Bytes), s.Name)
+		gauge(streamAgeDesc, s.Age(time.Now()).Seconds(), s.Name)
+		if s.Limit > 0 {
+			gauge(streamLimitDesc, float64(s.Limit), s.Name)
 		}
 	}
 	executors, err := c.queue.Executors(ctx)

@@ -32,6 +32,7 @@ const (
 	defaultCache     = spec.Size(10 << 30)
 	// defaultConnections is enough for some dozens of people behind one address: a browser opens six at most.
 	defaultConnections = 256
+	defaultResults     = spec.Size(4 << 30)
 	// slotsPerCPU: most jobs wait for something else than a processor.
 	slotsPerCPU = 8
 )
@@ -80,8 +81,10 @@ type ServerConfig struct {
 	Auth      bool
 	TokenFile string // of the administrator's token; "": one in the data folder, made when it is missing
 	MaxBinary spec.Size
-	Retention time.Duration // of history; 0 keeps it for ever
-	Demo      bool
+	// ResultsLimit is how many bytes of reports that no engine has dealt with the queue may hold before executors take nothing new.
+	ResultsLimit spec.Size
+	Retention    time.Duration // of history; 0 keeps it for ever
+	Demo         bool
 
 	LogLevel  slog.Level
 	LogFormat string // text or json
@@ -134,6 +137,9 @@ func (c *ServerConfig) validate() error {
 	}
 	if c.MaxBinary <= 0 {
 		c.MaxBinary = defaultMaxBinary
+	}
+	if c.ResultsLimit <= 0 {
+		c.ResultsLimit = defaultResults
 	}
 	if c.CacheSize <= 0 {
 		c.CacheSize = defaultCache

@@ -91,6 +91,7 @@ func (s *Server) startEngine(ctx context.Context) error {
 		return nil
 	})
 	s.parts.add("the sweep of edits", s.watchEdits)
+	s.parts.add("the upkeep of the queue", func(ctx context.Context) error { return s.queue.Maintain(ctx, role.first) })
 	s.parts.add("the janitor", func(ctx context.Context) error {
 		newJanitor(s.store, s.blobs, s.config.Retention, role.first, s.log, s.metrics).run(ctx)
 		return nil

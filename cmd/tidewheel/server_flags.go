@@ -57,6 +57,7 @@ func serverFlags(flags *pflag.FlagSet) {
 	flags.String("lock-ttl", defaultLockTTL.String(), "how long an executor may be silent before what it runs counts as lost; the same on all nodes")
 
 	flags.String("max-binary", defaultMaxBinary.String(), "largest program that may be uploaded")
+	flags.String("results-limit", defaultResults.String(), "how much of reports that no engine has dealt with the queue may hold before executors take nothing new; the same on all nodes")
 	flags.String("retention", "30d", "how long history and output are kept; 0 is for ever")
 	flags.String("log-level", "info", "debug, info, warn or error")
 	flags.String("log-format", "text", "text or json")
@@ -188,7 +189,7 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 	for _, size := range []struct {
 		name string
 		to   *spec.Size
-	}{{"max-binary", &config.MaxBinary}, {"cache-size", &config.CacheSize}} {
+	}{{"max-binary", &config.MaxBinary}, {"cache-size", &config.CacheSize}, {"results-limit", &config.ResultsLimit}} {
 		if err := size.to.UnmarshalText([]byte(v.GetString(size.name))); err != nil {
 			return ServerConfig{}, usage("--%s %q: %w", size.name, v.GetString(size.name), err)
 		}

@@ -26,7 +26,8 @@ func (s *Server) openQueue(ctx context.Context) error {
 	name := "tidewheel " + strings.Join(s.config.Roles, "+")
 	if s.config.NATSURL != "" {
 		s.queue, err = jetstream.Connect(ctx, jetstream.Config{
-			URL: s.config.NATSURL, Credentials: credentials, Name: name, Replicas: s.config.Replicas, ClaimWindow: window, Logger: s.log,
+			URL: s.config.NATSURL, Credentials: credentials, Name: name, Replicas: s.config.Replicas, ClaimWindow: window,
+			ResultsLimit: int64(s.config.ResultsLimit), Logger: s.log,
 		})
 		var newer *jetstream.NewerError
 		switch {
@@ -54,7 +55,9 @@ func (s *Server) openQueue(ctx context.Context) error {
 		return err
 	}
 	s.parts.add("the queue", func(ctx context.Context) error { return s.watchNATS(ctx, failed) })
-	s.queue, err = jetstream.Connect(ctx, jetstream.Config{Server: s.nats, Name: name, ClaimWindow: window, Logger: s.log})
+	s.queue, err = jetstream.Connect(ctx, jetstream.Config{
+		Server: s.nats, Name: name, ClaimWindow: window, ResultsLimit: int64(s.config.ResultsLimit), Logger: s.log,
+	})
 	return err
 }
 

@@ -85,7 +85,7 @@ func TestAlertsAskForWhatIsTold(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"ShardWithoutOwner", "NoExecutor", "NoExecutorWithLabels", "SlotDifferences", "Late", "Backlog", "DeadLetters", "LostRuns", "NodeDown"} {
+	for _, want := range []string{"ShardWithoutOwner", "NoExecutor", "NoExecutorWithLabels", "SlotDifferences", "Late", "Backlog", "ResultsGrow", "DeadLetters", "LostRuns", "NodeDown"} {
 		if !seen["Tidewheel"+want] {
 			t.Errorf("there is no alert Tidewheel%s", want)
 		}

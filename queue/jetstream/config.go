@@ -31,6 +31,8 @@ type Config struct {
 	// ClaimWindow is how long results are kept at least, even if every shard has seen them: as long as copies of their
 	// tasks can still turn up; default 2 min. It must be several times as long as locks live.
 	ClaimWindow time.Duration
+	// ResultsLimit is how many bytes RESULTS may hold before executors take nothing new; default 4 GiB.
+	ResultsLimit int64
 	// Timeout of a request to JetStream; default 5 s.
 	Timeout time.Duration
 	// Logger gets what happens to the connection.
@@ -74,6 +76,8 @@ func (c *Config) validate() error {
 		return fmt.Errorf("jetstream: %d replicas: use 1, 3 or 5", c.Replicas)
 	case c.AckWait < 0 || c.Timeout < 0 || c.ClaimWindow < 0:
 		return errors.New("jetstream: a wait cannot be negative")
+	case c.ResultsLimit < 0:
+		return errors.New("jetstream: the limit of results cannot be negative")
 	}
 	if err := c.Credentials.validate(); err != nil {
 		return fmt.Errorf("jetstream: credentials: %w", err)
@@ -84,6 +88,9 @@ func (c *Config) validate() error {
 	}
 	if c.ClaimWindow == 0 {
 		c.ClaimWindow = 2 * time.Minute
+	}
+	if c.ResultsLimit == 0 {
+		c.ResultsLimit = 4 << 30
 	}
 	if c.Timeout == 0 {
 		c.Timeout = 5 * time.Second

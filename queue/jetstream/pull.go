@@ -42,13 +42,23 @@ func (q *Queue) Pull(ctx context.Context, config executor.PullConfig, handle fun
 	connection := q.listen()
 	defer q.ignore(connection)
 	p := newPuller(q, config, handle)
-	in, err := q.openIntake(p)
+	full, bytes, err := q.isFull(ctx)
 	if err != nil {
+		q.log.Debug("the size of the results is not known; asking again soon", "error", err)
+	}
+	held := false
+	var in *intake
+	if full {
+		q.sayFullness(full, bytes)
+		p.hold()
+	} else if in, err = q.openIntake(p); err != nil {
 		return fmt.Errorf("jetstream: pull: %w", err)
 	}
 	following, stopFollowing := context.WithCancel(ctx)
 	var beside sync.WaitGroup
 	beside.Go(func() { q.followPools(following, p) })
+	fullness := make(chan bool)
+	beside.Go(func() { q.followFullness(following, full, fullness) })
 	watchdog := time.NewTicker(min(pullLook, q.config.AckWait/4))
 	defer watchdog.Stop()
 	for running := true; running; {
@@ -62,11 +72,12 @@ func (q *Queue) Pull(ctx context.Context, config executor.PullConfig, handle fun
 			p.keep(time.Now())
 		case <-p.broken:
 			q.repair(ctx, p)
-		case held := <-config.Hold:
-			if in, err = q.holdIntake(p, in, held); err != nil {
-				err = fmt.Errorf("jetstream: pull: %w", err)
-				running = false
-			}
+		case held = <-config.Hold:
+		case full = <-fullness:
+		}
+		if in, err = q.holdIntake(p, in, held || full); err != nil {
+			err = fmt.Errorf("jetstream: pull: %w", err)
+			running = false
 		}
 	}
 	p.stop()
@@ -115,7 +126,7 @@ func (q *Queue) closeIntake(in *intake) {
 	}
 }
 
-// holdIntake stops asking, or begins again. Requests that stand at the server end when nobody hears their answers.
+// holdIntake stops asking, or begins again, if it has not already. Requests that stand at the server end when nobody hears their answers.
 func (q *Queue) holdIntake(p *puller, in *intake, held bool) (*intake, error) {
 	switch {
 	case held && in != nil:

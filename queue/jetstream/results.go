@@ -131,6 +131,9 @@ func (q *Queue) resume(ctx context.Context, number int) (floor, error) {
 
 // knows tells whether RESULTS has gone past a floor, and with the same message.
 func (q *Queue) knows(ctx context.Context, at floor) (bool, error) {
+	if at.Sequence == 0 {
+		return true, nil
+	}
 	sequence, stamp, err := q.firstFrom(ctx, q.names.results, q.names.prefix+"results.>", at.Sequence)
 	if err != nil {
 		return false, err

@@ -12,27 +12,44 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// trimEvery is how often Maintain trims.
+// trimEvery is how often Maintain trims, unless the claim window is short.
 const trimEvery = time.Minute
 
-// Maintain trims RESULTS, and removes pools that are out of use, every minute until ctx ends; then it returns nil. The first time is a claim window after the
-// start, so that a supervisor that begins together with it has seen every attempt whose lock has expired.
-func (q *Queue) Maintain(ctx context.Context) error {
-	for wait := max(q.config.ClaimWindow, trimEvery); pause(ctx, wait); wait = trimEvery {
-		purged, err := q.Trim(ctx, time.Now())
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
-			q.log.Warn("results were not trimmed; trying again in a minute", "error", err)
-		case purged > 0:
-			q.log.Debug("results trimmed", "messages", purged)
-		}
-		if err := q.SweepPools(ctx, time.Now()); err != nil && ctx.Err() == nil {
-			q.log.Warn("pools of labels that are out of use stay; trying again in a minute", "error", err)
+// Maintain trims RESULTS, and removes pools that are out of use, every minute until ctx ends; then it returns nil. Of several processes
+// one is enough: mine reports whether it is this one now. The first time is a claim window after the start, so that a supervisor that
+// begins together with it has seen every attempt whose lock has expired.
+func (q *Queue) Maintain(ctx context.Context, mine func() bool) error {
+	every := min(trimEvery, max(q.config.ClaimWindow/4, time.Second))
+	for wait := max(q.config.ClaimWindow, every); pause(ctx, wait); wait = every {
+		if mine() {
+			q.maintain(ctx)
 		}
 	}
 	return nil
+}
+
+func (q *Queue) maintain(ctx context.Context) {
+	purged, err := q.Trim(ctx, time.Now())
+	switch {
+	case ctx.Err() != nil:
+		return
+	case err != nil:
+		q.log.Warn("results were not trimmed; trying again soon", "error", err)
+	case purged > 0:
+		q.log.Debug("results trimmed", "messages", purged)
+	}
+	if err := q.SweepPools(ctx, time.Now()); err != nil && ctx.Err() == nil {
+		q.log.Warn("pools of labels that are out of use stay; trying again soon", "error", err)
+	}
+	streams, err := q.Streams(ctx)
+	if err != nil && ctx.Err() == nil {
+		q.log.Warn("the size of the streams is not known; asking again soon", "error", err)
+	}
+	for i := range streams {
+		if problem := streams[i].Problem(time.Now()); problem != "" {
+			q.log.Error("a stream grows", "stream", streams[i].Name, "problem", problem)
+		}
+	}
 }
 
 // Trim deletes from RESULTS what every shard had acknowledged when it was called a claim window before now, or earlier. It
@@ -76,7 +93,7 @@ func (t *trims) before(instant, now time.Time, limit uint64) (then uint64) {
 		then = max(then, t.then[0].limit)
 		t.then = t.then[1:]
 	}
-	if then > 0 { // the stream only grows: it holds until more may go
+	if then = min(then, limit); then > 0 { // it holds until more may go; less may where a power cut took the end of the stream
 		t.then = append([]trimAt{{at: instant, limit: then}}, t.then...)
 	}
 	t.then = append(t.then, trimAt{at: now, limit: limit})
@@ -105,6 +122,11 @@ func (q *Queue) trimLimit(ctx context.Context, now time.Time) (uint64, error) {
 		if !read { // nobody has read this shard yet
 			return 0, nil
 		}
+		if known, err := q.knows(ctx, at); err != nil {
+			return 0, err
+		} else if !known { // of messages that a power cut took: others are given the same numbers
+			at = floor{}
+		}
 		// The floor itself stays far behind where a shard has little to say.
 		first, _, err := q.following(ctx, q.names.results, nextQuestion{Subject: q.names.shard(number), Sequence: at.Sequence + 1})
 		if err != nil {
@@ -115,21 +137,6 @@ func (q *Queue) trimLimit(ctx context.Context, now time.Time) (uint64, error) {
 		}
 	}
 	return limit, nil
-}
-
-// streamState is what is asked of a stream.
-type streamState struct {
-	First    uint64 `json:"first_seq"`
-	Last     uint64 `json:"last_seq"`
-	Messages uint64 `json:"messages"`
-}
-
-func (q *Queue) resultsState(ctx context.Context) (streamState, error) {
-	var info struct {
-		State streamState `json:"state"`
-	}
-	err := q.ask(ctx, "STREAM.INFO."+q.names.results, struct{}{}, &info)
-	return info.State, err
 }
 
 // carry puts copies of what running attempts need in the place of what goes. Who runs is told by the locks: they are

@@ -151,6 +151,7 @@ func (a *API) cluster() {
 	a.engineList()
 	a.clockCheck()
 	a.queueList()
+	a.streamList()
 	a.ledgerCheck()
 	a.events()
 	a.version()

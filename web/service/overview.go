@@ -72,6 +72,7 @@ const (
 	ConcernOwnerless  ConcernKind = "ownerless"   // no engine has some of the shards
 	ConcernClocks     ConcernKind = "clocks"      // the clocks of two nodes differ
 	ConcernLedger     ConcernKind = "ledger"      // slots are neither runs nor in the ledger: Job is the newest's, At when it was
+	ConcernStream     ConcernKind = "stream"      // a stream of the queue grows
 	ConcernOverdue    ConcernKind = "overdue"     // slots have come, and no engine takes them up
 	ConcernUnserved   ConcernKind = "unserved"    // runs wait in a tier that no executor serves, or for labels that none has
 	ConcernSilent     ConcernKind = "silent"      // an executor vanished without a word
@@ -84,7 +85,7 @@ const (
 )
 
 var concernOrder = []ConcernKind{
-	ConcernLedger, ConcernNoEngine, ConcernOwnerless, ConcernNoExecutor, ConcernOverdue, ConcernUnserved, ConcernSilent, ConcernClocks, ConcernDead, ConcernFailing, ConcernWave, ConcernMissed, ConcernLate, ConcernOutlasts,
+	ConcernLedger, ConcernNoEngine, ConcernOwnerless, ConcernNoExecutor, ConcernStream, ConcernOverdue, ConcernUnserved, ConcernSilent, ConcernClocks, ConcernDead, ConcernFailing, ConcernWave, ConcernMissed, ConcernLate, ConcernOutlasts,
 }
 
 // Overview tells how things stand. Where the queue does not answer it tells what the store knows.
@@ -261,6 +262,10 @@ func (s *Service) lookAtQueue(ctx context.Context, view *Overview) {
 	}
 	view.Executors = executors
 	if err := s.lookAtEngines(ctx, view); err != nil {
+		view.Troubled = err
+		return
+	}
+	if err := s.lookAtStreams(ctx, view); err != nil {
 		view.Troubled = err
 		return
 	}

@@ -125,7 +125,27 @@ func (s *Service) ServedQueues(ctx context.Context) ([]ServedQueue, error) {
 	if err != nil {
 		return nil, err
 	}
-	return served(depths, executors), nil
+	streams, err := s.queue.Streams(ctx)
+	if err != nil {
+		return nil, err
+	}
+	queues := served(depths, executors)
+	for i := range streams {
+		if streams[i].Full() {
+			unserved(queues, streams[i].Problem(s.now()))
+		}
+	}
+	return queues, nil
+}
+
+// unserved says of all queues why nobody takes from them.
+func unserved(queues []ServedQueue, why string) {
+	for i := range queues {
+		queues[i].Unserved = why
+		for j := range queues[i].Served {
+			queues[i].Served[j].Unserved = why
+		}
+	}
 }
 
 func served(depths []engine.QueueDepth, executors []engine.Presence) []ServedQueue {

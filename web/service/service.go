@@ -56,6 +56,8 @@ type Queue interface {
 	// ShardOwners tells which engine has the lease of each shard, "" where nobody has.
 	ShardOwners(ctx context.Context) ([engine.Shards]string, error)
 	Depths(ctx context.Context) ([]engine.QueueDepth, error)
+	// Streams tells the size of the streams and buckets.
+	Streams(ctx context.Context) ([]engine.Stream, error)
 	Ping(ctx context.Context) error
 }
 

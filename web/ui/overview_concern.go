@@ -82,6 +82,10 @@ func viewConcern(c *service.Concern) templates.Concern {
 		view.Status, view.Title, view.Href = "skipped", c.Job, job
 		view.Words = templates.Plural(count, "slot", "slots") + " of the last 24 hours did not fire, because the run before was still going: it lasts longer than the time between its slots. Fire it less often, or lower its timeout."
 		view.Cures = []templates.Cure{edit, pause}
+	case service.ConcernStream:
+		view.Status, view.Title, view.Href = "failed", "A stream of the queue grows", "/executors"
+		view.Words = c.Reason + "."
+		view.Cures = []templates.Cure{fleet}
 	case service.ConcernNoEngine, service.ConcernOwnerless, service.ConcernClocks:
 		viewEngineConcern(c, &view)
 	}

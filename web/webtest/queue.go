@@ -20,6 +20,7 @@ type Queue struct {
 	frames    chan engine.LogFrame
 	executors []engine.Presence
 	depths    []engine.QueueDepth
+	streams   []engine.Stream
 	engines   []engine.EnginePresence
 	owners    [engine.Shards]string
 	down      error
@@ -104,6 +105,20 @@ func (q *Queue) SetDepths(depths ...engine.QueueDepth) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.depths = depths
+}
+
+// SetStreams says how large the streams are.
+func (q *Queue) SetStreams(streams ...engine.Stream) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.streams = streams
+}
+
+// Streams implements service.Queue.
+func (q *Queue) Streams(context.Context) ([]engine.Stream, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.streams, q.down
 }
 
 // Say gives live output to whoever watches, and waits until it is taken.
