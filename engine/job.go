@@ -20,6 +20,8 @@ var (
 	ErrConflict = errors.New("changed since it was read")
 	// ErrFull says that there is no space for what was to be written, and that nothing of it was.
 	ErrFull = errors.New("the disk is full: free some space, nothing was lost that was confirmed")
+	// ErrDamaged says that what is stored is damaged, so that nothing is read from it or written to it any more.
+	ErrDamaged = errors.New("the database is damaged")
 )
 
 // Job is a definition as it is kept: what the user wrote and what Tidewheel knows about it.

@@ -69,6 +69,7 @@ func (c *cli) doctor(ctx context.Context, config *ServerConfig, wanted bool) err
 		{"queues", func() checked { return server.queues }},
 		{"streams", func() checked { return server.streams }},
 		{"data folder", func() checked { return checkData(config.Data) }},
+		{"database", func() checked { return checkDatabase(ctx, config) }},
 		{"disk", func() checked { return checkDisk(config.Data) }},
 		{"port", func() checked { return checkPort(ctx, config.HTTP, server) }},
 		{"clock", func() checked { return c.checkClock(server) }},

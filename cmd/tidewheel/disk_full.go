@@ -39,6 +39,23 @@ func explainFull(err error) error {
 	return err
 }
 
+// damagedStore is what a user is told of a database that is not used any more.
+func damagedStore(err error) error {
+	return &service.Error{
+		Kind: service.KindUnavailable, Code: "database_damaged", Err: err,
+		Detail: "the server's database is damaged and is not used any more: restore a backup; the server's log and tidewheel doctor say more",
+	}
+}
+
+// Ping tells whether the store answers.
+func (s storeOfUsers) Ping(ctx context.Context) error {
+	err := s.store.Ping(ctx)
+	if errors.Is(err, engine.ErrDamaged) {
+		return damagedStore(err)
+	}
+	return err
+}
+
 // CreateJob makes a job.
 func (s storeOfUsers) CreateJob(ctx context.Context, job engine.Job) error {
 	return explainFull(s.store.CreateJob(ctx, job))

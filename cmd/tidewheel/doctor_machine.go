@@ -12,7 +12,9 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/executor/process"
+	"github.com/tidewheel/tidewheel/store/sqlite"
 )
 
 // checkData tells whether a server could use its data folder. It changes nothing.
@@ -60,6 +62,38 @@ func checkData(dir string) checked {
 		}
 	}
 	return ok("%s", dir)
+}
+
+// databaseLimit is how long the doctor looks through a database.
+const databaseLimit = time.Minute
+
+// checkDatabase looks through the database of a data folder that no server uses. A server looks through its own, and is not
+// ready if that is damaged.
+func checkDatabase(ctx context.Context, config *ServerConfig) checked {
+	path := filepath.Join(config.Data, storeFolder, storeFile)
+	if _, err := os.Stat(path); config.MongoURI != "" || errors.Is(err, os.ErrNotExist) {
+		return ok("there is no embedded one here")
+	}
+	lock := flock.New(filepath.Join(config.Data, lockFile), flock.SetPermissions(0o600))
+	free, err := lock.TryLock()
+	switch {
+	case err != nil:
+		return warn("not known whether it is whole: %s", err)
+	case !free:
+		return ok("%s is in use by a server, which looks through it", path)
+	}
+	defer func() { _ = lock.Unlock() }() // nobody wrote meanwhile
+	ctx, cancel := context.WithTimeout(ctx, databaseLimit)
+	defer cancel()
+	switch err := sqlite.Check(ctx, path); {
+	case errors.Is(err, engine.ErrDamaged):
+		return fail("%s", err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return warn("%s is too large to be looked through in %s; so far it is whole", path, databaseLimit)
+	case err != nil:
+		return warn("not known whether it is whole: %s", err)
+	}
+	return ok("%s is whole", path)
 }
 
 // existing gives the nearest folder above a path that is there.

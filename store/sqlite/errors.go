@@ -56,7 +56,7 @@ func explain(path string, err error) error {
 	case lib.SQLITE_NOTADB:
 		return fmt.Errorf("%s is not a database: move it away, or restore a backup: %w", path, err)
 	case lib.SQLITE_CORRUPT:
-		return fmt.Errorf("%s is damaged: restore a backup, or try to save what is left with `sqlite3 FILE .recover`: %w", path, err)
+		return damage(path, err)
 	case lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY, lib.SQLITE_PERM:
 		return fmt.Errorf("%s cannot be written: check that its folder exists and belongs to this user: %w", path, err)
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:

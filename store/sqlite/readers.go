@@ -118,10 +118,7 @@ type snapshot struct{ *reader }
 
 // moment calls read with a snapshot.
 func (s *Store) moment(ctx context.Context, read func(*snapshot) error) error {
-	if s.writer.ended() {
-		return errClosed
-	}
-	return s.readers.with(ctx, func(r *reader) (err error) {
+	return s.read(ctx, func(r *reader) (err error) {
 		if _, err := r.conn.ExecContext(ctx, "BEGIN"); err != nil {
 			return err
 		}
@@ -136,8 +133,12 @@ func (s *Store) moment(ctx context.Context, read func(*snapshot) error) error {
 
 // list reads rows with a connection of their own: see reader.list.
 func (s *Store) list(ctx context.Context, query string, args []any, row func(*sql.Rows) error) error {
-	if s.writer.ended() {
-		return errClosed
+	return s.read(ctx, func(r *reader) error { return r.list(ctx, query, args, row) })
+}
+
+func (s *Store) read(ctx context.Context, read func(*reader) error) error {
+	if err := s.refused(); err != nil {
+		return err
 	}
-	return s.readers.with(ctx, func(r *reader) error { return r.list(ctx, query, args, row) })
+	return s.noticed(s.readers.with(ctx, read))
 }

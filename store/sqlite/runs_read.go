@@ -93,8 +93,8 @@ func (s *Store) runsByID(ctx context.Context, ids []string) ([]engine.Run, error
 
 // readable tells why nothing can be read from memory.
 func (s *Store) readable(ctx context.Context) error {
-	if s.writer.ended() {
-		return errClosed
+	if err := s.refused(); err != nil {
+		return err
 	}
 	return context.Cause(ctx)
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 )
 
 // Config holds what may be chosen.
@@ -42,10 +43,16 @@ type Store struct {
 
 // file is what all Stores of a database file share.
 type file struct {
+	path       string
+	logger     *slog.Logger
 	writer     *writer
 	active     *activeRuns
 	others     *readers // those for everybody
 	engines    *readers // those for the engine
+	checks     *readers // one that looks through the file
+	damaged    atomic.Pointer[DamagedError]
+	endWatch   context.CancelFunc
+	watched    sync.WaitGroup
 	closing    sync.Once
 	closed     chan struct{} // once all goroutines and connections have ended
 	closeError error
@@ -57,7 +64,14 @@ func (s *Store) ForEngine() *Store { return &Store{file: s.file, readers: s.engi
 
 // Open opens the database file at path, and makes it if there is none; its folder must exist. One process may have a
 // file open at a time. The caller closes the store.
+//
+// A file that is found to be damaged is refused, with engine.ErrDamaged. A large one is looked through to its end after
+// Open has returned, and every file again twice a day: once damage is found all methods answer with engine.ErrDamaged.
 func Open(ctx context.Context, path string, config Config) (*Store, error) {
+	return open(ctx, path, config, usualChecks)
+}
+
+func open(ctx context.Context, path string, config Config, times checkTimes) (*Store, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
@@ -80,34 +94,51 @@ func Open(ctx context.Context, path string, config Config) (*Store, error) {
 	if err := migrate(conn, path); err != nil {
 		return nil, errors.Join(err, conn.close())
 	}
+	whole, err := checkFor(ctx, path, times.atStart)
+	if err != nil {
+		return nil, errors.Join(err, conn.close())
+	}
 	log := newRunsLog()
-	if err := log.load(conn); err != nil {
+	if err := log.load(conn); errors.Is(err, errDocument) {
+		return nil, errors.Join(&DamagedError{Path: path, What: err.Error()}, conn.close())
+	} else if err != nil {
 		return nil, errors.Join(explain(path, err), conn.close())
 	}
 	checkpoints, err := connect(source(path, "busy_timeout(5000)", "synchronous(full)", "cache_size(-1024)"))
 	if err != nil {
 		return nil, errors.Join(explain(path, err), conn.close())
 	}
-	reading := source(path, "busy_timeout(5000)", "query_only(1)", "cache_size(-16384)", "temp_store(memory)")
-	others, err := openReaders(reading, config.Readers)
-	if err != nil {
-		return nil, errors.Join(explain(path, err), checkpoints.close(), conn.close())
+	reading := func(cache string) string {
+		return source(path, "busy_timeout(5000)", "query_only(1)", cache, "temp_store(memory)")
 	}
-	engines, err := openReaders(reading, engineReaders)
-	if err != nil {
-		return nil, errors.Join(explain(path, err), others.close(), checkpoints.close(), conn.close())
+	f := &file{path: path, logger: config.Logger, active: log.active, closed: make(chan struct{})}
+	for _, pool := range []struct {
+		readers **readers
+		cache   string
+		size    int
+	}{{&f.others, "cache_size(-16384)", config.Readers}, {&f.engines, "cache_size(-16384)", engineReaders}, {&f.checks, checkCache, 1}} {
+		if *pool.readers, err = openReaders(reading(pool.cache), pool.size); err != nil {
+			return nil, errors.Join(explain(path, err), f.closeReaders(), checkpoints.close(), conn.close())
+		}
 	}
-	shared := &file{
-		writer: startWriter(conn, checkpoints, log, config.Logger), active: log.active, others: others, engines: engines, closed: make(chan struct{}),
+	f.writer = startWriter(conn, checkpoints, log, config.Logger)
+	watching, end := context.WithCancel(context.WithoutCancel(ctx))
+	f.endWatch = end
+	f.watched.Go(func() { f.watch(watching, times, whole) })
+	return &Store{file: f, readers: f.others}, nil
+}
+
+func (f *file) closeReaders() (err error) {
+	for _, pool := range []*readers{f.others, f.engines, f.checks} {
+		if pool != nil {
+			err = errors.Join(err, pool.close())
+		}
 	}
-	return &Store{file: shared, readers: others}, nil
+	return err
 }
 
 // Ping tells whether the store answers.
 func (s *Store) Ping(ctx context.Context) error {
-	if s.writer.ended() {
-		return wrap("ping", errClosed)
-	}
 	return wrap("ping", s.list(ctx, "SELECT 1", nil, func(*sql.Rows) error { return nil }))
 }
 
@@ -118,7 +149,9 @@ func (s *Store) Close(ctx context.Context) error {
 		go func() {
 			defer close(s.closed)
 			s.writer.stop()
-			s.closeError = errors.Join(s.others.close(), s.engines.close(), s.writer.close())
+			s.endWatch()
+			s.watched.Wait()
+			s.closeError = errors.Join(s.closeReaders(), s.writer.close())
 		}()
 	})
 	select {

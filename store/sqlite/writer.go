@@ -95,13 +95,16 @@ func (s *Store) writeIdle(ctx context.Context, weight int, do func(w *writer) er
 }
 
 func (s *Store) await(ctx context.Context, to chan<- request, weight int, do func(w *writer) error) error {
+	if err := s.refused(); err != nil {
+		return err
+	}
 	r := request{ctx: ctx, weight: weight, do: do, done: make(chan error, 1)}
 	if err := s.writer.hand(to, r); err != nil {
 		return err
 	}
 	select {
 	case err := <-r.done:
-		return err
+		return s.noticed(err)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

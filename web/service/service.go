@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -120,6 +121,10 @@ func (s *Service) Ready(ctx context.Context) error {
 		ping func(context.Context) error
 	}{{"the store", s.store.Ping}, {"the queue", s.queue.Ping}, {"S3", s.blobs.Ping}} {
 		if err := part.ping(ctx); err != nil {
+			var known *Error
+			if errors.As(err, &known) { // it says more than that there is no answer
+				return known
+			}
 			s.log.Warn(part.name+" does not answer", "error", err)
 			return &Error{Kind: KindUnavailable, Code: "unavailable", Err: err,
 				Detail: fmt.Sprintf("%s does not answer: %s; the server tries again by itself", part.name, brief(err))}
