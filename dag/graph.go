@@ -8,6 +8,10 @@ import (
 // MaxTasks is the largest number of tasks in a DAG.
 const MaxTasks = 10_000
 
+// MaxNeeds is the largest number of needs of all tasks of a DAG together that may be defined. Every page, every wave and
+// every engine that loads the DAG keeps each of them in memory.
+const MaxNeeds = 100_000
+
 // Task is a node as it is written.
 type Task struct {
 	Name string

@@ -53,15 +53,61 @@ func encode(document any) ([]byte, error) {
 		style(root.Content[i+1], root.Content[i].Value)
 	}
 	var out bytes.Buffer
-	encoder := yaml.NewEncoder(&out)
-	encoder.SetIndent(2)
-	if err := encoder.Encode(root); err != nil {
-		return nil, err
-	}
-	if err := encoder.Close(); err != nil {
-		return nil, err
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if err := emitPair(&out, root.Content[i], root.Content[i+1]); err != nil {
+			return nil, err
+		}
 	}
 	return out.Bytes(), nil
+}
+
+// emitAtOnce is about how many nodes the YAML library is given at once. It keeps an event of some hundred bytes for each
+// until the end of the document: a gigabyte for a large DAG.
+const emitAtOnce = 4096
+
+// emitPair writes a key of the document with its value, and tasks in pieces that read as one.
+func emitPair(out *bytes.Buffer, key, value *yaml.Node) error {
+	whole := []*yaml.Node{key, value}
+	if key.Value != "tasks" || value.Kind != yaml.MappingNode || value.Style == yaml.FlowStyle {
+		return emit(out, whole)
+	}
+	for from := 0; from < len(value.Content); {
+		piece, nodes := *value, 0
+		to := from
+		for ; to < len(value.Content) && nodes < emitAtOnce; to += 2 {
+			nodes += countNodes(value.Content[to+1])
+		}
+		piece.Content = value.Content[from:to]
+		begin := out.Len()
+		if err := emit(out, []*yaml.Node{key, &piece}); err != nil {
+			return err
+		}
+		if from > 0 { // the key stands there already
+			written := out.Bytes()[begin:]
+			line := bytes.IndexByte(written, '\n') + 1
+			copy(written, written[line:])
+			out.Truncate(out.Len() - line)
+		}
+		from = to
+	}
+	return nil
+}
+
+func emit(out *bytes.Buffer, pairs []*yaml.Node) error {
+	encoder := yaml.NewEncoder(out)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(&yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: pairs}); err != nil {
+		return err
+	}
+	return encoder.Close()
+}
+
+func countNodes(n *yaml.Node) int {
+	count := 1
+	for _, child := range n.Content {
+		count += countNodes(child)
+	}
+	return count
 }
 
 var (

@@ -105,6 +105,14 @@ func (v *dagValidator) graph() {
 		v.names = append(v.names, v.dag.Tasks[i].Name)
 		v.index[v.dag.Tasks[i].Name] = i
 	}
+	needs := 0
+	for i := range v.dag.Tasks {
+		needs += len(v.dag.Tasks[i].Needs)
+	}
+	if needs > dag.MaxNeeds {
+		v.add("tasks", "have %d needs together: use at most %d; where all of many tasks need all of many others, put one task between them that needs the ones and that the others need", needs, dag.MaxNeeds)
+		return
+	}
 	graph, err := v.dag.Graph()
 	v.graphOf = graph
 	faults, _ := errors.AsType[dag.Faults](err)

@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/tidewheel/tidewheel/cron"
+	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/templates"
 	"github.com/tidewheel/tidewheel/web/service"
@@ -19,7 +20,13 @@ import (
 
 // dagCheck says, while a definition is drawn or typed, what is wrong with it or when its roots would start.
 func (u *UI) dagCheck(c echo.Context) error {
-	_, check, err := u.checkDAG(c.Request().Context(), c.Param("name"), definitionOf(c))
+	text := definitionOf(c)
+	leave, err := u.large.wait(c.Request().Context(), len(text) > largeText)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	_, check, err := u.checkDAG(c.Request().Context(), c.Param("name"), text)
 	if err != nil {
 		return err
 	}
@@ -32,39 +39,49 @@ const (
 	slotsOfRoot  = 5
 )
 
-// checkDAG reads a definition. The DAG is nil if there are problems. name is that of the DAG which is edited, "" for a
-// new one.
-func (u *UI) checkDAG(ctx context.Context, name, text string) (*spec.DAG, templates.DAGCheck, error) {
+// checkDAG reads a definition, and says what it changes of the DAG which is edited, if name is not "". The document is
+// nil if there are problems.
+func (u *UI) checkDAG(ctx context.Context, name, text string) (*spec.Document, templates.DAGCheck, error) {
+	if name == "" {
+		return u.readDAG(ctx, nil, text)
+	}
+	saved, err := u.service.DAG(ctx, namespace, name)
+	if err != nil {
+		return nil, templates.DAGCheck{}, err
+	}
+	document, check, err := u.readDAG(ctx, &saved, text)
+	if err != nil || document == nil {
+		return nil, check, err
+	}
+	check.Changes, err = dagChanges(&saved.Spec, saved.Source, document.DAG, document.Source)
+	return document, check, err
+}
+
+// readDAG is checkDAG for a text that changes nothing, or that is new, if saved is nil.
+func (u *UI) readDAG(ctx context.Context, saved *engine.DAG, text string) (*spec.Document, templates.DAGCheck, error) {
 	check := templates.DAGCheck{Check: templates.Check{Now: u.now()}}
-	definition, problems := onlyDAG(name, text)
-	if definition == nil {
-		check.Problems = problems
+	name, anchor := "", check.Now
+	if saved != nil {
+		name, anchor, check.Saved = saved.Name, saved.CreatedAt, true
+	}
+	document, problems := onlyDAG(name, text)
+	if document == nil {
+		check.Saved, check.Problems = false, problems
 		return nil, check, nil
 	}
 	var known *service.Error
-	switch err := u.service.CheckDAG(ctx, namespace, definition); {
+	switch err := u.service.CheckDAG(ctx, namespace, document.DAG); {
 	case errors.As(err, &known) && known.Kind == service.KindInvalid:
-		check.Problems = dagProblemsOf(known, text)
+		check.Saved, check.Problems = false, dagProblemsOf(known, text)
 		return nil, check, nil
 	case err != nil:
 		return nil, check, err
 	}
-	anchor := check.Now
-	if name != "" {
-		old, err := u.service.DAG(ctx, namespace, name)
-		if err != nil {
-			return nil, check, err
-		}
-		anchor, check.Saved = old.CreatedAt, true
-		if check.Changes, err = dagChanges(&old.Spec, old.Source, definition, sourceOf(text)); err != nil {
-			return nil, check, err
-		}
-	}
-	return definition, check, foreseeDAG(definition, anchor, &check)
+	return document, check, foreseeDAG(document.DAG, anchor, &check)
 }
 
 // onlyDAG reads a text that is to hold one DAG, of this name unless that is "".
-func onlyDAG(name, text string) (*spec.DAG, []templates.CheckProblem) {
+func onlyDAG(name, text string) (*spec.Document, []templates.CheckProblem) {
 	documents, faults := spec.Decode("", []byte(text))
 	var problems []templates.CheckProblem
 	for _, p := range faults {
@@ -82,7 +99,7 @@ func onlyDAG(name, text string) (*spec.DAG, []templates.CheckProblem) {
 		return nil, []templates.CheckProblem{checkProblem("name", fmt.Sprintf(
 			"the name of DAG %q cannot be changed: make a new DAG, and delete this one", name), lineOf(text, "body.name"), 0)}
 	}
-	return documents[0].DAG, nil
+	return &documents[0], nil
 }
 
 // dagProblemsOf tells the faults that the service found, at the lines of their tasks.

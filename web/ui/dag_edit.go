@@ -28,12 +28,22 @@ func (u *UI) dagEdit(c echo.Context) error {
 		definition, source = &earlier.Spec, earlier.Source
 		form.Generation, form.Message = number, "restored generation "+strconv.FormatInt(number, 10)
 	}
+	leave, err := u.large.wait(ctx, isLarge(definition))
+	if err != nil {
+		return err
+	}
+	defer leave()
 	text, err := spec.TextDAG(definition, source)
 	if err != nil {
 		return err
 	}
 	form.Definition = string(text)
-	if _, form.Check, err = u.checkDAG(ctx, dag.Name, form.Definition); err != nil {
+	if form.Generation > 0 {
+		_, form.Check, err = u.checkDAG(ctx, dag.Name, form.Definition)
+	} else {
+		_, form.Check, err = u.readDAG(ctx, &dag, form.Definition)
+	}
+	if err != nil {
 		return err
 	}
 	if form.Binaries, err = u.binaryNames(ctx); err != nil {
@@ -49,16 +59,21 @@ func (u *UI) dagSave(c echo.Context) error {
 		Page: u.page(c, templates.SectionDAGs, "Edit "+name), Name: name,
 		Definition: definitionOf(c), Message: c.FormValue("message"), Revision: revisionOf(c),
 	}
-	definition, check, err := u.checkDAG(ctx, name, form.Definition)
+	leave, err := u.large.wait(ctx, len(form.Definition) > largeText)
 	if err != nil {
 		return err
 	}
-	if definition == nil {
+	defer leave()
+	document, check, err := u.checkDAG(ctx, name, form.Definition)
+	if err != nil {
+		return err
+	}
+	if document == nil {
 		return u.refuseDAG(c, http.StatusUnprocessableEntity, form, check)
 	}
-	dag, change, err := u.service.SaveDAG(ctx, namespace, definition, service.Save{By: service.Actor(ctx), Message: form.Message, Source: sourceOf(form.Definition), IfRevision: form.Revision})
+	dag, change, err := u.service.SaveDAG(ctx, namespace, document.DAG, service.Save{By: service.Actor(ctx), Message: form.Message, Source: document.Source, IfRevision: form.Revision})
 	if err != nil {
-		return u.refuseDAGError(c, form, definition, check, err)
+		return u.refuseDAGError(c, form, document, check, err)
 	}
 	return done(c, "/dags/"+dag.Name, saved(change))
 }

@@ -19,10 +19,11 @@ func (u *UI) dagNew(c echo.Context) error {
 		return err
 	}
 	from := c.QueryParam("from")
-	text, err := u.firstDAG(ctx, from, names)
+	text, leave, err := u.firstDAG(ctx, from, names)
 	if err != nil {
 		return err
 	}
+	defer leave()
 	_, check, err := u.checkDAG(ctx, "", text)
 	if err != nil {
 		return err
@@ -32,39 +33,52 @@ func (u *UI) dagNew(c echo.Context) error {
 	}))
 }
 
-// firstDAG is what a new DAG begins with: a copy of another one, or the least that there can be.
-func (u *UI) firstDAG(ctx context.Context, from string, names []string) (string, error) {
+// firstDAG is what a new DAG begins with: a copy of another one, or the least that there can be. The caller calls leave
+// once it has dealt with the text.
+func (u *UI) firstDAG(ctx context.Context, from string, names []string) (text string, leave func(), err error) {
 	if from == "" {
 		binary := "hello"
 		if len(names) > 0 {
 			binary = names[0]
 		}
-		return "kind: DAG\nname: my-dag\nschedule: \"0 3 * * *\"   # every night\n\ntasks:\n  first: {binary: " + binary + "}\n", nil
+		return "kind: DAG\nname: my-dag\nschedule: \"0 3 * * *\"   # every night\n\ntasks:\n  first: {binary: " + binary + "}\n", func() {}, nil
 	}
 	dag, err := u.service.DAG(ctx, namespace, from)
 	if err != nil {
-		return "", err
+		return "", nil, err
+	}
+	if leave, err = u.large.wait(ctx, isLarge(&dag.Spec)); err != nil {
+		return "", nil, err
 	}
 	copied := dag.Spec.Clone()
 	const suffix = "-copy"
 	copied.Name = dag.Name[:min(len(dag.Name), spec.MaxNameLength-len(suffix))] + suffix
-	text, err := spec.EncodeDAG(copied)
-	return string(text), err
+	encoded, err := spec.EncodeDAG(copied)
+	if err != nil {
+		leave()
+		return "", nil, err
+	}
+	return string(encoded), leave, nil
 }
 
 func (u *UI) dagCreate(c echo.Context) error {
 	ctx := c.Request().Context()
 	form := templates.DAGForm{Page: u.page(c, templates.SectionDAGs, "New DAG"), Definition: definitionOf(c), Message: c.FormValue("message")}
-	definition, check, err := u.checkDAG(ctx, "", form.Definition)
+	leave, err := u.large.wait(ctx, len(form.Definition) > largeText)
 	if err != nil {
 		return err
 	}
-	if definition == nil {
+	defer leave()
+	document, check, err := u.checkDAG(ctx, "", form.Definition)
+	if err != nil {
+		return err
+	}
+	if document == nil {
 		return u.refuseDAG(c, http.StatusUnprocessableEntity, form, check)
 	}
-	dag, change, err := u.service.SaveDAG(ctx, namespace, definition, service.Save{By: service.Actor(ctx), Message: form.Message, Source: sourceOf(form.Definition), Create: true})
+	dag, change, err := u.service.SaveDAG(ctx, namespace, document.DAG, service.Save{By: service.Actor(ctx), Message: form.Message, Source: document.Source, Create: true})
 	if err != nil {
-		return u.refuseDAGError(c, form, definition, check, err)
+		return u.refuseDAGError(c, form, document, check, err)
 	}
 	return done(c, "/dags/"+dag.Name, saved(change))
 }
@@ -80,7 +94,7 @@ func (u *UI) refuseDAG(c echo.Context, status int, form templates.DAGForm, check
 }
 
 // refuseDAGError shows the form again if the user can do something about the error.
-func (u *UI) refuseDAGError(c echo.Context, form templates.DAGForm, definition *spec.DAG, check templates.DAGCheck, err error) error {
+func (u *UI) refuseDAGError(c echo.Context, form templates.DAGForm, document *spec.Document, check templates.DAGCheck, err error) error {
 	known, refused := errors.AsType[*service.Error](err)
 	switch {
 	case !refused:
@@ -89,7 +103,7 @@ func (u *UI) refuseDAGError(c echo.Context, form templates.DAGForm, definition *
 		check.Problems = dagProblemsOf(known, form.Definition)
 		return u.refuseDAG(c, http.StatusUnprocessableEntity, form, check)
 	case known.Kind == service.KindConflict && form.Name != "":
-		if form.Conflict, err = u.dagConflict(c.Request().Context(), form.Name, definition, sourceOf(form.Definition)); err != nil {
+		if form.Conflict, err = u.dagConflict(c.Request().Context(), form.Name, document.DAG, document.Source); err != nil {
 			return err
 		}
 		return u.refuseDAG(c, http.StatusConflict, form, check)

@@ -29,6 +29,7 @@ type UI struct {
 	service *service.Service
 	config  Config
 
+	large    turn
 	pictures pictures
 	waves    waveCache
 }
@@ -44,7 +45,7 @@ func New(service *service.Service, config Config) *UI {
 	if config.Patience <= 0 {
 		config.Patience = time.Minute
 	}
-	return &UI{service: service, config: config}
+	return &UI{service: service, config: config, large: newTurn()}
 }
 
 // namespace is the only one until there are more.
