@@ -5,9 +5,12 @@ import (
 	"math/rand/v2"
 	"os/exec"
 	"os/signal"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/anishathalye/porcupine"
 )
 
 // Config says how large the chaos is, and how long it lasts.
@@ -64,16 +67,17 @@ func Run(t *testing.T, program, witness string, config Config) {
 
 	breaker := newBreaker(c, random, config.Pace)
 	faults, end := context.WithTimeout(ctx, config.Length)
-	asked := make(chan struct{})
-	go func() { defer close(asked); work.ask(faults, apis, config.Pace/2) }()
+	var users sync.WaitGroup
+	users.Go(func() { work.ask(faults, apis, config.Pace/2) })
+	users.Go(func() { work.act(faults, apis, rand.New(rand.NewPCG(config.Seed, 2)), config.Pace) })
 	breaker.run(faults)
 	end()
-	<-asked
+	users.Wait()
 
 	healed := time.Now()
 	settling, cancel := context.WithTimeout(ctx, config.Settle)
 	defer cancel()
-	paused := work.end(settling, t, api, c.journal())
+	until := work.end(settling, t, api, c.journal())
 	settle(settling, t, api)
 	settled := time.Since(healed)
 	if c.database != nil {
@@ -83,16 +87,17 @@ func Run(t *testing.T, program, witness string, config Config) {
 		part.stop()
 	}
 	result := work.read(settling, t, api)
+	result.troubles = breaker.troubles
 	traces, lines, err := readJournal(c.journal())
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := judge(t, work, traces, result, paused)
+	v := judge(t, work, traces, result, until)
 	history, err := readHistory(c.history())
 	if err != nil {
 		t.Fatal(err)
 	}
-	locks := linearizable(t, history, time.Minute, c.dir)
+	locks := linearizable(t, porcupine.CheckOperationsVerbose, history, time.Minute, c.dir)
 	text, count := breaker.report()
 	t.Logf("%d faults in %s: %s", count, config.Length, text)
 	t.Logf("%d lines of the journal; at rest %s after the last fault, judged after %s in all", lines, settled.Round(time.Second/10), time.Since(began).Round(time.Second))

@@ -15,7 +15,7 @@ import (
 // Passed on by `make test-chaos`.
 var (
 	length = flag.Duration("chaos", 0, "how long the long chaos lasts; 0 leaves it out")
-	seed   = flag.Uint64("seed", 0, "decides what goes wrong, and when; 0 draws one")
+	seed   = flag.Uint64("seed", 0, "decides what goes wrong, and when, in the long and the short form; 0 draws one")
 	keep   = flag.String("keep", "", "a new folder for all files of the long chaos, which stays")
 )
 
@@ -58,11 +58,19 @@ func build(dir string) (err error) {
 	return err
 }
 
-// A short chaos of a fixed seed, which needs no rights.
+// chosenSeed is the one that was asked for, or a new one; chaos prints it.
+func chosenSeed() uint64 {
+	if *seed != 0 {
+		return *seed
+	}
+	return 1 + rand.Uint64N(1<<32)
+}
+
+// A short chaos, which needs no rights. Each run has another seed: -args -seed=N replays one.
 func TestShortChaosLosesNothing(t *testing.T) {
 	t.Parallel()
 	Run(t, program, witness, Config{
-		Seed: 1, Length: 12 * time.Second, Pace: 700 * time.Millisecond, Jobs: 40, Period: 3, DAGs: 2, Executors: 3, Slots: 16, Lockers: 2,
+		Seed: chosenSeed(), Length: 12 * time.Second, Pace: 700 * time.Millisecond, Jobs: 40, Period: 3, DAGs: 2, Executors: 3, Slots: 16, Lockers: 2,
 		Drain: 2 * time.Second, Settle: 2 * time.Minute,
 	})
 }
@@ -72,11 +80,8 @@ func TestChaosLosesNothing(t *testing.T) {
 	if *length == 0 {
 		t.Skip("it lasts long: make test-chaos")
 	}
-	if *seed == 0 {
-		*seed = rand.Uint64N(1 << 32)
-	}
 	Run(t, program, witness, Config{
-		Seed: *seed, Length: *length, Pace: 1500 * time.Millisecond, Jobs: 200, Period: 10, DAGs: 6, Executors: 4, Slots: 32, Lockers: 3,
+		Seed: chosenSeed(), Length: *length, Pace: 1500 * time.Millisecond, Jobs: 200, Period: 10, DAGs: 6, Executors: 4, Slots: 32, Lockers: 3,
 		Drain: 3 * time.Second, Namespaces: true, Disks: true, Settle: 5 * time.Minute, Keep: *keep,
 	})
 }

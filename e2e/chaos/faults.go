@@ -32,6 +32,16 @@ type target struct {
 	most   time.Duration // how long a fault lasts
 }
 
+// The kinds of parts.
+const (
+	kindExecutor = "executor"
+	kindLocker   = "locker"
+	kindNATS     = "nats"
+	kindEngine   = "engine"
+	kindDatabase = "database"
+	kindS3       = "s3"
+)
+
 // breaker breaks the cluster by a schedule that a seed decides. A part has one fault at a time; several parts may.
 type breaker struct {
 	c       *cluster
@@ -39,10 +49,21 @@ type breaker struct {
 	targets []target
 	pace    time.Duration // between two faults, on average
 
-	mu    sync.Mutex
-	busy  map[*part]bool
-	count map[string]int
+	mu       sync.Mutex
+	busy     map[*part]bool
+	count    map[string]int
+	troubles []trouble
 }
+
+// trouble is a time in which a part of a kind may not have done its work.
+type trouble struct {
+	kind       string
+	begin, end time.Time
+}
+
+// recovery is how long a part that was broken may take to do its work again: to start, to be heard of, and to take up
+// what waits, on a busy machine.
+const recovery = 10 * time.Second
 
 func newBreaker(c *cluster, random *rand.Rand, pace time.Duration) *breaker {
 	b := &breaker{c: c, random: random, pace: pace, busy: map[*part]bool{}, count: map[string]int{}}
@@ -87,15 +108,15 @@ func newBreaker(c *cluster, random *rand.Rand, pace time.Duration) *breaker {
 	const away = 3 * time.Second
 	// Some faults pass before a lock or a lease can expire, most do not.
 	const most, mostOfShared = 3 * lockTTL, 2 * leaseTTL
-	b.add("executor", 11, c.executors, most, kill(away), stop, ask, cut, orphan)
-	b.add("locker", 2, c.lockers, most, kill(away), stop, cut)
-	b.add("nats", 3, []*part{c.nats}, most, kill(away), stop, ask, cut)
+	b.add(kindExecutor, 11, c.executors, most, kill(away), stop, ask, cut, orphan)
+	b.add(kindLocker, 2, c.lockers, most, kill(away), stop, cut)
+	b.add(kindNATS, 3, []*part{c.nats}, most, kill(away), stop, ask, cut)
 	if c.database == nil {
-		b.add("engine", 4, c.engines, most, kill(away), stop, ask, cut)
+		b.add(kindEngine, 4, c.engines, most, kill(away), stop, ask, cut)
 	} else {
-		b.add("engine", 7, c.engines, mostOfShared, kill(mostOfShared), stop, ask, cut)
-		b.add("database", 4, []*part{c.database}, mostOfShared, kill(away), stop, ask, cut)
-		b.add("s3", 1, []*part{c.s3}, most, kill(away), stop, ask, cut)
+		b.add(kindEngine, 7, c.engines, mostOfShared, kill(mostOfShared), stop, ask, cut)
+		b.add(kindDatabase, 4, []*part{c.database}, mostOfShared, kill(away), stop, ask, cut)
+		b.add(kindS3, 1, []*part{c.s3}, most, kill(away), stop, ask, cut)
 	}
 	for i := range b.targets {
 		if t := &b.targets[i]; c.disks[t.parts[0].name] != nil {
@@ -143,6 +164,8 @@ func (b *breaker) run(ctx context.Context) {
 				return
 			}
 			b.noted(chosen.kind, broken.name, one.name)
+			began := time.Now()
+			defer func() { b.remember(trouble{chosen.kind, began, time.Now().Add(recovery)}) }()
 			select {
 			case <-time.After(lasts):
 			case <-ctx.Done():
@@ -188,6 +211,12 @@ func (b *breaker) noted(kind, part, what string) {
 	defer b.mu.Unlock()
 	b.count[kind+" "+what]++
 	b.c.t.Logf("%s %s %s", time.Now().Format("15:04:05.000"), part, what)
+}
+
+func (b *breaker) remember(t trouble) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.troubles = append(b.troubles, t)
 }
 
 // report tells how often each fault came, and of how many in all.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tidewheel/tidewheel/client/wire"
@@ -21,6 +20,7 @@ type verdict struct {
 
 	jobs    map[string]job // by uid
 	byRun   map[string][]*trace
+	judged  int      // slots
 	checked []string // in words
 }
 
@@ -30,10 +30,10 @@ type reporter interface {
 	Errorf(format string, args ...any)
 }
 
-func judge(t reporter, work *workload, traces []*trace, result *result, paused map[string]time.Time) *verdict {
+func judge(t reporter, work *workload, traces []*trace, result *result, until map[string]time.Time) *verdict {
 	t.Helper()
 	v := &verdict{t: t, work: work, traces: traces, result: result, jobs: map[string]job{}, byRun: map[string][]*trace{}}
-	for _, j := range work.jobs {
+	for _, j := range slices.Concat(work.jobs, work.lives) {
 		v.jobs[j.uid] = j
 	}
 	for _, trace := range traces {
@@ -42,10 +42,12 @@ func judge(t reporter, work *workload, traces []*trace, result *result, paused m
 	v.starts()
 	v.ends()
 	v.byHand()
-	for _, j := range work.jobs {
-		v.slots(j, paused[j.name])
+	v.users()
+	schedules := v.schedules(until)
+	for _, s := range schedules {
+		v.slots(s)
 	}
-	v.checkedf("%d jobs' slots, each accounted for once", len(work.jobs))
+	v.checkedf("%d slots of %d jobs and roots, each accounted for once, for a reason that fits", v.judged, len(schedules))
 	v.locks()
 	v.edges()
 	v.waveEnds()
@@ -85,7 +87,6 @@ func (v *verdict) ends() {
 	other := map[string]int{}
 	for _, id := range slices.Sorted(maps.Keys(v.runs)) {
 		run := v.runs[id]
-		j := v.jobs[run.JobUID]
 		if run.Status == engine.StatusSucceeded {
 			at := slices.IndexFunc(v.byRun[id], func(t *trace) bool { return t.attempt == run.Attempt && t.ended })
 			if at < 0 {
@@ -94,19 +95,7 @@ func (v *verdict) ends() {
 			continue
 		}
 		other[run.Status.String()]++
-		allowed := false
-		switch run.Status {
-		case engine.StatusLost:
-			allowed = j.once
-		case engine.StatusCancelled:
-			allowed = j.replace
-		case engine.StatusDead: // as many attempts were lost as may be
-			allowed = run.Losses > engine.DefaultConfig().MaxLosses
-		case engine.StatusSkipped: // it needs a task that did not succeed
-			allowed = run.DAG != ""
-		default:
-		}
-		if !allowed || run.Reason == "" {
+		if !v.allowedEnd(run) || run.Reason == "" {
 			v.t.Errorf("%s of %s%s ended as %s after %d attempts (%d failures, %d losses): %s %s", id, run.Job, run.DAG, run.Status, run.Attempt, run.Failures, run.Losses, run.Reason, run.Error)
 		}
 	}
@@ -125,44 +114,6 @@ func (v *verdict) byHand() {
 		}
 	}
 	v.checkedf("%d runs by hand, each done once", len(v.work.asked))
-}
-
-// slots checks that each slot of a job, from its creation until it was paused, stands in the ledger exactly once.
-func (v *verdict) slots(j job, paused time.Time) {
-	outcomes := map[int64][]string{}
-	for _, e := range v.ledger[j.name] {
-		slots := int64(0)
-		for at := e.From; !at.After(e.To); at = at.Add(j.period) {
-			outcomes[at.Unix()] = append(outcomes[at.Unix()], strings.TrimSpace(e.Outcome+" "+e.Reason+" "+e.Run))
-			slots++
-		}
-		if slots != e.Count {
-			v.t.Errorf("%s: the ledger counts %d slots from %s to %s, there are %d", j.name, e.Count, e.From, e.To, slots)
-		}
-		switch {
-		case e.Outcome != "fired" && e.Reason == "":
-			v.t.Errorf("%s: the slots from %s were %s for no reason", j.name, e.From, e.Outcome)
-		case e.Outcome == "fired" && v.runs[e.Run].Job != j.name:
-			v.t.Errorf("%s: the slot %s was fired as %q, which is no run of it", j.name, e.From, e.Run)
-		}
-	}
-	slots := slices.Sorted(maps.Keys(outcomes))
-	if len(slots) == 0 {
-		v.t.Errorf("%s has no slots", j.name)
-		return
-	}
-	if first := time.Unix(slots[0], 0); first.After(j.created.Add(j.period)) {
-		v.t.Errorf("%s was made at %s, and its first slot in the ledger is %s", j.name, j.created, first)
-	}
-	if last := time.Unix(slots[len(slots)-1], 0); last.Before(paused.Add(-j.period)) {
-		v.t.Errorf("%s was paused at %s, and its last slot in the ledger is %s", j.name, paused, last)
-	}
-	step := int64(j.period / time.Second)
-	for at := slots[0]; at <= slots[len(slots)-1]; at += step {
-		if all := outcomes[at]; len(all) != 1 {
-			v.t.Errorf("%s: the slot %s stands in the ledger %d times: %v", j.name, time.Unix(at, 0).UTC().Format(time.RFC3339), len(all), all)
-		}
-	}
 }
 
 // locks checks that nobody's program lived once the next holder's had begun, and that tokens grow.

@@ -20,9 +20,17 @@ type job struct {
 	name    string
 	period  time.Duration // from slot to slot
 	overlap string
-	once    bool // at_most_once
-	replace bool // its runs may be cancelled
+	catchUp string // the policy
+	once    bool   // at_most_once
+	text    string // its definition
 	uid     string
+	created time.Time
+}
+
+// dagJob is a DAG of the workload, as far as the verdict must know it.
+type dagJob struct {
+	name    string
+	roots   map[string]time.Duration // from slot to slot
 	created time.Time
 }
 
@@ -39,8 +47,9 @@ var dagTasks = []struct {
 // workload is what the cluster is given to do.
 type workload struct {
 	jobs  []job
-	dags  []string
+	dags  []dagJob
 	asked []string // runs by hand that were acknowledged
+	deeds
 }
 
 // define makes jobs and DAGs of every policy that matters when something dies, from a seed.
@@ -50,9 +59,8 @@ func define(config Config, journal string, random *rand.Rand) (*workload, string
 	for i := range config.Jobs {
 		j := job{name: fmt.Sprintf("job%03d", i), period: time.Duration(config.Period) * time.Second}
 		j.overlap = []string{"skip", "queue", "allow", "skip", "replace", "allow"}[i%6]
-		j.replace = j.overlap == "replace"
 		j.once = i%7 == 3
-		catchUp := []string{"{policy: all, window: 1h}", "{policy: last, window: 1h}", "{policy: none}"}[i%3]
+		j.catchUp = []string{"all", "last", "none"}[i%3]
 		work := []int{0, 50, 400, 1200}[random.IntN(4)]
 		if random.IntN(12) == 0 {
 			work = int(lockTTL.Milliseconds()) * 2 // its lock is refreshed
@@ -66,15 +74,17 @@ func define(config Config, journal string, random *rand.Rand) (*workload, string
 			delivery, fail = "at_most_once", ""
 		}
 		second := random.IntN(config.Period)
-		fmt.Fprintf(&text, "---\nkind: Job\nname: %s\nbinary: witness\nschedule: \"%s * * * * *\"\noverlap: %s\ndelivery: %s\ncatch_up: %s\nretry: {max_attempts: 3, delay: 200ms}\nenv: {WORK: \"%d\", FAIL: %q, JOURNAL: %q}\n",
-			j.name, seconds(second, config.Period), j.overlap, delivery, catchUp, work, fail, journal)
+		j.text = fmt.Sprintf("---\nkind: Job\nname: %s\nbinary: witness\nschedule: \"%s * * * * *\"\noverlap: %s\ndelivery: %s\ncatch_up: {policy: %s, window: 1h}\nretry: {max_attempts: 3, delay: 200ms}\nenv: {WORK: \"%d\", FAIL: %q, JOURNAL: %q}\n",
+			j.name, seconds(second, config.Period), j.overlap, delivery, j.catchUp, work, fail, journal)
 		w.jobs = append(w.jobs, j)
+		text.WriteString(j.text)
 	}
 	fmt.Fprintf(&text, "---\nkind: Job\nname: byhand\nbinary: witness\noverlap: allow\nretry: {max_attempts: 3, delay: 200ms}\nenv: {WORK: \"50\", JOURNAL: %q}\n", journal)
+	text.WriteString(w.defineUsers(config, journal))
 	for i := range config.DAGs {
-		name := fmt.Sprintf("dag%d", i)
-		w.dags = append(w.dags, name)
-		text.WriteString(dagText(name, journal, fmt.Sprintf("%s * * * * *", seconds(i%config.Period, config.Period)), "*/15 * * * * *"))
+		d := dagJob{name: fmt.Sprintf("dag%d", i), roots: map[string]time.Duration{"fast": time.Duration(config.Period) * time.Second, "slow": 15 * time.Second}}
+		w.dags = append(w.dags, d)
+		text.WriteString(dagText(d.name, journal, fmt.Sprintf("%s * * * * *", seconds(i%config.Period, config.Period)), "*/15 * * * * *"))
 	}
 	return w, text.String()
 }
@@ -124,6 +134,14 @@ func (w *workload) load(ctx context.Context, t *testing.T, api *client.Client, w
 		}
 		w.jobs[i].uid, w.jobs[i].created = made.UID, made.CreatedAt
 	}
+	for i := range w.dags {
+		made, err := api.DAG(ctx, w.dags[i].name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.dags[i].created = made.CreatedAt
+	}
+	w.meetUsers(ctx, t, api)
 }
 
 // ask asks all who serve the API in turn for runs by hand until ctx ends, each until it is acknowledged by one of them.
@@ -168,34 +186,38 @@ func patiently(ctx context.Context, t *testing.T, what string, do func(context.C
 	}
 }
 
-// end lets no more be due, and tells until when each job was.
+// end lets no more be due, and returns until when each job and each DAG was.
 func (w *workload) end(ctx context.Context, t *testing.T, api *client.Client, journal string) map[string]time.Time {
 	t.Helper()
-	paused := map[string]time.Time{}
+	until := map[string]time.Time{}
 	for i := range w.jobs {
 		patiently(ctx, t, "pause "+w.jobs[i].name, func(ctx context.Context) error {
 			job, err := api.PauseJob(ctx, w.jobs[i].name)
 			if err == nil {
-				paused[w.jobs[i].name] = job.PausedAt
+				until[w.jobs[i].name] = job.PausedAt
 			}
 			return err
 		})
 	}
-	for _, name := range w.dags {
+	w.leave(ctx, t, api)
+	for _, d := range w.dags {
+		until[d.name] = time.Now()
 		// Without schedules the wave that is open ends without the roots that have not had their slot.
-		patiently(ctx, t, "edit "+name, func(ctx context.Context) error {
-			_, err := api.Apply(ctx, []client.File{{Name: "end.yaml", Data: []byte(dagText(name, journal, "", ""))}}, client.ApplyOptions{})
+		patiently(ctx, t, "edit "+d.name, func(ctx context.Context) error {
+			_, err := api.Apply(ctx, []client.File{{Name: "end.yaml", Data: []byte(dagText(d.name, journal, "", ""))}}, client.ApplyOptions{})
 			return err
 		})
 	}
-	return paused
+	return until
 }
 
 // result is what the API tells at the end.
 type result struct {
 	runs   map[string]wire.Run
 	waves  map[string]wire.WaveDetail
-	ledger map[string][]wire.LedgerEntry // by job
+	ledger map[string][]wire.LedgerEntry // by job, and by DAG/root
+
+	troubles []trouble
 }
 
 // settle returns once every run and wave has ended.
@@ -320,13 +342,24 @@ func (w *workload) read(ctx context.Context, t *testing.T, api *client.Client) *
 		check(err)
 		r.waves[id] = wave
 	}
-	for i := range w.jobs {
-		name := w.jobs[i].name
+	ledger := func(name string, read func(client.Page) (wire.List[wire.LedgerEntry], error)) {
 		check(eachPage(func(page client.Page) (string, error) {
-			list, err := api.Slots(ctx, name, time.Time{}, page)
+			list, err := read(page)
 			r.ledger[name] = append(r.ledger[name], list.Items...)
 			return list.Next, err
 		}))
+	}
+	for _, j := range w.jobs {
+		ledger(j.name, func(page client.Page) (wire.List[wire.LedgerEntry], error) {
+			return api.Slots(ctx, j.name, time.Time{}, page)
+		})
+	}
+	for _, d := range w.dags {
+		for root := range d.roots {
+			ledger(d.name+"/"+root, func(page client.Page) (wire.List[wire.LedgerEntry], error) {
+				return api.DAGSlots(ctx, d.name, root, time.Time{}, page)
+			})
+		}
 	}
 	return r
 }

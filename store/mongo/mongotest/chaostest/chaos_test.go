@@ -16,10 +16,18 @@ var database = chaos.Database{
 	URI: func(address string) string { return "mongodb://" + address + "/tidewheel?directConnection=true" },
 }
 
-// A short chaos of a fixed seed, which needs no rights.
+// chosenSeed is the one that was asked for, or a new one; chaos prints it.
+func chosenSeed() uint64 {
+	if *seed != 0 {
+		return *seed
+	}
+	return 1 + rand.Uint64N(1<<32)
+}
+
+// A short chaos, which needs no rights. Each run has another seed: -args -seed=N replays one.
 func TestShortChaosOfSeveralEnginesLosesNothing(t *testing.T) {
 	chaos.Run(t, program, witness, chaos.Config{
-		Seed: 1, Length: 20 * time.Second, Pace: 700 * time.Millisecond, Jobs: 40, Period: 3, DAGs: 2, Engines: 2, Database: &database,
+		Seed: chosenSeed(), Length: 20 * time.Second, Pace: 700 * time.Millisecond, Jobs: 40, Period: 3, DAGs: 2, Engines: 2, Database: &database,
 		Executors: 3, Slots: 16, Lockers: 2, Drain: 2 * time.Second, Settle: 3 * time.Minute,
 	})
 }
@@ -29,11 +37,8 @@ func TestChaosOfSeveralEnginesLosesNothing(t *testing.T) {
 	if *length == 0 {
 		t.Skip("it lasts long: make test-chaos")
 	}
-	if *seed == 0 {
-		*seed = rand.Uint64N(1 << 32)
-	}
 	chaos.Run(t, program, witness, chaos.Config{
-		Seed: *seed, Length: *length, Pace: 1500 * time.Millisecond, Jobs: 200, Period: 10, DAGs: 6, Engines: 3, Database: &database,
+		Seed: chosenSeed(), Length: *length, Pace: 1500 * time.Millisecond, Jobs: 200, Period: 10, DAGs: 6, Engines: 3, Database: &database,
 		Executors: 4, Slots: 32, Lockers: 3, Drain: 3 * time.Second, Namespaces: true, Disks: true, Settle: 5 * time.Minute, Keep: *keep,
 	})
 }

@@ -22,7 +22,7 @@ import (
 // Passed on by `make test-chaos`.
 var (
 	length = flag.Duration("chaos", 0, "how long the long chaos lasts; 0 leaves it out")
-	seed   = flag.Uint64("seed", 0, "decides what goes wrong, and when; 0 draws one")
+	seed   = flag.Uint64("seed", 0, "decides what goes wrong, and when, in the long and the short form; 0 draws one")
 	keep   = flag.String("keep", "", "a new folder for all files of the long chaos, which stays")
 )
 
