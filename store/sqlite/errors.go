@@ -38,12 +38,19 @@ func code(err error) int {
 	return 0
 }
 
+// full tells whether err says that there is no space. The index of the log, which is mapped into memory, says so by a code
+// of its own.
+func full(err error) bool {
+	e, ok := errors.AsType[*driver.Error](err)
+	return ok && (code(err) == lib.SQLITE_FULL || e.Code() == lib.SQLITE_IOERR_SHMSIZE)
+}
+
 // wrap adds the operation, and the sentinel that callers ask for.
 func wrap(operation string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case code(err) == lib.SQLITE_FULL:
+	case full(err):
 		return fmt.Errorf("sqlite: %s: %w: %w", operation, engine.ErrFull, err)
 	default:
 		return fmt.Errorf("sqlite: %s: %w", operation, err)
