@@ -88,10 +88,11 @@ type LogFrame struct {
 type QueueDepth struct {
 	Tier    spec.Tier  `json:"tier"`
 	Class   spec.Class `json:"class"`
-	Waiting uint64     `json:"waiting"` // published, not yet delivered
-	Claimed uint64     `json:"claimed"` // delivered, not yet acknowledged
-	Pulls   int        `json:"pulls"`   // requests of idle executors, for what any of the tier may run
-	// Oldest is when the longest waiting task was published; zero when none waits.
+	Waiting uint64     `json:"waiting"` // published, and begun by no executor
+	// Claimed is how many of those are in the hands of an executor that has not begun them, or were given back by one.
+	Claimed uint64 `json:"claimed"`
+	Pulls   int    `json:"pulls"` // requests of idle executors, for what any of the tier may run
+	// Oldest is when the first of the waiting tasks was published; zero when none waits.
 	Oldest time.Time `json:"oldest,omitzero"`
 	// Pools tell how much of that is for executors with certain labels, in the order of the labels.
 	Pools []PoolDepth `json:"pools,omitempty"`

@@ -106,7 +106,7 @@ func (e *Executor) Run(ctx context.Context) (err error) {
 	beside.Go(func() { e.keepSpeaking(pulled) })
 	beside.Go(func() { e.drain(pulled, stop) })
 	err = e.queue.Pull(ctx, PullConfig{
-		Executor: e.config.ID, Tiers: e.config.Tiers, Slots: e.config.Slots, PremiumWeight: e.config.PremiumWeight,
+		Executor: e.config.ID, Tiers: e.config.Tiers, ShareTiers: e.config.ShareTiers, Slots: e.config.Slots, PremiumWeight: e.config.PremiumWeight,
 		Labels: e.config.Labels, Hold: e.hold,
 	}, e.handle)
 	close(pulled)

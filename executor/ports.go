@@ -42,6 +42,7 @@ type Queue interface {
 type PullConfig struct {
 	Executor      string      // id
 	Tiers         []spec.Tier // its own first, then those it serves when idle
+	ShareTiers    bool        // all tiers are its own: each gets its share while several wait
 	Slots         int         // attempts at once
 	PremiumWeight int         // premium attempts taken for each standard one while both wait; default 4
 	// Labels are what it has: of the tasks that ask for labels it is given those that it satisfies.

@@ -195,7 +195,7 @@ func ExecutorsPart(v Executors) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(v.Queues) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Queues\"><table><thead><tr><th scope=\"col\">Tier</th><th scope=\"col\">Class</th><th scope=\"col\">State</th><th scope=\"col\" class=\"number\">Waiting</th><th scope=\"col\">Oldest waits since</th><th scope=\"col\" class=\"number\">Handed out</th><th scope=\"col\" class=\"number wide\">Idle pulls</th><th scope=\"col\" class=\"number wide\">Served by</th><th scope=\"col\" class=\"number wide\">Slots busy</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Queues\"><table><thead><tr><th scope=\"col\">Tier</th><th scope=\"col\">Class</th><th scope=\"col\">State</th><th scope=\"col\" class=\"number\">Waiting</th><th scope=\"col\">Oldest waits since</th><th scope=\"col\" class=\"number\">Of these handed out</th><th scope=\"col\" class=\"number wide\">Idle pulls</th><th scope=\"col\" class=\"number wide\">Served by</th><th scope=\"col\" class=\"number wide\">Slots busy</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -54,8 +54,8 @@ type RunningAttempt struct {
 type Queue struct {
 	Tier    spec.Tier  `json:"tier"`
 	Class   spec.Class `json:"class"`
-	Waiting uint64     `json:"waiting" doc:"Published, not yet delivered"`
-	Claimed uint64     `json:"claimed" doc:"Delivered, not yet acknowledged"`
+	Waiting uint64     `json:"waiting" doc:"Published, and begun by no executor"`
+	Claimed uint64     `json:"claimed" doc:"Of those, in the hands of an executor that has not begun them, or given back by one"`
 	Pulls   int        `json:"pulls" doc:"Requests of idle executors, for what any of the tier may run"`
 	Oldest  time.Time  `json:"oldest,omitzero" doc:"When the longest waiting task was published"`
 	// Unserved is about what any executor of the tier may run.

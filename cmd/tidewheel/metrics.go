@@ -219,7 +219,7 @@ type queueCollector struct {
 }
 
 var (
-	depthDesc = prometheus.NewDesc("tidewheel_queue_depth", "Tasks in the queue: waiting, or delivered and not yet acknowledged.",
+	depthDesc = prometheus.NewDesc("tidewheel_queue_depth", "Tasks in the queue that no executor has begun.",
 		[]string{"tier", "class", "state"}, nil)
 	oldestDesc = prometheus.NewDesc("tidewheel_queue_oldest_seconds", "Age of the task that has waited longest.",
 		[]string{"tier", "class"}, nil)
@@ -273,12 +273,10 @@ func (c *queueCollector) Collect(metrics chan<- prometheus.Metric) {
 	for _, depth := range depths {
 		tier, class := string(depth.Tier), string(depth.Class)
 		gauge(depthDesc, float64(depth.Waiting), tier, class, "waiting")
-		gauge(depthDesc, float64(depth.Claimed), tier, class, "delivered")
 		gauge(oldestDesc, ageOf(depth.Oldest), tier, class)
 		for _, pool := range depth.Pools {
 			runsOn := spec.RunsOnText(pool.RunsOn)
 			gauge(poolDesc, float64(pool.Waiting), tier, class, runsOn, "waiting")
-			gauge(poolDesc, float64(pool.Claimed), tier, class, runsOn, "delivered")
 			gauge(poolOldestDesc, ageOf(pool.Oldest), tier, class, runsOn)
 		}
 	}

@@ -39,7 +39,7 @@ func (s *Server) startExecutor(context.Context) error {
 	}
 	host, id := executorID()
 	config := executor.Config{
-		ID: id, Host: host, Version: version, Tiers: s.config.tiers(), Slots: s.config.Slots,
+		ID: id, Host: host, Version: version, Tiers: s.config.tiers(), ShareTiers: s.config.Tier == "all", Slots: s.config.Slots,
 		Labels:  executorLabels(host, s.config.Labels),
 		WorkDir: s.data.path(workFolder), CacheDir: s.data.path(cacheFolder), CacheSize: int64(s.config.CacheSize),
 		LockTTL: s.config.LockTTL, DrainTimeout: s.config.Drain, FetchTimeout: s.config.FetchTimeout,

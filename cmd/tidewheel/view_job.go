@@ -144,7 +144,7 @@ func (c *cli) tableOfQueues(w io.Writer, queues []wire.Queue) {
 	for _, q := range queues {
 		t.row(q.Tier, q.Class, q.Waiting, q.Claimed, q.Pulls, c.ago(q.Oldest), "")
 		for _, p := range q.Pools {
-			if p.Waiting+p.Claimed == 0 {
+			if p.Waiting == 0 {
 				continue
 			}
 			note := "of these for " + spec.RunsOnText(p.RunsOn)

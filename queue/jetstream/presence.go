@@ -42,7 +42,7 @@ func (q *Queue) Executors(ctx context.Context) ([]engine.Presence, error) {
 	return present, nil
 }
 
-// Depths tells what waits and runs in each tier and class, premium first, what is for executors with certain labels
+// Depths tells what waits in each tier and class, premium first, what is for executors with certain labels
 // included.
 func (q *Queue) Depths(ctx context.Context) ([]engine.QueueDepth, error) {
 	table, _, err := q.readPools(ctx)
@@ -79,15 +79,17 @@ func (q *Queue) Depths(ctx context.Context) ([]engine.QueueDepth, error) {
 	return depths, nil
 }
 
-// depth is what waits and runs in a class of a tier's own queues, or of a pool.
+// depth is what waits in a class of a tier's own queues, or of a pool.
 func (q *Queue) depth(ctx context.Context, pool string, class spec.Class) (depth engine.PoolDepth, err error) {
 	info, err := q.consumerInfo(ctx, q.names.tasks, taskConsumer(pool, string(class)))
 	if err != nil || info == nil {
 		return depth, err
 	}
-	depth.Waiting, depth.Claimed, depth.Pulls = info.Pending, uint64(max(info.AckPending, 0)), info.Waiting
+	// What an executor has given back counts as delivered at the server until it is acknowledged, however long nobody takes it.
+	depth.Claimed, depth.Pulls = uint64(max(info.AckPending, 0)), info.Waiting
+	depth.Waiting = info.Pending + depth.Claimed
 	if depth.Waiting > 0 {
-		_, depth.Oldest, err = q.firstFrom(ctx, q.names.tasks, q.names.task(pool, string(class), ">"), info.Delivered.Stream+1)
+		_, depth.Oldest, err = q.firstFrom(ctx, q.names.tasks, q.names.task(pool, string(class), ">"), 1)
 	}
 	return depth, err
 }

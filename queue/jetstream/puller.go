@@ -32,7 +32,8 @@ const (
 // puller decides what one executor asks for. It asks each consumer in one of two ways.
 //
 // A consumer that may have something is asked in rounds for what is there already: exactly as many tasks as there are
-// free slots, the executor's own tier first and premium by weight. So it is with all of them at first.
+// free slots, the executor's own tier first, or each tier by its weight where all are its own, and premium by weight. So it
+// is with all of them at first.
 //
 // At one that answered that nothing waits, a request stands, so that a task is delivered the moment it is published,
 // until it has brought all that it asked for. Standing requests may together ask for more than there are free slots;
@@ -252,10 +253,17 @@ func (p *puller) pump(now time.Time) {
 			return
 		}
 	}
+	if p.config.ShareTiers {
+		p.shareRound(now)
+		return
+	}
 	for _, l := range p.levels {
-		if p.round(l, now) {
-			return
+		p.standAt(l, now)
+		if l.stands() {
+			continue
 		}
+		p.round(l, min(p.free, roundBatch), now)
+		return
 	}
 }
 

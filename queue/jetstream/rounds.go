@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/spec"
@@ -10,6 +11,77 @@ import (
 type level struct {
 	tier              spec.Tier
 	premium, standard lanes
+	credit            int // of the share of tiers
+}
+
+// stands tells whether a request stands at each of its queues, so that there is none to ask.
+func (l *level) stands() bool { return l.premium.stand() && l.standard.stand() }
+
+// doubted tells whether one of its queues that is said to have nothing is not believed.
+func (l *level) doubted() bool { return l.premium.doubted() || l.standard.doubted() }
+
+// forgive counts a round for which its queues were not believed.
+func (l *level) forgive() {
+	for _, of := range []*lanes{&l.premium, &l.standard} {
+		for _, s := range of.sources {
+			s.doubt = max(s.doubt-1, 0)
+		}
+	}
+}
+
+// tierWeights are how many tasks of each tier are taken while all of them wait, by an executor whose own they all are. The lighter
+// ones go more often because they are over sooner.
+var tierWeights = map[spec.Tier]int{spec.TierLight: 4, spec.TierMedium: 2, spec.TierHeavy: 1}
+
+// shareRound divides a round among the tiers that may have something. It is called with the lock.
+func (p *puller) shareRound(now time.Time) {
+	var sharing []*level
+	asked := 0
+	for _, l := range p.levels {
+		p.standAt(l, now)
+		if !l.stands() {
+			asked++
+		}
+		if !l.stands() || l.doubted() {
+			sharing = append(sharing, l)
+		}
+	}
+	if asked == 0 {
+		return
+	}
+	parts := shareOut(sharing, min(p.free, roundBatch))
+	if !slices.ContainsFunc(sharing, func(l *level) bool { return parts[l] > 0 && !l.stands() }) {
+		// All of it went to tiers that are not asked: then nobody would ever be.
+		parts = shareOut(slices.DeleteFunc(slices.Clone(sharing), (*level).stands), 1)
+	}
+	for _, l := range sharing {
+		switch {
+		case l.stands():
+			l.forgive()
+		case parts[l] > 0:
+			p.round(l, parts[l], now)
+		}
+	}
+}
+
+// shareOut divides room among levels by their weights, keeping the shares over many small rounds: of each seven tasks four are light,
+// two medium and one heavy. It is nginx's smooth weighted round-robin.
+func shareOut(levels []*level, room int) map[*level]int {
+	parts := make(map[*level]int, len(levels))
+	for range room {
+		total := 0
+		var most *level
+		for _, l := range levels {
+			weight := tierWeights[l.tier]
+			total += weight
+			if l.credit += weight; most == nil || l.credit > most.credit {
+				most = l
+			}
+		}
+		most.credit -= total
+		parts[most]++
+	}
+	return parts
 }
 
 // lanes are the sources of one class of a level. Each is as good as the others, so they take turns.
@@ -45,9 +117,8 @@ func (l *lanes) doubted() bool {
 	return false
 }
 
-// round asks the two classes of a tier for as many tasks as there are slots, and tells whether any are to be hoped for.
-// It is called with the lock.
-func (p *puller) round(l *level, now time.Time) bool {
+// standAt lets requests stand at the queues of a tier that have nothing. It is called with the lock.
+func (p *puller) standAt(l *level, now time.Time) {
 	for _, of := range []*lanes{&l.premium, &l.standard} {
 		for _, s := range of.sources {
 			if s.empty && s.asked == 0 {
@@ -56,12 +127,14 @@ func (p *puller) round(l *level, now time.Time) bool {
 			}
 		}
 	}
+}
+
+// round asks the two classes of a tier, at one of which no request stands, for as many tasks as there is room for. It is called
+// with the lock.
+func (p *puller) round(l *level, room int, now time.Time) {
 	premium, standard := l.premium.stand(), l.standard.stand()
-	room := min(p.free, roundBatch)
 	share := room
 	switch {
-	case premium && standard:
-		return false
 	case premium && l.premium.doubted():
 		share = room - 1 // standard had its own share when premium was asked
 	case premium:
@@ -77,12 +150,7 @@ func (p *puller) round(l *level, now time.Time) bool {
 	if !standard {
 		p.spread(&l.standard, room-share, now)
 	}
-	for _, of := range []*lanes{&l.premium, &l.standard} {
-		for _, s := range of.sources {
-			s.doubt = max(s.doubt-1, 0)
-		}
-	}
-	return true
+	l.forgive()
 }
 
 // share tells how many of the next tasks should be premium, keeping the weight over many small rounds.

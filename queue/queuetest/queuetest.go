@@ -141,11 +141,16 @@ func pull(t *testing.T, q Queue, slots int, tiers ...spec.Tier) *puller {
 // pullAs is pull of an executor with labels.
 func pullAs(t *testing.T, q Queue, slots int, labels map[string]string, tiers ...spec.Tier) *puller {
 	t.Helper()
+	return pullWith(t, q, executor.PullConfig{Executor: "x", Tiers: tiers, Slots: slots, Labels: labels})
+}
+
+func pullWith(t *testing.T, q Queue, config executor.PullConfig) *puller {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	p := &puller{given: make(chan *taken, 10_000)}
 	var background sync.WaitGroup
 	background.Go(func() {
-		err := q.Pull(ctx, executor.PullConfig{Executor: "x", Tiers: tiers, Slots: slots, Labels: labels}, func(d executor.Delivery) {
+		err := q.Pull(ctx, config, func(d executor.Delivery) {
 			task, err := d.Task()
 			if err != nil {
 				t.Errorf("read task: %v", err)

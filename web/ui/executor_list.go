@@ -75,7 +75,7 @@ func viewQueue(q *service.ServedQueue) templates.QueueRow {
 	}
 	for i := range q.Pools {
 		p, s := &q.Pools[i], &q.Served[i]
-		if p.Waiting+p.Claimed == 0 { // who has the labels stands above
+		if p.Waiting == 0 { // who has the labels stands above
 			continue
 		}
 		row.Pools = append(row.Pools, templates.PoolRow{
