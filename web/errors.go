@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"html"
@@ -50,6 +51,13 @@ func (s *Server) problemOf(c echo.Context, err error) *api.Problem {
 	}
 	id := RequestID(c.Request().Context())
 	s.config.Log.Error("a request failed", "request_id", id, "method", c.Request().Method, "path", c.Request().URL.Path, "error", err)
+	// If a part is gone, that is the answer, as it is the API's.
+	look, cancel := context.WithTimeout(c.Request().Context(), readyTime)
+	defer cancel()
+	if problem, ok := api.ProblemOf(s.config.Service.Ready(look)); ok {
+		problem.RequestID = id
+		return problem
+	}
 	problem := api.NewProblem(http.StatusInternalServerError, "internal_error",
 		"something went wrong inside the server; its log says more under this request_id")
 	problem.RequestID = id

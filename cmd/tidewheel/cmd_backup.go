@@ -65,7 +65,9 @@ func (c *cli) backup(ctx context.Context, path string, config placeConfig, noLog
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
 			return err
 		}
-		_, manifest, err = c.verifyBackup(ctx, file, file.Name())
+		if _, manifest, err = c.verifyBackup(ctx, file); isBackupFault(err) {
+			return fmt.Errorf("what was written is no whole backup (%w), so nothing is kept: call this again, and see the server's log if it goes on", err)
+		}
 		return err
 	})
 	if err != nil {
@@ -99,6 +101,9 @@ func (c *cli) printManifest(manifest *moving.Manifest) error {
 
 // writeWhole makes a file that appears when all of it is on the disk, and that only its owner can read.
 func writeWhole(path string, write func(*os.File) error) (err error) {
+	if path == "" {
+		return usage("name the file to write")
+	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return usage("%s is there and is no file: name another", path)
 	}
@@ -118,8 +123,23 @@ func writeWhole(path string, write func(*os.File) error) (err error) {
 	if err = errors.Join(err, file.Close()); err == nil {
 		err = os.Rename(file.Name(), path)
 	}
-	if errors.Is(err, syscall.ENOSPC) {
+	return explainWrite(path, file.Name(), err)
+}
+
+// explainWrite says in plain words why a file could not be written; other errors pass. temporary is what it was until
+// it was whole.
+func explainWrite(path, temporary string, err error) error {
+	var at *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return fmt.Errorf("the disk of %s is full: free some space there, or name a file on another disk", path)
+	case errors.Is(err, syscall.EFBIG):
+		return usage("%s cannot be written: this user or disk allows no file as large: name a file on another disk, or raise the limit (ulimit -f)", path)
+	case errors.As(err, &at) && at.Path == temporary:
+		return usage("%s cannot be written: %w: name another file", path, at.Err)
+	case errors.As(err, &link) && link.Old == temporary:
+		return usage("%s cannot be written: %w: name another file", path, link.Err)
 	}
 	return err
 }
@@ -181,7 +201,7 @@ func (c *cli) backupPlace(ctx context.Context, to io.Writer, config placeConfig,
 }
 
 // verifyBackup reads a backup to its end.
-func (c *cli) verifyBackup(ctx context.Context, file *os.File, name string) (*moving.Header, *moving.Manifest, error) {
+func (c *cli) verifyBackup(ctx context.Context, file *os.File) (*moving.Header, *moving.Manifest, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, nil, err
@@ -189,14 +209,19 @@ func (c *cli) verifyBackup(ctx context.Context, file *os.File, name string) (*mo
 	bar := c.progress("verifying", info.Size())
 	header, manifest, err := moving.Verify(ctx, bar.reader(file), nil)
 	bar.finish(err)
-	return header, manifest, explainBackup(name, err)
+	return header, manifest, err
+}
+
+// isBackupFault reports whether an error is one of what stands in a backup.
+func isBackupFault(err error) bool {
+	var newer *moving.NewerError
+	var broken *moving.DamagedError
+	return errors.Is(err, moving.ErrNotBackup) || errors.Is(err, moving.ErrCutOff) || errors.As(err, &newer) || errors.As(err, &broken)
 }
 
 // explainBackup tells an error of reading a backup as one of input.
 func explainBackup(name string, err error) error {
-	var newer *moving.NewerError
-	var broken *moving.DamagedError
-	if errors.Is(err, moving.ErrNotBackup) || errors.Is(err, moving.ErrCutOff) || errors.As(err, &newer) || errors.As(err, &broken) {
+	if isBackupFault(err) {
 		return usage("%s: %w", name, err)
 	}
 	return err

@@ -164,7 +164,7 @@ func TestABackupOfAStoppedServerIsRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	_, manifest, err := newCLI(nil, &safeBuffer{}, &safeBuffer{}).verifyBackup(t.Context(), f, file)
+	_, manifest, err := newCLI(nil, &safeBuffer{}, &safeBuffer{}).verifyBackup(t.Context(), f)
 	if err != nil {
 		t.Fatal(err)
 	}

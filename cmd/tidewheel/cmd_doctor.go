@@ -36,8 +36,9 @@ func (c *cli) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check whether this machine can run Tidewheel, and whether its server is well",
 		Long: `Check whether this machine can run Tidewheel, and whether its server is well. It takes the flags of
-` + "`tidewheel server`" + ` and judges by them. The exit status is 1 if a check fails.`,
-		Example: "  tidewheel doctor\n  tidewheel doctor --data /var/lib/tidewheel --http 0.0.0.0:8080",
+` + "`tidewheel server`" + ` and judges by them. With --url or TIDEWHEEL_URL it looks at that server, and at this machine only if such a flag is
+given, too. The exit status is 1 if a check fails.`,
+		Example: "  tidewheel doctor\n  tidewheel doctor --data /var/lib/tidewheel --http 0.0.0.0:8080\n  tidewheel doctor --url https://tidewheel.example.com",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			config, err := c.serverConfig(cmd)
@@ -47,33 +48,43 @@ func (c *cli) doctorCommand() *cobra.Command {
 			if err := config.validate(); err != nil {
 				return err
 			}
-			return c.doctor(cmd.Context(), &config, cmd.Flags().Changed("url") || c.getenv("TIDEWHEEL_URL") != "")
+			named := cmd.Flags().Changed("url") || c.getenv("TIDEWHEEL_URL") != ""
+			machine := !named
+			for _, name := range settingNames(cmd.Flags()) {
+				machine = machine || cmd.Flags().Changed(name)
+			}
+			return c.doctor(cmd.Context(), &config, named, machine)
 		},
 	}
 	serverFlags(cmd.Flags())
 	return cmd
 }
 
-// doctor checks one thing after another. wanted says that the user named a server, which must then answer.
-func (c *cli) doctor(ctx context.Context, config *ServerConfig, wanted bool) error {
+// doctor checks one thing after another. wanted says that the user named a server, which must then answer; machine,
+// that this machine is looked at.
+func (c *cli) doctor(ctx context.Context, config *ServerConfig, wanted, machine bool) error {
 	server := c.examineServer(ctx, wanted)
 	var results []checked
 	failures := 0
-	for _, check := range []struct {
+	type check struct {
 		name string
 		do   func() checked
-	}{
+	}
+	checks := []check{
 		{"version", func() checked { return c.checkVersion(server) }},
 		{"server", func() checked { return server.check }},
 		{"slot ledger", func() checked { return server.ledger }},
 		{"queues", func() checked { return server.queues }},
 		{"streams", func() checked { return server.streams }},
+		{"binaries", func() checked { return c.checkBinaries(ctx, server) }},
+		{"clock", func() checked { return c.checkClock(server) }},
+		{"clocks", func() checked { return server.clocks }},
+	}
+	ofMachine := []check{
 		{"data folder", func() checked { return checkData(config.Data) }},
 		{"database", func() checked { return checkDatabase(ctx, config) }},
 		{"disk", func() checked { return checkDisk(config.Data) }},
 		{"port", func() checked { return checkPort(ctx, config.HTTP, server) }},
-		{"clock", func() checked { return c.checkClock(server) }},
-		{"clocks", func() checked { return server.clocks }},
 		{"user", func() checked { return checkUser(config) }},
 		{"cgroups", checkGroups},
 		{"open files", checkFiles},
@@ -83,7 +94,11 @@ func (c *cli) doctor(ctx context.Context, config *ServerConfig, wanted bool) err
 		{"python3", func() checked {
 			return checkProgram("python3", "--version", "scripts in Python cannot run here: install it if you have any")
 		}},
-	} {
+	}
+	if machine {
+		checks = append(checks, ofMachine...)
+	}
+	for _, check := range checks {
 		result := check.do()
 		result.Check = check.name
 		if result.Result == checkFail {

@@ -58,9 +58,9 @@ func (c *cli) restore(ctx context.Context, path string, config placeConfig) (err
 		return usage("%s cannot be read: %w", path, errors.Unwrap(err))
 	}
 	defer file.Close()
-	header, manifest, err := c.verifyBackup(ctx, file, path)
+	header, manifest, err := c.verifyBackup(ctx, file)
 	if err != nil {
-		return err
+		return explainBackup(path, err)
 	}
 	fresh := false // whatever is there afterwards was made here
 	if config.data != "" {

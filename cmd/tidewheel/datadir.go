@@ -51,6 +51,9 @@ func openDataFolder(dir string) (*dataFolder, error) {
 	if err := checkForeign(dir); err != nil {
 		return nil, err
 	}
+	if err := checkOwner(dir); err != nil {
+		return nil, err
+	}
 	if free, err := freeSpace(dir); err == nil && free < leastFree {
 		return nil, fmt.Errorf("--data: the disk of %s is full (%s free): make space, at least %s, and start again",
 			dir, bytesOf(free), bytesOf(leastFree))
@@ -105,6 +108,22 @@ func checkForeign(dir string) error {
 	if len(others) > 0 {
 		slices.Sort(others)
 		return usage("--data: %s holds other things (such as %s) and is no data folder of Tidewheel: give an empty or a new folder", dir, others[0])
+	}
+	return nil
+}
+
+// checkOwner refuses a folder that others than this user and root may write to: they could put their own token, keys
+// and database into it, and a job may run as one of them.
+func checkOwner(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return explainData(dir, err)
+	}
+	if mode := info.Mode().Perm(); mode&0o022 != 0 {
+		return usage("--data: others may write to %s (mode %o), and could replace the token and the database in it: chmod go-w %[1]s", dir, mode)
+	}
+	if of, ok := info.Sys().(*syscall.Stat_t); ok && of.Uid != 0 && int(of.Uid) != os.Geteuid() {
+		return usage("--data: %s belongs to user %d, who could replace the token and the database in it: chown it to the user of the server (%d)", dir, of.Uid, os.Geteuid())
 	}
 	return nil
 }

@@ -42,8 +42,8 @@ func checkData(dir string) checked {
 	if err := checkForeign(dir); err != nil {
 		return fail("%s", err)
 	}
-	if mode := info.Mode().Perm(); mode&0o022 != 0 {
-		return warn("%s may be written to by others (mode %o): chmod 711 %s", dir, mode, dir)
+	if err := checkOwner(dir); err != nil {
+		return fail("%s", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, lockFile)); err == nil {
 		lock := flock.New(filepath.Join(dir, lockFile))

@@ -101,6 +101,41 @@ func checkLedger(ctx context.Context, api *client.Client) checked {
 	return ok("every slot until %s is accounted for", stamp(state.Through.Truncate(time.Second)))
 }
 
+// binaryCheckLimit is how long the doctor waits for the server to read binaries; the server stops before.
+const binaryCheckLimit = 30 * time.Second
+
+// checkBinaries tells whether the stored bytes of binaries are what was uploaded.
+func (c *cli) checkBinaries(ctx context.Context, server examined) checked {
+	if server.check.Result != checkOK {
+		return warn("not known: no server tells")
+	}
+	ctx, cancel := context.WithTimeout(ctx, binaryCheckLimit)
+	defer cancel()
+	api, err := c.client()
+	if err != nil {
+		return warn("not known: %s", explainError(err))
+	}
+	found, err := api.CheckBinaries(ctx)
+	if err != nil {
+		return warn("not known: %s", explainError(err))
+	}
+	if len(found.Items) > 0 {
+		const named = 3
+		var words []string
+		for _, fault := range found.Items[:min(len(found.Items), named)] {
+			words = append(words, fmt.Sprintf("%s version %d is %s", fault.Name, fault.Version, fault.Fault))
+		}
+		if more := len(found.Items) - named; more > 0 {
+			words = append(words, fmt.Sprintf("and %d more", more))
+		}
+		return fail("%s: runs of these fail; upload the same files again, or restore a backup", strings.Join(words, ", "))
+	}
+	if found.Rest > 0 {
+		return ok("%s read and whole; %d more were not read, for lack of time", count(found.Checked, "content"), found.Rest)
+	}
+	return ok("%s read and whole", count(found.Checked, "content"))
+}
+
 // checkClocks tells whether the clocks of the nodes agree.
 func checkClocks(ctx context.Context, api *client.Client) checked {
 	clocks, err := api.Clocks(ctx)

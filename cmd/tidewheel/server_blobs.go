@@ -85,7 +85,22 @@ func uploadError(err error) error {
 // GetBinary opens the bytes of a digest.
 func (b serviceBlobs) GetBinary(ctx context.Context, digest string) (io.ReadCloser, int64, error) {
 	content, size, err := b.store.GetBinary(ctx, digest)
-	return content, size, notFound(err)
+	if err != nil {
+		return nil, 0, notFound(err)
+	}
+	return compared{content}, size, nil
+}
+
+// compared says in the service's words that bytes are not those of their digest.
+type compared struct{ io.ReadCloser }
+
+func (p compared) Read(buffer []byte) (int, error) {
+	n, err := p.ReadCloser.Read(buffer)
+	var wrong *blob.DigestError
+	if errors.As(err, &wrong) {
+		err = &service.DigestError{Want: wrong.Want, Got: wrong.Got}
+	}
+	return n, err
 }
 
 // HasBinary tells whether a digest is stored.

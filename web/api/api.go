@@ -142,6 +142,7 @@ func (a *API) binaries() {
 	a.binaryContent()
 	a.binaryAlias()
 	a.binaryRollback()
+	a.binaryCheck()
 }
 
 func (a *API) cluster() {
