@@ -80,6 +80,11 @@ func (s *Store) PutBinary(ctx context.Context, r io.Reader, options PutOptions) 
 	if err != nil {
 		return BinaryInfo{}, err // the buffer may still be read by a broken connection
 	}
+	if info.Existed { // or a sweep might remove what this upload relies on
+		if err := s.remove(ctx, s.unusedKey(info.SHA256)); err != nil {
+			return BinaryInfo{}, err
+		}
+	}
 	if info.Kind == KindELF && info.Problem == "" {
 		info.Problem = cutOff(info.Head, info.Size)
 	}
@@ -224,7 +229,7 @@ func (s *Store) GetBinaryRange(ctx context.Context, digest string, offset, lengt
 }
 
 // DeleteBinary removes a program; one that is not there is no error. The caller
-// makes sure that no version refers to it.
+// makes sure that nothing refers to it: see [Store.SweepBinaries].
 func (s *Store) DeleteBinary(ctx context.Context, digest string) error {
 	if err := checkDigest(digest); err != nil {
 		return err

@@ -16,6 +16,7 @@
 //
 //	tidewheel.json                    marks the bucket as Tidewheel's
 //	binaries/<sha256>                 the programs
+//	unused/<sha256>                   marks a program that nothing refers to, since when
 //	staging/<random>                  uploads whose digest is not known yet
 //	logs/<run>/<attempt>/<chunk>      output, in chunks of 4 MiB
 //	logs/<run>/<attempt>/index.json   its lines

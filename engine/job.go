@@ -45,6 +45,8 @@ type Job struct {
 	// PausedReason is why, as whoever paused it said.
 	PausedReason string `json:"paused_reason,omitempty"`
 
+	// OneOff marks a job that the one-call form has made: it goes some time after its only slot, unless it was edited.
+	OneOff bool `json:"one_off,omitempty"`
 	// Deleted marks a tombstone: the name is free again, and the engine has yet to clear what the job left behind.
 	Deleted bool `json:"deleted,omitempty"`
 	// Pending says that the engine has not acted on this revision yet. Every write by a user sets it; the engine

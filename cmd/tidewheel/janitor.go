@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -25,36 +26,72 @@ const (
 // knownRuns tells which of some runs exist.
 type knownRuns = func(ctx context.Context, runs []string) (map[string]bool, error)
 
-// sweeper removes outputs and artifacts, and what broken uploads have left.
+// usedBinaries tells which of some programs something refers to.
+type usedBinaries = func(ctx context.Context, digests []string) (map[string]bool, error)
+
+// sweeper removes outputs, artifacts and programs, and what broken uploads have left.
 type sweeper interface {
 	DeleteLogs(ctx context.Context, run string) error
 	DeleteArtifacts(ctx context.Context, run string) error
 	SweepUploads(ctx context.Context, age time.Duration) (int, error)
 	SweepLogs(ctx context.Context, before time.Time, known knownRuns) (int, error)
 	SweepArtifacts(ctx context.Context, before time.Time, known knownRuns) (int, error)
+	SweepBinaries(ctx context.Context, before time.Time, used usedBinaries) ([]string, error)
 }
 
-// janitor removes history that is older than the retention, a little at a time.
+// retention is how long things are kept; 0 is for ever.
+type retention struct {
+	History     time.Duration // runs with their output, waves, the slot ledger, effects
+	DeadLetters time.Duration // 0: as long as the history
+	OneOff      time.Duration // jobs of the one-call form, after their run
+	Generations time.Duration // earlier forms of definitions; at least as long as the history
+	Binaries    time.Duration // the bytes of programs that nothing refers to
+}
+
+// letters is how long dead letters are kept: none outlives the run that it is about.
+func (r *retention) letters() time.Duration {
+	if r.History > 0 && (r.DeadLetters == 0 || r.DeadLetters > r.History) {
+		return r.History
+	}
+	return r.DeadLetters
+}
+
+// forms is how long an earlier form of a definition is kept after an edit: as long as there may be runs of it.
+func (r *retention) forms() time.Duration {
+	if r.History == 0 || r.Generations == 0 {
+		return 0
+	}
+	return max(r.Generations, r.History)
+}
+
+// janitor removes what is older than its retention, a little at a time.
 type janitor struct {
-	store     expirer
-	blobs     sweeper
-	retention time.Duration // 0: for ever
-	log       *slog.Logger
-	metrics   *metrics
-	mine      func() bool // whether it is this node's turn: of several engines one does it
-	now       func() time.Time
-	pause     time.Duration
+	store   expirer
+	blobs   sweeper
+	keep    retention
+	log     *slog.Logger
+	metrics *metrics
+	mine    func() bool // whether it is this node's turn: of several engines one does it
+	now     func() time.Time
+	pause   time.Duration
 }
 
-func newJanitor(store expirer, blobs sweeper, retention time.Duration, mine func() bool, log *slog.Logger, metrics *metrics) *janitor {
-	return &janitor{store: store, blobs: blobs, retention: retention, mine: mine, log: log, metrics: metrics, now: time.Now, pause: janitorPause}
+func newJanitor(store expirer, blobs sweeper, keep retention, mine func() bool, log *slog.Logger, metrics *metrics) *janitor {
+	return &janitor{store: store, blobs: blobs, keep: keep, mine: mine, log: log, metrics: metrics, now: time.Now, pause: janitorPause}
 }
 
-// run works until ctx ends. What fails is tried again the next time.
+// run works until ctx ends. The sweeps go beside the rest: they look at everything, which may take hours.
 func (j *janitor) run(ctx context.Context) {
+	var sweeps sync.WaitGroup
+	sweeps.Go(func() { j.every(ctx, sweepEvery, j.sweep) })
+	j.every(ctx, janitorEvery, j.expireOld)
+	sweeps.Wait()
+}
+
+// every does something again and again while it is this node's turn. What fails is tried again the next time.
+func (j *janitor) every(ctx context.Context, interval time.Duration, do func(context.Context)) {
 	timer := time.NewTimer(janitorFirst)
 	defer timer.Stop()
-	var swept time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -65,28 +102,50 @@ func (j *janitor) run(ctx context.Context) {
 			timer.Reset(janitorEvery)
 			continue
 		}
-		j.clean(ctx, &swept)
-		timer.Reset(janitorEvery)
+		do(ctx)
+		timer.Reset(interval)
 	}
 }
 
-// clean does what is due. swept is when leftovers were looked for last.
-func (j *janitor) clean(ctx context.Context, swept *time.Time) {
-	if j.now().Sub(*swept) >= sweepEvery {
-		*swept = j.now()
-		if n, err := j.blobs.SweepUploads(ctx, sweepEvery); err != nil && ctx.Err() == nil {
-			j.log.Warn("removing what broken uploads have left failed", "error", err)
-		} else if n > 0 {
-			j.log.Info("removed what broken uploads had left", "objects", n)
-		}
-		if err := j.sweepOrphans(ctx); err != nil && ctx.Err() == nil {
-			j.log.Warn("removing outputs and artifacts without their runs failed", "error", err)
+// expireOld removes what is found by its age.
+func (j *janitor) expireOld(ctx context.Context) {
+	if j.keep.History > 0 {
+		if err := j.expire(ctx, j.now().Add(-j.keep.History)); err != nil {
+			j.failed(ctx, "removing old history failed", err)
 		}
 	}
-	if j.retention > 0 {
-		if err := j.expire(ctx, j.now().Add(-j.retention)); err != nil && ctx.Err() == nil {
-			j.log.Warn("removing old history failed", "error", err)
+	if age := j.keep.letters(); age > 0 {
+		if err := j.expireKind(ctx, "dead_letter", j.now().Add(-age), j.store.ExpireDeadLetters); err != nil {
+			j.failed(ctx, "removing old dead letters failed", err)
 		}
+	}
+}
+
+// sweep removes what only a look at everything finds.
+func (j *janitor) sweep(ctx context.Context) {
+	if n, err := j.blobs.SweepUploads(ctx, sweepEvery); err != nil {
+		j.failed(ctx, "removing what broken uploads have left failed", err)
+	} else if n > 0 {
+		j.log.Info("removed what broken uploads had left", "objects", n)
+	}
+	if err := j.sweepOrphans(ctx); err != nil {
+		j.failed(ctx, "removing outputs and artifacts without their runs failed", err)
+	}
+	if err := j.sweepDefinitions(ctx); err != nil {
+		j.failed(ctx, "removing one-off jobs and earlier forms of definitions failed", err)
+	}
+	if err := j.sweepBinaries(ctx); err != nil {
+		j.failed(ctx, "removing programs that nothing refers to failed", err)
+	}
+}
+
+// errNotMine ends a sweep when another engine's turn has come.
+var errNotMine = errors.New("it is another engine's turn")
+
+// failed logs why something could not be done, unless this node was to stop it.
+func (j *janitor) failed(ctx context.Context, what string, err error) {
+	if ctx.Err() == nil && !errors.Is(err, errNotMine) {
+		j.log.Warn(what, "error", err)
 	}
 }
 
@@ -99,6 +158,7 @@ func (j *janitor) expire(ctx context.Context, before time.Time) error {
 		for i := range runs {
 			j.deleteLogs(ctx, &runs[i])
 			j.deleteArtifacts(ctx, &runs[i])
+			j.deleteLetter(ctx, &runs[i])
 		}
 		removed += len(runs)
 		j.metrics.expired.WithLabelValues("run").Add(float64(len(runs)))
@@ -117,25 +177,42 @@ func (j *janitor) expire(ctx context.Context, before time.Time) error {
 		label  string
 		expire func(ctx context.Context, before time.Time, limit int) (int, error)
 	}{{"wave", j.store.ExpireWaves}, {"slots", j.store.ExpireSlots}, {"effect", j.store.ExpireEffects}} {
-		for {
-			began := time.Now()
-			n, err := kind.expire(ctx, before, janitorBatch)
-			j.metrics.expired.WithLabelValues(kind.label).Add(float64(n))
-			if err != nil {
-				return err
-			}
-			if n == 0 {
-				break
-			}
-			if err := j.breathe(ctx, breath(time.Since(began), false)); err != nil {
-				return err
-			}
+		if err := j.expireKind(ctx, kind.label, before, kind.expire); err != nil {
+			return err
 		}
 	}
 	if removed > 0 {
 		j.log.Info("removed old history", "runs", removed, "before", before)
 	}
 	return nil
+}
+
+// expireKind removes all of a kind that is older than an instant.
+func (j *janitor) expireKind(ctx context.Context, kind string, before time.Time, expire func(ctx context.Context, before time.Time, limit int) (int, error)) error {
+	for {
+		began := time.Now()
+		n, err := expire(ctx, before, janitorBatch)
+		j.metrics.expired.WithLabelValues(kind).Add(float64(n))
+		if err != nil || n == 0 {
+			return err
+		}
+		if err := j.breathe(ctx, breath(time.Since(began), false)); err != nil {
+			return err
+		}
+	}
+}
+
+// deleteLetter removes the dead letter of a run with the run. One that a crash leaves goes by its age.
+func (j *janitor) deleteLetter(ctx context.Context, run *engine.Run) {
+	if run.Status != engine.StatusDead {
+		return
+	}
+	switch err := j.store.DeleteDeadLetter(ctx, run.ID); {
+	case err == nil:
+		j.metrics.expired.WithLabelValues("dead_letter").Inc()
+	case !errors.Is(err, engine.ErrNotFound):
+		j.log.Warn("the dead letter of a removed run could not be removed", "run", run.ID, "error", err)
+	}
 }
 
 // deleteLogs removes the output of a run that had any in S3.
@@ -165,7 +242,7 @@ func (j *janitor) deleteArtifacts(ctx context.Context, run *engine.Run) {
 // sweepOrphans removes the outputs and artifacts whose runs a janitor has removed, but that crashed before it came to
 // them, and artifacts that no run ever told of. Where runs are never removed, they belong to runs that are there.
 func (j *janitor) sweepOrphans(ctx context.Context) error {
-	if j.retention <= 0 {
+	if j.keep.History <= 0 {
 		return nil
 	}
 	known := func(ctx context.Context, ids []string) (map[string]bool, error) {
@@ -176,7 +253,7 @@ func (j *janitor) sweepOrphans(ctx context.Context) error {
 		}
 		return known, err
 	}
-	before := j.now().Add(-j.retention)
+	before := j.now().Add(-j.keep.History)
 	outputs, err := j.blobs.SweepLogs(ctx, before, known)
 	if outputs > 0 {
 		j.log.Info("removed outputs whose runs were removed before", "runs", outputs)
@@ -197,9 +274,13 @@ func breath(took time.Duration, late bool) time.Duration {
 	return time.Duration(float64(took) * (1 - share) / share)
 }
 
+// breathe waits, at least for j.pause, and ends the work if it is another engine's turn then.
 func (j *janitor) breathe(ctx context.Context, least time.Duration) error {
 	select {
 	case <-time.After(max(least, j.pause)):
+		if !j.mine() {
+			return errNotMine
+		}
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -10,18 +11,22 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/store/memory"
 )
 
 // oldHistory is a store with some runs and ledger entries to expire, a few at a time.
 type oldHistory struct {
-	runs    []engine.Run
-	waves   int
-	slots   int
-	effects int
-	deleted []string
-	dropped []string // runs whose artifacts were deleted
-	before  []time.Time
-	took    time.Duration // each look for runs
+	*memory.Store // with whatever the methods below do not answer
+	runs          []engine.Run
+	waves         int
+	slots         int
+	effects       int
+	deleted       []string
+	dropped       []string // runs whose artifacts were deleted
+	before        []time.Time
+	letters       map[string]time.Time // dead ones, by their runs
+	stored        map[string]bool      // programs by their digests
+	took          time.Duration        // each look for runs
 }
 
 func (h *oldHistory) ExpireRuns(_ context.Context, before time.Time, limit int) ([]engine.Run, error) {
@@ -79,6 +84,37 @@ func (h *oldHistory) SweepArtifacts(ctx context.Context, before time.Time, known
 	return len(h.dropped), nil
 }
 
+// SweepBinaries removes at once what is unused.
+func (h *oldHistory) SweepBinaries(ctx context.Context, before time.Time, used usedBinaries) (removed []string, err error) {
+	h.before = append(h.before, before)
+	inUse, err := used(ctx, slices.Sorted(maps.Keys(h.stored)))
+	for digest := range h.stored {
+		if err == nil && !inUse[digest] {
+			delete(h.stored, digest)
+			removed = append(removed, digest)
+		}
+	}
+	return removed, err
+}
+
+func (h *oldHistory) DeleteDeadLetter(_ context.Context, run string) error {
+	if _, there := h.letters[run]; !there {
+		return engine.ErrNotFound
+	}
+	delete(h.letters, run)
+	return nil
+}
+
+func (h *oldHistory) ExpireDeadLetters(_ context.Context, before time.Time, limit int) (deleted int, err error) {
+	for run, at := range h.letters {
+		if at.Before(before) && deleted < limit {
+			delete(h.letters, run)
+			deleted++
+		}
+	}
+	return deleted, nil
+}
+
 func (h *oldHistory) SweepUploads(context.Context, time.Duration) (int, error) { return 0, nil }
 
 func (h *oldHistory) RunsByID(_ context.Context, ids []string) ([]engine.Run, error) {
@@ -107,8 +143,8 @@ func (h *oldHistory) SweepLogs(ctx context.Context, before time.Time, known know
 }
 
 func TestJanitorRemovesOutputsThatACrashLeft(t *testing.T) {
-	history := &oldHistory{runs: []engine.Run{{ID: "a-s1"}}}
-	j := newJanitor(history, history, time.Hour, alone, testLog(t), newMetrics())
+	history := &oldHistory{Store: memory.New(), runs: []engine.Run{{ID: "a-s1"}}}
+	j := newJanitor(history, history, retention{History: time.Hour}, alone, testLog(t), newMetrics())
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	j.now = func() time.Time { return now }
 	if err := j.sweepOrphans(t.Context()); err != nil {
@@ -123,7 +159,7 @@ func TestJanitorRemovesOutputsThatACrashLeft(t *testing.T) {
 	if want := []time.Time{now.Add(-time.Hour), now.Add(-time.Hour)}; !slices.Equal(history.before, want) {
 		t.Errorf("asked for what is before %v, want the retention, %v", history.before, want)
 	}
-	history.deleted, history.dropped, j.retention = nil, nil, 0
+	history.deleted, history.dropped, j.keep.History = nil, nil, 0
 	if err := j.sweepOrphans(t.Context()); err != nil || len(history.deleted)+len(history.dropped) > 0 {
 		t.Errorf("without a retention it removed %v and %v, %v", history.deleted, history.dropped, err)
 	}
@@ -134,9 +170,9 @@ func alone() bool { return true }
 // Of several engines one removes what is old, and another takes over from it.
 func TestJanitorWaitsForItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		history := &oldHistory{waves: 1}
+		history := &oldHistory{Store: memory.New(), waves: 1}
 		var turn atomic.Bool
-		j := newJanitor(history, history, time.Hour, turn.Load, testLog(t), newMetrics())
+		j := newJanitor(history, history, retention{History: time.Hour}, turn.Load, testLog(t), newMetrics())
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { j.run(ctx) })
@@ -158,13 +194,13 @@ func TestJanitorWaitsForItsTurn(t *testing.T) {
 
 func TestJanitorRemovesHistoryWithItsOutput(t *testing.T) {
 	small, large := &engine.Output{Size: 3}, &engine.Output{Size: 9 << 20, Chunks: 3}
-	history := &oldHistory{waves: 20, slots: 1200, effects: 700, runs: []engine.Run{
+	history := &oldHistory{Store: memory.New(), waves: 20, slots: 1200, effects: 700, runs: []engine.Run{
 		{ID: "a-s1", Attempts: []engine.Attempt{{N: 1, Output: small}}},
 		{ID: "a-s2", Attempts: []engine.Attempt{{N: 1, Output: small}, {N: 2, Output: large}}},
 		{ID: "a-s3", Attempts: []engine.Attempt{{N: 1}}}, // lost: it may have stored output
 		{ID: "a-s4", Artifacts: []engine.Artifact{{Name: "a"}}},
 	}}
-	j := newJanitor(history, history, time.Hour, alone, testLog(t), newMetrics())
+	j := newJanitor(history, history, retention{History: time.Hour}, alone, testLog(t), newMetrics())
 	j.pause = 0
 	before := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	if err := j.expire(t.Context(), before); err != nil {
@@ -195,12 +231,12 @@ func TestJanitorLeavesMostOfTheTimeToOthers(t *testing.T) {
 			end  time.Time // of the runs that are removed
 			want time.Duration
 		}{{before.Add(-time.Minute), 10 * took}, {before.Add(-2 * time.Hour), 2 * took}} {
-			history := &oldHistory{took: took}
+			history := &oldHistory{Store: memory.New(), took: took}
 			for range 20 { // ten batches
 				history.runs = append(history.runs, engine.Run{ID: "a-s1", FinishedAt: test.end})
 			}
 			began := time.Now()
-			if err := newJanitor(history, history, time.Hour, alone, testLog(t), newMetrics()).expire(t.Context(), before); err != nil {
+			if err := newJanitor(history, history, retention{History: time.Hour}, alone, testLog(t), newMetrics()).expire(t.Context(), before); err != nil {
 				t.Fatal(err)
 			}
 			if spent := (time.Since(began) - took) / 10; spent != test.want { // the last look finds nothing

@@ -83,7 +83,7 @@ func newMetrics() *metrics {
 			Name: "tidewheel_engine_resets_total", Help: "How often the engine read everything again, because a write was refused.",
 		}),
 		expired: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "tidewheel_expired_total", Help: "Old runs, waves and ledger entries removed.",
+			Name: "tidewheel_expired_total", Help: "What was removed because it was old: runs, waves, ledger entries, effects, dead letters, one-off jobs, earlier forms of definitions, programs.",
 		}, []string{"kind"}),
 	}
 	m.registry.MustRegister(m.finished, m.published, m.started, m.lag, m.processLag, m.duration, m.commit, m.written,
@@ -120,7 +120,7 @@ func (m *metrics) begin() {
 			m.duration.WithLabelValues(status.String())
 		}
 	}
-	for _, kind := range []string{"run", "wave", "slots"} {
+	for _, kind := range []string{"run", "wave", "slots", "effect", "dead_letter", "one_off", "generation", "binary"} {
 		m.expired.WithLabelValues(kind)
 	}
 }

@@ -83,8 +83,10 @@ type ServerConfig struct {
 	MaxBinary spec.Size
 	// ResultsLimit is how many bytes of reports that no engine has dealt with the queue may hold before executors take nothing new.
 	ResultsLimit spec.Size
-	Retention    time.Duration // of history; 0 keeps it for ever
 	Demo         bool
+
+	// How long things are kept; see retention.
+	Retention, RetentionDeadLetters, RetentionOneOff, RetentionGenerations, RetentionBinaries time.Duration
 
 	LogLevel  slog.Level
 	LogFormat string // text or json
@@ -170,6 +172,13 @@ func (c *ServerConfig) validate() error {
 		return usage("--log-format %q: use text or json", c.LogFormat)
 	}
 	return nil
+}
+
+func (c *ServerConfig) retention() retention {
+	return retention{
+		History: c.Retention, DeadLetters: c.RetentionDeadLetters, OneOff: c.RetentionOneOff,
+		Generations: c.RetentionGenerations, Binaries: c.RetentionBinaries,
+	}
 }
 
 func (c *ServerConfig) validateRoles() error {

@@ -93,7 +93,7 @@ func (s *Server) startEngine(ctx context.Context) error {
 	s.parts.add("the sweep of edits", s.watchEdits)
 	s.parts.add("the upkeep of the queue", func(ctx context.Context) error { return s.queue.Maintain(ctx, role.first) })
 	s.parts.add("the janitor", func(ctx context.Context) error {
-		newJanitor(s.store, s.blobs, s.config.Retention, role.first, s.log, s.metrics).run(ctx)
+		newJanitor(s.store, s.blobs, s.config.retention(), role.first, s.log, s.metrics).run(ctx)
 		return nil
 	})
 	limit, cancel := context.WithTimeoutCause(ctx, startLimit, errors.New("it took too long"))

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -58,7 +59,11 @@ func serverFlags(flags *pflag.FlagSet) {
 
 	flags.String("max-binary", defaultMaxBinary.String(), "largest program that may be uploaded")
 	flags.String("results-limit", defaultResults.String(), "how much of reports that no engine has dealt with the queue may hold before executors take nothing new; the same on all nodes")
-	flags.String("retention", "30d", "how long history and output are kept; 0 is for ever")
+	flags.String("retention", "30d", "how long history, output and dead letters are kept; 0 is for ever")
+	flags.String("retention-dead-letters", "0", "how long dead letters are kept, if less than --retention; 0 is as long")
+	flags.String("retention-one-off", "7d", "how long a job of POST /v1/jobs is kept after it has run; 0 is for ever")
+	flags.String("retention-generations", "365d", "how long an earlier form of a job or DAG is kept after its edit, at least --retention; 0 is for ever")
+	flags.String("retention-binaries", "7d", "how long the bytes of a binary are kept once nothing refers to them; 0 is for ever")
 	flags.String("log-level", "info", "debug, info, warn or error")
 	flags.String("log-format", "text", "text or json")
 	flags.String("config", "", "YAML file with any of these settings, by the names of the flags")
@@ -180,8 +185,16 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 	if config.FetchTimeout, err = parseSpan(v.GetString("fetch-timeout")); err != nil {
 		return ServerConfig{}, usage("--fetch-timeout: %w", err)
 	}
-	if config.Retention, err = parseSpan(v.GetString("retention")); err != nil {
-		return ServerConfig{}, usage("--retention: %w", err)
+	for _, span := range []struct {
+		name string
+		to   *time.Duration
+	}{
+		{"retention", &config.Retention}, {"retention-dead-letters", &config.RetentionDeadLetters}, {"retention-one-off", &config.RetentionOneOff},
+		{"retention-generations", &config.RetentionGenerations}, {"retention-binaries", &config.RetentionBinaries},
+	} {
+		if *span.to, err = parseSpan(v.GetString(span.name)); err != nil {
+			return ServerConfig{}, usage("--%s: %w", span.name, err)
+		}
 	}
 	if config.LockTTL, err = parseSpan(v.GetString("lock-ttl")); err != nil {
 		return ServerConfig{}, usage("--lock-ttl: %w", err)

@@ -30,6 +30,9 @@ type expirer interface {
 	ExpireSlots(ctx context.Context, before time.Time, limit int) (int, error)
 	ExpireEffects(ctx context.Context, before time.Time, limit int) (int, error)
 	RunsByID(ctx context.Context, ids []string) ([]engine.Run, error)
+	ExpireDeadLetters(ctx context.Context, before time.Time, limit int) (int, error)
+	DeleteDeadLetter(ctx context.Context, runID string) error
+	definitionSweeper
 }
 
 var (

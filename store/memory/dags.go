@@ -95,3 +95,12 @@ func (s *Store) DAGGenerations(ctx context.Context, uid string, before int64, li
 func dagGenerationOf(d *engine.DAG) engine.DAGGeneration {
 	return engine.DAGGeneration{UID: d.UID, Generation: d.Generation, Spec: d.Spec, Source: d.Source, By: d.UpdatedBy, At: d.UpdatedAt, Message: d.Message}
 }
+
+// DropDAGGenerations deletes the forms of a DAG below a generation, which is at most the present one, and counts them.
+func (s *Store) DropDAGGenerations(ctx context.Context, uid string, below int64) (int, error) {
+	if err := s.write(ctx); err != nil {
+		return 0, err
+	}
+	defer s.mu.Unlock()
+	return s.dags.drop(uid, below), nil
+}

@@ -191,6 +191,13 @@ func (d *definitions[D]) formsBelow(uid string, before int64, limit int) (found 
 	return found[:min(limit, len(found))]
 }
 
+// drop forgets the forms below a generation.
+func (d *definitions[D]) drop(uid string, below int64) int {
+	before := len(d.forms[uid])
+	d.forms[uid] = slices.DeleteFunc(d.forms[uid], func(form *D) bool { return d.head(form).generation < below })
+	return before - len(d.forms[uid])
+}
+
 // page cuts a list at limit and gives the cursor of what follows, "" where nothing does.
 func page[T any](kind string, list []T, limit int, cursor func(T) engine.Cursor) (cut []T, next string) {
 	if limit >= len(list) {

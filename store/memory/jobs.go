@@ -95,3 +95,12 @@ func (s *Store) Generations(ctx context.Context, uid string, before int64, limit
 func generationOf(j *engine.Job) engine.Generation {
 	return engine.Generation{UID: j.UID, Generation: j.Generation, Spec: j.Spec, Source: j.Source, By: j.UpdatedBy, At: j.UpdatedAt, Message: j.Message}
 }
+
+// DropGenerations deletes the forms of a job below a generation, which is at most the present one, and counts them.
+func (s *Store) DropGenerations(ctx context.Context, uid string, below int64) (int, error) {
+	if err := s.write(ctx); err != nil {
+		return 0, err
+	}
+	defer s.mu.Unlock()
+	return s.jobs.drop(uid, below), nil
+}

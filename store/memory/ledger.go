@@ -117,3 +117,18 @@ func (s *Store) DeleteDeadLetter(ctx context.Context, runID string) error {
 	delete(s.letters, runID)
 	return nil
 }
+
+// ExpireDeadLetters deletes at most limit dead letters that were written before an instant.
+func (s *Store) ExpireDeadLetters(ctx context.Context, before time.Time, limit int) (deleted int, err error) {
+	if err := s.write(ctx); err != nil {
+		return 0, err
+	}
+	defer s.mu.Unlock()
+	for id, letter := range s.letters {
+		if deleted < limit && letter.At.Before(before) {
+			delete(s.letters, id)
+			deleted++
+		}
+	}
+	return deleted, nil
+}

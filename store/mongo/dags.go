@@ -46,3 +46,8 @@ func (s *Store) DAGGeneration(ctx context.Context, uid string, generation int64)
 func (s *Store) DAGGenerations(ctx context.Context, uid string, before int64, limit int) ([]engine.DAGGeneration, error) {
 	return s.dags.formsBelow(ctx, uid, before, limit)
 }
+
+// DropDAGGenerations deletes the forms of a DAG below a generation, which is at most the present one, and counts them.
+func (s *Store) DropDAGGenerations(ctx context.Context, uid string, below int64) (int, error) {
+	return s.dags.drop(ctx, uid, below)
+}

@@ -25,6 +25,7 @@ type definitionDocument struct {
 	PausedAt   *bson.DateTime `bson:"paused_at,omitempty"`
 	PausedBy   string         `bson:"paused_by,omitempty"`
 	PausedWhy  string         `bson:"paused_reason,omitempty"`
+	OneOff     bool           `bson:"one_off,omitempty"`
 	Deleted    bool           `bson:"deleted"`
 	Pending    bool           `bson:"pending"`
 	CreatedAt  bson.DateTime  `bson:"created_at"`
@@ -43,7 +44,7 @@ func newJobDocument(j *engine.Job) (*definitionDocument, error) {
 	return &definitionDocument{
 		ID: j.Key(), UID: j.UID, Namespace: j.Namespace, Name: j.Name, Shard: j.Shard,
 		Definition: definition, Generation: j.Generation, Known: j.Generation, Revision: j.Revision,
-		Paused: j.Paused, PausedAt: someDate(j.PausedAt), PausedBy: j.PausedBy, PausedWhy: j.PausedReason, Deleted: j.Deleted, Pending: j.Pending,
+		Paused: j.Paused, PausedAt: someDate(j.PausedAt), PausedBy: j.PausedBy, PausedWhy: j.PausedReason, OneOff: j.OneOff, Deleted: j.Deleted, Pending: j.Pending,
 		CreatedAt: date(j.CreatedAt), CreatedBy: j.CreatedBy, UpdatedAt: date(j.UpdatedAt), UpdatedBy: j.UpdatedBy,
 		Message: j.Message, Source: j.Source,
 	}, nil
@@ -54,7 +55,7 @@ func (d definitionDocument) job() (engine.Job, error) {
 	return engine.Job{
 		UID: d.UID, Namespace: d.Namespace, Name: d.Name, Shard: d.Shard,
 		Spec: definition, Generation: d.Generation, Revision: d.Revision,
-		Paused: d.Paused, PausedAt: someInstant(d.PausedAt), PausedBy: d.PausedBy, PausedReason: d.PausedWhy, Deleted: d.Deleted, Pending: d.Pending,
+		Paused: d.Paused, PausedAt: someInstant(d.PausedAt), PausedBy: d.PausedBy, PausedReason: d.PausedWhy, OneOff: d.OneOff, Deleted: d.Deleted, Pending: d.Pending,
 		CreatedAt: instant(d.CreatedAt), CreatedBy: d.CreatedBy, UpdatedAt: instant(d.UpdatedAt), UpdatedBy: d.UpdatedBy,
 		Message: d.Message, Source: d.Source,
 	}, err

@@ -120,3 +120,18 @@ func (d *definitions[T, F]) dropGenerations(ctx context.Context, uids []string) 
 		return err
 	})
 }
+
+// drop deletes the forms below a generation and counts them. After an unclear end the count may be short.
+func (d *definitions[T, F]) drop(ctx context.Context, uid string, below int64) (deleted int, err error) {
+	ctx, cancel := d.bound(ctx)
+	defer cancel()
+	earlier := bson.D{{Key: "uid", Value: uid}, {Key: "generation", Value: bson.D{{Key: "$lt", Value: below}}}}
+	err = d.repeat(ctx, func() error {
+		result, err := d.generations.DeleteMany(ctx, earlier)
+		if err == nil {
+			deleted = int(result.DeletedCount)
+		}
+		return err
+	})
+	return deleted, d.failed("drop generations of "+d.what+" "+uid, err)
+}

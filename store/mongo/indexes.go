@@ -106,6 +106,7 @@ func indexes() []index {
 		{collection: "slots", name: "of_job", keys: append(ascending("job_uid"), descending("from", "to")...)},
 		{collection: "slots", name: "ended", keys: ascending("to")}, // retention
 		{collection: "dead_letters", name: "newest", keys: append(ascending("namespace"), descending("at", "_id")...)},
+		{collection: "dead_letters", name: "oldest", keys: ascending("at")}, // retention
 		// The effects of a run stand together by their ids. Retention takes the oldest whose runs are gone.
 		{collection: "effects", name: "oldest", keys: ascending("created_at", "_id")},
 	}

@@ -46,3 +46,8 @@ func (s *Store) Generation(ctx context.Context, uid string, generation int64) (e
 func (s *Store) Generations(ctx context.Context, uid string, before int64, limit int) ([]engine.Generation, error) {
 	return s.jobs.formsBelow(ctx, uid, before, limit)
 }
+
+// DropGenerations deletes the forms of a job below a generation, which is at most the present one, and counts them.
+func (s *Store) DropGenerations(ctx context.Context, uid string, below int64) (int, error) {
+	return s.jobs.drop(ctx, uid, below)
+}

@@ -81,3 +81,27 @@ func (s *Store) ExpireSlots(ctx context.Context, before time.Time, limit int) (d
 	}
 	return len(ids), nil
 }
+
+// ExpireDeadLetters deletes at most limit dead letters that were written before an instant.
+func (s *Store) ExpireDeadLetters(ctx context.Context, before time.Time, limit int) (deleted int, err error) {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	if limit <= 0 {
+		return 0, nil
+	}
+	old := bson.D{{Key: "at", Value: bson.D{{Key: "$lt", Value: date(before)}}}}
+	letters, err := list[letterDocument](ctx, s.deadLetters, old,
+		options.Find().SetSort(ascending("at")).SetLimit(int64(min(limit, s.config.BulkSize))))
+	if err != nil || len(letters) == 0 {
+		return 0, s.failed("expire dead letters", err)
+	}
+	ids := make([]string, len(letters))
+	for i := range letters {
+		ids[i] = letters[i].RunID
+	}
+	// One that was dropped and written anew meanwhile is not old any more.
+	if err := s.remove(ctx, s.deadLetters, ids, old); err != nil {
+		return 0, s.failed("expire dead letters", err)
+	}
+	return len(ids), nil
+}

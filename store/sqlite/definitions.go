@@ -278,3 +278,13 @@ func (d *definitions[D, F]) formsBelow(ctx context.Context, s *Store, uid string
 		uid, before, before, limit)
 	return forms, wrap("generations of "+d.what+" "+uid, err)
 }
+
+// drop deletes the forms below a generation and counts them.
+func (d *definitions[D, F]) drop(ctx context.Context, s *Store, uid string, below int64) (deleted int, err error) {
+	err = s.writeIdle(ctx, expireAtOnce, func(w *writer) error {
+		changed, err := w.exec("DELETE FROM "+d.forms+" WHERE uid = ? AND generation < ?", uid, below)
+		deleted = int(changed)
+		return err
+	})
+	return deleted, wrap("drop generations of "+d.what+" "+uid, err)
+}

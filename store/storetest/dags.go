@@ -30,6 +30,8 @@ type DAGs interface {
 	DAG(ctx context.Context, namespace, name string) (engine.DAG, error)
 	DAGs(ctx context.Context, filter engine.DAGFilter) (dags []engine.DAG, next string, err error)
 	DAGGenerations(ctx context.Context, uid string, before int64, limit int) ([]engine.DAGGeneration, error)
+	// DropDAGGenerations does for DAGs what DropGenerations does for jobs.
+	DropDAGGenerations(ctx context.Context, uid string, below int64) (deleted int, err error)
 
 	// InsertWave inserts a wave of revision 1; engine.ErrExists if there is one with its id.
 	InsertWave(ctx context.Context, wave engine.Wave) error

@@ -93,4 +93,64 @@ var expiryPromises = []promise{
 		same(h.T, "deleted", deleted, 6)
 		same(h.T, "slots", h.slots(engine.SlotFilter{JobUID: job.UID, Limit: 100}), batch.Slots[:4])
 	}},
+	{"dead letters expire by when they were written, some at a time, in all namespaces", func(h *harness) {
+		var batch engine.Batch
+		for i := range 10 {
+			batch.DeadLetters = append(batch.DeadLetters, aLetter(slotRun(aJob("report"), noon.Add(-time.Duration(i)*time.Hour)), noon.Add(-time.Duration(i)*time.Hour)))
+		}
+		elsewhere := aLetter(slotRun(aJob("elsewhere"), noon), noon.Add(-24*time.Hour))
+		elsewhere.Namespace = "other"
+		h.commit(engine.Batch{DeadLetters: append([]engine.DeadLetter{elsewhere}, batch.DeadLetters...)})
+		deleted := 0
+		for range 100 {
+			some, err := h.store.ExpireDeadLetters(h.ctx, batch.DeadLetters[3].At, 2)
+			h.must("expire", err)
+			if some > 2 {
+				h.Fatalf("%d for a limit of 2", some)
+			}
+			if some == 0 {
+				break
+			}
+			deleted += some
+		}
+		same(h.T, "deleted", deleted, 7)
+		same(h.T, "letters", h.letters(100), batch.DeadLetters[:4])
+		if _, err := h.store.DeadLetter(h.ctx, elsewhere.RunID); !errors.Is(err, engine.ErrNotFound) {
+			h.Fatalf("a letter of another namespace: %v", err)
+		}
+	}},
+	{"earlier forms of a definition are dropped, later ones and the present one stay", func(h *harness) {
+		job, dag := h.createJob(aJob("report")), h.createDAG(aDAG("etl"))
+		other := h.createJob(aJob("other"))
+		for _, description := range []string{"second", "third", "fourth"} {
+			job, dag = h.replaceJob(edit(job, description)), h.replaceDAG(editDAG(dag, description))
+			other = h.replaceJob(edit(other, description))
+		}
+		for range 2 { // what is gone is gone
+			_, err := h.store.DropGenerations(h.ctx, job.UID, 3)
+			h.must("drop", err)
+			_, err = h.store.DropDAGGenerations(h.ctx, dag.UID, job.Generation)
+			h.must("drop", err)
+		}
+		forms, err := h.store.Generations(h.ctx, job.UID, 0, 10)
+		h.must("list", err)
+		var kept []int64
+		for i := range forms {
+			kept = append(kept, forms[i].Generation)
+		}
+		same(h.T, "forms of the job", kept, []int64{4, 3})
+		if _, err := h.store.Generation(h.ctx, job.UID, 2); !errors.Is(err, engine.ErrNotFound) {
+			h.Fatalf("a form that was dropped: %v", err)
+		}
+		dagForms, err := h.store.DAGGenerations(h.ctx, dag.UID, 0, 10)
+		h.must("list", err)
+		same(h.T, "forms of the DAG", len(dagForms), 1)
+		same(h.T, "its present one", dagForms[0].Generation, dag.Generation)
+		forms, err = h.store.Generations(h.ctx, other.UID, 0, 10)
+		h.must("list", err)
+		same(h.T, "forms of another job", len(forms), 4)
+		if deleted, err := h.store.DropGenerations(h.ctx, other.UID, 3); err != nil || deleted != 2 {
+			h.Fatalf("%d were dropped, %v", deleted, err)
+		}
+	}},
 }

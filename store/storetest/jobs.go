@@ -28,6 +28,7 @@ func fullJob() engine.Job {
 		Exclude: []spec.Exclusion{{Cron: "* * 24 12 *"}, {From: at, To: until}},
 		Alerts:  &spec.Alerts{Lag: spec.Duration(time.Minute), On: []string{"failed"}}, Labels: map[string]string{"team.name": "data", "$where": "1"},
 	}
+	job.OneOff = true
 	job.Paused, job.PausedAt, job.PausedBy, job.PausedReason, job.Message = true, noon, "grace", "too «loud»", "why: «so»"
 	return job
 }

@@ -65,6 +65,11 @@ type Store interface {
 	// DeleteDeadLetter purges one; engine.ErrNotFound if there is none.
 	DeleteDeadLetter(ctx context.Context, runID string) error
 
+	// ExpireDeadLetters deletes at most limit dead letters that were written before before.
+	ExpireDeadLetters(ctx context.Context, before time.Time, limit int) (deleted int, err error)
+	// DropGenerations deletes the forms of a job below a generation, which is at most the present one, and counts them.
+	DropGenerations(ctx context.Context, uid string, below int64) (deleted int, err error)
+
 	// CreateBinary inserts a binary of revision 1; engine.ErrExists.
 	CreateBinary(ctx context.Context, binary engine.Binary) error
 	// ReplaceBinary writes a binary on condition that the stored revision is binary.Revision-1; engine.ErrConflict or engine.ErrNotFound.

@@ -27,7 +27,8 @@ func (a *API) oneOff() {
 			Hidden:  path == OneOffPath,
 			Summary: "Run a program once",
 			Description: "Defines a one-off job in one call. 201 with the new job; 200 with the first when the Idempotency-Key was used before, " +
-				"422 key_reused when it was used for the same job_type with another payload, schedule_time or retries. Also at " + OneOffPath + ".",
+				"422 key_reused when it was used for the same job_type with another payload, schedule_time or retries. " +
+				"The job is deleted some time after its run has ended (--retention-one-off), unless it was edited. Also at " + OneOffPath + ".",
 		}, a.createOneOff)
 	}
 }

@@ -38,8 +38,8 @@ func (s *Service) RollBack(ctx context.Context, namespace, name, alias, by strin
 	return binary, move, err
 }
 
-// DeleteBinary removes a binary's name and versions, unless a job uses it. The bytes stay as long as history refers to
-// them.
+// DeleteBinary removes a binary's name and versions, unless a job uses it. The bytes stay as long as runs that have not
+// ended, definitions or other binaries refer to them, and a while longer: see --retention-binaries.
 func (s *Service) DeleteBinary(ctx context.Context, namespace, name string) error {
 	used, err := s.Binary(ctx, namespace, name)
 	if err != nil {

@@ -35,6 +35,8 @@ type Save struct {
 	Create     bool
 	IfRevision int64
 	DryRun     bool
+	// OneOff marks a job that is made: it goes by itself once it has run.
+	OneOff bool
 }
 
 // SaveJob creates or edits a job. The definition must have its defaults applied, as spec.Decode leaves it.
@@ -89,7 +91,7 @@ func (s *Service) createJob(ctx context.Context, namespace string, definition *s
 	}
 	job := engine.Job{
 		UID: NewUID(), Namespace: namespace, Name: definition.Name, Spec: *definition.Clone(), Source: how.Source,
-		Generation: 1, Revision: 1, Pending: true,
+		Generation: 1, Revision: 1, Pending: true, OneOff: how.OneOff,
 		CreatedAt: now, CreatedBy: how.By, UpdatedAt: now, UpdatedBy: how.By, Message: how.Message,
 	}
 	job.Shard = engine.ShardOf(job.UID)

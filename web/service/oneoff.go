@@ -24,8 +24,9 @@ type OneOff struct {
 	Key     string // idempotency key: the same key is the same job; "" draws one
 }
 
-// CreateOneOff defines a job with a single slot, and tells the run that it will have. Asked twice with one key it
-// gives the first job, with existed true; asked with it for something else of the same program it refuses.
+// CreateOneOff defines a job with a single slot, which goes by itself some time after it has run, and tells the run that
+// it will have. Asked twice with one key while the job is kept it gives the first job, with existed true; asked with it
+// for something else of the same program it refuses.
 func (s *Service) CreateOneOff(ctx context.Context, namespace string, ask OneOff) (job engine.Job, run string, existed bool, err error) {
 	key := ask.Key
 	if key == "" {
@@ -44,7 +45,7 @@ func (s *Service) CreateOneOff(ctx context.Context, namespace string, ask OneOff
 	at = at.UTC().Truncate(time.Millisecond)
 	definition := &spec.Job{Name: name, Binary: ask.Binary, Payload: ask.Payload, At: &at, Retry: spec.Retry{MaxAttempts: ask.Retries + 1}}
 	definition.ApplyDefaults()
-	job, change, err := s.SaveJob(ctx, namespace, definition, Save{By: ask.By, Create: true})
+	job, change, err := s.SaveJob(ctx, namespace, definition, Save{By: ask.By, Create: true, OneOff: true})
 	var known *Error
 	if errors.As(err, &known) && known.Kind == KindExists { // the same request came twice at a time
 		job, run, err := s.oneOff(ctx, namespace, name, &ask)

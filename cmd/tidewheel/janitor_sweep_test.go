@@ -1,0 +1,287 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+	"github.com/tidewheel/tidewheel/store/memory"
+)
+
+var sweepStart = time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+
+const day = 24 * time.Hour
+
+// sweeping is a janitor over a store of its own.
+func sweeping(t *testing.T, keep retention) (*janitor, *oldHistory) {
+	history := &oldHistory{Store: memory.New(), letters: map[string]time.Time{}, stored: map[string]bool{}}
+	j := newJanitor(history, history, keep, alone, testLog(t), newMetrics())
+	j.pause = 0
+	j.now = func() time.Time { return sweepStart }
+	return j, history
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// oneOff defines a job with a slot some time ago that the engine has acted upon.
+func oneOff(t *testing.T, store *memory.Store, name string, ago time.Duration, change func(*engine.Job)) engine.Job {
+	t.Helper()
+	at := sweepStart.Add(-ago)
+	job := engine.Job{
+		UID: name, Namespace: "default", Name: name, Spec: spec.Job{Kind: spec.KindJob, Name: name, Binary: "report", At: &at},
+		OneOff: true, Generation: 1, Revision: 1, CreatedAt: at, UpdatedAt: at,
+	}
+	if change != nil {
+		change(&job)
+	}
+	must(t, store.CreateJob(t.Context(), job))
+	return job
+}
+
+func ranAt(t *testing.T, store *memory.Store, job *engine.Job, finished time.Time) {
+	t.Helper()
+	run := engine.Run{
+		ID: engine.SlotRunID(job.UID, *job.Spec.At), JobUID: job.UID, Namespace: job.Namespace, Job: job.Name, Revision: 1,
+		Status: engine.StatusQueued, Trigger: engine.TriggerSchedule, Slot: *job.Spec.At, CreatedAt: *job.Spec.At,
+	}
+	must(t, store.InsertRun(t.Context(), run))
+	if finished.IsZero() {
+		return
+	}
+	run.Status, run.FinishedAt, run.Revision = engine.StatusSucceeded, finished, 2
+	_, err := store.Commit(t.Context(), &engine.Batch{Runs: []engine.RunWrite{{Run: run}}})
+	must(t, err)
+}
+
+func TestSweepRemovesOneOffJobsSomeTimeAfterTheyRan(t *testing.T) {
+	j, history := sweeping(t, retention{OneOff: 7 * day})
+	ran := func(name string, ended time.Time) {
+		job := oneOff(t, history.Store, name, 10*day, nil)
+		ranAt(t, history.Store, &job, ended)
+	}
+	ran("old", sweepStart.Add(-8*day))
+	ran("young", sweepStart.Add(-6*day))
+	ran("running", time.Time{})
+	oneOff(t, history.Store, "missed", 10*day, nil)
+	oneOff(t, history.Store, "to-come", -day, nil)
+	oneOff(t, history.Store, "edited", 10*day, func(job *engine.Job) { job.Generation = 2 })
+	oneOff(t, history.Store, "paused", 10*day, func(job *engine.Job) { job.Paused = true })
+	oneOff(t, history.Store, "unseen", 10*day, func(job *engine.Job) { job.Pending = true })
+	oneOff(t, history.Store, "users", 10*day, func(job *engine.Job) { job.OneOff = false })
+	late := oneOff(t, history.Store, "late", 10*day, nil)
+	_, err := history.Commit(t.Context(), &engine.Batch{Tasks: []engine.TaskWrite{{Task: engine.ScheduledTask{
+		ID: late.UID, Slot: *late.Spec.At, RunAt: *late.Spec.At, Revision: 1, Namespace: "default", Job: "late",
+	}}}})
+	must(t, err)
+
+	must(t, j.sweepDefinitions(t.Context()))
+	jobs, _, err := history.Jobs(t.Context(), engine.JobFilter{Limit: 100})
+	must(t, err)
+	var left []string
+	for i := range jobs {
+		left = append(left, jobs[i].Name)
+	}
+	if got, want := strings.Join(left, " "), "edited late paused running to-come unseen users young"; got != want {
+		t.Errorf("%s are left, want %s", got, want)
+	}
+	// The engine clears what they leave behind.
+	pending, err := history.PendingJobs(t.Context(), []int{0}, 100)
+	must(t, err)
+	deleted := map[string]string{}
+	for i := range pending {
+		if pending[i].Deleted {
+			deleted[pending[i].Name] = pending[i].UpdatedBy
+		}
+	}
+	if want := map[string]string{"old": sweeperName, "missed": sweeperName}; !maps.Equal(deleted, want) {
+		t.Errorf("deleted are %v, want %v", deleted, want)
+	}
+
+	j.keep.OneOff = 0
+	j.now = func() time.Time { return sweepStart.Add(1000 * day) }
+	must(t, j.sweepDefinitions(t.Context()))
+	if jobs, _, err := history.Jobs(t.Context(), engine.JobFilter{Limit: 100}); err != nil || len(jobs) != 8 {
+		t.Errorf("%d are left where they are kept for ever, %v", len(jobs), err)
+	}
+}
+
+// edited makes a job with forms that were written some days ago each, the last one present.
+func edited(t *testing.T, store *memory.Store, name string, daysAgo ...int) engine.Job {
+	t.Helper()
+	job := engine.Job{UID: name, Namespace: "default", Name: name, Spec: spec.Job{Kind: spec.KindJob, Name: name, Binary: "report"}}
+	for i, days := range daysAgo {
+		job.Generation, job.Revision = int64(i+1), int64(i+1)
+		job.UpdatedAt = sweepStart.Add(-time.Duration(days) * day)
+		if i == 0 {
+			must(t, store.CreateJob(t.Context(), job))
+		} else {
+			must(t, store.ReplaceJob(t.Context(), job))
+		}
+	}
+	return job
+}
+
+func TestSweepDropsFormsThatNoRunIsKeptOf(t *testing.T) {
+	const keep = 100 * day
+	forms := func(history *oldHistory, uid string) (kept []int64) {
+		found, err := history.Generations(t.Context(), uid, 0, 100)
+		must(t, err)
+		for i := range found {
+			kept = append(kept, found[i].Generation)
+		}
+		return kept
+	}
+	j, history := sweeping(t, retention{History: 30 * day, Generations: keep})
+	edited(t, history.Store, "a", 400, 300, 90, 10) // the second was in force until 90 days ago
+	edited(t, history.Store, "b", 400, 300, 200)
+	edited(t, history.Store, "c", 400)
+	used := edited(t, history.Store, "d", 400, 300, 200)
+	must(t, history.InsertRun(t.Context(), engine.Run{
+		ID: "d-k1", JobUID: used.UID, Namespace: "default", Job: "d", Revision: 1, Status: engine.StatusQueued, Generation: 2, CreatedAt: sweepStart,
+	}))
+	must(t, j.sweepDefinitions(t.Context()))
+	for uid, want := range map[string][]int64{"a": {4, 3, 2}, "b": {3}, "c": {1}, "d": {3, 2}} {
+		if got := forms(history, uid); !slices.Equal(got, want) {
+			t.Errorf("job %s has the forms %v, want %v", uid, got, want)
+		}
+	}
+
+	for name, keep := range map[string]retention{
+		"history for ever": {Generations: keep}, "forms for ever": {History: 30 * day}, "history for longer": {History: 500 * day, Generations: keep},
+	} {
+		j, history := sweeping(t, keep)
+		edited(t, history.Store, "b", 400, 300, 200)
+		must(t, j.sweepDefinitions(t.Context()))
+		if got := forms(history, "b"); len(got) != 3 {
+			t.Errorf("%s: %v are left", name, got)
+		}
+	}
+}
+
+func TestSweepKeepsTheFormOfAnOpenWave(t *testing.T) {
+	j, history := sweeping(t, retention{History: 30 * day, Generations: 30 * day})
+	for _, uid := range []string{"open", "idle"} {
+		dag := engine.DAG{UID: uid, Namespace: "default", Name: uid, Spec: spec.DAG{Kind: spec.KindDAG, Name: uid, Tasks: spec.Tasks{{Name: "t", Binary: "report"}}}}
+		for i := range int64(3) {
+			dag.Generation, dag.Revision, dag.UpdatedAt = i+1, i+1, sweepStart.Add(time.Duration(i-100)*day)
+			if i == 0 {
+				must(t, history.CreateDAG(t.Context(), dag))
+			} else {
+				must(t, history.ReplaceDAG(t.Context(), dag))
+			}
+		}
+	}
+	_, err := history.Commit(t.Context(), &engine.Batch{Waves: []engine.WaveWrite{{Wave: engine.Wave{
+		ID: engine.WaveID("open", 1), DAGUID: "open", DAG: "open", Namespace: "default", Epoch: 1, Revision: 1, Generation: 2, Status: engine.StatusRunning,
+	}}}})
+	must(t, err)
+	must(t, j.sweepDefinitions(t.Context()))
+	for uid, want := range map[string]int{"open": 2, "idle": 1} {
+		if forms, err := history.DAGGenerations(t.Context(), uid, 0, 10); err != nil || len(forms) != want {
+			t.Errorf("DAG %s has %d forms, %v, want %d", uid, len(forms), err, want)
+		}
+	}
+}
+
+func TestSweepKeepsProgramsThatSomethingRefersTo(t *testing.T) {
+	digest := func(letter string) string { return strings.Repeat(letter, 64) }
+	j, history := sweeping(t, retention{Binaries: 7 * day})
+	for _, letter := range []string{"a", "b", "c", "d", "e", "f", "0"} {
+		history.stored[digest(letter)] = true
+	}
+	must(t, history.CreateBinary(t.Context(), engine.Binary{
+		Namespace: "other", Name: "report", Revision: 1, Versions: []engine.BinaryVersion{{N: 1, SHA256: digest("a")}, {N: 2, SHA256: digest("b")}},
+	}))
+	job := engine.Job{UID: "job", Namespace: "default", Name: "job", Generation: 1, Revision: 1, Spec: spec.Job{Kind: spec.KindJob, Name: "job", Binary: "sha256:" + digest("c")}}
+	must(t, history.CreateJob(t.Context(), job))
+	dag := engine.DAG{UID: "dag", Namespace: "default", Name: "dag", Generation: 1, Revision: 1, Spec: spec.DAG{
+		Kind: spec.KindDAG, Name: "dag", Tasks: spec.Tasks{{Name: "t", Binary: "sha256:" + digest("d")}},
+	}}
+	must(t, history.CreateDAG(t.Context(), dag))
+	dag.Generation, dag.Revision = 2, 2
+	dag.Spec.Tasks = spec.Tasks{{Name: "t", Binary: "report"}} // an open wave may still be on the form before
+	must(t, history.ReplaceDAG(t.Context(), dag))
+	must(t, history.InsertRun(t.Context(), engine.Run{
+		ID: "job-k1", JobUID: "job", Namespace: "default", Job: "job", Revision: 1, Status: engine.StatusQueued, Digest: digest("e"), CreatedAt: sweepStart,
+	}))
+
+	must(t, j.sweepBinaries(t.Context()))
+	for _, letter := range []string{"a", "b", "c", "d", "e"} {
+		if !history.stored[digest(letter)] {
+			t.Errorf("%s… was removed, and something refers to it", letter)
+		}
+	}
+	if len(history.stored) != 5 {
+		t.Errorf("%d programs are left, want 5", len(history.stored))
+	}
+	if want := []time.Time{sweepStart.Add(-7 * day)}; !slices.Equal(history.before, want) {
+		t.Errorf("it asked for what is before %v, want %v", history.before, want)
+	}
+	j.keep.Binaries = 0
+	must(t, j.sweepBinaries(t.Context()))
+	if len(history.before) > 1 {
+		t.Error("it removed what is kept for ever")
+	}
+}
+
+func TestDeadLettersGoWithTheirRuns(t *testing.T) {
+	j, history := sweeping(t, retention{History: 30 * day})
+	history.runs = []engine.Run{{ID: "a-s1", Status: engine.StatusDead}, {ID: "a-s2", Status: engine.StatusDead}}
+	history.letters = map[string]time.Time{
+		"a-s1":    sweepStart, // whatever its age
+		"crashed": sweepStart.Add(-31 * day), "young": sweepStart.Add(-29 * day),
+	}
+	j.expireOld(t.Context())
+	if left := slices.Sorted(maps.Keys(history.letters)); !slices.Equal(left, []string{"young"}) {
+		t.Errorf("the dead letters of %v are left", left)
+	}
+}
+
+func TestRetentionOfDeadLettersAndForms(t *testing.T) {
+	for _, test := range []struct {
+		keep           retention
+		letters, forms time.Duration
+	}{
+		{retention{History: 30 * day, Generations: 365 * day}, 30 * day, 365 * day},
+		{retention{History: 30 * day, DeadLetters: 7 * day, Generations: day}, 7 * day, 30 * day},
+		{retention{History: 30 * day, DeadLetters: 90 * day}, 30 * day, 0},
+		{retention{DeadLetters: 7 * day, Generations: day}, 7 * day, 0},
+		{retention{}, 0, 0},
+	} {
+		if letters, forms := test.keep.letters(), test.keep.forms(); letters != test.letters || forms != test.forms {
+			t.Errorf("%+v keeps dead letters for %v and forms for %v, want %v and %v", test.keep, letters, forms, test.letters, test.forms)
+		}
+	}
+}
+
+func TestSweepEndsWhenItIsAnotherEnginesTurn(t *testing.T) {
+	j, _ := sweeping(t, retention{})
+	j.mine = func() bool { return false }
+	pages := 0
+	err := walk(t.Context(), j, func(string) ([]int, string, error) {
+		if pages++; pages > 1 {
+			return nil, "", nil
+		}
+		return nil, "more", nil
+	}, func([]int) error { return nil })
+	if !errors.Is(err, errNotMine) || pages != 1 {
+		t.Errorf("it read %d pages, %v", pages, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	j.mine, j.pause = alone, time.Hour
+	if err := walk(ctx, j, func(string) ([]int, string, error) { return nil, "more", nil }, func([]int) error { return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end it says %v", err)
+	}
+}
