@@ -23,7 +23,14 @@ type Batch struct {
 	Handled     []JobHandled // clears Pending, or removes a tombstone
 	HandledDAGs []JobHandled // the same for DAGs
 	Commands    []string     // deletes commands that have been acted upon
+
+	// Progress is the store's own: what it has done of a batch before an error, for when it is given the same again.
+	Progress any
 }
+
+// CommitRuns is how many runs a commit holds at most: a slow store takes that many in a time that is short beside what
+// waits for them, and one that is quick does not take more at a lower price.
+const CommitRuns = 1000
 
 // RunDrop removes a run that is scheduled, and nobody has written since. A slot may be prepared anew under the same id: by
 // when it was made that is known to be another run.
@@ -71,8 +78,41 @@ type JobHandled struct {
 // Parts splits the batch into those that are written one after the other, none of which is begun before the one before is
 // found to be done whole: what follows a write that was refused must not be done, because another owner has decided
 // otherwise. These are roots whose slots have come, whose turn it is, the waves that have it, and runs and scheduled tasks
-// before what they give up comes to the ledger and is removed. Most batches have one part.
+// before what they give up comes to the ledger and is removed. Of more runs than a commit holds, each part has as many as
+// it may. Most batches have one part.
 func (b *Batch) Parts() []*Batch {
+	var parts []*Batch
+	for _, part := range b.ordered() {
+		parts = append(parts, part.bounded()...)
+	}
+	return parts
+}
+
+// bounded splits the runs off that are too many, those first on which others follow. What comes after runs comes last.
+func (b *Batch) bounded() (parts []*Batch) {
+	if len(b.Runs) <= CommitRuns {
+		return []*Batch{b}
+	}
+	rest := *b
+	rest.Runs = slices.Clone(b.Runs)
+	slices.SortStableFunc(rest.Runs, func(a, b RunWrite) int {
+		switch {
+		case a.Follows() == b.Follows():
+			return 0
+		case b.Follows():
+			return -1
+		}
+		return 1
+	})
+	for len(rest.Runs) > CommitRuns {
+		parts = append(parts, &Batch{Waves: rest.Waves, Runs: rest.Runs[:CommitRuns:CommitRuns]})
+		rest.Waves, rest.Runs = nil, rest.Runs[CommitRuns:]
+	}
+	return append(parts, &rest)
+}
+
+// ordered splits the batch by what must be found to be done first.
+func (b *Batch) ordered() []*Batch {
 	var parts []*Batch
 	rest := *b
 	rest.Tasks = nil

@@ -37,6 +37,9 @@ type Config struct {
 	// MaxCatchUp bounds the slots that one catch-up brings back, and MaxWaiting the runs of a job that wait.
 	MaxCatchUp int
 	MaxWaiting int
+	// CommitRuns bounds the runs of one commit, and the jobs and DAGs that it is about. Only where one DAG has more are
+	// there more.
+	CommitRuns int
 }
 
 // DefaultConfig is what production uses.
@@ -52,6 +55,7 @@ func DefaultConfig() Config {
 		MaxLosses:  10,
 		MaxCatchUp: 1000,
 		MaxWaiting: 1000,
+		CommitRuns: CommitRuns,
 	}
 }
 
@@ -72,9 +76,10 @@ type Core struct {
 	runs     map[string]*run
 	binaries map[string]*Binary
 	held     map[string]int // jobs that are being read: see Hold
+	acting   map[string]int // see Acts
 
 	effects  []Effect    // what the present Step returns
-	pending  ready       // what the next Ready hands out
+	pending  backlog     // what Ready hands out
 	idle     []*job      // looked at in this Step: forgotten at its end if nothing is going on with them
 	idleDAGs []*dagState // the same
 }
@@ -164,6 +169,9 @@ type timer struct {
 
 // NewCore makes an empty core. now is the wall clock; random draws the jitter of retries.
 func NewCore(config Config, now time.Time, random *rand.Rand) *Core {
+	if config.CommitRuns <= 0 {
+		config.CommitRuns = CommitRuns
+	}
 	return &Core{
 		config:   config,
 		rand:     random,
@@ -175,6 +183,8 @@ func NewCore(config Config, now time.Time, random *rand.Rand) *Core {
 		runs:     map[string]*run{},
 		binaries: map[string]*Binary{},
 		held:     map[string]int{},
+		acting:   map[string]int{},
+		pending:  backlog{of: map[string]*unwritten{}},
 	}
 }
 
@@ -245,11 +255,19 @@ func (c *Core) Next() (time.Time, bool) { return c.wheel.Next() }
 // Stats counts what the core holds.
 type Stats struct {
 	Jobs, DAGs, Runs, Timers int
+	// Unwritten counts the jobs and DAGs that have decisions which are not durable, and Since is when the oldest of these
+	// was made; zero if there are none.
+	Unwritten int
+	Since     time.Time
 }
 
-// Stats counts what the core holds.
+// Stats counts what the core holds, without what Ready has handed out.
 func (c *Core) Stats() Stats {
-	return Stats{Jobs: len(c.jobs), DAGs: len(c.dags), Runs: len(c.runs), Timers: c.wheel.Len()}
+	s := Stats{Jobs: len(c.jobs), DAGs: len(c.dags), Runs: len(c.runs), Timers: c.wheel.Len(), Unwritten: len(c.pending.queue)}
+	if s.Unwritten > 0 {
+		s.Since = c.pending.queue[0].since
+	}
+	return s
 }
 
 // Holds tells whether the core has the job or DAG in memory, and so knows more of it than the store.
@@ -306,8 +324,11 @@ func (c *Core) expire(_ time.Time, t timer) {
 // atOnce adds an effect that needs nothing to be durable first.
 func (c *Core) atOnce(e Effect) { c.effects = append(c.effects, e) }
 
-// afterCommit adds an effect that must wait until all that has been decided so far is durable.
-func (c *Core) afterCommit(e Effect) { c.pending.after = append(c.pending.after, e) }
+// afterCommit adds an effect that must wait until all that has been decided so far of the run's job or DAG is durable.
+func (c *Core) afterCommit(r *run, e Effect) {
+	p := c.unwritten(r.job.owner())
+	p.after = append(p.after, e)
+}
 
 func (c *Core) setTimer(slot **wheel.Timer[timer], at time.Time, t timer) {
 	c.wheel.Cancel(*slot)

@@ -85,7 +85,7 @@ func (c *Core) revokeAttempt(r *run, attempt int) {
 		return
 	}
 	r.revoke = true
-	c.afterCommit(Revoke{Shard: r.Shard, Run: r.ID, Attempt: attempt, Tier: string(r.Tier), Class: string(r.Class), RunsOn: r.RunsOn})
+	c.afterCommit(r, Revoke{Shard: r.Shard, Run: r.ID, Attempt: attempt, Tier: string(r.Tier), Class: string(r.Class), RunsOn: r.RunsOn})
 }
 
 // revoked takes the answer to a Revoke. What follows from success comes as a result, too; whichever is first acts.

@@ -37,7 +37,7 @@ func (c *Core) command(e CommandReceived) {
 		return
 	}
 	r := c.runs[e.Command.RunID]
-	if e.Run != nil && (e.Run.Revision < j.ended[e.Run.ID] || c.endsNow(e.Run.ID)) {
+	if e.Run != nil && (e.Run.Revision < j.ended[e.Run.ID] || c.endsNow(j.owner(), e.Run.ID)) {
 		e.Run = nil // it was read before its end was written
 	}
 	switch e.Command.Kind {
@@ -55,7 +55,10 @@ func (c *Core) command(e CommandReceived) {
 	}
 }
 
-func (c *Core) obeyed(command Command) { c.pending.commands = append(c.pending.commands, command.ID) }
+func (c *Core) obeyed(command Command) {
+	done := &c.unwritten(command.JobUID).done
+	done.commands = append(done.commands, command.ID)
+}
 
 // retryByHand gives a run that ended another attempt, with its tries counted anew; one that waits for its next
 // attempt gets it now.
@@ -66,7 +69,7 @@ func (c *Core) retryByHand(j *job, r *run, e CommandReceived) {
 		c.admit(r)
 	case r == nil && e.Run != nil && e.Run.Status.CanRetry() && j.def != nil && e.Run.Revision == e.Command.Revision:
 		if e.Run.Status == StatusDead {
-			c.dropLetter(e.Run.ID)
+			c.dropLetter(e.Run)
 		}
 		r = c.adopt(j, e.Run.Clone())
 		r.letter = r.letter && r.Status != StatusDead
@@ -132,10 +135,12 @@ func (c *Core) insertRefused(e InsertRefused) {
 	}
 	c.stopTimer(&r.timer)
 	// What was decided since about the run that there is not must not be done.
-	c.pending.after = slices.DeleteFunc(c.pending.after, func(effect Effect) bool {
-		publish, ok := effect.(Publish)
-		return ok && publish.Task.Run == r.ID
-	})
+	if p := c.pending.of[r.job.owner()]; p != nil {
+		p.after = slices.DeleteFunc(p.after, func(effect Effect) bool {
+			publish, ok := effect.(Publish)
+			return ok && publish.Task.Run == r.ID
+		})
+	}
 	if e.Stored.Status.Terminal() {
 		r.Status = StatusInvalid
 		c.release(r)

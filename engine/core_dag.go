@@ -248,7 +248,7 @@ func (c *Core) settleDAG(d *dagState) {
 	}
 	if d.tombstone != nil && !d.busy() {
 		c.dropTurn(d)
-		c.pending.handledDAGs = append(c.pending.handledDAGs, *d.tombstone)
+		c.handledDAG(d.uid, *d.tombstone)
 		d.tombstone = nil
 	}
 	c.forgetDAGIfIdle(d)

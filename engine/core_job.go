@@ -83,20 +83,22 @@ func (c *Core) KnowsRun(job, id string, revision int64) bool {
 		return false
 	}
 	last, ended := j.ended[id]
-	return ended && (revision <= last || c.endsNow(id))
+	return ended && (revision <= last || c.endsNow(job, id))
 }
 
-// endsNow tells whether the next batch holds the end of a run, or its removal. It must not hold another write of it.
-func (c *Core) endsNow(id string) bool {
+// endsNow tells whether what is to be written of a job or DAG holds the end of a run, or its removal. It must not hold
+// another write of it.
+func (c *Core) endsNow(uid, id string) bool {
 	if c.runs[id] != nil {
 		return false
 	}
-	return c.hasEnded(id) || slices.ContainsFunc(c.pending.drops, func(r *run) bool { return r.ID == id })
+	return c.hasEnded(uid, id) || c.pending.of[uid].dropOf(id) >= 0
 }
 
-// hasEnded tells whether the next batch holds a write of a run that the core holds no more.
-func (c *Core) hasEnded(id string) bool {
-	return c.runs[id] == nil && slices.ContainsFunc(c.pending.runs, func(r *run) bool { return r.ID == id && !r.gone() })
+// hasEnded tells whether what is to be written of a job or DAG holds a write of a run that the core holds no more.
+func (c *Core) hasEnded(uid, id string) bool {
+	p := c.pending.of[uid]
+	return p != nil && c.runs[id] == nil && slices.ContainsFunc(p.runs, func(r *run) bool { return r.ID == id && !r.gone() })
 }
 
 // due is when a run may first be queued.
@@ -141,7 +143,7 @@ func (c *Core) finishLoad(j *job, s *JobSnapshot) {
 		j.tombstone = &handled
 		return
 	}
-	c.pending.handled = append(c.pending.handled, handled)
+	c.handled(j.uid, handled)
 }
 
 // define sets a job's definition and compiles its schedule. A tombstone is no definition.

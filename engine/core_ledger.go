@@ -50,7 +50,8 @@ func (c *Core) put(j *job, by *run, slots *ledgerRange) {
 	slots.job, slots.by = j, by
 	if !slots.dirty {
 		slots.dirty = true
-		c.pending.slots = append(c.pending.slots, slots)
+		p := c.unwritten(j.owner())
+		p.slots = append(p.slots, slots)
 		if !slices.Contains(j.recent, slots) {
 			j.recent = append(j.recent, slots)
 		}

@@ -180,7 +180,8 @@ func (c *Core) giveUpAgain(r *run) {
 // drop removes a run that nobody has been asked to execute, and whose slot is accounted for otherwise.
 func (c *Core) drop(r *run) {
 	if r.Revision > 0 {
-		c.pending.drops = append(c.pending.drops, r)
+		p := c.unwritten(r.job.owner())
+		p.drops = append(p.drops, r)
 		r.job.writes++
 	}
 	r.Status = StatusInvalid
@@ -190,12 +191,13 @@ func (c *Core) drop(r *run) {
 // undrop takes back a run whose removal has not been written, to begin anew in its place; nil if there is none. What became
 // of its slot comes to the ledger after this write: so a run of a task, whose id any slot may have, goes on telling it.
 func (c *Core) undrop(j *job, id string) *run {
-	at := slices.IndexFunc(c.pending.drops, func(dropped *run) bool { return dropped.ID == id })
+	p := c.pending.of[j.owner()]
+	at := p.dropOf(id)
 	if at < 0 {
 		return nil
 	}
-	r := &run{job: j, Run: c.pending.drops[at].Run.Clone()}
-	c.pending.drops = slices.Delete(c.pending.drops, at, at+1)
+	r := &run{job: j, Run: p.drops[at].Run.Clone()}
+	p.drops = slices.Delete(p.drops, at, at+1)
 	j.writes--
 	r.Status, r.Slot, r.Waiting, r.Reason = StatusScheduled, time.Time{}, false, ""
 	if r.Task == "" {

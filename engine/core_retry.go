@@ -117,17 +117,18 @@ func (c *Core) die(r *run, reason string) {
 }
 
 func (c *Core) putLetter(r *Run, reason string) {
-	c.pending.unletter = slices.DeleteFunc(c.pending.unletter, func(id string) bool { return id == r.ID })
-	c.pending.letters = append(c.pending.letters, DeadLetter{
+	p := c.unwritten(r.JobUID)
+	p.unletter = slices.DeleteFunc(p.unletter, func(id string) bool { return id == r.ID })
+	p.letters = append(p.letters, DeadLetter{
 		RunID: r.ID, Namespace: r.Namespace, JobUID: r.JobUID, Job: r.Label(),
 		Error: reason, Attempts: r.Attempt, At: c.now.Truncate(time.Millisecond),
 	})
 }
 
 // dropLetter removes the dead letter of a run that is not dead any more.
-func (c *Core) dropLetter(id string) {
-	if !slices.Contains(c.pending.unletter, id) {
-		c.pending.unletter = append(c.pending.unletter, id)
+func (c *Core) dropLetter(r *Run) {
+	if p := c.unwritten(r.JobUID); !slices.Contains(p.unletter, r.ID) {
+		p.unletter = append(p.unletter, r.ID)
 	}
 }
 

@@ -201,9 +201,9 @@ func (c *Core) enqueue(r *run) {
 	again := r.doubt
 	c.beginAttempt(r, c.now)
 	if settled {
-		c.publish(r, again, c.atOnce)
+		c.atOnce(c.publish(r, again))
 	} else {
-		c.publish(r, again, c.afterCommit)
+		c.afterCommit(r, c.publish(r, again))
 	}
 }
 
@@ -218,10 +218,10 @@ func (c *Core) beginAttempt(r *run, at time.Time) {
 	c.lookLater(r)
 }
 
-func (c *Core) publish(r *run, again bool, how func(Effect)) {
+func (c *Core) publish(r *run, again bool) Publish {
 	task := c.task(r)
 	task.Again = again
-	how(Publish{Task: task})
+	return Publish{Task: task}
 }
 
 // result takes one message of an attempt's own subject.
@@ -354,7 +354,7 @@ func (c *Core) release(r *run) {
 	c.stopTimer(&r.timer)
 	c.stopTimer(&r.resend)
 	if r.letter && r.Status != StatusDead {
-		c.dropLetter(r.ID)
+		c.dropLetter(&r.Run)
 	}
 	delete(c.runs, r.ID)
 	j := r.job
@@ -381,7 +381,7 @@ func (c *Core) release(r *run) {
 	}
 	c.goOn(j)
 	if j.tombstone != nil && len(j.live) == 0 {
-		c.pending.handled = append(c.pending.handled, *j.tombstone)
+		c.handled(j.uid, *j.tombstone)
 		j.tombstone = nil
 	}
 	if j.def == nil || j.schedule == nil {

@@ -32,7 +32,7 @@ func (c *Core) Awaits(run string, attempt int) bool {
 func (c *Core) Affirm(run string) {
 	r := c.runs[run]
 	c.touch(r)
-	c.publish(r, true, c.afterCommit)
+	c.afterCommit(r, c.publish(r, true))
 }
 
 // Heard tells whether results have come of a run that the core made and that the store did not take, because somebody
@@ -46,6 +46,10 @@ func (c *Core) Heard(run string) bool {
 func (c *Core) inspect(r *run) {
 	switch r.Status {
 	case StatusQueued:
+		if r.dirty { // it waits for the store, and most likely it is published after that
+			c.setTimer(&r.timer, c.now.Add(c.config.Requeue), timer{kind: timerRequeue, run: r})
+			return
+		}
 		c.lookLater(r)
 	case StatusRunning:
 		// The answer sets the timer anew; without an answer the question is asked again.

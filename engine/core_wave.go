@@ -60,7 +60,8 @@ func (c *Core) touchWave(w *wave) {
 	if !w.dirty {
 		w.dirty = true
 		w.dag.writes++
-		c.pending.waves = append(c.pending.waves, w)
+		p := c.unwritten(w.dag.uid)
+		p.waves = append(p.waves, w)
 	}
 }
 
@@ -98,7 +99,8 @@ func (c *Core) takeTurn(d *dagState) {
 	}
 	if !d.turned {
 		d.turned = true
-		c.pending.turns = append(c.pending.turns, d)
+		p := c.unwritten(d.uid)
+		p.turns = append(p.turns, d)
 	}
 }
 

@@ -203,7 +203,7 @@ func (c *Core) markEnded(w *wave, runs []Run, command Command) []Run {
 func (c *Core) reopen(w *wave, j *job, ended *Run) *run {
 	r := &run{job: j, Run: ended.Clone()}
 	if r.Status == StatusDead {
-		c.dropLetter(r.ID)
+		c.dropLetter(&r.Run)
 	}
 	r.Failures, r.Losses, r.CancelBy, r.Reason = 0, 0, "", ""
 	r.FinishedAt, r.RetryAt = time.Time{}, time.Time{}

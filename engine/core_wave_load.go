@@ -215,7 +215,7 @@ func (c *Core) restore(w *wave, runs []Run) []*run {
 			w.known[r.ID] = &r
 			w.blame(&r)
 			if r.Status != StatusDead && r.anew() { // it was marked, maybe after it was dead
-				c.dropLetter(r.ID)
+				c.dropLetter(&r)
 			}
 		} else {
 			adopted = append(adopted, c.adopt(c.taskOf(w.dag, r.Task), r))
@@ -378,13 +378,16 @@ func (c *Core) finishDAG(d *dagState, s *DAGSnapshot) {
 	if s.DAG.Deleted {
 		c.dropTurn(d)
 	}
-	c.pending.handledDAGs = append(c.pending.handledDAGs, handled)
+	c.handledDAG(d.uid, handled)
 }
 
 // dropTurn removes the record of whose turn it was, with the last of a deleted DAG.
 func (c *Core) dropTurn(d *dagState) {
-	if d.turn != nil && !d.turned && !slices.Contains(c.pending.turns, d) {
-		c.pending.turns = append(c.pending.turns, d)
+	if d.turn == nil || d.turned {
+		return
+	}
+	if p := c.unwritten(d.uid); len(p.turns) == 0 {
+		p.turns = append(p.turns, d)
 	}
 }
 

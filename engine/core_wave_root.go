@@ -68,7 +68,7 @@ func (c *Core) beginRoot(j *job, slot time.Time, trigger Trigger, by string) {
 	}
 	wave := WaveID(d.uid, d.joins(j.taskName))
 	id := TaskRunID(wave, j.taskName)
-	if c.runs[id] != nil || c.hasEnded(id) { // one waits already; or another owner let it go, which the write of its end finds out
+	if c.runs[id] != nil || c.hasEnded(j.owner(), id) { // one waits already; or another owner let it go, which the write of its end finds out
 		c.note(j, slot, OutcomeSkipped, ReasonOverlap)
 		return
 	}

@@ -10,50 +10,59 @@ import (
 type Ready struct {
 	Batch *Batch
 	After []Effect
+	// Upto is the mark (Core.Mark) up to which everything is durable once the batch is.
+	Upto uint64
+	// Of is how many jobs and DAGs it is about, and Since when the oldest of it was decided.
+	Of    int
+	Since time.Time
 
 	jobs   []*job
 	noting []*job // whose scheduled tasks tell what they have passed over, until that is in the ledger
 	waves  []*wave
 	ends   []*wave // have ended, which is written once their runs are
-	// What this was asked for by, to be cleared with the next batch: should a write of this one be refused, then it is
+	// What this was asked for by, to be cleared with a later batch: should a write of this one be refused, then it is
 	// asked for still.
-	handled     []JobHandled
-	handledDAGs []JobHandled
-	commands    []string
+	done []requests
 }
 
-// ready collects the next Ready.
-type ready struct {
-	waves    []*wave
-	runs     []*run // dirty, in the order in which they became so
-	jobs     []*job // whose task is dirty
-	slots    []*ledgerRange
-	letters  []DeadLetter
-	unletter []string
-	drops    []*run
-	handled  []JobHandled
-	commands []string
-	after    []Effect
-
-	handledDAGs []JobHandled
-	turns       []*dagState
-	ahead       []RunWrite // roots that have gone, as they were prepared
-
-	clearHandled  []JobHandled // of batches that are durable
-	clearDAGs     []JobHandled
-	clearCommands []string
-}
-
-// Ready hands out what must be written, nil when there is nothing to write and nothing waiting for it.
+// Ready hands out what must be written next, nil when there is nothing to write and nothing waiting for it: what was
+// decided first, of at most Config.CommitRuns jobs and DAGs that have as many runs together. Of one job or DAG it is all.
 func (c *Core) Ready() *Ready {
-	p := &c.pending
-	if len(p.runs) == 0 && len(p.jobs) == 0 && len(p.slots) == 0 && len(p.letters) == 0 && len(p.unletter) == 0 &&
-		len(p.waves) == 0 && len(p.turns) == 0 && len(p.handledDAGs) == 0 && len(p.drops) == 0 && len(p.handled) == 0 && len(p.commands) == 0 && len(p.after) == 0 && len(p.clearHandled) == 0 && len(p.clearDAGs) == 0 && len(p.clearCommands) == 0 {
+	taken := c.pending.take(c.config.CommitRuns)
+	if len(taken) == 0 {
 		return nil
 	}
-	r := &Ready{Batch: &Batch{
-		DeadLetters: p.letters, DropLetters: p.unletter, Handled: p.clearHandled, HandledDAGs: p.clearDAGs, Commands: p.clearCommands,
-	}, After: p.after, handled: p.handled, handledDAGs: p.handledDAGs, commands: p.commands}
+	r := &Ready{Batch: &Batch{}, Upto: taken[len(taken)-1].number, Of: len(taken), Since: taken[0].since}
+	var begun []*run // which is written with a later batch
+	for _, p := range taken {
+		begun = append(begun, c.collect(r, p)...)
+	}
+	for _, run := range begun {
+		c.touch(run)
+	}
+	if len(r.Batch.Waves) == 0 && len(r.Batch.Runs) == 0 && len(r.Batch.Tasks) == 0 { // nothing can be refused
+		for i := range r.done {
+			r.Batch.Handled = append(r.Batch.Handled, r.done[i].handled...)
+			r.Batch.HandledDAGs = append(r.Batch.HandledDAGs, r.done[i].handledDAGs...)
+			r.Batch.Commands = append(r.Batch.Commands, r.done[i].commands...)
+		}
+		r.done = nil
+	}
+	return r
+}
+
+// collect adds what is to be written of a job or DAG, and returns its runs that go on with a later batch.
+func (c *Core) collect(r *Ready, p *unwritten) (begun []*run) {
+	r.After = append(r.After, p.after...)
+	r.Batch.DeadLetters = append(r.Batch.DeadLetters, p.letters...)
+	r.Batch.DropLetters = append(r.Batch.DropLetters, p.unletter...)
+	r.Batch.Handled = append(r.Batch.Handled, p.clear.handled...)
+	r.Batch.HandledDAGs = append(r.Batch.HandledDAGs, p.clear.handledDAGs...)
+	r.Batch.Commands = append(r.Batch.Commands, p.clear.commands...)
+	if !p.done.empty() {
+		p.done.uid = p.uid
+		r.done = append(r.done, p.done)
+	}
 	r.Batch.Runs = slices.Grow(r.Batch.Runs, len(p.runs)+len(p.drops))
 	r.jobs = slices.Grow(r.jobs, len(p.runs)+len(p.drops)+len(p.jobs))
 	for _, dropped := range p.drops {
@@ -66,7 +75,6 @@ func (c *Core) Ready() *Ready {
 		r.jobs = append(r.jobs, dropped.job)
 	}
 	r.Batch.Runs = append(r.Batch.Runs, p.ahead...)
-	var begun []*run // which is written with the next batch
 	for _, run := range p.runs {
 		ahead := run.fresh && run.Status == StatusScheduled && slices.ContainsFunc(p.ahead, run.sameRoot)
 		run.dirty, run.fresh = false, false
@@ -100,11 +108,14 @@ func (c *Core) Ready() *Ready {
 		r.Batch.Waves = append(r.Batch.Waves, WaveWrite{Wave: w.Wave})
 		r.waves = append(r.waves, w)
 	}
-	passed := map[*job][]SlotRange{}
+	var passed map[*job][]SlotRange
 	for _, slots := range p.slots {
 		slots.dirty = false
 		r.Batch.Slots = append(r.Batch.Slots, slots.SlotRange)
 		if slots.by == nil {
+			if passed == nil {
+				passed = map[*job][]SlotRange{}
+			}
 			passed[slots.job] = append(passed[slots.job], slots.SlotRange)
 		}
 	}
@@ -126,17 +137,7 @@ func (c *Core) Ready() *Ready {
 		}
 		r.jobs = append(r.jobs, job)
 	}
-	c.pending = ready{}
-	for _, run := range begun {
-		c.touch(run)
-	}
-	if len(r.Batch.Waves) == 0 && len(r.Batch.Runs) == 0 && len(r.Batch.Tasks) == 0 { // nothing can be refused
-		r.Batch.Handled = append(r.Batch.Handled, r.handled...)
-		r.Batch.HandledDAGs = append(r.Batch.HandledDAGs, r.handledDAGs...)
-		r.Batch.Commands = append(r.Batch.Commands, r.commands...)
-		r.handled, r.handledDAGs, r.commands = nil, nil, nil
-	}
-	return r
+	return begun
 }
 
 // ofPassedSlot tells whether the run is one that the scheduled task of a job passes its slot over for.
@@ -159,7 +160,8 @@ func (r *run) asPrepared() Run {
 func (c *Core) writeAhead(r *run) {
 	r.fresh = false
 	r.Revision++
-	c.pending.ahead = append(c.pending.ahead, RunWrite{Run: r.asPrepared(), Ahead: true})
+	p := c.unwritten(r.job.owner())
+	p.ahead = append(p.ahead, RunWrite{Run: r.asPrepared(), Ahead: true})
 }
 
 // sameRoot tells whether a write is of the same root as the run.
@@ -187,10 +189,13 @@ func (d *dagState) turnWrite(writer int64) TaskWrite {
 // Committed says that a Ready's batch is durable. The core then forgets jobs that nothing is going on with.
 func (c *Core) Committed(r *Ready) {
 	c.effects = nil
-	defer func() { c.pending.after, c.effects = append(c.pending.after, c.effects...), nil }() // for the next wave
-	c.pending.clearHandled = append(c.pending.clearHandled, r.handled...)
-	c.pending.clearDAGs = append(c.pending.clearDAGs, r.handledDAGs...)
-	c.pending.clearCommands = append(c.pending.clearCommands, r.commands...)
+	c.cleared(r.Batch)
+	for i := range r.done {
+		known := &c.unwritten(r.done[i].uid).clear
+		known.handled = append(known.handled, r.done[i].handled...)
+		known.handledDAGs = append(known.handledDAGs, r.done[i].handledDAGs...)
+		known.commands = append(known.commands, r.done[i].commands...)
+	}
 	for _, w := range r.waves {
 		w.stored = true
 		w.dag.writes--
@@ -208,21 +213,23 @@ func (c *Core) Committed(r *Ready) {
 	}
 	for _, w := range r.ends {
 		w.last = true
-		c.pending.waves = append(c.pending.waves, w)
+		p := c.unwritten(w.dag.uid)
+		p.waves = append(p.waves, w)
 	}
 	for _, w := range r.waves {
 		c.nextWave(w.dag)
 		c.settleDAG(w.dag)
+		if len(c.effects) > 0 { // of the next wave: they wait for it
+			p := c.unwritten(w.dag.uid)
+			p.after = append(p.after, c.effects...)
+			c.effects = nil
+		}
 	}
 }
 
 // forgetEnded forgets runs that have ended once whoever reads the store reads them so.
 func (c *Core) forgetEnded(j *job) {
-	uid := j.uid
-	if j.dag != nil {
-		uid = j.dag.uid
-	}
-	if j.writes == 0 && c.held[uid] == 0 {
+	if j.writes == 0 && c.held[j.owner()] == 0 {
 		j.ended, j.recent = nil, nil
 	}
 }
@@ -247,7 +254,8 @@ func (c *Core) touch(r *run) {
 	if !r.dirty {
 		r.dirty = true
 		r.job.writes++
-		c.pending.runs = append(c.pending.runs, r)
+		p := c.unwritten(r.job.owner())
+		p.runs = append(p.runs, r)
 	}
 }
 
@@ -255,7 +263,8 @@ func (c *Core) touchTask(j *job) {
 	if !j.taskDirty {
 		j.taskDirty = true
 		j.writes++
-		c.pending.jobs = append(c.pending.jobs, j)
+		p := c.unwritten(j.owner())
+		p.jobs = append(p.jobs, j)
 	}
 }
 

@@ -65,20 +65,20 @@ type Machine struct {
 	gather     time.Time       // no commit begins before this: see gatherFor
 	gathering  bool            // a commit waits for that
 	commitAt   time.Time       // when it is tried again; zero while it is under way
-	decided    time.Time       // when the commit was begun
+	begun      time.Time       // when the commit was
+	stood      time.Time       // when the engine was seen last to have stood still; zero where nobody else may own its shards
 	writing    uint64          // the epoch of the write under way, 0 while there is none
 	commitFail int
-	carried    []Receipt // acknowledged once commit is durable
 	strange    int       // results that are being looked up: until it is known whose they are nothing is acknowledged
 	withheld   []Receipt // acknowledged then
 	doomed     string    // why the machine begins anew as soon as the commit under way is answered
 	anewAt     time.Time // no sooner does it because the core wants it
-	arrived    []Receipt // acknowledged once what has been decided since is durable
+	arrived    []arrived // acknowledged once what has been decided until then is durable
 
 	horizon  time.Time
-	poll     pollState
 	pollAt   time.Time
-	polling  time.Time // the horizon before, while a poll is under way
+	polls    bool      // a poll is under way
+	polling  time.Time // the horizon before, meanwhile
 	pollFail int
 
 	sweepAt     time.Time
@@ -97,15 +97,6 @@ type phase uint8
 const (
 	phaseRecover phase = iota + 1 // active runs are being read
 	phaseRun
-)
-
-type pollState uint8
-
-const (
-	pollIdle    pollState = iota
-	pollWanted            // the horizon has moved; what had been decided before must become durable first
-	pollCarried           // the commit under way makes it so
-	pollUnderWay
 )
 
 // NewMachine makes a machine that is at work on nothing yet: give it Start, and it is, on all shards of its driver's
@@ -150,18 +141,25 @@ func (m *Machine) clear(now time.Time) {
 	m.commit, m.commitAt, m.commitFail = nil, time.Time{}, 0
 	m.parts, m.refused = nil, nil
 	m.gather, m.gathering = time.Time{}, false
-	m.carried, m.arrived = nil, nil
+	m.arrived = nil
 	m.strange, m.withheld, m.doomed = 0, nil, ""
 	m.horizon = time.Time{}
-	m.poll, m.pollAt, m.pollFail = pollIdle, time.Time{}, 0
+	m.polls, m.pollAt, m.pollFail = false, time.Time{}, 0
 	m.sweeping, m.sweepAgain, m.sweepMore, m.sweepAt = false, false, false, time.Time{}
 	m.binariesAt = now.Add(m.config.BinariesEvery)
 	m.reconcileAt = now.Add(m.config.ReconcileEvery)
 	m.commands, m.loading, m.again = map[string]bool{}, map[string]bool{}, map[string]bool{}
 }
 
-// Stats counts what the core holds.
-func (m *Machine) Stats() engine.Stats { return m.core.Stats() }
+// Stats counts what the core holds, and what is being written.
+func (m *Machine) Stats() engine.Stats {
+	stats := m.core.Stats()
+	if m.commit != nil {
+		stats.Unwritten += m.commit.Of
+		stats.Since = m.commit.Since
+	}
+	return stats
+}
 
 // Running tells whether the machine has recovered and is at work.
 func (m *Machine) Running() bool { return m.phase == phaseRun }
@@ -223,11 +221,14 @@ func (m *Machine) due() time.Time { return m.last.Add(m.config.Core.Lead + 2*tim
 // no more than that.
 const clockSlack = 500 * time.Millisecond
 
-// watchClock sees the wall clock go back. What waits for a time to pass would wait that much longer; Step comes at
+// watchClock sees that the engine stood still, and that the wall clock went back. What waits for a time to pass would wait that much longer; Step comes at
 // least once a SweepEvery, so that what it went back by is known well enough.
 func (m *Machine) watchClock(out *actions, now time.Time) {
 	by := m.last.Sub(now)
 	if m.last.IsZero() || by < 0 {
+		if m.config.Core.Writer != 0 && !m.last.IsZero() && -by > standstill {
+			m.stood = now
+		}
 		m.last = now
 		return
 	}
@@ -235,7 +236,7 @@ func (m *Machine) watchClock(out *actions, now time.Time) {
 		return
 	}
 	m.last = now
-	for _, at := range []*time.Time{&m.phaseAt, &m.commitAt, &m.decided, &m.gather, &m.pollAt, &m.sweepAt, &m.binariesAt, &m.reconcileAt, &m.anewAt} {
+	for _, at := range []*time.Time{&m.phaseAt, &m.commitAt, &m.begun, &m.stood, &m.gather, &m.pollAt, &m.sweepAt, &m.binariesAt, &m.reconcileAt, &m.anewAt} {
 		if !at.IsZero() {
 			*at = at.Add(-by)
 		}
@@ -273,11 +274,11 @@ func (m *Machine) onTime(out *actions, now time.Time) {
 		}
 		return
 	}
-	if m.poll == pollIdle && !now.Before(m.pollAt) {
-		m.polling = m.horizon
+	if !m.polls && !now.Before(m.pollAt) {
+		m.polling, m.polls = m.horizon, true
 		m.horizon = now.Add(m.config.Horizon)
 		m.step(out, now, engine.HorizonMoved{Until: m.horizon})
-		m.poll = pollWanted
+		out.add(Poll{Epoch: m.epoch, After: m.polling, Until: m.horizon})
 	}
 	if !m.sweeping && !now.Before(m.sweepAt) {
 		m.sweeping = true
@@ -322,7 +323,7 @@ func (m *Machine) Next() time.Time {
 	if at, ok := m.core.Next(); ok {
 		sooner(at)
 	}
-	if m.poll == pollIdle {
+	if !m.polls {
 		sooner(m.pollAt)
 	}
 	if !m.sweeping {

@@ -16,10 +16,9 @@ const (
 	gatherFew  = 8
 )
 
-// outOfDate is how long after something was decided it is not published any more without being written once more: the
-// store was away, or this engine stood still, and another may have seen the attempt through. It is less than the queue
-// remembers a claim.
-const outOfDate = 5 * time.Second
+// standstill is how long Step is not called only where the engine stood still: it is at least once a SweepEvery. An engine
+// that stood still may have lost its shards without knowing, for longer than the queue remembers a claim.
+const standstill = 3 * time.Second
 
 // gatherFor tells how long after a commit of some runs the next one waits.
 func gatherFor(runs int) time.Duration {
@@ -40,28 +39,20 @@ func (m *Machine) beginCommit(out *actions, now time.Time) {
 		return
 	}
 	ready := m.core.Ready()
-	if ready == nil {
-		m.acknowledge(out, m.arrived)
-		m.arrived = nil
-		m.polledUpTo(out)
-		return
-	}
-	if ready.Batch.Empty() {
+	for ready != nil && ready.Batch.Empty() {
 		for _, effect := range ready.After {
 			out.add(Perform{Epoch: m.epoch, Effect: effect})
 		}
 		m.core.Committed(ready)
-		m.acknowledge(out, m.arrived)
-		m.arrived = nil
-		m.polledUpTo(out)
+		m.acknowledgeUpTo(out, ready.Upto)
+		ready = m.core.Ready()
+	}
+	if ready == nil {
+		m.acknowledgeUpTo(out, m.core.Mark())
 		return
 	}
-	m.commit, m.decided = ready, now
+	m.commit, m.begun = ready, now
 	m.gather = now.Add(gatherFor(len(ready.Batch.Runs)))
-	m.carried, m.arrived = m.arrived, nil
-	if m.poll == pollWanted {
-		m.poll = pollCarried
-	}
 	m.parts = ready.Batch.Parts()
 	m.writePart(out)
 }
@@ -166,7 +157,7 @@ func (m *Machine) settle(out *actions, now time.Time, refused map[string]bool) {
 			switch {
 			case refused[publish.Task.Run] || !m.core.Awaits(publish.Task.Run, publish.Task.Attempt):
 				continue
-			case now.Sub(m.decided) > outOfDate:
+			case m.stood.After(m.begun):
 				m.core.Affirm(publish.Task.Run)
 				continue
 			}
@@ -180,31 +171,23 @@ func (m *Machine) settle(out *actions, now time.Time, refused map[string]bool) {
 		m.sweepMore, m.sweepAt = false, time.Time{}
 	}
 	m.core.Committed(commit)
-	m.acknowledge(out, m.carried)
-	m.carried = nil
-	if m.poll == pollCarried {
-		m.sendPoll(out)
-	}
+	m.acknowledgeUpTo(out, commit.Upto)
 }
 
-func (m *Machine) acknowledge(out *actions, receipts []Receipt) {
+// acknowledgeUpTo acknowledges what has led to nothing beyond this mark.
+func (m *Machine) acknowledgeUpTo(out *actions, mark uint64) {
+	n := 0
+	for n < len(m.arrived) && m.arrived[n].mark <= mark {
+		m.acknowledge(out, m.arrived[n].receipt)
+		n++
+	}
+	m.arrived = m.arrived[n:]
+}
+
+func (m *Machine) acknowledge(out *actions, receipt Receipt) {
 	if m.strange > 0 {
-		m.withheld = append(m.withheld, receipts...)
+		m.withheld = append(m.withheld, receipt)
 		return
 	}
-	for _, receipt := range receipts {
-		out.add(Acknowledge{Receipt: receipt})
-	}
-}
-
-// polledUpTo sends a wanted poll when nothing had to be written first.
-func (m *Machine) polledUpTo(out *actions) {
-	if m.poll == pollWanted {
-		m.sendPoll(out)
-	}
-}
-
-func (m *Machine) sendPoll(out *actions) {
-	m.poll = pollUnderWay
-	out.add(Poll{Epoch: m.epoch, After: m.polling, Until: m.horizon})
+	out.add(Acknowledge{Receipt: receipt})
 }

@@ -25,10 +25,7 @@ func (m *Machine) onRecovered(out *actions, now time.Time, in Recovered) {
 
 // onPolled loads the due jobs that are not in memory yet.
 func (m *Machine) onPolled(out *actions, now time.Time, in Polled) {
-	if m.poll != pollUnderWay {
-		return
-	}
-	m.poll = pollIdle
+	m.polls = false
 	if in.Failed {
 		m.horizon = m.polling // the next poll covers the same span again
 		m.pollAt = now.Add(m.wait(m.pollFail))
@@ -85,7 +82,7 @@ func (m *Machine) onSwept(out *actions, now time.Time, in Swept) {
 	}
 	var fresh []string
 	for _, uid := range in.Pending { // a sweep says nothing of a job that its load will not
-		if !m.loading[uid] {
+		if !m.loading[uid] && !m.core.Acts(uid) {
 			fresh = append(fresh, uid)
 		}
 	}

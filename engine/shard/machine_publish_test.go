@@ -10,8 +10,10 @@ import (
 )
 
 // prepared has a run of the slot of 10 s on its way into the store.
-func prepared(t *testing.T) (*rig, shard.Commit) {
-	r := begin(t)
+func prepared(t *testing.T) (*rig, shard.Commit) { return preparedWith(t, shard.DefaultConfig()) }
+
+func preparedWith(t *testing.T, config shard.Config) (*rig, shard.Commit) {
+	r := beginWith(t, config)
 	r.give(shard.Woken{Wake: engine.Wake{Shard: 1, Kind: engine.WakeJob, Key: "job"}})
 	load := take[shard.Load](r)
 	r.give(shard.Loaded{Epoch: load.Epoch, UIDs: load.UIDs, Jobs: engine.JobsLoaded{Jobs: []engine.JobSnapshot{job()}}})
@@ -120,15 +122,22 @@ func TestNothingIsReadWhileAWriteIsUnderWay(t *testing.T) {
 	}
 }
 
-// An engine that stood still while a write was under way may have lost its shards, and somebody else may have seen the run
-// through: a write finds that out.
-func TestWhatIsOutOfDateIsWrittenBeforeItIsPublished(t *testing.T) {
-	r, commit := prepared(t)
+// queued has a run whose slot has come before it was durable: that it is queued is on its way into the store.
+func queued(t *testing.T, writer int64) (*rig, shard.Commit) {
+	config := shard.DefaultConfig()
+	config.Core.Writer = writer
+	r, commit := preparedWith(t, config)
 	r.wait(200 * time.Millisecond)
 	r.give(shard.Committed{Epoch: commit.Epoch})
-	queued := take[shard.Commit](r)
+	return r, take[shard.Commit](r)
+}
+
+// An engine that stood still while a write was under way may have lost its shards, and somebody else may have seen the run
+// through: a write finds that out.
+func TestAnEngineThatStoodStillWritesBeforeItPublishes(t *testing.T) {
+	r, commit := queued(t, 1)
 	r.now = r.now.Add(6 * time.Second)
-	r.give(shard.Committed{Epoch: queued.Epoch})
+	r.give(shard.Committed{Epoch: commit.Epoch})
 	if got := published(r); len(got) > 0 {
 		t.Fatalf("%v were published", got)
 	}
@@ -139,6 +148,21 @@ func TestWhatIsOutOfDateIsWrittenBeforeItIsPublished(t *testing.T) {
 	r.give(shard.Committed{Epoch: again.Epoch})
 	if got := published(r); len(got) != 1 {
 		t.Errorf("%v were published", got)
+	}
+}
+
+// An engine that keeps its leases, or needs none, publishes what it has written, however long the store took: it would write
+// the same again and again where the store is always that slow.
+func TestASlowWriteIsPublishedAndNotRepeated(t *testing.T) {
+	for writer, waits := range map[int64]time.Duration{0: time.Minute, 1: time.Second} {
+		r, commit := queued(t, writer)
+		for waited := time.Duration(0); waited < time.Minute; waited += waits {
+			r.wait(waits)
+		}
+		r.give(shard.Committed{Epoch: commit.Epoch})
+		if got := published(r); len(got) != 1 || got[0] != slotRun(10) {
+			t.Errorf("with writer %d %v were published", writer, got)
+		}
 	}
 }
 

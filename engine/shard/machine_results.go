@@ -17,7 +17,7 @@ func (m *Machine) onResults(out *actions, now time.Time, in Results) {
 		}
 	}
 	m.step(out, now, engine.ResultsReceived{Results: in.Results})
-	m.arrived = append(m.arrived, in.Receipt)
+	m.arrive(in.Receipt)
 	if len(strange) > 0 {
 		m.strange++
 		out.add(ReadStrange{Epoch: m.epoch, Results: strange})
@@ -60,7 +60,19 @@ func (m *Machine) onStrange(out *actions, now time.Time, in StrangeRead) {
 		m.step(out, now, engine.FoundDead{Runs: dead})
 	}
 	if m.strange--; m.strange == 0 {
-		m.arrived = append(m.arrived, m.withheld...)
+		for _, receipt := range m.withheld {
+			m.arrive(receipt)
+		}
 		m.withheld = nil
 	}
+}
+
+// arrived is a delivery that has led to nothing beyond the mark.
+type arrived struct {
+	receipt Receipt
+	mark    uint64
+}
+
+func (m *Machine) arrive(receipt Receipt) {
+	m.arrived = append(m.arrived, arrived{receipt: receipt, mark: m.core.Mark()})
 }

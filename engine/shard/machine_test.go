@@ -23,15 +23,19 @@ type rig struct {
 	actions []shard.Action // all that have not been taken
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t *testing.T) *rig { return newRigWith(t, shard.DefaultConfig()) }
+
+func newRigWith(t *testing.T, config shard.Config) *rig {
 	r := &rig{t: t, now: start}
-	r.machine = shard.NewMachine(shard.DefaultConfig(), r.now, rand.New(rand.NewPCG(1, 1)))
+	r.machine = shard.NewMachine(config, r.now, rand.New(rand.NewPCG(1, 1)))
 	return r
 }
 
 // begin brings a machine to work, with nothing in the store.
-func begin(t *testing.T) *rig {
-	r := newRig(t)
+func begin(t *testing.T) *rig { return beginWith(t, shard.DefaultConfig()) }
+
+func beginWith(t *testing.T, config shard.Config) *rig {
+	r := newRigWith(t, config)
 	r.give(shard.Start{})
 	recovery := take[shard.Recover](r)
 	r.epoch = recovery.Epoch

@@ -2,6 +2,8 @@ package shard_test
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -15,32 +17,39 @@ type memQueue struct {
 	takes time.Duration // of one attempt
 
 	mu       sync.Mutex
-	changed  chan struct{} // closed and made anew with each message
-	log      []engine.Result
-	acked    map[int]uint64 // by shard
-	claimed  map[string]int // attempt → how often it was started
+	sequence uint64
+	shards   [engine.Shards]shardLog
+	latest   map[string]engine.Result // by attempt
+	claimed  map[string]int           // attempt → how often it was started
 	tasks    map[string]bool
 	wakes    chan engine.Wake
 	work     sync.WaitGroup
 	refusing bool // publications fail
+	asked    int  // how often it was asked how an attempt stands
+}
+
+// shardLog is what executors have reported for one shard.
+type shardLog struct {
+	changed chan struct{} // closed and made anew with each message
+	log     []engine.Result
+	acked   uint64
 }
 
 func newMemQueue(takes time.Duration) *memQueue {
-	return &memQueue{
-		takes: takes, changed: make(chan struct{}), acked: map[int]uint64{}, claimed: map[string]int{}, tasks: map[string]bool{},
-		wakes: make(chan engine.Wake, 16),
+	q := &memQueue{
+		takes: takes, latest: map[string]engine.Result{}, claimed: map[string]int{}, tasks: map[string]bool{}, wakes: make(chan engine.Wake, 16),
 	}
+	for number := range q.shards {
+		q.shards[number].changed = make(chan struct{})
+	}
+	return q
 }
 
 func attemptName(run string, attempt int) string { return run + "." + strconv.Itoa(attempt) }
 
 func (q *memQueue) last(run string, attempt int) (engine.Result, bool) {
-	for i := len(q.log) - 1; i >= 0; i-- {
-		if q.log[i].Run == run && q.log[i].Attempt == attempt {
-			return q.log[i], true
-		}
-	}
-	return engine.Result{}, false
+	last, found := q.latest[attemptName(run, attempt)]
+	return last, found
 }
 
 // report appends a message if the attempt's last one is still the one with this sequence; under the lock.
@@ -49,11 +58,14 @@ func (q *memQueue) report(result engine.Result, after uint64) (uint64, bool) {
 	if last.Sequence != after {
 		return 0, false
 	}
-	result.Sequence = uint64(len(q.log) + 1)
+	q.sequence++
+	result.Sequence = q.sequence
 	result.At = time.Now()
-	q.log = append(q.log, result)
-	close(q.changed)
-	q.changed = make(chan struct{})
+	q.latest[attemptName(result.Run, result.Attempt)] = result
+	own := &q.shards[result.Shard]
+	own.log = append(own.log, result)
+	close(own.changed)
+	own.changed = make(chan struct{})
 	return result.Sequence, true
 }
 
@@ -105,6 +117,7 @@ func (q *memQueue) Revoke(_ context.Context, of engine.Revoke) (bool, error) {
 func (q *memQueue) Inspect(_ context.Context, _ int, run string, attempt int, _ ...string) (engine.AttemptState, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.asked++
 	last, found := q.last(run, attempt)
 	if !found {
 		return engine.AttemptState{}, nil
@@ -126,26 +139,25 @@ func (q *memQueue) DeclareLost(_ context.Context, number int, run string, attemp
 func (q *memQueue) Cancel(context.Context, string, int) error { return nil }
 
 func (q *memQueue) Results(ctx context.Context, number int, handle func(shard.Delivery)) error {
+	own := &q.shards[number]
 	q.mu.Lock()
-	next := q.acked[number]
+	from := 0
+	for from < len(own.log) && own.log[from].Sequence <= own.acked {
+		from++
+	}
 	q.mu.Unlock()
 	for {
 		q.mu.Lock()
-		var batch []engine.Result
-		for i := range q.log {
-			if q.log[i].Shard == number && q.log[i].Sequence > next {
-				batch = append(batch, q.log[i])
-			}
-		}
-		changed := q.changed
+		batch := slices.Clone(own.log[from:])
+		from = len(own.log)
+		changed := own.changed
 		q.mu.Unlock()
 		if len(batch) > 0 {
-			next = batch[len(batch)-1].Sequence
-			upTo := next
+			upTo := batch[len(batch)-1].Sequence
 			handle(shard.Delivery{Shard: number, Results: batch, Ack: func() error {
 				q.mu.Lock()
 				defer q.mu.Unlock()
-				q.acked[number] = max(q.acked[number], upTo)
+				own.acked = max(own.acked, upTo)
 				return nil
 			}})
 			continue
@@ -167,4 +179,11 @@ func (q *memQueue) Wakes(ctx context.Context, handle func(engine.Wake)) error {
 			return nil
 		}
 	}
+}
+
+// begun gives the attempts that have been started.
+func (q *memQueue) begun() map[string]int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return maps.Clone(q.claimed)
 }

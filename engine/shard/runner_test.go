@@ -19,10 +19,15 @@ type world struct {
 	t     *testing.T
 	store *memory.Store
 	queue *memQueue
+
+	engineStore shard.Store // what engines see of it
+	log         *slog.Logger
+	watch       shard.Observer
 }
 
 func newWorld(t *testing.T, takes time.Duration) *world {
-	w := &world{t: t, store: memory.New(), queue: newMemQueue(takes)}
+	w := &world{t: t, store: memory.New(), queue: newMemQueue(takes), log: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	w.engineStore = w.store
 	binary := engine.Binary{Namespace: "default", Name: "tool", Revision: 1, Versions: []engine.BinaryVersion{{N: 1, SHA256: "d", Size: 1, Kind: "elf"}}}
 	if err := w.store.CreateBinary(t.Context(), binary); err != nil {
 		t.Fatal(err)
@@ -53,7 +58,7 @@ func (w *world) start() (runner *shard.Runner, stop func()) {
 		shards[i] = i
 	}
 	ctx, cancel := context.WithCancelCause(w.t.Context())
-	runner = shard.NewRunner(shard.DefaultConfig(), w.store, w.queue, shards, slog.New(slog.NewTextHandler(w.t.Output(), nil)), nil)
+	runner = shard.NewRunner(shard.DefaultConfig(), w.engineStore, w.queue, shards, w.log, w.watch)
 	ended := make(chan error, 1)
 	go func() { ended <- runner.Run(ctx) }()
 	stopped := errors.New("the test stops it")

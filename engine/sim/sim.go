@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/shard"
 )
 
@@ -124,6 +125,7 @@ func (w *world) drawConfig() shard.Config {
 	if w.odds(0.3) {
 		config.Core.Grace = pick(w, 500*time.Millisecond, 3*time.Second)
 	}
+	config.Core.CommitRuns = []int{engine.CommitRuns, 1, 3}[w.seed%3]
 	return config
 }
 

@@ -27,8 +27,8 @@ var runGuards = []mutant{
 		name: "publish-after-commit", guard: "an attempt that depends on others is published after their commit",
 		also: "transcripts, TestClockGoesBack",
 		file: coreRun,
-		old:  "		c.publish(r, again, c.afterCommit)\n	}\n}",
-		new:  "		c.publish(r, again, c.atOnce)\n	}\n}",
+		old:  "		c.afterCommit(r, c.publish(r, again))\n	}\n}",
+		new:  "		c.atOnce(c.publish(r, again))\n	}\n}",
 	},
 	{
 		name: "both-locks", guard: "an attempt is not lost while it holds the lock that another owner published it under",
@@ -189,8 +189,8 @@ var runGuards = []mutant{
 	{
 		name: "dead-letter", guard: "a run whose tries are used up leaves a dead letter",
 		file: coreRetry,
-		old:  "	c.pending.letters = append(c.pending.letters, DeadLetter{",
-		new:  "	_ = append(c.pending.letters, DeadLetter{",
+		old:  "	p.letters = append(p.letters, DeadLetter{",
+		new:  "	_ = append(p.letters, DeadLetter{",
 	},
 	{
 		name: "cancelled-not-retried", guard: "a run that is being cancelled is not tried again",
@@ -214,14 +214,14 @@ var runGuards = []mutant{
 	{
 		name: "terminal", guard: "a run that has ended is not taken up again by an old read",
 		file: coreCommand,
-		old:  "	if e.Run != nil && (e.Run.Revision < j.ended[e.Run.ID] || c.endsNow(e.Run.ID)) {",
+		old:  "	if e.Run != nil && (e.Run.Revision < j.ended[e.Run.ID] || c.endsNow(j.owner(), e.Run.ID)) {",
 		new:  "	if false {",
 	},
 	{
 		name: "one-end", guard: "a run whose end is about to be written is not taken up again",
 		held: test{"engine", "^TestABatchDoesNotHoldTwoEndsOfARun$"},
 		file: "engine/core_job.go",
-		old:  "(revision <= last || c.endsNow(id))",
+		old:  "(revision <= last || c.endsNow(job, id))",
 		new:  "(revision <= last)",
 	},
 	{

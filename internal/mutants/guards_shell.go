@@ -12,8 +12,22 @@ var shellGuards = []mutant{
 		name: "result-ack-order", guard: "results are acknowledged after the commit of what they led to",
 		also: "TestResultsAreAcknowledgedOnlyWhenTheirEffectIsDurable",
 		file: "engine/shard/machine_results.go",
-		old:  "	m.arrived = append(m.arrived, in.Receipt)",
-		new:  "	m.acknowledge(out, []Receipt{in.Receipt})",
+		old:  "	m.arrive(in.Receipt)",
+		new:  "	m.acknowledge(out, in.Receipt)",
+	},
+	{
+		name: "result-ack-mark", guard: "a commit acknowledges no results that led to something it does not hold",
+		held: test{"engine/shard", "^TestResultsThatComeDuringACommitWaitForTheNext$"},
+		file: machineCommit,
+		old:  "m.arrived[n].mark <= mark {",
+		new:  "mark > 0 {",
+	},
+	{
+		name: "sweep-acts", guard: "what has been acted upon is not read again because the store does not know yet",
+		held: test{"engine/shard", "^TestWhatHasBeenActedUponIsNotReadAgain$"},
+		file: machineLoad,
+		old:  "		if !m.loading[uid] && !m.core.Acts(uid) {",
+		new:  "		if !m.loading[uid] {",
 	},
 	{
 		name: "effects-after-commit", guard: "what waits for a commit is done after it",
@@ -41,10 +55,10 @@ var shellGuards = []mutant{
 		new:  "case refused[publish.Task.Run]:",
 	},
 	{
-		name: "publish-affirmed", guard: "what was decided long ago is written once more before it is published",
-		held: test{"engine/shard", "^TestWhatIsOutOfDateIsWrittenBeforeItIsPublished$"},
+		name: "publish-affirmed", guard: "an engine that stood still writes once more before it publishes",
+		held: test{"engine/shard", "^TestAnEngineThatStoodStillWritesBeforeItPublishes$"},
 		file: machineCommit,
-		old:  "			case now.Sub(m.decided) > outOfDate:",
+		old:  "			case m.stood.After(m.begun):",
 		new:  "			case false:",
 	},
 	{

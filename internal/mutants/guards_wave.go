@@ -89,7 +89,7 @@ var waveGuards = []mutant{
 	{
 		name: "wave-root-once", guard: "a root has one run a wave",
 		file: coreWaveRoot,
-		old:  "	if c.runs[id] != nil || c.hasEnded(id) {",
+		old:  "	if c.runs[id] != nil || c.hasEnded(j.owner(), id) {",
 		new:  "	if false {",
 	},
 	{
