@@ -152,8 +152,7 @@ func (s *Store) Binary(ctx context.Context, namespace, name string) (engine.Bina
 
 // BinariesByKey gives those binaries ("namespace/name") that exist, in no order.
 func (s *Store) BinariesByKey(ctx context.Context, keys []string) ([]engine.Binary, error) {
-	ctx, cancel := s.bound(ctx)
-	defer cancel()
+	ctx = s.paced(ctx)
 	binaries, err := listAmong[binaryDocument](ctx, s.binaries, "_id", keys, nil, s.config.BulkSize)
 	return binaries, s.failed("read binaries", err)
 }

@@ -15,13 +15,14 @@ import (
 // Commit writes a batch: its parts in the order of engine.Batch, each whole before the next begins. Conflicts name
 // the writes that were refused; all others are done, but for those that come after one that ends the batch, and, when
 // Commit returns, on the journals of a majority. After an error any part may have been done: the same batch may be given
-// again.
+// again, and what is known to be done of it is not done again. Only single commands have a time limit, not the whole.
 func (s *Store) Commit(ctx context.Context, batch *engine.Batch) (conflicts []engine.Conflict, err error) {
-	ctx, cancel := s.bound(ctx)
-	defer cancel()
 	if err := context.Cause(ctx); err != nil {
 		return nil, s.failed("commit", err)
 	}
+	ctx = s.paced(ctx)
+	done, _ := batch.Progress.(progress)
+	conflicts = slices.Clone(done.conflicts)
 	refuse := func(kind string, refused []int, id func(int) string) {
 		for _, n := range refused {
 			conflicts = append(conflicts, engine.Conflict{Kind: kind, ID: id(n)})
@@ -41,7 +42,7 @@ func (s *Store) Commit(ctx context.Context, batch *engine.Batch) (conflicts []en
 			return err
 		}
 	}
-	for _, part := range []struct {
+	for n, part := range []struct {
 		name  string
 		size  int
 		write func() error
@@ -67,17 +68,25 @@ func (s *Store) Commit(ctx context.Context, batch *engine.Batch) (conflicts []en
 		{"handled DAGs", len(batch.HandledDAGs), func() error { return s.dags.handle(ctx, batch.HandledDAGs) }},
 		{"commands", len(batch.Commands), func() error { return s.remove(ctx, s.commands, batch.Commands, nil) }},
 	} {
-		if part.size == 0 {
+		if part.size == 0 || n < done.parts {
 			continue
 		}
 		if err := part.write(); err != nil {
 			return conflicts, s.failed("commit "+part.name, err)
 		}
+		done = progress{parts: n + 1, conflicts: slices.Clone(conflicts)}
+		batch.Progress = done
 		if halted {
 			return conflicts, nil
 		}
 	}
 	return conflicts, nil
+}
+
+// progress is what has been done of a batch.
+type progress struct {
+	parts     int
+	conflicts []engine.Conflict // in these
 }
 
 func (s *Store) commitRuns(ctx context.Context, writes []engine.RunWrite) (refused []int, err error) {
@@ -101,6 +110,8 @@ func (s *Store) dropRuns(ctx context.Context, drops []engine.RunDrop) error {
 				bson.E{Key: "created_at", Value: date(drop.CreatedAt)}))
 		}
 		if err := s.repeat(ctx, func() error {
+			ctx, cancel := s.command(ctx)
+			defer cancel()
 			_, err := s.runs.BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false))
 			return err
 		}); err != nil {

@@ -14,8 +14,7 @@ const dagsAtOnce = 100
 
 // TasksOfDAGs gives all scheduled tasks of the roots of these DAGs, in no order: their ids begin with the DAG's uid.
 func (s *Store) TasksOfDAGs(ctx context.Context, dagUIDs []string) ([]engine.ScheduledTask, error) {
-	ctx, cancel := s.bound(ctx)
-	defer cancel()
+	ctx = s.paced(ctx)
 	var all []engine.ScheduledTask
 	for uids := range slices.Chunk(dagUIDs, dagsAtOnce) {
 		var ranges bson.A

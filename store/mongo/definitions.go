@@ -77,8 +77,7 @@ func (d *definitions[T, F]) named(ctx context.Context, namespace, name string) (
 
 // byUID gives those that exist, tombstones included, in no order.
 func (d *definitions[T, F]) byUID(ctx context.Context, uids []string) ([]T, error) {
-	ctx, cancel := d.bound(ctx)
-	defer cancel()
+	ctx = d.paced(ctx)
 	documents, err := d.documentsByUID(ctx, uids)
 	if err != nil {
 		return nil, d.failed("read "+d.living.Name(), err)
@@ -302,6 +301,8 @@ func (d *definitions[T, F]) handle(ctx context.Context, handled []engine.JobHand
 	if len(writes) > 0 {
 		// Whatever does not match any more has been written by a user meanwhile, who has set Pending again.
 		if err := d.repeat(ctx, func() error {
+			ctx, cancel := d.command(ctx)
+			defer cancel()
 			_, err := d.living.BulkWrite(ctx, writes, options.BulkWrite().SetOrdered(false))
 			return err
 		}); err != nil {

@@ -31,15 +31,27 @@ func set(field string, value any) bson.D {
 
 // find reads all documents that match.
 func find[T any](ctx context.Context, in *mongo.Collection, filter bson.D, opts ...options.Lister[options.FindOptions]) (documents []T, err error) {
-	cursor, err := in.Find(ctx, filter, opts...)
+	limit, cancel := pace(ctx)
+	cursor, err := in.Find(limit, filter, opts...)
+	cancel()
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		// The server forgets a cursor by itself; an error after the last document means nothing.
-		_ = cursor.Close(context.WithoutCancel(ctx))
+		limit, cancel := pace(context.WithoutCancel(ctx))
+		defer cancel()
+		_ = cursor.Close(limit)
 	}()
-	for cursor.Next(ctx) {
+	next := func() bool {
+		if cursor.RemainingBatchLength() > 0 { // nothing is asked for
+			return cursor.Next(ctx)
+		}
+		limit, cancel := pace(ctx)
+		defer cancel()
+		return cursor.Next(limit)
+	}
+	for next() {
 		var document T
 		if raw, ok := any(&document).(*bson.Raw); ok {
 			*raw = bytes.Clone(cursor.Current) // the cursor keeps the bytes

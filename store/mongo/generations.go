@@ -116,6 +116,8 @@ func (d *definitions[T, F]) dropGenerations(ctx context.Context, uids []string) 
 		return nil
 	}
 	return d.repeat(ctx, func() error {
+		ctx, cancel := d.command(ctx)
+		defer cancel()
 		_, err := d.generations.DeleteMany(ctx, among("uid", uids))
 		return err
 	})

@@ -172,6 +172,28 @@ func (s *Store) bound(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithTimeout(ctx, s.config.OperationTimeout)
 }
 
+// command gives a context for one command to the server. What takes many commands is not bounded as a whole: it would
+// begin anew each time where the server is slow, and never end.
+func (s *Store) command(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, s.config.OperationTimeout)
+}
+
+// commandTime is the key of the time that each command of a read may take.
+type commandTime struct{}
+
+// paced lets a read take as long as it takes, as long as each of its commands is answered in time.
+func (s *Store) paced(ctx context.Context) context.Context {
+	return context.WithValue(ctx, commandTime{}, s.config.OperationTimeout)
+}
+
+// pace gives a context for one command of a read.
+func pace(ctx context.Context) (context.Context, context.CancelFunc) {
+	if limit, ok := ctx.Value(commandTime{}).(time.Duration); ok {
+		return context.WithTimeout(ctx, limit)
+	}
+	return ctx, func() {}
+}
+
 // backoff is how long to wait before try number n (from 1): random, up to a bound that doubles from 20 ms to 2 s, so
 // that writers who met do not meet again.
 func backoff(n int) time.Duration {

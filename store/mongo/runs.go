@@ -107,8 +107,7 @@ func (s *Store) Run(ctx context.Context, id string) (engine.Run, error) {
 
 // RunsByID gives those runs that exist, in no order.
 func (s *Store) RunsByID(ctx context.Context, ids []string) ([]engine.Run, error) {
-	ctx, cancel := s.bound(ctx)
-	defer cancel()
+	ctx = s.paced(ctx)
 	runs, err := listAmong[runDocument](ctx, s.runs, "_id", ids, nil, s.config.BulkSize)
 	return runs, s.failed("read runs", err)
 }
@@ -118,8 +117,7 @@ func (s *Store) ActiveRuns(ctx context.Context, shards []int, after string, limi
 	if len(shards) == 0 {
 		return nil, nil
 	}
-	ctx, cancel := s.bound(ctx)
-	defer cancel()
+	ctx = s.paced(ctx)
 	filter := append(among("shard", shards), bson.E{Key: "active", Value: true})
 	if after != "" {
 		filter = append(filter, bson.E{Key: "_id", Value: bson.D{{Key: "$gt", Value: after}}})
@@ -130,8 +128,7 @@ func (s *Store) ActiveRuns(ctx context.Context, shards []int, after string, limi
 
 // ActiveRunsOf gives all runs of these jobs that have not ended, in no order.
 func (s *Store) ActiveRunsOf(ctx context.Context, uids []string) ([]engine.Run, error) {
-	ctx, cancel := s.bound(ctx)
-	defer cancel()
+	ctx = s.paced(ctx)
 	runs, err := listAmong[runDocument](ctx, s.runs, "job_uid", uids, bson.D{{Key: "active", Value: true}}, s.config.BulkSize)
 	return runs, s.failed("read active runs of jobs", err)
 }

@@ -36,7 +36,8 @@ type judge func(n int, stored bson.Raw) (step, error)
 
 // settle writes changes of different documents in one collection, in no order, and returns when the fate of each is
 // known: written, or refused (their numbers are returned). Nothing else is trusted than an answer without any error
-// that counts every write: after any other, what is stored is read again and judged.
+// that counts every write: after any other, what is stored is read again and judged. A server that does not answer a
+// command in time is asked for less at a time, and is given up only when it does nothing any more.
 func (s *Store) settle(ctx context.Context, to *mongo.Collection, changes []change, judge judge) (refused []int, err error) {
 	numbers := make([]int, len(changes))
 	for n := range numbers {
@@ -67,8 +68,9 @@ func (s *Store) settleChunk(ctx context.Context, to *mongo.Collection, changes [
 	for _, n := range numbers {
 		next[changes[n].first] = append(next[changes[n].first], n)
 	}
+	size, left := s.config.BulkSize, len(numbers)
 	for attempt := 1; ; attempt++ {
-		unknown, failure := s.try(ctx, to, changes, next)
+		unknown, slow, failure := s.try(ctx, to, changes, next, size)
 		if len(unknown) == 0 {
 			return refused, nil
 		}
@@ -80,7 +82,8 @@ func (s *Store) settleChunk(ctx context.Context, to *mongo.Collection, changes [
 			return refused, errors.Join(failure, err)
 		}
 		clear(next)
-		left := 0
+		before := left
+		left = 0
 		for _, n := range unknown {
 			step, err := judge(n, stored[changes[n].id])
 			switch {
@@ -93,6 +96,12 @@ func (s *Store) settleChunk(ctx context.Context, to *mongo.Collection, changes [
 				next[step] = append(next[step], n)
 				left++
 			}
+		}
+		if left < before {
+			attempt = 1 // what has been done stays done
+		}
+		if slow {
+			size = max(min(size, len(numbers))/4, 1)
 		}
 		switch {
 		case left == 0:
@@ -116,12 +125,16 @@ func (s *Store) settleChunk(ctx context.Context, to *mongo.Collection, changes [
 	}
 }
 
-// try does the next step of each change and returns the numbers of those of which nothing is known.
-func (s *Store) try(ctx context.Context, to *mongo.Collection, changes []change, next map[step][]int) (unknown []int, failure error) {
-	bulk := func(numbers []int, model func(change) mongo.WriteModel, done func(*mongo.BulkWriteResult) int64) {
-		if len(numbers) == 0 {
+// try does the next step of each change, that many in a command, and returns the numbers of those of which nothing is
+// known, and whether that is because a command was not answered in time.
+func (s *Store) try(ctx context.Context, to *mongo.Collection, changes []change, next map[step][]int, size int) (unknown []int, slow bool, failure error) {
+	one := func(numbers []int, model func(change) mongo.WriteModel, done func(*mongo.BulkWriteResult) int64) {
+		if slow { // so would this be
+			unknown = append(unknown, numbers...)
 			return
 		}
+		ctx, cancel := s.command(ctx)
+		defer cancel()
 		models := make([]mongo.WriteModel, len(numbers))
 		for i, n := range numbers {
 			models[i] = model(changes[n])
@@ -130,6 +143,12 @@ func (s *Store) try(ctx context.Context, to *mongo.Collection, changes []change,
 		if err != nil || result == nil || done(result) != int64(len(numbers)) {
 			unknown = append(unknown, numbers...)
 			failure = errors.Join(failure, err)
+			slow = slow || mongo.IsTimeout(err)
+		}
+	}
+	bulk := func(numbers []int, model func(change) mongo.WriteModel, done func(*mongo.BulkWriteResult) int64) {
+		for some := range slices.Chunk(numbers, size) {
+			one(some, model, done)
 		}
 	}
 	bulk(next[stepInsert], func(c change) mongo.WriteModel {
@@ -138,7 +157,7 @@ func (s *Store) try(ctx context.Context, to *mongo.Collection, changes []change,
 	bulk(next[stepReplace], func(c change) mongo.WriteModel {
 		return mongo.NewReplaceOneModel().SetFilter(append(byID(c.id), c.condition...)).SetReplacement(c.document)
 	}, func(result *mongo.BulkWriteResult) int64 { return result.MatchedCount })
-	return unknown, failure
+	return unknown, slow, failure
 }
 
 // stored reads what is there, as a majority has it: what another reader may still lose counts as not there.
@@ -150,7 +169,7 @@ func (s *Store) stored(ctx context.Context, in *mongo.Collection, changes []chan
 	found := make(map[string]bson.Raw, len(ids))
 	err := s.repeat(ctx, func() error {
 		clear(found)
-		documents, err := find[bson.Raw](ctx, in, byIDs(ids))
+		documents, err := find[bson.Raw](s.paced(ctx), in, byIDs(ids))
 		for _, document := range documents {
 			id, _ := document.Lookup("_id").StringValueOK()
 			found[id] = document
@@ -178,6 +197,8 @@ func (s *Store) remove(ctx context.Context, from *mongo.Collection, ids []string
 	for chunk := range slices.Chunk(ids, s.config.BulkSize) {
 		filter := append(byIDs(chunk), condition...)
 		if err := s.repeat(ctx, func() error {
+			ctx, cancel := s.command(ctx)
+			defer cancel()
 			_, err := from.DeleteMany(ctx, filter)
 			return err
 		}); err != nil {

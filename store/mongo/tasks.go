@@ -69,8 +69,7 @@ func (s *Store) DueTasks(ctx context.Context, shards []int, after, until time.Ti
 	if len(shards) == 0 {
 		return nil, nil
 	}
-	ctx, cancel := s.bound(ctx)
-	defer cancel()
+	ctx = s.paced(ctx)
 	window := bson.D{{Key: "$lte", Value: date(until)}}
 	if !after.IsZero() {
 		window = append(window, bson.E{Key: "$gt", Value: date(after)})
@@ -85,8 +84,7 @@ func (s *Store) DueTasks(ctx context.Context, shards []int, after, until time.Ti
 
 // TasksByID gives those scheduled tasks that exist, in no order.
 func (s *Store) TasksByID(ctx context.Context, uids []string) ([]engine.ScheduledTask, error) {
-	ctx, cancel := s.bound(ctx)
-	defer cancel()
+	ctx = s.paced(ctx)
 	tasks, err := listAmong[taskDocument](ctx, s.tasks, "_id", uids, nil, s.config.BulkSize)
 	return tasks, s.failed("read scheduled tasks", err)
 }

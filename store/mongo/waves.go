@@ -75,8 +75,7 @@ func (s *Store) Wave(ctx context.Context, id string) (engine.Wave, error) {
 
 // WavesByID gives those waves that exist, in no order.
 func (s *Store) WavesByID(ctx context.Context, ids []string) ([]engine.Wave, error) {
-	ctx, cancel := s.bound(ctx)
-	defer cancel()
+	ctx = s.paced(ctx)
 	waves, err := listAmong[waveDocument](ctx, s.waves, "_id", ids, nil, s.config.BulkSize)
 	return waves, s.failed("read waves", err)
 }
@@ -88,8 +87,7 @@ func (s *Store) OpenWaves(ctx context.Context, shards []int, after string, limit
 	if len(shards) == 0 {
 		return nil, nil
 	}
-	ctx, cancel := s.bound(ctx)
-	defer cancel()
+	ctx = s.paced(ctx)
 	filter := append(among("shard", shards), openWave)
 	if after != "" {
 		filter = append(filter, bson.E{Key: "_id", Value: bson.D{{Key: "$gt", Value: after}}})
@@ -100,8 +98,7 @@ func (s *Store) OpenWaves(ctx context.Context, shards []int, after string, limit
 
 // OpenWavesOf gives all waves of these DAGs that are scheduled or running, in no order.
 func (s *Store) OpenWavesOf(ctx context.Context, dagUIDs []string) ([]engine.Wave, error) {
-	ctx, cancel := s.bound(ctx)
-	defer cancel()
+	ctx = s.paced(ctx)
 	waves, err := listAmong[waveDocument](ctx, s.waves, "dag_uid", dagUIDs, bson.D{openWave}, s.config.BulkSize)
 	return waves, s.failed("read open waves of DAGs", err)
 }
@@ -139,8 +136,7 @@ func (s *Store) lastEpochs(ctx context.Context, dagUIDs []string) (map[string]in
 
 // RunsOfWave gives runs of a wave, ended or not, with ids above after, in the order of their ids: ranges of the _id.
 func (s *Store) RunsOfWave(ctx context.Context, wave, after string, limit int) (runs []engine.Run, err error) {
-	ctx, cancel := s.bound(ctx)
-	defer cancel()
+	ctx = s.paced(ctx)
 	for _, ids := range engine.WaveRunIDs(wave) {
 		from, room := max(ids[0], after), limit-len(runs)
 		if from >= ids[1] || room <= 0 {
