@@ -16,15 +16,16 @@ import (
 // errBeginAnew ends a server that is to be started again in the same process.
 var errBeginAnew = errors.New("the server begins anew")
 
-// diskEvery is how often a full disk is looked at again.
-const diskEvery = time.Second
-
 // diskFull is what a user is told.
 func diskFull(err error) error {
-	return &service.Error{
+	told := &service.Error{
 		Kind: service.KindUnavailable, Code: "disk_full", Err: err,
 		Detail: "the server's disk is full, and nothing was done: free some space there and repeat",
 	}
+	if errors.Is(err, errDiskFull) { // it says where, and how much
+		told.Detail = err.Error()
+	}
+	return told
 }
 
 // storeOfUsers is the store as web/service wants it: a full disk is something that a user can understand.
@@ -151,14 +152,14 @@ func (s *Server) watchNATS(ctx context.Context, seen *failureSeen) error {
 	select {
 	case what := <-seen.what:
 		s.log.Error("the queue cannot write to its disk: nothing runs until there is space", "error", what, "folder", s.data.dir)
-		s.stuck.Store(true)
+		s.disk.refused("the queue", true)
 	case <-ctx.Done():
 		return nil
 	}
 	ticker := time.NewTicker(diskEvery)
 	defer ticker.Stop()
 	for {
-		if free, err := freeSpace(s.data.dir); err == nil && free >= leastFree {
+		if free, err := s.disk.free(s.data.dir); err == nil && free >= leastFree {
 			return fmt.Errorf("there is space on the disk again: %w", errBeginAnew)
 		}
 		select {

@@ -36,6 +36,7 @@ func TestServerBeginsAnewAfterTheQueueCouldNotWrite(t *testing.T) {
 	var text safeBuffer
 	log, seen := newNATSFailure(slog.New(slog.NewTextHandler(&text, nil)))
 	s := &Server{log: testLog(t), data: &dataFolder{dir: t.TempDir()}}
+	s.disk = newDisk(s.data.dir, s.log)
 	log.With("part", "nats").Warn("Critical write error is only mentioned")
 	if len(seen.what) > 0 {
 		t.Fatal("a warning was taken for a failure")
@@ -45,7 +46,7 @@ func TestServerBeginsAnewAfterTheQueueCouldNotWrite(t *testing.T) {
 	if !errors.Is(err, errBeginAnew) {
 		t.Errorf("the watch ended with %v", err)
 	}
-	if !s.stuck.Load() {
+	if s.disk.look(); s.disk.full() == nil {
 		t.Error("the server counts as ready while its queue cannot write")
 	}
 	if !strings.Contains(text.String(), "Filestore [KV_LOCKS]") {

@@ -120,7 +120,7 @@ func checkDisk(dir string) checked {
 	case err != nil:
 		return fail("%s", err)
 	case free < leastFree:
-		return fail("%s free for %s: make space, a server does not start", bytesOf(free), dir)
+		return fail("the disk is full: %s free for %s: make space, at least %s; a server does not start, and one that runs stands still", bytesOf(free), dir, bytesOf(leastFree))
 	case free < lowDisk:
 		return warn("%s free for %s: outputs and programs will fill it", bytesOf(free), dir)
 	}

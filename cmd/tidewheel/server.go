@@ -28,6 +28,7 @@ type Server struct {
 	out    io.Writer // what a person at the terminal reads
 
 	data     *dataFolder
+	disk     *disk        // of the data folder
 	listener net.Listener // of the pages, taken before anything else so that a port in use is told at once
 	health   net.Listener // of /metrics, /livez and /readyz without a token; nil: there is none
 	gateway  *gateway.Gateway
@@ -49,7 +50,6 @@ type Server struct {
 	readers   *auth.Readers
 
 	up      atomic.Bool // Start is over and Close has not begun
-	stuck   atomic.Bool // the embedded NATS cannot write
 	parts   parts
 	started time.Time
 }
@@ -77,6 +77,11 @@ func (s *Server) Start(ctx context.Context) (err error) {
 	if s.data, err = openDataFolder(s.config.Data); err != nil {
 		return err
 	}
+	s.disk = newDisk(s.data.dir, s.log)
+	s.parts.add("the watch over the disk", func(ctx context.Context) error {
+		s.disk.watch(ctx)
+		return nil
+	})
 	if err := s.listen(ctx); err != nil {
 		return err
 	}
@@ -95,7 +100,7 @@ func (s *Server) Start(ctx context.Context) (err error) {
 	if s.config.needsStore() {
 		s.parts.add("roll", s.answerRoll) // it ends last
 		s.service = service.New(storeOfUsers{s.store}, serviceBlobs{s.blobs}, s.queue, s.log, service.Config{
-			MaxBinary: int64(s.config.MaxBinary), Backup: s.backup, NoBackup: s.noBackup, Alone: s.engineAlone(),
+			MaxBinary: int64(s.config.MaxBinary), Backup: s.backup, NoBackup: s.noBackup, Alone: s.engineAlone(), DiskFull: s.disk.full,
 		})
 	}
 	for _, start := range []struct {

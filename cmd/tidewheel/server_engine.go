@@ -108,12 +108,17 @@ func (s *Server) startEngine(ctx context.Context) error {
 	}
 }
 
-// runEngine runs one engine after another until ctx ends.
+// runEngine runs one engine after another until ctx ends; none while the disk that it stands on is full.
 func (s *Server) runEngine(ctx context.Context, role *engineRole) error {
 	config := shard.DefaultConfig()
 	config.ExactTimers = true
 	config.Core.LockTTL = s.config.LockTTL
 	queue := grantingQueue{s.queue, s.runKey, s.programAPI()}
+	store := countingStore{tellingStore{s.forEngine, s.disk}, s.metrics}
+	hold := s.disk.hold
+	if s.config.MongoURI != "" && s.config.NATSURL != "" { // nothing that the engine stands on is on this disk
+		hold = func(ctx context.Context, run func(context.Context) error) error { return run(ctx) }
+	}
 	const most = 10 * time.Second
 	wait := 250 * time.Millisecond
 	for ctx.Err() == nil {
@@ -121,7 +126,12 @@ func (s *Server) runEngine(ctx context.Context, role *engineRole) error {
 		if s.config.sharesShards() {
 			config.Core.Writer = 1 + rand.Int64N(math.MaxInt64) // another one each time: what the one before wrote may come late
 		}
-		err := s.turn(ctx, role, shard.NewRunner(config, countingStore{s.forEngine, s.metrics}, queue, s.firstShards(), s.log, s.metrics))
+		err := hold(ctx, func(ctx context.Context) error {
+			return s.turn(ctx, role, shard.NewRunner(config, store, queue, s.firstShards(), s.log, s.metrics))
+		})
+		if errors.Is(err, errDiskFull) {
+			continue
+		}
 		if ctx.Err() == nil {
 			if time.Since(started) > time.Minute {
 				wait = 250 * time.Millisecond

@@ -18,8 +18,6 @@ const (
 	loginLife = 24 * time.Hour
 	// webDrain is how long requests under way may take to end.
 	webDrain = 10 * time.Second
-	// fullDisk is below what free space a node is not ready, in bytes.
-	fullDisk = 4 << 20
 )
 
 // startWeb serves the pages and the API.
@@ -83,18 +81,15 @@ func mostConnections() int {
 
 // ready tells whether the node can do its work; the error names the part that is down.
 func (s *Server) ready(ctx context.Context) error {
+	if err := s.disk.full(); err != nil { // what else does not answer then is its consequence
+		return diskFull(err)
+	}
 	if s.service != nil {
 		if err := s.service.Ready(ctx); err != nil {
 			return err
 		}
 	} else if err := s.partsAnswer(ctx); err != nil {
 		return err
-	}
-	if s.stuck.Load() {
-		return diskFull(nil)
-	}
-	if free, err := freeSpace(s.data.dir); err == nil && free < fullDisk {
-		return diskFull(nil)
 	}
 	if s.engine != nil {
 		if err := s.engine.check(); err != nil {

@@ -83,7 +83,7 @@ func checkFor(ctx context.Context, path string, limit time.Duration) (whole bool
 // their tables, which takes many times as long.
 func (p *readers) check(ctx context.Context, path string) error {
 	var found []string
-	err := p.with(ctx, func(r *reader) error {
+	err := p.with(ctx, func(ctx context.Context, r *reader) error {
 		return r.list(ctx, "PRAGMA quick_check(3)", nil, func(rows *sql.Rows) error {
 			var line string
 			err := rows.Scan(&line)

@@ -32,7 +32,7 @@ func (s *Store) View(ctx context.Context, read func(engine.DocumentPages) error)
 	if err := s.readable(ctx); err != nil {
 		return wrap("view", err)
 	}
-	return s.moment(ctx, func(reader *snapshot) error {
+	return s.moment(ctx, func(ctx context.Context, reader *snapshot) error {
 		v := &view{snapshot: reader}
 		var mu sync.Mutex // the writer may be at it yet when ctx has ended
 		began, left := false, false

@@ -59,7 +59,7 @@ func (s *Store) history(ctx context.Context, filter *engine.RunFilter) (runs []e
 	}
 	// What is active comes first: a run that ends in between is then found twice, not never.
 	found, horizon := s.lookActive(filters, from)
-	err = s.moment(ctx, func(reader *snapshot) error {
+	err = s.moment(ctx, func(ctx context.Context, reader *snapshot) error {
 		for _, one := range filters {
 			ranges, err := reader.ranges(ctx, one)
 			if err != nil {

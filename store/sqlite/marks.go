@@ -27,7 +27,7 @@ type rowMark struct {
 // LatestMarks gives the newest runs of each job, the newest first, those of all jobs at one moment.
 func (s *Store) LatestMarks(ctx context.Context, uids []string, limit, timed int) (latest map[string][]engine.RunMark, err error) {
 	latest = map[string][]engine.RunMark{}
-	err = s.marks(ctx, uids, func(reader *snapshot, active map[string][]*runWrite) error {
+	err = s.marks(ctx, uids, func(ctx context.Context, reader *snapshot, active map[string][]*runWrite) error {
 		found := map[string][]rowMark{}
 		var rows []int64
 		for _, uid := range uids {
@@ -71,7 +71,7 @@ func (s *Store) LatestMarks(ctx context.Context, uids []string, limit, timed int
 // MarksWithin gives the newest runs of a job that were made within each window, the newest first.
 func (s *Store) MarksWithin(ctx context.Context, uid string, windows []engine.Window, limit int) (within [][]engine.RunMark, err error) {
 	within = make([][]engine.RunMark, len(windows))
-	err = s.marks(ctx, []string{uid}, func(reader *snapshot, active map[string][]*runWrite) error {
+	err = s.marks(ctx, []string{uid}, func(ctx context.Context, reader *snapshot, active map[string][]*runWrite) error {
 		for i, w := range windows {
 			marks, err := reader.marksOf(ctx, uid, active[uid], always(w.From), always(w.Until), limit)
 			if err != nil {
@@ -88,7 +88,7 @@ func (s *Store) MarksWithin(ctx context.Context, uid string, windows []engine.Wi
 
 // marks reads at one moment. What is active is looked at before: a run that ends in between is then found twice, not
 // never.
-func (s *Store) marks(ctx context.Context, uids []string, read func(*snapshot, map[string][]*runWrite) error) (err error) {
+func (s *Store) marks(ctx context.Context, uids []string, read func(context.Context, *snapshot, map[string][]*runWrite) error) (err error) {
 	if err := s.readable(ctx); err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (s *Store) marks(ctx context.Context, uids []string, read func(*snapshot, m
 			active[uid] = runs
 		}
 	}
-	return s.moment(ctx, func(reader *snapshot) error { return read(reader, active) })
+	return s.moment(ctx, func(ctx context.Context, reader *snapshot) error { return read(ctx, reader, active) })
 }
 
 // marksOf merges what is active with what has ended: one that goes on after it has ended is in both, and active.

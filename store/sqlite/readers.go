@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"sync"
 )
 
 // readers is a bounded number of connections that read. Whoever reads has one of them alone until the read has ended, and
@@ -13,6 +14,9 @@ type readers struct {
 	db   *sql.DB
 	size int
 	free chan *reader
+
+	mu       sync.Mutex
+	underWay map[*reader]context.CancelCauseFunc
 }
 
 // reader is a connection with the statements that were prepared on it. It belongs to one goroutine at a time.
@@ -28,15 +32,16 @@ func openReaders(source string, size int) (*readers, error) {
 	}
 	db.SetMaxOpenConns(size)
 	db.SetMaxIdleConns(size)
-	p := &readers{db: db, size: size, free: make(chan *reader, size)}
+	p := &readers{db: db, size: size, free: make(chan *reader, size), underWay: map[*reader]context.CancelCauseFunc{}}
 	for range size {
 		p.free <- &reader{}
 	}
 	return p, nil
 }
 
-// with calls read with a connection. It waits for one until ctx ends.
-func (p *readers) with(ctx context.Context, read func(*reader) error) (err error) {
+// with calls read with a connection, and a context that ends with ctx, or sooner if endAll wants it. It waits for a
+// connection until ctx ends.
+func (p *readers) with(ctx context.Context, read func(context.Context, *reader) error) (err error) {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
@@ -46,20 +51,40 @@ func (p *readers) with(ctx context.Context, read func(*reader) error) (err error
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	reading, end := context.WithCancelCause(ctx)
+	p.mu.Lock()
+	p.underWay[r] = end
+	p.mu.Unlock()
 	defer func() {
+		p.mu.Lock()
+		delete(p.underWay, r)
+		p.mu.Unlock()
+		if err != nil && reading.Err() != nil {
+			err = errors.Join(context.Cause(reading), err)
+		}
+		end(nil)
 		if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
 			_ = r.close() // it is broken: the next read opens another
 		}
 		p.free <- r
 	}()
 	if r.conn == nil {
-		conn, err := p.db.Conn(ctx)
+		conn, err := p.db.Conn(reading)
 		if err != nil {
 			return err
 		}
 		r.conn, r.statements = conn, map[string]*sql.Stmt{}
 	}
-	return read(r)
+	return read(reading, r)
+}
+
+// endAll ends the reads that are under way.
+func (p *readers) endAll(why error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, end := range p.underWay {
+		end(why)
+	}
 }
 
 // close waits until no connection is in use, and closes all.
@@ -117,8 +142,8 @@ func (r *reader) texts(ctx context.Context, query string, args ...any) (texts []
 type snapshot struct{ *reader }
 
 // moment calls read with a snapshot.
-func (s *Store) moment(ctx context.Context, read func(*snapshot) error) error {
-	return s.read(ctx, func(r *reader) (err error) {
+func (s *Store) moment(ctx context.Context, read func(context.Context, *snapshot) error) error {
+	return s.read(ctx, func(ctx context.Context, r *reader) (err error) {
 		if _, err := r.conn.ExecContext(ctx, "BEGIN"); err != nil {
 			return err
 		}
@@ -127,16 +152,16 @@ func (s *Store) moment(ctx context.Context, read func(*snapshot) error) error {
 				err = errors.Join(err, failed, r.close())
 			}
 		}()
-		return read(&snapshot{r})
+		return read(ctx, &snapshot{r})
 	})
 }
 
 // list reads rows with a connection of their own: see reader.list.
 func (s *Store) list(ctx context.Context, query string, args []any, row func(*sql.Rows) error) error {
-	return s.read(ctx, func(r *reader) error { return r.list(ctx, query, args, row) })
+	return s.read(ctx, func(ctx context.Context, r *reader) error { return r.list(ctx, query, args, row) })
 }
 
-func (s *Store) read(ctx context.Context, read func(*reader) error) error {
+func (s *Store) read(ctx context.Context, read func(context.Context, *reader) error) error {
 	if err := s.refused(); err != nil {
 		return err
 	}

@@ -140,7 +140,7 @@ func TestAReadThatIsGivenUpLeavesItsConnectionUsable(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	err = store.moment(ctx, func(s *snapshot) error {
+	err = store.moment(ctx, func(_ context.Context, s *snapshot) error {
 		cancel()
 		_, err := s.texts(ctx, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n")
 		return err

@@ -87,7 +87,7 @@ func open(ctx context.Context, path string, config Config, times checkTimes) (*S
 	}
 	conn, err := connect(source(path,
 		"busy_timeout(5000)", "journal_mode(wal)", "synchronous(full)", "cache_size(-65536)", "temp_store(memory)",
-		"wal_autocheckpoint(0)", "journal_size_limit(67108864)"))
+		"wal_autocheckpoint(0)", fmt.Sprintf("journal_size_limit(%d)", logKept)))
 	if err != nil {
 		return nil, explain(path, err)
 	}
@@ -121,11 +121,18 @@ func open(ctx context.Context, path string, config Config, times checkTimes) (*S
 			return nil, errors.Join(explain(path, err), f.closeReaders(), checkpoints.close(), conn.close())
 		}
 	}
-	f.writer = startWriter(conn, checkpoints, log, config.Logger)
+	f.writer = startWriter(conn, newCheckpointer(checkpoints, path, f.endReads, config.Logger), log)
 	watching, end := context.WithCancel(context.WithoutCancel(ctx))
 	f.endWatch = end
 	f.watched.Go(func() { f.watch(watching, times, whole) })
 	return &Store{file: f, readers: f.others}, nil
+}
+
+// endReads ends the reads that are under way.
+func (f *file) endReads(why error) {
+	for _, pool := range []*readers{f.others, f.engines, f.checks} {
+		pool.endAll(why)
+	}
 }
 
 func (f *file) closeReaders() (err error) {

@@ -28,7 +28,7 @@ func (s *Store) Tallies(ctx context.Context, namespace string, windows []engine.
 		since, until := window(w.From, w.Until)
 		again[i] = s.active.tally(&all[i], namespace, since, until, limit)
 	}
-	err = s.moment(ctx, func(reader *snapshot) error {
+	err = s.moment(ctx, func(ctx context.Context, reader *snapshot) error {
 		for i, w := range windows {
 			since, until := window(w.From, w.Until)
 			if err := reader.tally(ctx, &all[i], namespace, since, until, again[i], limit); err != nil {

@@ -177,7 +177,7 @@ func (s *Store) Waves(ctx context.Context, filter engine.WaveFilter) (waves []en
 
 func (s *Store) lookAtWaves(ctx context.Context, filter *engine.WaveFilter, from key) (found []keyedRun, horizon key, err error) {
 	horizon = oldest
-	err = s.moment(ctx, func(reader *snapshot) error {
+	err = s.moment(ctx, func(ctx context.Context, reader *snapshot) error {
 		ranges, err := reader.waveRanges(ctx, filter)
 		if err != nil {
 			return err

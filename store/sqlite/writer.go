@@ -2,8 +2,8 @@ package sqlite
 
 import (
 	"context"
-	"log/slog"
 	"sync"
+	"time"
 )
 
 // A group is one transaction: at most this many requests and about this many statements.
@@ -37,12 +37,11 @@ type writer struct {
 	namespaces  map[string]struct{}  // of run_namespaces
 }
 
-func startWriter(conn, checkpoints *connection, log *runsLog, logger *slog.Logger) *writer {
+func startWriter(conn *connection, checkpoints *checkpointer, log *runsLog) *writer {
 	w := &writer{
 		connection: conn, log: log, requests: make(chan request, groupRequests), idle: make(chan request),
-		names: map[runName]struct{}{}, namespaces: map[string]struct{}{},
+		names: map[runName]struct{}{}, namespaces: map[string]struct{}{}, checkpoints: checkpoints,
 	}
-	w.checkpoints = newCheckpointer(checkpoints, logger)
 	w.loops.Go(w.checkpoints.run)
 	w.loops.Go(func() {
 		defer w.checkpoints.stop()
@@ -127,8 +126,10 @@ func (w *writer) hand(to chan<- request, r request) error {
 // run does requests in groups until there will be no more.
 func (w *writer) run() {
 	group := make([]request, 0, groupRequests)
+	pause := time.NewTicker(idleEvery)
+	defer pause.Stop()
 	for {
-		first, ok := w.next(group[:0])
+		first, ok := w.next(group[:0], pause)
 		if !ok {
 			return
 		}
@@ -147,14 +148,14 @@ func (w *writer) run() {
 				break take
 			}
 		}
-		w.doGroup(group)
+		noSpace := w.doGroup(group)
 		clear(group)
-		w.checkpoints.wrote(w.connection, weight)
+		w.checkpoints.wrote(w.connection, weight, noSpace)
 	}
 }
 
 // next waits for a request. What can wait is done by itself, and only if there is no other.
-func (w *writer) next(group []request) (first request, ok bool) {
+func (w *writer) next(group []request, pause *time.Ticker) (first request, ok bool) {
 	for {
 		select {
 		case first, ok = <-w.requests:
@@ -165,15 +166,17 @@ func (w *writer) next(group []request) (first request, ok bool) {
 		case first, ok = <-w.requests:
 			return first, ok
 		case idle := <-w.idle:
-			w.doGroup(append(group, idle))
-			w.checkpoints.wrote(w.connection, idle.weight)
+			noSpace := w.doGroup(append(group, idle))
+			w.checkpoints.wrote(w.connection, idle.weight, noSpace)
+		case <-pause.C:
+			w.checkpoints.idle(w.connection)
 		}
 	}
 }
 
 // doGroup does a group in one transaction. If that fails, each request is done in its own, so that none fails because
-// of another.
-func (w *writer) doGroup(group []request) {
+// of another. noSpace says that there was none for one of them.
+func (w *writer) doGroup(group []request) (noSpace bool) {
 	answers := make([]error, len(group))
 	err := w.transaction(func() error {
 		for i, r := range group {
@@ -186,6 +189,7 @@ func (w *writer) doGroup(group []request) {
 		}
 		return nil
 	})
+	noSpace = full(err)
 	for i, r := range group {
 		switch {
 		case err == nil:
@@ -196,6 +200,7 @@ func (w *writer) doGroup(group []request) {
 			w.doGroup(group[i : i+1])
 		}
 	}
+	return noSpace
 }
 
 func (w *writer) transaction(do func() error) error {

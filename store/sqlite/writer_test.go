@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -236,27 +235,6 @@ func TestAWaitThatEndsLeavesTheWriterAtWork(t *testing.T) {
 	}
 }
 
-func TestTheLogDoesNotGrowForEver(t *testing.T) {
-	store, path := openStore(t)
-	store.writer.checkpoints.logPages = 100
-	const rounds, size = 200, 100
-	for round := range rounds {
-		if _, err := store.Commit(t.Context(), testBatch(round*size, round*size+size)); err != nil {
-			t.Fatal(err)
-		}
-		if err := store.write(t.Context(), checkpointWeight, func(*writer) error { return nil }); err != nil { // one is due after each
-			t.Fatal(err)
-		}
-	}
-	log, err := os.Stat(path + "-wal")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if written := int64(rounds * size * 1600); log.Size() > written*3/4 {
-		t.Errorf("the log has %d KiB after writing %d KiB", log.Size()>>10, written>>10)
-	}
-}
-
 func TestAPageOfHistoryLooksAtABoundedNumberOfRuns(t *testing.T) {
 	store, _ := openStore(t)
 	const many = scanRows + 500
@@ -289,7 +267,7 @@ func TestHistoryUsesItsIndexes(t *testing.T) {
 		t.Fatal(err)
 	}
 	plans := 0
-	err := store.moment(t.Context(), func(reader *snapshot) error {
+	err := store.moment(t.Context(), func(_ context.Context, reader *snapshot) error {
 		for _, filter := range []engine.RunFilter{
 			{}, {Namespace: "default"}, {JobUID: "reportaaaaaaaaaa"}, {Namespace: "default", Statuses: engine.Statuses()}, {Namespace: "default", By: "ada"},
 			{Namespace: "default", Statuses: []engine.Status{engine.StatusFailed, engine.StatusRunning}}, {Namespace: "default", Tier: spec.TierHeavy},

@@ -120,3 +120,22 @@ func TestExecutorIsDrained(t *testing.T) {
 		t.Errorf("one that shuts down goes on: %v", err)
 	}
 }
+
+// With a full disk nobody can say that he is there, so that no executor and no engine seem to be alive.
+func TestAFullDiskIsNamedInPlaceOfWhatItLeadsTo(t *testing.T) {
+	var full error
+	w := webtest.New(t, service.Config{DiskFull: func() error { return full }})
+	w.Queue.SetExecutors()
+	w.Queue.SetEngines()
+	if got := concerns(t, w); !slices.Contains(got, service.ConcernNoExecutor) {
+		t.Errorf("with space and without executors: %v", got)
+	}
+	full = errors.New("the server's disk is full (0 bytes free in /data)")
+	if got := concerns(t, w); !slices.Equal(got, []service.ConcernKind{service.ConcernDisk}) {
+		t.Errorf("with a full disk: %v", got)
+	}
+	view, err := w.Overview(t.Context(), engine.DefaultNamespace)
+	if err != nil || len(view.Concerns) == 0 || !strings.Contains(view.Concerns[0].Reason, "/data") {
+		t.Errorf("the overview says %+v, %v", view.Concerns, err)
+	}
+}

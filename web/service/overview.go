@@ -67,6 +67,7 @@ type ConcernKind string
 
 // The kinds, the worst first.
 const (
+	ConcernDisk       ConcernKind = "disk"        // the server's disk is full: Reason says where, and what to do
 	ConcernNoExecutor ConcernKind = "no_executor" // nobody is there to run anything
 	ConcernNoEngine   ConcernKind = "no_engine"   // nobody is there to start anything
 	ConcernOwnerless  ConcernKind = "ownerless"   // no engine has some of the shards
@@ -85,7 +86,7 @@ const (
 )
 
 var concernOrder = []ConcernKind{
-	ConcernLedger, ConcernNoEngine, ConcernOwnerless, ConcernNoExecutor, ConcernStream, ConcernOverdue, ConcernUnserved, ConcernSilent, ConcernClocks, ConcernDead, ConcernFailing, ConcernWave, ConcernMissed, ConcernLate, ConcernOutlasts,
+	ConcernDisk, ConcernLedger, ConcernNoEngine, ConcernOwnerless, ConcernNoExecutor, ConcernStream, ConcernOverdue, ConcernUnserved, ConcernSilent, ConcernClocks, ConcernDead, ConcernFailing, ConcernWave, ConcernMissed, ConcernLate, ConcernOutlasts,
 }
 
 // Overview tells how things stand. Where the queue does not answer it tells what the store knows.
@@ -109,6 +110,7 @@ func (s *Service) Overview(ctx context.Context, namespace string) (Overview, err
 	}
 	s.lookAtLedger(namespace, &view)
 	s.lookAtQueue(ctx, &view)
+	s.lookAtDisk(&view)
 	slices.SortStableFunc(view.Concerns, func(a, b Concern) int {
 		return cmp.Or(cmp.Compare(slices.Index(concernOrder, a.Kind), slices.Index(concernOrder, b.Kind)), b.At.Compare(a.At))
 	})
@@ -247,6 +249,20 @@ func (s *Service) lookAtLedger(namespace string, view *Overview) {
 			view.Concerns = append(view.Concerns, Concern{Kind: ConcernLedger, Job: d.Owner, Count: state.Missing, At: d.Slot})
 			return
 		}
+	}
+}
+
+// ofAFullDisk are concerns that a full disk explains: that nobody writes does not say that nobody is there.
+var ofAFullDisk = []ConcernKind{ConcernNoExecutor, ConcernNoEngine, ConcernOwnerless, ConcernOverdue, ConcernUnserved, ConcernSilent, ConcernLate}
+
+// lookAtDisk names a full disk, in place of what it leads to.
+func (s *Service) lookAtDisk(view *Overview) {
+	if s.config.DiskFull == nil {
+		return
+	}
+	if err := s.config.DiskFull(); err != nil {
+		view.Concerns = slices.DeleteFunc(view.Concerns, func(c Concern) bool { return slices.Contains(ofAFullDisk, c.Kind) })
+		view.Concerns = append(view.Concerns, Concern{Kind: ConcernDisk, At: view.At, Reason: err.Error()})
 	}
 }
 

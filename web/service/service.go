@@ -71,6 +71,8 @@ type Config struct {
 	NoBackup func(context.Context) (string, error)
 	// Alone tells of the engine of this process, where it is the only one and needs no leases; nil where engines share.
 	Alone func() engine.EnginePresence
+	// DiskFull says that the disk of this server is full, and what to do; nil while it is not. A nil function: nobody knows.
+	DiskFull func() error
 }
 
 // Service is what users can do. It is safe for concurrent use.

@@ -19,6 +19,9 @@ func viewConcern(c *service.Concern) templates.Concern {
 	fleet := templates.Cure{Name: "Executors and queues", Icon: "executors", Href: "/executors"}
 	count := int64(c.Count)
 	switch c.Kind {
+	case service.ConcernDisk:
+		view.Status, view.Title = "failed", "The server's disk is full"
+		view.Words = "Make space there: " + c.Reason + ". Then it goes on by itself; slots that passed are judged as after any other outage."
 	case service.ConcernNoExecutor:
 		view.Status, view.Title = "silent", "No executor is alive"
 		view.Words = "What is due waits until one comes: start one with tidewheel server --roles executor."

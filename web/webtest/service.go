@@ -37,7 +37,7 @@ func New(t testing.TB, configs ...service.Config) *World {
 	config := service.Config{Now: func() time.Time { return w.Now }}
 	for _, given := range configs {
 		config.MaxBinary, config.Backup, config.NoBackup = given.MaxBinary, given.Backup, given.NoBackup
-		config.Alone = given.Alone
+		config.Alone, config.DiskFull = given.Alone, given.DiskFull
 	}
 	w.Service = service.New(w.Store, w.Blobs, w.Queue, w.Log, config)
 	return w
