@@ -67,6 +67,9 @@ type Server struct {
 	address string
 	state   string
 
+	// As is whom the server runs as, and whose its folders must be; nil is the user of this test.
+	As *syscall.Credential
+
 	process *exec.Cmd
 	exited  chan error // of the process
 	log     *lineBuffer
@@ -116,6 +119,12 @@ func (s *Server) Start() {
 	s.process = exec.CommandContext(context.WithoutCancel(s.t.Context()), s.program, s.args...)
 	s.process.Env = append(os.Environ(), "XDG_STATE_HOME="+s.state)
 	s.process.Stdout, s.process.Stderr = output, s.log
+	if s.As != nil {
+		s.process.SysProcAttr = &syscall.SysProcAttr{Credential: s.As}
+		if err := os.Chown(filepath.Dir(s.state), int(s.As.Uid), int(s.As.Gid)); err != nil {
+			s.t.Fatal(err)
+		}
+	}
 	if err := s.process.Start(); err != nil {
 		s.t.Fatal(err)
 	}

@@ -8,15 +8,17 @@ import (
 
 // Presence is what an executor says of itself every few seconds.
 type Presence struct {
-	ID       string            `json:"id"`
-	Host     string            `json:"host"`
-	PID      int               `json:"pid"`
-	Version  string            `json:"version"`
-	Tiers    []spec.Tier       `json:"tiers"` // its own first
-	Slots    int               `json:"slots"`
-	Running  []RunningAttempt  `json:"running"`
-	Labels   map[string]string `json:"labels,omitempty"`
-	Draining bool              `json:"draining,omitempty"`
+	ID      string            `json:"id"`
+	Host    string            `json:"host"`
+	PID     int               `json:"pid"`
+	Version string            `json:"version"`
+	Tiers   []spec.Tier       `json:"tiers"` // its own first
+	Slots   int               `json:"slots"`
+	Running []RunningAttempt  `json:"running"`
+	Labels  map[string]string `json:"labels,omitempty"`
+	// Isolation is what keeps its programs from it and from each other, as process.Isolation; "" of an earlier version.
+	Isolation string `json:"isolation,omitempty"`
+	Draining  bool   `json:"draining,omitempty"`
 	// Drain is what an operator wanted last of it; nil: nobody has wanted anything.
 	Drain *DrainOrder `json:"drain,omitempty"`
 	// Ahead is how far its clock is before that of the queue's server, as far as can be told; negative: behind. Whoever

@@ -65,12 +65,12 @@ func (a *attempt) collect(folder *process.Folder) (outputs []byte, artifacts []e
 	}
 	defer root.Close()
 	if written {
-		if outputs, err = readOutputs(root, a.e.config.RunAs.UID); err != nil {
+		if outputs, err = readOutputs(root, folder.UID); err != nil {
 			return nil, nil, &failure{noRetry: true, message: err.Error()}
 		}
 	}
 	if kept {
-		if artifacts, failed = a.keep(root, filepath.Base(folder.Keep)); failed != nil {
+		if artifacts, failed = a.keep(root, folder); failed != nil {
 			return nil, nil, failed
 		}
 	}
@@ -78,8 +78,9 @@ func (a *attempt) collect(folder *process.Folder) (outputs []byte, artifacts []e
 }
 
 // keep stores the files of a folder.
-func (a *attempt) keep(work *os.Root, folder string) ([]engine.Artifact, *failure) {
-	info, err := work.Lstat(folder)
+func (a *attempt) keep(work *os.Root, folder *process.Folder) ([]engine.Artifact, *failure) {
+	name := filepath.Base(folder.Keep)
+	info, err := work.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) { // the program has removed it
 		return nil, nil
 	}
@@ -88,20 +89,20 @@ func (a *attempt) keep(work *os.Root, folder string) ([]engine.Artifact, *failur
 	}
 	var root *os.Root
 	if err == nil {
-		root, err = work.OpenRoot(folder)
+		root, err = work.OpenRoot(name)
 	}
 	if err != nil {
 		return nil, &failure{noRetry: true, message: "the folder $TIDEWHEEL_ARTIFACTS cannot be read: " + bare(err).Error()}
 	}
 	defer root.Close()
-	artifacts, err := findArtifacts(root, a.e.config.RunAs.UID, a.e.config.ArtifactSize)
+	artifacts, err := findArtifacts(root, folder.UID, a.e.config.ArtifactSize)
 	if err != nil {
 		return nil, &failure{noRetry: true, message: err.Error()}
 	}
 	group, ctx := errgroup.WithContext(a.ctx)
 	group.SetLimit(transfersAtOnce)
 	for i := range artifacts {
-		group.Go(func() error { return a.keepFile(ctx, root, &artifacts[i]) })
+		group.Go(func() error { return a.keepFile(ctx, root, folder.UID, &artifacts[i]) })
 	}
 	var failed *failure
 	switch err := group.Wait(); {
@@ -115,9 +116,9 @@ func (a *attempt) keep(work *os.Root, folder string) ([]engine.Artifact, *failur
 }
 
 // keepFile stores one file and notes its digest.
-func (a *attempt) keepFile(ctx context.Context, root *os.Root, artifact *engine.Artifact) error {
+func (a *attempt) keepFile(ctx context.Context, root *os.Root, owner int, artifact *engine.Artifact) error {
 	which := "its artifact " + artifact.Name
-	file, before, err := openRegular(root, artifact.Name, a.e.config.RunAs.UID)
+	file, before, err := openRegular(root, artifact.Name, owner)
 	if err != nil {
 		return &failure{noRetry: true, message: fmt.Sprintf("%s cannot be read: %v", which, err)}
 	}

@@ -43,8 +43,11 @@ type Config struct {
 	FetchTimeout  time.Duration // how long a program's bytes are tried for before its attempt is handed back; default 2 min
 	LogTimeout    time.Duration // how long the rest of an output is tried to be stored after the program's end; default 2 min
 
-	// RunAs is whom programs run as. nil is nobody (65534) for an executor that is root, else the executor's own user.
+	// RunAs is whom programs run as. nil gives each attempt a user of its own (OwnUsers) if the executor is root, else
+	// the executor's own user.
 	RunAs *User
+	// OwnUsers runs each attempt as a user that no other one has, where the system has enough of them, else as RunAs.
+	OwnUsers bool
 	// AllowRoot lets programs run as root: RunAs may be root, and nil then keeps the executor's own user.
 	AllowRoot bool
 	// Path is the PATH of programs, and where interpreters are looked for.
@@ -101,7 +104,7 @@ func (c *Config) setDefaults() {
 	if c.RunAs == nil {
 		c.RunAs = &User{UID: -1, GID: -1}
 		if os.Geteuid() == 0 && !c.AllowRoot {
-			c.RunAs = &User{UID: nobody, GID: nobody}
+			c.RunAs, c.OwnUsers = &User{UID: nobody, GID: nobody}, true
 		}
 	}
 }
@@ -124,6 +127,7 @@ func (c *Config) validate() error {
 	check(c.LockTTL > 2*c.LockMargin && c.LockMargin > 0, "a lock of %v with a margin of %v: the margin must be less than half", c.LockTTL, c.LockMargin)
 	check(c.RunAs.UID != 0 || c.AllowRoot, "programs would run as root: allow it, or name another user")
 	check(c.RunAs.UID < 0 || c.RunAs.UID == os.Geteuid() || os.Geteuid() == 0, "only an executor that is root can run programs as user %d", c.RunAs.UID)
+	check(!c.OwnUsers || process.CanOwnUsers(), "only an executor that is root can run programs as users of their own")
 	check((c.RunAs.UID < 0) == (c.RunAs.GID < 0), "give user and group, or neither")
 	return errors.Join(errs...)
 }

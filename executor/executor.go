@@ -42,7 +42,9 @@ type Executor struct {
 	runner  Runner
 	folders folders
 	host    speaker // nil with a Runner of its own
-	watch   watch
+	// isolation is what keeps programs from this executor and from each other; "" with a Runner of its own.
+	isolation process.Isolation
+	watch     watch
 	// noInputs is the file of $TIDEWHEEL_INPUTS of tasks that are given nothing.
 	noInputs string
 
@@ -136,8 +138,12 @@ func (e *Executor) open() (undo func() error, err error) {
 		}
 		return errors.Join(errs...)
 	}
+	user := *e.config.RunAs
+	if e.config.OwnUsers {
+		user = User{UID: nobody, GID: nobody} // who has no more rights than any other
+	}
 	place := func(what, dir string) (string, error) {
-		place, err := process.Place(dir, e.config.RunAs.UID, e.config.RunAs.GID)
+		place, err := process.Place(dir, user.UID, user.GID)
 		if err != nil {
 			return "", fmt.Errorf("executor: place %s: %w", what, err)
 		}
@@ -164,7 +170,7 @@ func (e *Executor) open() (undo func() error, err error) {
 		return nil, err
 	}
 	host, err := process.Open(process.Config{
-		Dir: workDir, UID: e.config.RunAs.UID, GID: e.config.RunAs.GID, Guardian: e.config.Guardian, NoCgroups: e.config.NoCgroups, Logger: e.log,
+		Dir: workDir, UID: e.config.RunAs.UID, GID: e.config.RunAs.GID, OwnUsers: e.config.OwnUsers, Guardian: e.config.Guardian, NoCgroups: e.config.NoCgroups, Logger: e.log,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("executor: %w", err)
@@ -173,7 +179,23 @@ func (e *Executor) open() (undo func() error, err error) {
 		return nil, errors.Join(fmt.Errorf("executor: %w", err), host.Close())
 	}
 	e.runner, e.folders, e.host = hostRunner{host}, host, host
+	e.isolation = host.Isolation()
+	e.tellIsolation(host.Hides())
 	return func() error { return errors.Join(host.Close(), leave()) }, nil
+}
+
+// tellIsolation says in the log what keeps programs apart.
+func (e *Executor) tellIsolation(hides bool) {
+	switch e.isolation {
+	case process.IsolationOwnUser:
+		e.log.Info("each attempt runs as a user of its own", "processes_of_others_hidden", hides)
+	case process.IsolationSharedUser:
+		e.log.Warn("all programs run as one user: they can read each other's files, environments and memory",
+			"user", e.config.RunAs.UID, "cure", "start the executor as root without --run-as")
+	case process.IsolationNone:
+		e.log.Warn("nothing keeps programs from this executor's files, or from each other: they run as its own user and can read its keys and its database",
+			"user", os.Geteuid(), "cure", "start the executor as root, or give it the capabilities that docs/deploy.md names")
+	}
 }
 
 func sameFolder(a, b string) bool {
@@ -196,7 +218,7 @@ func (r hostRunner) Start(command process.Command, output io.Writer) (Running, e
 type sharedFolder struct{}
 
 func (sharedFolder) TakeFolder() (*process.Folder, error) {
-	return &process.Folder{Path: os.TempDir(), Temp: os.TempDir()}, nil
+	return &process.Folder{Path: os.TempDir(), Temp: os.TempDir(), UID: -1, GID: -1}, nil
 }
 func (sharedFolder) ReturnFolder(*process.Folder) error { return nil }
 

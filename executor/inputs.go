@@ -40,14 +40,15 @@ func (a *attempt) bring(folder *process.Folder) (string, *failure) {
 		return "", a.noRoom(err)
 	}
 	defer root.Close()
+	brought := &inbox{root: root, uid: folder.UID, gid: folder.GID, made: make(map[string]bool)}
 	content, err := inputsOf(a.task.Inputs)
 	if err != nil {
 		return "", &failure{noRetry: true, message: "what the tasks before it have put out cannot be told: " + err.Error()}
 	}
-	if err := a.make(root, inputsName, func(file *os.File) error { _, err := file.Write(content); return err }); err != nil {
+	if err := brought.make(inputsName, func(file *os.File) error { _, err := file.Write(content); return err }); err != nil {
 		return "", a.noRoom(err)
 	}
-	if failed := a.bringFiles(root); failed != nil {
+	if failed := a.bringFiles(brought); failed != nil {
 		return "", failed
 	}
 	return filepath.Join(folder.Path, inputsName), nil
@@ -78,7 +79,7 @@ func inputsOf(inputs []engine.Input) ([]byte, error) {
 }
 
 // bringFiles fetches the artifacts of the tasks before.
-func (a *attempt) bringFiles(root *os.Root) *failure {
+func (a *attempt) bringFiles(brought *inbox) *failure {
 	var total int64
 	for i := range a.task.Inputs {
 		for k := range a.task.Inputs[i].Artifacts {
@@ -90,7 +91,6 @@ func (a *attempt) bringFiles(root *os.Root) *failure {
 	}
 	group, ctx := errgroup.WithContext(a.ctx)
 	group.SetLimit(transfersAtOnce)
-	made := make(map[string]bool)
 	for i := range a.task.Inputs {
 		in := &a.task.Inputs[i]
 		dir := path.Join(inputsFolder, in.Task)
@@ -104,11 +104,11 @@ func (a *attempt) bringFiles(root *os.Root) *failure {
 				_ = group.Wait() // the error in hand says what to do
 				return &failure{noRetry: true, message: fmt.Sprintf("the artifact %s of task %s would lie outside of its folder", quoted(artifact.Name), quoted(in.Task))}
 			}
-			if err := a.makeFolder(root, path.Dir(name), made); err != nil {
+			if err := brought.makeFolder(path.Dir(name)); err != nil {
 				_ = group.Wait() // as above
 				return a.noRoom(err)
 			}
-			group.Go(func() error { return a.bringFile(ctx, root, name, in, artifact) })
+			group.Go(func() error { return a.bringFile(ctx, brought, name, in, artifact) })
 		}
 	}
 	var failed *failure
@@ -125,14 +125,14 @@ func (a *attempt) bringFiles(root *os.Root) *failure {
 }
 
 // bringFile fetches one artifact. Where the store is out of reach it is tried again.
-func (a *attempt) bringFile(ctx context.Context, root *os.Root, name string, in *engine.Input, artifact *engine.Artifact) error {
+func (a *attempt) bringFile(ctx context.Context, brought *inbox, name string, in *engine.Input, artifact *engine.Artifact) error {
 	which := fmt.Sprintf("the artifact %s of task %s", artifact.Name, in.Task)
 	damaged := false
 	return a.transfer(ctx, which, "fetched", artifact.Size, func(ctx context.Context) (again bool, err error) {
 		content, err := a.e.blobs.GetArtifact(ctx, in.Run, in.Attempt, artifact.Name, artifact.SHA256)
 		if err == nil {
 			source := &noting{reader: content}
-			err = a.make(root, name, func(file *os.File) error { _, err := io.Copy(file, source); return err })
+			err = brought.make(name, func(file *os.File) error { _, err := io.Copy(file, source); return err })
 			_ = content.Close() // it was only read
 			if err != nil && source.err == nil {
 				return false, a.noRoom(err)
@@ -165,42 +165,58 @@ func (n *noting) Read(p []byte) (int, error) {
 	return count, err
 }
 
+// inbox is a work folder into which files are put for its program. All that is done goes through descriptors below the
+// folder: programs that run as the same user may exchange what is in it meanwhile.
+type inbox struct {
+	root     *os.Root
+	uid, gid int             // of the program; negative: this process's own
+	made     map[string]bool // folders
+}
+
 // make makes a file that the program may read and change.
-func (a *attempt) make(root *os.Root, name string, write func(*os.File) error) (err error) {
-	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a try before
+func (b *inbox) make(name string, write func(*os.File) error) (err error) {
+	if err := b.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a try before
 		return err
 	}
-	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := b.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if user := a.e.config.RunAs; user.UID >= 0 {
-		if err := file.Chown(user.UID, user.GID); err != nil {
-			return err
-		}
+	if err := b.give(file); err != nil {
+		return err
 	}
 	return write(file)
 }
 
 // makeFolder makes a folder and those above it that are not made yet, for the program to use.
-func (a *attempt) makeFolder(root *os.Root, dir string, made map[string]bool) error {
-	if dir == "." || made[dir] {
+func (b *inbox) makeFolder(dir string) error {
+	if dir == "." || b.made[dir] {
 		return nil
 	}
-	if err := a.makeFolder(root, path.Dir(dir), made); err != nil {
+	if err := b.makeFolder(path.Dir(dir)); err != nil {
 		return err
 	}
-	if err := root.Mkdir(dir, 0o700); err != nil {
+	if err := b.root.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
-	if user := a.e.config.RunAs; user.UID >= 0 {
-		if err := root.Lchown(dir, user.UID, user.GID); err != nil {
-			return err
-		}
+	// By its name, a hard link to somebody else's file could be given away in its place.
+	file, err := b.root.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
 	}
-	made[dir] = true
+	if err := errors.Join(b.give(file), file.Close()); err != nil {
+		return err
+	}
+	b.made[dir] = true
 	return nil
+}
+
+func (b *inbox) give(file *os.File) error {
+	if b.uid < 0 {
+		return nil
+	}
+	return file.Chown(b.uid, b.gid)
 }
 
 // noRoom is the failure of this machine's disk.

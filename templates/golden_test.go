@@ -139,7 +139,7 @@ func pages() map[string]templ.Component {
 		"upload":           templates.UploadPage(templates.Upload{Page: page("Upload a program", templates.SectionBinaries), Alias: "stable", MaxSize: "4.0 GiB", Platform: "linux/amd64"}),
 		"upload-wrong":     templates.UploadPage(templates.Upload{Page: page("Upload a program", templates.SectionBinaries), Name: hostile, Problem: hostile}),
 		"executors": templates.ExecutorsPage(templates.Executors{Page: page("Executors and queues", templates.SectionExecutors), Troubles: []string{hostile},
-			Rows: []templates.ExecutorRow{{ID: "one", Host: "quay", Version: "1.2.3", Tiers: []string{"light", "medium"}, Labels: []string{"arch=arm64", "gpu=true"}, Slots: 4, State: "ready", Since: now.Add(-time.Hour), Seen: now, Running: []templates.ExecutorRun{{Run: "abc-s1", Job: "tides", Since: now.Add(-time.Second)}}}, {ID: "two", State: "silent"}},
+			Rows: []templates.ExecutorRow{{ID: "one", Host: "quay", Version: "1.2.3", Tiers: []string{"light", "medium"}, Labels: []string{"arch=arm64", "gpu=true"}, Slots: 4, State: "ready", Isolation: "own-user", Since: now.Add(-time.Hour), Seen: now, Running: []templates.ExecutorRun{{Run: "abc-s1", Job: "tides", Since: now.Add(-time.Second)}}}, {ID: "two", State: "silent", Isolation: "none"}, {ID: "three", State: "ready", Isolation: "shared-user"}},
 			Queues: []templates.QueueRow{{Tier: "light", Class: "standard", Waiting: 3, Claimed: 1, Pulls: 2, Oldest: now.Add(-time.Minute), Served: 1, Busy: 1, Slots: 4, Pools: []templates.PoolRow{
 				{Labels: []string{"arch=amd64", "gpu=true"}, Waiting: 2, Oldest: now.Add(-time.Minute), Unserved: hostile}, {Labels: []string{"gpu=true"}, Served: 1, Slots: 4},
 			}}}}),

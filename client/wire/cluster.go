@@ -8,15 +8,17 @@ import (
 
 // Executor is what an executor says of itself.
 type Executor struct {
-	ID       string            `json:"id"`
-	Host     string            `json:"host"`
-	PID      int               `json:"pid"`
-	Version  string            `json:"version"`
-	Tiers    []spec.Tier       `json:"tiers" doc:"Its own first"`
-	Slots    int               `json:"slots" doc:"How many runs it takes at a time"`
-	Running  []RunningAttempt  `json:"running"`
-	Labels   map[string]string `json:"labels,omitempty" doc:"What jobs may ask for by runs_on"`
-	Draining bool              `json:"draining" doc:"It finishes what it runs and takes nothing new"`
+	ID      string            `json:"id"`
+	Host    string            `json:"host"`
+	PID     int               `json:"pid"`
+	Version string            `json:"version"`
+	Tiers   []spec.Tier       `json:"tiers" doc:"Its own first"`
+	Slots   int               `json:"slots" doc:"How many runs it takes at a time"`
+	Running []RunningAttempt  `json:"running"`
+	Labels  map[string]string `json:"labels,omitempty" doc:"What jobs may ask for by runs_on"`
+	// Isolation is what keeps programs from the executor and from each other.
+	Isolation string `json:"isolation,omitempty" enum:"own-user,shared-user,none" doc:"What keeps programs apart: own-user: each attempt runs as a user of its own; shared-user: all run as one user, which is not the executor's; none: all run as the executor's user"`
+	Draining  bool   `json:"draining" doc:"It finishes what it runs and takes nothing new"`
 	// DrainedBy and DrainedAt tell of the operator who drains it.
 	DrainedBy string    `json:"drained_by,omitempty" doc:"Who drains it; absent if it shuts down, or does not drain"`
 	DrainedAt time.Time `json:"drained_at,omitzero" doc:"When that was asked"`

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/tidewheel/tidewheel/executor/process"
 )
 
 func (c *cli) serverCommand() *cobra.Command {
@@ -48,6 +50,9 @@ const closeLimit = time.Minute
 func (c *cli) serve(ctx context.Context, config ServerConfig) error {
 	tuneMemory()
 	log := c.logger(&config)
+	if err := process.Shield(); err != nil {
+		log.Warn("programs that run as the server's user can read its memory", "error", err)
+	}
 	for {
 		server, err := NewServer(config, log, c.out)
 		if err != nil {

@@ -127,13 +127,14 @@ func checkDisk(dir string) checked {
 	return ok("%s free", bytesOf(free))
 }
 
-// checkUser tells whom jobs would run as, and whether he could reach his folder.
+// checkUser tells whom jobs would run as, what keeps them apart, and whether they could reach their folders.
 func checkUser(config *ServerConfig) checked {
-	if os.Geteuid() != 0 {
-		if config.RunAs != "" {
-			return fail("--run-as needs a server that runs as root")
-		}
-		return ok("jobs run as this user")
+	if os.Geteuid() != 0 && config.RunAs != "" {
+		return fail("--run-as needs a server that runs as root")
+	}
+	own := ownUsers(config)
+	if os.Geteuid() != 0 && !own {
+		return warn("jobs run as this user: nothing keeps them from the server's token and database, or from each other; start the server as root, or as docs/deploy.md says")
 	}
 	if config.AllowRoot && config.RunAs == "" {
 		return warn("jobs run as root (--allow-root): whoever may define a job owns this machine")
@@ -141,6 +142,12 @@ func checkUser(config *ServerConfig) checked {
 	uid, gid, err := jobUser(config)
 	if err != nil {
 		return fail("%s", err)
+	}
+	if own {
+		if uid, err = process.CheckOwnUsers(); err != nil {
+			return warn("jobs run as one user, and can read each other's files and environments: %s", err)
+		}
+		gid = uid
 	}
 	wanted := filepath.Join(config.Data, workFolder)
 	place, err := process.Place(wanted, uid, gid)
@@ -150,7 +157,10 @@ func checkUser(config *ServerConfig) checked {
 	if place != wanted {
 		_ = os.Remove(place) // it stays if a server uses it
 	}
-	return ok("jobs run as user %d, in %s", uid, place)
+	if own {
+		return ok("each attempt of a job runs as a user of its own, in %s", place)
+	}
+	return warn("all jobs run as user %d, and can read each other's files and environments: without --run-as each has a user of its own", uid)
 }
 
 // checkGroups tells what holds a job's processes together.

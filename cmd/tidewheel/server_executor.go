@@ -15,6 +15,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/executor"
+	"github.com/tidewheel/tidewheel/executor/process"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
@@ -43,7 +44,7 @@ func (s *Server) startExecutor(context.Context) error {
 		Labels:  executorLabels(host, s.config.Labels),
 		WorkDir: s.data.path(workFolder), CacheDir: s.data.path(cacheFolder), CacheSize: int64(s.config.CacheSize),
 		LockTTL: s.config.LockTTL, DrainTimeout: s.config.Drain, FetchTimeout: s.config.FetchTimeout,
-		RunAs: &executor.User{UID: uid, GID: gid}, AllowRoot: s.config.AllowRoot, Guardian: guardian,
+		RunAs: &executor.User{UID: uid, GID: gid}, AllowRoot: s.config.AllowRoot, OwnUsers: ownUsers(&s.config), Guardian: guardian,
 		API: s.programAPI(),
 	}
 	worker := executor.New(config, s.queue, executorBlobs{s.blobs}, s.log, s.metrics)
@@ -78,7 +79,12 @@ func executorLabels(host string, given map[string]string) map[string]string {
 	return labels
 }
 
-// jobUser tells whom programs run as: -1 keeps the server's own user.
+// ownUsers reports whether each attempt runs as a user of its own: unless somebody has said whom jobs run as.
+func ownUsers(config *ServerConfig) bool {
+	return config.RunAs == "" && !config.AllowRoot && process.CanOwnUsers()
+}
+
+// jobUser tells whom programs run as that have no user of their own: -1 keeps the server's own user.
 func jobUser(config *ServerConfig) (uid, gid int, err error) {
 	root := os.Geteuid() == 0
 	switch {

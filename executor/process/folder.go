@@ -21,6 +21,9 @@ type Folder struct {
 	Temp string // for TMPDIR, below Path
 	Keep string // for files that outlive the folder, below Path; "" where there is none
 
+	// UID and GID own the folder, and its program runs as them; negative ones are the executor's own.
+	UID, GID int
+
 	made    time.Time
 	changed [3]syscall.Timespec // of Path, Temp and Keep, as they were made
 	seen    bool                // Used was asked
@@ -37,7 +40,8 @@ const (
 // making and removing folders costs as much as a third of a whole small process.
 type folders struct {
 	dir      string
-	uid, gid int
+	uid, gid int    // the owner of all folders; negative: the executor's own user
+	users    *users // gives each folder an owner of its own; nil: uid and gid own all
 
 	mu   sync.Mutex
 	next int
@@ -69,39 +73,89 @@ func (h *Host) ReturnFolder(folder *Folder) error {
 	if err := removeAll(folder.Path); err != nil {
 		return fmt.Errorf("process: remove work folder: %w", err)
 	}
+	h.folders.users.put(folder.UID)
 	return nil
 }
 
-func (f *folders) take() (*Folder, error) {
+func (f *folders) take() (_ *Folder, err error) {
 	f.mu.Lock()
 	if last := len(f.free) - 1; last >= 0 {
 		folder := f.free[last]
 		f.free = f.free[:last]
 		f.mu.Unlock()
-		return folder, nil
+		return folder, f.renew(folder)
 	}
 	f.next++
 	path := filepath.Join(f.dir, strconv.Itoa(f.next))
 	f.mu.Unlock()
-	folder := &Folder{Path: path, Temp: filepath.Join(path, tempName), Keep: filepath.Join(path, keepName), made: time.Now()}
-	for _, dir := range folder.all() {
+	folder := &Folder{
+		Path: path, Temp: filepath.Join(path, tempName), Keep: filepath.Join(path, keepName),
+		UID: f.uid, GID: f.gid, made: time.Now(),
+	}
+	if f.users != nil {
+		if folder.UID, err = f.users.take(); err != nil {
+			return nil, err
+		}
+		folder.GID = folder.UID
+	}
+	return folder, folder.make()
+}
+
+// renew gives a folder that was left untouched to a user whom no program has run as for long: what the last program
+// has left elsewhere, in /tmp or /dev/shm, is not the next one's to read.
+func (f *folders) renew(folder *Folder) error {
+	if f.users == nil {
+		return nil
+	}
+	f.users.put(folder.UID)
+	uid, err := f.users.take() // there is one now
+	if err != nil {
+		return err
+	}
+	folder.UID, folder.GID, folder.made = uid, uid, time.Now()
+	return folder.give()
+}
+
+// make makes the folder and those in it.
+func (f *Folder) make() error {
+	for _, dir := range f.all() {
 		if err := os.Mkdir(dir, 0o700); err != nil {
-			return nil, err
-		}
-		if f.uid >= 0 {
-			if err := os.Chown(dir, f.uid, f.gid); err != nil {
-				return nil, err
-			}
+			return err
 		}
 	}
-	for i, dir := range folder.all() { // they are as they stay
-		var stat syscall.Stat_t
-		if err := syscall.Lstat(dir, &stat); err != nil {
-			return nil, err
+	return f.give()
+}
+
+// give gives the folders to their owner, from the inside out and through their descriptors: none is exchanged for a
+// link to a file that would be given away instead, since the outer one is closed to all programs until the inner ones
+// are given. It notes them as they are before their program begins.
+func (f *Folder) give() (err error) {
+	all := f.all()
+	for _, i := range []int{1, 2, 0} {
+		if f.changed[i], err = giveFolder(all[i], f.UID, f.GID); err != nil {
+			return err
 		}
-		folder.changed[i] = changeTime(&stat)
 	}
-	return folder, nil
+	return nil
+}
+
+// giveFolder changes the owner of a folder, and of nothing else that is found under its name.
+func giveFolder(dir string, uid, gid int) (changed syscall.Timespec, err error) {
+	file, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return changed, err
+	}
+	defer file.Close()
+	if uid >= 0 {
+		if err := file.Chown(uid, gid); err != nil {
+			return changed, err
+		}
+	}
+	var stat syscall.Stat_t
+	if err := syscall.Fstat(int(file.Fd()), &stat); err != nil {
+		return changed, err
+	}
+	return changeTime(&stat), nil
 }
 
 func (f *Folder) all() [3]string { return [3]string{f.Path, f.Temp, f.Keep} }
@@ -132,19 +186,35 @@ func holdsOnly(dir string, names ...string) bool {
 	return err == nil && slices.EqualFunc(entries, names, func(entry fs.DirEntry, name string) bool { return entry.Name() == name })
 }
 
-// removeAll removes a folder even if its owner may not write to it or to what is in it.
+// removeAll removes a folder even if its owner may not write to it or to what is in it. It follows no link, also where
+// a program exchanges what is in the folder meanwhile.
 func removeAll(dir string) error {
-	if err := os.RemoveAll(dir); err == nil {
-		return nil
+	err := os.RemoveAll(dir)
+	if err == nil || os.Geteuid() == 0 { // root needs no permission
+		return err
 	}
-	// Root needs no permission; anybody else gives it to himself. WalkDir reads a folder after it was visited.
-	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, _ error) error {
+	root, opened := openClosed(dir)
+	if opened != nil {
+		return err
+	}
+	defer root.Close()
+	// Anybody else gives the permission to himself. WalkDir reads a folder after it was visited.
+	_ = fs.WalkDir(root.FS(), ".", func(path string, entry fs.DirEntry, _ error) error {
 		if entry != nil && entry.IsDir() {
-			_ = os.Chmod(path, 0o700) // if it fails, so does the removal, and says why
+			_ = root.Chmod(path, 0o700) // if it fails, so does the removal, and says why
 		}
 		return nil
 	})
 	return os.RemoveAll(dir)
+}
+
+// openClosed opens a folder that its owner may have closed to himself. The folder above must be one that no program can
+// write to.
+func openClosed(dir string) (*os.Root, error) {
+	if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+		_ = os.Chmod(dir, 0o700) // if it fails, so does opening it
+	}
+	return os.OpenRoot(dir)
 }
 
 // Place gives the folder to use for files that programs must reach: dir itself if the user with these ids may pass
@@ -166,12 +236,8 @@ func Place(dir string, uid, gid int) (string, error) {
 		return "", fmt.Errorf("process: make folder: %w", err)
 	}
 	// Anybody can make a folder there, so that it must be looked at.
-	var stat syscall.Stat_t
-	if err := syscall.Lstat(instead, &stat); err != nil {
-		return "", fmt.Errorf("process: look at %s: %w", instead, err)
-	}
-	if stat.Mode&syscall.S_IFMT != syscall.S_IFDIR || int(stat.Uid) != os.Geteuid() || stat.Mode&0o022 != 0 {
-		return "", fmt.Errorf("process: %s exists and is not ours alone: remove it", instead)
+	if err := oursAlone(instead); err != nil {
+		return "", err
 	}
 	return instead, nil
 }

@@ -33,13 +33,17 @@ func Guard(arguments []string, in io.Reader, out io.Writer) error {
 	if len(arguments) > 0 && arguments[0] == shimArgument {
 		return become(arguments[1:])
 	}
-	if len(arguments) != 2 {
+	if len(arguments) != 3 {
 		return errors.New("process: guard: it is started by an executor only")
 	}
 	// A signal to the executor's terminal or session must not take the guardian with it.
 	// Nor is a word to an executor that has just died.
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	if err := Shield(); err != nil {
+		return err
+	}
 	life, group := arguments[0], arguments[1]
+	firstUser, users := parseUsers(arguments[2])
 	living := make(map[int]struct{})
 	told, failed := make(chan string), make(chan error, 1)
 	go func() { // ends with the input, which ends with the executor
@@ -61,6 +65,7 @@ func Guard(arguments []string, in io.Reader, out io.Writer) error {
 				}
 				killGroups(living)
 				killMarked(life, settleTimeout)
+				killUsers(firstUser, users, settleTimeout, anyProcess)
 				return <-failed
 			}
 			if until, ok := strings.CutPrefix(line, untilWord); ok {
@@ -84,6 +89,7 @@ func Guard(arguments []string, in io.Reader, out io.Writer) error {
 				killMembers(group, settleTimeout, now)
 			}
 			killMarkedBefore(life, settleTimeout, now)
+			killUsers(firstUser, users, settleTimeout, func(pid int) bool { return beganBefore(pid, now) })
 		}
 	}
 }
@@ -107,6 +113,7 @@ func setAlarm(alarm *time.Timer, until string) {
 // guardian is the executor's end of the pipe.
 type guardian struct {
 	command []string
+	users   *os.File // stays locked until the guardian has ended, too
 	log     *slog.Logger
 	ended   chan struct{} // closed when the last guardian has gone and none follows
 
@@ -119,10 +126,10 @@ type guardian struct {
 	acted    time.Duration // when it ended programs last, of clock; 0 is never
 }
 
-func startGuardian(command []string, life, group string, log *slog.Logger) (*guardian, error) {
+func startGuardian(command []string, life, group string, users *users, log *slog.Logger) (*guardian, error) {
 	g := &guardian{
-		command: append(append([]string(nil), command...), life, group),
-		log:     log, ended: make(chan struct{}), living: make(map[int]struct{}),
+		command: append(append([]string(nil), command...), life, group, users.String()), users: users.file(),
+		log: log, ended: make(chan struct{}), living: make(map[int]struct{}),
 	}
 	process, err := g.start()
 	if err != nil {
@@ -149,6 +156,9 @@ func (g *guardian) start() (*exec.Cmd, error) {
 	process := exec.CommandContext(context.Background(), g.command[0], g.command[1:]...)
 	process.Stdin, process.Stdout, process.Env, process.Dir = in, out, []string{}, "/"
 	process.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if g.users != nil {
+		process.ExtraFiles = []*os.File{g.users}
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	err = errors.New("stopping")

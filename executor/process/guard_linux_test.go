@@ -23,7 +23,7 @@ func TestGuardianActsWhereNobodyHearsIt(t *testing.T) {
 	if err := program.Start(); err != nil {
 		t.Fatal(err)
 	}
-	guardian := exec.Command(os.Args[0], "__guard", life, "")
+	guardian := exec.Command(os.Args[0], "__guard", life, "", "")
 	in, err := guardian.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

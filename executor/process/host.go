@@ -26,6 +26,8 @@ type Config struct {
 	Dir string
 	// UID and GID are whom programs run as; negative ones keep the executor's own. Changing them needs root.
 	UID, GID int
+	// OwnUsers runs each program as a user of its own where that can be done, and as UID and GID where it cannot.
+	OwnUsers bool
 	// Guardian is a command line that calls Guard with the arguments appended to it. Without one, programs outlive an
 	// executor that is killed, until the next one starts on the same Dir.
 	Guardian []string
@@ -42,6 +44,8 @@ type Host struct {
 	lock     *os.File // held as long as the Host lives
 	life     string   // folder of this Host's life, below Dir
 	groups   *groups  // nil where there are no cgroups
+	threads  *threads
+	users    *users // nil where programs have none of their own
 	guardian *guardian
 	folders  folders
 
@@ -68,6 +72,9 @@ func Open(config Config) (_ *Host, err error) {
 	if err := os.MkdirAll(config.Dir, 0o711); err != nil {
 		return nil, fmt.Errorf("process: make folder: %w", err)
 	}
+	if missing != nil {
+		_ = os.Chmod(config.Dir, 0o711) // whatever the umask: programs must pass through
+	}
 	h := &Host{config: config, log: config.Logger, living: make(map[string]struct{})}
 	defer func() {
 		if err != nil {
@@ -81,12 +88,21 @@ func Open(config Config) (_ *Host, err error) {
 		return nil, fmt.Errorf("process: %w", err)
 	}
 	keepFiles()
+	if h.threads, err = openThreads(); err != nil {
+		return nil, err
+	}
+	if config.OwnUsers {
+		if h.users, err = claimUsers(); err != nil {
+			h.log.Warn("programs have no users of their own", "reason", err)
+			h.users, err = nil, nil
+		}
+	}
 	h.clean()
 	h.life = filepath.Join(config.Dir, lifePrefix+strconv.FormatInt(time.Now().UnixNano(), 36))
-	if err := os.Mkdir(h.life, 0o711); err != nil {
+	if err := errors.Join(os.Mkdir(h.life, 0o711), os.Chmod(h.life, 0o711)); err != nil { // whatever the umask
 		return nil, fmt.Errorf("process: make folder: %w", err)
 	}
-	h.folders = folders{dir: h.life, uid: config.UID, gid: config.GID}
+	h.folders = folders{dir: h.life, uid: config.UID, gid: config.GID, users: h.users}
 	if !config.NoCgroups {
 		if h.groups, err = openGroups(h.life); err != nil {
 			h.log.Info("programs run without cgroups: limits are those of each process, and what leaves its session is looked for", "reason", err)
@@ -94,7 +110,7 @@ func Open(config Config) (_ *Host, err error) {
 		}
 	}
 	if len(config.Guardian) > 0 {
-		if h.guardian, err = startGuardian(config.Guardian, h.life, h.groups.path(), h.log); err != nil {
+		if h.guardian, err = startGuardian(config.Guardian, h.life, h.groups.path(), h.users, h.log); err != nil {
 			return nil, err
 		}
 	}
@@ -147,6 +163,8 @@ func (h *Host) Silenced(began time.Time) bool {
 // undo removes what an Open that failed has made, so that it leaves nothing behind.
 func (h *Host) undo(made bool) {
 	h.groups.close()
+	h.threads.close()
+	h.users.close()
 	if h.life != "" {
 		_ = os.Remove(h.life) // it is empty
 	}
@@ -166,6 +184,8 @@ func (h *Host) Close() error {
 		h.guardian.stop()
 	}
 	h.groups.close()
+	h.threads.close()
+	h.users.close()
 	err := removeAll(h.life)
 	h.closeFiles()
 	if err != nil {

@@ -17,6 +17,10 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case "__guard":
 			err = process.Guard(os.Args[2:], os.Stdin, os.Stdout)
+		case "__swap":
+			err = swap(os.Args[2], os.Args[3])
+		case "__capable":
+			err = capable(os.Args[2])
 		case "__executor":
 			err = victim(os.Args[2], os.Args[3], os.Args[4])
 		default:

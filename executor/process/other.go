@@ -30,10 +30,10 @@ func (p *Process) widen(int) {}
 
 func keepFiles() {}
 
-func (h *Host) attributes(*group) *syscall.SysProcAttr {
+func attributes(folder *Folder, _ *group) *syscall.SysProcAttr {
 	attributes := &syscall.SysProcAttr{Setpgid: true}
-	if h.config.UID >= 0 {
-		attributes.Credential = &syscall.Credential{Uid: uint32(h.config.UID), Gid: uint32(h.config.GID)}
+	if folder.UID >= 0 {
+		attributes.Credential = &syscall.Credential{Uid: uint32(folder.UID), Gid: uint32(folder.GID)}
 	}
 	return attributes
 }
@@ -95,6 +95,30 @@ func (p *Process) limitFrom([]resourceLimit) {
 func (p *Process) watchMemory() {}
 
 func (p *Process) judge(*Exit) {}
+
+// threads start programs as any thread does.
+type threads struct{ hides error }
+
+func openThreads() (*threads, error) {
+	return &threads{hides: errors.New("this system cannot hide processes")}, nil
+}
+
+func (*threads) forkExec(path string, args []string, attributes *syscall.ProcAttr) (int, error) {
+	return syscall.ForkExec(path, args, attributes)
+}
+func (*threads) close() {}
+
+// Shield does nothing here.
+func Shield() error { return nil }
+
+// CanOwnUsers reports that only Linux gives programs users of their own.
+func CanOwnUsers() bool { return false }
+
+func usersLive(int, int) bool                               { return false }
+func idsMapped(int, int) bool                               { return false }
+func killUser(int, time.Duration)                           {}
+func killUsers(int, int, time.Duration, func(int) bool) int { return 0 }
+func beganBefore(int, time.Duration) bool                   { return false }
 
 func killMembers(string, time.Duration, time.Duration)      {}
 func killMarkedBefore(string, time.Duration, time.Duration) {}

@@ -36,10 +36,10 @@ func keepFiles() {
 	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) // Linux before 5.11 cannot
 }
 
-func (h *Host) attributes(group *group) *syscall.SysProcAttr {
+func attributes(folder *Folder, group *group) *syscall.SysProcAttr {
 	attributes := &syscall.SysProcAttr{Setpgid: true}
-	if h.config.UID >= 0 {
-		attributes.Credential = &syscall.Credential{Uid: uint32(h.config.UID), Gid: uint32(h.config.GID)}
+	if folder.UID >= 0 {
+		attributes.Credential = &syscall.Credential{Uid: uint32(folder.UID), Gid: uint32(folder.GID)}
 	}
 	if group != nil {
 		attributes.UseCgroupFD, attributes.CgroupFD = true, group.fd

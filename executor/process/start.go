@@ -33,13 +33,13 @@ func (h *Host) Start(command Command, sink io.Writer) (_ *Process, err error) {
 	attributes := &syscall.ProcAttr{
 		Dir: command.Folder.Path, Env: command.Env,
 		Files: []uintptr{uintptr(in), uintptr(write), uintptr(write)},
-		Sys:   h.attributes(p.group),
+		Sys:   attributes(p.folder, p.group),
 	}
 	wanted, report := p.resourceLimits(), -1
 	if len(wanted) > 0 && len(h.config.Guardian) > 0 {
 		p.pid, report, err = h.forkLimited(wanted, command, attributes)
 	} else {
-		p.pid, err = fork(command, attributes)
+		p.pid, err = h.fork(command, attributes)
 	}
 	closeAll(write)
 	h.closeInput(in, nil)
@@ -77,9 +77,9 @@ func (h *Host) Start(command Command, sink io.Writer) (_ *Process, err error) {
 }
 
 // fork starts the program.
-func fork(command Command, attributes *syscall.ProcAttr) (pid int, err error) {
+func (h *Host) fork(command Command, attributes *syscall.ProcAttr) (pid int, err error) {
 	err = retryBusy(func() error {
-		pid, err = syscall.ForkExec(command.Path, command.Args, attributes)
+		pid, err = h.threads.forkExec(command.Path, command.Args, attributes)
 		return err
 	})
 	if err != nil {
@@ -100,7 +100,7 @@ func (h *Host) forkLimited(limits []resourceLimit, command Command, attributes *
 	}
 	defer closeAll(write)
 	attributes.Files = append(attributes.Files, uintptr(write))
-	if pid, err = fork(Command{Path: path, Args: arguments}, attributes); err != nil {
+	if pid, err = h.fork(Command{Path: path, Args: arguments}, attributes); err != nil {
 		closeAll(report)
 		return 0, -1, err
 	}

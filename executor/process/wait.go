@@ -99,6 +99,9 @@ func (p *Process) reap() Exit {
 		}
 	}
 	p.settle()
+	if p.host.users != nil && p.group == nil { // it may have left its group, and cannot have left its user
+		killUser(p.folder.UID, settleTimeout)
+	}
 	// The readers of its input are dead, so that this ends.
 	p.input.Wait()
 	p.host.leave(p.folder)

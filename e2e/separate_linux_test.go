@@ -1,0 +1,116 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/tidewheel/tidewheel/client"
+	"github.com/tidewheel/tidewheel/client/wire"
+)
+
+// spy looks at all processes of this server that it can see, and at its files.
+const spy = `#!/bin/sh
+exec 2>/dev/null
+for process in /proc/$SERVER $(grep -lsa "$NAME" /proc/[0-9]*/cmdline | sed s,/cmdline,,); do
+	cat $process/environ | grep -qa . && echo reached $process/environ
+	dd if=$process/mem bs=1 count=1 skip=4198400 | grep -qa . && echo reached $process/mem
+	ls $process/fd/ | grep -q . && echo reached $process/fd
+	test -e $process/root/etc && echo reached $process/root
+done
+cat "$DATA/token" && echo reached the token
+ls "$DATA" | grep -q token && echo reached the list of the data folder
+grep NoNewPrivs /proc/self/status
+echo run-token $TIDEWHEEL_RUN_TOKEN
+exit 0
+`
+
+// A job finds out nothing of the server that its definition does not give it; of one that is not root, no more than lies
+// in its files.
+func TestJobReachesNothingOfTheServer(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("it needs root, to start servers as root and as another user")
+	}
+	for _, c := range []struct {
+		name, isolation string
+		as              *syscall.Credential
+		reached         []string // what is known to be open, and told by a warning
+	}{
+		{"root", "own-user", nil, nil},
+		{"another user", "none", &syscall.Credential{Uid: 65534, Gid: 65534}, []string{"reached the token", "reached the list of the data folder"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			ctx := t.Context()
+			server := NewServer(t, binary)
+			server.As = c.as
+			server.Start()
+			api := server.Client()
+			if _, err := api.UploadBinary(ctx, "spy", strings.NewReader(spy), client.UploadOptions{Aliases: []string{"stable"}}); err != nil {
+				t.Fatal(err)
+			}
+			env, err := json.Marshal(map[string]string{
+				"SERVER": fmt.Sprint(server.process.Process.Pid), "NAME": filepath.Base(filepath.Dir(binary)), "DATA": server.args[2],
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			definition := fmt.Sprintf("kind: Job\nname: spy\nbinary: spy\nenv: %s\n", env)
+			if _, err := api.Apply(ctx, []client.File{{Name: "spy.yaml", Data: []byte(definition)}}, client.ApplyOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			asked, err := api.RunJob(ctx, "spy", wire.RunRequest{}, "once")
+			if err != nil {
+				t.Fatal(err)
+			}
+			run := watch(ctx, t, api, asked.ID, func(run *wire.Run) bool { return run.Status.Terminal() })
+			out, _ := server.Command(ctx, "logs", run.ID)
+			var runToken string
+			for line := range strings.Lines(out) {
+				line = strings.TrimSpace(line)
+				open := false
+				for _, known := range c.reached {
+					open = open || line == known
+				}
+				if strings.HasPrefix(line, "reached") && !open {
+					t.Errorf("a job %s", line)
+				}
+				if token, ok := strings.CutPrefix(line, "run-token "); ok {
+					runToken = token
+				}
+			}
+			if !strings.Contains(out, "NoNewPrivs:\t1") || runToken == "" {
+				t.Errorf("the job printed %q", out)
+			}
+			for _, token := range []string{"", runToken} {
+				request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL()+"/api/v1/backup", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if token != "" {
+					request.Header.Set("Authorization", "Bearer "+token)
+				}
+				answer, err := http.DefaultClient.Do(request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = answer.Body.Close() // it was not read
+				if answer.StatusCode != http.StatusUnauthorized && answer.StatusCode != http.StatusForbidden {
+					t.Errorf("a backup is given for the token %.4q…: %s", token, answer.Status)
+				}
+			}
+			executors, err := api.Executors(ctx)
+			if err != nil || len(executors) != 1 || executors[0].Isolation != c.isolation {
+				t.Errorf("the executors are %+v (%v)", executors, err)
+			}
+			if warned := strings.Contains(server.log.String(), "nothing keeps programs from this executor"); warned != (c.isolation == "none") {
+				t.Errorf("a warning in the log: %t", warned)
+			}
+		})
+	}
+}

@@ -1,0 +1,31 @@
+package process
+
+import "os"
+
+// Isolation is what keeps a Host's programs from the executor and from each other.
+type Isolation string
+
+// From the strongest to the weakest.
+const (
+	// IsolationOwnUser: each program runs as a user of its own.
+	IsolationOwnUser Isolation = "own-user"
+	// IsolationSharedUser: programs run as one user that is not the executor's: they are kept from it, and not from each
+	// other.
+	IsolationSharedUser Isolation = "shared-user"
+	// IsolationNone: programs run as the executor's user and can do what it can.
+	IsolationNone Isolation = "none"
+)
+
+// Isolation tells what is in force.
+func (h *Host) Isolation() Isolation {
+	switch {
+	case h.users != nil:
+		return IsolationOwnUser
+	case h.config.UID >= 0 && h.config.UID != os.Geteuid():
+		return IsolationSharedUser
+	}
+	return IsolationNone
+}
+
+// Hides reports whether programs do not see the processes of other users.
+func (h *Host) Hides() bool { return h.threads.hides == nil }
