@@ -49,6 +49,8 @@ type cluster struct {
 	addresses map[string]string // of web nodes
 	earlier   string            // the program of an earlier version
 	older     map[string]bool   // nodes that run it
+
+	catchUp time.Duration // how long it takes to make up for backLimit of slots; measured
 }
 
 // newCluster starts all parts and returns once each is ready.

@@ -3,6 +3,7 @@ package clustertest
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -22,19 +23,26 @@ func (c *cluster) busiestNATS(t *testing.T) *node {
 	return busiest
 }
 
-// leaders tells which NATS server leads which streams and task consumers: those that nobody can use until another
-// leader was chosen once it is killed.
-func (c *cluster) leaders(t *testing.T) map[string][]string {
+// jetStream connects to the cluster.
+func (c *cluster) jetStream(t *testing.T) (jetstream.JetStream, *nats.Conn) {
 	t.Helper()
 	connection, err := nats.Connect(c.natsURL, nats.UserInfo(natsUser, natsPassword))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer connection.Close()
+	t.Cleanup(connection.Close)
 	js, err := jetstream.New(connection)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return js, connection
+}
+
+// leaders tells which NATS server leads which streams and task consumers: those that nobody can use until another
+// leader was chosen once it is killed.
+func (c *cluster) leaders(t *testing.T) map[string][]string {
+	t.Helper()
+	js, _ := c.jetStream(t)
 	leaders := map[string][]string{}
 	streams := js.ListStreams(t.Context())
 	for stream := range streams.Info() {
@@ -43,16 +51,49 @@ func (c *cluster) leaders(t *testing.T) map[string][]string {
 	if err := streams.Err(); err != nil {
 		t.Fatal(err)
 	}
+	for _, consumer := range taskConsumers(t, js) {
+		leaders[consumer.Cluster.Leader] = append(leaders[consumer.Cluster.Leader], consumer.Name)
+	}
+	return leaders
+}
+
+func taskConsumers(t *testing.T, js jetstream.JetStream) (all []*jetstream.ConsumerInfo) {
+	t.Helper()
 	tasks, err := js.Stream(t.Context(), "TASKS")
 	if err != nil {
 		t.Fatal(err)
 	}
 	consumers := tasks.ListConsumers(t.Context())
 	for consumer := range consumers.Info() {
-		leaders[consumer.Cluster.Leader] = append(leaders[consumer.Cluster.Leader], consumer.Name)
+		all = append(all, consumer)
 	}
 	if err := consumers.Err(); err != nil {
 		t.Fatal(err)
 	}
-	return leaders
+	return all
+}
+
+// stepDown lets the leader of each stream, of each task consumer and of the cluster step down, and returns how many did.
+func (c *cluster) stepDown(t *testing.T) (changed int) {
+	t.Helper()
+	js, connection := c.jetStream(t)
+	subjects := []string{"$JS.API.META.LEADER.STEPDOWN"}
+	names := js.StreamNames(t.Context())
+	for name := range names.Name() {
+		subjects = append(subjects, "$JS.API.STREAM.LEADER.STEPDOWN."+name)
+	}
+	if err := names.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, consumer := range taskConsumers(t, js) {
+		subjects = append(subjects, "$JS.API.CONSUMER.LEADER.STEPDOWN.TASKS."+consumer.Name)
+	}
+	for _, subject := range subjects {
+		answer, err := connection.Request(subject, nil, 5*time.Second)
+		// One whose leader has just gone answers with an error, or not at all.
+		if err == nil && strings.Contains(string(answer.Data), `"success":true`) {
+			changed++
+		}
+	}
+	return changed
 }

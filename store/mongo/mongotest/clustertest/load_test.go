@@ -123,18 +123,24 @@ func (l *load) ask(ctx context.Context, apis []*client.Client) {
 // end lets no more be due.
 func (l *load) end(ctx context.Context, t *testing.T, api *client.Client) {
 	t.Helper()
-	for i := range l.jobs {
-		patiently(ctx, t, "pause "+l.jobs[i].name, func(ctx context.Context) error {
-			made, err := api.PauseJob(ctx, l.jobs[i].name)
-			l.jobs[i].paused = made.PausedAt
-			return err
-		})
-	}
+	l.each(ctx, t, "pause", func(ctx context.Context, j *job) error {
+		made, err := api.PauseJob(ctx, j.name)
+		j.paused = made.PausedAt
+		return err
+	})
 	for _, name := range l.dags {
 		patiently(ctx, t, "edit "+name, func(ctx context.Context) error {
 			_, err := api.Apply(ctx, []client.File{{Name: "end.yaml", Data: []byte(l.dag(name, ""))}}, client.ApplyOptions{})
 			return err
 		})
+	}
+}
+
+// each does something with every job.
+func (l *load) each(ctx context.Context, t *testing.T, what string, do func(context.Context, *job) error) {
+	t.Helper()
+	for i := range l.jobs {
+		patiently(ctx, t, what+" "+l.jobs[i].name, func(ctx context.Context) error { return do(ctx, &l.jobs[i]) })
 	}
 }
 

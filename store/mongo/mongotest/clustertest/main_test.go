@@ -28,7 +28,7 @@ var (
 	old    = flag.String("old", "", "the program of an earlier version that works beside this one; by default it is built from what PREVIOUS names")
 	racing = flag.Bool("racing", false, "build the program with the race detector; a race ends its node with an error")
 	short  = flag.Bool("short-form", false, "only what matters most: an engine and a NATS server are killed, and all is restarted")
-	strict = flag.Bool("strict", false, "fail if it takes longer than promised until all jobs begin in time again; -long does so, too")
+	strict = flag.Bool("strict", false, "allow nothing for what the machine was measured to take for the same slots without a fault; -long does so, too")
 )
 
 // Words that begin the command lines of this test's own processes.
