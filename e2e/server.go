@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -41,17 +42,17 @@ func Root(ctx context.Context) (string, error) {
 
 // Build makes the program from the source of this repository, into a folder of the test, with more flags for go build.
 func Build(ctx context.Context, dir string, flags ...string) (string, error) {
-	return BuildOf(ctx, dir, "cmd/tidewheel")
+	return BuildOf(ctx, dir, "cmd/tidewheel", flags...)
 }
 
-// BuildOf makes any program of this repository, from the package in a folder of it.
-func BuildOf(ctx context.Context, dir, of string) (string, error) {
+// BuildOf makes any program of this repository, from the package in a folder of it, with more flags for go build.
+func BuildOf(ctx context.Context, dir, of string, flags ...string) (string, error) {
 	root, err := Root(ctx)
 	if err != nil {
 		return "", err
 	}
 	program := filepath.Join(dir, filepath.Base(of))
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./"+of)
+	build := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-o", program}, flags, []string{"./" + of})...)
 	build.Dir = root
 	if text, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, text)

@@ -30,6 +30,8 @@ type Config struct {
 	Drain     time.Duration // what an executor gives its programs when it is asked to end
 	// Namespaces and Disks are used where they may be.
 	Namespaces, Disks bool
+	// Skewed is a server whose wall clock is off by minutes; the last executor runs it. "" leaves that out.
+	Skewed string
 	// Settle is how long everything may take to end once nothing is broken any more.
 	Settle time.Duration
 	// Keep is a new folder that is not removed; "" is a temporary one.
@@ -43,6 +45,8 @@ type Database struct {
 	Command func(folder, listen string) *exec.Cmd
 	// URI tells how to reach it at an address, which may be that of a way through this test.
 	URI func(address string) string
+	// Faults are what it can be asked to do wrong for a while, by what the log calls it.
+	Faults map[string]func(ctx context.Context, address string, lasts time.Duration) error
 }
 
 // Run breaks a whole Tidewheel for a while, lets it come to rest, and judges it. program is the server, witness the

@@ -80,8 +80,12 @@ func TestChaosLosesNothing(t *testing.T) {
 	if *length == 0 {
 		t.Skip("it lasts long: make test-chaos")
 	}
+	skewed, err := e2e.BuildSkewed(t.Context(), t.TempDir(), 7*time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
 	Run(t, program, witness, Config{
 		Seed: chosenSeed(), Length: *length, Pace: 1500 * time.Millisecond, Jobs: 200, Period: 10, DAGs: 6, Executors: 4, Slots: 32, Lockers: 3,
-		Drain: 3 * time.Second, Namespaces: true, Disks: true, Settle: 5 * time.Minute, Keep: *keep,
+		Drain: 3 * time.Second, Namespaces: true, Disks: true, Settle: 5 * time.Minute, Keep: *keep, Skewed: skewed,
 	})
 }

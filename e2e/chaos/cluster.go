@@ -115,20 +115,26 @@ func newCluster(t *testing.T, program string, config Config) *cluster {
 	return c
 }
 
-// mount gives disks that can get full to what keeps something.
+// mount gives disks that can get full, or slow, to what keeps something.
 func (c *cluster) mount() {
-	keepers := []string{partNATS, engineName(0)}
+	if !c.config.Disks {
+		return
+	}
+	keepers := []string{partNATS}
 	if c.config.Database != nil {
-		keepers[1] = partDatabase
+		keepers = append(keepers, partDatabase, partS3)
+	}
+	for i := range max(1, c.config.Engines) {
+		keepers = append(keepers, engineName(i))
+	}
+	for i := range c.config.Executors {
+		keepers = append(keepers, executorName(i))
 	}
 	for _, part := range keepers {
-		if !c.config.Disks {
-			continue
-		}
 		disk, err := newDisk(c.t, filepath.Join(c.dir, part), diskSize)
 		if err != nil {
-			c.skipped = append(c.skipped, "no disk gets full: "+err.Error())
-			break
+			c.skipped = append(c.skipped, "no disk gets full or slow: "+err.Error())
+			return
 		}
 		c.disks[part] = disk
 	}
@@ -230,9 +236,13 @@ func (c *cluster) server(name, roles string, more ...string) *exec.Cmd {
 
 // command makes the command of any `tidewheel server`.
 func (c *cluster) command(name, roles string, more ...string) *exec.Cmd {
+	program := c.program
+	if c.config.Skewed != "" && name == executorName(c.config.Executors-1) {
+		program = c.config.Skewed
+	}
 	arguments := append([]string{"server", "--data", filepath.Join(c.dir, name), "--roles", roles}, more...)
 	// It outlives contexts: the part ends it.
-	command := exec.CommandContext(context.WithoutCancel(c.t.Context()), c.program, arguments...)
+	command := exec.CommandContext(context.WithoutCancel(c.t.Context()), program, arguments...)
 	command.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(c.dir, "state"))
 	return command
 }

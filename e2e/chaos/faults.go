@@ -19,8 +19,8 @@ import (
 type fault struct {
 	name   string
 	weight int
-	// begin breaks something that belongs to a part and tells how to end that; nil if it could not.
-	begin func(p *part, random *rand.Rand) (end func())
+	// begin breaks something that belongs to a part for about so long and tells how to end that; nil if it could not.
+	begin func(p *part, random *rand.Rand, lasts time.Duration) (end func())
 }
 
 // target is the parts of one kind, and how they break.
@@ -68,31 +68,31 @@ const recovery = 10 * time.Second
 func newBreaker(c *cluster, random *rand.Rand, pace time.Duration) *breaker {
 	b := &breaker{c: c, random: random, pace: pace, busy: map[*part]bool{}, count: map[string]int{}}
 	kill := func(away time.Duration) fault {
-		return fault{"killed", 4, func(p *part, random *rand.Rand) func() {
+		return fault{"killed", 4, func(p *part, random *rand.Rand, _ time.Duration) func() {
 			p.signal(syscall.SIGKILL, spell(random, 0, away))
 			return func() {}
 		}}
 	}
-	stop := fault{"stopped", 4, func(p *part, _ *rand.Rand) func() {
+	stop := fault{"stopped", 4, func(p *part, _ *rand.Rand, _ time.Duration) func() {
 		p.signal(syscall.SIGSTOP, 0)
 		return func() { p.signal(syscall.SIGCONT, 0) }
 	}}
-	ask := fault{"asked to end", 2, func(p *part, random *rand.Rand) func() {
+	ask := fault{"asked to end", 2, func(p *part, random *rand.Rand, _ time.Duration) func() {
 		p.signal(syscall.SIGTERM, spell(random, 0, time.Second))
 		return func() {}
 	}}
-	cut := fault{"cut off", 4, func(p *part, _ *rand.Rand) func() {
+	cut := fault{"cut off", 4, func(p *part, _ *rand.Rand, _ time.Duration) func() {
 		c.network.cut(p.name)
 		return func() { c.network.mend(p.name) }
 	}}
-	orphan := fault{"killed its guardian", 1, func(p *part, _ *rand.Rand) func() {
+	orphan := fault{"killed its guardian", 1, func(p *part, _ *rand.Rand, _ time.Duration) func() {
 		if pid := guardianOf(p.id()); pid > 0 {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended just now
 			return func() {}
 		}
 		return nil
 	}}
-	full := fault{"got a full disk", 2, func(p *part, _ *rand.Rand) func() {
+	full := fault{"got a full disk", 2, func(p *part, _ *rand.Rand, _ time.Duration) func() {
 		disk := c.disks[p.name]
 		if err := disk.fill(); err != nil {
 			c.t.Errorf("fill the disk of %s: %v", p.name, err)
@@ -105,6 +105,23 @@ func newBreaker(c *cluster, random *rand.Rand, pace time.Duration) *breaker {
 			p.signal(syscall.SIGKILL, 0)
 		}
 	}}
+	slow := fault{"got a slow disk", 2, func(p *part, random *rand.Rand, _ time.Duration) func() {
+		stop := make(chan struct{})
+		var done sync.WaitGroup
+		done.Go(func() {
+			if err := c.disks[p.name].stutter(random, stop); err != nil {
+				c.t.Errorf("slow down the disk of %s: %v", p.name, err)
+			}
+		})
+		return func() { close(stop); done.Wait() }
+	}}
+	spoil := func(name string, how spoilage) fault {
+		return fault{name, 3, func(*part, *rand.Rand, time.Duration) func() {
+			c.network.spoil(serviceS3, how)
+			return func() { c.network.spoil(serviceS3, spoilNothing) }
+		}}
+	}
+	s3Faults := []fault{spoil("answered errors", spoilErrors), spoil("answered partly", spoilPartly)}
 	const away = 3 * time.Second
 	// Some faults pass before a lock or a lease can expire, most do not.
 	const most, mostOfShared = 3 * lockTTL, 2 * leaseTTL
@@ -113,14 +130,31 @@ func newBreaker(c *cluster, random *rand.Rand, pace time.Duration) *breaker {
 	b.add(kindNATS, 3, []*part{c.nats}, most, kill(away), stop, ask, cut)
 	if c.database == nil {
 		b.add(kindEngine, 4, c.engines, most, kill(away), stop, ask, cut)
+		b.add(kindS3, 1, c.engines, most, s3Faults...)
 	} else {
 		b.add(kindEngine, 7, c.engines, mostOfShared, kill(mostOfShared), stop, ask, cut)
-		b.add(kindDatabase, 4, []*part{c.database}, mostOfShared, kill(away), stop, ask, cut)
-		b.add(kindS3, 1, []*part{c.s3}, most, kill(away), stop, ask, cut)
+		faults := []fault{kill(away), stop, ask, cut}
+		for _, name := range slices.Sorted(maps.Keys(c.config.Database.Faults)) {
+			faults = append(faults, fault{name, 2, func(_ *part, _ *rand.Rand, lasts time.Duration) func() {
+				asking, cancel := context.WithTimeout(context.Background(), time.Second)
+				defer cancel()
+				if c.config.Database.Faults[name](asking, c.listen(serviceDatabase), lasts) != nil {
+					return nil // it is away just now
+				}
+				return func() {}
+			}})
+		}
+		b.add(kindDatabase, 4, []*part{c.database}, mostOfShared, faults...)
+		b.add(kindS3, 2, []*part{c.s3}, most, append(s3Faults, kill(away), stop, ask, cut)...)
 	}
 	for i := range b.targets {
-		if t := &b.targets[i]; c.disks[t.parts[0].name] != nil {
-			t.faults = append(t.faults, full)
+		t := &b.targets[i]
+		if c.disks[t.parts[0].name] == nil || t.kind == kindS3 && c.s3 == nil {
+			continue
+		}
+		t.faults = append(t.faults, full)
+		if c.disks[t.parts[0].name].canFreeze {
+			t.faults = append(t.faults, slow)
 		}
 	}
 	return b
@@ -159,7 +193,7 @@ func (b *breaker) run(ctx context.Context) {
 		}
 		all.Go(func() {
 			defer b.leave(broken)
-			end := one.begin(broken, own)
+			end := one.begin(broken, own, lasts)
 			if end == nil {
 				return
 			}

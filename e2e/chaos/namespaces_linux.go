@@ -21,6 +21,7 @@ type namespaces struct {
 	services map[string]service
 	parts    map[string]int // the last number
 	bridge   string
+	gate     *road // by which all reach the S3, so that its answers can be spoilt; made when it is first asked for
 }
 
 // newNamespaces makes the network, or says why it may not. Services listen at a port each.
@@ -75,9 +76,23 @@ func (n *namespaces) owner(name string) string { return n.services[name].part }
 func (n *namespaces) space(part string) string { return n.prefix + "-" + part }
 func (n *namespaces) link(part string) string  { return n.prefix + "n" + strconv.Itoa(n.parts[part]) }
 
-func (n *namespaces) reach(_, name string) string {
+func (n *namespaces) reach(from, name string) string {
 	_, port, _ := net.SplitHostPort(n.services[name].address)
-	return net.JoinHostPort(n.host(n.services[name].part), port)
+	address := net.JoinHostPort(n.host(n.services[name].part), port)
+	if name != serviceS3 || from == "" {
+		return address
+	}
+	if n.gate == nil {
+		n.gate = newRoad(n.t, n.subnet+".1", address)
+		n.t.Cleanup(n.gate.close)
+	}
+	return n.gate.listener.Addr().String()
+}
+
+func (n *namespaces) spoil(_ string, how spoilage) {
+	if n.gate != nil {
+		n.gate.spoil(how)
+	}
 }
 
 func (n *namespaces) place(part string, command *exec.Cmd) {

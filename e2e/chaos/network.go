@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"io"
 	"net"
 	"os/exec"
 	"sync"
@@ -23,7 +24,18 @@ type network interface {
 	// cut makes all that goes from and to a part disappear, until mend.
 	cut(part string)
 	mend(part string)
+	// spoil makes the answers of a service wrong for all that reach it by HTTP, until it is spoilt by nothing.
+	spoil(service string, how spoilage)
 }
+
+// spoilage is what becomes of the answers of an HTTP service.
+type spoilage int
+
+const (
+	spoilNothing spoilage = iota
+	spoilErrors           // each question is answered with 503
+	spoilPartly           // each answer breaks off
+)
 
 // roads is a network without any rights: each way from a part to a service leads through this process. A way that is
 // cut carries nothing and refuses nobody, as if cables were pulled; with every second cut, connections break besides.
@@ -61,7 +73,7 @@ func (n *roads) reach(from, name string) string {
 	defer n.mu.Unlock()
 	key := [2]string{from, name}
 	if n.roads[key] == nil {
-		n.roads[key] = newRoad(n.t, n.services[name].address)
+		n.roads[key] = newRoad(n.t, "127.0.0.1", n.services[name].address)
 	}
 	return n.roads[key].listener.Addr().String()
 }
@@ -75,6 +87,16 @@ func (n *roads) cut(part string) {
 }
 
 func (n *roads) mend(part string) { n.each(part, (*road).goOn) }
+
+func (n *roads) spoil(service string, how spoilage) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for key, r := range n.roads {
+		if key[1] == service {
+			r.spoil(how)
+		}
+	}
+}
 
 // each calls f for the roads that begin or end at a part.
 func (n *roads) each(part string, f func(*road)) {
@@ -98,11 +120,13 @@ type road struct {
 	free   chan struct{} // closed while it carries
 	open   map[net.Conn]bool
 	closed bool
+	spoilt spoilage
 }
 
-func newRoad(t *testing.T, target string) *road {
+// newRoad makes a way from a free port of host to the target.
+func newRoad(t *testing.T, host, target string) *road {
 	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,6 +168,13 @@ func (r *road) carry(from net.Conn) {
 			for {
 				n, err := way[1].Read(buffer)
 				r.wait() // what was sent arrives late, and in order
+				switch how := r.how(); {
+				case how == spoilErrors && way[1] == from && n > 0:
+					n, err = 0, io.EOF
+					_, _ = io.WriteString(from, unavailable) // who asked may have gone
+				case how == spoilPartly && way[1] == to && n > 0:
+					n, err = n/2, io.EOF
+				}
 				if n > 0 {
 					if _, failed := way[0].Write(buffer[:n]); failed != nil {
 						err = failed
@@ -201,6 +232,22 @@ func (r *road) goOn() {
 		close(r.free)
 	}
 }
+
+func (r *road) spoil(how spoilage) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.spoilt = how
+}
+
+func (r *road) how() spoilage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.spoilt
+}
+
+// unavailable is what an S3 says that has too much to do.
+const unavailable = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/xml\r\nContent-Length: 64\r\nConnection: close\r\n\r\n" +
+	"<Error><Code>SlowDown</Code><Message>Slow down</Message></Error>"
 
 func (r *road) close() {
 	_ = r.listener.Close()

@@ -4,6 +4,7 @@ package chaos
 
 import (
 	"errors"
+	"math/rand/v2"
 	"os/exec"
 	"testing"
 )
@@ -12,13 +13,14 @@ func newNamespaces(*testing.T, []string, map[string]service) (*roads, error) {
 	return nil, errors.New("this system has no network namespaces")
 }
 
-type disk struct{ path string }
+type disk struct{ canFreeze bool }
 
 func newDisk(*testing.T, string, int) (*disk, error) {
-	return nil, errors.New("this system has no file systems in memory")
+	return nil, errors.New("this test mounts disks on Linux only")
 }
 
-func (*disk) fill() error { return nil }
-func (*disk) free() error { return nil }
+func (*disk) fill() error                               { return nil }
+func (*disk) free() error                               { return nil }
+func (*disk) stutter(*rand.Rand, <-chan struct{}) error { return nil }
 
 func dieWithUs(*exec.Cmd) {}

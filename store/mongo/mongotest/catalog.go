@@ -299,6 +299,9 @@ func collMod(request *command) (bson.D, *engine.Error) {
 // {mongotestFault: "dropAfterWrite", times: 3} and {mongotestFault: "pause", milliseconds: 500}.
 var faultHandlers = map[string]handler{"mongotestFault": fault}
 
+// slowCommand is how long each command takes while the server is slow.
+const slowCommand = 200 * time.Millisecond
+
 func fault(request *command) (bson.D, *engine.Error) {
 	fields := reader{document: request.body}
 	kind, times := fields.text("mongotestFault"), int(fields.number("times", 1))
@@ -328,6 +331,9 @@ func fault(request *command) (bson.D, *engine.Error) {
 	case "pause":
 		faults.Pause()
 		faults.later(duration, faults.Resume)
+	case "slow":
+		faults.Slow(slowCommand)
+		faults.later(duration, func() { faults.Slow(0) })
 	case "refuse":
 		request.after = func() {
 			faults.later(duration, func() {

@@ -178,6 +178,7 @@ func TestFaultCommand(t *testing.T) {
 	wantIDs(t, c, d(), "a")
 	must(t, admin.RunCommand(ctx, d("mongotestFault", "pause", "milliseconds", 20)).Err())
 	must(t, database.Client().Ping(ctx, nil))
+	must(t, admin.RunCommand(ctx, d("mongotestFault", "slow", "milliseconds", 20)).Err())
 	must(t, admin.RunCommand(ctx, d("mongotestFault", "refuse", "milliseconds", 20)).Err())
 	wantIDs(t, c, d(), "a") // a read that the driver repeats
 	wantCode(t, admin.RunCommand(ctx, d("mongotestFault", "explode", "milliseconds", 1)).Err(), 2)

@@ -20,6 +20,14 @@ type Faults struct {
 	notPrimary          int
 	concernAfter        int
 	cutInWrite          int
+	slow                time.Duration // before each command
+}
+
+// Slow makes each command wait before it is done; 0 ends that.
+func (f *Faults) Slow(each time.Duration) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.slow = each
 }
 
 // Pause makes the server stop answering until Resume. Requests are read and wait; connections stay open.
@@ -92,8 +100,18 @@ func (f *Faults) take(counter *int) bool {
 	return true
 }
 
-// wait returns when the server is not paused.
+// wait returns when the server is not paused, and has been as slow as it is to be.
 func (f *Faults) wait(ctx context.Context) error {
+	f.mutex.Lock()
+	slow := f.slow
+	f.mutex.Unlock()
+	if slow > 0 {
+		select {
+		case <-time.After(slow):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 	for {
 		f.mutex.Lock()
 		paused := f.paused
