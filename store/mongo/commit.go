@@ -2,8 +2,10 @@ package mongo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -15,13 +17,14 @@ import (
 // Commit writes a batch: its parts in the order of engine.Batch, each whole before the next begins. Conflicts name
 // the writes that were refused; all others are done, but for those that come after one that ends the batch, and, when
 // Commit returns, on the journals of a majority. After an error any part may have been done: the same batch may be given
-// again, and what is known to be done of it is not done again. Only single commands have a time limit, not the whole.
+// again, and what is known to be done of it is not done again. A slow server takes a batch in as many tries as it needs.
 func (s *Store) Commit(ctx context.Context, batch *engine.Batch) (conflicts []engine.Conflict, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, s.failed("commit", err)
 	}
-	ctx = s.paced(ctx)
-	done, _ := batch.Progress.(progress)
+	done, again := batch.Progress.(progress)
+	ctx = context.WithValue(s.paced(ctx), turn{}, turn{until: time.Now().Add(2 * s.config.OperationTimeout), again: again})
+	batch.Progress = done
 	conflicts = slices.Clone(done.conflicts)
 	refuse := func(kind string, refused []int, id func(int) string) {
 		for _, n := range refused {
@@ -82,6 +85,23 @@ func (s *Store) Commit(ctx context.Context, batch *engine.Batch) (conflicts []en
 	}
 	return conflicts, nil
 }
+
+// turn says until when a try of a batch begins something: then it answers that it has not ended, so that whoever waits knows
+// that the store is there. The next try looks first at what the one before has done.
+type turn struct {
+	until time.Time
+	again bool
+}
+
+func turnOf(ctx context.Context) turn {
+	t, _ := ctx.Value(turn{}).(turn)
+	return t
+}
+
+// over tells whether a turn has ended; what has none goes on.
+func (t turn) over() bool { return !t.until.IsZero() && time.Now().After(t.until) }
+
+var errTurnOver = errors.New("it takes long: what is done stays done, and the rest goes with the next try")
 
 // progress is what has been done of a batch.
 type progress struct {
