@@ -33,7 +33,7 @@ func (a *API) apply() {
 	}, func(ctx context.Context, in *struct {
 		InNamespace
 		Content
-		Key     string `header:"Idempotency-Key" doc:"Accepted and not compared; documents are their own key"`
+		Key     string `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same request: sent again it changes nothing, and with another body it is refused (422, key_reused)"`
 		File    string `query:"file" maxLength:"4096" doc:"What to call the body in messages"`
 		DryRun  bool   `query:"dry_run" doc:"Only tell what would be done"`
 		Prune   bool   `query:"prune" doc:"Delete the jobs and DAGs of the namespace that no document names"`
@@ -43,13 +43,24 @@ func (a *API) apply() {
 		if err != nil {
 			return nil, err
 		}
-		applied, err := a.service.ApplyDocuments(ctx, in.Namespace, documents, service.Apply{
-			By: service.Actor(ctx), Message: in.Message, DryRun: in.DryRun, Prune: in.Prune,
-		})
+		request := service.Request{Namespace: in.Namespace, Operation: "apply", Key: in.Key, Asked: applyRequest(documents, in.Prune)}
+		if in.DryRun {
+			request.Key = "" // it does nothing
+		}
+		dryRun := in.DryRun
+		apply := func() ([]service.Applied, error) {
+			return a.service.ApplyDocuments(ctx, in.Namespace, documents, service.Apply{
+				By: service.Actor(ctx), Message: in.Message, DryRun: dryRun, Prune: in.Prune,
+			})
+		}
+		applied, err := once(ctx, a.service, request, func() ([]service.Applied, error) {
+			dryRun = true // it was done before: tell how the definitions stand now, and do nothing
+			return apply()
+		}, apply)
 		if err != nil {
 			return nil, err
 		}
-		answer := &applyAnswer{Body: wire.Applied{Items: []wire.AppliedDocument{}, DryRun: in.DryRun}}
+		answer := &applyAnswer{Body: wire.Applied{Items: []wire.AppliedDocument{}, DryRun: dryRun}}
 		for i := range applied {
 			answer.Body.Items = append(answer.Body.Items, wire.AppliedDocument{
 				Kind: applied[i].Kind, Name: applied[i].Name, Change: string(applied[i].Change), Generation: applied[i].Generation,
@@ -59,6 +70,15 @@ func (a *API) apply() {
 		return answer, nil
 	})
 	a.takes(http.MethodPost, "/apply", "The documents", filesContent())
+}
+
+// applyRequest is what tells one apply from another: what the documents define, however they are written.
+func applyRequest(documents []spec.Document, prune bool) any {
+	definitions := make([]any, len(documents))
+	for i := range documents {
+		definitions[i] = []any{documents[i].Job, documents[i].DAG}
+	}
+	return []any{definitions, prune}
 }
 
 func (a *API) validate() {

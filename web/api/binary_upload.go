@@ -17,7 +17,7 @@ import (
 type uploadRequest struct {
 	BinaryPath
 	Content
-	Key         string   `header:"Idempotency-Key" doc:"Accepted and not compared; the bytes are their own key"`
+	Key         string   `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same request: sent again it changes nothing, and with another body it is refused (422, key_reused)"`
 	Aliases     []string `query:"alias,explode" doc:"Moved to the new version; give it more than once for several" example:"stable"`
 	SHA256      string   `query:"sha256" pattern:"^[0-9a-f]{64}$" doc:"What the bytes must hash to, hex: others are refused"`
 	AnyPlatform bool     `query:"any_platform" doc:"Take a program for another operating system or processor, too"`
@@ -50,7 +50,7 @@ func (a *API) binaryUpload() {
 
 func (a *API) upload(ctx context.Context, in *uploadRequest) (*uploadAnswer, error) {
 	body := in.stream()
-	how := service.Upload{By: service.Actor(ctx), Aliases: split(in.Aliases), SHA256: in.SHA256, AnyPlatform: in.AnyPlatform}
+	how := service.Upload{By: service.Actor(ctx), Aliases: split(in.Aliases), SHA256: in.SHA256, AnyPlatform: in.AnyPlatform, Key: in.Key}
 	var content io.Reader = body
 	if strings.HasPrefix(in.mediaType, "multipart/") {
 		part, err := filePart(body, in.parameters["boundary"], &how)

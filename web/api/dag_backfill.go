@@ -18,13 +18,20 @@ func (a *API) dagBackfill() {
 			"202, or 200 for a dry run and where there is nothing to do. The same range asked for again is the same backfill.",
 	}, func(ctx context.Context, in *struct {
 		DAGPath
-		Key  string `header:"Idempotency-Key" doc:"Accepted and not compared; slots are their own key"`
+		Key  string `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same request: sent again it changes nothing, and with another body it is refused (422, key_reused)"`
 		Body wire.BackfillRequest
 	}) (*struct {
 		Status int
 		Body   wire.DAGBackfill
 	}, error) {
-		plan, err := a.service.BackfillDAG(ctx, in.Namespace, in.Name, in.Body.From, in.Body.To, service.Actor(ctx), in.Body.DryRun)
+		request := service.Request{Namespace: in.Namespace, Operation: "backfill-dag " + in.Name, Key: in.Key, Asked: in.Body}
+		if in.Body.DryRun {
+			request.Key = "" // it does nothing
+		}
+		backfill := func() (service.DAGBackfill, error) {
+			return a.service.BackfillDAG(ctx, in.Namespace, in.Name, in.Body.From, in.Body.To, service.Actor(ctx), in.Body.DryRun)
+		}
+		plan, err := once(ctx, a.service, request, backfill, backfill) // slots that have a run are left out
 		if err != nil {
 			return nil, err
 		}

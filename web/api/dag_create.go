@@ -18,20 +18,29 @@ func (a *API) dagCreate() {
 	}, func(ctx context.Context, in *struct {
 		InNamespace
 		Content
-		Key     string `header:"Idempotency-Key" doc:"Accepted and not compared; a definition is its own key, and another under its name is refused"`
+		Key     string `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same request: sent again it changes nothing, and with another body it is refused (422, key_reused)"`
 		Message string `query:"message" maxLength:"500" doc:"Why, for the history of generations"`
 	}) (*dagAnswer, error) {
 		document, err := in.dagDefinition("")
 		if err != nil {
 			return nil, err
 		}
-		dag, change, err := a.service.SaveDAG(ctx, in.Namespace, document.DAG, service.Save{
-			By: service.Actor(ctx), Message: in.Message, Source: document.Source, Create: true,
+		request := service.Request{Namespace: in.Namespace, Operation: "create-dag", Key: in.Key, Asked: document.DAG}
+		return once(ctx, a.service, request, func() (*dagAnswer, error) {
+			dag, err := a.service.DAG(ctx, in.Namespace, document.DAG.Name)
+			if err != nil {
+				return nil, err
+			}
+			return a.answerDAG(ctx, dag, false)
+		}, func() (*dagAnswer, error) {
+			dag, change, err := a.service.SaveDAG(ctx, in.Namespace, document.DAG, service.Save{
+				By: service.Actor(ctx), Message: in.Message, Source: document.Source, Create: true,
+			})
+			if err != nil {
+				return nil, err
+			}
+			return a.answerDAG(ctx, dag, change == service.Created)
 		})
-		if err != nil {
-			return nil, err
-		}
-		return a.answerDAG(ctx, dag, change == service.Created)
 	})
 	a.takes(http.MethodPost, "/dags", "The definition", dagContent())
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/tidewheel/tidewheel/client/wire"
+	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
@@ -53,10 +54,16 @@ func (a *API) dagRestore() {
 		Summary: "Restore an earlier form of a DAG", Description: "An edit like any other: it makes a new generation, and asking twice changes nothing.",
 	}, func(ctx context.Context, in *struct {
 		DAGPath
-		Key  string `header:"Idempotency-Key" doc:"Accepted; restoring twice is restoring once"`
+		Key  string `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same request: sent again it changes nothing, and with another body it is refused (422, key_reused)"`
 		Body wire.RestoreRequest
 	}) (*dagAnswer, error) {
-		dag, _, err := a.service.RestoreDAG(ctx, in.Namespace, in.Name, in.Body.Generation, service.Actor(ctx), in.Body.Message)
+		request := service.Request{Namespace: in.Namespace, Operation: "restore-dag " + in.Name, Key: in.Key, Asked: in.Body}
+		dag, err := once(ctx, a.service, request, func() (engine.DAG, error) {
+			return a.service.DAG(ctx, in.Namespace, in.Name)
+		}, func() (engine.DAG, error) {
+			dag, _, err := a.service.RestoreDAG(ctx, in.Namespace, in.Name, in.Body.Generation, service.Actor(ctx), in.Body.Message)
+			return dag, err
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -22,10 +22,17 @@ func (a *API) jobBackfill() {
 		Description: "Runs the slots of a range that have no run yet, one after the other: 202, or 200 for a dry run and where there is nothing to do. The same range asked for again is the same backfill.",
 	}, func(ctx context.Context, in *struct {
 		JobPath
-		Key  string `header:"Idempotency-Key" doc:"Accepted and not compared; a range is its own key"`
+		Key  string `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same request: sent again it changes nothing, and with another body it is refused (422, key_reused)"`
 		Body wire.BackfillRequest
 	}) (*backfillAnswer, error) {
-		plan, err := a.service.BackfillJob(ctx, in.Namespace, in.Name, in.Body.From, in.Body.To, service.Actor(ctx), in.Body.DryRun)
+		request := service.Request{Namespace: in.Namespace, Operation: "backfill-job " + in.Name, Key: in.Key, Asked: in.Body}
+		if in.Body.DryRun {
+			request.Key = "" // it does nothing
+		}
+		backfill := func() (service.Backfill, error) {
+			return a.service.BackfillJob(ctx, in.Namespace, in.Name, in.Body.From, in.Body.To, service.Actor(ctx), in.Body.DryRun)
+		}
+		plan, err := once(ctx, a.service, request, backfill, backfill) // slots that have a run are left out
 		if err != nil {
 			return nil, err
 		}

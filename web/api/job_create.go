@@ -18,20 +18,29 @@ func (a *API) jobCreate() {
 	}, func(ctx context.Context, in *struct {
 		InNamespace
 		Content
-		Key     string `header:"Idempotency-Key" doc:"Accepted and not compared; a definition is its own key, and another under its name is refused"`
+		Key     string `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same request: sent again it changes nothing, and with another body it is refused (422, key_reused)"`
 		Message string `query:"message" maxLength:"500" doc:"Why, for the history of generations"`
 	}) (*jobAnswer, error) {
 		document, err := in.definition("")
 		if err != nil {
 			return nil, err
 		}
-		job, change, err := a.service.SaveJob(ctx, in.Namespace, document.Job, service.Save{
-			By: service.Actor(ctx), Message: in.Message, Source: document.Source, Create: true,
+		request := service.Request{Namespace: in.Namespace, Operation: "create-job", Key: in.Key, Asked: document.Job}
+		return once(ctx, a.service, request, func() (*jobAnswer, error) {
+			job, err := a.service.Job(ctx, in.Namespace, document.Job.Name)
+			if err != nil {
+				return nil, err
+			}
+			return a.answerJob(ctx, job, false)
+		}, func() (*jobAnswer, error) {
+			job, change, err := a.service.SaveJob(ctx, in.Namespace, document.Job, service.Save{
+				By: service.Actor(ctx), Message: in.Message, Source: document.Source, Create: true,
+			})
+			if err != nil {
+				return nil, err
+			}
+			return a.answerJob(ctx, job, change == service.Created)
 		})
-		if err != nil {
-			return nil, err
-		}
-		return a.answerJob(ctx, job, change == service.Created)
 	})
 	a.takes(http.MethodPost, "/jobs", "The definition", definitionContent())
 }

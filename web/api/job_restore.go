@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/tidewheel/tidewheel/client/wire"
+	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
@@ -33,10 +34,16 @@ func (a *API) jobRestore() {
 		Summary: "Restore an earlier form of a job", Description: "An edit like any other: it makes a new generation, and asking twice changes nothing.",
 	}, func(ctx context.Context, in *struct {
 		JobPath
-		Key  string `header:"Idempotency-Key" doc:"Accepted; restoring twice is restoring once"`
+		Key  string `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same request: sent again it changes nothing, and with another body it is refused (422, key_reused)"`
 		Body wire.RestoreRequest
 	}) (*jobAnswer, error) {
-		job, _, err := a.service.RestoreGeneration(ctx, in.Namespace, in.Name, in.Body.Generation, service.Actor(ctx), in.Body.Message)
+		request := service.Request{Namespace: in.Namespace, Operation: "restore-job " + in.Name, Key: in.Key, Asked: in.Body}
+		job, err := once(ctx, a.service, request, func() (engine.Job, error) {
+			return a.service.Job(ctx, in.Namespace, in.Name)
+		}, func() (engine.Job, error) {
+			job, _, err := a.service.RestoreGeneration(ctx, in.Namespace, in.Name, in.Body.Generation, service.Actor(ctx), in.Body.Message)
+			return job, err
+		})
 		if err != nil {
 			return nil, err
 		}

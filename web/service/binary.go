@@ -18,6 +18,7 @@ type Upload struct {
 	SHA256  string   // what the bytes must hash to, if the caller knows
 	// AnyPlatform accepts a program of another operating system or processor.
 	AnyPlatform bool
+	Key         string // idempotency key: the same upload again makes no version and moves no alias
 }
 
 // UploadBinary stores a new version. Bytes equal to the latest version's make no new one: existed is then true.
@@ -40,6 +41,11 @@ func (s *Service) UploadBinary(ctx context.Context, namespace, name string, r io
 	if info.Foreign != "" && !how.AnyPlatform {
 		return binary, version, false, field("foreign_program", "body", "%s (to keep it all the same, for executors elsewhere, say any_platform)", info.Foreign)
 	}
+	request := Request{Namespace: namespace, Operation: "upload " + name, Key: how.Key, Asked: []any{info.SHA256, how.Aliases}}
+	repeated, err := s.Repeated(ctx, request)
+	if err != nil {
+		return binary, version, false, err
+	}
 	for range 20 {
 		old, err := s.store.Binary(ctx, namespace, name)
 		missing := errors.Is(err, engine.ErrNotFound)
@@ -50,10 +56,13 @@ func (s *Service) UploadBinary(ctx context.Context, namespace, name string, r io
 		if missing {
 			binary = engine.Binary{Namespace: namespace, Name: name}
 		}
+		if i := slices.IndexFunc(binary.Versions, func(v engine.BinaryVersion) bool { return v.SHA256 == info.SHA256 }); repeated && i >= 0 {
+			return binary, binary.Versions[i], true, nil
+		}
 		version, existed = s.addVersion(&binary, info, how)
 		moved := s.moveAliases(&binary, how.Aliases, version.N, how.By)
 		if existed && !moved {
-			return binary, version, true, nil
+			return binary, version, true, s.Remember(ctx, request)
 		}
 		binary.Revision++
 		binary.UpdatedAt = s.now()
@@ -65,7 +74,7 @@ func (s *Service) UploadBinary(ctx context.Context, namespace, name string, r io
 		switch {
 		case err == nil:
 			s.wake(ctx, engine.Wake{Kind: engine.WakeBinary, Key: binary.Key()})
-			return binary, version, existed, nil
+			return binary, version, existed, s.Remember(ctx, request)
 		case !errors.Is(err, engine.ErrExists) && !errors.Is(err, engine.ErrConflict) && !errors.Is(err, engine.ErrNotFound):
 			return binary, version, false, fmt.Errorf("save binary %s: %w", name, err)
 		}
