@@ -59,7 +59,9 @@ func (s *Server) loginToken(c echo.Context) error {
 }
 
 func (s *Server) logout(c echo.Context) error {
-	s.config.Guard.End(c.Response(), c.Request())
+	if err := s.config.Guard.End(c.Response(), c.Request()); err != nil {
+		return err
+	}
 	return c.Redirect(http.StatusSeeOther, "/login")
 }
 

@@ -24,7 +24,7 @@ const (
 func (s *Server) startWeb(context.Context) error {
 	guard, codes := auth.Open(auth.Config{}), (*auth.Codes)(nil)
 	if s.config.Auth {
-		guard = auth.NewGuard(auth.NewToken(administrator, s.token), auth.Config{})
+		guard = auth.NewGuard(auth.NewToken(administrator, s.token), auth.Config{Ended: s.queue})
 		if s.tokenMade {
 			codes = auth.NewCodes(nil)
 			s.loginURL = s.URL() + "/login?token=" + codes.Issue(administrator, loginLife)

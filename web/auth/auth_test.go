@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"net/http"
@@ -135,10 +136,78 @@ func TestCookieIsKeptFromScriptsAndSites(t *testing.T) {
 		}
 	}
 	w := httptest.NewRecorder()
-	g.End(w, request("POST"))
+	if err := g.End(w, request("POST")); err != nil {
+		t.Error(err)
+	}
 	if cookie := w.Result().Cookies()[0]; cookie.Value != "" || cookie.MaxAge >= 0 {
 		t.Errorf("ended: %+v", cookie)
 	}
+}
+
+// nodes is the common memory of web nodes.
+type nodes struct {
+	ended map[string]bool
+	away  error
+	asked int
+}
+
+func (n *nodes) EndSession(_ context.Context, id string, _ time.Duration) error {
+	if n.away == nil {
+		n.ended[id] = true
+	}
+	return n.away
+}
+
+func (n *nodes) SessionEnded(_ context.Context, id string) (bool, error) {
+	n.asked++
+	return n.ended[id], n.away
+}
+
+func TestLogoutEndsTheSessionOnTheServer(t *testing.T) {
+	c := &clock{time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
+	memory := &nodes{ended: map[string]bool{}}
+	node := func() *auth.Guard {
+		return auth.NewGuard(auth.NewToken("admin", secret), auth.Config{SessionLife: 24 * time.Hour, Now: func() time.Time { return c.now }, Ended: memory})
+	}
+	here, there := node(), node()
+	old, other := session(t, here), session(t, here)
+	c.now = c.now.Add(13 * time.Hour)
+	w := httptest.NewRecorder()
+	if _, err := here.Check(w, request("GET", "Cookie", old)); err != nil || len(w.Result().Cookies()) != 1 {
+		t.Fatal(err, "it was not renewed")
+	}
+	renewed := auth.Cookie + "=" + w.Result().Cookies()[0].Value
+	want := func(what string, g *auth.Guard, cookie string, want error) {
+		t.Helper()
+		if _, err := g.Check(httptest.NewRecorder(), request("GET", "Cookie", cookie)); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", what, err, want)
+		}
+	}
+	want("elsewhere, before", there, renewed, nil)
+	asked := memory.asked
+	want("elsewhere, at once again", there, renewed, nil)
+	if memory.asked != asked {
+		t.Error("each request asks the other nodes")
+	}
+
+	memory.away = errors.New("the queue is away")
+	if err := here.End(httptest.NewRecorder(), request("POST", "Cookie", renewed)); !errors.Is(err, memory.away) {
+		t.Errorf("a logout that others do not hear of: %v", err)
+	}
+	want("here all the same", here, renewed, auth.ErrExpired)
+	c.now = c.now.Add(time.Minute)
+	want("elsewhere, while the memory is away", there, renewed, nil)
+	memory.away = nil
+	if err := here.End(httptest.NewRecorder(), request("POST", "Cookie", renewed)); err != nil {
+		t.Error(err)
+	}
+	want("here", here, renewed, auth.ErrExpired)
+	want("here, by the cookie before it was renewed", here, old, auth.ErrExpired)
+	c.now = c.now.Add(5 * time.Second)
+	want("elsewhere", there, renewed, auth.ErrExpired)
+	want("after a restart", node(), renewed, auth.ErrExpired)
+	want("another session", here, other, nil)
+	want("another session elsewhere", there, other, nil)
 }
 
 func TestOtherSitesChangeNothing(t *testing.T) {

@@ -2,7 +2,7 @@
 // code that works once to get the first session. Without any of them only what is public is served.
 //
 // It promises: tokens are compared in constant time and are never logged or put into a URL; a session is signed, ends
-// by itself, and ends with the token that it came from; a request that changes something and comes from another site
+// by itself, at logout, and with the token that it came from; a request that changes something and comes from another site
 // is refused; where authentication is off, only requests that name this machine are taken, so that no page on the web
 // can reach in by a name of its own.
 //

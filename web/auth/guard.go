@@ -26,12 +26,15 @@ var (
 type Config struct {
 	SessionLife time.Duration // default 30 days; a session that is used is renewed at half of it
 	Now         func() time.Time
+	// Ended is where all web nodes remember the sessions that were ended; nil: each node remembers its own, until it stops.
+	Ended Ended
 }
 
 // Guard decides about requests. It is safe for concurrent use.
 type Guard struct {
 	tokens Tokens // nil: authentication is off
 	config Config
+	here   endedHere
 	cross  *http.CrossOriginProtection
 }
 
@@ -78,17 +81,17 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (name string, err 
 	if err != nil || cookie.Value == "" {
 		return "", ErrNoCredentials
 	}
-	name, until, ok := g.open(cookie.Value)
+	session, ok := g.open(cookie.Value)
 	switch {
-	case !ok:
+	case !ok, g.isEnded(r.Context(), session.id):
 		return "", ErrExpired
 	case g.cross.Check(r) != nil:
 		return "", ErrCrossSite
 	}
-	if until.Sub(g.config.Now()) < g.config.SessionLife/2 {
-		g.Begin(w, r, name)
+	if session.until.Sub(g.config.Now()) < g.config.SessionLife/2 {
+		g.prolong(w, r, session)
 	}
-	return name, nil
+	return session.name, nil
 }
 
 // CheckOrigin tells whether a request may change something without credentials, as a login does.

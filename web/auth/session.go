@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -14,11 +15,15 @@ import (
 // Cookie is the name of the session's cookie.
 const Cookie = "tidewheel_session"
 
-// A session is "name.until.salt.signature", each part in base64 or digits: nothing is stored on the server, so it
-// outlives restarts.
+// A session is "name.until.id.signature", each part in base64 or digits: nothing is stored on the server, so it outlives
+// restarts, until it is ended. It keeps its id when it is renewed, so that its end is that of all its cookies.
+type session struct {
+	name, id string
+	until    time.Time
+}
 
-func (g *Guard) seal(name string, until time.Time) string {
-	text := base64.RawURLEncoding.EncodeToString([]byte(name)) + "." + strconv.FormatInt(until.Unix(), 10) + "." + rand.Text()
+func (g *Guard) seal(s session) string {
+	text := base64.RawURLEncoding.EncodeToString([]byte(s.name)) + "." + strconv.FormatInt(s.until.Unix(), 10) + "." + s.id
 	return text + "." + base64.RawURLEncoding.EncodeToString(g.sign(text))
 }
 
@@ -28,39 +33,60 @@ func (g *Guard) sign(text string) []byte {
 	return mac.Sum(nil)
 }
 
-func (g *Guard) open(session string) (name string, until time.Time, ok bool) {
-	at := strings.LastIndexByte(session, '.')
-	if at < 0 || len(session) > 1024 {
-		return "", time.Time{}, false
+func (g *Guard) open(cookie string) (s session, ok bool) {
+	at := strings.LastIndexByte(cookie, '.')
+	if at < 0 || len(cookie) > 1024 {
+		return session{}, false
 	}
-	signature, err := base64.RawURLEncoding.DecodeString(session[at+1:])
-	if err != nil || !hmac.Equal(signature, g.sign(session[:at])) {
-		return "", time.Time{}, false
+	signature, err := base64.RawURLEncoding.DecodeString(cookie[at+1:])
+	if err != nil || !hmac.Equal(signature, g.sign(cookie[:at])) {
+		return session{}, false
 	}
-	parts := strings.Split(session[:at], ".")
+	parts := strings.Split(cookie[:at], ".")
 	if len(parts) != 3 {
-		return "", time.Time{}, false
+		return session{}, false
 	}
 	decoded, err := base64.RawURLEncoding.DecodeString(parts[0])
 	if err != nil {
-		return "", time.Time{}, false
+		return session{}, false
 	}
 	seconds, err := strconv.ParseInt(parts[1], 10, 64)
 	if err != nil {
-		return "", time.Time{}, false
+		return session{}, false
 	}
-	until = time.Unix(seconds, 0)
-	return string(decoded), until, g.config.Now().Before(until)
+	s = session{name: string(decoded), id: parts[2], until: time.Unix(seconds, 0)}
+	return s, g.config.Now().Before(s.until)
 }
 
 // Begin gives a browser a session.
 func (g *Guard) Begin(w http.ResponseWriter, r *http.Request, name string) {
-	until := g.config.Now().Add(g.config.SessionLife)
-	g.set(w, r, g.seal(name, until), int(g.config.SessionLife/time.Second))
+	g.prolong(w, r, session{name: name, id: rand.Text()})
 }
 
-// End takes it away.
-func (g *Guard) End(w http.ResponseWriter, r *http.Request) { g.set(w, r, "", -1) }
+// prolong gives a browser a session for as long as a new one lasts.
+func (g *Guard) prolong(w http.ResponseWriter, r *http.Request, s session) {
+	s.until = g.config.Now().Add(g.config.SessionLife)
+	g.set(w, r, g.seal(s), int(g.config.SessionLife/time.Second))
+}
+
+// End ends the session of a request: its cookies open nothing any more, wherever they were copied to. After an error
+// that holds for this node alone, until it stops, and the browser keeps its cookie.
+func (g *Guard) End(w http.ResponseWriter, r *http.Request) error {
+	cookie, err := r.Cookie(Cookie)
+	if err == nil && !g.Off() {
+		if s, ok := g.open(cookie.Value); ok {
+			now := g.config.Now()
+			g.here.end(s.id, now, now.Add(g.config.SessionLife))
+			if g.config.Ended != nil {
+				if err := g.config.Ended.EndSession(r.Context(), s.id, g.config.SessionLife); err != nil {
+					return fmt.Errorf("end the session: %w", err)
+				}
+			}
+		}
+	}
+	g.set(w, r, "", -1)
+	return nil
+}
 
 func (g *Guard) set(w http.ResponseWriter, r *http.Request, value string, seconds int) {
 	http.SetCookie(w, &http.Cookie{
