@@ -129,9 +129,16 @@ func newNATSFailure(log *slog.Logger) (*slog.Logger, *failureSeen) {
 	return slog.New(natsFailure{log.Handler(), seen}), seen
 }
 
+// stopsAStream tells whether NATS says that it could not write a stream. Of the first message that finds no space it says so in
+// other words than of those that follow, and takes none from there on.
+func stopsAStream(message string) bool {
+	message = strings.ToLower(message)
+	return strings.Contains(message, "critical write error") || strings.Contains(message, "no space left on device")
+}
+
 // Handle passes a record on, and looks at it.
 func (h natsFailure) Handle(ctx context.Context, record slog.Record) error {
-	if record.Level >= slog.LevelError && strings.Contains(strings.ToLower(record.Message), "critical write error") {
+	if record.Level >= slog.LevelError && stopsAStream(record.Message) {
 		h.seen.once.Do(func() { h.seen.what <- record.Message })
 	}
 	return h.Handler.Handle(ctx, record)

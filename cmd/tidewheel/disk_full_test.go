@@ -30,6 +30,14 @@ func TestFullDiskIsToldInWords(t *testing.T) {
 	}
 }
 
+func TestFirstMessageThatNATSCannotStoreIsNoticed(t *testing.T) {
+	log, seen := newNATSFailure(testLog(t))
+	log.Error("JetStream failed to store a msg on stream '$G > KV_LEASES': write /data/nats/1.blk: no space left on device")
+	if len(seen.what) != 1 {
+		t.Error("a stream that takes nothing any more was not noticed")
+	}
+}
+
 // NATS does not write a stream again once it could not. The server notices, is not ready, and begins anew as soon as
 // there is space.
 func TestServerBeginsAnewAfterTheQueueCouldNotWrite(t *testing.T) {
