@@ -81,7 +81,7 @@ func dagPages() map[string]templ.Component {
 	paused.Paused, paused.PausedAt, paused.PausedBy = true, now.Add(-time.Hour), "mira"
 	states := []templates.Option{{Value: "failing", Name: "failing"}}
 	ended := wave()
-	ended.Status, ended.Ended, ended.Reason, ended.Finished, ended.CanCancel, ended.CanResume, ended.Live = "failed", true, hostile, now, false, true, ""
+	ended.Status, ended.Ended, ended.Reason, ended.Finished, ended.CanCancel, ended.CanResume = "failed", true, hostile, now, false, true
 	ended.Waits, ended.After, ended.DAGGone, ended.Tasks, ended.Items = nil, "a-w3", true, nil, nil
 	calendar := templates.Calendar{
 		Page: etl, Month: "November 2026", Zone: "Asia/Dhaka", Previous: "/dags/etl/slots?month=2026-10&root=orders", Problem: "This month is not understood.",

@@ -43,7 +43,7 @@ type Wave struct {
 	Shown    string // which of how many tasks the table shows, in words
 	Pager    Pager
 	Items    *TaskItems // of the mapped task that is unfolded
-	Live     string
+	Live     string // where the part that refreshes is fetched again
 }
 
 // WaveSlot is the slot of a root.
@@ -158,4 +158,12 @@ func timesWords(n int) string {
 		return "twice"
 	}
 	return strconv.Itoa(n) + " times"
+}
+
+// waveEvery is how often the page of a wave asks by itself where no events come. One that has ended may be resumed.
+func waveEvery(ended bool) string {
+	if ended {
+		return "15s"
+	}
+	return "2s"
 }

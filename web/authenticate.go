@@ -77,14 +77,33 @@ func (s *Server) turnAway(c echo.Context, err error) error {
 		return api.NewProblem(http.StatusUnauthorized, code, detail)
 	}
 	target := "/login"
-	if r.Method == http.MethodGet && r.URL.Path != "/" {
-		target += "?" + url.Values{"next": {r.URL.RequestURI()}}.Encode()
+	if back := s.pageOf(r); back != "/" {
+		target += "?" + url.Values{"next": {back}}.Encode()
 	}
 	if r.Header.Get("HX-Request") != "" {
-		c.Response().Header().Set("HX-Redirect", "/login") // a part of a page cannot be redirected
+		c.Response().Header().Set("HX-Redirect", target) // a part of a page cannot be redirected
 		return c.NoContent(http.StatusUnauthorized)
 	}
 	return c.Redirect(http.StatusSeeOther, target)
+}
+
+// pageOf is the page that a request without a session came from, so that one is led back to it: the page that it asks for,
+// or, of a form that was sent and of a part of a page, the page that shows it. "/" where that is not known, or not ours.
+func (s *Server) pageOf(r *http.Request) string {
+	from := r.Header.Get("HX-Current-URL")
+	switch {
+	case r.Header.Get("HX-Request") != "":
+	case r.Method == http.MethodGet || r.Method == http.MethodHead:
+		return localPath(r.URL.RequestURI())
+	default:
+		from = r.Header.Get("Referer")
+	}
+	page, err := url.Parse(from)
+	// A proxy may give the server another name than the one that the browser knows.
+	if err != nil || page.Host != r.Host && r.Header.Get("Sec-Fetch-Site") != "same-origin" {
+		return "/"
+	}
+	return localPath(page.RequestURI())
 }
 
 // isAPI tells what is for programs: its faults are problems, not pages.

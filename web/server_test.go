@@ -212,6 +212,31 @@ func TestOnlyWhatIsPublicNeedsNoCredentials(t *testing.T) {
 	if got := s.ask("GET", "/", "", "HX-Request", "true").is(401).header.Get("HX-Redirect"); got != "/login" {
 		t.Errorf("a part of a page leads to %q", got)
 	}
+	// A form that is sent, and a part of a page, lead back to the page that they are on, and to none of another site.
+	const back = "/login?next=%2Fjobs%2Fnew%3Ffrom%3Da"
+	own := s.url + "/jobs/new?from=a"
+	for _, from := range []struct {
+		want    string
+		headers []string
+	}{
+		{back, []string{"Referer", own}},
+		{back, []string{"Referer", "https://outside.example/jobs/new?from=a", "Sec-Fetch-Site", "same-origin"}}, // a proxy renames us
+		{"/login", []string{"Referer", "https://evil.example/jobs/new"}},
+		{"/login", []string{"Referer", s.url + "//evil.example/"}},
+		{"/login", []string{"Referer", s.url + "/login?next=/jobs"}},
+		{"/login", []string{"Referer", "%"}},
+		{"/login", nil},
+	} {
+		if got := s.ask("POST", "/jobs/new", "", append(from.headers, "Accept", html)...).is(303).header.Get("Location"); got != from.want {
+			t.Errorf("a form with %q leads to %q, want %q", from.headers, got, from.want)
+		}
+	}
+	for from, want := range map[string]string{own: back, "http://evil.example/jobs": "/login", "": "/login"} {
+		got := s.ask("POST", "/jobs/new/check", "", "HX-Request", "true", "HX-Current-URL", from, "Referer", own).is(401)
+		if to := got.header.Get("HX-Redirect"); to != want {
+			t.Errorf("a part of %q leads to %q, want %q", from, to, want)
+		}
+	}
 
 	s.ask("GET", "/api/v1/jobs", "", authorization, bearer).is(200)
 	s.ask("GET", "/", "", authorization, bearer).is(200)

@@ -4,6 +4,7 @@ import htmx from "htmx.org";
 import "./js/morph.js";
 import { startTimes } from "./js/time.js";
 import { startLive } from "./js/live.js";
+import { startDrafts } from "./js/drafts.js";
 import { startOutput } from "./js/output.js";
 import { startUpload } from "./js/upload.js";
 import { startForms } from "./js/forms.js";
@@ -27,6 +28,7 @@ htmx.config.selfRequestsOnly = true;
 htmx.config.timeout = 10_000;
 
 startTimes();
+startDrafts(); // before the editors, which begin with what is in their fields
 startLive();
 startOutput();
 startUpload();

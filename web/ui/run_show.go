@@ -113,7 +113,9 @@ func (u *UI) showOutput(c echo.Context, log *service.Log) (out templates.Output,
 // runPart is where the part of the page that refreshes is fetched again; latest tells that the reader asked for no
 // attempt in particular.
 func runPart(run *engine.Run, shown int, latest bool) string {
-	if run.Status.Terminal() && shown == run.Attempt && !run.Status.CanRetry() {
+	// A task that was skipped runs after all where its wave is resumed.
+	mayGoOn := run.Status.CanRetry() || run.DAG != "" && run.Status != engine.StatusSucceeded
+	if run.Status.Terminal() && shown == run.Attempt && !mayGoOn {
 		return "" // nothing more happens
 	}
 	address := "/runs/" + run.ID + "?attempt=" + strconv.Itoa(shown)

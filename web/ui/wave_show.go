@@ -33,9 +33,6 @@ func (u *UI) waveShow(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if view.Live == "" && refreshes(c) {
-		return u.render(c, stopPolling, templates.WavePart(view))
-	}
 	return u.show(c, templates.WavePage(view), templates.WavePart(view))
 }
 
@@ -70,7 +67,7 @@ func (u *UI) viewWave(ctx context.Context, c echo.Context, detail *service.WaveD
 // waveFrame is what a wave itself says.
 func (u *UI) waveFrame(c echo.Context, wave *engine.Wave) templates.Wave {
 	view := templates.Wave{
-		Page: u.wavePage(c, wave, ""), ID: wave.ID, DAG: wave.DAG, Epoch: wave.Epoch, Status: wave.Status.String(), Ended: wave.Status.Terminal(),
+		Page: u.wavePage(c, wave, ""), ID: wave.ID, DAG: wave.DAG, Epoch: wave.Epoch, Status: wave.Status.String(), Ended: wave.Status.Terminal(), Live: here(c),
 		Reason: readable([]byte(wave.Reason)), Trigger: triggerName(wave.Trigger), By: wave.By, CancelBy: wave.CancelBy, Resumed: wave.Resumed,
 		Slot: wave.Slot, Generation: wave.Generation, Created: wave.CreatedAt, Started: wave.StartedAt, Finished: wave.FinishedAt,
 		CanCancel: !wave.Status.Terminal() && wave.CancelBy == "",
@@ -78,9 +75,6 @@ func (u *UI) waveFrame(c echo.Context, wave *engine.Wave) templates.Wave {
 	}
 	if wave.Reason == "" && wave.CancelBy != "" {
 		view.Reason = "cancelled by " + wave.CancelBy
-	}
-	if !view.Ended {
-		view.Live = here(c)
 	}
 	for _, root := range sortedSlots(wave.Slots) {
 		view.Slots = append(view.Slots, templates.WaveSlot{Root: root, At: wave.Slots[root]})

@@ -82,7 +82,7 @@ export class Server {
 
   /** Asks the API with GET and gives its JSON. */
   async api(path) {
-    const answer = await fetch(`${this.url}/api/v1/${path}`);
+    const answer = await fetch(`${this.url}/api/v1/${path}`, { headers: this.token ? { Authorization: `Bearer ${this.token}` } : {} });
     if (!answer.ok) throw new Error(`GET ${path}: ${answer.status} ${await answer.text()}`);
     return answer.json();
   }

@@ -4,6 +4,8 @@
 // anew, and change only where they differ. Where no events come (a proxy that holds them back, a session that ended)
 // the parts are asked for every few seconds, as their hx-trigger says.
 import htmx from "htmx.org";
+import { keepDrafts } from "./drafts.js";
+import { Events } from "./events.js";
 
 const clock = new Intl.DateTimeFormat("sv-SE", { timeStyle: "medium" });
 const atMostEvery = 1000; // milliseconds between two refreshes by events
@@ -34,47 +36,49 @@ export function refresh() {
 const live = (event) => event.target instanceof Element && event.target.closest("[data-live]") !== null;
 
 // Events are listened to only while the page is seen: a browser has few connections to a server.
-const events = { source: null, open: false, asked: 0, timer: null, lost: null };
+const events = new Events({ open: opened, lost: interrupted, changed: soon });
+const told = { open: false, lost: null }; // whether events have come before; the timer that says that they do not
+const next = { asked: 0, timer: null };
 
 function hear() {
-  if (events.source || document.hidden || !document.querySelector("[data-live]")) return;
-  const source = new EventSource("/api/v1/events");
-  events.source = source;
-  source.addEventListener("open", () => {
-    clearTimeout(events.lost);
-    events.lost = null;
-    const again = !events.open && !document.getElementById("connection")?.hidden;
-    events.open = true;
-    if (again) refresh();
-  });
-  source.addEventListener("changed", soon);
-  source.addEventListener("error", () => {
-    events.open = false; // the parts ask by themselves until it is back
-    if (source.readyState === EventSource.CLOSED) {
-      events.source = null;
-      setTimeout(hear, anyway);
-    }
-    events.lost ??= setTimeout(() => {
-      events.lost = null;
-      if (!events.open && !document.hidden) refresh(); // its answer tells whether the server is there
-    }, patience);
-  });
+  if (!document.hidden && document.querySelector("[data-live]")) events.listen();
+}
+
+function opened() {
+  clearTimeout(told.lost);
+  told.lost = null;
+  // Another page may have taken over the stream: what changed in between was heard by none.
+  if (told.open || !document.getElementById("connection")?.hidden) refresh();
+  told.open = true;
+}
+
+function interrupted() {
+  told.lost ??= setTimeout(() => {
+    told.lost = null;
+    if (!events.open && !document.hidden) refresh(); // its answer tells whether the server is there
+  }, patience);
 }
 
 function deafen() {
-  events.source?.close();
-  clearTimeout(events.lost);
-  Object.assign(events, { source: null, open: false, lost: null });
+  events.letGo();
+  clearTimeout(told.lost);
+  told.lost = null;
 }
 
 function soon() {
-  if (events.timer) return;
-  const wait = Math.max(events.asked + atMostEvery - Date.now(), 0);
-  events.timer = setTimeout(() => {
-    events.timer = null;
-    events.asked = Date.now();
+  if (next.timer) return;
+  const wait = Math.max(next.asked + atMostEvery - Date.now(), 0);
+  next.timer = setTimeout(() => {
+    next.timer = null;
+    next.asked = Date.now();
     refresh();
   }, wait);
+}
+
+// sessionEnded is called before the page is left for the way in.
+export function sessionEnded() {
+  keepDrafts();
+  document.dispatchEvent(new Event("tidewheel:leave"));
 }
 
 export function startLive() {
@@ -99,9 +103,12 @@ export function startLive() {
   document.addEventListener("htmx:afterOnLoad", (event) => {
     if (live(event) && event.detail.xhr.status < 500) connected();
   });
+  document.addEventListener("htmx:beforeOnLoad", (event) => {
+    if (event.detail.xhr.status === 401) sessionEnded();
+  });
   document.addEventListener("htmx:responseError", (event) => {
     const status = event.detail.xhr.status;
-    if (status === 401) location.reload(); // the session has ended: the server shows the way in
+    if (status === 401) location.reload(); // the server shows the way in
     else if (live(event) && status >= 500) disconnected();
   });
   for (const name of ["htmx:sendError", "htmx:timeout"]) {

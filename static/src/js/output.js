@@ -1,10 +1,19 @@
 // The output of a run. The page holds a window of some thousand lines: it follows the end while the program prints,
 // fetches lines where the reader scrolls, and leads to lines and to what a search finds. The server makes the rows, so
 // what a program prints never reaches the page but as the text of a template.
-import { connected, disconnected, refresh } from "./live.js";
+import { connected, disconnected, refresh, sessionEnded } from "./live.js";
+import { seen, takeFollow } from "./streams.js";
 
 const most = 3000; // rows on the page; those far from the reader go, and are fetched again when needed
+const briefly = 1000; // milliseconds of a look at the end where other windows hold all streams
 const near = 600; // pixels from an edge of the window at which more is fetched
+
+// toLogin is for a request that was led to the login page: the session has ended, and a reload leads there and back.
+function toLogin() {
+  sessionEnded();
+  location.reload();
+  return null;
+}
 
 class Output {
   constructor(box) {
@@ -149,7 +158,7 @@ class Output {
 
   async get(query) {
     const response = await fetch(`${this.box.dataset.url}&${query}`, { cache: "no-store" }).catch(() => null);
-    if (response?.redirected) location.reload(); // to the login page: the session has ended
+    if (response?.redirected) return toLogin();
     if (!response?.ok) {
       disconnected();
       return null;
@@ -341,13 +350,21 @@ class Output {
     const control = new AbortController();
     this.following = control;
     for (let wait = 500; this.following === control; wait = Math.min(wait * 2, 5000)) {
+      await seen(control.signal); // a page that is hidden holds no connection
+      const release = await takeFollow();
+      const request = new AbortController();
+      const cut = () => request.abort();
+      control.signal.addEventListener("abort", cut);
+      document.addEventListener("visibilitychange", cut);
+      const brief = release ? undefined : setTimeout(cut, briefly);
       try {
+        if (this.following !== control) return;
         const { offset, line, mid } = this.place;
         const response = await fetch(`${this.box.dataset.url}&follow=1&offset=${offset}&line=${line}${mid ? "&mid=1" : ""}`, {
           cache: "no-store",
-          signal: control.signal,
+          signal: request.signal,
         });
-        if (response.redirected) return location.reload(); // to the login page: the session has ended
+        if (response.redirected) return toLogin();
         if (!response.ok) throw new Error(`status ${response.status}`);
         connected();
         this.say("live");
@@ -373,8 +390,15 @@ class Output {
         }
       } catch {
         if (this.following !== control) return;
-        this.say("connection lost, trying again");
-        disconnected();
+        if (!request.signal.aborted) {
+          this.say("connection lost, trying again");
+          disconnected();
+        } else if (document.hidden) wait = 500; // it goes on as soon as it is seen
+      } finally {
+        release?.();
+        clearTimeout(brief);
+        document.removeEventListener("visibilitychange", cut);
+        control.signal.removeEventListener("abort", cut);
       }
       await new Promise((resolve) => setTimeout(resolve, wait));
     }

@@ -177,6 +177,9 @@ export class DefinitionPage {
     this.form.querySelector("[data-jobform-drop]")?.addEventListener("click", () => {
       this.leaving = true;
     });
+    document.addEventListener("tidewheel:leave", () => {
+      this.leaving = true; // the session has ended, and what is typed is kept
+    });
     window.addEventListener("pageshow", () => {
       this.leaving = false; // back from where it was sent
     });

@@ -1,0 +1,69 @@
+// Many windows at once: a browser has six connections to a server, and none of them may keep the next page waiting.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { site } from "./support/journey.mjs";
+import { until } from "./support/server.mjs";
+
+const runs = [];
+const it = site({
+  prepare: async (server) => {
+    await server.push("talker", '#!/bin/sh\nwhile :; do echo "at $(date +%s%N)"; sleep 0.2; done\n');
+    await server.apply("kind: Job\nname: talker\nbinary: talker@stable\noverlap: allow\n");
+    for (let i = 0; i < 4; i++) runs.push(await server.reaches(await server.run("talker"), "running"));
+  },
+});
+
+/** Opens another window of the same browser profile. */
+const window = async (first, address) => {
+  const page = await first.context().newPage();
+  await page.goto(`${it.server.url}${address}`, { waitUntil: "load", timeout: 15_000 });
+  return page;
+};
+
+const lines = (page) => page.locator(".rows > *").count();
+
+test("eight windows that all show something live leave the ninth its connections, and are all fresh", async () => {
+  const first = await it.open("/");
+  const windows = [first];
+  for (let i = 0; i < 3; i++) windows.push(await window(first, "/jobs"));
+  const outputs = [];
+  for (let i = 0; i < 4; i++) outputs.push(await window(first, `/runs/${runs[i]}`));
+  const ninth = await window(first, "/executors");
+  await ninth.getByRole("heading", { level: 1, name: "Executors" }).waitFor();
+  for (const page of outputs) {
+    const before = await lines(page);
+    await until(async () => (await lines(page)) > before, "further lines of an output");
+  }
+  await it.server.apply("kind: Job\nname: another\nbinary: talker@stable\n");
+  for (const page of windows.slice(1)) await page.getByRole("link", { name: "another", exact: true }).waitFor();
+  for (const page of [...windows.slice(1), ...outputs, ninth]) await page.close();
+});
+
+/** Counts the streams that a page reads at the moment. */
+const streamsOf = (page) => {
+  const open = new Set();
+  const stream = (request) => /\/api\/v1\/events|follow=1/.test(request.url());
+  page.on("request", (request) => stream(request) && open.add(request));
+  page.on("requestfailed", (request) => open.delete(request));
+  page.on("requestfinished", (request) => open.delete(request));
+  return open;
+};
+
+test("a hidden window lets its streams go, and goes on when it is seen again", async () => {
+  const page = await it.open("about:blank");
+  const open = streamsOf(page);
+  await page.goto(`${it.server.url}/runs/${runs[0]}`);
+  await until(() => open.size === 2, "the stream of events and that of the output");
+  const hide = (hidden) =>
+    page.evaluate((value) => {
+      Object.defineProperty(document, "hidden", { configurable: true, get: () => value });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, hidden);
+  await hide(true);
+  await until(() => open.size === 0, "both streams to be let go");
+  const before = await lines(page);
+  await hide(false);
+  await until(() => open.size === 2, "both streams again");
+  await until(async () => (await lines(page)) > before, "further lines");
+  assert.equal(await page.getByText("connection lost").count(), 0);
+});
