@@ -27,39 +27,58 @@ func (g *Graph) Layers() [][]int {
 	return layers
 }
 
-// CriticalPath is the way from a root to a leaf that takes longest when every
-// task takes as long as durations says, one for each task, none negative. Of
-// equally long ways it is the one through the first tasks of the definition. The
+// Span is when a task ran; zero where it has not.
+type Span struct{ From, To time.Time }
+
+// CriticalPath returns the tasks that the end of a wave waited for, given when
+// each task ran: the one that ended last, before it the one of what it needs
+// that ended last before it began, and so on. Tasks that have not run are left
+// out: the path goes through them to what they need. Of tasks that ended at one
+// instant it takes the first of the definition. It is nil if no task has run. The
 // caller owns the path.
-func (g *Graph) CriticalPath(durations []time.Duration) (path []int, total time.Duration) {
-	// longest is the time from the start of the wave to the end of a task, slowest the need that it waits for last.
-	longest := make([]time.Duration, g.Len())
-	slowest := make([]int32, g.Len())
+//
+// A need that ended after a task began did not hold that task up, as with the
+// rule one_success, or where the need was run again when the wave was resumed.
+func (g *Graph) CriticalPath(spans []Span) (path []int) {
+	ran := func(task int32) bool { return task >= 0 && !spans[task].From.IsZero() }
+	// before is what a task waited for last; of a task that has not run, what those after it wait for through it.
+	before := make([]int32, g.Len())
+	last := int32(-1)
 	for _, task := range g.order {
-		slowest[task] = -1
-		for _, need := range g.needs[task] {
-			before := slowest[task]
-			if before < 0 || longest[need] > longest[before] || longest[need] == longest[before] && need < before {
-				slowest[task] = need
+		latest := func(held func(need Span) bool) int32 {
+			found := int32(-1)
+			for _, need := range g.needs[task] {
+				if !ran(need) {
+					need = before[need]
+				}
+				if ran(need) && held(spans[need]) && (found < 0 || later(spans, need, found)) {
+					found = need
+				}
 			}
+			return found
 		}
-		longest[task] = durations[task]
-		if slowest[task] >= 0 {
-			longest[task] += longest[slowest[task]]
+		span := spans[task]
+		before[task] = latest(func(need Span) bool { return !ran(task) || !need.To.After(span.From) })
+		if before[task] < 0 && ran(task) {
+			// The clocks of the executors may differ a little.
+			before[task] = latest(func(need Span) bool { return !need.From.After(span.From) && !need.To.After(span.To) })
 		}
-	}
-	last := -1
-	for task := range longest {
-		if len(g.dependants[task]) == 0 && (last < 0 || longest[task] > longest[last]) {
+		if ran(task) && (last < 0 || later(spans, task, last)) {
 			last = task
 		}
 	}
-	total = longest[last]
-	for task := int32(last); task >= 0; task = slowest[task] {
+	for task := last; task >= 0; task = before[task] {
 		path = append(path, int(task))
 	}
 	slices.Reverse(path)
-	return path, total
+	return path
+}
+
+// later reports whether a task ended after another, or comes first where both
+// ended at one instant.
+func later(spans []Span, task, other int32) bool {
+	order := spans[task].To.Compare(spans[other].To)
+	return order > 0 || order == 0 && task < other
 }
 
 // Reach tells which tasks come before which.

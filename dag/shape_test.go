@@ -41,63 +41,75 @@ func TestShape(t *testing.T) {
 	}
 }
 
+// spansOf makes spans of pairs of seconds; a pair of zeros has not run.
+func spansOf(pairs ...[2]int) []dag.Span {
+	spans := make([]dag.Span, len(pairs))
+	begin := time.Unix(1e9, 0)
+	for i, pair := range pairs {
+		if pair != [2]int{} {
+			spans[i] = dag.Span{From: begin.Add(time.Duration(pair[0]) * time.Second), To: begin.Add(time.Duration(pair[1]) * time.Second)}
+		}
+	}
+	return spans
+}
+
 func TestCriticalPath(t *testing.T) {
 	graph := graphOf(t, diamond)
-	for _, test := range []struct {
-		seconds []int
-		want    []int
-		total   int
+	for name, test := range map[string]struct {
+		spans []dag.Span
+		want  []int
 	}{
-		{[]int{1, 2, 3, 1, 1, 1}, []int{0, 2, 3, 4}, 6},
-		{[]int{1, 5, 3, 1, 1, 1}, []int{0, 1, 3, 4}, 8},
-		{[]int{1, 2, 2, 1, 1, 1}, []int{0, 1, 3, 4}, 5},
-		{[]int{1, 2, 2, 1, 1, 9}, []int{5}, 9},
-		{[]int{0, 0, 0, 0, 0, 0}, []int{0, 3, 4}, 0},
+		"the slower branch":                      {spansOf([2]int{1, 2}, [2]int{2, 4}, [2]int{2, 5}, [2]int{5, 6}, [2]int{6, 7}, [2]int{1, 2}), []int{0, 2, 3, 4}},
+		"the branch that began late":             {spansOf([2]int{1, 2}, [2]int{9, 10}, [2]int{2, 8}, [2]int{10, 11}, [2]int{11, 12}, [2]int{1, 2}), []int{0, 1, 3, 4}},
+		"of equals the first":                    {spansOf([2]int{1, 2}, [2]int{2, 4}, [2]int{2, 4}, [2]int{4, 5}, [2]int{5, 6}, [2]int{1, 2}), []int{0, 1, 3, 4}},
+		"what stands alone":                      {spansOf([2]int{1, 2}, [2]int{2, 4}, [2]int{2, 4}, [2]int{4, 5}, [2]int{5, 6}, [2]int{1, 20}), []int{5}},
+		"through what was skipped":               {spansOf([2]int{1, 2}, [2]int{}, [2]int{}, [2]int{5, 6}, [2]int{6, 7}, [2]int{}), []int{0, 3, 4}},
+		"a need that ended later held nobody up": {spansOf([2]int{1, 2}, [2]int{2, 4}, [2]int{2, 50}, [2]int{4, 60}, [2]int{60, 61}, [2]int{1, 2}), []int{0, 1, 3, 4}},
+		"a need that ran again after the resume": {spansOf([2]int{1, 2}, [2]int{30, 40}, [2]int{30, 41}, [2]int{5, 6}, [2]int{6, 7}, [2]int{1, 2}), []int{0, 2}},
+		"clocks that differ by less than a task": {spansOf([2]int{1, 3}, [2]int{2, 5}, [2]int{2, 4}, [2]int{5, 7}, [2]int{6, 8}, [2]int{1, 2}), []int{0, 1, 3, 4}},
+		"nothing has run":                        {spansOf([2]int{}, [2]int{}, [2]int{}, [2]int{}, [2]int{}, [2]int{}), nil},
 	} {
-		durations := make([]time.Duration, len(test.seconds))
-		for i, seconds := range test.seconds {
-			durations[i] = time.Duration(seconds) * time.Second
-		}
-		path, total := graph.CriticalPath(durations)
-		if diff := cmp.Diff(test.want, path); diff != "" || total != time.Duration(test.total)*time.Second {
-			t.Errorf("%v: total %s, path differs (-want +got):\n%s", test.seconds, total, diff)
+		if diff := cmp.Diff(test.want, graph.CriticalPath(test.spans)); diff != "" {
+			t.Errorf("%s: path differs (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
-// No way through the DAG is longer, and the path is a way.
-func TestCriticalPathIsTheLongestWay(t *testing.T) {
+// Whatever ran when, the path ends with what ended last, only holds what ran, goes along needs, and no task of it ended
+// before the one before it.
+func TestCriticalPathNeverGoesBackInTime(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		graph, err := dag.New(drawTasks(r))
 		if err != nil {
 			r.Fatal(err)
 		}
-		durations := make([]time.Duration, graph.Len())
-		for i := range durations {
-			durations[i] = time.Duration(rapid.IntRange(0, 5).Draw(r, "duration"))
+		pairs := make([][2]int, graph.Len())
+		last := 0
+		for i := range pairs {
+			if from := rapid.IntRange(0, 20).Draw(r, "from"); from > 0 {
+				pairs[i] = [2]int{from, from + rapid.IntRange(0, 5).Draw(r, "duration")}
+				last = max(last, pairs[i][1])
+			}
 		}
-		path, total := graph.CriticalPath(durations)
-		var sum time.Duration
+		path := graph.CriticalPath(spansOf(pairs...))
+		if len(path) == 0 {
+			if last > 0 {
+				r.Fatal("a task ran, and there is no path")
+			}
+			return
+		}
+		if pairs[path[len(path)-1]][1] != last {
+			r.Fatalf("%v does not end with what ended last", path)
+		}
 		for i, task := range path {
-			sum += durations[task]
-			if i == 0 && !graph.Root(task) || i > 0 && !slices.Contains(slices.Collect(graph.Needs(task)), path[i-1]) {
-				r.Fatalf("%v is no way from a root", path)
+			switch {
+			case pairs[task] == [2]int{}:
+				r.Fatalf("task %d of %v has not run", task, path)
+			case i > 0 && pairs[task][1] < pairs[path[i-1]][1]:
+				r.Fatalf("task %d of %v ended before the one before it", task, path)
+			case i > 0 && !slices.Contains(graph.Upstream(task), path[i-1]):
+				r.Fatalf("task %d of %v does not need the one before it", task, path)
 			}
-		}
-		var longest func(task int) time.Duration
-		longest = func(task int) time.Duration {
-			var before time.Duration
-			for need := range graph.Needs(task) {
-				before = max(before, longest(need))
-			}
-			return before + durations[task]
-		}
-		var want time.Duration
-		for task := range graph.Len() {
-			want = max(want, longest(task))
-		}
-		if sum != total || total != want {
-			r.Fatalf("total %d, sum of the path %d, want %d", total, sum, want)
 		}
 	})
 }

@@ -103,6 +103,9 @@ func (c *Core) resumeWave(d *dagState, e CommandReceived) {
 	d.open = w
 	c.restore(w, runs) // as it was: of a cancelled wave the items that had not begun are cancelled
 	w.CancelBy = ""
+	if now := c.now.Truncate(time.Microsecond); now.After(w.FinishedAt) {
+		w.Rests = append(slices.Clone(w.Rests), WaveRest{From: w.FinishedAt, To: now})
+	}
 	w.Status, w.Reason, w.FinishedAt, w.Tally = StatusRunning, "", time.Time{}, WaveTally{}
 	w.Resumed++
 	w.By = e.Command.By

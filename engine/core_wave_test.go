@@ -91,10 +91,19 @@ tasks:
 		t.Errorf("d says %q", reason)
 	}
 	broken = false
+	ended := b.waves[wave]
+	if took := ended.Took(b.now); took != ended.FinishedAt.Sub(ended.StartedAt) || len(ended.Rests) > 0 {
+		t.Errorf("the wave took %s, and rested %v", took, ended.Rests)
+	}
+	b.now = b.now.Add(8 * time.Hour) // until somebody comes to work
 	b.command(engine.CommandResumeWave, wave, "", engine.StatusInvalid)
 	b.restart()
 	b.drain()
 	b.wants(wave, engine.StatusSucceeded, "a succeeded, alarm succeeded, b succeeded, c succeeded, d succeeded, tell succeeded")
+	done := b.waves[wave]
+	if took := done.Took(b.now); len(done.Rests) != 1 || !done.Rests[0].From.Equal(ended.FinishedAt) || took > time.Hour {
+		t.Errorf("the wave that rested for 8 hours took %s; it rested %v", took, done.Rests)
+	}
 	for task, attempts := range map[string]int{"a": 1, "b": 2, "c": 1, "d": 1} {
 		if got := b.runs[engine.TaskRunID(wave, task)].Attempt; got != attempts {
 			t.Errorf("%s was tried %d times, want %d", task, got, attempts)

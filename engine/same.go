@@ -43,8 +43,10 @@ func SameWave(a, b Wave) bool {
 		a.Status == b.Status && a.Reason == b.Reason && sameInstant(a.Slot, b.Slot) && maps.EqualFunc(a.Slots, b.Slots, sameInstant) &&
 		bytes.Equal(a.Payload, b.Payload) && maps.Equal(a.Args, b.Args) && sameInstant(a.CreatedAt, b.CreatedAt) &&
 		sameInstant(a.StartedAt, b.StartedAt) && sameInstant(a.FinishedAt, b.FinishedAt) && a.CancelBy == b.CancelBy &&
-		a.Resumed == b.Resumed && a.Tally == b.Tally
+		a.Resumed == b.Resumed && slices.EqualFunc(a.Rests, b.Rests, sameRest) && a.Tally == b.Tally
 }
+
+func sameRest(a, b WaveRest) bool { return sameInstant(a.From, b.From) && sameInstant(a.To, b.To) }
 
 func sameAttempt(a, b Attempt) bool {
 	return a.N == b.N && a.Status == b.Status && a.Executor == b.Executor && a.Token == b.Token &&

@@ -38,9 +38,44 @@ type Wave struct {
 	FinishedAt time.Time `json:"finished_at,omitzero"`
 	CancelBy   string    `json:"cancel_by,omitempty"` // set once a cancellation is under way
 	Resumed    int       `json:"resumed,omitempty"`   // how often it was resumed
+	// Rests are the times between an end and the resume after it, the earliest first: no part of how long the wave took.
+	Rests []WaveRest `json:"rests,omitempty"`
 
 	// Tally counts the tasks by how they ended; written when the wave ends.
 	Tally WaveTally `json:"tally,omitzero"`
+}
+
+// WaveRest is a time in which a wave had ended, before it was resumed.
+type WaveRest struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+}
+
+// Worked returns how much of the time between two instants the wave did not rest.
+func (w *Wave) Worked(from, to time.Time) time.Duration {
+	worked := to.Sub(from)
+	for _, rest := range w.Rests {
+		begin, end := rest.From, rest.To
+		if begin.Before(from) {
+			begin = from
+		}
+		if end.After(to) {
+			end = to
+		}
+		worked -= max(end.Sub(begin), 0)
+	}
+	return max(worked, 0)
+}
+
+// Took returns how long the wave took, so far where it has not ended; 0 before it opens.
+func (w *Wave) Took(now time.Time) time.Duration {
+	switch {
+	case w.StartedAt.IsZero():
+		return 0
+	case w.Status.Terminal():
+		return w.Worked(w.StartedAt, w.FinishedAt)
+	}
+	return w.Worked(w.StartedAt, now)
 }
 
 // WaveTally counts the tasks of a wave; a mapped task counts once.

@@ -81,6 +81,7 @@ type WaveRow struct {
 	Slot     time.Time
 	Created  time.Time
 	Started  time.Time
+	Rested   time.Duration // between an end and a resume
 	Finished time.Time
 	Tally    string // in words: "5 tasks succeeded, 1 failed"
 }

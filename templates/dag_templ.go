@@ -1237,16 +1237,16 @@ func waveTable(rows []WaveRow, page Page) templ.Component {
 			}
 			if !wave.Finished.IsZero() && !wave.Started.IsZero() {
 				var templ_7745c5c3_Var55 string
-				templ_7745c5c3_Var55, templ_7745c5c3_Err = templ.JoinStringErrs(Span(wave.Finished.Sub(wave.Started)))
+				templ_7745c5c3_Var55, templ_7745c5c3_Err = templ.JoinStringErrs(Span(wave.Finished.Sub(wave.Started) - wave.Rested))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/dag.templ`, Line: 284, Col: 47}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/dag.templ`, Line: 284, Col: 59}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var55))
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else if wave.Finished.IsZero() && !wave.Started.IsZero() {
-				templ_7745c5c3_Err = Ticking(wave.Started, page.Now).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Ticking(wave.Started.Add(wave.Rested), page.Now).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

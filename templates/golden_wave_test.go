@@ -63,7 +63,7 @@ func wave() templates.Wave {
 		Tasks: []templates.TaskRow{
 			{Name: "orders", State: "succeeded", Run: "a-w2-orders", Attempts: 2, Started: now, Finished: now, Took: "2.0 s", Outputs: hostile, Artifacts: 2, Critical: true},
 			{Name: "shops", State: "failed", Reason: hostile, Mapped: true, Open: true, ItemsHref: "/waves/a-w2#task-shops", Counts: []templates.WaveCount{{State: "failed", N: 1}, {State: "succeeded", N: 7}}},
-			{Name: "join", State: "running", Run: "a-w2-join", Started: now.Add(-time.Second), Progress: &templates.Progress{Fraction: 0.5, Message: hostile}},
+			{Name: "join", State: "running", Run: "a-w2-join", Started: now.Add(-time.Second), Since: now.Add(-time.Second), Progress: &templates.Progress{Fraction: 0.5, Message: hostile}},
 			{Name: "tell", State: "waiting", CanMark: true},
 		},
 		Pager: templates.Pager{First: "/waves/a-w2", Next: "/waves/a-w2?from=200"},

@@ -19,6 +19,7 @@ type Wave struct {
 	By         string
 	CancelBy   string
 	Resumed    int
+	Rested     time.Duration // between an end and a resume
 	Slot       time.Time
 	Slots      []WaveSlot
 	Payload    string // JSON; "" for that of the definition
@@ -43,7 +44,7 @@ type Wave struct {
 	Shown    string // which of how many tasks the table shows, in words
 	Pager    Pager
 	Items    *TaskItems // of the mapped task that is unfolded
-	Live     string // where the part that refreshes is fetched again
+	Live     string     // where the part that refreshes is fetched again
 }
 
 // WaveSlot is the slot of a root.
@@ -80,6 +81,7 @@ type TaskRow struct {
 	Run       string // "" where there is none
 	Attempts  int
 	Started   time.Time
+	Since     time.Time // Started, moved by how long the wave rested while the task had begun
 	Finished  time.Time
 	Took      string
 	Progress  *Progress

@@ -502,9 +502,9 @@ func waveHead(v Wave) templ.Component {
 		if !v.Started.IsZero() {
 			if v.Ended && !v.Finished.IsZero() {
 				var templ_7745c5c3_Var21 string
-				templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(" · took " + Span(v.Finished.Sub(v.Started)) + " · ended ")
+				templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(" · took " + Span(v.Finished.Sub(v.Started)-v.Rested) + " · ended ")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/wave.templ`, Line: 124, Col: 67}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/wave.templ`, Line: 124, Col: 76}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 				if templ_7745c5c3_Err != nil {
@@ -524,7 +524,7 @@ func waveHead(v Wave) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = Ticking(v.Started, v.Page.Now).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Ticking(v.Started.Add(v.Rested), v.Page.Now).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1251,7 +1251,7 @@ func taskRow(v Wave, task TaskRow) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else if !task.Started.IsZero() && task.Finished.IsZero() {
-			templ_7745c5c3_Err = Ticking(task.Started, v.Page.Now).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Ticking(task.Since, v.Page.Now).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

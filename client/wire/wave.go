@@ -30,6 +30,7 @@ type Wave struct {
 	FinishedAt time.Time            `json:"finished_at,omitzero"`
 	CancelBy   string               `json:"cancel_by,omitempty" doc:"Who cancelled it; set once that is under way"`
 	Resumed    int                  `json:"resumed,omitempty" doc:"How often it was resumed"`
+	Rests      []WaveRest           `json:"rests,omitempty" doc:"The times between an end and the resume after it: no part of how long the wave took"`
 	Tally      *WaveTally           `json:"tally,omitempty" doc:"How its tasks ended, once it has"`
 }
 
@@ -81,4 +82,10 @@ type WaveItems struct {
 type MarkRequest struct {
 	Task string `json:"task" minLength:"1"`
 	As   string `json:"as" enum:"succeeded,failed,skipped"`
+}
+
+// WaveRest is a time in which a wave had ended, before it was resumed.
+type WaveRest struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
 }

@@ -94,13 +94,18 @@ func (c *cli) tableOfWaves(w io.Writer, waves []wire.Wave) {
 
 // waveTook tells how long a wave has taken, so far where it has not ended.
 func (c *cli) waveTook(wave *wire.Wave) string {
-	switch {
-	case wave.StartedAt.IsZero():
+	if wave.StartedAt.IsZero() {
 		return ""
-	case !wave.FinishedAt.IsZero():
-		return roughly(wave.FinishedAt.Sub(wave.StartedAt))
 	}
-	return roughly(max(c.now().Sub(wave.StartedAt), 0))
+	until := wave.FinishedAt
+	if until.IsZero() {
+		until = c.now()
+	}
+	took := until.Sub(wave.StartedAt)
+	for _, rest := range wave.Rests {
+		took -= rest.To.Sub(rest.From)
+	}
+	return roughly(max(took, 0))
 }
 
 // describeWave tells all about one wave.

@@ -40,7 +40,13 @@ type waveDocument struct {
 	FinishedAt *bson.DateTime `bson:"finished_at,omitempty"`
 	CancelBy   string         `bson:"cancel_by,omitempty"`
 	Resumed    int            `bson:"resumed,omitempty"`
+	Rests      []restDocument `bson:"rests,omitempty"`
 	Tally      *tallyDocument `bson:"tally,omitempty"`
+}
+
+type restDocument struct {
+	From bson.DateTime `bson:"from"`
+	To   bson.DateTime `bson:"to"`
 }
 
 type tallyDocument struct {
@@ -67,6 +73,9 @@ func newWaveDocument(w *engine.Wave) (*waveDocument, error) {
 	for _, root := range slices.Sorted(maps.Keys(w.Slots)) {
 		d.Slots = append(d.Slots, bson.E{Key: escapeKey(root), Value: date(w.Slots[root])})
 	}
+	for _, rest := range w.Rests {
+		d.Rests = append(d.Rests, restDocument{From: date(rest.From), To: date(rest.To)})
+	}
 	if w.Tally != (engine.WaveTally{}) {
 		tally := tallyDocument(w.Tally)
 		d.Tally = &tally
@@ -91,6 +100,9 @@ func (d waveDocument) value() (engine.Wave, error) {
 	}
 	if w.Args, err = stringsOf(d.Args); err != nil {
 		return w, err
+	}
+	for _, rest := range d.Rests {
+		w.Rests = append(w.Rests, engine.WaveRest{From: instant(rest.From), To: instant(rest.To)})
 	}
 	if len(d.Slots) > 0 {
 		w.Slots = make(map[string]time.Time, len(d.Slots))

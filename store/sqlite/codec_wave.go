@@ -39,6 +39,9 @@ func encodeWave(w *engine.Wave) (b []byte) {
 	b = appendTime(b, 19, w.FinishedAt)
 	b = appendText(b, 20, w.CancelBy)
 	b = appendInt(b, 21, int64(w.Resumed))
+	for _, rest := range w.Rests {
+		b = appendNested(b, 23, func(b []byte) []byte { return appendTime(appendTime(b, 1, rest.From), 2, rest.To) })
+	}
 	return appendNested(b, 22, func(b []byte) []byte {
 		t := &w.Tally
 		b = appendInt(appendInt(b, 1, int64(t.Tasks)), 2, int64(t.Succeeded))
@@ -100,6 +103,19 @@ func decodeWave(document []byte) (w engine.Wave, err error) {
 			w.Resumed = int(v.int())
 		case 22:
 			return decodeTally(&w.Tally, v.bytes)
+		case 23:
+			var rest engine.WaveRest
+			err := fields(v.bytes, func(field uint64, v value) error {
+				switch field {
+				case 1:
+					rest.From = v.time()
+				case 2:
+					rest.To = v.time()
+				}
+				return nil
+			})
+			w.Rests = append(w.Rests, rest)
+			return err
 		}
 		return nil
 	})

@@ -37,6 +37,7 @@ func fullWave(d engine.DAG) engine.Wave {
 	wave.Payload = json.RawMessage(`{"html":"<b>&</b>","number":12345678901234567890.50,"list":[1, 2 ,3]}`)
 	wave.Args = map[string]string{"KEY.x": "value", "EMPTY": "", "$Ü": "ß"}
 	wave.StartedAt, wave.FinishedAt = noon.Add(time.Second), noon.Add(time.Minute)
+	wave.Rests = []engine.WaveRest{{From: noon.Add(10 * time.Second), To: noon.Add(20 * time.Second)}, {From: noon.Add(30 * time.Second), To: noon.Add(40 * time.Second)}}
 	wave.Tally = engine.WaveTally{Tasks: 9, Succeeded: 4, Failed: 2, Cancelled: 1, Skipped: 2}
 	return wave
 }

@@ -66,7 +66,7 @@ func historyOf(waves []engine.Wave) WaveHistory {
 			continue
 		}
 		if !waves[i].StartedAt.IsZero() {
-			took = append(took, waves[i].FinishedAt.Sub(waves[i].StartedAt))
+			took = append(took, waves[i].Took(waves[i].FinishedAt))
 		}
 	}
 	h.Duration = spreadOf(took)

@@ -40,10 +40,9 @@ const (
 	// lookedBack is how far back the overview looks.
 	lookedBack = 24 * time.Hour
 
-	attended   = 100 // of each kind, how many are looked at
-	repeatedly = 3   // failures of a job in a day that are told even if a later run succeeded
-	lastRuns   = 10  // of a job, to see how the last that ended did
-	outlasted  = 3   // slots of a job in a day that its own runs were in the way of
+	attended  = 100 // of each kind, how many are looked at
+	lastRuns  = 10  // of a job, to see how the last that ended did
+	outlasted = 3   // slots of a job in a day that its own runs were in the way of
 )
 
 // Concern is something that needs attention. What else is set depends on its kind.
@@ -78,15 +77,17 @@ const (
 	ConcernUnserved   ConcernKind = "unserved"    // runs wait in a tier that no executor serves, or for labels that none has
 	ConcernSilent     ConcernKind = "silent"      // an executor vanished without a word
 	ConcernDead       ConcernKind = "dead"        // runs used up their retries
-	ConcernFailing    ConcernKind = "failing"     // a job's last run failed, or several in a day
+	ConcernFailing    ConcernKind = "failing"     // a job's last run failed
 	ConcernWave       ConcernKind = "wave"        // a DAG's last wave failed: Job is the DAG, Run the wave
 	ConcernMissed     ConcernKind = "missed"      // slots that nobody fired
 	ConcernLate       ConcernKind = "late"        // runs wait for longer than they should
+	ConcernHeldUp     ConcernKind = "held_up"     // a job's runs waited for an executor for longer than the time between its slots
 	ConcernOutlasts   ConcernKind = "outlasts"    // a job's runs last longer than the time between its slots
+	ConcernOverlap    ConcernKind = "overlap"     // slots came while the run before had not ended, and it is not known any more why
 )
 
 var concernOrder = []ConcernKind{
-	ConcernDisk, ConcernLedger, ConcernNoEngine, ConcernOwnerless, ConcernNoExecutor, ConcernStream, ConcernOverdue, ConcernUnserved, ConcernSilent, ConcernClocks, ConcernDead, ConcernFailing, ConcernWave, ConcernMissed, ConcernLate, ConcernOutlasts,
+	ConcernDisk, ConcernLedger, ConcernNoEngine, ConcernOwnerless, ConcernNoExecutor, ConcernStream, ConcernOverdue, ConcernUnserved, ConcernSilent, ConcernClocks, ConcernDead, ConcernFailing, ConcernWave, ConcernMissed, ConcernLate, ConcernHeldUp, ConcernOutlasts, ConcernOverlap,
 }
 
 // Overview tells how things stand. Where the queue does not answer it tells what the store knows.
@@ -154,7 +155,9 @@ func (s *Service) lookAtOverdue(ctx context.Context, namespace string, view *Ove
 	return nil
 }
 
-// lookAtFailed finds the dead, the jobs whose last run failed, and those that fail again and again.
+// lookAtFailed finds the dead, and the jobs whose last run failed. A job whose last run succeeded has recovered: what
+// died of its schedule before is among the dead letters, and needs no attention any more. A run by hand has a payload of its
+// own, which no other run makes up for.
 func (s *Service) lookAtFailed(ctx context.Context, namespace string, view *Overview) error {
 	since := view.At.Add(-lookedBack)
 	letters, further, err := s.store.DeadLetters(ctx, namespace, "", attended)
@@ -163,10 +166,17 @@ func (s *Service) lookAtFailed(ctx context.Context, namespace string, view *Over
 	}
 	view.Dead = engine.Tally{N: len(letters), More: further != ""}
 	dead := map[string]*Concern{}
+	recovered, err := s.recovered(ctx, letters, view.At)
+	if err != nil {
+		return err
+	}
 	for i := range letters {
 		letter := &letters[i]
 		if strings.Contains(letter.Job, "/") {
 			continue // a task: its wave has failed, and says so
+		}
+		if _, scheduled := engine.SlotOf(letter.RunID); scheduled && recovered[letter.JobUID] {
+			continue
 		}
 		if c := dead[letter.Job]; c != nil {
 			c.Count++
@@ -201,7 +211,7 @@ func (s *Service) lookAtFailed(ctx context.Context, namespace string, view *Over
 		}
 		for _, c := range sortedConcerns(failing) {
 			last := healthOf(&engine.Job{}, marks[uids[c.Job]], nil, view.At)
-			if c.Count >= repeatedly || last.Failing() {
+			if last.Failing() {
 				view.Concerns = append(view.Concerns, c)
 			}
 		}
@@ -210,35 +220,21 @@ func (s *Service) lookAtFailed(ctx context.Context, namespace string, view *Over
 	return nil
 }
 
-// lookAtSlots finds what was missed, and what a job's own runs were in the way of.
-func (s *Service) lookAtSlots(ctx context.Context, namespace string, view *Overview) error {
-	ranges, err := s.store.RecentSlots(ctx, namespace, view.At.Add(-lookedBack), 2*attended)
+// recovered tells which of the jobs of dead letters have ended their last run well.
+func (s *Service) recovered(ctx context.Context, letters []engine.DeadLetter, now time.Time) (map[string]bool, error) {
+	uids := map[string]bool{}
+	for i := range letters {
+		uids[letters[i].JobUID] = true
+	}
+	marks, err := s.store.LatestMarks(ctx, slices.Sorted(maps.Keys(uids)), lastRuns, 0)
 	if err != nil {
-		return fmt.Errorf("list what was missed: %w", err)
+		return nil, fmt.Errorf("read the last runs of jobs with dead letters: %w", err)
 	}
-	missed, outlasts := map[string]*Concern{}, map[string]*Concern{}
-	for i := range ranges {
-		r := &ranges[i]
-		kind, of := ConcernMissed, missed
-		switch {
-		case r.Outcome == engine.OutcomeMissed:
-		case r.Reason == engine.ReasonOverlap || r.Reason == engine.ReasonQueueFull || r.Reason == engine.ReasonReplaced:
-			kind, of = ConcernOutlasts, outlasts
-		default:
-			continue // what somebody wanted so needs no attention
-		}
-		if of[r.Job] == nil {
-			of[r.Job] = &Concern{Kind: kind, Job: r.Job, At: r.To, Reason: string(r.Reason)}
-		}
-		of[r.Job].Count += int(r.Count)
+	for uid := range uids {
+		last := healthOf(&engine.Job{}, marks[uid], nil, now)
+		uids[uid] = last.Ended > 0 && !last.Failing()
 	}
-	view.Concerns = append(view.Concerns, sortedConcerns(missed)...)
-	for _, c := range sortedConcerns(outlasts) {
-		if c.Count >= outlasted {
-			view.Concerns = append(view.Concerns, c)
-		}
-	}
-	return nil
+	return uids, nil
 }
 
 // lookAtLedger tells what the check of the ledger has found.

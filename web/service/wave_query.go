@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/dag"
@@ -69,17 +68,20 @@ type WaveTask struct {
 	Started  time.Time
 	Finished time.Time
 	Items    *engine.Items // of a mapped task that has begun
+
+	wave *engine.Wave // that it is of
 }
 
-// Took tells how long the task has taken, up to now where it has not ended.
+// Took tells how long the task has taken, up to now where it has not ended. Where its wave had ended and was resumed,
+// the time in between is left out.
 func (t *WaveTask) Took(now time.Time) time.Duration {
 	switch {
 	case t.Started.IsZero():
 		return 0
 	case t.Finished.IsZero():
-		return max(now.Sub(t.Started), 0)
+		return t.wave.Worked(t.Started, now)
 	}
-	return max(t.Finished.Sub(t.Started), 0)
+	return t.wave.Worked(t.Started, t.Finished)
 }
 
 // Task finds a task by its name.
@@ -123,7 +125,7 @@ func (s *Service) WaveDetail(ctx context.Context, id string) (*WaveDetail, error
 	d.Graph = standing.Graph()
 	d.Tasks = make([]WaveTask, d.Graph.Len())
 	for i := range d.Tasks {
-		d.Tasks[i].Name = d.Graph.Name(i)
+		d.Tasks[i].Name, d.Tasks[i].wave = d.Graph.Name(i), &d.Wave
 	}
 	err = s.eachRun(ctx, id, func(run *engine.Run) {
 		standing.Add(run)
@@ -229,17 +231,18 @@ func (s *Service) eachRun(ctx context.Context, wave string, visit func(*engine.R
 	}
 }
 
-// critical finds the longest way through what has begun.
+// critical finds what the wave waited for from task to task.
 func (d *WaveDetail) critical(now time.Time) {
-	durations := make([]time.Duration, len(d.Tasks))
-	begun := false
+	spans := make([]dag.Span, len(d.Tasks))
 	for i := range d.Tasks {
-		durations[i] = d.Tasks[i].Took(now)
-		begun = begun || !d.Tasks[i].Started.IsZero()
+		if task := &d.Tasks[i]; !task.Started.IsZero() {
+			if spans[i] = (dag.Span{From: task.Started, To: task.Finished}); task.Finished.IsZero() {
+				spans[i].To = now
+			}
+		}
 	}
-	if !begun {
-		return
+	d.Critical = d.Graph.CriticalPath(spans)
+	for _, task := range d.Critical {
+		d.CriticalTime += d.Tasks[task].Took(now)
 	}
-	d.Critical, d.CriticalTime = d.Graph.CriticalPath(durations)
-	d.Critical = slices.DeleteFunc(d.Critical, func(task int) bool { return d.Tasks[task].Started.IsZero() })
 }

@@ -201,19 +201,18 @@ func TestWaveIsToldWithItsTasks(t *testing.T) {
 	d := w.PutDAG(t, diamond+"  each: {needs: [join], for_each: '[1, 2, 3]'}\n")
 	wave := w.OpenWave(d, 1, webtest.Start)
 	w.PutWave(t, wave)
-	for _, task := range []string{"orders", "rates", "join", "tell"} {
+	for task, seconds := range map[string][2]time.Duration{"orders": {0, 10}, "rates": {0, 60}, "join": {60, 70}, "tell": {70, 80}} {
 		run := w.TaskRun(wave, task, engine.StatusSucceeded)
-		if task == "rates" {
-			run.FinishedAt = run.StartedAt.Add(time.Minute)
-		}
+		run.StartedAt, run.FinishedAt = wave.StartedAt.Add(seconds[0]*time.Second), wave.StartedAt.Add(seconds[1]*time.Second)
 		w.PutRun(t, run)
 	}
 	for item, status := range []engine.Status{engine.StatusSucceeded, engine.StatusRunning} {
 		run := w.TaskRun(wave, "each", status)
 		run.ID, run.Item = engine.ItemRunID(wave.ID, item, "each"), &item
+		run.StartedAt = wave.StartedAt.Add(70 * time.Second)
 		w.PutRun(t, run)
 	}
-	w.Now = w.Now.Add(30 * time.Second)
+	w.Now = wave.StartedAt.Add(100 * time.Second)
 	detail, err := w.WaveDetail(t.Context(), wave.ID)
 	if err != nil {
 		t.Fatal(err)
@@ -272,4 +271,45 @@ func TestWatchersHearOfWaves(t *testing.T) {
 	expect(service.Hint{Kind: service.HintWave, Namespace: "default", ID: wave.ID, DAG: "etl", Status: engine.StatusSucceeded})
 	cancel()
 	<-ended
+}
+
+// A wave failed after a minute, and was resumed the next morning: fetch ran again, what cleans up had succeeded and did not.
+func TestDurationsOfAResumedWaveLeaveOutTheNight(t *testing.T) {
+	w := webtest.New(t)
+	w.PutBinary(t, "report")
+	d := w.PutDAG(t, "kind: DAG\nname: etl\ndefaults: {binary: report}\ntasks:\n  fetch: {}\n  load: {needs: [fetch]}\n  tidy: {needs: [fetch], trigger: all_done}\n")
+	wave := w.OpenWave(d, 1, webtest.Start)
+	night := engine.WaveRest{From: webtest.Start.Add(time.Minute), To: webtest.Start.Add(8 * time.Hour)}
+	wave.Status, wave.Resumed, wave.Rests, wave.FinishedAt = engine.StatusSucceeded, 1, []engine.WaveRest{night}, night.To.Add(2*time.Minute)
+	w.PutWave(t, wave)
+	for task, times := range map[string][2]time.Time{
+		"fetch": {webtest.Start.Add(10 * time.Second), night.To.Add(time.Minute)}, // its first attempt began in the evening
+		"load":  {night.To.Add(time.Minute), night.To.Add(2 * time.Minute)},
+		"tidy":  {webtest.Start.Add(40 * time.Second), webtest.Start.Add(time.Minute)},
+	} {
+		run := w.TaskRun(wave, task, engine.StatusSucceeded)
+		run.StartedAt, run.FinishedAt = times[0], times[1]
+		w.PutRun(t, run)
+	}
+	detail, err := w.WaveDetail(t.Context(), wave.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := detail.Wave.Took(w.Now); took != 3*time.Minute {
+		t.Errorf("the wave took %s, want 3 minutes", took)
+	}
+	if fetch, _ := detail.Task("fetch"); fetch.Took(w.Now) != 110*time.Second {
+		t.Errorf("fetch took %s, want 110 seconds", fetch.Took(w.Now))
+	}
+	var path []string
+	for _, task := range detail.Critical {
+		path = append(path, detail.Tasks[task].Name)
+	}
+	if strings.Join(path, " ") != "fetch load" || detail.CriticalTime != 170*time.Second {
+		t.Errorf("critical path %v, %s", path, detail.CriticalTime)
+	}
+	histories, err := w.Histories(t.Context(), []engine.DAG{d}, 10)
+	if err != nil || histories[0].Duration.P50 != 3*time.Minute {
+		t.Errorf("the history says %+v, %v", histories, err)
+	}
 }

@@ -90,7 +90,15 @@ func waveTook(wave *engine.Wave) time.Duration {
 	if !wave.Status.Terminal() || wave.StartedAt.IsZero() {
 		return 0
 	}
-	return max(wave.FinishedAt.Sub(wave.StartedAt), 0)
+	return wave.Took(wave.FinishedAt)
+}
+
+// rested is how long a wave has rested between an end and a resume.
+func rested(wave *engine.Wave) (sum time.Duration) {
+	for _, rest := range wave.Rests {
+		sum += rest.To.Sub(rest.From)
+	}
+	return sum
 }
 
 // waveTrend is the line of how long the last waves took, and how long the last of them.
@@ -115,7 +123,7 @@ func waveTrend(waves []engine.Wave) (spark templates.Spark, last string) {
 func viewWaveRow(wave *engine.Wave) templates.WaveRow {
 	row := templates.WaveRow{
 		ID: wave.ID, Epoch: wave.Epoch, Status: wave.Status.String(), Reason: readable([]byte(wave.Reason)), Trigger: triggerName(wave.Trigger),
-		By: wave.By, Slot: wave.Slot, Created: wave.CreatedAt, Started: wave.StartedAt, Tally: tallyWords(wave.Tally),
+		By: wave.By, Slot: wave.Slot, Created: wave.CreatedAt, Started: wave.StartedAt, Rested: rested(wave), Tally: tallyWords(wave.Tally),
 	}
 	if wave.Status.Terminal() {
 		row.Finished = wave.FinishedAt

@@ -135,7 +135,7 @@ func waveChart(history *service.WaveHistory) templates.Chart {
 		wave := &history.Waves[i]
 		if wave.Status == engine.StatusSucceeded || wave.Status == engine.StatusFailed {
 			marks = append(marks, engine.RunMark{
-				ID: wave.ID, Status: wave.Status, Trigger: wave.Trigger, Slot: wave.Slot, CreatedAt: wave.CreatedAt, StartedAt: wave.StartedAt, FinishedAt: wave.FinishedAt,
+				ID: wave.ID, Status: wave.Status, Trigger: wave.Trigger, Slot: wave.Slot, CreatedAt: wave.CreatedAt, StartedAt: wave.StartedAt.Add(rested(wave)), FinishedAt: wave.FinishedAt,
 			})
 		}
 	}

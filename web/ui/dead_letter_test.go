@@ -72,8 +72,19 @@ func TestDeadLettersAreListedByPagesAndTeachWhereThereAreNone(t *testing.T) {
 	if page := s.see(t, "/dead-letters?job=nobody"); !strings.Contains(page, "No dead letter is of nobody.") {
 		t.Error("a job without dead letters is not told of")
 	}
+	const died = "60 runs used up their tries"
+	if overview := s.see(t, "/"); strings.Contains(overview, died) || !strings.Contains(overview, `href="/dead-letters"`) {
+		t.Error("the overview asks for attention to a job that has recovered, or does not lead to its dead letters")
+	}
+	log, err := s.Job(t.Context(), engine.DefaultNamespace, "harbour-log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := s.Running(log, s.Now.Add(-3*time.Second).Truncate(time.Second))
+	s.PutRun(t, run)
+	s.PutRun(t, webtest.Ended(run, engine.StatusFailed, ""))
 	overview := s.see(t, "/")
-	for _, words := range []string{`href="/dead-letters"`, "dead letters", "/dead-letters/replay?job=harbour-log", "60 runs used up their tries"} {
+	for _, words := range []string{`href="/dead-letters"`, "dead letters", "/dead-letters/replay?job=harbour-log", died} {
 		if !strings.Contains(overview, words) {
 			t.Errorf("the overview does not say %q", words)
 		}

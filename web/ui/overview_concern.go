@@ -81,6 +81,14 @@ func viewConcern(c *service.Concern) templates.Concern {
 		view.Status, view.Title, view.Href = "late", ofRuns(c, "1 run waits", "runs wait")+" for more than "+service.LateAfter.String(), "/runs?status=queued"
 		view.Words = fmt.Sprintf("The oldest is of %s, in tier %s. Are there enough executors of it?", c.Job, c.Tier)
 		view.Cures = []templates.Cure{see, fleet}
+	case service.ConcernHeldUp:
+		view.Status, view.Title, view.Href = "skipped", c.Job, job
+		view.Words = templates.Plural(count, "slot", "slots") + " of the last 24 hours did not fire, because the run before still waited for an executor. Is one of its tier running, with free slots, and not draining?"
+		view.Cures = []templates.Cure{fleet, {Name: "See the ledger", Icon: "right", Href: job + "/slots"}}
+	case service.ConcernOverlap:
+		view.Status, view.Title, view.Href = "skipped", c.Job, job
+		view.Words = templates.Plural(count, "slot", "slots") + " of the last 24 hours did not fire, because the run before had not ended."
+		view.Cures = []templates.Cure{{Name: "See the ledger", Icon: "right", Href: job + "/slots"}, edit}
 	case service.ConcernOutlasts:
 		view.Status, view.Title, view.Href = "skipped", c.Job, job
 		view.Words = templates.Plural(count, "slot", "slots") + " of the last 24 hours did not fire, because the run before was still going: it lasts longer than the time between its slots. Fire it less often, or lower its timeout."

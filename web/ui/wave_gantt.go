@@ -80,10 +80,11 @@ type scale struct {
 	from time.Time
 	span time.Duration
 	now  time.Time
+	wave *engine.Wave // what it rested before it was resumed is left out of the chart
 }
 
 func newScale(detail *service.WaveDetail, now time.Time) scale {
-	s := scale{from: detail.Wave.StartedAt, now: now}
+	s := scale{from: detail.Wave.StartedAt, now: now, wave: &detail.Wave}
 	to := detail.Wave.FinishedAt
 	if !detail.Wave.Status.Terminal() {
 		to = now
@@ -97,12 +98,12 @@ func newScale(detail *service.WaveDetail, now time.Time) scale {
 			to = task.Finished
 		}
 	}
-	s.span = max(to.Sub(s.from), time.Millisecond)
+	s.span = max(s.wave.Worked(s.from, to), time.Millisecond)
 	return s
 }
 
 func (s scale) at(t time.Time) float64 {
-	return min(max(float64(t.Sub(s.from))/float64(s.span), 0), 1)
+	return min(max(float64(s.wave.Worked(s.from, t))/float64(s.span), 0), 1)
 }
 
 // ticks are lines at round spans.

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -106,13 +107,14 @@ func viewTask(detail *service.WaveDetail, at int, runs map[string]engine.Run) te
 		Started: task.Started, Finished: task.Finished, Mapped: detail.Spec.Tasks[at].ForEach != "", CanMark: canMark(&detail.Wave, task),
 	}
 	if !task.Started.IsZero() && !task.Finished.IsZero() {
-		row.Took = templates.Span(max(task.Finished.Sub(task.Started), 0))
+		row.Took = templates.Span(task.Took(task.Finished))
 	}
 	if task.Items != nil {
 		row.Counts = itemCounts(task.Items)
 	}
 	run, known := runs[task.Run]
 	if !known {
+		row.Since = since(&detail.Wave, row.Started)
 		return row
 	}
 	if row.Reason == "" && task.State.Ended() {
@@ -125,7 +127,18 @@ func viewTask(detail *service.WaveDetail, at int, runs map[string]engine.Run) te
 			row.Started = begun(&run)
 		}
 	}
+	row.Since = since(&detail.Wave, row.Started)
 	return row
+}
+
+// since is an instant of a wave, moved by how long the wave has rested after it: from when what goes on is counted.
+func since(wave *engine.Wave, begun time.Time) time.Time {
+	for _, rest := range wave.Rests {
+		if !begun.IsZero() && begun.Before(rest.From) {
+			begun = begun.Add(rest.To.Sub(rest.From))
+		}
+	}
+	return begun
 }
 
 // canMark tells whether a task may be said to count otherwise; the service has the last word.
@@ -225,7 +238,7 @@ func (u *UI) items(ctx context.Context, c echo.Context, detail *service.WaveDeta
 		}
 		row := templates.ItemRow{N: from + i, Run: id, Status: run.Status.String(), Reason: readable([]byte(reason(&run))), Attempts: run.Attempt}
 		if run.Status.Terminal() && !run.StartedAt.IsZero() {
-			row.Took = templates.Span(max(run.FinishedAt.Sub(run.StartedAt), 0))
+			row.Took = templates.Span(detail.Wave.Worked(run.StartedAt, run.FinishedAt))
 		}
 		view.Rows = append(view.Rows, row)
 	}
