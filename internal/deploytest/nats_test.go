@@ -75,6 +75,9 @@ func TestNATSBecomesACluster(t *testing.T) {
 		if options.Port != 4222 || options.Cluster.Port != 6222 || options.HTTPPort != 8222 || options.StoreDir != "/data" {
 			t.Errorf("the ports are %d, %d and %d, and the folder %s", options.Port, options.Cluster.Port, options.HTTPPort, options.StoreDir)
 		}
+		if options.SyncInterval <= 0 || options.SyncInterval > time.Second {
+			t.Errorf("a power cut of all three may take %s of what was acknowledged; docs/guarantees.md says a second", options.SyncInterval)
+		}
 		if len(service.Volumes) != 1 || service.Volumes[0].Target != options.StoreDir {
 			t.Errorf("%s keeps its data in no volume", name)
 		}

@@ -27,7 +27,7 @@ type ServerConfig struct {
 	// Name of the server; default "tidewheel".
 	Name string
 	// SyncInterval is how long an acknowledged message may stay unsynced: what a power cut may take. A crash of the
-	// process alone takes nothing. Default 1 s.
+	// process alone takes nothing. Default 1 s, as in deploy/compose/nats.conf.
 	SyncInterval time.Duration
 	// Logger gets what the server has to say.
 	Logger *slog.Logger
