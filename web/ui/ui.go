@@ -48,7 +48,7 @@ func New(service *service.Service, config Config) *UI {
 	return &UI{service: service, config: config, large: newTurn()}
 }
 
-// namespace is the only one until there are more.
+// namespace is the one that the pages show; the API and the command line take others, too.
 const namespace = engine.DefaultNamespace
 
 // Router is what routes are added to: an *echo.Echo or an *echo.Group.
