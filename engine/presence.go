@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/tidewheel/tidewheel/spec"
@@ -47,8 +48,32 @@ type EnginePresence struct {
 	Leaving bool      `json:"leaving,omitempty"`
 	Since   time.Time `json:"since"`
 	Seen    time.Time `json:"seen"`
+	// Behind is for how long the oldest of its decisions has waited for the store, 0 if that keeps up; Unwritten is how many
+	// jobs and DAGs have such.
+	Behind    time.Duration `json:"behind,omitempty"`
+	Unwritten int           `json:"unwritten,omitempty"`
 	// Ahead is as in Presence.
 	Ahead time.Duration `json:"-"`
+}
+
+// behindAfter is how long a decision may wait for a store that keeps up.
+const behindAfter = 5 * time.Second
+
+// Waits says in the presence how far the store is behind, by what the core counts.
+func (e *EnginePresence) Waits(stats Stats, now time.Time) {
+	e.Behind, e.Unwritten = 0, 0
+	if behind := now.Sub(stats.Since); !stats.Since.IsZero() && behind >= behindAfter {
+		e.Behind, e.Unwritten = behind, stats.Unwritten
+	}
+}
+
+// Slow says in a sentence that the store is slower than what is asked of it, "" if it keeps up.
+func (e *EnginePresence) Slow() string {
+	if e.Behind == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the store is slower than what is asked of it: runs start late, decisions about %d jobs and DAGs wait to be written, the oldest for %s",
+		e.Unwritten, e.Behind.Round(time.Second))
 }
 
 // RunningAttempt is one of the attempts that an executor runs.

@@ -49,5 +49,8 @@ func (s *Server) ready(c echo.Context) error {
 		}
 		return c.String(http.StatusServiceUnavailable, err.Error()+"\n")
 	}
+	if slow := s.config.Slow(); slow != "" { // it does its work, late: to take it out of the way would not help
+		return c.String(http.StatusOK, "ok, but "+slow+"\n")
+	}
 	return c.String(http.StatusOK, "ok\n")
 }

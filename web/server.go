@@ -30,6 +30,8 @@ type Config struct {
 	Metrics http.Handler
 	// MetricsReaders may read them besides the users of the server.
 	MetricsReaders *auth.Readers
+	// Slow says in a sentence that this node's engine waits for a slow store, "" if it does not. May be nil.
+	Slow func() string
 	// Ready names the part that is down; nil: the service is asked.
 	Ready func(context.Context) error
 	// Live says why the process has to be started again; nil: it never has.
@@ -85,6 +87,9 @@ func New(config Config) (*Server, error) {
 	}
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
+	}
+	if config.Slow == nil {
+		config.Slow = func() string { return "" }
 	}
 	if config.Ready == nil {
 		config.Ready = config.Service.Ready

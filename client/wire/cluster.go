@@ -36,6 +36,7 @@ type Engine struct {
 	Leaving bool      `json:"leaving" doc:"It hands over its shards and takes no more"`
 	Since   time.Time `json:"since"`
 	Seen    time.Time `json:"seen" doc:"When it was last heard of"`
+	Problem string    `json:"problem,omitempty" doc:"What is the matter with its store; absent if that keeps up"`
 }
 
 // Clocks tells how far apart the clocks of the nodes are.

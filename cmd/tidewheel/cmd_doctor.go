@@ -78,6 +78,7 @@ func (c *cli) doctor(ctx context.Context, config *ServerConfig, wanted, machine 
 		{"streams", func() checked { return server.streams }},
 		{"binaries", func() checked { return c.checkBinaries(ctx, server) }},
 		{"clock", func() checked { return c.checkClock(server) }},
+		{"store", func() checked { return server.store }},
 		{"clocks", func() checked { return server.clocks }},
 	}
 	ofMachine := []check{

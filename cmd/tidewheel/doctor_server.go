@@ -22,6 +22,7 @@ type examined struct {
 	address string        // host:port
 	version string        // "" if it did not tell
 	ledger  checked       // whether all slots are accounted for
+	store   checked       // whether it keeps up
 	clocks  checked       // whether the clocks of the nodes agree
 	queues  checked       // whether somebody takes what waits
 	streams checked       // whether the queue's streams are trimmed
@@ -34,7 +35,7 @@ const examineLimit = 5 * time.Second
 func (c *cli) examineServer(ctx context.Context, wanted bool) examined {
 	ctx, cancel := context.WithTimeout(ctx, examineLimit)
 	defer cancel()
-	e := examined{ledger: warn("not known: no server tells"), clocks: warn("not known: no server tells"), queues: warn("not known: no server tells"), streams: warn("not known: no server tells")}
+	e := examined{ledger: warn("not known: no server tells"), store: warn("not known: no server tells"), clocks: warn("not known: no server tells"), queues: warn("not known: no server tells"), streams: warn("not known: no server tells")}
 	if parsed, err := url.Parse(c.url); err == nil {
 		e.address = parsed.Host
 	}
@@ -78,6 +79,7 @@ func (c *cli) examineServer(ctx context.Context, wanted bool) examined {
 		e.version = told.Version
 		e.check = ok("ready at %s", c.url)
 		e.ledger = checkLedger(ctx, api)
+		e.store = checkStore(ctx, api)
 		e.clocks = checkClocks(ctx, api)
 		e.queues = checkQueues(ctx, api)
 		e.streams = checkStreams(ctx, api)
@@ -134,6 +136,20 @@ func (c *cli) checkBinaries(ctx context.Context, server examined) checked {
 		return ok("%s read and whole; %d more were not read, for lack of time", count(found.Checked, "content"), found.Rest)
 	}
 	return ok("%s read and whole", count(found.Checked, "content"))
+}
+
+// checkStore tells whether the store takes what the engines ask of it.
+func checkStore(ctx context.Context, api *client.Client) checked {
+	engines, err := api.Engines(ctx)
+	if err != nil {
+		return warn("not known: %s", explainError(err))
+	}
+	for i := range engines {
+		if engines[i].Problem != "" {
+			return warn("on %s %s: give it a faster disk or network, or spread slots over time", engines[i].Host, engines[i].Problem)
+		}
+	}
+	return ok("takes what the engines ask of it")
 }
 
 // checkClocks tells whether the clocks of the nodes agree.

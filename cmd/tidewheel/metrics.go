@@ -162,12 +162,16 @@ func (m *metrics) watchEngine(stats func() engine.Stats, shards func() int) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "tidewheel_engine_shards", Help: "Shards that this engine owns and turns.",
 	}, func() float64 { return float64(shards()) }))
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "tidewheel_engine_store_lag_seconds", Help: "For how long the oldest decision of this engine has waited for the store.",
+	}, func() float64 { return ageOf(stats().Since) }))
 	for _, gauge := range []struct {
 		name, help string
 		value      func(engine.Stats) int
 	}{
 		{"tidewheel_engine_runs", "Runs that have not ended, in the engine's memory.", func(s engine.Stats) int { return s.Runs }},
 		{"tidewheel_engine_jobs", "Jobs in the engine's memory: those due soon or with runs that have not ended.", func(s engine.Stats) int { return s.Jobs }},
+		{"tidewheel_engine_unwritten", "Jobs and DAGs with decisions that are not durable yet: they wait for the store.", func(s engine.Stats) int { return s.Unwritten }},
 		{"tidewheel_engine_timers", "Timers on the wheel.", func(s engine.Stats) int { return s.Timers }},
 	} {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: gauge.name, Help: gauge.help},

@@ -71,6 +71,13 @@ func (e *engineRole) stalled() error {
 	return nil
 }
 
+// slow says that the engine waits for a slow store, "" if it does not.
+func (e *engineRole) slow() string {
+	var presence engine.EnginePresence
+	presence.Waits(e.stats(), time.Now())
+	return presence.Slow()
+}
+
 func closed(channel <-chan struct{}) bool {
 	select {
 	case <-channel:
@@ -88,6 +95,10 @@ func (s *Server) startEngine(ctx context.Context) error {
 	s.parts.add("the engine", func(ctx context.Context) error { return s.runEngine(ctx, role) })
 	s.parts.add("the watch over the engine", func(ctx context.Context) error {
 		watchStall(ctx, role.stalled, s.log)
+		return nil
+	})
+	s.parts.add("the watch over the store", func(ctx context.Context) error {
+		watchSlow(ctx, role.slow, s.log)
 		return nil
 	})
 	s.parts.add("the sweep of edits", s.watchEdits)

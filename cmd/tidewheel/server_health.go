@@ -87,6 +87,10 @@ func (s *Server) healthHandler() http.Handler {
 			http.Error(w, text, http.StatusServiceUnavailable)
 			return
 		}
+		if slow := s.slow(); slow != "" {
+			fmt.Fprintln(w, "ok, but "+slow)
+			return
+		}
 		fmt.Fprintln(w, "ok")
 	})
 	return mux
@@ -100,6 +104,40 @@ func (s *Server) live() error {
 	}
 	return s.engine.stalled()
 }
+
+// slow says that the engine of this node waits for a slow store, "" if it does not.
+func (s *Server) slow() string {
+	if s.engine == nil {
+		return ""
+	}
+	return s.engine.slow()
+}
+
+// watchSlow writes to the log when the store falls behind what is asked of it, from time to time while it is, and when it
+// has caught up.
+func watchSlow(ctx context.Context, slow func() string, log *slog.Logger) {
+	ticker := time.NewTicker(stallEvery)
+	defer ticker.Stop()
+	var said time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		switch words := slow(); {
+		case words != "" && time.Since(said) >= slowEvery:
+			said = time.Now()
+			log.Warn(words)
+		case words == "" && !said.IsZero():
+			said = time.Time{}
+			log.Info("the store has caught up: runs start on time again")
+		}
+	}
+}
+
+// slowEvery is how often the log says that the store is slow while it is.
+const slowEvery = time.Minute
 
 // stallEvery is how often the watch looks at the engine.
 const stallEvery = 5 * time.Second

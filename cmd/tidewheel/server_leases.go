@@ -45,6 +45,7 @@ func (s *Server) engineAlone() func() engine.EnginePresence {
 		now := presence
 		if s.engine != nil {
 			now.Shards = s.engine.shards()
+			now.Waits(s.engine.stats(), time.Now())
 		}
 		return now
 	}

@@ -38,7 +38,7 @@ func (s *Server) startWeb(context.Context) error {
 	})
 	config := web.Config{
 		Service: s.service, Guard: guard, Codes: codes, Log: s.log, Version: version,
-		Metrics: s.metrics.handler(), MetricsReaders: s.readers, Ready: s.ready, Live: s.live, RunTokens: auth.NewRunTokens(s.runKey, nil),
+		Metrics: s.metrics.handler(), MetricsReaders: s.readers, Ready: s.ready, Live: s.live, Slow: s.slow, RunTokens: auth.NewRunTokens(s.runKey, nil),
 		Connections: web.Connections{Total: mostConnections(), PerAddress: s.config.ConnectionsPerAddress, Trusted: s.config.TrustedProxies},
 	}
 	s.addPages(&config)

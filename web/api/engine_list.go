@@ -21,7 +21,7 @@ func (a *API) engineList() {
 		var items []wire.Engine
 		for _, e := range engines.All {
 			items = append(items, wire.Engine{
-				ID: e.ID, Host: e.Host, PID: e.PID, Version: e.Version, Shards: e.Shards, Leaving: e.Leaving, Since: e.Since, Seen: e.Seen,
+				ID: e.ID, Host: e.Host, PID: e.PID, Version: e.Version, Shards: e.Shards, Leaving: e.Leaving, Since: e.Since, Seen: e.Seen, Problem: e.Slow(),
 			})
 		}
 		return answerPage(items, ""), nil

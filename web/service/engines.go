@@ -90,6 +90,9 @@ func (s *Service) lookAtEngines(ctx context.Context, view *Overview) error {
 	}
 	clocks := Clocks{}
 	for i := range engines.All {
+		if slow := engines.All[i].Slow(); slow != "" {
+			view.Concerns = append(view.Concerns, Concern{Kind: ConcernBehind, Host: engines.All[i].Host, At: view.At.Add(-engines.All[i].Behind), Reason: slow})
+		}
 		clocks.add(&engines.All[i].Ahead, engines.All[i].Host)
 	}
 	for i := range view.Executors {

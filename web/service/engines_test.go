@@ -139,3 +139,13 @@ func TestAFullDiskIsNamedInPlaceOfWhatItLeadsTo(t *testing.T) {
 		t.Errorf("the overview says %+v, %v", view.Concerns, err)
 	}
 }
+
+func TestASlowStoreNeedsAttention(t *testing.T) {
+	w := webtest.New(t)
+	for behind, told := range map[time.Duration]bool{0: false, 20 * time.Second: true} {
+		w.Queue.SetEngines(engine.EnginePresence{ID: "a", Host: "quay", Behind: behind, Unwritten: 7})
+		if got := slices.Contains(concerns(t, w), service.ConcernBehind); got != told {
+			t.Errorf("%s behind: told %t", behind, got)
+		}
+	}
+}

@@ -71,6 +71,7 @@ const (
 	ConcernNoEngine   ConcernKind = "no_engine"   // nobody is there to start anything
 	ConcernOwnerless  ConcernKind = "ownerless"   // no engine has some of the shards
 	ConcernClocks     ConcernKind = "clocks"      // the clocks of two nodes differ
+	ConcernBehind     ConcernKind = "behind"      // the store is slower than what is asked of it: Reason says by how much
 	ConcernLedger     ConcernKind = "ledger"      // slots are neither runs nor in the ledger: Job is the newest's, At when it was
 	ConcernStream     ConcernKind = "stream"      // a stream of the queue grows
 	ConcernOverdue    ConcernKind = "overdue"     // slots have come, and no engine takes them up
@@ -87,7 +88,7 @@ const (
 )
 
 var concernOrder = []ConcernKind{
-	ConcernDisk, ConcernLedger, ConcernNoEngine, ConcernOwnerless, ConcernNoExecutor, ConcernStream, ConcernOverdue, ConcernUnserved, ConcernSilent, ConcernClocks, ConcernDead, ConcernFailing, ConcernWave, ConcernMissed, ConcernLate, ConcernHeldUp, ConcernOutlasts, ConcernOverlap,
+	ConcernDisk, ConcernLedger, ConcernNoEngine, ConcernOwnerless, ConcernNoExecutor, ConcernBehind, ConcernStream, ConcernOverdue, ConcernUnserved, ConcernSilent, ConcernClocks, ConcernDead, ConcernFailing, ConcernWave, ConcernMissed, ConcernLate, ConcernHeldUp, ConcernOutlasts, ConcernOverlap,
 }
 
 // Overview tells how things stand. Where the queue does not answer it tells what the store knows.

@@ -16,6 +16,9 @@ func viewEngineConcern(c *service.Concern, view *templates.Concern) {
 	case service.ConcernOwnerless:
 		view.Status, view.Title = "late", templates.Plural(int64(c.Count), "shard has", "shards have")+" no engine"
 		view.Words = "Jobs and DAGs of these shards stand still. An engine that is well takes them within seconds: see its log."
+	case service.ConcernBehind:
+		view.Status, view.Title = "late", "The store is slow"
+		view.Words = "On " + c.Host + " " + c.Reason + ". They are written in the order in which they were made, and none is lost. Give the store a faster disk or network, or spread slots over time (H in a schedule)."
 	default: // ConcernClocks
 		view.Status, view.Title = "late", "The clocks of the nodes differ"
 		view.Words = "As far as can be told from outside, " + c.Reason + ". Slots fire by the clock of the engine that has them: set the clocks by NTP."

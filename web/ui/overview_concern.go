@@ -97,7 +97,7 @@ func viewConcern(c *service.Concern) templates.Concern {
 		view.Status, view.Title, view.Href = "failed", "A stream of the queue grows", "/executors"
 		view.Words = c.Reason + "."
 		view.Cures = []templates.Cure{fleet}
-	case service.ConcernNoEngine, service.ConcernOwnerless, service.ConcernClocks:
+	case service.ConcernNoEngine, service.ConcernOwnerless, service.ConcernClocks, service.ConcernBehind:
 		viewEngineConcern(c, &view)
 	}
 	return view
