@@ -38,11 +38,18 @@ func (c *Core) firstSlot(j *job) {
 		since = time.Time{} // a moment that passed while the definition was on its way is late, not gone
 	}
 	c.planAfterEdit(j, since, func(time.Time) bool { return false })
+	if j.resumedAfterEdit() {
+		j.task.RunAt = Parked
+	}
 }
+
+// resumedAfterEdit reports whether the job was resumed after its present form was written. Where nothing was planned before,
+// the slots between the two count as paused: nobody has said when the pause began, and no slot of a pause may fire.
+func (j *job) resumedAfterEdit() bool { return !j.def.Paused && j.def.PausedAt.After(j.def.UpdatedAt) }
 
 // replan moves a scheduled task from the generation it was made for to the present one.
 func (c *Core) replan(j *job) {
-	paused := j.task.RunAt.Equal(Parked) && !j.task.Slot.Equal(Parked)
+	paused := j.task.RunAt.Equal(Parked) && (!j.task.Slot.Equal(Parked) || j.resumedAfterEdit())
 	old, oldSlot := j.specs[j.task.Generation], j.task.Slot
 	previous := c.closeOld(j)
 	since := j.def.UpdatedAt

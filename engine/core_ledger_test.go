@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
@@ -129,7 +130,9 @@ func TestTheRunOfASlotThatIsAboutToBeToldIsTakenBack(t *testing.T) {
 // What is told of the slots of two runs is told by the writes of both: where one is refused, the other stays true.
 func TestTheSlotsOfTwoRunsAreToldApart(t *testing.T) {
 	b := newBench(t)
-	b.do([]string{"define", "every=100ms", "overlap=allow"})
+	b.config.Lead = 2500 * time.Millisecond // two are prepared at a time
+	b.core = engine.NewCore(b.config, b.now, b.random())
+	b.do([]string{"define", "every=1s", "overlap=allow"})
 	var told []engine.SlotRange
 	b.hold = true
 	b.do([]string{"pause"})

@@ -119,6 +119,26 @@ func TestScheduleOfARootIsEditedInAnOutage(t *testing.T) {
 	}
 }
 
+// No engine sees the edit, which adds a root, before the DAG is resumed: it was paused for the slots of that root, too.
+func TestRootThatIsAddedToAPausedDAGFiresNoSlotOfThePause(t *testing.T) {
+	b := corner(t, "none", "10h", "queue")
+	b.until(12 * time.Minute)
+	b.pause(true)
+	b.now = b.dag.CreatedAt.Add(30 * time.Minute)
+	b.quietly(func() {
+		b.define("kind: DAG\nname: etl\ndefaults: {binary: work}\noverlap: queue\ncatch_up: {policy: none, window: 10h}\n" +
+			"tasks: {a: {schedule: '*/10 * * * *'}, new: {schedule: '*/5 * * * *'}}\n")
+	})
+	b.now = b.dag.CreatedAt.Add(45*time.Minute + 2*time.Second)
+	b.quietly(func() { b.pause(false) })
+	b.away(45*time.Minute + 3*time.Second)
+	b.drain()
+	if want := "02 00:35..02 00:45 3 skipped(paused)"; b.days("new") != want {
+		t.Errorf("the ledger says\n     %s\nwant %s", b.days("new"), want)
+	}
+	b.is("02 00:10 succeeded", "02 00:20..02 00:30 2 skipped(paused), 02 00:40..02 00:40 1 skipped(paused)")
+}
+
 // quietly does what users do while no engine is there.
 func (b *waveBench) quietly(do func()) {
 	core := b.core

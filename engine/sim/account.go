@@ -227,7 +227,7 @@ func (m *jobModel) stoodStill(slot time.Time, handled time.Duration) bool {
 		for until < len(m.revisions) && m.revisions[until].paused {
 			until++
 		}
-		if until == len(m.revisions) || (slot.Before(m.revisions[until].stamp) && handled < m.revisions[until].elapsed) {
+		if until == len(m.revisions) || slot.Before(m.revisions[until].stamp) {
 			return true
 		}
 	}
