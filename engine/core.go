@@ -26,7 +26,7 @@ type Config struct {
 	// Margin is added to an instant at which a lock could expire before it is looked at.
 	Margin time.Duration
 	// Requeue is how long a task may wait unclaimed before the core makes sure that the queue still has it. It
-	// doubles with each look, up to 32 times.
+	// doubles with each look, up to four times.
 	Requeue time.Duration
 	// Resend is the time between two requests to cancel a running attempt.
 	Resend time.Duration
@@ -146,6 +146,7 @@ type run struct {
 	fresh bool            // made for a slot that its scheduled task passes over in the next batch
 	// letter says that there may be a dead letter of it, which an engine that crashed was to remove: it was dead before.
 	letter bool
+	outlived bool // the queue has let the task of its attempt go: see dropped
 	// back is set while a prepared run is taken back that a crashed engine may have published already.
 	back SlotReason
 }
@@ -221,6 +222,8 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 		}
 	case TaskPublished:
 		c.published(e)
+	case TaskDropped:
+		c.dropped(e)
 	case AttemptRevoked:
 		c.revoked(e)
 	case AttemptInspected:

@@ -209,7 +209,7 @@ func (c *Core) enqueue(r *run) {
 
 func (c *Core) beginAttempt(r *run, at time.Time) {
 	r.Attempt++
-	r.doubt = false
+	r.doubt, r.outlived = false, false
 	r.Status, r.Reason = StatusQueued, ""
 	r.QueuedAt, r.RetryAt, r.Progress = at.Truncate(time.Microsecond), time.Time{}, nil
 	r.Attempts = append(r.Attempts, Attempt{N: r.Attempt, Status: StatusQueued, QueuedAt: r.QueuedAt})
@@ -299,7 +299,11 @@ func (c *Core) attemptRevoked(r *run, at time.Time) {
 		c.end(r, StatusCancelled, cancelReason(&r.Run))
 		return
 	}
-	c.retryAt(r, c.now, "the attempt had been taken back before a restart: it is tried again")
+	why := "the attempt had been taken back before a restart: it is tried again"
+	if r.outlived {
+		why = "its task had waited for so long that it was taken back: it is queued once more"
+	}
+	c.retryAt(r, c.now, why)
 }
 
 func (c *Core) started(r *run, a *Attempt, m *Result) {

@@ -5,7 +5,7 @@ import "time"
 // lookLater sets the timer that makes sure that a queued task is still in the queue: JetStream acknowledges before it
 // syncs to disk, so a power cut may take what it had acknowledged.
 func (c *Core) lookLater(r *run) {
-	wait := c.config.Requeue << min(r.looks, 5)
+	wait := c.config.Requeue << min(r.looks, 2)
 	r.looks++
 	c.setTimer(&r.timer, c.now.Add(wait), timer{kind: timerRequeue, run: r})
 }
@@ -17,6 +17,19 @@ func (c *Core) published(e TaskPublished) {
 		return
 	}
 	c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerRequeue, run: r})
+}
+
+// dropped gives a run whose task the queue has let go another attempt. Published once more under the same number its task
+// would have to be let go again, behind a backlog that is as long: nobody could tell it from a copy of a claimed one. Of the
+// next attempt there is no other copy, so that it may wait for as long as it takes.
+func (c *Core) dropped(e TaskDropped) {
+	r := c.runs[e.Run]
+	if r == nil || r.Attempt != e.Attempt || r.Status != StatusQueued {
+		return
+	}
+	r.outlived = true
+	c.touch(r) // a write finds out that somebody else has seen the attempt through
+	c.revokeAttempt(r, r.Attempt)
 }
 
 // Awaits tells whether an attempt is to be claimed, as far as the core has heard. What was to be published once
@@ -57,7 +70,11 @@ func (c *Core) inspect(r *run) {
 	default:
 		return
 	}
-	c.atOnce(Inspect{Shard: r.Shard, Run: r.ID, Attempt: r.Attempt, Locks: r.locks()})
+	look := Inspect{Shard: r.Shard, Run: r.ID, Attempt: r.Attempt, Locks: r.locks()}
+	if r.Status == StatusQueued {
+		look.Tier, look.Class, look.RunsOn = string(r.Tier), string(r.Class), r.RunsOn
+	}
+	c.atOnce(look)
 }
 
 // lock is what an executor must hold to execute the run: the job's, or the run's own where runs may overlap.
@@ -97,9 +114,10 @@ func (c *Core) inspected(e AttemptInspected) {
 	switch r.Status {
 	case StatusQueued:
 		switch {
+		case e.State.Last == "" && e.State.Waits: // it keeps its place
 		case e.State.Last == "":
-			// A copy that still waits makes this one disappear. But what was read of the run, or of its claim, may be from
-			// before this engine stood still: then a write finds out that somebody else has seen the attempt through.
+			// What was read of the run, or of its claim, may be from before this engine stood still: then a write finds out
+			// that somebody else has seen the attempt through.
 			c.Affirm(r.ID)
 		case e.State.Last == ResultRevoked && !r.revoke:
 			c.attemptRevoked(r, c.now)

@@ -17,12 +17,17 @@ type Revoke struct {
 	RunsOn  map[string]string
 }
 
-// Inspect asks the queue how an attempt stands, and whether it holds one of these locks; answered by AttemptInspected.
+// Inspect asks the queue how an attempt stands: whether its task waits there, what came of it, and whether it holds one of
+// these locks; answered by AttemptInspected.
 type Inspect struct {
 	Shard   int
 	Run     string
 	Attempt int
 	Locks   []string
+	// Where its task waits; not asked for where Tier is "".
+	Tier   string
+	Class  string
+	RunsOn map[string]string
 }
 
 // DeclareLost ends an attempt whose lock has gone, unless it reported something after the message with this sequence.

@@ -55,6 +55,13 @@ type TaskPublished struct {
 	Failed  bool
 }
 
+// TaskDropped says that the queue has let the task of an attempt go, because it was so old that nobody could be sure any more
+// that it had not been claimed before.
+type TaskDropped struct {
+	Run     string
+	Attempt int
+}
+
 // AttemptRevoked answers a Revoke. Revoked is false when somebody had claimed the attempt; Failed when nothing is known.
 type AttemptRevoked struct {
 	Run     string
@@ -106,6 +113,7 @@ func (JobsLoaded) event()       {}
 func (BinariesChanged) event()  {}
 func (ResultsReceived) event()  {}
 func (TaskPublished) event()    {}
+func (TaskDropped) event()      {}
 func (AttemptRevoked) event()   {}
 func (AttemptInspected) event() {}
 func (CommandReceived) event()  {}

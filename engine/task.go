@@ -135,6 +135,8 @@ type AttemptState struct {
 	// earliest instant at which it can expire without being refreshed.
 	LockHeld  bool
 	LockUntil time.Time
+	// Waits reports whether the attempt's task is in the queue: nobody has claimed it then, or not acknowledged it.
+	Waits bool
 	// Since is when the queue was last out of reach, by the asker's clock: what executors could not report before
 	// comes soon after. Zero if the asker does not know.
 	Since time.Time

@@ -114,7 +114,8 @@ func (b *bench) do(words []string) {
 	case "inspected":
 		run, n := b.attempt(rest[0])
 		answer := engine.AttemptInspected{Run: run, Attempt: n, Failed: rest[1] == "failed"}
-		if rest[1] != "none" && rest[1] != "failed" {
+		answer.State.Waits = rest[1] == "waits"
+		if rest[1] != "none" && rest[1] != "failed" && rest[1] != "waits" {
 			answer.State.Last, answer.State.Sequence = engine.ResultKind(rest[1]), 7
 		}
 		if since, ok := strings.CutPrefix(rest[len(rest)-1], "since="); ok {
@@ -128,6 +129,9 @@ func (b *bench) do(words []string) {
 	case "unpublished":
 		run, n := b.attempt(rest[0])
 		b.step(engine.TaskPublished{Run: run, Attempt: n, Failed: true})
+	case "dropped": // the queue has let the task go
+		run, n := b.attempt(rest[0])
+		b.step(engine.TaskDropped{Run: run, Attempt: n})
 	case "dead": // the last news of a run that was dead has come again
 		b.step(engine.FoundDead{Runs: b.dead})
 	case "run":

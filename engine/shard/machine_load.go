@@ -150,8 +150,8 @@ func (m *Machine) onWoken(out *actions, now time.Time, wake engine.Wake) {
 		} else {
 			m.sweepAgain = true
 		}
-	case engine.WakeTask: // as if it had not been published: the core looks whether it is to be
-		m.step(out, now, engine.TaskPublished{Run: wake.Key, Attempt: wake.Attempt, Failed: true})
+	case engine.WakeTask:
+		m.step(out, now, engine.TaskDropped{Run: wake.Key, Attempt: wake.Attempt})
 	case engine.WakeBinary:
 		if m.core.KnowsBinary(wake.Key) {
 			out.add(ReadBinaries{Epoch: m.epoch, Keys: []string{wake.Key}})

@@ -114,11 +114,11 @@ func (q *memQueue) Revoke(_ context.Context, of engine.Revoke) (bool, error) {
 	return ok, nil
 }
 
-func (q *memQueue) Inspect(_ context.Context, _ int, run string, attempt int, _ ...string) (engine.AttemptState, error) {
+func (q *memQueue) Inspect(_ context.Context, of engine.Inspect) (engine.AttemptState, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.asked++
-	last, found := q.last(run, attempt)
+	last, found := q.last(of.Run, of.Attempt)
 	if !found {
 		return engine.AttemptState{}, nil
 	}

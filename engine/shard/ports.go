@@ -70,8 +70,8 @@ type Queue interface {
 	Publish(task *engine.Task, done func(error))
 	// Revoke takes an attempt back before anybody claims it, and removes its waiting task. False: somebody claimed it.
 	Revoke(ctx context.Context, attempt engine.Revoke) (bool, error)
-	// Inspect tells how an attempt stands, and whether it holds one of the locks.
-	Inspect(ctx context.Context, shard int, run string, attempt int, locks ...string) (engine.AttemptState, error)
+	// Inspect tells how an attempt stands, whether its task waits, and whether it holds one of the locks.
+	Inspect(ctx context.Context, attempt engine.Inspect) (engine.AttemptState, error)
 	// DeclareLost ends an attempt on condition that its last message is still the one with this sequence.
 	// False: something came after it.
 	DeclareLost(ctx context.Context, shard int, run string, attempt int, after uint64) (bool, error)

@@ -22,7 +22,7 @@ func (r *Runner) effect(ctx context.Context, a Perform) {
 		})
 	case engine.Inspect:
 		r.ask(ctx, func() {
-			state, err := r.queue.Inspect(ctx, e.Shard, e.Run, e.Attempt, e.Locks...)
+			state, err := r.queue.Inspect(ctx, e)
 			r.report(ctx, "inspect an attempt", err)
 			answer(engine.AttemptInspected{Run: e.Run, Attempt: e.Attempt, State: state, Failed: err != nil})
 		})

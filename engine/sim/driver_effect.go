@@ -64,6 +64,7 @@ func (e *driver) effect(epoch uint64, effect engine.Effect) {
 			if !p.sleep(w.between(100*time.Microsecond, 3*time.Millisecond)) {
 				return nil
 			}
+			answer.State.Waits = f.Tier != "" && w.queue.waits(f.Run, f.Attempt)
 			w.queue.inspectSubject(f.Run, f.Attempt, &answer.State)
 			// Two questions, between which things happen.
 			if !p.sleep(w.between(50*time.Microsecond, pick(w, 3*time.Millisecond, 300*time.Millisecond))) {

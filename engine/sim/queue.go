@@ -246,6 +246,12 @@ func (q *queue) revoke(shard int, run string, attempt int) bool {
 	return ok
 }
 
+// waits reports whether the task of an attempt is in the queue.
+func (q *queue) waits(run string, attempt int) bool {
+	task := q.tasks[run]
+	return task != nil && task.task.Attempt == attempt
+}
+
 func (q *queue) inspectSubject(run string, attempt int, state *engine.AttemptState) {
 	q.trim()
 	if s := q.subjects[attemptKey(run, attempt)]; s != nil {

@@ -88,7 +88,7 @@ var runGuards = []mutant{
 	{
 		name: "revoked-tried-again", guard: "an attempt that was revoked, and not on somebody's wish, is followed by another",
 		file: coreRun,
-		old:  "	c.retryAt(r, c.now, \"the attempt had been taken back before a restart: it is tried again\")",
+		old:  "	c.retryAt(r, c.now, why)",
 		new:  "	c.touch(r)",
 	},
 	{

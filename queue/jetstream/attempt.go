@@ -73,11 +73,23 @@ func (q *Queue) DeclareLost(ctx context.Context, shard int, run string, attempt 
 	return err == nil, wrap("jetstream: declare run "+run+" lost", err)
 }
 
-// Inspect tells how an attempt stands, and until when it holds one of the locks. The subject is read before them: whoever has claimed holds the lock, so a
-// claim without a lock is an attempt that ended or lost it, and never one that is about to begin.
-func (q *Queue) Inspect(ctx context.Context, shard int, run string, attempt int, locks ...string) (engine.AttemptState, error) {
+// Inspect tells how an attempt stands, whether its task waits, and until when it holds one of the locks. The task is read
+// first: where it has gone, the claim that it went for is found after it. The subject is read before the locks: whoever has
+// claimed holds the lock, so a claim without a lock is an attempt that ended or lost it, and never one that is about to begin.
+func (q *Queue) Inspect(ctx context.Context, of engine.Inspect) (engine.AttemptState, error) {
+	run, attempt := of.Run, of.Attempt
 	state := engine.AttemptState{Since: q.connectedSince()}
-	last, err := q.last(ctx, q.names.results, q.names.attempt(shard, run, attempt))
+	if of.Tier != "" {
+		waiting, err := q.last(ctx, q.names.tasks, q.names.task(poolToken(spec.Tier(of.Tier), of.RunsOn), of.Class, run))
+		if err != nil {
+			return state, fmt.Errorf("jetstream: look for the task of run %s: %w", run, err)
+		}
+		if waiting != nil {
+			n, err := readAttempt(waiting.data)
+			state.Waits = err == nil && n == attempt
+		}
+	}
+	last, err := q.last(ctx, q.names.results, q.names.attempt(of.Shard, run, attempt))
 	if err != nil {
 		return state, fmt.Errorf("jetstream: inspect run %s: %w", run, err)
 	}
@@ -88,7 +100,7 @@ func (q *Queue) Inspect(ctx context.Context, shard int, run string, attempt int,
 		}
 		state.Last, state.Sequence = result.Kind, last.sequence
 	}
-	for _, lock := range locks {
+	for _, lock := range of.Locks {
 		held, err := q.lockEntry(ctx, lock)
 		if err != nil {
 			return state, fmt.Errorf("jetstream: inspect lock of run %s: %w", run, err)

@@ -222,7 +222,7 @@ func TestCrashKeepsTokensGrowing(t *testing.T) {
 	if token <= last {
 		t.Errorf("token %d after %d", token, last)
 	}
-	state, err := q.Inspect(t.Context(), 0, "run", 1, "key")
+	state, err := q.Inspect(t.Context(), engine.Inspect{Run: "run", Attempt: 1, Locks: []string{"key"}})
 	if err != nil || state.Sequence != sequence || !state.LockHeld {
 		t.Errorf("inspect: %+v, %v, want it claimed at %d and locked", state, err, sequence)
 	}

@@ -20,7 +20,7 @@ var attempts = map[string]func(*testing.T, Harness){
 	"either the report wins or the declaration of loss":          attemptLostRace,
 	"declaring an attempt lost twice answers the same":           attemptLostTwice,
 	"a declaration of loss fails when something came in between": attemptLostLate,
-	"an attempt is inspected with its claim and its lock":        attemptInspect,
+	"an attempt is inspected with its task, its claim and its lock":        attemptInspect,
 }
 
 func attemptClaims(t *testing.T, h Harness) {
@@ -180,7 +180,10 @@ func attemptInspect(t *testing.T, h Harness) {
 	task := newTask(spec.TierLight, spec.ClassStandard)
 	inspect := func(attempt int) engine.AttemptState {
 		t.Helper()
-		state, err := q.Inspect(patient(t), task.Shard, task.Run, attempt, task.Run, task.Lock) // it holds the second
+		state, err := q.Inspect(patient(t), engine.Inspect{
+			Shard: task.Shard, Run: task.Run, Attempt: attempt, Locks: []string{task.Run, task.Lock}, // it holds the second
+			Tier: string(task.Tier), Class: string(task.Class), RunsOn: task.RunsOn,
+		})
 		if err != nil {
 			t.Fatalf("inspect: %v", err)
 		}
@@ -189,6 +192,13 @@ func attemptInspect(t *testing.T, h Harness) {
 	}
 	if state := inspect(1); state != (engine.AttemptState{}) {
 		t.Errorf("before the claim: %+v, want nothing", state)
+	}
+	publish(t, q, task)
+	if state := inspect(1); !state.Waits {
+		t.Errorf("while the task waits: %+v", state)
+	}
+	if other := inspect(2); other.Waits {
+		t.Errorf("another attempt: %+v, and its task is not there", other)
 	}
 	before := time.Now()
 	token := lock(t, q, task.Lock, holder(task, "one"), 10*time.Second)

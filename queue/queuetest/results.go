@@ -285,7 +285,7 @@ func trimRunning(t *testing.T, h Harness) {
 			return purged > 0
 		})
 	}
-	state, err := q.Inspect(patient(t), task.Shard, task.Run, 1, task.Lock)
+	state, err := q.Inspect(patient(t), engine.Inspect{Shard: task.Shard, Run: task.Run, Attempt: 1, Locks: []string{task.Lock}})
 	if err != nil || state.Last != engine.ResultStarted || !state.LockHeld {
 		t.Errorf("inspect: %+v, %v, want it started and locked", state, err)
 	}
@@ -322,7 +322,7 @@ func trimFenced(t *testing.T, h Harness) {
 		}
 		return purged > 0
 	})
-	state, err := q.Inspect(patient(t), task.Shard, task.Run, 1, task.Lock)
+	state, err := q.Inspect(patient(t), engine.Inspect{Shard: task.Shard, Run: task.Run, Attempt: 1, Locks: []string{task.Lock}})
 	if err != nil {
 		t.Fatal(err)
 	}
