@@ -145,7 +145,8 @@ type run struct {
 	quiet bool            // its wave knows of its end already
 	fresh bool            // made for a slot that its scheduled task passes over in the next batch
 	// letter says that there may be a dead letter of it, which an engine that crashed was to remove: it was dead before.
-	letter bool
+	letter   bool
+	unheard  bool // read from the store as queued or running, and nothing has been heard of its attempt since
 	outlived bool // the queue has let the task of its attempt go: see dropped
 	// back is set while a prepared run is taken back that a crashed engine may have published already.
 	back SlotReason

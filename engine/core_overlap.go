@@ -1,6 +1,18 @@
 package engine
 
-import "github.com/tidewheel/tidewheel/spec"
+import (
+	"time"
+
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// An engine that has just taken over, or was started, knows of a run what the store says: it may have ended meanwhile, and
+// the news of that be on the way. A slot is skipped because of it only once something was heard of it, or hearWithin after the
+// slot: within the grace, so that it is not late where the run has ended.
+const (
+	hearEvery  = 100 * time.Millisecond
+	hearWithin = 5 * time.Second
+)
 
 // admit applies the overlap policy to a run whose time has come.
 func (c *Core) admit(r *run) {
@@ -27,6 +39,10 @@ func (c *Core) admit(r *run) {
 	}
 	switch overlap {
 	case spec.OverlapSkip:
+		if blocker.unheard && c.now.Before(r.due().Add(hearWithin)) {
+			c.setTimer(&r.timer, c.now.Add(hearEvery), timer{kind: timerFire, run: r})
+			return
+		}
 		c.giveUp(r, ReasonOverlap)
 	case spec.OverlapReplace:
 		var waiting, underWay []*run // as they are now: what ends at once lets others go

@@ -44,6 +44,7 @@ func (c *Core) adopt(j *job, stored Run) *run {
 		r.spec = &j.def.Spec
 	}
 	r.letter = r.anew()
+	r.unheard = r.Status == StatusQueued || r.Status == StatusRunning
 	if r.isGivenUp() {
 		r.back = r.GivenUp.Reason
 	}
@@ -209,7 +210,7 @@ func (c *Core) enqueue(r *run) {
 
 func (c *Core) beginAttempt(r *run, at time.Time) {
 	r.Attempt++
-	r.doubt, r.outlived = false, false
+	r.doubt, r.outlived, r.unheard = false, false, false
 	r.Status, r.Reason = StatusQueued, ""
 	r.QueuedAt, r.RetryAt, r.Progress = at.Truncate(time.Microsecond), time.Time{}, nil
 	r.Attempts = append(r.Attempts, Attempt{N: r.Attempt, Status: StatusQueued, QueuedAt: r.QueuedAt})
@@ -250,6 +251,7 @@ func (c *Core) result(m *Result) {
 	if a == nil || a.Status.Terminal() {
 		return
 	}
+	r.unheard = false
 	switch m.Kind {
 	case ResultStarted:
 		c.started(r, a, m)

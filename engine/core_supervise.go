@@ -111,6 +111,9 @@ func (c *Core) inspected(e AttemptInspected) {
 		c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerSupervise, run: r})
 		return
 	}
+	if e.State.Last == "" || e.State.LockHeld { // else what has come of it is on the way
+		r.unheard = false
+	}
 	switch r.Status {
 	case StatusQueued:
 		switch {

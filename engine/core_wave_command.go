@@ -248,7 +248,7 @@ func (c *Core) cancelWave(w *wave, by string) {
 		c.writeEnd(w, task, dag.Cancelled, "cancelled by "+by)
 	}
 	for _, task := range slices.Sorted(maps.Keys(w.fans)) {
-		if f := w.fans[task]; f != nil && f.Done() && w.state.State(task) == dag.Running { // the end of one may close others
+		if f := w.fans[task]; f.Done() && w.state.State(task) == dag.Running {
 			c.spread(w, task, f.Outcome())
 		}
 	}

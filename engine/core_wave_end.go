@@ -48,7 +48,6 @@ func (c *Core) writeEnd(w *wave, task int, state dag.State, reason string) {
 	}
 	status := closedStatus(state)
 	c.closeItems(w, j, 0, status, reason)
-	delete(w.fans, task) // its items stand for it no more, and hand nothing on: as after a crash
 	if known := w.known[id]; r == nil && known != nil {
 		if known.Status == status && known.Reason == reason {
 			return // written before a crash, or before the wave went on

@@ -3,6 +3,13 @@ package main
 // editGuards are those of a definition's changes: edit, pause, deletion.
 var editGuards = []mutant{
 	{
+		name: "paused-before-resumed", guard: "what an unseen edit has scheduled does not fire in the pause before the resumption",
+		held: test{"engine", "^TestRootThatIsAddedToAPausedDAGFiresNoSlotOfThePause$"},
+		file: "engine/core_edit.go",
+		old:  "	if j.resumedAfterEdit() {\n",
+		new:  "	if false {\n",
+	},
+	{
 		name: "pause-prepared", guard: "a pause takes back what is prepared",
 		file: corePrepared,
 		old:  "		reason := ReasonEdited\n",

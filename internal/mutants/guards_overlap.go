@@ -19,8 +19,15 @@ var overlapGuards = []mutant{
 	{
 		name: "overlap-skip", guard: "overlap skip gives up the slot",
 		file: coreOverlap,
-		old:  "	case spec.OverlapSkip:\n		c.giveUp(r, ReasonOverlap)",
-		new:  "	case spec.OverlapSkip:\n		c.wait(r, blocker)",
+		old:  "		c.giveUp(r, ReasonOverlap)\n	case spec.OverlapReplace:",
+		new:  "		c.wait(r, blocker)\n	case spec.OverlapReplace:",
+	},
+	{
+		name: "overlap-heard", guard: "a slot is not skipped for a run that may have ended before a take-over",
+		held: test{"engine", "^TestTranscripts$/^overlap$"},
+		file: coreOverlap,
+		old:  "		if blocker.unheard && ",
+		new:  "		if false && ",
 	},
 	{
 		name: "overlap-queue", guard: "overlap queue gives up nothing",

@@ -92,6 +92,20 @@ var runGuards = []mutant{
 		new:  "	c.touch(r)",
 	},
 	{
+		name: "keeps-its-place", guard: "what waits in the queue is not published again",
+		held: test{"engine", "^TestTranscripts$/^waits$"},
+		file: coreSupervise,
+		old:  "		case e.State.Last == \"\" && e.State.Waits:",
+		new:  "		case false:",
+	},
+	{
+		name: "dropped-anew", guard: "a task that the queue has let go is not published again under its number",
+		held: test{"engine", "^TestTranscripts$/^waits$"},
+		file: coreSupervise,
+		old:  "	r.outlived = true\n	c.touch(r)",
+		new:  "	c.Affirm(r.ID)\n	return\n	c.touch(r)",
+	},
+	{
 		name: "republish", guard: "what is queued, and neither waits nor is claimed, is published again",
 		file: coreSupervise,
 		old:  "			c.Affirm(r.ID)\n",

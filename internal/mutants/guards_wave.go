@@ -12,6 +12,20 @@ const (
 // waveGuards are those of DAGs: needs, rules, epochs, one wave after the other.
 var waveGuards = []mutant{
 	{
+		name: "list-made-anew", guard: "a mapped task that is run again makes its list anew, as after a restart",
+		held: test{"engine", "^TestMappedTaskThatIsClosedHandsNothingOn$"},
+		file: "engine/core_wave_command.go",
+		old:  "		delete(w.fans, task)\n",
+		new:  "",
+	},
+	{
+		name: "items-by-their-runs", guard: "a mapped task whose list is made anew has the items that have runs",
+		held: test{"engine", "^TestMappedTaskThatSucceededStaysSoWhileItsSourceRunsAgainAfterARestart$"},
+		file: "engine/wave_standing.go",
+		old:  "		last := slices.MaxFunc(known, func(a, b itemState) int { return cmp.Compare(a.item, b.item) })\n",
+		new:  "		return nil\n		last := slices.MaxFunc(known, func(a, b itemState) int { return cmp.Compare(a.item, b.item) })\n",
+	},
+	{
 		name: "planned-first", guard: "no root is skipped before it has been planned",
 		held: test{"engine", "^TestARootThatIsNotPlannedYetIsNotSkipped$"},
 		file: coreWave,

@@ -12,15 +12,15 @@ import (
 )
 
 var attempts = map[string]func(*testing.T, Harness){
-	"of many claims one wins":                                    attemptClaims,
-	"a claim whose answer was lost is found again":               attemptClaimAgain,
-	"a stale report is fenced":                                   attemptStaleReport,
-	"a report whose answer was lost is found again":              attemptReportAgain,
-	"either the claim wins or the revocation":                    attemptRevokeRace,
-	"either the report wins or the declaration of loss":          attemptLostRace,
-	"declaring an attempt lost twice answers the same":           attemptLostTwice,
-	"a declaration of loss fails when something came in between": attemptLostLate,
-	"an attempt is inspected with its task, its claim and its lock":        attemptInspect,
+	"of many claims one wins":                                       attemptClaims,
+	"a claim whose answer was lost is found again":                  attemptClaimAgain,
+	"a stale report is fenced":                                      attemptStaleReport,
+	"a report whose answer was lost is found again":                 attemptReportAgain,
+	"either the claim wins or the revocation":                       attemptRevokeRace,
+	"either the report wins or the declaration of loss":             attemptLostRace,
+	"declaring an attempt lost twice answers the same":              attemptLostTwice,
+	"a declaration of loss fails when something came in between":    attemptLostLate,
+	"an attempt is inspected with its task, its claim and its lock": attemptInspect,
 }
 
 func attemptClaims(t *testing.T, h Harness) {
