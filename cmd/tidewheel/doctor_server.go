@@ -93,12 +93,12 @@ func checkLedger(ctx context.Context, api *client.Client) checked {
 	switch {
 	case err != nil:
 		return warn("not known: %s", explainError(err))
-	case state.Missing > 0 && len(state.Items) > 0:
+	case state.Differences > 0 && len(state.Items) > 0:
 		newest := state.Items[0]
-		return fail("%s unaccounted for, neither run nor in the ledger; the newest is %s of %s: the server's log names each; please report it",
-			count(state.Missing, "slot"), stamp(newest.Slot), newest.Owner)
+		return fail("%s did not end once; the newest is %s of %s, %s (%s): the server's log names each; please report it",
+			count(state.Differences, "slot"), stamp(newest.Slot), newest.Owner, newest.Words, newest.Kind)
 	case state.Through.IsZero():
-		return ok("being looked through since the server started, nothing is missing so far")
+		return ok("being looked through since the server started, nothing is wrong so far")
 	}
 	return ok("every slot until %s is accounted for", stamp(state.Through.Truncate(time.Second)))
 }

@@ -34,7 +34,7 @@ func TestSlotThatIsUnaccountedForIsTold(t *testing.T) {
 	if err := s.server.service.CheckLedger(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if sound := s.server.service.LedgerState(); sound.Missing != 0 || sound.Slots == 0 {
+	if sound := s.server.service.LedgerState(); sound.Found != 0 || sound.Slots == 0 {
 		t.Errorf("with nothing missing: %+v", sound)
 	}
 	if _, out := doctor(); !strings.Contains(out, "is accounted for") {
@@ -56,10 +56,10 @@ func TestSlotThatIsUnaccountedForIsTold(t *testing.T) {
 	if !found {
 		t.Fatalf("the slot %s is not told: %+v", skipped.From, state)
 	}
-	if status, out := doctor(); status != exitFailed || !strings.Contains(out, "unaccounted for") || !strings.Contains(out, "of busy") {
+	if status, out := doctor(); status != exitFailed || !strings.Contains(out, "did not end once") || !strings.Contains(out, "of busy, neither run nor in the ledger (missing)") {
 		t.Errorf("the doctor: exit %d, %s", status, out)
 	}
-	for path, words := range map[string]string{"/": "unaccounted for", "/metrics": fmt.Sprint("\ntidewheel_slot_ledger_differences ", state.Missing, "\n")} {
+	for path, words := range map[string]string{"/": "neither run nor in the ledger", "/metrics": fmt.Sprint("\ntidewheel_ledger_differences ", state.Found, "\n")} {
 		if _, page := get(t, s.server.URL()+path); !strings.Contains(page, words) {
 			t.Errorf("%s does not say %q", path, words)
 		}

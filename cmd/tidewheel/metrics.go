@@ -189,9 +189,9 @@ func (m *metrics) watchLedger(state func() service.LedgerState) {
 	}
 	m.registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "tidewheel_slot_ledger_differences",
-			Help: "Slots that a schedule names and that are neither runs nor in the ledger. Anything but 0 is a fault of Tidewheel.",
-		}, func() float64 { return float64(state().Missing) }),
+			Name: "tidewheel_ledger_differences",
+			Help: "Slots that did not end once: missing, both run and in the ledger, twice in either, or of no schedule. Anything but 0 is a fault of Tidewheel.",
+		}, func() float64 { return float64(state().Found) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "tidewheel_slot_ledger_checked_timestamp_seconds", Help: "Until when all slots have been looked at; 0 before the first pass has ended.",
 		}, through),

@@ -171,7 +171,7 @@ func TestDashboardShowsWhatIsTold(t *testing.T) {
 			checkQuery(t, panel.Title, strings.ReplaceAll(target.Expr, "$__rate_interval", "5m"), known)
 		}
 	}
-	for _, want := range []string{"start_lag_seconds", "queue_depth", "runs_ended_total", "tier_executors", "engine_shards", "slot_ledger_differences", "dead_letters_total", `status="lost"`} {
+	for _, want := range []string{"start_lag_seconds", "queue_depth", "runs_ended_total", "tier_executors", "engine_shards", "ledger_differences", "dead_letters_total", `status="lost"`} {
 		if !strings.Contains(all, want) {
 			t.Errorf("nothing shows %s", want)
 		}

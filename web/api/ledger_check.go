@@ -17,7 +17,7 @@ func (a *API) ledgerCheck() {
 		OperationID: "get-ledger-check", Method: http.MethodGet, Path: "/ledger-check", Tags: []string{"cluster"},
 		Summary: "Whether every slot is accounted for",
 		Description: "The server compares the slots that schedules name, since each job and DAG was made, with what became of them, slowly and in the background. " +
-			"A slot that is neither a run nor in the ledger is a fault of Tidewheel.",
+			"A slot that is neither a run nor in the ledger, is both, is one of them twice, or is named by no schedule, is a fault of Tidewheel.",
 	}, func(context.Context, *struct{}) (*ledgerCheckAnswer, error) {
 		state := a.service.LedgerState()
 		return &ledgerCheckAnswer{viewLedgerState(&state)}, nil
@@ -35,10 +35,13 @@ func (a *API) ledgerCheck() {
 }
 
 func viewLedgerState(s *service.LedgerState) wire.LedgerCheck {
-	view := wire.LedgerCheck{Missing: s.Missing, Items: []wire.LedgerDifference{}, Through: s.Through, At: s.At, Slots: s.Slots, Behind: s.Behind}
+	view := wire.LedgerCheck{Differences: s.Found, Items: []wire.LedgerDifference{}, Through: s.Through, At: s.At, Slots: s.Slots, Behind: s.Behind}
 	for i := range s.Differences {
 		d := &s.Differences[i]
-		view.Items = append(view.Items, wire.LedgerDifference{Namespace: d.Namespace, Owner: d.Owner, Slot: d.Slot})
+		if d.Kind == service.DifferenceMissing {
+			view.Missing++
+		}
+		view.Items = append(view.Items, wire.LedgerDifference{Namespace: d.Namespace, Owner: d.Owner, Slot: d.Slot, Kind: string(d.Kind), Words: d.Kind.Words()})
 	}
 	return view
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // The slot ledger checks itself: what the schedules of all jobs and of all CRON roots name, since each was made, is
-// compared with what became of it. Each slot is looked at once: a pass goes on where the one before it ended, so its cost
+// compared with what became of it, and what became of slots with what the schedules name. Each slot is looked at once: a pass goes on where the one before it ended, so its cost
 // grows with the definitions and with the slots since, not with the history. What is missing is looked at again by each
 // pass, until it is there. Where the pass before ended is kept in memory, so a server that starts looks at all once.
 
@@ -23,7 +23,7 @@ const (
 	ledgerUnit = 2_000
 	// ledgerPage is how many definitions are read at a time.
 	ledgerPage = 100
-	// differencesKept bounds what is kept of what is missing; more is only counted.
+	// differencesKept bounds what is kept of what is found; more is only counted.
 	differencesKept = 1_000
 	// ledgerIdle is the time between two passes, and ledgerFirst that before the first.
 	ledgerIdle, ledgerFirst = time.Minute, 20 * time.Second
@@ -33,8 +33,38 @@ const (
 	ledgerExpires = time.Hour
 )
 
-// LedgerDifference is a slot that a schedule names and that is neither a run nor in the ledger.
+// DifferenceKind is what is wrong with a slot.
+type DifferenceKind string
+
+// The kinds of differences. Each slot that a schedule names, and no other, ends once: as a run, or in the ledger.
+const (
+	DifferenceMissing    DifferenceKind = "missing"     // it is neither a run nor in the ledger
+	DifferenceBoth       DifferenceKind = "both"        // it has fired, and the ledger says that it did not
+	DifferenceFiredTwice DifferenceKind = "fired_twice" // two waves have it
+	DifferenceNotedTwice DifferenceKind = "noted_twice" // two entries of the ledger have it
+	DifferenceNoSchedule DifferenceKind = "no_schedule" // no schedule that its owner ever had names it
+)
+
+// Words says what is wrong with the slot: "it is neither run nor in the ledger".
+func (k DifferenceKind) Words() string {
+	switch k {
+	case DifferenceMissing:
+		return "neither run nor in the ledger"
+	case DifferenceBoth:
+		return "both run and in the ledger as not run"
+	case DifferenceFiredTwice:
+		return "run twice"
+	case DifferenceNotedTwice:
+		return "in the ledger twice"
+	case DifferenceNoSchedule:
+		return "named by no schedule that its owner ever had"
+	}
+	return string(k)
+}
+
+// LedgerDifference is a slot that did not end once.
 type LedgerDifference struct {
+	Kind      DifferenceKind
 	Namespace string
 	Owner     string // a job, or "dag/root"
 	Slot      time.Time
@@ -43,13 +73,13 @@ type LedgerDifference struct {
 	generation int64
 }
 
-func (d *LedgerDifference) key() string { return engine.SlotRangeID(d.id, d.Slot) }
+func (d *LedgerDifference) key() string { return string(d.Kind) + engine.SlotRangeID(d.id, d.Slot) }
 
 // LedgerState is what the check has found so far.
 type LedgerState struct {
-	// Differences are the slots that are missing, the newest first, and Missing how many: more than are kept, perhaps.
+	// Differences are the slots that did not end once, the newest first, and Found how many: more than are kept, perhaps.
 	Differences []LedgerDifference
-	Missing     int
+	Found       int
 	// Through is until when all slots have been looked at; zero before the first pass has ended.
 	Through time.Time
 	At      time.Time // when the last pass ended
@@ -67,7 +97,7 @@ type ledgerCheck struct {
 	mu      sync.Mutex
 	through time.Time
 	behind  map[string]time.Time // owners that were not looked at as far as through: until when they were
-	missing map[string]LedgerDifference
+	found   map[string]LedgerDifference
 	lost    int // differences beyond those kept
 	at      time.Time
 	slots   int64
@@ -78,8 +108,8 @@ func (s *Service) LedgerState() LedgerState {
 	c := &s.ledger
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	state := LedgerState{Missing: len(c.missing) + c.lost, Through: c.through, At: c.at, Slots: c.slots, Behind: len(c.behind), Retention: c.retention}
-	for _, d := range c.missing {
+	state := LedgerState{Found: len(c.found) + c.lost, Through: c.through, At: c.at, Slots: c.slots, Behind: len(c.behind), Retention: c.retention}
+	for _, d := range c.found {
 		state.Differences = append(state.Differences, d)
 	}
 	slices.SortFunc(state.Differences, func(a, b LedgerDifference) int { return cmp.Or(b.Slot.Compare(a.Slot), cmp.Compare(a.Owner, b.Owner)) })
@@ -131,9 +161,9 @@ type ledgerPass struct {
 	oldest  time.Time // what is older has been expired
 	known   map[string]time.Time
 
-	behind  map[string]time.Time
-	missing []LedgerDifference
-	slots   int64
+	behind map[string]time.Time
+	found  []LedgerDifference
+	slots  int64
 }
 
 func (s *Service) checkLedger(ctx context.Context, pause func(context.Context, time.Duration) error) error {
@@ -147,8 +177,8 @@ func (s *Service) checkLedger(ctx context.Context, pause func(context.Context, t
 	if c.retention > 0 {
 		p.oldest = now.Add(ledgerExpires - c.retention)
 	}
-	before := make([]LedgerDifference, 0, len(c.missing))
-	for _, d := range c.missing {
+	before := make([]LedgerDifference, 0, len(c.found))
+	for _, d := range c.found {
 		before = append(before, d)
 	}
 	c.mu.Unlock()
@@ -161,18 +191,18 @@ func (s *Service) checkLedger(ctx context.Context, pause func(context.Context, t
 	if err := p.dags(ctx); err != nil {
 		return err
 	}
-	found, lost, err := s.stillMissing(ctx, append(before, p.missing...), p.oldest)
+	found, lost, err := s.stillThere(ctx, append(before, p.found...), p.oldest)
 	if err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for key, d := range found {
-		if _, told := c.missing[key]; !told {
-			s.log.Error("a slot is neither a run nor in the ledger", "owner", d.Owner, "namespace", d.Namespace, "slot", d.Slot, "generation", d.generation)
+		if _, told := c.found[key]; !told {
+			s.log.Error("a slot of the ledger did not end once: it is "+d.Kind.Words(), "kind", d.Kind, "owner", d.Owner, "namespace", d.Namespace, "slot", d.Slot, "generation", d.generation)
 		}
 	}
-	c.missing, c.lost = found, lost
+	c.found, c.lost = found, lost
 	c.through, c.behind, c.at = p.until, p.behind, now
 	c.slots += p.slots
 	return nil
@@ -238,7 +268,7 @@ func (p *ledgerPass) owner(ctx context.Context, o *ledgerOwner) error {
 		if err != nil {
 			return fmt.Errorf("check the ledger of %s: %w", o.name, err)
 		}
-		p.missing = append(p.missing, unit.missing...)
+		p.found = append(p.found, unit.found...)
 		p.slots += int64(unit.slots)
 		from = unit.through
 		if unit.waits {
@@ -261,9 +291,9 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// stillMissing looks once more at what was missing: what has come meanwhile, was expired, or belongs to a definition
-// that is gone, is missing no more.
-func (s *Service) stillMissing(ctx context.Context, all []LedgerDifference, oldest time.Time) (found map[string]LedgerDifference, lost int, err error) {
+// stillThere looks once more at what was found: what has been made good meanwhile, was expired, or belongs to a definition
+// that is gone, is no difference any more.
+func (s *Service) stillThere(ctx context.Context, all []LedgerDifference, oldest time.Time) (found map[string]LedgerDifference, lost int, err error) {
 	found = map[string]LedgerDifference{}
 	for i := range all {
 		d := &all[i]
@@ -284,11 +314,11 @@ func (s *Service) stillMissing(ctx context.Context, all []LedgerDifference, olde
 		if o == nil {
 			continue
 		}
-		there, err := o.there(ctx, []time.Time{d.Slot})
+		still, err := o.still(ctx, d)
 		if err != nil {
 			return nil, 0, fmt.Errorf("look again at slot %s of %s: %w", d.Slot, d.Owner, err)
 		}
-		if len(there) == 0 {
+		if still {
 			found[d.key()] = *d
 		}
 	}

@@ -48,7 +48,7 @@ func TestLedgerCheckFindsASlotThatWasTakenOutByHand(t *testing.T) {
 	again.Service = service.New(w.Store, w.Blobs, w.Queue, w.Log, service.Config{Now: func() time.Time { return again.Now }})
 	again.wants("busy 12:30:00")
 	state := again.LedgerState()
-	if state.Missing != 1 || state.Differences[0].Namespace != "default" || state.Through.IsZero() || state.Slots < 4 {
+	if state.Found != 1 || state.Differences[0].Namespace != "default" || state.Through.IsZero() || state.Slots < 4 {
 		t.Errorf("%+v", state)
 	}
 	again.wants("busy 12:30:00") // it stays until it is there

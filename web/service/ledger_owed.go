@@ -20,7 +20,7 @@ type ledgerWindow struct {
 
 // ledgerUnitDone is what came of looking at some slots.
 type ledgerUnitDone struct {
-	missing []LedgerDifference
+	found   []LedgerDifference
 	slots   int
 	through time.Time
 	waits   bool // nothing later can be looked at yet
@@ -48,19 +48,33 @@ func (o *ledgerOwner) check(ctx context.Context, from, until time.Time) (ledgerU
 		owed, all := windows[i].owed(room)
 		done.slots += len(owed)
 		if len(owed) > 0 {
-			missing, err := o.missing(ctx, &windows[i], owed)
+			runs, err := o.runs(ctx, owed)
+			if err != nil {
+				return ledgerUnitDone{}, err
+			}
+			missing, err := o.missing(ctx, &windows[i], owed, runs)
 			if err != nil {
 				return ledgerUnitDone{}, err
 			}
 			for _, slot := range missing {
-				done.missing = append(done.missing, LedgerDifference{Namespace: o.namespace, Owner: o.name, Slot: slot, id: o.id, generation: windows[i].generation})
+				done.found = append(done.found, o.difference(DifferenceMissing, slot, windows[i].generation))
 			}
+			doubled, err := o.doubled(ctx, &windows[i], owed, runs)
+			if err != nil {
+				return ledgerUnitDone{}, err
+			}
+			done.found = append(done.found, doubled...)
 		}
 		if !all {
 			done.through, done.waits = owed[len(owed)-1], false
 			break
 		}
 	}
+	strays, err := o.strays(ctx, from, done.through)
+	if err != nil {
+		return ledgerUnitDone{}, err
+	}
+	done.found = append(done.found, strays...)
 	return done, nil
 }
 
@@ -88,7 +102,7 @@ func (o *ledgerOwner) windows(ctx context.Context, from, until time.Time) ([]led
 	case o.pending:
 		return nil, from, nil // the engine has not seen it yet
 	}
-	forms := []ledgerForm{{o.generation, o.edited, o.present()}}
+	forms := []ledgerForm{{o.generation, o.edited, o.present(), o.open}}
 	if o.generation > 1 && (o.edited.After(from) || last < o.generation) {
 		past, err := o.past(ctx)
 		if err != nil {
@@ -131,11 +145,7 @@ func (w *ledgerWindow) owed(limit int) (slots []time.Time, all bool) {
 }
 
 // missing gives those of the slots of a window that are neither runs nor in the ledger.
-func (o *ledgerOwner) missing(ctx context.Context, w *ledgerWindow, owed []time.Time) ([]time.Time, error) {
-	runs, err := o.runs(ctx, owed)
-	if err != nil {
-		return nil, err
-	}
+func (o *ledgerOwner) missing(ctx context.Context, w *ledgerWindow, owed []time.Time, runs map[int64]slotRun) ([]time.Time, error) {
 	missing, err := o.without(ctx, owed, runs)
 	if err != nil || len(missing) == 0 {
 		return nil, err
@@ -148,8 +158,8 @@ func (o *ledgerOwner) missing(ctx context.Context, w *ledgerWindow, owed []time.
 	}
 	// A form that was replaced before the engine saw it owes nothing: the engine went on by an earlier one until the next
 	// edit. That form's slots are owed instead.
-	for _, generation := range runs {
-		if generation == w.generation {
+	for _, run := range runs {
+		if run.generation == w.generation {
 			return missing, nil
 		}
 	}
@@ -195,7 +205,7 @@ func (o *ledgerOwner) notPassedTwice(ctx context.Context, w *ledgerWindow, missi
 	}
 	var dealtWith time.Time
 	for _, slot := range slots {
-		if generation, ran := runs[slot.UnixMilli()]; ran && generation < w.generation {
+		if run, ran := runs[slot.UnixMilli()]; ran && run.generation < w.generation {
 			dealtWith = slot
 		}
 	}
@@ -217,7 +227,7 @@ func (o *ledgerOwner) there(ctx context.Context, slots []time.Time) ([]time.Time
 
 // without leaves out slots that are runs, or in the ledger. The runs must have been read before: a prepared run that
 // comes to nothing is in the ledger before it goes.
-func (o *ledgerOwner) without(ctx context.Context, slots []time.Time, runs map[int64]int64) ([]time.Time, error) {
+func (o *ledgerOwner) without(ctx context.Context, slots []time.Time, runs map[int64]slotRun) ([]time.Time, error) {
 	var missing []time.Time
 	for _, slot := range slots {
 		if _, ran := runs[slot.UnixMilli()]; !ran {

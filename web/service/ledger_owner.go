@@ -23,10 +23,38 @@ type ledgerOwner struct {
 	edited     time.Time // the present form's
 	generation int64     // the present one
 	pending    bool
-	present    func() *cron.Schedule // nil where it has none that can be used
+	present    func() *cron.Schedule // nil where it names no instants beforehand
+	open       bool                  // the present form fires without naming instants: after the end of each run
 	past       func(ctx context.Context) ([]ledgerForm, error)
-	// runs gives the generations of the runs that slots have become, by milliseconds.
-	runs func(ctx context.Context, slots []time.Time) (map[int64]int64, error)
+	// runs gives the runs that slots have become, by milliseconds.
+	runs func(ctx context.Context, slots []time.Time) (map[int64]slotRun, error)
+	// all selects all runs of the job or root.
+	all engine.RunFilter
+}
+
+// slotRun is what a slot has become.
+type slotRun struct {
+	generation int64
+	fired      bool // by its schedule or a catch-up: what was backfilled is in the ledger, too
+	waves      map[string]bool
+}
+
+// add takes one more run of the slot.
+func (s slotRun) add(r *engine.Run) slotRun {
+	s.generation = r.Generation
+	if firedItself(r) {
+		s.fired = true
+		if s.waves == nil {
+			s.waves = map[string]bool{}
+		}
+		s.waves[r.Wave] = true
+	}
+	return s
+}
+
+// firedItself reports whether a run stands for a slot that was not given up: one that is only prepared may be.
+func firedItself(r *engine.Run) bool {
+	return (r.Trigger == engine.TriggerSchedule || r.Trigger == engine.TriggerCatchUp) && r.Status != engine.StatusScheduled && !r.Slot.IsZero()
 }
 
 // ledgerForm is one generation of a schedule, from when it was written on.
@@ -34,29 +62,30 @@ type ledgerForm struct {
 	generation int64
 	at         time.Time
 	schedule   *cron.Schedule // nil where it has none
+	open       bool           // it fires without naming instants
 }
 
 func (s *Service) jobLedger(job *engine.Job) *ledgerOwner {
 	o := &ledgerOwner{
 		service: s, id: job.UID, namespace: job.Namespace, name: job.Name, created: job.CreatedAt, edited: job.UpdatedAt,
-		generation: job.Generation, pending: job.Pending,
+		generation: job.Generation, pending: job.Pending, all: engine.RunFilter{Namespace: job.Namespace, JobUID: job.UID},
 	}
 	compile := func(definition *spec.Job) *cron.Schedule {
 		return ledgerSchedule(definition.Definition(job.Key(), job.CreatedAt))
 	}
-	o.present = func() *cron.Schedule { return compile(&job.Spec) }
+	o.present, o.open = func() *cron.Schedule { return compile(&job.Spec) }, job.Spec.After > 0
 	o.past = func(ctx context.Context) ([]ledgerForm, error) {
 		return pastForms(job.Generation, func(before int64) ([]ledgerForm, error) {
 			generations, err := s.store.Generations(ctx, job.UID, before, ledgerPage)
 			forms := make([]ledgerForm, len(generations))
 			for i := range generations {
 				g := &generations[i]
-				forms[i] = ledgerForm{g.Generation, g.At, compile(&g.Spec)}
+				forms[i] = ledgerForm{g.Generation, g.At, compile(&g.Spec), g.Spec.After > 0}
 			}
 			return forms, err
 		})
 	}
-	o.runs = func(ctx context.Context, slots []time.Time) (map[int64]int64, error) {
+	o.runs = func(ctx context.Context, slots []time.Time) (map[int64]slotRun, error) {
 		ids := make([]string, len(slots))
 		for i, slot := range slots {
 			ids[i] = engine.SlotRunID(job.UID, slot)
@@ -66,15 +95,16 @@ func (s *Service) jobLedger(job *engine.Job) *ledgerOwner {
 	return o
 }
 
-func (s *Service) slotRunsByID(ctx context.Context, ids []string) (map[int64]int64, error) {
-	found := map[int64]int64{}
+func (s *Service) slotRunsByID(ctx context.Context, ids []string) (map[int64]slotRun, error) {
+	found := map[int64]slotRun{}
 	for part := range slices.Chunk(ids, RunsPerDay) {
 		runs, err := s.store.RunsByID(ctx, part)
 		if err != nil {
 			return nil, fmt.Errorf("look up runs of slots: %w", err)
 		}
 		for i := range runs {
-			found[runs[i].Slot.UnixMilli()] = runs[i].Generation
+			at := runs[i].Slot.UnixMilli()
+			found[at] = found[at].add(&runs[i])
 		}
 	}
 	return found, nil
@@ -84,7 +114,7 @@ func (s *Service) rootLedger(dag *engine.DAG, root int) *ledgerOwner {
 	name := dag.Spec.Tasks[root].Name
 	o := &ledgerOwner{
 		service: s, id: engine.RootID(dag.UID, name), namespace: dag.Namespace, name: dag.Name + "/" + name, created: dag.CreatedAt, edited: dag.UpdatedAt,
-		generation: dag.Generation, pending: dag.Pending,
+		generation: dag.Generation, pending: dag.Pending, all: engine.RunFilter{Namespace: dag.Namespace, DAGUID: dag.UID, Task: name},
 	}
 	compile := func(definition *spec.DAG) *cron.Schedule {
 		at := slices.IndexFunc(definition.Tasks, func(t spec.Task) bool { return t.Name == name })
@@ -100,12 +130,12 @@ func (s *Service) rootLedger(dag *engine.DAG, root int) *ledgerOwner {
 			forms := make([]ledgerForm, len(generations))
 			for i := range generations {
 				g := &generations[i]
-				forms[i] = ledgerForm{g.Generation, g.At, compile(&g.Spec)}
+				forms[i] = ledgerForm{g.Generation, g.At, compile(&g.Spec), false}
 			}
 			return forms, err
 		})
 	}
-	o.runs = func(ctx context.Context, slots []time.Time) (map[int64]int64, error) {
+	o.runs = func(ctx context.Context, slots []time.Time) (map[int64]slotRun, error) {
 		return s.slotRunsOfRoot(ctx, dag, name, slots)
 	}
 	return o
@@ -113,16 +143,16 @@ func (s *Service) rootLedger(dag *engine.DAG, root int) *ledgerOwner {
 
 // slotRunsOfRoot finds the runs of a root's slots: mostly they were made about when their slots came; those that an
 // outage, a pause or the wave before held up, later.
-func (s *Service) slotRunsOfRoot(ctx context.Context, dag *engine.DAG, root string, slots []time.Time) (map[int64]int64, error) {
+func (s *Service) slotRunsOfRoot(ctx context.Context, dag *engine.DAG, root string, slots []time.Time) (map[int64]slotRun, error) {
 	wanted := map[int64]bool{}
 	for _, slot := range slots {
 		wanted[slot.UnixMilli()] = true
 	}
-	found := map[int64]int64{}
+	found := map[int64]slotRun{}
 	first, last := slots[0].Add(-ledgerMargin), slots[len(slots)-1].Add(lateRootRuns)
 	for _, span := range []engine.Window{{From: first, Until: last}, {From: last}} {
 		filter := engine.RunFilter{Namespace: dag.Namespace, DAGUID: dag.UID, Task: root, Since: span.From, Until: span.Until, Limit: RunsPerDay}
-		for len(found) < len(wanted) {
+		for !span.Until.IsZero() || len(found) < len(wanted) { // all of the first: a slot may have more than one
 			runs, next, err := s.store.Runs(ctx, filter)
 			if err != nil {
 				return nil, fmt.Errorf("look up runs of slots: %w", err)
@@ -130,7 +160,7 @@ func (s *Service) slotRunsOfRoot(ctx context.Context, dag *engine.DAG, root stri
 			for i := range runs {
 				r := &runs[i]
 				if at := r.Slot.UnixMilli(); wanted[at] && !r.Slot.IsZero() && r.Trigger != engine.TriggerUpstream { // that slot is the wave's
-					found[at] = r.Generation
+					found[at] = found[at].add(r)
 				}
 			}
 			if filter.Cursor = next; next == "" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/shard"
+	"github.com/tidewheel/tidewheel/web/service"
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
 
@@ -157,17 +158,21 @@ func (w *tide) pass(d time.Duration, busy bool) {
 	w.step(engine.Tick{})
 }
 
-// differences checks the ledger, and tells what is missing: "job 12:00:00".
+// differences checks the ledger, and tells what is missing: "job 12:00:00", or wrong: "job 12:00:00 both".
 func (w *tide) differences() []string {
 	w.t.Helper()
 	w.must(w.CheckLedger(w.t.Context()))
 	state := w.LedgerState()
 	told := []string{}
 	for _, d := range state.Differences {
-		told = append(told, d.Owner+" "+d.Slot.Format("15:04:05"))
+		word := d.Owner + " " + d.Slot.Format("15:04:05")
+		if d.Kind != service.DifferenceMissing {
+			word += " " + string(d.Kind)
+		}
+		told = append(told, word)
 	}
-	if len(told) != state.Missing {
-		w.t.Errorf("%d are counted, %d told", state.Missing, len(told))
+	if len(told) != state.Found {
+		w.t.Errorf("%d are counted, %d told", state.Found, len(told))
 	}
 	slices.Sort(told)
 	return told

@@ -243,7 +243,7 @@ func (s *Service) lookAtLedger(namespace string, view *Overview) {
 	state := s.LedgerState()
 	for i := range state.Differences {
 		if d := &state.Differences[i]; d.Namespace == namespace {
-			view.Concerns = append(view.Concerns, Concern{Kind: ConcernLedger, Job: d.Owner, Count: state.Missing, At: d.Slot})
+			view.Concerns = append(view.Concerns, Concern{Kind: ConcernLedger, Job: d.Owner, Count: state.Found, At: d.Slot, Reason: d.Kind.Words()})
 			return
 		}
 	}

@@ -27,8 +27,8 @@ func viewConcern(c *service.Concern) templates.Concern {
 		view.Words = "What is due waits until one comes: start one with tidewheel server --roles executor."
 		view.Cures = []templates.Cure{fleet}
 	case service.ConcernLedger:
-		view.Status, view.Title, view.Href = "missed", templates.Plural(count, "slot is", "slots are")+" unaccounted for", job
-		view.Words = "The newest is " + c.At.UTC().Format("2006-01-02 15:04:05") + " UTC of " + c.Job + ": it is neither a run nor in the ledger. That must not happen: the log names each; please report it."
+		view.Status, view.Title, view.Href = "missed", templates.Plural(count, "slot of the ledger is", "slots of the ledger are")+" wrong", job
+		view.Words = "The newest is " + c.At.UTC().Format("2006-01-02 15:04:05") + " UTC of " + c.Job + ": it is " + c.Reason + ". That must not happen: the log names each; please report it."
 		view.Cures = []templates.Cure{{Name: "See the ledger", Icon: "right", Href: job + "/slots"}}
 	case service.ConcernOverdue:
 		view.Status, view.Title, view.Href = "late", templates.Plural(count, "slot has", "slots have")+" come that no engine takes up", job
