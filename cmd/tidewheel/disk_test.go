@@ -95,7 +95,7 @@ func (q *carryingQueue) Publish(task *engine.Task, done func(error)) {
 	go done(nil)
 }
 
-func (q *carryingQueue) Inspect(context.Context, int, string, int, ...string) (engine.AttemptState, error) {
+func (q *carryingQueue) Inspect(context.Context, engine.Inspect) (engine.AttemptState, error) {
 	return engine.AttemptState{}, nil
 }
 
