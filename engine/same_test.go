@@ -131,6 +131,9 @@ func disturb(t *testing.T, path string, v reflect.Value) {
 	case *[]SlotRange:
 		*x = append(*x, SlotRange{ID: "other"})
 		return
+	case *[]WaveRest:
+		*x = append(*x, WaveRest{From: time.UnixMilli(1), To: time.UnixMilli(2)})
+		return
 	case *map[string]time.Time:
 		*x = map[string]time.Time{"other": time.UnixMilli(1)}
 		return
