@@ -171,7 +171,7 @@ func TestBadUsageIsRefusedWithWords(t *testing.T) {
 		{"give --mongodb-uri", with("--roles", "engine")},
 		{"no tier", with("--tier", "huge")},
 		{"--slots -1", with("--slots", "-1")},
-		{"belong together", with("--s3-access-key", "a")},
+		{"belong together", with("--s3-access-key", "a", "--s3-endpoint", "http://127.0.0.1:9000")},
 		{"no duration", with("--retention", "30x")},
 		{"--max-binary", with("--max-binary", "lots")},
 		{"--log-level", with("--log-level", "loud")},
