@@ -1,6 +1,13 @@
 package engine
 
-import "testing"
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/tidewheel/tidewheel/dag"
+	"github.com/tidewheel/tidewheel/spec"
+)
 
 func TestWaveRunIDsHoldTheRunsOfAWaveAndNoOthers(t *testing.T) {
 	in := func(wave, run string) bool {
@@ -36,6 +43,18 @@ func TestRunTaskNamesTheTask(t *testing.T) {
 	} {
 		if got := RunTask(id); got != want {
 			t.Errorf("%q names the task %q, want %q", id, got, want)
+		}
+	}
+}
+
+func TestRunIDsHoldTheLongestNameOfATask(t *testing.T) {
+	task := strings.Repeat("x", spec.MaxNameLength)
+	const uid = "h5zq3x7rk2mnp4ab"
+	for _, wave := range []string{WaveID(uid, math.MaxInt32), ManualWaveID(uid, "key")} {
+		for _, id := range []string{TaskRunID(wave, task), ItemRunID(wave, dag.MaxItems-1, task)} {
+			if !ValidID(id) {
+				t.Errorf("%s with %d characters is no id", id, len(id))
+			}
 		}
 	}
 }

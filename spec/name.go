@@ -7,11 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// MaxNameLength is the longest name of a job, binary, alias, secret or
-// namespace, in characters.
-const MaxNameLength = 63
+// MaxNameLength is the longest name of a job, DAG, task, binary, alias, secret or
+// namespace, in characters. Names of tasks are part of the ids of their runs,
+// which hold 200: see engine.ValidID.
+const MaxNameLength = 128
 
-const namePattern = `^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`
+const namePattern = `^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`
 
 // ValidName tells whether name can name a thing of this kind ("job", "binary",
 // "alias", "secret", "namespace"). Names hold only letters, digits, '-' and

@@ -55,7 +55,7 @@ var badInputs = []badInput{
 
 	{name: "name missing", whole: "kind: Job\nbinary: b\n", want: []string{"1:1: name is missing: every job needs one"}},
 	{name: "name with slash", whole: "kind: Job\nname: team/a\nbinary: b\n", want: []string{`2:7: name has a '/': use letters, digits, '-' and '_'`}},
-	{name: "name too long", whole: "kind: Job\nname: " + strings.Repeat("x", 300) + "\nbinary: b\n", want: []string{"2:7: name is 300 characters long: use at most 63"}},
+	{name: "name too long", whole: "kind: Job\nname: " + strings.Repeat("x", 300) + "\nbinary: b\n", want: []string{"2:7: name is 300 characters long: use at most 128"}},
 	{name: "name begins with dash", whole: "kind: Job\nname: -a\nbinary: b\n", want: []string{"2:7: name starts with '-': start with a letter or a digit"}},
 	{name: "name is a number", whole: "kind: Job\nname: 5\nbinary: b\n", want: []string{"2:7: name must be text, not the number 5: put it in quotes"}},
 	{name: "name is empty", whole: "kind: Job\nname: ''\nbinary: b\n", want: []string{"2:7: name is empty: give it a value, or remove the key"}},

@@ -15,7 +15,7 @@ func examples(values ...any) []any { return values }
 // schemaFields describes every key, by its path; a test holds it complete.
 var schemaFields = map[string]schemaField{
 	"kind":        {text: "Always Job.", bound: constant(KindJob)},
-	"name":        {text: "Identifies the job in its namespace: letters, digits, '-' and '_', at most 63.", examples: examples("nightly-report"), bound: pattern(namePattern)},
+	"name":        {text: "Identifies the job in its namespace: letters, digits, '-' and '_', at most 128.", examples: examples("nightly-report"), bound: pattern(namePattern)},
 	"description": {text: "What the job is for, in words.", bound: longest(maxDescription)},
 	"binary": {
 		text:     "The uploaded program: name (its latest version), name@version, name@alias, or sha256: and 64 hex digits.",

@@ -18,7 +18,7 @@ func needList(s *jsonschema.Schema) {
 // dagSchemaFields are the keys of a DAG that a job has not, or that mean something else there.
 var dagSchemaFields = map[string]schemaField{
 	"DAG:.kind": {text: "Always DAG.", bound: constant(KindDAG)},
-	"DAG:.name": {text: "Identifies the DAG in its namespace: letters, digits, '-' and '_', at most 63.", examples: examples("etl"), bound: pattern(namePattern)},
+	"DAG:.name": {text: "Identifies the DAG in its namespace: letters, digits, '-' and '_', at most 128.", examples: examples("etl"), bound: pattern(namePattern)},
 	"DAG:.payload": {
 		text:     "Any JSON value of up to 1 MiB, for the tasks that have none; a wave by hand may bring another. Conditions see it as payload.",
 		examples: examples(map[string]any{"region": "north"}),

@@ -90,7 +90,7 @@ func TestNamesThatHideAPageAreReserved(t *testing.T) {
 }
 
 func TestValidName(t *testing.T) {
-	for _, name := range []string{"a", "Z9", "nightly-report_2", "9", strings.Repeat("x", 63)} {
+	for _, name := range []string{"a", "Z9", "nightly-report_2", "9", strings.Repeat("x", 128)} {
 		if err := spec.ValidName("job", name); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -103,7 +103,7 @@ func TestValidName(t *testing.T) {
 		"a\n":                    "job name has a line break: use letters, digits, '-' and '_'",
 		"é":                      "job name has a 'é': use letters, digits, '-' and '_'",
 		"_a":                     "job name starts with '_': start with a letter or a digit",
-		strings.Repeat("é", 300): "job name is 300 characters long: use at most 63",
+		strings.Repeat("é", 300): "job name is 300 characters long: use at most 128",
 	} {
 		if err := spec.ValidName("job", name); err == nil || err.Error() != want {
 			t.Errorf("%.20q: got %v, want %s", name, err, want)

@@ -92,7 +92,7 @@ func UploadPage(v Upload) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "\" required maxlength=\"63\" autocomplete=\"off\" spellcheck=\"false\" placeholder=\"report\"><p class=\"hint\">Letters, digits, <code>-</code> and <code>_</code>. A name that exists gets a new version.</p></div><div><label for=\"alias\">Alias <span class=\"soft\">(may be left out)</span></label> <input id=\"alias\" name=\"alias\" value=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "\" required maxlength=\"128\" autocomplete=\"off\" spellcheck=\"false\" placeholder=\"report\"><p class=\"hint\">Letters, digits, <code>-</code> and <code>_</code>. A name that exists gets a new version.</p></div><div><label for=\"alias\">Alias <span class=\"soft\">(may be left out)</span></label> <input id=\"alias\" name=\"alias\" value=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -131,7 +131,7 @@ func UploadPage(v Upload) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " each</span></div><ul class=\"uploads\" data-uploads aria-label=\"Files\" hidden></ul><template data-upload-row><li class=\"upload\"><div class=\"upload-head\"><input class=\"upload-name\" data-name aria-label=\"Name of the program\" maxlength=\"63\" autocomplete=\"off\" spellcheck=\"false\" required> <span class=\"upload-file\"><span data-file></span> <span class=\"soft small\" data-kind></span></span> <button type=\"button\" class=\"small\" data-cancel>Remove</button></div><progress hidden aria-label=\"Upload\"></progress><p class=\"small soft\" role=\"status\" data-words hidden></p></li></template><div class=\"actions\"><button class=\"primary\" data-send>Upload</button> <span class=\"soft small\">From a terminal: <code>tidewheel binary push NAME FILE</code></span></div></form>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " each</span></div><ul class=\"uploads\" data-uploads aria-label=\"Files\" hidden></ul><template data-upload-row><li class=\"upload\"><div class=\"upload-head\"><input class=\"upload-name\" data-name aria-label=\"Name of the program\" maxlength=\"128\" autocomplete=\"off\" spellcheck=\"false\" required> <span class=\"upload-file\"><span data-file></span> <span class=\"soft small\" data-kind></span></span> <button type=\"button\" class=\"small\" data-cancel>Remove</button></div><progress hidden aria-label=\"Upload\"></progress><p class=\"small soft\" role=\"status\" data-words hidden></p></li></template><div class=\"actions\"><button class=\"primary\" data-send>Upload</button> <span class=\"soft small\">From a terminal: <code>tidewheel binary push NAME FILE</code></span></div></form>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -223,7 +223,7 @@ func registerAt[I, O any](a *API, op huma.Operation, handler func(context.Contex
 // InNamespace is the part of every request that says whose things it is about. It is exported, as are Page and
 // Content, because huma reads the tags of embedded structs only then.
 type InNamespace struct {
-	Namespace string `query:"namespace" default:"default" maxLength:"63" pattern:"^[A-Za-z0-9][A-Za-z0-9_-]*$" doc:"The namespace"`
+	Namespace string `query:"namespace" default:"default" maxLength:"128" pattern:"^[A-Za-z0-9][A-Za-z0-9_-]*$" doc:"The namespace"`
 }
 
 // Page is the part of a list's request that says which page.

@@ -175,7 +175,7 @@ func TestBadDefinitionsAreExplained(t *testing.T) {
 		"unknown zone":      {`{"name":"a","binary":"report","schedule":"@daily","timezone":"Europe/Atlantis"}`, "body.timezone", []string{"Europe/Atlantis"}},
 		"never fires":       {`{"name":"a","binary":"report","schedule":"0 0 30 2 *"}`, "body.schedule", []string{"never"}},
 		"name with a slash": {`{"name":"a/b","binary":"report"}`, "body.name", []string{"'/'"}},
-		"name too long":     {`{"name":"` + strings.Repeat("x", 300) + `","binary":"report"}`, "body.name", []string{"300 characters", "63"}},
+		"name too long":     {`{"name":"` + strings.Repeat("x", 300) + `","binary":"report"}`, "body.name", []string{"300 characters", "128"}},
 		"no binary":         {`{"name":"a"}`, "body.binary", []string{"binary"}},
 		"missing binary":    {`{"name":"a","binary":"absent"}`, "body.binary", []string{`"absent"`, "tidewheel binary push absent FILE"}},
 		"missing version":   {`{"name":"a","binary":"report@7"}`, "body.binary", []string{"no version 7"}},

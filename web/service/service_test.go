@@ -155,7 +155,7 @@ func TestOneOffAtOnceIsOneJob(t *testing.T) {
 	if len(runs) != 1 || refusals != 5 {
 		t.Errorf("one key made the runs %v, and was refused %d times: half of the requests were the same", runs, refusals)
 	}
-	for _, binary := range []string{"sha256:" + strings.Repeat("a", 64), strings.Repeat("x", 63) + "@" + strings.Repeat("y", 63), "@@@", "ü"} {
+	for _, binary := range []string{"sha256:" + strings.Repeat("a", 64), strings.Repeat("x", 128) + "@" + strings.Repeat("y", 128), "@@@", "ü"} {
 		_, _, _, err := w.CreateOneOff(t.Context(), "default", service.OneOff{Binary: binary})
 		var known *service.Error
 		if !errors.As(err, &known) || len(known.Fields) != 1 || known.Fields[0].Location != "body.job_type" {

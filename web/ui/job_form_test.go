@@ -190,9 +190,9 @@ func TestJobIsCopied(t *testing.T) {
 			t.Errorf("the copy does not hold %q", words)
 		}
 	}
-	s.PutBinary(t, strings.Repeat("x", 63), "stable")
-	s.job(t, strings.Repeat("x", 63), "long", `"every": "90s"`)
-	if page := s.see(t, "/jobs/new?from="+strings.Repeat("x", 63)); !strings.Contains(page, "name: "+strings.Repeat("x", 58)+"-copy\n") {
+	s.PutBinary(t, strings.Repeat("x", 128), "stable")
+	s.job(t, strings.Repeat("x", 128), "long", `"every": "90s"`)
+	if page := s.see(t, "/jobs/new?from="+strings.Repeat("x", 128)); !strings.Contains(page, "name: "+strings.Repeat("x", 123)+"-copy\n") {
 		t.Error("the copy of the longest name has no name that fits")
 	}
 	if response := s.ask(t, http.MethodGet, "/jobs/new?from=none", nil); response.Code != http.StatusNotFound {

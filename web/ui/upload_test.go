@@ -87,7 +87,7 @@ func TestUploadIsRefusedWithWords(t *testing.T) {
 		"no file":             {"", "", []field{name}, 422, "choose a file first"},
 		"no name":             {"a", script, nil, 422, "give the program a name first"},
 		"a name with a slash": {"a", script, []field{{"name", "a/b"}}, 422, "use letters, digits"},
-		"a very long name":    {"a", script, []field{{"name", strings.Repeat("n", 300)}}, 422, "63"},
+		"a very long name":    {"a", script, []field{{"name", strings.Repeat("n", 300)}}, 422, "128"},
 		"a field too long":    {"a", script, []field{{"name", strings.Repeat("n", 5000)}}, 422, "too long"},
 		"a wrong alias":       {"a", script, []field{name, {"alias", "7"}}, 422, "is a number"},
 		"another platform":    {"a", webtest.ForeignProgram, []field{name}, 422, "built for linux/arm64"},

@@ -27,7 +27,7 @@ export function nameOf(file) {
     .toLowerCase()
     .replace(/[^a-z0-9_-]+/g, "-")
     .replace(/^[-_]+|[-_]+$/g, "")
-    .slice(0, 63);
+    .slice(0, 128);
 }
 
 // Speed is how fast bytes went in the last seconds, so that a slow beginning is soon forgotten.

@@ -2,7 +2,7 @@
 import { Program } from "../editor/program.js";
 import { add, freeName, needsEdits } from "./edits.js";
 
-const wellFormed = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/;
+const wellFormed = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
 
 export class Adding {
   constructor(page, dialog) {
@@ -43,7 +43,7 @@ export class Adding {
 
   // faultOf says what is wrong with a name for a task, "" if nothing; own is the name that it has.
   faultOf(name, own = "") {
-    if (!wellFormed.test(name)) return "A name has letters, digits, - and _, at most 63, and begins with a letter or a digit.";
+    if (!wellFormed.test(name)) return "A name has letters, digits, - and _, at most 128, and begins with a letter or a digit.";
     const other = this.page.tasks.find((task) => task.name !== own && task.name.toLowerCase() === name.toLowerCase());
     return other ? `There is a task ${other.name} already: take another name.` : "";
   }

@@ -53,7 +53,7 @@ export class Program {
   async list(name) {
     if (this.asked === name) return;
     this.asked = name;
-    const binary = /^[\w-]{1,63}$/.test(name) ? await fetch(address(name)).then((answer) => (answer.ok ? answer.json() : null)).catch(() => null) : null;
+    const binary = /^[\w-]{1,128}$/.test(name) ? await fetch(address(name)).then((answer) => (answer.ok ? answer.json() : null)).catch(() => null) : null;
     if (this.asked !== name) return;
     const chosen = this.version.value;
     const latest = binary?.versions.at(-1);
