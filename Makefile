@@ -59,8 +59,9 @@ generate: $(TOOLS)/templ ## Write anew what is generated and committed: templ co
 	$(GO) generate ./...
 
 .PHONY: lint
-lint: static $(TOOLS)/golangci-lint ## Run golangci-lint, with .golangci.yml, on all modules
+lint: static $(TOOLS)/golangci-lint $(TOOLS)/deadcode ## Run golangci-lint, with .golangci.yml, on all modules, and look for functions that only tests call
 	$(TOOLS)/golangci-lint run
+	.ci/deadcode $(TOOLS)/deadcode
 	cd $(MONGO) && $(CURDIR)/$(TOOLS)/golangci-lint run --config $(CURDIR)/.golangci.yml
 	cd $(DEPLOY) && $(CURDIR)/$(TOOLS)/golangci-lint run --config $(CURDIR)/.golangci.yml
 
@@ -155,6 +156,10 @@ e2e/browser/node_modules/.package-lock.json: e2e/browser/package.json e2e/browse
 # The tools are pinned in a module of their own, so that what they depend on stays out of the product's.
 $(TOOLS)/golangci-lint: tools/go.mod tools/go.sum
 	cd tools && $(GO) build -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+$(TOOLS)/deadcode: tools/go.mod tools/go.sum
+	cd tools && $(GO) build -o $(CURDIR)/$@ golang.org/x/tools/cmd/deadcode
 	@touch $@
 
 $(TOOLS)/templ: tools/go.mod tools/go.sum go.mod

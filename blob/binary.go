@@ -215,19 +215,6 @@ func (s *Store) GetBinary(ctx context.Context, digest string) (io.ReadCloser, in
 	}{VerifyReader(reader, digest), reader}, reader.end, nil
 }
 
-// GetBinaryRange opens length bytes of a program from an offset, fewer at its
-// end; a negative length means to the end. The bytes are not verified, as a
-// part has no digest. The caller closes the reader.
-func (s *Store) GetBinaryRange(ctx context.Context, digest string, offset, length int64) (io.ReadCloser, error) {
-	if err := checkDigest(digest); err != nil {
-		return nil, err
-	}
-	if offset < 0 {
-		return nil, fmt.Errorf("blob: read binary %s: negative offset %d", digest, offset)
-	}
-	return s.openRange(ctx, s.binaryKey(digest), offset, length)
-}
-
 // DeleteBinary removes a program; one that is not there is no error. The caller
 // makes sure that nothing refers to it: see [Store.SweepBinaries].
 func (s *Store) DeleteBinary(ctx context.Context, digest string) error {

@@ -251,24 +251,6 @@ func TestMissingAndDeletedBinaries(t *testing.T) {
 	}
 }
 
-func TestRangesOfABinary(t *testing.T) {
-	store := openStore(t)
-	info := put(t, store, strings.NewReader("0123456789"), PutOptions{})
-	for _, test := range []struct {
-		offset, length int64
-		want           string
-	}{{0, 3, "012"}, {3, 4, "3456"}, {8, 10, "89"}, {4, -1, "456789"}, {0, -1, "0123456789"}, {10, 5, ""}, {99, -1, ""}, {2, 0, ""}} {
-		reader, err := store.GetBinaryRange(t.Context(), info.SHA256, test.offset, test.length)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := io.ReadAll(reader)
-		if closed := reader.Close(); err != nil || closed != nil || string(got) != test.want {
-			t.Errorf("%d bytes from %d: got %q, %v, %v", test.length, test.offset, got, err, closed)
-		}
-	}
-}
-
 func TestSweepRemovesOnlyWhatIsOld(t *testing.T) {
 	store := openStore(t)
 	kept := put(t, store, strings.NewReader("kept"), PutOptions{})

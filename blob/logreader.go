@@ -9,8 +9,6 @@ import (
 )
 
 const (
-	// LogTailLimit is the most that Tail returns, in bytes.
-	LogTailLimit = LogChunkSize
 	// LogLineLimit is where Lines cuts a line, in bytes.
 	LogLineLimit = 16 << 10
 	// LogPageLimit is about how much Lines returns at most, in bytes.
@@ -107,17 +105,6 @@ func (r *LogReader) readChunk(ctx context.Context, p []byte, chunk, at int64) (i
 		return n, fmt.Errorf("blob: log chunk %s is shorter than its index says: %w", chunkKey(r.folder, chunk), io.ErrUnexpectedEOF)
 	}
 	return n, err
-}
-
-// Tail returns the last n bytes, at most LogTailLimit, and their offset.
-func (r *LogReader) Tail(ctx context.Context, n int) (data []byte, offset int64, err error) {
-	length := min(int64(max(n, 0)), LogTailLimit, r.index.Size)
-	data, offset = make([]byte, length), r.index.Size-length
-	read, err := r.ReadAt(ctx, data, offset)
-	if err != nil {
-		return nil, 0, err
-	}
-	return data[:read], offset, nil
 }
 
 // CopyTo streams the log from an offset to its end, one chunk after another.

@@ -32,9 +32,6 @@ func NewFan(items, maxParallel int) (*Fan, error) {
 // Len is the number of items.
 func (f *Fan) Len() int { return len(f.states) }
 
-// State is the state of an item.
-func (f *Fan) State(item int) State { return f.states[item] }
-
 // Count is how many items are in a state.
 func (f *Fan) Count(state State) int { return f.counts[state] }
 

@@ -68,25 +68,11 @@ func (g *Graph) Trigger(task int) Trigger { return g.triggers[task] }
 // Needs are the tasks that a task needs, in the order of its definition.
 func (g *Graph) Needs(task int) iter.Seq[int] { return numbers(g.needs[task]) }
 
-// Dependants are the tasks that need a task, in the order of the definition.
-func (g *Graph) Dependants(task int) iter.Seq[int] { return numbers(g.dependants[task]) }
-
 // Root reports whether a task needs nothing.
 func (g *Graph) Root(task int) bool { return len(g.needs[task]) == 0 }
 
 // Roots are the tasks that need nothing, in order. The caller owns the slice.
 func (g *Graph) Roots() []int { return slices.Clone(g.roots) }
-
-// Leaves are the tasks that nothing needs, in order. The caller owns the slice.
-func (g *Graph) Leaves() []int {
-	var leaves []int
-	for task := range g.names {
-		if len(g.dependants[task]) == 0 {
-			leaves = append(leaves, task)
-		}
-	}
-	return leaves
-}
 
 // Order is every task after all that it needs. The caller owns the slice.
 func (g *Graph) Order() []int { return slices.Collect(numbers(g.order)) }

@@ -83,27 +83,6 @@ func (s Status) Terminal() bool {
 	return false
 }
 
-// CanBecome tells whether a run may go from s to next without an operator. Going to the same status is allowed:
-// an attempt's details may change while its run's status does not.
-func (s Status) CanBecome(next Status) bool {
-	if s == next {
-		return s != StatusInvalid
-	}
-	switch s {
-	case StatusInvalid:
-		return next == StatusScheduled || next == StatusQueued || next == StatusFailed || next == StatusSkipped
-	case StatusScheduled:
-		return next == StatusQueued || next == StatusCancelled || next == StatusFailed || next == StatusSkipped
-	case StatusQueued, StatusRunning:
-		return next != StatusInvalid && next != StatusScheduled && next != StatusSkipped && (s == StatusQueued || next != StatusQueued)
-	case StatusRetrying:
-		return next == StatusQueued || next == StatusCancelled || next == StatusDead
-	case StatusSucceeded, StatusFailed, StatusTimedOut, StatusCancelled, StatusLost, StatusDead, StatusSkipped:
-		return false
-	}
-	return false
-}
-
 // CanRetry tells whether an operator may ask for another attempt of a run that ended like this. It is the only way
 // out of a terminal status.
 func (s Status) CanRetry() bool {

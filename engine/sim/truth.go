@@ -242,7 +242,7 @@ func (t *truth) late(batch *engine.Batch) {
 
 // reaches tells whether a run may go from one status to another in one write, which may hold several steps.
 func reaches(from, to engine.Status) bool {
-	if from.CanBecome(to) {
+	if canBecome(from, to) {
 		return true
 	}
 	if from.Terminal() || to == engine.StatusScheduled || to == engine.StatusInvalid {
@@ -252,7 +252,7 @@ func reaches(from, to engine.Status) bool {
 		return reaches(engine.StatusQueued, to)
 	}
 	for _, between := range []engine.Status{engine.StatusScheduled, engine.StatusQueued, engine.StatusRunning, engine.StatusRetrying} {
-		if between > from && from.CanBecome(between) && reaches(between, to) {
+		if between > from && canBecome(from, between) && reaches(between, to) {
 			return true
 		}
 	}

@@ -26,14 +26,8 @@ type LedgerEntry struct {
 // ledgerMargin is how long before its slot a run may have been made.
 const ledgerMargin = time.Minute
 
-// Ledger tells what became of a job's slots since an instant, the newest first, at most limit entries, and whether
-// there are more.
-func (s *Service) Ledger(ctx context.Context, namespace, name string, since, until time.Time, limit int) (entries []LedgerEntry, more bool, err error) {
-	entries, next, err := s.LedgerPage(ctx, namespace, name, since, until, "", limit)
-	return entries, next != "", err
-}
-
-// LedgerPage is Ledger by pages, with the cursor of the next one. A slot that was caught up or backfilled stands where
+// LedgerPage returns what became of a job's slots from since until until, the newest first, at most limit entries, and the
+// cursor of the next page, "" behind the last. A slot that was caught up or backfilled stands where
 // its run was made, among newer slots.
 func (s *Service) LedgerPage(ctx context.Context, namespace, name string, since, until time.Time, cursor string, limit int) (entries []LedgerEntry, next string, err error) {
 	job, err := s.Job(ctx, namespace, name)

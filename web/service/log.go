@@ -153,21 +153,6 @@ func (l *Log) ReadAt(ctx context.Context, p []byte, offset int64) (int, error) {
 	return n, err
 }
 
-// Tail reads the last n bytes, beginning after a newline where there is one among them, and says where they begin.
-func (l *Log) Tail(ctx context.Context, n int64) (data []byte, offset int64, err error) {
-	offset = max(l.Size-n, 0)
-	data = make([]byte, l.Size-offset)
-	read, err := l.ReadAt(ctx, data, offset)
-	data = data[:read]
-	if offset > 0 {
-		if newline := bytes.IndexByte(data, '\n'); newline >= 0 && newline+1 < len(data) {
-			offset += int64(newline) + 1
-			data = data[newline+1:]
-		}
-	}
-	return data, offset, err
-}
-
 // CopyTo writes everything from offset on to w, without holding more than a chunk.
 func (l *Log) CopyTo(ctx context.Context, w io.Writer, offset int64) (int64, error) {
 	if l.stored != nil {

@@ -277,10 +277,6 @@ func TestLogIsReadInPieces(t *testing.T) {
 				t.Errorf("%s: 3 bytes from %d are %q, %v", name, n, part.String(), err)
 			}
 		}
-		tail, offset, err := stored.Tail(t.Context(), 8)
-		if err != nil || string(tail) != text[offset:] || len(tail) > 8 {
-			t.Errorf("%s: the tail is %q from %d, %v", name, tail, offset, err)
-		}
 	}
 }
 
@@ -395,13 +391,13 @@ func TestLedgerOfCaughtUpSlots(t *testing.T) {
 	}}}); err != nil {
 		t.Fatal(err)
 	}
-	entries, more, err := w.Ledger(t.Context(), "default", "a", webtest.Start.Add(-2*time.Hour), time.Time{}, 10)
+	entries, next, err := w.LedgerPage(t.Context(), "default", "a", webtest.Start.Add(-2*time.Hour), time.Time{}, "", 10)
 	var told []string
 	for _, e := range entries {
 		told = append(told, fmt.Sprintf("%s %s %s %d", e.From.Format("15:04"), e.Outcome, e.Reason, e.Count))
 	}
 	want := "[11:59 fired schedule 1 11:01 missed outage 58 11:00 fired catch_up 1]" // what is only planned has not become anything yet
-	if fmt.Sprint(told) != want || more || err != nil {
-		t.Errorf("%v, %v, %v; want %s", told, more, err, want)
+	if fmt.Sprint(told) != want || next != "" || err != nil {
+		t.Errorf("%v, %v, %v; want %s", told, next, err, want)
 	}
 }

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"bytes"
 	"strings"
 	"unicode/utf8"
 )
@@ -67,16 +66,4 @@ func whole(data []byte) []byte {
 		}
 	}
 	return data
-}
-
-// fromLine gives how many bytes to leave out so that data begins with a line, or at least with a character.
-func fromLine(data []byte) int {
-	if newline := bytes.IndexByte(data, '\n'); newline >= 0 && newline+1 < len(data) {
-		return newline + 1
-	}
-	skip := 0
-	for skip < min(utf8.UTFMax-1, len(data)) && !utf8.RuneStart(data[skip]) {
-		skip++
-	}
-	return skip
 }

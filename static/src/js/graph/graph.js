@@ -4,7 +4,6 @@
 //
 //   const graph = makeGraph(parent, { label, tasks, edges, editable, onSelect, onOpen, onConnect, … });
 //   graph.update({ tasks, edges })          what there is now; where nothing moves, nothing moves
-//   graph.setStatus(name, { tone, shape, word })   of a wave: a shape of the page's sprite, a class and a word
 //   graph.setProblems(map)                  task → how many; shown as a badge
 //   graph.select(names), graph.focus(name), graph.fit({ first }), graph.zoom(factor), graph.dim(on)
 //   graph.selected(), graph.toSVG(), graph.destroy()
@@ -35,7 +34,6 @@ class Graph {
     this.options = options;
     this.tasks = new Map();
     this.elements = new Map();
-    this.statuses = new Map();
     this.problems = new Map();
     this.chosen = new Set();
     this.chosenEdge = null;
@@ -187,12 +185,6 @@ class Graph {
     this.show();
   }
 
-  setStatus(name, status) {
-    this.statuses.set(name, status);
-    const node = this.elements.get(name);
-    if (node) this.fill(node, this.tasks.get(name));
-  }
-
   setProblems(problems) {
     this.problems = problems;
     for (const [name, node] of this.elements) this.fill(node, this.tasks.get(name));
@@ -281,14 +273,13 @@ class Graph {
   label(node, task) {
     const problems = this.problems.get(task.name) ?? 0;
     const needs = this.needs.get(task.name) ?? [];
-    const status = this.statuses.get(task.name);
     const words = [
-      task.name, status?.word, task.detail && `runs ${task.detail}`,
+      task.name, task.detail && `runs ${task.detail}`,
       needs.length === 0 ? "root" : `needs ${needs.length > 6 ? `${needs.length} tasks` : needs.join(", ")}`,
       ...(task.notes ?? []).map((note) => note.words), problems > 0 && `${problems} ${problems === 1 ? "problem" : "problems"}`,
     ];
     node.setAttribute("aria-label", words.filter(Boolean).join(", "));
-    for (const [kind, on] of [["root", needs.length === 0], ["wrong", problems > 0], ...["good", "bad", "warn", "busy", "idle"].map((tone) => [`of-${tone}`, status?.tone === tone])]) {
+    for (const [kind, on] of [["root", needs.length === 0], ["wrong", problems > 0]]) {
       node.classList.toggle(kind, on);
     }
   }
@@ -297,19 +288,17 @@ class Graph {
   fill(node, task) {
     this.label(node, task);
     if (this.root.dataset.level === "far" && !node.filled) return;
-    const status = this.statuses.get(task.name);
     const problems = this.problems.get(task.name) ?? 0;
-    const content = JSON.stringify([task.detail, task.notes, status, problems]);
+    const content = JSON.stringify([task.detail, task.notes, problems]);
     if (node.filled === content) return;
     node.filled = content;
     node.replaceChildren();
     const name = element("span", "graph-name");
-    if (status) name.append(icon(status.shape, "shape"));
     name.append(element("span", "", {}, task.name));
     node.append(name);
     const note = task.notes?.[0];
-    node.append(element("span", "graph-detail", {}, status ? status.word : task.detail || "no program"));
-    if (note && !status) {
+    node.append(element("span", "graph-detail", {}, task.detail || "no program"));
+    if (note) {
       const line = element("span", "graph-note", { title: task.notes.map(({ words }) => words).join("\n") });
       line.append(icon(note.icon), element("span", "", {}, task.notes.map(({ words }) => words).join(" · ")));
       node.append(line);

@@ -17,7 +17,7 @@ export function picture(graph) {
   const edges = [...routes.values()].map((route) => `<path d="${curve(route)}" fill="none" stroke="${line}" stroke-width="1.5" marker-end="url(#arrow)"/>`);
   const tasks = [...places].map(([name, { x, y }]) => {
     const task = graph.tasks.get(name);
-    const said = graph.statuses.get(name)?.word ?? task.detail ?? "";
+    const said = task.detail ?? "";
     return `<g transform="translate(${x} ${y})"><rect width="${size.width}" height="${size.height}" rx="9" fill="${surface}" stroke="${(graph.needs.get(name) ?? []).length === 0 ? accent : line}"/>` +
       `<text x="14" y="26" fill="${ink}" font-weight="600">${escape(cut(name, 24))}</text><text x="14" y="46" fill="${soft}" font-size="12">${escape(cut(said, 28))}</text></g>`;
   });
