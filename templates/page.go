@@ -41,6 +41,8 @@ type Page struct {
 	// Trail is the way to a page below a section's own; the last of it is the page itself, without an address.
 	Trail []Crumb
 	Theme Theme
+	// Namespace is the one that the page shows.
+	Namespace string
 }
 
 // Crumb is a step of the way to a page.

@@ -22,7 +22,7 @@ func (u *UI) binaryAliasPreview(c echo.Context) error {
 			return refusal("version_not_found", "a version is a number from 1, not "+strconv.Quote(text))
 		}
 	}
-	change, err := u.service.PreviewAlias(ctx, namespace, name, alias, version)
+	change, err := u.service.PreviewAlias(ctx, namespaceOf(ctx), name, alias, version)
 	if err != nil {
 		return err
 	}
@@ -32,14 +32,14 @@ func (u *UI) binaryAliasPreview(c echo.Context) error {
 	}
 	return u.render(c, http.StatusOK, templates.AliasChangePage(templates.AliasChange{
 		Page: u.page(c, templates.SectionBinaries, title), Binary: name, Alias: alias, RollBack: version == 0,
-		From: viewVersion(name, change.From), To: viewVersion(name, change.To), Jobs: viewUsers(change.Users),
+		From: viewVersion(namespaceOf(ctx), name, change.From), To: viewVersion(namespaceOf(ctx), name, change.To), Jobs: viewUsers(change.Users),
 	}))
 }
 
 func (u *UI) binaryAlias(c echo.Context) error {
 	ctx := c.Request().Context()
 	version := versionNumber(c.FormValue("version")) // what is no number is no version, which the service says
-	binary, err := u.service.MoveAlias(ctx, namespace, c.Param("name"), strings.TrimSpace(c.FormValue("alias")), version, service.Actor(ctx))
+	binary, err := u.service.MoveAlias(ctx, namespaceOf(ctx), c.Param("name"), strings.TrimSpace(c.FormValue("alias")), version, service.Actor(ctx))
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ const binariesPerPage = 50
 
 func (u *UI) binaryList(c echo.Context) error {
 	cursor := c.QueryParam("cursor")
-	binaries, next, err := u.service.Binaries(c.Request().Context(), namespace, cursor, binariesPerPage)
+	binaries, next, err := u.service.Binaries(c.Request().Context(), namespaceOf(c.Request().Context()), cursor, binariesPerPage)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 
 func (u *UI) binaryRollBack(c echo.Context) error {
 	ctx := c.Request().Context()
-	binary, _, err := u.service.RollBack(ctx, namespace, c.Param("name"), c.FormValue("alias"), service.Actor(ctx))
+	binary, _, err := u.service.RollBack(ctx, namespaceOf(ctx), c.Param("name"), c.FormValue("alias"), service.Actor(ctx))
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ const movesShown = 10
 
 func (u *UI) binaryShow(c echo.Context) error {
 	ctx := c.Request().Context()
-	binary, err := u.service.Binary(ctx, namespace, c.Param("name"))
+	binary, err := u.service.Binary(ctx, namespaceOf(ctx), c.Param("name"))
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (u *UI) binaryShow(c echo.Context) error {
 		Page: u.page(c, templates.SectionBinaries, binary.Name), Name: binary.Name, Aliases: viewAliases(&binary), Jobs: viewUsers(users),
 	}
 	for _, v := range slices.Backward(binary.Versions) {
-		version := viewVersion(binary.Name, v)
+		version := viewVersion(binary.Namespace, binary.Name, v)
 		for _, alias := range view.Aliases {
 			if alias.N == v.N {
 				version.Aliases = append(version.Aliases, alias.Name)
@@ -53,10 +53,10 @@ func (u *UI) binaryShow(c echo.Context) error {
 	return u.render(c, http.StatusOK, templates.BinaryPage(view))
 }
 
-func viewVersion(binary string, v engine.BinaryVersion) templates.Version {
+func viewVersion(namespace, binary string, v engine.BinaryVersion) templates.Version {
 	return templates.Version{
 		N: v.N, SHA256: v.SHA256, Size: v.Size, Kind: kindWords(v.Kind, v.Arch), By: v.UploadedBy, At: v.At,
-		Content: fmt.Sprintf("/api/v1/binaries/%s/versions/%d/content", binary, v.N),
+		Content: fmt.Sprintf("/api/v1/binaries/%s/versions/%d/content?namespace=%s", binary, v.N, namespace),
 	}
 }
 

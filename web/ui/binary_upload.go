@@ -49,7 +49,7 @@ func (u *UI) binaryUpload(c echo.Context) error {
 			how.Aliases = []string{form.alias}
 		}
 		var existed bool
-		_, _, existed, err = u.service.UploadBinary(ctx, namespace, form.name, file, how)
+		_, _, existed, err = u.service.UploadBinary(ctx, namespaceOf(ctx), form.name, file, how)
 		if err == nil {
 			return uploaded(c, form.name, existed)
 		}

@@ -19,7 +19,7 @@ func (u *UI) dagRun(c echo.Context) error {
 	ctx := c.Request().Context()
 	start, problem := startOf(c)
 	if problem == "" {
-		wave, _, err := u.service.StartWave(ctx, namespace, c.Param("name"), start)
+		wave, _, err := u.service.StartWave(ctx, namespaceOf(ctx), c.Param("name"), start)
 		var known *service.Error
 		switch {
 		case err == nil:
@@ -37,7 +37,7 @@ func (u *UI) dagRun(c echo.Context) error {
 
 func (u *UI) dagPause(c echo.Context) error {
 	ctx := c.Request().Context()
-	dag, err := u.service.PauseDAG(ctx, namespace, c.Param("name"), service.Actor(ctx))
+	dag, err := u.service.PauseDAG(ctx, namespaceOf(ctx), c.Param("name"), service.Actor(ctx))
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (u *UI) dagPause(c echo.Context) error {
 
 func (u *UI) dagResume(c echo.Context) error {
 	ctx := c.Request().Context()
-	dag, err := u.service.ResumeDAG(ctx, namespace, c.Param("name"), service.Actor(ctx))
+	dag, err := u.service.ResumeDAG(ctx, namespaceOf(ctx), c.Param("name"), service.Actor(ctx))
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (u *UI) dagDelete(c echo.Context) error {
 			view.Problem, view.Confirm = "Type the name of the DAG as it is: nothing has been deleted.", typed
 		})
 	}
-	if err := u.service.DeleteDAG(ctx, namespace, c.Param("name"), service.Actor(ctx), 0); err != nil {
+	if err := u.service.DeleteDAG(ctx, namespaceOf(ctx), c.Param("name"), service.Actor(ctx), 0); err != nil {
 		return err
 	}
 	return done(c, "/dags", "deleted")

@@ -45,7 +45,7 @@ func (u *UI) checkDAG(ctx context.Context, name, text string) (*spec.Document, t
 	if name == "" {
 		return u.readDAG(ctx, nil, text)
 	}
-	saved, err := u.service.DAG(ctx, namespace, name)
+	saved, err := u.service.DAG(ctx, namespaceOf(ctx), name)
 	if err != nil {
 		return nil, templates.DAGCheck{}, err
 	}
@@ -70,14 +70,14 @@ func (u *UI) readDAG(ctx context.Context, saved *engine.DAG, text string) (*spec
 		return nil, check, nil
 	}
 	var known *service.Error
-	switch err := u.service.CheckDAG(ctx, namespace, document.DAG); {
+	switch err := u.service.CheckDAG(ctx, namespaceOf(ctx), document.DAG); {
 	case errors.As(err, &known) && known.Kind == service.KindInvalid:
 		check.Saved, check.Problems = false, dagProblemsOf(known, text)
 		return nil, check, nil
 	case err != nil:
 		return nil, check, err
 	}
-	return document, check, foreseeDAG(document.DAG, anchor, &check)
+	return document, check, foreseeDAG(namespaceOf(ctx), document.DAG, anchor, &check)
 }
 
 // onlyDAG reads a text that is to hold one DAG, of this name unless that is "".
@@ -151,7 +151,7 @@ func lineOfTask(text, path string) int {
 }
 
 // foreseeDAG tells when the roots of a definition would start.
-func foreseeDAG(definition *spec.DAG, anchor time.Time, check *templates.DAGCheck) error {
+func foreseeDAG(namespace string, definition *spec.DAG, anchor time.Time, check *templates.DAGCheck) error {
 	check.Tasks, check.Manual = len(definition.Tasks), definition.Manual()
 	for i := range definition.Tasks {
 		schedule := definition.Definition(i, namespace+"/"+definition.Name+"/"+definition.Tasks[i].Name, anchor)

@@ -29,7 +29,7 @@ func (u *UI) dagDefinition(c echo.Context) error {
 	}
 	view.Page, view.Head = u.dagPage(c, &dag, templates.DAGDefinition)
 	cursor := c.QueryParam("cursor")
-	generations, next, err := u.service.DAGGenerationsPage(ctx, namespace, dag.Name, cursor, generationsListed)
+	generations, next, err := u.service.DAGGenerationsPage(ctx, namespaceOf(ctx), dag.Name, cursor, generationsListed)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (u *UI) dagDefinition(c echo.Context) error {
 	if from, to, asked := comparedGenerations(c); asked {
 		var forms [2]engine.DAGGeneration
 		for i, number := range []int64{from, to} {
-			if forms[i], err = u.service.DAGGeneration(ctx, namespace, dag.Name, number); err != nil {
+			if forms[i], err = u.service.DAGGeneration(ctx, namespaceOf(ctx), dag.Name, number); err != nil {
 				return err
 			}
 		}
@@ -57,7 +57,7 @@ func (u *UI) dagDefinition(c echo.Context) error {
 // dagRestore gives a DAG an earlier form again.
 func (u *UI) dagRestore(c echo.Context) error {
 	ctx := c.Request().Context()
-	dag, change, err := u.service.RestoreDAG(ctx, namespace, c.Param("name"), restoredGeneration(c), service.Actor(ctx), "")
+	dag, change, err := u.service.RestoreDAG(ctx, namespaceOf(ctx), c.Param("name"), restoredGeneration(c), service.Actor(ctx), "")
 	if err != nil {
 		return err
 	}

@@ -93,7 +93,7 @@ func (u *UI) gridRows(ctx context.Context, dag *engine.DAG, tasks []int, waves [
 			ids = append(ids, engine.TaskRunID(waves[i].ID, dag.Spec.Tasks[task].Name))
 		}
 	}
-	runs, err := u.service.RunsOf(ctx, namespace, ids)
+	runs, err := u.service.RunsOf(ctx, namespaceOf(ctx), ids)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 
 // dag reads the DAG that the address names.
 func (u *UI) dag(ctx context.Context, c echo.Context) (engine.DAG, error) {
-	return u.service.DAG(ctx, namespace, c.Param("name"))
+	return u.service.DAG(ctx, namespaceOf(ctx), c.Param("name"))
 }
 
 // dagPage makes the frame of one of a DAG's pages, and what stands at its head.

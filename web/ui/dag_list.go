@@ -44,7 +44,7 @@ func (u *UI) dagList(c echo.Context) error {
 		view.Problem, form.Order = "This order is not known, and was left out.", ""
 	}
 	view.Filter = form
-	query := service.DAGQuery{Namespace: namespace, Text: form.Text, Paused: form.State == dagsPaused, Cursor: c.QueryParam("cursor"), Limit: dagsPerPage}
+	query := service.DAGQuery{Namespace: namespaceOf(c.Request().Context()), Text: form.Text, Paused: form.State == dagsPaused, Cursor: c.QueryParam("cursor"), Limit: dagsPerPage}
 	sorted := form.Order != "" && form.Order != "name" || form.State == dagsRunning || form.State == dagsFailing
 	if sorted {
 		query.Limit, query.Cursor = dagsSorted, ""

@@ -164,7 +164,7 @@ func (u *UI) dagWaves(c echo.Context) error {
 	view.Page, view.Head = u.dagPage(c, &dag, "")
 	view.Page.Trail = []templates.Crumb{{Name: "DAGs", Href: "/dags"}, {Name: dag.Name, Href: "/dags/" + dag.Name}, {Name: "waves"}}
 	cursor := c.QueryParam("cursor")
-	waves, next, err := u.service.Waves(ctx, service.WaveQuery{Namespace: namespace, DAG: dag.Name, Cursor: cursor, Limit: runsPerPage})
+	waves, next, err := u.service.Waves(ctx, service.WaveQuery{Namespace: namespaceOf(ctx), DAG: dag.Name, Cursor: cursor, Limit: runsPerPage})
 	if err != nil {
 		return err
 	}

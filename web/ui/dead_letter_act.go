@@ -53,7 +53,7 @@ func (u *UI) lettersAsk(c echo.Context, act string) error {
 		view.Count, view.Single, view.Tasks = 1, &rows[0], rows[0].Of.DAG != ""
 		return u.render(c, http.StatusOK, templates.DeadLetterActPage(view))
 	}
-	sum, err := u.service.SumDeadLetters(ctx, service.DeadLetterFilter{Namespace: namespace, Job: view.Job})
+	sum, err := u.service.SumDeadLetters(ctx, service.DeadLetterFilter{Namespace: namespaceOf(ctx), Job: view.Job})
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (u *UI) handleLetters(ctx context.Context, act, job, run, until string) (se
 	if run != "" {
 		return u.handleLetter(ctx, act, run)
 	}
-	filter := service.DeadLetterFilter{Namespace: namespace, Job: job}
+	filter := service.DeadLetterFilter{Namespace: namespaceOf(ctx), Job: job}
 	if until != "" {
 		at, err := time.Parse(time.RFC3339Nano, until)
 		if err != nil {

@@ -22,7 +22,7 @@ func (u *UI) deadLetterList(c echo.Context) error {
 			view.Page.Notice = templates.LettersDone(act, n)
 		}
 	}
-	filter := service.DeadLetterFilter{Namespace: namespace, Job: view.Job, Cursor: c.QueryParam("cursor"), Limit: lettersPerPage}
+	filter := service.DeadLetterFilter{Namespace: namespaceOf(ctx), Job: view.Job, Cursor: c.QueryParam("cursor"), Limit: lettersPerPage}
 	letters, next, err := u.service.DeadLetters(ctx, filter)
 	if errors.Is(err, engine.ErrCursor) {
 		view.Problem = "This page of the list cannot be found any more: here is the first."
@@ -37,7 +37,7 @@ func (u *UI) deadLetterList(c echo.Context) error {
 	}
 	view.Count = templates.Plural(int64(len(letters)), "run", "runs") + ", the newest first"
 	if next != "" || filter.Cursor != "" {
-		sum, err := u.service.SumDeadLetters(ctx, service.DeadLetterFilter{Namespace: namespace, Job: view.Job})
+		sum, err := u.service.SumDeadLetters(ctx, service.DeadLetterFilter{Namespace: namespaceOf(ctx), Job: view.Job})
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (u *UI) letterRows(ctx context.Context, letters []engine.DeadLetter) ([]tem
 	for i := range letters {
 		ids[i] = letters[i].RunID
 	}
-	runs, err := u.service.RunsOf(ctx, namespace, ids)
+	runs, err := u.service.RunsOf(ctx, namespaceOf(ctx), ids)
 	if err != nil {
 		return nil, err
 	}

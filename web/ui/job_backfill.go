@@ -48,7 +48,7 @@ func (u *UI) backfill(c echo.Context, from, to string, dryRun bool) error {
 		view.Problem = "Give both ends of the range, as in 2026-12-01T03:00."
 		return u.render(c, http.StatusUnprocessableEntity, templates.BackfillPage(view))
 	}
-	plan, err := u.service.BackfillJob(ctx, namespace, job.Name, begin, end, service.Actor(ctx), dryRun)
+	plan, err := u.service.BackfillJob(ctx, namespaceOf(ctx), job.Name, begin, end, service.Actor(ctx), dryRun)
 	var known *service.Error
 	switch {
 	case errors.As(err, &known) && (known.Kind == service.KindInvalid || known.Kind == service.KindConflict):

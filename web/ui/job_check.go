@@ -58,7 +58,7 @@ func (u *UI) check(ctx context.Context, name, text string) (*spec.Job, templates
 	}
 	job := documents[0].Job
 	var known *service.Error
-	switch err := u.service.CheckJob(ctx, namespace, job); {
+	switch err := u.service.CheckJob(ctx, namespaceOf(ctx), job); {
 	case errors.As(err, &known) && known.Kind == service.KindInvalid:
 		check.Problems = problemsOf(known, text)
 		return nil, check, nil
@@ -67,7 +67,7 @@ func (u *UI) check(ctx context.Context, name, text string) (*spec.Job, templates
 	}
 	anchor := check.Now
 	if name != "" {
-		old, err := u.service.Job(ctx, namespace, name)
+		old, err := u.service.Job(ctx, namespaceOf(ctx), name)
 		if err != nil {
 			return nil, check, err
 		}
@@ -76,11 +76,11 @@ func (u *UI) check(ctx context.Context, name, text string) (*spec.Job, templates
 			return nil, check, err
 		}
 	}
-	return job, check, foresee(job, anchor, &check)
+	return job, check, foresee(namespaceOf(ctx), job, anchor, &check)
 }
 
 // foresee tells when a definition would run.
-func foresee(job *spec.Job, anchor time.Time, check *templates.Check) error {
+func foresee(namespace string, job *spec.Job, anchor time.Time, check *templates.Check) error {
 	definition := job.Definition(namespace+"/"+job.Name, anchor)
 	definition.Since = check.Now
 	slots, words, err := service.Preview(definition, check.Now, slotsChecked)

@@ -22,7 +22,7 @@ func (u *UI) jobDelete(c echo.Context) error {
 			view.Problem, view.Confirm = "Type the name of the job as it is: nothing has been deleted.", typed
 		})
 	}
-	if err := u.service.DeleteJob(ctx, namespace, c.Param("name"), service.Actor(ctx), 0); err != nil {
+	if err := u.service.DeleteJob(ctx, namespaceOf(ctx), c.Param("name"), service.Actor(ctx), 0); err != nil {
 		return err
 	}
 	return done(c, "/jobs", "deleted")

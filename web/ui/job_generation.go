@@ -26,7 +26,7 @@ func (u *UI) jobDefinition(c echo.Context) error {
 	}
 	view.Page, view.Head = u.jobPage(c, &job, templates.JobDefinition)
 	cursor := c.QueryParam("cursor")
-	generations, next, err := u.service.GenerationsPage(ctx, namespace, job.Name, cursor, generationsListed)
+	generations, next, err := u.service.GenerationsPage(ctx, namespaceOf(ctx), job.Name, cursor, generationsListed)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (u *UI) jobDefinition(c echo.Context) error {
 	if from, to, asked := comparedGenerations(c); asked {
 		var forms [2]engine.Generation
 		for i, number := range []int64{from, to} {
-			if forms[i], err = u.service.Generation(ctx, namespace, job.Name, number); err != nil {
+			if forms[i], err = u.service.Generation(ctx, namespaceOf(ctx), job.Name, number); err != nil {
 				return err
 			}
 		}
@@ -54,7 +54,7 @@ func (u *UI) jobDefinition(c echo.Context) error {
 // jobRestore gives a job an earlier form again.
 func (u *UI) jobRestore(c echo.Context) error {
 	ctx := c.Request().Context()
-	job, change, err := u.service.RestoreGeneration(ctx, namespace, c.Param("name"), restoredGeneration(c), service.Actor(ctx), "")
+	job, change, err := u.service.RestoreGeneration(ctx, namespaceOf(ctx), c.Param("name"), restoredGeneration(c), service.Actor(ctx), "")
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func (u *UI) jobPage(c echo.Context, job *engine.Job, tab templates.JobTab) (tem
 
 // job reads the job that the address names.
 func (u *UI) job(ctx context.Context, c echo.Context) (engine.Job, error) {
-	return u.service.Job(ctx, namespace, c.Param("name"))
+	return u.service.Job(ctx, namespaceOf(ctx), c.Param("name"))
 }
 
 // jobAct shows the page that asks before something is done.

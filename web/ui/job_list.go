@@ -67,7 +67,7 @@ func jobQuery(c echo.Context, view *templates.Jobs) service.JobQuery {
 	}
 	view.Filter = form
 	return service.JobQuery{
-		Namespace: namespace, Text: form.Text, Label: form.Label, Tier: spec.Tier(form.Tier), State: service.JobState(form.State),
+		Namespace: namespaceOf(c.Request().Context()), Text: form.Text, Label: form.Label, Tier: spec.Tier(form.Tier), State: service.JobState(form.State),
 		Order: service.JobOrder(form.Order), Cursor: c.QueryParam("cursor"), Limit: jobsPerPage,
 	}
 }

@@ -43,7 +43,7 @@ func (u *UI) firstDefinition(ctx context.Context, from, binary string, names []s
 		}
 		return "kind: Job\nname: " + binary + "-job\nbinary: " + binary + "\nschedule: \"*/5 * * * *\"   # every five minutes\ntimeout: 1m\n", nil
 	}
-	job, err := u.service.Job(ctx, namespace, from)
+	job, err := u.service.Job(ctx, namespaceOf(ctx), from)
 	if err != nil {
 		return "", err
 	}
@@ -64,7 +64,7 @@ func (u *UI) jobCreate(c echo.Context) error {
 	if definition == nil {
 		return u.refuse(c, http.StatusUnprocessableEntity, form, check)
 	}
-	job, change, err := u.service.SaveJob(ctx, namespace, definition, service.Save{By: service.Actor(ctx), Message: form.Message, Source: sourceOf(form.Definition), Create: true})
+	job, change, err := u.service.SaveJob(ctx, namespaceOf(ctx), definition, service.Save{By: service.Actor(ctx), Message: form.Message, Source: sourceOf(form.Definition), Create: true})
 	if err != nil {
 		return u.refuseError(c, form, definition, check, err)
 	}
@@ -116,7 +116,7 @@ func (u *UI) refuseError(c echo.Context, form templates.JobForm, definition *spe
 
 // conflict tells of the edit that came between: by whom, and what mine would change of it.
 func (u *UI) conflict(ctx context.Context, name string, mine *spec.Job, source string) (*templates.Conflict, error) {
-	theirs, err := u.service.Job(ctx, namespace, name)
+	theirs, err := u.service.Job(ctx, namespaceOf(ctx), name)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (u *UI) conflict(ctx context.Context, name string, mine *spec.Job, source s
 
 // binaryNames are the programs to choose from, the first few by name.
 func (u *UI) binaryNames(ctx context.Context) ([]string, error) {
-	binaries, _, err := u.service.Binaries(ctx, namespace, "", 200)
+	binaries, _, err := u.service.Binaries(ctx, namespaceOf(ctx), "", 200)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ func (u *UI) jobPauseForm(c echo.Context) error {
 
 func (u *UI) jobPause(c echo.Context) error {
 	ctx := c.Request().Context()
-	job, err := u.service.PauseJob(ctx, namespace, c.Param("name"), service.Actor(ctx), c.FormValue("reason"))
+	job, err := u.service.PauseJob(ctx, namespaceOf(ctx), c.Param("name"), service.Actor(ctx), c.FormValue("reason"))
 	var known *service.Error
 	if errors.As(err, &known) && known.Kind == service.KindInvalid {
 		return u.jobAct(c, http.StatusUnprocessableEntity, "pause", "Pause", func(view *templates.JobAct) {

@@ -8,7 +8,7 @@ import (
 
 func (u *UI) jobResume(c echo.Context) error {
 	ctx := c.Request().Context()
-	job, err := u.service.ResumeJob(ctx, namespace, c.Param("name"), service.Actor(ctx))
+	job, err := u.service.ResumeJob(ctx, namespaceOf(ctx), c.Param("name"), service.Actor(ctx))
 	if err != nil {
 		return err
 	}

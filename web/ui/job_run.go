@@ -20,7 +20,7 @@ func (u *UI) jobRun(c echo.Context) error {
 	ctx := c.Request().Context()
 	start, problem := startOf(c)
 	if problem == "" {
-		run, _, err := u.service.StartRun(ctx, namespace, c.Param("name"), start)
+		run, _, err := u.service.StartRun(ctx, namespaceOf(ctx), c.Param("name"), start)
 		var known *service.Error
 		switch {
 		case err == nil:

@@ -26,7 +26,7 @@ func (u *UI) jobShow(c echo.Context) error {
 		return err
 	}
 	view := u.viewJob(c, &job)
-	slots, _, err := u.service.NextSlots(ctx, namespace, job.Name, time.Time{}, slotsShown)
+	slots, _, err := u.service.NextSlots(ctx, namespaceOf(ctx), job.Name, time.Time{}, slotsShown)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (u *UI) jobShow(c echo.Context) error {
 	for i := range found {
 		view.Hindrances = append(view.Hindrances, viewHindrance("/jobs/"+job.Name, &found[i]))
 	}
-	statistics, err := u.service.Statistics(ctx, namespace, job.Name)
+	statistics, err := u.service.Statistics(ctx, namespaceOf(ctx), job.Name)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (u *UI) jobShow(c echo.Context) error {
 	}
 	view.Duration, view.Lag = durationChart(&statistics), lagChart(&statistics)
 
-	runs, _, err := u.service.Runs(ctx, engine.RunFilter{Namespace: namespace, JobUID: job.UID, Limit: runsShown})
+	runs, _, err := u.service.Runs(ctx, engine.RunFilter{Namespace: namespaceOf(ctx), JobUID: job.UID, Limit: runsShown})
 	if err != nil {
 		return fmt.Errorf("list runs of job %s: %w", job.Name, err)
 	}

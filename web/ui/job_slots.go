@@ -43,7 +43,7 @@ func (u *UI) jobSlots(c echo.Context) error {
 			month = asked
 		}
 	}
-	calendar, err := u.service.Calendar(ctx, namespace, job.Name, month)
+	calendar, err := u.service.Calendar(ctx, namespaceOf(ctx), job.Name, month)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func sortedReasons(reasons map[engine.SlotReason]int64) []engine.SlotReason {
 
 // unfold fills in what became of each slot of a day.
 func (u *UI) unfold(c echo.Context, view *templates.Calendar, job *engine.Job, day *service.Day) error {
-	entries, more, err := u.service.DaySlots(c.Request().Context(), namespace, job.Name, *day, ledgerShown)
+	entries, more, err := u.service.DaySlots(c.Request().Context(), namespaceOf(c.Request().Context()), job.Name, *day, ledgerShown)
 	if err != nil {
 		return fmt.Errorf("unfold a day of job %s: %w", job.Name, err)
 	}

@@ -24,11 +24,11 @@ const (
 func (u *UI) overview(c echo.Context) error {
 	ctx := c.Request().Context()
 	view := templates.Overview{Page: u.page(c, templates.SectionOverview, "Overview")}
-	now, err := u.service.Overview(ctx, namespace)
+	now, err := u.service.Overview(ctx, namespaceOf(ctx))
 	if err != nil {
 		return err
 	}
-	timeline, err := u.service.Timeline(ctx, namespace)
+	timeline, err := u.service.Timeline(ctx, namespaceOf(ctx))
 	if err != nil {
 		return err
 	}
@@ -37,13 +37,13 @@ func (u *UI) overview(c echo.Context) error {
 		return err
 	}
 	view.Running = u.viewLiving(ctx, unfinished[:min(len(unfinished), listedRunning)])
-	finished, _, err := u.service.Runs(ctx, engine.RunFilter{Namespace: namespace, Statuses: terminal(), Limit: listedFinished})
+	finished, _, err := u.service.Runs(ctx, engine.RunFilter{Namespace: namespaceOf(ctx), Statuses: terminal(), Limit: listedFinished})
 	if err != nil {
 		return fmt.Errorf("list ended runs: %w", err)
 	}
 	slices.SortStableFunc(finished, func(a, b engine.Run) int { return b.FinishedAt.Compare(a.FinishedAt) })
 	view.Finished = viewRuns(finished)
-	upcoming, err := u.service.Upcoming(ctx, namespace, listedNext)
+	upcoming, err := u.service.Upcoming(ctx, namespaceOf(ctx), listedNext)
 	if err != nil {
 		return fmt.Errorf("list what comes next: %w", err)
 	}
@@ -51,7 +51,7 @@ func (u *UI) overview(c echo.Context) error {
 		view.Next = append(view.Next, templates.Upcoming{Job: upcoming[i].Job, Slot: upcoming[i].Slot})
 	}
 	if len(unfinished)+len(finished)+len(upcoming) == 0 {
-		jobs, _, err := u.service.Jobs(ctx, engine.JobFilter{Namespace: namespace, Limit: 1})
+		jobs, _, err := u.service.Jobs(ctx, engine.JobFilter{Namespace: namespaceOf(ctx), Limit: 1})
 		if err != nil {
 			return fmt.Errorf("list jobs: %w", err)
 		}
@@ -72,7 +72,7 @@ func (u *UI) overview(c echo.Context) error {
 // come are none of these.
 func (u *UI) unfinished(ctx context.Context) ([]engine.Run, error) {
 	runs, _, err := u.service.Runs(ctx, engine.RunFilter{
-		Namespace: namespace, Limit: counted,
+		Namespace: namespaceOf(ctx), Limit: counted,
 		Statuses: []engine.Status{engine.StatusScheduled, engine.StatusQueued, engine.StatusRunning, engine.StatusRetrying},
 	})
 	if err != nil {

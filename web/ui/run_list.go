@@ -77,7 +77,7 @@ func (u *UI) runFilter(c echo.Context, view *templates.Runs) engine.RunFilter {
 		Tiers: []string{string(spec.TierLight), string(spec.TierMedium), string(spec.TierHeavy)}, Spans: spans,
 	}
 	filter := engine.RunFilter{
-		Namespace: namespace, Job: form.Job, DAG: form.DAG, Tier: spec.Tier(form.Tier), By: form.By, Text: form.Text, Cursor: c.QueryParam("cursor"), Limit: runsPerPage,
+		Namespace: namespaceOf(c.Request().Context()), Job: form.Job, DAG: form.DAG, Tier: spec.Tier(form.Tier), By: form.By, Text: form.Text, Cursor: c.QueryParam("cursor"), Limit: runsPerPage,
 	}
 	for _, status := range engine.Statuses() {
 		form.Statuses = append(form.Statuses, status.String())

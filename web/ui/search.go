@@ -22,7 +22,7 @@ const searchLimit = 8
 func (u *UI) search(c echo.Context) error {
 	ctx := c.Request().Context()
 	text := c.QueryParam("q")
-	found, err := u.service.Search(ctx, namespace, text, searchLimit)
+	found, err := u.service.Search(ctx, namespaceOf(ctx), text, searchLimit)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (u *UI) searchItems(ctx context.Context, found *service.Found) ([]templates
 	group.SetLimit(4)
 	for i, name := range found.Jobs {
 		group.Go(func() (err error) {
-			jobs[i], err = u.service.Job(within, namespace, name)
+			jobs[i], err = u.service.Job(within, namespaceOf(ctx), name)
 			var known *service.Error
 			if errors.As(err, &known) && known.Kind == service.KindNotFound {
 				return nil // deleted a moment ago

@@ -6,7 +6,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/static"
 	"github.com/tidewheel/tidewheel/templates"
 	"github.com/tidewheel/tidewheel/web/service"
@@ -48,9 +47,6 @@ func New(service *service.Service, config Config) *UI {
 	return &UI{service: service, config: config, large: newTurn()}
 }
 
-// namespace is the one that the pages show; the API and the command line take others, too.
-const namespace = engine.DefaultNamespace
-
 // Router is what routes are added to: an *echo.Echo or an *echo.Group.
 type Router interface {
 	GET(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route
@@ -61,6 +57,7 @@ type Router interface {
 func (u *UI) Register(router Router) {
 	router.GET(static.Prefix+"*", echo.WrapHandler(static.Handler()))
 	router.GET("/favicon.ico", u.favicon)
+	router = scoped{router}
 
 	router.GET("/", u.overview)
 
@@ -126,6 +123,7 @@ func (u *UI) Register(router Router) {
 
 	router.GET("/ui/kit", u.kit)
 	router.POST("/theme", u.themeChoose)
+	router.POST("/namespace", u.namespaceChoose)
 }
 
 func (u *UI) now() time.Time { return u.config.Now() }
@@ -147,5 +145,7 @@ func (u *UI) page(c echo.Context, section templates.Section, title string) templ
 		Notice:  notices[c.QueryParam(noticeParameter)],
 		SignOut: u.config.SignOut,
 		Theme:   theme(c),
+
+		Namespace: namespaceOf(c.Request().Context()),
 	}
 }

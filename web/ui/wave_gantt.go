@@ -46,7 +46,7 @@ func (u *UI) gantt(ctx context.Context, detail *service.WaveDetail, critical map
 			ids = append(ids, run)
 		}
 	}
-	runs, err := u.service.RunsOf(ctx, namespace, ids)
+	runs, err := u.service.RunsOf(ctx, namespaceOf(ctx), ids)
 	if err != nil {
 		return templates.Gantt{}, err
 	}

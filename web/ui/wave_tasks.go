@@ -34,7 +34,7 @@ func (u *UI) fillTasks(ctx context.Context, c echo.Context, detail *service.Wave
 			ids = append(ids, run)
 		}
 	}
-	runs, err := u.service.RunsOf(ctx, namespace, ids)
+	runs, err := u.service.RunsOf(ctx, namespaceOf(ctx), ids)
 	if err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (u *UI) items(ctx context.Context, c echo.Context, detail *service.WaveDeta
 	for item := from; item < to; item++ {
 		ids = append(ids, engine.ItemRunID(detail.Wave.ID, item, task.Name))
 	}
-	runs, err := u.service.RunsOf(ctx, namespace, ids)
+	runs, err := u.service.RunsOf(ctx, namespaceOf(ctx), ids)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,11 @@
 // Which program a job runs: its name, one of its versions and aliases, or a file that is uploaded right here.
 import { nameOf, size } from "../upload.js";
 
-const address = (name) => `/api/v1/binaries/${encodeURIComponent(name)}`;
+const address = (name, more = "", query = {}) => {
+  const { namespace } = document.documentElement.dataset;
+  const asked = new URLSearchParams({ ...query, ...(namespace && { namespace }) }).toString();
+  return `/api/v1/binaries/${encodeURIComponent(name)}${more}${asked && `?${asked}`}`;
+};
 
 export class Program {
   // change(reference) is called when the reader has chosen another one.
@@ -91,7 +95,7 @@ export class Program {
     this.progress.hidden = false;
     const isNew = await fetch(address(name)).then((answer) => answer.status === 404).catch(() => false);
     try {
-      const { version, existed } = await this.send(file, `${address(name)}/versions${isNew ? "?alias=stable" : ""}`);
+      const { version, existed } = await this.send(file, address(name, "/versions", isNew ? { alias: "stable" } : {}));
       this.asked = undefined;
       this.name.value = name;
       await this.list(name);
