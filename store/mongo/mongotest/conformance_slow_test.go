@@ -90,8 +90,9 @@ func TestABatchIsWrittenOverASlowLine(t *testing.T) {
 	slow := closing(t, openStore(t, slowLine(t, server, 300<<10), mongo.Config{PrimaryOnly: true, OperationTimeout: 500 * time.Millisecond}))
 	began := time.Now()
 	batch := manyRuns(runs)
-	tries, conflicts, err := 1, []engine.Conflict(nil), error(nil)
-	for conflicts, err = slow.Commit(t.Context(), batch); err != nil && tries < 20; tries++ {
+	conflicts, err := slow.Commit(t.Context(), batch)
+	tries := 1
+	for ; err != nil && tries < 20; tries++ {
 		conflicts, err = slow.Commit(t.Context(), batch)
 	}
 	if err != nil || len(conflicts) > 0 {
