@@ -114,3 +114,19 @@ func TestItemsThatNeverBeganWaitForWhatTheyNeedAfterARestart(t *testing.T) {
 	b.drain()
 	b.wants(wave, engine.StatusSucceeded, "a succeeded, each[0] succeeded, each[1] succeeded, each[2] succeeded")
 }
+
+// Seed 700008366: the engine died after it had written that the wave is cancelled, and before its runs.
+func TestItemsOfACancelledWaveThatNeverBeganEndAfterARestart(t *testing.T) {
+	b := newWaveBench(t, "kind: DAG\nname: etl\nmax_parallel: 1\ndefaults: {binary: work}\ntasks:\n  a: {}\n  each: {for_each: '[1]'}\n")
+	b.ends = func(*engine.Task) engine.Finish { return failed() }
+	wave := b.ask("one", nil, nil)
+	b.drain()
+	b.wants(wave, engine.StatusFailed, "a failed, each[0] failed")
+	b.command(engine.CommandResumeWave, wave, "", engine.StatusInvalid)
+	task := b.queue[0]
+	b.begin(0, false)
+	b.torn = 1
+	b.command(engine.CommandCancelWave, wave, "", engine.StatusInvalid)
+	b.end(task)
+	b.wants(wave, engine.StatusCancelled, "a failed, each[0] cancelled")
+}

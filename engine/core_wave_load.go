@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/tidewheel/tidewheel/dag"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
@@ -227,6 +228,11 @@ func (c *Core) restore(w *wave, runs []Run) []*run {
 		c.dropSingle(w, task) // its removal was lost in a crash
 	}
 	c.writeClosed(w, spread)
+	for _, task := range slices.Sorted(maps.Keys(w.fans)) {
+		if w.state.State(task) == dag.Cancelled { // the wave was cancelled, and its items that waited for their turn were not yet
+			c.closeItems(w, c.taskOf(w.dag, w.form.graph.Name(task)), 0, StatusCancelled, w.why(task))
+		}
+	}
 	for _, task := range closed {
 		if w.known[TaskRunID(w.ID, w.form.graph.Name(task))] == nil {
 			c.writeEnd(w, task, w.state.State(task), w.why(task))
