@@ -25,6 +25,7 @@ BROWSERFLAGS ?=
 CLUSTERFLAGS ?=
 CHAOSFLAGS  ?=
 COVERFLAGS  ?=
+SIMFLAGS    ?=
 
 TOOLS := .cache/bin
 MONGO := store/mongo/mongotest
@@ -109,7 +110,7 @@ screenshots: build e2e/browser/node_modules/.package-lock.json ## Take the pictu
 
 .PHONY: sim
 sim: ## Run the simulator over SEEDS seeds (10000) from FIRST on, which is another one each time and is printed
-	$(GO) test ./engine/sim -run='^TestSeeds$$' -count=1 -timeout=0 -v -args -seeds=$(SEEDS) -first=$(FIRST)
+	$(GO) test ./engine/sim -run='^TestSeeds$$' -count=1 -timeout=0 -v -args -seeds=$(SEEDS) -first=$(FIRST) $(SIMFLAGS)
 
 .PHONY: sim-coverage
 sim-coverage: ## Run the simulator over SEEDS seeds (10000), and tell how often each branch of the core was reached, and which never was

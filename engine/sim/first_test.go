@@ -24,7 +24,7 @@ func TestMakeSimBeginsWithAnotherSeedEachTime(t *testing.T) {
 		t.Errorf("what is asked for is not passed on: %s", out)
 	}
 	began := time.Now().Unix()
-	drawn := regexp.MustCompile(`-first=(\d+)00000\n`).FindStringSubmatch(command())
+	drawn := regexp.MustCompile(`-first=(\d+)00000\s`).FindStringSubmatch(command())
 	if drawn == nil {
 		t.Fatal("make sim draws no first seed")
 	}
