@@ -68,7 +68,7 @@ func (s *Store) sweepRuns(ctx context.Context, folder string, before time.Time, 
 	return swept, nil
 }
 
-// changedSince tells whether something in a folder has been written since an instant.
+// changedSince reports whether something in a folder has been written since an instant.
 func (s *Store) changedSince(ctx context.Context, folder string, since time.Time) (bool, error) {
 	pages := s3.NewListObjectsV2Paginator(s.client, &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &folder})
 	for pages.HasMorePages() {

@@ -77,7 +77,7 @@ func (s *Store) Objects(ctx context.Context, folder Folder, each func(Object) er
 // errFound ends a listing.
 var errFound = errors.New("found")
 
-// Empty tells whether the bucket holds nothing yet.
+// Empty reports whether the bucket holds nothing yet.
 func (s *Store) Empty(ctx context.Context) (bool, error) {
 	for _, folder := range []Folder{Binaries, Logs, Artifacts} {
 		err := s.Objects(ctx, folder, func(Object) error { return errFound })

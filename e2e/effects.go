@@ -133,7 +133,7 @@ func Effects(t *testing.T, binary string, args ...string) {
 	}
 }
 
-// killProgram kills one of the programs that know the account, at random, and tells whether there was one.
+// killProgram kills one of the programs that know the account, at random, and reports whether there was one.
 func killProgram(t *testing.T, account string) bool {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/environ")

@@ -52,10 +52,10 @@ type RunWrite struct {
 	Ahead bool
 }
 
-// Follows tells whether the run is a new one of a task: it was made because of how other runs stand.
+// Follows reports whether the run is a new one of a task: it was made because of how other runs stand.
 func (w *RunWrite) Follows() bool { return w.Run.Revision == 1 && w.Run.Task != "" }
 
-// Halts tells whether the batch ends where this write is refused. A new run of a job that is there already does not end it:
+// Halts reports whether the batch ends where this write is refused. A new run of a job that is there already does not end it:
 // its slot has its run, whoever made that.
 func (w *RunWrite) Halts() bool { return w.Run.Revision > 1 || w.Run.Task != "" }
 
@@ -162,12 +162,12 @@ func (b *Batch) ahead() *Batch {
 	return ahead
 }
 
-// passes tells whether a scheduled task passes the slots of these runs over; none does those of none.
+// passes reports whether a scheduled task passes the slots of these runs over; none does those of none.
 func (b *Batch) passes(task string) bool {
 	return b != nil && slices.ContainsFunc(b.Runs, func(write RunWrite) bool { return RootID(write.Run.JobUID, write.Run.Task) == task })
 }
 
-// Empty tells whether there is nothing to write.
+// Empty reports whether there is nothing to write.
 func (b *Batch) Empty() bool {
 	return len(b.Waves) == 0 && len(b.HandledDAGs) == 0 && len(b.Runs) == 0 && len(b.Slots) == 0 && len(b.DeadLetters) == 0 && len(b.DropLetters) == 0 &&
 		len(b.DropRuns) == 0 && len(b.Tasks) == 0 && len(b.Handled) == 0 && len(b.Commands) == 0

@@ -329,7 +329,7 @@ func (b *bench) effects(when string, effects []engine.Effect) {
 	}
 }
 
-// isNoted tells whether a scheduled task is written only because the ledger says by now what it has passed over. While it
+// isNoted reports whether a scheduled task is written only because the ledger says by now what it has passed over. While it
 // does not, the task is told as what it is going to be.
 func (b *bench) isNoted(task *engine.ScheduledTask) bool {
 	same := b.noting != nil && engine.SameTask(*b.noting, *task)

@@ -36,7 +36,7 @@ type Command struct {
 	To       time.Time `json:"to,omitzero"`
 }
 
-// AboutWave tells whether a command of this kind is about a wave.
+// AboutWave reports whether a command of this kind is about a wave.
 func (k CommandKind) AboutWave() bool {
 	switch k {
 	case CommandStartWave, CommandCancelWave, CommandResumeWave, CommandMarkTask:

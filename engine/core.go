@@ -274,7 +274,7 @@ func (c *Core) Stats() Stats {
 	return s
 }
 
-// Holds tells whether the core has the job or DAG in memory, and so knows more of it than the store.
+// Holds reports whether the core has the job or DAG in memory, and so knows more of it than the store.
 func (c *Core) Holds(uid string) bool { return c.jobs[uid] != nil || c.dags[uid] != nil }
 
 // Hold says that a job is about to be read. Until LetGo the core does not forget it: what is read now would be out of
@@ -299,7 +299,7 @@ func (c *Core) LetGo(uid string) {
 	}
 }
 
-// KnowsBinary tells whether the core has the binary ("namespace/name").
+// KnowsBinary reports whether the core has the binary ("namespace/name").
 func (c *Core) KnowsBinary(key string) bool { return c.binaries[key] != nil }
 
 func (c *Core) expire(_ time.Time, t timer) {

@@ -45,7 +45,7 @@ func (c *Core) cancel(r *run, by string) {
 	}
 }
 
-// awaitsTurn tells whether a scheduled run is of a task that the open wave will come to: one that is run again, or an
+// awaitsTurn reports whether a scheduled run is of a task that the open wave will come to: one that is run again, or an
 // item beyond max_parallel. The run that was prepared for a root's slot is not.
 func (r *run) awaitsTurn() bool {
 	w := r.openWave()

@@ -138,7 +138,7 @@ func (c *Core) defineTask(j *job) {
 	}
 }
 
-// scheduled tells whether a task is a CRON root in the present definition.
+// scheduled reports whether a task is a CRON root in the present definition.
 func (j *job) scheduled() bool {
 	return j.schedule != nil && j.schedule.Kind() != cron.KindManual
 }

@@ -69,7 +69,7 @@ func (c *Core) adoptUnknown(j *job, s *JobSnapshot) {
 	}
 }
 
-// KnowsRun tells whether the core has this run, or has seen it end, at this revision or a later one. Where it is about to
+// KnowsRun reports whether the core has this run, or has seen it end, at this revision or a later one. Where it is about to
 // write the end of an earlier revision, it knows better, too: that write finds out that somebody else has written the run.
 func (c *Core) KnowsRun(job, id string, revision int64) bool {
 	if c.runs[id] != nil {
@@ -86,7 +86,7 @@ func (c *Core) KnowsRun(job, id string, revision int64) bool {
 	return ended && (revision <= last || c.endsNow(job, id))
 }
 
-// endsNow tells whether what is to be written of a job or DAG holds the end of a run, or its removal. It must not hold
+// endsNow reports whether what is to be written of a job or DAG holds the end of a run, or its removal. It must not hold
 // another write of it.
 func (c *Core) endsNow(uid, id string) bool {
 	if c.runs[id] != nil {
@@ -95,7 +95,7 @@ func (c *Core) endsNow(uid, id string) bool {
 	return c.hasEnded(uid, id) || c.pending.of[uid].dropOf(id) >= 0
 }
 
-// hasEnded tells whether what is to be written of a job or DAG holds a write of a run that the core holds no more.
+// hasEnded reports whether what is to be written of a job or DAG holds a write of a run that the core holds no more.
 func (c *Core) hasEnded(uid, id string) bool {
 	p := c.pending.of[uid]
 	return p != nil && c.runs[id] == nil && slices.ContainsFunc(p.runs, func(r *run) bool { return r.ID == id && !r.gone() })
@@ -232,7 +232,7 @@ func (j *job) latestLiveSlot() time.Time {
 	return latest
 }
 
-// hasRunAt tells whether a run of a slot is among those that have not ended.
+// hasRunAt reports whether a run of a slot is among those that have not ended.
 func (j *job) hasRunAt() bool { return !j.latestLiveSlot().IsZero() }
 
 // setSlot plans the next slot. Where there is none any more the task stays, parked for good: a job without a task is
@@ -332,7 +332,7 @@ func (c *Core) prepare(j *job) {
 	c.arm(j)
 }
 
-// done tells whether a slot has become a run, or part of the ledger, although the scheduled task has not moved past it.
+// done reports whether a slot has become a run, or part of the ledger, although the scheduled task has not moved past it.
 func (c *Core) done(j *job, slot time.Time) bool {
 	if j.dag != nil {
 		return j.hasSlot(slot) || j.noted(slot)
@@ -343,7 +343,7 @@ func (c *Core) done(j *job, slot time.Time) bool {
 	return j.noted(slot)
 }
 
-// inTheWay tells whether a slot that came now would meet the run, or the wave, before it.
+// inTheWay reports whether a slot that came now would meet the run, or the wave, before it.
 func (c *Core) inTheWay(j *job) bool {
 	if j.dag != nil {
 		return j.dag.blocked(j.taskName)

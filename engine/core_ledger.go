@@ -124,7 +124,7 @@ type storedRange struct {
 	fits     bool           // the range is made of consecutive slots of that schedule
 }
 
-// noted tells whether the ledger had a slot when the job was read: a crash came between that and what follows it. A
+// noted reports whether the ledger had a slot when the job was read: a crash came between that and what follows it. A
 // range tells its ends; what lies between them depends on the schedule that it was made by.
 func (j *job) noted(slot time.Time) bool {
 	for i := range j.ledger {
@@ -135,7 +135,7 @@ func (j *job) noted(slot time.Time) bool {
 	return false
 }
 
-// names tells whether a range holds a slot.
+// names reports whether a range holds a slot.
 func (j *job) names(stored *storedRange, slot time.Time) bool {
 	switch {
 	case slot.Before(stored.From) || slot.After(stored.To):
@@ -153,13 +153,13 @@ func (j *job) names(stored *storedRange, slot time.Time) bool {
 	return false
 }
 
-// passedOver tells whether a slot is in the ledger, or about to be: an engine that had prepared a run of it as another
+// passedOver reports whether a slot is in the ledger, or about to be: an engine that had prepared a run of it as another
 // decided otherwise may leave the run behind.
 func (j *job) passedOver(slot time.Time) bool {
 	return j.noted(slot) || j.last.holds(slot) || slices.ContainsFunc(j.recent, func(slots *ledgerRange) bool { return slots.holds(slot) })
 }
 
-// told tells whether the slot of a run is in the ledger, or about to be: also as one of the form that the run is of, which
+// told reports whether the slot of a run is in the ledger, or about to be: also as one of the form that the run is of, which
 // an edit has replaced since.
 func (r *run) told() bool {
 	j := r.job
@@ -175,7 +175,7 @@ func (r *run) told() bool {
 	})
 }
 
-// holds tells whether the range has a slot; none has any.
+// holds reports whether the range has a slot; none has any.
 func (r *ledgerRange) holds(slot time.Time) bool {
 	switch {
 	case r == nil || slot.Before(r.From) || slot.After(r.To):
@@ -186,7 +186,7 @@ func (r *ledgerRange) holds(slot time.Time) bool {
 	return r.schedule != nil && goesOn(r.schedule, r.From, slot)
 }
 
-// goesOn tells whether consecutive slots of a schedule that begin with one come to another. A fixed delay has no slots but
+// goesOn reports whether consecutive slots of a schedule that begin with one come to another. A fixed delay has no slots but
 // those that are counted from the first.
 func goesOn(schedule *cron.Schedule, from, slot time.Time) bool {
 	if schedule.Kind() != cron.KindAfter {
@@ -196,7 +196,7 @@ func goesOn(schedule *cron.Schedule, from, slot time.Time) bool {
 	return ok && slot.Sub(from)%next.Sub(from) == 0
 }
 
-// consecutive tells whether a range is made of consecutive slots of a schedule.
+// consecutive reports whether a range is made of consecutive slots of a schedule.
 func consecutive(r *SlotRange, schedule *cron.Schedule) bool {
 	if !names(schedule, r.From) {
 		return false

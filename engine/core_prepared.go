@@ -53,18 +53,18 @@ func (c *Core) outdated(r *run) SlotReason {
 	return ""
 }
 
-// unpassed tells whether a run that has not begun is of a slot at which the job's clock stands still: the engine that made
+// unpassed reports whether a run that has not begun is of a slot at which the job's clock stands still: the engine that made
 // it had not heard of the pause, and its task was refused.
 func (r *run) unpassed() bool {
 	return r.Attempt == 0 && (r.Trigger == TriggerSchedule || r.Trigger == TriggerCatchUp) && r.job.stands() && !r.Slot.Before(r.job.task.Slot)
 }
 
-// stands tells whether a job's clock stands still, at its next slot.
+// stands reports whether a job's clock stands still, at its next slot.
 func (j *job) stands() bool {
 	return j.def.Paused && j.task != nil && j.task.RunAt.Equal(Parked) && j.schedule != nil && j.schedule.Kind() != cron.KindAfter
 }
 
-// superseded tells whether a prepared run whose slot passed in an outage is not to be brought back.
+// superseded reports whether a prepared run whose slot passed in an outage is not to be brought back.
 func (c *Core) superseded(r *run) bool {
 	if r.spec == nil || !r.Slot.Before(c.now.Add(-c.config.Grace)) {
 		return false
@@ -97,7 +97,7 @@ func (c *Core) giveUp(r *run, reason SlotReason) {
 	c.dropPrepared(r, reason)
 }
 
-// mayBePublished tells whether somebody else may publish what this engine has only prepared: one that crashed, or another
+// mayBePublished reports whether somebody else may publish what this engine has only prepared: one that crashed, or another
 // owner at its slot, before that one's write is refused.
 func (c *Core) mayBePublished(r *run) bool {
 	return r.doubt || c.config.Writer != 0 && r.Task == "" && r.Attempt == 0 && r.Revision > 0
@@ -128,7 +128,7 @@ func (c *Core) tookBack(r *run) {
 	c.dropPrepared(r, r.back)
 }
 
-// names tells whether slot is one of the schedule's.
+// names reports whether slot is one of the schedule's.
 func names(s *cron.Schedule, slot time.Time) bool {
 	if s.Kind() == cron.KindAfter {
 		return true
@@ -159,7 +159,7 @@ func (c *Core) dropPrepared(r *run, reason SlotReason) {
 	c.drop(r)
 }
 
-// isGivenUp tells whether the run is about to be removed: what it tells of is its own slot.
+// isGivenUp reports whether the run is about to be removed: what it tells of is its own slot.
 func (r *run) isGivenUp() bool {
 	return r.GivenUp != nil && r.Trigger != TriggerUpstream && r.GivenUp.To.Equal(r.Slot)
 }

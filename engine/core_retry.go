@@ -20,7 +20,7 @@ const (
 	exitNone      int = -1
 )
 
-// RetriableExit tells whether a program that ended with this code is tried again. A job's own lists go first.
+// RetriableExit reports whether a program that ended with this code is tried again. A job's own lists go first.
 func RetriableExit(code int, retry spec.Retry) bool {
 	if slices.Contains(retry.NotOn, code) {
 		return false
@@ -132,7 +132,7 @@ func (c *Core) dropLetter(r *Run) {
 	}
 }
 
-// anew tells whether the tries of a run may have been counted anew since the first: then it may have been dead.
+// anew reports whether the tries of a run may have been counted anew since the first: then it may have been dead.
 func (r *Run) anew() bool { return r.Attempt > r.Failures+r.Losses+1 }
 
 // foundDead writes the letters of runs whose last news has come again. Whoever wrote that they are dead may have crashed

@@ -275,11 +275,11 @@ func (c *Core) result(m *Result) {
 	}
 }
 
-// ofOther tells whether news of a run must be of one that another owner has made: this one's is not written yet, and a task
+// ofOther reports whether news of a run must be of one that another owner has made: this one's is not written yet, and a task
 // is published once that is durable. What follows from the news would be written with the run, and not refused with it.
 func (r *run) ofOther() bool { return r.Task != "" && r.Revision == 0 }
 
-// Places tells whether the core knows the run of a result, at its attempt or a later one, or the one before; or has just
+// Places reports whether the core knows the run of a result, at its attempt or a later one, or the one before; or has just
 // seen it end.
 func (c *Core) Places(m *Result) bool {
 	r := c.runs[m.Run]

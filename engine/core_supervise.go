@@ -32,7 +32,7 @@ func (c *Core) dropped(e TaskDropped) {
 	c.revokeAttempt(r, r.Attempt)
 }
 
-// Awaits tells whether an attempt is to be claimed, as far as the core has heard. What was to be published once
+// Awaits reports whether an attempt is to be claimed, as far as the core has heard. What was to be published once
 // something is durable may have been claimed meanwhile, by a copy from before, and have ended: a copy that came after
 // that would wait in the queue until nobody remembers the claim.
 func (c *Core) Awaits(run string, attempt int) bool {
@@ -48,7 +48,7 @@ func (c *Core) Affirm(run string) {
 	c.afterCommit(r, c.publish(r, true))
 }
 
-// Heard tells whether results have come of a run that the core made and that the store did not take, because somebody
+// Heard reports whether results have come of a run that the core made and that the store did not take, because somebody
 // else had made it. They are about that one, and what they say is lost with the core's: they are not to be acknowledged.
 func (c *Core) Heard(run string) bool {
 	r := c.runs[run]

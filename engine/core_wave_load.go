@@ -157,7 +157,7 @@ func (c *Core) loadWaves(d *dagState, s *DAGSnapshot) []*run {
 	return adopted
 }
 
-// strayed tells whether a run belongs to a wave that is not open, and is not prepared for the one to come, or to a wave
+// strayed reports whether a run belongs to a wave that is not open, and is not prepared for the one to come, or to a wave
 // that has no such task: the write of its wave was refused, because another owner had written it otherwise, of another
 // generation. Nobody waits for it.
 func (r *run) strayed() bool {
@@ -172,7 +172,7 @@ func (r *run) strayed() bool {
 	return r.Wave != WaveID(d.uid, d.epoch+1) || r.Status != StatusScheduled
 }
 
-// KnowsWave tells whether the core has a wave that has not ended, or is about to write its end.
+// KnowsWave reports whether the core has a wave that has not ended, or is about to write its end.
 func (c *Core) KnowsWave(dagUID, id string) bool {
 	d := c.dags[dagUID]
 	if d == nil {
@@ -397,7 +397,7 @@ func (c *Core) dropTurn(d *dagState) {
 	}
 }
 
-// busy tells whether anything of a DAG has not ended.
+// busy reports whether anything of a DAG has not ended.
 func (d *dagState) busy() bool {
 	if d.open != nil || d.closing != nil {
 		return true

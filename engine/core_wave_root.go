@@ -13,7 +13,7 @@ import (
 // wave that is open and has not had this root, or else for the one to come, whose epoch is one higher: so its identity
 // is known before the wave opens. By hand nothing opens while such runs are prepared.
 
-// had tells whether a root has had its slot, or does not wait for one any more, in this wave.
+// had reports whether a root has had its slot, or does not wait for one any more, in this wave.
 func (w *wave) had(root string) bool {
 	task, ok := w.form.named(root)
 	return !ok || !w.form.graph.Root(task) || w.state.State(task) != dag.Waiting
@@ -27,18 +27,18 @@ func (d *dagState) joins(root string) int64 {
 	return d.epoch + 1
 }
 
-// byHand tells whether the wave's roots go at once, instead of at their slots.
+// byHand reports whether the wave's roots go at once, instead of at their slots.
 func (w *wave) byHand() bool { return w.Trigger == TriggerManual || w.Trigger == TriggerBackfill }
 
-// atOnce tells whether no root of the wave waits for a slot any more: one that goes on has had all that it will have.
+// atOnce reports whether no root of the wave waits for a slot any more: one that goes on has had all that it will have.
 func (w *wave) atOnce() bool { return w.byHand() || w.Resumed > 0 }
 
-// blocked tells whether a slot of a root that comes now would have to wait for the open wave to end.
+// blocked reports whether a slot of a root that comes now would have to wait for the open wave to end.
 func (d *dagState) blocked(root string) bool {
 	return d.open != nil && (d.open.byHand() || d.open.had(root))
 }
 
-// full tells whether the root has a run for the wave to come already.
+// full reports whether the root has a run for the wave to come already.
 func (c *Core) full(j *job) bool {
 	return c.runs[TaskRunID(WaveID(j.dag.uid, j.dag.epoch+1), j.taskName)] != nil
 }
@@ -175,13 +175,13 @@ func (c *Core) nextWave(d *dagState) {
 	}
 }
 
-// waitsItsTurn tells whether a root is not to be looked at before a wave has ended: slots that are all to be caught up
+// waitsItsTurn reports whether a root is not to be looked at before a wave has ended: slots that are all to be caught up
 // come one wave after the other.
 func (c *Core) waitsItsTurn(j *job) bool {
 	return j.dag != nil && j.def.Spec.CatchUp.Policy == spec.CatchUpAll && c.full(j) && j.task.Slot.Before(c.now)
 }
 
-// openWaiting lets the roots go whose slots have waited for the wave before, and tells whether there were any.
+// openWaiting lets the roots go whose slots have waited for the wave before, and reports whether there were any.
 func (c *Core) openWaiting(d *dagState) bool {
 	opened := ""
 	for _, name := range slices.Sorted(maps.Keys(d.tasks)) {
@@ -196,7 +196,7 @@ func (c *Core) openWaiting(d *dagState) bool {
 	return opened != ""
 }
 
-// doubled tells whether a root's run was prepared for a slot that the open wave has already, or the one before: by an engine
+// doubled reports whether a root's run was prepared for a slot that the open wave has already, or the one before: by an engine
 // that took it for one of the wave to come, and whose scheduled task was refused.
 func (r *run) doubled() bool {
 	d := r.job.dag
@@ -217,7 +217,7 @@ func (r *run) doubled() bool {
 	return false
 }
 
-// prepared tells whether a root has a run for the wave to come.
+// prepared reports whether a root has a run for the wave to come.
 func (c *Core) prepared(d *dagState) bool {
 	for _, j := range d.tasks {
 		for _, r := range j.live {
@@ -229,7 +229,7 @@ func (c *Core) prepared(d *dagState) bool {
 	return false
 }
 
-// openAsked resumes a wave, or opens the one that was asked for first, backfills last; it tells whether there was one.
+// openAsked resumes a wave, or opens the one that was asked for first, backfills last; it reports whether there was one.
 func (c *Core) openAsked(d *dagState) bool {
 	if len(d.resumes) > 0 {
 		command := d.resumes[0]

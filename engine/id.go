@@ -50,7 +50,7 @@ func SlotRangeID(uid string, from time.Time) string {
 	return uid + "-s" + strconv.FormatInt(from.UnixMilli(), 10)
 }
 
-// ValidID tells whether s can be a subject token, a KV key and a URL segment alike.
+// ValidID reports whether s can be a subject token, a KV key and a URL segment alike.
 func ValidID(s string) bool {
 	if s == "" || len(s) > 200 {
 		return false

@@ -66,7 +66,7 @@ func (c *Core) collect(r *Ready, p *unwritten) (begun []*run) {
 	r.Batch.Runs = slices.Grow(r.Batch.Runs, len(p.runs)+len(p.drops))
 	r.jobs = slices.Grow(r.jobs, len(p.runs)+len(p.drops)+len(p.jobs))
 	for _, dropped := range p.drops {
-		// The write before tells whether the run is still what it was: what follows from its removal must not be done else.
+		// The write before reports whether the run is still what it was: what follows from its removal must not be done else.
 		last := dropped.Run.Clone()
 		last.Status = StatusScheduled
 		last.Revision++
@@ -140,7 +140,7 @@ func (c *Core) collect(r *Ready, p *unwritten) (begun []*run) {
 	return begun
 }
 
-// ofPassedSlot tells whether the run is one that the scheduled task of a job passes its slot over for.
+// ofPassedSlot reports whether the run is one that the scheduled task of a job passes its slot over for.
 func (r *run) ofPassedSlot() bool {
 	return r.Task == "" && (r.Trigger == TriggerSchedule || r.Trigger == TriggerCatchUp)
 }
@@ -164,7 +164,7 @@ func (c *Core) writeAhead(r *run) {
 	p.ahead = append(p.ahead, RunWrite{Run: r.asPrepared(), Ahead: true})
 }
 
-// sameRoot tells whether a write is of the same root as the run.
+// sameRoot reports whether a write is of the same root as the run.
 func (r *run) sameRoot(write RunWrite) bool {
 	return write.Run.JobUID == r.JobUID && write.Run.Task == r.Task
 }
@@ -268,5 +268,5 @@ func (c *Core) touchTask(j *job) {
 	}
 }
 
-// gone tells whether a run was dropped before it was ever written.
+// gone reports whether a run was dropped before it was ever written.
 func (r *run) gone() bool { return r.Status == StatusInvalid }

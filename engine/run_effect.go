@@ -40,7 +40,7 @@ const MaxEffectResult = 64 << 10
 // MaxEffectKey bounds the key of an effect, in bytes.
 const MaxEffectKey = 128
 
-// ValidEffectKey tells whether a program may name an effect so: up to MaxEffectKey letters, digits and -_.: of which
+// ValidEffectKey reports whether a program may name an effect so: up to MaxEffectKey letters, digits and -_.: of which
 // the first is a letter or a digit, so that it is one segment of a URL as it is.
 func ValidEffectKey(s string) bool {
 	if s == "" || len(s) > MaxEffectKey {

@@ -12,10 +12,10 @@ func sameInstant(a, b time.Time) bool {
 	return a.IsZero() == b.IsZero() && (a.IsZero() || a.UnixMilli() == b.UnixMilli())
 }
 
-// MadeAtOnce tells whether a and b, of one id, are one run: not one that was removed, and one made again in its place.
+// MadeAtOnce reports whether a and b, of one id, are one run: not one that was removed, and one made again in its place.
 func MadeAtOnce(a, b Run) bool { return sameInstant(a.CreatedAt, b.CreatedAt) }
 
-// SameRun tells whether a and b are the same write of a run: the same revision with the same content. A store asks it
+// SameRun reports whether a and b are the same write of a run: the same revision with the same content. A store asks it
 // when the condition of a write does not hold, because the write may have been done but reported as failed. Instants
 // count to the millisecond; nil and empty lists are alike, and so are zones.
 func SameRun(a, b Run) bool {

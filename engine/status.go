@@ -72,7 +72,7 @@ func (s *Status) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Terminal tells whether nothing more happens to a run by itself.
+// Terminal reports whether nothing more happens to a run by itself.
 func (s Status) Terminal() bool {
 	switch s {
 	case StatusSucceeded, StatusFailed, StatusTimedOut, StatusCancelled, StatusLost, StatusDead, StatusSkipped:
@@ -83,7 +83,7 @@ func (s Status) Terminal() bool {
 	return false
 }
 
-// CanRetry tells whether an operator may ask for another attempt of a run that ended like this. It is the only way
+// CanRetry reports whether an operator may ask for another attempt of a run that ended like this. It is the only way
 // out of a terminal status.
 func (s Status) CanRetry() bool {
 	switch s {

@@ -99,7 +99,7 @@ type Result struct {
 	Sequence uint64 `json:"-"`
 }
 
-// Ends tells whether the message is the last of its attempt.
+// Ends reports whether the message is the last of its attempt.
 func (r *Result) Ends() bool {
 	return r.Kind == ResultFinished || r.Kind == ResultLost || r.Kind == ResultRevoked
 }
@@ -131,7 +131,7 @@ const MaxOutputs = 64 << 10
 type AttemptState struct {
 	Last     ResultKind // of the attempt's subject, "" if nobody ever claimed it
 	Sequence uint64     // of that message
-	// LockHeld tells whether the attempt's lock exists and names this run and attempt; LockUntil is then the
+	// LockHeld reports whether the attempt's lock exists and names this run and attempt; LockUntil is then the
 	// earliest instant at which it can expire without being refreshed.
 	LockHeld  bool
 	LockUntil time.Time

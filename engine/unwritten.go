@@ -112,7 +112,7 @@ func (c *Core) handledDAG(uid string, handled JobHandled) {
 	done.handledDAGs = append(done.handledDAGs, handled)
 }
 
-// Acts tells whether the core has acted upon a job or DAG and the store does not know yet. Until it does it says that the
+// Acts reports whether the core has acted upon a job or DAG and the store does not know yet. Until it does it says that the
 // job waits: to read it again each time would make more work the slower the store is.
 func (c *Core) Acts(uid string) bool { return c.acting[uid] > 0 }
 

@@ -157,7 +157,7 @@ func TurnID(dagUID string) string { return RootID(dagUID, turnRoot) }
 // turnRoot is no name of a task.
 const turnRoot = "_"
 
-// IsTurn tells whether an id is one of TurnID.
+// IsTurn reports whether an id is one of TurnID.
 func IsTurn(id string) bool { return RootOf(id) == turnRoot }
 
 // RootOf gives the root that a RootID names, "" for the uid of a job.

@@ -206,7 +206,7 @@ func (b *waveBench) state(r *engine.Run, n int) engine.AttemptState {
 	return engine.AttemptState{}
 }
 
-// dies tells whether the store does no more writes.
+// dies reports whether the store does no more writes.
 func (b *waveBench) dies() bool {
 	if b.torn == 0 {
 		b.died = true

@@ -246,7 +246,7 @@ func (e *Executor) drain(pulled <-chan struct{}, stop func()) {
 	}
 }
 
-// wait tells whether the time has passed before done is closed.
+// wait reports whether the time has passed before done is closed.
 func wait(done <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

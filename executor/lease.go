@@ -83,7 +83,7 @@ func (l *lease) keep() {
 	}
 }
 
-// waited tells whether ctx has ended before or within d.
+// waited reports whether ctx has ended before or within d.
 func waited(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() != nil

@@ -53,7 +53,7 @@ func (e *Executor) drainOrder() *engine.DrainOrder {
 	return e.order
 }
 
-// refuses tells whether nothing new is begun.
+// refuses reports whether nothing new is begun.
 func (e *Executor) refuses() bool {
 	order := e.drainOrder()
 	return e.intake.Err() != nil || order != nil && order.Draining

@@ -122,7 +122,7 @@ func parseLines(text string) (map[string]json.RawMessage, error) {
 	return values, nil
 }
 
-// structured tells whether the value of a line is JSON and not text. Whatever it is, it is written back as it came: a
+// structured reports whether the value of a line is JSON and not text. Whatever it is, it is written back as it came: a
 // number is one only in the form that it would be written in, so that 1.10, 007 and 12345e7 stay text.
 func structured(value string) bool {
 	if value == "true" || value == "false" {

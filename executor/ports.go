@@ -55,7 +55,7 @@ type PullConfig struct {
 type Delivery interface {
 	// Task reads the message; an error means that it can never be read: acknowledge it and say so in the log.
 	Task() (engine.Task, error)
-	// Outlived tells whether other copies of the task may have been given out so long ago that nobody remembers a claim
+	// Outlived reports whether other copies of the task may have been given out so long ago that nobody remembers a claim
 	// any more: then this one must not be claimed.
 	Outlived() bool
 	// Ack ends the queue's part.

@@ -89,7 +89,7 @@ func (a *attempt) unbegun(failed *failure) *engine.Finish {
 	return finish
 }
 
-// cutShort says why an attempt did not end by itself, and tells whether that is so.
+// cutShort says why an attempt did not end by itself, and reports whether that is so.
 func (a *attempt) cutShort(finish *engine.Finish) bool {
 	switch a.reason() {
 	case endByItself:

@@ -81,7 +81,7 @@ func eachPage(ctx context.Context, pages engine.DocumentPages, of engine.Collect
 	}
 }
 
-// Empty tells whether a store holds no documents. Keys that nodes share do not count: a server that was started once
+// Empty reports whether a store holds no documents. Keys that nodes share do not count: a server that was started once
 // has made them.
 func Empty(ctx context.Context, store Source) (bool, error) {
 	empty := true

@@ -15,7 +15,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// Tally tells whether two stores hold the same documents of a collection, in whatever order they give them: it is their
+// Tally reports whether two stores hold the same documents of a collection, in whatever order they give them: it is their
 // number, and the sum of their SHA-256 modulo 2^256.
 type Tally struct {
 	Count int64
@@ -38,7 +38,7 @@ func (t *Tally) Add(document engine.Document) error {
 	return nil
 }
 
-// Same tells whether the documents counted are the same.
+// Same reports whether the documents counted are the same.
 func (t *Tally) Same(other *Tally) bool { return t.Count == other.Count && t.sum == other.sum }
 
 // Tallies holds one Tally for each collection.

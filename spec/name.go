@@ -14,7 +14,7 @@ const MaxNameLength = 128
 
 const namePattern = `^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`
 
-// ValidName tells whether name can name a thing of this kind ("job", "binary",
+// ValidName reports whether name can name a thing of this kind ("job", "binary",
 // "alias", "secret", "namespace"). Names hold only letters, digits, '-' and
 // '_', and start with a letter or a digit, so that one name is a subject
 // token, a bucket key and a URL segment alike. Some are reserved. The error says

@@ -35,7 +35,7 @@ var manifest = sync.OnceValue(func() map[string]string {
 	return names
 })
 
-// Built tells whether the assets were bundled before the program was compiled.
+// Built reports whether the assets were bundled before the program was compiled.
 func Built() bool { return len(manifest()) > 0 }
 
 // URL is where a bundled file is served: "/static/app.<hash>.js" for "app.js"; "" if there is none.

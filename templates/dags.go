@@ -24,7 +24,7 @@ type DAGFilter struct {
 	States             []Option
 }
 
-// Filtered tells whether anything is narrowed.
+// Filtered reports whether anything is narrowed.
 func (f DAGFilter) Filtered() bool { return f.Text != "" || f.State != "" }
 
 // address is that of the list in another order.

@@ -35,7 +35,7 @@ type GridCell struct {
 	Count string // of a mapped task: how many items; "" for others
 }
 
-// entry tells whether a cell is where the Tab key comes in: the newest of the first row that leads somewhere.
+// entry reports whether a cell is where the Tab key comes in: the newest of the first row that leads somewhere.
 func (g Grid) entry(row, column int) bool {
 	for i := range g.Rows {
 		for j := len(g.Rows[i].Cells) - 1; j >= 0; j-- {

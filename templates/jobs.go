@@ -24,7 +24,7 @@ type JobFilter struct {
 	States, Tiers                   []Option
 }
 
-// Filtered tells whether anything is narrowed.
+// Filtered reports whether anything is narrowed.
 func (f JobFilter) Filtered() bool {
 	return f.Text != "" || f.Label != "" || f.State != "" || f.Tier != ""
 }

@@ -54,7 +54,7 @@ type RunFilter struct {
 	Bad                                          string // leads to what ended badly
 }
 
-// Filtered tells whether anything is narrowed.
+// Filtered reports whether anything is narrowed.
 func (f RunFilter) Filtered() bool {
 	return f.Job != "" || f.DAG != "" || len(f.Chosen) > 0 || f.Tier != "" || f.By != "" || f.Since != "" || f.From != "" || f.Until != "" || f.Text != ""
 }

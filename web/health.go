@@ -28,7 +28,7 @@ func (s *Server) health() {
 	}
 }
 
-// live tells whether the process makes progress, and why not.
+// live reports whether the process makes progress, and why not.
 func (s *Server) live(c echo.Context) error {
 	if err := s.config.Live(); err != nil {
 		return c.String(http.StatusServiceUnavailable, err.Error()+"\n")
@@ -36,7 +36,7 @@ func (s *Server) live(c echo.Context) error {
 	return c.String(http.StatusOK, "ok\n")
 }
 
-// ready tells whether the server can do its work, and which part is down if not.
+// ready reports whether the server can do its work, and which part is down if not.
 func (s *Server) ready(c echo.Context) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), readyTime)
 	defer cancel()

@@ -136,7 +136,7 @@ func (s *Server) endStreams(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// streams tells whether a request asks for an answer without an end.
+// streams reports whether a request asks for an answer without an end.
 func streams(r *http.Request) bool {
 	if strings.Contains(r.Header.Get("Accept"), "text/event-stream") || r.URL.Path == api.Prefix+"/events" {
 		return true

@@ -74,7 +74,7 @@ func (c *cli) copyLog(ctx context.Context, api *client.Client, run string, optio
 	return nil
 }
 
-// sayCut tells whether an attempt printed more than was kept of it. Where that cannot be found out nothing is said: the
+// sayCut reports whether an attempt printed more than was kept of it. Where that cannot be found out nothing is said: the
 // output itself is there.
 func (c *cli) sayCut(ctx context.Context, api *client.Client, id string, n int) {
 	run, err := api.Run(ctx, id)

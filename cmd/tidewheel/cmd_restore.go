@@ -170,7 +170,7 @@ func (p *place) wantEmpty(ctx context.Context) error {
 	return nil
 }
 
-// unused tells whether a folder is missing or empty.
+// unused reports whether a folder is missing or empty.
 func unused(dir string) (bool, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {

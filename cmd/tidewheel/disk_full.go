@@ -40,7 +40,7 @@ func explainFull(err error) error {
 	return err
 }
 
-// damagedStore is what a user is told of a database that is not used any more.
+// damagedStore is the error that users see for a database that is not used any more.
 func damagedStore(err error) error {
 	return &service.Error{
 		Kind: service.KindUnavailable, Code: "database_damaged", Err: err,
@@ -48,7 +48,7 @@ func damagedStore(err error) error {
 	}
 }
 
-// Ping tells whether the store answers.
+// Ping reports whether the store answers.
 func (s storeOfUsers) Ping(ctx context.Context) error {
 	err := s.store.Ping(ctx)
 	if errors.Is(err, engine.ErrDamaged) {
@@ -129,7 +129,7 @@ func newNATSFailure(log *slog.Logger) (*slog.Logger, *failureSeen) {
 	return slog.New(natsFailure{log.Handler(), seen}), seen
 }
 
-// stopsAStream tells whether NATS says that it could not write a stream. Of the first message that finds no space it says so in
+// stopsAStream reports whether NATS says that it could not write a stream. Of the first message that finds no space it says so in
 // other words than of those that follow, and takes none from there on.
 func stopsAStream(message string) bool {
 	message = strings.ToLower(message)

@@ -17,7 +17,7 @@ import (
 	"github.com/tidewheel/tidewheel/store/sqlite"
 )
 
-// checkData tells whether a server could use its data folder. It changes nothing.
+// checkData reports whether a server could use its data folder. It changes nothing.
 func checkData(dir string) checked {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -87,7 +87,7 @@ func (c *cli) examineServer(ctx context.Context, wanted bool) examined {
 	return e
 }
 
-// checkLedger tells whether every slot is accounted for.
+// checkLedger reports whether every slot is accounted for.
 func checkLedger(ctx context.Context, api *client.Client) checked {
 	state, err := api.LedgerCheck(ctx)
 	switch {
@@ -106,7 +106,7 @@ func checkLedger(ctx context.Context, api *client.Client) checked {
 // binaryCheckLimit is how long the doctor waits for the server to read binaries; the server stops before.
 const binaryCheckLimit = 30 * time.Second
 
-// checkBinaries tells whether the stored bytes of binaries are what was uploaded.
+// checkBinaries reports whether the stored bytes of binaries are what was uploaded.
 func (c *cli) checkBinaries(ctx context.Context, server examined) checked {
 	if server.check.Result != checkOK {
 		return warn("not known: no server tells")
@@ -138,7 +138,7 @@ func (c *cli) checkBinaries(ctx context.Context, server examined) checked {
 	return ok("%s read and whole", count(found.Checked, "content"))
 }
 
-// checkStore tells whether the store takes what the engines ask of it.
+// checkStore reports whether the store takes what the engines ask of it.
 func checkStore(ctx context.Context, api *client.Client) checked {
 	engines, err := api.Engines(ctx)
 	if err != nil {
@@ -152,7 +152,7 @@ func checkStore(ctx context.Context, api *client.Client) checked {
 	return ok("takes what the engines ask of it")
 }
 
-// checkClocks tells whether the clocks of the nodes agree.
+// checkClocks reports whether the clocks of the nodes agree.
 func checkClocks(ctx context.Context, api *client.Client) checked {
 	clocks, err := api.Clocks(ctx)
 	switch {
@@ -164,7 +164,7 @@ func checkClocks(ctx context.Context, api *client.Client) checked {
 	return ok("those of the nodes agree")
 }
 
-// checkQueues tells whether somebody takes what waits.
+// checkQueues reports whether somebody takes what waits.
 func checkQueues(ctx context.Context, api *client.Client) checked {
 	queues, err := api.Queues(ctx)
 	if err != nil {
@@ -191,7 +191,7 @@ func checkQueues(ctx context.Context, api *client.Client) checked {
 	return ok("%s, and somebody takes them", count(waiting, "waiting task"))
 }
 
-// checkStreams tells whether the queue's streams are trimmed.
+// checkStreams reports whether the queue's streams are trimmed.
 func checkStreams(ctx context.Context, api *client.Client) checked {
 	streams, err := api.Streams(ctx)
 	if err != nil {
@@ -250,7 +250,7 @@ func (c *cli) checkClock(server examined) checked {
 	return ok("%s", stamp(now.Truncate(time.Second)))
 }
 
-// checkPort tells whether a server could listen.
+// checkPort reports whether a server could listen.
 func checkPort(ctx context.Context, address string, server examined) checked {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	switch {

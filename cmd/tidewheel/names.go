@@ -19,7 +19,7 @@ const (
 	namedDAG namedKind = "dag"
 )
 
-// which tells whether a name is that of a job or of a DAG: job/NAME and dag/NAME say so themselves, for any other the
+// which reports whether a name is that of a job or of a DAG: job/NAME and dag/NAME say so themselves, for any other the
 // server is asked.
 func (c *cli) which(ctx context.Context, api *client.Client, word string) (namedKind, string, error) {
 	if name, found := strings.CutPrefix(word, string(namedJob)+"/"); found {

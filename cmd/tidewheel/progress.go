@@ -54,7 +54,7 @@ func (p *progressBar) finish(err error) {
 	p.container.Wait()
 }
 
-// isTerminal tells whether a person looks at a file.
+// isTerminal reports whether a person looks at a file.
 func isTerminal(file *os.File) bool {
 	return cwriter.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
 }

@@ -103,7 +103,7 @@ func (p compared) Read(buffer []byte) (int, error) {
 	return n, err
 }
 
-// HasBinary tells whether a digest is stored.
+// HasBinary reports whether a digest is stored.
 func (b serviceBlobs) HasBinary(ctx context.Context, digest string) (bool, error) {
 	return b.store.HasBinary(ctx, digest)
 }
@@ -130,7 +130,7 @@ func (b serviceBlobs) OpenArtifact(ctx context.Context, a *service.StoredArtifac
 	return content, nil
 }
 
-// Ping tells whether S3 answers.
+// Ping reports whether S3 answers.
 func (b serviceBlobs) Ping(ctx context.Context) error { return b.store.Ping(ctx) }
 
 type storedLog struct{ *blob.LogReader }

@@ -264,7 +264,7 @@ func validPort(text string) bool {
 func (c *ServerConfig) has(role string) bool { return slices.Contains(c.Roles, role) }
 func (c *ServerConfig) needsStore() bool     { return c.has(roleEngine) || c.has(roleWeb) }
 
-// loopback tells whether only this machine can reach a host.
+// loopback reports whether only this machine can reach a host.
 func loopback(host string) bool {
 	if host == "localhost" {
 		return true

@@ -44,14 +44,14 @@ func (e *engineRole) shards() int {
 	return engine.Shards
 }
 
-// first tells whether this engine does what one of them does for all: the one that owns the first shard. For a moment
+// first reports whether this engine does what one of them does for all: the one that owns the first shard. For a moment
 // two may think so, or none.
 func (e *engineRole) first() bool {
 	holder := e.holder.Load()
 	return holder == nil || holder.Owns(0)
 }
 
-// check tells whether the engine is at work.
+// check reports whether the engine is at work.
 func (e *engineRole) check() error {
 	runner, holder := e.runner.Load(), e.holder.Load()
 	if runner == nil || !closed(runner.Ready()) {

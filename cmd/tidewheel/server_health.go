@@ -164,7 +164,7 @@ func watchStall(ctx context.Context, stalled func() error, log *slog.Logger) {
 	}
 }
 
-// partsAnswer tells whether a node without a store reaches what it stands on.
+// partsAnswer reports whether a node without a store reaches what it stands on.
 func (s *Server) partsAnswer(ctx context.Context) error {
 	for _, part := range []struct {
 		name string

@@ -79,7 +79,7 @@ func mostConnections() int {
 	return int(limit.Cur / 2)
 }
 
-// ready tells whether the node can do its work; the error names the part that is down.
+// ready reports whether the node can do its work; the error names the part that is down.
 func (s *Server) ready(ctx context.Context) error {
 	if err := s.disk.full(); err != nil { // what else does not answer then is its consequence
 		return diskFull(err)

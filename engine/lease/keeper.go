@@ -78,10 +78,10 @@ func (k *Keeper) Token(shard int) uint64 {
 	return 0
 }
 
-// Gone tells whether the engine has left: it owns nothing and has said so.
+// Gone reports whether the engine has left: it owns nothing and has said so.
 func (k *Keeper) Gone() bool { return k.gone }
 
-// Synced tells whether the table is known.
+// Synced reports whether the table is known.
 func (k *Keeper) Synced() bool { return k.synced }
 
 // Owners tells who has each shard, as far as this engine knows; "" for nobody.
@@ -362,7 +362,7 @@ func (k *Keeper) write(out []Action, now time.Time, plan *Plan) []Action {
 	return out
 }
 
-// handed tells whether the engine has stopped work on a shard that goes to another.
+// handed reports whether the engine has stopped work on a shard that goes to another.
 func (k *Keeper) handed(h *holding) bool {
 	return h.handing != 0 && k.stopped >= min(h.handing, k.number)
 }
@@ -393,7 +393,7 @@ func (k *Keeper) present(out []Action, now time.Time) []Action {
 	return append(out, Announce{Leaving: k.leaving, Gone: end})
 }
 
-// empty tells whether nothing is owned, nor may be by a write that is under way.
+// empty reports whether nothing is owned, nor may be by a write that is under way.
 func (k *Keeper) empty() bool {
 	for shard, h := range k.held {
 		if h != nil || k.table[shard].writing {

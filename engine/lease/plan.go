@@ -44,7 +44,7 @@ func (k *Keeper) plan(now time.Time) *Plan {
 	return &k.made
 }
 
-// silent tells whether what was told then should have been renewed or removed by now. The table may have failed to end it:
+// silent reports whether what was told then should have been renewed or removed by now. The table may have failed to end it:
 // a NATS that was killed can come back with entries that never expire.
 func (k *Keeper) silent(now, seen time.Time) bool { return now.Sub(seen) >= k.config.TTL }
 
@@ -57,7 +57,7 @@ func (k *Keeper) owners(now time.Time, owners *[shards]string) {
 	}
 }
 
-// taken tells whether a shard has an owner. One that did not renew its entry for a TTL has stopped, by its own clock, and
+// taken reports whether a shard has an owner. One that did not renew its entry for a TTL has stopped, by its own clock, and
 // if it has renewed it after all the entry has another revision by now, and is not replaced.
 func (k *Keeper) taken(shard int, now time.Time) bool {
 	at := &k.table[shard]

@@ -57,7 +57,7 @@ func (h *Holder) Begun() <-chan struct{} { return h.begun }
 // Owned counts the shards that this engine works on.
 func (h *Holder) Owned() int { return int(h.mine.Load()) }
 
-// Owns tells whether this engine has a shard, as far as it knows.
+// Owns reports whether this engine has a shard, as far as it knows.
 func (h *Holder) Owns(shard int) bool { return h.Owners()[shard] == h.presence.ID }
 
 // Owners tells which engine has each shard, as far as this one knows; "" for nobody.

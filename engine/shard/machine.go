@@ -161,7 +161,7 @@ func (m *Machine) Stats() engine.Stats {
 	return stats
 }
 
-// Running tells whether the machine has recovered and is at work.
+// Running reports whether the machine has recovered and is at work.
 func (m *Machine) Running() bool { return m.phase == phaseRun }
 
 // Step takes one input at one instant and returns what is to be done, in this order.

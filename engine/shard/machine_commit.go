@@ -115,7 +115,7 @@ func (m *Machine) nextPart(out *actions, now time.Time) {
 	}
 }
 
-// inserted tells whether a run is one of a job that the commit made. Of a DAG's tasks, others have followed from what
+// inserted reports whether a run is one of a job that the commit made. Of a DAG's tasks, others have followed from what
 // this one believed of the wave, so that there is nothing to go on with.
 func (m *Machine) inserted(id string) bool {
 	for i := range m.commit.Batch.Runs {

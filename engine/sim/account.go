@@ -36,7 +36,7 @@ func (w *world) planned() {
 	}
 }
 
-// rested tells whether nothing is going on any more.
+// rested reports whether nothing is going on any more.
 func (w *world) rested() bool {
 	background := context.Background()
 	active, _ := w.truth.store.ActiveRuns(background, allShards, "", 1)
@@ -170,10 +170,10 @@ func (w *world) book(m *jobModel, runs []engine.Run, ranges []engine.SlotRange) 
 	return b
 }
 
-// twice tells whether a slot may end twice: the wall clock went back, and an edit planned what it showed again.
+// twice reports whether a slot may end twice: the wall clock went back, and an edit planned what it showed again.
 func (m *jobModel) twice(w *world) bool { return w.jumped && len(m.forms) > 1 }
 
-// stray tells whether the run of a root may have been made for a slot that was told otherwise: by an engine that was no
+// stray reports whether the run of a root may have been made for a slot that was told otherwise: by an engine that was no
 // owner any more, for a wave that had been opened or had ended without it. Whoever finds it cannot tell what became of
 // its slot, and notes it.
 func (m *jobModel) stray() bool { return m.of != nil && m.late }
@@ -213,7 +213,7 @@ func (w *world) policies(m *jobModel, run *engine.Run) {
 	}
 }
 
-// stoodStill tells whether the job was paused at a slot, and the engine had known it for a second. A form that the
+// stoodStill reports whether the job was paused at a slot, and the engine had known it for a second. A form that the
 // engine only saw after the pause, or never acted upon as long as it was the latest, was never paused for it.
 func (m *jobModel) stoodStill(slot time.Time, handled time.Duration) bool {
 	for i, r := range m.revisions {

@@ -140,7 +140,7 @@ func (w *world) asTheModelSays(wave *waveShadow, form *dagForm) {
 	}
 }
 
-// attempted tells whether a task of a wave was ever queued.
+// attempted reports whether a task of a wave was ever queued.
 func (t *truth) attempted(wave, task string) bool {
 	for _, id := range t.runsOf[wave] {
 		if run := t.stored[id]; run != nil && run.task == task && run.attempt > 0 {

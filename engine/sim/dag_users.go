@@ -176,7 +176,7 @@ func (u *users) backfillDAG() bool {
 	return made
 }
 
-// hadAny tells whether a wave has had one of these slots, as far as users see.
+// hadAny reports whether a wave has had one of these slots, as far as users see.
 func (m *dagModel) hadAny(slots map[string]time.Time) bool {
 	for name, slot := range slots {
 		if root := m.root(name); root != nil && root.fired[slot.UnixMilli()] != "" {

@@ -2,7 +2,7 @@ package sim
 
 import "time"
 
-// stands tells whether the engine stands still, as a process that is stopped, or a machine that swaps.
+// stands reports whether the engine stands still, as a process that is stopped, or a machine that swaps.
 func (e *driver) stands() bool { return e.w.elapsed < e.until }
 
 // stand lets it stand still; what it has sent goes on. Its clock stands still too where the machine does.
@@ -52,7 +52,7 @@ func (e *driver) awake(group *group, do func()) {
 	}
 }
 
-// isCut tells whether the engine does not reach the queue.
+// isCut reports whether the engine does not reach the queue.
 func (e *driver) isCut() bool { return e.w.elapsed < e.cutUntil }
 
 // cutOff takes the queue from the engine, with all that is in it.

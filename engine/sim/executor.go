@@ -51,7 +51,7 @@ func (x *executor) boot() {
 	x.w.queue.dispatch()
 }
 
-// away tells whether it does not reach the queue.
+// away reports whether it does not reach the queue.
 func (x *executor) away() bool { return x.w.elapsed < x.awayUntil }
 
 // strike is a misfortune of this executor; false if it cannot happen now.

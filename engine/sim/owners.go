@@ -47,7 +47,7 @@ func newOwners(w *world) *owners {
 	return o
 }
 
-// several tells whether shards move at all.
+// several reports whether shards move at all.
 func (o *owners) several() bool { return o.way != alone }
 
 // begin spreads the shards, where no leases do.
@@ -68,12 +68,12 @@ func (o *owners) living() []*driver {
 	return living
 }
 
-// has tells whether an engine is the owner of a shard, the one who began to work on it last.
+// has reports whether an engine is the owner of a shard, the one who began to work on it last.
 func (o *owners) has(e *driver, shard int) bool {
 	return !o.several() || o.of[shard].engine == e && o.of[shard].number == e.number
 }
 
-// stale tells whether a batch that an engine began once it had been told so often is about a shard that has, or had, another
+// stale reports whether a batch that an engine began once it had been told so often is about a shard that has, or had, another
 // owner since.
 func (o *owners) stale(e *driver, told int, batch *engine.Batch) bool {
 	if o.way == thrown && told != e.told {

@@ -64,7 +64,7 @@ func (o *owners) alike(e *driver) {
 	}
 }
 
-// excused tells whether an engine may go on by what it believed: while it stands still it does nothing, then it has a
+// excused reports whether an engine may go on by what it believed: while it stands still it does nothing, then it has a
 // moment to find out, and where its clock stood still with it as long as its leases seem to live; and nobody can know what
 // the queue has forgotten, nor tell an entry from one that it has forgotten and that had the same revision.
 func (o *owners) excused(e *driver) bool {

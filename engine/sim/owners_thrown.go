@@ -41,7 +41,7 @@ func (o *owners) turn() {
 	w.after(look, o.turn)
 }
 
-// leaseEnded tells whether the leases of an incarnation would have ended.
+// leaseEnded reports whether the leases of an incarnation would have ended.
 func (e *driver) leaseEnded(number int) bool {
 	switch {
 	case e.number != number || e.group.dead:

@@ -26,7 +26,7 @@ func (m *jobModel) formOf(generation int64) *form {
 	return nil
 }
 
-// ever tells whether any form of a job had one of these overlap policies.
+// ever reports whether any form of a job had one of these overlap policies.
 func (m *jobModel) ever(policies ...spec.Overlap) bool {
 	for i := range m.forms {
 		for _, policy := range policies {

@@ -45,7 +45,7 @@ func (w *world) caughtUp(m *jobModel, runs []engine.Run) {
 	}
 }
 
-// onlyStopped tells whether the only change of a job is the pause at the world's end.
+// onlyStopped reports whether the only change of a job is the pause at the world's end.
 func (m *jobModel) onlyStopped() bool { return len(m.revisions) == 2 && m.revisions[1].paused }
 
 // excluded checks that no slot of a blackout fired, and that nothing fired late where nothing is to be caught up.

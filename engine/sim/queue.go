@@ -162,7 +162,7 @@ func (q *queue) delivery(task *waiting) int {
 	return task.copies
 }
 
-// outlived tells whether a task is so old that the claim of a copy that was delivered before this one may have been trimmed.
+// outlived reports whether a task is so old that the claim of a copy that was delivered before this one may have been trimmed.
 func (q *queue) outlived(task *waiting, copies int, given time.Duration) bool {
 	return (copies > 1 || task.task.Again || q.w.elapsed > given+q.ackWait) && q.w.elapsed > task.at+claimWaits*q.ackWait*3/4
 }

@@ -14,7 +14,7 @@ func Choices() []string {
 	return all
 }
 
-// leaves tells whether a choice is left out. It is asked after the dice were cast, so that up to where the choice would
+// leaves reports whether a choice is left out. It is asked after the dice were cast, so that up to where the choice would
 // have mattered the world is the same with it and without.
 func (w *world) leaves(choice string) bool { return w.without[choice] }
 

@@ -138,7 +138,7 @@ func (t *truth) begins(batch *engine.Batch) map[string]bool {
 	return begun
 }
 
-// prepared tells whether a run waits for its slot, as far as the store knows.
+// prepared reports whether a run waits for its slot, as far as the store knows.
 func (t *truth) prepared(id string) bool {
 	known := t.stored[id]
 	return known == nil || known.status == engine.StatusScheduled
@@ -240,7 +240,7 @@ func (t *truth) late(batch *engine.Batch) {
 	}
 }
 
-// reaches tells whether a run may go from one status to another in one write, which may hold several steps.
+// reaches reports whether a run may go from one status to another in one write, which may hold several steps.
 func reaches(from, to engine.Status) bool {
 	if canBecome(from, to) {
 		return true

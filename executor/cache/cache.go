@@ -152,7 +152,7 @@ func (c *Cache) Have(digest string) *File {
 	return file
 }
 
-// loaded tells whether nobody is at work on the entry's file. It is called with the lock.
+// loaded reports whether nobody is at work on the entry's file. It is called with the lock.
 func (e *entry) loaded() bool {
 	select {
 	case <-e.ready:
@@ -370,7 +370,7 @@ func (c *Cache) download(ctx context.Context, e *entry) (err error) {
 	return nil
 }
 
-// Missing tells whether the file has vanished from the disk.
+// Missing reports whether the file has vanished from the disk.
 func (f *File) Missing() bool {
 	_, err := os.Stat(f.Path)
 	return errors.Is(err, fs.ErrNotExist)

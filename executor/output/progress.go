@@ -57,7 +57,7 @@ func (s *scanner) write(p []byte, report func(float64, string)) {
 	}
 }
 
-// begins tells whether a line that begins with b may be a progress line.
+// begins reports whether a line that begins with b may be a progress line.
 func begins(b []byte) bool {
 	n := min(len(b), len(progressMark))
 	return string(b[:n]) == progressMark[:n]

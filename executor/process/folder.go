@@ -170,7 +170,7 @@ func (f *Folder) Used() (path, keep bool) {
 	return f.used[0], f.used[1]
 }
 
-// untouched tells whether nothing was made, removed or renamed in one of the folders, and neither mode nor owner
+// untouched reports whether nothing was made, removed or renamed in one of the folders, and neither mode nor owner
 // changed: each of these moves its change time, which no program can set. names are its entries as it was made.
 func (f *Folder) untouched(i int, dir string, names ...string) bool {
 	var stat syscall.Stat_t
@@ -180,7 +180,7 @@ func (f *Folder) untouched(i int, dir string, names ...string) bool {
 	return time.Since(f.made) > fresh || holdsOnly(dir, names...)
 }
 
-// holdsOnly tells whether a folder has these entries, in the order of their names, and no others.
+// holdsOnly reports whether a folder has these entries, in the order of their names, and no others.
 func holdsOnly(dir string, names ...string) bool {
 	entries, err := os.ReadDir(dir)
 	return err == nil && slices.EqualFunc(entries, names, func(entry fs.DirEntry, name string) bool { return entry.Name() == name })
@@ -250,7 +250,7 @@ func Leave(place string) error {
 	return nil
 }
 
-// reachable tells whether a user may pass through all existing folders above path, and through path itself.
+// reachable reports whether a user may pass through all existing folders above path, and through path itself.
 func reachable(path string, uid, gid uint32) bool {
 	for dir := path; ; dir = filepath.Dir(dir) {
 		var stat syscall.Stat_t

@@ -331,7 +331,7 @@ func (one *group) pids() []int {
 	return pids
 }
 
-// ranOut tells whether the kernel killed something in it for want of memory.
+// ranOut reports whether the kernel killed something in it for want of memory.
 func (one *group) ranOut() bool {
 	data, err := os.ReadFile(filepath.Join(one.dir, "memory.events"))
 	if err != nil {

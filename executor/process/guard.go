@@ -248,7 +248,7 @@ func (g *guardian) write(line []byte) {
 	_, _ = g.pipe.Write(append(line, '\n'))
 }
 
-// endedSince tells whether the guardian has ended programs at an instant of clock or later.
+// endedSince reports whether the guardian has ended programs at an instant of clock or later.
 func (g *guardian) endedSince(at time.Duration) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -154,7 +154,7 @@ func (h *Host) Speak(until time.Time) {
 // processes to a hundredth of a second only.
 const actsFor = 50 * time.Millisecond
 
-// Silenced tells whether the guardian may have ended a program that began at an instant, because the executor did not
+// Silenced reports whether the guardian may have ended a program that began at an instant, because the executor did not
 // speak. Of a program that has ended it knows for certain.
 func (h *Host) Silenced(began time.Time) bool {
 	return h.guardian != nil && h.guardian.endedSince(clock()-time.Since(began)-actsFor)

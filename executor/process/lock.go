@@ -30,7 +30,7 @@ func lockFolder(dir string) (*os.File, error) {
 	}
 }
 
-// hold locks an open file, and tells whether it still is what its name stands for: one that was removed between the
+// hold locks an open file, and reports whether it still is what its name stands for: one that was removed between the
 // opening and the locking excludes nobody.
 func hold(file *os.File) (bool, error) {
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {

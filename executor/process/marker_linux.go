@@ -90,7 +90,7 @@ func killAndDoubt(folder string, wanted func(pid int, folder string) bool) (kill
 	return killed, unsure
 }
 
-// marked tells whether a process has a marker like that. known is false while it becomes another program (execve): for
+// marked reports whether a process has a marker like that. known is false while it becomes another program (execve): for
 // that moment it shows no environment.
 func marked(pid int, folder string, wanted func(folder string) bool) (is, known bool) {
 	proc := "/proc/" + strconv.Itoa(pid)
@@ -127,7 +127,7 @@ func bare(stat []byte) bool {
 // tick is the unit of a process's beginning in its stat: the kernel's USER_HZ is 100 for all programs.
 const tick = 10 * time.Millisecond
 
-// beganBefore tells whether a process began before an instant of clock, by a tick at least: its beginning is known to a
+// beganBefore reports whether a process began before an instant of clock, by a tick at least: its beginning is known to a
 // tick only.
 func beganBefore(pid int, instant time.Duration) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")

@@ -79,7 +79,7 @@ func awaitDescriptor(pid int, sample func()) error {
 	}
 }
 
-// waitid tells whether the program has ended.
+// waitid reports whether the program has ended.
 func waitid(pid, options int) bool {
 	for {
 		var info unix.Siginfo

@@ -30,7 +30,7 @@ func project(t *testing.T) *types.Project {
 	return loaded
 }
 
-// ours tells whether a service runs the program.
+// ours reports whether a service runs the program.
 func ours(service *types.ServiceConfig) bool { return service.Build != nil }
 
 func TestComposeHasTheCluster(t *testing.T) {

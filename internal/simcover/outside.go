@@ -37,7 +37,7 @@ func parseOutside(list string) ([]*outside, error) {
 	return all, nil
 }
 
-// isOutside tells whether a function is one of these.
+// isOutside reports whether a function is one of these.
 func isOutside(all []*outside, f *file, fn *function) bool {
 	for _, o := range all {
 		if o.path == f.path && (o.function == "" || o.function == fn.name) {

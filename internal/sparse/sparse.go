@@ -21,7 +21,7 @@ type saying struct {
 	passed int
 }
 
-// Say tells whether to say something again now, and how often it was not said since the last time. The words it is told
+// Say reports whether to say something again now, and how often it was not said since the last time. The words it is told
 // apart by are to be few.
 func (s *Sayings) Say(what string, now time.Time) (passed int, say bool) {
 	s.mu.Lock()

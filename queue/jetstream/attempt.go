@@ -178,7 +178,7 @@ func onItsWay(last *stored, expected uint64) bool {
 	return last.sequence == expected
 }
 
-// sameReport tells whether two messages of one attempt are one that was sent twice.
+// sameReport reports whether two messages of one attempt are one that was sent twice.
 func sameReport(a, b *engine.Result) bool {
 	return a.Kind == b.Kind && a.Executor == b.Executor && a.Token == b.Token &&
 		(a.Kind != engine.ResultProgress || a.At.Equal(b.At))

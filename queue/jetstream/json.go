@@ -109,7 +109,7 @@ func (d *decoder) key() string {
 	return key
 }
 
-// ended tells whether all was read and taken.
+// ended reports whether all was read and taken.
 func (d *decoder) ended() bool { return !d.failed && d.peek() == 0 && d.at == len(d.data) }
 
 // peek gives the next byte that is no space, 0 at the end.

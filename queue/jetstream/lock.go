@@ -174,7 +174,7 @@ func readLock(entry *stored) (*heldLock, error) {
 	return held, nil
 }
 
-// isMarker tells whether an entry says that its key has gone.
+// isMarker reports whether an entry says that its key has gone.
 func isMarker(entry *stored) bool {
 	return entry.header.Get(headerMarker) != "" || entry.header.Get("KV-Operation") != ""
 }

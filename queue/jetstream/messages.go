@@ -204,7 +204,7 @@ func (q *Queue) remove(ctx context.Context, stream string, sequence uint64) erro
 	return err
 }
 
-// gone tells whether JetStream says that there is no such message.
+// gone reports whether JetStream says that there is no such message.
 func gone(err error) bool {
 	var refused *apiError
 	return errors.As(err, &refused) && (refused.ErrCode == codeNoMessage || strings.Contains(refused.Description, "no message found"))

@@ -32,7 +32,7 @@ type sighting struct {
 // sightingLife is how long what was not seen again is remembered at least.
 const sightingLife = 10 * time.Minute
 
-// is tells whether a lock that was found now with this revision and life has stood there for too long.
+// is reports whether a lock that was found now with this revision and life has stood there for too long.
 func (o *overdue) is(key string, revision uint64, life time.Duration, now time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

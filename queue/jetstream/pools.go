@@ -84,7 +84,7 @@ func (p *pools) learn(token string, until time.Time) {
 	p.known[token] = until
 }
 
-// crowded tells whether there was no room for a pool a moment ago. Each run that waits for room is published again every second.
+// crowded reports whether there was no room for a pool a moment ago. Each run that waits for room is published again every second.
 func (p *pools) crowded(token string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

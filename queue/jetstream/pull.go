@@ -193,7 +193,7 @@ func (d *delivery) Ack() error {
 	return wrap("jetstream: acknowledge "+d.message.Subject, d.q.conn.Publish(d.message.Reply, nil))
 }
 
-// Outlived tells whether this is another copy of a task that is so old that the claim, which who was given it before
+// Outlived reports whether this is another copy of a task that is so old that the claim, which who was given it before
 // may have made, may have been trimmed: then a second claim would find nothing in its way. Claims are kept for a claim
 // window; a quarter less leaves room for clocks that differ.
 func (d *delivery) Outlived() bool {

@@ -89,7 +89,7 @@ type source struct {
 	doubt    int       // rounds for which it is not believed
 }
 
-// stands tells whether a request waits there for tasks to come.
+// stands reports whether a request waits there for tasks to come.
 func (s *source) stands() bool { return s.asked > 0 && !s.noWait }
 
 func newPuller(q *Queue, config executor.PullConfig, handle func(executor.Delivery)) *puller {

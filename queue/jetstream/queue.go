@@ -215,7 +215,7 @@ func (q *Queue) Close() {
 	q.conn.Close()
 }
 
-// pause waits between tries, for at most a while, and tells whether to go on.
+// pause waits between tries, for at most a while, and reports whether to go on.
 func pause(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

@@ -129,7 +129,7 @@ func (q *Queue) resume(ctx context.Context, number int) (floor, error) {
 	return floor{}, nil
 }
 
-// knows tells whether RESULTS has gone past a floor, and with the same message.
+// knows reports whether RESULTS has gone past a floor, and with the same message.
 func (q *Queue) knows(ctx context.Context, at floor) (bool, error) {
 	if at.Sequence == 0 {
 		return true, nil

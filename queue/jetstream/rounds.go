@@ -14,10 +14,10 @@ type level struct {
 	credit            int // of the share of tiers
 }
 
-// stands tells whether a request stands at each of its queues, so that there is none to ask.
+// stands reports whether a request stands at each of its queues, so that there is none to ask.
 func (l *level) stands() bool { return l.premium.stand() && l.standard.stand() }
 
-// doubted tells whether one of its queues that is said to have nothing is not believed.
+// doubted reports whether one of its queues that is said to have nothing is not believed.
 func (l *level) doubted() bool { return l.premium.doubted() || l.standard.doubted() }
 
 // forgive counts a round for which its queues were not believed.
@@ -97,7 +97,7 @@ func (l *level) of(class spec.Class) *lanes {
 	return &l.standard
 }
 
-// stand tells whether a request stands at each of them.
+// stand reports whether a request stands at each of them.
 func (l *lanes) stand() bool {
 	for _, s := range l.sources {
 		if !s.stands() {
@@ -107,7 +107,7 @@ func (l *lanes) stand() bool {
 	return true
 }
 
-// doubted tells whether one that is said to have nothing is not believed.
+// doubted reports whether one that is said to have nothing is not believed.
 func (l *lanes) doubted() bool {
 	for _, s := range l.sources {
 		if s.stands() && s.doubt > 0 {

@@ -34,7 +34,7 @@ func (q *Queue) ensureAll(ctx context.Context) error {
 	}
 }
 
-// leaderless tells whether an error is one of a cluster that chooses a leader: silence, or the server's word that it is
+// leaderless reports whether an error is one of a cluster that chooses a leader: silence, or the server's word that it is
 // not available now.
 func leaderless(err error) bool {
 	var refused *jetstream.APIError

@@ -72,7 +72,7 @@ func (s *Store) write(ctx context.Context) error {
 	return nil
 }
 
-// Ping tells whether the store is open.
+// Ping reports whether the store is open.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.read(ctx); err != nil {
 		return err

@@ -118,7 +118,7 @@ func (s *Store) ReplaceBinary(ctx context.Context, binary engine.Binary) error {
 	return s.failed(operation, err)
 }
 
-// sameBinary tells whether what is stored is what a write holds, however another program has ordered its fields.
+// sameBinary reports whether what is stored is what a write holds, however another program has ordered its fields.
 func (s *Store) sameBinary(stored, mine bson.Raw) (bool, error) {
 	found, err := decode[binaryDocument](s.binaries, stored)
 	if err != nil {

@@ -98,7 +98,7 @@ func turnOf(ctx context.Context) turn {
 	return t
 }
 
-// over tells whether a turn has ended; what has none goes on.
+// over reports whether a turn has ended; what has none goes on.
 func (t turn) over() bool { return !t.until.IsZero() && time.Now().After(t.until) }
 
 var errTurnOver = errors.New("it takes long: what is done stays done, and the rest goes with the next try")

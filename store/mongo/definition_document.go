@@ -86,7 +86,7 @@ func (d definitionDocument) dag() (engine.DAG, error) {
 	}, err
 }
 
-// same tells whether d and other are the same write of a definition. Pending does not count: the engine clears it without
+// same reports whether d and other are the same write of a definition. Pending does not count: the engine clears it without
 // another revision.
 func (d definitionDocument) same(other definitionDocument) bool {
 	d.Pending, other.Pending = false, false

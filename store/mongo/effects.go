@@ -111,7 +111,7 @@ func (s *Store) ReplaceEffect(ctx context.Context, effect engine.RunEffect) erro
 	return s.failed("replace effect "+id, err)
 }
 
-// sameEffect tells whether what is stored is what a write holds, however another program has ordered its fields.
+// sameEffect reports whether what is stored is what a write holds, however another program has ordered its fields.
 func (s *Store) sameEffect(stored, mine bson.Raw) (bool, error) {
 	found, err := decode[effectDocument](s.effects, stored)
 	if err != nil {

@@ -120,7 +120,7 @@ var retryLabels = []string{
 	"RetryableWriteError", "TransientTransactionError", "NetworkError", "NoWritesPerformed", "SystemOverloadedError", "RetryableError",
 }
 
-// worthRetrying tells whether an operation that failed like this may succeed soon. What it does not know it takes for
+// worthRetrying reports whether an operation that failed like this may succeed soon. What it does not know it takes for
 // such: servers that imitate MongoDB have codes of their own for a deadlock or a failover, and retries are bounded.
 func worthRetrying(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || errors.Is(err, mongo.ErrClientDisconnected) {

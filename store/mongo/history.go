@@ -37,14 +37,14 @@ func (s *Store) Runs(ctx context.Context, filter engine.RunFilter) (runs []engin
 	return runs, next, s.failed("list runs", err)
 }
 
-// unindexed tells whether a filter asks for what no index holds together.
+// unindexed reports whether a filter asks for what no index holds together.
 func unindexed(filter *engine.RunFilter, owner string) bool {
 	return filter.Tier != "" || filter.Text != "" || filter.Task != "" && owner == "" ||
 		filter.By != "" && (narrow(filter, owner) || len(filter.Statuses) > 0) ||
 		narrow(filter, owner) && slices.ContainsFunc(filter.Statuses, engine.Status.Terminal)
 }
 
-// narrow tells whether a filter asks for the runs of some job or DAG.
+// narrow reports whether a filter asks for the runs of some job or DAG.
 func narrow(filter *engine.RunFilter, owner string) bool {
 	return owner != "" || filter.Job != "" || filter.DAG != ""
 }

@@ -158,7 +158,7 @@ func (s *Store) createIndexes(ctx context.Context) error {
 	return s.dropRetired(ctx)
 }
 
-// twin tells whether another index has the same keys and holds all documents.
+// twin reports whether another index has the same keys and holds all documents.
 func twin(of index) bool {
 	return slices.ContainsFunc(indexes(), func(other index) bool {
 		return other.collection == of.collection && other.partial == nil && slices.Equal(other.keys, of.keys)

@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// insert inserts one document that nobody else should have inserted, and tells whether one was there before. A write
+// insert inserts one document that nobody else should have inserted, and reports whether one was there before. A write
 // that was done but reported as failed is found again: where an earlier try had an unclear end, a document that is
 // ours, as mine says, is the one that it wrote. After a plain "duplicate key" it is not: then somebody inserts the
 // same a second time, and is to hear of it.
@@ -45,7 +45,7 @@ func (s *Store) insert(ctx context.Context, into *mongo.Collection, one change, 
 	}
 }
 
-// deleteOne deletes a document where condition holds, and tells whether it did. After an unclear try, one that is not
+// deleteOne deletes a document where condition holds, and reports whether it did. After an unclear try, one that is not
 // there any more was deleted by it.
 func (s *Store) deleteOne(ctx context.Context, from *mongo.Collection, id string, condition bson.D) (deleted bool, err error) {
 	unclear := false

@@ -15,7 +15,7 @@ import (
 // ErrNoMoment says that the server cannot show what it held at one moment.
 var ErrNoMoment = errors.New("MongoDB cannot show what it held at one moment: that takes a replica set or a sharded cluster of MongoDB 5.0 or later")
 
-// CheckMoment tells whether Moment can do what it says here: an error wraps ErrNoMoment, or says that nobody answers.
+// CheckMoment reports whether Moment can do what it says here: an error wraps ErrNoMoment, or says that nobody answers.
 // Some servers of MongoDB's protocol take no notice of what is asked for, so it looks whether the answer is of a moment.
 func (s *Store) CheckMoment(ctx context.Context) error {
 	ctx, cancel := s.bound(ctx)

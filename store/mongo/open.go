@@ -142,7 +142,7 @@ func (s *Store) prepare(ctx context.Context) error {
 	return nil
 }
 
-// Ping tells whether the primary answers.
+// Ping reports whether the primary answers.
 func (s *Store) Ping(ctx context.Context) error {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()

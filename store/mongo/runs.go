@@ -14,7 +14,7 @@ import (
 // revisionOf is the condition that the stored document has a revision.
 func revisionOf(revision int64) bson.D { return bson.D{{Key: "revision", Value: revision}} }
 
-// revised decides about a document that is written by revision: written tells whether what is stored is this write.
+// revised decides about a document that is written by revision: written reports whether what is stored is this write.
 func revised(revision int64, storedRevision int64, written bool) step {
 	switch {
 	case written:

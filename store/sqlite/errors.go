@@ -24,7 +24,7 @@ func (e *NewerError) Error() string {
 	return fmt.Sprintf("%s was written by a newer Tidewheel (schema %d, this one knows %d): start that version, or restore a backup", e.Path, e.Found, e.Known)
 }
 
-// failed tells whether err comes from SQLite, and not from a condition that did not hold.
+// failed reports whether err comes from SQLite, and not from a condition that did not hold.
 func failed(err error) bool {
 	_, ok := errors.AsType[*driver.Error](err)
 	return ok
@@ -38,7 +38,7 @@ func code(err error) int {
 	return 0
 }
 
-// full tells whether err says that there is no space. The index of the log, which is mapped into memory, says so by a code
+// full reports whether err says that there is no space. The index of the log, which is mapped into memory, says so by a code
 // of its own.
 func full(err error) bool {
 	e, ok := errors.AsType[*driver.Error](err)

@@ -210,7 +210,7 @@ func (w *writer) noteNamespace(namespace string) error {
 	return nil
 }
 
-// sameRun tells whether the stored run is the one to be written.
+// sameRun reports whether the stored run is the one to be written.
 func (w *writer) sameRun(r *runWrite) (same bool, err error) {
 	compare := func(document []byte) error {
 		if same = bytes.Equal(document, r.doc); same {

@@ -144,7 +144,7 @@ func (f *file) closeReaders() (err error) {
 	return err
 }
 
-// Ping tells whether the store answers.
+// Ping reports whether the store answers.
 func (s *Store) Ping(ctx context.Context) error {
 	return wrap("ping", s.list(ctx, "SELECT 1", nil, func(*sql.Rows) error { return nil }))
 }

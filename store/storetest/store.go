@@ -86,7 +86,7 @@ type Store interface {
 	// ExpireSlots deletes at most limit ledger entries whose To is before before.
 	ExpireSlots(ctx context.Context, before time.Time, limit int) (deleted int, err error)
 
-	// Ping tells whether the store answers.
+	// Ping reports whether the store answers.
 	Ping(ctx context.Context) error
 	Close(ctx context.Context) error
 }

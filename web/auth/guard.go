@@ -56,7 +56,7 @@ func Open(config Config) *Guard {
 	return &Guard{config: config, cross: http.NewCrossOriginProtection()}
 }
 
-// Off tells whether no credentials are asked for.
+// Off reports whether no credentials are asked for.
 func (g *Guard) Off() bool { return g.tokens == nil }
 
 // Check tells who makes a request, or why it is turned away. It may renew the session's cookie.
@@ -94,7 +94,7 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (name string, err 
 	return session.name, nil
 }
 
-// CheckOrigin tells whether a request may change something without credentials, as a login does.
+// CheckOrigin reports whether a request may change something without credentials, as a login does.
 func (g *Guard) CheckOrigin(r *http.Request) error {
 	if g.cross.Check(r) != nil {
 		return ErrCrossSite
@@ -122,7 +122,7 @@ func bearer(r *http.Request) (token string, given bool) {
 	return strings.TrimSpace(token), true
 }
 
-// namesLoopback tells whether a Host header names this machine. A page that has its own name point here sends its own.
+// namesLoopback reports whether a Host header names this machine. A page that has its own name point here sends its own.
 func namesLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -33,7 +33,7 @@ func (u BinaryUser) noun() string {
 	return "job"
 }
 
-// Follows tells whether the user's next run moves with an alias.
+// Follows reports whether the user's next run moves with an alias.
 func (u BinaryUser) Follows(alias string) bool { return u.Reference.Alias == alias }
 
 // JobsUsing lists the jobs, and then the tasks of DAGs, whose definition refers to a binary, by name. It reads every job

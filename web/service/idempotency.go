@@ -53,7 +53,7 @@ func sameMillisecond(a, b time.Time) bool {
 	return a.Truncate(time.Millisecond).Equal(b.Truncate(time.Millisecond))
 }
 
-// sameJSON tells whether two payloads mean the same, whatever their blanks and the order of their keys.
+// sameJSON reports whether two payloads mean the same, whatever their blanks and the order of their keys.
 func sameJSON(a, b json.RawMessage) bool {
 	if bytes.Equal(a, b) {
 		return true

@@ -46,7 +46,7 @@ type Health struct {
 	Late time.Duration
 }
 
-// Failing tells whether the last run that ended was a bad one.
+// Failing reports whether the last run that ended was a bad one.
 func (h *Health) Failing() bool { return h.Failures > 0 }
 
 // healthOf judges a job by its newest runs and by what is planned of it, nil if nothing is.

@@ -120,7 +120,7 @@ func (s *Service) editJob(ctx context.Context, job engine.Job, definition *spec.
 	return s.replaceJob(ctx, job)
 }
 
-// wordedAs tells whether a text says nothing new of a job that it means: it is what a user who edits the job is shown.
+// wordedAs reports whether a text says nothing new of a job that it means: it is what a user who edits the job is shown.
 func wordedAs(source string, job *engine.Job) bool {
 	if source == "" || source == job.Source {
 		return true

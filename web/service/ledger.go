@@ -99,7 +99,7 @@ func when(r *engine.Run) time.Time {
 	return r.CreatedAt
 }
 
-// fired tells whether a run stands for a slot whose time has come. Of a mapped root the first item does.
+// fired reports whether a run stands for a slot whose time has come. Of a mapped root the first item does.
 func fired(r *engine.Run) bool {
 	return !r.Slot.IsZero() && (r.Item == nil || *r.Item == 0) && (r.Status != engine.StatusScheduled || r.Waiting)
 }

@@ -144,7 +144,7 @@ func (f *follower) take(ctx context.Context, frame engine.LogFrame) error {
 	return nil
 }
 
-// look writes what was stored meanwhile, and tells whether nothing can follow.
+// look writes what was stored meanwhile, and reports whether nothing can follow.
 func (f *follower) look(ctx context.Context) (complete bool, err error) {
 	f.looked = time.Now()
 	log, err := f.service.OpenLog(ctx, f.run, f.attempt)

@@ -67,7 +67,7 @@ var secretNames = regexp.MustCompile(`(?i)(passw|passphrase|secret|token|credent
 // secretValues are the forms of values that are known to be secret.
 var secretValues = regexp.MustCompile(`^(AKIA|ASIA)[A-Z0-9]{12,}$|^gh[pousr]_\w{20,}$|^xox[abprs]-|^eyJ[\w-]+\.[\w-]+\.|^sk-[\w-]{16,}$|^AGE-SECRET-KEY-|-----BEGIN [A-Z ]*PRIVATE KEY`)
 
-// LooksSecret tells whether an environment variable is better not shown, by its name or by its value.
+// LooksSecret reports whether an environment variable is better not shown, by its name or by its value.
 func LooksSecret(name, value string) bool {
 	if secretNames.MatchString(name) || secretValues.MatchString(value) {
 		return true

@@ -116,7 +116,7 @@ func (s *Service) Executors(ctx context.Context) ([]engine.Presence, error) {
 	return s.queue.Executors(ctx)
 }
 
-// Ready tells whether every part answers; the error names the one that does not, in a sentence. The log has all of it.
+// Ready reports whether every part answers; the error names the one that does not, in a sentence. The log has all of it.
 func (s *Service) Ready(ctx context.Context) error {
 	for _, part := range []struct {
 		name string

@@ -69,7 +69,7 @@ func uploaded(c echo.Context, name string, existed bool) error {
 	return c.Redirect(http.StatusSeeOther, location)
 }
 
-// byScript tells whether the page's script sends the form, and reads the answer.
+// byScript reports whether the page's script sends the form, and reads the answer.
 func byScript(c echo.Context) bool {
 	return strings.Contains(c.Request().Header.Get(echo.HeaderAccept), echo.MIMEApplicationJSON)
 }

@@ -21,7 +21,7 @@ func (u *UI) show(c echo.Context, page, part templ.Component) error {
 	return u.render(c, http.StatusOK, page)
 }
 
-// refreshes tells whether a script asks for a part of a page.
+// refreshes reports whether a script asks for a part of a page.
 func refreshes(c echo.Context) bool { return c.Request().Header.Get("HX-Request") == "true" }
 
 func (u *UI) render(c echo.Context, status int, component templ.Component) error {

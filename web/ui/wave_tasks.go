@@ -141,7 +141,7 @@ func since(wave *engine.Wave, begun time.Time) time.Time {
 	return begun
 }
 
-// canMark tells whether a task may be said to count otherwise; the service has the last word.
+// canMark reports whether a task may be said to count otherwise; the service has the last word.
 func canMark(wave *engine.Wave, task *service.WaveTask) bool {
 	switch {
 	case wave.Epoch == 0 || !task.State.Valid() || wave.Status == engine.StatusSucceeded:

@@ -138,7 +138,7 @@ func sizes(documents []bson.Raw, collection string, indexes []shapes.Index) (eac
 	return sizesOf{each.bson / n, each.compressed / n, each.keys / n}
 }
 
-// holds tells whether a document is in a partial index.
+// holds reports whether a document is in a partial index.
 func holds(index *shapes.Index, document bson.Raw) bool {
 	for _, wanted := range index.Partial {
 		value, err := document.LookupErr(wanted.Field)

@@ -30,7 +30,7 @@ func (h *happenings) look(read func()) {
 	read()
 }
 
-// within tells whether something comes true before a while has passed.
+// within reports whether something comes true before a while has passed.
 func (h *happenings) within(limit time.Duration, is func() bool) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
