@@ -16,7 +16,8 @@ import (
 
 // oldHistory is a store with some runs and ledger entries to expire, a few at a time.
 type oldHistory struct {
-	*memory.Store // with whatever the methods below do not answer
+	mu            sync.Mutex // the janitor has two loops
+	*memory.Store            // with whatever the methods below do not answer
 	runs          []engine.Run
 	waves         int
 	slots         int
@@ -30,6 +31,8 @@ type oldHistory struct {
 }
 
 func (h *oldHistory) ExpireRuns(_ context.Context, before time.Time, limit int) ([]engine.Run, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.before = append(h.before, before)
 	<-time.After(h.took)
 	n := min(limit, 2, len(h.runs))
@@ -39,6 +42,8 @@ func (h *oldHistory) ExpireRuns(_ context.Context, before time.Time, limit int) 
 }
 
 func (h *oldHistory) ExpireWaves(_ context.Context, before time.Time, limit int) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.before = append(h.before, before)
 	n := min(limit, 7, h.waves)
 	h.waves -= n
@@ -46,6 +51,8 @@ func (h *oldHistory) ExpireWaves(_ context.Context, before time.Time, limit int)
 }
 
 func (h *oldHistory) ExpireSlots(_ context.Context, before time.Time, limit int) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.before = append(h.before, before)
 	n := min(limit, h.slots)
 	h.slots -= n
@@ -53,6 +60,8 @@ func (h *oldHistory) ExpireSlots(_ context.Context, before time.Time, limit int)
 }
 
 func (h *oldHistory) ExpireEffects(_ context.Context, before time.Time, limit int) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.before = append(h.before, before)
 	n := min(limit, h.effects)
 	h.effects -= n
@@ -60,19 +69,27 @@ func (h *oldHistory) ExpireEffects(_ context.Context, before time.Time, limit in
 }
 
 func (h *oldHistory) DeleteLogs(_ context.Context, run string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.deleted = append(h.deleted, run)
 	return nil
 }
 
 func (h *oldHistory) DeleteArtifacts(_ context.Context, run string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.dropped = append(h.dropped, run)
 	return nil
 }
 
 // SweepArtifacts holds those of a-s1 and lost-s1.
 func (h *oldHistory) SweepArtifacts(ctx context.Context, before time.Time, known knownRuns) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.before = append(h.before, before)
+	h.mu.Unlock() // it asks for runs
 	exist, err := known(ctx, []string{"a-s1", "lost-s1"})
+	h.mu.Lock()
 	if err != nil {
 		return 0, err
 	}
@@ -86,8 +103,13 @@ func (h *oldHistory) SweepArtifacts(ctx context.Context, before time.Time, known
 
 // SweepBinaries removes at once what is unused.
 func (h *oldHistory) SweepBinaries(ctx context.Context, before time.Time, used usedBinaries) (removed []string, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.before = append(h.before, before)
-	inUse, err := used(ctx, slices.Sorted(maps.Keys(h.stored)))
+	digests := slices.Sorted(maps.Keys(h.stored))
+	h.mu.Unlock() // it asks for runs
+	inUse, err := used(ctx, digests)
+	h.mu.Lock()
 	for digest := range h.stored {
 		if err == nil && !inUse[digest] {
 			delete(h.stored, digest)
@@ -98,6 +120,8 @@ func (h *oldHistory) SweepBinaries(ctx context.Context, before time.Time, used u
 }
 
 func (h *oldHistory) DeleteDeadLetter(_ context.Context, run string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if _, there := h.letters[run]; !there {
 		return engine.ErrNotFound
 	}
@@ -106,6 +130,8 @@ func (h *oldHistory) DeleteDeadLetter(_ context.Context, run string) error {
 }
 
 func (h *oldHistory) ExpireDeadLetters(_ context.Context, before time.Time, limit int) (deleted int, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	for run, at := range h.letters {
 		if at.Before(before) && deleted < limit {
 			delete(h.letters, run)
@@ -118,6 +144,8 @@ func (h *oldHistory) ExpireDeadLetters(_ context.Context, before time.Time, limi
 func (h *oldHistory) SweepUploads(context.Context, time.Duration) (int, error) { return 0, nil }
 
 func (h *oldHistory) RunsByID(_ context.Context, ids []string) ([]engine.Run, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	var found []engine.Run
 	for i := range h.runs {
 		if slices.Contains(ids, h.runs[i].ID) {
@@ -129,8 +157,12 @@ func (h *oldHistory) RunsByID(_ context.Context, ids []string) ([]engine.Run, er
 
 // SweepLogs holds the outputs of a-s1 and gone-s1.
 func (h *oldHistory) SweepLogs(ctx context.Context, before time.Time, known knownRuns) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.before = append(h.before, before)
+	h.mu.Unlock() // it asks for runs
 	exist, err := known(ctx, []string{"a-s1", "gone-s1"})
+	h.mu.Lock()
 	if err != nil {
 		return 0, err
 	}
