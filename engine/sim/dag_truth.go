@@ -33,6 +33,9 @@ func (t *truth) wroteWave(wave *engine.Wave) {
 	if from != to && to.Terminal() {
 		t.endedAt = t.w.elapsed
 	}
+	if from != to && to == engine.StatusRunning {
+		t.opened[wave.ID] = true
+	}
 	if from != to {
 		t.w.counts.add("wave", from.String()+" → "+to.String())
 	}

@@ -144,6 +144,9 @@ func (t *truth) rootGaveUp(entry *engine.SlotRange) {
 	dagUID, root := engine.RunJob(entry.JobUID), engine.RootOf(entry.JobUID)
 	for _, id := range t.order {
 		wave := t.waves[id]
+		if t.opened[id] { // by the same decision: the slot came while the one before it was open
+			continue
+		}
 		if wave.DAGUID != dagUID || wave.Epoch == 0 || wave.Status.Terminal() || wave.Trigger == engine.TriggerManual || wave.Trigger == engine.TriggerBackfill {
 			continue
 		}

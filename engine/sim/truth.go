@@ -22,7 +22,8 @@ type truth struct {
 	awayUntil time.Duration
 	endedAt   time.Duration      // when a run or a wave ended last
 	stored    map[string]*shadow // every run there is, by id; only looked up
-	begun     map[string]bool    // run ids that the present batch lets go
+	begun     map[string]bool    // run ids that the present decision lets go
+	opened    map[string]bool    // waves that it opens
 	retried   map[string]bool    // run ids for which an operator asked for a retry
 	waves     map[string]*waveShadow
 	order     []string              // of waves, as they were first written
@@ -87,7 +88,7 @@ func (t *truth) commit(commit *engine.ShardCommit) error {
 	decision := commit.Decision
 	t.once(decision)
 	ended := t.ends(decision)
-	t.begun = t.begins(decision)
+	t.begun, t.opened = t.begins(decision), map[string]bool{}
 	for _, id := range decision.DropRuns {
 		if t.stored[id] != nil {
 			delete(t.stored, id)
