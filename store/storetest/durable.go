@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
@@ -72,5 +73,55 @@ var durablePromises = []durablePromise{
 		reopen()
 		rest := h.history(engine.RunFilter{Limit: 40, Cursor: next})
 		same(h.T, "history", runIDs(append(first, rest...)), runIDs(all))
+	}},
+	{"what was committed is there after closing and opening again, and fences hold", func(h *harness, reopen func()) {
+		jobs, dag := jobsOf(7)
+		for _, job := range jobs {
+			h.createJob(job)
+		}
+		h.createDAG(dag)
+		put, replace, drop := stages(jobs, dag)
+		var last *owner
+		for n, decision := range []engine.Decision{put, replace, drop} {
+			owner := h.take(7, "ada")
+			if n > 0 {
+				if owner.term <= last.term || owner.position < last.position {
+					h.Fatalf("term %d begins at %d, after term %d, which ended at %d", owner.term, owner.position, last.term, last.position)
+				}
+				last.isFenced(put)
+			}
+			before := h.caughtUp(jobs...)
+			owner.commit(decision)
+			last = owner
+			reopen()
+			same(h.T, "state", h.caughtUp(jobs...), before.after(&decision))
+		}
+	}},
+	{"a run is found where its last put says after closing and opening again", func(h *harness, reopen func()) {
+		lives := finished(aJob("report"), noon, engine.StatusSucceeded)
+		var want state
+		for _, at := range []int{0, 3, 1, 3} {
+			decision := engine.Decision{Runs: []engine.Run{lives[at]}}
+			h.take(lives[at].Shard, "ada").commit(decision)
+			reopen()
+			want = want.after(&decision)
+			same(h.T, "state", h.caughtUp(), want)
+		}
+		h.take(lives[0].Shard, "ada").commit(engine.Decision{DropRuns: []string{lives[0].ID}})
+		reopen()
+		same(h.T, "state", h.caughtUp(), state{})
+	}},
+	{"a decision of 20,000 runs is whole after closing and opening again", func(h *harness, reopen func()) {
+		job := aJob("report")
+		var large engine.Decision
+		for n := range 20_000 {
+			large.Runs = append(large.Runs, slotRun(job, noon.Add(time.Duration(n)*time.Second)))
+		}
+		h.take(job.Shard, "ada").commit(large)
+		reopen()
+		h.catchUp()
+		runs, err := h.store.ActiveRuns(h.ctx, []int{job.Shard}, "", 30_000)
+		h.must("list active runs", err)
+		same(h.T, "runs", runs, sorted(large.Runs, runID))
 	}},
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
@@ -83,6 +84,24 @@ func (f *Faulty) Commit(ctx context.Context, batch *engine.Batch) ([]engine.Conf
 		}
 		return f.Store.Commit(ctx, batch)
 	})
+}
+
+// Take passes through Fault.
+func (f *Faulty) Take(ctx context.Context, shard int, owner string) (engine.Term, error) {
+	return through(ctx, f.Fault, "Take", func(ctx context.Context) (engine.Term, error) {
+		return f.Store.(Commits).Take(ctx, shard, owner)
+	})
+}
+
+// CommitShards passes through Fault; an error of the fault is the answer to all commits.
+func (f *Faulty) CommitShards(ctx context.Context, commits []engine.ShardCommit) []error {
+	answers, err := through(ctx, f.Fault, "CommitShards", func(ctx context.Context) ([]error, error) {
+		return f.Store.(Commits).CommitShards(ctx, commits), nil
+	})
+	if err != nil {
+		return slices.Repeat([]error{err}, len(commits))
+	}
+	return answers
 }
 
 // FirstWrites gives a batch with the first n single writes of batch, in the order in which a store does them.

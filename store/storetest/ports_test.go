@@ -15,4 +15,6 @@ var (
 	_ storetest.Store = (*memory.Store)(nil)
 	_ storetest.Store = (*sqlite.Store)(nil)
 	_ storetest.Store = (*mongo.Store)(nil)
+
+	_ storetest.Commits = (*memory.Store)(nil)
 )

@@ -15,6 +15,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"binaries": binaryPromises, "ledger": ledgerPromises, "commands": commandPromises, "expiry": expiryPromises,
 		"concurrency": concurrencyPromises, "marks": markPromises, "names": namePromises, "sources": sourcePromises, "tallies": tallyPromises,
 		"documents": documentPromises, "effects": effectPromises, "dags": dagPromises, "dag tasks": dagTaskPromises, "waves": wavePromises, "runs of waves": waveRunPromises,
+		"commits": commitPromises, "owners": ownerPromises,
 	} {
 		t.Run(topic, func(t *testing.T) {
 			for _, test := range tests {
