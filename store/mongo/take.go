@@ -65,7 +65,7 @@ func (s *Store) take(ctx context.Context, shard int, owner, nonce string) (begun
 	if err := s.catchUp(ctx, shard, applied, begun.Position); err != nil {
 		return begun, false, err
 	}
-	s.terms.begin(shard, term{number: begun.Number, owner: owner, nonce: nonce, last: begun.Position})
+	s.terms.begin(shard, term{number: begun.Number, owner: owner, nonce: nonce, began: begun.Position, last: begun.Position})
 	s.projector.took(shard, begun.Position)
 	return begun, true, nil
 }

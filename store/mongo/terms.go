@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -11,6 +12,7 @@ type term struct {
 	number uint64
 	owner  string
 	nonce  string
+	began  uint64 // position of its take-over
 	last   uint64 // position of the last commit that is known to stand
 }
 
@@ -41,17 +43,19 @@ func (t *terms) end(shard int, number uint64) {
 	}
 }
 
-// next gives the term of a commit that has the next position; known if the commit is known to stand, and engine.ErrFenced
-// for one of another term, or beyond the next position.
+// next gives the term of a commit that has the next position; known if it is the last one, which is known to stand. Any
+// other commit is refused: with engine.ErrFenced where this store is not in its term.
 func (t *terms) next(commit *engine.ShardCommit) (of term, known bool, err error) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	of, there := t.latest[commit.Shard]
 	switch {
-	case !there || of.number != commit.Term || commit.Position > of.last+1:
+	case !there || of.number != commit.Term:
 		return of, false, engine.ErrFenced
-	case commit.Position <= of.last:
+	case commit.Position == of.last && of.last > of.began:
 		return of, true, nil
+	case commit.Position != of.last+1:
+		return of, false, fmt.Errorf("mongo: commit %d of shard %d: the next one is %d", commit.Position, commit.Shard, of.last+1)
 	}
 	return of, false, nil
 }
