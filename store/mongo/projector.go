@@ -55,11 +55,12 @@ func newProjector(s *Store) *projector {
 	return p
 }
 
-// took says that a shard was taken and is projected up to a position, and starts the projector.
-func (p *projector) took(shard int, applied uint64) {
+// took says that a shard was taken and is projected up to a position, which is recorded up to another, and starts the
+// projector.
+func (p *projector) took(shard int, recorded, applied uint64) {
 	p.mutex.Lock()
 	known := p.reached[shard]
-	p.reached[shard] = reach{applied: max(known.applied, applied), recorded: known.recorded, fresh: true}
+	p.reached[shard] = reach{applied: max(known.applied, applied), recorded: max(known.recorded, recorded), fresh: true}
 	p.mutex.Unlock()
 	p.begin.Do(func() {
 		p.begun.Store(true)
@@ -258,7 +259,11 @@ func (s *Store) record(ctx context.Context, reached map[int]reach) error {
 			return err
 		}
 		less := bson.D{{Key: "applied", Value: bson.D{{Key: "$lt", Value: position}}}}
-		changes = append(changes, change{id: id, document: document, condition: less, first: stepReplace})
+		first := stepReplace
+		if r.recorded == 0 {
+			first = stepInsert
+		}
+		changes = append(changes, change{id: id, document: document, condition: less, first: first})
 		applied = append(applied, position)
 	}
 	_, err := s.settle(s.paced(ctx), s.shards, changes, func(n int, stored bson.Raw) (step, error) {

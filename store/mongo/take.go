@@ -66,7 +66,7 @@ func (s *Store) take(ctx context.Context, shard int, owner, nonce string) (begun
 		return begun, false, err
 	}
 	s.terms.begin(shard, term{number: begun.Number, owner: owner, nonce: nonce, began: begun.Position, last: begun.Position})
-	s.projector.took(shard, begun.Position)
+	s.projector.took(shard, applied, begun.Position)
 	return begun, true, nil
 }
 

@@ -349,3 +349,22 @@ func TestReadsOfAnOwnerWait(t *testing.T) {
 		t.Errorf("a run that was dropped: %v", err)
 	}
 }
+
+// TestAPageOfAWaveIsFullAroundWhatWasDropped wants what stands for a dropped run not to count.
+func TestAPageOfAWaveIsFullAroundWhatWasDropped(t *testing.T) {
+	server := startServer(t)
+	store := closing(t, openStore(t, server.URI(), asked))
+	wave := engine.WaveID(uidsOf(7, 1)[0], 1)
+	var decision engine.Decision
+	for _, task := range []string{"extract", "load", "report"} {
+		run := life(uidsOf(7, 1)[0], faultNoon)[0].Run
+		run.ID, run.Wave, run.Task = engine.TaskRunID(wave, task), wave, task
+		decision.Runs = append(decision.Runs, run)
+	}
+	one := take(t, store, 7, "owner")
+	one.commit(t, decision, engine.Decision{DropRuns: []string{decision.Runs[1].ID}})
+	page, err := store.RunsOfWave(t.Context(), wave, "", 2)
+	if err != nil || len(page) != 2 || page[1].ID != decision.Runs[2].ID {
+		t.Errorf("a page of two holds %+v: %v", page, err)
+	}
+}
