@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -16,7 +17,8 @@ type index struct {
 	name       string
 	keys       bson.D
 	unique     bool
-	partial    bson.D // only documents that match are in it
+	partial    bson.D        // only documents that match are in it
+	expires    time.Duration // after the date in the one key, 0 for never
 }
 
 func ascending(fields ...string) (keys bson.D) {
@@ -109,6 +111,11 @@ func indexes() []index {
 		{collection: "dead_letters", name: "oldest", keys: ascending("at")}, // retention
 		// The effects of a run stand together by their ids. Retention takes the oldest whose runs are gone.
 		{collection: "effects", name: "oldest", keys: ascending("created_at", "_id")},
+
+		// What stands for documents that were dropped. No query uses these.
+		{collection: "runs", name: "dropped", keys: ascending(droppedField), partial: having(droppedField), expires: droppedKept},
+		{collection: "scheduled_tasks", name: "dropped", keys: ascending(droppedField), partial: having(droppedField), expires: droppedKept},
+		{collection: "dead_letters", name: "dropped", keys: ascending(droppedField), partial: having(droppedField), expires: droppedKept},
 	}
 }
 
@@ -130,6 +137,9 @@ func (i index) model(partial bool) mongo.IndexModel {
 	opts := options.Index().SetName(i.name)
 	if i.unique {
 		opts.SetUnique(true)
+	}
+	if i.expires > 0 {
+		opts.SetExpireAfterSeconds(int32(i.expires / time.Second))
 	}
 	if partial && i.partial != nil {
 		opts.SetPartialFilterExpression(i.partial)

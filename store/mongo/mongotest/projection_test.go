@@ -1,0 +1,370 @@
+package mongotest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	driver "go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/store/mongo"
+	"github.com/tidewheel/tidewheel/store/mongo/mongotest"
+)
+
+// asked projects nothing and trims nothing unless it is asked to.
+var asked = mongo.Config{PrimaryOnly: true, ProjectInterval: time.Hour, TrimInterval: time.Hour}
+
+// owner commits to one shard.
+type owner struct {
+	store *mongo.Store
+	shard int
+	term  engine.Term
+}
+
+func take(t testing.TB, store *mongo.Store, shard int, name string) *owner {
+	t.Helper()
+	term, err := store.Take(t.Context(), shard, name)
+	must(t, err)
+	return &owner{store, shard, term}
+}
+
+// next gives a decision the position after the last commit.
+func (o *owner) next(decision engine.Decision) engine.ShardCommit {
+	return engine.ShardCommit{Shard: o.shard, Term: o.term.Number, Position: o.term.Position + 1, Decision: &decision}
+}
+
+func (o *owner) try(ctx context.Context, decision engine.Decision) error {
+	err := o.store.CommitShards(ctx, []engine.ShardCommit{o.next(decision)})[0]
+	if err == nil {
+		o.term.Position++
+	}
+	return err
+}
+
+func (o *owner) commit(t testing.TB, decisions ...engine.Decision) {
+	t.Helper()
+	for _, decision := range decisions {
+		must(t, o.try(t.Context(), decision))
+	}
+}
+
+// uidsOf gives n uids of jobs of a shard.
+func uidsOf(shard, n int) (uids []string) {
+	for i := 0; len(uids) < n; i++ {
+		if uid := fmt.Sprintf("job%05d", i); engine.ShardOf(uid) == shard {
+			uids = append(uids, uid)
+		}
+	}
+	return uids
+}
+
+// stages are decisions that put, replace and drop documents of every kind, put again what was dropped, and clear what was
+// asked for.
+func stages(shard int) []engine.Decision {
+	uids := uidsOf(shard, 4)
+	lives := map[string][]engine.RunWrite{}
+	for _, uid := range uids {
+		lives[uid] = life(uid, faultNoon)
+	}
+	runs := func(revision int, of ...string) (list []engine.Run) {
+		for _, uid := range of {
+			list = append(list, lives[uid][revision].Run)
+		}
+		return list
+	}
+	task := func(uid string, hour int) engine.ScheduledTask {
+		at := faultNoon.Add(time.Duration(hour) * time.Hour)
+		return engine.ScheduledTask{ID: uid, Shard: shard, Slot: at, RunAt: at, Revision: int64(hour + 1), Namespace: "default"}
+	}
+	slots := func(uid string, count int64) engine.SlotRange {
+		return engine.SlotRange{ID: engine.SlotRangeID(uid, faultNoon), JobUID: uid, Namespace: "default", From: faultNoon, To: faultNoon.Add(time.Duration(count)), Count: count}
+	}
+	letter := func(uid, text string) engine.DeadLetter {
+		return engine.DeadLetter{RunID: lives[uid][0].Run.ID, Namespace: "default", JobUID: uid, Error: text, At: faultNoon}
+	}
+	wave := func(revision int64, status engine.Status) engine.Wave {
+		return engine.Wave{ID: engine.WaveID(uids[0], 1), Revision: revision, Namespace: "default", DAGUID: uids[0], Shard: shard, Epoch: 1, Status: status, CreatedAt: faultNoon}
+	}
+	return []engine.Decision{
+		{
+			Runs: runs(0, uids...), Waves: []engine.Wave{wave(1, engine.StatusRunning)}, Tasks: []engine.ScheduledTask{task(uids[0], 0), task(uids[1], 0)},
+			Slots: []engine.SlotRange{slots(uids[0], 1), slots(uids[1], 5)}, DeadLetters: []engine.DeadLetter{letter(uids[0], "first"), letter(uids[1], "first")},
+		},
+		{
+			Runs: runs(2, uids[0], uids[1]), DropRuns: []string{lives[uids[2]][0].Run.ID, "none"}, Waves: []engine.Wave{wave(2, engine.StatusSucceeded)},
+			DropTasks: []string{uids[0]}, DropLetters: []string{lives[uids[0]][0].Run.ID}, Slots: []engine.SlotRange{slots(uids[0], 2)},
+			Handled: []engine.JobHandled{{UID: uids[0], Namespace: "default", Name: uids[0], Revision: 1}},
+			Done:    []engine.CommandDone{{ID: "command-" + uids[0], At: faultNoon}},
+		},
+		{
+			Runs: runs(3, uids[0], uids[2]), DropRuns: []string{lives[uids[1]][0].Run.ID}, Tasks: []engine.ScheduledTask{task(uids[0], 2)},
+			DropTasks: []string{uids[1]}, DeadLetters: []engine.DeadLetter{letter(uids[0], "second")}, DropLetters: []string{lives[uids[1]][0].Run.ID},
+		},
+	}
+}
+
+// ask puts what the decisions of a shard clear.
+func ask(t testing.TB, store *mongo.Store, shard int) {
+	t.Helper()
+	for _, uid := range uidsOf(shard, 2) {
+		must(t, store.CreateJob(t.Context(), engine.Job{UID: uid, Namespace: "default", Name: uid, Shard: shard, Revision: 1, Generation: 1, Pending: true}))
+		must(t, store.PutCommand(t.Context(), engine.Command{ID: "command-" + uid, Shard: shard, JobUID: uid, At: faultNoon}))
+	}
+}
+
+// contents gives what the collections hold, without what the journal adds.
+func contents(t testing.TB, database *driver.Database) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, name := range []string{"runs", "waves", "scheduled_tasks", "slots", "dead_letters", "jobs", "commands"} {
+		cursor, err := database.Collection(name).Find(t.Context(), bson.D{})
+		must(t, err)
+		for cursor.Next(t.Context()) {
+			var document bson.D
+			must(t, cursor.Decode(&document))
+			if document[1].Key == "dropped_at" {
+				continue
+			}
+			document = slices.DeleteFunc(document, func(e bson.E) bool { return e.Key == "position" })
+			all[fmt.Sprint(name, "/", document[0].Value)] = document.String()
+		}
+		must(t, cursor.Err())
+	}
+	return all
+}
+
+// fitting gives what a healthy store holds after decisions about shards, one after the other, as contents does.
+func fitting(t testing.TB, server *mongotest.Server, decided map[int][]engine.Decision) map[string]string {
+	t.Helper()
+	name := fmt.Sprintf("healthy%d", len(databasesOf(t, server)))
+	store := closing(t, openStore(t, server.URI(), mongo.Config{Database: name, PrimaryOnly: true, ProjectInterval: time.Millisecond}))
+	for shard, decisions := range decided {
+		ask(t, store, shard)
+		one := take(t, store, shard, "healthy")
+		for _, decision := range decisions {
+			one.commit(t, decision)
+			must(t, store.CatchUp(t.Context())) // each by itself
+		}
+	}
+	return contents(t, connect(t, server.URI()).Database(name))
+}
+
+func databasesOf(t testing.TB, server *mongotest.Server) []string {
+	t.Helper()
+	names, err := connect(t, server.URI()).ListDatabaseNames(t.Context(), bson.D{})
+	must(t, err)
+	return names
+}
+
+func differ(t testing.TB, what string, got, want map[string]string) {
+	t.Helper()
+	if difference := cmp.Diff(want, got); difference != "" {
+		t.Errorf("%s (-want +got):\n%s", what, difference)
+	}
+}
+
+// TestTheProjectionEqualsTheJournalAfterAnyCrash kills the owner of two shards at each of its writes: before it is done,
+// when half of it is, and when all of it is and the answer is lost. The next owner finds all that was committed, and
+// nothing else.
+func TestTheProjectionEqualsTheJournalAfterAnyCrash(t *testing.T) {
+	for _, torn := range []mongotest.Torn{mongotest.TornNone, mongotest.TornHalf, mongotest.TornAll} {
+		t.Run(fmt.Sprint("torn ", torn), func(t *testing.T) {
+			t.Parallel() // what takes time are the waits between tries
+			world := &crashes{server: startServer(t), fitting: map[string]map[string]string{}}
+			crashes := 0
+			for world.at(t, crashes, torn) {
+				crashes++
+			}
+			if crashes < 20 {
+				t.Errorf("only %d crashes", crashes)
+			}
+		})
+	}
+}
+
+type crashes struct {
+	server  *mongotest.Server
+	fitting map[string]map[string]string
+}
+
+// after is fitting for so many stages of each shard.
+func (c *crashes) after(t *testing.T, decided map[int][]engine.Decision) map[string]string {
+	t.Helper()
+	key := fmt.Sprint(len(decided[7]), len(decided[8]))
+	if c.fitting[key] == nil {
+		c.fitting[key] = fitting(t, c.server, decided)
+	}
+	return c.fitting[key]
+}
+
+// at lets an owner do n writes, and reports whether it had more to do.
+func (c *crashes) at(t *testing.T, n int, torn mongotest.Torn) (met bool) {
+	server, name := c.server, fmt.Sprint("crashed", n)
+	config := asked
+	config.Database, config.Attempts, config.EntrySize = name, 2, 700
+	store := openStore(t, server.URI(), config)
+	decided := map[int][]engine.Decision{}
+	var uncertain []int // shards whose last commit has no answer
+	owners := map[int]*owner{}
+	for _, shard := range []int{7, 8} {
+		ask(t, store, shard)
+		owners[shard] = take(t, store, shard, "killed")
+		decided[shard] = nil
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	server.Faults().HaltWrites(n, torn)
+stages:
+	for stage := range stages(7) {
+		for _, shard := range []int{7, 8} {
+			decision := stages(shard)[stage]
+			err := owners[shard].try(ctx, decision)
+			if err != nil && errors.Is(err, engine.ErrFenced) {
+				t.Fatalf("nobody else is there: %v", err)
+			}
+			decided[shard] = append(decided[shard], decision)
+			if err != nil {
+				uncertain = append(uncertain, shard)
+				break stages
+			}
+		}
+		if stage == 1 {
+			continue // with what comes next
+		}
+		short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+		err := store.CatchUp(short)
+		cancel()
+		if err != nil {
+			break
+		}
+	}
+	closed, cancelClose := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancelClose()
+	_ = store.Close(closed) // as far as it gets
+	met = server.Faults().ResumeWrites()
+
+	config = asked
+	config.Database = name
+	next := closing(t, openStore(t, server.URI(), config))
+	for _, shard := range []int{7, 8} {
+		take(t, next, shard, "next")
+	}
+	got := contents(t, connect(t, server.URI()).Database(name))
+	want := c.after(t, decided)
+	for _, shard := range uncertain {
+		if !cmp.Equal(got, want) { // it was not written then
+			decided[shard] = decided[shard][:len(decided[shard])-1]
+			want = c.after(t, decided)
+		}
+	}
+	differ(t, fmt.Sprintf("after a crash at write %d, torn %d", n, torn), got, want)
+	return met
+}
+
+// TestALateProjectorChangesNothing lets an owner that has lost its shard project what it had committed after the next
+// owner has replaced it, dropped it and put it again.
+func TestALateProjectorChangesNothing(t *testing.T) {
+	for upto := range stages(7) {
+		t.Run(fmt.Sprint("after stage ", upto+1), func(t *testing.T) {
+			server := startServer(t)
+			config := asked
+			config.Database = "late"
+			late := closing(t, openStore(t, server.URI(), config))
+			config.ProjectInterval, config.TrimInterval = time.Millisecond, time.Millisecond
+			next := closing(t, openStore(t, server.URI(), config))
+			ask(t, late, 7)
+			all := stages(7)
+			take(t, late, 7, "late").commit(t, all[:upto+1]...)
+			owner := take(t, next, 7, "next")
+			database := connect(t, server.URI()).Database(config.Database)
+			differ(t, "the next owner finds", contents(t, database), fitting(t, server, map[int][]engine.Decision{7: all[:upto+1]}))
+			owner.commit(t, all[upto+1:]...)
+			last := engine.Decision{DropRuns: []string{life(uidsOf(7, 4)[3], faultNoon)[0].Run.ID}, DropTasks: []string{uidsOf(7, 1)[0]}}
+			owner.commit(t, last)
+			must(t, next.CatchUp(t.Context()))
+			want := fitting(t, server, map[int][]engine.Decision{7: append(all, last)})
+			differ(t, "the next owner projects", contents(t, database), want)
+			must(t, late.CatchUp(t.Context()))
+			differ(t, "the late one projects", contents(t, database), want)
+		})
+	}
+}
+
+// TestManyProjectorsAtOnce has a shard go from store to store while each of them projects.
+func TestManyProjectorsAtOnce(t *testing.T) {
+	server := startServer(t)
+	var stores []*mongo.Store
+	for range 3 {
+		config := mongo.Config{Database: "shared", PrimaryOnly: true, ProjectInterval: time.Microsecond, TrimInterval: time.Millisecond, BulkSize: 3}
+		stores = append(stores, closing(t, openStore(t, server.URI(), config)))
+	}
+	ask(t, stores[0], 7)
+	var decided []engine.Decision
+	var flushes sync.WaitGroup
+	for turn := range 30 {
+		store := stores[turn%len(stores)]
+		one := take(t, store, 7, fmt.Sprint("owner ", turn))
+		for stage := range 1 + turn%3 {
+			decision := stages(7)[(turn+stage)%3]
+			one.commit(t, decision)
+			decided = append(decided, decision)
+		}
+		flushes.Go(func() {
+			if err := store.CatchUp(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	flushes.Wait()
+	database := connect(t, server.URI()).Database("shared")
+	differ(t, "they leave", contents(t, database), fitting(t, server, map[int][]engine.Decision{7: decided}))
+}
+
+// TestReadsOfAnOwnerWait wants what an owner reads to hold what it has committed, and a page not to wait for it.
+func TestReadsOfAnOwnerWait(t *testing.T) {
+	server := startServer(t)
+	store := closing(t, openStore(t, server.URI(), asked))
+	uid := uidsOf(7, 1)[0]
+	one := take(t, store, 7, "owner")
+	run := life(uid, faultNoon)[0].Run
+	one.commit(t, engine.Decision{Runs: []engine.Run{run}})
+	if page, _, err := store.Runs(t.Context(), engine.RunFilter{JobUID: uid}); err != nil || len(page) > 0 {
+		t.Errorf("a page shows %d runs: %v", len(page), err)
+	}
+	if active, err := store.ActiveRuns(t.Context(), []int{7}, "", 10); err != nil || len(active) != 1 || !engine.SameRun(active[0], run) {
+		t.Errorf("the owner reads %+v: %v", active, err)
+	}
+	one.commit(t, engine.Decision{DropRuns: []string{run.ID}})
+	if found, err := store.RunsByID(t.Context(), []string{run.ID}); err != nil || len(found) > 0 {
+		t.Errorf("the owner reads %d runs that it has dropped: %v", len(found), err)
+	}
+	if _, err := store.Run(t.Context(), run.ID); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("a run that was dropped: %v", err)
+	}
+}
+
+// TestAPageOfAWaveIsFullAroundWhatWasDropped wants what stands for a dropped run not to count.
+func TestAPageOfAWaveIsFullAroundWhatWasDropped(t *testing.T) {
+	server := startServer(t)
+	store := closing(t, openStore(t, server.URI(), asked))
+	wave := engine.WaveID(uidsOf(7, 1)[0], 1)
+	var decision engine.Decision
+	for _, task := range []string{"extract", "load", "report"} {
+		run := life(uidsOf(7, 1)[0], faultNoon)[0].Run
+		run.ID, run.Wave, run.Task = engine.TaskRunID(wave, task), wave, task
+		decision.Runs = append(decision.Runs, run)
+	}
+	one := take(t, store, 7, "owner")
+	one.commit(t, decision, engine.Decision{DropRuns: []string{decision.Runs[1].ID}})
+	page, err := store.RunsOfWave(t.Context(), wave, "", 2)
+	if err != nil || len(page) != 2 || page[1].ID != decision.Runs[2].ID {
+		t.Errorf("a page of two holds %+v: %v", page, err)
+	}
+}
