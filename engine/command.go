@@ -7,12 +7,12 @@ type CommandKind string
 
 // The kinds.
 const (
-	CommandStart    CommandKind = "start"    // a manual run was inserted: look at it
+	CommandStart    CommandKind = "start"    // make a run
 	CommandCancel   CommandKind = "cancel"   // end a run
 	CommandRetry    CommandKind = "retry"    // one more attempt of a run that ended
 	CommandBackfill CommandKind = "backfill" // run the slots of a range that have no run
 
-	CommandStartWave  CommandKind = "start_wave"  // a wave was inserted: look at it
+	CommandStartWave  CommandKind = "start_wave"  // make a wave
 	CommandCancelWave CommandKind = "cancel_wave" // end a wave
 	CommandResumeWave CommandKind = "resume_wave" // go on with a wave that ended: what succeeded stays
 	CommandMarkTask   CommandKind = "mark_task"   // let a task of a wave count as Mark says, and go on
@@ -34,7 +34,14 @@ type Command struct {
 	At       time.Time `json:"at"`
 	From     time.Time `json:"from,omitzero"` // backfill: slots in [From, To)
 	To       time.Time `json:"to,omitzero"`
+	// Run is what CommandStart makes, and Wave what CommandStartWave makes, as they are until the engine has acted: their ids
+	// are RunID.
+	Run  *Run  `json:"run,omitempty"`
+	Wave *Wave `json:"wave,omitempty"`
 }
+
+// StartCommand gives the id of the command that makes a run or a wave.
+func StartCommand(id string) string { return id + "-start" }
 
 // AboutWave reports whether a command of this kind is about a wave.
 func (k CommandKind) AboutWave() bool {

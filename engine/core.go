@@ -18,9 +18,6 @@ type Config struct {
 	Lead time.Duration
 	// Grace is how late a slot may be and still count as on time: catch-up rules apply to older ones only.
 	Grace time.Duration
-	// Writer is 0 where the engine has the store to itself. Where shards move, for a moment another one may act on what this
-	// one has prepared, and write the same: then it is a number that no other engine has, and stands in scheduled tasks.
-	Writer int64
 	// LockTTL is how long an executor's lock lasts without being refreshed.
 	LockTTL time.Duration
 	// Margin is added to an instant at which a lock could expire before it is looked at.
@@ -59,8 +56,8 @@ func DefaultConfig() Config {
 	}
 }
 
-// Core is the state machine of one engine: the jobs of its shards that are due within the horizon or have runs that
-// have not ended, and those runs. It belongs to one goroutine.
+// Core is the state machine of one shard: its jobs and DAGs that are due within the horizon or have runs that have not
+// ended, and those runs. It belongs to one goroutine.
 //
 // Its memory runs ahead of the store: Step changes the state at once and returns what may be done at once; Ready
 // hands out what must be written, and what may be done only once that is durable; Committed says that it is.
@@ -70,7 +67,6 @@ type Core struct {
 	wheel    *wheel.Wheel[timer]
 	now      time.Time
 	horizon  time.Time
-	unsure   time.Time // until then somebody else may own the shards: the engine stood still
 	jobs     map[string]*job
 	dags     map[string]*dagState
 	runs     map[string]*run
@@ -95,8 +91,8 @@ type job struct {
 	specs           map[int64]*spec.Job // generations that live runs were made of
 	binary          string              // "namespace/name" of what the definition refers to, "" for a digest
 
-	task       *ScheduledTask // nil when no slot is planned
-	taskStored bool           // some revision of the task has been written
+	task       *ScheduledTask // nil before the first slot is planned
+	taskStored bool           // it has been written
 	taskDirty  bool
 	timer      *wheel.Timer[timer] // prepare
 
@@ -105,27 +101,17 @@ type job struct {
 
 	open     *ledgerRange // the ledger's latest range, while it may grow
 	openNext time.Time    // the slot that would continue it
-	last     *ledgerRange // the latest, of whatever form
 
-	// ended holds the last revisions of runs that have ended, while somebody may yet come with older ones.
+	// ended holds the last revisions of runs that have ended, while a read of the store that is under way may bring older ones.
 	ended map[string]int64
 
-	// What the store holds of slots that the scheduled task has not moved past, after a crash between two writes.
-	slotRun time.Time
-	ledger  []storedRange
-	had     *Run // of a root: its run in the wave before the one that it has a prepared run for
-	// recent are the ranges of the ledger that somebody who has read the store may not have seen, as ended.
-	recent []*ledgerRange
-
-	accounted time.Time   // the latest slot that is known to be a run or in the ledger
 	draining  bool        // runs that waited are being let go
 	tombstone *JobHandled // the definition is deleted, and this is to be said once nothing runs any more
 
 	dag      *dagState // that this is a task of; nil for a job
 	taskName string
 
-	writes       int   // writes of this job's runs and task that are not durable yet
-	taskRevision int64 // of the task that is about to be deleted
+	writes int // writes of this job's runs and task that are not durable yet
 }
 
 // run is a run that has not ended.
@@ -141,13 +127,10 @@ type run struct {
 	// doubt says that an engine that crashed may have published the first attempt: the store still says scheduled.
 	doubt bool
 	// Of a task in a wave.
-	value json.RawMessage // what its list has for it
-	quiet bool            // its wave knows of its end already
-	fresh bool            // made for a slot that its scheduled task passes over in the next batch
-	// letter says that there may be a dead letter of it, which an engine that crashed was to remove: it was dead before.
-	letter   bool
-	unheard  bool // read from the store as queued or running, and nothing has been heard of its attempt since
-	outlived bool // the queue has let the task of its attempt go: see dropped
+	value    json.RawMessage // what its list has for it
+	quiet    bool            // its wave knows of its end already
+	unheard  bool            // read from the store as queued or running, and nothing has been heard of its attempt since
+	outlived bool            // the queue has let the task of its attempt go: see dropped
 	// back is set while a prepared run is taken back that a crashed engine may have published already.
 	back SlotReason
 }
@@ -193,9 +176,6 @@ func NewCore(config Config, now time.Time, random *rand.Rand) *Core {
 // Step takes one event at one instant and returns what is to be done at once. now is the wall clock and may jump
 // either way. Whatever must be written first comes with Ready.
 func (c *Core) Step(now time.Time, event Event) []Effect {
-	if c.config.Writer != 0 && now.Sub(c.now) > standstill {
-		c.unsure = now.Add(punctual)
-	}
 	c.now = now.UTC()
 	c.effects = nil
 	switch e := event.(type) {
@@ -234,10 +214,6 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 		c.command(e)
 	case RunsLookedUp:
 		c.backfill(e)
-	case InsertRefused:
-		c.insertRefused(e)
-	case FoundDead:
-		c.foundDead(e)
 	case ClockWentBack:
 		c.clockWentBack(e.By)
 	}
@@ -246,8 +222,8 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 		c.forgetIfIdle(j)
 	}
 	c.idle = c.idle[:0]
-	for _, d := range c.idleDAGs {
-		c.settleDAG(d)
+	for i := 0; i < len(c.idleDAGs); i++ { // settling one may add to them
+		c.settleDAG(c.idleDAGs[i])
 	}
 	c.idleDAGs = c.idleDAGs[:0]
 	return c.effects

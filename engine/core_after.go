@@ -12,7 +12,7 @@ import (
 const afterCheck = time.Minute
 
 // planAfter continues a fixed delay after a load or an edit.
-func (c *Core) planAfter(j *job, slotRun *Run) {
+func (c *Core) planAfter(j *job) {
 	if j.def.Paused {
 		if !j.task.RunAt.Equal(Parked) {
 			j.task.RunAt = Parked
@@ -23,10 +23,6 @@ func (c *Core) planAfter(j *job, slotRun *Run) {
 	if j.task.RunAt.Equal(Parked) {
 		j.task.RunAt = j.task.Slot
 		c.touchTask(j)
-	}
-	if slotRun != nil && slotRun.Status.Terminal() {
-		c.nextAfter(j, slotRun.FinishedAt)
-		return
 	}
 	if j.hasRunAt() {
 		c.checkAfter(j)

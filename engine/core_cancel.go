@@ -25,7 +25,7 @@ func (c *Core) cancel(r *run, by string) {
 	case StatusScheduled:
 		switch {
 		case r.back != "":
-		case c.mayBePublished(r):
+		case r.doubt:
 			c.takeBack(r, ReasonCancelled)
 		case r.job.dag != nil && r.awaitsTurn(): // its wave ends it then
 		case r.job.dag != nil && r.Attempt == 0 && r.Item == nil:

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/cron"
@@ -37,13 +36,13 @@ func (c *Core) command(e CommandReceived) {
 		return
 	}
 	r := c.runs[e.Command.RunID]
-	if e.Run != nil && (e.Run.Revision < j.ended[e.Run.ID] || c.endsNow(j.owner(), e.Run.ID)) {
+	if e.Run != nil && e.Run.Revision < j.ended[e.Run.ID] {
 		e.Run = nil // it was read before its end was written
 	}
 	switch e.Command.Kind {
 	case CommandStart:
-		if r == nil && e.Run != nil && !e.Run.Status.Terminal() {
-			c.resume(c.adopt(j, e.Run.Clone()))
+		if _, ended := j.ended[e.Command.RunID]; r == nil && e.Run == nil && e.Command.Run != nil && !ended {
+			c.start(j, e.Command.Run.Clone())
 		}
 	case CommandCancel:
 		if r != nil {
@@ -55,9 +54,22 @@ func (c *Core) command(e CommandReceived) {
 	}
 }
 
+// start makes a run that was asked for. Of a job that is deleted meanwhile it ends at once.
+func (c *Core) start(j *job, asked Run) {
+	r := &run{job: j, Run: asked}
+	r.Revision = 0
+	c.made(r)
+	if j.def == nil {
+		c.abandon(r)
+		return
+	}
+	c.pin(r)
+	c.resume(r)
+}
+
 func (c *Core) obeyed(command Command) {
-	done := &c.unwritten(command.JobUID).done
-	done.commands = append(done.commands, command.ID)
+	u := c.unwritten(command.JobUID)
+	u.done = append(u.done, CommandDone{ID: command.ID, At: command.At})
 }
 
 // retryByHand gives a run that ended another attempt, with its tries counted anew; one that waits for its next
@@ -72,7 +84,6 @@ func (c *Core) retryByHand(j *job, r *run, e CommandReceived) {
 			c.dropLetter(e.Run)
 		}
 		r = c.adopt(j, e.Run.Clone())
-		r.letter = r.letter && r.Status != StatusDead
 		r.Failures, r.Losses, r.CancelBy, r.FinishedAt = 0, 0, "", time.Time{}
 		r.Status, r.Reason, r.RetryAt = StatusRetrying, "retried by "+e.Command.By, c.now.Truncate(time.Microsecond)
 		c.touch(r)
@@ -124,38 +135,4 @@ func (c *Core) backfill(e RunsLookedUp) {
 			c.begin(j, slot, TriggerBackfill, e.Command.By)
 		}
 	}
-}
-
-// insertRefused deals with a run that was there before the core made it: a backfill, or an engine that owned the
-// shard before, was first.
-func (c *Core) insertRefused(e InsertRefused) {
-	r := c.runs[e.Stored.ID]
-	if r == nil {
-		return
-	}
-	c.stopTimer(&r.timer)
-	// What was decided since about the run that there is not must not be done.
-	if p := c.pending.of[r.job.owner()]; p != nil {
-		p.after = slices.DeleteFunc(p.after, func(effect Effect) bool {
-			publish, ok := effect.(Publish)
-			return ok && publish.Task.Run == r.ID
-		})
-	}
-	if e.Stored.Status.Terminal() {
-		r.Status = StatusInvalid
-		c.release(r)
-		if ended := r.job.ended; ended != nil {
-			ended[r.ID] = e.Stored.Revision
-		}
-		return
-	}
-	r.Run = e.Stored.Clone()
-	switch definition := r.job.specs[r.Generation]; {
-	case definition != nil: // its lock is that of the definition that it was made of
-		r.spec = definition
-	case r.Status == StatusScheduled && r.Attempt == 0 && r.job.def != nil: // made by one that had not heard of an edit
-		c.pin(r)
-		c.touch(r)
-	}
-	c.resume(r)
 }

@@ -26,14 +26,11 @@ type dagState struct {
 	tasks           map[string]*job // CRON roots always, other tasks while a run of them has not ended
 	epoch           int64           // of the latest wave that opened
 	open            *wave           // nil between waves
-	closing         *wave           // it has ended, and that is not durable yet: no other opens before
 	asked           []*wave         // by hand, in the order in which they were asked for
 	resumes         []CommandReceived
 
 	over      map[string]bool  // waves that have ended, as job.ended
 	resumed   map[string]int64 // waves that went on, and from which revision, for as long
-	turn      *ScheduledTask   // TurnID; nil before the first wave
-	turned    bool             // it is to be written
 	tombstone *JobHandled      // as in job
 	writes    int              // waves that are not durable yet
 	opening   bool             // the next wave is being looked for
@@ -243,20 +240,24 @@ func (c *Core) settleDAG(d *dagState) {
 		c.pump(d.open)
 	}
 	c.nextWave(d) // a run that was prepared may have been dropped, and nothing is in the way any more
-	if d.writes == 0 && c.held[d.uid] == 0 && len(d.resumes) == 0 {
-		d.over, d.resumed = nil, nil
-	}
+	c.forgetOver(d)
 	if d.tombstone != nil && !d.busy() {
-		c.dropTurn(d)
 		c.handledDAG(d.uid, *d.tombstone)
 		d.tombstone = nil
 	}
 	c.forgetDAGIfIdle(d)
 }
 
+// forgetOver forgets waves that have ended, or went on, once every read of the store brings them so.
+func (c *Core) forgetOver(d *dagState) {
+	if d.writes == 0 && c.held[d.uid] == 0 && len(d.resumes) == 0 {
+		d.over, d.resumed = nil, nil
+	}
+}
+
 // forgetDAGIfIdle drops a DAG from memory once the store knows all of it and its next slots are beyond the horizon.
 func (c *Core) forgetDAGIfIdle(d *dagState) {
-	if d.open != nil || d.closing != nil || d.tombstone != nil || len(d.asked) > 0 || len(d.resumes) > 0 || d.writes > 0 || c.held[d.uid] > 0 || c.dags[d.uid] != d {
+	if d.open != nil || d.tombstone != nil || len(d.asked) > 0 || len(d.resumes) > 0 || d.writes > 0 || c.held[d.uid] > 0 || c.dags[d.uid] != d {
 		return
 	}
 	for _, j := range d.tasks {
@@ -273,7 +274,7 @@ func (c *Core) forgetDAGIfIdle(d *dagState) {
 // forgetTask drops the job of a task that nothing is going on with.
 func (c *Core) forgetTask(j *job) {
 	d := j.dag
-	if len(j.live) == 0 && j.writes == 0 && j.task == nil && j.ended == nil && j.recent == nil && !j.taskStored && d.tasks[j.taskName] == j {
+	if len(j.live) == 0 && j.writes == 0 && j.task == nil && j.ended == nil && !j.taskStored && d.tasks[j.taskName] == j {
 		delete(d.tasks, j.taskName)
 	}
 	c.forgetDAGIfIdle(d)

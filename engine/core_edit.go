@@ -56,13 +56,6 @@ func (c *Core) replan(j *job) {
 	if j.schedule.Kind() == cron.KindAt && (old == nil || old.At == nil || !old.At.Equal(*j.def.Spec.At)) {
 		since = time.Time{}
 	}
-	if previous != nil { // what it has accounted for already
-		slot, ok := previous.Next(j.def.UpdatedAt)
-		for n := 0; ok && slot.Before(oldSlot) && n < overdueChunk; n++ {
-			j.account(slot)
-			slot, ok = previous.Next(slot)
-		}
-	}
 	c.planAfterEdit(j, since, func(slot time.Time) bool {
 		return previous != nil && slot.Before(oldSlot) && names(previous, slot)
 	})
@@ -105,26 +98,25 @@ func (c *Core) closeOld(j *job) *cron.Schedule {
 
 // planAfterEdit plans the first slot after an edit. Until the engine saw the edit it went on with the schedule of
 // before: slots up to the last one of those are not planned again. The new schedule's own among them are noted, unless
-// done says that the old schedule had named them too. Where the wall clock went back, those that lie ahead belong to a
-// time that has passed once: the schedule begins after it, as any other goes on after it.
+// done says that the old schedule had named them too, or the old one was planned from after them. Where the wall clock went
+// back, those that lie ahead belong to a time that has passed once: the schedule begins after it, as any other goes on
+// after it.
 func (c *Core) planAfterEdit(j *job, edited time.Time, done func(time.Time) bool) {
 	if j.schedule.Kind() == cron.KindAfter {
 		if live := j.latestLiveSlot(); !live.IsZero() {
 			c.setSlot(j, live, true) // the next one counts from its end
 			return
 		}
-		slot, ok := j.schedule.Next(edited)
-		c.setSlot(j, slot, ok)
-		return
 	}
 	slot, ok := j.schedule.Next(edited)
-	if j.schedule.Kind() != cron.KindAt || !edited.IsZero() {
+	if j.task != nil && j.schedule.Kind() != cron.KindAfter && (j.schedule.Kind() != cron.KindAt || !edited.IsZero()) {
 		ahead := c.now.Add(c.config.Lead)
-		for ; ok && !slot.After(j.accounted); slot, ok = j.schedule.Next(slot) {
-			if !slot.After(ahead) && !c.done(j, slot) && !done(slot) && !j.passedOver(slot) {
+		for ; ok && !slot.After(j.task.Accounted); slot, ok = j.schedule.Next(slot) {
+			if !slot.After(ahead) && slot.After(j.task.Since) && !done(slot) {
 				c.note(j, slot, OutcomeSkipped, ReasonEdited)
 			}
 		}
 	}
 	c.setSlot(j, slot, ok)
+	j.task.Since = j.task.Accounted
 }

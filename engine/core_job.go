@@ -22,9 +22,7 @@ func (c *Core) loadJob(s *JobSnapshot) {
 			definition := s.Job.Spec
 			j.specs[s.Job.Generation] = &definition
 		}
-		j.learnLedger(s.Ledger)
 		c.redefine(j, s)
-		c.adoptUnknown(j, s)
 		return
 	}
 	j = &job{uid: s.UID, specs: map[int64]*spec.Job{}}
@@ -34,12 +32,8 @@ func (c *Core) loadJob(s *JobSnapshot) {
 	for generation, definition := range s.Specs {
 		j.specs[generation] = &definition
 	}
-	j.learnLedger(s.Ledger)
 	if s.Task != nil {
-		c.takeTask(j, *s.Task)
-		if s.SlotRun != nil {
-			j.slotRun = s.SlotRun.Slot
-		}
+		j.takeTask(*s.Task)
 	}
 	c.jobs[s.UID] = j
 	c.define(j, s.Job)
@@ -51,7 +45,7 @@ func (c *Core) loadJob(s *JobSnapshot) {
 	adopted := append([]*run(nil), j.live...)
 	j.draining = true // nobody goes before all have been looked at: some are to be taken back
 	c.takeBackPrepared(j)
-	c.plan(j, s.SlotRun)
+	c.plan(j)
 	for _, r := range adopted {
 		c.resume(r)
 	}
@@ -59,46 +53,13 @@ func (c *Core) loadJob(s *JobSnapshot) {
 	c.finishLoad(j, s)
 }
 
-// adoptUnknown takes runs that the store has and the core does not: somebody inserted them and left no command, or a
-// crashed engine's last write came after this one had read the job.
-func (c *Core) adoptUnknown(j *job, s *JobSnapshot) {
-	for i := range s.Runs {
-		if stored := &s.Runs[i]; !c.KnowsRun(j.uid, stored.ID, stored.Revision) {
-			c.resume(c.adopt(j, stored.Clone()))
-		}
-	}
-}
+// takeTask takes the job's scheduled task from the store.
+func (j *job) takeTask(task ScheduledTask) { j.task, j.taskStored = &task, true }
 
-// KnowsRun reports whether the core has this run, or has seen it end, at this revision or a later one. Where it is about to
-// write the end of an earlier revision, it knows better, too: that write finds out that somebody else has written the run.
-func (c *Core) KnowsRun(job, id string, revision int64) bool {
-	if c.runs[id] != nil {
-		return true
-	}
-	j := c.jobs[job]
-	if d := c.dags[job]; d != nil {
-		j = d.tasks[RunTask(id)]
-	}
-	if j == nil {
-		return false
-	}
-	last, ended := j.ended[id]
-	return ended && (revision <= last || c.endsNow(job, id))
-}
-
-// endsNow reports whether what is to be written of a job or DAG holds the end of a run, or its removal. It must not hold
-// another write of it.
-func (c *Core) endsNow(uid, id string) bool {
-	if c.runs[id] != nil {
-		return false
-	}
-	return c.hasEnded(uid, id) || c.pending.of[uid].dropOf(id) >= 0
-}
-
-// hasEnded reports whether what is to be written of a job or DAG holds a write of a run that the core holds no more.
+// hasEnded reports whether what is to be written of a job or DAG holds the end of a run.
 func (c *Core) hasEnded(uid, id string) bool {
-	p := c.pending.of[uid]
-	return p != nil && c.runs[id] == nil && slices.ContainsFunc(p.runs, func(r *run) bool { return r.ID == id && !r.gone() })
+	u := c.pending.of[uid]
+	return u != nil && c.runs[id] == nil && u.puts(id)
 }
 
 // due is when a run may first be queued.
@@ -121,7 +82,7 @@ func (c *Core) redefine(j *job, s *JobSnapshot) {
 	}
 	c.define(j, s.Job)
 	c.takeBackPrepared(j)
-	c.plan(j, nil)
+	c.plan(j)
 	if j.def == nil {
 		for _, r := range append([]*run(nil), j.live...) {
 			c.abandon(r)
@@ -136,9 +97,6 @@ func (c *Core) finishLoad(j *job, s *JobSnapshot) {
 		return
 	}
 	handled := JobHandled{UID: s.Job.UID, Namespace: s.Job.Namespace, Name: s.Job.Name, Revision: s.Job.Revision}
-	if j.task != nil { // even where it stays as it is: had a former owner written it meanwhile, nobody would look at it again
-		c.touchTask(j)
-	}
 	if s.Job.Deleted && len(j.live) > 0 { // its generations go with it, and what runs still needs them after a crash
 		j.tombstone = &handled
 		return
@@ -181,14 +139,15 @@ func compile(s *spec.Job, def *Job) *cron.Schedule {
 
 // plan makes the job's scheduled task say what its definition says, accounts for slots that have passed, and sets
 // the timer for the next.
-func (c *Core) plan(j *job, slotRun *Run) {
+func (c *Core) plan(j *job) {
 	c.stopTimer(&j.timer)
 	j.postpone = false
-	if j.def == nil || j.schedule == nil || j.schedule.Kind() == cron.KindManual {
-		if j.def != nil && j.task != nil && j.task.Generation != j.def.Generation {
-			c.closeOld(j)
-		}
+	if j.def == nil {
 		c.unplan(j)
+		return
+	}
+	if j.schedule == nil || j.schedule.Kind() == cron.KindManual {
+		c.stopPlanning(j)
 		return
 	}
 	switch {
@@ -201,17 +160,13 @@ func (c *Core) plan(j *job, slotRun *Run) {
 		return
 	}
 	if j.schedule.Kind() == cron.KindAfter {
-		c.planAfter(j, slotRun)
+		c.planAfter(j)
 		return
 	}
 	c.park(j)
-	if j.def.Paused {
-		return
+	if !j.def.Paused {
+		c.arm(j)
 	}
-	for j.task.Slot.After(c.now) && c.done(j, j.task.Slot) { // the wall clock went back behind it: it will not be asked then
-		c.advance(j)
-	}
-	c.arm(j)
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -235,17 +190,13 @@ func (j *job) latestLiveSlot() time.Time {
 // hasRunAt reports whether a run of a slot is among those that have not ended.
 func (j *job) hasRunAt() bool { return !j.latestLiveSlot().IsZero() }
 
-// setSlot plans the next slot. Where there is none any more the task stays, parked for good: a job without a task is
-// one that was never planned.
+// setSlot plans the next slot. Where there is none any more the task stays, parked for good.
 func (c *Core) setSlot(j *job, slot time.Time, ok bool) {
 	if !ok {
 		slot = Parked
 	}
 	if j.task == nil {
 		j.task = &ScheduledTask{ID: j.uid, Shard: j.def.Shard, Namespace: j.def.Namespace, Job: j.def.Name}
-		if j.taskStored { // its predecessor's removal has not been written
-			j.task.Revision = j.taskRevision
-		}
 	}
 	j.task.Slot = slot.UTC().Truncate(time.Millisecond)
 	if slot.After(j.task.Slot) {
@@ -253,6 +204,9 @@ func (c *Core) setSlot(j *job, slot time.Time, ok bool) {
 	}
 	j.task.RunAt = j.task.Slot
 	j.task.Generation = j.def.Generation
+	if len(j.task.Taken) > 0 { // into memory of its own: an earlier form of the task may be on its way to the store
+		j.task.Taken = slices.DeleteFunc(slices.Clone(j.task.Taken), func(taken time.Time) bool { return taken.Before(j.task.Slot) })
+	}
 	if j.dag != nil {
 		j.task.Epoch = j.dag.joins(j.taskName)
 		c.idleDAGs = append(c.idleDAGs, j.dag)
@@ -260,10 +214,38 @@ func (c *Core) setSlot(j *job, slot time.Time, ok bool) {
 	c.touchTask(j)
 }
 
+// take remembers that a slot which the task has not passed has a run.
+func (c *Core) take(j *job, slot time.Time) {
+	if j.task != nil && !slot.Before(j.task.Slot) && !j.task.takes(slot) {
+		j.task.Taken = append(slices.Clone(j.task.Taken), slot)
+		c.touchTask(j)
+	}
+}
+
+// takes reports whether a slot from Slot on has a run already.
+func (t *ScheduledTask) takes(slot time.Time) bool { return slices.ContainsFunc(t.Taken, slot.Equal) }
+
+// account remembers that a slot is a run, or in the ledger.
+func (c *Core) account(j *job, slot time.Time) {
+	if j.task != nil && slot.After(j.task.Accounted) {
+		j.task.Accounted = slot
+		c.touchTask(j)
+	}
+}
+
+// stopPlanning parks the task of a definition that has no schedule any more.
+func (c *Core) stopPlanning(j *job) {
+	if j.task == nil || j.task.Generation == j.def.Generation {
+		return
+	}
+	c.closeOld(j)
+	c.setSlot(j, Parked, true)
+}
+
+// unplan removes the task of a definition that is deleted.
 func (c *Core) unplan(j *job) {
 	c.stopTimer(&j.timer)
 	if j.task != nil {
-		j.taskRevision = j.task.Revision
 		j.task = nil
 		c.touchTask(j)
 	}
@@ -304,7 +286,7 @@ func (c *Core) prepare(j *job) {
 		c.arm(j)
 		return
 	}
-	if c.done(j, slot) {
+	if j.task.takes(slot) {
 		c.advance(j)
 		c.arm(j)
 		return
@@ -332,17 +314,6 @@ func (c *Core) prepare(j *job) {
 	c.arm(j)
 }
 
-// done reports whether a slot has become a run, or part of the ledger, although the scheduled task has not moved past it.
-func (c *Core) done(j *job, slot time.Time) bool {
-	if j.dag != nil {
-		return j.hasSlot(slot) || j.noted(slot)
-	}
-	if slot.Equal(j.slotRun) || c.runs[SlotRunID(j.uid, slot)] != nil {
-		return true
-	}
-	return j.noted(slot)
-}
-
 // inTheWay reports whether a slot that came now would meet the run, or the wave, before it.
 func (c *Core) inTheWay(j *job) bool {
 	if j.dag != nil {
@@ -368,8 +339,10 @@ func (c *Core) begin(j *job, slot time.Time, trigger Trigger, by string) {
 		return
 	}
 	r.Slot, r.By = slot, by
-	if trigger != TriggerBackfill {
-		j.account(slot)
+	if trigger == TriggerBackfill {
+		c.take(j, slot)
+	} else {
+		c.account(j, slot)
 	}
 	c.resume(r)
 }

@@ -65,7 +65,7 @@ func (c *Core) overdueSome(j *job, until time.Time, reason SlotReason) {
 	slot, more := j.task.Slot, true
 	for more && !slot.After(until) && len(passed) < overdueChunk {
 		switch {
-		case c.done(j, slot):
+		case j.task.takes(slot):
 		case slot.Before(late):
 			passed = append(passed, slot)
 		default:

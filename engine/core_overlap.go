@@ -39,7 +39,7 @@ func (c *Core) admit(r *run) {
 	}
 	switch overlap {
 	case spec.OverlapSkip:
-		if blocker.unheard && c.now.Before(r.due().Add(hearWithin)) {
+		if blocker.back != "" || blocker.inDoubt(c.now) || blocker.unheard && c.now.Before(r.due().Add(hearWithin)) {
 			c.setTimer(&r.timer, c.now.Add(hearEvery), timer{kind: timerFire, run: r})
 			return
 		}
@@ -97,14 +97,24 @@ func (c *Core) wait(r, blocker *run) {
 // blocker gives a live run of the job that must end before another may be queued, nil if there is none.
 func (c *Core) blocker(j *job, except *run) *run {
 	for _, r := range j.live {
-		if r == except || r.back != "" {
+		if r == except {
 			continue
 		}
-		if r.Status == StatusQueued || r.Status == StatusRunning || (r.Status == StatusRetrying && !r.Waiting) {
+		if r.underWay() || r.back != "" || except != nil && r.inDoubt(c.now) && r.due().Before(except.due()) {
 			return r
 		}
 	}
 	return nil
+}
+
+// underWay reports whether an attempt of the run is queued or running, or the next one is awaited.
+func (r *run) underWay() bool {
+	return r.Status == StatusQueued || r.Status == StatusRunning || r.Status == StatusRetrying && !r.Waiting
+}
+
+// inDoubt reports whether an engine that crashed may have published the run, and this one has not looked at it yet.
+func (r *run) inDoubt(now time.Time) bool {
+	return r.doubt && r.Status == StatusScheduled && !r.Waiting && !r.due().After(now)
 }
 
 // nextWaiting gives the run that goes next: what a schedule asked for before what was backfilled, then the oldest.

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/cron"
@@ -41,8 +40,6 @@ func (c *Core) takeBackPrepared(j *job) {
 func (c *Core) outdated(r *run) SlotReason {
 	def := r.job.def
 	switch {
-	case r.unpassed():
-		return ReasonPaused
 	case r.Trigger != TriggerSchedule || r.Waiting || r.Attempt > 0:
 		return ""
 	case def.Paused && r.Slot.After(r.job.pausedAt(r.Slot)):
@@ -51,17 +48,6 @@ func (c *Core) outdated(r *run) SlotReason {
 		return ReasonEdited
 	}
 	return ""
-}
-
-// unpassed reports whether a run that has not begun is of a slot at which the job's clock stands still: the engine that made
-// it had not heard of the pause, and its task was refused.
-func (r *run) unpassed() bool {
-	return r.Attempt == 0 && (r.Trigger == TriggerSchedule || r.Trigger == TriggerCatchUp) && r.job.stands() && !r.Slot.Before(r.job.task.Slot)
-}
-
-// stands reports whether a job's clock stands still, at its next slot.
-func (j *job) stands() bool {
-	return j.def.Paused && j.task != nil && j.task.RunAt.Equal(Parked) && j.schedule != nil && j.schedule.Kind() != cron.KindAfter
 }
 
 // superseded reports whether a prepared run whose slot passed in an outage is not to be brought back.
@@ -90,17 +76,11 @@ func (c *Core) superseded(r *run) bool {
 
 // giveUp takes a run that has not been queued out of the way.
 func (c *Core) giveUp(r *run, reason SlotReason) {
-	if c.mayBePublished(r) {
+	if r.doubt {
 		c.takeBack(r, reason)
 		return
 	}
 	c.dropPrepared(r, reason)
-}
-
-// mayBePublished reports whether somebody else may publish what this engine has only prepared: one that crashed, or another
-// owner at its slot, before that one's write is refused.
-func (c *Core) mayBePublished(r *run) bool {
-	return r.doubt || c.config.Writer != 0 && r.Task == "" && r.Attempt == 0 && r.Revision > 0
 }
 
 // takeBack gives up a run that a crashed engine may have published: its attempt is revoked first, and if an executor
@@ -116,8 +96,7 @@ func (c *Core) takeBack(r *run, reason SlotReason) {
 
 // tookBack ends what takeBack began: nobody will ever execute the run.
 func (c *Core) tookBack(r *run) {
-	noted := !r.Slot.IsZero() && r.told() // it was to be dropped before a crash
-	if r.CancelBy != "" && r.job.dag == nil && (r.Waiting || r.Slot.IsZero()) && !noted {
+	if r.CancelBy != "" && r.job.dag == nil && (r.Waiting || r.Slot.IsZero()) {
 		r.back = ""
 		c.beginAttempt(r, c.now) // a retry by hand must not use its number again
 		a := r.Current()
@@ -139,19 +118,12 @@ func names(s *cron.Schedule, slot time.Time) bool {
 
 // dropPrepared removes a run that nobody has been asked to execute, and says in the ledger what became of its slot.
 func (c *Core) dropPrepared(r *run, reason SlotReason) {
-	if !r.Slot.IsZero() && r.Trigger != TriggerUpstream && !r.told() { // what its wave began has the slot of that
-		outcome, by := OutcomeSkipped, r
+	if !r.Slot.IsZero() && r.Trigger != TriggerUpstream { // what its wave began has the slot of that
+		outcome := OutcomeSkipped
 		if reason == ReasonOutage {
 			outcome = OutcomeMissed
 		}
-		// Made when the scheduled task passed its slot over, which is not written either; or the run has to tell of another.
-		if r.Revision == 0 || r.GivenUp != nil {
-			by = nil
-		}
-		if slots := c.noteBy(by, r.job, r.Slot, outcome, reason); by != nil {
-			given := slots.SlotRange
-			r.GivenUp = &given
-		}
+		c.note(r.job, r.Slot, outcome, reason)
 		if def := r.job.def; def != nil && def.Generation != r.Generation {
 			r.job.open = nil // a slot of another schedule is no part of a range
 		}
@@ -159,51 +131,13 @@ func (c *Core) dropPrepared(r *run, reason SlotReason) {
 	c.drop(r)
 }
 
-// isGivenUp reports whether the run is about to be removed: what it tells of is its own slot.
-func (r *run) isGivenUp() bool {
-	return r.GivenUp != nil && r.Trigger != TriggerUpstream && r.GivenUp.To.Equal(r.Slot)
-}
-
-// tellBefore says once more what became of the slot of the run in whose place this one is, if it is in one's.
-func (c *Core) tellBefore(r *run) {
-	if r.GivenUp != nil && !r.isGivenUp() {
-		c.putAgain(r.job, r, *r.GivenUp)
-	}
-}
-
-// giveUpAgain removes a run that another engine has given up, and says of its slot what that one did.
-func (c *Core) giveUpAgain(r *run) {
-	c.putAgain(r.job, r, *r.GivenUp)
-	c.drop(r)
-}
-
 // drop removes a run that nobody has been asked to execute, and whose slot is accounted for otherwise.
 func (c *Core) drop(r *run) {
 	if r.Revision > 0 {
-		p := c.unwritten(r.job.owner())
-		p.drops = append(p.drops, r)
+		u := c.unwritten(r.job.owner())
+		u.drops = append(u.drops, r)
 		r.job.writes++
 	}
 	r.Status = StatusInvalid
 	c.release(r)
-}
-
-// undrop takes back a run whose removal has not been written, to begin anew in its place; nil if there is none. What became
-// of its slot comes to the ledger after this write: so a run of a task, whose id any slot may have, goes on telling it.
-func (c *Core) undrop(j *job, id string) *run {
-	p := c.pending.of[j.owner()]
-	at := p.dropOf(id)
-	if at < 0 {
-		return nil
-	}
-	r := &run{job: j, Run: p.drops[at].Run.Clone()}
-	p.drops = slices.Delete(p.drops, at, at+1)
-	j.writes--
-	r.Status, r.Slot, r.Waiting, r.Reason = StatusScheduled, time.Time{}, false, ""
-	if r.Task == "" {
-		r.GivenUp = nil
-	}
-	c.hold(r)
-	c.touch(r)
-	return r
 }

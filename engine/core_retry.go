@@ -127,21 +127,10 @@ func (c *Core) putLetter(r *Run, reason string) {
 
 // dropLetter removes the dead letter of a run that is not dead any more.
 func (c *Core) dropLetter(r *Run) {
-	if p := c.unwritten(r.JobUID); !slices.Contains(p.unletter, r.ID) {
-		p.unletter = append(p.unletter, r.ID)
-	}
-}
-
-// anew reports whether the tries of a run may have been counted anew since the first: then it may have been dead.
-func (r *Run) anew() bool { return r.Attempt > r.Failures+r.Losses+1 }
-
-// foundDead writes the letters of runs whose last news has come again. Whoever wrote that they are dead may have crashed
-// before it wrote their letters, and looks after them no more.
-func (c *Core) foundDead(e FoundDead) {
-	for i := range e.Runs {
-		if r := &e.Runs[i]; r.Status == StatusDead && !c.KnowsRun(r.JobUID, r.ID, r.Revision) {
-			c.putLetter(r, r.Reason)
-		}
+	u := c.unwritten(r.JobUID)
+	u.letters = slices.DeleteFunc(u.letters, func(letter DeadLetter) bool { return letter.RunID == r.ID })
+	if !slices.Contains(u.unletter, r.ID) {
+		u.unletter = append(u.unletter, r.ID)
 	}
 }
 

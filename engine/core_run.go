@@ -11,11 +11,6 @@ func (c *Core) newRun(j *job, id string, trigger Trigger) *run {
 	if c.runs[id] != nil {
 		return nil
 	}
-	if r := c.undrop(j, id); r != nil {
-		r.Trigger = trigger
-		c.pin(r)
-		return r
-	}
 	if _, ended := j.ended[id]; ended { // which is not durable yet
 		return nil
 	}
@@ -23,10 +18,21 @@ func (c *Core) newRun(j *job, id string, trigger Trigger) *run {
 		ID: id, Namespace: j.def.Namespace, JobUID: j.uid, Job: j.def.Name, Shard: j.def.Shard,
 		Trigger: trigger, Status: StatusScheduled, CreatedAt: c.now.Truncate(time.Microsecond),
 	}}
-	c.hold(r)
+	c.made(r)
 	c.pin(r)
-	c.touch(r)
 	return r
+}
+
+// made takes a new run. One that takes the place of another which is about to be removed goes on with its revision.
+func (c *Core) made(r *run) {
+	u := c.unwritten(r.job.owner())
+	if at := slices.IndexFunc(u.drops, func(other *run) bool { return other.ID == r.ID }); at >= 0 {
+		r.Revision = u.drops[at].Revision
+		u.drops = slices.Delete(u.drops, at, at+1)
+		r.job.writes--
+	}
+	c.hold(r)
+	c.touch(r)
 }
 
 // adopt takes a run from the store.
@@ -36,19 +42,11 @@ func (c *Core) adopt(j *job, stored Run) *run {
 	}
 	r := &run{job: j, Run: stored}
 	r.doubt = r.Status == StatusScheduled && r.Attempt == 0 && r.Task == "" // tasks are published once that is durable
-	if r.Trigger == TriggerSchedule || r.Trigger == TriggerCatchUp {
-		j.account(r.Slot)
-	}
 	r.spec = j.specs[stored.Generation]
 	if r.spec == nil && j.def != nil {
 		r.spec = &j.def.Spec
 	}
-	r.letter = r.anew()
 	r.unheard = r.Status == StatusQueued || r.Status == StatusRunning
-	if r.isGivenUp() {
-		r.back = r.GivenUp.Reason
-	}
-	c.tellBefore(r)
 	c.hold(r)
 	if r.Trigger == TriggerManual && r.Generation == 0 && j.def != nil { // the API leaves the rest to the owner
 		c.pin(r)
@@ -106,16 +104,8 @@ func (c *Core) resume(r *run) {
 	if c.runs[r.ID] != r {
 		return
 	}
-	if r.isGivenUp() {
-		c.giveUpAgain(r)
-		return
-	}
 	if r.job.def == nil {
 		c.abandon(r)
-		return
-	}
-	if r.strayed() {
-		c.cancel(r, "the end of its wave")
 		return
 	}
 	switch r.Status {
@@ -127,20 +117,12 @@ func (c *Core) resume(r *run) {
 		switch {
 		case r.Trigger == TriggerUpstream || r.job.dag != nil && r.awaitsTurn(): // its wave lets it go
 		case r.back != "":
-		case r.doubled():
-			c.drop(r)
 		case r.CancelBy != "":
 			c.cancel(r, r.CancelBy)
-		case r.doubt && r.Trigger != TriggerBackfill && r.told(): // it was to be dropped
-			c.takeBack(r, ReasonOutage)
-		case r.job.dag != nil && r.Trigger != TriggerBackfill && r.told(): // it was to be dropped
-			c.drop(r)
 		case at.After(c.now):
 			c.setTimer(&r.timer, at, timer{kind: timerFire, run: r})
-		case r.doubt && c.outdated(r) != "":
-			c.takeBack(r, c.outdated(r))
-		case r.job.dag != nil && r.unpassed():
-			c.giveUp(r, ReasonPaused)
+		case c.outdated(r) != "":
+			c.giveUp(r, c.outdated(r))
 		default:
 			c.fire(r)
 		}
@@ -165,20 +147,17 @@ func (c *Core) fire(r *run) {
 		c.setTimer(&r.timer, at, timer{kind: timerFire, run: r})
 		return
 	}
-	if r.Attempt == 0 && r.Trigger == TriggerSchedule && !r.Waiting && c.superseded(r) { // the engine stood still meanwhile
+	if r.untouched() && c.superseded(r) { // the engine stood still meanwhile
 		c.giveUp(r, ReasonOutage)
 		return
 	}
 	c.admit(r)
 }
 
-// punctual is how late a prepared run may be and still be published before it is written that it is queued. An engine that
-// stood still for longer may have lost its shards, and whoever has them now may have seen the run through.
-const punctual = 2 * time.Second
-
-// standstill is how long Step is not called only where the engine stood still: it is at least once a second (shard.Machine's
-// SweepEvery). Where shards move, nothing is published then before it is written, for as long as that takes to find out.
-const standstill = 3 * time.Second
+// untouched reports whether a run was prepared for its slot, and nothing has come of it yet.
+func (r *run) untouched() bool {
+	return r.Status == StatusScheduled && r.Attempt == 0 && r.Trigger == TriggerSchedule && !r.Waiting
+}
 
 // enqueue begins the run's next attempt.
 func (c *Core) enqueue(r *run) {
@@ -196,9 +175,8 @@ func (c *Core) enqueue(r *run) {
 	}
 	// A prepared run is durable, and so is the end of every run before it: if a crash takes its new status, the same
 	// decision is made again and publishes the same attempt. Everything else waits for the commit.
-	// So does a task of a wave: it depends on others. And so does what is late, or is found by an engine that stood still.
+	// So does a task of a wave: it depends on others.
 	settled := r.Attempt == 0 && r.job.writes == 0 && r.job.dag == nil // a run that is not stored is an open write
-	settled = settled && c.now.Sub(r.due()) < punctual && !c.now.Before(c.unsure)
 	again := r.doubt
 	c.beginAttempt(r, c.now)
 	if settled {
@@ -230,9 +208,6 @@ func (c *Core) result(m *Result) {
 	r := c.runs[m.Run]
 	if r == nil {
 		return // ended before: a message that came again
-	}
-	if r.ofOther() {
-		return
 	}
 	if m.Attempt == r.Attempt+1 && (r.Status == StatusScheduled || r.Status == StatusRetrying) {
 		// It was published before a crash that took the news of it.
@@ -273,23 +248,6 @@ func (c *Core) result(m *Result) {
 		a.Error = "its executor vanished: the lock expired without being refreshed"
 		c.lost(r)
 	}
-}
-
-// ofOther reports whether news of a run must be of one that another owner has made: this one's is not written yet, and a task
-// is published once that is durable. What follows from the news would be written with the run, and not refused with it.
-func (r *run) ofOther() bool { return r.Task != "" && r.Revision == 0 }
-
-// Places reports whether the core knows the run of a result, at its attempt or a later one, or the one before; or has just
-// seen it end.
-func (c *Core) Places(m *Result) bool {
-	r := c.runs[m.Run]
-	if r == nil {
-		return c.KnowsRun(RunJob(m.Run), m.Run, 0)
-	}
-	if r.ofOther() {
-		return false
-	}
-	return m.Attempt <= r.Attempt || m.Attempt == r.Attempt+1 && (r.Status == StatusScheduled || r.Status == StatusRetrying)
 }
 
 // attemptRevoked ends a queued attempt that nobody will ever claim. Where nobody asked for that, an engine that
@@ -359,18 +317,15 @@ func (c *Core) end(r *run, status Status, reason string) {
 func (c *Core) release(r *run) {
 	c.stopTimer(&r.timer)
 	c.stopTimer(&r.resend)
-	if r.letter && r.Status != StatusDead {
-		c.dropLetter(&r.Run)
-	}
 	delete(c.runs, r.ID)
 	j := r.job
 	j.live = slices.DeleteFunc(j.live, func(other *run) bool { return other == r })
-	if !r.gone() || r.Revision > 0 { // of what was never written the store may know by somebody else only
+	if !r.gone() {
 		if j.ended == nil {
 			j.ended = map[string]int64{}
 		}
 		j.ended[r.ID] = r.Revision
-		if r.dirty || r.gone() {
+		if r.dirty {
 			j.ended[r.ID]++ // with the write to come
 		}
 	}

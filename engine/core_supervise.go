@@ -28,7 +28,6 @@ func (c *Core) dropped(e TaskDropped) {
 		return
 	}
 	r.outlived = true
-	c.touch(r) // a write finds out that somebody else has seen the attempt through
 	c.revokeAttempt(r, r.Attempt)
 }
 
@@ -38,21 +37,6 @@ func (c *Core) dropped(e TaskDropped) {
 func (c *Core) Awaits(run string, attempt int) bool {
 	r := c.runs[run]
 	return r != nil && r.Attempt == attempt && r.Status == StatusQueued && r.CancelBy == "" // else it is being taken back
-}
-
-// Affirm writes an attempt once more before it is published: the write before took so long that somebody else may have
-// published the attempt, and nobody may remember the claim. If so, the write is refused.
-func (c *Core) Affirm(run string) {
-	r := c.runs[run]
-	c.touch(r)
-	c.afterCommit(r, c.publish(r, true))
-}
-
-// Heard reports whether results have come of a run that the core made and that the store did not take, because somebody
-// else had made it. They are about that one, and what they say is lost with the core's: they are not to be acknowledged.
-func (c *Core) Heard(run string) bool {
-	r := c.runs[run]
-	return r == nil || r.Attempt > 1 || r.Status != StatusScheduled && r.Status != StatusQueued
 }
 
 // inspect asks the queue how the current attempt stands.
@@ -119,15 +103,11 @@ func (c *Core) inspected(e AttemptInspected) {
 		switch {
 		case e.State.Last == "" && e.State.Waits: // it keeps its place
 		case e.State.Last == "":
-			// What was read of the run, or of its claim, may be from before this engine stood still: then a write finds out
-			// that somebody else has seen the attempt through.
-			c.Affirm(r.ID)
+			c.afterCommit(r, c.publish(r, true))
 		case e.State.Last == ResultRevoked && !r.revoke:
 			c.attemptRevoked(r, c.now)
 		case e.State.Last != ResultRevoked:
-			// The news of its claim is on the way; or a former owner has had it, and written and acknowledged it: then a
-			// write finds that out. Left alone the run would never be supervised.
-			c.touch(r)
+			// The news of its claim is on the way.
 			c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerRequeue, run: r})
 		}
 	case StatusRunning:

@@ -12,11 +12,8 @@ import (
 // wave is a wave that has not ended: asked for, or open. There is at most one open wave of a DAG.
 type wave struct {
 	Wave
-	dag    *dagState
-	stored bool
-	dirty  bool
-	shown  bool // it has been written as running
-	last   bool // all its runs are durable: its end may be written
+	dag   *dagState
+	dirty bool
 
 	// Of an open wave.
 	form    *form
@@ -65,15 +62,6 @@ func (c *Core) touchWave(w *wave) {
 	}
 }
 
-// asRunning is the wave as it was before it ended, for a batch in which it opens and ends.
-func (w *wave) asRunning() Wave {
-	w.shown = true
-	w.Revision++
-	shown := w.Wave
-	shown.Status, shown.Reason, shown.FinishedAt, shown.Tally = StatusRunning, "", time.Time{}, WaveTally{}
-	return shown
-}
-
 // openWave begins a wave: from here on it is the DAG's open one. Where the graph is unusable it answers false.
 func (c *Core) openWave(w *wave) bool {
 	d := w.dag
@@ -87,21 +75,7 @@ func (c *Core) openWave(w *wave) bool {
 	w.begin(f)
 	d.open = w
 	c.touchWave(w)
-	c.takeTurn(d)
 	return true
-}
-
-// takeTurn says that the open wave is the one that opened last. Should another owner have said so of another, then the
-// write is refused, and nothing of this wave is done.
-func (c *Core) takeTurn(d *dagState) {
-	if d.turn == nil {
-		d.turn = &ScheduledTask{ID: TurnID(d.uid), Shard: d.shard, Slot: Parked, RunAt: Parked, Namespace: d.namespace}
-	}
-	if !d.turned {
-		d.turned = true
-		p := c.unwritten(d.uid)
-		p.turns = append(p.turns, d)
-	}
 }
 
 // begin sets up what an open wave keeps in memory.
@@ -290,17 +264,12 @@ func (w *wave) slotOf(task int) time.Time {
 
 // newTaskRun makes a run of a task. Its epoch, and what it executes, are the caller's to say.
 func (c *Core) newTaskRun(j *job, waveID, id string, trigger Trigger) *run {
-	if r := c.undrop(j, id); r != nil {
-		r.Trigger = trigger
-		return r
-	}
 	d := j.dag
 	r := &run{job: j, Run: Run{
 		ID: id, Namespace: d.namespace, JobUID: d.uid, Shard: d.shard, DAG: d.name, Wave: waveID, Task: j.taskName,
 		Trigger: trigger, Status: StatusScheduled, CreatedAt: c.now.Truncate(time.Microsecond),
 	}}
-	c.hold(r)
-	c.touch(r)
+	c.made(r)
 	return r
 }
 

@@ -19,9 +19,11 @@ func (c *Core) waveCommand(e CommandReceived) {
 		return
 	}
 	switch e.Command.Kind {
-	case CommandStartWave: // loading the DAG has brought it
+	case CommandStartWave:
 		c.obeyed(e.Command)
-		c.nextWave(d)
+		if e.Wave == nil && e.Command.Wave != nil {
+			c.startWave(d, *e.Command.Wave)
+		}
 	case CommandCancelWave:
 		c.obeyed(e.Command)
 		if w := d.open; w != nil && w.ID == e.Command.RunID {
@@ -38,6 +40,21 @@ func (c *Core) waveCommand(e CommandReceived) {
 		c.obeyed(e.Command)
 	}
 	c.idleDAGs = append(c.idleDAGs, d)
+}
+
+// startWave takes a wave that was asked for. Of a DAG that is deleted meanwhile it ends at once.
+func (c *Core) startWave(d *dagState, asked Wave) {
+	asked.Revision = 0
+	w := &wave{dag: d, Wave: asked}
+	if !c.ask(d, w) {
+		return
+	}
+	c.touchWave(w)
+	if d.def == nil {
+		c.abandonDAG(d)
+		return
+	}
+	c.nextWave(d)
 }
 
 // resumeCommand goes on with a wave that has ended, now or once the open one has; or marks a task of the open one.
@@ -58,7 +75,7 @@ func (c *Core) resumeCommand(d *dagState, e CommandReceived) {
 		c.obeyed(e.Command)
 		return
 	}
-	if d.open != nil || d.closing != nil || c.prepared(d) {
+	if d.open != nil || c.prepared(d) {
 		if !slices.ContainsFunc(d.resumes, same) {
 			c.formOf(d, &e)
 			d.resumes = append(d.resumes, e)
@@ -89,7 +106,7 @@ func (c *Core) resumeWave(d *dagState, e CommandReceived) {
 		d.resumed = map[string]int64{}
 	}
 	d.resumed[e.Wave.ID] = e.Wave.Revision
-	w := &wave{dag: d, Wave: *e.Wave, stored: true}
+	w := &wave{dag: d, Wave: *e.Wave}
 	f := c.formOf(d, &e)
 	if f.graph == nil {
 		return
@@ -110,7 +127,6 @@ func (c *Core) resumeWave(d *dagState, e CommandReceived) {
 	w.Resumed++
 	w.By = e.Command.By
 	c.touchWave(w)
-	c.takeTurn(d)
 	w.active = nil
 	reset := w.state.Resume()
 	if task, ok := w.form.named(e.Command.Task); ok && e.Command.Kind == CommandMarkTask {

@@ -131,8 +131,7 @@ func (w *wave) rule(task int) dag.Trigger {
 	return dag.AllSuccess
 }
 
-// endWave ends the open wave. The next one goes once that is durable: of one DAG the store never has two that are open, so
-// that whoever reads it knows which wave each run belongs to.
+// endWave ends the open wave; the next one goes at the end of the step.
 func (c *Core) endWave(w *wave) {
 	d := w.dag
 	switch w.state.Result() {
@@ -153,6 +152,7 @@ func (c *Core) endWave(w *wave) {
 	}
 	w.isOver()
 	c.touchWave(w)
-	d.open, d.closing = nil, w
+	d.open = nil
 	d.dropForms()
+	c.idleDAGs = append(c.idleDAGs, d)
 }

@@ -43,18 +43,6 @@ func (c *Core) full(j *job) bool {
 	return c.runs[TaskRunID(WaveID(j.dag.uid, j.dag.epoch+1), j.taskName)] != nil
 }
 
-// rootRun gives the run of a root that has this slot, in the open wave or prepared.
-func (j *job) hasSlot(slot time.Time) bool {
-	for _, w := range []*wave{j.dag.open, j.dag.closing} {
-		if w != nil && w.slots[j.taskName].Equal(slot) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(j.live, func(r *run) bool {
-		return r.Trigger != TriggerUpstream && r.Slot.Equal(slot) // before an edit the task may have had needs, and its wave's slot
-	})
-}
-
 // beginRoot makes the run of a root's slot, or notes why there is none.
 func (c *Core) beginRoot(j *job, slot time.Time, trigger Trigger, by string) {
 	d := j.dag
@@ -68,18 +56,21 @@ func (c *Core) beginRoot(j *job, slot time.Time, trigger Trigger, by string) {
 	}
 	wave := WaveID(d.uid, d.joins(j.taskName))
 	id := TaskRunID(wave, j.taskName)
-	if c.runs[id] != nil || c.hasEnded(j.owner(), id) { // one waits already; or another owner let it go, which the write of its end finds out
+	if before := c.runs[id]; before != nil && before.untouched() && c.superseded(before) { // it passed in an outage
+		c.giveUp(before, ReasonOutage)
+	}
+	if c.runs[id] != nil || c.hasEnded(j.owner(), id) { // one waits already, or has just ended
 		c.note(j, slot, OutcomeSkipped, ReasonOverlap)
 		return
 	}
 	r := c.newTaskRun(j, wave, id, trigger)
-	r.Epoch, r.Slot, r.By, r.fresh = d.joins(j.taskName), slot, by, true
+	r.Epoch, r.Slot, r.By = d.joins(j.taskName), slot, by
 	if w := d.open; w != nil && w.ID == wave {
 		c.pinTask(r, w)
 	} else {
 		c.pin(r)
 	}
-	j.account(slot)
+	c.account(j, slot)
 	c.resume(r)
 }
 
@@ -88,10 +79,6 @@ func (c *Core) beginRoot(j *job, slot time.Time, trigger Trigger, by string) {
 func (c *Core) admitRoot(r *run) {
 	d, j := r.job.dag, r.job
 	switch w := d.open; {
-	case w == nil && d.closing != nil:
-		r.Waiting, r.Reason = true, "waits for wave "+d.closing.ID
-		c.touch(r)
-		return
 	case w == nil || w.ID == r.Wave:
 		c.goRoot(r)
 		return
@@ -146,9 +133,6 @@ func (c *Core) join(r *run) *wave {
 	if w.ID != r.Wave {
 		return nil
 	}
-	if r.fresh {
-		c.writeAhead(r)
-	}
 	w.slots[r.Task], w.causes[r.Task] = r.Slot, r.Trigger
 	if w.Slot.IsZero() || r.Slot.Before(w.Slot) {
 		w.Slot = r.Slot
@@ -160,12 +144,12 @@ func (c *Core) join(r *run) *wave {
 // nextWave opens the next wave of a DAG, if one waits: what the schedule asks for before what was asked for by hand,
 // and backfills last.
 func (c *Core) nextWave(d *dagState) {
-	if d.open != nil || d.closing != nil || d.opening || d.def == nil {
+	if d.open != nil || d.opening || d.def == nil {
 		return
 	}
 	d.opening = true
 	defer func() { d.opening = false }()
-	for again := true; again && d.open == nil && d.closing == nil; { // what opens may end at once
+	for again := true; again && d.open == nil; { // what opens may end at once
 		again = c.openWaiting(d) || !c.prepared(d) && c.openAsked(d)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.tasks)) {
@@ -194,27 +178,6 @@ func (c *Core) openWaiting(d *dagState) bool {
 		}
 	}
 	return opened != ""
-}
-
-// doubled reports whether a root's run was prepared for a slot that the open wave has already, or the one before: by an engine
-// that took it for one of the wave to come, and whose scheduled task was refused.
-func (r *run) doubled() bool {
-	d := r.job.dag
-	if d == nil || r.Trigger != TriggerSchedule && r.Trigger != TriggerCatchUp {
-		return false
-	}
-	if had := r.job.had; had != nil && had.Slot.Equal(r.Slot) && had.Epoch < r.Epoch {
-		return true
-	}
-	for _, w := range []*wave{d.open, d.closing} {
-		has := func(other *run) bool {
-			return other.Wave == w.ID && other.Trigger != TriggerUpstream && other.Slot.Equal(r.Slot)
-		}
-		if w != nil && !w.byHand() && w.ID != r.Wave && (w.slots[r.Task].Equal(r.Slot) || slices.ContainsFunc(r.job.live, has)) {
-			return true
-		}
-	}
-	return false
 }
 
 // prepared reports whether a root has a run for the wave to come.

@@ -51,11 +51,7 @@ type LookUpRuns struct {
 	IDs     []string
 }
 
-// ReadAnew asks the shell to forget the core and to read the store again: what the core believes is not what is there.
-type ReadAnew struct{ Why string }
-
 func (Publish) effect()       {}
-func (ReadAnew) effect()      {}
 func (Revoke) effect()        {}
 func (Inspect) effect()       {}
 func (DeclareLost) effect()   {}

@@ -23,6 +23,27 @@ type JobsLoaded struct {
 	Binaries []Binary
 }
 
+// ByShard splits what was loaded by the shards of the jobs and DAGs. Binaries go to all of them.
+func (l *JobsLoaded) ByShard() map[int]*JobsLoaded {
+	split := map[int]*JobsLoaded{}
+	of := func(uid string) *JobsLoaded {
+		shard := ShardOf(uid)
+		if split[shard] == nil {
+			split[shard] = &JobsLoaded{Binaries: l.Binaries}
+		}
+		return split[shard]
+	}
+	for i := range l.Jobs {
+		part := of(l.Jobs[i].UID)
+		part.Jobs = append(part.Jobs, l.Jobs[i])
+	}
+	for i := range l.DAGs {
+		part := of(l.DAGs[i].UID)
+		part.DAGs = append(part.DAGs, l.DAGs[i])
+	}
+	return split
+}
+
 // JobSnapshot is all that the store holds about one job that concerns the present.
 type JobSnapshot struct {
 	UID  string
@@ -31,12 +52,6 @@ type JobSnapshot struct {
 	Runs []Run          // those that have not ended
 	// Specs are earlier generations that Task or Runs still refer to.
 	Specs map[int64]spec.Job
-	// SlotRun is the run of Task.Slot, if there is one and the slot may have been worked on: the next slot may depend
-	// on its end, and where a crash came between two writes the task has yet to move on.
-	SlotRun *Run
-	// Ledger is what the ledger says of Task.Slot and later, and of the slots of runs that are only scheduled: after
-	// such a crash.
-	Ledger []SlotRange
 }
 
 // BinariesChanged brings binaries whose versions or aliases may have moved; Gone are keys of deleted ones.
@@ -96,12 +111,6 @@ type RunsLookedUp struct {
 	Exists  map[string]bool
 }
 
-// InsertRefused says that a run the core made was there already; Stored is what the store has.
-type InsertRefused struct{ Stored Run }
-
-// FoundDead says of which runs, that the core does not know and that are dead in the store, the last news has come again.
-type FoundDead struct{ Runs []Run }
-
 // ClockWentBack says that the wall clock shows an earlier time than before. What waits for a slot goes on waiting for
 // it; what waits for a time to pass does not wait longer.
 type ClockWentBack struct{ By time.Duration }
@@ -118,5 +127,3 @@ func (AttemptRevoked) event()   {}
 func (AttemptInspected) event() {}
 func (CommandReceived) event()  {}
 func (RunsLookedUp) event()     {}
-func (InsertRefused) event()    {}
-func (FoundDead) event()        {}

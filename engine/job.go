@@ -74,11 +74,9 @@ type Generation struct {
 	Message    string    `json:"message,omitempty"`
 }
 
-// ScheduledTask is the next upcoming instance of a job: the only planned slot that is stored. All slots before Slot
-// are accounted for (as runs, or in the slot ledger); Slot itself is not yet.
-//
-// A DAG has one more, TurnID, which is parked for good: its Epoch and Job name the wave that opened last. It is written
-// before that wave, so that of two engines that both believe to own the DAG only one opens a wave at a time.
+// ScheduledTask is the next upcoming instance of a job, or of a root of a DAG: the only planned slot that is stored. All
+// slots before Slot are accounted for (as runs, or in the slot ledger); Slot itself is not yet. Where a definition has no
+// schedule any more, its task stays, with Slot Parked: it says what was accounted for.
 type ScheduledTask struct {
 	ID         string    `json:"id"` // the job's uid, or RootID
 	Shard      int       `json:"shard"`
@@ -89,6 +87,12 @@ type ScheduledTask struct {
 	Revision   int64     `json:"revision"`        // +1 with each write
 	Namespace  string    `json:"namespace"`
 	Job        string    `json:"job"` // name, or "dag/root", for the list of what comes next
+	// Accounted is the latest slot that is a run or in the ledger, zero for none; Since is what it was as the definition's
+	// present form was planned: no slot of that form is before it.
+	Accounted time.Time `json:"accounted,omitzero"`
+	Since     time.Time `json:"since,omitzero"`
+	// Taken are the slots from Slot on that have a run already, which a backfill made.
+	Taken []time.Time `json:"taken,omitempty"`
 	// Writer is the engine's Config.Writer: of two that write the same, the write of one only is done.
 	Writer int64 `json:"writer,omitempty"`
 	// Noting is set while the ledger may not say yet what this write has passed over.

@@ -19,23 +19,12 @@ type unwritten struct {
 	letters  []DeadLetter
 	unletter []string
 	drops    []*run
-	turns    []*dagState
-	ahead    []RunWrite // roots that have gone, as they were prepared
 	after    []Effect
-	done     requests
-	clear    requests // of batches that are durable
-}
 
-// requests are what the engine has acted upon, and is to say so.
-type requests struct {
-	uid         string
+	// What was acted upon.
 	handled     []JobHandled
 	handledDAGs []JobHandled
-	commands    []string
-}
-
-func (r *requests) empty() bool {
-	return len(r.handled) == 0 && len(r.handledDAGs) == 0 && len(r.commands) == 0
+	done        []CommandDone
 }
 
 // backlog holds what has not been handed out, the oldest first.
@@ -85,31 +74,28 @@ func (b *backlog) take(most int) []*unwritten {
 }
 
 // size counts the runs that are to be written.
-func (u *unwritten) size() int { return len(u.runs) + len(u.drops) + len(u.ahead) }
+func (u *unwritten) size() int { return len(u.runs) + len(u.drops) }
 
 // Mark names all that has been decided so far: it is durable once a batch is whose Upto is not lower.
 func (c *Core) Mark() uint64 { return c.pending.last }
 
-// dropOf finds a run that is about to be removed; -1 if it is not.
-func (u *unwritten) dropOf(id string) int {
-	if u == nil {
-		return -1
-	}
-	return slices.IndexFunc(u.drops, func(r *run) bool { return r.ID == id })
+// puts reports whether a run is to be written.
+func (u *unwritten) puts(id string) bool {
+	return slices.ContainsFunc(u.runs, func(r *run) bool { return r.ID == id && !r.gone() })
 }
 
 // handled says that a revision of a job has been acted upon.
 func (c *Core) handled(uid string, handled JobHandled) {
 	c.acting[uid]++
-	done := &c.unwritten(uid).done
-	done.handled = append(done.handled, handled)
+	u := c.unwritten(uid)
+	u.handled = append(u.handled, handled)
 }
 
 // handledDAG says the same of a DAG.
 func (c *Core) handledDAG(uid string, handled JobHandled) {
 	c.acting[uid]++
-	done := &c.unwritten(uid).done
-	done.handledDAGs = append(done.handledDAGs, handled)
+	u := c.unwritten(uid)
+	u.handledDAGs = append(u.handledDAGs, handled)
 }
 
 // Acts reports whether the core has acted upon a job or DAG and the store does not know yet. Until it does it says that the
@@ -117,8 +103,8 @@ func (c *Core) handledDAG(uid string, handled JobHandled) {
 func (c *Core) Acts(uid string) bool { return c.acting[uid] > 0 }
 
 // cleared forgets that, once it is durable.
-func (c *Core) cleared(batch *Batch) {
-	for _, list := range [][]JobHandled{batch.Handled, batch.HandledDAGs} {
+func (c *Core) cleared(decision *Decision) {
+	for _, list := range [][]JobHandled{decision.Handled, decision.HandledDAGs} {
 		for i := range list {
 			if c.acting[list[i].UID]--; c.acting[list[i].UID] <= 0 {
 				delete(c.acting, list[i].UID)

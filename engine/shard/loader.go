@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,23 +13,17 @@ import (
 )
 
 // Loader reads from the store what the machine asks for. It holds no state; the simulator uses it too.
-type Loader struct {
-	Store  Store
-	Shards []int
-}
+type Loader struct{ Store Store }
 
 const recoverPage = 1000
 
-// Recover reads every run that has not ended, with its job.
-func (l Loader) Recover(ctx context.Context, due time.Time) (engine.JobsLoaded, error) {
-	if len(l.Shards) == 0 {
-		return engine.JobsLoaded{}, nil
-	}
+// Recover reads every run of these shards that has not ended, with its job.
+func (l Loader) Recover(ctx context.Context, shards []int) (engine.JobsLoaded, error) {
 	var uids []string
 	seen := map[string]bool{}
 	after := ""
 	for {
-		page, err := l.Store.ActiveRuns(ctx, l.Shards, after, recoverPage)
+		page, err := l.Store.ActiveRuns(ctx, shards, after, recoverPage)
 		if err != nil {
 			return engine.JobsLoaded{}, fmt.Errorf("recover active runs: %w", err)
 		}
@@ -45,7 +40,7 @@ func (l Loader) Recover(ctx context.Context, due time.Time) (engine.JobsLoaded, 
 	}
 	var all engine.JobsLoaded
 	for after = ""; ; {
-		page, err := l.Store.OpenWaves(ctx, l.Shards, after, recoverPage)
+		page, err := l.Store.OpenWaves(ctx, shards, after, recoverPage)
 		if err != nil {
 			return engine.JobsLoaded{}, fmt.Errorf("recover open waves: %w", err)
 		}
@@ -62,7 +57,7 @@ func (l Loader) Recover(ctx context.Context, due time.Time) (engine.JobsLoaded, 
 	}
 	for len(uids) > 0 {
 		n := min(len(uids), recoverPage)
-		loaded, err := l.Jobs(ctx, uids[:n], due)
+		loaded, err := l.Jobs(ctx, uids[:n])
 		if err != nil {
 			return engine.JobsLoaded{}, err
 		}
@@ -74,12 +69,8 @@ func (l Loader) Recover(ctx context.Context, due time.Time) (engine.JobsLoaded, 
 	return all, nil
 }
 
-// Jobs reads these jobs with all that concerns them now. A uid that means nothing any more gives an empty snapshot. Of
-// jobs whose next slot is not after due, somebody may have worked on that slot: what became of it is read, too.
-//
-// The scheduled tasks are read before the runs: should another owner's last write land in between, then the task is
-// out of date, which the next write of it finds out. The other way round a run that was made with it would be missed.
-func (l Loader) Jobs(ctx context.Context, uids []string, due time.Time) (engine.JobsLoaded, error) {
+// Jobs reads these jobs with all that concerns them now. A uid that means nothing any more gives an empty snapshot.
+func (l Loader) Jobs(ctx context.Context, uids []string) (engine.JobsLoaded, error) {
 	tasks, err := l.Store.TasksByID(ctx, uids)
 	if err != nil {
 		return engine.JobsLoaded{}, fmt.Errorf("load scheduled tasks: %w", err)
@@ -94,10 +85,10 @@ func (l Loader) Jobs(ctx context.Context, uids []string, due time.Time) (engine.
 			byJob[run.JobUID] = append(byJob[run.JobUID], run)
 		}
 	}
-	return l.assemble(ctx, uids, tasks, byJob, due)
+	return l.assemble(ctx, uids, tasks, byJob)
 }
 
-func (l Loader) assemble(ctx context.Context, uids []string, tasks []engine.ScheduledTask, runs map[string][]engine.Run, due time.Time) (engine.JobsLoaded, error) {
+func (l Loader) assemble(ctx context.Context, uids []string, tasks []engine.ScheduledTask, runs map[string][]engine.Run) (engine.JobsLoaded, error) {
 	jobs, err := l.Store.JobsByUID(ctx, uids)
 	if err != nil {
 		return engine.JobsLoaded{}, fmt.Errorf("load jobs: %w", err)
@@ -110,12 +101,12 @@ func (l Loader) assemble(ctx context.Context, uids []string, tasks []engine.Sche
 	for i := range tasks {
 		taskOf[tasks[i].ID] = &tasks[i]
 	}
-	dags, err := l.others(ctx, uids, jobOf, due)
+	dags, err := l.others(ctx, uids, jobOf)
 	if err != nil {
 		return engine.JobsLoaded{}, err
 	}
 	loaded := engine.JobsLoaded{Jobs: make([]engine.JobSnapshot, 0, len(uids))}
-	var keys, slotRuns []string
+	var keys []string
 	wanted := map[string]bool{}
 	for _, uid := range uids {
 		if dag := dags[uid]; dag != nil {
@@ -139,29 +130,8 @@ func (l Loader) assemble(ctx context.Context, uids []string, tasks []engine.Sche
 			if s.Specs, err = l.earlier(ctx, &s, nil); err != nil {
 				return engine.JobsLoaded{}, err
 			}
-			if s.Task != nil && (s.Job.Spec.After > 0 || !s.Task.Slot.After(due)) {
-				slotRuns = append(slotRuns, engine.SlotRunID(uid, s.Task.Slot))
-			}
-		}
-		if since := doubtful(&s, due); !since.IsZero() { // also of a deleted job: runs may be left of it
-			if s.Ledger, err = l.ledger(ctx, uid, since); err != nil {
-				return engine.JobsLoaded{}, err
-			}
 		}
 		loaded.Jobs = append(loaded.Jobs, s)
-	}
-	if len(slotRuns) > 0 {
-		found, err := l.Store.RunsByID(ctx, slotRuns)
-		if err != nil {
-			return engine.JobsLoaded{}, fmt.Errorf("load runs of slots: %w", err)
-		}
-		runOf := map[string]*engine.Run{}
-		for i := range found {
-			runOf[found[i].JobUID] = &found[i]
-		}
-		for i := range loaded.Jobs {
-			loaded.Jobs[i].SlotRun = runOf[loaded.Jobs[i].UID]
-		}
 	}
 	if len(keys) > 0 {
 		if loaded.Binaries, err = l.Store.BinariesByKey(ctx, keys); err != nil {
@@ -172,7 +142,7 @@ func (l Loader) assemble(ctx context.Context, uids []string, tasks []engine.Sche
 }
 
 // others reads those of the uids that are not jobs: most often there are none.
-func (l Loader) others(ctx context.Context, uids []string, jobs map[string]*engine.Job, due time.Time) (map[string]*engine.DAGSnapshot, error) {
+func (l Loader) others(ctx context.Context, uids []string, jobs map[string]*engine.Job) (map[string]*engine.DAGSnapshot, error) {
 	var rest []string
 	for _, uid := range uids {
 		if jobs[uid] == nil {
@@ -182,50 +152,7 @@ func (l Loader) others(ctx context.Context, uids []string, jobs map[string]*engi
 	if len(rest) == 0 {
 		return nil, nil
 	}
-	return l.dags(ctx, rest, due)
-}
-
-// ledgerPage bounds the ranges of the ledger that are read at one time.
-const ledgerPage = 100
-
-// doubtful is the first slot that an engine before this one may have noted without doing what follows; zero if there
-// is none. A run that is only scheduled may be one that it made as another had passed its slot over. And an edit is planned
-// from when it was made: until the engine saw it, or one before it, slots went on as they were. A job that is resumed goes on
-// with the slot that it was paused at, which may have been noted before the wall clock went back behind it.
-func doubtful(s *engine.JobSnapshot, due time.Time) time.Time {
-	var first time.Time
-	pending := s.Job != nil && s.Job.Pending
-	if s.Task != nil && (pending || !s.Task.Slot.After(due)) {
-		first = s.Task.Slot
-	}
-	edited := pending && s.Job.Generation > 1 && (s.Task == nil || s.Task.Generation != s.Job.Generation)
-	if edited && (first.IsZero() || s.Job.UpdatedAt.Before(first)) {
-		first = s.Job.UpdatedAt
-	}
-	for i := range s.Runs {
-		run := &s.Runs[i]
-		if run.Status == engine.StatusScheduled && !run.Slot.IsZero() && (first.IsZero() || run.Slot.Before(first)) {
-			first = run.Slot
-		}
-	}
-	return first
-}
-
-// ledger reads what the ledger says of the slots from one on.
-func (l Loader) ledger(ctx context.Context, uid string, since time.Time) ([]engine.SlotRange, error) {
-	var all []engine.SlotRange
-	filter := engine.SlotFilter{JobUID: uid, Since: since, Limit: ledgerPage}
-	for {
-		page, next, err := l.Store.Slots(ctx, filter)
-		if err != nil {
-			return nil, fmt.Errorf("load the ledger of job %s: %w", uid, err)
-		}
-		all = append(all, page...)
-		if next == "" {
-			return all, nil
-		}
-		filter.Cursor = next
-	}
+	return l.dags(ctx, rest)
 }
 
 // earlier reads the generations that the snapshot's task and runs, and one more run, were made of, where they differ
@@ -270,12 +197,9 @@ func (l Loader) earlier(ctx context.Context, s *engine.JobSnapshot, also *engine
 	return specs, nil
 }
 
-// Due gives the uids of the jobs whose tasks are due in (after, until], the earliest first.
-func (l Loader) Due(ctx context.Context, after, until time.Time) ([]string, error) {
-	if len(l.Shards) == 0 {
-		return nil, nil
-	}
-	tasks, err := l.Store.DueTasks(ctx, l.Shards, after, until)
+// Due gives the uids of the jobs of these shards whose tasks are due in (after, until], the earliest first.
+func (l Loader) Due(ctx context.Context, shards []int, after, until time.Time) ([]string, error) {
+	tasks, err := l.Store.DueTasks(ctx, shards, after, until)
 	if err != nil {
 		return nil, fmt.Errorf("poll due tasks: %w", err)
 	}
@@ -295,103 +219,78 @@ func (l Loader) Due(ctx context.Context, after, until time.Time) ([]string, erro
 // sweepPage bounds what one sweep brings.
 const sweepPage = 2000
 
-// Sweep looks for jobs and commands that the engine has not acted upon.
-func (l Loader) Sweep(ctx context.Context) (Swept, error) {
+// Sweep looks for jobs and commands of these shards that the engine has not acted upon.
+func (l Loader) Sweep(ctx context.Context, shards []int) (Swept, error) {
 	var swept Swept
-	if len(l.Shards) == 0 {
-		return swept, nil
-	}
-	jobs, err := l.Store.PendingJobs(ctx, l.Shards, sweepPage)
+	jobs, err := l.Store.PendingJobs(ctx, shards, sweepPage)
 	if err != nil {
 		return swept, fmt.Errorf("sweep pending jobs: %w", err)
 	}
 	for i := range jobs {
 		swept.Pending = append(swept.Pending, jobs[i].UID)
 	}
-	dags, err := l.Store.PendingDAGs(ctx, l.Shards, sweepPage)
+	dags, err := l.Store.PendingDAGs(ctx, shards, sweepPage)
 	if err != nil {
 		return swept, fmt.Errorf("sweep pending DAGs: %w", err)
 	}
 	for i := range dags {
 		swept.Pending = append(swept.Pending, dags[i].UID)
 	}
-	if swept.Commands, err = l.Store.Commands(ctx, l.Shards, sweepPage); err != nil {
+	if swept.Commands, err = l.Store.Commands(ctx, shards, sweepPage); err != nil {
 		return swept, fmt.Errorf("sweep commands: %w", err)
 	}
 	swept.More = len(jobs) == sweepPage || len(dags) == sweepPage || len(swept.Commands) == sweepPage
 	return swept, nil
 }
 
-// Active names the runs and the waves that have not ended, and what was due until an instant.
-func (l Loader) Active(ctx context.Context, until time.Time) (Reconciled, error) {
-	var all Reconciled
-	var err error
-	if all.Overdue, err = l.Due(ctx, time.Time{}, until); err != nil {
-		return all, err
-	}
-	if len(l.Shards) == 0 {
-		return all, nil
-	}
-	for after := ""; ; {
-		page, err := l.Store.ActiveRuns(ctx, l.Shards, after, recoverPage)
-		if err != nil {
-			return all, fmt.Errorf("read active runs: %w", err)
-		}
-		for i := range page {
-			all.Runs = append(all.Runs, ActiveRun{ID: page[i].ID, JobUID: page[i].JobUID, Revision: page[i].Revision})
-			after = page[i].ID
-		}
-		if len(page) < recoverPage {
-			break
-		}
-	}
-	for after := ""; ; {
-		page, err := l.Store.OpenWaves(ctx, l.Shards, after, recoverPage)
-		if err != nil {
-			return all, fmt.Errorf("read open waves: %w", err)
-		}
-		for i := range page {
-			all.Waves = append(all.Waves, OpenWave{ID: page[i].ID, DAGUID: page[i].DAGUID})
-			after = page[i].ID
-		}
-		if len(page) < recoverPage {
-			return all, nil
-		}
-	}
-}
-
-// Command reads the job and the run that a command is about.
-func (l Loader) Command(ctx context.Context, command engine.Command, due time.Time) (CommandLoaded, error) {
-	out := CommandLoaded{Command: command}
-	loaded, err := l.Jobs(ctx, []string{command.JobUID}, due)
+// Commands reads what commands about one job or DAG are about.
+func (l Loader) Commands(ctx context.Context, commands []engine.Command) ([]engine.CommandReceived, error) {
+	loaded, err := l.Jobs(ctx, []string{commands[0].JobUID})
 	if err != nil {
-		return out, err
+		return nil, err
 	}
-	out.Binaries = loaded.Binaries
-	switch {
-	case len(loaded.DAGs) > 0:
-		out.DAG = &loaded.DAGs[0]
-	default:
-		out.Snapshot = loaded.Jobs[0]
+	runs, err := l.Store.RunsByID(ctx, runsOf(commands))
+	if err != nil {
+		return nil, fmt.Errorf("load the runs of commands: %w", err)
 	}
-	if command.Kind.AboutWave() {
-		return out, l.waveCommand(ctx, &out)
-	}
-	if command.RunID != "" {
-		runs, err := l.Store.RunsByID(ctx, []string{command.RunID})
-		if err != nil {
-			return out, fmt.Errorf("load run %s: %w", command.RunID, err)
+	all := make([]engine.CommandReceived, len(commands))
+	for i, command := range commands {
+		out := &all[i]
+		out.Command, out.Binaries = command, loaded.Binaries
+		if len(loaded.DAGs) > 0 {
+			out.DAG = &loaded.DAGs[0]
+		} else {
+			out.Snapshot = loaded.Jobs[0]
 		}
-		if len(runs) == 1 {
-			out.Run = &runs[0]
-			if out.Snapshot.Job != nil { // a run that has ended is tried again as what it was
-				if out.Snapshot.Specs, err = l.earlier(ctx, &out.Snapshot, out.Run); err != nil {
-					return out, err
-				}
+		if command.Kind.AboutWave() {
+			if err := l.waveCommand(ctx, out); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		at := slices.IndexFunc(runs, func(run engine.Run) bool { return run.ID == command.RunID })
+		if at < 0 {
+			continue
+		}
+		out.Run = &runs[at]
+		if out.Snapshot.Job != nil { // a run that has ended is tried again as what it was
+			if out.Snapshot.Specs, err = l.earlier(ctx, &out.Snapshot, out.Run); err != nil {
+				return nil, err
 			}
 		}
 	}
-	return out, nil
+	return all, nil
+}
+
+// runsOf names the runs that commands are about.
+func runsOf(commands []engine.Command) []string {
+	var ids []string
+	for i := range commands {
+		if id := commands[i].RunID; id != "" && !commands[i].Kind.AboutWave() && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // Binaries reads binaries again.

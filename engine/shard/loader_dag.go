@@ -6,19 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
 // dags reads those of these uids that are DAGs, or were, with all that concerns them now.
-//
-// What another owner writes in between must be found out by the next write. So the scheduled tasks come first, as for
-// jobs: with a definition from before a change that somebody has acted upon already, a task from after it would be put back
-// to what it was. The last epoch comes before the open waves, for one that opens in between has the number that the next would
-// get; and the runs last.
-func (l Loader) dags(ctx context.Context, uids []string, due time.Time) (map[string]*engine.DAGSnapshot, error) {
+func (l Loader) dags(ctx context.Context, uids []string) (map[string]*engine.DAGSnapshot, error) {
 	tasks, err := l.Store.TasksOfDAGs(ctx, uids)
 	if err != nil {
 		return nil, fmt.Errorf("load scheduled tasks of DAGs: %w", err)
@@ -48,7 +42,7 @@ func (l Loader) dags(ctx context.Context, uids []string, due time.Time) (map[str
 		if snapshots[uid] == nil {
 			snapshots[uid] = &engine.DAGSnapshot{
 				UID: uid, LastEpoch: epochs[uid],
-				Spec: map[int64]*spec.DAG{}, Tasks: map[string]engine.ScheduledTask{}, Ledger: map[string][]engine.SlotRange{},
+				Spec: map[int64]*spec.DAG{}, Tasks: map[string]engine.ScheduledTask{},
 			}
 		}
 		return snapshots[uid]
@@ -66,17 +60,13 @@ func (l Loader) dags(ctx context.Context, uids []string, due time.Time) (map[str
 		}
 	}
 	for i := range tasks {
-		switch s := snapshots[engine.RunJob(tasks[i].ID)]; {
-		case s == nil:
-		case engine.IsTurn(tasks[i].ID):
-			s.Turn = &tasks[i]
-		default:
+		if s := snapshots[engine.RunJob(tasks[i].ID)]; s != nil && !engine.IsTurn(tasks[i].ID) {
 			s.Tasks[engine.RootOf(tasks[i].ID)] = tasks[i]
 		}
 	}
 	for _, uid := range uids {
 		if s := snapshots[uid]; s != nil {
-			if err := l.completeDAG(ctx, s, runs[uid], due); err != nil {
+			if err := l.completeDAG(ctx, s, runs[uid]); err != nil {
 				return nil, err
 			}
 		}
@@ -84,9 +74,8 @@ func (l Loader) dags(ctx context.Context, uids []string, due time.Time) (map[str
 	return snapshots, nil
 }
 
-// completeDAG reads the runs of the open wave, earlier generations that something refers to, and what the ledger says
-// of slots that may have been worked on.
-func (l Loader) completeDAG(ctx context.Context, s *engine.DAGSnapshot, active []engine.Run, due time.Time) error {
+// completeDAG reads the runs of the open wave, and earlier generations that something refers to.
+func (l Loader) completeDAG(ctx context.Context, s *engine.DAGSnapshot, active []engine.Run) error {
 	seen := map[string]bool{}
 	for i := range s.Waves {
 		if s.Waves[i].Status != engine.StatusRunning {
@@ -122,67 +111,6 @@ func (l Loader) completeDAG(ctx context.Context, s *engine.DAGSnapshot, active [
 	for _, generation := range slices.Sorted(maps.Keys(need)) {
 		if err := l.formOf(ctx, s, generation); err != nil {
 			return err
-		}
-	}
-	if err := l.had(ctx, s); err != nil {
-		return err
-	}
-	roots := map[string]*engine.JobSnapshot{}
-	definition := &engine.Job{Generation: s.DAG.Generation, Pending: s.DAG.Pending, UpdatedAt: s.DAG.UpdatedAt}
-	for root, task := range s.Tasks {
-		roots[root] = &engine.JobSnapshot{Job: definition, Task: &task}
-	}
-	for i := range s.Runs {
-		run := &s.Runs[i]
-		if roots[run.Task] == nil && run.Status == engine.StatusScheduled && !run.Slot.IsZero() {
-			roots[run.Task] = &engine.JobSnapshot{} // an edit, or the deletion of the DAG, has taken its schedule away
-		}
-		if like := roots[run.Task]; like != nil {
-			like.Runs = append(like.Runs, *run)
-		}
-	}
-	for _, root := range slices.Sorted(maps.Keys(roots)) {
-		like := roots[root]
-		since := doubtful(like, due)
-		if since.IsZero() {
-			continue
-		}
-		ledger, err := l.ledger(ctx, engine.RootID(s.UID, root), since)
-		if err != nil {
-			return err
-		}
-		s.Ledger[root] = ledger
-	}
-	return nil
-}
-
-// had reads the runs of roots in the waves before those that they have prepared runs for, where these have ended.
-func (l Loader) had(ctx context.Context, s *engine.DAGSnapshot) error {
-	ofSlot := func(run *engine.Run) bool {
-		return run.Trigger == engine.TriggerSchedule || run.Trigger == engine.TriggerCatchUp
-	}
-	read := map[string]bool{}
-	for i := range s.Runs {
-		read[s.Runs[i].Wave] = true
-	}
-	var ids []string
-	for i := range s.Runs {
-		run := &s.Runs[i]
-		if before := engine.WaveID(s.UID, run.Epoch-1); run.Status == engine.StatusScheduled && ofSlot(run) && run.Epoch > 1 && !read[before] {
-			ids = append(ids, engine.TaskRunID(before, run.Task))
-		}
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	runs, err := l.Store.RunsByID(ctx, ids)
-	if err != nil {
-		return fmt.Errorf("load what roots of DAG %s have had: %w", s.UID, err)
-	}
-	s.Had = map[string]engine.Run{}
-	for i := range runs {
-		if ofSlot(&runs[i]) {
-			s.Had[runs[i].Task] = runs[i]
 		}
 	}
 	return nil
@@ -235,10 +163,7 @@ func binariesOf(s *engine.DAGSnapshot) []string {
 }
 
 // waveCommand reads what a command about a wave is about: its DAG, and the wave itself where that has ended.
-func (l Loader) waveCommand(ctx context.Context, out *CommandLoaded) error {
-	if out.Command.Kind == engine.CommandStartWave {
-		return nil // the DAG brings it
-	}
+func (l Loader) waveCommand(ctx context.Context, out *engine.CommandReceived) error {
 	waves, err := l.Store.WavesByID(ctx, []string{out.Command.RunID})
 	if err != nil {
 		return fmt.Errorf("load wave %s: %w", out.Command.RunID, err)
@@ -247,7 +172,7 @@ func (l Loader) waveCommand(ctx context.Context, out *CommandLoaded) error {
 		return nil
 	}
 	out.Wave = &waves[0]
-	if !out.Wave.Status.Terminal() {
+	if !out.Wave.Status.Terminal() || out.Command.Kind == engine.CommandStartWave {
 		return nil
 	}
 	if out.WaveRuns, err = l.runsOfWave(ctx, out.Wave.ID); err != nil {

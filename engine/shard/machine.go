@@ -10,6 +10,8 @@ import (
 // Config holds the shell's times. DefaultConfig gives what production uses.
 type Config struct {
 	Core engine.Config
+	// Owner is the engine's name in the store's table of shards.
+	Owner string
 	// Horizon is how far ahead scheduled tasks are held in memory; PollEvery is how often it moves on.
 	Horizon   time.Duration
 	PollEvery time.Duration
@@ -17,8 +19,9 @@ type Config struct {
 	SweepEvery time.Duration
 	// BinariesEvery is how often the binaries of jobs in memory are read again.
 	BinariesEvery time.Duration
-	// ReconcileEvery is how often the runs that have not ended are compared with those in memory.
-	ReconcileEvery time.Duration
+	// CheckEvery is how often an engine that has nothing to write about a shard finds out whether another one has taken it
+	// over; 0 where no other can.
+	CheckEvery time.Duration
 	// RetryMin and RetryMax bound the wait before something that failed is done again.
 	RetryMin time.Duration
 	RetryMax time.Duration
@@ -32,158 +35,87 @@ type Config struct {
 // DefaultConfig is what production uses.
 func DefaultConfig() Config {
 	return Config{
-		Core:           engine.DefaultConfig(),
-		Horizon:        time.Minute,
-		PollEvery:      20 * time.Second,
-		SweepEvery:     time.Second,
-		BinariesEvery:  10 * time.Second,
-		ReconcileEvery: time.Minute,
-		RetryMin:       50 * time.Millisecond,
-		RetryMax:       2 * time.Second,
-		LoadChunk:      1000,
+		Core:          engine.DefaultConfig(),
+		Owner:         "engine",
+		Horizon:       time.Minute,
+		PollEvery:     20 * time.Second,
+		SweepEvery:    time.Second,
+		BinariesEvery: 10 * time.Second,
+		RetryMin:      50 * time.Millisecond,
+		RetryMax:      2 * time.Second,
+		LoadChunk:     1000,
 	}
 }
 
 // Machine decides what the owner of some shards reads, writes, publishes and acknowledges, and in which order. It
-// belongs to one goroutine. Every Input is answered by Actions; most Actions are answered by an Input that carries
-// the action's Epoch, so that answers from before a reset are told apart.
+// belongs to one goroutine. Every Input is answered by Actions; most Actions are answered by an Input.
+//
+// Each shard is a unit by itself: one that is lost, or has to be read anew, does not concern the others. They share a
+// clock, the polls and sweeps, which ask for all of them at one time, and the commits, of which one is under way at a time.
 type Machine struct {
 	config Config
 	random *rand.Rand
-	core   *engine.Core
-	epoch  uint64
-	others [engine.Shards]bool // shards that somebody else owns
-	last   time.Time           // the latest time that Step was given
+	units  [engine.Shards]*unit // nil for those that somebody else owns
+	epoch  uint64               // of the latest seat
+	last   time.Time            // the latest time that Step was given
 
-	phase    phase
-	phaseAt  time.Time // when a failed phase is tried again
-	failures int       // in a row, of the present phase
+	writing   bool      // a commit is under way
+	first     int       // the shard that comes first in the next one
+	gather    time.Time // no commit begins before this: see gatherFor
+	gathering bool      // a commit waits for that
 
-	commit     *engine.Ready   // under way, or waiting to be tried again
-	parts      []*engine.Batch // of it, those that are not durable, the one under way first
-	refused    []engine.Run    // what the store has of runs whose insertion was refused
-	gather     time.Time       // no commit begins before this: see gatherFor
-	gathering  bool            // a commit waits for that
-	commitAt   time.Time       // when it is tried again; zero while it is under way
-	begun      time.Time       // when the commit was
-	stood      time.Time       // when the engine was seen last to have stood still; zero where nobody else may own its shards
-	writing    uint64          // the epoch of the write under way, 0 while there is none
-	commitFail int
-	strange    int       // results that are being looked up: until it is known whose they are nothing is acknowledged
-	withheld   []Receipt // acknowledged then
-	doomed     string    // why the machine begins anew as soon as the commit under way is answered
-	anewAt     time.Time // no sooner does it because the core wants it
-	arrived    []arrived // acknowledged once what has been decided until then is durable
-
-	horizon  time.Time
-	pollAt   time.Time
-	polls    bool      // a poll is under way
-	polling  time.Time // the horizon before, meanwhile
-	pollFail int
-
-	sweepAt     time.Time
-	sweeping    bool
-	sweepAgain  bool // something was left while the sweep was under way
-	sweepMore   bool // the store holds more than the last sweep brought: sweep again once a commit has cleared that
-	binariesAt  time.Time
-	reconcileAt time.Time
-	commands    map[string]bool // being acted upon, or waiting to be deleted
-	loading     map[string]bool // jobs whose load is under way
-	again       map[string]bool // of those, jobs that changed meanwhile
+	sweepAt    time.Time
+	sweeping   bool
+	sweepAgain bool // something was left while the sweep was under way
+	sweepMore  bool // the store holds more than the last sweep brought: sweep again once a commit has cleared that
+	binariesAt time.Time
 }
 
-type phase uint8
-
-const (
-	phaseRecover phase = iota + 1 // active runs are being read
-	phaseRun
-)
-
-// NewMachine makes a machine that is at work on nothing yet: give it Start, and it is, on all shards of its driver's
-// Loader.
+// NewMachine makes a machine that owns nothing yet: give it Owned.
 func NewMachine(config Config, now time.Time, random *rand.Rand) *Machine {
-	m := &Machine{config: config, random: random}
-	m.clear(now)
-	return m
+	return &Machine{config: config, random: random, binariesAt: now.Add(config.BinariesEvery)}
 }
 
-// onOwned begins anew with other shards.
-func (m *Machine) onOwned(out *actions, now time.Time, in Owned) {
-	for shard := range m.others {
-		m.others[shard] = true
-	}
-	for _, shard := range in.Shards {
-		m.others[shard] = false
-	}
-	m.clear(now)
-	m.failures = 0
-	if m.writing == 0 {
-		out.add(Recover{Epoch: m.epoch, Due: m.due()})
-	}
-}
-
-// landed is told of every answer to a write, whatever epoch it is of. What is read while a write is under way may have
-// one part of it and not the others: so nothing is, not even after a change of what the machine owns.
-func (m *Machine) landed(out *actions, in Committed) {
-	if m.writing == 0 || in.Epoch != m.writing {
-		return
-	}
-	m.writing = 0
-	if in.Epoch != m.epoch {
-		out.add(Recover{Epoch: m.epoch, Due: m.due()})
-	}
-}
-
-func (m *Machine) clear(now time.Time) {
-	m.epoch++
-	m.core = engine.NewCore(m.config.Core, now, m.random)
-	m.phase, m.phaseAt = phaseRecover, time.Time{}
-	m.commit, m.commitAt, m.commitFail = nil, time.Time{}, 0
-	m.parts, m.refused = nil, nil
-	m.gather, m.gathering = time.Time{}, false
-	m.arrived = nil
-	m.strange, m.withheld, m.doomed = 0, nil, ""
-	m.horizon = time.Time{}
-	m.polls, m.pollAt, m.pollFail = false, time.Time{}, 0
-	m.sweeping, m.sweepAgain, m.sweepMore, m.sweepAt = false, false, false, time.Time{}
-	m.binariesAt = now.Add(m.config.BinariesEvery)
-	m.reconcileAt = now.Add(m.config.ReconcileEvery)
-	m.commands, m.loading, m.again = map[string]bool{}, map[string]bool{}, map[string]bool{}
-}
-
-// Stats counts what the core holds, and what is being written.
+// Stats counts what the cores hold, and what is being written.
 func (m *Machine) Stats() engine.Stats {
-	stats := m.core.Stats()
-	if m.commit != nil {
-		stats.Unwritten += m.commit.Of
-		stats.Since = m.commit.Since
-	}
-	return stats
+	var all engine.Stats
+	m.working(func(u *unit) {
+		stats := u.core.Stats()
+		if u.commit != nil {
+			stats.Unwritten += u.commit.Of
+			stats.Since = u.commit.Since
+		}
+		all.Jobs += stats.Jobs
+		all.DAGs += stats.DAGs
+		all.Runs += stats.Runs
+		all.Timers += stats.Timers
+		all.Unwritten += stats.Unwritten
+		if !stats.Since.IsZero() && (all.Since.IsZero() || stats.Since.Before(all.Since)) {
+			all.Since = stats.Since
+		}
+	})
+	return all
 }
 
-// Running reports whether the machine has recovered and is at work.
-func (m *Machine) Running() bool { return m.phase == phaseRun }
+// Running reports whether all shards that the machine owns have recovered and are at work.
+func (m *Machine) Running() bool {
+	for _, u := range m.units {
+		if u != nil && !u.running {
+			return false
+		}
+	}
+	return true
+}
 
 // Step takes one input at one instant and returns what is to be done, in this order.
 func (m *Machine) Step(now time.Time, input Input) []Action {
 	var out actions
 	now = now.Round(0) // from here on only the wall clock counts
 	m.watchClock(&out, now)
-	if committed, ok := input.(Committed); ok {
-		m.landed(&out, committed)
-	}
-	if e, ok := input.(answer); ok && e.epochOf() != m.epoch {
-		return out.list
-	}
 	switch in := input.(type) {
-	case Start:
-		out.add(Recover{Epoch: m.epoch, Due: m.due()})
 	case Owned:
 		m.onOwned(&out, now, in)
 	case Clock:
-		if m.phase == phaseRun {
-			m.step(&out, now, engine.Tick{})
-		}
 	case Recovered:
 		m.onRecovered(&out, now, in)
 	case Polled:
@@ -192,42 +124,44 @@ func (m *Machine) Step(now time.Time, input Input) []Action {
 		m.onLoaded(&out, now, in)
 	case Swept:
 		m.onSwept(&out, now, in)
-	case CommandLoaded:
-		m.onCommandLoaded(&out, now, in)
+	case CommandsLoaded:
+		m.onCommandsLoaded(&out, now, in)
 	case Answered:
-		m.step(&out, now, in.Event)
+		if u := m.unit(in.Seat); u != nil {
+			m.step(&out, now, u, in.Event)
+		}
+	case BinariesRead:
+		m.working(func(u *unit) { m.step(&out, now, u, in.Changed) })
 	case Results:
-		m.onResults(&out, now, in)
-	case StrangeRead:
-		m.onStrange(&out, now, in)
+		if u := m.unit(in.Seat); u != nil {
+			m.step(&out, now, u, engine.ResultsReceived{Results: in.Results})
+			u.arrive(in.Receipt)
+		}
 	case Woken:
 		m.onWoken(&out, now, in.Wake)
 	case Committed:
 		m.onCommitted(&out, now, in)
-	case Reconciled:
-		m.onReconciled(&out, in)
-	case RefusedRead:
-		m.onRefused(&out, now, in)
 	}
 	m.onTime(&out, now)
 	m.beginCommit(&out, now)
 	return out.list
 }
 
-// due is the latest slot that an engine before this one may have worked on.
-func (m *Machine) due() time.Time { return m.last.Add(m.config.Core.Lead + 2*time.Second) }
-
 // clockSlack is how much the wall clock may go back without anything being set anew: times that are awaited are late by
 // no more than that.
 const clockSlack = 500 * time.Millisecond
 
-// watchClock sees that the engine stood still, and that the wall clock went back. What waits for a time to pass would wait that much longer; Step comes at
-// least once a SweepEvery, so that what it went back by is known well enough.
+// standstill is how long Step is not called only where the engine stood still: it is at least once a SweepEvery. An engine
+// that stood still may have lost its shards without knowing.
+const standstill = 3 * time.Second
+
+// watchClock sees that the engine stood still, and that the wall clock went back. What waits for a time to pass would wait
+// that much longer; Step comes at least once a SweepEvery, so that what it went back by is known well enough.
 func (m *Machine) watchClock(out *actions, now time.Time) {
 	by := m.last.Sub(now)
 	if m.last.IsZero() || by < 0 {
-		if m.config.Core.Writer != 0 && !m.last.IsZero() && -by > standstill {
-			m.stood = now
+		if !m.last.IsZero() && -by > standstill {
+			m.working(func(u *unit) { u.stood, u.stoodAt = true, now })
 		}
 		m.last = now
 		return
@@ -236,104 +170,76 @@ func (m *Machine) watchClock(out *actions, now time.Time) {
 		return
 	}
 	m.last = now
-	for _, at := range []*time.Time{&m.phaseAt, &m.commitAt, &m.begun, &m.stood, &m.gather, &m.pollAt, &m.sweepAt, &m.binariesAt, &m.reconcileAt, &m.anewAt} {
+	for _, at := range []*time.Time{&m.gather, &m.sweepAt, &m.binariesAt} {
 		if !at.IsZero() {
 			*at = at.Add(-by)
 		}
 	}
-	if m.phase == phaseRun {
-		m.step(out, now, engine.ClockWentBack{By: by})
-	}
-}
-
-// anewEvery is how seldom a core that wants to read everything anew may: should that not help, all other work goes on.
-const anewEvery = 10 * time.Second
-
-func (m *Machine) step(out *actions, now time.Time, event engine.Event) {
-	anew := false
-	for _, effect := range m.core.Step(now, event) {
-		if read, is := effect.(engine.ReadAnew); is {
-			if !now.Before(m.anewAt) {
-				m.doomed, m.anewAt, anew = read.Why, now.Add(anewEvery), true
-			}
-			continue
+	for _, u := range m.units {
+		if u != nil {
+			u.move(by)
 		}
-		out.add(Perform{Epoch: m.epoch, Effect: effect})
 	}
-	if anew {
-		m.fall(out, now)
-	}
+	m.working(func(u *unit) { m.step(out, now, u, engine.ClockWentBack{By: by}) })
 }
 
-// onTime does what the clock asks for besides the core's own timers.
+// onTime does what the clock asks for.
 func (m *Machine) onTime(out *actions, now time.Time) {
-	if m.phase == phaseRecover {
-		if !m.phaseAt.IsZero() && !now.Before(m.phaseAt) {
-			m.phaseAt = time.Time{}
-			out.add(Recover{Epoch: m.epoch, Due: m.due()})
+	m.recoverDue(out, now)
+	m.working(func(u *unit) {
+		if at, ok := u.core.Next(); ok && !at.After(now) {
+			m.step(out, now, u, engine.Tick{})
 		}
-		return
-	}
-	if !m.polls && !now.Before(m.pollAt) {
-		m.polling, m.polls = m.horizon, true
-		m.horizon = now.Add(m.config.Horizon)
-		m.step(out, now, engine.HorizonMoved{Until: m.horizon})
-		out.add(Poll{Epoch: m.epoch, After: m.polling, Until: m.horizon})
-	}
+	})
+	m.pollDue(out, now)
 	if !m.sweeping && !now.Before(m.sweepAt) {
-		m.sweeping = true
-		out.add(Sweep{Epoch: m.epoch})
+		m.sweep(out)
 	}
 	if !now.Before(m.binariesAt) {
 		m.binariesAt = now.Add(m.config.BinariesEvery)
-		if keys := m.core.BinaryKeys(); len(keys) > 0 {
-			out.add(ReadBinaries{Epoch: m.epoch, Keys: keys})
-		}
-	}
-	if !now.Before(m.reconcileAt) {
-		m.reconcileAt = now.Add(m.config.ReconcileEvery)
-		out.add(Reconcile{Epoch: m.epoch, Until: now.Add(-overdueAfter)})
-	}
-	if m.commit != nil && !m.commitAt.IsZero() && !now.Before(m.commitAt) {
-		m.commitAt = time.Time{}
-		m.writePart(out)
+		m.readBinaries(out)
 	}
 }
 
-// overdueAfter is how long a slot may have passed before it is suspicious that its task has not moved on.
-const overdueAfter = 2 * time.Second
-
 // Next is when the machine wants a Clock input at the latest.
 func (m *Machine) Next() time.Time {
-	if m.phase == phaseRecover {
-		return m.phaseAt // zero: it waits for an answer
-	}
-	next := m.last.Add(m.config.SweepEvery) // the core knows by that whether the engine stood still
-	if m.binariesAt.Before(next) {
-		next = m.binariesAt
-	}
-	if m.reconcileAt.Before(next) {
-		next = m.reconcileAt
-	}
+	next := m.last.Add(m.config.SweepEvery) // by that it is known whether the engine stood still
 	sooner := func(at time.Time) {
 		if at.Before(next) {
 			next = at
 		}
 	}
-	if at, ok := m.core.Next(); ok {
-		sooner(at)
-	}
-	if !m.polls {
-		sooner(m.pollAt)
-	}
-	if !m.sweeping {
-		sooner(m.sweepAt)
-	}
-	if m.commit != nil && !m.commitAt.IsZero() {
-		sooner(m.commitAt)
-	}
+	sooner(m.binariesAt)
 	if m.gathering {
 		sooner(m.gather)
+	}
+	working := false
+	for _, u := range m.units {
+		switch {
+		case u == nil:
+		case !u.running:
+			if !u.at.IsZero() {
+				sooner(u.at)
+			}
+		default:
+			working = true
+			if at, ok := u.core.Next(); ok {
+				sooner(at)
+			}
+			if !u.polls {
+				sooner(u.pollAt)
+			}
+			switch {
+			case m.writing:
+			case u.commit == nil && m.config.CheckEvery > 0:
+				sooner(u.begun.Add(m.config.CheckEvery))
+			case u.commit != nil && !u.commitAt.IsZero():
+				sooner(u.commitAt)
+			}
+		}
+	}
+	if working && !m.sweeping {
+		sooner(m.sweepAt)
 	}
 	return next
 }
@@ -348,13 +254,4 @@ func (m *Machine) wait(failures int) time.Duration {
 		}
 	}
 	return wait
-}
-
-// reset forgets everything and reads it again: a write was refused, so somebody else has written what this machine
-// believed to own. Results that were not acknowledged come again.
-func (m *Machine) reset(out *actions, now time.Time, why string) {
-	m.clear(now)
-	m.failures++
-	m.phaseAt = now.Add(m.wait(m.failures))
-	out.add(Reset{Epoch: m.epoch, Why: why})
 }

@@ -1,7 +1,7 @@
 package shard
 
 import (
-	"fmt"
+	"errors"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -16,10 +16,6 @@ const (
 	gatherFew  = 8
 )
 
-// standstill is how long Step is not called only where the engine stood still: it is at least once a SweepEvery. An engine
-// that stood still may have lost its shards without knowing, for longer than the queue remembers a claim.
-const standstill = 3 * time.Second
-
 // gatherFor tells how long after a commit of some runs the next one waits.
 func gatherFor(runs int) time.Duration {
 	if runs < gatherFew {
@@ -28,166 +24,116 @@ func gatherFor(runs int) time.Duration {
 	return min(time.Duration(runs)*gatherEach, gatherMost)
 }
 
-// beginCommit takes what the core has decided, unless a commit is under way: then it gathers and goes with the next.
+// beginCommit takes what the cores have decided, unless a commit is under way: then it gathers and goes with the next. The
+// shards take turns where all of it is too much for one.
 func (m *Machine) beginCommit(out *actions, now time.Time) {
 	m.gathering = false
-	if m.commit != nil || m.phase != phaseRun {
+	if m.writing {
 		return
 	}
 	if now.Before(m.gather) {
 		m.gathering = true
 		return
 	}
-	ready := m.core.Ready()
-	for ready != nil && ready.Batch.Empty() {
-		for _, effect := range ready.After {
-			out.add(Perform{Epoch: m.epoch, Effect: effect})
+	var commit Commit
+	runs := 0
+	for i := range engine.Shards {
+		shard := (m.first + i) % engine.Shards
+		u := m.at(shard)
+		if u == nil || !u.decide(out, now, m.config.CheckEvery) {
+			continue
 		}
-		m.core.Committed(ready)
-		m.acknowledgeUpTo(out, ready.Upto)
-		ready = m.core.Ready()
+		commit.Seats = append(commit.Seats, u.seat)
+		commit.Commits = append(commit.Commits, engine.ShardCommit{Shard: shard, Term: u.term, Position: u.position + 1, Decision: u.commit.Decision})
+		if runs += len(u.commit.Decision.Runs); runs >= m.config.Core.CommitRuns {
+			m.first = shard + 1
+			break
+		}
+	}
+	if len(commit.Seats) == 0 {
+		return
+	}
+	m.writing = true
+	m.gather = now.Add(gatherFor(runs))
+	out.add(commit)
+}
+
+// decide reports whether the unit has something to write now: what has failed before, what its core has decided, or nothing,
+// to find out whether the shard is still this engine's. What needs no writing is done at once.
+func (u *unit) decide(out *actions, now time.Time, checkEvery time.Duration) bool {
+	if u.commit != nil {
+		if now.Before(u.commitAt) {
+			return false
+		}
+		u.commitAt = time.Time{}
+		return true
+	}
+	ready := u.core.Ready()
+	for ready != nil && ready.Decision.Empty() && !u.stood {
+		u.settle(out, ready)
+		ready = u.core.Ready()
 	}
 	if ready == nil {
-		m.acknowledgeUpTo(out, m.core.Mark())
-		return
+		u.acknowledgeUpTo(out, u.core.Mark())
+		due := checkEvery > 0 && !now.Before(u.begun.Add(checkEvery))
+		if len(u.held) == 0 && !due {
+			return false
+		}
+		ready = &engine.Ready{Decision: &engine.Decision{}}
 	}
-	m.commit, m.begun = ready, now
-	m.gather = now.Add(gatherFor(len(ready.Batch.Runs)))
-	m.parts = ready.Batch.Parts()
-	m.writePart(out)
+	u.commit, u.begun = ready, now
+	return true
 }
 
-// writePart writes the first part that is not durable.
-func (m *Machine) writePart(out *actions) {
-	m.writing = m.epoch
-	out.add(Commit{Epoch: m.epoch, Batch: m.parts[0]})
-}
-
-// onCommitted goes on once a batch is durable, or tries it again.
+// onCommitted goes on with each shard whose decision is durable, tries it again where that is not known, and leaves those
+// that another engine has taken over.
 func (m *Machine) onCommitted(out *actions, now time.Time, in Committed) {
-	if m.commit == nil {
-		return
-	}
-	if m.doomed != "" {
-		m.reset(out, now, m.doomed)
-		return
-	}
-	if in.Failed {
-		m.commitAt = now.Add(m.wait(m.commitFail))
-		m.commitFail++
-		return
-	}
-	m.commitFail = 0
-	var refused []string
-	for _, conflict := range in.Conflicts {
-		if conflict.Kind != "run" || !m.inserted(conflict.ID) {
-			m.reset(out, now, fmt.Sprintf("%s %s was changed by somebody else", conflict.Kind, conflict.ID))
-			return
+	m.writing = false
+	for i, seat := range in.Seats {
+		u := m.unit(seat)
+		switch err := in.Errors[i]; {
+		case u == nil:
+		case errors.Is(err, engine.ErrFenced):
+			m.fall(out, now, u)
+		case err != nil:
+			u.commitAt = now.Add(m.wait(u.commitFail))
+			u.commitFail++
+		default:
+			m.committed(out, u)
 		}
-		refused = append(refused, conflict.ID)
-	}
-	if len(refused) > 0 { // somebody was first to make these runs: what they are decides how it goes on
-		out.add(ReadRefused{Epoch: m.epoch, IDs: refused})
-		return
-	}
-	m.nextPart(out, now)
-}
-
-// nextPart goes on with the next part of the commit, or is done with it.
-func (m *Machine) nextPart(out *actions, now time.Time) {
-	if m.parts = m.parts[1:]; len(m.parts) > 0 {
-		m.writePart(out)
-		return
-	}
-	found := m.refused
-	m.refused = nil
-	refused := map[string]bool{}
-	for i := range found {
-		if !found[i].Status.Terminal() && m.core.Heard(found[i].ID) {
-			m.reset(out, now, "run "+found[i].ID+" was made by somebody else, and there is news of it")
-			return
-		}
-		refused[found[i].ID] = true
-	}
-	m.settle(out, now, refused)
-	for i := range found {
-		m.step(out, now, engine.InsertRefused{Stored: found[i]})
 	}
 }
 
-// inserted reports whether a run is one of a job that the commit made. Of a DAG's tasks, others have followed from what
-// this one believed of the wave, so that there is nothing to go on with.
-func (m *Machine) inserted(id string) bool {
-	for i := range m.commit.Batch.Runs {
-		if run := &m.commit.Batch.Runs[i].Run; run.ID == id {
-			return !m.commit.Batch.Runs[i].Halts()
+// committed performs what waited for the commit, and acknowledges what led to it.
+func (m *Machine) committed(out *actions, u *unit) {
+	commit := u.commit
+	u.commit, u.commitFail = nil, 0
+	u.position++
+	if u.stood && !u.stoodAt.After(u.begun) {
+		u.stood = false
+		for _, effect := range u.held {
+			u.perform(out, effect)
 		}
+		u.held = nil
 	}
-	return false
-}
-
-// onRefused tells the core what the refused runs are, and goes on with the rest of the commit.
-func (m *Machine) onRefused(out *actions, now time.Time, in RefusedRead) {
-	if m.commit == nil {
-		return
+	decision := commit.Decision
+	for i := range decision.Done {
+		delete(u.commands, decision.Done[i].ID)
 	}
-	if m.doomed != "" {
-		m.reset(out, now, m.doomed)
-		return
-	}
-	if in.Failed {
-		m.commitAt = now.Add(m.wait(m.commitFail)) // the batch may be written again: what was refused stays refused
-		m.commitFail++
-		return
-	}
-	if len(in.Runs) < in.Asked {
-		m.reset(out, now, "a run that was there is not there any more")
-		return
-	}
-	m.refused = append(m.refused, in.Runs...)
-	m.nextPart(out, now)
-}
-
-// settle performs what waited for the commit, but for runs that were refused, and acknowledges what led to it.
-func (m *Machine) settle(out *actions, now time.Time, refused map[string]bool) {
-	commit := m.commit
-	m.commit = nil
-	for _, effect := range commit.After {
-		if publish, ok := effect.(engine.Publish); ok {
-			switch {
-			case refused[publish.Task.Run] || !m.core.Awaits(publish.Task.Run, publish.Task.Attempt):
-				continue
-			case m.stood.After(m.begun):
-				m.core.Affirm(publish.Task.Run)
-				continue
-			}
-		}
-		out.add(Perform{Epoch: m.epoch, Effect: effect})
-	}
-	for _, id := range commit.Batch.Commands {
-		delete(m.commands, id)
-	}
-	if m.sweepMore && len(commit.Batch.Handled)+len(commit.Batch.HandledDAGs)+len(commit.Batch.Commands) > 0 && !m.sweeping {
+	if m.sweepMore && len(decision.Handled)+len(decision.HandledDAGs)+len(decision.Done) > 0 && !m.sweeping {
 		m.sweepMore, m.sweepAt = false, time.Time{}
 	}
-	m.core.Committed(commit)
-	m.acknowledgeUpTo(out, commit.Upto)
+	u.settle(out, commit)
 }
 
-// acknowledgeUpTo acknowledges what has led to nothing beyond this mark.
-func (m *Machine) acknowledgeUpTo(out *actions, mark uint64) {
-	n := 0
-	for n < len(m.arrived) && m.arrived[n].mark <= mark {
-		m.acknowledge(out, m.arrived[n].receipt)
-		n++
+// settle performs what waited for a decision that is durable.
+func (u *unit) settle(out *actions, ready *engine.Ready) {
+	for _, effect := range ready.After {
+		if publish, ok := effect.(engine.Publish); ok && !u.core.Awaits(publish.Task.Run, publish.Task.Attempt) {
+			continue
+		}
+		u.perform(out, effect)
 	}
-	m.arrived = m.arrived[n:]
-}
-
-func (m *Machine) acknowledge(out *actions, receipt Receipt) {
-	if m.strange > 0 {
-		m.withheld = append(m.withheld, receipt)
-		return
-	}
-	out.add(Acknowledge{Receipt: receipt})
+	u.core.Committed(ready)
+	u.acknowledgeUpTo(out, ready.Upto)
 }

@@ -1,39 +1,56 @@
 package shard
 
 import (
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// onRecovered begins the work once all runs that have not ended are in memory.
-func (m *Machine) onRecovered(out *actions, now time.Time, in Recovered) {
-	if m.phase != phaseRecover {
-		return
+// pollDue asks for what comes due in the shards whose turn it is, together for those that were asked for until one instant.
+func (m *Machine) pollDue(out *actions, now time.Time) {
+	var due []*unit
+	m.working(func(u *unit) {
+		if !u.polls && !now.Before(u.pollAt) {
+			due = append(due, u)
+		}
+	})
+	until := now.Add(m.config.Horizon)
+	for len(due) > 0 {
+		poll := Poll{After: due[0].horizon, Until: until}
+		var rest []*unit
+		for _, u := range due {
+			if !u.horizon.Equal(poll.After) {
+				rest = append(rest, u)
+				continue
+			}
+			u.polling, u.polls, u.horizon = u.horizon, true, until
+			m.step(out, now, u, engine.HorizonMoved{Until: until})
+			poll.Seats = append(poll.Seats, u.seat)
+		}
+		out.add(poll)
+		due = rest
 	}
-	if in.Failed {
-		m.failures++
-		m.phaseAt = now.Add(m.wait(m.failures))
-		return
-	}
-	m.phase, m.failures = phaseRun, 0
-	m.pollAt, m.sweepAt = now, now
-	m.step(out, now, in.Jobs)
-	out.add(Listen{Epoch: m.epoch})
 }
 
-// onPolled loads the due jobs that are not in memory yet.
+// onPolled loads the due jobs.
 func (m *Machine) onPolled(out *actions, now time.Time, in Polled) {
-	m.polls = false
-	if in.Failed {
-		m.horizon = m.polling // the next poll covers the same span again
-		m.pollAt = now.Add(m.wait(m.pollFail))
-		m.pollFail++
-		return
+	for _, seat := range in.Seats {
+		u := m.unit(seat)
+		if u == nil {
+			continue
+		}
+		u.polls = false
+		if in.Failed {
+			u.horizon = u.polling // the next poll covers the same span again
+			u.pollAt = now.Add(m.wait(u.pollFail))
+			u.pollFail++
+			continue
+		}
+		u.pollFail = 0
+		u.pollAt = now.Add(m.config.PollEvery)
 	}
-	m.pollFail = 0
-	m.pollAt = now.Add(m.config.PollEvery)
 	m.load(out, in.UIDs)
 }
 
@@ -41,36 +58,72 @@ func (m *Machine) onPolled(out *actions, now time.Time, in Polled) {
 func (m *Machine) load(out *actions, uids []string) {
 	var fresh []string
 	for _, uid := range uids {
-		if m.loading[uid] {
-			m.again[uid] = true
-			continue
+		u := m.at(engine.ShardOf(uid))
+		switch {
+		case u == nil:
+		case u.loading[uid]:
+			u.again[uid] = true
+		default:
+			u.loading[uid] = true
+			u.core.Hold(uid)
+			fresh = append(fresh, uid)
 		}
-		m.loading[uid] = true
-		m.core.Hold(uid)
-		fresh = append(fresh, uid)
 	}
 	for chunk := range slices.Chunk(fresh, m.config.LoadChunk) {
-		out.add(Load{Epoch: m.epoch, UIDs: chunk, Due: m.due()})
+		out.add(Load{Seats: m.seatsOf(chunk), UIDs: chunk})
 	}
+}
+
+// seatsOf gives the seats of the shards of some jobs, each once.
+func (m *Machine) seatsOf(uids []string) []Seat {
+	var seats []Seat
+	var seen [engine.Shards]bool
+	for _, uid := range uids {
+		if shard := engine.ShardOf(uid); !seen[shard] {
+			seen[shard] = true
+			seats = append(seats, m.units[shard].seat)
+		}
+	}
+	return seats
 }
 
 func (m *Machine) onLoaded(out *actions, now time.Time, in Loaded) {
 	if in.Failed {
 		// The driver waits before it answers, so this does not spin.
-		out.add(Load{Epoch: m.epoch, UIDs: in.UIDs, Again: in.Again + 1, Due: m.due()})
+		out.add(Load{Seats: in.Seats, UIDs: in.UIDs, Again: in.Again + 1})
 		return
 	}
-	m.step(out, now, in.Jobs)
+	jobs := in.Jobs.ByShard()
+	var asked [engine.Shards]*unit
+	for _, seat := range in.Seats {
+		if asked[seat.Shard] = m.unit(seat); asked[seat.Shard] != nil && jobs[seat.Shard] != nil {
+			m.step(out, now, asked[seat.Shard], *jobs[seat.Shard])
+		}
+	}
 	var again []string
 	for _, uid := range in.UIDs {
-		delete(m.loading, uid)
-		m.core.LetGo(uid)
-		if m.again[uid] {
-			delete(m.again, uid)
+		u := asked[engine.ShardOf(uid)]
+		if u == nil {
+			continue
+		}
+		delete(u.loading, uid)
+		u.core.LetGo(uid)
+		if u.again[uid] {
+			delete(u.again, uid)
 			again = append(again, uid)
 		}
 	}
 	m.load(out, again)
+}
+
+// sweep asks for what was left in the store.
+func (m *Machine) sweep(out *actions) {
+	var shards []int
+	m.working(func(u *unit) { shards = append(shards, u.seat.Shard) })
+	if len(shards) > 0 {
+		m.sweeping = true
+		out.add(Sweep{Shards: shards})
+	}
 }
 
 // onSwept looks at what was left in the store.
@@ -82,79 +135,99 @@ func (m *Machine) onSwept(out *actions, now time.Time, in Swept) {
 	}
 	var fresh []string
 	for _, uid := range in.Pending { // a sweep says nothing of a job that its load will not
-		if !m.loading[uid] && !m.core.Acts(uid) {
+		if u := m.at(engine.ShardOf(uid)); u != nil && !u.loading[uid] && !u.core.Acts(uid) {
 			fresh = append(fresh, uid)
 		}
 	}
 	m.load(out, fresh)
-	for _, command := range in.Commands {
-		if !m.commands[command.ID] {
-			m.commands[command.ID] = true
-			m.core.Hold(command.JobUID)
-			out.add(LoadCommand{Epoch: m.epoch, Command: command, Due: m.due()})
-		}
-	}
+	m.obey(out, in.Commands)
 	if m.sweepAgain {
 		m.sweepAt, m.sweepAgain = now, false
 	}
 	m.sweepMore = in.More
 }
 
-// onReconciled loads jobs and DAGs of which the store has runs or waves that the core does not know.
-func (m *Machine) onReconciled(out *actions, in Reconciled) {
-	var fresh []string
-	seen := map[string]bool{}
-	for _, run := range in.Runs {
-		if !m.core.KnowsRun(run.JobUID, run.ID, run.Revision) && !seen[run.JobUID] && !m.loading[run.JobUID] {
-			seen[run.JobUID] = true
-			fresh = append(fresh, run.JobUID)
+// obey reads what commands are about. Those of one job or DAG are acted upon in their order: while some of it are being
+// read, others wait for the next sweep.
+func (m *Machine) obey(out *actions, commands []engine.Command) {
+	of := map[string][]engine.Command{}
+	var order []string
+	for _, command := range commands {
+		uid := command.JobUID
+		if u := m.at(engine.ShardOf(uid)); u != nil && !u.commands[command.ID] && !u.asking[uid] {
+			if of[uid] == nil {
+				order = append(order, uid)
+			}
+			of[uid] = append(of[uid], command)
 		}
 	}
-	for _, wave := range in.Waves {
-		if !m.core.KnowsWave(wave.DAGUID, wave.ID) && !seen[wave.DAGUID] && !m.loading[wave.DAGUID] {
-			seen[wave.DAGUID] = true
-			fresh = append(fresh, wave.DAGUID)
+	for _, uid := range order {
+		u := m.at(engine.ShardOf(uid))
+		u.asking[uid] = true
+		u.core.Hold(uid)
+		for _, command := range of[uid] {
+			u.commands[command.ID] = true
 		}
+		out.add(LoadCommands{Seat: u.seat, Commands: of[uid]})
 	}
-	// A former owner may have planned something within the horizon that had been polled already, and said that it is handled.
-	for _, uid := range in.Overdue {
-		if !m.core.Holds(uid) && !seen[uid] && !m.loading[uid] {
-			fresh = append(fresh, uid)
-		}
-	}
-	m.load(out, fresh)
 }
 
-func (m *Machine) onCommandLoaded(out *actions, now time.Time, in CommandLoaded) {
-	defer m.core.LetGo(in.Command.JobUID)
-	if in.Failed {
-		delete(m.commands, in.Command.ID) // the next sweep finds it again
+func (m *Machine) onCommandsLoaded(out *actions, now time.Time, in CommandsLoaded) {
+	u := m.unit(in.Seat)
+	if u == nil {
 		return
 	}
-	m.step(out, now, engine.CommandReceived{Command: in.Command, Snapshot: in.Snapshot, Run: in.Run, Binaries: in.Binaries, DAG: in.DAG, Wave: in.Wave, WaveRuns: in.WaveRuns})
+	uid := in.Commands[0].JobUID
+	delete(u.asking, uid)
+	defer u.core.LetGo(uid)
+	if in.Failed {
+		for _, command := range in.Commands {
+			delete(u.commands, command.ID) // the next sweep finds it again
+		}
+		return
+	}
+	for _, received := range in.Received {
+		m.step(out, now, u, received)
+	}
+	if m.sweeping {
+		m.sweepAgain = true
+	} else {
+		m.sweepAt = time.Time{} // there may be others by now
+	}
+}
+
+// readBinaries reads those binaries again that jobs in memory refer to.
+func (m *Machine) readBinaries(out *actions) {
+	used := map[string]bool{}
+	m.working(func(u *unit) {
+		for _, key := range u.core.BinaryKeys() {
+			used[key] = true
+		}
+	})
+	if len(used) > 0 {
+		out.add(ReadBinaries{Keys: slices.Sorted(maps.Keys(used))})
+	}
 }
 
 func (m *Machine) onWoken(out *actions, now time.Time, wake engine.Wake) {
-	if m.phase != phaseRun {
-		return
-	}
 	switch wake.Kind {
 	case engine.WakeJob, engine.WakeDAG:
-		if !m.others[engine.ShardOf(wake.Key)] {
-			m.load(out, []string{wake.Key})
-		}
+		m.load(out, []string{wake.Key})
 	case engine.WakeCommand:
-		if !m.sweeping {
-			m.sweeping = true
-			out.add(Sweep{Epoch: m.epoch})
-		} else {
+		if m.sweeping {
 			m.sweepAgain = true
+		} else {
+			m.sweep(out)
 		}
 	case engine.WakeTask:
-		m.step(out, now, engine.TaskDropped{Run: wake.Key, Attempt: wake.Attempt})
+		if u := m.at(engine.ShardOf(engine.RunJob(wake.Key))); u != nil {
+			m.step(out, now, u, engine.TaskDropped{Run: wake.Key, Attempt: wake.Attempt})
+		}
 	case engine.WakeBinary:
-		if m.core.KnowsBinary(wake.Key) {
-			out.add(ReadBinaries{Epoch: m.epoch, Keys: []string{wake.Key}})
+		known := false
+		m.working(func(u *unit) { known = known || u.core.KnowsBinary(wake.Key) })
+		if known {
+			out.add(ReadBinaries{Keys: []string{wake.Key}})
 		}
 	}
 }

@@ -12,6 +12,14 @@ import (
 type Store interface {
 	DAGStore
 
+	// Take makes the caller the owner of a shard: every later commit of an earlier owner gives engine.ErrFenced. What is
+	// read afterwards has all that was ever committed.
+	Take(ctx context.Context, shard int, owner string) (engine.Term, error)
+	// CommitShards writes decisions, each whole or not at all, if its term is the shard's latest and its position the next
+	// one. There is one error for each commit: nil, it is durable; engine.ErrFenced, another engine has taken the shard over
+	// and nothing was written; anything else, nothing is known, and the same commit may be given again.
+	CommitShards(ctx context.Context, commits []engine.ShardCommit) []error
+
 	// DueTasks gives all scheduled tasks of these shards with RunAt in (after, until], the earliest first.
 	DueTasks(ctx context.Context, shards []int, after, until time.Time) ([]engine.ScheduledTask, error)
 	// TasksByID gives those scheduled tasks that exist, in no order.
@@ -30,14 +38,8 @@ type Store interface {
 	RunsByID(ctx context.Context, ids []string) ([]engine.Run, error)
 	// Commands gives what is asked of these shards, oldest first.
 	Commands(ctx context.Context, shards []int, limit int) ([]engine.Command, error)
-	// Slots lists ledger entries of a job that touch [Since, Until), newest first, with the cursor of the next page.
-	Slots(ctx context.Context, filter engine.SlotFilter) ([]engine.SlotRange, string, error)
 	// BinariesByKey gives those binaries ("namespace/name") that exist, in no order.
 	BinariesByKey(ctx context.Context, keys []string) ([]engine.Binary, error)
-	// Commit writes a batch as engine.Batch says. Conflicts name the writes that were refused; Batch.Done says which were
-	// not, and these are durable when Commit returns. After an error any part may have been done: the same batch may be
-	// given again.
-	Commit(ctx context.Context, batch *engine.Batch) ([]engine.Conflict, error)
 }
 
 // DAGStore is the part of the truth that is about DAGs and their waves.

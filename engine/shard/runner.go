@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/internal/sparse"
 )
@@ -22,8 +24,8 @@ type Observer interface {
 	Finished(result *engine.Result)
 	// Committed tells how long a batch took to become durable, and how many runs it wrote.
 	Committed(runs int, took time.Duration)
-	// Reset tells that the machine forgot everything and reads it again.
-	Reset()
+	// Fenced tells that another engine has taken a shard over before this one knew.
+	Fenced(shard int)
 }
 
 // Runner owns shards: it turns a Machine over a store and a queue.
@@ -37,6 +39,7 @@ type Runner struct {
 	pulse    *pulse
 
 	inputs  chan Input
+	shards  []int // that it owns from the start on
 	owned   chan ownership
 	slots   chan struct{} // bounds the questions to the queue that are under way
 	work    sync.WaitGroup
@@ -52,13 +55,13 @@ const questions = 64
 // programs is what the processors are needed for then, and what they report meanwhile goes with the next commit.
 const headStart = 4 * time.Millisecond
 
-// NewRunner makes a runner for these shards. observer may be nil.
+// NewRunner makes a runner that owns these shards from the start on. observer may be nil.
 func NewRunner(config Config, store Store, queue Queue, shards []int, log *slog.Logger, observer Observer) *Runner {
 	if observer == nil {
 		observer = silent{}
 	}
 	r := &Runner{
-		config: config, loader: Loader{Store: store, Shards: shards}, queue: queue, log: log, observer: observer, pulse: newPulse(),
+		config: config, loader: Loader{Store: store}, shards: shards, queue: queue, log: log, observer: observer, pulse: newPulse(),
 		inputs: make(chan Input, 4096), owned: make(chan ownership), commits: new(sync.WaitGroup), slots: make(chan struct{}, questions), ready: make(chan struct{}),
 	}
 	r.stats.Store(&engine.Stats{})
@@ -86,15 +89,15 @@ func (r *Runner) Run(ctx context.Context) error {
 	})
 
 	machine := NewMachine(r.config, time.Now(), rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
-	results := &listener{runner: r}
-	defer results.stop()
+	results := &listener{runner: r, of: map[int]context.CancelFunc{}}
+	defer results.close()
 	alarm := newAlarm(r.config, r.log)
 	defer alarm.close()
 	announced := false
 	r.pulse.step()
 	defer r.pulse.stop()
 
-	r.perform(ctx, machine.Step(time.Now(), Start{}), results, cancel)
+	r.perform(ctx, machine.Step(time.Now(), Owned{Shards: r.shards}), results, cancel)
 	for {
 		if machine.Running() && !announced {
 			announced = true
@@ -147,99 +150,18 @@ func (r *Runner) goDo(f func()) { r.work.Go(f) }
 // perform does the machine's actions in order. What takes time goes on in goroutines and answers through inputs.
 func (r *Runner) perform(ctx context.Context, list []Action, results *listener, cancel context.CancelCauseFunc) {
 	published := false
-	loader := r.loader // what is begun now is about the shards of now
 	for _, action := range list {
 		switch a := action.(type) {
-		case Recover:
-			r.needs("recover", recoverLost, func() {
-				results.stop() // what is delivered under an old epoch must have ended
-				jobs, err := loader.Recover(ctx, a.Due)
-				r.report(ctx, "recover", err)
-				r.send(ctx, Recovered{Epoch: a.Epoch, Jobs: jobs, Failed: err != nil})
-			})
 		case Listen:
-			results.start(ctx, a.Epoch, cancel)
-		case Reset:
-			r.log.Warn("a write was refused: reading everything again", "why", a.Why)
-			r.observer.Reset()
-		case Poll:
-			r.needs("poll", answerLost, func() {
-				uids, err := loader.Due(ctx, a.After, a.Until)
-				r.report(ctx, "poll", err)
-				r.send(ctx, Polled{Epoch: a.Epoch, UIDs: uids, Failed: err != nil})
-			})
-		case Load:
-			r.needs("load", answerLost, func() {
-				if a.Again > 0 {
-					r.pause(ctx, a.Again)
-				}
-				jobs, err := loader.Jobs(ctx, a.UIDs, a.Due)
-				r.report(ctx, "load", err)
-				r.send(ctx, Loaded{Epoch: a.Epoch, UIDs: a.UIDs, Again: a.Again, Jobs: jobs, Failed: err != nil})
-			})
-		case Sweep:
-			r.needs("sweep", answerLost, func() {
-				swept, err := loader.Sweep(ctx)
-				r.report(ctx, "sweep", err)
-				swept.Epoch, swept.Failed = a.Epoch, err != nil
-				r.send(ctx, swept)
-			})
-		case Reconcile:
-			r.needs("compare active runs", answerLost, func() {
-				active, err := loader.Active(ctx, a.Until)
-				r.report(ctx, "compare active runs", err)
-				if err == nil {
-					active.Epoch = a.Epoch
-					r.send(ctx, active)
-				}
-			})
-		case LoadCommand:
-			r.needs("load a command", answerLost, func() {
-				loaded, err := loader.Command(ctx, a.Command, a.Due)
-				r.report(ctx, "load a command", err)
-				loaded.Epoch, loaded.Failed = a.Epoch, err != nil
-				r.send(ctx, loaded)
-			})
-		case ReadBinaries:
-			r.needs("read binaries", answerLost, func() {
-				changed, err := loader.Binaries(ctx, a.Keys)
-				r.report(ctx, "read binaries", err)
-				if err == nil {
-					r.send(ctx, Answered{Epoch: a.Epoch, Event: changed})
-				}
-			})
-		case Commit:
-			head := time.Duration(0)
-			if published {
-				head = headStart
+			results.start(ctx, a.Seat, cancel)
+		case Leave:
+			results.stop(a.Shard)
+			if a.Why != "" {
+				r.log.Warn("left a shard, which is read anew if it is still this engine's", "shard", a.Shard, "why", a.Why)
+				r.observer.Fenced(a.Shard)
 			}
-			answered := r.pulse.await("commit", answerLost)
-			r.commits.Go(func() {
-				defer answered()
-				waitFor(ctx, head)
-				began := time.Now()
-				conflicts, err := loader.Store.Commit(ctx, a.Batch)
-				r.report(ctx, "commit", err)
-				if err == nil {
-					r.observer.Committed(len(a.Batch.Runs), time.Since(began))
-				}
-				r.send(ctx, Committed{Epoch: a.Epoch, Conflicts: conflicts, Failed: err != nil})
-			})
-		case ReadRefused:
-			r.needs("read refused runs", answerLost, func() {
-				runs, err := loader.Store.RunsByID(ctx, a.IDs)
-				r.report(ctx, "read refused runs", err)
-				r.send(ctx, RefusedRead{Epoch: a.Epoch, Asked: len(a.IDs), Runs: runs, Failed: err != nil})
-			})
-		case ReadStrange:
-			r.needs("read the runs of strange results", answerLost, func() {
-				runs, err := loader.Store.RunsByID(ctx, a.IDs())
-				r.report(ctx, "read the runs of strange results", err)
-				if err != nil {
-					r.pause(ctx, 1)
-				}
-				r.send(ctx, StrangeRead{Epoch: a.Epoch, Results: a.Results, Runs: runs, Failed: err != nil})
-			})
+		case Commit:
+			r.commit(ctx, a, published)
 		case Acknowledge:
 			if err := a.Receipt.(Delivery).Ack(); err != nil {
 				r.log.Warn("acknowledging results failed: they come again", "error", err)
@@ -248,8 +170,109 @@ func (r *Runner) perform(ctx context.Context, list []Action, results *listener, 
 			_, publish := a.Effect.(engine.Publish)
 			published = published || publish
 			r.effect(ctx, a)
+		default:
+			r.read(ctx, action)
 		}
 	}
+}
+
+// read does what the machine wants to know of the store.
+func (r *Runner) read(ctx context.Context, action Action) {
+	switch a := action.(type) {
+	case Recover:
+		r.needs("recover", recoverLost, func() {
+			terms, jobs, err := r.recover(ctx, a.Seats)
+			r.report(ctx, "recover", err)
+			r.send(ctx, Recovered{Seats: a.Seats, Terms: terms, Jobs: jobs, Failed: err != nil})
+		})
+	case Poll:
+		r.needs("poll", answerLost, func() {
+			uids, err := r.loader.Due(ctx, shardsOf(a.Seats), a.After, a.Until)
+			r.report(ctx, "poll", err)
+			r.send(ctx, Polled{Seats: a.Seats, UIDs: uids, Failed: err != nil})
+		})
+	case Load:
+		r.needs("load", answerLost, func() {
+			if a.Again > 0 {
+				r.pause(ctx, a.Again)
+			}
+			jobs, err := r.loader.Jobs(ctx, a.UIDs)
+			r.report(ctx, "load", err)
+			r.send(ctx, Loaded{Seats: a.Seats, UIDs: a.UIDs, Again: a.Again, Jobs: jobs, Failed: err != nil})
+		})
+	case Sweep:
+		r.needs("sweep", answerLost, func() {
+			swept, err := r.loader.Sweep(ctx, a.Shards)
+			r.report(ctx, "sweep", err)
+			swept.Failed = err != nil
+			r.send(ctx, swept)
+		})
+	case LoadCommands:
+		r.needs("load commands", answerLost, func() {
+			received, err := r.loader.Commands(ctx, a.Commands)
+			r.report(ctx, "load commands", err)
+			r.send(ctx, CommandsLoaded{Seat: a.Seat, Commands: a.Commands, Received: received, Failed: err != nil})
+		})
+	case ReadBinaries:
+		r.needs("read binaries", answerLost, func() {
+			changed, err := r.loader.Binaries(ctx, a.Keys)
+			r.report(ctx, "read binaries", err)
+			if err == nil {
+				r.send(ctx, BinariesRead{Changed: changed})
+			}
+		})
+	}
+}
+
+// recover takes shards over and reads them.
+func (r *Runner) recover(ctx context.Context, seats []Seat) ([]engine.Term, engine.JobsLoaded, error) {
+	terms := make([]engine.Term, len(seats))
+	var taking errgroup.Group
+	for i, seat := range seats {
+		taking.Go(func() (err error) {
+			terms[i], err = r.loader.Store.Take(ctx, seat.Shard, r.config.Owner)
+			return err
+		})
+	}
+	if err := taking.Wait(); err != nil {
+		return nil, engine.JobsLoaded{}, fmt.Errorf("take shards over: %w", err)
+	}
+	jobs, err := r.loader.Recover(ctx, shardsOf(seats))
+	return terms, jobs, err
+}
+
+func shardsOf(seats []Seat) []int {
+	shards := make([]int, len(seats))
+	for i, seat := range seats {
+		shards[i] = seat.Shard
+	}
+	return shards
+}
+
+// commit writes decisions, after a moment where tasks were published with them.
+func (r *Runner) commit(ctx context.Context, a Commit, published bool) {
+	head := time.Duration(0)
+	if published {
+		head = headStart
+	}
+	answered := r.pulse.await("commit", answerLost)
+	r.commits.Go(func() {
+		defer answered()
+		waitFor(ctx, head)
+		began := time.Now()
+		answers := r.loader.Store.CommitShards(ctx, a.Commits)
+		runs := 0
+		for i, err := range answers {
+			switch {
+			case err == nil:
+				runs += len(a.Commits[i].Decision.Runs)
+			case !errors.Is(err, engine.ErrFenced):
+				r.report(ctx, "commit", err)
+			}
+		}
+		r.observer.Committed(runs, time.Since(began))
+		r.send(ctx, Committed{Seats: a.Seats, Errors: answers})
+	})
 }
 
 func (r *Runner) pause(ctx context.Context, failures int) {
@@ -277,46 +300,47 @@ func (r *Runner) report(ctx context.Context, what string, err error) {
 	}
 }
 
-// listener owns the goroutines that receive results, one for each shard.
+// listener owns the goroutines that receive results, one for each shard. It belongs to the runner's goroutine.
 type listener struct {
 	runner *Runner
-	mu     sync.Mutex
-	cancel context.CancelFunc
+	of     map[int]context.CancelFunc
 	done   sync.WaitGroup
 }
 
-func (l *listener) start(ctx context.Context, epoch uint64, fail context.CancelCauseFunc) {
-	l.stop()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	ctx, l.cancel = context.WithCancel(ctx)
+// start begins the delivery of a shard's results for one seat.
+func (l *listener) start(ctx context.Context, seat Seat, fail context.CancelCauseFunc) {
+	l.stop(seat.Shard)
+	ctx, l.of[seat.Shard] = context.WithCancel(ctx)
 	r := l.runner
-	for _, shard := range r.loader.Shards {
-		l.done.Go(func() {
-			err := r.queue.Results(ctx, shard, func(d Delivery) {
-				for i := range d.Results {
-					if kind := d.Results[i].Kind; kind == engine.ResultFinished || kind == engine.ResultLost {
-						r.observer.Finished(&d.Results[i])
-					}
+	l.done.Go(func() {
+		err := r.queue.Results(ctx, seat.Shard, func(d Delivery) {
+			for i := range d.Results {
+				if kind := d.Results[i].Kind; kind == engine.ResultFinished || kind == engine.ResultLost {
+					r.observer.Finished(&d.Results[i])
 				}
-				r.send(ctx, Results{Epoch: epoch, Results: d.Results, Receipt: d})
-			})
-			if err != nil && ctx.Err() == nil {
-				fail(fmt.Errorf("receive results of shard %d: %w", shard, err))
 			}
+			r.send(ctx, Results{Seat: seat, Results: d.Results, Receipt: d})
 		})
+		if err != nil && ctx.Err() == nil {
+			fail(fmt.Errorf("receive results of shard %d: %w", seat.Shard, err))
+		}
+	})
+}
+
+// stop ends the delivery of a shard's results. What is delivered nevertheless is for a seat that is left.
+func (l *listener) stop(shard int) {
+	if cancel := l.of[shard]; cancel != nil {
+		cancel()
+		delete(l.of, shard)
 	}
 }
 
-// stop ends the delivery and waits until no handler runs any more.
-func (l *listener) stop() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.cancel != nil {
-		l.cancel()
-		l.cancel = nil
-		l.done.Wait()
+// close ends all of it, and waits until no handler runs any more.
+func (l *listener) close() {
+	for shard := range l.of {
+		l.stop(shard)
 	}
+	l.done.Wait()
 }
 
 type silent struct{}
@@ -324,4 +348,4 @@ type silent struct{}
 func (silent) Published(*engine.Task, time.Duration) {}
 func (silent) Finished(*engine.Result)               {}
 func (silent) Committed(int, time.Duration)          {}
-func (silent) Reset()                                {}
+func (silent) Fenced(int)                            {}

@@ -10,10 +10,10 @@ import (
 // effect does one of the core's effects. Publishing never waits; questions to the queue go on in goroutines, a
 // bounded number at a time.
 func (r *Runner) effect(ctx context.Context, a Perform) {
-	answer := func(event engine.Event) { r.send(ctx, Answered{Epoch: a.Epoch, Event: event}) }
+	answer := func(event engine.Event) { r.send(ctx, Answered{Seat: a.Seat, Event: event}) }
 	switch e := a.Effect.(type) {
 	case engine.Publish:
-		r.publish(ctx, a.Epoch, e.Task)
+		r.publish(ctx, a.Seat, e.Task)
 	case engine.Revoke:
 		r.ask(ctx, func() {
 			ok, err := r.queue.Revoke(ctx, e)
@@ -34,11 +34,10 @@ func (r *Runner) effect(ctx context.Context, a Perform) {
 	case engine.CancelAttempt:
 		r.ask(ctx, func() { r.report(ctx, "ask for a cancellation", r.queue.Cancel(ctx, e.Run, e.Attempt)) })
 	case engine.LookUpRuns:
-		loader := r.loader
 		r.goDo(func() {
 			for failures := 0; ctx.Err() == nil; failures++ {
 				answered := r.pulse.await("look up runs", answerLost)
-				found, err := loader.LookUp(ctx, e)
+				found, err := r.loader.LookUp(ctx, e)
 				answered()
 				r.report(ctx, "look up runs", err)
 				if err == nil {
@@ -51,7 +50,7 @@ func (r *Runner) effect(ctx context.Context, a Perform) {
 	}
 }
 
-func (r *Runner) publish(ctx context.Context, epoch uint64, task *engine.Task) {
+func (r *Runner) publish(ctx context.Context, seat Seat, task *engine.Task) {
 	lag := time.Duration(0)
 	if task.Attempt == 1 && !task.Slot.IsZero() {
 		lag = time.Since(task.Slot)
@@ -63,7 +62,7 @@ func (r *Runner) publish(ctx context.Context, epoch uint64, task *engine.Task) {
 		}
 		r.report(ctx, "publish a task", err)
 		select { // this may be called after Run has returned, so it must not wait; a task that nobody hears of is looked after later
-		case r.inputs <- Answered{Epoch: epoch, Event: engine.TaskPublished{Run: task.Run, Attempt: task.Attempt, Failed: true}}:
+		case r.inputs <- Answered{Seat: seat, Event: engine.TaskPublished{Run: task.Run, Attempt: task.Attempt, Failed: true}}:
 		default:
 		}
 	})

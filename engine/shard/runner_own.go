@@ -33,7 +33,6 @@ func (r *Runner) Own(ctx context.Context, shards []int) (stopped <-chan struct{}
 func (r *Runner) change(ctx context.Context, machine *Machine, o ownership, results *listener, cancel context.CancelCauseFunc) {
 	before := r.commits
 	r.commits = new(sync.WaitGroup)
-	r.loader.Shards = o.shards
 	r.perform(ctx, machine.Step(time.Now(), Owned{Shards: o.shards}), results, cancel)
 	close(o.changed)
 	r.goDo(func() {

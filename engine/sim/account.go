@@ -21,9 +21,6 @@ func (w *world) planned() {
 			return
 		}
 		task := &tasks[0]
-		if task.Noting != nil { // the ledger says in a moment what it has passed over
-			task.RunAt = task.Noting.RunAt
-		}
 		switch {
 		case m.forms[len(m.forms)-1].schedule.Kind() == cron.KindAfter:
 			continue // stays at its slot while the run is under way
@@ -137,7 +134,7 @@ func (w *world) book(m *jobModel, runs []engine.Run, ranges []engine.SlotRange) 
 		}
 		for _, slot := range slots {
 			known := b[slot.UnixMilli()]
-			if known.ledger != "" && (ranges[i].Reason != engine.ReasonEdited || len(m.forms) < 3) && !m.twice(w) {
+			if known.ledger != "" {
 				w.fail("a slot ends once", "job %s: slot %s is in the ledger as %s and as %s", m.uid, slot, known.ledger, ranges[i].Reason)
 			}
 			known.ledger = string(ranges[i].Reason)
@@ -158,8 +155,6 @@ func (w *world) book(m *jobModel, runs []engine.Run, ranges []engine.SlotRange) 
 			b[run.Slot.UnixMilli()] = known
 			continue
 		case run.Trigger == engine.TriggerBackfill:
-		case known.ledger == string(engine.ReasonEdited) && len(m.forms) > 2: // it went and came back
-		case m.twice(w) || m.stray():
 		case known.ledger != "":
 			w.fail("a slot ends once", "job %s: slot %s is in the ledger as %s, and run %s (%s, %s) exists", m.uid, run.Slot, known.ledger, run.ID, run.Trigger, run.Status)
 		}
@@ -169,14 +164,6 @@ func (w *world) book(m *jobModel, runs []engine.Run, ranges []engine.SlotRange) 
 	}
 	return b
 }
-
-// twice reports whether a slot may end twice: the wall clock went back, and an edit planned what it showed again.
-func (m *jobModel) twice(w *world) bool { return w.jumped && len(m.forms) > 1 }
-
-// stray reports whether the run of a root may have been made for a slot that was told otherwise: by an engine that was no
-// owner any more, for a wave that had been opened or had ended without it. Whoever finds it cannot tell what became of
-// its slot, and notes it.
-func (m *jobModel) stray() bool { return m.of != nil && m.late }
 
 // policies checks that a run is one that its definition allows.
 func (w *world) policies(m *jobModel, run *engine.Run) {
@@ -208,7 +195,7 @@ func (w *world) policies(m *jobModel, run *engine.Run) {
 	if !known {
 		w.fail("runs are of a generation", "run %s is of generation %d, which never was", run.ID, run.Generation)
 	}
-	if run.Trigger == engine.TriggerSchedule && fixed && !w.jumped && !m.late && m.stoodStill(run.Slot, handled) {
+	if run.Trigger == engine.TriggerSchedule && fixed && !w.jumped && m.stoodStill(run.Slot, handled) {
 		w.fail("a paused job stands still", "run %s fired at %s, while its job was paused", run.ID, run.Slot)
 	}
 }

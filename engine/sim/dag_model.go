@@ -19,9 +19,6 @@ type dagModel struct {
 	forms     map[int64]*dagForm
 	roots     []*jobModel
 	behaviour dagBehaviour
-	// late says that an engine which was no owner any more wrote a wave of it. Whose turn it is was its turn to say before;
-	// should the write come as late as after the next owner has opened another, then two are open at once.
-	late bool
 }
 
 // dagForm is one generation.

@@ -234,9 +234,6 @@ func (w *world) mayStart(task *engine.Task, living []*program) {
 	same, items := 0, 0
 	for _, other := range living {
 		switch before := other.attempt.task; {
-		case m.late && (w.truth.stored[before.Run] == nil || w.truth.stored[before.Run].wave != wave.ID):
-		case w.truth.stored[before.Run] != nil && w.truth.stored[before.Run].wave != wave.ID && w.truth.waves[w.truth.stored[before.Run].wave].shared:
-			// One owner closed a task, and another began its items.
 		case w.truth.stored[before.Run] == nil || w.truth.stored[before.Run].wave != wave.ID:
 			w.fail("waves of one DAG never overlap", "%s starts, and %s runs", task.Run, before.Run)
 		case before.Task == task.Task:
@@ -245,7 +242,7 @@ func (w *world) mayStart(task *engine.Task, living []*program) {
 			same++
 		}
 	}
-	if most := form.spec.MaxParallel; most > 0 && same >= most && !wave.shared {
+	if most := form.spec.MaxParallel; most > 0 && same >= most {
 		w.fail("a wave keeps to max_parallel", "%s starts as number %d of %d", task.Run, same+1, most)
 	}
 	if most := form.spec.Tasks[number].MaxParallel; most > 0 && items >= most {
@@ -263,7 +260,7 @@ func (w *world) mayStart(task *engine.Task, living []*program) {
 func (w *world) hasNothingUnderWay(other *waveShadow, starting *engine.Task) {
 	for _, id := range w.truth.runsOf[other.ID] {
 		run := w.truth.stored[id]
-		if run != nil && !w.users.dagByUID[other.DAGUID].late && !other.shared && run.attempt > 0 && !run.status.Terminal() && run.status != engine.StatusScheduled {
+		if run != nil && run.attempt > 0 && !run.status.Terminal() && run.status != engine.StatusScheduled {
 			w.fail("waves of one DAG never overlap", "%s starts, and %s is %s", starting.Run, id, run.status)
 		}
 	}

@@ -13,9 +13,6 @@ type waveShadow struct {
 	engine.Wave
 	reopened bool // somebody has asked for it to go on after its end, or for a task of it to count otherwise
 	marked   bool
-	// shared says that a former owner has written runs of it, too. Each of two owners keeps to max_parallel by what it knows,
-	// and may begin another task, until one is refused: ADR 22 says why.
-	shared bool
 }
 
 // wroteWave checks what became of a wave: its status moves as a wave's may, its number stays, and its end is what its
@@ -36,6 +33,9 @@ func (t *truth) wroteWave(wave *engine.Wave) {
 	if from != to && to.Terminal() {
 		t.endedAt = t.w.elapsed
 	}
+	if from != to && to == engine.StatusRunning {
+		t.opened[wave.ID] = true
+	}
 	if from != to {
 		t.w.counts.add("wave", from.String()+" → "+to.String())
 	}
@@ -49,14 +49,14 @@ func (t *truth) wroteWave(wave *engine.Wave) {
 	}
 	if known.Epoch == 0 && wave.Epoch > 0 {
 		for _, id := range t.order {
-			if other := t.waves[id]; other.DAGUID == wave.DAGUID && id != wave.ID && other.Epoch == wave.Epoch && !t.w.users.dagByUID[wave.DAGUID].late {
+			if other := t.waves[id]; other.DAGUID == wave.DAGUID && id != wave.ID && other.Epoch == wave.Epoch {
 				t.w.fail("a number has one wave", "waves %s and %s are both of epoch %d", id, wave.ID, wave.Epoch)
 			}
 		}
 	}
 	if to == engine.StatusRunning {
 		for _, id := range t.order {
-			if other := t.waves[id]; other.DAGUID == wave.DAGUID && id != wave.ID && other.Status == engine.StatusRunning && !t.w.users.dagByUID[wave.DAGUID].late {
+			if other := t.waves[id]; other.DAGUID == wave.DAGUID && id != wave.ID && other.Status == engine.StatusRunning {
 				t.w.fail("waves of one DAG never overlap", "waves %s and %s are both open", id, wave.ID)
 			}
 		}
@@ -87,7 +87,7 @@ func (t *truth) wroteTask(run *engine.Run, first bool) {
 		return
 	}
 	slot := run.Slot.UnixMilli()
-	if before := root.fired[slot]; before != "" && before != run.Wave && !root.twice(t.w) {
+	if before := root.fired[slot]; before != "" && before != run.Wave {
 		t.w.fail("one wave a slot", "root %s: slot %s is in wave %s and in wave %s", root.uid, run.Slot, before, run.Wave)
 	}
 	root.fired[slot] = run.Wave
@@ -212,9 +212,6 @@ func (w *world) number(m *dagModel) {
 		}
 	}
 	slices.Sort(epochs)
-	if m.late {
-		epochs = nil
-	}
 	for i, epoch := range epochs {
 		if epoch != int64(i+1) {
 			w.fail("waves are numbered without gaps", "DAG %s has waves %v", m.uid, epochs)

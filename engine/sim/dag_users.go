@@ -139,15 +139,10 @@ func (u *users) insertWave(m *dagModel, id string, fill func(*engine.Wave)) {
 		Status: engine.StatusScheduled, CreatedAt: w.stamp(),
 	}
 	fill(&wave)
-	u.later(func() {
-		if err := w.truth.store.InsertWave(context.Background(), wave); err == nil {
-			w.truth.wroteWave(&wave)
-		}
-		if w.chance(webCut) {
-			return // whoever asked hears of no wave; it is there
-		}
-		u.command(engine.Command{ID: wave.ID + "-start", Kind: engine.CommandStartWave, RunID: wave.ID, JobUID: wave.DAGUID, By: wave.By})
-	})
+	if known, err := w.truth.store.WavesByID(context.Background(), []string{id}); err != nil || len(known) > 0 {
+		return // the same once more
+	}
+	u.command(engine.Command{ID: engine.StartCommand(id), Kind: engine.CommandStartWave, RunID: id, JobUID: wave.DAGUID, By: wave.By, Wave: &wave})
 }
 
 // backfillDAG makes waves of slots that have passed and that no wave has had.

@@ -20,11 +20,11 @@ type driver struct {
 	clock   *event
 	holder  *holder // of its leases, nil where there are none
 
-	epoch   uint64 // under which results are listened for, 0 while they are not
+	seats   [engine.Shards]shard.Seat // for which results are listened for, zero while they are not
 	cursors [engine.Shards]uint64
 	busy    [engine.Shards]bool
 
-	shards     []int // that it reads and listens for
+	shards     []int // that it owns, as far as it has been told
 	believes   [engine.Shards]bool
 	loseAt     time.Duration // when it hears of what it has lost, 0 if it has not
 	dirty      bool          // it has not been told what it believes
@@ -56,19 +56,20 @@ func (e *driver) boot() {
 	e.number++
 	e.group = e.w.newGroup(fmt.Sprintf("%s.%d", e.name, e.number))
 	config := e.w.config
+	config.Owner = e.group.name
 	if e.w.owners.several() {
-		e.w.writers++
-		config.Core.Writer = e.w.writers
+		config.CheckEvery = 10 * time.Second
 	}
 	e.machine = shard.NewMachine(config, e.w.wall(), e.w.random)
-	e.epoch, e.until, e.loseAt, e.wokeAt, e.thawedAt, e.freezes, e.inbox = 0, 0, 0, 0, 0, false, nil
+	e.until, e.loseAt, e.wokeAt, e.thawedAt, e.freezes, e.inbox = 0, 0, 0, 0, false, nil
+	e.seats = [engine.Shards]shard.Seat{}
 	e.since = e.w.elapsed
 	e.believes, e.flights, e.shards = [engine.Shards]bool{}, &flights{}, nil
 	e.w.note("engine starts", e.group.name, "", 0)
 	switch e.w.owners.way {
 	case alone:
 		e.shards = allShards
-		e.input(shard.Start{})
+		e.input(shard.Owned{Shards: e.shards})
 	case thrown:
 		e.own()
 	case leased:
@@ -86,7 +87,6 @@ func (e *driver) own() (before *flights) {
 		}
 	}
 	before, e.flights = e.flights, &flights{}
-	e.epoch = 0
 	e.told++
 	e.w.note("owns", e.group.name, "", int64(len(e.shards)))
 	e.input(shard.Owned{Shards: e.shards})
@@ -99,10 +99,9 @@ func (e *driver) kill() bool {
 		return false
 	}
 	e.w.note("engine killed", e.group.name, "", 0)
-	e.w.upset()
 	e.w.kill(e.group)
 	e.clock.cancel()
-	e.epoch, e.ended = 0, e.w.elapsed
+	e.seats, e.ended = [engine.Shards]shard.Seat{}, e.w.elapsed
 	for number := range e.w.queue.floors {
 		if floor := e.w.queue.floors[number]; floor > 0 && e.w.chance(floorLost) {
 			e.w.queue.floors[number] = floor - min(floor, uint64(e.w.random.IntN(5)))
@@ -161,9 +160,9 @@ func (e *driver) arm() {
 
 // do lets a process of the engine do something and tell the machine.
 func (e *driver) do(work func(p *process, loader shard.Loader) shard.Input) {
-	group, shards := e.group, e.shards
+	group := e.group
 	e.w.spawn(group, e.w.between(0, 300*time.Microsecond), func(p *process) {
-		in := work(p, shard.Loader{Store: reader{e.w.truth, p}, Shards: shards})
+		in := work(p, shard.Loader{Store: reader{e.w.truth, p}})
 		if group.dead || in == nil {
 			return
 		}
@@ -179,57 +178,51 @@ func (e *driver) perform(action shard.Action) {
 	background := context.Background()
 	switch a := action.(type) {
 	case shard.Recover:
-		e.epoch = 0
-		e.do(func(_ *process, loader shard.Loader) shard.Input {
-			jobs, err := loader.Recover(background, a.Due)
-			return shard.Recovered{Epoch: a.Epoch, Jobs: jobs, Failed: err != nil}
+		e.do(func(p *process, loader shard.Loader) shard.Input {
+			answer := shard.Recovered{Seats: a.Seats, Failed: true}
+			shards := shardsOf(a.Seats)
+			var err error
+			if answer.Terms, err = e.w.truth.take(p, shards, e.group.name); err != nil {
+				return answer
+			}
+			answer.Jobs, err = loader.Recover(background, shards)
+			answer.Failed = err != nil
+			return answer
 		})
 	case shard.Listen:
-		e.listen(a.Epoch)
-	case shard.Reset:
-		kind, _, _ := strings.Cut(a.Why, " ")
-		if strings.HasSuffix(a.Why, "news of it") {
-			kind = "result"
-		}
-		e.w.counts.add("reset", kind)
-		e.w.note("reset", e.group.name, a.Why, 0)
-		e.w.upset()
-		if e.w.faults.none {
-			e.w.fail("without misfortune nothing is read anew", "%s", a.Why)
+		e.listen(a.Seat)
+	case shard.Leave:
+		e.seats[a.Shard] = shard.Seat{}
+		if a.Why != "" {
+			e.w.counts.add("fenced", "a shard")
+			e.w.note("fenced", e.group.name, a.Why, int64(a.Shard))
+			if e.w.faults.none {
+				e.w.fail("without misfortune nobody is fenced", "%s lost shard %d", e.group.name, a.Shard)
+			}
 		}
 	case shard.Poll:
 		e.do(func(_ *process, loader shard.Loader) shard.Input {
-			uids, err := loader.Due(background, a.After, a.Until)
-			return shard.Polled{Epoch: a.Epoch, UIDs: uids, Failed: err != nil}
+			uids, err := loader.Due(background, shardsOf(a.Seats), a.After, a.Until)
+			return shard.Polled{Seats: a.Seats, UIDs: uids, Failed: err != nil}
 		})
 	case shard.Load:
 		e.do(func(p *process, loader shard.Loader) shard.Input {
 			if a.Again > 0 && !p.sleep(min(e.w.config.RetryMin<<min(a.Again, 10), e.w.config.RetryMax)) {
 				return nil
 			}
-			jobs, err := loader.Jobs(background, a.UIDs, a.Due)
-			return shard.Loaded{Epoch: a.Epoch, UIDs: a.UIDs, Again: a.Again, Jobs: jobs, Failed: err != nil}
+			jobs, err := loader.Jobs(background, a.UIDs)
+			return shard.Loaded{Seats: a.Seats, UIDs: a.UIDs, Again: a.Again, Jobs: jobs, Failed: err != nil}
 		})
 	case shard.Sweep:
 		e.do(func(_ *process, loader shard.Loader) shard.Input {
-			swept, err := loader.Sweep(background)
-			swept.Epoch, swept.Failed = a.Epoch, err != nil
+			swept, err := loader.Sweep(background, a.Shards)
+			swept.Failed = err != nil
 			return swept
 		})
-	case shard.Reconcile:
+	case shard.LoadCommands:
 		e.do(func(_ *process, loader shard.Loader) shard.Input {
-			active, err := loader.Active(background, a.Until)
-			if err != nil {
-				return nil
-			}
-			active.Epoch = a.Epoch
-			return active
-		})
-	case shard.LoadCommand:
-		e.do(func(_ *process, loader shard.Loader) shard.Input {
-			loaded, err := loader.Command(background, a.Command, a.Due)
-			loaded.Epoch, loaded.Failed = a.Epoch, err != nil
-			return loaded
+			received, err := loader.Commands(background, a.Commands)
+			return shard.CommandsLoaded{Seat: a.Seat, Commands: a.Commands, Received: received, Failed: err != nil}
 		})
 	case shard.ReadBinaries:
 		e.do(func(_ *process, loader shard.Loader) shard.Input {
@@ -237,20 +230,7 @@ func (e *driver) perform(action shard.Action) {
 			if err != nil {
 				return nil
 			}
-			return shard.Answered{Epoch: a.Epoch, Event: changed}
-		})
-	case shard.ReadRefused:
-		e.do(func(p *process, _ shard.Loader) shard.Input {
-			runs, err := reader{e.w.truth, p}.RunsByID(background, a.IDs)
-			return shard.RefusedRead{Epoch: a.Epoch, Asked: len(a.IDs), Runs: runs, Failed: err != nil}
-		})
-	case shard.ReadStrange:
-		e.do(func(p *process, _ shard.Loader) shard.Input {
-			runs, err := reader{e.w.truth, p}.RunsByID(background, a.IDs())
-			if err != nil && !p.sleep(e.w.config.RetryMin) {
-				return nil
-			}
-			return shard.StrangeRead{Epoch: a.Epoch, Results: a.Results, Runs: runs, Failed: err != nil}
+			return shard.BinariesRead{Changed: changed}
 		})
 	case shard.Commit:
 		e.commit(a)
@@ -261,24 +241,31 @@ func (e *driver) perform(action shard.Action) {
 		}
 	case shard.Perform:
 		e.w.counts.add("effect", name(a.Effect))
-		e.effect(a.Epoch, a.Effect)
+		e.effect(a.Seat, a.Effect)
 	}
 }
 
-// commit sends a batch on its way. The way there does not end with the engine: a batch may land after its death, and
-// even after its successor has begun.
+func shardsOf(seats []shard.Seat) []int {
+	shards := make([]int, len(seats))
+	for i, seat := range seats {
+		shards[i] = seat.Shard
+	}
+	return shards
+}
+
+// commit sends commits on their way. The way there does not end with the engine: they may land after its death, and even
+// after its successor has begun; each by itself.
 func (e *driver) commit(a shard.Commit) {
 	w, group := e.w, e.group
 	latency := w.between(100*time.Microsecond, 10*time.Millisecond)
 	if w.chance(storeSlow) {
 		latency = w.between(50*time.Millisecond, 3*time.Second)
 	}
-	batch := *a.Batch
 	if w.chance(commitCut) {
 		e.kill()
 		latency += w.between(0, 3*time.Second)
 	}
-	flights, told := e.flights, e.told
+	flights := e.flights
 	flights.under++
 	w.after(latency, func() {
 		defer flights.land()
@@ -287,30 +274,25 @@ func (e *driver) commit(a shard.Commit) {
 				return
 			}
 			w.note("late commit", group.name, "", 0)
-			w.truth.late(&batch)
-		} else if w.owners.stale(e, told, &batch) {
-			w.counts.add("lease", "commit of a former owner")
-			w.truth.late(&batch)
 		}
-		answer := shard.Committed{Epoch: a.Epoch}
-		switch {
-		case w.truth.away() || w.chance(storeRefused):
-			answer.Failed = true
-		case !group.dead && w.chance(commitTorn):
-			w.upset()
-			_, _ = w.truth.commit(cut(&batch, w.random.IntN(writes(&batch)+1)))
+		cut := !group.dead && w.chance(commitTorn)
+		torn := cut || w.chance(storeTorn)
+		away := w.truth.away() || w.chance(storeRefused)
+		answer := shard.Committed{Seats: a.Seats, Errors: make([]error, len(a.Commits))}
+		for i := range a.Commits {
+			switch {
+			case away || torn && w.odds(0.5):
+				answer.Errors[i] = errInjected
+			default:
+				answer.Errors[i] = w.truth.commit(&a.Commits[i])
+				if torn || w.chance(storeUnsure) {
+					answer.Errors[i] = errInjected
+				}
+			}
+		}
+		if cut {
 			e.kill()
 			return
-		case w.chance(storeTorn):
-			answer.Failed = true
-			w.upset()
-			_, _ = w.truth.commit(cut(&batch, w.random.IntN(writes(&batch)+1)))
-		default:
-			conflicts, err := w.truth.commit(&batch)
-			answer.Conflicts, answer.Failed = conflicts, err != nil || w.chance(storeUnsure)
-		}
-		if answer.Failed {
-			answer.Conflicts = nil
 		}
 		w.after(w.between(50*time.Microsecond, 2*time.Millisecond), func() {
 			switch {

@@ -28,7 +28,7 @@ func about(effect engine.Effect) (run string, attempt int) {
 }
 
 // effect does one of the core's effects.
-func (e *driver) effect(epoch uint64, effect engine.Effect) {
+func (e *driver) effect(seat shard.Seat, effect engine.Effect) {
 	w := e.w
 	run, attempt := about(effect)
 	w.note("effect", run, name(effect)+" by "+e.group.name, int64(attempt))
@@ -42,14 +42,14 @@ func (e *driver) effect(epoch uint64, effect engine.Effect) {
 			if answer == nil || !p.sleep(w.between(50*time.Microsecond, time.Millisecond)) {
 				return nil
 			}
-			return shard.Answered{Epoch: epoch, Event: answer}
+			return shard.Answered{Seat: seat, Event: answer}
 		})
 	}
 	refused := func() bool { return e.isCut() || w.chance(queueRefused) }
 	switch f := effect.(type) {
 	case engine.Publish:
 		w.truth.wanted(f.Task)
-		e.publish(epoch, f.Task)
+		e.publish(seat, f.Task)
 	case engine.Revoke:
 		ask(func() engine.Event {
 			if refused() {
@@ -78,7 +78,7 @@ func (e *driver) effect(epoch uint64, effect engine.Effect) {
 			if !p.sleep(w.between(50*time.Microsecond, time.Millisecond)) {
 				return nil
 			}
-			return shard.Answered{Epoch: epoch, Event: answer}
+			return shard.Answered{Seat: seat, Event: answer}
 		})
 	case engine.DeclareLost:
 		ask(func() engine.Event {
@@ -99,7 +99,7 @@ func (e *driver) effect(epoch uint64, effect engine.Effect) {
 			for {
 				found, err := loader.LookUp(context.Background(), f)
 				if err == nil {
-					return shard.Answered{Epoch: epoch, Event: found}
+					return shard.Answered{Seat: seat, Event: found}
 				}
 				if !p.sleep(e.w.config.RetryMin) {
 					return nil
@@ -110,7 +110,7 @@ func (e *driver) effect(epoch uint64, effect engine.Effect) {
 }
 
 // publish sends a task on its way, which like a commit's does not end with the engine.
-func (e *driver) publish(epoch uint64, task *engine.Task) {
+func (e *driver) publish(seat shard.Seat, task *engine.Task) {
 	w, group := e.w, e.group
 	copied := *task
 	e.sentAt = max(e.sentAt, w.elapsed+w.between(50*time.Microsecond, 2*time.Millisecond))
@@ -126,7 +126,7 @@ func (e *driver) publish(epoch uint64, task *engine.Task) {
 		if failed {
 			w.after(w.between(50*time.Microsecond, 2*time.Millisecond), func() {
 				if !group.dead {
-					e.input(shard.Answered{Epoch: epoch, Event: engine.TaskPublished{Run: copied.Run, Attempt: copied.Attempt, Failed: true}})
+					e.input(shard.Answered{Seat: seat, Event: engine.TaskPublished{Run: copied.Run, Attempt: copied.Attempt, Failed: true}})
 				}
 			})
 		}

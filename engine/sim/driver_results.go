@@ -15,19 +15,18 @@ type receipt struct {
 	sequence uint64
 }
 
-// listen begins to deliver results from the first unacknowledged on.
-func (e *driver) listen(epoch uint64) {
-	e.epoch = epoch
-	for _, number := range e.shards {
-		e.cursors[number], e.busy[number] = e.w.queue.floors[number], false
-		e.pump(number)
-	}
+// listen begins to deliver a shard's results from the first unacknowledged on.
+func (e *driver) listen(seat shard.Seat) {
+	number := seat.Shard
+	e.seats[number] = seat
+	e.cursors[number], e.busy[number] = e.w.queue.floors[number], false
+	e.pump(number)
 }
 
 // pump delivers what a shard has, a batch at a time.
 func (e *driver) pump(number int) {
-	w, epoch, group := e.w, e.epoch, e.group
-	if epoch == 0 || e.busy[number] || group.dead || e.isCut() || e.w.owners.several() && !slices.Contains(e.shards, number) {
+	w, seat, group := e.w, e.seats[number], e.group
+	if seat == (shard.Seat{}) || e.busy[number] || group.dead || e.isCut() {
 		return
 	}
 	if log := w.queue.logs[number]; len(log) == 0 || log[len(log)-1].sequence <= e.cursors[number] {
@@ -39,7 +38,7 @@ func (e *driver) pump(number int) {
 		delay = w.between(20*time.Millisecond, 3*time.Second)
 	}
 	w.after(delay, func() {
-		if e.epoch != epoch || e.group != group || group.dead {
+		if e.seats[number] != seat || e.group != group || group.dead {
 			return
 		}
 		if e.isCut() {
@@ -60,9 +59,9 @@ func (e *driver) pump(number int) {
 		if len(results) > 0 {
 			last := results[len(results)-1].Sequence
 			e.cursors[number] = last
-			e.input(shard.Results{Epoch: epoch, Results: results, Receipt: receipt{number, last}})
+			e.input(shard.Results{Seat: seat, Results: results, Receipt: receipt{number, last}})
 		}
-		if e.epoch == epoch {
+		if e.seats[number] == seat {
 			e.pump(number)
 		}
 	})

@@ -1,6 +1,11 @@
 package sim
 
-import "time"
+import (
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/shard"
+)
 
 // stands reports whether the engine stands still, as a process that is stopped, or a machine that swaps.
 func (e *driver) stands() bool { return e.w.elapsed < e.until }
@@ -87,7 +92,7 @@ func (e *driver) leave() {
 	e.w.note("engine leaves", e.group.name, "", 0)
 	e.w.kill(e.group)
 	e.clock.cancel()
-	e.epoch, e.ended = 0, e.w.elapsed
+	e.seats, e.ended = [engine.Shards]shard.Seat{}, e.w.elapsed
 	e.w.after(pick(e.w, 10*time.Millisecond, 300*time.Millisecond, 2*time.Second), e.boot)
 }
 

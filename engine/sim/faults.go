@@ -33,7 +33,6 @@ const (
 	commitCut      fault = "engine killed while a commit is under way"
 	commitTorn     fault = "engine killed in the middle of a commit"
 	executorCut    fault = "executor killed between two steps"
-	webCut         fault = "web killed between a wave and its command"
 	programAway    fault = "program not fetched"
 	programSlow    fault = "program fetched slowly"
 	refreshDelayed fault = "refresh of a lock delayed on its way"
@@ -72,7 +71,7 @@ var rates = []struct {
 	{publishUnsure, 0.05}, {resultsAgain, 0.03}, {resultsDelayed, 0.1}, {floorLost, 0.5}, {queueRefused, 0.05},
 	{queueUnsure, 0.05}, {wakeLost, 0.3}, {controlLost, 0.3}, {storeRefused, 0.03}, {storeUnsure, 0.03},
 	{storeSlow, 0.03}, {storeTorn, 0.03}, {commitLate, 0.5}, {commitGone, 0.5}, {engineCut, 0.003}, {commitCut, 0.006}, {commitTorn, 0.004}, {executorCut, 0.004},
-	{programAway, 0.02}, {programSlow, 0.03}, {refreshDelayed, 0.03}, {webCut, 0.1},
+	{programAway, 0.02}, {programSlow, 0.03}, {refreshDelayed, 0.03},
 	{leaseRefused, 0.03}, {leaseUnsure, 0.03}, {leaseSlow, 0.02}, {watchDelayed, 0.03}, {entryEndsLate, 0.3}, {entryEndless, 0.03},
 }
 

@@ -16,7 +16,6 @@ type jobModel struct {
 	forms     []form
 	revisions []revision
 	behaviour behaviour
-	late      bool      // an engine that was no owner any more, or was dead, wrote of it
 	parked    time.Time // when its clock was stopped last; zero while it goes
 	// Of a root of a DAG.
 	of    *dagModel
@@ -47,12 +46,8 @@ type revision struct {
 
 // stands notes when the engine has stopped a job's clock.
 func (m *jobModel) stands(w *world, task *engine.ScheduledTask) {
-	at := task.RunAt
-	if task.Noting != nil {
-		at = task.Noting.RunAt
-	}
 	switch {
-	case !at.Equal(engine.Parked) || task.Slot.Equal(engine.Parked):
+	case !task.RunAt.Equal(engine.Parked) || task.Slot.Equal(engine.Parked):
 		m.parked = time.Time{}
 	case m.parked.IsZero():
 		m.parked = w.wall()

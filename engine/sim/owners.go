@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"strings"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -71,30 +70,4 @@ func (o *owners) living() []*driver {
 // has reports whether an engine is the owner of a shard, the one who began to work on it last.
 func (o *owners) has(e *driver, shard int) bool {
 	return !o.several() || o.of[shard].engine == e && o.of[shard].number == e.number
-}
-
-// stale reports whether a batch that an engine began once it had been told so often is about a shard that has, or had, another
-// owner since.
-func (o *owners) stale(e *driver, told int, batch *engine.Batch) bool {
-	if o.way == thrown && told != e.told {
-		return true
-	}
-	since := func(shard int) bool { return !o.has(e, shard) || o.way == leased && o.of[shard].told > told }
-	for i := range batch.Runs {
-		if since(batch.Runs[i].Run.Shard) {
-			return true
-		}
-	}
-	for i := range batch.Waves {
-		if since(batch.Waves[i].Wave.Shard) {
-			return true
-		}
-	}
-	for i := range batch.Slots {
-		uid, _, _ := strings.Cut(batch.Slots[i].JobUID, "-")
-		if since(engine.ShardOf(uid)) {
-			return true
-		}
-	}
-	return false
 }

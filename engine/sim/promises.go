@@ -12,10 +12,6 @@ import (
 // What a job's definition promises of its runs, checked at every write of one. Each is a guard of the core of which no
 // safety hangs, because the lock or the claim would hold it: without these checks nobody would see it go.
 
-// upset notes that what the store shows need not be what one engine decided: an engine died or read all anew, or a
-// batch was written in part.
-func (w *world) upset() { w.upsets = true }
-
 // formOf gives the form of a generation, nil if there was none.
 func (m *jobModel) formOf(generation int64) *form {
 	for i := range m.forms {
@@ -38,25 +34,23 @@ func (m *jobModel) ever(policies ...spec.Overlap) bool {
 	return false
 }
 
-// promised checks what a batch has done, once it is written whole.
-func (t *truth) promised(batch *engine.Batch) {
+// promised checks what a decision has done.
+func (t *truth) promised(batch *engine.Decision) {
 	for i := range batch.Runs {
-		run := &batch.Runs[i].Run
+		run := &batch.Runs[i]
 		m := t.w.users.byUID[run.JobUID]
 		if m == nil || run.Task != "" || t.stored[run.ID] == nil {
 			continue
 		}
 		t.bounded(m, run)
-		if !t.w.upsets {
-			t.alone(m, run)
-			t.waits(m, run)
-		}
+		t.alone(m, run)
+		t.waits(m, run)
 	}
 	for i := range batch.Slots {
 		entry := &batch.Slots[i]
 		if m := t.w.users.byUID[entry.JobUID]; m != nil {
 			t.gaveUp(m, entry)
-		} else if entry.Reason == engine.ReasonOverlap && !t.w.upsets {
+		} else if entry.Reason == engine.ReasonOverlap {
 			t.rootGaveUp(entry)
 		}
 	}
@@ -150,6 +144,9 @@ func (t *truth) rootGaveUp(entry *engine.SlotRange) {
 	dagUID, root := engine.RunJob(entry.JobUID), engine.RootOf(entry.JobUID)
 	for _, id := range t.order {
 		wave := t.waves[id]
+		if t.opened[id] { // by the same decision: the slot came while the one before it was open
+			continue
+		}
 		if wave.DAGUID != dagUID || wave.Epoch == 0 || wave.Status.Terminal() || wave.Trigger == engine.TriggerManual || wave.Trigger == engine.TriggerBackfill {
 			continue
 		}
@@ -197,7 +194,7 @@ func (t *truth) bounded(m *jobModel, run *engine.Run) {
 	if wait := run.RetryAt.Sub(t.w.wall()); run.Status == engine.StatusRetrying && !t.w.jumped && !run.Waiting && wait > longestWait {
 		t.w.fail("a retry waits no longer than its bound", "run %s waits %s", run.ID, wait)
 	}
-	if len(run.Attempts) > 0 && run.Attempts[0].Status != engine.StatusCancelled && !t.w.upsets && !t.stored[run.ID].past.waited {
+	if len(run.Attempts) > 0 && run.Attempts[0].Status != engine.StatusCancelled && !t.stored[run.ID].past.waited && !t.stored[run.ID].past.again {
 		known := &t.stored[run.ID].past
 		back := known.followed && !t.w.twice.IsZero() // its time had come before the clock went back
 		if first := run.Attempts[0].QueuedAt; !back && (first.Before(run.Slot) || first.Before(run.NotBefore)) {
@@ -212,6 +209,7 @@ func (t *truth) bounded(m *jobModel, run *engine.Run) {
 // past is what is remembered of a run beside what the store shows.
 type past struct {
 	base      int           // attempts before the last retry by hand
+	again     bool          // there was such a retry
 	cancelled time.Duration // since when it is to be cancelled
 	waited    bool          // its time had come, and another run was in the way
 	// followed says that the write that let it go ended another run of its job. It had waited for that, and the store had
@@ -237,9 +235,13 @@ func (t *truth) goesOn(known *shadow, run *engine.Run) {
 // longestWait is more than what any retry waits in these worlds.
 const longestWait = 10 * time.Second
 
+// unaware is how long an owner may go on with what it has committed before it finds out that another has taken its shard
+// over: what it publishes until then is claimed already, and the queue knows that for much longer.
+const unaware = 4 * time.Second
+
 // wanted checks that what is to be published has not ended: nobody looks for its claim any more.
 func (t *truth) wanted(task *engine.Task) {
-	if known := t.stored[task.Run]; known != nil && known.status.Terminal() && !t.w.owners.several() {
+	if known := t.stored[task.Run]; known != nil && known.status.Terminal() && (!t.w.owners.several() || t.w.elapsed > known.ended+unaware) {
 		t.w.fail("nothing is published of what has ended", "attempt %d of run %s is, and the run is %s", task.Attempt, task.Run, known.status)
 	}
 }

@@ -106,9 +106,9 @@ func (w *world) letters() {
 }
 
 // obsolete checks that nothing fired at a slot that came when the engine had acted upon a pause, or an edit, already:
-// also not what was prepared before. A world in which an engine died may owe more.
+// also not what was prepared before.
 func (w *world) obsolete(m *jobModel, runs []engine.Run) {
-	if w.upsets || w.jumped {
+	if w.jumped {
 		return
 	}
 	for i := range runs {

@@ -66,7 +66,6 @@ func Run(seed uint64, options Options) Report {
 		w.executors = append(w.executors, x)
 		x.boot()
 	}
-	w.upsets = w.owners.several() // shards move from one engine to another
 	for _, e := range w.engines {
 		e.boot()
 	}
@@ -115,7 +114,6 @@ func Run(seed uint64, options Options) Report {
 func (w *world) drawConfig() shard.Config {
 	config := shard.DefaultConfig()
 	config.Core.LockTTL = lockTTL
-	config.ReconcileEvery = 15 * time.Second
 	if w.odds(0.5) {
 		config.Horizon = pick(w, 2*time.Second, 5*time.Second, 20*time.Second)
 		config.PollEvery = config.Horizon / 3

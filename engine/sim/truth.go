@@ -22,11 +22,13 @@ type truth struct {
 	awayUntil time.Duration
 	endedAt   time.Duration      // when a run or a wave ended last
 	stored    map[string]*shadow // every run there is, by id; only looked up
-	begun     map[string]bool    // run ids that the present batch lets go
+	begun     map[string]bool    // run ids that the present decision lets go
+	opened    map[string]bool    // waves that it opens
 	retried   map[string]bool    // run ids for which an operator asked for a retry
 	waves     map[string]*waveShadow
-	order     []string            // of waves, as they were first written
-	runsOf    map[string][]string // of waves: ids of runs that were ever written, in that order
+	order     []string              // of waves, as they were first written
+	runsOf    map[string][]string   // of waves: ids of runs that were ever written, in that order
+	positions [engine.Shards]uint64 // of the latest commit
 }
 
 // shadow is what is known of a stored run.
@@ -34,6 +36,7 @@ type shadow struct {
 	status   engine.Status
 	revision int64
 	attempt  int
+	ended    time.Duration // when it did
 	trigger  engine.Trigger
 	slot     time.Time
 	past     past
@@ -52,68 +55,93 @@ func newTruth(w *world) *truth {
 
 func (t *truth) away() bool { return t.w.elapsed < t.awayUntil }
 
-// commit writes a batch, and checks what it does.
-func (t *truth) commit(batch *engine.Batch) ([]engine.Conflict, error) {
-	conflicts, err := t.store.Commit(context.Background(), batch)
-	if err != nil {
-		return nil, err
+// take makes an engine the owner of shards, one after the other.
+func (t *truth) take(p *process, shards []int, owner string) ([]engine.Term, error) {
+	terms := make([]engine.Term, len(shards))
+	for i, shard := range shards {
+		if i%8 == 0 { // they are taken some at a time
+			if err := t.wait(p); err != nil {
+				return nil, err
+			}
+		}
+		term, err := t.store.Take(context.Background(), shard, owner)
+		if err != nil {
+			return nil, err
+		}
+		terms[i] = term
 	}
-	t.once(batch)
-	for _, conflict := range conflicts {
-		t.w.counts.add("conflict", conflict.Kind)
+	return terms, nil
+}
+
+// commit writes a decision, and checks what it does.
+func (t *truth) commit(commit *engine.ShardCommit) error {
+	if err := t.store.CommitShards(context.Background(), []engine.ShardCommit{*commit})[0]; err != nil {
+		if !errors.Is(err, engine.ErrFenced) {
+			t.w.fail("the store answers", "%s", err)
+		}
+		return err
 	}
-	batch = batch.Done(conflicts)
-	ended := t.ends(batch)
-	t.begun = t.begins(batch)
-	for i := range batch.Runs {
-		run := &batch.Runs[i].Run
+	if t.positions[commit.Shard] == commit.Position {
+		return nil // the same once more
+	}
+	t.positions[commit.Shard] = commit.Position
+	decision := commit.Decision
+	t.once(decision)
+	ended := t.ends(decision)
+	t.begun, t.opened = t.begins(decision), map[string]bool{}
+	for _, id := range decision.DropRuns {
+		if t.stored[id] != nil {
+			delete(t.stored, id)
+			t.w.note("run dropped", id, "", 0)
+			t.w.journal.dropped(id)
+		}
+	}
+	for i := range decision.Runs {
+		run := &decision.Runs[i]
 		prepared := t.prepared(run.ID)
 		t.wrote(run)
 		if goes := run.Status != engine.StatusScheduled || !run.Slot.After(t.w.wall()); prepared && goes && ended[run.JobUID] {
 			t.stored[run.ID].past.followed = true
 		}
 	}
-	for i := range batch.Waves {
-		t.wroteWave(&batch.Waves[i].Wave)
-	}
-	for i := range batch.Slots {
-		t.w.counts.add("slots", string(batch.Slots[i].Outcome)+" "+string(batch.Slots[i].Reason))
-		t.w.note("ledger", batch.Slots[i].ID, string(batch.Slots[i].Reason)+" until "+batch.Slots[i].To.Format("15:04:05.000"), batch.Slots[i].Count)
-	}
-	for _, drop := range batch.DropRuns {
-		id := drop.ID
-		if left, err := t.store.RunsByID(context.Background(), []string{id}); t.stored[id] != nil && err == nil && len(left) == 0 {
-			delete(t.stored, id)
-			t.w.note("run dropped", id, "", 0)
-			t.w.journal.dropped(id)
+	for _, ends := range []bool{true, false} { // the wave of before ends before the next one opens
+		for i := range decision.Waves {
+			if wave := &decision.Waves[i]; wave.Status.Terminal() == ends {
+				t.wroteWave(wave)
+			}
 		}
 	}
-	for i := range batch.Tasks {
-		task := &batch.Tasks[i].Task
+	for i := range decision.Slots {
+		slots := &decision.Slots[i]
+		t.w.counts.add("slots", string(slots.Outcome)+" "+string(slots.Reason))
+		t.w.note("ledger", slots.ID, string(slots.Reason)+" until "+slots.To.Format("15:04:05.000"), slots.Count)
+	}
+	for i := range decision.Tasks {
+		task := &decision.Tasks[i]
 		if m := t.w.users.planner(task.ID); m != nil {
 			m.stands(t.w, task)
 		}
 		t.w.note("next slot", task.ID, task.Slot.Format("15:04:05.000")+" "+task.Job, task.Revision)
 	}
-	for _, handled := range batch.Handled {
+	for _, handled := range decision.Handled {
 		t.w.users.handled(handled)
 	}
-	for _, handled := range batch.HandledDAGs {
+	for _, handled := range decision.HandledDAGs {
 		t.w.users.handledDAG(handled)
 	}
-	for _, id := range batch.Commands {
-		t.w.note("command done", id, "", 0)
+	for _, done := range decision.Done {
+		t.w.note("command done", done.ID, "", 0)
 	}
-	t.promised(batch)
-	return conflicts, nil
+	t.promised(decision)
+	return nil
 }
 
 // ends names the jobs of which a batch ends a run, or an attempt, that was under way. What it lets go had to wait for that,
 // even if no write ever said so.
-func (t *truth) ends(batch *engine.Batch) map[string]bool {
+func (t *truth) ends(batch *engine.Decision) map[string]bool {
 	ended := map[string]bool{}
 	for i := range batch.Runs {
-		run := &batch.Runs[i].Run
+		run := &batch.Runs[i]
 		known := t.stored[run.ID]
 		if known == nil || known.revision == run.Revision {
 			continue
@@ -127,10 +155,10 @@ func (t *truth) ends(batch *engine.Batch) map[string]bool {
 }
 
 // begins names the runs that a batch lets go which were not under way.
-func (t *truth) begins(batch *engine.Batch) map[string]bool {
+func (t *truth) begins(batch *engine.Decision) map[string]bool {
 	begun := map[string]bool{}
 	for i := range batch.Runs {
-		run := &batch.Runs[i].Run
+		run := &batch.Runs[i]
 		if known := t.stored[run.ID]; run.Status == engine.StatusQueued && (known == nil || known.status.Terminal() || known.status == engine.StatusScheduled) {
 			begun[run.ID] = true
 		}
@@ -145,10 +173,10 @@ func (t *truth) prepared(id string) bool {
 }
 
 // once checks that no two writes of a batch concern one id, as engine.Batch says.
-func (t *truth) once(batch *engine.Batch) {
+func (t *truth) once(batch *engine.Decision) {
 	seen := map[string]bool{}
 	for i := range batch.Runs {
-		if id := batch.Runs[i].Run.ID; seen[id] {
+		if id := batch.Runs[i].ID; seen[id] {
 			t.w.fail("a batch writes a thing once", "run %s is in it twice", id)
 		} else {
 			seen[id] = true
@@ -189,7 +217,7 @@ func (t *truth) wrote(run *engine.Run) {
 			t.w.fail("terminal stays terminal", "run %s went from %s to %s, and nobody asked for it", run.ID, from, run.Status)
 		}
 		delete(t.retried, run.ID)
-		known.past.base = known.attempt
+		known.past.base, known.past.again = known.attempt, true
 		from = engine.StatusRetrying
 	}
 	if from != run.Status && !reaches(from, run.Status) || (run.Status == engine.StatusQueued && from == engine.StatusRunning && run.Attempt <= known.attempt) {
@@ -207,36 +235,17 @@ func (t *truth) wrote(run *engine.Run) {
 		t.w.users.ended = append(t.w.users.ended, run.ID)
 	}
 	t.goesOn(known, run)
+	ended := known.ended
+	if run.Status.Terminal() && run.Status != known.status {
+		ended = t.w.elapsed
+	}
 	*known = shadow{
-		past: known.past, status: run.Status, revision: run.Revision, attempt: run.Attempt, trigger: run.Trigger, slot: run.Slot,
+		ended: ended,
+		past:  known.past, status: run.Status, revision: run.Revision, attempt: run.Attempt, trigger: run.Trigger, slot: run.Slot,
 		wave: run.Wave, task: run.Task, item: -1, upstream: run.Upstream,
 	}
 	if run.Item != nil {
 		known.item = *run.Item
-	}
-}
-
-// late notes of whom a dead engine's last batch, or that of a former owner, tells although its successor is at work. Of a
-// job's slots it tells nothing that is not so; what it may leave of others is said where late is asked for.
-func (t *truth) late(batch *engine.Batch) {
-	for i := range batch.Slots {
-		if m := t.w.users.planner(batch.Slots[i].JobUID); m != nil {
-			m.late = true
-		}
-	}
-	for i := range batch.Waves {
-		t.w.users.dagByUID[batch.Waves[i].Wave.DAGUID].late = true
-	}
-	for i := range batch.Runs {
-		if wave := t.waves[batch.Runs[i].Run.Wave]; wave != nil {
-			wave.shared = true
-		}
-		if m := t.w.users.planner(batch.Runs[i].Run.JobUID); m != nil {
-			m.late = true
-		}
-		if m := t.w.users.planner(engine.RootID(batch.Runs[i].Run.JobUID, batch.Runs[i].Run.Task)); m != nil {
-			m.late = true
-		}
 	}
 }
 
@@ -257,34 +266,6 @@ func reaches(from, to engine.Status) bool {
 		}
 	}
 	return false
-}
-
-// inserted notes a run that a user made.
-func (t *truth) inserted(run *engine.Run) {
-	t.stored[run.ID] = &shadow{status: run.Status, revision: run.Revision, trigger: run.Trigger}
-	t.w.counts.add("trigger", string(run.Trigger))
-	t.w.note("run", run.ID, run.Status.String(), 0)
-}
-
-// cut splits a batch after its first n single writes.
-func cut(batch *engine.Batch, n int) *engine.Batch {
-	return &engine.Batch{
-		Waves: first(batch.Waves, &n),
-		Runs:  first(batch.Runs, &n), DeadLetters: first(batch.DeadLetters, &n), Slots: first(batch.Slots, &n),
-		DropLetters: first(batch.DropLetters, &n), DropRuns: first(batch.DropRuns, &n), Tasks: first(batch.Tasks, &n),
-		Handled: first(batch.Handled, &n), HandledDAGs: first(batch.HandledDAGs, &n), Commands: first(batch.Commands, &n),
-	}
-}
-
-func first[T any](list []T, n *int) []T {
-	most := min(*n, len(list))
-	*n -= most
-	return list[:most:most]
-}
-
-func writes(batch *engine.Batch) int {
-	return len(batch.Waves) + len(batch.HandledDAGs) + len(batch.Runs) + len(batch.Slots) + len(batch.DeadLetters) + len(batch.DropLetters) + len(batch.DropRuns) +
-		len(batch.Tasks) + len(batch.Handled) + len(batch.Commands)
 }
 
 // reader is the store as one process sees it: each call takes time, in which others write, and may fail.
@@ -358,15 +339,6 @@ func (r reader) Commands(_ context.Context, shards []int, limit int) ([]engine.C
 	return read(r, func(ctx context.Context) ([]engine.Command, error) { return r.t.store.Commands(ctx, shards, limit) })
 }
 
-func (r reader) Slots(_ context.Context, filter engine.SlotFilter) ([]engine.SlotRange, string, error) {
-	next := ""
-	slots, err := read(r, func(ctx context.Context) (slots []engine.SlotRange, err error) {
-		slots, next, err = r.t.store.Slots(ctx, filter)
-		return slots, err
-	})
-	return slots, next, err
-}
-
 func (r reader) DAGsByUID(_ context.Context, uids []string) ([]engine.DAG, error) {
 	return read(r, func(ctx context.Context) ([]engine.DAG, error) { return r.t.store.DAGsByUID(ctx, uids) })
 }
@@ -407,7 +379,10 @@ func (r reader) BinariesByKey(_ context.Context, keys []string) ([]engine.Binary
 	return read(r, func(ctx context.Context) ([]engine.Binary, error) { return r.t.store.BinariesByKey(ctx, keys) })
 }
 
-// Commit is not for readers: the driver commits, so that a commit outlives its engine.
-func (r reader) Commit(context.Context, *engine.Batch) ([]engine.Conflict, error) {
-	return nil, errInjected
+// Take and CommitShards are not for readers: the driver does both, so that they outlive its engine.
+func (r reader) Take(context.Context, int, string) (engine.Term, error) {
+	return engine.Term{}, errInjected
 }
+
+// CommitShards is as Take.
+func (r reader) CommitShards(context.Context, []engine.ShardCommit) []error { return nil }

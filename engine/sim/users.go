@@ -291,7 +291,7 @@ func (u *users) moveAlias() bool {
 	return true
 }
 
-// start asks for a run by hand: inserts it, then leaves a command. A crash may come between the two.
+// start asks for a run by hand, and now and then takes that back at once.
 func (u *users) start() bool {
 	m := u.living(anyJob)
 	if m == nil {
@@ -306,12 +306,15 @@ func (u *users) start() bool {
 	if w.odds(0.25) {
 		run.NotBefore = w.stamp().Add(w.between(0, 30*time.Second)).Truncate(time.Millisecond)
 	}
-	u.later(func() {
-		if err := w.truth.store.InsertRun(context.Background(), run); err == nil {
-			w.truth.inserted(&run)
-		}
-		u.command(engine.Command{ID: run.ID + "-start", Kind: engine.CommandStart, RunID: run.ID, JobUID: run.JobUID, By: run.By})
-	})
+	if known, err := w.truth.store.RunsByID(context.Background(), []string{run.ID}); err != nil || len(known) > 0 {
+		return true // the same once more
+	}
+	u.command(engine.Command{ID: engine.StartCommand(run.ID), Kind: engine.CommandStart, RunID: run.ID, JobUID: run.JobUID, By: run.By, Run: &run})
+	if w.odds(0.1) {
+		w.after(w.between(20*time.Millisecond, 200*time.Millisecond), func() {
+			u.command(engine.Command{ID: run.ID + "-cancel", Kind: engine.CommandCancel, RunID: run.ID, JobUID: run.JobUID, By: "somebody"})
+		})
+	}
 	return true
 }
 

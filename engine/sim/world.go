@@ -20,9 +20,7 @@ type world struct {
 	agenda  agenda
 	order   uint64
 	steps   int
-	writers int64     // that engines have had
 	jumped  bool      // the wall clock has
-	upsets  bool      // see upset
 	peak    time.Time // the latest that the wall clock has shown
 	twice   time.Time // the latest that it has shown, or will show, twice; zero if it never went back
 

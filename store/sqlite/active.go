@@ -44,6 +44,10 @@ func (r *runWrite) hasStarted() bool {
 // put shows a run in its present form, in place of the one that was there. The caller has locked.
 func (a *activeRuns) put(run *runWrite, row *logRow) {
 	entry := a.byID[run.id]
+	if entry != nil && entry.run.createdAt != run.createdAt { // it is another, made under the same id
+		a.remove(entry.run)
+		entry = nil
+	}
 	if entry == nil {
 		entry = &activeRun{run: run, row: row}
 		a.byID[run.id] = entry

@@ -16,8 +16,8 @@
 //   - A full disk refuses writes with engine.ErrFull and does no harm: once there is space, everything goes on.
 //
 // Instants that are queried are kept to the millisecond, those inside a run to the microsecond. A run's id begins with
-// its job's uid and '-', that of a task's run with its wave's id (engine.WaveRunIDs), and its id, job, namespace and
-// CreatedAt never change.
+// its job's uid and '-', that of a task's run with its wave's id (engine.WaveRunIDs), and its id, job and namespace never
+// change.
 //
 // It may import engine, spec and modernc.org/sqlite.
 package sqlite

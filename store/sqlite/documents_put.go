@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
@@ -39,20 +40,11 @@ func prepare(document engine.Document) (putting, error) {
 	switch d := document.(type) {
 	case engine.Run:
 		run := newRunWrite(&d, encodeRun(nil, &d))
-		return func(w *writer) error { return w.placeRun(run) }, nil
+		return func(w *writer) error { return w.putRun(run) }, nil
 	case engine.Wave:
-		text := encodeWave(&d)
-		return func(w *writer) error {
-			if err := w.noteNamespace(d.Namespace); err != nil {
-				return err
-			}
-			return w.place("waves (id, revision, namespace, dag_uid, shard, epoch, status, created_at, finished_at, doc)",
-				d.ID, d.Revision, d.Namespace, d.DAGUID, d.Shard, d.Epoch, int64(d.Status), always(d.CreatedAt), instant(d.FinishedAt), text)
-		}, nil
+		return putWave(&d), nil
 	case engine.ScheduledTask:
-		noting, err := encodeNoting(d.Noting)
-		return placed(nil, err, "scheduled_tasks ("+taskColumns+")",
-			d.ID, d.Shard, instant(d.Slot), always(d.RunAt), d.Generation, d.Revision, d.Namespace, d.Job, d.Epoch, noting, d.Writer)
+		return putTask(&d)
 	case engine.SharedKey:
 		return placed(nil, nil, "shared_keys (name, key)", d.Name, d.Key)
 	case engine.Job:
@@ -76,16 +68,42 @@ func prepare(document engine.Document) (putting, error) {
 		text, err := encode(&d)
 		return placed(text, err, "effects (run_id, key, revision, created_at, doc)", d.Run, d.Key, d.Revision, always(d.CreatedAt))
 	case engine.SlotRange:
-		text, err := encode(&d)
-		return placed(text, err, "slots (id, job_uid, from_at, to_at, count, doc)", d.ID, d.JobUID, always(d.From), always(d.To), d.Count)
+		return putSlots(&d)
 	case engine.DeadLetter:
-		text, err := encode(&d)
-		return placed(text, err, "dead_letters (run_id, namespace, at, doc)", d.RunID, d.Namespace, always(d.At))
+		return putLetter(&d)
 	case engine.Command:
 		text, err := encode(&d)
 		return placed(text, err, "commands (id, shard, at, doc)", d.ID, d.Shard, always(d.At))
 	}
 	return nil, fmt.Errorf("a %T is no document", document)
+}
+
+func putWave(d *engine.Wave) putting {
+	namespace, text := d.Namespace, encodeWave(d)
+	place, _ := placed(text, nil, "waves (id, revision, namespace, dag_uid, shard, epoch, status, created_at, finished_at, doc)",
+		d.ID, d.Revision, d.Namespace, d.DAGUID, d.Shard, d.Epoch, int64(d.Status), always(d.CreatedAt), instant(d.FinishedAt))
+	return func(w *writer) error {
+		if err := w.noteNamespace(namespace); err != nil {
+			return err
+		}
+		return place(w)
+	}
+}
+
+func putTask(d *engine.ScheduledTask) (putting, error) {
+	noting, err := encodeNoting(d.Noting)
+	return placed(nil, err, "scheduled_tasks ("+taskColumns+")",
+		d.ID, d.Shard, instant(d.Slot), always(d.RunAt), d.Generation, d.Revision, d.Namespace, d.Job, d.Epoch, noting, d.Writer)
+}
+
+func putSlots(d *engine.SlotRange) (putting, error) {
+	text, err := encode(d)
+	return placed(text, err, "slots (id, job_uid, from_at, to_at, count, doc)", d.ID, d.JobUID, always(d.From), always(d.To), d.Count)
+}
+
+func putLetter(d *engine.DeadLetter) (putting, error) {
+	text, err := encode(d)
+	return placed(text, err, "dead_letters (run_id, namespace, at, doc)", d.RunID, d.Namespace, always(d.At))
 }
 
 func (d *definitions[D, F]) placed(given *D) (putting, error) {
@@ -95,7 +113,8 @@ func (d *definitions[D, F]) placed(given *D) (putting, error) {
 		h.uid, h.namespace, h.name, h.shard, h.revision, bit(h.deleted), bit(h.pending), *d.text(given))
 }
 
-// placed puts a row into "table (columns)"; a text that was encoded, or failed to be, is the last column.
+// placed puts a row into "table (columns)", over all that have one of its keys; a text that was encoded, or failed to be, is
+// the last column.
 func placed(text []byte, err error, into string, values ...any) (putting, error) {
 	if err != nil {
 		return nil, err
@@ -103,36 +122,11 @@ func placed(text []byte, err error, into string, values ...any) (putting, error)
 	if text != nil {
 		values = append(values, text)
 	}
-	return func(w *writer) error { return w.place(into, values...) }, nil
-}
-
-// place puts a row over all that have one of its keys.
-func (w *writer) place(into string, values ...any) error {
-	marks := make([]byte, 0, 2*len(values))
-	for range values {
-		marks = append(marks, ",?"...)
-	}
-	_, err := w.exec("INSERT OR REPLACE INTO "+into+" VALUES ("+string(marks[1:])+")", values...)
-	return err
-}
-
-// placeRun puts a run where it belongs, into the log or into history, and nowhere else.
-func (w *writer) placeRun(r *runWrite) error {
-	if _, err := w.exec(deleteHistory, turned(r.id)); err != nil {
+	statement := "INSERT OR REPLACE INTO " + into + " VALUES (?" + strings.Repeat(",?", len(values)-1) + ")"
+	return func(w *writer) error {
+		_, err := w.exec(statement, values...)
 		return err
-	}
-	if !r.status.Terminal() {
-		if err := w.noteName(r); err != nil {
-			return err
-		}
-		w.keep(r, false)
-		return nil
-	}
-	if w.log.get(r.id) != nil {
-		w.log.remove(r.id)
-	}
-	_, err := w.insertEnded(r)
-	return err
+	}, nil
 }
 
 // DropDocuments removes a whole collection.

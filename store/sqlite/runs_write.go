@@ -57,6 +57,10 @@ const (
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (turned) DO NOTHING`
 	deleteHistory = "DELETE FROM runs_history WHERE turned = ?"
 	updateHistory = "UPDATE runs_history SET revision = ?, status = ?, tier = ?, \"by\" = ?, reason = ?, finished_at = ?, doc = ? WHERE turned = ? AND revision = ?"
+	putHistory    = `INSERT OR REPLACE INTO runs_history
+		(turned, id, revision, namespace, job_uid, job, status, tier, "by", reason, created_at, finished_at, doc, task)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	reopenHistory = "UPDATE runs_history SET finished_at = NULL WHERE turned = ?"
 	endedRun      = "SELECT doc FROM runs_history WHERE turned = ?"
 )
 
@@ -82,9 +86,46 @@ func (w *writer) writeRun(r *runWrite) (bool, error) {
 	return w.sameRun(r)
 }
 
-// tryRun writes a run where it belongs: into the log, or, once it has ended, into history. A run that has ended and goes
-// on, because somebody asks for a retry, keeps its row of history until it ends again: whoever reads asks first which
-// runs are active, so that none is missed on its way, and these count for more than their rows.
+// putRun puts a run where it belongs, over what stands there: into the log, or, once it has ended, into history. A run
+// that has ended and goes on, because a user asks for a retry, keeps its row of history until it ends again: readers ask
+// first which runs are active, so that none is missed on its way, and these count for more than their rows.
+func (w *writer) putRun(r *runWrite) error {
+	active := w.log.get(r.id)
+	if active == nil {
+		if err := w.noteName(r); err != nil {
+			return err
+		}
+	}
+	switch {
+	case r.status.Terminal():
+		if active != nil {
+			w.log.remove(r.id)
+		}
+		_, err := w.exec(putHistory, turned(r.id), r.id, r.revision, r.namespace, r.jobUID, r.job, int64(r.status), r.tier, r.by, r.reason,
+			r.createdAt, r.finishedAt, r.doc, r.task())
+		return err
+	case active != nil:
+		w.keep(r, active.ended)
+		return nil
+	}
+	reopened, err := w.exec(reopenHistory, turned(r.id)) // what goes on does not expire
+	w.keep(r, reopened > 0)
+	return err
+}
+
+// removeRun removes a run, wherever it is.
+func (w *writer) removeRun(id string) error {
+	if active := w.log.get(id); active != nil {
+		w.log.remove(id)
+		if !active.ended {
+			return nil
+		}
+	}
+	_, err := w.exec(deleteHistory, turned(id))
+	return err
+}
+
+// tryRun does what putRun does if the run's condition holds.
 func (w *writer) tryRun(r *runWrite) (bool, error) {
 	active := w.log.get(r.id)
 	before := r.revision - 1
@@ -112,7 +153,7 @@ func (w *writer) tryRun(r *runWrite) (bool, error) {
 			return false, err
 		}
 	default: // what goes on does not expire
-		if _, err := w.exec("UPDATE runs_history SET finished_at = NULL WHERE turned = ?", turned(r.id)); err != nil {
+		if _, err := w.exec(reopenHistory, turned(r.id)); err != nil {
 			return false, err
 		}
 	}
@@ -161,17 +202,11 @@ func (w *writer) insertEnded(r *runWrite) (bool, error) {
 
 // dropRun forgets a run that has not been queued.
 func (w *writer) dropRun(drop engine.RunDrop) error {
-	id := drop.ID
-	active := w.log.get(id)
+	active := w.log.get(drop.ID)
 	if active == nil || active.status != engine.StatusScheduled || active.revision != drop.Revision || active.createdAt != always(drop.CreatedAt) {
 		return nil
 	}
-	w.log.remove(id)
-	if !active.ended {
-		return nil
-	}
-	_, err := w.exec(deleteHistory, turned(id))
-	return err
+	return w.removeRun(drop.ID)
 }
 
 type runName struct{ job, namespace, uid string }

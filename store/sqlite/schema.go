@@ -13,7 +13,7 @@ const applicationID = 0x54695768
 var migrations embed.FS
 
 // schemaVersion is the number of the last migration.
-const schemaVersion = 7
+const schemaVersion = 8
 
 // migrate brings the file to the present schema, each step whole or not at all.
 func migrate(c *connection, path string) error {

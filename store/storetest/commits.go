@@ -206,6 +206,34 @@ var commitPromises = []promise{
 		owner.commit(engine.Decision{DropRuns: []string{lives[0].ID}})
 		same(h.T, "state", h.caughtUp(), state{})
 	}},
+	{"a run that is made anew under its id is listed where it was made", func(h *harness) {
+		job := aJob("report")
+		owner := h.take(job.Shard, "ada")
+		var runs []engine.Run
+		for minute := range 600 {
+			runs = append(runs, queued(slotRun(job, noon.Add(time.Duration(minute)*time.Minute))))
+		}
+		owner.commit(engine.Decision{Runs: runs})
+		for n := range runs {
+			if n%3 == 0 {
+				runs[n].CreatedAt = noon.Add(time.Duration(n*7919%6000) * time.Second)
+			}
+		}
+		owner.commit(engine.Decision{Runs: runs})
+		slices.SortFunc(runs, newestFirst)
+		for range 3 { // active, ended, ended at another instant
+			h.catchUp()
+			same(h.T, "history", runIDs(h.history(engine.RunFilter{Namespace: namespace, Limit: 100})), runIDs(runs))
+			for n := range runs {
+				runs[n] = ended(runs[n], engine.StatusSucceeded, time.Hour)
+				if n%3 == 0 {
+					runs[n].CreatedAt = runs[n].CreatedAt.Add(time.Duration(n*31%600) * time.Second)
+				}
+			}
+			owner.commit(engine.Decision{Runs: runs})
+			slices.SortFunc(runs, newestFirst)
+		}
+	}},
 	{"a definition is handled at the revision that it still has", func(h *harness) {
 		jobs, dag := jobsOf(7)
 		job, gone := h.createJob(jobs[0]), h.replaceJob(remove(h.createJob(jobs[1])))

@@ -17,4 +17,5 @@ var (
 	_ storetest.Store = (*mongo.Store)(nil)
 
 	_ storetest.Commits = (*memory.Store)(nil)
+	_ storetest.Commits = (*sqlite.Store)(nil)
 )

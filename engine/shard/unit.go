@@ -1,0 +1,120 @@
+package shard
+
+import (
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// unit is one shard that the machine owns: a core of its own, and how far it has come with the store.
+type unit struct {
+	seat Seat
+	core *engine.Core
+
+	running  bool      // it has recovered
+	at       time.Time // until then it is not recovered again; zero while that is under way
+	failures int       // of recovering, in a row
+
+	term     uint64
+	position uint64 // of its last commit
+
+	commit     *engine.Ready // under way, or waiting to be tried again
+	begun      time.Time     // when the latest was given to the store first
+	commitAt   time.Time     // when it is tried again; zero while it is under way
+	commitFail int
+	arrived    []arrived // acknowledged once what has been decided until then is durable
+
+	// The engine stood still, and the shard may be another's: no effect is performed before a commit that was begun later.
+	stood   bool
+	stoodAt time.Time
+	held    []engine.Effect
+
+	horizon  time.Time
+	polling  time.Time // the horizon before, while a poll is under way
+	polls    bool
+	pollAt   time.Time
+	pollFail int
+
+	commands map[string]bool // being acted upon, or waiting to be deleted
+	asking   map[string]bool // jobs and DAGs of which commands are being read
+	loading  map[string]bool // jobs whose load is under way
+	again    map[string]bool // of those, jobs that changed meanwhile
+}
+
+// arrived is a delivery that has led to nothing beyond the mark.
+type arrived struct {
+	receipt Receipt
+	mark    uint64
+}
+
+func (m *Machine) newUnit(shard int, now time.Time) *unit {
+	m.epoch++
+	return &unit{
+		seat: Seat{Shard: shard, Epoch: m.epoch}, core: engine.NewCore(m.config.Core, now, m.random),
+		commands: map[string]bool{}, asking: map[string]bool{}, loading: map[string]bool{}, again: map[string]bool{},
+	}
+}
+
+// unit gives the one that has a seat, nil if it has left it.
+func (m *Machine) unit(seat Seat) *unit {
+	if u := m.units[seat.Shard]; u != nil && u.seat == seat {
+		return u
+	}
+	return nil
+}
+
+// at gives the unit of a shard that is at work, nil if it is not.
+func (m *Machine) at(shard int) *unit {
+	if u := m.units[shard]; u != nil && u.running {
+		return u
+	}
+	return nil
+}
+
+// working calls do for each unit that is at work.
+func (m *Machine) working(do func(u *unit)) {
+	for _, u := range m.units {
+		if u != nil && u.running {
+			do(u)
+		}
+	}
+}
+
+func (m *Machine) step(out *actions, now time.Time, u *unit, event engine.Event) {
+	for _, effect := range u.core.Step(now, event) {
+		u.perform(out, effect)
+	}
+}
+
+// perform has an effect done, once it is sure that the shard is still this engine's.
+func (u *unit) perform(out *actions, effect engine.Effect) {
+	if u.stood {
+		u.held = append(u.held, effect)
+		return
+	}
+	out.add(Perform{Seat: u.seat, Effect: effect})
+}
+
+// arrive takes the receipt of a delivery that the core has dealt with.
+func (u *unit) arrive(receipt Receipt) {
+	u.arrived = append(u.arrived, arrived{receipt: receipt, mark: u.core.Mark()})
+}
+
+// acknowledgeUpTo acknowledges what has led to nothing beyond this mark.
+func (u *unit) acknowledgeUpTo(out *actions, mark uint64) {
+	n := 0
+	for n < len(u.arrived) && u.arrived[n].mark <= mark {
+		out.add(Acknowledge{Receipt: u.arrived[n].receipt})
+		n++
+	}
+	u.arrived = u.arrived[n:]
+}
+
+// move shifts what waits for a time to pass, after the wall clock went back.
+func (u *unit) move(by time.Duration) {
+	for _, at := range []*time.Time{&u.at, &u.begun, &u.commitAt, &u.stoodAt, &u.pollAt} {
+		if !at.IsZero() {
+			*at = at.Add(-by)
+		}
+	}
+}
