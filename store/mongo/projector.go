@@ -201,8 +201,8 @@ func (p *projector) round() {
 		if err == nil {
 			break
 		}
-		if p.context.Err() == nil {
-			p.store.config.Logger.Warn("what was committed is not in its collections yet", "attempt", attempt, "error", err)
+		if attempt == 1 && p.context.Err() == nil {
+			p.store.config.Logger.Warn("what was committed is not in its collections yet: it is tried again until it is", "error", err)
 		}
 		if wait(p.context, backoff(attempt)) != nil {
 			return

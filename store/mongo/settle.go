@@ -126,7 +126,7 @@ func (s *Store) settleChunk(
 			return refused, failure
 		case failure != nil && !worthRetrying(ctx, failure):
 			return refused, failure
-		case attempt >= s.config.Attempts:
+		case attempt >= max(s.config.Attempts, 2): // the first step may have been a wrong guess
 			if failure == nil {
 				failure = errors.New("the document changes too often")
 			}

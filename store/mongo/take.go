@@ -126,11 +126,11 @@ func (s *Store) applied(ctx context.Context, shard int) (uint64, error) {
 // mergedBytes is how much of a journal is merged before it is projected.
 const mergedBytes = 16 << 20
 
-// catchUp projects what a shard's journal holds above one position and up to another, at which nothing is written any more.
+// catchUp projects what a shard's journal holds above one position and up to another, at which there is an entry.
 func (s *Store) catchUp(ctx context.Context, shard int, above, upto uint64) error {
 	merged := newMerged()
 	var parts []*entryDocument
-	last := above
+	last, seen := above, above
 	take := func(raw bson.Raw) error {
 		one := &entryDocument{}
 		if err := bson.Unmarshal(raw, one); err != nil {
@@ -145,6 +145,7 @@ func (s *Store) catchUp(ctx context.Context, shard int, above, upto uint64) erro
 			}
 			last = position - 1
 		}
+		seen = uint64(one.Position)
 		if one.Kind == kindCommit {
 			parts = append(parts, one)
 		}
@@ -164,6 +165,15 @@ func (s *Store) catchUp(ctx context.Context, shard int, above, upto uint64) erro
 	err := each(s.paced(ctx), s.journal, entriesOf(shard, above+1, upto+1), take, options.Find().SetSort(ascending("_id")))
 	if err != nil {
 		return err
+	}
+	if seen < upto { // another projector has trimmed it since, or the server does not know of it
+		applied, err := s.applied(ctx, shard)
+		if err != nil {
+			return err
+		}
+		if applied < upto {
+			return fmt.Errorf("the server gave the journal of shard %d up to %d, and it goes to %d", shard, seen, upto)
+		}
 	}
 	return s.project(ctx, merged)
 }

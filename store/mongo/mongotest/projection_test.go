@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -281,7 +282,12 @@ func TestALateProjectorChangesNothing(t *testing.T) {
 			next := closing(t, openStore(t, server.URI(), config))
 			ask(t, late, 7)
 			all := stages(7)
-			take(t, late, 7, "late").commit(t, all[:upto+1]...)
+			before := take(t, late, 7, "late")
+			before.commit(t, all[0])
+			if upto > 0 { // then the rest of what it commits replaces
+				must(t, late.CatchUp(t.Context()))
+				before.commit(t, all[1:upto+1]...)
+			}
 			owner := take(t, next, 7, "next")
 			database := connect(t, server.URI()).Database(config.Database)
 			differ(t, "the next owner finds", contents(t, database), fitting(t, server, map[int][]engine.Decision{7: all[:upto+1]}))
@@ -295,6 +301,54 @@ func TestALateProjectorChangesNothing(t *testing.T) {
 			differ(t, "the late one projects", contents(t, database), want)
 		})
 	}
+}
+
+// TestAStalledProjectorBringsNothingBack holds up the insert of a run until its owner has dropped it, and the next owner has
+// taken the shard over: in what that projects there is no run any more.
+func TestAStalledProjectorBringsNothingBack(t *testing.T) {
+	var held atomic.Int64 // writes to runs, as far as they are held up
+	var stalled, goOn [2]chan struct{}
+	for n := range stalled {
+		stalled[n], goOn[n] = make(chan struct{}), make(chan struct{})
+	}
+	var watched atomic.Bool
+	server, err := mongotest.Start(context.WithoutCancel(t.Context()), mongotest.Config{Logger: logger(t), Observe: func(_ string, command []byte) {
+		name, err := bson.Raw(command).IndexErr(0)
+		if collection, _ := name.Value().StringValueOK(); err != nil || collection != "runs" || name.Key() == "find" || !watched.Load() {
+			return
+		}
+		n := held.Add(1) - 1
+		close(stalled[n])
+		<-goOn[n]
+	}})
+	must(t, err)
+	t.Cleanup(func() { _ = server.Close() })
+	first, second := closing(t, openStore(t, server.URI(), asked)), closing(t, openStore(t, server.URI(), asked))
+	one := take(t, first, 7, "first")
+	run := life(uidsOf(7, 1)[0], faultNoon)[0].Run
+	one.commit(t, engine.Decision{Runs: []engine.Run{run}})
+	watched.Store(true)
+	var flush sync.WaitGroup
+	project := func() {
+		if err := first.CatchUp(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	flush.Go(project)
+	<-stalled[0]
+	one.commit(t, engine.Decision{DropRuns: []string{run.ID}})
+	watched.Store(false)
+	take(t, second, 7, "second")
+	watched.Store(true)
+	flush.Go(project)
+	close(goOn[0])
+	<-stalled[1] // the run's insert is over, and the first owner is about to project the drop
+	watched.Store(false)
+	if left := contents(t, connect(t, server.URI()).Database(mongo.DefaultDatabase)); len(left) > 0 {
+		t.Errorf("it is back: %v", left)
+	}
+	close(goOn[1])
+	flush.Wait()
 }
 
 // TestManyProjectorsAtOnce has a shard go from store to store while each of them projects.
