@@ -10,7 +10,6 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
-	"github.com/tidewheel/tidewheel/store/memory"
 )
 
 // TestOutageOverADayOnWhichTheClockChanges: an engine is away over the night in which the clocks of Berlin go forward or
@@ -63,7 +62,6 @@ const nightOf = 6*time.Hour - 15*time.Minute
 func outageOfJob(t *testing.T, schedule string, policy spec.CatchUpPolicy, since time.Time) string {
 	b := newBench(t)
 	b.now = since
-	b.store = memory.New()
 	job := spec.Job{Name: "job", Binary: "tool", Schedule: []string{schedule}, Timezone: "Europe/Berlin"}
 	job.CatchUp.Policy, job.CatchUp.Window = policy, spec.Duration(24*time.Hour)
 	job.ApplyDefaults()
