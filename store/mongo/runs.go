@@ -76,27 +76,6 @@ func judgeRun(in *mongo.Collection, run *engine.Run, raw bson.Raw) (step, error)
 	})
 }
 
-// InsertRun inserts a run of revision 1; engine.ErrExists if there is one with its id.
-func (s *Store) InsertRun(ctx context.Context, run engine.Run) error {
-	ctx, cancel := s.bound(ctx)
-	defer cancel()
-	one, err := runChange(&run)
-	if err != nil {
-		return s.failed("insert run", err)
-	}
-	there, err := s.insert(ctx, s.runs, one, func(stored bson.Raw) (bool, error) {
-		step, err := judgeRun(s.runs, &run, stored)
-		return step == stepDone, err
-	})
-	if err != nil {
-		return s.failed("insert run", err)
-	}
-	if there {
-		return fmt.Errorf("mongo: insert run %s: %w", run.ID, engine.ErrExists)
-	}
-	return nil
-}
-
 // Run gives one run; engine.ErrNotFound.
 func (s *Store) Run(ctx context.Context, id string) (engine.Run, error) {
 	ctx, cancel := s.bound(ctx)

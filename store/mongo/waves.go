@@ -47,24 +47,6 @@ func (s *Store) commitWaves(ctx context.Context, writes []engine.WaveWrite) (ref
 	})
 }
 
-// InsertWave inserts a wave of revision 1; engine.ErrExists if there is one with its id.
-func (s *Store) InsertWave(ctx context.Context, wave engine.Wave) error {
-	ctx, cancel := s.bound(ctx)
-	defer cancel()
-	one, err := waveChange(&wave)
-	if err != nil {
-		return s.failed("insert wave", err)
-	}
-	there, err := s.insert(ctx, s.waves, one, func(stored bson.Raw) (bool, error) {
-		step, err := judgeWave(s.waves, &wave, stored)
-		return step == stepDone, err
-	})
-	if err == nil && there {
-		err = engine.ErrExists
-	}
-	return s.failed("insert wave "+wave.ID, err)
-}
-
 // Wave gives one wave; engine.ErrNotFound.
 func (s *Store) Wave(ctx context.Context, id string) (engine.Wave, error) {
 	ctx, cancel := s.bound(ctx)

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"database/sql/driver"
 	"fmt"
 	"strings"
@@ -261,17 +260,4 @@ func (w *writer) sameRun(r *runWrite) (same bool, err error) {
 		return compare(document)
 	})
 	return same, err
-}
-
-// InsertRun inserts a run; engine.ErrExists.
-func (s *Store) InsertRun(ctx context.Context, run engine.Run) error {
-	r := newRunWrite(&run, encodeRun(nil, &run))
-	err := s.write(ctx, 1, func(w *writer) error {
-		inserted, err := w.tryRun(r)
-		if err == nil && !inserted {
-			err = engine.ErrExists
-		}
-		return err
-	})
-	return wrap("insert run "+run.ID, err)
 }
