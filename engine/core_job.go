@@ -240,6 +240,7 @@ func (c *Core) stopPlanning(j *job) {
 	}
 	c.closeOld(j)
 	c.setSlot(j, Parked, true)
+	j.task.Since = j.task.Accounted
 }
 
 // unplan removes the task of a definition that is deleted.

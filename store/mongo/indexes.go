@@ -151,7 +151,12 @@ func (i index) model(partial bool) mongo.IndexModel {
 func (s *Store) createIndexes(ctx context.Context) error {
 	for _, index := range indexes() {
 		_, err := s.database.Collection(index.collection).Indexes().CreateOne(ctx, index.model(true))
-		if err != nil && index.partial != nil && refusesPartial(err) {
+		if err != nil && index.expires > 0 && refuses(err) {
+			// No query needs it.
+			s.config.Logger.Warn("the server does not expire documents: what stands for dropped ones stays", "collection", index.collection)
+			continue
+		}
+		if err != nil && index.partial != nil && refuses(err) {
 			// Some imitations have no partial indexes. A whole one answers the same queries; it is only larger.
 			if twin(index) {
 				continue
@@ -175,7 +180,8 @@ func twin(of index) bool {
 	})
 }
 
-func refusesPartial(err error) bool {
+// refuses reports whether a server has no such index.
+func refuses(err error) bool {
 	unknown := []int{codeNotImplemented, codeCommandNotSupported, codeInvalidOptions, codeCannotCreateIndex, codeBadValue, codeFailedToParse}
 	return slices.ContainsFunc(mongo.ErrorCodes(err), func(code int) bool { return slices.Contains(unknown, code) })
 }

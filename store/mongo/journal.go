@@ -208,7 +208,9 @@ func (s *splitter) rest(d *engine.Decision) {
 		s.add(len(h.UID+h.Namespace+h.Name)+numbers, func(part *entryDocument) { part.Handled = append(part.Handled, handledDocument(h)) })
 	}
 	for _, h := range d.HandledDAGs {
-		s.add(len(h.UID+h.Namespace+h.Name)+numbers, func(part *entryDocument) { part.HandledDAGs = append(part.HandledDAGs, handledDocument(h)) })
+		s.add(len(h.UID+h.Namespace+h.Name)+numbers, func(part *entryDocument) {
+			part.HandledDAGs = append(part.HandledDAGs, handledDocument(h))
+		})
 	}
 	for _, done := range d.Done {
 		s.add(len(done.ID)+numbers, func(part *entryDocument) { part.Done = append(part.Done, doneDocument{done.ID, date(done.At)}) })

@@ -181,7 +181,7 @@ func declared(t *testing.T, database *driver.Database) (all []shapes.Index) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	collections = append(collections, "binaries") // which has no index but that of _id, once it is there
+	collections = append(collections, "binaries", "journal", "shards") // which have no index but that of _id, once they are there
 	for _, collection := range collections {
 		all = append(all, shapes.Index{Collection: collection, Name: "_id_", Keys: []shapes.Key{{Field: "_id"}}, Unique: true})
 		cursor, err := database.Collection(collection).Indexes().List(t.Context())

@@ -141,13 +141,11 @@ func TestATakeThatComesLateIsNoTake(t *testing.T) {
 	uid := uidsOf(7, 1)[0]
 	var meanwhile func()
 	var once sync.Once
-	server, err := mongotest.Start(context.WithoutCancel(t.Context()), mongotest.Config{Logger: logger(t), Observe: func(_ string, command []byte) {
-		if text := bson.Raw(command).String(); strings.HasPrefix(text, `{"insert": "journal"`) && strings.Contains(text, `"owner": "late"`) {
+	server := startWatched(t, func(command bson.Raw) {
+		if text := command.String(); strings.HasPrefix(text, `{"insert": "journal"`) && strings.Contains(text, `"owner": "late"`) {
 			once.Do(meanwhile)
 		}
-	}})
-	must(t, err)
-	t.Cleanup(func() { _ = server.Close() })
+	})
 	config := asked
 	config.Database = "late"
 	first, late := openStore(t, server.URI(), config), closing(t, openStore(t, server.URI(), config))
@@ -177,7 +175,8 @@ func TestACommitIsDoneOnceUnderFaults(t *testing.T) {
 	t.Parallel() // what takes time is the driver, waiting before it looks for the server again
 	server := startServer(t)
 	store := closing(t, openStore(t, server.URI(), mongo.Config{
-		Database: "faults", PrimaryOnly: true, EntrySize: 3000, ProjectInterval: time.Millisecond, TrimInterval: time.Millisecond, ServerSelectionTimeout: 2 * time.Second,
+		Database: "faults", PrimaryOnly: true, EntrySize: 3000, ProjectInterval: time.Millisecond, TrimInterval: time.Millisecond,
+		ServerSelectionTimeout: 2 * time.Second,
 	}))
 	faults := server.Faults()
 	inject := []func(){
@@ -263,7 +262,8 @@ func TestADatabaseOfVersionOneIsBroughtForward(t *testing.T) {
 	store := openStore(t, server.URI(), mongo.Config{Database: "before"})
 	uids := uidsOf(7, 2)
 	task := func(uid string, hour int) engine.ScheduledTask {
-		return engine.ScheduledTask{ID: uid, Shard: 7, RunAt: faultNoon.Add(time.Duration(hour) * time.Hour), Revision: int64(hour + 1), Namespace: "default"}
+		at := faultNoon.Add(time.Duration(hour) * time.Hour)
+		return engine.ScheduledTask{ID: uid, Shard: 7, RunAt: at, Revision: int64(hour + 1), Namespace: "default"}
 	}
 	if _, err := store.Commit(t.Context(), &engine.Batch{
 		Runs:  []engine.RunWrite{life(uids[0], faultNoon)[0], life(uids[1], faultNoon)[0]},
@@ -279,7 +279,7 @@ func TestADatabaseOfVersionOneIsBroughtForward(t *testing.T) {
 		}
 	}
 	meta := database.Collection("meta")
-	_, err := meta.UpdateOne(t.Context(), bson.D{{Key: "_id", Value: "schema"}}, bson.D{{Key: "$set", Value: bson.D{{Key: "version", Value: 1}}}})
+	_, err := meta.UpdateOne(t.Context(), d("_id", "schema"), d("$set", d("version", 1)))
 	must(t, err)
 
 	for range 2 {
@@ -334,7 +334,7 @@ func TestDocumentsWrittenPerRun(t *testing.T) {
 	const runs, most = 16, 2.5
 	var mutex sync.Mutex
 	written, commands := map[string]int{}, 0
-	server, err := mongotest.Start(context.WithoutCancel(t.Context()), mongotest.Config{Logger: logger(t), Observe: func(_ string, command []byte) {
+	server := startWatched(t, func(command bson.Raw) {
 		list, collection := writesOf(command)
 		if len(list) == 0 {
 			return
@@ -343,9 +343,7 @@ func TestDocumentsWrittenPerRun(t *testing.T) {
 		defer mutex.Unlock()
 		written[collection] += len(list)
 		commands++
-	}})
-	must(t, err)
-	t.Cleanup(func() { _ = server.Close() })
+	})
 	config := asked
 	store := openStore(t, server.URI(), config)
 	uids := uidsOf(7, runs)
@@ -357,7 +355,8 @@ func TestDocumentsWrittenPerRun(t *testing.T) {
 			for _, uid := range uids {
 				decision.Runs = append(decision.Runs, life(uid, at)[step].Run)
 				if step == 0 {
-					decision.Tasks = append(decision.Tasks, engine.ScheduledTask{ID: uid, Shard: 7, RunAt: at, Revision: int64(slot + 1), Namespace: "default"})
+					task := engine.ScheduledTask{ID: uid, Shard: 7, RunAt: at, Revision: int64(slot + 1), Namespace: "default"}
+					decision.Tasks = append(decision.Tasks, task)
 				}
 			}
 			one.commit(t, decision)
