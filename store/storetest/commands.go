@@ -18,7 +18,7 @@ var commandPromises = []promise{
 		commands, err := h.store.Commands(h.ctx, []int{full.Shard}, 10)
 		h.must("list", err)
 		same(h.T, "commands", commands, []engine.Command{full, bare})
-		h.commit(engine.Batch{Commands: []string{full.ID, "nobody"}})
+		h.commit(engine.Decision{Done: []engine.CommandDone{{ID: full.ID, At: full.At}, {ID: "nobody", At: noon}}})
 		commands, err = h.store.Commands(h.ctx, []int{full.Shard}, 10)
 		h.must("list", err)
 		same(h.T, "commands", commands, []engine.Command{bare})
@@ -50,7 +50,7 @@ var commandPromises = []promise{
 		commands, err := h.store.Commands(h.ctx, allShards(), 10)
 		h.must("list", err)
 		same(h.T, "commands", commands, left)
-		h.commit(engine.Batch{Commands: []string{start.ID}})
+		h.commit(engine.Decision{Done: []engine.CommandDone{{ID: start.ID, At: start.At}}})
 		for _, id := range []string{start.ID, run.ID, "nobody-start"} {
 			if _, err := h.store.Command(h.ctx, id); !errors.Is(err, engine.ErrNotFound) {
 				h.Fatalf("command %s: got %v, want %v", id, err, engine.ErrNotFound)
