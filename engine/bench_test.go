@@ -30,10 +30,11 @@ type bench struct {
 	job    engine.Job
 	keys   map[string]string // run id → key
 	out    []string
-	hold   bool                  // what is to be written waits
-	quiet  bool                  // what users write is not loaded
-	noting *engine.ScheduledTask // as the next write of it only says that the ledger is written
-	dead   []engine.Run          // as they were written
+	hold   bool // what is to be written waits
+	quiet  bool // what users write is not loaded
+
+	term     engine.Term
+	position uint64 // of the last commit
 }
 
 func newBench(t *testing.T) *bench {
@@ -42,6 +43,10 @@ func newBench(t *testing.T) *bench {
 	b.core = engine.NewCore(b.config, b.now, b.random())
 	binary := engine.Binary{Namespace: "default", Name: "tool", Revision: 1, Versions: []engine.BinaryVersion{{N: 1, SHA256: "d1", Size: 1, Kind: "elf"}}}
 	if err := b.store.CreateBinary(t.Context(), binary); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if b.term, err = b.store.Take(t.Context(), benchShard, "bench"); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -167,11 +172,11 @@ func (b *bench) change(alter func(*engine.Job)) {
 	}
 }
 
-func (b *bench) loader() shard.Loader { return shard.Loader{Store: b.store, Shards: []int{benchShard}} }
+func (b *bench) loader() shard.Loader { return shard.Loader{Store: b.store} }
 
 func (b *bench) load() {
 	b.t.Helper()
-	loaded, err := b.loader().Jobs(context.Background(), []string{benchUID}, b.now.Add(time.Second))
+	loaded, err := b.loader().Jobs(context.Background(), []string{benchUID})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -219,19 +224,16 @@ func (b *bench) result(kind string, words []string) {
 	b.step(engine.ResultsReceived{Results: []engine.Result{result}})
 }
 
-// start does what the API does: it inserts a run and leaves a command.
+// start gives the command that makes a run.
 func (b *bench) start(words []string) {
 	run := engine.Run{
-		ID: b.runID(words[0]), Revision: 1, Namespace: "default", JobUID: benchUID, Job: "job", Shard: benchShard, Trigger: engine.TriggerManual,
+		ID: b.runID(words[0]), Namespace: "default", JobUID: benchUID, Job: "job", Shard: benchShard, Trigger: engine.TriggerManual,
 		By: "ann", Status: engine.StatusScheduled, CreatedAt: b.now,
 	}
 	if len(words) > 1 {
 		run.NotBefore = b.seconds(strings.TrimPrefix(words[1], "at="))
 	}
-	if err := b.store.InsertRun(b.t.Context(), run); err != nil {
-		b.t.Fatal(err)
-	}
-	b.command(engine.CommandStart, run.ID)
+	b.give(engine.Command{Kind: engine.CommandStart, JobUID: benchUID, RunID: run.ID, By: "ann", Run: &run})
 }
 
 func (b *bench) command(kind engine.CommandKind, run string) {
@@ -248,11 +250,11 @@ func (b *bench) command(kind engine.CommandKind, run string) {
 
 func (b *bench) give(command engine.Command) {
 	command.ID, command.Shard = string(command.Kind), benchShard
-	loaded, err := b.loader().Command(b.t.Context(), command, b.now)
+	received, err := b.loader().Commands(b.t.Context(), []engine.Command{command})
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.step(engine.CommandReceived{Command: command, Snapshot: loaded.Snapshot, Run: loaded.Run, Binaries: loaded.Binaries})
+	b.step(received[0])
 }
 
 func (b *bench) step(event engine.Event) {
@@ -262,41 +264,23 @@ func (b *bench) step(event engine.Event) {
 	}
 }
 
-// torn writes a batch up to one of its parts, and takes the engine's memory away.
-func (b *bench) torn(last string) {
-	ready := b.core.Ready()
-	batch := &engine.Batch{Runs: ready.Batch.Runs}
-	if last != "runs" {
-		batch.Tasks = ready.Batch.Tasks
-	}
-	if last == "ledger" {
-		batch.Slots = ready.Batch.Slots
-	}
-	if _, err := b.store.Commit(b.t.Context(), batch); err != nil {
-		b.t.Fatal(err)
-	}
-	b.writes(batch)
-	b.do([]string{"crash"})
-}
-
 // settle writes what is to be written until nothing more comes of it.
 func (b *bench) settle() {
 	for ready := b.core.Ready(); ready != nil; ready = b.core.Ready() {
-		conflicts, err := b.store.Commit(b.t.Context(), ready.Batch)
-		if err != nil {
-			b.t.Fatal(err)
-		}
-		b.writes(ready.Batch)
+		b.write(ready.Decision)
+		b.writes(ready.Decision)
 		b.effects("then", ready.After)
 		b.core.Committed(ready)
-		for _, conflict := range conflicts {
-			b.say("conflict " + b.runName(conflict.ID))
-			stored, err := b.store.RunsByID(b.t.Context(), []string{conflict.ID})
-			if err != nil || len(stored) != 1 {
-				b.t.Fatal(stored, err)
-			}
-			b.effects("now", b.core.Step(b.now, engine.InsertRefused{Stored: stored[0]}))
-		}
+	}
+}
+
+// write commits a decision.
+func (b *bench) write(d *engine.Decision) {
+	b.t.Helper()
+	b.position++
+	commit := engine.ShardCommit{Shard: benchShard, Term: b.term.Number, Position: b.position, Decision: d}
+	if err := b.store.CommitShards(b.t.Context(), []engine.ShardCommit{commit})[0]; err != nil {
+		b.t.Fatal(err)
 	}
 }
 
@@ -329,31 +313,10 @@ func (b *bench) effects(when string, effects []engine.Effect) {
 	}
 }
 
-// isNoted reports whether a scheduled task is written only because the ledger says by now what it has passed over. While it
-// does not, the task is told as what it is going to be.
-func (b *bench) isNoted(task *engine.ScheduledTask) bool {
-	same := b.noting != nil && engine.SameTask(*b.noting, *task)
-	b.noting = nil
-	if task.Noting != nil {
-		task.RunAt, task.Noting = task.Noting.RunAt, nil
-		noting := *task
-		noting.Revision++
-		b.noting = &noting
-	}
-	return same
-}
-
-func (b *bench) writes(batch *engine.Batch) {
-	unchanged := map[string]bool{} // what is dropped is written before, which tells whether it may be
-	for i := range batch.Runs {
-		run := &batch.Runs[i].Run
-		if slices.Contains(batch.DropRuns, run.Drop()) {
-			unchanged[run.ID] = run.Status == engine.StatusScheduled
-			continue
-		}
-		if run.Status == engine.StatusDead {
-			b.dead = append(b.dead, *run)
-		}
+// writes says what a decision holds.
+func (b *bench) writes(d *engine.Decision) {
+	for i := range d.Runs {
+		run := &d.Runs[i]
 		line := fmt.Sprintf("run %s %s", b.runName(run.ID), run.Status)
 		if run.Attempt > 0 {
 			line += " #" + strconv.Itoa(run.Attempt)
@@ -369,33 +332,33 @@ func (b *bench) writes(batch *engine.Batch) {
 		}
 		b.say(line)
 	}
-	for _, slots := range batch.Slots {
+	for _, slots := range d.Slots {
 		b.say(fmt.Sprintf("ledger %s-%s ×%d %s %s", offset(slots.From), offset(slots.To), slots.Count, slots.Outcome, slots.Reason))
 	}
-	for _, letter := range batch.DeadLetters {
+	for _, letter := range d.DeadLetters {
 		b.say("letter " + b.runName(letter.RunID))
 	}
-	for _, id := range batch.DropLetters {
+	for _, id := range d.DropLetters {
 		b.say("no letter " + b.runName(id))
 	}
-	for _, drop := range batch.DropRuns {
-		b.say("drop " + b.runName(drop.ID) + map[bool]string{true: " if unchanged"}[unchanged[drop.ID]])
+	for _, id := range d.DropRuns {
+		b.say("drop " + b.runName(id))
 	}
-	for _, write := range batch.Tasks {
-		switch {
-		case write.Delete:
-			b.say("no next slot")
-		case b.isNoted(&write.Task):
-		case write.Task.RunAt.Equal(write.Task.Slot):
-			b.say("next slot " + offset(write.Task.Slot))
+	for i := range d.Tasks {
+		switch task := &d.Tasks[i]; {
+		case task.RunAt.Equal(task.Slot):
+			b.say("next slot " + offset(task.Slot))
 		default:
-			b.say("next slot " + offset(write.Task.Slot) + ", looked at " + offset(write.Task.RunAt))
+			b.say("next slot " + offset(task.Slot) + ", looked at " + offset(task.RunAt))
 		}
 	}
-	for _, handled := range batch.Handled {
+	for range d.DropTasks {
+		b.say("no next slot")
+	}
+	for _, handled := range d.Handled {
 		b.say("handled " + strconv.FormatInt(handled.Revision, 10))
 	}
-	for _, command := range batch.Commands {
-		b.say("obeyed " + command)
+	for _, done := range d.Done {
+		b.say("obeyed " + done.ID)
 	}
 }

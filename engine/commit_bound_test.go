@@ -41,11 +41,11 @@ func TestACommitHoldsABoundedNumberOfRuns(t *testing.T) {
 	seen := map[string]bool{}
 	published := 0
 	for ready := core.Ready(); ready != nil; ready = core.Ready() {
-		if len(ready.Batch.Runs) > most || len(ready.Batch.Tasks) > most {
-			t.Errorf("a commit has %d runs and %d tasks", len(ready.Batch.Runs), len(ready.Batch.Tasks))
+		if len(ready.Decision.Runs) > most || len(ready.Decision.Tasks) > most {
+			t.Errorf("a commit has %d runs and %d tasks", len(ready.Decision.Runs), len(ready.Decision.Tasks))
 		}
-		for i := range ready.Batch.Runs {
-			seen[ready.Batch.Runs[i].Run.JobUID] = true
+		for i := range ready.Decision.Runs {
+			seen[ready.Decision.Runs[i].JobUID] = true
 		}
 		for _, effect := range ready.After {
 			published++
@@ -63,39 +63,5 @@ func TestACommitHoldsABoundedNumberOfRuns(t *testing.T) {
 	}
 	if len(seen) != jobs {
 		t.Errorf("%d of %d jobs were written", len(seen), jobs)
-	}
-}
-
-// A DAG may have more tasks at one instant than a commit holds: they are written one part after the other, those last that
-// follow from others, and what comes after runs after all of them.
-func TestPartsOfABatchHoldABoundedNumberOfRuns(t *testing.T) {
-	batch := &engine.Batch{Commands: []string{"done"}}
-	const runs = 2*engine.CommitRuns + 2
-	for i := range runs {
-		run := engine.Run{ID: fmt.Sprint(i), Task: "item", Revision: 1}
-		if i == runs-1 {
-			run.Revision = 2 // on which they follow
-		}
-		batch.Runs = append(batch.Runs, engine.RunWrite{Run: run})
-	}
-	parts := batch.Parts()
-	if len(parts) != 3 {
-		t.Fatalf("%d parts", len(parts))
-	}
-	all := 0
-	for i, part := range parts {
-		all += len(part.Runs)
-		if len(part.Runs) > engine.CommitRuns {
-			t.Errorf("part %d has %d runs", i, len(part.Runs))
-		}
-		if last := i == len(parts)-1; (len(part.Commands) > 0) != last {
-			t.Errorf("part %d has commands %v", i, part.Commands)
-		}
-	}
-	if all != runs {
-		t.Errorf("%d of %d runs are written", all, runs)
-	}
-	if first := parts[0].Runs[0].Run; first.Revision != 2 {
-		t.Errorf("run %s is written first, on which nothing follows", first.ID)
 	}
 }

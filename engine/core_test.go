@@ -3,8 +3,6 @@ package engine_test
 import (
 	"fmt"
 	"runtime/debug"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -29,19 +27,15 @@ func TestManyWaitingRunsEndAtOnce(t *testing.T) {
 			Trigger: engine.TriggerManual, Status: engine.StatusScheduled, CreatedAt: b.now.Add(time.Millisecond),
 		})
 	}
-	for i := range runs {
-		if err := b.store.InsertRun(t.Context(), runs[i]); err != nil {
-			t.Fatal(err)
-		}
-	}
+	b.write(&engine.Decision{Runs: runs})
 	b.do([]string{"restart", "1s"})
 	b.hold = true
 	defer debug.SetMaxStack(debug.SetMaxStack(1 << 20))
 	b.do([]string{"finished", "blocker/1", "0"})
 	ready := b.core.Ready()
 	failed := 0
-	for i := range ready.Batch.Runs {
-		if ready.Batch.Runs[i].Run.Status == engine.StatusFailed {
+	for i := range ready.Decision.Runs {
+		if ready.Decision.Runs[i].Status == engine.StatusFailed {
 			failed++
 		}
 	}
@@ -93,88 +87,6 @@ func TestLongOutageIsLookedAtInPieces(t *testing.T) {
 	}
 	if len(ranges) > 3 {
 		t.Errorf("%d ranges for one outage", len(ranges))
-	}
-}
-
-// TestARefusedRunIsLookedAfterUnderItsOwnLock: another owner had made the run before an edit by which runs may overlap.
-func TestARefusedRunIsLookedAfterUnderItsOwnLock(t *testing.T) {
-	b := newBench(t)
-	b.do([]string{"define", "every=60s", "overlap=queue"})
-	b.do([]string{"define", "every=60s", "overlap=allow"})
-	b.hold = true
-	b.do([]string{"at", "59.75s"})
-	stored := engine.Run{
-		ID: b.runID("60s"), Revision: 1, Namespace: "default", JobUID: benchUID, Job: "job", Shard: benchShard, Trigger: engine.TriggerSchedule,
-		Slot: b.seconds("60s"), Status: engine.StatusRunning, Generation: 1, Attempt: 1, Digest: "d1",
-		Attempts: []engine.Attempt{{N: 1, Status: engine.StatusRunning, ClaimedAt: b.now}},
-	}
-	var locks []string
-	for _, effect := range b.core.Step(b.now, engine.InsertRefused{Stored: stored}) {
-		if inspect, ok := effect.(engine.Inspect); ok {
-			locks = inspect.Locks
-		}
-	}
-	if want := []string{benchUID, stored.ID}; !slices.Equal(locks, want) { // the second: who had the edit may have published it
-		t.Errorf("it is looked at under locks %q, want %q", locks, want)
-	}
-}
-
-// TestABatchDoesNotHoldTwoEndsOfARun: the core ends a run of which another owner has written more, and reads that at the
-// same time. Its write is to be refused, and nothing else written of the run.
-func TestABatchDoesNotHoldTwoEndsOfARun(t *testing.T) {
-	b := newBench(t)
-	b.do([]string{"define", "every=60s", "tries=3"})
-	for _, line := range [][]string{{"run", "a"}, {"started", "a/1"}, {"finished", "a/1", "1"}} {
-		b.do(line)
-	}
-	waits, err := b.store.Run(t.Context(), b.runID("a"))
-	if err != nil || waits.Status != engine.StatusRetrying {
-		t.Fatal(waits, err)
-	}
-	for range 2 {
-		waits.Revision++
-		if conflicts, err := b.store.Commit(t.Context(), &engine.Batch{Runs: []engine.RunWrite{{Run: waits}}}); err != nil || len(conflicts) > 0 {
-			t.Fatal(conflicts, err)
-		}
-	}
-	b.hold = true
-	b.do([]string{"delete"})
-	writes := 0
-	for _, write := range b.core.Ready().Batch.Runs {
-		if write.Run.ID == waits.ID {
-			writes++
-		}
-	}
-	if writes != 1 {
-		t.Errorf("the run is written %d times", writes)
-	}
-}
-
-// TestABatchDoesNotHoldARemovalAndAnotherWrite: the same of a run that is removed.
-func TestABatchDoesNotHoldARemovalAndAnotherWrite(t *testing.T) {
-	b := newBench(t)
-	b.do([]string{"define", "every=60s"})
-	b.do([]string{"at", "59.75s"})
-	prepared, err := b.store.Run(t.Context(), b.runID("60s"))
-	if err != nil || prepared.Status != engine.StatusScheduled {
-		t.Fatal(prepared, err)
-	}
-	for range 2 {
-		prepared.Revision++
-		if conflicts, err := b.store.Commit(t.Context(), &engine.Batch{Runs: []engine.RunWrite{{Run: prepared}}}); err != nil || len(conflicts) > 0 {
-			t.Fatal(conflicts, err)
-		}
-	}
-	b.hold = true
-	b.do([]string{"delete"})
-	writes := 0
-	for _, write := range b.core.Ready().Batch.Runs {
-		if write.Run.ID == prepared.ID {
-			writes++
-		}
-	}
-	if writes != 1 {
-		t.Errorf("the run is written %d times", writes)
 	}
 }
 
@@ -250,7 +162,7 @@ func TestHeldJobIsNotForgotten(t *testing.T) {
 	b.do([]string{"run", "a"})
 	b.do([]string{"started", "a/1"})
 	b.core.Hold(benchUID)
-	old, err := b.loader().Jobs(t.Context(), []string{benchUID}, b.now)
+	old, err := b.loader().Jobs(t.Context(), []string{benchUID})
 	if err != nil || len(old.Jobs[0].Runs) != 1 {
 		t.Fatal(old, err)
 	}
@@ -286,52 +198,5 @@ func TestJobIsForgottenOnlyOnceAllOfItIsDurable(t *testing.T) {
 	b.core.Committed(ready)
 	if b.core.Holds(benchUID) {
 		t.Error("nothing goes on with the job, and it is still there")
-	}
-}
-
-// TestInsertRefused: a run that the store had already is taken as it is, and what had been decided about the run that
-// was to be is not done.
-func TestInsertRefused(t *testing.T) {
-	for _, status := range []engine.Status{engine.StatusSucceeded, engine.StatusRunning} {
-		t.Run(status.String(), func(t *testing.T) {
-			b := newBench(t)
-			b.do([]string{"define", "every=60s", "overlap=queue"})
-			b.do([]string{"run", "a"})
-			b.do([]string{"started", "a/1"})
-			stored := engine.Run{
-				ID: b.runID("60s"), Revision: 1, Namespace: "default", JobUID: benchUID, Job: "job", Shard: benchShard, Trigger: engine.TriggerBackfill,
-				Slot: b.seconds("60s"), Status: status, Generation: 1, Attempt: 2, Digest: "d1",
-				Attempts: []engine.Attempt{{N: 1, Status: engine.StatusLost}, {N: 2, Status: status, ClaimedAt: b.now}},
-			}
-			if err := b.store.InsertRun(t.Context(), stored); err != nil {
-				t.Fatal(err)
-			}
-			b.hold = true
-			b.do([]string{"at", "59.75s"})
-			first := b.core.Ready() // on its way, while the run before ends and this one is let go
-			b.do([]string{"at", "60s"})
-			b.do([]string{"finished", "a/1", "0"})
-			conflicts, err := b.store.Commit(t.Context(), first.Batch)
-			if err != nil || len(conflicts) != 1 {
-				t.Fatal(conflicts, err)
-			}
-			b.core.Committed(first)
-			b.out = nil
-			b.step(engine.InsertRefused{Stored: stored})
-			b.hold = false
-			b.settle()
-			for _, line := range b.out {
-				if strings.Contains(line, "publish 60s") {
-					t.Errorf("a run that there is already was published: %q", b.out)
-				}
-			}
-			runs, err := b.store.RunsByID(t.Context(), []string{stored.ID})
-			if err != nil || len(runs) != 1 || runs[0].Status != status || runs[0].Attempt != 2 {
-				t.Errorf("the stored run became %+v, %v", runs, err)
-			}
-			if live := b.core.Stats().Runs; live != map[bool]int{true: 0, false: 1}[status.Terminal()] {
-				t.Errorf("%d runs are live", live)
-			}
-		})
 	}
 }

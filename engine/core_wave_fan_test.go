@@ -115,18 +115,20 @@ func TestItemsThatNeverBeganWaitForWhatTheyNeedAfterARestart(t *testing.T) {
 	b.wants(wave, engine.StatusSucceeded, "a succeeded, each[0] succeeded, each[1] succeeded, each[2] succeeded")
 }
 
-// Seed 700008366: the engine died after it had written that the wave is cancelled, and before its runs.
+// Seed 700008366: the engine dies once it has written that the wave is cancelled, before anything follows, or goes on.
 func TestItemsOfACancelledWaveThatNeverBeganEndAfterARestart(t *testing.T) {
-	b := newWaveBench(t, "kind: DAG\nname: etl\nmax_parallel: 1\ndefaults: {binary: work}\ntasks:\n  a: {}\n  each: {for_each: '[1]'}\n")
-	b.ends = func(*engine.Task) engine.Finish { return failed() }
-	wave := b.ask("one", nil, nil)
-	b.drain()
-	b.wants(wave, engine.StatusFailed, "a failed, each[0] failed")
-	b.command(engine.CommandResumeWave, wave, "", engine.StatusInvalid)
-	task := b.queue[0]
-	b.begin(0, false)
-	b.torn = 1
-	b.command(engine.CommandCancelWave, wave, "", engine.StatusInvalid)
-	b.end(task)
-	b.wants(wave, engine.StatusCancelled, "a failed, each[0] cancelled")
+	for _, torn := range []int{-1, 1} {
+		b := newWaveBench(t, "kind: DAG\nname: etl\nmax_parallel: 1\ndefaults: {binary: work}\ntasks:\n  a: {}\n  each: {for_each: '[1]'}\n")
+		b.ends = func(*engine.Task) engine.Finish { return failed() }
+		wave := b.ask("one", nil, nil)
+		b.drain()
+		b.wants(wave, engine.StatusFailed, "a failed, each[0] failed")
+		b.command(engine.CommandResumeWave, wave, "", engine.StatusInvalid)
+		task := b.queue[0]
+		b.begin(0, false)
+		b.torn = torn
+		b.command(engine.CommandCancelWave, wave, "", engine.StatusInvalid)
+		b.end(task)
+		b.wants(wave, engine.StatusCancelled, "a cancelled, each cancelled, each[0] cancelled")
+	}
 }

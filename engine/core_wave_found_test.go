@@ -150,73 +150,14 @@ func TestARootThatIsGivenNeedsWhileItsSlotWaitsLeavesTheSlotInTheLedger(t *testi
 	b.wants("dag-w2", engine.StatusSucceeded, "a succeeded, b succeeded")
 }
 
-func TestTheNextWaveOpensOnceTheEndOfTheOneBeforeIsWritten(t *testing.T) {
-	b := newWaveBench(t, diamond)
-	first, second := b.ask("one", nil, nil), b.ask("two", nil, nil)
-	b.opens = func(id string) {
-		if id == second && !b.waves[first].Status.Terminal() {
-			t.Errorf("wave two is open while wave one is %s", b.waves[first].Status)
-		}
-	}
-	b.drain()
-	b.wants(second, engine.StatusSucceeded, "a succeeded, b succeeded, c succeeded, d succeeded")
-}
-
-func TestWhoseTurnItIsIsWrittenBeforeTheWaveAndItsRuns(t *testing.T) {
-	b := newWaveBench(t, diamond)
-	b.parts = nil
-	b.ask("one", nil, nil)
-	var order []string
-	for _, part := range b.parts {
-		switch {
-		case len(part.Tasks) == 1 && part.Tasks[0].Task.ID == engine.TurnID(waveUID):
-			order = append(order, "turn")
-		case len(part.Waves) > 0 && len(part.Runs) == 0:
-			order = append(order, "wave")
-		case len(part.Waves) == 0 && len(part.Runs) > 0:
-			order = append(order, "runs")
-		}
-	}
-	if got := strings.Join(order, " "); got != "turn wave runs" {
-		t.Errorf("the order is %q", got)
-	}
-}
-
 func TestACancelledRunOfATaskThatWaitsForItsTurnEndsThen(t *testing.T) {
 	b := newWaveBench(t, "kind: DAG\nname: etl\nmax_parallel: 1\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {schedule: '* * * * *'}}\n")
 	b.idle(61 * time.Second) // a is queued, b waits for its turn
-	b.commandAbout(engine.CommandCancel, engine.TaskRunID("dag-w1", "b"))
+	b.receive(engine.Command{Kind: engine.CommandCancel, RunID: engine.TaskRunID("dag-w1", "b")})
 	b.drain()
 	b.wants("dag-w1", engine.StatusCancelled, "a succeeded, b cancelled")
 	if got := b.ledger("b"); got != "" {
 		t.Errorf("the slot is in the ledger as %s, and has a run", got)
-	}
-}
-
-// TestNewsOfATaskThatIsNotWrittenIsOfAnothers: two owners see the task before it end, and one of them has published the next
-// when the other hears of both.
-func TestNewsOfATaskThatIsNotWrittenIsOfAnothers(t *testing.T) {
-	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks: {a: {}, b: {needs: [a]}, c: {needs: [b]}}\n")
-	wave := b.ask("one", nil, nil)
-	b.begin(0, false)
-	var news []engine.Result
-	for _, task := range []string{"a", "b"} {
-		finish := engine.Finish{Status: engine.StatusSucceeded, StartedAt: b.now, FinishedAt: b.now}
-		news = append(news, engine.Result{
-			Kind: engine.ResultFinished, Run: engine.TaskRunID(wave, task), Attempt: 1, Shard: b.dag.Shard, Executor: "one", At: b.now, Finish: &finish,
-		})
-	}
-	b.core.Step(b.now, engine.ResultsReceived{Results: news})
-	if b.core.Places(&news[1]) {
-		t.Error("the engine does not ask whose the run is")
-	}
-	for _, w := range b.core.Ready().Batch.Runs {
-		switch {
-		case w.Run.Task == "b" && w.Run.Status != engine.StatusQueued:
-			t.Errorf("b is written as %s", w.Run.Status)
-		case w.Run.Task == "c":
-			t.Error("c follows from what another owner has made")
-		}
 	}
 }
 

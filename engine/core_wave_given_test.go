@@ -43,8 +43,8 @@ func TestASlotIsToldThoughTheNextOneHasItsRun(t *testing.T) {
 		b.step(engine.Tick{})
 		b.drain()
 		b.wants("dag-w1", engine.StatusSucceeded, "a succeeded, b succeeded")
-		if got := b.ledger("a"); got != "00:01..00:01 1 skipped(edited)" || b.runs["dag-w1-a"].GivenUp != nil {
-			t.Errorf("the engine died after %d writes: the ledger says %q, and the run is %+v", torn, got, b.runs["dag-w1-a"])
+		if got := b.ledger("a"); got != "00:01..00:01 1 skipped(edited)" {
+			t.Errorf("the engine died after %d writes: the ledger says %q", torn, got)
 		}
 	}
 }

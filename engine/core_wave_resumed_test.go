@@ -21,7 +21,7 @@ func TestACancelledRootOfAResumedWaveEndsInItsTurnAfterARestart(t *testing.T) {
 	b.wants("dag-w1", engine.StatusFailed, "a failed, b failed")
 	b.ends = nil
 	b.command(engine.CommandResumeWave, "dag-w1", "", engine.StatusInvalid) // a is queued, b waits for its turn
-	b.commandAbout(engine.CommandCancel, engine.TaskRunID("dag-w1", "b"))
+	b.receive(engine.Command{Kind: engine.CommandCancel, RunID: engine.TaskRunID("dag-w1", "b")})
 	b.restart()
 	b.drain()
 	b.wants("dag-w1", engine.StatusCancelled, "a succeeded, b cancelled")
@@ -179,58 +179,6 @@ func TestAPauseTellsOfAllSlotsThatCameBefore(t *testing.T) {
 	}
 }
 
-// A former owner has begun a root in the wave that is open, and its write came late.
-func TestARunThatSomebodyElseMadeInTheOpenWaveIsReadAnew(t *testing.T) {
-	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {schedule: '*/10 * * * *'}}\n")
-	b.until(61 * time.Second) // the wave waits for b
-	theirs := b.runs["dag-w1-a"]
-	theirs.ID, theirs.Task, theirs.Revision, theirs.Status = "dag-w1-b", "b", 1, engine.StatusQueued
-	theirs.Attempts = []engine.Attempt{{N: 1, Status: engine.StatusQueued}}
-	load := func() []engine.Effect {
-		return b.core.Step(b.now, engine.JobsLoaded{DAGs: []engine.DAGSnapshot{b.snapshot()}, Binaries: b.binaries()})
-	}
-	if effects := load(); len(effects) > 0 {
-		t.Fatalf("nobody else has made anything, and there is %v", effects)
-	}
-	b.runs[theirs.ID] = theirs
-	effects := load()
-	if len(effects) != 1 {
-		t.Fatalf("there are %d effects", len(effects))
-	}
-	if anew, is := effects[0].(engine.ReadAnew); !is || anew.Why != "run dag-w1-b was made by somebody else" {
-		t.Errorf("the effect is %+v", effects[0])
-	}
-	b.restart()
-	b.drain()
-	b.wants("dag-w1", engine.StatusSucceeded, "a succeeded, b succeeded")
-}
-
-// A former owner prepared a root for the wave that another one has opened on a generation without that root.
-func TestARunOfATaskThatTheOpenWaveDoesNotHaveEnds(t *testing.T) {
-	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {schedule: '*/10 * * * *'}}\n")
-	b.until(61 * time.Second) // the wave waits for b
-	theirs := b.runs["dag-w1-a"]
-	theirs.ID, theirs.Task, theirs.Revision, theirs.Status, theirs.Generation = "dag-w1-c", "c", 1, engine.StatusScheduled, 9
-	theirs.Attempts, theirs.Attempt = nil, 0
-	b.runs[theirs.ID] = theirs
-	for range 2 {
-		b.restart()
-		b.drain()
-		effects := b.core.Step(b.now, engine.JobsLoaded{DAGs: []engine.DAGSnapshot{b.snapshot()}, Binaries: b.binaries()})
-		for _, effect := range effects {
-			if anew, is := effect.(engine.ReadAnew); is {
-				t.Fatalf("all is read anew for ever: %s", anew.Why)
-			}
-		}
-		b.drain()
-	}
-	if run, kept := b.runs[theirs.ID]; kept && !run.Status.Terminal() {
-		t.Errorf("the run of a task that the wave does not have is %s", run.Status)
-	}
-	b.until(601 * time.Second)
-	b.wants("dag-w1", engine.StatusSucceeded, "a succeeded, b succeeded")
-}
-
 // The engine dies at any place of what it writes when a root that was given needs lets go of its slot.
 func TestASlotThatAnEditTookAwayStaysInTheLedgerAfterACrash(t *testing.T) {
 	for torn := range 30 {
@@ -243,25 +191,6 @@ func TestASlotThatAnEditTookAwayStaysInTheLedgerAfterACrash(t *testing.T) {
 		if run := b.runs["dag-w2-b"]; run.Trigger != engine.TriggerUpstream || b.ledger("b") != "00:02..00:02 1 skipped(edited)" {
 			t.Errorf("the engine died after %d writes: the run of b came by %s, and the ledger says %q", torn, run.Trigger, b.ledger("b"))
 		}
-	}
-}
-
-// A former owner prepares a root for a wave that the present one has opened meanwhile, and hears the end of that run.
-func TestASlotComesAfterTheEndOfARunThatSomebodyElseHasLetGo(t *testing.T) {
-	b := newWaveBench(t, "kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {needs: [a]}}\n")
-	b.idle(121 * time.Second) // the second slot waits for the first wave
-	b.core.Step(b.now, engine.ResultsReceived{Results: []engine.Result{{
-		Kind: engine.ResultFinished, Run: "dag-w2-a", Attempt: 1, At: b.now, Finish: &engine.Finish{Status: engine.StatusSucceeded, FinishedAt: b.now},
-	}}})
-	b.core.Step(b.now.Add(time.Minute), engine.Tick{})
-	written := map[string]int{}
-	for _, write := range b.core.Ready().Batch.Runs {
-		if written[write.Run.ID]++; written[write.Run.ID] > 1 {
-			t.Errorf("run %s is in the batch twice", write.Run.ID)
-		}
-	}
-	if written["dag-w2-a"] == 0 {
-		t.Error("the end of the run is not written")
 	}
 }
 
@@ -278,50 +207,4 @@ func (b *waveBench) editUnheard(definition string, at time.Duration) {
 	b.dag.Revision++
 	b.dag.Pending, b.dag.UpdatedAt = true, b.dag.CreatedAt.Add(at)
 	b.forms[b.dag.Generation] = d
-}
-
-// Whoever resumes a wave may die between the wave and its runs. What is still on its way must not come after the wave has
-// ended again.
-func TestTheEndOfAWaveThatWasResumedInVainFencesItsRuns(t *testing.T) {
-	for _, held := range []bool{false, true} { // whether the engine that finds it has the DAG in memory
-		b := newWaveBench(t, strings.Replace(diamond, "a: {}", "a: {schedule: '0 12 * * *'}", 1))
-		b.ends = failsOnce("b")
-		wave := b.ask("one", nil, nil)
-		b.drain()
-		before := b.runs[engine.TaskRunID(wave, "b")].Revision
-		if held {
-			w := b.waves[wave]
-			w.Status, w.Reason, w.Resumed, w.FinishedAt, w.Tally = engine.StatusRunning, "", 1, time.Time{}, engine.WaveTally{}
-			w.Revision++
-			b.waves[wave] = w
-			b.save()
-		} else {
-			b.torn = 2 // whose turn it is, and the wave
-			b.command(engine.CommandResumeWave, wave, "", engine.StatusInvalid)
-		}
-		b.drain()
-		b.wants(wave, engine.StatusFailed, "a succeeded, b failed, c succeeded, d skipped (upstream)")
-		if got := b.runs[engine.TaskRunID(wave, "b")].Revision; got != before+1 {
-			t.Errorf("the run that was to be tried again is at revision %d, and was at %d", got, before)
-		}
-		if got := b.runs[engine.TaskRunID(wave, "a")].Revision; got != 3 {
-			t.Errorf("the run that had succeeded was written again: it is at revision %d", got)
-		}
-	}
-}
-
-// A run of a wave that is over has the slot of that wave, which is none of its task's.
-func TestARunThatIsLeftOfAWaveThatIsOverTakesNoSlot(t *testing.T) {
-	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {needs: [a]}}\n")
-	b.until(62 * time.Second)
-	left := b.runs["dag-w1-b"]
-	left.Status, left.Attempt, left.Attempts, left.Revision = engine.StatusScheduled, 0, nil, left.Revision+1
-	b.runs[left.ID] = left
-	b.restart()
-	if got := b.ledger("b"); got != "" {
-		t.Errorf("the ledger says %s", got)
-	}
-	if run, there := b.runs[left.ID]; there {
-		t.Errorf("the run is %s", run.Status)
-	}
 }

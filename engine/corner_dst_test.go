@@ -10,7 +10,6 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
-	"github.com/tidewheel/tidewheel/store/memory"
 )
 
 // TestOutageOverADayOnWhichTheClockChanges: an engine is away over the night in which the clocks of Berlin go forward or
@@ -63,7 +62,6 @@ const nightOf = 6*time.Hour - 15*time.Minute
 func outageOfJob(t *testing.T, schedule string, policy spec.CatchUpPolicy, since time.Time) string {
 	b := newBench(t)
 	b.now = since
-	b.store = memory.New()
 	job := spec.Job{Name: "job", Binary: "tool", Schedule: []string{schedule}, Timezone: "Europe/Berlin"}
 	job.CatchUp.Policy, job.CatchUp.Window = policy, spec.Duration(24*time.Hour)
 	job.ApplyDefaults()
@@ -94,7 +92,8 @@ func outageOfRoot(t *testing.T, schedule string, policy spec.CatchUpPolicy, sinc
 	b.now = since
 	b.restart()
 	b.dag.UID = waveUID
-	b.define(fmt.Sprintf("kind: DAG\nname: etl\ntimezone: Europe/Berlin\ndefaults: {binary: work}\ncatch_up: {policy: %s, window: 24h}\ntasks: {a: {schedule: %q}}\n", policy, schedule))
+	b.define(fmt.Sprintf("kind: DAG\nname: etl\ntimezone: Europe/Berlin\ndefaults: {binary: work}\ncatch_up: %s\ntasks: {a: {schedule: %q}}\n",
+		catchUp(string(policy), "24h"), schedule))
 	b.away(nightOf)
 	var ranges []engine.SlotRange
 	for _, id := range sortedKeys(b.slots) {

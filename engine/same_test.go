@@ -72,6 +72,10 @@ func TestSameTaskSeesEveryField(t *testing.T) {
 		t.Error("equal tasks differ")
 	}
 	for i := range reflect.TypeFor[ScheduledTask]().NumField() {
+		switch reflect.TypeFor[ScheduledTask]().Field(i).Name {
+		case "Accounted", "Since", "Taken":
+			continue // only decisions have them, and those are not compared
+		}
 		other := task
 		disturb(t, "task", reflect.ValueOf(&other).Elem().Field(i))
 		if SameTask(task, other) {

@@ -100,8 +100,11 @@ func (b *bench) do(words []string) {
 	case "crash":
 		b.hold = false
 		b.core = engine.NewCore(b.config, b.now, b.random())
-	case "torn": // the store does the first parts of a batch, and the engine dies
-		b.torn(rest[0])
+	case "dies": // what was decided becomes durable, and the engine dies before it does what follows
+		d := b.core.Ready().Decision
+		b.write(d)
+		b.writes(d)
+		b.do([]string{"crash"})
 	case "restart":
 		b.hold, b.now = false, b.seconds(rest[0])
 		b.core = engine.NewCore(b.config, b.now, b.random())
@@ -132,8 +135,6 @@ func (b *bench) do(words []string) {
 	case "dropped": // the queue has let the task go
 		run, n := b.attempt(rest[0])
 		b.step(engine.TaskDropped{Run: run, Attempt: n})
-	case "dead": // the last news of a run that was dead has come again
-		b.step(engine.FoundDead{Runs: b.dead})
 	case "run":
 		b.start(rest)
 	case "cancel", "retry":

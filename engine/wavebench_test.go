@@ -30,14 +30,11 @@ type waveBench struct {
 	queue    []*engine.Task // published, and not executed yet
 	started  []string       // every attempt that was, in order: "task#attempt"
 	commands int
-	// torn is how many writes more the store does before the engine dies; negative is for ever.
+	// torn is how many commits and effects of commits more there are before the engine dies; negative is for ever.
 	torn int
 	died bool
 	// ends says how an attempt ends; nil is that all succeed.
 	ends func(task *engine.Task) engine.Finish
-	// opens is told of each wave that is written as running; nil is nobody.
-	opens func(wave string)
-	parts []*engine.Batch // all that were written
 }
 
 const waveUID = "dag"
@@ -95,22 +92,12 @@ func (b *waveBench) binaries() []engine.Binary {
 }
 
 func (b *waveBench) snapshot() engine.DAGSnapshot {
-	s := engine.DAGSnapshot{UID: waveUID, Spec: map[int64]*spec.DAG{}, Tasks: map[string]engine.ScheduledTask{}, Ledger: map[string][]engine.SlotRange{}, Had: map[string]engine.Run{}}
+	s := engine.DAGSnapshot{UID: waveUID, Spec: map[int64]*spec.DAG{}, Tasks: map[string]engine.ScheduledTask{}}
 	d := b.dag
 	s.DAG = &d
 	maps.Copy(s.Spec, b.forms)
 	for id, task := range b.tasks {
-		root := strings.TrimPrefix(id, waveUID+"-")
-		if engine.IsTurn(id) {
-			s.Turn = &task
-			continue
-		}
-		s.Tasks[root] = task
-		for _, key := range slices.Sorted(maps.Keys(b.slots)) {
-			if b.slots[key].JobUID == id && !b.slots[key].To.Before(task.Slot) {
-				s.Ledger[root] = append(s.Ledger[root], b.slots[key])
-			}
-		}
+		s.Tasks[strings.TrimPrefix(id, waveUID+"-")] = task
 	}
 	open := ""
 	for _, id := range slices.Sorted(maps.Keys(b.waves)) {
@@ -127,17 +114,6 @@ func (b *waveBench) snapshot() engine.DAGSnapshot {
 		r := b.runs[id]
 		if r.Wave == open || !r.Status.Terminal() {
 			s.Runs = append(s.Runs, r.Clone())
-		}
-		before := engine.WaveID(waveUID, r.Epoch-1)
-		if had, is := b.runs[engine.TaskRunID(before, r.Task)]; is && before != open && r.Status == engine.StatusScheduled {
-			s.Had[r.Task] = had
-		}
-		if _, planned := s.Tasks[r.Task]; !planned && r.Status == engine.StatusScheduled && !r.Slot.IsZero() {
-			for _, key := range slices.Sorted(maps.Keys(b.slots)) {
-				if b.slots[key].JobUID == engine.RootID(waveUID, r.Task) && !b.slots[key].To.Before(r.Slot) {
-					s.Ledger[r.Task] = append(s.Ledger[r.Task], b.slots[key])
-				}
-			}
 		}
 	}
 	return s
@@ -169,10 +145,12 @@ func (b *waveBench) step(event engine.Event) {
 func (b *waveBench) try(event engine.Event) {
 	b.perform(b.core.Step(b.now, event))
 	for ready := b.core.Ready(); ready != nil; ready = b.core.Ready() {
-		for _, part := range ready.Batch.Parts() {
-			if b.write(part); b.died {
-				return
-			}
+		if b.dies() {
+			return
+		}
+		b.write(ready.Decision)
+		if b.dies() {
+			return
 		}
 		b.core.Committed(ready)
 		b.perform(ready.After)
@@ -206,7 +184,7 @@ func (b *waveBench) state(r *engine.Run, n int) engine.AttemptState {
 	return engine.AttemptState{}
 }
 
-// dies reports whether the store does no more writes.
+// dies reports whether the engine dies here.
 func (b *waveBench) dies() bool {
 	if b.torn == 0 {
 		b.died = true
@@ -216,68 +194,43 @@ func (b *waveBench) dies() bool {
 	return b.died
 }
 
-func (b *waveBench) write(batch *engine.Batch) {
+func (b *waveBench) write(d *engine.Decision) {
 	b.t.Helper()
-	b.parts = append(b.parts, batch)
-	for _, w := range batch.Waves {
-		if b.opens != nil && w.Wave.Status == engine.StatusRunning {
-			b.opens(w.Wave.ID)
+	for _, w := range d.Waves {
+		if have := b.waves[w.ID].Revision; have != w.Revision-1 {
+			b.t.Fatalf("wave %s: revision %d is written over %d", w.ID, w.Revision, have)
 		}
-		if b.dies() {
-			return
-		}
-		if have := b.waves[w.Wave.ID].Revision; have != w.Wave.Revision-1 {
-			b.t.Fatalf("wave %s: revision %d is written over %d", w.Wave.ID, w.Wave.Revision, have)
-		}
-		b.waves[w.Wave.ID] = w.Wave
+		b.waves[w.ID] = w
 	}
-	for _, w := range batch.Runs {
-		if b.dies() {
-			return
+	for i := range d.Runs {
+		run := d.Runs[i]
+		if have := b.runs[run.ID].Revision; have != run.Revision-1 && have != 0 {
+			b.t.Fatalf("run %s: revision %d is written over %d", run.ID, run.Revision, have)
 		}
-		if have := b.runs[w.Run.ID]; have.Revision != w.Run.Revision-1 {
-			b.t.Fatalf("run %s: revision %d is written over %d", w.Run.ID, w.Run.Revision, have.Revision)
-		}
-		b.runs[w.Run.ID] = w.Run
+		b.runs[run.ID] = run
 	}
-	for _, s := range batch.Slots {
-		if b.dies() {
-			return
-		}
+	for _, s := range d.Slots {
 		b.slots[s.ID] = s
 	}
-	for i := range batch.DeadLetters {
-		if b.dies() {
-			return
-		}
-		b.letters[batch.DeadLetters[i].RunID] = true
+	for i := range d.DeadLetters {
+		b.letters[d.DeadLetters[i].RunID] = true
 	}
-	for _, id := range batch.DropLetters {
-		if b.dies() {
-			return
-		}
+	for _, id := range d.DropLetters {
 		delete(b.letters, id)
 	}
-	for _, drop := range batch.DropRuns {
-		if b.dies() {
-			return
-		}
-		delete(b.runs, drop.ID)
+	for _, id := range d.DropRuns {
+		delete(b.runs, id)
 	}
-	for _, w := range batch.Tasks {
-		if b.dies() {
-			return
+	for _, task := range d.Tasks {
+		if have := b.tasks[task.ID].Revision; have != task.Revision-1 {
+			b.t.Fatalf("task %s: revision %d is written over %d", task.ID, task.Revision, have)
 		}
-		if w.Delete {
-			delete(b.tasks, w.Task.ID)
-			continue
-		}
-		if have := b.tasks[w.Task.ID].Revision; have != w.Task.Revision-1 {
-			b.t.Fatalf("task %s: revision %d is written over %d", w.Task.ID, w.Task.Revision, have)
-		}
-		b.tasks[w.Task.ID] = w.Task
+		b.tasks[task.ID] = task
 	}
-	for _, h := range batch.HandledDAGs {
+	for _, id := range d.DropTasks {
+		delete(b.tasks, id)
+	}
+	for _, h := range d.HandledDAGs {
 		b.dag.Pending = b.dag.Pending && h.Revision != b.dag.Revision
 	}
 }
@@ -326,39 +279,32 @@ func (b *waveBench) until(at time.Duration) {
 // ask asks for a wave by hand.
 func (b *waveBench) ask(key string, payload json.RawMessage, args map[string]string) string {
 	w := engine.Wave{
-		ID: engine.ManualWaveID(waveUID, key), Revision: 1, Namespace: "default", DAGUID: waveUID, DAG: b.dag.Name, Shard: b.dag.Shard,
+		ID: engine.ManualWaveID(waveUID, key), Namespace: "default", DAGUID: waveUID, DAG: b.dag.Name, Shard: b.dag.Shard,
 		Trigger: engine.TriggerManual, By: "ann", Status: engine.StatusScheduled, Payload: payload, Args: args, CreatedAt: b.now,
 	}
-	b.waves[w.ID] = w
-	b.command(engine.CommandStartWave, w.ID, "", engine.StatusInvalid)
+	b.receive(engine.Command{Kind: engine.CommandStartWave, RunID: w.ID, Wave: &w})
 	return w.ID
 }
 
 func (b *waveBench) command(kind engine.CommandKind, wave, task string, mark engine.Status) {
+	b.receive(engine.Command{Kind: kind, RunID: wave, Task: task, Mark: mark, Revision: b.waves[wave].Revision})
+}
+
+// receive gives the engine a command about a wave, or a run, with what the store says of it.
+func (b *waveBench) receive(command engine.Command) {
 	b.commands++
+	command.ID, command.JobUID, command.By, command.At = fmt.Sprint(b.commands), waveUID, "ann", b.now
 	snapshot := b.snapshot()
-	e := engine.CommandReceived{
-		Command: engine.Command{ID: fmt.Sprint(b.commands), Kind: kind, JobUID: waveUID, RunID: wave, By: "ann", At: b.now, Task: task, Mark: mark, Revision: b.waves[wave].Revision},
-		DAG:     &snapshot, Binaries: b.binaries(),
+	e := engine.CommandReceived{Command: command, DAG: &snapshot, Binaries: b.binaries()}
+	if w, is := b.waves[command.RunID]; is {
+		e.Wave = &w
 	}
-	w := b.waves[wave]
-	e.Wave = &w
 	for _, id := range slices.Sorted(maps.Keys(b.runs)) {
-		if b.runs[id].Wave == wave {
+		if e.Wave != nil && b.runs[id].Wave == e.Wave.ID {
 			e.WaveRuns = append(e.WaveRuns, b.runs[id])
 		}
 	}
 	b.step(e)
-}
-
-// commandAbout asks for something about a run.
-func (b *waveBench) commandAbout(kind engine.CommandKind, run string) {
-	b.commands++
-	snapshot := b.snapshot()
-	b.step(engine.CommandReceived{
-		Command: engine.Command{ID: fmt.Sprint(b.commands), Kind: kind, JobUID: waveUID, RunID: run, By: "ann", At: b.now},
-		DAG:     &snapshot, Binaries: b.binaries(),
-	})
 }
 
 // statuses tells how the runs of a wave stand, by task.

@@ -44,25 +44,36 @@ func (b *between) ActiveRunsOf(ctx context.Context, uids []string) ([]engine.Run
 	return b.Store.ActiveRunsOf(ctx, uids)
 }
 
+// writer is the owner of a shard, who commits decisions.
+func writer(t *testing.T, store *memory.Store, number int) func(engine.Decision) {
+	term, err := store.Take(t.Context(), number, "writer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	position := term.Position
+	return func(d engine.Decision) {
+		t.Helper()
+		position++
+		commit := engine.ShardCommit{Shard: number, Term: term.Number, Position: position, Decision: &d}
+		if err := store.CommitShards(t.Context(), []engine.ShardCommit{commit})[0]; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // The owner of before prepares a slot while the next one reads the job: without the run and with the scheduled task of after
 // nobody would look at the slot any more.
 func TestRunsAreNotReadBeforeTheirScheduledTask(t *testing.T) {
 	store := &between{Store: memory.New()}
 	task := engine.ScheduledTask{ID: "job", Revision: 1, Shard: engine.ShardOf("job"), Slot: start.Add(time.Minute), RunAt: start.Add(time.Minute), Generation: 1}
 	run := engine.Run{ID: engine.SlotRunID("job", task.Slot), JobUID: "job", Shard: task.Shard, Trigger: engine.TriggerSchedule, Slot: task.Slot, Status: engine.StatusScheduled, Revision: 1}
-	write := func(batch engine.Batch) {
-		t.Helper()
-		if conflicts, err := store.Commit(t.Context(), &batch); err != nil || len(conflicts) > 0 {
-			t.Fatal(conflicts, err)
-		}
-	}
-	write(engine.Batch{Tasks: []engine.TaskWrite{{Task: task}}})
+	write := writer(t, store.Store, task.Shard)
+	write(engine.Decision{Tasks: []engine.ScheduledTask{task}})
 	store.do = func() {
 		task.Slot, task.RunAt, task.Revision = task.Slot.Add(time.Minute), task.RunAt.Add(time.Minute), 2
-		write(engine.Batch{Runs: []engine.RunWrite{{Run: run}}, Tasks: []engine.TaskWrite{{Task: task}}})
+		write(engine.Decision{Runs: []engine.Run{run}, Tasks: []engine.ScheduledTask{task}})
 	}
-	loader := shard.Loader{Store: store, Shards: []int{task.Shard}}
-	loaded, err := loader.Jobs(t.Context(), []string{"job"}, start)
+	loaded, err := shard.Loader{Store: store}.Jobs(t.Context(), []string{"job"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,22 +97,17 @@ func TestAScheduledTaskIsNotReadAfterItsDefinition(t *testing.T) {
 		t.Fatal(err)
 	}
 	task := engine.ScheduledTask{ID: engine.RootID("dag", "a"), Revision: 1, Shard: dag.Shard, Slot: start.Add(time.Minute), RunAt: engine.Parked, Generation: 1}
-	write := func() {
-		t.Helper()
-		if conflicts, err := store.Commit(t.Context(), &engine.Batch{Tasks: []engine.TaskWrite{{Task: task}}}); err != nil || len(conflicts) > 0 {
-			t.Fatal(conflicts, err)
-		}
-	}
-	write()
+	write := writer(t, store.Store, dag.Shard)
+	write(engine.Decision{Tasks: []engine.ScheduledTask{task}})
 	store.do = func() {
 		dag.Paused, dag.Revision = false, 2
 		if err := store.ReplaceDAG(t.Context(), dag); err != nil {
 			t.Fatal(err)
 		}
 		task.RunAt, task.Revision = task.Slot, 2
-		write()
+		write(engine.Decision{Tasks: []engine.ScheduledTask{task}})
 	}
-	loaded, err := shard.Loader{Store: store, Shards: []int{dag.Shard}}.Jobs(t.Context(), []string{"dag"}, start)
+	loaded, err := shard.Loader{Store: store}.Jobs(t.Context(), []string{"dag"})
 	if err != nil || len(loaded.DAGs) != 1 {
 		t.Fatal(loaded, err)
 	}
@@ -117,17 +123,12 @@ func TestTheRunsOfADAGThatHasGoneAreNoJobs(t *testing.T) {
 		ID: engine.TaskRunID(engine.WaveID("dag", 1), "a"), Revision: 1, Namespace: "default", JobUID: "dag", Shard: engine.ShardOf("dag"), DAG: "etl",
 		Wave: engine.WaveID("dag", 1), Task: "a", Trigger: engine.TriggerSchedule, Status: engine.StatusScheduled, CreatedAt: start,
 	}
-	write := func(batch *engine.Batch) {
-		t.Helper()
-		if conflicts, err := store.Commit(t.Context(), batch); err != nil || len(conflicts) > 0 {
-			t.Fatal(conflicts, err)
-		}
-	}
-	write(&engine.Batch{Runs: []engine.RunWrite{{Run: run}}})
+	write := writer(t, store.Store, run.Shard)
+	write(engine.Decision{Runs: []engine.Run{run}})
 	store.do = func() { // after its tasks have been read
-		store.do = func() { write(&engine.Batch{DropRuns: []engine.RunDrop{run.Drop()}}) } // and its runs
+		store.do = func() { write(engine.Decision{DropRuns: []string{run.ID}}) } // and its runs
 	}
-	loaded, err := shard.Loader{Store: store, Shards: []int{run.Shard}}.Jobs(t.Context(), []string{"dag"}, start)
+	loaded, err := shard.Loader{Store: store}.Jobs(t.Context(), []string{"dag"})
 	if err != nil || len(loaded.DAGs) > 0 {
 		t.Fatal(loaded, err)
 	}

@@ -1,63 +1,57 @@
 package shard_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/shard"
-	"github.com/tidewheel/tidewheel/spec"
 )
 
 // A slow store would hide slots until they are long past.
 func TestAPollDoesNotWaitForTheStore(t *testing.T) {
 	r := working(t)
-	r.give(shard.Results{Epoch: r.epoch, Results: []engine.Result{finished(slotRun(10))}, Receipt: "receipt"})
+	r.results(r.seats[home], "receipt", finished(slotRun(10)))
 	take[shard.Commit](r) // which is never answered
 	r.wait(20100 * time.Millisecond)
 	poll := take[shard.Poll](r)
 	if !poll.After.Equal(start.Add(time.Minute)) || !poll.Until.After(poll.After) {
 		t.Errorf("polls from %s to %s", poll.After, poll.Until)
 	}
-	r.give(shard.Polled{Epoch: poll.Epoch})
+	r.polled(poll)
 	not[shard.Poll](r)
 }
 
 // A slow store says for long that a job waits: to read and write it with each sweep would make it slower still.
 func TestWhatHasBeenActedUponIsNotReadAgain(t *testing.T) {
 	r := begin(t)
-	r.wait(time.Second)
-	r.give(shard.Swept{Epoch: take[shard.Sweep](r).Epoch, Pending: []string{"job"}})
-	load := take[shard.Load](r)
+	swept := func() {
+		r.wait(time.Second)
+		r.swept(shard.Swept{Pending: []string{"job"}})
+	}
+	swept()
 	snapshot := job()
 	snapshot.Job.Pending = true
-	r.give(shard.Loaded{Epoch: load.Epoch, UIDs: load.UIDs, Jobs: engine.JobsLoaded{Jobs: []engine.JobSnapshot{snapshot}}})
+	r.loaded(take[shard.Load](r), snapshot)
 	commit := take[shard.Commit](r)
-	for range 3 { // while it is written what was planned, and then that it is handled
-		r.wait(time.Second)
-		r.give(shard.Swept{Epoch: take[shard.Sweep](r).Epoch, Pending: []string{"job"}})
+	if handled := commit.Commits[0].Decision.Handled; len(handled) != 1 {
+		t.Fatalf("%+v is handled", handled)
+	}
+	for range 3 { // while it is written that it is handled
+		swept()
 		not[shard.Load](r)
-		if len(commit.Batch.Handled) == 0 {
-			r.give(shard.Committed{Epoch: commit.Epoch})
-			commit = take[shard.Commit](r)
-		}
 	}
-	if len(commit.Batch.Handled) != 1 {
-		t.Fatalf("%+v is handled", commit.Batch.Handled)
-	}
-	r.give(shard.Committed{Epoch: commit.Epoch})
-	r.wait(time.Second)
-	r.give(shard.Swept{Epoch: take[shard.Sweep](r).Epoch, Pending: []string{"job"}}) // it was edited meanwhile
+	r.committed(commit)
+	swept() // it was edited meanwhile
 	take[shard.Load](r)
 }
 
 func TestAFailedPollCoversTheSameSpanAgain(t *testing.T) {
-	r := newRig(t)
-	r.give(shard.Start{})
-	r.give(shard.Recovered{Epoch: take[shard.Recover](r).Epoch})
+	r := newRig(t, shard.DefaultConfig())
+	r.give(shard.Owned{Shards: []int{home}})
+	r.recovered(take[shard.Recover](r))
 	first := take[shard.Poll](r)
-	r.give(shard.Polled{Epoch: first.Epoch, Failed: true})
+	r.give(shard.Polled{Seats: first.Seats, Failed: true})
 	not[shard.Poll](r)
 	r.wait(time.Second)
 	again := take[shard.Poll](r)
@@ -66,132 +60,128 @@ func TestAFailedPollCoversTheSameSpanAgain(t *testing.T) {
 	}
 }
 
+// A shard that comes later has everything to ask for that is due; the others go on from where they are.
+func TestAShardThatRecoveredLaterPollsFromTheBeginning(t *testing.T) {
+	other := (home + 1) % engine.Shards
+	r := begin(t)
+	r.wait(15 * time.Second)
+	r.give(shard.Owned{Shards: []int{home, other}})
+	r.recovered(take[shard.Recover](r))
+	first := take[shard.Poll](r)
+	if len(first.Seats) != 1 || first.Seats[0] != r.seats[other] || !first.After.IsZero() {
+		t.Errorf("of %v it asks for what is due after %s", first.Seats, first.After)
+	}
+	r.polled(first)
+	not[shard.Poll](r)
+	r.wait(5 * time.Second)
+	next := take[shard.Poll](r)
+	if len(next.Seats) != 1 || next.Seats[0] != r.seats[home] || !next.After.Equal(start.Add(time.Minute)) {
+		t.Errorf("then of %v for what is due after %s", next.Seats, next.After)
+	}
+	r.polled(next)
+	r.wait(20 * time.Second) // both are due
+	afters := map[int]time.Time{}
+	for has[shard.Poll](r) {
+		poll := take[shard.Poll](r)
+		for _, seat := range poll.Seats {
+			afters[seat.Shard] = poll.After
+		}
+	}
+	if !afters[home].Equal(next.Until) || !afters[other].Equal(first.Until) {
+		t.Errorf("and at last after %v, want %s and %s", afters, next.Until, first.Until)
+	}
+}
+
 func TestAWakeDuringALoadLoadsAgain(t *testing.T) {
 	r := begin(t)
-	wake := shard.Woken{Wake: engine.Wake{Shard: 1, Kind: engine.WakeJob, Key: "job"}}
+	wake := shard.Woken{Wake: engine.Wake{Shard: home, Kind: engine.WakeJob, Key: "job"}}
 	r.give(wake)
 	load := take[shard.Load](r)
 	r.give(wake)
 	r.give(wake)
 	r.empty()
-	r.give(shard.Loaded{Epoch: load.Epoch, UIDs: load.UIDs, Failed: true})
+	r.give(shard.Loaded{Seats: load.Seats, UIDs: load.UIDs, Failed: true})
 	load = take[shard.Load](r)
 	if load.Again != 1 {
 		t.Errorf("again %d", load.Again)
 	}
-	r.give(shard.Loaded{Epoch: load.Epoch, UIDs: load.UIDs, Jobs: engine.JobsLoaded{Jobs: []engine.JobSnapshot{job()}}})
+	r.loaded(load, job())
 	load = take[shard.Load](r)
 	r.empty()
-	r.give(shard.Loaded{Epoch: load.Epoch, UIDs: load.UIDs, Jobs: engine.JobsLoaded{Jobs: []engine.JobSnapshot{job()}}})
+	r.loaded(load, job())
 	r.empty()
 }
 
-func TestWhatWasAskedForIsClearedOnceItIsDurable(t *testing.T) {
-	r := begin(t)
-	r.give(shard.Woken{Wake: engine.Wake{Shard: 1, Kind: engine.WakeJob, Key: "job"}})
-	snapshot := job()
-	snapshot.Job.Pending, snapshot.Task = true, nil
-	load := take[shard.Load](r)
-	r.give(shard.Loaded{Epoch: load.Epoch, UIDs: load.UIDs, Jobs: engine.JobsLoaded{Jobs: []engine.JobSnapshot{snapshot}}})
-	commit := take[shard.Commit](r)
-	if len(commit.Batch.Tasks) != 1 || len(commit.Batch.Handled) != 0 {
-		t.Fatalf("the first batch: %+v", commit.Batch)
+// start commands of the job, by their ids.
+func asks(ids ...string) []engine.Command {
+	var commands []engine.Command
+	for _, id := range ids {
+		run := engine.Run{
+			ID: engine.ManualRunID("job", id), Namespace: "default", JobUID: "job", Job: "job", Shard: home, Trigger: engine.TriggerManual,
+			Status: engine.StatusScheduled, CreatedAt: start,
+		}
+		commands = append(commands, engine.Command{ID: id, Shard: home, Kind: engine.CommandStart, JobUID: "job", RunID: run.ID, Run: &run})
 	}
-	r.give(shard.Committed{Epoch: commit.Epoch})
-	if clearing := take[shard.Commit](r); len(clearing.Batch.Handled) != 1 {
-		t.Fatalf("the second batch: %+v", clearing.Batch)
-	}
+	return commands
 }
 
-func TestWhatTheCoreDoesNotBelieveIsReadAnew(t *testing.T) {
-	definition := spec.DAG{Name: "etl", Tasks: []spec.Task{{Name: "a", Binary: "tool"}, {Name: "b", Binary: "tool", Needs: []string{"a"}}}}
-	definition.ApplyDefaults()
-	dag := engine.DAG{UID: "dag", Namespace: "default", Name: "etl", Shard: 1, Spec: definition, Generation: 1, Revision: 1, CreatedAt: start, UpdatedAt: start}
-	wave := engine.Wave{ID: "dag-w1", Revision: 1, Namespace: "default", DAGUID: "dag", DAG: "etl", Shard: 1, Epoch: 1, Generation: 1, Trigger: engine.TriggerManual, Status: engine.StatusRunning}
-	run := func(task string) engine.Run {
-		return engine.Run{
-			ID: "dag-w1-" + task, Revision: 2, Namespace: "default", JobUID: "dag", DAG: "etl", Wave: "dag-w1", Task: task, Shard: 1, Epoch: 1,
-			Generation: 1, Status: engine.StatusRunning, Attempt: 1, Attempts: []engine.Attempt{{N: 1, Status: engine.StatusRunning}}, Digest: "d",
-		}
+// read answers a LoadCommands.
+func (r *rig) read(a shard.LoadCommands) {
+	received := make([]engine.CommandReceived, len(a.Commands))
+	for i, command := range a.Commands {
+		received[i] = engine.CommandReceived{Command: command, Snapshot: job()}
 	}
+	r.give(shard.CommandsLoaded{Seat: a.Seat, Commands: a.Commands, Received: received})
+}
+
+func (r *rig) sweepCommands(ids ...string) {
+	r.give(shard.Woken{Wake: engine.Wake{Shard: home, Kind: engine.WakeCommand}})
+	r.swept(shard.Swept{Commands: asks(ids...)})
+}
+
+func idsOf(commands []engine.Command) string {
+	text := ""
+	for i := range commands {
+		text += commands[i].ID
+	}
+	return text
+}
+
+func TestCommandsOfAJobAreActedUponInTheirOrder(t *testing.T) {
 	r := begin(t)
-	give := func(runs ...engine.Run) {
-		r.give(shard.Woken{Wake: engine.Wake{Shard: 1, Kind: engine.WakeDAG, Key: "dag"}})
-		load := take[shard.Load](r)
-		snapshot := engine.DAGSnapshot{UID: "dag", DAG: &dag, Waves: []engine.Wave{wave}, LastEpoch: 1, Runs: runs}
-		r.give(shard.Loaded{Epoch: load.Epoch, UIDs: load.UIDs, Jobs: engine.JobsLoaded{DAGs: []engine.DAGSnapshot{snapshot}}})
+	r.sweepCommands("b", "a")
+	load := take[shard.LoadCommands](r)
+	if got := idsOf(load.Commands); got != "ba" {
+		t.Errorf("reads what %q are about", got)
 	}
-	give(run("a"))
-	give(run("a"))
-	not[shard.Reset](r)
-	give(run("a"), run("b")) // another owner has begun it
-	take[shard.Reset](r)
-	if r.machine.Running() || r.machine.Stats().DAGs != 0 {
-		t.Error("it goes on with what it knew")
+	r.sweepCommands("b", "a", "d", "c") // two come meanwhile: they would overtake
+	not[shard.LoadCommands](r)
+	r.read(load)
+	commit := take[shard.Commit](r)
+	done := commit.Commits[0].Decision.Done
+	if len(done) != 2 || done[0].ID != "b" || done[1].ID != "a" {
+		t.Errorf("acted upon %+v", done)
 	}
-	// It may not help. Then everything else goes on, and it is tried again now and then.
-	again := func() {
-		r.wait(time.Second)
-		r.epoch = take[shard.Recover](r).Epoch
-		r.give(shard.Recovered{Epoch: r.epoch})
-		r.actions = nil
-		give(run("a"))
-		give(run("a"), run("b"))
+	r.swept(shard.Swept{Commands: asks("b", "a", "d", "c")}) // which comes at once
+	if got := idsOf(take[shard.LoadCommands](r).Commands); got != "dc" {
+		t.Errorf("then reads what %q are about", got)
 	}
-	again()
-	not[shard.Reset](r)
-	r.wait(10 * time.Second)
-	r.actions = nil
-	give(run("a"), run("b"))
-	take[shard.Reset](r)
-	again()
-	not[shard.Reset](r)
 }
 
 func TestACommandIsActedUponOnceHoweverOftenItIsSwept(t *testing.T) {
 	r := begin(t)
-	command := engine.Command{ID: "c", Shard: 1, Kind: engine.CommandCancel, JobUID: "job", RunID: slotRun(10)}
-	swept := func() {
-		r.give(shard.Woken{Wake: engine.Wake{Shard: 1, Kind: engine.WakeCommand}})
-		r.give(shard.Swept{Epoch: take[shard.Sweep](r).Epoch, Commands: []engine.Command{command}})
-	}
-	swept()
-	load := take[shard.LoadCommand](r)
-	swept()
+	r.sweepCommands("c")
+	load := take[shard.LoadCommands](r)
+	r.sweepCommands("c")
 	r.empty()
-	r.give(shard.CommandLoaded{Epoch: load.Epoch, Command: command, Failed: true})
-	swept()
-	load = take[shard.LoadCommand](r)
-	r.give(shard.CommandLoaded{Epoch: load.Epoch, Command: command})
+	r.give(shard.CommandsLoaded{Seat: load.Seat, Commands: load.Commands, Failed: true})
+	r.sweepCommands("c")
+	r.read(take[shard.LoadCommands](r))
 	commit := take[shard.Commit](r)
-	if !slices.Equal(commit.Batch.Commands, []string{"c"}) {
-		t.Fatalf("the batch: %+v", commit.Batch)
-	}
-	swept()
+	r.swept(shard.Swept{Commands: asks("c")})
 	r.empty()
-	r.give(shard.Committed{Epoch: commit.Epoch})
-	r.empty()
-}
-
-func TestARunThatTheMachineDoesNotKnowIsLoaded(t *testing.T) {
-	r := working(t)
-	// Sweeps stay unanswered here: what they are for must not bring the run.
-	for tries := 0; tries < 20 && !slices.ContainsFunc(r.actions, func(a shard.Action) bool { _, is := a.(shard.Reconcile); return is }); tries++ {
-		r.wait(10 * time.Second)
-		for slices.ContainsFunc(r.actions, func(a shard.Action) bool { _, is := a.(shard.Commit); return is }) {
-			r.give(shard.Committed{Epoch: take[shard.Commit](r).Epoch})
-		}
-	}
-	r.actions = slices.DeleteFunc(r.actions, func(a shard.Action) bool { _, is := a.(shard.Reconcile); return !is })
-	reconcile := take[shard.Reconcile](r)
-	known := shard.ActiveRun{ID: slotRun(10), JobUID: "job", Revision: 3}
-	r.give(shard.Reconciled{Epoch: reconcile.Epoch, Runs: []shard.ActiveRun{known}})
-	not[shard.Load](r)
-	orphan := shard.ActiveRun{ID: "job-korphan", JobUID: "job", Revision: 1}
-	r.give(shard.Reconciled{Epoch: reconcile.Epoch, Runs: []shard.ActiveRun{known, orphan}})
-	if load := take[shard.Load](r); !slices.Equal(load.UIDs, []string{"job"}) {
-		t.Errorf("loads %v", load.UIDs)
-	}
+	r.committed(commit)
+	not[shard.Commit](r)
 }
 
 func TestTheWallClockGoingBackHoldsNothingUp(t *testing.T) {
@@ -205,31 +195,4 @@ func TestTheWallClockGoingBackHoldsNothingUp(t *testing.T) {
 	}
 	r.wait(shard.DefaultConfig().SweepEvery)
 	take[shard.Sweep](r)
-}
-
-// What a former owner has done is found: a wave that it left open, a slot that it planned behind this one's horizon.
-func TestWhatNobodyGoesOnWithIsLoaded(t *testing.T) {
-	r := begin(t)
-	for range 100 {
-		r.wait(time.Second)
-		for i := range r.actions {
-			switch action := r.actions[i].(type) {
-			case shard.Reconcile:
-				if want := r.now.Add(-2 * time.Second); !action.Until.Equal(want) {
-					t.Errorf("asks for what was due until %s, want %s", action.Until, want)
-				}
-				r.actions = nil
-				r.give(shard.Reconciled{Epoch: r.epoch, Waves: []shard.OpenWave{{ID: "dag-w1", DAGUID: "dag"}}, Overdue: []string{"job", "dag"}})
-				if got := take[shard.Load](r).UIDs; !slices.Equal(got, []string{"dag", "job"}) {
-					t.Errorf("loads %v", got)
-				}
-				return
-			case shard.Sweep:
-				defer r.give(shard.Swept{Epoch: action.Epoch})
-			case shard.Poll:
-				defer r.give(shard.Polled{Epoch: action.Epoch})
-			}
-		}
-	}
-	t.Error("it never compared")
 }

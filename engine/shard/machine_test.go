@@ -14,44 +14,108 @@ import (
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
+// home is the shard of the job that most tests are about.
+var home = engine.ShardOf("job")
+
 // rig steps a machine by hand.
 type rig struct {
 	t       *testing.T
 	now     time.Time
 	machine *shard.Machine
-	epoch   uint64
-	actions []shard.Action // all that have not been taken
+	seats   map[int]shard.Seat // the latest that recovered, by shard
+	actions []shard.Action     // all that have not been taken
 }
 
-func newRig(t *testing.T) *rig { return newRigWith(t, shard.DefaultConfig()) }
-
-func newRigWith(t *testing.T, config shard.Config) *rig {
-	r := &rig{t: t, now: start}
+func newRig(t *testing.T, config shard.Config) *rig {
+	r := &rig{t: t, now: start, seats: map[int]shard.Seat{}}
 	r.machine = shard.NewMachine(config, r.now, rand.New(rand.NewPCG(1, 1)))
 	return r
 }
 
 // begin brings a machine to work, with nothing in the store.
-func begin(t *testing.T) *rig { return beginWith(t, shard.DefaultConfig()) }
+func begin(t *testing.T) *rig { return beginWith(t, shard.DefaultConfig(), home) }
 
-func beginWith(t *testing.T, config shard.Config) *rig {
-	r := newRigWith(t, config)
-	r.give(shard.Start{})
-	recovery := take[shard.Recover](r)
-	r.epoch = recovery.Epoch
-	r.give(shard.Recovered{Epoch: r.epoch})
-	take[shard.Listen](r)
-	r.give(shard.Polled{Epoch: take[shard.Poll](r).Epoch})
-	r.give(shard.Swept{Epoch: take[shard.Sweep](r).Epoch})
+func beginWith(t *testing.T, config shard.Config, shards ...int) *rig {
+	r := newRig(t, config)
+	r.give(shard.Owned{Shards: shards})
+	r.recovered(take[shard.Recover](r))
+	r.polled(take[shard.Poll](r))
+	r.swept(shard.Swept{})
 	r.empty()
 	return r
 }
 
 func (r *rig) give(in shard.Input) { r.actions = append(r.actions, r.machine.Step(r.now, in)...) }
 
+// wait lets time pass, and wakes the machine when it wants that, as a runner does.
 func (r *rig) wait(d time.Duration) {
+	for end := r.now.Add(d); r.now.Before(end); {
+		next := r.machine.Next()
+		if !next.After(r.now) {
+			next = r.now.Add(time.Millisecond)
+		}
+		if r.now = next; next.After(end) {
+			r.now = end
+		}
+		r.give(shard.Clock{})
+	}
+}
+
+// stand lets time pass while the engine stands still.
+func (r *rig) stand(d time.Duration) {
 	r.now = r.now.Add(d)
 	r.give(shard.Clock{})
+}
+
+// recovered answers a Recover with the first term of each shard, and nothing that has not ended.
+func (r *rig) recovered(a shard.Recover) {
+	terms := make([]engine.Term, len(a.Seats))
+	for i, seat := range a.Seats {
+		r.seats[seat.Shard], terms[i] = seat, engine.Term{Number: 1}
+	}
+	r.give(shard.Recovered{Seats: a.Seats, Terms: terms})
+	for range a.Seats {
+		take[shard.Listen](r)
+	}
+}
+
+func (r *rig) polled(a shard.Poll) { r.give(shard.Polled{Seats: a.Seats}) }
+
+func (r *rig) swept(in shard.Swept) {
+	take[shard.Sweep](r)
+	r.give(in)
+}
+
+// loaded answers a Load with these jobs.
+func (r *rig) loaded(a shard.Load, jobs ...engine.JobSnapshot) {
+	r.give(shard.Loaded{Seats: a.Seats, UIDs: a.UIDs, Jobs: engine.JobsLoaded{Jobs: jobs}})
+}
+
+// know has the machine load a job.
+func (r *rig) know(job engine.JobSnapshot) {
+	r.give(shard.Woken{Wake: engine.Wake{Shard: engine.ShardOf(job.UID), Kind: engine.WakeJob, Key: job.UID}})
+	r.loaded(take[shard.Load](r), job)
+}
+
+// committed answers a Commit: with these errors for the first of its commits, and success for the others.
+func (r *rig) committed(a shard.Commit, errs ...error) {
+	r.give(shard.Committed{Seats: a.Seats, Errors: append(errs, make([]error, len(a.Seats)-len(errs))...)})
+}
+
+// settle has all that is to be written written.
+func (r *rig) settle() {
+	for has[shard.Commit](r) {
+		r.committed(take[shard.Commit](r))
+	}
+}
+
+// results brings a shard's results.
+func (r *rig) results(seat shard.Seat, receipt any, results ...engine.Result) {
+	r.give(shard.Results{Seat: seat, Results: results, Receipt: receipt})
+}
+
+func has[A shard.Action](r *rig) bool {
+	return slices.ContainsFunc(r.actions, func(action shard.Action) bool { _, is := action.(A); return is })
 }
 
 // take removes the first action of a kind; there must be one.
@@ -94,38 +158,54 @@ func (r *rig) empty() {
 }
 
 // job is one with a slot each ten seconds, planned for the first of them.
-func job() engine.JobSnapshot {
-	definition := spec.Job{Name: "job", Binary: "sha256:" + fmt.Sprintf("%064x", 1), Every: spec.Duration(10 * time.Second), Overlap: spec.OverlapQueue}
+func job() engine.JobSnapshot { return jobOf("job") }
+
+func jobOf(uid string) engine.JobSnapshot {
+	definition := spec.Job{Name: uid, Binary: "sha256:" + fmt.Sprintf("%064x", 1), Every: spec.Duration(10 * time.Second), Overlap: spec.OverlapQueue}
 	definition.ApplyDefaults()
+	number := engine.ShardOf(uid)
 	return engine.JobSnapshot{
-		UID: "job",
+		UID: uid,
 		Job: &engine.Job{
-			UID: "job", Namespace: "default", Name: "job", Shard: 1, Spec: definition, Generation: 1, Revision: 1, CreatedAt: start, UpdatedAt: start,
+			UID: uid, Namespace: "default", Name: uid, Shard: number, Spec: definition, Generation: 1, Revision: 1, CreatedAt: start, UpdatedAt: start,
 		},
 		Task: &engine.ScheduledTask{
-			ID: "job", Shard: 1, Slot: start.Add(10 * time.Second), RunAt: start.Add(10 * time.Second), Generation: 1, Revision: 1,
-			Namespace: "default", Job: "job",
+			ID: uid, Shard: number, Slot: start.Add(10 * time.Second), RunAt: start.Add(10 * time.Second), Generation: 1, Revision: 1,
+			Namespace: "default", Job: uid,
 		},
 	}
+}
+
+// uidIn gives the uids of some jobs of a shard.
+func uidIn(number, jobs int) (uids []string) {
+	for i := 0; len(uids) < jobs; i++ {
+		if uid := fmt.Sprintf("job%d", i); engine.ShardOf(uid) == number {
+			uids = append(uids, uid)
+		}
+	}
+	return uids
 }
 
 func slotRun(seconds int) string {
 	return engine.SlotRunID("job", start.Add(time.Duration(seconds)*time.Second))
 }
 
+// runningRun is a run of the job that is executed.
+func runningRun(id string) engine.Run {
+	return engine.Run{
+		ID: id, Revision: 3, Namespace: "default", JobUID: "job", Job: "job", Shard: home, Generation: 1, Trigger: engine.TriggerManual,
+		Status: engine.StatusRunning, Digest: "d", Attempt: 1, Attempts: []engine.Attempt{{N: 1, Status: engine.StatusRunning, ClaimedAt: start}},
+	}
+}
+
 // working has loaded the job, with a run that is executed.
 func working(t *testing.T) *rig {
 	r := begin(t)
-	r.give(shard.Woken{Wake: engine.Wake{Shard: 1, Kind: engine.WakeJob, Key: "job"}})
 	snapshot := job()
 	snapshot.Task.Slot, snapshot.Task.RunAt = start.Add(20*time.Second), start.Add(20*time.Second)
-	snapshot.Runs = []engine.Run{{
-		ID: slotRun(10), Revision: 3, Namespace: "default", JobUID: "job", Job: "job", Shard: 1, Generation: 1, Trigger: engine.TriggerSchedule,
-		Slot: start.Add(10 * time.Second), Status: engine.StatusRunning, Digest: "d", Attempt: 1,
-		Attempts: []engine.Attempt{{N: 1, Status: engine.StatusRunning, ClaimedAt: start}},
-	}}
-	load := take[shard.Load](r)
-	r.give(shard.Loaded{Epoch: load.Epoch, UIDs: load.UIDs, Jobs: engine.JobsLoaded{Jobs: []engine.JobSnapshot{snapshot}}})
+	snapshot.Runs = []engine.Run{runningRun(slotRun(10))}
+	snapshot.Runs[0].Trigger, snapshot.Runs[0].Slot = engine.TriggerSchedule, start.Add(10*time.Second)
+	r.know(snapshot)
 	take[shard.Perform](r) // the running attempt is inspected
 	r.empty()
 	return r
@@ -134,25 +214,20 @@ func working(t *testing.T) *rig {
 // finished is the good end of a run's first attempt.
 func finished(run string) engine.Result {
 	return engine.Result{
-		Kind: engine.ResultFinished, Run: run, Attempt: 1, Shard: 1, At: start,
+		Kind: engine.ResultFinished, Run: run, Attempt: 1, Shard: home, At: start,
 		Finish: &engine.Finish{Status: engine.StatusSucceeded, StartedAt: start, FinishedAt: start},
 	}
 }
 
 func TestResultsAreAcknowledgedOnlyWhenTheirEffectIsDurable(t *testing.T) {
 	r := working(t)
-	r.give(shard.Results{Epoch: r.epoch, Results: []engine.Result{finished(slotRun(10))}, Receipt: "receipt"})
+	r.results(r.seats[home], "receipt", finished(slotRun(10)))
 	commit := take[shard.Commit](r)
 	r.empty()
-	r.give(shard.Committed{Epoch: commit.Epoch, Failed: true})
+	r.committed(commit, errUnknown)
 	r.empty()
-	r.wait(time.Second)
-	again := take[shard.Commit](r)
-	if again.Batch != commit.Batch {
-		t.Error("another batch was written after the failure")
-	}
-	not[shard.Acknowledge](r)
-	r.give(shard.Committed{Epoch: commit.Epoch})
+	r.wait(50 * time.Millisecond)
+	r.committed(take[shard.Commit](r))
 	if got := take[shard.Acknowledge](r).Receipt; got != "receipt" {
 		t.Errorf("acknowledged %v", got)
 	}
@@ -160,18 +235,18 @@ func TestResultsAreAcknowledgedOnlyWhenTheirEffectIsDurable(t *testing.T) {
 
 func TestResultsThatComeDuringACommitWaitForTheNext(t *testing.T) {
 	r := working(t)
-	r.give(shard.Results{Epoch: r.epoch, Results: []engine.Result{{
-		Kind: engine.ResultProgress, Run: slotRun(10), Attempt: 1, Shard: 1, At: start, Progress: &engine.Progress{Fraction: 0.5},
-	}}, Receipt: "first"})
+	r.results(r.seats[home], "first", engine.Result{
+		Kind: engine.ResultProgress, Run: slotRun(10), Attempt: 1, Shard: home, At: start, Progress: &engine.Progress{Fraction: 0.5},
+	})
 	commit := take[shard.Commit](r)
-	r.give(shard.Results{Epoch: r.epoch, Results: []engine.Result{finished(slotRun(10))}, Receipt: "second"})
+	r.results(r.seats[home], "second", finished(slotRun(10)))
 	not[shard.Commit](r)
-	r.give(shard.Committed{Epoch: commit.Epoch})
+	r.committed(commit)
 	if got := take[shard.Acknowledge](r).Receipt; got != "first" {
 		t.Errorf("acknowledged %v", got)
 	}
 	not[shard.Acknowledge](r)
-	r.give(shard.Committed{Epoch: take[shard.Commit](r).Epoch})
+	r.committed(take[shard.Commit](r))
 	if got := take[shard.Acknowledge](r).Receipt; got != "second" {
 		t.Errorf("acknowledged %v", got)
 	}
@@ -180,18 +255,12 @@ func TestResultsThatComeDuringACommitWaitForTheNext(t *testing.T) {
 // crowd has loaded the job with that many runs that are executed.
 func crowd(t *testing.T, runs int) *rig {
 	r := begin(t)
-	r.give(shard.Woken{Wake: engine.Wake{Shard: 1, Kind: engine.WakeJob, Key: "job"}})
 	snapshot := job()
 	snapshot.Task.Slot, snapshot.Task.RunAt = start.Add(time.Hour), start.Add(time.Hour)
 	for i := range runs {
-		snapshot.Runs = append(snapshot.Runs, engine.Run{
-			ID: fmt.Sprintf("job-k%d", i), Revision: 3, Namespace: "default", JobUID: "job", Job: "job", Shard: 1, Generation: 1,
-			Trigger: engine.TriggerManual, Status: engine.StatusRunning, Digest: "d", Attempt: 1,
-			Attempts: []engine.Attempt{{N: 1, Status: engine.StatusRunning, ClaimedAt: start}},
-		})
+		snapshot.Runs = append(snapshot.Runs, runningRun(fmt.Sprintf("job-k%d", i)))
 	}
-	load := take[shard.Load](r)
-	r.give(shard.Loaded{Epoch: load.Epoch, UIDs: load.UIDs, Jobs: engine.JobsLoaded{Jobs: []engine.JobSnapshot{snapshot}}})
+	r.know(snapshot)
 	r.actions = nil // the running attempts are inspected
 	return r
 }
@@ -207,11 +276,11 @@ func ends(from, to int) []engine.Result {
 
 func TestAfterALargeCommitTheNextOneGathersForAMoment(t *testing.T) {
 	r := crowd(t, 30)
-	r.give(shard.Results{Epoch: r.epoch, Results: ends(0, 20), Receipt: "first"})
-	r.give(shard.Committed{Epoch: take[shard.Commit](r).Epoch})
+	r.results(r.seats[home], "first", ends(0, 20)...)
+	r.committed(take[shard.Commit](r))
 	take[shard.Acknowledge](r)
 	for i := 20; i < 30; i++ {
-		r.give(shard.Results{Epoch: r.epoch, Results: ends(i, i+1), Receipt: i})
+		r.results(r.seats[home], i, ends(i, i+1)...)
 	}
 	r.empty()
 	next := r.machine.Next()
@@ -220,11 +289,11 @@ func TestAfterALargeCommitTheNextOneGathersForAMoment(t *testing.T) {
 	}
 	r.wait(next.Sub(r.now))
 	commit := take[shard.Commit](r)
-	if n := len(commit.Batch.Runs); n != 10 {
+	if n := len(commit.Commits[0].Decision.Runs); n != 10 {
 		t.Errorf("%d runs were written together, want 10", n)
 	}
 	not[shard.Acknowledge](r)
-	r.give(shard.Committed{Epoch: commit.Epoch})
+	r.committed(commit)
 	for i := 20; i < 30; i++ {
 		if got := take[shard.Acknowledge](r).Receipt; got != i {
 			t.Errorf("acknowledged %v, want %d", got, i)
@@ -235,94 +304,15 @@ func TestAfterALargeCommitTheNextOneGathersForAMoment(t *testing.T) {
 func TestAfterASmallCommitTheNextOneBeginsAtOnce(t *testing.T) {
 	r := crowd(t, 6)
 	for i := range 6 {
-		r.give(shard.Results{Epoch: r.epoch, Results: ends(i, i+1), Receipt: i})
-		r.give(shard.Committed{Epoch: take[shard.Commit](r).Epoch})
+		r.results(r.seats[home], i, ends(i, i+1)...)
+		r.committed(take[shard.Commit](r))
 		take[shard.Acknowledge](r)
 	}
 }
 
 func TestResultsThatChangeNothingAreAcknowledgedAtOnce(t *testing.T) {
 	r := begin(t)
-	r.give(shard.Results{Epoch: r.epoch, Results: []engine.Result{finished("job-gone")}, Receipt: "receipt"})
-	not[shard.Acknowledge](r) // somebody else may have made the run
-	read := take[shard.ReadStrange](r)
-	r.give(shard.StrangeRead{Epoch: read.Epoch, Results: read.Results})
+	r.results(r.seats[home], "receipt", finished("job-gone"))
 	take[shard.Acknowledge](r)
 	r.empty()
-}
-
-func TestResultsOfARunThatSomebodyElseHasMadeAreNotAcknowledged(t *testing.T) {
-	r := begin(t)
-	r.give(shard.Results{Epoch: r.epoch, Results: []engine.Result{finished("job-s1")}, Receipt: "first"})
-	r.give(shard.Results{Epoch: r.epoch, Results: []engine.Result{finished("job-s2")}, Receipt: "second"})
-	first, second := take[shard.ReadStrange](r), take[shard.ReadStrange](r)
-	if !slices.Equal(first.IDs(), []string{"job-s1"}) || !slices.Equal(second.IDs(), []string{"job-s2"}) {
-		t.Errorf("asked about %v and %v", first.IDs(), second.IDs())
-	}
-	r.give(shard.StrangeRead{Epoch: second.Epoch, Results: second.Results, Runs: []engine.Run{{ID: "job-s2", Attempt: 1, Status: engine.StatusSucceeded}}})
-	not[shard.Acknowledge](r) // it would be of the first, too
-	r.give(shard.StrangeRead{Epoch: first.Epoch, Results: first.Results, Failed: true})
-	first = take[shard.ReadStrange](r)
-	r.give(shard.StrangeRead{Epoch: first.Epoch, Results: first.Results, Runs: []engine.Run{{ID: "job-s1", Attempt: 1, Status: engine.StatusRunning}}})
-	take[shard.Reset](r)
-	not[shard.Acknowledge](r)
-}
-
-// Whoever wrote that a run is dead may have died before its letter: the news of that end has not been acknowledged, and
-// is not before the letter is durable.
-func TestTheLetterOfARunThatIsFoundDeadIsWritten(t *testing.T) {
-	r := begin(t)
-	r.give(shard.Results{Epoch: r.epoch, Results: []engine.Result{finished("job-s1"), finished("job-s2")}, Receipt: "receipt"})
-	read := take[shard.ReadStrange](r)
-	r.give(shard.StrangeRead{Epoch: read.Epoch, Results: read.Results, Runs: []engine.Run{
-		{ID: "job-s1", JobUID: "job", Attempt: 1, Status: engine.StatusDead, Reason: "exit 1"},
-		{ID: "job-s2", JobUID: "job", Attempt: 2, Status: engine.StatusDead, Reason: "exit 1"}, // this is not its last attempt
-	}})
-	commit := take[shard.Commit](r)
-	not[shard.Acknowledge](r)
-	if letters := commit.Batch.DeadLetters; len(letters) != 1 || letters[0].RunID != "job-s1" || letters[0].Error != "exit 1" {
-		t.Errorf("the letters are %+v", letters)
-	}
-	r.give(shard.Committed{Epoch: commit.Epoch})
-	take[shard.Acknowledge](r)
-}
-
-func TestAFailedCommitIsTriedAgainLaterEachTime(t *testing.T) {
-	r := working(t)
-	r.give(shard.Results{Epoch: r.epoch, Results: []engine.Result{finished(slotRun(10))}, Receipt: "receipt"})
-	batch := take[shard.Commit](r).Batch
-	last := time.Duration(0)
-	for range 8 {
-		r.give(shard.Committed{Epoch: r.epoch, Failed: true})
-		not[shard.Commit](r)
-		began := r.now
-		for tries := 0; ; tries++ {
-			next := r.machine.Next()
-			if tries > 50 || next.IsZero() {
-				t.Fatal("it is not tried again")
-			}
-			r.wait(next.Sub(r.now))
-			if slices.ContainsFunc(r.actions, func(a shard.Action) bool { _, is := a.(shard.Commit); return is }) {
-				break
-			}
-			r.actions = slices.DeleteFunc(r.actions, func(a shard.Action) bool {
-				if sweep, is := a.(shard.Sweep); is {
-					defer r.give(shard.Swept{Epoch: sweep.Epoch})
-					return true
-				}
-				return false
-			})
-		}
-		if again := take[shard.Commit](r); again.Batch != batch {
-			t.Fatal("another batch is written")
-		}
-		waited := r.now.Sub(began)
-		if waited < last && waited < shard.DefaultConfig().RetryMax {
-			t.Errorf("waited %s after %s", waited, last)
-		}
-		if waited > shard.DefaultConfig().RetryMax {
-			t.Errorf("waited %s", waited)
-		}
-		last = waited
-	}
 }

@@ -2,81 +2,104 @@ package memory
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// Commit writes a batch as engine.Batch says.
-func (s *Store) Commit(ctx context.Context, batch *engine.Batch) ([]engine.Conflict, error) {
-	if err := s.write(ctx); err != nil {
-		return nil, err
-	}
-	defer s.mu.Unlock()
-	var conflicts []engine.Conflict
-	for i := range batch.Waves {
-		if !s.writeWave(&batch.Waves[i].Wave) {
-			conflicts = append(conflicts, engine.Conflict{Kind: "wave", ID: batch.Waves[i].Wave.ID})
-		}
-	}
-	if len(conflicts) > 0 {
-		return conflicts, nil
-	}
-	for _, follows := range []bool{false, true} {
-		halted := false
-		for i := range batch.Runs {
-			if write := &batch.Runs[i]; write.Follows() == follows && !s.writeRun(&write.Run) {
-				conflicts = append(conflicts, engine.Conflict{Kind: "run", ID: write.Run.ID})
-				halted = halted || write.Halts()
-			}
-		}
-		if halted {
-			return conflicts, nil
-		}
-	}
-	for _, letter := range batch.DeadLetters {
-		if _, found := s.letters[letter.RunID]; !found {
-			s.letters[letter.RunID] = letter
-		}
-	}
-	for _, slots := range batch.Slots {
-		if stored, found := s.slots[slots.ID]; !found || stored.Count < slots.Count {
-			s.slots[slots.ID] = slots
-		}
-	}
-	for _, id := range batch.DropLetters {
-		delete(s.letters, id)
-	}
-	for _, drop := range batch.DropRuns {
-		if run := s.active[drop.ID]; run != nil && run.Status == engine.StatusScheduled && run.Revision == drop.Revision && run.CreatedAt.UnixMilli() == drop.CreatedAt.UnixMilli() {
-			s.dropRun(drop.ID)
-		}
-	}
-	for _, write := range batch.Tasks {
-		if !s.writeTask(write) {
-			conflicts = append(conflicts, engine.Conflict{Kind: "task", ID: write.Task.ID})
-		}
-	}
-	for _, handled := range batch.Handled {
-		s.jobs.handle(handled)
-	}
-	for _, handled := range batch.HandledDAGs {
-		s.dags.handle(handled)
-	}
-	for _, id := range batch.Commands {
-		delete(s.commands, id)
-	}
-	return conflicts, nil
+// term is who owns a shard, and how far its commits are.
+type term struct {
+	owner    string
+	number   uint64 // 0: nobody has taken the shard yet
+	began    uint64 // the position at which the owner took it
+	position uint64 // of the last commit
 }
 
-// writeRun answers false where the run's condition does not hold.
-func (s *Store) writeRun(run *engine.Run) bool {
-	stored := s.runs[run.ID]
+// Take makes the caller the owner of a shard: every later commit of an earlier owner gives engine.ErrFenced.
+func (s *Store) Take(ctx context.Context, shard int, owner string) (engine.Term, error) {
+	if err := s.write(ctx); err != nil {
+		return engine.Term{}, err
+	}
+	defer s.mu.Unlock()
+	last := s.terms[shard]
+	s.terms[shard] = term{owner: owner, number: last.number + 1, began: last.position, position: last.position}
+	return engine.Term{Number: last.number + 1, Position: last.position}, nil
+}
+
+// CommitShards writes decisions, each whole or not at all, if its term is the shard's latest and its position the next
+// one. It gives one error for each commit: nil; engine.ErrFenced: nothing was written, another engine owns the shard;
+// any other error: nothing is known, and the caller may give the same commit again.
+func (s *Store) CommitShards(ctx context.Context, commits []engine.ShardCommit) []error {
+	answers := make([]error, len(commits))
+	if err := s.write(ctx); err != nil {
+		for i := range answers {
+			answers[i] = err
+		}
+		return answers
+	}
+	defer s.mu.Unlock()
+	for i := range commits {
+		answers[i] = s.commitShard(&commits[i])
+	}
+	return answers
+}
+
+func (s *Store) commitShard(c *engine.ShardCommit) error {
+	now := s.terms[c.Shard]
 	switch {
-	case stored == nil && run.Revision == 1, stored != nil && stored.Revision == run.Revision-1 && engine.MadeAtOnce(*stored, *run):
-		s.putRun(run)
-		return true
-	default:
-		return stored != nil && engine.SameRun(*stored, *run)
+	case now.number == 0 || c.Term != now.number:
+		return fmt.Errorf("memory: commit %d of shard %d in term %d: %w: %q has term %d",
+			c.Position, c.Shard, c.Term, engine.ErrFenced, now.owner, now.number)
+	case c.Position == now.position && c.Position > now.began:
+		return nil // it is done already, and the answer was lost
+	case c.Position != now.position+1:
+		return fmt.Errorf("memory: commit %d of shard %d in term %d: its position does not follow %d", c.Position, c.Shard, c.Term, now.position)
+	}
+	now.position++
+	s.terms[c.Shard] = now
+	s.put(c.Decision)
+	s.drop(c.Decision)
+	return nil
+}
+
+func (s *Store) put(d *engine.Decision) {
+	for i := range d.Runs {
+		s.putRun(&d.Runs[i])
+	}
+	for i := range d.Waves {
+		s.putWave(&d.Waves[i])
+	}
+	for i := range d.Tasks {
+		s.tasks[d.Tasks[i].ID] = copyTask(&d.Tasks[i])
+	}
+	for _, slots := range d.Slots {
+		s.slots[slots.ID] = slots
+	}
+	for _, letter := range d.DeadLetters {
+		s.letters[letter.RunID] = letter
+	}
+}
+
+func (s *Store) drop(d *engine.Decision) {
+	for _, id := range d.DropRuns {
+		s.dropRun(id)
+	}
+	for _, id := range d.DropTasks {
+		delete(s.tasks, id)
+	}
+	for _, id := range d.DropLetters {
+		delete(s.letters, id)
+	}
+	for _, handled := range d.Handled {
+		s.jobs.handle(handled)
+	}
+	for _, handled := range d.HandledDAGs {
+		s.dags.handle(handled)
+	}
+	for _, done := range d.Done {
+		if s.commands[done.ID].At.UnixMilli() == done.At.UnixMilli() {
+			delete(s.commands, done.ID)
+		}
 	}
 }
 
@@ -93,19 +116,4 @@ func (s *Store) putRun(run *engine.Run) {
 func (s *Store) dropRun(id string) {
 	delete(s.runs, id)
 	delete(s.active, id)
-}
-
-func (s *Store) writeTask(write engine.TaskWrite) bool {
-	if write.Delete {
-		delete(s.tasks, write.Task.ID)
-		return true
-	}
-	stored, found := s.tasks[write.Task.ID]
-	switch {
-	case !found && write.Task.Revision == 1, found && stored.Revision == write.Task.Revision-1:
-		s.tasks[write.Task.ID] = write.Task
-		return true
-	default:
-		return found && engine.SameTask(stored, write.Task)
-	}
 }

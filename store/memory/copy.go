@@ -41,6 +41,12 @@ func copyWave(wave *engine.Wave) engine.Wave {
 	return c
 }
 
+func copyTask(task *engine.ScheduledTask) engine.ScheduledTask {
+	c := *task
+	c.Taken = slices.Clone(task.Taken)
+	return c
+}
+
 func copyCommand(command engine.Command) engine.Command {
 	if command.Run != nil {
 		run := copyRun(command.Run)

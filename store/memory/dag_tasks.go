@@ -16,7 +16,7 @@ func (s *Store) TasksOfDAGs(ctx context.Context, dagUIDs []string) ([]engine.Sch
 	var tasks []engine.ScheduledTask
 	for id, task := range s.tasks {
 		if uid := engine.RunJob(id); uid != "" && slices.Contains(dagUIDs, uid) {
-			tasks = append(tasks, task)
+			tasks = append(tasks, copyTask(&task))
 		}
 	}
 	return tasks, nil

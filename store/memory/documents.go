@@ -92,7 +92,7 @@ func (s *Store) documents(of engine.Collection) (map[string]engine.Document, err
 		}
 	case engine.CollectionScheduledTasks:
 		for _, task := range s.tasks {
-			add(task)
+			add(copyTask(&task))
 		}
 	case engine.CollectionCommands:
 		for _, command := range s.commands {
@@ -141,7 +141,7 @@ func (s *Store) PutDocuments(ctx context.Context, documents []engine.Document) e
 		case engine.DeadLetter:
 			s.letters[d.RunID] = d
 		case engine.ScheduledTask:
-			s.tasks[d.ID] = d
+			s.tasks[d.ID] = copyTask(&d)
 		case engine.Command:
 			s.commands[d.ID] = copyCommand(d)
 		case engine.SharedKey:

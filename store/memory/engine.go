@@ -19,7 +19,7 @@ func (s *Store) DueTasks(ctx context.Context, shards []int, after, until time.Ti
 	var due []engine.ScheduledTask
 	for _, task := range s.tasks {
 		if mine.has(task.Shard) && task.RunAt.After(after) && !task.RunAt.After(until) {
-			due = append(due, task)
+			due = append(due, copyTask(&task))
 		}
 	}
 	slices.SortFunc(due, earliestFirst)
@@ -39,7 +39,7 @@ func (s *Store) TasksByID(ctx context.Context, uids []string) ([]engine.Schedule
 	var tasks []engine.ScheduledTask
 	for _, uid := range uids {
 		if task, found := s.tasks[uid]; found {
-			tasks = append(tasks, task)
+			tasks = append(tasks, copyTask(&task))
 		}
 	}
 	return tasks, nil

@@ -63,7 +63,7 @@ func (s *Store) Upcoming(ctx context.Context, namespace string, limit int) ([]en
 	var tasks []engine.ScheduledTask
 	for _, task := range s.tasks {
 		if task.RunAt.Before(engine.Parked) && (namespace == "" || task.Namespace == namespace) {
-			tasks = append(tasks, task)
+			tasks = append(tasks, copyTask(&task))
 		}
 	}
 	slices.SortFunc(tasks, earliestFirst)

@@ -72,7 +72,7 @@ func (s *Store) UpcomingPage(ctx context.Context, namespace, cursor string, limi
 	for _, task := range s.tasks {
 		if task.RunAt.Before(engine.Parked) && task.Namespace == namespace &&
 			(!given || newestFirst(after.At, task.RunAt, after.ID, task.ID) > 0) {
-			tasks = append(tasks, task)
+			tasks = append(tasks, copyTask(&task))
 		}
 	}
 	slices.SortFunc(tasks, func(a, b engine.ScheduledTask) int { return newestFirst(b.RunAt, a.RunAt, b.ID, a.ID) })

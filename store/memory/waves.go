@@ -10,18 +10,6 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// writeWave answers false where the wave's condition does not hold.
-func (s *Store) writeWave(wave *engine.Wave) bool {
-	stored := s.waves[wave.ID]
-	switch {
-	case stored == nil && wave.Revision == 1, stored != nil && stored.Revision == wave.Revision-1:
-		s.putWave(wave)
-		return true
-	default:
-		return stored != nil && engine.SameWave(*stored, *wave)
-	}
-}
-
 func (s *Store) putWave(wave *engine.Wave) {
 	kept := copyWave(wave)
 	s.waves[wave.ID] = &kept

@@ -95,6 +95,9 @@ func (s *Store) Command(ctx context.Context, id string) (engine.Command, error) 
 
 // Commands gives what is asked of these shards, oldest first.
 func (s *Store) Commands(ctx context.Context, shards []int, limit int) ([]engine.Command, error) {
+	if err := s.projector.flush(ctx); err != nil {
+		return nil, s.failed("read commands", err)
+	}
 	if len(shards) == 0 {
 		return nil, nil
 	}

@@ -14,6 +14,9 @@ import (
 // Runs are written several times each and read by the thousand, so they have a form of their own: a fifth of JSON's
 // time and a third of its size. The numbers of fields are part of the stored data: never change or reuse one.
 
+// fieldGivenUp was what the ledger is to say of the slot of a run that is about to be removed: see upgrade_commits.go.
+const fieldGivenUp = 44
+
 // encodeRun appends the document of a run to b. Equal runs have equal documents.
 func encodeRun(b []byte, r *engine.Run) []byte {
 	b = appendText(b, 1, r.ID)
@@ -76,12 +79,6 @@ func encodeRun(b []byte, r *engine.Run) []byte {
 	}
 	b = appendBool(b, 42, r.Upstream)
 	b = appendText(b, 43, spec.RunsOnText(r.RunsOn))
-	if g := r.GivenUp; g != nil { // a moment later it is removed
-		b = appendNested(b, 44, func(b []byte) []byte {
-			b = appendText(appendText(appendText(appendText(b, 1, g.ID), 2, g.JobUID), 3, g.Namespace), 4, g.Job)
-			return appendText(appendText(appendInt(appendTime(appendTime(b, 5, g.From), 6, g.To), 7, g.Count), 8, g.Outcome), 9, g.Reason)
-		})
-	}
 	return b
 }
 
@@ -223,10 +220,6 @@ func decodeRun(document []byte) (r engine.Run, err error) {
 			r.Upstream = v.number != 0
 		case 43:
 			r.RunsOn = spec.ParseRunsOn(v.text())
-		case 44:
-			g, err := decodeSlots(v.bytes)
-			r.GivenUp = &g
-			return err
 		}
 		return nil
 	})
@@ -258,33 +251,6 @@ func decodeArtifact(document []byte) (a engine.Artifact, err error) {
 		return nil
 	})
 	return a, err
-}
-
-func decodeSlots(document []byte) (s engine.SlotRange, err error) {
-	err = fields(document, func(field uint64, v value) error {
-		switch field {
-		case 1:
-			s.ID = v.text()
-		case 2:
-			s.JobUID = v.text()
-		case 3:
-			s.Namespace = v.text()
-		case 4:
-			s.Job = v.text()
-		case 5:
-			s.From = v.time()
-		case 6:
-			s.To = v.time()
-		case 7:
-			s.Count = v.int()
-		case 8:
-			s.Outcome = engine.Outcome(v.text())
-		case 9:
-			s.Reason = engine.SlotReason(v.text())
-		}
-		return nil
-	})
-	return s, err
 }
 
 func decodeArgument(r *engine.Run, document []byte) error {

@@ -1,134 +1,165 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// Commit writes a batch as engine.Batch says, all of it in one transaction.
-func (s *Store) Commit(ctx context.Context, batch *engine.Batch) ([]engine.Conflict, error) {
-	// All documents are made here, by the caller's goroutine: the writer's time is what everybody shares, and the
-	// batch belongs to the caller again if ctx ends early.
-	if batch.Empty() {
-		return nil, nil
+var errShard = fmt.Errorf("there are the shards 0 to %d only", engine.Shards-1)
+
+// Take makes the caller the owner of a shard: every later commit of an earlier owner gives engine.ErrFenced. One process
+// has the file open, so it does not keep the owner's name.
+func (s *Store) Take(ctx context.Context, shard int, _ string) (engine.Term, error) {
+	if shard < 0 || shard >= engine.Shards {
+		return engine.Term{}, wrap("take a shard", errShard)
 	}
-	waves := make([][]byte, len(batch.Waves))
-	for i := range batch.Waves {
-		waves[i] = encodeWave(&batch.Waves[i].Wave)
+	var term engine.Term
+	if err := s.write(ctx, 1, func(w *writer) error {
+		term = w.tenures.take(shard)
+		return nil
+	}); err != nil { // the writer may be at it yet
+		return engine.Term{}, wrap(fmt.Sprintf("take shard %d", shard), err)
 	}
-	runs := encodeRuns(batch.Runs)
-	slots, err := encodeAll(batch.Slots)
-	if err != nil {
-		return nil, wrap("commit: slots", err)
-	}
-	letters, err := encodeAll(batch.DeadLetters)
-	if err != nil {
-		return nil, wrap("commit: dead letters", err)
-	}
-	rest := *batch
-	rest.Runs = nil
-	weight := len(batch.Waves) + 2*len(batch.Runs) + len(batch.Slots) + len(batch.DeadLetters) + len(batch.DropLetters) + len(batch.DropRuns) + len(batch.Tasks) +
-		len(batch.Handled) + len(batch.HandledDAGs) + len(batch.Commands)
-	var conflicts []engine.Conflict
-	err = s.write(ctx, weight, func(w *writer) (err error) {
-		conflicts, err = w.commit(waves, runs, &rest, slots, letters)
-		return err
-	})
-	if err != nil {
-		return nil, wrap("commit", err)
-	}
-	return conflicts, nil
+	return term, nil
 }
 
-func encodeAll[T any](list []T) ([][]byte, error) {
-	documents := make([][]byte, len(list))
-	for i := range list {
-		var err error
-		if documents[i], err = encode(&list[i]); err != nil {
-			return nil, err
-		}
+// CommitShards writes decisions, each whole or not at all, if its term is the shard's latest and its position the next
+// one. All are one transaction. It gives one error for each commit: nil; engine.ErrFenced: nothing was written, another
+// engine owns the shard; any other error: nothing is known, and the caller may give the same commit again.
+func (s *Store) CommitShards(ctx context.Context, commits []engine.ShardCommit) []error {
+	// All documents are made here, by the caller's goroutine: the writer's time is what everybody shares, and the decisions
+	// belong to the caller again if ctx ends early.
+	writes, answers, weight := make([]*shardWrite, len(commits)), make([]error, len(commits)), 0
+	for i := range commits {
+		writes[i], answers[i] = encodeCommit(&commits[i])
+		weight += writes[i].weight()
 	}
-	return documents, nil
-}
-
-func (w *writer) commit(waves [][]byte, runs []*runWrite, b *engine.Batch, slots, letters [][]byte) (conflicts []engine.Conflict, err error) {
-	for i := range b.Waves {
-		written, err := w.writeWave(&b.Waves[i].Wave, waves[i])
-		if err != nil {
-			return nil, err
-		}
-		if !written {
-			conflicts = append(conflicts, engine.Conflict{Kind: "wave", ID: b.Waves[i].Wave.ID})
-		}
-	}
-	if len(conflicts) > 0 {
-		return conflicts, nil
-	}
-	for _, follows := range []bool{false, true} {
-		halted := false
-		for i := range runs {
-			if runs[i].follows != follows {
+	err := s.write(ctx, weight, func(w *writer) error {
+		for i, write := range writes {
+			if write == nil {
 				continue
 			}
-			written, err := w.writeRun(runs[i])
-			if err != nil {
-				return nil, err
-			}
-			if !written {
-				conflicts = append(conflicts, engine.Conflict{Kind: "run", ID: runs[i].id})
-				halted = halted || runs[i].halts
+			if answers[i] = w.commitShard(write); failed(answers[i]) {
+				return answers[i]
 			}
 		}
-		if halted {
-			return conflicts, nil
-		}
+		return nil
+	})
+	if err != nil { // the writer may be at the answers yet
+		answers = slices.Repeat([]error{err}, len(commits))
 	}
-	for i := range b.Slots {
-		if err := w.putSlots(&b.Slots[i], slots[i]); err != nil {
-			return nil, err
-		}
-	}
-	for i := range b.DeadLetters {
-		letter := &b.DeadLetters[i]
-		if _, err := w.exec("INSERT INTO dead_letters (run_id, namespace, at, doc) VALUES (?, ?, ?, ?) ON CONFLICT (run_id) DO NOTHING",
-			letter.RunID, letter.Namespace, always(letter.At), letters[i]); err != nil {
-			return nil, err
-		}
-	}
-	for _, id := range b.DropLetters {
-		if _, err := w.exec(deleteLetter, id); err != nil {
-			return nil, err
-		}
-	}
-	for _, drop := range b.DropRuns {
-		if err := w.dropRun(drop); err != nil {
-			return nil, err
-		}
-	}
-	for i := range b.Tasks {
-		written, err := w.writeTask(&b.Tasks[i])
+	for i, err := range answers {
 		if err != nil {
-			return nil, err
-		}
-		if !written {
-			conflicts = append(conflicts, engine.Conflict{Kind: "task", ID: b.Tasks[i].Task.ID})
+			answers[i] = wrap(fmt.Sprintf("commit %d of shard %d in term %d", commits[i].Position, commits[i].Shard, commits[i].Term), err)
 		}
 	}
-	for i := range b.Handled {
-		if err := jobs.handle(w, &b.Handled[i]); err != nil {
-			return nil, err
+	return answers
+}
+
+// shardWrite is a commit that is ready for the writer.
+type shardWrite struct {
+	shard          int
+	term, position uint64
+	runs           []*runWrite
+	others         []putting
+}
+
+// weight is about the number of statements.
+func (c *shardWrite) weight() int {
+	if c == nil {
+		return 0
+	}
+	return 1 + 2*len(c.runs) + len(c.others)
+}
+
+func encodeCommit(c *engine.ShardCommit) (*shardWrite, error) {
+	if c.Shard < 0 || c.Shard >= engine.Shards {
+		return nil, errShard
+	}
+	write := &shardWrite{shard: c.Shard, term: c.Term, position: c.Position, runs: make([]*runWrite, len(c.Decision.Runs))}
+	var room []byte
+	for i := range c.Decision.Runs {
+		room = encodeRun(room[:0], &c.Decision.Runs[i])
+		// Each in memory of its own: it is kept as long as the run is active, and should not keep others.
+		write.runs[i] = newRunWrite(&c.Decision.Runs[i], bytes.Clone(room))
+	}
+	if err := write.encodeOthers(c.Decision); err != nil {
+		return nil, err
+	}
+	for _, id := range c.Decision.DropRuns {
+		write.others = append(write.others, func(w *writer) error { return w.removeRun(id) })
+	}
+	for _, id := range c.Decision.DropTasks {
+		write.add("DELETE FROM scheduled_tasks WHERE id = ?", id)
+	}
+	for _, id := range c.Decision.DropLetters {
+		write.add(deleteLetter, id)
+	}
+	for _, handled := range c.Decision.Handled {
+		write.others = append(write.others, func(w *writer) error { return jobs.handle(w, &handled) })
+	}
+	for _, handled := range c.Decision.HandledDAGs {
+		write.others = append(write.others, func(w *writer) error { return dags.handle(w, &handled) })
+	}
+	for _, done := range c.Decision.Done {
+		write.add("DELETE FROM commands WHERE id = ? AND at = ?", done.ID, always(done.At))
+	}
+	return write, nil
+}
+
+// encodeOthers adds what is put besides runs.
+func (c *shardWrite) encodeOthers(d *engine.Decision) error {
+	for i := range d.Waves {
+		c.others = append(c.others, putWave(&d.Waves[i]))
+	}
+	for i := range d.Tasks {
+		if err := c.encoded(putTask(&d.Tasks[i])); err != nil {
+			return err
 		}
 	}
-	for i := range b.HandledDAGs {
-		if err := dags.handle(w, &b.HandledDAGs[i]); err != nil {
-			return nil, err
+	for i := range d.Slots {
+		if err := c.encoded(putSlots(&d.Slots[i])); err != nil {
+			return err
 		}
 	}
-	for _, id := range b.Commands {
-		if _, err := w.exec("DELETE FROM commands WHERE id = ?", id); err != nil {
-			return nil, err
+	for i := range d.DeadLetters {
+		if err := c.encoded(putLetter(&d.DeadLetters[i])); err != nil {
+			return err
 		}
 	}
-	return conflicts, nil
+	return nil
+}
+
+func (c *shardWrite) encoded(put putting, err error) error {
+	c.others = append(c.others, put)
+	return err
+}
+
+func (c *shardWrite) add(statement string, args ...any) {
+	c.others = append(c.others, func(w *writer) error {
+		_, err := w.exec(statement, args...)
+		return err
+	})
+}
+
+// commitShard writes a decision. Every error but those of SQLite says that it has written nothing.
+func (w *writer) commitShard(c *shardWrite) error {
+	if next, err := w.tenures.move(c); err != nil || !next {
+		return err
+	}
+	for _, run := range c.runs {
+		if err := w.putRun(run); err != nil {
+			return err
+		}
+	}
+	for _, put := range c.others {
+		if err := put(w); err != nil {
+			return err
+		}
+	}
+	return nil
 }

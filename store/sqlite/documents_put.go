@@ -91,9 +91,10 @@ func putWave(d *engine.Wave) putting {
 }
 
 func putTask(d *engine.ScheduledTask) (putting, error) {
-	noting, err := encodeNoting(d.Noting)
+	taken, err := encodeInstants(d.Taken)
 	return placed(nil, err, "scheduled_tasks ("+taskColumns+")",
-		d.ID, d.Shard, instant(d.Slot), always(d.RunAt), d.Generation, d.Revision, d.Namespace, d.Job, d.Epoch, noting, d.Writer)
+		d.ID, d.Shard, instant(d.Slot), always(d.RunAt), d.Generation, d.Revision, d.Namespace, d.Job, d.Epoch,
+		instant(d.Accounted), instant(d.Since), taken)
 }
 
 func putSlots(d *engine.SlotRange) (putting, error) {

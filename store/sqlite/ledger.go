@@ -10,14 +10,6 @@ import (
 
 const deleteLetter = "DELETE FROM dead_letters WHERE run_id = ?"
 
-// putSlots puts a range where there is none or a smaller one.
-func (w *writer) putSlots(slots *engine.SlotRange, document []byte) error {
-	_, err := w.exec(`INSERT INTO slots (id, job_uid, from_at, to_at, count, doc) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET to_at = excluded.to_at, count = excluded.count, doc = excluded.doc WHERE excluded.count > slots.count`,
-		slots.ID, slots.JobUID, always(slots.From), always(slots.To), slots.Count, document)
-	return err
-}
-
 // place reads the cursor of a list that is newest first: all of it where there is none.
 func place(kind, word string) (at int64, id string, err error) {
 	cursor, given, err := engine.DecodeCursor(kind, word)

@@ -3,7 +3,7 @@ package sqlite
 import (
 	"embed"
 	"fmt"
-	"strconv"
+	"time"
 )
 
 // applicationID marks a file as a database of Tidewheel: "TiWh".
@@ -13,7 +13,10 @@ const applicationID = 0x54695768
 var migrations embed.FS
 
 // schemaVersion is the number of the last migration.
-const schemaVersion = 8
+const schemaVersion = 10
+
+// upgrades are the parts of migrations, by their numbers, that SQL cannot do: each comes after its script.
+var upgrades = map[int]func(c *connection, now time.Time) error{9: upgradeCommits}
 
 // migrate brings the file to the present schema, each step whole or not at all.
 func migrate(c *connection, path string) error {
@@ -36,16 +39,27 @@ func migrate(c *connection, path string) error {
 		return &NewerError{Path: path, Found: int(found), Known: schemaVersion}
 	}
 	for version := int(found) + 1; version <= schemaVersion; version++ {
-		text, err := migrations.ReadFile(fmt.Sprintf("migrations/%04d.sql", version))
-		if err != nil {
-			return fmt.Errorf("sqlite: migrate %s: %w", path, err)
-		}
-		script := "BEGIN IMMEDIATE;\n" + string(text) + "\nPRAGMA application_id = " + strconv.Itoa(applicationID) +
-			";\nPRAGMA user_version = " + strconv.Itoa(version) + ";\nCOMMIT;"
-		if err := c.script(script); err != nil {
+		if err := c.step(version); err != nil {
 			_, _ = c.exec("ROLLBACK") // there may be nothing left to roll back
 			return wrap(fmt.Sprintf("migrate %s to schema %d", path, version), err)
 		}
 	}
 	return nil
+}
+
+// step does one migration. When it fails, its transaction is still to be undone.
+func (c *connection) step(version int) error {
+	text, err := migrations.ReadFile(fmt.Sprintf("migrations/%04d.sql", version))
+	if err != nil {
+		return err
+	}
+	if err := c.script("BEGIN IMMEDIATE;\n" + string(text)); err != nil {
+		return err
+	}
+	if upgrade := upgrades[version]; upgrade != nil {
+		if err := upgrade(c, time.Now()); err != nil {
+			return err
+		}
+	}
+	return c.script(fmt.Sprintf("PRAGMA application_id = %d;\nPRAGMA user_version = %d;\nCOMMIT;", applicationID, version))
 }

@@ -3,72 +3,12 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-const taskColumns = "id, shard, slot, run_at, generation, revision, namespace, job, epoch, noting, writer"
-
-// writeTask answers false where the task's condition does not hold.
-func (w *writer) writeTask(write *engine.TaskWrite) (bool, error) {
-	t := &write.Task
-	if write.Delete {
-		_, err := w.exec("DELETE FROM scheduled_tasks WHERE id = ?", t.ID)
-		return true, err
-	}
-	noting, err := encodeNoting(t.Noting)
-	if err != nil {
-		return false, err
-	}
-	var changed int64
-	if t.Revision == 1 {
-		changed, err = w.exec("INSERT INTO scheduled_tasks ("+taskColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
-			t.ID, t.Shard, instant(t.Slot), always(t.RunAt), t.Generation, t.Revision, t.Namespace, t.Job, t.Epoch, noting, t.Writer)
-	} else {
-		changed, err = w.exec(`UPDATE scheduled_tasks SET shard = ?, slot = ?, run_at = ?, generation = ?, revision = ?, namespace = ?, job = ?, epoch = ?,
-			noting = ?, writer = ? WHERE id = ? AND revision = ?`,
-			t.Shard, instant(t.Slot), always(t.RunAt), t.Generation, t.Revision, t.Namespace, t.Job, t.Epoch, noting, t.Writer, t.ID, t.Revision-1)
-	}
-	if changed > 0 || err != nil {
-		return changed > 0, err
-	}
-	same := false
-	err = w.query("SELECT "+taskColumns+" FROM scheduled_tasks WHERE id = ?", []any{t.ID}, func(v []driver.Value) error {
-		stored := engine.ScheduledTask{ID: t.ID, Slot: instantOf(v[2]), RunAt: instantOf(v[3])}
-		stored.Shard, stored.Generation, stored.Revision = int(v[1].(int64)), v[4].(int64), v[5].(int64)
-		stored.Namespace, stored.Job, stored.Epoch, stored.Writer = v[6].(string), v[7].(string), v[8].(int64), v[10].(int64)
-		document, _ := v[9].([]byte)
-		stored.Noting, err = decodeNoting(document)
-		same = err == nil && engine.SameTask(stored, *t)
-		return err
-	})
-	return same, err
-}
-
-// encodeNoting writes what a task has passed over: most have passed over nothing, and NULL says so.
-func encodeNoting(noting *engine.Noting) (any, error) {
-	if noting == nil {
-		return nil, nil
-	}
-	return encode(noting)
-}
-
-func decodeNoting(document []byte) (*engine.Noting, error) {
-	if len(document) == 0 {
-		return nil, nil
-	}
-	noting, err := decode[engine.Noting](document)
-	return &noting, err
-}
-
-func instantOf(v driver.Value) time.Time {
-	if milliseconds, ok := v.(int64); ok {
-		return time.UnixMilli(milliseconds).UTC()
-	}
-	return time.Time{}
-}
+const taskColumns = "id, shard, slot, run_at, generation, revision, namespace, job, epoch, accounted, since, taken"
 
 func (s *Store) tasks(ctx context.Context, query string, args ...any) (tasks []engine.ScheduledTask, err error) {
 	err = s.list(ctx, query, args, func(rows *sql.Rows) error {
@@ -81,18 +21,46 @@ func (s *Store) tasks(ctx context.Context, query string, args ...any) (tasks []e
 
 // scanTask reads a row of taskColumns.
 func scanTask(rows *sql.Rows) (t engine.ScheduledTask, err error) {
-	var slot sql.NullInt64
+	var slot, accounted, since sql.NullInt64
 	var runAt int64
-	var noting []byte
-	if err := rows.Scan(&t.ID, &t.Shard, &slot, &runAt, &t.Generation, &t.Revision, &t.Namespace, &t.Job, &t.Epoch, &noting, &t.Writer); err != nil {
+	var taken []byte
+	if err := rows.Scan(&t.ID, &t.Shard, &slot, &runAt, &t.Generation, &t.Revision, &t.Namespace, &t.Job, &t.Epoch, &accounted, &since, &taken); err != nil {
 		return t, err
 	}
-	if slot.Valid {
-		t.Slot = time.UnixMilli(slot.Int64).UTC()
-	}
+	t.Slot, t.Accounted, t.Since = instantOf(slot), instantOf(accounted), instantOf(since)
 	t.RunAt = time.UnixMilli(runAt).UTC()
-	t.Noting, err = decodeNoting(noting)
+	t.Taken, err = decodeInstants(taken)
 	return t, err
+}
+
+func instantOf(milliseconds sql.NullInt64) time.Time {
+	if !milliseconds.Valid {
+		return time.Time{}
+	}
+	return time.UnixMilli(milliseconds.Int64).UTC()
+}
+
+// encodeInstants gives a JSON list of milliseconds, NULL for none: most tasks have none.
+func encodeInstants(instants []time.Time) (any, error) {
+	if len(instants) == 0 {
+		return nil, nil
+	}
+	list := make([]int64, len(instants))
+	for i, at := range instants {
+		list[i] = at.UnixMilli()
+	}
+	return encode(list)
+}
+
+func decodeInstants(document []byte) (instants []time.Time, err error) {
+	if len(document) == 0 {
+		return nil, nil
+	}
+	list, err := decode[[]int64](document)
+	for _, milliseconds := range list {
+		instants = append(instants, time.UnixMilli(milliseconds).UTC())
+	}
+	return instants, err
 }
 
 // DueTasks gives all scheduled tasks of these shards with RunAt in (after, until], the earliest first.

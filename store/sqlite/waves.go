@@ -1,51 +1,14 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
-
-// writeWave answers false where the wave's condition does not hold.
-func (w *writer) writeWave(wave *engine.Wave, document []byte) (bool, error) {
-	written, err := w.tryWave(wave, document)
-	if written || err != nil {
-		return written, err
-	}
-	same := false
-	err = w.query("SELECT doc FROM waves WHERE id = ?", []any{wave.ID}, func(values []driver.Value) error {
-		stored, _ := values[0].([]byte)
-		if same = bytes.Equal(stored, document); same {
-			return nil
-		}
-		found, err := decodeWave(stored)
-		same = err == nil && engine.SameWave(found, *wave)
-		return err
-	})
-	return same, err
-}
-
-func (w *writer) tryWave(wave *engine.Wave, document []byte) (bool, error) {
-	if wave.Revision == 1 {
-		if err := w.noteNamespace(wave.Namespace); err != nil {
-			return false, err
-		}
-		changed, err := w.exec(`INSERT INTO waves (id, revision, namespace, dag_uid, shard, epoch, status, created_at, finished_at, doc)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-			wave.ID, wave.Revision, wave.Namespace, wave.DAGUID, wave.Shard, wave.Epoch, int64(wave.Status),
-			always(wave.CreatedAt), instant(wave.FinishedAt), document)
-		return changed > 0, err
-	}
-	changed, err := w.exec("UPDATE waves SET revision = ?, epoch = ?, status = ?, finished_at = ?, doc = ? WHERE id = ? AND revision = ?",
-		wave.Revision, wave.Epoch, int64(wave.Status), instant(wave.FinishedAt), document, wave.ID, wave.Revision-1)
-	return changed > 0, err
-}
 
 // waves reads a list of documents of waves.
 func (s *Store) waves(ctx context.Context, query string, args ...any) (list []engine.Wave, err error) {

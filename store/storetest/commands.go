@@ -16,9 +16,11 @@ func startCommands() []engine.Command {
 	run.Payload = json.RawMessage(`{"html":"<b>&</b>","number":12345678901234567890.50,"list":[1,2,3]}`)
 	wave.Payload = json.RawMessage(`[null]`)
 	return []engine.Command{{
-		ID: engine.StartCommand(run.ID), Shard: job.Shard, Kind: engine.CommandStart, JobUID: job.UID, RunID: run.ID, By: "ada", At: noon, Run: &run,
+		ID: engine.StartCommand(run.ID), Shard: job.Shard, Kind: engine.CommandStart, JobUID: job.UID, RunID: run.ID,
+		By: "ada", At: noon, Run: &run,
 	}, {
-		ID: engine.StartCommand(wave.ID), Shard: dag.Shard, Kind: engine.CommandStartWave, JobUID: dag.UID, RunID: wave.ID, At: noon.Add(time.Second), Wave: &wave,
+		ID: engine.StartCommand(wave.ID), Shard: dag.Shard, Kind: engine.CommandStartWave, JobUID: dag.UID, RunID: wave.ID,
+		At: noon.Add(time.Second), Wave: &wave,
 	}}
 }
 
@@ -43,7 +45,7 @@ var commandPromises = []promise{
 		commands, err := h.store.Commands(h.ctx, []int{full.Shard}, 10)
 		h.must("list", err)
 		same(h.T, "commands", commands, []engine.Command{full, bare})
-		h.commit(engine.Batch{Commands: []string{full.ID, "nobody"}})
+		h.commit(engine.Decision{Done: []engine.CommandDone{{ID: full.ID, At: full.At}, {ID: "nobody", At: noon}}})
 		commands, err = h.store.Commands(h.ctx, []int{full.Shard}, 10)
 		h.must("list", err)
 		same(h.T, "commands", commands, []engine.Command{bare})
@@ -66,7 +68,7 @@ var commandPromises = []promise{
 			same(h.T, "commands", commands, want)
 			scribble(commands...)
 		}
-		h.commit(engine.Batch{Commands: []string{want[0].ID}})
+		h.commit(engine.Decision{Done: []engine.CommandDone{{ID: want[0].ID, At: want[0].At}}})
 		for _, id := range []string{want[0].ID, want[0].RunID, "nobody-start"} {
 			if _, err := h.store.Command(h.ctx, id); !errors.Is(err, engine.ErrNotFound) {
 				h.Fatalf("command %s: got %v, want %v", id, err, engine.ErrNotFound)

@@ -35,18 +35,9 @@ type owner struct {
 	position uint64 // of the last commit
 }
 
-func (h *harness) commits() Commits {
-	h.Helper()
-	store, ok := h.store.(Commits)
-	if !ok {
-		h.Skip("this store has no Take and CommitShards yet")
-	}
-	return store
-}
-
 func (h *harness) take(shard int, name string) *owner {
 	h.Helper()
-	term, err := h.commits().Take(h.ctx, shard, name)
+	term, err := h.store.Take(h.ctx, shard, name)
 	h.must("take", err)
 	return &owner{h, shard, term.Number, term.Position}
 }
@@ -85,7 +76,7 @@ func (o *owner) commit(decision engine.Decision) engine.ShardCommit {
 
 func (h *harness) try(commit engine.ShardCommit) error {
 	h.Helper()
-	answers := h.commits().CommitShards(h.ctx, []engine.ShardCommit{commit})
+	answers := h.store.CommitShards(h.ctx, []engine.ShardCommit{commit})
 	same(h.T, "answers", len(answers), 1)
 	return answers[0]
 }
@@ -313,7 +304,7 @@ var commitPromises = []promise{
 			commit := owner.next(decision)
 			ctx, giveUp := context.WithCancel(h.ctx)
 			answered := make(chan error, 1)
-			go func() { answered <- h.commits().CommitShards(ctx, []engine.ShardCommit{commit})[0] }()
+			go func() { answered <- h.store.CommitShards(ctx, []engine.ShardCommit{commit})[0] }()
 			giveUp()
 			if err := <-answered; err == nil || n%2 == 0 {
 				h.must("commit again", h.try(commit))

@@ -188,7 +188,7 @@ var ownerPromises = []promise{
 			owners[4].next(aDecision(jobs[4], 0)),
 		}
 		commits[2].Position++
-		answers := h.commits().CommitShards(h.ctx, commits)
+		answers := h.store.CommitShards(h.ctx, commits)
 		same(h.T, "answers", len(answers), 5)
 		for _, written := range []int{0, 3, 4} {
 			h.must(fmt.Sprint("commit ", written), answers[written])
@@ -198,7 +198,7 @@ var ownerPromises = []promise{
 		}
 		want := before.after(commits[0].Decision)
 		same(h.T, "state", h.caughtUp(jobs...), want.after(commits[4].Decision))
-		same(h.T, "answers to nothing", len(h.commits().CommitShards(h.ctx, nil)), 0)
+		same(h.T, "answers to nothing", len(h.store.CommitShards(h.ctx, nil)), 0)
 	}},
 	{"of two owners that race only the later one goes on", func(h *harness) {
 		job := aJob("report")
@@ -208,7 +208,7 @@ var ownerPromises = []promise{
 			err   error
 		}
 		tenures := race(func(racer int) tenure {
-			term, err := h.commits().Take(h.ctx, job.Shard, fmt.Sprint("racer ", racer))
+			term, err := h.store.Take(h.ctx, job.Shard, fmt.Sprint("racer ", racer))
 			mine := tenure{owner{h, job.Shard, term.Number, term.Position}, term.Position, err}
 			for mine.err == nil && mine.position < mine.began+20 {
 				n := int(mine.term)*100 + int(mine.position-mine.began)

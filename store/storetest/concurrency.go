@@ -48,15 +48,6 @@ func (h *harness) oneWinner(answers []error, loss error) int {
 	return winner
 }
 
-// commitError turns a single conflict into ErrConflict.
-func (h *harness) commitError(batch *engine.Batch) error {
-	conflicts, err := h.store.Commit(h.ctx, batch)
-	if err == nil && len(conflicts) > 0 {
-		return fmt.Errorf("%v: %w", conflicts, engine.ErrConflict)
-	}
-	return err
-}
-
 var concurrencyPromises = []promise{
 	{"raced CreateJob has one winner", func(h *harness) {
 		answers := race(func(racer int) error {
@@ -90,47 +81,6 @@ var concurrencyPromises = []promise{
 			same(h.T, "generation", generation.Spec, job.Spec)
 		}
 	}},
-	{"raced Commit of one run has one winner", func(h *harness) {
-		run := slotRun(aJob("report"), noon)
-		for revision := range 3 {
-			attempt := func(racer int) engine.Run {
-				mine := run.Clone()
-				if revision > 0 {
-					mine = queued(run)
-				}
-				mine.Reason = fmt.Sprint(racer)
-				return mine
-			}
-			answers := race(func(racer int) error { return h.commitError(&engine.Batch{Runs: runWrites(attempt(racer))}) })
-			run = attempt(h.oneWinner(answers, engine.ErrConflict))
-			same(h.T, "run", h.run(run.ID), run)
-		}
-	}},
-	{"raced Commit of the same write is won by all", func(h *harness) {
-		lives := finished(aJob("report"), noon, engine.StatusSucceeded)
-		for _, run := range lives {
-			for racer, err := range race(func(int) error { return h.commitError(&engine.Batch{Runs: runWrites(run)}) }) {
-				h.must(fmt.Sprint("racer ", racer), err)
-			}
-			same(h.T, "run", h.run(run.ID), run)
-		}
-	}},
-	{"raced Commit of one task has one winner", func(h *harness) {
-		task := aTask(aJob("report"), noon)
-		for revision := range int64(3) {
-			attempt := func(racer int) engine.ScheduledTask {
-				mine := task
-				mine.Revision, mine.RunAt = revision+1, noon.Add(time.Duration(racer)*time.Second)
-				return mine
-			}
-			answers := race(func(racer int) error {
-				return h.commitError(&engine.Batch{Tasks: []engine.TaskWrite{{Task: attempt(racer)}}})
-			})
-			task = attempt(h.oneWinner(answers, engine.ErrConflict))
-			got, _ := h.task(task.ID)
-			same(h.T, "task", got, task)
-		}
-	}},
 	{"raced binaries have one winner", func(h *harness) {
 		answers := race(func(int) error { return h.store.CreateBinary(h.ctx, aBinary("report")) })
 		h.oneWinner(answers, engine.ErrExists)
@@ -142,37 +92,6 @@ var concurrencyPromises = []promise{
 		winner := h.oneWinner(answers, engine.ErrConflict)
 		same(h.T, "aliases", h.binary("report").Aliases, map[string]int{fmt.Sprint(winner): 2})
 	}},
-	{"a raced slot range ends as the largest", func(h *harness) {
-		job := aJob("report")
-		for racer, err := range race(func(racer int) error {
-			return h.commitError(&engine.Batch{Slots: []engine.SlotRange{aSlotRange(job, noon, int64(racer+1))}})
-		}) {
-			h.must(fmt.Sprint("racer ", racer), err)
-		}
-		same(h.T, "slots", h.slots(engine.SlotFilter{JobUID: job.UID, Limit: 10}), []engine.SlotRange{aSlotRange(job, noon, racers)})
-	}},
-	{"dropping a run races with queueing it, and only one wins", func(h *harness) {
-		for i := range 10 {
-			run := slotRun(aJob("report"), noon.Add(time.Duration(i)*time.Minute))
-			h.commitRuns(run)
-			answers := race(func(racer int) error {
-				if racer%2 == 0 {
-					return h.commitError(&engine.Batch{DropRuns: []engine.RunDrop{run.Drop()}})
-				}
-				return h.commitError(&engine.Batch{Runs: runWrites(queued(run))})
-			})
-			_, err := h.store.Run(h.ctx, run.ID)
-			won := answers[1] == nil
-			for racer, answer := range answers {
-				if racer%2 == 1 && (answer == nil) != won {
-					h.Fatalf("the same write was done and refused: %v", answers)
-				}
-			}
-			if dropped := errors.Is(err, engine.ErrNotFound); dropped == won {
-				h.Fatalf("queueing won: %v; the run was dropped: %v", won, dropped)
-			}
-		}
-	}},
 	{"writers of different things do not disturb each other", func(h *harness) {
 		answers := race(func(racer int) error {
 			job := aJob(numbered("job", racer))
@@ -180,11 +99,11 @@ var concurrencyPromises = []promise{
 				return err
 			}
 			for _, run := range finished(job, noon, engine.StatusSucceeded) {
-				if err := h.commitError(&engine.Batch{Runs: runWrites(run)}); err != nil {
+				if err := h.writer.commit(h.ctx, engine.Decision{Runs: []engine.Run{run}}); err != nil {
 					return err
 				}
 			}
-			return h.commitError(&engine.Batch{Handled: []engine.JobHandled{{UID: job.UID, Namespace: job.Namespace, Name: job.Name, Revision: 1}}})
+			return h.writer.commit(h.ctx, engine.Decision{Handled: []engine.JobHandled{{UID: job.UID, Namespace: job.Namespace, Name: job.Name, Revision: 1}}})
 		})
 		for racer, err := range answers {
 			h.must(fmt.Sprint("racer ", racer), err)
@@ -201,7 +120,7 @@ var concurrencyPromises = []promise{
 			var once sync.Once
 			for i := 0; ctx.Err() == nil && i < 300; i++ {
 				for _, run := range finished(job, noon.Add(time.Duration(i)*time.Minute), engine.StatusSucceeded) {
-					if err := h.commitError(&engine.Batch{Runs: runWrites(run)}); err != nil {
+					if err := h.writer.commit(h.ctx, engine.Decision{Runs: []engine.Run{run}}); err != nil {
 						written <- err
 						return
 					}
@@ -242,8 +161,8 @@ var concurrencyPromises = []promise{
 		go func() {
 			for i, run := range all {
 				later := slotRun(job, noon.Add(time.Duration(1000+i)*time.Minute))
-				batch := engine.Batch{Runs: runWrites(ended(run, engine.StatusCancelled, time.Minute), later)}
-				if err := h.commitError(&batch); err != nil {
+				batch := engine.Decision{Runs: []engine.Run{ended(run, engine.StatusCancelled, time.Minute), later}}
+				if err := h.writer.commit(h.ctx, batch); err != nil {
 					written <- err
 					return
 				}

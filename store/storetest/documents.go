@@ -57,7 +57,7 @@ func (h *harness) documents(limit int) map[string]engine.Document {
 func household(h *harness) (jobs []engine.Job) {
 	h.Helper()
 	jobs, batch := scene(h)
-	h.commit(*batch)
+	h.commit(batch)
 	full := h.createJob(fullJob())
 	edited := edit(full, "again")
 	edited.Source = sources[0]
@@ -73,6 +73,7 @@ func household(h *harness) (jobs []engine.Job) {
 	again.Revision++
 	again.Status, again.RetryAt = engine.StatusRetrying, noon
 	h.commitRuns(again)
+	h.putTasks(fullTask(full))
 	h.createBinary(aBinary("report"))
 	h.must("insert", h.store.InsertEffect(h.ctx, done(anEffect(again.ID, "charge"), `{"a":  1}`)))
 	_, err := h.store.SharedKey(h.ctx, "run-token", []byte{0, 0xff, 'k'})
@@ -144,8 +145,6 @@ var documentPromises = []promise{
 			}
 		}
 		full := h.job("full")
-		h.refused(engine.Batch{Runs: runWrites(ended(queued(slotRun(full, noon)), engine.StatusSucceeded, 0))},
-			engine.Conflict{Kind: "run", ID: slotRun(full, noon).ID})
 		h.replaceJob(edit(full, "third"))
 		generations, err := h.store.Generations(h.ctx, full.UID, 0, 10)
 		h.must("generations", err)
@@ -158,7 +157,7 @@ var documentPromises = []promise{
 		reused.UID = uidOf("third")
 		reused.Shard = engine.ShardOf(reused.UID)
 		h.createJob(reused)
-		h.commit(engine.Batch{Handled: []engine.JobHandled{
+		h.commit(engine.Decision{Handled: []engine.JobHandled{
 			{UID: uidOf("first"), Namespace: namespace, Name: "reused", Revision: 2}, {UID: uidOf("second"), Namespace: namespace, Name: "reused", Revision: 2},
 		}})
 		left, err := h.store.JobsByUID(h.ctx, []string{uidOf("first"), uidOf("second"), uidOf("third")})

@@ -51,9 +51,6 @@ func Slow(wait <-chan struct{}) Fault {
 type Faulty struct {
 	Store
 	Fault Fault
-	// Torn, if not nil, is asked how many single writes of a batch are done before the store fails; a negative
-	// number means all, without a failure. It stands for a crash between two writes.
-	Torn func(batch *engine.Batch) int
 }
 
 func through[T any](ctx context.Context, fault Fault, method string, call func(context.Context) (T, error)) (result T, err error) {
@@ -71,63 +68,20 @@ func through[T any](ctx context.Context, fault Fault, method string, call func(c
 	return result, nil
 }
 
-// Commit passes through Torn, then through Fault.
-func (f *Faulty) Commit(ctx context.Context, batch *engine.Batch) ([]engine.Conflict, error) {
-	return through(ctx, f.Fault, "Commit", func(ctx context.Context) ([]engine.Conflict, error) {
-		if f.Torn != nil {
-			if writes := f.Torn(batch); writes >= 0 {
-				if _, err := f.Store.Commit(ctx, FirstWrites(batch, writes)); err != nil {
-					return nil, err
-				}
-				return nil, ErrInjected
-			}
-		}
-		return f.Store.Commit(ctx, batch)
-	})
-}
-
 // Take passes through Fault.
 func (f *Faulty) Take(ctx context.Context, shard int, owner string) (engine.Term, error) {
 	return through(ctx, f.Fault, "Take", func(ctx context.Context) (engine.Term, error) {
-		return f.Store.(Commits).Take(ctx, shard, owner)
+		return f.Store.Take(ctx, shard, owner)
 	})
 }
 
 // CommitShards passes through Fault; an error of the fault is the answer to all commits.
 func (f *Faulty) CommitShards(ctx context.Context, commits []engine.ShardCommit) []error {
 	answers, err := through(ctx, f.Fault, "CommitShards", func(ctx context.Context) ([]error, error) {
-		return f.Store.(Commits).CommitShards(ctx, commits), nil
+		return f.Store.CommitShards(ctx, commits), nil
 	})
 	if err != nil {
 		return slices.Repeat([]error{err}, len(commits))
 	}
 	return answers
-}
-
-// FirstWrites gives a batch with the first n single writes of batch, in the order in which a store does them.
-func FirstWrites(batch *engine.Batch, n int) *engine.Batch {
-	return &engine.Batch{
-		Waves:       take(batch.Waves, &n),
-		Runs:        take(batch.Runs, &n),
-		DeadLetters: take(batch.DeadLetters, &n),
-		Slots:       take(batch.Slots, &n),
-		DropLetters: take(batch.DropLetters, &n),
-		DropRuns:    take(batch.DropRuns, &n),
-		Tasks:       take(batch.Tasks, &n),
-		Handled:     take(batch.Handled, &n),
-		HandledDAGs: take(batch.HandledDAGs, &n),
-		Commands:    take(batch.Commands, &n),
-	}
-}
-
-func take[T any](list []T, n *int) []T {
-	most := min(*n, len(list))
-	*n -= most
-	return list[:most:most]
-}
-
-// Writes counts the single writes of a batch.
-func Writes(batch *engine.Batch) int {
-	return len(batch.Waves) + len(batch.Runs) + len(batch.Slots) + len(batch.DeadLetters) + len(batch.DropLetters) + len(batch.DropRuns) +
-		len(batch.Tasks) + len(batch.Handled) + len(batch.HandledDAGs) + len(batch.Commands)
 }

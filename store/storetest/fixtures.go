@@ -104,8 +104,6 @@ func fullRun(job engine.Job) engine.Run {
 	run.RunsOn = map[string]string{"gpu.kind": "a100", "example.com/disk": "ssd"}
 	run.NotBefore, run.RetryAt = noon.Add(time.Hour), noon.Add(2*time.Hour)
 	run.CancelBy, run.Losses, run.Waiting = "grace", 2, true
-	given := aSlotRange(job, noon.Add(1234*time.Millisecond), 5)
-	run.GivenUp = &given
 	run.Progress = &engine.Progress{Fraction: 0.123456789, Message: "½ done", At: noon.Add(1234 * time.Microsecond)}
 	zero := 0
 	run.Attempts[0].ExitCode, run.Attempts[0].Token = &zero, 1<<63+1
@@ -120,6 +118,16 @@ func aTask(job engine.Job, runAt time.Time) engine.ScheduledTask {
 	return engine.ScheduledTask{
 		ID: job.UID, Shard: job.Shard, Slot: runAt, RunAt: runAt, Generation: 1, Revision: 1, Namespace: job.Namespace, Job: job.Name,
 	}
+}
+
+// fullTask fills every field of a scheduled task.
+func fullTask(job engine.Job) engine.ScheduledTask {
+	task := aTask(job, noon)
+	task.ID, task.Job, task.Epoch = engine.RootID(job.UID, "fetch"), "etl/fetch", 41
+	task.RunAt, task.Generation, task.Revision = engine.Parked, 3, 7
+	task.Accounted, task.Since = noon.Add(-time.Minute), noon.Add(-time.Hour)
+	task.Taken = []time.Time{noon, noon.Add(1234 * time.Millisecond), time.UnixMilli(0).UTC()}
+	return task
 }
 
 func aSlotRange(job engine.Job, from time.Time, count int64) engine.SlotRange {
@@ -176,14 +184,6 @@ func runIDs(runs []engine.Run) []string {
 		ids[i] = run.ID
 	}
 	return ids
-}
-
-func runWrites(runs ...engine.Run) []engine.RunWrite {
-	writes := make([]engine.RunWrite, len(runs))
-	for i, run := range runs {
-		writes[i] = engine.RunWrite{Run: run}
-	}
-	return writes
 }
 
 func numbered(word string, n int) string { return fmt.Sprintf("%s-%04d", word, n) }

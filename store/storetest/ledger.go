@@ -40,25 +40,9 @@ func (h *harness) letters(limit int) (all []engine.DeadLetter) {
 }
 
 var ledgerPromises = []promise{
-	{"slot range only grows", func(h *harness) {
-		job := aJob("report")
-		put := func(count int64, reason engine.SlotReason) engine.SlotRange {
-			slots := aSlotRange(job, noon, count)
-			slots.Reason = reason
-			h.commit(engine.Batch{Slots: []engine.SlotRange{slots}})
-			return slots
-		}
-		put(3, engine.ReasonPaused)
-		want := put(5, engine.ReasonOutage)
-		put(4, engine.ReasonPaused)
-		put(5, engine.ReasonPaused)
-		same(h.T, "slots", h.slots(engine.SlotFilter{JobUID: job.UID, Limit: 10}), []engine.SlotRange{want})
-		want = put(6, engine.ReasonPaused)
-		same(h.T, "slots", h.slots(engine.SlotFilter{JobUID: job.UID, Limit: 10}), []engine.SlotRange{want})
-	}},
 	{"the ledger of a job is newest first, by pages, within a window", func(h *harness) {
 		job := aJob("report")
-		var batch engine.Batch
+		var batch engine.Decision
 		for i := range 20 { // newest first; each range is ten minutes long, an hour apart
 			batch.Slots = append(batch.Slots, aSlotRange(job, noon.Add(-time.Duration(i)*time.Hour), 11))
 		}
@@ -88,26 +72,18 @@ var ledgerPromises = []promise{
 	{"a long range is found from its middle behind many short ones", func(h *harness) {
 		job := aJob("report")
 		long := aSlotRange(job, noon.Add(-1000*time.Hour), 60*1000)
-		batch := engine.Batch{Slots: []engine.SlotRange{long}}
+		batch := engine.Decision{Slots: []engine.SlotRange{long}}
 		h.commit(batch)
 		same(h.T, "slots", h.slots(engine.SlotFilter{JobUID: job.UID, Since: noon.Add(-2 * time.Hour), Until: noon.Add(-time.Hour), Limit: 5}), batch.Slots)
 	}},
-	{"a dead letter is put once", func(h *harness) {
-		letter := aLetter(slotRun(aJob("report"), noon), noon)
-		other := letter
-		other.Error = "another"
-		h.commit(engine.Batch{DeadLetters: []engine.DeadLetter{letter}})
-		h.commit(engine.Batch{DeadLetters: []engine.DeadLetter{other}})
-		same(h.T, "letters", h.letters(10), []engine.DeadLetter{letter})
-	}},
 	{"dead letters are newest first, by pages and namespace", func(h *harness) {
-		var batch engine.Batch
+		var batch engine.Decision
 		for i := range 10 {
 			batch.DeadLetters = append(batch.DeadLetters, aLetter(slotRun(aJob("report"), noon.Add(-time.Duration(i)*time.Hour)), noon.Add(-time.Duration(i/2)*time.Second)))
 		}
 		elsewhere := aLetter(slotRun(aJob("elsewhere"), noon), noon)
 		elsewhere.Namespace = "other"
-		h.commit(engine.Batch{DeadLetters: append([]engine.DeadLetter{elsewhere}, batch.DeadLetters...)})
+		h.commit(engine.Decision{DeadLetters: append([]engine.DeadLetter{elsewhere}, batch.DeadLetters...)})
 		same(h.T, "by pages of 3", h.letters(3), batch.DeadLetters)
 		same(h.T, "at once", h.letters(100), batch.DeadLetters)
 		// Who filters the list pages by the places of letters.
@@ -118,7 +94,7 @@ var ledgerPromises = []promise{
 	}},
 	{"a dead letter is given by the id of its run", func(h *harness) {
 		one, two := aLetter(slotRun(aJob("one"), noon), noon), aLetter(slotRun(aJob("two"), noon), noon)
-		h.commit(engine.Batch{DeadLetters: []engine.DeadLetter{one, two}})
+		h.commit(engine.Decision{DeadLetters: []engine.DeadLetter{one, two}})
 		got, err := h.store.DeadLetter(h.ctx, two.RunID)
 		h.must("read", err)
 		same(h.T, "letter", got, two)
@@ -128,8 +104,8 @@ var ledgerPromises = []promise{
 	}},
 	{"a dead letter is dropped by replay and purged by hand", func(h *harness) {
 		one, two := aLetter(slotRun(aJob("one"), noon), noon), aLetter(slotRun(aJob("two"), noon), noon)
-		h.commit(engine.Batch{DeadLetters: []engine.DeadLetter{one, two}})
-		h.commit(engine.Batch{DropLetters: []string{one.RunID, "nobody"}})
+		h.commit(engine.Decision{DeadLetters: []engine.DeadLetter{one, two}})
+		h.commit(engine.Decision{DropLetters: []string{one.RunID, "nobody"}})
 		same(h.T, "letters", h.letters(10), []engine.DeadLetter{two})
 		h.must("purge", h.store.DeleteDeadLetter(h.ctx, two.RunID))
 		if err := h.store.DeleteDeadLetter(h.ctx, two.RunID); !errors.Is(err, engine.ErrNotFound) {

@@ -103,11 +103,7 @@ var markPromises = []promise{
 		want = tasks
 		parked, elsewhere := aTask(aJob("parked"), engine.Parked), aTask(aJob("elsewhere"), noon)
 		elsewhere.Namespace = "other"
-		var batch engine.Batch
-		for _, task := range append([]engine.ScheduledTask{parked, elsewhere}, tasks...) {
-			batch.Tasks = append(batch.Tasks, engine.TaskWrite{Task: task})
-		}
-		h.commit(batch)
+		h.putTasks(append([]engine.ScheduledTask{parked, elsewhere}, tasks...)...)
 		for _, limit := range []int{1, 2, 3, 10, 50} {
 			var got []engine.ScheduledTask
 			for cursor, pages := "", 0; ; pages++ {

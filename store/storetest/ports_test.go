@@ -15,7 +15,4 @@ var (
 	_ storetest.Store = (*memory.Store)(nil)
 	_ storetest.Store = (*sqlite.Store)(nil)
 	_ storetest.Store = (*mongo.Store)(nil)
-
-	_ storetest.Commits = (*memory.Store)(nil)
-	_ storetest.Commits = (*sqlite.Store)(nil)
 )

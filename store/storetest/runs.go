@@ -85,75 +85,6 @@ var runPromises = []promise{
 		*got.Attempts[0].ExitCode, got.Progress.Message = 98, "changed again"
 		same(h.T, "run after its reader changed it", h.run(want.ID), want)
 	}},
-	{"duplicate insert is a conflict unless it is the same write", func(h *harness) {
-		run := slotRun(aJob("report"), noon)
-		h.commitRuns(run)
-		h.commitRuns(run)
-		other := run
-		other.Reason = "made by somebody else"
-		h.refused(engine.Batch{Runs: runWrites(other)}, engine.Conflict{Kind: "run", ID: run.ID})
-		same(h.T, "run", h.run(run.ID), run)
-	}},
-	{"a run that has moved on cannot be inserted again", func(h *harness) {
-		lives := finished(aJob("report"), noon, engine.StatusSucceeded)
-		for i, run := range lives {
-			h.commitRuns(run)
-			if i > 0 {
-				h.refused(engine.Batch{Runs: runWrites(lives[0])}, engine.Conflict{Kind: "run", ID: run.ID})
-				same(h.T, "run", h.run(run.ID), run)
-			}
-		}
-	}},
-	{"stale write is refused", func(h *harness) {
-		lives := finished(aJob("report"), noon, engine.StatusSucceeded)
-		h.live(lives[:3])
-		late := queued(lives[0])
-		late.Reason = "written by an engine that was asleep"
-		h.refused(engine.Batch{Runs: runWrites(late)}, engine.Conflict{Kind: "run", ID: late.ID})
-		same(h.T, "run", h.run(late.ID), lives[2])
-	}},
-	{"a write that skips a revision is refused", func(h *harness) {
-		lives := finished(aJob("report"), noon, engine.StatusSucceeded)
-		h.commitRuns(lives[0])
-		h.refused(engine.Batch{Runs: runWrites(lives[2])}, engine.Conflict{Kind: "run", ID: lives[2].ID})
-		same(h.T, "run", h.run(lives[0].ID), lives[0])
-	}},
-	{"a change of a run that is not there is refused", func(h *harness) {
-		run := queued(slotRun(aJob("report"), noon))
-		h.refused(engine.Batch{Runs: runWrites(run)}, engine.Conflict{Kind: "run", ID: run.ID})
-		if _, err := h.store.Run(h.ctx, run.ID); !errors.Is(err, engine.ErrNotFound) {
-			h.Fatalf("the refused write left something: %v", err)
-		}
-	}},
-	{"a write done but reported failed is no conflict when given again", func(h *harness) {
-		lives := finished(aJob("report"), noon, engine.StatusDead)
-		faulty := &Faulty{Store: h.store}
-		for _, run := range lives {
-			batch := engine.Batch{Runs: runWrites(run)}
-			faulty.Fault = DoneButFailed
-			if _, err := faulty.Commit(h.ctx, &batch); !errors.Is(err, ErrInjected) {
-				h.Fatalf("got %v", err)
-			}
-			faulty.Fault = Twice
-			conflicts, err := faulty.Commit(h.ctx, &batch)
-			h.must("give it again", err)
-			same(h.T, "conflicts", conflicts, nil)
-			same(h.T, "run", h.run(run.ID), run)
-		}
-	}},
-	{"the same revision with other content is a conflict", func(h *harness) {
-		lives := finished(aJob("report"), noon, engine.StatusSucceeded)
-		for i, run := range lives {
-			h.commitRuns(run)
-			if i == 0 {
-				continue
-			}
-			other := run.Clone()
-			other.Attempts[0].Executor = "another"
-			h.refused(engine.Batch{Runs: runWrites(other)}, engine.Conflict{Kind: "run", ID: run.ID})
-			same(h.T, "run", h.run(run.ID), run)
-		}
-	}},
 	{"a run may be born ended", func(h *harness) {
 		run := slotRun(aJob("report"), noon)
 		run.Status, run.FinishedAt, run.Reason = engine.StatusFailed, noon, "the binary is gone"
@@ -220,7 +151,6 @@ var runPromises = []promise{
 			h.active([]int{job.Shard}, last.ID)
 			h.activeOf(job.UID, last.ID)
 			same(h.T, "run", h.run(last.ID), again)
-			h.refused(engine.Batch{Runs: runWrites(last)}, engine.Conflict{Kind: "run", ID: last.ID})
 			h.live([]engine.Run{running(again), ended(running(again), engine.StatusSucceeded, time.Hour)})
 			h.active([]int{job.Shard})
 		}
@@ -240,61 +170,6 @@ var runPromises = []promise{
 		h.must("list none", err)
 		same(h.T, "runs", len(runs), 0)
 	}},
-	{"a run that was removed and made again is another", func(h *harness) {
-		job := aJob("report")
-		first := slotRun(job, noon)
-		h.commitRuns(first)
-		h.commit(engine.Batch{DropRuns: runDrops(first)})
-		again := first.Clone()
-		again.Trigger, again.CreatedAt = engine.TriggerBackfill, noon.Add(time.Hour)
-		h.commitRuns(again)
-		conflict := engine.Conflict{Kind: "run", ID: first.ID}
-		h.refused(engine.Batch{Runs: runWrites(queued(first))}, conflict)
-		over := ended(queued(again), engine.StatusFailed, time.Minute)
-		h.commitRuns(queued(again), over)
-		stale := ended(queued(first), engine.StatusFailed, time.Minute)
-		retried := queued(stale)
-		h.refused(engine.Batch{Runs: runWrites(retried)}, conflict)
-		same(h.T, "the run", h.run(first.ID), over)
-	}},
-	{"dropping a prepared run spares one that has been queued", func(h *harness) {
-		job := aJob("report")
-		prepared, gone := slotRun(job, noon), slotRun(job, noon.Add(time.Minute))
-		fired := queued(gone)
-		h.commitRuns(prepared, gone)
-		h.commitRuns(fired)
-		over := h.live(finished(job, noon.Add(2*time.Minute), engine.StatusSucceeded))
-		h.commit(engine.Batch{DropRuns: append(runDrops(prepared, fired, over), engine.RunDrop{ID: "aaaaaaaaaaaaaaaa-s1", Revision: 1})})
-		if _, err := h.store.Run(h.ctx, prepared.ID); !errors.Is(err, engine.ErrNotFound) {
-			h.Fatalf("the prepared run: %v", err)
-		}
-		same(h.T, "the queued run", h.run(fired.ID), fired)
-		same(h.T, "the run that is over", h.run(over.ID), over)
-		h.active(allShards(), fired.ID)
-		h.commitRuns(prepared) // the slot can be prepared anew
-	}},
-	{"dropping a prepared run spares one that was written again, or made anew", func(h *harness) {
-		prepared := slotRun(aJob("report"), noon)
-		again := prepared
-		again.Revision, again.Reason = 2, "waits for its turn"
-		h.live([]engine.Run{prepared, again})
-		h.commit(engine.Batch{DropRuns: runDrops(prepared)})
-		same(h.T, "the run that was written again", h.run(prepared.ID), again)
-		h.commit(engine.Batch{DropRuns: runDrops(again)})
-		anew := prepared
-		anew.CreatedAt = prepared.CreatedAt.Add(time.Millisecond)
-		h.commitRuns(anew)
-		h.commit(engine.Batch{DropRuns: runDrops(prepared)})
-		same(h.T, "the run that was made anew", h.run(prepared.ID), anew)
-	}},
-}
-
-func runDrops(runs ...engine.Run) []engine.RunDrop {
-	drops := make([]engine.RunDrop, len(runs))
-	for i := range runs {
-		drops[i] = runs[i].Drop()
-	}
-	return drops
 }
 
 // active wants just these active runs of some shards.

@@ -12,6 +12,7 @@ import (
 
 // Store is everything that an adapter offers. The first part is engine/shard's port, word for word.
 type Store interface {
+	Commits
 	DAGs
 	Documents
 	Effects
@@ -30,7 +31,6 @@ type Store interface {
 	RunsByID(ctx context.Context, ids []string) ([]engine.Run, error)
 	Commands(ctx context.Context, shards []int, limit int) ([]engine.Command, error)
 	BinariesByKey(ctx context.Context, keys []string) ([]engine.Binary, error)
-	Commit(ctx context.Context, batch *engine.Batch) ([]engine.Conflict, error)
 
 	// CreateJob inserts a job of revision 1 with its first generation. engine.ErrExists if a living job has the name;
 	// a tombstone of that name is kept by its uid until it is handled.

@@ -11,7 +11,7 @@ import (
 // closes it.
 func Run(t *testing.T, open func(t *testing.T) Store) {
 	for topic, tests := range map[string][]promise{
-		"batch": batchPromises, "runs": runPromises, "history": historyPromises, "jobs": jobPromises, "tasks": taskPromises,
+		"decisions": decisionPromises, "runs": runPromises, "history": historyPromises, "jobs": jobPromises, "tasks": taskPromises,
 		"binaries": binaryPromises, "ledger": ledgerPromises, "commands": commandPromises, "expiry": expiryPromises,
 		"concurrency": concurrencyPromises, "marks": markPromises, "names": namePromises, "sources": sourcePromises, "tallies": tallyPromises,
 		"documents": documentPromises, "effects": effectPromises, "dags": dagPromises, "dag tasks": dagTaskPromises, "waves": wavePromises, "runs of waves": waveRunPromises,
@@ -41,12 +41,13 @@ type promise struct {
 // harness is a store under test with shorthands that end the test on an error.
 type harness struct {
 	*testing.T
-	store Store
-	ctx   context.Context
+	store  Store
+	writer *writer
+	ctx    context.Context
 }
 
 func newHarness(t *testing.T, store Store) *harness {
-	return &harness{T: t, store: store, ctx: t.Context()}
+	return &harness{T: t, store: store, writer: &writer{store: store}, ctx: t.Context()}
 }
 
 func (h *harness) must(what string, err error) {
@@ -56,27 +57,15 @@ func (h *harness) must(what string, err error) {
 	}
 }
 
-// commit writes a batch in which nothing may be in conflict.
-func (h *harness) commit(batch engine.Batch) {
+// commit writes documents as the owner of their shards. Readers see them afterwards.
+func (h *harness) commit(decision engine.Decision) {
 	h.Helper()
-	conflicts, err := h.store.Commit(h.ctx, &batch)
-	h.must("commit", err)
-	if len(conflicts) > 0 {
-		h.Fatalf("commit: unexpected conflicts %v", conflicts)
-	}
-}
-
-// refused writes a batch and wants just these conflicts.
-func (h *harness) refused(batch engine.Batch, want ...engine.Conflict) {
-	h.Helper()
-	conflicts, err := h.store.Commit(h.ctx, &batch)
-	h.must("commit", err)
-	same(h.T, "conflicts", sorted(conflicts, func(c engine.Conflict) string { return c.Kind + c.ID }), want)
+	h.must("commit", h.writer.commit(h.ctx, decision))
 }
 
 func (h *harness) commitRuns(runs ...engine.Run) {
 	h.Helper()
-	h.commit(engine.Batch{Runs: runWrites(runs...)})
+	h.commit(engine.Decision{Runs: runs})
 }
 
 // live writes the revisions of a run one after the other and gives the last.

@@ -10,11 +10,7 @@ import (
 
 func (h *harness) putTasks(tasks ...engine.ScheduledTask) {
 	h.Helper()
-	var batch engine.Batch
-	for _, task := range tasks {
-		batch.Tasks = append(batch.Tasks, engine.TaskWrite{Task: task})
-	}
-	h.commit(batch)
+	h.commit(engine.Decision{Tasks: tasks})
 }
 
 func (h *harness) task(uid string) (engine.ScheduledTask, bool) {
@@ -40,8 +36,7 @@ func (h *harness) due(shards []int, after, until time.Time, want ...string) {
 
 var taskPromises = []promise{
 	{"a task comes back as it was written", func(h *harness) {
-		task := aTask(aJob("report"), noon)
-		task.RunAt, task.Writer = engine.Parked, 1<<62+1
+		task := fullTask(aJob("report"))
 		h.putTasks(task)
 		got, _ := h.task(task.ID)
 		same(h.T, "task", got, task)
@@ -51,37 +46,20 @@ var taskPromises = []promise{
 		tasks, err = h.store.TasksByID(h.ctx, nil)
 		h.must("read none", err)
 		same(h.T, "tasks", len(tasks), 0)
-	}},
-	{"what a task has passed over comes back as it was written, until it is written without", func(h *harness) {
-		job := aJob("report")
-		task := aTask(job, noon)
-		task.Noting = &engine.Noting{
-			Slots: []engine.SlotRange{aSlotRange(job, noon.Add(-time.Hour), 7), aSlotRange(job, noon.Add(-time.Minute), 1)}, RunAt: engine.Parked,
-		}
-		h.putTasks(task)
-		h.putTasks(task)
-		got, _ := h.task(task.ID)
-		same(h.T, "task", got, task)
-		due, err := h.store.DueTasks(h.ctx, allShards(), time.Time{}, noon)
-		h.must("list due tasks", err)
-		same(h.T, "due tasks", due, []engine.ScheduledTask{task})
-		other := task
-		other.Noting = &engine.Noting{Slots: task.Noting.Slots[:1], RunAt: engine.Parked}
-		h.refused(engine.Batch{Tasks: []engine.TaskWrite{{Task: other}}}, engine.Conflict{Kind: "task", ID: task.ID})
-		task.Revision, task.Noting = 2, nil
+		task.Accounted, task.Since, task.Taken = time.Time{}, time.Time{}, nil
 		h.putTasks(task)
 		got, _ = h.task(task.ID)
-		same(h.T, "task", got, task)
+		same(h.T, "task without them", got, task)
 	}},
-	{"of two engines that write the same of a task one is refused", func(h *harness) {
-		task := aTask(aJob("report"), noon)
-		for task.Revision = 1; task.Revision < 3; task.Revision++ {
-			task.Writer = 1
-			h.putTasks(task)
-			h.putTasks(task) // its answer was lost
-			task.Writer = 2
-			h.refused(engine.Batch{Tasks: []engine.TaskWrite{{Task: task}}}, engine.Conflict{Kind: "task", ID: task.ID})
-		}
+	{"what is given of a task and what is got belong to the caller", func(h *harness) {
+		given, want := fullTask(aJob("report")), fullTask(aJob("report"))
+		h.putTasks(given)
+		given.Taken[0] = noon.Add(time.Hour)
+		got, _ := h.task(want.ID)
+		same(h.T, "task after its giver changed it", got, want)
+		got.Taken[0] = noon.Add(2 * time.Hour)
+		got, _ = h.task(want.ID)
+		same(h.T, "task after its reader changed it", got, want)
 	}},
 	{"due tasks are those after one instant and until another, earliest first", func(h *harness) {
 		var names []string
@@ -111,12 +89,12 @@ var taskPromises = []promise{
 	}},
 	{"all due tasks come, however many", func(h *harness) {
 		const many = 2500
-		var batch engine.Batch
+		var batch engine.Decision
 		for i := range many {
 			job := aJob("job")
 			job.UID = strings.ToLower(rand.Text()[:16])
 			job.Shard = engine.ShardOf(job.UID)
-			batch.Tasks = append(batch.Tasks, engine.TaskWrite{Task: aTask(job, noon.Add(time.Duration(i/100)*time.Second))})
+			batch.Tasks = append(batch.Tasks, aTask(job, noon.Add(time.Duration(i/100)*time.Second)))
 		}
 		h.commit(batch)
 		tasks, err := h.store.DueTasks(h.ctx, allShards(), time.Time{}, noon.Add(time.Hour))
@@ -128,40 +106,15 @@ var taskPromises = []promise{
 			}
 		}
 	}},
-	{"stale write of a task is refused", func(h *harness) {
-		task := aTask(aJob("report"), noon)
-		h.putTasks(task)
-		h.putTasks(task)
-		conflict := engine.Conflict{Kind: "task", ID: task.ID}
-		other := task
-		other.Slot = noon.Add(time.Minute)
-		h.refused(engine.Batch{Tasks: []engine.TaskWrite{{Task: other}}}, conflict)
-		moved := aTask(aJob("report"), noon.Add(time.Hour))
-		moved.Revision = 2
-		h.putTasks(moved)
-		h.putTasks(moved)
-		other.Revision = 2
-		h.refused(engine.Batch{Tasks: []engine.TaskWrite{{Task: other}}}, conflict)
-		h.refused(engine.Batch{Tasks: []engine.TaskWrite{{Task: task}}}, conflict)
-		other.Revision = 4
-		h.refused(engine.Batch{Tasks: []engine.TaskWrite{{Task: other}}}, conflict)
-		got, _ := h.task(task.ID)
-		same(h.T, "task", got, moved)
-		absent := aTask(aJob("absent"), noon)
-		absent.Revision = 3
-		h.refused(engine.Batch{Tasks: []engine.TaskWrite{{Task: absent}}}, engine.Conflict{Kind: "task", ID: absent.ID})
-	}},
 	{"a task is removed whatever its revision", func(h *harness) {
 		task := aTask(aJob("report"), noon)
-		h.putTasks(task)
-		task.Revision = 2
-		h.putTasks(task)
 		task.Revision = 9
-		gone := engine.Batch{Tasks: []engine.TaskWrite{{Task: task, Delete: true}}}
-		h.commit(gone)
-		h.commit(gone)
-		if got, found := h.task(task.ID); found {
-			h.Fatalf("it is still there: %+v", got)
+		h.putTasks(task)
+		for range 2 {
+			h.commit(engine.Decision{DropTasks: []string{task.ID}})
+			if got, found := h.task(task.ID); found {
+				h.Fatalf("it is still there: %+v", got)
+			}
 		}
 		h.due(allShards(), time.Time{}, noon.Add(time.Hour))
 	}},

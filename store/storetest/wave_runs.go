@@ -51,9 +51,6 @@ var waveRunPromises = []promise{
 				same(h.T, "run", h.run(run.ID), run)
 			}
 			last := finishedTask(first, engine.StatusSucceeded)[3]
-			other := last.Clone()
-			other.Outputs = json.RawMessage(`{"rows": 1}`)
-			h.refused(engine.Batch{Runs: runWrites(other)}, engine.Conflict{Kind: "run", ID: other.ID})
 			got := h.run(last.ID)
 			got.Outputs[2], got.Artifacts[0].Name = 'X', "changed"
 			same(h.T, "after its reader changed it", h.run(last.ID), last)
@@ -63,11 +60,8 @@ var waveRunPromises = []promise{
 		task := aTask(aJob("etl"), noon)
 		task.ID, task.Job, task.Epoch = engine.RootID(task.ID, "fetch"), "etl/fetch", 41
 		h.putTasks(task)
-		h.putTasks(task)
 		other := task
-		other.Epoch = 42
-		h.refused(engine.Batch{Tasks: []engine.TaskWrite{{Task: other}}}, engine.Conflict{Kind: "task", ID: task.ID})
-		other.Revision = 2
+		other.Epoch, other.Revision = 42, 2
 		h.putTasks(other)
 		got, _ := h.task(task.ID)
 		same(h.T, "task", got, other)
@@ -120,8 +114,8 @@ var waveRunPromises = []promise{
 			h.commitRuns(run)
 			same(h.T, "runs", h.runsOf(wave.ID, 10), []engine.Run{run})
 		}
-		h.commit(engine.Batch{Runs: runWrites(taskRun(wave, "join", -1))})
-		h.commit(engine.Batch{DropRuns: runDrops(taskRun(wave, "join", -1))})
+		h.commit(engine.Decision{Runs: []engine.Run{taskRun(wave, "join", -1)}})
+		h.commit(engine.Decision{DropRuns: []string{taskRun(wave, "join", -1).ID}})
 		same(h.T, "after another was dropped", h.runsOf(wave.ID, 10), []engine.Run{over})
 	}},
 	{"active runs of a DAG are those of its tasks", func(h *harness) {

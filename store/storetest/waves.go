@@ -62,15 +62,7 @@ func taskRun(wave engine.Wave, task string, item int) engine.Run {
 
 func (h *harness) commitWaves(waves ...engine.Wave) {
 	h.Helper()
-	h.commit(engine.Batch{Waves: waveWrites(waves...)})
-}
-
-func waveWrites(waves ...engine.Wave) []engine.WaveWrite {
-	writes := make([]engine.WaveWrite, len(waves))
-	for i, wave := range waves {
-		writes[i] = engine.WaveWrite{Wave: wave}
-	}
-	return writes
+	h.commit(engine.Decision{Waves: waves})
 }
 
 func (h *harness) wave(id string) engine.Wave {
@@ -175,50 +167,6 @@ var wavePromises = []promise{
 		if _, err := h.store.Wave(h.ctx, "nobody-w1"); !errors.Is(err, engine.ErrNotFound) {
 			h.Fatalf("got %v", err)
 		}
-	}},
-	{"a stale write of a wave is refused", func(h *harness) {
-		wave := aWave(aDAG("etl"), 1, noon)
-		h.commitWaves(wave)
-		over := endedWave(wave, engine.StatusSucceeded)
-		h.commitWaves(over)
-		theirs, skipping := endedWave(wave, engine.StatusFailed), endedWave(over, engine.StatusFailed)
-		skipping.Revision = 7
-		for _, stale := range []engine.Wave{wave, theirs, skipping} {
-			h.refused(engine.Batch{Waves: waveWrites(stale)}, engine.Conflict{Kind: "wave", ID: wave.ID})
-		}
-		same(h.T, "wave", h.wave(wave.ID), over)
-		absent := endedWave(aWave(aDAG("etl"), 2, noon), engine.StatusSucceeded)
-		h.refused(engine.Batch{Waves: waveWrites(absent)}, engine.Conflict{Kind: "wave", ID: absent.ID})
-	}},
-	{"a write of a wave done but reported failed is no conflict when given again", func(h *harness) {
-		wave := fullWave(aDAG("etl"))
-		faulty := &Faulty{Store: h.store}
-		for _, revision := range []engine.Wave{wave, endedWave(wave, engine.StatusSucceeded)} {
-			batch := engine.Batch{Waves: waveWrites(revision)}
-			faulty.Fault = DoneButFailed
-			if _, err := faulty.Commit(h.ctx, &batch); !errors.Is(err, ErrInjected) {
-				h.Fatalf("got %v", err)
-			}
-			faulty.Fault = Twice
-			conflicts, err := faulty.Commit(h.ctx, &batch)
-			h.must("give it again", err)
-			same(h.T, "conflicts", conflicts, nil)
-			same(h.T, "wave", h.wave(wave.ID), revision)
-			finer := revision
-			finer.StartedAt = finer.StartedAt.Add(300 * time.Microsecond).In(time.FixedZone("there", 7200))
-			h.commitWaves(finer) // instants count to the millisecond
-		}
-	}},
-	{"raced Commit of one wave has one winner", func(h *harness) {
-		wave := askedWave(aDAG("etl"), "key", noon)
-		h.commitWaves(wave)
-		open := func(racer int) engine.Wave {
-			mine := wave
-			mine.Revision, mine.Status, mine.Epoch = 2, engine.StatusRunning, int64(racer+1)
-			return mine
-		}
-		answers := race(func(racer int) error { return h.commitError(&engine.Batch{Waves: waveWrites(open(racer))}) })
-		same(h.T, "opened", h.wave(wave.ID), open(h.oneWinner(answers, engine.ErrConflict)))
 	}},
 	{"open waves are those that are scheduled or running, paged by id and chosen by shard", func(h *harness) {
 		var open []engine.Wave

@@ -167,14 +167,12 @@ func TestDAGsAreListedWithWhatComesNext(t *testing.T) {
 	dag := w.PutDAG(t, diamond)
 	w.PutDAG(t, "kind: DAG\nname: by-hand\ntasks: {a: {binary: report}}\n")
 	slot := webtest.Start.Add(30 * time.Minute)
-	var tasks []engine.TaskWrite
+	var tasks []engine.ScheduledTask
 	for i, root := range []string{"orders", "rates"} {
 		id := engine.RootID(dag.UID, root)
-		tasks = append(tasks, engine.TaskWrite{Task: engine.ScheduledTask{ID: id, Shard: dag.Shard, Slot: slot.Add(-time.Duration(i) * time.Minute), RunAt: slot, Revision: 1, Namespace: "default", Job: "etl/" + root}})
+		tasks = append(tasks, engine.ScheduledTask{ID: id, Shard: dag.Shard, Slot: slot.Add(-time.Duration(i) * time.Minute), RunAt: slot, Revision: 1, Namespace: "default", Job: "etl/" + root})
 	}
-	if _, err := w.Store.Commit(t.Context(), &engine.Batch{Tasks: tasks}); err != nil {
-		t.Fatal(err)
-	}
+	w.Write(t, engine.Decision{Tasks: tasks})
 	page, err := w.ListDAGs(t.Context(), service.DAGQuery{Namespace: "default", Limit: 10})
 	if err != nil || len(page.DAGs) != 2 || page.DAGs[0].Name != "by-hand" || !page.NextSlots[dag.UID].Equal(slot.Add(-time.Minute)) || len(page.NextSlots) != 1 {
 		t.Errorf("%+v, %v", page, err)
@@ -204,12 +202,10 @@ func TestLedgerOfARoot(t *testing.T) {
 	w.PutRun(t, run)
 	skipped := webtest.Start.Add(-2 * time.Hour)
 	id := engine.RootID(dag.UID, "orders")
-	if _, err := w.Store.Commit(t.Context(), &engine.Batch{Slots: []engine.SlotRange{{
+	w.Write(t, engine.Decision{Slots: []engine.SlotRange{{
 		ID: engine.SlotRangeID(id, skipped), JobUID: id, Namespace: "default", Job: "etl/orders", From: skipped, To: skipped, Count: 1,
 		Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap,
-	}}}); err != nil {
-		t.Fatal(err)
-	}
+	}}})
 	entries, next, err := w.DAGLedgerPage(t.Context(), "default", "etl", "orders", time.Time{}, time.Time{}, "", 10)
 	if err != nil || next != "" || len(entries) != 2 || entries[0].Run != run.ID || entries[1].Reason != "overlap" {
 		t.Errorf("%+v %q %v", entries, next, err)

@@ -40,10 +40,7 @@ func (w *effects) becomes(status engine.Status, attempt int) {
 	if status.Terminal() {
 		w.run.FinishedAt = w.Now
 	}
-	conflicts, err := w.Store.Commit(w.t.Context(), &engine.Batch{Runs: []engine.RunWrite{{Run: w.run}}})
-	if err != nil || len(conflicts) > 0 {
-		w.t.Fatalf("write the run: %v, %v", conflicts, err)
-	}
+	w.PutRun(w.t, w.run)
 }
 
 func (w *effects) program(attempt int) service.Program {

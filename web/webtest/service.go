@@ -11,6 +11,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/store/memory"
+	"github.com/tidewheel/tidewheel/store/storetest"
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
@@ -125,13 +126,18 @@ func (w *World) PutDAG(t testing.TB, definition string) engine.DAG {
 	return saved
 }
 
-// PutWave writes a wave as its shard's owner would: inserted at revision 1, replaced above.
+// Write writes what the owners of shards would.
+func (w *World) Write(t testing.TB, decision engine.Decision) {
+	t.Helper()
+	if err := storetest.Write(t.Context(), w.Store, decision); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// PutWave writes a wave as its shard's owner would.
 func (w *World) PutWave(t testing.TB, wave engine.Wave) {
 	t.Helper()
-	conflicts, err := w.Store.Commit(t.Context(), &engine.Batch{Waves: []engine.WaveWrite{{Wave: wave}}})
-	if err != nil || len(conflicts) > 0 {
-		t.Fatalf("write wave %s: %v %v", wave.ID, conflicts, err)
-	}
+	w.Write(t, engine.Decision{Waves: []engine.Wave{wave}})
 }
 
 // OpenWave gives the wave of an epoch that slots have opened, not yet stored.
@@ -163,13 +169,10 @@ func (w *World) TaskRun(wave engine.Wave, task string, status engine.Status) eng
 	return run
 }
 
-// PutRun writes a run as its shard's owner would: inserted at revision 1, replaced above.
+// PutRun writes a run as its shard's owner would.
 func (w *World) PutRun(t testing.TB, run engine.Run) {
 	t.Helper()
-	conflicts, err := w.Store.Commit(t.Context(), &engine.Batch{Runs: []engine.RunWrite{{Run: run}}})
-	if err != nil || len(conflicts) > 0 {
-		t.Fatalf("write run %s: %v %v", run.ID, conflicts, err)
-	}
+	w.Write(t, engine.Decision{Runs: []engine.Run{run}})
 }
 
 // Act does what the engine does with requests for runs and waves: it makes what they ask for, unless that is there already,
@@ -185,26 +188,22 @@ func (w *World) Act(t testing.TB) {
 		t.Fatal(err)
 	}
 	for _, command := range commands {
-		batch := engine.Batch{Commands: []string{command.ID}}
+		decision := engine.Decision{Done: []engine.CommandDone{{ID: command.ID, At: command.At}}}
 		switch {
 		case command.Run != nil:
-			command.Run.Revision = 1
-			batch.Runs = []engine.RunWrite{{Run: *command.Run}}
+			if _, err := w.Store.Run(t.Context(), command.RunID); err != nil {
+				command.Run.Revision = 1
+				decision.Runs = []engine.Run{*command.Run}
+			}
 		case command.Wave != nil:
-			command.Wave.Revision = 1
-			batch.Waves = []engine.WaveWrite{{Wave: *command.Wave}}
+			if _, err := w.Store.Wave(t.Context(), command.RunID); err != nil {
+				command.Wave.Revision = 1
+				decision.Waves = []engine.Wave{*command.Wave}
+			}
 		default:
 			continue
 		}
-		if _, err := w.Store.Run(t.Context(), command.RunID); err == nil {
-			batch.Runs = nil
-		}
-		if _, err := w.Store.Wave(t.Context(), command.RunID); err == nil {
-			batch.Waves = nil
-		}
-		if conflicts, err := w.Store.Commit(t.Context(), &batch); err != nil || len(conflicts) > 0 {
-			t.Fatalf("act on command %s: %v %v", command.ID, conflicts, err)
-		}
+		w.Write(t, decision)
 	}
 }
 

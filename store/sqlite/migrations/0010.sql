@@ -1,0 +1,2 @@
+ALTER TABLE scheduled_tasks DROP COLUMN noting;
+ALTER TABLE scheduled_tasks DROP COLUMN writer;
