@@ -52,7 +52,7 @@ build: static ## Build bin/tidewheel
 test: static ## Run every test that needs no browser and no outside server
 	cd static && node --test test
 	$(GO) test $(GOTESTFLAGS) ./...
-	cd $(DEPLOY) && $(GO) test $(GOTESTFLAGS) ./...
+	cd $(DEPLOY) && $(GO) test -count=1 $(GOTESTFLAGS) ./... # it reads what no cache watches
 
 .PHONY: generate
 generate: $(TOOLS)/templ ## Write anew what is generated and committed: templ components, schemas

@@ -118,7 +118,7 @@ func (c *finishCounter) Finished(*engine.Result) {
 
 func (c *finishCounter) Published(*engine.Task, time.Duration) {}
 func (c *finishCounter) Committed(int, time.Duration)          {}
-func (c *finishCounter) Reset()                                {}
+func (c *finishCounter) Fenced(int)                            {}
 
 // nothing is a program that ends before it has begun.
 type nothing struct{}

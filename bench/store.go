@@ -19,6 +19,12 @@ type store interface {
 	Close(context.Context) error
 }
 
+// shardStore is a store that commits whole decisions of shards.
+type shardStore interface {
+	Take(ctx context.Context, shard int, owner string) (engine.Term, error)
+	CommitShards(context.Context, []engine.ShardCommit) []error
+}
+
 // openStore opens the database that a server on a data folder has, or will have: MongoDB if a URI is given, else SQLite.
 // The caller closes it before the server starts.
 func (b *bench) openStore(ctx context.Context, data string) (store, error) {

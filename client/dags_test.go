@@ -50,6 +50,7 @@ func TestDAGsAndWaves(t *testing.T) {
 	if detail := must[wire.WaveDetail](t)(s.api.Wave(ctx, wave.ID)); len(detail.Tasks) != 2 || detail.Tasks[1].Needs[0] != "a" {
 		t.Errorf("wave %+v", detail)
 	}
+	s.Act(t)
 	if list := must[wire.List[wire.Wave]](t)(s.api.Waves(ctx, client.WaveFilter{DAG: "etl", Statuses: []string{"scheduled"}})); len(list.Items) != 1 {
 		t.Errorf("waves %+v", list)
 	}

@@ -122,6 +122,7 @@ func (s *Server) Start() {
 	s.process.Stdout, s.process.Stderr = output, s.log
 	if s.As != nil {
 		s.process.SysProcAttr = &syscall.SysProcAttr{Credential: s.As}
+		s.process.Dir = filepath.Dir(s.state) // the folder of the tests may be closed to that user
 		if err := os.Chown(filepath.Dir(s.state), int(s.As.Uid), int(s.As.Gid)); err != nil {
 			s.t.Fatal(err)
 		}

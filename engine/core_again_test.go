@@ -56,8 +56,8 @@ func TestNothingGoesBeforeAllHasBeenLookedAt(t *testing.T) {
 	}
 	b.out = nil
 	b.do([]string{"restart", "120.5s"})
-	if !slices.Contains(b.out, "then revoke 120s/1") || slices.Contains(b.out, "run 120s queued #1") {
-		t.Errorf("the waiting run is not taken back: %q", b.out)
+	if !slices.Contains(b.out, "run 120s cancelled waiting: cancelled by the deletion of its job") || slices.Contains(b.out, "run 120s queued #1") {
+		t.Errorf("the waiting run does not end with its job: %q", b.out)
 	}
 }
 

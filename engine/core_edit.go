@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/cron"
@@ -112,11 +113,16 @@ func (c *Core) planAfterEdit(j *job, edited time.Time, done func(time.Time) bool
 	if j.task != nil && j.schedule.Kind() != cron.KindAfter && (j.schedule.Kind() != cron.KindAt || !edited.IsZero()) {
 		ahead := c.now.Add(c.config.Lead)
 		for ; ok && !slot.After(j.task.Accounted); slot, ok = j.schedule.Next(slot) {
-			if !slot.After(ahead) && slot.After(j.task.Since) && !done(slot) {
+			if !slot.After(ahead) && slot.After(j.task.Since) && !done(slot) && !j.hasRunOf(slot) {
 				c.note(j, slot, OutcomeSkipped, ReasonEdited)
 			}
 		}
 	}
 	c.setSlot(j, slot, ok)
 	j.task.Since = j.task.Accounted
+}
+
+// hasRunOf reports whether a run that has not ended is of a slot of the schedule.
+func (j *job) hasRunOf(slot time.Time) bool {
+	return slices.ContainsFunc(j.live, func(r *run) bool { return r.Trigger != TriggerUpstream && r.Slot.Equal(slot) })
 }

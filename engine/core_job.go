@@ -216,7 +216,7 @@ func (c *Core) setSlot(j *job, slot time.Time, ok bool) {
 
 // take remembers that a slot which the task has not passed has a run.
 func (c *Core) take(j *job, slot time.Time) {
-	if j.task != nil && !slot.Before(j.task.Slot) && !j.task.takes(slot) {
+	if !j.task.takes(slot) {
 		j.task.Taken = append(slices.Clone(j.task.Taken), slot)
 		c.touchTask(j)
 	}
@@ -240,6 +240,7 @@ func (c *Core) stopPlanning(j *job) {
 	}
 	c.closeOld(j)
 	c.setSlot(j, Parked, true)
+	j.task.Since = j.task.Accounted
 }
 
 // unplan removes the task of a definition that is deleted.
@@ -339,7 +340,7 @@ func (c *Core) begin(j *job, slot time.Time, trigger Trigger, by string) {
 		return
 	}
 	r.Slot, r.By = slot, by
-	if trigger == TriggerBackfill {
+	if j.task != nil && trigger == TriggerBackfill && !slot.Before(j.task.Slot) {
 		c.take(j, slot)
 	} else {
 		c.account(j, slot)

@@ -41,7 +41,7 @@ func (c *Core) adopt(j *job, stored Run) *run {
 		return known
 	}
 	r := &run{job: j, Run: stored}
-	r.doubt = r.Status == StatusScheduled && r.Attempt == 0 && r.Task == "" // tasks are published once that is durable
+	r.doubt = r.Status == StatusScheduled && r.Attempt == 0 && !r.Waiting && r.Task == "" // as enqueue says
 	r.spec = j.specs[stored.Generation]
 	if r.spec == nil && j.def != nil {
 		r.spec = &j.def.Spec
@@ -161,6 +161,7 @@ func (r *run) untouched() bool {
 
 // enqueue begins the run's next attempt.
 func (c *Core) enqueue(r *run) {
+	waited := r.Waiting
 	r.Waiting = false
 	if r.CancelBy != "" && r.Status == StatusScheduled && r.job.dag != nil { // it was cancelled before its turn came
 		c.end(r, StatusCancelled, cancelReason(&r.Run))
@@ -175,8 +176,8 @@ func (c *Core) enqueue(r *run) {
 	}
 	// A prepared run is durable, and so is the end of every run before it: if a crash takes its new status, the same
 	// decision is made again and publishes the same attempt. Everything else waits for the commit.
-	// So does a task of a wave: it depends on others.
-	settled := r.Attempt == 0 && r.job.writes == 0 && r.job.dag == nil // a run that is not stored is an open write
+	// So does what has waited for its turn, and a task of a wave: it depends on others.
+	settled := r.Attempt == 0 && !waited && r.job.writes == 0 && r.job.dag == nil // a run that is not stored is an open write
 	again := r.doubt
 	c.beginAttempt(r, c.now)
 	if settled {

@@ -56,8 +56,13 @@ func (c *Core) beginRoot(j *job, slot time.Time, trigger Trigger, by string) {
 	}
 	wave := WaveID(d.uid, d.joins(j.taskName))
 	id := TaskRunID(wave, j.taskName)
-	if before := c.runs[id]; before != nil && before.untouched() && c.superseded(before) { // it passed in an outage
-		c.giveUp(before, ReasonOutage)
+	if before := c.runs[id]; before != nil && before.untouched() { // it may not go any more
+		switch {
+		case before.CancelBy != "":
+			c.cancel(before, before.CancelBy)
+		case c.superseded(before):
+			c.giveUp(before, ReasonOutage)
+		}
 	}
 	if c.runs[id] != nil || c.hasEnded(j.owner(), id) { // one waits already, or has just ended
 		c.note(j, slot, OutcomeSkipped, ReasonOverlap)

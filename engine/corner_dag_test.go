@@ -21,11 +21,19 @@ kind: DAG
 name: etl
 defaults: {binary: work}
 overlap: %s
-catch_up: {policy: %s, window: %s}
+catch_up: %s
 tasks:
   a: {schedule: "*/10 * * * *"}
   b: {needs: [a]}
-`, overlap, policy, window))
+`, overlap, catchUp(policy, window)))
+}
+
+// catchUp is a policy with its window, which none has not.
+func catchUp(policy, window string) string {
+	if policy == "none" {
+		return "{policy: none}"
+	}
+	return fmt.Sprintf("{policy: %s, window: %s}", policy, window)
 }
 
 // jump lets the clock stand at a time after the DAG was made; the engine sees nothing of what is in between.
@@ -108,8 +116,8 @@ func TestScheduleOfARootIsEditedInAnOutage(t *testing.T) {
 			b.until(12 * time.Minute)
 			b.now = b.dag.CreatedAt.Add(45 * time.Minute)
 			b.quietly(func() {
-				b.define(fmt.Sprintf("kind: DAG\nname: etl\ndefaults: {binary: work}\noverlap: queue\ncatch_up: {policy: %s, window: 10h}\n"+
-					"tasks: {a: {schedule: '*/5 * * * *'}, b: {needs: [a]}}\n", policy))
+				b.define(fmt.Sprintf("kind: DAG\nname: etl\ndefaults: {binary: work}\noverlap: queue\ncatch_up: %s\n"+
+					"tasks: {a: {schedule: '*/5 * * * *'}, b: {needs: [a]}}\n", catchUp(policy, "10h")))
 			})
 			b.away(78 * time.Minute)
 			b.drain()
@@ -126,7 +134,7 @@ func TestRootThatIsAddedToAPausedDAGFiresNoSlotOfThePause(t *testing.T) {
 	b.pause(true)
 	b.now = b.dag.CreatedAt.Add(30 * time.Minute)
 	b.quietly(func() {
-		b.define("kind: DAG\nname: etl\ndefaults: {binary: work}\noverlap: queue\ncatch_up: {policy: none, window: 10h}\n" +
+		b.define("kind: DAG\nname: etl\ndefaults: {binary: work}\noverlap: queue\ncatch_up: {policy: none}\n" +
 			"tasks: {a: {schedule: '*/10 * * * *'}, new: {schedule: '*/5 * * * *'}}\n")
 	})
 	b.now = b.dag.CreatedAt.Add(45*time.Minute + 2*time.Second)

@@ -92,7 +92,8 @@ func outageOfRoot(t *testing.T, schedule string, policy spec.CatchUpPolicy, sinc
 	b.now = since
 	b.restart()
 	b.dag.UID = waveUID
-	b.define(fmt.Sprintf("kind: DAG\nname: etl\ntimezone: Europe/Berlin\ndefaults: {binary: work}\ncatch_up: {policy: %s, window: 24h}\ntasks: {a: {schedule: %q}}\n", policy, schedule))
+	b.define(fmt.Sprintf("kind: DAG\nname: etl\ntimezone: Europe/Berlin\ndefaults: {binary: work}\ncatch_up: %s\ntasks: {a: {schedule: %q}}\n",
+		catchUp(string(policy), "24h"), schedule))
 	b.away(nightOf)
 	var ranges []engine.SlotRange
 	for _, id := range sortedKeys(b.slots) {

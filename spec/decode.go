@@ -187,14 +187,14 @@ func (d *decoder) document(root *yaml.Node, before int, source string) {
 		binder.bindDocument(root, found.Job)
 		fill(&found.Job.Kind, KindJob)
 		d.checkName(binder, root, &found.Job.Name)
-		binder.adopt(found.Job.Validate(), root)
+		d.judge(binder, root, found.Job)
 		found.Job.ApplyDefaults()
 	case KindDAG:
 		found.DAG = &DAG{}
 		binder.bindDocument(root, found.DAG)
 		fill(&found.DAG.Kind, KindDAG)
 		d.checkName(binder, root, &found.DAG.Name)
-		binder.adopt(found.DAG.Validate(), root)
+		d.judge(binder, root, found.DAG)
 		found.DAG.ApplyDefaults()
 	default:
 		// The problem says why.
@@ -208,6 +208,21 @@ func (d *decoder) document(root *yaml.Node, before int, source string) {
 	if len(binder.problems) == 0 {
 		d.documents = append(d.documents, found)
 	}
+}
+
+// judged is a [Job] or a [DAG].
+type judged interface {
+	Validate() Problems
+	Unsupported() Problems
+}
+
+// judge adds what is wrong with a definition that could be read, and, if nothing is, what it asks for in vain.
+func (d *decoder) judge(b *binder, root *yaml.Node, definition judged) {
+	problems := definition.Validate()
+	if len(problems) == 0 && !d.stored {
+		problems = definition.Unsupported()
+	}
+	b.adopt(problems, root)
 }
 
 // checkName holds the name of the body against that of the request.

@@ -118,7 +118,7 @@ func TestTierFollowsFromTimeout(t *testing.T) {
 }
 
 func TestLongDelayLiftsTheCeiling(t *testing.T) {
-	job := decodeOne(t, "kind: Job\nname: a\nbinary: b\nretry: {delay: 20m}\n")
+	job := decodeOne(t, "kind: Job\nname: a\nbinary: b\nretry: {max_attempts: 2, delay: 20m}\n")
 	if job.Retry.MaxDelay != spec.Duration(20*time.Minute) {
 		t.Errorf("max_delay is %s, want 20m", job.Retry.MaxDelay)
 	}

@@ -51,8 +51,8 @@ labels: {team: finance}
 }
 
 func TestEncodeLeavesDefaultsOut(t *testing.T) {
-	job := decodeOne(t, "kind: Job\nname: a\nbinary: b\ntier: light\ntimeout: 10m\nretry: {delay: 10m, max_delay: 10m}\nat: 2026-12-31T23:59:59Z\n")
-	const want = "kind: Job\nname: a\nbinary: b\nat: 2026-12-31T23:59:59Z\ntimeout: 10m\nretry: {delay: 10m}\n"
+	job := decodeOne(t, "kind: Job\nname: a\nbinary: b\ntier: light\ntimeout: 10m\nretry: {max_attempts: 2, delay: 10m, max_delay: 10m}\nat: 2026-12-31T23:59:59Z\n")
+	const want = "kind: Job\nname: a\nbinary: b\nat: 2026-12-31T23:59:59Z\ntimeout: 10m\nretry: {max_attempts: 2, delay: 10m}\n"
 	if diff := cmp.Diff(want, encode(t, job)); diff != "" {
 		t.Errorf("YAML differs (-want +got):\n%s", diff)
 	}
@@ -119,7 +119,9 @@ func drawJob(r *rapid.T) *spec.Job {
 		Limits:   spec.Limits{Output: spec.Size(rapid.Int64Range(1024, 1<<40).Draw(r, "output")), CPU: rapid.Float64Range(0.01, 1024).Draw(r, "cpu")},
 	}
 	job.Retry.MaxAttempts = rapid.IntRange(0, 100).Draw(r, "attempts")
-	job.Retry.Delay = duration("delay", time.Millisecond)
+	if job.Retry.MaxAttempts > 1 {
+		job.Retry.Delay = duration("delay", time.Millisecond)
+	}
 	if job.Schedule == nil && rapid.Bool().Draw(r, "once") {
 		at := time.UnixMilli(rapid.Int64Range(0, 4e12).Draw(r, "at"))
 		job.At = &at
@@ -176,7 +178,7 @@ func TestEqualSeesMeaningNotForm(t *testing.T) {
 		{"payload: {a: 1, b: 2}", "payload: {b: 2, a: 1}", true},
 		{"payload: 1", "payload: 1.0", false},
 		{"payload: null", "labels: {}", false},
-		{"retry: {on: [1, 2]}", "retry: {on: [2, 1]}", true},
+		{"retry: {max_attempts: 2, on: [1, 2]}", "retry: {max_attempts: 2, on: [2, 1]}", true},
 		{"at: 2026-01-01T00:00:00Z", "at: 2026-01-01T06:00:00+06:00", true},
 		{"at: 2026-01-01T00:00:00Z", "at: 2026-01-01T00:00:00.001Z", false},
 		{"args: [a, b]", "args: [b, a]", false},

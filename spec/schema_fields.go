@@ -72,7 +72,7 @@ var schemaFields = map[string]schemaField{
 	"timeout": {text: "How long an attempt may run.", standard: DefaultTimeout, examples: examples("10m")},
 	"grace":   {text: "The time between SIGTERM and SIGKILL when an attempt is ended; at most 1h.", standard: DefaultGrace},
 
-	"retry": {text: "How often and how soon a failed attempt is tried again. The wait is random, between zero and a delay that doubles with each try."},
+	"retry": {text: "How often and how soon a failed attempt is tried again. The wait is random, between zero and a delay that doubles with each try. With one attempt the other keys are refused."},
 	"retry.max_attempts": {
 		text: "The number of attempts, the first one included.", standard: DefaultMaxAttempts,
 		examples: examples(3), bound: between(1, maxAttempts),
@@ -85,7 +85,7 @@ var schemaFields = map[string]schemaField{
 	"overlap":         {text: "What becomes of a slot while an earlier run is not over: it is skipped, queued, started beside it, or replaces it.", standard: OverlapSkip},
 	"catch_up":        {text: "Which slots missed in an outage or a pause run late."},
 	"catch_up.policy": {text: "None of them, the last one, or all (at most 1,000).", standard: CatchUpLast},
-	"catch_up.window": {text: "Only slots younger than this run late.", standard: DefaultCatchUpWindow, examples: examples("24h")},
+	"catch_up.window": {text: "Only slots younger than this run late; refused with policy none.", standard: DefaultCatchUpWindow, examples: examples("24h")},
 	"delivery":        {text: "Whether an attempt is tried again when its executor is lost: at_least_once does, at_most_once does not.", standard: DeliveryAtLeastOnce},
 
 	"limits":            {text: "What one attempt may use; what is not given is not limited, output excepted."},

@@ -33,9 +33,7 @@ func newProgramSite(t *testing.T, change func(*web.Config)) *programSite {
 		ID: "uid-s1800000000000", Revision: 1, Namespace: "default", JobUID: "uid", Job: "charge", Tier: "light", Class: "standard",
 		Status: engine.StatusRunning, Attempt: 2, CreatedAt: s.Now,
 	}
-	if err := s.Store.InsertRun(t.Context(), s.run); err != nil {
-		t.Fatal(err)
-	}
+	s.PutRun(t, s.run)
 	return s
 }
 

@@ -413,6 +413,15 @@ func TestHealthNamesWhatIsDown(t *testing.T) {
 	}
 }
 
+func TestReadyzNamesASlowStore(t *testing.T) {
+	s := newSite(t, func(config *web.Config) {
+		config.Slow = func() string { return "the store is slower than what is asked of it" }
+	})
+	if got := s.ask("GET", "/readyz", "").is(200); got.body != "ok, but the store is slower than what is asked of it\n" {
+		t.Errorf("it says %q", got.body)
+	}
+}
+
 func TestLivezSaysWhyTheProcessMustBeStartedAgain(t *testing.T) {
 	s := newSite(t, func(config *web.Config) {
 		config.Live = func() error { return errors.New("the engine is stalled: it has not stepped for 31s") }

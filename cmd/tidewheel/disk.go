@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -161,11 +162,11 @@ type tellingStore struct {
 	disk *disk
 }
 
-// Commit passes a batch on.
-func (s tellingStore) Commit(ctx context.Context, batch *engine.Batch) ([]engine.Conflict, error) {
-	conflicts, err := s.Store.Commit(ctx, batch)
-	if errors.Is(err, engine.ErrFull) {
+// CommitShards passes commits on.
+func (s tellingStore) CommitShards(ctx context.Context, commits []engine.ShardCommit) []error {
+	answers := s.Store.CommitShards(ctx, commits)
+	if slices.ContainsFunc(answers, func(err error) bool { return errors.Is(err, engine.ErrFull) }) {
 		s.disk.refused("the database", false)
 	}
-	return conflicts, err
+	return answers
 }

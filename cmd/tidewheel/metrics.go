@@ -34,7 +34,7 @@ type metrics struct {
 	written    prometheus.Counter
 	ended      *prometheus.CounterVec
 	letters    prometheus.Counter
-	resets     prometheus.Counter
+	fenced     prometheus.Counter
 	expired    *prometheus.CounterVec
 }
 
@@ -79,15 +79,15 @@ func newMetrics() *metrics {
 		letters: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "tidewheel_dead_letters_total", Help: "Dead letters written: runs that used up their retries.",
 		}),
-		resets: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "tidewheel_engine_resets_total", Help: "How often the engine read everything again, because a write was refused.",
+		fenced: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "tidewheel_engine_fenced_total", Help: "How often another engine had taken a shard over before this one knew.",
 		}),
 		expired: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "tidewheel_expired_total", Help: "What was removed because it was old: runs, waves, ledger entries, effects, dead letters, one-off jobs, earlier forms of definitions, programs.",
 		}, []string{"kind"}),
 	}
 	m.registry.MustRegister(m.finished, m.published, m.started, m.lag, m.processLag, m.duration, m.commit, m.written,
-		m.ended, m.letters, m.resets, m.expired,
+		m.ended, m.letters, m.fenced, m.expired,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "tidewheel_build_info", Help: "Always 1.", ConstLabels: prometheus.Labels{"version": version},
@@ -154,8 +154,8 @@ func (m *metrics) Committed(runs int, took time.Duration) {
 	m.written.Add(float64(runs))
 }
 
-// Reset counts a reset.
-func (m *metrics) Reset() { m.resets.Inc() }
+// Fenced counts a shard that another engine has taken over.
+func (m *metrics) Fenced(int) { m.fenced.Inc() }
 
 // watchEngine shows what the engine holds, and how many shards it turns now.
 func (m *metrics) watchEngine(stats func() engine.Stats, shards func() int) {
@@ -350,18 +350,20 @@ type countingStore struct {
 	metrics *metrics
 }
 
-// Commit passes a batch on. After an error nothing is counted: the batch comes again.
-func (s countingStore) Commit(ctx context.Context, batch *engine.Batch) ([]engine.Conflict, error) {
-	conflicts, err := s.Store.Commit(ctx, batch)
-	if err != nil {
-		return conflicts, err
-	}
-	done := batch.Done(conflicts)
-	for i := range done.Runs {
-		if run := &done.Runs[i].Run; run.Status.Terminal() {
-			s.metrics.ended.WithLabelValues(run.Status.String()).Inc()
+// CommitShards passes commits on. After an error nothing is counted: the commit comes again.
+func (s countingStore) CommitShards(ctx context.Context, commits []engine.ShardCommit) []error {
+	answers := s.Store.CommitShards(ctx, commits)
+	for i, err := range answers {
+		if err != nil {
+			continue
 		}
+		decision := commits[i].Decision
+		for k := range decision.Runs {
+			if run := &decision.Runs[k]; run.Status.Terminal() {
+				s.metrics.ended.WithLabelValues(run.Status.String()).Inc()
+			}
+		}
+		s.metrics.letters.Add(float64(len(decision.DeadLetters)))
 	}
-	s.metrics.letters.Add(float64(len(done.DeadLetters)))
-	return conflicts, nil
+	return answers
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -124,6 +122,10 @@ func (s *Server) runEngine(ctx context.Context, role *engineRole) error {
 	config := shard.DefaultConfig()
 	config.ExactTimers = true
 	config.Core.LockTTL = s.config.LockTTL
+	_, config.Owner = executorID()
+	if s.config.sharesShards() {
+		config.CheckEvery = leaseTTL
+	}
 	queue := grantingQueue{s.queue, s.runKey, s.programAPI()}
 	store := countingStore{tellingStore{s.forEngine, s.disk}, s.metrics}
 	hold := s.disk.hold
@@ -134,9 +136,6 @@ func (s *Server) runEngine(ctx context.Context, role *engineRole) error {
 	wait := 250 * time.Millisecond
 	for ctx.Err() == nil {
 		started := time.Now()
-		if s.config.sharesShards() {
-			config.Core.Writer = 1 + rand.Int64N(math.MaxInt64) // another one each time: what the one before wrote may come late
-		}
 		err := hold(ctx, func(ctx context.Context) error {
 			return s.turn(ctx, role, shard.NewRunner(config, store, queue, s.firstShards(), s.log, s.metrics))
 		})

@@ -135,7 +135,7 @@ func (m *Machine) Step(now time.Time, input Input) []Action {
 	case Results:
 		if u := m.unit(in.Seat); u != nil {
 			m.step(&out, now, u, engine.ResultsReceived{Results: in.Results})
-			u.arrive(in.Receipt)
+			u.arrive(now, in.Receipt)
 		}
 	case Woken:
 		m.onWoken(&out, now, in.Wake)

@@ -74,9 +74,10 @@ func (u *unit) decide(out *actions, now time.Time, checkEvery time.Duration) boo
 		ready = u.core.Ready()
 	}
 	if ready == nil {
-		u.acknowledgeUpTo(out, u.core.Mark())
+		u.durable = u.core.Mark()
+		u.acknowledge(out, checkEvery > 0)
 		due := checkEvery > 0 && !now.Before(u.begun.Add(checkEvery))
-		if len(u.held) == 0 && !due {
+		if len(u.held) == 0 && len(u.arrived) == 0 && !due {
 			return false
 		}
 		ready = &engine.Ready{Decision: &engine.Decision{}}
@@ -100,15 +101,17 @@ func (m *Machine) onCommitted(out *actions, now time.Time, in Committed) {
 			u.commitFail++
 		default:
 			m.committed(out, u)
+			u.acknowledge(out, m.config.CheckEvery > 0)
 		}
 	}
 }
 
-// committed performs what waited for the commit, and acknowledges what led to it.
+// committed performs what waited for the commit.
 func (m *Machine) committed(out *actions, u *unit) {
 	commit := u.commit
 	u.commit, u.commitFail = nil, 0
 	u.position++
+	u.proved = u.begun
 	if u.stood && !u.stoodAt.After(u.begun) {
 		u.stood = false
 		for _, effect := range u.held {
@@ -135,5 +138,5 @@ func (u *unit) settle(out *actions, ready *engine.Ready) {
 		u.perform(out, effect)
 	}
 	u.core.Committed(ready)
-	u.acknowledgeUpTo(out, ready.Upto)
+	u.durable = max(u.durable, ready.Upto)
 }

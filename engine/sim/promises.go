@@ -113,7 +113,7 @@ func (t *truth) lineUp(run *engine.Run) {
 		return
 	}
 	for i := range active {
-		if other := &active[i]; other.Waiting && other.GivenUp == nil && other.Trigger == engine.TriggerSchedule && other.Status == engine.StatusScheduled {
+		if other := &active[i]; other.Waiting && other.Trigger == engine.TriggerSchedule && other.Status == engine.StatusScheduled {
 			waiting++
 		}
 	}

@@ -4,5 +4,7 @@ package process_test
 
 import "errors"
 
-func capable(string) error      { return errors.New("this system knows no capabilities") }
-func swap(string, string) error { return errors.New("this system cannot exchange names") }
+func capable(string) error       { return errors.New("this system knows no capabilities") }
+func swap(string, string) error  { return errors.New("this system cannot exchange names") }
+func attackRemoval(string) error { return errors.New("this system cannot exchange names") }
+func removeClosed(string) error  { return errors.New("this is tested on Linux only") }

@@ -21,6 +21,10 @@ func TestMain(m *testing.M) {
 			err = swap(os.Args[2], os.Args[3])
 		case "__capable":
 			err = capable(os.Args[2])
+		case "__remove":
+			err = attackRemoval(os.Args[2])
+		case "__closed":
+			err = removeClosed(os.Args[2])
 		case "__executor":
 			err = victim(os.Args[2], os.Args[3], os.Args[4])
 		default:

@@ -85,7 +85,7 @@ func TestAlertsAskForWhatIsTold(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"ShardWithoutOwner", "NoExecutor", "NoExecutorWithLabels", "SlotDifferences", "Late", "Backlog", "ResultsGrow", "DeadLetters", "LostRuns", "NodeDown"} {
+	for _, want := range []string{"ShardWithoutOwner", "NoExecutor", "NoExecutorWithLabels", "SlotDifferences", "Late", "StoreSlow", "Backlog", "ResultsGrow", "DeadLetters", "LostRuns", "NodeDown"} {
 		if !seen["Tidewheel"+want] {
 			t.Errorf("there is no alert Tidewheel%s", want)
 		}
@@ -171,7 +171,7 @@ func TestDashboardShowsWhatIsTold(t *testing.T) {
 			checkQuery(t, panel.Title, strings.ReplaceAll(target.Expr, "$__rate_interval", "5m"), known)
 		}
 	}
-	for _, want := range []string{"start_lag_seconds", "queue_depth", "runs_ended_total", "tier_executors", "engine_shards", "ledger_differences", "dead_letters_total", `status="lost"`} {
+	for _, want := range []string{"start_lag_seconds", "queue_depth", "runs_ended_total", "tier_executors", "engine_shards", "engine_store_lag_seconds", "engine_unwritten", "ledger_differences", "dead_letters_total", `status="lost"`} {
 		if !strings.Contains(all, want) {
 			t.Errorf("nothing shows %s", want)
 		}

@@ -41,6 +41,18 @@ func copyWave(wave *engine.Wave) engine.Wave {
 	return c
 }
 
+func copyCommand(command engine.Command) engine.Command {
+	if command.Run != nil {
+		run := copyRun(command.Run)
+		command.Run = &run
+	}
+	if command.Wave != nil {
+		wave := copyWave(command.Wave)
+		command.Wave = &wave
+	}
+	return command
+}
+
 func copyBinary(binary engine.Binary) engine.Binary {
 	binary.Versions = slices.Clone(binary.Versions)
 	binary.Aliases = maps.Clone(binary.Aliases)

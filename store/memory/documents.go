@@ -96,7 +96,7 @@ func (s *Store) documents(of engine.Collection) (map[string]engine.Document, err
 		}
 	case engine.CollectionCommands:
 		for _, command := range s.commands {
-			add(command)
+			add(copyCommand(command))
 		}
 	case engine.CollectionSharedKeys:
 		for name, key := range s.keys {
@@ -143,7 +143,7 @@ func (s *Store) PutDocuments(ctx context.Context, documents []engine.Document) e
 		case engine.ScheduledTask:
 			s.tasks[d.ID] = d
 		case engine.Command:
-			s.commands[d.ID] = d
+			s.commands[d.ID] = copyCommand(d)
 		case engine.SharedKey:
 			s.keys[d.Name] = bytes.Clone(d.Key)
 		default:

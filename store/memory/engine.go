@@ -107,7 +107,7 @@ func (s *Store) Commands(ctx context.Context, shards []int, limit int) ([]engine
 	var commands []engine.Command
 	for _, command := range s.commands {
 		if mine.has(command.Shard) {
-			commands = append(commands, command)
+			commands = append(commands, copyCommand(command))
 		}
 	}
 	slices.SortFunc(commands, func(a, b engine.Command) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })

@@ -11,19 +11,6 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// InsertRun inserts a run; engine.ErrExists.
-func (s *Store) InsertRun(ctx context.Context, run engine.Run) error {
-	if err := s.write(ctx); err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	if s.runs[run.ID] != nil {
-		return fmt.Errorf("memory: insert run %s: %w", run.ID, engine.ErrExists)
-	}
-	s.putRun(&run)
-	return nil
-}
-
 // Run gives one run; engine.ErrNotFound.
 func (s *Store) Run(ctx context.Context, id string) (engine.Run, error) {
 	if err := s.read(ctx); err != nil {
@@ -88,9 +75,22 @@ func (s *Store) PutCommand(ctx context.Context, command engine.Command) error {
 	}
 	defer s.mu.Unlock()
 	if _, found := s.commands[command.ID]; !found {
-		s.commands[command.ID] = command
+		s.commands[command.ID] = copyCommand(command)
 	}
 	return nil
+}
+
+// Command gives one command; engine.ErrNotFound.
+func (s *Store) Command(ctx context.Context, id string) (engine.Command, error) {
+	if err := s.read(ctx); err != nil {
+		return engine.Command{}, err
+	}
+	defer s.mu.RUnlock()
+	command, found := s.commands[id]
+	if !found {
+		return engine.Command{}, fmt.Errorf("memory: command %s: %w", id, engine.ErrNotFound)
+	}
+	return copyCommand(command), nil
 }
 
 // ExpireRuns deletes at most limit runs that ended before an instant, the earliest first, and gives them.

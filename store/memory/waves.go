@@ -27,19 +27,6 @@ func (s *Store) putWave(wave *engine.Wave) {
 	s.waves[wave.ID] = &kept
 }
 
-// InsertWave inserts a wave; engine.ErrExists.
-func (s *Store) InsertWave(ctx context.Context, wave engine.Wave) error {
-	if err := s.write(ctx); err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	if s.waves[wave.ID] != nil {
-		return fmt.Errorf("memory: insert wave %s: %w", wave.ID, engine.ErrExists)
-	}
-	s.putWave(&wave)
-	return nil
-}
-
 // Wave gives one wave; engine.ErrNotFound.
 func (s *Store) Wave(ctx context.Context, id string) (engine.Wave, error) {
 	if err := s.read(ctx); err != nil {

@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"context"
+	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -23,19 +24,47 @@ type commandDocument struct {
 	At       bson.DateTime  `bson:"at"`
 	From     *bson.DateTime `bson:"from,omitempty"`
 	To       *bson.DateTime `bson:"to,omitempty"`
+	Run      *runDocument   `bson:"run,omitempty"`
+	Wave     *waveDocument  `bson:"wave,omitempty"`
 }
 
-func newCommandDocument(c *engine.Command) commandDocument {
-	return commandDocument{
+func newCommandDocument(c *engine.Command) (*commandDocument, error) {
+	d := &commandDocument{
 		ID: c.ID, Shard: c.Shard, Kind: string(c.Kind), JobUID: c.JobUID, RunID: c.RunID, Task: c.Task, Mark: c.Mark.String(), Revision: c.Revision, By: c.By,
 		At: date(c.At), From: someDate(c.From), To: someDate(c.To),
 	}
+	var err error
+	if c.Run != nil {
+		if d.Run, err = newRunDocument(c.Run); err != nil {
+			return nil, fmt.Errorf("run: %w", err)
+		}
+	}
+	if c.Wave != nil {
+		if d.Wave, err = newWaveDocument(c.Wave); err != nil {
+			return nil, fmt.Errorf("wave: %w", err)
+		}
+	}
+	return d, nil
 }
 
 func (d commandDocument) value() (engine.Command, error) {
 	c := engine.Command{
 		ID: d.ID, Shard: d.Shard, Kind: engine.CommandKind(d.Kind), JobUID: d.JobUID, RunID: d.RunID, Task: d.Task, Revision: d.Revision, By: d.By,
 		At: instant(d.At), From: someInstant(d.From), To: someInstant(d.To),
+	}
+	if d.Run != nil {
+		run, err := d.Run.value()
+		if err != nil {
+			return c, fmt.Errorf("run: %w", err)
+		}
+		c.Run = &run
+	}
+	if d.Wave != nil {
+		wave, err := d.Wave.value()
+		if err != nil {
+			return c, fmt.Errorf("wave: %w", err)
+		}
+		c.Wave = &wave
 	}
 	return c, c.Mark.UnmarshalText([]byte(d.Mark))
 }
@@ -44,7 +73,11 @@ func (d commandDocument) value() (engine.Command, error) {
 func (s *Store) PutCommand(ctx context.Context, command engine.Command) error {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
-	raw, err := bson.Marshal(newCommandDocument(&command))
+	document, err := newCommandDocument(&command)
+	if err != nil {
+		return s.failed("put command", err)
+	}
+	raw, err := bson.Marshal(document)
 	if err != nil {
 		return s.failed("put command", err)
 	}
@@ -52,8 +85,19 @@ func (s *Store) PutCommand(ctx context.Context, command engine.Command) error {
 	return s.failed("put command", err)
 }
 
+// Command gives one command; engine.ErrNotFound.
+func (s *Store) Command(ctx context.Context, id string) (engine.Command, error) {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	command, err := one[commandDocument](ctx, s.commands, byID(id))
+	return command, s.failed("read command "+id, err)
+}
+
 // Commands gives what is asked of these shards, oldest first.
 func (s *Store) Commands(ctx context.Context, shards []int, limit int) ([]engine.Command, error) {
+	if err := s.projector.flush(ctx); err != nil {
+		return nil, s.failed("read commands", err)
+	}
 	if len(shards) == 0 {
 		return nil, nil
 	}

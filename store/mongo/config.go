@@ -32,6 +32,14 @@ type Config struct {
 	Parallel int
 	// Attempts is how often a write whose fate is unknown is looked at and tried again; by default 6.
 	Attempts int
+	// ProjectInterval is how long what was committed waits for more before it goes to the collections; by default 30 ms.
+	ProjectInterval time.Duration
+	// TrimInterval is the time between two deletions of what was projected from the journal; by default one second.
+	TrimInterval time.Duration
+	// EntrySize is how large an entry of the journal may be before it is split, in bytes, up to 12 MB; by default 8 MB.
+	EntrySize int
+	// Backlog is how much may be committed and not projected yet before commits wait, in bytes; by default 64 MB.
+	Backlog int
 	// PrimaryOnly reads history from the primary too, for whoever must see at once what was just written.
 	PrimaryOnly bool
 	// ScanLimit is how many documents a search by text, tier or user looks at before it returns what it has, with a
@@ -73,6 +81,10 @@ func (c Config) validate() (Config, error) {
 	span("server selection timeout", &c.ServerSelectionTimeout, 5*time.Second)
 	span("operation timeout", &c.OperationTimeout, 30*time.Second)
 	span("scan time", &c.ScanTime, time.Second)
+	span("project interval", &c.ProjectInterval, 30*time.Millisecond)
+	span("trim interval", &c.TrimInterval, time.Second)
+	positive("entry size", &c.EntrySize, 8<<20, 12<<20)
+	positive("backlog", &c.Backlog, 64<<20, 1<<40)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -77,6 +77,9 @@ func (d *definitions[T, F]) named(ctx context.Context, namespace, name string) (
 
 // byUID gives those that exist, tombstones included, in no order.
 func (d *definitions[T, F]) byUID(ctx context.Context, uids []string) ([]T, error) {
+	if err := d.projector.flush(ctx); err != nil {
+		return nil, d.failed("read "+d.living.Name(), err)
+	}
 	ctx = d.paced(ctx)
 	documents, err := d.documentsByUID(ctx, uids)
 	if err != nil {
@@ -106,6 +109,9 @@ func (d *definitions[T, F]) pending(ctx context.Context, shards []int, limit int
 	ctx, cancel := d.bound(ctx)
 	defer cancel()
 	operation := "read pending " + d.living.Name()
+	if err := d.projector.flush(ctx); err != nil {
+		return nil, d.failed(operation, err)
+	}
 	filter := append(among("shard", shards), bson.E{Key: "pending", Value: true})
 	documents, err := find[definitionDocument](ctx, d.living, filter, bare(), options.Find().SetLimit(int64(max(limit, 0))))
 	if err != nil {

@@ -7,6 +7,11 @@
 // was done, anything else by somebody else is a conflict, and what is not there yet is written again, a bounded number
 // of times. So the same code is right on a replica set, a sharded cluster and the servers that imitate them.
 //
+// What the engine commits goes to a journal first (journal.go): one document for each shard and commit, whose _id is the
+// shard and the position, so that inserting it is the whole commit, and fences earlier owners. A projector (projector.go)
+// brings the journal to the collections that pages and the API read, some tens of milliseconds later, merged; taking a
+// shard over (take.go) does the rest of that first. What the engine reads waits for it, pages do not.
+//
 // Of the server it asks: atomic changes of single documents, unique indexes, $in, $lt and friends, sorting, and
 // unordered bulk writes. It uses no transactions, sessions of its own, change streams, update pipelines, $where,
 // $expr, arrayFilters, upserts or findAndModify.

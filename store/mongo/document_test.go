@@ -28,7 +28,7 @@ func TestEveryFieldIsKept(t *testing.T) {
 		keeps(t, func(v *engine.DeadLetter) (any, error) { return newLetterDocument(v), nil }, letterDocument.value)
 	})
 	t.Run("command", func(t *testing.T) {
-		keeps(t, func(v *engine.Command) (any, error) { return newCommandDocument(v), nil }, commandDocument.value)
+		keeps(t, func(v *engine.Command) (any, error) { return newCommandDocument(v) }, commandDocument.value)
 	})
 	t.Run("binary", func(t *testing.T) {
 		keeps(t, func(v *engine.Binary) (any, error) { return newBinaryDocument(v), nil }, binaryDocument.value)

@@ -14,9 +14,12 @@ import (
 // pageBytes is how large the documents of a page may be together, beyond one.
 const pageBytes = 4 << 20
 
-// View calls read with pages of all that the database holds. Each page is as it is when it is read: whoever wants them
+// View calls read with pages of all that the database holds, what was committed until now included. Each page is as it is when it is read: whoever wants them
 // to be of one moment sees to it that nobody writes meanwhile.
 func (s *Store) View(ctx context.Context, read func(engine.DocumentPages) error) error {
+	if err := s.projectAll(ctx); err != nil {
+		return s.failed("read the journal", err)
+	}
 	return read(func(of engine.Collection, from string, limit int) ([]engine.Document, string, error) {
 		page, next, err := s.page(ctx, of, from, limit)
 		return page, next, s.failed("read "+string(of), err)
@@ -78,13 +81,20 @@ func readPage[D any](ctx context.Context, in *mongo.Collection, after string, li
 		// The server forgets a cursor by itself; an error after what was wanted means nothing.
 		_ = cursor.Close(context.WithoutCancel(ctx))
 	}()
-	for size := 0; cursor.Next(ctx); {
+	for size, seen := 0, 1; cursor.Next(ctx); seen++ {
+		if isDropped(cursor.Current) {
+			if seen == limit {
+				next, _ = cursor.Current.Lookup("_id").StringValueOK()
+				return page, next, nil
+			}
+			continue
+		}
 		var document D
 		if err := cursor.Decode(&document); err != nil {
 			return nil, "", unreadable(in, cursor.Current, err)
 		}
 		page, size = append(page, document), size+len(cursor.Current)
-		if size > pageBytes || len(page) == limit {
+		if size > pageBytes || seen == limit {
 			next, _ = cursor.Current.Lookup("_id").StringValueOK()
 			return page, next, nil
 		}

@@ -120,7 +120,11 @@ func (s *Store) prepareToPut(all *puts, document engine.Document) error {
 	case engine.ScheduledTask:
 		return all.add(s.tasks, d.ID, newTaskDocument(&d))
 	case engine.Command:
-		return all.add(s.commands, d.ID, newCommandDocument(&d))
+		made, err := newCommandDocument(&d)
+		if err != nil {
+			return err
+		}
+		return all.add(s.commands, made.ID, made)
 	case engine.SharedKey:
 		return all.add(s.meta, firstKey+d.Name, keyDocument{ID: firstKey + d.Name, Key: d.Key, CreatedAt: bson.NewDateTimeFromTime(time.Now())})
 	}

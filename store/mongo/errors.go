@@ -123,7 +123,7 @@ var retryLabels = []string{
 // worthRetrying reports whether an operation that failed like this may succeed soon. What it does not know it takes for
 // such: servers that imitate MongoDB have codes of their own for a deadlock or a failover, and retries are bounded.
 func worthRetrying(ctx context.Context, err error) bool {
-	if ctx.Err() != nil || errors.Is(err, mongo.ErrClientDisconnected) {
+	if ctx.Err() != nil || errors.Is(err, mongo.ErrClientDisconnected) || errors.Is(err, mongo.ErrNoDocuments) {
 		return false
 	}
 	var unmarshalable mongo.MarshalError

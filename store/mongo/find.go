@@ -29,13 +29,15 @@ func set(field string, value any) bson.D {
 	return bson.D{{Key: "$set", Value: bson.D{{Key: field, Value: value}}}}
 }
 
-// find reads all documents that match.
-func find[T any](ctx context.Context, in *mongo.Collection, filter bson.D, opts ...options.Lister[options.FindOptions]) (documents []T, err error) {
+// each reads all documents that match, and calls take with one after the other, which must not keep the bytes.
+func each(
+	ctx context.Context, in *mongo.Collection, filter bson.D, take func(bson.Raw) error, opts ...options.Lister[options.FindOptions],
+) error {
 	limit, cancel := pace(ctx)
 	cursor, err := in.Find(limit, filter, opts...)
 	cancel()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() {
 		// The server forgets a cursor by itself; an error after the last document means nothing.
@@ -52,15 +54,32 @@ func find[T any](ctx context.Context, in *mongo.Collection, filter bson.D, opts 
 		return cursor.Next(limit)
 	}
 	for next() {
+		if err := take(cursor.Current); err != nil {
+			return err
+		}
+	}
+	return cursor.Err()
+}
+
+// find reads all documents that match and were not dropped.
+func find[T any](ctx context.Context, in *mongo.Collection, filter bson.D, opts ...options.Lister[options.FindOptions]) (documents []T, err error) {
+	err = each(ctx, in, filter, func(current bson.Raw) error {
+		if isDropped(current) {
+			return nil
+		}
 		var document T
 		if raw, ok := any(&document).(*bson.Raw); ok {
-			*raw = bytes.Clone(cursor.Current) // the cursor keeps the bytes
-		} else if err := cursor.Decode(&document); err != nil {
-			return nil, unreadable(in, cursor.Current, err)
+			*raw = bytes.Clone(current)
+		} else if err := bson.Unmarshal(current, &document); err != nil {
+			return unreadable(in, current, err)
 		}
 		documents = append(documents, document)
+		return nil
+	}, opts...)
+	if err != nil {
+		return nil, err
 	}
-	return documents, cursor.Err()
+	return documents, nil
 }
 
 func unreadable(in *mongo.Collection, document bson.Raw, err error) error {
@@ -119,7 +138,7 @@ func listAmong[D stored[T], T any](ctx context.Context, in *mongo.Collection, fi
 // one reads the document that matches; engine.ErrNotFound if there is none.
 func one[D stored[T], T any](ctx context.Context, in *mongo.Collection, filter bson.D) (value T, err error) {
 	raw, err := in.FindOne(ctx, filter).Raw()
-	if errors.Is(err, mongo.ErrNoDocuments) {
+	if errors.Is(err, mongo.ErrNoDocuments) || err == nil && isDropped(raw) {
 		return value, engine.ErrNotFound
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -16,7 +17,8 @@ type index struct {
 	name       string
 	keys       bson.D
 	unique     bool
-	partial    bson.D // only documents that match are in it
+	partial    bson.D        // only documents that match are in it
+	expires    time.Duration // after the date in the one key, 0 for never
 }
 
 func ascending(fields ...string) (keys bson.D) {
@@ -109,6 +111,11 @@ func indexes() []index {
 		{collection: "dead_letters", name: "oldest", keys: ascending("at")}, // retention
 		// The effects of a run stand together by their ids. Retention takes the oldest whose runs are gone.
 		{collection: "effects", name: "oldest", keys: ascending("created_at", "_id")},
+
+		// What stands for documents that were dropped. No query uses these.
+		{collection: "runs", name: "dropped", keys: ascending(droppedField), partial: having(droppedField), expires: droppedKept},
+		{collection: "scheduled_tasks", name: "dropped", keys: ascending(droppedField), partial: having(droppedField), expires: droppedKept},
+		{collection: "dead_letters", name: "dropped", keys: ascending(droppedField), partial: having(droppedField), expires: droppedKept},
 	}
 }
 
@@ -131,6 +138,9 @@ func (i index) model(partial bool) mongo.IndexModel {
 	if i.unique {
 		opts.SetUnique(true)
 	}
+	if i.expires > 0 {
+		opts.SetExpireAfterSeconds(int32(i.expires / time.Second))
+	}
 	if partial && i.partial != nil {
 		opts.SetPartialFilterExpression(i.partial)
 	}
@@ -141,7 +151,12 @@ func (i index) model(partial bool) mongo.IndexModel {
 func (s *Store) createIndexes(ctx context.Context) error {
 	for _, index := range indexes() {
 		_, err := s.database.Collection(index.collection).Indexes().CreateOne(ctx, index.model(true))
-		if err != nil && index.partial != nil && refusesPartial(err) {
+		if err != nil && index.expires > 0 && refuses(err) {
+			// No query needs it.
+			s.config.Logger.Warn("the server does not expire documents: what stands for dropped ones stays", "collection", index.collection)
+			continue
+		}
+		if err != nil && index.partial != nil && refuses(err) {
 			// Some imitations have no partial indexes. A whole one answers the same queries; it is only larger.
 			if twin(index) {
 				continue
@@ -165,7 +180,8 @@ func twin(of index) bool {
 	})
 }
 
-func refusesPartial(err error) bool {
+// refuses reports whether a server has no such index.
+func refuses(err error) bool {
 	unknown := []int{codeNotImplemented, codeCommandNotSupported, codeInvalidOptions, codeCannotCreateIndex, codeBadValue, codeFailedToParse}
 	return slices.ContainsFunc(mongo.ErrorCodes(err), func(code int) bool { return slices.Contains(unknown, code) })
 }

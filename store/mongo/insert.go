@@ -25,7 +25,7 @@ func (s *Store) insert(ctx context.Context, into *mongo.Collection, one change, 
 		if !mongo.IsDuplicateKeyError(failure) {
 			unclear = true
 		}
-		found, err := s.stored(ctx, into, []change{one}, []int{0})
+		found, err := s.stored(ctx, into, []change{one}, []int{0}, nil)
 		if err != nil {
 			return false, errors.Join(failure, err)
 		}

@@ -22,6 +22,7 @@ type slotDocument struct {
 	Count     int64         `bson:"count"`
 	Outcome   string        `bson:"outcome"`
 	Reason    string        `bson:"reason"`
+	Position  int64         `bson:"position,omitempty"` // of the commit in its shard's journal
 }
 
 func newSlotDocument(r *engine.SlotRange) slotDocument {
@@ -47,6 +48,7 @@ type letterDocument struct {
 	Error     string        `bson:"error"`
 	Attempts  int           `bson:"attempts"`
 	At        bson.DateTime `bson:"at"`
+	Position  int64         `bson:"position,omitempty"` // of the commit in its shard's journal
 }
 
 func newLetterDocument(l *engine.DeadLetter) letterDocument {
@@ -63,6 +65,9 @@ func (d letterDocument) value() (engine.DeadLetter, error) {
 
 // Slots lists ledger entries of one job that touch [Since, Until), newest first, with the cursor of the next page.
 func (s *Store) Slots(ctx context.Context, filter engine.SlotFilter) (slots []engine.SlotRange, next string, err error) {
+	if err := s.projector.flush(ctx); err != nil {
+		return nil, "", s.failed("list slots", err)
+	}
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	after, err := parsePlace("slots", filter.Cursor)
@@ -134,7 +139,7 @@ func (s *Store) DeadLetter(ctx context.Context, runID string) (engine.DeadLetter
 func (s *Store) DeleteDeadLetter(ctx context.Context, runID string) error {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
-	gone, err := s.deleteOne(ctx, s.deadLetters, runID, nil)
+	gone, err := s.deleteOne(ctx, s.deadLetters, runID, bson.D{notDropped()})
 	if err == nil && !gone {
 		err = engine.ErrNotFound
 	}

@@ -31,6 +31,10 @@ func (s *Store) Moving(ctx context.Context) (string, error) {
 // SetMoving marks the database, or takes the mark away ("").
 func (s *Store) SetMoving(ctx context.Context, mark string) error {
 	if mark != "" {
+		// What is left in the journal must not come over what is moved here.
+		if err := s.projectAll(ctx); err != nil {
+			return s.failed("read the journal", err)
+		}
 		return s.failed("mark the database", s.putMeta(ctx, movingID, movingDocument{ID: movingID, Mark: mark}))
 	}
 	ctx, cancel := s.bound(ctx)

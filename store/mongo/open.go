@@ -32,9 +32,12 @@ type Store struct {
 	jobs *definitions[engine.Job, engine.Generation]
 	dags *definitions[engine.DAG, engine.DAGGeneration]
 
-	waves, runs, slots, deadLetters, tasks, commands, binaries, effects, meta *mongo.Collection
+	waves, runs, slots, deadLetters, tasks, commands, binaries, effects, meta, journal, shards *mongo.Collection
 	// The same, for reads that may be a little old.
 	oldWaves, oldRuns, oldSlots, oldDeadLetters, oldTasks *mongo.Collection
+
+	terms     terms
+	projector *projector
 }
 
 // Open connects to the server that uri names, makes the collections and indexes that are not there, and returns when
@@ -87,6 +90,7 @@ func connect(uri string, config Config) (*Store, error) {
 	}
 	s := &Store{config: config, client: connected, database: connected.Database(name), hosts: strings.Join(client.Hosts, ", ")}
 	s.collections()
+	s.projector = newProjector(s)
 	return s, nil
 }
 
@@ -120,6 +124,8 @@ func (s *Store) collections() {
 	s.binaries = s.database.Collection("binaries", owner)
 	s.effects = s.database.Collection("effects", owner)
 	s.meta = s.database.Collection("meta", owner)
+	s.journal = s.database.Collection("journal", owner)
+	s.shards = s.database.Collection("shards", owner)
 }
 
 // prepare looks who is there and makes the database ready. The schema comes first: a database of a newer version is
@@ -149,8 +155,10 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.failed("ping", s.database.RunCommand(ctx, bson.D{{Key: "ping", Value: 1}}).Err())
 }
 
-// Close ends all connections. Operations that are under way fail.
+// Close projects what was committed, which it gives up after five seconds, and ends all connections. Operations that are
+// under way fail.
 func (s *Store) Close(ctx context.Context) error {
+	s.projector.close(ctx)
 	if err := s.client.Disconnect(ctx); err != nil && !errors.Is(err, mongo.ErrClientDisconnected) {
 		return fmt.Errorf("mongo: close: %w", err)
 	}

@@ -71,6 +71,8 @@ type runDocument struct {
 	Outputs     bson.RawValue      `bson:"outputs,omitempty"`
 	OutputsJSON bson.RawValue      `bson:"outputs_json,omitempty"` // instead of Outputs, see type payload
 	Artifacts   []artifactDocument `bson:"artifacts,omitempty"`
+
+	Position int64 `bson:"position,omitempty"` // of the commit in its shard's journal
 }
 
 type artifactDocument struct {

@@ -76,27 +76,6 @@ func judgeRun(in *mongo.Collection, run *engine.Run, raw bson.Raw) (step, error)
 	})
 }
 
-// InsertRun inserts a run of revision 1; engine.ErrExists if there is one with its id.
-func (s *Store) InsertRun(ctx context.Context, run engine.Run) error {
-	ctx, cancel := s.bound(ctx)
-	defer cancel()
-	one, err := runChange(&run)
-	if err != nil {
-		return s.failed("insert run", err)
-	}
-	there, err := s.insert(ctx, s.runs, one, func(stored bson.Raw) (bool, error) {
-		step, err := judgeRun(s.runs, &run, stored)
-		return step == stepDone, err
-	})
-	if err != nil {
-		return s.failed("insert run", err)
-	}
-	if there {
-		return fmt.Errorf("mongo: insert run %s: %w", run.ID, engine.ErrExists)
-	}
-	return nil
-}
-
 // Run gives one run; engine.ErrNotFound.
 func (s *Store) Run(ctx context.Context, id string) (engine.Run, error) {
 	ctx, cancel := s.bound(ctx)
@@ -107,6 +86,9 @@ func (s *Store) Run(ctx context.Context, id string) (engine.Run, error) {
 
 // RunsByID gives those runs that exist, in no order.
 func (s *Store) RunsByID(ctx context.Context, ids []string) ([]engine.Run, error) {
+	if err := s.projector.flush(ctx); err != nil {
+		return nil, s.failed("read runs", err)
+	}
 	ctx = s.paced(ctx)
 	runs, err := listAmong[runDocument](ctx, s.runs, "_id", ids, nil, s.config.BulkSize)
 	return runs, s.failed("read runs", err)
@@ -114,6 +96,9 @@ func (s *Store) RunsByID(ctx context.Context, ids []string) ([]engine.Run, error
 
 // ActiveRuns gives runs of these shards that have not ended, with ids above after, in the order of their ids.
 func (s *Store) ActiveRuns(ctx context.Context, shards []int, after string, limit int) ([]engine.Run, error) {
+	if err := s.projector.flush(ctx); err != nil {
+		return nil, s.failed("read active runs", err)
+	}
 	if len(shards) == 0 {
 		return nil, nil
 	}
@@ -128,6 +113,9 @@ func (s *Store) ActiveRuns(ctx context.Context, shards []int, after string, limi
 
 // ActiveRunsOf gives all runs of these jobs that have not ended, in no order.
 func (s *Store) ActiveRunsOf(ctx context.Context, uids []string) ([]engine.Run, error) {
+	if err := s.projector.flush(ctx); err != nil {
+		return nil, s.failed("read active runs of jobs", err)
+	}
 	ctx = s.paced(ctx)
 	runs, err := listAmong[runDocument](ctx, s.runs, "job_uid", uids, bson.D{{Key: "active", Value: true}}, s.config.BulkSize)
 	return runs, s.failed("read active runs of jobs", err)

@@ -11,7 +11,12 @@ import (
 )
 
 // schemaVersion is the form of the documents. A change that an older Tidewheel would misread makes it grow.
-const schemaVersion = 1
+//
+// Version 1 had no journal: its documents have no position, and are replaced by whatever is projected.
+const schemaVersion = 2
+
+// oldestSchema is the first version from which a database is brought forward.
+const oldestSchema = 1
 
 const schemaID = "schema"
 
@@ -21,7 +26,7 @@ type schemaDocument struct {
 	CreatedAt bson.DateTime `bson:"created_at"`
 }
 
-// checkSchema refuses a database of another version; one without any is new.
+// checkSchema refuses a database of a version that is not known; one without any is new.
 func (s *Store) checkSchema(ctx context.Context) error {
 	found, err := s.schema(ctx)
 	switch {
@@ -29,7 +34,7 @@ func (s *Store) checkSchema(ctx context.Context) error {
 		return nil
 	case err != nil:
 		return s.failed("read the schema version", err)
-	case found.Version != schemaVersion:
+	case found.Version < oldestSchema || found.Version > schemaVersion:
 		return fmt.Errorf("mongo: %w", &SchemaError{Database: s.database.Name(), Found: found.Version, Known: schemaVersion})
 	}
 	return nil
@@ -42,7 +47,8 @@ func (s *Store) schema(ctx context.Context) (found schemaDocument, err error) {
 	return found, err
 }
 
-// writeSchema says of a new database what it is. Several may do so at once: one insert wins, and all look at it.
+// writeSchema says of a new database what it is, and of one of an earlier version that it is one of this now: earlier
+// versions refuse it then. Several may do so at once: one insert wins, and all look at it.
 func (s *Store) writeSchema(ctx context.Context) error {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
@@ -54,8 +60,19 @@ func (s *Store) writeSchema(ctx context.Context) error {
 	if err := s.checkSchema(ctx); err != nil {
 		return err
 	}
-	if _, err := s.schema(ctx); err != nil {
+	found, err := s.schema(ctx)
+	if err != nil {
 		return s.failed("write the schema version", insertErr)
 	}
-	return nil
+	if found.Version == schemaVersion {
+		return nil
+	}
+	err = s.repeat(ctx, func() error {
+		_, err := s.meta.UpdateOne(ctx, append(byID(schemaID), bson.E{Key: "version", Value: found.Version}), set("version", schemaVersion))
+		return err
+	})
+	if err == nil {
+		s.config.Logger.Info("the database was brought forward", "from", found.Version, "to", schemaVersion)
+	}
+	return s.failed("write the schema version", err)
 }

@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -39,19 +40,24 @@ type judge func(n int, stored bson.Raw) (step, error)
 // that counts every write: after any other, what is stored is read again and judged. A server that does not answer a
 // command in time is asked for less at a time, and is given up only when it does nothing any more.
 func (s *Store) settle(ctx context.Context, to *mongo.Collection, changes []change, judge judge) (refused []int, err error) {
+	return s.settleBy(ctx, to, changes, nil, judge)
+}
+
+// settleBy is settle for a judge that looks at some fields only (nil: all).
+func (s *Store) settleBy(ctx context.Context, to *mongo.Collection, changes []change, fields bson.D, judge judge) (refused []int, err error) {
 	numbers := make([]int, len(changes))
 	for n := range numbers {
 		numbers[n] = n
 	}
 	if len(changes) <= s.config.BulkSize {
-		return s.settleChunk(ctx, to, changes, numbers, judge)
+		return s.settleChunk(ctx, to, changes, numbers, fields, judge)
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(s.config.Parallel)
 	var mutex sync.Mutex
 	for chunk := range slices.Chunk(numbers, s.config.BulkSize) {
 		group.Go(func() error {
-			no, err := s.settleChunk(ctx, to, changes, chunk, judge)
+			no, err := s.settleChunk(ctx, to, changes, chunk, fields, judge)
 			mutex.Lock()
 			defer mutex.Unlock()
 			refused = append(refused, no...)
@@ -63,7 +69,9 @@ func (s *Store) settle(ctx context.Context, to *mongo.Collection, changes []chan
 	return refused, err
 }
 
-func (s *Store) settleChunk(ctx context.Context, to *mongo.Collection, changes []change, numbers []int, judge judge) (refused []int, err error) {
+func (s *Store) settleChunk(
+	ctx context.Context, to *mongo.Collection, changes []change, numbers []int, fields bson.D, judge judge,
+) (refused []int, err error) {
 	next := make(map[step][]int, 2)
 	for _, n := range numbers {
 		next[changes[n].first] = append(next[changes[n].first], n)
@@ -85,7 +93,7 @@ func (s *Store) settleChunk(ctx context.Context, to *mongo.Collection, changes [
 		if failure != nil && ctx.Err() != nil {
 			return refused, failure
 		}
-		stored, err := s.stored(ctx, to, changes, unknown)
+		stored, err := s.stored(ctx, to, changes, unknown, fields)
 		if err != nil {
 			return refused, errors.Join(failure, err)
 		}
@@ -118,7 +126,7 @@ func (s *Store) settleChunk(ctx context.Context, to *mongo.Collection, changes [
 			return refused, failure
 		case failure != nil && !worthRetrying(ctx, failure):
 			return refused, failure
-		case attempt >= s.config.Attempts:
+		case attempt >= max(s.config.Attempts, 2): // the first step may have been a wrong guess
 			if failure == nil {
 				failure = errors.New("the document changes too often")
 			}
@@ -175,20 +183,23 @@ func (s *Store) try(ctx context.Context, to *mongo.Collection, changes []change,
 }
 
 // stored reads what is there, as a majority has it: what another reader may still lose counts as not there.
-func (s *Store) stored(ctx context.Context, in *mongo.Collection, changes []change, numbers []int) (map[string]bson.Raw, error) {
+func (s *Store) stored(ctx context.Context, in *mongo.Collection, changes []change, numbers []int, fields bson.D) (map[string]bson.Raw, error) {
 	ids := make([]string, len(numbers))
 	for i, n := range numbers {
 		ids[i] = changes[n].id
 	}
 	found := make(map[string]bson.Raw, len(ids))
+	opts := options.Find()
+	if fields != nil {
+		opts.SetProjection(fields)
+	}
 	err := s.repeat(ctx, func() error {
 		clear(found)
-		documents, err := find[bson.Raw](s.paced(ctx), in, byIDs(ids))
-		for _, document := range documents {
+		return each(s.paced(ctx), in, byIDs(ids), func(document bson.Raw) error {
 			id, _ := document.Lookup("_id").StringValueOK()
-			found[id] = document
-		}
-		return err
+			found[id] = bytes.Clone(document)
+			return nil
+		}, opts)
 	})
 	return found, err
 }

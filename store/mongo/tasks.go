@@ -23,7 +23,8 @@ type taskDocument struct {
 	Epoch      int64         `bson:"epoch,omitempty"`
 	Writer     int64         `bson:"writer,omitempty"`
 
-	Noting *notingDocument `bson:"noting,omitempty"`
+	Noting   *notingDocument `bson:"noting,omitempty"`
+	Position int64           `bson:"position,omitempty"` // of the commit in its shard's journal
 }
 
 type notingDocument struct {
@@ -66,6 +67,9 @@ func (d taskDocument) value() (engine.ScheduledTask, error) {
 // DueTasks gives all scheduled tasks of these shards with RunAt in (after, until], the earliest first. Both ends count
 // to the millisecond, like what is stored, so that no task falls between two calls that meet.
 func (s *Store) DueTasks(ctx context.Context, shards []int, after, until time.Time) ([]engine.ScheduledTask, error) {
+	if err := s.projector.flush(ctx); err != nil {
+		return nil, s.failed("read due tasks", err)
+	}
 	if len(shards) == 0 {
 		return nil, nil
 	}
@@ -84,6 +88,9 @@ func (s *Store) DueTasks(ctx context.Context, shards []int, after, until time.Ti
 
 // TasksByID gives those scheduled tasks that exist, in no order.
 func (s *Store) TasksByID(ctx context.Context, uids []string) ([]engine.ScheduledTask, error) {
+	if err := s.projector.flush(ctx); err != nil {
+		return nil, s.failed("read scheduled tasks", err)
+	}
 	ctx = s.paced(ctx)
 	tasks, err := listAmong[taskDocument](ctx, s.tasks, "_id", uids, nil, s.config.BulkSize)
 	return tasks, s.failed("read scheduled tasks", err)

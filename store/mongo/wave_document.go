@@ -42,6 +42,7 @@ type waveDocument struct {
 	Resumed    int            `bson:"resumed,omitempty"`
 	Rests      []restDocument `bson:"rests,omitempty"`
 	Tally      *tallyDocument `bson:"tally,omitempty"`
+	Position   int64          `bson:"position,omitempty"` // of the commit in its shard's journal
 }
 
 type restDocument struct {

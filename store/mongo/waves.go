@@ -47,24 +47,6 @@ func (s *Store) commitWaves(ctx context.Context, writes []engine.WaveWrite) (ref
 	})
 }
 
-// InsertWave inserts a wave of revision 1; engine.ErrExists if there is one with its id.
-func (s *Store) InsertWave(ctx context.Context, wave engine.Wave) error {
-	ctx, cancel := s.bound(ctx)
-	defer cancel()
-	one, err := waveChange(&wave)
-	if err != nil {
-		return s.failed("insert wave", err)
-	}
-	there, err := s.insert(ctx, s.waves, one, func(stored bson.Raw) (bool, error) {
-		step, err := judgeWave(s.waves, &wave, stored)
-		return step == stepDone, err
-	})
-	if err == nil && there {
-		err = engine.ErrExists
-	}
-	return s.failed("insert wave "+wave.ID, err)
-}
-
 // Wave gives one wave; engine.ErrNotFound.
 func (s *Store) Wave(ctx context.Context, id string) (engine.Wave, error) {
 	ctx, cancel := s.bound(ctx)
@@ -75,6 +57,9 @@ func (s *Store) Wave(ctx context.Context, id string) (engine.Wave, error) {
 
 // WavesByID gives those waves that exist, in no order.
 func (s *Store) WavesByID(ctx context.Context, ids []string) ([]engine.Wave, error) {
+	if err := s.projector.flush(ctx); err != nil {
+		return nil, s.failed("read waves", err)
+	}
 	ctx = s.paced(ctx)
 	waves, err := listAmong[waveDocument](ctx, s.waves, "_id", ids, nil, s.config.BulkSize)
 	return waves, s.failed("read waves", err)
@@ -84,6 +69,9 @@ var openWave = bson.E{Key: "open", Value: true}
 
 // OpenWaves gives waves of these shards that are scheduled or running, with ids above after, in the order of their ids.
 func (s *Store) OpenWaves(ctx context.Context, shards []int, after string, limit int) ([]engine.Wave, error) {
+	if err := s.projector.flush(ctx); err != nil {
+		return nil, s.failed("read open waves", err)
+	}
 	if len(shards) == 0 {
 		return nil, nil
 	}
@@ -98,6 +86,9 @@ func (s *Store) OpenWaves(ctx context.Context, shards []int, after string, limit
 
 // OpenWavesOf gives all waves of these DAGs that are scheduled or running, in no order.
 func (s *Store) OpenWavesOf(ctx context.Context, dagUIDs []string) ([]engine.Wave, error) {
+	if err := s.projector.flush(ctx); err != nil {
+		return nil, s.failed("read open waves of DAGs", err)
+	}
 	ctx = s.paced(ctx)
 	waves, err := listAmong[waveDocument](ctx, s.waves, "dag_uid", dagUIDs, bson.D{openWave}, s.config.BulkSize)
 	return waves, s.failed("read open waves of DAGs", err)
@@ -105,6 +96,9 @@ func (s *Store) OpenWavesOf(ctx context.Context, dagUIDs []string) ([]engine.Wav
 
 // LastEpochs gives the highest epoch that any wave of each DAG has: the end of an index for each.
 func (s *Store) LastEpochs(ctx context.Context, dagUIDs []string) (map[string]int64, error) {
+	if err := s.projector.flush(ctx); err != nil {
+		return nil, s.failed("read last epochs", err)
+	}
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	last, err := s.lastEpochs(ctx, dagUIDs)
@@ -136,13 +130,16 @@ func (s *Store) lastEpochs(ctx context.Context, dagUIDs []string) (map[string]in
 
 // RunsOfWave gives runs of a wave, ended or not, with ids above after, in the order of their ids: ranges of the _id.
 func (s *Store) RunsOfWave(ctx context.Context, wave, after string, limit int) (runs []engine.Run, err error) {
+	if err := s.projector.flush(ctx); err != nil {
+		return nil, s.failed("read runs of wave", err)
+	}
 	ctx = s.paced(ctx)
 	for _, ids := range engine.WaveRunIDs(wave) {
 		from, room := max(ids[0], after), limit-len(runs)
 		if from >= ids[1] || room <= 0 {
 			continue
 		}
-		filter := bson.D{{Key: "_id", Value: bson.D{{Key: "$gt", Value: from}, {Key: "$lt", Value: ids[1]}}}}
+		filter := bson.D{{Key: "_id", Value: bson.D{{Key: "$gt", Value: from}, {Key: "$lt", Value: ids[1]}}}, notDropped()}
 		some, err := list[runDocument](ctx, s.runs, filter, options.Find().SetSort(ascending("_id")).SetLimit(int64(room)))
 		if err != nil {
 			return nil, s.failed("read runs of wave "+wave, err)

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -83,42 +84,80 @@ func commit(b *testing.B, store *sqlite.Store, batch *engine.Batch) {
 // their three later statuses, with a new slot for each job. CPU is of the whole process.
 func BenchmarkLifecycles(b *testing.B) {
 	for _, jobs := range []int{200, 20_000} {
-		b.Run(fmt.Sprintf("jobs=%d", jobs), func(b *testing.B) {
-			const size = 200
-			store := open(b, filepath.Join(b.TempDir(), "bench.db"))
-			defer closeStore(b, store)
-			all := benchJobs(jobs)
-			lives := func(round int) (lives [size][4]engine.Run) {
-				for i := range size {
-					job := all[(round*size+i)%jobs]
-					lives[i] = life(job, benchStart.Add(time.Duration(round)*time.Second), engine.StatusSucceeded)
-				}
-				return lives
-			}
-			var ring [4][size][4]engine.Run
-			round := 0
-			begin := cpu()
-			for b.Loop() {
-				ring[round%4] = lives(round)
-				batch := &engine.Batch{}
-				for stage := 0; stage < 4 && stage <= round; stage++ {
-					for i := range size {
-						batch.Runs = append(batch.Runs, engine.RunWrite{Run: ring[(round-stage)%4][i][stage]})
-					}
-				}
-				for i := range size {
-					n := round*size + i
-					task := engine.ScheduledTask{ID: all[n%jobs].uid, Shard: all[n%jobs].shard, Generation: 1, Revision: int64(n/jobs) + 1, Namespace: "default", Job: all[n%jobs].name}
-					task.Slot = benchStart.Add(time.Duration(n/jobs) * time.Minute)
-					task.RunAt = task.Slot
-					batch.Tasks = append(batch.Tasks, engine.TaskWrite{Task: task})
-				}
-				commit(b, store, batch)
-				round++
-			}
-			reportCPU(b, begin, round*size, "run")
+		b.Run(fmt.Sprintf("Commit/jobs=%d", jobs), func(b *testing.B) {
+			lifecycles(b, jobs, func(b *testing.B, store *sqlite.Store) func(*engine.Batch) {
+				return func(batch *engine.Batch) { commit(b, store, batch) }
+			})
 		})
+		b.Run(fmt.Sprintf("CommitShards/jobs=%d", jobs), func(b *testing.B) { lifecycles(b, jobs, byShards) })
 	}
+}
+
+// byShards takes all shards and gives a function that commits a batch as one decision for each.
+func byShards(b *testing.B, store *sqlite.Store) func(*engine.Batch) {
+	commits := make([]engine.ShardCommit, engine.Shards)
+	for shard := range commits {
+		term, err := store.Take(b.Context(), shard, "bench")
+		if err != nil {
+			b.Fatal(err)
+		}
+		commits[shard] = engine.ShardCommit{Shard: shard, Term: term.Number, Position: term.Position, Decision: &engine.Decision{}}
+	}
+	return func(batch *engine.Batch) {
+		for shard := range commits {
+			commits[shard].Position++
+			decision := commits[shard].Decision
+			decision.Runs, decision.Tasks = decision.Runs[:0], decision.Tasks[:0] // the store keeps none of them
+		}
+		for i := range batch.Runs {
+			decision := commits[batch.Runs[i].Run.Shard].Decision
+			decision.Runs = append(decision.Runs, batch.Runs[i].Run)
+		}
+		for i := range batch.Tasks {
+			decision := commits[batch.Tasks[i].Task.Shard].Decision
+			decision.Tasks = append(decision.Tasks, batch.Tasks[i].Task)
+		}
+		if err := errors.Join(store.CommitShards(b.Context(), commits)...); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func lifecycles(b *testing.B, jobs int, by func(*testing.B, *sqlite.Store) func(*engine.Batch)) {
+	const size = 200
+	store := open(b, filepath.Join(b.TempDir(), "bench.db"))
+	defer closeStore(b, store)
+	all := benchJobs(jobs)
+	lives := func(round int) (lives [size][4]engine.Run) {
+		for i := range size {
+			job := all[(round*size+i)%jobs]
+			lives[i] = life(job, benchStart.Add(time.Duration(round)*time.Second), engine.StatusSucceeded)
+		}
+		return lives
+	}
+	var ring [4][size][4]engine.Run
+	round := 0
+	write := by(b, store)
+	begin := cpu()
+	for b.Loop() {
+		ring[round%4] = lives(round)
+		batch := &engine.Batch{}
+		for stage := 0; stage < 4 && stage <= round; stage++ {
+			for i := range size {
+				batch.Runs = append(batch.Runs, engine.RunWrite{Run: ring[(round-stage)%4][i][stage]})
+			}
+		}
+		for i := range size {
+			n := round*size + i
+			task := engine.ScheduledTask{ID: all[n%jobs].uid, Shard: all[n%jobs].shard, Generation: 1, Revision: int64(n/jobs) + 1, Namespace: "default", Job: all[n%jobs].name}
+			task.Slot = benchStart.Add(time.Duration(n/jobs) * time.Minute)
+			task.RunAt = task.Slot
+			batch.Tasks = append(batch.Tasks, engine.TaskWrite{Task: task})
+		}
+		write(batch)
+		round++
+	}
+	reportCPU(b, begin, round*size, "run")
 }
 
 // BenchmarkSmallCommits is one write and one wait for the disk at a time, and many at once.

@@ -61,19 +61,28 @@ func (w *writer) expireRuns(before time.Time, limit int) (runs []engine.Run, err
 	if err != nil {
 		return nil, err
 	}
-	var rows []int64
+	var rows, goOn []int64
 	for _, namespace := range namespaces {
 		err := w.query(`SELECT r.rowid, r.doc FROM runs_history AS r INDEXED BY runs_history_created
 			WHERE r.namespace = ? AND r.created_at < ? AND r.finished_at < ? ORDER BY r.created_at, r.id LIMIT ?`,
 			[]any{namespace, always(before), always(before), int64(limit - len(rows))},
 			func(values []driver.Value) error {
 				document, _ := values[1].([]byte)
-				run, err := decodeRun(document)
 				row, _ := values[0].(int64)
-				runs, rows = append(runs, run), append(rows, row)
+				run, err := decodeRun(document)
+				if w.log.get(run.ID) != nil {
+					goOn = append(goOn, row)
+				} else {
+					runs, rows = append(runs, run), append(rows, row)
+				}
 				return err
 			})
 		if err != nil {
+			return nil, err
+		}
+	}
+	for _, row := range goOn { // these are not found again until they end
+		if _, err := w.exec("UPDATE runs_history SET finished_at = NULL WHERE rowid = ?", row); err != nil {
 			return nil, err
 		}
 	}

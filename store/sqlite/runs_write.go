@@ -3,7 +3,6 @@ package sqlite
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"database/sql/driver"
 	"fmt"
 	"strings"
@@ -26,7 +25,7 @@ type runWrite struct {
 	createdAt  int64
 	finishedAt any
 	doc        []byte
-	ended      bool // it has ended before, and its row of then stands in history
+	ended      bool // it may have ended before, and its row of then stand in history
 	follows    bool // as engine.RunWrite has it
 	halts      bool // the same
 }
@@ -60,8 +59,7 @@ const (
 	putHistory    = `INSERT OR REPLACE INTO runs_history
 		(turned, id, revision, namespace, job_uid, job, status, tier, "by", reason, created_at, finished_at, doc, task)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	reopenHistory = "UPDATE runs_history SET finished_at = NULL WHERE turned = ?"
-	endedRun      = "SELECT doc FROM runs_history WHERE turned = ?"
+	endedRun = "SELECT doc FROM runs_history WHERE turned = ?"
 )
 
 // turned is how a run that has ended is found by its id: what follows the job's uid comes first, which for most runs is
@@ -96,20 +94,15 @@ func (w *writer) putRun(r *runWrite) error {
 			return err
 		}
 	}
-	switch {
-	case r.status.Terminal():
-		if active != nil {
-			w.log.remove(r.id)
-		}
-		_, err := w.exec(putHistory, turned(r.id), r.id, r.revision, r.namespace, r.jobUID, r.job, int64(r.status), r.tier, r.by, r.reason,
-			r.createdAt, r.finishedAt, r.doc, r.task())
-		return err
-	case active != nil:
-		w.keep(r, active.ended)
+	if !r.status.Terminal() {
+		w.keep(r, true)
 		return nil
 	}
-	reopened, err := w.exec(reopenHistory, turned(r.id)) // what goes on does not expire
-	w.keep(r, reopened > 0)
+	if active != nil {
+		w.log.remove(r.id)
+	}
+	_, err := w.exec(putHistory, turned(r.id), r.id, r.revision, r.namespace, r.jobUID, r.job, int64(r.status), r.tier, r.by, r.reason,
+		r.createdAt, r.finishedAt, r.doc, r.task())
 	return err
 }
 
@@ -153,7 +146,7 @@ func (w *writer) tryRun(r *runWrite) (bool, error) {
 			return false, err
 		}
 	default: // what goes on does not expire
-		if _, err := w.exec(reopenHistory, turned(r.id)); err != nil {
+		if _, err := w.exec("UPDATE runs_history SET finished_at = NULL WHERE turned = ?", turned(r.id)); err != nil {
 			return false, err
 		}
 	}
@@ -267,17 +260,4 @@ func (w *writer) sameRun(r *runWrite) (same bool, err error) {
 		return compare(document)
 	})
 	return same, err
-}
-
-// InsertRun inserts a run; engine.ErrExists.
-func (s *Store) InsertRun(ctx context.Context, run engine.Run) error {
-	r := newRunWrite(&run, encodeRun(nil, &run))
-	err := s.write(ctx, 1, func(w *writer) error {
-		inserted, err := w.tryRun(r)
-		if err == nil && !inserted {
-			err = engine.ErrExists
-		}
-		return err
-	})
-	return wrap("insert run "+run.ID, err)
 }

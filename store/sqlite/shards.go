@@ -3,35 +3,28 @@ package sqlite
 import (
 	"bytes"
 	"context"
-	"database/sql/driver"
 	"fmt"
 	"slices"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-const (
-	takeShard = `INSERT INTO shards (shard, owner, term, began, position) VALUES (?, ?, 1, 0, 0)
-		ON CONFLICT (shard) DO UPDATE SET owner = excluded.owner, term = term + 1, began = position RETURNING term, position`
-	moveShard = "UPDATE shards SET position = position + 1 WHERE shard = ? AND term = ? AND position = ?"
-	readShard = "SELECT owner, term, began, position FROM shards WHERE shard = ?"
-)
+var errShard = fmt.Errorf("there are the shards 0 to %d only", engine.Shards-1)
 
-// Take makes the caller the owner of a shard: every later commit of an earlier owner gives engine.ErrFenced.
-func (s *Store) Take(ctx context.Context, shard int, owner string) (engine.Term, error) {
-	taken := make(chan engine.Term, 2) // the writer may be at it yet when ctx has ended, and may do it twice
-	err := s.write(ctx, 1, func(w *writer) error {
-		return w.query(takeShard, []any{shard, owner}, func(values []driver.Value) error {
-			number, _ := values[0].(int64)
-			position, _ := values[1].(int64)
-			taken <- engine.Term{Number: uint64(number), Position: uint64(position)}
-			return nil
-		})
-	})
-	if err != nil {
+// Take makes the caller the owner of a shard: every later commit of an earlier owner gives engine.ErrFenced. One process
+// has the file open, so it does not keep the owner's name.
+func (s *Store) Take(ctx context.Context, shard int, _ string) (engine.Term, error) {
+	if shard < 0 || shard >= engine.Shards {
+		return engine.Term{}, wrap("take a shard", errShard)
+	}
+	var term engine.Term
+	if err := s.write(ctx, 1, func(w *writer) error {
+		term = w.tenures.take(shard)
+		return nil
+	}); err != nil { // the writer may be at it yet
 		return engine.Term{}, wrap(fmt.Sprintf("take shard %d", shard), err)
 	}
-	return <-taken, nil
+	return term, nil
 }
 
 // CommitShards writes decisions, each whole or not at all, if its term is the shard's latest and its position the next
@@ -58,8 +51,10 @@ func (s *Store) CommitShards(ctx context.Context, commits []engine.ShardCommit) 
 	if err != nil { // the writer may be at the answers yet
 		answers = slices.Repeat([]error{err}, len(commits))
 	}
-	for i := range commits {
-		answers[i] = wrap(fmt.Sprintf("commit %d of shard %d in term %d", commits[i].Position, commits[i].Shard, commits[i].Term), answers[i])
+	for i, err := range answers {
+		if err != nil {
+			answers[i] = wrap(fmt.Sprintf("commit %d of shard %d in term %d", commits[i].Position, commits[i].Shard, commits[i].Term), err)
+		}
 	}
 	return answers
 }
@@ -67,7 +62,7 @@ func (s *Store) CommitShards(ctx context.Context, commits []engine.ShardCommit) 
 // shardWrite is a commit that is ready for the writer.
 type shardWrite struct {
 	shard          int
-	term, position int64
+	term, position uint64
 	runs           []*runWrite
 	others         []putting
 }
@@ -81,7 +76,10 @@ func (c *shardWrite) weight() int {
 }
 
 func encodeCommit(c *engine.ShardCommit) (*shardWrite, error) {
-	write := &shardWrite{shard: c.Shard, term: int64(c.Term), position: int64(c.Position), runs: make([]*runWrite, len(c.Decision.Runs))}
+	if c.Shard < 0 || c.Shard >= engine.Shards {
+		return nil, errShard
+	}
+	write := &shardWrite{shard: c.Shard, term: c.Term, position: c.Position, runs: make([]*runWrite, len(c.Decision.Runs))}
 	var room []byte
 	for i := range c.Decision.Runs {
 		room = encodeRun(room[:0], &c.Decision.Runs[i])
@@ -149,7 +147,7 @@ func (c *shardWrite) add(statement string, args ...any) {
 
 // commitShard writes a decision. Every error but those of SQLite says that it has written nothing.
 func (w *writer) commitShard(c *shardWrite) error {
-	if next, err := w.moveOn(c); err != nil || !next {
+	if next, err := w.tenures.move(c); err != nil || !next {
 		return err
 	}
 	for _, run := range c.runs {
@@ -163,31 +161,4 @@ func (w *writer) commitShard(c *shardWrite) error {
 		}
 	}
 	return nil
-}
-
-// moveOn gives the shard the commit's position. next is false without an error if it has it already: the commit was done,
-// and the answer was lost.
-func (w *writer) moveOn(c *shardWrite) (next bool, err error) {
-	changed, err := w.exec(moveShard, c.shard, c.term, c.position-1)
-	if changed > 0 || err != nil {
-		return changed > 0, err
-	}
-	var owner string
-	var term, began, position int64
-	if err := w.query(readShard, []any{c.shard}, func(values []driver.Value) error {
-		owner, _ = values[0].(string)
-		term, _ = values[1].(int64)
-		began, _ = values[2].(int64)
-		position, _ = values[3].(int64)
-		return nil
-	}); err != nil {
-		return false, err
-	}
-	switch {
-	case term != c.term:
-		return false, fmt.Errorf("%w: %q has term %d", engine.ErrFenced, owner, term)
-	case c.position != position || position == began:
-		return false, fmt.Errorf("its position does not follow %d", position)
-	}
-	return false, nil
 }

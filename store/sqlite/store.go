@@ -98,8 +98,8 @@ func open(ctx context.Context, path string, config Config, times checkTimes) (*S
 	if err != nil {
 		return nil, errors.Join(err, conn.close())
 	}
-	log := newRunsLog()
-	if err := log.load(conn); errors.Is(err, errDocument) {
+	log, tenures := newRunsLog(), &tenures{}
+	if err := errors.Join(log.load(conn), tenures.load(conn)); errors.Is(err, errDocument) {
 		return nil, errors.Join(&DamagedError{Path: path, What: err.Error()}, conn.close())
 	} else if err != nil {
 		return nil, errors.Join(explain(path, err), conn.close())
@@ -121,7 +121,7 @@ func open(ctx context.Context, path string, config Config, times checkTimes) (*S
 			return nil, errors.Join(explain(path, err), f.closeReaders(), checkpoints.close(), conn.close())
 		}
 	}
-	f.writer = startWriter(conn, newCheckpointer(checkpoints, path, f.endReads, config.Logger), log)
+	f.writer = startWriter(conn, newCheckpointer(checkpoints, path, f.endReads, config.Logger), log, tenures)
 	watching, end := context.WithCancel(context.WithoutCancel(ctx))
 	f.endWatch = end
 	f.watched.Go(func() { f.watch(watching, times, whole) })

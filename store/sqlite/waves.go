@@ -47,18 +47,6 @@ func (w *writer) tryWave(wave *engine.Wave, document []byte) (bool, error) {
 	return changed > 0, err
 }
 
-// InsertWave inserts a wave; engine.ErrExists.
-func (s *Store) InsertWave(ctx context.Context, wave engine.Wave) error {
-	document := encodeWave(&wave)
-	return wrap("insert wave "+wave.ID, s.write(ctx, 1, func(w *writer) error {
-		inserted, err := w.tryWave(&wave, document)
-		if err == nil && !inserted {
-			err = engine.ErrExists
-		}
-		return err
-	}))
-}
-
 // waves reads a list of documents of waves.
 func (s *Store) waves(ctx context.Context, query string, args ...any) (list []engine.Wave, err error) {
 	err = s.list(ctx, query, args, func(rows *sql.Rows) error {

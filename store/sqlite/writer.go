@@ -25,6 +25,7 @@ type request struct {
 type writer struct {
 	*connection
 	log      *runsLog
+	tenures  *tenures
 	requests chan request
 	idle     chan request // what is done only while nothing else waits, each alone
 	loops    sync.WaitGroup
@@ -37,9 +38,9 @@ type writer struct {
 	namespaces  map[string]struct{}  // of run_namespaces
 }
 
-func startWriter(conn *connection, checkpoints *checkpointer, log *runsLog) *writer {
+func startWriter(conn *connection, checkpoints *checkpointer, log *runsLog, tenures *tenures) *writer {
 	w := &writer{
-		connection: conn, log: log, requests: make(chan request, groupRequests), idle: make(chan request),
+		connection: conn, log: log, tenures: tenures, requests: make(chan request, groupRequests), idle: make(chan request),
 		names: map[runName]struct{}{}, namespaces: map[string]struct{}{}, checkpoints: checkpoints,
 	}
 	w.loops.Go(w.checkpoints.run)
@@ -212,12 +213,17 @@ func (w *writer) transaction(do func() error) error {
 		err = w.log.write(w.connection)
 	}
 	if err == nil {
+		err = w.tenures.write(w.connection)
+	}
+	if err == nil {
 		if _, err = w.exec("COMMIT"); err == nil {
 			w.log.committed()
+			w.tenures.committed()
 			return nil
 		}
 	}
 	w.log.forget()
+	w.tenures.forget()
 	// SQLite itself rolls back after some errors; then there is nothing left to roll back, which is no news.
 	_, _ = w.exec("ROLLBACK")
 	clear(w.names)

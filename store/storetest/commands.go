@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -20,6 +22,40 @@ var commandPromises = []promise{
 		commands, err = h.store.Commands(h.ctx, []int{full.Shard}, 10)
 		h.must("list", err)
 		same(h.T, "commands", commands, []engine.Command{bare})
+	}},
+	{"a command brings what it makes as it was left", func(h *harness) {
+		job, dag := aJob("report"), aDAG("etl")
+		run, wave := fullRun(job), fullWave(dag)
+		run.Payload = json.RawMessage(`{"html":"<b>&</b>","number":12345678901234567890.50,"list":[1,2,3]}`) // blanks are not kept
+		wave.Payload = run.Payload
+		start := engine.Command{
+			ID: engine.StartCommand(run.ID), Shard: job.Shard, Kind: engine.CommandStart, JobUID: job.UID, RunID: run.ID, By: "ada", At: noon, Run: &run,
+		}
+		startWave := engine.Command{
+			ID: engine.StartCommand(wave.ID), Shard: dag.Shard, Kind: engine.CommandStartWave, JobUID: dag.UID, RunID: wave.ID, At: noon.Add(time.Second), Wave: &wave,
+		}
+		left := []engine.Command{start, startWave}
+		for _, command := range left {
+			h.must("put", h.store.PutCommand(h.ctx, command))
+			read, err := h.store.Command(h.ctx, command.ID)
+			h.must("read", err)
+			same(h.T, "command", read, command)
+			if run := read.Run; run != nil {
+				run.Payload[2], run.Args["KEY"] = 'X', "changed"
+			}
+			if wave := read.Wave; wave != nil {
+				wave.Payload[2], wave.Slots["orders"] = 'X', time.Time{}
+			}
+		}
+		commands, err := h.store.Commands(h.ctx, allShards(), 10)
+		h.must("list", err)
+		same(h.T, "commands", commands, left)
+		h.commit(engine.Batch{Commands: []string{start.ID}})
+		for _, id := range []string{start.ID, run.ID, "nobody-start"} {
+			if _, err := h.store.Command(h.ctx, id); !errors.Is(err, engine.ErrNotFound) {
+				h.Fatalf("command %s: got %v, want %v", id, err, engine.ErrNotFound)
+			}
+		}
 	}},
 	{"asking twice is asking once", func(h *harness) {
 		command := aCommand(aJob("report"), "backfill-1", noon)

@@ -131,15 +131,6 @@ var concurrencyPromises = []promise{
 			same(h.T, "task", got, task)
 		}
 	}},
-	{"raced InsertRun has one winner", func(h *harness) {
-		run := manualRun(aJob("report"), "key", noon)
-		answers := race(func(racer int) error {
-			mine := run
-			mine.By = fmt.Sprint(racer)
-			return h.store.InsertRun(h.ctx, mine)
-		})
-		same(h.T, "by", h.run(run.ID).By, fmt.Sprint(h.oneWinner(answers, engine.ErrExists)))
-	}},
 	{"raced binaries have one winner", func(h *harness) {
 		answers := race(func(int) error { return h.store.CreateBinary(h.ctx, aBinary("report")) })
 		h.oneWinner(answers, engine.ErrExists)

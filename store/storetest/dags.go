@@ -33,8 +33,6 @@ type DAGs interface {
 	// DropDAGGenerations does for DAGs what DropGenerations does for jobs.
 	DropDAGGenerations(ctx context.Context, uid string, below int64) (deleted int, err error)
 
-	// InsertWave inserts a wave of revision 1; engine.ErrExists if there is one with its id.
-	InsertWave(ctx context.Context, wave engine.Wave) error
 	// Wave gives one wave.
 	Wave(ctx context.Context, id string) (engine.Wave, error)
 	// Waves lists waves, newest first (by CreatedAt, then id), with the cursor of the next page.

@@ -63,7 +63,7 @@ func household(h *harness) (jobs []engine.Job) {
 	edited.Source = sources[0]
 	h.replaceJob(edited)
 	h.createDAG(fullDAG())
-	h.must("insert", h.store.InsertRun(h.ctx, fullRun(full)))
+	h.commitRuns(fullRun(full))
 	lives := finished(full, noon.Add(-5*60e9), engine.StatusDead)
 	h.live(lives)
 	again := lives[3].Clone() // ended, and goes on

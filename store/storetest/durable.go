@@ -41,7 +41,7 @@ var durablePromises = []durablePromise{
 		jobs, batch := scene(h)
 		h.commit(*batch)
 		full := fullRun(aJob("full"))
-		h.must("insert", h.store.InsertRun(h.ctx, full))
+		h.commitRuns(full)
 		h.createBinary(aBinary("report"))
 		before := h.state(jobs...)
 		for range 2 {

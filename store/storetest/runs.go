@@ -29,10 +29,6 @@ var runPromises = []promise{
 		if got.Payload != nil {
 			h.Fatalf("no payload came back as %q", got.Payload)
 		}
-		manual := fullRun(job)
-		manual.ID = engine.ManualRunID(job.UID, "by hand")
-		h.must("insert", h.store.InsertRun(h.ctx, manual))
-		same(h.T, "the inserted run", h.run(manual.ID), manual)
 	}},
 	{"zero stays zero and absent stays absent", func(h *harness) {
 		run := slotRun(aJob("report"), noon)
@@ -155,19 +151,6 @@ var runPromises = []promise{
 			other := run.Clone()
 			other.Attempts[0].Executor = "another"
 			h.refused(engine.Batch{Runs: runWrites(other)}, engine.Conflict{Kind: "run", ID: run.ID})
-			same(h.T, "run", h.run(run.ID), run)
-		}
-	}},
-	{"inserting a run that exists says so", func(h *harness) {
-		lives := finished(aJob("report"), noon, engine.StatusSucceeded)
-		h.must("insert", h.store.InsertRun(h.ctx, lives[0]))
-		for i, run := range lives {
-			if i > 0 {
-				h.commitRuns(run)
-			}
-			if err := h.store.InsertRun(h.ctx, lives[0]); !errors.Is(err, engine.ErrExists) {
-				h.Fatalf("got %v while it is %v", err, run.Status)
-			}
 			same(h.T, "run", h.run(run.ID), run)
 		}
 	}},

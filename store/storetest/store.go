@@ -45,14 +45,14 @@ type Store interface {
 	// Generations lists the kept forms of a job below a generation (0: all of them), newest first.
 	Generations(ctx context.Context, uid string, before int64, limit int) ([]engine.Generation, error)
 
-	// InsertRun inserts a run of revision 1; engine.ErrExists if there is one with its id.
-	InsertRun(ctx context.Context, run engine.Run) error
 	// Run gives one run.
 	Run(ctx context.Context, id string) (engine.Run, error)
 	// Runs lists history, newest first (by CreatedAt, then id), with the cursor of the next page.
 	Runs(ctx context.Context, filter engine.RunFilter) (runs []engine.Run, next string, err error)
 	// PutCommand inserts a command; one that is there already is no error.
 	PutCommand(ctx context.Context, command engine.Command) error
+	// Command gives one command; engine.ErrNotFound once the engine has acted on it, or if there never was one.
+	Command(ctx context.Context, id string) (engine.Command, error)
 
 	// Slots lists ledger entries, newest first, with the cursor of the next page.
 	Slots(ctx context.Context, filter engine.SlotFilter) (slots []engine.SlotRange, next string, err error)

@@ -165,7 +165,7 @@ var wavePromises = []promise{
 		full.Args["KEY.x"] = "changed"
 		same(h.T, "after its holders changed it", h.wave(full.ID), fullWave(d))
 		asked := askedWave(d, "by hand", noon)
-		h.must("insert", h.store.InsertWave(h.ctx, asked))
+		h.commitWaves(asked)
 		waves, err := h.store.WavesByID(h.ctx, []string{"nobody-w1", asked.ID, plain.ID})
 		h.must("read", err)
 		same(h.T, "by id", sorted(waves, waveID), sorted([]engine.Wave{asked, plain}, waveID))
@@ -175,23 +175,6 @@ var wavePromises = []promise{
 		if _, err := h.store.Wave(h.ctx, "nobody-w1"); !errors.Is(err, engine.ErrNotFound) {
 			h.Fatalf("got %v", err)
 		}
-	}},
-	{"a wave is inserted once", func(h *harness) {
-		wave := askedWave(aDAG("etl"), "key", noon)
-		h.must("insert", h.store.InsertWave(h.ctx, wave))
-		if err := h.store.InsertWave(h.ctx, wave); !errors.Is(err, engine.ErrExists) {
-			h.Fatalf("got %v", err)
-		}
-		h.commitWaves(wave)
-		other := wave
-		other.By = "somebody else"
-		h.refused(engine.Batch{Waves: waveWrites(other)}, engine.Conflict{Kind: "wave", ID: wave.ID})
-		over := endedWave(wave, engine.StatusCancelled)
-		h.commitWaves(over)
-		if err := h.store.InsertWave(h.ctx, wave); !errors.Is(err, engine.ErrExists) {
-			h.Fatalf("once it has ended: %v", err)
-		}
-		same(h.T, "wave", h.wave(wave.ID), over)
 	}},
 	{"a stale write of a wave is refused", func(h *harness) {
 		wave := aWave(aDAG("etl"), 1, noon)
@@ -226,19 +209,9 @@ var wavePromises = []promise{
 			h.commitWaves(finer) // instants count to the millisecond
 		}
 	}},
-	{"raced InsertWave has one winner", func(h *harness) {
-		wave := askedWave(aDAG("etl"), "key", noon)
-		answers := race(func(racer int) error {
-			mine := wave
-			mine.By = fmt.Sprint(racer)
-			return h.store.InsertWave(h.ctx, mine)
-		})
-		wave.By = fmt.Sprint(h.oneWinner(answers, engine.ErrExists))
-		same(h.T, "inserted", h.wave(wave.ID), wave)
-	}},
 	{"raced Commit of one wave has one winner", func(h *harness) {
 		wave := askedWave(aDAG("etl"), "key", noon)
-		h.must("insert", h.store.InsertWave(h.ctx, wave))
+		h.commitWaves(wave)
 		open := func(racer int) engine.Wave {
 			mine := wave
 			mine.Revision, mine.Status, mine.Epoch = 2, engine.StatusRunning, int64(racer+1)

@@ -99,6 +99,7 @@ func TestGraphAndSlotsOfADAG(t *testing.T) {
 	}
 	s.ask("POST", etlPath+"/backfill", `{"from":"2026-11-20T09:00:00Z","to":"2026-11-20T11:00:01Z"}`).is(http.StatusAccepted)
 	s.ask("POST", etlPath+"/backfill", `{"from":"2026-11-20T09:00:00Z","to":"2026-11-20T11:00:01Z"}`).is(http.StatusOK)
+	s.Act(t)
 	if waves := into[wire.List[wire.Wave]](s.ask("GET", "/api/v1/waves?dag=etl&status=scheduled", "").is(http.StatusOK)); len(waves.Items) != 3 || waves.Items[0].Trigger != engine.TriggerBackfill {
 		t.Errorf("%+v", waves)
 	}
@@ -115,8 +116,16 @@ func TestWaveIsStartedShownAndChanged(t *testing.T) {
 	}
 	s.ask("POST", etlPath+"/run", `{"payload":{"a":1},"args":{"DAY":"7"}}`, "Idempotency-Key", "k").is(http.StatusOK)
 	s.ask("POST", etlPath+"/run", `{}`, "Idempotency-Key", "k").problem(http.StatusUnprocessableEntity, "key_reused")
-	if detail := into[wire.WaveDetail](s.ask("GET", "/api/v1/waves/"+wave.ID, "").is(http.StatusOK)); detail.Counts["waiting"] != 4 || len(detail.CriticalPath) != 0 {
+	if detail := into[wire.WaveDetail](s.ask("GET", "/api/v1/waves/"+wave.ID, "").is(http.StatusOK)); detail.Counts["waiting"] != 4 || len(detail.CriticalPath) != 0 ||
+		detail.Status != engine.StatusScheduled || detail.Reason != acceptedReason {
 		t.Errorf("before it begins: %+v", detail)
+	}
+	s.ask("POST", "/api/v1/waves/"+wave.ID+"/resume", "").problem(http.StatusConflict, "wave_open")
+	s.ask("POST", "/api/v1/waves/"+wave.ID+"/mark", `{"task":"join","as":"skipped"}`).problem(http.StatusConflict, "wave_not_begun")
+	s.ask("POST", "/api/v1/waves/"+wave.ID+"/cancel", "").is(http.StatusAccepted)
+	s.Act(t)
+	if detail := into[wire.WaveDetail](s.ask("GET", "/api/v1/waves/"+wave.ID, "").is(http.StatusOK)); detail.Reason != "" || detail.Revision != 1 {
+		t.Errorf("once the engine has made it: %+v", detail)
 	}
 
 	open := s.OpenWave(dag, 1, webtest.Start.Add(-time.Hour))

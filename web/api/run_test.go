@@ -32,6 +32,9 @@ func history(s *site) (job engine.Job, runs []engine.Run) {
 	return job, runs
 }
 
+// acceptedReason is why a run or a wave has not begun that is only a command as yet.
+const acceptedReason = "accepted, waiting for the engine"
+
 func TestRunIsStartedByHand(t *testing.T) {
 	s := newSite(t)
 	s.PutBinary(t, "report")
@@ -46,6 +49,10 @@ func TestRunIsStartedByHand(t *testing.T) {
 	if got := first.header.Get("Location"); got != "/api/v1/runs/"+run.ID {
 		t.Errorf("Location %q", got)
 	}
+	read := into[wire.Run](s.ask("GET", "/api/v1/runs/"+run.ID, "").is(http.StatusOK))
+	if read.Status != engine.StatusScheduled || read.Reason != acceptedReason || string(read.Payload) != `{"shops":[3]}` || read.JobUID != job.UID {
+		t.Errorf("before the engine has acted: %+v", read)
+	}
 	again := into[wire.Run](s.ask("POST", path, `{"args":{"LEVEL":"debug"}, "payload": {"shops": [3]}}`, "Idempotency-Key", "order-1").is(http.StatusOK))
 	if again.ID != run.ID || string(again.Payload) != `{"shops":[3]}` {
 		t.Errorf("asked again: %+v", again)
@@ -57,10 +64,20 @@ func TestRunIsStartedByHand(t *testing.T) {
 	if later.NotBefore.Format(time.RFC3339) != "2026-11-21T00:00:00Z" {
 		t.Errorf("for later: %+v", later)
 	}
+	s.ask("GET", "/api/v1/runs/"+run.ID+"/logs", "").is(http.StatusOK)
+	s.ask("GET", "/api/v1/runs/"+run.ID+"/effects", "").is(http.StatusOK)
+	s.ask("POST", "/api/v1/runs/"+run.ID+"/retry", "").problem(http.StatusConflict, "run_not_ended")
+	s.ask("POST", "/api/v1/runs/"+run.ID+"/cancel", "").is(http.StatusAccepted)
 	commands, err := s.Store.Commands(t.Context(), []int{job.Shard}, 10)
-	if err != nil || len(commands) != 3 || commands[0].Kind != engine.CommandStart {
+	if err != nil || len(commands) != 4 || commands[0].Kind != engine.CommandStart || commands[3].Kind != engine.CommandCancel {
 		t.Errorf("left for the engine: %v, %v", commands, err)
 	}
+	s.Act(t)
+	if made := into[wire.Run](s.ask("GET", "/api/v1/runs/"+run.ID, "").is(http.StatusOK)); made.Reason != "" || made.Revision != 1 {
+		t.Errorf("once the engine has made it: %+v", made)
+	}
+	s.ask("POST", path, `{"payload":{"shops":[3]},"args":{"LEVEL":"debug"}}`, "Idempotency-Key", "order-1").is(http.StatusOK)
+	s.ask("POST", path, `{}`, "Idempotency-Key", "order-1").problem(http.StatusUnprocessableEntity, "key_reused")
 
 	s.ask("POST", path, `{"payload":nope}`).problem(http.StatusBadRequest, "invalid_request", "not JSON")
 	at(t, s.ask("POST", path, `{"payloads":1}`).problem(http.StatusUnprocessableEntity, "invalid_request"), "body.payloads")
@@ -145,6 +162,7 @@ func TestRunsAreFiltered(t *testing.T) {
 	s := newSite(t)
 	_, runs := history(s)
 	s.ask("POST", "/api/v1/jobs/nightly-report/run", "").is(http.StatusCreated)
+	s.Act(t)
 	for query, want := range map[string]int{
 		"":                                  4,
 		"job=nightly-report":                4,

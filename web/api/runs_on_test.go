@@ -56,6 +56,7 @@ func TestWhoCanRunIsTold(t *testing.T) {
 			if !maps.Equal(run.RunsOn, c.runsOn) {
 				t.Errorf("the run asks for %v, want %v", run.RunsOn, c.runsOn)
 			}
+			s.Act(t)
 			stored, err := s.Store.Run(t.Context(), run.ID)
 			if err != nil {
 				t.Fatal(err)
@@ -93,6 +94,7 @@ func TestRunOfOneSetOfLabelsTooMany(t *testing.T) {
 	s.PutJob(t, `{"name":"a","binary":"report","tier":"light","runs_on":{"gpu":true}}`)
 	s.Queue.SetExecutors(labelled("one", map[string]string{"gpu": "true"}, "light"))
 	run := into[wire.Run](s.ask("POST", "/api/v1/jobs/a/run", "{}").is(http.StatusCreated))
+	s.Act(t)
 	stored, err := s.Store.Run(t.Context(), run.ID)
 	if err != nil {
 		t.Fatal(err)

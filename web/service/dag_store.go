@@ -15,7 +15,6 @@ type DAGStore interface {
 	DAGGeneration(ctx context.Context, uid string, generation int64) (engine.DAGGeneration, error)
 	DAGGenerations(ctx context.Context, uid string, before int64, limit int) ([]engine.DAGGeneration, error)
 
-	InsertWave(ctx context.Context, wave engine.Wave) error
 	Wave(ctx context.Context, id string) (engine.Wave, error)
 	WavesByID(ctx context.Context, ids []string) ([]engine.Wave, error)
 	Waves(ctx context.Context, filter engine.WaveFilter) (waves []engine.Wave, next string, err error)

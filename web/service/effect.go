@@ -143,7 +143,7 @@ func (s *Service) mayTouchEffect(ctx context.Context, by Program, key string) er
 		return field("invalid_effect_key", "path.key",
 			"an effect's key is 1 to %d letters, digits and - _ . : of which the first is a letter or a digit, not %q", engine.MaxEffectKey, shortened(key))
 	}
-	run, err := s.store.Run(ctx, by.Run)
+	run, err := s.runs().get(ctx, by.Run)
 	switch {
 	case errors.Is(err, engine.ErrNotFound), err == nil && run.Namespace != by.Namespace:
 		return by.fenced("the run is not there any more")

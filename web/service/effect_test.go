@@ -28,9 +28,7 @@ func newEffects(t *testing.T) *effects {
 		ID: "uid-s1800000000000", Revision: 1, Namespace: "default", JobUID: "uid", Job: "charge", Tier: spec.TierLight, Class: spec.ClassStandard,
 		Status: engine.StatusRunning, Attempt: 1, CreatedAt: w.Now,
 	}
-	if err := w.Store.InsertRun(t.Context(), w.run); err != nil {
-		t.Fatal(err)
-	}
+	w.PutRun(t, w.run)
 	return w
 }
 
@@ -154,9 +152,7 @@ func TestAttemptThatIsOverOpensNothing(t *testing.T) {
 	for _, status := range engine.Statuses() {
 		w.run.ID = "uid-x" + status.String()
 		w.run.Revision, w.run.Status, w.run.Attempt = 1, status, 2
-		if err := w.Store.InsertRun(t.Context(), w.run); err != nil {
-			t.Fatal(err)
-		}
+		w.PutRun(t, w.run)
 		// The store may not know yet that the next attempt was published.
 		runs := map[int]bool{
 			2: status == engine.StatusQueued || status == engine.StatusRunning,

@@ -161,10 +161,10 @@ func TestLedgerCheckLooksAtEachSlotOnce(t *testing.T) {
 
 // A form that was replaced before the engine saw it owes nothing; the form that the engine went on with does.
 func TestLedgerCheckFollowsEditsThatTheEngineSawLate(t *testing.T) {
-	for _, policy := range []string{"none", "last", "all"} {
+	for _, policy := range []string{`{"policy":"none"}`, `{"policy":"last","window":"12h"}`, `{"policy":"all","window":"12h"}`} {
 		w := newTide(t)
 		definition := func(minutes int) string {
-			return fmt.Sprintf(`{"name":"edited","binary":"report","schedule":"*/%d * * * *","overlap":"queue","catch_up":{"policy":%q,"window":"12h"}}`, minutes, policy)
+			return fmt.Sprintf(`{"name":"edited","binary":"report","schedule":"*/%d * * * *","overlap":"queue","catch_up":%s}`, minutes, policy)
 		}
 		w.PutJob(t, definition(10))
 		w.sweep()
@@ -193,15 +193,22 @@ func TestLedgerCheckFindsNothingWhereNothingIsLost(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			w, r := newTide(t), rand.New(rand.NewPCG(uint64(seed), 7))
 			word := func(words ...string) string { return words[r.IntN(len(words))] }
+			catchUp := func() string { // in both notations
+				policy, window := word("none", "last", "all"), word("10m", "3h", "48h")
+				if policy == "none" {
+					return `{"policy": "none"}`
+				}
+				return fmt.Sprintf(`{"policy": %q, "window": %q}`, policy, window)
+			}
 			job := func() string {
-				return fmt.Sprintf(`{"name":"job","binary":"report",%s,"overlap":%q,"catch_up":{"policy":%q,"window":%q}%s}`,
+				return fmt.Sprintf(`{"name":"job","binary":"report",%s,"overlap":%q,"catch_up":%s%s}`,
 					word(`"schedule":"*/10 * * * *"`, `"schedule":"*/7 * * * *"`, `"schedule":"0 * * * *"`, `"every":"150s"`, `"timezone":"UTC"`, `"after":"5m"`, `"at":"2026-12-30T15:00:00Z"`),
-					word("skip", "queue", "allow", "replace"), word("none", "last", "all"), word("10m", "3h", "48h"),
+					word("skip", "queue", "allow", "replace"), catchUp(),
 					word("", `,"exclude":["20 * * * *"]`, `,"exclude":[{"from":"2026-11-20T12:30:00Z","to":"2026-11-20T16:00:00Z"}]`))
 			}
 			dag := func() string {
-				return fmt.Sprintf("kind: DAG\nname: etl\ndefaults: {binary: report}\noverlap: %s\ncatch_up: {policy: %s, window: %s}\ntasks:\n  orders: {schedule: '*/%s * * * *'}\n  rates: {%s}\n  join: {needs: [orders, rates]}\n",
-					word("skip", "queue"), word("none", "last", "all"), word("10m", "3h", "48h"), word("5", "10", "20"), word("needs: [orders]", "schedule: '*/15 * * * *'", "schedule: '*/10 * * * *'"))
+				return fmt.Sprintf("kind: DAG\nname: etl\ndefaults: {binary: report}\noverlap: %s\ncatch_up: %s\ntasks:\n  orders: {schedule: '*/%s * * * *'}\n  rates: {%s}\n  join: {needs: [orders, rates]}\n",
+					word("skip", "queue"), catchUp(), word("5", "10", "20"), word("needs: [orders]", "schedule: '*/15 * * * *'", "schedule: '*/10 * * * *'"))
 			}
 			w.PutJob(t, job())
 			w.PutDAG(t, dag())

@@ -97,13 +97,7 @@ func TestLedgerCheckTakesNoBackfillForADifference(t *testing.T) {
 	w.restart()
 	_, err := w.BackfillJob(t.Context(), "default", "busy", clock(12, 5), clock(12, 35), "ann", false)
 	w.must(err)
-	commands, err := w.Store.Commands(t.Context(), w.loader().Shards, 10)
-	w.must(err)
-	for _, command := range commands {
-		loaded, err := w.loader().Command(t.Context(), command, w.Now)
-		w.must(err)
-		w.step(engine.CommandReceived{Command: command, Snapshot: loaded.Snapshot})
-	}
+	w.sweep()
 	w.pass(10*time.Minute, false)
 	if runs, _, err := w.Store.Runs(t.Context(), engine.RunFilter{Job: "busy", Limit: 10}); err != nil || len(runs) < 3 {
 		t.Fatalf("%d runs were backfilled, %v", len(runs), err)

@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -12,14 +13,21 @@ import (
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
 
-// tide is a world with an engine in it: the core that runs in production, on the world's store and clock, and executors
-// that end what they are given when they are told to.
+// tide is a world with an engine in it: the cores that run in production, one for each shard, on the world's store and
+// clock, and executors that end what they are given when they are told to.
 type tide struct {
 	*webtest.World
 	t     *testing.T
-	core  *engine.Core
+	units [engine.Shards]*unit
 	queue []*engine.Task
 	takes map[string]int // attempts that began, by "run/n"
+}
+
+// unit is a shard with its core, and how far its commits are.
+type unit struct {
+	core     *engine.Core
+	term     uint64
+	position uint64
 }
 
 func newTide(t *testing.T) *tide {
@@ -29,51 +37,61 @@ func newTide(t *testing.T) *tide {
 	return w
 }
 
-func (w *tide) loader() shard.Loader {
-	var all []int
+func (w *tide) loader() shard.Loader { return shard.Loader{Store: w.Store} }
+
+// allShards are those of the engine, which owns all.
+var allShards = func() (all []int) {
 	for i := range engine.Shards {
 		all = append(all, i)
 	}
-	return shard.Loader{Store: w.Store, Shards: all}
-}
+	return all
+}()
 
 // restart gives the engine an empty memory, which it fills from the store.
 func (w *tide) restart() {
-	w.core = engine.NewCore(engine.DefaultConfig(), w.Now, rand.New(rand.NewPCG(1, 1)))
-	w.step(engine.HorizonMoved{Until: w.Now.Add(100 * 24 * time.Hour)})
-	loaded, err := w.loader().Recover(w.t.Context(), w.Now.Add(time.Second))
+	for i := range w.units {
+		term, err := w.Store.Take(w.t.Context(), i, "engine")
+		w.must(err)
+		core := engine.NewCore(engine.DefaultConfig(), w.Now, rand.New(rand.NewPCG(1, 1)))
+		w.units[i] = &unit{core: core, term: term.Number, position: term.Position}
+		w.step(i, engine.HorizonMoved{Until: w.Now.Add(100 * 24 * time.Hour)})
+	}
+	loaded, err := w.loader().Recover(w.t.Context(), allShards)
 	w.must(err)
-	w.step(loaded)
-	due, err := w.loader().Due(w.t.Context(), time.Time{}, w.Now.Add(100*24*time.Hour))
+	w.loaded(loaded)
+	due, err := w.loader().Due(w.t.Context(), allShards, time.Time{}, w.Now.Add(100*24*time.Hour))
 	w.must(err)
 	w.load(due)
 	w.sweep()
 }
 
-// sweep lets the engine see what users have changed, a moment after.
+// sweep lets the engine see what users have changed and asked for, a moment after.
 func (w *tide) sweep() {
 	w.Now = w.Now.Add(time.Millisecond)
-	var uids []string
-	jobs, err := w.Store.PendingJobs(w.t.Context(), w.loader().Shards, 100)
+	swept, err := w.loader().Sweep(w.t.Context(), allShards)
 	w.must(err)
-	for i := range jobs {
-		uids = append(uids, jobs[i].UID)
+	w.load(swept.Pending)
+	for _, command := range swept.Commands {
+		received, err := w.loader().Commands(w.t.Context(), []engine.Command{command})
+		w.must(err)
+		w.step(command.Shard, received[0])
 	}
-	dags, err := w.Store.PendingDAGs(w.t.Context(), w.loader().Shards, 100)
-	w.must(err)
-	for i := range dags {
-		uids = append(uids, dags[i].UID)
-	}
-	w.load(uids)
 }
 
 func (w *tide) load(uids []string) {
 	if len(uids) == 0 {
 		return
 	}
-	loaded, err := w.loader().Jobs(w.t.Context(), uids, w.Now.Add(time.Second))
+	loaded, err := w.loader().Jobs(w.t.Context(), uids)
 	w.must(err)
-	w.step(loaded)
+	w.loaded(loaded)
+}
+
+func (w *tide) loaded(all engine.JobsLoaded) {
+	of := all.ByShard()
+	for _, i := range slices.Sorted(maps.Keys(of)) {
+		w.step(i, *of[i])
+	}
 }
 
 func (w *tide) must(err error) {
@@ -83,26 +101,20 @@ func (w *tide) must(err error) {
 	}
 }
 
-func (w *tide) step(event engine.Event) {
-	w.perform(w.core.Step(w.Now, event))
-	for ready := w.core.Ready(); ready != nil; ready = w.core.Ready() {
-		var conflicts []engine.Conflict
-		for _, part := range ready.Batch.Parts() {
-			refused, err := w.Store.Commit(w.t.Context(), part)
-			w.must(err)
-			conflicts = append(conflicts, refused...)
-		}
-		w.core.Committed(ready)
-		w.perform(ready.After)
-		for _, conflict := range conflicts {
-			stored, err := w.Store.Run(w.t.Context(), conflict.ID)
-			w.must(err)
-			w.step(engine.InsertRefused{Stored: stored})
-		}
+// step takes an event to the core of a shard, and does what comes of it.
+func (w *tide) step(of int, event engine.Event) {
+	u := w.units[of]
+	w.perform(of, u.core.Step(w.Now, event))
+	for ready := u.core.Ready(); ready != nil; ready = u.core.Ready() {
+		u.position++
+		commit := engine.ShardCommit{Shard: of, Term: u.term, Position: u.position, Decision: ready.Decision}
+		w.must(w.Store.CommitShards(w.t.Context(), []engine.ShardCommit{commit})[0])
+		u.core.Committed(ready)
+		w.perform(of, ready.After)
 	}
 }
 
-func (w *tide) perform(effects []engine.Effect) {
+func (w *tide) perform(of int, effects []engine.Effect) {
 	for _, effect := range effects {
 		switch e := effect.(type) {
 		case engine.Publish:
@@ -112,11 +124,11 @@ func (w *tide) perform(effects []engine.Effect) {
 		case engine.Revoke:
 			before := len(w.queue)
 			w.queue = slices.DeleteFunc(w.queue, func(t *engine.Task) bool { return t.Run == e.Run && t.Attempt == e.Attempt })
-			w.step(engine.AttemptRevoked{Run: e.Run, Attempt: e.Attempt, Revoked: len(w.queue) < before || w.takes[e.Run] == 0})
+			w.step(of, engine.AttemptRevoked{Run: e.Run, Attempt: e.Attempt, Revoked: len(w.queue) < before || w.takes[e.Run] == 0})
 		case engine.LookUpRuns:
 			found, err := w.loader().LookUp(w.t.Context(), e)
 			w.must(err)
-			w.step(found)
+			w.step(of, found)
 		}
 	}
 }
@@ -133,7 +145,7 @@ func (w *tide) work(n int) {
 			if kind == engine.ResultFinished {
 				result.Finish = &engine.Finish{Status: engine.StatusSucceeded, ExitCode: &zero, StartedAt: w.Now, FinishedAt: w.Now}
 			}
-			w.step(engine.ResultsReceived{Results: []engine.Result{result}})
+			w.step(task.Shard, engine.ResultsReceived{Results: []engine.Result{result}})
 		}
 	}
 }
@@ -145,17 +157,36 @@ func (w *tide) pass(d time.Duration, busy bool) {
 		if !busy {
 			w.work(1 << 30)
 		}
-		next, ok := w.core.Next()
+		next, ok := w.next()
 		if !ok || next.After(until) {
 			break
 		}
 		if next.After(w.Now) {
 			w.Now = next
 		}
-		w.step(engine.Tick{})
+		w.tick()
 	}
 	w.Now = until
-	w.step(engine.Tick{})
+	w.tick()
+}
+
+// next is when a core has something to do.
+func (w *tide) next() (next time.Time, ok bool) {
+	for _, u := range w.units {
+		if at, has := u.core.Next(); has && (!ok || at.Before(next)) {
+			next, ok = at, true
+		}
+	}
+	return next, ok
+}
+
+// tick tells the time to the cores that have something to do.
+func (w *tide) tick() {
+	for i, u := range w.units {
+		if at, has := u.core.Next(); has && !at.After(w.Now) {
+			w.step(i, engine.Tick{})
+		}
+	}
 }
 
 // differences checks the ledger, and tells what is missing: "job 12:00:00", or wrong: "job 12:00:00 both".

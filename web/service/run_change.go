@@ -8,9 +8,9 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// Run gives one run.
+// Run gives one run, also while the engine has not acted on the request for it.
 func (s *Service) Run(ctx context.Context, id string) (engine.Run, error) {
-	run, err := s.store.Run(ctx, id)
+	run, err := s.runs().get(ctx, id)
 	return run, explain(err, "run", id)
 }
 
@@ -28,7 +28,9 @@ func (s *Service) CancelRun(ctx context.Context, id, by string) (engine.Run, err
 	if run.Status.Terminal() {
 		return run, conflict("run_ended", "run %s has ended (%s): there is nothing to cancel", id, run.Status)
 	}
-	return run, s.command(ctx, engine.Command{ID: id + "-cancel", Kind: engine.CommandCancel, RunID: id, JobUID: run.JobUID, By: by})
+	return run, s.command(ctx, engine.Command{
+		ID: id + "-cancel", Kind: engine.CommandCancel, RunID: id, JobUID: run.JobUID, By: by, At: s.after(run.CreatedAt),
+	})
 }
 
 // RetryRun asks the engine for another attempt of a run that ended badly. The run of a task goes on with its wave, and

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -22,8 +21,8 @@ type Start struct {
 // MaxPayload is the largest payload, in bytes.
 const MaxPayload = 1 << 20
 
-// StartRun makes a run of a job by hand. Asked twice with one key it gives the first run, with existed true; asked with
-// it for something else it refuses.
+// StartRun asks the engine for a run of a job, and gives the run as it is while the engine has not acted. Asked twice with
+// one key it gives the first run, with existed true; asked with it for something else it refuses.
 func (s *Service) StartRun(ctx context.Context, namespace, name string, start Start) (run engine.Run, existed bool, err error) {
 	job, err := s.Job(ctx, namespace, name)
 	if err != nil {
@@ -40,7 +39,7 @@ func (s *Service) StartRun(ctx context.Context, namespace, name string, start St
 		key = NewUID()
 	}
 	run = engine.Run{
-		ID: engine.ManualRunID(job.UID, key), Revision: 1, Namespace: namespace, JobUID: job.UID, Job: name,
+		ID: engine.ManualRunID(job.UID, key), Namespace: namespace, JobUID: job.UID, Job: name,
 		Shard: job.Shard, Trigger: engine.TriggerManual, By: start.By, Status: engine.StatusScheduled,
 		Tier: job.Spec.Tier, Class: job.Spec.Class, RunsOn: job.Spec.RunsOn, Binary: job.Spec.Binary,
 		Payload: start.Payload, Args: start.Args, CreatedAt: s.now(),
@@ -48,23 +47,17 @@ func (s *Service) StartRun(ctx context.Context, namespace, name string, start St
 	if start.At.After(run.CreatedAt) {
 		run.NotBefore = start.At.UTC().Truncate(time.Millisecond)
 	}
-	err = s.store.InsertRun(ctx, run)
-	if errors.Is(err, engine.ErrExists) {
-		run, err = s.store.Run(ctx, run.ID)
-		if err != nil {
-			return engine.Run{}, false, fmt.Errorf("read run %s: %w", run.ID, err)
-		}
-		if part := start.differs(&run); part != "" {
-			return engine.Run{}, false, keyReused("run "+run.ID, part)
-		}
-		existed = true
-	} else if err != nil {
-		return engine.Run{}, false, fmt.Errorf("insert run: %w", err)
+	command := engine.Command{
+		ID: engine.StartCommand(run.ID), Kind: engine.CommandStart, RunID: run.ID, JobUID: job.UID, By: start.By, At: run.CreatedAt, Run: &run,
 	}
-	if run.Status == engine.StatusScheduled {
-		err = s.command(ctx, engine.Command{ID: run.ID + "-start", Kind: engine.CommandStart, RunID: run.ID, JobUID: job.UID, By: start.By})
+	stored, existed, err := s.runs().start(ctx, s, command, start.Key != "")
+	if err != nil {
+		return engine.Run{}, false, fmt.Errorf("start run %s: %w", run.ID, err)
 	}
-	return run, existed, err
+	if part := start.differs(&stored); part != "" {
+		return engine.Run{}, false, keyReused("run "+run.ID, part)
+	}
+	return stored, existed, nil
 }
 
 func validEnvironmentName(name string) bool {
@@ -83,11 +76,31 @@ func validEnvironmentName(name string) bool {
 
 // command leaves an intent for the engine and wakes it.
 func (s *Service) command(ctx context.Context, command engine.Command) error {
+	if err := s.leave(ctx, command); err != nil {
+		return err
+	}
+	s.wake(ctx, engine.Wake{Shard: engine.ShardOf(command.JobUID), Kind: engine.WakeCommand})
+	return nil
+}
+
+// leave leaves an intent for the engine, which finds it within a second. Without At it is of now.
+func (s *Service) leave(ctx context.Context, command engine.Command) error {
 	command.Shard = engine.ShardOf(command.JobUID)
-	command.At = s.now()
+	if command.At.IsZero() {
+		command.At = s.now()
+	}
 	if err := s.store.PutCommand(ctx, command); err != nil {
 		return fmt.Errorf("leave command %s for the engine: %w", command.Kind, err)
 	}
-	s.wake(ctx, engine.Wake{Shard: command.Shard, Kind: engine.WakeCommand})
 	return nil
+}
+
+// after is now, but later than an instant: the engine acts on the commands of a job in the order of their instants, and
+// not all servers have the same time.
+func (s *Service) after(earlier time.Time) time.Time {
+	now := s.now()
+	if next := earlier.UTC().Truncate(time.Millisecond).Add(time.Millisecond); now.Before(next) {
+		return next
+	}
+	return now
 }

@@ -65,7 +65,7 @@ func (s *Service) Search(ctx context.Context, namespace, text string, limit int)
 		if text == "" {
 			return nil
 		}
-		run, err := s.store.Run(within, text)
+		run, err := s.runs().get(within, text)
 		switch {
 		case errors.Is(err, engine.ErrNotFound) || err == nil && run.Namespace != namespace:
 			return nil

@@ -110,6 +110,10 @@ func (m *manyNames) Run(context.Context, string) (engine.Run, error) {
 	return engine.Run{}, engine.ErrNotFound
 }
 
+func (m *manyNames) Command(context.Context, string) (engine.Command, error) {
+	return engine.Command{}, engine.ErrNotFound
+}
+
 func (m *manyNames) Runs(context.Context, engine.RunFilter) ([]engine.Run, string, error) {
 	return nil, "", nil
 }

@@ -26,11 +26,15 @@ type Store interface {
 	Jobs(ctx context.Context, filter engine.JobFilter) ([]engine.Job, string, error)
 	Generations(ctx context.Context, uid string, before int64, limit int) ([]engine.Generation, error)
 
-	InsertRun(ctx context.Context, run engine.Run) error
 	Run(ctx context.Context, id string) (engine.Run, error)
 	RunsByID(ctx context.Context, ids []string) ([]engine.Run, error)
 	Runs(ctx context.Context, filter engine.RunFilter) ([]engine.Run, string, error)
+	// PutCommand leaves a command; one that is there under its id stays as it is.
 	PutCommand(ctx context.Context, command engine.Command) error
+	// Command gives a command that the engine has not acted upon; engine.ErrNotFound.
+	Command(ctx context.Context, id string) (engine.Command, error)
+	// Commands gives what the engine has not acted upon in these shards, oldest first.
+	Commands(ctx context.Context, shards []int, limit int) ([]engine.Command, error)
 
 	Slots(ctx context.Context, filter engine.SlotFilter) ([]engine.SlotRange, string, error)
 	Upcoming(ctx context.Context, namespace string, limit int) ([]engine.ScheduledTask, error)

@@ -3,6 +3,7 @@ package service_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
@@ -13,39 +14,48 @@ import (
 // A job that an earlier version has stored with keys that do nothing runs on and can be paused; its page warns, and it
 // cannot be saved like that again.
 func TestStoredJobsWithUnsupportedKeysRunOnAndCannotBeSaved(t *testing.T) {
-	w := webtest.New(t)
-	w.PutBinary(t, "report")
-	w.Queue.SetExecutors(engine.Presence{ID: "one", Tiers: tiers("light"), Slots: 4})
-	job := w.PutJob(t, `{"name":"a","binary":"report","every":"1m","tier":"light"}`)
-	job.Spec.Alerts = &spec.Alerts{On: []string{"failed"}}
-	job.Revision++
-	job.Generation++
-	if err := w.Store.ReplaceJob(t.Context(), job); err != nil {
-		t.Fatal(err)
-	}
+	for words, change := range map[string]func(*spec.Job){
+		"alerts.on does nothing in this version":    func(j *spec.Job) { j.Alerts = &spec.Alerts{On: []string{"failed"}} },
+		"retry.delay does nothing with one attempt": func(j *spec.Job) { j.Retry.Delay = spec.Duration(7 * time.Second) },
+		"retry.on does nothing with one attempt":    func(j *spec.Job) { j.Retry.On = []int{75} },
+		"catch_up.window does nothing with catch_up.policy none": func(j *spec.Job) {
+			j.CatchUp = spec.CatchUp{Policy: spec.CatchUpNone, Window: spec.Duration(2 * time.Hour)}
+		},
+	} {
+		w := webtest.New(t)
+		w.PutBinary(t, "report")
+		w.Queue.SetExecutors(engine.Presence{ID: "one", Tiers: tiers("light"), Slots: 4})
+		job := w.PutJob(t, `{"name":"a","binary":"report","every":"1m","tier":"light"}`)
+		change(&job.Spec)
+		job.Revision++
+		job.Generation++
+		if err := w.Store.ReplaceJob(t.Context(), job); err != nil {
+			t.Fatal(err)
+		}
 
-	if _, err := w.PauseJob(t.Context(), "default", "a", "mira", ""); err != nil {
-		t.Errorf("pause: %v", err)
-	}
-	if _, err := w.ResumeJob(t.Context(), "default", "a", "mira"); err != nil {
-		t.Errorf("resume: %v", err)
-	}
-	if _, _, err := w.StartRun(t.Context(), "default", "a", service.Start{By: "mira"}); err != nil {
-		t.Errorf("run: %v", err)
-	}
-	stored, err := w.Job(t.Context(), "default", "a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := w.Hindrances(t.Context(), &stored)
-	if err != nil || len(found) != 1 || found[0].Code != "unsupported" || found[0].Stops || !strings.Contains(found[0].Words, "alerts.on does nothing in this version") {
-		t.Errorf("its page says %+v, %v", found, err)
-	}
+		if _, err := w.PauseJob(t.Context(), "default", "a", "mira", ""); err != nil {
+			t.Errorf("%s: pause: %v", words, err)
+		}
+		if _, err := w.ResumeJob(t.Context(), "default", "a", "mira"); err != nil {
+			t.Errorf("%s: resume: %v", words, err)
+		}
+		if _, _, err := w.StartRun(t.Context(), "default", "a", service.Start{By: "mira"}); err != nil {
+			t.Errorf("%s: run: %v", words, err)
+		}
+		stored, err := w.Job(t.Context(), "default", "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := w.Hindrances(t.Context(), &stored)
+		if err != nil || len(found) != 1 || found[0].Code != "unsupported" || found[0].Stops || !strings.Contains(found[0].Words, words) {
+			t.Errorf("%s: its page says %+v, %v", words, found, err)
+		}
 
-	_, _, err = w.SaveJob(t.Context(), "default", &stored.Spec, service.Save{By: "mira"})
-	refused(t, err, service.KindInvalid, "invalid_definition")
-	_, _, err = w.RestoreGeneration(t.Context(), "default", "a", 2, "mira", "")
-	refused(t, err, service.KindInvalid, "invalid_definition")
+		_, _, err = w.SaveJob(t.Context(), "default", &stored.Spec, service.Save{By: "mira"})
+		refused(t, err, service.KindInvalid, "invalid_definition")
+		_, _, err = w.RestoreGeneration(t.Context(), "default", "a", 2, "mira", "")
+		refused(t, err, service.KindInvalid, "invalid_definition")
+	}
 }
 
 func TestStoredDAGsWithUnsupportedKeysWarnAndCannotBeSaved(t *testing.T) {

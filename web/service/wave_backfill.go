@@ -2,11 +2,8 @@ package service
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
@@ -76,8 +73,18 @@ func (s *Service) planBackfill(ctx context.Context, dag *engine.DAG, planned []e
 	if len(planned) == 0 {
 		return DAGBackfill{}, nil
 	}
-	had, err := s.slotsHad(ctx, dag, planned[0].Slots, from)
+	statuses := map[string]engine.Status{}
+	had := map[rootSlot]string{}
+	// First what the engine has not acted upon: a wave that it makes meanwhile is found below.
+	waves, err := s.acceptedWaves(ctx, dag)
 	if err != nil {
+		return DAGBackfill{}, err
+	}
+	for i := range waves {
+		statuses[waves[i].ID] = waves[i].Status
+		noteSlots(had, &waves[i])
+	}
+	if err := s.slotsHad(ctx, dag, planned[0].Slots, from, had); err != nil {
 		return DAGBackfill{}, err
 	}
 	var ids []string
@@ -89,11 +96,9 @@ func (s *Service) planBackfill(ctx context.Context, dag *engine.DAG, planned []e
 			}
 		}
 	}
-	waves, err := s.store.WavesByID(ctx, ids)
-	if err != nil {
+	if waves, err = s.store.WavesByID(ctx, ids); err != nil {
 		return DAGBackfill{}, fmt.Errorf("look up the waves of the range: %w", err)
 	}
-	statuses := map[string]engine.Status{}
 	for i := range waves {
 		statuses[waves[i].ID] = waves[i].Status
 	}
@@ -124,18 +129,44 @@ type rootSlot struct {
 	slot int64
 }
 
+// noteSlots notes the slots of a wave that may not have begun, and has no runs yet.
+func noteSlots(had map[rootSlot]string, wave *engine.Wave) {
+	for root, slot := range wave.Slots {
+		had[rootSlot{root, slot.UnixMilli()}] = wave.ID
+	}
+}
+
+// commandsLookedAt is how many commands a backfill looks through for waves that are accepted.
+const commandsLookedAt = 10 * engine.MaxBackfill
+
+// acceptedWaves gives the waves of a DAG that are commands as yet.
+func (s *Service) acceptedWaves(ctx context.Context, dag *engine.DAG) (waves []engine.Wave, err error) {
+	commands, err := s.store.Commands(ctx, []int{dag.Shard}, commandsLookedAt)
+	if err != nil {
+		return nil, fmt.Errorf("read what the engine has not acted upon: %w", err)
+	}
+	if len(commands) == commandsLookedAt {
+		return nil, conflict("engine_behind", "the engine has %d requests to act upon before this one: ask again once it has", len(commands))
+	}
+	for i := range commands {
+		if wave := commands[i].Wave; wave != nil && wave.DAGUID == dag.UID {
+			waves = append(waves, *wave)
+		}
+	}
+	return waves, nil
+}
+
 // historyLookedAt is how many runs of a root a backfill looks through for slots that were had.
 const historyLookedAt = 50_000
 
-// slotsHad tells which wave has had which slot of these roots, from an instant on.
-func (s *Service) slotsHad(ctx context.Context, dag *engine.DAG, roots map[string]time.Time, from time.Time) (map[rootSlot]string, error) {
-	had := map[rootSlot]string{}
+// slotsHad notes which wave has had which slot of these roots, from an instant on.
+func (s *Service) slotsHad(ctx context.Context, dag *engine.DAG, roots map[string]time.Time, from time.Time, had map[rootSlot]string) error {
 	for root := range roots {
 		filter := engine.RunFilter{Namespace: dag.Namespace, DAGUID: dag.UID, Task: root, Since: from.Add(-ledgerMargin), Limit: 1000}
 		for looked := 0; ; {
 			runs, next, err := s.store.Runs(ctx, filter)
 			if err != nil {
-				return nil, fmt.Errorf("read the runs of root %s: %w", root, err)
+				return fmt.Errorf("read the runs of root %s: %w", root, err)
 			}
 			for i := range runs {
 				if r := &runs[i]; !r.Slot.IsZero() {
@@ -146,7 +177,7 @@ func (s *Service) slotsHad(ctx context.Context, dag *engine.DAG, roots map[strin
 				break
 			}
 			if looked >= historyLookedAt {
-				return nil, field("history_too_long", "body.from", "root %s has had more than %d runs since then, too many to look through: let the range begin later", root, historyLookedAt)
+				return field("history_too_long", "body.from", "root %s has had more than %d runs since then, too many to look through: let the range begin later", root, historyLookedAt)
 			}
 			filter.Cursor = next
 		}
@@ -156,50 +187,32 @@ func (s *Service) slotsHad(ctx context.Context, dag *engine.DAG, roots map[strin
 	for {
 		waves, next, err := s.store.Waves(ctx, filter)
 		if err != nil {
-			return nil, fmt.Errorf("list what waits of DAG %s: %w", dag.Name, err)
+			return fmt.Errorf("list what waits of DAG %s: %w", dag.Name, err)
 		}
 		for i := range waves {
-			for root, slot := range waves[i].Slots {
-				had[rootSlot{root, slot.UnixMilli()}] = waves[i].ID
-			}
+			noteSlots(had, &waves[i])
 		}
 		if next == "" {
-			return had, nil
+			return nil
 		}
 		filter.Cursor = next
 	}
 }
 
-// wavesAtOnce is how many waves are inserted at a time: a store makes them durable together.
-const wavesAtOnce = 16
-
-// makeBackfill inserts the waves that are new, and tells the engine. Asked again after a crash it does the rest.
+// makeBackfill asks the engine for the waves that are new, the earliest first: it begins none before it knows those that
+// come before. Asked again after a crash it does the rest.
 func (s *Service) makeBackfill(ctx context.Context, dag *engine.DAG, plan *DAGBackfill, by string) error {
-	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(wavesAtOnce)
-	var first *engine.Wave
 	for i := range plan.Waves {
 		one := &plan.Waves[i]
-		wave := s.newWave(dag, one.BackfillKey(), engine.TriggerBackfill, by)
-		wave.Slot, wave.Slots = one.Slot, one.Slots
-		if one.Wave == "" || one.Wave == wave.ID && one.Status == engine.StatusScheduled {
-			if first == nil {
-				first = &wave
-			}
-		}
 		if one.Wave != "" {
 			continue
 		}
-		group.Go(func() error {
-			err := s.store.InsertWave(within, wave)
-			if err != nil && !errors.Is(err, engine.ErrExists) { // or somebody has asked for the same at once
-				return fmt.Errorf("insert wave %s: %w", wave.ID, err)
-			}
-			return nil
-		})
+		wave := s.newWave(dag, one.BackfillKey(), engine.TriggerBackfill, by)
+		wave.Slot, wave.Slots = one.Slot, one.Slots
+		if err := s.leave(ctx, startWave(&wave)); err != nil {
+			return fmt.Errorf("start wave %s: %w", wave.ID, err)
+		}
 	}
-	if err := group.Wait(); err != nil || first == nil {
-		return err
-	}
-	return s.startWaveCommand(ctx, first)
+	s.wake(ctx, engine.Wake{Shard: dag.Shard, Kind: engine.WakeCommand})
+	return nil
 }

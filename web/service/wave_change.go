@@ -19,7 +19,9 @@ func (s *Service) CancelWave(ctx context.Context, id, by string) (engine.Wave, e
 	if wave.Status.Terminal() {
 		return wave, conflict("wave_ended", "wave %s has ended (%s): there is nothing to cancel", id, wave.Status)
 	}
-	return wave, s.command(ctx, engine.Command{ID: id + "-cancel", Kind: engine.CommandCancelWave, RunID: id, JobUID: wave.DAGUID, By: by})
+	return wave, s.command(ctx, engine.Command{
+		ID: id + "-cancel", Kind: engine.CommandCancelWave, RunID: id, JobUID: wave.DAGUID, By: by, At: s.after(wave.CreatedAt),
+	})
 }
 
 // ResumeWave asks the engine to go on with a wave that failed or was cancelled: what succeeded stays, the rest is run

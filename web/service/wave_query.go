@@ -11,9 +11,9 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// Wave gives one wave.
+// Wave gives one wave, also while the engine has not acted on the request for it.
 func (s *Service) Wave(ctx context.Context, id string) (engine.Wave, error) {
-	wave, err := s.store.Wave(ctx, id)
+	wave, err := s.waves().get(ctx, id)
 	return wave, explain(err, "wave", id)
 }
 

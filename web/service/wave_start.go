@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 
@@ -36,34 +35,29 @@ func (s *Service) StartWave(ctx context.Context, namespace, name string, start S
 	}
 	wave = s.newWave(&dag, key, engine.TriggerManual, start.By)
 	wave.Payload, wave.Args = start.Payload, start.Args
-	err = s.store.InsertWave(ctx, wave)
-	if errors.Is(err, engine.ErrExists) {
-		if wave, err = s.Wave(ctx, wave.ID); err != nil {
-			return engine.Wave{}, false, err
-		}
-		if part := start.differsFromWave(&wave); part != "" {
-			return engine.Wave{}, false, keyReused("wave "+wave.ID, part)
-		}
-		existed = true
-	} else if err != nil {
-		return engine.Wave{}, false, fmt.Errorf("insert wave: %w", err)
+	stored, existed, err := s.waves().start(ctx, s, startWave(&wave), start.Key != "")
+	if err != nil {
+		return engine.Wave{}, false, fmt.Errorf("start wave %s: %w", wave.ID, err)
 	}
-	if wave.Status == engine.StatusScheduled {
-		err = s.startWaveCommand(ctx, &wave)
+	if part := start.differsFromWave(&stored); part != "" {
+		return engine.Wave{}, false, keyReused("wave "+wave.ID, part)
 	}
-	return wave, existed, err
+	return stored, existed, nil
 }
 
 // newWave makes a wave that waits for its turn.
 func (s *Service) newWave(dag *engine.DAG, key string, trigger engine.Trigger, by string) engine.Wave {
 	return engine.Wave{
-		ID: engine.ManualWaveID(dag.UID, key), Revision: 1, Namespace: dag.Namespace, DAGUID: dag.UID, DAG: dag.Name, Shard: dag.Shard,
+		ID: engine.ManualWaveID(dag.UID, key), Namespace: dag.Namespace, DAGUID: dag.UID, DAG: dag.Name, Shard: dag.Shard,
 		Trigger: trigger, By: by, Status: engine.StatusScheduled, CreatedAt: s.now(),
 	}
 }
 
-func (s *Service) startWaveCommand(ctx context.Context, wave *engine.Wave) error {
-	return s.command(ctx, engine.Command{ID: wave.ID + "-start", Kind: engine.CommandStartWave, RunID: wave.ID, JobUID: wave.DAGUID, By: wave.By})
+// startWave gives the command that makes a wave.
+func startWave(wave *engine.Wave) engine.Command {
+	return engine.Command{
+		ID: engine.StartCommand(wave.ID), Kind: engine.CommandStartWave, RunID: wave.ID, JobUID: wave.DAGUID, By: wave.By, At: wave.CreatedAt, Wave: wave,
+	}
 }
 
 // differsFromWave is differs for a wave.

@@ -92,19 +92,36 @@ func TestBackfillMakesWavesOfSlotsThatNoneHas(t *testing.T) {
 	if plan, err = w.BackfillDAG(t.Context(), "default", "etl", from, to, "ann", false); err != nil || plan.New != 2 {
 		t.Fatalf("%+v, %v", plan, err)
 	}
-	if left := commands(t, w, d.Shard); len(left) != 1 || left[0].Kind != engine.CommandStartWave {
+	left := commands(t, w, d.Shard)
+	if len(left) != 2 || left[0].Kind != engine.CommandStartWave || left[0].Wave == nil || left[0].Wave.ID != left[0].RunID {
 		t.Errorf("left %+v", left)
 	}
+	if wakes := w.Queue.Wakes(); wakes[len(wakes)-1] != (engine.Wake{Shard: d.Shard, Kind: engine.WakeCommand}) {
+		t.Errorf("the engine was woken with %+v", wakes)
+	}
+	const again = "orders=10:00 rates=10:00 succeeded, orders=11:00 rates=10:30 scheduled, orders=12:00 rates=11:30 scheduled"
+	differently := from.Add(31 * time.Minute) // a range that cuts the slots differently does not run one of them twice
+	// While the engine has not acted upon the first, only its commands say what is to come.
+	plan, err = w.BackfillDAG(t.Context(), "default", "etl", from, to, "ann", false)
+	if err != nil || plan.New != 0 || told(plan) != again {
+		t.Errorf("asked twice at once: %d: %s, %v", plan.New, told(plan), err)
+	}
+	if plan, err = w.BackfillDAG(t.Context(), "default", "etl", differently, to, "ann", true); err != nil || plan.New != 0 {
+		t.Errorf("cut differently at once: %d: %s, %v", plan.New, told(plan), err)
+	}
+	if now := commands(t, w, d.Shard); len(now) != 2 {
+		t.Errorf("asked twice, left %+v", now)
+	}
+	w.Act(t)
 	waves, _, err := w.Waves(t.Context(), service.WaveQuery{Namespace: "default", DAG: "etl", Statuses: []engine.Status{engine.StatusScheduled}, Limit: 10})
 	if err != nil || len(waves) != 2 || waves[0].Trigger != engine.TriggerBackfill || waves[0].By != "ann" || len(waves[0].Slots) != 2 || waves[0].Slot.IsZero() {
 		t.Errorf("%+v, %v", waves, err)
 	}
 	plan, err = w.BackfillDAG(t.Context(), "default", "etl", from, to, "ann", false)
-	if err != nil || plan.New != 0 || told(plan) != "orders=10:00 rates=10:00 succeeded, orders=11:00 rates=10:30 scheduled, orders=12:00 rates=11:30 scheduled" {
+	if err != nil || plan.New != 0 || told(plan) != again {
 		t.Errorf("asked twice: %d: %s, %v", plan.New, told(plan), err)
 	}
-	// Another range that cuts the slots differently does not run one of them twice.
-	plan, err = w.BackfillDAG(t.Context(), "default", "etl", from.Add(31*time.Minute), to, "ann", true)
+	plan, err = w.BackfillDAG(t.Context(), "default", "etl", differently, to, "ann", true)
 	if err != nil || plan.New != 0 {
 		t.Errorf("cut differently: %d: %s, %v", plan.New, told(plan), err)
 	}

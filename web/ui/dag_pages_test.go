@@ -140,11 +140,16 @@ func TestDAGBackfillSaysFirstWhatItWouldDo(t *testing.T) {
 		t.Fatalf("a plan has made %d waves, %v", len(before), err)
 	}
 	s.act(t, "/dags/etl/backfill", url.Values{"from": {day + "T00:00"}, "to": {day + "T06:00"}})
+	const planned = "Every slot of this range has had its wave"
+	if page := s.see(t, "/dags/etl/backfill?"+span); !strings.Contains(page, planned) {
+		t.Error("a second plan would make waves again that the engine has not made yet")
+	}
+	s.Act(t)
 	made, _, err := s.Store.Waves(t.Context(), engine.WaveFilter{Limit: 100})
 	if err != nil || fmt.Sprint(len(made)) != found[1] {
 		t.Errorf("%d waves were made, %s were planned, %v", len(made), found[1], err)
 	}
-	if page := s.see(t, "/dags/etl/backfill?"+span); !strings.Contains(page, "Every slot of this range has had its wave") {
+	if page := s.see(t, "/dags/etl/backfill?"+span); !strings.Contains(page, planned) {
 		t.Error("a second plan would make waves again")
 	}
 	if response := s.ask(t, http.MethodGet, "/dags/etl/backfill?from=x&to=y", nil); response.Code != http.StatusUnprocessableEntity {

@@ -172,6 +172,42 @@ func (w *World) PutRun(t testing.TB, run engine.Run) {
 	}
 }
 
+// Act does what the engine does with requests for runs and waves: it makes what they ask for, unless that is there already,
+// and deletes their commands.
+func (w *World) Act(t testing.TB) {
+	t.Helper()
+	var shards []int
+	for shard := range engine.Shards {
+		shards = append(shards, shard)
+	}
+	commands, err := w.Store.Commands(t.Context(), shards, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range commands {
+		batch := engine.Batch{Commands: []string{command.ID}}
+		switch {
+		case command.Run != nil:
+			command.Run.Revision = 1
+			batch.Runs = []engine.RunWrite{{Run: *command.Run}}
+		case command.Wave != nil:
+			command.Wave.Revision = 1
+			batch.Waves = []engine.WaveWrite{{Wave: *command.Wave}}
+		default:
+			continue
+		}
+		if _, err := w.Store.Run(t.Context(), command.RunID); err == nil {
+			batch.Runs = nil
+		}
+		if _, err := w.Store.Wave(t.Context(), command.RunID); err == nil {
+			batch.Waves = nil
+		}
+		if conflicts, err := w.Store.Commit(t.Context(), &batch); err != nil || len(conflicts) > 0 {
+			t.Fatalf("act on command %s: %v %v", command.ID, conflicts, err)
+		}
+	}
+}
+
 // Running gives the run of a job's slot in its first attempt, not yet stored.
 func (w *World) Running(job engine.Job, slot time.Time) engine.Run {
 	return engine.Run{

@@ -90,6 +90,20 @@ func (s *Server) dispatch(request *command) (bson.Raw, error) {
 	if !writes[request.name] {
 		return work()
 	}
+	if halted, torn := s.faults.halted(); halted {
+		done := request
+		switch torn {
+		case TornHalf:
+			done = request.half()
+			fallthrough
+		case TornAll:
+			if _, err := s.journal.do(done.body, func() (bson.Raw, error) { return encode(s.do(handle, done)) }); err != nil {
+				return nil, err
+			}
+		case TornNone:
+		}
+		return encode(failed(engine.Errorf(engine.InternalError, "a fault halts all writes")))
+	}
 	if s.faults.take(&s.faults.dropBefore) {
 		return nil, errDropped
 	}

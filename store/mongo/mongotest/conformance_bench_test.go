@@ -47,3 +47,34 @@ func BenchmarkCommit(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkCommitShards is BenchmarkCommit on the journal, with all that is projected in the end: the runs of a batch are
+// those of one shard, in four commits.
+func BenchmarkCommitShards(b *testing.B) {
+	for _, size := range []int{1, 100, 1000} {
+		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
+			server := startServer(b)
+			store := openStore(b, server.URI(), mongo.Config{})
+			owner := take(b, store, 7, "owner")
+			uids := uidsOf(7, size)
+			b.ReportAllocs()
+			b.ResetTimer()
+			for done := 0; done < b.N; done += size {
+				slot := done/size + 1
+				at := faultNoon.Add(time.Duration(slot) * time.Second)
+				decisions := make([]engine.Decision, 4)
+				for i := range min(size, b.N-done) {
+					for step, write := range life(uids[i], at) {
+						decisions[step].Runs = append(decisions[step].Runs, write.Run)
+					}
+					decisions[0].Tasks = append(decisions[0].Tasks, engine.ScheduledTask{
+						ID: uids[i], Shard: 7, Slot: at, RunAt: at, Revision: int64(slot), Namespace: "default",
+					})
+				}
+				owner.commit(b, decisions...)
+			}
+			must(b, store.Close(b.Context()))
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "runs/s")
+		})
+	}
+}

@@ -105,14 +105,14 @@ func TestASingleWriteRidesOutAFailOver(t *testing.T) {
 			store := closing(t, openStore(t, server.URI(), mongo.Config{PrimaryOnly: true}))
 			job := engine.Job{UID: "alone", Namespace: "default", Name: "alone", Revision: 1, Generation: 1, Pending: true}
 			run := life("alone", faultNoon)[0].Run
+			command := engine.Command{ID: engine.StartCommand(run.ID), Kind: engine.CommandStart, RunID: run.ID, At: faultNoon, Run: &run}
 			for _, step := range []struct {
 				what string
 				do   func() error
 			}{
 				{"create job", func() error { return store.CreateJob(t.Context(), job) }},
 				{"replace job", func() error { job.Revision = 2; return store.ReplaceJob(t.Context(), job) }},
-				{"insert run", func() error { return store.InsertRun(t.Context(), run) }},
-				{"put command", func() error { return store.PutCommand(t.Context(), engine.Command{ID: "c", At: faultNoon}) }},
+				{"put command", func() error { return store.PutCommand(t.Context(), command) }},
 			} {
 				inject(server.Faults())
 				if err := step.do(); err != nil {
@@ -120,8 +120,11 @@ func TestASingleWriteRidesOutAFailOver(t *testing.T) {
 				}
 			}
 			inject(server.Faults())
-			if err := store.InsertRun(t.Context(), run); !errors.Is(err, engine.ErrExists) {
-				t.Errorf("insert it again: %v", err)
+			if err := store.PutCommand(t.Context(), command); err != nil {
+				t.Errorf("put it again: %v", err)
+			}
+			if stored, err := store.Command(t.Context(), command.ID); err != nil || stored.Run == nil || stored.Run.ID != run.ID {
+				t.Errorf("the command is %+v, %v", stored, err)
 			}
 		})
 	}
@@ -138,9 +141,7 @@ func TestWriteConflictInsteadOfDuplicateKey(t *testing.T) {
 	var group sync.WaitGroup
 	for racer := range racers {
 		group.Go(func() {
-			run := life("raced", faultNoon)[0].Run
-			run.By = fmt.Sprint(racer)
-			won[racer] = store.InsertRun(t.Context(), run)
+			won[racer] = store.InsertEffect(t.Context(), racedEffect(racer))
 		})
 	}
 	group.Wait()

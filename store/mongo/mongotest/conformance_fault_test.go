@@ -177,11 +177,6 @@ func TestAWriteReportedAsFailedIsFoundDone(t *testing.T) {
 					t.Fatalf("%s: %v", what, err)
 				}
 			}
-			run := life("alone", faultNoon)[0].Run
-			do("insert run", func() error { return store.InsertRun(ctx, run) })
-			if err := store.InsertRun(ctx, run); !errors.Is(err, engine.ErrExists) {
-				t.Errorf("insert it again: %v", err)
-			}
 			job := engine.Job{UID: "alone", Namespace: "default", Name: "alone", Revision: 1, Generation: 1, Pending: true}
 			do("create job", func() error { return store.CreateJob(ctx, job) })
 			job.Revision, job.Generation = 2, 2
@@ -213,7 +208,7 @@ func TestAWriteReportedAsFailedIsFoundDone(t *testing.T) {
 			})
 			do("commit everything", func() error {
 				conflicts, err := store.Commit(ctx, &engine.Batch{
-					Runs:        []engine.RunWrite{life("alone", faultNoon)[1], life("second", faultNoon)[0]},
+					Runs:        []engine.RunWrite{life("alone", faultNoon)[0], life("second", faultNoon)[0]},
 					DeadLetters: []engine.DeadLetter{{RunID: "x", Namespace: "default"}},
 					Commands:    []string{"c"},
 				})
@@ -224,6 +219,13 @@ func TestAWriteReportedAsFailedIsFoundDone(t *testing.T) {
 			})
 			do("purge", func() error { return store.DeleteDeadLetter(ctx, "x") })
 		})
+	}
+}
+
+// racedEffect is what racers insert under one id; Attempt says which of them.
+func racedEffect(racer int) engine.RunEffect {
+	return engine.RunEffect{
+		Run: "raced", Key: "charge", Namespace: "default", Revision: 1, State: engine.EffectOpen, Attempt: racer + 1, CreatedAt: faultNoon, OpenedAt: faultNoon,
 	}
 }
 
@@ -238,9 +240,7 @@ func TestDeadlockInsteadOfDuplicateKey(t *testing.T) {
 	var group sync.WaitGroup
 	for racer := range racers {
 		group.Go(func() {
-			run := life("raced", faultNoon)[0].Run
-			run.By = fmt.Sprint(racer)
-			won[racer] = store.InsertRun(t.Context(), run)
+			won[racer] = store.InsertEffect(t.Context(), racedEffect(racer))
 		})
 	}
 	group.Wait()
@@ -249,9 +249,9 @@ func TestDeadlockInsteadOfDuplicateKey(t *testing.T) {
 		switch {
 		case err == nil:
 			winners++
-			run, err := store.Run(t.Context(), life("raced", faultNoon)[0].Run.ID)
-			if err != nil || run.By != fmt.Sprint(racer) {
-				t.Errorf("racer %d has won, but the run is by %q: %v", racer, run.By, err)
+			stored, err := store.Effect(t.Context(), "raced", "charge")
+			if err != nil || stored.Attempt != racer+1 {
+				t.Errorf("racer %d has won, but the effect is attempt %d's: %v", racer, stored.Attempt, err)
 			}
 		case !errors.Is(err, engine.ErrExists):
 			t.Errorf("racer %d: %v", racer, err)

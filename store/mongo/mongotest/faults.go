@@ -21,6 +21,9 @@ type Faults struct {
 	concernAfter        int
 	cutInWrite          int
 	slow                time.Duration // before each command
+	halts               bool
+	before              int // write commands that are done before that
+	torn                Torn
 }
 
 // Slow makes each command wait before it is done; 0 ends that.
@@ -82,6 +85,50 @@ func (f *Faults) ConcernErrorAfterWrite(n int) { f.set(&f.concernAfter, n) }
 // CutInWrite makes the next n write commands do the first half of what they ask for and close their connection. The
 // server does not remember that half: a repeated command meets it.
 func (f *Faults) CutInWrite(n int) { f.set(&f.cutInWrite, n) }
+
+// Torn says how much of a write is done.
+type Torn int
+
+// How much of a write is done.
+const (
+	TornNone Torn = iota
+	TornHalf      // the first half of what a command asks for
+	TornAll       // all of it, and the answer is an error nevertheless
+)
+
+// HaltWrites does n more write commands, that much of the one after them, and none at all then: all those answer with an
+// InternalError, as the last writes of a client that is killed would. ResumeWrites ends it.
+func (f *Faults) HaltWrites(n int, torn Torn) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.halts, f.before, f.torn = true, n, torn
+}
+
+// ResumeWrites ends HaltWrites, and reports whether any write was not done as it should be.
+func (f *Faults) ResumeWrites() (met bool) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	met = f.halts && f.before < 0
+	f.halts = false
+	return met
+}
+
+// halted reports whether a write command is kept from being done as it should be, and how much of it is done.
+func (f *Faults) halted() (is bool, torn Torn) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if !f.halts {
+		return false, 0
+	}
+	f.before--
+	switch {
+	case f.before >= 0:
+		return false, 0
+	case f.before == -1:
+		return true, f.torn
+	}
+	return true, TornNone
+}
 
 func (f *Faults) set(counter *int, n int) {
 	f.mutex.Lock()

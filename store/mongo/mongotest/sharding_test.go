@@ -19,6 +19,9 @@ func shardKeys(t *testing.T) map[string][]shapes.Key {
 			keys[strings.Trim(strings.TrimSpace(name), `"`)] = []shapes.Key{{Field: "_id"}}
 		}
 	}
+	for _, named := range regexp.MustCompile(`sh\.shardCollection\("tidewheel\.(\w+)", \{ _id: 1 \}\)`).FindAllStringSubmatch(page, -1) {
+		keys[named[1]] = []shapes.Key{{Field: "_id"}}
+	}
 	if !strings.Contains(page, "sh.shardCollection(`tidewheel.${name}`, { _id: 1 })") || len(keys) < 5 {
 		t.Fatalf("docs/scale.md does not say how collections are sharded: %v", keys)
 	}

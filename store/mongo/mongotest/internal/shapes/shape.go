@@ -234,7 +234,7 @@ func condition(field string, value bson.RawValue) (Condition, error) {
 			one.Kind = Range
 		case "$exists":
 			one.Kind = Exists
-		case "$ne":
+		case "$ne", "$not":
 			one.Kind = Other
 		default:
 			return one, fmt.Errorf("%s of %s is not known here", element.Key(), field)
