@@ -77,16 +77,6 @@ func (s storeOfUsers) ReplaceDAG(ctx context.Context, dag engine.DAG) error {
 	return explainFull(s.store.ReplaceDAG(ctx, dag))
 }
 
-// InsertWave makes a wave.
-func (s storeOfUsers) InsertWave(ctx context.Context, wave engine.Wave) error {
-	return explainFull(s.store.InsertWave(ctx, wave))
-}
-
-// InsertRun makes a run.
-func (s storeOfUsers) InsertRun(ctx context.Context, run engine.Run) error {
-	return explainFull(s.store.InsertRun(ctx, run))
-}
-
 // PutCommand leaves something for the engine.
 func (s storeOfUsers) PutCommand(ctx context.Context, command engine.Command) error {
 	return explainFull(s.store.PutCommand(ctx, command))

@@ -111,7 +111,7 @@ var decisionPromises = []promise{
 		if err := h.store.Ping(h.ctx); err == nil {
 			h.Fatal("a closed store answers a ping")
 		}
-		_, err := h.store.Commit(h.ctx, &engine.Decision{Runs: []engine.Run{slotRun(aJob("report"), noon)}})
+		err := (&writer{store: h.store}).commit(h.ctx, engine.Decision{Runs: []engine.Run{slotRun(aJob("report"), noon)}})
 		if err == nil || strings.Contains(err.Error(), "panic") {
 			h.Fatalf("a closed store answers a commit with %v", err)
 		}

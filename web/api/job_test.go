@@ -10,6 +10,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/client/wire"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/store/storetest"
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
 
@@ -61,9 +62,9 @@ func TestJobIsReadAndListed(t *testing.T) {
 	}
 	job := s.PutJob(t, report)
 	slot := webtest.Start.Add(9 * time.Hour)
-	if _, err := s.Store.Commit(t.Context(), &engine.Batch{Tasks: []engine.TaskWrite{{Task: engine.ScheduledTask{
+	if err := storetest.Write(t.Context(), s.Store, engine.Decision{Tasks: []engine.ScheduledTask{engine.ScheduledTask{
 		ID: job.UID, Shard: job.Shard, Slot: slot, RunAt: slot, Generation: 1, Revision: 1, Namespace: "default", Job: job.Name,
-	}}}}); err != nil {
+	}}}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -246,7 +247,7 @@ func TestLedgerTellsEverySlot(t *testing.T) {
 	s.PutBinary(t, "report")
 	job := s.PutJob(t, `{"name":"a","binary":"report","schedule":"* * * * *"}`)
 	var want []string
-	var batch engine.Batch
+	var batch engine.Decision
 	for i := range 20 {
 		slot := webtest.Start.Add(time.Duration(i) * time.Minute)
 		if i%4 == 3 {
@@ -257,10 +258,10 @@ func TestLedgerTellsEverySlot(t *testing.T) {
 			want = append([]string{slot.Format("15:04") + " skipped overlap"}, want...)
 			continue
 		}
-		batch.Runs = append(batch.Runs, engine.RunWrite{Run: s.Running(job, slot)})
+		batch.Runs = append(batch.Runs, s.Running(job, slot))
 		want = append([]string{slot.Format("15:04") + " fired schedule"}, want...)
 	}
-	if _, err := s.Store.Commit(t.Context(), &batch); err != nil {
+	if err := storetest.Write(t.Context(), s.Store, batch); err != nil {
 		t.Fatal(err)
 	}
 	for _, limit := range []int{1, 2, 3, 7, 100} {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/store/storetest"
 	"github.com/tidewheel/tidewheel/web/service"
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
@@ -247,7 +248,12 @@ func TestRequestIsAnsweredWhoseCommandHasGone(t *testing.T) {
 	id := engine.ManualRunID(job.UID, "k")
 	store.beforePut = func() {
 		store.beforeCommand = func() {
-			if _, err := w.Store.Commit(t.Context(), &engine.Batch{Commands: []string{engine.StartCommand(id)}}); err != nil {
+			command, err := w.Store.Command(t.Context(), engine.StartCommand(id))
+			if err != nil {
+				t.Fatal(err)
+			}
+			done := []engine.CommandDone{{ID: command.ID, At: command.At}}
+			if err := storetest.Write(t.Context(), w.Store, engine.Decision{Done: done}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
+	"github.com/tidewheel/tidewheel/store/storetest"
 	"github.com/tidewheel/tidewheel/web/service"
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
@@ -167,12 +168,12 @@ func TestDAGsAreListedWithWhatComesNext(t *testing.T) {
 	dag := w.PutDAG(t, diamond)
 	w.PutDAG(t, "kind: DAG\nname: by-hand\ntasks: {a: {binary: report}}\n")
 	slot := webtest.Start.Add(30 * time.Minute)
-	var tasks []engine.TaskWrite
+	var tasks []engine.ScheduledTask
 	for i, root := range []string{"orders", "rates"} {
 		id := engine.RootID(dag.UID, root)
-		tasks = append(tasks, engine.TaskWrite{Task: engine.ScheduledTask{ID: id, Shard: dag.Shard, Slot: slot.Add(-time.Duration(i) * time.Minute), RunAt: slot, Revision: 1, Namespace: "default", Job: "etl/" + root}})
+		tasks = append(tasks, engine.ScheduledTask{ID: id, Shard: dag.Shard, Slot: slot.Add(-time.Duration(i) * time.Minute), RunAt: slot, Revision: 1, Namespace: "default", Job: "etl/" + root})
 	}
-	if _, err := w.Store.Commit(t.Context(), &engine.Batch{Tasks: tasks}); err != nil {
+	if err := storetest.Write(t.Context(), w.Store, engine.Decision{Tasks: tasks}); err != nil {
 		t.Fatal(err)
 	}
 	page, err := w.ListDAGs(t.Context(), service.DAGQuery{Namespace: "default", Limit: 10})
@@ -204,7 +205,7 @@ func TestLedgerOfARoot(t *testing.T) {
 	w.PutRun(t, run)
 	skipped := webtest.Start.Add(-2 * time.Hour)
 	id := engine.RootID(dag.UID, "orders")
-	if _, err := w.Store.Commit(t.Context(), &engine.Batch{Slots: []engine.SlotRange{{
+	if err := storetest.Write(t.Context(), w.Store, engine.Decision{Slots: []engine.SlotRange{{
 		ID: engine.SlotRangeID(id, skipped), JobUID: id, Namespace: "default", Job: "etl/orders", From: skipped, To: skipped, Count: 1,
 		Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap,
 	}}}); err != nil {

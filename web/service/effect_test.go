@@ -11,6 +11,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
+	"github.com/tidewheel/tidewheel/store/storetest"
 	"github.com/tidewheel/tidewheel/web/service"
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
@@ -40,9 +41,9 @@ func (w *effects) becomes(status engine.Status, attempt int) {
 	if status.Terminal() {
 		w.run.FinishedAt = w.Now
 	}
-	conflicts, err := w.Store.Commit(w.t.Context(), &engine.Batch{Runs: []engine.RunWrite{{Run: w.run}}})
-	if err != nil || len(conflicts) > 0 {
-		w.t.Fatalf("write the run: %v, %v", conflicts, err)
+	err := storetest.Write(w.t.Context(), w.Store, engine.Decision{Runs: []engine.Run{w.run}})
+	if err != nil {
+		w.t.Fatalf("write the run: %v", err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/store/storetest"
 	"github.com/tidewheel/tidewheel/web/service"
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
@@ -19,7 +20,7 @@ func fleet(t *testing.T) *webtest.World {
 	t.Helper()
 	w := webtest.New(t)
 	w.PutBinary(t, "report")
-	var tasks []engine.TaskWrite
+	var tasks []engine.ScheduledTask
 	for i := range 10 {
 		tier := "light"
 		if i >= 8 {
@@ -27,9 +28,9 @@ func fleet(t *testing.T) *webtest.World {
 		}
 		job := w.PutJob(t, fmt.Sprintf(`{"name":"job-%d","binary":"report","every":"1h","tier":%q,"labels":{"team":"t%d","odd":""}}`, i, tier, i%2))
 		slot := w.Now.Add(time.Duration(10-i) * time.Minute)
-		tasks = append(tasks, engine.TaskWrite{Task: engine.ScheduledTask{
+		tasks = append(tasks, engine.ScheduledTask{
 			ID: job.UID, Shard: job.Shard, Slot: slot, RunAt: slot, Generation: 1, Revision: 1, Namespace: job.Namespace, Job: job.Name,
-		}})
+		})
 		ends := []engine.Status{engine.StatusSucceeded, engine.StatusSucceeded}
 		switch i {
 		case 3:
@@ -52,7 +53,7 @@ func fleet(t *testing.T) *webtest.World {
 			w.PutRun(t, run)
 		}
 	}
-	if _, err := w.Store.Commit(t.Context(), &engine.Batch{Tasks: tasks}); err != nil {
+	if err := storetest.Write(t.Context(), w.Store, engine.Decision{Tasks: tasks}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.PauseJob(t.Context(), "default", "job-0", "mira", "too loud"); err != nil {
@@ -227,7 +228,7 @@ func TestHindrancesSayWhyNothingRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			at := w.Now.Add(-time.Minute)
-			if _, err := w.Store.Commit(t.Context(), &engine.Batch{Slots: []engine.SlotRange{{
+			if err := storetest.Write(t.Context(), w.Store, engine.Decision{Slots: []engine.SlotRange{{
 				ID: engine.SlotRangeID(job.UID, at), JobUID: job.UID, Namespace: "default", Job: "a", From: at, To: at, Count: 1,
 				Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap,
 			}}}); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/store/storetest"
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
@@ -52,7 +53,7 @@ func TestLedgerCheckFindsASlotThatWasTakenOutByHand(t *testing.T) {
 		t.Errorf("%+v", state)
 	}
 	again.wants("busy 12:30:00") // it stays until it is there
-	again.must(commit(t, again, engine.Batch{Slots: ranges}))
+	again.must(commit(t, again, engine.Decision{Slots: ranges}))
 	again.wants()
 
 	// Of a root, its runs count as well.
@@ -64,10 +65,9 @@ func TestLedgerCheckFindsASlotThatWasTakenOutByHand(t *testing.T) {
 	w.wants()
 }
 
-func commit(t *testing.T, w *tide, batch engine.Batch) error {
+func commit(t *testing.T, w *tide, batch engine.Decision) error {
 	t.Helper()
-	_, err := w.Store.Commit(t.Context(), &batch)
-	return err
+	return storetest.Write(t.Context(), w.Store, batch)
 }
 
 func (w *tide) rootRun(d engine.DAG, root string) engine.Run {
@@ -109,7 +109,7 @@ func TestLedgerCheckFindsAJobWithoutAPlannedSlot(t *testing.T) {
 	w := newTide(t)
 	job := w.PutJob(t, `{"name":"forgotten","binary":"report","schedule":"*/10 * * * *"}`)
 	w.sweep()
-	w.must(commit(t, w, engine.Batch{Tasks: []engine.TaskWrite{{Task: engine.ScheduledTask{ID: job.UID}, Delete: true}}}))
+	w.must(commit(t, w, engine.Decision{DropTasks: []string{job.UID}}))
 	w.Now = w.Now.Add(25 * time.Minute)
 	w.wants("forgotten 12:10:00", "forgotten 12:20:00")
 }

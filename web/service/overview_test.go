@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/store/storetest"
 	"github.com/tidewheel/tidewheel/web/service"
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
@@ -24,9 +25,9 @@ func kinds(t *testing.T, w *webtest.World, job string) (kinds []service.ConcernK
 	return kinds
 }
 
-func put(t *testing.T, w *webtest.World, batch engine.Batch) {
+func put(t *testing.T, w *webtest.World, batch engine.Decision) {
 	t.Helper()
-	if _, err := w.Store.Commit(t.Context(), &batch); err != nil {
+	if err := storetest.Write(t.Context(), w.Store, batch); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -63,7 +64,7 @@ func TestSkippedSlotsAreExplainedByWhatTheRunBeforeDid(t *testing.T) {
 			}
 			w.PutRun(t, r)
 			from, to := slot.Add(time.Minute), slot.Add(8*time.Minute)
-			put(t, w, engine.Batch{Slots: []engine.SlotRange{{
+			put(t, w, engine.Decision{Slots: []engine.SlotRange{{
 				ID: engine.SlotRangeID(job.UID, from), JobUID: job.UID, Namespace: job.Namespace, Job: job.Name, From: from, To: to, Count: 8,
 				Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap,
 			}}})
@@ -82,7 +83,7 @@ func TestRecoveredJobNeedsNoAttention(t *testing.T) {
 		w.PutRun(t, run)
 		w.PutRun(t, webtest.Ended(run, status, ""))
 		if status == engine.StatusDead {
-			put(t, w, engine.Batch{DeadLetters: []engine.DeadLetter{{RunID: run.ID, Namespace: job.Namespace, JobUID: job.UID, Job: job.Name, Error: "exit 1", Attempts: 1, At: w.Now}}})
+			put(t, w, engine.Decision{DeadLetters: []engine.DeadLetter{{RunID: run.ID, Namespace: job.Namespace, JobUID: job.UID, Job: job.Name, Error: "exit 1", Attempts: 1, At: w.Now}}})
 		}
 	}
 	at := w.Now.Add(-time.Hour).Truncate(time.Minute)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
+	"github.com/tidewheel/tidewheel/store/storetest"
 	"github.com/tidewheel/tidewheel/web/service"
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
@@ -350,7 +351,7 @@ func TestUpcomingAndNextSlots(t *testing.T) {
 	w := webtest.New(t)
 	w.PutBinary(t, "report")
 	var jobs []engine.Job
-	var batch engine.Batch
+	var batch engine.Decision
 	for i := range 3 {
 		job := w.PutJob(t, fmt.Sprintf(`{"name":"job-%d","binary":"report","schedule":"@hourly"}`, i))
 		slot := webtest.Start.Add(time.Duration(3-i) * time.Hour)
@@ -358,9 +359,9 @@ func TestUpcomingAndNextSlots(t *testing.T) {
 		if i == 2 {
 			task.RunAt = engine.Parked
 		}
-		jobs, batch.Tasks = append(jobs, job), append(batch.Tasks, engine.TaskWrite{Task: task})
+		jobs, batch.Tasks = append(jobs, job), append(batch.Tasks, task)
 	}
-	if _, err := w.Store.Commit(t.Context(), &batch); err != nil {
+	if err := storetest.Write(t.Context(), w.Store, batch); err != nil {
 		t.Fatal(err)
 	}
 	tasks, err := w.Upcoming(t.Context(), "default", 10)
@@ -385,7 +386,7 @@ func TestLedgerOfCaughtUpSlots(t *testing.T) {
 	planned := w.Running(job, webtest.Start.Add(time.Minute))
 	planned.Status = engine.StatusScheduled
 	w.PutRun(t, planned)
-	if _, err := w.Store.Commit(t.Context(), &engine.Batch{Slots: []engine.SlotRange{{
+	if err := storetest.Write(t.Context(), w.Store, engine.Decision{Slots: []engine.SlotRange{{
 		ID: engine.SlotRangeID(job.UID, webtest.Start.Add(-59*time.Minute)), JobUID: job.UID, Namespace: "default", Job: "a",
 		From: webtest.Start.Add(-59 * time.Minute), To: webtest.Start.Add(-2 * time.Minute), Count: 58, Outcome: engine.OutcomeMissed, Reason: engine.ReasonOutage,
 	}}}); err != nil {

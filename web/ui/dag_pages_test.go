@@ -11,6 +11,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/dag"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/store/storetest"
 )
 
 var dagRow = regexp.MustCompile(`<tr id="dag-([a-z0-9-]+)">`)
@@ -187,7 +188,7 @@ func TestCalendarOfARootTellsWhatBecameOfItsSlots(t *testing.T) {
 		t.Fatal(err)
 	}
 	skipped := s.Now.Add(-90 * time.Minute)
-	if _, err := s.Store.Commit(t.Context(), &engine.Batch{Slots: []engine.SlotRange{{
+	if err := storetest.Write(t.Context(), s.Store, engine.Decision{Slots: []engine.SlotRange{{
 		ID: engine.SlotRangeID(engine.RootID(d.UID, "rates"), skipped), JobUID: engine.RootID(d.UID, "rates"), Namespace: d.Namespace, Job: "etl/rates",
 		From: skipped, To: skipped, Count: 1, Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap,
 	}}}); err != nil {

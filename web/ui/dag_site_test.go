@@ -10,6 +10,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/dag"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/store/storetest"
 )
 
 // past is how a wave went that a test writes.
@@ -46,8 +47,8 @@ func (s *site) putWave(t *testing.T, d *engine.DAG, p past) engine.Wave {
 	}
 	ended := make([]time.Time, graph.Len())
 	last := p.at
-	var runs []engine.RunWrite
-	put := func(run engine.Run) { runs = append(runs, engine.RunWrite{Run: run}) }
+	var runs []engine.Run
+	put := func(run engine.Run) { runs = append(runs, run) }
 	for {
 		task, ok := states.Take()
 		if !ok {
@@ -105,9 +106,8 @@ func (s *site) putWave(t *testing.T, d *engine.DAG, p past) engine.Wave {
 			Skipped: states.Count(dag.Skipped) + states.Count(dag.UpstreamFailed),
 		}
 	}
-	conflicts, err := s.Store.Commit(t.Context(), &engine.Batch{Waves: []engine.WaveWrite{{Wave: wave}}, Runs: runs})
-	if err != nil || len(conflicts) > 0 {
-		t.Fatalf("write wave %s: %v %v", wave.ID, conflicts, err)
+	if err := storetest.Write(t.Context(), s.Store, engine.Decision{Waves: []engine.Wave{wave}, Runs: runs}); err != nil {
+		t.Fatalf("write wave %s: %v", wave.ID, err)
 	}
 	return wave
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
+	"github.com/tidewheel/tidewheel/store/storetest"
 	"github.com/tidewheel/tidewheel/web"
 	"github.com/tidewheel/tidewheel/web/auth"
 	"github.com/tidewheel/tidewheel/web/service"
@@ -119,12 +120,12 @@ func (s *site) fill(t *testing.T) {
 	}
 	s.fillRunning(t, &forecast, &log)
 	s.fillBroken(t, &gauge)
-	var tasks []engine.TaskWrite
+	var tasks []engine.ScheduledTask
 	for i, job := range []engine.Job{log, gauge, forecast} {
 		slot := s.Now.Add(time.Duration(i*i*40+9) * time.Second).Truncate(time.Second)
-		tasks = append(tasks, engine.TaskWrite{Task: engine.ScheduledTask{
+		tasks = append(tasks, engine.ScheduledTask{
 			ID: job.UID, Shard: job.Shard, Slot: slot, RunAt: slot, Generation: 1, Revision: 1, Namespace: job.Namespace, Job: job.Name,
-		}})
+		})
 	}
 	slots := []engine.SlotRange{
 		{ID: engine.SlotRangeID(forecast.UID, s.Now.Add(-2*time.Hour)), JobUID: forecast.UID, Namespace: forecast.Namespace, Job: forecast.Name,
@@ -132,7 +133,7 @@ func (s *site) fill(t *testing.T) {
 		{ID: engine.SlotRangeID(forecast.UID, s.Now.Add(-10*time.Minute)), JobUID: forecast.UID, Namespace: forecast.Namespace, Job: forecast.Name,
 			From: s.Now.Add(-10 * time.Minute), To: s.Now.Add(-10 * time.Minute), Count: 1, Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap},
 	}
-	if _, err := s.Store.Commit(t.Context(), &engine.Batch{Tasks: tasks, Slots: slots}); err != nil {
+	if err := storetest.Write(t.Context(), s.Store, engine.Decision{Tasks: tasks, Slots: slots}); err != nil {
 		t.Fatal(err)
 	}
 	s.Queue.SetExecutors(engine.Presence{
@@ -186,7 +187,7 @@ func (s *site) fillBroken(t *testing.T, gauge *engine.Job) {
 	})
 	s.PutRun(t, again)
 	letter := engine.DeadLetter{RunID: again.ID, Namespace: again.Namespace, JobUID: again.JobUID, Job: again.Job, Error: again.Reason, Attempts: 2, At: again.FinishedAt}
-	if _, err := s.Store.Commit(t.Context(), &engine.Batch{DeadLetters: []engine.DeadLetter{letter}}); err != nil {
+	if err := storetest.Write(t.Context(), s.Store, engine.Decision{DeadLetters: []engine.DeadLetter{letter}}); err != nil {
 		t.Fatal(err)
 	}
 	s.broken = again

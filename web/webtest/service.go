@@ -11,6 +11,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/store/memory"
+	"github.com/tidewheel/tidewheel/store/storetest"
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
@@ -128,9 +129,9 @@ func (w *World) PutDAG(t testing.TB, definition string) engine.DAG {
 // PutWave writes a wave as its shard's owner would: inserted at revision 1, replaced above.
 func (w *World) PutWave(t testing.TB, wave engine.Wave) {
 	t.Helper()
-	conflicts, err := w.Store.Commit(t.Context(), &engine.Batch{Waves: []engine.WaveWrite{{Wave: wave}}})
-	if err != nil || len(conflicts) > 0 {
-		t.Fatalf("write wave %s: %v %v", wave.ID, conflicts, err)
+	err := storetest.Write(t.Context(), w.Store, engine.Decision{Waves: []engine.Wave{wave}})
+	if err != nil {
+		t.Fatalf("write wave %s: %v", wave.ID, err)
 	}
 }
 
@@ -166,9 +167,9 @@ func (w *World) TaskRun(wave engine.Wave, task string, status engine.Status) eng
 // PutRun writes a run as its shard's owner would: inserted at revision 1, replaced above.
 func (w *World) PutRun(t testing.TB, run engine.Run) {
 	t.Helper()
-	conflicts, err := w.Store.Commit(t.Context(), &engine.Batch{Runs: []engine.RunWrite{{Run: run}}})
-	if err != nil || len(conflicts) > 0 {
-		t.Fatalf("write run %s: %v %v", run.ID, conflicts, err)
+	err := storetest.Write(t.Context(), w.Store, engine.Decision{Runs: []engine.Run{run}})
+	if err != nil {
+		t.Fatalf("write run %s: %v", run.ID, err)
 	}
 }
 
@@ -185,14 +186,14 @@ func (w *World) Act(t testing.TB) {
 		t.Fatal(err)
 	}
 	for _, command := range commands {
-		batch := engine.Batch{Commands: []string{command.ID}}
+		batch := engine.Decision{Done: []engine.CommandDone{{ID: command.ID, At: command.At}}}
 		switch {
 		case command.Run != nil:
 			command.Run.Revision = 1
-			batch.Runs = []engine.RunWrite{{Run: *command.Run}}
+			batch.Runs = []engine.Run{*command.Run}
 		case command.Wave != nil:
 			command.Wave.Revision = 1
-			batch.Waves = []engine.WaveWrite{{Wave: *command.Wave}}
+			batch.Waves = []engine.Wave{*command.Wave}
 		default:
 			continue
 		}
@@ -202,8 +203,8 @@ func (w *World) Act(t testing.TB) {
 		if _, err := w.Store.Wave(t.Context(), command.RunID); err == nil {
 			batch.Waves = nil
 		}
-		if conflicts, err := w.Store.Commit(t.Context(), &batch); err != nil || len(conflicts) > 0 {
-			t.Fatalf("act on command %s: %v %v", command.ID, conflicts, err)
+		if err := storetest.Write(t.Context(), w.Store, batch); err != nil {
+			t.Fatalf("act on command %s: %v", command.ID, err)
 		}
 	}
 }
