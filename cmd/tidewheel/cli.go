@@ -175,6 +175,14 @@ func (c *cli) settle() error {
 	return nil
 }
 
+// noOutput refuses --output for what prints no value: a script that asks for JSON must not take something else for it.
+func (c *cli) noOutput(cmd *cobra.Command, what string) error {
+	if !cmd.Flags().Changed("output") {
+		return nil
+	}
+	return usage("--output is for lists and values: %s; leave it out", what)
+}
+
 // client gives the connection to the server. A token that nobody gave is looked for where a server of the same user on
 // this machine has left it.
 func (c *cli) client() (*client.Client, error) {

@@ -23,6 +23,11 @@ folder, write that one or all of them below it.`,
 			"  tidewheel artifacts h5zq3x7rk2mnp4ab-s1767229200000 -d out",
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if dir != "" || len(args) == 2 {
+				if err := c.noOutput(cmd, "a file comes as it is"); err != nil {
+					return err
+				}
+			}
 			api, err := c.client()
 			if err != nil {
 				return err

@@ -164,6 +164,9 @@ func (c *cli) binaryPullCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "pull NAME FILE", Short: "Download a program; the file - is standard output", Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.noOutput(cmd, "a program comes as it is"); err != nil {
+				return err
+			}
 			api, err := c.client()
 			if err != nil {
 				return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
 )
 
 // setting is one setting of the server, with where it comes from.
@@ -59,16 +60,7 @@ func (c *cli) settings(flags *pflag.FlagSet) ([]setting, error) {
 	}
 	var all []setting
 	for _, name := range settingNames(flags) {
-		s := setting{Name: name, Value: v.Get(name), Source: "default"}
-		_, inEnvironment := os.LookupEnv("TIDEWHEEL_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
-		switch {
-		case flags.Changed(name):
-			s.Source = "flag"
-		case inEnvironment:
-			s.Source = "environment"
-		case v.InConfig(name):
-			s.Source = "file"
-		}
+		s := setting{Name: name, Value: v.Get(name), Source: sourceOf(v, flags, name)}
 		if list, ok := s.Value.([]string); ok {
 			s.Value = strings.Join(list, ",")
 		}
@@ -83,6 +75,22 @@ func (c *cli) settings(flags *pflag.FlagSet) ([]setting, error) {
 		all = append(all, s)
 	}
 	return all, nil
+}
+
+const sourceDefault = "default"
+
+// sourceOf says what made a setting: flag, environment, file or default.
+func sourceOf(v *viper.Viper, flags *pflag.FlagSet, name string) string {
+	environment := os.Getenv("TIDEWHEEL_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
+	switch {
+	case flags.Changed(name):
+		return "flag"
+	case environment != "": // an empty one makes nothing
+		return "environment"
+	case v.InConfig(name):
+		return "file"
+	}
+	return sourceDefault
 }
 
 // withoutPassword takes the password out of a URL or a list of them.

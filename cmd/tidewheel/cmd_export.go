@@ -33,6 +33,11 @@ to a folder, each in a file of its own. Files that are there already are written
 		Example: "  tidewheel export > all.yaml\n  tidewheel export -f definitions/",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if folder != "" {
+				if err := c.noOutput(cmd, "the files of --file are YAML"); err != nil {
+					return err
+				}
+			}
 			all, err := c.export(cmd.Context())
 			if err != nil {
 				return err

@@ -27,8 +27,11 @@ error says so.`,
 		Example: "  tidewheel logs nightly-report -f\n  tidewheel logs h5zq3x7rk2mnp4ab-s1767229200000 --tail 100",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if attempt < 0 || tail < 0 {
+			if cmd.Flags().Changed("attempt") && attempt < 1 || cmd.Flags().Changed("tail") && tail < 1 {
 				return usage("--attempt and --tail count from 1")
+			}
+			if err := c.noOutput(cmd, "what a run printed comes as it is"); err != nil {
+				return err
 			}
 			api, err := c.client()
 			if err != nil {

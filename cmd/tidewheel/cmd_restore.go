@@ -34,6 +34,9 @@ it may have begun since.`,
 			"  tidewheel restore tidewheel.backup --mongodb-uri mongodb://db/tidewheel --s3-endpoint https://s3.example.com",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.noOutput(cmd, "restore tells in words what it does"); err != nil {
+				return err
+			}
 			config, err := placeOf(cmd.Flags(), ownPlace)
 			if err != nil {
 				return err

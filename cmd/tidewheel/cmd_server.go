@@ -31,6 +31,9 @@ signal ends the server in good order, a second one at once.`,
   tidewheel server --roles executor --nats-url nats://main:4222 --s3-endpoint http://main:9000 --tier heavy`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := c.noOutput(cmd, "a server writes a log, whose form --log-format says"); err != nil {
+				return err
+			}
 			config, err := c.serverConfig(cmd)
 			if err != nil {
 				return err

@@ -74,6 +74,11 @@ func placeOf(flags *pflag.FlagSet, names placeNames) (placeConfig, error) {
 		}
 		*one.to = text
 	}
+	for _, name := range []string{"-bucket", "-region", "-access-key", "-secret-key", "-access-key" + secretFile, "-secret-key" + secretFile} {
+		if place.s3.Endpoint == "" && flags.Changed(names.s3+name) {
+			return placeConfig{}, usage("--%s%s: of an S3 that --%[1]s-endpoint names: give the endpoint, or leave it out", names.s3, name)
+		}
+	}
 	if (place.s3.AccessKey == "") != (place.s3.SecretKey == "") {
 		return placeConfig{}, usage("--%s-access-key and --%[1]s-secret-key belong together: give both, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", names.s3)
 	}

@@ -74,6 +74,9 @@ func (s *Server) Start(ctx context.Context) (err error) {
 			}
 		}
 	}()
+	if unused := s.config.unusedSettings(); len(unused) > 0 {
+		s.log.Warn("settings do nothing on a node with these roles", "roles", s.config.Roles, "settings", unused)
+	}
 	if s.data, err = openDataFolder(s.config.Data); err != nil {
 		return err
 	}

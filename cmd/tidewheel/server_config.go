@@ -91,6 +91,9 @@ type ServerConfig struct {
 	LogLevel  slog.Level
 	LogFormat string // text or json
 
+	// Given are the names of the settings that a flag, the environment or the file made.
+	Given []string
+
 	// StateFolder is where the command line of the same user finds the token; empty: nowhere.
 	StateFolder string
 }
@@ -149,14 +152,8 @@ func (c *ServerConfig) validate() error {
 	if c.Retention < 0 {
 		return usage("--retention: %s is negative: how long is history kept?", c.Retention)
 	}
-	if c.S3Endpoint == "" {
-		for _, given := range []struct{ flag, value string }{
-			{"--s3-access-key and --s3-secret-key", c.S3AccessKey}, {"--s3-bucket", c.S3Bucket},
-		} {
-			if given.value != "" {
-				return usage("%s: for an S3 of yours, which --s3-endpoint names; the embedded S3 has its own: give the endpoint, or leave them out", given.flag)
-			}
-		}
+	if err := c.validateUsed(); err != nil {
+		return err
 	}
 	if (c.S3AccessKey == "") != (c.S3SecretKey == "") {
 		return usage("--s3-access-key and --s3-secret-key belong together: give both, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")

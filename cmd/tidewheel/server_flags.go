@@ -141,6 +141,11 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 		LogFormat:   v.GetString("log-format"),
 		StateFolder: c.stateFolder(),
 	}
+	for _, name := range settingNames(cmd.Flags()) {
+		if sourceOf(v, cmd.Flags(), name) != sourceDefault {
+			config.Given = append(config.Given, name)
+		}
+	}
 	for _, role := range v.GetStringSlice("roles") {
 		for word := range strings.SplitSeq(role, ",") { // the environment gives one text
 			config.Roles = append(config.Roles, strings.TrimSpace(word))

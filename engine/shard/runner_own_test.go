@@ -2,6 +2,7 @@ package shard_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,6 +72,52 @@ func TestShardsMoveBetweenRunners(t *testing.T) {
 				if runs[n].Status != engine.StatusSucceeded {
 					t.Errorf("%s is %s: %s", runs[n].ID, runs[n].Status, runs[n].Reason)
 				}
+			}
+		}
+		w.once()
+	})
+}
+
+// fences counts the shards that engines lost without knowing.
+type fences struct{ seen atomic.Int64 }
+
+func (*fences) Published(*engine.Task, time.Duration) {}
+func (*fences) Finished(*engine.Result)               {}
+func (*fences) Committed(int, time.Duration)          {}
+func (f *fences) Fenced(int)                          { f.seen.Add(1) }
+
+// Two engines believe to own all shards, and take them from one another: nothing is lost, and nothing starts twice.
+func TestTwoRunnersOfTheSameShardsFireEachSlotOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 300*time.Millisecond)
+		lost := new(fences)
+		w.watch = lost
+		const jobs = 10
+		for i := range jobs {
+			w.create(fmt.Sprintf("tick%d", i), func(j *spec.Job) {
+				j.Every, j.CatchUp.Policy, j.Overlap = spec.Duration(time.Second), spec.CatchUpAll, spec.OverlapQueue
+			})
+		}
+		_, stopA := w.start()
+		pass(3 * time.Second)
+		_, stopB := w.start()
+		pass(10 * time.Second)
+		stopA()
+		pass(10 * time.Second)
+		stopB()
+		w.queue.work.Wait()
+		if n := lost.seen.Load(); n < jobs {
+			t.Errorf("%d shards were lost", n)
+		}
+		for i := range jobs {
+			runs := w.runs(fmt.Sprintf("tick%d", i))
+			for n := 1; n < len(runs); n++ {
+				if gap := runs[n-1].Slot.Sub(runs[n].Slot); gap != time.Second {
+					t.Errorf("%s: between the slots %s and %s lie %s", runs[n].Job, runs[n].Slot, runs[n-1].Slot, gap)
+				}
+			}
+			if len(runs) < 20 {
+				t.Errorf("tick%d has %d runs in 23 seconds", i, len(runs))
 			}
 		}
 		w.once()

@@ -52,7 +52,7 @@ var editGuards = []mutant{
 		old:  "		c.allOverdue(j, earlier(j.pausedAt(c.now), c.now), ReasonOutage)\n		j.task.RunAt = Parked\n		c.touchTask(j)\n",
 		new:  "		c.overdue(j, earlier(j.pausedAt(c.now), c.now), ReasonOutage)\n",
 		more: []edit{
-			{coreJob, "	c.park(j)\n	if j.def.Paused {\n		return\n	}", "	c.park(j)"},
+			{coreJob, "	c.park(j)\n	if !j.def.Paused {\n		c.arm(j)\n	}", "	c.park(j)\n	c.arm(j)"},
 			{coreJob, "	if j.task == nil || j.def == nil || j.def.Paused || j.schedule == nil {", "	if j.task == nil || j.def == nil || j.schedule == nil {"},
 		},
 	},

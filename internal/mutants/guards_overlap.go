@@ -26,8 +26,8 @@ var overlapGuards = []mutant{
 		name: "overlap-heard", guard: "a slot is not skipped for a run that may have ended before a take-over",
 		held: test{"engine", "^TestTranscripts$/^overlap$"},
 		file: coreOverlap,
-		old:  "		if blocker.unheard && ",
-		new:  "		if false && ",
+		old:  "blocker.inDoubt(c.now) || blocker.unheard && ",
+		new:  "blocker.inDoubt(c.now) || false && ",
 	},
 	{
 		name: "overlap-queue", guard: "overlap queue gives up nothing",

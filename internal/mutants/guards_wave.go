@@ -40,13 +40,6 @@ var waveGuards = []mutant{
 		new:  "		c.drop(r)",
 	},
 	{
-		name: "slot-had", guard: "a root's slot goes in no wave after the one that had it",
-		held: test{"engine", "^TestASlotThatAWaveHasHadGoesInNoOther$"},
-		file: coreWaveRoot,
-		old:  "had.Slot.Equal(r.Slot) && had.Epoch < r.Epoch",
-		new:  "had.Slot.IsZero() && had.Epoch < r.Epoch",
-	},
-	{
 		name: "wave-epoch", guard: "a root's run goes in the wave of its own epoch only",
 		file: coreWaveRoot,
 		old:  "	case w == nil || w.ID == r.Wave:",
@@ -90,9 +83,9 @@ var waveGuards = []mutant{
 	{
 		name: "wave-by-hand-waits", guard: "what is asked for by hand waits for the open wave",
 		file: coreWaveRoot,
-		old:  "	if d.open != nil || d.closing != nil || d.opening",
+		old:  "	if d.open != nil || d.opening",
 		new:  "	if d.opening",
-		more: []edit{{coreWaveRoot, "	for again := true; again && d.open == nil && d.closing == nil; {", "	for again := true; again; {"}},
+		more: []edit{{coreWaveRoot, "	for again := true; again && d.open == nil; {", "	for again := true; again; {"}},
 	},
 	{
 		name: "wave-joined", guard: "a root's slot joins the wave that it was prepared for",
@@ -118,12 +111,6 @@ var waveGuards = []mutant{
 		file: coreWave,
 		old:  "		c.closeTask(w, root, dag.Skipped, \"its schedule has no further slot\")",
 		new:  "		_ = root",
-	},
-	{
-		name: "wave-end-last", guard: "a wave's end is written after the ends of its runs",
-		file: "engine/ready.go",
-		old:  "		if w.Status.Terminal() && w.Epoch > 0 && !w.last {",
-		new:  "		if false {",
 	},
 	{
 		name: "wave-task-settled", guard: "a task of a wave is published after the commit",
@@ -206,27 +193,6 @@ var waveGuards = []mutant{
 		file: coreWaveLoad,
 		old:  "tasks: map[string]*job{}, epoch: s.LastEpoch}",
 		new:  "tasks: map[string]*job{}}",
-	},
-	{
-		name: "root-passes-slot", guard: "a root's slot that has come is passed before anything follows from it",
-		held: test{"engine", "^TestASlotThatGoesLateEndsOnceInACrash$"},
-		file: coreWaveRoot,
-		old:  "	if r.fresh {\n		c.writeAhead(r)\n	}\n",
-		new:  "",
-	},
-	{
-		name: "root-stands-still", guard: "a root's run that was made behind a pause is given up",
-		held: test{"engine", "^TestARootOfWhichAPauseWasNotHeardIsGivenUp$"},
-		file: "engine/core_run.go",
-		old:  "		case r.job.dag != nil && r.unpassed():\n			c.giveUp(r, ReasonPaused)\n",
-		new:  "",
-	},
-	{
-		name: "root-doubled", guard: "a root's slot that is in the open wave does not go in the next as well",
-		held: test{"engine", "^TestASlotThatTwoOwnersPreparedGoesOnce$"},
-		file: "engine/core_run.go",
-		old:  "		case r.doubled():\n			c.drop(r)\n",
-		new:  "",
 	},
 	{
 		name: "root-timer", guard: "a root that has gone in its wave does not go at its slot again",

@@ -9,6 +9,31 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
+// startCommands gives a command that makes a run and one that makes a wave, with every field. Blanks in a payload are not kept.
+func startCommands() []engine.Command {
+	job, dag := aJob("report"), aDAG("etl")
+	run, wave := fullRun(job), fullWave(dag)
+	run.Payload = json.RawMessage(`{"html":"<b>&</b>","number":12345678901234567890.50,"list":[1,2,3]}`)
+	wave.Payload = json.RawMessage(`[null]`)
+	return []engine.Command{{
+		ID: engine.StartCommand(run.ID), Shard: job.Shard, Kind: engine.CommandStart, JobUID: job.UID, RunID: run.ID, By: "ada", At: noon, Run: &run,
+	}, {
+		ID: engine.StartCommand(wave.ID), Shard: dag.Shard, Kind: engine.CommandStartWave, JobUID: dag.UID, RunID: wave.ID, At: noon.Add(time.Second), Wave: &wave,
+	}}
+}
+
+// scribble changes what startCommands hold.
+func scribble(commands ...engine.Command) {
+	for _, command := range commands {
+		if run := command.Run; run != nil {
+			run.Reason, run.Payload[2], run.Args["KEY"] = "changed", 'X', "changed"
+		}
+		if wave := command.Wave; wave != nil {
+			wave.Reason, wave.Payload[2], wave.Slots["orders"] = "changed", 'X', time.Time{}
+		}
+	}
+}
+
 var commandPromises = []promise{
 	{"a command waits until the engine has acted", func(h *harness) {
 		full := aCommand(aJob("report"), "backfill-1", noon)
@@ -24,34 +49,25 @@ var commandPromises = []promise{
 		same(h.T, "commands", commands, []engine.Command{bare})
 	}},
 	{"a command brings what it makes as it was left", func(h *harness) {
-		job, dag := aJob("report"), aDAG("etl")
-		run, wave := fullRun(job), fullWave(dag)
-		run.Payload = json.RawMessage(`{"html":"<b>&</b>","number":12345678901234567890.50,"list":[1,2,3]}`) // blanks are not kept
-		wave.Payload = run.Payload
-		start := engine.Command{
-			ID: engine.StartCommand(run.ID), Shard: job.Shard, Kind: engine.CommandStart, JobUID: job.UID, RunID: run.ID, By: "ada", At: noon, Run: &run,
-		}
-		startWave := engine.Command{
-			ID: engine.StartCommand(wave.ID), Shard: dag.Shard, Kind: engine.CommandStartWave, JobUID: dag.UID, RunID: wave.ID, At: noon.Add(time.Second), Wave: &wave,
-		}
-		left := []engine.Command{start, startWave}
-		for _, command := range left {
+		want := startCommands()
+		for _, command := range startCommands() {
 			h.must("put", h.store.PutCommand(h.ctx, command))
+			scribble(command)
+		}
+		for _, command := range want {
 			read, err := h.store.Command(h.ctx, command.ID)
 			h.must("read", err)
 			same(h.T, "command", read, command)
-			if run := read.Run; run != nil {
-				run.Payload[2], run.Args["KEY"] = 'X', "changed"
-			}
-			if wave := read.Wave; wave != nil {
-				wave.Payload[2], wave.Slots["orders"] = 'X', time.Time{}
-			}
+			scribble(read)
 		}
-		commands, err := h.store.Commands(h.ctx, allShards(), 10)
-		h.must("list", err)
-		same(h.T, "commands", commands, left)
-		h.commit(engine.Decision{Done: []engine.CommandDone{{ID: start.ID, At: start.At}}})
-		for _, id := range []string{start.ID, run.ID, "nobody-start"} {
+		for range 2 {
+			commands, err := h.store.Commands(h.ctx, allShards(), 10)
+			h.must("list", err)
+			same(h.T, "commands", commands, want)
+			scribble(commands...)
+		}
+		h.commit(engine.Decision{Done: []engine.CommandDone{{ID: want[0].ID, At: want[0].At}}})
+		for _, id := range []string{want[0].ID, want[0].RunID, "nobody-start"} {
 			if _, err := h.store.Command(h.ctx, id); !errors.Is(err, engine.ErrNotFound) {
 				h.Fatalf("command %s: got %v, want %v", id, err, engine.ErrNotFound)
 			}

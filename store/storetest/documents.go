@@ -64,6 +64,9 @@ func household(h *harness) (jobs []engine.Job) {
 	h.replaceJob(edited)
 	h.createDAG(fullDAG())
 	h.commitRuns(fullRun(full))
+	for _, command := range startCommands() {
+		h.must("put", h.store.PutCommand(h.ctx, command))
+	}
 	lives := finished(full, noon.Add(-5*60e9), engine.StatusDead)
 	h.live(lives)
 	again := lives[3].Clone() // ended, and goes on

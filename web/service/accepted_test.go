@@ -282,18 +282,32 @@ func TestProgramOfAnAcceptedRunOpensEffects(t *testing.T) {
 	refused(t, err, service.KindFenced, "fenced")
 }
 
-// manyCommands is a store of an engine that is far behind.
-type manyCommands struct{ *webtest.Store }
-
-func (manyCommands) Commands(_ context.Context, _ []int, limit int) ([]engine.Command, error) {
-	return make([]engine.Command, limit), nil
+// leaving is a store in which these commands are left, as many of them as are asked for.
+type leaving struct {
+	*webtest.Store
+	commands func(limit int) []engine.Command
 }
 
-func TestBackfillOfAnEngineFarBehindIsRefused(t *testing.T) {
+func (s leaving) Commands(_ context.Context, _ []int, limit int) ([]engine.Command, error) {
+	return s.commands(limit), nil
+}
+
+func TestBackfillLooksAtTheCommandsOfItsShard(t *testing.T) {
 	w := webtest.New(t)
 	w.PutBinary(t, "report")
 	w.PutDAG(t, diamond)
-	s := service.New(manyCommands{w.Store}, w.Blobs, w.Queue, w.Log, service.Config{Now: func() time.Time { return w.Now }})
-	_, err := s.BackfillDAG(t.Context(), "default", "etl", w.Now.Add(-2*time.Hour), w.Now, "ann", true)
+	from := w.Now.Add(-time.Hour)
+	plan := func(commands func(limit int) []engine.Command) (service.DAGBackfill, error) {
+		s := service.New(leaving{w.Store, commands}, w.Blobs, w.Queue, w.Log, service.Config{Now: func() time.Time { return w.Now }})
+		return s.BackfillDAG(t.Context(), "default", "etl", from, w.Now, "ann", true)
+	}
+	found, err := plan(func(int) []engine.Command {
+		// Another DAG of the shard has roots of the same names.
+		return []engine.Command{{Wave: &engine.Wave{ID: "other-w1", DAGUID: "other", Slots: map[string]time.Time{"orders": from, "rates": from}}}}
+	})
+	if err != nil || found.New != 1 {
+		t.Errorf("%+v, %v", found, err)
+	}
+	_, err = plan(func(limit int) []engine.Command { return make([]engine.Command, limit) })
 	refused(t, err, service.KindConflict, "engine_behind")
 }
