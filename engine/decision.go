@@ -17,6 +17,10 @@ type Term struct {
 	Position uint64
 }
 
+// CommitRuns is how many runs a commit holds at most: a slow store takes that many in a time that is short beside what
+// waits for them, and one that is quick does not take more at a lower price.
+const CommitRuns = 1000
+
 // ShardCommit is what the owner of a shard writes at one time: all of it or nothing.
 type ShardCommit struct {
 	Shard int
@@ -46,6 +50,15 @@ type Decision struct {
 	HandledDAGs []JobHandled
 	// Done deletes commands that were acted upon.
 	Done []CommandDone
+}
+
+// JobHandled says that the engine has acted on a revision of a job or DAG. Where the stored definition still has this
+// revision, Pending is cleared; a tombstone is removed with its generations.
+type JobHandled struct {
+	UID       string
+	Namespace string
+	Name      string
+	Revision  int64
 }
 
 // CommandDone names a command that was acted upon. One that was left again later under the same id has another instant.
