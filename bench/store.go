@@ -17,7 +17,7 @@ type store interface {
 	Jobs(context.Context, engine.JobFilter) ([]engine.Job, string, error)
 	Runs(context.Context, engine.RunFilter) ([]engine.Run, string, error)
 	Take(ctx context.Context, shard int, owner string) (engine.Term, error)
-	CommitShards(context.Context, []engine.ShardCommit) []error
+	Commit(context.Context, []engine.ShardCommit) []error
 	Close(context.Context) error
 }
 
@@ -40,7 +40,7 @@ func takeShards(ctx context.Context, store store) (*shardOwner, error) {
 
 // commit writes runs and scheduled tasks in one call, with a commit for each shard.
 func (o *shardOwner) commit(ctx context.Context, runs []engine.Run, tasks []engine.ScheduledTask) error {
-	var decisions [engine.Shards]engine.Decision
+	var decisions [engine.Shards]engine.Batch
 	for _, run := range runs {
 		decisions[run.Shard].Runs = append(decisions[run.Shard].Runs, run)
 	}
@@ -52,11 +52,11 @@ func (o *shardOwner) commit(ctx context.Context, runs []engine.Run, tasks []engi
 		if decision := &decisions[shard]; !decision.Empty() {
 			o.terms[shard].Position++
 			commits = append(commits, engine.ShardCommit{
-				Shard: shard, Term: o.terms[shard].Number, Position: o.terms[shard].Position, Decision: decision,
+				Shard: shard, Term: o.terms[shard].Number, Position: o.terms[shard].Position, Batch: decision,
 			})
 		}
 	}
-	return errors.Join(o.store.CommitShards(ctx, commits)...)
+	return errors.Join(o.store.Commit(ctx, commits)...)
 }
 
 // openStore opens the database that a server on a data folder has, or will have: MongoDB if a URI is given, else SQLite.

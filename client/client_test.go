@@ -166,7 +166,7 @@ func TestRuns(t *testing.T) {
 	dead := webtest.Ended(s.Running(job, webtest.Start), engine.StatusDead, "out\n")
 	s.PutRun(t, s.Running(job, webtest.Start))
 	s.PutRun(t, dead)
-	if err := storetest.Write(ctx, s.Store, engine.Decision{DeadLetters: []engine.DeadLetter{{RunID: dead.ID, Namespace: "default", Job: "a", JobUID: job.UID, At: webtest.Start}}}); err != nil {
+	if err := storetest.Write(ctx, s.Store, engine.Batch{DeadLetters: []engine.DeadLetter{{RunID: dead.ID, Namespace: "default", Job: "a", JobUID: job.UID, At: webtest.Start}}}); err != nil {
 		t.Fatal(err)
 	}
 	list := must[wire.List[wire.Run]](t)(s.api.Runs(ctx, client.RunFilter{

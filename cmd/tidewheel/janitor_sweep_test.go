@@ -59,7 +59,7 @@ func ranAt(t *testing.T, store *memory.Store, job *engine.Job, finished time.Tim
 	if !finished.IsZero() {
 		run.Status, run.FinishedAt = engine.StatusSucceeded, finished
 	}
-	must(t, storetest.Write(t.Context(), store, engine.Decision{Runs: []engine.Run{run}}))
+	must(t, storetest.Write(t.Context(), store, engine.Batch{Runs: []engine.Run{run}}))
 }
 
 func TestSweepRemovesOneOffJobsSomeTimeAfterTheyRan(t *testing.T) {
@@ -78,7 +78,7 @@ func TestSweepRemovesOneOffJobsSomeTimeAfterTheyRan(t *testing.T) {
 	oneOff(t, history.Store, "unseen", 10*day, func(job *engine.Job) { job.Pending = true })
 	oneOff(t, history.Store, "users", 10*day, func(job *engine.Job) { job.OneOff = false })
 	late := oneOff(t, history.Store, "late", 10*day, nil)
-	err := storetest.Write(t.Context(), history, engine.Decision{Tasks: []engine.ScheduledTask{engine.ScheduledTask{
+	err := storetest.Write(t.Context(), history, engine.Batch{Tasks: []engine.ScheduledTask{engine.ScheduledTask{
 		ID: late.UID, Slot: *late.Spec.At, RunAt: *late.Spec.At, Revision: 1, Namespace: "default", Job: "late",
 	}}})
 	must(t, err)
@@ -145,7 +145,7 @@ func TestSweepDropsFormsThatNoRunIsKeptOf(t *testing.T) {
 	edited(t, history.Store, "b", 400, 300, 200)
 	edited(t, history.Store, "c", 400)
 	used := edited(t, history.Store, "d", 400, 300, 200)
-	must(t, storetest.Write(t.Context(), history, engine.Decision{Runs: []engine.Run{{
+	must(t, storetest.Write(t.Context(), history, engine.Batch{Runs: []engine.Run{{
 		ID: "d-k1", JobUID: used.UID, Namespace: "default", Job: "d", Revision: 1, Status: engine.StatusQueued, Generation: 2, CreatedAt: sweepStart,
 	}}}))
 	must(t, j.sweepDefinitions(t.Context()))
@@ -180,7 +180,7 @@ func TestSweepKeepsTheFormOfAnOpenWave(t *testing.T) {
 			}
 		}
 	}
-	err := storetest.Write(t.Context(), history, engine.Decision{Waves: []engine.Wave{engine.Wave{
+	err := storetest.Write(t.Context(), history, engine.Batch{Waves: []engine.Wave{engine.Wave{
 		ID: engine.WaveID("open", 1), DAGUID: "open", DAG: "open", Namespace: "default", Epoch: 1, Revision: 1, Generation: 2, Status: engine.StatusRunning,
 	}}})
 	must(t, err)
@@ -210,7 +210,7 @@ func TestSweepKeepsProgramsThatSomethingRefersTo(t *testing.T) {
 	dag.Generation, dag.Revision = 2, 2
 	dag.Spec.Tasks = spec.Tasks{{Name: "t", Binary: "report"}} // an open wave may still be on the form before
 	must(t, history.ReplaceDAG(t.Context(), dag))
-	must(t, storetest.Write(t.Context(), history, engine.Decision{Runs: []engine.Run{{
+	must(t, storetest.Write(t.Context(), history, engine.Batch{Runs: []engine.Run{{
 		ID: "job-k1", JobUID: "job", Namespace: "default", Job: "job", Revision: 1, Status: engine.StatusQueued, Digest: digest("e"), CreatedAt: sweepStart,
 	}}}))
 

@@ -30,10 +30,10 @@ type slowStore struct {
 	may chan struct{}
 }
 
-func (s slowStore) CommitShards(ctx context.Context, commits []engine.ShardCommit) []error {
+func (s slowStore) Commit(ctx context.Context, commits []engine.ShardCommit) []error {
 	select {
 	case <-s.may:
-		return s.Store.CommitShards(ctx, commits)
+		return s.Store.Commit(ctx, commits)
 	case <-ctx.Done():
 		return slices.Repeat([]error{context.Cause(ctx)}, len(commits))
 	}

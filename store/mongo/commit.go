@@ -12,12 +12,12 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// CommitShards writes decisions, each whole or not at all, if its term is the latest of its shard and its position the
+// Commit writes decisions, each whole or not at all, if its term is the latest of its shard and its position the
 // next one. It returns one error for each: nil, then the decision is on the journals of a majority; engine.ErrFenced,
 // then nothing of it was written; any other, then nothing is known, and the same commit may be given again with the same
 // arguments. A call has at most one commit of a shard. All that fit into one entry each go to the server in one command.
 // It waits while more than Config.Backlog bytes are not projected yet.
-func (s *Store) CommitShards(ctx context.Context, commits []engine.ShardCommit) []error {
+func (s *Store) Commit(ctx context.Context, commits []engine.ShardCommit) []error {
 	fates := make([]error, len(commits))
 	if err := s.projector.room(ctx); err != nil {
 		for n := range fates {

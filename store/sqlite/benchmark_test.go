@@ -74,7 +74,7 @@ func reportCPU(b *testing.B, begin time.Duration, things int, unit string) {
 	b.ReportMetric(float64(things)/b.Elapsed().Seconds(), unit+"s/s")
 }
 
-func commit(b *testing.B, store *sqlite.Store, batch *engine.Decision) {
+func commit(b *testing.B, store *sqlite.Store, batch *engine.Batch) {
 	if err := storetest.Write(b.Context(), store, *batch); err != nil {
 		b.Fatalf("commit: %v", err)
 	}
@@ -89,30 +89,30 @@ func BenchmarkLifecycles(b *testing.B) {
 }
 
 // byShards takes all shards and gives a function that commits a batch as one decision for each.
-func byShards(b *testing.B, store *sqlite.Store) func(*engine.Decision) {
+func byShards(b *testing.B, store *sqlite.Store) func(*engine.Batch) {
 	commits := make([]engine.ShardCommit, engine.Shards)
 	for shard := range commits {
 		term, err := store.Take(b.Context(), shard, "bench")
 		if err != nil {
 			b.Fatal(err)
 		}
-		commits[shard] = engine.ShardCommit{Shard: shard, Term: term.Number, Position: term.Position, Decision: &engine.Decision{}}
+		commits[shard] = engine.ShardCommit{Shard: shard, Term: term.Number, Position: term.Position, Batch: &engine.Batch{}}
 	}
-	return func(batch *engine.Decision) {
+	return func(batch *engine.Batch) {
 		for shard := range commits {
 			commits[shard].Position++
-			decision := commits[shard].Decision
+			decision := commits[shard].Batch
 			decision.Runs, decision.Tasks = decision.Runs[:0], decision.Tasks[:0] // the store keeps none of them
 		}
 		for i := range batch.Runs {
-			decision := commits[batch.Runs[i].Shard].Decision
+			decision := commits[batch.Runs[i].Shard].Batch
 			decision.Runs = append(decision.Runs, batch.Runs[i])
 		}
 		for i := range batch.Tasks {
-			decision := commits[batch.Tasks[i].Shard].Decision
+			decision := commits[batch.Tasks[i].Shard].Batch
 			decision.Tasks = append(decision.Tasks, batch.Tasks[i])
 		}
-		if err := errors.Join(store.CommitShards(b.Context(), commits)...); err != nil {
+		if err := errors.Join(store.Commit(b.Context(), commits)...); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -136,7 +136,7 @@ func lifecycles(b *testing.B, jobs int) {
 	begin := cpu()
 	for b.Loop() {
 		ring[round%4] = lives(round)
-		batch := &engine.Decision{}
+		batch := &engine.Batch{}
 		for stage := 0; stage < 4 && stage <= round; stage++ {
 			for i := range size {
 				batch.Runs = append(batch.Runs, ring[(round-stage)%4][i][stage])
@@ -164,7 +164,7 @@ func BenchmarkSmallCommits(b *testing.B) {
 		begin, n := cpu(), 0
 		for b.Loop() {
 			n++
-			commit(b, store, &engine.Decision{Runs: []engine.Run{life(job, benchStart.Add(time.Duration(n)*time.Second), engine.StatusSucceeded)[0]}})
+			commit(b, store, &engine.Batch{Runs: []engine.Run{life(job, benchStart.Add(time.Duration(n)*time.Second), engine.StatusSucceeded)[0]}})
 		}
 		reportCPU(b, begin, n, "commit")
 	})
@@ -183,7 +183,7 @@ func BenchmarkSmallCommits(b *testing.B) {
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
 				n := <-numbers
-				commit(b, store, &engine.Decision{Runs: []engine.Run{life(job, benchStart.Add(time.Duration(n)*time.Second), engine.StatusSucceeded)[0]}})
+				commit(b, store, &engine.Batch{Runs: []engine.Run{life(job, benchStart.Add(time.Duration(n)*time.Second), engine.StatusSucceeded)[0]}})
 			}
 		})
 		reportCPU(b, begin, b.N, "commit")
@@ -208,7 +208,7 @@ func BenchmarkHistory(b *testing.B) {
 	statuses := []engine.Status{engine.StatusFailed, engine.StatusTimedOut, engine.StatusDead, engine.StatusCancelled}
 	begin := time.Now()
 	for at := 0; at < historySize+20_000; at += 2000 {
-		batch := &engine.Decision{}
+		batch := &engine.Batch{}
 		for n := at; n < at+2000; n++ {
 			status := engine.StatusSucceeded
 			if n%50 == 0 {
@@ -290,7 +290,7 @@ func BenchmarkDueTasks(b *testing.B) {
 		shards[i] = i
 	}
 	for at := 0; at < 1_000_000; at += 5000 {
-		batch := &engine.Decision{}
+		batch := &engine.Batch{}
 		for i, job := range benchJobs(5000) {
 			runAt := benchStart.Add(time.Duration((at+i)*7919%3_600_000) * time.Millisecond)
 			batch.Tasks = append(batch.Tasks, engine.ScheduledTask{

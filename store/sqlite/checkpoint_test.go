@@ -30,7 +30,7 @@ func writeMuch(t *testing.T, store *Store, rounds int, each func()) {
 		if err := storetest.Write(t.Context(), store, *testBatch(0, 100)); err != nil {
 			t.Fatal(err)
 		}
-		drops := &engine.Decision{}
+		drops := &engine.Batch{}
 		for n := range 100 {
 			drops.DropRuns = append(drops.DropRuns, testRun(n).ID)
 		}

@@ -59,14 +59,14 @@ func TestAViewIsOfOneMoment(t *testing.T) {
 	task := func(revision int64) engine.ScheduledTask {
 		return engine.ScheduledTask{ID: "aaaaaaaaaaaaaaaa", Revision: revision, Slot: at, RunAt: at, Namespace: "default", Job: "report"}
 	}
-	commit := func(batch engine.Decision) {
+	commit := func(batch engine.Batch) {
 		t.Helper()
 		if err := storetest.Write(t.Context(), store, batch); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// 0 and 1 are active, 2 has ended.
-	commit(engine.Decision{
+	commit(engine.Batch{
 		Runs:  []engine.Run{run(0, 1, engine.StatusQueued), run(1, 1, engine.StatusQueued), run(2, 1, engine.StatusFailed)},
 		Tasks: []engine.ScheduledTask{task(1)},
 	})
@@ -114,7 +114,7 @@ func TestAViewIsOfOneMoment(t *testing.T) {
 	}
 	if err := store.View(t.Context(), func(pages engine.DocumentPages) error {
 		check("at first", pages)
-		commit(engine.Decision{
+		commit(engine.Batch{
 			Runs: []engine.Run{
 				run(0, 2, engine.StatusSucceeded), run(1, 2, engine.StatusRunning),
 				run(2, 2, engine.StatusRetrying), run(3, 1, engine.StatusQueued),

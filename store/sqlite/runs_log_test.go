@@ -45,7 +45,7 @@ func (m model) history() (ids []string) {
 }
 
 // step changes a run at random, in any way that a run may change, and adds the write to a batch.
-func (m model) step(random *rand.Rand, batch *engine.Decision) {
+func (m model) step(random *rand.Rand, batch *engine.Batch) {
 	run := testRun(random.IntN(300))
 	if slices.ContainsFunc(batch.Runs, func(other engine.Run) bool { return other.ID == run.ID }) || slices.Contains(batch.DropRuns, run.ID) {
 		return
@@ -107,7 +107,7 @@ func TestLogGivesWhatIsActiveAgain(t *testing.T) {
 		check(t, store, want)
 		store.writer.log.slack = slack
 		for range 100 {
-			batch := &engine.Decision{}
+			batch := &engine.Batch{}
 			for range 1 + random.IntN(20) {
 				want.step(random, batch)
 			}
@@ -191,7 +191,7 @@ func TestARunThatGoesOnIsSeenOnceAndDoesNotExpire(t *testing.T) {
 	run := testRun(1)
 	commit := func() {
 		t.Helper()
-		if err := storetest.Write(t.Context(), store, engine.Decision{Runs: []engine.Run{run}}); err != nil {
+		if err := storetest.Write(t.Context(), store, engine.Batch{Runs: []engine.Run{run}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -72,7 +72,7 @@ func BenchmarkRunsOfWave(b *testing.B) {
 		if epoch == 10 {
 			size = 10_000
 		}
-		batch := &engine.Decision{}
+		batch := &engine.Batch{}
 		for n := range size {
 			run := engine.Run{
 				Revision: 1, Namespace: "default", JobUID: "etlaaaaaaaaaaaaa", DAG: "etl", Wave: engine.WaveID("etlaaaaaaaaaaaaa", epoch), Epoch: epoch,

@@ -43,8 +43,8 @@ func testRun(n int) engine.Run {
 	}
 }
 
-func testBatch(from, to int) *engine.Decision {
-	batch := &engine.Decision{}
+func testBatch(from, to int) *engine.Batch {
+	batch := &engine.Batch{}
 	for n := from; n < to; n++ {
 		batch.Runs = append(batch.Runs, testRun(n))
 	}
@@ -86,7 +86,7 @@ func TestFullDiskRefusesWritesAndDoesNoHarm(t *testing.T) {
 	}()
 	for n := range 20 {
 		go func() {
-			err := storetest.Write(ctx, store, engine.Decision{DropRuns: []string{testRun(n).ID}})
+			err := storetest.Write(ctx, store, engine.Batch{DropRuns: []string{testRun(n).ID}})
 			answers <- err
 		}()
 	}

@@ -62,7 +62,7 @@ func TestJobIsReadAndListed(t *testing.T) {
 	}
 	job := s.PutJob(t, report)
 	slot := webtest.Start.Add(9 * time.Hour)
-	if err := storetest.Write(t.Context(), s.Store, engine.Decision{Tasks: []engine.ScheduledTask{engine.ScheduledTask{
+	if err := storetest.Write(t.Context(), s.Store, engine.Batch{Tasks: []engine.ScheduledTask{engine.ScheduledTask{
 		ID: job.UID, Shard: job.Shard, Slot: slot, RunAt: slot, Generation: 1, Revision: 1, Namespace: "default", Job: job.Name,
 	}}}); err != nil {
 		t.Fatal(err)
@@ -247,7 +247,7 @@ func TestLedgerTellsEverySlot(t *testing.T) {
 	s.PutBinary(t, "report")
 	job := s.PutJob(t, `{"name":"a","binary":"report","schedule":"* * * * *"}`)
 	var want []string
-	var batch engine.Decision
+	var batch engine.Batch
 	for i := range 20 {
 		slot := webtest.Start.Add(time.Duration(i) * time.Minute)
 		if i%4 == 3 {

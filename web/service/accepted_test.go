@@ -253,7 +253,7 @@ func TestRequestIsAnsweredWhoseCommandHasGone(t *testing.T) {
 				t.Fatal(err)
 			}
 			done := []engine.CommandDone{{ID: command.ID, At: command.At}}
-			if err := storetest.Write(t.Context(), w.Store, engine.Decision{Done: done}); err != nil {
+			if err := storetest.Write(t.Context(), w.Store, engine.Batch{Done: done}); err != nil {
 				t.Fatal(err)
 			}
 		}

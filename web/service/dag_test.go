@@ -173,7 +173,7 @@ func TestDAGsAreListedWithWhatComesNext(t *testing.T) {
 		id := engine.RootID(dag.UID, root)
 		tasks = append(tasks, engine.ScheduledTask{ID: id, Shard: dag.Shard, Slot: slot.Add(-time.Duration(i) * time.Minute), RunAt: slot, Revision: 1, Namespace: "default", Job: "etl/" + root})
 	}
-	if err := storetest.Write(t.Context(), w.Store, engine.Decision{Tasks: tasks}); err != nil {
+	if err := storetest.Write(t.Context(), w.Store, engine.Batch{Tasks: tasks}); err != nil {
 		t.Fatal(err)
 	}
 	page, err := w.ListDAGs(t.Context(), service.DAGQuery{Namespace: "default", Limit: 10})
@@ -205,7 +205,7 @@ func TestLedgerOfARoot(t *testing.T) {
 	w.PutRun(t, run)
 	skipped := webtest.Start.Add(-2 * time.Hour)
 	id := engine.RootID(dag.UID, "orders")
-	if err := storetest.Write(t.Context(), w.Store, engine.Decision{Slots: []engine.SlotRange{{
+	if err := storetest.Write(t.Context(), w.Store, engine.Batch{Slots: []engine.SlotRange{{
 		ID: engine.SlotRangeID(id, skipped), JobUID: id, Namespace: "default", Job: "etl/orders", From: skipped, To: skipped, Count: 1,
 		Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap,
 	}}}); err != nil {

@@ -18,7 +18,7 @@ func die(t *testing.T, w *webtest.World, run engine.Run, at time.Time) engine.De
 	letter := engine.DeadLetter{
 		RunID: run.ID, Namespace: run.Namespace, JobUID: run.JobUID, Job: run.Label(), Error: "exit 1; all 3 tries are used", Attempts: 3, At: at,
 	}
-	if err := storetest.Write(t.Context(), w.Store, engine.Decision{DeadLetters: []engine.DeadLetter{letter}}); err != nil {
+	if err := storetest.Write(t.Context(), w.Store, engine.Batch{DeadLetters: []engine.DeadLetter{letter}}); err != nil {
 		t.Fatal(err)
 	}
 	return letter
@@ -225,7 +225,7 @@ func TestManyAreReplayedAndThoseThatCannotBeAreTold(t *testing.T) {
 // What is more than one request takes is told, and the cursor leads on.
 func TestManyAreTakenAThousandAtATime(t *testing.T) {
 	w := webtest.New(t)
-	var batch engine.Decision
+	var batch engine.Batch
 	for i := range service.DeadLettersAtOnce + 5 {
 		at := webtest.Start.Add(-time.Duration(i) * time.Second)
 		batch.DeadLetters = append(batch.DeadLetters, engine.DeadLetter{RunID: fmt.Sprintf("job-s%04d", i), Namespace: "default", JobUID: "job", Job: "one", At: at})

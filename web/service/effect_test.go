@@ -41,7 +41,7 @@ func (w *effects) becomes(status engine.Status, attempt int) {
 	if status.Terminal() {
 		w.run.FinishedAt = w.Now
 	}
-	err := storetest.Write(w.t.Context(), w.Store, engine.Decision{Runs: []engine.Run{w.run}})
+	err := storetest.Write(w.t.Context(), w.Store, engine.Batch{Runs: []engine.Run{w.run}})
 	if err != nil {
 		w.t.Fatalf("write the run: %v", err)
 	}

@@ -53,7 +53,7 @@ func fleet(t *testing.T) *webtest.World {
 			w.PutRun(t, run)
 		}
 	}
-	if err := storetest.Write(t.Context(), w.Store, engine.Decision{Tasks: tasks}); err != nil {
+	if err := storetest.Write(t.Context(), w.Store, engine.Batch{Tasks: tasks}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.PauseJob(t.Context(), "default", "job-0", "mira", "too loud"); err != nil {
@@ -228,7 +228,7 @@ func TestHindrancesSayWhyNothingRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			at := w.Now.Add(-time.Minute)
-			if err := storetest.Write(t.Context(), w.Store, engine.Decision{Slots: []engine.SlotRange{{
+			if err := storetest.Write(t.Context(), w.Store, engine.Batch{Slots: []engine.SlotRange{{
 				ID: engine.SlotRangeID(job.UID, at), JobUID: job.UID, Namespace: "default", Job: "a", From: at, To: at, Count: 1,
 				Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap,
 			}}}); err != nil {

@@ -53,7 +53,7 @@ func TestLedgerCheckFindsASlotThatWasTakenOutByHand(t *testing.T) {
 		t.Errorf("%+v", state)
 	}
 	again.wants("busy 12:30:00") // it stays until it is there
-	again.must(commit(t, again, engine.Decision{Slots: ranges}))
+	again.must(commit(t, again, engine.Batch{Slots: ranges}))
 	again.wants()
 
 	// Of a root, its runs count as well.
@@ -65,7 +65,7 @@ func TestLedgerCheckFindsASlotThatWasTakenOutByHand(t *testing.T) {
 	w.wants()
 }
 
-func commit(t *testing.T, w *tide, batch engine.Decision) error {
+func commit(t *testing.T, w *tide, batch engine.Batch) error {
 	t.Helper()
 	return storetest.Write(t.Context(), w.Store, batch)
 }
@@ -109,7 +109,7 @@ func TestLedgerCheckFindsAJobWithoutAPlannedSlot(t *testing.T) {
 	w := newTide(t)
 	job := w.PutJob(t, `{"name":"forgotten","binary":"report","schedule":"*/10 * * * *"}`)
 	w.sweep()
-	w.must(commit(t, w, engine.Decision{DropTasks: []string{job.UID}}))
+	w.must(commit(t, w, engine.Batch{DropTasks: []string{job.UID}}))
 	w.Now = w.Now.Add(25 * time.Minute)
 	w.wants("forgotten 12:10:00", "forgotten 12:20:00")
 }

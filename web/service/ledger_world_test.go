@@ -107,8 +107,8 @@ func (w *tide) step(of int, event engine.Event) {
 	w.perform(of, u.core.Step(w.Now, event))
 	for ready := u.core.Ready(); ready != nil; ready = u.core.Ready() {
 		u.position++
-		commit := engine.ShardCommit{Shard: of, Term: u.term, Position: u.position, Decision: ready.Decision}
-		w.must(w.Store.CommitShards(w.t.Context(), []engine.ShardCommit{commit})[0])
+		commit := engine.ShardCommit{Shard: of, Term: u.term, Position: u.position, Batch: ready.Batch}
+		w.must(w.Store.Commit(w.t.Context(), []engine.ShardCommit{commit})[0])
 		u.core.Committed(ready)
 		w.perform(of, ready.After)
 	}

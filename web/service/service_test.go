@@ -351,7 +351,7 @@ func TestUpcomingAndNextSlots(t *testing.T) {
 	w := webtest.New(t)
 	w.PutBinary(t, "report")
 	var jobs []engine.Job
-	var batch engine.Decision
+	var batch engine.Batch
 	for i := range 3 {
 		job := w.PutJob(t, fmt.Sprintf(`{"name":"job-%d","binary":"report","schedule":"@hourly"}`, i))
 		slot := webtest.Start.Add(time.Duration(3-i) * time.Hour)
@@ -386,7 +386,7 @@ func TestLedgerOfCaughtUpSlots(t *testing.T) {
 	planned := w.Running(job, webtest.Start.Add(time.Minute))
 	planned.Status = engine.StatusScheduled
 	w.PutRun(t, planned)
-	if err := storetest.Write(t.Context(), w.Store, engine.Decision{Slots: []engine.SlotRange{{
+	if err := storetest.Write(t.Context(), w.Store, engine.Batch{Slots: []engine.SlotRange{{
 		ID: engine.SlotRangeID(job.UID, webtest.Start.Add(-59*time.Minute)), JobUID: job.UID, Namespace: "default", Job: "a",
 		From: webtest.Start.Add(-59 * time.Minute), To: webtest.Start.Add(-2 * time.Minute), Count: 58, Outcome: engine.OutcomeMissed, Reason: engine.ReasonOutage,
 	}}}); err != nil {

@@ -188,7 +188,7 @@ func TestCalendarOfARootTellsWhatBecameOfItsSlots(t *testing.T) {
 		t.Fatal(err)
 	}
 	skipped := s.Now.Add(-90 * time.Minute)
-	if err := storetest.Write(t.Context(), s.Store, engine.Decision{Slots: []engine.SlotRange{{
+	if err := storetest.Write(t.Context(), s.Store, engine.Batch{Slots: []engine.SlotRange{{
 		ID: engine.SlotRangeID(engine.RootID(d.UID, "rates"), skipped), JobUID: engine.RootID(d.UID, "rates"), Namespace: d.Namespace, Job: "etl/rates",
 		From: skipped, To: skipped, Count: 1, Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap,
 	}}}); err != nil {

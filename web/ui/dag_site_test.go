@@ -106,7 +106,7 @@ func (s *site) putWave(t *testing.T, d *engine.DAG, p past) engine.Wave {
 			Skipped: states.Count(dag.Skipped) + states.Count(dag.UpstreamFailed),
 		}
 	}
-	if err := storetest.Write(t.Context(), s.Store, engine.Decision{Waves: []engine.Wave{wave}, Runs: runs}); err != nil {
+	if err := storetest.Write(t.Context(), s.Store, engine.Batch{Waves: []engine.Wave{wave}, Runs: runs}); err != nil {
 		t.Fatalf("write wave %s: %v", wave.ID, err)
 	}
 	return wave

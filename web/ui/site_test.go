@@ -133,7 +133,7 @@ func (s *site) fill(t *testing.T) {
 		{ID: engine.SlotRangeID(forecast.UID, s.Now.Add(-10*time.Minute)), JobUID: forecast.UID, Namespace: forecast.Namespace, Job: forecast.Name,
 			From: s.Now.Add(-10 * time.Minute), To: s.Now.Add(-10 * time.Minute), Count: 1, Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap},
 	}
-	if err := storetest.Write(t.Context(), s.Store, engine.Decision{Tasks: tasks, Slots: slots}); err != nil {
+	if err := storetest.Write(t.Context(), s.Store, engine.Batch{Tasks: tasks, Slots: slots}); err != nil {
 		t.Fatal(err)
 	}
 	s.Queue.SetExecutors(engine.Presence{
@@ -187,7 +187,7 @@ func (s *site) fillBroken(t *testing.T, gauge *engine.Job) {
 	})
 	s.PutRun(t, again)
 	letter := engine.DeadLetter{RunID: again.ID, Namespace: again.Namespace, JobUID: again.JobUID, Job: again.Job, Error: again.Reason, Attempts: 2, At: again.FinishedAt}
-	if err := storetest.Write(t.Context(), s.Store, engine.Decision{DeadLetters: []engine.DeadLetter{letter}}); err != nil {
+	if err := storetest.Write(t.Context(), s.Store, engine.Batch{DeadLetters: []engine.DeadLetter{letter}}); err != nil {
 		t.Fatal(err)
 	}
 	s.broken = again

@@ -129,7 +129,7 @@ func (w *World) PutDAG(t testing.TB, definition string) engine.DAG {
 // PutWave writes a wave as its shard's owner would: inserted at revision 1, replaced above.
 func (w *World) PutWave(t testing.TB, wave engine.Wave) {
 	t.Helper()
-	err := storetest.Write(t.Context(), w.Store, engine.Decision{Waves: []engine.Wave{wave}})
+	err := storetest.Write(t.Context(), w.Store, engine.Batch{Waves: []engine.Wave{wave}})
 	if err != nil {
 		t.Fatalf("write wave %s: %v", wave.ID, err)
 	}
@@ -167,7 +167,7 @@ func (w *World) TaskRun(wave engine.Wave, task string, status engine.Status) eng
 // PutRun writes a run as its shard's owner would: inserted at revision 1, replaced above.
 func (w *World) PutRun(t testing.TB, run engine.Run) {
 	t.Helper()
-	err := storetest.Write(t.Context(), w.Store, engine.Decision{Runs: []engine.Run{run}})
+	err := storetest.Write(t.Context(), w.Store, engine.Batch{Runs: []engine.Run{run}})
 	if err != nil {
 		t.Fatalf("write run %s: %v", run.ID, err)
 	}
@@ -186,7 +186,7 @@ func (w *World) Act(t testing.TB) {
 		t.Fatal(err)
 	}
 	for _, command := range commands {
-		batch := engine.Decision{Done: []engine.CommandDone{{ID: command.ID, At: command.At}}}
+		batch := engine.Batch{Done: []engine.CommandDone{{ID: command.ID, At: command.At}}}
 		switch {
 		case command.Run != nil:
 			command.Run.Revision = 1

@@ -28,12 +28,12 @@ type ShardCommit struct {
 	Term uint64
 	// Position is one more than that of the commit before it.
 	Position uint64
-	Decision *Decision
+	Batch    *Batch
 }
 
-// Decision is a set of whole documents to put and to delete, all of one shard. It has no order, because nobody sees a part
+// Batch is a set of whole documents to put and to delete, all of one shard. It has no order, because nobody sees a part
 // of it, and no document is in it twice. Puts replace whatever is there.
-type Decision struct {
+type Batch struct {
 	Runs        []Run
 	Waves       []Wave
 	Tasks       []ScheduledTask
@@ -68,7 +68,7 @@ type CommandDone struct {
 }
 
 // Empty reports whether there is nothing to write.
-func (d *Decision) Empty() bool {
+func (d *Batch) Empty() bool {
 	return len(d.Runs) == 0 && len(d.Waves) == 0 && len(d.Tasks) == 0 && len(d.Slots) == 0 && len(d.DeadLetters) == 0 &&
 		len(d.DropRuns) == 0 && len(d.DropTasks) == 0 && len(d.DropLetters) == 0 &&
 		len(d.Handled) == 0 && len(d.HandledDAGs) == 0 && len(d.Done) == 0
