@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -16,8 +15,7 @@ import (
 const batchesMost = 500
 
 // batches measures what a run's life costs the store by how many runs are written at once: the insert with the move of
-// the scheduled task, and three more revisions, each a batch. It writes the same by Commit and by CommitShards, a few
-// times in turn. The CPU is of this process alone, so with MongoDB it is that of the adapter, and with SQLite it is all.
+// the scheduled task, and three more revisions, each one call with a commit for each shard. The CPU is of this process alone, so with MongoDB it is that of the adapter, and with SQLite it is all.
 func (b *bench) batches(ctx context.Context, runs int) error {
 	dir, err := b.folder()
 	if err != nil {
@@ -36,13 +34,9 @@ func (b *bench) batches(ctx context.Context, runs int) error {
 		return err
 	}
 	defer store.Close(ctx)
-	ways, err := waysToCommit(ctx, store)
+	owner, err := takeShards(ctx, store)
 	if err != nil {
 		return err
-	}
-	pairs := 3
-	if b.quick {
-		pairs = 1
 	}
 	var text strings.Builder
 	slot := time.Now().Truncate(time.Second)
@@ -51,19 +45,13 @@ func (b *bench) batches(ctx context.Context, runs int) error {
 		if n == 0 {
 			continue
 		}
-		for pair := range pairs {
-			for i := range ways {
-				way := ways[(pair+i)%len(ways)]
-				took, cpu, err := writeLives(ctx, way, n, size, slot)
-				if err != nil {
-					return fmt.Errorf("%s: %w", way.name, err)
-				}
-				slot = slot.Add(time.Duration(n) * time.Second)
-				fmt.Fprintf(&text, "\n    %4d at once, pair %d, %-12s: %6.0f runs/s, CPU %4.0f µs a run, a commit takes %s (%d runs)",
-					size, pair+1, way.name,
-					float64(n)/took.Seconds(), micros(cpu, n), milliseconds(took/time.Duration(4*n/size)), n)
-			}
+		took, cpu, err := writeLives(ctx, owner, n, size, slot)
+		if err != nil {
+			return err
 		}
+		slot = slot.Add(time.Duration(n) * time.Second)
+		fmt.Fprintf(&text, "\n    %4d at once: %6.0f runs/s, CPU %4.0f µs a run, a commit takes %s (%d runs)",
+			size, float64(n)/took.Seconds(), micros(cpu, n), milliseconds(took/time.Duration(4*n/size)), n)
 	}
 	b.print("the life of runs by the size of batches, on "+b.storeName(), strings.TrimPrefix(text.String(), "\n    "), "")
 	return nil
@@ -75,74 +63,13 @@ type lifeStep struct {
 	tasks []engine.ScheduledTask
 }
 
-// wayToCommit writes a step.
-type wayToCommit struct {
-	name   string
-	commit func(ctx context.Context, step *lifeStep) error
-}
-
-// waysToCommit takes all shards where the store offers that.
-func waysToCommit(ctx context.Context, store store) ([]wayToCommit, error) {
-	ways := []wayToCommit{{"Commit", func(ctx context.Context, step *lifeStep) error { return commitBatch(ctx, store, step) }}}
-	shards, ok := store.(shardStore)
-	if !ok {
-		return ways, nil
-	}
-	var terms [engine.Shards]engine.Term
-	for shard := range terms {
-		var err error
-		if terms[shard], err = shards.Take(ctx, shard, "bench"); err != nil {
-			return nil, err
-		}
-	}
-	return append(ways, wayToCommit{"CommitShards", func(ctx context.Context, step *lifeStep) error {
-		return commitShards(ctx, shards, &terms, step)
-	}}), nil
-}
-
-func commitBatch(ctx context.Context, store store, step *lifeStep) error {
-	batch := &engine.Batch{}
-	for _, run := range step.runs {
-		batch.Runs = append(batch.Runs, engine.RunWrite{Run: run})
-	}
-	for _, task := range step.tasks {
-		batch.Tasks = append(batch.Tasks, engine.TaskWrite{Task: task})
-	}
-	conflicts, err := store.Commit(ctx, batch)
-	if err == nil && len(conflicts) > 0 {
-		err = fmt.Errorf("%d of %d writes were refused", len(conflicts), len(step.runs))
-	}
-	return err
-}
-
-// commitShards writes a step as one call with a commit for each shard. terms have the positions of the last commits.
-func commitShards(ctx context.Context, store shardStore, terms *[engine.Shards]engine.Term, step *lifeStep) error {
-	var decisions [engine.Shards]engine.Decision
-	for _, run := range step.runs {
-		decisions[run.Shard].Runs = append(decisions[run.Shard].Runs, run)
-	}
-	for _, task := range step.tasks {
-		decisions[task.Shard].Tasks = append(decisions[task.Shard].Tasks, task)
-	}
-	var commits []engine.ShardCommit
-	for shard := range decisions {
-		if decision := &decisions[shard]; !decision.Empty() {
-			terms[shard].Position++
-			commits = append(commits, engine.ShardCommit{
-				Shard: shard, Term: terms[shard].Number, Position: terms[shard].Position, Decision: decision,
-			})
-		}
-	}
-	return errors.Join(store.CommitShards(ctx, commits)...)
-}
-
 // writeLives writes n lives of runs, some at once. What it takes to make the runs does not count.
-func writeLives(ctx context.Context, way wayToCommit, n, size int, slot time.Time) (took, cpu time.Duration, err error) {
+func writeLives(ctx context.Context, owner *shardOwner, n, size int, slot time.Time) (took, cpu time.Duration, err error) {
 	for at := 0; at < n; at += size {
 		lives := newLives(size, slot.Add(time.Duration(at)*time.Second))
 		before, began := usage(), time.Now()
 		for step := range lives {
-			if err := way.commit(ctx, &lives[step]); err != nil {
+			if err := owner.commit(ctx, lives[step].runs, lives[step].tasks); err != nil {
 				return took, cpu, err
 			}
 		}

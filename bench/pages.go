@@ -131,22 +131,21 @@ func (b *bench) remember(ctx context.Context, data string, n int, until time.Tim
 		}
 		filter.Cursor = next
 	}
+	owner, err := takeShards(ctx, store)
+	if err != nil {
+		return "", err
+	}
 	const chunk = 2000
 	begin := until.Truncate(time.Second).Add(-20 * 24 * time.Hour)
 	step := 20 * 24 * time.Hour / time.Duration(n+1)
 	for at := 0; at < n; at += chunk {
-		batch := &engine.Batch{}
+		var runs []engine.Run
 		for i := at; i < min(at+chunk, n); i++ {
-			run := pastRun(&jobs[i*7919%len(jobs)], i, begin.Add(time.Duration(i)*step).Truncate(time.Millisecond))
-			batch.Runs = append(batch.Runs, engine.RunWrite{Run: run})
-			last = run.ID
+			runs = append(runs, pastRun(&jobs[i*7919%len(jobs)], i, begin.Add(time.Duration(i)*step).Truncate(time.Millisecond)))
 		}
-		conflicts, err := store.Commit(ctx, batch)
-		if err != nil {
+		last = runs[len(runs)-1].ID
+		if err := owner.commit(ctx, runs, nil); err != nil {
 			return "", err
-		}
-		if len(conflicts) > 0 {
-			return "", fmt.Errorf("%d of %d runs were refused", len(conflicts), chunk)
 		}
 	}
 	return last, nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"path/filepath"
 
@@ -15,14 +16,47 @@ type store interface {
 	CreateJob(context.Context, engine.Job) error
 	Jobs(context.Context, engine.JobFilter) ([]engine.Job, string, error)
 	Runs(context.Context, engine.RunFilter) ([]engine.Run, string, error)
-	Commit(context.Context, *engine.Batch) ([]engine.Conflict, error)
+	Take(ctx context.Context, shard int, owner string) (engine.Term, error)
+	Commit(context.Context, []engine.ShardCommit) []error
 	Close(context.Context) error
 }
 
-// shardStore is a store that commits whole decisions of shards.
-type shardStore interface {
-	Take(ctx context.Context, shard int, owner string) (engine.Term, error)
-	CommitShards(context.Context, []engine.ShardCommit) []error
+// shardOwner commits as the owner of all shards.
+type shardOwner struct {
+	store store
+	terms [engine.Shards]engine.Term // with the positions of the last commits
+}
+
+func takeShards(ctx context.Context, store store) (*shardOwner, error) {
+	o := &shardOwner{store: store}
+	for shard := range o.terms {
+		var err error
+		if o.terms[shard], err = store.Take(ctx, shard, "bench"); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+// commit writes runs and scheduled tasks in one call, with a commit for each shard.
+func (o *shardOwner) commit(ctx context.Context, runs []engine.Run, tasks []engine.ScheduledTask) error {
+	var decisions [engine.Shards]engine.Batch
+	for _, run := range runs {
+		decisions[run.Shard].Runs = append(decisions[run.Shard].Runs, run)
+	}
+	for _, task := range tasks {
+		decisions[task.Shard].Tasks = append(decisions[task.Shard].Tasks, task)
+	}
+	var commits []engine.ShardCommit
+	for shard := range decisions {
+		if decision := &decisions[shard]; !decision.Empty() {
+			o.terms[shard].Position++
+			commits = append(commits, engine.ShardCommit{
+				Shard: shard, Term: o.terms[shard].Number, Position: o.terms[shard].Position, Batch: decision,
+			})
+		}
+	}
+	return errors.Join(o.store.Commit(ctx, commits)...)
 }
 
 // openStore opens the database that a server on a data folder has, or will have: MongoDB if a URI is given, else SQLite.

@@ -165,7 +165,7 @@ func TestRuns(t *testing.T) {
 	dead := webtest.Ended(s.Running(job, webtest.Start), engine.StatusDead, "out\n")
 	s.PutRun(t, s.Running(job, webtest.Start))
 	s.PutRun(t, dead)
-	s.Write(t, engine.Decision{DeadLetters: []engine.DeadLetter{{RunID: dead.ID, Namespace: "default", Job: "a", JobUID: job.UID, At: webtest.Start}}})
+	s.Write(t, engine.Batch{DeadLetters: []engine.DeadLetter{{RunID: dead.ID, Namespace: "default", Job: "a", JobUID: job.UID, At: webtest.Start}}})
 	list := must[wire.List[wire.Run]](t)(s.api.Runs(ctx, client.RunFilter{
 		Job: "a", Statuses: []string{"dead", "failed"}, Since: webtest.Start.Add(-time.Hour), Until: webtest.Start.Add(time.Hour), Text: dead.ID, Tier: "medium",
 	}))

@@ -267,19 +267,19 @@ func (b *bench) step(event engine.Event) {
 // settle writes what is to be written until nothing more comes of it.
 func (b *bench) settle() {
 	for ready := b.core.Ready(); ready != nil; ready = b.core.Ready() {
-		b.write(ready.Decision)
-		b.writes(ready.Decision)
+		b.write(ready.Batch)
+		b.writes(ready.Batch)
 		b.effects("then", ready.After)
 		b.core.Committed(ready)
 	}
 }
 
 // write commits a decision.
-func (b *bench) write(d *engine.Decision) {
+func (b *bench) write(d *engine.Batch) {
 	b.t.Helper()
 	b.position++
-	commit := engine.ShardCommit{Shard: benchShard, Term: b.term.Number, Position: b.position, Decision: d}
-	if err := b.store.CommitShards(b.t.Context(), []engine.ShardCommit{commit})[0]; err != nil {
+	commit := engine.ShardCommit{Shard: benchShard, Term: b.term.Number, Position: b.position, Batch: d}
+	if err := b.store.Commit(b.t.Context(), []engine.ShardCommit{commit})[0]; err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -314,7 +314,7 @@ func (b *bench) effects(when string, effects []engine.Effect) {
 }
 
 // writes says what a decision holds.
-func (b *bench) writes(d *engine.Decision) {
+func (b *bench) writes(d *engine.Batch) {
 	for i := range d.Runs {
 		run := &d.Runs[i]
 		line := fmt.Sprintf("run %s %s", b.runName(run.ID), run.Status)

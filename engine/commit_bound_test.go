@@ -41,11 +41,11 @@ func TestACommitHoldsABoundedNumberOfRuns(t *testing.T) {
 	seen := map[string]bool{}
 	published := 0
 	for ready := core.Ready(); ready != nil; ready = core.Ready() {
-		if len(ready.Decision.Runs) > most || len(ready.Decision.Tasks) > most {
-			t.Errorf("a commit has %d runs and %d tasks", len(ready.Decision.Runs), len(ready.Decision.Tasks))
+		if len(ready.Batch.Runs) > most || len(ready.Batch.Tasks) > most {
+			t.Errorf("a commit has %d runs and %d tasks", len(ready.Batch.Runs), len(ready.Batch.Tasks))
 		}
-		for i := range ready.Decision.Runs {
-			seen[ready.Decision.Runs[i].JobUID] = true
+		for i := range ready.Batch.Runs {
+			seen[ready.Batch.Runs[i].JobUID] = true
 		}
 		for _, effect := range ready.After {
 			published++

@@ -18,7 +18,7 @@ func TestWhatMayHaveBeenPublishedIsMarked(t *testing.T) {
 		t.Helper()
 		effects := b.core.Step(b.now, engine.Tick{})
 		for ready := b.core.Ready(); ready != nil; ready = b.core.Ready() {
-			b.write(ready.Decision)
+			b.write(ready.Batch)
 			effects = append(effects, ready.After...)
 			b.core.Committed(ready)
 		}

@@ -27,15 +27,15 @@ func TestManyWaitingRunsEndAtOnce(t *testing.T) {
 			Trigger: engine.TriggerManual, Status: engine.StatusScheduled, CreatedAt: b.now.Add(time.Millisecond),
 		})
 	}
-	b.write(&engine.Decision{Runs: runs})
+	b.write(&engine.Batch{Runs: runs})
 	b.do([]string{"restart", "1s"})
 	b.hold = true
 	defer debug.SetMaxStack(debug.SetMaxStack(1 << 20))
 	b.do([]string{"finished", "blocker/1", "0"})
 	ready := b.core.Ready()
 	failed := 0
-	for i := range ready.Decision.Runs {
-		if ready.Decision.Runs[i].Status == engine.StatusFailed {
+	for i := range ready.Batch.Runs {
+		if ready.Batch.Runs[i].Status == engine.StatusFailed {
 			failed++
 		}
 	}

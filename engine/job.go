@@ -93,29 +93,6 @@ type ScheduledTask struct {
 	Since     time.Time `json:"since,omitzero"`
 	// Taken are the slots from Slot on that have a run already, which a backfill made.
 	Taken []time.Time `json:"taken,omitempty"`
-	// Writer is the engine's Config.Writer: of two that write the same, the write of one only is done.
-	Writer int64 `json:"writer,omitempty"`
-	// Noting is set while the ledger may not say yet what this write has passed over.
-	Noting *Noting `json:"noting,omitempty"`
-}
-
-// Told is the instant before which every slot is a run or in the ledger by now.
-func (t *ScheduledTask) Told() time.Time {
-	told := t.Slot
-	if t.Noting != nil {
-		for i := range t.Noting.Slots {
-			told = earlier(told, t.Noting.Slots[i].From)
-		}
-	}
-	return told
-}
-
-// Noting is what a scheduled task has passed over without a run. It is written with the task, under the task's
-// condition, and the ledger after that: so of two engines that both believe to own a job only one says what became of
-// a slot, and whoever reads the task can say it again. RunAt is early meanwhile, so that it is read soon.
-type Noting struct {
-	Slots []SlotRange `json:"slots"`
-	RunAt time.Time   `json:"run_at"` // the task's, once the ledger says it
 }
 
 // Parked is the RunAt of a job whose schedule stands still.

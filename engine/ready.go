@@ -5,8 +5,8 @@ import "time"
 // Ready is what has been decided since the last one: what is to be written, and the effects to perform once it is durable.
 // The shell keeps at most one of a core under way.
 type Ready struct {
-	Decision *Decision
-	After    []Effect
+	Batch *Batch
+	After []Effect
 	// Upto is the mark (Core.Mark) up to which everything is durable once the decision is.
 	Upto uint64
 	// Of is how many jobs and DAGs it is about, and Since when the oldest of it was decided.
@@ -25,7 +25,7 @@ func (c *Core) Ready() *Ready {
 	if len(taken) == 0 {
 		return nil
 	}
-	r := &Ready{Decision: &Decision{}, Upto: taken[len(taken)-1].number, Of: len(taken), Since: taken[0].since}
+	r := &Ready{Batch: &Batch{}, Upto: taken[len(taken)-1].number, Of: len(taken), Since: taken[0].since}
 	for _, u := range taken {
 		r.collect(u)
 	}
@@ -34,7 +34,7 @@ func (c *Core) Ready() *Ready {
 
 // collect adds what is to be written of a job or DAG.
 func (r *Ready) collect(u *unwritten) {
-	d := r.Decision
+	d := r.Batch
 	r.After = append(r.After, u.after...)
 	d.DeadLetters = append(d.DeadLetters, u.letters...)
 	d.DropLetters = append(d.DropLetters, u.unletter...)
@@ -87,7 +87,7 @@ func (r *Ready) collect(u *unwritten) {
 
 // Committed says that a Ready's decision is durable. The core then forgets jobs that nothing is going on with.
 func (c *Core) Committed(r *Ready) {
-	c.cleared(r.Decision)
+	c.cleared(r.Batch)
 	for _, w := range r.waves {
 		w.dag.writes--
 	}

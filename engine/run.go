@@ -74,10 +74,6 @@ type Run struct {
 	Progress *Progress `json:"progress,omitempty"`
 
 	CancelBy string `json:"cancel_by,omitempty"` // set once a cancellation is under way
-	// GivenUp is set of a prepared run that is about to be removed: what the ledger is to say of its slot, the last of the
-	// range. As Noting, it is written under the run's condition, and before the ledger. Where another run of a task's took its
-	// place before it was removed, it tells of the slot of the one before.
-	GivenUp *SlotRange `json:"given_up,omitempty"`
 
 	// Of the attempt that succeeded: what it left for the tasks that need it.
 	Outputs   json.RawMessage `json:"outputs,omitempty"` // a JSON object

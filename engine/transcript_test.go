@@ -101,7 +101,7 @@ func (b *bench) do(words []string) {
 		b.hold = false
 		b.core = engine.NewCore(b.config, b.now, b.random())
 	case "dies": // what was decided becomes durable, and the engine dies before it does what follows
-		d := b.core.Ready().Decision
+		d := b.core.Ready().Batch
 		b.write(d)
 		b.writes(d)
 		b.do([]string{"crash"})

@@ -103,7 +103,7 @@ func (c *Core) handledDAG(uid string, handled JobHandled) {
 func (c *Core) Acts(uid string) bool { return c.acting[uid] > 0 }
 
 // cleared forgets that, once it is durable.
-func (c *Core) cleared(decision *Decision) {
+func (c *Core) cleared(decision *Batch) {
 	for _, list := range [][]JobHandled{decision.Handled, decision.HandledDAGs} {
 		for i := range list {
 			if c.acting[list[i].UID]--; c.acting[list[i].UID] <= 0 {

@@ -87,11 +87,6 @@ type WaveTally struct {
 	Skipped   int `json:"skipped"` // those that a failure kept from running are among them
 }
 
-// WaveWrite inserts (Wave.Revision 1) or replaces a wave on condition that the stored revision is Wave.Revision-1.
-type WaveWrite struct {
-	Wave Wave
-}
-
 // WaveFilter selects waves for a page of history, the latest created first. Zero fields do not filter.
 type WaveFilter struct {
 	Namespace string
@@ -150,15 +145,6 @@ func RunTask(runID string) string {
 
 // RootID is the identity of a CRON root of a DAG where slots are concerned: of its scheduled task and in the ledger.
 func RootID(dagUID, root string) string { return dagUID + "-" + root }
-
-// TurnID is the identity of the record that says which wave of a DAG opened last: see ScheduledTask.
-func TurnID(dagUID string) string { return RootID(dagUID, turnRoot) }
-
-// turnRoot is no name of a task.
-const turnRoot = "_"
-
-// IsTurn reports whether an id is one of TurnID.
-func IsTurn(id string) bool { return RootOf(id) == turnRoot }
 
 // RootOf gives the root that a RootID names, "" for the uid of a job.
 func RootOf(id string) string {

@@ -148,7 +148,7 @@ func (b *waveBench) try(event engine.Event) {
 		if b.dies() {
 			return
 		}
-		b.write(ready.Decision)
+		b.write(ready.Batch)
 		if b.dies() {
 			return
 		}
@@ -194,7 +194,7 @@ func (b *waveBench) dies() bool {
 	return b.died
 }
 
-func (b *waveBench) write(d *engine.Decision) {
+func (b *waveBench) write(d *engine.Batch) {
 	b.t.Helper()
 	for _, w := range d.Waves {
 		if have := b.waves[w.ID].Revision; have != w.Revision-1 {

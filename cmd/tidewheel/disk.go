@@ -162,9 +162,9 @@ type tellingStore struct {
 	disk *disk
 }
 
-// CommitShards passes commits on.
-func (s tellingStore) CommitShards(ctx context.Context, commits []engine.ShardCommit) []error {
-	answers := s.Store.CommitShards(ctx, commits)
+// Commit passes commits on.
+func (s tellingStore) Commit(ctx context.Context, commits []engine.ShardCommit) []error {
+	answers := s.Store.Commit(ctx, commits)
 	if slices.ContainsFunc(answers, func(err error) bool { return errors.Is(err, engine.ErrFull) }) {
 		s.disk.refused("the database", false)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/store/memory"
+	"github.com/tidewheel/tidewheel/store/storetest"
 )
 
 var sweepStart = time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
@@ -55,13 +56,10 @@ func ranAt(t *testing.T, store *memory.Store, job *engine.Job, finished time.Tim
 		ID: engine.SlotRunID(job.UID, *job.Spec.At), JobUID: job.UID, Namespace: job.Namespace, Job: job.Name, Revision: 1,
 		Status: engine.StatusQueued, Trigger: engine.TriggerSchedule, Slot: *job.Spec.At, CreatedAt: *job.Spec.At,
 	}
-	must(t, store.InsertRun(t.Context(), run))
-	if finished.IsZero() {
-		return
+	if !finished.IsZero() {
+		run.Status, run.FinishedAt = engine.StatusSucceeded, finished
 	}
-	run.Status, run.FinishedAt, run.Revision = engine.StatusSucceeded, finished, 2
-	_, err := store.Commit(t.Context(), &engine.Batch{Runs: []engine.RunWrite{{Run: run}}})
-	must(t, err)
+	must(t, storetest.Write(t.Context(), store, engine.Batch{Runs: []engine.Run{run}}))
 }
 
 func TestSweepRemovesOneOffJobsSomeTimeAfterTheyRan(t *testing.T) {
@@ -80,9 +78,9 @@ func TestSweepRemovesOneOffJobsSomeTimeAfterTheyRan(t *testing.T) {
 	oneOff(t, history.Store, "unseen", 10*day, func(job *engine.Job) { job.Pending = true })
 	oneOff(t, history.Store, "users", 10*day, func(job *engine.Job) { job.OneOff = false })
 	late := oneOff(t, history.Store, "late", 10*day, nil)
-	_, err := history.Commit(t.Context(), &engine.Batch{Tasks: []engine.TaskWrite{{Task: engine.ScheduledTask{
+	err := storetest.Write(t.Context(), history, engine.Batch{Tasks: []engine.ScheduledTask{engine.ScheduledTask{
 		ID: late.UID, Slot: *late.Spec.At, RunAt: *late.Spec.At, Revision: 1, Namespace: "default", Job: "late",
-	}}}})
+	}}})
 	must(t, err)
 
 	must(t, j.sweepDefinitions(t.Context()))
@@ -147,9 +145,9 @@ func TestSweepDropsFormsThatNoRunIsKeptOf(t *testing.T) {
 	edited(t, history.Store, "b", 400, 300, 200)
 	edited(t, history.Store, "c", 400)
 	used := edited(t, history.Store, "d", 400, 300, 200)
-	must(t, history.InsertRun(t.Context(), engine.Run{
+	must(t, storetest.Write(t.Context(), history, engine.Batch{Runs: []engine.Run{{
 		ID: "d-k1", JobUID: used.UID, Namespace: "default", Job: "d", Revision: 1, Status: engine.StatusQueued, Generation: 2, CreatedAt: sweepStart,
-	}))
+	}}}))
 	must(t, j.sweepDefinitions(t.Context()))
 	for uid, want := range map[string][]int64{"a": {4, 3, 2}, "b": {3}, "c": {1}, "d": {3, 2}} {
 		if got := forms(history, uid); !slices.Equal(got, want) {
@@ -182,9 +180,9 @@ func TestSweepKeepsTheFormOfAnOpenWave(t *testing.T) {
 			}
 		}
 	}
-	_, err := history.Commit(t.Context(), &engine.Batch{Waves: []engine.WaveWrite{{Wave: engine.Wave{
+	err := storetest.Write(t.Context(), history, engine.Batch{Waves: []engine.Wave{engine.Wave{
 		ID: engine.WaveID("open", 1), DAGUID: "open", DAG: "open", Namespace: "default", Epoch: 1, Revision: 1, Generation: 2, Status: engine.StatusRunning,
-	}}}})
+	}}})
 	must(t, err)
 	must(t, j.sweepDefinitions(t.Context()))
 	for uid, want := range map[string]int{"open": 2, "idle": 1} {
@@ -212,9 +210,9 @@ func TestSweepKeepsProgramsThatSomethingRefersTo(t *testing.T) {
 	dag.Generation, dag.Revision = 2, 2
 	dag.Spec.Tasks = spec.Tasks{{Name: "t", Binary: "report"}} // an open wave may still be on the form before
 	must(t, history.ReplaceDAG(t.Context(), dag))
-	must(t, history.InsertRun(t.Context(), engine.Run{
+	must(t, storetest.Write(t.Context(), history, engine.Batch{Runs: []engine.Run{{
 		ID: "job-k1", JobUID: "job", Namespace: "default", Job: "job", Revision: 1, Status: engine.StatusQueued, Digest: digest("e"), CreatedAt: sweepStart,
-	}))
+	}}}))
 
 	must(t, j.sweepBinaries(t.Context()))
 	for _, letter := range []string{"a", "b", "c", "d", "e"} {

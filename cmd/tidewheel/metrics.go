@@ -350,14 +350,14 @@ type countingStore struct {
 	metrics *metrics
 }
 
-// CommitShards passes commits on. After an error nothing is counted: the commit comes again.
-func (s countingStore) CommitShards(ctx context.Context, commits []engine.ShardCommit) []error {
-	answers := s.Store.CommitShards(ctx, commits)
+// Commit passes commits on. After an error nothing is counted: the commit comes again.
+func (s countingStore) Commit(ctx context.Context, commits []engine.ShardCommit) []error {
+	answers := s.Store.Commit(ctx, commits)
 	for i, err := range answers {
 		if err != nil {
 			continue
 		}
-		decision := commits[i].Decision
+		decision := commits[i].Batch
 		for k := range decision.Runs {
 			if run := &decision.Runs[k]; run.Status.Terminal() {
 				s.metrics.ended.WithLabelValues(run.Status.String()).Inc()

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -29,12 +30,12 @@ type slowStore struct {
 	may chan struct{}
 }
 
-func (s slowStore) Commit(ctx context.Context, batch *engine.Batch) ([]engine.Conflict, error) {
+func (s slowStore) Commit(ctx context.Context, commits []engine.ShardCommit) []error {
 	select {
 	case <-s.may:
-		return s.Store.Commit(ctx, batch)
+		return s.Store.Commit(ctx, commits)
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return slices.Repeat([]error{context.Cause(ctx)}, len(commits))
 	}
 }
 

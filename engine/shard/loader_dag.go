@@ -60,7 +60,7 @@ func (l Loader) dags(ctx context.Context, uids []string) (map[string]*engine.DAG
 		}
 	}
 	for i := range tasks {
-		if s := snapshots[engine.RunJob(tasks[i].ID)]; s != nil && !engine.IsTurn(tasks[i].ID) {
+		if s := snapshots[engine.RunJob(tasks[i].ID)]; s != nil {
 			s.Tasks[engine.RootOf(tasks[i].ID)] = tasks[i]
 		}
 	}

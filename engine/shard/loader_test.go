@@ -45,17 +45,17 @@ func (b *between) ActiveRunsOf(ctx context.Context, uids []string) ([]engine.Run
 }
 
 // writer is the owner of a shard, who commits decisions.
-func writer(t *testing.T, store *memory.Store, number int) func(engine.Decision) {
+func writer(t *testing.T, store *memory.Store, number int) func(engine.Batch) {
 	term, err := store.Take(t.Context(), number, "writer")
 	if err != nil {
 		t.Fatal(err)
 	}
 	position := term.Position
-	return func(d engine.Decision) {
+	return func(d engine.Batch) {
 		t.Helper()
 		position++
-		commit := engine.ShardCommit{Shard: number, Term: term.Number, Position: position, Decision: &d}
-		if err := store.CommitShards(t.Context(), []engine.ShardCommit{commit})[0]; err != nil {
+		commit := engine.ShardCommit{Shard: number, Term: term.Number, Position: position, Batch: &d}
+		if err := store.Commit(t.Context(), []engine.ShardCommit{commit})[0]; err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -68,10 +68,10 @@ func TestRunsAreNotReadBeforeTheirScheduledTask(t *testing.T) {
 	task := engine.ScheduledTask{ID: "job", Revision: 1, Shard: engine.ShardOf("job"), Slot: start.Add(time.Minute), RunAt: start.Add(time.Minute), Generation: 1}
 	run := engine.Run{ID: engine.SlotRunID("job", task.Slot), JobUID: "job", Shard: task.Shard, Trigger: engine.TriggerSchedule, Slot: task.Slot, Status: engine.StatusScheduled, Revision: 1}
 	write := writer(t, store.Store, task.Shard)
-	write(engine.Decision{Tasks: []engine.ScheduledTask{task}})
+	write(engine.Batch{Tasks: []engine.ScheduledTask{task}})
 	store.do = func() {
 		task.Slot, task.RunAt, task.Revision = task.Slot.Add(time.Minute), task.RunAt.Add(time.Minute), 2
-		write(engine.Decision{Runs: []engine.Run{run}, Tasks: []engine.ScheduledTask{task}})
+		write(engine.Batch{Runs: []engine.Run{run}, Tasks: []engine.ScheduledTask{task}})
 	}
 	loaded, err := shard.Loader{Store: store}.Jobs(t.Context(), []string{"job"})
 	if err != nil {
@@ -98,14 +98,14 @@ func TestAScheduledTaskIsNotReadAfterItsDefinition(t *testing.T) {
 	}
 	task := engine.ScheduledTask{ID: engine.RootID("dag", "a"), Revision: 1, Shard: dag.Shard, Slot: start.Add(time.Minute), RunAt: engine.Parked, Generation: 1}
 	write := writer(t, store.Store, dag.Shard)
-	write(engine.Decision{Tasks: []engine.ScheduledTask{task}})
+	write(engine.Batch{Tasks: []engine.ScheduledTask{task}})
 	store.do = func() {
 		dag.Paused, dag.Revision = false, 2
 		if err := store.ReplaceDAG(t.Context(), dag); err != nil {
 			t.Fatal(err)
 		}
 		task.RunAt, task.Revision = task.Slot, 2
-		write(engine.Decision{Tasks: []engine.ScheduledTask{task}})
+		write(engine.Batch{Tasks: []engine.ScheduledTask{task}})
 	}
 	loaded, err := shard.Loader{Store: store}.Jobs(t.Context(), []string{"dag"})
 	if err != nil || len(loaded.DAGs) != 1 {
@@ -124,9 +124,9 @@ func TestTheRunsOfADAGThatHasGoneAreNoJobs(t *testing.T) {
 		Wave: engine.WaveID("dag", 1), Task: "a", Trigger: engine.TriggerSchedule, Status: engine.StatusScheduled, CreatedAt: start,
 	}
 	write := writer(t, store.Store, run.Shard)
-	write(engine.Decision{Runs: []engine.Run{run}})
+	write(engine.Batch{Runs: []engine.Run{run}})
 	store.do = func() { // after its tasks have been read
-		store.do = func() { write(engine.Decision{DropRuns: []string{run.ID}}) } // and its runs
+		store.do = func() { write(engine.Batch{DropRuns: []string{run.ID}}) } // and its runs
 	}
 	loaded, err := shard.Loader{Store: store}.Jobs(t.Context(), []string{"dag"})
 	if err != nil || len(loaded.DAGs) > 0 {

@@ -44,8 +44,8 @@ func (m *Machine) beginCommit(out *actions, now time.Time) {
 			continue
 		}
 		commit.Seats = append(commit.Seats, u.seat)
-		commit.Commits = append(commit.Commits, engine.ShardCommit{Shard: shard, Term: u.term, Position: u.position + 1, Decision: u.commit.Decision})
-		if runs += len(u.commit.Decision.Runs); runs >= m.config.Core.CommitRuns {
+		commit.Commits = append(commit.Commits, engine.ShardCommit{Shard: shard, Term: u.term, Position: u.position + 1, Batch: u.commit.Batch})
+		if runs += len(u.commit.Batch.Runs); runs >= m.config.Core.CommitRuns {
 			m.first = shard + 1
 			break
 		}
@@ -69,7 +69,7 @@ func (u *unit) decide(out *actions, now time.Time, checkEvery time.Duration) boo
 		return true
 	}
 	ready := u.core.Ready()
-	for ready != nil && ready.Decision.Empty() && !u.stood {
+	for ready != nil && ready.Batch.Empty() && !u.stood {
 		u.settle(out, ready)
 		ready = u.core.Ready()
 	}
@@ -80,7 +80,7 @@ func (u *unit) decide(out *actions, now time.Time, checkEvery time.Duration) boo
 		if len(u.held) == 0 && len(u.arrived) == 0 && !due {
 			return false
 		}
-		ready = &engine.Ready{Decision: &engine.Decision{}}
+		ready = &engine.Ready{Batch: &engine.Batch{}}
 	}
 	u.commit, u.begun = ready, now
 	return true
@@ -119,7 +119,7 @@ func (m *Machine) committed(out *actions, u *unit) {
 		}
 		u.held = nil
 	}
-	decision := commit.Decision
+	decision := commit.Batch
 	for i := range decision.Done {
 		delete(u.commands, decision.Done[i].ID)
 	}

@@ -70,10 +70,10 @@ func TestShardsTakeTurnsWhereAllOfItIsTooMuch(t *testing.T) {
 	for range 4 {
 		commit, runs := take[shard.Commit](r), 0
 		for _, c := range commit.Commits {
-			for i := range c.Decision.Runs {
-				written[c.Decision.Runs[i].ID] = true
+			for i := range c.Batch.Runs {
+				written[c.Batch.Runs[i].ID] = true
 			}
-			runs += len(c.Decision.Runs)
+			runs += len(c.Batch.Runs)
 		}
 		if runs >= 2*most {
 			t.Errorf("a commit holds %d runs", runs)
@@ -103,8 +103,8 @@ func TestACommitThatChecksFindsAFenceWithoutWork(t *testing.T) {
 			continue
 		}
 		commit := take[shard.Commit](r)
-		if !commit.Commits[0].Decision.Empty() {
-			t.Errorf("it writes %+v", commit.Commits[0].Decision)
+		if !commit.Commits[0].Batch.Empty() {
+			t.Errorf("it writes %+v", commit.Commits[0].Batch)
 		}
 		r.committed(commit, engine.ErrFenced)
 		if leave := take[shard.Leave](r); leave.Shard != home || leave.Why == "" {

@@ -34,7 +34,7 @@ func TestWhatHasBeenActedUponIsNotReadAgain(t *testing.T) {
 	snapshot.Job.Pending = true
 	r.loaded(take[shard.Load](r), snapshot)
 	commit := take[shard.Commit](r)
-	if handled := commit.Commits[0].Decision.Handled; len(handled) != 1 {
+	if handled := commit.Commits[0].Batch.Handled; len(handled) != 1 {
 		t.Fatalf("%+v is handled", handled)
 	}
 	for range 3 { // while it is written that it is handled
@@ -150,7 +150,7 @@ func TestCommandsOfAJobAreActedUponInTheirOrder(t *testing.T) {
 	not[shard.LoadCommands](r)
 	r.read(load)
 	commit := take[shard.Commit](r)
-	done := commit.Commits[0].Decision.Done
+	done := commit.Commits[0].Batch.Done
 	if len(done) != 2 || done[0].ID != "b" || done[1].ID != "a" {
 		t.Errorf("acted upon %+v", done)
 	}

@@ -104,8 +104,8 @@ func TestAQuestionAfterAStandstillWaitsForAnEmptyCommit(t *testing.T) {
 	r.stand(19 * time.Second) // by now the running attempt is looked at
 	not[shard.Perform](r)
 	commit := take[shard.Commit](r)
-	if !commit.Commits[0].Decision.Empty() {
-		t.Errorf("it writes %+v", commit.Commits[0].Decision)
+	if !commit.Commits[0].Batch.Empty() {
+		t.Errorf("it writes %+v", commit.Commits[0].Batch)
 	}
 	r.committed(commit)
 	if inspect, is := take[shard.Perform](r).Effect.(engine.Inspect); !is || inspect.Run != slotRun(10) {

@@ -289,7 +289,7 @@ func TestAfterALargeCommitTheNextOneGathersForAMoment(t *testing.T) {
 	}
 	r.wait(next.Sub(r.now))
 	commit := take[shard.Commit](r)
-	if n := len(commit.Commits[0].Decision.Runs); n != 10 {
+	if n := len(commit.Commits[0].Batch.Runs); n != 10 {
 		t.Errorf("%d runs were written together, want 10", n)
 	}
 	not[shard.Acknowledge](r)

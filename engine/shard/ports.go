@@ -15,10 +15,10 @@ type Store interface {
 	// Take makes the caller the owner of a shard: every later commit of an earlier owner gives engine.ErrFenced. What is
 	// read afterwards has all that was ever committed.
 	Take(ctx context.Context, shard int, owner string) (engine.Term, error)
-	// CommitShards writes decisions, each whole or not at all, if its term is the shard's latest and its position the next
+	// Commit writes decisions, each whole or not at all, if its term is the shard's latest and its position the next
 	// one. There is one error for each commit: nil, it is durable; engine.ErrFenced, another engine has taken the shard over
 	// and nothing was written; anything else, nothing is known, and the same commit may be given again.
-	CommitShards(ctx context.Context, commits []engine.ShardCommit) []error
+	Commit(ctx context.Context, commits []engine.ShardCommit) []error
 
 	// DueTasks gives all scheduled tasks of these shards with RunAt in (after, until], the earliest first.
 	DueTasks(ctx context.Context, shards []int, after, until time.Time) ([]engine.ScheduledTask, error)

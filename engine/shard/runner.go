@@ -260,12 +260,12 @@ func (r *Runner) commit(ctx context.Context, a Commit, published bool) {
 		defer answered()
 		waitFor(ctx, head)
 		began := time.Now()
-		answers := r.loader.Store.CommitShards(ctx, a.Commits)
+		answers := r.loader.Store.Commit(ctx, a.Commits)
 		runs := 0
 		for i, err := range answers {
 			switch {
 			case err == nil:
-				runs += len(a.Commits[i].Decision.Runs)
+				runs += len(a.Commits[i].Batch.Runs)
 			case !errors.Is(err, engine.ErrFenced):
 				r.report(ctx, "commit", err)
 			}

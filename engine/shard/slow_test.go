@@ -24,10 +24,10 @@ type slowStore struct {
 	largest atomic.Int64 // runs that were written at one time
 }
 
-func (s *slowStore) CommitShards(ctx context.Context, commits []engine.ShardCommit) []error {
+func (s *slowStore) Commit(ctx context.Context, commits []engine.ShardCommit) []error {
 	n, runs := 0, 0
 	for i := range commits {
-		d := commits[i].Decision
+		d := commits[i].Batch
 		n += len(d.Waves) + len(d.Runs) + len(d.DeadLetters) + len(d.Slots) + len(d.DropLetters) + len(d.DropRuns) +
 			len(d.Tasks) + len(d.DropTasks) + len(d.Handled) + len(d.HandledDAGs) + len(d.Done)
 		runs += len(d.Runs)
@@ -39,7 +39,7 @@ func (s *slowStore) CommitShards(ctx context.Context, commits []engine.ShardComm
 	}
 	s.writes.Add(int64(n))
 	s.largest.Store(max(s.largest.Load(), int64(runs)))
-	return s.Store.CommitShards(ctx, commits)
+	return s.Store.Commit(ctx, commits)
 }
 
 // slowly is a world whose store takes that many documents a second.

@@ -35,7 +35,7 @@ func (m *jobModel) ever(policies ...spec.Overlap) bool {
 }
 
 // promised checks what a decision has done.
-func (t *truth) promised(batch *engine.Decision) {
+func (t *truth) promised(batch *engine.Batch) {
 	for i := range batch.Runs {
 		run := &batch.Runs[i]
 		m := t.w.users.byUID[run.JobUID]

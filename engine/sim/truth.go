@@ -75,7 +75,7 @@ func (t *truth) take(p *process, shards []int, owner string) ([]engine.Term, err
 
 // commit writes a decision, and checks what it does.
 func (t *truth) commit(commit *engine.ShardCommit) error {
-	if err := t.store.CommitShards(context.Background(), []engine.ShardCommit{*commit})[0]; err != nil {
+	if err := t.store.Commit(context.Background(), []engine.ShardCommit{*commit})[0]; err != nil {
 		if !errors.Is(err, engine.ErrFenced) {
 			t.w.fail("the store answers", "%s", err)
 		}
@@ -85,7 +85,7 @@ func (t *truth) commit(commit *engine.ShardCommit) error {
 		return nil // the same once more
 	}
 	t.positions[commit.Shard] = commit.Position
-	decision := commit.Decision
+	decision := commit.Batch
 	t.once(decision)
 	ended := t.ends(decision)
 	t.begun, t.opened = t.begins(decision), map[string]bool{}
@@ -138,7 +138,7 @@ func (t *truth) commit(commit *engine.ShardCommit) error {
 
 // ends names the jobs of which a batch ends a run, or an attempt, that was under way. What it lets go had to wait for that,
 // even if no write ever said so.
-func (t *truth) ends(batch *engine.Decision) map[string]bool {
+func (t *truth) ends(batch *engine.Batch) map[string]bool {
 	ended := map[string]bool{}
 	for i := range batch.Runs {
 		run := &batch.Runs[i]
@@ -155,7 +155,7 @@ func (t *truth) ends(batch *engine.Decision) map[string]bool {
 }
 
 // begins names the runs that a batch lets go which were not under way.
-func (t *truth) begins(batch *engine.Decision) map[string]bool {
+func (t *truth) begins(batch *engine.Batch) map[string]bool {
 	begun := map[string]bool{}
 	for i := range batch.Runs {
 		run := &batch.Runs[i]
@@ -173,7 +173,7 @@ func (t *truth) prepared(id string) bool {
 }
 
 // once checks that no two writes of a batch concern one id, as engine.Batch says.
-func (t *truth) once(batch *engine.Decision) {
+func (t *truth) once(batch *engine.Batch) {
 	seen := map[string]bool{}
 	for i := range batch.Runs {
 		if id := batch.Runs[i].ID; seen[id] {
@@ -379,10 +379,10 @@ func (r reader) BinariesByKey(_ context.Context, keys []string) ([]engine.Binary
 	return read(r, func(ctx context.Context) ([]engine.Binary, error) { return r.t.store.BinariesByKey(ctx, keys) })
 }
 
-// Take and CommitShards are not for readers: the driver does both, so that they outlive its engine.
+// Take and Commit are not for readers: the driver does both, so that they outlive its engine.
 func (r reader) Take(context.Context, int, string) (engine.Term, error) {
 	return engine.Term{}, errInjected
 }
 
-// CommitShards is as Take.
-func (r reader) CommitShards(context.Context, []engine.ShardCommit) []error { return nil }
+// Commit is as Take.
+func (r reader) Commit(context.Context, []engine.ShardCommit) []error { return nil }

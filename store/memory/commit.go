@@ -26,10 +26,10 @@ func (s *Store) Take(ctx context.Context, shard int, owner string) (engine.Term,
 	return engine.Term{Number: last.number + 1, Position: last.position}, nil
 }
 
-// CommitShards writes decisions, each whole or not at all, if its term is the shard's latest and its position the next
+// Commit writes decisions, each whole or not at all, if its term is the shard's latest and its position the next
 // one. It gives one error for each commit: nil; engine.ErrFenced: nothing was written, another engine owns the shard;
 // any other error: nothing is known, and the caller may give the same commit again.
-func (s *Store) CommitShards(ctx context.Context, commits []engine.ShardCommit) []error {
+func (s *Store) Commit(ctx context.Context, commits []engine.ShardCommit) []error {
 	answers := make([]error, len(commits))
 	if err := s.write(ctx); err != nil {
 		for i := range answers {
@@ -57,12 +57,12 @@ func (s *Store) commitShard(c *engine.ShardCommit) error {
 	}
 	now.position++
 	s.terms[c.Shard] = now
-	s.put(c.Decision)
-	s.drop(c.Decision)
+	s.put(c.Batch)
+	s.drop(c.Batch)
 	return nil
 }
 
-func (s *Store) put(d *engine.Decision) {
+func (s *Store) put(d *engine.Batch) {
 	for i := range d.Runs {
 		s.putRun(&d.Runs[i])
 	}
@@ -80,7 +80,7 @@ func (s *Store) put(d *engine.Decision) {
 	}
 }
 
-func (s *Store) drop(d *engine.Decision) {
+func (s *Store) drop(d *engine.Batch) {
 	for _, id := range d.DropRuns {
 		s.dropRun(id)
 	}

@@ -116,8 +116,8 @@ func newEntries(commit *engine.ShardCommit, term *term, limit int) ([]*entryDocu
 		Kind: kindCommit, Term: int64(commit.Term), Owner: term.owner, Nonce: term.nonce, At: date(time.Now()),
 	}
 	s := &splitter{parts: []*entryDocument{first}, limit: limit}
-	s.puts(commit.Decision, first.Position)
-	s.rest(commit.Decision)
+	s.puts(commit.Batch, first.Position)
+	s.rest(commit.Batch)
 	s.parts[len(s.parts)-1].Last = true
 	return s.parts, s.err
 }
@@ -154,7 +154,7 @@ func (s *splitter) put(what, id string, document any, err error, list func(*entr
 	})
 }
 
-func (s *splitter) puts(d *engine.Decision, position int64) {
+func (s *splitter) puts(d *engine.Batch, position int64) {
 	for i := range d.Runs {
 		document, err := newRunDocument(&d.Runs[i])
 		if err == nil {
@@ -187,7 +187,7 @@ func (s *splitter) puts(d *engine.Decision, position int64) {
 }
 
 // rest adds what is no document.
-func (s *splitter) rest(d *engine.Decision) {
+func (s *splitter) rest(d *engine.Batch) {
 	for _, drop := range []struct {
 		ids  []string
 		list func(*entryDocument) *[]string

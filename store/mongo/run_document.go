@@ -65,8 +65,7 @@ type runDocument struct {
 	Attempts []attemptDocument `bson:"attempts,omitempty"`
 	Progress *progressDocument `bson:"progress,omitempty"`
 
-	CancelBy string        `bson:"cancel_by,omitempty"`
-	GivenUp  *slotDocument `bson:"given_up,omitempty"`
+	CancelBy string `bson:"cancel_by,omitempty"`
 
 	Outputs     bson.RawValue      `bson:"outputs,omitempty"`
 	OutputsJSON bson.RawValue      `bson:"outputs_json,omitempty"` // instead of Outputs, see type payload
@@ -143,10 +142,6 @@ func newRunDocument(r *engine.Run) (*runDocument, error) {
 	}
 	if r.Progress != nil {
 		d.Progress = &progressDocument{Fraction: r.Progress.Fraction, Message: r.Progress.Message, At: someDate(r.Progress.At)}
-	}
-	if r.GivenUp != nil {
-		given := newSlotDocument(r.GivenUp)
-		d.GivenUp = &given
 	}
 	for _, a := range r.Artifacts {
 		d.Artifacts = append(d.Artifacts, artifactDocument(a))
@@ -234,13 +229,6 @@ func (d runDocument) value() (engine.Run, error) {
 	}
 	if r.Outputs, err = (payload{d.Outputs, d.OutputsJSON}).json(); err != nil {
 		return r, fmt.Errorf("outputs: %w", err)
-	}
-	if d.GivenUp != nil {
-		given, err := d.GivenUp.value()
-		if err != nil {
-			return r, err
-		}
-		r.GivenUp = &given
 	}
 	for _, a := range d.Artifacts {
 		r.Artifacts = append(r.Artifacts, engine.Artifact(a))

@@ -2,10 +2,8 @@ package mongo
 
 import (
 	"context"
-	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -24,56 +22,6 @@ func revised(revision int64, storedRevision int64, written bool) step {
 	default:
 		return stepRefused
 	}
-}
-
-// firstStep is what to try first with a document of this revision.
-func firstStep(revision int64) step {
-	if revision == 1 {
-		return stepInsert
-	}
-	return stepReplace
-}
-
-func runChange(run *engine.Run) (change, error) {
-	document, err := newRunDocument(run)
-	if err != nil {
-		return change{}, fmt.Errorf("run %s: %w", run.ID, err)
-	}
-	raw, err := bson.Marshal(document)
-	if err != nil {
-		return change{}, fmt.Errorf("run %s: %w", run.ID, err)
-	}
-	condition := append(revisionOf(run.Revision-1), bson.E{Key: "created_at", Value: document.CreatedAt})
-	return change{id: run.ID, document: raw, condition: condition, first: firstStep(run.Revision)}, nil
-}
-
-// judgeWrite decides about a write of a revision by what is stored, raw: look tells the revision of that, and whether it
-// is this write.
-func judgeWrite[D stored[T], T any](in *mongo.Collection, revision int64, raw bson.Raw, look func(T) (revision int64, same bool)) (step, error) {
-	if raw == nil {
-		if revision == 1 {
-			return stepInsert, nil
-		}
-		return stepRefused, nil
-	}
-	found, err := decode[D](in, raw)
-	if err != nil {
-		return 0, err
-	}
-	storedRevision, same := look(found)
-	return revised(revision, storedRevision, same), nil
-}
-
-// anotherRun is no revision.
-const anotherRun = -1
-
-func judgeRun(in *mongo.Collection, run *engine.Run, raw bson.Raw) (step, error) {
-	return judgeWrite[runDocument](in, run.Revision, raw, func(found engine.Run) (int64, bool) {
-		if !engine.MadeAtOnce(found, *run) {
-			return anotherRun, false
-		}
-		return found.Revision, engine.SameRun(found, *run)
-	})
 }
 
 // Run gives one run; engine.ErrNotFound.

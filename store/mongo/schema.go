@@ -12,7 +12,8 @@ import (
 
 // schemaVersion is the form of the documents. A change that an older Tidewheel would misread makes it grow.
 //
-// Version 1 had no journal: its documents have no position, and are replaced by whatever is projected.
+// Version 1 had no journal: its documents have no position, and are replaced by whatever is projected. What it left half done
+// is finished by upgrade_commits.go.
 const schemaVersion = 2
 
 // oldestSchema is the first version from which a database is brought forward.
@@ -49,8 +50,8 @@ func (s *Store) schema(ctx context.Context) (found schemaDocument, err error) {
 
 // writeSchema says of a new database what it is, and of one of an earlier version that it is one of this now: earlier
 // versions refuse it then. Several may do so at once: one insert wins, and all look at it.
-func (s *Store) writeSchema(ctx context.Context) error {
-	ctx, cancel := s.bound(ctx)
+func (s *Store) writeSchema(whole context.Context) error {
+	ctx, cancel := s.bound(whole)
 	defer cancel()
 	document := schemaDocument{ID: schemaID, Version: schemaVersion, CreatedAt: bson.NewDateTimeFromTime(time.Now())}
 	_, insertErr := s.meta.InsertOne(ctx, document)
@@ -67,8 +68,14 @@ func (s *Store) writeSchema(ctx context.Context) error {
 	if found.Version == schemaVersion {
 		return nil
 	}
-	err = s.repeat(ctx, func() error {
-		_, err := s.meta.UpdateOne(ctx, append(byID(schemaID), bson.E{Key: "version", Value: found.Version}), set("version", schemaVersion))
+	// Without a bound of our own: there may be many scheduled tasks.
+	if err := s.upgradeCommits(whole, time.Now()); err != nil {
+		return s.failed("bring the database forward", err)
+	}
+	err = s.repeat(whole, func() error {
+		limit, cancel := s.command(whole)
+		defer cancel()
+		_, err := s.meta.UpdateOne(limit, append(byID(schemaID), bson.E{Key: "version", Value: found.Version}), set("version", schemaVersion))
 		return err
 	})
 	if err == nil {

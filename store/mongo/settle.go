@@ -78,15 +78,7 @@ func (s *Store) settleChunk(
 	}
 	size, left := s.config.BulkSize, len(numbers)
 	for attempt := 1; ; attempt++ {
-		var unknown []int
-		var slow bool
-		var failure error
-		if attempt == 1 && turnOf(ctx).again {
-			unknown, attempt = numbers, 0
-			ctx = context.WithValue(ctx, turn{}, turn{until: turnOf(ctx).until})
-		} else {
-			unknown, slow, failure = s.try(ctx, to, changes, next, size)
-		}
+		unknown, slow, failure := s.try(ctx, to, changes, next, size)
 		if len(unknown) == 0 {
 			return refused, nil
 		}
@@ -122,8 +114,6 @@ func (s *Store) settleChunk(
 		switch {
 		case left == 0:
 			return refused, nil
-		case failure != nil && turnOf(ctx).over():
-			return refused, failure
 		case failure != nil && !worthRetrying(ctx, failure):
 			return refused, failure
 		case attempt >= max(s.config.Attempts, 2): // the first step may have been a wrong guess
@@ -166,10 +156,6 @@ func (s *Store) try(ctx context.Context, to *mongo.Collection, changes []change,
 	}
 	bulk := func(numbers []int, model func(change) mongo.WriteModel, done func(*mongo.BulkWriteResult) int64) {
 		for some := range slices.Chunk(numbers, size) {
-			if turnOf(ctx).over() {
-				unknown, failure = append(unknown, some...), errors.Join(failure, errTurnOver)
-				continue
-			}
 			one(some, model, done)
 		}
 	}
@@ -208,7 +194,7 @@ func (s *Store) stored(ctx context.Context, in *mongo.Collection, changes []chan
 func (s *Store) repeat(ctx context.Context, do func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := do()
-		if err == nil || !worthRetrying(ctx, err) || attempt >= s.config.Attempts || turnOf(ctx).over() {
+		if err == nil || !worthRetrying(ctx, err) || attempt >= s.config.Attempts {
 			return err
 		}
 		if wait(ctx, backoff(attempt)) != nil {

@@ -21,27 +21,21 @@ type taskDocument struct {
 	Namespace  string        `bson:"namespace"`
 	Job        string        `bson:"job"`
 	Epoch      int64         `bson:"epoch,omitempty"`
-	Writer     int64         `bson:"writer,omitempty"`
 
-	Noting   *notingDocument `bson:"noting,omitempty"`
-	Position int64           `bson:"position,omitempty"` // of the commit in its shard's journal
-}
-
-type notingDocument struct {
-	Slots []slotDocument `bson:"slots"`
-	RunAt bson.DateTime  `bson:"run_at"`
+	Accounted *bson.DateTime  `bson:"accounted,omitempty"`
+	Since     *bson.DateTime  `bson:"since,omitempty"`
+	Taken     []bson.DateTime `bson:"taken,omitempty"`
+	Position  int64           `bson:"position,omitempty"` // of the commit in its shard's journal
 }
 
 func newTaskDocument(t *engine.ScheduledTask) taskDocument {
 	d := taskDocument{
 		ID: t.ID, Shard: t.Shard, Slot: date(t.Slot), RunAt: date(t.RunAt),
-		Generation: t.Generation, Revision: t.Revision, Namespace: t.Namespace, Job: t.Job, Epoch: t.Epoch, Writer: t.Writer,
+		Generation: t.Generation, Revision: t.Revision, Namespace: t.Namespace, Job: t.Job, Epoch: t.Epoch,
+		Accounted: someDate(t.Accounted), Since: someDate(t.Since),
 	}
-	if t.Noting != nil {
-		d.Noting = &notingDocument{RunAt: date(t.Noting.RunAt)}
-		for i := range t.Noting.Slots {
-			d.Noting.Slots = append(d.Noting.Slots, newSlotDocument(&t.Noting.Slots[i]))
-		}
+	for _, slot := range t.Taken {
+		d.Taken = append(d.Taken, date(slot))
 	}
 	return d
 }
@@ -49,17 +43,11 @@ func newTaskDocument(t *engine.ScheduledTask) taskDocument {
 func (d taskDocument) value() (engine.ScheduledTask, error) {
 	t := engine.ScheduledTask{
 		ID: d.ID, Shard: d.Shard, Slot: instant(d.Slot), RunAt: instant(d.RunAt),
-		Generation: d.Generation, Revision: d.Revision, Namespace: d.Namespace, Job: d.Job, Epoch: d.Epoch, Writer: d.Writer,
+		Generation: d.Generation, Revision: d.Revision, Namespace: d.Namespace, Job: d.Job, Epoch: d.Epoch,
+		Accounted: someInstant(d.Accounted), Since: someInstant(d.Since),
 	}
-	if d.Noting != nil {
-		t.Noting = &engine.Noting{RunAt: instant(d.Noting.RunAt)}
-		for i := range d.Noting.Slots {
-			slots, err := d.Noting.Slots[i].value()
-			if err != nil {
-				return t, err
-			}
-			t.Noting.Slots = append(t.Noting.Slots, slots)
-		}
+	for _, slot := range d.Taken {
+		t.Taken = append(t.Taken, instant(slot))
 	}
 	return t, nil
 }

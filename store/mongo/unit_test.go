@@ -7,12 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
 	"github.com/tidewheel/tidewheel/engine"
-	"github.com/tidewheel/tidewheel/spec"
 )
 
 func TestCursorComesBack(t *testing.T) {
@@ -130,44 +128,6 @@ func TestDatabaseOfConnectionString(t *testing.T) {
 	} {
 		if got := databaseOf(uri); got != want {
 			t.Errorf("%s: %q, want %q", uri, got, want)
-		}
-	}
-}
-
-func TestRevisionDecides(t *testing.T) {
-	run := engine.Run{ID: "a-s1", Revision: 3, Status: engine.StatusRunning, Tier: spec.TierLight}
-	stored := func(change func(*engine.Run)) bson.Raw {
-		other := run
-		change(&other)
-		document, err := newRunDocument(&other)
-		if err != nil {
-			t.Fatal(err)
-		}
-		raw, err := bson.Marshal(document)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return raw
-	}
-	client, err := mongo.Connect() // connects to nothing before it is used
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = client.Disconnect(context.WithoutCancel(t.Context())) })
-	for _, test := range []struct {
-		name   string
-		stored bson.Raw
-		want   step
-	}{
-		{"it is there", stored(func(*engine.Run) {}), stepDone},
-		{"it is not there yet", stored(func(r *engine.Run) { r.Revision = 2 }), stepReplace},
-		{"another's of the same revision", stored(func(r *engine.Run) { r.Reason = "x" }), stepRefused},
-		{"a later one", stored(func(r *engine.Run) { r.Revision = 4 }), stepRefused},
-		{"an earlier one", stored(func(r *engine.Run) { r.Revision = 1 }), stepRefused},
-		{"nothing", nil, stepRefused},
-	} {
-		if got, err := judgeRun(client.Database("x").Collection("runs"), &run, test.stored); got != test.want || err != nil {
-			t.Errorf("%s: %v, %v; want %v", test.name, got, err, test.want)
 		}
 	}
 }

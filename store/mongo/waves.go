@@ -10,42 +10,11 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
-
-func waveChange(wave *engine.Wave) (change, error) {
-	document, err := newWaveDocument(wave)
-	if err != nil {
-		return change{}, fmt.Errorf("wave %s: %w", wave.ID, err)
-	}
-	raw, err := bson.Marshal(document)
-	if err != nil {
-		return change{}, fmt.Errorf("wave %s: %w", wave.ID, err)
-	}
-	return change{id: wave.ID, document: raw, condition: revisionOf(wave.Revision - 1), first: firstStep(wave.Revision)}, nil
-}
-
-func judgeWave(in *mongo.Collection, wave *engine.Wave, raw bson.Raw) (step, error) {
-	return judgeWrite[waveDocument](in, wave.Revision, raw, func(found engine.Wave) (int64, bool) {
-		return found.Revision, engine.SameWave(found, *wave)
-	})
-}
-
-func (s *Store) commitWaves(ctx context.Context, writes []engine.WaveWrite) (refused []int, err error) {
-	changes := make([]change, len(writes))
-	for n := range writes {
-		if changes[n], err = waveChange(&writes[n].Wave); err != nil {
-			return nil, err
-		}
-	}
-	return s.settle(ctx, s.waves, changes, func(n int, stored bson.Raw) (step, error) {
-		return judgeWave(s.waves, &writes[n].Wave, stored)
-	})
-}
 
 // Wave gives one wave; engine.ErrNotFound.
 func (s *Store) Wave(ctx context.Context, id string) (engine.Wave, error) {

@@ -30,7 +30,7 @@ func BenchmarkCommitBesideExpiry(b *testing.B) {
 				for i := at; i < at+2000; i++ {
 					ended := life(jobs[i*7919%len(jobs)], benchStart.Add(time.Duration(i)*time.Second), engine.StatusSucceeded)[3]
 					ended.Revision = 1
-					batch.Runs = append(batch.Runs, engine.RunWrite{Run: ended})
+					batch.Runs = append(batch.Runs, ended)
 				}
 				commit(b, store, batch)
 			}
@@ -52,7 +52,7 @@ func BenchmarkCommitBesideExpiry(b *testing.B) {
 			now := benchStart.Add(10_000 * time.Hour)
 			for i := 0; b.Loop(); i++ {
 				began := time.Now()
-				commit(b, store, &engine.Batch{Runs: []engine.RunWrite{{Run: life(jobs[i%len(jobs)], now.Add(time.Duration(i)*time.Second), engine.StatusSucceeded)[0]}}})
+				commit(b, store, &engine.Batch{Runs: []engine.Run{life(jobs[i%len(jobs)], now.Add(time.Duration(i)*time.Second), engine.StatusSucceeded)[0]}})
 				took = append(took, time.Since(began))
 			}
 			stop()

@@ -14,6 +14,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/store/sqlite"
+	"github.com/tidewheel/tidewheel/store/storetest"
 )
 
 var benchStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -74,9 +75,8 @@ func reportCPU(b *testing.B, begin time.Duration, things int, unit string) {
 }
 
 func commit(b *testing.B, store *sqlite.Store, batch *engine.Batch) {
-	conflicts, err := store.Commit(b.Context(), batch)
-	if err != nil || len(conflicts) > 0 {
-		b.Fatalf("commit: %v, %v", conflicts, err)
+	if err := storetest.Write(b.Context(), store, *batch); err != nil {
+		b.Fatalf("commit: %v", err)
 	}
 }
 
@@ -84,12 +84,7 @@ func commit(b *testing.B, store *sqlite.Store, batch *engine.Batch) {
 // their three later statuses, with a new slot for each job. CPU is of the whole process.
 func BenchmarkLifecycles(b *testing.B) {
 	for _, jobs := range []int{200, 20_000} {
-		b.Run(fmt.Sprintf("Commit/jobs=%d", jobs), func(b *testing.B) {
-			lifecycles(b, jobs, func(b *testing.B, store *sqlite.Store) func(*engine.Batch) {
-				return func(batch *engine.Batch) { commit(b, store, batch) }
-			})
-		})
-		b.Run(fmt.Sprintf("CommitShards/jobs=%d", jobs), func(b *testing.B) { lifecycles(b, jobs, byShards) })
+		b.Run(fmt.Sprintf("jobs=%d", jobs), func(b *testing.B) { lifecycles(b, jobs) })
 	}
 }
 
@@ -101,29 +96,29 @@ func byShards(b *testing.B, store *sqlite.Store) func(*engine.Batch) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		commits[shard] = engine.ShardCommit{Shard: shard, Term: term.Number, Position: term.Position, Decision: &engine.Decision{}}
+		commits[shard] = engine.ShardCommit{Shard: shard, Term: term.Number, Position: term.Position, Batch: &engine.Batch{}}
 	}
 	return func(batch *engine.Batch) {
 		for shard := range commits {
 			commits[shard].Position++
-			decision := commits[shard].Decision
+			decision := commits[shard].Batch
 			decision.Runs, decision.Tasks = decision.Runs[:0], decision.Tasks[:0] // the store keeps none of them
 		}
 		for i := range batch.Runs {
-			decision := commits[batch.Runs[i].Run.Shard].Decision
-			decision.Runs = append(decision.Runs, batch.Runs[i].Run)
+			decision := commits[batch.Runs[i].Shard].Batch
+			decision.Runs = append(decision.Runs, batch.Runs[i])
 		}
 		for i := range batch.Tasks {
-			decision := commits[batch.Tasks[i].Task.Shard].Decision
-			decision.Tasks = append(decision.Tasks, batch.Tasks[i].Task)
+			decision := commits[batch.Tasks[i].Shard].Batch
+			decision.Tasks = append(decision.Tasks, batch.Tasks[i])
 		}
-		if err := errors.Join(store.CommitShards(b.Context(), commits)...); err != nil {
+		if err := errors.Join(store.Commit(b.Context(), commits)...); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
-func lifecycles(b *testing.B, jobs int, by func(*testing.B, *sqlite.Store) func(*engine.Batch)) {
+func lifecycles(b *testing.B, jobs int) {
 	const size = 200
 	store := open(b, filepath.Join(b.TempDir(), "bench.db"))
 	defer closeStore(b, store)
@@ -137,14 +132,14 @@ func lifecycles(b *testing.B, jobs int, by func(*testing.B, *sqlite.Store) func(
 	}
 	var ring [4][size][4]engine.Run
 	round := 0
-	write := by(b, store)
+	write := byShards(b, store)
 	begin := cpu()
 	for b.Loop() {
 		ring[round%4] = lives(round)
 		batch := &engine.Batch{}
 		for stage := 0; stage < 4 && stage <= round; stage++ {
 			for i := range size {
-				batch.Runs = append(batch.Runs, engine.RunWrite{Run: ring[(round-stage)%4][i][stage]})
+				batch.Runs = append(batch.Runs, ring[(round-stage)%4][i][stage])
 			}
 		}
 		for i := range size {
@@ -152,7 +147,7 @@ func lifecycles(b *testing.B, jobs int, by func(*testing.B, *sqlite.Store) func(
 			task := engine.ScheduledTask{ID: all[n%jobs].uid, Shard: all[n%jobs].shard, Generation: 1, Revision: int64(n/jobs) + 1, Namespace: "default", Job: all[n%jobs].name}
 			task.Slot = benchStart.Add(time.Duration(n/jobs) * time.Minute)
 			task.RunAt = task.Slot
-			batch.Tasks = append(batch.Tasks, engine.TaskWrite{Task: task})
+			batch.Tasks = append(batch.Tasks, task)
 		}
 		write(batch)
 		round++
@@ -169,7 +164,7 @@ func BenchmarkSmallCommits(b *testing.B) {
 		begin, n := cpu(), 0
 		for b.Loop() {
 			n++
-			commit(b, store, &engine.Batch{Runs: []engine.RunWrite{{Run: life(job, benchStart.Add(time.Duration(n)*time.Second), engine.StatusSucceeded)[0]}}})
+			commit(b, store, &engine.Batch{Runs: []engine.Run{life(job, benchStart.Add(time.Duration(n)*time.Second), engine.StatusSucceeded)[0]}})
 		}
 		reportCPU(b, begin, n, "commit")
 	})
@@ -188,7 +183,7 @@ func BenchmarkSmallCommits(b *testing.B) {
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
 				n := <-numbers
-				commit(b, store, &engine.Batch{Runs: []engine.RunWrite{{Run: life(job, benchStart.Add(time.Duration(n)*time.Second), engine.StatusSucceeded)[0]}}})
+				commit(b, store, &engine.Batch{Runs: []engine.Run{life(job, benchStart.Add(time.Duration(n)*time.Second), engine.StatusSucceeded)[0]}})
 			}
 		})
 		reportCPU(b, begin, b.N, "commit")
@@ -234,7 +229,7 @@ func BenchmarkHistory(b *testing.B) {
 			if n%500 == 2 {
 				run.By = "ada"
 			}
-			batch.Runs = append(batch.Runs, engine.RunWrite{Run: run})
+			batch.Runs = append(batch.Runs, run)
 		}
 		commit(b, store, batch)
 	}
@@ -298,9 +293,9 @@ func BenchmarkDueTasks(b *testing.B) {
 		batch := &engine.Batch{}
 		for i, job := range benchJobs(5000) {
 			runAt := benchStart.Add(time.Duration((at+i)*7919%3_600_000) * time.Millisecond)
-			batch.Tasks = append(batch.Tasks, engine.TaskWrite{Task: engine.ScheduledTask{
+			batch.Tasks = append(batch.Tasks, engine.ScheduledTask{
 				ID: job.uid, Shard: job.shard, Slot: runAt, RunAt: runAt, Generation: 1, Revision: 1, Namespace: "default", Job: job.name,
-			}})
+			})
 		}
 		commit(b, store, batch)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/store/storetest"
 )
 
 // damagedFile is a database that opens and answers most questions, with one page of its history overwritten.
@@ -25,9 +26,9 @@ func damagedFile(t *testing.T) string {
 	}
 	batch := testBatch(0, 2000)
 	for i := range batch.Runs {
-		batch.Runs[i].Run.Status, batch.Runs[i].Run.FinishedAt = engine.StatusSucceeded, testStart
+		batch.Runs[i].Status, batch.Runs[i].FinishedAt = engine.StatusSucceeded, testStart
 	}
-	if _, err := store.Commit(t.Context(), batch); err != nil {
+	if err := storetest.Write(t.Context(), store, *batch); err != nil {
 		t.Fatal(err)
 	}
 	size := store.number(t, "PRAGMA page_size")
@@ -79,7 +80,7 @@ func usable(t *testing.T, store *Store) {
 	isDamage(t, "read a run", err)
 	_, err = store.ForEngine().ActiveRuns(ctx, []int{0}, "", 10)
 	isDamage(t, "the engine's read from memory", err)
-	_, err = store.Commit(ctx, testBatch(3000, 3001))
+	err = storetest.Write(ctx, store, *testBatch(3000, 3001))
 	isDamage(t, "commit", err)
 }
 
@@ -120,7 +121,7 @@ func TestDamageThatAReadMeetsEndsTheUseOfTheDatabase(t *testing.T) {
 func TestAWholeDatabaseIsLookedThroughAndUsed(t *testing.T) {
 	t.Parallel()
 	store, path := openStore(t)
-	if _, err := store.Commit(t.Context(), testBatch(0, 100)); err != nil {
+	if err := storetest.Write(t.Context(), store, *testBatch(0, 100)); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.checks.check(t.Context(), path); err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/store/storetest"
 )
 
 func logLength(t *testing.T, path string) int64 {
@@ -26,14 +27,14 @@ func logLength(t *testing.T, path string) int64 {
 func writeMuch(t *testing.T, store *Store, rounds int, each func()) {
 	t.Helper()
 	for range rounds {
-		if _, err := store.Commit(t.Context(), testBatch(0, 100)); err != nil {
+		if err := storetest.Write(t.Context(), store, *testBatch(0, 100)); err != nil {
 			t.Fatal(err)
 		}
 		drops := &engine.Batch{}
 		for n := range 100 {
-			drops.DropRuns = append(drops.DropRuns, dropOf(testRun(n)))
+			drops.DropRuns = append(drops.DropRuns, testRun(n).ID)
 		}
-		if _, err := store.Commit(t.Context(), drops); err != nil {
+		if err := storetest.Write(t.Context(), store, *drops); err != nil {
 			t.Fatal(err)
 		}
 		if each != nil {
@@ -149,7 +150,7 @@ func TestALogIsEmptiedOnAFullDisk(t *testing.T) {
 		t.Fatalf("the log is %d KiB long only: too little was written to say anything", length>>10)
 	}
 	store.number(t, fmt.Sprintf("PRAGMA max_page_count = %d", store.number(t, "PRAGMA page_count")+20))
-	if _, err := store.Commit(t.Context(), testBatch(100, 2100)); !errors.Is(err, engine.ErrFull) {
+	if err := storetest.Write(t.Context(), store, *testBatch(100, 2100)); !errors.Is(err, engine.ErrFull) {
 		t.Fatalf("got %v", err)
 	}
 	// The writer is past what it does after a write once it takes the next one, which then puts nothing into the log.

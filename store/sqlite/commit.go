@@ -27,10 +27,10 @@ func (s *Store) Take(ctx context.Context, shard int, _ string) (engine.Term, err
 	return term, nil
 }
 
-// CommitShards writes decisions, each whole or not at all, if its term is the shard's latest and its position the next
+// Commit writes decisions, each whole or not at all, if its term is the shard's latest and its position the next
 // one. All are one transaction. It gives one error for each commit: nil; engine.ErrFenced: nothing was written, another
 // engine owns the shard; any other error: nothing is known, and the caller may give the same commit again.
-func (s *Store) CommitShards(ctx context.Context, commits []engine.ShardCommit) []error {
+func (s *Store) Commit(ctx context.Context, commits []engine.ShardCommit) []error {
 	// All documents are made here, by the caller's goroutine: the writer's time is what everybody shares, and the decisions
 	// belong to the caller again if ctx ends early.
 	writes, answers, weight := make([]*shardWrite, len(commits)), make([]error, len(commits)), 0
@@ -80,39 +80,39 @@ func encodeCommit(c *engine.ShardCommit) (*shardWrite, error) {
 	if c.Shard < 0 || c.Shard >= engine.Shards {
 		return nil, errShard
 	}
-	write := &shardWrite{shard: c.Shard, term: c.Term, position: c.Position, runs: make([]*runWrite, len(c.Decision.Runs))}
+	write := &shardWrite{shard: c.Shard, term: c.Term, position: c.Position, runs: make([]*runWrite, len(c.Batch.Runs))}
 	var room []byte
-	for i := range c.Decision.Runs {
-		room = encodeRun(room[:0], &c.Decision.Runs[i])
+	for i := range c.Batch.Runs {
+		room = encodeRun(room[:0], &c.Batch.Runs[i])
 		// Each in memory of its own: it is kept as long as the run is active, and should not keep others.
-		write.runs[i] = newRunWrite(&c.Decision.Runs[i], bytes.Clone(room))
+		write.runs[i] = newRunWrite(&c.Batch.Runs[i], bytes.Clone(room))
 	}
-	if err := write.encodeOthers(c.Decision); err != nil {
+	if err := write.encodeOthers(c.Batch); err != nil {
 		return nil, err
 	}
-	for _, id := range c.Decision.DropRuns {
+	for _, id := range c.Batch.DropRuns {
 		write.others = append(write.others, func(w *writer) error { return w.removeRun(id) })
 	}
-	for _, id := range c.Decision.DropTasks {
+	for _, id := range c.Batch.DropTasks {
 		write.add("DELETE FROM scheduled_tasks WHERE id = ?", id)
 	}
-	for _, id := range c.Decision.DropLetters {
+	for _, id := range c.Batch.DropLetters {
 		write.add(deleteLetter, id)
 	}
-	for _, handled := range c.Decision.Handled {
+	for _, handled := range c.Batch.Handled {
 		write.others = append(write.others, func(w *writer) error { return jobs.handle(w, &handled) })
 	}
-	for _, handled := range c.Decision.HandledDAGs {
+	for _, handled := range c.Batch.HandledDAGs {
 		write.others = append(write.others, func(w *writer) error { return dags.handle(w, &handled) })
 	}
-	for _, done := range c.Decision.Done {
+	for _, done := range c.Batch.Done {
 		write.add("DELETE FROM commands WHERE id = ? AND at = ?", done.ID, always(done.At))
 	}
 	return write, nil
 }
 
 // encodeOthers adds what is put besides runs.
-func (c *shardWrite) encodeOthers(d *engine.Decision) error {
+func (c *shardWrite) encodeOthers(d *engine.Batch) error {
 	for i := range d.Waves {
 		c.others = append(c.others, putWave(&d.Waves[i]))
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/store/storetest"
 )
 
 func openForDocuments(t *testing.T) *Store {
@@ -55,20 +56,19 @@ func TestAViewIsOfOneMoment(t *testing.T) {
 			Revision: revision, Status: status, CreatedAt: slot, Slot: slot,
 		}
 	}
-	task := func(revision int64) engine.TaskWrite {
-		return engine.TaskWrite{Task: engine.ScheduledTask{ID: "aaaaaaaaaaaaaaaa", Revision: revision, Slot: at, RunAt: at, Namespace: "default", Job: "report"}}
+	task := func(revision int64) engine.ScheduledTask {
+		return engine.ScheduledTask{ID: "aaaaaaaaaaaaaaaa", Revision: revision, Slot: at, RunAt: at, Namespace: "default", Job: "report"}
 	}
 	commit := func(batch engine.Batch) {
 		t.Helper()
-		conflicts, err := store.Commit(t.Context(), &batch)
-		if err != nil || len(conflicts) > 0 {
-			t.Fatal(conflicts, err)
+		if err := storetest.Write(t.Context(), store, batch); err != nil {
+			t.Fatal(err)
 		}
 	}
 	// 0 and 1 are active, 2 has ended.
 	commit(engine.Batch{
-		Runs:  []engine.RunWrite{{Run: run(0, 1, engine.StatusQueued)}, {Run: run(1, 1, engine.StatusQueued)}, {Run: run(2, 1, engine.StatusFailed)}},
-		Tasks: []engine.TaskWrite{task(1)},
+		Runs:  []engine.Run{run(0, 1, engine.StatusQueued), run(1, 1, engine.StatusQueued), run(2, 1, engine.StatusFailed)},
+		Tasks: []engine.ScheduledTask{task(1)},
 	})
 	read := func(pages engine.DocumentPages) map[string]int64 {
 		t.Helper()
@@ -115,11 +115,11 @@ func TestAViewIsOfOneMoment(t *testing.T) {
 	if err := store.View(t.Context(), func(pages engine.DocumentPages) error {
 		check("at first", pages)
 		commit(engine.Batch{
-			Runs: []engine.RunWrite{
-				{Run: run(0, 2, engine.StatusSucceeded)}, {Run: run(1, 2, engine.StatusRunning)},
-				{Run: run(2, 2, engine.StatusRetrying)}, {Run: run(3, 1, engine.StatusQueued)},
+			Runs: []engine.Run{
+				run(0, 2, engine.StatusSucceeded), run(1, 2, engine.StatusRunning),
+				run(2, 2, engine.StatusRetrying), run(3, 1, engine.StatusQueued),
 			},
-			Tasks: []engine.TaskWrite{task(2)},
+			Tasks: []engine.ScheduledTask{task(2)},
 		})
 		check("after writes", pages)
 		return nil

@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/store/storetest"
 )
 
 // Strips and calendars are read from the index of a job's runs, and never sorted.
 func TestMarksUseTheirIndexes(t *testing.T) {
 	store, _ := openStore(t)
-	if _, err := store.Commit(t.Context(), testBatch(0, 1)); err != nil {
+	if err := storetest.Write(t.Context(), store, *testBatch(0, 1)); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/store/storetest"
 )
 
 // model is what the store should hold, kept as simply as can be.
@@ -46,7 +47,7 @@ func (m model) history() (ids []string) {
 // step changes a run at random, in any way that a run may change, and adds the write to a batch.
 func (m model) step(random *rand.Rand, batch *engine.Batch) {
 	run := testRun(random.IntN(300))
-	if slices.ContainsFunc(batch.Runs, func(other engine.RunWrite) bool { return other.Run.ID == run.ID }) || slices.ContainsFunc(batch.DropRuns, func(other engine.RunDrop) bool { return other.ID == run.ID }) {
+	if slices.ContainsFunc(batch.Runs, func(other engine.Run) bool { return other.ID == run.ID }) || slices.Contains(batch.DropRuns, run.ID) {
 		return
 	}
 	stored, there := m[run.ID]
@@ -54,7 +55,7 @@ func (m model) step(random *rand.Rand, batch *engine.Batch) {
 	case !there:
 		stored = run
 	case stored.Status == engine.StatusScheduled && random.IntN(4) == 0:
-		batch.DropRuns = append(batch.DropRuns, stored.Drop())
+		batch.DropRuns = append(batch.DropRuns, stored.ID)
 		delete(m, run.ID)
 		return
 	default:
@@ -67,7 +68,7 @@ func (m model) step(random *rand.Rand, batch *engine.Batch) {
 		}
 	}
 	m[run.ID] = stored
-	batch.Runs = append(batch.Runs, engine.RunWrite{Run: stored})
+	batch.Runs = append(batch.Runs, stored)
 }
 
 func check(t *testing.T, store *Store, want model) {
@@ -110,8 +111,8 @@ func TestLogGivesWhatIsActiveAgain(t *testing.T) {
 			for range 1 + random.IntN(20) {
 				want.step(random, batch)
 			}
-			if conflicts, err := store.Commit(t.Context(), batch); err != nil || len(conflicts) > 0 {
-				t.Fatal(conflicts, err)
+			if err := storetest.Write(t.Context(), store, *batch); err != nil {
+				t.Fatal(err)
 			}
 		}
 		check(t, store, want)
@@ -190,8 +191,8 @@ func TestARunThatGoesOnIsSeenOnceAndDoesNotExpire(t *testing.T) {
 	run := testRun(1)
 	commit := func() {
 		t.Helper()
-		if conflicts, err := store.Commit(t.Context(), &engine.Batch{Runs: []engine.RunWrite{{Run: run}}}); err != nil || len(conflicts) > 0 {
-			t.Fatal(conflicts, err)
+		if err := storetest.Write(t.Context(), store, engine.Batch{Runs: []engine.Run{run}}); err != nil {
+			t.Fatal(err)
 		}
 	}
 	run.Status, run.FinishedAt = engine.StatusFailed, testStart.Add(time.Minute)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/store/storetest"
 )
 
 // What the engine asks of waves, and pages of the history of a task, is answered by an index, whatever there is of others.
@@ -81,9 +82,9 @@ func BenchmarkRunsOfWave(b *testing.B) {
 				run.Status, run.FinishedAt = engine.StatusQueued, time.Time{}
 			}
 			run.ID = engine.TaskRunID(run.Wave, run.Task)
-			batch.Runs = append(batch.Runs, engine.RunWrite{Run: run})
+			batch.Runs = append(batch.Runs, run)
 		}
-		if _, err := store.Commit(b.Context(), batch); err != nil {
+		if err := storetest.Write(b.Context(), store, *batch); err != nil {
 			b.Fatal(err)
 		}
 	}

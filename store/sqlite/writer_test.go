@@ -14,6 +14,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
+	"github.com/tidewheel/tidewheel/store/storetest"
 )
 
 var testStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -45,7 +46,7 @@ func testRun(n int) engine.Run {
 func testBatch(from, to int) *engine.Batch {
 	batch := &engine.Batch{}
 	for n := from; n < to; n++ {
-		batch.Runs = append(batch.Runs, engine.RunWrite{Run: testRun(n)})
+		batch.Runs = append(batch.Runs, testRun(n))
 	}
 	return batch
 }
@@ -65,12 +66,12 @@ func (s *Store) number(t *testing.T, query string) (n int64) {
 func TestFullDiskRefusesWritesAndDoesNoHarm(t *testing.T) {
 	store, _ := openStore(t)
 	ctx := t.Context()
-	if _, err := store.Commit(ctx, testBatch(0, 100)); err != nil {
+	if err := storetest.Write(ctx, store, *testBatch(0, 100)); err != nil {
 		t.Fatal(err)
 	}
 	store.number(t, fmt.Sprintf("PRAGMA max_page_count = %d", store.number(t, "PRAGMA page_count")+20))
 
-	_, err := store.Commit(ctx, testBatch(100, 1100))
+	err := storetest.Write(ctx, store, *testBatch(100, 1100))
 	if !errors.Is(err, engine.ErrFull) || !strings.Contains(err.Error(), "free some space") {
 		t.Fatalf("got %v", err)
 	}
@@ -80,12 +81,12 @@ func TestFullDiskRefusesWritesAndDoesNoHarm(t *testing.T) {
 	// What needs no space is done, whatever shares its transaction.
 	answers := make(chan error)
 	go func() {
-		_, err := store.Commit(ctx, testBatch(100, 1100))
+		err := storetest.Write(ctx, store, *testBatch(100, 1100))
 		answers <- err
 	}()
 	for n := range 20 {
 		go func() {
-			_, err := store.Commit(ctx, &engine.Batch{DropRuns: []engine.RunDrop{dropOf(testRun(n))}})
+			err := storetest.Write(ctx, store, engine.Batch{DropRuns: []string{testRun(n).ID}})
 			answers <- err
 		}()
 	}
@@ -101,8 +102,8 @@ func TestFullDiskRefusesWritesAndDoesNoHarm(t *testing.T) {
 		t.Errorf("%d writes were refused, not the large one alone", refused)
 	}
 	store.number(t, "PRAGMA max_page_count = 1000000")
-	if conflicts, err := store.Commit(ctx, testBatch(100, 1100)); err != nil || len(conflicts) > 0 {
-		t.Fatalf("with space again: %v, %v", conflicts, err)
+	if err := storetest.Write(ctx, store, *testBatch(100, 1100)); err != nil {
+		t.Fatalf("with space again: %v", err)
 	}
 	if runs, err := store.ActiveRuns(ctx, []int{0}, "", 2000); err != nil || len(runs) != 1080 {
 		t.Fatalf("%d runs in the end, %v", len(runs), err)
@@ -165,9 +166,9 @@ func TestReadersDoNotWaitForTheWriter(t *testing.T) {
 	store, _ := openStore(t)
 	batch := testBatch(0, 10)
 	for n := range 5 {
-		batch.Runs[n].Run.Status, batch.Runs[n].Run.FinishedAt = engine.StatusSucceeded, testStart
+		batch.Runs[n].Status, batch.Runs[n].FinishedAt = engine.StatusSucceeded, testStart
 	}
-	if _, err := store.Commit(t.Context(), batch); err != nil {
+	if err := storetest.Write(t.Context(), store, *batch); err != nil {
 		t.Fatal(err)
 	}
 	written := make(chan error, 1)
@@ -178,7 +179,7 @@ func TestReadersDoNotWaitForTheWriter(t *testing.T) {
 				return err
 			}
 			for n := range 5 {
-				if err := w.dropRun(dropOf(testRun(5 + n))); err != nil {
+				if err := w.removeRun(testRun(5 + n).ID); err != nil {
 					return err
 				}
 			}
@@ -218,7 +219,7 @@ func TestAWaitThatEndsLeavesTheWriterAtWork(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	given := make(chan error, 1)
 	go func() {
-		_, err := store.Commit(ctx, testBatch(0, 1))
+		err := storetest.Write(ctx, store, *testBatch(0, 1))
 		given <- err
 	}()
 	why := errors.New("nobody waits any more")
@@ -230,7 +231,7 @@ func TestAWaitThatEndsLeavesTheWriterAtWork(t *testing.T) {
 	if err := <-written; err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Commit(t.Context(), testBatch(0, 1)); err != nil {
+	if err := storetest.Write(t.Context(), store, *testBatch(0, 1)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -240,12 +241,12 @@ func TestAPageOfHistoryLooksAtABoundedNumberOfRuns(t *testing.T) {
 	const many = scanRows + 500
 	batch := testBatch(0, many)
 	for i := range batch.Runs {
-		batch.Runs[i].Run.Status = engine.StatusSucceeded
-		batch.Runs[i].Run.FinishedAt = testStart
-		batch.Runs[i].Run.Reason = ""
+		batch.Runs[i].Status = engine.StatusSucceeded
+		batch.Runs[i].FinishedAt = testStart
+		batch.Runs[i].Reason = ""
 	}
-	batch.Runs[0].Run.Reason = "the needle"
-	if _, err := store.Commit(t.Context(), batch); err != nil {
+	batch.Runs[0].Reason = "the needle"
+	if err := storetest.Write(t.Context(), store, *batch); err != nil {
 		t.Fatal(err)
 	}
 	filter := engine.RunFilter{Namespace: "default", Text: "needle", Limit: 10}
@@ -255,7 +256,7 @@ func TestAPageOfHistoryLooksAtABoundedNumberOfRuns(t *testing.T) {
 	}
 	filter.Cursor = next
 	runs, next, err = store.Runs(t.Context(), filter)
-	if err != nil || len(runs) != 1 || runs[0].ID != batch.Runs[0].Run.ID || next != "" {
+	if err != nil || len(runs) != 1 || runs[0].ID != batch.Runs[0].ID || next != "" {
 		t.Fatalf("the second page has %d runs, the next is %q, %v", len(runs), next, err)
 	}
 }
@@ -263,7 +264,7 @@ func TestAPageOfHistoryLooksAtABoundedNumberOfRuns(t *testing.T) {
 // No list may read a table from end to end, however it is filtered.
 func TestHistoryUsesItsIndexes(t *testing.T) {
 	store, _ := openStore(t)
-	if _, err := store.Commit(t.Context(), testBatch(0, 1)); err != nil {
+	if err := storetest.Write(t.Context(), store, *testBatch(0, 1)); err != nil {
 		t.Fatal(err)
 	}
 	plans := 0
@@ -345,5 +346,3 @@ func TestWhatCanWaitIsDoneLast(t *testing.T) {
 		t.Errorf("done in the order %v", order)
 	}
 }
-
-func dropOf(run engine.Run) engine.RunDrop { return run.Drop() }

@@ -45,7 +45,7 @@ var commandPromises = []promise{
 		commands, err := h.store.Commands(h.ctx, []int{full.Shard}, 10)
 		h.must("list", err)
 		same(h.T, "commands", commands, []engine.Command{full, bare})
-		h.commit(engine.Decision{Done: []engine.CommandDone{{ID: full.ID, At: full.At}, {ID: "nobody", At: noon}}})
+		h.commit(engine.Batch{Done: []engine.CommandDone{{ID: full.ID, At: full.At}, {ID: "nobody", At: noon}}})
 		commands, err = h.store.Commands(h.ctx, []int{full.Shard}, 10)
 		h.must("list", err)
 		same(h.T, "commands", commands, []engine.Command{bare})
@@ -68,7 +68,7 @@ var commandPromises = []promise{
 			same(h.T, "commands", commands, want)
 			scribble(commands...)
 		}
-		h.commit(engine.Decision{Done: []engine.CommandDone{{ID: want[0].ID, At: want[0].At}}})
+		h.commit(engine.Batch{Done: []engine.CommandDone{{ID: want[0].ID, At: want[0].At}}})
 		for _, id := range []string{want[0].ID, want[0].RunID, "nobody-start"} {
 			if _, err := h.store.Command(h.ctx, id); !errors.Is(err, engine.ErrNotFound) {
 				h.Fatalf("command %s: got %v, want %v", id, err, engine.ErrNotFound)

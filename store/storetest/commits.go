@@ -14,11 +14,11 @@ import (
 type Commits interface {
 	// Take makes the caller the owner of a shard: every later commit of an earlier owner gives engine.ErrFenced.
 	Take(ctx context.Context, shard int, owner string) (engine.Term, error)
-	// CommitShards writes decisions, each whole or not at all, if its term is the shard's latest and its position the next
+	// Commit writes decisions, each whole or not at all, if its term is the shard's latest and its position the next
 	// one. A call has at most one commit of a shard. It gives one error for each commit: nil; engine.ErrFenced: this call has
 	// written nothing, because another engine owns the shard; any other error: nothing is known, and the caller may give the
 	// same commit again. One that is done already is not done again.
-	CommitShards(ctx context.Context, commits []engine.ShardCommit) []error
+	Commit(ctx context.Context, commits []engine.ShardCommit) []error
 }
 
 // Behind is a store whose readers may be behind what was committed.
@@ -55,18 +55,18 @@ func (h *harness) caughtUp(jobs ...engine.Job) state {
 	h.Helper()
 	h.catchUp()
 	found := h.state(jobs...)
-	now := found.after(&engine.Decision{})
+	now := found.after(&engine.Batch{})
 	now.Active = sorted(found.Active, runID)
 	return now
 }
 
 // next gives a decision the position after the last commit.
-func (o *owner) next(decision engine.Decision) engine.ShardCommit {
-	return engine.ShardCommit{Shard: o.shard, Term: o.term, Position: o.position + 1, Decision: &decision}
+func (o *owner) next(decision engine.Batch) engine.ShardCommit {
+	return engine.ShardCommit{Shard: o.shard, Term: o.term, Position: o.position + 1, Batch: &decision}
 }
 
 // commit writes a decision as the next one, and gives the commit.
-func (o *owner) commit(decision engine.Decision) engine.ShardCommit {
+func (o *owner) commit(decision engine.Batch) engine.ShardCommit {
 	o.Helper()
 	commit := o.next(decision)
 	o.must("commit", o.try(commit))
@@ -76,13 +76,13 @@ func (o *owner) commit(decision engine.Decision) engine.ShardCommit {
 
 func (h *harness) try(commit engine.ShardCommit) error {
 	h.Helper()
-	answers := h.store.CommitShards(h.ctx, []engine.ShardCommit{commit})
+	answers := h.store.Commit(h.ctx, []engine.ShardCommit{commit})
 	same(h.T, "answers", len(answers), 1)
 	return answers[0]
 }
 
 // isFenced wants an owner's next commit to be refused because of another owner.
-func (o *owner) isFenced(decision engine.Decision) {
+func (o *owner) isFenced(decision engine.Batch) {
 	o.Helper()
 	if err := o.try(o.next(decision)); !errors.Is(err, engine.ErrFenced) {
 		o.Fatalf("term %d, position %d: got %v, want %v", o.term, o.position+1, err, engine.ErrFenced)
@@ -90,7 +90,7 @@ func (o *owner) isFenced(decision engine.Decision) {
 }
 
 // after gives what a store holds once a decision is written, each list in the order of its ids.
-func (s *state) after(d *engine.Decision) state {
+func (s *state) after(d *engine.Batch) state {
 	now := *s
 	now.Runs = replaced(s.Runs, d.Runs, d.DropRuns, runID)
 	now.Active = slices.DeleteFunc(slices.Clone(now.Runs), func(run engine.Run) bool { return run.Status.Terminal() })
@@ -131,12 +131,12 @@ func jobsOf(shard int) (jobs []engine.Job, dag engine.DAG) {
 }
 
 // stages are decisions about one shard that put, replace and drop documents of every kind.
-func stages(jobs []engine.Job, dag engine.DAG) (put, replace, drop engine.Decision) {
+func stages(jobs []engine.Job, dag engine.DAG) (put, replace, drop engine.Batch) {
 	one, two := jobs[0], jobs[1]
 	lives := finished(one, noon, engine.StatusDead)
 	wave, asked := aWave(dag, 1, noon), askedWave(dag, "key", noon)
 	fetch := taskRun(wave, "fetch", -1)
-	put = engine.Decision{
+	put = engine.Batch{
 		Runs:  []engine.Run{lives[3], slotRun(two, noon), fetch, fullRun(two)},
 		Waves: []engine.Wave{wave, asked},
 		Tasks: []engine.ScheduledTask{aTask(one, noon), aTask(two, noon)},
@@ -147,13 +147,13 @@ func stages(jobs []engine.Job, dag engine.DAG) (put, replace, drop engine.Decisi
 	older.Reason, moved.Revision, letter.Error = "again", 9, "another"
 	other := slotRun(two, noon)
 	other.By = "another"
-	replace = engine.Decision{
+	replace = engine.Batch{
 		Runs:  []engine.Run{lives[1], other, ended(queued(fetch), engine.StatusSucceeded, time.Minute)},
 		Waves: []engine.Wave{older, endedWave(asked, engine.StatusSkipped)},
 		Tasks: []engine.ScheduledTask{moved},
 		Slots: []engine.SlotRange{aSlotRange(one, noon, 2), aSlotRange(two, noon, 1)}, DeadLetters: []engine.DeadLetter{letter},
 	}
-	drop = engine.Decision{
+	drop = engine.Batch{
 		Runs:      []engine.Run{queued(other)},
 		DropRuns:  []string{lives[1].ID, fetch.ID, "none"},
 		DropTasks: []string{one.UID, "none"}, DropLetters: []string{lives[3].ID, "none"},
@@ -171,7 +171,7 @@ var commitPromises = []promise{
 		owner := h.take(7, "ada")
 		want := h.caughtUp(jobs...)
 		put, replace, drop := stages(jobs, dag)
-		for _, decision := range []engine.Decision{put, replace, drop} {
+		for _, decision := range []engine.Batch{put, replace, drop} {
 			owner.commit(decision)
 			want = want.after(&decision)
 			same(h.T, "state", h.caughtUp(jobs...), want)
@@ -185,7 +185,7 @@ var commitPromises = []promise{
 		lives := finished(job, noon, engine.StatusSucceeded)
 		var want state
 		for _, at := range []int{0, 3, 1, 2, 3, 3, 0} { // back and forth between what has ended and what has not
-			decision := engine.Decision{Runs: []engine.Run{lives[at]}}
+			decision := engine.Batch{Runs: []engine.Run{lives[at]}}
 			owner.commit(decision)
 			want = want.after(&decision)
 			same(h.T, "state", h.caughtUp(), want)
@@ -194,7 +194,7 @@ var commitPromises = []promise{
 		expired, err := h.store.ExpireRuns(h.ctx, noon.Add(time.Hour), 10)
 		h.must("expire", err)
 		same(h.T, "expired while it goes on", expired, nil)
-		owner.commit(engine.Decision{DropRuns: []string{lives[0].ID}})
+		owner.commit(engine.Batch{DropRuns: []string{lives[0].ID}})
 		same(h.T, "state", h.caughtUp(), state{})
 	}},
 	{"a run that is made anew under its id is listed where it was made", func(h *harness) {
@@ -204,13 +204,13 @@ var commitPromises = []promise{
 		for minute := range 600 {
 			runs = append(runs, queued(slotRun(job, noon.Add(time.Duration(minute)*time.Minute))))
 		}
-		owner.commit(engine.Decision{Runs: runs})
+		owner.commit(engine.Batch{Runs: runs})
 		for n := range runs {
 			if n%3 == 0 {
 				runs[n].CreatedAt = noon.Add(time.Duration(n*7919%6000) * time.Second)
 			}
 		}
-		owner.commit(engine.Decision{Runs: runs})
+		owner.commit(engine.Batch{Runs: runs})
 		slices.SortFunc(runs, newestFirst)
 		for range 3 { // active, ended, ended at another instant
 			h.catchUp()
@@ -221,7 +221,7 @@ var commitPromises = []promise{
 					runs[n].CreatedAt = runs[n].CreatedAt.Add(time.Duration(n*31%600) * time.Second)
 				}
 			}
-			owner.commit(engine.Decision{Runs: runs})
+			owner.commit(engine.Batch{Runs: runs})
 			slices.SortFunc(runs, newestFirst)
 		}
 	}},
@@ -233,14 +233,14 @@ var commitPromises = []promise{
 		of := func(uid, name string, revision int64) []engine.JobHandled {
 			return []engine.JobHandled{{UID: uid, Namespace: namespace, Name: name, Revision: revision}}
 		}
-		owner.commit(engine.Decision{
+		owner.commit(engine.Batch{
 			Handled:     append(of(job.UID, job.Name, 2), of(gone.UID, gone.Name, 1)...),
 			HandledDAGs: of(dag.UID, dag.Name, 2),
 		})
 		h.catchUp()
 		h.pending(job, gone)
 		h.pendingDAGs(dag)
-		owner.commit(engine.Decision{
+		owner.commit(engine.Batch{
 			Handled:     append(of(job.UID, job.Name, 1), of(gone.UID, gone.Name, 2)...),
 			HandledDAGs: of(dag.UID, dag.Name, 1),
 		})
@@ -251,7 +251,7 @@ var commitPromises = []promise{
 		if _, err := h.store.Generation(h.ctx, gone.UID, 1); !errors.Is(err, engine.ErrNotFound) {
 			h.Fatalf("a generation of what is gone: %v", err)
 		}
-		owner.commit(engine.Decision{HandledDAGs: of(h.replaceDAG(removeDAG(dag)).UID, dag.Name, 2)})
+		owner.commit(engine.Batch{HandledDAGs: of(h.replaceDAG(removeDAG(dag)).UID, dag.Name, 2)})
 		h.catchUp()
 		if _, err := h.store.DAGGeneration(h.ctx, dag.UID, 1); !errors.Is(err, engine.ErrNotFound) {
 			h.Fatalf("a generation of what is gone: %v", err)
@@ -266,21 +266,21 @@ var commitPromises = []promise{
 		}
 		left := aCommand(job, "backfill-1", noon)
 		h.must("put", h.store.PutCommand(h.ctx, left))
-		owner.commit(engine.Decision{Done: []engine.CommandDone{{ID: left.ID, At: noon.Add(-time.Second)}, {ID: "none", At: noon}}})
+		owner.commit(engine.Batch{Done: []engine.CommandDone{{ID: left.ID, At: noon.Add(-time.Second)}, {ID: "none", At: noon}}})
 		commands(left)
-		done := owner.commit(engine.Decision{Done: []engine.CommandDone{{ID: left.ID, At: noon.Add(99 * time.Microsecond)}}})
+		done := owner.commit(engine.Batch{Done: []engine.CommandDone{{ID: left.ID, At: noon.Add(99 * time.Microsecond)}}})
 		commands()
 		again := aCommand(job, left.ID, noon.Add(time.Hour))
 		h.must("put again", h.store.PutCommand(h.ctx, again))
 		h.must("commit again", h.try(done))
 		commands(again)
-		owner.commit(*done.Decision)
+		owner.commit(*done.Batch)
 		commands(again)
 	}},
 	{"a decision of 20,000 runs is whole", func(h *harness) {
 		job := aJob("report")
 		first, second := h.take(job.Shard, "ada"), h.take(job.Shard, "grace")
-		var large engine.Decision
+		var large engine.Batch
 		for n := range 20_000 {
 			large.Runs = append(large.Runs, slotRun(job, noon.Add(time.Duration(n)*time.Second)))
 		}
@@ -297,14 +297,14 @@ var commitPromises = []promise{
 		owner := h.take(7, "ada")
 		for n := range 8 {
 			before := h.caughtUp(jobs...)
-			decision := engine.Decision{Waves: []engine.Wave{aWave(dag, int64(n+1), noon)}}
+			decision := engine.Batch{Waves: []engine.Wave{aWave(dag, int64(n+1), noon)}}
 			for minute := range 100 {
 				decision.Runs = append(decision.Runs, slotRun(jobs[0], noon.Add(time.Duration(100*n+minute)*time.Minute)))
 			}
 			commit := owner.next(decision)
 			ctx, giveUp := context.WithCancel(h.ctx)
 			answered := make(chan error, 1)
-			go func() { answered <- h.store.CommitShards(ctx, []engine.ShardCommit{commit})[0] }()
+			go func() { answered <- h.store.Commit(ctx, []engine.ShardCommit{commit})[0] }()
 			giveUp()
 			if err := <-answered; err == nil || n%2 == 0 {
 				h.must("commit again", h.try(commit))

@@ -9,10 +9,10 @@ import (
 )
 
 // aDecision puts documents of several kinds. One of another number puts others, and replaces the scheduled task.
-func aDecision(job engine.Job, n int) engine.Decision {
+func aDecision(job engine.Job, n int) engine.Batch {
 	at := noon.Add(time.Duration(n) * time.Hour)
 	task, dead := aTask(job, at), finished(job, at, engine.StatusDead)[3]
-	return engine.Decision{
+	return engine.Batch{
 		Runs:        []engine.Run{dead, slotRun(job, at.Add(time.Minute))},
 		Tasks:       []engine.ScheduledTask{task},
 		Slots:       []engine.SlotRange{aSlotRange(job, at, 3)},
@@ -89,7 +89,7 @@ var ownerPromises = []promise{
 			}
 			for _, term := range []uint64{0, 7} {
 				decision := aDecision(job, 0)
-				if err := h.try(engine.ShardCommit{Shard: job.Shard, Term: term, Position: 1, Decision: &decision}); err == nil {
+				if err := h.try(engine.ShardCommit{Shard: job.Shard, Term: term, Position: 1, Batch: &decision}); err == nil {
 					h.Fatalf("term %d has committed", term)
 				}
 			}
@@ -119,7 +119,7 @@ var ownerPromises = []promise{
 		before = h.caughtUp(job)
 		refuse(owner.position - 1)
 		refuse(owner.position + 2)
-		owner.commit(engine.Decision{}) // which takes a position, too
+		owner.commit(engine.Batch{}) // which takes a position, too
 		refuse(owner.position - 1)
 		owner.commit(aDecision(job, 4))
 	}},
@@ -129,15 +129,15 @@ var ownerPromises = []promise{
 		faulty := &Faulty{Store: h.store}
 		for n := range 2 {
 			commit := owner.next(aDecision(job, n))
-			letter := commit.Decision.DeadLetters[0]
+			letter := commit.Batch.DeadLetters[0]
 			faulty.Fault = DoneButFailed
-			if err := faulty.CommitShards(h.ctx, []engine.ShardCommit{commit})[0]; !errors.Is(err, ErrInjected) {
+			if err := faulty.Commit(h.ctx, []engine.ShardCommit{commit})[0]; !errors.Is(err, ErrInjected) {
 				h.Fatalf("got %v", err)
 			}
 			h.catchUp()
 			h.must("purge", h.store.DeleteDeadLetter(h.ctx, letter.RunID)) // what is done since stays done
 			faulty.Fault = Twice
-			h.must("commit again", faulty.CommitShards(h.ctx, []engine.ShardCommit{commit})[0])
+			h.must("commit again", faulty.Commit(h.ctx, []engine.ShardCommit{commit})[0])
 			same(h.T, "letters", h.caughtUp(job).Letters, nil)
 			owner.position++
 		}
@@ -149,7 +149,7 @@ var ownerPromises = []promise{
 		faulty := &Faulty{Store: h.store, Fault: Refuse}
 		decision := aDecision(job, 0)
 		commit := owner.next(decision)
-		if err := faulty.CommitShards(h.ctx, []engine.ShardCommit{commit})[0]; !errors.Is(err, ErrInjected) {
+		if err := faulty.Commit(h.ctx, []engine.ShardCommit{commit})[0]; !errors.Is(err, ErrInjected) {
 			h.Fatalf("got %v", err)
 		}
 		if _, err := faulty.Take(h.ctx, job.Shard, "grace"); !errors.Is(err, ErrInjected) {
@@ -188,7 +188,7 @@ var ownerPromises = []promise{
 			owners[4].next(aDecision(jobs[4], 0)),
 		}
 		commits[2].Position++
-		answers := h.store.CommitShards(h.ctx, commits)
+		answers := h.store.Commit(h.ctx, commits)
 		same(h.T, "answers", len(answers), 5)
 		for _, written := range []int{0, 3, 4} {
 			h.must(fmt.Sprint("commit ", written), answers[written])
@@ -196,9 +196,9 @@ var ownerPromises = []promise{
 		if !errors.Is(answers[1], engine.ErrFenced) || answers[2] == nil {
 			h.Fatalf("got %v and %v", answers[1], answers[2])
 		}
-		want := before.after(commits[0].Decision)
-		same(h.T, "state", h.caughtUp(jobs...), want.after(commits[4].Decision))
-		same(h.T, "answers to nothing", len(h.store.CommitShards(h.ctx, nil)), 0)
+		want := before.after(commits[0].Batch)
+		same(h.T, "state", h.caughtUp(jobs...), want.after(commits[4].Batch))
+		same(h.T, "answers to nothing", len(h.store.Commit(h.ctx, nil)), 0)
 	}},
 	{"of two owners that race only the later one goes on", func(h *harness) {
 		job := aJob("report")

@@ -99,11 +99,11 @@ var concurrencyPromises = []promise{
 				return err
 			}
 			for _, run := range finished(job, noon, engine.StatusSucceeded) {
-				if err := h.writer.commit(h.ctx, engine.Decision{Runs: []engine.Run{run}}); err != nil {
+				if err := h.writer.commit(h.ctx, engine.Batch{Runs: []engine.Run{run}}); err != nil {
 					return err
 				}
 			}
-			return h.writer.commit(h.ctx, engine.Decision{Handled: []engine.JobHandled{{UID: job.UID, Namespace: job.Namespace, Name: job.Name, Revision: 1}}})
+			return h.writer.commit(h.ctx, engine.Batch{Handled: []engine.JobHandled{{UID: job.UID, Namespace: job.Namespace, Name: job.Name, Revision: 1}}})
 		})
 		for racer, err := range answers {
 			h.must(fmt.Sprint("racer ", racer), err)
@@ -120,7 +120,7 @@ var concurrencyPromises = []promise{
 			var once sync.Once
 			for i := 0; ctx.Err() == nil && i < 300; i++ {
 				for _, run := range finished(job, noon.Add(time.Duration(i)*time.Minute), engine.StatusSucceeded) {
-					if err := h.writer.commit(h.ctx, engine.Decision{Runs: []engine.Run{run}}); err != nil {
+					if err := h.writer.commit(h.ctx, engine.Batch{Runs: []engine.Run{run}}); err != nil {
 						written <- err
 						return
 					}
@@ -161,7 +161,7 @@ var concurrencyPromises = []promise{
 		go func() {
 			for i, run := range all {
 				later := slotRun(job, noon.Add(time.Duration(1000+i)*time.Minute))
-				batch := engine.Decision{Runs: []engine.Run{ended(run, engine.StatusCancelled, time.Minute), later}}
+				batch := engine.Batch{Runs: []engine.Run{ended(run, engine.StatusCancelled, time.Minute), later}}
 				if err := h.writer.commit(h.ctx, batch); err != nil {
 					written <- err
 					return

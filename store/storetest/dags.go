@@ -101,8 +101,8 @@ func removeDAG(d engine.DAG) engine.DAG {
 	return d
 }
 
-func handledDAG(d engine.DAG) engine.Decision {
-	return engine.Decision{HandledDAGs: []engine.JobHandled{{UID: d.UID, Namespace: d.Namespace, Name: d.Name, Revision: d.Revision}}}
+func handledDAG(d engine.DAG) engine.Batch {
+	return engine.Batch{HandledDAGs: []engine.JobHandled{{UID: d.UID, Namespace: d.Namespace, Name: d.Name, Revision: d.Revision}}}
 }
 
 func (h *harness) createDAG(d engine.DAG) engine.DAG {

@@ -157,7 +157,7 @@ var documentPromises = []promise{
 		reused.UID = uidOf("third")
 		reused.Shard = engine.ShardOf(reused.UID)
 		h.createJob(reused)
-		h.commit(engine.Decision{Handled: []engine.JobHandled{
+		h.commit(engine.Batch{Handled: []engine.JobHandled{
 			{UID: uidOf("first"), Namespace: namespace, Name: "reused", Revision: 2}, {UID: uidOf("second"), Namespace: namespace, Name: "reused", Revision: 2},
 		}})
 		left, err := h.store.JobsByUID(h.ctx, []string{uidOf("first"), uidOf("second"), uidOf("third")})

@@ -71,7 +71,7 @@ var durablePromises = []durablePromise{
 		h.createDAG(dag)
 		put, replace, drop := stages(jobs, dag)
 		var last *owner
-		for n, decision := range []engine.Decision{put, replace, drop} {
+		for n, decision := range []engine.Batch{put, replace, drop} {
 			owner := h.take(7, "ada")
 			if n > 0 {
 				if owner.term <= last.term || owner.position < last.position {
@@ -90,19 +90,19 @@ var durablePromises = []durablePromise{
 		lives := finished(aJob("report"), noon, engine.StatusSucceeded)
 		var want state
 		for _, at := range []int{0, 3, 1, 3} {
-			decision := engine.Decision{Runs: []engine.Run{lives[at]}}
+			decision := engine.Batch{Runs: []engine.Run{lives[at]}}
 			h.take(lives[at].Shard, "ada").commit(decision)
 			reopen()
 			want = want.after(&decision)
 			same(h.T, "state", h.caughtUp(), want)
 		}
-		h.take(lives[0].Shard, "ada").commit(engine.Decision{DropRuns: []string{lives[0].ID}})
+		h.take(lives[0].Shard, "ada").commit(engine.Batch{DropRuns: []string{lives[0].ID}})
 		reopen()
 		same(h.T, "state", h.caughtUp(), state{})
 	}},
 	{"a decision of 20,000 runs is whole after closing and opening again", func(h *harness, reopen func()) {
 		job := aJob("report")
-		var large engine.Decision
+		var large engine.Batch
 		for n := range 20_000 {
 			large.Runs = append(large.Runs, slotRun(job, noon.Add(time.Duration(n)*time.Second)))
 		}

@@ -73,7 +73,7 @@ var expiryPromises = []promise{
 	}},
 	{"ledger entries expire by their last slot", func(h *harness) {
 		job := aJob("report")
-		var batch engine.Decision
+		var batch engine.Batch
 		for i := range 10 {
 			batch.Slots = append(batch.Slots, aSlotRange(job, noon.Add(-time.Duration(i)*time.Hour), 11))
 		}
@@ -94,13 +94,13 @@ var expiryPromises = []promise{
 		same(h.T, "slots", h.slots(engine.SlotFilter{JobUID: job.UID, Limit: 100}), batch.Slots[:4])
 	}},
 	{"dead letters expire by when they were written, some at a time, in all namespaces", func(h *harness) {
-		var batch engine.Decision
+		var batch engine.Batch
 		for i := range 10 {
 			batch.DeadLetters = append(batch.DeadLetters, aLetter(slotRun(aJob("report"), noon.Add(-time.Duration(i)*time.Hour)), noon.Add(-time.Duration(i)*time.Hour)))
 		}
 		elsewhere := aLetter(slotRun(aJob("elsewhere"), noon), noon.Add(-24*time.Hour))
 		elsewhere.Namespace = "other"
-		h.commit(engine.Decision{DeadLetters: append([]engine.DeadLetter{elsewhere}, batch.DeadLetters...)})
+		h.commit(engine.Batch{DeadLetters: append([]engine.DeadLetter{elsewhere}, batch.DeadLetters...)})
 		deleted := 0
 		for range 100 {
 			some, err := h.store.ExpireDeadLetters(h.ctx, batch.DeadLetters[3].At, 2)

@@ -75,10 +75,10 @@ func (f *Faulty) Take(ctx context.Context, shard int, owner string) (engine.Term
 	})
 }
 
-// CommitShards passes through Fault; an error of the fault is the answer to all commits.
-func (f *Faulty) CommitShards(ctx context.Context, commits []engine.ShardCommit) []error {
-	answers, err := through(ctx, f.Fault, "CommitShards", func(ctx context.Context) ([]error, error) {
-		return f.Store.CommitShards(ctx, commits), nil
+// Commit passes through Fault; an error of the fault is the answer to all commits.
+func (f *Faulty) Commit(ctx context.Context, commits []engine.ShardCommit) []error {
+	answers, err := through(ctx, f.Fault, "Commit", func(ctx context.Context) ([]error, error) {
+		return f.Store.Commit(ctx, commits), nil
 	})
 	if err != nil {
 		return slices.Repeat([]error{err}, len(commits))

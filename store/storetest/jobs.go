@@ -50,8 +50,8 @@ func remove(job engine.Job) engine.Job {
 	return job
 }
 
-func handled(job engine.Job) engine.Decision {
-	return engine.Decision{Handled: []engine.JobHandled{{UID: job.UID, Namespace: job.Namespace, Name: job.Name, Revision: job.Revision}}}
+func handled(job engine.Job) engine.Batch {
+	return engine.Batch{Handled: []engine.JobHandled{{UID: job.UID, Namespace: job.Namespace, Name: job.Name, Revision: job.Revision}}}
 }
 
 func (h *harness) job(name string) engine.Job {

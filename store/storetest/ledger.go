@@ -42,7 +42,7 @@ func (h *harness) letters(limit int) (all []engine.DeadLetter) {
 var ledgerPromises = []promise{
 	{"the ledger of a job is newest first, by pages, within a window", func(h *harness) {
 		job := aJob("report")
-		var batch engine.Decision
+		var batch engine.Batch
 		for i := range 20 { // newest first; each range is ten minutes long, an hour apart
 			batch.Slots = append(batch.Slots, aSlotRange(job, noon.Add(-time.Duration(i)*time.Hour), 11))
 		}
@@ -72,18 +72,18 @@ var ledgerPromises = []promise{
 	{"a long range is found from its middle behind many short ones", func(h *harness) {
 		job := aJob("report")
 		long := aSlotRange(job, noon.Add(-1000*time.Hour), 60*1000)
-		batch := engine.Decision{Slots: []engine.SlotRange{long}}
+		batch := engine.Batch{Slots: []engine.SlotRange{long}}
 		h.commit(batch)
 		same(h.T, "slots", h.slots(engine.SlotFilter{JobUID: job.UID, Since: noon.Add(-2 * time.Hour), Until: noon.Add(-time.Hour), Limit: 5}), batch.Slots)
 	}},
 	{"dead letters are newest first, by pages and namespace", func(h *harness) {
-		var batch engine.Decision
+		var batch engine.Batch
 		for i := range 10 {
 			batch.DeadLetters = append(batch.DeadLetters, aLetter(slotRun(aJob("report"), noon.Add(-time.Duration(i)*time.Hour)), noon.Add(-time.Duration(i/2)*time.Second)))
 		}
 		elsewhere := aLetter(slotRun(aJob("elsewhere"), noon), noon)
 		elsewhere.Namespace = "other"
-		h.commit(engine.Decision{DeadLetters: append([]engine.DeadLetter{elsewhere}, batch.DeadLetters...)})
+		h.commit(engine.Batch{DeadLetters: append([]engine.DeadLetter{elsewhere}, batch.DeadLetters...)})
 		same(h.T, "by pages of 3", h.letters(3), batch.DeadLetters)
 		same(h.T, "at once", h.letters(100), batch.DeadLetters)
 		// Who filters the list pages by the places of letters.
@@ -94,7 +94,7 @@ var ledgerPromises = []promise{
 	}},
 	{"a dead letter is given by the id of its run", func(h *harness) {
 		one, two := aLetter(slotRun(aJob("one"), noon), noon), aLetter(slotRun(aJob("two"), noon), noon)
-		h.commit(engine.Decision{DeadLetters: []engine.DeadLetter{one, two}})
+		h.commit(engine.Batch{DeadLetters: []engine.DeadLetter{one, two}})
 		got, err := h.store.DeadLetter(h.ctx, two.RunID)
 		h.must("read", err)
 		same(h.T, "letter", got, two)
@@ -104,8 +104,8 @@ var ledgerPromises = []promise{
 	}},
 	{"a dead letter is dropped by replay and purged by hand", func(h *harness) {
 		one, two := aLetter(slotRun(aJob("one"), noon), noon), aLetter(slotRun(aJob("two"), noon), noon)
-		h.commit(engine.Decision{DeadLetters: []engine.DeadLetter{one, two}})
-		h.commit(engine.Decision{DropLetters: []string{one.RunID, "nobody"}})
+		h.commit(engine.Batch{DeadLetters: []engine.DeadLetter{one, two}})
+		h.commit(engine.Batch{DropLetters: []string{one.RunID, "nobody"}})
 		same(h.T, "letters", h.letters(10), []engine.DeadLetter{two})
 		h.must("purge", h.store.DeleteDeadLetter(h.ctx, two.RunID))
 		if err := h.store.DeleteDeadLetter(h.ctx, two.RunID); !errors.Is(err, engine.ErrNotFound) {

@@ -11,7 +11,7 @@ import (
 )
 
 // scene is a store in which something has happened, and a batch that makes use of every part.
-func scene(h *harness) (jobs []engine.Job, batch engine.Decision) {
+func scene(h *harness) (jobs []engine.Job, batch engine.Batch) {
 	one, two, gone := aJob("one"), aJob("two"), aJob("gone")
 	for _, job := range []engine.Job{one, two, gone} {
 		h.createJob(job)
@@ -23,7 +23,7 @@ func scene(h *harness) (jobs []engine.Job, batch engine.Decision) {
 	etl, old := h.createDAG(aDAG("etl")), h.createDAG(aDAG("old"))
 	old = h.replaceDAG(removeDAG(old))
 	wave := aWave(etl, 1, noon)
-	h.commit(engine.Decision{
+	h.commit(engine.Batch{
 		Waves:       []engine.Wave{wave},
 		Slots:       []engine.SlotRange{aSlotRange(one, noon.Add(-time.Hour), 3)},
 		DeadLetters: []engine.DeadLetter{aLetter(dead, noon)},
@@ -38,7 +38,7 @@ func scene(h *harness) (jobs []engine.Job, batch engine.Decision) {
 	again.FinishedAt = time.Time{}
 	later := finished(two, noon.Add(time.Hour), engine.StatusDead)[0]
 	next := aWave(etl, 2, noon.Add(time.Minute))
-	return []engine.Job{one, two, gone}, engine.Decision{
+	return []engine.Job{one, two, gone}, engine.Batch{
 		Waves:       []engine.Wave{endedWave(wave, engine.StatusSucceeded), next},
 		Runs:        []engine.Run{again, queued(slotRun(two, noon)), later, taskRun(next, "fetch", -1)},
 		Slots:       []engine.SlotRange{aSlotRange(one, noon.Add(-time.Hour), 5), aSlotRange(two, noon, 1)},
@@ -57,7 +57,7 @@ func scene(h *harness) (jobs []engine.Job, batch engine.Decision) {
 }
 
 // dagsAreDone wants that a scene's batch has done what concerns DAGs.
-func (h *harness) dagsAreDone(got state, batch engine.Decision) {
+func (h *harness) dagsAreDone(got state, batch engine.Batch) {
 	h.Helper()
 	same(h.T, "waves", got.Waves, []engine.Wave{batch.Waves[1], batch.Waves[0]})
 	same(h.T, "DAGs", len(got.DAGs), 1)
@@ -85,14 +85,14 @@ var decisionPromises = []promise{
 	{"an empty batch changes nothing", func(h *harness) {
 		jobs, _ := scene(h)
 		before := h.state(jobs...)
-		h.commit(engine.Decision{})
+		h.commit(engine.Batch{})
 		same(h.T, "state", h.state(jobs...), before)
 	}},
 	{"a write under a context that has ended is an error", func(h *harness) {
 		ctx, cancel := context.WithCancel(h.ctx)
 		cancel()
 		run := slotRun(aJob("report"), noon)
-		if err := (&writer{store: h.store}).commit(ctx, engine.Decision{Runs: []engine.Run{run}}); !errors.Is(err, context.Canceled) {
+		if err := (&writer{store: h.store}).commit(ctx, engine.Batch{Runs: []engine.Run{run}}); !errors.Is(err, context.Canceled) {
 			h.Fatalf("got %v", err)
 		}
 		h.commitRuns(run)
@@ -111,7 +111,7 @@ var decisionPromises = []promise{
 		if err := h.store.Ping(h.ctx); err == nil {
 			h.Fatal("a closed store answers a ping")
 		}
-		err := Write(h.ctx, h.store, engine.Decision{Runs: []engine.Run{slotRun(aJob("report"), noon)}})
+		err := (&writer{store: h.store}).commit(h.ctx, engine.Batch{Runs: []engine.Run{slotRun(aJob("report"), noon)}})
 		if err == nil || strings.Contains(err.Error(), "panic") {
 			h.Fatalf("a closed store answers a commit with %v", err)
 		}

@@ -58,14 +58,14 @@ func (h *harness) must(what string, err error) {
 }
 
 // commit writes documents as the owner of their shards. Readers see them afterwards.
-func (h *harness) commit(decision engine.Decision) {
+func (h *harness) commit(decision engine.Batch) {
 	h.Helper()
 	h.must("commit", h.writer.commit(h.ctx, decision))
 }
 
 func (h *harness) commitRuns(runs ...engine.Run) {
 	h.Helper()
-	h.commit(engine.Decision{Runs: runs})
+	h.commit(engine.Batch{Runs: runs})
 }
 
 // live writes the revisions of a run one after the other and gives the last.

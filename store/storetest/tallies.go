@@ -71,7 +71,7 @@ var tallyPromises = []promise{
 		other.Namespace = "other"
 		early, late := aSlotRange(first, noon.Add(-time.Hour), 2), aSlotRange(second, noon, 3)
 		gone, foreign := aSlotRange(first, noon.Add(-48*time.Hour), 1), aSlotRange(other, noon, 5)
-		h.commit(engine.Decision{Slots: []engine.SlotRange{early, gone, late, foreign}})
+		h.commit(engine.Batch{Slots: []engine.SlotRange{early, gone, late, foreign}})
 		recent := func(limit int) []engine.SlotRange {
 			slots, err := h.store.RecentSlots(h.ctx, namespace, early.To, limit)
 			h.must("list recent slots", err)

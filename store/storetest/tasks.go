@@ -10,7 +10,7 @@ import (
 
 func (h *harness) putTasks(tasks ...engine.ScheduledTask) {
 	h.Helper()
-	h.commit(engine.Decision{Tasks: tasks})
+	h.commit(engine.Batch{Tasks: tasks})
 }
 
 func (h *harness) task(uid string) (engine.ScheduledTask, bool) {
@@ -89,7 +89,7 @@ var taskPromises = []promise{
 	}},
 	{"all due tasks come, however many", func(h *harness) {
 		const many = 2500
-		var batch engine.Decision
+		var batch engine.Batch
 		for i := range many {
 			job := aJob("job")
 			job.UID = strings.ToLower(rand.Text()[:16])
@@ -111,7 +111,7 @@ var taskPromises = []promise{
 		task.Revision = 9
 		h.putTasks(task)
 		for range 2 {
-			h.commit(engine.Decision{DropTasks: []string{task.ID}})
+			h.commit(engine.Batch{DropTasks: []string{task.ID}})
 			if got, found := h.task(task.ID); found {
 				h.Fatalf("it is still there: %+v", got)
 			}

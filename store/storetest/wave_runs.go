@@ -114,8 +114,8 @@ var waveRunPromises = []promise{
 			h.commitRuns(run)
 			same(h.T, "runs", h.runsOf(wave.ID, 10), []engine.Run{run})
 		}
-		h.commit(engine.Decision{Runs: []engine.Run{taskRun(wave, "join", -1)}})
-		h.commit(engine.Decision{DropRuns: []string{taskRun(wave, "join", -1).ID}})
+		h.commit(engine.Batch{Runs: []engine.Run{taskRun(wave, "join", -1)}})
+		h.commit(engine.Batch{DropRuns: []string{taskRun(wave, "join", -1).ID}})
 		same(h.T, "after another was dropped", h.runsOf(wave.ID, 10), []engine.Run{over})
 	}},
 	{"active runs of a DAG are those of its tasks", func(h *harness) {

@@ -62,7 +62,7 @@ func taskRun(wave engine.Wave, task string, item int) engine.Run {
 
 func (h *harness) commitWaves(waves ...engine.Wave) {
 	h.Helper()
-	h.commit(engine.Decision{Waves: waves})
+	h.commit(engine.Batch{Waves: waves})
 }
 
 func (h *harness) wave(id string) engine.Wave {

@@ -13,7 +13,7 @@ import (
 
 // Write commits what a test wants a store to hold: it takes the shards that the documents belong to, so that their owners
 // are fenced, and returns once readers see it.
-func Write(ctx context.Context, store Commits, decision engine.Decision) error {
+func Write(ctx context.Context, store Commits, decision engine.Batch) error {
 	return (&writer{store: store}).commit(ctx, decision)
 }
 
@@ -31,10 +31,10 @@ type ownedShard struct {
 }
 
 // commit writes the documents of each shard by a commit of its own, and waits until readers see them.
-func (w *writer) commit(ctx context.Context, decision engine.Decision) error {
+func (w *writer) commit(ctx context.Context, decision engine.Batch) error {
 	byShard := split(&decision)
 	for _, shard := range slices.Sorted(maps.Keys(byShard)) {
-		if err := w.shards[shard].commit(ctx, w.store, engine.ShardCommit{Shard: shard, Decision: byShard[shard]}); err != nil {
+		if err := w.shards[shard].commit(ctx, w.store, engine.ShardCommit{Shard: shard, Batch: byShard[shard]}); err != nil {
 			return fmt.Errorf("commit to shard %d: %w", shard, err)
 		}
 	}
@@ -55,7 +55,7 @@ func (s *ownedShard) commit(ctx context.Context, store Commits, commit engine.Sh
 			}
 		}
 		commit.Term, commit.Position = s.term.Number, s.term.Position+1
-		if err = store.CommitShards(ctx, []engine.ShardCommit{commit})[0]; err == nil {
+		if err = store.Commit(ctx, []engine.ShardCommit{commit})[0]; err == nil {
 			s.taken, s.term.Position = true, commit.Position
 			return nil
 		}
@@ -65,15 +65,15 @@ func (s *ownedShard) commit(ctx context.Context, store Commits, commit engine.Sh
 }
 
 // split gives the documents of each shard. Commands may be handled by any shard's commit.
-func split(d *engine.Decision) map[int]*engine.Decision {
-	byShard := map[int]*engine.Decision{}
-	of := func(shard int) *engine.Decision {
+func split(d *engine.Batch) map[int]*engine.Batch {
+	byShard := map[int]*engine.Batch{}
+	of := func(shard int) *engine.Batch {
 		if byShard[shard] == nil {
-			byShard[shard] = &engine.Decision{}
+			byShard[shard] = &engine.Batch{}
 		}
 		return byShard[shard]
 	}
-	byUID := func(uid string) *engine.Decision { return of(engine.ShardOf(uid)) }
+	byUID := func(uid string) *engine.Batch { return of(engine.ShardOf(uid)) }
 	for i := range d.Runs {
 		part := of(d.Runs[i].Shard)
 		part.Runs = append(part.Runs, d.Runs[i])

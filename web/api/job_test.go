@@ -61,7 +61,7 @@ func TestJobIsReadAndListed(t *testing.T) {
 	}
 	job := s.PutJob(t, report)
 	slot := webtest.Start.Add(9 * time.Hour)
-	s.Write(t, engine.Decision{Tasks: []engine.ScheduledTask{{
+	s.Write(t, engine.Batch{Tasks: []engine.ScheduledTask{{
 		ID: job.UID, Shard: job.Shard, Slot: slot, RunAt: slot, Generation: 1, Revision: 1, Namespace: "default", Job: job.Name,
 	}}})
 
@@ -244,7 +244,7 @@ func TestLedgerTellsEverySlot(t *testing.T) {
 	s.PutBinary(t, "report")
 	job := s.PutJob(t, `{"name":"a","binary":"report","schedule":"* * * * *"}`)
 	var want []string
-	var decision engine.Decision
+	var decision engine.Batch
 	for i := range 20 {
 		slot := webtest.Start.Add(time.Duration(i) * time.Minute)
 		if i%4 == 3 {

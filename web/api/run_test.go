@@ -26,7 +26,7 @@ func history(s *site) (job engine.Job, runs []engine.Run) {
 		runs = append(runs, run)
 	}
 	dead := engine.DeadLetter{RunID: runs[1].ID, Namespace: "default", JobUID: job.UID, Job: job.Name, Error: "exit code 1", Attempts: 1, At: runs[1].FinishedAt}
-	s.Write(s.t, engine.Decision{DeadLetters: []engine.DeadLetter{dead}})
+	s.Write(s.t, engine.Batch{DeadLetters: []engine.DeadLetter{dead}})
 	return job, runs
 }
 

@@ -250,7 +250,7 @@ func TestRequestIsAnsweredWhoseCommandHasGone(t *testing.T) {
 	id := engine.ManualRunID(job.UID, "k")
 	store.beforePut = func() {
 		store.beforeCommand = func() {
-			w.Write(t, engine.Decision{Done: []engine.CommandDone{{ID: engine.StartCommand(id), At: w.Now}}})
+			w.Write(t, engine.Batch{Done: []engine.CommandDone{{ID: engine.StartCommand(id), At: w.Now}}})
 		}
 	}
 	run, existed, err := other.StartRun(t.Context(), "default", "a", service.Start{Key: "k"})

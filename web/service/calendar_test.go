@@ -33,7 +33,7 @@ func TestCalendarCountsSlotsInTheirZone(t *testing.T) {
 	byHand.ID, byHand.Slot, byHand.CreatedAt = engine.ManualRunID(job.UID, "x"), time.Time{}, slot(5).Add(time.Hour)
 	w.PutRun(t, byHand)
 	put(30, engine.StatusSucceeded, slot(30)) // of another, to come: not looked at by its id
-	w.Write(t, engine.Decision{Slots: []engine.SlotRange{{
+	w.Write(t, engine.Batch{Slots: []engine.SlotRange{{
 		ID: engine.SlotRangeID(job.UID, slot(6)), JobUID: job.UID, Namespace: "default", Job: "a", From: slot(6), To: slot(9), Count: 4,
 		Outcome: engine.OutcomeMissed, Reason: engine.ReasonOutage,
 	}, {

@@ -172,7 +172,7 @@ func TestDAGsAreListedWithWhatComesNext(t *testing.T) {
 		id := engine.RootID(dag.UID, root)
 		tasks = append(tasks, engine.ScheduledTask{ID: id, Shard: dag.Shard, Slot: slot.Add(-time.Duration(i) * time.Minute), RunAt: slot, Revision: 1, Namespace: "default", Job: "etl/" + root})
 	}
-	w.Write(t, engine.Decision{Tasks: tasks})
+	w.Write(t, engine.Batch{Tasks: tasks})
 	page, err := w.ListDAGs(t.Context(), service.DAGQuery{Namespace: "default", Limit: 10})
 	if err != nil || len(page.DAGs) != 2 || page.DAGs[0].Name != "by-hand" || !page.NextSlots[dag.UID].Equal(slot.Add(-time.Minute)) || len(page.NextSlots) != 1 {
 		t.Errorf("%+v, %v", page, err)
@@ -202,7 +202,7 @@ func TestLedgerOfARoot(t *testing.T) {
 	w.PutRun(t, run)
 	skipped := webtest.Start.Add(-2 * time.Hour)
 	id := engine.RootID(dag.UID, "orders")
-	w.Write(t, engine.Decision{Slots: []engine.SlotRange{{
+	w.Write(t, engine.Batch{Slots: []engine.SlotRange{{
 		ID: engine.SlotRangeID(id, skipped), JobUID: id, Namespace: "default", Job: "etl/orders", From: skipped, To: skipped, Count: 1,
 		Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap,
 	}}})

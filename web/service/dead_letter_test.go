@@ -17,7 +17,7 @@ func die(t *testing.T, w *webtest.World, run engine.Run, at time.Time) engine.De
 	letter := engine.DeadLetter{
 		RunID: run.ID, Namespace: run.Namespace, JobUID: run.JobUID, Job: run.Label(), Error: "exit 1; all 3 tries are used", Attempts: 3, At: at,
 	}
-	w.Write(t, engine.Decision{DeadLetters: []engine.DeadLetter{letter}})
+	w.Write(t, engine.Batch{DeadLetters: []engine.DeadLetter{letter}})
 	return letter
 }
 
@@ -222,7 +222,7 @@ func TestManyAreReplayedAndThoseThatCannotBeAreTold(t *testing.T) {
 // What is more than one request takes is told, and the cursor leads on.
 func TestManyAreTakenAThousandAtATime(t *testing.T) {
 	w := webtest.New(t)
-	var decision engine.Decision
+	var decision engine.Batch
 	for i := range service.DeadLettersAtOnce + 5 {
 		at := webtest.Start.Add(-time.Duration(i) * time.Second)
 		decision.DeadLetters = append(decision.DeadLetters, engine.DeadLetter{RunID: fmt.Sprintf("job-s%04d", i), Namespace: "default", JobUID: "job", Job: "one", At: at})

@@ -52,7 +52,7 @@ func fleet(t *testing.T) *webtest.World {
 			w.PutRun(t, run)
 		}
 	}
-	w.Write(t, engine.Decision{Tasks: tasks})
+	w.Write(t, engine.Batch{Tasks: tasks})
 	if _, err := w.PauseJob(t.Context(), "default", "job-0", "mira", "too loud"); err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func TestHindrancesSayWhyNothingRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			at := w.Now.Add(-time.Minute)
-			w.Write(t, engine.Decision{Slots: []engine.SlotRange{{
+			w.Write(t, engine.Batch{Slots: []engine.SlotRange{{
 				ID: engine.SlotRangeID(job.UID, at), JobUID: job.UID, Namespace: "default", Job: "a", From: at, To: at, Count: 1,
 				Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap,
 			}}})

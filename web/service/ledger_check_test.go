@@ -52,7 +52,7 @@ func TestLedgerCheckFindsASlotThatWasTakenOutByHand(t *testing.T) {
 		t.Errorf("%+v", state)
 	}
 	again.wants("busy 12:30:00") // it stays until it is there
-	again.Write(t, engine.Decision{Slots: ranges})
+	again.Write(t, engine.Batch{Slots: ranges})
 	again.wants()
 
 	// Of a root, its runs count as well.
@@ -103,7 +103,7 @@ func TestLedgerCheckFindsAJobWithoutAPlannedSlot(t *testing.T) {
 	w := newTide(t)
 	job := w.PutJob(t, `{"name":"forgotten","binary":"report","schedule":"*/10 * * * *"}`)
 	w.sweep()
-	w.Write(t, engine.Decision{DropTasks: []string{job.UID}})
+	w.Write(t, engine.Batch{DropTasks: []string{job.UID}})
 	w.Now = w.Now.Add(25 * time.Minute)
 	w.wants("forgotten 12:10:00", "forgotten 12:20:00")
 }

@@ -84,7 +84,7 @@ func anyBetween(schedule *cron.Schedule, from, until time.Time) bool {
 }
 
 // windows gives the forms whose slots lie in (from, until], and until when the engine has dealt with slots: all before
-// the one that is planned next, and those that it has yet to tell.
+// the one that is planned next.
 func (o *ledgerOwner) windows(ctx context.Context, from, until time.Time) ([]ledgerWindow, time.Time, error) {
 	tasks, err := o.service.store.TasksByID(ctx, []string{o.id})
 	if err != nil {
@@ -96,7 +96,7 @@ func (o *ledgerOwner) windows(ctx context.Context, from, until time.Time) ([]led
 		return nil, from, nil // it was edited after the definition had been read
 	case len(tasks) == 1:
 		last = tasks[0].Generation
-		if next := tasks[0].Told().Add(-time.Millisecond); next.Before(until) {
+		if next := tasks[0].Slot.Add(-time.Millisecond); next.Before(until) {
 			until = later(next, from)
 		}
 	case o.pending:

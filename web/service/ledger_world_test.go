@@ -111,10 +111,10 @@ func (w *tide) step(of int, event engine.Event) {
 	u := w.units[of]
 	w.perform(of, u.core.Step(w.Now, event))
 	for ready := u.core.Ready(); ready != nil; ready = u.core.Ready() {
-		err := w.commit(of, ready.Decision)
+		err := w.commit(of, ready.Batch)
 		if errors.Is(err, engine.ErrFenced) { // a test has written something by hand
 			w.take(of)
-			err = w.commit(of, ready.Decision)
+			err = w.commit(of, ready.Batch)
 		}
 		w.must(err)
 		u.position++
@@ -123,10 +123,10 @@ func (w *tide) step(of int, event engine.Event) {
 	}
 }
 
-func (w *tide) commit(shard int, decision *engine.Decision) error {
+func (w *tide) commit(shard int, decision *engine.Batch) error {
 	u := w.units[shard]
-	commit := engine.ShardCommit{Shard: shard, Term: u.term, Position: u.position + 1, Decision: decision}
-	return w.Store.CommitShards(w.t.Context(), []engine.ShardCommit{commit})[0]
+	commit := engine.ShardCommit{Shard: shard, Term: u.term, Position: u.position + 1, Batch: decision}
+	return w.Store.Commit(w.t.Context(), []engine.ShardCommit{commit})[0]
 }
 
 func (w *tide) perform(of int, effects []engine.Effect) {

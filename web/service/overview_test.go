@@ -56,7 +56,7 @@ func TestSkippedSlotsAreExplainedByWhatTheRunBeforeDid(t *testing.T) {
 			}
 			w.PutRun(t, r)
 			from, to := slot.Add(time.Minute), slot.Add(8*time.Minute)
-			w.Write(t, engine.Decision{Slots: []engine.SlotRange{{
+			w.Write(t, engine.Batch{Slots: []engine.SlotRange{{
 				ID: engine.SlotRangeID(job.UID, from), JobUID: job.UID, Namespace: job.Namespace, Job: job.Name, From: from, To: to, Count: 8,
 				Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap,
 			}}})
@@ -75,7 +75,7 @@ func TestRecoveredJobNeedsNoAttention(t *testing.T) {
 		w.PutRun(t, run)
 		w.PutRun(t, webtest.Ended(run, status, ""))
 		if status == engine.StatusDead {
-			w.Write(t, engine.Decision{DeadLetters: []engine.DeadLetter{{RunID: run.ID, Namespace: job.Namespace, JobUID: job.UID, Job: job.Name, Error: "exit 1", Attempts: 1, At: w.Now}}})
+			w.Write(t, engine.Batch{DeadLetters: []engine.DeadLetter{{RunID: run.ID, Namespace: job.Namespace, JobUID: job.UID, Job: job.Name, Error: "exit 1", Attempts: 1, At: w.Now}}})
 		}
 	}
 	at := w.Now.Add(-time.Hour).Truncate(time.Minute)

@@ -350,7 +350,7 @@ func TestUpcomingAndNextSlots(t *testing.T) {
 	w := webtest.New(t)
 	w.PutBinary(t, "report")
 	var jobs []engine.Job
-	var decision engine.Decision
+	var decision engine.Batch
 	for i := range 3 {
 		job := w.PutJob(t, fmt.Sprintf(`{"name":"job-%d","binary":"report","schedule":"@hourly"}`, i))
 		slot := webtest.Start.Add(time.Duration(3-i) * time.Hour)
@@ -383,7 +383,7 @@ func TestLedgerOfCaughtUpSlots(t *testing.T) {
 	planned := w.Running(job, webtest.Start.Add(time.Minute))
 	planned.Status = engine.StatusScheduled
 	w.PutRun(t, planned)
-	w.Write(t, engine.Decision{Slots: []engine.SlotRange{{
+	w.Write(t, engine.Batch{Slots: []engine.SlotRange{{
 		ID: engine.SlotRangeID(job.UID, webtest.Start.Add(-59*time.Minute)), JobUID: job.UID, Namespace: "default", Job: "a",
 		From: webtest.Start.Add(-59 * time.Minute), To: webtest.Start.Add(-2 * time.Minute), Count: 58, Outcome: engine.OutcomeMissed, Reason: engine.ReasonOutage,
 	}}})

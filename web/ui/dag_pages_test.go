@@ -187,7 +187,7 @@ func TestCalendarOfARootTellsWhatBecameOfItsSlots(t *testing.T) {
 		t.Fatal(err)
 	}
 	skipped := s.Now.Add(-90 * time.Minute)
-	s.Write(t, engine.Decision{Slots: []engine.SlotRange{{
+	s.Write(t, engine.Batch{Slots: []engine.SlotRange{{
 		ID: engine.SlotRangeID(engine.RootID(d.UID, "rates"), skipped), JobUID: engine.RootID(d.UID, "rates"), Namespace: d.Namespace, Job: "etl/rates",
 		From: skipped, To: skipped, Count: 1, Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap,
 	}}})

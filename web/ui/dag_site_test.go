@@ -105,7 +105,7 @@ func (s *site) putWave(t *testing.T, d *engine.DAG, p past) engine.Wave {
 			Skipped: states.Count(dag.Skipped) + states.Count(dag.UpstreamFailed),
 		}
 	}
-	s.Write(t, engine.Decision{Waves: []engine.Wave{wave}, Runs: runs})
+	s.Write(t, engine.Batch{Waves: []engine.Wave{wave}, Runs: runs})
 	return wave
 }
 

@@ -24,7 +24,7 @@ func (s *site) die(t *testing.T, name string, at time.Time) engine.Run {
 	run = webtest.Ended(run, engine.StatusDead, "no\n")
 	s.PutRun(t, run)
 	letter := engine.DeadLetter{RunID: run.ID, Namespace: run.Namespace, JobUID: run.JobUID, Job: run.Job, Error: "exit 3 <of the gauge>", Attempts: 4, At: at}
-	s.Write(t, engine.Decision{DeadLetters: []engine.DeadLetter{letter}})
+	s.Write(t, engine.Batch{DeadLetters: []engine.DeadLetter{letter}})
 	return run
 }
 

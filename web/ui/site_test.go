@@ -132,7 +132,7 @@ func (s *site) fill(t *testing.T) {
 		{ID: engine.SlotRangeID(forecast.UID, s.Now.Add(-10*time.Minute)), JobUID: forecast.UID, Namespace: forecast.Namespace, Job: forecast.Name,
 			From: s.Now.Add(-10 * time.Minute), To: s.Now.Add(-10 * time.Minute), Count: 1, Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap},
 	}
-	s.Write(t, engine.Decision{Tasks: tasks, Slots: slots})
+	s.Write(t, engine.Batch{Tasks: tasks, Slots: slots})
 	s.Queue.SetExecutors(engine.Presence{
 		ID: "one", Host: "quay-1", Version: "1.2.3", Tiers: []spec.Tier{spec.TierLight, spec.TierMedium, spec.TierHeavy}, Slots: 8,
 		Since: s.Now.Add(-3 * time.Hour), Seen: s.Now.Add(-time.Second),
@@ -184,7 +184,7 @@ func (s *site) fillBroken(t *testing.T, gauge *engine.Job) {
 	})
 	s.PutRun(t, again)
 	letter := engine.DeadLetter{RunID: again.ID, Namespace: again.Namespace, JobUID: again.JobUID, Job: again.Job, Error: again.Reason, Attempts: 2, At: again.FinishedAt}
-	s.Write(t, engine.Decision{DeadLetters: []engine.DeadLetter{letter}})
+	s.Write(t, engine.Batch{DeadLetters: []engine.DeadLetter{letter}})
 	s.broken = again
 }
 

@@ -127,7 +127,7 @@ func (w *World) PutDAG(t testing.TB, definition string) engine.DAG {
 }
 
 // Write writes what the owners of shards would.
-func (w *World) Write(t testing.TB, decision engine.Decision) {
+func (w *World) Write(t testing.TB, decision engine.Batch) {
 	t.Helper()
 	if err := storetest.Write(t.Context(), w.Store, decision); err != nil {
 		t.Fatal(err)
@@ -137,7 +137,7 @@ func (w *World) Write(t testing.TB, decision engine.Decision) {
 // PutWave writes a wave as its shard's owner would.
 func (w *World) PutWave(t testing.TB, wave engine.Wave) {
 	t.Helper()
-	w.Write(t, engine.Decision{Waves: []engine.Wave{wave}})
+	w.Write(t, engine.Batch{Waves: []engine.Wave{wave}})
 }
 
 // OpenWave gives the wave of an epoch that slots have opened, not yet stored.
@@ -172,7 +172,7 @@ func (w *World) TaskRun(wave engine.Wave, task string, status engine.Status) eng
 // PutRun writes a run as its shard's owner would.
 func (w *World) PutRun(t testing.TB, run engine.Run) {
 	t.Helper()
-	w.Write(t, engine.Decision{Runs: []engine.Run{run}})
+	w.Write(t, engine.Batch{Runs: []engine.Run{run}})
 }
 
 // Act does what the engine does with requests for runs and waves: it makes what they ask for, unless that is there already,
@@ -188,7 +188,7 @@ func (w *World) Act(t testing.TB) {
 		t.Fatal(err)
 	}
 	for _, command := range commands {
-		decision := engine.Decision{Done: []engine.CommandDone{{ID: command.ID, At: command.At}}}
+		decision := engine.Batch{Done: []engine.CommandDone{{ID: command.ID, At: command.At}}}
 		switch {
 		case command.Run != nil:
 			if _, err := w.Store.Run(t.Context(), command.RunID); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/store/mongo"
+	"github.com/tidewheel/tidewheel/store/storetest"
 )
 
 // findLog is a log handler that keeps the find and delete commands which the store has sent.
@@ -78,14 +79,14 @@ func readsFollowIndexes(t *testing.T, uri string, database *driver.Database) {
 		if i%500 == 1 {
 			run.Status = engine.StatusFailed
 		}
-		batch.Runs = append(batch.Runs, engine.RunWrite{Run: run})
-		batch.Tasks = append(batch.Tasks, engine.TaskWrite{Task: engine.ScheduledTask{
+		batch.Runs = append(batch.Runs, run)
+		batch.Tasks = append(batch.Tasks, engine.ScheduledTask{
 			ID: fmt.Sprintf("task%d", i), Shard: run.Shard, Slot: at, RunAt: at, Revision: 1, Namespace: "default", Job: run.Job,
-		}})
+		})
 		batch.Slots = append(batch.Slots, engine.SlotRange{ID: run.ID, JobUID: uid, Namespace: "default", From: at, To: at, Count: 1})
 		batch.DeadLetters = append(batch.DeadLetters, engine.DeadLetter{RunID: run.ID, Namespace: "default", At: at})
 	}
-	if _, err := store.Commit(t.Context(), batch); err != nil {
+	if err := storetest.Write(t.Context(), store, *batch); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 200 {
@@ -101,7 +102,7 @@ func readsFollowIndexes(t *testing.T, uri string, database *driver.Database) {
 	}
 	const dag = "dag0000000000000"
 	for i := range 1000 {
-		effect := engine.RunEffect{Run: batch.Runs[i/2].Run.ID, Key: "charge", Namespace: "default", Revision: 1, State: engine.EffectOpen, CreatedAt: now.Add(time.Duration(i) * time.Millisecond), OpenedAt: now}
+		effect := engine.RunEffect{Run: batch.Runs[i/2].ID, Key: "charge", Namespace: "default", Revision: 1, State: engine.EffectOpen, CreatedAt: now.Add(time.Duration(i) * time.Millisecond), OpenedAt: now}
 		if i%2 == 1 {
 			effect.Key = "other"
 		}
@@ -119,15 +120,15 @@ func readsFollowIndexes(t *testing.T, uri string, database *driver.Database) {
 		if i == 399 {
 			wave.Status, wave.FinishedAt = engine.StatusRunning, time.Time{}
 		}
-		waves.Waves = append(waves.Waves, engine.WaveWrite{Wave: wave})
+		waves.Waves = append(waves.Waves, wave)
 		for _, task := range []string{"fetch", "join", "report"} {
-			waves.Runs = append(waves.Runs, engine.RunWrite{Run: engine.Run{
+			waves.Runs = append(waves.Runs, engine.Run{
 				ID: engine.TaskRunID(wave.ID, task), Revision: 1, Namespace: "default", JobUID: dag, DAG: "etl", Wave: wave.ID, Epoch: wave.Epoch, Task: task,
 				Shard: wave.Shard, Status: engine.StatusSucceeded, Tier: spec.TierLight, CreatedAt: at, FinishedAt: at,
-			}})
+			})
 		}
 	}
-	if _, err := store.Commit(t.Context(), waves); err != nil {
+	if err := storetest.Write(t.Context(), store, *waves); err != nil {
 		t.Fatal(err)
 	}
 	log.take()
@@ -135,7 +136,7 @@ func readsFollowIndexes(t *testing.T, uri string, database *driver.Database) {
 	for i := range shards {
 		shards[i] = i
 	}
-	ctx, uid := t.Context(), batch.Runs[0].Run.JobUID
+	ctx, uid := t.Context(), batch.Runs[0].JobUID
 	var next string
 	for _, read := range []struct {
 		name string
@@ -206,8 +207,8 @@ func readsFollowIndexes(t *testing.T, uri string, database *driver.Database) {
 		{"pending DAGs", 0, func() error { _, err := store.PendingDAGs(ctx, shards, 100); return err }},
 		{"waves to expire", 399, func() error { _, err := store.ExpireWaves(ctx, now.Add(time.Hour), 10); return err }},
 		{"runs to expire", 10, func() error { _, err := store.ExpireRuns(ctx, now.Add(time.Hour), 10); return err }},
-		{"effects of a run", 3, func() error { _, _, err := store.Effects(ctx, batch.Runs[7].Run.ID, "", 10); return err }},
-		{"an effect", 1, func() error { _, err := store.Effect(ctx, batch.Runs[7].Run.ID, "charge"); return err }},
+		{"effects of a run", 3, func() error { _, _, err := store.Effects(ctx, batch.Runs[7].ID, "", 10); return err }},
+		{"an effect", 1, func() error { _, err := store.Effect(ctx, batch.Runs[7].ID, "charge"); return err }},
 		{"effects to expire", 11, func() error { _, err := store.ExpireEffects(ctx, now.Add(time.Hour), 10); return err }},
 		{"slots to expire", 10, func() error { _, err := store.ExpireSlots(ctx, now.Add(time.Hour), 10); return err }},
 	} {

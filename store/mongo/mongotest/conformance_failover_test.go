@@ -2,9 +2,10 @@ package mongotest_test
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/store/mongo"
@@ -21,36 +22,33 @@ var failOvers = map[string]func(f *mongotest.Faults){
 	"the connection is cut after the write":  func(f *mongotest.Faults) { f.DropAfterWrite(3) },
 }
 
-// A batch that a fail-over meets is written whole and once, and the engine hears of success: of no conflict either, for
-// nobody else has written.
-func TestABatchRidesOutAFailOver(t *testing.T) {
+// A commit that a fail-over meets is written whole and once, and the engine hears of success.
+func TestACommitRidesOutAFailOver(t *testing.T) {
 	t.Parallel() // what takes time is the driver, waiting before it looks for the server again
 	for name, inject := range failOvers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := startServer(t)
 			store := closing(t, openStore(t, server.URI(), mongo.Config{PrimaryOnly: true}))
-			const jobs = 7
-			batches := make([]engine.Batch, 4)
-			for i := range jobs {
-				for step, write := range life(fmt.Sprintf("job%d", i), faultNoon) {
-					batches[step].Runs = append(batches[step].Runs, write)
-					batches[step].Slots = append(batches[step].Slots, engine.SlotRange{
-						ID: engine.SlotRangeID(write.Run.JobUID, faultNoon), JobUID: write.Run.JobUID, From: faultNoon, To: faultNoon, Count: int64(step + 1),
+			inject(server.Faults())
+			owner := take(t, store, 7, "owner")
+			uids := uidsOf(7, 7)
+			for step := range 4 {
+				var batch engine.Batch
+				for _, uid := range uids {
+					batch.Runs = append(batch.Runs, life(uid, faultNoon)[step])
+					batch.Slots = append(batch.Slots, engine.SlotRange{
+						ID: engine.SlotRangeID(uid, faultNoon), JobUID: uid, From: faultNoon, To: faultNoon, Count: int64(step + 1),
 					})
 				}
-			}
-			for step := range batches {
 				inject(server.Faults())
-				if conflicts, err := store.Commit(t.Context(), &batches[step]); err != nil || len(conflicts) > 0 {
-					t.Fatalf("step %d: conflicts %v, %v", step, conflicts, err)
-				}
+				owner.commit(t, batch)
 			}
-			for i := range jobs {
-				uid := fmt.Sprintf("job%d", i)
+			must(t, store.CatchUp(t.Context()))
+			for _, uid := range uids {
 				runs, _, err := store.Runs(t.Context(), engine.RunFilter{JobUID: uid, Limit: 10})
-				if want := life(uid, faultNoon)[3].Run; err != nil || len(runs) != 1 || !engine.SameRun(runs[0], want) {
-					t.Errorf("%s has runs %+v: %v", uid, runs, err)
+				if difference := cmp.Diff(life(uid, faultNoon)[3:], runs); err != nil || difference != "" {
+					t.Errorf("runs of %s: %v (-want +got):\n%s", uid, err, difference)
 				}
 				ranges, _, err := store.Slots(t.Context(), engine.SlotFilter{JobUID: uid})
 				if err != nil || len(ranges) != 1 || ranges[0].Count != 4 {
@@ -61,35 +59,30 @@ func TestABatchRidesOutAFailOver(t *testing.T) {
 	}
 }
 
-// A stale write stays refused however the connection fails meanwhile: what was written by another owner is read before
-// anything is decided.
-func TestAFailOverLetsNoStaleWriteThrough(t *testing.T) {
+// An owner that was fenced stays it however the connection fails meanwhile.
+func TestAFailOverLetsNoFencedOwnerThrough(t *testing.T) {
 	t.Parallel() // what takes time is the driver, waiting before it looks for the server again
 	for name, inject := range failOvers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := startServer(t)
 			store := closing(t, openStore(t, server.URI(), mongo.Config{PrimaryOnly: true}))
-			writes := life("contended", faultNoon)
-			if _, err := store.Commit(t.Context(), &engine.Batch{Runs: writes[:1]}); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := store.Commit(t.Context(), &engine.Batch{Runs: writes[1:2]}); err != nil {
-				t.Fatal(err)
-			}
+			other := closing(t, openStore(t, server.URI(), mongo.Config{PrimaryOnly: true}))
+			uid := uidsOf(7, 1)[0]
+			writes := life(uid, faultNoon)
+			first := take(t, store, 7, "first")
+			first.commit(t, engine.Batch{Runs: writes[:1]})
+			take(t, other, 7, "second").commit(t, engine.Batch{Runs: writes[1:2]})
 			stale := writes[1]
-			stale.Run.Reason = "written by an owner that is none any more"
-			fresh := life("fresh", faultNoon)[0]
+			stale.Reason = "written by an owner that is none any more"
 			inject(server.Faults())
-			conflicts, err := store.Commit(t.Context(), &engine.Batch{Runs: []engine.RunWrite{stale, fresh}})
-			if err != nil || len(conflicts) != 1 || conflicts[0].ID != stale.Run.ID {
-				t.Fatalf("conflicts %v, %v", conflicts, err)
+			if err := first.try(t.Context(), engine.Batch{Runs: []engine.Run{stale}}); !errors.Is(err, engine.ErrFenced) {
+				t.Fatalf("got %v", err)
 			}
-			if run, err := store.Run(t.Context(), stale.Run.ID); err != nil || !engine.SameRun(run, writes[1].Run) {
-				t.Errorf("the stale write went through: %+v, %v", run, err)
-			}
-			if _, err := store.Run(t.Context(), fresh.Run.ID); err != nil {
-				t.Errorf("the other write is lost: %v", err)
+			must(t, other.CatchUp(t.Context()))
+			run, err := other.Run(t.Context(), stale.ID)
+			if difference := cmp.Diff(writes[1], run); err != nil || difference != "" {
+				t.Errorf("the run: %v (-want +got):\n%s", err, difference)
 			}
 		})
 	}
@@ -104,7 +97,7 @@ func TestASingleWriteRidesOutAFailOver(t *testing.T) {
 			server := startServer(t)
 			store := closing(t, openStore(t, server.URI(), mongo.Config{PrimaryOnly: true}))
 			job := engine.Job{UID: "alone", Namespace: "default", Name: "alone", Revision: 1, Generation: 1, Pending: true}
-			run := life("alone", faultNoon)[0].Run
+			run := life("alone", faultNoon)[0]
 			command := engine.Command{ID: engine.StartCommand(run.ID), Kind: engine.CommandStart, RunID: run.ID, At: faultNoon, Run: &run}
 			for _, step := range []struct {
 				what string

@@ -3,10 +3,11 @@ package mongotest_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
@@ -17,134 +18,20 @@ import (
 var faultNoon = time.UnixMilli(1_800_000_000_000).UTC()
 
 // life gives the writes of a run's life, as the engine makes them.
-func life(uid string, slot time.Time) []engine.RunWrite {
+func life(uid string, slot time.Time) []engine.Run {
 	run := engine.Run{
 		ID: engine.SlotRunID(uid, slot), Namespace: "default", JobUID: uid, Job: "report", Shard: engine.ShardOf(uid),
 		Trigger: engine.TriggerSchedule, Slot: slot, Tier: spec.TierLight, Class: spec.ClassStandard, CreatedAt: slot,
 	}
-	var writes []engine.RunWrite
+	var writes []engine.Run
 	for i, status := range []engine.Status{engine.StatusScheduled, engine.StatusQueued, engine.StatusRunning, engine.StatusSucceeded} {
 		run.Revision, run.Status = int64(i+1), status
 		if status == engine.StatusSucceeded {
 			run.FinishedAt = slot.Add(time.Second)
 		}
-		writes = append(writes, engine.RunWrite{Run: run})
+		writes = append(writes, run)
 	}
 	return writes
-}
-
-// TestNothingIsLostOrDoubledUnderFaults has several owners of different jobs write what an engine writes, each giving
-// a batch again after an error, while the server loses writes, does them without saying so, fails and refuses to talk.
-// Nobody else writes, so a conflict would mean that the store has not recognised a write of its own.
-func TestNothingIsLostOrDoubledUnderFaults(t *testing.T) {
-	t.Parallel() // what takes time is the driver, waiting before it looks for the server again
-	server := startServer(t)
-	store := closing(t, openStore(t, server.URI(), mongo.Config{PrimaryOnly: true, BulkSize: 3, ServerSelectionTimeout: 2 * time.Second}))
-	const owners, slots, jobs = 4, 2, 5
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
-	defer cancel()
-	faults := server.Faults()
-	inject := []func(){
-		func() { faults.DropBeforeWrite(2) },
-		func() { faults.DropAfterWrite(2) }, // the driver's own second try is lost too
-		func() { faults.ErrorAfterWrite(2) },
-		func() { faults.DeadlockOnDuplicate(3) },
-		func() { faults.ConflictOnDuplicate(3) },
-		func() { faults.NotPrimary(3) },
-		func() { faults.ConcernErrorAfterWrite(2) },
-		func() { faults.CutInWrite(3) },
-		func() {
-			faults.Refuse()
-			if err := faults.Accept(); err != nil {
-				t.Error(err)
-			}
-		},
-	}
-	var injected sync.Mutex
-	turn := 0
-	commit := func(batch *engine.Batch) error {
-		for {
-			injected.Lock()
-			if turn%2 == 0 {
-				inject[turn/2%len(inject)]()
-			}
-			turn++
-			injected.Unlock()
-			conflicts, err := store.Commit(ctx, batch)
-			switch {
-			case len(conflicts) > 0:
-				return fmt.Errorf("conflicts %v, %w", conflicts, err)
-			case err == nil:
-				return nil
-			case ctx.Err() != nil:
-				return err
-			}
-			t.Logf("given again after: %v", err)
-		}
-	}
-	var group sync.WaitGroup
-	for owner := range owners {
-		group.Go(func() {
-			uids := make([]string, jobs)
-			for i := range uids {
-				uids[i] = fmt.Sprintf("owner%djob%d", owner, i)
-			}
-			for slot := range slots {
-				at := faultNoon.Add(time.Duration(slot) * time.Minute)
-				for step := range 4 {
-					batch := &engine.Batch{}
-					for _, uid := range uids {
-						batch.Runs = append(batch.Runs, life(uid, at)[step])
-						batch.Slots = append(batch.Slots, engine.SlotRange{
-							ID: engine.SlotRangeID(uid, faultNoon), JobUID: uid, From: faultNoon, To: at, Count: int64(4*slot + step + 1),
-						})
-						if step == 0 {
-							batch.Tasks = append(batch.Tasks, engine.TaskWrite{Task: engine.ScheduledTask{
-								ID: uid, Slot: at, RunAt: at, Revision: int64(slot + 1), Namespace: "default",
-							}})
-						}
-						if step == 3 {
-							batch.DeadLetters = append(batch.DeadLetters, engine.DeadLetter{RunID: batch.Runs[len(batch.Runs)-1].Run.ID, Namespace: "default", At: at})
-						}
-					}
-					if err := commit(batch); err != nil {
-						t.Errorf("owner %d, slot %d, step %d: %v", owner, slot, step, err)
-						return
-					}
-				}
-			}
-		})
-	}
-	group.Wait()
-	if t.Failed() {
-		return
-	}
-	for owner := range owners {
-		for i := range jobs {
-			uid := fmt.Sprintf("owner%djob%d", owner, i)
-			runs, next, err := store.Runs(ctx, engine.RunFilter{JobUID: uid, Limit: 1000})
-			if err != nil || next != "" || len(runs) != slots {
-				t.Fatalf("%s has %d runs, want %d: %v", uid, len(runs), slots, err)
-			}
-			for n, run := range runs {
-				if want := life(uid, faultNoon.Add(time.Duration(slots-1-n)*time.Minute))[3].Run; !engine.SameRun(run, want) {
-					t.Errorf("got  %+v\nwant %+v", run, want)
-				}
-			}
-			tasks, err := store.TasksByID(ctx, []string{uid})
-			if err != nil || len(tasks) != 1 || tasks[0].Revision != slots {
-				t.Errorf("%s has tasks %+v: %v", uid, tasks, err)
-			}
-			ranges, _, err := store.Slots(ctx, engine.SlotFilter{JobUID: uid})
-			if err != nil || len(ranges) != 1 || ranges[0].Count != 4*slots {
-				t.Errorf("%s has slots %+v: %v", uid, ranges, err)
-			}
-		}
-	}
-	letters, _, err := store.DeadLetters(ctx, "default", "", 1000)
-	if err != nil || len(letters) != owners*slots*jobs {
-		t.Errorf("%d dead letters, want %d: %v", len(letters), owners*slots*jobs, err)
-	}
 }
 
 // TestAWriteReportedAsFailedIsFoundDone gives each single write a fault after which its caller must hear of success.
@@ -206,17 +93,20 @@ func TestAWriteReportedAsFailedIsFoundDone(t *testing.T) {
 				}
 				return err
 			})
-			do("commit everything", func() error {
-				conflicts, err := store.Commit(ctx, &engine.Batch{
-					Runs:        []engine.RunWrite{life("alone", faultNoon)[0], life("second", faultNoon)[0]},
-					DeadLetters: []engine.DeadLetter{{RunID: "x", Namespace: "default"}},
-					Commands:    []string{"c"},
-				})
-				if len(conflicts) > 0 {
-					t.Errorf("conflicts %v", conflicts)
-				}
-				return err
+			uid := uidsOf(7, 1)[0]
+			var owner *owner
+			do("take a shard", func() error {
+				owner = take(t, store, 7, "owner")
+				return nil
 			})
+			do("commit everything", func() error {
+				return owner.try(ctx, engine.Batch{
+					Runs:        []engine.Run{life(uid, faultNoon)[0]},
+					DeadLetters: []engine.DeadLetter{{RunID: "x", Namespace: "default"}},
+					Done:        []engine.CommandDone{{ID: "c", At: faultNoon}},
+				})
+			})
+			do("project it", func() error { return store.CatchUp(ctx) })
 			do("purge", func() error { return store.DeleteDeadLetter(ctx, "x") })
 		})
 	}
@@ -262,31 +152,30 @@ func TestDeadlockInsteadOfDuplicateKey(t *testing.T) {
 	}
 }
 
-// TestAServerThatHangsFailsAWriteInTime pauses the server: the caller hears of it by its deadline, and what the server
-// does later, when nobody listens any more, does no harm to the same batch given again.
-func TestAServerThatHangsFailsAWriteInTime(t *testing.T) {
+// TestAServerThatHangsFailsACommitInTime pauses the server: the caller hears of it by its deadline, and what the server
+// does later, when nobody listens any more, does no harm to the same commit given again.
+func TestAServerThatHangsFailsACommitInTime(t *testing.T) {
 	t.Parallel() // what takes time is the driver, waiting before it looks for the server again
 	server := startServer(t)
 	store := closing(t, openStore(t, server.URI(), mongo.Config{PrimaryOnly: true}))
-	writes := life("hanging", faultNoon)
-	if _, err := store.Commit(t.Context(), &engine.Batch{Runs: writes[:1]}); err != nil {
-		t.Fatal(err)
-	}
+	writes := life(uidsOf(7, 1)[0], faultNoon)
+	owner := take(t, store, 7, "owner")
+	owner.commit(t, engine.Batch{Runs: writes[:1]})
+	must(t, store.CatchUp(t.Context()))
 	server.Faults().Pause()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	batch := &engine.Batch{Runs: []engine.RunWrite{writes[1], life("other", faultNoon)[0]}}
-	if _, err := store.Commit(ctx, batch); err == nil || ctx.Err() == nil {
+	commit := owner.next(engine.Batch{Runs: writes[1:2]})
+	if err := store.Commit(ctx, []engine.ShardCommit{commit})[0]; err == nil || ctx.Err() == nil {
 		t.Fatalf("a commit to a server that hangs: %v", err)
 	}
 	server.Faults().Resume()
 	for range 2 {
-		if conflicts, err := store.Commit(t.Context(), batch); err != nil || len(conflicts) > 0 {
-			t.Fatalf("given again: %v, %v", conflicts, err)
-		}
+		must(t, store.Commit(t.Context(), []engine.ShardCommit{commit})[0])
 	}
-	run, err := store.Run(t.Context(), writes[1].Run.ID)
-	if err != nil || !engine.SameRun(run, writes[1].Run) {
-		t.Errorf("got %+v, %v", run, err)
+	must(t, store.CatchUp(t.Context()))
+	run, err := store.Run(t.Context(), writes[1].ID)
+	if difference := cmp.Diff(writes[1], run); err != nil || difference != "" {
+		t.Errorf("the run: %v (-want +got):\n%s", err, difference)
 	}
 }

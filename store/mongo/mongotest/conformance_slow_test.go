@@ -4,13 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
-
-	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/store/mongo"
@@ -67,96 +63,42 @@ func slowLine(t *testing.T, server *mongotest.Server, perSecond int) string {
 	return fmt.Sprintf("mongodb://%s/?directConnection=true", listener.Addr())
 }
 
-// manyRuns is a batch of new runs, each with its scheduled task.
-func manyRuns(n int) *engine.Batch {
-	batch := &engine.Batch{}
-	for i := range n {
-		uid := fmt.Sprintf("job%05d", i)
-		batch.Runs = append(batch.Runs, life(uid, faultNoon)[0])
-		batch.Tasks = append(batch.Tasks, engine.TaskWrite{Task: engine.ScheduledTask{
-			ID: uid, Shard: engine.ShardOf(uid), Slot: faultNoon, RunAt: faultNoon, Generation: 1, Revision: 1, Namespace: "default", Job: uid,
-		}})
-	}
-	return batch
-}
-
-// A command of all its runs takes longer than a command may, and the whole batch many times that. It is written
-// nevertheless, by smaller commands and more tries, none of which lasts much longer than a command may.
-func TestABatchIsWrittenOverASlowLine(t *testing.T) {
+// A commit of all its runs takes longer than a command may. It is written nevertheless, in parts and by more tries, and so
+// is what it is projected to.
+func TestACommitIsWrittenOverASlowLine(t *testing.T) {
 	t.Parallel() // what takes time is the line
 	server := startServer(t)
 	direct := closing(t, openStore(t, server.URI(), mongo.Config{PrimaryOnly: true}))
 	const runs = 400
-	slow := closing(t, openStore(t, slowLine(t, server, 300<<10), mongo.Config{PrimaryOnly: true, OperationTimeout: 500 * time.Millisecond}))
+	slow := closing(t, openStore(t, slowLine(t, server, 300<<10), mongo.Config{
+		PrimaryOnly: true, OperationTimeout: 500 * time.Millisecond, EntrySize: 40 << 10,
+	}))
+	var batch engine.Batch
+	for _, uid := range uidsOf(7, runs) {
+		batch.Runs = append(batch.Runs, life(uid, faultNoon)[0])
+		batch.Tasks = append(batch.Tasks, engine.ScheduledTask{
+			ID: uid, Shard: 7, Slot: faultNoon, RunAt: faultNoon, Generation: 1, Revision: 1, Namespace: "default", Job: uid,
+		})
+	}
+	commit := take(t, slow, 7, "owner").next(batch)
 	began := time.Now()
-	batch := manyRuns(runs)
-	conflicts, err := slow.Commit(t.Context(), batch)
+	err := slow.Commit(t.Context(), []engine.ShardCommit{commit})[0]
 	tries := 1
 	for ; err != nil && tries < 20; tries++ {
-		conflicts, err = slow.Commit(t.Context(), batch)
+		err = slow.Commit(t.Context(), []engine.ShardCommit{commit})[0]
 	}
-	if err != nil || len(conflicts) > 0 {
-		t.Fatalf("after %s: conflicts %v, %v", time.Since(began), conflicts, err)
+	must(t, err)
+	for err = slow.CatchUp(t.Context()); err != nil && tries < 20; tries++ {
+		err = slow.CatchUp(t.Context())
 	}
+	must(t, err)
 	t.Logf("%d runs took %s and %d tries", runs, time.Since(began), tries)
-	all := make([]int, engine.Shards)
-	for i := range all {
-		all[i] = i
-	}
-	active, err := direct.ActiveRuns(t.Context(), all, "", 2*runs)
+	active, err := direct.ActiveRuns(t.Context(), []int{7}, "", 2*runs)
 	if err != nil || len(active) != runs {
 		t.Errorf("%d of %d runs are there, %v", len(active), runs, err)
 	}
-	due, err := direct.DueTasks(t.Context(), all, time.Time{}, faultNoon)
+	due, err := direct.DueTasks(t.Context(), []int{7}, time.Time{}, faultNoon)
 	if err != nil || len(due) != runs {
 		t.Errorf("%d of %d scheduled tasks are there, %v", len(due), runs, err)
-	}
-}
-
-// What a commit has done before it fails is not sent again by the next try.
-func TestWhatACommitHasDoneIsNotSentAgain(t *testing.T) {
-	var sent atomic.Int64 // commands that write runs
-	var failing atomic.Bool
-	var server *mongotest.Server
-	server, err := mongotest.Start(context.WithoutCancel(t.Context()), mongotest.Config{Logger: logger(t), Observe: func(_ string, command []byte) {
-		first, err := bson.Raw(command).IndexErr(0)
-		if err != nil {
-			return
-		}
-		collection, _ := first.Value().StringValueOK()
-		switch name := first.Key(); {
-		case collection == "runs" && name != "find" && name != "getMore":
-			sent.Add(1)
-		case strings.HasPrefix(collection, "scheduled_tasks") && failing.Load():
-			server.Faults().DropBeforeWrite(1) // each time that the driver tries again by itself
-		}
-	}})
-	must(t, err)
-	t.Cleanup(func() { _ = server.Close() })
-	store := closing(t, openStore(t, server.URI(), mongo.Config{PrimaryOnly: true, Attempts: 1, OperationTimeout: 500 * time.Millisecond}))
-	batch := manyRuns(10)
-	batch.Runs = append(batch.Runs, life("job00003", faultNoon.Add(time.Second))[0])
-	already := life("job00003", faultNoon.Add(time.Second))[0]
-	already.Run.Job = "another"
-	if conflicts, err := store.Commit(t.Context(), &engine.Batch{Runs: []engine.RunWrite{already}}); err != nil || len(conflicts) > 0 {
-		t.Fatal(conflicts, err)
-	}
-	before := sent.Load()
-	failing.Store(true)
-	if _, err := store.Commit(t.Context(), batch); err == nil {
-		t.Fatal("the fault was not met")
-	}
-	once := sent.Load()
-	if once == before {
-		t.Fatal("no runs were written")
-	}
-	failing.Store(false)
-	server.Faults().DropBeforeWrite(0)
-	conflicts, err := store.Commit(t.Context(), batch)
-	if err != nil || len(conflicts) != 1 || conflicts[0].ID != already.Run.ID {
-		t.Errorf("the next try: conflicts %v, %v; it was refused that run %s is there", conflicts, err, already.Run.ID)
-	}
-	if again := sent.Load() - once; again > 0 {
-		t.Errorf("runs were written by %d more commands", again)
 	}
 }

@@ -34,19 +34,19 @@ func take(t testing.TB, store *mongo.Store, shard int, name string) *owner {
 }
 
 // next gives a decision the position after the last commit.
-func (o *owner) next(decision engine.Decision) engine.ShardCommit {
-	return engine.ShardCommit{Shard: o.shard, Term: o.term.Number, Position: o.term.Position + 1, Decision: &decision}
+func (o *owner) next(decision engine.Batch) engine.ShardCommit {
+	return engine.ShardCommit{Shard: o.shard, Term: o.term.Number, Position: o.term.Position + 1, Batch: &decision}
 }
 
-func (o *owner) try(ctx context.Context, decision engine.Decision) error {
-	err := o.store.CommitShards(ctx, []engine.ShardCommit{o.next(decision)})[0]
+func (o *owner) try(ctx context.Context, decision engine.Batch) error {
+	err := o.store.Commit(ctx, []engine.ShardCommit{o.next(decision)})[0]
 	if err == nil {
 		o.term.Position++
 	}
 	return err
 }
 
-func (o *owner) commit(t testing.TB, decisions ...engine.Decision) {
+func (o *owner) commit(t testing.TB, decisions ...engine.Batch) {
 	t.Helper()
 	for _, decision := range decisions {
 		must(t, o.try(t.Context(), decision))
@@ -65,15 +65,15 @@ func uidsOf(shard, n int) (uids []string) {
 
 // stages are decisions that put, replace and drop documents of every kind, put again what was dropped, and clear what was
 // asked for.
-func stages(shard int) []engine.Decision {
+func stages(shard int) []engine.Batch {
 	uids := uidsOf(shard, 4)
-	lives := map[string][]engine.RunWrite{}
+	lives := map[string][]engine.Run{}
 	for _, uid := range uids {
 		lives[uid] = life(uid, faultNoon)
 	}
 	runs := func(revision int, of ...string) (list []engine.Run) {
 		for _, uid := range of {
-			list = append(list, lives[uid][revision].Run)
+			list = append(list, lives[uid][revision])
 		}
 		return list
 	}
@@ -88,7 +88,7 @@ func stages(shard int) []engine.Decision {
 		}
 	}
 	letter := func(uid, text string) engine.DeadLetter {
-		return engine.DeadLetter{RunID: lives[uid][0].Run.ID, Namespace: "default", JobUID: uid, Error: text, At: faultNoon}
+		return engine.DeadLetter{RunID: lives[uid][0].ID, Namespace: "default", JobUID: uid, Error: text, At: faultNoon}
 	}
 	wave := func(revision int64, status engine.Status) engine.Wave {
 		return engine.Wave{
@@ -96,22 +96,22 @@ func stages(shard int) []engine.Decision {
 			CreatedAt: faultNoon,
 		}
 	}
-	return []engine.Decision{
+	return []engine.Batch{
 		{
 			Runs: runs(0, uids...), Waves: []engine.Wave{wave(1, engine.StatusRunning)},
 			Tasks: []engine.ScheduledTask{task(uids[0], 0), task(uids[1], 0)}, Slots: []engine.SlotRange{slots(uids[0], 1), slots(uids[1], 5)},
 			DeadLetters: []engine.DeadLetter{letter(uids[0], "first"), letter(uids[1], "first")},
 		},
 		{
-			Runs: runs(2, uids[0], uids[1]), DropRuns: []string{lives[uids[2]][0].Run.ID, "none"},
+			Runs: runs(2, uids[0], uids[1]), DropRuns: []string{lives[uids[2]][0].ID, "none"},
 			Waves:     []engine.Wave{wave(2, engine.StatusSucceeded)},
-			DropTasks: []string{uids[0]}, DropLetters: []string{lives[uids[0]][0].Run.ID}, Slots: []engine.SlotRange{slots(uids[0], 2)},
+			DropTasks: []string{uids[0]}, DropLetters: []string{lives[uids[0]][0].ID}, Slots: []engine.SlotRange{slots(uids[0], 2)},
 			Handled: []engine.JobHandled{{UID: uids[0], Namespace: "default", Name: uids[0], Revision: 1}},
 			Done:    []engine.CommandDone{{ID: "command-" + uids[0], At: faultNoon}},
 		},
 		{
-			Runs: runs(3, uids[0], uids[2]), DropRuns: []string{lives[uids[1]][0].Run.ID}, Tasks: []engine.ScheduledTask{task(uids[0], 2)},
-			DropTasks: []string{uids[1]}, DropLetters: []string{lives[uids[1]][0].Run.ID},
+			Runs: runs(3, uids[0], uids[2]), DropRuns: []string{lives[uids[1]][0].ID}, Tasks: []engine.ScheduledTask{task(uids[0], 2)},
+			DropTasks: []string{uids[1]}, DropLetters: []string{lives[uids[1]][0].ID},
 			DeadLetters: []engine.DeadLetter{letter(uids[0], "second")},
 		},
 	}
@@ -149,7 +149,7 @@ func contents(t testing.TB, database *driver.Database) map[string]string {
 }
 
 // fitting gives what a healthy store holds after decisions about shards, one after the other, as contents does.
-func fitting(t testing.TB, server *mongotest.Server, decided map[int][]engine.Decision) map[string]string {
+func fitting(t testing.TB, server *mongotest.Server, decided map[int][]engine.Batch) map[string]string {
 	t.Helper()
 	name := fmt.Sprintf("healthy%d", len(databasesOf(t, server)))
 	store := closing(t, openStore(t, server.URI(), mongo.Config{Database: name, PrimaryOnly: true, ProjectInterval: time.Millisecond}))

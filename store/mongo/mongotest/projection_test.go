@@ -42,7 +42,7 @@ type crashes struct {
 }
 
 // after is fitting for so many stages of each shard.
-func (c *crashes) after(t *testing.T, decided map[int][]engine.Decision) map[string]string {
+func (c *crashes) after(t *testing.T, decided map[int][]engine.Batch) map[string]string {
 	t.Helper()
 	key := fmt.Sprint(len(decided[7]), len(decided[8]))
 	if c.fitting[key] == nil {
@@ -57,7 +57,7 @@ func (c *crashes) at(t *testing.T, n int, torn mongotest.Torn) (met bool) {
 	config := asked
 	config.Database, config.Attempts, config.EntrySize = name, 2, 700
 	store := openStore(t, server.URI(), config)
-	decided := map[int][]engine.Decision{}
+	decided := map[int][]engine.Batch{}
 	var uncertain []int // shards whose last commit has no answer
 	owners := map[int]*owner{}
 	for _, shard := range []int{7, 8} {
@@ -136,12 +136,12 @@ func TestALateProjectorChangesNothing(t *testing.T) {
 			}
 			owner := take(t, next, 7, "next")
 			database := connect(t, server.URI()).Database(config.Database)
-			differ(t, "the next owner finds", contents(t, database), fitting(t, server, map[int][]engine.Decision{7: all[:upto+1]}))
+			differ(t, "the next owner finds", contents(t, database), fitting(t, server, map[int][]engine.Batch{7: all[:upto+1]}))
 			owner.commit(t, all[upto+1:]...)
-			last := engine.Decision{DropRuns: []string{life(uidsOf(7, 4)[3], faultNoon)[0].Run.ID}, DropTasks: []string{uidsOf(7, 1)[0]}}
+			last := engine.Batch{DropRuns: []string{life(uidsOf(7, 4)[3], faultNoon)[0].ID}, DropTasks: []string{uidsOf(7, 1)[0]}}
 			owner.commit(t, last)
 			must(t, next.CatchUp(t.Context()))
-			want := fitting(t, server, map[int][]engine.Decision{7: append(all, last)})
+			want := fitting(t, server, map[int][]engine.Batch{7: append(all, last)})
 			differ(t, "the next owner projects", contents(t, database), want)
 			must(t, late.CatchUp(t.Context()))
 			differ(t, "the late one projects", contents(t, database), want)
@@ -169,8 +169,8 @@ func TestAStalledProjectorBringsNothingBack(t *testing.T) {
 	})
 	first, second := closing(t, openStore(t, server.URI(), asked)), closing(t, openStore(t, server.URI(), asked))
 	one := take(t, first, 7, "first")
-	run := life(uidsOf(7, 1)[0], faultNoon)[0].Run
-	one.commit(t, engine.Decision{Runs: []engine.Run{run}})
+	run := life(uidsOf(7, 1)[0], faultNoon)[0]
+	one.commit(t, engine.Batch{Runs: []engine.Run{run}})
 	watched.Store(true)
 	var flush sync.WaitGroup
 	project := func() {
@@ -180,7 +180,7 @@ func TestAStalledProjectorBringsNothingBack(t *testing.T) {
 	}
 	flush.Go(project)
 	<-stalled[0]
-	one.commit(t, engine.Decision{DropRuns: []string{run.ID}})
+	one.commit(t, engine.Batch{DropRuns: []string{run.ID}})
 	watched.Store(false)
 	take(t, second, 7, "second")
 	watched.Store(true)
@@ -206,7 +206,7 @@ func TestManyProjectorsAtOnce(t *testing.T) {
 		stores = append(stores, closing(t, openStore(t, server.URI(), config)))
 	}
 	ask(t, stores[0], 7)
-	var decided []engine.Decision
+	var decided []engine.Batch
 	var flushes sync.WaitGroup
 	for turn := range 30 {
 		store := stores[turn%len(stores)]
@@ -224,7 +224,7 @@ func TestManyProjectorsAtOnce(t *testing.T) {
 	}
 	flushes.Wait()
 	database := connect(t, server.URI()).Database("shared")
-	differ(t, "they leave", contents(t, database), fitting(t, server, map[int][]engine.Decision{7: decided}))
+	differ(t, "they leave", contents(t, database), fitting(t, server, map[int][]engine.Batch{7: decided}))
 }
 
 // TestReadsOfAnOwnerWait wants what an owner reads to hold what it has committed, and a page not to wait for it.
@@ -233,15 +233,15 @@ func TestReadsOfAnOwnerWait(t *testing.T) {
 	store := closing(t, openStore(t, server.URI(), asked))
 	uid := uidsOf(7, 1)[0]
 	one := take(t, store, 7, "owner")
-	run := life(uid, faultNoon)[0].Run
-	one.commit(t, engine.Decision{Runs: []engine.Run{run}})
+	run := life(uid, faultNoon)[0]
+	one.commit(t, engine.Batch{Runs: []engine.Run{run}})
 	if page, _, err := store.Runs(t.Context(), engine.RunFilter{JobUID: uid}); err != nil || len(page) > 0 {
 		t.Errorf("a page shows %d runs: %v", len(page), err)
 	}
-	if active, err := store.ActiveRuns(t.Context(), []int{7}, "", 10); err != nil || len(active) != 1 || !engine.SameRun(active[0], run) {
+	if active, err := store.ActiveRuns(t.Context(), []int{7}, "", 10); err != nil || len(active) != 1 || cmp.Diff(run, active[0]) != "" {
 		t.Errorf("the owner reads %+v: %v", active, err)
 	}
-	one.commit(t, engine.Decision{DropRuns: []string{run.ID}})
+	one.commit(t, engine.Batch{DropRuns: []string{run.ID}})
 	if found, err := store.RunsByID(t.Context(), []string{run.ID}); err != nil || len(found) > 0 {
 		t.Errorf("the owner reads %d runs that it has dropped: %v", len(found), err)
 	}
@@ -255,14 +255,14 @@ func TestAPageOfAWaveIsFullAroundWhatWasDropped(t *testing.T) {
 	server := startServer(t)
 	store := closing(t, openStore(t, server.URI(), asked))
 	wave := engine.WaveID(uidsOf(7, 1)[0], 1)
-	var decision engine.Decision
+	var decision engine.Batch
 	for _, task := range []string{"extract", "load", "report"} {
-		run := life(uidsOf(7, 1)[0], faultNoon)[0].Run
+		run := life(uidsOf(7, 1)[0], faultNoon)[0]
 		run.ID, run.Wave, run.Task = engine.TaskRunID(wave, task), wave, task
 		decision.Runs = append(decision.Runs, run)
 	}
 	one := take(t, store, 7, "owner")
-	one.commit(t, decision, engine.Decision{DropRuns: []string{decision.Runs[1].ID}})
+	one.commit(t, decision, engine.Batch{DropRuns: []string{decision.Runs[1].ID}})
 	page, err := store.RunsOfWave(t.Context(), wave, "", 2)
 	if err != nil || len(page) != 2 || page[1].ID != decision.Runs[2].ID {
 		t.Errorf("a page of two holds %+v: %v", page, err)

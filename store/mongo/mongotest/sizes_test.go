@@ -19,6 +19,7 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/store/mongo"
 	"github.com/tidewheel/tidewheel/store/mongo/mongotest/internal/shapes"
+	"github.com/tidewheel/tidewheel/store/storetest"
 )
 
 const (
@@ -47,17 +48,17 @@ func TestSizesAreThoseOfThePage(t *testing.T) {
 		if err := store.CreateJob(t.Context(), job); err != nil {
 			t.Fatal(err)
 		}
-		batch.Runs = append(batch.Runs, engine.RunWrite{Run: endedRun(job.UID, engine.SlotRunID(job.UID, at), job.Name, at, i)})
-		batch.Tasks = append(batch.Tasks, engine.TaskWrite{Task: engine.ScheduledTask{
-			ID: job.UID, Shard: job.Shard, Slot: at, RunAt: at, Revision: 17, Generation: 1, Namespace: job.Namespace, Job: job.Name,
-		}})
-		batch.Tasks[i].Task.Revision = 1
+		batch.Runs = append(batch.Runs, endedRun(job.UID, engine.SlotRunID(job.UID, at), job.Name, at, i))
+		batch.Tasks = append(batch.Tasks, engine.ScheduledTask{
+			ID: job.UID, Shard: job.Shard, Slot: at, RunAt: at, Accounted: at, Revision: 17, Generation: 1, Namespace: job.Namespace, Job: job.Name,
+		})
+		batch.Tasks[i].Revision = 1
 		batch.Slots = append(batch.Slots, engine.SlotRange{
 			ID: engine.SlotRunID(job.UID, at), JobUID: job.UID, Namespace: "default", Job: job.Name, From: at, To: at.Add(time.Minute), Count: 3,
 			Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap,
 		})
 	}
-	if _, err := store.Commit(t.Context(), batch); err != nil {
+	if err := storetest.Write(t.Context(), store, *batch); err != nil {
 		t.Fatal(err)
 	}
 	database := connect(t, uri).Database("sizes")

@@ -10,11 +10,11 @@ import (
 
 // commitOf puts some runs at a position of the first term of a shard.
 func commitOf(shard int, position uint64, from, to int) engine.ShardCommit {
-	decision := &engine.Decision{}
+	decision := &engine.Batch{}
 	for n := from; n < to; n++ {
 		decision.Runs = append(decision.Runs, testRun(n))
 	}
-	return engine.ShardCommit{Shard: shard, Term: 1, Position: position, Decision: decision}
+	return engine.ShardCommit{Shard: shard, Term: 1, Position: position, Batch: decision}
 }
 
 func TestCommitsThatFindNoSpaceAreWrittenWhenTheyAreGivenAgain(t *testing.T) {
@@ -29,7 +29,7 @@ func TestCommitsThatFindNoSpaceAreWrittenWhenTheyAreGivenAgain(t *testing.T) {
 
 	commits := []engine.ShardCommit{commitOf(0, 1, 0, 10), commitOf(1, 1, 10, 1000)}
 	for range 2 {
-		for _, err := range store.CommitShards(ctx, commits) {
+		for _, err := range store.Commit(ctx, commits) {
 			if !errors.Is(err, engine.ErrFull) {
 				t.Fatalf("got %v", err)
 			}
@@ -40,15 +40,15 @@ func TestCommitsThatFindNoSpaceAreWrittenWhenTheyAreGivenAgain(t *testing.T) {
 	}
 	// A commit of another call has space, even if it is written together with them.
 	large := make(chan []error)
-	go func() { large <- store.CommitShards(ctx, commits) }()
-	if err := store.CommitShards(ctx, []engine.ShardCommit{commitOf(2, 1, 1000, 1010)})[0]; err != nil {
+	go func() { large <- store.Commit(ctx, commits) }()
+	if err := store.Commit(ctx, []engine.ShardCommit{commitOf(2, 1, 1000, 1010)})[0]; err != nil {
 		t.Fatal(err)
 	}
 	if errs := <-large; !errors.Is(errors.Join(errs...), engine.ErrFull) {
 		t.Fatalf("got %v", errs)
 	}
 	store.number(t, "PRAGMA max_page_count = 1000000")
-	if err := errors.Join(store.CommitShards(ctx, commits)...); err != nil {
+	if err := errors.Join(store.Commit(ctx, commits)...); err != nil {
 		t.Fatal(err)
 	}
 	if runs, err := store.ActiveRuns(ctx, []int{0}, "", 2000); err != nil || len(runs) != 1010 {
