@@ -113,7 +113,7 @@ func TestLoginLinkWorksOnce(t *testing.T) {
 	if out := s.ask("POST", "/logout", "", "Cookie", cookie).is(303); !strings.Contains(out.header.Get("Set-Cookie"), "Max-Age=0") {
 		t.Errorf("logged out with %v", out.header)
 	}
-	s.ask("GET", "/api/v1/jobs", "", "Cookie", cookie).problem(401, "session_expired") // whoever has copied it
+	s.ask("GET", "/api/v1/jobs", "", "Cookie", cookie).problem(401, "session_expired") // also for a copy of the cookie
 }
 
 func TestLoginByToken(t *testing.T) {

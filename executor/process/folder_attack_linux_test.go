@@ -95,7 +95,7 @@ func tell(t *testing.T, number *atomic.Uint64, folder *process.Folder) {
 	number.Store(n)
 }
 
-// swap is the attacker. To lose no time it is told which folder was made last.
+// swap is the attacker. To lose no time it reads which folder was made last.
 func swap(life, victim string) error {
 	dir, err := unix.Open(life, unix.O_PATH|unix.O_DIRECTORY, 0)
 	if err != nil {
