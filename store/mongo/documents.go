@@ -3,6 +3,8 @@ package mongo
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -17,16 +19,17 @@ const pageBytes = 4 << 20
 // View calls read with pages of all that the database holds, what was committed until now included. Each page is as it is when it is read: whoever wants them
 // to be of one moment sees to it that nobody writes meanwhile.
 func (s *Store) View(ctx context.Context, read func(engine.DocumentPages) error) error {
-	if err := s.projectAll(ctx); err != nil {
+	tail, err := s.unprojected(ctx) // of the same moment, if ctx says one
+	if err != nil {
 		return s.failed("read the journal", err)
 	}
 	return read(func(of engine.Collection, from string, limit int) ([]engine.Document, string, error) {
-		page, next, err := s.page(ctx, of, from, limit)
+		page, next, err := s.page(ctx, of, from, limit, tail)
 		return page, next, s.failed("read "+string(of), err)
 	})
 }
 
-func (s *Store) page(ctx context.Context, of engine.Collection, from string, limit int) ([]engine.Document, string, error) {
+func (s *Store) page(ctx context.Context, of engine.Collection, from string, limit int, tail *merged) ([]engine.Document, string, error) {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	switch of {
@@ -39,23 +42,27 @@ func (s *Store) page(ctx context.Context, of engine.Collection, from string, lim
 	case engine.CollectionDAGGenerations:
 		return formPage(ctx, s.dags, from, limit)
 	case engine.CollectionBinaries:
-		return pageOf(ctx, s.binaries, from, limit, binaryDocument.value)
+		return pageOf(ctx, s.binaries, from, limit, nil, binaryDocument.value)
 	case engine.CollectionWaves:
-		return pageOf(ctx, s.waves, from, limit, waveDocument.value)
+		return pageOf(ctx, s.waves, from, limit, tail.documents[s.waves], waveDocument.value)
 	case engine.CollectionRuns:
-		return pageOf(ctx, s.runs, from, limit, runDocument.value)
+		return pageOf(ctx, s.runs, from, limit, tail.documents[s.runs], runDocument.value)
 	case engine.CollectionEffects:
-		return pageOf(ctx, s.effects, from, limit, effectDocument.value)
+		return pageOf(ctx, s.effects, from, limit, nil, effectDocument.value)
 	case engine.CollectionSlots:
-		return pageOf(ctx, s.slots, from, limit, slotDocument.value)
+		return pageOf(ctx, s.slots, from, limit, tail.documents[s.slots], slotDocument.value)
 	case engine.CollectionDeadLetters:
-		return pageOf(ctx, s.deadLetters, from, limit, letterDocument.value)
+		return pageOf(ctx, s.deadLetters, from, limit, tail.documents[s.deadLetters], letterDocument.value)
 	case engine.CollectionScheduledTasks:
-		return pageOf(ctx, s.tasks, from, limit, taskDocument.value)
+		return pageOf(ctx, s.tasks, from, limit, tail.documents[s.tasks], taskDocument.value)
 	case engine.CollectionCommands:
-		return pageOf(ctx, s.commands, from, limit, commandDocument.value)
+		page, next, err := pageOf(ctx, s.commands, from, limit, nil, commandDocument.value)
+		return slices.DeleteFunc(page, func(d engine.Document) bool {
+			command, is := d.(engine.Command)
+			return is && slices.Contains(tail.done, doneDocument{command.ID, date(command.At)})
+		}), next, err
 	case engine.CollectionSharedKeys:
-		return pageOf(ctx, s.meta, max(from, firstKey), limit, keyDocument.value, bson.E{Key: "$lt", Value: afterKeys})
+		return pageOf(ctx, s.meta, max(from, firstKey), limit, nil, keyDocument.value, bson.E{Key: "$lt", Value: afterKeys})
 	}
 	return nil, "", fmt.Errorf("there is no collection %q", of)
 }
@@ -70,8 +77,11 @@ func (d keyDocument) value() (engine.SharedKey, error) {
 	return engine.SharedKey{Name: d.ID[len(firstKey):], Key: d.Key}, nil
 }
 
-// readPage reads documents in the order of their _id, from after one on. next is the last one's, "" at the end.
-func readPage[D any](ctx context.Context, in *mongo.Collection, after string, limit int, bounds ...bson.E) (page []D, next string, err error) {
+// readPage reads documents in the order of their _id, from after one on: those of over where these are newer. next is the
+// last one's, "" at the end.
+func readPage[D any](
+	ctx context.Context, in *mongo.Collection, after string, limit int, over map[string]newest, bounds ...bson.E,
+) (page []D, next string, err error) {
 	filter := bson.D{{Key: "_id", Value: append(bson.D{{Key: "$gt", Value: after}}, bounds...)}}
 	cursor, err := in.Find(ctx, filter, options.Find().SetSort(ascending("_id")).SetLimit(int64(limit)))
 	if err != nil {
@@ -81,30 +91,55 @@ func readPage[D any](ctx context.Context, in *mongo.Collection, after string, li
 		// The server forgets a cursor by itself; an error after what was wanted means nothing.
 		_ = cursor.Close(context.WithoutCancel(ctx))
 	}()
-	for size, seen := 0, 1; cursor.Next(ctx); seen++ {
-		if isDropped(cursor.Current) {
-			if seen == limit {
-				next, _ = cursor.Current.Lookup("_id").StringValueOK()
-				return page, next, nil
+	absent := slices.Sorted(maps.Keys(over)) // from the collection, as far as is known
+	absent = slices.DeleteFunc(absent, func(id string) bool { return id <= after })
+	size, seen := 0, 0
+	give := func(id string, raw bson.Raw) (full bool, err error) {
+		if !isDropped(raw) {
+			var document D
+			if err := bson.Unmarshal(raw, &document); err != nil {
+				return false, unreadable(in, raw, err)
 			}
-			continue
+			page = append(page, document)
 		}
-		var document D
-		if err := cursor.Decode(&document); err != nil {
-			return nil, "", unreadable(in, cursor.Current, err)
+		next, size, seen = id, size+len(raw), seen+1
+		return size > pageBytes || seen == limit, nil
+	}
+	for more := true; more; {
+		id, raw := "", bson.Raw(nil)
+		if more = cursor.Next(ctx); more {
+			raw = cursor.Current
+			id, _ = raw.Lookup("_id").StringValueOK()
+		} else if cursor.Err() != nil {
+			return nil, "", cursor.Err()
 		}
-		page, size = append(page, document), size+len(cursor.Current)
-		if size > pageBytes || seen == limit {
-			next, _ = cursor.Current.Lookup("_id").StringValueOK()
-			return page, next, nil
+		for len(absent) > 0 && (!more || absent[0] < id) {
+			if full, err := give(absent[0], over[absent[0]].document); full || err != nil {
+				return page, next, err
+			}
+			absent = absent[1:]
+		}
+		if !more {
+			break
+		}
+		if len(absent) > 0 && absent[0] == id {
+			absent = absent[1:]
+			if position, _ := raw.Lookup("position").AsInt64OK(); position < over[id].position {
+				raw = over[id].document
+			}
+		}
+		if full, err := give(id, raw); full || err != nil {
+			return page, next, err
 		}
 	}
-	return page, "", cursor.Err()
+	return page, "", nil
 }
 
 // pageOf gives the documents of a page as what they are in the engine.
-func pageOf[D any, T engine.Document](ctx context.Context, in *mongo.Collection, after string, limit int, value func(D) (T, error), bounds ...bson.E) ([]engine.Document, string, error) {
-	documents, next, err := readPage[D](ctx, in, after, limit, bounds...)
+func pageOf[D any, T engine.Document](
+	ctx context.Context, in *mongo.Collection, after string, limit int, over map[string]newest, value func(D) (T, error), bounds ...bson.E,
+) ([]engine.Document, string, error) {
+	documents, next, err := readPage[D](ctx, in, after, limit, over, bounds...)
 	if err != nil {
 		return nil, "", err
 	}
@@ -160,10 +195,10 @@ func definitionPage[T, F engine.Document](ctx context.Context, d *definitions[T,
 func (d *definitions[T, F]) definitionsFrom(ctx context.Context, from, first string, limit int) ([]definitionDocument, string, error) {
 	part, after := partOf(from, first)
 	if part == partLiving {
-		documents, next, err := readPage[definitionDocument](ctx, d.living, after, limit)
+		documents, next, err := readPage[definitionDocument](ctx, d.living, after, limit, nil)
 		return documents, place(partLiving, next, partTombs), err
 	}
-	tombs, next, err := readPage[definitionDocument](ctx, d.tombstones, after, limit)
+	tombs, next, err := readPage[definitionDocument](ctx, d.tombstones, after, limit, nil)
 	if err != nil || len(tombs) == 0 {
 		return nil, place(partTombs, next, ""), err
 	}
@@ -197,7 +232,7 @@ func formPage[T, F engine.Document](ctx context.Context, d *definitions[T, F], f
 		page, err := documentsBy(d.living, forms, d.form)
 		return page, next, err
 	}
-	forms, next, err := readPage[generationDocument](ctx, d.generations, after, limit)
+	forms, next, err := readPage[generationDocument](ctx, d.generations, after, limit, nil)
 	if err == nil {
 		forms, err = d.earlierOnly(ctx, forms)
 	}

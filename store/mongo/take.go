@@ -10,7 +10,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
@@ -129,6 +128,24 @@ const mergedBytes = 16 << 20
 // catchUp projects what a shard's journal holds above one position and up to another, at which there is an entry.
 func (s *Store) catchUp(ctx context.Context, shard int, above, upto uint64) error {
 	merged := newMerged()
+	err := s.replay(ctx, shard, above, upto, func(parts []*entryDocument) error {
+		merged.add(s.projected(), parts)
+		if merged.bytes < mergedBytes {
+			return nil
+		}
+		err := s.project(ctx, merged)
+		merged = newMerged()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.project(ctx, merged)
+}
+
+// replay calls into with the commits of a shard's journal above one position and up to another, at which there is an entry:
+// one after the other, with all its parts.
+func (s *Store) replay(ctx context.Context, shard int, above, upto uint64, into func(parts []*entryDocument) error) error {
 	var parts []*entryDocument
 	last, seen := above, above
 	take := func(raw bson.Raw) error {
@@ -152,30 +169,21 @@ func (s *Store) catchUp(ctx context.Context, shard int, above, upto uint64) erro
 		if !one.Last {
 			return nil
 		}
-		last = uint64(one.Position)
-		merged.add(s.projected(), parts)
+		last = seen
+		whole := parts
 		parts = nil
-		if merged.bytes < mergedBytes {
-			return nil
-		}
-		err := s.project(ctx, merged)
-		merged = newMerged()
-		return err
+		return into(whole)
 	}
 	err := each(s.paced(ctx), s.journal, entriesOf(shard, above+1, upto+1), take, options.Find().SetSort(ascending("_id")))
-	if err != nil {
+	if err != nil || seen >= upto {
 		return err
 	}
-	if seen < upto { // another projector has trimmed it since, or the server does not know of it
-		applied, err := s.applied(ctx, shard)
-		if err != nil {
-			return err
-		}
-		if applied < upto {
-			return fmt.Errorf("the server gave the journal of shard %d up to %d, and it goes to %d", shard, seen, upto)
-		}
+	// Another projector has trimmed it since, or the server does not know of it.
+	applied, err := s.applied(ctx, shard)
+	if err == nil && applied < upto {
+		err = fmt.Errorf("the server gave the journal of shard %d up to %d, and it goes to %d", shard, seen, upto)
 	}
-	return s.project(ctx, merged)
+	return err
 }
 
 // missing looks into positions that are not in the journal: another projector may have projected and trimmed them meanwhile.
@@ -188,22 +196,40 @@ func (s *Store) missing(ctx context.Context, shard int, from, to uint64) error {
 	return err
 }
 
+// behind calls do with each shard whose journal goes beyond what is recorded as projected, and from where to where.
+func (s *Store) behind(ctx context.Context, do func(shard int, above, upto uint64) error) error {
+	for shard := range engine.Shards { // one after the other: ctx may have a session
+		tail, err := s.tail(ctx, shard)
+		if err != nil {
+			return err
+		}
+		if tail == nil {
+			continue
+		}
+		applied, err := s.applied(ctx, shard)
+		if err == nil && applied < uint64(tail.Position) {
+			err = do(shard, applied, uint64(tail.Position))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // projectAll brings the collections up to the ends of all journals, whoever owns the shards.
 func (s *Store) projectAll(ctx context.Context) error {
-	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(s.config.Parallel)
-	for shard := range engine.Shards {
-		group.Go(func() error {
-			tail, err := s.tail(within, shard)
-			if err != nil || tail == nil {
-				return err
-			}
-			applied, err := s.applied(within, shard)
-			if err != nil || applied >= uint64(tail.Position) {
-				return err
-			}
-			return s.catchUp(within, shard, applied, uint64(tail.Position))
+	return s.behind(ctx, func(shard int, above, upto uint64) error { return s.catchUp(ctx, shard, above, upto) })
+}
+
+// unprojected gives what all journals hold beyond what is recorded as projected.
+func (s *Store) unprojected(ctx context.Context) (*merged, error) {
+	m := newMerged()
+	err := s.behind(ctx, func(shard int, above, upto uint64) error {
+		return s.replay(ctx, shard, above, upto, func(parts []*entryDocument) error {
+			m.add(s.projected(), parts)
+			return nil
 		})
-	}
-	return group.Wait()
+	})
+	return m, err
 }
