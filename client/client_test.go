@@ -18,7 +18,6 @@ import (
 	"github.com/tidewheel/tidewheel/client"
 	"github.com/tidewheel/tidewheel/client/wire"
 	"github.com/tidewheel/tidewheel/engine"
-	"github.com/tidewheel/tidewheel/store/storetest"
 	"github.com/tidewheel/tidewheel/web"
 	"github.com/tidewheel/tidewheel/web/auth"
 	"github.com/tidewheel/tidewheel/web/webtest"
@@ -166,9 +165,7 @@ func TestRuns(t *testing.T) {
 	dead := webtest.Ended(s.Running(job, webtest.Start), engine.StatusDead, "out\n")
 	s.PutRun(t, s.Running(job, webtest.Start))
 	s.PutRun(t, dead)
-	if err := storetest.Write(ctx, s.Store, engine.Batch{DeadLetters: []engine.DeadLetter{{RunID: dead.ID, Namespace: "default", Job: "a", JobUID: job.UID, At: webtest.Start}}}); err != nil {
-		t.Fatal(err)
-	}
+	s.Write(t, engine.Batch{DeadLetters: []engine.DeadLetter{{RunID: dead.ID, Namespace: "default", Job: "a", JobUID: job.UID, At: webtest.Start}}})
 	list := must[wire.List[wire.Run]](t)(s.api.Runs(ctx, client.RunFilter{
 		Job: "a", Statuses: []string{"dead", "failed"}, Since: webtest.Start.Add(-time.Hour), Until: webtest.Start.Add(time.Hour), Text: dead.ID, Tier: "medium",
 	}))

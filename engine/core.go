@@ -117,13 +117,14 @@ type job struct {
 // run is a run that has not ended.
 type run struct {
 	Run
-	job    *job
-	spec   *spec.Job // of its generation
-	dirty  bool
-	looks  int // how often its queued task has been looked after
-	timer  *wheel.Timer[timer]
-	resend *wheel.Timer[timer]
-	revoke bool // a Revoke is under way
+	job     *job
+	spec    *spec.Job // of its generation
+	dirty   bool
+	writing bool // what was handed out of it is not durable yet
+	looks   int  // how often its queued task has been looked after
+	timer   *wheel.Timer[timer]
+	resend  *wheel.Timer[timer]
+	revoke  bool // a Revoke is under way
 	// doubt says that an engine that crashed may have published the first attempt: the store still says scheduled.
 	doubt bool
 	// Of a task in a wave.

@@ -105,8 +105,9 @@ func (c *Core) lookUpBackfill(j *job, command Command) {
 		c.obeyed(command)
 		return
 	}
-	c.Hold(j.uid) // until backfill
-	c.atOnce(LookUpRuns{Command: command, IDs: ids})
+	c.Hold(j.uid)               // until backfill
+	u := c.unwritten(j.owner()) // what is being removed is there no more then
+	u.after = append(u.after, LookUpRuns{Command: command, IDs: ids})
 }
 
 func backfillSlots(j *job, command Command, now time.Time) []time.Time {

@@ -219,14 +219,6 @@ func BinaryKeys(namespace string, definition *spec.DAG) []string {
 // tasksInOrder names the tasks that have jobs.
 func (c *Core) tasksInOrder(d *dagState) []string { return slices.Sorted(maps.Keys(d.tasks)) }
 
-// shard is that of the job's definition, which may be gone.
-func (j *job) shard() int {
-	if j.dag != nil {
-		return j.dag.shard
-	}
-	return ShardOf(j.uid)
-}
-
 // settleDAG looks once more at a DAG that something has happened to: whether its wave still waits for slots that will
 // not come, whether the deletion is done, whether it can be forgotten.
 func (c *Core) settleDAG(d *dagState) {

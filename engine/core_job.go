@@ -228,6 +228,9 @@ func (t *ScheduledTask) takes(slot time.Time) bool { return slices.ContainsFunc(
 // account remembers that a slot is a run, or in the ledger.
 func (c *Core) account(j *job, slot time.Time) {
 	if j.task != nil && slot.After(j.task.Accounted) {
+		if j.schedule != nil && j.schedule.Kind() == cron.KindAfter { // nothing else tells where its slots were
+			j.task.Since = j.task.Accounted
+		}
 		j.task.Accounted = slot
 		c.touchTask(j)
 	}

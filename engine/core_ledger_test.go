@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -66,4 +67,21 @@ func TestARangeOfTheScheduleBeforeIsNoneOfThePresentOne(t *testing.T) {
 	b.ledger("300s-900s outage")
 	b.load()
 	b.ledger("720s-720s edited", "300s-900s outage")
+}
+
+// TestAFixedDelayTellsNoneOfItsSlotsTwice: the wall clock went back behind runs of a fixed delay, and an edit names the instants of
+// these.
+func TestAFixedDelayTellsNoneOfItsSlotsTwice(t *testing.T) {
+	b := newBench(t)
+	for _, line := range [][]string{
+		{"define", "after=3s", "overlap=queue"}, {"at", "3s"}, {"started", "3s/1"}, {"finished", "3s/1", "0"},
+		{"at", "6s"}, {"started", "6s/1"}, {"finished", "6s/1", "0"}, {"back", "5s"}, {"quietly", "define", "every=1s"},
+	} {
+		b.do(line)
+	}
+	b.out = nil
+	b.do([]string{"restart", "5s"})
+	if told := strings.Join(b.out, "\n"); !strings.Contains(told, "4s-5s ×2 skipped edited") {
+		t.Errorf("the slots between are told otherwise:\n%s", told)
+	}
 }

@@ -43,7 +43,7 @@ func (c *Core) Awaits(run string, attempt int) bool {
 func (c *Core) inspect(r *run) {
 	switch r.Status {
 	case StatusQueued:
-		if r.dirty { // it waits for the store, and most likely it is published after that
+		if r.dirty || r.writing { // it waits for the store, and most likely it is published after that
 			c.setTimer(&r.timer, c.now.Add(c.config.Requeue), timer{kind: timerRequeue, run: r})
 			return
 		}

@@ -200,3 +200,31 @@ func TestJobIsForgottenOnlyOnceAllOfItIsDurable(t *testing.T) {
 		t.Error("nothing goes on with the job, and it is still there")
 	}
 }
+
+// An attempt whose commit is under way waits for the store: nobody can have it in a queue.
+func TestAnAttemptThatIsBeingWrittenIsNotAskedFor(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "at=5s"})
+	b.hold = true
+	b.do([]string{"at", "5s"})
+	b.core.Ready() // and it is not durable for long
+	for _, effect := range b.core.Step(b.now.Add(b.config.Requeue), engine.Tick{}) {
+		t.Errorf("%T before it is published", effect)
+	}
+}
+
+// A backfill looks runs up in the store, which has one whose removal is decided and not durable.
+func TestASlotWhoseRunIsBeingRemovedIsBackfilled(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "every=60s", "catchup=none"})
+	b.do([]string{"at", "59.75s"})
+	b.do([]string{"restart", "100s"})
+	b.hold = true
+	b.do([]string{"revoked", "60s/1", "yes"})
+	b.do([]string{"backfill", "30s", "61s"})
+	b.hold = false
+	b.settle()
+	if run, err := b.store.Run(t.Context(), b.runID("60s")); err != nil || run.Trigger != engine.TriggerBackfill {
+		t.Errorf("%+v, %v", run, err)
+	}
+}

@@ -88,7 +88,7 @@ type ScheduledTask struct {
 	Namespace  string    `json:"namespace"`
 	Job        string    `json:"job"` // name, or "dag/root", for the list of what comes next
 	// Accounted is the latest slot that is a run or in the ledger, zero for none; Since is what it was as the definition's
-	// present form was planned: no slot of that form is before it.
+	// present form was planned: no slot of that form is before it. Of a fixed delay Since is the slot before Accounted.
 	Accounted time.Time `json:"accounted,omitzero"`
 	Since     time.Time `json:"since,omitzero"`
 	// Taken are the slots from Slot on that have a run already, which a backfill made.

@@ -13,6 +13,7 @@ type Ready struct {
 	Of    int
 	Since time.Time
 
+	runs  []*run
 	jobs  []*job
 	waves []*wave
 }
@@ -47,6 +48,8 @@ func (r *Ready) collect(u *unwritten) {
 			continue
 		}
 		run.Revision++
+		run.writing = true
+		r.runs = append(r.runs, run)
 		d.Runs = append(d.Runs, run.Run.Clone())
 		r.jobs = append(r.jobs, run.job)
 	}
@@ -87,6 +90,9 @@ func (c *Core) Committed(r *Ready) {
 	c.cleared(r.Batch)
 	for _, w := range r.waves {
 		w.dag.writes--
+	}
+	for _, run := range r.runs {
+		run.writing = false
 	}
 	for _, job := range r.jobs {
 		job.writes--

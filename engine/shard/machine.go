@@ -83,7 +83,9 @@ func (m *Machine) Stats() engine.Stats {
 		stats := u.core.Stats()
 		if u.commit != nil {
 			stats.Unwritten += u.commit.Of
-			stats.Since = u.commit.Since
+			if !u.commit.Since.IsZero() {
+				stats.Since = u.commit.Since
+			}
 		}
 		all.Jobs += stats.Jobs
 		all.DAGs += stats.DAGs
@@ -161,7 +163,11 @@ func (m *Machine) watchClock(out *actions, now time.Time) {
 	by := m.last.Sub(now)
 	if m.last.IsZero() || by < 0 {
 		if !m.last.IsZero() && -by > standstill {
-			m.working(func(u *unit) { u.stood, u.stoodAt = true, now })
+			for _, u := range m.units { // also those that are being read
+				if u != nil {
+					u.stood, u.stoodAt = true, now
+				}
+			}
 		}
 		m.last = now
 		return

@@ -112,3 +112,17 @@ func TestACommitThatChecksFindsAFenceWithoutWork(t *testing.T) {
 		}
 	}
 }
+
+// The engine says how far it is behind, whatever is being written.
+func TestACommitThatChecksHidesNoBacklog(t *testing.T) {
+	config := shard.DefaultConfig()
+	config.CheckEvery = 9500 * time.Millisecond
+	r := beginWith(t, config, home)
+	r.know(job())
+	r.wait(9500 * time.Millisecond)
+	take[shard.Commit](r) // that checks, and is under way
+	r.wait(time.Second)   // the slot comes
+	if stats := r.machine.Stats(); stats.Unwritten == 0 || stats.Since.IsZero() {
+		t.Errorf("%d jobs wait for the store since %s", stats.Unwritten, stats.Since)
+	}
+}

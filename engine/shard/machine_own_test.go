@@ -207,3 +207,23 @@ func TestTakingShardsOverDelaysNoOther(t *testing.T) {
 		t.Error("it does not have all shards")
 	}
 }
+
+// Another engine may have taken the shard over since it was read, and have seen the prepared run through.
+func TestAShardThatWasReadBeforeAStandstillPublishesAfterACommitOnly(t *testing.T) {
+	r := newRig(t, shard.DefaultConfig())
+	r.give(shard.Owned{Shards: []int{home}})
+	recovery := take[shard.Recover](r)
+	snapshot := job()
+	prepared := runningRun(slotRun(10))
+	prepared.Trigger, prepared.Slot, prepared.Status, prepared.Attempt, prepared.Attempts = engine.TriggerSchedule, snapshot.Task.Slot, engine.StatusScheduled, 0, nil
+	snapshot.Runs, snapshot.Task.Slot, snapshot.Task.RunAt = []engine.Run{prepared}, start.Add(20*time.Second), start.Add(20*time.Second)
+	r.now = start.Add(12 * time.Second) // a standstill: the machine hears nothing in between
+	r.give(shard.Recovered{Seats: recovery.Seats, Terms: []engine.Term{{Number: 1}}, Jobs: engine.JobsLoaded{Jobs: []engine.JobSnapshot{snapshot}}})
+	if got := published(r); len(got) > 0 {
+		t.Errorf("%v were published at once", got)
+	}
+	r.settle()
+	if got := published(r); len(got) != 1 {
+		t.Errorf("after a commit %v were published", got)
+	}
+}

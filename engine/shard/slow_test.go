@@ -126,7 +126,7 @@ func TestTwentyThousandRunsAtOneInstantOnASlowStoreAllRun(t *testing.T) {
 		if slow.largest.Load() >= 2*engine.CommitRuns {
 			t.Errorf("%d runs were written at one time", slow.largest.Load())
 		}
-		if w.queue.asked >= 2*engine.CommitRuns { // those that are being written
+		if w.queue.asked > 0 {
 			t.Errorf("the queue was asked %d times for attempts that wait for the store", w.queue.asked)
 		}
 		w.once()

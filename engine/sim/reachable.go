@@ -11,18 +11,18 @@ func Reachable() []Count {
 		}
 	}
 	add("fault", Faults()...)
-	add("action", "Recover", "Listen", "Reset", "Poll", "Load", "Sweep", "Reconcile", "LoadCommand", "ReadBinaries", "Perform", "Commit",
-		"ReadRefused", "ReadStrange", "Acknowledge")
+	add("action", "Recover", "Listen", "Leave", "Poll", "Load", "Sweep", "LoadCommands", "ReadBinaries", "Perform", "Commit",
+		"Acknowledge")
 	add("effect", "Publish", "Revoke", "Inspect", "DeclareLost", "CancelAttempt", "LookUpRuns")
-	add("event", "AttemptInspected", "AttemptRevoked", "BinariesChanged", "RunsLookedUp", "TaskPublished")
+	add("event", "AttemptInspected", "AttemptRevoked", "RunsLookedUp", "TaskPublished")
 	add("result", "started", "progress", "finished", "revoked", "lost")
 	add("process", "exit", "timeout", "cancelled", "drained", "watchdog", "executor killed")
 	add("queue", "second copy refused", "claim refused", "outlived copy dropped", "lock is held", "attempt trimmed")
-	add("conflict", "run", "task", "wave")
-	add("reset", "run", "task", "result") // of waves seldom: their turn is refused before
+	add("input", "BinariesRead")
+	add("fenced", "a shard")
 	add("owners", "one alone", "by leases", "at random")
 	add("lease", "Acquire", "Renew", "Release", "Announce", "Own", "acquisition refused", "renewal refused", "release refused", "renewal found again",
-		"released", "entry ended", "taken over", "two at work", "handed over in time", "commit of a former owner")
+		"released", "entry ended", "taken over", "two at work", "handed over in time")
 	add("trigger", "schedule", "catch_up", "manual", "backfill", "upstream")
 	add("cancel", "scheduled", "queued", "running", "retrying")
 	add("retry", "retrying", "failed", "timed_out", "cancelled", "lost", "dead")

@@ -76,8 +76,8 @@ var shellGuards = []mutant{
 		name: "stood-still", guard: "an engine that stood still performs nothing before a commit that it began later",
 		held: test{"engine/shard", "^TestWhatAMachineThatStoodStillPublishesWaitsForALaterCommit$"},
 		file: machine,
-		old:  "			m.working(func(u *unit) { u.stood, u.stoodAt = true, now })\n",
-		new:  "",
+		old:  "					u.stood, u.stoodAt = true, now\n",
+		new:  "					u.stoodAt = now\n",
 	},
 	{
 		name: "begun-before", guard: "a commit that was begun before a standstill proves nothing",

@@ -9,7 +9,7 @@ var storeGuards = []mutant{
 		also: "storetest, on each adapter",
 		file: memoryCommit,
 		old:  "	now := s.terms[c.Shard]\n	switch {\n",
-		new:  "	now := s.terms[c.Shard]\n	if c.Term < now.number {\n		s.put(c.Decision)\n		s.drop(c.Decision)\n		return nil\n	}\n	switch {\n",
+		new:  "	now := s.terms[c.Shard]\n	if c.Term < now.number {\n		s.put(c.Batch)\n		s.drop(c.Batch)\n		return nil\n	}\n	switch {\n",
 	},
 	{
 		name: "handled-revision", guard: "what was changed again meanwhile stays pending",

@@ -16,9 +16,11 @@ func startCommands() []engine.Command {
 	run.Payload = json.RawMessage(`{"html":"<b>&</b>","number":12345678901234567890.50,"list":[1,2,3]}`)
 	wave.Payload = json.RawMessage(`[null]`)
 	return []engine.Command{{
-		ID: engine.StartCommand(run.ID), Shard: job.Shard, Kind: engine.CommandStart, JobUID: job.UID, RunID: run.ID, By: "ada", At: noon, Run: &run,
+		ID: engine.StartCommand(run.ID), Shard: job.Shard, Kind: engine.CommandStart, JobUID: job.UID, RunID: run.ID,
+		By: "ada", At: noon, Run: &run,
 	}, {
-		ID: engine.StartCommand(wave.ID), Shard: dag.Shard, Kind: engine.CommandStartWave, JobUID: dag.UID, RunID: wave.ID, At: noon.Add(time.Second), Wave: &wave,
+		ID: engine.StartCommand(wave.ID), Shard: dag.Shard, Kind: engine.CommandStartWave, JobUID: dag.UID, RunID: wave.ID,
+		At: noon.Add(time.Second), Wave: &wave,
 	}}
 }
 

@@ -15,7 +15,8 @@ func (a *API) dagRun() {
 		OperationID: "run-dag", Method: http.MethodPost, Path: "/dags/{name}/run", Tags: []string{"dags"}, DefaultStatus: http.StatusCreated,
 		Summary: "Start a wave of a DAG",
 		Description: "All its roots start at once, as soon as no other wave is open. 201 with the new wave; 200 with the first one when the Idempotency-Key was used before, " +
-			"422 key_reused when it was used with another payload or args.",
+			"422 key_reused when it was used with another payload or args. The engine makes the wave a moment later: until then it can be read and cancelled by its id, " +
+			"is scheduled and accepted, and is in no list.",
 	}, func(ctx context.Context, in *struct {
 		DAGPath
 		Key  string `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same wave, and must come with the same body"`

@@ -10,7 +10,6 @@ import (
 
 	"github.com/tidewheel/tidewheel/client/wire"
 	"github.com/tidewheel/tidewheel/engine"
-	"github.com/tidewheel/tidewheel/store/storetest"
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
 
@@ -62,11 +61,9 @@ func TestJobIsReadAndListed(t *testing.T) {
 	}
 	job := s.PutJob(t, report)
 	slot := webtest.Start.Add(9 * time.Hour)
-	if err := storetest.Write(t.Context(), s.Store, engine.Batch{Tasks: []engine.ScheduledTask{engine.ScheduledTask{
+	s.Write(t, engine.Batch{Tasks: []engine.ScheduledTask{{
 		ID: job.UID, Shard: job.Shard, Slot: slot, RunAt: slot, Generation: 1, Revision: 1, Namespace: "default", Job: job.Name,
-	}}}); err != nil {
-		t.Fatal(err)
-	}
+	}}})
 
 	one := into[wire.Job](s.ask("GET", "/api/v1/jobs/nightly-report", "").is(http.StatusOK))
 	if !one.NextSlot.Equal(slot) || one.CreatedBy != "test" {
@@ -247,23 +244,21 @@ func TestLedgerTellsEverySlot(t *testing.T) {
 	s.PutBinary(t, "report")
 	job := s.PutJob(t, `{"name":"a","binary":"report","schedule":"* * * * *"}`)
 	var want []string
-	var batch engine.Batch
+	var decision engine.Batch
 	for i := range 20 {
 		slot := webtest.Start.Add(time.Duration(i) * time.Minute)
 		if i%4 == 3 {
-			batch.Slots = append(batch.Slots, engine.SlotRange{
+			decision.Slots = append(decision.Slots, engine.SlotRange{
 				ID: engine.SlotRangeID(job.UID, slot), JobUID: job.UID, Namespace: "default", Job: "a",
 				From: slot, To: slot, Count: 1, Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap,
 			})
 			want = append([]string{slot.Format("15:04") + " skipped overlap"}, want...)
 			continue
 		}
-		batch.Runs = append(batch.Runs, s.Running(job, slot))
+		decision.Runs = append(decision.Runs, s.Running(job, slot))
 		want = append([]string{slot.Format("15:04") + " fired schedule"}, want...)
 	}
-	if err := storetest.Write(t.Context(), s.Store, batch); err != nil {
-		t.Fatal(err)
-	}
+	s.Write(t, decision)
 	for _, limit := range []int{1, 2, 3, 7, 100} {
 		var got []string
 		for cursor := ""; ; {

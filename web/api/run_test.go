@@ -9,7 +9,6 @@ import (
 
 	"github.com/tidewheel/tidewheel/client/wire"
 	"github.com/tidewheel/tidewheel/engine"
-	"github.com/tidewheel/tidewheel/store/storetest"
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
 
@@ -27,9 +26,7 @@ func history(s *site) (job engine.Job, runs []engine.Run) {
 		runs = append(runs, run)
 	}
 	dead := engine.DeadLetter{RunID: runs[1].ID, Namespace: "default", JobUID: job.UID, Job: job.Name, Error: "exit code 1", Attempts: 1, At: runs[1].FinishedAt}
-	if err := storetest.Write(s.t.Context(), s.Store, engine.Batch{DeadLetters: []engine.DeadLetter{dead}}); err != nil {
-		s.t.Fatal(err)
-	}
+	s.Write(s.t, engine.Batch{DeadLetters: []engine.DeadLetter{dead}})
 	return job, runs
 }
 

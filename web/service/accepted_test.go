@@ -4,13 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
-	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
-	"github.com/tidewheel/tidewheel/store/storetest"
 	"github.com/tidewheel/tidewheel/web/service"
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
@@ -31,17 +28,20 @@ func TestRunIsACommandUntilTheEngineActs(t *testing.T) {
 		t.Fatalf("the API has written the run: %v", err)
 	}
 	left := commands(t, w, job.Shard)
-	if len(left) != 1 || left[0].ID != engine.StartCommand(run.ID) || left[0].Kind != engine.CommandStart || left[0].RunID != run.ID || left[0].JobUID != job.UID {
+	if len(left) != 1 || left[0].ID != engine.StartCommand(run.ID) || left[0].Kind != engine.CommandStart ||
+		left[0].RunID != run.ID || left[0].JobUID != job.UID {
 		t.Fatalf("left %+v", left)
 	}
-	if made := left[0].Run; made == nil || made.ID != run.ID || made.Args["DAY"] != "7" || !made.NotBefore.Equal(at) || made.By != "ann" || made.Reason != "" {
+	if made := left[0].Run; made == nil || made.ID != run.ID || made.Args["DAY"] != "7" ||
+		!made.NotBefore.Equal(at) || made.By != "ann" || made.Reason != "" {
 		t.Errorf("the engine is to make %+v", left[0].Run)
 	}
 
 	// While it is a command, and once the engine has made it, the run answers to its id, and the key is taken.
 	for _, reason := range []string{waits, ""} {
 		read, err := w.Run(t.Context(), run.ID)
-		if err != nil || read.Status != engine.StatusScheduled || read.Reason != reason || string(read.Payload) != `{"a": 1}` || !read.NotBefore.Equal(at) {
+		if err != nil || read.Status != engine.StatusScheduled || read.Reason != reason ||
+			string(read.Payload) != `{"a": 1}` || !read.NotBefore.Equal(at) {
 			t.Errorf("read %+v, %v", read, err)
 		}
 		again, existed, err := w.StartRun(t.Context(), "default", "a", ask)
@@ -85,7 +85,8 @@ func TestWaveIsACommandUntilTheEngineActs(t *testing.T) {
 		t.Fatalf("the API has written the wave: %v", err)
 	}
 	left := commands(t, w, d.Shard)
-	if len(left) != 1 || left[0].ID != engine.StartCommand(wave.ID) || left[0].Wave == nil || left[0].Wave.ID != wave.ID || left[0].Wave.Reason != "" {
+	if len(left) != 1 || left[0].ID != engine.StartCommand(wave.ID) || left[0].Wave == nil ||
+		left[0].Wave.ID != wave.ID || left[0].Wave.Reason != "" {
 		t.Fatalf("left %+v", left)
 	}
 	for _, reason := range []string{waits, ""} {
@@ -139,7 +140,8 @@ func TestCancelOfWhatIsAcceptedComesAfterItsStart(t *testing.T) {
 				kinds, last = append(kinds, command.Kind), command
 			}
 		}
-		if len(kinds) != 2 || kinds[0] == engine.CommandCancel || kinds[0] == engine.CommandCancelWave || last.By != "bob" || !last.At.After(webtest.Start) {
+		if len(kinds) != 2 || kinds[0] == engine.CommandCancel || kinds[0] == engine.CommandCancelWave ||
+			last.By != "bob" || !last.At.After(webtest.Start) {
 			t.Errorf("of %s the engine reads %v, the last at %v", id, kinds, last.At)
 		}
 	}
@@ -175,7 +177,7 @@ func newActing(t *testing.T) (*webtest.World, *service.Service, *acting) {
 	w.PutJob(t, `{"name":"a","binary":"report"}`)
 	w.PutDAG(t, diamond)
 	store := &acting{Store: w.Store}
-	return w, service.New(store, w.Blobs, w.Queue, slog.New(slog.NewTextHandler(io.Discard, nil)), service.Config{Now: func() time.Time { return w.Now }}), store
+	return w, service.New(store, w.Blobs, w.Queue, w.Log, service.Config{Now: func() time.Time { return w.Now }}), store
 }
 
 func TestWhatTheEngineMakesWhileItIsReadIsFound(t *testing.T) {
@@ -248,14 +250,7 @@ func TestRequestIsAnsweredWhoseCommandHasGone(t *testing.T) {
 	id := engine.ManualRunID(job.UID, "k")
 	store.beforePut = func() {
 		store.beforeCommand = func() {
-			command, err := w.Store.Command(t.Context(), engine.StartCommand(id))
-			if err != nil {
-				t.Fatal(err)
-			}
-			done := []engine.CommandDone{{ID: command.ID, At: command.At}}
-			if err := storetest.Write(t.Context(), w.Store, engine.Batch{Done: done}); err != nil {
-				t.Fatal(err)
-			}
+			w.Write(t, engine.Batch{Done: []engine.CommandDone{{ID: engine.StartCommand(id), At: w.Now}}})
 		}
 	}
 	run, existed, err := other.StartRun(t.Context(), "default", "a", service.Start{Key: "k"})

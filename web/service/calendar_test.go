@@ -6,7 +6,6 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
-	"github.com/tidewheel/tidewheel/store/storetest"
 	"github.com/tidewheel/tidewheel/web/service"
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
@@ -34,15 +33,13 @@ func TestCalendarCountsSlotsInTheirZone(t *testing.T) {
 	byHand.ID, byHand.Slot, byHand.CreatedAt = engine.ManualRunID(job.UID, "x"), time.Time{}, slot(5).Add(time.Hour)
 	w.PutRun(t, byHand)
 	put(30, engine.StatusSucceeded, slot(30)) // of another, to come: not looked at by its id
-	if err := storetest.Write(t.Context(), w.Store, engine.Batch{Slots: []engine.SlotRange{{
+	w.Write(t, engine.Batch{Slots: []engine.SlotRange{{
 		ID: engine.SlotRangeID(job.UID, slot(6)), JobUID: job.UID, Namespace: "default", Job: "a", From: slot(6), To: slot(9), Count: 4,
 		Outcome: engine.OutcomeMissed, Reason: engine.ReasonOutage,
 	}, {
 		ID: engine.SlotRangeID(job.UID, slot(10)), JobUID: job.UID, Namespace: "default", Job: "a", From: slot(10), To: slot(10), Count: 1,
 		Outcome: engine.OutcomeSkipped, Reason: engine.ReasonPaused,
-	}}}); err != nil {
-		t.Fatal(err)
-	}
+	}}})
 	calendar, err := w.Calendar(t.Context(), "default", "a", w.Now)
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
-	"github.com/tidewheel/tidewheel/store/storetest"
 	"github.com/tidewheel/tidewheel/web/service"
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
@@ -173,9 +172,7 @@ func TestDAGsAreListedWithWhatComesNext(t *testing.T) {
 		id := engine.RootID(dag.UID, root)
 		tasks = append(tasks, engine.ScheduledTask{ID: id, Shard: dag.Shard, Slot: slot.Add(-time.Duration(i) * time.Minute), RunAt: slot, Revision: 1, Namespace: "default", Job: "etl/" + root})
 	}
-	if err := storetest.Write(t.Context(), w.Store, engine.Batch{Tasks: tasks}); err != nil {
-		t.Fatal(err)
-	}
+	w.Write(t, engine.Batch{Tasks: tasks})
 	page, err := w.ListDAGs(t.Context(), service.DAGQuery{Namespace: "default", Limit: 10})
 	if err != nil || len(page.DAGs) != 2 || page.DAGs[0].Name != "by-hand" || !page.NextSlots[dag.UID].Equal(slot.Add(-time.Minute)) || len(page.NextSlots) != 1 {
 		t.Errorf("%+v, %v", page, err)
@@ -205,12 +202,10 @@ func TestLedgerOfARoot(t *testing.T) {
 	w.PutRun(t, run)
 	skipped := webtest.Start.Add(-2 * time.Hour)
 	id := engine.RootID(dag.UID, "orders")
-	if err := storetest.Write(t.Context(), w.Store, engine.Batch{Slots: []engine.SlotRange{{
+	w.Write(t, engine.Batch{Slots: []engine.SlotRange{{
 		ID: engine.SlotRangeID(id, skipped), JobUID: id, Namespace: "default", Job: "etl/orders", From: skipped, To: skipped, Count: 1,
 		Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap,
-	}}}); err != nil {
-		t.Fatal(err)
-	}
+	}}})
 	entries, next, err := w.DAGLedgerPage(t.Context(), "default", "etl", "orders", time.Time{}, time.Time{}, "", 10)
 	if err != nil || next != "" || len(entries) != 2 || entries[0].Run != run.ID || entries[1].Reason != "overlap" {
 		t.Errorf("%+v %q %v", entries, next, err)

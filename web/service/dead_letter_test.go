@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
-	"github.com/tidewheel/tidewheel/store/storetest"
 	"github.com/tidewheel/tidewheel/web/service"
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
@@ -18,9 +17,7 @@ func die(t *testing.T, w *webtest.World, run engine.Run, at time.Time) engine.De
 	letter := engine.DeadLetter{
 		RunID: run.ID, Namespace: run.Namespace, JobUID: run.JobUID, Job: run.Label(), Error: "exit 1; all 3 tries are used", Attempts: 3, At: at,
 	}
-	if err := storetest.Write(t.Context(), w.Store, engine.Batch{DeadLetters: []engine.DeadLetter{letter}}); err != nil {
-		t.Fatal(err)
-	}
+	w.Write(t, engine.Batch{DeadLetters: []engine.DeadLetter{letter}})
 	return letter
 }
 
@@ -225,14 +222,12 @@ func TestManyAreReplayedAndThoseThatCannotBeAreTold(t *testing.T) {
 // What is more than one request takes is told, and the cursor leads on.
 func TestManyAreTakenAThousandAtATime(t *testing.T) {
 	w := webtest.New(t)
-	var batch engine.Batch
+	var decision engine.Batch
 	for i := range service.DeadLettersAtOnce + 5 {
 		at := webtest.Start.Add(-time.Duration(i) * time.Second)
-		batch.DeadLetters = append(batch.DeadLetters, engine.DeadLetter{RunID: fmt.Sprintf("job-s%04d", i), Namespace: "default", JobUID: "job", Job: "one", At: at})
+		decision.DeadLetters = append(decision.DeadLetters, engine.DeadLetter{RunID: fmt.Sprintf("job-s%04d", i), Namespace: "default", JobUID: "job", Job: "one", At: at})
 	}
-	if err := storetest.Write(t.Context(), w.Store, batch); err != nil {
-		t.Fatal(err)
-	}
+	w.Write(t, decision)
 	filter := service.DeadLetterFilter{Namespace: "default", Job: "one"}
 	if sum, err := w.SumDeadLetters(t.Context(), filter); err != nil || len(sum.Letters) != service.DeadLettersAtOnce || !sum.More {
 		t.Errorf("%d, more %t, %v", len(sum.Letters), sum.More, err)

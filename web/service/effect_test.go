@@ -11,7 +11,6 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
-	"github.com/tidewheel/tidewheel/store/storetest"
 	"github.com/tidewheel/tidewheel/web/service"
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
@@ -41,10 +40,7 @@ func (w *effects) becomes(status engine.Status, attempt int) {
 	if status.Terminal() {
 		w.run.FinishedAt = w.Now
 	}
-	err := storetest.Write(w.t.Context(), w.Store, engine.Batch{Runs: []engine.Run{w.run}})
-	if err != nil {
-		w.t.Fatalf("write the run: %v", err)
-	}
+	w.PutRun(w.t, w.run)
 }
 
 func (w *effects) program(attempt int) service.Program {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
-	"github.com/tidewheel/tidewheel/store/storetest"
 	"github.com/tidewheel/tidewheel/web/service"
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
@@ -53,9 +52,7 @@ func fleet(t *testing.T) *webtest.World {
 			w.PutRun(t, run)
 		}
 	}
-	if err := storetest.Write(t.Context(), w.Store, engine.Batch{Tasks: tasks}); err != nil {
-		t.Fatal(err)
-	}
+	w.Write(t, engine.Batch{Tasks: tasks})
 	if _, err := w.PauseJob(t.Context(), "default", "job-0", "mira", "too loud"); err != nil {
 		t.Fatal(err)
 	}
@@ -228,12 +225,10 @@ func TestHindrancesSayWhyNothingRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			at := w.Now.Add(-time.Minute)
-			if err := storetest.Write(t.Context(), w.Store, engine.Batch{Slots: []engine.SlotRange{{
+			w.Write(t, engine.Batch{Slots: []engine.SlotRange{{
 				ID: engine.SlotRangeID(job.UID, at), JobUID: job.UID, Namespace: "default", Job: "a", From: at, To: at, Count: 1,
 				Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap,
-			}}}); err != nil {
-				t.Fatal(err)
-			}
+			}}})
 		}, "last_skipped"},
 	} {
 		t.Run(name, func(t *testing.T) {

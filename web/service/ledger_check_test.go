@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
-	"github.com/tidewheel/tidewheel/store/storetest"
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
@@ -53,7 +52,7 @@ func TestLedgerCheckFindsASlotThatWasTakenOutByHand(t *testing.T) {
 		t.Errorf("%+v", state)
 	}
 	again.wants("busy 12:30:00") // it stays until it is there
-	again.must(commit(t, again, engine.Batch{Slots: ranges}))
+	again.Write(t, engine.Batch{Slots: ranges})
 	again.wants()
 
 	// Of a root, its runs count as well.
@@ -63,11 +62,6 @@ func TestLedgerCheckFindsASlotThatWasTakenOutByHand(t *testing.T) {
 		t.Error("no root has run")
 	}
 	w.wants()
-}
-
-func commit(t *testing.T, w *tide, batch engine.Batch) error {
-	t.Helper()
-	return storetest.Write(t.Context(), w.Store, batch)
 }
 
 func (w *tide) rootRun(d engine.DAG, root string) engine.Run {
@@ -109,7 +103,7 @@ func TestLedgerCheckFindsAJobWithoutAPlannedSlot(t *testing.T) {
 	w := newTide(t)
 	job := w.PutJob(t, `{"name":"forgotten","binary":"report","schedule":"*/10 * * * *"}`)
 	w.sweep()
-	w.must(commit(t, w, engine.Batch{DropTasks: []string{job.UID}}))
+	w.Write(t, engine.Batch{DropTasks: []string{job.UID}})
 	w.Now = w.Now.Add(25 * time.Minute)
 	w.wants("forgotten 12:10:00", "forgotten 12:20:00")
 }

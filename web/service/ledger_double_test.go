@@ -24,7 +24,7 @@ func TestLedgerCheckFindsASlotThatBothRanAndWasSkipped(t *testing.T) {
 	w.sweep()
 	w.pass(35*time.Minute, false)
 	w.wants()
-	w.must(commit(t, w, engine.Batch{Slots: []engine.SlotRange{skipped(job.UID, clock(12, 10), clock(12, 20), clock(12, 30))}}))
+	w.Write(t, engine.Batch{Slots: []engine.SlotRange{skipped(job.UID, clock(12, 10), clock(12, 20), clock(12, 30))}})
 	w.fresh()
 	w.wants("busy 12:10:00 both", "busy 12:20:00 both", "busy 12:30:00 both")
 	_, err := w.Store.ExpireSlots(t.Context(), w.Now.Add(time.Hour), 10)
@@ -43,7 +43,7 @@ func TestLedgerCheckFindsASlotThatIsInTheLedgerTwice(t *testing.T) {
 	if len(ranges) != 1 || ranges[0].Count != 3 {
 		t.Fatalf("the ledger has %+v", ranges)
 	}
-	w.must(commit(t, w, engine.Batch{Slots: []engine.SlotRange{skipped(job.UID, clock(12, 40))}}))
+	w.Write(t, engine.Batch{Slots: []engine.SlotRange{skipped(job.UID, clock(12, 40))}})
 	w.wants("busy 12:40:00 noted_twice")
 }
 
@@ -60,7 +60,7 @@ func TestLedgerCheckFindsASlotThatTwoWavesHave(t *testing.T) {
 	}
 	again.Wave, again.Epoch, again.Revision = engine.WaveID(dag.UID, 7), 7, 1
 	again.ID = engine.TaskRunID(again.Wave, "orders")
-	w.must(commit(t, w, engine.Batch{Runs: []engine.Run{again}}))
+	w.Write(t, engine.Batch{Runs: []engine.Run{again}})
 	w.wants("etl/orders 12:20:00 fired_twice")
 }
 
@@ -74,7 +74,7 @@ func TestLedgerCheckFindsWhatIsOfNoSchedule(t *testing.T) {
 	stray := runs[0]
 	stray.Slot, stray.Revision = clock(12, 13), 1
 	stray.ID = engine.SlotRunID(job.UID, stray.Slot)
-	w.must(commit(t, w, engine.Batch{Runs: []engine.Run{stray}, Slots: []engine.SlotRange{skipped(job.UID, clock(12, 7))}}))
+	w.Write(t, engine.Batch{Runs: []engine.Run{stray}, Slots: []engine.SlotRange{skipped(job.UID, clock(12, 7))}})
 	w.wants("busy 12:07:00 no_schedule", "busy 12:13:00 no_schedule")
 
 	// What an earlier form named is of a schedule.

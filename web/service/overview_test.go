@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
-	"github.com/tidewheel/tidewheel/store/storetest"
 	"github.com/tidewheel/tidewheel/web/service"
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
@@ -23,13 +22,6 @@ func kinds(t *testing.T, w *webtest.World, job string) (kinds []service.ConcernK
 		}
 	}
 	return kinds
-}
-
-func put(t *testing.T, w *webtest.World, batch engine.Batch) {
-	t.Helper()
-	if err := storetest.Write(t.Context(), w.Store, batch); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestSkippedSlotsAreExplainedByWhatTheRunBeforeDid(t *testing.T) {
@@ -64,7 +56,7 @@ func TestSkippedSlotsAreExplainedByWhatTheRunBeforeDid(t *testing.T) {
 			}
 			w.PutRun(t, r)
 			from, to := slot.Add(time.Minute), slot.Add(8*time.Minute)
-			put(t, w, engine.Batch{Slots: []engine.SlotRange{{
+			w.Write(t, engine.Batch{Slots: []engine.SlotRange{{
 				ID: engine.SlotRangeID(job.UID, from), JobUID: job.UID, Namespace: job.Namespace, Job: job.Name, From: from, To: to, Count: 8,
 				Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap,
 			}}})
@@ -83,7 +75,7 @@ func TestRecoveredJobNeedsNoAttention(t *testing.T) {
 		w.PutRun(t, run)
 		w.PutRun(t, webtest.Ended(run, status, ""))
 		if status == engine.StatusDead {
-			put(t, w, engine.Batch{DeadLetters: []engine.DeadLetter{{RunID: run.ID, Namespace: job.Namespace, JobUID: job.UID, Job: job.Name, Error: "exit 1", Attempts: 1, At: w.Now}}})
+			w.Write(t, engine.Batch{DeadLetters: []engine.DeadLetter{{RunID: run.ID, Namespace: job.Namespace, JobUID: job.UID, Job: job.Name, Error: "exit 1", Attempts: 1, At: w.Now}}})
 		}
 	}
 	at := w.Now.Add(-time.Hour).Truncate(time.Minute)

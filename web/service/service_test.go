@@ -14,7 +14,6 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
-	"github.com/tidewheel/tidewheel/store/storetest"
 	"github.com/tidewheel/tidewheel/web/service"
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
@@ -351,7 +350,7 @@ func TestUpcomingAndNextSlots(t *testing.T) {
 	w := webtest.New(t)
 	w.PutBinary(t, "report")
 	var jobs []engine.Job
-	var batch engine.Batch
+	var decision engine.Batch
 	for i := range 3 {
 		job := w.PutJob(t, fmt.Sprintf(`{"name":"job-%d","binary":"report","schedule":"@hourly"}`, i))
 		slot := webtest.Start.Add(time.Duration(3-i) * time.Hour)
@@ -359,11 +358,9 @@ func TestUpcomingAndNextSlots(t *testing.T) {
 		if i == 2 {
 			task.RunAt = engine.Parked
 		}
-		jobs, batch.Tasks = append(jobs, job), append(batch.Tasks, task)
+		jobs, decision.Tasks = append(jobs, job), append(decision.Tasks, task)
 	}
-	if err := storetest.Write(t.Context(), w.Store, batch); err != nil {
-		t.Fatal(err)
-	}
+	w.Write(t, decision)
 	tasks, err := w.Upcoming(t.Context(), "default", 10)
 	if err != nil || len(tasks) != 2 || tasks[0].Job != "job-1" {
 		t.Errorf("upcoming %+v, %v", tasks, err)
@@ -386,12 +383,10 @@ func TestLedgerOfCaughtUpSlots(t *testing.T) {
 	planned := w.Running(job, webtest.Start.Add(time.Minute))
 	planned.Status = engine.StatusScheduled
 	w.PutRun(t, planned)
-	if err := storetest.Write(t.Context(), w.Store, engine.Batch{Slots: []engine.SlotRange{{
+	w.Write(t, engine.Batch{Slots: []engine.SlotRange{{
 		ID: engine.SlotRangeID(job.UID, webtest.Start.Add(-59*time.Minute)), JobUID: job.UID, Namespace: "default", Job: "a",
 		From: webtest.Start.Add(-59 * time.Minute), To: webtest.Start.Add(-2 * time.Minute), Count: 58, Outcome: engine.OutcomeMissed, Reason: engine.ReasonOutage,
-	}}}); err != nil {
-		t.Fatal(err)
-	}
+	}}})
 	entries, next, err := w.LedgerPage(t.Context(), "default", "a", webtest.Start.Add(-2*time.Hour), time.Time{}, "", 10)
 	var told []string
 	for _, e := range entries {

@@ -56,7 +56,8 @@ func (s *Service) newWave(dag *engine.DAG, key string, trigger engine.Trigger, b
 // startWave gives the command that makes a wave.
 func startWave(wave *engine.Wave) engine.Command {
 	return engine.Command{
-		ID: engine.StartCommand(wave.ID), Kind: engine.CommandStartWave, RunID: wave.ID, JobUID: wave.DAGUID, By: wave.By, At: wave.CreatedAt, Wave: wave,
+		ID: engine.StartCommand(wave.ID), Kind: engine.CommandStartWave, RunID: wave.ID, JobUID: wave.DAGUID,
+		By: wave.By, At: wave.CreatedAt, Wave: wave,
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/tidewheel/tidewheel/dag"
 	"github.com/tidewheel/tidewheel/engine"
-	"github.com/tidewheel/tidewheel/store/storetest"
 )
 
 var dagRow = regexp.MustCompile(`<tr id="dag-([a-z0-9-]+)">`)
@@ -188,12 +187,10 @@ func TestCalendarOfARootTellsWhatBecameOfItsSlots(t *testing.T) {
 		t.Fatal(err)
 	}
 	skipped := s.Now.Add(-90 * time.Minute)
-	if err := storetest.Write(t.Context(), s.Store, engine.Batch{Slots: []engine.SlotRange{{
+	s.Write(t, engine.Batch{Slots: []engine.SlotRange{{
 		ID: engine.SlotRangeID(engine.RootID(d.UID, "rates"), skipped), JobUID: engine.RootID(d.UID, "rates"), Namespace: d.Namespace, Job: "etl/rates",
 		From: skipped, To: skipped, Count: 1, Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap,
-	}}}); err != nil {
-		t.Fatal(err)
-	}
+	}}})
 	zone, err := time.LoadLocation("Europe/Amsterdam")
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/tidewheel/tidewheel/dag"
 	"github.com/tidewheel/tidewheel/engine"
-	"github.com/tidewheel/tidewheel/store/storetest"
 )
 
 // past is how a wave went that a test writes.
@@ -106,9 +105,7 @@ func (s *site) putWave(t *testing.T, d *engine.DAG, p past) engine.Wave {
 			Skipped: states.Count(dag.Skipped) + states.Count(dag.UpstreamFailed),
 		}
 	}
-	if err := storetest.Write(t.Context(), s.Store, engine.Batch{Waves: []engine.Wave{wave}, Runs: runs}); err != nil {
-		t.Fatalf("write wave %s: %v", wave.ID, err)
-	}
+	s.Write(t, engine.Batch{Waves: []engine.Wave{wave}, Runs: runs})
 	return wave
 }
 

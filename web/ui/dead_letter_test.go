@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
-	"github.com/tidewheel/tidewheel/store/storetest"
 	"github.com/tidewheel/tidewheel/web/service"
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
@@ -25,9 +24,7 @@ func (s *site) die(t *testing.T, name string, at time.Time) engine.Run {
 	run = webtest.Ended(run, engine.StatusDead, "no\n")
 	s.PutRun(t, run)
 	letter := engine.DeadLetter{RunID: run.ID, Namespace: run.Namespace, JobUID: run.JobUID, Job: run.Job, Error: "exit 3 <of the gauge>", Attempts: 4, At: at}
-	if err := storetest.Write(t.Context(), s.Store, engine.Batch{DeadLetters: []engine.DeadLetter{letter}}); err != nil {
-		t.Fatal(err)
-	}
+	s.Write(t, engine.Batch{DeadLetters: []engine.DeadLetter{letter}})
 	return run
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
-	"github.com/tidewheel/tidewheel/store/storetest"
 	"github.com/tidewheel/tidewheel/web"
 	"github.com/tidewheel/tidewheel/web/auth"
 	"github.com/tidewheel/tidewheel/web/service"
@@ -133,9 +132,7 @@ func (s *site) fill(t *testing.T) {
 		{ID: engine.SlotRangeID(forecast.UID, s.Now.Add(-10*time.Minute)), JobUID: forecast.UID, Namespace: forecast.Namespace, Job: forecast.Name,
 			From: s.Now.Add(-10 * time.Minute), To: s.Now.Add(-10 * time.Minute), Count: 1, Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap},
 	}
-	if err := storetest.Write(t.Context(), s.Store, engine.Batch{Tasks: tasks, Slots: slots}); err != nil {
-		t.Fatal(err)
-	}
+	s.Write(t, engine.Batch{Tasks: tasks, Slots: slots})
 	s.Queue.SetExecutors(engine.Presence{
 		ID: "one", Host: "quay-1", Version: "1.2.3", Tiers: []spec.Tier{spec.TierLight, spec.TierMedium, spec.TierHeavy}, Slots: 8,
 		Since: s.Now.Add(-3 * time.Hour), Seen: s.Now.Add(-time.Second),
@@ -187,9 +184,7 @@ func (s *site) fillBroken(t *testing.T, gauge *engine.Job) {
 	})
 	s.PutRun(t, again)
 	letter := engine.DeadLetter{RunID: again.ID, Namespace: again.Namespace, JobUID: again.JobUID, Job: again.Job, Error: again.Reason, Attempts: 2, At: again.FinishedAt}
-	if err := storetest.Write(t.Context(), s.Store, engine.Batch{DeadLetters: []engine.DeadLetter{letter}}); err != nil {
-		t.Fatal(err)
-	}
+	s.Write(t, engine.Batch{DeadLetters: []engine.DeadLetter{letter}})
 	s.broken = again
 }
 

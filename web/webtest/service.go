@@ -126,13 +126,18 @@ func (w *World) PutDAG(t testing.TB, definition string) engine.DAG {
 	return saved
 }
 
-// PutWave writes a wave as its shard's owner would: inserted at revision 1, replaced above.
+// Write writes what the owners of shards would.
+func (w *World) Write(t testing.TB, decision engine.Batch) {
+	t.Helper()
+	if err := storetest.Write(t.Context(), w.Store, decision); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// PutWave writes a wave as its shard's owner would.
 func (w *World) PutWave(t testing.TB, wave engine.Wave) {
 	t.Helper()
-	err := storetest.Write(t.Context(), w.Store, engine.Batch{Waves: []engine.Wave{wave}})
-	if err != nil {
-		t.Fatalf("write wave %s: %v", wave.ID, err)
-	}
+	w.Write(t, engine.Batch{Waves: []engine.Wave{wave}})
 }
 
 // OpenWave gives the wave of an epoch that slots have opened, not yet stored.
@@ -164,13 +169,10 @@ func (w *World) TaskRun(wave engine.Wave, task string, status engine.Status) eng
 	return run
 }
 
-// PutRun writes a run as its shard's owner would: inserted at revision 1, replaced above.
+// PutRun writes a run as its shard's owner would.
 func (w *World) PutRun(t testing.TB, run engine.Run) {
 	t.Helper()
-	err := storetest.Write(t.Context(), w.Store, engine.Batch{Runs: []engine.Run{run}})
-	if err != nil {
-		t.Fatalf("write run %s: %v", run.ID, err)
-	}
+	w.Write(t, engine.Batch{Runs: []engine.Run{run}})
 }
 
 // Act does what the engine does with requests for runs and waves: it makes what they ask for, unless that is there already,
@@ -186,26 +188,22 @@ func (w *World) Act(t testing.TB) {
 		t.Fatal(err)
 	}
 	for _, command := range commands {
-		batch := engine.Batch{Done: []engine.CommandDone{{ID: command.ID, At: command.At}}}
+		decision := engine.Batch{Done: []engine.CommandDone{{ID: command.ID, At: command.At}}}
 		switch {
 		case command.Run != nil:
-			command.Run.Revision = 1
-			batch.Runs = []engine.Run{*command.Run}
+			if _, err := w.Store.Run(t.Context(), command.RunID); err != nil {
+				command.Run.Revision = 1
+				decision.Runs = []engine.Run{*command.Run}
+			}
 		case command.Wave != nil:
-			command.Wave.Revision = 1
-			batch.Waves = []engine.Wave{*command.Wave}
+			if _, err := w.Store.Wave(t.Context(), command.RunID); err != nil {
+				command.Wave.Revision = 1
+				decision.Waves = []engine.Wave{*command.Wave}
+			}
 		default:
 			continue
 		}
-		if _, err := w.Store.Run(t.Context(), command.RunID); err == nil {
-			batch.Runs = nil
-		}
-		if _, err := w.Store.Wave(t.Context(), command.RunID); err == nil {
-			batch.Waves = nil
-		}
-		if err := storetest.Write(t.Context(), w.Store, batch); err != nil {
-			t.Fatalf("act on command %s: %v", command.ID, err)
-		}
+		w.Write(t, decision)
 	}
 }
 
