@@ -3,12 +3,14 @@ package mongotest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	driver "go.mongodb.org/mongo-driver/v2/mongo"
 
@@ -255,25 +257,50 @@ func TestCommitsWaitForTheProjector(t *testing.T) {
 	}
 }
 
-// TestABackupHoldsWhatIsNotProjected reads all documents of a database whose owner was killed.
+// TestABackupHoldsWhatIsNotProjected reads all documents of a database whose owner has projected only a part of what it
+// has committed, by pages of several sizes, and once more when it has projected all.
 func TestABackupHoldsWhatIsNotProjected(t *testing.T) {
 	server := startServer(t)
-	killed, reader := closing(t, openStore(t, server.URI(), asked)), closing(t, openStore(t, server.URI(), mongo.Config{}))
-	uid := uidsOf(7, 1)[0]
-	one := take(t, killed, 7, "killed")
-	one.commit(t, runsOf(uid, 3), engine.Batch{DropRuns: []string{life(uid, faultNoon)[0].ID}})
-	seen := 0
-	must(t, reader.View(t.Context(), func(pages engine.DocumentPages) error {
-		for from := ""; ; {
-			page, next, err := pages(engine.CollectionRuns, from, 1)
-			if seen += len(page); err != nil || next == "" {
-				return err
+	store, reader := closing(t, openStore(t, server.URI(), asked)), closing(t, openStore(t, server.URI(), mongo.Config{PrimaryOnly: true}))
+	ask(t, store, 7)
+	one := take(t, store, 7, "owner")
+	all := stages(7)
+	one.commit(t, all[0])
+	must(t, store.CatchUp(t.Context()))
+	one.commit(t, append(all[1:], runsOf(uidsOf(7, 1)[0], 3))...)
+	view := func(limit int) (found []string) {
+		must(t, reader.View(t.Context(), func(pages engine.DocumentPages) error {
+			for _, of := range []engine.Collection{
+				engine.CollectionRuns, engine.CollectionWaves, engine.CollectionScheduledTasks, engine.CollectionSlots,
+				engine.CollectionDeadLetters, engine.CollectionCommands,
+			} {
+				for from := ""; ; {
+					page, next, err := pages(of, from, limit)
+					for _, document := range page {
+						found = append(found, fmt.Sprintf("%s %+v", of, document))
+					}
+					if err != nil {
+						return err
+					}
+					if from = next; next == "" {
+						break
+					}
+				}
 			}
-			from = next
+			return nil
+		}))
+		return found
+	}
+	before := [][]string{view(1), view(2), view(1000)}
+	must(t, store.CatchUp(t.Context()))
+	want := view(1000)
+	if len(want) < 8 {
+		t.Fatalf("only %d documents: %v", len(want), want)
+	}
+	for _, got := range before {
+		if difference := cmp.Diff(want, got); difference != "" {
+			t.Errorf("a backup of what is not projected (-want +got):\n%s", difference)
 		}
-	}))
-	if seen != 2 {
-		t.Errorf("%d runs", seen)
 	}
 }
 
