@@ -38,9 +38,6 @@ queue, which does not move.`,
 			"  tidewheel migrate --from-mongodb mongodb://db/tidewheel --from-s3-endpoint https://s3.example.com --to /var/lib/tidewheel",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := c.noOutput(cmd, "migrate tells in words what it does"); err != nil {
-				return err
-			}
 			from, err := placeOf(cmd.Flags(), fromPlace)
 			if err != nil {
 				return err

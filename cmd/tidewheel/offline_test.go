@@ -184,7 +184,6 @@ func TestBadUsageIsRefusedWithWords(t *testing.T) {
 		{"--output is for lists", []string{"export", "-f", dir, "-o", "json"}},
 		{"--output is for lists", []string{"binary", "pull", "report", "-", "-o", "json"}},
 		{"--output is for lists", []string{"restore", "all.backup", "-o", "json"}},
-		{"--output is for lists", []string{"migrate", "-o", "json"}},
 		{"of an S3 that --s3-endpoint names", []string{"restore", "all.backup", "--s3-bucket", "mine"}},
 		{"of an S3 that --to-s3-endpoint names", []string{"migrate", "--from", dir, "--to", dir, "--to-s3-region", "eu-north-1"}},
 		{"count from 1", []string{"logs", "report", "--tail", "0"}},

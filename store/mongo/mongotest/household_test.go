@@ -173,7 +173,7 @@ func shown(t *testing.T, server *e2e.Server) map[string]string {
 				Items []map[string]any
 				Next  string
 			}
-			must(t, json.Unmarshal(get(path+"?limit=50"+at), &list))
+			must(t, json.Unmarshal(get(path+at), &list))
 			for _, item := range list.Items {
 				value := fmt.Sprint(item[field])
 				text, err := json.Marshal(item)
@@ -184,7 +184,7 @@ func shown(t *testing.T, server *e2e.Server) map[string]string {
 			if list.Next == "" {
 				return
 			}
-			at = "&cursor=" + url.QueryEscape(list.Next)
+			at = "?cursor=" + url.QueryEscape(list.Next)
 		}
 	}
 	nothing := func(string) {}
