@@ -251,9 +251,6 @@ func (c *Core) Stats() Stats {
 	return s
 }
 
-// Holds reports whether the core has the job or DAG in memory, and so knows more of it than the store.
-func (c *Core) Holds(uid string) bool { return c.jobs[uid] != nil || c.dags[uid] != nil }
-
 // Hold says that a job is about to be read. Until LetGo the core does not forget it: what is read now would be out of
 // date once the job has been worked on, and only a job in memory tells that it is.
 func (c *Core) Hold(uid string) { c.held[uid]++ }

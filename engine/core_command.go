@@ -132,7 +132,7 @@ func (c *Core) backfill(e RunsLookedUp) {
 	}
 	c.idle = append(c.idle, j)
 	for _, slot := range backfillSlots(j, e.Command, c.now) {
-		if !e.Exists[SlotRunID(j.uid, slot)] {
+		if exists, asked := e.Exists[SlotRunID(j.uid, slot)]; asked && !exists { // others have come since it was asked
 			c.begin(j, slot, TriggerBackfill, e.Command.By)
 		}
 	}

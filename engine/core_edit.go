@@ -113,7 +113,7 @@ func (c *Core) planAfterEdit(j *job, edited time.Time, done func(time.Time) bool
 	if j.task != nil && j.schedule.Kind() != cron.KindAfter && (j.schedule.Kind() != cron.KindAt || !edited.IsZero()) {
 		ahead := c.now.Add(c.config.Lead)
 		for ; ok && !slot.After(j.task.Accounted); slot, ok = j.schedule.Next(slot) {
-			if !slot.After(ahead) && slot.After(j.task.Since) && !slot.Equal(j.task.Accounted) && !done(slot) && !j.hasRunOf(slot) {
+			if !slot.After(ahead) && slot.After(j.task.Since) && !j.task.takes(slot) && !done(slot) && !j.hasRunOf(slot) {
 				c.note(j, slot, OutcomeSkipped, ReasonEdited)
 			}
 		}

@@ -204,7 +204,7 @@ func (c *Core) setSlot(j *job, slot time.Time, ok bool) {
 	}
 	j.task.RunAt = j.task.Slot
 	j.task.Generation = j.def.Generation
-	if len(j.task.Taken) > 0 { // into memory of its own: an earlier form of the task may be on its way to the store
+	if len(j.task.Taken) > 0 && !j.delays() { // into memory of its own: an earlier form of the task may be on its way to the store
 		j.task.Taken = slices.DeleteFunc(slices.Clone(j.task.Taken), func(taken time.Time) bool { return taken.Before(j.task.Slot) })
 	}
 	if j.dag != nil {
@@ -213,6 +213,12 @@ func (c *Core) setSlot(j *job, slot time.Time, ok bool) {
 	}
 	c.touchTask(j)
 }
+
+// keptDelays is how many of its latest slots a fixed delay remembers, for an edit that is seen late.
+const keptDelays = 32
+
+// delays reports whether the job's schedule is a fixed delay.
+func (j *job) delays() bool { return j.schedule != nil && j.schedule.Kind() == cron.KindAfter }
 
 // take remembers that a slot which the task has not passed has a run.
 func (c *Core) take(j *job, slot time.Time) {
@@ -228,10 +234,11 @@ func (t *ScheduledTask) takes(slot time.Time) bool { return slices.ContainsFunc(
 // account remembers that a slot is a run, or in the ledger.
 func (c *Core) account(j *job, slot time.Time) {
 	if j.task != nil && slot.After(j.task.Accounted) {
-		if j.schedule != nil && j.schedule.Kind() == cron.KindAfter { // nothing else tells where its slots were
-			j.task.Since = j.task.Accounted
-		}
 		j.task.Accounted = slot
+		if j.delays() { // nothing else tells where its slots were
+			taken := append(slices.Clone(j.task.Taken), slot)
+			j.task.Taken = taken[max(0, len(taken)-keptDelays):]
+		}
 		c.touchTask(j)
 	}
 }

@@ -105,7 +105,7 @@ type CommandReceived struct {
 	Binaries []Binary
 }
 
-// RunsLookedUp answers a LookUpRuns.
+// RunsLookedUp answers a LookUpRuns: Exists has all runs that were asked for.
 type RunsLookedUp struct {
 	Command Command
 	Exists  map[string]bool

@@ -88,10 +88,10 @@ type ScheduledTask struct {
 	Namespace  string    `json:"namespace"`
 	Job        string    `json:"job"` // name, or "dag/root", for the list of what comes next
 	// Accounted is the latest slot that is a run or in the ledger, zero for none; Since is what it was as the definition's
-	// present form was planned: no slot of that form is before it. Of a fixed delay Since is the slot before Accounted.
+	// present form was planned: no slot of that form is before it.
 	Accounted time.Time `json:"accounted,omitzero"`
 	Since     time.Time `json:"since,omitzero"`
-	// Taken are the slots from Slot on that have a run already, which a backfill made.
+	// Taken are the slots from Slot on that have a run already, which a backfill made; of a fixed delay its latest slots.
 	Taken []time.Time `json:"taken,omitempty"`
 }
 

@@ -99,11 +99,6 @@ type Result struct {
 	Sequence uint64 `json:"-"`
 }
 
-// Ends reports whether the message is the last of its attempt.
-func (r *Result) Ends() bool {
-	return r.Kind == ResultFinished || r.Kind == ResultLost || r.Kind == ResultRevoked
-}
-
 // Finish is how an attempt ended.
 type Finish struct {
 	Status     Status    `json:"status"` // succeeded, failed, timed_out or cancelled

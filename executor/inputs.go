@@ -200,7 +200,7 @@ func (b *inbox) makeFolder(dir string) error {
 	if err := b.root.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
-	// By its name, a hard link to somebody else's file could be given away in its place.
+	// By its name, a hard link to another user's file could be given away in its place.
 	file, err := b.root.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return err

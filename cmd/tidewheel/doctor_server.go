@@ -24,7 +24,7 @@ type examined struct {
 	ledger  checked       // whether all slots are accounted for
 	store   checked       // whether it keeps up
 	clocks  checked       // whether the clocks of the nodes agree
-	queues  checked       // whether somebody takes what waits
+	queues  checked       // whether an executor takes what waits
 	streams checked       // whether the queue's streams are trimmed
 	skew    time.Duration // its clock minus ours
 }
@@ -164,7 +164,7 @@ func checkClocks(ctx context.Context, api *client.Client) checked {
 	return ok("those of the nodes agree")
 }
 
-// checkQueues reports whether somebody takes what waits.
+// checkQueues reports whether an executor takes what waits.
 func checkQueues(ctx context.Context, api *client.Client) checked {
 	queues, err := api.Queues(ctx)
 	if err != nil {

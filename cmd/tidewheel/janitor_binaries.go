@@ -25,7 +25,7 @@ func (j *janitor) sweepBinaries(ctx context.Context) error {
 	if failed != nil {
 		return failed
 	}
-	for digest := range used { // somebody came to refer to it in the moment in which it went
+	for digest := range used { // a definition or a run began to refer to it in the moment in which it went
 		j.log.Error("a program was removed while it was put to use again: upload it again", "sha256", digest)
 	}
 	return err

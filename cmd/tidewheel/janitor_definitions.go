@@ -50,7 +50,7 @@ func (j *janitor) sweepDefinitions(ctx context.Context) error {
 		n, err := j.removeOneOffs(ctx, jobs)
 		oneOffs += n
 		for i := 0; i < len(jobs) && err == nil; i++ {
-			n, err = j.dropForms(ctx, &jobs[i])
+			n, err = dropForms(ctx, j, j.formsOfJob(&jobs[i]))
 			generations += n
 		}
 		return err
@@ -59,7 +59,7 @@ func (j *janitor) sweepDefinitions(ctx context.Context) error {
 	}
 	return j.eachDAG(ctx, func(dags []engine.DAG) error {
 		for i := range dags {
-			n, err := j.dropDAGForms(ctx, &dags[i])
+			n, err := dropForms(ctx, j, j.formsOfDAG(&dags[i]))
 			if generations += n; err != nil {
 				return err
 			}
@@ -207,64 +207,64 @@ func droppable(present int64, before time.Time, page func(below int64) ([]writte
 	return 0, nil
 }
 
-// dropForms deletes the earlier forms of a job that no run is kept of, and counts them.
-func (j *janitor) dropForms(ctx context.Context, job *engine.Job) (int, error) {
-	age := j.keep.forms()
-	if age == 0 || job.Generation == 1 || job.Pending {
-		return 0, nil
-	}
-	below, err := droppable(job.Generation, j.now().Add(-age), func(below int64) ([]written, error) {
-		forms, err := j.store.Generations(ctx, job.UID, below, janitorBatch)
-		found := make([]written, len(forms))
-		for i := range forms {
-			found[i] = written{forms[i].Generation, forms[i].At}
-		}
-		return found, err
-	})
-	if err != nil || below == 0 {
-		return 0, err
-	}
-	runs, err := j.store.ActiveRunsOf(ctx, []string{job.UID})
-	if err != nil {
-		return 0, err
-	}
-	tasks, err := j.store.TasksByID(ctx, []string{job.UID})
-	if err != nil {
-		return 0, err
-	}
-	return j.drop(ctx, job.UID, firstUsed(below, runs, nil, tasks), j.store.DropGenerations)
+// definition is a job or a DAG of which earlier forms of type F may be dropped.
+type definition[F any] struct {
+	uid        string
+	generation int64
+	pending    bool
+	forms      func(ctx context.Context, uid string, before int64, limit int) ([]F, error)
+	written    func(*F) written
+	tasks      func(ctx context.Context, uids []string) ([]engine.ScheduledTask, error)
+	drop       func(ctx context.Context, uid string, below int64) (int, error)
 }
 
-// dropDAGForms is dropForms for a DAG: an open wave ends on the form that it began with.
-func (j *janitor) dropDAGForms(ctx context.Context, dag *engine.DAG) (int, error) {
+func (j *janitor) formsOfJob(job *engine.Job) definition[engine.Generation] {
+	return definition[engine.Generation]{
+		uid: job.UID, generation: job.Generation, pending: job.Pending, forms: j.store.Generations,
+		written: func(form *engine.Generation) written { return written{form.Generation, form.At} },
+		tasks:   j.store.TasksByID, drop: j.store.DropGenerations,
+	}
+}
+
+func (j *janitor) formsOfDAG(dag *engine.DAG) definition[engine.DAGGeneration] {
+	return definition[engine.DAGGeneration]{
+		uid: dag.UID, generation: dag.Generation, pending: dag.Pending, forms: j.store.DAGGenerations,
+		written: func(form *engine.DAGGeneration) written { return written{form.Generation, form.At} },
+		tasks:   j.store.TasksOfDAGs, drop: j.store.DropDAGGenerations,
+	}
+}
+
+// dropForms deletes the earlier forms of a definition that no run is kept of, and counts them. An open wave ends on the
+// form that it began with; a job has none.
+func dropForms[F any](ctx context.Context, j *janitor, of definition[F]) (int, error) {
 	age := j.keep.forms()
-	if age == 0 || dag.Generation == 1 || dag.Pending {
+	if age == 0 || of.generation == 1 || of.pending {
 		return 0, nil
 	}
-	below, err := droppable(dag.Generation, j.now().Add(-age), func(below int64) ([]written, error) {
-		forms, err := j.store.DAGGenerations(ctx, dag.UID, below, janitorBatch)
+	below, err := droppable(of.generation, j.now().Add(-age), func(below int64) ([]written, error) {
+		forms, err := of.forms(ctx, of.uid, below, janitorBatch)
 		found := make([]written, len(forms))
 		for i := range forms {
-			found[i] = written{forms[i].Generation, forms[i].At}
+			found[i] = of.written(&forms[i])
 		}
 		return found, err
 	})
 	if err != nil || below == 0 {
 		return 0, err
 	}
-	waves, err := j.store.OpenWavesOf(ctx, []string{dag.UID})
+	waves, err := j.store.OpenWavesOf(ctx, []string{of.uid})
 	if err != nil {
 		return 0, err
 	}
-	runs, err := j.store.ActiveRunsOf(ctx, []string{dag.UID})
+	runs, err := j.store.ActiveRunsOf(ctx, []string{of.uid})
 	if err != nil {
 		return 0, err
 	}
-	tasks, err := j.store.TasksOfDAGs(ctx, []string{dag.UID})
+	tasks, err := of.tasks(ctx, []string{of.uid})
 	if err != nil {
 		return 0, err
 	}
-	return j.drop(ctx, dag.UID, firstUsed(below, runs, waves, tasks), j.store.DropDAGGenerations)
+	return j.drop(ctx, of.uid, firstUsed(below, runs, waves, tasks), of.drop)
 }
 
 // firstUsed lowers a generation to the earliest one that something under way was made of.

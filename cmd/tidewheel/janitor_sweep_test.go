@@ -114,6 +114,21 @@ func TestSweepRemovesOneOffJobsSomeTimeAfterTheyRan(t *testing.T) {
 	}
 }
 
+// What was changed since the sweep looked at it is not deleted.
+func TestSweepKeepsOneOffJobsThatWereJustChanged(t *testing.T) {
+	j, history := sweeping(t, retention{OneOff: 7 * day})
+	seen := oneOff(t, history.Store, "late", 30*day, nil)
+	changed := seen
+	changed.Generation, changed.Revision = 2, 2
+	must(t, history.ReplaceJob(t.Context(), changed))
+	if gone, err := j.removeOneOff(t.Context(), &seen); gone || err != nil {
+		t.Errorf("a job that was edited meanwhile is deleted: %t, %v", gone, err)
+	}
+	if job, err := history.Job(t.Context(), "default", "late"); err != nil || job.Deleted {
+		t.Errorf("it is %+v, %v", job, err)
+	}
+}
+
 // edited makes a job with forms that were written some days ago each, the last one present.
 func edited(t *testing.T, store *memory.Store, name string, daysAgo ...int) engine.Job {
 	t.Helper()
@@ -148,8 +163,12 @@ func TestSweepDropsFormsThatNoRunIsKeptOf(t *testing.T) {
 	must(t, storetest.Write(t.Context(), history, engine.Batch{Runs: []engine.Run{{
 		ID: "d-k1", JobUID: used.UID, Namespace: "default", Job: "d", Revision: 1, Status: engine.StatusQueued, Generation: 2, CreatedAt: sweepStart,
 	}}}))
+	edited(t, history.Store, "e", 400, 300, 200)
+	must(t, storetest.Write(t.Context(), history, engine.Batch{Tasks: []engine.ScheduledTask{
+		{ID: "e", Namespace: "default", Job: "e", Generation: 2, Revision: 1, RunAt: sweepStart},
+	}}))
 	must(t, j.sweepDefinitions(t.Context()))
-	for uid, want := range map[string][]int64{"a": {4, 3, 2}, "b": {3}, "c": {1}, "d": {3, 2}} {
+	for uid, want := range map[string][]int64{"a": {4, 3, 2}, "b": {3}, "c": {1}, "d": {3, 2}, "e": {3, 2}} {
 		if got := forms(history, uid); !slices.Equal(got, want) {
 			t.Errorf("job %s has the forms %v, want %v", uid, got, want)
 		}
@@ -208,20 +227,20 @@ func TestSweepKeepsProgramsThatSomethingRefersTo(t *testing.T) {
 	}}
 	must(t, history.CreateDAG(t.Context(), dag))
 	dag.Generation, dag.Revision = 2, 2
-	dag.Spec.Tasks = spec.Tasks{{Name: "t", Binary: "report"}} // an open wave may still be on the form before
+	dag.Spec.Tasks = spec.Tasks{{Name: "t", Binary: "report"}, {Name: "u", Binary: "sha256:" + digest("f")}} // an open wave may still be on the form before
 	must(t, history.ReplaceDAG(t.Context(), dag))
 	must(t, storetest.Write(t.Context(), history, engine.Batch{Runs: []engine.Run{{
 		ID: "job-k1", JobUID: "job", Namespace: "default", Job: "job", Revision: 1, Status: engine.StatusQueued, Digest: digest("e"), CreatedAt: sweepStart,
 	}}}))
 
 	must(t, j.sweepBinaries(t.Context()))
-	for _, letter := range []string{"a", "b", "c", "d", "e"} {
+	for _, letter := range []string{"a", "b", "c", "d", "e", "f"} {
 		if !history.stored[digest(letter)] {
 			t.Errorf("%s… was removed, and something refers to it", letter)
 		}
 	}
-	if len(history.stored) != 5 {
-		t.Errorf("%d programs are left, want 5", len(history.stored))
+	if len(history.stored) != 6 {
+		t.Errorf("%d programs are left, want 6", len(history.stored))
 	}
 	if want := []time.Time{sweepStart.Add(-7 * day)}; !slices.Equal(history.before, want) {
 		t.Errorf("it asked for what is before %v, want %v", history.before, want)

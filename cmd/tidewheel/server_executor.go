@@ -79,7 +79,7 @@ func executorLabels(host string, given map[string]string) map[string]string {
 	return labels
 }
 
-// ownUsers reports whether each attempt runs as a user of its own: unless somebody has said whom jobs run as.
+// ownUsers reports whether each attempt runs as a user of its own: unless --run-as or --allow-root says whom jobs run as.
 func ownUsers(config *ServerConfig) bool {
 	return config.RunAs == "" && !config.AllowRoot && process.CanOwnUsers()
 }

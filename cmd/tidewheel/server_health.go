@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// healthTime is how long the parts may take to answer when somebody asks for /readyz.
+	// healthTime is how long the parts may take to answer a request for /readyz.
 	healthTime = 3 * time.Second
 	// healthIdle is how long a connection is kept for the next question.
 	healthIdle = 2 * time.Minute
@@ -45,7 +45,7 @@ func (s *Server) startHealth(ctx context.Context) error {
 		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthDrain)
 		defer cancel()
 		if server.Shutdown(limit) != nil {
-			_ = server.Close() // whoever asked hears nothing, and asks again
+			_ = server.Close() // the client gets no answer, and asks again
 		}
 		return <-served
 	})

@@ -1,4 +1,4 @@
-// The session ends while somebody writes: after signing in again what was typed is there.
+// The session ends while a user writes: after signing in again what was typed is there.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import path from "node:path";

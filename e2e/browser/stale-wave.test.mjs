@@ -1,4 +1,4 @@
-// The page of a wave that has ended shows that it goes on, whoever has asked for it.
+// The page of a wave that has ended shows that it goes on, also where another user has asked for it.
 import { rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { test } from "node:test";
@@ -17,7 +17,7 @@ const resume = async (wave) => {
   if (!answer.ok) throw new Error(`resume: ${answer.status} ${await answer.text()}`);
 };
 
-test("a wave that is resumed elsewhere goes on before the eyes of whoever looks at it", async () => {
+test("a wave that is resumed elsewhere goes on in the page of a user who looks at it", async () => {
   const harbour = path.join(it.server.folder, "harbour");
   await rm(harbour, { force: true });
   const wave = await it.server.wave("etl");

@@ -318,7 +318,10 @@ func (l Loader) LookUp(ctx context.Context, e engine.LookUpRuns) (engine.RunsLoo
 	if err != nil {
 		return engine.RunsLookedUp{}, fmt.Errorf("look up runs: %w", err)
 	}
-	exists := map[string]bool{}
+	exists := make(map[string]bool, len(e.IDs))
+	for _, id := range e.IDs {
+		exists[id] = false
+	}
 	for i := range runs {
 		exists[runs[i].ID] = true
 	}

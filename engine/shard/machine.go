@@ -137,7 +137,7 @@ func (m *Machine) Step(now time.Time, input Input) []Action {
 	case Results:
 		if u := m.unit(in.Seat); u != nil {
 			m.step(&out, now, u, engine.ResultsReceived{Results: in.Results})
-			u.arrive(now, in.Receipt)
+			u.arrive(in.Receipt)
 		}
 	case Woken:
 		m.onWoken(&out, now, in.Wake)
@@ -163,11 +163,7 @@ func (m *Machine) watchClock(out *actions, now time.Time) {
 	by := m.last.Sub(now)
 	if m.last.IsZero() || by < 0 {
 		if !m.last.IsZero() && -by > standstill {
-			for _, u := range m.units { // also those that are being read
-				if u != nil {
-					u.stood, u.stoodAt = true, now
-				}
-			}
+			m.stood()
 		}
 		m.last = now
 		return
@@ -186,7 +182,17 @@ func (m *Machine) watchClock(out *actions, now time.Time) {
 			u.move(by)
 		}
 	}
+	m.stood() // for all that this clock can tell
 	m.working(func(u *unit) { m.step(out, now, u, engine.ClockWentBack{By: by}) })
+}
+
+// stood holds back all effects, also of shards that are being read, until a commit that is begun from now on is durable.
+func (m *Machine) stood() {
+	for _, u := range m.units {
+		if u != nil {
+			u.stood, u.stoodAt = true, u.number
+		}
+	}
 }
 
 // onTime does what the clock asks for.

@@ -83,6 +83,7 @@ func (u *unit) decide(out *actions, now time.Time, checkEvery time.Duration) boo
 		ready = &engine.Ready{Batch: &engine.Batch{}}
 	}
 	u.commit, u.begun = ready, now
+	u.number++
 	return true
 }
 
@@ -111,8 +112,8 @@ func (m *Machine) committed(out *actions, u *unit) {
 	commit := u.commit
 	u.commit, u.commitFail = nil, 0
 	u.position++
-	u.proved = u.begun
-	if u.stood && !u.stoodAt.After(u.begun) {
+	u.proved = u.number
+	if u.stood && u.stoodAt < u.proved {
 		u.stood = false
 		for _, effect := range u.held {
 			u.perform(out, effect)

@@ -22,13 +22,14 @@ type unit struct {
 	begun      time.Time     // when the latest was given to the store first
 	commitAt   time.Time     // when it is tried again; zero while it is under way
 	commitFail int
+	number     uint64    // of commits that were begun
+	proved     uint64    // the number of the latest that is durable: when that was begun the shard was this engine's
 	durable    uint64    // the mark up to which everything is
-	proved     time.Time // when the latest commit that is durable was begun: until then the shard was this engine's
 	arrived    []arrived // deliveries that are not acknowledged
 
 	// The engine stood still, and the shard may be another's: no effect is performed before a commit that was begun later.
 	stood   bool
-	stoodAt time.Time
+	stoodAt uint64 // number of the latest commit before
 	held    []engine.Effect
 
 	horizon  time.Time
@@ -47,7 +48,7 @@ type unit struct {
 type arrived struct {
 	receipt Receipt
 	mark    uint64
-	at      time.Time
+	number  uint64 // of the latest commit before
 }
 
 func (m *Machine) newUnit(shard int, now time.Time) *unit {
@@ -99,8 +100,8 @@ func (u *unit) perform(out *actions, effect engine.Effect) {
 }
 
 // arrive takes the receipt of a delivery that the core has dealt with.
-func (u *unit) arrive(now time.Time, receipt Receipt) {
-	u.arrived = append(u.arrived, arrived{receipt: receipt, mark: u.core.Mark(), at: now})
+func (u *unit) arrive(receipt Receipt) {
+	u.arrived = append(u.arrived, arrived{receipt: receipt, mark: u.core.Mark(), number: u.number})
 }
 
 // acknowledge tells the queue of deliveries that all that they have led to is durable. Where shards move, a commit that was
@@ -108,7 +109,7 @@ func (u *unit) arrive(now time.Time, receipt Receipt) {
 // take them from the one that does.
 func (u *unit) acknowledge(out *actions, shared bool) {
 	n := 0
-	for n < len(u.arrived) && u.arrived[n].mark <= u.durable && (!shared || !u.arrived[n].at.After(u.proved)) {
+	for n < len(u.arrived) && u.arrived[n].mark <= u.durable && (!shared || u.arrived[n].number < u.proved) {
 		out.add(Acknowledge{Receipt: u.arrived[n].receipt})
 		n++
 	}
@@ -117,12 +118,9 @@ func (u *unit) acknowledge(out *actions, shared bool) {
 
 // move shifts what waits for a time to pass, after the wall clock went back.
 func (u *unit) move(by time.Duration) {
-	for _, at := range []*time.Time{&u.at, &u.begun, &u.proved, &u.commitAt, &u.stoodAt, &u.pollAt} {
+	for _, at := range []*time.Time{&u.at, &u.begun, &u.commitAt, &u.pollAt} {
 		if !at.IsZero() {
 			*at = at.Add(-by)
 		}
-	}
-	for i := range u.arrived {
-		u.arrived[i].at = u.arrived[i].at.Add(-by)
 	}
 }

@@ -153,6 +153,7 @@ func (t *truth) rootGaveUp(entry *engine.SlotRange) {
 		form := t.w.users.dagByUID[dagUID].forms[wave.Generation]
 		task, known := form.graph.Index(root)
 		had := !known || !form.graph.Root(task) || t.stored[engine.TaskRunID(engine.WaveID(dagUID, wave.Epoch+1), root)] != nil
+		had = had || t.dropped[engine.TaskRunID(id, root)] // it was there as the slot came
 		for _, run := range t.runsOf[id] {
 			had = had || t.stored[run] != nil && t.stored[run].task == root
 		}
@@ -196,7 +197,7 @@ func (t *truth) bounded(m *jobModel, run *engine.Run) {
 	}
 	if len(run.Attempts) > 0 && run.Attempts[0].Status != engine.StatusCancelled && !t.stored[run.ID].past.waited && !t.stored[run.ID].past.again {
 		known := &t.stored[run.ID].past
-		back := known.followed && !t.w.twice.IsZero() // its time had come before the clock went back
+		back := !t.w.twice.IsZero() && (known.followed || !run.Slot.After(t.w.twice)) // its time had come before the clock went back
 		if first := run.Attempts[0].QueuedAt; !back && (first.Before(run.Slot) || first.Before(run.NotBefore)) {
 			t.w.fail("nothing goes before its time", "run %s was queued at %s, for slot %s, not before %s", run.ID, first, run.Slot, run.NotBefore)
 		}

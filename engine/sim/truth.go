@@ -24,6 +24,7 @@ type truth struct {
 	stored    map[string]*shadow // every run there is, by id; only looked up
 	begun     map[string]bool    // run ids that the present decision lets go
 	opened    map[string]bool    // waves that it opens
+	dropped   map[string]bool    // run ids that it drops
 	retried   map[string]bool    // run ids for which an operator asked for a retry
 	waves     map[string]*waveShadow
 	order     []string              // of waves, as they were first written
@@ -88,9 +89,10 @@ func (t *truth) commit(commit *engine.ShardCommit) error {
 	decision := commit.Batch
 	t.once(decision)
 	ended := t.ends(decision)
-	t.begun, t.opened = t.begins(decision), map[string]bool{}
+	t.begun, t.opened, t.dropped = t.begins(decision), map[string]bool{}, map[string]bool{}
 	for _, id := range decision.DropRuns {
 		if t.stored[id] != nil {
+			t.dropped[id] = true
 			delete(t.stored, id)
 			t.w.note("run dropped", id, "", 0)
 			t.w.journal.dropped(id)

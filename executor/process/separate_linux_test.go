@@ -54,6 +54,29 @@ grep NoNewPrivs /proc/self/status
 	}
 }
 
+// A program opens its input and outputs again by their names, also with limits and also as a user of its own.
+func TestProgramOpensItsOutputByName(t *testing.T) {
+	needRoot(t)
+	const script = `cat /dev/stdin > /dev/stdout; echo again > /dev/stderr; echo more >> /proc/self/fd/1`
+	for name, config := range map[string]process.Config{
+		"shared user": {UID: nobody, GID: nobody}, "own user": {UID: nobody, GID: nobody, OwnUsers: true}, "root": {UID: -1, GID: -1},
+	} {
+		for _, files := range []int{0, 64} {
+			t.Run(fmt.Sprintf("%s, %d files", name, files), func(t *testing.T) {
+				config.Dir = filepath.Join(passable(t), "work")
+				host := open(t, config)
+				for range 2 { // the second has the folder of the first
+					job := start(t, host, script, func(c *process.Command) { c.Stdin, c.Limits.OpenFiles = []byte("given\n"), files })
+					exit := job.end(t, host)
+					if got := job.output.String(); exit.Code != 0 || got != "given\nagain\nmore\n" {
+						t.Errorf("the program ended with %+v and printed %q", exit, got)
+					}
+				}
+			})
+		}
+	}
+}
+
 // What has left its group, closed its output and cleared its environment is found by its user.
 func TestHiddenProcessOfAUserOfItsOwnIsEnded(t *testing.T) {
 	needRoot(t)

@@ -29,6 +29,7 @@ func (h *Host) Start(command Command, sink io.Writer) (_ *Process, err error) {
 		return nil, fmt.Errorf("process: make pipe: %w", err)
 	}
 	_ = unix.SetNonblock(read, true) // cannot fail on a pipe; the program's end stays as it is
+	h.givePipes(p.folder, in, write)
 	h.enter(p.folder)
 	attributes := &syscall.ProcAttr{
 		Dir: command.Folder.Path, Env: command.Env,
@@ -74,6 +75,18 @@ func (h *Host) Start(command Command, sink io.Writer) (_ *Process, err error) {
 		p.watchs.Go(p.watchMemory)
 	}
 	return p, nil
+}
+
+// givePipes makes the program's user the owner of its pipes, so that it can open them again as /dev/stdin, /dev/stdout and
+// /dev/stderr. Where that fails it can only use them as they are.
+func (h *Host) givePipes(folder *Folder, in, out int) {
+	if folder.UID < 0 {
+		return
+	}
+	if in != int(h.null.Fd()) {
+		_ = unix.Fchown(in, folder.UID, folder.GID)
+	}
+	_ = unix.Fchown(out, folder.UID, folder.GID)
 }
 
 // fork starts the program.

@@ -138,7 +138,7 @@ func (u *users) file() *os.File {
 	return u.lock
 }
 
-// String is what the guardian is told of them; "" for none.
+// String is how the guardian receives them; "" for none.
 func (u *users) String() string {
 	if u == nil {
 		return ""

@@ -50,7 +50,7 @@ var rules = []rule{
 	{pkg: "templates"},
 	{pkg: "web/service", may: "engine spec cron dag", tests: "web/webtest engine/shard"},
 	{pkg: "web/auth", may: "internal/runtoken web/service"},
-	{pkg: "web/webtest", may: "engine spec web/service store/memory"},
+	{pkg: "web/webtest", may: "engine spec web/service store/memory store/storetest"},
 	{pkg: "web/api", may: "engine spec cron dag web/service client/wire", tests: "web/webtest"},
 	{pkg: "web/ui", may: "engine spec cron dag templates static web/service", tests: "web web/auth web/webtest"},
 	{pkg: "web", may: "engine spec client/wire web/api web/auth web/ui web/service static", tests: "web/webtest"},

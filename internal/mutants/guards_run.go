@@ -240,7 +240,7 @@ var runGuards = []mutant{
 	{
 		name: "backfill-existing", guard: "a backfill makes only the runs that are missing",
 		file: coreCommand,
-		old:  "		if !e.Exists[SlotRunID(j.uid, slot)] {",
-		new:  "		if true {",
+		old:  "asked && !exists {",
+		new:  "!exists {",
 	},
 }

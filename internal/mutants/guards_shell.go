@@ -12,7 +12,7 @@ var shellGuards = []mutant{
 		name: "result-ack-order", guard: "results are acknowledged after the commit of what they led to",
 		also: "TestResultsAreAcknowledgedOnlyWhenTheirEffectIsDurable",
 		file: "engine/shard/machine.go",
-		old:  "			u.arrive(now, in.Receipt)",
+		old:  "			u.arrive(in.Receipt)",
 		new:  "			out.add(Acknowledge{Receipt: in.Receipt})",
 	},
 	{
@@ -76,20 +76,20 @@ var shellGuards = []mutant{
 		name: "stood-still", guard: "an engine that stood still performs nothing before a commit that it began later",
 		held: test{"engine/shard", "^TestWhatAMachineThatStoodStillPublishesWaitsForALaterCommit$"},
 		file: machine,
-		old:  "					u.stood, u.stoodAt = true, now\n",
-		new:  "					u.stoodAt = now\n",
+		old:  "			u.stood, u.stoodAt = true, u.number\n",
+		new:  "			u.stoodAt = u.number\n",
 	},
 	{
 		name: "begun-before", guard: "a commit that was begun before a standstill proves nothing",
 		held: test{"engine/shard", "^TestACommitThatWasBegunBeforeAStandstillProvesNothing$"},
 		file: machineCommit,
-		old:  "	if u.stood && !u.stoodAt.After(u.begun) {",
+		old:  "	if u.stood && u.stoodAt < u.proved {",
 		new:  "	if u.stood {",
 	},
 	{
 		name: "news-proved", guard: "news is acknowledged only while the shard is surely this engine's",
 		file: "engine/shard/unit.go",
-		old:  " && (!shared || !u.arrived[n].at.After(u.proved))",
+		old:  " && (!shared || u.arrived[n].number < u.proved)",
 		new:  "",
 	},
 	{

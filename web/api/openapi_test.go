@@ -253,7 +253,7 @@ func escape(key string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(key)
 }
 
-// isSchema reports whether a place in the document is that of a schema that has a name or is somebody's whole schema.
+// isSchema reports whether a place in the document is that of a schema that has a name or is the whole schema of a field.
 func isSchema(at string) bool {
 	parts := strings.Split(at, "/")
 	last := parts[len(parts)-1]

@@ -44,7 +44,7 @@ func (t *RunTokens) Check(r *http.Request) (service.Program, error) {
 	return service.Program{Namespace: grant.Namespace, Run: grant.Run, Attempt: grant.Attempt, Token: grant.Token}, nil
 }
 
-// IsRunToken reports whether a request brings what looks like a run's token, to say to whoever uses it in the wrong place
+// IsRunToken reports whether a request brings what looks like a run's token, to say so where it is used in the wrong place
 // what it is for.
 func IsRunToken(r *http.Request) bool {
 	token, _ := bearer(r)

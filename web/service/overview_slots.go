@@ -28,7 +28,7 @@ func (s *Service) lookAtSlots(ctx context.Context, namespace string, view *Overv
 			of, kind = overlaps, ConcernOverlap
 			skipped[r.Job] = append(skipped[r.Job], *r)
 		default:
-			continue // what somebody wanted so needs no attention
+			continue // what a user or a definition asked for needs no attention
 		}
 		if of[r.Job] == nil {
 			of[r.Job] = &Concern{Kind: kind, Job: r.Job, At: r.To, Reason: string(r.Reason)}

@@ -28,7 +28,7 @@ func ProgramOf(ctx context.Context) (Program, bool) {
 	return program, is
 }
 
-// staleFor reports whether somebody who came later has an effect. The attempt decides, because only the engine makes
+// staleFor reports whether a later caller has an effect. The attempt decides, because only the engine makes
 // attempts; no two have the same token, so one that does not fit its attempt is nobody's.
 func (p *Program) staleFor(effect *engine.RunEffect) bool {
 	return effect.Attempt > p.Attempt || effect.Attempt == p.Attempt && effect.Token != p.Token

@@ -56,7 +56,7 @@ func (s *Service) Repeated(ctx context.Context, r Request) (bool, error) {
 }
 
 // Remember keeps that a request was done. Where that fails, or a crash comes before it, the request is done again when it
-// is repeated, which changes nothing unless somebody else has changed the same thing meanwhile.
+// is repeated, which changes nothing unless another caller has changed the same thing meanwhile.
 func (s *Service) Remember(ctx context.Context, r Request) error {
 	if r.Key == "" {
 		return nil

@@ -21,7 +21,7 @@ func viewConcern(c *service.Concern) templates.Concern {
 	switch c.Kind {
 	case service.ConcernDisk:
 		view.Status, view.Title = "failed", "The server's disk is full"
-		view.Words = "Make space there: " + c.Reason + ". Then it goes on by itself; slots that passed are judged as after any other outage."
+		view.Words = "Free some space: " + c.Reason + ". It then resumes by itself, and slots that passed are judged as after any other outage."
 	case service.ConcernNoExecutor:
 		view.Status, view.Title = "silent", "No executor is alive"
 		view.Words = "What is due waits until one comes: start one with tidewheel server --roles executor."

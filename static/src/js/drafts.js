@@ -58,7 +58,7 @@ function restore({ action, nth, fields }) {
   if ("definition" in form.elements) form.dataset.unsaved = ""; // the editor begins with it, and asks before it is left
   say(form);
   form.closest("dialog")?.showModal();
-  // What looks at the fields is told once all of it is there.
+  // What looks at the fields hears of it once all of it is there.
   addEventListener("load", () => {
     for (const control of named(form)) if (control.type !== "hidden") control.dispatchEvent(new Event("input", { bubbles: true }));
   });
