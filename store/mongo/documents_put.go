@@ -158,6 +158,9 @@ func (s *Store) DropDocuments(ctx context.Context, of engine.Collection) error {
 	if of == engine.CollectionSharedKeys {
 		everything = bson.D{{Key: "_id", Value: bson.D{{Key: "$gt", Value: firstKey}, {Key: "$lt", Value: afterKeys}}}}
 	}
+	if err := s.projectAll(ctx); err != nil { // nothing of what the journal holds comes back
+		return s.failed("read the journal", err)
+	}
 	for _, collection := range from {
 		if err := s.repeat(ctx, func() error {
 			_, err := collection.DeleteMany(ctx, everything)

@@ -217,9 +217,15 @@ func (s *Store) behind(ctx context.Context, do func(shard int, above, upto uint6
 	return nil
 }
 
-// projectAll brings the collections up to the ends of all journals, whoever owns the shards.
+// projectAll brings the collections up to the ends of all journals, whoever owns the shards, and records it: what the
+// journals hold now is projected no more.
 func (s *Store) projectAll(ctx context.Context) error {
-	return s.behind(ctx, func(shard int, above, upto uint64) error { return s.catchUp(ctx, shard, above, upto) })
+	return s.behind(ctx, func(shard int, above, upto uint64) error {
+		if err := s.catchUp(ctx, shard, above, upto); err != nil {
+			return err
+		}
+		return s.record(ctx, map[int]reach{shard: {applied: upto}})
+	})
 }
 
 // unprojected gives what all journals hold beyond what is recorded as projected.
