@@ -78,7 +78,7 @@ func TestSweepRemovesOneOffJobsSomeTimeAfterTheyRan(t *testing.T) {
 	oneOff(t, history.Store, "unseen", 10*day, func(job *engine.Job) { job.Pending = true })
 	oneOff(t, history.Store, "users", 10*day, func(job *engine.Job) { job.OneOff = false })
 	late := oneOff(t, history.Store, "late", 10*day, nil)
-	err := storetest.Write(t.Context(), history, engine.Batch{Tasks: []engine.ScheduledTask{engine.ScheduledTask{
+	err := storetest.Write(t.Context(), history, engine.Batch{Tasks: []engine.ScheduledTask{{
 		ID: late.UID, Slot: *late.Spec.At, RunAt: *late.Spec.At, Revision: 1, Namespace: "default", Job: "late",
 	}}})
 	must(t, err)
@@ -199,7 +199,7 @@ func TestSweepKeepsTheFormOfAnOpenWave(t *testing.T) {
 			}
 		}
 	}
-	err := storetest.Write(t.Context(), history, engine.Batch{Waves: []engine.Wave{engine.Wave{
+	err := storetest.Write(t.Context(), history, engine.Batch{Waves: []engine.Wave{{
 		ID: engine.WaveID("open", 1), DAGUID: "open", DAG: "open", Namespace: "default", Epoch: 1, Revision: 1, Generation: 2, Status: engine.StatusRunning,
 	}}})
 	must(t, err)
