@@ -53,6 +53,10 @@ func (c *Core) admit(r *run) {
 				waiting = append(waiting, other)
 			case !other.Waiting && other.Status != StatusScheduled:
 				underWay = append(underWay, other)
+			case other.back != "" || other.inDoubt(c.now) && other.due().Before(r.due()): // should it be under way, it is cancelled
+				other.CancelBy = replacedBy + r.ID
+				c.touch(other)
+				c.takeBack(other, ReasonReplaced)
 			}
 		}
 		for _, other := range waiting {
