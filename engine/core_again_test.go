@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -78,21 +77,5 @@ func TestNoSlotOfAFixedDelayComesAgain(t *testing.T) {
 	b.do([]string{"cancel", "3s"})
 	if want := "next slot 13s"; !slices.Contains(b.out, want) {
 		t.Errorf("got %q, want %s: the edit and its delay", b.out, want)
-	}
-}
-
-// TestWhatMayBeUnderWayIsReplaced: an engine that crashed has published a run, and nothing was heard of it when the next slot comes.
-func TestWhatMayBeUnderWayIsReplaced(t *testing.T) {
-	b := newBench(t)
-	for _, line := range [][]string{
-		{"define", "every=5s", "overlap=replace", "tries=2"}, {"at", "4.75s"}, {"at", "5s"}, {"crash"}, {"restart", "10.5s"},
-		{"revoked", "5s/1", "no"}, {"started", "5s/1"},
-	} {
-		b.do(line)
-	}
-	b.out = nil
-	b.do([]string{"finished", "5s/1", "1"})
-	if said := strings.Join(b.out, "\n"); !strings.Contains(said, "run 5s cancelled #1: replaced by") || !strings.Contains(said, "run 10s queued #1") {
-		t.Errorf("the run of before goes on:\n%s", said)
 	}
 }
