@@ -46,12 +46,12 @@ func TestASlowStoreIsNamedByReadyzAndMetrics(t *testing.T) {
 		job := spec.Job{Name: "slow", Binary: "tool", Schedule: spec.Strings{"0 * * * *"}}
 		job.ApplyDefaults()
 		if err := store.CreateJob(t.Context(), engine.Job{
-			UID: "slow", Namespace: engine.DefaultNamespace, Name: "slow", Spec: job, Generation: 1, Revision: 1, Pending: true, CreatedAt: time.Now(),
+			UID: "slow", Namespace: engine.DefaultNamespace, Name: "slow", Shard: engine.ShardOf("slow"), Spec: job, Generation: 1, Revision: 1, Pending: true, CreatedAt: time.Now(),
 		}); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		runner := shard.NewRunner(shard.DefaultConfig(), store, quietQueue{}, []int{0}, testLog(t), nil)
+		runner := shard.NewRunner(shard.DefaultConfig(), store, quietQueue{}, []int{engine.ShardOf("slow")}, testLog(t), nil)
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
