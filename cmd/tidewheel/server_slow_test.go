@@ -46,7 +46,8 @@ func TestASlowStoreIsNamedByReadyzAndMetrics(t *testing.T) {
 		job := spec.Job{Name: "slow", Binary: "tool", Schedule: spec.Strings{"0 * * * *"}}
 		job.ApplyDefaults()
 		if err := store.CreateJob(t.Context(), engine.Job{
-			UID: "slow", Namespace: engine.DefaultNamespace, Name: "slow", Shard: engine.ShardOf("slow"), Spec: job, Generation: 1, Revision: 1, Pending: true, CreatedAt: time.Now(),
+			UID: "slow", Namespace: engine.DefaultNamespace, Name: "slow", Shard: engine.ShardOf("slow"),
+			Spec: job, Generation: 1, Revision: 1, Pending: true, CreatedAt: time.Now(),
 		}); err != nil {
 			t.Fatal(err)
 		}
