@@ -156,5 +156,6 @@ func (h *harness) state(jobs ...engine.Job) state {
 	s.Waves = h.waves(engine.WaveFilter{Namespace: namespace, Limit: 1000})
 	s.Commands, err = h.store.Commands(h.ctx, allShards(), 1000)
 	h.must("list commands", err)
+	s.Commands = sorted(s.Commands, func(command engine.Command) string { return command.ID }) // some are of one instant
 	return s
 }
