@@ -49,15 +49,16 @@ func (s *Store) Commit(ctx context.Context, commits []engine.ShardCommit) []erro
 		}
 		return nil
 	})
+	given := answers
 	if err != nil { // the writer may be at the answers yet
-		answers = slices.Repeat([]error{err}, len(commits))
+		given = slices.Repeat([]error{err}, len(commits))
 	}
-	for i, err := range answers {
+	for i, err := range given {
 		if err != nil {
-			answers[i] = wrap(fmt.Sprintf("commit %d of shard %d in term %d", commits[i].Position, commits[i].Shard, commits[i].Term), err)
+			given[i] = wrap(fmt.Sprintf("commit %d of shard %d in term %d", commits[i].Position, commits[i].Shard, commits[i].Term), err)
 		}
 	}
-	return answers
+	return given
 }
 
 // shardWrite is a commit that is ready for the writer.
