@@ -55,7 +55,7 @@ func DefaultConfig() Config {
 type Machine struct {
 	config Config
 	random *rand.Rand
-	units  [engine.Shards]*unit // nil for those that somebody else owns
+	units  [engine.Shards]*unit // nil for those that another engine owns
 	epoch  uint64               // of the latest seat
 	last   time.Time            // the latest time that Step was given
 

@@ -112,7 +112,7 @@ type Recover struct{ Seats []Seat }
 // Listen starts the delivery of a shard's results, from the first unacknowledged on, for this seat.
 type Listen struct{ Seat Seat }
 
-// Leave ends the delivery of a shard's results. Why is "" where the shard is somebody else's by agreement.
+// Leave ends the delivery of a shard's results. Why is "" where the shard is another engine's by agreement.
 type Leave struct {
 	Shard int
 	Why   string
