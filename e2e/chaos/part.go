@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -50,8 +51,29 @@ func startPart(t *testing.T, dir, name string, command func() *exec.Cmd) *part {
 	t.Cleanup(func() {
 		p.stop()
 		_ = log.Close()
+		if t.Failed() {
+			p.tellErrors()
+		}
 	})
 	return p
+}
+
+// tellErrors gives the test what the part logged as errors last, since its log goes with the folder.
+func (p *part) tellErrors() {
+	text, err := os.ReadFile(p.log.Name())
+	if err != nil {
+		p.t.Logf("the log of %s: %v", p.name, err)
+		return
+	}
+	var lines []string
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, "level=ERROR") || strings.HasPrefix(line, "panic:") {
+			lines = append(lines, line)
+		}
+	}
+	for _, line := range lines[max(0, len(lines)-10):] {
+		p.t.Logf("%s logged: %s", p.name, strings.TrimSpace(line))
+	}
 }
 
 // keep runs one life after another.

@@ -60,7 +60,9 @@ func (v *verdict) slots(s *schedule) {
 	}
 	slots := slices.Sorted(maps.Keys(outcomes))
 	if len(slots) == 0 {
-		v.t.Errorf("%s has no slots", s.name)
+		if s.until.Sub(s.created) > s.period+clockGrain {
+			v.t.Errorf("%s has no slots", s.name)
+		}
 		return
 	}
 	if first := time.Unix(slots[0], 0); first.After(s.created.Add(s.period)) {

@@ -23,7 +23,7 @@ func logLength(t *testing.T, path string) int64 {
 	return info.Size()
 }
 
-// writeMuch writes about 200 KiB in each round, over and over what was there.
+// writeMuch writes about 100 KiB in each round, over and over what was there.
 func writeMuch(t *testing.T, store *Store, rounds int, each func()) {
 	t.Helper()
 	for range rounds {
@@ -76,10 +76,10 @@ func TestTheLogOfASmallDatabaseStaysShortWhileOthersReadAllTheTime(t *testing.T)
 		})
 	}
 	longest := int64(0)
-	writeMuch(t, store, 150, func() { longest = max(longest, logLength(t, path)) })
+	writeMuch(t, store, 400, func() { longest = max(longest, logLength(t, path)) }) // 40 MiB
 	cancel()
 	reads.Wait()
-	if longest > logLeast*3/2 {
+	if longest > logLeast*3 { // it is emptied once a second at most
 		t.Errorf("the log was %d KiB long", longest>>10)
 	}
 	if longest < logLeast/2 {
