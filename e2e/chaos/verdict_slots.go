@@ -9,6 +9,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/client/wire"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 )
 
 // schedule is a job's or a root's slots, as far as they are judged.
@@ -222,7 +223,7 @@ func (v *verdict) allowedEnd(run wire.Run) bool {
 	case engine.StatusCancelled:
 		return j.overlap == "replace" || v.work.cancelled[run.ID] || deleted
 	case engine.StatusDead: // as many attempts were lost as may be
-		return run.Losses > engine.DefaultConfig().MaxLosses || v.work.fails(run)
+		return run.Losses > core.DefaultConfig().MaxLosses || v.work.fails(run)
 	case engine.StatusFailed:
 		return v.work.fails(run)
 	case engine.StatusSkipped: // it needs a task that did not succeed

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/engine/shard"
 )
 
@@ -107,14 +108,14 @@ func (q *memQueue) execute(task *engine.Task) {
 	q.report(result, sequence)
 }
 
-func (q *memQueue) Revoke(_ context.Context, of engine.Revoke) (bool, error) {
+func (q *memQueue) Revoke(_ context.Context, of core.Revoke) (bool, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	_, ok := q.report(engine.Result{Kind: engine.ResultRevoked, Run: of.Run, Attempt: of.Attempt, Shard: of.Shard}, 0)
 	return ok, nil
 }
 
-func (q *memQueue) Inspect(_ context.Context, of engine.Inspect) (engine.AttemptState, error) {
+func (q *memQueue) Inspect(_ context.Context, of core.Inspect) (engine.AttemptState, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.asked++

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 )
 
 // Store is the truth, as the owner of shards needs it. Every method may be called at any time by any number of
@@ -71,9 +72,9 @@ type Queue interface {
 	// queue has stored the task, or has a copy of it already (nil), or has failed (the caller publishes again).
 	Publish(task *engine.Task, done func(error))
 	// Revoke takes an attempt back before anybody claims it, and removes its waiting task. False: somebody claimed it.
-	Revoke(ctx context.Context, attempt engine.Revoke) (bool, error)
+	Revoke(ctx context.Context, attempt core.Revoke) (bool, error)
 	// Inspect tells how an attempt stands, whether its task waits, and whether it holds one of the locks.
-	Inspect(ctx context.Context, attempt engine.Inspect) (engine.AttemptState, error)
+	Inspect(ctx context.Context, attempt core.Inspect) (engine.AttemptState, error)
 	// DeclareLost ends an attempt on condition that its last message is still the one with this sequence.
 	// False: something came after it.
 	DeclareLost(ctx context.Context, shard int, run string, attempt int, after uint64) (bool, error)

@@ -4,22 +4,22 @@ package main
 var editGuards = []mutant{
 	{
 		name: "paused-before-resumed", guard: "what an unseen edit has scheduled does not fire in the pause before the resumption",
-		held: test{"engine", "^TestRootThatIsAddedToAPausedDAGFiresNoSlotOfThePause$"},
-		file: "engine/core_edit.go",
+		held: test{"engine/core", "^TestRootThatIsAddedToAPausedDAGFiresNoSlotOfThePause$"},
+		file: "engine/core/edit.go",
 		old:  "	if j.resumedAfterEdit() {\n",
 		new:  "	if false {\n",
 	},
 	{
 		name: "pause-prepared", guard: "a pause takes back what is prepared",
 		file: corePrepared,
-		old:  "		reason := ReasonEdited\n",
-		new:  "		if j.def != nil && j.def.Paused {\n			continue\n		}\n		reason := ReasonEdited\n",
+		old:  "		reason := engine.ReasonEdited\n",
+		new:  "		if j.def != nil && j.def.Paused {\n			continue\n		}\n		reason := engine.ReasonEdited\n",
 	},
 	{
 		name: "edit-prepared", guard: "an edit takes back what is prepared and not planned any more",
 		file: corePrepared,
 		old:  "		c.giveUp(r, reason)\n	}\n}",
-		new:  "		if reason != ReasonEdited || j.def == nil {\n			c.giveUp(r, reason)\n		}\n	}\n}",
+		new:  "		if reason != engine.ReasonEdited || j.def == nil {\n			c.giveUp(r, reason)\n		}\n	}\n}",
 	},
 	{
 		name: "delete-prepared", guard: "a deletion ends what the job left behind",
@@ -29,7 +29,7 @@ var editGuards = []mutant{
 	},
 	{
 		name: "tombstone", guard: "a deleted job's generations stay while its runs need them",
-		held: test{"engine", "^TestTranscripts$/^delete$"},
+		held: test{"engine/core", "^TestTranscripts$/^delete$"},
 		file: coreJob,
 		old:  "	if s.Job.Deleted && len(j.live) > 0 {",
 		new:  "	if false {",
@@ -49,8 +49,8 @@ var editGuards = []mutant{
 	{
 		name: "pause-parks", guard: "a paused job plans nothing",
 		file: coreEdit,
-		old:  "		c.allOverdue(j, earlier(j.pausedAt(c.now), c.now), ReasonOutage)\n		j.task.RunAt = Parked\n		c.touchTask(j)\n",
-		new:  "		c.overdue(j, earlier(j.pausedAt(c.now), c.now), ReasonOutage)\n",
+		old:  "		c.allOverdue(j, earlier(j.pausedAt(c.now), c.now), engine.ReasonOutage)\n		j.task.RunAt = engine.Parked\n		c.touchTask(j)\n",
+		new:  "		c.overdue(j, earlier(j.pausedAt(c.now), c.now), engine.ReasonOutage)\n",
 		more: []edit{
 			{coreJob, "	c.park(j)\n	if !j.def.Paused {\n		c.arm(j)\n	}", "	c.park(j)\n	c.arm(j)"},
 			{coreJob, "	if j.task == nil || j.def == nil || j.def.Paused || j.schedule == nil {", "	if j.task == nil || j.def == nil || j.schedule == nil {"},

@@ -1,6 +1,6 @@
 package main
 
-const coreOverlap = "engine/core_overlap.go"
+const coreOverlap = "engine/core/overlap.go"
 
 // overlapGuards keep the runs of one job apart, as its policy says.
 var overlapGuards = []mutant{
@@ -19,12 +19,12 @@ var overlapGuards = []mutant{
 	{
 		name: "overlap-skip", guard: "overlap skip gives up the slot",
 		file: coreOverlap,
-		old:  "		c.giveUp(r, ReasonOverlap)\n	case spec.OverlapReplace:",
+		old:  "		c.giveUp(r, engine.ReasonOverlap)\n	case spec.OverlapReplace:",
 		new:  "		c.wait(r, blocker)\n	case spec.OverlapReplace:",
 	},
 	{
 		name: "overlap-heard", guard: "a slot is not skipped for a run that may have ended before a take-over",
-		held: test{"engine", "^TestTranscripts$/^overlap$"},
+		held: test{"engine/core", "^TestTranscripts$/^overlap$"},
 		file: coreOverlap,
 		old:  "blocker.inDoubt(c.now) || blocker.unheard && ",
 		new:  "blocker.inDoubt(c.now) || false && ",
@@ -33,7 +33,7 @@ var overlapGuards = []mutant{
 		name: "overlap-queue", guard: "overlap queue gives up nothing",
 		file: coreOverlap,
 		old:  "	default:\n		if r.Trigger",
-		new:  "	default:\n		if r.Trigger == TriggerSchedule && r.Status == StatusScheduled {\n			c.giveUp(r, ReasonOverlap)\n			return\n		}\n		if r.Trigger",
+		new:  "	default:\n		if r.Trigger == engine.TriggerSchedule && r.Status == engine.StatusScheduled {\n			c.giveUp(r, engine.ReasonOverlap)\n			return\n		}\n		if r.Trigger",
 	},
 	{
 		name: "overlap-replace", guard: "overlap replace ends the run before",

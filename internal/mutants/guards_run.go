@@ -1,11 +1,11 @@
 package main
 
 const (
-	coreRun       = "engine/core_run.go"
-	coreSupervise = "engine/core_supervise.go"
-	coreRetry     = "engine/core_retry.go"
-	coreCancel    = "engine/core_cancel.go"
-	coreCommand   = "engine/core_command.go"
+	coreRun       = "engine/core/run.go"
+	coreSupervise = "engine/core/supervise.go"
+	coreRetry     = "engine/core/retry.go"
+	coreCancel    = "engine/core/cancel.go"
+	coreCommand   = "engine/core/command.go"
 )
 
 // runGuards are those of attempts: publishing, supervision, retries, ends.
@@ -32,28 +32,28 @@ var runGuards = []mutant{
 	},
 	{
 		name: "both-locks", guard: "an attempt is not lost while it holds the lock that another owner published it under",
-		held: test{"engine", "^TestARefusedRunIsLookedAfterUnderItsOwnLock$"},
+		held: test{"engine/core", "^TestARefusedRunIsLookedAfterUnderItsOwnLock$"},
 		file: coreSupervise,
 		old:  "	return []string{lock, r.ID}",
 		new:  "	return []string{lock}",
 	},
 	{
 		name: "nobody-before-all-are-seen", guard: "nothing of a job that is read goes before all its runs have been looked at",
-		held: test{"engine", "^TestNothingGoesBeforeAllHasBeenLookedAt$"},
-		file: "engine/core_job.go",
+		held: test{"engine/core", "^TestNothingGoesBeforeAllHasBeenLookedAt$"},
+		file: "engine/core/job.go",
 		old:  "	j.draining = true // nobody goes",
 		new:  "	j.draining = false // nobody goes",
 	},
 	{
 		name: "after-edit", guard: "no slot of a fixed delay comes again after an edit",
-		held: test{"engine", "^TestNoSlotOfAFixedDelayComesAgain$"},
-		file: "engine/core_after.go",
+		held: test{"engine/core", "^TestNoSlotOfAFixedDelayComesAgain$"},
+		file: "engine/core/after.go",
 		old:  "later(j.task.Slot, j.def.UpdatedAt)",
 		new:  "j.task.Slot",
 	},
 	{
 		name: "publish-again", guard: "what may have been published before is marked",
-		held: test{"engine", "^TestWhatMayHaveBeenPublishedIsMarked$"},
+		held: test{"engine/core", "^TestWhatMayHaveBeenPublishedIsMarked$"},
 		file: coreRun,
 		old:  "	task.Again = again\n",
 		new:  "	_ = again\n",
@@ -67,7 +67,7 @@ var runGuards = []mutant{
 	},
 	{
 		name: "publish-first-attempt", guard: "only a first attempt is published at once",
-		held: test{"engine", "^TestTranscripts$/^retry$"},
+		held: test{"engine/core", "^TestTranscripts$/^retry$"},
 		file: coreRun,
 		old:  "	settled := r.Attempt == 0 && !waited",
 		new:  "	settled := !waited",
@@ -93,14 +93,14 @@ var runGuards = []mutant{
 	},
 	{
 		name: "keeps-its-place", guard: "what waits in the queue is not published again",
-		held: test{"engine", "^TestTranscripts$/^waits$"},
+		held: test{"engine/core", "^TestTranscripts$/^waits$"},
 		file: coreSupervise,
 		old:  "		case e.State.Last == \"\" && e.State.Waits:",
 		new:  "		case false:",
 	},
 	{
 		name: "dropped-anew", guard: "a task that the queue has let go is not published again under its number",
-		held: test{"engine", "^TestTranscripts$/^waits$"},
+		held: test{"engine/core", "^TestTranscripts$/^waits$"},
 		file: coreSupervise,
 		old:  "	r.outlived = true\n",
 		new:  "	c.afterCommit(r, c.publish(r, true))\n	return\n",
@@ -120,8 +120,8 @@ var runGuards = []mutant{
 	{
 		name: "supervise-after-restart", guard: "what ran when an engine died is looked after by the next",
 		file: coreRun,
-		old:  "	case StatusRunning:\n		c.inspect(r)\n		c.askToCancel(r)\n",
-		new:  "	case StatusRunning:\n		c.askToCancel(r)\n",
+		old:  "	case engine.StatusRunning:\n		c.inspect(r)\n		c.askToCancel(r)\n",
+		new:  "	case engine.StatusRunning:\n		c.askToCancel(r)\n",
 	},
 	{
 		name: "loss-lock-held", guard: "no loss is declared while the lock is held",
@@ -144,14 +144,14 @@ var runGuards = []mutant{
 	},
 	{
 		name: "inspected-fence", guard: "an answer about an attempt that has ended changes nothing",
-		held: test{"engine", "^TestTranscripts$"},
+		held: test{"engine/core", "^TestTranscripts$"},
 		file: coreSupervise,
-		old:  "	if r == nil || r.Attempt != e.Attempt || (r.Status != StatusQueued && r.Status != StatusRunning) {",
+		old:  "	if r == nil || r.Attempt != e.Attempt || (r.Status != engine.StatusQueued && r.Status != engine.StatusRunning) {",
 		new:  "	if r == nil {",
 	},
 	{
 		name: "loss-bound", guard: "lost attempts are bounded",
-		held: test{"engine", "^TestTranscripts$/^loss$"},
+		held: test{"engine/core", "^TestTranscripts$/^loss$"},
 		file: coreRetry,
 		old:  "	case r.Losses > c.config.MaxLosses:\n		c.die(r, fmt.Sprintf(\"%s; %d attempts have been lost like this\"",
 		new:  "	case r.Losses > 100*c.config.MaxLosses:\n		c.die(r, fmt.Sprintf(\"%s; %d attempts have been lost like this\"",
@@ -160,8 +160,8 @@ var runGuards = []mutant{
 		name: "unfetched-bound", guard: "attempts whose program was not fetched are counted",
 		also: "transcript loss",
 		file: coreRetry,
-		old:  "func (c *Core) unfetched(r *run, f *Finish) {\n	r.Losses++",
-		new:  "func (c *Core) unfetched(r *run, f *Finish) {",
+		old:  "func (c *Core) unfetched(r *run, f *engine.Finish) {\n	r.Losses++",
+		new:  "func (c *Core) unfetched(r *run, f *engine.Finish) {",
 	},
 	{
 		name: "retry-bound", guard: "failed attempts are bounded by max_attempts",
@@ -184,30 +184,30 @@ var runGuards = []mutant{
 	{
 		name: "at-most-once", guard: "what is delivered at most once is not tried again after a loss",
 		file: coreRetry,
-		old:  "	case r.job.def == nil || r.spec == nil || r.spec.Delivery == spec.DeliveryAtMostOnce:\n		c.end(r, StatusLost, why)",
-		new:  "	case r.job.def == nil || r.spec == nil:\n		c.end(r, StatusLost, why)",
+		old:  "	case r.job.def == nil || r.spec == nil || r.spec.Delivery == spec.DeliveryAtMostOnce:\n		c.end(r, engine.StatusLost, why)",
+		new:  "	case r.job.def == nil || r.spec == nil:\n		c.end(r, engine.StatusLost, why)",
 	},
 	{
 		name: "at-most-once-drained", guard: "nor after a drain of the executor that ran it",
 		file: coreRetry,
-		old:  "	case !f.StartedAt.IsZero() && r.spec.Delivery == spec.DeliveryAtMostOnce:\n		c.end(r, StatusLost, \"its executor",
-		new:  "	case false:\n		c.end(r, StatusLost, \"its executor",
+		old:  "	case !f.StartedAt.IsZero() && r.spec.Delivery == spec.DeliveryAtMostOnce:\n		c.end(r, engine.StatusLost, \"its executor",
+		new:  "	case false:\n		c.end(r, engine.StatusLost, \"its executor",
 	},
 	{
 		name: "dead-letter", guard: "a run whose tries are used up leaves a dead letter",
 		file: coreRetry,
-		old:  "	p.letters = append(p.letters, DeadLetter{",
+		old:  "	p.letters = append(p.letters, engine.DeadLetter{",
 		new:  "	_ = append(p.letters, DeadLetter{",
 	},
 	{
 		name: "cancelled-not-retried", guard: "a run that is being cancelled is not tried again",
 		file: coreRetry,
-		old:  "	if r.CancelBy != \"\" {\n		c.end(r, StatusCancelled, cancelReason(&r.Run))\n		return\n	}\n	r.Failures++",
+		old:  "	if r.CancelBy != \"\" {\n		c.end(r, engine.StatusCancelled, cancelReason(&r.Run))\n		return\n	}\n	r.Failures++",
 		new:  "	r.Failures++",
 	},
 	{
 		name: "cancel-resent", guard: "a cancellation is asked for until the attempt ends",
-		held: test{"engine", "^TestTranscripts$/^cancel$"},
+		held: test{"engine/core", "^TestTranscripts$/^cancel$"},
 		file: coreCancel,
 		old:  "		c.atOnce(CancelAttempt{Run: r.ID, Attempt: r.Attempt})\n		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})",
 		new:  "		c.atOnce(CancelAttempt{Run: r.ID, Attempt: r.Attempt})",
@@ -226,9 +226,9 @@ var runGuards = []mutant{
 	},
 	{
 		name: "revoke-looks", guard: "an attempt that cannot be taken back is looked at again",
-		held: test{"engine", "^TestTranscripts$/^corner-delete-while-queued$"},
-		file: "engine/core_cancel.go",
-		old:  "		} else if r.Status == StatusQueued {\n			c.setTimer",
+		held: test{"engine/core", "^TestTranscripts$/^corner-delete-while-queued$"},
+		file: "engine/core/cancel.go",
+		old:  "		} else if r.Status == engine.StatusQueued {\n			c.setTimer",
 		new:  "		} else if false {\n			c.setTimer",
 	},
 	{

@@ -1,11 +1,11 @@
 package main
 
 const (
-	coreJob      = "engine/core_job.go"
-	coreOverdue  = "engine/core_overdue.go"
-	coreLedger   = "engine/core_ledger.go"
-	corePrepared = "engine/core_prepared.go"
-	coreEdit     = "engine/core_edit.go"
+	coreJob      = "engine/core/job.go"
+	coreOverdue  = "engine/core/overdue.go"
+	coreLedger   = "engine/core/ledger.go"
+	corePrepared = "engine/core/prepared.go"
+	coreEdit     = "engine/core/edit.go"
 )
 
 // slotGuards see to it that every slot ends once: as a run, or in the ledger.
@@ -14,20 +14,20 @@ var slotGuards = []mutant{
 		name: "slot-identity", guard: "a run's id is its slot's, whenever it is made",
 		also: "nearly all transcripts",
 		file: coreJob,
-		old:  "	r := c.newRun(j, SlotRunID(j.uid, slot), trigger)",
+		old:  "	r := c.newRun(j, engine.SlotRunID(j.uid, slot), trigger)",
 		new:  "	r := c.newRun(j, SlotRunID(j.uid, c.now), trigger)",
 	},
 	{
 		name: "advance-before-begin", guard: "the scheduled task moves on when its slot's run is made",
 		file: coreJob,
-		old:  "	j.postpone = false\n	c.advance(j)\n	c.begin(j, slot, TriggerSchedule, \"\")",
-		new:  "	j.postpone = false\n	c.begin(j, slot, TriggerSchedule, \"\")\n	c.advance(j)\n	c.advance(j)",
+		old:  "	j.postpone = false\n	c.advance(j)\n	c.begin(j, slot, engine.TriggerSchedule, \"\")",
+		new:  "	j.postpone = false\n	c.begin(j, slot, engine.TriggerSchedule, \"\")\n	c.advance(j)\n	c.advance(j)",
 	},
 	{
 		name: "blackout", guard: "an excluded slot does not fire",
 		file: coreJob,
-		old:  "	if j.schedule.Excluded(slot) {\n		c.note(j, slot, OutcomeSkipped, ReasonBlackout)",
-		new:  "	if j.schedule.Excluded(slot) && false {\n		c.note(j, slot, OutcomeSkipped, ReasonBlackout)",
+		old:  "	if j.schedule.Excluded(slot) {\n		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonBlackout)",
+		new:  "	if j.schedule.Excluded(slot) && false {\n		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonBlackout)",
 	},
 	{
 		name: "missed-noted", guard: "a slot that is not brought back is in the ledger",
@@ -68,20 +68,20 @@ var slotGuards = []mutant{
 	{
 		name: "passed-in-pause", guard: "what passed in a pause is skipped, not late",
 		file: coreEdit,
-		old:  "		c.overdue(j, earlier(j.pausedAt(c.now), c.now), ReasonPaused)\n		c.overdue(j, c.now, ReasonOutage)",
-		new:  "		c.overdue(j, c.now, ReasonOutage)",
+		old:  "		c.overdue(j, earlier(j.pausedAt(c.now), c.now), engine.ReasonPaused)\n		c.overdue(j, c.now, engine.ReasonOutage)",
+		new:  "		c.overdue(j, c.now, engine.ReasonOutage)",
 	},
 	{
 		name: "horizon", guard: "a job whose next slot is within the horizon is not forgotten",
 		also: "engine's tests: what is forgotten",
-		file: "engine/ready.go",
+		file: "engine/core/ready.go",
 		old:  "	if j.task != nil && !j.task.RunAt.After(c.horizon) {\n		return\n	}\n	c.stopTimer",
 		new:  "	c.stopTimer",
 	},
 	{
 		name: "taken", guard: "a slot that a backfill has taken gets no other run",
 		file: coreOverdue,
-		old:  "		case j.task.takes(slot):\n",
+		old:  "		case j.task.Takes(slot):\n",
 		new:  "",
 	},
 	{

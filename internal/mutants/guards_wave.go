@@ -1,10 +1,10 @@
 package main
 
 const (
-	coreWave        = "engine/core_wave.go"
-	coreWaveRoot    = "engine/core_wave_root.go"
-	coreWaveLoad    = "engine/core_wave_load.go"
-	coreWaveCommand = "engine/core_wave_command.go"
+	coreWave        = "engine/core/wave.go"
+	coreWaveRoot    = "engine/core/wave_root.go"
+	coreWaveLoad    = "engine/core/wave_load.go"
+	coreWaveCommand = "engine/core/wave_command.go"
 	dagTrigger      = "dag/trigger.go"
 	dagWave         = "dag/wave.go"
 )
@@ -13,30 +13,30 @@ const (
 var waveGuards = []mutant{
 	{
 		name: "list-made-anew", guard: "a mapped task that is run again makes its list anew, as after a restart",
-		held: test{"engine", "^TestMappedTaskThatIsClosedHandsNothingOn$"},
-		file: "engine/core_wave_command.go",
+		held: test{"engine/core", "^TestMappedTaskThatIsClosedHandsNothingOn$"},
+		file: "engine/core/wave_command.go",
 		old:  "		delete(w.fans, task)\n",
 		new:  "",
 	},
 	{
 		name: "items-by-their-runs", guard: "a mapped task whose list is made anew has the items that have runs",
-		held: test{"engine", "^TestMappedTaskThatSucceededStaysSoWhileItsSourceRunsAgainAfterARestart$"},
-		file: "engine/wave_standing.go",
+		held: test{"engine/core", "^TestMappedTaskThatSucceededStaysSoWhileItsSourceRunsAgainAfterARestart$"},
+		file: "engine/core/wave_standing.go",
 		old:  "		last := slices.MaxFunc(known, func(a, b itemState) int { return cmp.Compare(a.item, b.item) })\n",
 		new:  "		return nil\n		last := slices.MaxFunc(known, func(a, b itemState) int { return cmp.Compare(a.item, b.item) })\n",
 	},
 	{
 		name: "planned-first", guard: "no root is skipped before it has been planned",
-		held: test{"engine", "^TestARootThatIsNotPlannedYetIsNotSkipped$"},
+		held: test{"engine/core", "^TestARootThatIsNotPlannedYetIsNotSkipped$"},
 		file: coreWave,
 		old:  " || w.dag.planning {",
 		new:  " {",
 	},
 	{
 		name: "slot-of-mapped", guard: "the slot of a root that an edit has given needs is told though items stand for it",
-		held: test{"engine", "^TestASlotThatAnEditTookAwayIsToldThoughItemsStandForItsTask$"},
+		held: test{"engine/core", "^TestASlotThatAnEditTookAwayIsToldThoughItemsStandForItsTask$"},
 		file: coreWave,
-		old:  "		c.dropPrepared(r, ReasonEdited)",
+		old:  "		c.dropPrepared(r, engine.ReasonEdited)",
 		new:  "		c.drop(r)",
 	},
 	{
@@ -102,12 +102,12 @@ var waveGuards = []mutant{
 	{
 		name: "wave-slot-accounted", guard: "a root's slot that waits for nobody is in the ledger",
 		file: coreWaveRoot,
-		old:  "		c.note(j, slot, OutcomeSkipped, ReasonOverlap)\n		return\n	}\n	r := c.newTaskRun",
+		old:  "		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonOverlap)\n		return\n	}\n	r := c.newTaskRun",
 		new:  "		return\n	}\n	r := c.newTaskRun",
 	},
 	{
 		name: "wave-roots-without-slot", guard: "a wave does not wait for a root whose schedule is over",
-		held: test{"engine", "^TestASlotThatAnEditTookAwayIsToldThoughItsTaskIsSkipped$"},
+		held: test{"engine/core", "^TestASlotThatAnEditTookAwayIsToldThoughItsTaskIsSkipped$"},
 		file: coreWave,
 		old:  "		c.closeTask(w, root, dag.Skipped, \"its schedule has no further slot\")",
 		new:  "		_ = root",
@@ -152,7 +152,7 @@ var waveGuards = []mutant{
 	},
 	{
 		name: "wave-spread-restored", guard: "after a restart what an end has led to is done",
-		held: test{"engine", "^TestWavesEndAsTheModelSays$"},
+		held: test{"engine/core", "^TestWavesEndAsTheModelSays$"},
 		file: coreWaveLoad,
 		old:  "	c.writeClosed(w, spread)\n",
 		new:  "	_ = spread\n",
@@ -177,7 +177,7 @@ var waveGuards = []mutant{
 	},
 	{
 		name: "wave-delete", guard: "a deleted DAG's wave is cancelled",
-		held: test{"engine", "^TestNothingBeginsInTheWaveOfADeletedDAG$"},
+		held: test{"engine/core", "^TestNothingBeginsInTheWaveOfADeletedDAG$"},
 		file: coreWaveLoad,
 		old:  "	if d.open != nil {\n		c.cancelWave(d.open, by)\n	}",
 		new:  "",
@@ -196,7 +196,7 @@ var waveGuards = []mutant{
 	},
 	{
 		name: "root-timer", guard: "a root that has gone in its wave does not go at its slot again",
-		held: test{"engine", "^TestARootInItsWaveDoesNotWaitForItsSlot$"},
+		held: test{"engine/core", "^TestARootInItsWaveDoesNotWaitForItsSlot$"},
 		file: coreWaveRoot,
 		old:  "	c.stopTimer(&r.timer) // its slot",
 		new:  "	// its slot",

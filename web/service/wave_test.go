@@ -11,6 +11,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/dag"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/web/service"
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
@@ -235,7 +236,7 @@ func TestWaveIsToldWithItsTasks(t *testing.T) {
 		t.Fatal(err)
 	}
 	each, ok := detail.Task("each")
-	if !ok || each.State != dag.Running || each.Items == nil || *each.Items != (engine.Items{Total: 3, Waiting: 1, Running: 1, Succeeded: 1}) || each.Run != "" || !each.Finished.IsZero() {
+	if !ok || each.State != dag.Running || each.Items == nil || *each.Items != (core.Items{Total: 3, Waiting: 1, Running: 1, Succeeded: 1}) || each.Run != "" || !each.Finished.IsZero() {
 		t.Errorf("each: %+v", each)
 	}
 	join, _ := detail.Task("join")

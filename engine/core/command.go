@@ -1,0 +1,137 @@
+package core
+
+import (
+	"time"
+
+	"github.com/tidewheel/tidewheel/cron"
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// command acts on what somebody asked for. The command is deleted in the same batch, after all that it led to.
+func (c *Core) command(e CommandReceived) {
+	if e.Command.Kind.AboutWave() {
+		c.waveCommand(e)
+		return
+	}
+	if e.DAG != nil { // about the run of a task
+		c.loadDAG(e.DAG)
+		if r := c.runs[e.Command.RunID]; r != nil && e.Command.Kind == engine.CommandCancel {
+			c.cancel(r, e.Command.By)
+		}
+		c.obeyed(e.Command)
+		return
+	}
+	if e.Snapshot.UID != "" {
+		c.loadJob(&e.Snapshot)
+	}
+	j := c.jobs[e.Command.JobUID]
+	if e.Command.Kind == engine.CommandBackfill {
+		c.lookUpBackfill(j, e.Command)
+		return
+	}
+	defer c.obeyed(e.Command)
+	if j == nil {
+		return
+	}
+	r := c.runs[e.Command.RunID]
+	if e.Run != nil && e.Run.Revision < j.ended[e.Run.ID] {
+		e.Run = nil // it was read before its end was written
+	}
+	switch e.Command.Kind {
+	case engine.CommandStart:
+		if _, ended := j.ended[e.Command.RunID]; r == nil && e.Run == nil && e.Command.Run != nil && !ended {
+			c.start(j, e.Command.Run.Clone())
+		}
+	case engine.CommandCancel:
+		if r != nil {
+			c.cancel(r, e.Command.By)
+		}
+	case engine.CommandRetry:
+		c.retryByHand(j, r, e)
+	case engine.CommandBackfill, engine.CommandStartWave, engine.CommandCancelWave, engine.CommandResumeWave, engine.CommandMarkTask:
+	}
+}
+
+// start makes a run that was asked for. Of a job that is deleted meanwhile it ends at once.
+func (c *Core) start(j *job, asked engine.Run) {
+	r := &run{job: j, Run: asked}
+	r.Revision = 0
+	c.made(r)
+	if j.def == nil {
+		c.abandon(r)
+		return
+	}
+	c.pin(r)
+	c.resume(r)
+}
+
+func (c *Core) obeyed(command engine.Command) {
+	u := c.unwritten(command.JobUID)
+	u.done = append(u.done, engine.CommandDone{ID: command.ID, At: command.At})
+}
+
+// retryByHand gives a run that ended another attempt, with its tries counted anew; one that waits for its next
+// attempt gets it now.
+func (c *Core) retryByHand(j *job, r *run, e CommandReceived) {
+	switch {
+	case r != nil && r.Status == engine.StatusRetrying && !r.Waiting:
+		c.stopTimer(&r.timer)
+		c.admit(r)
+	case r == nil && e.Run != nil && e.Run.Status.CanRetry() && j.def != nil && e.Run.Revision == e.Command.Revision:
+		if e.Run.Status == engine.StatusDead {
+			c.dropLetter(e.Run)
+		}
+		r = c.adopt(j, e.Run.Clone())
+		r.Failures, r.Losses, r.CancelBy, r.FinishedAt = 0, 0, "", time.Time{}
+		r.Status, r.Reason, r.RetryAt = engine.StatusRetrying, "retried by "+e.Command.By, c.now.Truncate(time.Microsecond)
+		c.touch(r)
+		c.admit(r)
+	}
+}
+
+// lookUpBackfill asks which slots of the range have a run already.
+func (c *Core) lookUpBackfill(j *job, command engine.Command) {
+	if j == nil || j.def == nil || j.schedule == nil || j.schedule.Kind() == cron.KindAfter {
+		c.obeyed(command)
+		return
+	}
+	var ids []string
+	for _, slot := range backfillSlots(j, command, c.now) {
+		ids = append(ids, engine.SlotRunID(j.uid, slot))
+	}
+	if len(ids) == 0 {
+		c.obeyed(command)
+		return
+	}
+	c.Hold(j.uid)               // until backfill
+	u := c.unwritten(j.owner()) // what is being removed is there no more then
+	u.after = append(u.after, LookUpRuns{Command: command, IDs: ids})
+}
+
+func backfillSlots(j *job, command engine.Command, now time.Time) []time.Time {
+	var slots []time.Time
+	slot, ok := j.schedule.Next(command.From.Add(-time.Millisecond))
+	for ok && slot.Before(command.To) && !slot.After(now) && len(slots) < engine.MaxBackfill {
+		if !j.schedule.Excluded(slot) {
+			slots = append(slots, slot)
+		}
+		slot, ok = j.schedule.Next(slot)
+	}
+	return slots
+}
+
+// backfill makes the runs that are missing in the range.
+func (c *Core) backfill(e RunsLookedUp) {
+	c.obeyed(e.Command)
+	defer c.LetGo(e.Command.JobUID)
+	j := c.jobs[e.Command.JobUID]
+	if j == nil || j.def == nil || j.schedule == nil || j.schedule.Kind() == cron.KindAfter {
+		return
+	}
+	c.idle = append(c.idle, j)
+	for _, slot := range backfillSlots(j, e.Command, c.now) {
+		if exists, asked := e.Exists[engine.SlotRunID(j.uid, slot)]; asked && !exists { // others have come since it was asked
+			c.begin(j, slot, engine.TriggerBackfill, e.Command.By)
+		}
+	}
+}

@@ -1,0 +1,282 @@
+package core
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/tidewheel/tidewheel/dag"
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// waveCommand acts on what somebody asked for about a wave.
+func (c *Core) waveCommand(e CommandReceived) {
+	if e.DAG != nil {
+		c.loadDAG(e.DAG)
+	}
+	d := c.dags[e.Command.JobUID]
+	if d == nil {
+		c.obeyed(e.Command)
+		return
+	}
+	switch e.Command.Kind {
+	case engine.CommandStartWave:
+		c.obeyed(e.Command)
+		if e.Wave == nil && e.Command.Wave != nil {
+			c.startWave(d, *e.Command.Wave)
+		}
+	case engine.CommandCancelWave:
+		c.obeyed(e.Command)
+		if w := d.open; w != nil && w.ID == e.Command.RunID {
+			c.cancelWave(w, e.Command.By)
+		}
+		if at := slices.IndexFunc(d.asked, func(w *wave) bool { return w.ID == e.Command.RunID }); at >= 0 {
+			w := d.asked[at]
+			d.asked = slices.Delete(d.asked, at, at+1)
+			c.endAsked(w, e.Command.By)
+		}
+	case engine.CommandMarkTask, engine.CommandResumeWave:
+		c.resumeCommand(d, e)
+	default:
+		c.obeyed(e.Command)
+	}
+	c.idleDAGs = append(c.idleDAGs, d)
+}
+
+// startWave takes a wave that was asked for. Of a DAG that is deleted meanwhile it ends at once.
+func (c *Core) startWave(d *dagState, asked engine.Wave) {
+	asked.Revision = 0
+	w := &wave{dag: d, Wave: asked}
+	if !c.ask(d, w) {
+		return
+	}
+	c.touchWave(w)
+	if d.def == nil {
+		c.abandonDAG(d)
+		return
+	}
+	c.nextWave(d)
+}
+
+// resumeCommand goes on with a wave that has ended, now or once the open one has; or marks a task of the open one.
+func (c *Core) resumeCommand(d *dagState, e CommandReceived) {
+	if w := d.open; w != nil && w.ID == e.Command.RunID {
+		c.obeyed(e.Command)
+		if e.Command.Kind == engine.CommandMarkTask {
+			c.mark(w, e.Command)
+		}
+		return
+	}
+	same := func(other CommandReceived) bool { return other.Command.ID == e.Command.ID }
+	if e.Wave != nil && e.Wave.Revision <= d.resumed[e.Wave.ID] {
+		c.obeyed(e.Command) // it was read before the wave went on
+		return
+	}
+	if e.Wave == nil || !e.Wave.Status.Terminal() || e.Wave.Revision != e.Command.Revision || d.def == nil {
+		c.obeyed(e.Command)
+		return
+	}
+	if d.open != nil || c.prepared(d) {
+		if !slices.ContainsFunc(d.resumes, same) {
+			c.formOf(d, &e)
+			d.resumes = append(d.resumes, e)
+		}
+		return
+	}
+	c.resumeWave(d, e)
+}
+
+// mark ends a task of the open wave that nobody executes, as somebody says.
+func (c *Core) mark(w *wave, command engine.Command) {
+	task, ok := w.form.named(command.Task)
+	if !ok || w.state.State(task) == dag.Running || w.state.State(task).Ended() {
+		return
+	}
+	c.closeTask(w, task, taskState(command.Mark), "marked as "+command.Mark.String()+" by "+command.By)
+	c.pump(w)
+}
+
+// resumeWave opens a wave again that has failed or was cancelled: what succeeded stays, the rest is run again, on the
+// generation that it began with.
+func (c *Core) resumeWave(d *dagState, e CommandReceived) {
+	c.obeyed(e.Command)
+	if e.Wave.Revision <= d.resumed[e.Wave.ID] {
+		return // somebody else had asked for it, too
+	}
+	if d.resumed == nil {
+		d.resumed = map[string]int64{}
+	}
+	d.resumed[e.Wave.ID] = e.Wave.Revision
+	w := &wave{dag: d, Wave: *e.Wave}
+	f := c.formOf(d, &e)
+	if f.graph == nil {
+		return
+	}
+	delete(d.over, w.ID)
+	w.begin(f)
+	runs := slices.Clone(e.WaveRuns)
+	if e.Command.Kind == engine.CommandMarkTask {
+		runs = c.markEnded(w, runs, e.Command)
+	}
+	d.open = w
+	c.restore(w, runs) // as it was: of a cancelled wave the items that had not begun are cancelled
+	w.CancelBy = ""
+	if now := c.now.Truncate(time.Microsecond); now.After(w.FinishedAt) {
+		w.Rests = append(slices.Clone(w.Rests), engine.WaveRest{From: w.FinishedAt, To: now})
+	}
+	w.Status, w.Reason, w.FinishedAt, w.Tally = engine.StatusRunning, "", time.Time{}, engine.WaveTally{}
+	w.Resumed++
+	w.By = e.Command.By
+	c.touchWave(w)
+	w.active = nil
+	reset := w.state.Resume()
+	if task, ok := w.form.named(e.Command.Task); ok && e.Command.Kind == engine.CommandMarkTask {
+		reset = c.keepMark(w, task, e.Command.Mark, reset)
+	}
+	c.reopenAll(w, reset)
+	c.pump(w)
+}
+
+// keepMark holds a task to what somebody has said of it, also where a task that it needs is run again.
+func (c *Core) keepMark(w *wave, task int, as engine.Status, reset []int) []int {
+	if !slices.Contains(reset, task) {
+		return reset
+	}
+	closed, _ := w.state.Mark(task, taskState(as))
+	for _, other := range closed {
+		if !slices.Contains(reset, other) {
+			reset = append(reset, other)
+		}
+	}
+	return slices.DeleteFunc(reset, func(other int) bool { return other == task })
+}
+
+// formOf gives the form that a wave to go on with began with; where that is not kept any more, the present one stands in.
+func (c *Core) formOf(d *dagState, e *CommandReceived) *form {
+	generation := e.Wave.Generation
+	if d.forms[generation] == nil && e.DAG != nil {
+		switch present := e.DAG.DAG; {
+		case e.DAG.Spec[generation] != nil:
+			d.forms[generation] = newForm(generation, e.DAG.Spec[generation])
+		case present != nil && present.Generation == generation: // it was, when the command was read
+			d.forms[generation] = newForm(generation, &present.Spec)
+		}
+	}
+	if f := d.forms[generation]; f != nil {
+		return f
+	}
+	return d.present()
+}
+
+// reopenAll writes that the tasks which are run or decided anew have not ended, or how they have now, so that a crash does
+// not take them for what they were. The list of a mapped one is made anew when its turn comes: the tasks that it is made from
+// may be run again, too.
+func (c *Core) reopenAll(w *wave, reset []int) {
+	for _, task := range reset {
+		name := w.form.graph.Name(task)
+		if state := w.state.State(task); state.Ended() { // decided otherwise than before, by what has stayed
+			c.writeEnd(w, task, state, w.why(task))
+			continue
+		}
+		j := c.taskOf(w.dag, name)
+		if known := w.known[engine.TaskRunID(w.ID, name)]; known != nil {
+			c.reopen(w, j, known)
+		}
+		f := w.fans[task]
+		if f == nil {
+			continue
+		}
+		delete(w.fans, task)
+		before := len(w.known)
+		for item := range f.Len() {
+			if known := w.known[engine.ItemRunID(w.ID, item, name)]; known != nil && known.Status != engine.StatusSucceeded {
+				c.reopen(w, j, known)
+			}
+		}
+		if len(w.known) == before { // those that did not succeed had never begun: no run of them says that it is run again
+			r := c.newTaskRun(j, w.ID, engine.TaskRunID(w.ID, name), w.triggerOf(task))
+			r.Epoch, r.Slot, r.By = w.Epoch, w.slotOf(task), w.By
+			c.pinTask(r, w)
+		}
+	}
+}
+
+// markEnded changes how a task of a wave counts that has ended, and writes that.
+func (c *Core) markEnded(w *wave, runs []engine.Run, command engine.Command) []engine.Run {
+	for i := range runs {
+		r := &runs[i]
+		if r.Task != command.Task || r.Item != nil {
+			continue
+		}
+		marked := c.reopen(w, c.taskOf(w.dag, r.Task), r)
+		marked.Status, marked.Reason = command.Mark, "marked as "+command.Mark.String()+" by "+command.By
+		marked.FinishedAt = c.now.Truncate(time.Microsecond)
+		marked.quiet = true
+		c.release(marked)
+		runs[i] = marked.Run
+		runs[i].Revision++ // with the write to come
+	}
+	return runs
+}
+
+// reopen takes up a run that had ended, for another attempt or another end. Its tries are counted anew.
+func (c *Core) reopen(w *wave, j *job, ended *engine.Run) *run {
+	r := &run{job: j, Run: ended.Clone()}
+	if r.Status == engine.StatusDead {
+		c.dropLetter(&r.Run)
+	}
+	r.Failures, r.Losses, r.CancelBy, r.Reason = 0, 0, "", ""
+	r.FinishedAt, r.RetryAt = time.Time{}, time.Time{}
+	r.Status, r.Upstream = engine.StatusScheduled, false
+	c.hold(r)
+	if task, ok := w.form.named(r.Task); ok {
+		r.spec = w.form.job(task)
+		c.pinTask(r, w) // the binary may have been mended since
+	}
+	delete(w.known, r.ID)
+	c.touch(r)
+	return r
+}
+
+// cancelWave stops the open wave: what has not begun does not, what runs is asked to end.
+func (c *Core) cancelWave(w *wave, by string) {
+	if w.CancelBy != "" {
+		return
+	}
+	w.CancelBy = by
+	c.touchWave(w)
+	w.active = nil
+	w.pumping = true // it ends once all of it is cancelled
+	for _, task := range slices.Sorted(maps.Keys(w.fans)) {
+		if w.state.State(task) != dag.Running { // it is run again, and its turn has not come
+			continue
+		}
+		w.fans[task].Stop()
+		c.closeItems(w, c.taskOf(w.dag, w.form.graph.Name(task)), 0, engine.StatusCancelled, "cancelled by "+by)
+	}
+	for _, name := range c.tasksInOrder(w.dag) {
+		for _, r := range slices.Clone(w.dag.tasks[name].live) {
+			if r.Wave == w.ID && (r.Status != engine.StatusScheduled || r.doubt) { // what is prepared is closed with its task
+				c.cancel(r, by)
+			}
+		}
+	}
+	for _, task := range w.state.Cancel() {
+		c.writeEnd(w, task, dag.Cancelled, "cancelled by "+by)
+	}
+	for _, task := range slices.Sorted(maps.Keys(w.fans)) {
+		if f := w.fans[task]; f.Done() && w.state.State(task) == dag.Running {
+			c.spread(w, task, f.Outcome())
+		}
+	}
+	w.pumping = false
+	c.pump(w)
+}
+
+// endAsked ends a wave that has not opened.
+func (c *Core) endAsked(w *wave, by string) {
+	w.Status, w.CancelBy, w.Reason = engine.StatusCancelled, by, "cancelled by "+by
+	w.FinishedAt = c.now.Truncate(time.Microsecond)
+	w.isOver()
+	c.touchWave(w)
+}

@@ -1,0 +1,228 @@
+package core
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/tidewheel/tidewheel/dag"
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// A slot of a CRON root lets the root go in a wave. Its run is prepared ahead of the slot like that of any job, for the
+// wave that is open and has not had this root, or else for the one to come, whose epoch is one higher: so its identity
+// is known before the wave opens. By hand nothing opens while such runs are prepared.
+
+// had reports whether a root has had its slot, or does not wait for one any more, in this wave.
+func (w *wave) had(root string) bool {
+	task, ok := w.form.named(root)
+	return !ok || !w.form.graph.Root(task) || w.state.State(task) != dag.Waiting
+}
+
+// joins gives the epoch of the wave that the next slot of a root belongs to.
+func (d *dagState) joins(root string) int64 {
+	if w := d.open; w != nil && !w.byHand() && !w.had(root) {
+		return w.Epoch
+	}
+	return d.epoch + 1
+}
+
+// byHand reports whether the wave's roots go at once, instead of at their slots.
+func (w *wave) byHand() bool {
+	return w.Trigger == engine.TriggerManual || w.Trigger == engine.TriggerBackfill
+}
+
+// atOnce reports whether no root of the wave waits for a slot any more: one that goes on has had all that it will have.
+func (w *wave) atOnce() bool { return w.byHand() || w.Resumed > 0 }
+
+// blocked reports whether a slot of a root that comes now would have to wait for the open wave to end.
+func (d *dagState) blocked(root string) bool {
+	return d.open != nil && (d.open.byHand() || d.open.had(root))
+}
+
+// full reports whether the root has a run for the wave to come already.
+func (c *Core) full(j *job) bool {
+	return c.runs[engine.TaskRunID(engine.WaveID(j.dag.uid, j.dag.epoch+1), j.taskName)] != nil
+}
+
+// beginRoot makes the run of a root's slot, or notes why there is none.
+func (c *Core) beginRoot(j *job, slot time.Time, trigger engine.Trigger, by string) {
+	d := j.dag
+	if d.present().graph == nil {
+		c.note(j, slot, engine.OutcomeMissed, engine.ReasonOutage)
+		return
+	}
+	if d.blocked(j.taskName) && !slot.After(c.now) && trigger == engine.TriggerSchedule && j.def.Spec.Overlap == spec.OverlapSkip && d.open.Trigger != engine.TriggerBackfill {
+		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonOverlap)
+		return
+	}
+	wave := engine.WaveID(d.uid, d.joins(j.taskName))
+	id := engine.TaskRunID(wave, j.taskName)
+	if before := c.runs[id]; before != nil && before.untouched() { // it may not go any more
+		switch {
+		case before.CancelBy != "":
+			c.cancel(before, before.CancelBy)
+		case c.superseded(before):
+			c.giveUp(before, engine.ReasonOutage)
+		}
+	}
+	if c.runs[id] != nil || c.hasEnded(j.owner(), id) { // one waits already, or has just ended
+		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonOverlap)
+		return
+	}
+	r := c.newTaskRun(j, wave, id, trigger)
+	r.Epoch, r.Slot, r.By = d.joins(j.taskName), slot, by
+	if w := d.open; w != nil && w.ID == wave {
+		c.pinTask(r, w)
+	} else {
+		c.pin(r)
+	}
+	c.account(j, slot)
+	c.resume(r)
+}
+
+// admitRoot lets a root go whose slot has come: in the wave that waits for it, in a new one, or once the open one has
+// ended.
+func (c *Core) admitRoot(r *run) {
+	d, j := r.job.dag, r.job
+	switch w := d.open; {
+	case w == nil || w.ID == r.Wave:
+		c.goRoot(r)
+		return
+	}
+	// The slots of a backfill are somebody's wish beside the schedule: they do not push it aside.
+	if j.def.Spec.Overlap == spec.OverlapSkip && r.Trigger == engine.TriggerSchedule && !r.Waiting && d.open.Trigger != engine.TriggerBackfill {
+		c.giveUp(r, engine.ReasonOverlap)
+		return
+	}
+	r.Waiting, r.Reason = true, "waits for wave "+d.open.ID
+	c.touch(r)
+}
+
+// goRoot takes a root's run into the open wave, which it opens if there is none, and sets it going.
+func (c *Core) goRoot(r *run) {
+	w := c.join(r)
+	if w == nil {
+		return
+	}
+	c.stopTimer(&r.timer) // its slot lies ahead where the clock went back
+	task, _ := w.form.named(r.Task)
+	w.state.Release(task)
+	c.pump(w)
+}
+
+// join takes a root's run into the wave that it belongs to, and opens that if it has to.
+func (c *Core) join(r *run) *wave {
+	d := r.job.dag
+	r.Waiting, r.Reason = false, ""
+	w := d.open
+	if w == nil && r.Epoch <= d.epoch { // its wave has ended without it: an edit had taken the root away
+		c.giveUp(r, engine.ReasonEdited)
+		return nil
+	}
+	if w == nil {
+		w = c.newSlotWave(r)
+		if !c.openWave(w) {
+			c.giveUp(r, engine.ReasonOutage)
+			return nil
+		}
+		w.Epoch = r.Epoch // foretold when the run was prepared: nothing has opened since
+		d.epoch = max(d.epoch, r.Epoch)
+	}
+	if task, ok := w.form.named(r.Task); !ok || !w.form.graph.Root(task) { // an edit has taken it away, or given it needs
+		c.giveUp(r, engine.ReasonEdited)
+		return nil
+	}
+	if r.Attempt == 0 {
+		c.pinTask(r, w)
+		c.touch(r)
+	}
+	if w.ID != r.Wave {
+		return nil
+	}
+	w.slots[r.Task], w.causes[r.Task] = r.Slot, r.Trigger
+	if w.Slot.IsZero() || r.Slot.Before(w.Slot) {
+		w.Slot = r.Slot
+	}
+	c.skipRootsWithoutSlot(w)
+	return w
+}
+
+// nextWave opens the next wave of a DAG, if one waits: what the schedule asks for before what was asked for by hand,
+// and backfills last.
+func (c *Core) nextWave(d *dagState) {
+	if d.open != nil || d.opening || d.def == nil {
+		return
+	}
+	d.opening = true
+	defer func() { d.opening = false }()
+	for again := true; again && d.open == nil; { // what opens may end at once
+		again = c.openWaiting(d) || !c.prepared(d) && c.openAsked(d)
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.tasks)) {
+		if j := d.tasks[name]; j.postpone {
+			c.prepare(j)
+		}
+	}
+}
+
+// waitsItsTurn reports whether a root is not to be looked at before a wave has ended: slots that are all to be caught up
+// come one wave after the other.
+func (c *Core) waitsItsTurn(j *job) bool {
+	return j.dag != nil && j.def.Spec.CatchUp.Policy == spec.CatchUpAll && c.full(j) && j.task.Slot.Before(c.now)
+}
+
+// openWaiting lets the roots go whose slots have waited for the wave before, and reports whether there were any.
+func (c *Core) openWaiting(d *dagState) bool {
+	opened := ""
+	for _, name := range slices.Sorted(maps.Keys(d.tasks)) {
+		j := d.tasks[name]
+		for _, r := range slices.Clone(j.live) {
+			if r.Waiting && r.back == "" && r.Status == engine.StatusScheduled && (opened == "" || opened == r.Wave) {
+				opened = r.Wave
+				c.goRoot(r)
+			}
+		}
+	}
+	return opened != ""
+}
+
+// prepared reports whether a root has a run for the wave to come.
+func (c *Core) prepared(d *dagState) bool {
+	for _, j := range d.tasks {
+		for _, r := range j.live {
+			if r.Status == engine.StatusScheduled {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// openAsked resumes a wave, or opens the one that was asked for first, backfills last; it reports whether there was one.
+func (c *Core) openAsked(d *dagState) bool {
+	if len(d.resumes) > 0 {
+		command := d.resumes[0]
+		d.resumes = d.resumes[1:]
+		c.resumeWave(d, command)
+		return true
+	}
+	if len(d.asked) == 0 || d.def == nil {
+		return false
+	}
+	next := slices.IndexFunc(d.asked, func(w *wave) bool { return w.Trigger != engine.TriggerBackfill })
+	next = max(next, 0)
+	w := d.asked[next]
+	d.asked = slices.Delete(d.asked, next, next+1)
+	if !c.openWave(w) {
+		w.isOver()
+		w.Status, w.Reason = engine.StatusFailed, "its definition is no DAG: save it again"
+		w.FinishedAt = c.now.Truncate(time.Microsecond)
+		c.touchWave(w)
+		return true
+	}
+	w.state.ReleaseAll()
+	c.pump(w)
+	return true
+}
