@@ -54,11 +54,11 @@ func (r *run) awaitsTurn() bool {
 	if w == nil {
 		return false
 	}
-	task, ok := w.form.named(r.Task)
-	if ok && r.Attempt == 0 && !w.form.graph.Root(task) && (r.Trigger == engine.TriggerSchedule || r.Trigger == engine.TriggerCatchUp) {
+	task, ok := w.TaskOf(&r.Run)
+	if ok && r.Attempt == 0 && !w.Definition.Graph.Root(task) && (r.Trigger == engine.TriggerSchedule || r.Trigger == engine.TriggerCatchUp) {
 		return false // an edit has given the root needs: the run goes with its slot
 	}
-	return ok && (r.Item != nil || r.Attempt > 0 || w.byHand() || w.had(r.Task))
+	return ok && (r.Item != nil || r.Attempt > 0 || w.ByHand() || w.Had(r.Task))
 }
 
 // askToCancel asks whoever can to end a run that is to be cancelled: the queue while nobody has claimed the attempt,

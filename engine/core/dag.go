@@ -5,9 +5,8 @@ import (
 	"slices"
 
 	"github.com/tidewheel/tidewheel/cron"
-	"github.com/tidewheel/tidewheel/dag"
-	"github.com/tidewheel/tidewheel/dag/condition"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/wave"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
@@ -23,11 +22,11 @@ type dagState struct {
 	// namespace and name outlive the definition.
 	namespace, name string
 	shard           int
-	forms           map[int64]*form // generations that are the present one, or that an open wave began with
-	tasks           map[string]*job // CRON roots always, other tasks while a run of them has not ended
-	epoch           int64           // of the latest wave that opened
-	open            *wave           // nil between waves
-	asked           []*wave         // by hand, in the order in which they were asked for
+	definitions     map[int64]*wave.Definition // generations that are the present one, or that an open wave began with
+	tasks           map[string]*job            // CRON roots always, other tasks while a run of them has not ended
+	epoch           int64                      // of the latest wave that opened
+	open            *waveState                 // nil between waves
+	asked           []*waveState               // by hand, in the order in which they were asked for
 	resumes         []CommandReceived
 
 	over      map[string]bool    // waves that have ended, as job.ended
@@ -38,61 +37,8 @@ type dagState struct {
 	planning  bool               // the roots are being planned: not all of them have their next slot
 }
 
-// form is one generation of a DAG.
-type form struct {
-	generation int64
-	spec       *spec.DAG
-	graph      *dag.Graph // nil where the tasks are no graph: the API refuses such, so it came by another way
-	jobs       map[int]*spec.Job
-	conditions map[int]*condition.Condition
-	lists      map[int]*condition.List
-}
-
-func newForm(generation int64, definition *spec.DAG) *form {
-	f := &form{
-		generation: generation, spec: definition,
-		jobs: map[int]*spec.Job{}, conditions: map[int]*condition.Condition{}, lists: map[int]*condition.List{},
-	}
-	if graph, err := definition.Graph(); err == nil {
-		f.graph = graph
-	}
-	return f
-}
-
-// job gives a task as a job, with the schedule of a root.
-func (f *form) job(task int) *spec.Job {
-	if known := f.jobs[task]; known != nil {
-		return known
-	}
-	d, t := f.spec, &f.spec.Tasks[task]
-	made := d.TaskJob(task)
-	made.CatchUp, made.Overlap = d.CatchUp, spec.OverlapSkip
-	if d.Overlap == spec.WaveQueue {
-		made.Overlap = spec.OverlapQueue
-	}
-	if t.Root() {
-		made.Schedule, made.Timezone, made.Active, made.Exclude = d.Schedule, d.Timezone, d.Active, d.Exclude
-		if len(t.Schedule) > 0 {
-			made.Schedule = t.Schedule
-			if t.Timezone != "" {
-				made.Timezone = t.Timezone
-			}
-		}
-	}
-	f.jobs[task] = made
-	return made
-}
-
-// named gives the task of this name; false where this generation has none.
-func (f *form) named(name string) (int, bool) {
-	if f.graph == nil {
-		return 0, false
-	}
-	return f.graph.Index(name)
-}
-
-// present gives the form of the present definition.
-func (d *dagState) present() *form { return d.forms[d.def.Generation] }
+// current gives the current definition.
+func (d *dagState) current() *wave.Definition { return d.definitions[d.def.Generation] }
 
 // taskOf gives the job of a task, made if it is not there.
 func (c *Core) taskOf(d *dagState, name string) *job {
@@ -112,9 +58,9 @@ func (c *Core) defineTask(j *job) {
 	d := j.dag
 	j.def, j.schedule, j.open = nil, nil, nil
 	j.namespace, j.name = d.namespace, d.name+"/"+j.taskName
-	for generation, f := range d.forms {
-		if task, ok := f.named(j.taskName); ok {
-			j.specs[generation] = f.job(task)
+	for generation, f := range d.definitions {
+		if task, ok := f.Task(j.taskName); ok {
+			j.specs[generation] = f.Job(task)
 		}
 	}
 	if d.def == nil {
@@ -126,12 +72,12 @@ func (c *Core) defineTask(j *job) {
 		Paused: d.def.Paused, PausedAt: d.def.PausedAt, PausedBy: d.def.PausedBy,
 		CreatedAt: d.def.CreatedAt, UpdatedAt: d.def.UpdatedAt,
 	}
-	task, known := d.present().named(j.taskName)
+	task, known := d.current().Task(j.taskName)
 	if known {
-		def.Spec = *d.present().job(task)
+		def.Spec = *d.current().Job(task)
 	}
 	j.def, j.revision = def, def.Revision
-	if known && d.present().graph.Root(task) {
+	if known && d.current().Graph.Root(task) {
 		j.schedule = compile(&def.Spec, def)
 	}
 }
@@ -150,8 +96,8 @@ func (c *Core) defineDAG(d *dagState, def *engine.DAG) {
 	d.def = nil
 	if def != nil {
 		copied := *def
-		if d.forms[def.Generation] == nil { // of a deleted DAG, too: its open wave may have begun with it
-			d.forms[def.Generation] = newForm(def.Generation, &copied.Spec)
+		if d.definitions[def.Generation] == nil { // of a deleted DAG, too: its open wave may have begun with it
+			d.definitions[def.Generation] = wave.NewDefinition(def.Generation, &copied.Spec)
 		}
 		if !def.Deleted {
 			d.def = &copied
@@ -160,18 +106,18 @@ func (c *Core) defineDAG(d *dagState, def *engine.DAG) {
 	for _, name := range slices.Sorted(maps.Keys(d.tasks)) {
 		c.defineTask(d.tasks[name])
 	}
-	if d.def == nil || d.present().graph == nil {
+	if d.def == nil || d.current().Graph == nil {
 		return
 	}
-	for _, root := range d.present().graph.Roots() {
-		if name := d.present().graph.Name(root); len(d.present().job(root).Schedule) > 0 {
+	for _, root := range d.current().Graph.Roots() {
+		if name := d.current().Graph.Name(root); len(d.current().Job(root).Schedule) > 0 {
 			c.taskOf(d, name)
 		}
 	}
 }
 
-// dropForms forgets generations that nothing refers to any more.
-func (d *dagState) dropForms() {
+// dropDefinitions forgets generations that nothing refers to any more.
+func (d *dagState) dropDefinitions() {
 	used := map[int64]bool{}
 	if d.def != nil {
 		used[d.def.Generation] = true
@@ -190,14 +136,14 @@ func (d *dagState) dropForms() {
 			used[r.Generation] = true
 		}
 	}
-	maps.DeleteFunc(d.forms, func(generation int64, _ *form) bool { return !used[generation] })
+	maps.DeleteFunc(d.definitions, func(generation int64, _ *wave.Definition) bool { return !used[generation] })
 }
 
 // binaryKeys gives the keys of the binaries that a DAG's tasks refer to.
 func (d *dagState) binaryKeys() []string {
 	var keys []string
-	for _, f := range d.forms {
-		keys = append(keys, engine.BinaryKeys(d.namespace, f.spec)...)
+	for _, f := range d.definitions {
+		keys = append(keys, engine.BinaryKeys(d.namespace, f.Spec)...)
 	}
 	return keys
 }

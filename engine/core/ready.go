@@ -19,7 +19,7 @@ type Ready struct {
 
 	runs  []*run
 	jobs  []*job
-	waves []*wave
+	waves []*waveState
 }
 
 // Ready hands out what must be written next, nil when there is nothing to write and nothing waiting for it: what was
@@ -64,7 +64,7 @@ func (r *Ready) collect(u *unwritten) {
 	for _, w := range u.waves {
 		w.dirty = false
 		w.Revision++
-		d.Waves = append(d.Waves, w.Wave)
+		d.Waves = append(d.Waves, w.Wave.Wave)
 		r.waves = append(r.waves, w)
 	}
 	for _, slots := range u.slots {

@@ -43,7 +43,10 @@ func (c *Core) task(r *run) *engine.Task {
 		maps.Copy(t.Env, r.Args)
 	}
 	if r.Task != "" {
-		c.describeTask(t, r)
+		t.Job, t.DAG, t.Epoch, t.Task, t.Item, t.ItemValue = r.DAG, r.DAG, r.Epoch, r.Task, r.Item, r.value
+		if w := r.openWave(); w != nil {
+			w.Describe(t, &r.Run)
+		}
 	}
 	return t
 }

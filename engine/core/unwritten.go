@@ -14,7 +14,7 @@ type unwritten struct {
 	number uint64    // in the order in which they began to have something to write
 	since  time.Time // when that was
 
-	waves    []*wave
+	waves    []*waveState
 	runs     []*run // dirty, in the order in which they became so
 	jobs     []*job // whose task is dirty
 	slots    []*ledgerRange

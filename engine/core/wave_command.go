@@ -1,12 +1,12 @@
 package core
 
 import (
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/dag"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/wave"
 )
 
 // waveCommand acts on what somebody asked for about a wave.
@@ -30,7 +30,7 @@ func (c *Core) waveCommand(e CommandReceived) {
 		if w := d.open; w != nil && w.ID == e.Command.RunID {
 			c.cancelWave(w, e.Command.By)
 		}
-		if at := slices.IndexFunc(d.asked, func(w *wave) bool { return w.ID == e.Command.RunID }); at >= 0 {
+		if at := slices.IndexFunc(d.asked, func(w *waveState) bool { return w.ID == e.Command.RunID }); at >= 0 {
 			w := d.asked[at]
 			d.asked = slices.Delete(d.asked, at, at+1)
 			c.endAsked(w, e.Command.By)
@@ -46,7 +46,7 @@ func (c *Core) waveCommand(e CommandReceived) {
 // startWave takes a wave that was asked for. Of a DAG that is deleted meanwhile it ends at once.
 func (c *Core) startWave(d *dagState, asked engine.Wave) {
 	asked.Revision = 0
-	w := &wave{dag: d, Wave: asked}
+	w := d.wave(asked)
 	if !c.ask(d, w) {
 		return
 	}
@@ -78,7 +78,7 @@ func (c *Core) resumeCommand(d *dagState, e CommandReceived) {
 	}
 	if d.open != nil || c.prepared(d) {
 		if !slices.ContainsFunc(d.resumes, same) {
-			c.formOf(d, &e)
+			c.definitionOf(d, &e)
 			d.resumes = append(d.resumes, e)
 		}
 		return
@@ -87,12 +87,12 @@ func (c *Core) resumeCommand(d *dagState, e CommandReceived) {
 }
 
 // mark ends a task of the open wave that nobody executes, as somebody says.
-func (c *Core) mark(w *wave, command engine.Command) {
-	task, ok := w.form.named(command.Task)
-	if !ok || w.state.State(task) == dag.Running || w.state.State(task).Ended() {
+func (c *Core) mark(w *waveState, command engine.Command) {
+	task, ok := w.Definition.Task(command.Task)
+	if !ok || w.State.State(task) == dag.Running || w.State.State(task).Ended() {
 		return
 	}
-	c.closeTask(w, task, taskState(command.Mark), "marked as "+command.Mark.String()+" by "+command.By)
+	c.closeTask(w, task, wave.StateOf(command.Mark), "marked as "+command.Mark.String()+" by "+command.By)
 	c.pump(w)
 }
 
@@ -107,108 +107,71 @@ func (c *Core) resumeWave(d *dagState, e CommandReceived) {
 		d.resumed = map[string]int64{}
 	}
 	d.resumed[e.Wave.ID] = e.Wave.Revision
-	w := &wave{dag: d, Wave: *e.Wave}
-	f := c.formOf(d, &e)
-	if f.graph == nil {
+	w := d.wave(*e.Wave)
+	f := c.definitionOf(d, &e)
+	if f.Graph == nil {
 		return
 	}
 	delete(d.over, w.ID)
-	w.begin(f)
+	w.Begin(f)
 	runs := slices.Clone(e.WaveRuns)
 	if e.Command.Kind == engine.CommandMarkTask {
 		runs = c.markEnded(w, runs, e.Command)
 	}
 	d.open = w
 	c.restore(w, runs) // as it was: of a cancelled wave the items that had not begun are cancelled
-	w.CancelBy = ""
-	if now := c.now.Truncate(time.Microsecond); now.After(w.FinishedAt) {
-		w.Rests = append(slices.Clone(w.Rests), engine.WaveRest{From: w.FinishedAt, To: now})
-	}
-	w.Status, w.Reason, w.FinishedAt, w.Tally = engine.StatusRunning, "", time.Time{}, engine.WaveTally{}
-	w.Resumed++
-	w.By = e.Command.By
+	reset := w.Resume(e.Command.By, c.now)
 	c.touchWave(w)
-	w.active = nil
-	reset := w.state.Resume()
-	if task, ok := w.form.named(e.Command.Task); ok && e.Command.Kind == engine.CommandMarkTask {
-		reset = c.keepMark(w, task, e.Command.Mark, reset)
+	if e.Command.Kind == engine.CommandMarkTask {
+		reset = w.KeepMark(e.Command.Task, e.Command.Mark, reset)
 	}
 	c.reopenAll(w, reset)
 	c.pump(w)
 }
 
-// keepMark holds a task to what somebody has said of it, also where a task that it needs is run again.
-func (c *Core) keepMark(w *wave, task int, as engine.Status, reset []int) []int {
-	if !slices.Contains(reset, task) {
-		return reset
-	}
-	closed, _ := w.state.Mark(task, taskState(as))
-	for _, other := range closed {
-		if !slices.Contains(reset, other) {
-			reset = append(reset, other)
-		}
-	}
-	return slices.DeleteFunc(reset, func(other int) bool { return other == task })
-}
-
-// formOf gives the form that a wave to go on with began with; where that is not kept any more, the present one stands in.
-func (c *Core) formOf(d *dagState, e *CommandReceived) *form {
+// definitionOf gives the form that a wave to go on with began with; where that is not kept any more, the present one stands in.
+func (c *Core) definitionOf(d *dagState, e *CommandReceived) *wave.Definition {
 	generation := e.Wave.Generation
-	if d.forms[generation] == nil && e.DAG != nil {
+	if d.definitions[generation] == nil && e.DAG != nil {
 		switch present := e.DAG.DAG; {
 		case e.DAG.Spec[generation] != nil:
-			d.forms[generation] = newForm(generation, e.DAG.Spec[generation])
+			d.definitions[generation] = wave.NewDefinition(generation, e.DAG.Spec[generation])
 		case present != nil && present.Generation == generation: // it was, when the command was read
-			d.forms[generation] = newForm(generation, &present.Spec)
+			d.definitions[generation] = wave.NewDefinition(generation, &present.Spec)
 		}
 	}
-	if f := d.forms[generation]; f != nil {
+	if f := d.definitions[generation]; f != nil {
 		return f
 	}
-	return d.present()
+	return d.current()
 }
 
 // reopenAll writes that the tasks which are run or decided anew have not ended, or how they have now, so that a crash does
-// not take them for what they were. The list of a mapped one is made anew when its turn comes: the tasks that it is made from
-// may be run again, too.
-func (c *Core) reopenAll(w *wave, reset []int) {
+// not take them for what they were.
+func (c *Core) reopenAll(w *waveState, reset []int) {
 	for _, task := range reset {
-		name := w.form.graph.Name(task)
-		if state := w.state.State(task); state.Ended() { // decided otherwise than before, by what has stayed
-			c.writeEnd(w, task, state, w.why(task))
+		if state := w.State.State(task); state.Ended() { // decided otherwise than before, by what has stayed
+			c.writeEnd(w, task, state, w.Why(task))
 			continue
 		}
-		j := c.taskOf(w.dag, name)
-		if known := w.known[engine.TaskRunID(w.ID, name)]; known != nil {
-			c.reopen(w, j, known)
+		runs, silent := w.Again(task)
+		for _, known := range runs {
+			c.reopen(w, known)
 		}
-		f := w.fans[task]
-		if f == nil {
-			continue
-		}
-		delete(w.fans, task)
-		before := len(w.known)
-		for item := range f.Len() {
-			if known := w.known[engine.ItemRunID(w.ID, item, name)]; known != nil && known.Status != engine.StatusSucceeded {
-				c.reopen(w, j, known)
-			}
-		}
-		if len(w.known) == before { // those that did not succeed had never begun: no run of them says that it is run again
-			r := c.newTaskRun(j, w.ID, engine.TaskRunID(w.ID, name), w.triggerOf(task))
-			r.Epoch, r.Slot, r.By = w.Epoch, w.slotOf(task), w.By
-			c.pinTask(r, w)
+		if silent {
+			c.newRunOf(w, task, engine.TaskRunID(w.ID, w.Name(task)))
 		}
 	}
 }
 
 // markEnded changes how a task of a wave counts that has ended, and writes that.
-func (c *Core) markEnded(w *wave, runs []engine.Run, command engine.Command) []engine.Run {
+func (c *Core) markEnded(w *waveState, runs []engine.Run, command engine.Command) []engine.Run {
 	for i := range runs {
 		r := &runs[i]
 		if r.Task != command.Task || r.Item != nil {
 			continue
 		}
-		marked := c.reopen(w, c.taskOf(w.dag, r.Task), r)
+		marked := c.reopen(w, r)
 		marked.Status, marked.Reason = command.Mark, "marked as "+command.Mark.String()+" by "+command.By
 		marked.FinishedAt = c.now.Truncate(time.Microsecond)
 		marked.quiet = true
@@ -220,8 +183,8 @@ func (c *Core) markEnded(w *wave, runs []engine.Run, command engine.Command) []e
 }
 
 // reopen takes up a run that had ended, for another attempt or another end. Its tries are counted anew.
-func (c *Core) reopen(w *wave, j *job, ended *engine.Run) *run {
-	r := &run{job: j, Run: ended.Clone()}
+func (c *Core) reopen(w *waveState, ended *engine.Run) *run {
+	r := &run{job: c.taskOf(w.dag, ended.Task), Run: ended.Clone()}
 	if r.Status == engine.StatusDead {
 		c.dropLetter(&r.Run)
 	}
@@ -229,30 +192,26 @@ func (c *Core) reopen(w *wave, j *job, ended *engine.Run) *run {
 	r.FinishedAt, r.RetryAt = time.Time{}, time.Time{}
 	r.Status, r.Upstream = engine.StatusScheduled, false
 	c.hold(r)
-	if task, ok := w.form.named(r.Task); ok {
-		r.spec = w.form.job(task)
+	if task, ok := w.TaskOf(&r.Run); ok {
+		r.spec = w.Definition.Job(task)
 		c.pinTask(r, w) // the binary may have been mended since
 	}
-	delete(w.known, r.ID)
+	delete(w.Known, r.ID)
 	c.touch(r)
 	return r
 }
 
 // cancelWave stops the open wave: what has not begun does not, what runs is asked to end.
-func (c *Core) cancelWave(w *wave, by string) {
+func (c *Core) cancelWave(w *waveState, by string) {
 	if w.CancelBy != "" {
 		return
 	}
 	w.CancelBy = by
 	c.touchWave(w)
-	w.active = nil
 	w.pumping = true // it ends once all of it is cancelled
-	for _, task := range slices.Sorted(maps.Keys(w.fans)) {
-		if w.state.State(task) != dag.Running { // it is run again, and its turn has not come
-			continue
-		}
-		w.fans[task].Stop()
-		c.closeItems(w, c.taskOf(w.dag, w.form.graph.Name(task)), 0, engine.StatusCancelled, "cancelled by "+by)
+	stopped := w.Stop()
+	for _, task := range stopped {
+		c.closeItems(w, c.taskOf(w.dag, w.Name(task)), 0, engine.StatusCancelled, "cancelled by "+by)
 	}
 	for _, name := range c.tasksInOrder(w.dag) {
 		for _, r := range slices.Clone(w.dag.tasks[name].live) {
@@ -261,20 +220,18 @@ func (c *Core) cancelWave(w *wave, by string) {
 			}
 		}
 	}
-	for _, task := range w.state.Cancel() {
+	for _, task := range w.State.Cancel() {
 		c.writeEnd(w, task, dag.Cancelled, "cancelled by "+by)
 	}
-	for _, task := range slices.Sorted(maps.Keys(w.fans)) {
-		if f := w.fans[task]; f.Done() && w.state.State(task) == dag.Running {
-			c.spread(w, task, f.Outcome())
-		}
+	for _, task := range stopped {
+		c.writeClosed(w, w.EndStopped(task))
 	}
 	w.pumping = false
 	c.pump(w)
 }
 
 // endAsked ends a wave that has not opened.
-func (c *Core) endAsked(w *wave, by string) {
+func (c *Core) endAsked(w *waveState, by string) {
 	w.Status, w.CancelBy, w.Reason = engine.StatusCancelled, by, "cancelled by "+by
 	w.FinishedAt = c.now.Truncate(time.Microsecond)
 	w.isOver()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/dag"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/wave"
 )
 
 // loadDAG takes a DAG from the store. What the core holds already is newer than any snapshot, but for the definition
@@ -17,18 +18,18 @@ func (c *Core) loadDAG(s *DAGSnapshot) {
 		c.redefineDAG(d, s)
 		return
 	}
-	d = &dagState{uid: s.UID, shard: engine.ShardOf(s.UID), forms: map[int64]*form{}, tasks: map[string]*job{}, epoch: s.LastEpoch}
+	d = &dagState{uid: s.UID, shard: engine.ShardOf(s.UID), definitions: map[int64]*wave.Definition{}, tasks: map[string]*job{}, epoch: s.LastEpoch}
 	if len(s.Runs) > 0 { // of a deleted DAG nothing else tells
 		d.namespace, d.name = s.Runs[0].Namespace, s.Runs[0].DAG
 	}
 	for _, generation := range slices.Sorted(maps.Keys(s.Spec)) {
-		d.forms[generation] = newForm(generation, s.Spec[generation])
+		d.definitions[generation] = wave.NewDefinition(generation, s.Spec[generation])
 	}
 	c.dags[s.UID] = d
 	for _, root := range slices.Sorted(maps.Keys(s.Tasks)) {
 		c.taskOf(d, root).takeTask(s.Tasks[root])
 	}
-	c.loadForms(d, s)
+	c.loadDefinitions(d, s)
 	c.defineDAG(d, s.DAG)
 	adopted := c.loadWaves(d, s)
 	c.setGoing(d, s, adopted)
@@ -66,15 +67,15 @@ func (c *Core) planRoots(d *dagState, adopted []*run) {
 	d.planning = false
 }
 
-// loadForms keeps the definitions of waves and runs that began with an earlier generation; where one is not kept any
+// loadDefinitions keeps the definitions of waves and runs that began with an earlier generation; where one is not kept any
 // more, the present one stands in.
-func (c *Core) loadForms(d *dagState, s *DAGSnapshot) {
+func (c *Core) loadDefinitions(d *dagState, s *DAGSnapshot) {
 	if s.DAG == nil {
 		return
 	}
 	for i := range s.Waves {
-		if generation := s.Waves[i].Generation; generation > 0 && generation != s.DAG.Generation && d.forms[generation] == nil {
-			d.forms[generation] = newForm(generation, &s.DAG.Spec)
+		if generation := s.Waves[i].Generation; generation > 0 && generation != s.DAG.Generation && d.definitions[generation] == nil {
+			d.definitions[generation] = wave.NewDefinition(generation, &s.DAG.Spec)
 		}
 	}
 }
@@ -91,13 +92,13 @@ func (c *Core) loadWaves(d *dagState, s *DAGSnapshot) []*run {
 	waves := slices.Clone(s.Waves)
 	slices.SortStableFunc(waves, func(a, b engine.Wave) int { return cmp.Compare(a.Epoch, b.Epoch) })
 	for i := range waves {
-		w := &wave{dag: d, Wave: waves[i]}
+		w := d.wave(waves[i])
 		if w.Status == engine.StatusScheduled {
 			c.ask(d, w)
 			continue
 		}
-		if f := d.forms[w.Generation]; d.open == nil && f != nil && f.graph != nil {
-			w.begin(f)
+		if f := d.definitions[w.Generation]; d.open == nil && f != nil && f.Graph != nil {
+			w.Begin(f)
 			d.open = w
 			d.epoch = max(d.epoch, w.Epoch)
 			adopted = append(adopted, c.restore(w, runs[w.ID])...)
@@ -116,11 +117,11 @@ func (c *Core) loadWaves(d *dagState, s *DAGSnapshot) []*run {
 
 // ask puts a wave that was asked for by hand in its place. One that was read before its end was written is over: then, and
 // where it is there already, the answer is false.
-func (c *Core) ask(d *dagState, w *wave) bool {
-	if d.over[w.ID] || slices.ContainsFunc(d.asked, func(other *wave) bool { return other.ID == w.ID }) || d.open != nil && d.open.ID == w.ID {
+func (c *Core) ask(d *dagState, w *waveState) bool {
+	if d.over[w.ID] || slices.ContainsFunc(d.asked, func(other *waveState) bool { return other.ID == w.ID }) || d.open != nil && d.open.ID == w.ID {
 		return false
 	}
-	at, _ := slices.BinarySearchFunc(d.asked, w, func(a, b *wave) int {
+	at, _ := slices.BinarySearchFunc(d.asked, w, func(a, b *waveState) int {
 		if order := a.CreatedAt.Compare(b.CreatedAt); order != 0 {
 			return order
 		}
@@ -131,39 +132,26 @@ func (c *Core) ask(d *dagState, w *wave) bool {
 }
 
 // restore derives an open wave from its runs, and gives those that have not ended.
-func (c *Core) restore(w *wave, runs []engine.Run) []*run {
-	w.known = map[string]*engine.Run{}
-	learned := newPast()
+func (c *Core) restore(w *waveState, runs []engine.Run) []*run {
 	var adopted []*run
 	for i := range runs {
-		r := runs[i].Clone()
-		if _, ok := w.form.named(r.Task); !ok {
-			if !r.Status.Terminal() && c.runs[r.ID] == nil {
-				adopted = append(adopted, c.adopt(c.taskOf(w.dag, r.Task), r))
-			}
-			continue
+		if !runs[i].Status.Terminal() {
+			adopted = append(adopted, c.adopt(c.taskOf(w.dag, runs[i].Task), runs[i].Clone()))
 		}
-		if r.Status.Terminal() {
-			w.known[r.ID] = &r
-			w.blame(&r)
-		} else {
-			adopted = append(adopted, c.adopt(c.taskOf(w.dag, r.Task), r))
-		}
-		w.learn(learned, &r)
 	}
-	closed, spread := w.derive(learned)
-	for _, task := range slices.Sorted(maps.Keys(w.fans)) {
+	closed, spread := w.Restore(runs)
+	for _, task := range w.Mapped() {
 		c.dropSingle(w, task) // its removal was lost in a crash
 	}
 	c.writeClosed(w, spread)
-	for _, task := range slices.Sorted(maps.Keys(w.fans)) {
-		if w.state.State(task) == dag.Cancelled { // the wave was cancelled, and its items that waited for their turn were not yet
-			c.closeItems(w, c.taskOf(w.dag, w.form.graph.Name(task)), 0, engine.StatusCancelled, w.why(task))
+	for _, task := range w.Mapped() {
+		if w.State.State(task) == dag.Cancelled { // the wave was cancelled, and its items that waited for their turn were not yet
+			c.closeItems(w, c.taskOf(w.dag, w.Name(task)), 0, engine.StatusCancelled, w.Why(task))
 		}
 	}
 	for _, task := range closed {
-		if w.known[engine.TaskRunID(w.ID, w.form.graph.Name(task))] == nil {
-			c.writeEnd(w, task, w.state.State(task), w.why(task))
+		if w.Known[engine.TaskRunID(w.ID, w.Name(task))] == nil {
+			c.writeEnd(w, task, w.State.State(task), w.Why(task))
 		}
 	}
 	return adopted
@@ -173,7 +161,7 @@ func (c *Core) restore(w *wave, runs []engine.Run) []*run {
 func (c *Core) redefineDAG(d *dagState, s *DAGSnapshot) {
 	for i := range s.Waves {
 		if w := s.Waves[i]; w.Status == engine.StatusScheduled {
-			c.ask(d, &wave{dag: d, Wave: w})
+			c.ask(d, d.wave(w))
 		}
 	}
 	known := s.DAG != nil && s.DAG.Revision <= d.revision
@@ -211,7 +199,7 @@ func (c *Core) abandonDAG(d *dagState) {
 
 // finishDAG says that a revision has been acted on.
 func (c *Core) finishDAG(d *dagState, s *DAGSnapshot) {
-	d.dropForms()
+	d.dropDefinitions()
 	for _, name := range slices.Sorted(maps.Keys(d.tasks)) {
 		c.idle = append(c.idle, d.tasks[name])
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tidewheel/tidewheel/dag"
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
 )
@@ -14,31 +13,17 @@ import (
 // wave that is open and has not had this root, or else for the one to come, whose epoch is one higher: so its identity
 // is known before the wave opens. By hand nothing opens while such runs are prepared.
 
-// had reports whether a root has had its slot, or does not wait for one any more, in this wave.
-func (w *wave) had(root string) bool {
-	task, ok := w.form.named(root)
-	return !ok || !w.form.graph.Root(task) || w.state.State(task) != dag.Waiting
-}
-
 // joins gives the epoch of the wave that the next slot of a root belongs to.
 func (d *dagState) joins(root string) int64 {
-	if w := d.open; w != nil && !w.byHand() && !w.had(root) {
+	if w := d.open; w != nil && !w.ByHand() && !w.Had(root) {
 		return w.Epoch
 	}
 	return d.epoch + 1
 }
 
-// byHand reports whether the wave's roots go at once, instead of at their slots.
-func (w *wave) byHand() bool {
-	return w.Trigger == engine.TriggerManual || w.Trigger == engine.TriggerBackfill
-}
-
-// atOnce reports whether no root of the wave waits for a slot any more: one that goes on has had all that it will have.
-func (w *wave) atOnce() bool { return w.byHand() || w.Resumed > 0 }
-
 // blocked reports whether a slot of a root that comes now would have to wait for the open wave to end.
 func (d *dagState) blocked(root string) bool {
-	return d.open != nil && (d.open.byHand() || d.open.had(root))
+	return d.open != nil && (d.open.ByHand() || d.open.Had(root))
 }
 
 // full reports whether the root has a run for the wave to come already.
@@ -49,7 +34,7 @@ func (c *Core) full(j *job) bool {
 // beginRoot makes the run of a root's slot, or notes why there is none.
 func (c *Core) beginRoot(j *job, slot time.Time, trigger engine.Trigger, by string) {
 	d := j.dag
-	if d.present().graph == nil {
+	if d.current().Graph == nil {
 		c.note(j, slot, engine.OutcomeMissed, engine.ReasonOutage)
 		return
 	}
@@ -57,8 +42,8 @@ func (c *Core) beginRoot(j *job, slot time.Time, trigger engine.Trigger, by stri
 		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonOverlap)
 		return
 	}
-	wave := engine.WaveID(d.uid, d.joins(j.taskName))
-	id := engine.TaskRunID(wave, j.taskName)
+	waveID := engine.WaveID(d.uid, d.joins(j.taskName))
+	id := engine.TaskRunID(waveID, j.taskName)
 	if before := c.runs[id]; before != nil && before.untouched() { // it may not go any more
 		switch {
 		case before.CancelBy != "":
@@ -71,9 +56,9 @@ func (c *Core) beginRoot(j *job, slot time.Time, trigger engine.Trigger, by stri
 		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonOverlap)
 		return
 	}
-	r := c.newTaskRun(j, wave, id, trigger)
+	r := c.newTaskRun(j, waveID, id, trigger)
 	r.Epoch, r.Slot, r.By = d.joins(j.taskName), slot, by
-	if w := d.open; w != nil && w.ID == wave {
+	if w := d.open; w != nil && w.ID == waveID {
 		c.pinTask(r, w)
 	} else {
 		c.pin(r)
@@ -107,13 +92,13 @@ func (c *Core) goRoot(r *run) {
 		return
 	}
 	c.stopTimer(&r.timer) // its slot lies ahead where the clock went back
-	task, _ := w.form.named(r.Task)
-	w.state.Release(task)
+	task, _ := w.TaskOf(&r.Run)
+	w.State.Release(task)
 	c.pump(w)
 }
 
 // join takes a root's run into the wave that it belongs to, and opens that if it has to.
-func (c *Core) join(r *run) *wave {
+func (c *Core) join(r *run) *waveState {
 	d := r.job.dag
 	r.Waiting, r.Reason = false, ""
 	w := d.open
@@ -130,7 +115,7 @@ func (c *Core) join(r *run) *wave {
 		w.Epoch = r.Epoch // foretold when the run was prepared: nothing has opened since
 		d.epoch = max(d.epoch, r.Epoch)
 	}
-	if task, ok := w.form.named(r.Task); !ok || !w.form.graph.Root(task) { // an edit has taken it away, or given it needs
+	if !w.Root(r.Task) { // an edit has taken it away, or given it needs
 		c.giveUp(r, engine.ReasonEdited)
 		return nil
 	}
@@ -141,10 +126,7 @@ func (c *Core) join(r *run) *wave {
 	if w.ID != r.Wave {
 		return nil
 	}
-	w.slots[r.Task], w.causes[r.Task] = r.Slot, r.Trigger
-	if w.Slot.IsZero() || r.Slot.Before(w.Slot) {
-		w.Slot = r.Slot
-	}
+	w.TakeSlot(r.Task, r.Slot, r.Trigger)
 	c.skipRootsWithoutSlot(w)
 	return w
 }
@@ -211,7 +193,7 @@ func (c *Core) openAsked(d *dagState) bool {
 	if len(d.asked) == 0 || d.def == nil {
 		return false
 	}
-	next := slices.IndexFunc(d.asked, func(w *wave) bool { return w.Trigger != engine.TriggerBackfill })
+	next := slices.IndexFunc(d.asked, func(w *waveState) bool { return w.Trigger != engine.TriggerBackfill })
 	next = max(next, 0)
 	w := d.asked[next]
 	d.asked = slices.Delete(d.asked, next, next+1)
@@ -222,7 +204,7 @@ func (c *Core) openAsked(d *dagState) bool {
 		c.touchWave(w)
 		return true
 	}
-	w.state.ReleaseAll()
+	w.State.ReleaseAll()
 	c.pump(w)
 	return true
 }

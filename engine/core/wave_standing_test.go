@@ -9,15 +9,15 @@ import (
 
 	"github.com/tidewheel/tidewheel/dag"
 	"github.com/tidewheel/tidewheel/engine"
-	"github.com/tidewheel/tidewheel/engine/core"
+	"github.com/tidewheel/tidewheel/engine/wave"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
 // standing derives a wave from what is stored.
-func (b *waveBench) standing(id string, d *spec.DAG) (*core.Standing, []dag.State) {
+func (b *waveBench) standing(id string, d *spec.DAG) (*wave.Standing, []dag.State) {
 	b.t.Helper()
-	wave := b.waves[id]
-	s, err := core.NewStanding(&wave, d)
+	stored := b.waves[id]
+	s, err := wave.NewStanding(&stored, d)
 	if err != nil {
 		b.t.Fatal(err)
 	}

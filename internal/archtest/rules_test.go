@@ -23,10 +23,11 @@ var rules = []rule{
 	{pkg: "spec", pure: true, may: "cron dag dag/condition", libraries: "go.yaml.in/yaml/v3 github.com/invopop/jsonschema"},
 	{pkg: "engine/wheel", pure: true},
 	{pkg: "engine", pure: true, may: "spec"},
-	{pkg: "engine/core", pure: true, may: "engine engine/wheel spec cron dag dag/condition"},
+	{pkg: "engine/wave", pure: true, may: "engine spec cron dag dag/condition"},
+	{pkg: "engine/core", pure: true, may: "engine engine/wave engine/wheel spec cron dag"},
 	{pkg: "engine/lease", pure: true, may: "engine"},
 	{pkg: "engine/shard", may: "engine engine/core engine/lease engine/wheel spec cron dag internal/sparse"},
-	{pkg: "engine/sim", pure: true, may: "engine engine/core engine/lease engine/shard engine/wheel spec cron dag store/memory"},
+	{pkg: "engine/sim", pure: true, may: "engine engine/core engine/wave engine/lease engine/shard engine/wheel spec cron dag store/memory"},
 
 	{pkg: "internal/runtoken"}, // what a program shows to the API: made by executors, checked by the web
 	{pkg: "internal/sparse"},   // what shells say again and again while something is away
@@ -49,11 +50,11 @@ var rules = []rule{
 
 	{pkg: "static"},
 	{pkg: "templates"},
-	{pkg: "web/service", may: "engine engine/core spec cron dag", tests: "web/webtest engine/shard"},
+	{pkg: "web/service", may: "engine engine/wave spec cron dag", tests: "web/webtest engine/core engine/shard"},
 	{pkg: "web/auth", may: "internal/runtoken web/service"},
 	{pkg: "web/webtest", may: "engine spec web/service store/memory store/storetest"},
 	{pkg: "web/api", may: "engine spec cron dag web/service client/wire", tests: "web/webtest"},
-	{pkg: "web/ui", may: "engine engine/core spec cron dag templates static web/service", tests: "web web/auth web/webtest"},
+	{pkg: "web/ui", may: "engine engine/wave spec cron dag templates static web/service", tests: "web web/auth web/webtest"},
 	{pkg: "web", may: "engine spec client/wire web/api web/auth web/ui web/service static", tests: "web/webtest"},
 	// What the API says is said once, for both its ends.
 	{pkg: "client/wire", may: "engine spec"},

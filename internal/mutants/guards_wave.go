@@ -14,14 +14,14 @@ var waveGuards = []mutant{
 	{
 		name: "list-made-anew", guard: "a mapped task that is run again makes its list anew, as after a restart",
 		held: test{"engine/core", "^TestMappedTaskThatIsClosedHandsNothingOn$"},
-		file: "engine/core/wave_command.go",
-		old:  "		delete(w.fans, task)\n",
+		file: "engine/wave/resume.go",
+		old:  "	delete(w.fans, task)\n",
 		new:  "",
 	},
 	{
 		name: "items-by-their-runs", guard: "a mapped task whose list is made anew has the items that have runs",
 		held: test{"engine/core", "^TestMappedTaskThatSucceededStaysSoWhileItsSourceRunsAgainAfterARestart$"},
-		file: "engine/core/wave_standing.go",
+		file: "engine/wave/standing.go",
 		old:  "		last := slices.MaxFunc(known, func(a, b itemState) int { return cmp.Compare(a.item, b.item) })\n",
 		new:  "		return nil\n		last := slices.MaxFunc(known, func(a, b itemState) int { return cmp.Compare(a.item, b.item) })\n",
 	},
@@ -90,7 +90,7 @@ var waveGuards = []mutant{
 	{
 		name: "wave-joined", guard: "a root's slot joins the wave that it was prepared for",
 		file: coreWaveRoot,
-		old:  "	if w := d.open; w != nil && !w.byHand() && !w.had(root) {\n		return w.Epoch\n	}",
+		old:  "	if w := d.open; w != nil && !w.ByHand() && !w.Had(root) {\n		return w.Epoch\n	}",
 		new:  "",
 	},
 	{
@@ -120,13 +120,13 @@ var waveGuards = []mutant{
 	},
 	{
 		name: "wave-max-parallel", guard: "no more tasks of a wave run than max_parallel",
-		file: coreWave,
-		old:  "	return w.form.spec.MaxParallel == 0 || w.running < w.form.spec.MaxParallel",
-		new:  "	return true",
+		file: "engine/wave/next.go",
+		old:  "most == 0 || w.running < most",
+		new:  "most == 0 || most > 0",
 	},
 	{
 		name: "wave-running-freed", guard: "a task that ends gives its place to another",
-		file: coreWave,
+		file: "engine/wave/next.go",
 		old:  "	w.running--\n",
 		new:  "",
 	},
@@ -140,13 +140,13 @@ var waveGuards = []mutant{
 	{
 		name: "fan-all-items", guard: "a mapped task ends when all its items have",
 		also: "dag's tests",
-		file: coreWave,
-		old:  "	case f.Done():\n		c.spread(w, task, f.Outcome())",
-		new:  "	case state == dag.Succeeded:\n		c.spread(w, task, state)",
+		file: "engine/wave/next.go",
+		old:  "	case f.Done():\n		closed, _ = w.State.Mark(task, f.Outcome())",
+		new:  "	case state == dag.Succeeded:\n		closed, _ = w.State.Mark(task, state)",
 	},
 	{
 		name: "wave-restored", guard: "after a restart a task that has ended does not start again",
-		file: coreWaveLoad,
+		file: "engine/wave/resume.go",
 		old:  "		w.learn(learned, &r)",
 		new:  "		if !r.Status.Terminal() {\n			w.learn(learned, &r)\n		}",
 	},
@@ -172,7 +172,7 @@ var waveGuards = []mutant{
 	{
 		name: "wave-cancel-waiting", guard: "cancelling a wave starts nothing more",
 		file: coreWaveCommand,
-		old:  "	for _, task := range w.state.Cancel() {\n		c.writeEnd(w, task, dag.Cancelled, \"cancelled by \"+by)\n	}",
+		old:  "	for _, task := range w.State.Cancel() {\n		c.writeEnd(w, task, dag.Cancelled, \"cancelled by \"+by)\n	}",
 		new:  "",
 	},
 	{
@@ -185,8 +185,8 @@ var waveGuards = []mutant{
 	{
 		name: "wave-generation", guard: "a wave goes on with the definition that it began with",
 		file: coreWave,
-		old:  "	r.spec, r.Generation = w.form.job(task), w.Generation\n",
-		new:  "	r.spec, r.Generation = w.form.job(task), w.dag.def.Generation\n",
+		old:  "	r.spec, r.Generation = w.Definition.Job(task), w.Generation\n",
+		new:  "	r.spec, r.Generation = w.Definition.Job(task), w.dag.def.Generation\n",
 	},
 	{
 		name: "epoch-grows", guard: "epochs go on from the last one",

@@ -1,4 +1,4 @@
-package core
+package wave
 
 import (
 	"bytes"
@@ -14,17 +14,17 @@ import (
 // maxInputs bounds the outputs that a task is told of, in bytes: a message of the queue holds no more than a mebibyte.
 const maxInputs = 512 << 10
 
-// leave remembers what a succeeded run hands on.
-func (w *wave) leave(r *engine.Run) {
+// keepResult remembers what a succeeded run hands on.
+func (w *Wave) keepResult(r *engine.Run) {
 	if len(r.Outputs) == 0 && len(r.Artifacts) == 0 {
 		return
 	}
-	w.left[r.ID] = leaving{run: r.ID, attempt: r.Attempt, outputs: r.Outputs, artifacts: r.Artifacts}
+	w.results[r.ID] = taskResult{run: r.ID, attempt: r.Attempt, outputs: r.Outputs, artifacts: r.Artifacts}
 }
 
-// arguments are those of the definition, with the wave's own over them.
-func (w *wave) arguments() map[string]string {
-	given := w.form.spec.Args
+// Arguments are those of the definition, with the wave's own over them.
+func (w *Wave) Arguments() map[string]string {
+	given := w.Definition.Spec.Args
 	if len(w.Args) == 0 {
 		return given
 	}
@@ -35,14 +35,14 @@ func (w *wave) arguments() map[string]string {
 }
 
 // holds evaluates a task's when.
-func (w *wave) holds(task int) (bool, error) {
-	compiled := w.form.conditions[task]
+func (w *Wave) holds(task int) (bool, error) {
+	compiled := w.Definition.conditions[task]
 	if compiled == nil {
 		var err error
-		if compiled, err = condition.Compile(w.form.spec.Tasks[task].When); err != nil {
+		if compiled, err = condition.Compile(w.Definition.Spec.Tasks[task].When); err != nil {
 			return false, err
 		}
-		w.form.conditions[task] = compiled
+		w.Definition.conditions[task] = compiled
 	}
 	environment, err := w.environment(task, compiled.Tasks())
 	if err != nil {
@@ -52,14 +52,14 @@ func (w *wave) holds(task int) (bool, error) {
 }
 
 // items evaluates a task's for_each.
-func (w *wave) items(task int) ([]json.RawMessage, error) {
-	compiled := w.form.lists[task]
+func (w *Wave) items(task int) ([]json.RawMessage, error) {
+	compiled := w.Definition.lists[task]
 	if compiled == nil {
 		var err error
-		if compiled, err = condition.CompileList(w.form.spec.Tasks[task].ForEach); err != nil {
+		if compiled, err = condition.CompileList(w.Definition.Spec.Tasks[task].ForEach); err != nil {
 			return nil, err
 		}
-		w.form.lists[task] = compiled
+		w.Definition.lists[task] = compiled
 	}
 	environment, err := w.environment(task, compiled.Tasks())
 	if err != nil {
@@ -70,16 +70,16 @@ func (w *wave) items(task int) ([]json.RawMessage, error) {
 
 // environment is what an expression of a task sees of these tasks. What a mapped task has put out under a key is the
 // list of what its items have, null where one has not.
-func (w *wave) environment(task int, names []string) (condition.Environment, error) {
+func (w *Wave) environment(task int, names []string) (condition.Environment, error) {
 	e := condition.Environment{
-		Outputs: map[string]map[string]any{}, Epoch: w.Epoch, Slot: w.slotOf(task), Args: w.arguments(),
+		Outputs: map[string]map[string]any{}, Epoch: w.Epoch, Slot: w.SlotOf(task), Args: w.Arguments(),
 	}
 	if e.Slot.IsZero() {
 		e.Slot = w.CreatedAt
 	}
 	payload := w.Payload
 	if len(payload) == 0 {
-		payload = w.form.spec.Payload
+		payload = w.Definition.Spec.Payload
 	}
 	if len(payload) > 0 {
 		value, err := condition.Value(payload)
@@ -98,18 +98,18 @@ func (w *wave) environment(task int, names []string) (condition.Environment, err
 	return e, nil
 }
 
-func (w *wave) outputsOf(name string) (map[string]any, error) {
-	task, ok := w.form.named(name)
+func (w *Wave) outputsOf(name string) (map[string]any, error) {
+	task, ok := w.Definition.Task(name)
 	if !ok {
 		return nil, nil
 	}
 	f := w.fans[task]
 	if f == nil {
-		return object(w.left[engine.TaskRunID(w.ID, name)].outputs)
+		return object(w.results[engine.TaskRunID(w.ID, name)].outputs)
 	}
 	all := map[string]any{}
 	for item := range f.Len() {
-		outputs, err := object(w.left[engine.ItemRunID(w.ID, item, name)].outputs)
+		outputs, err := object(w.results[engine.ItemRunID(w.ID, item, name)].outputs)
 		if err != nil {
 			return nil, err
 		}
@@ -141,11 +141,11 @@ func object(outputs json.RawMessage) (map[string]any, error) {
 }
 
 // inputs are what the tasks that a task needs have left. It fails where that is more than a message holds.
-func (w *wave) inputs(task int) ([]engine.Input, error) {
+func (w *Wave) inputs(task int) ([]engine.Input, error) {
 	var all []engine.Input
 	size := 0
 	add := func(need string, item *int, items int, id string) {
-		l, ok := w.left[id]
+		l, ok := w.results[id]
 		if !ok {
 			return
 		}
@@ -155,8 +155,8 @@ func (w *wave) inputs(task int) ([]engine.Input, error) {
 		}
 		all = append(all, engine.Input{Task: need, Item: item, Items: items, Run: l.run, Attempt: l.attempt, Outputs: l.outputs, Artifacts: l.artifacts})
 	}
-	for need := range w.form.graph.Needs(task) {
-		name := w.form.graph.Name(need)
+	for need := range w.Definition.Graph.Needs(task) {
+		name := w.Definition.Graph.Name(need)
 		f := w.fans[need]
 		if f == nil {
 			add(name, nil, 0, engine.TaskRunID(w.ID, name))
@@ -172,21 +172,16 @@ func (w *wave) inputs(task int) ([]engine.Input, error) {
 	return all, nil
 }
 
-// describeTask adds to a task's message what belongs to its wave.
-func (c *Core) describeTask(t *engine.Task, r *run) {
-	t.Job, t.DAG, t.Epoch, t.Task, t.Item, t.ItemValue = r.DAG, r.DAG, r.Epoch, r.Task, r.Item, r.value
-	w := r.job.dag.open
-	if w == nil || w.ID != r.Wave {
-		return
-	}
+// Describe adds to the message of a run what belongs to its wave.
+func (w *Wave) Describe(t *engine.Task, r *engine.Run) {
 	if r.Slot.IsZero() { // all tasks of a wave are for one instant
 		t.Slot = w.CreatedAt
 	}
-	task, ok := w.form.named(r.Task)
+	task, ok := w.TaskOf(r)
 	if !ok {
 		return
 	}
-	t.Inputs, _ = w.inputs(task) // startTask has seen that they are not too many
+	t.Inputs, _ = w.inputs(task) // start has seen that they are not too many
 	if r.Item != nil && t.ItemValue == nil {
 		if f := w.fans[task]; f != nil && *r.Item < len(f.items) {
 			t.ItemValue = f.items[*r.Item]
@@ -213,7 +208,7 @@ func mapValues(m map[string]string) []string {
 // outputsMark begins a reference to an output in an argument or a variable: ${outputs.join.rows}.
 const outputsMark = "${outputs."
 
-func (w *wave) expandAll(texts []string) []string {
+func (w *Wave) expandAll(texts []string) []string {
 	for i, text := range texts {
 		if strings.Contains(text, outputsMark) {
 			expanded := make([]string, len(texts))
@@ -229,7 +224,7 @@ func (w *wave) expandAll(texts []string) []string {
 
 // expand puts outputs in the place of references to them: a text as it is, everything else as JSON. A reference to
 // something that is not there becomes nothing.
-func (w *wave) expand(text string) string {
+func (w *Wave) expand(text string) string {
 	var out strings.Builder
 	for {
 		before, rest, found := strings.Cut(text, outputsMark)

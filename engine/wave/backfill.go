@@ -1,4 +1,4 @@
-package core
+package wave
 
 import (
 	"fmt"
@@ -9,20 +9,20 @@ import (
 )
 
 // PlannedWave is a wave that a backfill makes: the slot of each root, and the first of them.
-type PlannedWave struct {
+type Planned struct {
 	Slot  time.Time
 	Slots map[string]time.Time
 }
 
 // BackfillKey is the idempotency key of the wave that a backfill makes: asking for it twice is asking once.
-func (p PlannedWave) BackfillKey() string { return fmt.Sprintf("backfill-%d", p.Slot.UnixMilli()) }
+func (p Planned) BackfillKey() string { return fmt.Sprintf("backfill-%d", p.Slot.UnixMilli()) }
 
 // BackfillWaves tells which waves the slots in [from, to) make that are not after now: those that the schedules of the
 // roots would have made with waves that take no time. A wave begins with the first slot of any root, takes the next slot
 // of every other, and the slots of faster roots that come before its last one are passed over; a wave of which a slot
 // lies outside is not made. At most MaxBackfill come, and more tells that there would be others. A DAG without schedules
 // has none. The error names the root whose schedule does not compile.
-func BackfillWaves(d *engine.DAG, from, to, now time.Time) (waves []PlannedWave, more bool, err error) {
+func Backfill(d *engine.DAG, from, to, now time.Time) (waves []Planned, more bool, err error) {
 	type root struct {
 		name     string
 		schedule *cron.Schedule
@@ -56,7 +56,7 @@ func BackfillWaves(d *engine.DAG, from, to, now time.Time) (waves []PlannedWave,
 		}
 	}
 	for after := from.Add(-time.Millisecond); ; {
-		planned := PlannedWave{Slots: map[string]time.Time{}}
+		planned := Planned{Slots: map[string]time.Time{}}
 		last := time.Time{}
 		for _, r := range roots {
 			if !r.over {

@@ -1,4 +1,4 @@
-package core
+package wave
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 // Standing derives from a wave's runs how far its tasks have come, as the engine does after a crash. It is for whoever
 // shows a wave; it changes nothing, and is not safe for concurrent use.
 type Standing struct {
-	wave *wave
+	wave *Wave
 	past *past
 	// read are the tasks whose outputs a for_each is made from: of others, outputs are not kept.
 	read map[string]bool
@@ -35,13 +35,13 @@ type Items struct {
 // NewStanding begins with a wave of which no run is known. definition is that of the wave's generation. The error says
 // that its tasks are no graph; such a definition cannot be saved.
 func NewStanding(given *engine.Wave, definition *spec.DAG) (*Standing, error) {
-	f := newForm(given.Generation, definition)
-	if f.graph == nil {
+	d := NewDefinition(given.Generation, definition)
+	if d.Graph == nil {
 		_, err := definition.Graph()
 		return nil, fmt.Errorf("derive wave %s: %w", given.ID, err)
 	}
-	s := &Standing{wave: &wave{Wave: *given}, past: newPast(), read: map[string]bool{}}
-	s.wave.begin(f)
+	s := &Standing{wave: &Wave{Wave: *given}, past: newPast(), read: map[string]bool{}}
+	s.wave.Begin(d)
 	for i := range definition.Tasks {
 		if definition.Tasks[i].ForEach == "" {
 			continue
@@ -56,7 +56,7 @@ func NewStanding(given *engine.Wave, definition *spec.DAG) (*Standing, error) {
 }
 
 // Graph is that of the tasks, whose indexes are those of the definition.
-func (s *Standing) Graph() *dag.Graph { return s.wave.form.graph }
+func (s *Standing) Graph() *dag.Graph { return s.wave.Definition.Graph }
 
 // Add takes a run of the wave. Nothing of it is kept but what the states are made from.
 func (s *Standing) Add(r *engine.Run) {
@@ -74,11 +74,11 @@ func (s *Standing) Add(r *engine.Run) {
 func (s *Standing) States() []dag.State {
 	w := s.wave
 	w.derive(s.past)
-	if w.state == nil {
-		return make([]dag.State, w.form.graph.Len())
+	if w.State == nil {
+		return make([]dag.State, w.Definition.Graph.Len())
 	}
 	if w.Status == engine.StatusScheduled { // what goes at once will go when it opens
-		states := w.state.States()
+		states := w.State.States()
 		for task, state := range states {
 			if state == dag.Ready {
 				states[task] = dag.Waiting
@@ -86,7 +86,7 @@ func (s *Standing) States() []dag.State {
 		}
 		return states
 	}
-	return w.state.States()
+	return w.State.States()
 }
 
 // Items counts the items of a mapped task, after States; false for a task that is not mapped, or has not begun.
@@ -103,9 +103,9 @@ func (s *Standing) Items(task int) (Items, bool) {
 
 // Why says why a task was closed by its rule, or is about to be; "" for one that was not.
 func (s *Standing) Why(task int) string {
-	switch s.wave.state.State(task) {
+	switch s.wave.State.State(task) {
 	case dag.Skipped, dag.UpstreamFailed, dag.Cancelled:
-		return s.wave.why(task)
+		return s.wave.Why(task)
 	default:
 		return ""
 	}
@@ -126,19 +126,19 @@ type itemState struct {
 func newPast() *past { return &past{states: map[int]dag.State{}, items: map[int][]itemState{}} }
 
 // learn takes in what one run says. r is the caller's to change afterwards, but for its outputs.
-func (w *wave) learn(p *past, r *engine.Run) {
-	graph := w.form.graph
+func (w *Wave) learn(p *past, r *engine.Run) {
+	graph := w.Definition.Graph
 	task, ok := graph.Index(r.Task)
 	if !ok {
 		return
 	}
 	if r.Status == engine.StatusSucceeded {
-		w.leave(r)
+		w.keepResult(r)
 	}
 	if graph.Root(task) && !r.Slot.IsZero() && (r.Status != engine.StatusScheduled || w.Resumed > 0) {
 		w.slots[r.Task], w.causes[r.Task] = r.Slot, r.Trigger
 	}
-	state := taskState(r.Status)
+	state := StateOf(r.Status)
 	if r.Item != nil {
 		p.items[task] = append(p.items[task], itemState{*r.Item, state, r.CancelBy})
 		return
@@ -154,8 +154,8 @@ func (w *wave) learn(p *past, r *engine.Run) {
 
 // derive brings the wave to what its runs say. closed are the tasks that their rules have closed, spread those that the
 // ends of mapped tasks have closed then; both in order.
-func (w *wave) derive(p *past) (closed, spread []int) {
-	graph := w.form.graph
+func (w *Wave) derive(p *past) (closed, spread []int) {
+	graph := w.Definition.Graph
 	states := make([]dag.State, graph.Len())
 	for task := range states {
 		known, has := p.states[task]
@@ -178,9 +178,9 @@ func (w *wave) derive(p *past) (closed, spread []int) {
 	if err != nil { // the states above are all valid, and as many as the tasks
 		return nil, nil
 	}
-	w.state = state
+	w.State = state
 	if w.CancelBy != "" {
-		closed = append(closed, w.state.Cancel()...)
+		closed = append(closed, w.State.Cancel()...)
 	}
 	for task := range states {
 		if len(p.items[task]) > 0 && states[task] == dag.Running {
@@ -192,7 +192,7 @@ func (w *wave) derive(p *past) (closed, spread []int) {
 
 // hold puts back the mapped tasks of a wave that goes on which are to be run again and have not begun: of these every
 // item has ended or is to be run again, or the task has a run of its own that says so. They wait for what they need.
-func (w *wave) hold(p *past, states []dag.State) {
+func (w *Wave) hold(p *past, states []dag.State) {
 	if w.Resumed == 0 {
 		return
 	}
@@ -210,13 +210,13 @@ func (w *wave) hold(p *past, states []dag.State) {
 	if len(held) == 0 {
 		return
 	}
-	judged, _, err := w.form.graph.Restore(states)
+	judged, _, err := w.Definition.Graph.Restore(states)
 	if err != nil {
 		return
 	}
 	for _, task := range held {
 		_, single := p.states[task]
-		root := w.form.graph.Root(task)
+		root := w.Definition.Graph.Root(task)
 		switch {
 		case single && root:
 			states[task] = dag.Ready
@@ -229,13 +229,13 @@ func (w *wave) hold(p *past, states []dag.State) {
 // deriveFan derives a mapped task from the runs of its items. Its list is evaluated again. In a wave that goes on, the task
 // that left the list may be run again, so that there is no list: then the task has succeeded before, and has no items but
 // those with runs.
-func (w *wave) deriveFan(task int, known []itemState) (closed []int) {
+func (w *Wave) deriveFan(task int, known []itemState) (closed []int) {
 	items, err := w.items(task)
 	if err != nil || len(items) == 0 {
 		last := slices.MaxFunc(known, func(a, b itemState) int { return cmp.Compare(a.item, b.item) })
 		items = make([]json.RawMessage, last.item+1)
 	}
-	made, err := dag.NewFan(len(items), w.form.spec.Tasks[task].MaxParallel)
+	made, err := dag.NewFan(len(items), w.Definition.Spec.Tasks[task].MaxParallel)
 	if err != nil {
 		return nil
 	}
@@ -252,12 +252,12 @@ func (w *wave) deriveFan(task int, known []itemState) (closed []int) {
 		}
 	}
 	ran := func(k itemState) bool { return k.by != "" && k.by == w.CancelBy }
-	if w.state.Cancelled() && (w.form.graph.Trigger(task) != dag.Always || slices.ContainsFunc(known, ran)) {
+	if w.State.Cancelled() && (w.Definition.Graph.Trigger(task) != dag.Always || slices.ContainsFunc(known, ran)) {
 		f.Stop() // what always runs may have begun after the wave was cancelled: then nobody has stopped it
 	}
 	switch {
 	case f.Done():
-		closed, _ = w.state.Mark(task, f.Outcome())
+		closed, _ = w.State.Mark(task, f.Outcome())
 	case f.Count(dag.Ready) > 0:
 		w.active = append(w.active, task)
 	}

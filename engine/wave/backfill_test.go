@@ -1,4 +1,4 @@
-package core
+package wave
 
 import (
 	"fmt"
@@ -46,7 +46,7 @@ func TestBackfillWavesTakeOneSlotOfEachRoot(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			waves, more, err := BackfillWaves(dagOf(t, c.dag), at(c.from), at(c.to), at(c.now))
+			waves, more, err := Backfill(dagOf(t, c.dag), at(c.from), at(c.to), at(c.now))
 			if err != nil || more {
 				t.Fatal(more, err)
 			}
@@ -69,7 +69,7 @@ func TestBackfillWavesTakeOneSlotOfEachRoot(t *testing.T) {
 			}
 		})
 	}
-	_, more, err := BackfillWaves(dagOf(t, two), day.AddDate(-1, 0, 0), day, day)
+	_, more, err := Backfill(dagOf(t, two), day.AddDate(-1, 0, 0), day, day)
 	if !more || err != nil {
 		t.Errorf("a year of hours is not more than %d waves: %v", engine.MaxBackfill, err)
 	}
