@@ -1,21 +1,11 @@
 package core
 
 import (
-	"strings"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/attempt"
 )
-
-// replacedBy begins the CancelBy of a run that its job's overlap policy ends.
-const replacedBy = "replaced by "
-
-func cancelReason(r *engine.Run) string {
-	if strings.HasPrefix(r.CancelBy, replacedBy) {
-		return r.CancelBy
-	}
-	return "cancelled by " + r.CancelBy
-}
 
 // cancel ends a run, by whichever way its status leaves.
 func (c *Core) cancel(r *run, by string) {
@@ -33,14 +23,14 @@ func (c *Core) cancel(r *run, by string) {
 		case r.job.dag != nil && r.Attempt == 0 && r.Item == nil:
 			c.dropPrepared(r, engine.ReasonCancelled)
 		case r.job.dag != nil:
-			c.end(r, engine.StatusCancelled, cancelReason(&r.Run))
+			c.end(r, engine.StatusCancelled, attempt.CancelReason(&r.Run))
 		case r.Waiting || r.Slot.IsZero():
-			c.end(r, engine.StatusCancelled, cancelReason(&r.Run))
+			c.end(r, engine.StatusCancelled, attempt.CancelReason(&r.Run))
 		default:
 			c.dropPrepared(r, engine.ReasonCancelled)
 		}
 	case engine.StatusRetrying:
-		c.end(r, engine.StatusCancelled, cancelReason(&r.Run))
+		c.end(r, engine.StatusCancelled, attempt.CancelReason(&r.Run))
 	case engine.StatusQueued, engine.StatusRunning:
 		c.askToCancel(r)
 	case engine.StatusInvalid, engine.StatusSucceeded, engine.StatusFailed, engine.StatusTimedOut, engine.StatusCancelled, engine.StatusLost, engine.StatusDead, engine.StatusSkipped:
@@ -107,11 +97,11 @@ func (c *Core) revoked(e AttemptRevoked) {
 			r.Waiting = false
 			c.beginAttempt(r, c.now)
 		} else if r.Status == engine.StatusQueued {
-			c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerRequeue, run: r})
+			c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerInspect, run: r})
 		}
 	case r.back != "":
 		c.tookBack(r)
 	case e.Attempt == r.Attempt && r.Status == engine.StatusQueued:
-		c.attemptRevoked(r, c.now)
+		c.follow(r, attempt.Revoked(&r.Run, c.now, r.outlived, c.now))
 	}
 }

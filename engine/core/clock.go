@@ -29,7 +29,7 @@ func (c *Core) clockWentBack(by time.Duration) {
 			r.looks = 0
 			c.lookLater(r)
 		case engine.StatusRunning:
-			c.setTimer(&r.timer, c.now.Add(c.config.LockTTL+c.config.Margin), timer{kind: timerSupervise, run: r})
+			c.setTimer(&r.timer, c.now.Add(c.config.LockTTL+c.config.Margin), timer{kind: timerInspect, run: r})
 		default:
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/cron"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/attempt"
 )
 
 // command acts on what somebody asked for. The command is deleted in the same batch, after all that it led to.
@@ -82,8 +83,8 @@ func (c *Core) retryByHand(j *job, r *run, e CommandReceived) {
 			c.dropLetter(e.Run)
 		}
 		r = c.adopt(j, e.Run.Clone())
-		r.Failures, r.Losses, r.CancelBy, r.FinishedAt = 0, 0, "", time.Time{}
-		r.Status, r.Reason, r.RetryAt = engine.StatusRetrying, "retried by "+e.Command.By, c.now.Truncate(time.Microsecond)
+		attempt.Anew(&r.Run)
+		attempt.Retry(&r.Run, c.now, "retried by "+e.Command.By)
 		c.touch(r)
 		c.admit(r)
 	}

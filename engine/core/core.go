@@ -143,9 +143,8 @@ const (
 	timerPrepare timerKind = iota + 1
 	timerFire              // a scheduled run's slot, or NotBefore, has come
 	timerRetry
-	timerRequeue   // look after a queued task
-	timerSupervise // look after a running attempt's lock
-	timerResend    // ask again for a cancellation
+	timerInspect // look after a queued task, or a running attempt's lock
+	timerResend  // ask again for a cancellation
 )
 
 type timer struct {
@@ -288,10 +287,7 @@ func (c *Core) expire(_ time.Time, t timer) {
 	case timerRetry:
 		t.run.timer = nil
 		c.admit(t.run)
-	case timerRequeue:
-		t.run.timer = nil
-		c.inspect(t.run)
-	case timerSupervise:
+	case timerInspect:
 		t.run.timer = nil
 		c.inspect(t.run)
 	case timerResend:

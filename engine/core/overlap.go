@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/attempt"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
@@ -55,7 +56,7 @@ func (c *Core) admit(r *run) {
 			case !other.Waiting && other.Status != engine.StatusScheduled:
 				underWay = append(underWay, other)
 			case other.back != "" || other.inDoubt(c.now) && other.due().Before(r.due()): // should it be under way, it is cancelled
-				other.CancelBy = replacedBy + r.ID
+				other.CancelBy = attempt.ReplacedBy(r.ID)
 				c.touch(other)
 				c.takeBack(other, engine.ReasonReplaced)
 			}
@@ -64,7 +65,7 @@ func (c *Core) admit(r *run) {
 			c.giveUp(other, engine.ReasonReplaced)
 		}
 		for _, other := range underWay {
-			c.cancel(other, replacedBy+r.ID)
+			c.cancel(other, attempt.ReplacedBy(r.ID))
 		}
 		if c.runs[r.ID] != r || r.Status != engine.StatusScheduled {
 			return // what ended let it go already

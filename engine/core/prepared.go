@@ -5,6 +5,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/cron"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/attempt"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
@@ -102,7 +103,7 @@ func (c *Core) tookBack(r *run) {
 		c.beginAttempt(r, c.now) // a retry by hand must not use its number again
 		a := r.Current()
 		a.Status, a.FinishedAt = engine.StatusCancelled, c.now.Truncate(time.Microsecond)
-		c.end(r, engine.StatusCancelled, cancelReason(&r.Run))
+		c.end(r, engine.StatusCancelled, attempt.CancelReason(&r.Run))
 		return
 	}
 	c.dropPrepared(r, r.back)

@@ -1,11 +1,11 @@
 package core
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/attempt"
 )
 
 // newRun makes a run of the present definition; nil if the core holds one of this identity already.
@@ -70,35 +70,7 @@ func (c *Core) pin(r *run) {
 		return
 	}
 	r.spec, r.Generation = &d.Spec, d.Generation
-	c.bind(r)
-}
-
-// bind fixes the version that the binary of the run's definition means now.
-func (c *Core) bind(r *run) {
-	s := r.spec
-	r.Tier, r.Class, r.RunsOn = s.Tier, s.Class, s.RunsOn
-	r.Binary, r.Version, r.Digest, r.Kind, r.Size = s.Binary, 0, "", "", 0
-	r.Reason = ""
-	ref, err := s.Binding()
-	if err != nil {
-		r.Reason = err.Error()
-		return
-	}
-	if ref.Digest != "" {
-		r.Digest = ref.Digest
-		return
-	}
-	b := c.binaries[r.Namespace+"/"+ref.Name]
-	if b == nil {
-		r.Reason = fmt.Sprintf("there is no binary %q: push it with `tidewheel binary push %s FILE`, then retry the run", ref.Name, ref.Name)
-		return
-	}
-	version, err := b.Resolve(ref)
-	if err != nil {
-		r.Reason = err.Error()
-		return
-	}
-	r.Version, r.Digest, r.Kind, r.Size = version.N, version.SHA256, version.Kind, version.Size
+	attempt.Bind(&r.Run, r.spec, c.binaries)
 }
 
 // resume sets a run's timer as its status says: after it was made, or loaded from the store.
@@ -166,7 +138,7 @@ func (c *Core) enqueue(r *run) {
 	waited := r.Waiting
 	r.Waiting = false
 	if r.CancelBy != "" && r.Status == engine.StatusScheduled && r.job.dag != nil { // it was cancelled before its turn came
-		c.end(r, engine.StatusCancelled, cancelReason(&r.Run))
+		c.end(r, engine.StatusCancelled, attempt.CancelReason(&r.Run))
 		return
 	}
 	if r.Digest == "" && r.job.def != nil {
@@ -190,19 +162,23 @@ func (c *Core) enqueue(r *run) {
 }
 
 func (c *Core) beginAttempt(r *run, at time.Time) {
-	r.Attempt++
+	attempt.Begin(&r.Run, at)
 	r.doubt, r.outlived, r.unheard = false, false, false
-	r.Status, r.Reason = engine.StatusQueued, ""
-	r.QueuedAt, r.RetryAt, r.Progress = at.Truncate(time.Microsecond), time.Time{}, nil
-	r.Attempts = append(r.Attempts, engine.Attempt{N: r.Attempt, Status: engine.StatusQueued, QueuedAt: r.QueuedAt})
 	r.looks = 0
 	c.touch(r)
 	c.lookLater(r)
 }
 
+// publish is the message for the run's current attempt.
 func (c *Core) publish(r *run, again bool) Publish {
-	task := c.task(r)
+	task := attempt.Message(&r.Run, r.spec)
 	task.Again = again
+	if r.Task != "" {
+		task.Job, task.DAG, task.Epoch, task.Task, task.Item, task.ItemValue = r.DAG, r.DAG, r.Epoch, r.Task, r.Item, r.value
+		if w := r.openWave(); w != nil {
+			w.Describe(task, &r.Run)
+		}
+	}
 	return Publish{Task: task}
 }
 
@@ -232,86 +208,51 @@ func (c *Core) result(m *engine.Result) {
 	r.unheard = false
 	switch m.Kind {
 	case engine.ResultStarted:
-		c.started(r, a, m)
-	case engine.ResultProgress:
-		if m.Progress != nil {
-			r.Progress = m.Progress
-		} else {
-			r.Reason = m.Waits
+		if attempt.Started(&r.Run, m) {
+			c.touch(r)
+			c.setTimer(&r.timer, c.now.Add(c.config.LockTTL+c.config.Margin), timer{kind: timerInspect, run: r})
+			c.askToCancel(r)
 		}
+	case engine.ResultProgress:
+		attempt.Progressed(&r.Run, m)
 		c.touch(r)
 	case engine.ResultFinished:
 		if m.Finish != nil {
-			c.finished(r, a, m)
+			c.follow(r, attempt.Finished(&r.Run, m, c.rules(r), c.now))
 		}
 	case engine.ResultRevoked:
-		c.attemptRevoked(r, m.At)
+		c.follow(r, attempt.Revoked(&r.Run, m.At, r.outlived, c.now))
 	case engine.ResultLost:
-		a.Status, a.FinishedAt = engine.StatusLost, m.At
-		a.Error = "its executor vanished: the lock expired without being refreshed"
-		c.lost(r)
+		c.follow(r, attempt.Lost(&r.Run, m.At, c.rules(r), c.now))
 	}
 }
 
-// attemptRevoked ends a queued attempt that nobody will ever claim. Where nobody asked for that, an engine that
-// crashed had taken back what it had prepared: then the run gets another attempt.
-func (c *Core) attemptRevoked(r *run, at time.Time) {
-	a := r.Current()
-	a.Status, a.FinishedAt = engine.StatusCancelled, at.Truncate(time.Microsecond)
-	if r.CancelBy != "" {
-		c.end(r, engine.StatusCancelled, cancelReason(&r.Run))
-		return
+// rules is what decides, beside the run, what follows the end of its attempt.
+func (c *Core) rules(r *run) attempt.Rules {
+	rules := attempt.Rules{Spec: r.spec, MaxLosses: c.config.MaxLosses, Unfetched: c.config.Unfetched, Random: c.rand}
+	if r.job.def == nil {
+		rules.Spec = nil
 	}
-	why := "the attempt had been taken back before a restart: it is tried again"
-	if r.outlived {
-		why = "its task had waited for so long that it was taken back: it is queued once more"
-	}
-	c.retryAt(r, c.now, why)
+	return rules
 }
 
-func (c *Core) started(r *run, a *engine.Attempt, m *engine.Result) {
-	if a.Status == engine.StatusRunning {
+// follow does what follows an attempt that has ended.
+func (c *Core) follow(r *run, next attempt.Next) {
+	if next.Status != engine.StatusRetrying {
+		c.end(r, next.Status, next.Reason)
 		return
 	}
-	a.Status, a.Executor, a.Token, a.ClaimedAt = engine.StatusRunning, m.Executor, m.Token, m.At
-	r.Status = engine.StatusRunning
+	attempt.Retry(&r.Run, next.At, next.Reason)
 	c.touch(r)
-	c.setTimer(&r.timer, c.now.Add(c.config.LockTTL+c.config.Margin), timer{kind: timerSupervise, run: r})
-	c.askToCancel(r)
+	c.setTimer(&r.timer, r.RetryAt, timer{kind: timerRetry, run: r})
 }
 
-func (c *Core) finished(r *run, a *engine.Attempt, m *engine.Result) {
-	f := m.Finish
-	if a.ClaimedAt.IsZero() {
-		a.Executor, a.Token, a.ClaimedAt = m.Executor, m.Token, f.StartedAt
-	}
-	a.Status, a.FetchedAt, a.StartedAt, a.FinishedAt = f.Status, f.FetchedAt, f.StartedAt, f.FinishedAt
-	a.ExitCode, a.Signal, a.Error, a.Usage, a.Output = f.ExitCode, f.Signal, f.Error, f.Usage, f.Output
-	if r.StartedAt.IsZero() {
-		r.StartedAt = f.StartedAt
-	}
-	switch {
-	case f.HandedBack:
-		a.Status = engine.StatusLost
-		c.handedBack(r, f)
-	case f.Status == engine.StatusSucceeded:
-		r.Outputs, r.Artifacts = f.Outputs, f.Artifacts
-		c.end(r, engine.StatusSucceeded, "")
-	case f.Status == engine.StatusCancelled:
-		c.end(r, engine.StatusCancelled, cancelReason(&r.Run))
-	default:
-		c.failed(r, f)
-	}
-}
-
-// end gives a run its terminal status and lets the next one of its job go.
+// end gives a run its terminal status and lets the next one of its job go. One whose tries are used up leaves a dead letter.
 func (c *Core) end(r *run, status engine.Status, reason string) {
-	r.Status, r.Reason = status, reason
-	r.FinishedAt = c.now.Truncate(time.Microsecond)
-	if a := r.Current(); a != nil && !a.FinishedAt.IsZero() {
-		r.FinishedAt = a.FinishedAt
+	attempt.End(&r.Run, status, reason, c.now)
+	if status == engine.StatusDead {
+		c.putLetter(&r.Run)
 	}
-	r.RetryAt = time.Time{}
 	c.touch(r)
 	c.release(r)
 }
@@ -373,5 +314,21 @@ func (c *Core) abandon(r *run) {
 		c.askToCancel(r) // where somebody had cancelled it
 	default:
 		c.cancel(r, "the deletion of its job")
+	}
+}
+
+// putLetter leaves the dead letter of a run.
+func (c *Core) putLetter(r *engine.Run) {
+	p := c.unwritten(r.JobUID)
+	p.unletter = slices.DeleteFunc(p.unletter, func(id string) bool { return id == r.ID })
+	p.letters = append(p.letters, attempt.Letter(r, c.now))
+}
+
+// dropLetter removes the dead letter of a run that is not dead any more.
+func (c *Core) dropLetter(r *engine.Run) {
+	u := c.unwritten(r.JobUID)
+	u.letters = slices.DeleteFunc(u.letters, func(letter engine.DeadLetter) bool { return letter.RunID == r.ID })
+	if !slices.Contains(u.unletter, r.ID) {
+		u.unletter = append(u.unletter, r.ID)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/attempt"
 )
 
 // lookLater sets the timer that makes sure that a queued task is still in the queue: JetStream acknowledges before it
@@ -11,7 +12,7 @@ import (
 func (c *Core) lookLater(r *run) {
 	wait := c.config.Requeue << min(r.looks, 2)
 	r.looks++
-	c.setTimer(&r.timer, c.now.Add(wait), timer{kind: timerRequeue, run: r})
+	c.setTimer(&r.timer, c.now.Add(wait), timer{kind: timerInspect, run: r})
 }
 
 // published takes the queue's answer to a Publish.
@@ -20,7 +21,7 @@ func (c *Core) published(e TaskPublished) {
 	if r == nil || r.Attempt != e.Attempt || r.Status != engine.StatusQueued || !e.Failed {
 		return
 	}
-	c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerRequeue, run: r})
+	c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerInspect, run: r})
 }
 
 // dropped gives a run whose task the queue has let go another attempt. Published once more under the same number its task
@@ -48,45 +49,21 @@ func (c *Core) inspect(r *run) {
 	switch r.Status {
 	case engine.StatusQueued:
 		if r.dirty || r.writing { // it waits for the store, and most likely it is published after that
-			c.setTimer(&r.timer, c.now.Add(c.config.Requeue), timer{kind: timerRequeue, run: r})
+			c.setTimer(&r.timer, c.now.Add(c.config.Requeue), timer{kind: timerInspect, run: r})
 			return
 		}
 		c.lookLater(r)
 	case engine.StatusRunning:
 		// The answer sets the timer anew; without an answer the question is asked again.
-		c.setTimer(&r.timer, c.now.Add(c.config.LockTTL), timer{kind: timerSupervise, run: r})
+		c.setTimer(&r.timer, c.now.Add(c.config.LockTTL), timer{kind: timerInspect, run: r})
 	default:
 		return
 	}
-	look := Inspect{Shard: r.Shard, Run: r.ID, Attempt: r.Attempt, Locks: r.locks()}
+	look := Inspect{Shard: r.Shard, Run: r.ID, Attempt: r.Attempt, Locks: attempt.Locks(&r.Run, r.spec)}
 	if r.Status == engine.StatusQueued {
 		look.Tier, look.Class, look.RunsOn = string(r.Tier), string(r.Class), r.RunsOn
 	}
 	c.atOnce(look)
-}
-
-// lock is what an executor must hold to execute the run: the job's, or the run's own where runs may overlap.
-func (r *run) lock() string {
-	switch {
-	case r.Item != nil, r.Task == "" && r.spec != nil && overlaps(r.spec.Overlap):
-		return r.ID
-	case r.Task != "":
-		return engine.RootID(r.JobUID, r.Task)
-	}
-	return r.JobUID
-}
-
-// locks are those that whoever executes the run may hold: its own, and for a run of a job the other one too. By an edit
-// runs may overlap, or no longer may, and another owner that had not heard of it published the run in its earlier form.
-func (r *run) locks() []string {
-	lock := r.lock()
-	switch {
-	case r.Task != "":
-		return []string{lock}
-	case lock == r.ID:
-		return []string{lock, r.JobUID}
-	}
-	return []string{lock, r.ID}
 }
 
 // inspected acts on the queue's answer.
@@ -96,41 +73,23 @@ func (c *Core) inspected(e AttemptInspected) {
 		return // the attempt has ended meanwhile: the run's timer is for what comes next
 	}
 	if e.Failed {
-		c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerSupervise, run: r})
+		c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerInspect, run: r})
 		return
 	}
 	if e.State.Last == "" || e.State.LockHeld { // else what has come of it is on the way
 		r.unheard = false
 	}
-	switch r.Status {
-	case engine.StatusQueued:
-		switch {
-		case e.State.Last == "" && e.State.Waits: // it keeps its place
-		case e.State.Last == "":
-			c.afterCommit(r, c.publish(r, true))
-		case e.State.Last == engine.ResultRevoked && !r.revoke:
-			c.attemptRevoked(r, c.now)
-		case e.State.Last != engine.ResultRevoked:
-			// The news of its claim is on the way.
-			c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerRequeue, run: r})
-		}
-	case engine.StatusRunning:
-		switch {
-		case e.State.LockHeld:
-			c.setTimer(&r.timer, later(e.State.LockUntil, c.now).Add(c.config.Margin), timer{kind: timerSupervise, run: r})
-		case e.State.Last == engine.ResultStarted || e.State.Last == engine.ResultProgress || e.State.Last == "":
-			if heard := e.State.Since.Add(c.config.LockTTL); heard.After(c.now) {
-				// Nobody could keep the lock or report an end while the queue was away. Whoever has ended has a
-				// report to send again; whoever is dead says nothing then either.
-				c.setTimer(&r.timer, sooner(heard, c.now.Add(c.config.LockTTL)).Add(c.config.Margin), timer{kind: timerSupervise, run: r})
-				return
-			}
-			c.setTimer(&r.timer, c.now.Add(c.config.LockTTL), timer{kind: timerSupervise, run: r})
-			c.atOnce(DeclareLost{Shard: r.Shard, Run: r.ID, Attempt: r.Attempt, After: e.State.Sequence})
-		default: // its end is on the way
-			c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerSupervise, run: r})
-		}
-	default:
+	found := attempt.Inspected(&r.Run, e.State, r.revoke, attempt.Times{LockTTL: c.config.LockTTL, Margin: c.config.Margin}, c.now)
+	if !found.LookAt.IsZero() {
+		c.setTimer(&r.timer, found.LookAt, timer{kind: timerInspect, run: r})
+	}
+	switch {
+	case found.Unknown:
+		c.afterCommit(r, c.publish(r, true))
+	case found.Withdrawn:
+		c.follow(r, attempt.Revoked(&r.Run, c.now, r.outlived, c.now))
+	case found.Lost:
+		c.atOnce(DeclareLost{Shard: r.Shard, Run: r.ID, Attempt: r.Attempt, After: e.State.Sequence})
 	}
 }
 

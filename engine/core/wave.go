@@ -6,6 +6,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/dag"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/attempt"
 	"github.com/tidewheel/tidewheel/engine/wave"
 )
 
@@ -164,7 +165,7 @@ func (c *Core) pinTask(r *run, w *waveState) {
 	if len(w.Payload) > 0 && len(w.Definition.Spec.Tasks[task].Payload) == 0 {
 		r.Payload = w.Payload
 	}
-	c.bind(r)
+	attempt.Bind(&r.Run, r.spec, c.binaries)
 }
 
 // taskEnded brings the end of a task's run to its wave.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/dag"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/attempt"
 	"github.com/tidewheel/tidewheel/engine/wave"
 )
 
@@ -188,9 +189,7 @@ func (c *Core) reopen(w *waveState, ended *engine.Run) *run {
 	if r.Status == engine.StatusDead {
 		c.dropLetter(&r.Run)
 	}
-	r.Failures, r.Losses, r.CancelBy, r.Reason = 0, 0, "", ""
-	r.FinishedAt, r.RetryAt = time.Time{}, time.Time{}
-	r.Status, r.Upstream = engine.StatusScheduled, false
+	attempt.Anew(&r.Run)
 	c.hold(r)
 	if task, ok := w.TaskOf(&r.Run); ok {
 		r.spec = w.Definition.Job(task)

@@ -23,11 +23,12 @@ var rules = []rule{
 	{pkg: "spec", pure: true, may: "cron dag dag/condition", libraries: "go.yaml.in/yaml/v3 github.com/invopop/jsonschema"},
 	{pkg: "engine/wheel", pure: true},
 	{pkg: "engine", pure: true, may: "spec"},
+	{pkg: "engine/attempt", pure: true, may: "engine spec"},
 	{pkg: "engine/wave", pure: true, may: "engine spec cron dag dag/condition"},
-	{pkg: "engine/core", pure: true, may: "engine engine/wave engine/wheel spec cron dag"},
+	{pkg: "engine/core", pure: true, may: "engine engine/attempt engine/wave engine/wheel spec cron dag"},
 	{pkg: "engine/lease", pure: true, may: "engine"},
 	{pkg: "engine/shard", may: "engine engine/core engine/lease engine/wheel spec cron dag internal/sparse"},
-	{pkg: "engine/sim", pure: true, may: "engine engine/core engine/wave engine/lease engine/shard engine/wheel spec cron dag store/memory"},
+	{pkg: "engine/sim", pure: true, may: "engine engine/attempt engine/core engine/wave engine/lease engine/shard engine/wheel spec cron dag store/memory"},
 
 	{pkg: "internal/runtoken"}, // what a program shows to the API: made by executors, checked by the web
 	{pkg: "internal/sparse"},   // what shells say again and again while something is away

@@ -12,7 +12,7 @@ var overlapGuards = []mutant{
 	},
 	{
 		name: "overlap-lock", guard: "runs of a job that may not overlap share its lock",
-		file: coreSupervise,
+		file: "engine/attempt/message.go",
 		old:  "	return r.JobUID\n}",
 		new:  "	return r.ID\n}",
 	},
@@ -38,7 +38,7 @@ var overlapGuards = []mutant{
 	{
 		name: "overlap-replace", guard: "overlap replace ends the run before",
 		file: coreOverlap,
-		old:  "			c.cancel(other, replacedBy+r.ID)",
+		old:  "			c.cancel(other, attempt.ReplacedBy(r.ID))",
 		new:  "			_ = other",
 	},
 	{

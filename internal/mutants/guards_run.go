@@ -3,7 +3,6 @@ package main
 const (
 	coreRun       = "engine/core/run.go"
 	coreSupervise = "engine/core/supervise.go"
-	coreRetry     = "engine/core/retry.go"
 	coreCancel    = "engine/core/cancel.go"
 	coreCommand   = "engine/core/command.go"
 )
@@ -33,7 +32,7 @@ var runGuards = []mutant{
 	{
 		name: "both-locks", guard: "an attempt is not lost while it holds the lock that another owner published it under",
 		held: test{"engine/core", "^TestARefusedRunIsLookedAfterUnderItsOwnLock$"},
-		file: coreSupervise,
+		file: "engine/attempt/message.go",
 		old:  "	return []string{lock, r.ID}",
 		new:  "	return []string{lock}",
 	},
@@ -87,15 +86,15 @@ var runGuards = []mutant{
 	},
 	{
 		name: "revoked-tried-again", guard: "an attempt that was revoked, and not on somebody's wish, is followed by another",
-		file: coreRun,
-		old:  "	c.retryAt(r, c.now, why)",
-		new:  "	c.touch(r)",
+		file: "engine/attempt/end.go",
+		old:  "	return again(now, why)\n",
+		new:  "	_ = why\n	return cancelled(r)\n",
 	},
 	{
 		name: "keeps-its-place", guard: "what waits in the queue is not published again",
 		held: test{"engine/core", "^TestTranscripts$/^waits$"},
-		file: coreSupervise,
-		old:  "		case e.State.Last == \"\" && e.State.Waits:",
+		file: "engine/attempt/supervise.go",
+		old:  "		case state.Last == \"\" && state.Waits:",
 		new:  "		case false:",
 	},
 	{
@@ -108,14 +107,14 @@ var runGuards = []mutant{
 	{
 		name: "republish", guard: "what is queued, and neither waits nor is claimed, is published again",
 		file: coreSupervise,
-		old:  "			c.afterCommit(r, c.publish(r, true))\n",
-		new:  "",
+		old:  "	case found.Unknown:\n		c.afterCommit(r, c.publish(r, true))\n",
+		new:  "	case found.Unknown:\n",
 	},
 	{
 		name: "supervise", guard: "a running attempt is looked after",
 		file: coreRun,
-		old:  "	c.setTimer(&r.timer, c.now.Add(c.config.LockTTL+c.config.Margin), timer{kind: timerSupervise, run: r})\n	c.askToCancel(r)",
-		new:  "	c.stopTimer(&r.timer)\n	c.askToCancel(r)",
+		old:  "			c.setTimer(&r.timer, c.now.Add(c.config.LockTTL+c.config.Margin), timer{kind: timerInspect, run: r})\n			c.askToCancel(r)",
+		new:  "			c.stopTimer(&r.timer)\n			c.askToCancel(r)",
 	},
 	{
 		name: "supervise-after-restart", guard: "what ran when an engine died is looked after by the next",
@@ -126,15 +125,15 @@ var runGuards = []mutant{
 	{
 		name: "loss-lock-held", guard: "no loss is declared while the lock is held",
 		also: "transcripts loss, delete",
-		file: coreSupervise,
-		old:  "		case e.State.LockHeld:",
-		new:  "		case e.State.LockHeld && false:",
+		file: "engine/attempt/supervise.go",
+		old:  "	case state.LockHeld:",
+		new:  "	case false:",
 	},
 	{
 		name: "loss-queue-away", guard: "no loss is declared while who lived through an outage of the queue may report",
-		file: coreSupervise,
-		old:  "heard.After(c.now) {",
-		new:  "heard.After(c.now) && false {",
+		file: "engine/attempt/supervise.go",
+		old:  "heard.After(now) {",
+		new:  "heard.After(now) && false {",
 	},
 	{
 		name: "loss-names-sequence", guard: "a loss is declared of what was heard last",
@@ -152,57 +151,57 @@ var runGuards = []mutant{
 	{
 		name: "loss-bound", guard: "lost attempts are bounded",
 		held: test{"engine/core", "^TestTranscripts$/^loss$"},
-		file: coreRetry,
-		old:  "	case r.Losses > c.config.MaxLosses:\n		c.die(r, fmt.Sprintf(\"%s; %d attempts have been lost like this\"",
-		new:  "	case r.Losses > 100*c.config.MaxLosses:\n		c.die(r, fmt.Sprintf(\"%s; %d attempts have been lost like this\"",
+		file: "engine/attempt/end.go",
+		old:  "	case r.Losses > rules.MaxLosses:\n		return end(engine.StatusDead, fmt.Sprintf(\"%s; %d attempts have been",
+		new:  "	case r.Losses > 100*rules.MaxLosses:\n		return end(engine.StatusDead, fmt.Sprintf(\"%s; %d attempts have been",
 	},
 	{
 		name: "unfetched-bound", guard: "attempts whose program was not fetched are counted",
 		also: "transcript loss",
-		file: coreRetry,
-		old:  "func (c *Core) unfetched(r *run, f *engine.Finish) {\n	r.Losses++",
-		new:  "func (c *Core) unfetched(r *run, f *engine.Finish) {",
+		file: "engine/attempt/end.go",
+		old:  "	if f.Unfetched {\n		r.Losses++\n	}\n",
+		new:  "",
 	},
 	{
 		name: "retry-bound", guard: "failed attempts are bounded by max_attempts",
-		file: coreRetry,
+		file: "engine/attempt/end.go",
 		old:  "	case r.Failures < most:",
 		new:  "	case r.Failures < 2*most:",
 	},
 	{
 		name: "retry-exit", guard: "an exit that says so is not tried again",
-		file: coreRetry,
-		old:  "(code >= 0 && !RetriableExit(code, r.spec.Retry)) {",
+		file: "engine/attempt/end.go",
+		old:  "f.ExitCode != nil && *f.ExitCode >= 0 && !RetriableExit(*f.ExitCode, rules.Spec.Retry) {",
 		new:  "false {",
 	},
 	{
 		name: "retry-backoff", guard: "a retry waits for its delay, within its bound",
-		file: coreRetry,
+		file: "engine/attempt/retry.go",
 		old:  "	if most > 0 && limit > most {\n		limit = most\n	}",
 		new:  "	limit *= 1000",
 	},
 	{
 		name: "at-most-once", guard: "what is delivered at most once is not tried again after a loss",
-		file: coreRetry,
-		old:  "	case r.job.def == nil || r.spec == nil || r.spec.Delivery == spec.DeliveryAtMostOnce:\n		c.end(r, engine.StatusLost, why)",
-		new:  "	case r.job.def == nil || r.spec == nil:\n		c.end(r, engine.StatusLost, why)",
+		file: "engine/attempt/end.go",
+		old:  "	case rules.Spec == nil || rules.Spec.Delivery == spec.DeliveryAtMostOnce:\n		return end(engine.StatusLost, why)",
+		new:  "	case rules.Spec == nil:\n		return end(engine.StatusLost, why)",
 	},
 	{
 		name: "at-most-once-drained", guard: "nor after a drain of the executor that ran it",
-		file: coreRetry,
-		old:  "	case !f.StartedAt.IsZero() && r.spec.Delivery == spec.DeliveryAtMostOnce:\n		c.end(r, engine.StatusLost, \"its executor",
-		new:  "	case false:\n		c.end(r, engine.StatusLost, \"its executor",
+		file: "engine/attempt/end.go",
+		old:  "	once := rules.Spec != nil && !f.StartedAt",
+		new:  "	once := false && !f.StartedAt",
 	},
 	{
 		name: "dead-letter", guard: "a run whose tries are used up leaves a dead letter",
-		file: coreRetry,
-		old:  "	p.letters = append(p.letters, engine.DeadLetter{",
-		new:  "	_ = append(p.letters, DeadLetter{",
+		file: "engine/core/run.go",
+		old:  "	p.letters = append(p.letters, attempt.Letter(r, c.now))\n",
+		new:  "	_ = attempt.Letter(r, c.now)\n",
 	},
 	{
 		name: "cancelled-not-retried", guard: "a run that is being cancelled is not tried again",
-		file: coreRetry,
-		old:  "	if r.CancelBy != \"\" {\n		c.end(r, engine.StatusCancelled, cancelReason(&r.Run))\n		return\n	}\n	r.Failures++",
+		file: "engine/attempt/end.go",
+		old:  "	if r.CancelBy != \"\" {\n		return cancelled(r)\n	}\n	r.Failures++",
 		new:  "	r.Failures++",
 	},
 	{

@@ -1,12 +1,11 @@
-package core_test
+package attempt_test
 
 import (
 	"math/rand/v2"
 	"testing"
 	"time"
 
-	"github.com/tidewheel/tidewheel/engine"
-	"github.com/tidewheel/tidewheel/engine/core"
+	"github.com/tidewheel/tidewheel/engine/attempt"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
@@ -30,7 +29,7 @@ func TestBackoffBounds(t *testing.T) {
 		retry := spec.Retry{Delay: spec.Duration(c.delay), MaxDelay: spec.Duration(c.most)}
 		least, most := time.Duration(1<<62), time.Duration(-1)
 		for range 2000 {
-			wait := core.Backoff(retry, c.failures, random)
+			wait := attempt.Backoff(retry, c.failures, random)
 			least, most = min(least, wait), max(most, wait)
 		}
 		if least < 0 || most > c.bound {
@@ -40,7 +39,7 @@ func TestBackoffBounds(t *testing.T) {
 			t.Errorf("%+v: waits from %s to %s: not the full jitter", c, least, most)
 		}
 	}
-	if wait := core.Backoff(spec.Retry{Delay: spec.Duration(time.Second)}, 1<<20, random); wait < 0 || wait > 2*365*24*time.Hour {
+	if wait := attempt.Backoff(spec.Retry{Delay: spec.Duration(time.Second)}, 1<<20, random); wait < 0 || wait > 2*365*24*time.Hour {
 		t.Errorf("without a bound, after many failures: %s", wait)
 	}
 }
@@ -55,37 +54,11 @@ func TestRetriableExit(t *testing.T) {
 		{0, false, false}, {1, true, false}, {64, false, true}, {65, false, false}, {75, true, true}, {77, false, false},
 		{78, false, false}, {124, true, true}, {137, true, true}, {2, true, true},
 	} {
-		if got := core.RetriableExit(c.code, spec.Retry{}); got != c.plain {
+		if got := attempt.RetriableExit(c.code, spec.Retry{}); got != c.plain {
 			t.Errorf("exit %d: %v", c.code, got)
 		}
-		if got := core.RetriableExit(c.code, own); got != c.withOwns {
+		if got := attempt.RetriableExit(c.code, own); got != c.withOwns {
 			t.Errorf("exit %d with the job's own lists: %v", c.code, got)
-		}
-	}
-}
-
-// A letter says that trying again did not help (ADR 33): with one try there was nothing to use up.
-func TestRunThatIsTriedOnceLeavesNoDeadLetter(t *testing.T) {
-	for tries, want := range map[string]engine.Status{"tries=1": engine.StatusFailed, "tries=2": engine.StatusDead} {
-		b := newBench(t)
-		b.do([]string{"define", "at=5s", tries})
-		b.do([]string{"at", "4.75s"})
-		b.do([]string{"at", "5s"})
-		for _, attempt := range []string{"5s/1", "5s/2"} {
-			b.do([]string{"started", attempt})
-			b.do([]string{"finished", attempt, "1"})
-			b.do([]string{"at", "10s"})
-		}
-		run, err := b.store.Run(t.Context(), b.runID("5s"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		letters, _, err := b.store.DeadLetters(t.Context(), "default", "", 10)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if run.Status != want || len(letters) != map[engine.Status]int{engine.StatusDead: 1}[want] {
-			t.Errorf("%s: the run is %s, and there are %d letters", tries, run.Status, len(letters))
 		}
 	}
 }
