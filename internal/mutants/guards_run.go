@@ -88,7 +88,7 @@ var runGuards = []mutant{
 		name: "revoked-tried-again", guard: "an attempt that was revoked, and not on somebody's wish, is followed by another",
 		file: "engine/attempt/end.go",
 		old:  "	return again(now, why)\n",
-		new:  "	_ = why\n	return cancelled(r)\n",
+		new:  "	return again(now.Add(10_000*time.Hour), why)\n",
 	},
 	{
 		name: "keeps-its-place", guard: "what waits in the queue is not published again",
