@@ -124,7 +124,7 @@ func backfillSlots(j *job, command engine.Command, now time.Time) []time.Time {
 // backfill makes the runs that are missing in the range.
 func (c *Core) backfill(e RunsLookedUp) {
 	c.obeyed(e.Command)
-	defer c.LetGo(e.Command.JobUID)
+	defer c.letGo(e.Command.JobUID)
 	j := c.jobs[e.Command.JobUID]
 	if j == nil || j.def == nil || j.schedule == nil || j.schedule.Kind() == cron.KindAfter {
 		return

@@ -75,10 +75,13 @@ type Core struct {
 	held     map[string]int // jobs that are being read: see Hold
 	acting   map[string]int // see Acts
 
-	effects  []Effect    // what the present Step returns
-	pending  backlog     // what Ready hands out
-	idle     []*job      // looked at in this Step: forgotten at its end if nothing is going on with them
-	idleDAGs []*dagState // the same
+	effects []Effect // what the present Step returns
+	pending backlog  // what Ready hands out
+
+	// What is left to do in this Step, so that nothing below has to call what is above it: see settle.go.
+	ended    []*run      // whose jobs and waves are to hear of it
+	idle     []*job      // looked at: forgotten if nothing is going on with them
+	idleDAGs []*dagState // the same, and their waves go on
 }
 
 // job is a definition that the core holds, with what is planned and what is going on.
@@ -106,7 +109,6 @@ type job struct {
 	// ended holds the last revisions of runs that have ended, while a read of the store that is under way may bring older ones.
 	ended map[string]int64
 
-	draining  bool               // runs that waited are being let go
 	tombstone *engine.JobHandled // the definition is deleted, and this is to be said once nothing runs any more
 
 	dag      *dagState // that this is a task of; nil for a job
@@ -189,9 +191,11 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 		c.learnBinaries(e.Binaries)
 		for i := range e.Jobs {
 			c.loadJob(&e.Jobs[i])
+			c.settleRuns()
 		}
 		for i := range e.DAGs {
 			c.loadDAG(&e.DAGs[i])
+			c.settleRuns()
 		}
 	case BinariesChanged:
 		c.learnBinaries(e.Binaries)
@@ -201,6 +205,7 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 	case ResultsReceived:
 		for i := range e.Results {
 			c.result(&e.Results[i])
+			c.settleRuns()
 		}
 	case TaskPublished:
 		c.published(e)
@@ -218,15 +223,9 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 	case ClockWentBack:
 		c.clockWentBack(e.By)
 	}
+	c.settleRuns()
 	c.wheel.Advance(c.now, c.expire)
-	for _, j := range c.idle {
-		c.forgetIfIdle(j)
-	}
-	c.idle = c.idle[:0]
-	for i := 0; i < len(c.idleDAGs); i++ { // settling one may add to them
-		c.settleDAG(c.idleDAGs[i])
-	}
-	c.idleDAGs = c.idleDAGs[:0]
+	c.settle()
 	return c.effects
 }
 
@@ -257,19 +256,25 @@ func (c *Core) Hold(uid string) { c.held[uid]++ }
 
 // LetGo says that what was read has been given to Step, or that it never will be.
 func (c *Core) LetGo(uid string) {
-	if c.held[uid]--; c.held[uid] <= 0 {
-		delete(c.held, uid)
-		if j := c.jobs[uid]; j != nil {
-			c.forgetEnded(j)
-			c.forgetIfIdle(j)
+	c.letGo(uid)
+	c.settle()
+}
+
+func (c *Core) letGo(uid string) {
+	if c.held[uid]--; c.held[uid] > 0 {
+		return
+	}
+	delete(c.held, uid)
+	if j := c.jobs[uid]; j != nil {
+		c.forgetEnded(j)
+		c.idle = append(c.idle, j)
+	}
+	if d := c.dags[uid]; d != nil {
+		for _, name := range d.taskNames() {
+			c.forgetEnded(d.tasks[name])
+			c.idle = append(c.idle, d.tasks[name])
 		}
-		if d := c.dags[uid]; d != nil {
-			for _, name := range c.tasksInOrder(d) {
-				c.forgetEnded(d.tasks[name])
-				c.forgetIfIdle(d.tasks[name])
-			}
-			c.settleDAG(d)
-		}
+		c.idleDAGs = append(c.idleDAGs, d)
 	}
 }
 
@@ -294,6 +299,7 @@ func (c *Core) expire(_ time.Time, t timer) {
 		t.run.resend = nil
 		c.askToCancel(t.run)
 	}
+	c.settleRuns()
 }
 
 // atOnce adds an effect that needs nothing to be durable first.

@@ -33,8 +33,6 @@ type dagState struct {
 	resumed   map[string]int64   // waves that went on, and from which revision, for as long
 	tombstone *engine.JobHandled // as in job
 	writes    int                // waves that are not durable yet
-	opening   bool               // the next wave is being looked for
-	planning  bool               // the roots are being planned: not all of them have their next slot
 }
 
 // current gives the current definition.
@@ -103,7 +101,7 @@ func (c *Core) defineDAG(d *dagState, def *engine.DAG) {
 			d.def = &copied
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(d.tasks)) {
+	for _, name := range d.taskNames() {
 		c.defineTask(d.tasks[name])
 	}
 	if d.def == nil || d.current().Graph == nil {
@@ -148,8 +146,8 @@ func (d *dagState) binaryKeys() []string {
 	return keys
 }
 
-// tasksInOrder names the tasks that have jobs.
-func (c *Core) tasksInOrder(d *dagState) []string { return slices.Sorted(maps.Keys(d.tasks)) }
+// taskNames names the tasks that have jobs, in order.
+func (d *dagState) taskNames() []string { return slices.Sorted(maps.Keys(d.tasks)) }
 
 // settleDAG looks once more at a DAG that something has happened to: whether its wave still waits for slots that will
 // not come, whether the deletion is done, whether it can be forgotten.
@@ -163,7 +161,14 @@ func (c *Core) settleDAG(d *dagState) {
 	if d.open != nil {
 		c.pump(d.open)
 	}
-	c.nextWave(d) // a run that was prepared may have been dropped, and nothing is in the way any more
+	if d.open == nil { // a run that was prepared may have been dropped, and nothing is in the way any more
+		c.nextWave(d)
+		for _, name := range d.taskNames() {
+			if j := d.tasks[name]; j.postpone {
+				c.prepare(j)
+			}
+		}
+	}
 	c.forgetOver(d)
 	if d.tombstone != nil && !d.busy() {
 		c.handledDAG(d.uid, *d.tombstone)

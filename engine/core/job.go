@@ -44,7 +44,6 @@ func (c *Core) loadJob(s *JobSnapshot) {
 	// Whoever is due first is looked at first, as it was before the crash.
 	slices.SortStableFunc(j.live, func(a, b *run) int { return a.due().Compare(b.due()) })
 	adopted := append([]*run(nil), j.live...)
-	j.draining = true // nobody goes before all have been looked at: some are to be taken back
 	c.takeBackPrepared(j)
 	c.plan(j)
 	for _, r := range adopted {

@@ -47,7 +47,7 @@ func (c *Core) admit(r *run) {
 		}
 		c.giveUp(r, engine.ReasonOverlap)
 	case spec.OverlapReplace:
-		var waiting, underWay []*run // as they are now: what ends at once lets others go
+		var waiting, underWay []*run
 		for _, other := range j.live {
 			switch {
 			case other == r:
@@ -67,10 +67,10 @@ func (c *Core) admit(r *run) {
 		for _, other := range underWay {
 			c.cancel(other, attempt.ReplacedBy(r.ID))
 		}
-		if c.runs[r.ID] != r || r.Status != engine.StatusScheduled {
-			return // what ended let it go already
-		}
 		if blocker = c.blocker(j, r); blocker == nil {
+			blocker = j.nextWaiting() // it came first, and goes now
+		}
+		if blocker == nil {
 			c.enqueue(r)
 			return
 		}

@@ -35,6 +35,9 @@ func (c *Core) takeBackPrepared(j *job) {
 			reason = engine.ReasonBlackout
 		}
 		c.giveUp(r, reason)
+		if r.gone() {
+			c.afterRun(j, r) // before the next slot is planned
+		}
 	}
 }
 

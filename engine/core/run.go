@@ -247,7 +247,7 @@ func (c *Core) follow(r *run, next attempt.Next) {
 	c.setTimer(&r.timer, r.RetryAt, timer{kind: timerRetry, run: r})
 }
 
-// end gives a run its terminal status and lets the next one of its job go. One whose tries are used up leaves a dead letter.
+// end gives a run its terminal status. One whose tries are used up leaves a dead letter.
 func (c *Core) end(r *run, status engine.Status, reason string) {
 	attempt.End(&r.Run, status, reason, c.now)
 	if status == engine.StatusDead {
@@ -257,7 +257,7 @@ func (c *Core) end(r *run, status engine.Status, reason string) {
 	c.release(r)
 }
 
-// release takes a run out of the core and lets the next one of its job go.
+// release takes a run out of the core. Its job, or its wave, hears of it once what is being done is done.
 func (c *Core) release(r *run) {
 	c.stopTimer(&r.timer)
 	c.stopTimer(&r.resend)
@@ -273,34 +273,25 @@ func (c *Core) release(r *run) {
 			j.ended[r.ID]++ // with the write to come
 		}
 	}
-	if j.dag != nil {
-		if j.dag.open == nil { // the wave to come may have waited for this
-			c.idleDAGs = append(c.idleDAGs, j.dag)
-		}
-		c.taskEnded(r)
-		return
-	}
+	c.ended = append(c.ended, r)
+}
+
+// runEnded goes on with a job of which a run has ended.
+func (c *Core) runEnded(r *run) {
+	j := r.job
 	c.afterRun(j, r)
-	if j.draining {
-		return // a run that was let go has ended at once: whoever let it go looks for the next
-	}
 	c.goOn(j)
 	if j.tombstone != nil && len(j.live) == 0 {
 		c.handled(j.uid, *j.tombstone)
 		j.tombstone = nil
 	}
-	if j.def == nil || j.schedule == nil {
-		c.forgetIfIdle(j)
-	}
 }
 
 // goOn lets go what waited for a run of the job to end.
 func (c *Core) goOn(j *job) {
-	j.draining = true
 	for next := j.nextWaiting(); next != nil && c.blocker(j, nil) == nil; next = j.nextWaiting() {
 		c.enqueue(next)
 	}
-	j.draining = false
 	if j.postpone && j.def != nil && j.schedule != nil && c.blocker(j, nil) == nil {
 		c.prepare(j)
 	}

@@ -13,9 +13,8 @@ import (
 // waveState is a wave that has not ended: asked for, or open. There is at most one open wave of a DAG.
 type waveState struct {
 	wave.Wave
-	dag     *dagState
-	dirty   bool
-	pumping bool
+	dag   *dagState
+	dirty bool
 }
 
 // wave takes up a wave of the DAG.
@@ -67,7 +66,7 @@ func (c *Core) newSlotWave(r *run) *waveState {
 
 // skipRootsWithoutSlot ends the roots that will not get a slot: their schedule is over, or an edit has taken it away.
 func (c *Core) skipRootsWithoutSlot(w *waveState) {
-	if w.Trigger == engine.TriggerManual || w.Trigger == engine.TriggerBackfill || w.dag.planning {
+	if w.Trigger == engine.TriggerManual || w.Trigger == engine.TriggerBackfill {
 		return
 	}
 	for _, root := range w.Definition.Graph.Roots() {
@@ -85,10 +84,9 @@ func (c *Core) skipRootsWithoutSlot(w *waveState) {
 
 // pump starts what may run, as far as max_parallel lets it, and ends the wave when nothing is left.
 func (c *Core) pump(w *waveState) {
-	if w.pumping || w.dag.open != w {
+	if w.dag.open != w {
 		return
 	}
-	w.pumping = true
 	for move, ok := w.Next(w.dag.def == nil, c.now); ok; move, ok = w.Next(w.dag.def == nil, c.now) {
 		switch move.Kind {
 		case wave.MoveRun:
@@ -101,7 +99,6 @@ func (c *Core) pump(w *waveState) {
 			c.writeClosed(w, move.Closed)
 		}
 	}
-	w.pumping = false
 	if w.Done() {
 		c.endWave(w)
 	}
@@ -168,12 +165,12 @@ func (c *Core) pinTask(r *run, w *waveState) {
 	attempt.Bind(&r.Run, r.spec, c.binaries)
 }
 
-// taskEnded brings the end of a task's run to its wave.
-func (c *Core) taskEnded(r *run) {
-	w := r.job.dag.open
-	if w == nil || w.ID != r.Wave || r.gone() || r.quiet {
-		return
+// taskEnded brings the end of a task's run to its wave, and reports whether that is to go on.
+func (c *Core) taskEnded(r *run) bool {
+	w := r.openWave()
+	if w == nil || r.gone() || r.quiet {
+		return false
 	}
 	c.writeClosed(w, w.Ended(&r.Run))
-	c.pump(w)
+	return true
 }

@@ -207,25 +207,24 @@ func (c *Core) cancelWave(w *waveState, by string) {
 	}
 	w.CancelBy = by
 	c.touchWave(w)
-	w.pumping = true // it ends once all of it is cancelled
 	stopped := w.Stop()
 	for _, task := range stopped {
 		c.closeItems(w, c.taskOf(w.dag, w.Name(task)), 0, engine.StatusCancelled, "cancelled by "+by)
 	}
-	for _, name := range c.tasksInOrder(w.dag) {
+	for _, name := range w.dag.taskNames() {
 		for _, r := range slices.Clone(w.dag.tasks[name].live) {
 			if r.Wave == w.ID && (r.Status != engine.StatusScheduled || r.doubt) { // what is prepared is closed with its task
 				c.cancel(r, by)
 			}
 		}
 	}
+	c.ended = slices.DeleteFunc(c.ended, func(r *run) bool { return r.job.dag == w.dag && c.taskEnded(r) })
 	for _, task := range w.State.Cancel() {
 		c.writeEnd(w, task, dag.Cancelled, "cancelled by "+by)
 	}
 	for _, task := range stopped {
 		c.writeClosed(w, w.EndStopped(task))
 	}
-	w.pumping = false
 	c.pump(w)
 }
 

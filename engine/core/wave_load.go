@@ -52,8 +52,7 @@ func (c *Core) setGoing(d *dagState, s *DAGSnapshot, adopted []*run) {
 // planRoots plans the roots of a DAG that was read, one after the other, and resumes runs. The first ones may open a wave, or go
 // in it, while those after them have no slot yet.
 func (c *Core) planRoots(d *dagState, adopted []*run) {
-	d.planning = true
-	for _, name := range slices.Sorted(maps.Keys(d.tasks)) {
+	for _, name := range d.taskNames() {
 		j := d.tasks[name]
 		if j.task == nil && !j.scheduled() {
 			continue
@@ -64,7 +63,6 @@ func (c *Core) planRoots(d *dagState, adopted []*run) {
 	for _, r := range adopted {
 		c.resume(r)
 	}
-	d.planning = false
 }
 
 // loadDefinitions keeps the definitions of waves and runs that began with an earlier generation; where one is not kept any
@@ -87,8 +85,6 @@ func (c *Core) loadWaves(d *dagState, s *DAGSnapshot) []*run {
 		runs[s.Runs[i].Wave] = append(runs[s.Runs[i].Wave], s.Runs[i])
 	}
 	var adopted []*run
-	d.opening = true // what is open is known below
-	defer func() { d.opening = false }()
 	waves := slices.Clone(s.Waves)
 	slices.SortStableFunc(waves, func(a, b engine.Wave) int { return cmp.Compare(a.Epoch, b.Epoch) })
 	for i := range waves {
@@ -190,7 +186,7 @@ func (c *Core) abandonDAG(d *dagState) {
 	if d.open != nil {
 		c.cancelWave(d.open, by)
 	}
-	for _, name := range slices.Sorted(maps.Keys(d.tasks)) {
+	for _, name := range d.taskNames() {
 		for _, r := range slices.Clone(d.tasks[name].live) {
 			c.abandon(r)
 		}
@@ -200,7 +196,7 @@ func (c *Core) abandonDAG(d *dagState) {
 // finishDAG says that a revision has been acted on.
 func (c *Core) finishDAG(d *dagState, s *DAGSnapshot) {
 	d.dropDefinitions()
-	for _, name := range slices.Sorted(maps.Keys(d.tasks)) {
+	for _, name := range d.taskNames() {
 		c.idle = append(c.idle, d.tasks[name])
 	}
 	c.idleDAGs = append(c.idleDAGs, d)

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -127,25 +126,18 @@ func (c *Core) join(r *run) *waveState {
 		return nil
 	}
 	w.TakeSlot(r.Task, r.Slot, r.Trigger)
-	c.skipRootsWithoutSlot(w)
+	c.idleDAGs = append(c.idleDAGs, d) // other roots may have no slot to wait for
 	return w
 }
 
 // nextWave opens the next wave of a DAG, if one waits: what the schedule asks for before what was asked for by hand,
 // and backfills last.
 func (c *Core) nextWave(d *dagState) {
-	if d.open != nil || d.opening || d.def == nil {
+	if d.open != nil || d.def == nil {
 		return
 	}
-	d.opening = true
-	defer func() { d.opening = false }()
 	for again := true; again && d.open == nil; { // what opens may end at once
 		again = c.openWaiting(d) || !c.prepared(d) && c.openAsked(d)
-	}
-	for _, name := range slices.Sorted(maps.Keys(d.tasks)) {
-		if j := d.tasks[name]; j.postpone {
-			c.prepare(j)
-		}
 	}
 }
 
@@ -158,7 +150,7 @@ func (c *Core) waitsItsTurn(j *job) bool {
 // openWaiting lets the roots go whose slots have waited for the wave before, and reports whether there were any.
 func (c *Core) openWaiting(d *dagState) bool {
 	opened := ""
-	for _, name := range slices.Sorted(maps.Keys(d.tasks)) {
+	for _, name := range d.taskNames() {
 		j := d.tasks[name]
 		for _, r := range slices.Clone(j.live) {
 			if r.Waiting && r.back == "" && r.Status == engine.StatusScheduled && (opened == "" || opened == r.Wave) {
