@@ -298,8 +298,8 @@ func (b *bench) effects(when string, effects []engine.Effect) {
 			say("inspect", e.Run, e.Attempt)
 		case engine.DeclareLost:
 			b.say(fmt.Sprintf("%s declare lost %s/%d after %d", when, b.runName(e.Run), e.Attempt, e.After))
-		case engine.CancelAttempt:
-			say("cancel", e.Run, e.Attempt)
+		case engine.Ask:
+			say(string(e.Kind), e.Run, e.Attempt)
 		case engine.LookUpRuns:
 			found, err := b.loader().LookUp(b.t.Context(), e)
 			if err != nil {

@@ -73,7 +73,7 @@ func (c *Core) askToCancel(r *run) {
 	case StatusQueued:
 		c.revokeAttempt(r, r.Attempt)
 	case StatusRunning:
-		c.atOnce(CancelAttempt{Run: r.ID, Attempt: r.Attempt})
+		c.atOnce(Ask{Control{Kind: ControlCancel, Run: r.ID, Attempt: r.Attempt}})
 		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})
 	case StatusInvalid, StatusScheduled, StatusRetrying, StatusSucceeded, StatusFailed, StatusTimedOut, StatusCancelled,
 		StatusLost, StatusDead, StatusSkipped:
@@ -98,6 +98,8 @@ func (c *Core) revoked(e AttemptRevoked) {
 	switch {
 	case e.Failed:
 		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})
+	case e.Attempt < r.Attempt: // that one has ended meanwhile
+		c.askToCancel(r)
 	case !e.Revoked:
 		// An executor was faster: its claim is on the way, or somebody else has had it. Of a queued run that is found out.
 		if r.back != "" {

@@ -141,7 +141,7 @@ func (c *Core) lost(r *run) {
 	switch {
 	case r.CancelBy != "":
 		c.end(r, StatusCancelled, cancelReason(&r.Run))
-	case r.job.def == nil || r.spec == nil || r.spec.Delivery == spec.DeliveryAtMostOnce:
+	case r.job.def == nil || r.spec == nil || r.once():
 		c.end(r, StatusLost, why)
 	case r.Losses > c.config.MaxLosses:
 		c.die(r, fmt.Sprintf("%s; %d attempts have been lost like this", why, r.Losses))
@@ -163,7 +163,7 @@ func (c *Core) handedBack(r *run, f *Finish) {
 		c.end(r, StatusCancelled, cancelReason(&r.Run))
 	case r.job.def == nil || r.spec == nil:
 		c.end(r, StatusLost, "its executor was shut down")
-	case !f.StartedAt.IsZero() && r.spec.Delivery == spec.DeliveryAtMostOnce:
+	case !f.StartedAt.IsZero() && r.once():
 		c.end(r, StatusLost, "its executor was shut down while it ran")
 	default:
 		c.retryAt(r, c.now, "its executor was shut down: it is tried again elsewhere")
@@ -180,7 +180,7 @@ func (c *Core) unfetched(r *run, f *Finish) {
 	case r.CancelBy != "":
 		r.Current().Status = StatusCancelled
 		c.end(r, StatusCancelled, cancelReason(&r.Run))
-	case r.job.def == nil || r.spec == nil || (!f.StartedAt.IsZero() && r.spec.Delivery == spec.DeliveryAtMostOnce):
+	case r.job.def == nil || r.spec == nil || (!f.StartedAt.IsZero() && r.once()):
 		c.end(r, StatusLost, f.Error)
 	case r.Losses > c.config.MaxLosses:
 		c.die(r, fmt.Sprintf("%s; %d attempts were lost like this or otherwise", f.Error, r.Losses))

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 // newRun makes a run of the present definition; nil if the core holds one of this identity already.
@@ -228,10 +230,18 @@ func (c *Core) result(m *Result) {
 		return
 	}
 	r.unheard = false
+	if r.once() && a.claimedByAnother(m) {
+		c.claimedTwice(r, a, m)
+		return
+	}
 	switch m.Kind {
 	case ResultStarted:
 		c.started(r, a, m)
 	case ResultProgress:
+		if m.Asks {
+			c.letBegin(r, m)
+			return
+		}
 		if m.Progress != nil {
 			r.Progress = m.Progress
 		} else {
@@ -275,7 +285,35 @@ func (c *Core) started(r *run, a *Attempt, m *Result) {
 	r.Status = StatusRunning
 	c.touch(r)
 	c.setTimer(&r.timer, c.now.Add(c.config.LockTTL+c.config.Margin), timer{kind: timerSupervise, run: r})
+	if m.Asks {
+		c.letBegin(r, m)
+	}
 	c.askToCancel(r)
+}
+
+// letBegin tells the executor that it may begin the program, once its claim is durable.
+func (c *Core) letBegin(r *run, m *Result) {
+	c.afterCommit(r, Ask{Control{Kind: ControlBegin, Run: r.ID, Attempt: r.Attempt, Executor: m.Executor, Token: m.Token}})
+}
+
+// once reports whether the run's program may begin once at most.
+func (r *run) once() bool { return r.spec != nil && r.spec.Delivery == spec.DeliveryAtMostOnce }
+
+// claimedByAnother reports whether a message is not of the executor whose claim is known.
+func (a *Attempt) claimedByAnother(m *Result) bool {
+	return a.Status == StatusRunning && m.Executor != "" && (m.Executor != a.Executor || m.Token != a.Token)
+}
+
+// claimedTwice takes a message of an executor that has claimed an attempt after another one: the queue has lost the first
+// claim, and given the task again. The second is not let begin, and gives up in the end. Then the first, which may have begun,
+// holds no lock any more.
+func (c *Core) claimedTwice(r *run, a *Attempt, m *Result) {
+	if m.Kind != ResultFinished {
+		return
+	}
+	a.Status, a.FinishedAt = StatusLost, m.At
+	a.Error = "the queue has lost the claim of its executor"
+	c.lost(r)
 }
 
 func (c *Core) finished(r *run, a *Attempt, m *Result) {

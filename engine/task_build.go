@@ -32,6 +32,7 @@ func (c *Core) task(r *run) *Task {
 		return t
 	}
 	t.Interpreter, t.Args, t.Env, t.Limits = s.Interpreter, s.Args, s.Env, s.Limits
+	t.Once = r.once()
 	t.Timeout, t.Grace = time.Duration(s.Timeout), time.Duration(s.Grace)
 	if len(t.Payload) == 0 {
 		t.Payload = s.Payload

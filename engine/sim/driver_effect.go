@@ -19,7 +19,7 @@ func about(effect engine.Effect) (run string, attempt int) {
 		return f.Run, f.Attempt
 	case engine.DeclareLost:
 		return f.Run, f.Attempt
-	case engine.CancelAttempt:
+	case engine.Ask:
 		return f.Run, f.Attempt
 	case engine.LookUpRuns:
 		return f.Command.ID, 0
@@ -87,10 +87,10 @@ func (e *driver) effect(seat shard.Seat, effect engine.Effect) {
 			}
 			return nil
 		})
-	case engine.CancelAttempt:
+	case engine.Ask:
 		ask(func() engine.Event {
 			if !e.isCut() && !w.chance(controlLost) {
-				w.cancelAttempt(f.Run, f.Attempt)
+				w.control(f.Control)
 			}
 			return nil
 		})

@@ -209,8 +209,8 @@ var runGuards = []mutant{
 		name: "cancel-resent", guard: "a cancellation is asked for until the attempt ends",
 		held: test{"engine", "^TestTranscripts$/^cancel$"},
 		file: coreCancel,
-		old:  "		c.atOnce(CancelAttempt{Run: r.ID, Attempt: r.Attempt})\n		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})",
-		new:  "		c.atOnce(CancelAttempt{Run: r.ID, Attempt: r.Attempt})",
+		old:  "		c.atOnce(Ask{Control{Kind: ControlCancel, Run: r.ID, Attempt: r.Attempt}})\n		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})",
+		new:  "		c.atOnce(Ask{Control{Kind: ControlCancel, Run: r.ID, Attempt: r.Attempt}})",
 	},
 	{
 		name: "retry-by-hand", guard: "an operator's retry is of the end that they saw",
