@@ -406,15 +406,22 @@ func (a *attempt) run(sequence uint64) {
 	report()
 }
 
-// awaitBegin waits until the owner says that the program may begin, for as long as the lock surely lasts, and asks it again
-// and again. It gives the sequence of the last message; false when the executor has died, or the attempt was taken away.
+// awaitBegin waits until the owner says that the program may begin, for two lives of a lock at most, and asks it again and
+// again. It gives the sequence of the last message; false when the executor has died, or the attempt was taken away.
 func (a *attempt) awaitBegin(sequence uint64) (uint64, bool) {
 	w, task := a.x.w, a.task
+	limit, refreshAt := w.elapsed+2*lockTTL, w.elapsed+lockTTL/3
 	for !a.mayBegin && !a.cancelled && !a.drained {
-		if w.elapsed+2*time.Second >= a.deadline {
+		if w.elapsed >= limit || w.elapsed >= a.deadline {
 			return sequence, true
 		}
 		if !a.step(time.Second) {
+			return sequence, false
+		}
+		if w.elapsed >= refreshAt && a.refresh() {
+			refreshAt = w.elapsed + lockTTL/3
+		}
+		if a.x.group.dead || a.revision == 0 {
 			return sequence, false
 		}
 		if a.mayBegin {
@@ -453,6 +460,8 @@ func (a *attempt) refresh() bool {
 		return false
 	}
 	a.revision, a.deadline = revision, asked+lockTTL-lockMargin
-	a.program.guard()
+	if a.program != nil {
+		a.program.guard()
+	}
 	return true
 }
