@@ -114,8 +114,29 @@ var runGuards = []mutant{
 	{
 		name: "supervise", guard: "a running attempt is looked after",
 		file: coreRun,
-		old:  "	c.setTimer(&r.timer, c.now.Add(c.config.LockTTL+c.config.Margin), timer{kind: timerSupervise, run: r})\n	c.askToCancel(r)",
-		new:  "	c.stopTimer(&r.timer)\n	c.askToCancel(r)",
+		old:  "	c.setTimer(&r.timer, c.now.Add(c.config.LockTTL+c.config.Margin), timer{kind: timerSupervise, run: r})\n	if m.Asks",
+		new:  "	c.stopTimer(&r.timer)\n	if m.Asks",
+	},
+	{
+		name: "begin-after-commit", guard: "a program that may begin once begins when its claim is durable",
+		held: test{"engine", "^TestTheClaimIsDurableBeforeAProgramMayBeginOnce$"},
+		file: coreRun,
+		old:  "	c.afterCommit(r, Ask{Control{Kind: ControlBegin",
+		new:  "	c.atOnce(Ask{Control{Kind: ControlBegin",
+	},
+	{
+		name: "second-claim", guard: "of two claims of an attempt that may begin once one begins",
+		held: test{"engine", "^TestASecondClaimMayNotBegin$"},
+		file: coreRun,
+		old:  "	if r.once() && a.claimedByAnother(m) {",
+		new:  "	if false {",
+	},
+	{
+		name: "take-back-answers-late", guard: "an answer about an attempt before leaves no later one waiting",
+		held: test{"engine", "^TestAnAttemptThatIsCancelledWhileTheOneBeforeIsTakenBackEnds$"},
+		file: coreCancel,
+		old:  "	case e.Attempt < r.Attempt: // that one has ended meanwhile\n		c.askToCancel(r)\n",
+		new:  "",
 	},
 	{
 		name: "supervise-after-restart", guard: "what ran when an engine died is looked after by the next",
@@ -184,13 +205,13 @@ var runGuards = []mutant{
 	{
 		name: "at-most-once", guard: "what is delivered at most once is not tried again after a loss",
 		file: coreRetry,
-		old:  "	case r.job.def == nil || r.spec == nil || r.spec.Delivery == spec.DeliveryAtMostOnce:\n		c.end(r, StatusLost, why)",
+		old:  "	case r.job.def == nil || r.spec == nil || r.once():\n		c.end(r, StatusLost, why)",
 		new:  "	case r.job.def == nil || r.spec == nil:\n		c.end(r, StatusLost, why)",
 	},
 	{
 		name: "at-most-once-drained", guard: "nor after a drain of the executor that ran it",
 		file: coreRetry,
-		old:  "	case !f.StartedAt.IsZero() && r.spec.Delivery == spec.DeliveryAtMostOnce:\n		c.end(r, StatusLost, \"its executor",
+		old:  "	case !f.StartedAt.IsZero() && r.once():\n		c.end(r, StatusLost, \"its executor",
 		new:  "	case false:\n		c.end(r, StatusLost, \"its executor",
 	},
 	{
