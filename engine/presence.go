@@ -91,6 +91,7 @@ type Control struct {
 	Run      string      `json:"run,omitempty"`
 	Attempt  int         `json:"attempt,omitempty"`
 	Executor string      `json:"executor,omitempty"`
+	Token    uint64      `json:"token,omitempty"` // of the claim that is meant
 }
 
 // ControlKind is what is asked.
@@ -101,6 +102,7 @@ const (
 	ControlCancel ControlKind = "cancel" // end the process: SIGTERM, grace, SIGKILL
 	ControlWatch  ControlKind = "watch"  // send the recent output and what follows, for the next 15 seconds
 	ControlDrain  ControlKind = "drain"  // the executor looks for the order that was left for it
+	ControlBegin  ControlKind = "begin"  // the claim by this executor with this token is durable: its program may begin
 )
 
 // LogFrame is a piece of an attempt's output for those who watch it live.

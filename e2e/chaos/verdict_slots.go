@@ -218,8 +218,8 @@ func (v *verdict) allowedEnd(run wire.Run) bool {
 	j := v.jobs[run.JobUID]
 	_, deleted := v.work.deleted[run.JobUID]
 	switch run.Status {
-	case engine.StatusLost:
-		return j.once
+	case engine.StatusLost: // of a deleted job there is no definition to try it again by
+		return j.once || deleted
 	case engine.StatusCancelled:
 		return j.overlap == "replace" || v.work.cancelled[run.ID] || deleted
 	case engine.StatusDead: // as many attempts were lost as may be

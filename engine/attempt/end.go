@@ -110,7 +110,7 @@ func Lost(r *engine.Run, at time.Time, rules Rules, now time.Time) Next {
 	switch {
 	case r.CancelBy != "":
 		return cancelled(r)
-	case rules.Spec == nil || rules.Spec.Delivery == spec.DeliveryAtMostOnce:
+	case rules.Spec == nil || Once(rules.Spec):
 		return end(engine.StatusLost, why)
 	case r.Losses > rules.MaxLosses:
 		return end(engine.StatusDead, fmt.Sprintf("%s; %d attempts have been lost like this", why, r.Losses))
@@ -124,7 +124,7 @@ func handedBack(r *engine.Run, f *engine.Finish, rules Rules, now time.Time) Nex
 	if f.Unfetched {
 		r.Losses++
 	}
-	once := rules.Spec != nil && !f.StartedAt.IsZero() && rules.Spec.Delivery == spec.DeliveryAtMostOnce
+	once := !f.StartedAt.IsZero() && Once(rules.Spec)
 	switch {
 	case r.CancelBy != "":
 		r.Current().Status = engine.StatusCancelled

@@ -17,6 +17,14 @@ func Begin(r *engine.Run, at time.Time) {
 	r.Attempts = append(r.Attempts, engine.Attempt{N: r.Attempt, Status: engine.StatusQueued, QueuedAt: r.QueuedAt})
 }
 
+// Once reports whether the program may begin once at most. s is the definition of the run, nil if it is not known.
+func Once(s *spec.Job) bool { return s != nil && s.Delivery == spec.DeliveryAtMostOnce }
+
+// ClaimedByAnother reports whether a message is not of the executor whose claim of the running attempt is known.
+func ClaimedByAnother(a *engine.Attempt, m *engine.Result) bool {
+	return a.Status == engine.StatusRunning && m.Executor != "" && (m.Executor != a.Executor || m.Token != a.Token)
+}
+
 // Started takes the claim of the current attempt by an executor; false if it is known.
 func Started(r *engine.Run, m *engine.Result) bool {
 	a := r.Current()

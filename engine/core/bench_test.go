@@ -299,8 +299,8 @@ func (b *bench) effects(when string, effects []core.Effect) {
 			say("inspect", e.Run, e.Attempt)
 		case core.DeclareLost:
 			b.say(fmt.Sprintf("%s declare lost %s/%d after %d", when, b.runName(e.Run), e.Attempt, e.After))
-		case core.CancelAttempt:
-			say("cancel", e.Run, e.Attempt)
+		case core.Ask:
+			say(string(e.Kind), e.Run, e.Attempt)
 		case core.LookUpRuns:
 			found, err := b.loader().LookUp(b.t.Context(), e)
 			if err != nil {

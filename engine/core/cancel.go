@@ -65,7 +65,7 @@ func (c *Core) askToCancel(r *run) {
 	case engine.StatusQueued:
 		c.revokeAttempt(r, r.Attempt)
 	case engine.StatusRunning:
-		c.atOnce(CancelAttempt{Run: r.ID, Attempt: r.Attempt})
+		c.atOnce(Ask{engine.Control{Kind: engine.ControlCancel, Run: r.ID, Attempt: r.Attempt}})
 		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})
 	case engine.StatusInvalid, engine.StatusScheduled, engine.StatusRetrying, engine.StatusSucceeded, engine.StatusFailed, engine.StatusTimedOut, engine.StatusCancelled,
 		engine.StatusLost, engine.StatusDead, engine.StatusSkipped:
@@ -90,6 +90,8 @@ func (c *Core) revoked(e AttemptRevoked) {
 	switch {
 	case e.Failed:
 		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})
+	case e.Attempt < r.Attempt: // that one has ended meanwhile
+		c.askToCancel(r)
 	case !e.Revoked:
 		// An executor was faster: its claim is on the way, or somebody else has had it. Of a queued run that is found out.
 		if r.back != "" {

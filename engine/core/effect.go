@@ -41,11 +41,8 @@ type DeclareLost struct {
 	After   uint64
 }
 
-// CancelAttempt asks the executor of a running attempt to end it.
-type CancelAttempt struct {
-	Run     string
-	Attempt int
-}
+// Ask tells the executor of a running attempt something: to end its program, or that it may begin it. It may be lost.
+type Ask struct{ engine.Control }
 
 // LookUpRuns asks which of these runs exist; answered by RunsLookedUp.
 type LookUpRuns struct {
@@ -53,9 +50,9 @@ type LookUpRuns struct {
 	IDs     []string
 }
 
-func (Publish) effect()       {}
-func (Revoke) effect()        {}
-func (Inspect) effect()       {}
-func (DeclareLost) effect()   {}
-func (CancelAttempt) effect() {}
-func (LookUpRuns) effect()    {}
+func (Publish) effect()     {}
+func (Revoke) effect()      {}
+func (Inspect) effect()     {}
+func (DeclareLost) effect() {}
+func (Ask) effect()         {}
+func (LookUpRuns) effect()  {}

@@ -206,14 +206,25 @@ func (c *Core) result(m *engine.Result) {
 		return
 	}
 	r.unheard = false
+	if attempt.Once(r.spec) && attempt.ClaimedByAnother(a, m) {
+		c.claimedTwice(r, m)
+		return
+	}
 	switch m.Kind {
 	case engine.ResultStarted:
 		if attempt.Started(&r.Run, m) {
 			c.touch(r)
 			c.setTimer(&r.timer, c.now.Add(c.config.LockTTL+c.config.Margin), timer{kind: timerInspect, run: r})
+			if m.Asks {
+				c.letBegin(r, m)
+			}
 			c.askToCancel(r)
 		}
 	case engine.ResultProgress:
+		if m.Asks {
+			c.letBegin(r, m)
+			return
+		}
 		attempt.Progressed(&r.Run, m)
 		c.touch(r)
 	case engine.ResultFinished:
@@ -223,6 +234,20 @@ func (c *Core) result(m *engine.Result) {
 	case engine.ResultRevoked:
 		c.follow(r, attempt.Revoked(&r.Run, m.At, r.outlived, c.now))
 	case engine.ResultLost:
+		c.follow(r, attempt.Lost(&r.Run, m.At, c.rules(r), c.now))
+	}
+}
+
+// letBegin tells the executor that it may begin the program, once its claim is durable.
+func (c *Core) letBegin(r *run, m *engine.Result) {
+	c.afterCommit(r, Ask{engine.Control{Kind: engine.ControlBegin, Run: r.ID, Attempt: r.Attempt, Executor: m.Executor, Token: m.Token}})
+}
+
+// claimedTwice takes a message of an executor that has claimed an attempt after another one: the queue has lost the first
+// claim, and given the task again. The second is not let begin, and gives up in the end. Then the first, which may have begun,
+// holds no lock any more.
+func (c *Core) claimedTwice(r *run, m *engine.Result) {
+	if m.Kind == engine.ResultFinished {
 		c.follow(r, attempt.Lost(&r.Run, m.At, c.rules(r), c.now))
 	}
 }

@@ -137,7 +137,7 @@ func (q *memQueue) DeclareLost(_ context.Context, number int, run string, attemp
 	return ok, nil
 }
 
-func (q *memQueue) Cancel(context.Context, string, int) error { return nil }
+func (q *memQueue) Ask(context.Context, engine.Control) error { return nil }
 
 func (q *memQueue) Results(ctx context.Context, number int, handle func(shard.Delivery)) error {
 	own := &q.shards[number]

@@ -78,8 +78,9 @@ type Queue interface {
 	// DeclareLost ends an attempt on condition that its last message is still the one with this sequence.
 	// False: something came after it.
 	DeclareLost(ctx context.Context, shard int, run string, attempt int, after uint64) (bool, error)
-	// Cancel asks whoever runs the attempt to end it. It is a hint: it may be lost, and is sent again.
-	Cancel(ctx context.Context, run string, attempt int) error
+	// Ask tells whichever executor runs an attempt to end its program, or that it may begin it. It is a hint: it may be lost, and
+	// is sent again.
+	Ask(ctx context.Context, control engine.Control) error
 	// Results delivers what executors report for one shard, in order, until ctx ends, and from the first
 	// unacknowledged on at every start. It calls handle from one goroutine.
 	Results(ctx context.Context, shard int, handle func(Delivery)) error

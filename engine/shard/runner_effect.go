@@ -32,8 +32,8 @@ func (r *Runner) effect(ctx context.Context, a Perform) {
 			_, err := r.queue.DeclareLost(ctx, e.Shard, e.Run, e.Attempt, e.After)
 			r.report(ctx, "declare an attempt lost", err) // the answer comes as a result; without one it is asked again
 		})
-	case core.CancelAttempt:
-		r.ask(ctx, func() { r.report(ctx, "ask for a cancellation", r.queue.Cancel(ctx, e.Run, e.Attempt)) })
+	case core.Ask:
+		r.ask(ctx, func() { r.report(ctx, "tell an executor to "+string(e.Kind), r.queue.Ask(ctx, e.Control)) })
 	case core.LookUpRuns:
 		r.goDo(func() {
 			for failures := 0; ctx.Err() == nil; failures++ {

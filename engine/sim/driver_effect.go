@@ -20,7 +20,7 @@ func about(effect core.Effect) (run string, attempt int) {
 		return f.Run, f.Attempt
 	case core.DeclareLost:
 		return f.Run, f.Attempt
-	case core.CancelAttempt:
+	case core.Ask:
 		return f.Run, f.Attempt
 	case core.LookUpRuns:
 		return f.Command.ID, 0
@@ -88,10 +88,10 @@ func (e *driver) effect(seat shard.Seat, effect core.Effect) {
 			}
 			return nil
 		})
-	case core.CancelAttempt:
+	case core.Ask:
 		ask(func() core.Event {
 			if !e.isCut() && !w.chance(controlLost) {
-				w.cancelAttempt(f.Run, f.Attempt)
+				w.control(f.Control)
 			}
 			return nil
 		})

@@ -113,8 +113,29 @@ var runGuards = []mutant{
 	{
 		name: "supervise", guard: "a running attempt is looked after",
 		file: coreRun,
-		old:  "			c.setTimer(&r.timer, c.now.Add(c.config.LockTTL+c.config.Margin), timer{kind: timerInspect, run: r})\n			c.askToCancel(r)",
-		new:  "			c.stopTimer(&r.timer)\n			c.askToCancel(r)",
+		old:  "timer{kind: timerInspect, run: r})\n			if m.Asks {",
+		new:  "timer{kind: timerInspect, run: r})\n			c.stopTimer(&r.timer)\n			if m.Asks {",
+	},
+	{
+		name: "begin-after-commit", guard: "a program that may begin once begins when its claim is durable",
+		held: test{"engine/core", "^TestTheClaimIsDurableBeforeAProgramMayBeginOnce$"},
+		file: coreRun,
+		old:  "	c.afterCommit(r, Ask{engine.Control{Kind: engine.ControlBegin",
+		new:  "	c.atOnce(Ask{engine.Control{Kind: engine.ControlBegin",
+	},
+	{
+		name: "second-claim", guard: "of two claims of an attempt that may begin once one begins",
+		held: test{"engine/core", "^TestASecondClaimMayNotBegin$"},
+		file: coreRun,
+		old:  "	if attempt.Once(r.spec) && attempt.ClaimedByAnother(a, m) {",
+		new:  "	if false {",
+	},
+	{
+		name: "take-back-answers-late", guard: "an answer about an attempt before leaves no later one waiting",
+		held: test{"engine/core", "^TestAnAttemptThatIsCancelledWhileTheOneBeforeIsTakenBackEnds$"},
+		file: coreCancel,
+		old:  "	case e.Attempt < r.Attempt: // that one has ended meanwhile\n		c.askToCancel(r)\n",
+		new:  "",
 	},
 	{
 		name: "supervise-after-restart", guard: "what ran when an engine died is looked after by the next",
@@ -183,13 +204,13 @@ var runGuards = []mutant{
 	{
 		name: "at-most-once", guard: "what is delivered at most once is not tried again after a loss",
 		file: "engine/attempt/end.go",
-		old:  "	case rules.Spec == nil || rules.Spec.Delivery == spec.DeliveryAtMostOnce:\n		return end(engine.StatusLost, why)",
+		old:  "	case rules.Spec == nil || Once(rules.Spec):\n		return end(engine.StatusLost, why)",
 		new:  "	case rules.Spec == nil:\n		return end(engine.StatusLost, why)",
 	},
 	{
 		name: "at-most-once-drained", guard: "nor after a drain of the executor that ran it",
 		file: "engine/attempt/end.go",
-		old:  "	once := rules.Spec != nil && !f.StartedAt",
+		old:  "	once := !f.StartedAt",
 		new:  "	once := false && !f.StartedAt",
 	},
 	{
@@ -208,8 +229,8 @@ var runGuards = []mutant{
 		name: "cancel-resent", guard: "a cancellation is asked for until the attempt ends",
 		held: test{"engine/core", "^TestTranscripts$/^cancel$"},
 		file: coreCancel,
-		old:  "		c.atOnce(CancelAttempt{Run: r.ID, Attempt: r.Attempt})\n		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})",
-		new:  "		c.atOnce(CancelAttempt{Run: r.ID, Attempt: r.Attempt})",
+		old:  "		c.atOnce(Ask{engine.Control{Kind: engine.ControlCancel, Run: r.ID, Attempt: r.Attempt}})\n		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})",
+		new:  "		c.atOnce(Ask{engine.Control{Kind: engine.ControlCancel, Run: r.ID, Attempt: r.Attempt}})",
 	},
 	{
 		name: "retry-by-hand", guard: "an operator's retry is of the end that they saw",

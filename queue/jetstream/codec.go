@@ -71,6 +71,9 @@ func encodeTask(b []byte, t *engine.Task) ([]byte, error) {
 	if t.Limits != (spec.Limits{}) {
 		e.limits(&t.Limits)
 	}
+	if t.Once {
+		e.b = append(e.b, `,"once":true`...)
+	}
 	e.textUnlessEmpty(`,"api":`, t.API)
 	e.textUnlessEmpty(`,"run_key":`, t.RunKey)
 	e.b = append(e.b, '}')
@@ -114,6 +117,9 @@ func encodeResult(b []byte, r *engine.Result) ([]byte, error) {
 		e.b = strconv.AppendUint(append(e.b, `,"token":`...), r.Token, 10)
 	}
 	e.time(`,"at":`, r.At)
+	if r.Asks {
+		e.b = append(e.b, `,"asks":true`...)
+	}
 	if r.Progress != nil {
 		e.other(`,"progress":`, r.Progress)
 	}
@@ -253,6 +259,8 @@ func (d *decoder) task(t *engine.Task) {
 		case "limits":
 			d.failed = d.failed || t.Limits != (spec.Limits{}) // a second one would be merged into the first
 			d.limits(&t.Limits)
+		case "once":
+			d.other(&t.Once, true)
 		case "api":
 			t.API = d.text()
 		case "run_key":
@@ -324,6 +332,8 @@ func (d *decoder) result(r *engine.Result) {
 			r.Token = d.uint()
 		case "at":
 			d.time(&r.At)
+		case "asks":
+			d.other(&r.Asks, true)
 		case "progress":
 			d.other(&r.Progress, r.Progress == nil)
 		case "waits":
