@@ -8,6 +8,7 @@ import (
 
 	"github.com/mailru/easyjson"
 	"github.com/mailru/easyjson/buffer"
+	"github.com/mailru/easyjson/jlexer"
 	"github.com/mailru/easyjson/jwriter"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -62,19 +63,25 @@ func isJSON(piece json.RawMessage) bool { return len(piece) == 0 || json.Valid(p
 func isNumber(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
 func decodeTask(data []byte) (task engine.Task, err error) {
-	err = easyjson.Unmarshal(data, (*taskMessage)(&task))
+	err = decode(data, (*taskMessage)(&task))
 	return task, err
 }
 
 // decodeResult does not set Sequence.
 func decodeResult(data []byte) (result engine.Result, err error) {
-	err = easyjson.Unmarshal(data, (*resultMessage)(&result))
+	err = decode(data, (*resultMessage)(&result))
 	return result, err
 }
 
 func decodeHolder(data []byte) (holder executor.LockHolder, err error) {
-	err = easyjson.Unmarshal(data, (*holderMessage)(&holder))
+	err = decode(data, (*holderMessage)(&holder))
 	return holder, err
+}
+
+func decode(data []byte, message easyjson.Unmarshaler) error {
+	l := jlexer.Lexer{Data: data}
+	message.UnmarshalEasyJSON(&l)
+	return l.Error()
 }
 
 // readAttempt reads the attempt of a task, which is all that a copy in the way is asked.
