@@ -79,7 +79,9 @@ var rules = []rule{
 var owners = []struct{ module, packages string }{
 	{"go.mongodb.org/mongo-driver", "store/mongo"},
 	{"modernc.org/sqlite", "store/sqlite"},
+	{"github.com/tinylib/msgp", "store/sqlite"},
 	{"github.com/nats-io", "queue/jetstream"},
+	{"github.com/mailru/easyjson", "queue/jetstream"},
 	{"github.com/aws", "blob blob/gateway"},
 	{"github.com/versity/versitygw", "blob blob/gateway"},
 	{"github.com/gofiber", "blob blob/gateway"},
