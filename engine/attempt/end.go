@@ -40,12 +40,13 @@ func cancelled(r *engine.Run) Next { return end(engine.StatusCancelled, CancelRe
 func Finished(r *engine.Run, m *engine.Result, rules Rules, now time.Time) Next {
 	f, a := m.Finish, r.Current()
 	if a.ClaimedAt.IsZero() {
-		a.Executor, a.Token, a.ClaimedAt = m.Executor, m.Token, f.StartedAt
+		a.Executor, a.Token = m.Executor, m.Token
 	}
-	a.Status, a.FetchedAt, a.StartedAt, a.FinishedAt = f.Status, f.FetchedAt, f.StartedAt, f.FinishedAt
+	date(a, f, now)
+	a.Status = f.Status
 	a.ExitCode, a.Signal, a.Error, a.Usage, a.Output = f.ExitCode, f.Signal, f.Error, f.Usage, f.Output
 	if r.StartedAt.IsZero() {
-		r.StartedAt = f.StartedAt
+		r.StartedAt = a.StartedAt
 	}
 	switch {
 	case f.HandedBack:

@@ -26,12 +26,12 @@ func ClaimedByAnother(a *engine.Attempt, m *engine.Result) bool {
 }
 
 // Started takes the claim of the current attempt by an executor; false if it is known.
-func Started(r *engine.Run, m *engine.Result) bool {
+func Started(r *engine.Run, m *engine.Result, now time.Time) bool {
 	a := r.Current()
 	if a.Status == engine.StatusRunning {
 		return false
 	}
-	a.Status, a.Executor, a.Token, a.ClaimedAt = engine.StatusRunning, m.Executor, m.Token, m.At
+	a.Status, a.Executor, a.Token, a.ClaimedAt = engine.StatusRunning, m.Executor, m.Token, ours(m.At, a.QueuedAt, now)
 	r.Status = engine.StatusRunning
 	return true
 }

@@ -196,7 +196,7 @@ func (c *Core) result(m *engine.Result) {
 		}
 		c.stopTimer(&r.timer)
 		r.Waiting, r.back = false, ""
-		c.beginAttempt(r, m.At)
+		c.beginAttempt(r, earlier(later(m.At, r.due()), c.now))
 	}
 	if m.Attempt != r.Attempt {
 		return // the attempt fence: a stale executor changes nothing
@@ -212,7 +212,7 @@ func (c *Core) result(m *engine.Result) {
 	}
 	switch m.Kind {
 	case engine.ResultStarted:
-		if attempt.Started(&r.Run, m) {
+		if attempt.Started(&r.Run, m, c.now) {
 			c.touch(r)
 			c.setTimer(&r.timer, c.now.Add(c.config.LockTTL+c.config.Margin), timer{kind: timerInspect, run: r})
 			if m.Asks {

@@ -27,6 +27,7 @@ type executor struct {
 	draining     bool
 	cutUntil     time.Duration // until then it cannot refresh locks
 	awayUntil    time.Duration // until then it does not reach the queue
+	skew         time.Duration // of its clock
 }
 
 // attempt is one that an executor has taken.
@@ -51,6 +52,9 @@ func (x *executor) boot() {
 	x.w.note("executor starts", x.group.name, "", 0)
 	x.w.queue.dispatch()
 }
+
+// stamp is the wall clock by its own.
+func (x *executor) stamp() time.Time { return x.w.stamp().Add(x.skew) }
 
 // away reports whether it does not reach the queue.
 func (x *executor) away() bool { return x.w.elapsed < x.awayUntil }
@@ -242,7 +246,7 @@ func (a *attempt) handle(delivered *waiting, outlived func() bool) {
 
 	// Claim. A claim whose answer was lost is found again.
 	started := engine.Result{
-		Kind: engine.ResultStarted, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: x.group.name, Token: token, At: w.stamp(),
+		Kind: engine.ResultStarted, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: x.group.name, Token: token, At: a.x.stamp(),
 		Asks: task.Once,
 	}
 	sequence, claimed, alive := a.claim(started, outlived)
@@ -305,11 +309,11 @@ func (a *attempt) run(sequence uint64) {
 	w, task := a.x.w, a.task
 	finish := &engine.Finish{}
 	report := func() {
-		finish.FinishedAt = w.stamp()
+		finish.FinishedAt = a.x.stamp()
 		a.reporting = true
 		a.decide(engine.Result{
 			Kind: engine.ResultFinished, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: a.x.group.name, Token: a.token,
-			At: w.stamp(), Finish: finish,
+			At: a.x.stamp(), Finish: finish,
 		}, sequence)
 	}
 
@@ -320,7 +324,7 @@ func (a *attempt) run(sequence uint64) {
 	if !a.step(fetch) {
 		return
 	}
-	finish.FetchedAt = w.stamp()
+	finish.FetchedAt = a.x.stamp()
 	if task.Once {
 		var alive bool
 		if sequence, alive = a.awaitBegin(sequence); !alive {
@@ -347,7 +351,7 @@ func (a *attempt) run(sequence uint64) {
 		report()
 		return
 	}
-	finish.StartedAt = w.stamp()
+	finish.StartedAt = a.x.stamp()
 	a.program = w.journal.start(a)
 	refreshAt := w.elapsed + lockTTL/3
 	progress := w.odds(0.2)
@@ -386,7 +390,7 @@ func (a *attempt) run(sequence uint64) {
 			var ok, alive bool
 			next := engine.Result{
 				Kind: engine.ResultProgress, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: a.x.group.name, Token: a.token,
-				At: w.stamp(), Progress: &engine.Progress{Fraction: 0.5, At: w.stamp()},
+				At: a.x.stamp(), Progress: &engine.Progress{Fraction: 0.5, At: a.x.stamp()},
 			}
 			var stored uint64
 			if stored, ok, alive = a.decide(next, sequence); !alive {
@@ -429,7 +433,7 @@ func (a *attempt) awaitBegin(sequence uint64) (uint64, bool) {
 		}
 		stored, ok, alive := a.decide(engine.Result{
 			Kind: engine.ResultProgress, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: a.x.group.name, Token: a.token,
-			At: w.stamp(), Asks: true,
+			At: a.x.stamp(), Asks: true,
 		}, sequence)
 		if !alive || !ok {
 			return sequence, false
