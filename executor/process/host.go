@@ -74,6 +74,9 @@ func Open(config Config) (_ *Host, err error) {
 	if config.Dir, err = filepath.Abs(config.Dir); err != nil {
 		return nil, fmt.Errorf("process: find folder: %w", err)
 	}
+	if euid := os.Geteuid(); euid != 0 && config.UID == euid {
+		config.UID, config.GID = -1, -1 // to change to oneself needs root, too
+	}
 	_, missing := os.Stat(config.Dir)
 	if err := os.MkdirAll(config.Dir, 0o711); err != nil {
 		return nil, fmt.Errorf("process: make folder: %w", err)
