@@ -214,7 +214,7 @@ func workHonestly(shared, address string) error {
 	var errs []error
 	script := `set -e
 test "$(cat ` + shared + `)" = "{}"
-echo done > tmp/file; mv tmp/file file; ln file hard; ln -s file link; test "$(cat link)" = "$(cat hard)"
+echo done > tmp/file; ln tmp/file file; rm tmp/file; ln file hard; ln -s file link; test "$(cat link)" = "$(cat hard)"
 mkdir folder; mv file folder/; rm hard link; ls . folder > /dev/null
 made=$(mktemp /tmp/tidewheel-XXXXXX); echo x > $made; test $(cat $made) = x; mv $made here; mv here $made; rm $made
 cat /dev/stdin > /dev/stdout < /dev/null; echo to stderr > /dev/stderr
