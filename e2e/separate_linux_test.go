@@ -2,9 +2,11 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -140,5 +142,24 @@ func TestJobReachesNothingOfTheServer(t *testing.T) {
 				t.Errorf("a warning in the log: %t", warned)
 			}
 		})
+	}
+}
+
+// A server cannot start in a folder that its user may not read, and says what to do.
+func TestServerSaysWhatToDoInAClosedFolder(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("it needs root, to start a server as another user")
+	}
+	dir := folder(t)
+	closed := filepath.Join(dir, "closed")
+	if err := errors.Join(os.Mkdir(closed, 0o700), os.Chmod(closed, 0o311), os.Chown(dir, 65534, 65534)); err != nil {
+		t.Fatal(err)
+	}
+	server := exec.CommandContext(t.Context(), binary, "server", "--data", filepath.Join(dir, "data"), "--http", freeAddress(t))
+	server.Dir, server.Env = closed, []string{"HOME=" + dir}
+	server.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	output, err := server.CombinedOutput()
+	if err == nil || !strings.Contains(string(output), "the folder that the server is started in is closed to user 65534") {
+		t.Errorf("%v: %s", err, output)
 	}
 }
