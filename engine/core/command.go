@@ -66,11 +66,6 @@ func (c *Core) start(j *job, asked engine.Run) {
 	c.resume(r)
 }
 
-func (c *Core) obeyed(command engine.Command) {
-	u := c.unwritten(command.JobUID)
-	u.done = append(u.done, engine.CommandDone{ID: command.ID, At: command.At})
-}
-
 // retryByHand gives a run that ended another attempt, with its tries counted anew; one that waits for its next
 // attempt gets it now.
 func (c *Core) retryByHand(j *job, r *run, e CommandReceived) {

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/cron"
@@ -25,14 +24,6 @@ func (c *Core) park(j *job) {
 	}
 }
 
-// pausedAt is when the job was paused or resumed last.
-func (j *job) pausedAt(otherwise time.Time) time.Time {
-	if j.def.PausedAt.IsZero() {
-		return otherwise
-	}
-	return j.def.PausedAt
-}
-
 // firstSlot plans a job that has no scheduled task: a new one, or one that had no schedule before.
 func (c *Core) firstSlot(j *job) {
 	since := j.def.UpdatedAt
@@ -44,10 +35,6 @@ func (c *Core) firstSlot(j *job) {
 		j.task.RunAt = engine.Parked
 	}
 }
-
-// resumedAfterEdit reports whether the job was resumed after its present form was written. Where nothing was planned before,
-// the slots between the two count as paused: nobody has said when the pause began, and no slot of a pause may fire.
-func (j *job) resumedAfterEdit() bool { return !j.def.Paused && j.def.PausedAt.After(j.def.UpdatedAt) }
 
 // replan moves a scheduled task from the generation it was made for to the present one.
 func (c *Core) replan(j *job) {
@@ -121,9 +108,4 @@ func (c *Core) planAfterEdit(j *job, edited time.Time, done func(time.Time) bool
 	}
 	c.setSlot(j, slot, ok)
 	j.task.Since = j.task.Accounted
-}
-
-// hasRunOf reports whether a run that has not ended is of a slot of the schedule.
-func (j *job) hasRunOf(slot time.Time) bool {
-	return slices.ContainsFunc(j.live, func(r *run) bool { return r.Trigger != engine.TriggerUpstream && r.Slot.Equal(slot) })
 }

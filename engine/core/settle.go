@@ -37,3 +37,31 @@ func (c *Core) settleRuns() {
 		}
 	}
 }
+
+// settleDAG looks once more at a DAG that something has happened to: whether its wave still waits for slots that will
+// not come, whether the deletion is done, whether it can be forgotten.
+func (c *Core) settleDAG(d *dagState) {
+	if c.dags[d.uid] != d {
+		return
+	}
+	if d.open != nil {
+		c.skipRootsWithoutSlot(d.open)
+	}
+	if d.open != nil {
+		c.pump(d.open)
+	}
+	if d.open == nil { // a run that was prepared may have been dropped, and nothing is in the way any more
+		c.nextWave(d)
+		for _, name := range d.taskNames() {
+			if j := d.tasks[name]; j.postpone {
+				c.prepare(j)
+			}
+		}
+	}
+	c.forgetOver(d)
+	if d.tombstone != nil && !d.busy() {
+		c.handledDAG(d.uid, *d.tombstone)
+		d.tombstone = nil
+	}
+	c.forgetDAGIfIdle(d)
+}

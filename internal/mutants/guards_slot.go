@@ -1,11 +1,8 @@
 package main
 
 const (
-	coreJob      = "engine/core/job.go"
-	coreOverdue  = "engine/core/overdue.go"
-	coreLedger   = "engine/core/ledger.go"
-	corePrepared = "engine/core/prepared.go"
-	coreEdit     = "engine/core/edit.go"
+	coreOverdue = "engine/core/overdue.go"
+	coreEdit    = "engine/core/edit.go"
 )
 
 // slotGuards see to it that every slot ends once: as a run, or in the ledger.
@@ -13,19 +10,19 @@ var slotGuards = []mutant{
 	{
 		name: "slot-identity", guard: "a run's id is its slot's, whenever it is made",
 		also: "nearly all transcripts",
-		file: coreJob,
+		file: "engine/core/begin.go",
 		old:  "	r := c.newRun(j, engine.SlotRunID(j.uid, slot), trigger)",
 		new:  "	r := c.newRun(j, SlotRunID(j.uid, c.now), trigger)",
 	},
 	{
 		name: "advance-before-begin", guard: "the scheduled task moves on when its slot's run is made",
-		file: coreJob,
+		file: "engine/core/prepare.go",
 		old:  "	j.postpone = false\n	c.advance(j)\n	c.begin(j, slot, engine.TriggerSchedule, \"\")",
 		new:  "	j.postpone = false\n	c.begin(j, slot, engine.TriggerSchedule, \"\")\n	c.advance(j)\n	c.advance(j)",
 	},
 	{
 		name: "blackout", guard: "an excluded slot does not fire",
-		file: coreJob,
+		file: "engine/core/prepare.go",
 		old:  "	if j.schedule.Excluded(slot) {\n		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonBlackout)",
 		new:  "	if j.schedule.Excluded(slot) && false {\n		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonBlackout)",
 	},
@@ -61,7 +58,7 @@ var slotGuards = []mutant{
 	},
 	{
 		name: "superseded", guard: "a prepared run whose slot passed in an outage is caught up as the policy says",
-		file: coreRun,
+		file: "engine/core/admit.go",
 		old:  "	if r.untouched() && c.superseded(r) {",
 		new:  "	if false {",
 	},
@@ -74,7 +71,7 @@ var slotGuards = []mutant{
 	{
 		name: "horizon", guard: "a job whose next slot is within the horizon is not forgotten",
 		also: "engine's tests: what is forgotten",
-		file: "engine/core/ready.go",
+		file: "engine/core/forget.go",
 		old:  "	if j.task != nil && !j.task.RunAt.After(c.horizon) {\n		return\n	}\n	c.stopTimer",
 		new:  "	c.stopTimer",
 	},

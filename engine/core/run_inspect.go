@@ -7,43 +7,6 @@ import (
 	"github.com/tidewheel/tidewheel/engine/attempt"
 )
 
-// lookLater sets the timer that makes sure that a queued task is still in the queue: JetStream acknowledges before it
-// syncs to disk, so a power cut may take what it had acknowledged.
-func (c *Core) lookLater(r *run) {
-	wait := c.config.Requeue << min(r.looks, 2)
-	r.looks++
-	c.setTimer(&r.timer, c.now.Add(wait), timer{kind: timerInspect, run: r})
-}
-
-// published takes the queue's answer to a Publish.
-func (c *Core) published(e TaskPublished) {
-	r := c.runs[e.Run]
-	if r == nil || r.Attempt != e.Attempt || r.Status != engine.StatusQueued || !e.Failed {
-		return
-	}
-	c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerInspect, run: r})
-}
-
-// dropped gives a run whose task the queue has let go another attempt. Published once more under the same number its task
-// would have to be let go again, behind a backlog that is as long: nobody could tell it from a copy of a claimed one. Of the
-// next attempt there is no other copy, so that it may wait for as long as it takes.
-func (c *Core) dropped(e TaskDropped) {
-	r := c.runs[e.Run]
-	if r == nil || r.Attempt != e.Attempt || r.Status != engine.StatusQueued {
-		return
-	}
-	r.outlived = true
-	c.revokeAttempt(r, r.Attempt)
-}
-
-// Awaits reports whether an attempt is to be claimed, as far as the core has heard. What was to be published once
-// something is durable may have been claimed meanwhile, by a copy from before, and have ended: a copy that came after
-// that would wait in the queue until nobody remembers the claim.
-func (c *Core) Awaits(run string, attempt int) bool {
-	r := c.runs[run]
-	return r != nil && r.Attempt == attempt && r.Status == engine.StatusQueued && r.CancelBy == "" // else it is being taken back
-}
-
 // inspect asks the queue how the current attempt stands.
 func (c *Core) inspect(r *run) {
 	switch r.Status {
@@ -93,16 +56,13 @@ func (c *Core) inspected(e AttemptInspected) {
 	}
 }
 
-func sooner(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
+// abandon ends what a deleted job left behind, as far as nobody executes it.
+func (c *Core) abandon(r *run) {
+	switch r.Status {
+	case engine.StatusRunning:
+		c.inspect(r)
+		c.askToCancel(r) // where somebody had cancelled it
+	default:
+		c.cancel(r, "the deletion of its job")
 	}
-	return b
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

@@ -8,6 +8,99 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
+// resume sets a run's timer as its status says: after it was made, or loaded from the store.
+func (c *Core) resume(r *run) {
+	if c.runs[r.ID] != r {
+		return
+	}
+	if r.job.def == nil {
+		c.abandon(r)
+		return
+	}
+	switch r.Status {
+	case engine.StatusScheduled:
+		at := r.Slot
+		if r.NotBefore.After(at) {
+			at = r.NotBefore
+		}
+		switch {
+		case r.Trigger == engine.TriggerUpstream || r.job.dag != nil && r.awaitsTurn(): // its wave lets it go
+		case r.back != "":
+		case r.CancelBy != "":
+			c.cancel(r, r.CancelBy)
+		case at.After(c.now):
+			c.setTimer(&r.timer, at, timer{kind: timerFire, run: r})
+		case c.outdated(r) != "":
+			c.giveUp(r, c.outdated(r))
+		default:
+			c.fire(r)
+		}
+	case engine.StatusRetrying:
+		c.setTimer(&r.timer, r.RetryAt, timer{kind: timerRetry, run: r})
+	case engine.StatusQueued:
+		c.inspect(r)
+		c.askToCancel(r)
+	case engine.StatusRunning:
+		c.inspect(r)
+		c.askToCancel(r)
+	case engine.StatusInvalid, engine.StatusSucceeded, engine.StatusFailed, engine.StatusTimedOut, engine.StatusCancelled, engine.StatusLost, engine.StatusDead, engine.StatusSkipped:
+	}
+}
+
+// fire lets a scheduled run go at its slot, unless an earlier run of its job is in the way.
+func (c *Core) fire(r *run) {
+	if r.Status != engine.StatusScheduled || r.back != "" {
+		return
+	}
+	if at := r.Slot; at.After(c.now) { // the wall clock went back
+		c.setTimer(&r.timer, at, timer{kind: timerFire, run: r})
+		return
+	}
+	if r.untouched() && c.superseded(r) { // the engine stood still meanwhile
+		c.giveUp(r, engine.ReasonOutage)
+		return
+	}
+	c.admit(r)
+}
+
+// outdated says why a run that was prepared before a crash is not to be fired, "" if it is.
+func (c *Core) outdated(r *run) engine.SlotReason {
+	def := r.job.def
+	switch {
+	case r.Trigger != engine.TriggerSchedule || r.Waiting || r.Attempt > 0:
+		return ""
+	case def.Paused && r.Slot.After(r.job.pausedAt(r.Slot)):
+		return engine.ReasonPaused
+	case def.Generation != r.Generation && r.Slot.After(def.UpdatedAt) && (r.job.schedule == nil || !names(r.job.schedule, r.Slot)):
+		return engine.ReasonEdited
+	}
+	return ""
+}
+
+// superseded reports whether a prepared run whose slot passed in an outage is not to be brought back.
+func (c *Core) superseded(r *run) bool {
+	if r.spec == nil || !r.Slot.Before(c.now.Add(-c.config.Grace)) {
+		return false
+	}
+	policy := r.spec.CatchUp
+	if policy.Window > 0 && r.Slot.Before(c.now.Add(-time.Duration(policy.Window))) {
+		return true
+	}
+	switch policy.Policy {
+	case spec.CatchUpNone:
+		return true
+	case spec.CatchUpAll:
+		return false
+	case spec.CatchUpLast:
+	}
+	for _, other := range r.job.live {
+		if other.Slot.After(r.Slot) && !other.Slot.After(c.now) {
+			return true
+		}
+	}
+	return false
+}
+
 // An engine that has just taken over, or was started, knows of a run what the store says: it may have ended meanwhile, and
 // the news of that be on the way. A slot is skipped because of it only once something was heard of it, or hearWithin after the
 // slot: within the grace, so that it is not late where the run has ended.
@@ -84,16 +177,6 @@ func (c *Core) admit(r *run) {
 	}
 }
 
-func (j *job) countWaiting() int {
-	n := 0
-	for _, r := range j.live {
-		if r.Waiting {
-			n++
-		}
-	}
-	return n
-}
-
 func (c *Core) wait(r, blocker *run) {
 	r.Waiting = true
 	r.Reason = "waits for run " + blocker.ID
@@ -111,25 +194,4 @@ func (c *Core) blocker(j *job, except *run) *run {
 		}
 	}
 	return nil
-}
-
-// underWay reports whether an attempt of the run is queued or running, or the next one is awaited.
-func (r *run) underWay() bool {
-	return r.Status == engine.StatusQueued || r.Status == engine.StatusRunning || r.Status == engine.StatusRetrying && !r.Waiting
-}
-
-// inDoubt reports whether an engine that crashed may have published the run, and this one has not looked at it yet.
-func (r *run) inDoubt(now time.Time) bool {
-	return r.doubt && r.Status == engine.StatusScheduled && !r.Waiting && !r.due().After(now)
-}
-
-// nextWaiting gives the run that goes next: what a schedule asked for before what was backfilled, then the oldest.
-func (j *job) nextWaiting() *run {
-	var next *run
-	for _, r := range j.live {
-		if r.Waiting && r.back == "" && (next == nil || (next.Trigger == engine.TriggerBackfill && r.Trigger != engine.TriggerBackfill)) {
-			next = r
-		}
-	}
-	return next
 }
