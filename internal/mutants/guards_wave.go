@@ -74,7 +74,7 @@ var waveGuards = []mutant{
 		file: "engine/core/wave_open.go",
 		old:  "	if d.open != nil || d.def == nil {\n",
 		new:  "	if d.def == nil {\n",
-		more: []edit{{"engine/core/settle.go", "	if d.open == nil { //", "	if true { //"}, {"engine/core/wave_open.go", "	for again := true; again && d.open == nil; {", "	for again := true; again; {"}},
+		more: []edit{{"engine/core/settle.go", "	if d.open == nil { // a run", "	if true { // a run"}, {"engine/core/wave_open.go", "	for again := true; again && d.open == nil; {", "	for again := true; again; {"}},
 	},
 	{
 		name: "wave-joined", guard: "a root's slot joins the wave that it was prepared for",
