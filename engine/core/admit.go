@@ -1,10 +1,12 @@
 package core
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/attempt"
+	"github.com/tidewheel/tidewheel/engine/plan"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
@@ -71,7 +73,7 @@ func (c *Core) outdated(r *run) engine.SlotReason {
 		return ""
 	case def.Paused && r.Slot.After(r.job.pausedAt(r.Slot)):
 		return engine.ReasonPaused
-	case def.Generation != r.Generation && r.Slot.After(def.UpdatedAt) && (r.job.schedule == nil || !names(r.job.schedule, r.Slot)):
+	case def.Generation != r.Generation && r.Slot.After(def.UpdatedAt) && (r.job.schedule == nil || !plan.Names(r.job.schedule, r.Slot)):
 		return engine.ReasonEdited
 	}
 	return ""
@@ -79,26 +81,11 @@ func (c *Core) outdated(r *run) engine.SlotReason {
 
 // superseded reports whether a prepared run whose slot passed in an outage is not to be brought back.
 func (c *Core) superseded(r *run) bool {
-	if r.spec == nil || !r.Slot.Before(c.now.Add(-c.config.Grace)) {
+	if r.spec == nil {
 		return false
 	}
-	policy := r.spec.CatchUp
-	if policy.Window > 0 && r.Slot.Before(c.now.Add(-time.Duration(policy.Window))) {
-		return true
-	}
-	switch policy.Policy {
-	case spec.CatchUpNone:
-		return true
-	case spec.CatchUpAll:
-		return false
-	case spec.CatchUpLast:
-	}
-	for _, other := range r.job.live {
-		if other.Slot.After(r.Slot) && !other.Slot.After(c.now) {
-			return true
-		}
-	}
-	return false
+	later := slices.ContainsFunc(r.job.live, func(other *run) bool { return other.Slot.After(r.Slot) && !other.Slot.After(c.now) })
+	return plan.Superseded(r.spec.CatchUp, r.Slot, c.now, c.config.Grace, later)
 }
 
 // An engine that has just taken over, or was started, knows of a run what the store says: it may have ended meanwhile, and
@@ -121,18 +108,13 @@ func (c *Core) admit(r *run) {
 		return
 	}
 	blocker := c.blocker(j, r)
-	if blocker == nil || (r.spec != nil && r.spec.Overlap == spec.OverlapAllow) {
+	if blocker == nil {
 		c.enqueue(r)
 		return
 	}
-	overlap := spec.OverlapQueue
-	if r.spec != nil && r.Status == engine.StatusScheduled && r.Trigger != engine.TriggerBackfill && r.Trigger != engine.TriggerCatchUp {
-		overlap = r.spec.Overlap
-	}
-	if overlap == spec.OverlapSkip && (r.Trigger == engine.TriggerManual || blocker.Trigger == engine.TriggerBackfill) {
-		overlap = spec.OverlapQueue
-	}
-	switch overlap {
+	switch plan.Overlap(&r.Run, &blocker.Run, r.spec) {
+	case spec.OverlapAllow:
+		c.enqueue(r)
 	case spec.OverlapSkip:
 		if blocker.back != "" || blocker.inDoubt(c.now) || blocker.unheard && c.now.Before(r.due().Add(hearWithin)) {
 			c.setTimer(&r.timer, c.now.Add(hearEvery), timer{kind: timerFire, run: r})

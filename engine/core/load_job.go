@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/plan"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
@@ -101,6 +102,6 @@ func (c *Core) define(j *job, def *engine.Job) {
 	if ref, err := copied.Spec.Binding(); err == nil && ref.Name != "" {
 		j.binary = def.Namespace + "/" + ref.Name
 	}
-	j.schedule = compile(&copied.Spec, &copied)
+	j.schedule = plan.Compile(&copied.Spec, &copied)
 	j.open = nil
 }

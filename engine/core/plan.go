@@ -3,6 +3,7 @@ package core
 import (
 	"github.com/tidewheel/tidewheel/cron"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/plan"
 )
 
 // plan makes the job's scheduled task say what its definition says, accounts for slots that have passed, and sets
@@ -69,7 +70,7 @@ func (c *Core) takeBackPrepared(j *job) {
 		if j.def != nil && !j.def.Paused && r.Generation == j.def.Generation {
 			continue
 		}
-		if j.def != nil && !j.def.Paused && j.schedule != nil && names(j.schedule, r.Slot) && !j.schedule.Excluded(r.Slot) {
+		if j.def != nil && !j.def.Paused && j.schedule != nil && plan.Names(j.schedule, r.Slot) && !j.schedule.Excluded(r.Slot) {
 			c.pin(r)
 			c.touch(r)
 			continue

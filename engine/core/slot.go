@@ -5,20 +5,15 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/plan"
 )
 
 // setSlot plans the next slot. Where there is none any more the task stays, parked for good.
 func (c *Core) setSlot(j *job, slot time.Time, ok bool) {
-	if !ok {
-		slot = engine.Parked
-	}
 	if j.task == nil {
 		j.task = &engine.ScheduledTask{ID: j.uid, Shard: j.def.Shard, Namespace: j.def.Namespace, Job: j.def.Name}
 	}
-	j.task.Slot = slot.UTC().Truncate(time.Millisecond)
-	if slot.After(j.task.Slot) {
-		j.task.Slot = j.task.Slot.Add(time.Millisecond)
-	}
+	j.task.Slot = plan.Stored(slot, ok)
 	j.task.RunAt = j.task.Slot
 	j.task.Generation = j.def.Generation
 	if len(j.task.Taken) > 0 && !j.delays() { // into memory of its own: an earlier form of the task may be on its way to the store

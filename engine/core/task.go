@@ -3,6 +3,7 @@ package core
 import (
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/attempt"
+	"github.com/tidewheel/tidewheel/engine/plan"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
@@ -44,7 +45,7 @@ func (c *Core) defineTask(j *job) {
 	}
 	j.def, j.revision = def, def.Revision
 	if known && d.current().Graph.Root(task) {
-		j.schedule = compile(&def.Spec, def)
+		j.schedule = plan.Compile(&def.Spec, def)
 	}
 }
 

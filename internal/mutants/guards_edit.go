@@ -49,8 +49,8 @@ var editGuards = []mutant{
 	{
 		name: "pause-parks", guard: "a paused job plans nothing",
 		file: "engine/core/edit.go",
-		old:  "		c.allOverdue(j, earlier(j.pausedAt(c.now), c.now), engine.ReasonOutage)\n		j.task.RunAt = engine.Parked\n		c.touchTask(j)\n",
-		new:  "		c.overdue(j, earlier(j.pausedAt(c.now), c.now), engine.ReasonOutage)\n",
+		old:  "		c.allOverdue(j, plan.Earlier(j.pausedAt(c.now), c.now), engine.ReasonOutage)\n		j.task.RunAt = engine.Parked\n		c.touchTask(j)\n",
+		new:  "		c.overdue(j, plan.Earlier(j.pausedAt(c.now), c.now), engine.ReasonOutage)\n",
 		more: []edit{
 			{"engine/core/plan.go", "	c.park(j)\n	if !j.def.Paused {\n		c.arm(j)\n	}", "	c.park(j)\n	c.arm(j)"},
 			{"engine/core/prepare.go", "	if j.task == nil || j.def == nil || j.def.Paused || j.schedule == nil {", "	if j.task == nil || j.def == nil || j.schedule == nil {"},
@@ -58,8 +58,8 @@ var editGuards = []mutant{
 	},
 	{
 		name: "edit-closes-old", guard: "an edit accounts for the slots of the schedule that it replaced",
-		file: coreEdit,
-		old:  "	edited := j.def.UpdatedAt\n	schedule, def",
-		new:  "	edited := j.def.UpdatedAt\n	if !edited.IsZero() {\n		return replaced\n	}\n	schedule, def",
+		file: "engine/core/edit.go",
+		old:  "	schedule, def := j.schedule, j.def\n	j.schedule, j.def, j.open",
+		new:  "	if !j.def.UpdatedAt.IsZero() {\n		return replaced\n	}\n	schedule, def := j.schedule, j.def\n	j.schedule, j.def, j.open",
 	},
 }

@@ -37,7 +37,7 @@ var runGuards = []mutant{
 		name: "after-edit", guard: "no slot of a fixed delay comes again after an edit",
 		held: test{"engine/core", "^TestNoSlotOfAFixedDelayComesAgain$"},
 		file: "engine/core/after.go",
-		old:  "later(j.task.Slot, j.def.UpdatedAt)",
+		old:  "plan.Later(j.task.Slot, j.def.UpdatedAt)",
 		new:  "j.task.Slot",
 	},
 	{
