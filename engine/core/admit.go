@@ -27,7 +27,7 @@ func (c *Core) resume(r *run) {
 		}
 		switch {
 		case r.Trigger == engine.TriggerUpstream || r.job.dag != nil && r.awaitsTurn(): // its wave lets it go
-		case r.back != "":
+		case r.revokeReason != "":
 		case r.CancelBy != "":
 			c.cancel(r, r.CancelBy)
 		case at.After(c.now):
@@ -51,7 +51,7 @@ func (c *Core) resume(r *run) {
 
 // fire lets a scheduled run go at its slot, unless an earlier run of its job is in the way.
 func (c *Core) fire(r *run) {
-	if r.Status != engine.StatusScheduled || r.back != "" {
+	if r.Status != engine.StatusScheduled || r.revokeReason != "" {
 		return
 	}
 	if at := r.Slot; at.After(c.now) { // the wall clock went back
@@ -116,7 +116,7 @@ func (c *Core) admit(r *run) {
 	case spec.OverlapAllow:
 		c.enqueue(r)
 	case spec.OverlapSkip:
-		if blocker.back != "" || blocker.inDoubt(c.now) || blocker.unheard && c.now.Before(r.due().Add(hearWithin)) {
+		if blocker.revokeReason != "" || blocker.inDoubt(c.now) || blocker.unheard && c.now.Before(r.due().Add(hearWithin)) {
 			c.setTimer(&r.timer, c.now.Add(hearEvery), timer{kind: timerFire, run: r})
 			return
 		}
@@ -130,7 +130,7 @@ func (c *Core) admit(r *run) {
 				waiting = append(waiting, other)
 			case !other.Waiting && other.Status != engine.StatusScheduled:
 				underWay = append(underWay, other)
-			case other.back != "" || other.inDoubt(c.now) && other.due().Before(r.due()): // should it be under way, it is cancelled
+			case other.revokeReason != "" || other.inDoubt(c.now) && other.due().Before(r.due()): // should it be under way, it is cancelled
 				other.CancelBy = attempt.ReplacedBy(r.ID)
 				c.touch(other)
 				c.takeBack(other, engine.ReasonReplaced)
@@ -171,7 +171,7 @@ func (c *Core) blocker(j *job, except *run) *run {
 		if r == except {
 			continue
 		}
-		if r.underWay() || r.back != "" || except != nil && r.inDoubt(c.now) && r.due().Before(except.due()) {
+		if r.underWay() || r.revokeReason != "" || except != nil && r.inDoubt(c.now) && r.due().Before(except.due()) {
 			return r
 		}
 	}

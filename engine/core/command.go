@@ -17,7 +17,7 @@ func (c *Core) command(e CommandReceived) {
 		if r := c.runs[e.Command.RunID]; r != nil && e.Command.Kind == engine.CommandCancel {
 			c.cancel(r, e.Command.By)
 		}
-		c.obeyed(e.Command)
+		c.commandDone(e.Command)
 		return
 	}
 	if e.Snapshot.UID != "" {
@@ -28,17 +28,17 @@ func (c *Core) command(e CommandReceived) {
 		c.lookUpBackfill(j, e.Command)
 		return
 	}
-	defer c.obeyed(e.Command)
+	defer c.commandDone(e.Command)
 	if j == nil {
 		return
 	}
 	r := c.runs[e.Command.RunID]
-	if e.Run != nil && e.Run.Revision < j.ended[e.Run.ID] {
+	if e.Run != nil && e.Run.Revision < j.endedRuns[e.Run.ID] {
 		e.Run = nil // it was read before its end was written
 	}
 	switch e.Command.Kind {
 	case engine.CommandStart:
-		if _, ended := j.ended[e.Command.RunID]; r == nil && e.Run == nil && e.Command.Run != nil && !ended {
+		if _, ended := j.endedRuns[e.Command.RunID]; r == nil && e.Run == nil && e.Command.Run != nil && !ended {
 			c.start(j, e.Command.Run.Clone())
 		}
 	case engine.CommandCancel:
@@ -86,7 +86,7 @@ func (c *Core) retryByHand(j *job, r *run, e CommandReceived) {
 // lookUpBackfill asks which slots of the range have a run already.
 func (c *Core) lookUpBackfill(j *job, command engine.Command) {
 	if j == nil || j.def == nil {
-		c.obeyed(command)
+		c.commandDone(command)
 		return
 	}
 	var ids []string
@@ -94,7 +94,7 @@ func (c *Core) lookUpBackfill(j *job, command engine.Command) {
 		ids = append(ids, engine.SlotRunID(j.uid, slot))
 	}
 	if len(ids) == 0 {
-		c.obeyed(command)
+		c.commandDone(command)
 		return
 	}
 	c.Hold(j.uid)               // until backfill
@@ -104,7 +104,7 @@ func (c *Core) lookUpBackfill(j *job, command engine.Command) {
 
 // backfill makes the runs that are missing in the range.
 func (c *Core) backfill(e RunsLookedUp) {
-	c.obeyed(e.Command)
+	c.commandDone(e.Command)
 	defer c.letGo(e.Command.JobUID)
 	j := c.jobs[e.Command.JobUID]
 	if j == nil || j.def == nil {

@@ -13,17 +13,17 @@ func (c *Core) waveCommand(e CommandReceived) {
 	}
 	d := c.dags[e.Command.JobUID]
 	if d == nil {
-		c.obeyed(e.Command)
+		c.commandDone(e.Command)
 		return
 	}
 	switch e.Command.Kind {
 	case engine.CommandStartWave:
-		c.obeyed(e.Command)
+		c.commandDone(e.Command)
 		if e.Wave == nil && e.Command.Wave != nil {
 			c.startWave(d, *e.Command.Wave)
 		}
 	case engine.CommandCancelWave:
-		c.obeyed(e.Command)
+		c.commandDone(e.Command)
 		if w := d.open; w != nil && w.ID == e.Command.RunID {
 			c.cancelWave(w, e.Command.By)
 		}
@@ -35,7 +35,7 @@ func (c *Core) waveCommand(e CommandReceived) {
 	case engine.CommandMarkTask, engine.CommandResumeWave:
 		c.resumeCommand(d, e)
 	default:
-		c.obeyed(e.Command)
+		c.commandDone(e.Command)
 	}
 	c.idleDAGs = append(c.idleDAGs, d)
 }
@@ -58,7 +58,7 @@ func (c *Core) startWave(d *dagState, asked engine.Wave) {
 // resumeCommand goes on with a wave that has ended, now or once the open one has; or marks a task of the open one.
 func (c *Core) resumeCommand(d *dagState, e CommandReceived) {
 	if w := d.open; w != nil && w.ID == e.Command.RunID {
-		c.obeyed(e.Command)
+		c.commandDone(e.Command)
 		if e.Command.Kind == engine.CommandMarkTask {
 			c.mark(w, e.Command)
 		}
@@ -66,11 +66,11 @@ func (c *Core) resumeCommand(d *dagState, e CommandReceived) {
 	}
 	same := func(other CommandReceived) bool { return other.Command.ID == e.Command.ID }
 	if e.Wave != nil && e.Wave.Revision <= d.resumed[e.Wave.ID] {
-		c.obeyed(e.Command) // it was read before the wave went on
+		c.commandDone(e.Command) // it was read before the wave went on
 		return
 	}
 	if e.Wave == nil || !e.Wave.Status.Terminal() || e.Wave.Revision != e.Command.Revision || d.def == nil {
-		c.obeyed(e.Command)
+		c.commandDone(e.Command)
 		return
 	}
 	if d.open != nil || c.prepared(d) {

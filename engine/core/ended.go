@@ -4,15 +4,15 @@ package core
 func (c *Core) runEnded(r *run) {
 	j := r.job
 	c.afterRun(j, r)
-	c.goOn(j)
+	c.startNextWaiting(j)
 	if j.tombstone != nil && len(j.live) == 0 {
 		c.handled(j.uid, *j.tombstone)
 		j.tombstone = nil
 	}
 }
 
-// goOn lets go what waited for a run of the job to end.
-func (c *Core) goOn(j *job) {
+// startNextWaiting lets go what waited for a run of the job to end.
+func (c *Core) startNextWaiting(j *job) {
 	for next := j.nextWaiting(); next != nil && c.blocker(j, nil) == nil; next = j.nextWaiting() {
 		c.enqueue(next)
 	}

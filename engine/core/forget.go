@@ -25,7 +25,7 @@ func (c *Core) letGo(uid string) {
 // forgetEnded forgets runs that have ended once every read of the store brings them so.
 func (c *Core) forgetEnded(j *job) {
 	if j.writes == 0 && c.held[j.owner()] == 0 {
-		j.ended = nil
+		j.endedRuns = nil
 	}
 }
 
@@ -48,7 +48,7 @@ func (c *Core) forgetIfIdle(j *job) {
 // forgetTask drops the job of a task that nothing is going on with.
 func (c *Core) forgetTask(j *job) {
 	d := j.dag
-	if len(j.live) == 0 && j.writes == 0 && j.task == nil && j.ended == nil && !j.taskStored && d.tasks[j.taskName] == j {
+	if len(j.live) == 0 && j.writes == 0 && j.task == nil && j.endedRuns == nil && !j.taskStored && d.tasks[j.taskName] == j {
 		delete(d.tasks, j.taskName)
 	}
 	c.forgetDAGIfIdle(d)
@@ -57,7 +57,7 @@ func (c *Core) forgetTask(j *job) {
 // forgetOver forgets waves that have ended, or went on, once every read of the store brings them so.
 func (c *Core) forgetOver(d *dagState) {
 	if d.writes == 0 && c.held[d.uid] == 0 && len(d.resumes) == 0 {
-		d.over, d.resumed = nil, nil
+		d.endedWaves, d.resumed = nil, nil
 	}
 }
 

@@ -31,7 +31,7 @@ func (c *Core) loadDAG(s *DAGSnapshot) {
 	c.loadDefinitions(d, s)
 	c.defineDAG(d, s.DAG)
 	adopted := c.loadWaves(d, s)
-	c.setGoing(d, s, adopted)
+	c.activateDAG(d, s, adopted)
 }
 
 // redefineDAG brings a new revision of a definition, and waves that were asked for, to a DAG in memory.
@@ -51,11 +51,11 @@ func (c *Core) redefineDAG(d *dagState, s *DAGSnapshot) {
 		return
 	}
 	c.defineDAG(d, s.DAG)
-	c.setGoing(d, s, nil)
+	c.activateDAG(d, s, nil)
 }
 
-// setGoing goes on with a DAG whose definition was read: it plans the roots, resumes runs, and sees to the waves.
-func (c *Core) setGoing(d *dagState, s *DAGSnapshot, adopted []*run) {
+// activateDAG goes on with a DAG whose definition was read: it plans the roots, resumes runs, and sees to the waves.
+func (c *Core) activateDAG(d *dagState, s *DAGSnapshot, adopted []*run) {
 	c.planRoots(d, adopted)
 	switch {
 	case d.def == nil:
@@ -166,7 +166,7 @@ func (c *Core) abandonDAG(d *dagState) {
 		c.endAsked(w, by)
 	}
 	for i := range d.resumes {
-		c.obeyed(d.resumes[i].Command)
+		c.commandDone(d.resumes[i].Command)
 	}
 	d.asked, d.resumes = nil, nil
 	if d.open != nil {

@@ -48,7 +48,7 @@ func (c *Core) loadJob(s *JobSnapshot) {
 	for _, r := range adopted {
 		c.resume(r)
 	}
-	c.goOn(j)
+	c.startNextWaiting(j)
 	c.finishLoad(j, s)
 }
 

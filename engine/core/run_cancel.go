@@ -16,8 +16,8 @@ func (c *Core) cancel(r *run, by string) {
 	switch r.Status {
 	case engine.StatusScheduled:
 		switch {
-		case r.back != "":
-		case r.doubt:
+		case r.revokeReason != "":
+		case r.maybePublished:
 			c.takeBack(r, engine.ReasonCancelled)
 		case r.job.dag != nil && r.awaitsTurn(): // its wave ends it then
 		case r.job.dag != nil && r.Attempt == 0 && r.Item == nil:
@@ -40,7 +40,7 @@ func (c *Core) cancel(r *run, by string) {
 // askToCancel asks whoever can to end a run that is to be cancelled: the queue while nobody has claimed the attempt,
 // its executor afterwards, again and again until it ends.
 func (c *Core) askToCancel(r *run) {
-	if r.back != "" {
+	if r.revokeReason != "" {
 		c.revokeAttempt(r, r.Attempt+1)
 		return
 	}
@@ -51,7 +51,7 @@ func (c *Core) askToCancel(r *run) {
 	case engine.StatusQueued:
 		c.revokeAttempt(r, r.Attempt)
 	case engine.StatusRunning:
-		c.atOnce(CancelAttempt{Run: r.ID, Attempt: r.Attempt})
+		c.perform(CancelAttempt{Run: r.ID, Attempt: r.Attempt})
 		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})
 	case engine.StatusInvalid, engine.StatusScheduled, engine.StatusRetrying, engine.StatusSucceeded, engine.StatusFailed, engine.StatusTimedOut, engine.StatusCancelled,
 		engine.StatusLost, engine.StatusDead, engine.StatusSkipped:
@@ -68,7 +68,7 @@ func (c *Core) revokeAttempt(r *run, attempt int) {
 
 // giveUp takes a run that has not been queued out of the way.
 func (c *Core) giveUp(r *run, reason engine.SlotReason) {
-	if r.doubt {
+	if r.maybePublished {
 		c.takeBack(r, reason)
 		return
 	}
@@ -78,10 +78,10 @@ func (c *Core) giveUp(r *run, reason engine.SlotReason) {
 // takeBack gives up a run that a crashed engine may have published: its attempt is revoked first, and if an executor
 // was faster the run goes on.
 func (c *Core) takeBack(r *run, reason engine.SlotReason) {
-	if r.back != "" {
+	if r.revokeReason != "" {
 		return
 	}
-	r.back = reason
+	r.revokeReason = reason
 	c.stopTimer(&r.timer)
 	c.revokeAttempt(r, 1)
 }
@@ -89,12 +89,12 @@ func (c *Core) takeBack(r *run, reason engine.SlotReason) {
 // tookBack ends what takeBack began: nobody will ever execute the run.
 func (c *Core) tookBack(r *run) {
 	if r.CancelBy != "" && r.job.dag == nil && (r.Waiting || r.Slot.IsZero()) {
-		r.back = ""
+		r.revokeReason = ""
 		c.beginAttempt(r, c.now) // a retry by hand must not use its number again
 		a := r.Current()
 		a.Status, a.FinishedAt = engine.StatusCancelled, c.now.Truncate(time.Microsecond)
 		c.end(r, engine.StatusCancelled, attempt.CancelReason(&r.Run))
 		return
 	}
-	c.dropPrepared(r, r.back)
+	c.dropPrepared(r, r.revokeReason)
 }

@@ -71,12 +71,12 @@ func (c *Core) release(r *run) {
 	j := r.job
 	j.live = slices.DeleteFunc(j.live, func(other *run) bool { return other == r })
 	if !r.gone() {
-		if j.ended == nil {
-			j.ended = map[string]int64{}
+		if j.endedRuns == nil {
+			j.endedRuns = map[string]int64{}
 		}
-		j.ended[r.ID] = r.Revision
+		j.endedRuns[r.ID] = r.Revision
 		if r.dirty {
-			j.ended[r.ID]++ // with the write to come
+			j.endedRuns[r.ID]++ // with the write to come
 		}
 	}
 	c.ended = append(c.ended, r)

@@ -26,7 +26,7 @@ func (c *Core) inspect(r *run) {
 	if r.Status == engine.StatusQueued {
 		look.Tier, look.Class, look.RunsOn = string(r.Tier), string(r.Class), r.RunsOn
 	}
-	c.atOnce(look)
+	c.perform(look)
 }
 
 // inspected acts on the queue's answer.
@@ -52,7 +52,7 @@ func (c *Core) inspected(e AttemptInspected) {
 	case found.Withdrawn:
 		c.follow(r, attempt.Revoked(&r.Run, c.now, r.outlived, c.now))
 	case found.Lost:
-		c.atOnce(DeclareLost{Shard: r.Shard, Run: r.ID, Attempt: r.Attempt, After: e.State.Sequence})
+		c.perform(DeclareLost{Shard: r.Shard, Run: r.ID, Attempt: r.Attempt, After: e.State.Sequence})
 	}
 }
 

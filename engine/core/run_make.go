@@ -14,7 +14,7 @@ func (c *Core) newRun(j *job, id string, trigger engine.Trigger) *run {
 	if c.runs[id] != nil {
 		return nil
 	}
-	if _, ended := j.ended[id]; ended { // which is not durable yet
+	if _, ended := j.endedRuns[id]; ended { // which is not durable yet
 		return nil
 	}
 	r := &run{job: j, Run: engine.Run{
@@ -55,7 +55,7 @@ func (c *Core) adopt(j *job, stored engine.Run) *run {
 		return known
 	}
 	r := &run{job: j, Run: stored}
-	r.doubt = r.Status == engine.StatusScheduled && r.Attempt == 0 && !r.Waiting && r.Task == "" // as enqueue says
+	r.maybePublished = r.Status == engine.StatusScheduled && r.Attempt == 0 && !r.Waiting && r.Task == "" // as enqueue says
 	r.spec = j.specs[stored.Generation]
 	if r.spec == nil && j.def != nil {
 		r.spec = &j.def.Spec

@@ -26,10 +26,10 @@ func (c *Core) enqueue(r *run) {
 	// decision is made again and publishes the same attempt. Everything else waits for the commit.
 	// So does what has waited for its turn, and a task of a wave: it depends on others.
 	settled := r.Attempt == 0 && !waited && r.job.writes == 0 && r.job.dag == nil // a run that is not stored is an open write
-	again := r.doubt
+	again := r.maybePublished
 	c.beginAttempt(r, c.now)
 	if settled {
-		c.atOnce(c.publish(r, again))
+		c.perform(c.publish(r, again))
 	} else {
 		c.afterCommit(r, c.publish(r, again))
 	}
@@ -37,8 +37,8 @@ func (c *Core) enqueue(r *run) {
 
 func (c *Core) beginAttempt(r *run, at time.Time) {
 	attempt.Begin(&r.Run, at)
-	r.doubt, r.outlived, r.unheard = false, false, false
-	r.looks = 0
+	r.maybePublished, r.outlived, r.unheard = false, false, false
+	r.requeueChecks = 0
 	c.touch(r)
 	c.lookLater(r)
 }
@@ -59,7 +59,7 @@ func (c *Core) publish(r *run, again bool) Publish {
 // lookLater sets the timer that makes sure that a queued task is still in the queue: JetStream acknowledges before it
 // syncs to disk, so a power cut may take what it had acknowledged.
 func (c *Core) lookLater(r *run) {
-	wait := c.config.Requeue << min(r.looks, 2)
-	r.looks++
+	wait := c.config.Requeue << min(r.requeueChecks, 2)
+	r.requeueChecks++
 	c.setTimer(&r.timer, c.now.Add(wait), timer{kind: timerInspect, run: r})
 }

@@ -15,12 +15,12 @@ func (c *Core) result(m *engine.Result) {
 	}
 	if m.Attempt == r.Attempt+1 && (r.Status == engine.StatusScheduled || r.Status == engine.StatusRetrying) {
 		// It was published before a crash that took the news of it.
-		if m.Kind == engine.ResultRevoked && r.back != "" {
+		if m.Kind == engine.ResultRevoked && r.revokeReason != "" {
 			c.tookBack(r)
 			return
 		}
 		c.stopTimer(&r.timer)
-		r.Waiting, r.back = false, ""
+		r.Waiting, r.revokeReason = false, ""
 		c.beginAttempt(r, m.At)
 	}
 	if m.Attempt != r.Attempt {
@@ -85,14 +85,14 @@ func (c *Core) revoked(e AttemptRevoked) {
 		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})
 	case !e.Revoked:
 		// An executor was faster: its claim is on the way, or somebody else has had it. Of a queued run that is found out.
-		if r.back != "" {
-			r.back = ""
+		if r.revokeReason != "" {
+			r.revokeReason = ""
 			r.Waiting = false
 			c.beginAttempt(r, c.now)
 		} else if r.Status == engine.StatusQueued {
 			c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerInspect, run: r})
 		}
-	case r.back != "":
+	case r.revokeReason != "":
 		c.tookBack(r)
 	case e.Attempt == r.Attempt && r.Status == engine.StatusQueued:
 		c.follow(r, attempt.Revoked(&r.Run, c.now, r.outlived, c.now))

@@ -34,7 +34,7 @@ type job struct {
 	openNext time.Time    // the slot that would continue it
 
 	// ended holds the last revisions of runs that have ended, while a read of the store that is under way may bring older ones.
-	ended map[string]int64
+	endedRuns map[string]int64
 
 	tombstone *engine.JobHandled // the definition is deleted, and this is to be said once nothing runs any more
 
@@ -47,23 +47,23 @@ type job struct {
 // run is a run that has not ended.
 type run struct {
 	engine.Run
-	job     *job
-	spec    *spec.Job // of its generation
-	dirty   bool
-	writing bool // what was handed out of it is not durable yet
-	looks   int  // how often its queued task has been looked after
-	timer   *wheel.Timer[timer]
-	resend  *wheel.Timer[timer]
-	revoke  bool // a Revoke is under way
-	// doubt says that an engine that crashed may have published the first attempt: the store still says scheduled.
-	doubt bool
+	job           *job
+	spec          *spec.Job // of its generation
+	dirty         bool
+	writing       bool // what was handed out of it is not durable yet
+	requeueChecks int  // how often its queued task has been looked after
+	timer         *wheel.Timer[timer]
+	resend        *wheel.Timer[timer]
+	revoke        bool // a Revoke is under way
+	// maybePublished says that an engine that crashed may have published the first attempt: the store still says scheduled.
+	maybePublished bool
 	// Of a task in a wave.
-	value    json.RawMessage // what its list has for it
-	quiet    bool            // its wave knows of its end already
-	unheard  bool            // read from the store as queued or running, and nothing has been heard of its attempt since
-	outlived bool            // the queue has let the task of its attempt go: see dropped
-	// back is set while a prepared run is taken back that a crashed engine may have published already.
-	back engine.SlotReason
+	value        json.RawMessage // what its list has for it
+	waveNotified bool            // its wave knows of its end already
+	unheard      bool            // read from the store as queued or running, and nothing has been heard of its attempt since
+	outlived     bool            // the queue has let the task of its attempt go: see dropped
+	// revokeReason is set while a prepared run is taken back that a crashed engine may have published already.
+	revokeReason engine.SlotReason
 }
 
 type timerKind uint8
@@ -101,10 +101,10 @@ type dagState struct {
 	asked           []*waveState               // by hand, in the order in which they were asked for
 	resumes         []CommandReceived
 
-	over      map[string]bool    // waves that have ended, as job.ended
-	resumed   map[string]int64   // waves that went on, and from which revision, for as long
-	tombstone *engine.JobHandled // as in job
-	writes    int                // waves that are not durable yet
+	endedWaves map[string]bool    // waves that have ended, as job.ended
+	resumed    map[string]int64   // waves that went on, and from which revision, for as long
+	tombstone  *engine.JobHandled // as in job
+	writes     int                // waves that are not durable yet
 }
 
 // waveState is a wave that has not ended: asked for, or open. There is at most one open wave of a DAG.

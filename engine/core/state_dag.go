@@ -77,10 +77,10 @@ func (d *dagState) wave(document engine.Wave) *waveState {
 	return &waveState{dag: d, Wave: wave.Wave{Wave: document}}
 }
 
-// isOver remembers that the wave has ended, while somebody may yet come with what the store said of it before.
-func (w *waveState) isOver() {
-	if w.dag.over == nil {
-		w.dag.over = map[string]bool{}
+// rememberEnded remembers that the wave has ended, while somebody may yet come with what the store said of it before.
+func (w *waveState) rememberEnded() {
+	if w.dag.endedWaves == nil {
+		w.dag.endedWaves = map[string]bool{}
 	}
-	w.dag.over[w.ID] = true
+	w.dag.endedWaves[w.ID] = true
 }

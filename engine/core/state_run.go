@@ -24,7 +24,7 @@ func (r *run) underWay() bool {
 
 // inDoubt reports whether an engine that crashed may have published the run, and this one has not looked at it yet.
 func (r *run) inDoubt(now time.Time) bool {
-	return r.doubt && r.Status == engine.StatusScheduled && !r.Waiting && !r.due().After(now)
+	return r.maybePublished && r.Status == engine.StatusScheduled && !r.Waiting && !r.due().After(now)
 }
 
 // untouched reports whether a run was prepared for its slot, and nothing has come of it yet.

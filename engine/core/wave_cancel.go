@@ -22,7 +22,7 @@ func (c *Core) cancelWave(w *waveState, by string) {
 	}
 	for _, name := range w.dag.taskNames() {
 		for _, r := range slices.Clone(w.dag.tasks[name].live) {
-			if r.Wave == w.ID && (r.Status != engine.StatusScheduled || r.doubt) { // what is prepared is closed with its task
+			if r.Wave == w.ID && (r.Status != engine.StatusScheduled || r.maybePublished) { // what is prepared is closed with its task
 				c.cancel(r, by)
 			}
 		}
@@ -41,7 +41,7 @@ func (c *Core) cancelWave(w *waveState, by string) {
 func (c *Core) endAsked(w *waveState, by string) {
 	w.Status, w.CancelBy, w.Reason = engine.StatusCancelled, by, "cancelled by "+by
 	w.FinishedAt = c.now.Truncate(time.Microsecond)
-	w.isOver()
+	w.rememberEnded()
 	c.touchWave(w)
 }
 

@@ -32,7 +32,7 @@ func (c *Core) writeEnd(w *waveState, task int, state dag.State, reason string) 
 	id := engine.TaskRunID(w.ID, name)
 	j := c.taskOf(w.dag, name)
 	r := c.runs[id]
-	if r != nil && r.back != "" {
+	if r != nil && r.revokeReason != "" {
 		return // it is being taken back, and its removal says enough
 	}
 	status := wave.StatusOf(state)
@@ -48,7 +48,7 @@ func (c *Core) writeEnd(w *waveState, task int, state dag.State, reason string) 
 	}
 	r.Status, r.Reason, r.RetryAt, r.Upstream = status, reason, time.Time{}, state == dag.UpstreamFailed
 	r.FinishedAt = c.now.Truncate(time.Microsecond)
-	r.quiet = true
+	r.waveNotified = true
 	c.touch(r)
 	c.release(r)
 }
@@ -60,7 +60,7 @@ func (c *Core) closeItems(w *waveState, j *job, from int, status engine.Status, 
 		if r.Wave != w.ID || r.Item == nil || *r.Item < from || r.Status != engine.StatusScheduled {
 			continue
 		}
-		r.Status, r.Reason, r.quiet = status, reason, true
+		r.Status, r.Reason, r.waveNotified = status, reason, true
 		r.FinishedAt = c.now.Truncate(time.Microsecond)
 		c.touch(r)
 		c.release(r)
@@ -70,7 +70,7 @@ func (c *Core) closeItems(w *waveState, j *job, from int, status engine.Status, 
 // taskEnded brings the end of a task's run to its wave, and reports whether that is to go on.
 func (c *Core) taskEnded(r *run) bool {
 	w := r.openWave()
-	if w == nil || r.gone() || r.quiet {
+	if w == nil || r.gone() || r.waveNotified {
 		return false
 	}
 	c.writeClosed(w, w.Ended(&r.Run))
@@ -99,7 +99,7 @@ func (c *Core) skipRootsWithoutSlot(w *waveState) {
 func (c *Core) endWave(w *waveState) {
 	d := w.dag
 	w.End(c.now)
-	w.isOver()
+	w.rememberEnded()
 	c.touchWave(w)
 	d.open = nil
 	d.dropDefinitions()

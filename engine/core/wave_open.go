@@ -12,8 +12,7 @@ import (
 // ended.
 func (c *Core) admitRoot(r *run) {
 	d, j := r.job.dag, r.job
-	switch w := d.open; {
-	case w == nil || w.ID == r.Wave:
+	if w := d.open; w == nil || w.ID == r.Wave {
 		c.goRoot(r)
 		return
 	}
@@ -84,7 +83,7 @@ func (c *Core) newSlotWave(r *run) *waveState {
 // ask puts a wave that was asked for by hand in its place. One that was read before its end was written is over: then, and
 // where it is there already, the answer is false.
 func (c *Core) ask(d *dagState, w *waveState) bool {
-	if d.over[w.ID] || slices.ContainsFunc(d.asked, func(other *waveState) bool { return other.ID == w.ID }) || d.open != nil && d.open.ID == w.ID {
+	if d.endedWaves[w.ID] || slices.ContainsFunc(d.asked, func(other *waveState) bool { return other.ID == w.ID }) || d.open != nil && d.open.ID == w.ID {
 		return false
 	}
 	at, _ := slices.BinarySearchFunc(d.asked, w, func(a, b *waveState) int {
@@ -114,7 +113,7 @@ func (c *Core) openWaiting(d *dagState) bool {
 	for _, name := range d.taskNames() {
 		j := d.tasks[name]
 		for _, r := range slices.Clone(j.live) {
-			if r.Waiting && r.back == "" && r.Status == engine.StatusScheduled && (opened == "" || opened == r.Wave) {
+			if r.Waiting && r.revokeReason == "" && r.Status == engine.StatusScheduled && (opened == "" || opened == r.Wave) {
 				opened = r.Wave
 				c.goRoot(r)
 			}
@@ -151,7 +150,7 @@ func (c *Core) openAsked(d *dagState) bool {
 	w := d.asked[next]
 	d.asked = slices.Delete(d.asked, next, next+1)
 	if !c.openWave(w) {
-		w.isOver()
+		w.rememberEnded()
 		w.Status, w.Reason = engine.StatusFailed, "its definition is no DAG: save it again"
 		w.FinishedAt = c.now.Truncate(time.Microsecond)
 		c.touchWave(w)

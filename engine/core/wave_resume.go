@@ -12,7 +12,7 @@ import (
 // resumeWave opens a wave again that has failed or was cancelled: what succeeded stays, the rest is run again, on the
 // generation that it began with.
 func (c *Core) resumeWave(d *dagState, e CommandReceived) {
-	c.obeyed(e.Command)
+	c.commandDone(e.Command)
 	if e.Wave.Revision <= d.resumed[e.Wave.ID] {
 		return // somebody else had asked for it, too
 	}
@@ -25,7 +25,7 @@ func (c *Core) resumeWave(d *dagState, e CommandReceived) {
 	if f.Graph == nil {
 		return
 	}
-	delete(d.over, w.ID)
+	delete(d.endedWaves, w.ID)
 	w.Begin(f)
 	runs := slices.Clone(e.WaveRuns)
 	if e.Command.Kind == engine.CommandMarkTask {
@@ -113,7 +113,7 @@ func (c *Core) markEnded(w *waveState, runs []engine.Run, command engine.Command
 		marked := c.reopen(w, r)
 		marked.Status, marked.Reason = command.Mark, "marked as "+command.Mark.String()+" by "+command.By
 		marked.FinishedAt = c.now.Truncate(time.Microsecond)
-		marked.quiet = true
+		marked.waveNotified = true
 		c.release(marked)
 		runs[i] = marked.Run
 		runs[i].Revision++ // with the write to come

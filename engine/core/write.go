@@ -22,8 +22,8 @@ func (c *Core) unwritten(uid string) *unwritten {
 	return u
 }
 
-// atOnce adds an effect that needs nothing to be durable first.
-func (c *Core) atOnce(e Effect) { c.effects = append(c.effects, e) }
+// perform adds an effect that needs nothing to be durable first.
+func (c *Core) perform(e Effect) { c.effects = append(c.effects, e) }
 
 // afterCommit adds an effect that must wait until all that has been decided so far of the run's job or DAG is durable.
 func (c *Core) afterCommit(r *run, e Effect) {
@@ -72,7 +72,7 @@ func (c *Core) handledDAG(uid string, handled engine.JobHandled) {
 	u.handledDAGs = append(u.handledDAGs, handled)
 }
 
-func (c *Core) obeyed(command engine.Command) {
+func (c *Core) commandDone(command engine.Command) {
 	u := c.unwritten(command.JobUID)
 	u.done = append(u.done, engine.CommandDone{ID: command.ID, At: command.At})
 }

@@ -24,7 +24,7 @@ var runGuards = []mutant{
 		also: "transcripts, TestClockGoesBack",
 		file: "engine/core/run_queue.go",
 		old:  "		c.afterCommit(r, c.publish(r, again))\n	}\n}",
-		new:  "		c.atOnce(c.publish(r, again))\n	}\n}",
+		new:  "		c.perform(c.publish(r, again))\n	}\n}",
 	},
 	{
 		name: "both-locks", guard: "an attempt is not lost while it holds the lock that another owner published it under",
@@ -71,7 +71,7 @@ var runGuards = []mutant{
 		name: "doubt", guard: "a run that a crashed engine may have published is revoked before it is dropped",
 		also: "transcripts",
 		file: "engine/core/run_cancel.go",
-		old:  "	if r.doubt {\n		c.takeBack",
+		old:  "	if r.maybePublished {\n		c.takeBack",
 		new:  "	if false {\n		c.takeBack",
 	},
 	{
@@ -198,8 +198,8 @@ var runGuards = []mutant{
 		name: "cancel-resent", guard: "a cancellation is asked for until the attempt ends",
 		held: test{"engine/core", "^TestTranscripts$/^cancel$"},
 		file: "engine/core/run_cancel.go",
-		old:  "		c.atOnce(CancelAttempt{Run: r.ID, Attempt: r.Attempt})\n		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})",
-		new:  "		c.atOnce(CancelAttempt{Run: r.ID, Attempt: r.Attempt})",
+		old:  "		c.perform(CancelAttempt{Run: r.ID, Attempt: r.Attempt})\n		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})",
+		new:  "		c.perform(CancelAttempt{Run: r.ID, Attempt: r.Attempt})",
 	},
 	{
 		name: "retry-by-hand", guard: "an operator's retry is of the end that they saw",
@@ -210,7 +210,7 @@ var runGuards = []mutant{
 	{
 		name: "terminal", guard: "a run that has ended is not taken up again by an old read",
 		file: coreCommand,
-		old:  "	if e.Run != nil && e.Run.Revision < j.ended[e.Run.ID] {",
+		old:  "	if e.Run != nil && e.Run.Revision < j.endedRuns[e.Run.ID] {",
 		new:  "	if false {",
 	},
 	{

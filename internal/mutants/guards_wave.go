@@ -31,8 +31,8 @@ var waveGuards = []mutant{
 	{
 		name: "wave-epoch", guard: "a root's run goes in the wave of its own epoch only",
 		file: "engine/core/wave_open.go",
-		old:  "	case w == nil || w.ID == r.Wave:",
-		new:  "	case w == nil || w.ID != \"\":",
+		old:  "	if w := d.open; w == nil || w.ID == r.Wave {",
+		new:  "	if w := d.open; w == nil || w.ID != \"\" {",
 		more: []edit{{"engine/core/wave_open.go", "	if w.ID != r.Wave {\n		return nil\n	}\n", ""}},
 	},
 	{
@@ -66,8 +66,8 @@ var waveGuards = []mutant{
 	{
 		name: "waves-overlap", guard: "a root whose slot comes while a wave is open does not go into a wave of its own",
 		file: "engine/core/wave_open.go",
-		old:  "	case w == nil || w.ID == r.Wave:\n		c.goRoot(r)",
-		new:  "	case w != nil && w.ID != r.Wave:\n		d.open = nil\n		c.goRoot(r)\n		return\n	case true:\n		c.goRoot(r)",
+		old:  "	if w := d.open; w == nil || w.ID == r.Wave {\n		c.goRoot(r)",
+		new:  "	if w := d.open; w != nil && w.ID != r.Wave {\n		d.open = nil\n	}\n	if true {\n		c.goRoot(r)",
 	},
 	{
 		name: "wave-by-hand-waits", guard: "what is asked for by hand waits for the open wave",
