@@ -5,6 +5,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/cron"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/plan"
 )
 
 // A fixed delay (`after`) has no slots of its own: the next one is the end of the last run plus the delay. While a run
@@ -81,7 +82,7 @@ func (c *Core) nextAfter(j *job, end time.Time) {
 	}
 	// No slot comes again: not where the wall clock went back; nor where the run had ended long before an edit, was tried
 	// again by hand, and is cancelled while it waits.
-	end = later(end, later(j.task.Slot, j.def.UpdatedAt))
+	end = plan.Later(end, plan.Later(j.task.Slot, j.def.UpdatedAt))
 	slot, ok := j.schedule.Next(end)
 	c.setSlot(j, slot, ok)
 	c.arm(j)

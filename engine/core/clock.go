@@ -26,7 +26,7 @@ func (c *Core) clockWentBack(by time.Duration) {
 			c.touch(r)
 			c.setTimer(&r.timer, r.RetryAt, timer{kind: timerRetry, run: r})
 		case engine.StatusQueued:
-			r.looks = 0
+			r.requeueChecks = 0
 			c.lookLater(r)
 		case engine.StatusRunning:
 			c.setTimer(&r.timer, c.now.Add(c.config.LockTTL+c.config.Margin), timer{kind: timerInspect, run: r})

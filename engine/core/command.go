@@ -1,11 +1,9 @@
 package core
 
 import (
-	"time"
-
-	"github.com/tidewheel/tidewheel/cron"
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/attempt"
+	"github.com/tidewheel/tidewheel/engine/plan"
 )
 
 // command acts on what somebody asked for. The command is deleted in the same batch, after all that it led to.
@@ -19,7 +17,7 @@ func (c *Core) command(e CommandReceived) {
 		if r := c.runs[e.Command.RunID]; r != nil && e.Command.Kind == engine.CommandCancel {
 			c.cancel(r, e.Command.By)
 		}
-		c.obeyed(e.Command)
+		c.commandDone(e.Command)
 		return
 	}
 	if e.Snapshot.UID != "" {
@@ -30,17 +28,17 @@ func (c *Core) command(e CommandReceived) {
 		c.lookUpBackfill(j, e.Command)
 		return
 	}
-	defer c.obeyed(e.Command)
+	defer c.commandDone(e.Command)
 	if j == nil {
 		return
 	}
 	r := c.runs[e.Command.RunID]
-	if e.Run != nil && e.Run.Revision < j.ended[e.Run.ID] {
+	if e.Run != nil && e.Run.Revision < j.endedRuns[e.Run.ID] {
 		e.Run = nil // it was read before its end was written
 	}
 	switch e.Command.Kind {
 	case engine.CommandStart:
-		if _, ended := j.ended[e.Command.RunID]; r == nil && e.Run == nil && e.Command.Run != nil && !ended {
+		if _, ended := j.endedRuns[e.Command.RunID]; r == nil && e.Run == nil && e.Command.Run != nil && !ended {
 			c.start(j, e.Command.Run.Clone())
 		}
 	case engine.CommandCancel:
@@ -66,11 +64,6 @@ func (c *Core) start(j *job, asked engine.Run) {
 	c.resume(r)
 }
 
-func (c *Core) obeyed(command engine.Command) {
-	u := c.unwritten(command.JobUID)
-	u.done = append(u.done, engine.CommandDone{ID: command.ID, At: command.At})
-}
-
 // retryByHand gives a run that ended another attempt, with its tries counted anew; one that waits for its next
 // attempt gets it now.
 func (c *Core) retryByHand(j *job, r *run, e CommandReceived) {
@@ -92,16 +85,16 @@ func (c *Core) retryByHand(j *job, r *run, e CommandReceived) {
 
 // lookUpBackfill asks which slots of the range have a run already.
 func (c *Core) lookUpBackfill(j *job, command engine.Command) {
-	if j == nil || j.def == nil || j.schedule == nil || j.schedule.Kind() == cron.KindAfter {
-		c.obeyed(command)
+	if j == nil || j.def == nil {
+		c.commandDone(command)
 		return
 	}
 	var ids []string
-	for _, slot := range backfillSlots(j, command, c.now) {
+	for _, slot := range plan.Backfill(j.schedule, command.From, command.To, c.now) {
 		ids = append(ids, engine.SlotRunID(j.uid, slot))
 	}
 	if len(ids) == 0 {
-		c.obeyed(command)
+		c.commandDone(command)
 		return
 	}
 	c.Hold(j.uid)               // until backfill
@@ -109,28 +102,16 @@ func (c *Core) lookUpBackfill(j *job, command engine.Command) {
 	u.after = append(u.after, LookUpRuns{Command: command, IDs: ids})
 }
 
-func backfillSlots(j *job, command engine.Command, now time.Time) []time.Time {
-	var slots []time.Time
-	slot, ok := j.schedule.Next(command.From.Add(-time.Millisecond))
-	for ok && slot.Before(command.To) && !slot.After(now) && len(slots) < engine.MaxBackfill {
-		if !j.schedule.Excluded(slot) {
-			slots = append(slots, slot)
-		}
-		slot, ok = j.schedule.Next(slot)
-	}
-	return slots
-}
-
 // backfill makes the runs that are missing in the range.
 func (c *Core) backfill(e RunsLookedUp) {
-	c.obeyed(e.Command)
+	c.commandDone(e.Command)
 	defer c.letGo(e.Command.JobUID)
 	j := c.jobs[e.Command.JobUID]
-	if j == nil || j.def == nil || j.schedule == nil || j.schedule.Kind() == cron.KindAfter {
+	if j == nil || j.def == nil {
 		return
 	}
 	c.idle = append(c.idle, j)
-	for _, slot := range backfillSlots(j, e.Command, c.now) {
+	for _, slot := range plan.Backfill(j.schedule, e.Command.From, e.Command.To, c.now) {
 		if exists, asked := e.Exists[engine.SlotRunID(j.uid, slot)]; asked && !exists { // others have come since it was asked
 			c.begin(j, slot, engine.TriggerBackfill, e.Command.By)
 		}

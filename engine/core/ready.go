@@ -109,46 +109,13 @@ func (c *Core) Committed(r *Ready) {
 	}
 }
 
-// forgetEnded forgets runs that have ended once every read of the store brings them so.
-func (c *Core) forgetEnded(j *job) {
-	if j.writes == 0 && c.held[j.owner()] == 0 {
-		j.ended = nil
+// cleared forgets that, once it is durable.
+func (c *Core) cleared(decision *engine.Batch) {
+	for _, list := range [][]engine.JobHandled{decision.Handled, decision.HandledDAGs} {
+		for i := range list {
+			if c.acting[list[i].UID]--; c.acting[list[i].UID] <= 0 {
+				delete(c.acting, list[i].UID)
+			}
+		}
 	}
 }
-
-// forgetIfIdle drops a job from memory once the store knows all of it and its next slot is beyond the horizon.
-func (c *Core) forgetIfIdle(j *job) {
-	if j.dag != nil {
-		c.forgetTask(j)
-		return
-	}
-	if len(j.live) > 0 || j.writes > 0 || c.held[j.uid] > 0 || c.jobs[j.uid] != j {
-		return
-	}
-	if j.task != nil && !j.task.RunAt.After(c.horizon) {
-		return
-	}
-	c.stopTimer(&j.timer)
-	delete(c.jobs, j.uid)
-}
-
-func (c *Core) touch(r *run) {
-	if !r.dirty {
-		r.dirty = true
-		r.job.writes++
-		u := c.unwritten(r.job.owner())
-		u.runs = append(u.runs, r)
-	}
-}
-
-func (c *Core) touchTask(j *job) {
-	if !j.taskDirty {
-		j.taskDirty = true
-		j.writes++
-		u := c.unwritten(j.owner())
-		u.jobs = append(u.jobs, j)
-	}
-}
-
-// gone reports whether a run was dropped.
-func (r *run) gone() bool { return r.Status == engine.StatusInvalid }

@@ -6,24 +6,24 @@ package core
 
 // settle does all that is left.
 func (c *Core) settle() {
-	for c.settleRuns(); len(c.idle)+len(c.idleDAGs) > 0; c.settleRuns() {
-		jobs, dags := c.idle, c.idleDAGs
-		c.idle, c.idleDAGs = nil, nil
-		for _, j := range jobs {
-			c.forgetIfIdle(j)
-		}
-		for _, d := range dags {
-			c.settleDAG(d)
-			c.settleRuns()
-		}
+	c.settleRuns()
+	for _, j := range c.idle {
+		c.forgetIfIdle(j)
 	}
+	clear(c.idle)
+	c.idle = c.idle[:0]
+	for i := 0; i < len(c.idleDAGs); i++ { // settling one may add to them
+		c.settleDAG(c.idleDAGs[i])
+		c.settleRuns()
+	}
+	clear(c.idleDAGs)
+	c.idleDAGs = c.idleDAGs[:0]
 }
 
 // settleRuns goes on with the jobs and waves of which runs have ended.
 func (c *Core) settleRuns() {
-	for len(c.ended) > 0 {
-		r := c.ended[0]
-		c.ended = c.ended[1:]
+	for i := 0; i < len(c.ended); i++ { // what goes on may end more of them
+		r := c.ended[i]
 		d := r.job.dag
 		if d == nil {
 			c.runEnded(r)
@@ -36,4 +36,34 @@ func (c *Core) settleRuns() {
 			c.pump(d.open)
 		}
 	}
+	clear(c.ended)
+	c.ended = c.ended[:0]
+}
+
+// settleDAG looks once more at a DAG that something has happened to: whether its wave still waits for slots that will
+// not come, whether the deletion is done, whether it can be forgotten.
+func (c *Core) settleDAG(d *dagState) {
+	if c.dags[d.uid] != d {
+		return
+	}
+	if d.open != nil {
+		c.skipRootsWithoutSlot(d.open)
+	}
+	if d.open != nil {
+		c.pump(d.open)
+	}
+	if d.open == nil { // a run that was prepared may have been dropped, and nothing is in the way any more
+		c.nextWave(d)
+		for _, name := range d.taskNames() {
+			if j := d.tasks[name]; j.postpone {
+				c.prepare(j)
+			}
+		}
+	}
+	c.forgetOver(d)
+	if d.tombstone != nil && !d.busy() {
+		c.handledDAG(d.uid, *d.tombstone)
+		d.tombstone = nil
+	}
+	c.forgetDAGIfIdle(d)
 }

@@ -36,27 +36,6 @@ type backlog struct {
 	last  uint64 // number
 }
 
-// unwritten gives what is to be written about a job or DAG, to add to it.
-func (c *Core) unwritten(uid string) *unwritten {
-	b := &c.pending
-	u := b.of[uid]
-	if u == nil {
-		b.last++
-		u = &unwritten{uid: uid, number: b.last, since: c.now}
-		b.of[uid] = u
-		b.queue = append(b.queue, u)
-	}
-	return u
-}
-
-// owner is the uid of the job, or of the DAG that it is a task of.
-func (j *job) owner() string {
-	if j.dag != nil {
-		return j.dag.uid
-	}
-	return j.uid
-}
-
 // take removes the oldest, which have no more than that many runs together, but one in any case.
 func (b *backlog) take(most int) []*unwritten {
 	n, runs := 0, 0
@@ -78,39 +57,7 @@ func (b *backlog) take(most int) []*unwritten {
 // size counts the runs that are to be written.
 func (u *unwritten) size() int { return len(u.runs) + len(u.drops) }
 
-// Mark names all that has been decided so far: it is durable once a batch is whose Upto is not lower.
-func (c *Core) Mark() uint64 { return c.pending.last }
-
 // puts reports whether a run is to be written.
 func (u *unwritten) puts(id string) bool {
 	return slices.ContainsFunc(u.runs, func(r *run) bool { return r.ID == id && !r.gone() })
-}
-
-// handled says that a revision of a job has been acted upon.
-func (c *Core) handled(uid string, handled engine.JobHandled) {
-	c.acting[uid]++
-	u := c.unwritten(uid)
-	u.handled = append(u.handled, handled)
-}
-
-// handledDAG says the same of a DAG.
-func (c *Core) handledDAG(uid string, handled engine.JobHandled) {
-	c.acting[uid]++
-	u := c.unwritten(uid)
-	u.handledDAGs = append(u.handledDAGs, handled)
-}
-
-// Acts reports whether the core has acted upon a job or DAG and the store does not know yet. Until it does it says that the
-// job waits: to read it again each time would make more work the slower the store is.
-func (c *Core) Acts(uid string) bool { return c.acting[uid] > 0 }
-
-// cleared forgets that, once it is durable.
-func (c *Core) cleared(decision *engine.Batch) {
-	for _, list := range [][]engine.JobHandled{decision.Handled, decision.HandledDAGs} {
-		for i := range list {
-			if c.acting[list[i].UID]--; c.acting[list[i].UID] <= 0 {
-				delete(c.acting, list[i].UID)
-			}
-		}
-	}
 }

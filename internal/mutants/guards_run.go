@@ -1,10 +1,7 @@
 package main
 
 const (
-	coreRun       = "engine/core/run.go"
-	coreSupervise = "engine/core/supervise.go"
-	coreCancel    = "engine/core/cancel.go"
-	coreCommand   = "engine/core/command.go"
+	coreCommand = "engine/core/command.go"
 )
 
 // runGuards are those of attempts: publishing, supervision, retries, ends.
@@ -12,22 +9,22 @@ var runGuards = []mutant{
 	{
 		name: "attempt-fence", guard: "a result of another attempt changes nothing",
 		also: "transcript loss",
-		file: coreRun,
+		file: "engine/core/run_result.go",
 		old:  "	if m.Attempt != r.Attempt {\n		return // the attempt fence",
 		new:  "	if false {\n		return // the attempt fence",
 	},
 	{
 		name: "result-once", guard: "what comes again after an attempt's end changes nothing",
-		file: coreRun,
+		file: "engine/core/run_result.go",
 		old:  "	if a == nil || a.Status.Terminal() {",
 		new:  "	if a == nil {",
 	},
 	{
 		name: "publish-after-commit", guard: "an attempt that depends on others is published after their commit",
 		also: "transcripts, TestClockGoesBack",
-		file: coreRun,
+		file: "engine/core/run_queue.go",
 		old:  "		c.afterCommit(r, c.publish(r, again))\n	}\n}",
-		new:  "		c.atOnce(c.publish(r, again))\n	}\n}",
+		new:  "		c.perform(c.publish(r, again))\n	}\n}",
 	},
 	{
 		name: "both-locks", guard: "an attempt is not lost while it holds the lock that another owner published it under",
@@ -37,51 +34,44 @@ var runGuards = []mutant{
 		new:  "	return []string{lock}",
 	},
 	{
-		name: "nobody-before-all-are-seen", guard: "nothing of a job that is read goes before all its runs have been looked at",
-		held: test{"engine/core", "^TestNothingGoesBeforeAllHasBeenLookedAt$"},
-		file: "engine/core/job.go",
-		old:  "	j.draining = true // nobody goes",
-		new:  "	j.draining = false // nobody goes",
-	},
-	{
 		name: "after-edit", guard: "no slot of a fixed delay comes again after an edit",
 		held: test{"engine/core", "^TestNoSlotOfAFixedDelayComesAgain$"},
 		file: "engine/core/after.go",
-		old:  "later(j.task.Slot, j.def.UpdatedAt)",
+		old:  "plan.Later(j.task.Slot, j.def.UpdatedAt)",
 		new:  "j.task.Slot",
 	},
 	{
 		name: "publish-again", guard: "what may have been published before is marked",
 		held: test{"engine/core", "^TestWhatMayHaveBeenPublishedIsMarked$"},
-		file: coreRun,
+		file: "engine/core/run_queue.go",
 		old:  "	task.Again = again\n",
 		new:  "	_ = again\n",
 	},
 	{
 		name: "publish-settled", guard: "only a run of which no write is open is published at once",
 		also: "ten transcripts",
-		file: coreRun,
+		file: "engine/core/run_queue.go",
 		old:  "	settled := r.Attempt == 0 && !waited && r.job.writes == 0 && ",
 		new:  "	settled := r.Attempt == 0 && !waited && ",
 	},
 	{
 		name: "publish-first-attempt", guard: "only a first attempt is published at once",
 		held: test{"engine/core", "^TestTranscripts$/^retry$"},
-		file: coreRun,
+		file: "engine/core/run_queue.go",
 		old:  "	settled := r.Attempt == 0 && !waited",
 		new:  "	settled := !waited",
 	},
 	{
 		name: "attempt-before-crash", guard: "an attempt that was published before a crash is taken up by what it reports",
-		file: coreRun,
+		file: "engine/core/run_result.go",
 		old:  "	if m.Attempt == r.Attempt+1 && (",
 		new:  "	if false && (",
 	},
 	{
 		name: "doubt", guard: "a run that a crashed engine may have published is revoked before it is dropped",
 		also: "transcripts",
-		file: corePrepared,
-		old:  "	if r.doubt {\n		c.takeBack",
+		file: "engine/core/run_cancel.go",
+		old:  "	if r.maybePublished {\n		c.takeBack",
 		new:  "	if false {\n		c.takeBack",
 	},
 	{
@@ -100,46 +90,46 @@ var runGuards = []mutant{
 	{
 		name: "dropped-anew", guard: "a task that the queue has let go is not published again under its number",
 		held: test{"engine/core", "^TestTranscripts$/^waits$"},
-		file: coreSupervise,
+		file: "engine/core/run_result.go",
 		old:  "	r.outlived = true\n",
 		new:  "	c.afterCommit(r, c.publish(r, true))\n	return\n",
 	},
 	{
 		name: "republish", guard: "what is queued, and neither waits nor is claimed, is published again",
-		file: coreSupervise,
+		file: "engine/core/run_inspect.go",
 		old:  "	case found.Unknown:\n		c.afterCommit(r, c.publish(r, true))\n",
 		new:  "	case found.Unknown:\n",
 	},
 	{
 		name: "supervise", guard: "a running attempt is looked after",
-		file: coreRun,
+		file: "engine/core/run_result.go",
 		old:  "timer{kind: timerInspect, run: r})\n			if m.Asks {",
 		new:  "timer{kind: timerInspect, run: r})\n			c.stopTimer(&r.timer)\n			if m.Asks {",
 	},
 	{
 		name: "begin-after-commit", guard: "a program that may begin once begins when its claim is durable",
 		held: test{"engine/core", "^TestTheClaimIsDurableBeforeAProgramMayBeginOnce$"},
-		file: coreRun,
+		file: "engine/core/run_result.go",
 		old:  "	c.afterCommit(r, Ask{engine.Control{Kind: engine.ControlBegin",
-		new:  "	c.atOnce(Ask{engine.Control{Kind: engine.ControlBegin",
+		new:  "	c.perform(Ask{engine.Control{Kind: engine.ControlBegin",
 	},
 	{
 		name: "second-claim", guard: "of two claims of an attempt that may begin once one begins",
 		held: test{"engine/core", "^TestASecondClaimMayNotBegin$"},
-		file: coreRun,
+		file: "engine/core/run_result.go",
 		old:  "	if attempt.Once(r.spec) && attempt.ClaimedByAnother(a, m) {",
 		new:  "	if false {",
 	},
 	{
 		name: "take-back-answers-late", guard: "an answer about an attempt before leaves no later one waiting",
 		held: test{"engine/core", "^TestAnAttemptThatIsCancelledWhileTheOneBeforeIsTakenBackEnds$"},
-		file: coreCancel,
+		file: "engine/core/run_result.go",
 		old:  "	case e.Attempt < r.Attempt: // that one has ended meanwhile\n		c.askToCancel(r)\n",
 		new:  "",
 	},
 	{
 		name: "supervise-after-restart", guard: "what ran when an engine died is looked after by the next",
-		file: coreRun,
+		file: "engine/core/admit.go",
 		old:  "	case engine.StatusRunning:\n		c.inspect(r)\n		c.askToCancel(r)\n",
 		new:  "	case engine.StatusRunning:\n		c.askToCancel(r)\n",
 	},
@@ -158,14 +148,14 @@ var runGuards = []mutant{
 	},
 	{
 		name: "loss-names-sequence", guard: "a loss is declared of what was heard last",
-		file: coreSupervise,
+		file: "engine/core/run_inspect.go",
 		old:  "After: e.State.Sequence})",
 		new:  "After: e.State.Sequence + 1})",
 	},
 	{
 		name: "inspected-fence", guard: "an answer about an attempt that has ended changes nothing",
 		held: test{"engine/core", "^TestTranscripts$"},
-		file: coreSupervise,
+		file: "engine/core/run_inspect.go",
 		old:  "	if r == nil || r.Attempt != e.Attempt || (r.Status != engine.StatusQueued && r.Status != engine.StatusRunning) {",
 		new:  "	if r == nil {",
 	},
@@ -215,7 +205,7 @@ var runGuards = []mutant{
 	},
 	{
 		name: "dead-letter", guard: "a run whose tries are used up leaves a dead letter",
-		file: "engine/core/run.go",
+		file: "engine/core/write.go",
 		old:  "	p.letters = append(p.letters, attempt.Letter(r, c.now))\n",
 		new:  "	_ = attempt.Letter(r, c.now)\n",
 	},
@@ -228,9 +218,9 @@ var runGuards = []mutant{
 	{
 		name: "cancel-resent", guard: "a cancellation is asked for until the attempt ends",
 		held: test{"engine/core", "^TestTranscripts$/^cancel$"},
-		file: coreCancel,
-		old:  "		c.atOnce(Ask{engine.Control{Kind: engine.ControlCancel, Run: r.ID, Attempt: r.Attempt}})\n		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})",
-		new:  "		c.atOnce(Ask{engine.Control{Kind: engine.ControlCancel, Run: r.ID, Attempt: r.Attempt}})",
+		file: "engine/core/run_cancel.go",
+		old:  "		c.perform(Ask{engine.Control{Kind: engine.ControlCancel, Run: r.ID, Attempt: r.Attempt}})\n		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})",
+		new:  "		c.perform(Ask{engine.Control{Kind: engine.ControlCancel, Run: r.ID, Attempt: r.Attempt}})",
 	},
 	{
 		name: "retry-by-hand", guard: "an operator's retry is of the end that they saw",
@@ -241,13 +231,13 @@ var runGuards = []mutant{
 	{
 		name: "terminal", guard: "a run that has ended is not taken up again by an old read",
 		file: coreCommand,
-		old:  "	if e.Run != nil && e.Run.Revision < j.ended[e.Run.ID] {",
+		old:  "	if e.Run != nil && e.Run.Revision < j.endedRuns[e.Run.ID] {",
 		new:  "	if false {",
 	},
 	{
 		name: "revoke-looks", guard: "an attempt that cannot be taken back is looked at again",
 		held: test{"engine/core", "^TestTranscripts$/^corner-delete-while-queued$"},
-		file: "engine/core/cancel.go",
+		file: "engine/core/run_result.go",
 		old:  "		} else if r.Status == engine.StatusQueued {\n			c.setTimer",
 		new:  "		} else if false {\n			c.setTimer",
 	},

@@ -1,12 +1,8 @@
 package main
 
 const (
-	coreWave        = "engine/core/wave.go"
-	coreWaveRoot    = "engine/core/wave_root.go"
-	coreWaveLoad    = "engine/core/wave_load.go"
-	coreWaveCommand = "engine/core/wave_command.go"
-	dagTrigger      = "dag/trigger.go"
-	dagWave         = "dag/wave.go"
+	dagTrigger = "dag/trigger.go"
+	dagWave    = "dag/wave.go"
 )
 
 // waveGuards are those of DAGs: needs, rules, epochs, one wave after the other.
@@ -26,25 +22,18 @@ var waveGuards = []mutant{
 		new:  "		return nil\n		last := slices.MaxFunc(known, func(a, b itemState) int { return cmp.Compare(a.item, b.item) })\n",
 	},
 	{
-		name: "planned-first", guard: "no root is skipped before it has been planned",
-		held: test{"engine/core", "^TestARootThatIsNotPlannedYetIsNotSkipped$"},
-		file: coreWave,
-		old:  " || w.dag.planning {",
-		new:  " {",
-	},
-	{
 		name: "slot-of-mapped", guard: "the slot of a root that an edit has given needs is told though items stand for it",
 		held: test{"engine/core", "^TestASlotThatAnEditTookAwayIsToldThoughItemsStandForItsTask$"},
-		file: coreWave,
+		file: "engine/core/wave_run.go",
 		old:  "		c.dropPrepared(r, engine.ReasonEdited)",
 		new:  "		c.drop(r)",
 	},
 	{
 		name: "wave-epoch", guard: "a root's run goes in the wave of its own epoch only",
-		file: coreWaveRoot,
-		old:  "	case w == nil || w.ID == r.Wave:",
-		new:  "	case w == nil || w.ID != \"\":",
-		more: []edit{{coreWaveRoot, "	if w.ID != r.Wave {\n		return nil\n	}\n", ""}},
+		file: "engine/core/wave_open.go",
+		old:  "	if w := d.open; w == nil || w.ID == r.Wave {",
+		new:  "	if w := d.open; w == nil || w.ID != \"\" {",
+		more: []edit{{"engine/core/wave_open.go", "	if w.ID != r.Wave {\n		return nil\n	}\n", ""}},
 	},
 	{
 		name: "needs", guard: "a task starts after what it needs",
@@ -76,45 +65,45 @@ var waveGuards = []mutant{
 	},
 	{
 		name: "waves-overlap", guard: "a root whose slot comes while a wave is open does not go into a wave of its own",
-		file: coreWaveRoot,
-		old:  "	case w == nil || w.ID == r.Wave:\n		c.goRoot(r)",
-		new:  "	case w != nil && w.ID != r.Wave:\n		d.open = nil\n		c.goRoot(r)\n		return\n	case true:\n		c.goRoot(r)",
+		file: "engine/core/wave_open.go",
+		old:  "	if w := d.open; w == nil || w.ID == r.Wave {\n		c.goRoot(r)",
+		new:  "	if w := d.open; w != nil && w.ID != r.Wave {\n		d.open = nil\n	}\n	if true {\n		c.goRoot(r)",
 	},
 	{
 		name: "wave-by-hand-waits", guard: "what is asked for by hand waits for the open wave",
-		file: coreWaveRoot,
-		old:  "	if d.open != nil || d.opening",
-		new:  "	if d.opening",
-		more: []edit{{coreWaveRoot, "	for again := true; again && d.open == nil; {", "	for again := true; again; {"}},
+		file: "engine/core/wave_open.go",
+		old:  "	if d.open != nil || d.def == nil {\n",
+		new:  "	if d.def == nil {\n",
+		more: []edit{{"engine/core/settle.go", "	if d.open == nil { // a run", "	if true { // a run"}, {"engine/core/wave_open.go", "	for again := true; again && d.open == nil; {", "	for again := true; again; {"}},
 	},
 	{
 		name: "wave-joined", guard: "a root's slot joins the wave that it was prepared for",
-		file: coreWaveRoot,
+		file: "engine/core/state_dag.go",
 		old:  "	if w := d.open; w != nil && !w.ByHand() && !w.Had(root) {\n		return w.Epoch\n	}",
 		new:  "",
 	},
 	{
 		name: "wave-root-once", guard: "a root has one run a wave",
-		file: coreWaveRoot,
+		file: "engine/core/begin.go",
 		old:  "	if c.runs[id] != nil || c.hasEnded(j.owner(), id) {",
 		new:  "	if false {",
 	},
 	{
 		name: "wave-slot-accounted", guard: "a root's slot that waits for nobody is in the ledger",
-		file: coreWaveRoot,
+		file: "engine/core/begin.go",
 		old:  "		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonOverlap)\n		return\n	}\n	r := c.newTaskRun",
 		new:  "		return\n	}\n	r := c.newTaskRun",
 	},
 	{
 		name: "wave-roots-without-slot", guard: "a wave does not wait for a root whose schedule is over",
 		held: test{"engine/core", "^TestASlotThatAnEditTookAwayIsToldThoughItsTaskIsSkipped$"},
-		file: coreWave,
+		file: "engine/core/wave_close.go",
 		old:  "		c.closeTask(w, root, dag.Skipped, \"its schedule has no further slot\")",
 		new:  "		_ = root",
 	},
 	{
 		name: "wave-task-settled", guard: "a task of a wave is published after the commit",
-		file: coreRun,
+		file: "engine/core/run_queue.go",
 		old:  " && r.job.dag == nil // a run",
 		new:  " // a run",
 	},
@@ -153,51 +142,51 @@ var waveGuards = []mutant{
 	{
 		name: "wave-spread-restored", guard: "after a restart what an end has led to is done",
 		held: test{"engine/core", "^TestWavesEndAsTheModelSays$"},
-		file: coreWaveLoad,
+		file: "engine/core/wave_resume.go",
 		old:  "	c.writeClosed(w, spread)\n",
 		new:  "	_ = spread\n",
 	},
 	{
 		name: "wave-resume-succeeded", guard: "a wave that goes on does not start again what has succeeded",
-		file: coreWaveCommand,
+		file: "engine/core/wave_resume.go",
 		old:  "	c.restore(w, runs) //",
 		new:  "	c.restore(w, nil) //",
 	},
 	{
 		name: "wave-resume-revision", guard: "a wave is resumed from the end that was seen",
-		file: coreWaveCommand,
+		file: "engine/core/command_wave.go",
 		old:  "e.Wave.Revision != e.Command.Revision || ",
 		new:  "",
 	},
 	{
 		name: "wave-cancel-waiting", guard: "cancelling a wave starts nothing more",
-		file: coreWaveCommand,
+		file: "engine/core/wave_cancel.go",
 		old:  "	for _, task := range w.State.Cancel() {\n		c.writeEnd(w, task, dag.Cancelled, \"cancelled by \"+by)\n	}",
 		new:  "",
 	},
 	{
 		name: "wave-delete", guard: "a deleted DAG's wave is cancelled",
 		held: test{"engine/core", "^TestNothingBeginsInTheWaveOfADeletedDAG$"},
-		file: coreWaveLoad,
+		file: "engine/core/load_dag.go",
 		old:  "	if d.open != nil {\n		c.cancelWave(d.open, by)\n	}",
 		new:  "",
 	},
 	{
 		name: "wave-generation", guard: "a wave goes on with the definition that it began with",
-		file: coreWave,
+		file: "engine/core/run_make.go",
 		old:  "	r.spec, r.Generation = w.Definition.Job(task), w.Generation\n",
 		new:  "	r.spec, r.Generation = w.Definition.Job(task), w.dag.def.Generation\n",
 	},
 	{
 		name: "epoch-grows", guard: "epochs go on from the last one",
-		file: coreWaveLoad,
+		file: "engine/core/load_dag.go",
 		old:  "tasks: map[string]*job{}, epoch: s.LastEpoch}",
 		new:  "tasks: map[string]*job{}}",
 	},
 	{
 		name: "root-timer", guard: "a root that has gone in its wave does not go at its slot again",
 		held: test{"engine/core", "^TestARootInItsWaveDoesNotWaitForItsSlot$"},
-		file: coreWaveRoot,
+		file: "engine/core/wave_open.go",
 		old:  "	c.stopTimer(&r.timer) // its slot",
 		new:  "	// its slot",
 	},

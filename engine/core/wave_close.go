@@ -9,13 +9,6 @@ import (
 	"github.com/tidewheel/tidewheel/engine/wave"
 )
 
-// writeClosed writes the runs of tasks that the end of another has closed.
-func (c *Core) writeClosed(w *waveState, closed []int) {
-	for _, task := range closed {
-		c.writeEnd(w, task, w.State.State(task), w.Why(task))
-	}
-}
-
 // closeTask ends a task without executing it, and writes a run that says why.
 func (c *Core) closeTask(w *waveState, task int, state dag.State, reason string) {
 	closed, changed := w.State.Mark(task, state)
@@ -26,13 +19,20 @@ func (c *Core) closeTask(w *waveState, task int, state dag.State, reason string)
 	c.writeClosed(w, closed)
 }
 
+// writeClosed writes the runs of tasks that the end of another has closed.
+func (c *Core) writeClosed(w *waveState, closed []int) {
+	for _, task := range closed {
+		c.writeEnd(w, task, w.State.State(task), w.Why(task))
+	}
+}
+
 // writeEnd writes the run of a task that nobody executes.
 func (c *Core) writeEnd(w *waveState, task int, state dag.State, reason string) {
 	name := w.Name(task)
 	id := engine.TaskRunID(w.ID, name)
 	j := c.taskOf(w.dag, name)
 	r := c.runs[id]
-	if r != nil && r.back != "" {
+	if r != nil && r.revokeReason != "" {
 		return // it is being taken back, and its removal says enough
 	}
 	status := wave.StatusOf(state)
@@ -48,7 +48,7 @@ func (c *Core) writeEnd(w *waveState, task int, state dag.State, reason string) 
 	}
 	r.Status, r.Reason, r.RetryAt, r.Upstream = status, reason, time.Time{}, state == dag.UpstreamFailed
 	r.FinishedAt = c.now.Truncate(time.Microsecond)
-	r.quiet = true
+	r.waveNotified = true
 	c.touch(r)
 	c.release(r)
 }
@@ -60,26 +60,46 @@ func (c *Core) closeItems(w *waveState, j *job, from int, status engine.Status, 
 		if r.Wave != w.ID || r.Item == nil || *r.Item < from || r.Status != engine.StatusScheduled {
 			continue
 		}
-		r.Status, r.Reason, r.quiet = status, reason, true
+		r.Status, r.Reason, r.waveNotified = status, reason, true
 		r.FinishedAt = c.now.Truncate(time.Microsecond)
 		c.touch(r)
 		c.release(r)
 	}
 }
 
-// openWave gives the wave that a run belongs to, nil unless that is open.
-func (r *run) openWave() *waveState {
-	if r.job.dag == nil || r.job.dag.open == nil || r.job.dag.open.ID != r.Wave {
-		return nil
+// taskEnded brings the end of a task's run to its wave, and reports whether that is to go on.
+func (c *Core) taskEnded(r *run) bool {
+	w := r.openWave()
+	if w == nil || r.gone() || r.waveNotified {
+		return false
 	}
-	return r.job.dag.open
+	c.writeClosed(w, w.Ended(&r.Run))
+	return true
+}
+
+// skipRootsWithoutSlot ends the roots that will not get a slot: their schedule is over, or an edit has taken it away.
+func (c *Core) skipRootsWithoutSlot(w *waveState) {
+	if w.Trigger == engine.TriggerManual || w.Trigger == engine.TriggerBackfill {
+		return
+	}
+	for _, root := range w.Definition.Graph.Roots() {
+		name := w.Name(root)
+		if w.State.State(root) != dag.Waiting {
+			continue
+		}
+		j := w.dag.tasks[name]
+		if j != nil && (len(j.live) > 0 || j.scheduled() && j.task != nil && !j.task.Slot.Equal(engine.Parked)) {
+			continue
+		}
+		c.closeTask(w, root, dag.Skipped, "its schedule has no further slot")
+	}
 }
 
 // endWave ends the open wave; the next one goes at the end of the step.
 func (c *Core) endWave(w *waveState) {
 	d := w.dag
 	w.End(c.now)
-	w.isOver()
+	w.rememberEnded()
 	c.touchWave(w)
 	d.open = nil
 	d.dropDefinitions()

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/tidewheel/tidewheel/dag"
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/wave"
 )
@@ -32,11 +31,31 @@ func (c *Core) loadDAG(s *DAGSnapshot) {
 	c.loadDefinitions(d, s)
 	c.defineDAG(d, s.DAG)
 	adopted := c.loadWaves(d, s)
-	c.setGoing(d, s, adopted)
+	c.activateDAG(d, s, adopted)
 }
 
-// setGoing goes on with a DAG whose definition was read: it plans the roots, resumes runs, and sees to the waves.
-func (c *Core) setGoing(d *dagState, s *DAGSnapshot, adopted []*run) {
+// redefineDAG brings a new revision of a definition, and waves that were asked for, to a DAG in memory.
+func (c *Core) redefineDAG(d *dagState, s *DAGSnapshot) {
+	for i := range s.Waves {
+		if w := s.Waves[i]; w.Status == engine.StatusScheduled {
+			c.ask(d, d.wave(w))
+		}
+	}
+	known := s.DAG != nil && s.DAG.Revision <= d.revision
+	if gone := d.def == nil && s.DAG == nil; known || gone {
+		if d.def == nil { // a wave that was asked for while its DAG was deleted
+			c.abandonDAG(d)
+		}
+		c.finishDAG(d, s)
+		c.nextWave(d)
+		return
+	}
+	c.defineDAG(d, s.DAG)
+	c.activateDAG(d, s, nil)
+}
+
+// activateDAG goes on with a DAG whose definition was read: it plans the roots, resumes runs, and sees to the waves.
+func (c *Core) activateDAG(d *dagState, s *DAGSnapshot, adopted []*run) {
 	c.planRoots(d, adopted)
 	switch {
 	case d.def == nil:
@@ -62,6 +81,35 @@ func (c *Core) planRoots(d *dagState, adopted []*run) {
 	}
 	for _, r := range adopted {
 		c.resume(r)
+	}
+}
+
+// defineDAG sets a DAG's definition, and that of its tasks. A tombstone is no definition.
+func (c *Core) defineDAG(d *dagState, def *engine.DAG) {
+	if def != nil {
+		d.revision = def.Revision
+		d.namespace, d.name, d.shard = def.Namespace, def.Name, def.Shard
+	}
+	d.def = nil
+	if def != nil {
+		copied := *def
+		if d.definitions[def.Generation] == nil { // of a deleted DAG, too: its open wave may have begun with it
+			d.definitions[def.Generation] = wave.NewDefinition(def.Generation, &copied.Spec)
+		}
+		if !def.Deleted {
+			d.def = &copied
+		}
+	}
+	for _, name := range d.taskNames() {
+		c.defineTask(d.tasks[name])
+	}
+	if d.def == nil || d.current().Graph == nil {
+		return
+	}
+	for _, root := range d.current().Graph.Roots() {
+		if name := d.current().Graph.Name(root); len(d.current().Job(root).Schedule) > 0 {
+			c.taskOf(d, name)
+		}
 	}
 }
 
@@ -111,68 +159,6 @@ func (c *Core) loadWaves(d *dagState, s *DAGSnapshot) []*run {
 	return adopted
 }
 
-// ask puts a wave that was asked for by hand in its place. One that was read before its end was written is over: then, and
-// where it is there already, the answer is false.
-func (c *Core) ask(d *dagState, w *waveState) bool {
-	if d.over[w.ID] || slices.ContainsFunc(d.asked, func(other *waveState) bool { return other.ID == w.ID }) || d.open != nil && d.open.ID == w.ID {
-		return false
-	}
-	at, _ := slices.BinarySearchFunc(d.asked, w, func(a, b *waveState) int {
-		if order := a.CreatedAt.Compare(b.CreatedAt); order != 0 {
-			return order
-		}
-		return a.Slot.Compare(b.Slot)
-	})
-	d.asked = slices.Insert(d.asked, at, w)
-	return true
-}
-
-// restore derives an open wave from its runs, and gives those that have not ended.
-func (c *Core) restore(w *waveState, runs []engine.Run) []*run {
-	var adopted []*run
-	for i := range runs {
-		if !runs[i].Status.Terminal() {
-			adopted = append(adopted, c.adopt(c.taskOf(w.dag, runs[i].Task), runs[i].Clone()))
-		}
-	}
-	closed, spread := w.Restore(runs)
-	for _, task := range w.Mapped() {
-		c.dropSingle(w, task) // its removal was lost in a crash
-	}
-	c.writeClosed(w, spread)
-	for _, task := range w.Mapped() {
-		if w.State.State(task) == dag.Cancelled { // the wave was cancelled, and its items that waited for their turn were not yet
-			c.closeItems(w, c.taskOf(w.dag, w.Name(task)), 0, engine.StatusCancelled, w.Why(task))
-		}
-	}
-	for _, task := range closed {
-		if w.Known[engine.TaskRunID(w.ID, w.Name(task))] == nil {
-			c.writeEnd(w, task, w.State.State(task), w.Why(task))
-		}
-	}
-	return adopted
-}
-
-// redefineDAG brings a new revision of a definition, and waves that were asked for, to a DAG in memory.
-func (c *Core) redefineDAG(d *dagState, s *DAGSnapshot) {
-	for i := range s.Waves {
-		if w := s.Waves[i]; w.Status == engine.StatusScheduled {
-			c.ask(d, d.wave(w))
-		}
-	}
-	known := s.DAG != nil && s.DAG.Revision <= d.revision
-	if gone := d.def == nil && s.DAG == nil; known || gone {
-		if d.def == nil { // a wave that was asked for while its DAG was deleted
-			c.abandonDAG(d)
-		}
-		c.finishDAG(d, s)
-		c.nextWave(d)
-		return
-	}
-	c.defineDAG(d, s.DAG)
-	c.setGoing(d, s, nil)
-}
-
 // abandonDAG ends what a deleted DAG left behind, as far as nobody executes it.
 func (c *Core) abandonDAG(d *dagState) {
 	const by = "the deletion of its DAG"
@@ -180,7 +166,7 @@ func (c *Core) abandonDAG(d *dagState) {
 		c.endAsked(w, by)
 	}
 	for i := range d.resumes {
-		c.obeyed(d.resumes[i].Command)
+		c.commandDone(d.resumes[i].Command)
 	}
 	d.asked, d.resumes = nil, nil
 	if d.open != nil {
@@ -209,17 +195,4 @@ func (c *Core) finishDAG(d *dagState, s *DAGSnapshot) {
 		return
 	}
 	c.handledDAG(d.uid, handled)
-}
-
-// busy reports whether anything of a DAG has not ended.
-func (d *dagState) busy() bool {
-	if d.open != nil {
-		return true
-	}
-	for _, j := range d.tasks {
-		if len(j.live) > 0 {
-			return true
-		}
-	}
-	return false
 }

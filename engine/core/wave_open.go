@@ -8,70 +8,11 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// A slot of a CRON root lets the root go in a wave. Its run is prepared ahead of the slot like that of any job, for the
-// wave that is open and has not had this root, or else for the one to come, whose epoch is one higher: so its identity
-// is known before the wave opens. By hand nothing opens while such runs are prepared.
-
-// joins gives the epoch of the wave that the next slot of a root belongs to.
-func (d *dagState) joins(root string) int64 {
-	if w := d.open; w != nil && !w.ByHand() && !w.Had(root) {
-		return w.Epoch
-	}
-	return d.epoch + 1
-}
-
-// blocked reports whether a slot of a root that comes now would have to wait for the open wave to end.
-func (d *dagState) blocked(root string) bool {
-	return d.open != nil && (d.open.ByHand() || d.open.Had(root))
-}
-
-// full reports whether the root has a run for the wave to come already.
-func (c *Core) full(j *job) bool {
-	return c.runs[engine.TaskRunID(engine.WaveID(j.dag.uid, j.dag.epoch+1), j.taskName)] != nil
-}
-
-// beginRoot makes the run of a root's slot, or notes why there is none.
-func (c *Core) beginRoot(j *job, slot time.Time, trigger engine.Trigger, by string) {
-	d := j.dag
-	if d.current().Graph == nil {
-		c.note(j, slot, engine.OutcomeMissed, engine.ReasonOutage)
-		return
-	}
-	if d.blocked(j.taskName) && !slot.After(c.now) && trigger == engine.TriggerSchedule && j.def.Spec.Overlap == spec.OverlapSkip && d.open.Trigger != engine.TriggerBackfill {
-		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonOverlap)
-		return
-	}
-	waveID := engine.WaveID(d.uid, d.joins(j.taskName))
-	id := engine.TaskRunID(waveID, j.taskName)
-	if before := c.runs[id]; before != nil && before.untouched() { // it may not go any more
-		switch {
-		case before.CancelBy != "":
-			c.cancel(before, before.CancelBy)
-		case c.superseded(before):
-			c.giveUp(before, engine.ReasonOutage)
-		}
-	}
-	if c.runs[id] != nil || c.hasEnded(j.owner(), id) { // one waits already, or has just ended
-		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonOverlap)
-		return
-	}
-	r := c.newTaskRun(j, waveID, id, trigger)
-	r.Epoch, r.Slot, r.By = d.joins(j.taskName), slot, by
-	if w := d.open; w != nil && w.ID == waveID {
-		c.pinTask(r, w)
-	} else {
-		c.pin(r)
-	}
-	c.account(j, slot)
-	c.resume(r)
-}
-
 // admitRoot lets a root go whose slot has come: in the wave that waits for it, in a new one, or once the open one has
 // ended.
 func (c *Core) admitRoot(r *run) {
 	d, j := r.job.dag, r.job
-	switch w := d.open; {
-	case w == nil || w.ID == r.Wave:
+	if w := d.open; w == nil || w.ID == r.Wave {
 		c.goRoot(r)
 		return
 	}
@@ -130,6 +71,31 @@ func (c *Core) join(r *run) *waveState {
 	return w
 }
 
+// newSlotWave makes the wave that a root's slot opens.
+func (c *Core) newSlotWave(r *run) *waveState {
+	d := r.job.dag
+	return d.wave(engine.Wave{
+		ID: r.Wave, Namespace: d.namespace, DAGUID: d.uid, DAG: d.name, Shard: d.shard,
+		Trigger: r.Trigger, By: r.By, Slot: r.Slot, CreatedAt: c.now.Truncate(time.Microsecond),
+	})
+}
+
+// ask puts a wave that was asked for by hand in its place. One that was read before its end was written is over: then, and
+// where it is there already, the answer is false.
+func (c *Core) ask(d *dagState, w *waveState) bool {
+	if d.endedWaves[w.ID] || slices.ContainsFunc(d.asked, func(other *waveState) bool { return other.ID == w.ID }) || d.open != nil && d.open.ID == w.ID {
+		return false
+	}
+	at, _ := slices.BinarySearchFunc(d.asked, w, func(a, b *waveState) int {
+		if order := a.CreatedAt.Compare(b.CreatedAt); order != 0 {
+			return order
+		}
+		return a.Slot.Compare(b.Slot)
+	})
+	d.asked = slices.Insert(d.asked, at, w)
+	return true
+}
+
 // nextWave opens the next wave of a DAG, if one waits: what the schedule asks for before what was asked for by hand,
 // and backfills last.
 func (c *Core) nextWave(d *dagState) {
@@ -141,19 +107,13 @@ func (c *Core) nextWave(d *dagState) {
 	}
 }
 
-// waitsItsTurn reports whether a root is not to be looked at before a wave has ended: slots that are all to be caught up
-// come one wave after the other.
-func (c *Core) waitsItsTurn(j *job) bool {
-	return j.dag != nil && j.def.Spec.CatchUp.Policy == spec.CatchUpAll && c.full(j) && j.task.Slot.Before(c.now)
-}
-
 // openWaiting lets the roots go whose slots have waited for the wave before, and reports whether there were any.
 func (c *Core) openWaiting(d *dagState) bool {
 	opened := ""
 	for _, name := range d.taskNames() {
 		j := d.tasks[name]
 		for _, r := range slices.Clone(j.live) {
-			if r.Waiting && r.back == "" && r.Status == engine.StatusScheduled && (opened == "" || opened == r.Wave) {
+			if r.Waiting && r.revokeReason == "" && r.Status == engine.StatusScheduled && (opened == "" || opened == r.Wave) {
 				opened = r.Wave
 				c.goRoot(r)
 			}
@@ -190,7 +150,7 @@ func (c *Core) openAsked(d *dagState) bool {
 	w := d.asked[next]
 	d.asked = slices.Delete(d.asked, next, next+1)
 	if !c.openWave(w) {
-		w.isOver()
+		w.rememberEnded()
 		w.Status, w.Reason = engine.StatusFailed, "its definition is no DAG: save it again"
 		w.FinishedAt = c.now.Truncate(time.Microsecond)
 		c.touchWave(w)

@@ -16,8 +16,8 @@ func (c *Core) cancel(r *run, by string) {
 	switch r.Status {
 	case engine.StatusScheduled:
 		switch {
-		case r.back != "":
-		case r.doubt:
+		case r.revokeReason != "":
+		case r.maybePublished:
 			c.takeBack(r, engine.ReasonCancelled)
 		case r.job.dag != nil && r.awaitsTurn(): // its wave ends it then
 		case r.job.dag != nil && r.Attempt == 0 && r.Item == nil:
@@ -37,24 +37,10 @@ func (c *Core) cancel(r *run, by string) {
 	}
 }
 
-// awaitsTurn reports whether a scheduled run is of a task that the open wave will come to: one that is run again, or an
-// item beyond max_parallel. The run that was prepared for a root's slot is not.
-func (r *run) awaitsTurn() bool {
-	w := r.openWave()
-	if w == nil {
-		return false
-	}
-	task, ok := w.TaskOf(&r.Run)
-	if ok && r.Attempt == 0 && !w.Definition.Graph.Root(task) && (r.Trigger == engine.TriggerSchedule || r.Trigger == engine.TriggerCatchUp) {
-		return false // an edit has given the root needs: the run goes with its slot
-	}
-	return ok && (r.Item != nil || r.Attempt > 0 || w.ByHand() || w.Had(r.Task))
-}
-
 // askToCancel asks whoever can to end a run that is to be cancelled: the queue while nobody has claimed the attempt,
 // its executor afterwards, again and again until it ends.
 func (c *Core) askToCancel(r *run) {
-	if r.back != "" {
+	if r.revokeReason != "" {
 		c.revokeAttempt(r, r.Attempt+1)
 		return
 	}
@@ -65,7 +51,7 @@ func (c *Core) askToCancel(r *run) {
 	case engine.StatusQueued:
 		c.revokeAttempt(r, r.Attempt)
 	case engine.StatusRunning:
-		c.atOnce(Ask{engine.Control{Kind: engine.ControlCancel, Run: r.ID, Attempt: r.Attempt}})
+		c.perform(Ask{engine.Control{Kind: engine.ControlCancel, Run: r.ID, Attempt: r.Attempt}})
 		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})
 	case engine.StatusInvalid, engine.StatusScheduled, engine.StatusRetrying, engine.StatusSucceeded, engine.StatusFailed, engine.StatusTimedOut, engine.StatusCancelled,
 		engine.StatusLost, engine.StatusDead, engine.StatusSkipped:
@@ -80,30 +66,35 @@ func (c *Core) revokeAttempt(r *run, attempt int) {
 	c.afterCommit(r, Revoke{Shard: r.Shard, Run: r.ID, Attempt: attempt, Tier: string(r.Tier), Class: string(r.Class), RunsOn: r.RunsOn})
 }
 
-// revoked takes the answer to a Revoke. What follows from success comes as a result, too; whichever is first acts.
-func (c *Core) revoked(e AttemptRevoked) {
-	r := c.runs[e.Run]
-	if r == nil || !r.revoke {
+// giveUp takes a run that has not been queued out of the way.
+func (c *Core) giveUp(r *run, reason engine.SlotReason) {
+	if r.maybePublished {
+		c.takeBack(r, reason)
 		return
 	}
-	r.revoke = false
-	switch {
-	case e.Failed:
-		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})
-	case e.Attempt < r.Attempt: // that one has ended meanwhile
-		c.askToCancel(r)
-	case !e.Revoked:
-		// An executor was faster: its claim is on the way, or somebody else has had it. Of a queued run that is found out.
-		if r.back != "" {
-			r.back = ""
-			r.Waiting = false
-			c.beginAttempt(r, c.now)
-		} else if r.Status == engine.StatusQueued {
-			c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerInspect, run: r})
-		}
-	case r.back != "":
-		c.tookBack(r)
-	case e.Attempt == r.Attempt && r.Status == engine.StatusQueued:
-		c.follow(r, attempt.Revoked(&r.Run, c.now, r.outlived, c.now))
+	c.dropPrepared(r, reason)
+}
+
+// takeBack gives up a run that a crashed engine may have published: its attempt is revoked first, and if an executor
+// was faster the run goes on.
+func (c *Core) takeBack(r *run, reason engine.SlotReason) {
+	if r.revokeReason != "" {
+		return
 	}
+	r.revokeReason = reason
+	c.stopTimer(&r.timer)
+	c.revokeAttempt(r, 1)
+}
+
+// tookBack ends what takeBack began: nobody will ever execute the run.
+func (c *Core) tookBack(r *run) {
+	if r.CancelBy != "" && r.job.dag == nil && (r.Waiting || r.Slot.IsZero()) {
+		r.revokeReason = ""
+		c.beginAttempt(r, c.now) // a retry by hand must not use its number again
+		a := r.Current()
+		a.Status, a.FinishedAt = engine.StatusCancelled, c.now.Truncate(time.Microsecond)
+		c.end(r, engine.StatusCancelled, attempt.CancelReason(&r.Run))
+		return
+	}
+	c.dropPrepared(r, r.revokeReason)
 }
