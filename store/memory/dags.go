@@ -76,7 +76,7 @@ func (s *Store) DAGGeneration(ctx context.Context, uid string, generation int64)
 	if err != nil {
 		return engine.DAGGeneration{}, err
 	}
-	return dagGenerationOf(&dag), nil
+	return dag.Present(), nil
 }
 
 // DAGGenerations lists the kept forms of a DAG below a generation (0: all of them), newest first.
@@ -87,13 +87,9 @@ func (s *Store) DAGGenerations(ctx context.Context, uid string, before int64, li
 	defer s.mu.RUnlock()
 	var generations []engine.DAGGeneration
 	for _, dag := range s.dags.formsBelow(uid, before, limit) {
-		generations = append(generations, dagGenerationOf(&dag))
+		generations = append(generations, dag.Present())
 	}
 	return generations, nil
-}
-
-func dagGenerationOf(d *engine.DAG) engine.DAGGeneration {
-	return engine.DAGGeneration{UID: d.UID, Generation: d.Generation, Spec: d.Spec, Source: d.Source, By: d.UpdatedBy, At: d.UpdatedAt, Message: d.Message}
 }
 
 // DropDAGGenerations deletes the forms of a DAG below a generation, which is at most the present one, and counts them.

@@ -76,7 +76,7 @@ func (s *Store) Generation(ctx context.Context, uid string, generation int64) (e
 	if err != nil {
 		return engine.Generation{}, err
 	}
-	return generationOf(&job), nil
+	return job.Present(), nil
 }
 
 // Generations lists the kept forms of a job below a generation (0: all of them), newest first.
@@ -87,13 +87,9 @@ func (s *Store) Generations(ctx context.Context, uid string, before int64, limit
 	defer s.mu.RUnlock()
 	var generations []engine.Generation
 	for _, job := range s.jobs.formsBelow(uid, before, limit) {
-		generations = append(generations, generationOf(&job))
+		generations = append(generations, job.Present())
 	}
 	return generations, nil
-}
-
-func generationOf(j *engine.Job) engine.Generation {
-	return engine.Generation{UID: j.UID, Generation: j.Generation, Spec: j.Spec, Source: j.Source, By: j.UpdatedBy, At: j.UpdatedAt, Message: j.Message}
 }
 
 // DropGenerations deletes the forms of a job below a generation, which is at most the present one, and counts them.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 var errClosed = errors.New("memory: the store is closed")
@@ -18,8 +19,8 @@ type Store struct {
 	active   map[string]*engine.Run // those of runs that have not ended
 	tasks    map[string]engine.ScheduledTask
 	waves    map[string]*engine.Wave
-	jobs     *definitions[engine.Job]
-	dags     *definitions[engine.DAG]
+	jobs     *definitions[spec.Job]
+	dags     *definitions[spec.DAG]
 	commands map[string]engine.Command
 	slots    map[string]engine.SlotRange
 	letters  map[string]engine.DeadLetter

@@ -80,7 +80,7 @@ func fullDAG() engine.DAG {
 			},
 		},
 	}
-	d.Paused, d.PausedAt, d.PausedBy, d.Message = true, noon, "grace", "why: «so»"
+	d.Paused, d.PausedAt, d.PausedBy, d.PausedReason, d.Message = true, noon, "grace", "too «loud»", "why: «so»"
 	return d
 }
 
