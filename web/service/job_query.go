@@ -110,12 +110,7 @@ func (q *JobQuery) matches(job *engine.Job) bool {
 	if q.Text != "" && !strings.Contains(strings.ToLower(job.Name), strings.ToLower(q.Text)) {
 		return false
 	}
-	if q.Label == "" {
-		return true
-	}
-	key, value, valued := strings.Cut(q.Label, "=")
-	have, labelled := job.Spec.Labels[strings.TrimSpace(key)]
-	return labelled && (!valued || have == strings.TrimSpace(value))
+	return labelled(job.Spec.Labels, q.Label)
 }
 
 // jobSource gives jobs in an order, those behind a cursor, how many jobs or runs it has looked at, and the next cursor.

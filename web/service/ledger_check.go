@@ -243,7 +243,7 @@ func (p *ledgerPass) dags(ctx context.Context) error {
 			return fmt.Errorf("check the ledger: list DAGs: %w", err)
 		}
 		for i := range dags {
-			for _, root := range scheduledRoots(&dags[i]) {
+			for _, root := range ScheduledRoots(&dags[i]) {
 				if err := p.owner(ctx, p.service.rootLedger(&dags[i], root)); err != nil {
 					return err
 				}

@@ -210,7 +210,7 @@ func (s *Service) ledgerOwnerOf(ctx context.Context, d *LedgerDifference) (*ledg
 		if err != nil {
 			return nil, ignoreGone(err)
 		}
-		for _, i := range scheduledRoots(&dag) {
+		for _, i := range ScheduledRoots(&dag) {
 			if dag.Spec.Tasks[i].Name == root {
 				o = s.rootLedger(&dag, i)
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 // Store is the truth, as users change and read it.
@@ -81,6 +82,9 @@ type Config struct {
 
 // Service is what users can do. It is safe for concurrent use.
 type Service struct {
+	Jobs *Definitions[spec.Job]
+	DAGs *Definitions[spec.DAG]
+
 	store  Store
 	blobs  Blobs
 	queue  Queue
@@ -103,7 +107,9 @@ func New(store Store, blobs Blobs, queue Queue, log *slog.Logger, config Config)
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	return &Service{store: store, blobs: blobs, queue: queue, log: log, config: config}
+	s := &Service{store: store, blobs: blobs, queue: queue, log: log, config: config}
+	s.Jobs, s.DAGs = newJobs(s), newDAGs(s)
+	return s
 }
 
 func (s *Service) now() time.Time { return s.config.Now().UTC().Truncate(time.Millisecond) }

@@ -34,7 +34,7 @@ func (s *Service) Waves(ctx context.Context, q WaveQuery) ([]engine.Wave, string
 		Namespace: q.Namespace, Statuses: q.Statuses, Since: q.Since, Until: q.Until, Cursor: q.Cursor, Limit: min(max(q.Limit, 1), 1000),
 	}
 	if q.DAG != "" {
-		dag, err := s.DAG(ctx, q.Namespace, q.DAG)
+		dag, err := s.DAGs.Get(ctx, q.Namespace, q.DAG)
 		if err != nil {
 			return nil, "", err
 		}

@@ -105,7 +105,7 @@ func (w *World) PutJob(t testing.TB, definition string) engine.Job {
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
-	saved, _, err := w.SaveJob(t.Context(), engine.DefaultNamespace, job, service.Save{By: "test"})
+	saved, _, err := w.Jobs.Save(t.Context(), engine.DefaultNamespace, job, service.Save{By: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func (w *World) PutDAG(t testing.TB, definition string) engine.DAG {
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
-	saved, _, err := w.SaveDAG(t.Context(), engine.DefaultNamespace, documents[0].DAG, service.Save{By: "test"})
+	saved, _, err := w.DAGs.Save(t.Context(), engine.DefaultNamespace, documents[0].DAG, service.Save{By: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
