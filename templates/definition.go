@@ -1,6 +1,9 @@
 package templates
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Kind is what the pages of jobs and of DAGs differ by.
 type Kind struct {
@@ -90,6 +93,18 @@ type Head struct {
 
 // Path is the address of a page of the definition; rest is "" or begins with "/".
 func (v Head) Path(rest string) string { return v.Kind.path + "/" + v.Name + rest }
+
+// pausedBy says who has paused it, and why, as the end of a sentence.
+func (v Head) pausedBy() string {
+	words := ""
+	if v.PausedBy != "" {
+		words = " by " + v.PausedBy
+	}
+	if v.PausedReason != "" {
+		words += ": " + strings.TrimSuffix(v.PausedReason, ".") + "."
+	}
+	return words
+}
 
 // Hindrance is why a definition does not run.
 type Hindrance struct {
