@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"time"
 
 	"github.com/tidewheel/tidewheel/spec"
@@ -18,8 +19,8 @@ type Definition[S Spec] struct {
 
 	Spec S `json:"spec"`
 	// Source is the YAML that Spec was read from, byte by byte as the user wrote it, at most spec.MaxSource bytes; "" where
-	// it came as JSON, and in whatever a store gives for a list, by uid or to the engine: only Store.Job and Store.DAG read
-	// it. A write keeps what it is given, so write only what they gave. An edit of Source alone leaves Generation as it is.
+	// it came as JSON, and in whatever a store gives for a list, by uid or to the engine: only Definitions.Get reads
+	// it. A write keeps what it is given, so write only what that gave. An edit of Source alone leaves Generation as it is.
 	Source     string `json:"source,omitempty"`
 	Generation int64  `json:"generation"` // 1 at creation, +1 with each edit of Spec
 	Revision   int64  `json:"revision"`   // 1 at creation, +1 with each write of the record; the ETag
@@ -98,13 +99,25 @@ type DefinitionFilter struct {
 	Limit     int
 }
 
-// Filters of each kind.
-type (
-	// JobFilter selects jobs.
-	JobFilter = DefinitionFilter
-	// DAGFilter selects DAGs.
-	DAGFilter = DefinitionFilter
-)
+// Definitions is where a store keeps the definitions of one kind for their users.
+type Definitions[S Spec] interface {
+	// Create inserts a definition of revision 1 with its first generation; ErrExists if a living one has the name, or any
+	// the uid. A tombstone of the name stays until it is handled.
+	Create(ctx context.Context, definition Definition[S]) error
+	// Replace writes a definition on condition that the stored one has its UID and the revision before, and keeps its
+	// generation if that is new; ErrConflict, or ErrNotFound.
+	Replace(ctx context.Context, definition Definition[S]) error
+	// Get returns a living definition by name, with its Source; ErrNotFound.
+	Get(ctx context.Context, namespace, name string) (Definition[S], error)
+	// List lists living definitions by namespace and name, with the cursor of the next page.
+	List(ctx context.Context, filter DefinitionFilter) (definitions []Definition[S], next string, err error)
+	// Generation returns one form of a definition, with its Source; ErrNotFound if it is not kept.
+	Generation(ctx context.Context, uid string, generation int64) (GenerationOf[S], error)
+	// Generations lists the kept forms of a definition below a generation (0: all of them), newest first.
+	Generations(ctx context.Context, uid string, before int64, limit int) ([]GenerationOf[S], error)
+	// DropGenerations deletes the forms below a generation, which is at most the present one, and counts them.
+	DropGenerations(ctx context.Context, uid string, below int64) (int, error)
+}
 
 // isDAG reports whether the definitions of a spec are DAGs.
 func isDAG[S Spec]() bool {

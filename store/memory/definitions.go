@@ -12,6 +12,7 @@ import (
 
 // definitions keeps what users write under a name: jobs, or DAGs, with the forms that each has had.
 type definitions[S engine.Spec] struct {
+	s    *Store
 	what string // "job", for errors
 	list string // "jobs", of cursors
 
@@ -21,13 +22,13 @@ type definitions[S engine.Spec] struct {
 	forms   map[string][]*engine.Definition[S] // by uid: as it was when each generation began
 }
 
-func newJobs() *definitions[spec.Job] { return newDefinitions[spec.Job]("job", "jobs") }
+func newJobs(s *Store) *definitions[spec.Job] { return newDefinitions[spec.Job](s, "job", "jobs") }
 
-func newDAGs() *definitions[spec.DAG] { return newDefinitions[spec.DAG]("DAG", "dags") }
+func newDAGs(s *Store) *definitions[spec.DAG] { return newDefinitions[spec.DAG](s, "DAG", "dags") }
 
-func newDefinitions[S engine.Spec](what, list string) *definitions[S] {
+func newDefinitions[S engine.Spec](s *Store, what, list string) *definitions[S] {
 	return &definitions[S]{
-		what: what, list: list,
+		s: s, what: what, list: list,
 		byUID: map[string]*engine.Definition[S]{}, names: map[string]string{}, pending: map[string]struct{}{}, forms: map[string][]*engine.Definition[S]{},
 	}
 }

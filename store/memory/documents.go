@@ -171,11 +171,11 @@ func (s *Store) DropDocuments(ctx context.Context, of engine.Collection) error {
 		clear(s.binaries)
 	case engine.CollectionJobs:
 		forms := s.jobs.forms
-		s.jobs = newJobs()
+		s.jobs = newJobs(s)
 		s.jobs.forms = forms
 	case engine.CollectionDAGs:
 		forms := s.dags.forms
-		s.dags = newDAGs()
+		s.dags = newDAGs(s)
 		s.dags.forms = forms
 	case engine.CollectionGenerations:
 		clear(s.jobs.forms)

@@ -55,8 +55,8 @@ func valuesBy[D, T any](in *mongo.Collection, documents []D, value func(D) (T, e
 	return result, nil
 }
 
-// named gives a living definition with its source; engine.ErrNotFound.
-func (d *definitions[S]) named(ctx context.Context, namespace, name string) (found engine.Definition[S], err error) {
+// Get gives a living definition with its source; engine.ErrNotFound.
+func (d *definitions[S]) Get(ctx context.Context, namespace, name string) (found engine.Definition[S], err error) {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()
 	operation := "read " + d.what + " " + nameID(namespace, name)
@@ -129,13 +129,13 @@ func (d *definitions[S]) pending(ctx context.Context, shards []int, limit int) (
 	return found, d.failed(operation, err)
 }
 
-// create inserts a definition of revision 1; engine.ErrExists if a living one has the name. A tombstone of its name is
+// Create inserts a definition of revision 1; engine.ErrExists if a living one has the name. A tombstone of its name is
 // moved out of its way and stays until it is handled. The document is the first generation, too, so that one write does
 // it all.
-func (d *definitions[S]) create(ctx context.Context, given *engine.Definition[S]) error {
+func (d *definitions[S]) Create(ctx context.Context, given engine.Definition[S]) error {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()
-	mine, err := d.document(given)
+	mine, err := d.document(&given)
 	if err != nil {
 		return d.failed("create "+d.what, err)
 	}
@@ -191,13 +191,13 @@ func (d *definitions[S]) create(ctx context.Context, given *engine.Definition[S]
 	return nil
 }
 
-// replace writes a definition on condition that the stored one has its UID and the revision before; engine.ErrConflict,
+// Replace writes a definition on condition that the stored one has its UID and the revision before; engine.ErrConflict,
 // or engine.ErrNotFound if it is gone. The form that an edit replaces is kept first, as it is stored: so generations
 // never holds a form that lost a race, and a crash in between leaves nothing to repair.
-func (d *definitions[S]) replace(ctx context.Context, given *engine.Definition[S]) error {
+func (d *definitions[S]) Replace(ctx context.Context, given engine.Definition[S]) error {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()
-	mine, err := d.document(given)
+	mine, err := d.document(&given)
 	if err != nil {
 		return d.failed("replace "+d.what, err)
 	}
@@ -300,7 +300,7 @@ func (d *definitions[S]) handle(ctx context.Context, handled []engine.JobHandled
 	if err != nil {
 		return err
 	}
-	if err := d.dropGenerations(ctx, append(tombs, buried...)); err != nil {
+	if err := d.forgetGenerations(ctx, append(tombs, buried...)); err != nil {
 		return err
 	}
 	if len(writes) > 0 {
@@ -317,26 +317,26 @@ func (d *definitions[S]) handle(ctx context.Context, handled []engine.JobHandled
 	return d.remove(ctx, d.tombstones, buried, nil)
 }
 
-// list lists those that are not deleted by name, with the cursor of the next page. It reads from the primary: whoever has
+// List lists those that are not deleted by name, with the cursor of the next page. It reads from the primary: whoever has
 // just made one looks for it here. A search looks at no more than Config.ScanLimit of them at a time.
-func (d *definitions[S]) list(ctx context.Context, namespace, text, cursor string, limit int) (found []engine.Definition[S], next string, err error) {
+func (d *definitions[S]) List(ctx context.Context, filter engine.DefinitionFilter) (found []engine.Definition[S], next string, err error) {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()
 	operation := "list " + d.living.Name()
 	after := ""
-	if cursor != "" {
-		if after, err = decodeCursor(cursor); err != nil {
+	if filter.Cursor != "" {
+		if after, err = decodeCursor(filter.Cursor); err != nil {
 			return nil, "", fmt.Errorf("mongo: %s: %w", operation, err)
 		}
 	}
-	limit, text = pageSize(limit), strings.ToLower(text)
+	limit, text := pageSize(filter.Limit), strings.ToLower(filter.Text)
 	size := limit + 1
 	if text != "" {
 		size = min(1000, d.config.ScanLimit)
 	}
 	began := time.Now()
 	for scanned := 0; ; {
-		condition := append(above(namespace, after), bson.E{Key: "deleted", Value: false})
+		condition := append(above(filter.Namespace, after), bson.E{Key: "deleted", Value: false})
 		documents, err := find[definitionDocument](ctx, d.living, condition, bare(), options.Find().SetSort(ascending("_id")).SetLimit(int64(size)))
 		if err != nil {
 			return nil, "", d.failed(operation, err)

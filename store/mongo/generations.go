@@ -12,9 +12,9 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// formAt gives one form of a definition with its source; engine.ErrNotFound if it is not kept. The definition is looked at first: by the
+// Generation gives one form of a definition with its source; engine.ErrNotFound if it is not kept. The definition is looked at first: by the
 // time that it has gone on to another generation, the one before is kept.
-func (d *definitions[S]) formAt(ctx context.Context, uid string, generation int64) (form engine.GenerationOf[S], err error) {
+func (d *definitions[S]) Generation(ctx context.Context, uid string, generation int64) (form engine.GenerationOf[S], err error) {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()
 	operation := fmt.Sprintf("read generation %d of %s %s", generation, d.what, uid)
@@ -40,9 +40,9 @@ func (d *definitions[S]) formAt(ctx context.Context, uid string, generation int6
 	return forms[0], nil
 }
 
-// formsBelow lists the kept forms of a definition below a generation (0: all of them), newest first, without their
+// Generations lists the kept forms of a definition below a generation (0: all of them), newest first, without their
 // sources.
-func (d *definitions[S]) formsBelow(ctx context.Context, uid string, before int64, limit int) ([]engine.GenerationOf[S], error) {
+func (d *definitions[S]) Generations(ctx context.Context, uid string, before int64, limit int) ([]engine.GenerationOf[S], error) {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()
 	present, err := d.present(ctx, uid, options.FindOne().SetProjection(bson.D{{Key: "source", Value: 0}}))
@@ -110,8 +110,8 @@ func (d *definitions[S]) keep(ctx context.Context, generation generationDocument
 	})
 }
 
-// dropGenerations forgets the earlier forms of definitions that are gone.
-func (d *definitions[S]) dropGenerations(ctx context.Context, uids []string) error {
+// forgetGenerations forgets the earlier forms of definitions that are gone.
+func (d *definitions[S]) forgetGenerations(ctx context.Context, uids []string) error {
 	if len(uids) == 0 {
 		return nil
 	}
@@ -123,8 +123,8 @@ func (d *definitions[S]) dropGenerations(ctx context.Context, uids []string) err
 	})
 }
 
-// drop deletes the forms below a generation and counts them. After an unclear end the count may be short.
-func (d *definitions[S]) drop(ctx context.Context, uid string, below int64) (deleted int, err error) {
+// DropGenerations deletes the forms below a generation and counts them. After an unclear end the count may be short.
+func (d *definitions[S]) DropGenerations(ctx context.Context, uid string, below int64) (deleted int, err error) {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()
 	earlier := bson.D{{Key: "uid", Value: uid}, {Key: "generation", Value: bson.D{{Key: "$lt", Value: below}}}}

@@ -122,7 +122,7 @@ func (s *Service) applyDocument(ctx context.Context, namespace string, document 
 // prune deletes the definitions of a kind that no document names.
 func (d *Definitions[S]) prune(ctx context.Context, namespace string, named map[string]bool, how Apply) (pruned []Applied, err error) {
 	for cursor := ""; ; {
-		page, next, err := d.store.list(ctx, engine.DefinitionFilter{Namespace: namespace, Cursor: cursor, Limit: prunedAtOnce})
+		page, next, err := d.store.List(ctx, engine.DefinitionFilter{Namespace: namespace, Cursor: cursor, Limit: prunedAtOnce})
 		if err != nil {
 			return pruned, fmt.Errorf("list every %s: %w", d.noun, err)
 		}

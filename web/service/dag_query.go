@@ -39,7 +39,7 @@ func (s *Service) ListDAGs(ctx context.Context, q DAGQuery) (DAGPage, error) {
 	q.Limit = min(max(q.Limit, 1), 1000)
 	page := DAGPage{Next: q.Cursor}
 	for looked := 0; ; {
-		some, next, err := s.store.DAGs(ctx, engine.DAGFilter{Namespace: q.Namespace, Text: q.Text, Cursor: page.Next, Limit: q.Limit - len(page.DAGs)})
+		some, next, err := s.store.DAGs().List(ctx, engine.DefinitionFilter{Namespace: q.Namespace, Text: q.Text, Cursor: page.Next, Limit: q.Limit - len(page.DAGs)})
 		if err != nil {
 			return DAGPage{}, err
 		}

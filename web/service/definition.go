@@ -26,7 +26,7 @@ type kind[S engine.Spec] struct {
 	// generations is the kind of the cursors of lists of generations.
 	generations string
 	wake        engine.WakeKind
-	store       definitionStore[S]
+	store       engine.Definitions[S]
 
 	nameOf func(*S) string
 	equal  func(a, b *S) bool
@@ -41,23 +41,10 @@ type kind[S engine.Spec] struct {
 	ledger func(definition *engine.Definition[S], root string) (ledgerOf, error)
 }
 
-// definitionStore is the part of a store about definitions of one kind.
-type definitionStore[S engine.Spec] struct {
-	create      func(context.Context, engine.Definition[S]) error
-	replace     func(context.Context, engine.Definition[S]) error
-	named       func(ctx context.Context, namespace, name string) (engine.Definition[S], error)
-	list        func(context.Context, engine.DefinitionFilter) ([]engine.Definition[S], string, error)
-	generation  func(ctx context.Context, uid string, generation int64) (engine.GenerationOf[S], error)
-	generations func(ctx context.Context, uid string, before int64, limit int) ([]engine.GenerationOf[S], error)
-}
-
 func newJobs(s *Service) *Definitions[spec.Job] {
 	return &Definitions[spec.Job]{s: s, kind: kind[spec.Job]{
 		name: spec.KindJob, noun: "job", generations: "generations", wake: engine.WakeJob,
-		store: definitionStore[spec.Job]{
-			create: s.store.CreateJob, replace: s.store.ReplaceJob, named: s.store.Job, list: s.store.Jobs,
-			generation: s.store.Generation, generations: s.store.Generations,
-		},
+		store:  s.store.Jobs(),
 		nameOf: func(job *spec.Job) string { return job.Name },
 		equal:  (*spec.Job).Equal, clone: (*spec.Job).Clone, text: spec.Text,
 		check: s.checkJob, edit: s.editJob, schedules: jobSchedules, ledger: jobLedger,
@@ -67,10 +54,7 @@ func newJobs(s *Service) *Definitions[spec.Job] {
 func newDAGs(s *Service) *Definitions[spec.DAG] {
 	return &Definitions[spec.DAG]{s: s, kind: kind[spec.DAG]{
 		name: spec.KindDAG, noun: "DAG", generations: "dag-generations", wake: engine.WakeDAG,
-		store: definitionStore[spec.DAG]{
-			create: s.store.CreateDAG, replace: s.store.ReplaceDAG, named: s.store.DAG, list: s.store.DAGs,
-			generation: s.store.DAGGeneration, generations: s.store.DAGGenerations,
-		},
+		store:  s.store.DAGs(),
 		nameOf: func(dag *spec.DAG) string { return dag.Name },
 		equal:  (*spec.DAG).Equal, clone: (*spec.DAG).Clone, text: spec.TextDAG,
 		check: s.checkDAG, edit: func(_, _ *spec.DAG) error { return nil }, schedules: dagSchedules, ledger: dagLedger,
@@ -79,13 +63,13 @@ func newDAGs(s *Service) *Definitions[spec.DAG] {
 
 // Get returns one definition.
 func (d *Definitions[S]) Get(ctx context.Context, namespace, name string) (engine.Definition[S], error) {
-	definition, err := d.store.named(ctx, namespace, name)
+	definition, err := d.store.Get(ctx, namespace, name)
 	return definition, explain(err, d.noun, name)
 }
 
 // List lists definitions by name, with the cursor of the next page.
 func (d *Definitions[S]) List(ctx context.Context, filter engine.DefinitionFilter) ([]engine.Definition[S], string, error) {
-	return d.store.list(ctx, filter)
+	return d.store.List(ctx, filter)
 }
 
 // MaxReason is the longest reason for a pause, in bytes.
@@ -163,7 +147,7 @@ func (d *Definitions[S]) change(
 func (d *Definitions[S]) replace(ctx context.Context, definition engine.Definition[S]) (engine.Definition[S], error) {
 	definition.Revision++
 	definition.Pending = true
-	if err := d.store.replace(ctx, definition); err != nil {
+	if err := d.store.Replace(ctx, definition); err != nil {
 		return engine.Definition[S]{}, err
 	}
 	d.s.wake(ctx, engine.Wake{Shard: definition.Shard, Kind: d.wake, Key: definition.UID})

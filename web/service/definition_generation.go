@@ -23,7 +23,7 @@ func (d *Definitions[S]) Generations(
 	if err != nil {
 		return nil, "", err
 	}
-	generations, err = d.store.generations(ctx, definition.UID, before, limit+1)
+	generations, err = d.store.Generations(ctx, definition.UID, before, limit+1)
 	if err != nil || len(generations) <= limit {
 		return generations, "", err
 	}
@@ -55,7 +55,7 @@ func (d *Definitions[S]) Generation(ctx context.Context, namespace, name string,
 }
 
 func (d *Definitions[S]) generation(ctx context.Context, of *engine.Definition[S], number int64) (engine.GenerationOf[S], error) {
-	generation, err := d.store.generation(ctx, of.UID, number)
+	generation, err := d.store.Generation(ctx, of.UID, number)
 	if errors.Is(err, engine.ErrNotFound) {
 		return engine.GenerationOf[S]{}, &Error{
 			Kind: KindNotFound, Code: "generation_not_found", Err: err,

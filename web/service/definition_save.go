@@ -49,7 +49,7 @@ func (d *Definitions[S]) Save(ctx context.Context, namespace string, definition 
 		return none, "", err
 	}
 	for range 5 {
-		old, err := d.store.named(ctx, namespace, name)
+		old, err := d.store.Get(ctx, namespace, name)
 		switch {
 		case errors.Is(err, engine.ErrNotFound):
 			if how.IfRevision != 0 {
@@ -99,7 +99,7 @@ func (d *Definitions[S]) create(ctx context.Context, namespace string, definitio
 	if how.DryRun {
 		return made, nil
 	}
-	if err := d.store.create(ctx, made); err != nil {
+	if err := d.store.Create(ctx, made); err != nil {
 		return engine.Definition[S]{}, err
 	}
 	d.s.wake(ctx, engine.Wake{Shard: made.Shard, Kind: d.wake, Key: made.UID})
@@ -115,7 +115,7 @@ func (d *Definitions[S]) rewrite(ctx context.Context, old engine.Definition[S], 
 			return old, nil
 		}
 		old.Revision++
-		return old, d.store.replace(ctx, old)
+		return old, d.store.Replace(ctx, old)
 	}
 	if err := d.edit(&old.Spec, definition); err != nil {
 		return engine.Definition[S]{}, err
@@ -143,10 +143,10 @@ func (s *Service) nameFree(ctx context.Context, namespace, kind, name string) er
 	var err error
 	other := "job"
 	if kind == spec.KindDAG {
-		_, err = s.store.Job(ctx, namespace, name)
+		_, err = s.store.Jobs().Get(ctx, namespace, name)
 	} else {
 		other = "DAG"
-		_, err = s.store.DAG(ctx, namespace, name)
+		_, err = s.store.DAGs().Get(ctx, namespace, name)
 	}
 	switch {
 	case errors.Is(err, engine.ErrNotFound):

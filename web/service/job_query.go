@@ -159,7 +159,7 @@ func (s *Service) walkJobs(ctx context.Context, q *JobQuery, source jobSource) (
 }
 
 func (s *Service) jobsByName(ctx context.Context, q *JobQuery, cursor string, size int) (jobs []engine.Job, looked int, next string, err error) {
-	jobs, next, err = s.store.Jobs(ctx, engine.JobFilter{Namespace: q.Namespace, Text: q.Text, Cursor: cursor, Limit: size})
+	jobs, next, err = s.store.Jobs().List(ctx, engine.DefinitionFilter{Namespace: q.Namespace, Text: q.Text, Cursor: cursor, Limit: size})
 	return jobs, len(jobs), next, err
 }
 

@@ -64,7 +64,7 @@ func (s *Service) oneOff(ctx context.Context, namespace, name string, ask *OneOf
 	if err != nil {
 		return engine.Job{}, "", err
 	}
-	forms, err := s.store.Generations(ctx, job.UID, 2, 1)
+	forms, err := s.store.Jobs().Generations(ctx, job.UID, 2, 1)
 	if err != nil {
 		return engine.Job{}, "", fmt.Errorf("read the first form of job %s: %w", name, err)
 	}

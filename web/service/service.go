@@ -19,13 +19,8 @@ type Store interface {
 	EffectStore
 	Names
 	OverviewStore
-	DAGStore
 
-	CreateJob(ctx context.Context, job engine.Job) error
-	ReplaceJob(ctx context.Context, job engine.Job) error
-	Job(ctx context.Context, namespace, name string) (engine.Job, error)
-	Jobs(ctx context.Context, filter engine.JobFilter) ([]engine.Job, string, error)
-	Generations(ctx context.Context, uid string, before int64, limit int) ([]engine.Generation, error)
+	Jobs() engine.Definitions[spec.Job]
 
 	Run(ctx context.Context, id string) (engine.Run, error)
 	RunsByID(ctx context.Context, ids []string) ([]engine.Run, error)

@@ -29,7 +29,7 @@ func TestStoredJobsWithUnsupportedKeysRunOnAndCannotBeSaved(t *testing.T) {
 		change(&job.Spec)
 		job.Revision++
 		job.Generation++
-		if err := w.Store.ReplaceJob(t.Context(), job); err != nil {
+		if err := w.Store.Jobs().Replace(t.Context(), job); err != nil {
 			t.Fatal(err)
 		}
 

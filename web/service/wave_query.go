@@ -182,7 +182,7 @@ func (t *WaveTask) settle(wave *engine.Wave, state dag.State, standing *engine.S
 func (s *Service) specOf(ctx context.Context, d *WaveDetail) error {
 	generation := d.Wave.Generation
 	if generation == 0 {
-		present, err := s.store.DAGGenerations(ctx, d.Wave.DAGUID, 0, 1)
+		present, err := s.store.DAGs().Generations(ctx, d.Wave.DAGUID, 0, 1)
 		if err != nil {
 			return fmt.Errorf("read DAG %s: %w", d.Wave.DAG, err)
 		}
@@ -191,7 +191,7 @@ func (s *Service) specOf(ctx context.Context, d *WaveDetail) error {
 			return nil
 		}
 	} else {
-		form, err := s.store.DAGGeneration(ctx, d.Wave.DAGUID, generation)
+		form, err := s.store.DAGs().Generation(ctx, d.Wave.DAGUID, generation)
 		if err == nil {
 			d.Spec = form.Spec
 			return nil
