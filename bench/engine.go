@@ -80,7 +80,7 @@ func pausedJobs(ctx context.Context, store *sqlite.Store, n int) ([]string, erro
 			Generation: 1, Revision: 1, Pending: true, Paused: true, PausedAt: now, CreatedAt: now, UpdatedAt: now,
 		}
 		job.Shard = engine.ShardOf(job.UID)
-		if err := store.CreateJob(ctx, job); err != nil {
+		if err := store.Jobs().Create(ctx, job); err != nil {
 			return nil, err
 		}
 		uids = append(uids, job.UID)

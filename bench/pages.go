@@ -119,9 +119,9 @@ func (b *bench) remember(ctx context.Context, data string, n int, until time.Tim
 	}
 	defer store.Close(ctx)
 	var jobs []engine.Job
-	filter := engine.JobFilter{Namespace: engine.DefaultNamespace, Limit: 1000}
+	filter := engine.DefinitionFilter{Namespace: engine.DefaultNamespace, Limit: 1000}
 	for {
-		page, next, err := store.Jobs(ctx, filter)
+		page, next, err := store.Jobs().List(ctx, filter)
 		if err != nil {
 			return "", err
 		}

@@ -116,7 +116,7 @@ func createJobs(ctx context.Context, store store, n int, definition func(i int) 
 					Generation: 1, Revision: 1, Pending: true, CreatedAt: now, UpdatedAt: now,
 				}
 				job.Shard = engine.ShardOf(job.UID)
-				if err := store.CreateJob(ctx, job); err != nil {
+				if err := store.Jobs().Create(ctx, job); err != nil {
 					return err
 				}
 			}

@@ -7,14 +7,14 @@ import (
 	"path/filepath"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/store/mongo"
 	"github.com/tidewheel/tidewheel/store/sqlite"
 )
 
 // store is what scenarios write straight into a server's database.
 type store interface {
-	CreateJob(context.Context, engine.Job) error
-	Jobs(context.Context, engine.JobFilter) ([]engine.Job, string, error)
+	Jobs() engine.Definitions[spec.Job]
 	Runs(context.Context, engine.RunFilter) ([]engine.Run, string, error)
 	Take(ctx context.Context, shard int, owner string) (engine.Term, error)
 	Commit(context.Context, []engine.ShardCommit) []error

@@ -103,7 +103,7 @@ func TestJobs(t *testing.T) {
 	}
 	_, err = s.api.PutJob(ctx, "a", definition{"binary": "report"}, job.Revision, "")
 	refused(t, err, 412, "job_changed")
-	if paused := must[wire.Job](t)(s.api.PauseJob(ctx, "a")); !paused.Paused {
+	if paused := must[wire.Job](t)(s.api.PauseJob(ctx, "a", "too loud & late")); !paused.Paused || paused.PausedReason != "too loud & late" {
 		t.Errorf("paused %+v", paused)
 	}
 	if resumed := must[wire.Job](t)(s.api.ResumeJob(ctx, "a")); resumed.Paused {

@@ -56,9 +56,11 @@ func (c *Client) RunDAG(ctx context.Context, name string, request wire.WaveReque
 	return ask[wire.Wave](ctx, c, call{method: http.MethodPost, path: prefix + "/dags" + path(name, "run"), value: request, header: idempotent(key)})
 }
 
-// PauseDAG stops the schedules of a DAG's roots.
-func (c *Client) PauseDAG(ctx context.Context, name string) (wire.DAG, error) {
-	return ask[wire.DAG](ctx, c, call{method: http.MethodPost, path: prefix + "/dags" + path(name, "pause")})
+// PauseDAG stops the schedules of a DAG's roots. The reason is for people and may be "".
+func (c *Client) PauseDAG(ctx context.Context, name, reason string) (wire.DAG, error) {
+	query := url.Values{}
+	set(query, "reason", reason)
+	return ask[wire.DAG](ctx, c, call{method: http.MethodPost, path: prefix + "/dags" + path(name, "pause"), query: query})
 }
 
 // ResumeDAG lets them go on.

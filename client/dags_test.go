@@ -24,7 +24,7 @@ func TestDAGsAndWaves(t *testing.T) {
 	if edited.Generation != 2 || edited.Message != "more" {
 		t.Errorf("edited %+v", edited)
 	}
-	if !must[wire.DAG](t)(s.api.PauseDAG(ctx, "etl")).Paused || must[wire.DAG](t)(s.api.ResumeDAG(ctx, "etl")).Paused {
+	if must[wire.DAG](t)(s.api.PauseDAG(ctx, "etl", "too loud")).PausedReason != "too loud" || must[wire.DAG](t)(s.api.ResumeDAG(ctx, "etl")).Paused {
 		t.Error("it is not paused and resumed")
 	}
 	if list := must[wire.List[wire.DAG]](t)(s.api.DAGs(ctx, client.DAGFilter{Text: "T"})); len(list.Items) != 1 {

@@ -75,9 +75,11 @@ func (c *Client) RunOnce(ctx context.Context, request wire.OneOffRequest, key st
 	return ask[wire.OneOff](ctx, c, call{method: http.MethodPost, path: prefix + "/v1/jobs", value: request, header: idempotent(key)})
 }
 
-// PauseJob stops a job's schedule.
-func (c *Client) PauseJob(ctx context.Context, name string) (wire.Job, error) {
-	return ask[wire.Job](ctx, c, call{method: http.MethodPost, path: prefix + "/jobs" + path(name, "pause")})
+// PauseJob stops a job's schedule. The reason is for people and may be "".
+func (c *Client) PauseJob(ctx context.Context, name, reason string) (wire.Job, error) {
+	query := url.Values{}
+	set(query, "reason", reason)
+	return ask[wire.Job](ctx, c, call{method: http.MethodPost, path: prefix + "/jobs" + path(name, "pause"), query: query})
 }
 
 // ResumeJob lets it go on.

@@ -105,7 +105,7 @@ func end(ctx context.Context, t *testing.T, api *client.Client, applied wire.App
 		if item.Kind != "Job" {
 			continue
 		}
-		if _, err := api.PauseJob(ctx, item.Name); err != nil {
+		if _, err := api.PauseJob(ctx, item.Name, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -86,7 +86,7 @@ func Crash(t *testing.T, binary string, args ...string) {
 	}
 	journal.read(t, linesBetween)
 	for _, job := range applied.Items {
-		if _, err := api.PauseJob(ctx, job.Name); err != nil {
+		if _, err := api.PauseJob(ctx, job.Name, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -69,7 +69,7 @@ func Missed(t *testing.T, binary string, args ...string) {
 	ready := time.Now()
 	journal.read(t, linesBetween)
 	for _, job := range applied.Items {
-		if _, err := api.PauseJob(ctx, job.Name); err != nil {
+		if _, err := api.PauseJob(ctx, job.Name, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

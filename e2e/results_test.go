@@ -53,7 +53,7 @@ func TestReportsOfManyRunsDoNotStayInTheQueue(t *testing.T) {
 	to := time.Now().Truncate(time.Minute).Add(-time.Minute)
 	for i := range trimmedJobs { // nothing is to fire by itself
 		name := fmt.Sprintf("nothing-%d", i)
-		if _, err := api.PauseJob(ctx, name); err != nil {
+		if _, err := api.PauseJob(ctx, name, ""); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := api.Backfill(ctx, name, wire.BackfillRequest{From: to.Add(-trimmedEach * time.Second), To: to}); err != nil {

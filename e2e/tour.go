@@ -76,7 +76,7 @@ func Tour(t *testing.T, binary string, args ...string) {
 		}
 	}
 	endedWaves(ctx, t, api)
-	if _, err := api.PauseJob(ctx, "ticks"); err != nil { // it shows what did not run
+	if _, err := api.PauseJob(ctx, "ticks", ""); err != nil { // it shows what did not run
 		t.Fatal(err)
 	}
 	settled(ctx, t, api)

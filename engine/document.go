@@ -42,20 +42,21 @@ type Document interface {
 // Place is the binary's place among all documents.
 func (b Binary) Place() (Collection, string) { return CollectionBinaries, b.Key() }
 
-// Place is the job's place among all documents.
-func (j Job) Place() (Collection, string) { return CollectionJobs, j.UID }
-
-// Place is the generation's place among all documents.
-func (g Generation) Place() (Collection, string) {
-	return CollectionGenerations, generationID(g.UID, g.Generation)
+// Place is the definition's place among all documents.
+func (d Definition[S]) Place() (Collection, string) {
+	if isDAG[S]() {
+		return CollectionDAGs, d.UID
+	}
+	return CollectionJobs, d.UID
 }
 
-// Place is the DAG's place among all documents.
-func (d DAG) Place() (Collection, string) { return CollectionDAGs, d.UID }
-
 // Place is the generation's place among all documents.
-func (g DAGGeneration) Place() (Collection, string) {
-	return CollectionDAGGenerations, generationID(g.UID, g.Generation)
+func (g GenerationOf[S]) Place() (Collection, string) {
+	id := generationID(g.UID, g.Generation)
+	if isDAG[S]() {
+		return CollectionDAGGenerations, id
+	}
+	return CollectionGenerations, id
 }
 
 // Place is the wave's place among all documents.

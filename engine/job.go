@@ -4,8 +4,6 @@ import (
 	"errors"
 	"slices"
 	"time"
-
-	"github.com/tidewheel/tidewheel/spec"
 )
 
 // DefaultNamespace owns everything until namespaces arrive.
@@ -24,56 +22,6 @@ var (
 	// ErrDamaged says that what is stored is damaged, so that nothing is read from it or written to it any more.
 	ErrDamaged = errors.New("the database is damaged")
 )
-
-// Job is a definition as it is kept: what the user wrote and what Tidewheel knows about it.
-type Job struct {
-	UID       string `json:"uid"` // made at creation; a name deleted and made again is another job
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-	Shard     int    `json:"shard"`
-
-	Spec spec.Job `json:"spec"`
-	// Source is the YAML that Spec was read from, byte by byte as the user wrote it, at most spec.MaxSource bytes; "" where
-	// it came as JSON, and in whatever a store gives for a list, by uid or to the engine: only Store.Job reads it. A write
-	// keeps what it is given, so write only what Store.Job gave. An edit of Source alone leaves Generation as it is.
-	Source     string `json:"source,omitempty"`
-	Generation int64  `json:"generation"` // 1 at creation, +1 with each edit of Spec
-	Revision   int64  `json:"revision"`   // 1 at creation, +1 with each write of the record; the ETag
-
-	Paused   bool      `json:"paused,omitempty"`
-	PausedAt time.Time `json:"paused_at,omitzero"`
-	PausedBy string    `json:"paused_by,omitempty"`
-	// PausedReason is why, as whoever paused it said.
-	PausedReason string `json:"paused_reason,omitempty"`
-
-	// OneOff marks a job that the one-call form has made: it goes some time after its only slot, unless it was edited.
-	OneOff bool `json:"one_off,omitempty"`
-	// Deleted marks a tombstone: the name is free again, and the engine has yet to clear what the job left behind.
-	Deleted bool `json:"deleted,omitempty"`
-	// Pending says that the engine has not acted on this revision yet. Every write by a user sets it; the engine
-	// clears it under the condition that Revision is still the one it acted on.
-	Pending bool `json:"pending,omitempty"`
-
-	CreatedAt time.Time `json:"created_at"`
-	CreatedBy string    `json:"created_by,omitempty"`
-	UpdatedAt time.Time `json:"updated_at"` // of the last edit of Spec: the new schedule counts from here
-	UpdatedBy string    `json:"updated_by,omitempty"`
-	Message   string    `json:"message,omitempty"` // why it was edited, as the editor said
-}
-
-// Key is the job's stable name across shards and for schedules with H: "namespace/name".
-func (j *Job) Key() string { return j.Namespace + "/" + j.Name }
-
-// Generation is one earlier or present form of a definition.
-type Generation struct {
-	UID        string    `json:"uid"`
-	Generation int64     `json:"generation"`
-	Spec       spec.Job  `json:"spec"`
-	Source     string    `json:"source,omitempty"` // as in Job, the latest that this generation had; "" in lists
-	By         string    `json:"by,omitempty"`
-	At         time.Time `json:"at"`
-	Message    string    `json:"message,omitempty"`
-}
 
 // ScheduledTask is the next upcoming instance of a job, or of a root of a DAG: the only planned slot that is stored. All
 // slots before Slot are accounted for (as runs, or in the slot ledger); Slot itself is not yet. Where a definition has no

@@ -36,14 +36,6 @@ func (f *RunFilter) Owner() (uid string, possible bool) {
 	return "", false
 }
 
-// JobFilter selects jobs for a list, in the order of their names.
-type JobFilter struct {
-	Namespace string
-	Text      string // in the name, case is ignored
-	Cursor    string
-	Limit     int
-}
-
 // SlotFilter selects ledger entries of one job that touch [Since, Until), newest first.
 type SlotFilter struct {
 	JobUID string

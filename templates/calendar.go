@@ -7,11 +7,14 @@ import (
 	"time"
 )
 
-// Calendar is what became of a job's slots in a month.
+// Calendar is what became of the slots of a job, or of a root of a DAG, in a month.
 type Calendar struct {
 	Page     Page
-	Head     JobHead
-	Month    string // "November 2026"
+	Head     Head
+	Root     string  // "" for a job
+	Roots    []Crumb // all that can be chosen
+	NoRoot   bool    // the DAG has none with a schedule
+	Month    string  // "November 2026"
 	Zone     string
 	Previous string // address; "" for none
 	Next     string
@@ -23,6 +26,22 @@ type Calendar struct {
 	DayMore  bool
 	DayHref  string // the runs of the day
 	DayEmpty string // why nothing is there
+}
+
+// days says whose slots and days they are.
+func (v Calendar) days() string {
+	if v.Root != "" {
+		return "slots of " + v.Root + ", days of " + v.Zone
+	}
+	return "days of " + v.Zone
+}
+
+// owner is how the command line names what has the slots.
+func (v Calendar) owner() string {
+	if v.Root != "" {
+		return v.Head.Name + "/" + v.Root
+	}
+	return v.Head.Name
 }
 
 // CalendarDay is one day of it.

@@ -9,13 +9,13 @@ import (
 	"github.com/tidewheel/tidewheel/templates"
 )
 
-func jobHead(tab templates.JobTab) templates.JobHead {
-	return templates.JobHead{
-		Name: "tides", Description: hostile, Schedule: "every 5 minutes, UTC", Tab: tab, RunKey: "page-1", Payload: hostile,
+func jobHead(tab templates.Tab) templates.Head {
+	return templates.Head{
+		Kind: templates.KindJob, Name: "tides", Description: hostile, Rhythm: "Runs every 5 minutes, UTC.", Tab: tab, RunKey: "page-1", Payload: hostile,
 	}
 }
 
-func pausedHead(tab templates.JobTab) templates.JobHead {
+func pausedHead(tab templates.Tab) templates.Head {
 	head := jobHead(tab)
 	head.Paused, head.PausedAt, head.PausedBy, head.PausedReason = true, now.Add(-time.Hour), "mira", hostile
 	return head
@@ -33,7 +33,7 @@ func job(rows []templates.RunRow, slots []templates.Slot) templates.Job {
 		Outliers: []templates.Outlier{{Run: "abc-s1", Span: "4.0 s", Times: "3 times the median", Status: "dead"}},
 	}
 	return templates.Job{
-		Page: page("tides", templates.SectionJobs), Head: jobHead(templates.JobNow),
+		Page: page("tides", templates.SectionJobs), Head: jobHead(templates.TabNow),
 		Hindrances: []templates.Hindrance{
 			{Words: hostile, Stops: true, Since: now.Add(-time.Hour), At: now.Add(time.Hour), Href: "/executors", Cure: "See the executors"},
 			{Words: "Its last slot was skipped: the run before it had not ended."},
@@ -47,12 +47,12 @@ func job(rows []templates.RunRow, slots []templates.Slot) templates.Job {
 func jobPages(rows []templates.RunRow, slots []templates.Slot) map[string]templ.Component {
 	list := page("Jobs", templates.SectionJobs)
 	paused := templates.Job{
-		Page: page("tides", templates.SectionJobs), Head: pausedHead(templates.JobNow), Binary: "sha256:" + hostile,
+		Page: page("tides", templates.SectionJobs), Head: pausedHead(templates.TabNow), Binary: "sha256:" + hostile,
 		Created: now, Updated: now, Generation: 1, Live: "/jobs/tides",
 		Duration: templates.Chart{Name: "Duration"}, Lag: templates.Chart{Name: "Start lag"},
 	}
 	calendar := templates.Calendar{
-		Page: page("tides", templates.SectionJobs), Head: pausedHead(templates.JobSlots), Month: "November 2026", Zone: "Asia/Dhaka",
+		Page: page("tides", templates.SectionJobs), Head: pausedHead(templates.TabSlots), Month: "November 2026", Zone: "Asia/Dhaka",
 		Previous: "/jobs/tides/slots?month=2026-10", Next: "/jobs/tides/slots?month=2026-12", Problem: "This month is not understood.",
 		Weeks: [][]templates.CalendarDay{{
 			{}, {N: 1, Name: "Sunday 1 November", Href: "/jobs/tides/slots?day=2026-11-01#day", Chosen: true, Fired: 500, Bad: 2, Skipped: 3, Missed: 4, ByHand: 1, More: true, Heat: 4, Reasons: []string{"3 slots: " + hostile}},
@@ -81,11 +81,11 @@ func jobPages(rows []templates.RunRow, slots []templates.Slot) map[string]templ.
 		"job":           templates.JobPage(job(rows, slots)),
 		"job-paused":    templates.JobPage(paused),
 		"job-slots":     templates.CalendarPage(calendar),
-		"job-run":       templates.JobActPage(templates.JobAct{Page: page("Run tides", templates.SectionJobs), Head: jobHead(""), Act: "run", Problem: hostile, Payload: hostile, Variables: hostile}),
-		"job-pause":     templates.JobActPage(templates.JobAct{Page: page("Pause tides", templates.SectionJobs), Head: jobHead(""), Act: "pause", Reason: hostile}),
-		"job-delete":    templates.JobActPage(templates.JobAct{Page: page("Delete tides", templates.SectionJobs), Head: jobHead(""), Act: "delete", Confirm: hostile}),
-		"job-definition": templates.JobTextPage(templates.JobText{
-			Page: page("tides", templates.SectionJobs), Head: jobHead(templates.JobDefinition), Definition: hostile + "\n",
+		"job-run":       templates.ActPage(templates.Act{Page: page("Run tides", templates.SectionJobs), Head: jobHead(""), Act: "run", Problem: hostile, Payload: hostile, Variables: hostile}),
+		"job-pause":     templates.ActPage(templates.Act{Page: page("Pause tides", templates.SectionJobs), Head: jobHead(""), Act: "pause", Reason: hostile}),
+		"job-delete":    templates.ActPage(templates.Act{Page: page("Delete tides", templates.SectionJobs), Head: jobHead(""), Act: "delete", Confirm: hostile}),
+		"job-definition": templates.DefinitionTextPage(templates.DefinitionText{
+			Page: page("tides", templates.SectionJobs), Head: jobHead(templates.TabDefinition), Definition: hostile + "\n",
 			Generations: templates.Generations{
 				Of: "tides", Path: "/jobs/tides", Note: "the newest first", Present: 52, Pager: templates.Pager{First: "/jobs/tides/definition", Next: "/jobs/tides/definition?cursor=x"},
 				Forms: []templates.Generation{{N: 2, At: now, By: "joris", Message: hostile}, {N: 1, At: now.Add(-time.Hour), By: "mira"}},
@@ -93,11 +93,11 @@ func jobPages(rows []templates.RunRow, slots []templates.Slot) map[string]templ.
 			},
 		}),
 		"job-backfill": templates.BackfillPage(templates.Backfill{
-			Page: page("tides", templates.SectionJobs), Head: jobHead(templates.JobBackfill), From: "2026-11-19T12:00", To: "2026-11-20T12:00", Zone: "Asia/Dhaka",
-			Planned: true, New: 1, More: 3, Slots: []templates.BackfillSlot{{At: now, Local: "Fri 18:00"}, {At: now, Local: "Fri 18:05", Run: "abc-s1", Status: "succeeded"}},
+			Page: page("tides", templates.SectionJobs), Head: jobHead(templates.TabBackfill), From: "2026-11-19T12:00", To: "2026-11-20T12:00", Zone: "Asia/Dhaka",
+			Planned: true, New: 1, More: 3, Slots: []templates.BackfillSlot{{At: now, Local: "Fri 18:00"}, {At: now, Local: "Fri 18:05", Href: "/runs/abc-s1", Status: "succeeded"}},
 		}),
 		"job-backfill-wrong": templates.BackfillPage(templates.Backfill{
-			Page: page("tides", templates.SectionJobs), Head: jobHead(templates.JobBackfill), From: hostile, To: hostile, Zone: "UTC", Problem: hostile,
+			Page: page("tides", templates.SectionJobs), Head: jobHead(templates.TabBackfill), From: hostile, To: hostile, Zone: "UTC", Problem: hostile,
 		}),
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/tidewheel/tidewheel/templates"
 )
 
-func dagHead(tab templates.DAGTab) templates.DAGHead {
-	return templates.DAGHead{
-		Name: "etl", Description: hostile, Summary: "3 tasks · orders: every hour", Tab: tab, RunKey: "page-1", Payload: hostile, Args: "DAY=today\n",
+func dagHead(tab templates.Tab) templates.Head {
+	return templates.Head{
+		Kind: templates.KindDAG, Name: "etl", Description: hostile, Rhythm: "3 tasks · orders: every hour", Tab: tab, RunKey: "page-1", Payload: hostile, Args: "DAY=today\n",
 	}
 }
 
@@ -77,14 +77,16 @@ func wave() templates.Wave {
 func dagPages() map[string]templ.Component {
 	list := page("DAGs", templates.SectionDAGs)
 	etl := page("etl", templates.SectionDAGs)
-	paused := dagHead(templates.DAGNow)
-	paused.Paused, paused.PausedAt, paused.PausedBy = true, now.Add(-time.Hour), "mira"
+	paused := dagHead(templates.TabNow)
+	paused.Paused, paused.PausedAt, paused.PausedBy, paused.PausedReason = true, now.Add(-time.Hour), "mira", hostile
 	states := []templates.Option{{Value: "failing", Name: "failing"}}
 	ended := wave()
 	ended.Status, ended.Ended, ended.Reason, ended.Finished, ended.CanCancel, ended.CanResume = "failed", true, hostile, now, false, true
 	ended.Waits, ended.After, ended.DAGGone, ended.Tasks, ended.Items = nil, "a-w3", true, nil, nil
 	calendar := templates.Calendar{
-		Page: etl, Month: "November 2026", Zone: "Asia/Dhaka", Previous: "/dags/etl/slots?month=2026-10&root=orders", Problem: "This month is not understood.",
+		Page: etl, Head: dagHead(templates.TabSlots), Root: "orders",
+		Roots: []templates.Crumb{{Name: "orders", Href: "/dags/etl/slots?root=orders"}, {Name: "rates", Href: "/dags/etl/slots?root=rates"}},
+		Month: "November 2026", Zone: "Asia/Dhaka", Previous: "/dags/etl/slots?month=2026-10&root=orders", Problem: "This month is not understood.",
 		Weeks: [][]templates.CalendarDay{{{}, {N: 1, Name: "Sunday 1 November", Href: "/dags/etl/slots?day=2026-11-01&root=orders#day", Chosen: true, Fired: 3, Skipped: 2, Heat: 2}, {}, {}, {}, {}, {}}},
 		Day:   "Sunday 1 November 2026", DayMore: true,
 		Ledger: []templates.LedgerRow{{From: now, To: now, Count: 1, Outcome: "fired", Reason: "by its schedule", Run: "a-w1-orders", Status: "failed"}},
@@ -101,7 +103,7 @@ func dagPages() map[string]templ.Component {
 		}),
 		"dags-empty": templates.DAGsPage(templates.DAGs{Page: list, Filter: templates.DAGFilter{States: states}, Live: "/dags"}),
 		"dag": templates.DAGPage(templates.DAG{
-			Page: etl, Head: dagHead(templates.DAGNow), Graph: graph(), Waves: waveRows(), MoreWaves: "/dags/etl/waves", Strip: waveMarks(), Rate: "50%", RateOf: 2,
+			Page: etl, Head: dagHead(templates.TabNow), Graph: graph(), Waves: waveRows(), MoreWaves: "/dags/etl/waves", Strip: waveMarks(), Rate: "50%", RateOf: 2,
 			Roots: []templates.RootSlots{
 				{Root: "orders", Schedule: "every hour", Zone: "Asia/Dhaka", Next: []templates.Slot{{At: now, Local: "Fri 2026-11-20 18:00:00", Note: hostile}}}, {Root: "over", Schedule: "once"},
 			},
@@ -112,28 +114,29 @@ func dagPages() map[string]templ.Component {
 		"dag-paused": templates.DAGPage(templates.DAG{Page: etl, Head: paused, Graph: graph(), Created: now, Updated: now, Generation: 1, Live: "/dags/etl"}),
 		"dag-waves":  templates.DAGWavesPage(templates.DAGWaves{Page: etl, Head: dagHead(""), Waves: waveRows(), Pager: templates.Pager{Next: "/dags/etl/waves?cursor=x"}, Live: "/dags/etl/waves"}),
 		"dag-grid": templates.GridPage(templates.Grid{
-			Page: etl, Head: dagHead(templates.DAGGrid), Text: hostile, Live: "/dags/etl/grid", Shown: "1 task", Key: []string{"failed", "upstream_failed"},
+			Page: etl, Head: dagHead(templates.TabGrid), Text: hostile, Live: "/dags/etl/grid", Shown: "1 task", Key: []string{"failed", "upstream_failed"},
 			Waves: []templates.GridWave{{ID: "a-w1", Epoch: 1, Status: "failed", Words: "wave 1, failed"}, {ID: "a-w2", Epoch: 2, Status: "running", Words: "wave 2, running"}},
 			Rows: []templates.GridRow{{Task: "shops", Cells: []templates.GridCell{
 				{State: "failed", Href: "/runs/a-w1-shops", Words: hostile, Count: "8"}, {State: "waiting", Words: "shops in wave 2: waiting"},
 			}}},
 		}),
-		"dag-slots":    templates.DAGCalendarPage(templates.DAGCalendar{Head: dagHead(templates.DAGSlots), Root: "orders", Roots: []templates.Crumb{{Name: "orders", Href: "/dags/etl/slots?root=orders"}, {Name: "rates", Href: "/dags/etl/slots?root=rates"}}, Calendar: calendar}),
-		"dag-no-slots": templates.DAGCalendarPage(templates.DAGCalendar{Head: dagHead(templates.DAGSlots), Calendar: templates.Calendar{Page: etl}}),
-		"dag-definition": templates.DAGTextPage(templates.DAGText{
-			Page: etl, Head: dagHead(templates.DAGDefinition), Definition: hostile,
+		"dag-slots":    templates.CalendarPage(calendar),
+		"dag-no-slots": templates.CalendarPage(templates.Calendar{Page: etl, Head: dagHead(templates.TabSlots), NoRoot: true}),
+		"dag-definition": templates.DefinitionTextPage(templates.DefinitionText{
+			Page: etl, Head: dagHead(templates.TabDefinition), Definition: hostile,
 			Generations: templates.Generations{
 				Of: "etl", Path: "/dags/etl", Present: 2, From: 1, To: 2, Compared: true,
 				Forms:   []templates.Generation{{N: 2, At: now, By: "mira", Message: hostile}, {N: 1, At: now}},
 				Changes: templates.Changes{{Kind: templates.LineAdded, Text: hostile}},
 			},
 		}),
-		"dag-backfill": templates.DAGPlanPage(templates.DAGPlan{
-			Page: etl, Head: dagHead(templates.DAGBackfill), From: "2026-11-19T12:00", To: "2026-11-20T12:00", Zone: "Asia/Dhaka", Planned: true, New: 1, More: 4,
-			Waves: []templates.PlannedWave{{At: now, Local: "Fri", Roots: "orders 12:00:00"}, {At: now, Local: "Fri", Roots: "orders 13:00:00", Wave: "a-w1", Status: "failed"}},
+		"dag-backfill": templates.BackfillPage(templates.Backfill{
+			Page: etl, Head: dagHead(templates.TabBackfill), From: "2026-11-19T12:00", To: "2026-11-20T12:00", Zone: "Asia/Dhaka", Planned: true, New: 1, More: 4,
+			Slots: []templates.BackfillSlot{{At: now, Local: "Fri", Roots: "orders 12:00:00"}, {At: now, Local: "Fri", Roots: "orders 13:00:00", Href: "/waves/a-w1", Status: "failed"}},
 		}),
-		"dag-run":         templates.DAGActPage(templates.DAGAct{Page: etl, Head: dagHead(""), Act: "run", Problem: hostile, Payload: hostile, Variables: hostile}),
-		"dag-delete":      templates.DAGActPage(templates.DAGAct{Page: etl, Head: dagHead(""), Act: "delete", Confirm: hostile}),
+		"dag-run":         templates.ActPage(templates.Act{Page: etl, Head: dagHead(""), Act: "run", Problem: hostile, Payload: hostile, Variables: hostile}),
+		"dag-pause":       templates.ActPage(templates.Act{Page: etl, Head: dagHead(""), Act: "pause", Problem: hostile, Reason: hostile}),
+		"dag-delete":      templates.ActPage(templates.Act{Page: etl, Head: dagHead(""), Act: "delete", Confirm: hostile}),
 		"wave":            templates.WavePage(wave()),
 		"wave-ended":      templates.WavePage(ended),
 		"wave-mark":       templates.WaveMarkPage(templates.WaveMarking{Page: page("Mark tell", templates.SectionDAGs), ID: "a-w2", DAG: "etl", Epoch: 2, Task: "tell", State: "waiting", Mark: "skipped", Problem: hostile, After: 2}),

@@ -3,7 +3,7 @@ package templates
 // Grid is how the tasks of a DAG did in its last waves.
 type Grid struct {
 	Page  Page
-	Head  DAGHead
+	Head  Head
 	Text  string     // what the names of tasks are narrowed to
 	Waves []GridWave // the oldest first
 	Rows  []GridRow

@@ -3,40 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"time"
-
-	"github.com/tidewheel/tidewheel/spec"
 )
-
-// DAG is a definition of tasks that need each other, and what Tidewheel knows about it.
-type DAG struct {
-	UID        string    `json:"uid" doc:"Made at creation: a name deleted and made again is another DAG" example:"h5zq3x7rk2mnp4ab"`
-	Namespace  string    `json:"namespace" example:"default"`
-	Name       string    `json:"name" example:"etl"`
-	Generation int64     `json:"generation" doc:"1 at creation, one more with each edit of the definition"`
-	Revision   int64     `json:"revision" doc:"One more with each change; the ETag"`
-	Paused     bool      `json:"paused"`
-	PausedAt   time.Time `json:"paused_at,omitzero"`
-	PausedBy   string    `json:"paused_by,omitempty"`
-	Pending    bool      `json:"pending" doc:"The engine has yet to act on the last change: a matter of milliseconds"`
-	Schedule   string    `json:"schedule" doc:"How large it is and when its roots start, in words" example:"2 tasks; fetch: at 03:00, every day, UTC"`
-	NextSlot   time.Time `json:"next_slot,omitzero" doc:"The next slot of any root; absent while it is paused, and where nothing is planned"`
-	CreatedAt  time.Time `json:"created_at"`
-	CreatedBy  string    `json:"created_by,omitempty"`
-	UpdatedAt  time.Time `json:"updated_at" doc:"Of the last edit of the definition"`
-	UpdatedBy  string    `json:"updated_by,omitempty"`
-	Message    string    `json:"message,omitempty" doc:"Why it was edited, as the editor said"`
-	Spec       spec.DAG  `json:"spec" doc:"The definition; what tasks leave out is in its defaults, and then as for jobs"`
-	Source     string    `json:"source,omitempty" doc:"The YAML as the user wrote it; absent in lists, where it came as JSON, and where it is longer than 256 KiB"`
-}
-
-// DAGGeneration is one earlier or present form of a DAG's definition.
-type DAGGeneration struct {
-	Generation int64     `json:"generation"`
-	At         time.Time `json:"at"`
-	By         string    `json:"by,omitempty"`
-	Message    string    `json:"message,omitempty"`
-	Spec       spec.DAG  `json:"spec"`
-}
 
 // DAGGraph is what a picture of a DAG is made from.
 type DAGGraph struct {

@@ -38,16 +38,3 @@ type Calendar struct {
 	Timezone string        `json:"timezone"`
 	Items    []CalendarDay `json:"items"`
 }
-
-// Difference is how two forms of a job differ.
-type Difference struct {
-	From int64  `json:"from"`
-	To   int64  `json:"to"`
-	Diff string `json:"diff" doc:"A unified difference of their YAML; empty where they mean the same"`
-}
-
-// RestoreRequest asks for an earlier form of a job.
-type RestoreRequest struct {
-	Generation int64  `json:"generation" minimum:"1"`
-	Message    string `json:"message,omitempty" maxLength:"500" doc:"Why, for the history of generations"`
-}

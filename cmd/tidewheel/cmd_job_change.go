@@ -14,13 +14,16 @@ import (
 type change func(ctx context.Context, api *client.Client, name string) (any, error)
 
 func (c *cli) pauseCommand() *cobra.Command {
-	return c.changeCommand("pause", "Stop the schedule of jobs and DAGs; what runs goes on", "paused",
+	var reason string
+	cmd := c.changeCommand("pause", "Stop the schedule of jobs and DAGs; what runs goes on", "paused",
 		func(ctx context.Context, api *client.Client, name string) (any, error) {
-			return api.PauseJob(ctx, name)
+			return api.PauseJob(ctx, name, reason)
 		},
 		func(ctx context.Context, api *client.Client, name string) (any, error) {
-			return api.PauseDAG(ctx, name)
+			return api.PauseDAG(ctx, name, reason)
 		})
+	cmd.Flags().StringVar(&reason, "reason", "", "why, shown to those who find it paused")
+	return cmd
 }
 
 func (c *cli) resumeCommand() *cobra.Command {

@@ -120,19 +120,19 @@ func (s *Server) loadExample(ctx context.Context, file string) error {
 
 func (s *Server) loadJob(ctx context.Context, folder string, document spec.Document) error {
 	job := document.Job
-	if _, err := s.service.Job(ctx, engine.DefaultNamespace, job.Name); err == nil {
+	if _, err := s.service.Jobs.Get(ctx, engine.DefaultNamespace, job.Name); err == nil {
 		return nil // it was loaded before, and is its owner's by now
 	}
 	if err := s.loadProgram(ctx, folder, job.Binary); err != nil {
 		return err
 	}
-	_, _, err := s.service.SaveJob(ctx, engine.DefaultNamespace, job, service.Save{By: demoUser, Message: "example", Source: document.Source})
+	_, _, err := s.service.Jobs.Save(ctx, engine.DefaultNamespace, job, service.Save{By: demoUser, Message: "example", Source: document.Source})
 	return err
 }
 
 func (s *Server) loadDAG(ctx context.Context, folder string, document spec.Document) error {
 	dag := document.DAG
-	if _, err := s.service.DAG(ctx, engine.DefaultNamespace, dag.Name); err == nil {
+	if _, err := s.service.DAGs.Get(ctx, engine.DefaultNamespace, dag.Name); err == nil {
 		return nil
 	}
 	loaded := map[string]bool{}
@@ -146,7 +146,7 @@ func (s *Server) loadDAG(ctx context.Context, folder string, document spec.Docum
 			return err
 		}
 	}
-	_, _, err := s.service.SaveDAG(ctx, engine.DefaultNamespace, dag, service.Save{By: demoUser, Message: "example", Source: document.Source})
+	_, _, err := s.service.DAGs.Save(ctx, engine.DefaultNamespace, dag, service.Save{By: demoUser, Message: "example", Source: document.Source})
 	return err
 }
 

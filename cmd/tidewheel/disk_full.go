@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
@@ -57,24 +58,26 @@ func (s storeOfUsers) Ping(ctx context.Context) error {
 	return err
 }
 
-// CreateJob makes a job.
-func (s storeOfUsers) CreateJob(ctx context.Context, job engine.Job) error {
-	return explainFull(s.store.CreateJob(ctx, job))
+// Jobs keeps jobs.
+func (s storeOfUsers) Jobs() engine.Definitions[spec.Job] {
+	return definitionsOfUsers[spec.Job]{s.store.Jobs()}
 }
 
-// ReplaceJob changes a job.
-func (s storeOfUsers) ReplaceJob(ctx context.Context, job engine.Job) error {
-	return explainFull(s.store.ReplaceJob(ctx, job))
+// DAGs keeps DAGs.
+func (s storeOfUsers) DAGs() engine.Definitions[spec.DAG] {
+	return definitionsOfUsers[spec.DAG]{s.store.DAGs()}
 }
 
-// CreateDAG makes a DAG.
-func (s storeOfUsers) CreateDAG(ctx context.Context, dag engine.DAG) error {
-	return explainFull(s.store.CreateDAG(ctx, dag))
+type definitionsOfUsers[S engine.Spec] struct{ engine.Definitions[S] }
+
+// Create makes a definition.
+func (d definitionsOfUsers[S]) Create(ctx context.Context, definition engine.Definition[S]) error {
+	return explainFull(d.Definitions.Create(ctx, definition))
 }
 
-// ReplaceDAG changes a DAG.
-func (s storeOfUsers) ReplaceDAG(ctx context.Context, dag engine.DAG) error {
-	return explainFull(s.store.ReplaceDAG(ctx, dag))
+// Replace changes a definition.
+func (d definitionsOfUsers[S]) Replace(ctx context.Context, definition engine.Definition[S]) error {
+	return explainFull(d.Definitions.Replace(ctx, definition))
 }
 
 // PutCommand leaves something for the engine.

@@ -8,18 +8,23 @@ import (
 	"testing"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
 // fullStore is a store on a full disk.
 type fullStore struct{ store }
 
-func (fullStore) CreateJob(context.Context, engine.Job) error {
+func (fullStore) Jobs() engine.Definitions[spec.Job] { return fullJobs{} }
+
+type fullJobs struct{ engine.Definitions[spec.Job] }
+
+func (fullJobs) Create(context.Context, engine.Job) error {
 	return errors.Join(errors.New("sqlite: create job"), engine.ErrFull)
 }
 
 func TestFullDiskIsToldInWords(t *testing.T) {
-	err := storeOfUsers{fullStore{}}.CreateJob(t.Context(), engine.Job{})
+	err := storeOfUsers{fullStore{}}.Jobs().Create(t.Context(), engine.Job{})
 	var told *service.Error
 	if !errors.As(err, &told) || told.Code != "disk_full" || told.Kind != service.KindUnavailable {
 		t.Errorf("the user is told %v", err)

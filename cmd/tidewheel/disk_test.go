@@ -124,7 +124,7 @@ func TestSlotsOfAFullDiskAreJudgedAsInAnyOtherOutage(t *testing.T) {
 			UID: "tick", Namespace: "default", Name: "tick", Shard: engine.ShardOf("tick"), Spec: definition, Generation: 1, Revision: 1, Pending: true,
 			CreatedAt: now, UpdatedAt: now,
 		}
-		if err := store.CreateJob(ctx, job); err != nil {
+		if err := store.Jobs().Create(ctx, job); err != nil {
 			t.Fatal(err)
 		}
 		queue := &carryingQueue{disk: d, published: map[string]time.Time{}}

@@ -70,7 +70,7 @@ func (j *janitor) digestsOfBinaries(ctx context.Context, mark func(string)) erro
 }
 
 func (j *janitor) digestsOfJobs(ctx context.Context, mark func(string)) error {
-	return j.eachJob(ctx, func(jobs []engine.Job) error {
+	return eachOf(ctx, j, j.store.Jobs(), janitorBatch, func(jobs []engine.Job) error {
 		for i := range jobs {
 			markBinding(jobs[i].Spec.Binary, mark)
 		}
@@ -80,11 +80,11 @@ func (j *janitor) digestsOfJobs(ctx context.Context, mark func(string)) error {
 
 // digestsOfDAGs looks at all forms of each DAG that are kept: an open wave is executed by the form that it began with.
 func (j *janitor) digestsOfDAGs(ctx context.Context, mark func(string)) error {
-	return j.eachDAG(ctx, func(dags []engine.DAG) error {
+	return eachOf(ctx, j, j.store.DAGs(), dagsAtOnce, func(dags []engine.DAG) error {
 		for i := range dags {
 			markTasks(&dags[i].Spec, mark)
 			for below := dags[i].Generation; below > 1; {
-				forms, err := j.store.DAGGenerations(ctx, dags[i].UID, below, dagsAtOnce)
+				forms, err := j.store.DAGs().Generations(ctx, dags[i].UID, below, dagsAtOnce)
 				if err != nil {
 					return err
 				}

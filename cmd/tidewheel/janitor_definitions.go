@@ -8,24 +8,18 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 // definitionSweeper is what a look at all definitions needs of a store.
 type definitionSweeper interface {
-	Jobs(ctx context.Context, filter engine.JobFilter) (jobs []engine.Job, next string, err error)
-	Job(ctx context.Context, namespace, name string) (engine.Job, error)
-	ReplaceJob(ctx context.Context, job engine.Job) error
+	Jobs() engine.Definitions[spec.Job]
+	DAGs() engine.Definitions[spec.DAG]
 	TasksByID(ctx context.Context, ids []string) ([]engine.ScheduledTask, error)
 	ActiveRunsOf(ctx context.Context, uids []string) ([]engine.Run, error)
 	LatestMarks(ctx context.Context, uids []string, limit, timed int) (map[string][]engine.RunMark, error)
-	Generations(ctx context.Context, uid string, before int64, limit int) ([]engine.Generation, error)
-	DropGenerations(ctx context.Context, uid string, below int64) (int, error)
-
-	DAGs(ctx context.Context, filter engine.DAGFilter) (dags []engine.DAG, next string, err error)
 	TasksOfDAGs(ctx context.Context, uids []string) ([]engine.ScheduledTask, error)
 	OpenWavesOf(ctx context.Context, uids []string) ([]engine.Wave, error)
-	DAGGenerations(ctx context.Context, uid string, before int64, limit int) ([]engine.DAGGeneration, error)
-	DropDAGGenerations(ctx context.Context, uid string, below int64) (int, error)
 
 	Binaries(ctx context.Context, namespace, cursor string, limit int) (binaries []engine.Binary, next string, err error)
 	ActiveRuns(ctx context.Context, shards []int, after string, limit int) ([]engine.Run, error)
@@ -46,44 +40,35 @@ func (j *janitor) sweepDefinitions(ctx context.Context) error {
 			j.log.Info("removed old one-off jobs and earlier forms of definitions", "jobs", oneOffs, "generations", generations)
 		}
 	}()
-	if err := j.eachJob(ctx, func(jobs []engine.Job) error {
+	if err := eachOf(ctx, j, j.store.Jobs(), janitorBatch, func(jobs []engine.Job) error {
 		n, err := j.removeOneOffs(ctx, jobs)
 		oneOffs += n
-		for i := 0; i < len(jobs) && err == nil; i++ {
-			n, err = dropForms(ctx, j, j.formsOfJob(&jobs[i]))
+		if err == nil {
+			n, err = dropForms(ctx, j, j.store.Jobs(), jobs, j.store.TasksByID)
 			generations += n
 		}
 		return err
 	}); err != nil {
 		return err
 	}
-	return j.eachDAG(ctx, func(dags []engine.DAG) error {
-		for i := range dags {
-			n, err := dropForms(ctx, j, j.formsOfDAG(&dags[i]))
-			if generations += n; err != nil {
-				return err
-			}
-		}
-		return nil
+	return eachOf(ctx, j, j.store.DAGs(), dagsAtOnce, func(dags []engine.DAG) error {
+		n, err := dropForms(ctx, j, j.store.DAGs(), dags, j.store.TasksOfDAGs)
+		generations += n
+		return err
 	})
-}
-
-// eachJob calls for the jobs of all namespaces, some at a time, and takes no more of the time than its share.
-func (j *janitor) eachJob(ctx context.Context, each func([]engine.Job) error) error {
-	return walk(ctx, j, func(cursor string) ([]engine.Job, string, error) {
-		return j.store.Jobs(ctx, engine.JobFilter{Cursor: cursor, Limit: janitorBatch})
-	}, each)
-}
-
-func (j *janitor) eachDAG(ctx context.Context, each func([]engine.DAG) error) error {
-	return walk(ctx, j, func(cursor string) ([]engine.DAG, string, error) {
-		return j.store.DAGs(ctx, engine.DAGFilter{Cursor: cursor, Limit: dagsAtOnce})
-	}, each)
 }
 
 // dagsAtOnce is fewer than janitorBatch: a DAG may have thousands of tasks.
 const dagsAtOnce = 20
 
+// eachOf calls for the definitions of all namespaces, some at a time.
+func eachOf[S engine.Spec](ctx context.Context, j *janitor, of engine.Definitions[S], atOnce int, each func([]engine.Definition[S]) error) error {
+	return walk(ctx, j, func(cursor string) ([]engine.Definition[S], string, error) {
+		return of.List(ctx, engine.DefinitionFilter{Cursor: cursor, Limit: atOnce})
+	}, each)
+}
+
+// walk calls for all pages of a list, and takes no more of the time than its share.
 func walk[T any](ctx context.Context, j *janitor, page func(cursor string) ([]T, string, error), each func([]T) error) error {
 	for cursor := ""; ; {
 		began := time.Now()
@@ -163,14 +148,14 @@ func (j *janitor) removeOneOffs(ctx context.Context, jobs []engine.Job) (removed
 
 // removeOneOff deletes a job, unless it was changed since it was looked at. The engine does the rest.
 func (j *janitor) removeOneOff(ctx context.Context, seen *engine.Job) (bool, error) {
-	job, err := j.store.Job(ctx, seen.Namespace, seen.Name)
+	job, err := j.store.Jobs().Get(ctx, seen.Namespace, seen.Name)
 	if errors.Is(err, engine.ErrNotFound) || err == nil && (job.UID != seen.UID || job.Revision != seen.Revision) {
 		return false, nil
 	}
 	if err == nil {
 		job.Deleted, job.Pending, job.UpdatedBy = true, true, sweeperName
 		job.Revision++
-		err = j.store.ReplaceJob(ctx, job)
+		err = j.store.Jobs().Replace(ctx, job)
 	}
 	if errors.Is(err, engine.ErrNotFound) || errors.Is(err, engine.ErrConflict) {
 		return false, nil
@@ -181,90 +166,73 @@ func (j *janitor) removeOneOff(ctx context.Context, seen *engine.Job) (bool, err
 	return true, nil
 }
 
-// written is a form of a definition, and when it was written.
-type written struct {
-	generation int64
-	at         time.Time
-}
-
-// droppable returns the generation below which all forms were replaced before an instant; page lists the forms below
-// another, the newest first.
-func droppable(present int64, before time.Time, page func(below int64) ([]written, error)) (int64, error) {
-	var next written // the form after the one that is looked at
-	for below := present + 1; below > 1; {
-		forms, err := page(below)
+// droppable returns the generation below which all forms of a definition were replaced before an instant.
+func droppable[S engine.Spec](ctx context.Context, of engine.Definitions[S], d *engine.Definition[S], before time.Time) (int64, error) {
+	var next engine.GenerationOf[S] // the form after the one that is looked at
+	for below := d.Generation + 1; below > 1; {
+		forms, err := of.Generations(ctx, d.UID, below, janitorBatch)
 		if err != nil || len(forms) == 0 {
 			return 0, err
 		}
 		for _, form := range forms {
-			if next.generation > 0 && next.at.Before(before) {
-				return form.generation + 1, nil
+			if next.Generation > 0 && next.At.Before(before) {
+				return form.Generation + 1, nil
 			}
 			next = form
 		}
-		below = next.generation
+		below = next.Generation
 	}
 	return 0, nil
 }
 
-// definition is a job or a DAG of which earlier forms of type F may be dropped.
-type definition[F any] struct {
-	uid        string
-	generation int64
-	pending    bool
-	forms      func(ctx context.Context, uid string, before int64, limit int) ([]F, error)
-	written    func(*F) written
-	tasks      func(ctx context.Context, uids []string) ([]engine.ScheduledTask, error)
-	drop       func(ctx context.Context, uid string, below int64) (int, error)
-}
-
-func (j *janitor) formsOfJob(job *engine.Job) definition[engine.Generation] {
-	return definition[engine.Generation]{
-		uid: job.UID, generation: job.Generation, pending: job.Pending, forms: j.store.Generations,
-		written: func(form *engine.Generation) written { return written{form.Generation, form.At} },
-		tasks:   j.store.TasksByID, drop: j.store.DropGenerations,
-	}
-}
-
-func (j *janitor) formsOfDAG(dag *engine.DAG) definition[engine.DAGGeneration] {
-	return definition[engine.DAGGeneration]{
-		uid: dag.UID, generation: dag.Generation, pending: dag.Pending, forms: j.store.DAGGenerations,
-		written: func(form *engine.DAGGeneration) written { return written{form.Generation, form.At} },
-		tasks:   j.store.TasksOfDAGs, drop: j.store.DropDAGGenerations,
-	}
-}
-
-// dropForms deletes the earlier forms of a definition that no run is kept of, and counts them. An open wave ends on the
-// form that it began with; a job has none.
-func dropForms[F any](ctx context.Context, j *janitor, of definition[F]) (int, error) {
+// dropForms deletes the earlier forms of definitions that no run is kept of, and counts them. An open wave ends on the form
+// that it began with; a job has none. planned returns what is planned of definitions.
+func dropForms[S engine.Spec](
+	ctx context.Context, j *janitor, of engine.Definitions[S], definitions []engine.Definition[S],
+	planned func(ctx context.Context, uids []string) ([]engine.ScheduledTask, error),
+) (dropped int, err error) {
 	age := j.keep.forms()
-	if age == 0 || of.generation == 1 || of.pending {
-		return 0, nil
-	}
-	below, err := droppable(of.generation, j.now().Add(-age), func(below int64) ([]written, error) {
-		forms, err := of.forms(ctx, of.uid, below, janitorBatch)
-		found := make([]written, len(forms))
-		for i := range forms {
-			found[i] = of.written(&forms[i])
+	for i := range definitions {
+		d := &definitions[i]
+		if age == 0 || d.Generation == 1 || d.Pending {
+			continue
 		}
-		return found, err
-	})
-	if err != nil || below == 0 {
-		return 0, err
+		below, err := droppable(ctx, of, d, j.now().Add(-age))
+		if err == nil && below > 0 {
+			below, err = j.firstUsed(ctx, d.UID, below, planned)
+		}
+		if err != nil {
+			return dropped, err
+		}
+		if below <= 1 {
+			continue
+		}
+		n, err := of.DropGenerations(ctx, d.UID, below)
+		j.metrics.expired.WithLabelValues("generation").Add(float64(n))
+		if dropped += n; err != nil {
+			return dropped, err
+		}
 	}
-	waves, err := j.store.OpenWavesOf(ctx, []string{of.uid})
+	return dropped, nil
+}
+
+// firstUsed lowers a generation to the earliest one that something under way of a definition was made of.
+func (j *janitor) firstUsed(
+	ctx context.Context, uid string, below int64, planned func(ctx context.Context, uids []string) ([]engine.ScheduledTask, error),
+) (int64, error) {
+	waves, err := j.store.OpenWavesOf(ctx, []string{uid})
 	if err != nil {
 		return 0, err
 	}
-	runs, err := j.store.ActiveRunsOf(ctx, []string{of.uid})
+	runs, err := j.store.ActiveRunsOf(ctx, []string{uid})
 	if err != nil {
 		return 0, err
 	}
-	tasks, err := of.tasks(ctx, []string{of.uid})
+	tasks, err := planned(ctx, []string{uid})
 	if err != nil {
 		return 0, err
 	}
-	return j.drop(ctx, of.uid, firstUsed(below, runs, waves, tasks), of.drop)
+	return firstUsed(below, runs, waves, tasks), nil
 }
 
 // firstUsed lowers a generation to the earliest one that something under way was made of.
@@ -281,13 +249,4 @@ func firstUsed(below int64, runs []engine.Run, waves []engine.Wave, tasks []engi
 	}
 	used = slices.DeleteFunc(used, func(generation int64) bool { return generation == 0 }) // it will be the present one
 	return slices.Min(append(used, below))
-}
-
-func (j *janitor) drop(ctx context.Context, uid string, below int64, drop func(context.Context, string, int64) (int, error)) (int, error) {
-	if below <= 1 {
-		return 0, nil
-	}
-	n, err := drop(ctx, uid, below)
-	j.metrics.expired.WithLabelValues("generation").Add(float64(n))
-	return n, err
 }

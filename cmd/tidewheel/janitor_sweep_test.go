@@ -46,7 +46,7 @@ func oneOff(t *testing.T, store *memory.Store, name string, ago time.Duration, c
 	if change != nil {
 		change(&job)
 	}
-	must(t, store.CreateJob(t.Context(), job))
+	must(t, store.Jobs().Create(t.Context(), job))
 	return job
 }
 
@@ -84,7 +84,7 @@ func TestSweepRemovesOneOffJobsSomeTimeAfterTheyRan(t *testing.T) {
 	must(t, err)
 
 	must(t, j.sweepDefinitions(t.Context()))
-	jobs, _, err := history.Jobs(t.Context(), engine.JobFilter{Limit: 100})
+	jobs, _, err := history.Jobs().List(t.Context(), engine.DefinitionFilter{Limit: 100})
 	must(t, err)
 	var left []string
 	for i := range jobs {
@@ -109,7 +109,7 @@ func TestSweepRemovesOneOffJobsSomeTimeAfterTheyRan(t *testing.T) {
 	j.keep.OneOff = 0
 	j.now = func() time.Time { return sweepStart.Add(1000 * day) }
 	must(t, j.sweepDefinitions(t.Context()))
-	if jobs, _, err := history.Jobs(t.Context(), engine.JobFilter{Limit: 100}); err != nil || len(jobs) != 8 {
+	if jobs, _, err := history.Jobs().List(t.Context(), engine.DefinitionFilter{Limit: 100}); err != nil || len(jobs) != 8 {
 		t.Errorf("%d are left where they are kept for ever, %v", len(jobs), err)
 	}
 }
@@ -120,11 +120,11 @@ func TestSweepKeepsOneOffJobsThatWereJustChanged(t *testing.T) {
 	seen := oneOff(t, history.Store, "late", 30*day, nil)
 	changed := seen
 	changed.Generation, changed.Revision = 2, 2
-	must(t, history.ReplaceJob(t.Context(), changed))
+	must(t, history.Jobs().Replace(t.Context(), changed))
 	if gone, err := j.removeOneOff(t.Context(), &seen); gone || err != nil {
 		t.Errorf("a job that was edited meanwhile is deleted: %t, %v", gone, err)
 	}
-	if job, err := history.Job(t.Context(), "default", "late"); err != nil || job.Deleted {
+	if job, err := history.Jobs().Get(t.Context(), "default", "late"); err != nil || job.Deleted {
 		t.Errorf("it is %+v, %v", job, err)
 	}
 }
@@ -137,9 +137,9 @@ func edited(t *testing.T, store *memory.Store, name string, daysAgo ...int) engi
 		job.Generation, job.Revision = int64(i+1), int64(i+1)
 		job.UpdatedAt = sweepStart.Add(-time.Duration(days) * day)
 		if i == 0 {
-			must(t, store.CreateJob(t.Context(), job))
+			must(t, store.Jobs().Create(t.Context(), job))
 		} else {
-			must(t, store.ReplaceJob(t.Context(), job))
+			must(t, store.Jobs().Replace(t.Context(), job))
 		}
 	}
 	return job
@@ -148,7 +148,7 @@ func edited(t *testing.T, store *memory.Store, name string, daysAgo ...int) engi
 func TestSweepDropsFormsThatNoRunIsKeptOf(t *testing.T) {
 	const keep = 100 * day
 	forms := func(history *oldHistory, uid string) (kept []int64) {
-		found, err := history.Generations(t.Context(), uid, 0, 100)
+		found, err := history.Jobs().Generations(t.Context(), uid, 0, 100)
 		must(t, err)
 		for i := range found {
 			kept = append(kept, found[i].Generation)
@@ -193,9 +193,9 @@ func TestSweepKeepsTheFormOfAnOpenWave(t *testing.T) {
 		for i := range int64(3) {
 			dag.Generation, dag.Revision, dag.UpdatedAt = i+1, i+1, sweepStart.Add(time.Duration(i-100)*day)
 			if i == 0 {
-				must(t, history.CreateDAG(t.Context(), dag))
+				must(t, history.DAGs().Create(t.Context(), dag))
 			} else {
-				must(t, history.ReplaceDAG(t.Context(), dag))
+				must(t, history.DAGs().Replace(t.Context(), dag))
 			}
 		}
 	}
@@ -205,7 +205,7 @@ func TestSweepKeepsTheFormOfAnOpenWave(t *testing.T) {
 	must(t, err)
 	must(t, j.sweepDefinitions(t.Context()))
 	for uid, want := range map[string]int{"open": 2, "idle": 1} {
-		if forms, err := history.DAGGenerations(t.Context(), uid, 0, 10); err != nil || len(forms) != want {
+		if forms, err := history.DAGs().Generations(t.Context(), uid, 0, 10); err != nil || len(forms) != want {
 			t.Errorf("DAG %s has %d forms, %v, want %d", uid, len(forms), err, want)
 		}
 	}
@@ -221,15 +221,15 @@ func TestSweepKeepsProgramsThatSomethingRefersTo(t *testing.T) {
 		Namespace: "other", Name: "report", Revision: 1, Versions: []engine.BinaryVersion{{N: 1, SHA256: digest("a")}, {N: 2, SHA256: digest("b")}},
 	}))
 	job := engine.Job{UID: "job", Namespace: "default", Name: "job", Generation: 1, Revision: 1, Spec: spec.Job{Kind: spec.KindJob, Name: "job", Binary: "sha256:" + digest("c")}}
-	must(t, history.CreateJob(t.Context(), job))
+	must(t, history.Jobs().Create(t.Context(), job))
 	dag := engine.DAG{UID: "dag", Namespace: "default", Name: "dag", Generation: 1, Revision: 1, Spec: spec.DAG{
 		Kind: spec.KindDAG, Name: "dag", Defaults: spec.TaskDefaults{Binary: "sha256:" + digest("9")},
 		Tasks: spec.Tasks{{Name: "t", Binary: "sha256:" + digest("d")}},
 	}}
-	must(t, history.CreateDAG(t.Context(), dag))
+	must(t, history.DAGs().Create(t.Context(), dag))
 	dag.Generation, dag.Revision = 2, 2
 	dag.Spec.Tasks = spec.Tasks{{Name: "t", Binary: "report"}, {Name: "u", Binary: "sha256:" + digest("f")}} // an open wave may still be on the form before
-	must(t, history.ReplaceDAG(t.Context(), dag))
+	must(t, history.DAGs().Replace(t.Context(), dag))
 	must(t, storetest.Write(t.Context(), history, engine.Batch{Runs: []engine.Run{{
 		ID: "job-k1", JobUID: "job", Namespace: "default", Job: "job", Revision: 1, Status: engine.StatusQueued, Digest: digest("e"), CreatedAt: sweepStart,
 	}}}))

@@ -45,7 +45,7 @@ func TestASlowStoreIsNamedByReadyzAndMetrics(t *testing.T) {
 		store := slowStore{memory.New(), make(chan struct{})}
 		job := spec.Job{Name: "slow", Binary: "tool", Schedule: spec.Strings{"0 * * * *"}}
 		job.ApplyDefaults()
-		if err := store.CreateJob(t.Context(), engine.Job{
+		if err := store.Jobs().Create(t.Context(), engine.Job{
 			UID: "slow", Namespace: engine.DefaultNamespace, Name: "slow", Shard: engine.ShardOf("slow"),
 			Spec: job, Generation: 1, Revision: 1, Pending: true, CreatedAt: time.Now(),
 		}); err != nil {

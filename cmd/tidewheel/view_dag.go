@@ -22,38 +22,20 @@ func (c *cli) tableOfDAGs(w io.Writer, dags []wire.DAG) {
 		d := &dags[i]
 		_, schedule, _ := strings.Cut(d.Schedule, " task")
 		schedule = strings.TrimLeft(strings.TrimPrefix(schedule, "s"), ";, ")
-		t.row(d.Name, len(d.Spec.Tasks), schedule, c.ago(d.NextSlot), dagState(d), c.ago(d.UpdatedAt))
+		t.row(d.Name, len(d.Spec.Tasks), schedule, c.ago(d.NextSlot), definitionState(&d.Definition), c.ago(d.UpdatedAt))
 	}
 	t.flush()
-}
-
-func dagState(d *wire.DAG) string {
-	if d.Paused {
-		return "paused"
-	}
-	return "active"
 }
 
 // describeDAG tells all about one DAG: what is known of it, its definition, and its last waves.
 func (c *cli) describeDAG(w io.Writer, d *wire.DAG, preview *wire.DAGPreview, waves []wire.Wave) error {
 	t := newTable(w)
-	t.field("Name", d.Name)
-	t.field("Namespace", d.Namespace)
-	t.field("UID", d.UID)
-	state := dagState(d)
-	if d.Paused {
-		state += fmt.Sprintf(" since %s by %s", stamp(d.PausedAt), d.PausedBy)
-	}
-	t.field("State", state)
+	c.describeDefinition(t, &d.Definition)
 	t.field("Tasks", len(d.Spec.Tasks))
 	for _, root := range preview.Roots {
 		t.field("Root "+root.Root, root.Description)
 	}
-	t.field("Generation", d.Generation)
-	t.field("Created", by(c.ago(d.CreatedAt), d.CreatedBy))
-	t.field("Updated", by(c.ago(d.UpdatedAt), d.UpdatedBy))
-	t.field("Message", d.Message)
-	t.flush()
+	c.describeHistory(t, &d.Definition)
 	definition, err := spec.TextDAG(&d.Spec, d.Source)
 	if err != nil {
 		return fmt.Errorf("write the definition: %w", err)

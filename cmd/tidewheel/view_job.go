@@ -20,35 +20,48 @@ func (c *cli) tableOfJobs(w io.Writer, jobs []wire.Job) {
 	t := newTable(w, "NAME", "SCHEDULE", "NEXT", "STATE", "BINARY", "TIER", "UPDATED")
 	for i := range jobs {
 		j := &jobs[i]
-		t.row(j.Name, j.Schedule, c.ago(j.NextSlot), jobState(j), j.Spec.Binary, j.Spec.Tier, c.ago(j.UpdatedAt))
+		t.row(j.Name, j.Schedule, c.ago(j.NextSlot), definitionState(&j.Definition), j.Spec.Binary, j.Spec.Tier, c.ago(j.UpdatedAt))
 	}
 	t.flush()
 }
 
-func jobState(j *wire.Job) string {
-	if j.Paused {
+func definitionState(d *wire.Definition) string {
+	if d.Paused {
 		return "paused"
 	}
 	return "active"
 }
 
+// describeDefinition begins a table with what is known of a job or a DAG, before what it consists of.
+func (c *cli) describeDefinition(t *table, d *wire.Definition) {
+	t.field("Name", d.Name)
+	t.field("Namespace", d.Namespace)
+	t.field("UID", d.UID)
+	state := definitionState(d)
+	if d.Paused {
+		state += fmt.Sprintf(" since %s by %s", stamp(d.PausedAt), d.PausedBy)
+	}
+	if d.PausedReason != "" {
+		state += ": " + d.PausedReason
+	}
+	t.field("State", state)
+}
+
+// describeHistory ends that table with who made and changed it.
+func (c *cli) describeHistory(t *table, d *wire.Definition) {
+	t.field("Generation", d.Generation)
+	t.field("Created", by(c.ago(d.CreatedAt), d.CreatedBy))
+	t.field("Updated", by(c.ago(d.UpdatedAt), d.UpdatedBy))
+	t.field("Message", d.Message)
+	t.flush()
+}
+
 // describeJob tells all about one job: what is known of it, its definition, and what it did last.
 func (c *cli) describeJob(w io.Writer, j *wire.Job, preview *wire.Preview, runs []wire.Run) error {
 	t := newTable(w)
-	t.field("Name", j.Name)
-	t.field("Namespace", j.Namespace)
-	t.field("UID", j.UID)
-	state := jobState(j)
-	if j.Paused {
-		state += fmt.Sprintf(" since %s by %s", stamp(j.PausedAt), j.PausedBy)
-	}
-	t.field("State", state)
+	c.describeDefinition(t, &j.Definition)
 	t.field("Schedule", j.Schedule)
-	t.field("Generation", j.Generation)
-	t.field("Created", by(c.ago(j.CreatedAt), j.CreatedBy))
-	t.field("Updated", by(c.ago(j.UpdatedAt), j.UpdatedBy))
-	t.field("Message", j.Message)
-	t.flush()
+	c.describeHistory(t, &j.Definition)
 	definition, err := spec.Text(&j.Spec, j.Source)
 	if err != nil {
 		return fmt.Errorf("write the definition: %w", err)

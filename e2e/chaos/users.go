@@ -186,7 +186,7 @@ func unknownEnd() time.Time { return time.Now().Add(time.Hour) }
 
 func (u *user) pause(ctx context.Context, name string) {
 	s := span{time.Now().Add(-clockGrain), unknownEnd()}
-	acknowledged := u.until(ctx, func(ctx context.Context) error { _, err := u.api.PauseJob(ctx, name); return err })
+	acknowledged := u.until(ctx, func(ctx context.Context) error { _, err := u.api.PauseJob(ctx, name, ""); return err })
 	if acknowledged {
 		u.wait(ctx)
 		if u.until(ctx, func(ctx context.Context) error { _, err := u.api.ResumeJob(ctx, name); return err }) {

@@ -192,7 +192,7 @@ func (w *workload) end(ctx context.Context, t *testing.T, api *client.Client, jo
 	until := map[string]time.Time{}
 	for i := range w.jobs {
 		patiently(ctx, t, "pause "+w.jobs[i].name, func(ctx context.Context) error {
-			job, err := api.PauseJob(ctx, w.jobs[i].name)
+			job, err := api.PauseJob(ctx, w.jobs[i].name, "")
 			if err == nil {
 				until[w.jobs[i].name] = job.PausedAt
 			}

@@ -147,7 +147,7 @@ func (b *bench) define(words []string) {
 			UID: benchUID, Namespace: "default", Name: "job", Shard: benchShard, Spec: job, Generation: 1, Revision: 1, Pending: true,
 			CreatedAt: b.now, UpdatedAt: b.now,
 		}
-		if err := b.store.CreateJob(b.t.Context(), b.job); err != nil {
+		if err := b.store.Jobs().Create(b.t.Context(), b.job); err != nil {
 			b.t.Fatal(err)
 		}
 		b.load()
@@ -163,7 +163,7 @@ func (b *bench) change(alter func(*engine.Job)) {
 	alter(&b.job)
 	b.job.Revision++
 	b.job.Pending = true
-	if err := b.store.ReplaceJob(b.t.Context(), b.job); err != nil {
+	if err := b.store.Jobs().Replace(b.t.Context(), b.job); err != nil {
 		b.t.Fatal(err)
 	}
 	if !b.quiet {

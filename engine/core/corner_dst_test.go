@@ -69,7 +69,7 @@ func outageOfJob(t *testing.T, schedule string, policy spec.CatchUpPolicy, since
 	b.job = engine.Job{
 		UID: benchUID, Namespace: "default", Name: "job", Shard: benchShard, Spec: job, Generation: 1, Revision: 1, Pending: true, CreatedAt: since, UpdatedAt: since,
 	}
-	if err := b.store.CreateJob(t.Context(), b.job); err != nil {
+	if err := b.store.Jobs().Create(t.Context(), b.job); err != nil {
 		t.Fatal(err)
 	}
 	b.load()

@@ -93,7 +93,7 @@ func TestAScheduledTaskIsNotReadAfterItsDefinition(t *testing.T) {
 		UID: "dag", Namespace: "default", Name: "etl", Shard: engine.ShardOf("dag"), Spec: definition, Generation: 1, Revision: 1,
 		Paused: true, CreatedAt: start, UpdatedAt: start,
 	}
-	if err := store.CreateDAG(t.Context(), dag); err != nil {
+	if err := store.DAGs().Create(t.Context(), dag); err != nil {
 		t.Fatal(err)
 	}
 	task := engine.ScheduledTask{ID: engine.RootID("dag", "a"), Revision: 1, Shard: dag.Shard, Slot: start.Add(time.Minute), RunAt: engine.Parked, Generation: 1}
@@ -101,7 +101,7 @@ func TestAScheduledTaskIsNotReadAfterItsDefinition(t *testing.T) {
 	write(engine.Batch{Tasks: []engine.ScheduledTask{task}})
 	store.do = func() {
 		dag.Paused, dag.Revision = false, 2
-		if err := store.ReplaceDAG(t.Context(), dag); err != nil {
+		if err := store.DAGs().Replace(t.Context(), dag); err != nil {
 			t.Fatal(err)
 		}
 		task.RunAt, task.Revision = task.Slot, 2

@@ -45,7 +45,7 @@ func (w *world) create(uid string, alter func(*spec.Job)) engine.Job {
 		UID: uid, Namespace: "default", Name: uid, Shard: engine.ShardOf(uid), Spec: definition, Generation: 1, Revision: 1, Pending: true,
 		CreatedAt: now, UpdatedAt: now,
 	}
-	if err := w.store.CreateJob(w.t.Context(), job); err != nil {
+	if err := w.store.Jobs().Create(w.t.Context(), job); err != nil {
 		w.t.Fatal(err)
 	}
 	return job

@@ -46,7 +46,7 @@ func (u *users) createDAG() bool {
 	u.dags = append(u.dags, m)
 	u.dagByUID[uid] = m
 	u.later(func() {
-		if err := w.truth.store.CreateDAG(context.Background(), d); err != nil {
+		if err := w.truth.store.DAGs().Create(context.Background(), d); err != nil {
 			return
 		}
 		m.wrote(w, &d, now)
@@ -67,7 +67,7 @@ func (u *users) changeDAG(m *dagModel, what string, alter func(d *engine.DAG, no
 		return
 	}
 	u.later(func() {
-		if err := w.truth.store.ReplaceDAG(context.Background(), d); err != nil {
+		if err := w.truth.store.DAGs().Replace(context.Background(), d); err != nil {
 			return // somebody else was faster
 		}
 		m.wrote(w, &d, now)

@@ -176,7 +176,7 @@ func (u *users) create() bool {
 	m.behaviour = u.drawBehaviour(definition)
 	u.byUID[uid] = m
 	u.later(func() {
-		if err := w.truth.store.CreateJob(context.Background(), job); err != nil {
+		if err := w.truth.store.Jobs().Create(context.Background(), job); err != nil {
 			return
 		}
 		m.job = job
@@ -199,7 +199,7 @@ func (u *users) change(m *jobModel, what string, alter func(job *engine.Job, now
 		return
 	}
 	u.later(func() {
-		if err := w.truth.store.ReplaceJob(context.Background(), job); err != nil {
+		if err := w.truth.store.Jobs().Replace(context.Background(), job); err != nil {
 			return // somebody else was faster
 		}
 		m.job = job

@@ -23,18 +23,6 @@ func copyRun(run *engine.Run) engine.Run {
 	return c
 }
 
-func copyJob(job *engine.Job) engine.Job {
-	c := *job
-	c.Spec = *job.Spec.Clone()
-	return c
-}
-
-func copyDAG(dag *engine.DAG) engine.DAG {
-	c := *dag
-	c.Spec = *dag.Spec.Clone()
-	return c
-}
-
 func copyWave(wave *engine.Wave) engine.Wave {
 	c := *wave
 	c.Slots, c.Payload, c.Args = maps.Clone(wave.Slots), bytes.Clone(wave.Payload), maps.Clone(wave.Args)

@@ -7,132 +7,107 @@ import (
 	"strings"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 // definitions keeps what users write under a name: jobs, or DAGs, with the forms that each has had.
-type definitions[D any] struct {
-	what  string           // "job", for errors
-	list  string           // "jobs", of cursors
-	clone func(*D) D       // shares nothing with the original
-	head  func(*D) *head   // what jobs and DAGs have in common
-	text  func(*D) *string // its Source
-	pend  func(*D, bool)   // sets Pending
+type definitions[S engine.Spec] struct {
+	s    *Store
+	what string // "job", for errors
+	list string // "jobs", of cursors
 
-	byUID   map[string]*D       // tombstones included
-	names   map[string]string   // "namespace/name" of the living → uid
-	pending map[string]struct{} // uids
-	forms   map[string][]*D     // by uid: as it was when each generation began
+	byUID   map[string]*engine.Definition[S]   // tombstones included
+	names   map[string]string                  // "namespace/name" of the living → uid
+	pending map[string]struct{}                // uids
+	forms   map[string][]*engine.Definition[S] // by uid: as it was when each generation began
 }
 
-type head struct {
-	uid, namespace, name string
-	shard                int
-	generation, revision int64
-	deleted, pending     bool
-}
+func newJobs(s *Store) *definitions[spec.Job] { return newDefinitions[spec.Job](s, "job", "jobs") }
 
-func (h *head) key() string { return h.namespace + "/" + h.name }
+func newDAGs(s *Store) *definitions[spec.DAG] { return newDefinitions[spec.DAG](s, "DAG", "dags") }
 
-func newJobs() *definitions[engine.Job] {
-	return newDefinitions("job", "jobs", copyJob, func(j *engine.Job) *string { return &j.Source },
-		func(j *engine.Job) *head {
-			return &head{j.UID, j.Namespace, j.Name, j.Shard, j.Generation, j.Revision, j.Deleted, j.Pending}
-		},
-		func(j *engine.Job, pending bool) { j.Pending = pending })
-}
-
-func newDAGs() *definitions[engine.DAG] {
-	return newDefinitions("DAG", "dags", copyDAG, func(d *engine.DAG) *string { return &d.Source },
-		func(d *engine.DAG) *head {
-			return &head{d.UID, d.Namespace, d.Name, d.Shard, d.Generation, d.Revision, d.Deleted, d.Pending}
-		},
-		func(d *engine.DAG, pending bool) { d.Pending = pending })
-}
-
-func newDefinitions[D any](what, list string, clone func(*D) D, text func(*D) *string, read func(*D) *head, pend func(*D, bool)) *definitions[D] {
-	return &definitions[D]{
-		what: what, list: list, clone: clone, text: text, head: read, pend: pend,
-		byUID: map[string]*D{}, names: map[string]string{}, pending: map[string]struct{}{}, forms: map[string][]*D{},
+func newDefinitions[S engine.Spec](s *Store, what, list string) *definitions[S] {
+	return &definitions[S]{
+		s: s, what: what, list: list,
+		byUID: map[string]*engine.Definition[S]{}, names: map[string]string{}, pending: map[string]struct{}{}, forms: map[string][]*engine.Definition[S]{},
 	}
 }
 
-func (d *definitions[D]) create(given *D) error {
-	h := d.head(given)
-	if _, named := d.names[h.key()]; named || d.byUID[h.uid] != nil {
-		return fmt.Errorf("memory: create %s %s: %w", d.what, h.key(), engine.ErrExists)
+func (d *definitions[S]) create(given *engine.Definition[S]) error {
+	if _, named := d.names[given.Key()]; named || d.byUID[given.UID] != nil {
+		return fmt.Errorf("memory: create %s %s: %w", d.what, given.Key(), engine.ErrExists)
 	}
-	d.put(given, h)
+	d.put(given)
 	return nil
 }
 
-func (d *definitions[D]) replace(given *D) error {
-	h := d.head(given)
-	stored := d.byUID[h.uid]
+func (d *definitions[S]) replace(given *engine.Definition[S]) error {
+	stored := d.byUID[given.UID]
 	switch {
 	case stored == nil:
-		return fmt.Errorf("memory: replace %s %s: %w", d.what, h.key(), engine.ErrNotFound)
-	case d.head(stored).revision != h.revision-1:
-		return fmt.Errorf("memory: replace %s %s: %w", d.what, h.key(), engine.ErrConflict)
+		return fmt.Errorf("memory: replace %s %s: %w", d.what, given.Key(), engine.ErrNotFound)
+	case stored.Revision != given.Revision-1:
+		return fmt.Errorf("memory: replace %s %s: %w", d.what, given.Key(), engine.ErrConflict)
 	}
-	d.put(given, h)
+	d.put(given)
 	return nil
 }
 
-func (d *definitions[D]) put(given *D, h *head) {
-	kept := d.clone(given)
-	d.byUID[h.uid] = &kept
-	if h.deleted {
-		if d.names[h.key()] == h.uid {
-			delete(d.names, h.key())
+func (d *definitions[S]) put(given *engine.Definition[S]) {
+	kept := given.Clone()
+	d.byUID[given.UID] = &kept
+	if given.Deleted {
+		if d.names[given.Key()] == given.UID {
+			delete(d.names, given.Key())
 		}
 	} else {
-		d.names[h.key()] = h.uid
+		d.names[given.Key()] = given.UID
 	}
-	if h.pending {
-		d.pending[h.uid] = struct{}{}
+	if given.Pending {
+		d.pending[given.UID] = struct{}{}
 	} else {
-		delete(d.pending, h.uid)
+		delete(d.pending, given.UID)
 	}
-	forms := d.forms[h.uid]
-	if i := slices.IndexFunc(forms, func(form *D) bool { return d.head(form).generation == h.generation }); i >= 0 {
-		*d.text(forms[i]) = *d.text(given)
+	forms := d.forms[given.UID]
+	if i := slices.IndexFunc(forms, func(form *engine.Definition[S]) bool { return form.Generation == given.Generation }); i >= 0 {
+		forms[i].Source = given.Source
 		return
 	}
-	form := d.clone(given)
-	d.forms[h.uid] = append(forms, &form)
+	form := given.Clone()
+	d.forms[given.UID] = append(forms, &form)
 }
 
 // listed is a copy for a list, which has no Source.
-func (d *definitions[D]) listed(stored *D) D {
-	copied := d.clone(stored)
-	*d.text(&copied) = ""
+func (d *definitions[S]) listed(stored *engine.Definition[S]) engine.Definition[S] {
+	copied := stored.Clone()
+	copied.Source = ""
 	return copied
 }
 
 // handle does what engine.JobHandled says.
-func (d *definitions[D]) handle(handled engine.JobHandled) {
+func (d *definitions[S]) handle(handled engine.JobHandled) {
 	stored := d.byUID[handled.UID]
-	if stored == nil || d.head(stored).revision != handled.Revision {
+	if stored == nil || stored.Revision != handled.Revision {
 		return
 	}
 	delete(d.pending, handled.UID)
-	if d.head(stored).deleted {
+	if stored.Deleted {
 		delete(d.byUID, handled.UID)
 		delete(d.forms, handled.UID)
 		return
 	}
-	d.pend(stored, false)
+	stored.Pending = false
 }
 
-func (d *definitions[D]) named(namespace, name string) (found D, err error) {
+func (d *definitions[S]) named(namespace, name string) (found engine.Definition[S], err error) {
 	uid, there := d.names[namespace+"/"+name]
 	if !there {
 		return found, fmt.Errorf("memory: %s %s/%s: %w", d.what, namespace, name, engine.ErrNotFound)
 	}
-	return d.clone(d.byUID[uid]), nil
+	return d.byUID[uid].Clone(), nil
 }
 
-func (d *definitions[D]) some(uids []string) (found []D) {
+func (d *definitions[S]) some(uids []string) (found []engine.Definition[S]) {
 	for _, uid := range uids {
 		if stored := d.byUID[uid]; stored != nil {
 			found = append(found, d.listed(stored))
@@ -142,10 +117,10 @@ func (d *definitions[D]) some(uids []string) (found []D) {
 }
 
 // pendingOf gives those of some shards that the engine has not acted upon, by uid.
-func (d *definitions[D]) pendingOf(mine *shards, limit int) []D {
+func (d *definitions[S]) pendingOf(mine *shards, limit int) []engine.Definition[S] {
 	var uids []string
 	for uid := range d.pending {
-		if mine.has(d.head(d.byUID[uid]).shard) {
+		if mine.has(d.byUID[uid].Shard) {
 			uids = append(uids, uid)
 		}
 	}
@@ -154,12 +129,12 @@ func (d *definitions[D]) pendingOf(mine *shards, limit int) []D {
 }
 
 // living lists those that are not deleted by namespace and name.
-func (d *definitions[D]) living(namespace, text string, after engine.Cursor, limit int) (found []D, next string) {
+func (d *definitions[S]) living(namespace, text string, after engine.Cursor, limit int) (found []engine.Definition[S], next string) {
 	text = strings.ToLower(text)
 	var keys []string
 	for key, uid := range d.names {
-		h := d.head(d.byUID[uid])
-		if key > after.ID && (namespace == "" || h.namespace == namespace) && strings.Contains(strings.ToLower(h.name), text) {
+		stored := d.byUID[uid]
+		if key > after.ID && (namespace == "" || stored.Namespace == namespace) && strings.Contains(strings.ToLower(stored.Name), text) {
 			keys = append(keys, key)
 		}
 	}
@@ -171,30 +146,30 @@ func (d *definitions[D]) living(namespace, text string, after engine.Cursor, lim
 	return found, next
 }
 
-func (d *definitions[D]) form(uid string, generation int64) (found D, err error) {
+func (d *definitions[S]) form(uid string, generation int64) (found engine.Definition[S], err error) {
 	for _, form := range d.forms[uid] {
-		if d.head(form).generation == generation {
-			return d.clone(form), nil
+		if form.Generation == generation {
+			return form.Clone(), nil
 		}
 	}
 	return found, fmt.Errorf("memory: generation %d of %s %s: %w", generation, d.what, uid, engine.ErrNotFound)
 }
 
 // formsBelow lists the forms below a generation (0: all of them), newest first.
-func (d *definitions[D]) formsBelow(uid string, before int64, limit int) (found []D) {
+func (d *definitions[S]) formsBelow(uid string, before int64, limit int) (found []engine.Definition[S]) {
 	for _, form := range d.forms[uid] {
-		if before == 0 || d.head(form).generation < before {
+		if before == 0 || form.Generation < before {
 			found = append(found, d.listed(form))
 		}
 	}
-	slices.SortFunc(found, func(a, b D) int { return cmp.Compare(d.head(&b).generation, d.head(&a).generation) })
+	slices.SortFunc(found, func(a, b engine.Definition[S]) int { return cmp.Compare(b.Generation, a.Generation) })
 	return found[:min(limit, len(found))]
 }
 
 // drop forgets the forms below a generation.
-func (d *definitions[D]) drop(uid string, below int64) int {
+func (d *definitions[S]) drop(uid string, below int64) int {
 	before := len(d.forms[uid])
-	d.forms[uid] = slices.DeleteFunc(d.forms[uid], func(form *D) bool { return d.head(form).generation < below })
+	d.forms[uid] = slices.DeleteFunc(d.forms[uid], func(form *engine.Definition[S]) bool { return form.Generation < below })
 	return before - len(d.forms[uid])
 }
 

@@ -49,27 +49,13 @@ func (s *Store) documents(of engine.Collection) (map[string]engine.Document, err
 			add(copyBinary(binary))
 		}
 	case engine.CollectionJobs:
-		for _, job := range s.jobs.byUID {
-			add(copyJob(job))
-		}
+		s.jobs.eachDefinition(add)
 	case engine.CollectionDAGs:
-		for _, dag := range s.dags.byUID {
-			add(copyDAG(dag))
-		}
+		s.dags.eachDefinition(add)
 	case engine.CollectionGenerations:
-		for _, forms := range s.jobs.forms {
-			for _, form := range forms {
-				kept := copyJob(form)
-				add(generationOf(&kept))
-			}
-		}
+		s.jobs.eachForm(add)
 	case engine.CollectionDAGGenerations:
-		for _, forms := range s.dags.forms {
-			for _, form := range forms {
-				kept := copyDAG(form)
-				add(dagGenerationOf(&kept))
-			}
-		}
+		s.dags.eachForm(add)
 	case engine.CollectionWaves:
 		for _, wave := range s.waves {
 			add(copyWave(wave))
@@ -119,17 +105,13 @@ func (s *Store) PutDocuments(ctx context.Context, documents []engine.Document) e
 		case engine.Binary:
 			s.binaries[d.Key()] = copyBinary(d)
 		case engine.Job:
-			s.jobs.put(&d, s.jobs.head(&d))
+			s.jobs.put(&d)
 		case engine.DAG:
-			s.dags.put(&d, s.dags.head(&d))
+			s.dags.put(&d)
 		case engine.Generation:
-			s.jobs.putForm(&engine.Job{
-				UID: d.UID, Generation: d.Generation, Spec: *d.Spec.Clone(), Source: d.Source, UpdatedBy: d.By, UpdatedAt: d.At, Message: d.Message,
-			})
+			s.jobs.putForm(&d)
 		case engine.DAGGeneration:
-			s.dags.putForm(&engine.DAG{
-				UID: d.UID, Generation: d.Generation, Spec: *d.Spec.Clone(), Source: d.Source, UpdatedBy: d.By, UpdatedAt: d.At, Message: d.Message,
-			})
+			s.dags.putForm(&d)
 		case engine.Wave:
 			s.putWave(&d)
 		case engine.Run:
@@ -153,11 +135,29 @@ func (s *Store) PutDocuments(ctx context.Context, documents []engine.Document) e
 	return nil
 }
 
+func (d *definitions[S]) eachDefinition(add func(engine.Document)) {
+	for _, definition := range d.byUID {
+		add(definition.Clone())
+	}
+}
+
+func (d *definitions[S]) eachForm(add func(engine.Document)) {
+	for _, forms := range d.forms {
+		for _, form := range forms {
+			kept := form.Clone()
+			add(kept.Present())
+		}
+	}
+}
+
 // putForm keeps a form over one of the same generation.
-func (d *definitions[D]) putForm(form *D) {
-	h := d.head(form)
-	forms := slices.DeleteFunc(d.forms[h.uid], func(kept *D) bool { return d.head(kept).generation == h.generation })
-	d.forms[h.uid] = append(forms, form)
+func (d *definitions[S]) putForm(given *engine.GenerationOf[S]) {
+	form := engine.Definition[S]{
+		UID: given.UID, Generation: given.Generation, Spec: given.Spec, Source: given.Source, UpdatedBy: given.By, UpdatedAt: given.At, Message: given.Message,
+	}
+	form = form.Clone()
+	forms := slices.DeleteFunc(d.forms[given.UID], func(kept *engine.Definition[S]) bool { return kept.Generation == given.Generation })
+	d.forms[given.UID] = append(forms, &form)
 }
 
 // DropDocuments removes a whole collection.
@@ -171,11 +171,11 @@ func (s *Store) DropDocuments(ctx context.Context, of engine.Collection) error {
 		clear(s.binaries)
 	case engine.CollectionJobs:
 		forms := s.jobs.forms
-		s.jobs = newJobs()
+		s.jobs = newJobs(s)
 		s.jobs.forms = forms
 	case engine.CollectionDAGs:
 		forms := s.dags.forms
-		s.dags = newDAGs()
+		s.dags = newDAGs(s)
 		s.dags.forms = forms
 	case engine.CollectionGenerations:
 		clear(s.jobs.forms)

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 var errClosed = errors.New("memory: the store is closed")
@@ -18,8 +19,8 @@ type Store struct {
 	active   map[string]*engine.Run // those of runs that have not ended
 	tasks    map[string]engine.ScheduledTask
 	waves    map[string]*engine.Wave
-	jobs     *definitions[engine.Job]
-	dags     *definitions[engine.DAG]
+	jobs     *definitions[spec.Job]
+	dags     *definitions[spec.DAG]
 	commands map[string]engine.Command
 	slots    map[string]engine.SlotRange
 	letters  map[string]engine.DeadLetter
@@ -31,13 +32,11 @@ type Store struct {
 
 // New makes an empty store.
 func New() *Store {
-	return &Store{
+	s := &Store{
 		runs:     map[string]*engine.Run{},
 		active:   map[string]*engine.Run{},
 		tasks:    map[string]engine.ScheduledTask{},
 		waves:    map[string]*engine.Wave{},
-		jobs:     newJobs(),
-		dags:     newDAGs(),
 		commands: map[string]engine.Command{},
 		slots:    map[string]engine.SlotRange{},
 		letters:  map[string]engine.DeadLetter{},
@@ -46,6 +45,8 @@ func New() *Store {
 		keys:     map[string][]byte{},
 		terms:    map[int]term{},
 	}
+	s.jobs, s.dags = newJobs(s), newDAGs(s)
+	return s
 }
 
 // read takes the lock for reading; the caller gives it back with s.mu.RUnlock unless there is an error.

@@ -36,51 +36,26 @@ type definitionDocument struct {
 	Source     string         `bson:"source,omitempty"` // left out of what is read for a list
 }
 
-func newJobDocument(j *engine.Job) (*definitionDocument, error) {
-	definition, err := newDefinition(&j.Spec)
+func (of *definitions[S]) document(d *engine.Definition[S]) (*definitionDocument, error) {
+	definition, err := of.write(&d.Spec)
 	if err != nil {
 		return nil, err
 	}
 	return &definitionDocument{
-		ID: j.Key(), UID: j.UID, Namespace: j.Namespace, Name: j.Name, Shard: j.Shard,
-		Definition: definition, Generation: j.Generation, Known: j.Generation, Revision: j.Revision,
-		Paused: j.Paused, PausedAt: someDate(j.PausedAt), PausedBy: j.PausedBy, PausedWhy: j.PausedReason, OneOff: j.OneOff, Deleted: j.Deleted, Pending: j.Pending,
-		CreatedAt: date(j.CreatedAt), CreatedBy: j.CreatedBy, UpdatedAt: date(j.UpdatedAt), UpdatedBy: j.UpdatedBy,
-		Message: j.Message, Source: j.Source,
+		ID: d.Key(), UID: d.UID, Namespace: d.Namespace, Name: d.Name, Shard: d.Shard,
+		Definition: definition, Generation: d.Generation, Known: d.Generation, Revision: d.Revision,
+		Paused: d.Paused, PausedAt: someDate(d.PausedAt), PausedBy: d.PausedBy, PausedWhy: d.PausedReason, OneOff: d.OneOff, Deleted: d.Deleted, Pending: d.Pending,
+		CreatedAt: date(d.CreatedAt), CreatedBy: d.CreatedBy, UpdatedAt: date(d.UpdatedAt), UpdatedBy: d.UpdatedBy,
+		Message: d.Message, Source: d.Source,
 	}, nil
 }
 
-func (d definitionDocument) job() (engine.Job, error) {
-	definition, err := readDefinition(d.Definition)
-	return engine.Job{
+func (of *definitions[S]) value(d definitionDocument) (engine.Definition[S], error) {
+	definition, err := of.read(d.Definition)
+	return engine.Definition[S]{
 		UID: d.UID, Namespace: d.Namespace, Name: d.Name, Shard: d.Shard,
 		Spec: definition, Generation: d.Generation, Revision: d.Revision,
 		Paused: d.Paused, PausedAt: someInstant(d.PausedAt), PausedBy: d.PausedBy, PausedReason: d.PausedWhy, OneOff: d.OneOff, Deleted: d.Deleted, Pending: d.Pending,
-		CreatedAt: instant(d.CreatedAt), CreatedBy: d.CreatedBy, UpdatedAt: instant(d.UpdatedAt), UpdatedBy: d.UpdatedBy,
-		Message: d.Message, Source: d.Source,
-	}, err
-}
-
-func newDAGDocument(g *engine.DAG) (*definitionDocument, error) {
-	definition, err := newDAGDefinition(&g.Spec)
-	if err != nil {
-		return nil, err
-	}
-	return &definitionDocument{
-		ID: g.Key(), UID: g.UID, Namespace: g.Namespace, Name: g.Name, Shard: g.Shard,
-		Definition: definition, Generation: g.Generation, Known: g.Generation, Revision: g.Revision,
-		Paused: g.Paused, PausedAt: someDate(g.PausedAt), PausedBy: g.PausedBy, Deleted: g.Deleted, Pending: g.Pending,
-		CreatedAt: date(g.CreatedAt), CreatedBy: g.CreatedBy, UpdatedAt: date(g.UpdatedAt), UpdatedBy: g.UpdatedBy,
-		Message: g.Message, Source: g.Source,
-	}, nil
-}
-
-func (d definitionDocument) dag() (engine.DAG, error) {
-	definition, err := readDAGDefinition(d.Definition)
-	return engine.DAG{
-		UID: d.UID, Namespace: d.Namespace, Name: d.Name, Shard: d.Shard,
-		Spec: definition, Generation: d.Generation, Revision: d.Revision,
-		Paused: d.Paused, PausedAt: someInstant(d.PausedAt), PausedBy: d.PausedBy, Deleted: d.Deleted, Pending: d.Pending,
 		CreatedAt: instant(d.CreatedAt), CreatedBy: d.CreatedBy, UpdatedAt: instant(d.UpdatedAt), UpdatedBy: d.UpdatedBy,
 		Message: d.Message, Source: d.Source,
 	}, err
@@ -121,16 +96,18 @@ func (d definitionDocument) present() generationDocument {
 	}
 }
 
-func (d generationDocument) job() (engine.Generation, error) {
-	definition, err := readDefinition(d.Definition)
-	return engine.Generation{
-		UID: d.UID, Generation: d.Generation, Spec: definition, By: d.By, At: instant(d.At), Message: d.Message, Source: d.Source,
+// formDocument makes the document of a generation that comes from another store.
+func (of *definitions[S]) formDocument(g *engine.GenerationOf[S]) (generationDocument, error) {
+	definition, err := of.write(&g.Spec)
+	return generationDocument{
+		ID: generationID(g.UID, g.Generation), UID: g.UID, Generation: g.Generation, Definition: definition,
+		By: g.By, At: date(g.At), Message: g.Message, Source: g.Source, Revision: 1,
 	}, err
 }
 
-func (d generationDocument) dag() (engine.DAGGeneration, error) {
-	definition, err := readDAGDefinition(d.Definition)
-	return engine.DAGGeneration{
+func (of *definitions[S]) form(d generationDocument) (engine.GenerationOf[S], error) {
+	definition, err := of.read(d.Definition)
+	return engine.GenerationOf[S]{
 		UID: d.UID, Generation: d.Generation, Spec: definition, By: d.By, At: instant(d.At), Message: d.Message, Source: d.Source,
 	}, err
 }

@@ -15,17 +15,16 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// definitions keeps what users write under a name, jobs or DAGs, with the forms F that each has had.
-type definitions[T, F any] struct {
+// definitions keeps what users write under a name, jobs or DAGs, with the forms that each has had.
+type definitions[S engine.Spec] struct {
 	*Store
 	what string // "job", for errors
 
 	living, tombstones, generations *mongo.Collection
 	oldGenerations                  *mongo.Collection // for reads that may be a little old
 
-	document func(*T) (*definitionDocument, error)
-	value    func(definitionDocument) (T, error)
-	form     func(generationDocument) (F, error)
+	write func(*S) (bson.Raw, error)
+	read  func(bson.Raw) (S, error)
 }
 
 // nameID is the _id of a definition, or of a binary.
@@ -56,8 +55,8 @@ func valuesBy[D, T any](in *mongo.Collection, documents []D, value func(D) (T, e
 	return result, nil
 }
 
-// named gives a living definition with its source; engine.ErrNotFound.
-func (d *definitions[T, F]) named(ctx context.Context, namespace, name string) (found T, err error) {
+// Get gives a living definition with its source; engine.ErrNotFound.
+func (d *definitions[S]) Get(ctx context.Context, namespace, name string) (found engine.Definition[S], err error) {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()
 	operation := "read " + d.what + " " + nameID(namespace, name)
@@ -76,7 +75,7 @@ func (d *definitions[T, F]) named(ctx context.Context, namespace, name string) (
 }
 
 // byUID gives those that exist, tombstones included, in no order.
-func (d *definitions[T, F]) byUID(ctx context.Context, uids []string) ([]T, error) {
+func (d *definitions[S]) byUID(ctx context.Context, uids []string) ([]engine.Definition[S], error) {
 	if err := d.projector.flush(ctx); err != nil {
 		return nil, d.failed("read "+d.living.Name(), err)
 	}
@@ -89,7 +88,7 @@ func (d *definitions[T, F]) byUID(ctx context.Context, uids []string) ([]T, erro
 	return found, d.failed("read "+d.living.Name(), err)
 }
 
-func (d *definitions[T, F]) documentsByUID(ctx context.Context, uids []string) (documents []definitionDocument, err error) {
+func (d *definitions[S]) documentsByUID(ctx context.Context, uids []string) (documents []definitionDocument, err error) {
 	for chunk := range slices.Chunk(uids, d.config.BulkSize) {
 		some, err := find[definitionDocument](ctx, d.living, among("uid", chunk), bare())
 		if err != nil {
@@ -102,7 +101,7 @@ func (d *definitions[T, F]) documentsByUID(ctx context.Context, uids []string) (
 }
 
 // pending gives those of some shards that the engine has not acted upon, tombstones included.
-func (d *definitions[T, F]) pending(ctx context.Context, shards []int, limit int) ([]T, error) {
+func (d *definitions[S]) pending(ctx context.Context, shards []int, limit int) ([]engine.Definition[S], error) {
 	if len(shards) == 0 {
 		return nil, nil
 	}
@@ -130,13 +129,13 @@ func (d *definitions[T, F]) pending(ctx context.Context, shards []int, limit int
 	return found, d.failed(operation, err)
 }
 
-// create inserts a definition of revision 1; engine.ErrExists if a living one has the name. A tombstone of its name is
+// Create inserts a definition of revision 1; engine.ErrExists if a living one has the name. A tombstone of its name is
 // moved out of its way and stays until it is handled. The document is the first generation, too, so that one write does
 // it all.
-func (d *definitions[T, F]) create(ctx context.Context, given *T) error {
+func (d *definitions[S]) Create(ctx context.Context, given engine.Definition[S]) error {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()
-	mine, err := d.document(given)
+	mine, err := d.document(&given)
 	if err != nil {
 		return d.failed("create "+d.what, err)
 	}
@@ -192,13 +191,13 @@ func (d *definitions[T, F]) create(ctx context.Context, given *T) error {
 	return nil
 }
 
-// replace writes a definition on condition that the stored one has its UID and the revision before; engine.ErrConflict,
+// Replace writes a definition on condition that the stored one has its UID and the revision before; engine.ErrConflict,
 // or engine.ErrNotFound if it is gone. The form that an edit replaces is kept first, as it is stored: so generations
 // never holds a form that lost a race, and a crash in between leaves nothing to repair.
-func (d *definitions[T, F]) replace(ctx context.Context, given *T) error {
+func (d *definitions[S]) Replace(ctx context.Context, given engine.Definition[S]) error {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()
-	mine, err := d.document(given)
+	mine, err := d.document(&given)
 	if err != nil {
 		return d.failed("replace "+d.what, err)
 	}
@@ -245,7 +244,7 @@ func (d *definitions[T, F]) replace(ctx context.Context, given *T) error {
 }
 
 // stands reads what is stored under an id, nil for nothing.
-func (d *definitions[T, F]) stands(ctx context.Context, id string) (*definitionDocument, error) {
+func (d *definitions[S]) stands(ctx context.Context, id string) (*definitionDocument, error) {
 	var found definitionDocument
 	err := d.repeat(ctx, func() error { return d.living.FindOne(ctx, byID(id)).Decode(&found) })
 	if errors.Is(err, mongo.ErrNoDocuments) {
@@ -264,7 +263,7 @@ func parseDefinition(stored bson.Raw) (*definitionDocument, error) {
 
 // handle clears Pending of the definitions that are still what the engine acted upon, and removes tombstones with their
 // generations, these first: a tombstone that is still there is handled again.
-func (d *definitions[T, F]) handle(ctx context.Context, handled []engine.JobHandled) error {
+func (d *definitions[S]) handle(ctx context.Context, handled []engine.JobHandled) error {
 	ids := make([]string, len(handled))
 	for i, h := range handled {
 		ids[i] = nameID(h.Namespace, h.Name)
@@ -301,7 +300,7 @@ func (d *definitions[T, F]) handle(ctx context.Context, handled []engine.JobHand
 	if err != nil {
 		return err
 	}
-	if err := d.dropGenerations(ctx, append(tombs, buried...)); err != nil {
+	if err := d.forgetGenerations(ctx, append(tombs, buried...)); err != nil {
 		return err
 	}
 	if len(writes) > 0 {
@@ -318,26 +317,26 @@ func (d *definitions[T, F]) handle(ctx context.Context, handled []engine.JobHand
 	return d.remove(ctx, d.tombstones, buried, nil)
 }
 
-// list lists those that are not deleted by name, with the cursor of the next page. It reads from the primary: whoever has
+// List lists those that are not deleted by name, with the cursor of the next page. It reads from the primary: whoever has
 // just made one looks for it here. A search looks at no more than Config.ScanLimit of them at a time.
-func (d *definitions[T, F]) list(ctx context.Context, namespace, text, cursor string, limit int) (found []T, next string, err error) {
+func (d *definitions[S]) List(ctx context.Context, filter engine.DefinitionFilter) (found []engine.Definition[S], next string, err error) {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()
 	operation := "list " + d.living.Name()
 	after := ""
-	if cursor != "" {
-		if after, err = decodeCursor(cursor); err != nil {
+	if filter.Cursor != "" {
+		if after, err = decodeCursor(filter.Cursor); err != nil {
 			return nil, "", fmt.Errorf("mongo: %s: %w", operation, err)
 		}
 	}
-	limit, text = pageSize(limit), strings.ToLower(text)
+	limit, text := pageSize(filter.Limit), strings.ToLower(filter.Text)
 	size := limit + 1
 	if text != "" {
 		size = min(1000, d.config.ScanLimit)
 	}
 	began := time.Now()
 	for scanned := 0; ; {
-		condition := append(above(namespace, after), bson.E{Key: "deleted", Value: false})
+		condition := append(above(filter.Namespace, after), bson.E{Key: "deleted", Value: false})
 		documents, err := find[definitionDocument](ctx, d.living, condition, bare(), options.Find().SetSort(ascending("_id")).SetLimit(int64(size)))
 		if err != nil {
 			return nil, "", d.failed(operation, err)

@@ -34,10 +34,12 @@ func TestEveryFieldIsKept(t *testing.T) {
 		keeps(t, func(v *engine.Binary) (any, error) { return newBinaryDocument(v), nil }, binaryDocument.value)
 	})
 	t.Run("job", func(t *testing.T) {
-		keeps(t, func(v *engine.Job) (any, error) { return newJobDocument(v) }, definitionDocument.job)
+		jobs := &definitions[spec.Job]{write: newDefinition, read: readDefinition}
+		keeps(t, func(v *engine.Job) (any, error) { return jobs.document(v) }, jobs.value)
 	})
 	t.Run("DAG", func(t *testing.T) {
-		keeps(t, func(v *engine.DAG) (any, error) { return newDAGDocument(v) }, definitionDocument.dag)
+		dags := &definitions[spec.DAG]{write: newDAGDefinition, read: readDAGDefinition}
+		keeps(t, func(v *engine.DAG) (any, error) { return dags.document(v) }, dags.value)
 	})
 	t.Run("wave", func(t *testing.T) {
 		keeps(t, func(v *engine.Wave) (any, error) { return newWaveDocument(v) }, waveDocument.value)

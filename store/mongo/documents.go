@@ -182,7 +182,7 @@ func place(part, next, follows string) string {
 }
 
 // definitionPage gives what stands under names, and then the tombstones that do not any more.
-func definitionPage[T, F engine.Document](ctx context.Context, d *definitions[T, F], from string, limit int) ([]engine.Document, string, error) {
+func definitionPage[S engine.Spec](ctx context.Context, d *definitions[S], from string, limit int) ([]engine.Document, string, error) {
 	documents, next, err := d.definitionsFrom(ctx, from, partLiving, limit)
 	if err != nil {
 		return nil, "", err
@@ -192,7 +192,7 @@ func definitionPage[T, F engine.Document](ctx context.Context, d *definitions[T,
 }
 
 // definitionsFrom reads a page of partLiving or partTombs. A tombstone that a crash has left in both counts once.
-func (d *definitions[T, F]) definitionsFrom(ctx context.Context, from, first string, limit int) ([]definitionDocument, string, error) {
+func (d *definitions[S]) definitionsFrom(ctx context.Context, from, first string, limit int) ([]definitionDocument, string, error) {
 	part, after := partOf(from, first)
 	if part == partLiving {
 		documents, next, err := readPage[definitionDocument](ctx, d.living, after, limit, nil)
@@ -218,7 +218,7 @@ func (d *definitions[T, F]) definitionsFrom(ctx context.Context, from, first str
 
 // formPage gives the earlier forms, and then the present ones, which stand in the definitions themselves. A present form
 // that an edit which lost a race has left among the earlier ones counts once.
-func formPage[T, F engine.Document](ctx context.Context, d *definitions[T, F], from string, limit int) ([]engine.Document, string, error) {
+func formPage[S engine.Spec](ctx context.Context, d *definitions[S], from string, limit int) ([]engine.Document, string, error) {
 	part, after := partOf(from, partForms)
 	if part != partForms {
 		documents, next, err := d.definitionsFrom(ctx, from, part, limit)
@@ -244,7 +244,7 @@ func formPage[T, F engine.Document](ctx context.Context, d *definitions[T, F], f
 }
 
 // earlierOnly leaves out the forms that definitions are in.
-func (d *definitions[T, F]) earlierOnly(ctx context.Context, forms []generationDocument) (earlier []generationDocument, err error) {
+func (d *definitions[S]) earlierOnly(ctx context.Context, forms []generationDocument) (earlier []generationDocument, err error) {
 	if len(forms) == 0 {
 		return nil, nil
 	}
@@ -273,7 +273,7 @@ func (d *definitions[T, F]) earlierOnly(ctx context.Context, forms []generationD
 }
 
 // presentOf gives the generations that those definitions of some uids are in that stand in a collection.
-func (d *definitions[T, F]) presentOf(ctx context.Context, in *mongo.Collection, field string, uids []string) (map[string]int64, error) {
+func (d *definitions[S]) presentOf(ctx context.Context, in *mongo.Collection, field string, uids []string) (map[string]int64, error) {
 	found, err := find[definitionDocument](ctx, in, among(field, uids), options.Find().SetProjection(projection("uid", "generation")))
 	present := make(map[string]int64, len(found))
 	for i := range found {

@@ -72,30 +72,16 @@ func (p *puts) add(to *mongo.Collection, id string, document any) error {
 func (s *Store) prepareToPut(all *puts, document engine.Document) error {
 	switch d := document.(type) {
 	case engine.Job:
-		made, err := newJobDocument(&d)
-		if err != nil {
-			return err
-		}
-		return putDefinition(all, s.jobs, made)
+		return putDefinition(all, s.jobs, &d)
 	case engine.DAG:
-		made, err := newDAGDocument(&d)
-		if err != nil {
-			return err
-		}
-		return putDefinition(all, s.dags, made)
+		return putDefinition(all, s.dags, &d)
 	case engine.Generation:
-		definition, err := newDefinition(&d.Spec)
-		all.jobs = append(all.jobs, generationDocument{
-			ID: generationID(d.UID, d.Generation), UID: d.UID, Generation: d.Generation, Definition: definition,
-			By: d.By, At: date(d.At), Message: d.Message, Source: d.Source, Revision: 1,
-		})
+		made, err := s.jobs.formDocument(&d)
+		all.jobs = append(all.jobs, made)
 		return err
 	case engine.DAGGeneration:
-		definition, err := newDAGDefinition(&d.Spec)
-		all.dags = append(all.dags, generationDocument{
-			ID: generationID(d.UID, d.Generation), UID: d.UID, Generation: d.Generation, Definition: definition,
-			By: d.By, At: date(d.At), Message: d.Message, Source: d.Source, Revision: 1,
-		})
+		made, err := s.dags.formDocument(&d)
+		all.dags = append(all.dags, made)
 		return err
 	case engine.Run:
 		made, err := newRunDocument(&d)
@@ -132,7 +118,11 @@ func (s *Store) prepareToPut(all *puts, document engine.Document) error {
 }
 
 // putDefinition puts a definition under its name, and a tombstone where its name does not matter.
-func putDefinition[T, F any](all *puts, d *definitions[T, F], document *definitionDocument) error {
+func putDefinition[S engine.Spec](all *puts, d *definitions[S], given *engine.Definition[S]) error {
+	document, err := d.document(given)
+	if err != nil {
+		return err
+	}
 	if document.Deleted {
 		document.ID = document.UID
 		return all.add(d.tombstones, document.ID, document)

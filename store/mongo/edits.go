@@ -91,8 +91,8 @@ func wholeDAG(d *definitionDocument) (bson.Raw, error) {
 	return newDAGDefinition(&dag)
 }
 
-func adopt[T, F any](
-	ctx context.Context, e *Edits, d *definitions[T, F], at *editSweep, kind engine.WakeKind, whole func(*definitionDocument) (bson.Raw, error),
+func adopt[S engine.Spec](
+	ctx context.Context, e *Edits, d *definitions[S], at *editSweep, kind engine.WakeKind, whole func(*definitionDocument) (bson.Raw, error),
 ) ([]engine.Wake, error) {
 	edited, next, err := d.edited(ctx, at.after)
 	if err != nil {
@@ -139,7 +139,7 @@ func (e *Edits) refuse(collection string, d *definitionDocument, err error) {
 
 // edited finds definitions whose generation is above the one that Tidewheel knows of, beginning above a known
 // generation, and tells where to go on; 0 at the end.
-func (d *definitions[T, F]) edited(ctx context.Context, after int64) (found []definitionDocument, next int64, err error) {
+func (d *definitions[S]) edited(ctx context.Context, after int64) (found []definitionDocument, next int64, err error) {
 	highest := options.Find().SetSort(append(ascending("known"), descending("generation")...)).SetLimit(1).
 		SetProjection(bson.D{{Key: "_id", Value: 0}, {Key: "known", Value: 1}, {Key: "generation", Value: 1}})
 	for range editSteps {
@@ -181,7 +181,7 @@ func idOfRaw(document bson.Raw) string {
 }
 
 // adopt makes an edit Tidewheel's own, unless somebody has written the definition since it was read.
-func (d *definitions[T, F]) adopt(ctx context.Context, edited *definitionDocument, definition bson.Raw) (taken bool, err error) {
+func (d *definitions[S]) adopt(ctx context.Context, edited *definitionDocument, definition bson.Raw) (taken bool, err error) {
 	now := date(time.Now())
 	put := bson.D{
 		{Key: "definition", Value: definition}, {Key: "known", Value: edited.Generation}, {Key: "revision", Value: edited.Revision + 1},

@@ -12,9 +12,9 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// formAt gives one form of a definition with its source; engine.ErrNotFound if it is not kept. The definition is looked at first: by the
+// Generation gives one form of a definition with its source; engine.ErrNotFound if it is not kept. The definition is looked at first: by the
 // time that it has gone on to another generation, the one before is kept.
-func (d *definitions[T, F]) formAt(ctx context.Context, uid string, generation int64) (form F, err error) {
+func (d *definitions[S]) Generation(ctx context.Context, uid string, generation int64) (form engine.GenerationOf[S], err error) {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()
 	operation := fmt.Sprintf("read generation %d of %s %s", generation, d.what, uid)
@@ -40,9 +40,9 @@ func (d *definitions[T, F]) formAt(ctx context.Context, uid string, generation i
 	return forms[0], nil
 }
 
-// formsBelow lists the kept forms of a definition below a generation (0: all of them), newest first, without their
+// Generations lists the kept forms of a definition below a generation (0: all of them), newest first, without their
 // sources.
-func (d *definitions[T, F]) formsBelow(ctx context.Context, uid string, before int64, limit int) ([]F, error) {
+func (d *definitions[S]) Generations(ctx context.Context, uid string, before int64, limit int) ([]engine.GenerationOf[S], error) {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()
 	present, err := d.present(ctx, uid, options.FindOne().SetProjection(bson.D{{Key: "source", Value: 0}}))
@@ -69,7 +69,7 @@ func (d *definitions[T, F]) formsBelow(ctx context.Context, uid string, before i
 }
 
 // present is the generation that a definition is in, nil if there is no such definition.
-func (d *definitions[T, F]) present(ctx context.Context, uid string, opts ...options.Lister[options.FindOneOptions]) (*generationDocument, error) {
+func (d *definitions[S]) present(ctx context.Context, uid string, opts ...options.Lister[options.FindOneOptions]) (*generationDocument, error) {
 	present, err := presentOf(d.living.FindOne(ctx, bson.D{{Key: "uid", Value: uid}}, opts...))
 	if present != nil || err != nil {
 		return present, err
@@ -92,7 +92,7 @@ func presentOf(result *mongo.SingleResult) (*generationDocument, error) {
 
 // keep inserts a generation. One that is there already, from an edit that lost a race, is the same but for the source,
 // which may have been edited since.
-func (d *definitions[T, F]) keep(ctx context.Context, generation generationDocument) error {
+func (d *definitions[S]) keep(ctx context.Context, generation generationDocument) error {
 	raw, err := bson.Marshal(generation)
 	if err != nil {
 		return err
@@ -110,8 +110,8 @@ func (d *definitions[T, F]) keep(ctx context.Context, generation generationDocum
 	})
 }
 
-// dropGenerations forgets the earlier forms of definitions that are gone.
-func (d *definitions[T, F]) dropGenerations(ctx context.Context, uids []string) error {
+// forgetGenerations forgets the earlier forms of definitions that are gone.
+func (d *definitions[S]) forgetGenerations(ctx context.Context, uids []string) error {
 	if len(uids) == 0 {
 		return nil
 	}
@@ -123,8 +123,8 @@ func (d *definitions[T, F]) dropGenerations(ctx context.Context, uids []string) 
 	})
 }
 
-// drop deletes the forms below a generation and counts them. After an unclear end the count may be short.
-func (d *definitions[T, F]) drop(ctx context.Context, uid string, below int64) (deleted int, err error) {
+// DropGenerations deletes the forms below a generation and counts them. After an unclear end the count may be short.
+func (d *definitions[S]) DropGenerations(ctx context.Context, uid string, below int64) (deleted int, err error) {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()
 	earlier := bson.D{{Key: "uid", Value: uid}, {Key: "generation", Value: bson.D{{Key: "$lt", Value: below}}}}

@@ -19,7 +19,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
-	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 // Store is a connection to a MongoDB database; it is safe for concurrent use.
@@ -29,8 +29,8 @@ type Store struct {
 	database *mongo.Database
 	hosts    string // for messages
 
-	jobs *definitions[engine.Job, engine.Generation]
-	dags *definitions[engine.DAG, engine.DAGGeneration]
+	jobs *definitions[spec.Job]
+	dags *definitions[spec.DAG]
 
 	waves, runs, slots, deadLetters, tasks, commands, binaries, effects, meta, journal, shards *mongo.Collection
 	// The same, for reads that may be a little old.
@@ -110,13 +110,13 @@ func (s *Store) collections() {
 	s.deadLetters, s.oldDeadLetters = s.database.Collection("dead_letters", owner), s.database.Collection("dead_letters", history)
 	s.tasks, s.oldTasks = s.database.Collection("scheduled_tasks", owner), s.database.Collection("scheduled_tasks", history)
 	s.waves, s.oldWaves = s.database.Collection("waves", owner), s.database.Collection("waves", history)
-	s.jobs = &definitions[engine.Job, engine.Generation]{
-		Store: s, what: "job", document: newJobDocument, value: definitionDocument.job, form: generationDocument.job,
+	s.jobs = &definitions[spec.Job]{
+		Store: s, what: "job", write: newDefinition, read: readDefinition,
 		living: s.database.Collection("jobs", owner), tombstones: s.database.Collection("tombstones", owner),
 		generations: s.database.Collection("generations", owner), oldGenerations: s.database.Collection("generations", history),
 	}
-	s.dags = &definitions[engine.DAG, engine.DAGGeneration]{
-		Store: s, what: "DAG", document: newDAGDocument, value: definitionDocument.dag, form: generationDocument.dag,
+	s.dags = &definitions[spec.DAG]{
+		Store: s, what: "DAG", write: newDAGDefinition, read: readDAGDefinition,
 		living: s.database.Collection("dags", owner), tombstones: s.database.Collection("dag_tombstones", owner),
 		generations: s.database.Collection("dag_generations", owner), oldGenerations: s.database.Collection("dag_generations", history),
 	}

@@ -18,7 +18,7 @@ import (
 
 // bury copies a tombstone to where its name does not matter. Nobody writes to a definition once it is deleted, so a
 // copy that is there already is the same.
-func (d *definitions[T, F]) bury(ctx context.Context, tomb definitionDocument) error {
+func (d *definitions[S]) bury(ctx context.Context, tomb definitionDocument) error {
 	tomb.ID = tomb.UID
 	raw, err := bson.Marshal(tomb)
 	if err != nil {
@@ -29,7 +29,7 @@ func (d *definitions[T, F]) bury(ctx context.Context, tomb definitionDocument) e
 }
 
 // buriedByUID gives the tombstones without a name among those definitions that are not in found.
-func (d *definitions[T, F]) buriedByUID(ctx context.Context, uids []string, found []definitionDocument) (tombs []definitionDocument, err error) {
+func (d *definitions[S]) buriedByUID(ctx context.Context, uids []string, found []definitionDocument) (tombs []definitionDocument, err error) {
 	if len(found) >= len(uids) {
 		return nil, nil
 	}
@@ -55,7 +55,7 @@ func (d *definitions[T, F]) buriedByUID(ctx context.Context, uids []string, foun
 
 // buriedPending gives the tombstones without a name that are not among found. They are few: each took a definition that
 // was deleted and made again since the engine last looked.
-func (d *definitions[T, F]) buriedPending(ctx context.Context, shards []int, found []definitionDocument) ([]definitionDocument, error) {
+func (d *definitions[S]) buriedPending(ctx context.Context, shards []int, found []definitionDocument) ([]definitionDocument, error) {
 	tombs, err := find[definitionDocument](ctx, d.tombstones, append(among("shard", shards), bson.E{Key: "pending", Value: true}), bare())
 	return slices.DeleteFunc(tombs, func(tomb definitionDocument) bool {
 		return slices.ContainsFunc(found, func(other definitionDocument) bool { return other.UID == tomb.UID })
@@ -63,7 +63,7 @@ func (d *definitions[T, F]) buriedPending(ctx context.Context, shards []int, fou
 }
 
 // buriedAt gives the uids of the tombstones without a name that are at the revision that was handled.
-func (d *definitions[T, F]) buriedAt(ctx context.Context, handled []engine.JobHandled) (uids []string, err error) {
+func (d *definitions[S]) buriedAt(ctx context.Context, handled []engine.JobHandled) (uids []string, err error) {
 	if len(handled) == 0 {
 		return nil, nil
 	}

@@ -84,13 +84,13 @@ func (v *view) page(ctx context.Context, of engine.Collection, from string, limi
 	case engine.CollectionSharedKeys: // neither: a handful
 		return v.keys(ctx)
 	case engine.CollectionJobs:
-		return rowPage(ctx, v, "doc, pending, source FROM jobs", from, limit, definitionOf(&jobs))
+		return rowPage(ctx, v, "doc, pending, source FROM jobs", from, limit, jobs.definition)
 	case engine.CollectionDAGs:
-		return rowPage(ctx, v, "doc, pending, source FROM dags", from, limit, definitionOf(&dags))
+		return rowPage(ctx, v, "doc, pending, source FROM dags", from, limit, dags.definition)
 	case engine.CollectionGenerations:
-		return rowPage(ctx, v, "doc, 0, source FROM generations", from, limit, formOf(&jobs))
+		return rowPage(ctx, v, "doc, 0, source FROM generations", from, limit, jobs.generation)
 	case engine.CollectionDAGGenerations:
-		return rowPage(ctx, v, "doc, 0, source FROM dag_generations", from, limit, formOf(&dags))
+		return rowPage(ctx, v, "doc, 0, source FROM dag_generations", from, limit, dags.generation)
 	case engine.CollectionWaves:
 		return rowPage(ctx, v, "doc, 0, '' FROM waves", from, limit, func(row *documentRow) (engine.Document, error) {
 			return decodeWave(row.doc)
@@ -119,21 +119,16 @@ type documentRow struct {
 
 func plain[T engine.Document](row *documentRow) (engine.Document, error) { return decode[T](row.doc) }
 
-func definitionOf[D engine.Document, F any](d *definitions[D, F]) func(*documentRow) (engine.Document, error) {
-	return func(row *documentRow) (engine.Document, error) {
-		one, err := decode[D](row.doc)
-		d.pend(&one, row.pending)
-		*d.text(&one) = row.source
-		return one, err
-	}
+func (d *definitions[S]) definition(row *documentRow) (engine.Document, error) {
+	one, err := decode[engine.Definition[S]](row.doc)
+	one.Pending, one.Source = row.pending, row.source
+	return one, err
 }
 
-func formOf[D any, F engine.Document](d *definitions[D, F]) func(*documentRow) (engine.Document, error) {
-	return func(row *documentRow) (engine.Document, error) {
-		one, err := decode[F](row.doc)
-		*d.formText(&one) = row.source
-		return one, err
-	}
+func (d *definitions[S]) generation(row *documentRow) (engine.Document, error) {
+	one, err := decode[engine.GenerationOf[S]](row.doc)
+	one.Source = row.source
+	return one, err
 }
 
 // rowPage reads rows in the order of their rowids. columns gives what documentRow holds behind that, and the table.

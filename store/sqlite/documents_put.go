@@ -53,15 +53,9 @@ func prepare(document engine.Document) (putting, error) {
 	case engine.DAG:
 		return dags.placed(&d)
 	case engine.Generation:
-		source := d.Source
-		d.Source = ""
-		text, err := encode(&d)
-		return placed(text, err, "generations (uid, generation, source, doc)", d.UID, d.Generation, source)
+		return jobs.placedForm(&d)
 	case engine.DAGGeneration:
-		source := d.Source
-		d.Source = ""
-		text, err := encode(&d)
-		return placed(text, err, "dag_generations (uid, generation, source, doc)", d.UID, d.Generation, source)
+		return dags.placedForm(&d)
 	case engine.Binary:
 		text, err := encode(&d)
 		return placed(text, err, "binaries (namespace, name, revision, doc)", d.Namespace, d.Name, d.Revision)
@@ -108,11 +102,17 @@ func putLetter(d *engine.DeadLetter) (putting, error) {
 	return placed(text, err, "dead_letters (run_id, namespace, at, doc)", d.RunID, d.Namespace, always(d.At))
 }
 
-func (d *definitions[D, F]) placed(given *D) (putting, error) {
+func (d *definitions[S]) placed(given *engine.Definition[S]) (putting, error) {
 	text, _, err := d.encode(given)
-	h := d.head(given)
 	return placed(text, err, d.table+" (uid, namespace, name, shard, revision, deleted, pending, source, doc)",
-		h.uid, h.namespace, h.name, h.shard, h.revision, bit(h.deleted), bit(h.pending), *d.text(given))
+		given.UID, given.Namespace, given.Name, given.Shard, given.Revision, bit(given.Deleted), bit(given.Pending), given.Source)
+}
+
+func (d *definitions[S]) placedForm(given *engine.GenerationOf[S]) (putting, error) {
+	bare := *given
+	bare.Source = ""
+	text, err := encode(&bare)
+	return placed(text, err, d.forms+" (uid, generation, source, doc)", given.UID, given.Generation, given.Source)
 }
 
 // placed puts a row into "table (columns)", over all that have one of its keys; a text that was encoded, or failed to be, is

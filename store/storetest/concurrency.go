@@ -53,7 +53,7 @@ var concurrencyPromises = []promise{
 		answers := race(func(racer int) error {
 			job := aJob("report")
 			job.UID = uidOf("racer" + string(rune('a'+racer)))
-			return h.store.CreateJob(h.ctx, job)
+			return h.store.Jobs().Create(h.ctx, job)
 		})
 		winner := h.oneWinner(answers, engine.ErrExists)
 		same(h.T, "uid", h.job("report").UID, uidOf("racer"+string(rune('a'+winner))))
@@ -63,7 +63,7 @@ var concurrencyPromises = []promise{
 		answers := race(func(racer int) error {
 			job := aJob("report")
 			job.UID = uidOf("racer" + string(rune('a'+racer)))
-			return h.store.CreateJob(h.ctx, job)
+			return h.store.Jobs().Create(h.ctx, job)
 		})
 		winner := h.oneWinner(answers, engine.ErrExists)
 		same(h.T, "uid", h.job("report").UID, uidOf("racer"+string(rune('a'+winner))))
@@ -72,7 +72,7 @@ var concurrencyPromises = []promise{
 	{"raced ReplaceJob has one winner", func(h *harness) {
 		job := h.createJob(aJob("report"))
 		for range 3 {
-			answers := race(func(racer int) error { return h.store.ReplaceJob(h.ctx, edit(job, fmt.Sprint(racer))) })
+			answers := race(func(racer int) error { return h.store.Jobs().Replace(h.ctx, edit(job, fmt.Sprint(racer))) })
 			winner := h.oneWinner(answers, engine.ErrConflict)
 			job = edit(job, fmt.Sprint(winner))
 			same(h.T, "job", h.job("report"), job)
@@ -95,7 +95,7 @@ var concurrencyPromises = []promise{
 	{"writers of different things do not disturb each other", func(h *harness) {
 		answers := race(func(racer int) error {
 			job := aJob(numbered("job", racer))
-			if err := h.store.CreateJob(h.ctx, job); err != nil {
+			if err := h.store.Jobs().Create(h.ctx, job); err != nil {
 				return err
 			}
 			for _, run := range finished(job, noon, engine.StatusSucceeded) {

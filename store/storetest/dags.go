@@ -24,14 +24,8 @@ type DAGs interface {
 	WavesByID(ctx context.Context, ids []string) ([]engine.Wave, error)
 	RunsOfWave(ctx context.Context, wave, after string, limit int) ([]engine.Run, error)
 
-	// CreateDAG, ReplaceDAG, DAG, DAGs and DAGGenerations do for DAGs what CreateJob and so on do for jobs.
-	CreateDAG(ctx context.Context, dag engine.DAG) error
-	ReplaceDAG(ctx context.Context, dag engine.DAG) error
-	DAG(ctx context.Context, namespace, name string) (engine.DAG, error)
-	DAGs(ctx context.Context, filter engine.DAGFilter) (dags []engine.DAG, next string, err error)
-	DAGGenerations(ctx context.Context, uid string, before int64, limit int) ([]engine.DAGGeneration, error)
-	// DropDAGGenerations does for DAGs what DropGenerations does for jobs.
-	DropDAGGenerations(ctx context.Context, uid string, below int64) (deleted int, err error)
+	// DAGs keeps DAGs for their users.
+	DAGs() engine.Definitions[spec.DAG]
 
 	// Wave gives one wave.
 	Wave(ctx context.Context, id string) (engine.Wave, error)
@@ -80,7 +74,7 @@ func fullDAG() engine.DAG {
 			},
 		},
 	}
-	d.Paused, d.PausedAt, d.PausedBy, d.Message = true, noon, "grace", "why: «so»"
+	d.Paused, d.PausedAt, d.PausedBy, d.PausedReason, d.Message = true, noon, "grace", "too «loud»", "why: «so»"
 	return d
 }
 
@@ -107,19 +101,19 @@ func handledDAG(d engine.DAG) engine.Batch {
 
 func (h *harness) createDAG(d engine.DAG) engine.DAG {
 	h.Helper()
-	h.must("create DAG "+d.Name, h.store.CreateDAG(h.ctx, d))
+	h.must("create DAG "+d.Name, h.store.DAGs().Create(h.ctx, d))
 	return d
 }
 
 func (h *harness) replaceDAG(d engine.DAG) engine.DAG {
 	h.Helper()
-	h.must("replace DAG "+d.Name, h.store.ReplaceDAG(h.ctx, d))
+	h.must("replace DAG "+d.Name, h.store.DAGs().Replace(h.ctx, d))
 	return d
 }
 
 func (h *harness) dag(name string) engine.DAG {
 	h.Helper()
-	d, err := h.store.DAG(h.ctx, namespace, name)
+	d, err := h.store.DAGs().Get(h.ctx, namespace, name)
 	h.must("read DAG "+name, err)
 	return d
 }
@@ -133,10 +127,10 @@ func (h *harness) pendingDAGs(want ...engine.DAG) {
 	same(h.T, "pending DAGs", sorted(dags, dagUID), sorted(want, dagUID))
 }
 
-func (h *harness) dagNames(filter engine.DAGFilter) (names []string) {
+func (h *harness) dagNames(filter engine.DefinitionFilter) (names []string) {
 	h.Helper()
 	for pages := 0; ; pages++ {
-		dags, next, err := h.store.DAGs(h.ctx, filter)
+		dags, next, err := h.store.DAGs().List(h.ctx, filter)
 		h.must("list DAGs", err)
 		if len(dags) > filter.Limit || pages > 1000 {
 			h.Fatalf("page %d has %d DAGs for a limit of %d", pages, len(dags), filter.Limit)
@@ -179,7 +173,7 @@ var dagPromises = []promise{
 		first := h.createDAG(aDAG("etl"))
 		second := aDAG("etl")
 		second.UID = uidOf("second")
-		if err := h.store.CreateDAG(h.ctx, second); !errors.Is(err, engine.ErrExists) {
+		if err := h.store.DAGs().Create(h.ctx, second); !errors.Is(err, engine.ErrExists) {
 			h.Fatalf("got %v", err)
 		}
 		same(h.T, "DAG", h.dag("etl"), first)
@@ -208,16 +202,16 @@ var dagPromises = []promise{
 		same(h.T, "job after the DAG is gone", h.job("etl"), again)
 	}},
 	{"what is asked of a DAG that is not there is not found", func(h *harness) {
-		if _, err := h.store.DAG(h.ctx, namespace, "none"); !errors.Is(err, engine.ErrNotFound) {
+		if _, err := h.store.DAGs().Get(h.ctx, namespace, "none"); !errors.Is(err, engine.ErrNotFound) {
 			h.Fatalf("read: %v", err)
 		}
-		if err := h.store.ReplaceDAG(h.ctx, editDAG(aDAG("none"), "x")); !errors.Is(err, engine.ErrNotFound) {
+		if err := h.store.DAGs().Replace(h.ctx, editDAG(aDAG("none"), "x")); !errors.Is(err, engine.ErrNotFound) {
 			h.Fatalf("replace: %v", err)
 		}
 		if _, err := h.store.DAGGeneration(h.ctx, uidOf("none"), 1); !errors.Is(err, engine.ErrNotFound) {
 			h.Fatalf("generation: %v", err)
 		}
-		generations, err := h.store.DAGGenerations(h.ctx, uidOf("none"), 0, 10)
+		generations, err := h.store.DAGs().Generations(h.ctx, uidOf("none"), 0, 10)
 		h.must("generations", err)
 		same(h.T, "generations", len(generations), 0)
 	}},
@@ -225,12 +219,12 @@ var dagPromises = []promise{
 		d := h.createDAG(aDAG("etl"))
 		mine := h.replaceDAG(editDAG(d, "mine"))
 		for _, stale := range []engine.DAG{editDAG(d, "theirs"), editDAG(editDAG(editDAG(d, "x"), "y"), "z")} {
-			if err := h.store.ReplaceDAG(h.ctx, stale); !errors.Is(err, engine.ErrConflict) {
+			if err := h.store.DAGs().Replace(h.ctx, stale); !errors.Is(err, engine.ErrConflict) {
 				h.Fatalf("got %v", err)
 			}
 		}
 		same(h.T, "DAG", h.dag("etl"), mine)
-		generations, err := h.store.DAGGenerations(h.ctx, d.UID, 0, 10)
+		generations, err := h.store.DAGs().Generations(h.ctx, d.UID, 0, 10)
 		h.must("generations", err)
 		same(h.T, "generations", len(generations), 2)
 	}},
@@ -250,7 +244,7 @@ var dagPromises = []promise{
 			limit  int
 			want   []engine.DAGGeneration
 		}{{0, 10, want}, {0, 2, want[:2]}, {3, 10, want[1:]}, {2, 10, want[2:]}, {1, 10, nil}, {3, 1, want[1:2]}} {
-			got, err := h.store.DAGGenerations(h.ctx, first.UID, test.before, test.limit)
+			got, err := h.store.DAGs().Generations(h.ctx, first.UID, test.before, test.limit)
 			h.must("generations", err)
 			same(h.T, "generations", got, test.want)
 		}
@@ -275,14 +269,14 @@ var dagPromises = []promise{
 		h.replaceDAG(removeDAG(aDAG("buried")))
 		h.createJob(aJob("no-dag"))
 		slices.Sort(names)
-		same(h.T, "by pages of 2", h.dagNames(engine.DAGFilter{Namespace: namespace, Limit: 2}), names)
-		same(h.T, "at once", h.dagNames(engine.DAGFilter{Namespace: namespace, Limit: 1000}), names)
-		same(h.T, "other namespace", h.dagNames(engine.DAGFilter{Namespace: "other", Limit: 2}), []string{"elsewhere"})
-		same(h.T, "text", h.dagNames(engine.DAGFilter{Namespace: namespace, Text: "rEPORT", Limit: 1}), []string{"Report-one", "beta-report"})
-		same(h.T, "text that looks like a pattern", h.dagNames(engine.DAGFilter{Namespace: namespace, Text: "a_b", Limit: 10}), []string{"a_b"})
-		same(h.T, "jobs", h.jobNames(engine.JobFilter{Namespace: namespace, Limit: 10}), []string{"no-dag"})
+		same(h.T, "by pages of 2", h.dagNames(engine.DefinitionFilter{Namespace: namespace, Limit: 2}), names)
+		same(h.T, "at once", h.dagNames(engine.DefinitionFilter{Namespace: namespace, Limit: 1000}), names)
+		same(h.T, "other namespace", h.dagNames(engine.DefinitionFilter{Namespace: "other", Limit: 2}), []string{"elsewhere"})
+		same(h.T, "text", h.dagNames(engine.DefinitionFilter{Namespace: namespace, Text: "rEPORT", Limit: 1}), []string{"Report-one", "beta-report"})
+		same(h.T, "text that looks like a pattern", h.dagNames(engine.DefinitionFilter{Namespace: namespace, Text: "a_b", Limit: 10}), []string{"a_b"})
+		same(h.T, "jobs", h.jobNames(engine.DefinitionFilter{Namespace: namespace, Limit: 10}), []string{"no-dag"})
 		for _, cursor := range []string{"x", "!!!", strings.Repeat("z", 300)} {
-			_, _, err := h.store.DAGs(h.ctx, engine.DAGFilter{Limit: 5, Cursor: cursor})
+			_, _, err := h.store.DAGs().List(h.ctx, engine.DefinitionFilter{Limit: 5, Cursor: cursor})
 			h.badCursor("DAGs", cursor, err)
 		}
 	}},
@@ -312,7 +306,7 @@ var dagPromises = []promise{
 	{"the tombstone of a DAG is pending until it is handled, and then gone with its generations", func(h *harness) {
 		tomb := h.replaceDAG(removeDAG(h.createDAG(aDAG("etl"))))
 		h.pendingDAGs(tomb)
-		if _, err := h.store.DAG(h.ctx, namespace, "etl"); !errors.Is(err, engine.ErrNotFound) {
+		if _, err := h.store.DAGs().Get(h.ctx, namespace, "etl"); !errors.Is(err, engine.ErrNotFound) {
 			h.Fatalf("a deleted DAG: %v", err)
 		}
 		next := aDAG("etl")
@@ -335,7 +329,7 @@ var dagPromises = []promise{
 		if _, err := h.store.DAGGeneration(h.ctx, tomb.UID, 1); !errors.Is(err, engine.ErrNotFound) {
 			h.Fatalf("generation of what is gone: %v", err)
 		}
-		if err := h.store.ReplaceDAG(h.ctx, editDAG(tomb, "from the grave")); !errors.Is(err, engine.ErrNotFound) {
+		if err := h.store.DAGs().Replace(h.ctx, editDAG(tomb, "from the grave")); !errors.Is(err, engine.ErrNotFound) {
 			h.Fatalf("replace what is gone: %v", err)
 		}
 		same(h.T, "DAG", h.dag("etl"), next)

@@ -146,7 +146,7 @@ var documentPromises = []promise{
 		}
 		full := h.job("full")
 		h.replaceJob(edit(full, "third"))
-		generations, err := h.store.Generations(h.ctx, full.UID, 0, 10)
+		generations, err := h.store.Jobs().Generations(h.ctx, full.UID, 0, 10)
 		h.must("generations", err)
 		same(h.T, "generations", len(generations), 3)
 		for generation := range int64(2) {

@@ -127,12 +127,12 @@ var expiryPromises = []promise{
 			other = h.replaceJob(edit(other, description))
 		}
 		for range 2 { // what is gone is gone
-			_, err := h.store.DropGenerations(h.ctx, job.UID, 3)
+			_, err := h.store.Jobs().DropGenerations(h.ctx, job.UID, 3)
 			h.must("drop", err)
-			_, err = h.store.DropDAGGenerations(h.ctx, dag.UID, job.Generation)
+			_, err = h.store.DAGs().DropGenerations(h.ctx, dag.UID, job.Generation)
 			h.must("drop", err)
 		}
-		forms, err := h.store.Generations(h.ctx, job.UID, 0, 10)
+		forms, err := h.store.Jobs().Generations(h.ctx, job.UID, 0, 10)
 		h.must("list", err)
 		var kept []int64
 		for i := range forms {
@@ -142,14 +142,14 @@ var expiryPromises = []promise{
 		if _, err := h.store.Generation(h.ctx, job.UID, 2); !errors.Is(err, engine.ErrNotFound) {
 			h.Fatalf("a form that was dropped: %v", err)
 		}
-		dagForms, err := h.store.DAGGenerations(h.ctx, dag.UID, 0, 10)
+		dagForms, err := h.store.DAGs().Generations(h.ctx, dag.UID, 0, 10)
 		h.must("list", err)
 		same(h.T, "forms of the DAG", len(dagForms), 1)
 		same(h.T, "its present one", dagForms[0].Generation, dag.Generation)
-		forms, err = h.store.Generations(h.ctx, other.UID, 0, 10)
+		forms, err = h.store.Jobs().Generations(h.ctx, other.UID, 0, 10)
 		h.must("list", err)
 		same(h.T, "forms of another job", len(forms), 4)
-		if deleted, err := h.store.DropGenerations(h.ctx, other.UID, 3); err != nil || deleted != 2 {
+		if deleted, err := h.store.Jobs().DropGenerations(h.ctx, other.UID, 3); err != nil || deleted != 2 {
 			h.Fatalf("%d were dropped, %v", deleted, err)
 		}
 	}},

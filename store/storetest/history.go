@@ -176,7 +176,7 @@ var historyPromises = []promise{
 		for _, cursor := range []string{"x", "!!!", "AAAA", "eyJhIjoxfQ", strings.Repeat("z", 300), "1|2|3", "\x00"} {
 			_, _, err := h.store.Runs(h.ctx, engine.RunFilter{Limit: 5, Cursor: cursor})
 			h.badCursor("runs", cursor, err)
-			_, _, err = h.store.Jobs(h.ctx, engine.JobFilter{Limit: 5, Cursor: cursor})
+			_, _, err = h.store.Jobs().List(h.ctx, engine.DefinitionFilter{Limit: 5, Cursor: cursor})
 			h.badCursor("jobs", cursor, err)
 			_, _, err = h.store.Slots(h.ctx, engine.SlotFilter{JobUID: uidOf("a"), Limit: 5, Cursor: cursor})
 			h.badCursor("slots", cursor, err)

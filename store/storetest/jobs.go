@@ -56,14 +56,14 @@ func handled(job engine.Job) engine.Batch {
 
 func (h *harness) job(name string) engine.Job {
 	h.Helper()
-	job, err := h.store.Job(h.ctx, namespace, name)
+	job, err := h.store.Jobs().Get(h.ctx, namespace, name)
 	h.must("read job "+name, err)
 	return job
 }
 
 func (h *harness) replaceJob(job engine.Job) engine.Job {
 	h.Helper()
-	h.must("replace job "+job.Name, h.store.ReplaceJob(h.ctx, job))
+	h.must("replace job "+job.Name, h.store.Jobs().Replace(h.ctx, job))
 	return job
 }
 
@@ -99,7 +99,7 @@ var jobPromises = []promise{
 		first := h.createJob(aJob("report"))
 		second := aJob("report")
 		second.UID = uidOf("second")
-		if err := h.store.CreateJob(h.ctx, second); !errors.Is(err, engine.ErrExists) {
+		if err := h.store.Jobs().Create(h.ctx, second); !errors.Is(err, engine.ErrExists) {
 			h.Fatalf("got %v", err)
 		}
 		same(h.T, "job", h.job("report"), first)
@@ -109,31 +109,31 @@ var jobPromises = []promise{
 		same(h.T, "job", h.job("report"), first)
 	}},
 	{"what is asked of a job that is not there is not found", func(h *harness) {
-		if _, err := h.store.Job(h.ctx, namespace, "none"); !errors.Is(err, engine.ErrNotFound) {
+		if _, err := h.store.Jobs().Get(h.ctx, namespace, "none"); !errors.Is(err, engine.ErrNotFound) {
 			h.Fatalf("read: %v", err)
 		}
-		if err := h.store.ReplaceJob(h.ctx, edit(aJob("none"), "x")); !errors.Is(err, engine.ErrNotFound) {
+		if err := h.store.Jobs().Replace(h.ctx, edit(aJob("none"), "x")); !errors.Is(err, engine.ErrNotFound) {
 			h.Fatalf("replace: %v", err)
 		}
 		if _, err := h.store.Generation(h.ctx, uidOf("none"), 1); !errors.Is(err, engine.ErrNotFound) {
 			h.Fatalf("generation: %v", err)
 		}
-		generations, err := h.store.Generations(h.ctx, uidOf("none"), 0, 10)
+		generations, err := h.store.Jobs().Generations(h.ctx, uidOf("none"), 0, 10)
 		h.must("generations", err)
 		same(h.T, "generations", len(generations), 0)
 	}},
 	{"stale write of a job is refused", func(h *harness) {
 		job := h.createJob(aJob("report"))
 		mine := h.replaceJob(edit(job, "mine"))
-		if err := h.store.ReplaceJob(h.ctx, edit(job, "theirs")); !errors.Is(err, engine.ErrConflict) {
+		if err := h.store.Jobs().Replace(h.ctx, edit(job, "theirs")); !errors.Is(err, engine.ErrConflict) {
 			h.Fatalf("got %v", err)
 		}
 		skipping := edit(edit(edit(job, "x"), "y"), "z")
-		if err := h.store.ReplaceJob(h.ctx, skipping); !errors.Is(err, engine.ErrConflict) {
+		if err := h.store.Jobs().Replace(h.ctx, skipping); !errors.Is(err, engine.ErrConflict) {
 			h.Fatalf("got %v", err)
 		}
 		same(h.T, "job", h.job("report"), mine)
-		generations, err := h.store.Generations(h.ctx, job.UID, 0, 10)
+		generations, err := h.store.Jobs().Generations(h.ctx, job.UID, 0, 10)
 		h.must("generations", err)
 		same(h.T, "generations", len(generations), 2)
 		same(h.T, "the second", generations[0].Spec.Description, "mine")
@@ -150,19 +150,19 @@ var jobPromises = []promise{
 			{UID: job.UID, Generation: 2, Spec: second.Spec, By: "grace", At: second.UpdatedAt, Message: "now second"},
 			{UID: job.UID, Generation: 1, Spec: job.Spec, By: "ada", At: job.UpdatedAt, Message: job.Message},
 		}
-		generations, err := h.store.Generations(h.ctx, job.UID, 0, 10)
+		generations, err := h.store.Jobs().Generations(h.ctx, job.UID, 0, 10)
 		h.must("list", err)
 		same(h.T, "generations", generations, want)
-		generations, err = h.store.Generations(h.ctx, job.UID, 0, 2)
+		generations, err = h.store.Jobs().Generations(h.ctx, job.UID, 0, 2)
 		h.must("list", err)
 		same(h.T, "two generations", generations, want[:2])
-		generations, err = h.store.Generations(h.ctx, job.UID, 3, 1)
+		generations, err = h.store.Jobs().Generations(h.ctx, job.UID, 3, 1)
 		h.must("list the next page", err)
 		same(h.T, "the one below the third", generations, want[1:2])
-		generations, err = h.store.Generations(h.ctx, job.UID, 3, 10)
+		generations, err = h.store.Jobs().Generations(h.ctx, job.UID, 3, 10)
 		h.must("list the rest", err)
 		same(h.T, "those below the third", generations, want[1:])
-		generations, err = h.store.Generations(h.ctx, job.UID, 1, 10)
+		generations, err = h.store.Jobs().Generations(h.ctx, job.UID, 1, 10)
 		h.must("list beyond the end", err)
 		same(h.T, "those below the first", len(generations), 0)
 		one, err := h.store.Generation(h.ctx, job.UID, 2)
@@ -183,12 +183,12 @@ var jobPromises = []promise{
 		h.createJob(aJob("buried"))
 		h.replaceJob(remove(aJob("buried")))
 		slices.Sort(names)
-		same(h.T, "by pages of 2", h.jobNames(engine.JobFilter{Namespace: namespace, Limit: 2}), names)
-		same(h.T, "at once", h.jobNames(engine.JobFilter{Namespace: namespace, Limit: 1000}), names)
-		same(h.T, "other namespace", h.jobNames(engine.JobFilter{Namespace: "other", Limit: 2}), []string{"elsewhere"})
-		same(h.T, "text", h.jobNames(engine.JobFilter{Namespace: namespace, Text: "rEPORT", Limit: 1}), []string{"Report-one", "beta-report"})
-		same(h.T, "text that looks like a pattern", h.jobNames(engine.JobFilter{Namespace: namespace, Text: "a_b", Limit: 10}), []string{"a_b"})
-		everywhere := h.jobNames(engine.JobFilter{Limit: 3})
+		same(h.T, "by pages of 2", h.jobNames(engine.DefinitionFilter{Namespace: namespace, Limit: 2}), names)
+		same(h.T, "at once", h.jobNames(engine.DefinitionFilter{Namespace: namespace, Limit: 1000}), names)
+		same(h.T, "other namespace", h.jobNames(engine.DefinitionFilter{Namespace: "other", Limit: 2}), []string{"elsewhere"})
+		same(h.T, "text", h.jobNames(engine.DefinitionFilter{Namespace: namespace, Text: "rEPORT", Limit: 1}), []string{"Report-one", "beta-report"})
+		same(h.T, "text that looks like a pattern", h.jobNames(engine.DefinitionFilter{Namespace: namespace, Text: "a_b", Limit: 10}), []string{"a_b"})
+		everywhere := h.jobNames(engine.DefinitionFilter{Limit: 3})
 		slices.Sort(everywhere)
 		want := append(names, "elsewhere")
 		slices.Sort(want)
@@ -228,7 +228,7 @@ var jobPromises = []promise{
 		job := h.createJob(aJob("report"))
 		tomb := h.replaceJob(remove(job))
 		h.pending(tomb)
-		if _, err := h.store.Job(h.ctx, namespace, "report"); !errors.Is(err, engine.ErrNotFound) {
+		if _, err := h.store.Jobs().Get(h.ctx, namespace, "report"); !errors.Is(err, engine.ErrNotFound) {
 			h.Fatalf("a deleted job: %v", err)
 		}
 		jobs, err := h.store.JobsByUID(h.ctx, []string{job.UID})
@@ -247,7 +247,7 @@ var jobPromises = []promise{
 		if _, err := h.store.Generation(h.ctx, job.UID, 1); !errors.Is(err, engine.ErrNotFound) {
 			h.Fatalf("generation of what is gone: %v", err)
 		}
-		if err := h.store.ReplaceJob(h.ctx, edit(tomb, "x")); !errors.Is(err, engine.ErrNotFound) {
+		if err := h.store.Jobs().Replace(h.ctx, edit(tomb, "x")); !errors.Is(err, engine.ErrNotFound) {
 			h.Fatalf("replace what is gone: %v", err)
 		}
 	}},
@@ -258,10 +258,10 @@ var jobPromises = []promise{
 		next.Shard = engine.ShardOf(next.UID)
 		h.createJob(next)
 		same(h.T, "job", h.job("report"), next)
-		same(h.T, "names", h.jobNames(engine.JobFilter{Namespace: namespace, Limit: 10}), []string{"report"})
+		same(h.T, "names", h.jobNames(engine.DefinitionFilter{Namespace: namespace, Limit: 10}), []string{"report"})
 		third := aJob("report")
 		third.UID = uidOf("third")
-		if err := h.store.CreateJob(h.ctx, third); !errors.Is(err, engine.ErrExists) {
+		if err := h.store.Jobs().Create(h.ctx, third); !errors.Is(err, engine.ErrExists) {
 			h.Fatalf("a third of the name: %v", err)
 		}
 		h.commit(handled(tomb)) // must not touch the new job
@@ -304,7 +304,7 @@ var jobPromises = []promise{
 		jobs, err = h.store.PendingJobs(h.ctx, allShards(), 2)
 		h.must("list", err)
 		same(h.T, "of a limit of 2", len(jobs), 2)
-		generations, err := h.store.Generations(h.ctx, tombs[1].UID, 0, 10)
+		generations, err := h.store.Jobs().Generations(h.ctx, tombs[1].UID, 0, 10)
 		h.must("generations of a tombstone", err)
 		same(h.T, "generations of a tombstone", len(generations), 2)
 		one, err := h.store.Generation(h.ctx, tombs[1].UID, tombs[1].Generation)
@@ -337,17 +337,17 @@ var jobPromises = []promise{
 		next.UID = uidOf("second")
 		h.createJob(next)
 		h.commit(handled(tomb))
-		if err := h.store.ReplaceJob(h.ctx, edit(tomb, "from the grave")); !errors.Is(err, engine.ErrNotFound) {
+		if err := h.store.Jobs().Replace(h.ctx, edit(tomb, "from the grave")); !errors.Is(err, engine.ErrNotFound) {
 			h.Fatalf("got %v", err)
 		}
 		same(h.T, "job", h.job("report"), next)
 	}},
 }
 
-func (h *harness) jobNames(filter engine.JobFilter) (names []string) {
+func (h *harness) jobNames(filter engine.DefinitionFilter) (names []string) {
 	h.Helper()
 	for pages := 0; ; pages++ {
-		jobs, next, err := h.store.Jobs(h.ctx, filter)
+		jobs, next, err := h.store.Jobs().List(h.ctx, filter)
 		h.must("list jobs", err)
 		if len(jobs) > filter.Limit || pages > 1000 {
 			h.Fatalf("page %d has %d jobs for a limit of %d", pages, len(jobs), filter.Limit)

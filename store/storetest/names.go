@@ -28,7 +28,7 @@ var namePromises = []promise{
 		h.createJob(elsewhere)
 		gone := aJob("delta")
 		gone.Revision, gone.Deleted = 2, true
-		h.must("delete", h.store.ReplaceJob(h.ctx, gone))
+		h.must("delete", h.store.Jobs().Replace(h.ctx, gone))
 		same(h.T, "all", h.names(h.store.JobNames, "", 10), []string{"Zulu", "alpha", "alpha-2", "beta", "gamma"})
 		same(h.T, "from a name that is there", h.names(h.store.JobNames, "alpha", 2), []string{"alpha", "alpha-2"})
 		same(h.T, "from a name that is not", h.names(h.store.JobNames, "alpha-", 2), []string{"alpha-2", "beta"})

@@ -17,7 +17,7 @@ func scene(h *harness) (jobs []engine.Job, batch engine.Batch) {
 		h.createJob(job)
 	}
 	gone.Revision, gone.Deleted, gone.Pending = 2, true, true
-	h.must("delete job", h.store.ReplaceJob(h.ctx, gone))
+	h.must("delete job", h.store.Jobs().Replace(h.ctx, gone))
 	dead := h.live(finished(one, noon, engine.StatusDead))
 	h.commitRuns(slotRun(two, noon), slotRun(gone, noon))
 	etl, old := h.createDAG(aDAG("etl")), h.createDAG(aDAG("old"))

@@ -27,14 +27,14 @@ var sourcePromises = []promise{
 		same(h.T, "job", h.job("report"), job)
 		listed := job
 		listed.Source = ""
-		jobs, _, err := h.store.Jobs(h.ctx, engine.JobFilter{Namespace: namespace, Limit: 10})
+		jobs, _, err := h.store.Jobs().List(h.ctx, engine.DefinitionFilter{Namespace: namespace, Limit: 10})
 		h.must("list", err)
 		same(h.T, "listed", jobs, []engine.Job{listed})
 		jobs, err = h.store.JobsByUID(h.ctx, []string{job.UID})
 		h.must("read by uid", err)
 		same(h.T, "by uid", jobs, []engine.Job{listed})
 		h.pending(listed)
-		generations, err := h.store.Generations(h.ctx, job.UID, 0, 10)
+		generations, err := h.store.Jobs().Generations(h.ctx, job.UID, 0, 10)
 		h.must("generations", err)
 		same(h.T, "generations", len(generations), len(sources))
 		for i := range generations {
@@ -86,10 +86,10 @@ var sourcePromises = []promise{
 		same(h.T, "DAG", h.dag("etl"), d)
 		listed := d
 		listed.Source = ""
-		dags, _, err := h.store.DAGs(h.ctx, engine.DAGFilter{Namespace: namespace, Limit: 10})
+		dags, _, err := h.store.DAGs().List(h.ctx, engine.DefinitionFilter{Namespace: namespace, Limit: 10})
 		h.must("list", err)
 		same(h.T, "listed", dags, []engine.DAG{listed})
-		generations, err := h.store.DAGGenerations(h.ctx, d.UID, 0, 10)
+		generations, err := h.store.DAGs().Generations(h.ctx, d.UID, 0, 10)
 		h.must("generations", err)
 		same(h.T, "generations", len(generations), 2)
 		for i, want := range []engine.DAG{d, first} {

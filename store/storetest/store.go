@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 // Store is everything that an adapter offers. The first part is engine/shard's port, word for word.
@@ -32,18 +33,8 @@ type Store interface {
 	Commands(ctx context.Context, shards []int, limit int) ([]engine.Command, error)
 	BinariesByKey(ctx context.Context, keys []string) ([]engine.Binary, error)
 
-	// CreateJob inserts a job of revision 1 with its first generation. engine.ErrExists if a living job has the name;
-	// a tombstone of that name is kept by its uid until it is handled.
-	CreateJob(ctx context.Context, job engine.Job) error
-	// ReplaceJob writes a job on condition that the stored one has the same UID and Revision job.Revision-1, and
-	// keeps the generation if it is new. engine.ErrConflict, or engine.ErrNotFound if it is gone.
-	ReplaceJob(ctx context.Context, job engine.Job) error
-	// Job gives a living job by name.
-	Job(ctx context.Context, namespace, name string) (engine.Job, error)
-	// Jobs lists living jobs by name, with the cursor of the next page ("" at the end).
-	Jobs(ctx context.Context, filter engine.JobFilter) (jobs []engine.Job, next string, err error)
-	// Generations lists the kept forms of a job below a generation (0: all of them), newest first.
-	Generations(ctx context.Context, uid string, before int64, limit int) ([]engine.Generation, error)
+	// Jobs keeps jobs for their users.
+	Jobs() engine.Definitions[spec.Job]
 
 	// Run gives one run.
 	Run(ctx context.Context, id string) (engine.Run, error)
@@ -67,8 +58,6 @@ type Store interface {
 
 	// ExpireDeadLetters deletes at most limit dead letters that were written before before.
 	ExpireDeadLetters(ctx context.Context, before time.Time, limit int) (deleted int, err error)
-	// DropGenerations deletes the forms of a job below a generation, which is at most the present one, and counts them.
-	DropGenerations(ctx context.Context, uid string, below int64) (deleted int, err error)
 
 	// CreateBinary inserts a binary of revision 1; engine.ErrExists.
 	CreateBinary(ctx context.Context, binary engine.Binary) error

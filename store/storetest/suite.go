@@ -86,7 +86,7 @@ func (h *harness) run(id string) engine.Run {
 
 func (h *harness) createJob(job engine.Job) engine.Job {
 	h.Helper()
-	h.must("create job "+job.Name, h.store.CreateJob(h.ctx, job))
+	h.must("create job "+job.Name, h.store.Jobs().Create(h.ctx, job))
 	return job
 }
 
@@ -151,7 +151,7 @@ func (h *harness) state(jobs ...engine.Job) state {
 	s.Jobs, err = h.store.JobsByUID(h.ctx, uids)
 	h.must("read jobs", err)
 	s.Jobs = sorted(s.Jobs, func(job engine.Job) string { return job.UID })
-	s.DAGs, _, err = h.store.DAGs(h.ctx, engine.DAGFilter{Namespace: namespace, Limit: 1000})
+	s.DAGs, _, err = h.store.DAGs().List(h.ctx, engine.DefinitionFilter{Namespace: namespace, Limit: 1000})
 	h.must("list DAGs", err)
 	s.Waves = h.waves(engine.WaveFilter{Namespace: namespace, Limit: 1000})
 	s.Commands, err = h.store.Commands(h.ctx, allShards(), 1000)

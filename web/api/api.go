@@ -68,41 +68,25 @@ func New(e *echo.Echo, s *service.Service, config Config) (*API, error) {
 }
 
 func (a *API) jobs() {
+	a.jobRoutes().register()
 	a.jobList()
-	a.jobCreate()
-	a.jobGet()
-	a.jobReplace()
-	a.jobDelete()
 	a.jobRun()
-	a.jobPause()
-	a.jobResume()
 	a.jobBackfill()
 	a.jobSlots()
 	a.jobNext()
-	a.jobGenerations()
-	a.jobDifference()
-	a.jobRestore()
 	a.jobStatistics()
 	a.jobCalendar()
 	a.oneOff()
 }
 
 func (a *API) dags() {
+	a.dagRoutes().register()
 	a.dagList()
-	a.dagCreate()
-	a.dagGet()
-	a.dagReplace()
-	a.dagDelete()
 	a.dagRun()
-	a.dagPause()
-	a.dagResume()
 	a.dagBackfill()
 	a.dagSlots()
 	a.dagNext()
 	a.dagGraph()
-	a.dagGenerations()
-	a.dagDifference()
-	a.dagRestore()
 }
 
 func (a *API) waves() {

@@ -17,7 +17,7 @@ func (a *API) dagBackfill() {
 		Description: "Each wave has one slot of every root, as the schedule would have made them; waves of which a slot was had are left out. They run one after the other, after all else that waits: " +
 			"202, or 200 for a dry run and where there is nothing to do. The same range asked for again is the same backfill.",
 	}, func(ctx context.Context, in *struct {
-		DAGPath
+		DefinitionPath
 		Key  string `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same request: sent again it changes nothing, and with another body it is refused (422, key_reused)"`
 		Body wire.BackfillRequest
 	}) (*struct {

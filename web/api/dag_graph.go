@@ -16,16 +16,16 @@ func (a *API) dagGraph() {
 		OperationID: "get-dag-graph", Method: http.MethodGet, Path: "/dags/{name}/graph", Tags: []string{"dags"},
 		Summary: "A DAG as a graph", Description: "Its tasks by levels, and the edges between them; those that follow from others are marked.",
 	}, func(ctx context.Context, in *struct {
-		DAGPath
+		DefinitionPath
 		Generation int64 `query:"generation" minimum:"1" doc:"An earlier form; the present one if absent"`
 	}) (*struct{ Body wire.DAGGraph }, error) {
-		present, err := a.service.DAG(ctx, in.Namespace, in.Name)
+		present, err := a.service.DAGs.Get(ctx, in.Namespace, in.Name)
 		if err != nil {
 			return nil, err
 		}
 		definition := present.Spec
 		if in.Generation > 0 {
-			form, err := a.service.DAGGeneration(ctx, in.Namespace, in.Name, in.Generation)
+			form, err := a.service.DAGs.Generation(ctx, in.Namespace, in.Name, in.Generation)
 			if err != nil {
 				return nil, err
 			}

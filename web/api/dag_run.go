@@ -18,7 +18,7 @@ func (a *API) dagRun() {
 			"422 key_reused when it was used with another payload or args. The engine makes the wave a moment later: until then it can be read and cancelled by its id, " +
 			"is scheduled and accepted, and is in no list.",
 	}, func(ctx context.Context, in *struct {
-		DAGPath
+		DefinitionPath
 		Key  string `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same wave, and must come with the same body"`
 		Body *wire.WaveRequest
 	}) (*waveAnswer, error) {

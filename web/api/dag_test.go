@@ -56,8 +56,8 @@ func TestDAGIsCreatedReplacedAndDeletedUnderItsTag(t *testing.T) {
 	if dag = into[wire.DAG](s.ask("POST", etlPath+"/restore", `{"generation":1}`).is(http.StatusOK)); dag.Generation != 4 || len(dag.Spec.Tasks) != 4 {
 		t.Errorf("%+v", dag)
 	}
-	if dag = into[wire.DAG](s.ask("POST", etlPath+"/pause", "").is(http.StatusOK)); !dag.Paused {
-		t.Error("it is not paused")
+	if dag = into[wire.DAG](s.ask("POST", etlPath+"/pause?reason=the+warehouse+moves", "").is(http.StatusOK)); !dag.Paused || dag.PausedReason != "the warehouse moves" {
+		t.Errorf("paused %+v", dag.Definition)
 	}
 	if list := into[wire.List[wire.DAG]](s.ask("GET", "/api/v1/dags?paused=true&q=ET", "").is(http.StatusOK)); len(list.Items) != 1 {
 		t.Errorf("%+v", list)

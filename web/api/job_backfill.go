@@ -21,7 +21,7 @@ func (a *API) jobBackfill() {
 		Summary:     "Run past slots",
 		Description: "Runs the slots of a range that have no run yet, one after the other: 202, or 200 for a dry run and where there is nothing to do. The same range asked for again is the same backfill.",
 	}, func(ctx context.Context, in *struct {
-		JobPath
+		DefinitionPath
 		Key  string `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same request: sent again it changes nothing, and with another body it is refused (422, key_reused)"`
 		Body wire.BackfillRequest
 	}) (*backfillAnswer, error) {

@@ -44,7 +44,7 @@ func (a *API) createOneOff(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	next, err := a.service.NextSlotsOf(ctx, job)
+	next, err := a.service.Jobs.NextSlots(ctx, job)
 	if err != nil {
 		return nil, err
 	}

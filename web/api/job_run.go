@@ -24,7 +24,7 @@ func (a *API) jobRun() {
 		Description: "201 with the new run; 200 with the first run when the Idempotency-Key was used before, 422 key_reused when it was used with another payload, args or at. " +
 			"The engine makes the run a moment later: until then it can be read and cancelled by its id, is scheduled and accepted, and is in no list.",
 	}, func(ctx context.Context, in *struct {
-		JobPath
+		DefinitionPath
 		Key  string `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same run, and must come with the same body"`
 		Body *wire.RunRequest
 	}) (*runAnswer, error) {

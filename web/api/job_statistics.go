@@ -15,7 +15,7 @@ func (a *API) jobStatistics() {
 	register(a, huma.Operation{
 		OperationID: "get-job-statistics", Method: http.MethodGet, Path: "/jobs/{name}/statistics", Tags: []string{"jobs"},
 		Summary: "How a job's last runs went", Description: "How many succeeded, how long they took and how late they began: of the last 200 runs.",
-	}, func(ctx context.Context, in *JobPath) (*struct{ Body wire.JobStatistics }, error) {
+	}, func(ctx context.Context, in *DefinitionPath) (*struct{ Body wire.JobStatistics }, error) {
 		statistics, err := a.service.Statistics(ctx, in.Namespace, in.Name)
 		if err != nil {
 			return nil, err
@@ -37,7 +37,7 @@ func (a *API) jobCalendar() {
 		Summary:     "A job's slots by days",
 		Description: "What became of the slots of a month, day by day in the zone of the schedule. At most 500 runs of a day are counted: more tells.",
 	}, func(ctx context.Context, in *struct {
-		JobPath
+		DefinitionPath
 		Month string `query:"month" doc:"The month; absent for the present one" example:"2026-11"`
 	}) (*struct{ Body wire.Calendar }, error) {
 		month := a.config.Now()

@@ -33,7 +33,7 @@ func (a *API) waveList() {
 		OperationID: "list-dag-waves", Method: http.MethodGet, Path: "/dags/{name}/waves", Tags: []string{"dags"},
 		Summary: "List the waves of a DAG", Description: "The newest first.",
 	}, func(ctx context.Context, in *struct {
-		DAGPath
+		DefinitionPath
 		Page
 		WaveChoice
 	}) (*pageAnswer[wire.Wave], error) {

@@ -243,7 +243,7 @@ func TestRequestsWithAKeyAtOnceAreOneRequest(t *testing.T) {
 // A command that went before anything was made of it, because its job was deleted, was accepted all the same.
 func TestRequestIsAnsweredWhoseCommandHasGone(t *testing.T) {
 	w, other, store := newActing(t)
-	job, err := w.Job(t.Context(), "default", "a")
+	job, err := w.Jobs.Get(t.Context(), "default", "a")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,9 +60,9 @@ func (s *Service) CheckDocuments(ctx context.Context, namespace string, document
 }
 
 func (s *Service) checkDocument(ctx context.Context, namespace string, document spec.Document) error {
-	check := func() error { return s.CheckJob(ctx, namespace, document.Job) }
+	check := func() error { return s.Jobs.Check(ctx, namespace, document.Job) }
 	if document.DAG != nil {
-		check = func() error { return s.CheckDAG(ctx, namespace, document.DAG) }
+		check = func() error { return s.DAGs.Check(ctx, namespace, document.DAG) }
 	}
 	if err := check(); err != nil {
 		return err
@@ -97,12 +97,12 @@ func (s *Service) ApplyDocuments(ctx context.Context, namespace string, document
 	if !how.Prune {
 		return applied, nil
 	}
-	pruned, err := s.pruneJobs(ctx, namespace, named, how)
+	pruned, err := s.Jobs.prune(ctx, namespace, named, how)
 	applied = append(applied, pruned...)
 	if err != nil {
 		return applied, err
 	}
-	pruned, err = s.pruneDAGs(ctx, namespace, named, how)
+	pruned, err = s.DAGs.prune(ctx, namespace, named, how)
 	return append(applied, pruned...), err
 }
 
@@ -110,32 +110,33 @@ func (s *Service) applyDocument(ctx context.Context, namespace string, document 
 	how.Source = document.Source
 	one := Applied{Document: document, Kind: document.Kind(), Name: document.Name()}
 	if document.DAG != nil {
-		dag, change, err := s.SaveDAG(ctx, namespace, document.DAG, how)
+		dag, change, err := s.DAGs.Save(ctx, namespace, document.DAG, how)
 		one.Generation, one.Change = dag.Generation, change
 		return one, err
 	}
-	job, change, err := s.SaveJob(ctx, namespace, document.Job, how)
+	job, change, err := s.Jobs.Save(ctx, namespace, document.Job, how)
 	one.Generation, one.Change = job.Generation, change
 	return one, err
 }
 
-func (s *Service) pruneJobs(ctx context.Context, namespace string, named map[string]bool, how Apply) (pruned []Applied, err error) {
+// prune deletes the definitions of a kind that no document names.
+func (d *Definitions[S]) prune(ctx context.Context, namespace string, named map[string]bool, how Apply) (pruned []Applied, err error) {
 	for cursor := ""; ; {
-		jobs, next, err := s.store.Jobs(ctx, engine.JobFilter{Namespace: namespace, Cursor: cursor, Limit: 1000})
+		page, next, err := d.store.List(ctx, engine.DefinitionFilter{Namespace: namespace, Cursor: cursor, Limit: prunedAtOnce})
 		if err != nil {
-			return pruned, fmt.Errorf("list jobs: %w", err)
+			return pruned, fmt.Errorf("list every %s: %w", d.noun, err)
 		}
-		for i := range jobs {
-			name := jobs[i].Name
+		for i := range page {
+			name := page[i].Name
 			if named[name] {
 				continue
 			}
 			if !how.DryRun {
-				if err := s.DeleteJob(ctx, namespace, name, how.By, 0); err != nil && !missing(err) { // or somebody else has just deleted it
-					return pruned, fmt.Errorf("prune job %s: %w", name, err)
+				if err := d.Delete(ctx, namespace, name, how.By, 0); err != nil && !missing(err) { // or another user has just deleted it
+					return pruned, fmt.Errorf("prune %s %s: %w", d.noun, name, err)
 				}
 			}
-			pruned = append(pruned, Applied{Kind: spec.KindJob, Name: name, Generation: jobs[i].Generation, Change: Deleted})
+			pruned = append(pruned, Applied{Kind: d.name, Name: name, Generation: page[i].Generation, Change: Deleted})
 		}
 		if cursor = next; next == "" {
 			return pruned, nil
@@ -143,29 +144,8 @@ func (s *Service) pruneJobs(ctx context.Context, namespace string, named map[str
 	}
 }
 
-func (s *Service) pruneDAGs(ctx context.Context, namespace string, named map[string]bool, how Apply) (pruned []Applied, err error) {
-	for cursor := ""; ; {
-		dags, next, err := s.store.DAGs(ctx, engine.DAGFilter{Namespace: namespace, Cursor: cursor, Limit: 100})
-		if err != nil {
-			return pruned, fmt.Errorf("list DAGs: %w", err)
-		}
-		for i := range dags {
-			name := dags[i].Name
-			if named[name] {
-				continue
-			}
-			if !how.DryRun {
-				if err := s.DeleteDAG(ctx, namespace, name, how.By, 0); err != nil && !missing(err) {
-					return pruned, fmt.Errorf("prune DAG %s: %w", name, err)
-				}
-			}
-			pruned = append(pruned, Applied{Kind: spec.KindDAG, Name: name, Generation: dags[i].Generation, Change: Deleted})
-		}
-		if cursor = next; next == "" {
-			return pruned, nil
-		}
-	}
-}
+// prunedAtOnce is few: a DAG may have thousands of tasks.
+const prunedAtOnce = 100
 
 // Faults turns the problems that reading files gave into an error; nil if there are none.
 func Faults(problems spec.Problems) error {

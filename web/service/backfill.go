@@ -24,7 +24,7 @@ type BackfillSlot struct {
 
 // BackfillJob runs the slots of [from, to) that have no run yet, one after the other. A dry run only tells.
 func (s *Service) BackfillJob(ctx context.Context, namespace, name string, from, to time.Time, by string, dryRun bool) (Backfill, error) {
-	job, err := s.Job(ctx, namespace, name)
+	job, err := s.Jobs.Get(ctx, namespace, name)
 	if err != nil {
 		return Backfill{}, err
 	}

@@ -52,7 +52,7 @@ func (s *Service) JobsUsing(ctx context.Context, binary *engine.Binary) ([]Binar
 		users = append(users, user)
 	}
 	for cursor := ""; ; {
-		jobs, next, err := s.store.Jobs(ctx, engine.JobFilter{Namespace: binary.Namespace, Cursor: cursor, Limit: 1000})
+		jobs, next, err := s.store.Jobs().List(ctx, engine.DefinitionFilter{Namespace: binary.Namespace, Cursor: cursor, Limit: 1000})
 		if err != nil {
 			return nil, fmt.Errorf("list jobs: %w", err)
 		}
@@ -64,7 +64,7 @@ func (s *Service) JobsUsing(ctx context.Context, binary *engine.Binary) ([]Binar
 		}
 	}
 	for cursor := ""; ; {
-		dags, next, err := s.store.DAGs(ctx, engine.DAGFilter{Namespace: binary.Namespace, Cursor: cursor, Limit: 100})
+		dags, next, err := s.store.DAGs().List(ctx, engine.DefinitionFilter{Namespace: binary.Namespace, Cursor: cursor, Limit: 100})
 		if err != nil {
 			return nil, fmt.Errorf("list DAGs: %w", err)
 		}

@@ -51,7 +51,7 @@ const (
 // Calendar tells what became of a job's slots in the month that an instant lies in. Its cost is bounded by the days,
 // not by what ran on them.
 func (s *Service) Calendar(ctx context.Context, namespace, name string, month time.Time) (Calendar, error) {
-	job, err := s.Job(ctx, namespace, name)
+	job, err := s.Jobs.Get(ctx, namespace, name)
 	if err != nil {
 		return Calendar{}, err
 	}
@@ -227,7 +227,7 @@ func (c *Calendar) spread(schedule *cron.Schedule, r *engine.SlotRange) map[int]
 // DaySlots unfolds a day into what became of each of its slots, the newest first, at most limit entries, and whether
 // there are more.
 func (s *Service) DaySlots(ctx context.Context, namespace, name string, day Day, limit int) (entries []LedgerEntry, more bool, err error) {
-	job, err := s.Job(ctx, namespace, name)
+	job, err := s.Jobs.Get(ctx, namespace, name)
 	if err != nil {
 		return nil, false, err
 	}

@@ -104,7 +104,7 @@ func (s *Service) plan(day *Day, schedule *cron.Schedule) {
 // RootDaySlots unfolds a day of a root's calendar into what became of each of its slots, the newest first, at most limit
 // entries, and whether there are more.
 func (s *Service) RootDaySlots(ctx context.Context, dag *engine.DAG, root string, day Day, limit int) (entries []LedgerEntry, more bool, err error) {
-	entries, next, err := s.DAGLedgerPage(ctx, dag.Namespace, dag.Name, root, day.From, day.Until, "", limit)
+	entries, next, err := s.DAGs.LedgerPage(ctx, dag.Namespace, dag.Name, root, day.From, day.Until, "", limit)
 	if err != nil {
 		return nil, false, err
 	}

@@ -82,9 +82,6 @@ func (s *Service) RootSlots(dag *engine.DAG, root, count int) (slots []cron.Slot
 	return Preview(dag.Spec.Definition(root, dag.Key()+"/"+task.Name, dag.CreatedAt), s.now(), count)
 }
 
-// ScheduledRoots gives the indexes of the tasks of a DAG that its waves begin with and that have a schedule, in order.
-func ScheduledRoots(dag *engine.DAG) []int { return scheduledRoots(dag) }
-
 // RunsOf gives those runs that there are, by their ids.
 func (s *Service) RunsOf(ctx context.Context, namespace string, ids []string) (map[string]engine.Run, error) {
 	found := make(map[string]engine.Run, len(ids))

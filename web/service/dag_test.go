@@ -37,46 +37,46 @@ func TestDAGIsSavedByGenerations(t *testing.T) {
 	w := webtest.New(t)
 	w.PutBinary(t, "report")
 	d := documents(t, diamond)[0].DAG
-	first, change, err := w.SaveDAG(t.Context(), "default", d, service.Save{By: "ann", Message: "first"})
+	first, change, err := w.DAGs.Save(t.Context(), "default", d, service.Save{By: "ann", Message: "first"})
 	if err != nil || change != service.Created || first.Generation != 1 || !first.Pending || first.CreatedBy != "ann" || first.Shard != engine.ShardOf(first.UID) {
 		t.Fatalf("%+v %s %v", first, change, err)
 	}
 	if wakes := w.Queue.Wakes(); len(wakes) == 0 || wakes[len(wakes)-1] != (engine.Wake{Shard: first.Shard, Kind: engine.WakeDAG, Key: first.UID}) {
 		t.Errorf("the engine was woken with %+v", wakes)
 	}
-	if _, change, err := w.SaveDAG(t.Context(), "default", d, service.Save{Create: true}); err != nil || change != service.Unchanged {
+	if _, change, err := w.DAGs.Save(t.Context(), "default", d, service.Save{Create: true}); err != nil || change != service.Unchanged {
 		t.Errorf("the same again: %s, %v", change, err)
 	}
 	edited := d.Clone()
 	edited.Tasks[2].Args = []string{"--all"}
-	_, _, err = w.SaveDAG(t.Context(), "default", edited, service.Save{Create: true})
+	_, _, err = w.DAGs.Save(t.Context(), "default", edited, service.Save{Create: true})
 	refused(t, err, service.KindExists, "dag_exists")
-	second, change, err := w.SaveDAG(t.Context(), "default", edited, service.Save{By: "bob", IfRevision: first.Revision})
+	second, change, err := w.DAGs.Save(t.Context(), "default", edited, service.Save{By: "bob", IfRevision: first.Revision})
 	if err != nil || change != service.Changed || second.Generation != 2 || second.UpdatedBy != "bob" || second.CreatedBy != "ann" {
 		t.Fatalf("%+v %s %v", second, change, err)
 	}
-	_, _, err = w.SaveDAG(t.Context(), "default", d, service.Save{IfRevision: first.Revision})
+	_, _, err = w.DAGs.Save(t.Context(), "default", d, service.Save{IfRevision: first.Revision})
 	refused(t, err, service.KindConflict, "dag_changed")
-	difference, err := w.DAGDifference(t.Context(), "default", "etl", 1, 2)
+	difference, err := w.DAGs.Difference(t.Context(), "default", "etl", 1, 2)
 	if err != nil || !strings.Contains(difference, `+  join: {args: ["--all"]`) {
 		t.Errorf("difference %q, %v", difference, err)
 	}
-	if _, err := w.DAGDifference(t.Context(), "default", "etl", 1, 3); err == nil || !strings.Contains(err.Error(), "its last is 2") {
+	if _, err := w.DAGs.Difference(t.Context(), "default", "etl", 1, 3); err == nil || !strings.Contains(err.Error(), "its last is 2") {
 		t.Errorf("a generation that is not there: %v", err)
 	}
-	third, change, err := w.RestoreDAG(t.Context(), "default", "etl", 1, "cem", "")
+	third, change, err := w.DAGs.Restore(t.Context(), "default", "etl", 1, "cem", "")
 	if err != nil || change != service.Changed || third.Generation != 3 || third.Message != "restored generation 1" || !third.Spec.Equal(d) {
 		t.Errorf("%+v %s %v", third, change, err)
 	}
-	paused, err := w.PauseDAG(t.Context(), "default", "etl", "dan")
-	if err != nil || !paused.Paused || paused.PausedBy != "dan" || paused.Generation != 3 {
+	paused, err := w.DAGs.Pause(t.Context(), "default", "etl", "dan", " the warehouse moves ")
+	if err != nil || !paused.Paused || paused.PausedBy != "dan" || paused.PausedReason != "the warehouse moves" || paused.Generation != 3 {
 		t.Errorf("%+v %v", paused, err)
 	}
-	refused(t, w.DeleteDAG(t.Context(), "default", "etl", "dan", first.Revision), service.KindConflict, "dag_changed")
-	if err := w.DeleteDAG(t.Context(), "default", "etl", "dan", paused.Revision); err != nil {
+	refused(t, w.DAGs.Delete(t.Context(), "default", "etl", "dan", first.Revision), service.KindConflict, "dag_changed")
+	if err := w.DAGs.Delete(t.Context(), "default", "etl", "dan", paused.Revision); err != nil {
 		t.Error(err)
 	}
-	_, err = w.DAG(t.Context(), "default", "etl")
+	_, err = w.DAGs.Get(t.Context(), "default", "etl")
 	refused(t, err, service.KindNotFound, "dag_not_found")
 }
 
@@ -84,7 +84,7 @@ func TestProgramsOfAllTasksAreChecked(t *testing.T) {
 	w := webtest.New(t)
 	w.PutBinary(t, "report")
 	d := documents(t, strings.ReplaceAll(diamond, `join: {`, `join: {binary: nothing@stable, secrets: {KEY: database}, `))[0].DAG
-	_, _, err := w.SaveDAG(t.Context(), "default", d, service.Save{})
+	_, _, err := w.DAGs.Save(t.Context(), "default", d, service.Save{})
 	known := refused(t, err, service.KindInvalid, "secret_not_found")
 	var at []string
 	for _, f := range known.Fields {
@@ -99,18 +99,18 @@ func TestJobsAndDAGsShareTheirNames(t *testing.T) {
 	w := webtest.New(t)
 	w.PutBinary(t, "report")
 	w.PutJob(t, `{"name":"etl","binary":"report"}`)
-	_, _, err := w.SaveDAG(t.Context(), "default", documents(t, diamond)[0].DAG, service.Save{})
+	_, _, err := w.DAGs.Save(t.Context(), "default", documents(t, diamond)[0].DAG, service.Save{})
 	refused(t, err, service.KindExists, "name_taken")
 	_, err = w.ApplyDocuments(t.Context(), "default", documents(t, "kind: Job\nname: a\nbinary: report\n---"+diamond), service.Apply{})
 	known := refused(t, err, service.KindInvalid, "invalid_definition")
 	if len(known.Fields) != 1 || known.Fields[0].Line != 5 || !strings.Contains(known.Detail, "share their names") {
 		t.Errorf("%+v", known)
 	}
-	if err := w.DeleteJob(t.Context(), "default", "etl", "", 0); err != nil {
+	if err := w.Jobs.Delete(t.Context(), "default", "etl", "", 0); err != nil {
 		t.Fatal(err)
 	}
 	w.PutDAG(t, diamond)
-	_, _, err = w.SaveJob(t.Context(), "default", definition(t, `{"name":"etl","binary":"report"}`), service.Save{})
+	_, _, err = w.Jobs.Save(t.Context(), "default", definition(t, `{"name":"etl","binary":"report"}`), service.Save{})
 	refused(t, err, service.KindExists, "name_taken")
 }
 
@@ -181,7 +181,7 @@ func TestDAGsAreListedWithWhatComesNext(t *testing.T) {
 	if err != nil || len(page.DAGs) != 1 || page.DAGs[0].Name != "etl" {
 		t.Errorf("by label: %+v, %v", page, err)
 	}
-	slots, schedules, err := w.NextDAGSlots(t.Context(), "default", "etl", time.Time{}, 3)
+	slots, schedules, err := w.DAGs.Preview(t.Context(), "default", "etl", time.Time{}, 3)
 	var told []string
 	for _, s := range slots {
 		told = append(told, s.Root+" "+s.Slot.Slot.Format("15:04"))
@@ -206,14 +206,14 @@ func TestLedgerOfARoot(t *testing.T) {
 		ID: engine.SlotRangeID(id, skipped), JobUID: id, Namespace: "default", Job: "etl/orders", From: skipped, To: skipped, Count: 1,
 		Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap,
 	}}})
-	entries, next, err := w.DAGLedgerPage(t.Context(), "default", "etl", "orders", time.Time{}, time.Time{}, "", 10)
+	entries, next, err := w.DAGs.LedgerPage(t.Context(), "default", "etl", "orders", time.Time{}, time.Time{}, "", 10)
 	if err != nil || next != "" || len(entries) != 2 || entries[0].Run != run.ID || entries[1].Reason != "overlap" {
 		t.Errorf("%+v %q %v", entries, next, err)
 	}
-	_, _, err = w.DAGLedgerPage(t.Context(), "default", "etl", "", time.Time{}, time.Time{}, "", 10)
+	_, _, err = w.DAGs.LedgerPage(t.Context(), "default", "etl", "", time.Time{}, time.Time{}, "", 10)
 	if known := refused(t, err, service.KindInvalid, "root_missing"); !strings.Contains(known.Detail, "orders, rates") {
 		t.Error(known.Detail)
 	}
-	_, _, err = w.DAGLedgerPage(t.Context(), "default", "etl", "nothing", time.Time{}, time.Time{}, "", 10)
+	_, _, err = w.DAGs.LedgerPage(t.Context(), "default", "etl", "nothing", time.Time{}, time.Time{}, "", 10)
 	refused(t, err, service.KindInvalid, "root_not_found")
 }

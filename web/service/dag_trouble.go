@@ -13,15 +13,16 @@ import (
 // tasksNamed is how many tasks a hindrance of a DAG names; it counts the others.
 const tasksNamed = 5
 
-// TaskHindrances tells why tasks of a DAG would wait or fail when it is their turn: that no executor has their tier or their
-// labels, or that a program is not there. Each is told once, with the tasks that it concerns, in the order of the definition.
-// What its definition asks for in vain comes last. That the executors cannot be asked is a hindrance of its own, not an error.
+// TaskHindrances returns why no wave of a DAG opens, and why tasks would wait or fail when it is their turn: that it is
+// paused, that no executor has their tier or their labels, or that a program is not there. Each is told once, with the tasks
+// that it concerns, in the order of the definition. What its definition asks for in vain comes last. That the executors cannot be asked is a hindrance of its own, not an error.
 func (s *Service) TaskHindrances(ctx context.Context, dag *engine.DAG) ([]Hindrance, error) {
 	executors, err := s.queue.Executors(ctx)
 	if err != nil {
-		return []Hindrance{{Code: "queue_unreachable", Stops: true, Words: "The executors cannot be asked: " + err.Error() + "."}}, nil
+		unreachable := Hindrance{Code: "queue_unreachable", Stops: true, Words: "The executors cannot be asked: " + err.Error() + "."}
+		return append(pausedHindrances(dag), unreachable), nil
 	}
-	var found []Hindrance
+	found := pausedHindrances(dag)
 	tasks := map[string][]string{} // by words
 	tell := func(code, words, task string) {
 		if tasks[words] == nil {
@@ -54,7 +55,9 @@ func (s *Service) TaskHindrances(ctx context.Context, dag *engine.DAG) ([]Hindra
 		}
 	}
 	for i := range found {
-		found[i].Words = taskList(tasks[found[i].Words]) + ": " + found[i].Words + "."
+		if concerned := tasks[found[i].Words]; concerned != nil {
+			found[i].Words = taskList(concerned) + ": " + found[i].Words + "."
+		}
 	}
 	return append(found, unsupportedHindrances(dag.Spec.Unsupported())...), nil
 }

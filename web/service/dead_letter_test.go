@@ -148,7 +148,7 @@ func TestRunOfDeletedJobIsNotTriedAgain(t *testing.T) {
 	w.PutBinary(t, "report")
 	job := w.PutJob(t, `{"name":"one","binary":"report"}`)
 	letter := dead(t, w, job, webtest.Start.Add(-time.Hour))
-	if err := w.DeleteJob(t.Context(), "default", "one", "ann", 0); err != nil {
+	if err := w.Jobs.Delete(t.Context(), "default", "one", "ann", 0); err != nil {
 		t.Fatal(err)
 	}
 	_, err := w.RetryRun(t.Context(), letter.RunID, "ann")
@@ -165,7 +165,7 @@ func TestManyAreReplayedAndThoseThatCannotBeAreTold(t *testing.T) {
 	d := w.PutDAG(t, diamond)
 	first := dead(t, w, job, webtest.Start.Add(-3*time.Hour))
 	lost := dead(t, w, gone, webtest.Start.Add(-2*time.Hour))
-	if err := w.DeleteJob(t.Context(), "default", "gone", "ann", 0); err != nil {
+	if err := w.Jobs.Delete(t.Context(), "default", "gone", "ann", 0); err != nil {
 		t.Fatal(err)
 	}
 	ended := deadWave(t, w, d, 1, webtest.Start.Add(-2*time.Hour), "orders", "rates") // one wave, two dead tasks

@@ -16,7 +16,6 @@ type JobStore interface {
 	MarksWithin(ctx context.Context, uid string, windows []engine.Window, limit int) ([][]engine.RunMark, error)
 	UpcomingPage(ctx context.Context, namespace, cursor string, limit int) (tasks []engine.ScheduledTask, next string, err error)
 	JobsByUID(ctx context.Context, uids []string) ([]engine.Job, error)
-	Generation(ctx context.Context, uid string, generation int64) (engine.Generation, error)
 }
 
 const (

@@ -110,12 +110,7 @@ func (q *JobQuery) matches(job *engine.Job) bool {
 	if q.Text != "" && !strings.Contains(strings.ToLower(job.Name), strings.ToLower(q.Text)) {
 		return false
 	}
-	if q.Label == "" {
-		return true
-	}
-	key, value, valued := strings.Cut(q.Label, "=")
-	have, labelled := job.Spec.Labels[strings.TrimSpace(key)]
-	return labelled && (!valued || have == strings.TrimSpace(value))
+	return labelled(job.Spec.Labels, q.Label)
 }
 
 // jobSource gives jobs in an order, those behind a cursor, how many jobs or runs it has looked at, and the next cursor.
@@ -164,7 +159,7 @@ func (s *Service) walkJobs(ctx context.Context, q *JobQuery, source jobSource) (
 }
 
 func (s *Service) jobsByName(ctx context.Context, q *JobQuery, cursor string, size int) (jobs []engine.Job, looked int, next string, err error) {
-	jobs, next, err = s.store.Jobs(ctx, engine.JobFilter{Namespace: q.Namespace, Text: q.Text, Cursor: cursor, Limit: size})
+	jobs, next, err = s.store.Jobs().List(ctx, engine.DefinitionFilter{Namespace: q.Namespace, Text: q.Text, Cursor: cursor, Limit: size})
 	return jobs, len(jobs), next, err
 }
 

@@ -53,7 +53,7 @@ func fleet(t *testing.T) *webtest.World {
 		}
 	}
 	w.Write(t, engine.Batch{Tasks: tasks})
-	if _, err := w.PauseJob(t.Context(), "default", "job-0", "mira", "too loud"); err != nil {
+	if _, err := w.Jobs.Pause(t.Context(), "default", "job-0", "mira", "too loud"); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -172,18 +172,18 @@ func TestGenerationIsRestoredAsANewOne(t *testing.T) {
 	w.PutBinary(t, "report")
 	w.PutJob(t, `{"name":"a","binary":"report","every":"1m"}`)
 	w.PutJob(t, `{"name":"a","binary":"report","every":"2m","description":"slower"}`)
-	difference, err := w.GenerationDifference(t.Context(), "default", "a", 1, 2)
+	difference, err := w.Jobs.Difference(t.Context(), "default", "a", 1, 2)
 	if err != nil || !strings.Contains(difference, "-every: 1m") || !strings.Contains(difference, "+every: 2m") {
 		t.Errorf("%v: %s", err, difference)
 	}
-	job, change, err := w.RestoreGeneration(t.Context(), "default", "a", 1, "joris", "")
+	job, change, err := w.Jobs.Restore(t.Context(), "default", "a", 1, "joris", "")
 	if err != nil || change != service.Changed || job.Generation != 3 || time.Duration(job.Spec.Every) != time.Minute || job.Message != "restored generation 1" || job.UpdatedBy != "joris" {
 		t.Errorf("%s %v: %+v", change, err, job)
 	}
-	if _, change, err := w.RestoreGeneration(t.Context(), "default", "a", 3, "joris", ""); err != nil || change != service.Unchanged {
+	if _, change, err := w.Jobs.Restore(t.Context(), "default", "a", 3, "joris", ""); err != nil || change != service.Unchanged {
 		t.Errorf("restoring what is there: %s %v", change, err)
 	}
-	_, _, err = w.RestoreGeneration(t.Context(), "default", "a", 9, "joris", "")
+	_, _, err = w.Jobs.Restore(t.Context(), "default", "a", 9, "joris", "")
 	refused(t, err, service.KindNotFound, "generation_not_found")
 }
 
@@ -199,7 +199,7 @@ func TestHindrancesSayWhyNothingRuns(t *testing.T) {
 		"active no more":   {`"every":"1m","active":{"until":"2026-11-20T12:01:30Z"}`, func(_ *testing.T, w *webtest.World) { w.Now = w.Now.Add(2 * time.Minute) }, "active_time_over! engine_behind!"},
 		"excluded for now": {`"schedule":"0 3 * * *","exclude":["* * 21 11 *"]`, nil, "excluded"},
 		"paused": {`"every":"1m"`, func(t *testing.T, w *webtest.World) {
-			if _, err := w.PauseJob(t.Context(), "default", "a", "mira", "too loud"); err != nil {
+			if _, err := w.Jobs.Pause(t.Context(), "default", "a", "mira", "too loud"); err != nil {
 				t.Fatal(err)
 			}
 		}, "paused!"},
@@ -220,7 +220,7 @@ func TestHindrancesSayWhyNothingRuns(t *testing.T) {
 		}, "binary_not_found!"},
 		"the engine is behind": {`"every":"1m"`, func(_ *testing.T, w *webtest.World) { w.Now = w.Now.Add(time.Minute) }, "engine_behind!"},
 		"its last slot was skipped": {`"every":"1m"`, func(t *testing.T, w *webtest.World) {
-			job, err := w.Job(t.Context(), "default", "a")
+			job, err := w.Jobs.Get(t.Context(), "default", "a")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -242,7 +242,7 @@ func TestHindrancesSayWhyNothingRuns(t *testing.T) {
 			if test.prepare != nil {
 				test.prepare(t, w)
 			}
-			job, err := w.Job(t.Context(), "default", "a")
+			job, err := w.Jobs.Get(t.Context(), "default", "a")
 			if err != nil {
 				t.Fatal(err)
 			}

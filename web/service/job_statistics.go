@@ -30,7 +30,7 @@ type Spread struct {
 
 // Statistics tells how the last StatisticsRuns runs of a job went.
 func (s *Service) Statistics(ctx context.Context, namespace, name string) (Statistics, error) {
-	job, err := s.Job(ctx, namespace, name)
+	job, err := s.Jobs.Get(ctx, namespace, name)
 	if err != nil {
 		return Statistics{}, err
 	}

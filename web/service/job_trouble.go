@@ -28,16 +28,7 @@ type Hindrance struct {
 func (s *Service) Hindrances(ctx context.Context, job *engine.Job) ([]Hindrance, error) {
 	var found []Hindrance
 	now := s.now()
-	if job.Paused {
-		words := "It is paused: no slot fires until it is resumed."
-		switch {
-		case job.PausedBy != "" && job.PausedReason != "":
-			words += " Paused by " + job.PausedBy + ": " + strings.TrimSuffix(job.PausedReason, ".") + "."
-		case job.PausedBy != "":
-			words += " Paused by " + job.PausedBy + "."
-		}
-		found = append(found, Hindrance{Code: "paused", Stops: true, Since: job.PausedAt, Words: words})
-	}
+	found = append(found, pausedHindrances(job)...)
 	found = append(found, unsupportedHindrances(job.Spec.Unsupported())...)
 	found = append(found, scheduleHindrances(job, now)...)
 	if _, err := s.ResolveBinary(ctx, job.Namespace, &job.Spec); err != nil {
@@ -68,6 +59,21 @@ func (s *Service) Hindrances(ctx context.Context, job *engine.Job) ([]Hindrance,
 		return 1
 	})
 	return found, nil
+}
+
+// pausedHindrances tell that a user has paused a definition, and why.
+func pausedHindrances[S engine.Spec](d *engine.Definition[S]) []Hindrance {
+	if !d.Paused {
+		return nil
+	}
+	words := "It is paused: no slot fires until it is resumed."
+	switch {
+	case d.PausedBy != "" && d.PausedReason != "":
+		words += " Paused by " + d.PausedBy + ": " + strings.TrimSuffix(d.PausedReason, ".") + "."
+	case d.PausedBy != "":
+		words += " Paused by " + d.PausedBy + "."
+	}
+	return []Hindrance{{Code: "paused", Stops: true, Since: d.PausedAt, Words: words}}
 }
 
 // unsupportedHindrances tell what a definition of an earlier version asks for in vain.

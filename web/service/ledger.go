@@ -26,16 +26,25 @@ type LedgerEntry struct {
 // ledgerMargin is how long before its slot a run may have been made.
 const ledgerMargin = time.Minute
 
-// LedgerPage returns what became of a job's slots from since until until, the newest first, at most limit entries, and the
-// cursor of the next page, "" behind the last. A slot that was caught up or backfilled stands where
-// its run was made, among newer slots.
-func (s *Service) LedgerPage(ctx context.Context, namespace, name string, since, until time.Time, cursor string, limit int) (entries []LedgerEntry, next string, err error) {
-	job, err := s.Job(ctx, namespace, name)
+// LedgerPage returns what became of a definition's slots from since until until, the newest first, at most limit entries,
+// and the cursor of the next page, "" behind the last. root says which CRON root of a DAG is meant, "" where it has only
+// one, and for a job. A slot that was caught up or backfilled stands where its run was made, among newer slots.
+func (d *Definitions[S]) LedgerPage(
+	ctx context.Context, namespace, name, root string, since, until time.Time, cursor string, limit int,
+) (entries []LedgerEntry, next string, err error) {
+	definition, err := d.Get(ctx, namespace, name)
 	if err != nil {
 		return nil, "", err
 	}
-	of := ledgerOf{uid: job.UID, runs: engine.RunFilter{Namespace: namespace, JobUID: job.UID}, words: "job " + name}
-	return s.ledgerPage(ctx, of, since, until, cursor, limit)
+	of, err := d.ledger(&definition, root)
+	if err != nil {
+		return nil, "", err
+	}
+	return d.s.ledgerPage(ctx, of, since, until, cursor, limit)
+}
+
+func jobLedger(job *engine.Job, _ string) (ledgerOf, error) {
+	return ledgerOf{uid: job.UID, runs: engine.RunFilter{Namespace: job.Namespace, JobUID: job.UID}, words: "job " + job.Name}, nil
 }
 
 // ledgerOf says whose slots are told: the uid under which the ledger has them, and the runs that they have made.

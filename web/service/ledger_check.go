@@ -217,9 +217,9 @@ func (p *ledgerPass) rest(ctx context.Context) error {
 }
 
 func (p *ledgerPass) jobs(ctx context.Context) error {
-	filter := engine.JobFilter{Limit: ledgerPage}
+	filter := engine.DefinitionFilter{Limit: ledgerPage}
 	for {
-		jobs, next, err := p.service.store.Jobs(ctx, filter)
+		jobs, next, err := p.service.store.Jobs().List(ctx, filter)
 		if err != nil {
 			return fmt.Errorf("check the ledger: list jobs: %w", err)
 		}
@@ -236,14 +236,14 @@ func (p *ledgerPass) jobs(ctx context.Context) error {
 }
 
 func (p *ledgerPass) dags(ctx context.Context) error {
-	filter := engine.DAGFilter{Limit: ledgerPage}
+	filter := engine.DefinitionFilter{Limit: ledgerPage}
 	for {
-		dags, next, err := p.service.store.DAGs(ctx, filter)
+		dags, next, err := p.service.store.DAGs().List(ctx, filter)
 		if err != nil {
 			return fmt.Errorf("check the ledger: list DAGs: %w", err)
 		}
 		for i := range dags {
-			for _, root := range scheduledRoots(&dags[i]) {
+			for _, root := range ScheduledRoots(&dags[i]) {
 				if err := p.owner(ctx, p.service.rootLedger(&dags[i], root)); err != nil {
 					return err
 				}

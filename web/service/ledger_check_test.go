@@ -86,7 +86,7 @@ func TestLedgerCheckFindsALostSlotOfARoot(t *testing.T) {
 	w.Now = w.Now.Add(65 * time.Minute) // an outage
 	w.restart()
 	w.wants()
-	dag, err := w.DAG(t.Context(), "default", "etl")
+	dag, err := w.DAGs.Get(t.Context(), "default", "etl")
 	w.must(err)
 	if lost := w.lose(engine.RootID(dag.UID, "rates")); len(lost) != 1 || lost[0].Count != 3 {
 		t.Fatalf("the ledger had %+v", lost)
@@ -94,7 +94,7 @@ func TestLedgerCheckFindsALostSlotOfARoot(t *testing.T) {
 	w.fresh()
 	w.wants("etl/orders 12:10:00", "etl/orders 12:20:00", "etl/orders 12:30:00", "etl/orders 12:40:00", "etl/orders 12:50:00", "etl/orders 13:00:00",
 		"etl/rates 12:20:00", "etl/rates 12:40:00", "etl/rates 13:00:00")
-	w.must(w.DeleteDAG(t.Context(), "default", "etl", "ann", 0))
+	w.must(w.DAGs.Delete(t.Context(), "default", "etl", "ann", 0))
 	w.wants() // nothing is owed to what is gone
 }
 
@@ -113,7 +113,7 @@ func TestLedgerCheckWaitsForPausesAndOutages(t *testing.T) {
 	w.PutJob(t, `{"name":"paused","binary":"report","schedule":"*/10 * * * *"}`)
 	w.sweep()
 	w.pass(15*time.Minute, false)
-	if _, err := w.PauseJob(t.Context(), "default", "paused", "ann", ""); err != nil {
+	if _, err := w.Jobs.Pause(t.Context(), "default", "paused", "ann", ""); err != nil {
 		t.Fatal(err)
 	}
 	w.sweep()
@@ -122,7 +122,7 @@ func TestLedgerCheckWaitsForPausesAndOutages(t *testing.T) {
 	if state := w.LedgerState(); state.Behind != 1 || state.Slots != 1 {
 		t.Errorf("%+v", state)
 	}
-	if _, err := w.ResumeJob(t.Context(), "default", "paused", "ann"); err != nil {
+	if _, err := w.Jobs.Resume(t.Context(), "default", "paused", "ann"); err != nil {
 		t.Fatal(err)
 	}
 	w.wants() // the engine has not seen it yet
@@ -214,16 +214,16 @@ func TestLedgerCheckFindsNothingWhereNothingIsLost(t *testing.T) {
 				case 1:
 					w.PutDAG(t, dag())
 				case 2:
-					_, err := w.PauseJob(t.Context(), "default", "job", "ann", "")
+					_, err := w.Jobs.Pause(t.Context(), "default", "job", "ann", "")
 					w.must(err)
 				case 3:
-					_, err := w.ResumeJob(t.Context(), "default", "job", "ann")
+					_, err := w.Jobs.Resume(t.Context(), "default", "job", "ann")
 					w.must(err)
 				case 4:
-					_, err := w.PauseDAG(t.Context(), "default", "etl", "ann")
+					_, err := w.DAGs.Pause(t.Context(), "default", "etl", "ann", "")
 					w.must(err)
 				case 5:
-					_, err := w.ResumeDAG(t.Context(), "default", "etl", "ann")
+					_, err := w.DAGs.Resume(t.Context(), "default", "etl", "ann")
 					w.must(err)
 				case 6: // an outage, with edits in it
 					w.Now = w.Now.Add(time.Duration(r.IntN(5*3600)) * time.Second)

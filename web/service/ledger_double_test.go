@@ -52,7 +52,7 @@ func TestLedgerCheckFindsASlotThatTwoWavesHave(t *testing.T) {
 	w.PutDAG(t, "kind: DAG\nname: etl\ndefaults: {binary: report}\ntasks:\n  orders: {schedule: '*/10 * * * *'}\n")
 	w.sweep()
 	w.pass(25*time.Minute, false)
-	dag, err := w.DAG(t.Context(), "default", "etl")
+	dag, err := w.DAGs.Get(t.Context(), "default", "etl")
 	w.must(err)
 	again := w.rootRun(dag, "orders")
 	if !again.Slot.Equal(clock(12, 20)) {

@@ -76,7 +76,7 @@ func (s *Service) jobLedger(job *engine.Job) *ledgerOwner {
 	o.present, o.open = func() *cron.Schedule { return compile(&job.Spec) }, job.Spec.After > 0
 	o.past = func(ctx context.Context) ([]ledgerForm, error) {
 		return pastForms(job.Generation, func(before int64) ([]ledgerForm, error) {
-			generations, err := s.store.Generations(ctx, job.UID, before, ledgerPage)
+			generations, err := s.store.Jobs().Generations(ctx, job.UID, before, ledgerPage)
 			forms := make([]ledgerForm, len(generations))
 			for i := range generations {
 				g := &generations[i]
@@ -126,7 +126,7 @@ func (s *Service) rootLedger(dag *engine.DAG, root int) *ledgerOwner {
 	o.present = func() *cron.Schedule { return compile(&dag.Spec) }
 	o.past = func(ctx context.Context) ([]ledgerForm, error) {
 		return pastForms(dag.Generation, func(before int64) ([]ledgerForm, error) {
-			generations, err := s.store.DAGGenerations(ctx, dag.UID, before, ledgerPage)
+			generations, err := s.store.DAGs().Generations(ctx, dag.UID, before, ledgerPage)
 			forms := make([]ledgerForm, len(generations))
 			for i := range generations {
 				g := &generations[i]
@@ -206,17 +206,17 @@ func (s *Service) ledgerOwnerOf(ctx context.Context, d *LedgerDifference) (*ledg
 	dagName, root, ofDAG := strings.Cut(d.Owner, "/")
 	var o *ledgerOwner
 	if ofDAG {
-		dag, err := s.store.DAG(ctx, d.Namespace, dagName)
+		dag, err := s.store.DAGs().Get(ctx, d.Namespace, dagName)
 		if err != nil {
 			return nil, ignoreGone(err)
 		}
-		for _, i := range scheduledRoots(&dag) {
+		for _, i := range ScheduledRoots(&dag) {
 			if dag.Spec.Tasks[i].Name == root {
 				o = s.rootLedger(&dag, i)
 			}
 		}
 	} else {
-		job, err := s.store.Job(ctx, d.Namespace, d.Owner)
+		job, err := s.store.Jobs().Get(ctx, d.Namespace, d.Owner)
 		if err != nil {
 			return nil, ignoreGone(err)
 		}

@@ -45,7 +45,7 @@ func (s *Service) CreateOneOff(ctx context.Context, namespace string, ask OneOff
 	at = at.UTC().Truncate(time.Millisecond)
 	definition := &spec.Job{Name: name, Binary: ask.Binary, Payload: ask.Payload, At: &at, Retry: spec.Retry{MaxAttempts: ask.Retries + 1}}
 	definition.ApplyDefaults()
-	job, change, err := s.SaveJob(ctx, namespace, definition, Save{By: ask.By, Create: true, OneOff: true})
+	job, change, err := s.Jobs.Save(ctx, namespace, definition, Save{By: ask.By, Create: true, OneOff: true})
 	var known *Error
 	if errors.As(err, &known) && known.Kind == KindExists { // the same request came twice at a time
 		job, run, err := s.oneOff(ctx, namespace, name, &ask)
@@ -60,11 +60,11 @@ func (s *Service) CreateOneOff(ctx context.Context, namespace string, ask OneOff
 // oneOff gives a one-off job that is there already. Its name holds its binary and its key; the rest of what was asked
 // for is its first form, whatever somebody has made of it since.
 func (s *Service) oneOff(ctx context.Context, namespace, name string, ask *OneOff) (job engine.Job, run string, err error) {
-	job, err = s.Job(ctx, namespace, name)
+	job, err = s.Jobs.Get(ctx, namespace, name)
 	if err != nil {
 		return engine.Job{}, "", err
 	}
-	forms, err := s.store.Generations(ctx, job.UID, 2, 1)
+	forms, err := s.store.Jobs().Generations(ctx, job.UID, 2, 1)
 	if err != nil {
 		return engine.Job{}, "", fmt.Errorf("read the first form of job %s: %w", name, err)
 	}

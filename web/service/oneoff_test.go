@@ -15,7 +15,7 @@ func TestJobsOfTheOneCallFormAreMarked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored, err := w.Job(t.Context(), "default", job.Name)
+	stored, err := w.Jobs.Get(t.Context(), "default", job.Name)
 	if err != nil || !stored.OneOff {
 		t.Errorf("it is stored as %+v, %v", stored, err)
 	}

@@ -62,7 +62,7 @@ func (s *Service) RetryRun(ctx context.Context, id, by string) (engine.Run, erro
 
 // jobLives refuses what needs the definition of a job that was deleted: the engine would do nothing, without a word.
 func (s *Service) jobLives(ctx context.Context, run *engine.Run) error {
-	living, err := s.store.Job(ctx, run.Namespace, run.Job)
+	living, err := s.store.Jobs().Get(ctx, run.Namespace, run.Job)
 	if errors.Is(err, engine.ErrNotFound) || err == nil && living.UID != run.JobUID {
 		return conflict("job_deleted", "the job %q of run %s was deleted: its runs cannot be tried again", run.Job, run.ID)
 	}

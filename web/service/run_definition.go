@@ -23,7 +23,7 @@ func (s *Service) DefinitionOf(ctx context.Context, run *engine.Run) (definition
 	if run.Task != "" {
 		return s.taskDefinition(ctx, run)
 	}
-	definition, err = s.store.Generation(ctx, run.JobUID, run.Generation)
+	definition, err = s.store.Jobs().Generation(ctx, run.JobUID, run.Generation)
 	if errors.Is(err, engine.ErrNotFound) {
 		return engine.Generation{}, false, nil
 	}
@@ -35,7 +35,7 @@ func (s *Service) DefinitionOf(ctx context.Context, run *engine.Run) (definition
 
 // taskDefinition is DefinitionOf a task of a DAG: the task as a job.
 func (s *Service) taskDefinition(ctx context.Context, run *engine.Run) (definition engine.Generation, known bool, err error) {
-	of, err := s.store.DAGGeneration(ctx, run.JobUID, run.Generation)
+	of, err := s.store.DAGs().Generation(ctx, run.JobUID, run.Generation)
 	if errors.Is(err, engine.ErrNotFound) {
 		return definition, false, nil
 	}

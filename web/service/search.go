@@ -54,7 +54,7 @@ func (s *Service) Search(ctx context.Context, namespace, text string, limit int)
 		return err
 	})
 	group.Go(func() (err error) {
-		found.DAGs, _, err = s.store.DAGs(within, engine.DAGFilter{Namespace: namespace, Text: text, Limit: limit})
+		found.DAGs, _, err = s.store.DAGs().List(within, engine.DefinitionFilter{Namespace: namespace, Text: text, Limit: limit})
 		return err
 	})
 	group.Go(func() (err error) {

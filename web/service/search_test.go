@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/web/service"
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
@@ -89,7 +90,13 @@ type manyNames struct {
 	count, read int
 }
 
-func (m *manyNames) DAGs(context.Context, engine.DAGFilter) ([]engine.DAG, string, error) {
+func (m *manyNames) Jobs() engine.Definitions[spec.Job] { return nil }
+
+func (m *manyNames) DAGs() engine.Definitions[spec.DAG] { return noDAGs{} }
+
+type noDAGs struct{ engine.Definitions[spec.DAG] }
+
+func (noDAGs) List(context.Context, engine.DefinitionFilter) ([]engine.DAG, string, error) {
 	return nil, "", nil
 }
 

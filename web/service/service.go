@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 // Store is the truth, as users change and read it.
@@ -18,13 +19,8 @@ type Store interface {
 	EffectStore
 	Names
 	OverviewStore
-	DAGStore
 
-	CreateJob(ctx context.Context, job engine.Job) error
-	ReplaceJob(ctx context.Context, job engine.Job) error
-	Job(ctx context.Context, namespace, name string) (engine.Job, error)
-	Jobs(ctx context.Context, filter engine.JobFilter) ([]engine.Job, string, error)
-	Generations(ctx context.Context, uid string, before int64, limit int) ([]engine.Generation, error)
+	Jobs() engine.Definitions[spec.Job]
 
 	Run(ctx context.Context, id string) (engine.Run, error)
 	RunsByID(ctx context.Context, ids []string) ([]engine.Run, error)
@@ -81,6 +77,9 @@ type Config struct {
 
 // Service is what users can do. It is safe for concurrent use.
 type Service struct {
+	Jobs *Definitions[spec.Job]
+	DAGs *Definitions[spec.DAG]
+
 	store  Store
 	blobs  Blobs
 	queue  Queue
@@ -103,7 +102,9 @@ func New(store Store, blobs Blobs, queue Queue, log *slog.Logger, config Config)
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	return &Service{store: store, blobs: blobs, queue: queue, log: log, config: config}
+	s := &Service{store: store, blobs: blobs, queue: queue, log: log, config: config}
+	s.Jobs, s.DAGs = newJobs(s), newDAGs(s)
+	return s
 }
 
 func (s *Service) now() time.Time { return s.config.Now().UTC().Truncate(time.Millisecond) }

@@ -56,7 +56,7 @@ func TestSameCreationAtOnceIsOneJob(t *testing.T) {
 	var mu sync.Mutex
 	uids, made := map[string]bool{}, 0
 	both(20, func(int) {
-		job, change, err := w.SaveJob(t.Context(), "default", one, service.Save{})
+		job, change, err := w.Jobs.Save(t.Context(), "default", one, service.Save{})
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil {
@@ -80,7 +80,7 @@ func TestEditsUnderOneRevisionLeaveOneWinner(t *testing.T) {
 	won := 0
 	both(10, func(i int) {
 		edited := definition(t, fmt.Sprintf(`{"name":"a","binary":"report","every":"%ds"}`, 200+i))
-		_, _, err := w.SaveJob(t.Context(), "default", edited, service.Save{IfRevision: job.Revision})
+		_, _, err := w.Jobs.Save(t.Context(), "default", edited, service.Save{IfRevision: job.Revision})
 		mu.Lock()
 		defer mu.Unlock()
 		if err == nil {
@@ -92,11 +92,11 @@ func TestEditsUnderOneRevisionLeaveOneWinner(t *testing.T) {
 	if won != 1 {
 		t.Errorf("%d edits of one revision won", won)
 	}
-	refused(t, w.DeleteJob(t.Context(), "default", "a", "", job.Revision), service.KindConflict, "job_changed")
-	if err := w.DeleteJob(t.Context(), "default", "a", "", job.Revision+1); err != nil {
+	refused(t, w.Jobs.Delete(t.Context(), "default", "a", "", job.Revision), service.KindConflict, "job_changed")
+	if err := w.Jobs.Delete(t.Context(), "default", "a", "", job.Revision+1); err != nil {
 		t.Error(err)
 	}
-	_, _, err := w.SaveJob(t.Context(), "default", definition(t, `{"name":"a","binary":"report"}`), service.Save{IfRevision: 2})
+	_, _, err := w.Jobs.Save(t.Context(), "default", definition(t, `{"name":"a","binary":"report"}`), service.Save{IfRevision: 2})
 	refused(t, err, service.KindNotFound, "job_not_found")
 }
 
@@ -107,15 +107,15 @@ func TestPausesAndEditsAtOnceAllCount(t *testing.T) {
 	both(8, func(i int) {
 		var err error
 		if i%2 == 0 {
-			_, err = w.PauseJob(t.Context(), "default", "a", "p", "")
+			_, err = w.Jobs.Pause(t.Context(), "default", "a", "p", "")
 		} else {
-			_, _, err = w.SaveJob(t.Context(), "default", definition(t, fmt.Sprintf(`{"name":"a","binary":"report","every":"%ds"}`, 200+i)), service.Save{})
+			_, _, err = w.Jobs.Save(t.Context(), "default", definition(t, fmt.Sprintf(`{"name":"a","binary":"report","every":"%ds"}`, 200+i)), service.Save{})
 		}
 		if err != nil && !strings.Contains(err.Error(), "changed by somebody else") {
 			t.Error(err)
 		}
 	})
-	job, err := w.Job(t.Context(), "default", "a")
+	job, err := w.Jobs.Get(t.Context(), "default", "a")
 	if err != nil || !job.Paused || job.PausedBy != "p" || time.Duration(job.Spec.Every) < 200*time.Second {
 		t.Errorf("%+v, %v", job, err)
 	}
@@ -231,7 +231,7 @@ func TestSecretsAreRefusedInOrder(t *testing.T) {
 	w := webtest.New(t)
 	w.PutBinary(t, "report")
 	for range 20 {
-		err := w.CheckJob(t.Context(), "default", definition(t, `{"name":"a","binary":"report","secrets":{"A":"one","B":"two","C":"three"}}`))
+		err := w.Jobs.Check(t.Context(), "default", definition(t, `{"name":"a","binary":"report","secrets":{"A":"one","B":"two","C":"three"}}`))
 		if err == nil || !strings.Contains(err.Error(), `"one"`) {
 			t.Fatal(err)
 		}
@@ -366,7 +366,7 @@ func TestUpcomingAndNextSlots(t *testing.T) {
 		t.Errorf("upcoming %+v, %v", tasks, err)
 	}
 	jobs[0].Paused = true
-	next, err := w.NextSlotsOf(t.Context(), jobs...)
+	next, err := w.Jobs.NextSlots(t.Context(), jobs...)
 	if err != nil || len(next) != 1 || !next[jobs[1].UID].Equal(webtest.Start.Add(2*time.Hour)) {
 		t.Errorf("next %v, %v", next, err)
 	}
@@ -387,7 +387,7 @@ func TestLedgerOfCaughtUpSlots(t *testing.T) {
 		ID: engine.SlotRangeID(job.UID, webtest.Start.Add(-59*time.Minute)), JobUID: job.UID, Namespace: "default", Job: "a",
 		From: webtest.Start.Add(-59 * time.Minute), To: webtest.Start.Add(-2 * time.Minute), Count: 58, Outcome: engine.OutcomeMissed, Reason: engine.ReasonOutage,
 	}}})
-	entries, next, err := w.LedgerPage(t.Context(), "default", "a", webtest.Start.Add(-2*time.Hour), time.Time{}, "", 10)
+	entries, next, err := w.Jobs.LedgerPage(t.Context(), "default", "a", "", webtest.Start.Add(-2*time.Hour), time.Time{}, "", 10)
 	var told []string
 	for _, e := range entries {
 		told = append(told, fmt.Sprintf("%s %s %s %d", e.From.Format("15:04"), e.Outcome, e.Reason, e.Count))

@@ -29,20 +29,20 @@ func TestStoredJobsWithUnsupportedKeysRunOnAndCannotBeSaved(t *testing.T) {
 		change(&job.Spec)
 		job.Revision++
 		job.Generation++
-		if err := w.Store.ReplaceJob(t.Context(), job); err != nil {
+		if err := w.Store.Jobs().Replace(t.Context(), job); err != nil {
 			t.Fatal(err)
 		}
 
-		if _, err := w.PauseJob(t.Context(), "default", "a", "mira", ""); err != nil {
+		if _, err := w.Jobs.Pause(t.Context(), "default", "a", "mira", ""); err != nil {
 			t.Errorf("%s: pause: %v", words, err)
 		}
-		if _, err := w.ResumeJob(t.Context(), "default", "a", "mira"); err != nil {
+		if _, err := w.Jobs.Resume(t.Context(), "default", "a", "mira"); err != nil {
 			t.Errorf("%s: resume: %v", words, err)
 		}
 		if _, _, err := w.StartRun(t.Context(), "default", "a", service.Start{By: "mira"}); err != nil {
 			t.Errorf("%s: run: %v", words, err)
 		}
-		stored, err := w.Job(t.Context(), "default", "a")
+		stored, err := w.Jobs.Get(t.Context(), "default", "a")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,9 +51,9 @@ func TestStoredJobsWithUnsupportedKeysRunOnAndCannotBeSaved(t *testing.T) {
 			t.Errorf("%s: its page says %+v, %v", words, found, err)
 		}
 
-		_, _, err = w.SaveJob(t.Context(), "default", &stored.Spec, service.Save{By: "mira"})
+		_, _, err = w.Jobs.Save(t.Context(), "default", &stored.Spec, service.Save{By: "mira"})
 		refused(t, err, service.KindInvalid, "invalid_definition")
-		_, _, err = w.RestoreGeneration(t.Context(), "default", "a", 2, "mira", "")
+		_, _, err = w.Jobs.Restore(t.Context(), "default", "a", 2, "mira", "")
 		refused(t, err, service.KindInvalid, "invalid_definition")
 	}
 }
@@ -68,7 +68,7 @@ func TestStoredDAGsWithUnsupportedKeysWarnAndCannotBeSaved(t *testing.T) {
 	if err != nil || len(found) != 1 || found[0].Code != "unsupported" || found[0].Stops {
 		t.Errorf("its page says %+v, %v", found, err)
 	}
-	_, _, err = w.SaveDAG(t.Context(), "default", &dag.Spec, service.Save{By: "mira"})
+	_, _, err = w.DAGs.Save(t.Context(), "default", &dag.Spec, service.Save{By: "mira"})
 	refused(t, err, service.KindInvalid, "invalid_definition")
 }
 
@@ -88,12 +88,12 @@ func TestAnInterpreterThatWouldBeIgnoredIsRefused(t *testing.T) {
 	}
 	w.PutJob(t, `{"name":"a","binary":"script","interpreter":"sh"}`) // instead of what stands behind its #!
 	job, _ := spec.DecodeJob("", []byte(`{"name":"b","binary":"compiled","interpreter":"sh"}`))
-	_, _, err = w.SaveJob(t.Context(), "default", job, service.Save{By: "mira"})
+	_, _, err = w.Jobs.Save(t.Context(), "default", job, service.Save{By: "mira"})
 	refused(t, err, service.KindInvalid, "interpreter_unused")
 
 	const head = "kind: DAG\nname: d\n"
 	w.PutDAG(t, head+"defaults: {interpreter: sh}\ntasks:\n  one: {binary: script}\n  two: {binary: compiled}\n") // meant for others
 	documents, _ := spec.Decode("", []byte(head+"tasks:\n  one: {binary: compiled, interpreter: sh}\n"))
-	_, _, err = w.SaveDAG(t.Context(), "default", documents[0].DAG, service.Save{By: "mira"})
+	_, _, err = w.DAGs.Save(t.Context(), "default", documents[0].DAG, service.Save{By: "mira"})
 	refused(t, err, service.KindInvalid, "interpreter_unused")
 }

@@ -18,12 +18,12 @@ func TestEveryWebNodeWakesTheEngine(t *testing.T) {
 	second := service.New(w.Store, w.Blobs, other, slog.New(slog.DiscardHandler), service.Config{})
 	definition := spec.Job{Name: "nightly", Binary: "report", Schedule: spec.Strings{"0 3 * * *"}}
 	definition.ApplyDefaults()
-	job, _, err := w.SaveJob(t.Context(), engine.DefaultNamespace, &definition, service.Save{})
+	job, _, err := w.Jobs.Save(t.Context(), engine.DefaultNamespace, &definition, service.Save{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := engine.Wake{Shard: job.Shard, Kind: engine.WakeJob, Key: job.UID}
-	if _, err := second.PauseJob(t.Context(), engine.DefaultNamespace, "nightly", "ada", ""); err != nil {
+	if _, err := second.Jobs.Pause(t.Context(), engine.DefaultNamespace, "nightly", "ada", ""); err != nil {
 		t.Fatal(err)
 	}
 	for name, wakes := range map[string][]engine.Wake{"the first": w.Queue.Wakes(), "the second": other.Wakes()} {

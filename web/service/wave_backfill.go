@@ -26,7 +26,7 @@ type BackfillWave struct {
 // Each has one slot of every root, as if it had been made in its time by a DAG whose waves take none; one of which any
 // slot was had is left out. A dry run only tells.
 func (s *Service) BackfillDAG(ctx context.Context, namespace, name string, from, to time.Time, by string, dryRun bool) (DAGBackfill, error) {
-	dag, err := s.DAG(ctx, namespace, name)
+	dag, err := s.DAGs.Get(ctx, namespace, name)
 	if err != nil {
 		return DAGBackfill{}, err
 	}

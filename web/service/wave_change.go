@@ -50,7 +50,7 @@ func (s *Service) canReopen(ctx context.Context, wave *engine.Wave) error {
 	if wave.Epoch == 0 {
 		return conflict("wave_never_began", "wave %s was %s before it began: start a new one with `tidewheel run %s`", wave.ID, wave.Status, wave.DAG)
 	}
-	living, err := s.store.DAG(ctx, wave.Namespace, wave.DAG)
+	living, err := s.store.DAGs().Get(ctx, wave.Namespace, wave.DAG)
 	if errors.Is(err, engine.ErrNotFound) || err == nil && living.UID != wave.DAGUID {
 		return conflict("dag_deleted", "the DAG %q of wave %s was deleted: its waves cannot go on", wave.DAG, wave.ID)
 	}

@@ -35,7 +35,7 @@ func (s *Service) Waves(ctx context.Context, q WaveQuery) ([]engine.Wave, string
 		Namespace: q.Namespace, Statuses: q.Statuses, Since: q.Since, Until: q.Until, Cursor: q.Cursor, Limit: min(max(q.Limit, 1), 1000),
 	}
 	if q.DAG != "" {
-		dag, err := s.DAG(ctx, q.Namespace, q.DAG)
+		dag, err := s.DAGs.Get(ctx, q.Namespace, q.DAG)
 		if err != nil {
 			return nil, "", err
 		}
@@ -183,7 +183,7 @@ func (t *WaveTask) settle(wave *engine.Wave, state dag.State, standing *wave.Sta
 func (s *Service) specOf(ctx context.Context, d *WaveDetail) error {
 	generation := d.Wave.Generation
 	if generation == 0 {
-		present, err := s.store.DAGGenerations(ctx, d.Wave.DAGUID, 0, 1)
+		present, err := s.store.DAGs().Generations(ctx, d.Wave.DAGUID, 0, 1)
 		if err != nil {
 			return fmt.Errorf("read DAG %s: %w", d.Wave.DAG, err)
 		}
@@ -192,7 +192,7 @@ func (s *Service) specOf(ctx context.Context, d *WaveDetail) error {
 			return nil
 		}
 	} else {
-		form, err := s.store.DAGGeneration(ctx, d.Wave.DAGUID, generation)
+		form, err := s.store.DAGs().Generation(ctx, d.Wave.DAGUID, generation)
 		if err == nil {
 			d.Spec = form.Spec
 			return nil

@@ -204,7 +204,7 @@ func TestWaveIsChangedByWhatItsStateAllows(t *testing.T) {
 	if got := strings.Join(left, ", "); got != "cancel_wave   by ann at 0, mark_task join succeeded by ann at 2, resume_wave   by ann at 2" {
 		t.Errorf("left %s", got)
 	}
-	if err := w.DeleteDAG(t.Context(), "default", "etl", "ann", 0); err != nil {
+	if err := w.DAGs.Delete(t.Context(), "default", "etl", "ann", 0); err != nil {
 		t.Fatal(err)
 	}
 	_, err = w.ResumeWave(t.Context(), wave.ID, "ann")

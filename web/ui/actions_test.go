@@ -25,7 +25,7 @@ func TestJobIsPausedAndResumed(t *testing.T) {
 		t.Error("the notice is fetched again and again")
 	}
 	s.act(t, "/jobs/tide-forecast/resume", nil)
-	if job, err := s.Job(t.Context(), "default", "tide-forecast"); err != nil || job.Paused {
+	if job, err := s.Jobs.Get(t.Context(), "default", "tide-forecast"); err != nil || job.Paused {
 		t.Errorf("paused: %v, %v", job.Paused, err)
 	}
 }
@@ -161,7 +161,7 @@ func TestOtherSitesChangeNothing(t *testing.T) {
 	if response.Code != http.StatusForbidden {
 		t.Errorf("a form of another site: %d", response.Code)
 	}
-	if job, err := s.Job(t.Context(), "default", "tide-forecast"); err != nil || job.Paused {
+	if job, err := s.Jobs.Get(t.Context(), "default", "tide-forecast"); err != nil || job.Paused {
 		t.Errorf("paused: %v, %v", job.Paused, err)
 	}
 }

@@ -45,7 +45,7 @@ func (u *UI) checkDAG(ctx context.Context, name, text string) (*spec.Document, t
 	if name == "" {
 		return u.readDAG(ctx, nil, text)
 	}
-	saved, err := u.service.DAG(ctx, namespaceOf(ctx), name)
+	saved, err := u.service.DAGs.Get(ctx, namespaceOf(ctx), name)
 	if err != nil {
 		return nil, templates.DAGCheck{}, err
 	}
@@ -53,7 +53,7 @@ func (u *UI) checkDAG(ctx context.Context, name, text string) (*spec.Document, t
 	if err != nil || document == nil {
 		return nil, check, err
 	}
-	check.Changes, err = dagChanges(&saved.Spec, saved.Source, document.DAG, document.Source)
+	check.Changes, err = changes(u.service.DAGs, &saved.Spec, saved.Source, document.DAG, document.Source)
 	return document, check, err
 }
 
@@ -70,7 +70,7 @@ func (u *UI) readDAG(ctx context.Context, saved *engine.DAG, text string) (*spec
 		return nil, check, nil
 	}
 	var known *service.Error
-	switch err := u.service.CheckDAG(ctx, namespaceOf(ctx), document.DAG); {
+	switch err := u.service.DAGs.Check(ctx, namespaceOf(ctx), document.DAG); {
 	case errors.As(err, &known) && known.Kind == service.KindInvalid:
 		check.Saved, check.Problems = false, dagProblemsOf(known, text)
 		return nil, check, nil
@@ -189,13 +189,4 @@ func foreseeRoot(name string, schedule cron.Definition, now time.Time) (template
 		root.Next = append(root.Next, view)
 	}
 	return root, nil
-}
-
-// dagChanges are the lines in which two definitions differ, as service.DAGTexts gives them.
-func dagChanges(saved *spec.DAG, savedSource string, typed *spec.DAG, typedSource string) (templates.Changes, error) {
-	texts, err := service.DAGTexts(saved, savedSource, typed, typedSource)
-	if err != nil {
-		return nil, err
-	}
-	return changedLines(texts[0], texts[1])
 }

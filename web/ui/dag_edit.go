@@ -14,14 +14,14 @@ import (
 // dagEdit shows the form with what is saved, or with the earlier generation that is to come back.
 func (u *UI) dagEdit(c echo.Context) error {
 	ctx := c.Request().Context()
-	dag, err := u.service.DAG(ctx, namespaceOf(ctx), c.Param("name"))
+	dag, err := u.service.DAGs.Get(ctx, namespaceOf(ctx), c.Param("name"))
 	if err != nil {
 		return err
 	}
 	form := templates.DAGForm{Page: u.page(c, templates.SectionDAGs, "Edit "+dag.Name), Name: dag.Name, Revision: dag.Revision}
 	definition, source := &dag.Spec, dag.Source
 	if number, err := strconv.ParseInt(c.QueryParam("generation"), 10, 64); err == nil && number != dag.Generation {
-		earlier, err := u.service.DAGGeneration(ctx, namespaceOf(ctx), dag.Name, number)
+		earlier, err := u.service.DAGs.Generation(ctx, namespaceOf(ctx), dag.Name, number)
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (u *UI) dagSave(c echo.Context) error {
 	if document == nil {
 		return u.refuseDAG(c, http.StatusUnprocessableEntity, form, check)
 	}
-	dag, change, err := u.service.SaveDAG(ctx, namespaceOf(ctx), document.DAG, service.Save{By: service.Actor(ctx), Message: form.Message, Source: document.Source, IfRevision: form.Revision})
+	dag, change, err := u.service.DAGs.Save(ctx, namespaceOf(ctx), document.DAG, service.Save{By: service.Actor(ctx), Message: form.Message, Source: document.Source, IfRevision: form.Revision})
 	if err != nil {
 		return u.refuseDAGError(c, form, document, check, err)
 	}

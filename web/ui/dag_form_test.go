@@ -136,7 +136,7 @@ func TestDAGIsCopied(t *testing.T) {
 
 func (s *site) dagRevision(t *testing.T) string {
 	t.Helper()
-	dag, err := s.DAG(t.Context(), "default", "tides")
+	dag, err := s.DAGs.Get(t.Context(), "default", "tides")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,12 +24,12 @@ const (
 // dagGrid shows tasks by waves. It looks up runs by their ids, those of the page only.
 func (u *UI) dagGrid(c echo.Context) error {
 	ctx := c.Request().Context()
-	dag, err := u.dag(ctx, c)
+	dag, err := u.dagPages().read(c)
 	if err != nil {
 		return err
 	}
 	view := templates.Grid{Text: strings.TrimSpace(c.QueryParam("q")), Live: here(c)}
-	view.Page, view.Head = u.dagPage(c, &dag, templates.DAGGrid)
+	view.Page, view.Head = u.dagPages().page(c, &dag, templates.TabGrid)
 	histories, err := u.service.Histories(ctx, []engine.DAG{dag}, wavesInGrid)
 	if err != nil {
 		return err

@@ -1,62 +1,20 @@
 package ui
 
 import (
-	"context"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/labstack/echo/v4"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/templates"
 )
 
-// dag reads the DAG that the address names.
-func (u *UI) dag(ctx context.Context, c echo.Context) (engine.DAG, error) {
-	return u.service.DAG(ctx, namespaceOf(ctx), c.Param("name"))
-}
-
-// dagPage makes the frame of one of a DAG's pages, and what stands at its head.
-func (u *UI) dagPage(c echo.Context, dag *engine.DAG, tab templates.DAGTab) (templates.Page, templates.DAGHead) {
-	page := u.page(c, templates.SectionDAGs, dag.Name)
-	page.Trail = []templates.Crumb{{Name: "DAGs", Href: "/dags"}, {Name: dag.Name}}
-	head := templates.DAGHead{
-		Name: dag.Name, Description: readable([]byte(dag.Spec.Description)), Summary: rhythm(&dag.Spec),
-		Paused: dag.Paused, PausedAt: dag.PausedAt, PausedBy: dag.PausedBy, Tab: tab,
-		// The same for a page, another for the next: pressing the button twice asks for one wave.
-		RunKey: "page-" + strconv.FormatInt(page.Now.UnixNano(), 36),
-	}
-	head.Payload = indented(dag.Spec.Payload)
-	for _, name := range sortedKeys(dag.Spec.Args) {
-		head.Args += name + "=" + dag.Spec.Args[name] + "\n"
-	}
-	return page, head
-}
-
 // rhythm is the summary of a DAG as a sentence.
 func rhythm(definition *spec.DAG) string {
 	words := definition.Summary()
 	return strings.ReplaceAll(words, "; ", " · ")
-}
-
-// dagAct shows the page that asks before something is done.
-func (u *UI) dagAct(c echo.Context, status int, act, title string, fill func(*templates.DAGAct)) error {
-	dag, err := u.dag(c.Request().Context(), c)
-	if err != nil {
-		return err
-	}
-	view := templates.DAGAct{Act: act}
-	view.Page, view.Head = u.dagPage(c, &dag, "")
-	view.Page.Title = title + " " + dag.Name
-	view.Page.Trail = []templates.Crumb{{Name: "DAGs", Href: "/dags"}, {Name: dag.Name, Href: "/dags/" + dag.Name}, {Name: title}}
-	view.Payload = view.Head.Payload
-	if fill != nil {
-		fill(&view)
-	}
-	return u.render(c, status, templates.DAGActPage(view))
 }
 
 // viewWaveMarks turns the newest waves round: a strip begins with the oldest. Waves that have not opened are left out.

@@ -43,7 +43,7 @@ func (u *UI) firstDAG(ctx context.Context, from string, names []string) (text st
 		}
 		return "kind: DAG\nname: my-dag\nschedule: \"0 3 * * *\"   # every night\n\ntasks:\n  first: {binary: " + binary + "}\n", func() {}, nil
 	}
-	dag, err := u.service.DAG(ctx, namespaceOf(ctx), from)
+	dag, err := u.service.DAGs.Get(ctx, namespaceOf(ctx), from)
 	if err != nil {
 		return "", nil, err
 	}
@@ -76,7 +76,7 @@ func (u *UI) dagCreate(c echo.Context) error {
 	if document == nil {
 		return u.refuseDAG(c, http.StatusUnprocessableEntity, form, check)
 	}
-	dag, change, err := u.service.SaveDAG(ctx, namespaceOf(ctx), document.DAG, service.Save{By: service.Actor(ctx), Message: form.Message, Source: document.Source, Create: true})
+	dag, change, err := u.service.DAGs.Save(ctx, namespaceOf(ctx), document.DAG, service.Save{By: service.Actor(ctx), Message: form.Message, Source: document.Source, Create: true})
 	if err != nil {
 		return u.refuseDAGError(c, form, document, check, err)
 	}
@@ -117,11 +117,11 @@ func (u *UI) refuseDAGError(c echo.Context, form templates.DAGForm, document *sp
 
 // dagConflict tells of the edit that came between: by whom, and what mine would change of it.
 func (u *UI) dagConflict(ctx context.Context, name string, mine *spec.DAG, source string) (*templates.Conflict, error) {
-	theirs, err := u.service.DAG(ctx, namespaceOf(ctx), name)
+	theirs, err := u.service.DAGs.Get(ctx, namespaceOf(ctx), name)
 	if err != nil {
 		return nil, err
 	}
-	lines, err := dagChanges(&theirs.Spec, theirs.Source, mine, source)
+	lines, err := changes(u.service.DAGs, &theirs.Spec, theirs.Source, mine, source)
 	if err != nil {
 		return nil, err
 	}

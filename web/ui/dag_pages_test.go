@@ -91,9 +91,16 @@ func TestDAGIsActedOn(t *testing.T) {
 	if response := s.ask(t, http.MethodPost, "/dags/etl/run", url.Values{"with": {"1"}, "payload": {"no JSON"}}); response.Code != http.StatusUnprocessableEntity || !strings.Contains(response.Body.String(), "no JSON</textarea>") {
 		t.Errorf("a payload that is no JSON is answered with %d, or was lost", response.Code)
 	}
-	s.act(t, "/dags/etl/pause", nil)
-	if page := s.see(t, "/dags/etl"); !strings.Contains(page, "Next, if it is resumed") {
-		t.Error("the page does not say that the DAG is paused")
+	if response := s.ask(t, http.MethodPost, "/dags/etl/pause", url.Values{"reason": {strings.Repeat("x", 501)}}); response.Code != http.StatusUnprocessableEntity {
+		t.Errorf("a reason that is too long is answered with %d", response.Code)
+	}
+	s.act(t, "/dags/etl/pause", url.Values{"reason": {"the warehouse moves"}})
+	for path, words := range map[string]string{
+		"": "Next, if it is resumed", "?": "the warehouse moves", "/grid": "the warehouse moves", "/definition": "/dags/new?from=etl",
+	} {
+		if page := s.see(t, "/dags/etl"+path); !strings.Contains(page, words) {
+			t.Errorf("/dags/etl%s of a DAG that is paused does not say %q", path, words)
+		}
 	}
 	s.act(t, "/dags/etl/resume", nil)
 	if response := s.ask(t, http.MethodPost, "/dags/etl/delete", url.Values{"confirm": {"other"}}); response.Code != http.StatusUnprocessableEntity {
@@ -118,7 +125,7 @@ func TestDAGIsGivenAnEarlierFormAgain(t *testing.T) {
 		t.Error("the difference of two generations is not shown")
 	}
 	s.act(t, "/dags/etl/restore", url.Values{"generation": {"1"}})
-	restored, err := s.DAG(t.Context(), engine.DefaultNamespace, "etl")
+	restored, err := s.DAGs.Get(t.Context(), engine.DefaultNamespace, "etl")
 	if err != nil || restored.Generation != 3 || restored.Spec.Tasks[3].MaxParallel != 4 {
 		t.Errorf("restored is generation %d, %v", restored.Generation, err)
 	}
@@ -182,7 +189,7 @@ func TestCalendarOfARootTellsWhatBecameOfItsSlots(t *testing.T) {
 	s := newSite(t)
 	s.fill(t)
 	s.fillDAGs(t)
-	d, err := s.DAG(t.Context(), engine.DefaultNamespace, "etl")
+	d, err := s.DAGs.Get(t.Context(), engine.DefaultNamespace, "etl")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,11 +24,11 @@ const (
 
 func (u *UI) dagShow(c echo.Context) error {
 	ctx := c.Request().Context()
-	dag, err := u.dag(ctx, c)
+	dag, err := u.dagPages().read(c)
 	if err != nil {
 		return err
 	}
-	page, head := u.dagPage(c, &dag, templates.DAGNow)
+	page, head := u.dagPages().page(c, &dag, templates.TabNow)
 	view := templates.DAG{
 		Page: page, Head: head, Facts: dagFacts(&dag.Spec), Created: dag.CreatedAt, CreatedBy: dag.CreatedBy,
 		Updated: dag.UpdatedAt, UpdatedBy: dag.UpdatedBy, Generation: dag.Generation, Live: "/dags/" + dag.Name,
@@ -156,12 +156,12 @@ func waveChart(history *service.WaveHistory) templates.Chart {
 // dagWaves lists all waves of a DAG.
 func (u *UI) dagWaves(c echo.Context) error {
 	ctx := c.Request().Context()
-	dag, err := u.dag(ctx, c)
+	dag, err := u.dagPages().read(c)
 	if err != nil {
 		return err
 	}
 	var view templates.DAGWaves
-	view.Page, view.Head = u.dagPage(c, &dag, "")
+	view.Page, view.Head = u.dagPages().page(c, &dag, "")
 	view.Page.Trail = []templates.Crumb{{Name: "DAGs", Href: "/dags"}, {Name: dag.Name, Href: "/dags/" + dag.Name}, {Name: "waves"}}
 	cursor := c.QueryParam("cursor")
 	waves, next, err := u.service.Waves(ctx, service.WaveQuery{Namespace: namespaceOf(ctx), DAG: dag.Name, Cursor: cursor, Limit: runsPerPage})

@@ -15,7 +15,7 @@ import (
 // die puts a dead run of a job, with its letter.
 func (s *site) die(t *testing.T, name string, at time.Time) engine.Run {
 	t.Helper()
-	job, err := s.Job(t.Context(), engine.DefaultNamespace, name)
+	job, err := s.Jobs.Get(t.Context(), engine.DefaultNamespace, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestDeadLettersAreListedByPagesAndTeachWhereThereAreNone(t *testing.T) {
 	if overview := s.see(t, "/"); strings.Contains(overview, died) || !strings.Contains(overview, `href="/dead-letters"`) {
 		t.Error("the overview asks for attention to a job that has recovered, or does not lead to its dead letters")
 	}
-	log, err := s.Job(t.Context(), engine.DefaultNamespace, "harbour-log")
+	log, err := s.Jobs.Get(t.Context(), engine.DefaultNamespace, "harbour-log")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestOneDeadLetterIsReplayedOrPurged(t *testing.T) {
 func TestRefusedReplayIsExplained(t *testing.T) {
 	s := newSite(t)
 	s.fill(t)
-	if err := s.DeleteJob(t.Context(), engine.DefaultNamespace, s.broken.Job, "ann", 0); err != nil {
+	if err := s.Jobs.Delete(t.Context(), engine.DefaultNamespace, s.broken.Job, "ann", 0); err != nil {
 		t.Fatal(err)
 	}
 	for _, form := range []url.Values{{"run": {s.broken.ID}}, {}} {

@@ -8,7 +8,7 @@ import (
 	udiff "github.com/aymanbagabas/go-udiff"
 	"github.com/aymanbagabas/go-udiff/lcs"
 
-	"github.com/tidewheel/tidewheel/spec"
+	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/templates"
 	"github.com/tidewheel/tidewheel/web/service"
 )
@@ -16,17 +16,13 @@ import (
 // changesAround is how many unchanged lines are shown on each side of a change.
 const changesAround = 3
 
-// changes are the lines in which two definitions differ, as service.JobTexts gives them.
-func changes(saved *spec.Job, savedSource string, typed *spec.Job, typedSource string) (templates.Changes, error) {
-	texts, err := service.JobTexts(saved, savedSource, typed, typedSource)
+// changes are the lines in which two definitions differ, as service.Definitions.Texts returns them.
+func changes[S engine.Spec](of *service.Definitions[S], saved *S, savedSource string, typed *S, typedSource string) (templates.Changes, error) {
+	texts, err := of.Texts(saved, savedSource, typed, typedSource)
 	if err != nil {
 		return nil, err
 	}
-	lines, err := changedLines(texts[0], texts[1])
-	if err != nil {
-		return nil, fmt.Errorf("compare two forms of job %s: %w", saved.Name, err)
-	}
-	return lines, nil
+	return changedLines(texts[0], texts[1])
 }
 
 // changedLines are the lines in which two texts differ, with some around them; none where they are the same.

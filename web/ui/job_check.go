@@ -58,7 +58,7 @@ func (u *UI) check(ctx context.Context, name, text string) (*spec.Job, templates
 	}
 	job := documents[0].Job
 	var known *service.Error
-	switch err := u.service.CheckJob(ctx, namespaceOf(ctx), job); {
+	switch err := u.service.Jobs.Check(ctx, namespaceOf(ctx), job); {
 	case errors.As(err, &known) && known.Kind == service.KindInvalid:
 		check.Problems = problemsOf(known, text)
 		return nil, check, nil
@@ -67,12 +67,12 @@ func (u *UI) check(ctx context.Context, name, text string) (*spec.Job, templates
 	}
 	anchor := check.Now
 	if name != "" {
-		old, err := u.service.Job(ctx, namespaceOf(ctx), name)
+		old, err := u.service.Jobs.Get(ctx, namespaceOf(ctx), name)
 		if err != nil {
 			return nil, check, err
 		}
 		anchor, check.Saved = old.CreatedAt, true
-		if check.Changes, err = changes(&old.Spec, old.Source, job, documents[0].Source); err != nil {
+		if check.Changes, err = changes(u.service.Jobs, &old.Spec, old.Source, job, documents[0].Source); err != nil {
 			return nil, check, err
 		}
 	}

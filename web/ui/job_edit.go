@@ -13,7 +13,7 @@ import (
 
 func (u *UI) jobEdit(c echo.Context) error {
 	ctx := c.Request().Context()
-	job, err := u.service.Job(ctx, namespaceOf(ctx), c.Param("name"))
+	job, err := u.service.Jobs.Get(ctx, namespaceOf(ctx), c.Param("name"))
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (u *UI) jobSave(c echo.Context) error {
 	if definition == nil {
 		return u.refuse(c, http.StatusUnprocessableEntity, form, check)
 	}
-	job, change, err := u.service.SaveJob(ctx, namespaceOf(ctx), definition, service.Save{
+	job, change, err := u.service.Jobs.Save(ctx, namespaceOf(ctx), definition, service.Save{
 		By: service.Actor(ctx), Message: form.Message, Source: sourceOf(form.Definition), IfRevision: revision,
 	})
 	if err != nil {

@@ -79,7 +79,7 @@ func TestWrongDefinitionComesBackAsItWasTyped(t *testing.T) {
 func TestEditThatSomebodyElseOvertookIsRefused(t *testing.T) {
 	s := newSite(t)
 	s.fill(t)
-	job, err := s.Job(t.Context(), "default", "tide-forecast")
+	job, err := s.Jobs.Get(t.Context(), "default", "tide-forecast")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestEditIsSavedOverAnotherOneKnowingly(t *testing.T) {
 
 func (s *site) revision(t *testing.T, name string) string {
 	t.Helper()
-	job, err := s.Job(t.Context(), "default", name)
+	job, err := s.Jobs.Get(t.Context(), "default", name)
 	if err != nil {
 		t.Fatal(err)
 	}

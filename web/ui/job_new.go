@@ -43,7 +43,7 @@ func (u *UI) firstDefinition(ctx context.Context, from, binary string, names []s
 		}
 		return "kind: Job\nname: " + binary + "-job\nbinary: " + binary + "\nschedule: \"*/5 * * * *\"   # every five minutes\ntimeout: 1m\n", nil
 	}
-	job, err := u.service.Job(ctx, namespaceOf(ctx), from)
+	job, err := u.service.Jobs.Get(ctx, namespaceOf(ctx), from)
 	if err != nil {
 		return "", err
 	}
@@ -64,7 +64,7 @@ func (u *UI) jobCreate(c echo.Context) error {
 	if definition == nil {
 		return u.refuse(c, http.StatusUnprocessableEntity, form, check)
 	}
-	job, change, err := u.service.SaveJob(ctx, namespaceOf(ctx), definition, service.Save{By: service.Actor(ctx), Message: form.Message, Source: sourceOf(form.Definition), Create: true})
+	job, change, err := u.service.Jobs.Save(ctx, namespaceOf(ctx), definition, service.Save{By: service.Actor(ctx), Message: form.Message, Source: sourceOf(form.Definition), Create: true})
 	if err != nil {
 		return u.refuseError(c, form, definition, check, err)
 	}
@@ -116,11 +116,11 @@ func (u *UI) refuseError(c echo.Context, form templates.JobForm, definition *spe
 
 // conflict tells of the edit that came between: by whom, and what mine would change of it.
 func (u *UI) conflict(ctx context.Context, name string, mine *spec.Job, source string) (*templates.Conflict, error) {
-	theirs, err := u.service.Job(ctx, namespaceOf(ctx), name)
+	theirs, err := u.service.Jobs.Get(ctx, namespaceOf(ctx), name)
 	if err != nil {
 		return nil, err
 	}
-	lines, err := changes(&theirs.Spec, theirs.Source, mine, source)
+	lines, err := changes(u.service.Jobs, &theirs.Spec, theirs.Source, mine, source)
 	if err != nil {
 		return nil, err
 	}

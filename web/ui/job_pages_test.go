@@ -182,7 +182,7 @@ func TestGenerationsAreComparedAndRestored(t *testing.T) {
 	if at := s.act(t, "/jobs/gauge-anomalies/restore", url.Values{"generation": {"1"}}); at != "/jobs/gauge-anomalies/definition?done=restored" {
 		t.Errorf("restoring leads to %s", at)
 	}
-	job, err := s.Job(t.Context(), engine.DefaultNamespace, "gauge-anomalies")
+	job, err := s.Jobs.Get(t.Context(), engine.DefaultNamespace, "gauge-anomalies")
 	if err != nil || job.Generation != 3 || time.Duration(job.Spec.Every) != 90*time.Second {
 		t.Errorf("%v: %+v", err, job)
 	}

@@ -21,16 +21,18 @@ const (
 
 func (u *UI) jobShow(c echo.Context) error {
 	ctx := c.Request().Context()
-	job, err := u.job(ctx, c)
+	job, err := u.jobPages().read(c)
 	if err != nil {
 		return err
 	}
 	view := u.viewJob(c, &job)
-	slots, _, err := u.service.NextSlots(ctx, namespaceOf(ctx), job.Name, time.Time{}, slotsShown)
+	slots, _, err := u.service.Jobs.Preview(ctx, namespaceOf(ctx), job.Name, time.Time{}, slotsShown)
 	if err != nil {
 		return err
 	}
-	view.Next = viewSlots(slots)
+	for i := range slots {
+		view.Next = append(view.Next, viewSlot(slots[i].Slot))
+	}
 	found, err := u.service.Hindrances(ctx, &job)
 	if err != nil {
 		return err
@@ -57,7 +59,7 @@ func (u *UI) jobShow(c echo.Context) error {
 }
 
 func (u *UI) viewJob(c echo.Context, job *engine.Job) templates.Job {
-	page, head := u.jobPage(c, job, templates.JobNow)
+	page, head := u.jobPages().page(c, job, templates.TabNow)
 	zone, _ := inZone(job.Spec.Timezone, page.Now)
 	view := templates.Job{
 		Page: page, Head: head, Binary: job.Spec.Binary, BinaryName: binaryName(job.Spec.Binary), Facts: jobFacts(&job.Spec),
@@ -122,10 +124,15 @@ func catchUpWords(catchUp spec.CatchUp) string {
 func viewSlots(slots []cron.Slot) []templates.Slot {
 	views := make([]templates.Slot, len(slots))
 	for i, slot := range slots {
-		views[i] = templates.Slot{At: slot.Slot, Note: slot.Note}
-		if slot.Local.Location() != time.UTC && slot.Local.Location().String() != "UTC" {
-			views[i].Local = slot.Local.Format("Mon 2006-01-02 15:04:05")
-		}
+		views[i] = viewSlot(slot)
 	}
 	return views
+}
+
+func viewSlot(slot cron.Slot) templates.Slot {
+	view := templates.Slot{At: slot.Slot, Note: slot.Note}
+	if slot.Local.Location() != time.UTC && slot.Local.Location().String() != "UTC" {
+		view.Local = slot.Local.Format("Mon 2006-01-02 15:04:05")
+	}
+	return view
 }

@@ -51,7 +51,7 @@ func (u *UI) overview(c echo.Context) error {
 		view.Next = append(view.Next, templates.Upcoming{Job: upcoming[i].Job, Slot: upcoming[i].Slot})
 	}
 	if len(unfinished)+len(finished)+len(upcoming) == 0 {
-		jobs, _, err := u.service.Jobs(ctx, engine.JobFilter{Namespace: namespaceOf(ctx), Limit: 1})
+		jobs, _, err := u.service.Jobs.List(ctx, engine.DefinitionFilter{Namespace: namespaceOf(ctx), Limit: 1})
 		if err != nil {
 			return fmt.Errorf("list jobs: %w", err)
 		}

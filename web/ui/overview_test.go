@@ -30,7 +30,7 @@ func TestOverviewTellsWhatNeedsAttention(t *testing.T) {
 func TestJobWhoseLastRunFailedNeedsAttention(t *testing.T) {
 	s := newSite(t)
 	s.fill(t)
-	log, err := s.Job(t.Context(), engine.DefaultNamespace, "harbour-log")
+	log, err := s.Jobs.Get(t.Context(), engine.DefaultNamespace, "harbour-log")
 	if err != nil {
 		t.Fatal(err)
 	}

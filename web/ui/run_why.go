@@ -15,7 +15,7 @@ const notFiredShown = 5
 
 // whyNot tells why a job did not run in the time that is looked at; nil where there is nothing to tell.
 func (u *UI) whyNot(ctx context.Context, filter *engine.RunFilter, ran bool) (*templates.WhyNot, error) {
-	job, err := u.service.Job(ctx, filter.Namespace, filter.Job)
+	job, err := u.service.Jobs.Get(ctx, filter.Namespace, filter.Job)
 	var known *service.Error
 	if errors.As(err, &known) && known.Kind == service.KindNotFound {
 		if ran {
@@ -47,7 +47,7 @@ func (u *UI) whyNot(ctx context.Context, filter *engine.RunFilter, ran bool) (*t
 	case job.Spec.Manual():
 		why.Lines = append(why.Lines, "It has no schedule: it runs only when somebody starts it.")
 	default:
-		next, err := u.service.NextSlotsOf(ctx, job)
+		next, err := u.service.Jobs.NextSlots(ctx, job)
 		if err != nil {
 			return nil, err
 		}

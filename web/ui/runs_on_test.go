@@ -73,7 +73,7 @@ func TestADAGTellsWhichTasksHaveNoProgram(t *testing.T) {
 	dag := s.PutDAG(t, `{"kind":"DAG","name":"many","defaults":{"binary":"report"},"tasks":{"a":{},"b":{},"c":{},"d":{},"e":{},"f":{},"g":{}}}`)
 	dag.Spec.Defaults.Binary = "gone" // it was there when the DAG was saved
 	dag.Revision++
-	if err := s.Store.ReplaceDAG(t.Context(), dag); err != nil {
+	if err := s.Store.DAGs().Replace(t.Context(), dag); err != nil {
 		t.Fatal(err)
 	}
 	page := s.see(t, "/dags/"+dag.Name)

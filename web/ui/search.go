@@ -42,7 +42,7 @@ func (u *UI) searchItems(ctx context.Context, found *service.Found) ([]templates
 	group.SetLimit(4)
 	for i, name := range found.Jobs {
 		group.Go(func() (err error) {
-			jobs[i], err = u.service.Job(within, namespaceOf(ctx), name)
+			jobs[i], err = u.service.Jobs.Get(within, namespaceOf(ctx), name)
 			var known *service.Error
 			if errors.As(err, &known) && known.Kind == service.KindNotFound {
 				return nil // deleted a moment ago

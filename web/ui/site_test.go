@@ -105,7 +105,7 @@ func (s *site) fill(t *testing.T) {
 	gauge := s.job(t, "gauge-anomalies", "Gauges that read what no tide explains", `"every": "90s", "timeout": "30s"`)
 	report := s.job(t, "nightly-report", "Totals per shop", `"schedule": "0 3 * * *", "timezone": "Asia/Dhaka", "tier": "heavy"`)
 	s.job(t, "ferry-booking", "Seats that were sold twice", `"after": "10m", "overlap": "queue"`)
-	if _, err := s.PauseJob(t.Context(), engine.DefaultNamespace, report.Name, "mira", ""); err != nil {
+	if _, err := s.Jobs.Pause(t.Context(), engine.DefaultNamespace, report.Name, "mira", ""); err != nil {
 		t.Fatal(err)
 	}
 	for i, slot := range []time.Duration{21, 41, 61, 81, 101} {

@@ -39,7 +39,7 @@ func (u *UI) waveShow(c echo.Context) error {
 func (u *UI) viewWave(ctx context.Context, c echo.Context, detail *service.WaveDetail) (templates.Wave, error) {
 	wave := &detail.Wave
 	view := u.waveFrame(c, wave)
-	living, err := u.service.DAG(ctx, namespaceOf(ctx), wave.DAG)
+	living, err := u.service.DAGs.Get(ctx, namespaceOf(ctx), wave.DAG)
 	view.DAGGone = err != nil || living.UID != wave.DAGUID
 	view.CanResume = view.CanResume && !view.DAGGone
 	if view.Before, view.After, err = u.service.Neighbours(ctx, wave); err != nil {

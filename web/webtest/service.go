@@ -72,12 +72,19 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.Store.Ping(ctx)
 }
 
-// Job fails while the store is told to.
-func (s *Store) Job(ctx context.Context, namespace, name string) (engine.Job, error) {
-	if err := s.fault(); err != nil {
+// Jobs keeps jobs, and fails to read one while the store is told to.
+func (s *Store) Jobs() engine.Definitions[spec.Job] { return jobs{s.Store.Jobs(), s} }
+
+type jobs struct {
+	engine.Definitions[spec.Job]
+	store *Store
+}
+
+func (j jobs) Get(ctx context.Context, namespace, name string) (engine.Job, error) {
+	if err := j.store.fault(); err != nil {
 		return engine.Job{}, err
 	}
-	return s.Store.Job(ctx, namespace, name)
+	return j.Definitions.Get(ctx, namespace, name)
 }
 
 // Runs fails while the store is told to.
@@ -105,7 +112,7 @@ func (w *World) PutJob(t testing.TB, definition string) engine.Job {
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
-	saved, _, err := w.SaveJob(t.Context(), engine.DefaultNamespace, job, service.Save{By: "test"})
+	saved, _, err := w.Jobs.Save(t.Context(), engine.DefaultNamespace, job, service.Save{By: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +126,7 @@ func (w *World) PutDAG(t testing.TB, definition string) engine.DAG {
 	if err := problems.Err(); err != nil {
 		t.Fatal(err)
 	}
-	saved, _, err := w.SaveDAG(t.Context(), engine.DefaultNamespace, documents[0].DAG, service.Save{By: "test"})
+	saved, _, err := w.DAGs.Save(t.Context(), engine.DefaultNamespace, documents[0].DAG, service.Save{By: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,7 +92,7 @@ func readsFollowIndexes(t *testing.T, uri string, database *driver.Database) {
 	for i := range 200 {
 		name := fmt.Sprintf("job%d", i)
 		job := engine.Job{UID: strings.ToLower(rand.Text()[:16]), Namespace: "default", Name: name, Revision: 1, Generation: 1, Shard: i % engine.Shards, Pending: i == 7}
-		if err := store.CreateJob(t.Context(), job); err != nil {
+		if err := store.Jobs().Create(t.Context(), job); err != nil {
 			t.Fatal(err)
 		}
 		command := engine.Command{ID: name, Shard: i % engine.Shards, At: now}
@@ -178,10 +178,10 @@ func readsFollowIndexes(t *testing.T, uri string, database *driver.Database) {
 		{"slots of a job", 12, func() error { _, _, err := store.Slots(ctx, engine.SlotFilter{JobUID: uid, Limit: 10}); return err }},
 		{"dead letters", 12, func() error { _, _, err := store.DeadLetters(ctx, "default", "", 10); return err }},
 		{"jobs by name", 12, func() error {
-			_, _, err := store.Jobs(ctx, engine.JobFilter{Namespace: "default", Limit: 10})
+			_, _, err := store.Jobs().List(ctx, engine.DefinitionFilter{Namespace: "default", Limit: 10})
 			return err
 		}},
-		{"a generation", 1, func() error { _, err := store.Generations(ctx, uid, 5, 10); return err }},
+		{"a generation", 1, func() error { _, err := store.Jobs().Generations(ctx, uid, 5, 10); return err }},
 		{"open waves", 1, func() error { _, err := store.OpenWaves(ctx, shards, "", 100); return err }},
 		{"open waves of a DAG", 1, func() error { _, err := store.OpenWavesOf(ctx, []string{dag}); return err }},
 		{"the last epoch", 1, func() error { _, err := store.LastEpochs(ctx, []string{dag}); return err }},

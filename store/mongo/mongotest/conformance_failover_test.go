@@ -103,8 +103,8 @@ func TestASingleWriteRidesOutAFailOver(t *testing.T) {
 				what string
 				do   func() error
 			}{
-				{"create job", func() error { return store.CreateJob(t.Context(), job) }},
-				{"replace job", func() error { job.Revision = 2; return store.ReplaceJob(t.Context(), job) }},
+				{"create job", func() error { return store.Jobs().Create(t.Context(), job) }},
+				{"replace job", func() error { job.Revision = 2; return store.Jobs().Replace(t.Context(), job) }},
 				{"put command", func() error { return store.PutCommand(t.Context(), command) }},
 			} {
 				inject(server.Faults())

@@ -65,13 +65,13 @@ func TestAWriteReportedAsFailedIsFoundDone(t *testing.T) {
 				}
 			}
 			job := engine.Job{UID: "alone", Namespace: "default", Name: "alone", Revision: 1, Generation: 1, Pending: true}
-			do("create job", func() error { return store.CreateJob(ctx, job) })
+			do("create job", func() error { return store.Jobs().Create(ctx, job) })
 			job.Revision, job.Generation = 2, 2
-			do("replace job", func() error { return store.ReplaceJob(ctx, job) })
+			do("replace job", func() error { return store.Jobs().Replace(ctx, job) })
 			job.Revision, job.Deleted = 3, true
-			do("delete job", func() error { return store.ReplaceJob(ctx, job) })
+			do("delete job", func() error { return store.Jobs().Replace(ctx, job) })
 			next := engine.Job{UID: "next", Namespace: "default", Name: "alone", Revision: 1, Generation: 1}
-			do("create a job over a tombstone", func() error { return store.CreateJob(ctx, next) })
+			do("create a job over a tombstone", func() error { return store.Jobs().Create(ctx, next) })
 			command := engine.Command{ID: "c", At: faultNoon}
 			do("put command", func() error { return store.PutCommand(ctx, command) })
 			binary := engine.Binary{Namespace: "default", Name: "b", Revision: 1}

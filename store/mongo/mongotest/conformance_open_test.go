@@ -71,12 +71,12 @@ func TestADocumentSpoiltByHandIsNamed(t *testing.T) {
 	server := startServer(t)
 	store := closing(t, openStore(t, server.URI(), mongo.Config{}))
 	job := engine.Job{UID: strings.ToLower(rand.Text()[:16]), Namespace: "default", Name: "spoilt", Revision: 1, Generation: 1}
-	must(t, store.CreateJob(t.Context(), job))
+	must(t, store.Jobs().Create(t.Context(), job))
 	jobs := connect(t, server.URI()).Database(mongo.DefaultDatabase).Collection("jobs")
 	_, err := jobs.UpdateOne(t.Context(), bson.D{{Key: "_id", Value: "default/spoilt"}},
 		bson.D{{Key: "$set", Value: bson.D{{Key: "definition.timeout", Value: "soon"}}}})
 	must(t, err)
-	_, err = store.Job(t.Context(), "default", "spoilt")
+	_, err = store.Jobs().Get(t.Context(), "default", "spoilt")
 	var spoilt *mongo.DocumentError
 	if !errors.As(err, &spoilt) || spoilt.ID != "default/spoilt" || spoilt.Collection != "jobs" {
 		t.Errorf("got %v", err)

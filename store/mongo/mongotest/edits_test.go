@@ -41,7 +41,7 @@ func (e *edited) create(name string, generation int64) engine.Job {
 		UID: uid, Namespace: "default", Name: name, Shard: engine.ShardOf(uid), Spec: definition, Generation: generation, Revision: 1,
 		CreatedAt: time.UnixMilli(1_700_000_000_000).UTC(), UpdatedAt: time.UnixMilli(1_700_000_000_000).UTC(), Source: "# by hand\n",
 	}
-	must(e.t, e.store.CreateJob(e.t.Context(), job))
+	must(e.t, e.store.Jobs().Create(e.t.Context(), job))
 	return job
 }
 
@@ -65,7 +65,7 @@ func (e *edited) adopt(edits *mongo.Edits) []engine.Wake {
 
 func (e *edited) stored(name string) engine.Job {
 	e.t.Helper()
-	job, err := e.store.Job(e.t.Context(), "default", name)
+	job, err := e.store.Jobs().Get(e.t.Context(), "default", name)
 	must(e.t, err)
 	return job
 }
@@ -99,7 +99,7 @@ func TestEditInTheDatabaseIsTakenUp(t *testing.T) {
 	}
 	// What Tidewheel writes next is no edit of another program.
 	job.Revision, job.Generation = job.Revision+1, job.Generation+1
-	must(t, e.store.ReplaceJob(t.Context(), job))
+	must(t, e.store.Jobs().Replace(t.Context(), job))
 	if wakes := e.adopt(edits); len(wakes) > 0 {
 		t.Errorf("an edit of Tidewheel's own is taken up: %v", wakes)
 	}

@@ -115,7 +115,7 @@ func fill(t *testing.T, server *e2e.Server) {
 		must(t, err)
 		fired = len(list.Items)
 	}
-	_, err = api.PauseJob(ctx, "tick")
+	_, err = api.PauseJob(ctx, "tick", "")
 	must(t, err)
 	for open := 1; open > 0; {
 		list, err := api.Runs(ctx, client.RunFilter{Statuses: []string{"scheduled", "queued", "running", "retrying"}})

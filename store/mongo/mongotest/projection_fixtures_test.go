@@ -122,7 +122,7 @@ func ask(t testing.TB, store *mongo.Store, shard int) {
 	t.Helper()
 	for _, uid := range uidsOf(shard, 2) {
 		job := engine.Job{UID: uid, Namespace: "default", Name: uid, Shard: shard, Revision: 1, Generation: 1, Pending: true}
-		must(t, store.CreateJob(t.Context(), job))
+		must(t, store.Jobs().Create(t.Context(), job))
 		must(t, store.PutCommand(t.Context(), engine.Command{ID: "command-" + uid, Shard: shard, JobUID: uid, At: faultNoon}))
 	}
 }

@@ -45,7 +45,7 @@ func TestSizesAreThoseOfThePage(t *testing.T) {
 	for i := range many {
 		at := now.Add(time.Duration(i) * 7919 * time.Millisecond)
 		job := aJob(t, i)
-		if err := store.CreateJob(t.Context(), job); err != nil {
+		if err := store.Jobs().Create(t.Context(), job); err != nil {
 			t.Fatal(err)
 		}
 		batch.Runs = append(batch.Runs, endedRun(job.UID, engine.SlotRunID(job.UID, at), job.Name, at, i))

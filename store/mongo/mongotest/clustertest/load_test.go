@@ -124,7 +124,7 @@ func (l *load) ask(ctx context.Context, apis []*client.Client) {
 func (l *load) end(ctx context.Context, t *testing.T, api *client.Client) {
 	t.Helper()
 	l.each(ctx, t, "pause", func(ctx context.Context, j *job) error {
-		made, err := api.PauseJob(ctx, j.name)
+		made, err := api.PauseJob(ctx, j.name, "")
 		j.paused = made.PausedAt
 		return err
 	})

@@ -113,7 +113,7 @@ func TestCluster(t *testing.T) {
 // is promised, for the same work has to be done then.
 func (c *cluster) measureCatchUp(ctx context.Context, t *testing.T, l *load, api *client.Client) {
 	t.Helper()
-	l.each(ctx, t, "pause", func(ctx context.Context, j *job) error { _, err := api.PauseJob(ctx, j.name); return err })
+	l.each(ctx, t, "pause", func(ctx context.Context, j *job) error { _, err := api.PauseJob(ctx, j.name, ""); return err })
 	<-time.After(backLimit)
 	l.each(ctx, t, "resume", func(ctx context.Context, j *job) error { _, err := api.ResumeJob(ctx, j.name); return err })
 	c.catchUp = max(c.backInTime(t, l, "a pause of all jobs", time.Now(), startLimit), inTime)

@@ -1,0 +1,85 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// Jobs keeps jobs for their users.
+func (s *Store) Jobs() engine.Definitions[spec.Job] { return definitionsOf[spec.Job]{&jobs, s} }
+
+// DAGs keeps DAGs for their users.
+func (s *Store) DAGs() engine.Definitions[spec.DAG] { return definitionsOf[spec.DAG]{&dags, s} }
+
+// JobsByUID gives those jobs that exist, tombstones included, in no order.
+func (s *Store) JobsByUID(ctx context.Context, uids []string) ([]engine.Job, error) {
+	return jobs.byUID(ctx, s, uids)
+}
+
+// DAGsByUID gives those DAGs that exist, tombstones included, in no order.
+func (s *Store) DAGsByUID(ctx context.Context, uids []string) ([]engine.DAG, error) {
+	return dags.byUID(ctx, s, uids)
+}
+
+// PendingJobs gives jobs of these shards that the engine has not acted upon, tombstones included.
+func (s *Store) PendingJobs(ctx context.Context, shards []int, limit int) ([]engine.Job, error) {
+	return jobs.pending(ctx, s, shards, limit)
+}
+
+// PendingDAGs gives DAGs of these shards that the engine has not acted upon, tombstones included.
+func (s *Store) PendingDAGs(ctx context.Context, shards []int, limit int) ([]engine.DAG, error) {
+	return dags.pending(ctx, s, shards, limit)
+}
+
+// Generation gives one form of a job; engine.ErrNotFound.
+func (s *Store) Generation(ctx context.Context, uid string, generation int64) (engine.Generation, error) {
+	return jobs.formAt(ctx, s, uid, generation)
+}
+
+// DAGGeneration gives one form of a DAG; engine.ErrNotFound.
+func (s *Store) DAGGeneration(ctx context.Context, uid string, generation int64) (engine.DAGGeneration, error) {
+	return dags.formAt(ctx, s, uid, generation)
+}
+
+// definitionsOf are the definitions of one kind of a store.
+type definitionsOf[S engine.Spec] struct {
+	table *definitions[S]
+	store *Store
+}
+
+// Create does what engine.Definitions says, as do the methods below.
+func (d definitionsOf[S]) Create(ctx context.Context, definition engine.Definition[S]) error {
+	return d.table.create(ctx, d.store, &definition)
+}
+
+// Replace writes a definition on condition of its revision.
+func (d definitionsOf[S]) Replace(ctx context.Context, definition engine.Definition[S]) error {
+	return d.table.replace(ctx, d.store, &definition)
+}
+
+// Get gives a living definition by name.
+func (d definitionsOf[S]) Get(ctx context.Context, namespace, name string) (engine.Definition[S], error) {
+	return d.table.named(ctx, d.store, namespace, name)
+}
+
+// List lists living definitions by namespace and name.
+func (d definitionsOf[S]) List(ctx context.Context, filter engine.DefinitionFilter) (list []engine.Definition[S], next string, err error) {
+	return d.table.living(ctx, d.store, filter.Namespace, filter.Text, filter.Cursor, filter.Limit)
+}
+
+// Generation gives one form of a definition.
+func (d definitionsOf[S]) Generation(ctx context.Context, uid string, generation int64) (engine.GenerationOf[S], error) {
+	return d.table.formAt(ctx, d.store, uid, generation)
+}
+
+// Generations lists the kept forms of a definition, newest first.
+func (d definitionsOf[S]) Generations(ctx context.Context, uid string, before int64, limit int) ([]engine.GenerationOf[S], error) {
+	return d.table.formsBelow(ctx, d.store, uid, before, limit)
+}
+
+// DropGenerations deletes the forms of a definition below a generation and counts them.
+func (d definitionsOf[S]) DropGenerations(ctx context.Context, uid string, below int64) (int, error) {
+	return d.table.drop(ctx, d.store, uid, below)
+}

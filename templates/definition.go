@@ -1,0 +1,209 @@
+package templates
+
+import (
+	"strings"
+	"time"
+)
+
+// Kind is what the pages of jobs and of DAGs differ by.
+type Kind struct {
+	Noun  string // "job"
+	path  string // "/jobs"
+	makes string // what its slots become: "run"
+	tabs  []tabLink
+
+	// What the dialogs say.
+	run, payload, variables, variablesHint, pause, delete string
+	// What the page of a backfill says.
+	backfill, backfillHint, backfilled string
+	// What the page of its slots says.
+	day string
+}
+
+type tabLink struct {
+	tab        Tab
+	name, path string
+}
+
+// Tab is one of a definition's pages.
+type Tab string
+
+// The pages of a definition; only a DAG has a grid.
+const (
+	TabNow        Tab = "now"
+	TabGrid       Tab = "grid"
+	TabSlots      Tab = "slots"
+	TabDefinition Tab = "definition"
+	TabBackfill   Tab = "backfill"
+)
+
+// The kinds.
+var (
+	KindJob = &Kind{
+		Noun: "job", path: "/jobs", makes: "run",
+		tabs: []tabLink{
+			{TabNow, "Now", ""}, {TabSlots, "Slots", "/slots"}, {TabDefinition, "Definition", "/definition"}, {TabBackfill, "Backfill", "/backfill"},
+		},
+		payload:       "JSON, given to the program on its standard input. Empty: that of the definition.",
+		variables:     "Environment",
+		variablesHint: "NAME=value, one a line, added to what the definition sets for this run only.",
+		pause:         "No slot fires until it is resumed. What runs goes on; what its catch-up policy says of the slots in between happens then.",
+		delete:        "It fires no more, and its definition with all generations is gone. What runs goes on to its end; the runs it had stay in the history.",
+		backfill:      "Run past slots",
+		backfillHint:  "Slots of a range that have no run yet are run one after the other, the oldest first. The first step only tells which.",
+		backfilled:    "Every slot of this range has run",
+		day:           "Choose a day: what became of each of its slots stands here, and why one did not fire.",
+	}
+	KindDAG = &Kind{
+		Noun: "DAG", path: "/dags", makes: "wave",
+		tabs: []tabLink{
+			{TabNow, "Now", ""}, {TabGrid, "Grid", "/grid"}, {TabSlots, "Slots", "/slots"}, {TabDefinition, "Definition", "/definition"}, {TabBackfill, "Backfill", "/backfill"},
+		},
+		run:           "All roots go at once, whatever their schedules. While a wave runs, this one waits for its end.",
+		payload:       "JSON, given to every task that has no payload of its own. Empty: that of the definition.",
+		variables:     "Arguments",
+		variablesHint: "NAME=value, one a line, for this wave only: conditions read them as args, programs in their environment.",
+		pause:         "No slot opens a wave until it is resumed. A wave that is under way goes on; what the catch-up policy says of the slots in between happens then.",
+		delete:        "No slot opens a wave any more, and the definition with all generations is gone. A wave that is under way is cancelled; the waves and runs it had stay in the history.",
+		backfill:      "Pass through it for past slots",
+		backfillHint:  "Slots of a range that no wave has had become waves, one after the other, the oldest first. The first step only tells which.",
+		backfilled:    "Every slot of this range has had its wave",
+		day:           "Choose a day: what became of each slot of this root stands here, and why one did not fire.",
+	}
+)
+
+// Address is that of the list of the kind, or of a page beside it; rest is "" or begins with "/".
+func (k *Kind) Address(rest string) string { return k.path + rest }
+
+// Head stands above every page of a definition.
+type Head struct {
+	Kind         *Kind
+	Name         string
+	Description  string
+	Rhythm       string // when it runs, as a sentence
+	Paused       bool
+	PausedAt     time.Time
+	PausedBy     string
+	PausedReason string
+	Tab          Tab
+	RunKey       string // makes pressing the button twice one run, or one wave
+	Payload      string // of the definition, as JSON
+	Args         string // of a DAG's definition, NAME=value, one a line
+}
+
+// Path is the address of a page of the definition; rest is "" or begins with "/".
+func (v Head) Path(rest string) string { return v.Kind.path + "/" + v.Name + rest }
+
+// pausedBy says who has paused it, and why, as the end of a sentence.
+func (v Head) pausedBy() string {
+	words := ""
+	if v.PausedBy != "" {
+		words = " by " + v.PausedBy
+	}
+	if v.PausedReason != "" {
+		words += ": " + strings.TrimSuffix(v.PausedReason, ".") + "."
+	}
+	return words
+}
+
+// Hindrance is why a definition does not run.
+type Hindrance struct {
+	Words string
+	Stops bool
+	Since time.Time
+	At    time.Time
+	Href  string // to the cure; "" for none
+	Cure  string // what that is called
+}
+
+// Fact is a name and what it is.
+type Fact struct{ Name, Value string }
+
+// Slot is a slot to come.
+type Slot struct {
+	At    time.Time
+	Local string // on the clock of the schedule's zone; "" if that is UTC
+	Note  string // what is unusual about it
+}
+
+// LedgerRow is a line of the slot ledger.
+type LedgerRow struct {
+	From, To time.Time
+	Count    int64
+	Outcome  string
+	Reason   string // in words
+	Run      string
+	Status   string
+}
+
+// Act is a page, or a dialog, that asks before something is done to a definition.
+type Act struct {
+	Page    Page
+	Head    Head
+	Act     string // "run", "pause", "delete"
+	Problem string
+	// What was typed, to be shown again.
+	Payload, Variables, Reason, Confirm string
+}
+
+// DefinitionText is the page of a definition and of the forms it has had.
+type DefinitionText struct {
+	Page        Page
+	Head        Head
+	Definition  string // YAML
+	Generations Generations
+}
+
+// Backfill is the page that makes runs, or waves, of past slots.
+type Backfill struct {
+	Page     Page
+	Head     Head
+	From, To string // as typed, on the clock of the zone
+	Zone     string
+	Problem  string
+	Planned  bool // the slots below are a plan
+	New      int
+	Slots    []BackfillSlot
+	More     int // slots beyond those that are listed
+}
+
+// BackfillSlot is a slot of the range, or the first one of a wave.
+type BackfillSlot struct {
+	At     time.Time
+	Local  string
+	Roots  string // whose slots a wave has, in words
+	Href   string // of its run or wave; "" if it is to be made
+	Status string // of that; "" where it is not known
+}
+
+// waves reports whether the slots become waves, each with slots of several roots.
+func (v Backfill) waves() bool { return v.Head.Kind == KindDAG }
+
+// made is what the plan lists.
+func (v Backfill) made() string {
+	if v.waves() {
+		return "waves"
+	}
+	return "slots"
+}
+
+// count is how many of them are new.
+func (v Backfill) count() string {
+	if v.waves() {
+		return Plural(int64(v.New), "wave", "waves")
+	}
+	return Plural(int64(v.New), "slot", "slots")
+}
+
+// heading says what the plan comes to.
+func (v Backfill) heading() string {
+	switch {
+	case len(v.Slots) == 0:
+		return "No slot lies in this range"
+	case v.New == 0:
+		return v.Head.Kind.backfilled
+	case v.waves():
+		return v.count() + " to make"
+	}
+	return Plural(int64(v.New), "run", "runs") + " to make, of " + Plural(int64(len(v.Slots)+v.More), "slot", "slots")
+}

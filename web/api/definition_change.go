@@ -1,0 +1,49 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/tidewheel/tidewheel/web/service"
+)
+
+func (r *definitionRoutes[S, V, G]) pause() {
+	op := r.operation("pause-"+r.id, http.MethodPost, "/{name}/pause", "Pause a "+r.noun, r.pauseWords)
+	register(r.API, op, func(ctx context.Context, in *struct {
+		DefinitionPath
+		Reason string `query:"reason" doc:"Why, for people; kept until it is resumed"`
+	}) (*definitionAnswer[V], error) {
+		definition, err := r.service.Pause(ctx, in.Namespace, in.Name, service.Actor(ctx), in.Reason)
+		if err != nil {
+			return nil, err
+		}
+		return r.answer(ctx, definition, false)
+	})
+}
+
+func (r *definitionRoutes[S, V, G]) resume() {
+	op := r.operation("resume-"+r.id, http.MethodPost, "/{name}/resume", "Resume a "+r.noun,
+		"Its schedules start again; slots of the pause are dealt with as its catch-up policy says.")
+	register(r.API, op, func(ctx context.Context, in *DefinitionPath) (*definitionAnswer[V], error) {
+		definition, err := r.service.Resume(ctx, in.Namespace, in.Name, service.Actor(ctx))
+		if err != nil {
+			return nil, err
+		}
+		return r.answer(ctx, definition, false)
+	})
+}
+
+func (r *definitionRoutes[S, V, G]) delete() {
+	op := r.operation("delete-"+r.id, http.MethodDelete, "/{name}", "Delete a "+r.noun, r.deleteWords)
+	register(r.API, op, func(ctx context.Context, in *struct {
+		DefinitionPath
+		IfMatch string `header:"If-Match" doc:"The ETag that was read: 412 if the definition was changed since"`
+	}) (*nothing, error) {
+		revision, err := ifMatch(in.IfMatch)
+		if err != nil {
+			return nil, err
+		}
+		err = r.service.Delete(ctx, in.Namespace, in.Name, service.Actor(ctx), revision)
+		return &nothing{}, precondition(err, revision)
+	})
+}
