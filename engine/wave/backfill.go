@@ -8,7 +8,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// PlannedWave is a wave that a backfill makes: the slot of each root, and the first of them.
+// Planned is a wave that a backfill makes: the slot of each root, and the first of them.
 type Planned struct {
 	Slot  time.Time
 	Slots map[string]time.Time
@@ -17,7 +17,7 @@ type Planned struct {
 // BackfillKey is the idempotency key of the wave that a backfill makes: asking for it twice is asking once.
 func (p Planned) BackfillKey() string { return fmt.Sprintf("backfill-%d", p.Slot.UnixMilli()) }
 
-// BackfillWaves tells which waves the slots in [from, to) make that are not after now: those that the schedules of the
+// Backfill tells which waves the slots in [from, to) make that are not after now: those that the schedules of the
 // roots would have made with waves that take no time. A wave begins with the first slot of any root, takes the next slot
 // of every other, and the slots of faster roots that come before its last one are passed over; a wave of which a slot
 // lies outside is not made. At most MaxBackfill come, and more tells that there would be others. A DAG without schedules
