@@ -50,9 +50,7 @@ func (c *Core) startWave(d *dagState, asked engine.Wave) {
 	c.touchWave(w)
 	if d.def == nil {
 		c.abandonDAG(d)
-		return
 	}
-	c.nextWave(d)
 }
 
 // resumeCommand goes on with a wave that has ended, now or once the open one has; or marks a task of the open one.

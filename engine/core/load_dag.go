@@ -47,25 +47,19 @@ func (c *Core) redefineDAG(d *dagState, s *DAGSnapshot) {
 			c.abandonDAG(d)
 		}
 		c.finishDAG(d, s)
-		c.nextWave(d)
 		return
 	}
 	c.defineDAG(d, s.DAG)
 	c.activateDAG(d, s, nil)
 }
 
-// activateDAG goes on with a DAG whose definition was read: it plans the roots, resumes runs, and sees to the waves.
+// activateDAG goes on with a DAG whose definition was read: it plans the roots, and resumes runs.
 func (c *Core) activateDAG(d *dagState, s *DAGSnapshot, adopted []*run) {
 	c.planRoots(d, adopted)
-	switch {
-	case d.def == nil:
+	if d.def == nil {
 		c.abandonDAG(d)
-	case d.open != nil:
-		c.skipRootsWithoutSlot(d.open)
-		c.pump(d.open)
 	}
 	c.finishDAG(d, s)
-	c.nextWave(d)
 }
 
 // planRoots plans the roots of a DAG that was read, one after the other, and resumes runs. The first ones may open a wave, or go
