@@ -32,7 +32,7 @@ MONGO := store/mongo/mongotest
 DEPLOY := internal/deploytest
 
 # Pure packages start no goroutine, so the race detector has nothing to find there.
-PURE := cron|dag|engine|engine/sim|engine/wheel|spec|internal/archtest
+PURE := cron|dag|engine|engine/attempt|engine/core|engine/plan|engine/sim|engine/wave|engine/wheel|spec|internal/archtest
 
 ## Everyday
 
@@ -55,8 +55,10 @@ test: static ## Run every test that needs no browser and no outside server
 	cd $(DEPLOY) && $(GO) test -count=1 $(GOTESTFLAGS) ./... # it reads what no cache watches
 
 .PHONY: generate
-generate: $(TOOLS)/templ ## Write anew what is generated and committed: templ components, schemas
+generate: $(TOOLS)/templ $(TOOLS)/msgp $(TOOLS)/easyjson ## Write anew what is generated and committed: templ components, codecs, schemas
 	$(TOOLS)/templ generate
+	cd store/sqlite && $(CURDIR)/$(TOOLS)/msgp -file codec_types.go -io=false -tests=false -unexported
+	cd queue/jetstream && $(CURDIR)/$(TOOLS)/easyjson -no_std_marshalers codec_types.go
 	$(GO) generate ./...
 
 .PHONY: lint
@@ -163,10 +165,23 @@ $(TOOLS)/deadcode: tools/go.mod tools/go.sum
 	cd tools && $(GO) build -o $(CURDIR)/$@ golang.org/x/tools/cmd/deadcode
 	@touch $@
 
+# What generates code that imports its own module has one version with it.
+same-version = @[ "$$($(GO) list -m $(1))" = "$$(cd tools && $(GO) list -m $(1))" ] || \
+	{ echo "go.mod and tools/go.mod want different versions of $(1); make them equal" >&2; exit 1; }
+
 $(TOOLS)/templ: tools/go.mod tools/go.sum go.mod
-	@[ "$$($(GO) list -m github.com/a-h/templ)" = "$$(cd tools && $(GO) list -m github.com/a-h/templ)" ] || \
-		{ echo "go.mod and tools/go.mod want different versions of templ; make them equal" >&2; exit 1; }
+	$(call same-version,github.com/a-h/templ)
 	cd tools && $(GO) build -o $(CURDIR)/$@ github.com/a-h/templ/cmd/templ
+	@touch $@
+
+$(TOOLS)/msgp: tools/go.mod tools/go.sum go.mod
+	$(call same-version,github.com/tinylib/msgp)
+	cd tools && $(GO) build -o $(CURDIR)/$@ github.com/tinylib/msgp
+	@touch $@
+
+$(TOOLS)/easyjson: tools/go.mod tools/go.sum go.mod
+	$(call same-version,github.com/mailru/easyjson)
+	cd tools && $(GO) build -o $(CURDIR)/$@ github.com/mailru/easyjson/easyjson
 	@touch $@
 
 .PHONY: help

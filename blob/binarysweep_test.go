@@ -62,9 +62,45 @@ func TestSweepBinariesRemovesWhatStaysUnused(t *testing.T) {
 	if removed := sweep(future); !slices.Equal(removed, []string{back}) {
 		t.Errorf("it removed %v, want %v", removed, back)
 	}
+	if marked := marks(t, store); len(marked) > 0 {
+		t.Errorf("the marks %v are left of what was removed or is used", marked)
+	}
 	stored(t, store, "unused")
 	if !isStored(t, store, unused) {
 		t.Error("it cannot be stored again")
+	}
+}
+
+// marks are the programs that are marked as unused, and since when.
+func marks(t *testing.T, store *Store) map[string]time.Time {
+	t.Helper()
+	marked, err := store.digests(t.Context(), unusedFolder, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return marked
+}
+
+// A program that was stored long ago and found unused just now is kept as long as any other.
+func TestSweepBinariesCountsFromWhenAProgramWasFoundUnused(t *testing.T) {
+	store := openStore(t)
+	digest := stored(t, store, "old")
+	unused := func(context.Context, []string) (map[string]bool, error) { return nil, nil }
+	at, err := store.digests(t.Context(), binariesFolder, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	between := at[digest].Add(time.Nanosecond)
+	for marks(t, store)[digest].Before(between) { // the store's clock may tick slowly
+		if err := store.putSmall(t.Context(), store.unusedKey(digest), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if removed, err := store.SweepBinaries(t.Context(), between, unused); err != nil || removed != nil {
+		t.Errorf("it removed %v, %v", removed, err)
+	}
+	if removed, err := store.SweepBinaries(t.Context(), time.Now().Add(time.Hour), unused); err != nil || len(removed) != 1 {
+		t.Errorf("later it removed %v, %v", removed, err)
 	}
 }
 
@@ -86,8 +122,22 @@ func TestSweepBinariesAsksAgainBeforeItRemoves(t *testing.T) {
 	if asked != 3 || !isStored(t, store, digest) {
 		t.Errorf("it asked %d times, and the program is stored: %t", asked, isStored(t, store, digest))
 	}
+	// Nor is one removed that is uploaded again while the sweep asks.
+	asked = 0
+	again := func(context.Context, []string) (map[string]bool, error) {
+		if asked++; asked == 2 {
+			stored(t, store, "late")
+		}
+		return nil, nil
+	}
+	if removed, err := store.SweepBinaries(t.Context(), future, again); err != nil || removed != nil || asked != 2 {
+		t.Errorf("as it was uploaded again, it removed %v after %d questions, %v", removed, asked, err)
+	}
 	away := errors.New("the store is away")
 	if removed, err := store.SweepBinaries(t.Context(), future, func(context.Context, []string) (map[string]bool, error) { return nil, away }); !errors.Is(err, away) || removed != nil {
 		t.Errorf("without an answer it removed %v, %v", removed, err)
+	}
+	if marked := marks(t, store); len(marked) > 0 {
+		t.Errorf("without an answer it marked %v", marked)
 	}
 }

@@ -2,9 +2,11 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -25,13 +27,20 @@ for process in /proc/$SERVER $(grep -lsa "$NAME" /proc/[0-9]*/cmdline | sed s,/c
 done
 cat "$DATA/token" && echo reached the token
 ls "$DATA" | grep -q token && echo reached the list of the data folder
+grep -qa SQLite "$DATA/store/tidewheel.db" && echo reached the database
+cat "$SHARED" && echo reached the token of the command line
+cat "$SECRET" && echo reached the file of a secret
+kill -0 $SERVER && echo reached the server by a signal
+chmod u+w "$0" && echo >> "$0" && echo reached the cache
+ls -d "$(dirname "$TIDEWHEEL_WORK_DIR")"/* | grep -q . && echo reached the list of work folders
+echo honest > "$TIDEWHEEL_ARTIFACTS/file" && echo key=value > "$TIDEWHEEL_OUTPUT" && test "$(cat "$(mktemp)")" = "" && echo honest work
 grep NoNewPrivs /proc/self/status
 echo run-token $TIDEWHEEL_RUN_TOKEN
 exit 0
 `
 
-// A job finds out nothing of the server that its definition does not give it; of one that is not root, no more than lies
-// in its files.
+// A job finds out nothing of the server that its definition does not give it. Only where the server's own user is named as
+// whom jobs run as can they do what that user can.
 func TestJobReachesNothingOfTheServer(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("it needs root, to start servers as root and as another user")
@@ -39,16 +48,31 @@ func TestJobReachesNothingOfTheServer(t *testing.T) {
 	for _, c := range []struct {
 		name, isolation string
 		as              *syscall.Credential
+		args            []string
 		reached         []string // what is known to be open, and told by a warning
 	}{
-		{"root", "own-user", nil, nil},
-		{"another user", "none", &syscall.Credential{Uid: 65534, Gid: 65534}, []string{"reached the token", "reached the list of the data folder"}},
+		{"root", "own-user", nil, nil, nil},
+		{"another user", "own-domain", &syscall.Credential{Uid: 65534, Gid: 65534}, nil, nil},
+		{"another user that is named", "none", &syscall.Credential{Uid: 65534, Gid: 65534}, []string{"--run-as", "65534"}, []string{
+			"reached the token", "reached the list of the data folder", "reached the database", "reached the token of the command line",
+			"reached the file of a secret", "reached the server by a signal", "reached the cache", "reached the list of work folders",
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			ctx := t.Context()
-			server := NewServer(t, binary)
+			server := NewServer(t, binary, c.args...)
 			server.As = c.as
+			secret := filepath.Join(filepath.Dir(server.state), "secret")
+			if err := os.WriteFile(secret, []byte("tw_secret-of-the-metrics\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if c.as != nil {
+				if err := os.Chown(secret, int(c.as.Uid), int(c.as.Gid)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			server.args = append(server.args, "--metrics-token-file", secret)
 			server.Start()
 			api := server.Client()
 			if _, err := api.UploadBinary(ctx, "spy", strings.NewReader(spy), client.UploadOptions{Aliases: []string{"stable"}}); err != nil {
@@ -56,6 +80,7 @@ func TestJobReachesNothingOfTheServer(t *testing.T) {
 			}
 			env, err := json.Marshal(map[string]string{
 				"SERVER": fmt.Sprint(server.process.Process.Pid), "NAME": filepath.Base(filepath.Dir(binary)), "DATA": server.args[2],
+				"SECRET": secret, "SHARED": filepath.Join(server.state, "tidewheel", "loopback-"+server.address[strings.LastIndexByte(server.address, ':')+1:]+".token"),
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -84,7 +109,12 @@ func TestJobReachesNothingOfTheServer(t *testing.T) {
 					runToken = token
 				}
 			}
-			if !strings.Contains(out, "NoNewPrivs:\t1") || runToken == "" {
+			for _, known := range c.reached {
+				if !strings.Contains(out, known+"\n") {
+					t.Errorf("the job cannot do this either, so that it shows nothing: %s", known)
+				}
+			}
+			if !strings.Contains(out, "NoNewPrivs:\t1") || !strings.Contains(out, "honest work\n") || runToken == "" {
 				t.Errorf("the job printed %q", out)
 			}
 			for _, token := range []string{"", runToken} {
@@ -112,5 +142,24 @@ func TestJobReachesNothingOfTheServer(t *testing.T) {
 				t.Errorf("a warning in the log: %t", warned)
 			}
 		})
+	}
+}
+
+// A server cannot start in a folder that its user may not read, and says what to do.
+func TestServerSaysWhatToDoInAClosedFolder(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("it needs root, to start a server as another user")
+	}
+	dir := folder(t)
+	closed := filepath.Join(dir, "closed")
+	if err := errors.Join(os.Mkdir(closed, 0o700), os.Chmod(closed, 0o311), os.Chown(dir, 65534, 65534)); err != nil {
+		t.Fatal(err)
+	}
+	server := exec.CommandContext(t.Context(), binary, "server", "--data", filepath.Join(dir, "data"), "--http", freeAddress(t))
+	server.Dir, server.Env = closed, []string{"HOME=" + dir}
+	server.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	output, err := server.CombinedOutput()
+	if err == nil || !strings.Contains(string(output), "the folder that the server is started in is closed to user 65534") {
+		t.Errorf("%v: %s", err, output)
 	}
 }

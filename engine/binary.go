@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -95,4 +96,19 @@ func (b *Binary) offers() string {
 		return "it has none"
 	}
 	return "it has " + strings.Join(have, ", ")
+}
+
+// BinaryKeys gives the keys ("namespace/name") of the binaries that the tasks of a DAG refer to, each once, in order.
+func BinaryKeys(namespace string, definition *spec.DAG) []string {
+	used := map[string]bool{}
+	for i := range definition.Tasks {
+		reference := definition.Tasks[i].Binary
+		if reference == "" {
+			reference = definition.Defaults.Binary
+		}
+		if ref, err := spec.ParseBinary(reference); err == nil && ref.Name != "" {
+			used[namespace+"/"+ref.Name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(used))
 }

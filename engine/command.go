@@ -2,6 +2,9 @@ package engine
 
 import "time"
 
+// MaxBackfill bounds the slots of one backfill.
+const MaxBackfill = 1000
+
 // CommandKind is what somebody asks of the engine.
 type CommandKind string
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -42,6 +43,9 @@ type ScheduledTask struct {
 	// Taken are the slots from Slot on that have a run already, which a backfill made; of a fixed delay its latest slots.
 	Taken []time.Time `json:"taken,omitempty"`
 }
+
+// Takes reports whether a slot from Slot on has a run already.
+func (t *ScheduledTask) Takes(slot time.Time) bool { return slices.ContainsFunc(t.Taken, slot.Equal) }
 
 // Parked is the RunAt of a job whose schedule stands still.
 var Parked = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)

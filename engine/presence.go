@@ -59,11 +59,12 @@ type EnginePresence struct {
 // behindAfter is how long a decision may wait for a store that keeps up.
 const behindAfter = 5 * time.Second
 
-// Waits says in the presence how far the store is behind, by what the core counts.
-func (e *EnginePresence) Waits(stats Stats, now time.Time) {
+// Waits says in the presence how far the store is behind: it has yet to write decisions about so many jobs and DAGs, of
+// which the oldest was made at since; zero if there are none.
+func (e *EnginePresence) Waits(unwritten int, since, now time.Time) {
 	e.Behind, e.Unwritten = 0, 0
-	if behind := now.Sub(stats.Since); !stats.Since.IsZero() && behind >= behindAfter {
-		e.Behind, e.Unwritten = behind, stats.Unwritten
+	if behind := now.Sub(since); !since.IsZero() && behind >= behindAfter {
+		e.Behind, e.Unwritten = behind, unwritten
 	}
 }
 
@@ -90,6 +91,7 @@ type Control struct {
 	Run      string      `json:"run,omitempty"`
 	Attempt  int         `json:"attempt,omitempty"`
 	Executor string      `json:"executor,omitempty"`
+	Token    uint64      `json:"token,omitempty"` // of the claim that is meant
 }
 
 // ControlKind is what is asked.
@@ -100,6 +102,7 @@ const (
 	ControlCancel ControlKind = "cancel" // end the process: SIGTERM, grace, SIGKILL
 	ControlWatch  ControlKind = "watch"  // send the recent output and what follows, for the next 15 seconds
 	ControlDrain  ControlKind = "drain"  // the executor looks for the order that was left for it
+	ControlBegin  ControlKind = "begin"  // the claim by this executor with this token is durable: its program may begin
 )
 
 // LogFrame is a piece of an attempt's output for those who watch it live.

@@ -12,17 +12,18 @@ func TestAnEngineSaysHowFarItsStoreIsBehind(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var presence engine.EnginePresence
 	for _, test := range []struct {
-		stats engine.Stats
-		want  string
+		unwritten int
+		since     time.Time
+		want      string
 	}{
-		{engine.Stats{}, ""},
-		{engine.Stats{Unwritten: 3, Since: now.Add(-time.Second)}, ""}, // as always
-		{engine.Stats{Unwritten: 12_000, Since: now.Add(-20 * time.Second)}, "about 12000 jobs and DAGs wait to be written, the oldest for 20s"},
-		{engine.Stats{Unwritten: 3, Since: now.Add(time.Minute)}, ""}, // the wall clock went back
+		{0, time.Time{}, ""},
+		{3, now.Add(-time.Second), ""}, // as always
+		{12_000, now.Add(-20 * time.Second), "about 12000 jobs and DAGs wait to be written, the oldest for 20s"},
+		{3, now.Add(time.Minute), ""}, // the wall clock went back
 	} {
-		presence.Waits(test.stats, now)
+		presence.Waits(test.unwritten, test.since, now)
 		if got := presence.Slow(); test.want == "" && got != "" || !strings.Contains(got, test.want) {
-			t.Errorf("of %+v it says %q", test.stats, got)
+			t.Errorf("of %d since %s it says %q", test.unwritten, test.since, got)
 		}
 	}
 }

@@ -48,6 +48,9 @@ type Task struct {
 	Grace   time.Duration     `json:"grace"`   // SIGTERM to SIGKILL
 	Limits  spec.Limits       `json:"limits,omitzero"`
 
+	// Once says that the program may begin once at most: the executor waits for ControlBegin before.
+	Once bool `json:"once,omitempty"`
+
 	// Again says that a copy of this attempt may have been published before, and be claimed by now. The queue marks the
 	// message with it: such a copy is left to the engine if it waits for so long that nobody may remember that claim.
 	Again bool `json:"-"`
@@ -91,6 +94,7 @@ type Result struct {
 	Token    uint64     `json:"token,omitempty"`
 	At       time.Time  `json:"at"`
 
+	Asks     bool      `json:"asks,omitempty"` // it is claimed, or in progress, and waits for ControlBegin
 	Progress *Progress `json:"progress,omitempty"`
 	Waits    string    `json:"waits,omitempty"` // why the program has not begun yet, in words; "" once it does
 	Finish   *Finish   `json:"finish,omitempty"`
@@ -107,7 +111,7 @@ type Finish struct {
 	Error      string    `json:"error,omitempty"`
 	NoRetry    bool      `json:"no_retry,omitempty"`    // it could not run and never will: wrong architecture, digest mismatch
 	HandedBack bool      `json:"handed_back,omitempty"` // the executor gave it up, which is not the program's fault: neither failed nor lost
-	Unfetched  bool      `json:"unfetched,omitempty"`   // why it was handed back: the store did not give the program's bytes, or did not take its artifacts
+	Unfetched  bool      `json:"unfetched,omitempty"`   // why it was handed back: the store did not give the program's bytes or take its artifacts, or the engine did not say that it may begin
 	FetchedAt  time.Time `json:"fetched_at,omitzero"`
 	StartedAt  time.Time `json:"started_at,omitzero"`
 	FinishedAt time.Time `json:"finished_at"`

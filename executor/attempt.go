@@ -56,6 +56,9 @@ type attempt struct {
 	program Running // nil before its start and after its end
 	killer  *time.Timer
 
+	permit    sync.Once
+	permitted chan struct{} // closed when the engine lets a program begin that may begin once at most
+
 	harmless atomic.Bool // its program has ended, or will not begin
 }
 
@@ -169,7 +172,7 @@ func (e *Executor) settled(task *engine.Task, err error) {
 }
 
 func (e *Executor) begin(task engine.Task, holder LockHolder, token uint64, asked time.Time) *attempt {
-	a := &attempt{e: e, task: task, token: token, claimedAt: time.Now().UTC()}
+	a := &attempt{e: e, task: task, token: token, claimedAt: time.Now().UTC(), permitted: make(chan struct{})}
 	a.ctx, a.cancel = context.WithCancelCause(e.base)
 	a.output = output.New(output.Config{Limit: a.outputLimit(), Spill: a.spill, Progress: a.progress})
 	a.lease = newLease(e.base, e, task.Lock, holder, token, asked, func() { a.end(endLost) })
@@ -277,6 +280,9 @@ func (a *attempt) execute() *engine.Finish {
 		return a.unbegun(failed)
 	}
 	a.fetchedAt = now()
+	if failed := a.awaitBegin(); failed != nil {
+		return a.unbegun(failed)
+	}
 	exit, failed := a.run(file, folder)
 	if failed != nil && failed.vanished {
 		// Somebody has emptied the cache.

@@ -44,10 +44,14 @@ type Config struct {
 	LogTimeout    time.Duration // how long the rest of an output is tried to be stored after the program's end; default 2 min
 
 	// RunAs is whom programs run as. nil gives each attempt a user of its own (OwnUsers) if the executor is root, else
-	// the executor's own user.
+	// the executor's own user in a domain of its own (OwnDomains).
 	RunAs *User
 	// OwnUsers runs each attempt as a user that no other one has, where the system has enough of them, else as RunAs.
 	OwnUsers bool
+	// OwnDomains runs each attempt that has no user of its own in a Landlock domain of its own, where the kernel can.
+	OwnDomains bool
+	// Closed are files and folders that attempts in a domain cannot reach, beside WorkDir and CacheDir.
+	Closed []string
 	// AllowRoot lets programs run as root: RunAs may be root, and nil then keeps the executor's own user.
 	AllowRoot bool
 	// Path is the PATH of programs, and where interpreters are looked for.
@@ -106,6 +110,7 @@ func (c *Config) setDefaults() {
 		if os.Geteuid() == 0 && !c.AllowRoot {
 			c.RunAs, c.OwnUsers = &User{UID: nobody, GID: nobody}, true
 		}
+		c.OwnDomains = os.Geteuid() != 0
 	}
 }
 

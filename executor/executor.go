@@ -170,7 +170,9 @@ func (e *Executor) open() (undo func() error, err error) {
 		return nil, err
 	}
 	host, err := process.Open(process.Config{
-		Dir: workDir, UID: e.config.RunAs.UID, GID: e.config.RunAs.GID, OwnUsers: e.config.OwnUsers, Guardian: e.config.Guardian, NoCgroups: e.config.NoCgroups, Logger: e.log,
+		Dir: workDir, UID: e.config.RunAs.UID, GID: e.config.RunAs.GID, OwnUsers: e.config.OwnUsers,
+		OwnDomains: e.config.OwnDomains, Closed: e.config.Closed, Readable: []string{cacheDir},
+		Guardian: e.config.Guardian, NoCgroups: e.config.NoCgroups, Logger: e.log,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("executor: %w", err)
@@ -180,21 +182,26 @@ func (e *Executor) open() (undo func() error, err error) {
 	}
 	e.runner, e.folders, e.host = hostRunner{host}, host, host
 	e.isolation = host.Isolation()
-	e.tellIsolation(host.Hides())
+	e.tellIsolation(host)
 	return func() error { return errors.Join(host.Close(), leave()) }, nil
 }
 
 // tellIsolation says in the log what keeps programs apart.
-func (e *Executor) tellIsolation(hides bool) {
+func (e *Executor) tellIsolation(host *process.Host) {
 	switch e.isolation {
 	case process.IsolationOwnUser:
-		e.log.Info("each attempt runs as a user of its own", "processes_of_others_hidden", hides)
+		e.log.Info("each attempt runs as a user of its own", "processes_of_others_hidden", host.Hides())
+	case process.IsolationOwnDomain:
+		e.log.Info("each attempt runs in a Landlock domain of its own, as this executor's user", "user", os.Geteuid())
+		for _, gap := range host.Gaps() {
+			e.log.Warn("this kernel's Landlock does not keep programs from what they could do", "gap", gap)
+		}
 	case process.IsolationSharedUser:
 		e.log.Warn("all programs run as one user: they can read each other's files, environments and memory",
 			"user", e.config.RunAs.UID, "cure", "start the executor as root without --run-as")
 	case process.IsolationNone:
 		e.log.Warn("nothing keeps programs from this executor's files, or from each other: they run as its own user and can read its keys and its database",
-			"user", os.Geteuid(), "cure", "start the executor as root, or give it the capabilities that docs/deploy.md names")
+			"user", os.Geteuid(), "cure", "use Linux 5.13 or later with Landlock, start the executor as root, or give it the capabilities that docs/deploy.md names")
 	}
 }
 

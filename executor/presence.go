@@ -88,6 +88,10 @@ func (e *Executor) control(control engine.Control) {
 	switch control.Kind {
 	case engine.ControlCancel:
 		a.end(endCancelled)
+	case engine.ControlBegin:
+		if control.Executor == e.config.ID && control.Token == a.token {
+			a.letBegin()
+		}
 	case engine.ControlWatch:
 		a.watch()
 	case engine.ControlDrain: // of no attempt

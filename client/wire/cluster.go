@@ -17,7 +17,7 @@ type Executor struct {
 	Running []RunningAttempt  `json:"running"`
 	Labels  map[string]string `json:"labels,omitempty" doc:"What jobs may ask for by runs_on"`
 	// Isolation is what keeps programs from the executor and from each other.
-	Isolation string `json:"isolation,omitempty" enum:"own-user,shared-user,none" doc:"What keeps programs apart: own-user: each attempt runs as a user of its own; shared-user: all run as one user, which is not the executor's; none: all run as the executor's user"`
+	Isolation string `json:"isolation,omitempty" enum:"own-user,own-domain,shared-user,none" doc:"What keeps programs apart: own-user: each attempt runs as a user of its own; own-domain: all run as the executor's user, each attempt in a Landlock domain of its own; shared-user: all run as one user, which is not the executor's; none: all run as the executor's user"`
 	Draining  bool   `json:"draining" doc:"It finishes what it runs and takes nothing new"`
 	// DrainedBy and DrainedAt tell of the operator who drains it.
 	DrainedBy string    `json:"drained_by,omitempty" doc:"Who drains it; absent if it shuts down, or does not drain"`

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/engine/shard"
 	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/store/memory"
@@ -95,11 +96,11 @@ func (q *carryingQueue) Publish(task *engine.Task, done func(error)) {
 	go done(nil)
 }
 
-func (q *carryingQueue) Inspect(context.Context, engine.Inspect) (engine.AttemptState, error) {
+func (q *carryingQueue) Inspect(context.Context, core.Inspect) (engine.AttemptState, error) {
 	return engine.AttemptState{}, nil
 }
 
-func (q *carryingQueue) Revoke(context.Context, engine.Revoke) (bool, error) { return true, nil }
+func (q *carryingQueue) Revoke(context.Context, core.Revoke) (bool, error) { return true, nil }
 
 // An embedded queue refuses what the database still takes, or the other way round: without the one condition, slots are
 // queued that nobody can start, stand in the way of those that follow, and fire late.

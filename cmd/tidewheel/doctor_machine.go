@@ -129,19 +129,16 @@ func checkDisk(dir string) checked {
 
 // checkUser tells whom jobs would run as, what keeps them apart, and whether they could reach their folders.
 func checkUser(config *ServerConfig) checked {
-	if os.Geteuid() != 0 && config.RunAs != "" {
-		return fail("--run-as needs a server that runs as root")
-	}
-	own := ownUsers(config)
-	if os.Geteuid() != 0 && !own {
-		return warn("jobs run as this user: nothing keeps them from the server's token and database, or from each other; start the server as root, or as docs/deploy.md says")
-	}
-	if config.AllowRoot && config.RunAs == "" {
-		return warn("jobs run as root (--allow-root): whoever may define a job owns this machine")
-	}
 	uid, gid, err := jobUser(config)
 	if err != nil {
 		return fail("%s", err)
+	}
+	own := ownUsers(config)
+	if os.Geteuid() != 0 && !own {
+		return checkDomains(config)
+	}
+	if config.AllowRoot && config.RunAs == "" {
+		return warn("jobs run as root (--allow-root): whoever may define a job owns this machine")
 	}
 	if own {
 		if uid, err = process.CheckOwnUsers(); err != nil {
@@ -161,6 +158,22 @@ func checkUser(config *ServerConfig) checked {
 		return ok("each attempt of a job runs as a user of its own, in %s", place)
 	}
 	return warn("all jobs run as user %d, and can read each other's files and environments: without --run-as each has a user of its own", uid)
+}
+
+// checkDomains tells what keeps jobs apart that run as the server's own user.
+func checkDomains(config *ServerConfig) checked {
+	const open = "jobs run as this user: nothing keeps them from the server's token and database, or from each other: "
+	if !ownDomains(config) {
+		return warn(open + "start without --run-as, or as docs/deploy.md says")
+	}
+	gaps, err := process.CheckOwnDomains()
+	if err != nil {
+		return warn(open+"%s; start the server as root, or as docs/deploy.md says", err)
+	}
+	if len(gaps) > 0 {
+		return warn("each attempt of a job runs in a Landlock domain of its own, as this user; jobs can still %s", strings.Join(gaps, "; "))
+	}
+	return ok("each attempt of a job runs in a Landlock domain of its own, as this user: it reaches no files of the server and of other jobs")
 }
 
 // checkGroups tells what holds a job's processes together.

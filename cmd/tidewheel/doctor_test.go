@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/tidewheel/tidewheel/client/wire"
@@ -79,7 +80,7 @@ func TestDoctorOfAnotherServerLooksAtThatServer(t *testing.T) {
 }
 
 func TestDataFolderThatOthersCanWriteToIsRefused(t *testing.T) {
-	for _, mode := range []os.FileMode{0o777, 0o775, 0o722} {
+	for _, mode := range []os.FileMode{0o777, 0o775, 0o702} {
 		config := serverConfigFor(t)
 		if err := os.MkdirAll(config.Data, 0o711); err != nil {
 			t.Fatal(err)
@@ -140,6 +141,9 @@ func TestBackupSaysInWordsWhatWentWrong(t *testing.T) {
 		{&os.PathError{Op: "write", Path: "t", Err: os.ErrPermission}, exitRefused, "all.backup cannot be written: permission denied: name another file"},
 		{&os.LinkError{Op: "rename", Old: "t", New: "all.backup", Err: os.ErrPermission}, exitRefused, "all.backup cannot be written: permission denied: name another file"},
 		{&os.PathError{Op: "write", Path: "another", Err: os.ErrPermission}, exitFailed, "write another: permission denied"},
+		{&os.PathError{Op: "write", Path: "t", Err: syscall.ENOSPC}, exitFailed, "the disk of all.backup is full: free some space there, or name a file on another disk"},
+		{&os.PathError{Op: "write", Path: "t", Err: syscall.EDQUOT}, exitFailed, "the disk of all.backup is full: free some space there, or name a file on another disk"},
+		{&os.PathError{Op: "write", Path: "t", Err: syscall.EFBIG}, exitRefused, "all.backup cannot be written: this user or disk allows no file as large: name a file on another disk, or raise the limit (ulimit -f)"},
 	} {
 		if got := explainWrite("all.backup", "t", c.err); exitStatus(got) != c.status || got.Error() != c.words {
 			t.Errorf("%v: exit %d, %v", c.err, exitStatus(got), got)

@@ -214,7 +214,7 @@ func TestSweepKeepsTheFormOfAnOpenWave(t *testing.T) {
 func TestSweepKeepsProgramsThatSomethingRefersTo(t *testing.T) {
 	digest := func(letter string) string { return strings.Repeat(letter, 64) }
 	j, history := sweeping(t, retention{Binaries: 7 * day})
-	for _, letter := range []string{"a", "b", "c", "d", "e", "f", "0"} {
+	for _, letter := range []string{"a", "b", "c", "d", "e", "f", "0", "9"} {
 		history.stored[digest(letter)] = true
 	}
 	must(t, history.CreateBinary(t.Context(), engine.Binary{
@@ -223,7 +223,8 @@ func TestSweepKeepsProgramsThatSomethingRefersTo(t *testing.T) {
 	job := engine.Job{UID: "job", Namespace: "default", Name: "job", Generation: 1, Revision: 1, Spec: spec.Job{Kind: spec.KindJob, Name: "job", Binary: "sha256:" + digest("c")}}
 	must(t, history.Jobs().Create(t.Context(), job))
 	dag := engine.DAG{UID: "dag", Namespace: "default", Name: "dag", Generation: 1, Revision: 1, Spec: spec.DAG{
-		Kind: spec.KindDAG, Name: "dag", Tasks: spec.Tasks{{Name: "t", Binary: "sha256:" + digest("d")}},
+		Kind: spec.KindDAG, Name: "dag", Defaults: spec.TaskDefaults{Binary: "sha256:" + digest("9")},
+		Tasks: spec.Tasks{{Name: "t", Binary: "sha256:" + digest("d")}},
 	}}
 	must(t, history.DAGs().Create(t.Context(), dag))
 	dag.Generation, dag.Revision = 2, 2
@@ -234,13 +235,13 @@ func TestSweepKeepsProgramsThatSomethingRefersTo(t *testing.T) {
 	}}}))
 
 	must(t, j.sweepBinaries(t.Context()))
-	for _, letter := range []string{"a", "b", "c", "d", "e", "f"} {
+	for _, letter := range []string{"a", "b", "c", "d", "e", "f", "9"} {
 		if !history.stored[digest(letter)] {
 			t.Errorf("%s… was removed, and something refers to it", letter)
 		}
 	}
-	if len(history.stored) != 6 {
-		t.Errorf("%d programs are left, want 6", len(history.stored))
+	if len(history.stored) != 7 {
+		t.Errorf("%d programs are left, want 7", len(history.stored))
 	}
 	if want := []time.Time{sweepStart.Add(-7 * day)}; !slices.Equal(history.before, want) {
 		t.Errorf("it asked for what is before %v, want %v", history.before, want)
@@ -298,7 +299,14 @@ func TestSweepEndsWhenItIsAnotherEnginesTurn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	j.mine, j.pause = alone, time.Hour
-	if err := walk(ctx, j, func(string) ([]int, string, error) { return nil, "more", nil }, func([]int) error { return nil }); !errors.Is(err, context.Canceled) {
-		t.Errorf("after the end it says %v", err)
+	pages = 0
+	err = walk(ctx, j, func(string) ([]int, string, error) {
+		if pages++; pages > 1 {
+			return nil, "", nil
+		}
+		return nil, "more", nil
+	}, func([]int) error { return nil })
+	if !errors.Is(err, context.Canceled) || pages != 1 {
+		t.Errorf("after the end it read %d pages, %v", pages, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/engine/shard"
 	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/web/service"
@@ -158,7 +159,7 @@ func (m *metrics) Committed(runs int, took time.Duration) {
 func (m *metrics) Fenced(int) { m.fenced.Inc() }
 
 // watchEngine shows what the engine holds, and how many shards it turns now.
-func (m *metrics) watchEngine(stats func() engine.Stats, shards func() int) {
+func (m *metrics) watchEngine(stats func() core.Stats, shards func() int) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "tidewheel_engine_shards", Help: "Shards that this engine owns and turns.",
 	}, func() float64 { return float64(shards()) }))
@@ -167,12 +168,12 @@ func (m *metrics) watchEngine(stats func() engine.Stats, shards func() int) {
 	}, func() float64 { return ageOf(stats().Since) }))
 	for _, gauge := range []struct {
 		name, help string
-		value      func(engine.Stats) int
+		value      func(core.Stats) int
 	}{
-		{"tidewheel_engine_runs", "Runs that have not ended, in the engine's memory.", func(s engine.Stats) int { return s.Runs }},
-		{"tidewheel_engine_jobs", "Jobs in the engine's memory: those due soon or with runs that have not ended.", func(s engine.Stats) int { return s.Jobs }},
-		{"tidewheel_engine_unwritten", "Jobs and DAGs with decisions that are not durable yet: they wait for the store.", func(s engine.Stats) int { return s.Unwritten }},
-		{"tidewheel_engine_timers", "Timers on the wheel.", func(s engine.Stats) int { return s.Timers }},
+		{"tidewheel_engine_runs", "Runs that have not ended, in the engine's memory.", func(s core.Stats) int { return s.Runs }},
+		{"tidewheel_engine_jobs", "Jobs in the engine's memory: those due soon or with runs that have not ended.", func(s core.Stats) int { return s.Jobs }},
+		{"tidewheel_engine_unwritten", "Jobs and DAGs with decisions that are not durable yet: they wait for the store.", func(s core.Stats) int { return s.Unwritten }},
+		{"tidewheel_engine_timers", "Timers on the wheel.", func(s core.Stats) int { return s.Timers }},
 	} {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: gauge.name, Help: gauge.help},
 			func() float64 { return float64(gauge.value(stats())) }))

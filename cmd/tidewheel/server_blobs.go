@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/tidewheel/tidewheel/blob"
 	"github.com/tidewheel/tidewheel/blob/gateway"
@@ -17,12 +20,29 @@ import (
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
+// checkWorkingFolder says what to do where the embedded S3 cannot start: its library enters the folder that the server is
+// started in, and reads it.
+func checkWorkingFolder() error {
+	dir, err := os.Getwd()
+	if err == nil {
+		err = unix.Access(dir, unix.R_OK|unix.X_OK)
+	}
+	if err != nil {
+		return usage("the folder that the server is started in is closed to user %d, or is gone (%w): start it in another one, "+
+			"such as after `cd /`, or with WorkingDirectory= of systemd", os.Geteuid(), err)
+	}
+	return nil
+}
+
 func (s *Server) openBlobs(ctx context.Context) error {
 	config := blob.Config{
 		Endpoint: s.config.S3Endpoint, Region: s.config.S3Region, Bucket: s.config.S3Bucket,
 		AccessKey: s.config.S3AccessKey, SecretKey: s.config.S3SecretKey, PathStyle: true, Logger: s.log,
 	}
 	if s.config.S3Endpoint == "" {
+		if err := checkWorkingFolder(); err != nil {
+			return err
+		}
 		opened, err := gateway.Start(ctx, gateway.Config{Dir: s.data.dir, Listen: s.config.S3Listen, Region: s.config.S3Region, Logger: s.log})
 		if errors.Is(err, gateway.ErrAddressInUse) {
 			return usage("--s3-listen: %w", err)

@@ -50,3 +50,23 @@ func TestDamagedProgramIsNeverRun(t *testing.T) {
 		t.Errorf("after another upload: %s", out)
 	}
 }
+
+func TestServerSaysWhatToDoWhereItsFolderIsGone(t *testing.T) {
+	config := serverConfigFor(t)
+	gone := filepath.Join(t.TempDir(), "gone")
+	if err := os.Mkdir(gone, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(gone)
+	if err := os.Remove(gone); err != nil {
+		t.Fatal(err)
+	}
+	server, err := NewServer(config, testLog(t), &safeBuffer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close(t.Context())
+	if err := server.Start(t.Context()); exitStatus(err) != exitRefused || !strings.Contains(err.Error(), "start it in another one") {
+		t.Errorf("exit %d, %v", exitStatus(err), err)
+	}
+}

@@ -94,6 +94,9 @@ type ServerConfig struct {
 	// Given are the names of the settings that a flag, the environment or the file made.
 	Given []string
 
+	// SecretFiles are those that settings were read from, beside TokenFile and MetricsTokenFile.
+	SecretFiles []string
+
 	// StateFolder is where the command line of the same user finds the token; empty: nowhere.
 	StateFolder string
 }

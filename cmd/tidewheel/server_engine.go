@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/engine/shard"
 )
 
@@ -24,11 +25,11 @@ type engineRole struct {
 }
 
 // stats counts what the engine holds now.
-func (e *engineRole) stats() engine.Stats {
+func (e *engineRole) stats() core.Stats {
 	if runner := e.runner.Load(); runner != nil {
 		return runner.Stats()
 	}
-	return engine.Stats{}
+	return core.Stats{}
 }
 
 // shards counts those that the engine turns; all of them, once it has read its state, if it is the only one.
@@ -72,7 +73,8 @@ func (e *engineRole) stalled() error {
 // slow says that the engine waits for a slow store, "" if it does not.
 func (e *engineRole) slow() string {
 	var presence engine.EnginePresence
-	presence.Waits(e.stats(), time.Now())
+	stats := e.stats()
+	presence.Waits(stats.Unwritten, stats.Since, time.Now())
 	return presence.Slow()
 }
 

@@ -44,8 +44,8 @@ func (s *Server) startExecutor(context.Context) error {
 		Labels:  executorLabels(host, s.config.Labels),
 		WorkDir: s.data.path(workFolder), CacheDir: s.data.path(cacheFolder), CacheSize: int64(s.config.CacheSize),
 		LockTTL: s.config.LockTTL, DrainTimeout: s.config.Drain, FetchTimeout: s.config.FetchTimeout,
-		RunAs: &executor.User{UID: uid, GID: gid}, AllowRoot: s.config.AllowRoot, OwnUsers: ownUsers(&s.config), Guardian: guardian,
-		API: s.programAPI(),
+		RunAs: &executor.User{UID: uid, GID: gid}, AllowRoot: s.config.AllowRoot, OwnUsers: ownUsers(&s.config),
+		OwnDomains: ownDomains(&s.config), Closed: s.config.closedToJobs(), Guardian: guardian, API: s.programAPI(),
 	}
 	worker := executor.New(config, s.queue, executorBlobs{s.blobs}, s.log, s.metrics)
 	s.parts.add("the executor", worker.Run)
@@ -83,6 +83,10 @@ func executorLabels(host string, given map[string]string) map[string]string {
 func ownUsers(config *ServerConfig) bool {
 	return config.RunAs == "" && !config.AllowRoot && process.CanOwnUsers()
 }
+
+// ownDomains reports whether each attempt that has no user of its own runs in a domain of its own: unless --run-as names
+// the server's own user, whose jobs may do all that this user may.
+func ownDomains(config *ServerConfig) bool { return config.RunAs == "" && os.Geteuid() != 0 }
 
 // jobUser tells whom programs run as that have no user of their own: -1 keeps the server's own user.
 func jobUser(config *ServerConfig) (uid, gid int, err error) {

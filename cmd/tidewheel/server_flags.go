@@ -141,6 +141,7 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 		LogFormat:   v.GetString("log-format"),
 		StateFolder: c.stateFolder(),
 	}
+	config.SecretFiles = secretFiles(v)
 	for _, name := range settingNames(cmd.Flags()) {
 		if sourceOf(v, cmd.Flags(), name) != sourceDefault {
 			config.Given = append(config.Given, name)

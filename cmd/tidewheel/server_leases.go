@@ -45,7 +45,8 @@ func (s *Server) engineAlone() func() engine.EnginePresence {
 		now := presence
 		if s.engine != nil {
 			now.Shards = s.engine.shards()
-			now.Waits(s.engine.stats(), time.Now())
+			stats := s.engine.stats()
+			now.Waits(stats.Unwritten, stats.Since, time.Now())
 		}
 		return now
 	}

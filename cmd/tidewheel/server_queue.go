@@ -81,7 +81,7 @@ func natsCredentials(text string) (jetstream.Credentials, error) {
 	switch {
 	case text == "":
 		return jetstream.Credentials{}, nil
-	case strings.HasSuffix(text, ".creds"):
+	case strings.HasSuffix(text, credentialsSuffix):
 		if _, err := os.Stat(text); err != nil {
 			return jetstream.Credentials{}, usage("--nats-credentials: %w", err)
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -13,6 +14,9 @@ import (
 // secretFile is the end of the name of a setting that names the file of another one.
 const secretFile = "-file"
 
+// credentialsSuffix ends the name of a file with credentials of NATS.
+const credentialsSuffix = ".creds"
+
 // inFiles are the settings that hold something secret. Each may stand in a file of its own, as container engines and
 // systemd hand secrets over, rather than in an environment or a command line that others can read.
 var inFiles = []string{"mongodb-uri", "nats-credentials", "s3-access-key", "s3-secret-key"}
@@ -21,6 +25,34 @@ func secretFlags(flags *pflag.FlagSet) {
 	for _, name := range inFiles {
 		flags.String(name+secretFile, "", "file that holds what --"+name+" would say")
 	}
+}
+
+// secretFiles lists the files that settings are read from.
+func secretFiles(v *viper.Viper) (files []string) {
+	if file := v.GetString("config"); file != "" {
+		files = append(files, file)
+	}
+	for _, name := range inFiles {
+		if file := v.GetString(name + secretFile); file != "" {
+			files = append(files, file)
+		}
+	}
+	if credentials := v.GetString("nats-credentials"); strings.HasSuffix(credentials, credentialsSuffix) {
+		files = append(files, credentials)
+	}
+	return files
+}
+
+// closedToJobs lists what no job may reach: the data folder, the tokens of this user's servers, and the files that secrets
+// were read from. systemd hands these over in a folder.
+func (c *ServerConfig) closedToJobs() (paths []string) {
+	all := append([]string{c.Data, c.StateFolder, c.TokenFile, c.MetricsTokenFile, os.Getenv("CREDENTIALS_DIRECTORY")}, c.SecretFiles...)
+	for _, path := range all {
+		if full, err := filepath.Abs(path); err == nil && path != "" {
+			paths = append(paths, full)
+		}
+	}
+	return paths
 }
 
 // secret reads a setting that may stand in a file of its own.

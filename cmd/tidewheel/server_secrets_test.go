@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,6 +88,47 @@ func TestEverySecretMayStandInAFile(t *testing.T) {
 		if got.value != "of:"+got.name {
 			t.Errorf("--%s is %q", got.name, got.value)
 		}
+	}
+}
+
+// Each file that a flag names, and each folder with secrets, is closed to jobs.
+func TestFilesOfSecretsAreClosedToJobs(t *testing.T) {
+	t.Setenv("CREDENTIALS_DIRECTORY", "/run/credentials/tidewheel.service")
+	settingsFile := filepath.Join(t.TempDir(), "settings.yaml")
+	if err := os.WriteFile(settingsFile, []byte("slots: 3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	serverFlags(flags)
+	args := []string{"--config", settingsFile, "--nats-credentials", "/etc/nats.creds", "--data", "/srv/data"}
+	want := []string{settingsFile, "/etc/nats.creds", "/srv/data", "/run/credentials/tidewheel.service", "/home/mira/.local/state/tidewheel"}
+	flags.VisitAll(func(flag *pflag.Flag) {
+		if !strings.HasSuffix(flag.Name, secretFile) || flag.Name == "nats-credentials"+secretFile {
+			return
+		}
+		path := filepath.Join(filepath.Dir(settingsFile), flag.Name)
+		if err := os.WriteFile(path, []byte("a-secret-0123456789"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args, want = append(args, "--"+flag.Name, path), append(want, path)
+	})
+	c := &cli{getenv: func(name string) string { return map[string]string{"HOME": "/home/mira"}[name] }}
+	command := c.serverCommand()
+	if err := command.ParseFlags(args); err != nil {
+		t.Fatal(err)
+	}
+	config, err := c.serverConfig(command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := config.closedToJobs()
+	for _, path := range want {
+		if !slices.Contains(closed, path) {
+			t.Errorf("%s is not closed to jobs: %q", path, closed)
+		}
+	}
+	if slices.Contains(closed, "") || slices.Contains(closed, "/") {
+		t.Errorf("closed are %q", closed)
 	}
 }
 

@@ -146,7 +146,7 @@ func TestASlowStoreIsNamedInTheLog(t *testing.T) {
 			watchSlow(ctx, func() string {
 				var presence engine.EnginePresence
 				if at := since.Load(); at != nil {
-					presence.Waits(engine.Stats{Unwritten: 7, Since: *at}, time.Now())
+					presence.Waits(7, *at, time.Now())
 				}
 				return presence.Slow()
 			}, slog.New(slog.NewTextHandler(&log, nil)))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/client/wire"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 )
 
 // schedule is a job's or a root's slots, as far as they are judged.
@@ -217,12 +218,12 @@ func (v *verdict) allowedEnd(run wire.Run) bool {
 	j := v.jobs[run.JobUID]
 	_, deleted := v.work.deleted[run.JobUID]
 	switch run.Status {
-	case engine.StatusLost:
-		return j.once
+	case engine.StatusLost: // of a deleted job there is no definition to try it again by
+		return j.once || deleted
 	case engine.StatusCancelled:
 		return j.overlap == "replace" || v.work.cancelled[run.ID] || deleted
 	case engine.StatusDead: // as many attempts were lost as may be
-		return run.Losses > engine.DefaultConfig().MaxLosses || v.work.fails(run)
+		return run.Losses > core.DefaultConfig().MaxLosses || v.work.fails(run)
 	case engine.StatusFailed:
 		return v.work.fails(run)
 	case engine.StatusSkipped: // it needs a task that did not succeed

@@ -213,7 +213,8 @@ func (h *Holder) write(ctx context.Context, action lease.Action) (uint64, error)
 	case lease.Announce:
 		presence := h.presence
 		presence.Leaving, presence.Shards, presence.Seen = a.Leaving, h.Owned(), time.Now().UTC()
-		presence.Waits(h.runner.Stats(), time.Now())
+		stats := h.runner.Stats()
+		presence.Waits(stats.Unwritten, stats.Since, time.Now())
 		ttl := h.config.TTL
 		if a.Gone {
 			ttl = 0

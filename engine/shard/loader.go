@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
@@ -18,14 +19,14 @@ type Loader struct{ Store Store }
 const recoverPage = 1000
 
 // Recover reads every run of these shards that has not ended, with its job.
-func (l Loader) Recover(ctx context.Context, shards []int) (engine.JobsLoaded, error) {
+func (l Loader) Recover(ctx context.Context, shards []int) (core.JobsLoaded, error) {
 	var uids []string
 	seen := map[string]bool{}
 	after := ""
 	for {
 		page, err := l.Store.ActiveRuns(ctx, shards, after, recoverPage)
 		if err != nil {
-			return engine.JobsLoaded{}, fmt.Errorf("recover active runs: %w", err)
+			return core.JobsLoaded{}, fmt.Errorf("recover active runs: %w", err)
 		}
 		for _, run := range page {
 			if !seen[run.JobUID] {
@@ -38,11 +39,11 @@ func (l Loader) Recover(ctx context.Context, shards []int) (engine.JobsLoaded, e
 			break
 		}
 	}
-	var all engine.JobsLoaded
+	var all core.JobsLoaded
 	for after = ""; ; {
 		page, err := l.Store.OpenWaves(ctx, shards, after, recoverPage)
 		if err != nil {
-			return engine.JobsLoaded{}, fmt.Errorf("recover open waves: %w", err)
+			return core.JobsLoaded{}, fmt.Errorf("recover open waves: %w", err)
 		}
 		for i := range page {
 			if uid := page[i].DAGUID; !seen[uid] {
@@ -59,7 +60,7 @@ func (l Loader) Recover(ctx context.Context, shards []int) (engine.JobsLoaded, e
 		n := min(len(uids), recoverPage)
 		loaded, err := l.Jobs(ctx, uids[:n])
 		if err != nil {
-			return engine.JobsLoaded{}, err
+			return core.JobsLoaded{}, err
 		}
 		all.Jobs = append(all.Jobs, loaded.Jobs...)
 		all.DAGs = append(all.DAGs, loaded.DAGs...)
@@ -70,14 +71,14 @@ func (l Loader) Recover(ctx context.Context, shards []int) (engine.JobsLoaded, e
 }
 
 // Jobs reads these jobs with all that concerns them now. A uid that means nothing any more gives an empty snapshot.
-func (l Loader) Jobs(ctx context.Context, uids []string) (engine.JobsLoaded, error) {
+func (l Loader) Jobs(ctx context.Context, uids []string) (core.JobsLoaded, error) {
 	tasks, err := l.Store.TasksByID(ctx, uids)
 	if err != nil {
-		return engine.JobsLoaded{}, fmt.Errorf("load scheduled tasks: %w", err)
+		return core.JobsLoaded{}, fmt.Errorf("load scheduled tasks: %w", err)
 	}
 	runs, err := l.Store.ActiveRunsOf(ctx, uids)
 	if err != nil {
-		return engine.JobsLoaded{}, fmt.Errorf("load active runs: %w", err)
+		return core.JobsLoaded{}, fmt.Errorf("load active runs: %w", err)
 	}
 	byJob := map[string][]engine.Run{}
 	for _, run := range runs {
@@ -88,10 +89,10 @@ func (l Loader) Jobs(ctx context.Context, uids []string) (engine.JobsLoaded, err
 	return l.assemble(ctx, uids, tasks, byJob)
 }
 
-func (l Loader) assemble(ctx context.Context, uids []string, tasks []engine.ScheduledTask, runs map[string][]engine.Run) (engine.JobsLoaded, error) {
+func (l Loader) assemble(ctx context.Context, uids []string, tasks []engine.ScheduledTask, runs map[string][]engine.Run) (core.JobsLoaded, error) {
 	jobs, err := l.Store.JobsByUID(ctx, uids)
 	if err != nil {
-		return engine.JobsLoaded{}, fmt.Errorf("load jobs: %w", err)
+		return core.JobsLoaded{}, fmt.Errorf("load jobs: %w", err)
 	}
 	jobOf := make(map[string]*engine.Job, len(jobs))
 	for i := range jobs {
@@ -103,9 +104,9 @@ func (l Loader) assemble(ctx context.Context, uids []string, tasks []engine.Sche
 	}
 	dags, err := l.others(ctx, uids, jobOf)
 	if err != nil {
-		return engine.JobsLoaded{}, err
+		return core.JobsLoaded{}, err
 	}
-	loaded := engine.JobsLoaded{Jobs: make([]engine.JobSnapshot, 0, len(uids))}
+	loaded := core.JobsLoaded{Jobs: make([]core.JobSnapshot, 0, len(uids))}
 	var keys []string
 	wanted := map[string]bool{}
 	for _, uid := range uids {
@@ -119,7 +120,7 @@ func (l Loader) assemble(ctx context.Context, uids []string, tasks []engine.Sche
 			}
 			continue
 		}
-		s := engine.JobSnapshot{UID: uid, Job: jobOf[uid], Task: taskOf[uid], Runs: runs[uid]}
+		s := core.JobSnapshot{UID: uid, Job: jobOf[uid], Task: taskOf[uid], Runs: runs[uid]}
 		if s.Job != nil {
 			if ref, err := s.Job.Spec.Binding(); err == nil && ref.Name != "" {
 				if key := s.Job.Namespace + "/" + ref.Name; !wanted[key] {
@@ -128,21 +129,21 @@ func (l Loader) assemble(ctx context.Context, uids []string, tasks []engine.Sche
 				}
 			}
 			if s.Specs, err = l.earlier(ctx, &s, nil); err != nil {
-				return engine.JobsLoaded{}, err
+				return core.JobsLoaded{}, err
 			}
 		}
 		loaded.Jobs = append(loaded.Jobs, s)
 	}
 	if len(keys) > 0 {
 		if loaded.Binaries, err = l.Store.BinariesByKey(ctx, keys); err != nil {
-			return engine.JobsLoaded{}, fmt.Errorf("load binaries: %w", err)
+			return core.JobsLoaded{}, fmt.Errorf("load binaries: %w", err)
 		}
 	}
 	return loaded, nil
 }
 
 // others reads those of the uids that are not jobs: most often there are none.
-func (l Loader) others(ctx context.Context, uids []string, jobs map[string]*engine.Job) (map[string]*engine.DAGSnapshot, error) {
+func (l Loader) others(ctx context.Context, uids []string, jobs map[string]*engine.Job) (map[string]*core.DAGSnapshot, error) {
 	var rest []string
 	for _, uid := range uids {
 		if jobs[uid] == nil {
@@ -157,7 +158,7 @@ func (l Loader) others(ctx context.Context, uids []string, jobs map[string]*engi
 
 // earlier reads the generations that the snapshot's task and runs, and one more run, were made of, where they differ
 // from the present.
-func (l Loader) earlier(ctx context.Context, s *engine.JobSnapshot, also *engine.Run) (map[int64]spec.Job, error) {
+func (l Loader) earlier(ctx context.Context, s *core.JobSnapshot, also *engine.Run) (map[int64]spec.Job, error) {
 	var specs map[int64]spec.Job
 	need := func(generation int64) error {
 		if generation == 0 || generation == s.Job.Generation {
@@ -244,7 +245,7 @@ func (l Loader) Sweep(ctx context.Context, shards []int) (Swept, error) {
 }
 
 // Commands reads what commands about one job or DAG are about.
-func (l Loader) Commands(ctx context.Context, commands []engine.Command) ([]engine.CommandReceived, error) {
+func (l Loader) Commands(ctx context.Context, commands []engine.Command) ([]core.CommandReceived, error) {
 	loaded, err := l.Jobs(ctx, []string{commands[0].JobUID})
 	if err != nil {
 		return nil, err
@@ -253,7 +254,7 @@ func (l Loader) Commands(ctx context.Context, commands []engine.Command) ([]engi
 	if err != nil {
 		return nil, fmt.Errorf("load the runs of commands: %w", err)
 	}
-	all := make([]engine.CommandReceived, len(commands))
+	all := make([]core.CommandReceived, len(commands))
 	for i, command := range commands {
 		out := &all[i]
 		out.Command, out.Binaries = command, loaded.Binaries
@@ -294,16 +295,16 @@ func runsOf(commands []engine.Command) []string {
 }
 
 // Binaries reads binaries again.
-func (l Loader) Binaries(ctx context.Context, keys []string) (engine.BinariesChanged, error) {
+func (l Loader) Binaries(ctx context.Context, keys []string) (core.BinariesChanged, error) {
 	found, err := l.Store.BinariesByKey(ctx, keys)
 	if err != nil {
-		return engine.BinariesChanged{}, fmt.Errorf("read binaries: %w", err)
+		return core.BinariesChanged{}, fmt.Errorf("read binaries: %w", err)
 	}
 	have := map[string]bool{}
 	for i := range found {
 		have[found[i].Key()] = true
 	}
-	changed := engine.BinariesChanged{Binaries: found}
+	changed := core.BinariesChanged{Binaries: found}
 	for _, key := range keys {
 		if !have[key] {
 			changed.Gone = append(changed.Gone, key)
@@ -313,10 +314,10 @@ func (l Loader) Binaries(ctx context.Context, keys []string) (engine.BinariesCha
 }
 
 // LookUp tells which of these runs exist.
-func (l Loader) LookUp(ctx context.Context, e engine.LookUpRuns) (engine.RunsLookedUp, error) {
+func (l Loader) LookUp(ctx context.Context, e core.LookUpRuns) (core.RunsLookedUp, error) {
 	runs, err := l.Store.RunsByID(ctx, e.IDs)
 	if err != nil {
-		return engine.RunsLookedUp{}, fmt.Errorf("look up runs: %w", err)
+		return core.RunsLookedUp{}, fmt.Errorf("look up runs: %w", err)
 	}
 	exists := make(map[string]bool, len(e.IDs))
 	for _, id := range e.IDs {
@@ -325,5 +326,5 @@ func (l Loader) LookUp(ctx context.Context, e engine.LookUpRuns) (engine.RunsLoo
 	for i := range runs {
 		exists[runs[i].ID] = true
 	}
-	return engine.RunsLookedUp{Command: e.Command, Exists: exists}, nil
+	return core.RunsLookedUp{Command: e.Command, Exists: exists}, nil
 }

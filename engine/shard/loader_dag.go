@@ -8,11 +8,12 @@ import (
 	"slices"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
 // dags reads those of these uids that are DAGs, or were, with all that concerns them now.
-func (l Loader) dags(ctx context.Context, uids []string) (map[string]*engine.DAGSnapshot, error) {
+func (l Loader) dags(ctx context.Context, uids []string) (map[string]*core.DAGSnapshot, error) {
 	tasks, err := l.Store.TasksOfDAGs(ctx, uids)
 	if err != nil {
 		return nil, fmt.Errorf("load scheduled tasks of DAGs: %w", err)
@@ -37,10 +38,10 @@ func (l Loader) dags(ctx context.Context, uids []string) (map[string]*engine.DAG
 	for i := range active {
 		runs[active[i].JobUID] = append(runs[active[i].JobUID], active[i])
 	}
-	snapshots := map[string]*engine.DAGSnapshot{}
-	snapshot := func(uid string) *engine.DAGSnapshot {
+	snapshots := map[string]*core.DAGSnapshot{}
+	snapshot := func(uid string) *core.DAGSnapshot {
 		if snapshots[uid] == nil {
-			snapshots[uid] = &engine.DAGSnapshot{
+			snapshots[uid] = &core.DAGSnapshot{
 				UID: uid, LastEpoch: epochs[uid],
 				Spec: map[int64]*spec.DAG{}, Tasks: map[string]engine.ScheduledTask{},
 			}
@@ -75,7 +76,7 @@ func (l Loader) dags(ctx context.Context, uids []string) (map[string]*engine.DAG
 }
 
 // completeDAG reads the runs of the open wave, and earlier generations that something refers to.
-func (l Loader) completeDAG(ctx context.Context, s *engine.DAGSnapshot, active []engine.Run) error {
+func (l Loader) completeDAG(ctx context.Context, s *core.DAGSnapshot, active []engine.Run) error {
 	seen := map[string]bool{}
 	for i := range s.Waves {
 		if s.Waves[i].Status != engine.StatusRunning {
@@ -117,7 +118,7 @@ func (l Loader) completeDAG(ctx context.Context, s *engine.DAGSnapshot, active [
 }
 
 // formOf reads an earlier generation of a DAG, unless it is not kept any more: then the present one stands in.
-func (l Loader) formOf(ctx context.Context, s *engine.DAGSnapshot, generation int64) error {
+func (l Loader) formOf(ctx context.Context, s *core.DAGSnapshot, generation int64) error {
 	if generation == 0 || generation == s.DAG.Generation || s.Spec[generation] != nil {
 		return nil
 	}
@@ -151,7 +152,7 @@ func (l Loader) runsOfWave(ctx context.Context, wave string) ([]engine.Run, erro
 }
 
 // binariesOf gives the keys of the binaries that a DAG's tasks refer to, in the forms that matter.
-func binariesOf(s *engine.DAGSnapshot) []string {
+func binariesOf(s *core.DAGSnapshot) []string {
 	if s.DAG == nil {
 		return nil
 	}
@@ -163,7 +164,7 @@ func binariesOf(s *engine.DAGSnapshot) []string {
 }
 
 // waveCommand reads what a command about a wave is about: its DAG, and the wave itself where that has ended.
-func (l Loader) waveCommand(ctx context.Context, out *engine.CommandReceived) error {
+func (l Loader) waveCommand(ctx context.Context, out *core.CommandReceived) error {
 	waves, err := l.Store.WavesByID(ctx, []string{out.Command.RunID})
 	if err != nil {
 		return fmt.Errorf("load wave %s: %w", out.Command.RunID, err)

@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 )
 
 // Config holds the shell's times. DefaultConfig gives what production uses.
 type Config struct {
-	Core engine.Config
+	Core core.Config
 	// Owner is the engine's name in the store's table of shards.
 	Owner string
 	// Horizon is how far ahead scheduled tasks are held in memory; PollEvery is how often it moves on.
@@ -35,7 +36,7 @@ type Config struct {
 // DefaultConfig is what production uses.
 func DefaultConfig() Config {
 	return Config{
-		Core:          engine.DefaultConfig(),
+		Core:          core.DefaultConfig(),
 		Owner:         "engine",
 		Horizon:       time.Minute,
 		PollEvery:     20 * time.Second,
@@ -77,8 +78,8 @@ func NewMachine(config Config, now time.Time, random *rand.Rand) *Machine {
 }
 
 // Stats counts what the cores hold, and what is being written.
-func (m *Machine) Stats() engine.Stats {
-	var all engine.Stats
+func (m *Machine) Stats() core.Stats {
+	var all core.Stats
 	m.working(func(u *unit) {
 		stats := u.core.Stats()
 		if u.commit != nil {
@@ -136,7 +137,7 @@ func (m *Machine) Step(now time.Time, input Input) []Action {
 		m.working(func(u *unit) { m.step(&out, now, u, in.Changed) })
 	case Results:
 		if u := m.unit(in.Seat); u != nil {
-			m.step(&out, now, u, engine.ResultsReceived{Results: in.Results})
+			m.step(&out, now, u, core.ResultsReceived{Results: in.Results})
 			u.arrive(in.Receipt)
 		}
 	case Woken:
@@ -183,7 +184,7 @@ func (m *Machine) watchClock(out *actions, now time.Time) {
 		}
 	}
 	m.stood() // for all that this clock can tell
-	m.working(func(u *unit) { m.step(out, now, u, engine.ClockWentBack{By: by}) })
+	m.working(func(u *unit) { m.step(out, now, u, core.ClockWentBack{By: by}) })
 }
 
 // stood holds back all effects, also of shards that are being read, until a commit that is begun from now on is durable.
@@ -200,7 +201,7 @@ func (m *Machine) onTime(out *actions, now time.Time) {
 	m.recoverDue(out, now)
 	m.working(func(u *unit) {
 		if at, ok := u.core.Next(); ok && !at.After(now) {
-			m.step(out, now, u, engine.Tick{})
+			m.step(out, now, u, core.Tick{})
 		}
 	})
 	m.pollDue(out, now)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 )
 
 // How long after the beginning of a commit the next one begins at the earliest: gatherEach for each run in it, between
@@ -80,7 +81,7 @@ func (u *unit) decide(out *actions, now time.Time, checkEvery time.Duration) boo
 		if len(u.held) == 0 && len(u.arrived) == 0 && !due {
 			return false
 		}
-		ready = &engine.Ready{Batch: &engine.Batch{}}
+		ready = &core.Ready{Batch: &engine.Batch{}}
 	}
 	u.commit, u.begun = ready, now
 	u.number++
@@ -131,9 +132,9 @@ func (m *Machine) committed(out *actions, u *unit) {
 }
 
 // settle performs what waited for a decision that is durable.
-func (u *unit) settle(out *actions, ready *engine.Ready) {
+func (u *unit) settle(out *actions, ready *core.Ready) {
 	for _, effect := range ready.After {
-		if publish, ok := effect.(engine.Publish); ok && !u.core.Awaits(publish.Task.Run, publish.Task.Attempt) {
+		if publish, ok := effect.(core.Publish); ok && !u.core.Awaits(publish.Task.Run, publish.Task.Attempt) {
 			continue
 		}
 		u.perform(out, effect)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 )
 
 // pollDue asks for what comes due in the shards whose turn it is, together for those that were asked for until one instant.
@@ -26,7 +27,7 @@ func (m *Machine) pollDue(out *actions, now time.Time) {
 				continue
 			}
 			u.polling, u.polls, u.horizon = u.horizon, true, until
-			m.step(out, now, u, engine.HorizonMoved{Until: until})
+			m.step(out, now, u, core.HorizonMoved{Until: until})
 			poll.Seats = append(poll.Seats, u.seat)
 		}
 		out.add(poll)
@@ -221,7 +222,7 @@ func (m *Machine) onWoken(out *actions, now time.Time, wake engine.Wake) {
 		}
 	case engine.WakeTask:
 		if u := m.at(engine.ShardOf(engine.RunJob(wake.Key))); u != nil {
-			m.step(out, now, u, engine.TaskDropped{Run: wake.Key, Attempt: wake.Attempt})
+			m.step(out, now, u, core.TaskDropped{Run: wake.Key, Attempt: wake.Attempt})
 		}
 	case engine.WakeBinary:
 		known := false

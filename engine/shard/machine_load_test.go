@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/engine/shard"
 )
 
@@ -119,9 +120,9 @@ func asks(ids ...string) []engine.Command {
 
 // read answers a LoadCommands.
 func (r *rig) read(a shard.LoadCommands) {
-	received := make([]engine.CommandReceived, len(a.Commands))
+	received := make([]core.CommandReceived, len(a.Commands))
 	for i, command := range a.Commands {
-		received[i] = engine.CommandReceived{Command: command, Snapshot: job()}
+		received[i] = core.CommandReceived{Command: command, Snapshot: job()}
 	}
 	r.give(shard.CommandsLoaded{Seat: a.Seat, Commands: a.Commands, Received: received})
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 )
 
 // onOwned leaves what the machine does not own any more, and recovers what it owns from now on.
@@ -40,7 +41,7 @@ func (m *Machine) recoverDue(out *actions, now time.Time) {
 
 // onRecovered begins the work once all runs that have not ended are in memory.
 func (m *Machine) onRecovered(out *actions, now time.Time, in Recovered) {
-	var jobs map[int]*engine.JobsLoaded
+	var jobs map[int]*core.JobsLoaded
 	if !in.Failed {
 		jobs = in.Jobs.ByShard()
 	}
@@ -55,7 +56,7 @@ func (m *Machine) onRecovered(out *actions, now time.Time, in Recovered) {
 			u.running, u.failures = true, 0
 			u.term, u.position = in.Terms[i].Number, in.Terms[i].Position
 			u.pollAt, u.begun = now, now
-			loaded := engine.JobsLoaded{Binaries: in.Jobs.Binaries}
+			loaded := core.JobsLoaded{Binaries: in.Jobs.Binaries}
 			if of := jobs[seat.Shard]; of != nil {
 				loaded = *of
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/engine/shard"
 )
 
@@ -108,7 +109,7 @@ func TestAQuestionAfterAStandstillWaitsForAnEmptyCommit(t *testing.T) {
 		t.Errorf("it writes %+v", commit.Commits[0].Batch)
 	}
 	r.committed(commit)
-	if inspect, is := take[shard.Perform](r).Effect.(engine.Inspect); !is || inspect.Run != slotRun(10) {
+	if inspect, is := take[shard.Perform](r).Effect.(core.Inspect); !is || inspect.Run != slotRun(10) {
 		t.Errorf("%+v is done", inspect)
 	}
 }
@@ -134,15 +135,15 @@ func TestLateAnswersOfASeatThatWasLeftChangeNothing(t *testing.T) {
 	late := func() {
 		r.t.Helper()
 		r.actions = nil
-		r.give(shard.Recovered{Seats: []shard.Seat{old}, Terms: []engine.Term{{Number: 1}}, Jobs: engine.JobsLoaded{Jobs: []engine.JobSnapshot{job()}}})
+		r.give(shard.Recovered{Seats: []shard.Seat{old}, Terms: []engine.Term{{Number: 1}}, Jobs: core.JobsLoaded{Jobs: []core.JobSnapshot{job()}}})
 		r.loaded(load, job())
 		r.read(commands)
 		r.results(old, "late", finished("job-gone"))
-		r.give(shard.Answered{Seat: old, Event: engine.TaskPublished{Run: slotRun(10), Attempt: 1, Failed: true}})
+		r.give(shard.Answered{Seat: old, Event: core.TaskPublished{Run: slotRun(10), Attempt: 1, Failed: true}})
 		r.give(shard.Polled{Seats: []shard.Seat{old}, Failed: true})
 		r.committed(commit, engine.ErrFenced)
 		r.empty()
-		if r.machine.Stats() != (engine.Stats{}) {
+		if r.machine.Stats() != (core.Stats{}) {
 			t.Errorf("it holds %+v", r.machine.Stats())
 		}
 	}
@@ -218,7 +219,7 @@ func TestAShardThatWasReadBeforeAStandstillPublishesAfterACommitOnly(t *testing.
 	prepared.Trigger, prepared.Slot, prepared.Status, prepared.Attempt, prepared.Attempts = engine.TriggerSchedule, snapshot.Task.Slot, engine.StatusScheduled, 0, nil
 	snapshot.Runs, snapshot.Task.Slot, snapshot.Task.RunAt = []engine.Run{prepared}, start.Add(20*time.Second), start.Add(20*time.Second)
 	r.now = start.Add(12 * time.Second) // a standstill: the machine hears nothing in between
-	r.give(shard.Recovered{Seats: recovery.Seats, Terms: []engine.Term{{Number: 1}}, Jobs: engine.JobsLoaded{Jobs: []engine.JobSnapshot{snapshot}}})
+	r.give(shard.Recovered{Seats: recovery.Seats, Terms: []engine.Term{{Number: 1}}, Jobs: core.JobsLoaded{Jobs: []core.JobSnapshot{snapshot}}})
 	if got := published(r); len(got) > 0 {
 		t.Errorf("%v were published at once", got)
 	}

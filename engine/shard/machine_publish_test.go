@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/engine/shard"
 )
 
@@ -21,7 +22,7 @@ func published(r *rig) []string {
 	var runs []string
 	for _, action := range r.actions {
 		if perform, ok := action.(shard.Perform); ok {
-			if publish, ok := perform.Effect.(engine.Publish); ok {
+			if publish, ok := perform.Effect.(core.Publish); ok {
 				runs = append(runs, publish.Task.Run)
 			}
 		}
@@ -87,14 +88,14 @@ func TestATaskThatHasGoneFromTheQueueIsPublishedAgain(t *testing.T) {
 			if !ok {
 				return false
 			}
-			revoke, ok := perform.Effect.(engine.Revoke)
+			revoke, ok := perform.Effect.(core.Revoke)
 			return ok && revoke.Run == slotRun(10) && revoke.Attempt == 1
 		})
 		if revokes != (attempt == 1) {
 			t.Errorf("attempt %d is taken back: %v", attempt, revokes)
 		}
 	}
-	r.give(shard.Answered{Seat: r.seats[home], Event: engine.AttemptRevoked{Run: slotRun(10), Attempt: 1, Revoked: true}})
+	r.give(shard.Answered{Seat: r.seats[home], Event: core.AttemptRevoked{Run: slotRun(10), Attempt: 1, Revoked: true}})
 	r.settle()
 	if got := published(r); len(got) != 1 || got[0] != slotRun(10) {
 		t.Errorf("%v were published again", got)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/engine/shard"
 	"github.com/tidewheel/tidewheel/spec"
 )
@@ -87,12 +88,12 @@ func (r *rig) swept(in shard.Swept) {
 }
 
 // loaded answers a Load with these jobs.
-func (r *rig) loaded(a shard.Load, jobs ...engine.JobSnapshot) {
-	r.give(shard.Loaded{Seats: a.Seats, UIDs: a.UIDs, Jobs: engine.JobsLoaded{Jobs: jobs}})
+func (r *rig) loaded(a shard.Load, jobs ...core.JobSnapshot) {
+	r.give(shard.Loaded{Seats: a.Seats, UIDs: a.UIDs, Jobs: core.JobsLoaded{Jobs: jobs}})
 }
 
 // know has the machine load a job.
-func (r *rig) know(job engine.JobSnapshot) {
+func (r *rig) know(job core.JobSnapshot) {
 	r.give(shard.Woken{Wake: engine.Wake{Shard: engine.ShardOf(job.UID), Kind: engine.WakeJob, Key: job.UID}})
 	r.loaded(take[shard.Load](r), job)
 }
@@ -158,13 +159,13 @@ func (r *rig) empty() {
 }
 
 // job is one with a slot each ten seconds, planned for the first of them.
-func job() engine.JobSnapshot { return jobOf("job") }
+func job() core.JobSnapshot { return jobOf("job") }
 
-func jobOf(uid string) engine.JobSnapshot {
+func jobOf(uid string) core.JobSnapshot {
 	definition := spec.Job{Name: uid, Binary: "sha256:" + fmt.Sprintf("%064x", 1), Every: spec.Duration(10 * time.Second), Overlap: spec.OverlapQueue}
 	definition.ApplyDefaults()
 	number := engine.ShardOf(uid)
-	return engine.JobSnapshot{
+	return core.JobSnapshot{
 		UID: uid,
 		Job: &engine.Job{
 			UID: uid, Namespace: "default", Name: uid, Shard: number, Spec: definition, Generation: 1, Revision: 1, CreatedAt: start, UpdatedAt: start,

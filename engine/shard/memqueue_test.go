@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/engine/shard"
 )
 
@@ -107,14 +108,14 @@ func (q *memQueue) execute(task *engine.Task) {
 	q.report(result, sequence)
 }
 
-func (q *memQueue) Revoke(_ context.Context, of engine.Revoke) (bool, error) {
+func (q *memQueue) Revoke(_ context.Context, of core.Revoke) (bool, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	_, ok := q.report(engine.Result{Kind: engine.ResultRevoked, Run: of.Run, Attempt: of.Attempt, Shard: of.Shard}, 0)
 	return ok, nil
 }
 
-func (q *memQueue) Inspect(_ context.Context, of engine.Inspect) (engine.AttemptState, error) {
+func (q *memQueue) Inspect(_ context.Context, of core.Inspect) (engine.AttemptState, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.asked++
@@ -136,7 +137,7 @@ func (q *memQueue) DeclareLost(_ context.Context, number int, run string, attemp
 	return ok, nil
 }
 
-func (q *memQueue) Cancel(context.Context, string, int) error { return nil }
+func (q *memQueue) Ask(context.Context, engine.Control) error { return nil }
 
 func (q *memQueue) Results(ctx context.Context, number int, handle func(shard.Delivery)) error {
 	own := &q.shards[number]

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 )
 
 // Store is the truth, as the owner of shards needs it. Every method may be called at any time by any number of
@@ -71,14 +72,15 @@ type Queue interface {
 	// queue has stored the task, or has a copy of it already (nil), or has failed (the caller publishes again).
 	Publish(task *engine.Task, done func(error))
 	// Revoke takes an attempt back before anybody claims it, and removes its waiting task. False: somebody claimed it.
-	Revoke(ctx context.Context, attempt engine.Revoke) (bool, error)
+	Revoke(ctx context.Context, attempt core.Revoke) (bool, error)
 	// Inspect tells how an attempt stands, whether its task waits, and whether it holds one of the locks.
-	Inspect(ctx context.Context, attempt engine.Inspect) (engine.AttemptState, error)
+	Inspect(ctx context.Context, attempt core.Inspect) (engine.AttemptState, error)
 	// DeclareLost ends an attempt on condition that its last message is still the one with this sequence.
 	// False: something came after it.
 	DeclareLost(ctx context.Context, shard int, run string, attempt int, after uint64) (bool, error)
-	// Cancel asks whoever runs the attempt to end it. It is a hint: it may be lost, and is sent again.
-	Cancel(ctx context.Context, run string, attempt int) error
+	// Ask tells whichever executor runs an attempt to end its program, or that it may begin it. It is a hint: it may be lost, and
+	// is sent again.
+	Ask(ctx context.Context, control engine.Control) error
 	// Results delivers what executors report for one shard, in order, until ctx ends, and from the first
 	// unacknowledged on at every start. It calls handle from one goroutine.
 	Results(ctx context.Context, shard int, handle func(Delivery)) error

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 )
 
 // Seat is a shard that the machine works on, from one Recover of it to the next. An answer about an earlier seat of a shard
@@ -26,7 +27,7 @@ type Clock struct{}
 type Recovered struct {
 	Seats  []Seat
 	Terms  []engine.Term
-	Jobs   engine.JobsLoaded
+	Jobs   core.JobsLoaded
 	Failed bool
 }
 
@@ -42,7 +43,7 @@ type Loaded struct {
 	Seats  []Seat
 	UIDs   []string
 	Again  int
-	Jobs   engine.JobsLoaded
+	Jobs   core.JobsLoaded
 	Failed bool
 }
 
@@ -58,18 +59,18 @@ type Swept struct {
 type CommandsLoaded struct {
 	Seat     Seat
 	Commands []engine.Command
-	Received []engine.CommandReceived
+	Received []core.CommandReceived
 	Failed   bool
 }
 
 // Answered brings a core the answer to an effect.
 type Answered struct {
 	Seat  Seat
-	Event engine.Event
+	Event core.Event
 }
 
 // BinariesRead answers ReadBinaries; there is no answer where reading failed: it is done again soon enough.
-type BinariesRead struct{ Changed engine.BinariesChanged }
+type BinariesRead struct{ Changed core.BinariesChanged }
 
 // Results brings what executors report. The receipt comes back in an Acknowledge once it has been dealt with.
 type Results struct {
@@ -146,7 +147,7 @@ type ReadBinaries struct{ Keys []string }
 // Perform does one of a core's effects; answered by Answered where the effect has an answer.
 type Perform struct {
 	Seat   Seat
-	Effect engine.Effect
+	Effect core.Effect
 }
 
 // Commit writes decisions, one for each of the seats; answered by Committed.

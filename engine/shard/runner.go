@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/internal/sparse"
 )
 
@@ -44,7 +45,7 @@ type Runner struct {
 	slots   chan struct{} // bounds the questions to the queue that are under way
 	work    sync.WaitGroup
 	commits *sync.WaitGroup // writes of the store for the shards that are owned now
-	stats   atomic.Pointer[engine.Stats]
+	stats   atomic.Pointer[core.Stats]
 	ready   chan struct{}
 }
 
@@ -64,7 +65,7 @@ func NewRunner(config Config, store Store, queue Queue, shards []int, log *slog.
 		config: config, loader: Loader{Store: store}, shards: shards, queue: queue, log: log, observer: observer, pulse: newPulse(),
 		inputs: make(chan Input, 4096), owned: make(chan ownership), commits: new(sync.WaitGroup), slots: make(chan struct{}, questions), ready: make(chan struct{}),
 	}
-	r.stats.Store(&engine.Stats{})
+	r.stats.Store(&core.Stats{})
 	return r
 }
 
@@ -72,7 +73,7 @@ func NewRunner(config Config, store Store, queue Queue, shards []int, log *slog.
 func (r *Runner) Ready() <-chan struct{} { return r.ready }
 
 // Stats counts what the core held a moment ago.
-func (r *Runner) Stats() engine.Stats { return *r.stats.Load() }
+func (r *Runner) Stats() core.Stats { return *r.stats.Load() }
 
 // Run works until ctx ends, and returns once everything it started has ended. What is under way then is repaired by
 // the next owner.
@@ -167,7 +168,7 @@ func (r *Runner) perform(ctx context.Context, list []Action, results *listener, 
 				r.log.Warn("acknowledging results failed: they come again", "error", err)
 			}
 		case Perform:
-			_, publish := a.Effect.(engine.Publish)
+			_, publish := a.Effect.(core.Publish)
 			published = published || publish
 			r.effect(ctx, a)
 		default:
@@ -225,7 +226,7 @@ func (r *Runner) read(ctx context.Context, action Action) {
 }
 
 // recover takes shards over and reads them.
-func (r *Runner) recover(ctx context.Context, seats []Seat) ([]engine.Term, engine.JobsLoaded, error) {
+func (r *Runner) recover(ctx context.Context, seats []Seat) ([]engine.Term, core.JobsLoaded, error) {
 	terms := make([]engine.Term, len(seats))
 	var taking errgroup.Group
 	for i, seat := range seats {
@@ -235,7 +236,7 @@ func (r *Runner) recover(ctx context.Context, seats []Seat) ([]engine.Term, engi
 		})
 	}
 	if err := taking.Wait(); err != nil {
-		return nil, engine.JobsLoaded{}, fmt.Errorf("take shards over: %w", err)
+		return nil, core.JobsLoaded{}, fmt.Errorf("take shards over: %w", err)
 	}
 	jobs, err := r.loader.Recover(ctx, shardsOf(seats))
 	return terms, jobs, err

@@ -5,35 +5,36 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 )
 
 // effect does one of the core's effects. Publishing never waits; questions to the queue go on in goroutines, a
 // bounded number at a time.
 func (r *Runner) effect(ctx context.Context, a Perform) {
-	answer := func(event engine.Event) { r.send(ctx, Answered{Seat: a.Seat, Event: event}) }
+	answer := func(event core.Event) { r.send(ctx, Answered{Seat: a.Seat, Event: event}) }
 	switch e := a.Effect.(type) {
-	case engine.Publish:
+	case core.Publish:
 		r.publish(ctx, a.Seat, e.Task)
-	case engine.Revoke:
+	case core.Revoke:
 		r.ask(ctx, func() {
 			ok, err := r.queue.Revoke(ctx, e)
 			r.report(ctx, "revoke an attempt", err)
-			answer(engine.AttemptRevoked{Run: e.Run, Attempt: e.Attempt, Revoked: ok, Failed: err != nil})
+			answer(core.AttemptRevoked{Run: e.Run, Attempt: e.Attempt, Revoked: ok, Failed: err != nil})
 		})
-	case engine.Inspect:
+	case core.Inspect:
 		r.ask(ctx, func() {
 			state, err := r.queue.Inspect(ctx, e)
 			r.report(ctx, "inspect an attempt", err)
-			answer(engine.AttemptInspected{Run: e.Run, Attempt: e.Attempt, State: state, Failed: err != nil})
+			answer(core.AttemptInspected{Run: e.Run, Attempt: e.Attempt, State: state, Failed: err != nil})
 		})
-	case engine.DeclareLost:
+	case core.DeclareLost:
 		r.ask(ctx, func() {
 			_, err := r.queue.DeclareLost(ctx, e.Shard, e.Run, e.Attempt, e.After)
 			r.report(ctx, "declare an attempt lost", err) // the answer comes as a result; without one it is asked again
 		})
-	case engine.CancelAttempt:
-		r.ask(ctx, func() { r.report(ctx, "ask for a cancellation", r.queue.Cancel(ctx, e.Run, e.Attempt)) })
-	case engine.LookUpRuns:
+	case core.Ask:
+		r.ask(ctx, func() { r.report(ctx, "tell an executor to "+string(e.Kind), r.queue.Ask(ctx, e.Control)) })
+	case core.LookUpRuns:
 		r.goDo(func() {
 			for failures := 0; ctx.Err() == nil; failures++ {
 				answered := r.pulse.await("look up runs", answerLost)
@@ -62,7 +63,7 @@ func (r *Runner) publish(ctx context.Context, seat Seat, task *engine.Task) {
 		}
 		r.report(ctx, "publish a task", err)
 		select { // this may be called after Run has returned, so it must not wait; a task that nobody hears of is looked after later
-		case r.inputs <- Answered{Seat: seat, Event: engine.TaskPublished{Run: task.Run, Attempt: task.Attempt, Failed: true}}:
+		case r.inputs <- Answered{Seat: seat, Event: core.TaskPublished{Run: task.Run, Attempt: task.Attempt, Failed: true}}:
 		default:
 		}
 	})

@@ -3,13 +3,13 @@ package shard
 import (
 	"time"
 
-	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 )
 
 // unit is one shard that the machine owns: a core of its own, and how far it has come with the store.
 type unit struct {
 	seat Seat
-	core *engine.Core
+	core *core.Core
 
 	running  bool      // it has recovered
 	at       time.Time // until then it is not recovered again; zero while that is under way
@@ -18,9 +18,9 @@ type unit struct {
 	term     uint64
 	position uint64 // of its last commit
 
-	commit     *engine.Ready // under way, or waiting to be tried again
-	begun      time.Time     // when the latest was given to the store first
-	commitAt   time.Time     // when it is tried again; zero while it is under way
+	commit     *core.Ready // under way, or waiting to be tried again
+	begun      time.Time   // when the latest was given to the store first
+	commitAt   time.Time   // when it is tried again; zero while it is under way
 	commitFail int
 	number     uint64    // of commits that were begun
 	proved     uint64    // the number of the latest that is durable: when that was begun the shard was this engine's
@@ -30,7 +30,7 @@ type unit struct {
 	// The engine stood still, and the shard may be another's: no effect is performed before a commit that was begun later.
 	stood   bool
 	stoodAt uint64 // number of the latest commit before
-	held    []engine.Effect
+	held    []core.Effect
 
 	horizon  time.Time
 	polling  time.Time // the horizon before, while a poll is under way
@@ -54,7 +54,7 @@ type arrived struct {
 func (m *Machine) newUnit(shard int, now time.Time) *unit {
 	m.epoch++
 	return &unit{
-		seat: Seat{Shard: shard, Epoch: m.epoch}, core: engine.NewCore(m.config.Core, now, m.random),
+		seat: Seat{Shard: shard, Epoch: m.epoch}, core: core.NewCore(m.config.Core, now, m.random),
 		commands: map[string]bool{}, asking: map[string]bool{}, loading: map[string]bool{}, again: map[string]bool{},
 	}
 }
@@ -84,14 +84,14 @@ func (m *Machine) working(do func(u *unit)) {
 	}
 }
 
-func (m *Machine) step(out *actions, now time.Time, u *unit, event engine.Event) {
+func (m *Machine) step(out *actions, now time.Time, u *unit, event core.Event) {
 	for _, effect := range u.core.Step(now, event) {
 		u.perform(out, effect)
 	}
 }
 
 // perform has an effect done, once it is sure that the shard is still this engine's.
-func (u *unit) perform(out *actions, effect engine.Effect) {
+func (u *unit) perform(out *actions, effect core.Effect) {
 	if u.stood {
 		u.held = append(u.held, effect)
 		return

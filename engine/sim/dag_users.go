@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/wave"
 )
 
 // What people do to DAGs and their waves, in the way of web/service.
@@ -153,7 +154,7 @@ func (u *users) backfillDAG() bool {
 		return false
 	}
 	from := w.stamp().Add(-w.between(0, time.Minute)).Truncate(time.Millisecond)
-	planned, _, err := engine.BackfillWaves(&m.dag, from, from.Add(w.between(time.Second, 30*time.Second)), w.stamp())
+	planned, _, err := wave.Backfill(&m.dag, from, from.Add(w.between(time.Second, 30*time.Second)), w.stamp())
 	if err != nil {
 		w.fail("backfills are planned", "DAG %s: %s", m.uid, err)
 		return false

@@ -5,34 +5,35 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/engine/shard"
 )
 
 // about tells which attempt an effect concerns.
-func about(effect engine.Effect) (run string, attempt int) {
+func about(effect core.Effect) (run string, attempt int) {
 	switch f := effect.(type) {
-	case engine.Publish:
+	case core.Publish:
 		return f.Task.Run, f.Task.Attempt
-	case engine.Revoke:
+	case core.Revoke:
 		return f.Run, f.Attempt
-	case engine.Inspect:
+	case core.Inspect:
 		return f.Run, f.Attempt
-	case engine.DeclareLost:
+	case core.DeclareLost:
 		return f.Run, f.Attempt
-	case engine.CancelAttempt:
+	case core.Ask:
 		return f.Run, f.Attempt
-	case engine.LookUpRuns:
+	case core.LookUpRuns:
 		return f.Command.ID, 0
 	}
 	return "", 0
 }
 
 // effect does one of the core's effects.
-func (e *driver) effect(seat shard.Seat, effect engine.Effect) {
+func (e *driver) effect(seat shard.Seat, effect core.Effect) {
 	w := e.w
 	run, attempt := about(effect)
 	w.note("effect", run, name(effect)+" by "+e.group.name, int64(attempt))
-	ask := func(question func() engine.Event) {
+	ask := func(question func() core.Event) {
 		e.do(func(p *process, _ shard.Loader) shard.Input {
 			// What it has published before arrives before: a connection keeps the order.
 			if !p.sleep(max(w.between(100*time.Microsecond, 3*time.Millisecond), e.sentAt-w.elapsed)) {
@@ -47,20 +48,20 @@ func (e *driver) effect(seat shard.Seat, effect engine.Effect) {
 	}
 	refused := func() bool { return e.isCut() || w.chance(queueRefused) }
 	switch f := effect.(type) {
-	case engine.Publish:
+	case core.Publish:
 		w.truth.wanted(f.Task)
 		e.publish(seat, f.Task)
-	case engine.Revoke:
-		ask(func() engine.Event {
+	case core.Revoke:
+		ask(func() core.Event {
 			if refused() {
-				return engine.AttemptRevoked{Run: f.Run, Attempt: f.Attempt, Failed: true}
+				return core.AttemptRevoked{Run: f.Run, Attempt: f.Attempt, Failed: true}
 			}
 			revoked := w.queue.revoke(f.Shard, f.Run, f.Attempt)
-			return engine.AttemptRevoked{Run: f.Run, Attempt: f.Attempt, Revoked: revoked, Failed: w.chance(queueUnsure)}
+			return core.AttemptRevoked{Run: f.Run, Attempt: f.Attempt, Revoked: revoked, Failed: w.chance(queueUnsure)}
 		})
-	case engine.Inspect:
+	case core.Inspect:
 		e.do(func(p *process, _ shard.Loader) shard.Input {
-			answer := engine.AttemptInspected{Run: f.Run, Attempt: f.Attempt, Failed: refused()}
+			answer := core.AttemptInspected{Run: f.Run, Attempt: f.Attempt, Failed: refused()}
 			if !p.sleep(w.between(100*time.Microsecond, 3*time.Millisecond)) {
 				return nil
 			}
@@ -80,21 +81,21 @@ func (e *driver) effect(seat shard.Seat, effect engine.Effect) {
 			}
 			return shard.Answered{Seat: seat, Event: answer}
 		})
-	case engine.DeclareLost:
-		ask(func() engine.Event {
+	case core.DeclareLost:
+		ask(func() core.Event {
 			if !refused() {
 				w.queue.decide(engine.Result{Kind: engine.ResultLost, Run: f.Run, Attempt: f.Attempt, Shard: f.Shard, At: w.stamp()}, f.After)
 			}
 			return nil
 		})
-	case engine.CancelAttempt:
-		ask(func() engine.Event {
+	case core.Ask:
+		ask(func() core.Event {
 			if !e.isCut() && !w.chance(controlLost) {
-				w.cancelAttempt(f.Run, f.Attempt)
+				w.control(f.Control)
 			}
 			return nil
 		})
-	case engine.LookUpRuns:
+	case core.LookUpRuns:
 		e.do(func(p *process, loader shard.Loader) shard.Input {
 			for {
 				found, err := loader.LookUp(context.Background(), f)
@@ -126,7 +127,7 @@ func (e *driver) publish(seat shard.Seat, task *engine.Task) {
 		if failed {
 			w.after(w.between(50*time.Microsecond, 2*time.Millisecond), func() {
 				if !group.dead {
-					e.input(shard.Answered{Seat: seat, Event: engine.TaskPublished{Run: copied.Run, Attempt: copied.Attempt, Failed: true}})
+					e.input(shard.Answered{Seat: seat, Event: core.TaskPublished{Run: copied.Run, Attempt: copied.Attempt, Failed: true}})
 				}
 			})
 		}

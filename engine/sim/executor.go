@@ -27,6 +27,7 @@ type executor struct {
 	draining     bool
 	cutUntil     time.Duration // until then it cannot refresh locks
 	awayUntil    time.Duration // until then it does not reach the queue
+	skew         time.Duration // of its clock
 }
 
 // attempt is one that an executor has taken.
@@ -39,6 +40,7 @@ type attempt struct {
 	deadline  time.Duration // by when its process must have ended, unless the lock is refreshed
 	program   *program
 	cancelled bool
+	mayBegin  bool // the owner has said so
 	drained   bool
 	reporting bool // its process has ended, and the report of that is on its way
 }
@@ -50,6 +52,9 @@ func (x *executor) boot() {
 	x.w.note("executor starts", x.group.name, "", 0)
 	x.w.queue.dispatch()
 }
+
+// stamp is the wall clock by its own.
+func (x *executor) stamp() time.Time { return x.w.stamp().Add(x.skew) }
 
 // away reports whether it does not reach the queue.
 func (x *executor) away() bool { return x.w.elapsed < x.awayUntil }
@@ -127,14 +132,20 @@ func (w *world) idleExecutor() *executor {
 	return idle[w.random.IntN(len(idle))]
 }
 
-// cancelAttempt tells whoever runs an attempt to end it.
-func (w *world) cancelAttempt(run string, number int) {
+// control tells the executors of an attempt to end it, or that it may begin.
+func (w *world) control(control engine.Control) {
 	for _, x := range w.executors {
 		for _, a := range x.running {
-			if a.task.Run == run && a.task.Attempt == number && !a.x.group.dead {
-				a.cancelled = true
-				a.process.wake()
+			if a.task.Run != control.Run || a.task.Attempt != control.Attempt || a.x.group.dead {
+				continue
 			}
+			switch {
+			case control.Kind == engine.ControlCancel:
+				a.cancelled = true
+			case x.group.name == control.Executor && a.token == control.Token:
+				a.mayBegin = true
+			}
+			a.process.wake()
 		}
 	}
 }
@@ -235,7 +246,8 @@ func (a *attempt) handle(delivered *waiting, outlived func() bool) {
 
 	// Claim. A claim whose answer was lost is found again.
 	started := engine.Result{
-		Kind: engine.ResultStarted, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: x.group.name, Token: token, At: w.stamp(),
+		Kind: engine.ResultStarted, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: x.group.name, Token: token, At: a.x.stamp(),
+		Asks: task.Once,
 	}
 	sequence, claimed, alive := a.claim(started, outlived)
 	if !alive {
@@ -297,11 +309,11 @@ func (a *attempt) run(sequence uint64) {
 	w, task := a.x.w, a.task
 	finish := &engine.Finish{}
 	report := func() {
-		finish.FinishedAt = w.stamp()
+		finish.FinishedAt = a.x.stamp()
 		a.reporting = true
 		a.decide(engine.Result{
 			Kind: engine.ResultFinished, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: a.x.group.name, Token: a.token,
-			At: w.stamp(), Finish: finish,
+			At: a.x.stamp(), Finish: finish,
 		}, sequence)
 	}
 
@@ -312,7 +324,13 @@ func (a *attempt) run(sequence uint64) {
 	if !a.step(fetch) {
 		return
 	}
-	finish.FetchedAt = w.stamp()
+	finish.FetchedAt = a.x.stamp()
+	if task.Once {
+		var alive bool
+		if sequence, alive = a.awaitBegin(sequence); !alive {
+			return
+		}
+	}
 	switch {
 	case w.elapsed >= a.deadline:
 		return // the lock may be somebody else's at any moment: it must not begin
@@ -324,12 +342,16 @@ func (a *attempt) run(sequence uint64) {
 		finish.Status, finish.HandedBack = engine.StatusFailed, true
 		report()
 		return
+	case task.Once && !a.mayBegin:
+		finish.Status, finish.HandedBack, finish.Unfetched, finish.Error = engine.StatusFailed, true, true, "the engine did not say in time that it may begin"
+		report()
+		return
 	case w.elapsed < w.programsAway || w.chance(programAway):
 		finish.Status, finish.HandedBack, finish.Unfetched, finish.Error = engine.StatusFailed, true, true, "its program could not be fetched"
 		report()
 		return
 	}
-	finish.StartedAt = w.stamp()
+	finish.StartedAt = a.x.stamp()
 	a.program = w.journal.start(a)
 	refreshAt := w.elapsed + lockTTL/3
 	progress := w.odds(0.2)
@@ -368,7 +390,7 @@ func (a *attempt) run(sequence uint64) {
 			var ok, alive bool
 			next := engine.Result{
 				Kind: engine.ResultProgress, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: a.x.group.name, Token: a.token,
-				At: w.stamp(), Progress: &engine.Progress{Fraction: 0.5, At: w.stamp()},
+				At: a.x.stamp(), Progress: &engine.Progress{Fraction: 0.5, At: a.x.stamp()},
 			}
 			var stored uint64
 			if stored, ok, alive = a.decide(next, sequence); !alive {
@@ -386,6 +408,39 @@ func (a *attempt) run(sequence uint64) {
 		return // whoever could not refresh the lock does not know whether it may report; the supervisor declares the loss
 	}
 	report()
+}
+
+// awaitBegin waits until the owner says that the program may begin, for two lives of a lock at most, and asks it again and
+// again. It gives the sequence of the last message; false when the executor has died, or the attempt was taken away.
+func (a *attempt) awaitBegin(sequence uint64) (uint64, bool) {
+	w, task := a.x.w, a.task
+	limit, refreshAt := w.elapsed+2*lockTTL, w.elapsed+lockTTL/3
+	for !a.mayBegin && !a.cancelled && !a.drained {
+		if w.elapsed >= limit || w.elapsed >= a.deadline {
+			return sequence, true
+		}
+		if !a.step(time.Second) {
+			return sequence, false
+		}
+		if w.elapsed >= refreshAt && a.refresh() {
+			refreshAt = w.elapsed + lockTTL/3
+		}
+		if a.x.group.dead || a.revision == 0 {
+			return sequence, false
+		}
+		if a.mayBegin {
+			break
+		}
+		stored, ok, alive := a.decide(engine.Result{
+			Kind: engine.ResultProgress, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: a.x.group.name, Token: a.token,
+			At: a.x.stamp(), Asks: true,
+		}, sequence)
+		if !alive || !ok {
+			return sequence, false
+		}
+		sequence = stored
+	}
+	return sequence, true
 }
 
 // refresh gives the lock another life. The deadline counts from before the call.
@@ -409,6 +464,8 @@ func (a *attempt) refresh() bool {
 		return false
 	}
 	a.revision, a.deadline = revision, asked+lockTTL-lockMargin
-	a.program.guard()
+	if a.program != nil {
+		a.program.guard()
+	}
 	return true
 }

@@ -52,6 +52,15 @@ func (m *jobModel) stands(w *world, task *engine.ScheduledTask) {
 	case m.parked.IsZero():
 		m.parked = w.wall()
 	}
+	if len(m.forms) != 1 || w.jumped || task.Slot.Equal(engine.Parked) {
+		return
+	}
+	// Whatever the clock of the executor says that ran what it follows.
+	f := &m.forms[0]
+	shifted := f.spec.Active != nil || len(f.spec.Exclude) > 0
+	if most := w.wall().Add(time.Duration(f.spec.After) + time.Second); f.schedule.Kind() == cron.KindAfter && !shifted && task.Slot.After(most) {
+		w.fail("a fixed delay follows the end of the run before", "%s is next at %s", m.uid, task.Slot)
+	}
 }
 
 func describeSpec(j *spec.Job) string {

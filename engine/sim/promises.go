@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	life "github.com/tidewheel/tidewheel/engine/attempt"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
@@ -177,7 +178,7 @@ func (t *truth) bounded(m *jobModel, run *engine.Run) {
 		switch {
 		case a.Status == engine.StatusFailed || a.Status == engine.StatusTimedOut:
 			failed++
-			if !last && a.ExitCode != nil && !engine.RetriableExit(*a.ExitCode, f.spec.Retry) {
+			if !last && a.ExitCode != nil && !life.RetriableExit(*a.ExitCode, f.spec.Retry) {
 				t.w.fail("exits that say so are not tried again", "attempt %d of run %s follows exit %d", a.N+1, run.ID, *a.ExitCode)
 			}
 		case a.Status == engine.StatusLost && a.Error != "": // not handed back by a drain

@@ -13,7 +13,7 @@ func Reachable() []Count {
 	add("fault", Faults()...)
 	add("action", "Recover", "Listen", "Leave", "Poll", "Load", "Sweep", "LoadCommands", "ReadBinaries", "Perform", "Commit",
 		"Acknowledge")
-	add("effect", "Publish", "Revoke", "Inspect", "DeclareLost", "CancelAttempt", "LookUpRuns")
+	add("effect", "Publish", "Revoke", "Inspect", "DeclareLost", "Ask", "LookUpRuns")
 	add("event", "AttemptInspected", "AttemptRevoked", "RunsLookedUp", "TaskPublished")
 	add("result", "started", "progress", "finished", "revoked", "lost")
 	add("process", "exit", "timeout", "cancelled", "drained", "watchdog", "executor killed")

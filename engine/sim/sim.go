@@ -62,7 +62,7 @@ func Run(seed uint64, options Options) Report {
 	}
 	w.owners = newOwners(w)
 	for i := range 1 + w.random.IntN(3) {
-		x := &executor{w: w, name: "executor-" + string(rune('a'+i)), slots: 1 + w.random.IntN(4)}
+		x := &executor{w: w, name: "executor-" + string(rune('a'+i)), slots: 1 + w.random.IntN(4), skew: pick(w, 0, 0, 0, 70*time.Millisecond, -70*time.Millisecond, 7*time.Minute, -7*time.Minute)}
 		w.executors = append(w.executors, x)
 		x.boot()
 	}

@@ -8,3 +8,7 @@ func capable(string) error       { return errors.New("this system knows no capab
 func swap(string, string) error  { return errors.New("this system cannot exchange names") }
 func attackRemoval(string) error { return errors.New("this system cannot exchange names") }
 func removeClosed(string) error  { return errors.New("this is tested on Linux only") }
+
+func attackDomain([]string) error       { return errors.ErrUnsupported }
+func attackMount(string) error          { return errors.ErrUnsupported }
+func workHonestly(string, string) error { return errors.ErrUnsupported }

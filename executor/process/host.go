@@ -28,6 +28,11 @@ type Config struct {
 	UID, GID int
 	// OwnUsers runs each program as a user of its own where that can be done, and as UID and GID where it cannot.
 	OwnUsers bool
+	// OwnDomains runs each program in a Landlock domain of its own where it has no user of its own and the kernel can.
+	OwnDomains bool
+	// Closed are files and folders that no program in a domain may reach, and Readable those of which it may read and
+	// execute what it knows by name. Dir is closed, but for the program's own folder.
+	Closed, Readable []string
 	// Guardian is a command line that calls Guard with the arguments appended to it. Without one, programs outlive an
 	// executor that is killed, until the next one starts on the same Dir.
 	Guardian []string
@@ -45,7 +50,8 @@ type Host struct {
 	life     string   // folder of this Host's life, below Dir
 	groups   *groups  // nil where there are no cgroups
 	threads  *threads
-	users    *users // nil where programs have none of their own
+	users    *users   // nil where programs have none of their own
+	domains  *domains // nil as well
 	guardian *guardian
 	folders  folders
 
@@ -67,6 +73,9 @@ func Open(config Config) (_ *Host, err error) {
 	}
 	if config.Dir, err = filepath.Abs(config.Dir); err != nil {
 		return nil, fmt.Errorf("process: find folder: %w", err)
+	}
+	if euid := os.Geteuid(); euid != 0 && config.UID == euid {
+		config.UID, config.GID = -1, -1 // to change to oneself needs root, too
 	}
 	_, missing := os.Stat(config.Dir)
 	if err := os.MkdirAll(config.Dir, 0o711); err != nil {
@@ -95,6 +104,12 @@ func Open(config Config) (_ *Host, err error) {
 		if h.users, err = claimUsers(); err != nil {
 			h.log.Warn("programs have no users of their own", "reason", err)
 			h.users, err = nil, nil
+		}
+	}
+	if config.OwnDomains && h.users == nil {
+		if h.domains, err = openDomains(h.threads, &config); err != nil {
+			h.log.Warn("programs have no domains of their own", "reason", err)
+			h.domains, err = nil, nil
 		}
 	}
 	h.clean()
@@ -138,6 +153,9 @@ func (h *Host) Share(name string, content []byte) (path string, err error) {
 	if err := os.Chmod(path, 0o444); err != nil { // whatever the umask
 		return "", fmt.Errorf("process: share %s: %w", name, err)
 	}
+	if err := h.domains.share(path); err != nil {
+		return "", fmt.Errorf("process: share %s: %w", name, err)
+	}
 	return path, nil
 }
 
@@ -164,6 +182,7 @@ func (h *Host) Silenced(began time.Time) bool {
 func (h *Host) undo(made bool) {
 	h.groups.close()
 	h.threads.close()
+	h.domains.close()
 	h.users.close()
 	if h.life != "" {
 		_ = os.Remove(h.life) // it is empty
@@ -185,6 +204,7 @@ func (h *Host) Close() error {
 	}
 	h.groups.close()
 	h.threads.close()
+	h.domains.close()
 	h.users.close()
 	err := removeAll(h.life)
 	h.closeFiles()

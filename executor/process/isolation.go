@@ -9,6 +9,9 @@ type Isolation string
 const (
 	// IsolationOwnUser: each program runs as a user of its own.
 	IsolationOwnUser Isolation = "own-user"
+	// IsolationOwnDomain: programs run as one user, each in a Landlock domain of its own: they are kept from the executor's
+	// files, memory and environment and from each other's, as far as that version of Landlock can.
+	IsolationOwnDomain Isolation = "own-domain"
 	// IsolationSharedUser: programs run as one user that is not the executor's: they are kept from it, and not from each
 	// other.
 	IsolationSharedUser Isolation = "shared-user"
@@ -21,11 +24,16 @@ func (h *Host) Isolation() Isolation {
 	switch {
 	case h.users != nil:
 		return IsolationOwnUser
+	case h.domains != nil:
+		return IsolationOwnDomain
 	case h.config.UID >= 0 && h.config.UID != os.Geteuid():
 		return IsolationSharedUser
 	}
 	return IsolationNone
 }
+
+// Gaps says what programs can do although each has a domain of its own, as this kernel cannot prevent it.
+func (h *Host) Gaps() []string { return h.domains.gaps() }
 
 // Hides reports whether programs do not see the processes of other users.
 func (h *Host) Hides() bool { return h.threads.hides == nil }

@@ -21,6 +21,12 @@ func TestMain(m *testing.M) {
 			err = swap(os.Args[2], os.Args[3])
 		case "__capable":
 			err = capable(os.Args[2])
+		case "__attack":
+			err = attackDomain(os.Args[2:])
+		case "__mount":
+			err = attackMount(os.Args[2])
+		case "__honest":
+			err = workHonestly(os.Args[2], os.Args[3])
 		case "__remove":
 			err = attackRemoval(os.Args[2])
 		case "__closed":

@@ -103,10 +103,24 @@ func openThreads() (*threads, error) {
 	return &threads{hides: errors.New("this system cannot hide processes")}, nil
 }
 
-func (*threads) forkExec(path string, args []string, attributes *syscall.ProcAttr) (int, error) {
+func (*threads) forkExec(path string, args []string, attributes *syscall.ProcAttr, _ int) (int, error) {
 	return syscall.ForkExec(path, args, attributes)
 }
 func (*threads) close() {}
+
+// domains are Linux's.
+type domains struct{}
+
+var errNoDomains = errors.New("only Linux has Landlock")
+
+func openDomains(*threads, *Config) (*domains, error) { return nil, errNoDomains }
+func (*domains) gaps() []string                       { return nil }
+func (*domains) share(string) error                   { return nil }
+func (*domains) ruleset(string) (int, error)          { return -1, errNoDomains }
+func (*domains) close()                               {}
+
+// CheckOwnDomains says that only Linux has domains.
+func CheckOwnDomains() (gaps []string, err error) { return nil, errNoDomains }
 
 // Shield does nothing here.
 func Shield() error { return nil }

@@ -91,8 +91,15 @@ func (h *Host) givePipes(folder *Folder, in, out int) {
 
 // fork starts the program.
 func (h *Host) fork(command Command, attributes *syscall.ProcAttr) (pid int, err error) {
+	domain := -1
+	if h.domains != nil {
+		if domain, err = h.domains.ruleset(command.Folder.Path); err != nil {
+			return 0, fmt.Errorf("process: make domain: %w", err)
+		}
+		defer closeAll(domain)
+	}
 	err = retryBusy(func() error {
-		pid, err = h.threads.forkExec(command.Path, command.Args, attributes)
+		pid, err = h.threads.forkExec(command.Path, command.Args, attributes, domain)
 		return err
 	})
 	if err != nil {
@@ -113,7 +120,7 @@ func (h *Host) forkLimited(limits []resourceLimit, command Command, attributes *
 	}
 	defer closeAll(write)
 	attributes.Files = append(attributes.Files, uintptr(write))
-	if pid, err = h.fork(Command{Path: path, Args: arguments}, attributes); err != nil {
+	if pid, err = h.fork(Command{Path: path, Args: arguments, Folder: command.Folder}, attributes); err != nil {
 		closeAll(report)
 		return 0, -1, err
 	}

@@ -31,6 +31,7 @@ type start struct {
 	path       string
 	args       []string
 	attributes *syscall.ProcAttr
+	domain     int // the Landlock ruleset of a domain of its own; negative: none
 	started    chan<- started
 }
 
@@ -53,7 +54,8 @@ func openThreads() (*threads, error) {
 	return t, nil
 }
 
-// work is the life of a thread. It ends with its goroutine, as nobody else could use it.
+// work is the life of a thread. It ends with its goroutine, as nobody else could use it. A thread that has started a
+// program in a domain is in that domain, too: another one takes its place. ready, if there is one, gets how it began.
 func (t *threads) work(ready chan<- error) {
 	runtime.LockOSThread()
 	if unix.Gettid() == unix.Getpid() {
@@ -63,14 +65,30 @@ func (t *threads) work(ready chan<- error) {
 		runtime.UnlockOSThread()
 		return
 	}
-	err := t.confine()
-	ready <- err
-	if err != nil {
-		return
+	confined := t.confine()
+	if ready != nil {
+		ready <- confined
+		if confined != nil {
+			return
+		}
 	}
 	for one := range t.starts {
+		err := confined
+		if err == nil && one.domain >= 0 {
+			err = restrict(one.domain)
+		}
+		if err != nil {
+			one.started <- started{err: err}
+			continue
+		}
+		if one.domain >= 0 {
+			t.workers.Go(func() { t.work(nil) })
+		}
 		pid, err := syscall.ForkExec(one.path, one.args, one.attributes)
 		one.started <- started{pid, err}
+		if one.domain >= 0 {
+			return
+		}
 	}
 }
 
@@ -138,10 +156,10 @@ func procHides() bool {
 	return hides
 }
 
-// forkExec is syscall.ForkExec on one of the threads.
-func (t *threads) forkExec(path string, args []string, attributes *syscall.ProcAttr) (int, error) {
+// forkExec is syscall.ForkExec on one of the threads, in a domain with that ruleset if it is not negative.
+func (t *threads) forkExec(path string, args []string, attributes *syscall.ProcAttr, domain int) (int, error) {
 	result := make(chan started, 1)
-	t.starts <- start{path, args, attributes, result}
+	t.starts <- start{path, args, attributes, domain, result}
 	got := <-result
 	return got.pid, got.err
 }

@@ -22,10 +22,14 @@ var rules = []rule{
 	{pkg: "dag/condition", pure: true, libraries: "github.com/expr-lang/expr"},
 	{pkg: "spec", pure: true, may: "cron dag dag/condition", libraries: "go.yaml.in/yaml/v3 github.com/invopop/jsonschema"},
 	{pkg: "engine/wheel", pure: true},
-	{pkg: "engine", pure: true, may: "spec cron dag dag/condition engine/wheel"},
+	{pkg: "engine", pure: true, may: "spec"},
+	{pkg: "engine/plan", pure: true, may: "engine spec cron"},
+	{pkg: "engine/attempt", pure: true, may: "engine spec"},
+	{pkg: "engine/wave", pure: true, may: "engine spec cron dag dag/condition"},
+	{pkg: "engine/core", pure: true, may: "engine engine/plan engine/attempt engine/wave engine/wheel spec cron dag"},
 	{pkg: "engine/lease", pure: true, may: "engine"},
-	{pkg: "engine/shard", may: "engine engine/lease engine/wheel spec cron dag internal/sparse"},
-	{pkg: "engine/sim", pure: true, may: "engine engine/lease engine/shard engine/wheel spec cron dag store/memory"},
+	{pkg: "engine/shard", may: "engine engine/core engine/lease engine/wheel spec cron dag internal/sparse"},
+	{pkg: "engine/sim", pure: true, may: "engine engine/attempt engine/core engine/wave engine/lease engine/shard engine/wheel spec cron dag store/memory"},
 
 	{pkg: "internal/runtoken"}, // what a program shows to the API: made by executors, checked by the web
 	{pkg: "internal/sparse"},   // what shells say again and again while something is away
@@ -40,19 +44,19 @@ var rules = []rule{
 	{pkg: "store/mongo", adapter: true, may: "engine spec"},
 	{pkg: "store/storetest", may: "engine spec"},
 	// The ports and the few types they speak of are declared by their consumers.
-	{pkg: "queue/jetstream", adapter: true, may: "engine engine/lease engine/shard executor spec"},
-	{pkg: "queue/queuetest", may: "engine engine/lease engine/shard executor spec"},
+	{pkg: "queue/jetstream", adapter: true, may: "engine engine/core engine/lease engine/shard executor spec"},
+	{pkg: "queue/queuetest", may: "engine engine/core engine/lease engine/shard executor spec"},
 	{pkg: "blob", adapter: true, may: "blob/gateway"},
 	{pkg: "blob/gateway"},
 	{pkg: "moving", may: "engine"}, // stores and buckets are its ports
 
 	{pkg: "static"},
 	{pkg: "templates"},
-	{pkg: "web/service", may: "engine spec cron dag", tests: "web/webtest engine/shard"},
+	{pkg: "web/service", may: "engine engine/wave spec cron dag", tests: "web/webtest engine/core engine/shard"},
 	{pkg: "web/auth", may: "internal/runtoken web/service"},
 	{pkg: "web/webtest", may: "engine spec web/service store/memory store/storetest"},
 	{pkg: "web/api", may: "engine spec cron dag web/service client/wire", tests: "web/webtest"},
-	{pkg: "web/ui", may: "engine spec cron dag templates static web/service", tests: "web web/auth web/webtest"},
+	{pkg: "web/ui", may: "engine engine/wave spec cron dag templates static web/service", tests: "web web/auth web/webtest"},
 	{pkg: "web", may: "engine spec client/wire web/api web/auth web/ui web/service static", tests: "web/webtest"},
 	// What the API says is said once, for both its ends.
 	{pkg: "client/wire", may: "engine spec"},
@@ -62,7 +66,7 @@ var rules = []rule{
 	{pkg: "bench", may: "*"},
 	{pkg: "bench/..."}, // programs that it runs
 	{pkg: "e2e", may: "engine client client/wire"},
-	{pkg: "e2e/chaos", may: "engine client client/wire executor queue/jetstream", tests: "e2e"},
+	{pkg: "e2e/chaos", may: "engine engine/core client client/wire executor queue/jetstream", tests: "e2e"},
 	{pkg: "e2e/chaos/witness"}, // a program that it runs
 	{pkg: "examples", tests: "spec"},
 	{pkg: "examples/..."}, // programs that Tidewheel runs, so they stand alone
@@ -76,7 +80,9 @@ var rules = []rule{
 var owners = []struct{ module, packages string }{
 	{"go.mongodb.org/mongo-driver", "store/mongo"},
 	{"modernc.org/sqlite", "store/sqlite"},
+	{"github.com/tinylib/msgp", "store/sqlite"},
 	{"github.com/nats-io", "queue/jetstream"},
+	{"github.com/mailru/easyjson", "queue/jetstream"},
 	{"github.com/aws", "blob blob/gateway"},
 	{"github.com/versity/versitygw", "blob blob/gateway"},
 	{"github.com/gofiber", "blob blob/gateway"},

@@ -1,56 +1,54 @@
 package main
 
-const coreOverlap = "engine/core_overlap.go"
-
 // overlapGuards keep the runs of one job apart, as its policy says.
 var overlapGuards = []mutant{
 	{
 		name: "overlap", guard: "a run waits for the one before it",
-		file: coreOverlap,
-		old:  "	if blocker == nil || (r.spec != nil && r.spec.Overlap == spec.OverlapAllow) {",
-		new:  "	if blocker == nil || r.spec != nil {",
+		file: "engine/core/admit.go",
+		old:  "	if blocker == nil {\n		c.enqueue(r)\n		return\n	}\n	switch plan",
+		new:  "	if blocker == nil || r.spec != nil {\n		c.enqueue(r)\n		return\n	}\n	switch plan",
 	},
 	{
 		name: "overlap-lock", guard: "runs of a job that may not overlap share its lock",
-		file: coreSupervise,
+		file: "engine/attempt/message.go",
 		old:  "	return r.JobUID\n}",
 		new:  "	return r.ID\n}",
 	},
 	{
 		name: "overlap-skip", guard: "overlap skip gives up the slot",
-		file: coreOverlap,
-		old:  "		c.giveUp(r, ReasonOverlap)\n	case spec.OverlapReplace:",
+		file: "engine/core/admit.go",
+		old:  "		c.giveUp(r, engine.ReasonOverlap)\n	case spec.OverlapReplace:",
 		new:  "		c.wait(r, blocker)\n	case spec.OverlapReplace:",
 	},
 	{
 		name: "overlap-heard", guard: "a slot is not skipped for a run that may have ended before a take-over",
-		held: test{"engine", "^TestTranscripts$/^overlap$"},
-		file: coreOverlap,
+		held: test{"engine/core", "^TestTranscripts$/^overlap$"},
+		file: "engine/core/admit.go",
 		old:  "blocker.inDoubt(c.now) || blocker.unheard && ",
 		new:  "blocker.inDoubt(c.now) || false && ",
 	},
 	{
 		name: "overlap-queue", guard: "overlap queue gives up nothing",
-		file: coreOverlap,
+		file: "engine/core/admit.go",
 		old:  "	default:\n		if r.Trigger",
-		new:  "	default:\n		if r.Trigger == TriggerSchedule && r.Status == StatusScheduled {\n			c.giveUp(r, ReasonOverlap)\n			return\n		}\n		if r.Trigger",
+		new:  "	default:\n		if r.Trigger == engine.TriggerSchedule && r.Status == engine.StatusScheduled {\n			c.giveUp(r, engine.ReasonOverlap)\n			return\n		}\n		if r.Trigger",
 	},
 	{
 		name: "overlap-replace", guard: "overlap replace ends the run before",
-		file: coreOverlap,
-		old:  "			c.cancel(other, replacedBy+r.ID)",
+		file: "engine/core/admit.go",
+		old:  "			c.cancel(other, attempt.ReplacedBy(r.ID))",
 		new:  "			_ = other",
 	},
 	{
 		name: "overlap-queue-full", guard: "so many runs of a job wait, and no more",
-		file: coreOverlap,
+		file: "engine/core/admit.go",
 		old:  "j.countWaiting() >= c.config.MaxWaiting {",
 		new:  "false {",
 	},
 	{
 		name: "overlap-next", guard: "what waited goes when the run before it ends",
-		file: coreRun,
-		old:  "		c.enqueue(next)\n	}\n	j.draining = false",
-		new:  "		break\n	}\n	j.draining = false",
+		file: "engine/core/ended.go",
+		old:  "		c.enqueue(next)\n	}\n",
+		new:  "		break\n	}\n",
 	},
 }

@@ -1,11 +1,8 @@
 package main
 
 const (
-	coreJob      = "engine/core_job.go"
-	coreOverdue  = "engine/core_overdue.go"
-	coreLedger   = "engine/core_ledger.go"
-	corePrepared = "engine/core_prepared.go"
-	coreEdit     = "engine/core_edit.go"
+	coreOverdue = "engine/core/overdue.go"
+	coreEdit    = "engine/core/edit.go"
 )
 
 // slotGuards see to it that every slot ends once: as a run, or in the ledger.
@@ -13,87 +10,87 @@ var slotGuards = []mutant{
 	{
 		name: "slot-identity", guard: "a run's id is its slot's, whenever it is made",
 		also: "nearly all transcripts",
-		file: coreJob,
-		old:  "	r := c.newRun(j, SlotRunID(j.uid, slot), trigger)",
+		file: "engine/core/begin.go",
+		old:  "	r := c.newRun(j, engine.SlotRunID(j.uid, slot), trigger)",
 		new:  "	r := c.newRun(j, SlotRunID(j.uid, c.now), trigger)",
 	},
 	{
 		name: "advance-before-begin", guard: "the scheduled task moves on when its slot's run is made",
-		file: coreJob,
-		old:  "	j.postpone = false\n	c.advance(j)\n	c.begin(j, slot, TriggerSchedule, \"\")",
-		new:  "	j.postpone = false\n	c.begin(j, slot, TriggerSchedule, \"\")\n	c.advance(j)\n	c.advance(j)",
+		file: "engine/core/prepare.go",
+		old:  "	j.postpone = false\n	c.advance(j)\n	c.begin(j, slot, engine.TriggerSchedule, \"\")",
+		new:  "	j.postpone = false\n	c.begin(j, slot, engine.TriggerSchedule, \"\")\n	c.advance(j)\n	c.advance(j)",
 	},
 	{
 		name: "blackout", guard: "an excluded slot does not fire",
-		file: coreJob,
-		old:  "	if j.schedule.Excluded(slot) {\n		c.note(j, slot, OutcomeSkipped, ReasonBlackout)",
-		new:  "	if j.schedule.Excluded(slot) && false {\n		c.note(j, slot, OutcomeSkipped, ReasonBlackout)",
+		file: "engine/core/prepare.go",
+		old:  "	if j.schedule.Excluded(slot) {\n		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonBlackout)",
+		new:  "	if j.schedule.Excluded(slot) && false {\n		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonBlackout)",
 	},
 	{
 		name: "missed-noted", guard: "a slot that is not brought back is in the ledger",
-		file: coreOverdue,
-		old:  "			c.note(j, s, outcome, reason)",
+		file: "engine/plan/overdue.go",
+		old:  "			p.Notes = append(p.Notes, Note{slot, outcome, o.Reason})",
 		new:  "			_ = outcome",
 	},
 	{
 		name: "catch-up-none", guard: "catch-up none brings nothing back",
-		file: coreOverdue,
-		old:  "	case spec.CatchUpNone:\n",
-		new:  "	case spec.CatchUpNone:\n		keep = 1\n",
+		file: "engine/plan/overdue.go",
+		old:  "	case o.Lapsed || o.CatchUp.Policy == spec.CatchUpNone:",
+		new:  "	case o.Lapsed:",
 	},
 	{
 		name: "catch-up-last", guard: "catch-up last brings back one slot",
-		file: coreOverdue,
-		old:  "	case spec.CatchUpLast:\n		keep = 1",
-		new:  "	case spec.CatchUpLast:\n		keep = 2",
+		file: "engine/plan/overdue.go",
+		old:  "	return 1\n",
+		new:  "	return 2\n",
 	},
 	{
 		name: "catch-up-bound", guard: "catch-up all brings back so many slots, and no more",
-		file: coreOverdue,
-		old:  "		keep = c.config.MaxCatchUp",
-		new:  "		keep = 10 * c.config.MaxCatchUp",
+		file: "engine/plan/overdue.go",
+		old:  "		return o.Most\n",
+		new:  "		return 10 * o.Most\n",
 	},
 	{
 		name: "catch-up-window", guard: "nothing older than the catch-up window is brought back",
-		file: coreOverdue,
-		old:  "		if passed[i].Before(oldest) {",
-		new:  "		if false && passed[i].Before(oldest) {",
+		file: "engine/plan/overdue.go",
+		old:  " && !passed[i].Before(oldest); i-- {",
+		new:  " && (true || passed[i].Before(oldest)); i-- {",
 	},
 	{
 		name: "superseded", guard: "a prepared run whose slot passed in an outage is caught up as the policy says",
-		file: coreRun,
+		file: "engine/core/admit.go",
 		old:  "	if r.untouched() && c.superseded(r) {",
 		new:  "	if false {",
 	},
 	{
 		name: "passed-in-pause", guard: "what passed in a pause is skipped, not late",
 		file: coreEdit,
-		old:  "		c.overdue(j, earlier(j.pausedAt(c.now), c.now), ReasonPaused)\n		c.overdue(j, c.now, ReasonOutage)",
-		new:  "		c.overdue(j, c.now, ReasonOutage)",
+		old:  "		c.overdue(j, plan.Earlier(j.pausedAt(c.now), c.now), engine.ReasonPaused)\n		c.overdue(j, c.now, engine.ReasonOutage)",
+		new:  "		c.overdue(j, c.now, engine.ReasonOutage)",
 	},
 	{
 		name: "horizon", guard: "a job whose next slot is within the horizon is not forgotten",
 		also: "engine's tests: what is forgotten",
-		file: "engine/ready.go",
+		file: "engine/core/forget.go",
 		old:  "	if j.task != nil && !j.task.RunAt.After(c.horizon) {\n		return\n	}\n	c.stopTimer",
 		new:  "	c.stopTimer",
 	},
 	{
 		name: "taken", guard: "a slot that a backfill has taken gets no other run",
-		file: coreOverdue,
-		old:  "		case j.task.takes(slot):\n",
+		file: "engine/plan/overdue.go",
+		old:  "		case o.Task.Takes(p.Next):\n",
 		new:  "",
 	},
 	{
 		name: "accounted", guard: "an edit plans nothing that was accounted for",
-		file: coreEdit,
-		old:  "ok && !slot.After(j.task.Accounted);",
+		file: "engine/plan/edit.go",
+		old:  "ok && !slot.After(task.Accounted);",
 		new:  "ok && false;",
 	},
 	{
 		name: "accounted-since", guard: "an edit notes no slot that came before the form that it replaces was planned",
-		file: coreEdit,
-		old:  " && slot.After(j.task.Since)",
+		file: "engine/plan/edit.go",
+		old:  " && slot.After(task.Since)",
 		new:  "",
 	},
 }

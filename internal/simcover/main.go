@@ -18,7 +18,7 @@ import (
 )
 
 // packages are those whose branches are counted.
-const packages = "./engine,./engine/shard,./engine/lease"
+const packages = "./engine,./engine/plan,./engine/attempt,./engine/wave,./engine/core,./engine/shard,./engine/lease"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

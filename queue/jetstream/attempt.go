@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/executor"
 	"github.com/tidewheel/tidewheel/spec"
 )
@@ -36,7 +37,7 @@ func (q *Queue) Report(ctx context.Context, result engine.Result, after uint64) 
 }
 
 // Revoke takes an attempt back before anybody claims it. Asked twice, it answers the same.
-func (q *Queue) Revoke(ctx context.Context, of engine.Revoke) (bool, error) {
+func (q *Queue) Revoke(ctx context.Context, of core.Revoke) (bool, error) {
 	_, err := q.decide(ctx, engine.Result{Kind: engine.ResultRevoked, Run: of.Run, Attempt: of.Attempt, Shard: of.Shard, At: now()}, 0)
 	if errors.Is(err, errConflict) {
 		return false, nil
@@ -76,7 +77,7 @@ func (q *Queue) DeclareLost(ctx context.Context, shard int, run string, attempt 
 // Inspect tells how an attempt stands, whether its task waits, and until when it holds one of the locks. The task is read
 // first: where it has gone, the claim that it went for is found after it. The subject is read before the locks: whoever has
 // claimed holds the lock, so a claim without a lock is an attempt that ended or lost it, and never one that is about to begin.
-func (q *Queue) Inspect(ctx context.Context, of engine.Inspect) (engine.AttemptState, error) {
+func (q *Queue) Inspect(ctx context.Context, of core.Inspect) (engine.AttemptState, error) {
 	run, attempt := of.Run, of.Attempt
 	state := engine.AttemptState{Since: q.connectedSince()}
 	if of.Tier != "" {

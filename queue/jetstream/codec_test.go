@@ -1,17 +1,22 @@
 package jetstream
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
+	"errors"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/executor"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 // fill gives every field below v a value, or with some probability none. A kind of field that it does not know fails
@@ -33,8 +38,14 @@ func fill(t *testing.T, v reflect.Value, random *rand.Rand, empty float64) {
 		statuses := engine.Statuses()
 		v.Set(reflect.ValueOf(statuses[random.IntN(len(statuses))]))
 		return
+	case spec.Size:
+		v.Set(reflect.ValueOf(spec.Size(random.Int64N(1 << 50)))) // a negative one is a text that cannot be read
+		return
 	case engine.ResultKind:
-		v.Set(reflect.ValueOf(append(resultKinds, "other")[random.IntN(len(resultKinds)+1)]))
+		kinds := []engine.ResultKind{
+			engine.ResultStarted, engine.ResultProgress, engine.ResultFinished, engine.ResultRevoked, engine.ResultLost, "other",
+		}
+		v.Set(reflect.ValueOf(kinds[random.IntN(len(kinds))]))
 		return
 	default:
 		_ = value
@@ -79,81 +90,100 @@ func fill(t *testing.T, v reflect.Value, random *rand.Rand, empty float64) {
 	}
 }
 
-// TestCodecGivesWhatJSONGives fills every field that there is, at random and now and then none: the bytes and the values
-// are those of encoding/json.
-func TestCodecGivesWhatJSONGives(t *testing.T) {
+// TestCodecSaysWhatJSONSays fills every field that there is, at random and now and then none. Nodes of a former version
+// wrote and read what encoding/json does, and work beside those of this one.
+func TestCodecSaysWhatJSONSays(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3000) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		empty := []float64{0, 0.2, 0.7}[seed%3]
 		var task engine.Task
 		fill(t, reflect.ValueOf(&task).Elem(), random, empty)
-		same(t, seed, task, func() ([]byte, error) { return encodeTask(nil, &task) }, decodeTask)
+		says(t, seed, task, func() ([]byte, error) { return encodeTask(nil, &task) }, decodeTask)
 		var result engine.Result
 		fill(t, reflect.ValueOf(&result).Elem(), random, empty)
 		if result.Finish != nil && result.Finish.Status == engine.StatusInvalid {
 			result.Finish.Status = engine.StatusFailed
 		}
-		same(t, seed, result, func() ([]byte, error) { return encodeResult([]byte{}, &result) }, decodeResult)
+		says(t, seed, result, func() ([]byte, error) { return encodeResult([]byte{}, &result) }, decodeResult)
 		var holder executor.LockHolder
 		fill(t, reflect.ValueOf(&holder).Elem(), random, empty)
-		same(t, seed, holder, func() ([]byte, error) { return encodeHolder(nil, holder) }, decodeHolder)
+		says(t, seed, holder, func() ([]byte, error) { return encodeHolder(nil, holder) }, decodeHolder)
 		if t.Failed() {
 			return
 		}
 	}
 }
 
-func same[T any](t *testing.T, seed uint64, value T, encode func() ([]byte, error), decode func([]byte) (T, error)) {
+// says compares both with encoding/json: what it reads of what we write, and what we read of what it writes.
+func says[T any](t *testing.T, seed uint64, value T, encode func() ([]byte, error), decode func([]byte) (T, error)) {
 	t.Helper()
-	want, err := json.Marshal(value)
+	theirs, err := json.Marshal(value)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := encode()
-	if err != nil || !bytes.Equal(got, want) {
-		t.Errorf("seed %d: encoded %v\n%s\nwant\n%s", seed, err, got, want)
+	ours, err := encode()
+	if err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
 	}
-	sameDecoded(t, fmt.Sprintf("seed %d", seed), want, decode)
+	var read, want T
+	if err := errors.Join(json.Unmarshal(ours, &read), json.Unmarshal(theirs, &want)); err != nil {
+		t.Fatalf("seed %d: encoding/json does not read %s: %v", seed, ours, err)
+	}
+	if got, want := marshaled(t, read), marshaled(t, want); got != want { // alike whatever space there is in pieces of JSON
+		t.Errorf("seed %d: encoded\n%s\nwhich is\n%s\nand not\n%s", seed, ours, got, want)
+	}
+	for _, message := range [][]byte{theirs, later(theirs)} {
+		if got, err := decode(message); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("seed %d: decoded %v\n%+v\nwant\n%+v\nof\n%s", seed, err, got, want, message)
+		}
+	}
 }
 
-func sameDecoded[T any](t *testing.T, name string, data []byte, decode func([]byte) (T, error)) {
+func marshaled(t *testing.T, value any) string {
 	t.Helper()
-	var want T
-	wantErr := json.Unmarshal(data, &want)
-	got, err := decode(data)
-	if (err == nil) != (wantErr == nil) {
-		t.Errorf("%s: %v, want %v, of\n%s", name, err, wantErr, data)
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err == nil && !reflect.DeepEqual(got, want) {
-		t.Errorf("%s: decoded\n%+v\nwant\n%+v\nof\n%s", name, got, want, data)
-	}
+	return string(text)
 }
 
-// TestCodecTakesTheUsual makes sure that what a usual run sends is not left to encoding/json.
-func TestCodecTakesTheUsual(t *testing.T) {
+// later is a message as a later version may write it: there is more in it, and space between.
+func later(message []byte) []byte {
+	return append([]byte(`{ "of_later" : [{"a": null, "b": ["}\""]}, -1.5e3, true] ,`+"\n"), message[1:]...)
+}
+
+// A message without its end is refused, and so is one that goes on.
+func TestCodecRefusesDamage(t *testing.T) {
 	t.Parallel()
-	code := 0
-	at := time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)
-	task := engine.Task{Run: "a-s1", Attempt: 1, Args: []string{"-n", "ü"}, Env: map[string]string{"A": "\n"}, Payload: json.RawMessage(`{}`), Slot: at, QueuedAt: at}
-	data, err := encodeTask(nil, &task)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, read := newDecoder(data), engine.Task{}
-	if d.task(&read); !d.ended() || !reflect.DeepEqual(read, task) {
-		t.Errorf("task: failed %v at %d of %s\n%+v", d.failed, d.at, data, read)
-	}
-	result := engine.Result{Kind: engine.ResultFinished, Run: "a-s1", Attempt: 1, Executor: "one", Token: 7, At: at, Finish: &engine.Finish{
-		Status: engine.StatusSucceeded, ExitCode: &code, StartedAt: at, FinishedAt: at, Usage: &engine.Usage{CPU: 1, MaxRSS: 2},
-		Output: &engine.Output{Size: 3, Lines: 1, Tail: []byte("hi\n")},
-	}}
-	if data, err = encodeResult(nil, &result); err != nil {
-		t.Fatal(err)
-	}
-	d, got := newDecoder(data), engine.Result{}
-	if d.result(&got); !d.ended() || !reflect.DeepEqual(got, result) {
-		t.Errorf("result: failed %v at %d of %s\n%+v", d.failed, d.at, data, got)
+	for seed := range uint64(20) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		var task engine.Task
+		fill(t, reflect.ValueOf(&task).Elem(), random, 0.2)
+		var result engine.Result
+		fill(t, reflect.ValueOf(&result).Elem(), random, 0.2)
+		ofTask, err := encodeTask(nil, &task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ofResult, err := encodeResult(nil, &result)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for length := range ofTask {
+			if _, err := decodeTask(ofTask[:length]); err == nil {
+				t.Fatalf("the first %d bytes are a task: %s", length, ofTask)
+			}
+		}
+		for length := range ofResult {
+			if _, err := decodeResult(ofResult[:length]); err == nil {
+				t.Fatalf("the first %d bytes are a result: %s", length, ofResult)
+			}
+		}
+		if _, err := decodeTask(append(ofTask, '}')); err == nil {
+			t.Fatal("a task with something behind it is read")
+		}
 	}
 }
 
@@ -163,15 +193,74 @@ func TestCodecErrors(t *testing.T) {
 	if _, err := encodeTask(nil, &engine.Task{QueuedAt: far}); err == nil {
 		t.Error("a time that JSON cannot hold was encoded")
 	}
-	if _, err := encodeTask(nil, &engine.Task{Payload: json.RawMessage(`{"a":`)}); err == nil {
-		t.Error("a payload that is no JSON was encoded")
-	}
 	if _, err := encodeResult(nil, &engine.Result{Finish: &engine.Finish{FinishedAt: far}}); err == nil {
 		t.Error("a time that JSON cannot hold was encoded")
 	}
 }
 
-// FuzzDecode holds reading to encoding/json's on anything.
+// TestCodecWritesNothingUnreadable spoils each piece of JSON, and each number with a fraction, that there is: the error
+// comes where the message is written, and not where nobody can do anything about it.
+func TestCodecWritesNothingUnreadable(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 3))
+	var task engine.Task
+	fill(t, reflect.ValueOf(&task).Elem(), random, 0)
+	spoil(t, "task", reflect.ValueOf(&task).Elem(), func() error {
+		_, err := encodeTask(nil, &task)
+		return err
+	})
+	var result engine.Result
+	fill(t, reflect.ValueOf(&result).Elem(), random, 0)
+	result.Finish.Status = engine.StatusFailed
+	spoil(t, "result", reflect.ValueOf(&result).Elem(), func() error {
+		_, err := encodeResult(nil, &result)
+		return err
+	})
+}
+
+// spoil calls encode with one thing below v after the other that JSON cannot hold, and expects an error each time.
+func spoil(t *testing.T, name string, v reflect.Value, encode func() error) {
+	t.Helper()
+	if err := encode(); err != nil {
+		t.Fatalf("%s is spoilt already: %v", name, err)
+	}
+	whole := reflect.New(v.Type()).Elem()
+	whole.Set(v)
+	defer v.Set(whole)
+	switch at := v.Addr().Interface().(type) {
+	case *json.RawMessage:
+		for _, piece := range []string{`{"a":`, `1,"run":"another"`, ` `} {
+			if *at = json.RawMessage(piece); encode() == nil {
+				t.Errorf("%s was encoded with %s", name, piece)
+			}
+		}
+		return
+	case *float64:
+		for _, number := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			if *at = number; encode() == nil {
+				t.Errorf("%s was encoded with %v", name, number)
+			}
+		}
+		return
+	case *time.Time:
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			spoil(t, name+"."+v.Type().Field(i).Name, v.Field(i), encode)
+		}
+	case reflect.Pointer:
+		spoil(t, name, v.Elem(), encode)
+	case reflect.Slice:
+		for i := range v.Len() {
+			spoil(t, name, v.Index(i), encode)
+		}
+	default:
+	}
+}
+
+// FuzzDecode reads anything. What can be read can be written again, and is the same.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, ` { "run" : "a" , "attempt" : 1 } `, `{"run":"a"`, `{"run":"a"}x`, `{"attempt":01}`, `{"attempt":-0}`, `{"attempt":1.5}`, `{"attempt":1e3}`,
@@ -186,35 +275,65 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		sameDecoded(t, "task", data, decodeTask)
-		sameDecoded(t, "result", data, decodeResult)
+		if !utf8.Valid(data) {
+			_, _ = decodeTask(data) // it may be read, but what is no UTF-8 in it is written as U+FFFD
+			_, _ = decodeResult(data)
+			return
+		}
+		if task, err := decodeTask(data); err == nil {
+			comesBack(t, task, func() ([]byte, error) { return encodeTask(nil, &task) }, decodeTask)
+		}
+		if result, err := decodeResult(data); err == nil {
+			comesBack(t, result, func() ([]byte, error) { return encodeResult(nil, &result) }, decodeResult)
+		}
 	})
 }
 
+func comesBack[T any](t *testing.T, value T, encode func() ([]byte, error), decode func([]byte) (T, error)) {
+	t.Helper()
+	message, err := encode()
+	if err != nil {
+		t.Fatalf("%+v was read and cannot be written: %v", value, err)
+	}
+	if got, err := decode(message); err != nil || !cmp.Equal(got, value, cmpopts.EquateEmpty()) {
+		t.Fatalf("%+v came back as %+v, %v, of\n%s", value, got, err, message)
+	}
+}
+
 func BenchmarkCodec(b *testing.B) {
+	code, at := 0, time.Now()
 	task := benchTask(7)
-	data, err := encodeTask(nil, task)
+	task.Limits.Output = spec.DefaultOutput
+	result := &engine.Result{
+		Kind: engine.ResultFinished, Run: task.Run, Shard: task.Shard, Attempt: 1, Executor: "host-1", Token: 7, At: at, Finish: &engine.Finish{
+			Status: engine.StatusSucceeded, ExitCode: &code, StartedAt: at, FinishedAt: at, Usage: &engine.Usage{CPU: time.Millisecond, MaxRSS: 20 << 20},
+			Output: &engine.Output{Size: 3, Lines: 1, Tail: []byte("hi\n")},
+		},
+	}
+	benchCodec(b, "task", task, func(b []byte) ([]byte, error) { return encodeTask(b, task) }, decodeTask)
+	benchCodec(b, "result", result, func(b []byte) ([]byte, error) { return encodeResult(b, result) }, decodeResult)
+}
+
+// benchCodec measures both ways, with encoding/json beside them.
+func benchCodec[T any](b *testing.B, name string, value *T, encode func([]byte) ([]byte, error), decode func([]byte) (T, error)) {
+	room := make([]byte, 0, 1024)
+	data, err := encode(nil)
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Run("task/encode", func(b *testing.B) {
-		b.ReportAllocs()
-		var buffer []byte
-		for b.Loop() {
-			buffer, _ = encodeTask(buffer[:0], task)
-		}
-	})
-	b.Run("task/decode", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			_, _ = decodeTask(data)
-		}
-	})
-	b.Run("task/decode by encoding/json", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			var read engine.Task
-			_ = json.Unmarshal(data, &read)
-		}
-	})
+	run := func(what string, once func() error) {
+		b.Run(name+"/"+what, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := once(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(len(data)), "bytes")
+		})
+	}
+	run("encode", func() error { _, err := encode(room); return err })
+	run("decode", func() error { _, err := decode(data); return err })
+	run("encode by encoding-json", func() error { _, err := json.Marshal(value); return err })
+	run("decode by encoding-json", func() error { return json.Unmarshal(data, new(T)) })
 }

@@ -14,10 +14,10 @@ import (
 // watchEvery is how often a viewer says that it still watches; an executor sends for three times as long.
 const watchEvery = 5 * time.Second
 
-// Cancel asks whoever runs the attempt to end it. The engine does not know which executor that is, so that all hear
-// of it: one subject, of which each executor drops what is not its own.
-func (q *Queue) Cancel(_ context.Context, run string, attempt int) error {
-	return q.hint(q.names.control(), engine.Control{Kind: engine.ControlCancel, Run: run, Attempt: attempt})
+// Ask tells whichever executor runs an attempt to end its program, or that it may begin it. All executors hear of it: one
+// subject, of which each drops what is not its own.
+func (q *Queue) Ask(_ context.Context, control engine.Control) error {
+	return q.hint(q.names.control(), control)
 }
 
 // Controls calls handle with what is asked of running attempts, from one goroutine, until ctx ends; then it returns

@@ -10,7 +10,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/executor"
 )
 
@@ -65,7 +65,7 @@ func TestLockThatTheServerForgetsToRemoveIsTaken(t *testing.T) {
 	if _, err := q.Lock(t.Context(), "key", next, time.Minute); !errors.As(err, &held) || held.Holder != dead {
 		t.Fatalf("seen for the first time, it is %v", err)
 	}
-	if state, err := q.Inspect(t.Context(), engine.Inspect{Run: "run", Attempt: 1, Locks: []string{"key"}}); err != nil || state.LockHeld {
+	if state, err := q.Inspect(t.Context(), core.Inspect{Run: "run", Attempt: 1, Locks: []string{"key"}}); err != nil || state.LockHeld {
 		t.Errorf("inspected again, the attempt's lock is %+v, %v", state, err)
 	}
 	token, err := q.Lock(t.Context(), "key", next, time.Minute)
@@ -75,7 +75,7 @@ func TestLockThatTheServerForgetsToRemoveIsTaken(t *testing.T) {
 	if _, err := q.Refresh(t.Context(), "key", dead, left, time.Minute); !errors.Is(err, executor.ErrFenced) {
 		t.Errorf("who had it refreshes it: %v", err)
 	}
-	if state, err := q.Inspect(t.Context(), engine.Inspect{Run: "run", Attempt: 2, Locks: []string{"key"}}); err != nil || !state.LockHeld {
+	if state, err := q.Inspect(t.Context(), core.Inspect{Run: "run", Attempt: 2, Locks: []string{"key"}}); err != nil || !state.LockHeld {
 		t.Errorf("the next one's lock is %+v, %v", state, err)
 	}
 }

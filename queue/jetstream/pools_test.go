@@ -14,6 +14,7 @@ import (
 	natsserver "github.com/nats-io/nats-server/v2/server"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/executor"
 	"github.com/tidewheel/tidewheel/spec"
 )
@@ -52,7 +53,7 @@ func TestNoMorePoolsThanThereMayBe(t *testing.T) {
 		t.Errorf("without labels: %v", err)
 	}
 	// One that is empty and was not used for a while makes room.
-	if _, err := q.Revoke(t.Context(), engine.Revoke{Run: "run-7", Attempt: 1, Tier: "light", Class: "standard", RunsOn: set(7)}); err != nil {
+	if _, err := q.Revoke(t.Context(), core.Revoke{Run: "run-7", Attempt: 1, Tier: "light", Class: "standard", RunsOn: set(7)}); err != nil {
 		t.Fatal(err)
 	}
 	table, revision, err := q.readPools(t.Context())

@@ -124,7 +124,8 @@ func (q *Queue) resume(ctx context.Context, number int) (floor, error) {
 	if known {
 		return at, nil
 	}
-	q.log.Warn("the end of the results was lost; delivering again what is left", "shard", number, "floor", at.Sequence)
+	q.log.Error("NATS has lost messages that it had acknowledged, as a power cut does: what ended in the last moment before may run again; what is left of the results is read again",
+		"shard", number, "known_up_to", at.Sequence)
 	q.floors.forget(number)
 	return floor{}, nil
 }

@@ -12,6 +12,7 @@ import (
 	natsserver "github.com/nats-io/nats-server/v2/server"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/executor"
 )
 
@@ -222,7 +223,7 @@ func TestCrashKeepsTokensGrowing(t *testing.T) {
 	if token <= last {
 		t.Errorf("token %d after %d", token, last)
 	}
-	state, err := q.Inspect(t.Context(), engine.Inspect{Run: "run", Attempt: 1, Locks: []string{"key"}})
+	state, err := q.Inspect(t.Context(), core.Inspect{Run: "run", Attempt: 1, Locks: []string{"key"}})
 	if err != nil || state.Sequence != sequence || !state.LockHeld {
 		t.Errorf("inspect: %+v, %v, want it claimed at %d and locked", state, err, sequence)
 	}

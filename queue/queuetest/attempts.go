@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/executor"
 	"github.com/tidewheel/tidewheel/spec"
 )
@@ -180,7 +181,7 @@ func attemptInspect(t *testing.T, h Harness) {
 	task := newTask(spec.TierLight, spec.ClassStandard)
 	inspect := func(attempt int) engine.AttemptState {
 		t.Helper()
-		state, err := q.Inspect(patient(t), engine.Inspect{
+		state, err := q.Inspect(patient(t), core.Inspect{
 			Shard: task.Shard, Run: task.Run, Attempt: attempt, Locks: []string{task.Run, task.Lock}, // it holds the second
 			Tier: string(task.Tier), Class: string(task.Class), RunsOn: task.RunsOn,
 		})

@@ -71,8 +71,8 @@ func liveWakes(t *testing.T, h Harness) {
 func liveCancel(t *testing.T, h Harness) {
 	q, executorSide := h.Connect(t), h.Connect(t)
 	heard := hear(t, executorSide.Controls)
-	want := engine.Control{Kind: engine.ControlCancel, Run: "run-1", Attempt: 2}
-	if got := repeat(t, q, func() error { return q.Cancel(patient(t), "run-1", 2) }, heard); got != want {
+	want := engine.Control{Kind: engine.ControlBegin, Run: "run-1", Attempt: 2, Executor: "e-1", Token: 7}
+	if got := repeat(t, q, func() error { return q.Ask(patient(t), want) }, heard); got != want {
 		t.Errorf("heard %+v, want %+v", got, want)
 	}
 }
@@ -81,7 +81,9 @@ func liveLog(t *testing.T, h Harness) {
 	web, executorSide := h.Connect(t), h.Connect(t)
 	asked := hear(t, executorSide.Controls)
 	// Controls hears nothing until it has subscribed, and a watcher asks again only seconds later.
-	repeat(t, executorSide, func() error { return executorSide.Cancel(patient(t), "run-0", 1) }, asked)
+	repeat(t, executorSide, func() error {
+		return executorSide.Ask(patient(t), engine.Control{Kind: engine.ControlCancel, Run: "run-0", Attempt: 1})
+	}, asked)
 	frames := hear(t, func(ctx context.Context, handle func(engine.LogFrame)) error {
 		return web.WatchLog(ctx, "run-1", 3, handle)
 	})

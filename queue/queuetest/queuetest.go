@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/engine/shard"
 	"github.com/tidewheel/tidewheel/executor"
 	"github.com/tidewheel/tidewheel/spec"
@@ -91,8 +92,8 @@ func newTask(tier spec.Tier, class spec.Class) *engine.Task {
 }
 
 // revocation takes the task's first attempt back.
-func revocation(task *engine.Task) engine.Revoke {
-	return engine.Revoke{Shard: task.Shard, Run: task.Run, Attempt: 1, Tier: string(task.Tier), Class: string(task.Class), RunsOn: task.RunsOn}
+func revocation(task *engine.Task) core.Revoke {
+	return core.Revoke{Shard: task.Shard, Run: task.Run, Attempt: 1, Tier: string(task.Tier), Class: string(task.Class), RunsOn: task.RunsOn}
 }
 
 func publish(t *testing.T, q Queue, task *engine.Task) {

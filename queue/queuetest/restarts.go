@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/executor"
 	"github.com/tidewheel/tidewheel/spec"
 )
@@ -42,7 +42,7 @@ func restartKeeps(t *testing.T, h Harness) {
 	if d := depth(t, q, spec.TierLight, spec.ClassStandard); d.Waiting != 1 {
 		t.Errorf("%d tasks wait, want 1", d.Waiting)
 	}
-	state, err := q.Inspect(patient(t), engine.Inspect{Shard: running.Shard, Run: running.Run, Attempt: 1, Locks: []string{running.Lock}})
+	state, err := q.Inspect(patient(t), core.Inspect{Shard: running.Shard, Run: running.Run, Attempt: 1, Locks: []string{running.Lock}})
 	if err != nil || !state.LockHeld || state.Sequence != first {
 		t.Errorf("inspect: %+v, %v, want it started and locked", state, err)
 	}

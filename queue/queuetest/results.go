@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/engine/shard"
 	"github.com/tidewheel/tidewheel/executor"
 	"github.com/tidewheel/tidewheel/spec"
@@ -285,7 +286,7 @@ func trimRunning(t *testing.T, h Harness) {
 			return purged > 0
 		})
 	}
-	state, err := q.Inspect(patient(t), engine.Inspect{Shard: task.Shard, Run: task.Run, Attempt: 1, Locks: []string{task.Lock}})
+	state, err := q.Inspect(patient(t), core.Inspect{Shard: task.Shard, Run: task.Run, Attempt: 1, Locks: []string{task.Lock}})
 	if err != nil || state.Last != engine.ResultStarted || !state.LockHeld {
 		t.Errorf("inspect: %+v, %v, want it started and locked", state, err)
 	}
@@ -322,7 +323,7 @@ func trimFenced(t *testing.T, h Harness) {
 		}
 		return purged > 0
 	})
-	state, err := q.Inspect(patient(t), engine.Inspect{Shard: task.Shard, Run: task.Run, Attempt: 1, Locks: []string{task.Lock}})
+	state, err := q.Inspect(patient(t), core.Inspect{Shard: task.Shard, Run: task.Run, Attempt: 1, Locks: []string{task.Lock}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,11 +2,15 @@ package sqlite
 
 import (
 	"encoding/json"
+	"errors"
 	"reflect"
+	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/tinylib/msgp/msgp"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
@@ -81,17 +85,72 @@ func keepsEveryField[T any](t *testing.T, write func(*T) []byte, read func([]byt
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("(-written +read):\n%s", diff)
 	}
-	if got, err := read(nil); err != nil || !reflect.DeepEqual(got, zero) {
-		t.Fatalf("an empty document is %+v, %v", got, err)
-	}
-	later := appendText(appendUint(write(&want), 900, 5), 901, "of a later version")
+	later := withUnknownFields(t, write(&want))
 	if got, err := read(later); err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("a document with unknown fields is %+v, %v", got, err)
+	}
+	if got, err := read(write(&zero)); err != nil || !reflect.DeepEqual(got, zero) {
+		t.Fatalf("a zero value is %+v, %v", got, err)
+	}
+	whole := write(&want)
+	for length := range whole {
+		if _, err := read(whole[:length]); !errors.Is(err, errDocument) {
+			t.Fatalf("the first %d of %d bytes are read with %v", length, len(whole), err)
+		}
+	}
+	if _, err := read(append(whole, 0xc0)); !errors.Is(err, errDocument) {
+		t.Fatalf("a document with something behind it is read with %v", err)
+	}
+}
+
+// withUnknownFields gives a document two fields of a later version.
+func withUnknownFields(t *testing.T, document []byte) []byte {
+	t.Helper()
+	size, rest, err := msgp.ReadMapHeaderBytes(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := append(msgp.AppendMapHeader(nil, size+2), rest...)
+	later = msgp.AppendInt(msgp.AppendString(later, "900"), 5)
+	return msgp.AppendMapStrStr(msgp.AppendString(later, "901"), map[string]string{"of": "a later version"})
+}
+
+// A length that is damaged is an error, and takes no memory beyond a field's limit.
+func TestDamagedLengthsTakeNoMemory(t *testing.T) {
+	huge := map[string][]byte{
+		"list":       msgp.AppendArrayHeader(nil, 1<<32-1),
+		"map":        msgp.AppendMapHeader(nil, 1<<32-1),
+		"text":       {0xdb, 0xff, 0xff, 0xff, 0xff},
+		"bytes":      {0xc6, 0xff, 0xff, 0xff, 0xff},
+		"short list": msgp.AppendArrayHeader(nil, 65536),
+		"short map":  msgp.AppendMapHeader(nil, 65536),
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for name, damage := range huge {
+		for number := range 50 {
+			document := msgp.AppendString(msgp.AppendString(msgp.AppendMapHeader(nil, 2), "1"), "a-s1")
+			document = append(msgp.AppendString(document, strconv.Itoa(number)), damage...)
+			if _, err := decodeRun(document); !errors.Is(err, errDocument) {
+				t.Errorf("%s in field %d of a run: %v", name, number, err)
+			}
+			if _, err := decodeWave(document); !errors.Is(err, errDocument) {
+				t.Errorf("%s in field %d of a wave: %v", name, number, err)
+			}
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if taken := after.TotalAlloc - before.TotalAlloc; taken > 128<<20 {
+		t.Errorf("%d bytes were taken for what is not there", taken)
 	}
 }
 
 func FuzzDecodeRun(f *testing.F) {
-	f.Add(encodeRun(nil, &engine.Run{ID: "a-s1", Revision: 1, Args: map[string]string{"a": "b"}, Attempts: []engine.Attempt{{N: 1, Output: &engine.Output{Tail: []byte("x")}}}}))
+	run := engine.Run{
+		ID: "a-s1", Revision: 1, Args: map[string]string{"a": "b"}, Attempts: []engine.Attempt{{N: 1, Output: &engine.Output{Tail: []byte("x")}}},
+	}
+	f.Add(encodeRun(nil, &run))
+	f.Add(encodeRunSchema10(&run))
 	f.Add([]byte{0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, document []byte) {
 		run, err := decodeRun(document)
@@ -101,6 +160,24 @@ func FuzzDecodeRun(f *testing.F) {
 		again, err := decodeRun(encodeRun(nil, &run))
 		if err != nil || !cmp.Equal(again, run, cmp.Comparer(func(a, b float64) bool { return a == b || a != a && b != b })) {
 			t.Fatalf("%+v came back as %+v, %v", run, again, err)
+		}
+	})
+}
+
+func FuzzDecodeWave(f *testing.F) {
+	wave := engine.Wave{
+		ID: "a-w1", Slots: map[string]time.Time{"a": at10(1)}, Rests: []engine.WaveRest{{From: at10(2)}}, Tally: engine.WaveTally{Tasks: 1},
+	}
+	f.Add(encodeWave(&wave))
+	f.Add(schema10(f, "wave"))
+	f.Fuzz(func(t *testing.T, document []byte) {
+		wave, err := decodeWave(document)
+		if err != nil {
+			return
+		}
+		again, err := decodeWave(encodeWave(&wave))
+		if err != nil || !cmp.Equal(again, wave) {
+			t.Fatalf("%+v came back as %+v, %v", wave, again, err)
 		}
 	})
 }
@@ -129,6 +206,15 @@ func BenchmarkRunDocument(b *testing.B) {
 	b.Run("decode", func(b *testing.B) {
 		for b.Loop() {
 			if _, err := decodeRun(document); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	old := schema10(b, "run")
+	b.Run("decode-schema10", func(b *testing.B) {
+		b.ReportMetric(float64(len(old)), "bytes")
+		for b.Loop() {
+			if _, err := decodeRun(old); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -39,7 +40,7 @@ func (s *Store) PutDocuments(ctx context.Context, documents []engine.Document) e
 func prepare(document engine.Document) (putting, error) {
 	switch d := document.(type) {
 	case engine.Run:
-		run := newRunWrite(&d, encodeRun(nil, &d))
+		run := newRunWrite(&d, bytes.Clone(encodeRun(nil, &d))) // in no more memory than it needs: it is kept as long as the run is active
 		return func(w *writer) error { return w.putRun(run) }, nil
 	case engine.Wave:
 		return putWave(&d), nil

@@ -213,16 +213,3 @@ func (l *runsLog) load(c *connection) error {
 	l.active.fill(entries)
 	return nil
 }
-
-// documentID gives the id of a run's document, which stands at its beginning.
-func documentID(document []byte) (string, error) {
-	tag, n := binary.Uvarint(document)
-	if n <= 0 || tag != 1<<1|kindBytes {
-		return "", errDocument
-	}
-	length, m := binary.Uvarint(document[n:])
-	if m <= 0 || length > uint64(len(document)-n-m) {
-		return "", errDocument
-	}
-	return string(document[n+m : n+m+int(length)]), nil
-}

@@ -137,23 +137,13 @@ func TestLogGivesWhatIsActiveAgain(t *testing.T) {
 
 func TestOldFileKeepsItsRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data.db")
-	conn, err := connect(source(path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, err := migrations.ReadFile("migrations/0001.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.script(string(first) + fmt.Sprintf(";PRAGMA application_id = %d; PRAGMA user_version = 1;", applicationID)); err != nil {
-		t.Fatal(err)
-	}
+	conn := oldFile(t, path, 1)
 	want := model{}
 	for n := range 20 {
 		run := testRun(n)
 		want[run.ID] = run
 		if _, err := conn.exec(`INSERT INTO runs_active (id, revision, namespace, job_uid, job, shard, status, tier, "by", reason, created_at, doc)
-			VALUES (?, 1, 'default', ?, 'report', 0, 1, 'light', '', '', ?, ?)`, run.ID, run.JobUID, always(run.CreatedAt), encodeRun(nil, &run)); err != nil {
+			VALUES (?, 1, 'default', ?, 'report', 0, 1, 'light', '', '', ?, ?)`, run.ID, run.JobUID, always(run.CreatedAt), encodeRunSchema10(&run)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -163,7 +153,7 @@ func TestOldFileKeepsItsRuns(t *testing.T) {
 		want[run.ID] = run
 		if _, err := conn.exec(`INSERT INTO runs_history (id, revision, namespace, job_uid, job, status, tier, "by", reason, created_at, finished_at, doc)
 			VALUES (?, 1, 'default', ?, 'report', 6, 'light', '', '', ?, ?, ?)`,
-			run.ID, run.JobUID, always(run.CreatedAt), always(run.FinishedAt), encodeRun(nil, &run)); err != nil {
+			run.ID, run.JobUID, always(run.CreatedAt), always(run.FinishedAt), encodeRunSchema10(&run)); err != nil {
 			t.Fatal(err)
 		}
 	}

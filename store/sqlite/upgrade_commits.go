@@ -149,6 +149,9 @@ func growSlots(c *connection, slots *engine.SlotRange) error {
 	return err
 }
 
+// fieldGivenUp was what the ledger is to say of the slot of a run that is about to be removed.
+const fieldGivenUp = 44
+
 // decodeGivenUp calls give with what a run's document says of its slot, if it was given up.
 func decodeGivenUp(document []byte, give func(engine.SlotRange)) error {
 	return fields(document, func(field uint64, v value) error {

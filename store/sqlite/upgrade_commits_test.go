@@ -13,14 +13,17 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// oldFile makes a file of schema 7, and gives the connection that fills it.
-func oldFile(t *testing.T, path string) *connection {
+// oldFile makes an empty file of a former schema, and returns the connection that fills it.
+func oldFile(t *testing.T, path string, schema int) *connection {
 	t.Helper()
+	if err := registerFunctions(); err != nil {
+		t.Fatal(err)
+	}
 	conn, err := connect(source(path))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for version := 1; version <= 7; version++ {
+	for version := 1; version <= schema; version++ {
 		text, err := migrations.ReadFile(fmt.Sprintf("migrations/%04d.sql", version))
 		if err != nil {
 			t.Fatal(err)
@@ -29,7 +32,7 @@ func oldFile(t *testing.T, path string) *connection {
 			t.Fatal(err)
 		}
 	}
-	if err := conn.script(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 7;", applicationID)); err != nil {
+	if err := conn.script(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, schema)); err != nil {
 		t.Fatal(err)
 	}
 	return conn
@@ -47,10 +50,9 @@ func (c *connection) fill(t *testing.T, statement string, rows ...[]any) {
 
 // givenUp gives the record of a prepared run that is about to be removed, as schema 7 had it.
 func givenUp(run *engine.Run, from, to time.Time, count int64) []byte {
-	document := appendNested(encodeRun(nil, run), 44, func(b []byte) []byte {
-		b = appendText(appendText(appendText(appendText(b, 1, engine.SlotRangeID(run.JobUID, from)), 2, run.JobUID), 3, run.Namespace), 4, run.Job)
-		return appendText(appendText(appendInt(appendTime(appendTime(b, 5, from), 6, to), 7, count), 8, "skipped"), 9, "cancelled")
-	})
+	slots := appendText(appendText(appendText(appendText(nil, 1, engine.SlotRangeID(run.JobUID, from)), 2, run.JobUID), 3, run.Namespace), 4, run.Job)
+	slots = appendText(appendText(appendInt(appendTime(appendTime(slots, 5, from), 6, to), 7, count), 8, "skipped"), 9, "cancelled")
+	document := appendNested(encodeRunSchema10(run), fieldGivenUp, slots)
 	return append(appendLength(nil, recordRun, len(document)), document...)
 }
 
@@ -88,14 +90,14 @@ func fillOld(t *testing.T, conn *connection, now time.Time) {
 	}
 	active, ended, given, other := run("uidactive"), run("uidended"), run("uidgiven"), run("uidother")
 	ended.Status, ended.FinishedAt = engine.StatusFailed, now
-	plain := encodeRun(nil, active)
+	plain := encodeRunSchema10(active)
 	conn.fill(t, "INSERT INTO runs_log (seq, doc) VALUES (?, ?)",
 		[]any{4, append(appendLength(nil, recordRun, len(plain)), plain...)},
 		[]any{5, append(givenUp(given, past.Add(-time.Minute), past, 2), givenUp(other, past.Add(-time.Minute), past.Add(-time.Minute), 1)...)},
 	)
 	conn.fill(t, `INSERT INTO runs_history (turned, id, revision, namespace, job_uid, job, status, tier, "by", reason, created_at, finished_at, doc)
 		VALUES (?, ?, 2, 'default', ?, 'report', 6, 'light', '', '', ?, ?, ?)`,
-		[]any{turned(ended.ID), ended.ID, ended.JobUID, past.UnixMilli(), now.UnixMilli(), encodeRun(nil, ended)})
+		[]any{turned(ended.ID), ended.ID, ended.JobUID, past.UnixMilli(), now.UnixMilli(), encodeRunSchema10(ended)})
 	smaller := oldRange("uidnoting", past, past, 1, engine.ReasonPaused)
 	document, err := encode(&smaller)
 	if err != nil {
@@ -110,7 +112,7 @@ func TestFileOfSeveralWritesForADecisionIsBroughtForward(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data.db")
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	past, ahead := now.Add(-time.Hour), now.Add(time.Hour)
-	conn := oldFile(t, path)
+	conn := oldFile(t, path, 7)
 	fillOld(t, conn, now)
 	if err := conn.close(); err != nil {
 		t.Fatal(err)

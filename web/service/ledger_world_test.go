@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/engine/shard"
 	"github.com/tidewheel/tidewheel/web/service"
 	"github.com/tidewheel/tidewheel/web/webtest"
@@ -26,7 +27,7 @@ type tide struct {
 
 // unit is a shard with its core, and how far its commits are.
 type unit struct {
-	core     *engine.Core
+	core     *core.Core
 	term     uint64
 	position uint64
 }
@@ -51,9 +52,9 @@ var allShards = func() (all []int) {
 // restart gives the engine an empty memory, which it fills from the store.
 func (w *tide) restart() {
 	for i := range w.units {
-		w.units[i] = &unit{core: engine.NewCore(engine.DefaultConfig(), w.Now, rand.New(rand.NewPCG(1, 1)))}
+		w.units[i] = &unit{core: core.NewCore(core.DefaultConfig(), w.Now, rand.New(rand.NewPCG(1, 1)))}
 		w.take(i)
-		w.step(i, engine.HorizonMoved{Until: w.Now.Add(100 * 24 * time.Hour)})
+		w.step(i, core.HorizonMoved{Until: w.Now.Add(100 * 24 * time.Hour)})
 	}
 	loaded, err := w.loader().Recover(w.t.Context(), allShards)
 	w.must(err)
@@ -92,7 +93,7 @@ func (w *tide) load(uids []string) {
 	w.loaded(loaded)
 }
 
-func (w *tide) loaded(all engine.JobsLoaded) {
+func (w *tide) loaded(all core.JobsLoaded) {
 	of := all.ByShard()
 	for _, i := range slices.Sorted(maps.Keys(of)) {
 		w.step(i, *of[i])
@@ -107,7 +108,7 @@ func (w *tide) must(err error) {
 }
 
 // step takes an event to the core of a shard, and does what comes of it.
-func (w *tide) step(of int, event engine.Event) {
+func (w *tide) step(of int, event core.Event) {
 	u := w.units[of]
 	w.perform(of, u.core.Step(w.Now, event))
 	for ready := u.core.Ready(); ready != nil; ready = u.core.Ready() {
@@ -129,18 +130,18 @@ func (w *tide) commit(shard int, decision *engine.Batch) error {
 	return w.Store.Commit(w.t.Context(), []engine.ShardCommit{commit})[0]
 }
 
-func (w *tide) perform(of int, effects []engine.Effect) {
+func (w *tide) perform(of int, effects []core.Effect) {
 	for _, effect := range effects {
 		switch e := effect.(type) {
-		case engine.Publish:
+		case core.Publish:
 			if !slices.ContainsFunc(w.queue, func(t *engine.Task) bool { return t.Run == e.Task.Run && t.Attempt == e.Task.Attempt }) {
 				w.queue = append(w.queue, e.Task)
 			}
-		case engine.Revoke:
+		case core.Revoke:
 			before := len(w.queue)
 			w.queue = slices.DeleteFunc(w.queue, func(t *engine.Task) bool { return t.Run == e.Run && t.Attempt == e.Attempt })
-			w.step(of, engine.AttemptRevoked{Run: e.Run, Attempt: e.Attempt, Revoked: len(w.queue) < before || w.takes[e.Run] == 0})
-		case engine.LookUpRuns:
+			w.step(of, core.AttemptRevoked{Run: e.Run, Attempt: e.Attempt, Revoked: len(w.queue) < before || w.takes[e.Run] == 0})
+		case core.LookUpRuns:
 			found, err := w.loader().LookUp(w.t.Context(), e)
 			w.must(err)
 			w.step(of, found)
@@ -160,7 +161,7 @@ func (w *tide) work(n int) {
 			if kind == engine.ResultFinished {
 				result.Finish = &engine.Finish{Status: engine.StatusSucceeded, ExitCode: &zero, StartedAt: w.Now, FinishedAt: w.Now}
 			}
-			w.step(task.Shard, engine.ResultsReceived{Results: []engine.Result{result}})
+			w.step(task.Shard, core.ResultsReceived{Results: []engine.Result{result}})
 		}
 	}
 }
@@ -199,7 +200,7 @@ func (w *tide) next() (next time.Time, ok bool) {
 func (w *tide) tick() {
 	for i, u := range w.units {
 		if at, has := u.core.Next(); has && !at.After(w.Now) {
-			w.step(i, engine.Tick{})
+			w.step(i, core.Tick{})
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/wave"
 )
 
 // DAGBackfill is what a backfill of a DAG would do, wave by wave.
@@ -16,7 +17,7 @@ type DAGBackfill struct {
 
 // BackfillWave is one wave of the range; Wave is set, with its status, where a wave has had one of its slots already.
 type BackfillWave struct {
-	engine.PlannedWave
+	wave.Planned
 	Wave   string
 	Status engine.Status
 }
@@ -36,7 +37,7 @@ func (s *Service) BackfillDAG(ctx context.Context, namespace, name string, from,
 	if dag.Spec.Manual() {
 		return DAGBackfill{}, conflict("no_slots", "DAG %q has no schedule, so it has no slots: run it by hand instead", name)
 	}
-	planned, more, err := engine.BackfillWaves(&dag, from, to, now)
+	planned, more, err := wave.Backfill(&dag, from, to, now)
 	if err != nil {
 		return DAGBackfill{}, err
 	}
@@ -69,7 +70,7 @@ func checkRange(from, to, now time.Time) error {
 }
 
 // planBackfill tells which of the planned waves are there already, or have a slot that another wave has had.
-func (s *Service) planBackfill(ctx context.Context, dag *engine.DAG, planned []engine.PlannedWave, from time.Time) (DAGBackfill, error) {
+func (s *Service) planBackfill(ctx context.Context, dag *engine.DAG, planned []wave.Planned, from time.Time) (DAGBackfill, error) {
 	if len(planned) == 0 {
 		return DAGBackfill{}, nil
 	}
@@ -104,7 +105,7 @@ func (s *Service) planBackfill(ctx context.Context, dag *engine.DAG, planned []e
 	}
 	var plan DAGBackfill
 	for _, p := range planned {
-		one := BackfillWave{PlannedWave: p}
+		one := BackfillWave{Planned: p}
 		own := engine.ManualWaveID(dag.UID, p.BackfillKey())
 		if status, made := statuses[own]; made {
 			one.Wave, one.Status = own, status

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/dag"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/wave"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
@@ -67,7 +68,7 @@ type WaveTask struct {
 	// Started is when its first process began, Finished when the last ended; of a mapped task over all items.
 	Started  time.Time
 	Finished time.Time
-	Items    *engine.Items // of a mapped task that has begun
+	Items    *wave.Items // of a mapped task that has begun
 
 	wave *engine.Wave // that it is of
 }
@@ -110,15 +111,15 @@ const runsAtOnce = 1000
 
 // WaveDetail derives from its runs how far the tasks of a wave have come. It reads each of them, page by page.
 func (s *Service) WaveDetail(ctx context.Context, id string) (*WaveDetail, error) {
-	wave, err := s.Wave(ctx, id)
+	stored, err := s.Wave(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	d := &WaveDetail{Wave: wave}
+	d := &WaveDetail{Wave: stored}
 	if err := s.specOf(ctx, d); err != nil {
 		return nil, err
 	}
-	standing, err := engine.NewStanding(&d.Wave, &d.Spec)
+	standing, err := wave.NewStanding(&d.Wave, &d.Spec)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +161,7 @@ func (t *WaveTask) add(run *engine.Run) {
 	t.Run, t.Status, t.Attempt, t.Reason = run.ID, run.Status, run.Attempt, run.Reason
 }
 
-func (t *WaveTask) settle(wave *engine.Wave, state dag.State, standing *engine.Standing, task int) {
+func (t *WaveTask) settle(wave *engine.Wave, state dag.State, standing *wave.Standing, task int) {
 	t.State = state
 	if items, mapped := standing.Items(task); mapped {
 		t.Items, t.Run, t.Status, t.Attempt = &items, "", engine.StatusInvalid, 0

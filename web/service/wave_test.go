@@ -11,6 +11,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/dag"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/wave"
 	"github.com/tidewheel/tidewheel/web/service"
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
@@ -216,30 +217,30 @@ func TestWaveIsToldWithItsTasks(t *testing.T) {
 	w := webtest.New(t)
 	w.PutBinary(t, "report")
 	d := w.PutDAG(t, diamond+"  each: {needs: [join], for_each: '[1, 2, 3]'}\n")
-	wave := w.OpenWave(d, 1, webtest.Start)
-	w.PutWave(t, wave)
+	open := w.OpenWave(d, 1, webtest.Start)
+	w.PutWave(t, open)
 	for task, seconds := range map[string][2]time.Duration{"orders": {0, 10}, "rates": {0, 60}, "join": {60, 70}, "tell": {70, 80}} {
-		run := w.TaskRun(wave, task, engine.StatusSucceeded)
-		run.StartedAt, run.FinishedAt = wave.StartedAt.Add(seconds[0]*time.Second), wave.StartedAt.Add(seconds[1]*time.Second)
+		run := w.TaskRun(open, task, engine.StatusSucceeded)
+		run.StartedAt, run.FinishedAt = open.StartedAt.Add(seconds[0]*time.Second), open.StartedAt.Add(seconds[1]*time.Second)
 		w.PutRun(t, run)
 	}
 	for item, status := range []engine.Status{engine.StatusSucceeded, engine.StatusRunning} {
-		run := w.TaskRun(wave, "each", status)
-		run.ID, run.Item = engine.ItemRunID(wave.ID, item, "each"), &item
-		run.StartedAt = wave.StartedAt.Add(70 * time.Second)
+		run := w.TaskRun(open, "each", status)
+		run.ID, run.Item = engine.ItemRunID(open.ID, item, "each"), &item
+		run.StartedAt = open.StartedAt.Add(70 * time.Second)
 		w.PutRun(t, run)
 	}
-	w.Now = wave.StartedAt.Add(100 * time.Second)
-	detail, err := w.WaveDetail(t.Context(), wave.ID)
+	w.Now = open.StartedAt.Add(100 * time.Second)
+	detail, err := w.WaveDetail(t.Context(), open.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	each, ok := detail.Task("each")
-	if !ok || each.State != dag.Running || each.Items == nil || *each.Items != (engine.Items{Total: 3, Waiting: 1, Running: 1, Succeeded: 1}) || each.Run != "" || !each.Finished.IsZero() {
+	if !ok || each.State != dag.Running || each.Items == nil || *each.Items != (wave.Items{Total: 3, Waiting: 1, Running: 1, Succeeded: 1}) || each.Run != "" || !each.Finished.IsZero() {
 		t.Errorf("each: %+v", each)
 	}
 	join, _ := detail.Task("join")
-	if join.State != dag.Succeeded || join.Run != engine.TaskRunID(wave.ID, "join") || join.Took(w.Now) != 10*time.Second {
+	if join.State != dag.Succeeded || join.Run != engine.TaskRunID(open.ID, "join") || join.Took(w.Now) != 10*time.Second {
 		t.Errorf("join: %+v", join)
 	}
 	if counts := detail.Counts(); counts[dag.Succeeded] != 4 || counts[dag.Running] != 1 {
@@ -252,7 +253,7 @@ func TestWaveIsToldWithItsTasks(t *testing.T) {
 	if strings.Join(path, " ") != "rates join each" || detail.CriticalTime != 100*time.Second {
 		t.Errorf("critical path %v, %s", path, detail.CriticalTime)
 	}
-	_, err = w.MarkTask(t.Context(), wave.ID, "each", engine.StatusSucceeded, "ann")
+	_, err = w.MarkTask(t.Context(), open.ID, "each", engine.StatusSucceeded, "ann")
 	refused(t, err, service.KindConflict, "task_running")
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/dag"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/wave"
 	"github.com/tidewheel/tidewheel/templates"
 	"github.com/tidewheel/tidewheel/web/service"
 )
@@ -152,7 +153,7 @@ func canMark(wave *engine.Wave, task *service.WaveTask) bool {
 	return task.State == dag.Waiting || task.State == dag.Ready
 }
 
-func itemCounts(items *engine.Items) []templates.WaveCount {
+func itemCounts(items *wave.Items) []templates.WaveCount {
 	var counts []templates.WaveCount
 	for _, count := range []struct {
 		state dag.State

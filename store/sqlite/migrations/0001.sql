@@ -1,4 +1,4 @@
--- Instants are milliseconds since 1970 in UTC; NULL is the zero time. Documents of runs are in the form of codec.go,
+-- Instants are milliseconds since 1970 in UTC; NULL is the zero time. Documents of runs are in the form of codec_schema10.go,
 -- all others are JSON.
 
 -- Runs that have not ended. id begins with the job's uid and '-', so that a job's runs are a range of ids.

@@ -19,7 +19,7 @@ CREATE TABLE dag_generations (
     PRIMARY KEY (uid, generation)
 ) STRICT;
 
--- Documents are in the form of codec_wave.go. A wave is open while its status is below 5. Its id begins with the DAG's
+-- Documents are in the form of codec_schema10.go. A wave is open while its status is below 5. Its id begins with the DAG's
 -- uid and '-', so that the open waves of a DAG are a range of ids.
 CREATE TABLE waves (
     id          TEXT    NOT NULL PRIMARY KEY,

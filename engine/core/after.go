@@ -1,0 +1,89 @@
+package core
+
+import (
+	"time"
+
+	"github.com/tidewheel/tidewheel/cron"
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/plan"
+)
+
+// A fixed delay (`after`) has no slots of its own: the next one is the end of the last run plus the delay. While a run
+// is under way the scheduled task stays at that run's slot, with a RunAt that makes the engine look again from time
+// to time, so that a crash between the run's end and the task's move is found out.
+const afterCheck = time.Minute
+
+// planAfter continues a fixed delay after a load or an edit.
+func (c *Core) planAfter(j *job) {
+	if j.def.Paused {
+		if !j.task.RunAt.Equal(engine.Parked) {
+			j.task.RunAt = engine.Parked
+			c.touchTask(j)
+		}
+		return
+	}
+	if j.task.RunAt.Equal(engine.Parked) {
+		j.task.RunAt = j.task.Slot
+		c.touchTask(j)
+	}
+	if j.hasRunAt() {
+		c.checkAfter(j)
+		return
+	}
+	c.arm(j)
+}
+
+func (c *Core) prepareAfter(j *job) {
+	if j.hasRunAt() {
+		c.checkAfter(j)
+		return
+	}
+	slot := j.task.Slot
+	if j.schedule.Excluded(slot) {
+		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonBlackout)
+		c.nextAfter(j, slot)
+		return
+	}
+	c.checkAfter(j)
+	c.begin(j, slot, engine.TriggerSchedule, "")
+}
+
+// checkAfter lets the scheduled task stay where it is and be looked at again.
+func (c *Core) checkAfter(j *job) {
+	j.task.RunAt = c.now.Add(afterCheck).Truncate(time.Millisecond)
+	c.touchTask(j)
+	c.setTimer(&j.timer, j.task.RunAt, timer{kind: timerPrepare, job: j})
+}
+
+// afterRun plans what follows a run's end: the next slot; or that which came while the run, one of an earlier slot that was
+// tried again, was in its way.
+func (c *Core) afterRun(j *job, r *run) {
+	if j.def == nil || j.schedule == nil || j.schedule.Kind() != cron.KindAfter || j.task == nil || j.task.Slot.Equal(engine.Parked) {
+		return
+	}
+	switch {
+	case r.Slot.Equal(j.task.Slot):
+		c.nextAfter(j, r.FinishedAt)
+		if j.def.Paused {
+			j.task.RunAt = engine.Parked
+			c.stopTimer(&j.timer)
+		}
+	case !r.Slot.IsZero() && !j.def.Paused && !j.hasRunAt() && !j.task.RunAt.Equal(j.task.Slot):
+		j.task.RunAt = j.task.Slot
+		c.touchTask(j)
+		c.arm(j)
+	}
+}
+
+// nextAfter plans the slot that follows a run's end.
+func (c *Core) nextAfter(j *job, end time.Time) {
+	if end.IsZero() {
+		end = c.now
+	}
+	// No slot comes again: not where the wall clock went back; nor where the run had ended long before an edit, was tried
+	// again by hand, and is cancelled while it waits.
+	end = plan.Later(end, plan.Later(j.task.Slot, j.def.UpdatedAt))
+	slot, ok := j.schedule.Next(end)
+	c.setSlot(j, slot, ok)
+	c.arm(j)
+}

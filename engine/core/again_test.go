@@ -1,0 +1,82 @@
+package core_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
+)
+
+// What an engine finds in the store when it begins.
+
+// TestWhatMayHaveBeenPublishedIsMarked: an engine that crashed may have published what it had prepared. Whoever gets the copy
+// must not take an old claim that is missing for one that never was.
+func TestWhatMayHaveBeenPublishedIsMarked(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "every=60s"})
+	published := func() *engine.Task {
+		t.Helper()
+		effects := b.core.Step(b.now, core.Tick{})
+		for ready := b.core.Ready(); ready != nil; ready = b.core.Ready() {
+			b.write(ready.Batch)
+			effects = append(effects, ready.After...)
+			b.core.Committed(ready)
+		}
+		for _, effect := range effects {
+			if publish, ok := effect.(core.Publish); ok {
+				return publish.Task
+			}
+		}
+		t.Fatalf("nothing is published: %v", effects)
+		return nil
+	}
+	b.do([]string{"at", "59.75s"})
+	b.now = b.seconds("60s")
+	if task := published(); task.Again {
+		t.Errorf("attempt %d of run %s was never published before", task.Attempt, b.runName(task.Run))
+	}
+	b.do([]string{"started", "60s/1"})
+	b.do([]string{"finished", "60s/1", "0"})
+	b.do([]string{"at", "119.75s"})
+	b.do([]string{"crash"})
+	b.load()
+	b.now = b.seconds("120s")
+	if task := published(); !task.Again {
+		t.Errorf("attempt %d of run %s may have been published before", task.Attempt, b.runName(task.Run))
+	}
+}
+
+// TestNothingGoesBeforeAllHasBeenLookedAt: a waiting run stands behind one which the deletion of the job ends. It does not go
+// because nothing is in its way any more.
+func TestNothingGoesBeforeAllHasBeenLookedAt(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "every=60s", "overlap=queue", "tries=2"})
+	for _, line := range [][]string{{"at", "60s"}, {"started", "60s/1"}, {"at", "120s"}, {"finished", "60s/1", "1"}, {"quietly", "delete"}} {
+		b.do(line)
+	}
+	b.out = nil
+	b.do([]string{"restart", "120.5s"})
+	if !slices.Contains(b.out, "run 120s cancelled waiting: cancelled by the deletion of its job") || slices.Contains(b.out, "run 120s queued #1") {
+		t.Errorf("the waiting run does not end with its job: %q", b.out)
+	}
+}
+
+// TestNoSlotOfAFixedDelayComesAgain: an edit finds a run under way that had ended long before and is tried again by hand. That
+// is cancelled while it waits, and its end is that of its last attempt: what followed it has run.
+func TestNoSlotOfAFixedDelayComesAgain(t *testing.T) {
+	b := newBench(t)
+	for _, line := range [][]string{
+		{"define", "after=3s", "overlap=queue"}, {"at", "3s"}, {"started", "3s/1"}, {"at", "5s"}, {"finished", "3s/1", "1"},
+		{"at", "8s"}, {"started", "8s/1"}, {"at", "9s"}, {"finished", "8s/1", "0"},
+		{"run", "other"}, {"started", "other/1"}, {"retry", "3s"},
+		{"at", "10s"}, {"define", "after=3s", "overlap=queue", "tries=2"}, {"at", "11s"},
+	} {
+		b.do(line)
+	}
+	b.out = nil
+	b.do([]string{"cancel", "3s"})
+	if want := "next slot 13s"; !slices.Contains(b.out, want) {
+		t.Errorf("got %q, want %s: the edit and its delay", b.out, want)
+	}
+}

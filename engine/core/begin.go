@@ -1,0 +1,86 @@
+package core
+
+import (
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// A slot of a CRON root lets the root go in a wave. Its run is prepared ahead of the slot like that of any job, for the
+// wave that is open and has not had this root, or else for the one to come, whose epoch is one higher: so its identity
+// is known before the wave opens. By hand nothing opens while such runs are prepared.
+
+// begin makes the run of a slot and sets it going, now or at its slot.
+func (c *Core) begin(j *job, slot time.Time, trigger engine.Trigger, by string) {
+	if j.dag != nil {
+		c.beginRoot(j, slot, trigger, by)
+		return
+	}
+	r := c.newRun(j, engine.SlotRunID(j.uid, slot), trigger)
+	if r == nil {
+		return
+	}
+	r.Slot, r.By = slot, by
+	if j.task != nil && trigger == engine.TriggerBackfill && !slot.Before(j.task.Slot) {
+		c.take(j, slot)
+	} else {
+		c.account(j, slot)
+	}
+	c.resume(r)
+}
+
+// beginRoot makes the run of a root's slot, or notes why there is none.
+func (c *Core) beginRoot(j *job, slot time.Time, trigger engine.Trigger, by string) {
+	d := j.dag
+	if d.current().Graph == nil {
+		c.note(j, slot, engine.OutcomeMissed, engine.ReasonOutage)
+		return
+	}
+	if d.blocked(j.taskName) && !slot.After(c.now) && trigger == engine.TriggerSchedule && j.def.Spec.Overlap == spec.OverlapSkip && d.open.Trigger != engine.TriggerBackfill {
+		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonOverlap)
+		return
+	}
+	waveID := engine.WaveID(d.uid, d.joins(j.taskName))
+	id := engine.TaskRunID(waveID, j.taskName)
+	if before := c.runs[id]; before != nil && before.untouched() { // it may not go any more
+		switch {
+		case before.CancelBy != "":
+			c.cancel(before, before.CancelBy)
+		case c.superseded(before):
+			c.giveUp(before, engine.ReasonOutage)
+		}
+	}
+	if c.runs[id] != nil || c.hasEnded(j.owner(), id) { // one waits already, or has just ended
+		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonOverlap)
+		return
+	}
+	r := c.newTaskRun(j, waveID, id, trigger)
+	r.Epoch, r.Slot, r.By = d.joins(j.taskName), slot, by
+	if w := d.open; w != nil && w.ID == waveID {
+		c.pinTask(r, w)
+	} else {
+		c.pin(r)
+	}
+	c.account(j, slot)
+	c.resume(r)
+}
+
+// full reports whether the root has a run for the wave to come already.
+func (c *Core) full(j *job) bool {
+	return c.runs[engine.TaskRunID(engine.WaveID(j.dag.uid, j.dag.epoch+1), j.taskName)] != nil
+}
+
+// waitsItsTurn reports whether a root is not to be looked at before a wave has ended: slots that are all to be caught up
+// come one wave after the other.
+func (c *Core) waitsItsTurn(j *job) bool {
+	return j.dag != nil && j.def.Spec.CatchUp.Policy == spec.CatchUpAll && c.full(j) && j.task.Slot.Before(c.now)
+}
+
+// inTheWay reports whether a slot that came now would meet the run, or the wave, before it.
+func (c *Core) inTheWay(j *job) bool {
+	if j.dag != nil {
+		return j.dag.blocked(j.taskName)
+	}
+	return c.blocker(j, nil) != nil
+}

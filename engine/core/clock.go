@@ -1,0 +1,42 @@
+package core
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/tidewheel/tidewheel/cron"
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// clockWentBack keeps what waits for a time to pass from waiting longer by what the wall clock went back. Slots and
+// NotBefore are instants of the wall clock and keep their timers.
+func (c *Core) clockWentBack(by time.Duration) {
+	for _, id := range slices.Sorted(maps.Keys(c.runs)) {
+		r := c.runs[id]
+		if r.resend != nil {
+			c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})
+		}
+		if r.timer == nil {
+			continue
+		}
+		switch r.Status {
+		case engine.StatusRetrying:
+			r.RetryAt = r.RetryAt.Add(-by)
+			c.touch(r)
+			c.setTimer(&r.timer, r.RetryAt, timer{kind: timerRetry, run: r})
+		case engine.StatusQueued:
+			r.requeueChecks = 0
+			c.lookLater(r)
+		case engine.StatusRunning:
+			c.setTimer(&r.timer, c.now.Add(c.config.LockTTL+c.config.Margin), timer{kind: timerInspect, run: r})
+		default:
+		}
+	}
+	for _, uid := range slices.Sorted(maps.Keys(c.jobs)) {
+		j := c.jobs[uid]
+		if j.timer != nil && j.schedule != nil && j.schedule.Kind() == cron.KindAfter && j.hasRunAt() {
+			c.checkAfter(j)
+		}
+	}
+}

@@ -1,0 +1,22 @@
+package core
+
+// runEnded goes on with a job of which a run has ended.
+func (c *Core) runEnded(r *run) {
+	j := r.job
+	c.afterRun(j, r)
+	c.startNextWaiting(j)
+	if j.tombstone != nil && len(j.live) == 0 {
+		c.handled(j.uid, *j.tombstone)
+		j.tombstone = nil
+	}
+}
+
+// startNextWaiting lets go what waited for a run of the job to end.
+func (c *Core) startNextWaiting(j *job) {
+	for next := j.nextWaiting(); next != nil && c.blocker(j, nil) == nil; next = j.nextWaiting() {
+		c.enqueue(next)
+	}
+	if j.postpone && j.def != nil && j.schedule != nil && c.blocker(j, nil) == nil {
+		c.prepare(j)
+	}
+}

@@ -1,0 +1,87 @@
+package core_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// ledger wants just these ranges in the store, newest first.
+func (b *bench) ledger(want ...string) {
+	b.t.Helper()
+	ranges, _, err := b.store.Slots(b.t.Context(), engine.SlotFilter{JobUID: benchUID, Limit: 100})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var got []string
+	for i := range ranges {
+		got = append(got, offset(ranges[i].From)+"-"+offset(ranges[i].To)+" "+string(ranges[i].Reason))
+	}
+	if !slices.Equal(got, want) {
+		b.t.Errorf("the ledger says %q, and not %q", got, want)
+	}
+}
+
+// A fixed delay passes over slots that are excluded, each as long after the one before: the ledger has those, and nothing
+// in between.
+func TestASlotBetweenThoseOfAFixedDelayIsTold(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "after=2s", "exclude=0s-60s"})
+	b.do([]string{"at", "3s"})
+	b.do([]string{"quietly", "define", "every=5s"})
+	for _, at := range []string{"4s", "6s"} { // the engine has not heard of the edit
+		b.do([]string{"at", at})
+	}
+	b.load()
+	b.ledger("5s-5s edited", "2s-6s blackout")
+}
+
+// An engine hears of an edit late, goes on as before until then, and crashes. Meanwhile the job is edited once more: slots
+// of the schedule that is there now have passed by that of two edits ago.
+func TestASlotThatAFormTwoEditsAgoHadDoesNotComeAgain(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "every=1s", "exclude=0s-60s"})
+	b.do([]string{"at", "2.5s"})
+	b.do([]string{"quietly", "define", "every=20s"})
+	b.do([]string{"at", "4s"})
+	b.load()
+	b.ledger("1s-4s blackout")
+	b.now = b.seconds("3.5s") // it was written while the one before was acted upon
+	b.do([]string{"quietly", "define", "every=2s"})
+	b.do([]string{"restart", "4.2s"})
+	b.ledger("1s-4s blackout")
+	if runs, err := b.store.RunsByID(t.Context(), []string{b.runID("4s")}); err != nil || len(runs) > 0 {
+		t.Errorf("there is %+v, %v", runs, err)
+	}
+}
+
+// TestARangeOfTheScheduleBeforeIsNoneOfThePresentOne: it is as long, and begins and ends at slots that both have.
+func TestARangeOfTheScheduleBeforeIsNoneOfThePresentOne(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "schedule=*/5_*_*_*_*", "catchup=none"})
+	b.do([]string{"at", "8m"})
+	b.do([]string{"quietly", "define", "schedule=5,12,15_*_*_*_*", "catchup=none"})
+	b.do([]string{"at", "17m"}) // it has not heard of the edit
+	b.ledger("300s-900s outage")
+	b.load()
+	b.ledger("720s-720s edited", "300s-900s outage")
+}
+
+// TestAFixedDelayTellsNoneOfItsSlotsTwice: the wall clock went back behind runs of a fixed delay, and an edit names the instants of
+// these.
+func TestAFixedDelayTellsNoneOfItsSlotsTwice(t *testing.T) {
+	b := newBench(t)
+	for _, line := range [][]string{
+		{"define", "after=3s", "overlap=queue"}, {"at", "3s"}, {"started", "3s/1"}, {"finished", "3s/1", "0"},
+		{"at", "6s"}, {"started", "6s/1"}, {"finished", "6s/1", "0"}, {"back", "5s"}, {"quietly", "define", "every=1s"},
+	} {
+		b.do(line)
+	}
+	b.out = nil
+	b.do([]string{"restart", "5s"})
+	if told := strings.Join(b.out, "\n"); !strings.Contains(told, "4s-5s ×2 skipped edited") {
+		t.Errorf("the slots between are told otherwise:\n%s", told)
+	}
+}

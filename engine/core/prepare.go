@@ -1,0 +1,58 @@
+package core
+
+import (
+	"github.com/tidewheel/tidewheel/cron"
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// prepare makes the run of the next slot shortly before it, so that at the slot only the task is left to publish.
+func (c *Core) prepare(j *job) {
+	if j.task == nil || j.def == nil || j.def.Paused || j.schedule == nil {
+		return
+	}
+	slot := j.task.Slot
+	if c.now.Before(slot.Add(-c.config.Lead)) { // the wall clock went back
+		c.arm(j)
+		return
+	}
+	if j.schedule.Kind() == cron.KindAfter {
+		c.prepareAfter(j)
+		return
+	}
+	if c.now.After(slot.Add(c.config.Grace)) {
+		if c.waitsItsTurn(j) {
+			j.postpone = true
+			return
+		}
+		c.overdue(j, c.now, engine.ReasonOutage)
+		c.arm(j)
+		return
+	}
+	if j.task.Takes(slot) {
+		c.advance(j)
+		c.arm(j)
+		return
+	}
+	if j.schedule.Excluded(slot) {
+		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonBlackout)
+		c.advance(j)
+		c.arm(j)
+		return
+	}
+	if c.waitsItsTurn(j) {
+		j.postpone = true
+		c.stopTimer(&j.timer)
+		return
+	}
+	if c.inTheWay(j) && j.def.Spec.Overlap == spec.OverlapSkip && c.now.Before(slot) {
+		// It would most likely be skipped: decide at the slot, or as soon as the live run ends.
+		j.postpone = true
+		c.setTimer(&j.timer, slot, timer{kind: timerPrepare, job: j})
+		return
+	}
+	j.postpone = false
+	c.advance(j)
+	c.begin(j, slot, engine.TriggerSchedule, "")
+	c.arm(j)
+}

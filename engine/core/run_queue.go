@@ -1,0 +1,65 @@
+package core
+
+import (
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/attempt"
+)
+
+// enqueue begins the run's next attempt.
+func (c *Core) enqueue(r *run) {
+	waited := r.Waiting
+	r.Waiting = false
+	if r.CancelBy != "" && r.Status == engine.StatusScheduled && r.job.dag != nil { // it was cancelled before its turn came
+		c.end(r, engine.StatusCancelled, attempt.CancelReason(&r.Run))
+		return
+	}
+	if r.Digest == "" && r.job.def != nil {
+		c.pin(r) // its binary may have come meanwhile
+	}
+	if r.Digest == "" { // it cannot be executed at all; Reason says why
+		c.end(r, engine.StatusFailed, r.Reason)
+		return
+	}
+	// A prepared run is durable, and so is the end of every run before it: if a crash takes its new status, the same
+	// decision is made again and publishes the same attempt. Everything else waits for the commit.
+	// So does what has waited for its turn, and a task of a wave: it depends on others.
+	settled := r.Attempt == 0 && !waited && r.job.writes == 0 && r.job.dag == nil // a run that is not stored is an open write
+	again := r.maybePublished
+	c.beginAttempt(r, c.now)
+	if settled {
+		c.perform(c.publish(r, again))
+	} else {
+		c.afterCommit(r, c.publish(r, again))
+	}
+}
+
+func (c *Core) beginAttempt(r *run, at time.Time) {
+	attempt.Begin(&r.Run, at)
+	r.maybePublished, r.outlived, r.unheard = false, false, false
+	r.requeueChecks = 0
+	c.touch(r)
+	c.lookLater(r)
+}
+
+// publish is the message for the run's current attempt.
+func (c *Core) publish(r *run, again bool) Publish {
+	task := attempt.Message(&r.Run, r.spec)
+	task.Again = again
+	if r.Task != "" {
+		task.Job, task.DAG, task.Epoch, task.Task, task.Item, task.ItemValue = r.DAG, r.DAG, r.Epoch, r.Task, r.Item, r.value
+		if w := r.openWave(); w != nil {
+			w.Describe(task, &r.Run)
+		}
+	}
+	return Publish{Task: task}
+}
+
+// lookLater sets the timer that makes sure that a queued task is still in the queue: JetStream acknowledges before it
+// syncs to disk, so a power cut may take what it had acknowledged.
+func (c *Core) lookLater(r *run) {
+	wait := c.config.Requeue << min(r.requeueChecks, 2)
+	r.requeueChecks++
+	c.setTimer(&r.timer, c.now.Add(wait), timer{kind: timerInspect, run: r})
+}

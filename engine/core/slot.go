@@ -1,0 +1,93 @@
+package core
+
+import (
+	"slices"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/plan"
+)
+
+// setSlot plans the next slot. Where there is none any more the task stays, parked for good.
+func (c *Core) setSlot(j *job, slot time.Time, ok bool) {
+	if j.task == nil {
+		j.task = &engine.ScheduledTask{ID: j.uid, Shard: j.def.Shard, Namespace: j.def.Namespace, Job: j.def.Name}
+	}
+	j.task.Slot = plan.Stored(slot, ok)
+	j.task.RunAt = j.task.Slot
+	j.task.Generation = j.def.Generation
+	if len(j.task.Taken) > 0 && !j.delays() { // into memory of its own: an earlier form of the task may be on its way to the store
+		j.task.Taken = slices.DeleteFunc(slices.Clone(j.task.Taken), func(taken time.Time) bool { return taken.Before(j.task.Slot) })
+	}
+	if j.dag != nil {
+		j.task.Epoch = j.dag.joins(j.taskName)
+		c.idleDAGs = append(c.idleDAGs, j.dag)
+	}
+	c.touchTask(j)
+}
+
+// advance moves the scheduled task to the slot after its present one.
+func (c *Core) advance(j *job) {
+	next, ok := j.schedule.Next(j.task.Slot)
+	c.setSlot(j, next, ok)
+}
+
+// arm sets the timer that prepares the next slot.
+func (c *Core) arm(j *job) {
+	if j.task == nil || j.task.RunAt.Equal(engine.Parked) {
+		return
+	}
+	at := j.task.Slot.Add(-c.config.Lead)
+	if j.task.Slot.Before(c.now.Add(-c.config.Grace)) {
+		at = c.now.Add(time.Millisecond) // more slots have passed than one step looks at: others have their turn first
+	}
+	c.setTimer(&j.timer, at, timer{kind: timerPrepare, job: j})
+}
+
+// take remembers that a slot which the task has not passed has a run.
+func (c *Core) take(j *job, slot time.Time) {
+	if !j.task.Takes(slot) {
+		j.task.Taken = append(slices.Clone(j.task.Taken), slot)
+		c.touchTask(j)
+	}
+}
+
+// account remembers that a slot is a run, or in the ledger.
+func (c *Core) account(j *job, slot time.Time) {
+	if j.task != nil && slot.After(j.task.Accounted) {
+		j.task.Accounted = slot
+		if j.delays() { // nothing else tells where its slots were
+			taken := append(slices.Clone(j.task.Taken), slot)
+			j.task.Taken = taken[max(0, len(taken)-keptDelays):]
+		}
+		c.touchTask(j)
+	}
+}
+
+// keptDelays is how many of its latest slots a fixed delay remembers, for an edit that is seen late.
+const keptDelays = 32
+
+// note records that a slot did not fire. Consecutive slots that ended alike grow one range.
+func (c *Core) note(j *job, slot time.Time, outcome engine.Outcome, reason engine.SlotReason) {
+	open := j.open
+	if open != nil && open.Outcome == outcome && open.Reason == reason && slot.Equal(j.openNext) {
+		open.To = slot
+		open.Count++
+	} else {
+		open = &ledgerRange{SlotRange: engine.SlotRange{
+			ID: engine.SlotRangeID(j.uid, slot), JobUID: j.uid, Namespace: j.namespace, Job: j.name,
+			From: slot, To: slot, Count: 1, Outcome: outcome, Reason: reason,
+		}}
+		j.open = open
+	}
+	if !open.dirty {
+		open.dirty = true
+		u := c.unwritten(j.owner())
+		u.slots = append(u.slots, open)
+	}
+	c.account(j, slot)
+	j.openNext = time.Time{}
+	if j.schedule != nil {
+		j.openNext, _ = j.schedule.Next(slot)
+	}
+}

@@ -1,0 +1,121 @@
+package core
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/tidewheel/tidewheel/cron"
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/wave"
+	"github.com/tidewheel/tidewheel/engine/wheel"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// job is a definition that the core holds, with what is planned and what is going on.
+type job struct {
+	uid      string
+	def      *engine.Job // nil once it is deleted
+	revision int64       // of the latest definition that was seen, a tombstone included
+	// namespace and name outlive the definition.
+	namespace, name string
+	schedule        *cron.Schedule
+	specs           map[int64]*spec.Job // generations that live runs were made of
+	binary          string              // "namespace/name" of what the definition refers to, "" for a digest
+
+	task       *engine.ScheduledTask // nil before the first slot is planned
+	taskStored bool                  // it has been written
+	taskDirty  bool
+	timer      *wheel.Timer[timer] // prepare
+
+	live     []*run // runs that have not ended, oldest first
+	postpone bool   // the next slot has come near, and waits for a live run to end before it is prepared
+
+	open     *ledgerRange // the ledger's latest range, while it may grow
+	openNext time.Time    // the slot that would continue it
+
+	// ended holds the last revisions of runs that have ended, while a read of the store that is under way may bring older ones.
+	endedRuns map[string]int64
+
+	tombstone *engine.JobHandled // the definition is deleted, and this is to be said once nothing runs any more
+
+	dag      *dagState // that this is a task of; nil for a job
+	taskName string
+
+	writes int // writes of this job's runs and task that are not durable yet
+}
+
+// run is a run that has not ended.
+type run struct {
+	engine.Run
+	job           *job
+	spec          *spec.Job // of its generation
+	dirty         bool
+	writing       bool // what was handed out of it is not durable yet
+	requeueChecks int  // how often its queued task has been looked after
+	timer         *wheel.Timer[timer]
+	resend        *wheel.Timer[timer]
+	revoke        bool // a Revoke is under way
+	// maybePublished says that an engine that crashed may have published the first attempt: the store still says scheduled.
+	maybePublished bool
+	// Of a task in a wave.
+	value        json.RawMessage // what its list has for it
+	waveNotified bool            // its wave knows of its end already
+	unheard      bool            // read from the store as queued or running, and nothing has been heard of its attempt since
+	outlived     bool            // the queue has let the task of its attempt go: see dropped
+	// revokeReason is set while a prepared run is taken back that a crashed engine may have published already.
+	revokeReason engine.SlotReason
+}
+
+type timerKind uint8
+
+const (
+	timerPrepare timerKind = iota + 1
+	timerFire              // a scheduled run's slot, or NotBefore, has come
+	timerRetry
+	timerInspect // look after a queued task, or a running attempt's lock
+	timerResend  // ask again for a cancellation
+)
+
+type timer struct {
+	kind timerKind
+	job  *job
+	run  *run
+}
+
+// dagState is a DAG that the core holds: what is planned, and the wave that is open.
+//
+// Each of its tasks is a job of the core, made when it is needed: so attempts, retries and supervision are those of
+// jobs, and slots, catch-up and the ledger of a CRON root are, too. What differs is what a slot leads to: it lets the
+// root go in a wave, instead of making a run of its own kind.
+type dagState struct {
+	uid      string
+	def      *engine.DAG // nil once it is deleted
+	revision int64
+	// namespace and name outlive the definition.
+	namespace, name string
+	shard           int
+	definitions     map[int64]*wave.Definition // generations that are the present one, or that an open wave began with
+	tasks           map[string]*job            // CRON roots always, other tasks while a run of them has not ended
+	epoch           int64                      // of the latest wave that opened
+	open            *waveState                 // nil between waves
+	asked           []*waveState               // by hand, in the order in which they were asked for
+	resumes         []CommandReceived
+
+	endedWaves map[string]bool    // waves that have ended, as job.ended
+	resumed    map[string]int64   // waves that went on, and from which revision, for as long
+	tombstone  *engine.JobHandled // as in job
+	writes     int                // waves that are not durable yet
+}
+
+// waveState is a wave that has not ended: asked for, or open. There is at most one open wave of a DAG.
+type waveState struct {
+	wave.Wave
+	dag   *dagState
+	dirty bool
+}
+
+// ledgerRange is the latest range of a job's ledger, while it may grow.
+type ledgerRange struct {
+	engine.SlotRange
+	dirty bool
+}

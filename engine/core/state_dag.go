@@ -1,0 +1,86 @@
+package core
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/wave"
+)
+
+// current gives the current definition.
+func (d *dagState) current() *wave.Definition { return d.definitions[d.def.Generation] }
+
+// dropDefinitions forgets generations that nothing refers to any more.
+func (d *dagState) dropDefinitions() {
+	used := map[int64]bool{}
+	if d.def != nil {
+		used[d.def.Generation] = true
+	}
+	if d.open != nil {
+		used[d.open.Generation] = true
+	}
+	for i := range d.resumes {
+		used[d.resumes[i].Wave.Generation] = true
+	}
+	for _, j := range d.tasks {
+		if j.task != nil {
+			used[j.task.Generation] = true
+		}
+		for _, r := range j.live {
+			used[r.Generation] = true
+		}
+	}
+	maps.DeleteFunc(d.definitions, func(generation int64, _ *wave.Definition) bool { return !used[generation] })
+}
+
+// binaryKeys gives the keys of the binaries that a DAG's tasks refer to.
+func (d *dagState) binaryKeys() []string {
+	var keys []string
+	for _, f := range d.definitions {
+		keys = append(keys, engine.BinaryKeys(d.namespace, f.Spec)...)
+	}
+	return keys
+}
+
+// taskNames names the tasks that have jobs, in order.
+func (d *dagState) taskNames() []string { return slices.Sorted(maps.Keys(d.tasks)) }
+
+// joins gives the epoch of the wave that the next slot of a root belongs to.
+func (d *dagState) joins(root string) int64 {
+	if w := d.open; w != nil && !w.ByHand() && !w.Had(root) {
+		return w.Epoch
+	}
+	return d.epoch + 1
+}
+
+// blocked reports whether a slot of a root that comes now would have to wait for the open wave to end.
+func (d *dagState) blocked(root string) bool {
+	return d.open != nil && (d.open.ByHand() || d.open.Had(root))
+}
+
+// busy reports whether anything of a DAG has not ended.
+func (d *dagState) busy() bool {
+	if d.open != nil {
+		return true
+	}
+	for _, j := range d.tasks {
+		if len(j.live) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// wave takes up a wave of the DAG.
+func (d *dagState) wave(document engine.Wave) *waveState {
+	return &waveState{dag: d, Wave: wave.Wave{Wave: document}}
+}
+
+// rememberEnded remembers that the wave has ended, while somebody may yet come with what the store said of it before.
+func (w *waveState) rememberEnded() {
+	if w.dag.endedWaves == nil {
+		w.dag.endedWaves = map[string]bool{}
+	}
+	w.dag.endedWaves[w.ID] = true
+}

@@ -1,0 +1,58 @@
+package core
+
+import (
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// due is when a run may first be queued.
+func (r *run) due() time.Time {
+	switch {
+	case !r.NotBefore.IsZero():
+		return r.NotBefore
+	case !r.Slot.IsZero() && r.Trigger != engine.TriggerBackfill:
+		return r.Slot
+	}
+	return r.CreatedAt
+}
+
+// underWay reports whether an attempt of the run is queued or running, or the next one is awaited.
+func (r *run) underWay() bool {
+	return r.Status == engine.StatusQueued || r.Status == engine.StatusRunning || r.Status == engine.StatusRetrying && !r.Waiting
+}
+
+// inDoubt reports whether an engine that crashed may have published the run, and this one has not looked at it yet.
+func (r *run) inDoubt(now time.Time) bool {
+	return r.maybePublished && r.Status == engine.StatusScheduled && !r.Waiting && !r.due().After(now)
+}
+
+// untouched reports whether a run was prepared for its slot, and nothing has come of it yet.
+func (r *run) untouched() bool {
+	return r.Status == engine.StatusScheduled && r.Attempt == 0 && r.Trigger == engine.TriggerSchedule && !r.Waiting
+}
+
+// gone reports whether a run was dropped.
+func (r *run) gone() bool { return r.Status == engine.StatusInvalid }
+
+// openWave gives the wave that a run belongs to, nil unless that is open.
+func (r *run) openWave() *waveState {
+	if r.job.dag == nil || r.job.dag.open == nil || r.job.dag.open.ID != r.Wave {
+		return nil
+	}
+	return r.job.dag.open
+}
+
+// awaitsTurn reports whether a scheduled run is of a task that the open wave will come to: one that is run again, or an
+// item beyond max_parallel. The run that was prepared for a root's slot is not.
+func (r *run) awaitsTurn() bool {
+	w := r.openWave()
+	if w == nil {
+		return false
+	}
+	task, ok := w.TaskOf(&r.Run)
+	if ok && r.Attempt == 0 && !w.Definition.Graph.Root(task) && (r.Trigger == engine.TriggerSchedule || r.Trigger == engine.TriggerCatchUp) {
+		return false // an edit has given the root needs: the run goes with its slot
+	}
+	return ok && (r.Item != nil || r.Attempt > 0 || w.ByHand() || w.Had(r.Task))
+}

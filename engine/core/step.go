@@ -1,0 +1,83 @@
+package core
+
+import "time"
+
+// Step takes one event at one instant and returns what is to be done at once. now is the wall clock and may jump
+// either way. Whatever must be written first comes with Ready.
+func (c *Core) Step(now time.Time, event Event) []Effect {
+	c.now = now.UTC()
+	c.effects = nil
+	switch e := event.(type) {
+	case Tick:
+	case HorizonMoved:
+		if e.Until.After(c.horizon) {
+			c.horizon = e.Until
+		}
+	case JobsLoaded:
+		c.learnBinaries(e.Binaries)
+		for i := range e.Jobs {
+			c.loadJob(&e.Jobs[i])
+			c.settleRuns()
+		}
+		for i := range e.DAGs {
+			c.loadDAG(&e.DAGs[i])
+			c.settleRuns()
+		}
+	case BinariesChanged:
+		c.learnBinaries(e.Binaries)
+		for _, key := range e.Gone {
+			delete(c.binaries, key)
+		}
+	case ResultsReceived:
+		for i := range e.Results {
+			c.result(&e.Results[i])
+			c.settleRuns()
+		}
+	case TaskPublished:
+		c.published(e)
+	case TaskDropped:
+		c.dropped(e)
+	case AttemptRevoked:
+		c.revoked(e)
+	case AttemptInspected:
+		c.inspected(e)
+	case CommandReceived:
+		c.learnBinaries(e.Binaries)
+		c.command(e)
+	case RunsLookedUp:
+		c.backfill(e)
+	case ClockWentBack:
+		c.clockWentBack(e.By)
+	}
+	c.settleRuns()
+	c.wheel.Advance(c.now, c.expire)
+	c.settle()
+	return c.effects
+}
+
+// LetGo says that what was read has been given to Step, or that it never will be.
+func (c *Core) LetGo(uid string) {
+	c.letGo(uid)
+	c.settle()
+}
+
+func (c *Core) expire(_ time.Time, t timer) {
+	switch t.kind {
+	case timerPrepare:
+		t.job.timer = nil
+		c.prepare(t.job)
+	case timerFire:
+		t.run.timer = nil
+		c.fire(t.run)
+	case timerRetry:
+		t.run.timer = nil
+		c.admit(t.run)
+	case timerInspect:
+		t.run.timer = nil
+		c.inspect(t.run)
+	case timerResend:
+		t.run.resend = nil
+		c.askToCancel(t.run)
+	}
+	c.settleRuns()
+}

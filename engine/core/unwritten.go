@@ -1,0 +1,63 @@
+package core
+
+import (
+	"slices"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// unwritten is what has been decided about one job or DAG and has not been handed out by Ready. Jobs and DAGs do not depend
+// on each other: all of one is written at one time, after what was decided before, and a commit holds as many as it may.
+type unwritten struct {
+	uid    string
+	number uint64    // in the order in which they began to have something to write
+	since  time.Time // when that was
+
+	waves    []*waveState
+	runs     []*run // dirty, in the order in which they became so
+	jobs     []*job // whose task is dirty
+	slots    []*ledgerRange
+	letters  []engine.DeadLetter
+	unletter []string
+	drops    []*run
+	after    []Effect
+
+	// What was acted upon.
+	handled     []engine.JobHandled
+	handledDAGs []engine.JobHandled
+	done        []engine.CommandDone
+}
+
+// backlog holds what has not been handed out, the oldest first.
+type backlog struct {
+	of    map[string]*unwritten // by the uid of the job or DAG
+	queue []*unwritten
+	last  uint64 // number
+}
+
+// take removes the oldest, which have no more than that many runs together, but one in any case.
+func (b *backlog) take(most int) []*unwritten {
+	n, runs := 0, 0
+	for n < len(b.queue) && n < most {
+		runs += b.queue[n].size()
+		if n > 0 && runs > most {
+			break
+		}
+		delete(b.of, b.queue[n].uid)
+		n++
+	}
+	taken := b.queue[:n:n]
+	if b.queue = b.queue[n:]; len(b.queue) == 0 {
+		b.queue = nil
+	}
+	return taken
+}
+
+// size counts the runs that are to be written.
+func (u *unwritten) size() int { return len(u.runs) + len(u.drops) }
+
+// puts reports whether a run is to be written.
+func (u *unwritten) puts(id string) bool {
+	return slices.ContainsFunc(u.runs, func(r *run) bool { return r.ID == id && !r.gone() })
+}

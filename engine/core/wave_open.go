@@ -1,0 +1,162 @@
+package core
+
+import (
+	"slices"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// admitRoot lets a root go whose slot has come: in the wave that waits for it, in a new one, or once the open one has
+// ended.
+func (c *Core) admitRoot(r *run) {
+	d, j := r.job.dag, r.job
+	if w := d.open; w == nil || w.ID == r.Wave {
+		c.goRoot(r)
+		return
+	}
+	// The slots of a backfill are somebody's wish beside the schedule: they do not push it aside.
+	if j.def.Spec.Overlap == spec.OverlapSkip && r.Trigger == engine.TriggerSchedule && !r.Waiting && d.open.Trigger != engine.TriggerBackfill {
+		c.giveUp(r, engine.ReasonOverlap)
+		return
+	}
+	r.Waiting, r.Reason = true, "waits for wave "+d.open.ID
+	c.touch(r)
+}
+
+// goRoot takes a root's run into the open wave, which it opens if there is none, and sets it going.
+func (c *Core) goRoot(r *run) {
+	w := c.join(r)
+	if w == nil {
+		return
+	}
+	c.stopTimer(&r.timer) // its slot lies ahead where the clock went back
+	task, _ := w.TaskOf(&r.Run)
+	w.State.Release(task)
+	c.pump(w)
+}
+
+// join takes a root's run into the wave that it belongs to, and opens that if it has to.
+func (c *Core) join(r *run) *waveState {
+	d := r.job.dag
+	r.Waiting, r.Reason = false, ""
+	w := d.open
+	if w == nil && r.Epoch <= d.epoch { // its wave has ended without it: an edit had taken the root away
+		c.giveUp(r, engine.ReasonEdited)
+		return nil
+	}
+	if w == nil {
+		w = c.newSlotWave(r)
+		if !c.openWave(w) {
+			c.giveUp(r, engine.ReasonOutage)
+			return nil
+		}
+		w.Epoch = r.Epoch // foretold when the run was prepared: nothing has opened since
+		d.epoch = max(d.epoch, r.Epoch)
+	}
+	if !w.Root(r.Task) { // an edit has taken it away, or given it needs
+		c.giveUp(r, engine.ReasonEdited)
+		return nil
+	}
+	if r.Attempt == 0 {
+		c.pinTask(r, w)
+		c.touch(r)
+	}
+	if w.ID != r.Wave {
+		return nil
+	}
+	w.TakeSlot(r.Task, r.Slot, r.Trigger)
+	c.idleDAGs = append(c.idleDAGs, d) // other roots may have no slot to wait for
+	return w
+}
+
+// newSlotWave makes the wave that a root's slot opens.
+func (c *Core) newSlotWave(r *run) *waveState {
+	d := r.job.dag
+	return d.wave(engine.Wave{
+		ID: r.Wave, Namespace: d.namespace, DAGUID: d.uid, DAG: d.name, Shard: d.shard,
+		Trigger: r.Trigger, By: r.By, Slot: r.Slot, CreatedAt: c.now.Truncate(time.Microsecond),
+	})
+}
+
+// ask puts a wave that was asked for by hand in its place. One that was read before its end was written is over: then, and
+// where it is there already, the answer is false.
+func (c *Core) ask(d *dagState, w *waveState) bool {
+	if d.endedWaves[w.ID] || slices.ContainsFunc(d.asked, func(other *waveState) bool { return other.ID == w.ID }) || d.open != nil && d.open.ID == w.ID {
+		return false
+	}
+	at, _ := slices.BinarySearchFunc(d.asked, w, func(a, b *waveState) int {
+		if order := a.CreatedAt.Compare(b.CreatedAt); order != 0 {
+			return order
+		}
+		return a.Slot.Compare(b.Slot)
+	})
+	d.asked = slices.Insert(d.asked, at, w)
+	return true
+}
+
+// nextWave opens the next wave of a DAG, if one waits: what the schedule asks for before what was asked for by hand,
+// and backfills last.
+func (c *Core) nextWave(d *dagState) {
+	if d.open != nil || d.def == nil {
+		return
+	}
+	for again := true; again && d.open == nil; { // what opens may end at once
+		again = c.openWaiting(d) || !c.prepared(d) && c.openAsked(d)
+	}
+}
+
+// openWaiting lets the roots go whose slots have waited for the wave before, and reports whether there were any.
+func (c *Core) openWaiting(d *dagState) bool {
+	opened := ""
+	for _, name := range d.taskNames() {
+		j := d.tasks[name]
+		for _, r := range slices.Clone(j.live) {
+			if r.Waiting && r.revokeReason == "" && r.Status == engine.StatusScheduled && (opened == "" || opened == r.Wave) {
+				opened = r.Wave
+				c.goRoot(r)
+			}
+		}
+	}
+	return opened != ""
+}
+
+// prepared reports whether a root has a run for the wave to come.
+func (c *Core) prepared(d *dagState) bool {
+	for _, j := range d.tasks {
+		for _, r := range j.live {
+			if r.Status == engine.StatusScheduled {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// openAsked resumes a wave, or opens the one that was asked for first, backfills last; it reports whether there was one.
+func (c *Core) openAsked(d *dagState) bool {
+	if len(d.resumes) > 0 {
+		command := d.resumes[0]
+		d.resumes = d.resumes[1:]
+		c.resumeWave(d, command)
+		return true
+	}
+	if len(d.asked) == 0 || d.def == nil {
+		return false
+	}
+	next := slices.IndexFunc(d.asked, func(w *waveState) bool { return w.Trigger != engine.TriggerBackfill })
+	next = max(next, 0)
+	w := d.asked[next]
+	d.asked = slices.Delete(d.asked, next, next+1)
+	if !c.openWave(w) {
+		w.rememberEnded()
+		w.Status, w.Reason = engine.StatusFailed, "its definition is no DAG: save it again"
+		w.FinishedAt = c.now.Truncate(time.Microsecond)
+		c.touchWave(w)
+		return true
+	}
+	w.State.ReleaseAll()
+	c.pump(w)
+	return true
+}

@@ -1,0 +1,122 @@
+package core
+
+import (
+	"slices"
+	"time"
+
+	"github.com/tidewheel/tidewheel/dag"
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/wave"
+)
+
+// resumeWave opens a wave again that has failed or was cancelled: what succeeded stays, the rest is run again, on the
+// generation that it began with.
+func (c *Core) resumeWave(d *dagState, e CommandReceived) {
+	c.commandDone(e.Command)
+	if e.Wave.Revision <= d.resumed[e.Wave.ID] {
+		return // somebody else had asked for it, too
+	}
+	if d.resumed == nil {
+		d.resumed = map[string]int64{}
+	}
+	d.resumed[e.Wave.ID] = e.Wave.Revision
+	w := d.wave(*e.Wave)
+	f := c.definitionOf(d, &e)
+	if f.Graph == nil {
+		return
+	}
+	delete(d.endedWaves, w.ID)
+	w.Begin(f)
+	runs := slices.Clone(e.WaveRuns)
+	if e.Command.Kind == engine.CommandMarkTask {
+		runs = c.markEnded(w, runs, e.Command)
+	}
+	d.open = w
+	c.restore(w, runs) // as it was: of a cancelled wave the items that had not begun are cancelled
+	reset := w.Resume(e.Command.By, c.now)
+	c.touchWave(w)
+	if e.Command.Kind == engine.CommandMarkTask {
+		reset = w.KeepMark(e.Command.Task, e.Command.Mark, reset)
+	}
+	c.reopenAll(w, reset)
+	c.pump(w)
+}
+
+// restore derives an open wave from its runs, and gives those that have not ended.
+func (c *Core) restore(w *waveState, runs []engine.Run) []*run {
+	var adopted []*run
+	for i := range runs {
+		if !runs[i].Status.Terminal() {
+			adopted = append(adopted, c.adopt(c.taskOf(w.dag, runs[i].Task), runs[i].Clone()))
+		}
+	}
+	closed, spread := w.Restore(runs)
+	for _, task := range w.Mapped() {
+		c.dropSingle(w, task) // its removal was lost in a crash
+	}
+	c.writeClosed(w, spread)
+	for _, task := range w.Mapped() {
+		if w.State.State(task) == dag.Cancelled { // the wave was cancelled, and its items that waited for their turn were not yet
+			c.closeItems(w, c.taskOf(w.dag, w.Name(task)), 0, engine.StatusCancelled, w.Why(task))
+		}
+	}
+	for _, task := range closed {
+		if w.Known[engine.TaskRunID(w.ID, w.Name(task))] == nil {
+			c.writeEnd(w, task, w.State.State(task), w.Why(task))
+		}
+	}
+	return adopted
+}
+
+// definitionOf gives the form that a wave to go on with began with; where that is not kept any more, the present one stands in.
+func (c *Core) definitionOf(d *dagState, e *CommandReceived) *wave.Definition {
+	generation := e.Wave.Generation
+	if d.definitions[generation] == nil && e.DAG != nil {
+		switch present := e.DAG.DAG; {
+		case e.DAG.Spec[generation] != nil:
+			d.definitions[generation] = wave.NewDefinition(generation, e.DAG.Spec[generation])
+		case present != nil && present.Generation == generation: // it was, when the command was read
+			d.definitions[generation] = wave.NewDefinition(generation, &present.Spec)
+		}
+	}
+	if f := d.definitions[generation]; f != nil {
+		return f
+	}
+	return d.current()
+}
+
+// reopenAll writes that the tasks which are run or decided anew have not ended, or how they have now, so that a crash does
+// not take them for what they were.
+func (c *Core) reopenAll(w *waveState, reset []int) {
+	for _, task := range reset {
+		if state := w.State.State(task); state.Ended() { // decided otherwise than before, by what has stayed
+			c.writeEnd(w, task, state, w.Why(task))
+			continue
+		}
+		runs, silent := w.Again(task)
+		for _, known := range runs {
+			c.reopen(w, known)
+		}
+		if silent {
+			c.newRunOf(w, task, engine.TaskRunID(w.ID, w.Name(task)))
+		}
+	}
+}
+
+// markEnded changes how a task of a wave counts that has ended, and writes that.
+func (c *Core) markEnded(w *waveState, runs []engine.Run, command engine.Command) []engine.Run {
+	for i := range runs {
+		r := &runs[i]
+		if r.Task != command.Task || r.Item != nil {
+			continue
+		}
+		marked := c.reopen(w, r)
+		marked.Status, marked.Reason = command.Mark, "marked as "+command.Mark.String()+" by "+command.By
+		marked.FinishedAt = c.now.Truncate(time.Microsecond)
+		marked.waveNotified = true
+		c.release(marked)
+		runs[i] = marked.Run
+		runs[i].Revision++ // with the write to come
+	}
+	return runs
+}

@@ -1,0 +1,110 @@
+package core
+
+import (
+	"slices"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/attempt"
+	"github.com/tidewheel/tidewheel/engine/wheel"
+)
+
+// unwritten gives what is to be written about a job or DAG, to add to it.
+func (c *Core) unwritten(uid string) *unwritten {
+	b := &c.pending
+	u := b.of[uid]
+	if u == nil {
+		b.last++
+		u = &unwritten{uid: uid, number: b.last, since: c.now}
+		b.of[uid] = u
+		b.queue = append(b.queue, u)
+	}
+	return u
+}
+
+// perform adds an effect that needs nothing to be durable first.
+func (c *Core) perform(e Effect) { c.effects = append(c.effects, e) }
+
+// afterCommit adds an effect that must wait until all that has been decided so far of the run's job or DAG is durable.
+func (c *Core) afterCommit(r *run, e Effect) {
+	p := c.unwritten(r.job.owner())
+	p.after = append(p.after, e)
+}
+
+func (c *Core) touch(r *run) {
+	if !r.dirty {
+		r.dirty = true
+		r.job.writes++
+		u := c.unwritten(r.job.owner())
+		u.runs = append(u.runs, r)
+	}
+}
+
+func (c *Core) touchTask(j *job) {
+	if !j.taskDirty {
+		j.taskDirty = true
+		j.writes++
+		u := c.unwritten(j.owner())
+		u.jobs = append(u.jobs, j)
+	}
+}
+
+func (c *Core) touchWave(w *waveState) {
+	if !w.dirty {
+		w.dirty = true
+		w.dag.writes++
+		p := c.unwritten(w.dag.uid)
+		p.waves = append(p.waves, w)
+	}
+}
+
+// handled says that a revision of a job has been acted upon.
+func (c *Core) handled(uid string, handled engine.JobHandled) {
+	c.acting[uid]++
+	u := c.unwritten(uid)
+	u.handled = append(u.handled, handled)
+}
+
+// handledDAG says the same of a DAG.
+func (c *Core) handledDAG(uid string, handled engine.JobHandled) {
+	c.acting[uid]++
+	u := c.unwritten(uid)
+	u.handledDAGs = append(u.handledDAGs, handled)
+}
+
+func (c *Core) commandDone(command engine.Command) {
+	u := c.unwritten(command.JobUID)
+	u.done = append(u.done, engine.CommandDone{ID: command.ID, At: command.At})
+}
+
+// putLetter leaves the dead letter of a run.
+func (c *Core) putLetter(r *engine.Run) {
+	p := c.unwritten(r.JobUID)
+	p.unletter = slices.DeleteFunc(p.unletter, func(id string) bool { return id == r.ID })
+	p.letters = append(p.letters, attempt.Letter(r, c.now))
+}
+
+// dropLetter removes the dead letter of a run that is not dead any more.
+func (c *Core) dropLetter(r *engine.Run) {
+	u := c.unwritten(r.JobUID)
+	u.letters = slices.DeleteFunc(u.letters, func(letter engine.DeadLetter) bool { return letter.RunID == r.ID })
+	if !slices.Contains(u.unletter, r.ID) {
+		u.unletter = append(u.unletter, r.ID)
+	}
+}
+
+// hasEnded reports whether what is to be written of a job or DAG holds the end of a run.
+func (c *Core) hasEnded(uid, id string) bool {
+	u := c.pending.of[uid]
+	return u != nil && c.runs[id] == nil && u.puts(id)
+}
+
+func (c *Core) setTimer(slot **wheel.Timer[timer], at time.Time, t timer) {
+	c.wheel.Cancel(*slot)
+	*slot = c.wheel.Schedule(at, t)
+}
+
+func (c *Core) stopTimer(slot **wheel.Timer[timer]) {
+	c.wheel.Cancel(*slot)
+	*slot = nil
+}

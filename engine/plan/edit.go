@@ -1,0 +1,63 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/tidewheel/tidewheel/cron"
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// Span is a stretch of slots up to an instant, and why they have passed.
+type Span struct {
+	Until  time.Time
+	Reason engine.SlotReason
+}
+
+// UntilEdit splits the time of a schedule up to the edit that replaced it by what it had passed in: a pause, or none.
+// parked says that the job was paused as the engine knew it, paused that it is now; pausedAt is when that changed last, zero
+// if it never did.
+func UntilEdit(parked, paused bool, pausedAt, edited time.Time) []Span {
+	changed := edited
+	if !pausedAt.IsZero() {
+		changed = Earlier(edited, pausedAt)
+	}
+	first, last := engine.ReasonOutage, engine.ReasonOutage
+	if parked {
+		first = engine.ReasonPaused
+	}
+	if paused {
+		last = engine.ReasonPaused
+	}
+	if parked == paused {
+		return []Span{{edited, last}}
+	}
+	return []Span{{changed, first}, {edited, last}}
+}
+
+// Since is the instant that the slots of a form count from after an edit. A moment (`at`) that is new is late where it has
+// passed, not gone: then it is zero. before is the form that was edited, nil if there was none.
+func Since(def *engine.Job, before *spec.Job, kind cron.Kind, isNew bool) time.Time {
+	if kind == cron.KindAt && (isNew || before != nil && (before.At == nil || !before.At.Equal(*def.Spec.At))) {
+		return time.Time{}
+	}
+	return def.UpdatedAt
+}
+
+// AfterEdit gives the first slot of a schedule after an edit. Until the engine saw the edit it went on with the schedule of
+// before: slots up to the last one of those are not planned again. The new schedule's own among them are edited away, unless
+// done says that the old schedule had named them too, or the old one was planned from after them. Where the wall clock went
+// back, those that lie ahead belong to a time that has passed once: the schedule begins after it, as any other goes on
+// after it. task is what was planned before, nil for nothing; ahead is how far slots are prepared.
+func AfterEdit(s *cron.Schedule, task *engine.ScheduledTask, edited, ahead time.Time, done func(time.Time) bool) (away []time.Time, slot time.Time, ok bool) {
+	slot, ok = s.Next(edited)
+	if task == nil || s.Kind() == cron.KindAfter || s.Kind() == cron.KindAt && edited.IsZero() {
+		return nil, slot, ok
+	}
+	for ; ok && !slot.After(task.Accounted); slot, ok = s.Next(slot) {
+		if !slot.After(ahead) && slot.After(task.Since) && !task.Takes(slot) && !done(slot) {
+			away = append(away, slot)
+		}
+	}
+	return away, slot, ok
+}

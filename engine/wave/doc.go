@@ -1,0 +1,6 @@
+// Package wave knows the life of a wave: which of its tasks may run, what each of them is given, what the end of one closes,
+// and how the wave ends. Wave is one in memory; Standing derives the same from what is stored, for pages; Backfill plans
+// those of a range of slots.
+//
+// It is pure, and calls nobody: engine/core asks it, and acts on what it answers.
+package wave

@@ -1,0 +1,2 @@
+-- Runs and waves that are written from here on have documents of MessagePack, which programs of before cannot read. Those
+-- that stand there stay as they are.
