@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/queue/jetstream"
 	"github.com/tidewheel/tidewheel/web/service"
 )
@@ -66,6 +67,10 @@ func TestServerAndDoctorRefuseADamagedDatabase(t *testing.T) {
 
 // damagedPing is a store that was found to be damaged while the server ran.
 type damagedPing struct{ store }
+
+func (damagedPing) Jobs() engine.Definitions[spec.Job] { return nil }
+
+func (damagedPing) DAGs() engine.Definitions[spec.DAG] { return nil }
 
 func (damagedPing) Ping(context.Context) error {
 	return fmt.Errorf("sqlite: ping: %w", engine.ErrDamaged)

@@ -74,17 +74,7 @@ func (s *Service) jobLedger(job *engine.Job) *ledgerOwner {
 		return ledgerSchedule(definition.Definition(job.Key(), job.CreatedAt))
 	}
 	o.present, o.open = func() *cron.Schedule { return compile(&job.Spec) }, job.Spec.After > 0
-	o.past = func(ctx context.Context) ([]ledgerForm, error) {
-		return pastForms(job.Generation, func(before int64) ([]ledgerForm, error) {
-			generations, err := s.store.Jobs().Generations(ctx, job.UID, before, ledgerPage)
-			forms := make([]ledgerForm, len(generations))
-			for i := range generations {
-				g := &generations[i]
-				forms[i] = ledgerForm{g.Generation, g.At, compile(&g.Spec), g.Spec.After > 0}
-			}
-			return forms, err
-		})
-	}
+	o.past = ledgerForms(s.store.Jobs(), job, func(definition *spec.Job) (*cron.Schedule, bool) { return compile(definition), definition.After > 0 })
 	o.runs = func(ctx context.Context, slots []time.Time) (map[int64]slotRun, error) {
 		ids := make([]string, len(slots))
 		for i, slot := range slots {
@@ -93,6 +83,25 @@ func (s *Service) jobLedger(job *engine.Job) *ledgerOwner {
 		return s.slotRunsByID(ctx, ids)
 	}
 	return o
+}
+
+// ledgerForms returns what reads the forms that a definition has had; read is the schedule of one, and whether it fires
+// without naming instants.
+func ledgerForms[S engine.Spec](
+	of engine.Definitions[S], d *engine.Definition[S], read func(*S) (*cron.Schedule, bool),
+) func(context.Context) ([]ledgerForm, error) {
+	return func(ctx context.Context) ([]ledgerForm, error) {
+		return pastForms(d.Generation, func(before int64) ([]ledgerForm, error) {
+			generations, err := of.Generations(ctx, d.UID, before, ledgerPage)
+			forms := make([]ledgerForm, len(generations))
+			for i := range generations {
+				g := &generations[i]
+				schedule, open := read(&g.Spec)
+				forms[i] = ledgerForm{g.Generation, g.At, schedule, open}
+			}
+			return forms, err
+		})
+	}
 }
 
 func (s *Service) slotRunsByID(ctx context.Context, ids []string) (map[int64]slotRun, error) {
@@ -124,17 +133,7 @@ func (s *Service) rootLedger(dag *engine.DAG, root int) *ledgerOwner {
 		return ledgerSchedule(definition.Definition(at, dag.Key()+"/"+name, dag.CreatedAt))
 	}
 	o.present = func() *cron.Schedule { return compile(&dag.Spec) }
-	o.past = func(ctx context.Context) ([]ledgerForm, error) {
-		return pastForms(dag.Generation, func(before int64) ([]ledgerForm, error) {
-			generations, err := s.store.DAGs().Generations(ctx, dag.UID, before, ledgerPage)
-			forms := make([]ledgerForm, len(generations))
-			for i := range generations {
-				g := &generations[i]
-				forms[i] = ledgerForm{g.Generation, g.At, compile(&g.Spec), false}
-			}
-			return forms, err
-		})
-	}
+	o.past = ledgerForms(s.store.DAGs(), dag, func(definition *spec.DAG) (*cron.Schedule, bool) { return compile(definition), false })
 	o.runs = func(ctx context.Context, slots []time.Time) (map[int64]slotRun, error) {
 		return s.slotRunsOfRoot(ctx, dag, name, slots)
 	}
