@@ -117,6 +117,7 @@ func (c *Core) admit(r *run) {
 		c.enqueue(r)
 	case spec.OverlapSkip:
 		if blocker.revokeReason != "" || blocker.inDoubt(c.now) || blocker.unheard && c.now.Before(r.due().Add(hearWithin)) {
+			r.hearing = true
 			c.setTimer(&r.timer, c.now.Add(hearEvery), timer{kind: timerFire, run: r})
 			return
 		}

@@ -80,3 +80,22 @@ func TestNoSlotOfAFixedDelayComesAgain(t *testing.T) {
 		t.Errorf("got %q, want %s: the edit and its delay", b.out, want)
 	}
 }
+
+// TestALaterSlotDoesNotGoBeforeOneThatWaitsForNews: an engine that has just taken over lets a slot wait until it has heard of the
+// run before. That ends, and the next slot comes before the first is looked at again.
+func TestALaterSlotDoesNotGoBeforeOneThatWaitsForNews(t *testing.T) {
+	b := newBench(t)
+	for _, line := range [][]string{
+		{"define", "every=2s", "overlap=skip"}, {"at", "1.75s"}, {"at", "2s"}, {"started", "2s/1"},
+		{"restart", "5.95s"}, {"finished", "2s/1", "0"}, {"at", "6s"},
+	} {
+		b.do(line)
+	}
+	if slices.Contains(b.out, "now publish 6s/1") {
+		t.Errorf("the slot of 6s goes before that of 4s: %q", b.out)
+	}
+	b.do([]string{"at", "6.2s"})
+	if !slices.Contains(b.out, "now publish 4s/1") {
+		t.Errorf("the slot of 4s does not go: %q", b.out)
+	}
+}

@@ -57,6 +57,7 @@ type run struct {
 	revoke        bool // a Revoke is under way
 	// maybePublished says that an engine that crashed may have published the first attempt: the store still says scheduled.
 	maybePublished bool
+	hearing        bool // its time has come, and it waits for news of the run before it: see hearWithin
 	// Of a task in a wave.
 	value        json.RawMessage // what its list has for it
 	waveNotified bool            // its wave knows of its end already

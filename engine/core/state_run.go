@@ -22,9 +22,10 @@ func (r *run) underWay() bool {
 	return r.Status == engine.StatusQueued || r.Status == engine.StatusRunning || r.Status == engine.StatusRetrying && !r.Waiting
 }
 
-// inDoubt reports whether an engine that crashed may have published the run, and this one has not looked at it yet.
+// inDoubt reports whether the time of the run has come and it is not decided yet what becomes of it: an engine that crashed may
+// have published it, and this one has not looked at it; or it waits for news of the run before it.
 func (r *run) inDoubt(now time.Time) bool {
-	return r.maybePublished && r.Status == engine.StatusScheduled && !r.Waiting && !r.due().After(now)
+	return (r.maybePublished || r.hearing) && r.Status == engine.StatusScheduled && !r.Waiting && !r.due().After(now)
 }
 
 // untouched reports whether a run was prepared for its slot, and nothing has come of it yet.

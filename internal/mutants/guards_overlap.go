@@ -51,4 +51,11 @@ var overlapGuards = []mutant{
 		old:  "		c.enqueue(next)\n	}\n",
 		new:  "		break\n	}\n",
 	},
+	{
+		name: "hears-in-order", guard: "no slot goes before an earlier one that waits for news of the run before",
+		held: test{"engine/core", "^TestALaterSlotDoesNotGoBeforeOneThatWaitsForNews$"},
+		file: "engine/core/admit.go",
+		old:  "			r.hearing = true\n",
+		new:  "",
+	},
 }
