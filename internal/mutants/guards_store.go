@@ -15,14 +15,14 @@ var storeGuards = []mutant{
 		name: "handled-revision", guard: "what was changed again meanwhile stays pending",
 		also: "storetest, on each adapter",
 		file: "store/memory/definitions.go",
-		old:  "	if stored == nil || d.head(stored).revision != handled.Revision {",
+		old:  "	if stored == nil || stored.Revision != handled.Revision {",
 		new:  "	if stored == nil {",
 	},
 	{
 		name: "definition-conflict", guard: "of two edits of one revision the second is refused",
 		also: "storetest, on each adapter",
 		file: "store/memory/definitions.go",
-		old:  "	case d.head(stored).revision != h.revision-1:",
+		old:  "	case stored.Revision != given.Revision-1:",
 		new:  "	case false:",
 	},
 }
