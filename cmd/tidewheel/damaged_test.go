@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/tidewheel/tidewheel/engine"
-	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/queue/jetstream"
+	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
