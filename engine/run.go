@@ -98,6 +98,13 @@ type Attempt struct {
 	Output     *Output   `json:"output,omitempty"`
 }
 
+// Artifact is a file that a run left for the tasks that need it.
+type Artifact struct {
+	Name   string `json:"name"` // its path below $TIDEWHEEL_ARTIFACTS, with slashes
+	Size   int64  `json:"size"` // bytes
+	SHA256 string `json:"sha256"`
+}
+
 // Usage is what an attempt's process group used.
 type Usage struct {
 	CPU    time.Duration `json:"cpu"`     // user and system, nanoseconds

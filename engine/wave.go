@@ -98,13 +98,6 @@ type WaveFilter struct {
 	Limit     int       // 1 … 1000
 }
 
-// Artifact is a file that a run left for the tasks that need it.
-type Artifact struct {
-	Name   string `json:"name"` // its path below $TIDEWHEEL_ARTIFACTS, with slashes
-	Size   int64  `json:"size"` // bytes
-	SHA256 string `json:"sha256"`
-}
-
 // WaveID is the identity of a wave that slots open.
 func WaveID(dagUID string, epoch int64) string {
 	return dagUID + "-w" + strconv.FormatInt(epoch, 10)

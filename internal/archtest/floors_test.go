@@ -15,7 +15,7 @@ import (
 // Whoever reads the core from the bottom needs no file that comes later: no file uses a name of one that uses, in one step or
 // many, a name of its own.
 func TestFilesOfTheCoreUseNoNameFromAbove(t *testing.T) {
-	for of, least := range map[string]int{"engine/core": 100, "engine/wave": 3, "engine/attempt": 1, "engine/plan": 1} {
+	for of, least := range map[string]int{"engine": 20, "engine/core": 100, "engine/wave": 3, "engine/attempt": 1, "engine/plan": 1} {
 		t.Run(of, func(t *testing.T) {
 			uses := usesOf(t, filepath.Join("../..", of))
 			found := 0
