@@ -50,6 +50,9 @@ func Since(def *engine.Job, before *spec.Job, kind cron.Kind, isNew bool) time.T
 // back, those that lie ahead belong to a time that has passed once: the schedule begins after it, as any other goes on
 // after it. task is what was planned before, nil for nothing; ahead is how far slots are prepared.
 func AfterEdit(s *cron.Schedule, task *engine.ScheduledTask, edited, ahead time.Time, done func(time.Time) bool) (away []time.Time, slot time.Time, ok bool) {
+	if task != nil && s.Kind() == cron.KindAfter {
+		edited = Later(edited, task.Accounted)
+	}
 	slot, ok = s.Next(edited)
 	if task == nil || s.Kind() == cron.KindAfter || s.Kind() == cron.KindAt && edited.IsZero() {
 		return nil, slot, ok
