@@ -73,6 +73,7 @@ func (c *Core) closeOld(j *job) *cron.Schedule {
 func (c *Core) planAfterEdit(j *job, edited time.Time, done func(time.Time) bool) {
 	if live := j.latestLiveSlot(); j.delays() && !live.IsZero() {
 		c.setSlot(j, live, true) // the next one counts from its end
+		j.task.Since = j.task.Accounted
 		return
 	}
 	away, slot, ok := plan.AfterEdit(j.schedule, j.task, edited, c.now.Add(c.config.Lead), func(slot time.Time) bool {

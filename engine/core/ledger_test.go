@@ -57,6 +57,22 @@ func TestASlotThatAFormTwoEditsAgoHadDoesNotComeAgain(t *testing.T) {
 	}
 }
 
+// The same where the form between is a fixed delay, which counts from the end of a run that goes on.
+func TestASlotThatAFormBeforeAFixedDelayHadIsToldOnce(t *testing.T) {
+	b := newBench(t)
+	for _, line := range [][]string{
+		{"define", "every=5s"}, {"at", "5s"}, {"started", "5s/1"}, {"at", "8s"}, {"quietly", "define", "after=3s"}, {"at", "10s"},
+	} {
+		b.do(line)
+	}
+	b.load()
+	b.now = b.seconds("9s") // it was written while the one before was acted upon
+	b.do([]string{"quietly", "define", "every=5s"})
+	b.now = b.seconds("11s")
+	b.load()
+	b.ledger("10s-10s overlap")
+}
+
 // TestARangeOfTheScheduleBeforeIsNoneOfThePresentOne: it is as long, and begins and ends at slots that both have.
 func TestARangeOfTheScheduleBeforeIsNoneOfThePresentOne(t *testing.T) {
 	b := newBench(t)
