@@ -245,12 +245,12 @@ var runGuards = []mutant{
 		name: "start-terminal", guard: "a start asked for again does not start what has ended",
 		file: coreCommand,
 		old:  "r == nil && e.Run == nil && e.Command.Run != nil && !ended {",
-		new:  "r == nil && e.Command.Run != nil {",
+		new:  "r == nil && e.Command.Run != nil && (!ended || true) {",
 	},
 	{
 		name: "backfill-existing", guard: "a backfill makes only the runs that are missing",
 		file: coreCommand,
 		old:  "asked && !exists {",
-		new:  "!exists {",
+		new:  "asked && (!exists || true) {",
 	},
 }

@@ -12,7 +12,7 @@ var slotGuards = []mutant{
 		also: "nearly all transcripts",
 		file: "engine/core/begin.go",
 		old:  "	r := c.newRun(j, engine.SlotRunID(j.uid, slot), trigger)",
-		new:  "	r := c.newRun(j, SlotRunID(j.uid, c.now), trigger)",
+		new:  "	r := c.newRun(j, engine.SlotRunID(j.uid, c.now), trigger)",
 	},
 	{
 		name: "advance-before-begin", guard: "the scheduled task moves on when its slot's run is made",
