@@ -19,7 +19,9 @@ import (
 // spy looks at all processes of this server that it can see, and at its files.
 const spy = `#!/bin/sh
 exec 2>/dev/null
-for process in /proc/$SERVER $(grep -lsa "$NAME" /proc/[0-9]*/cmdline | sed s,/cmdline,,); do
+for process in /proc/$SERVER $(grep -ls "^PPid:	$SERVER$" /proc/[0-9]*/status | sed s,/status,,); do
+	test $process = /proc/$$ && continue
+	echo looks at a process
 	cat $process/environ | grep -qa . && echo reached $process/environ
 	dd if=$process/mem bs=1 count=1 skip=4198400 | grep -qa . && echo reached $process/mem
 	ls $process/fd/ | grep -q . && echo reached $process/fd
@@ -79,7 +81,7 @@ func TestJobReachesNothingOfTheServer(t *testing.T) {
 				t.Fatal(err)
 			}
 			env, err := json.Marshal(map[string]string{
-				"SERVER": fmt.Sprint(server.process.Process.Pid), "NAME": filepath.Base(filepath.Dir(binary)), "DATA": server.args[2],
+				"SERVER": fmt.Sprint(server.process.Process.Pid), "DATA": server.args[2],
 				"SECRET": secret, "SHARED": filepath.Join(server.state, "tidewheel", "loopback-"+server.address[strings.LastIndexByte(server.address, ':')+1:]+".token"),
 			})
 			if err != nil {
@@ -113,6 +115,9 @@ func TestJobReachesNothingOfTheServer(t *testing.T) {
 				if !strings.Contains(out, known+"\n") {
 					t.Errorf("the job cannot do this either, so that it shows nothing: %s", known)
 				}
+			}
+			if c.as != nil && strings.Count(out, "looks at a process\n") < 2 {
+				t.Errorf("the job finds neither the server nor its guardian: %q", out)
 			}
 			if !strings.Contains(out, "NoNewPrivs:\t1") || !strings.Contains(out, "honest work\n") || runToken == "" {
 				t.Errorf("the job printed %q", out)
