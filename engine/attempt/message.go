@@ -33,7 +33,7 @@ func Message(r *engine.Run, s *spec.Job) *engine.Task {
 	return t
 }
 
-// planned is the instant that a program is told it runs for: its slot; without one, when it was asked for, or to begin.
+// planned is the instant that a program runs for: its slot; without one, when it was asked for, or to begin.
 // Definitions use it in arguments, and work by hand, too.
 func planned(r *engine.Run) time.Time {
 	for _, instant := range []time.Time{r.Slot, r.NotBefore} {

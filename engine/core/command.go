@@ -6,7 +6,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine/plan"
 )
 
-// command acts on what somebody asked for. The command is deleted in the same batch, after all that it led to.
+// command acts on what a user asked for. The command is deleted in the same batch, after all that it led to.
 func (c *Core) command(e CommandReceived) {
 	if e.Command.Kind.AboutWave() {
 		c.waveCommand(e)

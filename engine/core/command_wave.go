@@ -6,7 +6,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// waveCommand acts on what somebody asked for about a wave.
+// waveCommand acts on what a user asked for about a wave.
 func (c *Core) waveCommand(e CommandReceived) {
 	if e.DAG != nil {
 		c.loadDAG(e.DAG)
