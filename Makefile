@@ -31,8 +31,9 @@ TOOLS := .cache/bin
 MONGO := store/mongo/mongotest
 DEPLOY := internal/deploytest
 
-# Pure packages start no goroutine, so the race detector has nothing to find there.
-PURE := cron|dag|engine|engine/attempt|engine/core|engine/plan|engine/sim|engine/wave|engine/wheel|spec|internal/archtest
+# Where the race detector has nothing to find: pure packages start no goroutine, and the end-to-end tests watch a program that is
+# built without it.
+RACELESS := cron|dag|engine|engine/attempt|engine/core|engine/plan|engine/sim|engine/wave|engine/wheel|spec|internal/archtest|e2e|e2e/chaos
 
 ## Everyday
 
@@ -80,8 +81,8 @@ clean: ## Remove what was built; ./data stays
 ## More tests
 
 .PHONY: test-race
-test-race: static ## Run the tests of all packages with goroutines under the race detector
-	$(GO) test -race $(GOTESTFLAGS) $$($(GO) list ./... | grep -vE '^[^/]+/[^/]+/[^/]+/($(PURE))$$')
+test-race: static ## Run the tests of all packages with goroutines of the product under the race detector
+	$(GO) test -race $(GOTESTFLAGS) $$($(GO) list ./... | grep -vE '^[^/]+/[^/]+/[^/]+/($(RACELESS))$$')
 
 .PHONY: test-mongo
 test-mongo: ## Run the store's and the server's tests over MongoDB's protocol, and on $TIDEWHEEL_TEST_MONGODB_URI if set
