@@ -260,3 +260,15 @@ func TestInstantsAndSpans(t *testing.T) {
 		}
 	}
 }
+
+func TestWaveTookLeavesOutTheTimeBeforeAResume(t *testing.T) {
+	c := &cli{now: func() time.Time { return summer }}
+	wave := wire.Wave{StartedAt: summer.Add(-9 * time.Hour), Rests: []wire.WaveRest{{From: summer.Add(-8 * time.Hour), To: summer.Add(-time.Hour)}}}
+	if got := c.waveTook(&wave); got != "2h" {
+		t.Errorf("an open wave has taken %s, want 2h", got)
+	}
+	wave.FinishedAt = summer.Add(-30 * time.Minute)
+	if got := c.waveTook(&wave); got != "1h30m" {
+		t.Errorf("a wave took %s, want 1h30m", got)
+	}
+}

@@ -139,10 +139,8 @@ func gridCell(wave *engine.Wave, task string, runs map[string]engine.Run, items 
 		cell.State = "waiting"
 	}
 	cell.Words = place + strings.ReplaceAll(cell.State, "_", " ")
-	if mark := run.Mark(); mark.Status.Terminal() {
-		if took, ok := mark.Took(); ok {
-			cell.Words += ", took " + templates.Span(took)
-		}
+	if run.Status.Terminal() && !run.StartedAt.IsZero() {
+		cell.Words += ", took " + templates.Span(wave.Worked(run.StartedAt, run.FinishedAt))
 	}
 	if words := reason(&run); words != "" {
 		cell.Words += ", " + readable([]byte(words))

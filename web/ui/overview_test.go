@@ -115,3 +115,45 @@ func TestThemeIsKeptInACookie(t *testing.T) {
 		}
 	}
 }
+
+// Slots that did not fire because a run was in the way: the page names what the run did, and no other cause.
+func TestOverviewNamesWhatHeldSlotsUp(t *testing.T) {
+	const (
+		waits    = "the run before still waited for an executor"
+		outlasts = "it lasts longer than the time between its slots"
+		unknown  = "the run before had not ended."
+	)
+	for name, test := range map[string]struct {
+		status engine.Status
+		want   string
+	}{
+		"its run waits for an executor": {engine.StatusQueued, waits},
+		"its run goes on":               {engine.StatusRunning, outlasts},
+		"its runs are not kept":         {engine.StatusInvalid, unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			s.PutBinary(t, "gauge", "stable")
+			job := s.job(t, "gauge", "How deep the water is", `"schedule": "* * * * *"`)
+			slot := s.Now.Add(-10 * time.Minute).Truncate(time.Minute)
+			if test.status != engine.StatusInvalid {
+				run := s.Running(job, slot)
+				if run.Status = test.status; run.Status == engine.StatusQueued {
+					run.StartedAt = time.Time{}
+				}
+				s.PutRun(t, run)
+			}
+			from, to := slot.Add(time.Minute), slot.Add(8*time.Minute)
+			s.Write(t, engine.Batch{Slots: []engine.SlotRange{{
+				ID: engine.SlotRangeID(job.UID, from), JobUID: job.UID, Namespace: job.Namespace, Job: job.Name, From: from, To: to, Count: 8,
+				Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap,
+			}}})
+			page := s.see(t, "/")
+			for _, words := range []string{waits, outlasts, unknown} {
+				if said := strings.Contains(page, words); said != (words == test.want) {
+					t.Errorf("the overview says %q: %t", words, said)
+				}
+			}
+		})
+	}
+}

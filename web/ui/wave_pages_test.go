@@ -45,6 +45,9 @@ func TestFailedWaveShowsWhereAndCanGoOn(t *testing.T) {
 	if !strings.Contains(page, "data-live") {
 		t.Error("a wave that has ended, and may be resumed elsewhere, does not refresh")
 	}
+	if !strings.Contains(s.see(t, "/runs/"+engine.TaskRunID(failed, "shops")), "data-live") {
+		t.Error("the run of a skipped task, which runs once its wave is resumed, does not refresh")
+	}
 	if page := s.see(t, "/waves/"+failed+"?state=upstream_failed"); strings.Count(page, `<tr id="task-`) != 2 || !strings.Contains(page, "2 of 6") {
 		t.Error("the table is not narrowed to a state")
 	}
