@@ -33,12 +33,12 @@ func TestPagesLeaveOutTheTimeBeforeAResume(t *testing.T) {
 		run.ID, run.Item = engine.ItemRunID(wave.ID, item, "each"), &item
 		put(run, webtest.Start.Add(20*time.Second), rest.To.Add(2*time.Minute))
 	}
-	put(s.TaskRun(wave, "load", engine.StatusSucceeded), rest.To.Add(2*time.Minute), rest.To.Add(3*time.Minute))
+	put(s.TaskRun(wave, "load", engine.StatusSucceeded), rest.To.Add(150*time.Second), rest.To.Add(3*time.Minute))
 	s.Now = wave.FinishedAt.Add(time.Minute)
 	for path, want := range map[string][]string{
 		"/waves/" + wave.ID + "?unfold=each": {
 			"took 4 min 00 s", "in 4 min 00 s", // the wave, and the chart of its times
-			"1 min 50 s", "2 min 40 s", `x="75.00%"`, // fetch, an item of each, and where load begins
+			"1 min 50 s", "2 min 40 s", `x="87.50%"`, // fetch, an item of each, and where load begins
 		},
 		"/dags/night":       {"4 min 00 s"},
 		"/dags/night/waves": {"4 min 00 s"},
