@@ -72,7 +72,7 @@ func (d CalendarDay) words() string {
 	say(int64(d.Bad), "failed")
 	say(d.Skipped, "skipped")
 	say(d.Missed, "missed")
-	say(int64(d.ByHand), "by hand")
+	say(int64(d.ByHand), "manual")
 	say(int64(d.Planned), "to come")
 	if len(parts) == 0 {
 		return d.Name + ": nothing"

@@ -100,7 +100,7 @@ func DiffPage(v RunDiff) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Fields) == 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p>Nothing but their output, if that.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p>Nothing, except perhaps the output.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -192,12 +192,12 @@ func DiffPage(v RunDiff) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.Exact {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "Pass over numbers and times")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "Ignore numbers and times")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "Compare numbers and times, too")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "Compare numbers and times as well")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -115,7 +115,7 @@ func pages() map[string]templ.Component {
 		"run-unserved": templates.RunPage(unserved),
 		"run-ended":    templates.RunPage(ended),
 		"run-scheduled": templates.RunPage(templates.Run{
-			Page: page("Run of tides", templates.SectionRuns), ID: "abc-kx", Job: "tides", Status: "scheduled", Trigger: "hand", By: "mira",
+			Page: page("Run of tides", templates.SectionRuns), ID: "abc-kx", Job: "tides", Status: "scheduled", Trigger: "manual", By: "mira",
 			Created: now, CanCancel: true, Live: "/runs/abc-kx?attempt=0", Output: templates.Output{Run: "abc-kx"},
 		}),
 		"binaries": templates.BinariesPage(templates.Binaries{Page: page("Binaries", templates.SectionBinaries), Rows: []templates.BinaryRow{

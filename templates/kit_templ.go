@@ -665,7 +665,7 @@ func kitFields(v Kit, id string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 46, "\" rows=\"2\" placeholder=\"JSON, given to the program on its input\"></textarea></div><fieldset class=\"field\"><legend>When a run is still going</legend> <label class=\"choice\"><input type=\"radio\" id=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 46, "\" rows=\"2\" placeholder=\"JSON; the program reads it on standard input\"></textarea></div><fieldset class=\"field\"><legend>When a run is still going</legend> <label class=\"choice\"><input type=\"radio\" id=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -901,7 +901,7 @@ func kitDialogs(v Kit, id string) templ.Component {
 			templ_7745c5c3_Var45 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 62, "<div class=\"dialog\"><h3>Delete nightly-report?</h3><p>No slot of it fires any more. Its history stays.</p><div class=\"actions\"><button type=\"button\">Leave it</button><button type=\"button\" class=\"danger\">Delete</button></div></div><p class=\"kit-row\"><button type=\"button\" data-opens=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 62, "<div class=\"dialog\"><h3>Delete nightly-report?</h3><p>No slot of it fires any more. Its history stays.</p><div class=\"actions\"><button type=\"button\">Cancel</button><button type=\"button\" class=\"danger\">Delete</button></div></div><p class=\"kit-row\"><button type=\"button\" data-opens=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

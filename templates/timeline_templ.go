@@ -83,7 +83,7 @@ func timelineChart(t Timeline) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</ol><p class=\"readout small soft\" data-readout aria-hidden=\"true\">Point at a bar, or reach it by Tab and arrow keys, to see what it holds.</p></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</ol><p class=\"readout small soft\" data-readout aria-hidden=\"true\">Point at a bar, or select it with Tab and the arrow keys, to see its details.</p></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -110,7 +110,7 @@ func timelineChart(t Timeline) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<details id=\"timeline-table\"><summary>The same as a table</summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Timeline as a table\"><table><thead><tr><th scope=\"col\">From</th><th scope=\"col\">What</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<details id=\"timeline-table\"><summary>Show as a table</summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Timeline as a table\"><table><thead><tr><th scope=\"col\">From</th><th scope=\"col\">What</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -127,7 +127,7 @@ func (c *cli) nextOf(ctx context.Context, word string, after time.Time, n int) e
 	}
 	return c.print(preview, func(w io.Writer) {
 		if len(preview.Roots) == 0 {
-			fmt.Fprintln(w, "It has no schedule: its waves start by hand.")
+			fmt.Fprintln(w, "It has no schedule: its waves start manually.")
 			return
 		}
 		for _, root := range preview.Roots {

@@ -165,7 +165,7 @@ func describeEffects(w io.Writer, effects []wire.Effect) {
 	if len(effects) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "\nEffects (each is done once, however many attempts it takes):")
+	fmt.Fprintln(w, "\nEffects (each is done once, whatever the number of attempts):")
 	t := newTable(w, "EFFECT", "STATE", "TRY", "WHEN", "RESULT")
 	for i := range effects {
 		e := &effects[i]

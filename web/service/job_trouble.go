@@ -100,7 +100,7 @@ func scheduleHindrances(job *engine.Job, now time.Time) []Hindrance {
 		return []Hindrance{{Code: "invalid_schedule", Stops: true, Words: sentence("its schedule is not understood any more: " + err.Error())}}
 	}
 	if job.Spec.Manual() {
-		return []Hindrance{{Code: "manual", Words: "It has no schedule: it runs when somebody asks for it."}}
+		return []Hindrance{{Code: "manual", Words: "It has no schedule: it runs when triggered manually."}}
 	}
 	if active := job.Spec.Active; active != nil {
 		switch {

@@ -25,7 +25,7 @@ func (u *UI) Failure(c echo.Context, status int, title, detail, requestID string
 	case http.StatusNotFound:
 		title = "There is nothing here"
 	case http.StatusConflict:
-		title = "That does not go now"
+		title = "Not possible right now"
 	case http.StatusUnprocessableEntity:
 		title = "That is not right yet"
 	case http.StatusInternalServerError:

@@ -208,7 +208,7 @@ func (t *itemTally) words() string {
 	for _, count := range []struct {
 		n    int
 		what string
-	}{{t.failed, "failed"}, {t.open, "under way"}, {t.succeeded, "succeeded"}, {t.other, "cancelled"}} {
+	}{{t.failed, "failed"}, {t.open, "running"}, {t.succeeded, "succeeded"}, {t.other, "cancelled"}} {
 		if count.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", count.n, count.what))
 		}

@@ -140,7 +140,7 @@ func viewDAGRow(entry *dagEntry) templates.DAGRow {
 	if _, roots, more := strings.Cut(dag.Spec.Summary(), "; "); more {
 		row.Schedule = strings.ReplaceAll(roots, "; ", " · ")
 	} else {
-		row.Schedule = "by hand only"
+		row.Schedule = "manual only"
 	}
 	for _, key := range sortedKeys(dag.Spec.Labels) {
 		row.Labels = append(row.Labels, key+"="+dag.Spec.Labels[key])

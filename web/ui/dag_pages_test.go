@@ -96,7 +96,7 @@ func TestDAGIsActedOn(t *testing.T) {
 	}
 	s.act(t, "/dags/etl/pause", url.Values{"reason": {"the warehouse moves"}})
 	for path, words := range map[string]string{
-		"": "Next, if it is resumed", "?": "the warehouse moves", "/grid": "the warehouse moves", "/definition": "/dags/new?from=etl",
+		"": "Next, once resumed", "?": "the warehouse moves", "/grid": "the warehouse moves", "/definition": "/dags/new?from=etl",
 	} {
 		if page := s.see(t, "/dags/etl"+path); !strings.Contains(page, words) {
 			t.Errorf("/dags/etl%s of a DAG that is paused does not say %q", path, words)
@@ -138,8 +138,8 @@ func TestDAGBackfillSaysFirstWhatItWouldDo(t *testing.T) {
 	day := s.Now.UTC().AddDate(0, 0, -1).Format("2006-01-02")
 	span := "from=" + day + "T00:00&to=" + day + "T06:00"
 	page := s.see(t, "/dags/etl/backfill?"+span)
-	found := regexp.MustCompile(`(\d+) waves to make`).FindStringSubmatch(page)
-	if found == nil || strings.Count(page, "<strong>to be made</strong>") == 0 {
+	found := regexp.MustCompile(`(\d+) new waves`).FindStringSubmatch(page)
+	if found == nil || strings.Count(page, "<strong>to be created</strong>") == 0 {
 		t.Fatal("the plan does not tell how many waves it makes")
 	}
 	before, _, err := s.Store.Waves(t.Context(), engine.WaveFilter{Limit: 100})

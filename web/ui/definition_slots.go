@@ -197,7 +197,7 @@ func (from *slotCalendar) unfold(ctx context.Context, view *templates.Calendar, 
 	view.Day, view.DayMore, view.DayHref = day.From.Format("Monday 2 January 2006"), more, from.runs
 	view.DayEmpty = "No slot has passed on this day."
 	if day.ByHand > 0 {
-		view.DayEmpty = templates.Plural(int64(day.ByHand), from.one, from.many) + " asked for by hand; no slot has passed on this day."
+		view.DayEmpty = templates.Plural(int64(day.ByHand), from.one, from.many) + " triggered manually; no slot has passed on this day."
 	}
 	for _, e := range entries {
 		row := templates.LedgerRow{From: e.From, To: e.To, Count: e.Count, Outcome: e.Outcome, Reason: service.ReasonWords(e.Reason), Run: e.Run}

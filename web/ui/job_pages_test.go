@@ -100,7 +100,7 @@ func TestJobSaysWhyItDoesNotRun(t *testing.T) {
 	s := newSite(t)
 	s.fill(t)
 	page := s.see(t, "/jobs/nightly-report")
-	for _, words := range []string{"Why it does not run", "It is paused: no slot fires until it is resumed.", "Next, if it is resumed", "2026-11-21 03:00:00"} {
+	for _, words := range []string{"Why it does not run", "It is paused: no slot fires until it is resumed.", "Next, once resumed", "2026-11-21 03:00:00"} {
 		if !strings.Contains(page, words) {
 			t.Errorf("a paused job does not say %q", words)
 		}
@@ -232,7 +232,7 @@ func TestBackfillIsPlannedFirst(t *testing.T) {
 	}
 	// Noon UTC is 18:00 in Dhaka.
 	page := s.see(t, "/jobs/hourly/backfill?from=2026-11-20T15:00&to=2026-11-20T18:00")
-	for _, words := range []string{"2 runs to make, of 3 slots", "Fri 2026-11-20 15:00:00", "/runs/" + run.ID, "Run 2 slots"} {
+	for _, words := range []string{"2 new runs for 3 slots", "Fri 2026-11-20 15:00:00", "/runs/" + run.ID, "Run 2 slots"} {
 		if !strings.Contains(page, words) {
 			t.Errorf("the plan does not say %q", words)
 		}

@@ -17,7 +17,7 @@ func TestOverviewTellsWhatNeedsAttention(t *testing.T) {
 	s.fill(t)
 	page := s.see(t, "/")
 	for _, words := range []string{
-		"1 run used up its tries: its 2 attempts are used up", "/runs/" + s.broken.ID + "/retry", "/runs/" + s.broken.ID + "/dismiss",
+		"1 run failed all its attempts: its 2 attempts are used up", "/runs/" + s.broken.ID + "/retry", "/runs/" + s.broken.ID + "/dismiss",
 		"5 slots were missed in the last 24 hours", "/jobs/tide-forecast/edit",
 		"1 dead", "slots to come: harbour-log",
 	} {
@@ -52,20 +52,20 @@ func TestSilentExecutorIsMissed(t *testing.T) {
 	s := newSite(t)
 	s.fill(t)
 	for _, path := range []string{"/", "/executors"} {
-		if page := s.see(t, path); strings.Contains(page, "says nothing") || strings.Contains(page, "What it ran is tried again") {
+		if page := s.see(t, path); strings.Contains(page, "does not respond") || strings.Contains(page, "Its runs are retried") {
 			t.Fatalf("%s misses one although all are there", path)
 		}
 	}
 	s.Queue.SetExecutors(engine.Presence{ID: "three", Host: "quay-3", Tiers: []spec.Tier{spec.TierLight}, Slots: 1, Seen: s.Now})
-	if page := s.see(t, "/"); !strings.Contains(page, "Executor one says nothing") || strings.Contains(page, "Executor two says nothing") {
+	if page := s.see(t, "/"); !strings.Contains(page, "Executor one does not respond") || strings.Contains(page, "Executor two does not respond") {
 		t.Error("the overview does not miss the one that vanished, or misses the one that drained")
 	}
-	if !strings.Contains(s.see(t, "/executors"), "What it ran is tried again") {
+	if !strings.Contains(s.see(t, "/executors"), "Its runs are retried") {
 		t.Error("the executors' page does not miss it")
 	}
 	s.Now = s.Now.Add(2 * time.Hour)
 	s.Queue.SetExecutors(engine.Presence{ID: "three", Host: "quay-3", Tiers: []spec.Tier{spec.TierLight}, Slots: 1, Seen: s.Now})
-	if strings.Contains(s.see(t, "/"), "Executor one says nothing") {
+	if strings.Contains(s.see(t, "/"), "Executor one does not respond") {
 		t.Error("it is missed for ever")
 	}
 }
@@ -86,7 +86,7 @@ func TestDismissedRunNeedsNoAttention(t *testing.T) {
 	if to := s.act(t, "/runs/"+s.broken.ID+"/dismiss", nil); to != "/?done=dismissed" {
 		t.Errorf("it leads to %s", to)
 	}
-	if strings.Contains(s.see(t, "/"), "used up its tries") {
+	if strings.Contains(s.see(t, "/"), "failed all its attempts") {
 		t.Error("it is still told")
 	}
 	if response := s.ask(t, http.MethodPost, "/runs/"+s.broken.ID+"/dismiss", url.Values{}); response.Code != http.StatusNotFound {
@@ -119,9 +119,9 @@ func TestThemeIsKeptInACookie(t *testing.T) {
 // Slots that did not fire because a run was in the way: the page names what the run did, and no other cause.
 func TestOverviewNamesWhatHeldSlotsUp(t *testing.T) {
 	const (
-		waits    = "the run before still waited for an executor"
-		outlasts = "it lasts longer than the time between its slots"
-		unknown  = "the run before had not ended."
+		waits    = "the previous run was still waiting for an executor"
+		outlasts = "it takes longer than the interval between slots"
+		unknown  = "the previous run had not finished."
 	)
 	for name, test := range map[string]struct {
 		status engine.Status

@@ -61,7 +61,7 @@ func TestRunsAreComparedOnAPage(t *testing.T) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
-	if page := s.see(t, "/runs/diff?exact=1&a="+good.ID+"&b="+bad.ID); !strings.Contains(page, "Pass over numbers") {
+	if page := s.see(t, "/runs/diff?exact=1&a="+good.ID+"&b="+bad.ID); !strings.Contains(page, "Ignore numbers") {
 		t.Error("the exact comparison does not lead back")
 	}
 	for path, status := range map[string]int{"/runs/diff?a=" + good.ID: 400, "/runs/diff?a=last-good&b=" + good.ID: 404, "/runs/diff?a=none-s1&b=" + good.ID: 404} {

@@ -45,7 +45,7 @@ func (u *UI) whyNot(ctx context.Context, filter *engine.RunFilter, ran bool) (*t
 	case job.Paused:
 		why.Lines = append(why.Lines, fmt.Sprintf("It has been paused since %s UTC, by %s.", job.PausedAt.UTC().Format("2006-01-02 15:04:05"), job.PausedBy))
 	case job.Spec.Manual():
-		why.Lines = append(why.Lines, "It has no schedule: it runs only when somebody starts it.")
+		why.Lines = append(why.Lines, "It has no schedule: it runs only when triggered manually.")
 	default:
 		next, err := u.service.Jobs.NextSlots(ctx, job)
 		if err != nil {

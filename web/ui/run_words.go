@@ -18,7 +18,7 @@ var exitMeanings = map[int]string{
 var signalMeanings = map[string]string{
 	"SIGKILL": "killed outright, as by the kernel when memory is short", "SIGTERM": "told to stop", "SIGINT": "interrupted", "SIGHUP": "its terminal went",
 	"SIGSEGV": "it touched memory that is not its own", "SIGBUS": "it touched memory that is not there", "SIGABRT": "it gave up by itself, as after a failed assertion",
-	"SIGFPE": "an impossible calculation", "SIGILL": "an instruction that this processor does not know", "SIGPIPE": "nobody read what it wrote",
+	"SIGFPE": "an impossible calculation", "SIGILL": "an instruction that this processor does not know", "SIGPIPE": "its output was closed",
 	"SIGXCPU": "it used more CPU time than its limit", "SIGXFSZ": "it wrote a larger file than its limit", "SIGSYS": "a system call that is not allowed",
 }
 

@@ -35,7 +35,7 @@ func TestFailedWaveShowsWhereAndCanGoOn(t *testing.T) {
 	failed := engine.WaveID(open.DAGUID, 24)
 	page := s.see(t, "/waves/"+failed)
 	for _, words := range []string{
-		"join: dead", "upstream failed", "join failed", "2 attempts", "on the critical path", "Go on from what failed", `href="/runs/` + failed + `-join"`,
+		"join: dead", "upstream failed", "join failed", "2 attempts", "on the critical path", "Resume from failure", `href="/runs/` + failed + `-join"`,
 		"Critical path:", "in the queue", `rel="prev"`, `rel="next"`,
 	} {
 		if !strings.Contains(page, words) {
@@ -132,7 +132,7 @@ func TestRunsOfTasksLeadToTheirWaves(t *testing.T) {
 		}
 	}
 	overview := s.see(t, "/")
-	for _, words := range []string{"3 waves failed in the last 24 hours, the last one too", `action="/waves/` + failed + `/resume"`} {
+	for _, words := range []string{"3 waves failed in the last 24 hours, including the last one", `action="/waves/` + failed + `/resume"`} {
 		if !strings.Contains(overview, words) {
 			t.Errorf("the overview does not hold %q", words)
 		}
