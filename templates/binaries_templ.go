@@ -970,12 +970,12 @@ func AliasChangePage(v AliasChange) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.From.N > 0 {
-				templ_7745c5c3_Err = versionRow("Now", v.From).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = versionRow("Current", v.From).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = versionRow("Then", v.To).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = versionRow("New", v.To).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -73,7 +73,7 @@ func (d CalendarDay) words() string {
 	say(d.Skipped, "skipped")
 	say(d.Missed, "missed")
 	say(int64(d.ByHand), "manual")
-	say(int64(d.Planned), "to come")
+	say(int64(d.Planned), "upcoming")
 	if len(parts) == 0 {
 		return d.Name + ": nothing"
 	}

@@ -740,7 +740,7 @@ func waveTable(rows []WaveRow, page Page) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "to come")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "upcoming")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

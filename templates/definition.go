@@ -42,7 +42,7 @@ var (
 	KindJob = &Kind{
 		Noun: "job", path: "/jobs", makes: "run",
 		tabs: []tabLink{
-			{TabNow, "Now", ""}, {TabSlots, "Slots", "/slots"}, {TabDefinition, "Definition", "/definition"}, {TabBackfill, "Backfill", "/backfill"},
+			{TabNow, "Overview", ""}, {TabSlots, "Slots", "/slots"}, {TabDefinition, "Definition", "/definition"}, {TabBackfill, "Backfill", "/backfill"},
 		},
 		payload:       "JSON; the program reads it on standard input. If empty, the definition's payload is used.",
 		variables:     "Environment",
@@ -57,7 +57,7 @@ var (
 	KindDAG = &Kind{
 		Noun: "DAG", path: "/dags", makes: "wave",
 		tabs: []tabLink{
-			{TabNow, "Now", ""}, {TabGrid, "Grid", "/grid"}, {TabSlots, "Slots", "/slots"}, {TabDefinition, "Definition", "/definition"}, {TabBackfill, "Backfill", "/backfill"},
+			{TabNow, "Overview", ""}, {TabGrid, "Grid", "/grid"}, {TabSlots, "Slots", "/slots"}, {TabDefinition, "Definition", "/definition"}, {TabBackfill, "Backfill", "/backfill"},
 		},
 		run:           "Starts all roots at once, whatever their schedules. If a wave is running, this one waits for it to finish.",
 		payload:       "JSON, for every task that has no payload of its own. If empty, the definition's payload is used.",

@@ -846,7 +846,7 @@ func kitNotes(v Kit, id string) templ.Component {
 			templ_7745c5c3_Var42 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 59, "<p class=\"note\">A note: something to know.</p><p class=\"note good\">Saved. Its next slot is in 5 min.</p><p class=\"note warn\">The queue does not answer: who runs programs is not known now.</p><p class=\"note bad\">Exit 75, tempfail: its 3 attempts are used up.</p><p class=\"note busy\">Attempt 2 has begun. <a href=\"#kit-notes\">Show its output</a></p><div class=\"toast good\"><span>Copied.</span> <button type=\"button\" class=\"quiet small\">Close</button></div><p><progress max=\"1\" value=\"0.42\" aria-label=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 59, "<p class=\"note\">A note: something to know.</p><p class=\"note good\">Saved. Its next slot is in 5 min.</p><p class=\"note warn\">The queue does not answer: the executors are unknown.</p><p class=\"note bad\">Exit 75, tempfail: its 3 attempts are used up.</p><p class=\"note busy\">Attempt 2 has begun. <a href=\"#kit-notes\">Show its output</a></p><div class=\"toast good\"><span>Copied.</span> <button type=\"button\" class=\"quiet small\">Close</button></div><p><progress max=\"1\" value=\"0.42\" aria-label=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -138,7 +138,7 @@ func OverviewPart(v Overview) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " <section class=\"card\" aria-labelledby=\"timeline\"><div class=\"title\"><h2 id=\"timeline\">Tides <small>the last day, now, and the next</small></h2></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " <section class=\"card\" aria-labelledby=\"timeline\"><div class=\"title\"><h2 id=\"timeline\">Tides <small>the last 24 hours and the next</small></h2></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -233,7 +233,7 @@ func OverviewPart(v Overview) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</section><section class=\"card\" aria-labelledby=\"finished\"><div class=\"title\"><h2 id=\"finished\">Just ended</h2><a href=\"/runs\">All runs</a></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</section><section class=\"card\" aria-labelledby=\"finished\"><div class=\"title\"><h2 id=\"finished\">Recently finished</h2><a href=\"/runs\">All runs</a></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -904,7 +904,7 @@ func waveTasks(v Wave) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(v.Tasks) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 75, "<div class=\"scroll\"><table class=\"task-table\"><thead><tr><th scope=\"col\">Task</th><th scope=\"col\">State, and why</th><th scope=\"col\" class=\"wide\">Began</th><th scope=\"col\" class=\"number\">Took</th><th scope=\"col\" class=\"wide\">Left</th><th scope=\"col\"><span class=\"visually-hidden\">Actions</span></th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 75, "<div class=\"scroll\"><table class=\"task-table\"><thead><tr><th scope=\"col\">Task</th><th scope=\"col\">State</th><th scope=\"col\" class=\"wide\">Started</th><th scope=\"col\" class=\"number\">Took</th><th scope=\"col\" class=\"wide\">Outputs</th><th scope=\"col\"><span class=\"visually-hidden\">Actions</span></th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1631,7 +1631,7 @@ func waveFacts(v Wave) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 140, "<dt>Made</dt><dd>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 140, "<dt>Created</dt><dd>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1781,7 +1781,7 @@ func waveFacts(v Wave) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 156, "\">Runs of this DAG</a></dd><dt>Id</dt><dd class=\"mono\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 156, "\">Runs of this DAG</a></dd><dt>ID</dt><dd class=\"mono\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

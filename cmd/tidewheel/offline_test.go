@@ -171,7 +171,7 @@ func TestBadUsageIsRefusedWithWords(t *testing.T) {
 		{"give --mongodb-uri", with("--roles", "engine")},
 		{"no tier", with("--tier", "huge")},
 		{"is one server and keeps one copy", []string{"config", "show", "--nats-replicas", "3"}},
-		{"nobody logs in", []string{"config", "show", "--nats-credentials", "tide:hush"}},
+		{"has no logins", []string{"config", "show", "--nats-credentials", "tide:hush"}},
 		{"no token is asked for", []string{"config", "show", "--auth", "off", "--token-file", "token"}},
 		{"/metrics needs no token", []string{"config", "show", "--metrics-auth", "off", "--metrics-token-file", "token"}},
 		{"no address is bounded", []string{"config", "show", "--connections-per-address", "0", "--trusted-proxies", "10.0.0.0/8"}},

@@ -46,7 +46,7 @@ func TestDAGsAreNarrowedByTheAddress(t *testing.T) {
 		if names := strings.Join(got, " "); names != want {
 			t.Errorf("%q lists %q, want %q", query, names, want)
 		}
-		said := strings.Contains(page, "was left out") || strings.Contains(page, "cannot be found")
+		said := strings.Contains(page, "was ignored") || strings.Contains(page, "no longer exists")
 		if strings.Contains(query, "nonsense") != said {
 			t.Errorf("%q: what was not understood is said: %v", query, said)
 		}
@@ -60,7 +60,7 @@ func TestDAGTellsWhatItIsMadeOfAndHowItDoes(t *testing.T) {
 	page := s.see(t, "/dags/etl")
 	for _, words := range []string{
 		"6 tasks in 5 columns", "join, runs harbour-log, after orders, rates", "every 30 minutes", "86%", "the last 23", `href="/waves/` + open.ID + `"`,
-		"3 succeeded, 1 failed, 2 skipped", "a slot that comes while a wave runs is skipped",
+		"3 succeeded, 1 failed, 2 skipped", "slots during a wave are skipped",
 	} {
 		if !strings.Contains(page, words) {
 			t.Errorf("the page of a DAG does not say %q", words)
@@ -71,7 +71,7 @@ func TestDAGTellsWhatItIsMadeOfAndHowItDoes(t *testing.T) {
 			t.Errorf("%s answers a script with a whole page", part)
 		}
 	}
-	if page := s.see(t, "/dags/etl/waves"); !strings.Contains(page, "to come") || strings.Count(page, `<tr id="wave-`) != 26 {
+	if page := s.see(t, "/dags/etl/waves"); !strings.Contains(page, "upcoming") || strings.Count(page, `<tr id="wave-`) != 26 {
 		t.Errorf("the list of waves shows %d, want 26", strings.Count(page, `<tr id="wave-`))
 	}
 	if page := s.see(t, "/dags/etl/definition"); !strings.Contains(page, "kind: DAG") {

@@ -60,7 +60,7 @@ func TestDeadLettersAreListedByPagesAndTeachWhereThereAreNone(t *testing.T) {
 	if second := s.see(t, "/dead-letters?cursor="+cursor); strings.Count(second, `<tr id="letter-`) != 11 || strings.Contains(second, "data-live") {
 		t.Error("the second page does not hold the rest, or refreshes")
 	}
-	if page := s.see(t, "/dead-letters?cursor=nonsense"); !strings.Contains(page, "cannot be found any more") {
+	if page := s.see(t, "/dead-letters?cursor=nonsense"); !strings.Contains(page, "no longer exists") {
 		t.Error("a cursor of nowhere is not told of")
 	}
 	gauge := s.broken.Job

@@ -63,7 +63,7 @@ func (p *definitionPages[S]) slots(c echo.Context) error {
 	if text := c.QueryParam("month"); text != "" {
 		asked, err := time.ParseInLocation(monthForm, text, from.zone)
 		if err != nil || asked.Year() < 1970 || asked.Year() > 2199 {
-			view.Problem = "This month is not understood, and was left out: write it as 2026-11."
+			view.Problem = "The month is invalid and was ignored: write it as 2026-11."
 		} else {
 			month = asked
 		}

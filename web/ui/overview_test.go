@@ -19,7 +19,7 @@ func TestOverviewTellsWhatNeedsAttention(t *testing.T) {
 	for _, words := range []string{
 		"1 run failed all its attempts: its 2 attempts are used up", "/runs/" + s.broken.ID + "/retry", "/runs/" + s.broken.ID + "/dismiss",
 		"5 slots were missed in the last 24 hours", "/jobs/tide-forecast/edit",
-		"1 dead", "slots to come: harbour-log",
+		"1 dead", "upcoming slots: harbour-log",
 	} {
 		if !strings.Contains(page, words) {
 			t.Errorf("the overview does not say %q", words)

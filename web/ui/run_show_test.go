@@ -23,8 +23,8 @@ func TestRunSaysWhatComesNext(t *testing.T) {
 	s.PutRun(t, run)
 	page := s.see(t, "/runs/"+run.ID)
 	for _, want := range []string{
-		"exit 75, a temporary failure: it will be tried again", "2026-11-20 12:00:30", "attempt 2 of 3", "in the queue", "running",
-		"DB_PASSWORD", "hidden: it looks like a secret", "LEVEL", "team: tide", "generation 1",
+		"exit code 75, temporary failure: it will be tried again", "2026-11-20 12:00:30", "attempt 2 of 3", "in the queue", "running",
+		"DB_PASSWORD", "hidden (looks like a secret)", "LEVEL", "team: tide", "generation 1",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)

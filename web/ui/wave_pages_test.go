@@ -21,7 +21,7 @@ func TestOpenWaveSaysWhatItWaitsFor(t *testing.T) {
 		}
 	}
 	asked := s.see(t, "/waves/"+engine.ManualWaveID(open.DAGUID, "later"))
-	for _, words := range []string{"Wave to come", "Wave 25, which is running: waves of one DAG never overlap", "&lt;script&gt;", "by joris"} {
+	for _, words := range []string{"Upcoming wave", "Wave 25, which is running: waves of one DAG never overlap", "&lt;script&gt;", "by joris"} {
 		if !strings.Contains(asked, words) {
 			t.Errorf("a wave that waits does not say %q", words)
 		}
