@@ -46,7 +46,7 @@ both("dead runs are found from the overview, tried again and purged", async (han
   await hand.press(page.getByRole("link", { name: "Try all again…" }));
   await page.getByText("2 dead runs of fetch").waitFor();
   await hand.press(page.getByRole("button", { name: "Try 2 runs again" }));
-  await page.getByText("2 runs were asked for another attempt.").waitFor();
+  await page.getByText("2 runs were queued for another attempt.").waitFor();
   for (const run of dead.slice(0, 2)) await it.server.reaches(run, "succeeded");
   await page.getByText("No dead letter is of fetch.").waitFor(); // the list follows
   await hand.press(page.getByRole("link", { name: "Show all dead letters" }));
