@@ -24,7 +24,10 @@ test("a definition that is saved after the session has ended is there again afte
   await signIn(page);
   await page.locator("form[data-ready]").waitFor();
   assert.equal(new URL(page.url()).search, "?from=greeting");
+  // The session must not end before the check of the new name, which would lead to the login page before Save is pressed.
+  const checked = page.waitForResponse((answer) => new URL(answer.url()).pathname.endsWith("/check"));
   await page.getByLabel("Name", { exact: true }).fill("second-greeting");
+  await checked;
   await page.getByLabel("Why").fill("a greeting for the evening");
   await page.getByRole("region", { name: "Check" }).getByText("Manual only").waitFor();
   await loseSession(page);
