@@ -241,7 +241,7 @@ func (s *Store) createBucket(ctx context.Context, region string) error {
 func advice(err error, where, bucket, region string) string {
 	switch {
 	case code(err) == "BucketAlreadyExists":
-		return fmt.Sprintf("the name %s belongs to somebody else at %s; choose another bucket name", bucket, where)
+		return fmt.Sprintf("the name %s belongs to another account at %s; choose another bucket name", bucket, where)
 	case code(err) == "PermanentRedirect" || code(err) == "AuthorizationHeaderMalformed" || code(err) == "IllegalLocationConstraintException":
 		return fmt.Sprintf("the bucket is not in region %s; set its region", region)
 	case code(err) == "RequestTimeTooSkewed":

@@ -47,7 +47,7 @@ func TestFaults(t *testing.T) {
 		"empty entry":       {Definition{Cron: []string{"1,,2 0 * * *"}}, []string{"schedule[0]: the minute has an empty entry; write nothing before the first, after the last or between two commas"}},
 		"empty":             {Definition{Cron: []string{" "}}, []string{`schedule[0]: is empty; write an expression such as "0 3 * * *" or @daily`}},
 		"tag":               {Definition{Cron: []string{"@dayly"}}, []string{`schedule[0]: unknown tag "@dayly"; did you mean @daily?`}},
-		"reboot":            {Definition{Cron: []string{"@reboot"}}, []string{"schedule[0]: @reboot names no time; run the job by hand, or give it a schedule"}},
+		"reboot":            {Definition{Cron: []string{"@reboot"}}, []string{"schedule[0]: @reboot names no time; run the job manually, or give it a schedule"}},
 		"every nothing":     {Definition{Cron: []string{"@every 0s"}}, []string{`schedule[0]: 0s is too short; the shortest interval is 1s`}},
 		"every negative":    {Definition{Cron: []string{"@every -5s"}}, []string{`schedule[0]: -5s is negative; write an interval such as 90s`}},
 		"every":             {Definition{Cron: []string{"@every soon"}}, []string{`schedule[0]: "@every soon" is not understood; write an interval such as @every 90s or @every 1h30m`}},

@@ -13,7 +13,7 @@ func (s *Schedule) Describe() string {
 	var text string
 	switch s.kind {
 	case KindManual:
-		return "by hand only"
+		return "manual only"
 	case KindCron:
 		described := make([]string, len(s.expressions))
 		for i := range s.expressions {

@@ -140,7 +140,7 @@ func expandTag(text string) (string, time.Duration, error) {
 		}
 	}
 	if tag == "@reboot" {
-		return "", 0, fmt.Errorf("@reboot names no time; run the job by hand, or give it a schedule")
+		return "", 0, fmt.Errorf("@reboot names no time; run the job manually, or give it a schedule")
 	}
 	for _, known := range tagNames {
 		if editDistance(tag, known, 3) < 3 {

@@ -127,7 +127,7 @@ func TestDescribe(t *testing.T) {
 		"every 2h":                                                          {Every: 2 * time.Hour},
 		"10m after the end of each run":                                     {After: 10 * time.Minute},
 		"once, at 2027-01-01 05:59:59, Asia/Dhaka":                          {At: at(t, "2026-12-31T23:59:59Z"), Timezone: "Asia/Dhaka"},
-		"by hand only": {},
+		"manual only": {},
 		`at 03:00, every day, UTC, from 2026-01-01 00:00, until 2027-01-01 00:00, except "* * 25 12 *" and "* * 1 1 *"`: {
 			Cron: []string{"0 3 * * *"}, From: at(t, "2026-01-01T00:00:00Z"), Until: at(t, "2027-01-01T00:00:00Z"),
 			Exclude: []Exclusion{{Cron: "* * 25 12 *"}, {Cron: "* * 1 1 *"}},

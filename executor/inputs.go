@@ -43,7 +43,7 @@ func (a *attempt) bring(folder *process.Folder) (string, *failure) {
 	brought := &inbox{root: root, uid: folder.UID, gid: folder.GID, made: make(map[string]bool)}
 	content, err := inputsOf(a.task.Inputs)
 	if err != nil {
-		return "", &failure{noRetry: true, message: "what the tasks before it have put out cannot be told: " + err.Error()}
+		return "", &failure{noRetry: true, message: "the outputs of the upstream tasks cannot be read: " + err.Error()}
 	}
 	if err := brought.make(inputsName, func(file *os.File) error { _, err := file.Write(content); return err }); err != nil {
 		return "", a.noRoom(err)
@@ -222,7 +222,7 @@ func (b *inbox) give(file *os.File) error {
 // noRoom is the failure of this machine's disk.
 func (a *attempt) noRoom(err error) *failure {
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
-		return &failure{message: "the disk of executor " + a.e.config.ID + " is full: what the tasks before it have handed on does not fit"}
+		return &failure{message: "the disk of executor " + a.e.config.ID + " is full: the outputs of the upstream tasks do not fit"}
 	}
 	return &failure{message: "executor " + a.e.config.ID + " cannot fill its work folder: " + cause(err)}
 }

@@ -40,7 +40,7 @@ func (e *Executor) obey() {
 		e.log.Info("this executor takes tasks again", "by", order.By)
 		return
 	}
-	e.log.Info("this executor takes no more tasks, and lets end what runs", "by", order.By)
+	e.log.Info("this executor drains: it takes no new runs, running ones finish", "by", order.By)
 	for _, a := range e.attempts() { // others can begin them at once
 		a.handBack(endOrdered)
 	}

@@ -43,7 +43,7 @@ func readOutputs(root *os.Root, owner int) (json.RawMessage, error) {
 		size = int64(len(text))
 	}
 	if size > engine.MaxOutputs {
-		return nil, fmt.Errorf("it wrote %d bytes to $TIDEWHEEL_OUTPUT, and at most %d can be handed on: write files to $TIDEWHEEL_ARTIFACTS instead", size, engine.MaxOutputs)
+		return nil, fmt.Errorf("it wrote %d bytes to $TIDEWHEEL_OUTPUT, and the limit is %d: write files to $TIDEWHEEL_ARTIFACTS instead", size, engine.MaxOutputs)
 	}
 	outputs, err := parseOutputs(text)
 	if err != nil {
@@ -81,7 +81,7 @@ func parseOutputs(text []byte) (json.RawMessage, error) {
 		return nil, fmt.Errorf("it is no JSON: %w", err)
 	}
 	if len(outputs) > engine.MaxOutputs {
-		return nil, fmt.Errorf("as JSON it has %d bytes, and at most %d can be handed on: write files to $TIDEWHEEL_ARTIFACTS instead", len(outputs), engine.MaxOutputs)
+		return nil, fmt.Errorf("as JSON the outputs have %d bytes, and the limit is %d: write files to $TIDEWHEEL_ARTIFACTS instead", len(outputs), engine.MaxOutputs)
 	}
 	return outputs, nil
 }

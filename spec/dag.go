@@ -220,7 +220,7 @@ func (d *DAG) Summary() string {
 		words = "1 task"
 	}
 	if d.Manual() {
-		return words + ", by hand"
+		return words + ", manual only"
 	}
 	roots := 0
 	for i := range d.Tasks {

@@ -301,7 +301,7 @@ func TestDecodeDAGReadsABody(t *testing.T) {
 
 func TestSummaryOfADAG(t *testing.T) {
 	for text, want := range map[string]string{
-		"  a: {binary: b}\n": "1 task, by hand",
+		"  a: {binary: b}\n": "1 task, manual only",
 		"  a: {binary: b}\n  c: {binary: b, needs: [a]}\nschedule: '@every 90s'\n": "2 tasks; a: every 1m30s, UTC",
 	} {
 		if got := decodeDAG(t, dagHead+text).Summary(); got != want {

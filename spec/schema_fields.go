@@ -46,7 +46,7 @@ var schemaFields = map[string]schemaField{
 
 	"schedule": {
 		text: "One cron expression or a list of them: 5 fields, 6 with seconds first, 7 with the year; @daily and the like; @every 90s; L, W, # and H. " +
-			"At most one of schedule, every, after and at is given; with none the job runs only by hand.",
+			"At most one of schedule, every, after and at is set; with none the job runs manually only.",
 		examples: examples("0 3 * * *", "@every 90s", []string{"0 9 * * MON-FRI", "0 12 * * SAT"}),
 	},
 	"every":        {text: "The time from one slot to the next, at least 1s.", examples: examples("90s")},

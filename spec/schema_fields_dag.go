@@ -20,11 +20,11 @@ var dagSchemaFields = map[string]schemaField{
 	"DAG:.kind": {text: "Always DAG.", bound: constant(KindDAG)},
 	"DAG:.name": {text: "Identifies the DAG in its namespace: letters, digits, '-' and '_', at most 128.", examples: examples("etl"), bound: pattern(namePattern)},
 	"DAG:.payload": {
-		text:     "Any JSON value of up to 1 MiB, for the tasks that have none; a wave by hand may bring another. Conditions see it as payload.",
+		text:     "Any JSON value of up to 1 MiB, for the tasks that have none; a manual wave may override it. Conditions read it as payload.",
 		examples: examples(map[string]any{"region": "north"}),
 	},
 	"DAG:.args": {
-		text:     "What conditions see as args; a wave by hand may bring others.",
+		text:     "What conditions read as args; a manual wave may override them.",
 		examples: examples(map[string]string{"day": "7"}),
 		bound: func(s *jsonschema.Schema) {
 			s.PropertyNames = &jsonschema.Schema{Pattern: namePattern}
@@ -33,7 +33,7 @@ var dagSchemaFields = map[string]schemaField{
 		},
 	},
 	"DAG:.schedule": {
-		text:     "The cron expression, or a list of them, of the roots that have no schedule of their own. With none at all, waves start by hand.",
+		text:     "The cron expression, or a list of them, of the roots that have no schedule of their own. Without any schedule, waves start manually.",
 		examples: examples("0 3 * * *", "@every 90s"),
 	},
 	"DAG:.overlap":      {text: "What becomes of a root's slot while a wave is not over: it is skipped, or starts one wave more afterwards. Waves of a DAG never overlap.", standard: WaveSkip},

@@ -192,7 +192,7 @@ func LoginPage(v Login) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<p>The server printed a login link when it started for the first time. Open that link, or paste the token, which lies in the server's data folder:</p><pre><code>cat data/token</code></pre><form method=\"post\" action=\"/login\"><input type=\"hidden\" name=\"next\" value=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<p>The server printed a login link when it started for the first time. Open that link, or paste the token, which is in the server's data folder:</p><pre><code>cat data/token</code></pre><form method=\"post\" action=\"/login\"><input type=\"hidden\" name=\"next\" value=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -80,7 +80,7 @@ func userPath(name string) templ.SafeURL {
 func (u BinaryUser) words() string {
 	words := "by " + u.Reference
 	if u.Reference == "" {
-		words = "always the latest"
+		words = "always the latest version"
 	}
 	if u.Version > 0 {
 		words += fmt.Sprintf(", now version %d", u.Version)

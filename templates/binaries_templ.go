@@ -204,7 +204,7 @@ func BinariesPage(v Binaries) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = Empty("No program is uploaded yet.", "An ELF program, a script with #! or a JAR: upload it here, or from a terminal:", "tidewheel binary push report ./report.sh --alias stable").Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Empty("No binaries yet.", "An ELF program, a script with #! or a JAR: upload it here, or from a terminal:", "tidewheel binary push report ./report.sh --alias stable").Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -418,7 +418,7 @@ func BinaryPage(v Binary) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "</tbody></table></div></section><div class=\"columns\"><section class=\"card\" aria-labelledby=\"aliases\"><h2 id=\"aliases\">Aliases</h2><p class=\"soft small\">Runs that begin after an alias has moved follow it.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "</tbody></table></div></section><div class=\"columns\"><section class=\"card\" aria-labelledby=\"aliases\"><h2 id=\"aliases\">Aliases</h2><p class=\"soft small\">Runs that start after an alias has moved use the new version.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -631,7 +631,7 @@ func BinaryPage(v Binary) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 57, "</select> <button class=\"small\">Add</button></form></details></section><section class=\"card\" aria-labelledby=\"jobs\"><h2 id=\"jobs\">Jobs that run it</h2>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 57, "</select> <button class=\"small\">Add</button></form></details></section><section class=\"card\" aria-labelledby=\"jobs\"><h2 id=\"jobs\">Used by</h2>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -752,7 +752,7 @@ func BinaryPage(v Binary) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Moves) > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 70, "<section class=\"card\" aria-labelledby=\"moves\"><div class=\"title\"><h2 id=\"moves\">Where the aliases have pointed</h2></div><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Moves of the aliases\"><table><thead><tr><th scope=\"col\">When</th><th scope=\"col\">Alias</th><th scope=\"col\">Move</th><th scope=\"col\">By</th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 70, "<section class=\"card\" aria-labelledby=\"moves\"><div class=\"title\"><h2 id=\"moves\">Alias history</h2></div><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Moves of the aliases\"><table><thead><tr><th scope=\"col\">When</th><th scope=\"col\">Alias</th><th scope=\"col\">Move</th><th scope=\"col\">By</th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -970,12 +970,12 @@ func AliasChangePage(v AliasChange) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.From.N > 0 {
-				templ_7745c5c3_Err = versionRow("Now", v.From).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = versionRow("Current", v.From).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = versionRow("Then", v.To).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = versionRow("New", v.To).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1015,7 +1015,7 @@ func AliasChangePage(v AliasChange) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 90, "</strong> Runs that have begun end with the version they began with.</p><ul class=\"slots\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 90, "</strong> Runs that have started finish with the version they started with.</p><ul class=\"slots\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1082,7 +1082,7 @@ func AliasChangePage(v AliasChange) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 97, "</code>: nothing runs another version because of it.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 97, "</code>: this changes no job.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1124,7 +1124,7 @@ func AliasChangePage(v AliasChange) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 102, "\">Leave it as it is</a></div></form>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 102, "\">Cancel</a></div></form>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -72,8 +72,8 @@ func (d CalendarDay) words() string {
 	say(int64(d.Bad), "failed")
 	say(d.Skipped, "skipped")
 	say(d.Missed, "missed")
-	say(int64(d.ByHand), "by hand")
-	say(int64(d.Planned), "to come")
+	say(int64(d.ByHand), "manual")
+	say(int64(d.Planned), "upcoming")
 	if len(parts) == 0 {
 		return d.Name + ": nothing"
 	}

@@ -167,7 +167,7 @@ func CalendarPage(v Calendar) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = Empty("No root has a schedule.", "Waves start by hand only, so there are no slots. Give a root one:", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Empty("No root has a schedule.", "Waves start manually only, so there are no slots. Give a root a schedule:", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -268,7 +268,7 @@ func CalendarPage(v Calendar) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "<ul class=\"key\"><li><svg viewBox=\"0 0 16 16\" aria-hidden=\"true\"><rect class=\"heat-3\" width=\"16\" height=\"16\" rx=\"3\"></rect></svg>fired, the more the deeper</li><li>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "<ul class=\"key\"><li><svg viewBox=\"0 0 16 16\" aria-hidden=\"true\"><rect class=\"heat-3\" width=\"16\" height=\"16\" rx=\"3\"></rect></svg>fired (darker means more runs)</li><li>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -886,7 +886,7 @@ func calendarList(v Calendar) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 89, " to come</span>")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 89, " upcoming</span>")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -999,7 +999,7 @@ func ledger(rows []LedgerRow) templ.Component {
 			templ_7745c5c3_Var43 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 98, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">Slot</th><th scope=\"col\">Outcome, and why</th><th scope=\"col\">Run</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 98, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">Slot</th><th scope=\"col\">Outcome</th><th scope=\"col\">Run</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -108,7 +108,7 @@ func DAGPart(v DAG) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<section class=\"card\" aria-labelledby=\"graph\"><div class=\"title\"><h2 id=\"graph\">Tasks <small>from left to right, each after all that it needs</small></h2><a class=\"button small\" href=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<section class=\"card\" aria-labelledby=\"graph\"><div class=\"title\"><h2 id=\"graph\">Tasks <small>left to right, each after the tasks it needs</small></h2><a class=\"button small\" href=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -137,7 +137,7 @@ func DAGPart(v DAG) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</section><div class=\"columns\"><section class=\"card\" aria-labelledby=\"how\"><div class=\"title\"><h2 id=\"how\">How it does</h2>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</section><div class=\"columns\"><section class=\"card\" aria-labelledby=\"how\"><div class=\"title\"><h2 id=\"how\">Performance</h2>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -195,7 +195,7 @@ func DAGPart(v DAG) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<p class=\"soft\">No wave has passed through it yet: how long waves take is drawn here.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "<p class=\"soft\">No waves yet: this chart shows how long waves take.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -205,7 +205,7 @@ func DAGPart(v DAG) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if v.Head.Paused {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "Next, if it is resumed")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "Next, once resumed")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -256,12 +256,12 @@ func DAGPart(v DAG) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = Empty("No wave has passed through it yet.", "Press Run now, or:", "tidewheel run "+v.Head.Name+" --wait").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Empty("No waves yet.", "Choose Run now, or:", "tidewheel run "+v.Head.Name+" --wait").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "</section><section class=\"card\" aria-labelledby=\"facts\"><h2 id=\"facts\">What it is</h2>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "</section><section class=\"card\" aria-labelledby=\"facts\"><h2 id=\"facts\">Details</h2>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -330,7 +330,7 @@ func rootSlots(v DAG) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if root.Schedule == "" {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "goes with every wave")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "part of every wave")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -458,7 +458,7 @@ func rootSlots(v DAG) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else if root.Schedule != "" {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "<p class=\"soft\">Its time is over: no slot is to come.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "<p class=\"soft\">Its schedule has ended: no upcoming slots.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -484,12 +484,12 @@ func rootSlots(v DAG) templ.Component {
 			}
 		}
 		if len(v.Roots) == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 45, "<p class=\"soft\">No root has a schedule: waves start by hand only.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 45, "<p class=\"soft\">No root has a schedule: waves start manually only.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 46, "<p class=\"soft small\">A wave opens with the first slot of any root; a root of slower rhythm joins it at its own next slot. Waves of one DAG never overlap.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 46, "<p class=\"soft small\">A wave opens with the first slot of any root; roots that fire less often join at their own next slot. Waves of one DAG never overlap.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -694,7 +694,7 @@ func waveTable(rows []WaveRow, page Page) templ.Component {
 			templ_7745c5c3_Var27 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 61, "<div class=\"scroll\"><table class=\"wave-table\"><thead><tr><th scope=\"col\" class=\"number\">Wave</th><th scope=\"col\">Status</th><th scope=\"col\">Asked for by</th><th scope=\"col\">Opened</th><th scope=\"col\" class=\"number\">Took</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 61, "<div class=\"scroll\"><table class=\"wave-table\"><thead><tr><th scope=\"col\" class=\"number\">Wave</th><th scope=\"col\">Status</th><th scope=\"col\">Triggered by</th><th scope=\"col\">Opened</th><th scope=\"col\" class=\"number\">Took</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -740,7 +740,7 @@ func waveTable(rows []WaveRow, page Page) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "to come")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "upcoming")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1025,7 +1025,7 @@ func DAGWavesPart(v DAGWaves) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = Empty("No wave has passed through it yet.", "Press Run now, or:", "tidewheel run "+v.Head.Name+" --wait").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Empty("No waves yet.", "Choose Run now, or:", "tidewheel run "+v.Head.Name+" --wait").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

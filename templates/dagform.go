@@ -89,9 +89,9 @@ var dagStarts = []struct{ value, title, words string }{
 
 var (
 	triggerChoices = []choice{
-		{"", "all that it needs has succeeded"}, {"none_failed", "none of them failed, some may be skipped"},
-		{"all_done", "all have ended, however"}, {"one_success", "the first has succeeded"}, {"one_failed", "the first has failed"},
-		{"always", "all have ended, even in a cancelled wave"},
+		{"", "all upstream tasks succeeded"}, {"none_failed", "none failed; some may be skipped"},
+		{"all_done", "all finished, any result"}, {"one_success", "at least one succeeded"}, {"one_failed", "at least one failed"},
+		{"always", "all finished, even in a cancelled wave"},
 	}
-	waveOverlapChoices = []choice{{"", "skip the slot (the default)"}, {"queue", "queue one: a wave more afterwards"}}
+	waveOverlapChoices = []choice{{"", "skip the slot (the default)"}, {"queue", "queue one wave"}}
 )

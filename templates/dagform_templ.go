@@ -127,7 +127,7 @@ func DAGFormPage(v DAGForm) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "\">New from this</a></div>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "\">Duplicate</a></div>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -395,7 +395,7 @@ func dagGraph() templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, "</ul></div><div class=\"dagform-canvas\" data-dagform-canvas></div><p class=\"note bad dagform-broken\" role=\"status\" data-dagform-broken hidden></p><details class=\"dagform-keys\"><summary>How to draw, and keys</summary><dl><dt>Edge</dt><dd>Draw from a task's handle to another task, or press <kbd>N</kbd> on the task and choose what it needs.</dd><dt>New task after another</dt><dd>Draw from its handle and let go where no task is, or press <kbd>A</kbd> on it.</dd><dt>Choose several</dt><dd><kbd>Shift</kbd> and draw a box, <kbd>Shift</kbd> and click, or <kbd>Shift</kbd> and arrows; <kbd>Ctrl</kbd> <kbd>A</kbd> chooses all.</dd><dt>Go</dt><dd>Arrows follow the edges; <kbd>Enter</kbd> opens the settings; <kbd>+</kbd>, <kbd>-</kbd> and <kbd>0</kbd> zoom.</dd><dt>Take back</dt><dd><kbd>Ctrl</kbd> <kbd>Z</kbd>, again <kbd>Ctrl</kbd> <kbd>Shift</kbd> <kbd>Z</kbd>: for the graph and the YAML alike.</dd></dl></details><p class=\"visually-hidden\" role=\"status\" data-dagform-said></p></section>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, "</ul></div><div class=\"dagform-canvas\" data-dagform-canvas></div><p class=\"note bad dagform-broken\" role=\"status\" data-dagform-broken hidden></p><details class=\"dagform-keys\"><summary>Help and keyboard shortcuts</summary><dl><dt>Edge</dt><dd>Draw from a task's handle to another task, or press <kbd>N</kbd> on the task and choose what it needs.</dd><dt>New task after another</dt><dd>Draw from its handle and release on an empty spot, or press <kbd>A</kbd> on it.</dd><dt>Select several</dt><dd><kbd>Shift</kbd> and draw a box, <kbd>Shift</kbd> and click, or <kbd>Shift</kbd> and arrows; <kbd>Ctrl</kbd> <kbd>A</kbd> chooses all.</dd><dt>Go</dt><dd>Arrows follow the edges; <kbd>Enter</kbd> opens the settings; <kbd>+</kbd>, <kbd>-</kbd> and <kbd>0</kbd> zoom.</dd><dt>Undo</dt><dd><kbd>Ctrl</kbd> <kbd>Z</kbd>, again <kbd>Ctrl</kbd> <kbd>Shift</kbd> <kbd>Z</kbd>: for the graph and the YAML alike.</dd></dl></details><p class=\"visually-hidden\" role=\"status\" data-dagform-said></p></section>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -531,7 +531,7 @@ func dagWhole(v DAGForm) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = jobField("description", "What it is for", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = jobField("description", "Description", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var18), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -583,7 +583,7 @@ func dagWhole(v DAGForm) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = jobField("schedule", "Schedule of its roots", "For roots without one of their own. With none at all, waves start by hand.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = jobField("schedule", "Schedule of its roots", "For roots without a schedule of their own. Without any schedule, waves start manually.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -635,7 +635,7 @@ func dagWhole(v DAGForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 53, "</div><p class=\"soft small\">Choose a task in the graph to change it here.</p></fieldset><div class=\"card jobform-folds\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 53, "</div><p class=\"soft small\">Select a task in the graph to edit it here.</p></fieldset><div class=\"card jobform-folds\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -703,7 +703,7 @@ func dagWhole(v DAGForm) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = jobField("overlap", "A slot while a wave goes on", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = jobField("overlap", "If a wave is still running", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -937,7 +937,7 @@ func dagWhole(v DAGForm) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = jobField("defaults.retry.max_attempts", "Attempts in all", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var41), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = jobField("defaults.retry.max_attempts", "Maximum attempts", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var41), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -945,7 +945,7 @@ func dagWhole(v DAGForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = jobDuration("defaults.timeout", "An attempt may run", "1 hour if left out.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = jobDuration("defaults.timeout", "Timeout of an attempt", "1 hour if left out.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -997,7 +997,7 @@ func dagWhole(v DAGForm) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = jobField("defaults.runs_on", "Runs on executors with", "label=value, one a line.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var44), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = jobField("defaults.runs_on", "Runs on executors with", "One label=value per line.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var44), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1049,7 +1049,7 @@ func dagWhole(v DAGForm) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = jobField("defaults.env", "Environment", "NAME=value, one a line.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var47), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = jobField("defaults.env", "Environment", "One NAME=value per line.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var47), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1115,7 +1115,7 @@ func dagWhole(v DAGForm) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = jobField("labels", "Labels", "name=value, one a line.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var51), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = jobField("labels", "Labels", "One name=value per line.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var51), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1307,7 +1307,7 @@ func dagTask() templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = jobField("task.args", "Arguments", "One a line; ${outputs.TASK.KEY} is what another task has put out.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var61), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = jobField("task.args", "Arguments", "One per line; ${outputs.TASK.KEY} is an output of another task.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var61), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1355,11 +1355,11 @@ func dagTask() templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = jobField("task.env", "Environment", "NAME=value, one a line.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var64), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = jobField("task.env", "Environment", "One NAME=value per line.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var64), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 101, "</fieldset><fieldset class=\"card\"><legend>When it starts</legend><div class=\"field\" data-field=\"task.needs\"><span class=\"label\" id=\"dagform-needs-label\">Needs</span><ul class=\"dagform-chips\" aria-labelledby=\"dagform-needs-label\" data-dagform-chips></ul><div class=\"actions\"><button type=\"button\" class=\"small\" data-dagform-do=\"needs\">Choose what it needs</button></div><p class=\"hint\" id=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 101, "</fieldset><fieldset class=\"card\"><legend>When it starts</legend><div class=\"field\" data-field=\"task.needs\"><span class=\"label\" id=\"dagform-needs-label\">Needs</span><ul class=\"dagform-chips\" aria-labelledby=\"dagform-needs-label\" data-dagform-chips></ul><div class=\"actions\"><button type=\"button\" class=\"small\" data-dagform-do=\"needs\">Choose upstream tasks</button></div><p class=\"hint\" id=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1684,11 +1684,11 @@ func dagTask() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 125, "</div></fieldset><fieldset class=\"card\"><legend>How long, where, how often</legend><div class=\"field-row\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 125, "</div></fieldset><fieldset class=\"card\"><legend>Timeout, tier and retries</legend><div class=\"field-row\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = jobDuration("task.timeout", "An attempt may run", "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = jobDuration("task.timeout", "Timeout of an attempt", "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1736,11 +1736,11 @@ func dagTask() templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = jobField("task.retry.max_attempts", "Attempts in all", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var86), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = jobField("task.retry.max_attempts", "Maximum attempts", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var86), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = jobDuration("task.retry.delay", "Wait before the second", "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = jobDuration("task.retry.delay", "Delay before the second attempt", "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1908,7 +1908,7 @@ func dagTask() templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = jobField("task.runs_on", "Runs on executors with", "label=value, one a line.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var95), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = jobField("task.runs_on", "Runs on executors with", "One label=value per line.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var95), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1956,7 +1956,7 @@ func dagTask() templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = jobField("task.description", "What it is for", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var98), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = jobField("task.description", "Description", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var98), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1990,7 +1990,7 @@ func dagSeveral() templ.Component {
 			templ_7745c5c3_Var101 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 146, "<div class=\"card\" data-dagform-several hidden><h2 data-dagform-count></h2><p class=\"soft\" data-dagform-names></p><div class=\"actions\"><button type=\"button\" data-dagform-do=\"duplicate\">Duplicate them</button> <button type=\"button\" class=\"danger\" data-dagform-do=\"remove\">Remove them</button></div></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 146, "<div class=\"card\" data-dagform-several hidden><h2 data-dagform-count></h2><p class=\"soft\" data-dagform-names></p><div class=\"actions\"><button type=\"button\" data-dagform-do=\"duplicate\">Duplicate</button> <button type=\"button\" class=\"danger\" data-dagform-do=\"remove\">Remove</button></div></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -2076,7 +2076,7 @@ func dagAdd() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 151, "<p class=\"soft\" data-dagform-add-needs></p><div class=\"actions\"><button class=\"primary\" value=\"add\">Add it</button> <button value=\"cancel\" formnovalidate>Cancel</button></div></form></dialog>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 151, "<p class=\"soft\" data-dagform-add-needs></p><div class=\"actions\"><button class=\"primary\" value=\"add\">Add</button> <button value=\"cancel\" formnovalidate>Cancel</button></div></form></dialog>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -2106,7 +2106,7 @@ func dagNeeds() templ.Component {
 			templ_7745c5c3_Var106 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 152, "<dialog class=\"dagform-dialog\" aria-labelledby=\"dagform-needs\" data-dagform-needs><form method=\"dialog\"><h2 id=\"dagform-needs\">What <span class=\"mono\" data-dagform-needs-of></span> needs</h2><label for=\"dagform-needs-filter\">Find a task</label> <input id=\"dagform-needs-filter\" type=\"search\" autocomplete=\"off\" spellcheck=\"false\" data-dagform-needs-filter><ul class=\"dagform-options\" aria-label=\"Tasks\" data-dagform-options></ul><p class=\"soft small\" role=\"status\" data-dagform-needs-words></p><div class=\"actions\"><button class=\"primary\" value=\"save\">Use these</button> <button value=\"cancel\">Cancel</button></div></form></dialog>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 152, "<dialog class=\"dagform-dialog\" aria-labelledby=\"dagform-needs\" data-dagform-needs><form method=\"dialog\"><h2 id=\"dagform-needs\">What <span class=\"mono\" data-dagform-needs-of></span> needs</h2><label for=\"dagform-needs-filter\">Find a task</label> <input id=\"dagform-needs-filter\" type=\"search\" autocomplete=\"off\" spellcheck=\"false\" data-dagform-needs-filter><ul class=\"dagform-options\" aria-label=\"Tasks\" data-dagform-options></ul><p class=\"soft small\" role=\"status\" data-dagform-needs-words></p><div class=\"actions\"><button class=\"primary\" value=\"save\">Apply</button> <button value=\"cancel\">Cancel</button></div></form></dialog>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -2163,7 +2163,7 @@ func DAGCheckPart(v DAGCheck) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 156, ". Waves start by hand only: no root has a schedule.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 156, ". Waves start manually only: no root has a schedule.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -2181,7 +2181,7 @@ func DAGCheckPart(v DAGCheck) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 158, ". A wave opens at the first slot of a root; the others join it at theirs.</p><div class=\"dagform-roots\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 158, ". A wave opens at the first slot of a root; the other roots join at theirs.</p><div class=\"dagform-roots\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

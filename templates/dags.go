@@ -80,7 +80,7 @@ func (m WaveMark) words() string {
 // waveName names a wave by its epoch, which it has from when it opens.
 func waveName(epoch int64) string {
 	if epoch == 0 {
-		return "wave to come"
+		return "upcoming wave"
 	}
 	return "wave " + strconv.FormatInt(epoch, 10)
 }

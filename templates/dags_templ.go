@@ -280,7 +280,7 @@ func DAGsPart(v DAGs) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, " DAGs by name were looked at. A part of the name finds others.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, " DAGs by name were searched. Filter by name to find others.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -312,7 +312,7 @@ func DAGsPart(v DAGs) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Empty("No DAG matches.", "Take a shorter part of the name, or fewer conditions.", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Empty("No DAG matches.", "Try a shorter name or fewer filters.", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

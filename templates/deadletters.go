@@ -101,7 +101,7 @@ func (v DeadLetterAct) runs() string {
 // LettersDone says to how many it was done.
 func LettersDone(act string, n int) string {
 	if act == "replay" {
-		return Plural(int64(n), "run was", "runs were") + " asked for another attempt."
+		return Plural(int64(n), "run was", "runs were") + " queued for another attempt."
 	}
 	return Plural(int64(n), "dead letter was", "dead letters were") + " purged. The runs stay in the history."
 }

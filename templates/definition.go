@@ -42,33 +42,33 @@ var (
 	KindJob = &Kind{
 		Noun: "job", path: "/jobs", makes: "run",
 		tabs: []tabLink{
-			{TabNow, "Now", ""}, {TabSlots, "Slots", "/slots"}, {TabDefinition, "Definition", "/definition"}, {TabBackfill, "Backfill", "/backfill"},
+			{TabNow, "Overview", ""}, {TabSlots, "Slots", "/slots"}, {TabDefinition, "Definition", "/definition"}, {TabBackfill, "Backfill", "/backfill"},
 		},
-		payload:       "JSON, given to the program on its standard input. Empty: that of the definition.",
+		payload:       "JSON; the program reads it on standard input. If empty, the definition's payload is used.",
 		variables:     "Environment",
-		variablesHint: "NAME=value, one a line, added to what the definition sets for this run only.",
-		pause:         "No slot fires until it is resumed. What runs goes on; what its catch-up policy says of the slots in between happens then.",
-		delete:        "It fires no more, and its definition with all generations is gone. What runs goes on to its end; the runs it had stay in the history.",
+		variablesHint: "One NAME=value per line, added to those of the definition for this run only.",
+		pause:         "No slot fires until the job is resumed; its catch-up policy then decides about the slots in between. Running runs continue.",
+		delete:        "Its schedule ends and its definition is deleted with all generations. Running runs finish; past runs stay in the history.",
 		backfill:      "Run past slots",
-		backfillHint:  "Slots of a range that have no run yet are run one after the other, the oldest first. The first step only tells which.",
+		backfillHint:  "Runs the slots of a range that have no run yet, one after another, the oldest first. The first step only lists them.",
 		backfilled:    "Every slot of this range has run",
-		day:           "Choose a day: what became of each of its slots stands here, and why one did not fire.",
+		day:           "Choose a day to see what became of each of its slots, and why a slot did not fire.",
 	}
 	KindDAG = &Kind{
 		Noun: "DAG", path: "/dags", makes: "wave",
 		tabs: []tabLink{
-			{TabNow, "Now", ""}, {TabGrid, "Grid", "/grid"}, {TabSlots, "Slots", "/slots"}, {TabDefinition, "Definition", "/definition"}, {TabBackfill, "Backfill", "/backfill"},
+			{TabNow, "Overview", ""}, {TabGrid, "Grid", "/grid"}, {TabSlots, "Slots", "/slots"}, {TabDefinition, "Definition", "/definition"}, {TabBackfill, "Backfill", "/backfill"},
 		},
-		run:           "All roots go at once, whatever their schedules. While a wave runs, this one waits for its end.",
-		payload:       "JSON, given to every task that has no payload of its own. Empty: that of the definition.",
+		run:           "Starts all roots at once, whatever their schedules. If a wave is running, this one waits for it to finish.",
+		payload:       "JSON, for every task that has no payload of its own. If empty, the definition's payload is used.",
 		variables:     "Arguments",
-		variablesHint: "NAME=value, one a line, for this wave only: conditions read them as args, programs in their environment.",
-		pause:         "No slot opens a wave until it is resumed. A wave that is under way goes on; what the catch-up policy says of the slots in between happens then.",
-		delete:        "No slot opens a wave any more, and the definition with all generations is gone. A wave that is under way is cancelled; the waves and runs it had stay in the history.",
-		backfill:      "Pass through it for past slots",
-		backfillHint:  "Slots of a range that no wave has had become waves, one after the other, the oldest first. The first step only tells which.",
+		variablesHint: "One NAME=value per line, for this wave only: conditions read them as args, programs in their environment.",
+		pause:         "No slot opens a wave until the DAG is resumed; the catch-up policy then decides about the slots in between. A running wave continues.",
+		delete:        "Its schedules end and its definition is deleted with all generations. A running wave is cancelled; past waves and runs stay in the history.",
+		backfill:      "Run past slots",
+		backfillHint:  "Makes waves of the slots of a range that had none, one after another, the oldest first. The first step only lists them.",
 		backfilled:    "Every slot of this range has had its wave",
-		day:           "Choose a day: what became of each slot of this root stands here, and why one did not fire.",
+		day:           "Choose a day to see what became of each slot of this root, and why a slot did not fire.",
 	}
 )
 
@@ -199,11 +199,11 @@ func (v Backfill) count() string {
 func (v Backfill) heading() string {
 	switch {
 	case len(v.Slots) == 0:
-		return "No slot lies in this range"
+		return "No slots in this range"
 	case v.New == 0:
 		return v.Head.Kind.backfilled
 	case v.waves():
-		return v.count() + " to make"
+		return Plural(int64(v.New), "new wave", "new waves")
 	}
-	return Plural(int64(v.New), "run", "runs") + " to make, of " + Plural(int64(len(v.Slots)+v.More), "slot", "slots")
+	return Plural(int64(v.New), "new run", "new runs") + " for " + Plural(int64(len(v.Slots)+v.More), "slot", "slots")
 }

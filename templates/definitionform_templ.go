@@ -75,7 +75,7 @@ func definitionPane(check, text string, wrong bool) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</textarea><div class=\"jobform-editor\" data-jobform-editor hidden></div><p class=\"hint\"><a href=\"/schema.json\">All keys, as a JSON Schema</a> <span data-jobform-keys hidden>· <kbd>Ctrl</kbd> <kbd>Space</kbd> completes, pointing at a key explains it</span></p></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</textarea><div class=\"jobform-editor\" data-jobform-editor hidden></div><p class=\"hint\"><a href=\"/schema.json\">All keys (JSON Schema)</a> <span data-jobform-keys hidden>· <kbd>Ctrl</kbd> <kbd>Space</kbd> completes, pointing at a key explains it</span></p></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -240,7 +240,7 @@ func conflictCard(name, edit string, conflict *Conflict) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, " was changed by somebody else</h2><p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, " was changed by another user</h2><p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -310,7 +310,7 @@ func conflictCard(name, edit string, conflict *Conflict) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(conflict.Changes) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<p>If yours is saved over it, this is what changes:</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<p>Overwriting it with your version changes this:</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -319,7 +319,7 @@ func conflictCard(name, edit string, conflict *Conflict) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<p>Both say the same: there is nothing to save.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<p>Both versions are the same: there is nothing to save.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -337,7 +337,7 @@ func conflictCard(name, edit string, conflict *Conflict) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "\">Save mine over it</button> <a class=\"button\" href=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "\">Overwrite with my version</button> <a class=\"button\" href=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -350,7 +350,7 @@ func conflictCard(name, edit string, conflict *Conflict) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "\" data-jobform-drop>Drop mine and edit theirs</a></div></section>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "\" data-jobform-drop>Discard mine and edit the saved version</a></div></section>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -409,14 +409,14 @@ func programChoice(prefix string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "\" data-jobform-binary list=\"jobform-binaries\" autocomplete=\"off\" spellcheck=\"false\" placeholder=\"choose, or drop a file here\" aria-describedby=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "\" data-jobform-binary list=\"jobform-binaries\" autocomplete=\"off\" spellcheck=\"false\" placeholder=\"choose a binary, or drop a file here\" aria-describedby=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var21 string
 			templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(aboutID(prefix + "binary"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/definitionform.templ`, Line: 99, Col: 213}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/definitionform.templ`, Line: 99, Col: 222}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 			if templ_7745c5c3_Err != nil {
@@ -506,7 +506,7 @@ func programChoice(prefix string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "\" type=\"file\" class=\"visually-hidden\" data-jobform-file> <span class=\"soft small\">or drop it anywhere in this box: it is uploaded and chosen</span><div data-jobform-progress hidden><progress aria-label=\"Upload\"></progress> <button type=\"button\" class=\"small\" data-jobform-stop>Cancel the upload</button></div><p class=\"small\" role=\"status\" data-jobform-uploaded></p></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "\" type=\"file\" class=\"visually-hidden\" data-jobform-file> <span class=\"soft small\">or drop a file anywhere in this box to upload and select it</span><div data-jobform-progress hidden><progress aria-label=\"Upload\"></progress> <button type=\"button\" class=\"small\" data-jobform-stop>Cancel the upload</button></div><p class=\"small\" role=\"status\" data-jobform-uploaded></p></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -100,7 +100,7 @@ func DiffPage(v RunDiff) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Fields) == 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p>Nothing but their output, if that.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p>Nothing, except perhaps the output.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -192,12 +192,12 @@ func DiffPage(v RunDiff) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.Exact {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "Pass over numbers and times")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "Ignore numbers and times")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "Compare numbers and times, too")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "Compare numbers and times as well")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -226,7 +226,7 @@ func DiffPage(v RunDiff) templ.Component {
 				}
 			}
 			if len(v.Rows) > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<div class=\"diff-box\" tabindex=\"0\" role=\"region\" aria-label=\"Outputs side by side\"><table class=\"diff\"><colgroup><col class=\"n\"><col><col class=\"n\"><col></colgroup> <thead class=\"visually-hidden\"><tr><th scope=\"col\">Line left</th><th scope=\"col\">Left</th><th scope=\"col\">Line right</th><th scope=\"col\">Right</th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<div class=\"diff-box\" tabindex=\"0\" role=\"region\" aria-label=\"Outputs side by side\"><table class=\"diff\"><colgroup><col class=\"n\"><col><col class=\"n\"><col></colgroup> <thead class=\"visually-hidden\"><tr><th scope=\"col\">Line left</th><th scope=\"col\">Outputs</th><th scope=\"col\">Line right</th><th scope=\"col\">Right</th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -440,7 +440,7 @@ func diffFields(fields []DiffField) templ.Component {
 			templ_7745c5c3_Var20 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 37, "<div class=\"scroll\"><table class=\"fields\"><thead><tr><th scope=\"col\">What</th><th scope=\"col\">Left</th><th scope=\"col\">Right</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 37, "<div class=\"scroll\"><table class=\"fields\"><thead><tr><th scope=\"col\">What</th><th scope=\"col\">Outputs</th><th scope=\"col\">Right</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -33,7 +33,7 @@ func effectsSection(v Effects) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(v.Rows) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"card\" aria-labelledby=\"effects\"><div class=\"title\"><h2 id=\"effects\">Effects <small>done once, however many attempts it takes</small></h2></div><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"The effects\"><table><thead><tr><th scope=\"col\">Effect</th><th scope=\"col\">State</th><th scope=\"col\" class=\"number\">Attempt</th><th scope=\"col\">When</th><th scope=\"col\">Result</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"card\" aria-labelledby=\"effects\"><div class=\"title\"><h2 id=\"effects\">Effects <small>each is done once, whatever the number of attempts</small></h2></div><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"The effects\"><table><thead><tr><th scope=\"col\">Effect</th><th scope=\"col\">State</th><th scope=\"col\" class=\"number\">Attempt</th><th scope=\"col\">When</th><th scope=\"col\">Result</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -69,7 +69,7 @@ func effectsSection(v Effects) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				} else if effect.Unsure {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<span class=\"status warn\" title=\"It was opened and never closed: it may have been done or not\">")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<span class=\"status warn\" title=\"It was opened and never closed: whether it was done is not known\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -73,7 +73,7 @@ func jobPages(rows []templates.RunRow, slots []templates.Slot) map[string]templ.
 					NextLocal: "Fri 18:01", Failures: 2, Late: 40 * time.Second, Tier: "heavy", Strip: job(nil, nil).Strip, Rate: "50%", RateOf: 2,
 					Trend: templates.Spark{Points: []float64{4, 2}, Words: "duration of the last 2 runs"}, Took: "2.0 s",
 				},
-				{Name: "old", Schedule: "by hand", Paused: true, Tier: "light"},
+				{Name: "old", Schedule: "manual only", Paused: true, Tier: "light"},
 			},
 		}),
 		"jobs-empty":    templates.JobsPage(templates.Jobs{Page: list, Live: "/jobs"}),

@@ -73,7 +73,7 @@ func pages() map[string]templ.Component {
 			Timeline: templates.Timeline{Now: now, Reach: 24 * time.Hour, Beyond: "more", Bars: []templates.TimelineBar{
 				{From: now.Add(-90 * time.Minute), Until: now.Add(-time.Hour), Href: "/runs?since=a&until=b", Words: hostile, Good: 100, Bad: 1, Open: 2, Idle: 1},
 				{From: now.Add(-time.Hour), Until: now.Add(-30 * time.Minute)},
-				{From: now, Until: now.Add(30 * time.Minute), Href: "/jobs/tides", Words: "6 slots to come: tides", Slots: 6, Future: true},
+				{From: now, Until: now.Add(30 * time.Minute), Href: "/jobs/tides", Words: "6 upcoming slots: tides", Slots: 6, Future: true},
 			}},
 		}),
 		"overview-empty": templates.OverviewPage(templates.Overview{Page: page("Overview", templates.SectionOverview), NoJobs: true}),
@@ -115,7 +115,7 @@ func pages() map[string]templ.Component {
 		"run-unserved": templates.RunPage(unserved),
 		"run-ended":    templates.RunPage(ended),
 		"run-scheduled": templates.RunPage(templates.Run{
-			Page: page("Run of tides", templates.SectionRuns), ID: "abc-kx", Job: "tides", Status: "scheduled", Trigger: "hand", By: "mira",
+			Page: page("Run of tides", templates.SectionRuns), ID: "abc-kx", Job: "tides", Status: "scheduled", Trigger: "manual", By: "mira",
 			Created: now, CanCancel: true, Live: "/runs/abc-kx?attempt=0", Output: templates.Output{Run: "abc-kx"},
 		}),
 		"binaries": templates.BinariesPage(templates.Binaries{Page: page("Binaries", templates.SectionBinaries), Rows: []templates.BinaryRow{
@@ -156,7 +156,7 @@ func run() templates.Run {
 		Progress: &templates.Progress{Fraction: 0.42, Message: hostile}, Tier: "light", Class: "standard", Binary: "tides@stable", BinaryName: "tides",
 		Version: 3, Digest: strings.Repeat("cd", 32), Payload: hostile, Args: []templates.Fact{{Name: "DAY", Value: hostile}}, CanCancel: true, Cancelling: true,
 		Attempts: []templates.Attempt{
-			{N: 1, Status: "failed", Executor: "one", Started: now.Add(-time.Minute), Took: "2.0 s", Exit: "exit 1", Phases: []templates.Phase{{Kind: "wait", Name: "slot to queue", Took: "0.1 ms", Since: now, Width: 0.3}, {Kind: "run", Name: "running", Since: now, From: 0.3, Width: 50}}, CPU: "12 ms", Memory: "9.0 MiB", Output: "17 bytes", Error: hostile},
+			{N: 1, Status: "failed", Executor: "one", Started: now.Add(-time.Minute), Took: "2.0 s", Exit: "exit 1", Phases: []templates.Phase{{Kind: "wait", Name: "scheduling", Took: "0.1 ms", Since: now, Width: 0.3}, {Kind: "run", Name: "running", Since: now, From: 0.3, Width: 50}}, CPU: "12 ms", Memory: "9.0 MiB", Output: "17 bytes", Error: hostile},
 			{N: 2, Status: "running", Executor: "one", Started: now.Add(-time.Second)},
 		},
 		ShownAttempt: 2, Live: "/runs/abc-s1795176000000?attempt=2",

@@ -30,7 +30,7 @@ func graph() templates.Graph {
 
 func waveRows() []templates.WaveRow {
 	return []templates.WaveRow{
-		{ID: "a-kabc", Status: "scheduled", Trigger: "hand", By: "mira", Created: now},
+		{ID: "a-kabc", Status: "scheduled", Trigger: "manual", By: "mira", Created: now},
 		{ID: "a-w2", Epoch: 2, Status: "running", Trigger: "schedule", Slot: now.Add(-time.Minute), Started: now.Add(-time.Minute)},
 		{ID: "a-w1", Epoch: 1, Status: "failed", Reason: hostile, Trigger: "schedule", Started: now.Add(-time.Hour), Finished: now.Add(-59 * time.Minute), Tally: "1 succeeded, 1 failed"},
 	}
@@ -97,7 +97,7 @@ func dagPages() map[string]templ.Component {
 			Rows: []templates.DAGRow{
 				{Name: "etl", Description: hostile, Labels: []string{"team=quay"}, Tasks: 3, Schedule: "orders: every hour", Next: now.Add(time.Hour), Paused: true, Failures: 2,
 					Strip: waveMarks(), Rate: "50%", RateOf: 2, Trend: templates.Spark{Points: []float64{1, 2}, Words: "duration of the last 2 waves"}, Took: "2.0 s"},
-				{Name: "new", Tasks: 1, Schedule: "by hand only"},
+				{Name: "new", Tasks: 1, Schedule: "manual only"},
 			},
 			Pager: templates.Pager{Next: "/dags?cursor=x"},
 		}),

@@ -177,7 +177,7 @@ func GridPart(v Grid) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(v.Waves) == 0 {
-			templ_7745c5c3_Err = Empty("No wave has passed through it yet.", "Press Run now, or:", "tidewheel run "+v.Head.Name+" --wait").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Empty("No waves yet.", "Choose Run now, or:", "tidewheel run "+v.Head.Name+" --wait").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -213,7 +213,7 @@ func GridPart(v Grid) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Empty("No task matches.", "Take a shorter part of the name.", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Empty("No task matches.", "Try a shorter name.", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

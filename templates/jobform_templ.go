@@ -111,7 +111,7 @@ func JobFormPage(v JobForm) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "\">New from this</a></div>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "\">Duplicate</a></div>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -309,7 +309,7 @@ func jobProgram(v JobForm) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = jobField("name", "Name", "Letters, digits, - and _. It stays with the job for good.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = jobField("name", "Name", "Letters, digits, - and _. It cannot be changed later.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -357,7 +357,7 @@ func jobProgram(v JobForm) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = jobField("description", "What it is for", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = jobField("description", "Description", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -417,7 +417,7 @@ func jobProgram(v JobForm) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = jobField("args", "Arguments", "One a line; ${TIDEWHEEL_SLOT} and the like are filled in.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = jobField("args", "Arguments", "One per line; ${TIDEWHEEL_SLOT} and other variables are expanded.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -465,7 +465,7 @@ func jobProgram(v JobForm) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = jobField("env", "Environment", "NAME=value, one a line.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = jobField("env", "Environment", "One NAME=value per line.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -657,7 +657,7 @@ func jobSchedule() templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = jobField("schedule", "Expression", "Five fields, six with seconds first; several expressions stand one a line.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = jobField("schedule", "Expression", "Five fields, or six with seconds first. One expression per line.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -705,7 +705,7 @@ func jobSchedule() templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = jobField("timezone", "Time zone", "The expression is read on its clocks. UTC if left out.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var31), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = jobField("timezone", "Time zone", "The time zone of the expression. UTC if left out.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var31), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -713,7 +713,7 @@ func jobSchedule() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = jobDuration("every", "From one slot to the next", "At least one second.").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = jobDuration("every", "Interval", "At least one second.").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -721,7 +721,7 @@ func jobSchedule() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = jobDuration("after", "From the end of a run to the next slot", "").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = jobDuration("after", "Delay after a run ends", "").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -773,7 +773,7 @@ func jobSchedule() templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = jobField("at", "The one time", "In your own time zone; kept in UTC.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var34), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = jobField("at", "Date and time", "In your time zone; stored in UTC.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var34), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -806,11 +806,11 @@ func jobBounds() templ.Component {
 			templ_7745c5c3_Var37 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 64, "<fieldset class=\"card\"><legend>How long and where</legend><div class=\"field-row\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 64, "<fieldset class=\"card\"><legend>Timeout, tier and class</legend><div class=\"field-row\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = jobDuration("timeout", "An attempt may run", "1 hour if left out.").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = jobDuration("timeout", "Timeout of an attempt", "1 hour if left out.").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1019,15 +1019,15 @@ func jobPolicies() templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = jobField("retry.max_attempts", "Attempts in all", "1 if left out: a failed run is not tried again.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var46), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = jobField("retry.max_attempts", "Maximum attempts", "1 if left out: a failed run is not retried.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var46), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = jobDuration("retry.delay", "Wait before the second", "Doubles with each try.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = jobDuration("retry.delay", "Delay before the second attempt", "Doubles with each attempt.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = jobDuration("retry.max_delay", "Wait at most", "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = jobDuration("retry.max_delay", "Maximum delay", "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1079,7 +1079,7 @@ func jobPolicies() templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = jobField("retry.on", "Exit codes to retry, too", "Such as 3, 4.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var49), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = jobField("retry.on", "Also retry on exit codes", "Such as 3, 4.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var49), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1183,7 +1183,7 @@ func jobPolicies() templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = jobField("delivery", "An attempt whose executor is lost", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var55), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = jobField("delivery", "If the executor is lost, the attempt", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var55), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1265,7 +1265,7 @@ func jobPolicies() templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = jobField("overlap", "A slot while an earlier run goes on", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var59), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = jobField("overlap", "If an earlier run is still running", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var59), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1321,7 +1321,7 @@ func jobPolicies() templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = jobField("catch_up.policy", "Slots missed in an outage or a pause: catch up", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var62), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = jobField("catch_up.policy", "Slots missed in an outage or a pause: run", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var62), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1395,7 +1395,7 @@ func jobPolicies() templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = jobField("runs_on", "Runs on executors with", "label=value, one a line: an executor must have them all. Each has os, arch and host; others are given by --label.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var66), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = jobField("runs_on", "Runs on executors with", "One label=value per line; an executor must have all of them. Every executor has os, arch and host; --label sets others.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var66), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1683,7 +1683,7 @@ func jobPolicies() templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = jobField("exclude", "Slots that do not fire", "Expressions, one a line, such as 0 3 25 12 *. Spans from and to are written in the YAML.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var83), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = jobField("exclude", "Slots that do not fire", "One cron expression per line, such as 0 3 25 12 *. Date ranges are set in the YAML.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var83), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1789,7 +1789,7 @@ func jobPolicies() templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = jobFold("Times left out", "exclude active").Render(templ.WithChildren(ctx, templ_7745c5c3_Var82), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = jobFold("Exclusions", "exclude active").Render(templ.WithChildren(ctx, templ_7745c5c3_Var82), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1809,7 +1809,7 @@ func jobPolicies() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = jobDuration("alerts.lag", "Late when it starts this long after its slot", "30 seconds if left out.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = jobDuration("alerts.lag", "Start is late after", "30 seconds if left out.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1883,7 +1883,7 @@ func jobPolicies() templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = jobField("labels", "Labels", "name=value, one a line.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var94), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = jobField("labels", "Labels", "One name=value per line.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var94), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -2337,7 +2337,7 @@ func CheckPart(v Check) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.Manual {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 163, "<p class=\"soft\" data-words>By hand only: it has no schedule.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 163, "<p class=\"soft\" data-words>Manual only: it has no schedule.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -2589,7 +2589,7 @@ func checkChanges(v Check) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 184, "<p class=\"soft small\">It says the same as what is saved.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 184, "<p class=\"soft small\">No changes.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -2621,7 +2621,7 @@ func checkSlots(v Check) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(v.Next) == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 185, "<p class=\"note warn\">There is no slot to come.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 185, "<p class=\"note warn\">No upcoming slots.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

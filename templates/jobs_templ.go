@@ -349,7 +349,7 @@ func JobsPart(v Jobs) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.Partial {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "<p class=\"soft small\">What matches is rare: only a part was looked through. The next page looks further.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "<p class=\"soft small\">Few jobs match, and the search is not complete. The next page continues it.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -363,7 +363,7 @@ func JobsPart(v Jobs) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else if v.Partial {
-			templ_7745c5c3_Err = Empty("Nothing so far.", "Only a part was looked through: what matches is rare.", "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Empty("None found so far.", "The search is not complete: few jobs match.", "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -394,7 +394,7 @@ func JobsPart(v Jobs) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Empty("No job matches.", "Take a shorter part of the name, or fewer conditions.", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Empty("No job matches.", "Try a shorter name or fewer filters.", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var13), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -417,7 +417,7 @@ func JobsPart(v Jobs) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = Empty("No job stands in this order.", words, "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Empty("No job to show in this order.", words, "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

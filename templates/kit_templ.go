@@ -665,7 +665,7 @@ func kitFields(v Kit, id string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 46, "\" rows=\"2\" placeholder=\"JSON, given to the program on its input\"></textarea></div><fieldset class=\"field\"><legend>When a run is still going</legend> <label class=\"choice\"><input type=\"radio\" id=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 46, "\" rows=\"2\" placeholder=\"JSON; the program reads it on standard input\"></textarea></div><fieldset class=\"field\"><legend>When a run is still going</legend> <label class=\"choice\"><input type=\"radio\" id=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -846,7 +846,7 @@ func kitNotes(v Kit, id string) templ.Component {
 			templ_7745c5c3_Var42 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 59, "<p class=\"note\">A note: something to know.</p><p class=\"note good\">Saved. Its next slot is in 5 min.</p><p class=\"note warn\">The queue does not answer: who runs programs is not known now.</p><p class=\"note bad\">Exit 75, tempfail: its 3 attempts are used up.</p><p class=\"note busy\">Attempt 2 has begun. <a href=\"#kit-notes\">Show its output</a></p><div class=\"toast good\"><span>Copied.</span> <button type=\"button\" class=\"quiet small\">Close</button></div><p><progress max=\"1\" value=\"0.42\" aria-label=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 59, "<p class=\"note\">A note: something to know.</p><p class=\"note good\">Saved. Its next slot is in 5 min.</p><p class=\"note warn\">The queue does not answer: the executors are unknown.</p><p class=\"note bad\">Exit 75, tempfail: its 3 attempts are used up.</p><p class=\"note busy\">Attempt 2 has begun. <a href=\"#kit-notes\">Show its output</a></p><div class=\"toast good\"><span>Copied.</span> <button type=\"button\" class=\"quiet small\">Close</button></div><p><progress max=\"1\" value=\"0.42\" aria-label=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -901,7 +901,7 @@ func kitDialogs(v Kit, id string) templ.Component {
 			templ_7745c5c3_Var45 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 62, "<div class=\"dialog\"><h3>Delete nightly-report?</h3><p>No slot of it fires any more. Its history stays.</p><div class=\"actions\"><button type=\"button\">Leave it</button><button type=\"button\" class=\"danger\">Delete</button></div></div><p class=\"kit-row\"><button type=\"button\" data-opens=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 62, "<div class=\"dialog\"><h3>Delete nightly-report?</h3><p>No slot of it fires any more. Its history stays.</p><div class=\"actions\"><button type=\"button\">Cancel</button><button type=\"button\" class=\"danger\">Delete</button></div></div><p class=\"kit-row\"><button type=\"button\" data-opens=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -31,7 +31,7 @@ func leftSection(v Left) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if v.Values != nil || v.Files != nil {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"card\" aria-labelledby=\"left\"><div class=\"title\"><h2 id=\"left\">Handed on</h2></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"card\" aria-labelledby=\"left\"><div class=\"title\"><h2 id=\"left\">Outputs and artifacts</h2></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -138,7 +138,7 @@ func OverviewPart(v Overview) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " <section class=\"card\" aria-labelledby=\"timeline\"><div class=\"title\"><h2 id=\"timeline\">Tides <small>the last day, now, and the next</small></h2></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " <section class=\"card\" aria-labelledby=\"timeline\"><div class=\"title\"><h2 id=\"timeline\">Tides <small>the last 24 hours and the next</small></h2></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -156,7 +156,7 @@ func OverviewPart(v Overview) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<p class=\"soft\">Calm water: nothing runs and nothing waits.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<p class=\"soft\">Nothing is running or queued.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -228,12 +228,12 @@ func OverviewPart(v Overview) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<p class=\"soft\">No job has a slot to come. Give one a <code>schedule</code>, or resume one that is paused.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<p class=\"soft\">No upcoming slots. Give a job a <code>schedule</code>, or resume a paused one.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</section><section class=\"card\" aria-labelledby=\"finished\"><div class=\"title\"><h2 id=\"finished\">Just ended</h2><a href=\"/runs\">All runs</a></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</section><section class=\"card\" aria-labelledby=\"finished\"><div class=\"title\"><h2 id=\"finished\">Recently finished</h2><a href=\"/runs\">All runs</a></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -638,7 +638,7 @@ func firstSteps() templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = Empty("Welcome. Two steps to a first run:", "upload a program, then define a job that says when it runs.", "tidewheel binary push hello ./hello.sh\ntidewheel apply -f hello.yaml").Render(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Empty("Welcome. Two steps to your first run:", "upload a program, then define a job that says when it runs.", "tidewheel binary push hello ./hello.sh\ntidewheel apply -f hello.yaml").Render(templ.WithChildren(ctx, templ_7745c5c3_Var24), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -60,7 +60,7 @@ func SearchPage(v Search) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Items) == 0 {
-				templ_7745c5c3_Err = Empty("Nothing is called that.", "A name is found by its beginning or by any part of it, a run by its id.", "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Empty("No results.", "Search by any part of a name, or by a run's id.", "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

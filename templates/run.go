@@ -12,7 +12,7 @@ type Run struct {
 	Reason  string
 	Trigger string
 	By      string
-	// Happens says in words what comes next, before RetryAt: "exit 75, a temporary failure: it will be tried again".
+	// Happens says in words what comes next, before RetryAt: "exit code 75, temporary failure: it will be tried again".
 	Happens  string
 	TryOf    string // "attempt 2 of 3", of the try that comes next
 	Slot     time.Time
@@ -80,7 +80,7 @@ type Attempt struct {
 	Executor string
 	Started  time.Time
 	Took     string // in words; "" while it goes on
-	Exit     string // "exit 75, a temporary failure", "ended by SIGKILL"; "" while it goes on
+	Exit     string // "exit code 75, temporary failure", "ended by SIGKILL"; "" while it goes on
 	CPU      string
 	Memory   string
 	Output   string // its size, in words

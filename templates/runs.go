@@ -12,7 +12,7 @@ type RunRow struct {
 	Of       WaveRun
 	Status   string
 	Reason   string
-	Trigger  string // in words: "schedule", "by hand", …
+	Trigger  string // in words: "schedule", "manual", …
 	Slot     time.Time
 	Created  time.Time
 	Started  time.Time

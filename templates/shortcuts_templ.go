@@ -42,7 +42,7 @@ func ShortcutsPage(p Page) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"title page-title\"><h1>Keyboard shortcuts</h1><p>Everything can also be reached by Tab and Enter. Single keys do nothing while one types.</p></div><div class=\"card\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"title page-title\"><h1>Keyboard shortcuts</h1><p>Everything can also be reached by Tab and Enter. Single keys are off while you type.</p></div><div class=\"card\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -171,7 +171,7 @@ func ShortcutsPart() templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<label class=\"choice\" data-script><input type=\"checkbox\" id=\"shortcuts-single\" data-single-keys checked> Listen to single keys (those without Ctrl)</label></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<label class=\"choice\" data-script><input type=\"checkbox\" id=\"shortcuts-single\" data-single-keys checked> Use single-key shortcuts (those without Ctrl)</label></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -83,7 +83,7 @@ func timelineChart(t Timeline) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</ol><p class=\"readout small soft\" data-readout aria-hidden=\"true\">Point at a bar, or reach it by Tab and arrow keys, to see what it holds.</p></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</ol><p class=\"readout small soft\" data-readout aria-hidden=\"true\">Point at a bar, or select it with Tab and the arrow keys, to see its details.</p></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -110,7 +110,7 @@ func timelineChart(t Timeline) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<details id=\"timeline-table\"><summary>The same as a table</summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Timeline as a table\"><table><thead><tr><th scope=\"col\">From</th><th scope=\"col\">What</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<details id=\"timeline-table\"><summary>Show as a table</summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Timeline as a table\"><table><thead><tr><th scope=\"col\">From</th><th scope=\"col\">What</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -405,7 +405,7 @@ func timelineKey() templ.Component {
 			templ_7745c5c3_Var23 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<ul class=\"key\"><li><svg class=\"bars\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect class=\"good\" width=\"12\" height=\"12\" rx=\"2\"></rect></svg> succeeded</li><li><svg class=\"bars\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><path class=\"bad\" d=\"M0 4h12v8H0zM0 0h12v2H0z\"></path></svg> failed, capped with a line</li><li><svg class=\"bars\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect class=\"busy\" width=\"12\" height=\"12\" rx=\"2\"></rect></svg> not ended</li><li><svg class=\"bars\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect class=\"idle\" width=\"12\" height=\"12\" rx=\"2\"></rect></svg> cancelled or skipped</li><li><svg class=\"bars\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect class=\"slots\" x=\"1\" y=\"1\" width=\"10\" height=\"10\" rx=\"2\"></rect></svg> to come</li></ul>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<ul class=\"key\"><li><svg class=\"bars\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect class=\"good\" width=\"12\" height=\"12\" rx=\"2\"></rect></svg> succeeded</li><li><svg class=\"bars\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><path class=\"bad\" d=\"M0 4h12v8H0zM0 0h12v2H0z\"></path></svg> failed (line on top)</li><li><svg class=\"bars\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect class=\"busy\" width=\"12\" height=\"12\" rx=\"2\"></rect></svg> not ended</li><li><svg class=\"bars\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect class=\"idle\" width=\"12\" height=\"12\" rx=\"2\"></rect></svg> cancelled or skipped</li><li><svg class=\"bars\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect class=\"slots\" x=\"1\" y=\"1\" width=\"10\" height=\"10\" rx=\"2\"></rect></svg> upcoming</li></ul>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

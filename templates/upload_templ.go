@@ -43,7 +43,7 @@ func UploadPage(v Upload) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"title page-title\"><a class=\"crumb\" href=\"/binaries\">Binaries</a><h1>Upload a program</h1><p>An ELF program, a script that begins with <code>#!</code>, or a JAR. Each upload is a version of its own, and never changes.</p></div><form class=\"card stack\" method=\"post\" action=\"/binaries/upload\" enctype=\"multipart/form-data\" data-upload data-platform=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"title page-title\"><a class=\"crumb\" href=\"/binaries\">Binaries</a><h1>Upload a program</h1><p>An ELF program, a script that begins with <code>#!</code>, or a JAR. Each upload becomes a version that never changes.</p></div><form class=\"card stack\" method=\"post\" action=\"/binaries/upload\" enctype=\"multipart/form-data\" data-upload data-platform=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -105,14 +105,14 @@ func UploadPage(v Upload) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "\" autocomplete=\"off\" spellcheck=\"false\" placeholder=\"stable\"><p class=\"hint\">It is moved to the new version: a job with <code>binary: report@stable</code> runs it from then on.</p></div><div><label><input type=\"checkbox\" name=\"any_platform\" value=\"yes\"> Keep it even if it is built for another system or processor than this server's (")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "\" autocomplete=\"off\" spellcheck=\"false\" placeholder=\"stable\"><p class=\"hint\">The alias moves to the new version: a job with <code>binary: report@stable</code> runs it from then on.</p></div><div><label><input type=\"checkbox\" name=\"any_platform\" value=\"yes\"> Keep it even if it is built for another platform than this server's (")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var7 string
 			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(v.Platform)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/upload.templ`, Line: 25, Col: 160}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/upload.templ`, Line: 25, Col: 149}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 			if templ_7745c5c3_Err != nil {

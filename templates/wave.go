@@ -147,7 +147,7 @@ func wavePath(id, rest string) string { return "/waves/" + id + rest }
 
 func waveTitle(epoch int64) string {
 	if epoch == 0 {
-		return "Wave to come"
+		return "Upcoming wave"
 	}
 	return "Wave " + strconv.FormatInt(epoch, 10)
 }

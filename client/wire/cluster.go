@@ -23,7 +23,7 @@ type Executor struct {
 	DrainedBy string    `json:"drained_by,omitempty" doc:"Who drains it; absent if it shuts down, or does not drain"`
 	DrainedAt time.Time `json:"drained_at,omitzero" doc:"When that was asked"`
 	Since     time.Time `json:"since"`
-	Seen      time.Time `json:"seen" doc:"When it was last heard of"`
+	Seen      time.Time `json:"seen" doc:"When its last heartbeat was"`
 }
 
 // Engine is one that turns shards.
@@ -35,7 +35,7 @@ type Engine struct {
 	Shards  int       `json:"shards" doc:"How many of the 64 shards it has"`
 	Leaving bool      `json:"leaving" doc:"It hands over its shards and takes no more"`
 	Since   time.Time `json:"since"`
-	Seen    time.Time `json:"seen" doc:"When it was last heard of"`
+	Seen    time.Time `json:"seen" doc:"When its last heartbeat was"`
 	Problem string    `json:"problem,omitempty" doc:"What is the matter with its store; absent if that keeps up"`
 }
 
@@ -68,7 +68,7 @@ type Queue struct {
 
 // Pool is what waits in one tier and class for executors with certain labels.
 type Pool struct {
-	RunsOn   map[string]string `json:"runs_on" doc:"The labels that are asked for"`
+	RunsOn   map[string]string `json:"runs_on" doc:"The labels that are required"`
 	Waiting  uint64            `json:"waiting"`
 	Claimed  uint64            `json:"claimed"`
 	Pulls    int               `json:"pulls" doc:"Requests of idle executors that have the labels"`

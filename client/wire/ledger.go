@@ -10,7 +10,7 @@ type LedgerCheck struct {
 	Through     time.Time          `json:"through,omitzero" doc:"Until when all slots have been looked at; absent before the first pass has ended"`
 	At          time.Time          `json:"at,omitzero" doc:"When the last pass ended"`
 	Slots       int64              `json:"slots" doc:"How many slots this server has looked at since it started"`
-	Behind      int                `json:"behind" doc:"Jobs and roots that are not as far: paused, or with slots that nobody has dealt with yet"`
+	Behind      int                `json:"behind" doc:"Jobs and roots that are not as far: paused, or with slots not yet handled"`
 }
 
 // LedgerDifference is a slot that did not end once.

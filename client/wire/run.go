@@ -21,8 +21,8 @@ type Run struct {
 	Item       *int           `json:"item,omitempty" doc:"Of a task that runs over a list: which item, from 0"`
 	Generation int64          `json:"generation,omitempty" doc:"The form of the definition that it runs; absent before that is settled"`
 	Revision   int64          `json:"revision" doc:"One more with each change"`
-	Trigger    engine.Trigger `json:"trigger" doc:"What asked for it"`
-	By         string         `json:"by,omitempty" doc:"Who, where it was asked for by hand"`
+	Trigger    engine.Trigger `json:"trigger" doc:"What triggered it"`
+	By         string         `json:"by,omitempty" doc:"The user, if it was triggered manually"`
 	Slot       time.Time      `json:"slot,omitzero" doc:"The planned instant"`
 	Status     engine.Status  `json:"status"`
 	Reason     string         `json:"reason,omitempty" doc:"Why it stands there, in words"`
@@ -39,11 +39,11 @@ type Run struct {
 	Kind    string `json:"kind,omitempty" doc:"elf, script, jar, …"`
 	Size    int64  `json:"size,omitempty" doc:"Of the program, in bytes"`
 
-	Payload json.RawMessage   `json:"payload,omitempty" doc:"Of a run by hand; the definition's otherwise"`
+	Payload json.RawMessage   `json:"payload,omitempty" doc:"Of a manual run; otherwise the definition's"`
 	Args    map[string]string `json:"args,omitempty"`
 
 	CreatedAt  time.Time `json:"created_at"`
-	NotBefore  time.Time `json:"not_before,omitzero" doc:"Of a run by hand that was asked for a later time"`
+	NotBefore  time.Time `json:"not_before,omitzero" doc:"The time that a manual run was planned for"`
 	QueuedAt   time.Time `json:"queued_at,omitzero" doc:"Of the current attempt"`
 	StartedAt  time.Time `json:"started_at,omitzero" doc:"When the first attempt's process began"`
 	FinishedAt time.Time `json:"finished_at,omitzero" doc:"When the last attempt ended"`

@@ -17,13 +17,13 @@ type Wave struct {
 	Epoch      int64                `json:"epoch,omitempty" doc:"Its number, from 1 and without gaps; absent until it begins"`
 	Generation int64                `json:"generation,omitempty" doc:"The form of the definition that it began with, and ends with"`
 	Revision   int64                `json:"revision" doc:"One more with each change"`
-	Trigger    engine.Trigger       `json:"trigger" doc:"What asked for it"`
-	By         string               `json:"by,omitempty" doc:"Who, where it was asked for by hand"`
+	Trigger    engine.Trigger       `json:"trigger" doc:"What triggered it"`
+	By         string               `json:"by,omitempty" doc:"The user, if it was triggered manually"`
 	Status     engine.Status        `json:"status" doc:"scheduled until it begins, then running, then succeeded, failed or cancelled"`
 	Reason     string               `json:"reason,omitempty" doc:"Why it stands there, in words"`
 	Slot       time.Time            `json:"slot,omitzero" doc:"The first of its roots' slots"`
 	Slots      map[string]time.Time `json:"slots,omitempty" doc:"Of a backfill: the slot of each root"`
-	Payload    json.RawMessage      `json:"payload,omitempty" doc:"Of a wave by hand; the definition's otherwise"`
+	Payload    json.RawMessage      `json:"payload,omitempty" doc:"Of a manual wave; otherwise the definition's"`
 	Args       map[string]string    `json:"args,omitempty"`
 	CreatedAt  time.Time            `json:"created_at"`
 	StartedAt  time.Time            `json:"started_at,omitzero" doc:"When it began"`

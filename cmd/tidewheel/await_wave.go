@@ -33,7 +33,7 @@ func (c *cli) awaitWave(ctx context.Context, api *client.Client, id string, told
 		wave, err := api.Wave(ctx, id)
 		switch {
 		case errors.Is(err, client.ErrUnreachable):
-			fmt.Fprintln(c.err, "The server is away; trying again.")
+			fmt.Fprintln(c.err, "The server does not answer; trying again.")
 			if err := pause(ctx, time.Second); err != nil {
 				return err
 			}

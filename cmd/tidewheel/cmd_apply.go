@@ -14,7 +14,7 @@ func (c *cli) applyCommand() *cobra.Command {
 	var paths []string
 	var options client.ApplyOptions
 	cmd := &cobra.Command{
-		Use: "apply -f FILE|DIR|-", Short: "Create and change jobs and DAGs as files define them",
+		Use: "apply -f FILE|DIR|-", Short: "Create or update jobs and DAGs from files",
 		Long: `Create and change jobs and DAGs as files define them. Nothing is done unless every document is without fault. Applied twice it
 changes nothing the second time. --prune deletes the jobs and DAGs of the namespace that no document
 names.`,
@@ -40,7 +40,7 @@ names.`,
 			return c.print(applied, func(w io.Writer) { printApplied(w, applied) })
 		},
 	}
-	cmd.Flags().StringArrayVarP(&paths, "file", "f", nil, "file or folder, - for standard input; may come more than once")
+	cmd.Flags().StringArrayVarP(&paths, "file", "f", nil, "file or folder, - for standard input; may be repeated")
 	cmd.Flags().BoolVar(&options.DryRun, "dry-run", false, "only tell what would be done")
 	cmd.Flags().BoolVar(&options.Prune, "prune", false, "delete the jobs and DAGs that no document names")
 	cmd.Flags().StringVarP(&options.Message, "message", "m", "", "why, for the history of the definitions")

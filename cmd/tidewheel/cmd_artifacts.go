@@ -16,7 +16,7 @@ import (
 func (c *cli) artifactsCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
-		Use: "artifacts RUN [NAME]", Short: "List or download the files that a run has left",
+		Use: "artifacts RUN [NAME]", Short: "List or download the artifacts of a run",
 		Long: `List the files that a run has left in $TIDEWHEEL_ARTIFACTS. With the name of one, write it to standard output; with a
 folder, write that one or all of them below it.`,
 		Example: "  tidewheel artifacts h5zq3x7rk2mnp4ab-s1767229200000\n  tidewheel artifacts h5zq3x7rk2mnp4ab-s1767229200000 totals.csv > totals.csv\n" +
@@ -86,7 +86,7 @@ func (c *cli) saveArtifact(ctx context.Context, api *client.Client, run, name, d
 
 func tableOfArtifacts(w io.Writer, artifacts []wire.Artifact) {
 	if len(artifacts) == 0 {
-		fmt.Fprintln(w, "The run has left no files.")
+		fmt.Fprintln(w, "The run has no artifacts.")
 		return
 	}
 	t := newTable(w, "NAME", "SIZE", "SHA256")

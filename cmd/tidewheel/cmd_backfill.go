@@ -19,7 +19,7 @@ func (c *cli) backfillCommand() *cobra.Command {
 	var from, to string
 	var dryRun bool
 	cmd := &cobra.Command{
-		Use: "backfill JOB|DAG --from T --to T", Short: "Run the slots of a past range that have no run yet",
+		Use: "backfill JOB|DAG --from T --to T", Short: "Run past slots that have no run yet",
 		Long: `Run the slots of [from, to) that have no run yet, one after the other. Times without a zone are UTC. --dry-run tells
 what would be run. Of a DAG each wave has one slot of every root, as the schedule would have made it.`,
 		Example: "  tidewheel backfill nightly-report --from 2026-11-01 --to 2026-11-08 --dry-run",

@@ -23,7 +23,7 @@ var ownPlace = placeNames{data: "data", mongo: "mongodb-uri", s3: "s3"}
 func (c *cli) backupCommand() *cobra.Command {
 	var noLogs, noKeys bool
 	cmd := &cobra.Command{
-		Use: "backup FILE", Short: "Save everything that a server keeps in one file",
+		Use: "backup FILE", Short: "Save a server's data to one file",
 		Long: `Save everything that a server keeps in one file: definitions with all that they were, runs, waves, the ledger, dead letters,
 effects, programs, artifacts, the outputs of runs, and the keys of the server. The file holds secrets, and only its owner may read it.
 
@@ -66,7 +66,7 @@ func (c *cli) backup(ctx context.Context, path string, config placeConfig, noLog
 			return err
 		}
 		if _, manifest, err = c.verifyBackup(ctx, file); isBackupFault(err) {
-			return fmt.Errorf("what was written is no whole backup (%w), so nothing is kept: call this again, and see the server's log if it goes on", err)
+			return fmt.Errorf("what was written is no whole backup (%w), so nothing is kept: run the command again, and see the server's log if it fails again", err)
 		}
 		return err
 	})

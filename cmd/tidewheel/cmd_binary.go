@@ -14,7 +14,7 @@ import (
 
 func (c *cli) binaryCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "binary", Aliases: []string{"binaries"}, Short: "Upload programs, and look after their versions and aliases",
+		Use: "binary", Aliases: []string{"binaries"}, Short: "Manage binaries, their versions and aliases",
 		Long: `Upload programs, and look after their versions and aliases. Each upload of bytes other than those of the latest
 version is a new version, 1, 2, 3 and so
 on, that never changes. An alias such as stable is a name that can be moved from version to version; jobs that run
@@ -27,14 +27,14 @@ name@alias follow it.`,
 
 func (c *cli) binaryListCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "ls", Aliases: []string{"list"}, Short: "List the programs", Args: cobra.NoArgs,
+		Use: "ls", Aliases: []string{"list"}, Short: "List binaries", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listBinaries(cmd.Context(), 0) },
 	}
 }
 
 func (c *cli) binaryShowCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME", Short: "Show the versions and aliases of a program", Args: cobra.ExactArgs(1),
+		Use: "show NAME", Short: "Show the versions and aliases of a binary", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.showBinary(cmd.Context(), args[0]) },
 	}
 }
@@ -86,7 +86,7 @@ func (c *cli) describeBinary(w io.Writer, b *wire.Binary) {
 	if len(b.AliasHistory) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "\nMoves of aliases:")
+	fmt.Fprintln(w, "\nAlias history:")
 	t = newTable(w, "ALIAS", "FROM", "TO", "BY", "WHEN")
 	for _, m := range slices.Backward(b.AliasHistory) {
 		from := ""

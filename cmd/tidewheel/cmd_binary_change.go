@@ -10,7 +10,7 @@ import (
 
 func (c *cli) binaryAliasCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "alias NAME ALIAS VERSION", Short: "Point an alias at a version", Args: cobra.ExactArgs(3),
+		Use: "alias NAME ALIAS VERSION", Short: "Move an alias to a version", Args: cobra.ExactArgs(3),
 		Example: "  tidewheel binary alias report stable 3",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			version, err := strconv.Atoi(args[2])
@@ -33,7 +33,7 @@ func (c *cli) binaryAliasCommand() *cobra.Command {
 func (c *cli) binaryRollbackCommand() *cobra.Command {
 	var alias string
 	cmd := &cobra.Command{
-		Use: "rollback NAME", Short: "Point an alias back to where it pointed before", Args: cobra.ExactArgs(1),
+		Use: "rollback NAME", Short: "Roll an alias back to its previous version", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := c.client()
 			if err != nil {
@@ -54,7 +54,7 @@ func (c *cli) binaryRollbackCommand() *cobra.Command {
 
 func (c *cli) binaryRemoveCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "rm NAME", Aliases: []string{"delete"}, Short: "Remove a program that no job uses", Args: cobra.ExactArgs(1),
+		Use: "rm NAME", Aliases: []string{"delete"}, Short: "Delete a binary that no job uses", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := c.client()
 			if err != nil {
@@ -64,7 +64,7 @@ func (c *cli) binaryRemoveCommand() *cobra.Command {
 				return err
 			}
 			return c.print(map[string]any{"name": args[0], "deleted": true}, func(w io.Writer) {
-				fmt.Fprintf(w, "Binary %s is removed.\n", args[0])
+				fmt.Fprintf(w, "Binary %s is deleted.\n", args[0])
 			})
 		},
 	}

@@ -36,7 +36,7 @@ uploaded last is the latest.`,
 		},
 	}
 	cmd.Flags().StringSliceVar(&aliases, "alias", nil, "move this alias to the new version; may come more than once")
-	cmd.Flags().BoolVar(&anyPlatform, "any-platform", false, "take a program for another system or processor, too")
+	cmd.Flags().BoolVar(&anyPlatform, "any-platform", false, "accept a program built for another platform")
 	return cmd
 }
 

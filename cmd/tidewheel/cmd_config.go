@@ -19,11 +19,11 @@ type setting struct {
 }
 
 func (c *cli) configCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Look at the settings of the server"}
+	cmd := &cobra.Command{Use: "config", Short: "Show the server's settings"}
 	show := &cobra.Command{
 		Use:   "show",
-		Short: "Tell the settings that `tidewheel server` would have, and where each comes from",
-		Long: `Tell the settings that ` + "`tidewheel server`" + ` would have if it were started now with the same flags,
+		Short: "Show the effective settings of `tidewheel server` and their sources",
+		Long: `Show the settings that ` + "`tidewheel server`" + ` would have if it were started now with the same flags,
 environment and file, and where each comes from. Secrets are not shown.`,
 		Example: "  tidewheel config show\n  tidewheel config show --config tidewheel.yaml -o json",
 		Args:    cobra.NoArgs,

@@ -13,7 +13,7 @@ import (
 
 func (c *cli) describeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "describe job|dag|run|wave|binary NAME", Short: "Tell all about a job, a DAG, a run, a wave or a program",
+		Use: "describe job|dag|run|wave|binary NAME", Short: "Show the details of a job, DAG, run, wave or binary",
 		Example: "  tidewheel describe job nightly-report\n  tidewheel describe run h5zq3x7rk2mnp4ab-s1767229200000",
 		Args:    cobra.ExactArgs(2), ValidArgs: []string{"job", "dag", "run", "wave", "binary"},
 		RunE: func(cmd *cobra.Command, args []string) error {

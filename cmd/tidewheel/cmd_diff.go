@@ -13,7 +13,7 @@ import (
 func (c *cli) diffCommand() *cobra.Command {
 	var exact bool
 	cmd := &cobra.Command{
-		Use: "diff [RUN] RUN", Short: "Tell in what two runs differ; one alone is compared with the last good run before it", Args: cobra.RangeArgs(1, 2),
+		Use: "diff [RUN] RUN", Short: "Compare two runs, or a run with the last successful one before it", Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := c.client()
 			if err != nil {
@@ -29,7 +29,7 @@ func (c *cli) diffCommand() *cobra.Command {
 			return c.print(diff, func(w io.Writer) { writeRunDiff(w, &diff) })
 		},
 	}
-	cmd.Flags().BoolVar(&exact, "exact", false, "lines of output that differ only in numbers, times or hashes count as different, too")
+	cmd.Flags().BoolVar(&exact, "exact", false, "treat lines of output that differ only in numbers, times or hashes as different")
 	return cmd
 }
 
@@ -48,7 +48,7 @@ func writeRunDiff(w io.Writer, diff *wire.RunDiff) {
 		return
 	case output.Removed+output.Added == 0:
 		if len(diff.Fields) == 0 {
-			fmt.Fprintln(w, "They do not differ.")
+			fmt.Fprintln(w, "No differences.")
 		}
 		return
 	}

@@ -13,7 +13,7 @@ import (
 
 func (c *cli) deadLettersCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "dlq", Aliases: []string{"dead-letters"}, Short: "Look after runs that used up their retries",
+		Use: "dlq", Aliases: []string{"dead-letters"}, Short: "Manage dead letters: runs that failed all their attempts",
 		Long: `Look after dead letters: runs that used up their retries. Nothing waits for them; each stays until it is replayed, which gives its run
 one more attempt with its tries counted anew, or purged, which leaves the run in the history. A task takes its wave along: what failed there goes on.`,
 		Example: "  tidewheel dlq ls --job nightly-report\n  tidewheel dlq replay --all --job etl\n  tidewheel dlq purge RUN",
@@ -27,7 +27,7 @@ one more attempt with its tries counted anew, or purged, which leaves the run in
 	list.Flags().IntVar(&limit, "limit", defaultLimit, "how many at most; 0 is all")
 	list.Flags().StringVar(&job, "job", "", ofThisJob)
 	show := &cobra.Command{
-		Use: "show RUN", Short: "Tell of what a run died", Args: cobra.ExactArgs(1),
+		Use: "show RUN", Short: "Show why a run failed", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.showDeadLetter(cmd.Context(), args[0]) },
 	}
 	cmd.AddCommand(list, show,

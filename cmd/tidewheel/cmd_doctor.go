@@ -34,8 +34,8 @@ func fail(format string, args ...any) checked {
 
 func (c *cli) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Check whether this machine can run Tidewheel, and whether its server is well",
-		Long: `Check whether this machine can run Tidewheel, and whether its server is well. It takes the flags of
+		Use: "doctor", Short: "Check this machine, the settings, and the health of the server",
+		Long: `Check this machine, the settings, and the health of the server. It takes the flags of
 ` + "`tidewheel server`" + ` and judges by them. With --url or TIDEWHEEL_URL it looks at that server, and at this machine only if such a flag is
 given, too. The exit status is 1 if a check fails.`,
 		Example: "  tidewheel doctor\n  tidewheel doctor --data /var/lib/tidewheel --http 0.0.0.0:8080\n  tidewheel doctor --url https://tidewheel.example.com",

@@ -16,9 +16,9 @@ import (
 func (c *cli) drainCommand() *cobra.Command {
 	undo := false
 	cmd := &cobra.Command{
-		Use: "drain EXECUTOR...", Short: "Let executors take nothing new and end what they run, before they are stopped",
-		Long: `Let executors take nothing new and end what they run, before they are stopped. What they have not begun goes to
-others. They stay alive; ` + "`tidewheel get executors`" + ` tells when nothing runs on them any more. With --undo they go on.`,
+		Use: "drain EXECUTOR...", Short: "Drain executors before they are stopped",
+		Long: `Drain executors before they are stopped: they take no new runs, finish those that run, and hand back those that have not begun.
+They stay alive; ` + "`tidewheel get executors`" + ` shows when no runs are left on them. With --undo they take runs again.`,
 		Example: "  tidewheel drain quay-7-x5m2qa\n  tidewheel drain --undo quay-7-x5m2qa", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := c.client()
@@ -47,10 +47,10 @@ others. They stay alive; ` + "`tidewheel get executors`" + ` tells when nothing 
 
 func tellDrain(w io.Writer, executor *wire.Executor) {
 	if !executor.Draining {
-		fmt.Fprintf(w, "Executor %s takes work again.\n", executor.ID)
+		fmt.Fprintf(w, "Executor %s takes runs again.\n", executor.ID)
 		return
 	}
-	fmt.Fprintf(w, "Executor %s takes nothing new; %s on it now.\n", executor.ID, runsOn(len(executor.Running)))
+	fmt.Fprintf(w, "Executor %s is draining; %s on it now.\n", executor.ID, runsOn(len(executor.Running)))
 }
 
 func runsOn(count int) string {

@@ -27,7 +27,7 @@ type exported struct {
 func (c *cli) exportCommand() *cobra.Command {
 	var folder string
 	cmd := &cobra.Command{
-		Use: "export [-f DIR]", Short: "Write the definitions of all jobs and DAGs as files that apply takes",
+		Use: "export [-f DIR]", Short: "Export the definitions of all jobs and DAGs as files for apply",
 		Long: `Write the definitions of all jobs and DAGs of the namespace, as files that ` + "`tidewheel apply`" + ` takes: to standard output, or
 to a folder, each in a file of its own. Files that are there already are written anew, others stay.`,
 		Example: "  tidewheel export > all.yaml\n  tidewheel export -f definitions/",

@@ -78,7 +78,7 @@ func (c *cli) getCommand() *cobra.Command {
 	cmd.Flags().StringVar(&flags.job, "job", "", "runs or dead letters of this job")
 	cmd.Flags().StringVar(&flags.dag, "dag", "", "runs or waves of this DAG")
 	cmd.Flags().StringVar(&flags.tier, "tier", "", "jobs or runs of this tier")
-	cmd.Flags().StringVar(&flags.user, "by", "", "runs that this user asked for")
+	cmd.Flags().StringVar(&flags.user, "by", "", "runs triggered by this user")
 	cmd.Flags().StringVarP(&flags.text, "search", "q", "", "jobs, DAGs or runs with this text in the name")
 	cmd.Flags().StringVar(&flags.since, "since", "", "runs or waves made since then: 24h, 7d or a time")
 	cmd.Flags().IntVar(&flags.limit, "limit", defaultLimit, "how many at most")

@@ -15,7 +15,7 @@ type change func(ctx context.Context, api *client.Client, name string) (any, err
 
 func (c *cli) pauseCommand() *cobra.Command {
 	var reason string
-	cmd := c.changeCommand("pause", "Stop the schedule of jobs and DAGs; what runs goes on", "paused",
+	cmd := c.changeCommand("pause", "Pause jobs and DAGs; running runs continue", "paused",
 		func(ctx context.Context, api *client.Client, name string) (any, error) {
 			return api.PauseJob(ctx, name, reason)
 		},
@@ -27,7 +27,7 @@ func (c *cli) pauseCommand() *cobra.Command {
 }
 
 func (c *cli) resumeCommand() *cobra.Command {
-	return c.changeCommand("resume", "Let the schedule of paused jobs and DAGs go on", "active again",
+	return c.changeCommand("resume", "Resume paused jobs and DAGs", "active again",
 		func(ctx context.Context, api *client.Client, name string) (any, error) {
 			return api.ResumeJob(ctx, name)
 		},

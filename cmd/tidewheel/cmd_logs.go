@@ -47,7 +47,7 @@ error says so.`,
 			return c.copyLog(cmd.Context(), api, run, client.LogOptions{Attempt: attempt, Tail: tail}, file)
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the attempt ends")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow the output until the attempt ends")
 	cmd.Flags().IntVar(&attempt, "attempt", 0, "which attempt (default the latest)")
 	cmd.Flags().IntVar(&tail, "tail", 0, "only so many lines from the end")
 	cmd.Flags().StringVar(&file, "to", "", "write into this file")
@@ -70,7 +70,7 @@ func (c *cli) copyLog(ctx context.Context, api *client.Client, run string, optio
 		return err
 	}
 	if log.Missing != "" {
-		fmt.Fprintf(c.err, "This is not all of it: %s.\n", log.Missing)
+		fmt.Fprintf(c.err, "This is not the whole output: %s.\n", log.Missing)
 		return nil
 	}
 	c.sayCut(ctx, api, run, log.Attempt)

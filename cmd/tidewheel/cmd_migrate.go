@@ -124,7 +124,7 @@ func (m *migration) run(ctx context.Context, from, to placeConfig) (err error) {
 	}
 	if err := m.move(ctx); err != nil {
 		if errors.Is(err, engine.ErrFull) || errors.Is(err, syscall.ENOSPC) {
-			return fmt.Errorf("the disk became full: free some space, and call this again to go on: %w", err)
+			return fmt.Errorf("the disk became full: free some space and run the command again to continue: %w", err)
 		}
 		return err
 	}
@@ -213,7 +213,7 @@ func (m *migration) move(ctx context.Context) error {
 		}
 		for _, key := range damaged {
 			line.end()
-			fmt.Fprintf(m.err, "warning: the program %s was damaged where it comes from, and is so now, too\n", key)
+			fmt.Fprintf(m.err, "warning: the program %s was damaged at the source and is damaged here as well\n", key)
 		}
 	}
 	if !m.documents {
@@ -232,7 +232,7 @@ func (m *migration) move(ctx context.Context) error {
 	}, line.tell)
 	m.moved.Documents = count
 	if errors.Is(err, moving.ErrChanged) {
-		return usage("a server writes to %s: stop all servers, and call this again", m.source)
+		return usage("a server writes to %s: stop all servers, and run the command again", m.source)
 	}
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ func (c *cli) nextCommand() *cobra.Command {
 	var zone, after string
 	cmd := &cobra.Command{
 		Use:   "next SCHEDULE|JOB|DAG",
-		Short: "Tell when a schedule, a job or a DAG fires next",
+		Short: "Show the next slots of a schedule, job or DAG",
 		Long: `Tell when a schedule or a job fires next. A schedule is read here, without a server: what has blanks in it or begins
 with @ is one, a single word is the name of a job or DAG. Hours that a change of the clock leaves out or repeats are told in
 words.`,
@@ -127,7 +127,7 @@ func (c *cli) nextOf(ctx context.Context, word string, after time.Time, n int) e
 	}
 	return c.print(preview, func(w io.Writer) {
 		if len(preview.Roots) == 0 {
-			fmt.Fprintln(w, "It has no schedule: its waves start by hand.")
+			fmt.Fprintln(w, "It has no schedule: its waves start manually.")
 			return
 		}
 		for _, root := range preview.Roots {
@@ -145,7 +145,7 @@ func (c *cli) printPreview(preview wire.Preview) error {
 	return c.print(preview, func(w io.Writer) {
 		fmt.Fprintln(w, preview.Description)
 		if len(preview.Items) == 0 {
-			fmt.Fprintln(w, "It does not fire by itself any more.")
+			fmt.Fprintln(w, "It has no upcoming slots.")
 			return
 		}
 		t := newTable(w, "LOCAL", "SLOT (UTC)", "WHEN", "NOTE")

@@ -18,7 +18,7 @@ const readyLimit = 10 * time.Second
 
 func (c *cli) readyCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "ready", Short: "Ask a node whether it can do its work",
+		Use: "ready", Short: "Check whether a node is ready",
 		Long: `Ask a node whether it can do its work, as a health check in a container that has no other program. --url is the
 address of its pages, or that of --metrics-listen. No token is needed.
 

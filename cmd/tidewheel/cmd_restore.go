@@ -20,8 +20,8 @@ import (
 
 func (c *cli) restoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "restore FILE", Short: "Put what a backup holds into an empty place, for a server to go on with",
-		Long: `Put what a backup holds into an empty place, for a server to go on with: a data folder (--data, default ` + defaultData + `), or a
+		Use: "restore FILE", Short: "Restore a backup into an empty data folder or database",
+		Long: `Restore a backup into an empty place, where a server then continues: a data folder (--data, default ` + defaultData + `), or a
 database and a bucket (--mongodb-uri and --s3-endpoint). No server may run there meanwhile.
 
 The file is read to its end first: of one that is damaged or cut off nothing is restored. A place that was not filled to its

@@ -23,8 +23,8 @@ func (c *cli) runCommand() *cobra.Command {
 	var wait bool
 	cmd := &cobra.Command{
 		Use:   "run JOB|DAG",
-		Short: "Run a job, or start a wave of a DAG, by hand",
-		Long: `Run a job by hand, or start a wave of a DAG. With --wait the run is followed to its end: its output appears on standard output, and the exit
+		Short: "Run a job, or start a wave of a DAG, now",
+		Long: `Run a job or start a wave of a DAG now, whatever its schedule. With --wait the run is followed to its end: its output appears on standard output, and the exit
 status is 0 if it succeeded and 1 if it did not. Asked twice with one --key, there is one run.
 A wave is followed task by task, as each ends. Where a job and a DAG have one name, write job/NAME or dag/NAME.`,
 		Example: `  tidewheel run nightly-report --wait
@@ -61,10 +61,10 @@ A wave is followed task by task, as each ends. Where a job and a DAG have one na
 		},
 	}
 	cmd.Flags().StringVar(&payload, "payload", "", "JSON for the program's standard input, or @FILE")
-	cmd.Flags().StringArrayVar(&args, "arg", nil, "K=V for the program's environment; may come more than once")
+	cmd.Flags().StringArrayVar(&args, "arg", nil, "K=V for the program's environment; may be repeated")
 	cmd.Flags().StringVar(&key, "key", "", "idempotency key: the same key is the same run or wave")
 	cmd.Flags().StringVar(&at, "at", "", "when: a time, or how long from now (10m); not for a DAG")
-	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "follow the run or wave to its end")
+	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "wait until the run or wave ends")
 	return cmd
 }
 
@@ -147,7 +147,7 @@ func (c *cli) await(ctx context.Context, api *client.Client, run wire.Run, attem
 		read, err := api.Run(ctx, run.ID)
 		switch {
 		case errors.Is(err, client.ErrUnreachable):
-			fmt.Fprintln(c.err, "The server is away; trying again.")
+			fmt.Fprintln(c.err, "The server does not answer; trying again.")
 			if err := pause(ctx, time.Second); err != nil {
 				return err
 			}

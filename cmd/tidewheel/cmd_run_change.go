@@ -13,7 +13,7 @@ import (
 
 func (c *cli) cancelCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "cancel RUN|WAVE...", Short: "End runs: SIGTERM, some grace, SIGKILL; or whole waves", Args: cobra.MinimumNArgs(1),
+		Use: "cancel RUN|WAVE...", Short: "Cancel runs or waves", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := c.client()
 			if err != nil {
@@ -55,7 +55,7 @@ func eitherMissing(err error, id string) error {
 func (c *cli) retryCommand() *cobra.Command {
 	var wait bool
 	cmd := &cobra.Command{
-		Use: "retry RUN|WAVE", Short: "Try a run once more that ended badly, or go on with a wave", Args: cobra.ExactArgs(1),
+		Use: "retry RUN|WAVE", Short: "Retry a failed run, or resume a wave", Args: cobra.ExactArgs(1),
 		Long: `Try a run once more that ended badly. A wave that failed or was cancelled goes on in place: what succeeded stays, the
 rest is run again; the run of a task is tried again with all else that failed in its wave, once that has ended.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -75,7 +75,7 @@ rest is run again; the run of a task is tried again with all else that failed in
 			return c.retryRun(cmd.Context(), api, args[0], wait)
 		},
 	}
-	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "follow it to its end")
+	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "wait until it ends")
 	return cmd
 }
 
@@ -85,7 +85,7 @@ func (c *cli) retryRun(ctx context.Context, api *client.Client, id string, wait 
 		return err
 	}
 	if !wait {
-		return c.print(run, func(w io.Writer) { fmt.Fprintf(w, "Run %s is tried again.\n", run.ID) })
+		return c.print(run, func(w io.Writer) { fmt.Fprintf(w, "Run %s is retried.\n", run.ID) })
 	}
 	before := run.Attempt
 	for run.Attempt == before { // the answer is the run as it was before
@@ -109,7 +109,7 @@ func (c *cli) resumeWave(ctx context.Context, api *client.Client, id string, wai
 		return err
 	}
 	if !wait {
-		return c.print(wave, func(w io.Writer) { fmt.Fprintf(w, "Wave %s goes on.\n", id) })
+		return c.print(wave, func(w io.Writer) { fmt.Fprintf(w, "Wave %s is resumed.\n", id) })
 	}
 	told := map[string]bool{}
 	for i := range before.Tasks {
@@ -120,8 +120,8 @@ func (c *cli) resumeWave(ctx context.Context, api *client.Client, id string, wai
 
 func (c *cli) markCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "mark WAVE TASK succeeded|failed|skipped", Short: "Say how a task of a wave counts, without running it",
-		Long:    `Say how a task counts that waits, or that did not succeed in a wave that has ended. It is not run, and the wave goes on.`,
+		Use: "mark WAVE TASK succeeded|failed|skipped", Short: "Mark a task of a wave as succeeded, skipped or failed without running it",
+		Long:    `Mark a task that waits, or that did not succeed in a wave that has ended. The task is not run, and the wave continues.`,
 		Example: "  tidewheel mark h5zq3x7rk2mnp4ab-w7 join succeeded", Args: cobra.ExactArgs(3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := c.client()
@@ -132,7 +132,7 @@ func (c *cli) markCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.print(wave, func(w io.Writer) { fmt.Fprintf(w, "Task %s of wave %s counts as %s.\n", args[1], args[0], args[2]) })
+			return c.print(wave, func(w io.Writer) { fmt.Fprintf(w, "Task %s of wave %s is marked as %s.\n", args[1], args[0], args[2]) })
 		},
 	}
 }

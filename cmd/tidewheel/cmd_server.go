@@ -13,7 +13,7 @@ import (
 func (c *cli) serverCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "server",
-		Short: "Start a server: by itself all that is needed, or a part of a larger one",
+		Short: "Start a server: all in one, or one role of a cluster",
 		Long: `Start a server. By default it does everything in one process, and keeps all of it in one folder: jobs and history
 in SQLite, the queue in an embedded NATS, programs and outputs in an embedded S3.
 
@@ -72,6 +72,6 @@ func (c *cli) serve(ctx context.Context, config ServerConfig) error {
 		if !errors.Is(err, errBeginAnew) {
 			return errors.Join(err, closed)
 		}
-		log.Warn("the server begins anew", "why", err, "error", closed)
+		log.Warn("the server restarts", "why", err, "error", closed)
 	}
 }

@@ -17,7 +17,7 @@ func (c *cli) slotsCommand() *cobra.Command {
 	var since string
 	var limit int
 	cmd := &cobra.Command{
-		Use: "slots JOB|DAG[/ROOT]", Short: "Tell what became of slots: fired, skipped or missed, and why",
+		Use: "slots JOB|DAG[/ROOT]", Short: "Show the slot ledger: fired, skipped or missed, and why",
 		Long: `Tell what became of the slots of a job, of a DAG's root, or of all roots of a DAG, the newest first. Every slot ends as exactly one of: fired, which is a run;
 skipped, because a rule of the definition says so; or missed, because nobody was there to fire it.`,
 		Example: "  tidewheel slots nightly-report --since 7d\n  tidewheel slots etl/orders",

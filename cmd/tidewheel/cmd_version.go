@@ -10,7 +10,7 @@ import (
 
 func (c *cli) versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Tell the version of this program", Args: cobra.NoArgs,
+		Use: "version", Short: "Show the version", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			value := map[string]any{
 				"version": version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH, "data_layout": dataVersion,

@@ -40,7 +40,7 @@ func TestDAGIsAppliedShownAndChanged(t *testing.T) {
 		{"pilot: ", []string{"next", "harbour", "-c", "2"}},
 		{"No slot has passed yet.", []string{"slots", "harbour/pilot"}},
 		{"No slot has passed yet.", []string{"slots", "harbour"}},
-		{"There are no such waves.", []string{"get", "waves", "--dag", "harbour"}},
+		{"No waves found.", []string{"get", "waves", "--dag", "harbour"}},
 		{"1 new wave would be made", []string{"backfill", "harbour", "--from", "2026-01-01", "--to", "2026-01-02", "--dry-run"}},
 		{"DAG harbour is paused.", []string{"pause", "dag", "harbour", "--reason", "the quay is closed"}},
 		{": the quay is closed", []string{"describe", "dag", "harbour"}},
@@ -100,7 +100,7 @@ func TestWaveIsFollowedTaskByTask(t *testing.T) {
 	if got.status != exitDone || !strings.HasPrefix(got.out, "berth succeeded after ") || strings.Contains(got.out, "pilot") {
 		t.Errorf("retry: exit %d: %q %s", got.status, got.out, got.err)
 	}
-	s.refused(exitRefused, "succeeded: to do its work once more", "retry", id)
+	s.refused(exitRefused, "succeeded: to repeat it", "retry", id)
 	s.refused(exitRefused, "there is nothing to cancel", "cancel", id)
-	s.refused(exitRefused, "there is nothing to go on with", "mark", id, "tell", "skipped")
+	s.refused(exitRefused, "there is nothing to resume", "mark", id, "tell", "skipped")
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // errBeginAnew ends a server that is to be started again in the same process.
-var errBeginAnew = errors.New("the server begins anew")
+var errBeginAnew = errors.New("the server restarts")
 
 // diskFull is what a user is told.
 func diskFull(err error) error {

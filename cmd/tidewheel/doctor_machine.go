@@ -138,7 +138,7 @@ func checkUser(config *ServerConfig) checked {
 		return checkDomains(config)
 	}
 	if config.AllowRoot && config.RunAs == "" {
-		return warn("jobs run as root (--allow-root): whoever may define a job owns this machine")
+		return warn("jobs run as root (--allow-root): everyone who can define a job has root on this machine")
 	}
 	if own {
 		if uid, err = process.CheckOwnUsers(); err != nil {

@@ -186,9 +186,9 @@ func checkQueues(ctx context.Context, api *client.Client) checked {
 		nobody(plain, q.Unserved)
 	}
 	if len(stuck) > 0 {
-		return warn("nobody takes %s", strings.Join(stuck, "; "))
+		return warn("no executor takes %s", strings.Join(stuck, "; "))
 	}
-	return ok("%s, and somebody takes them", count(waiting, "waiting task"))
+	return ok("%s, and executors take them", count(waiting, "waiting task"))
 }
 
 // checkStreams reports whether the queue's streams are trimmed.

@@ -47,7 +47,7 @@ func (s *Server) greet() {
 	if s.config.MongoURI != "" && s.config.needsStore() {
 		line("history", "MongoDB at %s", withoutPassword(s.config.MongoURI))
 	}
-	fmt.Fprintf(&text, "\nCtrl-C ends it in good order, a second one at once.\n")
+	fmt.Fprintf(&text, "\nCtrl-C shuts it down cleanly, a second Ctrl-C at once.\n")
 	_, _ = s.out.Write(text.Bytes()) // a terminal that is gone needs no greeting
 }
 

@@ -75,16 +75,16 @@ func newMetrics() *metrics {
 			Name: "tidewheel_runs_written_total", Help: "Writes of runs that were made durable.",
 		}),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "tidewheel_runs_ended_total", Help: "Runs that ended, retries included, by how.",
+			Name: "tidewheel_runs_ended_total", Help: "Runs that ended, retries included, by status.",
 		}, []string{"status"}),
 		letters: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "tidewheel_dead_letters_total", Help: "Dead letters written: runs that used up their retries.",
+			Name: "tidewheel_dead_letters_total", Help: "Dead letters written: runs that failed all their attempts.",
 		}),
 		fenced: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "tidewheel_engine_fenced_total", Help: "How often another engine had taken a shard over before this one knew.",
 		}),
 		expired: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "tidewheel_expired_total", Help: "What was removed because it was old: runs, waves, ledger entries, effects, dead letters, one-off jobs, earlier forms of definitions, programs.",
+			Name: "tidewheel_expired_total", Help: "Items deleted by retention: runs, waves, ledger entries, effects, dead letters, one-off jobs, earlier generations of definitions, binaries.",
 		}, []string{"kind"}),
 	}
 	m.registry.MustRegister(m.finished, m.published, m.started, m.lag, m.processLag, m.duration, m.commit, m.written,
@@ -229,7 +229,7 @@ var (
 	oldestDesc = prometheus.NewDesc("tidewheel_queue_oldest_seconds", "Age of the task that has waited longest.",
 		[]string{"tier", "class"}, nil)
 	// Of what stands in the depth of its tier, too: how much is for executors with certain labels.
-	poolDesc = prometheus.NewDesc("tidewheel_pool_depth", "Tasks in the queue for executors with certain labels, which tidewheel_queue_depth counts, too.",
+	poolDesc = prometheus.NewDesc("tidewheel_pool_depth", "Messages in the queue for executors with certain labels; tidewheel_queue_depth includes them.",
 		[]string{"tier", "class", "runs_on", "state"}, nil)
 	poolOldestDesc = prometheus.NewDesc("tidewheel_pool_oldest_seconds", "Age of the task that has waited longest for executors with certain labels.",
 		[]string{"tier", "class", "runs_on"}, nil)

@@ -171,7 +171,7 @@ func TestBadUsageIsRefusedWithWords(t *testing.T) {
 		{"give --mongodb-uri", with("--roles", "engine")},
 		{"no tier", with("--tier", "huge")},
 		{"is one server and keeps one copy", []string{"config", "show", "--nats-replicas", "3"}},
-		{"nobody logs in", []string{"config", "show", "--nats-credentials", "tide:hush"}},
+		{"has no logins", []string{"config", "show", "--nats-credentials", "tide:hush"}},
 		{"no token is asked for", []string{"config", "show", "--auth", "off", "--token-file", "token"}},
 		{"/metrics needs no token", []string{"config", "show", "--metrics-auth", "off", "--metrics-token-file", "token"}},
 		{"no address is bounded", []string{"config", "show", "--connections-per-address", "0", "--trusted-proxies", "10.0.0.0/8"}},
@@ -258,5 +258,17 @@ func TestInstantsAndSpans(t *testing.T) {
 		if got := c.ago(summer.Add(-span)); got != want {
 			t.Errorf("%s ago is %q, want %q", span, got, want)
 		}
+	}
+}
+
+func TestWaveTookLeavesOutTheTimeBeforeAResume(t *testing.T) {
+	c := &cli{now: func() time.Time { return summer }}
+	wave := wire.Wave{StartedAt: summer.Add(-9 * time.Hour), Rests: []wire.WaveRest{{From: summer.Add(-8 * time.Hour), To: summer.Add(-time.Hour)}}}
+	if got := c.waveTook(&wave); got != "2h" {
+		t.Errorf("an open wave has taken %s, want 2h", got)
+	}
+	wave.FinishedAt = summer.Add(-30 * time.Minute)
+	if got := c.waveTook(&wave); got != "1h30m" {
+		t.Errorf("a wave took %s, want 1h30m", got)
 	}
 }

@@ -46,11 +46,11 @@ func (m *moveMark) refusal(where, how string) error {
 	at := m.At.Local().Format(time.DateTime)
 	switch m.Kind {
 	case markRestore:
-		return usage("%s holds a part of a backup that was not restored to its end (%s): call `tidewheel restore` with the same file again, or make the place empty", where, at)
+		return usage("%s holds a part of a backup that was not restored to its end (%s): run `tidewheel restore` with the same file again, or empty the target", where, at)
 	case markMigrate:
-		return usage("%s holds a part of what was to be moved there from %s, and not to its end (%s): call `tidewheel migrate` as before once more, or make the place empty", where, m.Other, at)
+		return usage("%s holds a part of what was to be moved there from %s, and not to its end (%s): run the same `tidewheel migrate` again, or empty the target", where, m.Other, at)
 	}
-	return usage("what %s held was moved to %s (%s): start the server there. To go on here with what was here then, %s", where, m.Other, at, how)
+	return usage("what %s held was moved to %s (%s): start the server there. To continue here with the data of that time, %s", where, m.Other, at, how)
 }
 
 // readMark reads the mark of a place, nil for none.

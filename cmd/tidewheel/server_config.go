@@ -228,7 +228,7 @@ func (c *ServerConfig) validateAddresses() error {
 	}
 	host, _, _ := net.SplitHostPort(c.HTTP)
 	if c.has(roleWeb) && !c.Auth && !loopback(host) {
-		return usage("--auth off is allowed on loopback only: %s would let anybody on the network run programs here; "+
+		return usage("--auth off is allowed on loopback only: %s would let anyone on the network run programs here; "+
 			"leave --auth on, or use --http %s", c.HTTP, defaultHTTP)
 	}
 	if c.MetricsListen != "" && !c.MetricsOpen && c.MetricsTokenFile == "" && !(c.has(roleWeb) && c.Auth) {

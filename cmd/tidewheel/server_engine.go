@@ -148,7 +148,7 @@ func (s *Server) runEngine(ctx context.Context, role *engineRole) error {
 			if time.Since(started) > time.Minute {
 				wait = 250 * time.Millisecond
 			}
-			s.log.Error("the engine has ended and begins anew", "error", err, "after", wait)
+			s.log.Error("the engine has ended and restarts", "error", err, "after", wait)
 			if pause(ctx, wait) == nil {
 				wait = min(2*wait, most)
 			}

@@ -30,7 +30,7 @@ func (s *Server) answerRoll(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		if err := store.AnswerRoll(ctx, who); err != nil && ctx.Err() == nil {
-			s.log.Debug("whether somebody asks who uses the database is not known; it is tried again", "error", err)
+			s.log.Debug("reading the roll call of the database failed; trying again", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -58,7 +58,7 @@ func (p *place) wantAtRest(ctx context.Context) error {
 		return err
 	}
 	if len(here) > 0 {
-		return usage("%s is in use by a server on %s: stop all servers, and call this again", p.config.name(), strings.Join(here, ", "))
+		return usage("%s is in use by a server on %s: stop all servers, and run the command again", p.config.name(), strings.Join(here, ", "))
 	}
 	return nil
 }

@@ -202,7 +202,7 @@ func TestCancelRetryAndRestart(t *testing.T) {
 	if retried := s.run("retry", id, "--wait"); retried.status != exitDone || !strings.Contains(retried.out, "through") {
 		t.Fatalf("retry --wait: exit %d, %q %s", retried.status, retried.out, retried.err)
 	}
-	if out := s.must("diff", id, id); out != "They do not differ.\n" {
+	if out := s.must("diff", id, id); out != "No differences.\n" {
 		t.Errorf("a run differs from itself: %s", out)
 	}
 

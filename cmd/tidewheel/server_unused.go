@@ -55,7 +55,7 @@ func (c *ServerConfig) validateUsed() error {
 	case c.NATSURL == "" && c.Replicas > 1:
 		return usage("--nats-replicas %d: the embedded NATS is one server and keeps one copy: give --nats-url, or leave it out", c.Replicas)
 	case c.NATSURL == "" && c.NATSListen == "" && c.NATSCredentials != "":
-		return usage("--nats-credentials: nobody logs in to an embedded NATS that does not listen: give --nats-url or --nats-listen, or leave them out")
+		return usage("--nats-credentials: an embedded NATS that does not listen has no logins: set --nats-url or --nats-listen, or leave the credentials out")
 	case !c.Auth && c.TokenFile != "":
 		return usage("--token-file: with --auth off no token is asked for: leave one of them out")
 	case c.MetricsOpen && c.MetricsTokenFile != "":

@@ -59,7 +59,7 @@ func (c *cli) describeDAG(w io.Writer, d *wire.DAG, preview *wire.DAGPreview, wa
 // tableOfWaves lists waves, one a line.
 func (c *cli) tableOfWaves(w io.Writer, waves []wire.Wave) {
 	if len(waves) == 0 {
-		fmt.Fprintln(w, "There are no such waves.")
+		fmt.Fprintln(w, "No waves found.")
 		return
 	}
 	t := newTable(w, "WAVE", "DAG", "EPOCH", "STATUS", "TRIGGER", "SLOT", "STARTED", "TOOK", "REASON")

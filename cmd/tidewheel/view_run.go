@@ -18,7 +18,7 @@ import (
 // tableOfRuns lists runs, one a line.
 func (c *cli) tableOfRuns(w io.Writer, runs []wire.Run) {
 	if len(runs) == 0 {
-		fmt.Fprintln(w, "There are no such runs.")
+		fmt.Fprintln(w, "No runs found.")
 		return
 	}
 	t := newTable(w, "RUN", "JOB", "STATUS", "TRIGGER", "SLOT", "STARTED", "TOOK", "TRY")
@@ -165,7 +165,7 @@ func describeEffects(w io.Writer, effects []wire.Effect) {
 	if len(effects) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "\nEffects (each is done once, however many attempts it takes):")
+	fmt.Fprintln(w, "\nEffects (each is done once, whatever the number of attempts):")
 	t := newTable(w, "EFFECT", "STATE", "TRY", "WHEN", "RESULT")
 	for i := range effects {
 		e := &effects[i]
@@ -182,7 +182,7 @@ func describeEffects(w io.Writer, effects []wire.Effect) {
 func describeLeft(w io.Writer, r *wire.Run) {
 	var outputs map[string]json.RawMessage
 	if len(r.Outputs) > 0 && json.Unmarshal(r.Outputs, &outputs) == nil {
-		fmt.Fprintln(w, "\nHanded on:")
+		fmt.Fprintln(w, "\nOutputs:")
 		t := newTable(w, "KEY", "VALUE")
 		for _, key := range slices.Sorted(maps.Keys(outputs)) {
 			t.row(key, printable(compact(outputs[key])))
@@ -190,7 +190,7 @@ func describeLeft(w io.Writer, r *wire.Run) {
 		t.flush()
 	}
 	if len(r.Artifacts) > 0 {
-		fmt.Fprintf(w, "\nFiles (to have them: tidewheel artifacts %s -d FOLDER):\n", r.ID)
+		fmt.Fprintf(w, "\nArtifacts (download: tidewheel artifacts %s -d FOLDER):\n", r.ID)
 		tableOfArtifacts(w, r.Artifacts)
 	}
 }

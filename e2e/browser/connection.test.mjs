@@ -23,6 +23,6 @@ test("the banner comes and goes, and what happened meanwhile is shown", async ()
   await it.server.start();
   await banner.waitFor({ state: "hidden" });
   await it.server.reaches(await it.server.run("lamp"), "succeeded");
-  await page.getByRole("region", { name: "Just ended" }).getByRole("link", { name: "lamp" }).waitFor();
+  await page.getByRole("region", { name: "Recently finished" }).getByRole("link", { name: "lamp" }).waitFor();
   page.faults = page.faults.filter((fault) => !/^console: htmx:(sendError|afterRequest)/.test(fault)); // of requests while nobody answered
 });

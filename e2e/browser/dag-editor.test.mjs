@@ -46,7 +46,7 @@ async function addTask(page, name) {
   await dialog.getByLabel("Program", { exact: true }).fill("step");
   await dialog.getByLabel("Version").selectOption("stable");
   await dialog.getByLabel("Name", { exact: true }).fill(name);
-  await dialog.getByRole("button", { name: "Add it" }).click();
+  await dialog.getByRole("button", { name: "Add" }).click();
   await task(page, name).waitFor();
 }
 
@@ -163,7 +163,7 @@ test("a DAG is made and saved by keyboard alone", async () => {
   await needs.waitFor();
   await tabTo(page, needs.getByLabel("first"));
   await keyboard.press("Space");
-  await tabTo(page, needs.getByRole("button", { name: "Use these" }));
+  await tabTo(page, needs.getByRole("button", { name: "Apply" }));
   await keyboard.press("Enter");
   await needs.waitFor({ state: "hidden" });
   await says(page, "third", "  third: {binary: step, needs: [second, first]}");

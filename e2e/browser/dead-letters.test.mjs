@@ -1,4 +1,4 @@
-// Runs that used up their tries are looked through, tried again once their cause is mended, and purged.
+// Runs that failed all their attempts are listed, tried again once their cause is fixed, and purged.
 import assert from "node:assert/strict";
 import { rm, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -31,7 +31,7 @@ both("dead runs are found from the overview, tried again and purged", async (han
   // One of them, with a question that can be left.
   await hand.press(row(page, "other").getByRole("link", { name: "Purge" }));
   await page.getByText("1 dead run", { exact: true }).waitFor();
-  await hand.press(page.getByRole("link", { name: "Leave it" }));
+  await hand.press(page.getByRole("link", { name: "Cancel" }));
   await hand.press(row(page, "other").getByRole("link", { name: "Purge" }));
   await hand.press(page.getByRole("button", { name: "Purge 1 dead letter" }));
   await page.getByText("1 dead letter was purged.").waitFor();
@@ -46,7 +46,7 @@ both("dead runs are found from the overview, tried again and purged", async (han
   await hand.press(page.getByRole("link", { name: "Try all again…" }));
   await page.getByText("2 dead runs of fetch").waitFor();
   await hand.press(page.getByRole("button", { name: "Try 2 runs again" }));
-  await page.getByText("2 runs were asked for another attempt.").waitFor();
+  await page.getByText("2 runs were queued for another attempt.").waitFor();
   for (const run of dead.slice(0, 2)) await it.server.reaches(run, "succeeded");
   await page.getByText("No dead letter is of fetch.").waitFor(); // the list follows
   await hand.press(page.getByRole("link", { name: "Show all dead letters" }));

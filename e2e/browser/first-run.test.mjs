@@ -20,7 +20,7 @@ both("a newcomer signs in by the printed link, uploads a program, writes its job
   assert.match(page.url(), /login/, "nobody comes in without the link");
   await page.goto(server.login);
   await title("Overview").waitFor();
-  await page.getByText("Welcome. Two steps to a first run:").waitFor();
+  await page.getByText("Welcome. Two steps to your first run:").waitFor();
 
   const file = path.join(server.folder, "hello.sh");
   await writeFile(file, '#!/bin/sh\necho "hello from $TIDEWHEEL_JOB"\n');
@@ -35,8 +35,8 @@ both("a newcomer signs in by the printed link, uploads a program, writes its job
   await page.getByLabel("Program", { exact: true }).waitFor();
   assert.equal(await page.getByLabel("Program", { exact: true }).inputValue(), "hello", "the program is chosen already");
   await hand.type(page.getByLabel("Name", { exact: true }), "greeting");
-  await hand.pick(page.getByRole("radio", { name: "By hand" }));
-  await page.getByRole("region", { name: "Check" }).getByText("By hand only").waitFor();
+  await hand.pick(page.getByRole("radio", { name: "Manual" }));
+  await page.getByRole("region", { name: "Check" }).getByText("Manual only").waitFor();
   await hand.press(page.getByRole("button", { name: "Save", exact: true }));
   await title("greeting").waitFor();
 

@@ -48,7 +48,7 @@ test("keys lead through the pages and the rows, and the list of keys says which"
   await page.getByRole("heading", { level: 1, name: "pilot-rota" }).waitFor();
   await page.keyboard.press("?");
   const list = page.getByRole("dialog", { name: "Keyboard shortcuts" });
-  await list.getByText("Listen to single keys").waitFor();
+  await list.getByText("Use single-key shortcuts").waitFor();
   await page.keyboard.press("Escape");
   await list.waitFor({ state: "hidden" });
   await page.keyboard.press("n");

@@ -33,7 +33,7 @@ test("by keyboard alone, first left as it is, then done", async () => {
   await tabTo(page, back);
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: /Roll stable back/ }).waitFor();
-  await tabTo(page, page.getByRole("link", { name: "Leave it as it is" }));
+  await tabTo(page, page.getByRole("link", { name: "Cancel" }));
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "report", level: 1 }).waitFor();
   assert.equal(await stable(), bad);

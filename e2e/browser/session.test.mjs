@@ -24,15 +24,18 @@ test("a definition that is saved after the session has ended is there again afte
   await signIn(page);
   await page.locator("form[data-ready]").waitFor();
   assert.equal(new URL(page.url()).search, "?from=greeting");
+  // The session must not end before the check of the new name, which would lead to the login page before Save is pressed.
+  const checked = page.waitForResponse((answer) => new URL(answer.url()).pathname.endsWith("/check"));
   await page.getByLabel("Name", { exact: true }).fill("second-greeting");
+  await checked;
   await page.getByLabel("Why").fill("a greeting for the evening");
-  await page.getByRole("region", { name: "Check" }).getByText("By hand only").waitFor();
+  await page.getByRole("region", { name: "Check" }).getByText("Manual only").waitFor();
   await loseSession(page);
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await signIn(page);
   await page.locator("form[data-ready]").waitFor();
   assert.equal(new URL(page.url()).pathname + new URL(page.url()).search, "/jobs/new?from=greeting");
-  await page.getByText("Your session had ended").waitFor();
+  await page.getByText("Your session had expired").waitFor();
   assert.equal(await page.getByLabel("Name", { exact: true }).inputValue(), "second-greeting");
   assert.equal(await page.getByLabel("Why").inputValue(), "a greeting for the evening");
   await page.getByText("Not saved yet.").waitFor();
@@ -40,7 +43,7 @@ test("a definition that is saved after the session has ended is there again afte
   await page.getByRole("heading", { level: 1, name: "second-greeting" }).waitFor();
   await page.goto("/jobs/new?from=greeting");
   await page.locator("form[data-ready]").waitFor();
-  assert.equal(await page.getByText("Your session had ended").count(), 0, "a draft is put back once");
+  assert.equal(await page.getByText("Your session had expired").count(), 0, "a draft is put back once");
 });
 
 test("a definition is kept when the check of it finds that the session has ended", async () => {
@@ -48,12 +51,12 @@ test("a definition is kept when the check of it finds that the session has ended
   await signIn(page);
   await page.locator("form[data-ready]").waitFor();
   await loseSession(page);
-  await page.getByLabel("What it is for").fill("It says good evening");
+  await page.getByLabel("Description").fill("It says good evening");
   await signIn(page);
-  await page.getByText("Your session had ended").waitFor();
+  await page.getByText("Your session had expired").waitFor();
   await page.locator("form[data-ready]").waitFor();
   assert.equal(new URL(page.url()).pathname, "/jobs/greeting/edit");
-  assert.equal(await page.getByLabel("What it is for").inputValue(), "It says good evening");
+  assert.equal(await page.getByLabel("Description").inputValue(), "It says good evening");
 });
 
 test("the dialog to run a job opens again with its payload", async () => {
@@ -65,7 +68,7 @@ test("the dialog to run a job opens again with its payload", async () => {
   await loseSession(page);
   await dialog.getByRole("button", { name: "Run now" }).click();
   await signIn(page);
-  await dialog.getByText("Your session had ended").waitFor();
+  await dialog.getByText("Your session had expired").waitFor();
   assert.equal(await dialog.getByLabel("Payload").inputValue(), '{"to": "everybody"}');
   await dialog.getByRole("button", { name: "Run now" }).click();
   await page.getByRole("heading", { level: 1, name: "Run of greeting" }).waitFor();

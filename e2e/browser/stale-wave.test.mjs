@@ -42,8 +42,8 @@ test("a wave that one resumes oneself is not stale", async () => {
   const page = await it.open(`/waves/${wave}`);
   await page.getByRole("heading", { level: 1 }).filter({ hasText: "failed" }).waitFor();
   await writeFile(harbour, "");
-  await page.getByRole("button", { name: "Go on from what failed" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Go on", exact: true }).click();
+  await page.getByRole("button", { name: "Resume from failure" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Resume", exact: true }).click();
   await page.getByRole("heading", { level: 1 }).filter({ hasText: "succeeded" }).waitFor();
   await until(async () => (await it.server.api(`waves/${wave}`)).status === "succeeded", "the wave to succeed");
 });

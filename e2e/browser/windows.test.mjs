@@ -22,21 +22,21 @@ const window = async (first, address) => {
 
 const lines = (page) => page.locator(".rows > *").count();
 
-test("eight windows that all show something live leave the ninth its connections, and are all fresh", async () => {
+test("nine windows that all show something live leave the tenth its connections, and are all fresh", async () => {
   const first = await it.open("/");
   const windows = [first];
-  for (let i = 0; i < 3; i++) windows.push(await window(first, "/jobs"));
+  for (let i = 0; i < 2; i++) windows.push(await window(first, "/jobs"));
   const outputs = [];
-  for (let i = 0; i < 4; i++) outputs.push(await window(first, `/runs/${runs[i]}`));
-  const ninth = await window(first, "/executors");
-  await ninth.getByRole("heading", { level: 1, name: "Executors" }).waitFor();
+  for (let i = 0; i < 6; i++) outputs.push(await window(first, `/runs/${runs[i % runs.length]}`));
+  const tenth = await window(first, "/executors");
+  await tenth.getByRole("heading", { level: 1, name: "Executors" }).waitFor();
   for (const page of outputs) {
     const before = await lines(page);
     await until(async () => (await lines(page)) > before, "further lines of an output");
   }
   await it.server.apply("kind: Job\nname: another\nbinary: talker@stable\n");
   for (const page of windows.slice(1)) await page.getByRole("link", { name: "another", exact: true }).waitFor();
-  for (const page of [...windows.slice(1), ...outputs, ninth]) await page.close();
+  for (const page of [...windows.slice(1), ...outputs, tenth]) await page.close();
 });
 
 /** Counts the streams that a page reads at the moment. */

@@ -97,7 +97,7 @@ func TestApplyTakesManyFiles(t *testing.T) {
 	send("/api/v1/apply").problem(http.StatusUnprocessableEntity, "file_missing")
 
 	checked := into[wire.Validated](send("/api/v1/validate", "one.yaml", one, "two.json", two).is(http.StatusOK))
-	if len(checked.Items) != 2 || checked.Items[0].Schedule != "by hand only" || checked.Items[1].File != "two.json" {
+	if len(checked.Items) != 2 || checked.Items[0].Schedule != "manual only" || checked.Items[1].File != "two.json" {
 		t.Errorf("validated %+v", checked)
 	}
 	send("/api/v1/validate", "one.yaml", "kind: Job\nname: a\nbinary: absent\n").problem(http.StatusUnprocessableEntity, "invalid_definition", "absent")

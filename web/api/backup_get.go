@@ -14,7 +14,7 @@ func (a *API) backupGet() {
 	register(a, huma.Operation{
 		OperationID: "get-backup", Method: http.MethodGet, Path: path, Tags: []string{"cluster"},
 		Summary: "Download a backup of everything",
-		Description: "A backup of one moment while the server goes on: definitions with their history, runs, waves, the ledger, programs, artifacts and outputs. " +
+		Description: "A backup of one moment while the server keeps running: definitions with their history, runs, waves, the ledger, programs, artifacts and outputs. " +
 			"It holds secrets: keep it where only you can read it. It is whole if `tidewheel restore` says so; an answer that breaks off is not.",
 	}, func(ctx context.Context, in *struct {
 		Logs bool `query:"logs" default:"true" doc:"With the outputs of runs"`

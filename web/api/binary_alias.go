@@ -13,7 +13,7 @@ import (
 func (a *API) binaryAlias() {
 	register(a, huma.Operation{
 		OperationID: "move-alias", Method: http.MethodPut, Path: "/binaries/{name}/aliases/{alias}", Tags: []string{"binaries"},
-		Summary: "Point an alias at a version", Description: "Runs that begin from now on follow it.",
+		Summary: "Move an alias to a version", Description: "Runs that begin from now on follow it.",
 	}, func(ctx context.Context, in *struct {
 		BinaryPath
 		Alias string `path:"alias" example:"stable"`

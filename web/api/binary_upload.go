@@ -20,7 +20,7 @@ type uploadRequest struct {
 	Key         string   `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same request: sent again it changes nothing, and with another body it is refused (422, key_reused)"`
 	Aliases     []string `query:"alias,explode" doc:"Moved to the new version; give it more than once for several" example:"stable"`
 	SHA256      string   `query:"sha256" pattern:"^[0-9a-f]{64}$" doc:"What the bytes must hash to, hex: others are refused"`
-	AnyPlatform bool     `query:"any_platform" doc:"Take a program for another operating system or processor, too"`
+	AnyPlatform bool     `query:"any_platform" doc:"Accept a program built for another platform"`
 }
 
 type uploadAnswer struct {
@@ -42,7 +42,7 @@ func (a *API) binaryUpload() {
 		"multipart/form-data": {Schema: &huma.Schema{Type: huma.TypeObject, Required: []string{"file"}, Properties: map[string]*huma.Schema{
 			"alias":        {Type: huma.TypeString, Description: "Moved to the new version; may come more than once"},
 			"sha256":       {Type: huma.TypeString, Description: "What the bytes must hash to, hex"},
-			"any_platform": {Type: huma.TypeString, Description: "true takes a program for another platform, too"},
+			"any_platform": {Type: huma.TypeString, Description: "true accepts a program built for another platform"},
 			"file":         {Type: huma.TypeString, Format: "binary", Description: "The program; the last part"},
 		}}},
 	})

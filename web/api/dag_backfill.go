@@ -15,7 +15,7 @@ func (a *API) dagBackfill() {
 		OperationID: "backfill-dag", Method: http.MethodPost, Path: "/dags/{name}/backfill", Tags: []string{"dags"}, DefaultStatus: http.StatusAccepted,
 		Summary: "Make waves of past slots",
 		Description: "Each wave has one slot of every root, as the schedule would have made them; waves of which a slot was had are left out. They run one after the other, after all else that waits: " +
-			"202, or 200 for a dry run and where there is nothing to do. The same range asked for again is the same backfill.",
+			"202, or 200 for a dry run and where there is nothing to do. Requesting the same range again is the same backfill.",
 	}, func(ctx context.Context, in *struct {
 		DefinitionPath
 		Key  string `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same request: sent again it changes nothing, and with another body it is refused (422, key_reused)"`

@@ -105,6 +105,19 @@ func TestGraphAndSlotsOfADAG(t *testing.T) {
 	}
 }
 
+func TestWaveSaysWhenItHadEndedBeforeItWasResumed(t *testing.T) {
+	s := newSite(t)
+	s.PutBinary(t, "report")
+	dag := s.PutDAG(t, etl[:1]+`"kind":"DAG",`+etl[1:])
+	wave := s.OpenWave(dag, 1, webtest.Start.Add(-time.Hour))
+	wave.Resumed, wave.Rests = 1, []engine.WaveRest{{From: wave.StartedAt.Add(time.Minute), To: wave.StartedAt.Add(30 * time.Minute)}}
+	s.PutWave(t, wave)
+	got := into[wire.WaveDetail](s.ask("GET", "/api/v1/waves/"+wave.ID, "").is(http.StatusOK))
+	if got.Resumed != 1 || len(got.Rests) != 1 || !got.Rests[0].From.Equal(wave.Rests[0].From) || !got.Rests[0].To.Equal(wave.Rests[0].To) {
+		t.Errorf("resumed %d times, rests %+v", got.Resumed, got.Rests)
+	}
+}
+
 func TestWaveIsStartedShownAndChanged(t *testing.T) {
 	s := newSite(t)
 	s.PutBinary(t, "report")

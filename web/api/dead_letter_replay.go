@@ -14,7 +14,7 @@ func (a *API) deadLetterReplay() {
 	register(a, huma.Operation{
 		OperationID: "replay-dead-letter", Method: http.MethodPost, Path: "/dead-letters/{id}/replay", Tags: []string{"runs"}, DefaultStatus: http.StatusAccepted,
 		Summary:     "Try a dead run again",
-		Description: "One more attempt: 202 as soon as the request is durable; the dead letter goes once the attempt is made. Of a task it resumes the wave: all that failed there goes on, and 409 says that the wave has not ended yet. A run that is being tried again already is left to it, so that to ask twice is to ask once.",
+		Description: "One more attempt: 202 as soon as the request is durable; the dead letter is deleted once the attempt is made. For a task it resumes the wave with all tasks that failed, and 409 says that the wave has not ended yet. A run that is being tried again already is left to it, so that to ask twice is to ask once.",
 	}, func(ctx context.Context, in *RunPath) (*runAnswer, error) {
 		run, err := a.service.ReplayDeadLetter(ctx, in.ID, service.Actor(ctx))
 		if err != nil {

@@ -45,8 +45,8 @@ type definitionRoutes[S engine.Spec, V, G any] struct {
 func (a *API) jobRoutes() *definitionRoutes[spec.Job, wire.Job, wire.Generation] {
 	return &definitionRoutes[spec.Job, wire.Job, wire.Generation]{
 		API: a, service: a.service.Jobs, path: "/jobs", noun: "job", id: "job", list: "generations", kind: spec.KindJob,
-		pauseWords:  "Its schedule stands still; what runs goes on.",
-		deleteWords: "What is planned goes with it, what runs goes on, and its history stays.",
+		pauseWords:  "No slot fires until it is resumed; running runs continue.",
+		deleteWords: "Its schedule ends, running runs finish, and its history is kept.",
 		view:        viewJob,
 		generation: func(g *engine.Generation) wire.Generation {
 			return wire.Generation{GenerationHead: wire.GenerationHead{Generation: g.Generation, At: g.At, By: g.By, Message: g.Message}, Spec: g.Spec}
@@ -63,7 +63,7 @@ func (a *API) jobRoutes() *definitionRoutes[spec.Job, wire.Job, wire.Generation]
 func (a *API) dagRoutes() *definitionRoutes[spec.DAG, wire.DAG, wire.DAGGeneration] {
 	return &definitionRoutes[spec.DAG, wire.DAG, wire.DAGGeneration]{
 		API: a, service: a.service.DAGs, path: "/dags", noun: "DAG", id: "dag", list: "dag-generations", kind: spec.KindDAG,
-		pauseWords:   "The schedules of its roots stand still; an open wave goes on.",
+		pauseWords:   "No slot opens a wave until it is resumed; an open wave continues.",
 		deleteWords:  "What is planned goes with it, an open wave is cancelled, and its history stays.",
 		replaceWords: " An open wave ends on the generation that it began with.",
 		view:         viewDAG,

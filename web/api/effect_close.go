@@ -18,7 +18,7 @@ func (a *API) effectClose() {
 	register(a, huma.Operation{
 		OperationID: "close-effect", Method: http.MethodPut, Path: "/effects/{key}", Tags: []string{"effects"}, Security: runToken,
 		Summary: "Close an effect, after doing it",
-		Description: "The body is the result: any JSON of at most 64 KiB, or nothing. It is what every later attempt is told. " +
+		Description: "The body is the result: any JSON of at most 64 KiB, or nothing. Every later attempt gets it. " +
 			"To close it again with the same result changes nothing; with another one it is 409 effect_done. 412 fenced: as when opening.",
 	}, func(ctx context.Context, in *effectCloseRequest) (*effectAnswer, error) {
 		program, err := programOf(ctx)

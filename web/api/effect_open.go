@@ -32,7 +32,7 @@ func (a *API) effectOpen() {
 	register(a, huma.Operation{
 		OperationID: "open-effect", Method: http.MethodPost, Path: "/effects/{key}", Tags: []string{"effects"}, Security: runToken,
 		Summary: "Open an effect, before doing it",
-		Description: "201: nobody has opened it before, so do it. 200: it was opened and never closed, by an earlier attempt or by this one; " +
+		Description: "201: it was not opened before, so do it. 200: it was opened and never closed, by an earlier attempt or by this one; " +
 			"it may have been done, so look first. 409 effect_done: it is done; result is what it was closed with. " +
 			"412 fenced: the attempt that asks is over and another one may have taken its place; stop, and change nothing.",
 	}, func(ctx context.Context, in *EffectPath) (*effectAnswer, error) {

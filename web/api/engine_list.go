@@ -12,7 +12,7 @@ import (
 func (a *API) engineList() {
 	register(a, huma.Operation{
 		OperationID: "list-engines", Method: http.MethodGet, Path: "/engines", Tags: []string{"cluster"},
-		Summary: "List engines that are alive", Description: "There are 64 shards; those that are nobody's wait for an engine.",
+		Summary: "List engines that are alive", Description: "There are 64 shards; shards without an owner wait for an engine.",
 	}, func(ctx context.Context, _ *struct{}) (*pageAnswer[wire.Engine], error) {
 		engines, err := a.service.Engines(ctx)
 		if err != nil {

@@ -16,7 +16,7 @@ func (a *API) events() {
 		OperationID: "watch-events", Method: http.MethodGet, Path: "/events", Tags: []string{"cluster"},
 		Summary: "Hear what changes",
 		Description: "Server-sent events of the name changed: hints that a run, a wave, the executors or the queues have changed since they were last looked at, which is once a second. " +
-			"A hint may be coarse or doubled; what changed twice within a second is told once. Read again what you show.",
+			"A hint may be coarse or repeated, and changes within one second are combined. Read again what you show.",
 	}, func(ctx context.Context, in *InNamespace) (*huma.StreamResponse, error) {
 		return &huma.StreamResponse{Body: func(out huma.Context) {
 			a.streamEvents(ctx, in.Namespace, a.eventStream(out))

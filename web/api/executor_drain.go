@@ -17,13 +17,13 @@ type executorAnswer struct {
 func (a *API) executorDrain() {
 	a.executorOrder(huma.Operation{
 		OperationID: "drain-executor", Path: "/executors/{id}/drain", Summary: "Drain an executor",
-		Description: "It takes nothing new, hands back what has not begun, lets end what runs, and stays alive. It obeys within some seconds.",
+		Description: "It takes no new runs, hands back those that have not begun, lets running ones finish, and stays alive. It takes effect within seconds.",
 	}, true)
 }
 
 func (a *API) executorResume() {
 	a.executorOrder(huma.Operation{
-		OperationID: "resume-executor", Path: "/executors/{id}/resume", Summary: "Let an executor that was drained go on",
+		OperationID: "resume-executor", Path: "/executors/{id}/resume", Summary: "Resume a drained executor",
 		Description: "One that shuts down does not.",
 	}, false)
 }

@@ -19,7 +19,7 @@ func (a *API) jobBackfill() {
 	register(a, huma.Operation{
 		OperationID: "backfill-job", Method: http.MethodPost, Path: "/jobs/{name}/backfill", Tags: []string{"jobs"}, DefaultStatus: http.StatusAccepted,
 		Summary:     "Run past slots",
-		Description: "Runs the slots of a range that have no run yet, one after the other: 202, or 200 for a dry run and where there is nothing to do. The same range asked for again is the same backfill.",
+		Description: "Runs the slots of a range that have no run yet, one after the other: 202, or 200 for a dry run and where there is nothing to do. Requesting the same range again is the same backfill.",
 	}, func(ctx context.Context, in *struct {
 		DefinitionPath
 		Key  string `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same request: sent again it changes nothing, and with another body it is refused (422, key_reused)"`

@@ -314,6 +314,6 @@ func TestBackfillTellsWhatItDoes(t *testing.T) {
 	at(t, s.ask("POST", path, `{"from":"1990-11-20T09:00:00Z","to":"2026-11-20T08:00:00Z"}`).problem(http.StatusUnprocessableEntity, "range_too_large"), "body.to")
 	at(t, s.ask("POST", path, `{"from":"yesterday","to":"2026-11-20T08:00:00Z"}`).problem(http.StatusUnprocessableEntity, "invalid_request"), "body.from")
 	s.ask("POST", path, ``).problem(http.StatusBadRequest, "invalid_request", "body")
-	s.ask("POST", "/api/v1/jobs/by-hand/backfill", `{`+span+`}`).problem(http.StatusConflict, "no_slots", "by hand")
+	s.ask("POST", "/api/v1/jobs/by-hand/backfill", `{`+span+`}`).problem(http.StatusConflict, "no_slots", "run it manually")
 	s.ask("POST", "/api/v1/jobs/nothing/backfill", `{`+span+`}`).problem(http.StatusNotFound, "job_not_found")
 }

@@ -46,7 +46,7 @@ func (a *API) describe() huma.Config {
 				{Name: "dags", Description: "Definitions of tasks that need each other"},
 				{Name: "waves", Description: "Passes through a DAG"},
 				{Name: "runs", Description: "What ran and runs"},
-				{Name: "effects", Description: "What a running program does once, however many attempts it takes"},
+				{Name: "effects", Description: "What a running program does once, whatever the number of attempts"},
 				{Name: "binaries", Description: "Uploaded programs"},
 				{Name: "documents", Description: "Files of definitions"},
 				{Name: "cluster", Description: "Who works and what waits"},

@@ -14,7 +14,7 @@ import (
 type runDiffRequest struct {
 	A     string `query:"a" required:"true" doc:"The run to compare with; last-good is the latest run of the same job before b that succeeded" example:"last-good"`
 	B     string `query:"b" required:"true" doc:"The run in question"`
-	Exact bool   `query:"exact" doc:"Lines of output that differ only in numbers, times or hashes count as different, too"`
+	Exact bool   `query:"exact" doc:"Treat lines of output that differ only in numbers, times or hashes as different"`
 }
 
 type runDiffAnswer struct{ Body wire.RunDiff }

@@ -18,7 +18,7 @@ func (a *API) runEffects() {
 	register(a, huma.Operation{
 		OperationID: "list-effects", Method: http.MethodGet, Path: "/runs/{id}/effects", Tags: []string{"runs"},
 		Summary:     "List the effects of a run",
-		Description: "What its program does once, however many attempts it takes, in the order of the keys. An effect that is open may have been done or not.",
+		Description: "What its program does once, whatever the number of attempts, in the order of the keys. Whether an open effect was done is not known.",
 	}, func(ctx context.Context, in *runEffectsRequest) (*pageAnswer[wire.Effect], error) {
 		effects, next, err := a.service.RunEffects(ctx, in.ID, in.Cursor, in.Limit)
 		if err != nil {

@@ -20,7 +20,7 @@ type runListRequest struct {
 	Task     string    `query:"task" doc:"Of a DAG"`
 	Statuses []string  `query:"status,explode" doc:"One of them; give it more than once, or several with commas between" example:"failed,dead"`
 	Tier     spec.Tier `query:"tier"`
-	By       string    `query:"by" doc:"Who asked for it"`
+	By       string    `query:"by" doc:"The user who triggered it"`
 	Since    string    `query:"since" doc:"Made at or after this time, or since so long ago: 24h" example:"24h"`
 	Until    string    `query:"until" doc:"Made before this time, or so long ago"`
 	Text     string    `query:"q" maxLength:"200" doc:"In the id, the job's name or the reason; case is ignored"`

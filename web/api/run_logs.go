@@ -19,7 +19,7 @@ type logRequest struct {
 	Follow      bool   `query:"follow" doc:"Go on as output comes, until the attempt ends"`
 	Range       string `header:"Range" doc:"One range of bytes: 206 with that part"`
 	Accept      string `header:"Accept" doc:"text/event-stream follows as events: output {offset, text} and, last, end {status, size}"`
-	LastEventID string `header:"Last-Event-ID" doc:"Where a stream of events goes on that broke off"`
+	LastEventID string `header:"Last-Event-ID" doc:"Where an interrupted stream of events continues"`
 }
 
 func (a *API) runLogs() {
@@ -28,7 +28,7 @@ func (a *API) runLogs() {
 		OperationID: "get-logs", Method: http.MethodGet, Path: path, Tags: []string{"runs"},
 		Summary: "Read or follow a run's output",
 		Description: "What an attempt printed, stdout and stderr in the order of their writing, byte for byte. " +
-			"Without follow it is what is stored now; with follow it goes on until the attempt ends.",
+			"Without follow it is what is stored now; with follow it continues until the attempt ends.",
 	}, a.logs)
 	headers := map[string]*huma.Param{
 		"X-Log-Attempt":  {Description: "Which attempt's", Schema: &huma.Schema{Type: huma.TypeInteger}},

@@ -13,7 +13,7 @@ import (
 // WaveChoice is the part of a request that chooses waves of a list.
 type WaveChoice struct {
 	Statuses []string `query:"status,explode" doc:"One of them; give it more than once, or several with commas between" example:"failed,running"`
-	Since    string   `query:"since" doc:"Asked for or begun at or after this time, or since so long ago: 24h" example:"24h"`
+	Since    string   `query:"since" doc:"Created or started at or after this time, or since so long ago: 24h" example:"24h"`
 	Until    string   `query:"until" doc:"Before this time, or so long ago"`
 }
 

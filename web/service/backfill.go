@@ -36,7 +36,7 @@ func (s *Service) BackfillJob(ctx context.Context, namespace, name string, from,
 	case checkRange(from, to, now) != nil:
 		return Backfill{}, checkRange(from, to, now)
 	case schedule.Kind() != cron.KindCron && schedule.Kind() != cron.KindEvery:
-		return Backfill{}, conflict("no_slots", "job %q has no fixed slots (its schedule is of kind %s): run it by hand instead", name, schedule.Kind())
+		return Backfill{}, conflict("no_slots", "job %q has no fixed slots (its schedule is of kind %s): run it manually instead", name, schedule.Kind())
 	}
 	var plan Backfill
 	var ids []string

@@ -80,7 +80,7 @@ func dagLedger(dag *engine.DAG, root string) (ledgerOf, error) {
 	case root == "" && len(names) == 1:
 		root = names[0]
 	case root == "" && len(names) == 0:
-		return ledgerOf{}, conflict("no_slots", "DAG %q has no schedule: its waves start by hand", dag.Name)
+		return ledgerOf{}, conflict("no_slots", "DAG %q has no schedule: its waves start manually", dag.Name)
 	case root == "":
 		return ledgerOf{}, field("root_missing", "query.root", "DAG %q has %d roots with a schedule: say which, one of %s", dag.Name, len(names), someOf(names))
 	case !slices.ContainsFunc(dag.Spec.Tasks, func(t spec.Task) bool { return t.Name == root }): // one that lost its schedule has a past

@@ -109,7 +109,7 @@ func TestExecutorIsDrained(t *testing.T) {
 	if now, err := w.Executors(t.Context()); err != nil || !now[0].Draining {
 		t.Errorf("the executor was not told: %+v, %v", now, err)
 	}
-	if got, err = w.DrainExecutor(t.Context(), "one", "", false); err != nil || got.Draining || got.Drain.By != "somebody" {
+	if got, err = w.DrainExecutor(t.Context(), "one", "", false); err != nil || got.Draining || got.Drain.By != "unknown" {
 		t.Errorf("%+v: %v", got, err)
 	}
 	var known *service.Error

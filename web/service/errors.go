@@ -127,7 +127,7 @@ func explain(err error, what, name string) error {
 	case errors.Is(err, engine.ErrExists):
 		return &Error{Kind: KindExists, Code: code + "_exists", Detail: fmt.Sprintf("there is a %s %q already", what, name), Err: err}
 	case errors.Is(err, engine.ErrConflict):
-		return &Error{Kind: KindConflict, Code: code + "_changed", Detail: fmt.Sprintf("%s %q was changed by somebody else: read it again and repeat", what, name), Err: err}
+		return &Error{Kind: KindConflict, Code: code + "_changed", Detail: fmt.Sprintf("%s %q was changed by another user: read it again and retry", what, name), Err: err}
 	}
 	return err
 }

@@ -23,11 +23,11 @@ func (s *Service) DrainExecutor(ctx context.Context, id, by string, drain bool) 
 	if !drain && found.Draining && (found.Drain == nil || !found.Drain.Draining) {
 		return engine.Presence{}, conflict("executor_shuts_down", "executor %q shuts down, which cannot be undone: start another one", id)
 	}
-	order := engine.DrainOrder{Draining: drain, By: cmp.Or(by, "somebody"), At: s.now()}
+	order := engine.DrainOrder{Draining: drain, By: cmp.Or(by, "unknown"), At: s.now()}
 	if err := s.queue.OrderDrain(ctx, id, order); err != nil {
 		return engine.Presence{}, err
 	}
-	s.log.Info("an executor was ordered to drain, or to go on", "executor", id, "host", found.Host, "drain", drain, "by", order.By)
+	s.log.Info("an executor was asked to drain or to resume", "executor", id, "host", found.Host, "drain", drain, "by", order.By)
 	found.Draining, found.Drain = drain, &order
 	return found, nil
 }

@@ -97,17 +97,17 @@ func sentence(detail string) string {
 func scheduleHindrances(job *engine.Job, now time.Time) []Hindrance {
 	schedule, err := cron.Compile(job.Spec.Definition(job.Key(), job.CreatedAt))
 	if err != nil {
-		return []Hindrance{{Code: "invalid_schedule", Stops: true, Words: sentence("its schedule is not understood any more: " + err.Error())}}
+		return []Hindrance{{Code: "invalid_schedule", Stops: true, Words: sentence("its schedule is no longer valid: " + err.Error())}}
 	}
 	if job.Spec.Manual() {
-		return []Hindrance{{Code: "manual", Words: "It has no schedule: it runs when somebody asks for it."}}
+		return []Hindrance{{Code: "manual", Words: "It has no schedule: it runs when triggered manually."}}
 	}
 	if active := job.Spec.Active; active != nil {
 		switch {
 		case active.From != nil && now.Before(*active.From):
 			return []Hindrance{{Code: "not_active_yet", Stops: true, At: *active.From, Words: "Its active time has not begun."}}
 		case active.Until != nil && !now.Before(*active.Until):
-			return []Hindrance{{Code: "active_time_over", Stops: true, Since: *active.Until, Words: "Its active time is over: no slot comes any more."}}
+			return []Hindrance{{Code: "active_time_over", Stops: true, Since: *active.Until, Words: "Its active time has ended: no further slots."}}
 		}
 	}
 	if schedule.Kind() == cron.KindAfter {
@@ -119,9 +119,9 @@ func scheduleHindrances(job *engine.Job, now time.Time) []Hindrance {
 	case !some && job.Spec.At != nil:
 		return []Hindrance{{Code: "over", Since: *job.Spec.At, Words: "It was to run once, and that time has passed."}}
 	case !some:
-		return []Hindrance{{Code: "never_again", Stops: true, Words: "Its schedule names no time to come: it never fires again."}}
+		return []Hindrance{{Code: "never_again", Stops: true, Words: "Its schedule has no future time: it never fires again."}}
 	case !ok:
-		return []Hindrance{{Code: "excluded", Stops: true, Words: "Every slot to come is excluded: it never fires again."}}
+		return []Hindrance{{Code: "excluded", Stops: true, Words: "All upcoming slots are excluded: it never fires again."}}
 	case schedule.Excluded(next):
 		return []Hindrance{{Code: "excluded", At: fires, Words: "Its next slot is excluded by the definition and does not fire."}}
 	}
@@ -201,7 +201,7 @@ func (s *Service) skippedHindrance(ctx context.Context, job *engine.Job, now tim
 func ReasonWords(reason string) string {
 	switch engine.SlotReason(reason) {
 	case engine.ReasonOverlap:
-		return "the run before it had not ended"
+		return "the previous run had not finished"
 	case engine.ReasonPaused:
 		return "the job was paused"
 	case engine.ReasonBlackout:
@@ -211,25 +211,25 @@ func ReasonWords(reason string) string {
 	case engine.ReasonCatchUp:
 		return "the catch-up policy leaves it out"
 	case engine.ReasonReplaced:
-		return "a later slot took its place while it waited"
+		return "a later slot replaced it while it waited"
 	case engine.ReasonQueueFull:
 		return "too many runs of the job were waiting"
 	case engine.ReasonEdited:
-		return "an edit took the slot away"
+		return "an edit removed the slot"
 	case engine.ReasonCancelled:
-		return "it was cancelled before its time"
+		return "it was cancelled before it was due"
 	}
 	switch engine.Trigger(reason) {
 	case engine.TriggerSchedule:
 		return "on time"
 	case engine.TriggerCatchUp:
-		return "caught up afterwards"
+		return "caught up"
 	case engine.TriggerBackfill:
 		return "backfilled"
 	case engine.TriggerManual:
-		return "by hand"
+		return "manual"
 	case engine.TriggerUpstream:
-		return "after what it needs"
+		return "after its upstream tasks"
 	}
 	return strings.ReplaceAll(reason, "_", " ")
 }

@@ -38,6 +38,7 @@ func TestSkippedSlotsAreExplainedByWhatTheRunBeforeDid(t *testing.T) {
 		"it waits for an executor":             {run{status: engine.StatusQueued}, service.ConcernHeldUp},
 		"its first attempt was lost, it waits": {run{status: engine.StatusQueued, begun: time.Second}, service.ConcernHeldUp},
 		"it waited, and ended":                 {run{status: engine.StatusSucceeded, begun: 8 * time.Minute, ended: 9 * time.Minute}, service.ConcernHeldUp},
+		"it waited, and was cancelled":         {run{status: engine.StatusCancelled, ended: 9 * time.Minute}, service.ConcernHeldUp},
 		"it waited for a while":                {run{status: engine.StatusRunning, begun: 2 * time.Minute}, service.ConcernOutlasts},
 		"it ended before":                      {run{status: engine.StatusSucceeded, begun: time.Second, ended: 2 * time.Second}, service.ConcernOverlap},
 	} {
@@ -94,5 +95,42 @@ func TestRecoveredJobNeedsNoAttention(t *testing.T) {
 	end(manual, engine.StatusDead)
 	if got := kinds(t, w, "report"); len(got) != 1 || got[0] != service.ConcernDead {
 		t.Errorf("with a dead run by hand it says %v: no other run does its work", got)
+	}
+}
+
+// A dead task is part of its wave's failure, and a wave that succeeded since makes up for both.
+func TestRecoveredDAGNeedsNoAttention(t *testing.T) {
+	w := webtest.New(t)
+	w.PutBinary(t, "report")
+	d := w.PutDAG(t, "kind: DAG\nname: etl\ndefaults: {binary: report}\ntasks: {fetch: {}}\n")
+	put := func(epoch int64, before time.Duration, status engine.Status) engine.Wave {
+		wave := w.OpenWave(d, epoch, w.Now.Add(-before))
+		w.PutWave(t, wave)
+		w.PutWave(t, webtest.EndWave(wave, status))
+		return wave
+	}
+	attention := func() (about []string) {
+		t.Helper()
+		view, err := w.Overview(t.Context(), engine.DefaultNamespace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range view.Concerns {
+			if c.Job != "" {
+				about = append(about, string(c.Kind)+" "+c.Job)
+			}
+		}
+		return about
+	}
+	failed := put(1, 2*time.Hour, engine.StatusFailed)
+	w.Write(t, engine.Batch{DeadLetters: []engine.DeadLetter{{
+		RunID: engine.TaskRunID(failed.ID, "fetch"), Namespace: d.Namespace, JobUID: d.UID, Job: "etl/fetch", Error: "exit 1", Attempts: 1, At: w.Now,
+	}}})
+	if got := attention(); len(got) != 1 || got[0] != "wave etl" {
+		t.Errorf("after a failed wave: %q, want the wave and nothing of its task", got)
+	}
+	put(2, time.Hour, engine.StatusSucceeded)
+	if got := attention(); len(got) != 0 {
+		t.Errorf("after a wave that succeeded: %q", got)
 	}
 }

@@ -46,7 +46,7 @@ func (s *Service) RetryRun(ctx context.Context, id, by string) (engine.Run, erro
 	}
 	switch {
 	case run.Status == engine.StatusSucceeded:
-		return run, conflict("run_succeeded", "run %s succeeded: to do its work once more, start anew with `tidewheel run %s`", id, again)
+		return run, conflict("run_succeeded", "run %s succeeded: to repeat it, start a new run with `tidewheel run %s`", id, again)
 	case run.Task != "":
 		return run, s.retryTask(ctx, &run, by)
 	case run.Status != engine.StatusRetrying && !run.Status.CanRetry():

@@ -111,7 +111,7 @@ func TestPausesAndEditsAtOnceAllCount(t *testing.T) {
 		} else {
 			_, _, err = w.Jobs.Save(t.Context(), "default", definition(t, fmt.Sprintf(`{"name":"a","binary":"report","every":"%ds"}`, 200+i)), service.Save{})
 		}
-		if err != nil && !strings.Contains(err.Error(), "changed by somebody else") {
+		if err != nil && !strings.Contains(err.Error(), "changed by another user") {
 			t.Error(err)
 		}
 	})

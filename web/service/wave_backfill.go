@@ -35,7 +35,7 @@ func (s *Service) BackfillDAG(ctx context.Context, namespace, name string, from,
 		return DAGBackfill{}, err
 	}
 	if dag.Spec.Manual() {
-		return DAGBackfill{}, conflict("no_slots", "DAG %q has no schedule, so it has no slots: run it by hand instead", name)
+		return DAGBackfill{}, conflict("no_slots", "DAG %q has no schedule, so it has no slots: run it manually instead", name)
 	}
 	planned, more, err := wave.Backfill(&dag, from, to, now)
 	if err != nil {

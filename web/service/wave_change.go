@@ -35,7 +35,7 @@ func (s *Service) ResumeWave(ctx context.Context, id, by string) (engine.Wave, e
 	case !wave.Status.Terminal():
 		return wave, conflict("wave_open", "wave %s is %s: it can be resumed once it has ended", id, wave.Status)
 	case wave.Status == engine.StatusSucceeded:
-		return wave, conflict("wave_succeeded", "wave %s succeeded: to do its work once more, start a new wave with `tidewheel run %s`", id, wave.DAG)
+		return wave, conflict("wave_succeeded", "wave %s succeeded: to repeat it, start a new wave with `tidewheel run %s`", id, wave.DAG)
 	}
 	if err := s.canReopen(ctx, &wave); err != nil {
 		return wave, err
@@ -52,7 +52,7 @@ func (s *Service) canReopen(ctx context.Context, wave *engine.Wave) error {
 	}
 	living, err := s.store.DAGs().Get(ctx, wave.Namespace, wave.DAG)
 	if errors.Is(err, engine.ErrNotFound) || err == nil && living.UID != wave.DAGUID {
-		return conflict("dag_deleted", "the DAG %q of wave %s was deleted: its waves cannot go on", wave.DAG, wave.ID)
+		return conflict("dag_deleted", "the DAG %q of wave %s was deleted: its waves cannot be resumed", wave.DAG, wave.ID)
 	}
 	if err != nil {
 		return fmt.Errorf("read DAG %s: %w", wave.DAG, err)
@@ -81,9 +81,9 @@ func (s *Service) MarkTask(ctx context.Context, id, task string, as engine.Statu
 	case !wave.Status.Terminal():
 		err = markableOpen(wave, at)
 	case wave.Status == engine.StatusSucceeded:
-		err = conflict("wave_succeeded", "wave %s succeeded: there is nothing to go on with", id)
+		err = conflict("wave_succeeded", "wave %s succeeded: there is nothing to resume", id)
 	case as == engine.StatusFailed:
-		err = conflict("mark_failed_again", "wave %s has ended, and goes on with what failed: mark %s as succeeded or skipped, or leave it", id, task)
+		err = conflict("mark_failed_again", "wave %s has ended, and a resume runs what failed again: mark %s as succeeded or skipped, or resume the wave", id, task)
 	case at.State == dag.Succeeded:
 		err = conflict("task_succeeded", "task %s of wave %s succeeded, and stays so", task, id)
 	case at.Items != nil:

@@ -330,4 +330,9 @@ func TestDurationsOfAResumedWaveLeaveOutTheNight(t *testing.T) {
 	if err != nil || histories[0].Duration.P50 != 3*time.Minute {
 		t.Errorf("the history says %+v, %v", histories, err)
 	}
+	again, _ := detail.Task("fetch")
+	again.Finished = time.Time{}
+	if took := again.Took(night.To.Add(30 * time.Second)); took != 80*time.Second {
+		t.Errorf("while fetch runs again it has taken %s, want 80 seconds", took)
+	}
 }

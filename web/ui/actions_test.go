@@ -16,7 +16,7 @@ func TestJobIsPausedAndResumed(t *testing.T) {
 		t.Errorf("leads to %s", at)
 	}
 	page := s.see(t, "/jobs/tide-forecast?done=paused")
-	for _, words := range []string{"Paused. What runs goes on.", "by local", "Next, if it is resumed", `action="/jobs/tide-forecast/resume"`} {
+	for _, words := range []string{"Paused. Running runs continue.", "by local", "Next, once resumed", `action="/jobs/tide-forecast/resume"`} {
 		if !strings.Contains(page, words) {
 			t.Errorf("the page does not say %q", words)
 		}
@@ -38,7 +38,7 @@ func TestPressingRunTwiceIsOneRun(t *testing.T) {
 		t.Errorf("twice led to %s and %s", first, again)
 	}
 	page := s.see(t, first)
-	for _, words := range []string{"Asked for. It starts in a moment.", "by local", "Nothing has started yet"} {
+	for _, words := range []string{"Run queued.", "by local", "Not started yet"} {
 		if !strings.Contains(page, words) {
 			t.Errorf("the run's page does not say %q", words)
 		}

@@ -19,19 +19,19 @@ func (u *UI) Login(c echo.Context, status int, problem, next string) error {
 // Failure shows an error page: what went wrong in words, and the id under which the log says more ("" for none).
 func (u *UI) Failure(c echo.Context, status int, title, detail, requestID string) error {
 	if status == http.StatusNotFound && c.Path() == "" {
-		detail = "no page has the address " + c.Request().URL.Path + "; perhaps the link is mistyped, or it has moved"
+		detail = "there is no page at " + c.Request().URL.Path + "; check the address"
 	}
 	switch status {
 	case http.StatusNotFound:
-		title = "There is nothing here"
+		title = "Page not found"
 	case http.StatusConflict:
-		title = "That does not go now"
+		title = "Not possible right now"
 	case http.StatusUnprocessableEntity:
-		title = "That is not right yet"
+		title = "Invalid input"
 	case http.StatusInternalServerError:
 		title = "Something went wrong"
 	case http.StatusServiceUnavailable:
-		title = "A part does not answer"
+		title = "Service unavailable"
 	}
 	view := templates.Failure{Page: u.page(c, "", title), Title: title, Detail: sentence(detail), Request: requestID}
 	return u.render(c, status, templates.FailurePage(view))

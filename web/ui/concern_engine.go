@@ -12,7 +12,7 @@ func viewEngineConcern(c *service.Concern, view *templates.Concern) {
 	switch c.Kind {
 	case service.ConcernNoEngine:
 		view.Status, view.Title = "silent", "No engine is alive"
-		view.Words = "No slot fires and no wave goes on until one comes, which then makes up for what jobs let it: start one with tidewheel server --roles engine."
+		view.Words = "No slot fires and no wave continues until an engine starts; it then catches up as each job's policy allows. Start one with tidewheel server --roles engine."
 	case service.ConcernOwnerless:
 		view.Status, view.Title = "late", templates.Plural(int64(c.Count), "shard has", "shards have")+" no engine"
 		view.Words = "Jobs and DAGs of these shards stand still. An engine that is well takes them within seconds: see its log."

@@ -19,7 +19,7 @@ func TestDAGIsCheckedWhileItIsDrawn(t *testing.T) {
 	const head = "kind: DAG\nname: x\ntasks:\n"
 	for definition, words := range map[string][]string{
 		goodDAG:                                 {"3 tasks", ">orders</h3>", ">rates</h3>", "Europe/Amsterdam", "<time datetime="},
-		head + "  a: {binary: tide-forecast}\n": {"1 task. Waves start by hand only"},
+		head + "  a: {binary: tide-forecast}\n": {"1 task. Waves start manually only"},
 		head + "  a: {binary: tide-forecast, needs: [b]}\n  b: {binary: tide-forecast, needs: [a]}\n":               {"closes a cycle, a -&gt; b -&gt; a", `data-problem-path="tasks.a.needs[0]"`, `data-line="4"`},
 		head + "  a: {binary: tide-forecast}\n  b:\n    needs: [a]\n\n    binary: none\n":                           {"1 problem", `data-line="8"`, `data-problem-path="tasks.b.binary"`, "there is no binary"},
 		head + "  a: {binary: tide-forecast}\n  # b: {}\n  b: {binary: none, needs: [a]}\n":                         {"1 problem", `data-line="6"`},
@@ -60,7 +60,7 @@ func TestDAGIsMadeEditedAndGivenBackAnEarlierForm(t *testing.T) {
 		t.Errorf("leads to %s", at)
 	}
 	page := s.see(t, "/dags/tides/edit")
-	if !strings.Contains(page, "*/10 * * * *") || !strings.Contains(page, "It says the same as what is saved.") {
+	if !strings.Contains(page, "*/10 * * * *") || !strings.Contains(page, "No changes.") {
 		t.Error("the form does not hold what was saved")
 	}
 	earlier := s.see(t, "/dags/tides/edit?generation=1")
@@ -74,7 +74,7 @@ func TestDAGIsMadeEditedAndGivenBackAnEarlierForm(t *testing.T) {
 	}
 }
 
-func TestDAGThatSomebodyElseSavedIsComparedFirst(t *testing.T) {
+func TestDAGThatAnotherUserSavedIsComparedFirst(t *testing.T) {
 	s := newSite(t)
 	s.fill(t)
 	s.act(t, "/dags/new", url.Values{"definition": {goodDAG}})
@@ -93,7 +93,7 @@ func TestDAGThatSomebodyElseSavedIsComparedFirst(t *testing.T) {
 	if code != http.StatusConflict {
 		t.Fatalf("%d: %s", code, page)
 	}
-	for _, words := range []string{"tides was changed by somebody else", `name="over" value="` + theirs + `"`, "*/20 * * * *", "Removed: ", `value="mine"`} {
+	for _, words := range []string{"tides was changed by another user", `name="over" value="` + theirs + `"`, "*/20 * * * *", "Removed: ", `value="mine"`} {
 		if !strings.Contains(page, words) {
 			t.Errorf("the conflict does not say %q", words)
 		}

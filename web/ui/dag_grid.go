@@ -139,10 +139,8 @@ func gridCell(wave *engine.Wave, task string, runs map[string]engine.Run, items 
 		cell.State = "waiting"
 	}
 	cell.Words = place + strings.ReplaceAll(cell.State, "_", " ")
-	if mark := run.Mark(); mark.Status.Terminal() {
-		if took, ok := mark.Took(); ok {
-			cell.Words += ", took " + templates.Span(took)
-		}
+	if run.Status.Terminal() && !run.StartedAt.IsZero() {
+		cell.Words += ", took " + templates.Span(wave.Worked(run.StartedAt, run.FinishedAt))
 	}
 	if words := reason(&run); words != "" {
 		cell.Words += ", " + readable([]byte(words))
@@ -210,7 +208,7 @@ func (t *itemTally) words() string {
 	for _, count := range []struct {
 		n    int
 		what string
-	}{{t.failed, "failed"}, {t.open, "under way"}, {t.succeeded, "succeeded"}, {t.other, "cancelled"}} {
+	}{{t.failed, "failed"}, {t.open, "running"}, {t.succeeded, "succeeded"}, {t.other, "cancelled"}} {
 		if count.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", count.n, count.what))
 		}

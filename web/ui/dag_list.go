@@ -38,10 +38,10 @@ func (u *UI) dagList(c echo.Context) error {
 	view := templates.DAGs{Page: u.page(c, templates.SectionDAGs, "DAGs"), Live: here(c)}
 	form := templates.DAGFilter{Text: c.QueryParam("q"), State: c.QueryParam("state"), Order: c.QueryParam("order"), States: dagStates}
 	if form.State != "" && !slices.ContainsFunc(dagStates, func(option templates.Option) bool { return option.Value == form.State }) {
-		view.Problem, form.State = "This state is not known, and was left out.", ""
+		view.Problem, form.State = "The state is unknown and was ignored.", ""
 	}
 	if form.Order != "" && !slices.Contains(dagOrders, form.Order) {
-		view.Problem, form.Order = "This order is not known, and was left out.", ""
+		view.Problem, form.Order = "The order is unknown and was ignored.", ""
 	}
 	view.Filter = form
 	query := service.DAGQuery{Namespace: namespaceOf(c.Request().Context()), Text: form.Text, Paused: form.State == dagsPaused, Cursor: c.QueryParam("cursor"), Limit: dagsPerPage}
@@ -52,7 +52,7 @@ func (u *UI) dagList(c echo.Context) error {
 	ctx := c.Request().Context()
 	list, err := u.service.ListDAGs(ctx, query)
 	if errors.Is(err, engine.ErrCursor) {
-		view.Problem = "This page of the list cannot be found any more: here is the first."
+		view.Problem = "That page of the list no longer exists; this is the first page."
 		query.Cursor = ""
 		list, err = u.service.ListDAGs(ctx, query)
 	}
@@ -140,7 +140,7 @@ func viewDAGRow(entry *dagEntry) templates.DAGRow {
 	if _, roots, more := strings.Cut(dag.Spec.Summary(), "; "); more {
 		row.Schedule = strings.ReplaceAll(roots, "; ", " · ")
 	} else {
-		row.Schedule = "by hand only"
+		row.Schedule = "manual only"
 	}
 	for _, key := range sortedKeys(dag.Spec.Labels) {
 		row.Labels = append(row.Labels, key+"="+dag.Spec.Labels[key])

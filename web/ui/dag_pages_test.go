@@ -46,7 +46,7 @@ func TestDAGsAreNarrowedByTheAddress(t *testing.T) {
 		if names := strings.Join(got, " "); names != want {
 			t.Errorf("%q lists %q, want %q", query, names, want)
 		}
-		said := strings.Contains(page, "was left out") || strings.Contains(page, "cannot be found")
+		said := strings.Contains(page, "was ignored") || strings.Contains(page, "no longer exists")
 		if strings.Contains(query, "nonsense") != said {
 			t.Errorf("%q: what was not understood is said: %v", query, said)
 		}
@@ -60,7 +60,7 @@ func TestDAGTellsWhatItIsMadeOfAndHowItDoes(t *testing.T) {
 	page := s.see(t, "/dags/etl")
 	for _, words := range []string{
 		"6 tasks in 5 columns", "join, runs harbour-log, after orders, rates", "every 30 minutes", "86%", "the last 23", `href="/waves/` + open.ID + `"`,
-		"3 succeeded, 1 failed, 2 skipped", "a slot that comes while a wave runs is skipped",
+		"3 succeeded, 1 failed, 2 skipped", "slots during a wave are skipped",
 	} {
 		if !strings.Contains(page, words) {
 			t.Errorf("the page of a DAG does not say %q", words)
@@ -71,7 +71,7 @@ func TestDAGTellsWhatItIsMadeOfAndHowItDoes(t *testing.T) {
 			t.Errorf("%s answers a script with a whole page", part)
 		}
 	}
-	if page := s.see(t, "/dags/etl/waves"); !strings.Contains(page, "to come") || strings.Count(page, `<tr id="wave-`) != 26 {
+	if page := s.see(t, "/dags/etl/waves"); !strings.Contains(page, "upcoming") || strings.Count(page, `<tr id="wave-`) != 26 {
 		t.Errorf("the list of waves shows %d, want 26", strings.Count(page, `<tr id="wave-`))
 	}
 	if page := s.see(t, "/dags/etl/definition"); !strings.Contains(page, "kind: DAG") {
@@ -96,7 +96,7 @@ func TestDAGIsActedOn(t *testing.T) {
 	}
 	s.act(t, "/dags/etl/pause", url.Values{"reason": {"the warehouse moves"}})
 	for path, words := range map[string]string{
-		"": "Next, if it is resumed", "?": "the warehouse moves", "/grid": "the warehouse moves", "/definition": "/dags/new?from=etl",
+		"": "Next, once resumed", "?": "the warehouse moves", "/grid": "the warehouse moves", "/definition": "/dags/new?from=etl",
 	} {
 		if page := s.see(t, "/dags/etl"+path); !strings.Contains(page, words) {
 			t.Errorf("/dags/etl%s of a DAG that is paused does not say %q", path, words)
@@ -138,8 +138,8 @@ func TestDAGBackfillSaysFirstWhatItWouldDo(t *testing.T) {
 	day := s.Now.UTC().AddDate(0, 0, -1).Format("2006-01-02")
 	span := "from=" + day + "T00:00&to=" + day + "T06:00"
 	page := s.see(t, "/dags/etl/backfill?"+span)
-	found := regexp.MustCompile(`(\d+) waves to make`).FindStringSubmatch(page)
-	if found == nil || strings.Count(page, "<strong>to be made</strong>") == 0 {
+	found := regexp.MustCompile(`(\d+) new waves`).FindStringSubmatch(page)
+	if found == nil || strings.Count(page, "<strong>to be created</strong>") == 0 {
 		t.Fatal("the plan does not tell how many waves it makes")
 	}
 	before, _, err := s.Store.Waves(t.Context(), engine.WaveFilter{Limit: 100})

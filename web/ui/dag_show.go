@@ -96,9 +96,9 @@ func dagFacts(definition *spec.DAG) []templates.Fact {
 		facts = append(facts, templates.Fact{Name: "At once", Value: templates.Plural(int64(definition.MaxParallel), "run", "runs") + " at most"})
 	}
 	if !definition.Manual() {
-		overlap := "a slot that comes while a wave runs is skipped"
+		overlap := "slots during a wave are skipped"
 		if definition.Overlap == spec.WaveQueue {
-			overlap = "one slot that comes while a wave runs waits for its end"
+			overlap = "one slot during a wave is queued"
 		}
 		facts = append(facts, templates.Fact{Name: "Overlap", Value: overlap}, templates.Fact{Name: "Catch-up", Value: catchUpWords(definition.CatchUp)})
 	}

@@ -25,7 +25,7 @@ func (u *UI) deadLetterList(c echo.Context) error {
 	filter := service.DeadLetterFilter{Namespace: namespaceOf(ctx), Job: view.Job, Cursor: c.QueryParam("cursor"), Limit: lettersPerPage}
 	letters, next, err := u.service.DeadLetters(ctx, filter)
 	if errors.Is(err, engine.ErrCursor) {
-		view.Problem = "This page of the list cannot be found any more: here is the first."
+		view.Problem = "That page of the list no longer exists; this is the first page."
 		filter.Cursor = ""
 		letters, next, err = u.service.DeadLetters(ctx, filter)
 	}

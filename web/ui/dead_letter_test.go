@@ -60,7 +60,7 @@ func TestDeadLettersAreListedByPagesAndTeachWhereThereAreNone(t *testing.T) {
 	if second := s.see(t, "/dead-letters?cursor="+cursor); strings.Count(second, `<tr id="letter-`) != 11 || strings.Contains(second, "data-live") {
 		t.Error("the second page does not hold the rest, or refreshes")
 	}
-	if page := s.see(t, "/dead-letters?cursor=nonsense"); !strings.Contains(page, "cannot be found any more") {
+	if page := s.see(t, "/dead-letters?cursor=nonsense"); !strings.Contains(page, "no longer exists") {
 		t.Error("a cursor of nowhere is not told of")
 	}
 	gauge := s.broken.Job
@@ -70,7 +70,7 @@ func TestDeadLettersAreListedByPagesAndTeachWhereThereAreNone(t *testing.T) {
 	if page := s.see(t, "/dead-letters?job=nobody"); !strings.Contains(page, "No dead letter is of nobody.") {
 		t.Error("a job without dead letters is not told of")
 	}
-	const died = "60 runs used up their tries"
+	const died = "60 runs failed all their attempts"
 	if overview := s.see(t, "/"); strings.Contains(overview, died) || !strings.Contains(overview, `href="/dead-letters"`) {
 		t.Error("the overview asks for attention to a job that has recovered, or does not lead to its dead letters")
 	}
@@ -108,7 +108,7 @@ func TestAllDeadLettersAreReplayedOrPurgedAfterAQuestion(t *testing.T) {
 	if at := s.act(t, "/dead-letters/replay", url.Values{"job": {"harbour-log"}, "until": {until}}); at != "/dead-letters?done=replay&job=harbour-log&n=3" {
 		t.Errorf("leads to %s", at)
 	}
-	if page := s.see(t, "/dead-letters?done=replay&job=harbour-log&n=3"); !strings.Contains(page, "3 runs were asked for another attempt.") || strings.Contains(page, "done=replay") {
+	if page := s.see(t, "/dead-letters?done=replay&job=harbour-log&n=3"); !strings.Contains(page, "3 runs were queued for another attempt.") || strings.Contains(page, "done=replay") {
 		t.Error("the list does not say what was done, or says it again and again")
 	}
 	if page := s.see(t, "/dead-letters/purge?job=harbour-log"); !strings.Contains(page, "4 dead runs of harbour-log") {

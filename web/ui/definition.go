@@ -93,7 +93,7 @@ func jobHead(job *engine.Job, head *templates.Head) {
 	head.Description, head.Payload = readable([]byte(job.Spec.Description)), indented(job.Spec.Payload)
 	head.Rhythm = "Runs " + scheduleWords(job) + "."
 	if job.Spec.Manual() {
-		head.Rhythm = "Runs by hand only."
+		head.Rhythm = "Runs manually only."
 	}
 }
 

@@ -63,7 +63,7 @@ func (p *definitionPages[S]) slots(c echo.Context) error {
 	if text := c.QueryParam("month"); text != "" {
 		asked, err := time.ParseInLocation(monthForm, text, from.zone)
 		if err != nil || asked.Year() < 1970 || asked.Year() > 2199 {
-			view.Problem = "This month is not understood, and was left out: write it as 2026-11."
+			view.Problem = "The month is invalid and was ignored: write it as 2026-11."
 		} else {
 			month = asked
 		}
@@ -197,7 +197,7 @@ func (from *slotCalendar) unfold(ctx context.Context, view *templates.Calendar, 
 	view.Day, view.DayMore, view.DayHref = day.From.Format("Monday 2 January 2006"), more, from.runs
 	view.DayEmpty = "No slot has passed on this day."
 	if day.ByHand > 0 {
-		view.DayEmpty = templates.Plural(int64(day.ByHand), from.one, from.many) + " asked for by hand; no slot has passed on this day."
+		view.DayEmpty = templates.Plural(int64(day.ByHand), from.one, from.many) + " triggered manually; no slot has passed on this day."
 	}
 	for _, e := range entries {
 		row := templates.LedgerRow{From: e.From, To: e.To, Count: e.Count, Outcome: e.Outcome, Reason: service.ReasonWords(e.Reason), Run: e.Run}

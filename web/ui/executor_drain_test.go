@@ -24,7 +24,7 @@ func TestExecutorIsDrainedFromItsPage(t *testing.T) {
 		t.Errorf("it leads to %s", to)
 	}
 	page = s.see(t, "/executors?done=drains")
-	for _, words := range []string{"Asked to drain", "draining", "Drained by", `action="/executors/one/resume"`} {
+	for _, words := range []string{"Draining. Within seconds", "draining", "Drained by", `action="/executors/one/resume"`} {
 		if !strings.Contains(page, words) {
 			t.Errorf("the page does not say %q", words)
 		}

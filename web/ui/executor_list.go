@@ -17,17 +17,17 @@ func (u *UI) executorList(c echo.Context) error {
 	view := templates.Executors{Page: u.page(c, templates.SectionExecutors, "Executors and queues")}
 	executors, err := u.service.Fleet(ctx)
 	if err != nil {
-		view.Troubles = append(view.Troubles, "The queue does not answer: who runs programs is not known now. "+err.Error())
+		view.Troubles = append(view.Troubles, "The queue does not answer: the executors are unknown. "+err.Error())
 		return u.show(c, templates.ExecutorsPage(view), templates.ExecutorsPart(view))
 	}
 	depths, err := u.service.ServedQueues(ctx)
 	if err != nil {
-		view.Troubles = append(view.Troubles, "The queue does not answer: what waits is not known now. "+err.Error())
+		view.Troubles = append(view.Troubles, "The queue does not answer: the queue depths are unknown. "+err.Error())
 	}
 	view.Shards = engine.Shards
 	engines, err := u.service.Engines(ctx)
 	if err != nil {
-		view.Troubles = append(view.Troubles, "The queue does not answer: which engines are alive is not known now. "+err.Error())
+		view.Troubles = append(view.Troubles, "The queue does not answer: the engines are unknown. "+err.Error())
 	}
 	view.Ownerless = engines.Ownerless
 	for i := range engines.All {
@@ -62,7 +62,7 @@ func (u *UI) executorList(c echo.Context) error {
 			{Name: "engines alive", Value: fmt.Sprint(len(view.Engines)), Href: "#engines", Tone: tone(len(view.Engines) == 0 && err == nil, "bad")},
 			{Name: "slots busy", Value: fmt.Sprintf("%d of %d", busy, slots), Href: "/runs?status=running", Level: float64(busy) / float64(max(slots, 1))},
 			{Name: "waiting in the queues", Value: fmt.Sprint(waiting), Href: "#queues"},
-			{Name: "silent", Value: fmt.Sprint(silent), Href: "#who", Tone: tone(silent > 0, "bad"), Note: "vanished within the last hour"},
+			{Name: "silent", Value: fmt.Sprint(silent), Href: "#who", Tone: tone(silent > 0, "bad"), Note: "lost within the last hour"},
 		}
 	}
 	return u.show(c, templates.ExecutorsPage(view), templates.ExecutorsPart(view))

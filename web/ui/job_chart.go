@@ -37,7 +37,7 @@ func chartWords(what string, spread service.Spread) string {
 	case spread.Count == 0 && what == "each took":
 		return "No run has ended yet."
 	case spread.Count == 0:
-		return "No slot has fired on time yet: runs by hand have no lag."
+		return "No slot has fired on time yet; manual runs have no lag."
 	}
 	return fmt.Sprintf("how long %s, of the last %s", what, templates.Plural(int64(spread.Count), "run", "runs"))
 }

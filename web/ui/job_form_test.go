@@ -16,7 +16,7 @@ func TestDefinitionIsCheckedWhileItIsTyped(t *testing.T) {
 	s.fill(t)
 	for definition, words := range map[string][]string{
 		goodJob: {"When it runs", "Europe/Amsterdam", `<time datetime="2026-11-21T01:30:00.000Z"`, "Sat 2026-11-21 02:30:00"},
-		"kind: Job\nname: x\nbinary: tide-forecast\n":                            {"By hand only"},
+		"kind: Job\nname: x\nbinary: tide-forecast\n":                            {"Manual only"},
 		"kind: Job\nname: x\nbinary: tide-forecast\nschedul: 1\ntimeout: soon\n": {"2 problems", `data-line="4"`, `data-line="5"`, `data-problem-path="timeout"`},
 		"kind: Job\nname: x\n\nbinary: nope\n":                                   {"1 problem", `data-line="4"`, "there is no binary"},
 		"kind: Job\nname: x\nbinary: tide-forecast\nschedule: \"0 0 30 2 *\"\n":  {"1 problem", "never"},
@@ -76,7 +76,7 @@ func TestWrongDefinitionComesBackAsItWasTyped(t *testing.T) {
 	}
 }
 
-func TestEditThatSomebodyElseOvertookIsRefused(t *testing.T) {
+func TestEditThatAnotherUserOvertookIsRefused(t *testing.T) {
 	s := newSite(t)
 	s.fill(t)
 	job, err := s.Jobs.Get(t.Context(), "default", "tide-forecast")
@@ -94,7 +94,7 @@ func TestEditThatSomebodyElseOvertookIsRefused(t *testing.T) {
 	for _, revision := range []string{form.Get("revision"), "", "x", "0"} {
 		form.Set("revision", revision)
 		response := s.ask(t, http.MethodPost, "/jobs/tide-forecast/edit", form)
-		if response.Code != http.StatusConflict || !strings.Contains(response.Body.String(), "was changed by somebody else") || !strings.Contains(response.Body.String(), "every: 2m") {
+		if response.Code != http.StatusConflict || !strings.Contains(response.Body.String(), "was changed by another user") || !strings.Contains(response.Body.String(), "every: 2m") {
 			t.Errorf("revision %q: %d: %s", revision, response.Code, response.Body)
 		}
 	}
@@ -121,7 +121,7 @@ func TestEditIsComparedBeforeItIsSaved(t *testing.T) {
 		return response.Body.String()
 	}
 	page := s.see(t, "/jobs/tide-forecast/edit")
-	if !strings.Contains(page, "It says the same as what is saved.") {
+	if !strings.Contains(page, "No changes.") {
 		t.Error("what is not changed is not told as such")
 	}
 	changed := check("kind: Job\nname: tide-forecast\n# a comment changes nothing\nbinary: tide-forecast@stable\nevery: 7m\n")

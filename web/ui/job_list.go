@@ -33,7 +33,7 @@ func (u *UI) jobList(c echo.Context) error {
 	query := jobQuery(c, &view)
 	list, err := u.service.ListJobs(c.Request().Context(), query)
 	if errors.Is(err, engine.ErrCursor) {
-		view.Problem = "This page of the list cannot be found any more: here is the first."
+		view.Problem = "That page of the list no longer exists; this is the first page."
 		query.Cursor = ""
 		list, err = u.service.ListJobs(c.Request().Context(), query)
 	}
@@ -57,13 +57,13 @@ func jobQuery(c echo.Context, view *templates.Jobs) service.JobQuery {
 		return value == "" || slices.ContainsFunc(options, func(option templates.Option) bool { return option.Value == value })
 	}
 	if !known(form.States, form.State) {
-		view.Problem, form.State = "This state is not known, and was left out.", ""
+		view.Problem, form.State = "The state is unknown and was ignored.", ""
 	}
 	if !known(form.Tiers, form.Tier) {
-		view.Problem, form.Tier = "This tier is not known, and was left out.", ""
+		view.Problem, form.Tier = "The tier is unknown and was ignored.", ""
 	}
 	if form.Order != "" && !slices.Contains(jobOrders, service.JobOrder(form.Order)) {
-		view.Problem, form.Order = "This order is not known, and was left out.", ""
+		view.Problem, form.Order = "The order is unknown and was ignored.", ""
 	}
 	view.Filter = form
 	return service.JobQuery{

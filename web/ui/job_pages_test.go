@@ -45,7 +45,7 @@ func TestJobsAreNarrowedByTheAddress(t *testing.T) {
 		if names := strings.Join(got, " "); names != want {
 			t.Errorf("%q lists %q, want %q", query, names, want)
 		}
-		said := strings.Contains(page, "was left out") || strings.Contains(page, "cannot be found")
+		said := strings.Contains(page, "was ignored") || strings.Contains(page, "no longer exists")
 		if strings.Contains(query, "nonsense") != said {
 			t.Errorf("%q: what was not understood is said: %v", query, said)
 		}
@@ -100,7 +100,7 @@ func TestJobSaysWhyItDoesNotRun(t *testing.T) {
 	s := newSite(t)
 	s.fill(t)
 	page := s.see(t, "/jobs/nightly-report")
-	for _, words := range []string{"Why it does not run", "It is paused: no slot fires until it is resumed.", "Next, if it is resumed", "2026-11-21 03:00:00"} {
+	for _, words := range []string{"Why it does not run", "It is paused: no slot fires until it is resumed.", "Next, once resumed", "2026-11-21 03:00:00"} {
 		if !strings.Contains(page, words) {
 			t.Errorf("a paused job does not say %q", words)
 		}
@@ -150,18 +150,18 @@ func TestCalendarUnfoldsADay(t *testing.T) {
 	s := newSite(t)
 	s.fill(t)
 	page := s.see(t, "/jobs/tide-forecast/slots")
-	for _, words := range []string{"November 2026", "days of Europe/Amsterdam", "Friday 20 November: 1 fired, 1 skipped, 5 missed, ", " to come", "5 slots: no engine was running", "Choose a day"} {
+	for _, words := range []string{"November 2026", "days of Europe/Amsterdam", "Friday 20 November: 1 fired, 1 skipped, 5 missed, ", " upcoming", "5 slots: no engine was running", "Choose a day"} {
 		if !strings.Contains(page, words) {
 			t.Errorf("the calendar does not say %q", words)
 		}
 	}
 	day := s.see(t, "/jobs/tide-forecast/slots?day=2026-11-20")
-	for _, words := range []string{"Friday 20 November 2026", "5 slots", "no engine was running", "the run before it had not ended", "/runs/" + s.first.ID} {
+	for _, words := range []string{"Friday 20 November 2026", "5 slots", "no engine was running", "the previous run had not finished", "/runs/" + s.first.ID} {
 		if !strings.Contains(day, words) {
 			t.Errorf("the day does not say %q", words)
 		}
 	}
-	if page := s.see(t, "/jobs/tide-forecast/slots?month=nonsense"); !strings.Contains(page, "was left out") || !strings.Contains(page, "November 2026") {
+	if page := s.see(t, "/jobs/tide-forecast/slots?month=nonsense"); !strings.Contains(page, "was ignored") || !strings.Contains(page, "November 2026") {
 		t.Error("a month that is none is not told")
 	}
 	if page := s.see(t, "/jobs/tide-forecast/slots?month=2027-03"); !strings.Contains(page, "March 2027") {
@@ -232,7 +232,7 @@ func TestBackfillIsPlannedFirst(t *testing.T) {
 	}
 	// Noon UTC is 18:00 in Dhaka.
 	page := s.see(t, "/jobs/hourly/backfill?from=2026-11-20T15:00&to=2026-11-20T18:00")
-	for _, words := range []string{"2 runs to make, of 3 slots", "Fri 2026-11-20 15:00:00", "/runs/" + run.ID, "Run 2 slots"} {
+	for _, words := range []string{"2 new runs for 3 slots", "Fri 2026-11-20 15:00:00", "/runs/" + run.ID, "Run 2 slots"} {
 		if !strings.Contains(page, words) {
 			t.Errorf("the plan does not say %q", words)
 		}

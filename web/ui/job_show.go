@@ -116,7 +116,7 @@ func catchUpWords(catchUp spec.CatchUp) string {
 		return "none"
 	}
 	if catchUp.Window > 0 {
-		return fmt.Sprintf("%s, of the %s before", catchUp.Policy, catchUp.Window)
+		return fmt.Sprintf("%s, within %s", catchUp.Policy, catchUp.Window)
 	}
 	return string(catchUp.Policy)
 }

@@ -58,7 +58,7 @@ func (u *UI) overview(c echo.Context) error {
 		view.NoJobs = len(jobs) == 0
 	}
 	if now.Troubled != nil {
-		view.Troubles = append(view.Troubles, "The queue does not answer: who runs programs is not known now. "+now.Troubled.Error())
+		view.Troubles = append(view.Troubles, "The queue does not answer: the executors are unknown. "+now.Troubled.Error())
 	}
 	view.Tiles = overviewTiles(&now)
 	for i := range now.Concerns[:min(len(now.Concerns), listedConcerns)] {

@@ -17,9 +17,9 @@ func TestOverviewTellsWhatNeedsAttention(t *testing.T) {
 	s.fill(t)
 	page := s.see(t, "/")
 	for _, words := range []string{
-		"1 run used up its tries: its 2 attempts are used up", "/runs/" + s.broken.ID + "/retry", "/runs/" + s.broken.ID + "/dismiss",
+		"1 run failed all its attempts: its 2 attempts are used up", "/runs/" + s.broken.ID + "/retry", "/runs/" + s.broken.ID + "/dismiss",
 		"5 slots were missed in the last 24 hours", "/jobs/tide-forecast/edit",
-		"1 dead", "slots to come: harbour-log",
+		"1 dead", "upcoming slots: harbour-log",
 	} {
 		if !strings.Contains(page, words) {
 			t.Errorf("the overview does not say %q", words)
@@ -52,20 +52,20 @@ func TestSilentExecutorIsMissed(t *testing.T) {
 	s := newSite(t)
 	s.fill(t)
 	for _, path := range []string{"/", "/executors"} {
-		if page := s.see(t, path); strings.Contains(page, "says nothing") || strings.Contains(page, "What it ran is tried again") {
+		if page := s.see(t, path); strings.Contains(page, "does not respond") || strings.Contains(page, "Its runs are retried") {
 			t.Fatalf("%s misses one although all are there", path)
 		}
 	}
 	s.Queue.SetExecutors(engine.Presence{ID: "three", Host: "quay-3", Tiers: []spec.Tier{spec.TierLight}, Slots: 1, Seen: s.Now})
-	if page := s.see(t, "/"); !strings.Contains(page, "Executor one says nothing") || strings.Contains(page, "Executor two says nothing") {
+	if page := s.see(t, "/"); !strings.Contains(page, "Executor one does not respond") || strings.Contains(page, "Executor two does not respond") {
 		t.Error("the overview does not miss the one that vanished, or misses the one that drained")
 	}
-	if !strings.Contains(s.see(t, "/executors"), "What it ran is tried again") {
+	if !strings.Contains(s.see(t, "/executors"), "Its runs are retried") {
 		t.Error("the executors' page does not miss it")
 	}
 	s.Now = s.Now.Add(2 * time.Hour)
 	s.Queue.SetExecutors(engine.Presence{ID: "three", Host: "quay-3", Tiers: []spec.Tier{spec.TierLight}, Slots: 1, Seen: s.Now})
-	if strings.Contains(s.see(t, "/"), "Executor one says nothing") {
+	if strings.Contains(s.see(t, "/"), "Executor one does not respond") {
 		t.Error("it is missed for ever")
 	}
 }
@@ -86,7 +86,7 @@ func TestDismissedRunNeedsNoAttention(t *testing.T) {
 	if to := s.act(t, "/runs/"+s.broken.ID+"/dismiss", nil); to != "/?done=dismissed" {
 		t.Errorf("it leads to %s", to)
 	}
-	if strings.Contains(s.see(t, "/"), "used up its tries") {
+	if strings.Contains(s.see(t, "/"), "failed all its attempts") {
 		t.Error("it is still told")
 	}
 	if response := s.ask(t, http.MethodPost, "/runs/"+s.broken.ID+"/dismiss", url.Values{}); response.Code != http.StatusNotFound {
@@ -113,5 +113,47 @@ func TestThemeIsKeptInACookie(t *testing.T) {
 		if to := s.ask(t, http.MethodPost, "/theme", url.Values{"theme": {"system"}}, "Referer", from).Header().Get("Location"); to != "/" {
 			t.Errorf("from %q it leads to %q", from, to)
 		}
+	}
+}
+
+// Slots that did not fire because a run was in the way: the page names what the run did, and no other cause.
+func TestOverviewNamesWhatHeldSlotsUp(t *testing.T) {
+	const (
+		waits    = "the previous run was still waiting for an executor"
+		outlasts = "it takes longer than the interval between slots"
+		unknown  = "the previous run had not finished."
+	)
+	for name, test := range map[string]struct {
+		status engine.Status
+		want   string
+	}{
+		"its run waits for an executor": {engine.StatusQueued, waits},
+		"its run goes on":               {engine.StatusRunning, outlasts},
+		"its runs are not kept":         {engine.StatusInvalid, unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			s.PutBinary(t, "gauge", "stable")
+			job := s.job(t, "gauge", "How deep the water is", `"schedule": "* * * * *"`)
+			slot := s.Now.Add(-10 * time.Minute).Truncate(time.Minute)
+			if test.status != engine.StatusInvalid {
+				run := s.Running(job, slot)
+				if run.Status = test.status; run.Status == engine.StatusQueued {
+					run.StartedAt = time.Time{}
+				}
+				s.PutRun(t, run)
+			}
+			from, to := slot.Add(time.Minute), slot.Add(8*time.Minute)
+			s.Write(t, engine.Batch{Slots: []engine.SlotRange{{
+				ID: engine.SlotRangeID(job.UID, from), JobUID: job.UID, Namespace: job.Namespace, Job: job.Name, From: from, To: to, Count: 8,
+				Outcome: engine.OutcomeSkipped, Reason: engine.ReasonOverlap,
+			}}})
+			page := s.see(t, "/")
+			for _, words := range []string{waits, outlasts, unknown} {
+				if said := strings.Contains(page, words); said != (words == test.want) {
+					t.Errorf("the overview says %q: %t", words, said)
+				}
+			}
+		})
 	}
 }

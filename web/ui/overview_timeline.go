@@ -19,7 +19,7 @@ func viewTimeline(t *service.Timeline) templates.Timeline {
 		view.Bars = append(view.Bars, futureBar(&t.Future[i]))
 	}
 	if !t.Beyond.IsZero() {
-		view.Beyond = "What is to come shows the jobs that fire first; from " + t.Beyond.UTC().Format("15:04") + " UTC on there are more."
+		view.Beyond = "The upcoming part shows the jobs that fire first; from " + t.Beyond.UTC().Format("15:04") + " UTC on there are more."
 	}
 	return view
 }
@@ -57,9 +57,9 @@ func runsWord(n engine.Tally) string {
 
 func futureBar(b *service.FutureBucket) templates.TimelineBar {
 	bar := templates.TimelineBar{From: b.From, Until: b.Until, Slots: b.Slots.N, Future: true, Href: "/jobs"}
-	words := tally(b.Slots) + " slots to come"
+	words := tally(b.Slots) + " upcoming slots"
 	if b.Slots.N == 1 && !b.Slots.More {
-		words = "1 slot to come"
+		words = "1 upcoming slot"
 	}
 	if b.Jobs == 1 {
 		bar.Href = "/jobs/" + url.PathEscape(b.Names[0])

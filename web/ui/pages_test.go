@@ -124,7 +124,7 @@ func TestRunsAreNarrowed(t *testing.T) {
 		if got := strings.Count(page, `id="row-`); got != want && query != "tier=medium" {
 			t.Errorf("%q lists %d runs, want %d", query, got, want)
 		}
-		said := strings.Contains(page, "was left out") || strings.Contains(page, "cannot be found")
+		said := strings.Contains(page, "was ignored") || strings.Contains(page, "no longer exists")
 		if wrong := strings.Contains(query, "nonsense") || strings.Contains(query, "soon"); said != wrong {
 			t.Errorf("%q: what was not understood is said: %v", query, said)
 		}
@@ -148,7 +148,7 @@ func TestPagesLiveWithoutTheQueue(t *testing.T) {
 func TestFailureIsAPage(t *testing.T) {
 	s := newSite(t)
 	for path, words := range map[string]string{
-		"/nope": "No page has the address /nope", "/jobs/nope": "There is no job &#34;nope&#34;.", "/runs/nope": "There is no run",
+		"/nope": "There is no page at /nope", "/jobs/nope": "There is no job &#34;nope&#34;.", "/runs/nope": "There is no run",
 		"/binaries/nope": "There is no binary", "/jobs/nope/edit": "There is no job",
 	} {
 		response := s.ask(t, http.MethodGet, path, nil)

@@ -14,7 +14,7 @@ import (
 )
 
 // hiddenValue stands for a value that looks like a secret.
-const hiddenValue = "hidden: it looks like a secret"
+const hiddenValue = "hidden (looks like a secret)"
 
 // viewDefinition is what a run executes, as it was when the run was made.
 func viewDefinition(run *engine.Run, definition *engine.Generation, known bool) *templates.RunDefinition {
@@ -25,7 +25,7 @@ func viewDefinition(run *engine.Run, definition *engine.Generation, known bool) 
 	switch {
 	case known:
 	case run.Generation == 0:
-		view.Missing = "The engine has yet to take this run: its definition is settled then."
+		view.Missing = "The engine has not started this run yet; its definition is chosen then."
 		return view
 	default:
 		view.Missing = "This generation of the definition is not kept any more."
@@ -57,12 +57,12 @@ func definitionFacts(job *spec.Job) (facts []templates.Fact) {
 	add("Interpreter", job.Interpreter)
 	add("Timeout", span(job.Timeout))
 	if tries := job.Retry.MaxAttempts; tries > 1 {
-		add("Tries", fmt.Sprintf("%d, %v to %v apart", tries, time.Duration(job.Retry.Delay), time.Duration(job.Retry.MaxDelay)))
+		add("Attempts", fmt.Sprintf("up to %d, %v to %v apart", tries, time.Duration(job.Retry.Delay), time.Duration(job.Retry.MaxDelay)))
 	} else {
-		add("Tries", "one")
+		add("Attempts", "1")
 	}
-	add("Retried", exitCodes(job.Retry.On))
-	add("Not retried", exitCodes(job.Retry.NotOn))
+	add("Retry on exit codes", exitCodes(job.Retry.On))
+	add("Never retry on exit codes", exitCodes(job.Retry.NotOn))
 	add("Overlap", string(job.Overlap))
 	add("Delivery", strings.ReplaceAll(string(job.Delivery), "_", " "))
 	var limits []string

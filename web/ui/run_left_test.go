@@ -18,7 +18,7 @@ func TestRunShowsWhatItHasHandedOn(t *testing.T) {
 	job := s.PutJob(t, `{"name": "talk", "binary": "talk"}`)
 	run := s.Running(job, s.Now.Add(-time.Hour))
 	s.PutRun(t, run)
-	if page := s.see(t, "/runs/"+run.ID); strings.Contains(page, "Handed on") {
+	if page := s.see(t, "/runs/"+run.ID); strings.Contains(page, "Outputs and artifacts") {
 		t.Error("a run that has left nothing has a card for it")
 	}
 	ended := webtest.Ended(run, engine.StatusSucceeded, "")
@@ -30,7 +30,7 @@ func TestRunShowsWhatItHasHandedOn(t *testing.T) {
 	s.PutRun(t, ended)
 	page := s.see(t, "/runs/"+run.ID)
 	for _, want := range []string{
-		"Handed on", "rows", "a &lt;b&gt;", "a/&lt;i&gt; 100%.csv", "/api/v1/runs/" + run.ID + "/artifacts/a/%3Ci%3E%20100%25.csv", "more-98", "21 more files are", "hidden",
+		"Outputs and artifacts", "rows", "a &lt;b&gt;", "a/&lt;i&gt; 100%.csv", "/api/v1/runs/" + run.ID + "/artifacts/a/%3Ci%3E%20100%25.csv", "more-98", "21 more files are", "hidden",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)

@@ -34,7 +34,7 @@ func (u *UI) runList(c echo.Context) error {
 	filter := u.runFilter(c, &view)
 	runs, next, err := u.service.Runs(ctx, filter)
 	if errors.Is(err, engine.ErrCursor) {
-		view.Problem = "This page of the list cannot be found any more: here is the first."
+		view.Problem = "That page of the list no longer exists; this is the first page."
 		filter.Cursor = ""
 		runs, next, err = u.service.Runs(ctx, filter)
 	}
@@ -89,7 +89,7 @@ func (u *UI) runFilter(c echo.Context, view *templates.Runs) engine.RunFilter {
 	if form.Since != "" {
 		span, err := time.ParseDuration(form.Since)
 		if err != nil || span <= 0 {
-			view.Problem, form.Since = "This span of time is not understood, and was left out: write it as 90m or 24h.", ""
+			view.Problem, form.Since = "The period is invalid and was ignored: write it as 90m or 24h.", ""
 		} else {
 			filter.Since = view.Page.Now.Add(-span)
 		}
@@ -103,7 +103,7 @@ func (u *UI) runFilter(c echo.Context, view *templates.Runs) engine.RunFilter {
 		}
 		at, err := time.Parse(formTime, (*end.given)[:min(len(*end.given), len(formTime))])
 		if err != nil {
-			view.Problem, *end.given = "This time is not understood, and was left out: write it as 2026-11-21T09:30, in UTC.", ""
+			view.Problem, *end.given = "The time is invalid and was ignored: write it as 2026-11-21T09:30, in UTC.", ""
 			continue
 		}
 		if at.After(*end.at) {
@@ -124,7 +124,7 @@ func chosenStatuses(given []string, problem *string) (chosen []engine.Status) {
 		}
 		status, err := engine.ParseStatus(name)
 		if err != nil {
-			*problem = "This status is not known, and was left out."
+			*problem = "The status is unknown and was ignored."
 			continue
 		}
 		chosen = append(chosen, status)

@@ -47,7 +47,7 @@ func TestRunsAreNarrowedByWhatTheFormAsks(t *testing.T) {
 		if strings.Join(got, " ") != want {
 			t.Errorf("%q shows %v, want %s", query, got, want)
 		}
-		if strings.Contains(query, "nonsense") != strings.Contains(page, "left out") {
+		if strings.Contains(query, "nonsense") != strings.Contains(page, "was ignored") {
 			t.Errorf("%q: what is not understood is not told", query)
 		}
 	}
@@ -62,10 +62,10 @@ func TestWhyAJobDidNotRun(t *testing.T) {
 	s := newSite(t)
 	s.fill(t)
 	for query, want := range map[string][]string{
-		"job=tide-forecast":                  {"Slots of tide-forecast that did not fire", "5 slots", "no engine was running", "the run before it had not ended"},
+		"job=tide-forecast":                  {"Slots of tide-forecast that did not fire", "5 slots", "no engine was running", "the previous run had not finished"},
 		"job=tide-forecast&status=cancelled": {"Why tide-forecast did not run", "Its next slot is"},
 		"job=nightly-report":                 {"Why nightly-report did not run", "It has been paused since", "by mira"},
-		"job=no-such-job":                    {"There is no job of this name"},
+		"job=no-such-job":                    {"There is no job named"},
 	} {
 		page := s.see(t, "/runs?"+query)
 		for _, words := range want {

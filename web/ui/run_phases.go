@@ -32,11 +32,11 @@ func phases(run *engine.Run, now time.Time) [][]templates.Phase {
 	whole := end.Sub(begin)
 	for i := range run.Attempts {
 		a := &run.Attempts[i]
-		since, waited := begin, "until it was queued"
+		since, waited := begin, "scheduling"
 		if i > 0 {
-			since, waited = run.Attempts[i-1].FinishedAt, "until the next try"
+			since, waited = run.Attempts[i-1].FinishedAt, "until the next attempt"
 		} else if run.Trigger == engine.TriggerSchedule {
-			waited = "slot to queue"
+			waited = "scheduling"
 		}
 		all[i] = attemptPhases(a, since, waited)
 		for j := range all[i] {

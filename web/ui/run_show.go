@@ -144,7 +144,7 @@ func (u *UI) viewRun(c echo.Context, run *engine.Run) templates.Run {
 		view.Progress = viewProgress(run.Progress)
 	}
 	if view.CanRetry && run.Status == engine.StatusCancelled {
-		view.HurtsRetry = "This run was cancelled. Try it again all the same?"
+		view.HurtsRetry = "This run was cancelled. Try it again anyway?"
 	}
 	for _, name := range slices.Sorted(maps.Keys(run.Args)) {
 		value := run.Args[name]
@@ -184,7 +184,7 @@ func queued(run *engine.Run) time.Time {
 
 func viewAttempt(run *engine.Run, a *engine.Attempt) templates.Attempt {
 	view := templates.Attempt{
-		N: a.N, Status: a.Status.String(), Executor: a.Executor, Started: a.StartedAt, Error: a.Error, Exit: attemptWords(run, a),
+		N: a.N, Status: a.Status.String(), Executor: a.Executor, Started: a.StartedAt, Error: a.Error, Exit: capital(attemptWords(run, a)),
 	}
 	if view.Started.IsZero() && !a.Status.Terminal() {
 		view.Started = a.ClaimedAt

@@ -23,8 +23,8 @@ func TestRunSaysWhatComesNext(t *testing.T) {
 	s.PutRun(t, run)
 	page := s.see(t, "/runs/"+run.ID)
 	for _, want := range []string{
-		"exit 75, a temporary failure: it will be tried again", "2026-11-20 12:00:30", "attempt 2 of 3", "in the queue", "running",
-		"DB_PASSWORD", "hidden: it looks like a secret", "LEVEL", "team: tide", "generation 1",
+		"exit code 75, temporary failure: it will be tried again", "2026-11-20 12:00:30", "attempt 2 of 3", "in the queue", "running",
+		"DB_PASSWORD", "hidden (looks like a secret)", "LEVEL", "team: tide", "generation 1",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
@@ -61,7 +61,7 @@ func TestRunsAreComparedOnAPage(t *testing.T) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
-	if page := s.see(t, "/runs/diff?exact=1&a="+good.ID+"&b="+bad.ID); !strings.Contains(page, "Pass over numbers") {
+	if page := s.see(t, "/runs/diff?exact=1&a="+good.ID+"&b="+bad.ID); !strings.Contains(page, "Ignore numbers") {
 		t.Error("the exact comparison does not lead back")
 	}
 	for path, status := range map[string]int{"/runs/diff?a=" + good.ID: 400, "/runs/diff?a=last-good&b=" + good.ID: 404, "/runs/diff?a=none-s1&b=" + good.ID: 404} {

@@ -21,7 +21,7 @@ func (u *UI) whyNot(ctx context.Context, filter *engine.RunFilter, ran bool) (*t
 		if ran {
 			return nil, nil
 		}
-		return &templates.WhyNot{Job: filter.Job, Lines: []string{fmt.Sprintf("There is no job of this name: look whether %q is written as in its definition.", filter.Job)}}, nil
+		return &templates.WhyNot{Job: filter.Job, Lines: []string{fmt.Sprintf("There is no job named %q: check the spelling.", filter.Job)}}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -45,18 +45,18 @@ func (u *UI) whyNot(ctx context.Context, filter *engine.RunFilter, ran bool) (*t
 	case job.Paused:
 		why.Lines = append(why.Lines, fmt.Sprintf("It has been paused since %s UTC, by %s.", job.PausedAt.UTC().Format("2006-01-02 15:04:05"), job.PausedBy))
 	case job.Spec.Manual():
-		why.Lines = append(why.Lines, "It has no schedule: it runs only when somebody starts it.")
+		why.Lines = append(why.Lines, "It has no schedule: it runs only when triggered manually.")
 	default:
 		next, err := u.service.Jobs.NextSlots(ctx, job)
 		if err != nil {
 			return nil, err
 		}
 		if why.Next = next[job.UID]; why.Next.IsZero() {
-			why.Lines = append(why.Lines, "Nothing of it is planned: its schedule has ended, or the engine has yet to take it up.")
+			why.Lines = append(why.Lines, "It has no planned slot: its schedule has ended, or the engine has not read it yet.")
 		}
 	}
 	if filter.Since.Before(job.CreatedAt) && !filter.Since.IsZero() {
-		why.Lines = append(why.Lines, fmt.Sprintf("It was made at %s UTC.", job.CreatedAt.UTC().Format("2006-01-02 15:04:05")))
+		why.Lines = append(why.Lines, fmt.Sprintf("It was created at %s UTC.", job.CreatedAt.UTC().Format("2006-01-02 15:04:05")))
 	}
 	return why, nil
 }

@@ -9,23 +9,23 @@ import (
 
 // exitMeanings say what exit codes mean, by the contract with the program, sysexits.h, and the habits of shells.
 var exitMeanings = map[int]string{
-	0: "all is well", 2: "wrong use, by many programs' habit", engine.ExitUsage: "wrong use of the program", engine.ExitDataError: "wrong input data", 69: "a service is not there",
-	70: "an error inside the program", 74: "an error of reading or writing", engine.ExitTempFail: "a temporary failure", engine.ExitNoPerm: "no permission",
-	engine.ExitConfig: "wrong configuration", engine.ExitTimeout: "the program's own timeout", 126: "found, but not executable", 127: "command not found",
+	2: "wrong usage, by convention", engine.ExitUsage: "wrong usage", engine.ExitDataError: "invalid input data", 69: "a service is unavailable",
+	70: "internal error", 74: "I/O error", engine.ExitTempFail: "temporary failure", engine.ExitNoPerm: "permission denied",
+	engine.ExitConfig: "configuration error", engine.ExitTimeout: "timed out, as by timeout(1)", 126: "not executable", 127: "command not found",
 }
 
 // signalMeanings say why a program mostly gets a signal.
 var signalMeanings = map[string]string{
-	"SIGKILL": "killed outright, as by the kernel when memory is short", "SIGTERM": "told to stop", "SIGINT": "interrupted", "SIGHUP": "its terminal went",
-	"SIGSEGV": "it touched memory that is not its own", "SIGBUS": "it touched memory that is not there", "SIGABRT": "it gave up by itself, as after a failed assertion",
-	"SIGFPE": "an impossible calculation", "SIGILL": "an instruction that this processor does not know", "SIGPIPE": "nobody read what it wrote",
-	"SIGXCPU": "it used more CPU time than its limit", "SIGXFSZ": "it wrote a larger file than its limit", "SIGSYS": "a system call that is not allowed",
+	"SIGKILL": "killed, possibly by the kernel for lack of memory", "SIGTERM": "asked to stop", "SIGINT": "interrupted", "SIGHUP": "terminal closed",
+	"SIGSEGV": "invalid memory access", "SIGBUS": "access to unmapped memory", "SIGABRT": "aborted, as after a failed assertion",
+	"SIGFPE": "arithmetic error", "SIGILL": "illegal instruction", "SIGPIPE": "its output was closed",
+	"SIGXCPU": "CPU time limit exceeded", "SIGXFSZ": "file size limit exceeded", "SIGSYS": "system call not allowed",
 }
 
 // signals that shells tell as 128 + n.
 var shellSignals = map[int]string{1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 15: "SIGTERM"}
 
-// exitWords tells how an attempt's program ended: "exit 75, a temporary failure"; "" while it goes on.
+// exitWords tells how an attempt's program ended: "exit code 75, temporary failure"; "" while it goes on.
 func exitWords(a *engine.Attempt) string {
 	switch {
 	case a.Signal != "":
@@ -36,12 +36,12 @@ func exitWords(a *engine.Attempt) string {
 	case a.ExitCode == nil:
 		return ""
 	}
-	words := fmt.Sprintf("exit %d", *a.ExitCode)
+	words := fmt.Sprintf("exit code %d", *a.ExitCode)
 	if meaning := exitMeanings[*a.ExitCode]; meaning != "" {
 		return words + ", " + meaning
 	}
 	if signal := shellSignals[*a.ExitCode-128]; signal != "" {
-		return words + ": by a shell's habit, " + signal + " ended what it ran"
+		return words + ": probably " + signal + ", as reported by a shell"
 	}
 	return words
 }
@@ -51,9 +51,9 @@ func attemptWords(run *engine.Run, a *engine.Attempt) string {
 	exit := exitWords(a)
 	switch a.Status {
 	case engine.StatusLost:
-		words := "its executor vanished"
+		words := "its executor was lost"
 		if a.Executor != "" {
-			words = "executor " + a.Executor + " vanished"
+			words = "executor " + a.Executor + " was lost"
 		}
 		if strings.Contains(a.Error, "shut down") || strings.Contains(a.Error, "lock") {
 			words = "given back by its executor"
@@ -69,13 +69,21 @@ func attemptWords(run *engine.Run, a *engine.Attempt) string {
 		return join("cancelled", exit)
 	case engine.StatusTimedOut:
 		if a.Error == "" {
-			return join("it ran longer than its timeout", exit)
+			return join("it exceeded its timeout", exit)
 		}
 		return exit
 	case engine.StatusInvalid, engine.StatusScheduled, engine.StatusQueued, engine.StatusRunning, engine.StatusRetrying,
 		engine.StatusSucceeded, engine.StatusFailed, engine.StatusDead, engine.StatusSkipped:
 	}
 	return exit
+}
+
+// capital begins a sentence.
+func capital(words string) string {
+	if words == "" {
+		return ""
+	}
+	return strings.ToUpper(words[:1]) + words[1:]
 }
 
 func join(first, second string) string {
@@ -85,8 +93,8 @@ func join(first, second string) string {
 	return first + "; " + second
 }
 
-// happens tells what comes next of a run that waits for another try: "exit 75, a temporary failure: it will be tried
-// again", and which try that is; "" for any other run.
+// happens says what comes next of a run that waits for another attempt ("exit code 75, temporary failure: it will be tried
+// again"), and which attempt that is; "" for any other run.
 func happens(run *engine.Run, tries int) (words, try string) {
 	last := run.Current()
 	if run.Status != engine.StatusRetrying || last == nil {

@@ -27,7 +27,7 @@ func TestWhatWaitsForLabelsIsShown(t *testing.T) {
 		"/":               {"2 runs wait in tier light: no executor has gpu=true", "Start an executor with --tier light --label gpu=true"},
 		"/executors":      {">arch=arm64<", ">gpu=true<", "no executor has gpu=true", "0 of 1"},
 		"/runs":           {"no executor has gpu=true"},
-		"/runs/" + run.ID: {"It waits: no executor has gpu=true.", ">gpu=true<"},
+		"/runs/" + run.ID: {"Waiting: no executor has gpu=true.", ">gpu=true<"},
 		"/jobs/train":     {"No executor has gpu=true: what fires waits until one comes.", ">gpu=true<"},
 	} {
 		page := s.see(t, path)

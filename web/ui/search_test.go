@@ -33,7 +33,7 @@ func TestSearchAnswersScriptsAndReaders(t *testing.T) {
 	if !strings.Contains(page, `href="/runs/`+s.broken.ID+`"`) || !strings.Contains(page, "Run of gauge-anomalies") {
 		t.Errorf("a run is not found by its id: %s", page)
 	}
-	if page := s.see(t, "/ui/search?q=%3Cscript%3E"); !strings.Contains(page, "Nothing is called that.") || strings.Contains(page, "<script>") {
+	if page := s.see(t, "/ui/search?q=%3Cscript%3E"); !strings.Contains(page, "No results.") || strings.Contains(page, "<script>") {
 		t.Error("what nothing is called is not told, or comes back as it is")
 	}
 	if response := s.ask(t, http.MethodGet, "/ui/search?q=zzz", nil, "Accept", "application/json"); strings.TrimSpace(response.Body.String()) != `{"items":[]}` {

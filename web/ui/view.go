@@ -109,7 +109,7 @@ func triggerWords(run *engine.Run) string {
 	case engine.TriggerBackfill:
 		return "backfill"
 	case engine.TriggerManual:
-		return "hand"
+		return "manual"
 	case engine.TriggerUpstream:
 		return "upstream"
 	}

@@ -21,7 +21,7 @@ func TestOpenWaveSaysWhatItWaitsFor(t *testing.T) {
 		}
 	}
 	asked := s.see(t, "/waves/"+engine.ManualWaveID(open.DAGUID, "later"))
-	for _, words := range []string{"Wave to come", "Wave 25, which is running: waves of one DAG never overlap", "&lt;script&gt;", "by joris"} {
+	for _, words := range []string{"Upcoming wave", "Wave 25, which is running: waves of one DAG never overlap", "&lt;script&gt;", "by joris"} {
 		if !strings.Contains(asked, words) {
 			t.Errorf("a wave that waits does not say %q", words)
 		}
@@ -35,7 +35,7 @@ func TestFailedWaveShowsWhereAndCanGoOn(t *testing.T) {
 	failed := engine.WaveID(open.DAGUID, 24)
 	page := s.see(t, "/waves/"+failed)
 	for _, words := range []string{
-		"join: dead", "upstream failed", "join failed", "2 attempts", "on the critical path", "Go on from what failed", `href="/runs/` + failed + `-join"`,
+		"join: dead", "upstream failed", "join failed", "2 attempts", "on the critical path", "Resume from failure", `href="/runs/` + failed + `-join"`,
 		"Critical path:", "in the queue", `rel="prev"`, `rel="next"`,
 	} {
 		if !strings.Contains(page, words) {
@@ -44,6 +44,9 @@ func TestFailedWaveShowsWhereAndCanGoOn(t *testing.T) {
 	}
 	if !strings.Contains(page, "data-live") {
 		t.Error("a wave that has ended, and may be resumed elsewhere, does not refresh")
+	}
+	if !strings.Contains(s.see(t, "/runs/"+engine.TaskRunID(failed, "shops")), "data-live") {
+		t.Error("the run of a skipped task, which runs once its wave is resumed, does not refresh")
 	}
 	if page := s.see(t, "/waves/"+failed+"?state=upstream_failed"); strings.Count(page, `<tr id="task-`) != 2 || !strings.Contains(page, "2 of 6") {
 		t.Error("the table is not narrowed to a state")
@@ -129,7 +132,7 @@ func TestRunsOfTasksLeadToTheirWaves(t *testing.T) {
 		}
 	}
 	overview := s.see(t, "/")
-	for _, words := range []string{"3 waves failed in the last 24 hours, the last one too", `action="/waves/` + failed + `/resume"`} {
+	for _, words := range []string{"3 waves failed in the last 24 hours, including the last one", `action="/waves/` + failed + `/resume"`} {
 		if !strings.Contains(overview, words) {
 			t.Errorf("the overview does not hold %q", words)
 		}

@@ -87,7 +87,7 @@ func (u *UI) waveFrame(c echo.Context, wave *engine.Wave) templates.Wave {
 }
 
 func (u *UI) wavePage(c echo.Context, wave *engine.Wave, below string) templates.Page {
-	name := "wave to come"
+	name := "upcoming wave"
 	if wave.Epoch > 0 {
 		name = "wave " + strconv.FormatInt(wave.Epoch, 10)
 	}
@@ -130,7 +130,7 @@ func (u *UI) waits(ctx context.Context, d *engine.DAG, detail *service.WaveDetai
 			}
 		}
 		if len(waits) == 0 {
-			waits = append(waits, templates.WaveWait{Words: "The engine, which takes it up in a moment"})
+			waits = append(waits, templates.WaveWait{Words: "The engine, which starts it in a moment"})
 		}
 		return waits, nil
 	case wave.Status != engine.StatusRunning:
@@ -147,7 +147,7 @@ func (u *UI) waits(ctx context.Context, d *engine.DAG, detail *service.WaveDetai
 		case err != nil:
 			return nil, err
 		case d.Paused:
-			words += ": the DAG is paused, so it does not come before that is resumed"
+			words += ": the DAG is paused, so it fires only once the DAG is resumed"
 			waits = append(waits, templates.WaveWait{Words: words})
 		case len(slots) > 0:
 			waits = append(waits, templates.WaveWait{Words: words, At: slots[0].Slot})

@@ -44,7 +44,7 @@ export class Server {
         }
         const login = /^\s+log in\s+(http:\S+)/.exec(line);
         if (login) this.login = login[1];
-        if (/Ctrl-C ends it/.test(line)) ready.resolve();
+        if (/Ctrl-C shuts it down/.test(line)) ready.resolve();
       });
     }
     const limit = setTimeout(() => ready.reject(new Error("the server is not ready")), startLimit);

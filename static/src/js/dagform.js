@@ -6,5 +6,5 @@ export function startDagForm() {
   if (!form) return;
   import("./dag/page.js")
     .then(({ startPage }) => startPage(form))
-    .catch((error) => console.warn("the editor could not be loaded; the text field does the same", error));
+    .catch((error) => console.warn("the editor could not be loaded; use the text field instead", error));
 }

@@ -46,7 +46,7 @@ function put(form, fields) {
 function say(form) {
   const note = Object.assign(document.createElement("p"), {
     className: "note good", role: "status", id: "draft",
-    textContent: "Your session had ended, and nothing was sent. What you typed is here again: look it over and send it.",
+    textContent: "Your session had expired, and nothing was sent. Your input is restored below: check it and send it again.",
   });
   form.before(note);
 }

@@ -8,7 +8,7 @@ function checkPayload(area) {
     try {
       JSON.parse(area.value);
     } catch (error) {
-      words = `This is not JSON: ${error.message}. A text needs quotes.`;
+      words = `This is not JSON: ${error.message}. Put text in quotes.`;
     }
   }
   area.setAttribute("aria-invalid", words ? "true" : "false");

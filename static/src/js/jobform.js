@@ -6,5 +6,5 @@ export function startJobForm() {
   if (!form) return;
   import("./editor/form.js")
     .then(({ startForm }) => startForm(form))
-    .catch((error) => console.warn("the form could not be loaded; the text field does the same", error));
+    .catch((error) => console.warn("the form could not be loaded; use the text field instead", error));
 }

@@ -57,7 +57,7 @@ function ask(question, verb, danger) {
     asked = document.createElement("dialog");
     asked.setAttribute("aria-labelledby", "question");
     asked.innerHTML =
-      '<p id="question"></p><div class="actions"><button type="button" value="" autofocus>Leave it</button><button type="button" value="yes"></button></div>';
+      '<p id="question"></p><div class="actions"><button type="button" value="" autofocus>Cancel</button><button type="button" value="yes"></button></div>';
     asked.addEventListener("click", (event) => {
       if (event.target.nodeName === "BUTTON") asked.close(event.target.value);
     });

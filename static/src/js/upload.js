@@ -127,7 +127,7 @@ class Row {
 
   answered(request) {
     if (new URL(request.responseURL).pathname === "/login") {
-      this.fail("Your session has ended. Sign in in another window, and send it again.");
+      this.fail("Your session has ended. Sign in in another window and upload it again.");
       return;
     }
     let answer = {};

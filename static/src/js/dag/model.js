@@ -32,7 +32,7 @@ function notes({ values, root }, schedule) {
   if (root) {
     const own = texts(values.schedule);
     const shown = own.length > 0 ? own : schedule;
-    found.push({ icon: "clock", words: shown.length > 0 ? shown.join(", ") : "by hand" });
+    found.push({ icon: "clock", words: shown.length > 0 ? shown.join(", ") : "manual" });
   }
   if (triggers[values.trigger]) found.push({ icon: "filter", words: triggers[values.trigger] });
   if (text(values.for_each)) found.push({ icon: "copy", words: `for each of ${text(values.for_each)}` });

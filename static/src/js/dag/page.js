@@ -122,7 +122,7 @@ class DagPage extends DefinitionPage {
     try {
       this.patch(control.dataset.path.split("."), take(control));
     } catch {
-      this.tell(control.closest("[data-field]"), "This is not JSON yet: a text needs its quotes.");
+      this.tell(control.closest("[data-field]"), "Not valid JSON: put text in quotes.");
     }
   }
 
@@ -175,7 +175,7 @@ class DagPage extends DefinitionPage {
   // edit changes the definition, chooses tasks in it and says what was done.
   edit(edits, { select, words } = {}) {
     if (!this.editor.patchAll(edits)) {
-      this.say("The YAML cannot be read: put it right first.");
+      this.say("The YAML cannot be read: fix it first.");
       return;
     }
     if (select) this.graph.select(select);

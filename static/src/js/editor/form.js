@@ -25,7 +25,7 @@ class JobForm extends DefinitionPage {
     try {
       this.patch(control.dataset.path.split("."), take(control));
     } catch {
-      this.tell(control.closest("[data-field]"), "This is not JSON yet: a text needs its quotes.");
+      this.tell(control.closest("[data-field]"), "Not valid JSON: put text in quotes.");
     }
   }
 

@@ -71,7 +71,7 @@ export class DefinitionPage {
     const hint = control.closest("[data-field]")?.querySelector(".hint");
     if (!hint) return;
     hint.dataset.words ??= hint.textContent;
-    hint.textContent = fits ? hint.dataset.words : "It holds more than this field can show: change it in the YAML.";
+    hint.textContent = fits ? hint.dataset.words : "The value is more than this field can show: edit it in the YAML.";
   }
 
   openFolds() {

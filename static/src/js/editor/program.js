@@ -88,7 +88,7 @@ export class Program {
     if (!file) return;
     const name = nameOf(file.name);
     if (name === "") {
-      this.words.textContent = `A program cannot be named after ${file.name}: rename the file, and drop it again.`;
+      this.words.textContent = `${file.name} does not make a valid name: rename the file and drop it again.`;
       return;
     }
     this.words.textContent = `Uploading ${file.name} as ${name}…`;
@@ -102,8 +102,8 @@ export class Program {
       this.pick(isNew ? "stable" : String(version.n));
       this.chosen();
       this.words.textContent = existed
-        ? `${name} has these bytes already as version ${version.n}, and that is chosen.`
-        : `${name} version ${version.n}, ${size(version.size)}, is uploaded and chosen.`;
+        ? `${name} version ${version.n} is identical, and is selected.`
+        : `${name} version ${version.n}, ${size(version.size)}, is uploaded and selected.`;
     } catch (error) {
       this.words.textContent = error.message;
     }

@@ -59,7 +59,7 @@ function ofServer(item) {
   const one = (icon, text, act, detail) => list.push({ group: "Actions", icon, words: text, act, detail, boost: -30, about: item.name });
   one("play", `Run ${item.name} now`, post(`${item.href}/run`, { key: `palette-${crypto.getRandomValues(new Uint32Array(2)).join("-")}` }));
   if (item.paused) one("play", `Resume ${item.name}`, post(`${item.href}/resume`));
-  else one("pause", `Pause ${item.name}`, post(`${item.href}/pause`), "what runs goes on");
+  else one("pause", `Pause ${item.name}`, post(`${item.href}/pause`), "running runs continue");
   one("edit", `Edit ${item.name}`, go(`${item.href}/edit`));
   one("copy", `Copy ${item.name} to a new job`, go(`/jobs/new?from=${item.name}`));
   return list;
@@ -73,8 +73,8 @@ class Palette {
     this.dialog.innerHTML = `
       <div class="palette-field">
         <svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><use href="#icon-search"></use></svg>
-        <input type="text" role="combobox" aria-expanded="true" aria-controls="palette-list" aria-autocomplete="list" aria-label="Search jobs, runs and binaries, or say what to do"
-          placeholder="Search, or say what to do" maxlength="200" autocomplete="off" autocapitalize="off" spellcheck="false" enterkeyhint="go">
+        <input type="text" role="combobox" aria-expanded="true" aria-controls="palette-list" aria-autocomplete="list" aria-label="Search jobs, runs and binaries, or type a command"
+          placeholder="Search, or type a command" maxlength="200" autocomplete="off" autocapitalize="off" spellcheck="false" enterkeyhint="go">
         <button type="button" class="quiet small" data-closes><kbd>Esc</kbd><span class="visually-hidden">Close</span></button>
       </div>
       <div id="palette-list" role="listbox" aria-label="Results"></div>
@@ -184,7 +184,7 @@ class Palette {
       }
       group.append(option(item, marks, at));
     });
-    const words = found.length === 0 ? "Nothing is called that. Try a part of a name, a run's id, or a verb such as pause." : this.trouble;
+    const words = found.length === 0 ? "No results. Try part of a name, a run's id, or a verb such as pause." : this.trouble;
     if (words) this.list.append(Object.assign(document.createElement("p"), { className: "palette-empty", textContent: words }));
     this.status.textContent = found.length === 1 ? "1 result" : `${found.length} results`;
     this.choose(Math.max(again, 0), true);
