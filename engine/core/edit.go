@@ -6,6 +6,7 @@ import (
 	"github.com/tidewheel/tidewheel/cron"
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/plan"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 // park stops or restarts the job's clock as Paused says, and deals with the slots until then.
@@ -27,7 +28,7 @@ func (c *Core) park(j *job) {
 
 // firstSlot plans a job that has no scheduled task: a new one, or one that had no schedule before.
 func (c *Core) firstSlot(j *job) {
-	c.planAfterEdit(j, plan.Since(j.def, nil, j.schedule.Kind(), j.def.Generation == 1), func(time.Time) bool { return false })
+	c.planAfterEdit(j, plan.Since(j.def, nil, j.schedule.Kind(), j.def.Generation == 1))
 	if j.resumedAfterEdit() {
 		j.task.RunAt = engine.Parked
 	}
@@ -36,52 +37,47 @@ func (c *Core) firstSlot(j *job) {
 // replan moves a scheduled task from the generation it was made for to the present one.
 func (c *Core) replan(j *job) {
 	paused := j.task.RunAt.Equal(engine.Parked) && (!j.task.Slot.Equal(engine.Parked) || j.resumedAfterEdit())
-	old, oldSlot := j.specs[j.task.Generation], j.task.Slot
-	previous := c.closeOld(j)
-	c.planAfterEdit(j, plan.Since(j.def, old, j.schedule.Kind(), old == nil), func(slot time.Time) bool {
-		return previous != nil && slot.Before(oldSlot) && plan.Names(previous, slot)
-	})
+	old := j.specs[j.task.Generation]
+	c.closeOld(j, old)
+	c.planAfterEdit(j, plan.Since(j.def, old, j.schedule.Kind(), old == nil))
 	if paused {
 		j.task.RunAt = engine.Parked
 	}
 }
 
-// closeOld accounts for the slots of the schedule that an edit replaced, up to the edit, under the rules of before.
-// It answers that schedule, nil if it had no fixed slots.
-func (c *Core) closeOld(j *job) *cron.Schedule {
-	old := j.specs[j.task.Generation]
-	if old == nil {
-		return nil
-	}
+// closeOld accounts for the slots of the schedule that an edit replaced, up to the edit, under the rules of before. old is its
+// definition, nil if it is not kept any more.
+func (c *Core) closeOld(j *job, old *spec.Job) {
+	var replaced *cron.Schedule
 	previous := *j.def
-	previous.Spec, previous.Generation, previous.UpdatedAt = *old, j.task.Generation, j.def.CreatedAt
-	replaced := plan.Compile(old, &previous)
-	if replaced == nil || replaced.Kind() == cron.KindAfter || replaced.Kind() == cron.KindManual {
-		return nil
+	if old != nil {
+		previous.Spec, previous.Generation, previous.UpdatedAt = *old, j.task.Generation, j.def.CreatedAt
+		replaced = plan.Compile(old, &previous)
 	}
-	schedule, def := j.schedule, j.def
-	j.schedule, j.def, j.open = replaced, &previous, nil
-	parked := j.task.RunAt.Equal(engine.Parked) && !j.task.Slot.Equal(engine.Parked)
-	for _, span := range plan.UntilEdit(parked, def.Paused, def.PausedAt, def.UpdatedAt) {
-		c.allOverdue(j, span.Until, span.Reason)
+	if replaced != nil && (replaced.Kind() == cron.KindAfter || replaced.Kind() == cron.KindManual) {
+		replaced = nil
 	}
-	j.schedule, j.def, j.open = schedule, def, nil
-	return replaced
+	if replaced != nil {
+		schedule, def := j.schedule, j.def
+		j.schedule, j.def, j.open = replaced, &previous, nil
+		parked := j.task.RunAt.Equal(engine.Parked) && !j.task.Slot.Equal(engine.Parked)
+		for _, span := range plan.UntilEdit(parked, def.Paused, def.PausedAt, def.UpdatedAt) {
+			c.allOverdue(j, span.Until, span.Reason)
+		}
+		j.schedule, j.def, j.open = schedule, def, nil
+	}
+	plan.Remember(j.task, replaced, j.def.UpdatedAt)
 }
 
 // planAfterEdit plans the first slot after an edit, and notes those that it has taken away.
-func (c *Core) planAfterEdit(j *job, edited time.Time, done func(time.Time) bool) {
+func (c *Core) planAfterEdit(j *job, edited time.Time) {
 	if live := j.latestLiveSlot(); j.delays() && !live.IsZero() {
 		c.setSlot(j, live, true) // the next one counts from its end
-		j.task.Since = j.task.Accounted
 		return
 	}
-	away, slot, ok := plan.AfterEdit(j.schedule, j.task, edited, c.now.Add(c.config.Lead), func(slot time.Time) bool {
-		return done(slot) || j.hasRunOf(slot)
-	})
+	away, slot, ok := plan.AfterEdit(j.schedule, j.task, edited, c.now.Add(c.config.Lead))
 	for _, slot := range away {
 		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonEdited)
 	}
 	c.setSlot(j, slot, ok)
-	j.task.Since = j.task.Accounted
 }

@@ -73,6 +73,44 @@ func TestASlotThatAFormBeforeAFixedDelayHadIsToldOnce(t *testing.T) {
 	b.ledger("10s-10s overlap")
 }
 
+// Two edits are written before the engine sees the first. Until it does it goes on with the schedule of before, which has a run of
+// 5s: the slots of the last schedule from its own edit on are in the ledger, whatever the edit between planned.
+func TestSlotsSinceTheSecondOfTwoEditsAreRecorded(t *testing.T) {
+	for _, between := range [][]string{{"define", "every=20s"}, {"define"}, {"define", "after=20s"}, {"define", "every=2s"}} {
+		b := newBench(t)
+		b.do([]string{"define", "every=5s"})
+		b.do([]string{"at", "4.75s"})
+		b.now = b.seconds("2.5s") // it is seen late
+		b.do(append([]string{"quietly"}, between...))
+		b.now = b.seconds("5s")
+		b.do([]string{"at", "5s"})
+		b.load()
+		b.now = b.seconds("2.7s") // it was written while the one before was read
+		b.do([]string{"quietly", "define", "every=1s"})
+		b.now = b.seconds("5.2s")
+		b.load()
+		if between[len(between)-1] == "every=2s" {
+			b.ledger("4s-4s edited", "3s-3s edited")
+			continue
+		}
+		b.ledger("3s-4s edited")
+	}
+}
+
+// A task remembers a bounded number of slots. None that it has forgotten is recorded once more.
+func TestNoSlotIsRecordedTwiceThatATaskHasForgotten(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "every=1s", "exclude=0s-100s"})
+	b.do([]string{"at", "60s"})
+	for _, every := range []string{"every=20s", "every=2s"} { // both are seen late
+		b.now = b.seconds("1.5s")
+		b.do([]string{"quietly", "define", every})
+		b.now = b.seconds("60s")
+		b.load()
+	}
+	b.ledger("1s-60s blackout")
+}
+
 // TestARangeOfTheScheduleBeforeIsNoneOfThePresentOne: it is as long, and begins and ends at slots that both have.
 func TestARangeOfTheScheduleBeforeIsNoneOfThePresentOne(t *testing.T) {
 	b := newBench(t)

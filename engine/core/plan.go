@@ -43,9 +43,8 @@ func (c *Core) stopPlanning(j *job) {
 	if j.task == nil || j.task.Generation == j.def.Generation {
 		return
 	}
-	c.closeOld(j)
+	c.closeOld(j, j.specs[j.task.Generation])
 	c.setSlot(j, engine.Parked, true)
-	j.task.Since = j.task.Accounted
 }
 
 // unplan removes the task of a definition that is deleted.

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/cron"
@@ -32,11 +31,6 @@ func (j *job) latestLiveSlot() time.Time {
 
 // hasRunAt reports whether a run of a slot is among those that have not ended.
 func (j *job) hasRunAt() bool { return !j.latestLiveSlot().IsZero() }
-
-// hasRunOf reports whether a run that has not ended is of a slot of the schedule.
-func (j *job) hasRunOf(slot time.Time) bool {
-	return slices.ContainsFunc(j.live, func(r *run) bool { return r.Trigger != engine.TriggerUpstream && r.Slot.Equal(slot) })
-}
 
 // delays reports whether the job's schedule is a fixed delay.
 func (j *job) delays() bool { return j.schedule != nil && j.schedule.Kind() == cron.KindAfter }

@@ -59,7 +59,7 @@ var editGuards = []mutant{
 	{
 		name: "edit-closes-old", guard: "an edit accounts for the slots of the schedule that it replaced",
 		file: "engine/core/edit.go",
-		old:  "	schedule, def := j.schedule, j.def\n	j.schedule, j.def, j.open",
-		new:  "	if !j.def.UpdatedAt.IsZero() {\n		return replaced\n	}\n	schedule, def := j.schedule, j.def\n	j.schedule, j.def, j.open",
+		old:  "	if replaced != nil {\n		schedule, def",
+		new:  "	if replaced != nil && j.def.UpdatedAt.IsZero() {\n		schedule, def",
 	},
 }
