@@ -27,7 +27,8 @@ func (c *Core) resume(r *run) {
 		}
 		switch {
 		case r.Trigger == engine.TriggerUpstream || r.job.dag != nil && r.awaitsTurn(): // its wave lets it go
-		case r.revokeReason != "":
+		case r.PendingSkip != "":
+			c.revokeAttempt(r, 1)
 		case r.CancelBy != "":
 			c.cancel(r, r.CancelBy)
 		case at.After(c.now):
@@ -51,7 +52,7 @@ func (c *Core) resume(r *run) {
 
 // fire lets a scheduled run go at its slot, unless an earlier run of its job is in the way.
 func (c *Core) fire(r *run) {
-	if r.Status != engine.StatusScheduled || r.revokeReason != "" {
+	if r.Status != engine.StatusScheduled || r.PendingSkip != "" {
 		return
 	}
 	if at := r.Slot; at.After(c.now) { // the wall clock went back
@@ -116,7 +117,7 @@ func (c *Core) admit(r *run) {
 	case spec.OverlapAllow:
 		c.enqueue(r)
 	case spec.OverlapSkip:
-		if blocker.revokeReason != "" || blocker.inDoubt(c.now) || blocker.unheard && c.now.Before(r.due().Add(hearWithin)) {
+		if blocker.PendingSkip != "" || blocker.inDoubt(c.now) || blocker.unheard && c.now.Before(r.due().Add(hearWithin)) {
 			r.hearing = true
 			c.setTimer(&r.timer, c.now.Add(hearEvery), timer{kind: timerFire, run: r})
 			return
@@ -131,7 +132,7 @@ func (c *Core) admit(r *run) {
 				waiting = append(waiting, other)
 			case !other.Waiting && other.Status != engine.StatusScheduled:
 				underWay = append(underWay, other)
-			case other.revokeReason != "" || other.inDoubt(c.now) && other.due().Before(r.due()): // should it be under way, it is cancelled
+			case other.PendingSkip != "" || other.inDoubt(c.now) && other.due().Before(r.due()): // should it be under way, it is cancelled
 				other.CancelBy = attempt.ReplacedBy(r.ID)
 				c.touch(other)
 				c.takeBack(other, engine.ReasonReplaced)
@@ -172,7 +173,7 @@ func (c *Core) blocker(j *job, except *run) *run {
 		if r == except {
 			continue
 		}
-		if r.underWay() || r.revokeReason != "" || except != nil && r.inDoubt(c.now) && r.due().Before(except.due()) {
+		if r.underWay() || r.PendingSkip != "" || except != nil && r.inDoubt(c.now) && r.due().Before(except.due()) {
 			return r
 		}
 	}

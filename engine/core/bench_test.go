@@ -323,6 +323,9 @@ func (b *bench) writes(d *engine.Batch) {
 		if run.Waiting {
 			line += " waiting"
 		}
+		if run.PendingSkip != "" {
+			line += " skip " + string(run.PendingSkip)
+		}
 		if run.Trigger == engine.TriggerCatchUp || run.Trigger == engine.TriggerBackfill {
 			line += " " + string(run.Trigger)
 		}

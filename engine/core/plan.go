@@ -60,7 +60,7 @@ func (c *Core) unplan(j *job) {
 // the new definition names too keeps its run, made anew.
 func (c *Core) takeBackPrepared(j *job) {
 	for _, r := range append([]*run(nil), j.live...) {
-		if r.Status != engine.StatusScheduled || r.Trigger != engine.TriggerSchedule || r.Waiting || r.revokeReason != "" || !r.Slot.After(c.now) {
+		if r.Status != engine.StatusScheduled || r.Trigger != engine.TriggerSchedule || r.Waiting || r.PendingSkip != "" || !r.Slot.After(c.now) {
 			continue
 		}
 		if j.dag != nil && r.awaitsTurn() { // the clock went back behind its slot

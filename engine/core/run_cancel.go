@@ -16,7 +16,8 @@ func (c *Core) cancel(r *run, by string) {
 	switch r.Status {
 	case engine.StatusScheduled:
 		switch {
-		case r.revokeReason != "":
+		case r.PendingSkip != "":
+			c.revokeAttempt(r, 1)
 		case r.maybePublished:
 			c.takeBack(r, engine.ReasonCancelled)
 		case r.job.dag != nil && r.awaitsTurn(): // its wave ends it then
@@ -40,7 +41,7 @@ func (c *Core) cancel(r *run, by string) {
 // askToCancel asks whoever can to end a run that is to be cancelled: the queue while nobody has claimed the attempt,
 // its executor afterwards, again and again until it ends.
 func (c *Core) askToCancel(r *run) {
-	if r.revokeReason != "" {
+	if r.PendingSkip != "" {
 		c.revokeAttempt(r, r.Attempt+1)
 		return
 	}
@@ -75,13 +76,14 @@ func (c *Core) giveUp(r *run, reason engine.SlotReason) {
 	c.dropPrepared(r, reason)
 }
 
-// takeBack gives up a run that a crashed engine may have published: its attempt is revoked first, and if an executor
-// was faster the run goes on.
+// takeBack gives up a run that a crashed engine may have published: its attempt is revoked first, and if an executor was faster
+// the run goes on. The decision is durable before that, as what led to it is: an edit or a pause that is said to be acted on.
 func (c *Core) takeBack(r *run, reason engine.SlotReason) {
-	if r.revokeReason != "" {
+	if r.PendingSkip != "" {
 		return
 	}
-	r.revokeReason = reason
+	r.PendingSkip = reason
+	c.touch(r)
 	c.stopTimer(&r.timer)
 	c.revokeAttempt(r, 1)
 }
@@ -89,12 +91,12 @@ func (c *Core) takeBack(r *run, reason engine.SlotReason) {
 // tookBack ends what takeBack began: nobody will ever execute the run.
 func (c *Core) tookBack(r *run) {
 	if r.CancelBy != "" && r.job.dag == nil && (r.Waiting || r.Slot.IsZero()) {
-		r.revokeReason = ""
+		r.PendingSkip = ""
 		c.beginAttempt(r, c.now) // a retry by hand must not use its number again
 		a := r.Current()
 		a.Status, a.FinishedAt = engine.StatusCancelled, c.now.Truncate(time.Microsecond)
 		c.end(r, engine.StatusCancelled, attempt.CancelReason(&r.Run))
 		return
 	}
-	c.dropPrepared(r, r.revokeReason)
+	c.dropPrepared(r, r.PendingSkip)
 }

@@ -16,12 +16,12 @@ func (c *Core) result(m *engine.Result) {
 	}
 	if m.Attempt == r.Attempt+1 && (r.Status == engine.StatusScheduled || r.Status == engine.StatusRetrying) {
 		// It was published before a crash that took the news of it.
-		if m.Kind == engine.ResultRevoked && r.revokeReason != "" {
+		if m.Kind == engine.ResultRevoked && r.PendingSkip != "" {
 			c.tookBack(r)
 			return
 		}
 		c.stopTimer(&r.timer)
-		r.Waiting, r.revokeReason = false, ""
+		r.Waiting, r.PendingSkip = false, ""
 		c.beginAttempt(r, plan.Earlier(plan.Later(m.At, r.due()), c.now))
 	}
 	if m.Attempt != r.Attempt {
@@ -113,14 +113,14 @@ func (c *Core) revoked(e AttemptRevoked) {
 		c.askToCancel(r)
 	case !e.Revoked:
 		// An executor was faster: its claim is on the way, or somebody else has had it. Of a queued run that is found out.
-		if r.revokeReason != "" {
-			r.revokeReason = ""
+		if r.PendingSkip != "" {
+			r.PendingSkip = ""
 			r.Waiting = false
 			c.beginAttempt(r, c.now)
 		} else if r.Status == engine.StatusQueued {
 			c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerInspect, run: r})
 		}
-	case r.revokeReason != "":
+	case r.PendingSkip != "":
 		c.tookBack(r)
 	case e.Attempt == r.Attempt && r.Status == engine.StatusQueued:
 		c.follow(r, attempt.Revoked(&r.Run, c.now, r.outlived, c.now))

@@ -63,8 +63,6 @@ type run struct {
 	waveNotified bool            // its wave knows of its end already
 	unheard      bool            // read from the store as queued or running, and nothing has been heard of its attempt since
 	outlived     bool            // the queue has let the task of its attempt go: see dropped
-	// revokeReason is set while a prepared run is taken back that a crashed engine may have published already.
-	revokeReason engine.SlotReason
 }
 
 type timerKind uint8

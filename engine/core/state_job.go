@@ -66,7 +66,7 @@ func (j *job) countWaiting() int {
 func (j *job) nextWaiting() *run {
 	var next *run
 	for _, r := range j.live {
-		if r.Waiting && r.revokeReason == "" && (next == nil || (next.Trigger == engine.TriggerBackfill && r.Trigger != engine.TriggerBackfill)) {
+		if r.Waiting && r.PendingSkip == "" && (next == nil || (next.Trigger == engine.TriggerBackfill && r.Trigger != engine.TriggerBackfill)) {
 			next = r
 		}
 	}

@@ -32,7 +32,7 @@ func (c *Core) writeEnd(w *waveState, task int, state dag.State, reason string) 
 	id := engine.TaskRunID(w.ID, name)
 	j := c.taskOf(w.dag, name)
 	r := c.runs[id]
-	if r != nil && r.revokeReason != "" {
+	if r != nil && r.PendingSkip != "" {
 		return // it is being taken back, and its removal says enough
 	}
 	status := wave.StatusOf(state)
