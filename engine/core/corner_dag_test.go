@@ -148,6 +148,28 @@ func TestRootThatIsAddedToAPausedDAGFiresNoSlotOfThePause(t *testing.T) {
 	b.is("02 00:10 succeeded", "02 00:20..02 00:30 2 skipped(paused), 02 00:40..02 00:40 1 skipped(paused)")
 }
 
+// The same where the DAG was resumed and paused again before the engine saw any of it: nothing says how long it was not paused.
+func TestRootThatIsAddedToADAGThatIsPausedAgainFiresNoSlotOfThePause(t *testing.T) {
+	b := corner(t, "none", "10h", "queue")
+	b.until(12 * time.Minute)
+	b.pause(true)
+	b.now = b.dag.CreatedAt.Add(44*time.Minute + 50*time.Second)
+	b.quietly(func() {
+		b.define("kind: DAG\nname: etl\ndefaults: {binary: work}\noverlap: queue\ncatch_up: {policy: none}\n" +
+			"tasks: {a: {schedule: '*/10 * * * *'}, new: {schedule: '*/5 * * * *'}}\n")
+	})
+	b.now = b.dag.CreatedAt.Add(45*time.Minute + 1*time.Second)
+	b.quietly(func() { b.pause(false) })
+	b.now = b.dag.CreatedAt.Add(45*time.Minute + 2*time.Second)
+	b.quietly(func() { b.pause(true) })
+	b.away(45*time.Minute + 3*time.Second)
+	b.pause(false)
+	b.drain()
+	if want := "02 00:45..02 00:45 1 skipped(paused)"; b.days("new") != want {
+		t.Errorf("the ledger says\n     %s\nwant %s", b.days("new"), want)
+	}
+}
+
 // quietly does what users do while no engine is there.
 func (b *waveBench) quietly(do func()) {
 	running := b.core

@@ -6,7 +6,6 @@ import (
 	"github.com/tidewheel/tidewheel/cron"
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/plan"
-	"github.com/tidewheel/tidewheel/spec"
 )
 
 // park stops or restarts the job's clock as Paused says, and deals with the slots until then.
@@ -28,56 +27,63 @@ func (c *Core) park(j *job) {
 
 // firstSlot plans a job that has no scheduled task: a new one, or one that had no schedule before.
 func (c *Core) firstSlot(j *job) {
-	c.planAfterEdit(j, plan.Since(j.def, nil, j.schedule.Kind(), j.def.Generation == 1))
-	if j.resumedAfterEdit() {
+	c.planAfterEdit(j, nil, plan.Since(j.def, nil, j.schedule.Kind(), j.def.Generation == 1))
+	if j.stoppedAfterEdit() {
 		j.task.RunAt = engine.Parked
 	}
 }
 
 // replan moves a scheduled task from the generation it was made for to the present one.
 func (c *Core) replan(j *job) {
-	paused := j.task.RunAt.Equal(engine.Parked) && (!j.task.Slot.Equal(engine.Parked) || j.resumedAfterEdit())
+	paused := j.task.RunAt.Equal(engine.Parked) && (!j.task.Slot.Equal(engine.Parked) || j.stoppedAfterEdit())
 	old := j.specs[j.task.Generation]
-	c.closeOld(j, old)
-	c.planAfterEdit(j, plan.Since(j.def, old, j.schedule.Kind(), old == nil))
+	c.planAfterEdit(j, c.closeOld(j), plan.Since(j.def, old, j.schedule.Kind(), old == nil))
 	if paused {
 		j.task.RunAt = engine.Parked
 	}
 }
 
-// closeOld accounts for the slots of the schedule that an edit replaced, up to the edit, under the rules of before. old is its
-// definition, nil if it is not kept any more.
-func (c *Core) closeOld(j *job, old *spec.Job) {
-	var replaced *cron.Schedule
+// closeOld accounts for the slots of the schedule that an edit replaced, up to the edit, under the rules of before.
+// It answers that schedule, nil if it had no fixed slots.
+func (c *Core) closeOld(j *job) *cron.Schedule {
+	old := j.specs[j.task.Generation]
+	if old == nil {
+		return nil
+	}
 	previous := *j.def
-	if old != nil {
-		previous.Spec, previous.Generation, previous.UpdatedAt = *old, j.task.Generation, j.def.CreatedAt
-		replaced = plan.Compile(old, &previous)
+	previous.Spec, previous.Generation, previous.UpdatedAt = *old, j.task.Generation, j.def.CreatedAt
+	replaced := plan.Compile(old, &previous)
+	if replaced == nil || replaced.Kind() == cron.KindAfter || replaced.Kind() == cron.KindManual {
+		return nil
 	}
-	if replaced != nil && (replaced.Kind() == cron.KindAfter || replaced.Kind() == cron.KindManual) {
-		replaced = nil
+	schedule, def := j.schedule, j.def
+	j.schedule, j.def, j.open = replaced, &previous, nil
+	parked := j.task.RunAt.Equal(engine.Parked) && !j.task.Slot.Equal(engine.Parked)
+	for _, span := range plan.UntilEdit(parked, def.Paused, def.PausedAt, def.UpdatedAt) {
+		c.allOverdue(j, span.Until, span.Reason)
 	}
-	if replaced != nil {
-		schedule, def := j.schedule, j.def
-		j.schedule, j.def, j.open = replaced, &previous, nil
-		parked := j.task.RunAt.Equal(engine.Parked) && !j.task.Slot.Equal(engine.Parked)
-		for _, span := range plan.UntilEdit(parked, def.Paused, def.PausedAt, def.UpdatedAt) {
-			c.allOverdue(j, span.Until, span.Reason)
-		}
-		j.schedule, j.def, j.open = schedule, def, nil
-	}
-	plan.Remember(j.task, replaced, j.def.UpdatedAt)
+	j.schedule, j.def, j.open = schedule, def, nil
+	return replaced
 }
 
-// planAfterEdit plans the first slot after an edit, and notes those that it has taken away.
-func (c *Core) planAfterEdit(j *job, edited time.Time) {
+// planAfterEdit plans the first slot after an edit, and notes those that it has taken away. replaced is the schedule of before, nil
+// if it had no fixed slots.
+func (c *Core) planAfterEdit(j *job, replaced *cron.Schedule, edited time.Time) {
 	if live := j.latestLiveSlot(); j.delays() && !live.IsZero() {
-		c.setSlot(j, live, true) // the next one counts from its end
+		c.moveTo(j, replaced, live, true) // the next one counts from its end
 		return
 	}
-	away, slot, ok := plan.AfterEdit(j.schedule, j.task, edited, c.now.Add(c.config.Lead))
+	away, slot, ok := plan.AfterEdit(j.schedule, replaced, j.task, edited, c.now.Add(c.config.Lead))
 	for _, slot := range away {
 		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonEdited)
+	}
+	c.moveTo(j, replaced, slot, ok)
+}
+
+// moveTo moves a scheduled task on to the first slot of another schedule.
+func (c *Core) moveTo(j *job, replaced *cron.Schedule, slot time.Time, ok bool) {
+	if j.task != nil {
+		plan.Remember(j.task, replaced, j.def.UpdatedAt)
 	}
 	c.setSlot(j, slot, ok)
 }

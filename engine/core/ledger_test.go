@@ -139,3 +139,14 @@ func TestAFixedDelayTellsNoneOfItsSlotsTwice(t *testing.T) {
 		t.Errorf("the slots between are told otherwise:\n%s", told)
 	}
 }
+
+// An edit is seen so late that more slots have passed since it than a task remembers: the schedule of before still tells which.
+func TestSlotsSinceAnEditThatIsSeenVeryLateAreRecorded(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "every=1s", "exclude=0s-1000s"})
+	b.do([]string{"at", "1s"})
+	b.do([]string{"quietly", "define", "every=7500ms"})
+	b.do([]string{"at", "60s"})
+	b.load()
+	b.ledger("52.5s-52.5s edited", "37.5s-37.5s edited", "22.5s-22.5s edited", "7.5s-7.5s edited", "1s-60s blackout")
+}

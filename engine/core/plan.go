@@ -43,8 +43,7 @@ func (c *Core) stopPlanning(j *job) {
 	if j.task == nil || j.task.Generation == j.def.Generation {
 		return
 	}
-	c.closeOld(j, j.specs[j.task.Generation])
-	c.setSlot(j, engine.Parked, true)
+	c.moveTo(j, c.closeOld(j), engine.Parked, true)
 }
 
 // unplan removes the task of a definition that is deleted.

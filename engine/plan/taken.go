@@ -41,7 +41,7 @@ func Forget(task *engine.ScheduledTask, s *cron.Schedule) {
 		return
 	}
 	// Into memory of its own: an earlier form of the task may be on its way to the store.
-	task.Taken = slices.DeleteFunc(slices.Clone(task.Taken), func(slot time.Time) bool { return slot.Before(task.Slot) && Names(s, slot) })
+	task.Taken = slices.DeleteFunc(slices.Clone(task.Taken), func(slot time.Time) bool { return passed(s, task, slot) })
 }
 
 // trim keeps the latest of the taken slots that the task has passed. What it forgets is before Since from then on.
@@ -50,11 +50,11 @@ func trim(task *engine.ScheduledTask) {
 		return
 	}
 	slices.SortFunc(task.Taken, time.Time.Compare)
-	passed := 0
-	for passed < len(task.Taken) && task.Taken[passed].Before(task.Slot) {
-		passed++
+	n := 0
+	for n < len(task.Taken) && task.Taken[n].Before(task.Slot) {
+		n++
 	}
-	if over := passed - kept; over > 0 {
+	if over := n - kept; over > 0 {
 		task.Since = Later(task.Since, task.Taken[over-1])
 		task.Taken = task.Taken[over:]
 	}

@@ -6,7 +6,7 @@ var editGuards = []mutant{
 		name: "paused-before-resumed", guard: "what an unseen edit has scheduled does not fire in the pause before the resumption",
 		held: test{"engine/core", "^TestRootThatIsAddedToAPausedDAGFiresNoSlotOfThePause$"},
 		file: "engine/core/edit.go",
-		old:  "	if j.resumedAfterEdit() {\n",
+		old:  "	if j.stoppedAfterEdit() {\n",
 		new:  "	if false {\n",
 	},
 	{
@@ -59,7 +59,7 @@ var editGuards = []mutant{
 	{
 		name: "edit-closes-old", guard: "an edit accounts for the slots of the schedule that it replaced",
 		file: "engine/core/edit.go",
-		old:  "	if replaced != nil {\n		schedule, def",
-		new:  "	if replaced != nil && j.def.UpdatedAt.IsZero() {\n		schedule, def",
+		old:  "	schedule, def := j.schedule, j.def\n	j.schedule, j.def, j.open",
+		new:  "	if !j.def.UpdatedAt.IsZero() {\n		return replaced\n	}\n	schedule, def := j.schedule, j.def\n	j.schedule, j.def, j.open",
 	},
 }
