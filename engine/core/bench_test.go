@@ -150,7 +150,9 @@ func (b *bench) define(words []string) {
 		if err := b.store.Jobs().Create(b.t.Context(), b.job); err != nil {
 			b.t.Fatal(err)
 		}
-		b.load()
+		if !b.quiet {
+			b.load()
+		}
 		return
 	}
 	b.change(func(stored *engine.Job) {

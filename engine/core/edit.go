@@ -29,18 +29,30 @@ func (c *Core) park(j *job) {
 func (c *Core) firstSlot(j *job) {
 	c.planAfterEdit(j, nil, plan.Since(j.def, nil, j.schedule.Kind(), j.def.Generation == 1))
 	if j.stoppedAfterEdit() {
-		j.task.RunAt = engine.Parked
+		c.beginPaused(j)
 	}
 }
 
 // replan moves a scheduled task from the generation it was made for to the present one.
 func (c *Core) replan(j *job) {
-	paused := j.task.RunAt.Equal(engine.Parked) && (!j.task.Slot.Equal(engine.Parked) || j.stoppedAfterEdit())
+	idle := j.task.Slot.Equal(engine.Parked)
+	paused := j.task.RunAt.Equal(engine.Parked) && !idle
 	old := j.specs[j.task.Generation]
 	c.planAfterEdit(j, c.closeOld(j), plan.Since(j.def, old, j.schedule.Kind(), old == nil))
-	if paused {
+	switch {
+	case paused:
 		j.task.RunAt = engine.Parked
+	case idle && j.stoppedAfterEdit():
+		c.beginPaused(j)
 	}
+}
+
+// beginPaused lets the slots of a schedule count as paused until the job was paused or resumed last.
+func (c *Core) beginPaused(j *job) {
+	if j.def.Paused && !j.delays() {
+		c.allOverdue(j, plan.Earlier(j.def.PausedAt, c.now), engine.ReasonPaused)
+	}
+	j.task.RunAt = engine.Parked
 }
 
 // closeOld accounts for the slots of the schedule that an edit replaced, up to the edit, under the rules of before.

@@ -44,8 +44,11 @@ func (j *job) pausedAt(otherwise time.Time) time.Time {
 }
 
 // stoppedAfterEdit reports whether the job was paused or resumed after its present form was written. Where nothing was planned
-// before, the slots between the two count as paused: they may lie in a pause of before, and no slot of a pause fires.
-func (j *job) stoppedAfterEdit() bool { return j.def.PausedAt.After(j.def.UpdatedAt) }
+// before, the slots between the two count as paused: they may lie in a pause of before, and no slot of a pause fires. Only a
+// new job that is paused was surely not paused before.
+func (j *job) stoppedAfterEdit() bool {
+	return j.def.PausedAt.After(j.def.UpdatedAt) && !(j.def.Paused && j.def.Generation == 1)
+}
 
 // scheduled reports whether a task is a CRON root in the present definition.
 func (j *job) scheduled() bool {
