@@ -28,7 +28,7 @@ var runGuards = []mutant{
 	},
 	{
 		name: "both-locks", guard: "an attempt is not lost while it holds the lock that another owner published it under",
-		held: test{"engine/core", "^TestARefusedRunIsLookedAfterUnderItsOwnLock$"},
+		held: test{"engine/core", "^TestARunThatMayHaveBeenPublishedIsSupervisedUnderBothLocks$"},
 		file: "engine/attempt/message.go",
 		old:  "	return []string{lock, r.ID}",
 		new:  "	return []string{lock}",
@@ -230,6 +230,7 @@ var runGuards = []mutant{
 	},
 	{
 		name: "terminal", guard: "a run that has ended is not taken up again by an old read",
+		held: test{"engine/core", "^TestARetryOfAnEndThatWasRetriedAlreadyIsNotActedOn$"},
 		file: coreCommand,
 		old:  "	if e.Run != nil && e.Run.Revision < j.endedRuns[e.Run.ID] {",
 		new:  "	if false {",
