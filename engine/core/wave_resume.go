@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tidewheel/tidewheel/dag"
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/wave"
 )
@@ -50,21 +49,7 @@ func (c *Core) restore(w *waveState, runs []engine.Run) []*run {
 			adopted = append(adopted, c.adopt(c.taskOf(w.dag, runs[i].Task), runs[i].Clone()))
 		}
 	}
-	closed, spread := w.Restore(runs)
-	for _, task := range w.Mapped() {
-		c.dropSingle(w, task) // its removal was lost in a crash
-	}
-	c.writeClosed(w, spread)
-	for _, task := range w.Mapped() {
-		if w.State.State(task) == dag.Cancelled { // the wave was cancelled, and its items that waited for their turn were not yet
-			c.closeItems(w, c.taskOf(w.dag, w.Name(task)), 0, engine.StatusCancelled, w.Why(task))
-		}
-	}
-	for _, task := range closed {
-		if w.Known[engine.TaskRunID(w.ID, w.Name(task))] == nil {
-			c.writeEnd(w, task, w.State.State(task), w.Why(task))
-		}
-	}
+	w.Restore(runs)
 	return adopted
 }
 

@@ -140,13 +140,6 @@ var waveGuards = []mutant{
 		new:  "		if !r.Status.Terminal() {\n			w.learn(learned, &r)\n		}",
 	},
 	{
-		name: "wave-spread-restored", guard: "after a restart what an end has led to is done",
-		held: test{"engine/core", "^TestWavesEndAsTheModelSays$"},
-		file: "engine/core/wave_resume.go",
-		old:  "	c.writeClosed(w, spread)\n",
-		new:  "	_ = spread\n",
-	},
-	{
 		name: "wave-resume-succeeded", guard: "a wave that goes on does not start again what has succeeded",
 		file: "engine/core/wave_resume.go",
 		old:  "	c.restore(w, runs) //",
