@@ -52,9 +52,6 @@ func (c *Core) resume(r *run) {
 
 // fire lets a scheduled run go at its slot, unless an earlier run of its job is in the way.
 func (c *Core) fire(r *run) {
-	if r.Status != engine.StatusScheduled || r.PendingSkip != "" {
-		return
-	}
 	if at := r.Slot; at.After(c.now) { // the wall clock went back
 		c.setTimer(&r.timer, at, timer{kind: timerFire, run: r})
 		return

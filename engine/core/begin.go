@@ -51,7 +51,7 @@ func (c *Core) beginRoot(j *job, slot time.Time, trigger engine.Trigger, by stri
 			c.giveUp(before, engine.ReasonOutage)
 		}
 	}
-	if c.runs[id] != nil || c.hasEnded(j.owner(), id) { // one waits already, or has just ended
+	if c.runs[id] != nil { // one waits already
 		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonOverlap)
 		return
 	}

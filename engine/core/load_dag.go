@@ -9,8 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine/wave"
 )
 
-// loadDAG takes a DAG from the store. What the core holds already is newer than any snapshot, but for the definition
-// and the waves that users ask for.
+// loadDAG takes a DAG from the store. What the core holds already is newer than any snapshot, but for the definition.
 func (c *Core) loadDAG(s *DAGSnapshot) {
 	d := c.dags[s.UID]
 	if d != nil {
@@ -34,13 +33,8 @@ func (c *Core) loadDAG(s *DAGSnapshot) {
 	c.activateDAG(d, s, adopted)
 }
 
-// redefineDAG brings a new revision of a definition, and waves that were asked for, to a DAG in memory.
+// redefineDAG brings a new revision of a definition to a DAG in memory.
 func (c *Core) redefineDAG(d *dagState, s *DAGSnapshot) {
-	for i := range s.Waves {
-		if w := s.Waves[i]; w.Status == engine.StatusScheduled {
-			c.ask(d, d.wave(w))
-		}
-	}
 	known := s.DAG != nil && s.DAG.Revision <= d.revision
 	if gone := d.def == nil && s.DAG == nil; known || gone {
 		if d.def == nil { // a wave that was asked for while its DAG was deleted

@@ -90,7 +90,7 @@ func (c *Core) takeBack(r *run, reason engine.SlotReason) {
 
 // tookBack ends what takeBack began: nobody will ever execute the run.
 func (c *Core) tookBack(r *run) {
-	if r.CancelBy != "" && r.job.dag == nil && (r.Waiting || r.Slot.IsZero()) {
+	if r.CancelBy != "" && (r.Waiting || r.Slot.IsZero()) {
 		r.PendingSkip = ""
 		c.beginAttempt(r, c.now) // a retry by hand must not use its number again
 		a := r.Current()

@@ -9,7 +9,7 @@ import (
 
 // enqueue begins the run's next attempt.
 func (c *Core) enqueue(r *run) {
-	waited := r.Waiting
+	prepared := r.prepared()
 	r.Waiting = false
 	if r.CancelBy != "" && r.Status == engine.StatusScheduled && r.job.dag != nil { // it was cancelled before its turn came
 		c.end(r, engine.StatusCancelled, attempt.CancelReason(&r.Run))
@@ -24,9 +24,8 @@ func (c *Core) enqueue(r *run) {
 	}
 	// A prepared run is durable, and so is the end of every run before it: if a crash takes its new status, the same
 	// decision is made again and publishes the same attempt. Everything else waits for the commit.
-	// So does what has waited for its turn, and a task of a wave: it depends on others.
-	settled := r.Attempt == 0 && !waited && r.job.writes == 0 && r.job.dag == nil // a run that is not stored is an open write
 	again := r.maybePublished
+	settled := prepared && r.job.writes == 0 // a run that is not stored is an open write
 	c.beginAttempt(r, c.now)
 	if settled {
 		c.perform(c.publish(r, again))

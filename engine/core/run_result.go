@@ -14,8 +14,7 @@ func (c *Core) result(m *engine.Result) {
 	if r == nil {
 		return // ended before: a message that came again
 	}
-	if m.Attempt == r.Attempt+1 && (r.Status == engine.StatusScheduled || r.Status == engine.StatusRetrying) {
-		// It was published before a crash that took the news of it.
+	if m.Attempt == r.Attempt+1 && r.Status == engine.StatusScheduled { // prepared, and published before a crash
 		if m.Kind == engine.ResultRevoked && r.PendingSkip != "" {
 			c.tookBack(r)
 			return

@@ -33,6 +33,12 @@ func (r *run) untouched() bool {
 	return r.Status == engine.StatusScheduled && r.Attempt == 0 && r.Trigger == engine.TriggerSchedule && !r.Waiting
 }
 
+// prepared reports whether a run is one that is published at its time without another commit. One that waits for its turn, or is of
+// a task, is not: it depends on others.
+func (r *run) prepared() bool {
+	return r.Status == engine.StatusScheduled && !r.Waiting && r.Task == ""
+}
+
 // gone reports whether a run was dropped.
 func (r *run) gone() bool { return r.Status == engine.StatusInvalid }
 

@@ -22,7 +22,7 @@ func (c *Core) cancelWave(w *waveState, by string) {
 	}
 	for _, name := range w.dag.taskNames() {
 		for _, r := range slices.Clone(w.dag.tasks[name].live) {
-			if r.Wave == w.ID && (r.Status != engine.StatusScheduled || r.maybePublished) { // what is prepared is closed with its task
+			if r.Wave == w.ID && r.Status != engine.StatusScheduled { // what is prepared is closed with its task
 				c.cancel(r, by)
 			}
 		}

@@ -32,9 +32,6 @@ func (c *Core) writeEnd(w *waveState, task int, state dag.State, reason string) 
 	id := engine.TaskRunID(w.ID, name)
 	j := c.taskOf(w.dag, name)
 	r := c.runs[id]
-	if r != nil && r.PendingSkip != "" {
-		return // it is being taken back, and its removal says enough
-	}
 	status := wave.StatusOf(state)
 	c.closeItems(w, j, 0, status, reason)
 	if known := w.Known[id]; r == nil && known != nil {

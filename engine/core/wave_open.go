@@ -113,7 +113,7 @@ func (c *Core) openWaiting(d *dagState) bool {
 	for _, name := range d.taskNames() {
 		j := d.tasks[name]
 		for _, r := range slices.Clone(j.live) {
-			if r.Waiting && r.PendingSkip == "" && r.Status == engine.StatusScheduled && (opened == "" || opened == r.Wave) {
+			if r.Waiting && r.Status == engine.StatusScheduled && (opened == "" || opened == r.Wave) {
 				opened = r.Wave
 				c.goRoot(r)
 			}

@@ -93,12 +93,6 @@ func (c *Core) dropLetter(r *engine.Run) {
 	}
 }
 
-// hasEnded reports whether what is to be written of a job or DAG holds the end of a run.
-func (c *Core) hasEnded(uid, id string) bool {
-	u := c.pending.of[uid]
-	return u != nil && c.runs[id] == nil && u.puts(id)
-}
-
 func (c *Core) setTimer(slot **wheel.Timer[timer], at time.Time, t timer) {
 	c.wheel.Cancel(*slot)
 	*slot = c.wheel.Schedule(at, t)
