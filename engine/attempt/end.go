@@ -141,16 +141,12 @@ func afterLoss(r *engine.Run, rules Rules, once bool, why string, at time.Time) 
 }
 
 // Revoked ends a queued attempt that no executor will ever claim. Where no user asked for that, an engine that crashed had
-// taken back what it had prepared, or the queue has let its task go (outlived): then the run gets another attempt.
-func Revoked(r *engine.Run, at time.Time, outlived bool, now time.Time) Next {
+// taken back what it had prepared, or the task had waited for too long in the queue: then the run gets another attempt.
+func Revoked(r *engine.Run, at, now time.Time) Next {
 	a := r.Current()
 	a.Status, a.FinishedAt = engine.StatusCancelled, at.Truncate(time.Microsecond)
 	if r.CancelBy != "" {
 		return cancelled(r)
 	}
-	why := "the attempt had been taken back before a restart: it is tried again"
-	if outlived {
-		why = "its task had waited for so long that it was taken back: it is queued once more"
-	}
-	return again(now, why)
+	return again(now, "its task was taken back from the queue: it is tried again")
 }

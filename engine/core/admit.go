@@ -29,8 +29,6 @@ func (c *Core) resume(r *run) {
 		case r.Trigger == engine.TriggerUpstream || r.job.dag != nil && r.awaitsTurn(): // its wave lets it go
 		case r.PendingSkip != "":
 			c.revokeAttempt(r, 1)
-		case r.CancelBy != "":
-			c.cancel(r, r.CancelBy)
 		case at.After(c.now):
 			c.setTimer(&r.timer, at, timer{kind: timerFire, run: r})
 		case c.outdated(r) != "":

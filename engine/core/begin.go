@@ -43,13 +43,8 @@ func (c *Core) beginRoot(j *job, slot time.Time, trigger engine.Trigger, by stri
 	}
 	waveID := engine.WaveID(d.uid, d.joins(j.taskName))
 	id := engine.TaskRunID(waveID, j.taskName)
-	if before := c.runs[id]; before != nil && before.untouched() { // it may not go any more
-		switch {
-		case before.CancelBy != "":
-			c.cancel(before, before.CancelBy)
-		case c.superseded(before):
-			c.giveUp(before, engine.ReasonOutage)
-		}
+	if before := c.runs[id]; before != nil && before.untouched() && c.superseded(before) { // it may not go any more
+		c.giveUp(before, engine.ReasonOutage)
 	}
 	if c.runs[id] != nil { // one waits already
 		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonOverlap)

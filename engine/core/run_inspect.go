@@ -50,7 +50,7 @@ func (c *Core) inspected(e AttemptInspected) {
 	case found.Unknown:
 		c.afterCommit(r, c.publish(r, true))
 	case found.Withdrawn:
-		c.follow(r, attempt.Revoked(&r.Run, c.now, r.outlived, c.now))
+		c.follow(r, attempt.Revoked(&r.Run, c.now, c.now))
 	case found.Lost:
 		c.perform(DeclareLost{Shard: r.Shard, Run: r.ID, Attempt: r.Attempt, After: e.State.Sequence})
 	}

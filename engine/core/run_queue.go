@@ -36,7 +36,7 @@ func (c *Core) enqueue(r *run) {
 
 func (c *Core) beginAttempt(r *run, at time.Time) {
 	attempt.Begin(&r.Run, at)
-	r.maybePublished, r.outlived, r.unheard = false, false, false
+	r.maybePublished, r.unheard = false, false
 	r.requeueChecks = 0
 	c.touch(r)
 	c.lookLater(r)

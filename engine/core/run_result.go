@@ -57,7 +57,7 @@ func (c *Core) result(m *engine.Result) {
 			c.follow(r, attempt.Finished(&r.Run, m, c.rules(r), c.now))
 		}
 	case engine.ResultRevoked:
-		c.follow(r, attempt.Revoked(&r.Run, m.At, r.outlived, c.now))
+		c.follow(r, attempt.Revoked(&r.Run, m.At, c.now))
 	case engine.ResultLost:
 		c.follow(r, attempt.Lost(&r.Run, m.At, c.rules(r), c.now))
 	}
@@ -94,7 +94,6 @@ func (c *Core) dropped(e TaskDropped) {
 	if r == nil || r.Attempt != e.Attempt || r.Status != engine.StatusQueued {
 		return
 	}
-	r.outlived = true
 	c.revokeAttempt(r, r.Attempt)
 }
 
@@ -122,6 +121,6 @@ func (c *Core) revoked(e AttemptRevoked) {
 	case r.PendingSkip != "":
 		c.tookBack(r)
 	case e.Attempt == r.Attempt && r.Status == engine.StatusQueued:
-		c.follow(r, attempt.Revoked(&r.Run, c.now, r.outlived, c.now))
+		c.follow(r, attempt.Revoked(&r.Run, c.now, c.now))
 	}
 }

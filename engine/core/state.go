@@ -62,7 +62,6 @@ type run struct {
 	value        json.RawMessage // what its list has for it
 	waveNotified bool            // its wave knows of its end already
 	unheard      bool            // read from the store as queued or running, and nothing has been heard of its attempt since
-	outlived     bool            // the queue has let the task of its attempt go: see dropped
 }
 
 type timerKind uint8

@@ -63,9 +63,6 @@ func (c *Core) join(r *run) *waveState {
 		c.pinTask(r, w)
 		c.touch(r)
 	}
-	if w.ID != r.Wave {
-		return nil
-	}
 	w.TakeSlot(r.Task, r.Slot, r.Trigger)
 	c.idleDAGs = append(c.idleDAGs, d) // other roots may have no slot to wait for
 	return w

@@ -77,8 +77,8 @@ var runGuards = []mutant{
 	{
 		name: "revoked-tried-again", guard: "an attempt that was revoked, and not on somebody's wish, is followed by another",
 		file: "engine/attempt/end.go",
-		old:  "	return again(now, why)\n",
-		new:  "	return again(now.Add(10_000*time.Hour), why)\n",
+		old:  "	return again(now, \"its task was",
+		new:  "	return again(now.Add(10_000*time.Hour), \"its task was",
 	},
 	{
 		name: "keeps-its-place", guard: "what waits in the queue is not published again",
@@ -91,8 +91,8 @@ var runGuards = []mutant{
 		name: "dropped-anew", guard: "a task that the queue has let go is not published again under its number",
 		held: test{"engine/core", "^TestTranscripts$/^waits$"},
 		file: "engine/core/run_result.go",
-		old:  "	r.outlived = true\n",
-		new:  "	c.afterCommit(r, c.publish(r, true))\n	return\n",
+		old:  "	c.revokeAttempt(r, r.Attempt)\n",
+		new:  "	c.afterCommit(r, c.publish(r, true))\n",
 	},
 	{
 		name: "republish", guard: "what is queued, and neither waits nor is claimed, is published again",

@@ -29,13 +29,6 @@ var waveGuards = []mutant{
 		new:  "		c.drop(r)",
 	},
 	{
-		name: "wave-epoch", guard: "a root's run goes in the wave of its own epoch only",
-		file: "engine/core/wave_open.go",
-		old:  "	if w := d.open; w == nil || w.ID == r.Wave {",
-		new:  "	if w := d.open; w == nil || w.ID != \"\" {",
-		more: []edit{{"engine/core/wave_open.go", "	if w.ID != r.Wave {\n		return nil\n	}\n", ""}},
-	},
-	{
 		name: "needs", guard: "a task starts after what it needs",
 		also: "dag's tests against a model",
 		file: dagTrigger,
@@ -64,7 +57,7 @@ var waveGuards = []mutant{
 		new:  "		case n.failed > 0, ended:\n			return Ready",
 	},
 	{
-		name: "waves-overlap", guard: "a root whose slot comes while a wave is open does not go into a wave of its own",
+		name: "waves-overlap", guard: "a root whose slot comes while a wave is open goes into that, if it is of it, and not into one of its own",
 		file: "engine/core/wave_open.go",
 		old:  "	if w := d.open; w == nil || w.ID == r.Wave {\n		c.goRoot(r)",
 		new:  "	if w := d.open; w != nil && w.ID != r.Wave {\n		d.open = nil\n	}\n	if true {\n		c.goRoot(r)",
