@@ -44,7 +44,8 @@ func (c *Core) resume(r *run) {
 	case engine.StatusRunning:
 		c.inspect(r)
 		c.askToCancel(r)
-	case engine.StatusInvalid, engine.StatusSucceeded, engine.StatusFailed, engine.StatusTimedOut, engine.StatusCancelled, engine.StatusLost, engine.StatusDead, engine.StatusSkipped:
+	case engine.StatusInvalid, engine.StatusSucceeded, engine.StatusFailed, engine.StatusTimedOut, engine.StatusCancelled,
+		engine.StatusLost, engine.StatusDead, engine.StatusSkipped:
 	}
 }
 
@@ -112,7 +113,7 @@ func (c *Core) admit(r *run) {
 	case spec.OverlapAllow:
 		c.enqueue(r)
 	case spec.OverlapSkip:
-		if blocker.PendingSkip != "" || blocker.inDoubt(c.now) || blocker.unheard && c.now.Before(r.due().Add(hearWithin)) {
+		if blocker.PendingSkip != "" || blocker.undecided(c.now) || blocker.unheard && c.now.Before(r.due().Add(hearWithin)) {
 			r.hearing = true
 			c.setTimer(&r.timer, c.now.Add(hearEvery), timer{kind: timerFire, run: r})
 			return
@@ -127,7 +128,7 @@ func (c *Core) admit(r *run) {
 				waiting = append(waiting, other)
 			case !other.Waiting && other.Status != engine.StatusScheduled:
 				underWay = append(underWay, other)
-			case other.PendingSkip != "" || other.inDoubt(c.now) && other.due().Before(r.due()): // should it be under way, it is cancelled
+			case other.PendingSkip != "" || other.undecided(c.now) && other.due().Before(r.due()): // should it be under way, it is cancelled
 				other.CancelBy = attempt.ReplacedBy(r.ID)
 				c.touch(other)
 				c.takeBack(other, engine.ReasonReplaced)
@@ -162,13 +163,13 @@ func (c *Core) wait(r, blocker *run) {
 	c.touch(r)
 }
 
-// blocker gives a live run of the job that must end before another may be queued, nil if there is none.
+// blocker returns a live run of the job that must end before another may be queued, nil if there is none.
 func (c *Core) blocker(j *job, except *run) *run {
 	for _, r := range j.live {
 		if r == except {
 			continue
 		}
-		if r.underWay() || r.PendingSkip != "" || except != nil && r.inDoubt(c.now) && r.due().Before(except.due()) {
+		if r.underWay() || r.PendingSkip != "" || except != nil && r.undecided(c.now) && r.due().Before(except.due()) {
 			return r
 		}
 	}

@@ -56,7 +56,7 @@ func (c *Core) beginPaused(j *job) {
 }
 
 // closeOld accounts for the slots of the schedule that an edit replaced, up to the edit, under the rules of before.
-// It answers that schedule, nil if it had no fixed slots.
+// It returns that schedule, nil if it had no fixed slots.
 func (c *Core) closeOld(j *job) *cron.Schedule {
 	old := j.specs[j.task.Generation]
 	if old == nil {

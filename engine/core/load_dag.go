@@ -16,8 +16,11 @@ func (c *Core) loadDAG(s *DAGSnapshot) {
 		c.redefineDAG(d, s)
 		return
 	}
-	d = &dagState{uid: s.UID, shard: engine.ShardOf(s.UID), definitions: map[int64]*wave.Definition{}, tasks: map[string]*job{}, epoch: s.LastEpoch}
-	if len(s.Runs) > 0 { // of a deleted DAG nothing else tells
+	d = &dagState{
+		uid: s.UID, shard: engine.ShardOf(s.UID), epoch: s.LastEpoch,
+		definitions: map[int64]*wave.Definition{}, tasks: map[string]*job{},
+	}
+	if len(s.Runs) > 0 { // nothing else names a deleted DAG
 		d.namespace, d.name = s.Runs[0].Namespace, s.Runs[0].DAG
 	}
 	for _, generation := range slices.Sorted(maps.Keys(s.Spec)) {
@@ -147,7 +150,7 @@ func (c *Core) loadWaves(d *dagState, s *DAGSnapshot) []*run {
 	return adopted
 }
 
-// abandonDAG ends what a deleted DAG left behind, as far as nobody executes it.
+// abandonDAG ends what a deleted DAG left behind, as far as no executor has it.
 func (c *Core) abandonDAG(d *dagState) {
 	const by = "the deletion of its DAG"
 	for _, w := range d.asked {

@@ -34,12 +34,13 @@ func (c *Core) cancel(r *run, by string) {
 		c.end(r, engine.StatusCancelled, attempt.CancelReason(&r.Run))
 	case engine.StatusQueued, engine.StatusRunning:
 		c.askToCancel(r)
-	case engine.StatusInvalid, engine.StatusSucceeded, engine.StatusFailed, engine.StatusTimedOut, engine.StatusCancelled, engine.StatusLost, engine.StatusDead, engine.StatusSkipped:
+	case engine.StatusInvalid, engine.StatusSucceeded, engine.StatusFailed, engine.StatusTimedOut, engine.StatusCancelled,
+		engine.StatusLost, engine.StatusDead, engine.StatusSkipped:
 	}
 }
 
-// askToCancel asks whoever can to end a run that is to be cancelled: the queue while nobody has claimed the attempt,
-// its executor afterwards, again and again until it ends.
+// askToCancel asks for the end of a run that is to be cancelled: the queue while the attempt is not claimed, its executor
+// afterwards, again and again until it ends.
 func (c *Core) askToCancel(r *run) {
 	if r.PendingSkip != "" {
 		c.revokeAttempt(r, r.Attempt+1)
@@ -54,8 +55,8 @@ func (c *Core) askToCancel(r *run) {
 	case engine.StatusRunning:
 		c.perform(Ask{engine.Control{Kind: engine.ControlCancel, Run: r.ID, Attempt: r.Attempt}})
 		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})
-	case engine.StatusInvalid, engine.StatusScheduled, engine.StatusRetrying, engine.StatusSucceeded, engine.StatusFailed, engine.StatusTimedOut, engine.StatusCancelled,
-		engine.StatusLost, engine.StatusDead, engine.StatusSkipped:
+	case engine.StatusInvalid, engine.StatusScheduled, engine.StatusRetrying, engine.StatusSucceeded, engine.StatusFailed,
+		engine.StatusTimedOut, engine.StatusCancelled, engine.StatusLost, engine.StatusDead, engine.StatusSkipped:
 	}
 }
 
@@ -88,7 +89,7 @@ func (c *Core) takeBack(r *run, reason engine.SlotReason) {
 	c.revokeAttempt(r, 1)
 }
 
-// tookBack ends what takeBack began: nobody will ever execute the run.
+// tookBack ends what takeBack began: no executor will ever execute the run.
 func (c *Core) tookBack(r *run) {
 	if r.CancelBy != "" && (r.Waiting || r.Slot.IsZero()) {
 		r.PendingSkip = ""

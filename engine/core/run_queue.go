@@ -39,7 +39,7 @@ func (c *Core) beginAttempt(r *run, at time.Time) {
 	r.maybePublished, r.unheard = false, false
 	r.requeueChecks = 0
 	c.touch(r)
-	c.lookLater(r)
+	c.checkLater(r)
 }
 
 // publish is the message for the run's current attempt.
@@ -55,9 +55,9 @@ func (c *Core) publish(r *run, again bool) Publish {
 	return Publish{Task: task}
 }
 
-// lookLater sets the timer that makes sure that a queued task is still in the queue: JetStream acknowledges before it
+// checkLater sets the timer that makes sure that a queued task is still in the queue: JetStream acknowledges before it
 // syncs to disk, so a power cut may take what it had acknowledged.
-func (c *Core) lookLater(r *run) {
+func (c *Core) checkLater(r *run) {
 	wait := c.config.Requeue << min(r.requeueChecks, 2)
 	r.requeueChecks++
 	c.setTimer(&r.timer, c.now.Add(wait), timer{kind: timerInspect, run: r})

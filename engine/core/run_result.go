@@ -87,7 +87,7 @@ func (c *Core) published(e TaskPublished) {
 }
 
 // dropped gives a run whose task the queue has let go another attempt. Published once more under the same number its task
-// would have to be let go again, behind a backlog that is as long: nobody could tell it from a copy of a claimed one. Of the
+// would have to be let go again, behind a backlog that is as long: it could not be told from a copy of a claimed one. Of the
 // next attempt there is no other copy, so that it may wait for as long as it takes.
 func (c *Core) dropped(e TaskDropped) {
 	r := c.runs[e.Run]
@@ -107,10 +107,10 @@ func (c *Core) revoked(e AttemptRevoked) {
 	switch {
 	case e.Failed:
 		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})
-	case e.Attempt < r.Attempt: // that one has ended meanwhile
+	case e.Attempt < r.Attempt: // the attempt has ended meanwhile
 		c.askToCancel(r)
 	case !e.Revoked:
-		// An executor was faster: its claim is on the way, or somebody else has had it. Of a queued run that is found out.
+		// An executor was faster: its claim is on the way, or was acknowledged before. Of a queued run the queue knows.
 		if r.PendingSkip != "" {
 			r.PendingSkip = ""
 			r.Waiting = false

@@ -36,7 +36,7 @@ func (c *Core) arm(j *job) {
 	}
 	at := j.task.Slot.Add(-c.config.Lead)
 	if j.task.Slot.Before(c.now.Add(-c.config.Grace)) {
-		at = c.now.Add(time.Millisecond) // more slots have passed than one step looks at: others have their turn first
+		at = c.now.Add(time.Millisecond) // more slots have passed than one step handles: others have their turn first
 	}
 	c.setTimer(&j.timer, at, timer{kind: timerPrepare, job: j})
 }
@@ -53,7 +53,7 @@ func (c *Core) take(j *job, slot time.Time) {
 func (c *Core) account(j *job, slot time.Time) {
 	if j.task != nil && slot.After(j.task.Accounted) {
 		j.task.Accounted = slot
-		if j.delays() { // nothing else tells where its slots were
+		if j.delays() { // its schedule does not say where its slots were
 			plan.Take(j.task, slot)
 		}
 		c.touchTask(j)

@@ -51,7 +51,7 @@ type run struct {
 	spec          *spec.Job // of its generation
 	dirty         bool
 	writing       bool // what was handed out of it is not durable yet
-	requeueChecks int  // how often its queued task has been looked after
+	requeueChecks int  // how often its queued task has been checked
 	timer         *wheel.Timer[timer]
 	resend        *wheel.Timer[timer]
 	revoke        bool // a Revoke is under way
@@ -70,7 +70,7 @@ const (
 	timerPrepare timerKind = iota + 1
 	timerFire              // a scheduled run's slot, or NotBefore, has come
 	timerRetry
-	timerInspect // look after a queued task, or a running attempt's lock
+	timerInspect // check a queued task, or a running attempt's lock
 	timerResend  // ask again for a cancellation
 )
 

@@ -18,7 +18,7 @@ func (j *job) owner() string {
 // takeTask takes the job's scheduled task from the store.
 func (j *job) takeTask(task engine.ScheduledTask) { j.task, j.taskStored = &task, true }
 
-// latestLiveSlot gives the latest slot of the runs that have not ended.
+// latestLiveSlot returns the latest slot of the runs that have not ended.
 func (j *job) latestLiveSlot() time.Time {
 	var latest time.Time
 	for _, r := range j.live {
@@ -65,7 +65,7 @@ func (j *job) countWaiting() int {
 	return n
 }
 
-// nextWaiting gives the run that goes next: what a schedule asked for before what was backfilled, then the oldest.
+// nextWaiting returns the run that goes next: what a schedule asked for before what was backfilled, then the oldest.
 func (j *job) nextWaiting() *run {
 	var next *run
 	for _, r := range j.live {

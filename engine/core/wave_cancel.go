@@ -45,7 +45,7 @@ func (c *Core) endAsked(w *waveState, by string) {
 	c.touchWave(w)
 }
 
-// mark ends a task of the open wave that nobody executes, as somebody says.
+// mark ends a task of the open wave that has not begun, as a user says.
 func (c *Core) mark(w *waveState, command engine.Command) {
 	task, ok := w.Definition.Task(command.Task)
 	if !ok || w.State.State(task) == dag.Running || w.State.State(task).Ended() {

@@ -26,7 +26,7 @@ func (c *Core) writeClosed(w *waveState, closed []int) {
 	}
 }
 
-// writeEnd writes the run of a task that nobody executes.
+// writeEnd writes the run of a task that is not executed.
 func (c *Core) writeEnd(w *waveState, task int, state dag.State, reason string) {
 	name := w.Name(task)
 	id := engine.TaskRunID(w.ID, name)

@@ -16,8 +16,9 @@ func (c *Core) admitRoot(r *run) {
 		c.goRoot(r)
 		return
 	}
-	// The slots of a backfill are somebody's wish beside the schedule: they do not push it aside.
-	if j.def.Spec.Overlap == spec.OverlapSkip && r.Trigger == engine.TriggerSchedule && !r.Waiting && d.open.Trigger != engine.TriggerBackfill {
+	// A backfill comes beside the schedule, and does not replace it.
+	skips := j.def.Spec.Overlap == spec.OverlapSkip && r.Trigger == engine.TriggerSchedule
+	if skips && !r.Waiting && d.open.Trigger != engine.TriggerBackfill {
 		c.giveUp(r, engine.ReasonOverlap)
 		return
 	}
@@ -80,7 +81,8 @@ func (c *Core) newSlotWave(r *run) *waveState {
 // ask puts a wave that was asked for by hand in its place. One that was read before its end was written is over: then, and
 // where it is there already, the answer is false.
 func (c *Core) ask(d *dagState, w *waveState) bool {
-	if d.endedWaves[w.ID] || slices.ContainsFunc(d.asked, func(other *waveState) bool { return other.ID == w.ID }) || d.open != nil && d.open.ID == w.ID {
+	same := func(other *waveState) bool { return other.ID == w.ID }
+	if d.endedWaves[w.ID] || slices.ContainsFunc(d.asked, same) || d.open != nil && same(d.open) {
 		return false
 	}
 	at, _ := slices.BinarySearchFunc(d.asked, w, func(a, b *waveState) int {

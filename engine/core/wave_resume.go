@@ -13,7 +13,7 @@ import (
 func (c *Core) resumeWave(d *dagState, e CommandReceived) {
 	c.commandDone(e.Command)
 	if e.Wave.Revision <= d.resumed[e.Wave.ID] {
-		return // somebody else had asked for it, too
+		return // another command had asked for it, too
 	}
 	if d.resumed == nil {
 		d.resumed = map[string]int64{}
@@ -53,7 +53,7 @@ func (c *Core) restore(w *waveState, runs []engine.Run) []*run {
 	return adopted
 }
 
-// definitionOf gives the form that a wave to go on with began with; where that is not kept any more, the present one stands in.
+// definitionOf returns the form that a wave to go on with began with; where that is not kept any more, the present one stands in.
 func (c *Core) definitionOf(d *dagState, e *CommandReceived) *wave.Definition {
 	generation := e.Wave.Generation
 	if d.definitions[generation] == nil && e.DAG != nil {

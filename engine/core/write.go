@@ -9,7 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine/wheel"
 )
 
-// unwritten gives what is to be written about a job or DAG, to add to it.
+// unwritten returns what is to be written about a job or DAG, to add to it.
 func (c *Core) unwritten(uid string) *unwritten {
 	b := &c.pending
 	u := b.of[uid]

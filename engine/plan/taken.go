@@ -11,7 +11,7 @@ import (
 // kept is how many slots that it has passed a task remembers at most, for an edit that is seen late.
 const kept = 32
 
-// Take adds a slot to those that a task says are taken.
+// Take adds a slot to those that a task has taken.
 func Take(task *engine.ScheduledTask, slot time.Time) {
 	if !task.Takes(slot) {
 		task.Taken = append(slices.Clone(task.Taken), slot)

@@ -75,7 +75,7 @@ func (w *Wave) KeepMark(name string, as engine.Status, reset []int) []int {
 	return slices.DeleteFunc(reset, func(other int) bool { return other == task })
 }
 
-// Again gives the runs of a task that is run again which are to be taken up. The list of a mapped one is made anew when its
+// Again returns the runs of a task that is run again which are to be taken up. The list of a mapped one is made anew when its
 // turn comes: the tasks that it is made from may be run again, too. silent reports whether none of its runs would say that it
 // is run again: those items that did not succeed had never begun.
 func (w *Wave) Again(task int) (runs []*engine.Run, silent bool) {

@@ -12,8 +12,8 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// Standing derives from a wave's runs how far its tasks have come, as the engine does after a crash. It is for whoever
-// shows a wave; it changes nothing, and is not safe for concurrent use.
+// Standing derives from a wave's runs how far its tasks have come, as the engine does after a crash. Pages and the API
+// show it; it changes nothing, and is not safe for concurrent use.
 type Standing struct {
 	wave *Wave
 	past *past
@@ -70,7 +70,7 @@ func (s *Standing) Add(r *engine.Run) {
 	s.wave.learn(s.past, &kept)
 }
 
-// States gives the state of each task, in the order of the definition. It is called once, after the last Add.
+// States returns the state of each task, in the order of the definition. It is called once, after the last Add.
 func (s *Standing) States() []dag.State {
 	w := s.wave
 	w.derive(s.past)
@@ -251,7 +251,7 @@ func (w *Wave) deriveFan(task int, known []itemState) {
 	}
 	ran := func(k itemState) bool { return k.by != "" && k.by == w.CancelBy }
 	if w.State.Cancelled() && (w.Definition.Graph.Trigger(task) != dag.Always || slices.ContainsFunc(known, ran)) {
-		f.Stop() // what always runs may have begun after the wave was cancelled: then nobody has stopped it
+		f.Stop() // what always runs may have begun after the wave was cancelled: then it was not stopped
 	}
 	switch {
 	case f.Done():

@@ -68,7 +68,7 @@ var runGuards = []mutant{
 		new:  "	if false && r",
 	},
 	{
-		name: "doubt", guard: "a run that a crashed engine may have published is revoked before it is dropped",
+		name: "maybe-published", guard: "a run that a crashed engine may have published is revoked before it is dropped",
 		held: test{"engine/core", "^TestTranscripts$/^catchup$"},
 		file: "engine/core/run_cancel.go",
 		old:  "	if r.maybePublished {\n		c.takeBack",
@@ -124,7 +124,7 @@ var runGuards = []mutant{
 		name: "take-back-answers-late", guard: "an answer about an attempt before leaves no later one waiting",
 		held: test{"engine/core", "^TestAnAttemptThatIsCancelledWhileTheOneBeforeIsTakenBackEnds$"},
 		file: "engine/core/run_result.go",
-		old:  "	case e.Attempt < r.Attempt: // that one has ended meanwhile\n		c.askToCancel(r)\n",
+		old:  "	case e.Attempt < r.Attempt: // the attempt has ended meanwhile\n		c.askToCancel(r)\n",
 		new:  "",
 	},
 	{
