@@ -51,9 +51,6 @@ func (c *Core) made(r *run) {
 
 // adopt takes a run from the store.
 func (c *Core) adopt(j *job, stored engine.Run) *run {
-	if known := c.runs[stored.ID]; known != nil {
-		return known
-	}
 	r := &run{job: j, Run: stored}
 	r.maybePublished = r.prepared() // by the owner of before
 	r.spec = j.specs[stored.Generation]

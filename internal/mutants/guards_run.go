@@ -200,7 +200,7 @@ var runGuards = []mutant{
 	{
 		name: "dead-letter", guard: "a run whose tries are used up leaves a dead letter",
 		file: "engine/core/write.go",
-		old:  "	p.letters = append(p.letters, attempt.Letter(r, c.now))\n",
+		old:  "	u.letters = append(u.letters, attempt.Letter(r, c.now))\n",
 		new:  "	_ = attempt.Letter(r, c.now)\n",
 	},
 	{
