@@ -57,7 +57,8 @@ func TestNothingGoesBeforeAllHasBeenLookedAt(t *testing.T) {
 	}
 	b.out = nil
 	b.do([]string{"restart", "120.5s"})
-	if !slices.Contains(b.out, "run 120s cancelled waiting: cancelled by the deletion of its job") || slices.Contains(b.out, "run 120s queued #1") {
+	if !slices.Contains(b.out, "run 120s cancelled waiting: cancelled by the deletion of its job") ||
+		slices.Contains(b.out, "run 120s queued #1") {
 		t.Errorf("the waiting run does not end with its job: %q", b.out)
 	}
 }
@@ -142,7 +143,8 @@ func TestARetryOfAnEndThatWasRetriedAlreadyIsNotActedOn(t *testing.T) {
 		b.do(line)
 	}
 	b.out = nil
-	command := engine.Command{ID: "second", Kind: engine.CommandRetry, JobUID: benchUID, RunID: seen.ID, Shard: benchShard, By: "bob", Revision: seen.Revision}
+	command := engine.Command{ID: "second", Kind: engine.CommandRetry, JobUID: benchUID, RunID: seen.ID, Shard: benchShard, By: "bob",
+		Revision: seen.Revision}
 	b.step(core.CommandReceived{Command: command, Run: &seen})
 	if !slices.Equal(b.out, []string{"obeyed second"}) {
 		t.Errorf("the run begins once more: %q", b.out)

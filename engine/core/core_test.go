@@ -139,13 +139,15 @@ func TestBinaries(t *testing.T) {
 		}
 		return runs[0].Digest
 	}
-	tool := engine.Binary{Namespace: "default", Name: "tool", Revision: 5, UpdatedAt: benchStart.Add(time.Second), Versions: []engine.BinaryVersion{{N: 2, SHA256: "d2"}}}
+	tool := engine.Binary{Namespace: "default", Name: "tool", Revision: 5, UpdatedAt: benchStart.Add(time.Second),
+		Versions: []engine.BinaryVersion{{N: 2, SHA256: "d2"}}}
 	b.step(core.BinariesChanged{Binaries: []engine.Binary{tool}})
 	b.do([]string{"at", "4.75s"})
 	if got := digest("5s"); got != "d2" {
 		t.Errorf("the run took %s", got)
 	}
-	again := engine.Binary{Namespace: "default", Name: "tool", Revision: 1, UpdatedAt: benchStart.Add(6 * time.Second), Versions: []engine.BinaryVersion{{N: 1, SHA256: "d9"}}}
+	again := engine.Binary{Namespace: "default", Name: "tool", Revision: 1, UpdatedAt: benchStart.Add(6 * time.Second),
+		Versions: []engine.BinaryVersion{{N: 1, SHA256: "d9"}}}
 	b.step(core.BinariesChanged{Binaries: []engine.Binary{again}})
 	for _, line := range [][]string{{"at", "5s"}, {"started", "5s/1"}, {"finished", "5s/1", "0"}, {"at", "9.75s"}} {
 		b.do(line)

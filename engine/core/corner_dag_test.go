@@ -244,7 +244,8 @@ func TestDAGIsPausedBetweenPrepareAndFire(t *testing.T) {
 
 // A dead task ends its wave, and nothing else: the next slot opens the next wave.
 func TestDeadTaskBlocksNoLaterWave(t *testing.T) {
-	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work, retry: {max_attempts: 2, delay: 1s, max_delay: 1s}}\ntasks: {a: {schedule: '*/10 * * * *'}, b: {needs: [a]}}\n")
+	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work, retry: {max_attempts: 2, delay: 1s, max_delay: 1s}}\n"+
+		"tasks: {a: {schedule: '*/10 * * * *'}, b: {needs: [a]}}\n")
 	fails := true
 	b.ends = func(task *engine.Task) engine.Finish {
 		if task.Task == "b" && fails {
@@ -272,7 +273,8 @@ func TestEditLosesNoSlotOfARootThatIsBeingCaughtUp(t *testing.T) {
 	b := corner(t, "all", "10h", "skip")
 	b.until(12 * time.Minute)
 	b.away(65 * time.Minute)
-	b.define("kind: DAG\nname: etl\ndefaults: {binary: work}\ncatch_up: {policy: all, window: 10h}\ntasks: {a: {schedule: '0 */2 * * *'}, b: {needs: [a]}}\n")
+	b.define("kind: DAG\nname: etl\ndefaults: {binary: work}\ncatch_up: {policy: all, window: 10h}\n" +
+		"tasks: {a: {schedule: '0 */2 * * *'}, b: {needs: [a]}}\n")
 	b.drain()
 	b.until(66 * time.Minute)
 	b.is("02 00:10 succeeded, 02 00:20 succeeded, 02 00:30 succeeded", "02 00:40..02 01:00 3 skipped(overlap)")

@@ -67,7 +67,8 @@ func outageOfJob(t *testing.T, schedule string, policy spec.CatchUpPolicy, since
 	job.CatchUp.Policy, job.CatchUp.Window = policy, spec.Duration(24*time.Hour)
 	job.ApplyDefaults()
 	b.job = engine.Job{
-		UID: benchUID, Namespace: "default", Name: "job", Shard: benchShard, Spec: job, Generation: 1, Revision: 1, Pending: true, CreatedAt: since, UpdatedAt: since,
+		UID: benchUID, Namespace: "default", Name: "job", Shard: benchShard, Spec: job,
+		Generation: 1, Revision: 1, Pending: true, CreatedAt: since, UpdatedAt: since,
 	}
 	if err := b.store.Jobs().Create(t.Context(), b.job); err != nil {
 		t.Fatal(err)

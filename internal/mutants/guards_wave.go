@@ -19,7 +19,7 @@ var waveGuards = []mutant{
 		held: test{"engine/core", "^TestMappedTaskThatSucceededStaysSoWhileItsSourceRunsAgainAfterARestart$"},
 		file: "engine/wave/standing.go",
 		old:  "		last := slices.MaxFunc(known, func(a, b itemState) int { return cmp.Compare(a.item, b.item) })\n",
-		new:  "		return nil\n		last := slices.MaxFunc(known, func(a, b itemState) int { return cmp.Compare(a.item, b.item) })\n",
+		new:  "		return\n		last := slices.MaxFunc(known, func(a, b itemState) int { return cmp.Compare(a.item, b.item) })\n",
 	},
 	{
 		name: "slot-of-mapped", guard: "the slot of a root that an edit has given needs is told though items stand for it",
