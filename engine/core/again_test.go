@@ -10,8 +10,8 @@ import (
 
 // What an engine finds in the store when it begins.
 
-// TestWhatMayHaveBeenPublishedIsMarked: an engine that crashed may have published what it had prepared. Whoever gets the copy
-// must not take an old claim that is missing for one that never was.
+// TestWhatMayHaveBeenPublishedIsMarked: an engine that crashed may have published what it had prepared. The executor that
+// receives the copy must not take an old claim that is missing for one that never was.
 func TestWhatMayHaveBeenPublishedIsMarked(t *testing.T) {
 	b := newBench(t)
 	b.do([]string{"define", "every=60s"})
@@ -47,9 +47,9 @@ func TestWhatMayHaveBeenPublishedIsMarked(t *testing.T) {
 	}
 }
 
-// TestNothingGoesBeforeAllHasBeenLookedAt: a waiting run stands behind one which the deletion of the job ends. It does not go
+// TestWaitingRunEndsWithItsDeletedJobAfterARestart: a waiting run stands behind one which the deletion of the job ends. It does not go
 // because nothing is in its way any more.
-func TestNothingGoesBeforeAllHasBeenLookedAt(t *testing.T) {
+func TestWaitingRunEndsWithItsDeletedJobAfterARestart(t *testing.T) {
 	b := newBench(t)
 	b.do([]string{"define", "every=60s", "overlap=queue", "tries=2"})
 	for _, line := range [][]string{{"at", "60s"}, {"started", "60s/1"}, {"at", "120s"}, {"finished", "60s/1", "1"}, {"quietly", "delete"}} {

@@ -59,7 +59,7 @@ func TestASecondClaimMayNotBegin(t *testing.T) {
 	if got := b.says(engine.ResultStarted, 2, nil); len(got) > 0 {
 		t.Errorf("after a restart the second claim led to %q", got)
 	}
-	gaveUp := &engine.Finish{Status: engine.StatusFailed, HandedBack: true, Unfetched: true, Error: "not told that it may begin",
+	gaveUp := &engine.Finish{Status: engine.StatusFailed, HandedBack: true, Unfetched: true, Error: "not allowed to begin",
 		FinishedAt: b.now}
 	got := b.says(engine.ResultFinished, 2, gaveUp)
 	if want := "run one lost #1: the executor that ran it vanished"; !slices.Contains(got, want) {

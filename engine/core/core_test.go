@@ -45,8 +45,8 @@ func TestManyWaitingRunsEndAtOnce(t *testing.T) {
 	}
 }
 
-// TestLongOutageIsLookedAtInPieces keeps a job with a slot each second, after a day, from holding up all others.
-func TestLongOutageIsLookedAtInPieces(t *testing.T) {
+// TestLongOutageIsHandledInPieces keeps a job with a slot each second, after a day, from holding up all others.
+func TestLongOutageIsHandledInPieces(t *testing.T) {
 	b := newBench(t)
 	b.do([]string{"define", "every=1s", "catchup=last"})
 	b.now = b.now.Add(24 * time.Hour)
@@ -179,11 +179,11 @@ func TestHeldJobIsNotForgotten(t *testing.T) {
 	}
 	b.core.LetGo(benchUID)
 	if b.core.Stats().Jobs != 0 {
-		t.Error("nobody holds the job, and it is still there")
+		t.Error("the job is not held, and it is still there")
 	}
 }
 
-// TestJobIsForgottenOnlyOnceAllOfItIsDurable: whoever reads the store meanwhile would bring back what is being removed.
+// TestJobIsForgottenOnlyOnceAllOfItIsDurable: a read of the store meanwhile would bring back what is being removed.
 func TestJobIsForgottenOnlyOnceAllOfItIsDurable(t *testing.T) {
 	b := newBench(t)
 	b.do([]string{"define", "at=5s"})
@@ -204,7 +204,7 @@ func TestJobIsForgottenOnlyOnceAllOfItIsDurable(t *testing.T) {
 	}
 }
 
-// An attempt whose commit is under way waits for the store: nobody can have it in a queue.
+// An attempt whose commit is under way waits for the store: it is in no queue yet.
 func TestAnAttemptThatIsBeingWrittenIsNotAskedFor(t *testing.T) {
 	b := newBench(t)
 	b.do([]string{"define", "at=5s"})

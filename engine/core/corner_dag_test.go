@@ -13,7 +13,7 @@ import (
 )
 
 // The hard corners of overlap, catch-up and misfires, of the roots of a DAG; those of jobs are the transcripts named
-// corner-*.txt. Each says which waves there are, by the slots of their root, and what the ledger tells of the others.
+// corner-*.txt. Each says which waves there are, by the slots of their root, and what the ledger says of the others.
 
 // corner is a DAG with one CRON root every ten minutes and a task after it.
 func corner(t *testing.T, policy, window, overlap string) *waveBench {
@@ -49,8 +49,8 @@ func (b *waveBench) away(at time.Duration) {
 	b.restart()
 }
 
-// told says which waves there are: the slots of root a, and how they stand, in the order of their epochs.
-func (b *waveBench) told() string {
+// waveList says which waves there are: the slots of root a, and how they stand, in the order of their epochs.
+func (b *waveBench) waveList() string {
 	waves := slices.Collect(maps.Values(b.waves))
 	slices.SortFunc(waves, func(x, y engine.Wave) int { return int(x.Epoch - y.Epoch) })
 	var all []string
@@ -73,7 +73,7 @@ func (b *waveBench) days(root string) string {
 
 func (b *waveBench) is(waves, ledger string) {
 	b.t.Helper()
-	if got := b.told(); got != waves {
+	if got := b.waveList(); got != waves {
 		b.t.Errorf("the waves are\n     %s\nwant %s", got, waves)
 	}
 	if got := b.days("a"); got != ledger {

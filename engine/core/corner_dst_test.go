@@ -59,7 +59,7 @@ func TestOutageOverADayOnWhichTheClockChanges(t *testing.T) {
 // nightOf is how long the engine is away.
 const nightOf = 6*time.Hour - 15*time.Minute
 
-// outageOfJob makes a job, takes the engine away at once, and tells what it makes of the night when it is back.
+// outageOfJob makes a job, takes the engine away at once, and returns what it makes of the night when it is back.
 func outageOfJob(t *testing.T, schedule string, policy spec.CatchUpPolicy, since time.Time) string {
 	b := newBench(t)
 	b.now = since

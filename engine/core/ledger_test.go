@@ -26,7 +26,7 @@ func (b *bench) ledger(want ...string) {
 
 // A fixed delay passes over slots that are excluded, each as long after the one before: the ledger has those, and nothing
 // in between.
-func TestASlotBetweenThoseOfAFixedDelayIsTold(t *testing.T) {
+func TestSlotBetweenThoseOfAFixedDelayIsRecorded(t *testing.T) {
 	b := newBench(t)
 	b.do([]string{"define", "after=2s", "exclude=0s-60s"})
 	b.do([]string{"at", "3s"})
@@ -58,7 +58,7 @@ func TestASlotThatAFormTwoEditsAgoHadDoesNotComeAgain(t *testing.T) {
 }
 
 // The same where the form between is a fixed delay, which counts from the end of a run that goes on.
-func TestASlotThatAFormBeforeAFixedDelayHadIsToldOnce(t *testing.T) {
+func TestSlotOfAScheduleBeforeAFixedDelayIsRecordedOnce(t *testing.T) {
 	b := newBench(t)
 	for _, line := range [][]string{
 		{"define", "every=5s"}, {"at", "5s"}, {"started", "5s/1"}, {"at", "8s"}, {"quietly", "define", "after=3s"}, {"at", "10s"},
@@ -123,9 +123,9 @@ func TestARangeOfTheScheduleBeforeIsNoneOfThePresentOne(t *testing.T) {
 	b.ledger("720s-720s edited", "300s-900s outage")
 }
 
-// TestAFixedDelayTellsNoneOfItsSlotsTwice: the wall clock went back behind runs of a fixed delay, and an edit names the instants of
+// TestNoSlotOfAFixedDelayIsRecordedTwice: the wall clock went back behind runs of a fixed delay, and an edit names the instants of
 // these.
-func TestAFixedDelayTellsNoneOfItsSlotsTwice(t *testing.T) {
+func TestNoSlotOfAFixedDelayIsRecordedTwice(t *testing.T) {
 	b := newBench(t)
 	for _, line := range [][]string{
 		{"define", "after=3s", "overlap=queue"}, {"at", "3s"}, {"started", "3s/1"}, {"finished", "3s/1", "0"},
@@ -135,12 +135,12 @@ func TestAFixedDelayTellsNoneOfItsSlotsTwice(t *testing.T) {
 	}
 	b.out = nil
 	b.do([]string{"restart", "5s"})
-	if told := strings.Join(b.out, "\n"); !strings.Contains(told, "4s-5s ×2 skipped edited") {
-		t.Errorf("the slots between are told otherwise:\n%s", told)
+	if said := strings.Join(b.out, "\n"); !strings.Contains(said, "4s-5s ×2 skipped edited") {
+		t.Errorf("the slots between are recorded otherwise:\n%s", said)
 	}
 }
 
-// An edit is seen so late that more slots have passed since it than a task remembers: the schedule of before still tells which.
+// An edit is seen so late that more slots have passed since it than a task remembers: the schedule of before still says which.
 func TestSlotsSinceAnEditThatIsSeenVeryLateAreRecorded(t *testing.T) {
 	b := newBench(t)
 	b.do([]string{"define", "every=1s", "exclude=0s-1000s"})

@@ -9,12 +9,12 @@ import (
 )
 
 // The run of a root that was prepared is given up, and another takes its place before its removal is written. What became
-// of its slot is told wherever the engine dies.
+// of its slot is recorded wherever the engine dies.
 
 const minuteAndHour = "kind: DAG\nname: etl\ndefaults: {binary: work}\n" +
 	"tasks: {a: {schedule: '30 1 * * * *'}, b: {schedule: '0 * * * * *'}}\n"
 
-func TestASlotThatAnEditTookAwayIsToldThoughItsTaskIsSkipped(t *testing.T) {
+func TestSlotThatAnEditTookAwayIsRecordedThoughItsTaskIsSkipped(t *testing.T) {
 	for torn := range 20 {
 		b := newWaveBench(t, minuteAndHour)
 		b.idle(60 * time.Second)
@@ -30,8 +30,8 @@ func TestASlotThatAnEditTookAwayIsToldThoughItsTaskIsSkipped(t *testing.T) {
 	}
 }
 
-func TestASlotIsToldThoughTheNextOneHasItsRun(t *testing.T) {
-	for torn := 1; torn < 20; torn++ { // before the first write nobody has heard of the edit
+func TestSlotIsRecordedThoughTheNextOneHasItsRun(t *testing.T) {
+	for torn := 1; torn < 20; torn++ { // before the first write the engine has not seen the edit
 		b := newWaveBench(t, minuteAndHour)
 		b.idle(60 * time.Second)
 		b.now = b.dag.CreatedAt.Add(89900 * time.Millisecond)
@@ -53,7 +53,7 @@ func TestASlotIsToldThoughTheNextOneHasItsRun(t *testing.T) {
 }
 
 // A root that is given needs, and items, while its slot waits: the items begin before it is its turn to be looked at.
-func TestASlotThatAnEditTookAwayIsToldThoughItemsStandForItsTask(t *testing.T) {
+func TestSlotThatAnEditTookAwayIsRecordedThoughItemsStandForItsTask(t *testing.T) {
 	for torn := range 30 {
 		b := newWaveBench(t,
 			"kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {schedule: '* * * * *'}}\n")

@@ -35,7 +35,7 @@ func TestARootOfAResumedWaveKeepsItsSlotAfterARestart(t *testing.T) {
 	b.command(engine.CommandCancelWave, "dag-w1", "", engine.StatusInvalid) // b has not begun
 	b.drain()
 	b.wants("dag-w1", engine.StatusCancelled, "a cancelled, b cancelled")
-	b.now = b.now.Add(50 * time.Second) // later than a slot that nobody wants to catch up may be
+	b.now = b.now.Add(50 * time.Second) // later than a slot may be that is not caught up
 	b.command(engine.CommandResumeWave, "dag-w1", "", engine.StatusInvalid)
 	b.restart()
 	b.drain()
@@ -147,7 +147,7 @@ func TestAMarkOfADeadTaskTakesItsLetterBackThoughTheEngineDies(t *testing.T) {
 func TestWhatWasAskedForOpensOnceASlotThatWasInItsWayIsGone(t *testing.T) {
 	b := newWaveBench(t, "kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\n"+
 		"tasks: {a: {schedule: '*/20 * * * * *'}, b: {schedule: '*/30 * * * * *'}}\n")
-	// The engine is away while somebody edits the DAG, and then the clock goes back.
+	// The engine is away while a user edits the DAG, and then the clock goes back.
 	b.editUnheard("kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {a: {}}\n", 45*time.Second)
 	b.now = b.now.Add(10 * time.Second)
 	b.restart()
@@ -174,18 +174,18 @@ func TestATaskThatBecomesARootWhileItRunsHasTheSlotOfItsWave(t *testing.T) {
 	}
 }
 
-// All slots are to be caught up, one wave after the other, and then the DAG is paused: what came before that is told.
-func TestAPauseTellsOfAllSlotsThatCameBefore(t *testing.T) {
+// All slots are to be caught up, one wave after the other, and then the DAG is paused: what came before that is recorded.
+func TestPauseRecordsAllSlotsThatCameBefore(t *testing.T) {
 	b := newWaveBench(t, "kind: DAG\nname: etl\noverlap: queue\ncatch_up: {policy: all, window: 1h}\ndefaults: {binary: work}\n"+
 		"tasks: {a: {schedule: '* * * * *'}}\n")
 	b.now = b.now.Add(10*time.Minute + 30*time.Second)
 	b.pause(true)
-	told := 0
+	recorded := 0
 	for _, s := range b.slots {
-		told += int(s.Count)
+		recorded += int(s.Count)
 	}
-	if told+len(b.runs) != 10 {
-		t.Errorf("of 10 slots the ledger tells of %d, and there are %d runs", told, len(b.runs))
+	if recorded+len(b.runs) != 10 {
+		t.Errorf("of 10 slots the ledger has %d, and there are %d runs", recorded, len(b.runs))
 	}
 }
 

@@ -96,7 +96,7 @@ tasks:
 	if took := ended.Took(b.now); took != ended.FinishedAt.Sub(ended.StartedAt) || len(ended.Rests) > 0 {
 		t.Errorf("the wave took %s, and rested %v", took, ended.Rests)
 	}
-	b.now = b.now.Add(8 * time.Hour) // until somebody comes to work
+	b.now = b.now.Add(8 * time.Hour) // until work begins
 	b.command(engine.CommandResumeWave, wave, "", engine.StatusInvalid)
 	b.restart()
 	b.drain()
@@ -263,7 +263,7 @@ func TestRootsOfDifferentRhythmShareAnEpoch(t *testing.T) {
 func TestSlotDuringAWaveWaitsWhereTheDefinitionSaysSo(t *testing.T) {
 	b := newWaveBench(t, strings.Replace(strings.Replace(diamond, "name: etl", "name: etl\noverlap: queue", 1), "a: {}",
 		"a: {schedule: '* * * * *'}", 1))
-	for b.now.Before(b.dag.CreatedAt.Add(4*time.Minute + 10*time.Second)) { // nobody executes anything
+	for b.now.Before(b.dag.CreatedAt.Add(4*time.Minute + 10*time.Second)) { // nothing is executed
 		b.now = b.now.Add(time.Second)
 		b.step(core.Tick{})
 	}

@@ -311,7 +311,7 @@ func (b *waveBench) receive(command engine.Command) {
 	b.step(e)
 }
 
-// statuses tells how the runs of a wave stand, by task.
+// statuses says how the runs of a wave stand, by task.
 func (b *waveBench) statuses(wave string) string {
 	var all []string
 	for _, id := range slices.Sorted(maps.Keys(b.runs)) {
@@ -341,7 +341,7 @@ func (b *waveBench) wants(wave string, status engine.Status, statuses string) {
 	}
 }
 
-// ledger tells what the ledger says of a root.
+// ledger returns what the ledger says of a root.
 func (b *waveBench) ledger(root string) string {
 	var all []string
 	for _, id := range slices.Sorted(maps.Keys(b.slots)) {

@@ -23,7 +23,7 @@ var waveGuards = []mutant{
 	},
 	{
 		name: "slot-of-mapped", guard: "the slot of a root that an edit has given needs is told though items stand for it",
-		held: test{"engine/core", "^TestASlotThatAnEditTookAwayIsToldThoughItemsStandForItsTask$"},
+		held: test{"engine/core", "^TestSlotThatAnEditTookAwayIsRecordedThoughItemsStandForItsTask$"},
 		file: "engine/core/wave_run.go",
 		old:  "		c.dropPrepared(r, engine.ReasonEdited)",
 		new:  "		c.drop(r)",
@@ -89,7 +89,7 @@ var waveGuards = []mutant{
 	},
 	{
 		name: "wave-roots-without-slot", guard: "a wave does not wait for a root whose schedule is over",
-		held: test{"engine/core", "^TestASlotThatAnEditTookAwayIsToldThoughItsTaskIsSkipped$"},
+		held: test{"engine/core", "^TestSlotThatAnEditTookAwayIsRecordedThoughItsTaskIsSkipped$"},
 		file: "engine/core/wave_close.go",
 		old:  "		c.closeTask(w, root, dag.Skipped, \"its schedule has no further slot\")",
 		new:  "		_ = root",
