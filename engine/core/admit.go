@@ -38,10 +38,7 @@ func (c *Core) resume(r *run) {
 		}
 	case engine.StatusRetrying:
 		c.setTimer(&r.timer, r.RetryAt, timer{kind: timerRetry, run: r})
-	case engine.StatusQueued:
-		c.inspect(r)
-		c.askToCancel(r)
-	case engine.StatusRunning:
+	case engine.StatusQueued, engine.StatusRunning:
 		c.inspect(r)
 		c.askToCancel(r)
 	case engine.StatusInvalid, engine.StatusSucceeded, engine.StatusFailed, engine.StatusTimedOut, engine.StatusCancelled,

@@ -76,7 +76,7 @@ func (c *Core) taskEnded(r *run) bool {
 
 // skipRootsWithoutSlot ends the roots that will not get a slot: their schedule is over, or an edit has taken it away.
 func (c *Core) skipRootsWithoutSlot(w *waveState) {
-	if w.Trigger == engine.TriggerManual || w.Trigger == engine.TriggerBackfill {
+	if w.ByHand() {
 		return
 	}
 	for _, root := range w.Definition.Graph.Roots() {

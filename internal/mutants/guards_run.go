@@ -130,8 +130,8 @@ var runGuards = []mutant{
 	{
 		name: "supervise-after-restart", guard: "what ran when an engine died is looked after by the next",
 		file: "engine/core/admit.go",
-		old:  "	case engine.StatusRunning:\n		c.inspect(r)\n		c.askToCancel(r)\n",
-		new:  "	case engine.StatusRunning:\n		c.askToCancel(r)\n",
+		old:  "	case engine.StatusQueued, engine.StatusRunning:\n		c.inspect(r)\n",
+		new:  "	case engine.StatusQueued, engine.StatusRunning:\n",
 	},
 	{
 		name: "loss-lock-held", guard: "no loss is declared while the lock is held",
