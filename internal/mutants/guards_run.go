@@ -201,7 +201,7 @@ var runGuards = []mutant{
 		name: "dead-letter", guard: "a run whose tries are used up leaves a dead letter",
 		file: "engine/core/write.go",
 		old:  "	u.letters = append(u.letters, attempt.Letter(r, c.now))\n",
-		new:  "	_ = attempt.Letter(r, c.now)\n",
+		new:  "	_, _ = u, attempt.Letter(r, c.now)\n",
 	},
 	{
 		name: "cancelled-not-retried", guard: "a run that is being cancelled is not tried again",
