@@ -36,15 +36,16 @@ type ScheduledTask struct {
 	Revision   int64     `json:"revision"`        // +1 with each write
 	Namespace  string    `json:"namespace"`
 	Job        string    `json:"job"` // name, or "dag/root", for the list of what comes next
-	// Accounted is the latest slot that is a run or in the ledger, zero for none; Since is what it was as the definition's
-	// present form was planned: no slot of that form is before it.
+	// Accounted is the latest slot that is a run or in the ledger, zero for none. Since is the instant from which the task knows
+	// which slots are: those of the present schedule before Slot, and Taken.
 	Accounted time.Time `json:"accounted,omitzero"`
 	Since     time.Time `json:"since,omitzero"`
-	// Taken are the slots from Slot on that have a run already, which a backfill made; of a fixed delay its latest slots.
+	// Taken are slots that have a run or are in the ledger though the present schedule does not tell: from Slot on those of a
+	// backfill; before it the latest that an earlier schedule accounted for, or a fixed delay.
 	Taken []time.Time `json:"taken,omitempty"`
 }
 
-// Takes reports whether a slot from Slot on has a run already.
+// Takes reports whether a slot is one of Taken.
 func (t *ScheduledTask) Takes(slot time.Time) bool { return slices.ContainsFunc(t.Taken, slot.Equal) }
 
 // Parked is the RunAt of a job whose schedule stands still.

@@ -74,6 +74,9 @@ type Run struct {
 	Progress *Progress `json:"progress,omitempty"`
 
 	CancelBy string `json:"cancel_by,omitempty"` // set once a cancellation is under way
+	// PendingSkip is set while a prepared run is taken back that may have been published already: what becomes of its slot,
+	// unless an executor was faster.
+	PendingSkip SlotReason `json:"pending_skip,omitempty"`
 
 	// Of the attempt that succeeded: what it left for the tasks that need it.
 	Outputs   json.RawMessage `json:"outputs,omitempty"` // a JSON object

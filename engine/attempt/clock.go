@@ -6,7 +6,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// ours gives an instant of an executor's clock by the engine's: as it is where that can be, else not before earliest, and never after
+// ours returns an instant of an executor's clock by the engine's: as it is where that can be, else not before earliest, and never after
 // now, when the engine hears of it. An executor's clock may be off by minutes, and schedules follow the ends of runs.
 func ours(at, earliest, now time.Time) time.Time {
 	if at.Before(earliest) {

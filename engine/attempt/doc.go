@@ -2,5 +2,5 @@
 // what its message says, and what the queue's answer about it means.
 //
 // Its functions change a run, and answer with a plain value what is to follow: another attempt, or an end. It is pure, and
-// calls nobody: engine/core asks it, writes the run and acts on the answer.
+// calls no other part: engine/core calls it, writes the run and acts on what it returns.
 package attempt

@@ -103,68 +103,50 @@ func describe(f *engine.Finish, status engine.Status) string {
 
 // Lost ends the current attempt, whose executor vanished. A loss is not a failure and has a bound of its own.
 func Lost(r *engine.Run, at time.Time, rules Rules, now time.Time) Next {
-	const why = "the executor that ran it vanished"
 	a := r.Current()
 	a.Status, a.FinishedAt = engine.StatusLost, at
 	a.Error = "its executor vanished: the lock expired without being refreshed"
 	r.Losses++
-	switch {
-	case r.CancelBy != "":
-		return cancelled(r)
-	case rules.Spec == nil || Once(rules.Spec):
-		return end(engine.StatusLost, why)
-	case r.Losses > rules.MaxLosses:
-		return end(engine.StatusDead, fmt.Sprintf("%s; %d attempts have been lost like this", why, r.Losses))
-	}
-	return again(now, why+": it is tried again")
+	return afterLoss(r, rules, Once(rules.Spec), "the executor that ran it vanished", now)
 }
 
-// handedBack decides what follows an attempt that its executor gave up: to shut down, or because it could not fetch the
-// program.
+// handedBack decides what follows an attempt that its executor gave up: to shut down, or because the store did not give its program,
+// or did not take its artifacts. That is not the program's fault, so it may be tried again however often it may fail; and where it
+// has not begun, however it is delivered. What the store refuses counts as a loss: a store that stays away makes dead letters,
+// which can be replayed when it is back.
 func handedBack(r *engine.Run, f *engine.Finish, rules Rules, now time.Time) Next {
-	if f.Unfetched {
-		r.Losses++
+	if r.CancelBy != "" {
+		r.Current().Status = engine.StatusCancelled
 	}
 	once := !f.StartedAt.IsZero() && Once(rules.Spec)
-	switch {
-	case r.CancelBy != "":
-		r.Current().Status = engine.StatusCancelled
-		return cancelled(r)
-	case f.Unfetched:
-		return unfetched(r, f, rules, once, now)
-	case rules.Spec == nil:
-		return end(engine.StatusLost, "its executor was shut down")
-	case once:
-		return end(engine.StatusLost, "its executor was shut down while it ran")
+	if f.Unfetched {
+		r.Losses++
+		return afterLoss(r, rules, once, f.Error, now.Add(rules.Unfetched))
 	}
-	return again(now, "its executor was shut down: it is tried again elsewhere")
+	return afterLoss(r, rules, once, "its executor was shut down", now)
 }
 
-// unfetched decides what follows an attempt whose program the store did not give, or whose artifacts it did not take.
-// That is not the program's fault, so it may be tried again however often it may fail; and where it has not begun,
-// however it is delivered. The bound is that of losses: a store that stays away makes dead letters, which can be
-// replayed when it is back.
-func unfetched(r *engine.Run, f *engine.Finish, rules Rules, once bool, now time.Time) Next {
+// afterLoss decides what follows an attempt that did not end by itself. once says that the program may have begun and may not
+// begin again.
+func afterLoss(r *engine.Run, rules Rules, once bool, why string, at time.Time) Next {
 	switch {
+	case r.CancelBy != "":
+		return cancelled(r)
 	case rules.Spec == nil || once:
-		return end(engine.StatusLost, f.Error)
+		return end(engine.StatusLost, why)
 	case r.Losses > rules.MaxLosses:
-		return end(engine.StatusDead, fmt.Sprintf("%s; %d attempts were lost like this or otherwise", f.Error, r.Losses))
+		return end(engine.StatusDead, fmt.Sprintf("%s; %d attempts have been lost", why, r.Losses))
 	}
-	return again(now.Add(rules.Unfetched), f.Error+": it is tried again")
+	return again(at, why+": it is tried again")
 }
 
 // Revoked ends a queued attempt that no executor will ever claim. Where no user asked for that, an engine that crashed had
-// taken back what it had prepared, or the queue has let its task go (outlived): then the run gets another attempt.
-func Revoked(r *engine.Run, at time.Time, outlived bool, now time.Time) Next {
+// taken back what it had prepared, or the task had waited for too long in the queue: then the run gets another attempt.
+func Revoked(r *engine.Run, at, now time.Time) Next {
 	a := r.Current()
 	a.Status, a.FinishedAt = engine.StatusCancelled, at.Truncate(time.Microsecond)
 	if r.CancelBy != "" {
 		return cancelled(r)
 	}
-	why := "the attempt had been taken back before a restart: it is tried again"
-	if outlived {
-		why = "its task had waited for so long that it was taken back: it is queued once more"
-	}
-	return again(now, why)
+	return again(now, "its task was taken back from the queue: it is tried again")
 }

@@ -55,8 +55,8 @@ func lock(r *engine.Run, s *spec.Job) string {
 	return r.JobUID
 }
 
-// Locks are those that an executor of the run may hold: its own, and for a run of a job the other one too. By an edit
-// runs may overlap, or no longer may, and another owner that had not heard of it published the run in its earlier form.
+// Locks returns those that an executor of the run may hold: its own, and for a run of a job the other one too. By an edit
+// runs may overlap, or no longer may, and a former owner that has not seen the edit may publish the run in its earlier form.
 func Locks(r *engine.Run, s *spec.Job) []string {
 	lock := lock(r, s)
 	switch {

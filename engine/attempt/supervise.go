@@ -17,10 +17,10 @@ type Times struct {
 
 // Found is what the queue's answer about an attempt means. One of its fields is set, or none: then nothing is to be done.
 type Found struct {
-	LookAt    time.Time // ask again then
+	AskAt     time.Time // ask again then
 	Unknown   bool      // the queue does not have the task of a queued attempt: publish it again
 	Withdrawn bool      // a queued attempt was revoked: no executor will ever claim it
-	Lost      bool      // its lock has gone, and nothing says that it has ended: declare it lost, and look again at LookAt
+	Lost      bool      // its lock has gone, and nothing says that it has ended: declare it lost, and ask again at AskAt
 }
 
 // Inspected says what the queue's answer means for the current attempt, which is queued or running.
@@ -32,22 +32,22 @@ func Inspected(r *engine.Run, state engine.AttemptState, revoking bool, times Ti
 		case state.Last == "":
 			return Found{Unknown: true}
 		case state.Last != engine.ResultRevoked: // the news of its claim is on the way
-			return Found{LookAt: now.Add(soon)}
+			return Found{AskAt: now.Add(soon)}
 		}
 		return Found{Withdrawn: !revoking}
 	}
 	switch {
 	case state.LockHeld:
-		return Found{LookAt: later(state.LockUntil, now).Add(times.Margin)}
+		return Found{AskAt: later(state.LockUntil, now).Add(times.Margin)}
 	case state.Last == engine.ResultStarted || state.Last == engine.ResultProgress || state.Last == "":
 		if heard := state.Since.Add(times.LockTTL); heard.After(now) {
 			// No executor could keep its lock or report an end while the queue was away. One that has ended has a report to
 			// send again; one that is dead says nothing then either.
-			return Found{LookAt: sooner(heard, now.Add(times.LockTTL)).Add(times.Margin)}
+			return Found{AskAt: sooner(heard, now.Add(times.LockTTL)).Add(times.Margin)}
 		}
-		return Found{Lost: true, LookAt: now.Add(times.LockTTL)}
+		return Found{Lost: true, AskAt: now.Add(times.LockTTL)}
 	}
-	return Found{LookAt: now.Add(soon)} // its end is on the way
+	return Found{AskAt: now.Add(soon)} // its end is on the way
 }
 
 func sooner(a, b time.Time) time.Time {

@@ -27,9 +27,8 @@ func (c *Core) resume(r *run) {
 		}
 		switch {
 		case r.Trigger == engine.TriggerUpstream || r.job.dag != nil && r.awaitsTurn(): // its wave lets it go
-		case r.revokeReason != "":
-		case r.CancelBy != "":
-			c.cancel(r, r.CancelBy)
+		case r.PendingSkip != "":
+			c.revokeAttempt(r, 1)
 		case at.After(c.now):
 			c.setTimer(&r.timer, at, timer{kind: timerFire, run: r})
 		case c.outdated(r) != "":
@@ -39,21 +38,16 @@ func (c *Core) resume(r *run) {
 		}
 	case engine.StatusRetrying:
 		c.setTimer(&r.timer, r.RetryAt, timer{kind: timerRetry, run: r})
-	case engine.StatusQueued:
+	case engine.StatusQueued, engine.StatusRunning:
 		c.inspect(r)
 		c.askToCancel(r)
-	case engine.StatusRunning:
-		c.inspect(r)
-		c.askToCancel(r)
-	case engine.StatusInvalid, engine.StatusSucceeded, engine.StatusFailed, engine.StatusTimedOut, engine.StatusCancelled, engine.StatusLost, engine.StatusDead, engine.StatusSkipped:
+	case engine.StatusInvalid, engine.StatusSucceeded, engine.StatusFailed, engine.StatusTimedOut, engine.StatusCancelled,
+		engine.StatusLost, engine.StatusDead, engine.StatusSkipped:
 	}
 }
 
 // fire lets a scheduled run go at its slot, unless an earlier run of its job is in the way.
 func (c *Core) fire(r *run) {
-	if r.Status != engine.StatusScheduled || r.revokeReason != "" {
-		return
-	}
 	if at := r.Slot; at.After(c.now) { // the wall clock went back
 		c.setTimer(&r.timer, at, timer{kind: timerFire, run: r})
 		return
@@ -116,7 +110,7 @@ func (c *Core) admit(r *run) {
 	case spec.OverlapAllow:
 		c.enqueue(r)
 	case spec.OverlapSkip:
-		if blocker.revokeReason != "" || blocker.inDoubt(c.now) || blocker.unheard && c.now.Before(r.due().Add(hearWithin)) {
+		if blocker.PendingSkip != "" || blocker.undecided(c.now) || blocker.unheard && c.now.Before(r.due().Add(hearWithin)) {
 			r.hearing = true
 			c.setTimer(&r.timer, c.now.Add(hearEvery), timer{kind: timerFire, run: r})
 			return
@@ -131,7 +125,7 @@ func (c *Core) admit(r *run) {
 				waiting = append(waiting, other)
 			case !other.Waiting && other.Status != engine.StatusScheduled:
 				underWay = append(underWay, other)
-			case other.revokeReason != "" || other.inDoubt(c.now) && other.due().Before(r.due()): // should it be under way, it is cancelled
+			case other.PendingSkip != "" || other.undecided(c.now) && other.due().Before(r.due()): // should it be under way, it is cancelled
 				other.CancelBy = attempt.ReplacedBy(r.ID)
 				c.touch(other)
 				c.takeBack(other, engine.ReasonReplaced)
@@ -166,13 +160,13 @@ func (c *Core) wait(r, blocker *run) {
 	c.touch(r)
 }
 
-// blocker gives a live run of the job that must end before another may be queued, nil if there is none.
+// blocker returns a live run of the job that must end before another may be queued, nil if there is none.
 func (c *Core) blocker(j *job, except *run) *run {
 	for _, r := range j.live {
 		if r == except {
 			continue
 		}
-		if r.underWay() || r.revokeReason != "" || except != nil && r.inDoubt(c.now) && r.due().Before(except.due()) {
+		if r.underWay() || r.PendingSkip != "" || except != nil && r.undecided(c.now) && r.due().Before(except.due()) {
 			return r
 		}
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 // A fixed delay (`after`) has no slots of its own: the next one is the end of the last run plus the delay. While a run
-// is under way the scheduled task stays at that run's slot, with a RunAt that makes the engine look again from time
-// to time, so that a crash between the run's end and the task's move is found out.
+// is under way the scheduled task stays at that run's slot, with a RunAt at which the engine checks
+// it from time to time.
 const afterCheck = time.Minute
 
 // planAfter continues a fixed delay after a load or an edit.
@@ -48,7 +48,7 @@ func (c *Core) prepareAfter(j *job) {
 	c.begin(j, slot, engine.TriggerSchedule, "")
 }
 
-// checkAfter lets the scheduled task stay where it is and be looked at again.
+// checkAfter leaves the scheduled task where it is, to be checked again.
 func (c *Core) checkAfter(j *job) {
 	j.task.RunAt = c.now.Add(afterCheck).Truncate(time.Millisecond)
 	c.touchTask(j)

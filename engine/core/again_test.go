@@ -10,8 +10,8 @@ import (
 
 // What an engine finds in the store when it begins.
 
-// TestWhatMayHaveBeenPublishedIsMarked: an engine that crashed may have published what it had prepared. Whoever gets the copy
-// must not take an old claim that is missing for one that never was.
+// TestWhatMayHaveBeenPublishedIsMarked: an engine that crashed may have published what it had prepared. The executor that
+// receives the copy must not take an old claim that is missing for one that never was.
 func TestWhatMayHaveBeenPublishedIsMarked(t *testing.T) {
 	b := newBench(t)
 	b.do([]string{"define", "every=60s"})
@@ -47,9 +47,9 @@ func TestWhatMayHaveBeenPublishedIsMarked(t *testing.T) {
 	}
 }
 
-// TestNothingGoesBeforeAllHasBeenLookedAt: a waiting run stands behind one which the deletion of the job ends. It does not go
+// TestWaitingRunEndsWithItsDeletedJobAfterARestart: a waiting run stands behind one which the deletion of the job ends. It does not go
 // because nothing is in its way any more.
-func TestNothingGoesBeforeAllHasBeenLookedAt(t *testing.T) {
+func TestWaitingRunEndsWithItsDeletedJobAfterARestart(t *testing.T) {
 	b := newBench(t)
 	b.do([]string{"define", "every=60s", "overlap=queue", "tries=2"})
 	for _, line := range [][]string{{"at", "60s"}, {"started", "60s/1"}, {"at", "120s"}, {"finished", "60s/1", "1"}, {"quietly", "delete"}} {
@@ -57,7 +57,8 @@ func TestNothingGoesBeforeAllHasBeenLookedAt(t *testing.T) {
 	}
 	b.out = nil
 	b.do([]string{"restart", "120.5s"})
-	if !slices.Contains(b.out, "run 120s cancelled waiting: cancelled by the deletion of its job") || slices.Contains(b.out, "run 120s queued #1") {
+	if !slices.Contains(b.out, "run 120s cancelled waiting: cancelled by the deletion of its job") ||
+		slices.Contains(b.out, "run 120s queued #1") {
 		t.Errorf("the waiting run does not end with its job: %q", b.out)
 	}
 }
@@ -97,5 +98,55 @@ func TestALaterSlotDoesNotGoBeforeOneThatWaitsForNews(t *testing.T) {
 	b.do([]string{"at", "6.2s"})
 	if !slices.Contains(b.out, "now publish 4s/1") {
 		t.Errorf("the slot of 4s does not go: %q", b.out)
+	}
+}
+
+// TestARunThatMayHaveBeenPublishedIsSupervisedUnderBothLocks: an engine that lost its shard publishes a run as it prepared it. The
+// next owner has seen an edit meanwhile, by which runs may overlap, or may not any more: the executor holds the lock of before.
+func TestARunThatMayHaveBeenPublishedIsSupervisedUnderBothLocks(t *testing.T) {
+	for _, policies := range [][2]string{{"queue", "allow"}, {"allow", "queue"}} {
+		b := newBench(t)
+		b.do([]string{"define", "every=60s", "overlap=" + policies[0]})
+		b.do([]string{"at", "59.75s"})
+		b.do([]string{"quietly", "define", "every=60s", "overlap=" + policies[1]})
+		b.do([]string{"restart", "59.8s"})
+		b.do([]string{"at", "60s"})
+		b.do([]string{"started", "60s/1"})
+		b.now = b.seconds("80s")
+		locks := map[string]bool{}
+		for _, effect := range b.core.Step(b.now, core.Tick{}) {
+			if inspect, ok := effect.(core.Inspect); ok {
+				for _, lock := range inspect.Locks {
+					locks[lock] = true
+				}
+			}
+		}
+		if !locks[benchUID] || !locks[b.runID("60s")] || len(locks) != 2 {
+			t.Errorf("from overlap %s to %s, the locks that are looked for are %v", policies[0], policies[1], locks)
+		}
+	}
+}
+
+// TestARetryOfAnEndThatWasRetriedAlreadyIsNotActedOn: two users retry the same end. The second command was read together with the run
+// before the first was acted on, and comes after the run has ended once more.
+func TestARetryOfAnEndThatWasRetriedAlreadyIsNotActedOn(t *testing.T) {
+	b := newBench(t)
+	for _, line := range [][]string{{"define"}, {"run", "a"}, {"started", "a/1"}, {"finished", "a/1", "64"}} {
+		b.do(line)
+	}
+	seen, err := b.store.Run(t.Context(), b.runID("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.core.Hold(benchUID) // the second command is being read
+	for _, line := range [][]string{{"retry", "a"}, {"started", "a/2"}, {"finished", "a/2", "64"}} {
+		b.do(line)
+	}
+	b.out = nil
+	command := engine.Command{ID: "second", Kind: engine.CommandRetry, JobUID: benchUID, RunID: seen.ID, Shard: benchShard, By: "bob",
+		Revision: seen.Revision}
+	b.step(core.CommandReceived{Command: command, Run: &seen})
+	if !slices.Equal(b.out, []string{"obeyed second"}) {
+		t.Errorf("the run begins once more: %q", b.out)
 	}
 }

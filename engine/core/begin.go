@@ -37,21 +37,17 @@ func (c *Core) beginRoot(j *job, slot time.Time, trigger engine.Trigger, by stri
 		c.note(j, slot, engine.OutcomeMissed, engine.ReasonOutage)
 		return
 	}
-	if d.blocked(j.taskName) && !slot.After(c.now) && trigger == engine.TriggerSchedule && j.def.Spec.Overlap == spec.OverlapSkip && d.open.Trigger != engine.TriggerBackfill {
+	skips := trigger == engine.TriggerSchedule && j.def.Spec.Overlap == spec.OverlapSkip
+	if skips && d.blocked(j.taskName) && !slot.After(c.now) && d.open.Trigger != engine.TriggerBackfill {
 		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonOverlap)
 		return
 	}
 	waveID := engine.WaveID(d.uid, d.joins(j.taskName))
 	id := engine.TaskRunID(waveID, j.taskName)
-	if before := c.runs[id]; before != nil && before.untouched() { // it may not go any more
-		switch {
-		case before.CancelBy != "":
-			c.cancel(before, before.CancelBy)
-		case c.superseded(before):
-			c.giveUp(before, engine.ReasonOutage)
-		}
+	if before := c.runs[id]; before != nil && before.untouched() && c.superseded(before) { // it may not go any more
+		c.giveUp(before, engine.ReasonOutage)
 	}
-	if c.runs[id] != nil || c.hasEnded(j.owner(), id) { // one waits already, or has just ended
+	if c.runs[id] != nil { // one waits already
 		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonOverlap)
 		return
 	}
@@ -71,7 +67,7 @@ func (c *Core) full(j *job) bool {
 	return c.runs[engine.TaskRunID(engine.WaveID(j.dag.uid, j.dag.epoch+1), j.taskName)] != nil
 }
 
-// waitsItsTurn reports whether a root is not to be looked at before a wave has ended: slots that are all to be caught up
+// waitsItsTurn reports whether a root's slot waits for a wave to end: slots that are all to be caught up
 // come one wave after the other.
 func (c *Core) waitsItsTurn(j *job) bool {
 	return j.dag != nil && j.def.Spec.CatchUp.Policy == spec.CatchUpAll && c.full(j) && j.task.Slot.Before(c.now)

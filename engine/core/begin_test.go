@@ -25,7 +25,8 @@ func (b *bench) says(kind engine.ResultKind, token uint64, finish *engine.Finish
 	b.t.Helper()
 	b.out = nil
 	b.step(core.ResultsReceived{Results: []engine.Result{{
-		Kind: kind, Run: b.runID("one"), Attempt: 1, Shard: benchShard, Executor: "x", Token: token, At: b.now, Asks: finish == nil, Finish: finish,
+		Kind: kind, Run: b.runID("one"), Attempt: 1, Shard: benchShard, Executor: "x", Token: token, At: b.now,
+		Asks: finish == nil, Finish: finish,
 	}}})
 	return b.out
 }
@@ -58,7 +59,8 @@ func TestASecondClaimMayNotBegin(t *testing.T) {
 	if got := b.says(engine.ResultStarted, 2, nil); len(got) > 0 {
 		t.Errorf("after a restart the second claim led to %q", got)
 	}
-	gaveUp := &engine.Finish{Status: engine.StatusFailed, HandedBack: true, Unfetched: true, Error: "not told that it may begin", FinishedAt: b.now}
+	gaveUp := &engine.Finish{Status: engine.StatusFailed, HandedBack: true, Unfetched: true, Error: "not allowed to begin",
+		FinishedAt: b.now}
 	got := b.says(engine.ResultFinished, 2, gaveUp)
 	if want := "run one lost #1: the executor that ran it vanished"; !slices.Contains(got, want) {
 		t.Errorf("the second executor gives up, which led to %q, want %q", got, want)

@@ -40,7 +40,8 @@ func newBench(t *testing.T) *bench {
 	b := &bench{t: t, config: core.DefaultConfig(), now: benchStart, store: memory.New(), keys: map[string]string{}}
 	b.config.MaxCatchUp, b.config.MaxWaiting, b.config.MaxLosses = 5, 3, 2
 	b.core = core.NewCore(b.config, b.now, b.random())
-	binary := engine.Binary{Namespace: "default", Name: "tool", Revision: 1, Versions: []engine.BinaryVersion{{N: 1, SHA256: "d1", Size: 1, Kind: "elf"}}}
+	binary := engine.Binary{Namespace: "default", Name: "tool", Revision: 1, Versions: []engine.BinaryVersion{{N: 1, SHA256: "d1",
+		Size: 1, Kind: "elf"}}}
 	if err := b.store.CreateBinary(t.Context(), binary); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,9 @@ func (b *bench) define(words []string) {
 		if err := b.store.Jobs().Create(b.t.Context(), b.job); err != nil {
 			b.t.Fatal(err)
 		}
-		b.load()
+		if !b.quiet {
+			b.load()
+		}
 		return
 	}
 	b.change(func(stored *engine.Job) {
@@ -322,6 +325,9 @@ func (b *bench) writes(d *engine.Batch) {
 		}
 		if run.Waiting {
 			line += " waiting"
+		}
+		if run.PendingSkip != "" {
+			line += " skip " + string(run.PendingSkip)
 		}
 		if run.Trigger == engine.TriggerCatchUp || run.Trigger == engine.TriggerBackfill {
 			line += " " + string(run.Trigger)

@@ -27,7 +27,7 @@ func (c *Core) clockWentBack(by time.Duration) {
 			c.setTimer(&r.timer, r.RetryAt, timer{kind: timerRetry, run: r})
 		case engine.StatusQueued:
 			r.requeueChecks = 0
-			c.lookLater(r)
+			c.checkLater(r)
 		case engine.StatusRunning:
 			c.setTimer(&r.timer, c.now.Add(c.config.LockTTL+c.config.Margin), timer{kind: timerInspect, run: r})
 		default:

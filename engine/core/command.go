@@ -83,7 +83,7 @@ func (c *Core) retryByHand(j *job, r *run, e CommandReceived) {
 	}
 }
 
-// lookUpBackfill asks which slots of the range have a run already.
+// lookUpBackfill looks up which slots of the range have a run already.
 func (c *Core) lookUpBackfill(j *job, command engine.Command) {
 	if j == nil || j.def == nil {
 		c.commandDone(command)

@@ -25,9 +25,11 @@ func TestACommitHoldsABoundedNumberOfRuns(t *testing.T) {
 		definition.ApplyDefaults()
 		loaded.Jobs = append(loaded.Jobs, core.JobSnapshot{
 			UID: uid,
-			Job: &engine.Job{UID: uid, Namespace: "default", Name: uid, Shard: 1, Spec: definition, Generation: 1, Revision: 1, CreatedAt: now, UpdatedAt: now},
+			Job: &engine.Job{UID: uid, Namespace: "default", Name: uid, Shard: 1, Spec: definition, Generation: 1, Revision: 1,
+				CreatedAt: now, UpdatedAt: now},
 			Task: &engine.ScheduledTask{
-				ID: uid, Shard: 1, Slot: now.Add(10 * time.Second), RunAt: now.Add(10 * time.Second), Generation: 1, Revision: 1, Namespace: "default", Job: uid,
+				ID: uid, Shard: 1, Slot: now.Add(10 * time.Second), RunAt: now.Add(10 * time.Second),
+				Generation: 1, Revision: 1, Namespace: "default", Job: uid,
 			},
 		})
 	}

@@ -14,10 +14,10 @@ type Config struct {
 	Grace time.Duration
 	// LockTTL is how long an executor's lock lasts without being refreshed.
 	LockTTL time.Duration
-	// Margin is added to an instant at which a lock could expire before it is looked at.
+	// Margin is added to an instant at which a lock could expire before it is checked.
 	Margin time.Duration
 	// Requeue is how long a task may wait unclaimed before the core makes sure that the queue still has it. It
-	// doubles with each look, up to four times.
+	// doubles with each check, up to four times.
 	Requeue time.Duration
 	// Resend is the time between two requests to cancel a running attempt.
 	Resend time.Duration

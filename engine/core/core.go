@@ -33,7 +33,7 @@ type Core struct {
 
 	// What is left to do in this Step, so that nothing below has to call what is above it: see settle.go.
 	ended    []*run      // whose jobs and waves are to hear of it
-	idle     []*job      // looked at: forgotten if nothing is going on with them
+	idle     []*job      // forgotten if nothing is going on with them
 	idleDAGs []*dagState // the same, and their waves go on
 }
 
@@ -88,7 +88,7 @@ func (c *Core) Acts(uid string) bool { return c.acting[uid] > 0 }
 
 // Awaits reports whether an attempt is to be claimed, as far as the core has heard. What was to be published once
 // something is durable may have been claimed meanwhile, by a copy from before, and have ended: a copy that came after
-// that would wait in the queue until nobody remembers the claim.
+// that would wait in the queue until the claim is forgotten.
 func (c *Core) Awaits(run string, attempt int) bool {
 	r := c.runs[run]
 	return r != nil && r.Attempt == attempt && r.Status == engine.StatusQueued && r.CancelBy == "" // else it is being taken back
@@ -97,7 +97,7 @@ func (c *Core) Awaits(run string, attempt int) bool {
 // KnowsBinary reports whether the core has the binary ("namespace/name").
 func (c *Core) KnowsBinary(key string) bool { return c.binaries[key] != nil }
 
-// BinaryKeys gives the keys ("namespace/name") of the binaries that jobs in memory refer to, in order, and forgets all
+// BinaryKeys returns the keys ("namespace/name") of the binaries that jobs in memory refer to, in order, and forgets all
 // others.
 func (c *Core) BinaryKeys() []string {
 	used := map[string]bool{}

@@ -45,8 +45,8 @@ func TestManyWaitingRunsEndAtOnce(t *testing.T) {
 	}
 }
 
-// TestLongOutageIsLookedAtInPieces keeps a job with a slot each second, after a day, from holding up all others.
-func TestLongOutageIsLookedAtInPieces(t *testing.T) {
+// TestLongOutageIsHandledInPieces keeps a job with a slot each second, after a day, from holding up all others.
+func TestLongOutageIsHandledInPieces(t *testing.T) {
 	b := newBench(t)
 	b.do([]string{"define", "every=1s", "catchup=last"})
 	b.now = b.now.Add(24 * time.Hour)
@@ -139,13 +139,15 @@ func TestBinaries(t *testing.T) {
 		}
 		return runs[0].Digest
 	}
-	tool := engine.Binary{Namespace: "default", Name: "tool", Revision: 5, UpdatedAt: benchStart.Add(time.Second), Versions: []engine.BinaryVersion{{N: 2, SHA256: "d2"}}}
+	tool := engine.Binary{Namespace: "default", Name: "tool", Revision: 5, UpdatedAt: benchStart.Add(time.Second),
+		Versions: []engine.BinaryVersion{{N: 2, SHA256: "d2"}}}
 	b.step(core.BinariesChanged{Binaries: []engine.Binary{tool}})
 	b.do([]string{"at", "4.75s"})
 	if got := digest("5s"); got != "d2" {
 		t.Errorf("the run took %s", got)
 	}
-	again := engine.Binary{Namespace: "default", Name: "tool", Revision: 1, UpdatedAt: benchStart.Add(6 * time.Second), Versions: []engine.BinaryVersion{{N: 1, SHA256: "d9"}}}
+	again := engine.Binary{Namespace: "default", Name: "tool", Revision: 1, UpdatedAt: benchStart.Add(6 * time.Second),
+		Versions: []engine.BinaryVersion{{N: 1, SHA256: "d9"}}}
 	b.step(core.BinariesChanged{Binaries: []engine.Binary{again}})
 	for _, line := range [][]string{{"at", "5s"}, {"started", "5s/1"}, {"finished", "5s/1", "0"}, {"at", "9.75s"}} {
 		b.do(line)
@@ -177,11 +179,11 @@ func TestHeldJobIsNotForgotten(t *testing.T) {
 	}
 	b.core.LetGo(benchUID)
 	if b.core.Stats().Jobs != 0 {
-		t.Error("nobody holds the job, and it is still there")
+		t.Error("the job is not held, and it is still there")
 	}
 }
 
-// TestJobIsForgottenOnlyOnceAllOfItIsDurable: whoever reads the store meanwhile would bring back what is being removed.
+// TestJobIsForgottenOnlyOnceAllOfItIsDurable: a read of the store meanwhile would bring back what is being removed.
 func TestJobIsForgottenOnlyOnceAllOfItIsDurable(t *testing.T) {
 	b := newBench(t)
 	b.do([]string{"define", "at=5s"})
@@ -202,7 +204,7 @@ func TestJobIsForgottenOnlyOnceAllOfItIsDurable(t *testing.T) {
 	}
 }
 
-// An attempt whose commit is under way waits for the store: nobody can have it in a queue.
+// An attempt whose commit is under way waits for the store: it is in no queue yet.
 func TestAnAttemptThatIsBeingWrittenIsNotAskedFor(t *testing.T) {
 	b := newBench(t)
 	b.do([]string{"define", "at=5s"})

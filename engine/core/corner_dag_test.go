@@ -13,7 +13,7 @@ import (
 )
 
 // The hard corners of overlap, catch-up and misfires, of the roots of a DAG; those of jobs are the transcripts named
-// corner-*.txt. Each says which waves there are, by the slots of their root, and what the ledger tells of the others.
+// corner-*.txt. Each says which waves there are, by the slots of their root, and what the ledger says of the others.
 
 // corner is a DAG with one CRON root every ten minutes and a task after it.
 func corner(t *testing.T, policy, window, overlap string) *waveBench {
@@ -49,8 +49,8 @@ func (b *waveBench) away(at time.Duration) {
 	b.restart()
 }
 
-// told says which waves there are: the slots of root a, and how they stand, in the order of their epochs.
-func (b *waveBench) told() string {
+// waveList says which waves there are: the slots of root a, and how they stand, in the order of their epochs.
+func (b *waveBench) waveList() string {
 	waves := slices.Collect(maps.Values(b.waves))
 	slices.SortFunc(waves, func(x, y engine.Wave) int { return int(x.Epoch - y.Epoch) })
 	var all []string
@@ -73,7 +73,7 @@ func (b *waveBench) days(root string) string {
 
 func (b *waveBench) is(waves, ledger string) {
 	b.t.Helper()
-	if got := b.told(); got != waves {
+	if got := b.waveList(); got != waves {
 		b.t.Errorf("the waves are\n     %s\nwant %s", got, waves)
 	}
 	if got := b.days("a"); got != ledger {
@@ -146,6 +146,28 @@ func TestRootThatIsAddedToAPausedDAGFiresNoSlotOfThePause(t *testing.T) {
 		t.Errorf("the ledger says\n     %s\nwant %s", b.days("new"), want)
 	}
 	b.is("02 00:10 succeeded", "02 00:20..02 00:30 2 skipped(paused), 02 00:40..02 00:40 1 skipped(paused)")
+}
+
+// The same where the DAG was resumed and paused again before the engine saw any of it: nothing says how long it was not paused.
+func TestRootThatIsAddedToADAGThatIsPausedAgainFiresNoSlotOfThePause(t *testing.T) {
+	b := corner(t, "none", "10h", "queue")
+	b.until(12 * time.Minute)
+	b.pause(true)
+	b.now = b.dag.CreatedAt.Add(44*time.Minute + 50*time.Second)
+	b.quietly(func() {
+		b.define("kind: DAG\nname: etl\ndefaults: {binary: work}\noverlap: queue\ncatch_up: {policy: none}\n" +
+			"tasks: {a: {schedule: '*/10 * * * *'}, new: {schedule: '*/5 * * * *'}}\n")
+	})
+	b.now = b.dag.CreatedAt.Add(45*time.Minute + 1*time.Second)
+	b.quietly(func() { b.pause(false) })
+	b.now = b.dag.CreatedAt.Add(45*time.Minute + 2*time.Second)
+	b.quietly(func() { b.pause(true) })
+	b.away(45*time.Minute + 3*time.Second)
+	b.pause(false)
+	b.drain()
+	if want := "02 00:45..02 00:45 1 skipped(paused)"; b.days("new") != want {
+		t.Errorf("the ledger says\n     %s\nwant %s", b.days("new"), want)
+	}
 }
 
 // quietly does what users do while no engine is there.
@@ -222,7 +244,8 @@ func TestDAGIsPausedBetweenPrepareAndFire(t *testing.T) {
 
 // A dead task ends its wave, and nothing else: the next slot opens the next wave.
 func TestDeadTaskBlocksNoLaterWave(t *testing.T) {
-	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work, retry: {max_attempts: 2, delay: 1s, max_delay: 1s}}\ntasks: {a: {schedule: '*/10 * * * *'}, b: {needs: [a]}}\n")
+	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work, retry: {max_attempts: 2, delay: 1s, max_delay: 1s}}\n"+
+		"tasks: {a: {schedule: '*/10 * * * *'}, b: {needs: [a]}}\n")
 	fails := true
 	b.ends = func(task *engine.Task) engine.Finish {
 		if task.Task == "b" && fails {
@@ -250,7 +273,8 @@ func TestEditLosesNoSlotOfARootThatIsBeingCaughtUp(t *testing.T) {
 	b := corner(t, "all", "10h", "skip")
 	b.until(12 * time.Minute)
 	b.away(65 * time.Minute)
-	b.define("kind: DAG\nname: etl\ndefaults: {binary: work}\ncatch_up: {policy: all, window: 10h}\ntasks: {a: {schedule: '0 */2 * * *'}, b: {needs: [a]}}\n")
+	b.define("kind: DAG\nname: etl\ndefaults: {binary: work}\ncatch_up: {policy: all, window: 10h}\n" +
+		"tasks: {a: {schedule: '0 */2 * * *'}, b: {needs: [a]}}\n")
 	b.drain()
 	b.until(66 * time.Minute)
 	b.is("02 00:10 succeeded, 02 00:20 succeeded, 02 00:30 succeeded", "02 00:40..02 01:00 3 skipped(overlap)")

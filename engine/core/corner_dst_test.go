@@ -59,7 +59,7 @@ func TestOutageOverADayOnWhichTheClockChanges(t *testing.T) {
 // nightOf is how long the engine is away.
 const nightOf = 6*time.Hour - 15*time.Minute
 
-// outageOfJob makes a job, takes the engine away at once, and tells what it makes of the night when it is back.
+// outageOfJob makes a job, takes the engine away at once, and returns what it makes of the night when it is back.
 func outageOfJob(t *testing.T, schedule string, policy spec.CatchUpPolicy, since time.Time) string {
 	b := newBench(t)
 	b.now = since
@@ -67,7 +67,8 @@ func outageOfJob(t *testing.T, schedule string, policy spec.CatchUpPolicy, since
 	job.CatchUp.Policy, job.CatchUp.Window = policy, spec.Duration(24*time.Hour)
 	job.ApplyDefaults()
 	b.job = engine.Job{
-		UID: benchUID, Namespace: "default", Name: "job", Shard: benchShard, Spec: job, Generation: 1, Revision: 1, Pending: true, CreatedAt: since, UpdatedAt: since,
+		UID: benchUID, Namespace: "default", Name: "job", Shard: benchShard, Spec: job,
+		Generation: 1, Revision: 1, Pending: true, CreatedAt: since, UpdatedAt: since,
 	}
 	if err := b.store.Jobs().Create(t.Context(), b.job); err != nil {
 		t.Fatal(err)

@@ -27,27 +27,36 @@ func (c *Core) park(j *job) {
 
 // firstSlot plans a job that has no scheduled task: a new one, or one that had no schedule before.
 func (c *Core) firstSlot(j *job) {
-	c.planAfterEdit(j, plan.Since(j.def, nil, j.schedule.Kind(), j.def.Generation == 1), func(time.Time) bool { return false })
-	if j.resumedAfterEdit() {
-		j.task.RunAt = engine.Parked
+	c.planAfterEdit(j, nil, plan.Since(j.def, nil, j.schedule.Kind(), j.def.Generation == 1))
+	if j.stoppedAfterEdit() {
+		c.beginPaused(j)
 	}
 }
 
 // replan moves a scheduled task from the generation it was made for to the present one.
 func (c *Core) replan(j *job) {
-	paused := j.task.RunAt.Equal(engine.Parked) && (!j.task.Slot.Equal(engine.Parked) || j.resumedAfterEdit())
-	old, oldSlot := j.specs[j.task.Generation], j.task.Slot
-	previous := c.closeOld(j)
-	c.planAfterEdit(j, plan.Since(j.def, old, j.schedule.Kind(), old == nil), func(slot time.Time) bool {
-		return previous != nil && slot.Before(oldSlot) && plan.Names(previous, slot)
-	})
-	if paused {
+	idle := j.task.Slot.Equal(engine.Parked)
+	paused := j.task.RunAt.Equal(engine.Parked) && !idle
+	old := j.specs[j.task.Generation]
+	c.planAfterEdit(j, c.closeOld(j), plan.Since(j.def, old, j.schedule.Kind(), old == nil))
+	switch {
+	case paused:
 		j.task.RunAt = engine.Parked
+	case idle && j.stoppedAfterEdit():
+		c.beginPaused(j)
 	}
 }
 
+// beginPaused lets the slots of a schedule count as paused until the job was paused or resumed last.
+func (c *Core) beginPaused(j *job) {
+	if j.def.Paused && !j.delays() {
+		c.allOverdue(j, plan.Earlier(j.def.PausedAt, c.now), engine.ReasonPaused)
+	}
+	j.task.RunAt = engine.Parked
+}
+
 // closeOld accounts for the slots of the schedule that an edit replaced, up to the edit, under the rules of before.
-// It answers that schedule, nil if it had no fixed slots.
+// It returns that schedule, nil if it had no fixed slots.
 func (c *Core) closeOld(j *job) *cron.Schedule {
 	old := j.specs[j.task.Generation]
 	if old == nil {
@@ -69,19 +78,24 @@ func (c *Core) closeOld(j *job) *cron.Schedule {
 	return replaced
 }
 
-// planAfterEdit plans the first slot after an edit, and notes those that it has taken away.
-func (c *Core) planAfterEdit(j *job, edited time.Time, done func(time.Time) bool) {
+// planAfterEdit plans the first slot after an edit, and notes those that it has taken away. replaced is the schedule of before, nil
+// if it had no fixed slots.
+func (c *Core) planAfterEdit(j *job, replaced *cron.Schedule, edited time.Time) {
 	if live := j.latestLiveSlot(); j.delays() && !live.IsZero() {
-		c.setSlot(j, live, true) // the next one counts from its end
-		j.task.Since = j.task.Accounted
+		c.moveTo(j, replaced, live, true) // the next one counts from its end
 		return
 	}
-	away, slot, ok := plan.AfterEdit(j.schedule, j.task, edited, c.now.Add(c.config.Lead), func(slot time.Time) bool {
-		return done(slot) || j.hasRunOf(slot)
-	})
+	away, slot, ok := plan.AfterEdit(j.schedule, replaced, j.task, edited, c.now.Add(c.config.Lead))
 	for _, slot := range away {
 		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonEdited)
 	}
+	c.moveTo(j, replaced, slot, ok)
+}
+
+// moveTo moves a scheduled task on to the first slot of another schedule.
+func (c *Core) moveTo(j *job, replaced *cron.Schedule, slot time.Time, ok bool) {
+	if j.task != nil {
+		plan.Remember(j.task, replaced, j.def.UpdatedAt)
+	}
 	c.setSlot(j, slot, ok)
-	j.task.Since = j.task.Accounted
 }

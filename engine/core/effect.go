@@ -41,7 +41,7 @@ type DeclareLost struct {
 	After   uint64
 }
 
-// Ask tells the executor of a running attempt something: to end its program, or that it may begin it. It may be lost.
+// Ask asks the executor of a running attempt to end its program, or allows it to begin it. It may be lost.
 type Ask struct{ engine.Control }
 
 // LookUpRuns asks which of these runs exist; answered by RunsLookedUp.

@@ -7,7 +7,7 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// Event is something the core is told. The set is closed.
+// Event is something that the core acts on. The set is closed.
 type Event interface{ event() }
 
 // Tick says nothing but the time: what is due by it happens.
@@ -85,14 +85,14 @@ type TaskPublished struct {
 	Failed  bool
 }
 
-// TaskDropped says that the queue has let the task of an attempt go, because it was so old that nobody could be sure any more
-// that it had not been claimed before.
+// TaskDropped says that the queue has let the task of an attempt go, because it was so old that it may have been claimed
+// before.
 type TaskDropped struct {
 	Run     string
 	Attempt int
 }
 
-// AttemptRevoked answers a Revoke. Revoked is false when somebody had claimed the attempt; Failed when nothing is known.
+// AttemptRevoked answers a Revoke. Revoked is false when an executor had claimed the attempt; Failed when nothing is known.
 type AttemptRevoked struct {
 	Run     string
 	Attempt int

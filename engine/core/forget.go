@@ -1,7 +1,7 @@
 package core
 
 // Hold says that a job is about to be read. Until LetGo the core does not forget it: what is read now would be out of
-// date once the job has been worked on, and only a job in memory tells that it is.
+// date once the job has been worked on, and only a job in memory shows that.
 func (c *Core) Hold(uid string) { c.held[uid]++ }
 
 func (c *Core) letGo(uid string) {
@@ -63,7 +63,8 @@ func (c *Core) forgetOver(d *dagState) {
 
 // forgetDAGIfIdle drops a DAG from memory once the store knows all of it and its next slots are beyond the horizon.
 func (c *Core) forgetDAGIfIdle(d *dagState) {
-	if d.open != nil || d.tombstone != nil || len(d.asked) > 0 || len(d.resumes) > 0 || d.writes > 0 || c.held[d.uid] > 0 || c.dags[d.uid] != d {
+	waits := d.open != nil || len(d.asked) > 0 || len(d.resumes) > 0
+	if waits || d.tombstone != nil || d.writes > 0 || c.held[d.uid] > 0 || c.dags[d.uid] != d {
 		return
 	}
 	for _, j := range d.tasks {

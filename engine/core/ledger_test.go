@@ -26,7 +26,7 @@ func (b *bench) ledger(want ...string) {
 
 // A fixed delay passes over slots that are excluded, each as long after the one before: the ledger has those, and nothing
 // in between.
-func TestASlotBetweenThoseOfAFixedDelayIsTold(t *testing.T) {
+func TestSlotBetweenThoseOfAFixedDelayIsRecorded(t *testing.T) {
 	b := newBench(t)
 	b.do([]string{"define", "after=2s", "exclude=0s-60s"})
 	b.do([]string{"at", "3s"})
@@ -58,7 +58,7 @@ func TestASlotThatAFormTwoEditsAgoHadDoesNotComeAgain(t *testing.T) {
 }
 
 // The same where the form between is a fixed delay, which counts from the end of a run that goes on.
-func TestASlotThatAFormBeforeAFixedDelayHadIsToldOnce(t *testing.T) {
+func TestSlotOfAScheduleBeforeAFixedDelayIsRecordedOnce(t *testing.T) {
 	b := newBench(t)
 	for _, line := range [][]string{
 		{"define", "every=5s"}, {"at", "5s"}, {"started", "5s/1"}, {"at", "8s"}, {"quietly", "define", "after=3s"}, {"at", "10s"},
@@ -73,6 +73,44 @@ func TestASlotThatAFormBeforeAFixedDelayHadIsToldOnce(t *testing.T) {
 	b.ledger("10s-10s overlap")
 }
 
+// Two edits are written before the engine sees the first. Until it does it goes on with the schedule of before, which has a run of
+// 5s: the slots of the last schedule from its own edit on are in the ledger, whatever the edit between planned.
+func TestSlotsSinceTheSecondOfTwoEditsAreRecorded(t *testing.T) {
+	for _, between := range [][]string{{"define", "every=20s"}, {"define"}, {"define", "after=20s"}, {"define", "every=2s"}} {
+		b := newBench(t)
+		b.do([]string{"define", "every=5s"})
+		b.do([]string{"at", "4.75s"})
+		b.now = b.seconds("2.5s") // it is seen late
+		b.do(append([]string{"quietly"}, between...))
+		b.now = b.seconds("5s")
+		b.do([]string{"at", "5s"})
+		b.load()
+		b.now = b.seconds("2.7s") // it was written while the one before was read
+		b.do([]string{"quietly", "define", "every=1s"})
+		b.now = b.seconds("5.2s")
+		b.load()
+		if between[len(between)-1] == "every=2s" {
+			b.ledger("4s-4s edited", "3s-3s edited")
+			continue
+		}
+		b.ledger("3s-4s edited")
+	}
+}
+
+// A task remembers a bounded number of slots. None that it has forgotten is recorded once more.
+func TestNoSlotIsRecordedTwiceThatATaskHasForgotten(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "every=1s", "exclude=0s-100s"})
+	b.do([]string{"at", "60s"})
+	for _, every := range []string{"every=20s", "every=2s"} { // both are seen late
+		b.now = b.seconds("1.5s")
+		b.do([]string{"quietly", "define", every})
+		b.now = b.seconds("60s")
+		b.load()
+	}
+	b.ledger("1s-60s blackout")
+}
+
 // TestARangeOfTheScheduleBeforeIsNoneOfThePresentOne: it is as long, and begins and ends at slots that both have.
 func TestARangeOfTheScheduleBeforeIsNoneOfThePresentOne(t *testing.T) {
 	b := newBench(t)
@@ -85,9 +123,9 @@ func TestARangeOfTheScheduleBeforeIsNoneOfThePresentOne(t *testing.T) {
 	b.ledger("720s-720s edited", "300s-900s outage")
 }
 
-// TestAFixedDelayTellsNoneOfItsSlotsTwice: the wall clock went back behind runs of a fixed delay, and an edit names the instants of
+// TestNoSlotOfAFixedDelayIsRecordedTwice: the wall clock went back behind runs of a fixed delay, and an edit names the instants of
 // these.
-func TestAFixedDelayTellsNoneOfItsSlotsTwice(t *testing.T) {
+func TestNoSlotOfAFixedDelayIsRecordedTwice(t *testing.T) {
 	b := newBench(t)
 	for _, line := range [][]string{
 		{"define", "after=3s", "overlap=queue"}, {"at", "3s"}, {"started", "3s/1"}, {"finished", "3s/1", "0"},
@@ -97,7 +135,18 @@ func TestAFixedDelayTellsNoneOfItsSlotsTwice(t *testing.T) {
 	}
 	b.out = nil
 	b.do([]string{"restart", "5s"})
-	if told := strings.Join(b.out, "\n"); !strings.Contains(told, "4s-5s ×2 skipped edited") {
-		t.Errorf("the slots between are told otherwise:\n%s", told)
+	if said := strings.Join(b.out, "\n"); !strings.Contains(said, "4s-5s ×2 skipped edited") {
+		t.Errorf("the slots between are recorded otherwise:\n%s", said)
 	}
+}
+
+// An edit is seen so late that more slots have passed since it than a task remembers: the schedule of before still says which.
+func TestSlotsSinceAnEditThatIsSeenVeryLateAreRecorded(t *testing.T) {
+	b := newBench(t)
+	b.do([]string{"define", "every=1s", "exclude=0s-1000s"})
+	b.do([]string{"at", "1s"})
+	b.do([]string{"quietly", "define", "every=7500ms"})
+	b.do([]string{"at", "60s"})
+	b.load()
+	b.ledger("52.5s-52.5s edited", "37.5s-37.5s edited", "22.5s-22.5s edited", "7.5s-7.5s edited", "1s-60s blackout")
 }

@@ -9,16 +9,18 @@ import (
 	"github.com/tidewheel/tidewheel/engine/wave"
 )
 
-// loadDAG takes a DAG from the store. What the core holds already is newer than any snapshot, but for the definition
-// and the waves that users ask for.
+// loadDAG takes a DAG from the store. What the core holds already is newer than any snapshot, but for the definition.
 func (c *Core) loadDAG(s *DAGSnapshot) {
 	d := c.dags[s.UID]
 	if d != nil {
 		c.redefineDAG(d, s)
 		return
 	}
-	d = &dagState{uid: s.UID, shard: engine.ShardOf(s.UID), definitions: map[int64]*wave.Definition{}, tasks: map[string]*job{}, epoch: s.LastEpoch}
-	if len(s.Runs) > 0 { // of a deleted DAG nothing else tells
+	d = &dagState{
+		uid: s.UID, shard: engine.ShardOf(s.UID), epoch: s.LastEpoch,
+		definitions: map[int64]*wave.Definition{}, tasks: map[string]*job{},
+	}
+	if len(s.Runs) > 0 { // nothing else names a deleted DAG
 		d.namespace, d.name = s.Runs[0].Namespace, s.Runs[0].DAG
 	}
 	for _, generation := range slices.Sorted(maps.Keys(s.Spec)) {
@@ -34,13 +36,8 @@ func (c *Core) loadDAG(s *DAGSnapshot) {
 	c.activateDAG(d, s, adopted)
 }
 
-// redefineDAG brings a new revision of a definition, and waves that were asked for, to a DAG in memory.
+// redefineDAG brings a new revision of a definition to a DAG in memory.
 func (c *Core) redefineDAG(d *dagState, s *DAGSnapshot) {
-	for i := range s.Waves {
-		if w := s.Waves[i]; w.Status == engine.StatusScheduled {
-			c.ask(d, d.wave(w))
-		}
-	}
 	known := s.DAG != nil && s.DAG.Revision <= d.revision
 	if gone := d.def == nil && s.DAG == nil; known || gone {
 		if d.def == nil { // a wave that was asked for while its DAG was deleted
@@ -153,7 +150,7 @@ func (c *Core) loadWaves(d *dagState, s *DAGSnapshot) []*run {
 	return adopted
 }
 
-// abandonDAG ends what a deleted DAG left behind, as far as nobody executes it.
+// abandonDAG ends what a deleted DAG left behind, as far as no executor has it.
 func (c *Core) abandonDAG(d *dagState) {
 	const by = "the deletion of its DAG"
 	for _, w := range d.asked {

@@ -26,7 +26,7 @@ func (c *Core) loadJob(s *JobSnapshot) {
 		return
 	}
 	j = &job{uid: s.UID, specs: map[int64]*spec.Job{}}
-	if len(s.Runs) > 0 { // of a deleted job nothing else tells
+	if len(s.Runs) > 0 { // nothing else names a deleted job
 		j.namespace, j.name = s.Runs[0].Namespace, s.Runs[0].Job
 	}
 	for generation, definition := range s.Specs {
@@ -40,7 +40,7 @@ func (c *Core) loadJob(s *JobSnapshot) {
 	for i := range s.Runs {
 		c.adopt(j, s.Runs[i].Clone())
 	}
-	// Whoever is due first is looked at first, as it was before the crash.
+	// What is due first goes first, as before the crash.
 	slices.SortStableFunc(j.live, func(a, b *run) int { return a.due().Compare(b.due()) })
 	adopted := append([]*run(nil), j.live...)
 	c.takeBackPrepared(j)

@@ -43,9 +43,7 @@ func (c *Core) stopPlanning(j *job) {
 	if j.task == nil || j.task.Generation == j.def.Generation {
 		return
 	}
-	c.closeOld(j)
-	c.setSlot(j, engine.Parked, true)
-	j.task.Since = j.task.Accounted
+	c.moveTo(j, c.closeOld(j), engine.Parked, true)
 }
 
 // unplan removes the task of a definition that is deleted.
@@ -61,7 +59,7 @@ func (c *Core) unplan(j *job) {
 // the new definition names too keeps its run, made anew.
 func (c *Core) takeBackPrepared(j *job) {
 	for _, r := range append([]*run(nil), j.live...) {
-		if r.Status != engine.StatusScheduled || r.Trigger != engine.TriggerSchedule || r.Waiting || r.revokeReason != "" || !r.Slot.After(c.now) {
+		if r.Status != engine.StatusScheduled || r.Trigger != engine.TriggerSchedule || r.Waiting || r.PendingSkip != "" || !r.Slot.After(c.now) {
 			continue
 		}
 		if j.dag != nil && r.awaitsTurn() { // the clock went back behind its slot

@@ -16,7 +16,8 @@ func (c *Core) cancel(r *run, by string) {
 	switch r.Status {
 	case engine.StatusScheduled:
 		switch {
-		case r.revokeReason != "":
+		case r.PendingSkip != "":
+			c.revokeAttempt(r, 1)
 		case r.maybePublished:
 			c.takeBack(r, engine.ReasonCancelled)
 		case r.job.dag != nil && r.awaitsTurn(): // its wave ends it then
@@ -33,14 +34,15 @@ func (c *Core) cancel(r *run, by string) {
 		c.end(r, engine.StatusCancelled, attempt.CancelReason(&r.Run))
 	case engine.StatusQueued, engine.StatusRunning:
 		c.askToCancel(r)
-	case engine.StatusInvalid, engine.StatusSucceeded, engine.StatusFailed, engine.StatusTimedOut, engine.StatusCancelled, engine.StatusLost, engine.StatusDead, engine.StatusSkipped:
+	case engine.StatusInvalid, engine.StatusSucceeded, engine.StatusFailed, engine.StatusTimedOut, engine.StatusCancelled,
+		engine.StatusLost, engine.StatusDead, engine.StatusSkipped:
 	}
 }
 
-// askToCancel asks whoever can to end a run that is to be cancelled: the queue while nobody has claimed the attempt,
-// its executor afterwards, again and again until it ends.
+// askToCancel asks for the end of a run that is to be cancelled: the queue while the attempt is not claimed, its executor
+// afterwards, again and again until it ends.
 func (c *Core) askToCancel(r *run) {
-	if r.revokeReason != "" {
+	if r.PendingSkip != "" {
 		c.revokeAttempt(r, r.Attempt+1)
 		return
 	}
@@ -53,8 +55,8 @@ func (c *Core) askToCancel(r *run) {
 	case engine.StatusRunning:
 		c.perform(Ask{engine.Control{Kind: engine.ControlCancel, Run: r.ID, Attempt: r.Attempt}})
 		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})
-	case engine.StatusInvalid, engine.StatusScheduled, engine.StatusRetrying, engine.StatusSucceeded, engine.StatusFailed, engine.StatusTimedOut, engine.StatusCancelled,
-		engine.StatusLost, engine.StatusDead, engine.StatusSkipped:
+	case engine.StatusInvalid, engine.StatusScheduled, engine.StatusRetrying, engine.StatusSucceeded, engine.StatusFailed,
+		engine.StatusTimedOut, engine.StatusCancelled, engine.StatusLost, engine.StatusDead, engine.StatusSkipped:
 	}
 }
 
@@ -75,26 +77,27 @@ func (c *Core) giveUp(r *run, reason engine.SlotReason) {
 	c.dropPrepared(r, reason)
 }
 
-// takeBack gives up a run that a crashed engine may have published: its attempt is revoked first, and if an executor
-// was faster the run goes on.
+// takeBack gives up a run that a crashed engine may have published: its attempt is revoked first, and if an executor was faster
+// the run goes on. The decision is durable before that, as what led to it is: an edit or a pause that is said to be acted on.
 func (c *Core) takeBack(r *run, reason engine.SlotReason) {
-	if r.revokeReason != "" {
+	if r.PendingSkip != "" {
 		return
 	}
-	r.revokeReason = reason
+	r.PendingSkip = reason
+	c.touch(r)
 	c.stopTimer(&r.timer)
 	c.revokeAttempt(r, 1)
 }
 
-// tookBack ends what takeBack began: nobody will ever execute the run.
+// tookBack ends what takeBack began: no executor will ever execute the run.
 func (c *Core) tookBack(r *run) {
-	if r.CancelBy != "" && r.job.dag == nil && (r.Waiting || r.Slot.IsZero()) {
-		r.revokeReason = ""
+	if r.CancelBy != "" && (r.Waiting || r.Slot.IsZero()) {
+		r.PendingSkip = ""
 		c.beginAttempt(r, c.now) // a retry by hand must not use its number again
 		a := r.Current()
 		a.Status, a.FinishedAt = engine.StatusCancelled, c.now.Truncate(time.Microsecond)
 		c.end(r, engine.StatusCancelled, attempt.CancelReason(&r.Run))
 		return
 	}
-	c.dropPrepared(r, r.revokeReason)
+	c.dropPrepared(r, r.PendingSkip)
 }

@@ -37,7 +37,7 @@ func (c *Core) end(r *run, status engine.Status, reason string) {
 	c.release(r)
 }
 
-// dropPrepared removes a run that nobody has been asked to execute, and says in the ledger what became of its slot.
+// dropPrepared removes a run that was not published, and records in the ledger what became of its slot.
 func (c *Core) dropPrepared(r *run, reason engine.SlotReason) {
 	if !r.Slot.IsZero() && r.Trigger != engine.TriggerUpstream { // what its wave began has the slot of that
 		outcome := engine.OutcomeSkipped
@@ -52,7 +52,7 @@ func (c *Core) dropPrepared(r *run, reason engine.SlotReason) {
 	c.drop(r)
 }
 
-// drop removes a run that nobody has been asked to execute, and whose slot is accounted for otherwise.
+// drop removes a run that was not published, and whose slot is accounted for otherwise.
 func (c *Core) drop(r *run) {
 	if r.Revision > 0 {
 		u := c.unwritten(r.job.owner())
@@ -63,7 +63,7 @@ func (c *Core) drop(r *run) {
 	c.release(r)
 }
 
-// release takes a run out of the core. Its job, or its wave, hears of it once what is being done is done.
+// release takes a run out of the core. Its job, or its wave, goes on at the end of the step.
 func (c *Core) release(r *run) {
 	c.stopTimer(&r.timer)
 	c.stopTimer(&r.resend)

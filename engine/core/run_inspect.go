@@ -15,18 +15,18 @@ func (c *Core) inspect(r *run) {
 			c.setTimer(&r.timer, c.now.Add(c.config.Requeue), timer{kind: timerInspect, run: r})
 			return
 		}
-		c.lookLater(r)
+		c.checkLater(r)
 	case engine.StatusRunning:
 		// The answer sets the timer anew; without an answer the question is asked again.
 		c.setTimer(&r.timer, c.now.Add(c.config.LockTTL), timer{kind: timerInspect, run: r})
 	default:
 		return
 	}
-	look := Inspect{Shard: r.Shard, Run: r.ID, Attempt: r.Attempt, Locks: attempt.Locks(&r.Run, r.spec)}
+	question := Inspect{Shard: r.Shard, Run: r.ID, Attempt: r.Attempt, Locks: attempt.Locks(&r.Run, r.spec)}
 	if r.Status == engine.StatusQueued {
-		look.Tier, look.Class, look.RunsOn = string(r.Tier), string(r.Class), r.RunsOn
+		question.Tier, question.Class, question.RunsOn = string(r.Tier), string(r.Class), r.RunsOn
 	}
-	c.perform(look)
+	c.perform(question)
 }
 
 // inspected acts on the queue's answer.
@@ -43,25 +43,25 @@ func (c *Core) inspected(e AttemptInspected) {
 		r.unheard = false
 	}
 	found := attempt.Inspected(&r.Run, e.State, r.revoke, attempt.Times{LockTTL: c.config.LockTTL, Margin: c.config.Margin}, c.now)
-	if !found.LookAt.IsZero() {
-		c.setTimer(&r.timer, found.LookAt, timer{kind: timerInspect, run: r})
+	if !found.AskAt.IsZero() {
+		c.setTimer(&r.timer, found.AskAt, timer{kind: timerInspect, run: r})
 	}
 	switch {
 	case found.Unknown:
 		c.afterCommit(r, c.publish(r, true))
 	case found.Withdrawn:
-		c.follow(r, attempt.Revoked(&r.Run, c.now, r.outlived, c.now))
+		c.follow(r, attempt.Revoked(&r.Run, c.now, c.now))
 	case found.Lost:
 		c.perform(DeclareLost{Shard: r.Shard, Run: r.ID, Attempt: r.Attempt, After: e.State.Sequence})
 	}
 }
 
-// abandon ends what a deleted job left behind, as far as nobody executes it.
+// abandon ends what a deleted job left behind, as far as no executor has it.
 func (c *Core) abandon(r *run) {
 	switch r.Status {
 	case engine.StatusRunning:
 		c.inspect(r)
-		c.askToCancel(r) // where somebody had cancelled it
+		c.askToCancel(r) // where a user had cancelled it
 	default:
 		c.cancel(r, "the deletion of its job")
 	}

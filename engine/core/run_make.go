@@ -51,21 +51,14 @@ func (c *Core) made(r *run) {
 
 // adopt takes a run from the store.
 func (c *Core) adopt(j *job, stored engine.Run) *run {
-	if known := c.runs[stored.ID]; known != nil {
-		return known
-	}
 	r := &run{job: j, Run: stored}
-	r.maybePublished = r.Status == engine.StatusScheduled && r.Attempt == 0 && !r.Waiting && r.Task == "" // as enqueue says
+	r.maybePublished = r.prepared() // by the owner of before
 	r.spec = j.specs[stored.Generation]
 	if r.spec == nil && j.def != nil {
 		r.spec = &j.def.Spec
 	}
 	r.unheard = r.Status == engine.StatusQueued || r.Status == engine.StatusRunning
 	c.hold(r)
-	if r.Trigger == engine.TriggerManual && r.Generation == 0 && j.def != nil { // the API leaves the rest to the owner
-		c.pin(r)
-		c.touch(r)
-	}
 	return r
 }
 

@@ -9,7 +9,7 @@ import (
 
 // enqueue begins the run's next attempt.
 func (c *Core) enqueue(r *run) {
-	waited := r.Waiting
+	prepared := r.prepared()
 	r.Waiting = false
 	if r.CancelBy != "" && r.Status == engine.StatusScheduled && r.job.dag != nil { // it was cancelled before its turn came
 		c.end(r, engine.StatusCancelled, attempt.CancelReason(&r.Run))
@@ -24,9 +24,8 @@ func (c *Core) enqueue(r *run) {
 	}
 	// A prepared run is durable, and so is the end of every run before it: if a crash takes its new status, the same
 	// decision is made again and publishes the same attempt. Everything else waits for the commit.
-	// So does what has waited for its turn, and a task of a wave: it depends on others.
-	settled := r.Attempt == 0 && !waited && r.job.writes == 0 && r.job.dag == nil // a run that is not stored is an open write
 	again := r.maybePublished
+	settled := prepared && r.job.writes == 0 // a run that is not stored is an open write
 	c.beginAttempt(r, c.now)
 	if settled {
 		c.perform(c.publish(r, again))
@@ -37,10 +36,10 @@ func (c *Core) enqueue(r *run) {
 
 func (c *Core) beginAttempt(r *run, at time.Time) {
 	attempt.Begin(&r.Run, at)
-	r.maybePublished, r.outlived, r.unheard = false, false, false
+	r.maybePublished, r.unheard = false, false
 	r.requeueChecks = 0
 	c.touch(r)
-	c.lookLater(r)
+	c.checkLater(r)
 }
 
 // publish is the message for the run's current attempt.
@@ -56,9 +55,9 @@ func (c *Core) publish(r *run, again bool) Publish {
 	return Publish{Task: task}
 }
 
-// lookLater sets the timer that makes sure that a queued task is still in the queue: JetStream acknowledges before it
+// checkLater sets the timer that makes sure that a queued task is still in the queue: JetStream acknowledges before it
 // syncs to disk, so a power cut may take what it had acknowledged.
-func (c *Core) lookLater(r *run) {
+func (c *Core) checkLater(r *run) {
 	wait := c.config.Requeue << min(r.requeueChecks, 2)
 	r.requeueChecks++
 	c.setTimer(&r.timer, c.now.Add(wait), timer{kind: timerInspect, run: r})

@@ -14,14 +14,13 @@ func (c *Core) result(m *engine.Result) {
 	if r == nil {
 		return // ended before: a message that came again
 	}
-	if m.Attempt == r.Attempt+1 && (r.Status == engine.StatusScheduled || r.Status == engine.StatusRetrying) {
-		// It was published before a crash that took the news of it.
-		if m.Kind == engine.ResultRevoked && r.revokeReason != "" {
+	if m.Attempt == r.Attempt+1 && r.Status == engine.StatusScheduled { // prepared, and published before a crash
+		if m.Kind == engine.ResultRevoked && r.PendingSkip != "" {
 			c.tookBack(r)
 			return
 		}
 		c.stopTimer(&r.timer)
-		r.Waiting, r.revokeReason = false, ""
+		r.Waiting, r.PendingSkip = false, ""
 		c.beginAttempt(r, plan.Earlier(plan.Later(m.At, r.due()), c.now))
 	}
 	if m.Attempt != r.Attempt {
@@ -58,7 +57,7 @@ func (c *Core) result(m *engine.Result) {
 			c.follow(r, attempt.Finished(&r.Run, m, c.rules(r), c.now))
 		}
 	case engine.ResultRevoked:
-		c.follow(r, attempt.Revoked(&r.Run, m.At, r.outlived, c.now))
+		c.follow(r, attempt.Revoked(&r.Run, m.At, c.now))
 	case engine.ResultLost:
 		c.follow(r, attempt.Lost(&r.Run, m.At, c.rules(r), c.now))
 	}
@@ -88,14 +87,13 @@ func (c *Core) published(e TaskPublished) {
 }
 
 // dropped gives a run whose task the queue has let go another attempt. Published once more under the same number its task
-// would have to be let go again, behind a backlog that is as long: nobody could tell it from a copy of a claimed one. Of the
+// would have to be let go again, behind a backlog that is as long: it could not be told from a copy of a claimed one. Of the
 // next attempt there is no other copy, so that it may wait for as long as it takes.
 func (c *Core) dropped(e TaskDropped) {
 	r := c.runs[e.Run]
 	if r == nil || r.Attempt != e.Attempt || r.Status != engine.StatusQueued {
 		return
 	}
-	r.outlived = true
 	c.revokeAttempt(r, r.Attempt)
 }
 
@@ -109,20 +107,20 @@ func (c *Core) revoked(e AttemptRevoked) {
 	switch {
 	case e.Failed:
 		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})
-	case e.Attempt < r.Attempt: // that one has ended meanwhile
+	case e.Attempt < r.Attempt: // the attempt has ended meanwhile
 		c.askToCancel(r)
 	case !e.Revoked:
-		// An executor was faster: its claim is on the way, or somebody else has had it. Of a queued run that is found out.
-		if r.revokeReason != "" {
-			r.revokeReason = ""
+		// An executor was faster: its claim is on the way, or was acknowledged before. Of a queued run the queue knows.
+		if r.PendingSkip != "" {
+			r.PendingSkip = ""
 			r.Waiting = false
 			c.beginAttempt(r, c.now)
 		} else if r.Status == engine.StatusQueued {
 			c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerInspect, run: r})
 		}
-	case r.revokeReason != "":
+	case r.PendingSkip != "":
 		c.tookBack(r)
 	case e.Attempt == r.Attempt && r.Status == engine.StatusQueued:
-		c.follow(r, attempt.Revoked(&r.Run, c.now, r.outlived, c.now))
+		c.follow(r, attempt.Revoked(&r.Run, c.now, c.now))
 	}
 }

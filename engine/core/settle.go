@@ -1,8 +1,8 @@
 package core
 
 // A run that ends lets others go: the next one of its job, the tasks after it, the wave after its own. What ends one does not
-// call these, which lie above it and end runs in their turn. It leaves word in c.ended, c.idle and c.idleDAGs, and Step sees to
-// them once it has done what it was at.
+// call these, which lie above it and end runs in their turn. It adds to c.ended, c.idle and c.idleDAGs, and Step goes
+// through these at its end.
 
 // settle does all that is left.
 func (c *Core) settle() {
@@ -40,7 +40,7 @@ func (c *Core) settleRuns() {
 	c.ended = c.ended[:0]
 }
 
-// settleDAG looks once more at a DAG that something has happened to: whether its wave still waits for slots that will
+// settleDAG checks a DAG that something has happened to: whether its wave still waits for slots that will
 // not come, whether the deletion is done, whether it can be forgotten.
 func (c *Core) settleDAG(d *dagState) {
 	if c.dags[d.uid] != d {

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -16,9 +15,7 @@ func (c *Core) setSlot(j *job, slot time.Time, ok bool) {
 	j.task.Slot = plan.Stored(slot, ok)
 	j.task.RunAt = j.task.Slot
 	j.task.Generation = j.def.Generation
-	if len(j.task.Taken) > 0 && !j.delays() { // into memory of its own: an earlier form of the task may be on its way to the store
-		j.task.Taken = slices.DeleteFunc(slices.Clone(j.task.Taken), func(taken time.Time) bool { return taken.Before(j.task.Slot) })
-	}
+	plan.Forget(j.task, j.schedule)
 	if j.dag != nil {
 		j.task.Epoch = j.dag.joins(j.taskName)
 		c.idleDAGs = append(c.idleDAGs, j.dag)
@@ -39,7 +36,7 @@ func (c *Core) arm(j *job) {
 	}
 	at := j.task.Slot.Add(-c.config.Lead)
 	if j.task.Slot.Before(c.now.Add(-c.config.Grace)) {
-		at = c.now.Add(time.Millisecond) // more slots have passed than one step looks at: others have their turn first
+		at = c.now.Add(time.Millisecond) // more slots have passed than one step handles: others have their turn first
 	}
 	c.setTimer(&j.timer, at, timer{kind: timerPrepare, job: j})
 }
@@ -47,7 +44,7 @@ func (c *Core) arm(j *job) {
 // take remembers that a slot which the task has not passed has a run.
 func (c *Core) take(j *job, slot time.Time) {
 	if !j.task.Takes(slot) {
-		j.task.Taken = append(slices.Clone(j.task.Taken), slot)
+		plan.Take(j.task, slot)
 		c.touchTask(j)
 	}
 }
@@ -56,16 +53,12 @@ func (c *Core) take(j *job, slot time.Time) {
 func (c *Core) account(j *job, slot time.Time) {
 	if j.task != nil && slot.After(j.task.Accounted) {
 		j.task.Accounted = slot
-		if j.delays() { // nothing else tells where its slots were
-			taken := append(slices.Clone(j.task.Taken), slot)
-			j.task.Taken = taken[max(0, len(taken)-keptDelays):]
+		if j.delays() { // its schedule does not say where its slots were
+			plan.Take(j.task, slot)
 		}
 		c.touchTask(j)
 	}
 }
-
-// keptDelays is how many of its latest slots a fixed delay remembers, for an edit that is seen late.
-const keptDelays = 32
 
 // note records that a slot did not fire. Consecutive slots that ended alike grow one range.
 func (c *Core) note(j *job, slot time.Time, outcome engine.Outcome, reason engine.SlotReason) {

@@ -51,7 +51,7 @@ type run struct {
 	spec          *spec.Job // of its generation
 	dirty         bool
 	writing       bool // what was handed out of it is not durable yet
-	requeueChecks int  // how often its queued task has been looked after
+	requeueChecks int  // how often its queued task has been checked
 	timer         *wheel.Timer[timer]
 	resend        *wheel.Timer[timer]
 	revoke        bool // a Revoke is under way
@@ -62,9 +62,6 @@ type run struct {
 	value        json.RawMessage // what its list has for it
 	waveNotified bool            // its wave knows of its end already
 	unheard      bool            // read from the store as queued or running, and nothing has been heard of its attempt since
-	outlived     bool            // the queue has let the task of its attempt go: see dropped
-	// revokeReason is set while a prepared run is taken back that a crashed engine may have published already.
-	revokeReason engine.SlotReason
 }
 
 type timerKind uint8
@@ -73,7 +70,7 @@ const (
 	timerPrepare timerKind = iota + 1
 	timerFire              // a scheduled run's slot, or NotBefore, has come
 	timerRetry
-	timerInspect // look after a queued task, or a running attempt's lock
+	timerInspect // check a queued task, or a running attempt's lock
 	timerResend  // ask again for a cancellation
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine/wave"
 )
 
-// current gives the current definition.
+// current returns the current definition.
 func (d *dagState) current() *wave.Definition { return d.definitions[d.def.Generation] }
 
 // dropDefinitions forgets generations that nothing refers to any more.
@@ -34,7 +34,7 @@ func (d *dagState) dropDefinitions() {
 	maps.DeleteFunc(d.definitions, func(generation int64, _ *wave.Definition) bool { return !used[generation] })
 }
 
-// binaryKeys gives the keys of the binaries that a DAG's tasks refer to.
+// binaryKeys returns the keys of the binaries that a DAG's tasks refer to.
 func (d *dagState) binaryKeys() []string {
 	var keys []string
 	for _, f := range d.definitions {
@@ -46,7 +46,7 @@ func (d *dagState) binaryKeys() []string {
 // taskNames names the tasks that have jobs, in order.
 func (d *dagState) taskNames() []string { return slices.Sorted(maps.Keys(d.tasks)) }
 
-// joins gives the epoch of the wave that the next slot of a root belongs to.
+// joins returns the epoch of the wave that the next slot of a root belongs to.
 func (d *dagState) joins(root string) int64 {
 	if w := d.open; w != nil && !w.ByHand() && !w.Had(root) {
 		return w.Epoch
@@ -77,7 +77,7 @@ func (d *dagState) wave(document engine.Wave) *waveState {
 	return &waveState{dag: d, Wave: wave.Wave{Wave: document}}
 }
 
-// rememberEnded remembers that the wave has ended, while somebody may yet come with what the store said of it before.
+// rememberEnded remembers that the wave has ended, while a read of the store that began before may yet arrive.
 func (w *waveState) rememberEnded() {
 	if w.dag.endedWaves == nil {
 		w.dag.endedWaves = map[string]bool{}

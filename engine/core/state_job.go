@@ -1,7 +1,6 @@
 package core
 
 import (
-	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/cron"
@@ -19,7 +18,7 @@ func (j *job) owner() string {
 // takeTask takes the job's scheduled task from the store.
 func (j *job) takeTask(task engine.ScheduledTask) { j.task, j.taskStored = &task, true }
 
-// latestLiveSlot gives the latest slot of the runs that have not ended.
+// latestLiveSlot returns the latest slot of the runs that have not ended.
 func (j *job) latestLiveSlot() time.Time {
 	var latest time.Time
 	for _, r := range j.live {
@@ -33,11 +32,6 @@ func (j *job) latestLiveSlot() time.Time {
 // hasRunAt reports whether a run of a slot is among those that have not ended.
 func (j *job) hasRunAt() bool { return !j.latestLiveSlot().IsZero() }
 
-// hasRunOf reports whether a run that has not ended is of a slot of the schedule.
-func (j *job) hasRunOf(slot time.Time) bool {
-	return slices.ContainsFunc(j.live, func(r *run) bool { return r.Trigger != engine.TriggerUpstream && r.Slot.Equal(slot) })
-}
-
 // delays reports whether the job's schedule is a fixed delay.
 func (j *job) delays() bool { return j.schedule != nil && j.schedule.Kind() == cron.KindAfter }
 
@@ -49,9 +43,12 @@ func (j *job) pausedAt(otherwise time.Time) time.Time {
 	return j.def.PausedAt
 }
 
-// resumedAfterEdit reports whether the job was resumed after its present form was written. Where nothing was planned before,
-// the slots between the two count as paused: nobody has said when the pause began, and no slot of a pause may fire.
-func (j *job) resumedAfterEdit() bool { return !j.def.Paused && j.def.PausedAt.After(j.def.UpdatedAt) }
+// stoppedAfterEdit reports whether the job was paused or resumed after its present form was written. Where nothing was planned
+// before, the slots between the two count as paused: they may lie in a pause of before, and no slot of a pause fires. Only a
+// new job that is paused was surely not paused before.
+func (j *job) stoppedAfterEdit() bool {
+	return j.def.PausedAt.After(j.def.UpdatedAt) && !(j.def.Paused && j.def.Generation == 1)
+}
 
 // scheduled reports whether a task is a CRON root in the present definition.
 func (j *job) scheduled() bool {
@@ -68,11 +65,11 @@ func (j *job) countWaiting() int {
 	return n
 }
 
-// nextWaiting gives the run that goes next: what a schedule asked for before what was backfilled, then the oldest.
+// nextWaiting returns the run that goes next: what a schedule asked for before what was backfilled, then the oldest.
 func (j *job) nextWaiting() *run {
 	var next *run
 	for _, r := range j.live {
-		if r.Waiting && r.revokeReason == "" && (next == nil || (next.Trigger == engine.TriggerBackfill && r.Trigger != engine.TriggerBackfill)) {
+		if r.Waiting && r.PendingSkip == "" && (next == nil || (next.Trigger == engine.TriggerBackfill && r.Trigger != engine.TriggerBackfill)) {
 			next = r
 		}
 	}

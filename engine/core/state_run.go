@@ -22,9 +22,9 @@ func (r *run) underWay() bool {
 	return r.Status == engine.StatusQueued || r.Status == engine.StatusRunning || r.Status == engine.StatusRetrying && !r.Waiting
 }
 
-// inDoubt reports whether the time of the run has come and it is not decided yet what becomes of it: an engine that crashed may
-// have published it, and this one has not looked at it; or it waits for news of the run before it.
-func (r *run) inDoubt(now time.Time) bool {
+// undecided reports whether the time of the run has come and it is not decided yet what becomes of it: an engine that crashed may
+// have published it, and this one has not acted on it; or it waits for news of the run before it.
+func (r *run) undecided(now time.Time) bool {
 	return (r.maybePublished || r.hearing) && r.Status == engine.StatusScheduled && !r.Waiting && !r.due().After(now)
 }
 
@@ -33,10 +33,16 @@ func (r *run) untouched() bool {
 	return r.Status == engine.StatusScheduled && r.Attempt == 0 && r.Trigger == engine.TriggerSchedule && !r.Waiting
 }
 
+// prepared reports whether a run is one that is published at its time without another commit. One that waits for its turn, or is of
+// a task, is not: it depends on others.
+func (r *run) prepared() bool {
+	return r.Status == engine.StatusScheduled && !r.Waiting && r.Task == ""
+}
+
 // gone reports whether a run was dropped.
 func (r *run) gone() bool { return r.Status == engine.StatusInvalid }
 
-// openWave gives the wave that a run belongs to, nil unless that is open.
+// openWave returns the wave that a run belongs to, nil unless that is open.
 func (r *run) openWave() *waveState {
 	if r.job.dag == nil || r.job.dag.open == nil || r.job.dag.open.ID != r.Wave {
 		return nil

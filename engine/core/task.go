@@ -7,7 +7,7 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// taskOf gives the job of a task, made if it is not there.
+// taskOf returns the job of a task, made if it is not there.
 func (c *Core) taskOf(d *dagState, name string) *job {
 	if j := d.tasks[name]; j != nil {
 		return j

@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write what comes out into the transcripts")
 
-// TestTranscripts plays the scripts in testdata/transcripts. A transcript tells what goes into the core, and below it,
+// TestTranscripts plays the scripts in testdata/transcripts. A transcript says what goes into the core, and below it,
 // indented, what comes out: effects to be done at once ("now"), what is written, and effects that wait for that
 // ("then"). What is written is committed at once, unless "hold" says otherwise, to a store in memory, from which a
 // restarted core is loaded. Instants are seconds since the job was made; a run is named by its slot, or by its key.

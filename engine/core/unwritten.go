@@ -1,7 +1,6 @@
 package core
 
 import (
-	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -56,8 +55,3 @@ func (b *backlog) take(most int) []*unwritten {
 
 // size counts the runs that are to be written.
 func (u *unwritten) size() int { return len(u.runs) + len(u.drops) }
-
-// puts reports whether a run is to be written.
-func (u *unwritten) puts(id string) bool {
-	return slices.ContainsFunc(u.runs, func(r *run) bool { return r.ID == id && !r.gone() })
-}

@@ -22,7 +22,7 @@ func (c *Core) cancelWave(w *waveState, by string) {
 	}
 	for _, name := range w.dag.taskNames() {
 		for _, r := range slices.Clone(w.dag.tasks[name].live) {
-			if r.Wave == w.ID && (r.Status != engine.StatusScheduled || r.maybePublished) { // what is prepared is closed with its task
+			if r.Wave == w.ID && r.Status != engine.StatusScheduled { // what is prepared is closed with its task
 				c.cancel(r, by)
 			}
 		}
@@ -45,7 +45,7 @@ func (c *Core) endAsked(w *waveState, by string) {
 	c.touchWave(w)
 }
 
-// mark ends a task of the open wave that nobody executes, as somebody says.
+// mark ends a task of the open wave that has not begun, as a user says.
 func (c *Core) mark(w *waveState, command engine.Command) {
 	task, ok := w.Definition.Task(command.Task)
 	if !ok || w.State.State(task) == dag.Running || w.State.State(task).Ended() {

@@ -26,15 +26,12 @@ func (c *Core) writeClosed(w *waveState, closed []int) {
 	}
 }
 
-// writeEnd writes the run of a task that nobody executes.
+// writeEnd writes the run of a task that is not executed.
 func (c *Core) writeEnd(w *waveState, task int, state dag.State, reason string) {
 	name := w.Name(task)
 	id := engine.TaskRunID(w.ID, name)
 	j := c.taskOf(w.dag, name)
 	r := c.runs[id]
-	if r != nil && r.revokeReason != "" {
-		return // it is being taken back, and its removal says enough
-	}
 	status := wave.StatusOf(state)
 	c.closeItems(w, j, 0, status, reason)
 	if known := w.Known[id]; r == nil && known != nil {
@@ -79,7 +76,7 @@ func (c *Core) taskEnded(r *run) bool {
 
 // skipRootsWithoutSlot ends the roots that will not get a slot: their schedule is over, or an edit has taken it away.
 func (c *Core) skipRootsWithoutSlot(w *waveState) {
-	if w.Trigger == engine.TriggerManual || w.Trigger == engine.TriggerBackfill {
+	if w.ByHand() {
 		return
 	}
 	for _, root := range w.Definition.Graph.Roots() {

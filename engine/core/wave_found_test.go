@@ -30,7 +30,8 @@ func failsOnce(task string) func(*engine.Task) engine.Finish {
 }
 
 func TestADeletedDAGOpensNoWave(t *testing.T) {
-	b := newWaveBench(t, strings.Replace(strings.Replace(diamond, "name: etl", "name: etl\noverlap: queue", 1), "a: {}", "a: {schedule: '* * * * *'}", 1))
+	b := newWaveBench(t, strings.Replace(strings.Replace(diamond, "name: etl", "name: etl\noverlap: queue", 1), "a: {}",
+		"a: {schedule: '* * * * *'}", 1))
 	b.idle(121 * time.Second) // the second slot waits for the first wave
 	asked := b.ask("one", nil, nil)
 	b.dag.Deleted = true
@@ -115,7 +116,8 @@ func TestACancelledMappedTaskGoesOnWithWhatHadNotSucceeded(t *testing.T) {
 }
 
 func TestAWaveIsCancelledThoughItsLastRunWasToBeRetried(t *testing.T) {
-	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work, retry: {max_attempts: 2, delay: 1h, max_delay: 1h}}\ntasks: {a: {}, b: {needs: [a]}}\n")
+	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work, retry: {max_attempts: 2, delay: 1h, max_delay: 1h}}\n"+
+		"tasks: {a: {}, b: {needs: [a]}}\n")
 	b.ends = func(*engine.Task) engine.Finish {
 		code := 1
 		return engine.Finish{Status: engine.StatusFailed, ExitCode: &code}
@@ -127,7 +129,8 @@ func TestAWaveIsCancelledThoughItsLastRunWasToBeRetried(t *testing.T) {
 }
 
 func TestAMarkHoldsThoughWhatItNeedsIsRunAgain(t *testing.T) {
-	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks: {a: {}, b: {needs: [a]}, c: {needs: [b], trigger: none_failed}}\n")
+	b := newWaveBench(t,
+		"kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks: {a: {}, b: {needs: [a]}, c: {needs: [b], trigger: none_failed}}\n")
 	b.ends = failsOnce("a")
 	wave := b.ask("one", nil, nil)
 	b.drain()
@@ -141,7 +144,8 @@ func TestAMarkHoldsThoughWhatItNeedsIsRunAgain(t *testing.T) {
 }
 
 func TestARootThatIsGivenNeedsWhileItsSlotWaitsLeavesTheSlotInTheLedger(t *testing.T) {
-	b := newWaveBench(t, "kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {schedule: '* * * * *'}}\n")
+	b := newWaveBench(t,
+		"kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {schedule: '* * * * *'}}\n")
 	b.idle(121 * time.Second) // both wait with their second slot
 	b.define("kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {needs: [a]}}\n")
 	b.drain()
@@ -152,7 +156,8 @@ func TestARootThatIsGivenNeedsWhileItsSlotWaitsLeavesTheSlotInTheLedger(t *testi
 }
 
 func TestACancelledRunOfATaskThatWaitsForItsTurnEndsThen(t *testing.T) {
-	b := newWaveBench(t, "kind: DAG\nname: etl\nmax_parallel: 1\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {schedule: '* * * * *'}}\n")
+	b := newWaveBench(t,
+		"kind: DAG\nname: etl\nmax_parallel: 1\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {schedule: '* * * * *'}}\n")
 	b.idle(61 * time.Second) // a is queued, b waits for its turn
 	b.receive(engine.Command{Kind: engine.CommandCancel, RunID: engine.TaskRunID("dag-w1", "b")})
 	b.drain()
@@ -163,7 +168,8 @@ func TestACancelledRunOfATaskThatWaitsForItsTurnEndsThen(t *testing.T) {
 }
 
 func TestNothingBeginsInTheWaveOfADeletedDAG(t *testing.T) {
-	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks: {a: {}, b: {}, tell: {needs: [a, b], trigger: all_done}, more: {needs: [b]}}\n")
+	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\n"+
+		"tasks: {a: {}, b: {}, tell: {needs: [a, b], trigger: all_done}, more: {needs: [b]}}\n")
 	wave := b.ask("one", nil, nil)
 	b.dag.Deleted = true
 	b.save()

@@ -9,11 +9,12 @@ import (
 )
 
 // The run of a root that was prepared is given up, and another takes its place before its removal is written. What became
-// of its slot is told wherever the engine dies.
+// of its slot is recorded wherever the engine dies.
 
-const minuteAndHour = "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks: {a: {schedule: '30 1 * * * *'}, b: {schedule: '0 * * * * *'}}\n"
+const minuteAndHour = "kind: DAG\nname: etl\ndefaults: {binary: work}\n" +
+	"tasks: {a: {schedule: '30 1 * * * *'}, b: {schedule: '0 * * * * *'}}\n"
 
-func TestASlotThatAnEditTookAwayIsToldThoughItsTaskIsSkipped(t *testing.T) {
+func TestSlotThatAnEditTookAwayIsRecordedThoughItsTaskIsSkipped(t *testing.T) {
 	for torn := range 20 {
 		b := newWaveBench(t, minuteAndHour)
 		b.idle(60 * time.Second)
@@ -29,13 +30,14 @@ func TestASlotThatAnEditTookAwayIsToldThoughItsTaskIsSkipped(t *testing.T) {
 	}
 }
 
-func TestASlotIsToldThoughTheNextOneHasItsRun(t *testing.T) {
-	for torn := 1; torn < 20; torn++ { // before the first write nobody has heard of the edit
+func TestSlotIsRecordedThoughTheNextOneHasItsRun(t *testing.T) {
+	for torn := 1; torn < 20; torn++ { // before the first write the engine has not seen the edit
 		b := newWaveBench(t, minuteAndHour)
 		b.idle(60 * time.Second)
 		b.now = b.dag.CreatedAt.Add(89900 * time.Millisecond)
 		b.step(core.Tick{})
-		b.editUnheard("kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks: {a: {schedule: '31 1 * * * *'}, b: {schedule: '0 * * * * *'}}\n", 89900*time.Millisecond)
+		b.editUnheard("kind: DAG\nname: etl\ndefaults: {binary: work}\n"+
+			"tasks: {a: {schedule: '31 1 * * * *'}, b: {schedule: '0 * * * * *'}}\n", 89900*time.Millisecond)
 		b.core.Step(b.now, core.JobsLoaded{DAGs: []core.DAGSnapshot{b.snapshot()}}) // while another batch is being written
 		b.now = b.now.Add(time.Second)
 		b.torn = torn
@@ -51,11 +53,13 @@ func TestASlotIsToldThoughTheNextOneHasItsRun(t *testing.T) {
 }
 
 // A root that is given needs, and items, while its slot waits: the items begin before it is its turn to be looked at.
-func TestASlotThatAnEditTookAwayIsToldThoughItemsStandForItsTask(t *testing.T) {
+func TestSlotThatAnEditTookAwayIsRecordedThoughItemsStandForItsTask(t *testing.T) {
 	for torn := range 30 {
-		b := newWaveBench(t, "kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {schedule: '* * * * *'}}\n")
+		b := newWaveBench(t,
+			"kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {schedule: '* * * * *'}}\n")
 		b.idle(121 * time.Second) // both wait with their second slot
-		b.define("kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *', when: 'false'}, b: {needs: [a], trigger: all_done, for_each: '[1]'}}\n")
+		b.define("kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\n" +
+			"tasks: {a: {schedule: '* * * * *', when: 'false'}, b: {needs: [a], trigger: all_done, for_each: '[1]'}}\n")
 		b.torn = torn
 		b.drain()
 		if got := b.ledger("b"); got != "00:02..00:02 1 skipped(edited)" {

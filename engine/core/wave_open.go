@@ -16,8 +16,9 @@ func (c *Core) admitRoot(r *run) {
 		c.goRoot(r)
 		return
 	}
-	// The slots of a backfill are somebody's wish beside the schedule: they do not push it aside.
-	if j.def.Spec.Overlap == spec.OverlapSkip && r.Trigger == engine.TriggerSchedule && !r.Waiting && d.open.Trigger != engine.TriggerBackfill {
+	// A backfill comes beside the schedule, and does not replace it.
+	skips := j.def.Spec.Overlap == spec.OverlapSkip && r.Trigger == engine.TriggerSchedule
+	if skips && !r.Waiting && d.open.Trigger != engine.TriggerBackfill {
 		c.giveUp(r, engine.ReasonOverlap)
 		return
 	}
@@ -63,9 +64,6 @@ func (c *Core) join(r *run) *waveState {
 		c.pinTask(r, w)
 		c.touch(r)
 	}
-	if w.ID != r.Wave {
-		return nil
-	}
 	w.TakeSlot(r.Task, r.Slot, r.Trigger)
 	c.idleDAGs = append(c.idleDAGs, d) // other roots may have no slot to wait for
 	return w
@@ -83,7 +81,8 @@ func (c *Core) newSlotWave(r *run) *waveState {
 // ask puts a wave that was asked for by hand in its place. One that was read before its end was written is over: then, and
 // where it is there already, the answer is false.
 func (c *Core) ask(d *dagState, w *waveState) bool {
-	if d.endedWaves[w.ID] || slices.ContainsFunc(d.asked, func(other *waveState) bool { return other.ID == w.ID }) || d.open != nil && d.open.ID == w.ID {
+	same := func(other *waveState) bool { return other.ID == w.ID }
+	if d.endedWaves[w.ID] || slices.ContainsFunc(d.asked, same) || d.open != nil && same(d.open) {
 		return false
 	}
 	at, _ := slices.BinarySearchFunc(d.asked, w, func(a, b *waveState) int {
@@ -113,7 +112,7 @@ func (c *Core) openWaiting(d *dagState) bool {
 	for _, name := range d.taskNames() {
 		j := d.tasks[name]
 		for _, r := range slices.Clone(j.live) {
-			if r.Waiting && r.revokeReason == "" && r.Status == engine.StatusScheduled && (opened == "" || opened == r.Wave) {
+			if r.Waiting && r.Status == engine.StatusScheduled && (opened == "" || opened == r.Wave) {
 				opened = r.Wave
 				c.goRoot(r)
 			}

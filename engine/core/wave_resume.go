@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tidewheel/tidewheel/dag"
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/wave"
 )
@@ -14,7 +13,7 @@ import (
 func (c *Core) resumeWave(d *dagState, e CommandReceived) {
 	c.commandDone(e.Command)
 	if e.Wave.Revision <= d.resumed[e.Wave.ID] {
-		return // somebody else had asked for it, too
+		return // another command had asked for it, too
 	}
 	if d.resumed == nil {
 		d.resumed = map[string]int64{}
@@ -50,25 +49,11 @@ func (c *Core) restore(w *waveState, runs []engine.Run) []*run {
 			adopted = append(adopted, c.adopt(c.taskOf(w.dag, runs[i].Task), runs[i].Clone()))
 		}
 	}
-	closed, spread := w.Restore(runs)
-	for _, task := range w.Mapped() {
-		c.dropSingle(w, task) // its removal was lost in a crash
-	}
-	c.writeClosed(w, spread)
-	for _, task := range w.Mapped() {
-		if w.State.State(task) == dag.Cancelled { // the wave was cancelled, and its items that waited for their turn were not yet
-			c.closeItems(w, c.taskOf(w.dag, w.Name(task)), 0, engine.StatusCancelled, w.Why(task))
-		}
-	}
-	for _, task := range closed {
-		if w.Known[engine.TaskRunID(w.ID, w.Name(task))] == nil {
-			c.writeEnd(w, task, w.State.State(task), w.Why(task))
-		}
-	}
+	w.Restore(runs)
 	return adopted
 }
 
-// definitionOf gives the form that a wave to go on with began with; where that is not kept any more, the present one stands in.
+// definitionOf returns the form that a wave to go on with began with; where that is not kept any more, the present one stands in.
 func (c *Core) definitionOf(d *dagState, e *CommandReceived) *wave.Definition {
 	generation := e.Wave.Generation
 	if d.definitions[generation] == nil && e.DAG != nil {

@@ -12,7 +12,8 @@ import (
 // Waves that go on, and are read again while they do. The simulator found each.
 
 func TestACancelledRootOfAResumedWaveEndsInItsTurnAfterARestart(t *testing.T) {
-	b := newWaveBench(t, "kind: DAG\nname: etl\nmax_parallel: 1\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {schedule: '* * * * *'}}\n")
+	b := newWaveBench(t,
+		"kind: DAG\nname: etl\nmax_parallel: 1\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {schedule: '* * * * *'}}\n")
 	b.ends = func(*engine.Task) engine.Finish {
 		return engine.Finish{Status: engine.StatusFailed, NoRetry: true, Error: "no"}
 	}
@@ -28,12 +29,13 @@ func TestACancelledRootOfAResumedWaveEndsInItsTurnAfterARestart(t *testing.T) {
 }
 
 func TestARootOfAResumedWaveKeepsItsSlotAfterARestart(t *testing.T) {
-	b := newWaveBench(t, "kind: DAG\nname: etl\nmax_parallel: 1\ncatch_up: {policy: none}\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {schedule: '* * * * *', for_each: '[1, 2]'}}\n")
+	b := newWaveBench(t, "kind: DAG\nname: etl\nmax_parallel: 1\ncatch_up: {policy: none}\ndefaults: {binary: work}\n"+
+		"tasks: {a: {schedule: '* * * * *'}, b: {schedule: '* * * * *', for_each: '[1, 2]'}}\n")
 	b.idle(61 * time.Second)
 	b.command(engine.CommandCancelWave, "dag-w1", "", engine.StatusInvalid) // b has not begun
 	b.drain()
 	b.wants("dag-w1", engine.StatusCancelled, "a cancelled, b cancelled")
-	b.now = b.now.Add(50 * time.Second) // later than a slot that nobody wants to catch up may be
+	b.now = b.now.Add(50 * time.Second) // later than a slot may be that is not caught up
 	b.command(engine.CommandResumeWave, "dag-w1", "", engine.StatusInvalid)
 	b.restart()
 	b.drain()
@@ -47,7 +49,8 @@ func TestARootOfAResumedWaveKeepsItsSlotAfterARestart(t *testing.T) {
 }
 
 func TestAMappedTaskOfAResumedWaveWaitsForWhatItNeedsAfterARestart(t *testing.T) {
-	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks:\n  a: {}\n  each: {needs: [a], trigger: always, for_each: '[1, 2]'}\n")
+	b := newWaveBench(t,
+		"kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks:\n  a: {}\n  each: {needs: [a], trigger: always, for_each: '[1, 2]'}\n")
 	b.ends = func(*engine.Task) engine.Finish {
 		return engine.Finish{Status: engine.StatusFailed, NoRetry: true, Error: "no"}
 	}
@@ -74,7 +77,8 @@ func TestAMappedTaskOfAResumedWaveWaitsForWhatItNeedsAfterARestart(t *testing.T)
 }
 
 func TestAMappedTaskThatWasMarkedIsRunAgainAfterARestart(t *testing.T) {
-	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks:\n  a: {}\n  each: {needs: [a], trigger: always, for_each: '[1, 2]'}\n")
+	b := newWaveBench(t,
+		"kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks:\n  a: {}\n  each: {needs: [a], trigger: always, for_each: '[1, 2]'}\n")
 	b.ends = func(*engine.Task) engine.Finish {
 		return engine.Finish{Status: engine.StatusFailed, NoRetry: true, Error: "no"}
 	}
@@ -92,7 +96,8 @@ func TestAMappedTaskThatWasMarkedIsRunAgainAfterARestart(t *testing.T) {
 }
 
 func TestWhatAlwaysRunsGoesOnAfterARestartThoughItsWaveWasCancelled(t *testing.T) {
-	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks:\n  a: {}\n  each: {needs: [a], trigger: always, for_each: '[1, 2, 3]', max_parallel: 1}\n")
+	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks:\n  a: {}\n"+
+		"  each: {needs: [a], trigger: always, for_each: '[1, 2, 3]', max_parallel: 1}\n")
 	wave := b.ask("one", nil, nil)
 	b.command(engine.CommandCancelWave, wave, "", engine.StatusInvalid)
 	b.execute(0) // the first item
@@ -102,7 +107,8 @@ func TestWhatAlwaysRunsGoesOnAfterARestartThoughItsWaveWasCancelled(t *testing.T
 }
 
 func TestWhatWasStoppedWhileItRanStaysStoppedAfterARestart(t *testing.T) {
-	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks:\n  a: {}\n  each: {needs: [a], trigger: always, for_each: '[1, 2, 3]', max_parallel: 1}\n")
+	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks:\n  a: {}\n"+
+		"  each: {needs: [a], trigger: always, for_each: '[1, 2, 3]', max_parallel: 1}\n")
 	wave := b.ask("one", nil, nil)
 	b.execute(0)
 	task := b.queue[0]
@@ -117,7 +123,8 @@ func TestWhatWasStoppedWhileItRanStaysStoppedAfterARestart(t *testing.T) {
 
 func TestAMarkOfADeadTaskTakesItsLetterBackThoughTheEngineDies(t *testing.T) {
 	for torn := range 8 {
-		b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work, retry: {max_attempts: 2, delay: 1s, max_delay: 1s}}\ntasks: {a: {}, b: {}}\n")
+		b := newWaveBench(t,
+			"kind: DAG\nname: etl\ndefaults: {binary: work, retry: {max_attempts: 2, delay: 1s, max_delay: 1s}}\ntasks: {a: {}, b: {}}\n")
 		b.ends = func(*engine.Task) engine.Finish {
 			code := 1
 			return engine.Finish{Status: engine.StatusFailed, ExitCode: &code}
@@ -138,8 +145,9 @@ func TestAMarkOfADeadTaskTakesItsLetterBackThoughTheEngineDies(t *testing.T) {
 }
 
 func TestWhatWasAskedForOpensOnceASlotThatWasInItsWayIsGone(t *testing.T) {
-	b := newWaveBench(t, "kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {a: {schedule: '*/20 * * * * *'}, b: {schedule: '*/30 * * * * *'}}\n")
-	// The engine is away while somebody edits the DAG, and then the clock goes back.
+	b := newWaveBench(t, "kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\n"+
+		"tasks: {a: {schedule: '*/20 * * * * *'}, b: {schedule: '*/30 * * * * *'}}\n")
+	// The engine is away while a user edits the DAG, and then the clock goes back.
 	b.editUnheard("kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {a: {}}\n", 45*time.Second)
 	b.now = b.now.Add(10 * time.Second)
 	b.restart()
@@ -156,7 +164,8 @@ func TestATaskThatBecomesARootWhileItRunsHasTheSlotOfItsWave(t *testing.T) {
 	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {needs: [a]}}\n")
 	b.idle(61 * time.Second)
 	b.execute(0) // a; b has the slot of its wave
-	b.editUnheard("kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {schedule: '* * * * *'}}\n", 59*time.Second)
+	b.editUnheard("kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {schedule: '* * * * *'}}\n",
+		59*time.Second)
 	b.restart() // only now the engine hears of that
 	b.drain()
 	b.until(64 * time.Second)
@@ -165,24 +174,26 @@ func TestATaskThatBecomesARootWhileItRunsHasTheSlotOfItsWave(t *testing.T) {
 	}
 }
 
-// All slots are to be caught up, one wave after the other, and then the DAG is paused: what came before that is told.
-func TestAPauseTellsOfAllSlotsThatCameBefore(t *testing.T) {
-	b := newWaveBench(t, "kind: DAG\nname: etl\noverlap: queue\ncatch_up: {policy: all, window: 1h}\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}}\n")
+// All slots are to be caught up, one wave after the other, and then the DAG is paused: what came before that is recorded.
+func TestPauseRecordsAllSlotsThatCameBefore(t *testing.T) {
+	b := newWaveBench(t, "kind: DAG\nname: etl\noverlap: queue\ncatch_up: {policy: all, window: 1h}\ndefaults: {binary: work}\n"+
+		"tasks: {a: {schedule: '* * * * *'}}\n")
 	b.now = b.now.Add(10*time.Minute + 30*time.Second)
 	b.pause(true)
-	told := 0
+	recorded := 0
 	for _, s := range b.slots {
-		told += int(s.Count)
+		recorded += int(s.Count)
 	}
-	if told+len(b.runs) != 10 {
-		t.Errorf("of 10 slots the ledger tells of %d, and there are %d runs", told, len(b.runs))
+	if recorded+len(b.runs) != 10 {
+		t.Errorf("of 10 slots the ledger has %d, and there are %d runs", recorded, len(b.runs))
 	}
 }
 
 // The engine dies at any place of what it writes when a root that was given needs lets go of its slot.
 func TestASlotThatAnEditTookAwayStaysInTheLedgerAfterACrash(t *testing.T) {
 	for torn := range 30 {
-		b := newWaveBench(t, "kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {schedule: '* * * * *'}}\n")
+		b := newWaveBench(t,
+			"kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {schedule: '* * * * *'}}\n")
 		b.idle(121 * time.Second) // both wait with their second slot
 		b.define("kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {needs: [a]}}\n")
 		b.torn = torn

@@ -7,7 +7,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine/wave"
 )
 
-// openWave begins a wave: from here on it is the DAG's open one. Where the graph is unusable it answers false.
+// openWave begins a wave: from here on it is the DAG's open one. It returns false where the graph is unusable.
 func (c *Core) openWave(w *waveState) bool {
 	d := w.dag
 	f := d.current()

@@ -15,7 +15,8 @@ func TestASlotThatGoesLateEndsOnceInACrash(t *testing.T) {
 	for kind, each := range map[string]string{"single": "", "mapped": ", for_each: '[1, 2]'"} {
 		for torn := range 12 {
 			t.Run(fmt.Sprintf("%s/%d", kind, torn), func(t *testing.T) {
-				b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks:\n  a: {schedule: '*/10 * * * *'"+each+"}\n  b: {needs: [a]}\n")
+				b := newWaveBench(t,
+					"kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks:\n  a: {schedule: '*/10 * * * *'"+each+"}\n  b: {needs: [a]}\n")
 				b.until(5 * time.Minute)
 				b.dag.Paused, b.dag.PausedAt, b.dag.Pending = true, b.now, true
 				b.dag.Revision++

@@ -54,7 +54,8 @@ func TestStandingIsDerivedFromTheRuns(t *testing.T) {
 					if states[task] != dag.Running {
 						t.Errorf("%s is queued and %s", b.queue[i].Run, states[task])
 					}
-					if items, mapped := s.Items(task); mapped != (tasks[task].items > 0) || mapped && (items.Total != tasks[task].items || items.Running == 0) {
+					items, mapped := s.Items(task)
+					if mapped != (tasks[task].items > 0) || mapped && (items.Total != tasks[task].items || items.Running == 0) {
 						t.Errorf("%s has the items %+v, want %d of them", b.queue[i].Run, items, tasks[task].items)
 					}
 				}

@@ -96,7 +96,7 @@ tasks:
 	if took := ended.Took(b.now); took != ended.FinishedAt.Sub(ended.StartedAt) || len(ended.Rests) > 0 {
 		t.Errorf("the wave took %s, and rested %v", took, ended.Rests)
 	}
-	b.now = b.now.Add(8 * time.Hour) // until somebody comes to work
+	b.now = b.now.Add(8 * time.Hour) // until work begins
 	b.command(engine.CommandResumeWave, wave, "", engine.StatusInvalid)
 	b.restart()
 	b.drain()
@@ -113,7 +113,8 @@ tasks:
 }
 
 func TestDeadTaskIsNoDeadLetterOnceItsWaveGoesOn(t *testing.T) {
-	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work, retry: {max_attempts: 2, delay: 1s, max_delay: 1s}}\ntasks: {a: {}}\n")
+	b := newWaveBench(t,
+		"kind: DAG\nname: etl\ndefaults: {binary: work, retry: {max_attempts: 2, delay: 1s, max_delay: 1s}}\ntasks: {a: {}}\n")
 	b.ends = func(*engine.Task) engine.Finish {
 		code := 1
 		return engine.Finish{Status: engine.StatusFailed, ExitCode: &code}
@@ -188,11 +189,13 @@ tasks:
 		b.execute(0)
 	}
 	report := b.queue[0]
-	if report.Task != "report" || report.Env["TOTALS"] != "[1,2,3]" || len(report.Inputs) != 3 || string(report.Inputs[2].Outputs) != `{"total": 3}` || report.Inputs[2].Items != 3 {
+	if report.Task != "report" || report.Env["TOTALS"] != "[1,2,3]" || len(report.Inputs) != 3 ||
+		string(report.Inputs[2].Outputs) != `{"total": 3}` || report.Inputs[2].Items != 3 {
 		t.Errorf("the report gets %+v", report)
 	}
 	b.drain()
-	b.wants(wave, engine.StatusSucceeded, "join succeeded, never skipped, report succeeded, shops[0] succeeded, shops[1] succeeded, shops[2] succeeded")
+	b.wants(wave, engine.StatusSucceeded,
+		"join succeeded, never skipped, report succeeded, shops[0] succeeded, shops[1] succeeded, shops[2] succeeded")
 }
 
 func TestBadExpressionsFailTheirTaskWithWords(t *testing.T) {
@@ -205,7 +208,8 @@ func TestBadExpressionsFailTheirTaskWithWords(t *testing.T) {
 		"what is no map": {"when: outputs.a.n", `[1]`, "JSON object"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks:\n  a: {}\n  b: {needs: [a], "+strings.Replace(try.task, ": ", ": '", 1)+"'}\n")
+			b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks:\n  a: {}\n"+
+				"  b: {needs: [a], "+strings.Replace(try.task, ": ", ": '", 1)+"'}\n")
 			b.ends = func(task *engine.Task) engine.Finish {
 				return engine.Finish{Status: engine.StatusSucceeded, Outputs: json.RawMessage(try.outputs)}
 			}
@@ -247,7 +251,8 @@ func TestRootsOfDifferentRhythmShareAnEpoch(t *testing.T) {
 			t.Errorf("epoch %d has the slots %s, want %s", epoch, got, slots)
 		}
 	}
-	if got, want := b.ledger("rates"), "00:20..00:30 2 skipped(overlap), 00:50..01:00 2 skipped(overlap), 01:20..01:30 2 skipped(overlap)"; got != want {
+	want := "00:20..00:30 2 skipped(overlap), 00:50..01:00 2 skipped(overlap), 01:20..01:30 2 skipped(overlap)"
+	if got := b.ledger("rates"); got != want {
 		t.Errorf("the ledger of rates says\n     %s\nwant %s", got, want)
 	}
 	if got := b.ledger("orders"); got != "" {
@@ -256,8 +261,9 @@ func TestRootsOfDifferentRhythmShareAnEpoch(t *testing.T) {
 }
 
 func TestSlotDuringAWaveWaitsWhereTheDefinitionSaysSo(t *testing.T) {
-	b := newWaveBench(t, strings.Replace(strings.Replace(diamond, "name: etl", "name: etl\noverlap: queue", 1), "a: {}", "a: {schedule: '* * * * *'}", 1))
-	for b.now.Before(b.dag.CreatedAt.Add(4*time.Minute + 10*time.Second)) { // nobody executes anything
+	b := newWaveBench(t, strings.Replace(strings.Replace(diamond, "name: etl", "name: etl\noverlap: queue", 1), "a: {}",
+		"a: {schedule: '* * * * *'}", 1))
+	for b.now.Before(b.dag.CreatedAt.Add(4*time.Minute + 10*time.Second)) { // nothing is executed
 		b.now = b.now.Add(time.Second)
 		b.step(core.Tick{})
 	}
@@ -332,7 +338,8 @@ func TestPausedDAGStartsNothing(t *testing.T) {
 }
 
 func TestMaxParallelBoundsAWave(t *testing.T) {
-	b := newWaveBench(t, "kind: DAG\nname: wide\nmax_parallel: 3\ndefaults: {binary: work}\npayload: [1, 2, 3, 4, 5, 6, 7, 8]\ntasks:\n  each: {for_each: payload}\n  beside: {}\n  after: {needs: [each, beside]}\n")
+	b := newWaveBench(t, "kind: DAG\nname: wide\nmax_parallel: 3\ndefaults: {binary: work}\npayload: [1, 2, 3, 4, 5, 6, 7, 8]\ntasks:\n"+
+		"  each: {for_each: payload}\n  beside: {}\n  after: {needs: [each, beside]}\n")
 	wave := b.ask("one", nil, nil)
 	for len(b.queue) > 0 {
 		if len(b.queue) > 3 {
@@ -346,7 +353,8 @@ func TestMaxParallelBoundsAWave(t *testing.T) {
 }
 
 func TestOutageIsCaughtUpOneWaveAfterTheOther(t *testing.T) {
-	b := newWaveBench(t, strings.Replace(strings.Replace(diamond, "name: etl", "name: etl\ncatch_up: {policy: all, window: 1h}", 1), "a: {}", "a: {schedule: '*/10 * * * *'}", 1))
+	b := newWaveBench(t, strings.Replace(strings.Replace(diamond, "name: etl", "name: etl\ncatch_up: {policy: all, window: 1h}", 1),
+		"a: {}", "a: {schedule: '*/10 * * * *'}", 1))
 	b.now = b.now.Add(45 * time.Minute)
 	b.restart()
 	for b.now.Before(b.dag.CreatedAt.Add(45*time.Minute + 5*time.Second)) {
@@ -405,7 +413,8 @@ tasks:
 	b.wants(wave, engine.StatusRunning, "fast succeeded")
 	b.command(engine.CommandCancelWave, wave, "", engine.StatusInvalid)
 	b.wants(wave, engine.StatusCancelled, "fast succeeded, join cancelled, slow cancelled")
-	if fast, slow := b.runs[engine.TaskRunID(wave, "fast")].Slot, b.runs[engine.TaskRunID(wave, "slow")].Slot; fast.IsZero() || !slow.IsZero() {
+	fast, slow := b.runs[engine.TaskRunID(wave, "fast")].Slot, b.runs[engine.TaskRunID(wave, "slow")].Slot
+	if fast.IsZero() || !slow.IsZero() {
 		t.Errorf("fast has the slot %s, and slow, which has had none, %s", fast, slow)
 	}
 }

@@ -162,7 +162,8 @@ func (b *waveBench) perform(effects []core.Effect) {
 	for _, effect := range effects {
 		switch e := effect.(type) {
 		case core.Publish:
-			if !slices.ContainsFunc(b.queue, func(t *engine.Task) bool { return t.Run == e.Task.Run }) && !slices.Contains(b.started, attempt(e.Task)) {
+			if !slices.ContainsFunc(b.queue, func(t *engine.Task) bool { return t.Run == e.Task.Run }) &&
+				!slices.Contains(b.started, attempt(e.Task)) {
 				b.queue = append(b.queue, e.Task)
 			}
 		case core.Revoke:
@@ -245,7 +246,8 @@ func (b *waveBench) begin(at int, end bool) {
 	task := b.queue[at]
 	b.queue = slices.Delete(b.queue, at, at+1)
 	b.started = append(b.started, attempt(task))
-	b.step(core.ResultsReceived{Results: []engine.Result{{Kind: engine.ResultStarted, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: "one", At: b.now}}})
+	b.step(core.ResultsReceived{Results: []engine.Result{{Kind: engine.ResultStarted, Run: task.Run, Attempt: task.Attempt,
+		Shard: task.Shard, Executor: "one", At: b.now}}})
 	if end {
 		b.end(task)
 	}
@@ -257,7 +259,8 @@ func (b *waveBench) end(task *engine.Task) {
 		finish = b.ends(task)
 	}
 	finish.StartedAt, finish.FinishedAt = b.now, b.now
-	b.step(core.ResultsReceived{Results: []engine.Result{{Kind: engine.ResultFinished, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: "one", At: b.now, Finish: &finish}}})
+	b.step(core.ResultsReceived{Results: []engine.Result{{Kind: engine.ResultFinished, Run: task.Run, Attempt: task.Attempt,
+		Shard: task.Shard, Executor: "one", At: b.now, Finish: &finish}}})
 }
 
 // drain executes all that is and becomes queued.
@@ -308,7 +311,7 @@ func (b *waveBench) receive(command engine.Command) {
 	b.step(e)
 }
 
-// statuses tells how the runs of a wave stand, by task.
+// statuses says how the runs of a wave stand, by task.
 func (b *waveBench) statuses(wave string) string {
 	var all []string
 	for _, id := range slices.Sorted(maps.Keys(b.runs)) {
@@ -338,7 +341,7 @@ func (b *waveBench) wants(wave string, status engine.Status, statuses string) {
 	}
 }
 
-// ledger tells what the ledger says of a root.
+// ledger returns what the ledger says of a root.
 func (b *waveBench) ledger(root string) string {
 	var all []string
 	for _, id := range slices.Sorted(maps.Keys(b.slots)) {

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -9,7 +8,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine/wheel"
 )
 
-// unwritten gives what is to be written about a job or DAG, to add to it.
+// unwritten returns what is to be written about a job or DAG, to add to it.
 func (c *Core) unwritten(uid string) *unwritten {
 	b := &c.pending
 	u := b.of[uid]
@@ -79,24 +78,14 @@ func (c *Core) commandDone(command engine.Command) {
 
 // putLetter leaves the dead letter of a run.
 func (c *Core) putLetter(r *engine.Run) {
-	p := c.unwritten(r.JobUID)
-	p.unletter = slices.DeleteFunc(p.unletter, func(id string) bool { return id == r.ID })
-	p.letters = append(p.letters, attempt.Letter(r, c.now))
+	u := c.unwritten(r.JobUID)
+	u.letters = append(u.letters, attempt.Letter(r, c.now))
 }
 
-// dropLetter removes the dead letter of a run that is not dead any more.
+// dropLetter removes the dead letter of a run that is not dead any more. It is in the store, as the end of the run is.
 func (c *Core) dropLetter(r *engine.Run) {
 	u := c.unwritten(r.JobUID)
-	u.letters = slices.DeleteFunc(u.letters, func(letter engine.DeadLetter) bool { return letter.RunID == r.ID })
-	if !slices.Contains(u.unletter, r.ID) {
-		u.unletter = append(u.unletter, r.ID)
-	}
-}
-
-// hasEnded reports whether what is to be written of a job or DAG holds the end of a run.
-func (c *Core) hasEnded(uid, id string) bool {
-	u := c.pending.of[uid]
-	return u != nil && c.runs[id] == nil && u.puts(id)
+	u.unletter = append(u.unletter, r.ID)
 }
 
 func (c *Core) setTimer(slot **wheel.Timer[timer], at time.Time, t timer) {

@@ -44,12 +44,14 @@ func Since(def *engine.Job, before *spec.Job, kind cron.Kind, isNew bool) time.T
 	return def.UpdatedAt
 }
 
-// AfterEdit gives the first slot of a schedule after an edit. Until the engine saw the edit it went on with the schedule of
+// AfterEdit returns the first slot of a schedule after an edit. Until the engine saw the edit it went on with the schedule of
 // before: slots up to the last one of those are not planned again. The new schedule's own among them are edited away, unless
-// done says that the old schedule had named them too, or the old one was planned from after them. Where the wall clock went
-// back, those that lie ahead belong to a time that has passed once: the schedule begins after it, as any other goes on
-// after it. task is what was planned before, nil for nothing; ahead is how far slots are prepared.
-func AfterEdit(s *cron.Schedule, task *engine.ScheduledTask, edited, ahead time.Time, done func(time.Time) bool) (away []time.Time, slot time.Time, ok bool) {
+// replaced, the schedule of before, or one before that (Remember) accounted for them. Where the wall clock went back, those that
+// lie ahead belong to a time that has passed once: the schedule begins after it, as any other goes on after it. task is what was
+// planned before, nil for nothing; replaced is nil if it had no fixed slots; ahead is how far slots are prepared.
+func AfterEdit(s, replaced *cron.Schedule, task *engine.ScheduledTask, edited, ahead time.Time) (
+	away []time.Time, slot time.Time, ok bool,
+) {
 	if task != nil && s.Kind() == cron.KindAfter {
 		edited = Later(edited, task.Accounted)
 	}
@@ -58,9 +60,14 @@ func AfterEdit(s *cron.Schedule, task *engine.ScheduledTask, edited, ahead time.
 		return nil, slot, ok
 	}
 	for ; ok && !slot.After(task.Accounted); slot, ok = s.Next(slot) {
-		if !slot.After(ahead) && slot.After(task.Since) && !task.Takes(slot) && !done(slot) {
+		if !slot.After(ahead) && slot.After(task.Since) && !task.Takes(slot) && !passed(replaced, task, slot) {
 			away = append(away, slot)
 		}
 	}
 	return away, slot, ok
+}
+
+// passed reports whether a task has passed a slot of the schedule, nil for none: then it is accounted for.
+func passed(s *cron.Schedule, task *engine.ScheduledTask, slot time.Time) bool {
+	return s != nil && slot.Before(task.Slot) && Names(s, slot)
 }

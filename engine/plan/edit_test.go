@@ -18,7 +18,7 @@ func TestAFixedDelayBeginsAfterWhatWasAccountedFor(t *testing.T) {
 	edited := time.Date(2026, 10, 25, 0, 59, 37, 0, time.UTC)
 	for _, accounted := range []time.Duration{-time.Minute, 28 * time.Second} {
 		task := &engine.ScheduledTask{Accounted: edited.Add(accounted)}
-		_, slot, ok := plan.AfterEdit(schedule, task, edited, edited, func(time.Time) bool { return false })
+		_, slot, ok := plan.AfterEdit(schedule, nil, task, edited, edited)
 		if want := edited.Add(max(accounted, 0) + 3*time.Second); !ok || !slot.Equal(want) {
 			t.Errorf("with slots up to %s it begins at %s, want %s", task.Accounted, slot, want)
 		}

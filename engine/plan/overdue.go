@@ -9,7 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// Chunk bounds the slots that are looked at at a time for one job; the rest follows later, so that a job with a slot each
+// Chunk bounds the slots that one step handles of one job; the rest follows later, so that a job with a slot each
 // second does not hold up all others after a long outage.
 const Chunk = 50_000
 
@@ -39,7 +39,7 @@ type Passed struct {
 	Notes   []Note
 	CatchUp []time.Time // they fire late, as the catch-up policy says
 	OnTime  []time.Time // they fire as if nothing had happened
-	// Next is the slot to look at next; false: there is none.
+	// Next is the slot to go on with; More is false where there is none.
 	Next time.Time
 	More bool
 }
@@ -61,7 +61,7 @@ func (o *Overdue) Passed() Passed {
 		}
 	}
 	slices.Reverse(back)
-	if unfinished && len(back) > 0 && back[0] > 0 { // later slots may take their place: stop before them and look again
+	if unfinished && len(back) > 0 && back[0] > 0 { // later slots may take their place: stop before them, and go on in the next step
 		p.Next, passed, back = passed[back[0]], passed[:back[0]], nil
 	}
 	if o.OneByOne && len(back) > 1 {
@@ -91,7 +91,7 @@ func (o *Overdue) Passed() Passed {
 	return p
 }
 
-// split gives the slots that are older than the grace, those within it, and what comes after them.
+// split returns the slots that are older than the grace, those within it, and what comes after them.
 func (o *Overdue) split() (passed, recent []time.Time, p Passed) {
 	late := o.Now.Add(-o.Grace)
 	if o.Reason == engine.ReasonPaused {

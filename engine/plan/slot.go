@@ -8,7 +8,7 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// Compile gives the schedule of a definition; nil where it has no usable one. The API refuses faulty ones; one that came into
+// Compile returns the schedule of a definition; nil where it has no usable one. The API refuses faulty ones; one that came into
 // the store by another way is left alone rather than guessed at.
 func Compile(s *spec.Job, def *engine.Job) *cron.Schedule {
 	schedule, err := cron.Compile(s.Definition(def.Key(), def.CreatedAt))
@@ -39,7 +39,7 @@ func Stored(slot time.Time, ok bool) time.Time {
 	return stored
 }
 
-// Backfill gives the slots in [from, to) that are not after now, at most engine.MaxBackfill. A fixed delay has none.
+// Backfill returns the slots in [from, to) that are not after now, at most engine.MaxBackfill. A fixed delay has none.
 func Backfill(s *cron.Schedule, from, to, now time.Time) []time.Time {
 	if s == nil || s.Kind() == cron.KindAfter {
 		return nil
@@ -55,7 +55,7 @@ func Backfill(s *cron.Schedule, from, to, now time.Time) []time.Time {
 	return slots
 }
 
-// Earlier gives the first of two instants.
+// Earlier returns the first of two instants.
 func Earlier(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a
@@ -63,7 +63,7 @@ func Earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// Later gives the last of two instants.
+// Later returns the last of two instants.
 func Later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a

@@ -126,3 +126,18 @@ func TestACommitThatChecksHidesNoBacklog(t *testing.T) {
 		t.Errorf("%d jobs wait for the store since %s", stats.Unwritten, stats.Since)
 	}
 }
+
+// Where shards move, news that changes nothing may be of runs that the next owner of the shard has made: it is left to that one.
+func TestNewsIsAcknowledgedOnlyWhileTheShardIsSurelyThisEngines(t *testing.T) {
+	for _, answer := range []error{nil, engine.ErrFenced} {
+		config := shard.DefaultConfig()
+		config.CheckEvery = 5 * time.Second
+		r := beginWith(t, config, home)
+		r.results(r.seats[home], "receipt", finished(slotRun(10)))
+		not[shard.Acknowledge](r)
+		r.committed(take[shard.Commit](r), answer)
+		if has[shard.Acknowledge](r) != (answer == nil) {
+			t.Errorf("after a commit that was answered by %v, the news is acknowledged: %v", answer, answer != nil)
+		}
+	}
+}

@@ -114,11 +114,11 @@ func (t *truth) lineUp(run *engine.Run) {
 		return
 	}
 	for i := range active {
-		if other := &active[i]; other.Waiting && other.Trigger == engine.TriggerSchedule && other.Status == engine.StatusScheduled {
+		if other := &active[i]; other.Waiting && other.PendingSkip == "" && other.Trigger == engine.TriggerSchedule && other.Status == engine.StatusScheduled {
 			waiting++
 		}
 	}
-	if most := t.w.config.Core.MaxWaiting + 1; waiting > most { // one more where the policy was another before
+	if most := t.w.config.Core.MaxWaiting; waiting > most {
 		t.w.fail("so many runs wait, and no more", "%d runs of job %s do", waiting, run.JobUID)
 	}
 }

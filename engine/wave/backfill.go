@@ -17,10 +17,10 @@ type Planned struct {
 // BackfillKey is the idempotency key of the wave that a backfill makes: asking for it twice is asking once.
 func (p Planned) BackfillKey() string { return fmt.Sprintf("backfill-%d", p.Slot.UnixMilli()) }
 
-// Backfill tells which waves the slots in [from, to) make that are not after now: those that the schedules of the
+// Backfill returns the waves that the slots in [from, to) make that are not after now: those that the schedules of the
 // roots would have made with waves that take no time. A wave begins with the first slot of any root, takes the next slot
 // of every other, and the slots of faster roots that come before its last one are passed over; a wave of which a slot
-// lies outside is not made. At most MaxBackfill come, and more tells that there would be others. A DAG without schedules
+// lies outside is not made. At most MaxBackfill come; more reports whether there are others. A DAG without schedules
 // has none. The error names the root whose schedule does not compile.
 func Backfill(d *engine.DAG, from, to, now time.Time) (waves []Planned, more bool, err error) {
 	type root struct {

@@ -28,18 +28,21 @@ func TestBackfillWavesTakeOneSlotOfEachRoot(t *testing.T) {
 		}
 		return day.Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)
 	}
-	const two = `{"tasks":{"orders":{"binary":"b","schedule":"0 * * * *"},"rates":{"binary":"b","schedule":"*/30 * * * *"},"join":{"binary":"b","needs":["orders","rates"]}}}`
+	const two = `{"tasks":{"orders":{"binary":"b","schedule":"0 * * * *"},"rates":{"binary":"b","schedule":"*/30 * * * *"},` +
+		`"join":{"binary":"b","needs":["orders","rates"]}}}`
 	for name, c := range map[string]struct {
 		dag           string
 		from, to, now string
 		want          string
 	}{
-		"two rhythms":                     {two, "10:00", "13:00", "23:00", "orders=10:00 rates=10:00; orders=11:00 rates=10:30; orders=12:00 rates=11:30"},
+		"two rhythms": {two, "10:00", "13:00", "23:00",
+			"orders=10:00 rates=10:00; orders=11:00 rates=10:30; orders=12:00 rates=11:30"},
 		"begins between the slots":        {two, "10:05", "11:01", "23:00", "orders=11:00 rates=10:30"},
 		"a slot outside makes no wave":    {two, "10:05", "11:00", "23:00", ""},
 		"nothing is made before its time": {two, "10:00", "13:00", "11:59", "orders=10:00 rates=10:00; orders=11:00 rates=10:30"},
 		"by hand":                         {`{"tasks":{"a":{"binary":"b"}}}`, "10:00", "13:00", "23:00", ""},
-		"excluded slots are passed over":  {`{"schedule":"0 * * * *","exclude":["0 11 * * *"],"tasks":{"a":{"binary":"b"}}}`, "10:00", "13:00", "23:00", "a=10:00; a=12:00"},
+		"excluded slots are passed over": {`{"schedule":"0 * * * *","exclude":["0 11 * * *"],"tasks":{"a":{"binary":"b"}}}`, "10:00",
+			"13:00", "23:00", "a=10:00; a=12:00"},
 		"a root whose schedule is over is not waited for": {
 			`{"tasks":{"a":{"binary":"b","schedule":"0 * * * *"},"old":{"binary":"b","schedule":"0 0 9 20 11 * 2026"}}}`,
 			"8:00", "12:00", "23:00", "a=8:00 old=9:00; a=10:00; a=11:00",

@@ -28,7 +28,7 @@ func NewDefinition(generation int64, definition *spec.DAG) *Definition {
 	return d
 }
 
-// Job gives a task as a job, with the schedule of a root.
+// Job returns a task as a job, with the schedule of a root.
 func (d *Definition) Job(task int) *spec.Job {
 	if known := d.jobs[task]; known != nil {
 		return known
@@ -52,7 +52,7 @@ func (d *Definition) Job(task int) *spec.Job {
 	return made
 }
 
-// Task gives the index of the task of this name; false where this generation has none.
+// Task returns the index of the task of this name; false where this generation has none.
 func (d *Definition) Task(name string) (int, bool) {
 	if d.Graph == nil {
 		return 0, false

@@ -2,5 +2,5 @@
 // and how the wave ends. Wave is one in memory; Standing derives the same from what is stored, for pages; Backfill plans
 // those of a range of slots.
 //
-// It is pure, and calls nobody: engine/core asks it, and acts on what it answers.
+// It is pure, and calls no other part: engine/core calls it, and acts on what it returns.
 package wave

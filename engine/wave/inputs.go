@@ -11,7 +11,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// maxInputs bounds the outputs that a task is told of, in bytes: a message of the queue holds no more than a mebibyte.
+// maxInputs bounds the outputs that a task receives, in bytes: a message of the queue holds no more than a mebibyte.
 const maxInputs = 512 << 10
 
 // keepResult remembers what a succeeded run hands on.
@@ -84,14 +84,14 @@ func (w *Wave) environment(task int, names []string) (condition.Environment, err
 	if len(payload) > 0 {
 		value, err := condition.Value(payload)
 		if err != nil {
-			return e, fmt.Errorf("cannot be told: the payload is not JSON: %w", err)
+			return e, fmt.Errorf("cannot be evaluated: the payload is not JSON: %w", err)
 		}
 		e.Payload = value
 	}
 	for _, name := range names {
 		outputs, err := w.outputsOf(name)
 		if err != nil {
-			return e, fmt.Errorf("cannot be told: the outputs of %s are no JSON object: %w", name, err)
+			return e, fmt.Errorf("cannot be evaluated: the outputs of %s are no JSON object: %w", name, err)
 		}
 		e.Outputs[name] = outputs
 	}
@@ -153,7 +153,9 @@ func (w *Wave) inputs(task int) ([]engine.Input, error) {
 		for i := range l.artifacts {
 			size += len(l.artifacts[i].Name) + len(l.artifacts[i].SHA256) + 40
 		}
-		all = append(all, engine.Input{Task: need, Item: item, Items: items, Run: l.run, Attempt: l.attempt, Outputs: l.outputs, Artifacts: l.artifacts})
+		all = append(all, engine.Input{
+			Task: need, Item: item, Items: items, Run: l.run, Attempt: l.attempt, Outputs: l.outputs, Artifacts: l.artifacts,
+		})
 	}
 	for need := range w.Definition.Graph.Needs(task) {
 		name := w.Definition.Graph.Name(need)
@@ -167,7 +169,8 @@ func (w *Wave) inputs(task int) ([]engine.Input, error) {
 		}
 	}
 	if size > maxInputs {
-		return nil, fmt.Errorf("the tasks that it needs have put out %d bytes together, and a task is told at most %d: hand on files by $TIDEWHEEL_ARTIFACTS instead", size, maxInputs)
+		return nil, fmt.Errorf("the tasks that it needs have put out %d bytes together, and a task receives at most %d: "+
+			"hand on files by $TIDEWHEEL_ARTIFACTS instead", size, maxInputs)
 	}
 	return all, nil
 }

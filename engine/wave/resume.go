@@ -9,9 +9,8 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// Restore brings a wave to what its stored runs say. closed are the tasks that their rules have closed, spread those that the
-// ends of mapped tasks have closed then; both in order.
-func (w *Wave) Restore(runs []engine.Run) (closed, spread []int) {
+// Restore brings a wave to what its stored runs say. What one of them led to was written with it.
+func (w *Wave) Restore(runs []engine.Run) {
 	w.Known = map[string]*engine.Run{}
 	learned := newPast()
 	for i := range runs {
@@ -25,16 +24,13 @@ func (w *Wave) Restore(runs []engine.Run) (closed, spread []int) {
 		}
 		w.learn(learned, &r)
 	}
-	return w.derive(learned)
+	w.derive(learned)
 }
-
-// Mapped gives the mapped tasks that have begun, in order.
-func (w *Wave) Mapped() []int { return slices.Sorted(maps.Keys(w.fans)) }
 
 // Stop lets no item of a mapped task under way begin any more, and gives those tasks: the wave is being cancelled.
 func (w *Wave) Stop() []int {
 	w.active = nil
-	stopped := slices.DeleteFunc(w.Mapped(), func(task int) bool {
+	stopped := slices.DeleteFunc(slices.Sorted(maps.Keys(w.fans)), func(task int) bool {
 		return w.State.State(task) != dag.Running // it is run again, and its turn has not come
 	})
 	for _, task := range stopped {
@@ -79,7 +75,7 @@ func (w *Wave) KeepMark(name string, as engine.Status, reset []int) []int {
 	return slices.DeleteFunc(reset, func(other int) bool { return other == task })
 }
 
-// Again gives the runs of a task that is run again which are to be taken up. The list of a mapped one is made anew when its
+// Again returns the runs of a task that is run again which are to be taken up. The list of a mapped one is made anew when its
 // turn comes: the tasks that it is made from may be run again, too. silent reports whether none of its runs would say that it
 // is run again: those items that did not succeed had never begun.
 func (w *Wave) Again(task int) (runs []*engine.Run, silent bool) {

@@ -12,8 +12,8 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// Standing derives from a wave's runs how far its tasks have come, as the engine does after a crash. It is for whoever
-// shows a wave; it changes nothing, and is not safe for concurrent use.
+// Standing derives from a wave's runs how far its tasks have come, as the engine does after a crash. Pages and the API
+// show it; it changes nothing, and is not safe for concurrent use.
 type Standing struct {
 	wave *Wave
 	past *past
@@ -70,7 +70,7 @@ func (s *Standing) Add(r *engine.Run) {
 	s.wave.learn(s.past, &kept)
 }
 
-// States gives the state of each task, in the order of the definition. It is called once, after the last Add.
+// States returns the state of each task, in the order of the definition. It is called once, after the last Add.
 func (s *Standing) States() []dag.State {
 	w := s.wave
 	w.derive(s.past)
@@ -152,9 +152,8 @@ func (w *Wave) learn(p *past, r *engine.Run) {
 	p.states[task] = state
 }
 
-// derive brings the wave to what its runs say. closed are the tasks that their rules have closed, spread those that the
-// ends of mapped tasks have closed then; both in order.
-func (w *Wave) derive(p *past) (closed, spread []int) {
+// derive brings the wave to what its runs say.
+func (w *Wave) derive(p *past) {
 	graph := w.Definition.Graph
 	states := make([]dag.State, graph.Len())
 	for task := range states {
@@ -174,20 +173,19 @@ func (w *Wave) derive(p *past) (closed, spread []int) {
 		}
 	}
 	w.hold(p, states)
-	state, closed, err := graph.Restore(states)
+	state, _, err := graph.Restore(states)
 	if err != nil { // the states above are all valid, and as many as the tasks
-		return nil, nil
+		return
 	}
 	w.State = state
 	if w.CancelBy != "" {
-		closed = append(closed, w.State.Cancel()...)
+		w.State.Cancel()
 	}
 	for task := range states {
 		if len(p.items[task]) > 0 && states[task] == dag.Running {
-			spread = append(spread, w.deriveFan(task, p.items[task])...)
+			w.deriveFan(task, p.items[task])
 		}
 	}
-	return closed, spread
 }
 
 // hold puts back the mapped tasks of a wave that goes on which are to be run again and have not begun: of these every
@@ -229,7 +227,7 @@ func (w *Wave) hold(p *past, states []dag.State) {
 // deriveFan derives a mapped task from the runs of its items. Its list is evaluated again. In a wave that goes on, the task
 // that left the list may be run again, so that there is no list: then the task has succeeded before, and has no items but
 // those with runs.
-func (w *Wave) deriveFan(task int, known []itemState) (closed []int) {
+func (w *Wave) deriveFan(task int, known []itemState) {
 	items, err := w.items(task)
 	if err != nil || len(items) == 0 {
 		last := slices.MaxFunc(known, func(a, b itemState) int { return cmp.Compare(a.item, b.item) })
@@ -237,7 +235,7 @@ func (w *Wave) deriveFan(task int, known []itemState) (closed []int) {
 	}
 	made, err := dag.NewFan(len(items), w.Definition.Spec.Tasks[task].MaxParallel)
 	if err != nil {
-		return nil
+		return
 	}
 	f := &fan{Fan: made, items: items}
 	w.fans[task] = f
@@ -253,13 +251,12 @@ func (w *Wave) deriveFan(task int, known []itemState) (closed []int) {
 	}
 	ran := func(k itemState) bool { return k.by != "" && k.by == w.CancelBy }
 	if w.State.Cancelled() && (w.Definition.Graph.Trigger(task) != dag.Always || slices.ContainsFunc(known, ran)) {
-		f.Stop() // what always runs may have begun after the wave was cancelled: then nobody has stopped it
+		f.Stop() // what always runs may have begun after the wave was cancelled: then it was not stopped
 	}
 	switch {
 	case f.Done():
-		closed, _ = w.State.Mark(task, f.Outcome())
+		w.State.Mark(task, f.Outcome())
 	case f.Count(dag.Ready) > 0:
 		w.active = append(w.active, task)
 	}
-	return closed
 }

@@ -47,7 +47,7 @@ func (w *Wave) Begin(d *Definition) {
 	w.fans, w.results, w.slots, w.causes = map[int]*fan{}, map[string]taskResult{}, map[string]time.Time{}, map[string]engine.Trigger{}
 }
 
-// Name gives a task's name.
+// Name returns a task's name.
 func (w *Wave) Name(task int) string { return w.Definition.Graph.Name(task) }
 
 // Root reports whether a name is that of a root.
@@ -56,7 +56,7 @@ func (w *Wave) Root(name string) bool {
 	return ok && w.Definition.Graph.Root(task)
 }
 
-// TaskOf gives the index of the task that a run is of; false where the wave has none of its name.
+// TaskOf returns the index of the task that a run is of; false where the wave has none of its name.
 func (w *Wave) TaskOf(r *engine.Run) (int, bool) { return w.Definition.Task(r.Task) }
 
 // Had reports whether a root has had its slot, or does not wait for one any more, in this wave.

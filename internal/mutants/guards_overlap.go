@@ -24,8 +24,8 @@ var overlapGuards = []mutant{
 		name: "overlap-heard", guard: "a slot is not skipped for a run that may have ended before a take-over",
 		held: test{"engine/core", "^TestTranscripts$/^overlap$"},
 		file: "engine/core/admit.go",
-		old:  "blocker.inDoubt(c.now) || blocker.unheard && ",
-		new:  "blocker.inDoubt(c.now) || false && ",
+		old:  "blocker.undecided(c.now) || blocker.unheard && ",
+		new:  "blocker.undecided(c.now) || false && ",
 	},
 	{
 		name: "overlap-queue", guard: "overlap queue gives up nothing",

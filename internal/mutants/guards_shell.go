@@ -88,6 +88,7 @@ var shellGuards = []mutant{
 	},
 	{
 		name: "news-proved", guard: "news is acknowledged only while the shard is surely this engine's",
+		held: test{"engine/shard", "^TestNewsIsAcknowledgedOnlyWhileTheShardIsSurelyThisEngines$"},
 		file: "engine/shard/unit.go",
 		old:  " && (!shared || u.arrived[n].number < u.proved)",
 		new:  "",

@@ -88,7 +88,8 @@ var slotGuards = []mutant{
 		new:  "ok && false;",
 	},
 	{
-		name: "accounted-since", guard: "an edit notes no slot that came before the form that it replaces was planned",
+		name: "accounted-since", guard: "an edit notes no slot of which the task does not know any more what became of it",
+		held: test{"engine/core", "^TestNoSlotIsRecordedTwiceThatATaskHasForgotten$"},
 		file: "engine/plan/edit.go",
 		old:  " && slot.After(task.Since)",
 		new:  "",

@@ -65,7 +65,8 @@ type runDocument struct {
 	Attempts []attemptDocument `bson:"attempts,omitempty"`
 	Progress *progressDocument `bson:"progress,omitempty"`
 
-	CancelBy string `bson:"cancel_by,omitempty"`
+	CancelBy    string `bson:"cancel_by,omitempty"`
+	PendingSkip string `bson:"pending_skip,omitempty"`
 
 	Outputs     bson.RawValue      `bson:"outputs,omitempty"`
 	OutputsJSON bson.RawValue      `bson:"outputs_json,omitempty"` // instead of Outputs, see type payload
@@ -138,7 +139,7 @@ func newRunDocument(r *engine.Run) (*runDocument, error) {
 		Payload: held.value, PayloadJSON: held.text, Args: sorted(r.Args),
 		CreatedAt: date(r.CreatedAt), NotBefore: someDate(r.NotBefore), QueuedAt: someDate(r.QueuedAt),
 		StartedAt: someDate(r.StartedAt), FinishedAt: someDate(r.FinishedAt), RetryAt: someDate(r.RetryAt),
-		Attempt: r.Attempt, Failures: r.Failures, Losses: r.Losses, CancelBy: r.CancelBy,
+		Attempt: r.Attempt, Failures: r.Failures, Losses: r.Losses, CancelBy: r.CancelBy, PendingSkip: string(r.PendingSkip),
 	}
 	if r.Progress != nil {
 		d.Progress = &progressDocument{Fraction: r.Progress.Fraction, Message: r.Progress.Message, At: someDate(r.Progress.At)}
@@ -218,7 +219,7 @@ func (d runDocument) value() (engine.Run, error) {
 		Binary: d.Binary, Version: d.Version, Digest: d.Digest, Kind: d.Kind, Size: d.Size,
 		CreatedAt: instant(d.CreatedAt), NotBefore: someInstant(d.NotBefore), QueuedAt: someInstant(d.QueuedAt),
 		StartedAt: someInstant(d.StartedAt), FinishedAt: someInstant(d.FinishedAt), RetryAt: someInstant(d.RetryAt),
-		Attempt: d.Attempt, Failures: d.Failures, Losses: d.Losses, CancelBy: d.CancelBy,
+		Attempt: d.Attempt, Failures: d.Failures, Losses: d.Losses, CancelBy: d.CancelBy, PendingSkip: engine.SlotReason(d.PendingSkip),
 	}
 	var err error
 	if err = r.Status.UnmarshalText([]byte(d.Status)); err != nil {

@@ -16,6 +16,7 @@ import (
 //msgp:shim time.Time as:int64 using:stamp/fromStamp
 //msgp:shim engine.Status as:uint8 using:uint8/engine.Status
 //msgp:replace engine.Trigger with:string
+//msgp:replace engine.SlotReason with:string
 //msgp:replace spec.Tier with:string
 //msgp:replace spec.Class with:string
 //msgp:replace json.RawMessage with:[]byte
@@ -30,49 +31,50 @@ import (
 // run is [engine.Run]. A list or map of more than its limit is damage, for which no memory is taken. 43 was RunsOn as a
 // text; 44 said what the ledger was to say of the slot of a run that was about to be removed (upgrade_commits.go).
 type run struct {
-	ID         string            `msg:"1,omitempty"`
-	Revision   int64             `msg:"2,omitempty"`
-	Namespace  string            `msg:"3,omitempty"`
-	JobUID     string            `msg:"4,omitempty"`
-	Job        string            `msg:"5,omitempty"`
-	Shard      int               `msg:"6,omitempty"`
-	Generation int64             `msg:"7,omitempty"`
-	DAG        string            `msg:"35,omitempty"`
-	Wave       string            `msg:"36,omitempty"`
-	Epoch      int64             `msg:"37,omitempty"`
-	Task       string            `msg:"38,omitempty"`
-	Item       *int              `msg:"39,omitempty"`
-	Upstream   bool              `msg:"42,omitempty"`
-	Trigger    engine.Trigger    `msg:"8,omitempty"`
-	By         string            `msg:"9,omitempty"`
-	Slot       time.Time         `msg:"10,omitzero"`
-	Status     engine.Status     `msg:"11,omitempty"`
-	Reason     string            `msg:"12,omitempty"`
-	Waiting    bool              `msg:"34,omitempty"`
-	Tier       spec.Tier         `msg:"13,omitempty"`
-	Class      spec.Class        `msg:"14,omitempty"`
-	RunsOn     map[string]string `msg:"45,omitempty,limit=65536"`
-	Binary     string            `msg:"15,omitempty"`
-	Version    int               `msg:"16,omitempty"`
-	Digest     string            `msg:"17,omitempty"`
-	Kind       string            `msg:"18,omitempty"`
-	Size       int64             `msg:"19,omitempty"`
-	Payload    json.RawMessage   `msg:"20,omitempty"`
-	Args       map[string]string `msg:"21,omitempty,limit=65536"`
-	CreatedAt  time.Time         `msg:"22,omitzero"`
-	NotBefore  time.Time         `msg:"27,omitzero"`
-	QueuedAt   time.Time         `msg:"23,omitzero"`
-	StartedAt  time.Time         `msg:"24,omitzero"`
-	FinishedAt time.Time         `msg:"25,omitzero"`
-	RetryAt    time.Time         `msg:"26,omitzero"`
-	Attempt    int               `msg:"28,omitempty"`
-	Failures   int               `msg:"29,omitempty"`
-	Losses     int               `msg:"30,omitempty"`
-	Attempts   []engine.Attempt  `msg:"31,omitempty,limit=65536"`
-	Progress   *engine.Progress  `msg:"32,omitempty"`
-	CancelBy   string            `msg:"33,omitempty"`
-	Outputs    json.RawMessage   `msg:"40,omitempty"`
-	Artifacts  []engine.Artifact `msg:"41,omitempty,limit=65536"`
+	ID          string            `msg:"1,omitempty"`
+	Revision    int64             `msg:"2,omitempty"`
+	Namespace   string            `msg:"3,omitempty"`
+	JobUID      string            `msg:"4,omitempty"`
+	Job         string            `msg:"5,omitempty"`
+	Shard       int               `msg:"6,omitempty"`
+	Generation  int64             `msg:"7,omitempty"`
+	DAG         string            `msg:"35,omitempty"`
+	Wave        string            `msg:"36,omitempty"`
+	Epoch       int64             `msg:"37,omitempty"`
+	Task        string            `msg:"38,omitempty"`
+	Item        *int              `msg:"39,omitempty"`
+	Upstream    bool              `msg:"42,omitempty"`
+	Trigger     engine.Trigger    `msg:"8,omitempty"`
+	By          string            `msg:"9,omitempty"`
+	Slot        time.Time         `msg:"10,omitzero"`
+	Status      engine.Status     `msg:"11,omitempty"`
+	Reason      string            `msg:"12,omitempty"`
+	Waiting     bool              `msg:"34,omitempty"`
+	Tier        spec.Tier         `msg:"13,omitempty"`
+	Class       spec.Class        `msg:"14,omitempty"`
+	RunsOn      map[string]string `msg:"45,omitempty,limit=65536"`
+	Binary      string            `msg:"15,omitempty"`
+	Version     int               `msg:"16,omitempty"`
+	Digest      string            `msg:"17,omitempty"`
+	Kind        string            `msg:"18,omitempty"`
+	Size        int64             `msg:"19,omitempty"`
+	Payload     json.RawMessage   `msg:"20,omitempty"`
+	Args        map[string]string `msg:"21,omitempty,limit=65536"`
+	CreatedAt   time.Time         `msg:"22,omitzero"`
+	NotBefore   time.Time         `msg:"27,omitzero"`
+	QueuedAt    time.Time         `msg:"23,omitzero"`
+	StartedAt   time.Time         `msg:"24,omitzero"`
+	FinishedAt  time.Time         `msg:"25,omitzero"`
+	RetryAt     time.Time         `msg:"26,omitzero"`
+	Attempt     int               `msg:"28,omitempty"`
+	Failures    int               `msg:"29,omitempty"`
+	Losses      int               `msg:"30,omitempty"`
+	Attempts    []engine.Attempt  `msg:"31,omitempty,limit=65536"`
+	Progress    *engine.Progress  `msg:"32,omitempty"`
+	CancelBy    string            `msg:"33,omitempty"`
+	PendingSkip engine.SlotReason `msg:"46,omitempty"`
+	Outputs     json.RawMessage   `msg:"40,omitempty"`
+	Artifacts   []engine.Artifact `msg:"41,omitempty,limit=65536"`
 }
 
 // attempt is [engine.Attempt].

@@ -711,8 +711,8 @@ func (z progress) Msgsize() (s int) {
 func (z *run) MarshalMsg(b []byte) (o []byte, err error) {
 	o = msgp.Require(b, z.Msgsize())
 	// check for omitted fields
-	zb0001Len := uint32(43)
-	var zb0001Mask uint64 /* 43 bits */
+	zb0001Len := uint32(44)
+	var zb0001Mask uint64 /* 44 bits */
 	_ = zb0001Mask
 	if z.ID == "" {
 		zb0001Len--
@@ -878,13 +878,17 @@ func (z *run) MarshalMsg(b []byte) (o []byte, err error) {
 		zb0001Len--
 		zb0001Mask |= 0x10000000000
 	}
-	if z.Outputs == nil {
+	if z.PendingSkip == "" {
 		zb0001Len--
 		zb0001Mask |= 0x20000000000
 	}
-	if z.Artifacts == nil {
+	if z.Outputs == nil {
 		zb0001Len--
 		zb0001Mask |= 0x40000000000
+	}
+	if z.Artifacts == nil {
+		zb0001Len--
+		zb0001Mask |= 0x80000000000
 	}
 	// variable map header, size zb0001Len
 	o = msgp.AppendMapHeader(o, zb0001Len)
@@ -1124,11 +1128,16 @@ func (z *run) MarshalMsg(b []byte) (o []byte, err error) {
 			o = msgp.AppendString(o, z.CancelBy)
 		}
 		if (zb0001Mask & 0x20000000000) == 0 { // if not omitted
+			// string "46"
+			o = append(o, 0xa2, 0x34, 0x36)
+			o = msgp.AppendString(o, string(z.PendingSkip))
+		}
+		if (zb0001Mask & 0x40000000000) == 0 { // if not omitted
 			// string "40"
 			o = append(o, 0xa2, 0x34, 0x30)
 			o = msgp.AppendBytes(o, []byte(z.Outputs))
 		}
-		if (zb0001Mask & 0x40000000000) == 0 { // if not omitted
+		if (zb0001Mask & 0x80000000000) == 0 { // if not omitted
 			// string "41"
 			o = append(o, 0xa2, 0x34, 0x31)
 			o = msgp.AppendArrayHeader(o, uint32(len(z.Artifacts)))
@@ -1547,31 +1556,41 @@ func (z *run) UnmarshalMsg(bts []byte) (o []byte, err error) {
 				err = msgp.WrapError(err, "CancelBy")
 				return
 			}
+		case "46":
+			{
+				var zb0017 string
+				zb0017, bts, err = msgp.ReadStringBytes(bts)
+				if err != nil {
+					err = msgp.WrapError(err, "PendingSkip")
+					return
+				}
+				z.PendingSkip = engine.SlotReason(zb0017)
+			}
 		case "40":
 			{
-				var zb0017 []byte
-				zb0017, bts, err = msgp.ReadBytesBytes(bts, []byte(z.Outputs))
+				var zb0018 []byte
+				zb0018, bts, err = msgp.ReadBytesBytes(bts, []byte(z.Outputs))
 				if err != nil {
 					err = msgp.WrapError(err, "Outputs")
 					return
 				}
-				z.Outputs = json.RawMessage(zb0017)
+				z.Outputs = json.RawMessage(zb0018)
 			}
 		case "41":
-			var zb0018 uint32
-			zb0018, bts, err = msgp.ReadArrayHeaderBytes(bts)
+			var zb0019 uint32
+			zb0019, bts, err = msgp.ReadArrayHeaderBytes(bts)
 			if err != nil {
 				err = msgp.WrapError(err, "Artifacts")
 				return
 			}
-			if zb0018 > 65536 {
+			if zb0019 > 65536 {
 				err = msgp.ErrLimitExceeded
 				return
 			}
-			if cap(z.Artifacts) >= int(zb0018) {
-				z.Artifacts = (z.Artifacts)[:zb0018]
+			if cap(z.Artifacts) >= int(zb0019) {
+				z.Artifacts = (z.Artifacts)[:zb0019]
 			} else {
-				z.Artifacts = make([]engine.Artifact, zb0018)
+				z.Artifacts = make([]engine.Artifact, zb0019)
 			}
 			for za0006 := range z.Artifacts {
 				bts, err = (*artifact)(&z.Artifacts[za0006]).UnmarshalMsg(bts)
@@ -1624,7 +1643,7 @@ func (z *run) Msgsize() (s int) {
 	} else {
 		s += (*progress)(z.Progress).Msgsize()
 	}
-	s += 3 + msgp.StringPrefixSize + len(z.CancelBy) + 3 + msgp.BytesPrefixSize + len([]byte(z.Outputs)) + 3 + msgp.ArrayHeaderSize
+	s += 3 + msgp.StringPrefixSize + len(z.CancelBy) + 3 + msgp.StringPrefixSize + len(string(z.PendingSkip)) + 3 + msgp.BytesPrefixSize + len([]byte(z.Outputs)) + 3 + msgp.ArrayHeaderSize
 	for za0006 := range z.Artifacts {
 		s += (*artifact)(&z.Artifacts[za0006]).Msgsize()
 	}

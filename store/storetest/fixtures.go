@@ -103,7 +103,7 @@ func fullRun(job engine.Job) engine.Run {
 	run.Args = map[string]string{"KEY": "value", "EMPTY": "", "ÜMLAUT": "ß", "LINES": "a\nb"}
 	run.RunsOn = map[string]string{"gpu.kind": "a100", "example.com/disk": "ssd"}
 	run.NotBefore, run.RetryAt = noon.Add(time.Hour), noon.Add(2*time.Hour)
-	run.CancelBy, run.Losses, run.Waiting = "grace", 2, true
+	run.CancelBy, run.PendingSkip, run.Losses, run.Waiting = "grace", engine.ReasonPaused, 2, true
 	run.Progress = &engine.Progress{Fraction: 0.123456789, Message: "½ done", At: noon.Add(1234 * time.Microsecond)}
 	zero := 0
 	run.Attempts[0].ExitCode, run.Attempts[0].Token = &zero, 1<<63+1

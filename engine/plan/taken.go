@@ -1,0 +1,61 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"github.com/tidewheel/tidewheel/cron"
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+// kept is how many slots that it has passed a task remembers at most, for an edit that is seen late.
+const kept = 32
+
+// Take adds a slot to those that a task has taken.
+func Take(task *engine.ScheduledTask, slot time.Time) {
+	if !task.Takes(slot) {
+		task.Taken = append(slices.Clone(task.Taken), slot)
+		trim(task)
+	}
+}
+
+// Remember adds the slots after an edit that the replaced schedule has accounted for, as the next schedule does not say which they
+// were. replaced is nil where it had no fixed slots: then they are in the task already.
+func Remember(task *engine.ScheduledTask, replaced *cron.Schedule, edited time.Time) {
+	task.Since = Later(task.Since, edited)
+	taken := slices.DeleteFunc(slices.Clone(task.Taken), func(slot time.Time) bool { return !slot.After(task.Since) })
+	if replaced != nil {
+		for slot := range replaced.Between(task.Since, task.Accounted) {
+			if slot.Before(task.Slot) && !task.Takes(slot) {
+				taken = append(taken, slot)
+			}
+		}
+	}
+	task.Taken = taken
+	trim(task)
+}
+
+// Forget removes from the taken slots those that the task has passed and its schedule names: all of these are accounted for.
+func Forget(task *engine.ScheduledTask, s *cron.Schedule) {
+	if len(task.Taken) == 0 || s == nil || s.Kind() == cron.KindAfter {
+		return
+	}
+	// Into memory of its own: an earlier form of the task may be on its way to the store.
+	task.Taken = slices.DeleteFunc(slices.Clone(task.Taken), func(slot time.Time) bool { return passed(s, task, slot) })
+}
+
+// trim keeps the latest of the taken slots that the task has passed. What it forgets is before Since from then on.
+func trim(task *engine.ScheduledTask) {
+	if len(task.Taken) <= kept {
+		return
+	}
+	slices.SortFunc(task.Taken, time.Time.Compare)
+	n := 0
+	for n < len(task.Taken) && task.Taken[n].Before(task.Slot) {
+		n++
+	}
+	if over := n - kept; over > 0 {
+		task.Since = Later(task.Since, task.Taken[over-1])
+		task.Taken = task.Taken[over:]
+	}
+}
