@@ -44,11 +44,6 @@ func isDropped(document bson.Raw) bool {
 // notDropped is the condition for queries by ranges of _id that count what they give.
 func notDropped() bson.E { return bson.E{Key: droppedField, Value: nil} }
 
-// isOlder is the condition of what a document of a position replaces.
-func isOlder(position int64) bson.D {
-	return bson.D{{Key: "position", Value: bson.D{{Key: "$not", Value: bson.D{{Key: "$gte", Value: position}}}}}}
-}
-
 // projected is a collection that the journal is projected to.
 type projected struct {
 	collection *mongo.Collection

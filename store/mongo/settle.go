@@ -28,8 +28,8 @@ const (
 type change struct {
 	id        string
 	document  bson.Raw
-	condition bson.D // of the stored document, for stepReplace; _id is added
-	first     step   // what to try first: stepInsert or stepReplace
+	condition any  // of the stored document, for stepReplace: a bson.D or bson.Raw; _id is added
+	first     step // what to try first: stepInsert or stepReplace
 }
 
 // judge looks at what is stored under the id of change number n (nil: nothing) and says what is to be done.
@@ -136,35 +136,37 @@ func (s *Store) settleChunk(
 // try does the next step of each change, that many in a command, and returns the numbers of those of which nothing is
 // known, and whether that is because a command was not answered in time.
 func (s *Store) try(ctx context.Context, to *mongo.Collection, changes []change, next map[step][]int, size int) (unknown []int, slow bool, failure error) {
-	one := func(numbers []int, model func(change) mongo.WriteModel, done func(*mongo.BulkWriteResult) int64) {
-		if slow { // so would this be
-			unknown = append(unknown, numbers...)
-			return
-		}
-		ctx, cancel := s.command(ctx)
-		defer cancel()
-		models := make([]mongo.WriteModel, len(numbers))
-		for i, n := range numbers {
-			models[i] = model(changes[n])
-		}
-		result, err := to.BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false))
-		if err != nil || result == nil || done(result) != int64(len(numbers)) {
-			unknown = append(unknown, numbers...)
-			failure = errors.Join(failure, err)
-			slow = slow || mongo.IsTimeout(err)
-		}
-	}
-	bulk := func(numbers []int, model func(change) mongo.WriteModel, done func(*mongo.BulkWriteResult) int64) {
+	do := func(numbers []int, write func([]change) (int64, error)) {
 		for some := range slices.Chunk(numbers, size) {
-			one(some, model, done)
+			if slow { // so would this be
+				unknown = append(unknown, some...)
+				continue
+			}
+			chosen := make([]change, len(some))
+			for i, n := range some {
+				chosen[i] = changes[n]
+			}
+			if done, err := write(chosen); err != nil || done != int64(len(some)) {
+				unknown = append(unknown, some...)
+				failure = errors.Join(failure, err)
+				slow = slow || mongo.IsTimeout(err)
+			}
 		}
 	}
-	bulk(next[stepInsert], func(c change) mongo.WriteModel {
-		return mongo.NewInsertOneModel().SetDocument(c.document)
-	}, func(result *mongo.BulkWriteResult) int64 { return result.InsertedCount })
-	bulk(next[stepReplace], func(c change) mongo.WriteModel {
-		return mongo.NewReplaceOneModel().SetFilter(append(byID(c.id), c.condition...)).SetReplacement(c.document)
-	}, func(result *mongo.BulkWriteResult) int64 { return result.MatchedCount })
+	do(next[stepInsert], func(some []change) (int64, error) {
+		limit, cancel := s.command(ctx)
+		defer cancel()
+		documents := make([]bson.Raw, len(some))
+		for i := range some {
+			documents[i] = some[i].document
+		}
+		return s.insertAll(limit, to, documents)
+	})
+	do(next[stepReplace], func(some []change) (int64, error) {
+		limit, cancel := s.command(ctx)
+		defer cancel()
+		return s.replaceAll(limit, to, some)
+	})
 	return unknown, slow, failure
 }
 
