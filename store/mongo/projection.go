@@ -49,16 +49,17 @@ type projected struct {
 	collection *mongo.Collection
 	puts       func(*entryDocument) []bson.Raw
 	drops      func(*entryDocument) []string
+	holds      bool // its documents may be held back
 }
 
 func (s *Store) projected() []projected {
 	none := func(*entryDocument) []string { return nil }
 	return []projected{
-		{s.runs, func(e *entryDocument) []bson.Raw { return e.Runs }, func(e *entryDocument) []string { return e.DropRuns }},
-		{s.waves, func(e *entryDocument) []bson.Raw { return e.Waves }, none},
-		{s.tasks, func(e *entryDocument) []bson.Raw { return e.Tasks }, func(e *entryDocument) []string { return e.DropTasks }},
-		{s.slots, func(e *entryDocument) []bson.Raw { return e.Slots }, none},
-		{s.deadLetters, func(e *entryDocument) []bson.Raw { return e.Letters }, func(e *entryDocument) []string { return e.DropLetters }},
+		{s.runs, func(e *entryDocument) []bson.Raw { return e.Runs }, func(e *entryDocument) []string { return e.DropRuns }, true},
+		{s.waves, func(e *entryDocument) []bson.Raw { return e.Waves }, none, false},
+		{s.tasks, func(e *entryDocument) []bson.Raw { return e.Tasks }, func(e *entryDocument) []string { return e.DropTasks }, false},
+		{s.slots, func(e *entryDocument) []bson.Raw { return e.Slots }, none, false},
+		{s.deadLetters, func(e *entryDocument) []bson.Raw { return e.Letters }, func(e *entryDocument) []string { return e.DropLetters }, false},
 	}
 }
 
@@ -73,8 +74,10 @@ type merged struct {
 
 type newest struct {
 	position int64
+	shard    int
 	document bson.Raw
-	isNew    bool // it most likely is not in the collection
+	isNew    bool      // it most likely is not in the collection
+	until    time.Time // it is held back: see holdUntil
 }
 
 func newMerged() *merged {
@@ -87,14 +90,18 @@ func (m *merged) add(to []projected, parts []*entryDocument) {
 		for _, p := range to {
 			for _, document := range p.puts(part) {
 				id, _ := document.Lookup("_id").StringValueOK()
-				m.put(p.collection, id, newest{part.Position, document, firstWrite(document)})
+				one := newest{position: part.Position, shard: part.Shard, document: document, isNew: firstWrite(document)}
+				if p.holds && one.isNew {
+					one.until = holdUntil(document)
+				}
+				m.put(p.collection, id, one)
 			}
 			for _, id := range p.drops(part) {
 				raw, err := bson.Marshal(droppedDocument{ID: id, DroppedAt: part.At, Position: part.Position})
 				if err != nil {
 					panic(fmt.Sprintf("mongo: a text and two numbers: %v", err))
 				}
-				m.put(p.collection, id, newest{part.Position, raw, false})
+				m.put(p.collection, id, newest{position: part.Position, shard: part.Shard, document: raw})
 			}
 		}
 		for _, h := range part.Handled {
