@@ -19,7 +19,7 @@ import (
 // larger one stays. A document is of one shard, and its positions are those of that shard's journal. So projecting may be
 // done again, late, and by several at once: the newest entry wins, in any order.
 //
-// A drop follows the same rule. It puts a document that says nothing but that: {_id, dropped_at, position}. It stands in the
+// A drop follows the same rule. It puts a document that says nothing but that: {_id, dropped_at, position, shard}. It stands in the
 // place of what was dropped, so that one write of one document decides, and a late projector cannot bring back an older
 // one; with a collection of tombstones it could, between its look there and its insert. Readers leave it out: it has none
 // of the fields that queries ask for, and find and one leave out what they meet by _id. A TTL index removes it after
@@ -33,6 +33,7 @@ type droppedDocument struct {
 	ID        string        `bson:"_id"`
 	DroppedAt bson.DateTime `bson:"dropped_at"`
 	Position  int64         `bson:"position"`
+	Shard     int           `bson:"shard"`
 }
 
 // isDropped reports whether a document stands for one that was dropped.
@@ -97,7 +98,7 @@ func (m *merged) add(to []projected, parts []*entryDocument) {
 				m.put(p.collection, id, one)
 			}
 			for _, id := range p.drops(part) {
-				raw, err := bson.Marshal(droppedDocument{ID: id, DroppedAt: part.At, Position: part.Position})
+				raw, err := bson.Marshal(droppedDocument{ID: id, DroppedAt: part.At, Position: part.Position, Shard: part.Shard})
 				if err != nil {
 					panic(fmt.Sprintf("mongo: a text and two numbers: %v", err))
 				}

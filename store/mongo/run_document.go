@@ -14,9 +14,11 @@ import (
 type runDocument struct {
 	ID       string `bson:"_id"`
 	Revision int64  `bson:"revision"`
-	// Active and EndedAt follow from the rest; they are there for the indexes.
+	// These follow from the rest. Active and EndedAt are there for the indexes, Bare for retention: it has ended, and nothing is kept of
+	// it beside this document.
 	Active  bool           `bson:"active"`
 	EndedAt *bson.DateTime `bson:"ended_at,omitempty"`
+	Bare    bool           `bson:"bare,omitempty"`
 
 	Namespace  string `bson:"namespace"`
 	JobUID     string `bson:"job_uid"`

@@ -28,6 +28,7 @@ func writeRun(r *engine.Run, position int64) (bson.Raw, error) {
 	b.long("revision", r.Revision)
 	b.flag("active", !r.Status.Terminal())
 	b.someDate("ended_at", endOf(r))
+	b.someFlag("bare", r.Status.Terminal() && !r.KeepsMore())
 	b.runNames(r)
 	b.text("trigger", string(r.Trigger))
 	b.someText("by", r.By)

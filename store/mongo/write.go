@@ -31,11 +31,11 @@ func (s *Store) insertAll(ctx context.Context, into *mongo.Collection, documents
 }
 
 // replaceAll replaces documents whose conditions hold, in no order, and returns how many did.
-func (s *Store) replaceAll(ctx context.Context, in *mongo.Collection, changes []change) (int64, error) {
+func (s *Store) replaceAll(ctx context.Context, in *mongo.Collection, changes []change, aimed bool) (int64, error) {
 	items := make([]bson.Raw, len(changes))
 	for i := range changes {
 		var err error
-		if items[i], err = changes[i].replacement(); err != nil {
+		if items[i], err = changes[i].replacement(aimed); err != nil {
 			return 0, err
 		}
 	}
@@ -70,8 +70,9 @@ func (s *Store) write(ctx context.Context, to *mongo.Collection, verb, list stri
 	return n, failure
 }
 
-// replacement is the item of an update command that replaces the document where the condition holds.
-func (c *change) replacement() (bson.Raw, error) {
+// replacement is the item of an update command that replaces the document where the condition holds. It names the shard
+// if it is aimed.
+func (c *change) replacement(aimed bool) (bson.Raw, error) {
 	condition := bson.Raw{5, 0, 0, 0, 0} // none
 	if c.condition != nil {
 		var err error
@@ -83,6 +84,9 @@ func (c *change) replacement() (bson.Raw, error) {
 	b.begin()
 	b.document("q")
 	b.text("_id", c.id)
+	if aimed {
+		b.number("shard", shardOf(c.id))
+	}
 	b.bytes = append(b.bytes, condition[4:len(condition)-1]...) // its fields
 	b.end()
 	b.raw("u", c.document)
