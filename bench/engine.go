@@ -14,7 +14,6 @@ import (
 	"github.com/tidewheel/tidewheel/executor"
 	"github.com/tidewheel/tidewheel/executor/process"
 	"github.com/tidewheel/tidewheel/spec"
-	"github.com/tidewheel/tidewheel/store/sqlite"
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
@@ -25,11 +24,11 @@ func (b *bench) engine(ctx context.Context, jobs, each int) error {
 	counter := &finishCounter{want: jobs * each, all: make(chan struct{})}
 	return b.inProcess(ctx, roles{
 		slots: 256, observer: counter,
-		register: func(ctx context.Context, store *sqlite.Store) (err error) {
+		register: func(ctx context.Context, store engineStore) (err error) {
 			uids, err = pausedJobs(ctx, store, jobs)
 			return err
 		},
-		measure: func(ctx context.Context, store *sqlite.Store, failed <-chan error) error {
+		measure: func(ctx context.Context, store engineStore, failed <-chan error) error {
 			before, began := usage(), time.Now()
 			if err := backfillAll(ctx, store, uids, began, each); err != nil {
 				return err
@@ -42,7 +41,7 @@ func (b *bench) engine(ctx context.Context, jobs, each int) error {
 				return ctx.Err()
 			}
 			took, cpu, n := time.Since(began), usage()-before, jobs*each
-			b.print("engine path without the process, everything durable, all roles in one process",
+			b.print("engine path without the process, everything durable, all roles in one process, on "+b.storeName(),
 				fmt.Sprintf("%.0f runs/s (%d runs in %.1f s), CPU %.0f µs a run, all roles together",
 					float64(n)/took.Seconds(), n, took.Seconds(), micros(cpu, n)),
 				"10000 runs/s and 200 µs; design 20000 and 100")
@@ -52,7 +51,7 @@ func (b *bench) engine(ctx context.Context, jobs, each int) error {
 }
 
 // backfillAll asks for past slots of each job, one a second.
-func backfillAll(ctx context.Context, store *sqlite.Store, uids []string, now time.Time, each int) error {
+func backfillAll(ctx context.Context, store engineStore, uids []string, now time.Time, each int) error {
 	to := now.Truncate(time.Minute).Add(-time.Minute)
 	for _, uid := range uids {
 		if err := store.PutCommand(ctx, engine.Command{
@@ -66,7 +65,7 @@ func backfillAll(ctx context.Context, store *sqlite.Store, uids []string, now ti
 }
 
 // pausedJobs registers jobs whose runs may overlap and whose schedule stands still: only backfills run.
-func pausedJobs(ctx context.Context, store *sqlite.Store, n int) ([]string, error) {
+func pausedJobs(ctx context.Context, store engineStore, n int) ([]string, error) {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	var uids []string
 	for i := range n {
@@ -114,6 +113,13 @@ func (c *finishCounter) Finished(*engine.Result) {
 	if c.seen++; c.seen == c.want {
 		close(c.all)
 	}
+}
+
+// count is how many have ended so far.
+func (c *finishCounter) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.seen
 }
 
 func (c *finishCounter) Published(*engine.Task, time.Duration) {}

@@ -10,7 +10,6 @@ import (
 	"github.com/tidewheel/tidewheel/executor"
 	"github.com/tidewheel/tidewheel/queue/jetstream"
 	"github.com/tidewheel/tidewheel/spec"
-	"github.com/tidewheel/tidewheel/store/sqlite"
 )
 
 // registerFor is how long it may take at most to register the jobs of all instants and to plan them.
@@ -30,13 +29,13 @@ func (b *bench) instant(ctx context.Context, n, instants int) error {
 	return b.inProcess(ctx, roles{
 		slots:  2 * n,
 		around: func(q *jetstream.Queue) executor.Queue { return &deliveryClock{q, due} },
-		register: func(ctx context.Context, store *sqlite.Store) error {
+		register: func(ctx context.Context, store engineStore) error {
 			return createJobs(ctx, store, n*instants, func(i int) spec.Job {
 				at := slots[i/n]
 				return spec.Job{Name: "once-" + strconv.Itoa(i), Binary: "sha256:" + digestOfNothing, At: &at}
 			})
 		},
-		measure: func(ctx context.Context, _ *sqlite.Store, failed <-chan error) error {
+		measure: func(ctx context.Context, _ engineStore, failed <-chan error) error {
 			if late := time.Since(slots[0]); late > 0 {
 				return fmt.Errorf("the jobs of the first instant were registered %v after it: the machine is too busy", late)
 			}

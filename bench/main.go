@@ -34,12 +34,12 @@ func main() {
 }
 
 func mainStatus() int {
-	only := flag.String("only", "", "scenarios, separated by commas: lag, burst, throughput, engine, instant, waves, pages, batches, retention, registered (default all)")
+	only := flag.String("only", "", "scenarios, separated by commas: lag, burst, throughput, engine, rates, instant, waves, pages, batches, retention, registered (default all)")
 	repeat := flag.Int("repeat", 1, "how often each scenario is run")
 	quick := flag.Bool("quick", false, "shorter runs, to see that the benchmark works")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of this process here; of use with -only engine")
 	binary := flag.String("server", "bin/tidewheel", "the program to measure")
-	mongodb := flag.String("mongodb-uri", "", "pages, registered, batches and retention on this empty database instead of SQLite")
+	mongodb := flag.String("mongodb-uri", "", "engine, rates, instant, pages, registered, batches and retention on this empty database instead of SQLite")
 	var size sizes
 	flag.IntVar(&size.jobs, "jobs", 0, "how many jobs pages and registered have (default 10,000 and 100,000)")
 	flag.IntVar(&size.runs, "runs", 0, "how many runs pages, batches and retention have (default 1,000,000, 50,000 and 1,000,000)")
@@ -111,6 +111,7 @@ func run(ctx context.Context, binary, only string, repeat int, quick bool, mongo
 		{"burst", func(ctx context.Context) error { return b.lag(ctx, 100, seconds(20)) }},
 		{"throughput", func(ctx context.Context) error { return b.throughput(ctx, 20, 1000/scale) }},
 		{"engine", func(ctx context.Context) error { return b.engine(ctx, 40, 1000/scale) }},
+		{"rates", func(ctx context.Context) error { return b.rates(ctx, seconds(20)) }},
 		{"instant", func(ctx context.Context) error { return b.instant(ctx, 1000/scale, 8/min(scale, 4)) }},
 		{"waves", func(ctx context.Context) error { return b.waves(ctx, 50, 1000/scale, max(10/scale, 2)) }},
 		{"pages", func(ctx context.Context) error {

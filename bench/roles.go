@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"os"
@@ -14,20 +15,29 @@ import (
 	"github.com/tidewheel/tidewheel/executor"
 	"github.com/tidewheel/tidewheel/queue/jetstream"
 	"github.com/tidewheel/tidewheel/spec"
+	"github.com/tidewheel/tidewheel/store/mongo"
 	"github.com/tidewheel/tidewheel/store/sqlite"
 )
 
-// roles are an engine and an executor in this process, on the embedded store and queue, everything durable, and
+// engineStore is what an engine works on, and what a scenario that runs one asks of it.
+type engineStore interface {
+	store
+	shard.Store
+	PutCommand(context.Context, engine.Command) error
+}
+
+// roles are an engine and an executor in this process, on a store and the embedded queue, everything durable, and
 // nothing in the place of programs.
 type roles struct {
 	slots    int
-	observer shard.Observer // nil for none
+	sent     func(mongo.Command) // each command to MongoDB; nil for none
+	observer shard.Observer      // nil for none
 	// around gives the executor's queue; nil for the queue itself.
 	around func(*jetstream.Queue) executor.Queue
 	// register fills the store before the engine begins.
-	register func(context.Context, *sqlite.Store) error
+	register func(context.Context, engineStore) error
 	// measure is called once the engine is ready. What comes over failed ended a role.
-	measure func(ctx context.Context, store *sqlite.Store, failed <-chan error) error
+	measure func(ctx context.Context, store engineStore, failed <-chan error) error
 }
 
 func (b *bench) inProcess(ctx context.Context, r roles) (err error) {
@@ -39,11 +49,11 @@ func (b *bench) inProcess(ctx context.Context, r roles) (err error) {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	store, err := sqlite.Open(ctx, filepath.Join(dir, "tidewheel.db"), sqlite.Config{Logger: log})
+	store, end, err := b.openEngineStore(ctx, dir, log, r.sent)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Close(context.WithoutCancel(ctx))) }()
+	defer func() { err = errors.Join(err, end(context.WithoutCancel(ctx))) }()
 	nats, err := jetstream.StartServer(ctx, jetstream.ServerConfig{StoreDir: filepath.Join(dir, "nats"), Logger: log})
 	if err != nil {
 		return err
@@ -89,4 +99,22 @@ func (b *bench) inProcess(ctx context.Context, r roles) (err error) {
 		return err
 	}
 	return r.measure(ctx, store, failed)
+}
+
+// openEngineStore opens an empty store: a database of its own if a URI is given, which end drops, else SQLite in a folder.
+func (b *bench) openEngineStore(
+	ctx context.Context, dir string, log *slog.Logger, sent func(mongo.Command),
+) (opened engineStore, end func(context.Context) error, err error) {
+	if b.mongodb == "" {
+		opened, err := sqlite.Open(ctx, filepath.Join(dir, "tidewheel.db"), sqlite.Config{Logger: log})
+		if err != nil {
+			return nil, nil, err
+		}
+		return opened, opened.Close, nil
+	}
+	own, err := mongo.Open(ctx, b.mongodb, mongo.Config{Logger: log, Monitor: sent, Database: "bench_" + rand.Text()})
+	if err != nil {
+		return nil, nil, err
+	}
+	return own, func(ctx context.Context) error { return errors.Join(own.Drop(ctx), own.Close(ctx)) }, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +16,8 @@ const (
 	janitorEvery = 10 * time.Minute
 	sweepEvery   = 24 * time.Hour
 	janitorBatch = 500
+	// janitorBulk is the same on MongoDB, which removes by ranges of time: two commands, whatever the size.
+	janitorBulk  = 5000
 	janitorPause = 20 * time.Millisecond // between two batches, at least
 	// janitorShare is the part of the time in which old history is removed. Where it comes as fast as that, it piles up
 	// until it is janitorLate behind, and from there on is removed in half of the time.
@@ -71,25 +74,42 @@ type janitor struct {
 	keep    retention
 	log     *slog.Logger
 	metrics *metrics
-	mine    func() bool // whether it is this node's turn: of several engines one does it
+	owns    func(shard int) bool // whether a shard is this node's
 	now     func() time.Time
 	pause   time.Duration
+	batch   int  // what is removed at a time, at most
+	apart   bool // runs are removed shard by shard, as their index is
 }
 
-func newJanitor(store expirer, blobs sweeper, keep retention, mine func() bool, log *slog.Logger, metrics *metrics) *janitor {
-	return &janitor{store: store, blobs: blobs, keep: keep, mine: mine, log: log, metrics: metrics, now: time.Now, pause: janitorPause}
+func newJanitor(store expirer, blobs sweeper, keep retention, owns func(shard int) bool, log *slog.Logger, metrics *metrics) *janitor {
+	return &janitor{
+		store: store, blobs: blobs, keep: keep, owns: owns, log: log, metrics: metrics, now: time.Now, pause: janitorPause, batch: janitorBatch,
+	}
+}
+
+// mine reports whether this node does what one of several engines does: the one that owns the first shard.
+func (j *janitor) mine() bool { return j.owns(0) }
+
+// shards are those of this node.
+func (j *janitor) shards() (own []int) {
+	for shard := range engine.Shards {
+		if j.owns(shard) {
+			own = append(own, shard)
+		}
+	}
+	return own
 }
 
 // run works until ctx ends. The sweeps go beside the rest: they look at everything, which may take hours.
 func (j *janitor) run(ctx context.Context) {
 	var sweeps sync.WaitGroup
-	sweeps.Go(func() { j.every(ctx, sweepEvery, j.sweep) })
-	j.every(ctx, janitorEvery, j.expireOld)
+	sweeps.Go(func() { j.every(ctx, sweepEvery, j.mine, j.sweep) })
+	j.every(ctx, janitorEvery, func() bool { return len(j.shards()) > 0 }, j.expireOld)
 	sweeps.Wait()
 }
 
 // every does something again and again while it is this node's turn. What fails is tried again the next time.
-func (j *janitor) every(ctx context.Context, interval time.Duration, do func(context.Context)) {
+func (j *janitor) every(ctx context.Context, interval time.Duration, turn func() bool, do func(context.Context)) {
 	timer := time.NewTimer(janitorFirst)
 	defer timer.Stop()
 	for {
@@ -98,7 +118,7 @@ func (j *janitor) every(ctx context.Context, interval time.Duration, do func(con
 			return
 		case <-timer.C:
 		}
-		if !j.mine() {
+		if !turn() {
 			timer.Reset(janitorEvery)
 			continue
 		}
@@ -114,7 +134,7 @@ func (j *janitor) expireOld(ctx context.Context) {
 			j.failed(ctx, "removing old history failed", err)
 		}
 	}
-	if age := j.keep.letters(); age > 0 {
+	if age := j.keep.letters(); age > 0 && j.mine() {
 		if err := j.expireKind(ctx, "dead_letter", j.now().Add(-age), j.store.ExpireDeadLetters); err != nil {
 			j.failed(ctx, "removing old dead letters failed", err)
 		}
@@ -149,29 +169,23 @@ func (j *janitor) failed(ctx context.Context, what string, err error) {
 	}
 }
 
-// expire removes the runs that ended before an instant, with their outputs, and the waves and the ledger of that time.
+// expire removes what ended before an instant: each engine the runs of its shards, one of them the waves and the ledger of that time.
 func (j *janitor) expire(ctx context.Context, before time.Time) error {
-	removed := 0
-	for {
-		began := time.Now()
-		runs, err := j.store.ExpireRuns(ctx, before, janitorBatch)
-		for i := range runs {
-			j.deleteLogs(ctx, &runs[i])
-			j.deleteArtifacts(ctx, &runs[i])
-			j.deleteLetter(ctx, &runs[i])
-		}
-		removed += len(runs)
-		j.metrics.expired.WithLabelValues("run").Add(float64(len(runs)))
-		if err != nil {
+	shards, removed := [][]int{j.shards()}, 0
+	if j.apart {
+		shards = slices.Collect(slices.Chunk(shards[0], 1))
+	}
+	for _, some := range shards {
+		n, err := j.expireRuns(ctx, some, before)
+		if removed += n; err != nil {
 			return err
 		}
-		if len(runs) == 0 {
-			break
-		}
-		late := runs[0].FinishedAt.Before(before.Add(-janitorLate))
-		if err := j.breathe(ctx, breath(time.Since(began), late)); err != nil {
-			return err
-		}
+	}
+	if removed > 0 {
+		j.log.Info("removed old runs", "runs", removed, "before", before)
+	}
+	if !j.mine() {
+		return nil // another engine removes the rest
 	}
 	for _, kind := range []struct {
 		label  string
@@ -181,17 +195,36 @@ func (j *janitor) expire(ctx context.Context, before time.Time) error {
 			return err
 		}
 	}
-	if removed > 0 {
-		j.log.Info("removed old history", "runs", removed, "before", before)
-	}
 	return nil
+}
+
+// expireRuns removes the runs of some shards, with their outputs, and returns how many.
+func (j *janitor) expireRuns(ctx context.Context, shards []int, before time.Time) (removed int, err error) {
+	for {
+		began := time.Now()
+		expired, err := j.store.ExpireRuns(ctx, shards, before, j.batch)
+		for i := range expired.Beside {
+			j.deleteLogs(ctx, &expired.Beside[i])
+			j.deleteArtifacts(ctx, &expired.Beside[i])
+			j.deleteLetter(ctx, &expired.Beside[i])
+		}
+		removed += expired.Count
+		j.metrics.expired.WithLabelValues("run").Add(float64(expired.Count))
+		if err != nil || expired.Count == 0 {
+			return removed, err
+		}
+		late := expired.Upto.Before(before.Add(-janitorLate))
+		if err := j.pauseFor(ctx, breath(time.Since(began), late)); err != nil {
+			return removed, err
+		}
+	}
 }
 
 // expireKind removes all of a kind that is older than an instant.
 func (j *janitor) expireKind(ctx context.Context, kind string, before time.Time, expire func(ctx context.Context, before time.Time, limit int) (int, error)) error {
 	for {
 		began := time.Now()
-		n, err := expire(ctx, before, janitorBatch)
+		n, err := expire(ctx, before, j.batch)
 		j.metrics.expired.WithLabelValues(kind).Add(float64(n))
 		if err != nil || n == 0 {
 			return err
@@ -276,11 +309,19 @@ func breath(took time.Duration, late bool) time.Duration {
 
 // breathe waits, at least for j.pause, and ends the work if it is another engine's turn then.
 func (j *janitor) breathe(ctx context.Context, least time.Duration) error {
+	if err := j.pauseFor(ctx, least); err != nil {
+		return err
+	}
+	if !j.mine() {
+		return errNotMine
+	}
+	return nil
+}
+
+// pauseFor waits, at least for j.pause.
+func (j *janitor) pauseFor(ctx context.Context, least time.Duration) error {
 	select {
 	case <-time.After(max(least, j.pause)):
-		if !j.mine() {
-			return errNotMine
-		}
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

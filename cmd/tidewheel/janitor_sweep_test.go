@@ -285,7 +285,7 @@ func TestRetentionOfDeadLettersAndForms(t *testing.T) {
 
 func TestSweepEndsWhenItIsAnotherEnginesTurn(t *testing.T) {
 	j, _ := sweeping(t, retention{})
-	j.mine = func() bool { return false }
+	j.owns = func(int) bool { return false }
 	pages := 0
 	err := walk(t.Context(), j, func(string) ([]int, string, error) {
 		if pages++; pages > 1 {
@@ -298,7 +298,7 @@ func TestSweepEndsWhenItIsAnotherEnginesTurn(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	j.mine, j.pause = alone, time.Hour
+	j.owns, j.pause = alone, time.Hour
 	pages = 0
 	err = walk(ctx, j, func(string) ([]int, string, error) {
 		if pages++; pages > 1 {

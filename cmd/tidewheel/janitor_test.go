@@ -25,20 +25,25 @@ type oldHistory struct {
 	deleted       []string
 	dropped       []string // runs whose artifacts were deleted
 	before        []time.Time
+	shards        []int                // whose runs were asked for
 	letters       map[string]time.Time // dead ones, by their runs
 	stored        map[string]bool      // programs by their digests
 	took          time.Duration        // each look for runs
 }
 
-func (h *oldHistory) ExpireRuns(_ context.Context, before time.Time, limit int) ([]engine.Run, error) {
+func (h *oldHistory) ExpireRuns(_ context.Context, shards []int, before time.Time, limit int) (expired engine.ExpiredRuns, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.before = append(h.before, before)
 	<-time.After(h.took)
 	n := min(limit, 2, len(h.runs))
-	removed := h.runs[:n]
+	h.shards = append(h.shards, shards...)
+	expired.Count, expired.Beside = n, h.runs[:n]
+	for i := range expired.Beside {
+		expired.Upto = expired.Beside[i].FinishedAt
+	}
 	h.runs = h.runs[n:]
-	return removed, nil
+	return expired, nil
 }
 
 func (h *oldHistory) ExpireWaves(_ context.Context, before time.Time, limit int) (int, error) {
@@ -197,14 +202,14 @@ func TestJanitorRemovesOutputsThatACrashLeft(t *testing.T) {
 	}
 }
 
-func alone() bool { return true }
+func alone(int) bool { return true }
 
 // Of several engines one removes what is old, and another takes over from it.
 func TestJanitorWaitsForItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		history := &oldHistory{Store: memory.New(), waves: 1}
 		var turn atomic.Bool
-		j := newJanitor(history, history, retention{History: time.Hour}, turn.Load, testLog(t), newMetrics())
+		j := newJanitor(history, history, retention{History: time.Hour}, func(int) bool { return turn.Load() }, testLog(t), newMetrics())
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { j.run(ctx) })
@@ -222,6 +227,33 @@ func TestJanitorWaitsForItsTurn(t *testing.T) {
 		cancel()
 		running.Wait()
 	})
+}
+
+// Each engine removes the runs of its own shards, and one of them the rest.
+func TestJanitorRemovesRunsOfItsOwnShards(t *testing.T) {
+	for _, test := range []struct {
+		owned, waves int
+		apart        bool
+	}{{0, 0, false}, {9, 1, false}, {9, 1, true}} {
+		history := &oldHistory{Store: memory.New(), waves: 1, runs: []engine.Run{{ID: "a-s1"}}}
+		owns := func(shard int) bool { return shard%10 == test.owned }
+		j := newJanitor(history, history, retention{History: time.Hour}, owns, testLog(t), newMetrics())
+		j.pause, j.apart = 0, test.apart
+		if err := j.expire(t.Context(), j.now()); err != nil {
+			t.Fatal(err)
+		}
+		var want []int
+		for shard := test.owned; shard < engine.Shards; shard += 10 {
+			want = append(want, shard)
+		}
+		asked := slices.Compact(slices.Sorted(slices.Values(history.shards)))
+		if !slices.Equal(asked, want) || len(history.runs) > 0 {
+			t.Errorf("it removes runs of the shards %v and leaves %d, want those of %v", asked, len(history.runs), want)
+		}
+		if history.waves != test.waves {
+			t.Errorf("the owner of shard %d leaves %d waves, want %d", test.owned, history.waves, test.waves)
+		}
+	}
 }
 
 func TestJanitorRemovesHistoryWithItsOutput(t *testing.T) {

@@ -43,11 +43,13 @@ func (e *engineRole) shards() int {
 	return engine.Shards
 }
 
-// first reports whether this engine does what one of them does for all: the one that owns the first shard. For a moment
-// two may think so, or none.
-func (e *engineRole) first() bool {
+// first reports whether this engine does what one of them does for all: the one that owns the first shard.
+func (e *engineRole) first() bool { return e.owns(0) }
+
+// owns reports whether a shard is this engine's. For a moment two may think so, or none.
+func (e *engineRole) owns(shard int) bool {
 	holder := e.holder.Load()
-	return holder == nil || holder.Owns(0)
+	return holder == nil || holder.Owns(shard)
 }
 
 // check reports whether the engine is at work.
@@ -104,7 +106,11 @@ func (s *Server) startEngine(ctx context.Context) error {
 	s.parts.add("the sweep of edits", s.watchEdits)
 	s.parts.add("the upkeep of the queue", func(ctx context.Context) error { return s.queue.Maintain(ctx, role.first) })
 	s.parts.add("the janitor", func(ctx context.Context) error {
-		newJanitor(s.store, s.blobs, s.config.retention(), role.first, s.log, s.metrics).run(ctx)
+		janitor := newJanitor(s.store, s.blobs, s.config.retention(), role.owns, s.log, s.metrics)
+		if s.config.MongoURI != "" {
+			janitor.batch, janitor.apart = janitorBulk, true
+		}
+		janitor.run(ctx)
 		return nil
 	})
 	limit, cancel := context.WithTimeoutCause(ctx, startLimit, errors.New("it took too long"))

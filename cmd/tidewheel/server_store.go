@@ -25,7 +25,7 @@ type store interface {
 
 // expirer removes old history in small batches.
 type expirer interface {
-	ExpireRuns(ctx context.Context, before time.Time, limit int) ([]engine.Run, error)
+	ExpireRuns(ctx context.Context, shards []int, before time.Time, limit int) (engine.ExpiredRuns, error)
 	ExpireWaves(ctx context.Context, before time.Time, limit int) (int, error)
 	ExpireSlots(ctx context.Context, before time.Time, limit int) (int, error)
 	ExpireEffects(ctx context.Context, before time.Time, limit int) (int, error)

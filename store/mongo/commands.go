@@ -95,7 +95,7 @@ func (s *Store) Command(ctx context.Context, id string) (engine.Command, error) 
 
 // Commands gives what is asked of these shards, oldest first.
 func (s *Store) Commands(ctx context.Context, shards []int, limit int) ([]engine.Command, error) {
-	if err := s.projector.flush(ctx); err != nil {
+	if err := s.projector.flushActed(ctx); err != nil {
 		return nil, s.failed("read commands", err)
 	}
 	if len(shards) == 0 {

@@ -42,12 +42,7 @@ func (s *Store) Commit(ctx context.Context, commits []engine.ShardCommit) []erro
 			large = append(large, n)
 			continue
 		}
-		one, err := newEntry(parts[n][0])
-		if err != nil {
-			fates[n] = s.failed(fmt.Sprintf("commit to shard %d", commits[n].Shard), err)
-			continue
-		}
-		small, together = append(small, n), append(together, one)
+		small, together = append(small, n), append(together, newEntry(parts[n][0]))
 	}
 	for i, fate := range s.place(ctx, together) {
 		fates[small[i]] = s.decided(&commits[small[i]], parts[small[i]], fate)
@@ -61,11 +56,7 @@ func (s *Store) Commit(ctx context.Context, commits []engine.ShardCommit) []erro
 // placeParts writes parts one after the other: none is begun before the one before it is known to stand.
 func (s *Store) placeParts(ctx context.Context, parts []*entryDocument) error {
 	for _, part := range parts {
-		one, err := newEntry(part)
-		if err != nil {
-			return err
-		}
-		if err := s.place(ctx, []entry{one})[0]; err != nil {
+		if err := s.place(ctx, []entry{newEntry(part)})[0]; err != nil {
 			return err
 		}
 	}
@@ -130,7 +121,7 @@ func (s *Store) insertEntries(ctx context.Context, entries []entry, numbers []in
 			documents[i] = entries[n].document
 		}
 		limit, cancel := s.command(ctx)
-		_, err := s.journal.InsertMany(limit, documents, options.InsertMany().SetOrdered(false))
+		_, err := s.insertAll(limit, s.journal, documents)
 		cancel()
 		failures = append(failures, err)
 		if mongo.IsTimeout(err) { // so would be the next

@@ -51,9 +51,12 @@ type Config struct {
 
 // Command is one command that was sent to the server.
 type Command struct {
-	Name   string // "find", "insert", …
-	Took   time.Duration
-	Failed bool // by the server or the network; a refused single write of a bulk does not count
+	Name       string // "find", "insert", …
+	Collection string // that it names; "" for none
+	Documents  int    // that it inserts or replaces
+	Bytes      int    // of the whole command
+	Took       time.Duration
+	Failed     bool // by the server or the network; a refused single write of a bulk does not count
 }
 
 func (c Config) validate() (Config, error) {

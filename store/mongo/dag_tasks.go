@@ -22,7 +22,8 @@ func (s *Store) TasksOfDAGs(ctx context.Context, dagUIDs []string) ([]engine.Sch
 	for uids := range slices.Chunk(dagUIDs, dagsAtOnce) {
 		var ranges bson.A
 		for _, uid := range uids {
-			ranges = append(ranges, bson.D{{Key: "_id", Value: bson.D{{Key: "$gt", Value: uid + "-"}, {Key: "$lt", Value: uid + "."}}}})
+			ids := bson.E{Key: "_id", Value: bson.D{{Key: "$gt", Value: uid + "-"}, {Key: "$lt", Value: uid + "."}}}
+			ranges = append(ranges, append(inShardsOf([]string{uid}), ids))
 		}
 		tasks, err := list[taskDocument](ctx, s.tasks, bson.D{{Key: "$or", Value: ranges}})
 		if err != nil {

@@ -76,7 +76,7 @@ func (d *definitions[S]) Get(ctx context.Context, namespace, name string) (found
 
 // byUID gives those that exist, tombstones included, in no order.
 func (d *definitions[S]) byUID(ctx context.Context, uids []string) ([]engine.Definition[S], error) {
-	if err := d.projector.flush(ctx); err != nil {
+	if err := d.projector.flushActed(ctx); err != nil {
 		return nil, d.failed("read "+d.living.Name(), err)
 	}
 	ctx = d.paced(ctx)
@@ -108,7 +108,7 @@ func (d *definitions[S]) pending(ctx context.Context, shards []int, limit int) (
 	ctx, cancel := d.bound(ctx)
 	defer cancel()
 	operation := "read pending " + d.living.Name()
-	if err := d.projector.flush(ctx); err != nil {
+	if err := d.projector.flushActed(ctx); err != nil {
 		return nil, d.failed(operation, err)
 	}
 	filter := append(among("shard", shards), bson.E{Key: "pending", Value: true})

@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"bytes"
 	"fmt"
 	"reflect"
 	"testing"
@@ -16,10 +17,10 @@ import (
 // TestEveryFieldIsKept fills every field of what is stored, whatever fields there are, and wants all of them back.
 func TestEveryFieldIsKept(t *testing.T) {
 	t.Run("run", func(t *testing.T) {
-		keeps(t, func(r *engine.Run) (any, error) { return newRunDocument(r) }, runDocument.value)
+		keeps(t, func(r *engine.Run) (any, error) { return writeRun(r, 0) }, runDocument.value)
 	})
 	t.Run("scheduled task", func(t *testing.T) {
-		keeps(t, func(v *engine.ScheduledTask) (any, error) { return newTaskDocument(v), nil }, taskDocument.value)
+		keeps(t, func(v *engine.ScheduledTask) (any, error) { return writeTask(v, 0), nil }, taskDocument.value)
 	})
 	t.Run("slot range", func(t *testing.T) {
 		keeps(t, func(v *engine.SlotRange) (any, error) { return newSlotDocument(v), nil }, slotDocument.value)
@@ -46,6 +47,22 @@ func TestEveryFieldIsKept(t *testing.T) {
 	})
 }
 
+// TestEntriesOfTheJournalAreInTheirForm fills every field of an entry, and wants the bytes that its declaration has.
+func TestEntriesOfTheJournalAreInTheirForm(t *testing.T) {
+	counter := 0
+	var filled entryDocument
+	fill(reflect.ValueOf(&filled).Elem(), &counter)
+	for _, d := range []entryDocument{filled, {}} {
+		want, err := bson.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.raw(); !bytes.Equal(got, want) {
+			t.Errorf("an entry is\n%s\nwant\n%s", got, bson.Raw(want))
+		}
+	}
+}
+
 func keeps[T any, D any](t *testing.T, write func(*T) (any, error), read func(D) (T, error)) {
 	for _, filled := range []bool{true, false} {
 		var want T
@@ -64,6 +81,9 @@ func keeps[T any, D any](t *testing.T, write func(*T) (any, error), read func(D)
 		var found D
 		if err := bson.Unmarshal(raw, &found); err != nil {
 			t.Fatal(err)
+		}
+		if again, err := bson.Marshal(found); err != nil || !bytes.Equal(again, raw) {
+			t.Errorf("filled %v: it is not in the form that is declared:\n%s\nwant:\n%s\n%v", filled, bson.Raw(raw), bson.Raw(again), err)
 		}
 		got, err := read(found)
 		if err != nil {
@@ -84,6 +104,9 @@ func fill(v reflect.Value, counter *int) {
 		return
 	case *engine.Status:
 		*value = engine.Statuses()[*counter%len(engine.Statuses())]
+		return
+	case *bson.Raw:
+		*value = writeTask(&engine.ScheduledTask{ID: fmt.Sprint("task ", *counter)}, int64(*counter))
 		return
 	case *[]byte:
 		*value = fmt.Appendf(nil, "bytes %d\x00\xff", *counter)

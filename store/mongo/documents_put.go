@@ -84,11 +84,11 @@ func (s *Store) prepareToPut(all *puts, document engine.Document) error {
 		all.dags = append(all.dags, made)
 		return err
 	case engine.Run:
-		made, err := newRunDocument(&d)
+		made, err := writeRun(&d, 0)
 		if err != nil {
 			return err
 		}
-		return all.add(s.runs, made.ID, made)
+		return all.add(s.runs, d.ID, made)
 	case engine.Wave:
 		made, err := newWaveDocument(&d)
 		if err != nil {
@@ -104,7 +104,7 @@ func (s *Store) prepareToPut(all *puts, document engine.Document) error {
 	case engine.DeadLetter:
 		return all.add(s.deadLetters, d.RunID, newLetterDocument(&d))
 	case engine.ScheduledTask:
-		return all.add(s.tasks, d.ID, newTaskDocument(&d))
+		return all.add(s.tasks, d.ID, writeTask(&d, 0))
 	case engine.Command:
 		made, err := newCommandDocument(&d)
 		if err != nil {

@@ -213,7 +213,7 @@ func (s *Store) orphans(ctx context.Context, effects []effectDocument) (ids []st
 	}
 	found, err := find[struct {
 		ID string `bson:"_id"`
-	}](ctx, s.runs, byIDs(asked), options.Find().SetProjection(byID1))
+	}](ctx, s.runs, keysOf(s.runs, asked), options.Find().SetProjection(byID1))
 	if err != nil {
 		return nil, err
 	}

@@ -123,10 +123,14 @@ func idOf(document any) string {
 	return id
 }
 
-// listAmong is list for a condition on many values of one field, read some at a time.
+// listAmong is list for a condition on many values of one field, read some at a time: ids, or uids of jobs or DAGs.
 func listAmong[D stored[T], T any](ctx context.Context, in *mongo.Collection, field string, among_ []string, and bson.D, atOnce int) (all []T, err error) {
 	for chunk := range slices.Chunk(among_, atOnce) {
-		some, err := list[D, T](ctx, in, append(among(field, chunk), and...))
+		condition := append(among(field, chunk), and...)
+		if byShard(in) {
+			condition = append(condition, inShardsOf(chunk)...)
+		}
+		some, err := list[D, T](ctx, in, condition)
 		if err != nil {
 			return nil, err
 		}

@@ -176,6 +176,9 @@ func selectionsIn(filter *engine.RunFilter, namespace, owner string) (all []bson
 	if filter.By != "" && owner == "" { // what somebody asked for is little beside what schedules did
 		return []bson.D{append(base, bson.E{Key: "by", Value: filter.By})}
 	}
+	if owner != "" {
+		whose = inShardsOf([]string{owner})
+	}
 	for _, equal := range []struct{ field, value string }{{"job_uid", owner}, {"job", filter.Job}, {"dag", filter.DAG}} {
 		if equal.value != "" {
 			whose = append(whose, bson.E{Key: equal.field, Value: equal.value})

@@ -47,8 +47,8 @@ func indexes() []index {
 	return []index{
 		// An engine that takes over a shard reads the runs that have not ended, and pages show what runs and waits. These
 		// are few however long the history, and so are these three indexes.
-		{collection: "runs", name: "active_by_shard", keys: ascending("shard", "_id"), partial: active},
 		{collection: "runs", name: "active_by_job", keys: ascending("job_uid"), partial: active},
+		{collection: "runs", name: "active_by_shard", keys: ascending("shard", "_id"), partial: active},
 		{collection: "runs", name: "active_newest", keys: append(ascending("namespace"), newest...), partial: active},
 		// The failed among millions that succeeded. Only ended runs are in it: a run enters it once, not at each step.
 		{collection: "runs", name: "history_by_status", keys: append(ascending("namespace", "status"), newest...), partial: ended},
@@ -63,8 +63,8 @@ func indexes() []index {
 		{collection: "runs", name: "history_of_task", keys: append(ascending("job_uid", "task"), newest...), partial: having("task")},
 		// What somebody asked for, not a schedule: only that is in it.
 		{collection: "runs", name: "history_by_user", keys: append(ascending("namespace", "by"), newest...), partial: having("by")},
-		// Retention takes the oldest.
-		{collection: "runs", name: "ended", keys: ascending("ended_at"), partial: ended},
+		// Retention counts the oldest of a shard in it: it alone tells when they ended.
+		{collection: "runs", name: "ended_by_shard", keys: ascending("shard", "ended_at"), partial: having("ended_at")},
 
 		// What is due in some shards, and in all of them: one engine alone asks for all, and 64 walks would be one.
 		{collection: "scheduled_tasks", name: "due", keys: ascending("shard", "run_at")},
@@ -91,8 +91,8 @@ func indexes() []index {
 		{collection: "dag_generations", name: "of_dag", keys: append(ascending("uid"), descending("generation")...)},
 
 		// An engine that takes over a shard reads the waves that go on or wait; for one DAG, when it is loaded.
-		{collection: "waves", name: "open_by_shard", keys: ascending("shard", "_id"), partial: open},
 		{collection: "waves", name: "open_by_dag", keys: ascending("dag_uid"), partial: open},
+		{collection: "waves", name: "open_by_shard", keys: ascending("shard", "_id"), partial: open},
 		// The epoch of the next wave follows from the highest.
 		{collection: "waves", name: "epochs", keys: append(ascending("dag_uid"), descending("epoch")...)},
 		// Pages of history, newest first, of a DAG and of all.
@@ -120,7 +120,7 @@ func indexes() []index {
 }
 
 // retired are indexes of earlier versions that nothing needs any more.
-var retired = []index{{collection: "scheduled_tasks", name: "upcoming"}}
+var retired = []index{{collection: "scheduled_tasks", name: "upcoming"}, {collection: "runs", name: "ended"}}
 
 // dropRetired removes them, last of all: until then they serve nodes of the version before.
 func (s *Store) dropRetired(ctx context.Context) error {

@@ -25,7 +25,7 @@ func (s *Store) insert(ctx context.Context, into *mongo.Collection, one change, 
 		if !mongo.IsDuplicateKeyError(failure) {
 			unclear = true
 		}
-		found, err := s.stored(ctx, into, []change{one}, []int{0}, nil)
+		found, err := s.stored(ctx, into, []change{one}, []int{0}, nil, byShard(into))
 		if err != nil {
 			return false, errors.Join(failure, err)
 		}
@@ -50,7 +50,7 @@ func (s *Store) insert(ctx context.Context, into *mongo.Collection, one change, 
 func (s *Store) deleteOne(ctx context.Context, from *mongo.Collection, id string, condition bson.D) (deleted bool, err error) {
 	unclear := false
 	err = s.repeat(ctx, func() error {
-		result, err := from.DeleteOne(ctx, append(byID(id), condition...))
+		result, err := from.DeleteOne(ctx, append(keyOf(from, id), condition...))
 		if err != nil {
 			unclear = true
 			return err
@@ -61,7 +61,7 @@ func (s *Store) deleteOne(ctx context.Context, from *mongo.Collection, id string
 	if err != nil || deleted || !unclear {
 		return deleted, err
 	}
-	err = from.FindOne(ctx, byID(id)).Err()
+	err = from.FindOne(ctx, keyOf(from, id)).Err()
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		return true, nil
 	}

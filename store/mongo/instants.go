@@ -46,12 +46,6 @@ func fromMicros(value int64) time.Time {
 // field. Most documents have none or few.
 type remainders bson.D
 
-func (r *remainders) add(field string, instant time.Time) {
-	if rest := instant.Nanosecond() / 1000 % 1000; rest != 0 {
-		*r = append(*r, bson.E{Key: field, Value: int32(rest)})
-	}
-}
-
 func (r remainders) restore(field string, instant *time.Time) {
 	for _, element := range r {
 		if rest, ok := element.Value.(int32); ok && element.Key == field {

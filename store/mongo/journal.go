@@ -95,9 +95,66 @@ type entry struct {
 	document  bson.Raw
 }
 
-func newEntry(d *entryDocument) (entry, error) {
-	raw, err := bson.Marshal(d)
-	return entry{id: d.ID, nonce: d.Nonce, document: raw}, err
+func newEntry(d *entryDocument) entry { return entry{id: d.ID, nonce: d.Nonce, document: d.raw()} }
+
+// raw gives an entry as the document that it is read from.
+func (d *entryDocument) raw() bson.Raw {
+	size := 256
+	for _, documents := range [][]bson.Raw{d.Runs, d.Waves, d.Tasks, d.Slots, d.Letters} {
+		for _, document := range documents {
+			size += len(document) + elementBytes
+		}
+	}
+	b := builder{bytes: make([]byte, 0, size)}
+	b.begin()
+	b.text("_id", d.ID)
+	b.number("shard", d.Shard)
+	b.long("position", d.Position)
+	b.someNumber("part", d.Part)
+	b.flag("last", d.Last)
+	b.text("kind", d.Kind)
+	b.long("term", d.Term)
+	b.text("owner", d.Owner)
+	b.text("nonce", d.Nonce)
+	b.date("at", instant(d.At))
+	b.documents("runs", d.Runs)
+	b.documents("waves", d.Waves)
+	b.documents("scheduled_tasks", d.Tasks)
+	b.documents("slots", d.Slots)
+	b.documents("dead_letters", d.Letters)
+	b.texts("drop_runs", d.DropRuns)
+	b.texts("drop_scheduled_tasks", d.DropTasks)
+	b.texts("drop_dead_letters", d.DropLetters)
+	b.handled("handled", d.Handled)
+	b.handled("handled_dags", d.HandledDAGs)
+	if len(d.Done) > 0 {
+		b.array("done")
+		for i, done := range d.Done {
+			b.item(i)
+			b.text("id", done.ID)
+			b.date("at", instant(done.At))
+			b.end()
+		}
+		b.end()
+	}
+	b.end()
+	return b.bytes
+}
+
+func (b *builder) handled(key string, all []handledDocument) {
+	if len(all) == 0 {
+		return
+	}
+	b.array(key)
+	for i, h := range all {
+		b.item(i)
+		b.text("uid", h.UID)
+		b.text("namespace", h.Namespace)
+		b.text("name", h.Name)
+		b.long("revision", h.Revision)
+		b.end()
+	}
+	b.end()
 }
 
 // splitter fills the parts of an entry.
@@ -140,8 +197,8 @@ func (s *splitter) add(size int, into func(part *entryDocument)) {
 const elementBytes = 12
 
 func (s *splitter) put(what, id string, document any, err error, list func(*entryDocument) *[]bson.Raw) {
-	var raw bson.Raw
-	if err == nil {
+	raw, is := document.(bson.Raw)
+	if !is && err == nil {
 		raw, err = bson.Marshal(document)
 	}
 	if err != nil {
@@ -156,10 +213,7 @@ func (s *splitter) put(what, id string, document any, err error, list func(*entr
 
 func (s *splitter) puts(d *engine.Batch, position int64) {
 	for i := range d.Runs {
-		document, err := newRunDocument(&d.Runs[i])
-		if err == nil {
-			document.Position = position
-		}
+		document, err := writeRun(&d.Runs[i], position)
 		s.put("run", d.Runs[i].ID, document, err, func(e *entryDocument) *[]bson.Raw { return &e.Runs })
 	}
 	for i := range d.Waves {
@@ -170,9 +224,7 @@ func (s *splitter) puts(d *engine.Batch, position int64) {
 		s.put("wave", d.Waves[i].ID, document, err, func(e *entryDocument) *[]bson.Raw { return &e.Waves })
 	}
 	for i := range d.Tasks {
-		document := newTaskDocument(&d.Tasks[i])
-		document.Position = position
-		s.put("scheduled task", document.ID, document, nil, func(e *entryDocument) *[]bson.Raw { return &e.Tasks })
+		s.put("scheduled task", d.Tasks[i].ID, writeTask(&d.Tasks[i], position), nil, func(e *entryDocument) *[]bson.Raw { return &e.Tasks })
 	}
 	for i := range d.Slots {
 		document := newSlotDocument(&d.Slots[i])

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
@@ -218,17 +217,6 @@ func wait(ctx context.Context, span time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	}
-}
-
-func monitor(report func(Command)) *event.CommandMonitor {
-	return &event.CommandMonitor{
-		Succeeded: func(_ context.Context, e *event.CommandSucceededEvent) {
-			report(Command{Name: e.CommandName, Took: e.Duration})
-		},
-		Failed: func(_ context.Context, e *event.CommandFailedEvent) {
-			report(Command{Name: e.CommandName, Took: e.Duration, Failed: true})
-		},
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 // larger one stays. A document is of one shard, and its positions are those of that shard's journal. So projecting may be
 // done again, late, and by several at once: the newest entry wins, in any order.
 //
-// A drop follows the same rule. It puts a document that says nothing but that: {_id, dropped_at, position}. It stands in the
+// A drop follows the same rule. It puts a document that says nothing but that: {_id, dropped_at, position, shard}. It stands in the
 // place of what was dropped, so that one write of one document decides, and a late projector cannot bring back an older
 // one; with a collection of tombstones it could, between its look there and its insert. Readers leave it out: it has none
 // of the fields that queries ask for, and find and one leave out what they meet by _id. A TTL index removes it after
@@ -33,6 +33,7 @@ type droppedDocument struct {
 	ID        string        `bson:"_id"`
 	DroppedAt bson.DateTime `bson:"dropped_at"`
 	Position  int64         `bson:"position"`
+	Shard     int           `bson:"shard"`
 }
 
 // isDropped reports whether a document stands for one that was dropped.
@@ -44,26 +45,22 @@ func isDropped(document bson.Raw) bool {
 // notDropped is the condition for queries by ranges of _id that count what they give.
 func notDropped() bson.E { return bson.E{Key: droppedField, Value: nil} }
 
-// isOlder is the condition of what a document of a position replaces.
-func isOlder(position int64) bson.D {
-	return bson.D{{Key: "position", Value: bson.D{{Key: "$not", Value: bson.D{{Key: "$gte", Value: position}}}}}}
-}
-
 // projected is a collection that the journal is projected to.
 type projected struct {
 	collection *mongo.Collection
 	puts       func(*entryDocument) []bson.Raw
 	drops      func(*entryDocument) []string
+	holds      bool // its documents may be held back
 }
 
 func (s *Store) projected() []projected {
 	none := func(*entryDocument) []string { return nil }
 	return []projected{
-		{s.runs, func(e *entryDocument) []bson.Raw { return e.Runs }, func(e *entryDocument) []string { return e.DropRuns }},
-		{s.waves, func(e *entryDocument) []bson.Raw { return e.Waves }, none},
-		{s.tasks, func(e *entryDocument) []bson.Raw { return e.Tasks }, func(e *entryDocument) []string { return e.DropTasks }},
-		{s.slots, func(e *entryDocument) []bson.Raw { return e.Slots }, none},
-		{s.deadLetters, func(e *entryDocument) []bson.Raw { return e.Letters }, func(e *entryDocument) []string { return e.DropLetters }},
+		{s.runs, func(e *entryDocument) []bson.Raw { return e.Runs }, func(e *entryDocument) []string { return e.DropRuns }, true},
+		{s.waves, func(e *entryDocument) []bson.Raw { return e.Waves }, none, false},
+		{s.tasks, func(e *entryDocument) []bson.Raw { return e.Tasks }, func(e *entryDocument) []string { return e.DropTasks }, false},
+		{s.slots, func(e *entryDocument) []bson.Raw { return e.Slots }, none, false},
+		{s.deadLetters, func(e *entryDocument) []bson.Raw { return e.Letters }, func(e *entryDocument) []string { return e.DropLetters }, false},
 	}
 }
 
@@ -78,8 +75,10 @@ type merged struct {
 
 type newest struct {
 	position int64
+	shard    int
 	document bson.Raw
-	isNew    bool // it most likely is not in the collection
+	isNew    bool      // it most likely is not in the collection
+	until    time.Time // it is held back: see holdUntil
 }
 
 func newMerged() *merged {
@@ -92,14 +91,18 @@ func (m *merged) add(to []projected, parts []*entryDocument) {
 		for _, p := range to {
 			for _, document := range p.puts(part) {
 				id, _ := document.Lookup("_id").StringValueOK()
-				m.put(p.collection, id, newest{part.Position, document, firstWrite(document)})
+				one := newest{position: part.Position, shard: part.Shard, document: document, isNew: firstWrite(document)}
+				if p.holds && one.isNew {
+					one.until = holdUntil(document)
+				}
+				m.put(p.collection, id, one)
 			}
 			for _, id := range p.drops(part) {
-				raw, err := bson.Marshal(droppedDocument{ID: id, DroppedAt: part.At, Position: part.Position})
+				raw, err := bson.Marshal(droppedDocument{ID: id, DroppedAt: part.At, Position: part.Position, Shard: part.Shard})
 				if err != nil {
 					panic(fmt.Sprintf("mongo: a text and two numbers: %v", err))
 				}
-				m.put(p.collection, id, newest{part.Position, raw, false})
+				m.put(p.collection, id, newest{position: part.Position, shard: part.Shard, document: raw})
 			}
 		}
 		for _, h := range part.Handled {

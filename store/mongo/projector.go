@@ -27,11 +27,14 @@ type projector struct {
 	context context.Context // ends the writes
 	cancel  context.CancelFunc
 
-	committed, projected atomic.Uint64 // entries of this store, so far
+	// Entries of this store, so far: committed, projected but for what is held back, projected as a whole, and the last one that
+	// handled a definition or did a command.
+	committed, projected, complete, acted atomic.Uint64
 
 	mutex    sync.Mutex
 	waiting  *merged
 	underway int           // bytes of the round that is under way
+	held     *time.Timer   // when something that is held back is to be projected
 	changed  chan struct{} // closed at the end of each round
 	failure  error         // of the last try of a round, nil after one that succeeded
 	reached  map[int]reach // by shard
@@ -49,7 +52,7 @@ var errClosed = errors.New("the store is closed")
 func newProjector(s *Store) *projector {
 	p := &projector{
 		store: s, wanted: make(chan struct{}, 1), urgent: make(chan struct{}, 1), closing: make(chan struct{}), ended: make(chan struct{}),
-		waiting: newMerged(), changed: make(chan struct{}), reached: map[int]reach{},
+		waiting: newMerged(), changed: make(chan struct{}), reached: map[int]reach{}, held: time.NewTimer(heldMost),
 	}
 	p.context, p.cancel = context.WithCancel(context.Background())
 	return p
@@ -72,7 +75,12 @@ func (p *projector) took(shard int, recorded, applied uint64) {
 func (p *projector) add(parts []*entryDocument) {
 	p.mutex.Lock()
 	p.waiting.add(p.store.projected(), parts)
-	p.committed.Add(1)
+	number := p.committed.Add(1)
+	for _, part := range parts {
+		if len(part.Handled)+len(part.HandledDAGs)+len(part.Done) > 0 {
+			p.acted.Store(number)
+		}
+	}
 	p.mutex.Unlock()
 	notify(p.wanted)
 }
@@ -87,6 +95,12 @@ func notify(signal chan struct{}) {
 // flush returns when all that this store has committed so far is in the collections.
 func (p *projector) flush(ctx context.Context) error {
 	upto := p.committed.Load()
+	return p.await(ctx, func() bool { return p.complete.Load() >= upto })
+}
+
+// flushActed returns when definitions say how far this store has handled them, and the commands that it did are gone.
+func (p *projector) flushActed(ctx context.Context) error {
+	upto := p.acted.Load()
 	return p.await(ctx, func() bool { return p.projected.Load() >= upto })
 }
 
@@ -161,36 +175,63 @@ func (p *projector) run() {
 	for {
 		select {
 		case <-p.wanted:
-			p.gather()
-			p.round()
+			p.round(p.gather())
+		case <-p.urgent:
+			p.round(true)
+		case <-p.held.C:
+			p.round(false)
 		case <-tidy.C:
 			p.tidy()
 		case <-p.closing:
-			p.round()
+			p.round(true)
 			p.tidy()
 			return
 		}
 	}
 }
 
-// gather lets more come before a round, unless a reader waits.
-func (p *projector) gather() {
+// How long more may come before a round, unless a reader waits: gatherEach for each document that waits, between
+// Config.ProjectInterval and gatherMost. So a run that begins and ends while thousands do is still written once or twice.
+const (
+	gatherEach = 250 * time.Microsecond
+	gatherMost = 500 * time.Millisecond
+)
+
+// gather lets more come before a round, and reports whether a reader waits for all of it.
+func (p *projector) gather() (urgent bool) {
+	began := time.Now()
 	timer := time.NewTimer(p.store.config.ProjectInterval)
 	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-p.urgent:
-	case <-p.closing:
+	for {
+		select {
+		case <-timer.C:
+		case <-p.urgent:
+			return true
+		case <-p.closing:
+			return true
+		}
+		p.mutex.Lock()
+		left := min(time.Duration(p.waiting.ready())*gatherEach, gatherMost) - time.Since(began)
+		p.mutex.Unlock()
+		if left <= 0 {
+			return false
+		}
+		timer.Reset(left)
 	}
 }
 
-// round projects what waits, and tries until it succeeds or the store is closed.
-func (p *projector) round() {
+// round projects what waits, all of it or but for what is held back, and tries until it succeeds or the store is closed.
+func (p *projector) round(all bool) {
 	p.mutex.Lock()
 	round, upto := p.waiting, p.committed.Load()
-	p.waiting, p.underway = newMerged(), round.bytes
+	p.waiting = newMerged()
+	if !all {
+		p.waiting = round.holdBack(time.Now())
+	}
+	complete, due := len(p.waiting.upto) == 0, p.waiting.due()
+	p.underway = round.bytes
 	p.mutex.Unlock()
-	if upto == p.projected.Load() {
+	if upto == p.complete.Load() {
 		return
 	}
 	for attempt := 1; ; attempt++ {
@@ -217,6 +258,11 @@ func (p *projector) round() {
 	}
 	p.underway = 0
 	p.projected.Store(upto)
+	if complete {
+		p.complete.Store(upto)
+	} else {
+		p.held.Reset(time.Until(due))
+	}
 	close(p.changed)
 	p.changed = make(chan struct{})
 }

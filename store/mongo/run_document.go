@@ -10,13 +10,15 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// runDocument is a document of runs.
+// runDocument is a document of runs, as it is read; writeRun writes it.
 type runDocument struct {
 	ID       string `bson:"_id"`
 	Revision int64  `bson:"revision"`
-	// Active and EndedAt follow from the rest; they are there for the indexes.
+	// These follow from the rest. Active and EndedAt are there for the indexes, Bare for retention: it has ended, and nothing is kept of
+	// it beside this document.
 	Active  bool           `bson:"active"`
 	EndedAt *bson.DateTime `bson:"ended_at,omitempty"`
+	Bare    bool           `bson:"bare,omitempty"`
 
 	Namespace  string `bson:"namespace"`
 	JobUID     string `bson:"job_uid"`
@@ -119,46 +121,14 @@ type progressDocument struct {
 	At       *bson.DateTime `bson:"at,omitempty"`
 }
 
+// newRunDocument gives what stands inside of another document.
 func newRunDocument(r *engine.Run) (*runDocument, error) {
-	held, err := newPayload(r.Payload)
+	raw, err := writeRun(r, 0)
 	if err != nil {
 		return nil, err
 	}
-	outputs, err := newPayload(r.Outputs)
-	if err != nil {
-		return nil, err
-	}
-	d := &runDocument{
-		ID: r.ID, Revision: r.Revision, Active: !r.Status.Terminal(), EndedAt: someDate(endOf(r)),
-		Namespace: r.Namespace, JobUID: r.JobUID, Job: r.Job, Shard: r.Shard, Generation: r.Generation,
-		DAG: r.DAG, Wave: r.Wave, Epoch: r.Epoch, Task: r.Task, Item: r.Item, Upstream: r.Upstream,
-		Outputs: outputs.value, OutputsJSON: outputs.text,
-		Trigger: string(r.Trigger), By: r.By, Slot: someDate(r.Slot), Status: r.Status.String(), Reason: r.Reason, Waiting: r.Waiting,
-		Tier: string(r.Tier), Class: string(r.Class), RunsOn: spec.RunsOnText(r.RunsOn),
-		Binary: r.Binary, Version: r.Version, Digest: r.Digest, Kind: r.Kind, Size: r.Size,
-		Payload: held.value, PayloadJSON: held.text, Args: sorted(r.Args),
-		CreatedAt: date(r.CreatedAt), NotBefore: someDate(r.NotBefore), QueuedAt: someDate(r.QueuedAt),
-		StartedAt: someDate(r.StartedAt), FinishedAt: someDate(r.FinishedAt), RetryAt: someDate(r.RetryAt),
-		Attempt: r.Attempt, Failures: r.Failures, Losses: r.Losses, CancelBy: r.CancelBy, PendingSkip: string(r.PendingSkip),
-	}
-	if r.Progress != nil {
-		d.Progress = &progressDocument{Fraction: r.Progress.Fraction, Message: r.Progress.Message, At: someDate(r.Progress.At)}
-	}
-	for _, a := range r.Artifacts {
-		d.Artifacts = append(d.Artifacts, artifactDocument(a))
-	}
-	var rest remainders
-	for _, i := range instantsOf(r) {
-		rest.add(i.field, *i.instant)
-	}
-	d.Micros = bson.D(rest)
-	if len(r.Attempts) > 0 {
-		d.Attempts = make([]attemptDocument, len(r.Attempts))
-		for i := range r.Attempts {
-			d.Attempts[i] = newAttemptDocument(&r.Attempts[i])
-		}
-	}
-	return d, nil
+	d := &runDocument{}
+	return d, bson.Unmarshal(raw, d)
 }
 
 type namedInstant struct {
@@ -176,37 +146,6 @@ func instantsOf(r *engine.Run) []namedInstant {
 		named = append(named, namedInstant{"progress", &r.Progress.At})
 	}
 	return named
-}
-
-// endOf tells when a run ended, for retention: zero while it has not. A run that ended before any attempt did ended,
-// as far as its record tells, at its latest instant.
-func endOf(r *engine.Run) time.Time {
-	if !r.Status.Terminal() {
-		return time.Time{}
-	}
-	if !r.FinishedAt.IsZero() {
-		return r.FinishedAt
-	}
-	if r.QueuedAt.After(r.CreatedAt) {
-		return r.QueuedAt
-	}
-	return r.CreatedAt
-}
-
-func newAttemptDocument(a *engine.Attempt) attemptDocument {
-	d := attemptDocument{
-		N: a.N, Status: a.Status.String(), Executor: a.Executor, Token: int64(a.Token),
-		QueuedAt: micros(a.QueuedAt), ClaimedAt: micros(a.ClaimedAt), FetchedAt: micros(a.FetchedAt),
-		StartedAt: micros(a.StartedAt), FinishedAt: micros(a.FinishedAt),
-		ExitCode: a.ExitCode, Signal: a.Signal, Error: a.Error,
-	}
-	if a.Usage != nil {
-		d.Usage = &usageDocument{CPU: int64(a.Usage.CPU), MaxRSS: a.Usage.MaxRSS}
-	}
-	if o := a.Output; o != nil {
-		d.Output = &outputDocument{Size: o.Size, Lines: o.Lines, Tail: o.Tail, Chunks: o.Chunks, Truncated: o.Truncated, Lost: o.Lost}
-	}
-	return d
 }
 
 func (d runDocument) value() (engine.Run, error) {

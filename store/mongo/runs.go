@@ -28,7 +28,7 @@ func revised(revision int64, storedRevision int64, written bool) step {
 func (s *Store) Run(ctx context.Context, id string) (engine.Run, error) {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
-	run, err := one[runDocument](ctx, s.runs, byID(id))
+	run, err := one[runDocument](ctx, s.runs, keyOf(s.runs, id))
 	return run, s.failed("read run "+id, err)
 }
 

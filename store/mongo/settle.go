@@ -28,8 +28,8 @@ const (
 type change struct {
 	id        string
 	document  bson.Raw
-	condition bson.D // of the stored document, for stepReplace; _id is added
-	first     step   // what to try first: stepInsert or stepReplace
+	condition any  // of the stored document, for stepReplace: a bson.D or bson.Raw; _id is added
+	first     step // what to try first: stepInsert or stepReplace
 }
 
 // judge looks at what is stored under the id of change number n (nil: nothing) and says what is to be done.
@@ -78,14 +78,16 @@ func (s *Store) settleChunk(
 	}
 	size, left := s.config.BulkSize, len(numbers)
 	for attempt := 1; ; attempt++ {
-		unknown, slow, failure := s.try(ctx, to, changes, next, size)
+		// A document whose shard was changed in the database is found by its _id alone.
+		aimed := byShard(to) && attempt < 3
+		unknown, slow, failure := s.try(ctx, to, changes, next, size, aimed)
 		if len(unknown) == 0 {
 			return refused, nil
 		}
 		if failure != nil && ctx.Err() != nil {
 			return refused, failure
 		}
-		stored, err := s.stored(ctx, to, changes, unknown, fields)
+		stored, err := s.stored(ctx, to, changes, unknown, fields, aimed)
 		if err != nil {
 			return refused, errors.Join(failure, err)
 		}
@@ -134,45 +136,51 @@ func (s *Store) settleChunk(
 }
 
 // try does the next step of each change, that many in a command, and returns the numbers of those of which nothing is
-// known, and whether that is because a command was not answered in time.
-func (s *Store) try(ctx context.Context, to *mongo.Collection, changes []change, next map[step][]int, size int) (unknown []int, slow bool, failure error) {
-	one := func(numbers []int, model func(change) mongo.WriteModel, done func(*mongo.BulkWriteResult) int64) {
-		if slow { // so would this be
-			unknown = append(unknown, numbers...)
-			return
-		}
-		ctx, cancel := s.command(ctx)
-		defer cancel()
-		models := make([]mongo.WriteModel, len(numbers))
-		for i, n := range numbers {
-			models[i] = model(changes[n])
-		}
-		result, err := to.BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false))
-		if err != nil || result == nil || done(result) != int64(len(numbers)) {
-			unknown = append(unknown, numbers...)
-			failure = errors.Join(failure, err)
-			slow = slow || mongo.IsTimeout(err)
-		}
-	}
-	bulk := func(numbers []int, model func(change) mongo.WriteModel, done func(*mongo.BulkWriteResult) int64) {
+// known, and whether that is because a command was not answered in time. It names the shard of documents if it is aimed.
+func (s *Store) try(ctx context.Context, to *mongo.Collection, changes []change, next map[step][]int, size int, aimed bool) (unknown []int, slow bool, failure error) {
+	do := func(numbers []int, write func([]change) (int64, error)) {
 		for some := range slices.Chunk(numbers, size) {
-			one(some, model, done)
+			if slow { // so would this be
+				unknown = append(unknown, some...)
+				continue
+			}
+			chosen := make([]change, len(some))
+			for i, n := range some {
+				chosen[i] = changes[n]
+			}
+			if done, err := write(chosen); err != nil || done != int64(len(some)) {
+				unknown = append(unknown, some...)
+				failure = errors.Join(failure, err)
+				slow = slow || mongo.IsTimeout(err)
+			}
 		}
 	}
-	bulk(next[stepInsert], func(c change) mongo.WriteModel {
-		return mongo.NewInsertOneModel().SetDocument(c.document)
-	}, func(result *mongo.BulkWriteResult) int64 { return result.InsertedCount })
-	bulk(next[stepReplace], func(c change) mongo.WriteModel {
-		return mongo.NewReplaceOneModel().SetFilter(append(byID(c.id), c.condition...)).SetReplacement(c.document)
-	}, func(result *mongo.BulkWriteResult) int64 { return result.MatchedCount })
+	do(next[stepInsert], func(some []change) (int64, error) {
+		limit, cancel := s.command(ctx)
+		defer cancel()
+		documents := make([]bson.Raw, len(some))
+		for i := range some {
+			documents[i] = some[i].document
+		}
+		return s.insertAll(limit, to, documents)
+	})
+	do(next[stepReplace], func(some []change) (int64, error) {
+		limit, cancel := s.command(ctx)
+		defer cancel()
+		return s.replaceAll(limit, to, some, aimed)
+	})
 	return unknown, slow, failure
 }
 
 // stored reads what is there, as a majority has it: what another reader may still lose counts as not there.
-func (s *Store) stored(ctx context.Context, in *mongo.Collection, changes []change, numbers []int, fields bson.D) (map[string]bson.Raw, error) {
+func (s *Store) stored(ctx context.Context, in *mongo.Collection, changes []change, numbers []int, fields bson.D, aimed bool) (map[string]bson.Raw, error) {
 	ids := make([]string, len(numbers))
 	for i, n := range numbers {
 		ids[i] = changes[n].id
+	}
+	filter := byIDs(ids)
+	if aimed {
+		filter = keysOf(in, ids)
 	}
 	found := make(map[string]bson.Raw, len(ids))
 	opts := options.Find()
@@ -181,7 +189,7 @@ func (s *Store) stored(ctx context.Context, in *mongo.Collection, changes []chan
 	}
 	err := s.repeat(ctx, func() error {
 		clear(found)
-		return each(s.paced(ctx), in, byIDs(ids), func(document bson.Raw) error {
+		return each(s.paced(ctx), in, filter, func(document bson.Raw) error {
 			id, _ := document.Lookup("_id").StringValueOK()
 			found[id] = bytes.Clone(document)
 			return nil
@@ -206,7 +214,7 @@ func (s *Store) repeat(ctx context.Context, do func() error) error {
 // remove deletes documents by id, where condition holds. It is idempotent.
 func (s *Store) remove(ctx context.Context, from *mongo.Collection, ids []string, condition bson.D) error {
 	for chunk := range slices.Chunk(ids, s.config.BulkSize) {
-		filter := append(byIDs(chunk), condition...)
+		filter := append(keysOf(from, chunk), condition...)
 		if err := s.repeat(ctx, func() error {
 			ctx, cancel := s.command(ctx)
 			defer cancel()

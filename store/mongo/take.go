@@ -40,11 +40,7 @@ func (s *Store) take(ctx context.Context, shard int, owner, nonce string) (begun
 		return begun, false, err
 	}
 	over := tail.takeOver(shard, owner, nonce)
-	document, err := newEntry(over)
-	if err != nil {
-		return begun, false, err
-	}
-	err = s.place(ctx, []entry{document})[0]
+	err = s.place(ctx, []entry{newEntry(over)})[0]
 	if errors.Is(err, engine.ErrFenced) {
 		return begun, false, nil
 	}

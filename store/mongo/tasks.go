@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -10,7 +11,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// taskDocument is a document of scheduled_tasks.
+// taskDocument is a document of scheduled_tasks, as it is read; writeTask writes it.
 type taskDocument struct {
 	ID         string        `bson:"_id"`
 	Shard      int           `bson:"shard"`
@@ -28,16 +29,31 @@ type taskDocument struct {
 	Position  int64           `bson:"position,omitempty"` // of the commit in its shard's journal
 }
 
-func newTaskDocument(t *engine.ScheduledTask) taskDocument {
-	d := taskDocument{
-		ID: t.ID, Shard: t.Shard, Slot: date(t.Slot), RunAt: date(t.RunAt),
-		Generation: t.Generation, Revision: t.Revision, Namespace: t.Namespace, Job: t.Job, Epoch: t.Epoch,
-		Accounted: someDate(t.Accounted), Since: someDate(t.Since),
+// writeTask gives a scheduled task as such a document, with the position of its commit, 0 for none.
+func writeTask(t *engine.ScheduledTask, position int64) bson.Raw {
+	b := builder{bytes: make([]byte, 0, 320)}
+	b.begin()
+	b.text("_id", t.ID)
+	b.number("shard", t.Shard)
+	b.date("slot", t.Slot)
+	b.date("run_at", t.RunAt)
+	b.long("generation", t.Generation)
+	b.long("revision", t.Revision)
+	b.text("namespace", t.Namespace)
+	b.text("job", t.Job)
+	b.someLong("epoch", t.Epoch)
+	b.someDate("accounted", t.Accounted)
+	b.someDate("since", t.Since)
+	if len(t.Taken) > 0 {
+		b.array("taken")
+		for i, slot := range t.Taken {
+			b.date(strconv.Itoa(i), slot)
+		}
+		b.end()
 	}
-	for _, slot := range t.Taken {
-		d.Taken = append(d.Taken, date(slot))
-	}
-	return d
+	b.someLong("position", position)
+	b.end()
+	return b.bytes
 }
 
 func (d taskDocument) value() (engine.ScheduledTask, error) {

@@ -20,7 +20,7 @@ import (
 func (s *Store) Wave(ctx context.Context, id string) (engine.Wave, error) {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
-	wave, err := one[waveDocument](ctx, s.waves, byID(id))
+	wave, err := one[waveDocument](ctx, s.waves, keyOf(s.waves, id))
 	return wave, s.failed("read wave "+id, err)
 }
 
@@ -85,7 +85,7 @@ func (s *Store) lastEpochs(ctx context.Context, dagUIDs []string) (map[string]in
 	group.SetLimit(marksAtOnce)
 	for _, uid := range dagUIDs {
 		group.Go(func() error {
-			found, err := find[epoch](within, s.waves, bson.D{{Key: "dag_uid", Value: uid}}, highest)
+			found, err := find[epoch](within, s.waves, append(bson.D{{Key: "dag_uid", Value: uid}}, inShardsOf([]string{uid})...), highest)
 			if len(found) > 0 && found[0].Epoch > 0 {
 				mu.Lock()
 				defer mu.Unlock()
@@ -109,6 +109,7 @@ func (s *Store) RunsOfWave(ctx context.Context, wave, after string, limit int) (
 			continue
 		}
 		filter := bson.D{{Key: "_id", Value: bson.D{{Key: "$gt", Value: from}, {Key: "$lt", Value: ids[1]}}}, notDropped()}
+		filter = append(filter, inShardsOf([]string{wave})...)
 		some, err := list[runDocument](ctx, s.runs, filter, options.Find().SetSort(ascending("_id")).SetLimit(int64(room)))
 		if err != nil {
 			return nil, s.failed("read runs of wave "+wave, err)
@@ -158,6 +159,7 @@ func (s *Store) newestWaves(ctx context.Context, filter *engine.WaveFilter, name
 	}
 	if filter.DAGUID != "" {
 		condition = append(condition, bson.E{Key: "dag_uid", Value: filter.DAGUID})
+		condition = append(condition, inShardsOf([]string{filter.DAGUID})...)
 	}
 	if len(filter.Statuses) > 0 {
 		names := make([]string, len(filter.Statuses))

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -32,14 +33,19 @@ func expire[T any](ctx context.Context, s *Store, limit int, remove func(w *writ
 	return removed, nil
 }
 
-// ExpireRuns deletes at most limit runs that ended before an instant, those first that were made first, and gives them.
+// ExpireRuns deletes at most limit runs of some shards that ended before an instant, those first that were made first.
 // It looks at runs that were made before the instant: of these all have ended but those that ran or waited at it.
-func (s *Store) ExpireRuns(ctx context.Context, before time.Time, limit int) ([]engine.Run, error) {
-	deleted, err := expire(ctx, s, limit, func(w *writer, limit int) ([]engine.Run, error) { return w.expireRuns(before, limit) })
-	if err != nil {
-		return deleted, wrap("expire runs", err)
+func (s *Store) ExpireRuns(ctx context.Context, shards []int, before time.Time, limit int) (expired engine.ExpiredRuns, err error) {
+	expired.Beside, err = expire(ctx, s, limit, func(w *writer, limit int) ([]engine.Run, error) {
+		return w.expireRuns(shards, before, limit)
+	})
+	for i := range expired.Beside {
+		expired.Count, expired.Upto = i+1, expired.Beside[i].FinishedAt
 	}
-	return deleted, nil
+	if err != nil {
+		return expired, wrap("expire runs", err)
+	}
+	return expired, nil
 }
 
 // expireCounted is expire for what nobody asks for by name: query deletes some before an instant.
@@ -51,7 +57,7 @@ func (s *Store) expireCounted(ctx context.Context, before time.Time, limit int, 
 	return len(gone), err
 }
 
-func (w *writer) expireRuns(before time.Time, limit int) (runs []engine.Run, err error) {
+func (w *writer) expireRuns(shards []int, before time.Time, limit int) (runs []engine.Run, err error) {
 	var namespaces []string
 	err = w.query("SELECT namespace FROM run_namespaces", nil, func(values []driver.Value) error {
 		namespace, _ := values[0].(string)
@@ -63,13 +69,20 @@ func (w *writer) expireRuns(before time.Time, limit int) (runs []engine.Run, err
 	}
 	var rows, goOn []int64
 	for _, namespace := range namespaces {
+		most := int64(limit - len(rows))
+		if len(shards) < engine.Shards { // never so: there is one engine. Those of other shards are looked at and left.
+			most = -1
+		}
 		err := w.query(`SELECT r.rowid, r.doc FROM runs_history AS r INDEXED BY runs_history_created
 			WHERE r.namespace = ? AND r.created_at < ? AND r.finished_at < ? ORDER BY r.created_at, r.id LIMIT ?`,
-			[]any{namespace, always(before), always(before), int64(limit - len(rows))},
+			[]any{namespace, always(before), always(before), most},
 			func(values []driver.Value) error {
 				document, _ := values[1].([]byte)
 				row, _ := values[0].(int64)
 				run, err := decodeRun(document)
+				if err != nil || len(rows) == limit || !slices.Contains(shards, run.Shard) {
+					return err
+				}
 				if w.log.get(run.ID) != nil {
 					goOn = append(goOn, row)
 				} else {

@@ -70,8 +70,9 @@ type Store interface {
 	// Binaries lists binaries by name, with the cursor of the next page.
 	Binaries(ctx context.Context, namespace, cursor string, limit int) (binaries []engine.Binary, next string, err error)
 
-	// ExpireRuns deletes at most limit runs that ended before before, and tells which, so that their logs can go too.
-	ExpireRuns(ctx context.Context, before time.Time, limit int) (deleted []engine.Run, err error)
+	// ExpireRuns deletes at most limit runs of these shards that ended before before, and gives those beside which something may
+	// be kept, so that it can go, too.
+	ExpireRuns(ctx context.Context, shards []int, before time.Time, limit int) (engine.ExpiredRuns, error)
 	// ExpireSlots deletes at most limit ledger entries whose To is before before.
 	ExpireSlots(ctx context.Context, before time.Time, limit int) (deleted int, err error)
 

@@ -16,6 +16,7 @@ func tasksOfWaves(h *harness) (all []engine.Run) {
 	first, second := aDAG("etl"), aDAG("other")
 	job := aJob("etl") // of the name of a DAG
 	job.UID = uidOf("job")
+	job.Shard = engine.ShardOf(job.UID)
 	for hour := range 2 {
 		for _, d := range []engine.DAG{first, second} {
 			wave := aWave(d, int64(hour*10+1), noon.Add(time.Duration(hour)*time.Hour))
@@ -174,9 +175,7 @@ var waveRunPromises = []promise{
 		wave := aWave(aDAG("etl"), 1, noon)
 		over := h.live(finishedTask(taskRun(wave, "fetch", -1), engine.StatusSucceeded))
 		open := h.live(finishedTask(taskRun(wave, "join", -1), engine.StatusSucceeded)[:2])
-		deleted, err := h.store.ExpireRuns(h.ctx, noon.Add(time.Hour), 10)
-		h.must("expire", err)
-		same(h.T, "deleted", deleted, []engine.Run{over})
+		same(h.T, "deleted", h.expireRuns(allShards(), noon.Add(time.Hour), 10), 1)
 		same(h.T, "left", h.runsOf(wave.ID, 10), []engine.Run{open})
 		if _, err := h.store.Run(h.ctx, over.ID); !errors.Is(err, engine.ErrNotFound) {
 			h.Fatalf("a deleted run: %v", err)

@@ -40,3 +40,35 @@ func BenchmarkCommit(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkExpiry removes runs of a shard that ended long ago, 5,000 at a time as a server does, and tells how fast such runs are
+// committed and projected before. One operation is one run. The server keeps nothing on a disk.
+func BenchmarkExpiry(b *testing.B) {
+	const batch = 1000
+	server := startServer(b)
+	store := openStore(b, server.URI(), mongo.Config{PrimaryOnly: true})
+	owner := take(b, store, 7, "owner")
+	uids := uidsOf(7, batch)
+	began := time.Now()
+	for done := 0; done < b.N; done += batch {
+		var ended engine.Batch
+		for i := range min(batch, b.N-done) {
+			run := life(uids[i], faultNoon.Add(time.Duration(done)*time.Second))[3]
+			ended.Runs = append(ended.Runs, run)
+		}
+		owner.commit(b, ended)
+	}
+	must(b, store.CatchUp(b.Context()))
+	written := float64(b.N) / time.Since(began).Seconds()
+	b.ResetTimer()
+	for removed := 0; removed < b.N; {
+		expired, err := store.ExpireRuns(b.Context(), []int{7}, faultNoon.Add(1000*time.Hour), 5000)
+		if must(b, err); expired.Count == 0 {
+			b.Fatalf("%d of %d runs were removed", removed, b.N)
+		}
+		removed += expired.Count
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "removed/s")
+	b.ReportMetric(written, "written/s")
+	must(b, store.Close(b.Context()))
+}

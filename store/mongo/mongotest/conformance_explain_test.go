@@ -70,7 +70,7 @@ func readsFollowIndexes(t *testing.T, uri string, database *driver.Database) {
 		uid := fmt.Sprintf("job%013d", i%20)
 		at := now.Add(time.Duration(i) * time.Second)
 		run := engine.Run{
-			ID: engine.SlotRunID(uid, at), Revision: 1, Namespace: "default", JobUID: uid, Job: "name" + uid, Shard: i % engine.Shards,
+			ID: engine.SlotRunID(uid, at), Revision: 1, Namespace: "default", JobUID: uid, Job: "name" + uid, Shard: engine.ShardOf(uid),
 			Status: engine.StatusSucceeded, Tier: spec.TierLight, CreatedAt: at, FinishedAt: at,
 		}
 		if i%400 == 0 {
@@ -81,7 +81,7 @@ func readsFollowIndexes(t *testing.T, uri string, database *driver.Database) {
 		}
 		batch.Runs = append(batch.Runs, run)
 		batch.Tasks = append(batch.Tasks, engine.ScheduledTask{
-			ID: fmt.Sprintf("task%d", i), Shard: run.Shard, Slot: at, RunAt: at, Revision: 1, Namespace: "default", Job: run.Job,
+			ID: fmt.Sprintf("task%d", i), Shard: engine.ShardOf(fmt.Sprintf("task%d", i)), Slot: at, RunAt: at, Revision: 1, Namespace: "default", Job: run.Job,
 		})
 		batch.Slots = append(batch.Slots, engine.SlotRange{ID: run.ID, JobUID: uid, Namespace: "default", From: at, To: at, Count: 1})
 		batch.DeadLetters = append(batch.DeadLetters, engine.DeadLetter{RunID: run.ID, Namespace: "default", At: at})
@@ -114,7 +114,7 @@ func readsFollowIndexes(t *testing.T, uri string, database *driver.Database) {
 	for i := range 400 {
 		at := now.Add(time.Duration(i) * time.Second)
 		wave := engine.Wave{
-			ID: engine.WaveID(dag, int64(i+1)), Revision: 1, Namespace: "default", DAGUID: dag, DAG: "etl", Shard: i % engine.Shards, Epoch: int64(i + 1),
+			ID: engine.WaveID(dag, int64(i+1)), Revision: 1, Namespace: "default", DAGUID: dag, DAG: "etl", Shard: engine.ShardOf(dag), Epoch: int64(i + 1),
 			Status: engine.StatusSucceeded, CreatedAt: at, FinishedAt: at,
 		}
 		if i == 399 {
@@ -206,7 +206,10 @@ func readsFollowIndexes(t *testing.T, uri string, database *driver.Database) {
 		{"edits of other programs", 1, func() error { _, err := store.Edits().Adopt(ctx); return err }},
 		{"pending DAGs", 0, func() error { _, err := store.PendingDAGs(ctx, shards, 100); return err }},
 		{"waves to expire", 399, func() error { _, err := store.ExpireWaves(ctx, now.Add(time.Hour), 10); return err }},
-		{"runs to expire", 10, func() error { _, err := store.ExpireRuns(ctx, now.Add(time.Hour), 10); return err }},
+		{"runs to expire", 10, func() error {
+			_, err := store.ExpireRuns(ctx, []int{engine.ShardOf(uid)}, now.Add(time.Hour), 10)
+			return err
+		}},
 		{"effects of a run", 3, func() error { _, _, err := store.Effects(ctx, batch.Runs[7].ID, "", 10); return err }},
 		{"an effect", 1, func() error { _, err := store.Effect(ctx, batch.Runs[7].ID, "charge"); return err }},
 		{"effects to expire", 11, func() error { _, err := store.ExpireEffects(ctx, now.Add(time.Hour), 10); return err }},

@@ -67,24 +67,34 @@ var excuses = []struct {
 	}},
 	{"tombstones stand among the living until the engine has handled them", leaves("deleted", "jobs", "dags")},
 	{"what stands among the tombstones waits for the engine, but for moments", leaves("pending", "tombstones", "dag_tombstones")},
-	{"the name and the namespace of a job or a DAG follow from its uid", func(shape *shapes.Shape, verdict *shapes.Verdict) bool {
-		return (has(shape, "job_uid") || has(shape, "dag_uid")) && only(verdict, "namespace", "job", "dag")
+	{"the name, the namespace and the shard of a job or a DAG follow from its uid", func(shape *shapes.Shape, verdict *shapes.Verdict) bool {
+		return (names(shape, "job_uid") || names(shape, "dag_uid")) && only(verdict, "namespace", "job", "dag", "shard")
 	}},
 	{"a run of a DAG's name has the names of the DAG and of no job", func(shape *shapes.Shape, verdict *shapes.Verdict) bool {
 		return has(shape, "dag") && has(shape, "job") && only(verdict, "dag", "job")
 	}},
+	{"the shard follows from the _id", func(shape *shapes.Shape, verdict *shapes.Verdict) bool {
+		return only(verdict, "shard", "position") && !has(shape, "dag_uid") && !has(shape, "job_uid")
+	}},
+	{"most runs that have ended keep nothing beside them: what does is looked at by retention, twice", leaves("bare", "runs")},
 	{"the ledger of the last day, which is asked for by its latest entries", leaves("namespace", "slots")},
-	{"what stands for dropped runs is there for an hour", leaves("dropped_at", "runs")},
+	{"what stands for dropped runs is there for an hour", func(shape *shapes.Shape, verdict *shapes.Verdict) bool {
+		return shape.Collection == "runs" && names(shape, "dropped_at") && only(verdict, "dropped_at", "shard")
+	}},
 	{"take-overs stand among the commits, few of them", func(shape *shapes.Shape, verdict *shapes.Verdict) bool {
 		return shape.Collection == "journal" && shape.Operation == "delete" && only(verdict, "kind", "at")
 	}},
-	{"what runs and waits is little, however long the history", func(shape *shapes.Shape, _ *shapes.Verdict) bool {
-		return shape.Collection == "runs" && slices.Contains(shape.Conditions, shapes.Condition{Field: "active", Kind: shapes.Equal, Value: "true"})
+	{"what runs and waits is little, however long the history", func(shape *shapes.Shape, verdict *shapes.Verdict) bool {
+		return shape.Collection == "runs" && !(names(shape, "job_uid") && slices.Contains(verdict.Residual, "job_uid")) && slices.Contains(shape.Conditions, shapes.Condition{Field: "active", Kind: shapes.Equal, Value: "true"})
 	}},
 }
 
 func has(shape *shapes.Shape, field string) bool {
 	return slices.ContainsFunc(shape.Conditions, func(c shapes.Condition) bool { return c.Field == field && c.Kind == shapes.Equal })
+}
+
+func names(shape *shapes.Shape, field string) bool {
+	return slices.ContainsFunc(shape.Conditions, func(c shapes.Condition) bool { return c.Field == field })
 }
 
 // only says that an index serves a shape, but for these fields.

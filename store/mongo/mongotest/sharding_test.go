@@ -14,39 +14,51 @@ func shardKeys(t *testing.T) map[string][]shapes.Key {
 	t.Helper()
 	page := scalePage(t)
 	keys := map[string][]shapes.Key{}
-	for _, named := range regexp.MustCompile(`for \(const name of \[([^\]]+)\]\)`).FindAllStringSubmatch(page, -1) {
+	key := func(text string) (fields []shapes.Key) {
+		for field := range strings.SplitSeq(text, ",") {
+			name, _, _ := strings.Cut(strings.TrimSpace(field), ":")
+			fields = append(fields, shapes.Key{Field: name})
+		}
+		return fields
+	}
+	several := regexp.MustCompile("for \\(const name of \\[([^\\]]+)\\]\\) \\{\\s+sh\\.shardCollection\\(`tidewheel\\.\\$\\{name\\}`, \\{ ([^}]+) \\}\\)")
+	for _, named := range several.FindAllStringSubmatch(page, -1) {
 		for name := range strings.SplitSeq(named[1], ",") {
-			keys[strings.Trim(strings.TrimSpace(name), `"`)] = []shapes.Key{{Field: "_id"}}
+			keys[strings.Trim(strings.TrimSpace(name), `"`)] = key(named[2])
 		}
 	}
-	for _, named := range regexp.MustCompile(`sh\.shardCollection\("tidewheel\.(\w+)", \{ _id: 1 \}\)`).FindAllStringSubmatch(page, -1) {
-		keys[named[1]] = []shapes.Key{{Field: "_id"}}
+	for _, named := range regexp.MustCompile(`sh\.shardCollection\("tidewheel\.(\w+)", \{ ([^}]+) \}\)`).FindAllStringSubmatch(page, -1) {
+		keys[named[1]] = key(named[2])
 	}
-	if !strings.Contains(page, "sh.shardCollection(`tidewheel.${name}`, { _id: 1 })") || len(keys) < 5 {
+	if len(keys) != 7 || keys["runs"][0].Field != "shard" || keys["effects"][0].Field != "_id" {
 		t.Fatalf("docs/scale.md does not say how collections are sharded: %v", keys)
 	}
 	return keys
 }
 
-// everywhere are the queries that a router sends to every shard, and who waits for them.
+// everywhere are the queries that a router sends to every shard. No engine waits for any of them, but for what is due where
+// it is alone.
 var everywhere = []struct {
 	why  string
 	does func(shape *shapes.Shape) bool
 }{
-	{"pages of history and of what comes next: each shard gives its first few, and the router merges them", func(shape *shapes.Shape) bool {
-		return shape.Limited && len(shape.Sort) > 0 && shape.Sort[0].Field != "_id" && slices.Contains([]string{"runs", "waves", "slots", "dead_letters", "scheduled_tasks"}, shape.Collection)
+	{"pages of history and of what comes next, of all jobs: each shard gives its first few, and the router merges them", func(shape *shapes.Shape) bool {
+		return shape.Limited && len(shape.Sort) > 0 && shape.Sort[0].Field != "_id" && asks("namespace")(shape)
+	}},
+	{"the page of a job's ledger", func(shape *shapes.Shape) bool {
+		return shape.Collection == "slots" && shape.Limited && asks("job_uid")(shape)
 	}},
 	{"counts for the overview, each with a limit", func(shape *shapes.Shape) bool { return shape.Operation == "count" }},
-	{"what an engine takes up with its shards, and looks at again each minute", asks("active", "shard")},
-	{"open waves of the shards that an engine takes up", asks("open", "shard")},
-	{"what an engine loads with jobs and DAGs that are due, many at a time", func(shape *shapes.Shape) bool {
-		return asks("active", "job_uid")(shape) || asks("open", "dag_uid")(shape)
+	{"what is due, where one engine owns all shards", asks("run_at")},
+	{"what retention looks for of waves and effects; what it finds it removes by _id", func(shape *shapes.Shape) bool {
+		return shape.Operation == "find" && len(shape.Sort) > 0 && slices.Contains([]string{"finished_at", "created_at", "to", "at"}, shape.Sort[0].Field) &&
+			slices.Contains([]string{"waves", "effects", "slots", "dead_letters"}, shape.Collection)
 	}},
-	{"what is due, every twenty seconds", func(shape *shapes.Shape) bool {
-		return shape.Collection == "scheduled_tasks" && slices.ContainsFunc(shape.Sort, func(k shapes.Key) bool { return k.Field == "run_at" })
+	{"what retention removes of slots and dead letters, thousands at a time", func(shape *shapes.Shape) bool {
+		return shape.Operation == "delete" && slices.Contains([]string{"slots", "dead_letters"}, shape.Collection)
 	}},
-	{"what retention looks for; what it finds it removes by _id", func(shape *shapes.Shape) bool {
-		return shape.Operation == "find" && len(shape.Sort) > 0 && slices.Contains([]string{"ended_at", "finished_at", "created_at", "to"}, shape.Sort[0].Field)
+	{"a backup reads all documents by their ids", func(shape *shapes.Shape) bool {
+		return shape.Operation == "find" && shape.Limited && len(shape.Conditions) == 1 && shape.Conditions[0] == shapes.Condition{Field: "_id", Kind: shapes.Range}
 	}},
 	{"a collection is emptied by a restore", func(shape *shapes.Shape) bool { return shape.Operation == "delete" && len(shape.Conditions) == 0 }},
 }
@@ -88,12 +100,12 @@ func (s *sent) aimed(t *testing.T, keys map[string][]shapes.Key) {
 	}
 }
 
-// unique wants no sharded collection to have a unique index beside its shard key, which MongoDB refuses.
+// unique wants no sharded collection to have a unique index beside its shard key, which MongoDB refuses, but for that of _id.
 func unique(t *testing.T, keys map[string][]shapes.Key, indexes []shapes.Index) {
 	t.Helper()
 	for i := range indexes {
 		index := &indexes[i]
-		if key := keys[index.Collection]; len(key) > 0 && index.Unique && index.Keys[0] != key[0] {
+		if key := keys[index.Collection]; len(key) > 0 && index.Unique && index.Name != "_id_" && index.Keys[0] != key[0] {
 			t.Errorf("%s is sharded by %s and has the unique index %s", index.Collection, key[0].String(), index.Name)
 		}
 	}

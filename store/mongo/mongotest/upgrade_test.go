@@ -2,6 +2,7 @@ package mongotest_test
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,12 +13,19 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/store/mongo"
+	"github.com/tidewheel/tidewheel/store/storetest"
 )
+
+// shardOf is the shard of what begins with the uid of a job or a DAG.
+func shardOf(id string) int {
+	uid, _, _ := strings.Cut(id, "-")
+	return engine.ShardOf(uid)
+}
 
 // oldTask is a scheduled task as version 1 wrote it.
 func oldTask(id string, slot, runAt time.Time, more ...bson.E) bson.D {
 	return append(bson.D{
-		{Key: "_id", Value: id}, {Key: "shard", Value: 7}, {Key: "slot", Value: slot}, {Key: "run_at", Value: runAt},
+		{Key: "_id", Value: id}, {Key: "shard", Value: shardOf(id)}, {Key: "slot", Value: slot}, {Key: "run_at", Value: runAt},
 		{Key: "generation", Value: int64(2)}, {Key: "revision", Value: int64(5)}, {Key: "namespace", Value: "default"}, {Key: "job", Value: "report"},
 		{Key: "writer", Value: int64(77)},
 	}, more...)
@@ -27,7 +35,7 @@ func oldTask(id string, slot, runAt time.Time, more ...bson.E) bson.D {
 func oldRun(uid string, slot time.Time, more ...bson.E) bson.D {
 	return append(bson.D{
 		{Key: "_id", Value: engine.SlotRunID(uid, slot)}, {Key: "revision", Value: int64(2)}, {Key: "active", Value: true},
-		{Key: "namespace", Value: "default"}, {Key: "job_uid", Value: uid}, {Key: "job", Value: "report"}, {Key: "shard", Value: 7},
+		{Key: "namespace", Value: "default"}, {Key: "job_uid", Value: uid}, {Key: "job", Value: "report"}, {Key: "shard", Value: shardOf(uid)},
 		{Key: "generation", Value: int64(2)}, {Key: "trigger", Value: "schedule"}, {Key: "slot", Value: slot}, {Key: "status", Value: "scheduled"},
 		{Key: "tier", Value: "light"}, {Key: "class", Value: "standard"}, {Key: "binary", Value: "report"}, {Key: "created_at", Value: slot},
 		{Key: "attempt", Value: 0},
@@ -117,7 +125,8 @@ func TestADatabaseOfVersionOneIsBroughtForward(t *testing.T) {
 	tasks, err := stores[0].TasksByID(t.Context(), []string{"uidactive"})
 	must(t, err)
 	tasks[0].Revision = 6
-	owner.commit(t, engine.Batch{DropRuns: []string{engine.SlotRunID("uidactive", past)}, Tasks: tasks, DropTasks: []string{"uiddue"}})
+	drops := engine.Batch{DropRuns: []string{engine.SlotRunID("uidactive", past)}, Tasks: tasks, DropTasks: []string{"uiddue"}}
+	must(t, storetest.Write(t.Context(), stores[0], drops))
 	wantRuns(t, stores[0], "uidother")
 	left, err := stores[0].TasksByID(t.Context(), []string{"uidactive", "uiddue"})
 	if difference := cmp.Diff(tasks, left); err != nil || difference != "" {
@@ -131,7 +140,7 @@ func wantBroughtForward(t *testing.T, store *mongo.Store, past, ahead, from, unt
 	wantRuns(t, store, "uidactive", "uidother")
 	task := func(id string, slot, runAt, accounted time.Time, taken ...time.Time) engine.ScheduledTask {
 		return engine.ScheduledTask{
-			ID: id, Shard: 7, Slot: slot, RunAt: runAt, Generation: 2, Revision: 5, Namespace: "default", Job: "report", Accounted: accounted, Taken: taken,
+			ID: id, Shard: shardOf(id), Slot: slot, RunAt: runAt, Generation: 2, Revision: 5, Namespace: "default", Job: "report", Accounted: accounted, Taken: taken,
 		}
 	}
 	before := past.Add(-time.Millisecond)
@@ -170,10 +179,14 @@ func wantBroughtForward(t *testing.T, store *mongo.Store, past, ahead, from, unt
 	}
 }
 
-// wantRuns wants the active runs of shard 7 to be those of these jobs.
+// wantRuns wants the active runs to be those of these jobs.
 func wantRuns(t *testing.T, store *mongo.Store, want ...string) {
 	t.Helper()
-	runs, err := store.ActiveRuns(t.Context(), []int{7}, "", 10)
+	var shards []int
+	for shard := range engine.Shards {
+		shards = append(shards, shard)
+	}
+	runs, err := store.ActiveRuns(t.Context(), shards, "", 10)
 	must(t, err)
 	var uids []string
 	for i := range runs {

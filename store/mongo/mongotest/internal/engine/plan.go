@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/256dpi/lungo/bsonkit"
 	"go.mongodb.org/mongo-driver/bson"
 	"go.mongodb.org/mongo-driver/bson/primitive"
@@ -310,7 +312,9 @@ func implies(query, partial bson.D) bool {
 			if element.Key != wanted.Key {
 				continue
 			}
-			if found = bsonkit.Compare(element.Value, wanted.Value) == 0 || exists(wanted.Value) && searchable(element.Value) && !isNull(element.Value); found {
+			found = bsonkit.Compare(element.Value, wanted.Value) == 0 ||
+				exists(wanted.Value) && (searchable(element.Value) && !isNull(element.Value) || bounded(element.Value))
+			if found {
 				break
 			}
 		}
@@ -325,6 +329,14 @@ func implies(query, partial bson.D) bool {
 func exists(condition any) bool {
 	operators, ok := isExpression(condition)
 	return ok && len(operators) == 1 && operators[0].Key == "$exists" && operators[0].Value == true
+}
+
+// bounded says whether a condition compares with values, which nothing that is missing is below or above.
+func bounded(condition any) bool {
+	operators, ok := isExpression(condition)
+	return ok && len(operators) > 0 && !slices.ContainsFunc(operators, func(operator bson.E) bool {
+		return !slices.Contains([]string{"$lt", "$lte", "$gt", "$gte"}, operator.Key) || isNull(operator.Value)
+	})
 }
 
 func isNull(value any) bool {

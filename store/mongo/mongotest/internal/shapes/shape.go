@@ -82,7 +82,7 @@ func (k Key) String() string {
 }
 
 // Of gives the shapes of the queries in a command: none of an insert, one of each write of a bulk. What it does not
-// understand, and what no index can serve (skip, a count of everything), is an error.
+// understand, and what no index can serve (a skip of documents, a count of everything), is an error.
 func Of(command bson.Raw) ([]Shape, error) {
 	elements, err := command.Elements()
 	if err != nil || len(elements) == 0 {
@@ -91,7 +91,7 @@ func Of(command bson.Raw) ([]Shape, error) {
 	name := elements[0].Key()
 	collection, _ := elements[0].Value().StringValueOK()
 	for _, bad := range []string{"skip", "hint", "min", "max"} {
-		if value, err := command.LookupErr(bad); err == nil {
+		if value, err := command.LookupErr(bad); err == nil && (bad != "skip" || !keysOnly(command)) {
 			return nil, fmt.Errorf("%s of %s has %s: %s", name, collection, bad, value)
 		}
 	}
@@ -254,4 +254,10 @@ func keysOf(order bson.RawValue) (keys []Key, err error) {
 		keys = append(keys, Key{element.Key(), direction < 0})
 	}
 	return keys, err
+}
+
+// keysOnly reports whether a find asks for no more than fields that the index has which gives the order.
+func keysOnly(command bson.Raw) bool {
+	id, err := command.LookupErr("projection", "_id")
+	return err == nil && id.AsInt64() == 0
 }
