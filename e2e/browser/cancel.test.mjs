@@ -26,7 +26,7 @@ both("a run is cancelled once the question is answered", async (hand) => {
   assert.equal((await it.server.api(`runs/${run}`)).status, "running", "Escape leaves it alone");
 
   await hand.press(cancel);
-  await hand.press(question.getByRole("button", { name: "Cancel" }));
+  await hand.press(question.getByRole("button", { name: "Cancel the run" }));
   await page.getByRole("heading", { level: 1 }).filter({ hasText: "cancelled" }).waitFor();
   await page.getByText("told to stop").waitFor();
   await page.getByText("complete", { exact: true }).waitFor();

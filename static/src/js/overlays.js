@@ -57,7 +57,7 @@ function ask(question, verb, danger) {
     asked = document.createElement("dialog");
     asked.setAttribute("aria-labelledby", "question");
     asked.innerHTML =
-      '<p id="question"></p><div class="actions"><button type="button" value="" autofocus>Cancel</button><button type="button" value="yes"></button></div>';
+      '<p id="question"></p><div class="actions"><button type="button" value="" autofocus></button><button type="button" value="yes"></button></div>';
     asked.addEventListener("click", (event) => {
       if (event.target.nodeName === "BUTTON") asked.close(event.target.value);
     });
@@ -66,6 +66,8 @@ function ask(question, verb, danger) {
   const yes = asked.querySelector('[value="yes"]');
   asked.querySelector("p").textContent = question;
   yes.textContent = verb;
+  // "Cancel" beside "Cancel the run" would say the opposite of what it does.
+  asked.querySelector('[value=""]').textContent = verb.startsWith("Cancel") ? "Go back" : "Cancel";
   yes.className = danger ? "danger" : "primary";
   asked.returnValue = "";
   asked.showModal();
