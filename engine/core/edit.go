@@ -18,6 +18,9 @@ func (c *Core) park(j *job) {
 	case !j.def.Paused && parked:
 		j.task.RunAt = j.task.Slot
 		c.touchTask(j)
+		if j.pausedAt(c.now).After(c.now) { // it was resumed by a clock that is ahead of this one
+			c.allOverdue(j, c.now, engine.ReasonPaused)
+		}
 		c.overdue(j, plan.Earlier(j.pausedAt(c.now), c.now), engine.ReasonPaused)
 		c.overdue(j, c.now, engine.ReasonOutage)
 	case !j.def.Paused:
@@ -28,14 +31,14 @@ func (c *Core) park(j *job) {
 // firstSlot plans a job that has no scheduled task: a new one, or one that had no schedule before.
 func (c *Core) firstSlot(j *job) {
 	c.planAfterEdit(j, plan.Since(j.def, nil, j.schedule.Kind(), j.def.Generation == 1), func(time.Time) bool { return false })
-	if j.resumedAfterEdit() {
+	if j.stoppedAfterEdit() {
 		j.task.RunAt = engine.Parked
 	}
 }
 
 // replan moves a scheduled task from the generation it was made for to the present one.
 func (c *Core) replan(j *job) {
-	paused := j.task.RunAt.Equal(engine.Parked) && (!j.task.Slot.Equal(engine.Parked) || j.resumedAfterEdit())
+	paused := j.task.RunAt.Equal(engine.Parked) && (!j.task.Slot.Equal(engine.Parked) || j.stoppedAfterEdit())
 	old, oldSlot := j.specs[j.task.Generation], j.task.Slot
 	previous := c.closeOld(j)
 	c.planAfterEdit(j, plan.Since(j.def, old, j.schedule.Kind(), old == nil), func(slot time.Time) bool {

@@ -49,9 +49,11 @@ func (j *job) pausedAt(otherwise time.Time) time.Time {
 	return j.def.PausedAt
 }
 
-// resumedAfterEdit reports whether the job was resumed after its present form was written. Where nothing was planned before,
-// the slots between the two count as paused: nobody has said when the pause began, and no slot of a pause may fire.
-func (j *job) resumedAfterEdit() bool { return !j.def.Paused && j.def.PausedAt.After(j.def.UpdatedAt) }
+// stoppedAfterEdit reports whether the job was resumed, or paused again, after its present form was written. Where nothing was
+// planned before, the slots between the two count as paused: nobody has said when the pause began, and no slot of a pause may fire.
+func (j *job) stoppedAfterEdit() bool {
+	return j.def.PausedAt.After(j.def.UpdatedAt) && (!j.def.Paused || j.def.Generation > 1)
+}
 
 // scheduled reports whether a task is a CRON root in the present definition.
 func (j *job) scheduled() bool {

@@ -6,7 +6,7 @@ var editGuards = []mutant{
 		name: "paused-before-resumed", guard: "what an unseen edit has scheduled does not fire in the pause before the resumption",
 		held: test{"engine/core", "^TestRootThatIsAddedToAPausedDAGFiresNoSlotOfThePause$"},
 		file: "engine/core/edit.go",
-		old:  "	if j.resumedAfterEdit() {\n",
+		old:  "	if j.stoppedAfterEdit() {\n",
 		new:  "	if false {\n",
 	},
 	{
