@@ -78,7 +78,7 @@ func (m *dagModel) wrote(w *world, d *engine.DAG, stamp time.Time) {
 func (u *users) handledDAG(handled engine.JobHandled) {
 	m := u.dagByUID[handled.UID]
 	for _, root := range m.roots {
-		root.acted(u.w, handled.Revision)
+		root.acted(u.w, handled)
 	}
 	u.w.note("handled", handled.UID, "", handled.Revision)
 }

@@ -3,7 +3,8 @@
 // In it runs the production code of the engine (engine, engine/lease, engine/shard's Machine and Loader) over store/memory, among
 // models of all that surrounds it: a queue with its streams, locks and leases, executors with the programs they run, users who
 // write as web/service does, and a clock that jumps. Everything takes a random virtual time and much of it fails: see
-// Faults. Engines and executors are killed between any two of their effects and started again, and stand still.
+// Faults. Engines and executors are killed between any two of their effects and started again, and stand still. Each node has a
+// clock of its own, which is off, drifts and is set right (clocks.go); all of them jump together.
 //
 // # How a world is built
 //
@@ -27,7 +28,7 @@
 // While the world turns, safety is checked at every write (truth.go, dag_truth.go) and at every start of a process
 // (journal.go, dag_oracle.go, which has a slow model of waves). Then the faults end, the world comes to rest, and liveness
 // is checked: every run, wave and command ended, every slot of every job and root accounted for exactly once (account.go,
-// by what model.go and dag_model.go remember of the users' writes). Reachable lists what many worlds together must have
+// by what model.go, debts.go and dag_model.go remember of the users' writes, and of when an engine heard of them). Reachable lists what many worlds together must have
 // reached, lest something goes untested.
 //
 // One seed gives one history, bit for bit: there is one *rand.Rand, no order comes from a map, and of the coroutines

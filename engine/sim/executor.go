@@ -74,7 +74,7 @@ func (a *attempt) handle(delivered *waiting, outlived func() bool) {
 		q.giveBack(delivered, min(max(until-w.elapsed, 10*time.Millisecond), w.between(100*time.Millisecond, time.Second)))
 		return
 	}
-	a.token, a.revision, a.deadline = token, token, asked+lockTTL-lockMargin
+	a.token, a.revision, a.deadline = token, token, asked+x.time.lasts(lockTTL-lockMargin)
 	defer func() {
 		if !x.group.dead && !x.away() {
 			q.unlock(task.Lock, a.revision, task, x.group.name)
@@ -90,7 +90,7 @@ func (a *attempt) handle(delivered *waiting, outlived func() bool) {
 
 	// Claim. A claim whose answer was lost is found again.
 	started := engine.Result{
-		Kind: engine.ResultStarted, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: x.group.name, Token: token, At: a.x.stamp(),
+		Kind: engine.ResultStarted, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: x.group.name, Token: token, At: a.x.time.stamp(),
 		Asks: task.Once,
 	}
 	sequence, claimed, alive := a.claim(started, outlived)
@@ -153,11 +153,11 @@ func (a *attempt) run(sequence uint64) {
 	w, task := a.x.w, a.task
 	finish := &engine.Finish{}
 	report := func() {
-		finish.FinishedAt = a.x.stamp()
+		finish.FinishedAt = a.x.time.stamp()
 		a.reporting = true
 		a.decide(engine.Result{
 			Kind: engine.ResultFinished, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: a.x.group.name, Token: a.token,
-			At: a.x.stamp(), Finish: finish,
+			At: a.x.time.stamp(), Finish: finish,
 		}, sequence)
 	}
 
@@ -168,7 +168,7 @@ func (a *attempt) run(sequence uint64) {
 	if !a.step(fetch) {
 		return
 	}
-	finish.FetchedAt = a.x.stamp()
+	finish.FetchedAt = a.x.time.stamp()
 	if task.Once {
 		var alive bool
 		if sequence, alive = a.awaitBegin(sequence); !alive {
@@ -195,9 +195,9 @@ func (a *attempt) run(sequence uint64) {
 		report()
 		return
 	}
-	finish.StartedAt = a.x.stamp()
+	finish.StartedAt = a.x.time.stamp()
 	a.program = w.journal.start(a)
-	refreshAt := w.elapsed + lockTTL/3
+	refreshAt := w.elapsed + a.x.time.lasts(lockTTL/3)
 	progress := w.odds(0.2)
 	ending := false
 	for !a.program.ended {
@@ -218,7 +218,7 @@ func (a *attempt) run(sequence uint64) {
 		if w.elapsed < refreshAt {
 			continue
 		}
-		refreshAt = w.elapsed + lockTTL/3
+		refreshAt = w.elapsed + a.x.time.lasts(lockTTL/3)
 		if !a.refresh() {
 			if a.x.group.dead {
 				return
@@ -234,7 +234,7 @@ func (a *attempt) run(sequence uint64) {
 			var ok, alive bool
 			next := engine.Result{
 				Kind: engine.ResultProgress, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: a.x.group.name, Token: a.token,
-				At: a.x.stamp(), Progress: &engine.Progress{Fraction: 0.5, At: a.x.stamp()},
+				At: a.x.time.stamp(), Progress: &engine.Progress{Fraction: 0.5, At: a.x.time.stamp()},
 			}
 			var stored uint64
 			if stored, ok, alive = a.decide(next, sequence); !alive {
@@ -258,7 +258,7 @@ func (a *attempt) run(sequence uint64) {
 // again. It gives the sequence of the last message; false when the executor has died, or the attempt was taken away.
 func (a *attempt) awaitBegin(sequence uint64) (uint64, bool) {
 	w, task := a.x.w, a.task
-	limit, refreshAt := w.elapsed+2*lockTTL, w.elapsed+lockTTL/3
+	limit, refreshAt := w.elapsed+a.x.time.lasts(2*lockTTL), w.elapsed+a.x.time.lasts(lockTTL/3)
 	for !a.mayBegin && !a.cancelled && !a.drained {
 		if w.elapsed >= limit || w.elapsed >= a.deadline {
 			return sequence, true
@@ -267,7 +267,7 @@ func (a *attempt) awaitBegin(sequence uint64) (uint64, bool) {
 			return sequence, false
 		}
 		if w.elapsed >= refreshAt && a.refresh() {
-			refreshAt = w.elapsed + lockTTL/3
+			refreshAt = w.elapsed + a.x.time.lasts(lockTTL/3)
 		}
 		if a.x.group.dead || a.revision == 0 {
 			return sequence, false
@@ -277,7 +277,7 @@ func (a *attempt) awaitBegin(sequence uint64) (uint64, bool) {
 		}
 		stored, ok, alive := a.decide(engine.Result{
 			Kind: engine.ResultProgress, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: a.x.group.name, Token: a.token,
-			At: a.x.stamp(), Asks: true,
+			At: a.x.time.stamp(), Asks: true,
 		}, sequence)
 		if !alive || !ok {
 			return sequence, false
@@ -307,7 +307,7 @@ func (a *attempt) refresh() bool {
 		a.revision = 0
 		return false
 	}
-	a.revision, a.deadline = revision, asked+lockTTL-lockMargin
+	a.revision, a.deadline = revision, asked+a.x.time.lasts(lockTTL-lockMargin)
 	if a.program != nil {
 		a.program.guard()
 	}

@@ -22,7 +22,7 @@ type executor struct {
 	draining     bool
 	cutUntil     time.Duration // until then it cannot refresh locks
 	awayUntil    time.Duration // until then it does not reach the queue
-	skew         time.Duration // of its clock
+	time         clock
 }
 
 func (x *executor) boot() {
@@ -32,9 +32,6 @@ func (x *executor) boot() {
 	x.w.note("executor starts", x.group.name, "", 0)
 	x.w.queue.dispatch()
 }
-
-// stamp is the wall clock by its own.
-func (x *executor) stamp() time.Time { return x.w.stamp().Add(x.skew) }
 
 // away reports whether it does not reach the queue.
 func (x *executor) away() bool { return x.w.elapsed < x.awayUntil }

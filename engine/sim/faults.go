@@ -58,6 +58,8 @@ const (
 	executorStalled fault = "executor stalled"
 	executorDrained fault = "executor drained"
 	refreshCut      fault = "executor cannot refresh its lock"
+	clockOff        fault = "clock of a node off"
+	clockDrifts     fault = "clock of a node too fast or too slow"
 	clockForward    fault = "wall clock jumps forward"
 	clockBack       fault = "wall clock jumps back"
 )
@@ -96,14 +98,15 @@ func Faults() []string {
 	for _, p := range periods {
 		all = append(all, string(p.fault))
 	}
-	return all
+	return append(all, string(clockOff), string(clockDrifts))
 }
 
 // faults says how often what goes wrong.
 type faults struct {
 	rate   map[fault]float64 // only looked up
 	active bool
-	none   bool // this world has no misfortunes
+	ended  time.Duration // when they did
+	none   bool          // this world has no misfortunes
 }
 
 // drawFaults chooses what goes wrong in this world: in some nothing, in most some, in some everything.
@@ -121,6 +124,7 @@ func (w *world) drawFaults() {
 			w.misfortune(p.fault, p.period)
 		}
 	}
+	w.drawClocks(share)
 }
 
 // chance draws whether a fault happens here.
@@ -177,9 +181,6 @@ func (w *world) strike(f fault) bool {
 		}
 		w.offset += jump
 		w.jumped = true
-		if f == clockBack {
-			w.twice = w.peak
-		}
 		w.note("clock jumps", "", jump.String(), 0)
 	default:
 		x := w.executors[w.random.IntN(len(w.executors))]

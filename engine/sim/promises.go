@@ -193,15 +193,8 @@ func (t *truth) bounded(m *jobModel, run *engine.Run) {
 	} else if run.Status == engine.StatusDead && failed < max(f.spec.Retry.MaxAttempts, 1) && lost < most {
 		t.w.fail("tries are used up before a run is dead", "run %s failed %d times, and %d attempts of it were lost", run.ID, failed, lost)
 	}
-	if wait := run.RetryAt.Sub(t.w.wall()); run.Status == engine.StatusRetrying && !t.w.jumped && !run.Waiting && wait > longestWait {
+	if wait := run.RetryAt.Sub(t.now); run.Status == engine.StatusRetrying && !t.w.jumped && !run.Waiting && wait > longestWait {
 		t.w.fail("a retry waits no longer than its bound", "run %s waits %s", run.ID, wait)
-	}
-	if len(run.Attempts) > 0 && run.Attempts[0].Status != engine.StatusCancelled && !t.stored[run.ID].past.waited && !t.stored[run.ID].past.again {
-		known := &t.stored[run.ID].past
-		back := !t.w.twice.IsZero() && (known.followed || !run.Slot.After(t.w.twice)) // its time had come before the clock went back
-		if first := run.Attempts[0].QueuedAt; !back && (first.Before(run.Slot) || first.Before(run.NotBefore)) {
-			t.w.fail("nothing goes before its time", "run %s was queued at %s, for slot %s, not before %s", run.ID, first, run.Slot, run.NotBefore)
-		}
 	}
 	if t.w.faults.none && lost > 0 {
 		t.w.fail("without misfortune nothing is lost", "attempts of run %s were", run.ID)
@@ -214,6 +207,7 @@ type past struct {
 	again     bool          // there was such a retry
 	cancelled time.Duration // since when it is to be cancelled
 	waited    bool          // its time had come, and another run was in the way
+	came      time.Duration // when its time had come, as far as was seen: it was published, or no longer only prepared
 	// followed says that the write that let it go ended another run of its job. It had waited for that, and the store had
 	// not been told: it was slow, or results were.
 	followed bool
@@ -232,6 +226,26 @@ func (t *truth) goesOn(known *shadow, run *engine.Run) {
 		p.cancelled = t.w.elapsed
 	}
 	p.waited = p.waited || run.Waiting
+	if run.Waiting || run.Status != engine.StatusScheduled {
+		t.comes(known, run.Wave, run.Task)
+	}
+}
+
+// came is when the time of a run had come. Of a mapped root it had when the wave began with it.
+func (t *truth) came(run *engine.Run) time.Duration {
+	if run.Item != nil {
+		return t.cameOf[run.Wave+"/"+run.Task]
+	}
+	return t.stored[run.ID].past.came
+}
+
+func (t *truth) comes(known *shadow, wave, task string) {
+	if known.past.came == 0 {
+		known.past.came = t.w.elapsed
+	}
+	if key := wave + "/" + task; wave != "" && t.cameOf[key] == 0 {
+		t.cameOf[key] = t.w.elapsed
+	}
 }
 
 // longestWait is more than what any retry waits in these worlds.
@@ -241,9 +255,18 @@ const longestWait = 10 * time.Second
 // over: what it publishes until then is claimed already, and the queue knows that for much longer.
 const unaware = 4 * time.Second
 
-// wanted checks that what is to be published has not ended: nobody looks for its claim any more.
-func (t *truth) wanted(task *engine.Task) {
-	if known := t.stored[task.Run]; known != nil && known.status.Terminal() && (!t.w.owners.several() || t.w.elapsed > known.ended+unaware) {
+// wanted checks of what is to be published that its time has come by the clock of the engine that does, and that it has not
+// ended: nobody looks for its claim any more.
+func (t *truth) wanted(task *engine.Task, e *driver) {
+	known := t.stored[task.Run]
+	if known == nil {
+		return
+	}
+	if now := e.time.wall(); known.past.came == 0 && (known.slot.After(now) || known.notBefore.After(now)) {
+		t.w.fail("nothing goes before its time", "run %s is published at %s, for slot %s, not before %s", task.Run, now, known.slot, known.notBefore)
+	}
+	t.comes(known, known.wave, known.task)
+	if known.status.Terminal() && (!t.w.owners.several() || t.w.elapsed > known.ended+unaware) {
 		t.w.fail("nothing is published of what has ended", "attempt %d of run %s is, and the run is %s", task.Attempt, task.Run, known.status)
 	}
 }

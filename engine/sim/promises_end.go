@@ -108,9 +108,6 @@ func (w *world) letters() {
 // obsolete checks that nothing fired at a slot that came when the engine had acted upon a pause, or an edit, already:
 // also not what was prepared before.
 func (w *world) obsolete(m *jobModel, runs []engine.Run) {
-	if w.jumped {
-		return
-	}
 	for i := range runs {
 		run := &runs[i]
 		if f := m.formOf(run.Generation); run.Trigger != engine.TriggerSchedule || f == nil || f.schedule.Kind() == cron.KindAfter {
@@ -118,13 +115,13 @@ func (w *world) obsolete(m *jobModel, runs []engine.Run) {
 		}
 		for n := range m.revisions {
 			r := &m.revisions[n]
-			if r.handledWall.IsZero() || !run.Slot.After(r.handledWall) {
+			if r.handledWall.IsZero() || !run.Slot.After(r.handledWall) || !run.Slot.After(r.stamp) || w.truth.stored[run.ID].past.came <= r.handled {
 				continue
 			}
-			if r.generation > run.Generation {
+			if r.generation > run.Generation && run.Slot.After(m.formOf(r.generation).since) {
 				w.fail("an edit takes back what is prepared", "run %s is of generation %d, and the engine knew of %d before its slot", run.ID, run.Generation, r.generation)
 			}
-			if r.paused && (n+1 == len(m.revisions) || run.Slot.Before(m.revisions[n+1].stamp)) {
+			if r.paused && m.pausedFor(n, run) {
 				w.fail("a pause takes back what is prepared", "run %s fired, and the engine knew of the pause before its slot", run.ID)
 			}
 		}

@@ -236,8 +236,8 @@ func (q *queue) decide(result engine.Result, after uint64) (sequence uint64, ok 
 	return q.sequence, true
 }
 
-func (q *queue) revoke(shard int, run string, attempt int) bool {
-	_, ok := q.decide(engine.Result{Kind: engine.ResultRevoked, Run: run, Attempt: attempt, Shard: shard, At: q.w.stamp()}, 0)
+func (q *queue) revoke(shard int, run string, attempt int, at time.Time) bool {
+	_, ok := q.decide(engine.Result{Kind: engine.ResultRevoked, Run: run, Attempt: attempt, Shard: shard, At: at}, 0)
 	if ok {
 		if task := q.tasks[run]; task != nil && task.task.Attempt <= attempt {
 			q.remove(task)
