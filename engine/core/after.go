@@ -81,8 +81,8 @@ func (c *Core) nextAfter(j *job, end time.Time) {
 		end = c.now
 	}
 	// No slot comes again: not where the wall clock went back; nor where the run had ended long before an edit, was tried
-	// again by hand, and is cancelled while it waits.
-	end = plan.Later(end, plan.Later(j.task.Slot, j.def.UpdatedAt))
+	// again by hand, and is cancelled while it waits; nor where a form before the edit had it.
+	end = plan.Later(plan.Later(end, j.task.Since), plan.Later(j.task.Slot, j.def.UpdatedAt))
 	slot, ok := j.schedule.Next(end)
 	c.setSlot(j, slot, ok)
 	c.arm(j)
