@@ -239,7 +239,7 @@ func (e *driver) perform(action shard.Action) {
 		e.commit(a)
 	case shard.Acknowledge:
 		receipt := a.Receipt.(receipt)
-		if !e.isCut() {
+		if !e.isCut() && !e.w.chance(resultsAckLost) {
 			e.w.queue.acknowledgeResults(receipt.shard, receipt.sequence)
 		}
 	case shard.Perform:

@@ -56,7 +56,7 @@ func (e *driver) effect(seat shard.Seat, effect core.Effect) {
 			if refused() {
 				return core.AttemptRevoked{Run: f.Run, Attempt: f.Attempt, Failed: true}
 			}
-			revoked := w.queue.revoke(f.Shard, f.Run, f.Attempt, e.time.stamp())
+			revoked := w.queue.revoke(&f, e.time.stamp())
 			return core.AttemptRevoked{Run: f.Run, Attempt: f.Attempt, Revoked: revoked, Failed: w.chance(queueUnsure)}
 		})
 	case core.Inspect:
@@ -65,7 +65,7 @@ func (e *driver) effect(seat shard.Seat, effect core.Effect) {
 			if !p.sleep(w.between(100*time.Microsecond, 3*time.Millisecond)) {
 				return nil
 			}
-			answer.State.Waits = f.Tier != "" && w.queue.waits(f.Run, f.Attempt)
+			answer.State.Waits = f.Tier != "" && w.queue.waits(&f)
 			w.queue.inspectSubject(f.Run, f.Attempt, &answer.State)
 			// Two questions, between which things happen.
 			if !p.sleep(w.between(50*time.Microsecond, pick(w, 3*time.Millisecond, 300*time.Millisecond))) {

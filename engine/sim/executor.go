@@ -23,6 +23,7 @@ type attempt struct {
 	cancelled bool
 	mayBegin  bool // the owner has said so
 	drained   bool
+	unsure    bool // whether it is claimed
 	reporting bool // its process has ended, and the report of that is on its way
 }
 
@@ -58,25 +59,21 @@ func (a *attempt) handle(delivered *waiting, outlived func() bool) {
 	}
 
 	// Lock. The deadline counts from before the call: the lock cannot expire earlier.
-	asked := w.elapsed
-	if !a.call() {
-		return
-	}
+	asked, token, until, ok, alive := a.lock()
 	switch {
-	case x.away():
+	case !alive, x.away():
 		return // it is delivered again
-	case w.chance(queueRefused):
+	case !ok && until == 0:
 		q.giveBack(delivered, w.between(0, time.Second))
 		return
 	}
-	token, until, ok := q.lock(task.Lock, task.Run, task.Attempt, x.group.name, lockTTL)
 	if !ok {
 		q.giveBack(delivered, min(max(until-w.elapsed, 10*time.Millisecond), w.between(100*time.Millisecond, time.Second)))
 		return
 	}
 	a.token, a.revision, a.deadline = token, token, asked+x.time.lasts(lockTTL-lockMargin)
 	defer func() {
-		if !x.group.dead && !x.away() {
+		if !x.group.dead && !x.away() && !a.unsure && !w.chance(unlockLost) {
 			q.unlock(task.Lock, a.revision, task, x.group.name)
 		}
 	}()
@@ -94,7 +91,8 @@ func (a *attempt) handle(delivered *waiting, outlived func() bool) {
 		Asks: task.Once,
 	}
 	sequence, claimed, alive := a.claim(started, outlived)
-	if !alive {
+	if !alive { // it may be claimed or not: the lock is left to expire
+		a.unsure = true
 		return
 	}
 	if !claimed {
@@ -109,10 +107,48 @@ func (a *attempt) handle(delivered *waiting, outlived func() bool) {
 	if !a.call() {
 		return
 	}
-	if !x.away() && !w.chance(taskAckLost) {
+	switch {
+	case x.away(), w.chance(taskAckLost):
+	case w.chance(taskAckLate):
+		w.after(w.between(50*time.Millisecond, 2*q.ackWait), func() { q.acknowledge(delivered) })
+	default:
 		q.acknowledge(delivered)
 	}
 	a.run(sequence)
+}
+
+// lock takes the task's lock, and tells when it was asked for. Where the queue does not answer it is tried again: one that was made
+// although the answer was lost is found again, and counts from when it was asked for first. until is 0 where nobody is known
+// to have it.
+func (a *attempt) lock() (asked time.Duration, token uint64, until time.Duration, ok, alive bool) {
+	x, w, task := a.x, a.x.w, a.task
+	limit := w.elapsed + x.time.lasts(lockTTL)
+	for certain := true; ; {
+		if certain { // else the lock may be the one that was asked for before
+			asked = w.elapsed
+		}
+		if !a.call() {
+			return 0, 0, 0, false, false
+		}
+		switch {
+		case x.away(), w.chance(queueRefused):
+		case w.chance(lockDelayed):
+			free, sender := w.queue.free(task.Lock), x.group.name
+			w.after(w.between(100*time.Millisecond, 2*lockTTL), func() { w.queue.lockLate(task, sender, a, free) })
+		default:
+			token, until, ok = w.queue.lock(task.Lock, task.Run, task.Attempt, x.group.name, lockTTL, a)
+			if !ok || !w.chance(lockUnsure) {
+				return asked, token, until, ok, true
+			}
+		}
+		certain = false
+		if w.elapsed >= limit {
+			return 0, 0, 0, false, true
+		}
+		if !a.step(w.between(50*time.Millisecond, 500*time.Millisecond)) {
+			return 0, 0, 0, false, false
+		}
+	}
 }
 
 // claim is decide for the first message, which is not sent once the lock could be somebody else's, or the copy is too old.
@@ -138,6 +174,10 @@ func (a *attempt) decideWhile(result engine.Result, after uint64, may func() boo
 			continue
 		}
 		if w.chance(queueRefused) {
+			continue
+		}
+		if w.chance(resultLate) { // it arrives long after it was sent again, or its executor was killed, and not after the claim window
+			w.after(w.between(100*time.Millisecond, claimWaits*w.queue.ackWait*3/4), func() { w.queue.decide(result, after) })
 			continue
 		}
 		sequence, ok := w.queue.decide(result, after)
@@ -299,12 +339,15 @@ func (a *attempt) refresh() bool {
 	}
 	if revision := a.revision; w.chance(refreshDelayed) {
 		sender := a.x.group.name // it may have been killed, and its successor be there, when this arrives
-		w.after(w.between(time.Second, 2*lockTTL), func() { w.queue.refresh(a.task.Lock, revision, a.task, sender) })
+		w.after(w.between(time.Second, 2*lockTTL), func() { w.queue.refreshLate(a.task.Lock, revision, a.task, sender) })
 		return false
 	}
 	revision, ok := w.queue.refresh(a.task.Lock, a.revision, a.task, a.x.group.name)
 	if !ok {
 		a.revision = 0
+		return false
+	}
+	if w.chance(refreshUnsure) { // what it replaced is asked for again, and found
 		return false
 	}
 	a.revision, a.deadline = revision, asked+a.x.time.lasts(lockTTL-lockMargin)

@@ -23,6 +23,7 @@ type executor struct {
 	cutUntil     time.Duration // until then it cannot refresh locks
 	awayUntil    time.Duration // until then it does not reach the queue
 	time         clock
+	appetite     appetite
 }
 
 func (x *executor) boot() {
@@ -95,11 +96,11 @@ func (x *executor) leaveIfDrained() {
 	}
 }
 
-// idleExecutor draws an executor that can take a task, nil if there is none.
-func (w *world) idleExecutor() *executor {
+// idleExecutor draws an executor that can take a task and wants to, nil if there is none.
+func (w *world) idleExecutor(wants func(*executor) bool) *executor {
 	var idle []*executor
 	for _, x := range w.executors {
-		if !x.group.dead && !x.draining && !x.away() && x.busy < x.slots && w.elapsed >= x.stalledUntil {
+		if x.group != nil && !x.group.dead && !x.draining && !x.away() && x.busy < x.slots && w.elapsed >= x.stalledUntil && wants(x) {
 			idle = append(idle, x)
 		}
 	}

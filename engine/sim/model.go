@@ -57,13 +57,13 @@ func (m *jobModel) stands(w *world, task *engine.ScheduledTask) {
 	case m.parked.IsZero():
 		m.parked = w.truth.now
 	}
-	if len(m.forms) != 1 || w.jumped || task.Slot.Equal(engine.Parked) {
+	f := m.formOf(task.Generation)
+	if f == nil || task.Slot.Equal(engine.Parked) {
 		return
 	}
 	// Whatever the clock of the executor says that ran what it follows.
-	f := &m.forms[0]
 	shifted := f.spec.Active != nil || len(f.spec.Exclude) > 0
-	if most := w.truth.now.Add(time.Duration(f.spec.After) + apart); f.schedule.Kind() == cron.KindAfter && !shifted && task.Slot.After(most) {
+	if most := w.peak.Add(time.Duration(f.spec.After) + apart); f.schedule.Kind() == cron.KindAfter && !shifted && task.Slot.After(most) {
 		w.fail("a fixed delay follows the end of the run before", "%s is next at %s", m.uid, task.Slot)
 	}
 }

@@ -39,13 +39,14 @@ func (m *jobModel) ever(policies ...spec.Overlap) bool {
 func (t *truth) promised(batch *engine.Batch) {
 	for i := range batch.Runs {
 		run := &batch.Runs[i]
-		m := t.w.users.byUID[run.JobUID]
-		if m == nil || run.Task != "" || t.stored[run.ID] == nil {
+		if t.stored[run.ID] == nil {
 			continue
 		}
-		t.bounded(m, run)
-		t.alone(m, run)
-		t.waits(m, run)
+		t.bounded(run)
+		if m := t.w.users.byUID[run.JobUID]; m != nil {
+			t.alone(m, run)
+			t.waits(m, run)
+		}
 	}
 	for i := range batch.Slots {
 		entry := &batch.Slots[i]
@@ -164,11 +165,31 @@ func (t *truth) rootGaveUp(entry *engine.SlotRange) {
 	}
 }
 
-// bounded checks that a run is not tried more often, sooner or after another end than its definition says. Tries are
-// counted from the last retry by hand.
-func (t *truth) bounded(m *jobModel, run *engine.Run) {
-	f := m.formOf(run.Generation)
+// rules gives what the definition of a run says of its attempts, the same for those of jobs and of tasks; nil where it has none.
+func (u *users) rules(run *engine.Run) *spec.Job {
+	if run.Task == "" {
+		if f := u.byUID[run.JobUID].formOf(run.Generation); f != nil {
+			return &f.spec
+		}
+		return nil
+	}
+	f := u.dagByUID[run.JobUID].forms[run.Generation]
 	if f == nil {
+		return nil
+	}
+	if f.jobs[run.Task] == nil {
+		if task, known := f.graph.Index(run.Task); known {
+			f.jobs[run.Task] = f.spec.TaskJob(task)
+		}
+	}
+	return f.jobs[run.Task]
+}
+
+// bounded checks that a run is not tried more often, sooner or after another end than its definition says. Tries are
+// counted from the last retry by hand, or resumption of the wave.
+func (t *truth) bounded(run *engine.Run) {
+	rules := t.w.users.rules(run)
+	if rules == nil {
 		return
 	}
 	failed, lost := 0, 0
@@ -178,22 +199,22 @@ func (t *truth) bounded(m *jobModel, run *engine.Run) {
 		switch {
 		case a.Status == engine.StatusFailed || a.Status == engine.StatusTimedOut:
 			failed++
-			if !last && a.ExitCode != nil && !life.RetriableExit(*a.ExitCode, f.spec.Retry) {
+			if !last && a.ExitCode != nil && !life.RetriableExit(*a.ExitCode, rules.Retry) {
 				t.w.fail("exits that say so are not tried again", "attempt %d of run %s follows exit %d", a.N+1, run.ID, *a.ExitCode)
 			}
 		case a.Status == engine.StatusLost && a.Error != "": // not handed back by a drain
 			lost++
 		}
 	}
-	if most := max(f.spec.Retry.MaxAttempts, 1); failed > most {
+	if most := max(rules.Retry.MaxAttempts, 1); failed > most {
 		t.w.fail("retries are bounded", "run %s failed %d times, and %d tries are allowed", run.ID, failed, most)
 	}
 	if most := t.w.config.Core.MaxLosses + 1; lost > most {
 		t.w.fail("losses are bounded", "%d attempts of run %s were lost, and %d are allowed", lost, run.ID, most)
-	} else if run.Status == engine.StatusDead && failed < max(f.spec.Retry.MaxAttempts, 1) && lost < most {
+	} else if run.Status == engine.StatusDead && failed < max(rules.Retry.MaxAttempts, 1) && lost < most {
 		t.w.fail("tries are used up before a run is dead", "run %s failed %d times, and %d attempts of it were lost", run.ID, failed, lost)
 	}
-	if wait := run.RetryAt.Sub(t.now); run.Status == engine.StatusRetrying && !t.w.jumped && !run.Waiting && wait > longestWait {
+	if wait := run.RetryAt.Sub(t.w.peak); run.Status == engine.StatusRetrying && !run.Waiting && wait > longestWait {
 		t.w.fail("a retry waits no longer than its bound", "run %s waits %s", run.ID, wait)
 	}
 	if t.w.faults.none && lost > 0 {
@@ -204,7 +225,6 @@ func (t *truth) bounded(m *jobModel, run *engine.Run) {
 // past is what is remembered of a run beside what the store shows.
 type past struct {
 	base      int           // attempts before the last retry by hand
-	again     bool          // there was such a retry
 	cancelled time.Duration // since when it is to be cancelled
 	waited    bool          // its time had come, and another run was in the way
 	came      time.Duration // when its time had come, as far as was seen: it was published, or no longer only prepared
@@ -216,7 +236,7 @@ type past struct {
 // goesOn checks that what somebody has cancelled is not tried again, and remembers what the next write overwrites.
 func (t *truth) goesOn(known *shadow, run *engine.Run) {
 	p := &known.past
-	if run.Task == "" && p.cancelled > 0 && run.CancelBy != "" && run.Attempt > known.attempt && known.attempt > p.base && !run.Status.Terminal() {
+	if p.cancelled > 0 && run.CancelBy != "" && run.Attempt > known.attempt && known.attempt > p.base && !run.Status.Terminal() {
 		t.w.fail("what is cancelled is not tried again", "run %s (%s) goes on with attempt %d", run.ID, run.CancelBy, run.Attempt)
 	}
 	switch {
@@ -262,11 +282,15 @@ func (t *truth) wanted(task *engine.Task, e *driver) {
 	if known == nil {
 		return
 	}
+	rules := t.w.users.rules(&engine.Run{JobUID: task.JobUID, Task: task.Task, Generation: task.Generation})
+	if rules != nil && (task.Tier != rules.Tier || task.Class != rules.Class) {
+		t.w.fail("a task waits in its tier and class", "run %s goes to %s %s, and is %s %s", task.Run, task.Tier, task.Class, rules.Tier, rules.Class)
+	}
 	if now := e.time.wall(); known.past.came == 0 && (known.slot.After(now) || known.notBefore.After(now)) {
 		t.w.fail("nothing goes before its time", "run %s is published at %s, for slot %s, not before %s", task.Run, now, known.slot, known.notBefore)
 	}
 	t.comes(known, known.wave, known.task)
-	if known.status.Terminal() && (!t.w.owners.several() || t.w.elapsed > known.ended+unaware) {
+	if known.status.Terminal() && (known.endedBy == e.group || t.w.elapsed > known.ended+unaware) {
 		t.w.fail("nothing is published of what has ended", "attempt %d of run %s is, and the run is %s", task.Attempt, task.Run, known.status)
 	}
 }

@@ -52,7 +52,8 @@ func (m *jobModel) onlyStopped() bool { return len(m.revisions) == 2 && m.revisi
 func (w *world) excluded(m *jobModel, runs []engine.Run) {
 	for i := range runs {
 		run := &runs[i]
-		if run.Trigger == engine.TriggerSchedule && len(m.forms) == 1 && m.forms[0].spec.CatchUp.Policy == spec.CatchUpNone && m.forms[0].schedule.Kind() != cron.KindAfter && !w.jumped &&
+		f := m.formOf(run.Generation)
+		if run.Trigger == engine.TriggerSchedule && f != nil && f.spec.CatchUp.Policy == spec.CatchUpNone && f.schedule.Kind() != cron.KindAfter &&
 			len(run.Attempts) > 0 && !w.truth.stored[run.ID].past.waited && !w.truth.stored[run.ID].past.followed {
 			// An engine that comes back finds that an executor was faster: then it learns late of an attempt that was not.
 			a := &run.Attempts[0]
@@ -60,7 +61,7 @@ func (w *world) excluded(m *jobModel, runs []engine.Run) {
 				w.fail("what is late is not caught up where the policy is none", "run %s was queued %s late", run.ID, late)
 			}
 		}
-		if f := m.formOf(run.Generation); f != nil && !run.Slot.IsZero() && f.schedule.Excluded(run.Slot) {
+		if f != nil && !run.Slot.IsZero() && f.schedule.Excluded(run.Slot) {
 			w.fail("a blackout keeps its slots from firing", "run %s (%s) is for slot %s", run.ID, run.Trigger, run.Slot)
 		}
 	}
@@ -92,8 +93,15 @@ func (w *world) letters() {
 			w.fail("the dead leave letters", "there is one of run %s, which is not dead", letters[i].RunID)
 		}
 	}
+	var uids []string
 	for _, m := range w.users.jobs {
-		runs, _, err := w.truth.store.Runs(context.Background(), engine.RunFilter{JobUID: m.uid, Limit: 1 << 20})
+		uids = append(uids, m.uid)
+	}
+	for _, m := range w.users.dags {
+		uids = append(uids, m.uid)
+	}
+	for _, uid := range uids {
+		runs, _, err := w.truth.store.Runs(context.Background(), engine.RunFilter{JobUID: uid, Limit: 1 << 20})
 		if err != nil {
 			return
 		}

@@ -62,7 +62,7 @@ func Run(seed uint64, options Options) Report {
 	}
 	w.owners = newOwners(w)
 	for i := range 1 + w.random.IntN(3) {
-		x := &executor{w: w, name: "executor-" + string(rune('a'+i)), slots: 1 + w.random.IntN(4), time: clock{w: w}}
+		x := &executor{w: w, name: "executor-" + string(rune('a'+i)), slots: 1 + w.random.IntN(4), time: clock{w: w}, appetite: w.drawAppetite(i == 0)}
 		w.executors = append(w.executors, x)
 	}
 	w.drawFaults()

@@ -41,6 +41,7 @@ type shadow struct {
 	revision int64
 	attempt  int
 	ended    time.Duration // when it did
+	endedBy  *group        // the engine that has written so
 	trigger  engine.Trigger
 	slot     time.Time
 	// The run does not go before this, nor before its slot.
@@ -216,6 +217,7 @@ func (t *truth) wrote(run *engine.Run) {
 	switch {
 	case from == run.Status || !from.Terminal():
 	case wave != nil && wave.reopened && from != engine.StatusSucceeded:
+		known.past.base = known.attempt
 		from = engine.StatusScheduled
 		if run.Status == engine.StatusScheduled || run.Status.Terminal() { // marked, or run again
 			from = run.Status
@@ -225,7 +227,7 @@ func (t *truth) wrote(run *engine.Run) {
 			t.w.fail("terminal stays terminal", "run %s went from %s to %s, and nobody asked for it", run.ID, from, run.Status)
 		}
 		delete(t.retried, run.ID)
-		known.past.base, known.past.again = known.attempt, true
+		known.past.base = known.attempt
 		from = engine.StatusRetrying
 	}
 	if from != run.Status && !reaches(from, run.Status) || (run.Status == engine.StatusQueued && from == engine.StatusRunning && run.Attempt <= known.attempt) {
@@ -243,13 +245,13 @@ func (t *truth) wrote(run *engine.Run) {
 		t.w.users.ended = append(t.w.users.ended, run.ID)
 	}
 	t.goesOn(known, run)
-	ended := known.ended
+	ended, endedBy := known.ended, known.endedBy
 	if run.Status.Terminal() && run.Status != known.status {
-		ended = t.w.elapsed
+		ended, endedBy = t.w.elapsed, t.by.group
 	}
 	*known = shadow{
-		ended: ended,
-		past:  known.past, status: run.Status, revision: run.Revision, attempt: run.Attempt, trigger: run.Trigger, slot: run.Slot, notBefore: run.NotBefore,
+		ended: ended, endedBy: endedBy,
+		past: known.past, status: run.Status, revision: run.Revision, attempt: run.Attempt, trigger: run.Trigger, slot: run.Slot, notBefore: run.NotBefore,
 		wave: run.Wave, task: run.Task, item: -1, upstream: run.Upstream,
 	}
 	if run.Item != nil {

@@ -20,7 +20,6 @@ type world struct {
 	agenda  agenda
 	order   uint64
 	steps   int
-	jumped  bool      // the wall clock has
 	peak    time.Time // the latest that any clock has shown by which something is scheduled
 
 	programsAway time.Duration // until then no program is fetched
