@@ -82,6 +82,22 @@ func TestNoSlotOfAFixedDelayComesAgain(t *testing.T) {
 	}
 }
 
+// TestAFixedDelayRepeatsNoSlotOfTheFormBefore: the clock went back behind slots that are in the ledger, and an edit makes a fixed
+// delay of the schedule while a run is under way.
+func TestAFixedDelayRepeatsNoSlotOfTheFormBefore(t *testing.T) {
+	b := newBench(t)
+	for _, line := range [][]string{{"define", "every=1s", "overlap=skip"}, {"at", "1s"}, {"started", "1s/1"}, {"at", "6s"}} {
+		b.do(line)
+	}
+	b.now = b.seconds("2s")
+	b.do([]string{"define", "after=1s", "overlap=skip"})
+	b.out = nil
+	b.do([]string{"finished", "1s/1", "0"})
+	if want := "next slot 7s"; !slices.Contains(b.out, want) {
+		t.Errorf("got %q, want %s: those up to 6s have been skipped", b.out, want)
+	}
+}
+
 // TestALaterSlotDoesNotGoBeforeOneThatWaitsForNews: an engine that has just taken over lets a slot wait until it has heard of the
 // run before. That ends, and the next slot comes before the first is looked at again.
 func TestALaterSlotDoesNotGoBeforeOneThatWaitsForNews(t *testing.T) {

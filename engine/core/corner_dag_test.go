@@ -279,3 +279,45 @@ func TestEditLosesNoSlotOfARootThatIsBeingCaughtUp(t *testing.T) {
 	b.until(66 * time.Minute)
 	b.is("02 00:10 succeeded, 02 00:20 succeeded, 02 00:30 succeeded", "02 00:40..02 01:00 3 skipped(overlap)")
 }
+
+// The DAG is resumed and paused again as well, and no engine sees any of it: what is between the edit and the last pause counts as
+// paused, too.
+func TestRootThatIsAddedToAPausedDAGFiresNothingWhereThePauseGoesOn(t *testing.T) {
+	b := corner(t, "none", "10h", "queue")
+	b.until(12 * time.Minute)
+	b.pause(true)
+	b.now = b.dag.CreatedAt.Add(30 * time.Minute)
+	b.quietly(func() {
+		b.define("kind: DAG\nname: etl\ndefaults: {binary: work}\noverlap: queue\ncatch_up: {policy: none}\n" +
+			"tasks: {a: {schedule: '*/10 * * * *'}, new: {schedule: '*/5 * * * *'}}\n")
+	})
+	for _, at := range []int{45, 46} {
+		b.now = b.dag.CreatedAt.Add(time.Duration(at) * time.Minute)
+		b.quietly(func() { b.pause(at == 46) })
+	}
+	b.away(46*time.Minute + 3*time.Second)
+	b.drain()
+	b.now = b.dag.CreatedAt.Add(52 * time.Minute)
+	b.pause(false)
+	b.drain()
+	if want := "02 00:35..02 00:45 3 skipped(paused), 02 00:50..02 00:50 1 skipped(paused)"; b.days("new") != want {
+		t.Errorf("the ledger says\n     %s\nwant %s", b.days("new"), want)
+	}
+}
+
+// The clock by which a DAG is resumed is ahead of the engine's: what passed in the pause is caught up, and fires late.
+func TestSlotsOfAPauseAreCaughtUpWhereTheClockOfTheResumptionIsAhead(t *testing.T) {
+	b := corner(t, "all", "10h", "queue")
+	b.until(12 * time.Minute)
+	b.pause(true)
+	b.jump(30*time.Minute + time.Second)
+	b.dag.Paused, b.dag.PausedAt = false, b.now.Add(2*time.Second)
+	b.save()
+	b.drain()
+	for _, run := range b.runs {
+		if run.Task == "a" && run.Slot.After(b.dag.CreatedAt.Add(12*time.Minute)) && run.Trigger != engine.TriggerCatchUp {
+			t.Errorf("the slot of %s fired as %s", run.Slot.Format("15:04"), run.Trigger)
+		}
+	}
+	b.is("02 00:10 succeeded, 02 00:20 succeeded, 02 00:30 succeeded", "")
+}

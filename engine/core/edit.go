@@ -18,6 +18,9 @@ func (c *Core) park(j *job) {
 	case !j.def.Paused && parked:
 		j.task.RunAt = j.task.Slot
 		c.touchTask(j)
+		if j.pausedAt(c.now).After(c.now) { // it was resumed by a clock that is ahead of this one
+			c.allOverdue(j, c.now, engine.ReasonPaused)
+		}
 		c.overdue(j, plan.Earlier(j.pausedAt(c.now), c.now), engine.ReasonPaused)
 		c.overdue(j, c.now, engine.ReasonOutage)
 	case !j.def.Paused:

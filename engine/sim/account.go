@@ -195,30 +195,46 @@ func (w *world) policies(m *jobModel, run *engine.Run) {
 	if !known {
 		w.fail("runs are of a generation", "run %s is of generation %d, which never was", run.ID, run.Generation)
 	}
-	if run.Trigger == engine.TriggerSchedule && fixed && !w.jumped && m.stoodStill(run.Slot, handled) {
+	if run.Trigger == engine.TriggerSchedule && fixed && m.stoodStill(run, handled, w.truth.came(run)) {
 		w.fail("a paused job stands still", "run %s fired at %s, while its job was paused", run.ID, run.Slot)
 	}
 }
 
-// stoodStill reports whether the job was paused at a slot, and the engine had known it for a second. A form that the
+// stoodStill reports whether the job was paused at the slot of a run, and the engine had known it for a second. A form that the
 // engine only saw after the pause, or never acted upon as long as it was the latest, was never paused for it.
-func (m *jobModel) stoodStill(slot time.Time, handled time.Duration) bool {
+func (m *jobModel) stoodStill(run *engine.Run, handled, came time.Duration) bool {
+	if handled == 0 {
+		return false
+	}
 	for i, r := range m.revisions {
-		if handled == 0 {
-			break
-		}
-		if !r.paused || r.handledWall.IsZero() || !slot.After(r.handledWall.Add(time.Second)) {
-			continue
-		}
-		until := i + 1
-		for until < len(m.revisions) && m.revisions[until].paused {
-			until++
-		}
-		if until == len(m.revisions) || slot.Before(m.revisions[until].stamp) {
+		known := r.paused && !r.handledWall.IsZero() && came > r.handled
+		if known && run.Slot.After(r.handledWall.Add(time.Second)) && run.Slot.After(r.stamp) && m.pausedFor(i, run) {
 			return true
 		}
 	}
 	return false
+}
+
+// pausedFor reports whether the pause that a revision is in goes on at the slot of a run, unless its form was written later.
+func (m *jobModel) pausedFor(n int, run *engine.Run) bool {
+	for n < len(m.revisions) && m.revisions[n].paused {
+		n++
+	}
+	return n == len(m.revisions) || m.revisions[n].generation >= run.Generation && run.Slot.Before(m.resumed(n))
+}
+
+// resumed is when a revision ended a pause: as its user's clock said, or as the engine saw it, if that is behind.
+func (m *jobModel) resumed(n int) time.Time {
+	at := m.revisions[n].stamp
+	for ; n < len(m.revisions); n++ {
+		if known := m.revisions[n].known; !known.IsZero() {
+			if known.Before(at) {
+				at = known
+			}
+			break
+		}
+	}
+	return at
 }
 
 func names(s *cron.Schedule, slot time.Time) bool {
@@ -290,15 +306,14 @@ func (w *world) complete(m *jobModel, b book) {
 		if m.job.Paused && m.stopped().Before(until) {
 			until = m.stopped()
 		}
-		since := f.since
-		if f.again.After(since) { // the clock went back: the form of before has had these
-			since = f.again
+		if m.neverWent(f) {
+			until = f.since
 		}
-		if len(m.forms) > 1 && w.twice.After(since) { // and an edit had some planned anew, over what the ledger said
-			since = w.twice
+		if f.had.After(until) { // the clock went back before the next form was written
+			until = f.had.Add(1)
 		}
-		for slot := range f.schedule.Between(since, until) {
-			if found := b[slot.UnixMilli()]; found == (entry{}) {
+		for slot := range f.schedule.Between(f.since, until) {
+			if found := b[slot.UnixMilli()]; found == (entry{}) && f.owes(slot) {
 				w.fail("no slot is lost", "job %s: slot %s of generation %d is neither a run nor in the ledger", m.uid, slot, f.generation)
 				return
 			}
@@ -315,8 +330,8 @@ func (m *jobModel) stopped() time.Time {
 		if r.paused && r.stamp.Before(stamp) {
 			stamp = r.stamp
 		}
-		if r.paused && !r.handledWall.IsZero() && r.handledWall.Before(stamp) { // the clock went back in between
-			stamp = r.handledWall.Add(-5 * time.Second) // it was decided before it was durable
+		if r.paused && !r.known.IsZero() && r.known.Before(stamp) { // the clock went back in between, or the engine's is behind
+			stamp = r.known
 		}
 	}
 	if !m.parked.IsZero() && m.parked.Before(stamp) { // of a pause that the clock of now has yet to come to

@@ -25,6 +25,7 @@ type dagModel struct {
 type dagForm struct {
 	spec  *spec.DAG
 	graph *dag.Graph
+	jobs  map[string]*spec.Job // of its tasks, as they are asked for; only looked up
 }
 
 // root gives the model of a task as a root, nil if it never was one.
@@ -47,7 +48,7 @@ func (m *dagModel) wrote(w *world, d *engine.DAG, stamp time.Time) {
 			w.fail("the simulator draws graphs", "%s: %s", d.UID, err)
 			return
 		}
-		f = &dagForm{spec: d.Spec.Clone(), graph: graph}
+		f = &dagForm{spec: d.Spec.Clone(), graph: graph, jobs: map[string]*spec.Job{}}
 		m.forms[d.Generation] = f
 		for _, root := range graph.Roots() {
 			if name := graph.Name(root); m.root(name) == nil {
@@ -78,7 +79,7 @@ func (m *dagModel) wrote(w *world, d *engine.DAG, stamp time.Time) {
 func (u *users) handledDAG(handled engine.JobHandled) {
 	m := u.dagByUID[handled.UID]
 	for _, root := range m.roots {
-		root.acted(u.w, handled.Revision)
+		root.acted(u.w, handled)
 	}
 	u.w.note("handled", handled.UID, "", handled.Revision)
 }

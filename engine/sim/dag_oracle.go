@@ -80,7 +80,7 @@ func (w *world) asTheModelSays(wave *waveShadow, form *dagForm) {
 	for task := range form.graph.Len() {
 		name, t := form.graph.Name(task), &form.spec.Tasks[task]
 		state, items := w.truth.outcome(wave.ID, name)
-		if state == 0 {
+		if state == 0 || state == dag.Succeeded && wave.kept[name] {
 			continue
 		}
 		wrong := func(want string) {
@@ -228,7 +228,7 @@ func (w *world) mayStart(task *engine.Task, living []*program) {
 		w.fail("tasks are of their wave's generation", "%s is of no task of generation %d", task.Run, wave.Generation)
 		return
 	}
-	if rule := w.truth.tally(wave.ID, form, number).rule(form.spec.Tasks[number].Trigger); !form.graph.Root(number) && rule != dag.Ready && !wave.reopened {
+	if rule := w.truth.tally(wave.ID, form, number).rule(form.spec.Tasks[number].Trigger); !form.graph.Root(number) && rule != dag.Ready {
 		w.fail("needs come before dependants", "%s starts, and its rule %q says %s", task.Run, form.spec.Tasks[number].Trigger, rule)
 	}
 	same, items := 0, 0

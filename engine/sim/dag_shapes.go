@@ -22,7 +22,7 @@ func (u *users) shapeDAG(name string) *spec.DAG {
 		MaxParallel: pick(w, 0, 0, 0, 1, 2, 3),
 	}
 	d.Defaults = spec.TaskDefaults{
-		Binary: pick(w, "tool@stable", "tool"), Timeout: spec.Duration(pick(w, 2*time.Second, 10*time.Second)),
+		Tier: pick(w, "", spec.TierLight, spec.TierHeavy), Binary: pick(w, "tool@stable", "tool"), Timeout: spec.Duration(pick(w, 2*time.Second, 10*time.Second)),
 		Delivery: pick(w, spec.DeliveryAtLeastOnce, spec.DeliveryAtLeastOnce, spec.DeliveryAtMostOnce),
 		Retry: spec.Retry{
 			MaxAttempts: pick(w, 1, 1, 2, 3), Delay: spec.Duration(pick(w, 100*time.Millisecond, time.Second)), MaxDelay: spec.Duration(4 * time.Second),

@@ -13,6 +13,7 @@ type waveShadow struct {
 	engine.Wave
 	reopened bool // somebody has asked for it to go on after its end, or for a task of it to count otherwise
 	marked   bool
+	kept     map[string]bool // tasks that had succeeded when it went on last: they stay as they are; only looked up
 }
 
 // wroteWave checks what became of a wave: its status moves as a wave's may, its number stays, and its end is what its
@@ -61,9 +62,23 @@ func (t *truth) wroteWave(wave *engine.Wave) {
 			}
 		}
 	}
+	if from.Terminal() && to == engine.StatusRunning {
+		t.keep(known)
+	}
 	known.Wave = *wave
 	if to.Terminal() && wave.Epoch > 0 {
 		t.waveEnded(known)
+	}
+}
+
+// keep remembers which tasks of a wave that goes on have succeeded.
+func (t *truth) keep(wave *waveShadow) {
+	wave.kept = map[string]bool{}
+	for _, id := range t.runsOf[wave.ID] {
+		if run := t.stored[id]; run != nil {
+			state, _ := t.outcome(wave.ID, run.task)
+			wave.kept[run.task] = state == dag.Succeeded
+		}
 	}
 }
 
@@ -198,7 +213,7 @@ func (t *truth) waveEnded(wave *waveShadow) {
 	if wave.Tally != tally {
 		t.w.fail("a wave counts its tasks", "wave %s counts %+v, and its runs say %+v", wave.ID, wave.Tally, tally)
 	}
-	if wave.CancelBy == "" && !wave.reopened {
+	if wave.CancelBy == "" && !wave.marked {
 		t.w.asTheModelSays(wave, form)
 	}
 }

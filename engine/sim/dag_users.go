@@ -33,7 +33,7 @@ func (u *users) createDAG() bool {
 	w := u.w
 	name := fmt.Sprintf("dag-%d", len(u.dags)+1)
 	uid := fmt.Sprintf("d%dx%04x", len(u.dags)+1, w.random.IntN(1<<16))
-	now := w.stamp()
+	now := u.time.stamp()
 	definition := u.shapeDAG(name)
 	d := engine.DAG{
 		UID: uid, Namespace: namespace, Name: name, Shard: engine.ShardOf(uid), Spec: *definition, Generation: 1, Revision: 1, Pending: true,
@@ -59,7 +59,7 @@ func (u *users) createDAG() bool {
 // changeDAG writes a new revision of a DAG.
 func (u *users) changeDAG(m *dagModel, what string, alter func(d *engine.DAG, now time.Time)) {
 	w := u.w
-	d, now := m.dag, w.stamp()
+	d, now := m.dag, u.time.stamp()
 	alter(&d, now)
 	d.Revision++
 	d.Pending = true
@@ -137,7 +137,7 @@ func (u *users) insertWave(m *dagModel, id string, fill func(*engine.Wave)) {
 	w := u.w
 	wave := engine.Wave{
 		ID: id, Revision: 1, Namespace: namespace, DAGUID: m.uid, DAG: m.dag.Name, Shard: m.dag.Shard, By: "somebody",
-		Status: engine.StatusScheduled, CreatedAt: w.stamp(),
+		Status: engine.StatusScheduled, CreatedAt: u.time.stamp(),
 	}
 	fill(&wave)
 	if known, err := w.truth.store.WavesByID(context.Background(), []string{id}); err != nil || len(known) > 0 {
@@ -153,8 +153,8 @@ func (u *users) backfillDAG() bool {
 	if m == nil {
 		return false
 	}
-	from := w.stamp().Add(-w.between(0, time.Minute)).Truncate(time.Millisecond)
-	planned, _, err := wave.Backfill(&m.dag, from, from.Add(w.between(time.Second, 30*time.Second)), w.stamp())
+	from := u.time.stamp().Add(-w.between(0, time.Minute)).Truncate(time.Millisecond)
+	planned, _, err := wave.Backfill(&m.dag, from, from.Add(w.between(time.Second, 30*time.Second)), u.time.stamp())
 	if err != nil {
 		w.fail("backfills are planned", "DAG %s: %s", m.uid, err)
 		return false

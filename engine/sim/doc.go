@@ -3,7 +3,8 @@
 // In it runs the production code of the engine (engine, engine/lease, engine/shard's Machine and Loader) over store/memory, among
 // models of all that surrounds it: a queue with its streams, locks and leases, executors with the programs they run, users who
 // write as web/service does, and a clock that jumps. Everything takes a random virtual time and much of it fails: see
-// Faults. Engines and executors are killed between any two of their effects and started again, and stand still.
+// Faults. Engines and executors are killed between any two of their effects and started again, and stand still. Each node has a
+// clock of its own, which is off, drifts and is set right (clocks.go); all of them jump together.
 //
 // # How a world is built
 //
@@ -20,15 +21,32 @@
 //
 // The executor is modelled, not the production code, which is made of processes and goroutines: executor.go follows the
 // order that the design demands (lock, claim, ack, run, finish, unlock; its process ends before its lock can). So is the
-// queue: queue.go promises what queue/queuetest promises, and no more.
+// queue: queue.go promises what queue/queuetest promises, and no more; lanes.go has its tiers and classes.
 //
 // # What is checked
 //
 // While the world turns, safety is checked at every write (truth.go, dag_truth.go) and at every start of a process
 // (journal.go, dag_oracle.go, which has a slow model of waves). Then the faults end, the world comes to rest, and liveness
 // is checked: every run, wave and command ended, every slot of every job and root accounted for exactly once (account.go,
-// by what model.go and dag_model.go remember of the users' writes). Reachable lists what many worlds together must have
-// reached, lest something goes untested.
+// by what model.go, debts.go and dag_model.go remember of the users' writes, and of when an engine heard of them). Reachable
+// lists what many worlds together must have reached, lest something goes untested.
+//
+// # What is excused
+//
+// All worlds are judged by the same rules, however many engines there are, and whatever clocks do. What the judges still let pass:
+//
+//   - Two engines on one shard where leases allow it: after a standstill, with a clock that stood still, or after the table of leases lost
+//     writes (excused in owners_leased.go); and what a former owner publishes until it knows better (unaware in promises.go).
+//   - A job that had several overlap policies is held to the weakest of them (ever in promises.go).
+//   - How much one look brings back is judged where a job was never changed (caughtUp in promises_end.go).
+//   - A wave of which a user has marked a task is not held to the model of waves (waveEnded in dag_truth.go), nor to what is handed on
+//     (toldInputs in dag_oracle.go). Tasks that had succeeded when a wave was resumed stay as they are.
+//   - A request to resume or to mark counts from when it was made, not from when it was granted (reopened in dag_truth.go).
+//   - Waves of paused DAGs that wait for a slot are cancelled at the end (endWaves in dag_users.go).
+//
+// RESULTS and LOCKS lose nothing that they have acknowledged. A store tears what its adapters tear: of the shards' commits in one round
+// trip any may be done and any not, each of them whole (commit in driver.go). The engine reads no projection that is behind, and users'
+// requests name revisions that may have been replaced when they are granted.
 //
 // One seed gives one history, bit for bit: there is one *rand.Rand, no order comes from a map, and of the coroutines
 // (iter.Pull) only one runs at a time, chosen by the agenda. A world that fails is shrunk: Shrink leaves out what it does

@@ -14,6 +14,7 @@ import (
 type driver struct {
 	w       *world
 	name    string
+	time    clock
 	number  int // of the incarnation
 	group   *group
 	machine *shard.Machine
@@ -41,6 +42,7 @@ type driver struct {
 	ended      time.Duration // when its last incarnation ended
 	told       int           // how often it was told what it owns
 	flights    *flights      // commits begun since
+	taken      takenUp
 }
 
 var allShards = func() []int {
@@ -60,9 +62,9 @@ func (e *driver) boot() {
 	if e.w.owners.several() {
 		config.CheckEvery = 10 * time.Second
 	}
-	e.machine = shard.NewMachine(config, e.w.wall(), e.w.random)
+	e.machine = shard.NewMachine(config, e.time.wall(), e.w.random)
 	e.until, e.loseAt, e.wokeAt, e.thawedAt, e.freezes, e.inbox = 0, 0, 0, 0, false, nil
-	e.seats = [engine.Shards]shard.Seat{}
+	e.seats, e.taken = [engine.Shards]shard.Seat{}, takenUp{map[version]time.Time{}, map[version]time.Time{}}
 	e.since = e.w.elapsed
 	e.believes, e.flights, e.shards = [engine.Shards]bool{}, &flights{}, nil
 	e.w.note("engine starts", e.group.name, "", 0)
@@ -126,8 +128,9 @@ func (e *driver) input(in shard.Input) {
 	if answer, ok := in.(shard.Answered); ok {
 		e.w.counts.add("event", name(answer.Event))
 	}
+	e.takeUp(in)
 	e.w.counts.add("input", name(in))
-	for _, action := range e.machine.Step(e.w.wall(), in) {
+	for _, action := range e.machine.Step(e.time.wall(), in) {
 		if e.w.chance(engineCut) {
 			e.kill()
 			return
@@ -155,7 +158,7 @@ func (e *driver) arm() {
 		return
 	}
 	late := e.w.between(0, 200*time.Microsecond)
-	e.clock = e.w.after(max(next.Sub(e.w.wall()), 0)+late, func() { e.input(shard.Clock{}) })
+	e.clock = e.w.after(e.time.lasts(max(next.Sub(e.time.wall()), 0))+late, func() { e.input(shard.Clock{}) })
 }
 
 // do lets a process of the engine do something and tell the machine.
@@ -236,7 +239,7 @@ func (e *driver) perform(action shard.Action) {
 		e.commit(a)
 	case shard.Acknowledge:
 		receipt := a.Receipt.(receipt)
-		if !e.isCut() {
+		if !e.isCut() && !e.w.chance(resultsAckLost) {
 			e.w.queue.acknowledgeResults(receipt.shard, receipt.sequence)
 		}
 	case shard.Perform:
@@ -284,7 +287,7 @@ func (e *driver) commit(a shard.Commit) {
 			case away || torn && w.odds(0.5):
 				answer.Errors[i] = errInjected
 			default:
-				answer.Errors[i] = w.truth.commit(&a.Commits[i])
+				answer.Errors[i] = w.truth.commit(&a.Commits[i], e)
 				if torn || w.chance(storeUnsure) {
 					answer.Errors[i] = errInjected
 				}

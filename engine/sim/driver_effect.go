@@ -49,14 +49,14 @@ func (e *driver) effect(seat shard.Seat, effect core.Effect) {
 	refused := func() bool { return e.isCut() || w.chance(queueRefused) }
 	switch f := effect.(type) {
 	case core.Publish:
-		w.truth.wanted(f.Task)
+		w.truth.wanted(f.Task, e)
 		e.publish(seat, f.Task)
 	case core.Revoke:
 		ask(func() core.Event {
 			if refused() {
 				return core.AttemptRevoked{Run: f.Run, Attempt: f.Attempt, Failed: true}
 			}
-			revoked := w.queue.revoke(f.Shard, f.Run, f.Attempt)
+			revoked := w.queue.revoke(&f, e.time.stamp())
 			return core.AttemptRevoked{Run: f.Run, Attempt: f.Attempt, Revoked: revoked, Failed: w.chance(queueUnsure)}
 		})
 	case core.Inspect:
@@ -65,14 +65,14 @@ func (e *driver) effect(seat shard.Seat, effect core.Effect) {
 			if !p.sleep(w.between(100*time.Microsecond, 3*time.Millisecond)) {
 				return nil
 			}
-			answer.State.Waits = f.Tier != "" && w.queue.waits(f.Run, f.Attempt)
+			answer.State.Waits = f.Tier != "" && w.queue.waits(&f)
 			w.queue.inspectSubject(f.Run, f.Attempt, &answer.State)
 			// Two questions, between which things happen.
 			if !p.sleep(w.between(50*time.Microsecond, pick(w, 3*time.Millisecond, 300*time.Millisecond))) {
 				return nil
 			}
 			w.queue.inspectLock(f.Run, f.Attempt, f.Locks, &answer.State)
-			answer.State.Since = w.wall().Add(e.since - w.elapsed)
+			answer.State.Since = e.time.wall().Add(e.since - w.elapsed)
 			if answer.Failed || e.isCut() {
 				answer.Failed, answer.State = true, engine.AttemptState{}
 			}
@@ -84,7 +84,7 @@ func (e *driver) effect(seat shard.Seat, effect core.Effect) {
 	case core.DeclareLost:
 		ask(func() core.Event {
 			if !refused() {
-				w.queue.decide(engine.Result{Kind: engine.ResultLost, Run: f.Run, Attempt: f.Attempt, Shard: f.Shard, At: w.stamp()}, f.After)
+				w.queue.decide(engine.Result{Kind: engine.ResultLost, Run: f.Run, Attempt: f.Attempt, Shard: f.Shard, At: e.time.stamp()}, f.After)
 			}
 			return nil
 		})

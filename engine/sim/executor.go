@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -11,24 +10,6 @@ const (
 	lockTTL    = 10 * time.Second
 	lockMargin = time.Second // a process is dead this long before its lock can be somebody else's
 )
-
-// executor is a model of one: it takes tasks and follows the protocol of the design's section 4 step by step. Its
-// slots are coroutines; a stall stops all of them, but not its processes, which a watchdog ends in time.
-type executor struct {
-	w            *world
-	name         string
-	incarnation  int
-	slots        int
-	group        *group
-	running      []*attempt
-	busy         int
-	stalledUntil time.Duration
-	sleepsUntil  time.Duration // what stalled with it goes on by then
-	draining     bool
-	cutUntil     time.Duration // until then it cannot refresh locks
-	awayUntil    time.Duration // until then it does not reach the queue
-	skew         time.Duration // of its clock
-}
 
 // attempt is one that an executor has taken.
 type attempt struct {
@@ -42,144 +23,8 @@ type attempt struct {
 	cancelled bool
 	mayBegin  bool // the owner has said so
 	drained   bool
+	unsure    bool // whether it is claimed
 	reporting bool // its process has ended, and the report of that is on its way
-}
-
-func (x *executor) boot() {
-	x.incarnation++
-	x.group = x.w.newGroup(fmt.Sprintf("%s.%d", x.name, x.incarnation))
-	x.running, x.busy, x.stalledUntil, x.sleepsUntil, x.draining, x.cutUntil = nil, 0, 0, 0, false, 0
-	x.w.note("executor starts", x.group.name, "", 0)
-	x.w.queue.dispatch()
-}
-
-// stamp is the wall clock by its own.
-func (x *executor) stamp() time.Time { return x.w.stamp().Add(x.skew) }
-
-// away reports whether it does not reach the queue.
-func (x *executor) away() bool { return x.w.elapsed < x.awayUntil }
-
-// strike is a misfortune of this executor; false if it cannot happen now.
-func (x *executor) strike(f fault) bool {
-	if x.group.dead || x.draining {
-		return false
-	}
-	switch f {
-	case executorKilled:
-		x.kill()
-	case executorStalled:
-		if x.w.elapsed < x.stalledUntil {
-			return false
-		}
-		x.stalledUntil = x.w.elapsed + x.w.between(2*time.Second, 25*time.Second)
-		x.sleepsUntil = x.stalledUntil
-		x.w.note("executor stalls", x.group.name, "", int64(x.stalledUntil))
-		x.w.after(x.stalledUntil-x.w.elapsed, x.w.queue.dispatch)
-	case executorDrained:
-		x.drain()
-	case refreshCut:
-		x.cutUntil = x.w.elapsed + x.w.between(5*time.Second, 25*time.Second)
-		x.w.note("refresh cut", x.group.name, "", int64(x.cutUntil))
-	default:
-		return false
-	}
-	return true
-}
-
-// kill ends the executor and its processes: whatever it ran dies with it.
-func (x *executor) kill() {
-	x.w.note("executor killed", x.group.name, "", 0)
-	for _, a := range x.running {
-		if a.program != nil {
-			a.program.end("executor killed")
-		}
-	}
-	x.w.kill(x.group)
-	x.w.after(x.w.between(10*time.Millisecond, 8*time.Second), x.boot)
-}
-
-// drain ends the executor in an orderly way: what it has is handed back.
-func (x *executor) drain() {
-	x.w.note("executor drains", x.group.name, "", 0)
-	x.draining = true
-	for _, a := range x.running {
-		a.drained = true
-		if a.process != nil {
-			a.process.wake()
-		}
-	}
-	x.leaveIfDrained()
-}
-
-func (x *executor) leaveIfDrained() {
-	if x.draining && x.busy == 0 && !x.group.dead {
-		x.w.kill(x.group)
-		x.w.after(x.w.between(10*time.Millisecond, 3*time.Second), x.boot)
-	}
-}
-
-// idleExecutor draws an executor that can take a task, nil if there is none.
-func (w *world) idleExecutor() *executor {
-	var idle []*executor
-	for _, x := range w.executors {
-		if !x.group.dead && !x.draining && !x.away() && x.busy < x.slots && w.elapsed >= x.stalledUntil {
-			idle = append(idle, x)
-		}
-	}
-	if len(idle) == 0 {
-		return nil
-	}
-	return idle[w.random.IntN(len(idle))]
-}
-
-// control tells the executors of an attempt to end it, or that it may begin.
-func (w *world) control(control engine.Control) {
-	for _, x := range w.executors {
-		for _, a := range x.running {
-			if a.task.Run != control.Run || a.task.Attempt != control.Attempt || a.x.group.dead {
-				continue
-			}
-			switch {
-			case control.Kind == engine.ControlCancel:
-				a.cancelled = true
-			case x.group.name == control.Executor && a.token == control.Token:
-				a.mayBegin = true
-			}
-			a.process.wake()
-		}
-	}
-}
-
-// take begins to handle a delivered task.
-func (x *executor) take(delivered *waiting, copies int) {
-	x.busy++
-	a := &attempt{x: x, task: delivered.task}
-	given := x.w.elapsed
-	x.running = append(x.running, a)
-	group := x.group
-	a.process = x.w.spawn(group, x.w.between(100*time.Microsecond, 2*time.Millisecond), func(*process) {
-		outlived := func() bool { return x.w.queue.outlived(delivered, copies, given) }
-		if outlived() {
-			x.w.queue.drop(delivered)
-		} else {
-			a.handle(delivered, outlived)
-		}
-		if group.dead {
-			return
-		}
-		if a.program != nil {
-			a.program.end("its executor let go of it")
-		}
-		x.busy--
-		for i, other := range x.running {
-			if other == a {
-				x.running = append(x.running[:i:i], x.running[i+1:]...)
-				break
-			}
-		}
-		x.leaveIfDrained()
-		x.w.after(0, x.w.queue.dispatch)
-	})
 }
 
 // step lets time pass; false when the executor has died. A stalled executor wakes when its stall is over.
@@ -214,25 +59,21 @@ func (a *attempt) handle(delivered *waiting, outlived func() bool) {
 	}
 
 	// Lock. The deadline counts from before the call: the lock cannot expire earlier.
-	asked := w.elapsed
-	if !a.call() {
-		return
-	}
+	asked, token, until, ok, alive := a.lock()
 	switch {
-	case x.away():
+	case !alive, x.away():
 		return // it is delivered again
-	case w.chance(queueRefused):
+	case !ok && until == 0:
 		q.giveBack(delivered, w.between(0, time.Second))
 		return
 	}
-	token, until, ok := q.lock(task.Lock, task.Run, task.Attempt, x.group.name, lockTTL)
 	if !ok {
 		q.giveBack(delivered, min(max(until-w.elapsed, 10*time.Millisecond), w.between(100*time.Millisecond, time.Second)))
 		return
 	}
-	a.token, a.revision, a.deadline = token, token, asked+lockTTL-lockMargin
+	a.token, a.revision, a.deadline = token, token, asked+x.time.lasts(lockTTL-lockMargin)
 	defer func() {
-		if !x.group.dead && !x.away() {
+		if !x.group.dead && !x.away() && !a.unsure && !w.chance(unlockLost) {
 			q.unlock(task.Lock, a.revision, task, x.group.name)
 		}
 	}()
@@ -246,11 +87,12 @@ func (a *attempt) handle(delivered *waiting, outlived func() bool) {
 
 	// Claim. A claim whose answer was lost is found again.
 	started := engine.Result{
-		Kind: engine.ResultStarted, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: x.group.name, Token: token, At: a.x.stamp(),
+		Kind: engine.ResultStarted, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: x.group.name, Token: token, At: a.x.time.stamp(),
 		Asks: task.Once,
 	}
 	sequence, claimed, alive := a.claim(started, outlived)
-	if !alive {
+	if !alive { // it may be claimed or not: the lock is left to expire
+		a.unsure = true
 		return
 	}
 	if !claimed {
@@ -265,10 +107,48 @@ func (a *attempt) handle(delivered *waiting, outlived func() bool) {
 	if !a.call() {
 		return
 	}
-	if !x.away() && !w.chance(taskAckLost) {
+	switch {
+	case x.away(), w.chance(taskAckLost):
+	case w.chance(taskAckLate):
+		w.after(w.between(50*time.Millisecond, 2*q.ackWait), func() { q.acknowledge(delivered) })
+	default:
 		q.acknowledge(delivered)
 	}
 	a.run(sequence)
+}
+
+// lock takes the task's lock, and tells when it was asked for. Where the queue does not answer it is tried again: one that was made
+// although the answer was lost is found again, and counts from when it was asked for first. until is 0 where nobody is known
+// to have it.
+func (a *attempt) lock() (asked time.Duration, token uint64, until time.Duration, ok, alive bool) {
+	x, w, task := a.x, a.x.w, a.task
+	limit := w.elapsed + x.time.lasts(lockTTL)
+	for certain := true; ; {
+		if certain { // else the lock may be the one that was asked for before
+			asked = w.elapsed
+		}
+		if !a.call() {
+			return 0, 0, 0, false, false
+		}
+		switch {
+		case x.away(), w.chance(queueRefused):
+		case w.chance(lockDelayed):
+			free, sender := w.queue.free(task.Lock), x.group.name
+			w.after(w.between(100*time.Millisecond, 2*lockTTL), func() { w.queue.lockLate(task, sender, a, free) })
+		default:
+			token, until, ok = w.queue.lock(task.Lock, task.Run, task.Attempt, x.group.name, lockTTL, a)
+			if !ok || !w.chance(lockUnsure) {
+				return asked, token, until, ok, true
+			}
+		}
+		certain = false
+		if w.elapsed >= limit {
+			return 0, 0, 0, false, true
+		}
+		if !a.step(w.between(50*time.Millisecond, 500*time.Millisecond)) {
+			return 0, 0, 0, false, false
+		}
+	}
 }
 
 // claim is decide for the first message, which is not sent once the lock could be somebody else's, or the copy is too old.
@@ -296,6 +176,10 @@ func (a *attempt) decideWhile(result engine.Result, after uint64, may func() boo
 		if w.chance(queueRefused) {
 			continue
 		}
+		if w.chance(resultLate) { // it arrives long after it was sent again, or its executor was killed, and not after the claim window
+			w.after(w.between(100*time.Millisecond, claimWaits*w.queue.ackWait*3/4), func() { w.queue.decide(result, after) })
+			continue
+		}
 		sequence, ok := w.queue.decide(result, after)
 		if ok && w.chance(queueUnsure) {
 			continue
@@ -309,11 +193,11 @@ func (a *attempt) run(sequence uint64) {
 	w, task := a.x.w, a.task
 	finish := &engine.Finish{}
 	report := func() {
-		finish.FinishedAt = a.x.stamp()
+		finish.FinishedAt = a.x.time.stamp()
 		a.reporting = true
 		a.decide(engine.Result{
 			Kind: engine.ResultFinished, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: a.x.group.name, Token: a.token,
-			At: a.x.stamp(), Finish: finish,
+			At: a.x.time.stamp(), Finish: finish,
 		}, sequence)
 	}
 
@@ -324,7 +208,7 @@ func (a *attempt) run(sequence uint64) {
 	if !a.step(fetch) {
 		return
 	}
-	finish.FetchedAt = a.x.stamp()
+	finish.FetchedAt = a.x.time.stamp()
 	if task.Once {
 		var alive bool
 		if sequence, alive = a.awaitBegin(sequence); !alive {
@@ -351,9 +235,9 @@ func (a *attempt) run(sequence uint64) {
 		report()
 		return
 	}
-	finish.StartedAt = a.x.stamp()
+	finish.StartedAt = a.x.time.stamp()
 	a.program = w.journal.start(a)
-	refreshAt := w.elapsed + lockTTL/3
+	refreshAt := w.elapsed + a.x.time.lasts(lockTTL/3)
 	progress := w.odds(0.2)
 	ending := false
 	for !a.program.ended {
@@ -374,7 +258,7 @@ func (a *attempt) run(sequence uint64) {
 		if w.elapsed < refreshAt {
 			continue
 		}
-		refreshAt = w.elapsed + lockTTL/3
+		refreshAt = w.elapsed + a.x.time.lasts(lockTTL/3)
 		if !a.refresh() {
 			if a.x.group.dead {
 				return
@@ -390,7 +274,7 @@ func (a *attempt) run(sequence uint64) {
 			var ok, alive bool
 			next := engine.Result{
 				Kind: engine.ResultProgress, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: a.x.group.name, Token: a.token,
-				At: a.x.stamp(), Progress: &engine.Progress{Fraction: 0.5, At: a.x.stamp()},
+				At: a.x.time.stamp(), Progress: &engine.Progress{Fraction: 0.5, At: a.x.time.stamp()},
 			}
 			var stored uint64
 			if stored, ok, alive = a.decide(next, sequence); !alive {
@@ -414,7 +298,7 @@ func (a *attempt) run(sequence uint64) {
 // again. It gives the sequence of the last message; false when the executor has died, or the attempt was taken away.
 func (a *attempt) awaitBegin(sequence uint64) (uint64, bool) {
 	w, task := a.x.w, a.task
-	limit, refreshAt := w.elapsed+2*lockTTL, w.elapsed+lockTTL/3
+	limit, refreshAt := w.elapsed+a.x.time.lasts(2*lockTTL), w.elapsed+a.x.time.lasts(lockTTL/3)
 	for !a.mayBegin && !a.cancelled && !a.drained {
 		if w.elapsed >= limit || w.elapsed >= a.deadline {
 			return sequence, true
@@ -423,7 +307,7 @@ func (a *attempt) awaitBegin(sequence uint64) (uint64, bool) {
 			return sequence, false
 		}
 		if w.elapsed >= refreshAt && a.refresh() {
-			refreshAt = w.elapsed + lockTTL/3
+			refreshAt = w.elapsed + a.x.time.lasts(lockTTL/3)
 		}
 		if a.x.group.dead || a.revision == 0 {
 			return sequence, false
@@ -433,7 +317,7 @@ func (a *attempt) awaitBegin(sequence uint64) (uint64, bool) {
 		}
 		stored, ok, alive := a.decide(engine.Result{
 			Kind: engine.ResultProgress, Run: task.Run, Attempt: task.Attempt, Shard: task.Shard, Executor: a.x.group.name, Token: a.token,
-			At: a.x.stamp(), Asks: true,
+			At: a.x.time.stamp(), Asks: true,
 		}, sequence)
 		if !alive || !ok {
 			return sequence, false
@@ -455,7 +339,7 @@ func (a *attempt) refresh() bool {
 	}
 	if revision := a.revision; w.chance(refreshDelayed) {
 		sender := a.x.group.name // it may have been killed, and its successor be there, when this arrives
-		w.after(w.between(time.Second, 2*lockTTL), func() { w.queue.refresh(a.task.Lock, revision, a.task, sender) })
+		w.after(w.between(time.Second, 2*lockTTL), func() { w.queue.refreshLate(a.task.Lock, revision, a.task, sender) })
 		return false
 	}
 	revision, ok := w.queue.refresh(a.task.Lock, a.revision, a.task, a.x.group.name)
@@ -463,7 +347,10 @@ func (a *attempt) refresh() bool {
 		a.revision = 0
 		return false
 	}
-	a.revision, a.deadline = revision, asked+lockTTL-lockMargin
+	if w.chance(refreshUnsure) { // what it replaced is asked for again, and found
+		return false
+	}
+	a.revision, a.deadline = revision, asked+a.x.time.lasts(lockTTL-lockMargin)
 	if a.program != nil {
 		a.program.guard()
 	}

@@ -14,11 +14,15 @@ const (
 	taskDoubled    fault = "task delivered twice at once"
 	taskDelayed    fault = "task delayed"
 	taskAckLost    fault = "acknowledgement of a task lost"
+	taskAckLate    fault = "acknowledgement of a task late"
+	taskNakLost    fault = "return of a task lost"
 	publishRefused fault = "publish refused"
 	publishUnsure  fault = "publish done, but reported failed"
 	resultsAgain   fault = "results delivered again"
 	resultsDelayed fault = "results of a shard delayed"
 	floorLost      fault = "acknowledgement of results lost in a crash"
+	resultsAckLost fault = "acknowledgement of results lost"
+	resultLate     fault = "message on an attempt's subject late"
 	queueRefused   fault = "question to the queue refused"
 	queueUnsure    fault = "message on an attempt's subject stored, but reported failed"
 	wakeLost       fault = "wake lost"
@@ -35,6 +39,10 @@ const (
 	executorCut    fault = "executor killed between two steps"
 	programAway    fault = "program not fetched"
 	programSlow    fault = "program fetched slowly"
+	lockUnsure     fault = "lock made, but reported failed"
+	lockDelayed    fault = "lock delayed on its way"
+	unlockLost     fault = "release of a lock lost"
+	refreshUnsure  fault = "refresh of a lock done, but reported failed"
 	refreshDelayed fault = "refresh of a lock delayed on its way"
 	leaseRefused   fault = "write of the leases refused"
 	leaseUnsure    fault = "write of the leases done, but reported failed"
@@ -58,6 +66,8 @@ const (
 	executorStalled fault = "executor stalled"
 	executorDrained fault = "executor drained"
 	refreshCut      fault = "executor cannot refresh its lock"
+	clockOff        fault = "clock of a node off"
+	clockDrifts     fault = "clock of a node too fast or too slow"
 	clockForward    fault = "wall clock jumps forward"
 	clockBack       fault = "wall clock jumps back"
 )
@@ -72,6 +82,7 @@ var rates = []struct {
 	{queueUnsure, 0.05}, {wakeLost, 0.3}, {controlLost, 0.3}, {storeRefused, 0.03}, {storeUnsure, 0.03},
 	{storeSlow, 0.03}, {storeTorn, 0.03}, {commitLate, 0.5}, {commitGone, 0.5}, {engineCut, 0.003}, {commitCut, 0.006}, {commitTorn, 0.004}, {executorCut, 0.004},
 	{programAway, 0.02}, {programSlow, 0.03}, {refreshDelayed, 0.03},
+	{taskAckLate, 0.05}, {taskNakLost, 0.1}, {resultsAckLost, 0.05}, {resultLate, 0.02}, {lockUnsure, 0.04}, {lockDelayed, 0.02}, {unlockLost, 0.02}, {refreshUnsure, 0.04},
 	{leaseRefused, 0.03}, {leaseUnsure, 0.03}, {leaseSlow, 0.02}, {watchDelayed, 0.03}, {entryEndsLate, 0.3}, {entryEndless, 0.03},
 }
 
@@ -96,14 +107,15 @@ func Faults() []string {
 	for _, p := range periods {
 		all = append(all, string(p.fault))
 	}
-	return all
+	return append(all, string(clockOff), string(clockDrifts))
 }
 
 // faults says how often what goes wrong.
 type faults struct {
 	rate   map[fault]float64 // only looked up
 	active bool
-	none   bool // this world has no misfortunes
+	ended  time.Duration // when they did
+	none   bool          // this world has no misfortunes
 }
 
 // drawFaults chooses what goes wrong in this world: in some nothing, in most some, in some everything.
@@ -121,6 +133,7 @@ func (w *world) drawFaults() {
 			w.misfortune(p.fault, p.period)
 		}
 	}
+	w.drawClocks(share)
 }
 
 // chance draws whether a fault happens here.
@@ -176,10 +189,6 @@ func (w *world) strike(f fault) bool {
 			jump = -jump
 		}
 		w.offset += jump
-		w.jumped = true
-		if f == clockBack {
-			w.twice = w.peak
-		}
 		w.note("clock jumps", "", jump.String(), 0)
 	default:
 		x := w.executors[w.random.IntN(len(w.executors))]

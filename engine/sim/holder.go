@@ -54,7 +54,7 @@ func (h *holder) begin() {
 
 // now is the clock that waits are measured by: the one on the wall jumps, this does not. It stands while the whole
 // machine does.
-func (h *holder) now() time.Time { return h.w.start.Add(h.w.elapsed - h.e.frozen) }
+func (h *holder) now() time.Time { return h.w.start.Add(h.e.time.steady() - h.e.frozen) }
 
 func (h *holder) input(in ...lease.Input) {
 	e := h.e
@@ -72,7 +72,7 @@ func (h *holder) input(in ...lease.Input) {
 		return
 	}
 	h.clock.cancel()
-	h.clock = h.w.after(max(h.keeper.Next(now).Sub(now), 0)+h.w.between(0, 200*time.Microsecond), func() { h.input(lease.Tick{}) })
+	h.clock = h.w.after(h.e.time.lasts(max(h.keeper.Next(now).Sub(now), 0))+h.w.between(0, 200*time.Microsecond), func() { h.input(lease.Tick{}) })
 }
 
 func (h *holder) wakeUp() {

@@ -16,7 +16,8 @@ type jobModel struct {
 	forms     []form
 	revisions []revision
 	behaviour behaviour
-	parked    time.Time // when its clock was stopped last; zero while it goes
+	parked    time.Time            // when its clock was stopped last; zero while it goes
+	task      engine.ScheduledTask // as last written
 	// Of a root of a DAG.
 	of    *dagModel
 	fired map[int64]string // slot in milliseconds → the wave that has had it; only looked up
@@ -28,7 +29,9 @@ type form struct {
 	spec       spec.Job
 	schedule   *cron.Schedule
 	since      time.Time     // the stamp of its write
-	again      time.Time     // until then the wall clock shows what it had shown before; zero if it does not
+	debt       debt          // what it found
+	pausedAt   int           // the revision by which the engine found it paused, having planned nothing before; 0 if it did not
+	had        time.Time     // the slot that it has accounted for last, if it was replaced
 	handled    time.Duration // when the engine had acted on it, 0 if it never has
 	replaced   time.Duration // when the next form was written, 0 for the present one
 }
@@ -41,7 +44,9 @@ type revision struct {
 	deleted     bool
 	stamp       time.Time
 	elapsed     time.Duration
-	handledWall time.Time // zero if the engine has not acted on it by itself
+	handledWall time.Time     // by the engine's clock; zero if it has not acted on it by itself
+	handled     time.Duration // when that was
+	known       time.Time     // when it was first known to the engine that did, by that one's clock
 }
 
 // stands notes when the engine has stopped a job's clock.
@@ -50,15 +55,15 @@ func (m *jobModel) stands(w *world, task *engine.ScheduledTask) {
 	case !task.RunAt.Equal(engine.Parked) || task.Slot.Equal(engine.Parked):
 		m.parked = time.Time{}
 	case m.parked.IsZero():
-		m.parked = w.wall()
+		m.parked = w.truth.now
 	}
-	if len(m.forms) != 1 || w.jumped || task.Slot.Equal(engine.Parked) {
+	f := m.formOf(task.Generation)
+	if f == nil || task.Slot.Equal(engine.Parked) {
 		return
 	}
 	// Whatever the clock of the executor says that ran what it follows.
-	f := &m.forms[0]
 	shifted := f.spec.Active != nil || len(f.spec.Exclude) > 0
-	if most := w.wall().Add(time.Duration(f.spec.After) + time.Second); f.schedule.Kind() == cron.KindAfter && !shifted && task.Slot.After(most) {
+	if most := w.peak.Add(time.Duration(f.spec.After) + apart); f.schedule.Kind() == cron.KindAfter && !shifted && task.Slot.After(most) {
 		w.fail("a fixed delay follows the end of the run before", "%s is next at %s", m.uid, task.Slot)
 	}
 }
@@ -82,12 +87,7 @@ func (m *jobModel) wrote(w *world, job *engine.Job, schedule *cron.Schedule, sta
 		if n > 0 {
 			m.forms[n-1].replaced = w.elapsed
 		}
-		f := form{generation: job.Generation, spec: job.Spec, schedule: schedule, since: stamp}
-		f.passed(w)
-		if n > 0 && m.forms[n-1].again.After(f.again) { // what the form of before does not owe, this one does not either
-			f.again = m.forms[n-1].again
-		}
-		m.forms = append(m.forms, f)
+		m.forms = append(m.forms, form{generation: job.Generation, spec: job.Spec, schedule: schedule, since: stamp})
 	}
 	if m.fired == nil {
 		m.fired = map[int64]string{}
@@ -97,31 +97,23 @@ func (m *jobModel) wrote(w *world, job *engine.Job, schedule *cron.Schedule, sta
 	})
 }
 
-// passed notes that the wall clock shows what it had shown before: the form owes nothing of that time.
-func (f *form) passed(w *world) {
-	if w.peak.After(w.wall()) {
-		f.again = w.peak.Add(w.config.Core.Lead)
-	}
-}
-
 // handled notes that the engine has acted on a revision.
 func (u *users) handled(handled engine.JobHandled) {
-	u.byUID[handled.UID].acted(u.w, handled.Revision)
+	u.byUID[handled.UID].acted(u.w, handled)
 	u.w.note("handled", handled.UID, "", handled.Revision)
 }
 
 // acted notes that the engine has acted on a revision.
-func (m *jobModel) acted(w *world, number int64) {
+func (m *jobModel) acted(w *world, handled engine.JobHandled) {
 	for i := range m.revisions {
 		r := &m.revisions[i]
-		if r.number != number || !r.handledWall.IsZero() {
+		if r.number != handled.Revision || !r.handledWall.IsZero() {
 			continue
 		}
-		r.handledWall = w.wall()
-		for f := range m.forms {
-			if m.forms[f].generation == r.generation && m.forms[f].handled == 0 {
-				m.forms[f].handled = w.elapsed
-				m.forms[f].passed(w)
+		r.handledWall, r.handled, r.known = w.truth.now, w.elapsed, w.truth.by.taken.revised[version{handled.UID, r.number}]
+		for n := range m.forms {
+			if f := &m.forms[n]; f.generation == r.generation && f.handled == 0 {
+				f.replaces(w, m, i, handled.UID)
 			}
 		}
 	}

@@ -39,13 +39,14 @@ func (m *jobModel) ever(policies ...spec.Overlap) bool {
 func (t *truth) promised(batch *engine.Batch) {
 	for i := range batch.Runs {
 		run := &batch.Runs[i]
-		m := t.w.users.byUID[run.JobUID]
-		if m == nil || run.Task != "" || t.stored[run.ID] == nil {
+		if t.stored[run.ID] == nil {
 			continue
 		}
-		t.bounded(m, run)
-		t.alone(m, run)
-		t.waits(m, run)
+		t.bounded(run)
+		if m := t.w.users.byUID[run.JobUID]; m != nil {
+			t.alone(m, run)
+			t.waits(m, run)
+		}
 	}
 	for i := range batch.Slots {
 		entry := &batch.Slots[i]
@@ -164,11 +165,31 @@ func (t *truth) rootGaveUp(entry *engine.SlotRange) {
 	}
 }
 
-// bounded checks that a run is not tried more often, sooner or after another end than its definition says. Tries are
-// counted from the last retry by hand.
-func (t *truth) bounded(m *jobModel, run *engine.Run) {
-	f := m.formOf(run.Generation)
+// rules gives what the definition of a run says of its attempts, the same for those of jobs and of tasks; nil where it has none.
+func (u *users) rules(run *engine.Run) *spec.Job {
+	if run.Task == "" {
+		if f := u.byUID[run.JobUID].formOf(run.Generation); f != nil {
+			return &f.spec
+		}
+		return nil
+	}
+	f := u.dagByUID[run.JobUID].forms[run.Generation]
 	if f == nil {
+		return nil
+	}
+	if f.jobs[run.Task] == nil {
+		if task, known := f.graph.Index(run.Task); known {
+			f.jobs[run.Task] = f.spec.TaskJob(task)
+		}
+	}
+	return f.jobs[run.Task]
+}
+
+// bounded checks that a run is not tried more often, sooner or after another end than its definition says. Tries are
+// counted from the last retry by hand, or resumption of the wave.
+func (t *truth) bounded(run *engine.Run) {
+	rules := t.w.users.rules(run)
+	if rules == nil {
 		return
 	}
 	failed, lost := 0, 0
@@ -178,30 +199,23 @@ func (t *truth) bounded(m *jobModel, run *engine.Run) {
 		switch {
 		case a.Status == engine.StatusFailed || a.Status == engine.StatusTimedOut:
 			failed++
-			if !last && a.ExitCode != nil && !life.RetriableExit(*a.ExitCode, f.spec.Retry) {
+			if !last && a.ExitCode != nil && !life.RetriableExit(*a.ExitCode, rules.Retry) {
 				t.w.fail("exits that say so are not tried again", "attempt %d of run %s follows exit %d", a.N+1, run.ID, *a.ExitCode)
 			}
 		case a.Status == engine.StatusLost && a.Error != "": // not handed back by a drain
 			lost++
 		}
 	}
-	if most := max(f.spec.Retry.MaxAttempts, 1); failed > most {
+	if most := max(rules.Retry.MaxAttempts, 1); failed > most {
 		t.w.fail("retries are bounded", "run %s failed %d times, and %d tries are allowed", run.ID, failed, most)
 	}
 	if most := t.w.config.Core.MaxLosses + 1; lost > most {
 		t.w.fail("losses are bounded", "%d attempts of run %s were lost, and %d are allowed", lost, run.ID, most)
-	} else if run.Status == engine.StatusDead && failed < max(f.spec.Retry.MaxAttempts, 1) && lost < most {
+	} else if run.Status == engine.StatusDead && failed < max(rules.Retry.MaxAttempts, 1) && lost < most {
 		t.w.fail("tries are used up before a run is dead", "run %s failed %d times, and %d attempts of it were lost", run.ID, failed, lost)
 	}
-	if wait := run.RetryAt.Sub(t.w.wall()); run.Status == engine.StatusRetrying && !t.w.jumped && !run.Waiting && wait > longestWait {
+	if wait := run.RetryAt.Sub(t.w.peak); run.Status == engine.StatusRetrying && !run.Waiting && wait > longestWait {
 		t.w.fail("a retry waits no longer than its bound", "run %s waits %s", run.ID, wait)
-	}
-	if len(run.Attempts) > 0 && run.Attempts[0].Status != engine.StatusCancelled && !t.stored[run.ID].past.waited && !t.stored[run.ID].past.again {
-		known := &t.stored[run.ID].past
-		back := !t.w.twice.IsZero() && (known.followed || !run.Slot.After(t.w.twice)) // its time had come before the clock went back
-		if first := run.Attempts[0].QueuedAt; !back && (first.Before(run.Slot) || first.Before(run.NotBefore)) {
-			t.w.fail("nothing goes before its time", "run %s was queued at %s, for slot %s, not before %s", run.ID, first, run.Slot, run.NotBefore)
-		}
 	}
 	if t.w.faults.none && lost > 0 {
 		t.w.fail("without misfortune nothing is lost", "attempts of run %s were", run.ID)
@@ -211,9 +225,9 @@ func (t *truth) bounded(m *jobModel, run *engine.Run) {
 // past is what is remembered of a run beside what the store shows.
 type past struct {
 	base      int           // attempts before the last retry by hand
-	again     bool          // there was such a retry
 	cancelled time.Duration // since when it is to be cancelled
 	waited    bool          // its time had come, and another run was in the way
+	came      time.Duration // when its time had come, as far as was seen: it was published, or no longer only prepared
 	// followed says that the write that let it go ended another run of its job. It had waited for that, and the store had
 	// not been told: it was slow, or results were.
 	followed bool
@@ -222,7 +236,7 @@ type past struct {
 // goesOn checks that what somebody has cancelled is not tried again, and remembers what the next write overwrites.
 func (t *truth) goesOn(known *shadow, run *engine.Run) {
 	p := &known.past
-	if run.Task == "" && p.cancelled > 0 && run.CancelBy != "" && run.Attempt > known.attempt && known.attempt > p.base && !run.Status.Terminal() {
+	if p.cancelled > 0 && run.CancelBy != "" && run.Attempt > known.attempt && known.attempt > p.base && !run.Status.Terminal() {
 		t.w.fail("what is cancelled is not tried again", "run %s (%s) goes on with attempt %d", run.ID, run.CancelBy, run.Attempt)
 	}
 	switch {
@@ -232,6 +246,26 @@ func (t *truth) goesOn(known *shadow, run *engine.Run) {
 		p.cancelled = t.w.elapsed
 	}
 	p.waited = p.waited || run.Waiting
+	if run.Waiting || run.Status != engine.StatusScheduled {
+		t.comes(known, run.Wave, run.Task)
+	}
+}
+
+// came is when the time of a run had come. Of a mapped root it had when the wave began with it.
+func (t *truth) came(run *engine.Run) time.Duration {
+	if run.Item != nil {
+		return t.cameOf[run.Wave+"/"+run.Task]
+	}
+	return t.stored[run.ID].past.came
+}
+
+func (t *truth) comes(known *shadow, wave, task string) {
+	if known.past.came == 0 {
+		known.past.came = t.w.elapsed
+	}
+	if key := wave + "/" + task; wave != "" && t.cameOf[key] == 0 {
+		t.cameOf[key] = t.w.elapsed
+	}
 }
 
 // longestWait is more than what any retry waits in these worlds.
@@ -241,9 +275,22 @@ const longestWait = 10 * time.Second
 // over: what it publishes until then is claimed already, and the queue knows that for much longer.
 const unaware = 4 * time.Second
 
-// wanted checks that what is to be published has not ended: nobody looks for its claim any more.
-func (t *truth) wanted(task *engine.Task) {
-	if known := t.stored[task.Run]; known != nil && known.status.Terminal() && (!t.w.owners.several() || t.w.elapsed > known.ended+unaware) {
+// wanted checks of what is to be published that its time has come by the clock of the engine that does, and that it has not
+// ended: nobody looks for its claim any more.
+func (t *truth) wanted(task *engine.Task, e *driver) {
+	known := t.stored[task.Run]
+	if known == nil {
+		return
+	}
+	rules := t.w.users.rules(&engine.Run{JobUID: task.JobUID, Task: task.Task, Generation: task.Generation})
+	if rules != nil && (task.Tier != rules.Tier || task.Class != rules.Class) {
+		t.w.fail("a task waits in its tier and class", "run %s goes to %s %s, and is %s %s", task.Run, task.Tier, task.Class, rules.Tier, rules.Class)
+	}
+	if now := e.time.wall(); known.past.came == 0 && (known.slot.After(now) || known.notBefore.After(now)) {
+		t.w.fail("nothing goes before its time", "run %s is published at %s, for slot %s, not before %s", task.Run, now, known.slot, known.notBefore)
+	}
+	t.comes(known, known.wave, known.task)
+	if known.status.Terminal() && (known.endedBy == e.group || t.w.elapsed > known.ended+unaware) {
 		t.w.fail("nothing is published of what has ended", "attempt %d of run %s is, and the run is %s", task.Attempt, task.Run, known.status)
 	}
 }

@@ -52,7 +52,8 @@ func (m *jobModel) onlyStopped() bool { return len(m.revisions) == 2 && m.revisi
 func (w *world) excluded(m *jobModel, runs []engine.Run) {
 	for i := range runs {
 		run := &runs[i]
-		if run.Trigger == engine.TriggerSchedule && len(m.forms) == 1 && m.forms[0].spec.CatchUp.Policy == spec.CatchUpNone && m.forms[0].schedule.Kind() != cron.KindAfter && !w.jumped &&
+		f := m.formOf(run.Generation)
+		if run.Trigger == engine.TriggerSchedule && f != nil && f.spec.CatchUp.Policy == spec.CatchUpNone && f.schedule.Kind() != cron.KindAfter &&
 			len(run.Attempts) > 0 && !w.truth.stored[run.ID].past.waited && !w.truth.stored[run.ID].past.followed {
 			// An engine that comes back finds that an executor was faster: then it learns late of an attempt that was not.
 			a := &run.Attempts[0]
@@ -60,7 +61,7 @@ func (w *world) excluded(m *jobModel, runs []engine.Run) {
 				w.fail("what is late is not caught up where the policy is none", "run %s was queued %s late", run.ID, late)
 			}
 		}
-		if f := m.formOf(run.Generation); f != nil && !run.Slot.IsZero() && f.schedule.Excluded(run.Slot) {
+		if f != nil && !run.Slot.IsZero() && f.schedule.Excluded(run.Slot) {
 			w.fail("a blackout keeps its slots from firing", "run %s (%s) is for slot %s", run.ID, run.Trigger, run.Slot)
 		}
 	}
@@ -92,8 +93,15 @@ func (w *world) letters() {
 			w.fail("the dead leave letters", "there is one of run %s, which is not dead", letters[i].RunID)
 		}
 	}
+	var uids []string
 	for _, m := range w.users.jobs {
-		runs, _, err := w.truth.store.Runs(context.Background(), engine.RunFilter{JobUID: m.uid, Limit: 1 << 20})
+		uids = append(uids, m.uid)
+	}
+	for _, m := range w.users.dags {
+		uids = append(uids, m.uid)
+	}
+	for _, uid := range uids {
+		runs, _, err := w.truth.store.Runs(context.Background(), engine.RunFilter{JobUID: uid, Limit: 1 << 20})
 		if err != nil {
 			return
 		}
@@ -108,9 +116,6 @@ func (w *world) letters() {
 // obsolete checks that nothing fired at a slot that came when the engine had acted upon a pause, or an edit, already:
 // also not what was prepared before.
 func (w *world) obsolete(m *jobModel, runs []engine.Run) {
-	if w.jumped {
-		return
-	}
 	for i := range runs {
 		run := &runs[i]
 		if f := m.formOf(run.Generation); run.Trigger != engine.TriggerSchedule || f == nil || f.schedule.Kind() == cron.KindAfter {
@@ -118,13 +123,13 @@ func (w *world) obsolete(m *jobModel, runs []engine.Run) {
 		}
 		for n := range m.revisions {
 			r := &m.revisions[n]
-			if r.handledWall.IsZero() || !run.Slot.After(r.handledWall) {
+			if r.handledWall.IsZero() || !run.Slot.After(r.handledWall) || !run.Slot.After(r.stamp) || w.truth.stored[run.ID].past.came <= r.handled {
 				continue
 			}
-			if r.generation > run.Generation {
+			if r.generation > run.Generation && run.Slot.After(m.formOf(r.generation).since) {
 				w.fail("an edit takes back what is prepared", "run %s is of generation %d, and the engine knew of %d before its slot", run.ID, run.Generation, r.generation)
 			}
-			if r.paused && (n+1 == len(m.revisions) || run.Slot.Before(m.revisions[n+1].stamp)) {
+			if r.paused && m.pausedFor(n, run) {
 				w.fail("a pause takes back what is prepared", "run %s fired, and the engine knew of the pause before its slot", run.ID)
 			}
 		}

@@ -34,12 +34,11 @@ func (j *journal) again(task *engine.Task) {
 			j.w.fail("what has succeeded is not tried again", "attempt %d of run %s starts, and the one before succeeded", task.Attempt, task.Run)
 		}
 	}
-	if m == nil {
+	run, err := j.w.truth.store.Run(context.Background(), task.Run)
+	if err != nil {
 		return
 	}
-	run, err := j.w.truth.store.Run(context.Background(), task.Run)
-	f := m.formOf(run.Generation)
-	if err != nil || f == nil || f.spec.Delivery != spec.DeliveryAtMostOnce {
+	if rules := j.w.users.rules(&run); rules == nil || rules.Delivery != spec.DeliveryAtMostOnce {
 		return
 	}
 	for i := min(j.w.truth.stored[run.ID].past.base, len(run.Attempts)); i < min(task.Attempt-1, len(run.Attempts)); i++ {

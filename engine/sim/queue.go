@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 )
 
 // claimWaits is the claim window in ack waits.
@@ -15,8 +16,8 @@ type queue struct {
 	w       *world
 	ackWait time.Duration
 
-	tasks map[string]*waiting // by run; only looked up
-	line  []*waiting          // those that wait for an executor, oldest first
+	tasks map[place]*waiting  // only looked up
+	lines map[lane][]*waiting // those that wait for an executor, oldest first; the same
 
 	subjects map[string]*subject // by run and attempt; only looked up
 	decided  map[string]bool     // what ever had a subject, which is trimmed some day; the same
@@ -66,13 +67,15 @@ type lock struct {
 	run      string
 	attempt  int
 	executor string
+	by       *attempt // that asked for it
 	revision uint64
+	replaced uint64 // by its latest refresh
 	until    time.Duration
 }
 
 func newQueue(w *world) *queue {
 	return &queue{
-		w: w, ackWait: pick(w, 10*time.Second, 2*time.Second), tasks: map[string]*waiting{}, subjects: map[string]*subject{}, decided: map[string]bool{}, locks: map[string]*lock{}, tokens: map[string]uint64{},
+		w: w, ackWait: pick(w, 10*time.Second, 2*time.Second), tasks: map[place]*waiting{}, lines: map[lane][]*waiting{}, subjects: map[string]*subject{}, decided: map[string]bool{}, locks: map[string]*lock{}, tokens: map[string]uint64{},
 	}
 }
 
@@ -80,7 +83,7 @@ func attemptKey(run string, attempt int) string { return run + "." + strconv.Ito
 
 // publish stores a task, unless a copy waits already.
 func (q *queue) publish(task *engine.Task) {
-	if copied := q.tasks[task.Run]; copied != nil {
+	if copied := q.tasks[placeOf(task)]; copied != nil {
 		if copied.task.Attempt >= task.Attempt {
 			q.w.counts.add("queue", "second copy refused")
 			return
@@ -92,7 +95,7 @@ func (q *queue) publish(task *engine.Task) {
 		return
 	}
 	added := &waiting{task: task, at: q.w.elapsed}
-	q.tasks[task.Run] = added
+	q.tasks[placeOf(task)] = added
 	delay := q.w.between(0, 500*time.Microsecond)
 	if q.w.chance(taskDelayed) {
 		delay = q.w.between(10*time.Millisecond, 5*time.Second)
@@ -104,36 +107,45 @@ func (q *queue) offer(task *waiting) {
 	if task.gone || task.delivered {
 		return
 	}
-	q.line = append(q.line, task)
+	in := placeOf(task.task).lane
+	q.lines[in] = append(q.lines[in], task)
 	q.dispatch()
 }
 
 func (q *queue) remove(task *waiting) {
 	task.gone = true
 	task.again.cancel()
-	if q.tasks[task.task.Run] == task {
-		delete(q.tasks, task.task.Run)
+	if at := placeOf(task.task); q.tasks[at] == task {
+		delete(q.tasks, at)
 	}
+}
+
+// offers reports whether a task waits in a lane to be taken.
+func (q *queue) offers(from lane) bool {
+	line := q.lines[from]
+	for len(line) > 0 && (line[0].gone || line[0].delivered) {
+		line = line[1:]
+	}
+	q.lines[from] = line
+	return len(line) > 0
 }
 
 // dispatch gives waiting tasks to idle executors.
 func (q *queue) dispatch() {
-	for len(q.line) > 0 {
-		next := q.line[0]
-		if next.gone || next.delivered {
-			q.line = q.line[1:]
-			continue
-		}
-		x := q.w.idleExecutor()
+	for {
+		x := q.w.idleExecutor(func(x *executor) bool { return x.appetite.hungry(q.offers) })
 		if x == nil {
 			return
 		}
-		q.line = q.line[1:]
+		from := x.appetite.choose(q.offers)
+		next := q.lines[from][0]
+		q.lines[from] = q.lines[from][1:]
+		x.took(from, q.offers)
 		next.delivered = true
 		q.redeliver(next, q.ackWait)
 		x.take(next, q.delivery(next))
 		if q.w.chance(taskDoubled) {
-			if other := q.w.idleExecutor(); other != nil {
+			if other := q.w.idleExecutor(func(x *executor) bool { return x.appetite.serves(from) }); other != nil {
 				other.take(next, q.delivery(next))
 			}
 		}
@@ -197,7 +209,7 @@ func (q *queue) acknowledge(task *waiting) {
 }
 
 func (q *queue) giveBack(task *waiting, wait time.Duration) {
-	if !task.gone {
+	if !task.gone && !q.w.chance(taskNakLost) {
 		q.redeliver(task, wait)
 	}
 }
@@ -236,20 +248,20 @@ func (q *queue) decide(result engine.Result, after uint64) (sequence uint64, ok 
 	return q.sequence, true
 }
 
-func (q *queue) revoke(shard int, run string, attempt int) bool {
-	_, ok := q.decide(engine.Result{Kind: engine.ResultRevoked, Run: run, Attempt: attempt, Shard: shard, At: q.w.stamp()}, 0)
+func (q *queue) revoke(of *core.Revoke, at time.Time) bool {
+	_, ok := q.decide(engine.Result{Kind: engine.ResultRevoked, Run: of.Run, Attempt: of.Attempt, Shard: of.Shard, At: at}, 0)
 	if ok {
-		if task := q.tasks[run]; task != nil && task.task.Attempt <= attempt {
+		if task := q.tasks[place{laneOf(of.Tier, of.Class), of.Run}]; task != nil && task.task.Attempt <= of.Attempt {
 			q.remove(task)
 		}
 	}
 	return ok
 }
 
-// waits reports whether the task of an attempt is in the queue.
-func (q *queue) waits(run string, attempt int) bool {
-	task := q.tasks[run]
-	return task != nil && task.task.Attempt == attempt
+// waits reports whether the task of an attempt is in the queue, where it is looked for.
+func (q *queue) waits(of *core.Inspect) bool {
+	task := q.tasks[place{laneOf(of.Tier, of.Class), of.Run}]
+	return task != nil && task.task.Attempt == of.Attempt
 }
 
 func (q *queue) inspectSubject(run string, attempt int, state *engine.AttemptState) {
@@ -318,7 +330,12 @@ func (q *queue) held(key string) *lock {
 }
 
 // lock makes a lock, or answers when it can be free at the earliest.
-func (q *queue) lock(key, run string, attempt int, executor string, ttl time.Duration) (token uint64, until time.Duration, ok bool) {
+func (q *queue) lock(key, run string, attempt int, executor string, ttl time.Duration, by *attempt) (token uint64, until time.Duration, ok bool) {
+	if held := q.held(key); held != nil && held.by == by { // made by a try whose answer was lost
+		q.w.counts.add("queue", "lock found again")
+		token, ok = q.refresh(key, held.revision, by.task, executor)
+		return token, 0, ok
+	}
 	if held := q.held(key); held != nil {
 		q.w.counts.add("queue", "lock is held")
 		return 0, held.until, false
@@ -331,19 +348,24 @@ func (q *queue) lock(key, run string, attempt int, executor string, ttl time.Dur
 		q.keys = append(q.keys, key)
 	}
 	q.tokens[key] = q.revision
-	q.locks[key] = &lock{run: run, attempt: attempt, executor: executor, revision: q.revision, until: q.w.elapsed + ttl}
+	q.locks[key] = &lock{run: run, attempt: attempt, executor: executor, by: by, revision: q.revision, until: q.w.elapsed + ttl}
 	q.w.note("lock", key, executor, int64(q.revision))
 	return q.revision, 0, true
 }
 
 func (q *queue) refresh(key string, revision uint64, task *engine.Task, executor string) (uint64, bool) {
 	held := q.held(key)
+	replaces := revision
+	if held != nil && held.replaced == revision && held.run == task.Run && held.attempt == task.Attempt && held.executor == executor {
+		q.w.counts.add("queue", "refresh found again") // its life began then, so it is refreshed
+		revision = held.revision
+	}
 	if held == nil || held.revision != revision {
 		return 0, false
 	}
 	q.own(key, held, task, executor)
 	q.revision++
-	held.revision, held.until = q.revision, q.w.elapsed+lockTTL
+	held.revision, held.replaced, held.until = q.revision, replaces, q.w.elapsed+lockTTL
 	return q.revision, true
 }
 

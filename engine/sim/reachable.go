@@ -17,7 +17,9 @@ func Reachable() []Count {
 	add("event", "AttemptInspected", "AttemptRevoked", "RunsLookedUp", "TaskPublished")
 	add("result", "started", "progress", "finished", "revoked", "lost")
 	add("process", "exit", "timeout", "cancelled", "drained", "watchdog", "executor killed")
-	add("queue", "second copy refused", "claim refused", "outlived copy dropped", "lock is held", "attempt trimmed")
+	add("queue", "second copy refused", "claim refused", "outlived copy dropped", "lock is held", "attempt trimmed",
+		"lock found again", "lock made late", "refresh found again")
+	add("lane", "light premium", "light standard", "medium premium", "medium standard", "heavy premium", "heavy standard")
 	add("input", "BinariesRead")
 	add("fenced", "a shard")
 	add("owners", "one alone", "by leases", "at random")

@@ -67,6 +67,7 @@ func (u *users) shape(jobName string) *spec.Job {
 		j.Retry.On, j.Retry.NotOn = []int{64}, []int{1}
 	}
 	j.Timeout = spec.Duration(pick(w, 2*time.Second, 10*time.Second, 10*time.Second, 40*time.Second, 5*time.Minute))
+	j.Tier = pick(w, "", "", spec.TierLight, spec.TierMedium, spec.TierHeavy)
 	j.Class = pick(w, spec.ClassStandard, spec.ClassPremium)
 	if w.odds(0.15) {
 		from := now.Add(w.between(-10*time.Second, 40*time.Second)).Truncate(time.Millisecond)

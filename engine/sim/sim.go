@@ -58,19 +58,21 @@ func Run(seed uint64, options Options) Report {
 	w.users = newUsers(w)
 	w.config, w.leases = w.drawConfig(), newLeases(w)
 	for i := range pick(w, 1, 1, 1, 2, 2, 3) {
-		w.engines = append(w.engines, &driver{w: w, name: "engine-" + string(rune('a'+i))})
+		w.engines = append(w.engines, &driver{w: w, name: "engine-" + string(rune('a'+i)), time: clock{w: w}})
 	}
 	w.owners = newOwners(w)
 	for i := range 1 + w.random.IntN(3) {
-		x := &executor{w: w, name: "executor-" + string(rune('a'+i)), slots: 1 + w.random.IntN(4), skew: pick(w, 0, 0, 0, 70*time.Millisecond, -70*time.Millisecond, 7*time.Minute, -7*time.Minute)}
+		x := &executor{w: w, name: "executor-" + string(rune('a'+i)), slots: 1 + w.random.IntN(4), time: clock{w: w}, appetite: w.drawAppetite(i == 0)}
 		w.executors = append(w.executors, x)
+	}
+	w.drawFaults()
+	for _, x := range w.executors {
 		x.boot()
 	}
 	for _, e := range w.engines {
 		e.boot()
 	}
 	w.owners.begin()
-	w.drawFaults()
 	w.users.begin()
 
 	trouble := w.between(20*time.Second, 80*time.Second)
@@ -130,7 +132,7 @@ func (w *world) drawConfig() shard.Config {
 // calmDown ends the faults. What is dead comes back by itself; who stalls goes on.
 func (w *world) calmDown() {
 	w.note("calm", "", "", 0)
-	w.faults.active = false
+	w.faults.ended, w.faults.active = w.elapsed, false
 	w.truth.awayUntil, w.programsAway = 0, 0
 	w.users.quiet = true
 	for _, x := range w.executors {

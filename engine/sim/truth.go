@@ -22,14 +22,17 @@ type truth struct {
 	awayUntil time.Duration
 	endedAt   time.Duration      // when a run or a wave ended last
 	stored    map[string]*shadow // every run there is, by id; only looked up
+	by        *driver            // whose decision is being written
+	now       time.Time          // by its clock
 	begun     map[string]bool    // run ids that the present decision lets go
 	opened    map[string]bool    // waves that it opens
 	dropped   map[string]bool    // run ids that it drops
 	retried   map[string]bool    // run ids for which an operator asked for a retry
 	waves     map[string]*waveShadow
-	order     []string              // of waves, as they were first written
-	runsOf    map[string][]string   // of waves: ids of runs that were ever written, in that order
-	positions [engine.Shards]uint64 // of the latest commit
+	order     []string                 // of waves, as they were first written
+	cameOf    map[string]time.Duration // by wave and task: when the time of a root had come; only looked up
+	runsOf    map[string][]string      // of waves: ids of runs that were ever written, in that order
+	positions [engine.Shards]uint64    // of the latest commit
 }
 
 // shadow is what is known of a stored run.
@@ -38,9 +41,12 @@ type shadow struct {
 	revision int64
 	attempt  int
 	ended    time.Duration // when it did
+	endedBy  *group        // the engine that has written so
 	trigger  engine.Trigger
 	slot     time.Time
-	past     past
+	// The run does not go before this, nor before its slot.
+	notBefore time.Time
+	past      past
 	// Of a task's run.
 	wave, task string
 	item       int // -1 of a task that is not mapped
@@ -50,7 +56,7 @@ type shadow struct {
 func newTruth(w *world) *truth {
 	return &truth{
 		w: w, store: memory.New(), stored: map[string]*shadow{}, retried: map[string]bool{},
-		waves: map[string]*waveShadow{}, runsOf: map[string][]string{},
+		waves: map[string]*waveShadow{}, cameOf: map[string]time.Duration{}, runsOf: map[string][]string{},
 	}
 }
 
@@ -75,7 +81,7 @@ func (t *truth) take(p *process, shards []int, owner string) ([]engine.Term, err
 }
 
 // commit writes a decision, and checks what it does.
-func (t *truth) commit(commit *engine.ShardCommit) error {
+func (t *truth) commit(commit *engine.ShardCommit, e *driver) error {
 	if err := t.store.Commit(context.Background(), []engine.ShardCommit{*commit})[0]; err != nil {
 		if !errors.Is(err, engine.ErrFenced) {
 			t.w.fail("the store answers", "%s", err)
@@ -85,7 +91,7 @@ func (t *truth) commit(commit *engine.ShardCommit) error {
 	if t.positions[commit.Shard] == commit.Position {
 		return nil // the same once more
 	}
-	t.positions[commit.Shard] = commit.Position
+	t.positions[commit.Shard], t.by, t.now = commit.Position, e, e.time.wall()
 	decision := commit.Batch
 	t.once(decision)
 	ended := t.ends(decision)
@@ -102,7 +108,7 @@ func (t *truth) commit(commit *engine.ShardCommit) error {
 		run := &decision.Runs[i]
 		prepared := t.prepared(run.ID)
 		t.wrote(run)
-		if goes := run.Status != engine.StatusScheduled || !run.Slot.After(t.w.wall()); prepared && goes && ended[run.JobUID] {
+		if goes := run.Status != engine.StatusScheduled || !run.Slot.After(t.now); prepared && goes && ended[run.JobUID] {
 			t.stored[run.ID].past.followed = true
 		}
 	}
@@ -118,18 +124,19 @@ func (t *truth) commit(commit *engine.ShardCommit) error {
 		t.w.counts.add("slots", string(slots.Outcome)+" "+string(slots.Reason))
 		t.w.note("ledger", slots.ID, string(slots.Reason)+" until "+slots.To.Format("15:04:05.000"), slots.Count)
 	}
-	for i := range decision.Tasks {
-		task := &decision.Tasks[i]
-		if m := t.w.users.planner(task.ID); m != nil {
-			m.stands(t.w, task)
-		}
-		t.w.note("next slot", task.ID, task.Slot.Format("15:04:05.000")+" "+task.Job, task.Revision)
-	}
 	for _, handled := range decision.Handled {
 		t.w.users.handled(handled)
 	}
 	for _, handled := range decision.HandledDAGs {
 		t.w.users.handledDAG(handled)
+	}
+	for i := range decision.Tasks {
+		task := &decision.Tasks[i]
+		if m := t.w.users.planner(task.ID); m != nil {
+			m.stands(t.w, task)
+			m.planned(t.w, task)
+		}
+		t.w.note("next slot", task.ID, task.Slot.Format("15:04:05.000")+" "+task.RunAt.Format("15:04:05.000")+" "+task.Job, task.Revision)
 	}
 	for _, done := range decision.Done {
 		t.w.note("command done", done.ID, "", 0)
@@ -210,6 +217,7 @@ func (t *truth) wrote(run *engine.Run) {
 	switch {
 	case from == run.Status || !from.Terminal():
 	case wave != nil && wave.reopened && from != engine.StatusSucceeded:
+		known.past.base = known.attempt
 		from = engine.StatusScheduled
 		if run.Status == engine.StatusScheduled || run.Status.Terminal() { // marked, or run again
 			from = run.Status
@@ -219,7 +227,7 @@ func (t *truth) wrote(run *engine.Run) {
 			t.w.fail("terminal stays terminal", "run %s went from %s to %s, and nobody asked for it", run.ID, from, run.Status)
 		}
 		delete(t.retried, run.ID)
-		known.past.base, known.past.again = known.attempt, true
+		known.past.base = known.attempt
 		from = engine.StatusRetrying
 	}
 	if from != run.Status && !reaches(from, run.Status) || (run.Status == engine.StatusQueued && from == engine.StatusRunning && run.Attempt <= known.attempt) {
@@ -237,13 +245,13 @@ func (t *truth) wrote(run *engine.Run) {
 		t.w.users.ended = append(t.w.users.ended, run.ID)
 	}
 	t.goesOn(known, run)
-	ended := known.ended
+	ended, endedBy := known.ended, known.endedBy
 	if run.Status.Terminal() && run.Status != known.status {
-		ended = t.w.elapsed
+		ended, endedBy = t.w.elapsed, t.by.group
 	}
 	*known = shadow{
-		ended: ended,
-		past:  known.past, status: run.Status, revision: run.Revision, attempt: run.Attempt, trigger: run.Trigger, slot: run.Slot,
+		ended: ended, endedBy: endedBy,
+		past: known.past, status: run.Status, revision: run.Revision, attempt: run.Attempt, trigger: run.Trigger, slot: run.Slot, notBefore: run.NotBefore,
 		wave: run.Wave, task: run.Task, item: -1, upstream: run.Upstream,
 	}
 	if run.Item != nil {

@@ -13,6 +13,7 @@ import (
 // model by which the slots are accounted for at the end.
 type users struct {
 	w     *world
+	time  clock // of the node that they write through
 	jobs  []*jobModel
 	byUID map[string]*jobModel // only looked up
 	quiet bool
@@ -25,7 +26,7 @@ type users struct {
 }
 
 func newUsers(w *world) *users {
-	u := &users{w: w, byUID: map[string]*jobModel{}, dagByUID: map[string]*dagModel{}}
+	u := &users{w: w, time: clock{w: w}, byUID: map[string]*jobModel{}, dagByUID: map[string]*dagModel{}}
 	switch w.random.IntN(3) { // worlds of jobs, of DAGs, and of both
 	case 0:
 		u.most = 1 + w.random.IntN(6)
@@ -42,7 +43,7 @@ const namespace = "default"
 // begin uploads the program, makes the first jobs and lets people act now and then.
 func (u *users) begin() {
 	w := u.w
-	binary := engine.Binary{Namespace: namespace, Name: "tool", Revision: 1, Aliases: map[string]int{"stable": 1}, UpdatedAt: w.stamp()}
+	binary := engine.Binary{Namespace: namespace, Name: "tool", Revision: 1, Aliases: map[string]int{"stable": 1}, UpdatedAt: u.time.stamp()}
 	for n := 1; n <= 3; n++ {
 		binary.Versions = append(binary.Versions, engine.BinaryVersion{N: n, SHA256: fmt.Sprintf("%064x", n), Size: 10, Kind: "elf"})
 	}
@@ -161,7 +162,7 @@ func (u *users) create() bool {
 	w := u.w
 	name := fmt.Sprintf("job-%d", len(u.jobs)+1)
 	uid := fmt.Sprintf("u%dx%04x", len(u.jobs)+1, w.random.IntN(1<<16))
-	now := w.stamp()
+	now := u.time.stamp()
 	definition := u.shape(name)
 	job := engine.Job{
 		UID: uid, Namespace: namespace, Name: name, Shard: engine.ShardOf(uid), Spec: *definition, Generation: 1, Revision: 1, Pending: true,
@@ -190,7 +191,7 @@ func (u *users) create() bool {
 // change writes a new revision of a job.
 func (u *users) change(m *jobModel, what string, alter func(job *engine.Job, now time.Time)) {
 	w := u.w
-	job, now := m.job, w.stamp()
+	job, now := m.job, u.time.stamp()
 	alter(&job, now)
 	job.Revision++
 	job.Pending = true
@@ -208,7 +209,7 @@ func (u *users) change(m *jobModel, what string, alter func(job *engine.Job, now
 		if what == "edits" {
 			detail = describeSpec(&job.Spec)
 		}
-		w.note("user "+what, job.UID, detail, job.Revision)
+		w.note("user "+what, job.UID, detail+" "+now.Format("05.000"), job.Revision)
 		u.wake(engine.Wake{Shard: job.Shard, Kind: engine.WakeJob, Key: job.UID})
 	})
 }
@@ -282,7 +283,7 @@ func (u *users) moveAlias() bool {
 		}
 		binary.Aliases["stable"] = 1 + w.random.IntN(3)
 		binary.Revision++
-		binary.UpdatedAt = w.stamp()
+		binary.UpdatedAt = u.time.stamp()
 		if err := w.truth.store.ReplaceBinary(context.Background(), binary); err != nil {
 			return
 		}
@@ -301,10 +302,10 @@ func (u *users) start() bool {
 	run := engine.Run{
 		ID: engine.ManualRunID(job.UID, fmt.Sprint("key-", w.random.IntN(40))), Revision: 1, Namespace: namespace, JobUID: job.UID, Job: job.Name,
 		Shard: job.Shard, Trigger: engine.TriggerManual, By: "somebody", Status: engine.StatusScheduled,
-		Tier: job.Spec.Tier, Class: job.Spec.Class, Binary: job.Spec.Binary, CreatedAt: w.stamp(),
+		Tier: job.Spec.Tier, Class: job.Spec.Class, Binary: job.Spec.Binary, CreatedAt: u.time.stamp(),
 	}
 	if w.odds(0.25) {
-		run.NotBefore = w.stamp().Add(w.between(0, 30*time.Second)).Truncate(time.Millisecond)
+		run.NotBefore = u.time.stamp().Add(w.between(0, 30*time.Second)).Truncate(time.Millisecond)
 	}
 	if known, err := w.truth.store.RunsByID(context.Background(), []string{run.ID}); err != nil || len(known) > 0 {
 		return true // the same once more
@@ -322,7 +323,7 @@ func (u *users) start() bool {
 func (u *users) command(command engine.Command) {
 	w := u.w
 	command.Shard = engine.ShardOf(command.JobUID)
-	command.At = w.stamp()
+	command.At = u.time.stamp()
 	w.after(w.between(100*time.Microsecond, 10*time.Millisecond), func() {
 		if w.truth.away() || w.chance(storeRefused) {
 			w.after(w.between(100*time.Millisecond, 3*time.Second), func() { u.command(command) })
@@ -370,7 +371,7 @@ func (u *users) backfill() bool {
 		return false
 	}
 	w := u.w
-	from := w.stamp().Add(-w.between(0, time.Minute)).Truncate(time.Millisecond)
+	from := u.time.stamp().Add(-w.between(0, time.Minute)).Truncate(time.Millisecond)
 	to := from.Add(w.between(time.Second, 20*time.Second)).Truncate(time.Millisecond)
 	u.command(engine.Command{
 		ID:   fmt.Sprintf("%s-backfill-%d-%d", m.uid, from.UnixMilli(), to.UnixMilli()),

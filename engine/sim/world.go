@@ -20,9 +20,7 @@ type world struct {
 	agenda  agenda
 	order   uint64
 	steps   int
-	jumped  bool      // the wall clock has
-	peak    time.Time // the latest that the wall clock has shown
-	twice   time.Time // the latest that it has shown, or will show, twice; zero if it never went back
+	peak    time.Time // the latest that any clock has shown by which something is scheduled
 
 	programsAway time.Duration // until then no program is fetched
 
@@ -98,15 +96,24 @@ func (w *world) run(until time.Duration) {
 			continue
 		}
 		w.elapsed = e.at
-		if now := w.wall(); now.After(w.peak) {
-			w.peak = now
-		}
+		w.look()
 		if w.steps++; w.steps > mostSteps {
 			w.fail("a world comes to rest", "after %d steps it has not", w.steps)
 		}
 		w.happen(e)
 	}
 	w.elapsed = max(w.elapsed, until)
+}
+
+// look remembers the latest that any clock has shown by which something is scheduled.
+func (w *world) look() {
+	ahead := max(0, w.users.time.offBy())
+	for _, e := range w.engines {
+		ahead = max(ahead, e.time.offBy())
+	}
+	if now := w.wall().Add(ahead); now.After(w.peak) {
+		w.peak = now
+	}
 }
 
 func (w *world) happen(e *event) {
@@ -116,9 +123,6 @@ func (w *world) happen(e *event) {
 
 // wall is what the clock on the wall shows.
 func (w *world) wall() time.Time { return w.start.Add(w.elapsed + w.offset) }
-
-// stamp is the wall clock as users' writes carry it.
-func (w *world) stamp() time.Time { return w.wall().Truncate(time.Millisecond) }
 
 // between draws a time.
 func (w *world) between(least, most time.Duration) time.Duration {
