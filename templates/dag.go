@@ -11,7 +11,7 @@ type DAG struct {
 	Head       Head
 	Hindrances []Hindrance
 	Graph      Graph
-	Roots      []RootSlots
+	Roots      []ScheduleSlots
 	MoreRoots  int // whose slots are not listed
 	Facts      []Fact
 	Labels     []string
@@ -27,14 +27,6 @@ type DAG struct {
 	RateOf     int
 	Duration   Chart
 	Live       string
-}
-
-// RootSlots is what comes of a root.
-type RootSlots struct {
-	Root     string
-	Schedule string // in words; "" for a root without one
-	Zone     string // "" if it is UTC
-	Next     []Slot
 }
 
 // WaveRow is a wave in a list.

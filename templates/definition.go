@@ -7,10 +7,13 @@ import (
 
 // Kind is what the pages of jobs and of DAGs differ by.
 type Kind struct {
-	Noun  string // "job"
-	path  string // "/jobs"
-	makes string // what its slots become: "run"
-	tabs  []tabLink
+	Noun    string // "job"
+	Title   string // of the list: "Jobs"
+	Section Section
+	path    string // "/jobs"
+	makes   string // what its slots become: "run"
+	form    string // the name of its form for the script
+	tabs    []tabLink
 
 	// What the dialogs say.
 	run, payload, variables, variablesHint, pause, delete string
@@ -18,6 +21,8 @@ type Kind struct {
 	backfill, backfillHint, backfilled string
 	// What the page of its slots says.
 	day string
+	// What its form says: where a program may be dropped.
+	drop string
 }
 
 type tabLink struct {
@@ -40,7 +45,7 @@ const (
 // The kinds.
 var (
 	KindJob = &Kind{
-		Noun: "job", path: "/jobs", makes: "run",
+		Noun: "job", Title: "Jobs", Section: SectionJobs, path: "/jobs", makes: "run", form: "jobform",
 		tabs: []tabLink{
 			{TabNow, "Now", ""}, {TabSlots, "Slots", "/slots"}, {TabDefinition, "Definition", "/definition"}, {TabBackfill, "Backfill", "/backfill"},
 		},
@@ -53,9 +58,10 @@ var (
 		backfillHint:  "Slots of a range that have no run yet are run one after the other, the oldest first. The first step only tells which.",
 		backfilled:    "Every slot of this range has run",
 		day:           "Choose a day: what became of each of its slots stands here, and why one did not fire.",
+		drop:          "into the form",
 	}
 	KindDAG = &Kind{
-		Noun: "DAG", path: "/dags", makes: "wave",
+		Noun: "DAG", Title: "DAGs", Section: SectionDAGs, path: "/dags", makes: "wave", form: "dagform",
 		tabs: []tabLink{
 			{TabNow, "Now", ""}, {TabGrid, "Grid", "/grid"}, {TabSlots, "Slots", "/slots"}, {TabDefinition, "Definition", "/definition"}, {TabBackfill, "Backfill", "/backfill"},
 		},
@@ -69,6 +75,7 @@ var (
 		backfillHint:  "Slots of a range that no wave has had become waves, one after the other, the oldest first. The first step only tells which.",
 		backfilled:    "Every slot of this range has had its wave",
 		day:           "Choose a day: what became of each slot of this root stands here, and why one did not fire.",
+		drop:          "where you choose a task's",
 	}
 )
 
@@ -124,6 +131,14 @@ type Slot struct {
 	At    time.Time
 	Local string // on the clock of the schedule's zone; "" if that is UTC
 	Note  string // what is unusual about it
+}
+
+// ScheduleSlots is what comes next of a schedule.
+type ScheduleSlots struct {
+	Root     string // of the DAG; "" for a job
+	Schedule string // in words
+	Zone     string // of the schedule; "" if it is UTC
+	Next     []Slot
 }
 
 // LedgerRow is a line of the slot ledger.

@@ -39,7 +39,7 @@ func job(rows []templates.RunRow, slots []templates.Slot) templates.Job {
 			{Words: "Its last slot was skipped: the run before it had not ended."},
 		},
 		Binary: "tides@stable", BinaryName: "tides", Facts: []templates.Fact{{Name: "Tier", Value: "light, standard"}}, Labels: []string{"team=finance"},
-		Created: now.Add(-time.Hour), CreatedBy: "mira", Updated: now, UpdatedBy: "joris", Generation: 2, Zone: "Asia/Dhaka", Next: slots, Runs: rows,
+		Created: now.Add(-time.Hour), CreatedBy: "mira", Updated: now, UpdatedBy: "joris", Generation: 2, Next: templates.ScheduleSlots{Zone: "Asia/Dhaka", Next: slots}, Runs: rows,
 		Strip: marks, Rate: "50%", RateOf: 2, Duration: chart, Lag: templates.Chart{Name: "Start lag", Words: "No slot has fired on time yet."}, Live: "/jobs/tides",
 	}
 }

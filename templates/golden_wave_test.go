@@ -104,7 +104,7 @@ func dagPages() map[string]templ.Component {
 		"dags-empty": templates.DAGsPage(templates.DAGs{Page: list, Filter: templates.DAGFilter{States: states}, Live: "/dags"}),
 		"dag": templates.DAGPage(templates.DAG{
 			Page: etl, Head: dagHead(templates.TabNow), Graph: graph(), Waves: waveRows(), MoreWaves: "/dags/etl/waves", Strip: waveMarks(), Rate: "50%", RateOf: 2,
-			Roots: []templates.RootSlots{
+			Roots: []templates.ScheduleSlots{
 				{Root: "orders", Schedule: "every hour", Zone: "Asia/Dhaka", Next: []templates.Slot{{At: now, Local: "Fri 2026-11-20 18:00:00", Note: hostile}}}, {Root: "over", Schedule: "once"},
 			},
 			MoreRoots: 3, Facts: []templates.Fact{{Name: "Tasks", Value: "3"}}, Labels: []string{"team=quay"}, Created: now, CreatedBy: "mira", Updated: now, Generation: 3,

@@ -17,8 +17,7 @@ type Job struct {
 	Updated     time.Time
 	UpdatedBy   string
 	Generation  int64
-	Zone        string // of the schedule; "" if it is UTC
-	Next        []Slot
+	Next        ScheduleSlots
 	Runs        []RunRow
 	Strip       []JobMark
 	Rate        string // of what has ended; "" before anything has

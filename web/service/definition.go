@@ -247,6 +247,35 @@ func (d *Definitions[S]) Preview(
 	return firstSlots(slots, count), schedules, nil
 }
 
+// Forecast is what comes next of one schedule of a definition.
+type Forecast struct {
+	RootSchedule
+
+	Slots []cron.Slot
+}
+
+// Forecast returns the first slots of the first few schedules of a definition, as if it was written at since (zero: when it was
+// created), and how many schedules it has beyond these. One without a schedule has an empty forecast.
+func (d *Definitions[S]) Forecast(
+	definition *engine.Definition[S], since time.Time, schedules, slots int,
+) (forecasts []Forecast, more int, err error) {
+	all := slices.DeleteFunc(d.schedules(definition), func(schedule rootSchedule) bool { return manual(&schedule.cron) })
+	for _, schedule := range all[:min(schedules, len(all))] {
+		schedule.cron.Since = since
+		some, description, err := Preview(schedule.cron, d.s.now(), slots)
+		if err != nil {
+			return nil, 0, err
+		}
+		forecasts = append(forecasts, Forecast{RootSchedule{schedule.root, description}, some})
+	}
+	return forecasts, len(all) - len(forecasts), nil
+}
+
+// manual reports whether a schedule never fires by itself.
+func manual(schedule *cron.Definition) bool {
+	return len(schedule.Cron) == 0 && schedule.Every == 0 && schedule.After == 0 && schedule.At.IsZero()
+}
+
 func firstSlots(slots []RootSlot, count int) []RootSlot {
 	slices.SortStableFunc(slots, func(a, b RootSlot) int { return a.Slot.Slot.Compare(b.Slot.Slot) })
 	return slots[:min(count, len(slots))]

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -46,9 +47,11 @@ func (u *UI) dagShow(c echo.Context) error {
 	if view.Graph, err = u.structure(&dag); err != nil {
 		return err
 	}
-	if err := u.fillRootSlots(&dag, &view); err != nil {
-		return err
+	forecasts, more, err := u.service.DAGs.Forecast(&dag, time.Time{}, rootsShown, rootSlots)
+	if err != nil {
+		return fmt.Errorf("preview the slots of DAG %s: %w", dag.Name, err)
 	}
+	view.Roots, view.MoreRoots = viewForecasts(forecasts), more
 	histories, err := u.service.Histories(ctx, []engine.DAG{dag}, wavesLooked)
 	if err != nil {
 		return err
@@ -64,26 +67,6 @@ func (u *UI) dagShow(c echo.Context) error {
 	}
 	view.Duration = waveChart(history)
 	return u.show(c, templates.DAGPage(view), templates.DAGPart(view))
-}
-
-// fillRootSlots says when the roots go next.
-func (u *UI) fillRootSlots(dag *engine.DAG, view *templates.DAG) error {
-	roots := service.ScheduledRoots(dag)
-	view.MoreRoots = max(len(roots)-rootsShown, 0)
-	for _, root := range roots[:len(roots)-view.MoreRoots] {
-		slots, description, err := u.service.RootSlots(dag, root, rootSlots)
-		if err != nil {
-			return fmt.Errorf("preview the slots of DAG %s: %w", dag.Name, err)
-		}
-		shown := templates.RootSlots{Root: dag.Spec.Tasks[root].Name, Schedule: description, Next: viewSlots(slots)}
-		if len(slots) > 0 {
-			if zone := slots[0].Local.Location().String(); zone != "UTC" {
-				shown.Zone = zone
-			}
-		}
-		view.Roots = append(view.Roots, shown)
-	}
-	return nil
 }
 
 // dagFacts are what of a definition is asked about most.

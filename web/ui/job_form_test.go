@@ -199,3 +199,26 @@ func TestJobIsCopied(t *testing.T) {
 		t.Errorf("of a job that is not there: %d", response.Code)
 	}
 }
+
+func TestNewDefinitionTakesTheBinaryOfTheAddress(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	for _, path := range []string{"/jobs/new", "/dags/new"} {
+		if page := s.see(t, path+"?binary=other"); !strings.Contains(page, "binary: other") {
+			t.Errorf("%s begins with another program", path)
+		}
+	}
+}
+
+func TestFormShowsAnEarlierGenerationOfAJob(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	revision := s.revision(t, "tide-forecast")
+	s.act(t, "/jobs/tide-forecast/edit", url.Values{"revision": {revision}, "definition": {"kind: Job\nname: tide-forecast\nbinary: tide-forecast\nevery: 7m\n"}})
+	earlier := s.see(t, "/jobs/tide-forecast/edit?generation=1")
+	for _, words := range []string{"This is generation 1", "restored generation 1", "Removed: </span>every: 7m", "data-unsaved"} {
+		if !strings.Contains(earlier, words) {
+			t.Errorf("the earlier form does not say %q", words)
+		}
+	}
+}

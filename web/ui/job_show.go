@@ -26,12 +26,12 @@ func (u *UI) jobShow(c echo.Context) error {
 		return err
 	}
 	view := u.viewJob(c, &job)
-	slots, _, err := u.service.Jobs.Preview(ctx, namespaceOf(ctx), job.Name, time.Time{}, slotsShown)
+	forecasts, _, err := u.service.Jobs.Forecast(&job, time.Time{}, 1, slotsShown)
 	if err != nil {
 		return err
 	}
-	for i := range slots {
-		view.Next = append(view.Next, viewSlot(slots[i].Slot))
+	for _, schedule := range viewForecasts(forecasts) {
+		view.Next = schedule
 	}
 	found, err := u.service.Hindrances(ctx, &job)
 	if err != nil {
@@ -60,11 +60,10 @@ func (u *UI) jobShow(c echo.Context) error {
 
 func (u *UI) viewJob(c echo.Context, job *engine.Job) templates.Job {
 	page, head := u.jobPages().page(c, job, templates.TabNow)
-	zone, _ := inZone(job.Spec.Timezone, page.Now)
 	view := templates.Job{
 		Page: page, Head: head, Binary: job.Spec.Binary, BinaryName: binaryName(job.Spec.Binary), Facts: jobFacts(&job.Spec),
 		Created: job.CreatedAt, CreatedBy: job.CreatedBy, Updated: job.UpdatedAt, UpdatedBy: job.UpdatedBy, Generation: job.Generation,
-		Zone: zone, Live: "/jobs/" + job.Name,
+		Live: "/jobs/" + job.Name,
 	}
 	view.RunsOn = labelList(job.Spec.RunsOn)
 	for _, key := range sortedKeys(job.Spec.Labels) {
@@ -119,14 +118,6 @@ func catchUpWords(catchUp spec.CatchUp) string {
 		return fmt.Sprintf("%s, of the %s before", catchUp.Policy, catchUp.Window)
 	}
 	return string(catchUp.Policy)
-}
-
-func viewSlots(slots []cron.Slot) []templates.Slot {
-	views := make([]templates.Slot, len(slots))
-	for i, slot := range slots {
-		views[i] = viewSlot(slot)
-	}
-	return views
 }
 
 func viewSlot(slot cron.Slot) templates.Slot {

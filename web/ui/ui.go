@@ -62,13 +62,7 @@ func (u *UI) Register(router Router) {
 	router.GET("/", u.overview)
 
 	router.GET("/jobs", u.jobList)
-	router.GET("/jobs/new", u.jobNew)
-	router.POST("/jobs/new", u.jobCreate)
-	router.POST("/jobs/new/check", u.jobCheck)
 	router.GET("/jobs/:name", u.jobShow)
-	router.GET("/jobs/:name/edit", u.jobEdit)
-	router.POST("/jobs/:name/edit", u.jobSave)
-	router.POST("/jobs/:name/edit/check", u.jobCheck)
 	u.jobPages().register(router)
 
 	u.dagPages().register(router)
@@ -76,12 +70,6 @@ func (u *UI) Register(router Router) {
 	router.GET("/dags/:name", u.dagShow)
 	router.GET("/dags/:name/waves", u.dagWaves)
 	router.GET("/dags/:name/grid", u.dagGrid)
-	router.GET("/dags/new", u.dagNew)
-	router.POST("/dags/new", u.dagCreate)
-	router.POST("/dags/new/check", u.dagCheck)
-	router.GET("/dags/:name/edit", u.dagEdit)
-	router.POST("/dags/:name/edit", u.dagSave)
-	router.POST("/dags/:name/edit/check", u.dagCheck)
 
 	router.GET("/waves/:id", u.waveShow)
 	router.POST("/waves/:id/cancel", u.waveCancel)
