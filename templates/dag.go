@@ -22,7 +22,7 @@ type DAG struct {
 	Generation int64
 	Waves      []WaveRow
 	MoreWaves  string // address of the earlier ones; "" for none
-	Strip      []WaveMark
+	Strip      []Mark
 	Rate       string
 	RateOf     int
 	Duration   Chart

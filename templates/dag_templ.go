@@ -182,7 +182,7 @@ func DAGPart(v DAG) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = WaveStrip(v.Strip).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = MarkStrip(KindDAG, v.Strip).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -10,9 +10,9 @@ type Kind struct {
 	Noun    string // "job"
 	Title   string // of the list: "Jobs"
 	Section Section
+	id      string // "job", in names of elements and files
 	path    string // "/jobs"
 	makes   string // what its slots become: "run"
-	form    string // the name of its form for the script
 	tabs    []tabLink
 
 	// What the dialogs say.
@@ -23,6 +23,9 @@ type Kind struct {
 	day string
 	// What its form says: where a program may be dropped.
 	drop string
+	// What its list says: above the columns, where there is nothing yet, and what an order leaves out.
+	heading, scheduleHeading, notYet, first string
+	leftOut                                 map[string]string
 }
 
 type tabLink struct {
@@ -45,7 +48,7 @@ const (
 // The kinds.
 var (
 	KindJob = &Kind{
-		Noun: "job", Title: "Jobs", Section: SectionJobs, path: "/jobs", makes: "run", form: "jobform",
+		Noun: "job", Title: "Jobs", Section: SectionJobs, id: "job", path: "/jobs", makes: "run",
 		tabs: []tabLink{
 			{TabNow, "Now", ""}, {TabSlots, "Slots", "/slots"}, {TabDefinition, "Definition", "/definition"}, {TabBackfill, "Backfill", "/backfill"},
 		},
@@ -59,9 +62,16 @@ var (
 		backfilled:    "Every slot of this range has run",
 		day:           "Choose a day: what became of each of its slots stands here, and why one did not fire.",
 		drop:          "into the form",
+		heading:       "Job", scheduleHeading: "Schedule", notYet: "has not run",
+		first: "A job says which program runs, and when. Write one here, or keep it in a file and apply that:",
+		leftOut: map[string]string{
+			"next":     "In the order of the next slot: jobs that are paused or have none are left out.",
+			"last":     "In the order of the last run: jobs that have not run are left out.",
+			"failures": "By how many of the latest 1,000 failures of 7 days are theirs: jobs without one are left out.",
+		},
 	}
 	KindDAG = &Kind{
-		Noun: "DAG", Title: "DAGs", Section: SectionDAGs, path: "/dags", makes: "wave", form: "dagform",
+		Noun: "DAG", Title: "DAGs", Section: SectionDAGs, id: "dag", path: "/dags", makes: "wave",
 		tabs: []tabLink{
 			{TabNow, "Now", ""}, {TabGrid, "Grid", "/grid"}, {TabSlots, "Slots", "/slots"}, {TabDefinition, "Definition", "/definition"}, {TabBackfill, "Backfill", "/backfill"},
 		},
@@ -76,11 +86,16 @@ var (
 		backfilled:    "Every slot of this range has had its wave",
 		day:           "Choose a day: what became of each slot of this root stands here, and why one did not fire.",
 		drop:          "where you choose a task's",
+		heading:       "DAG", scheduleHeading: "Tasks and rhythm", notYet: "no wave yet",
+		first: "A DAG says which tasks come after which; each pass through it is a wave. Draw one here, or keep it in a file and apply that:",
 	}
 )
 
 // Address is that of the list of the kind, or of a page beside it; rest is "" or begins with "/".
 func (k *Kind) Address(rest string) string { return k.path + rest }
+
+// plural is its noun for many, amid a sentence.
+func (k *Kind) plural() string { return k.Noun + "s" }
 
 // Head stands above every page of a definition.
 type Head struct {

@@ -62,7 +62,7 @@ func (v DefinitionForm) back() string {
 
 // script names the form for the script that draws its fields.
 func (v DefinitionForm) script() templ.Attributes {
-	return templ.Attributes{"data-" + v.Kind.form: true}
+	return templ.Attributes{"data-" + v.Kind.id + "form": true}
 }
 
 // Conflict is an edit of somebody else that came between.

@@ -141,7 +141,7 @@ func DefinitionFormPage(v DefinitionForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			var templ_7745c5c3_Var8 = []any{"jobform", v.Kind.form}
+			var templ_7745c5c3_Var8 = []any{"jobform", templ.KV("dagform", v.Kind == KindDAG)}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var8...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -22,7 +22,7 @@ func pausedHead(tab templates.Tab) templates.Head {
 }
 
 func job(rows []templates.RunRow, slots []templates.Slot) templates.Job {
-	marks := []templates.JobMark{
+	marks := []templates.Mark{
 		{ID: "abc-s1", Status: "dead", Weight: 1, At: now.Add(-time.Hour), Took: "4.0 s"}, {ID: "abc-s2", Status: "succeeded", Weight: 0.5, At: now, Took: "2.0 s"},
 	}
 	chart := templates.Chart{
@@ -65,19 +65,19 @@ func jobPages(rows []templates.RunRow, slots []templates.Slot) map[string]templ.
 		},
 	}
 	return map[string]templ.Component{
-		"jobs": templates.JobsPage(templates.Jobs{
-			Page: list, Live: "/jobs", Pager: templates.Pager{Next: "/jobs?cursor=x"}, Filter: templates.JobFilter{Order: "next", Label: "team=finance"},
-			Partial: true, Rows: []templates.JobRow{
+		"jobs": templates.DefinitionsPage(templates.Definitions{Kind: templates.KindJob,
+			Page: list, Live: "/jobs", Pager: templates.Pager{Next: "/jobs?cursor=x"}, Filter: templates.ListFilter{Order: "next", Label: "team=finance"},
+			Partial: true, Rows: []templates.DefinitionRow{
 				{
-					Name: "tides", Description: hostile, Labels: []string{"team=finance"}, Schedule: "every 5 minutes, UTC", Zone: "Asia/Dhaka", Next: now.Add(time.Minute),
-					NextLocal: "Fri 18:01", Failures: 2, Late: 40 * time.Second, Tier: "heavy", Strip: job(nil, nil).Strip, Rate: "50%", RateOf: 2,
+					Name: "tides", Description: hostile, Labels: []string{"team=finance"}, Schedule: "every 5 minutes, UTC", Next: now.Add(time.Minute),
+					NextLocal: "Fri 18:01 Asia/Dhaka", Failures: 2, Late: 40 * time.Second, Note: "tier heavy", Strip: job(nil, nil).Strip, Rate: "50%", RateOf: 2,
 					Trend: templates.Spark{Points: []float64{4, 2}, Words: "duration of the last 2 runs"}, Took: "2.0 s",
 				},
-				{Name: "old", Schedule: "by hand", Paused: true, Tier: "light"},
+				{Name: "old", Schedule: "by hand", Paused: true},
 			},
 		}),
-		"jobs-empty":    templates.JobsPage(templates.Jobs{Page: list, Live: "/jobs"}),
-		"jobs-no-match": templates.JobsPage(templates.Jobs{Page: list, Live: "/jobs?q=x", Filter: templates.JobFilter{Text: hostile}, Problem: "This state is not known, and was left out."}),
+		"jobs-empty":    templates.DefinitionsPage(templates.Definitions{Kind: templates.KindJob, Page: list, Live: "/jobs"}),
+		"jobs-no-match": templates.DefinitionsPage(templates.Definitions{Kind: templates.KindJob, Page: list, Live: "/jobs?q=x", Filter: templates.ListFilter{Text: hostile}, Problem: "This state is not known, and was left out."}),
 		"job":           templates.JobPage(job(rows, slots)),
 		"job-paused":    templates.JobPage(paused),
 		"job-slots":     templates.CalendarPage(calendar),

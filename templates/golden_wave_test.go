@@ -36,9 +36,9 @@ func waveRows() []templates.WaveRow {
 	}
 }
 
-func waveMarks() []templates.WaveMark {
-	return []templates.WaveMark{
-		{ID: "a-w1", Epoch: 1, Status: "failed", Weight: 1, At: now.Add(-time.Hour), Took: "1 min 00 s"}, {ID: "a-w2", Epoch: 2, Status: "running", At: now.Add(-time.Minute)},
+func waveMarks() []templates.Mark {
+	return []templates.Mark{
+		{ID: "a-w1", Name: "wave 1", Status: "failed", Weight: 1, At: now.Add(-time.Hour), Took: "1 min 00 s"}, {ID: "a-w2", Name: "wave 2", Status: "running", At: now.Add(-time.Minute)},
 	}
 }
 
@@ -92,16 +92,16 @@ func dagPages() map[string]templ.Component {
 		Ledger: []templates.LedgerRow{{From: now, To: now, Count: 1, Outcome: "fired", Reason: "by its schedule", Run: "a-w1-orders", Status: "failed"}},
 	}
 	return map[string]templ.Component{
-		"dags": templates.DAGsPage(templates.DAGs{
-			Page: list, Problem: "This order is not known.", Filter: templates.DAGFilter{Text: hostile, State: "failing", Order: "next", States: states}, Partial: 200, Live: "/dags",
-			Rows: []templates.DAGRow{
-				{Name: "etl", Description: hostile, Labels: []string{"team=quay"}, Tasks: 3, Schedule: "orders: every hour", Next: now.Add(time.Hour), Paused: true, Failures: 2,
+		"dags": templates.DefinitionsPage(templates.Definitions{Kind: templates.KindDAG,
+			Page: list, Problem: "This order is not known.", Filter: templates.ListFilter{Text: hostile, State: "failing", Order: "next", States: states}, First: 200, Live: "/dags",
+			Rows: []templates.DefinitionRow{
+				{Name: "etl", Description: hostile, Labels: []string{"team=quay"}, Schedule: "3 tasks", Note: "orders: every hour", Next: now.Add(time.Hour), Paused: true, Failures: 2,
 					Strip: waveMarks(), Rate: "50%", RateOf: 2, Trend: templates.Spark{Points: []float64{1, 2}, Words: "duration of the last 2 waves"}, Took: "2.0 s"},
-				{Name: "new", Tasks: 1, Schedule: "by hand only"},
+				{Name: "new", Schedule: "1 task", Note: "by hand only"},
 			},
 			Pager: templates.Pager{Next: "/dags?cursor=x"},
 		}),
-		"dags-empty": templates.DAGsPage(templates.DAGs{Page: list, Filter: templates.DAGFilter{States: states}, Live: "/dags"}),
+		"dags-empty": templates.DefinitionsPage(templates.Definitions{Kind: templates.KindDAG, Page: list, Filter: templates.ListFilter{States: states}, Live: "/dags"}),
 		"dag": templates.DAGPage(templates.DAG{
 			Page: etl, Head: dagHead(templates.TabNow), Graph: graph(), Waves: waveRows(), MoreWaves: "/dags/etl/waves", Strip: waveMarks(), Rate: "50%", RateOf: 2,
 			Roots: []templates.ScheduleSlots{

@@ -19,7 +19,7 @@ type Job struct {
 	Generation  int64
 	Next        ScheduleSlots
 	Runs        []RunRow
-	Strip       []JobMark
+	Strip       []Mark
 	Rate        string // of what has ended; "" before anything has
 	RateOf      int
 	Duration    Chart

@@ -184,7 +184,7 @@ func JobPart(v Job) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = JobStrip(v.Head.Name, v.Strip).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = MarkStrip(KindJob, v.Strip).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

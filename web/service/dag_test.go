@@ -173,12 +173,12 @@ func TestDAGsAreListedWithWhatComesNext(t *testing.T) {
 		tasks = append(tasks, engine.ScheduledTask{ID: id, Shard: dag.Shard, Slot: slot.Add(-time.Duration(i) * time.Minute), RunAt: slot, Revision: 1, Namespace: "default", Job: "etl/" + root})
 	}
 	w.Write(t, engine.Batch{Tasks: tasks})
-	page, err := w.ListDAGs(t.Context(), service.DAGQuery{Namespace: "default", Limit: 10})
-	if err != nil || len(page.DAGs) != 2 || page.DAGs[0].Name != "by-hand" || !page.NextSlots[dag.UID].Equal(slot.Add(-time.Minute)) || len(page.NextSlots) != 1 {
+	page, err := w.DAGs.Page(t.Context(), service.ListQuery{Namespace: "default", Limit: 10})
+	if err != nil || len(page.Entries) != 2 || page.Entries[0].Definition.Name != "by-hand" || !page.Entries[1].Next.Equal(slot.Add(-time.Minute)) || !page.Entries[0].Next.IsZero() {
 		t.Errorf("%+v, %v", page, err)
 	}
-	page, err = w.ListDAGs(t.Context(), service.DAGQuery{Namespace: "default", Limit: 1, Label: "team=survey"})
-	if err != nil || len(page.DAGs) != 1 || page.DAGs[0].Name != "etl" {
+	page, err = w.DAGs.Page(t.Context(), service.ListQuery{Namespace: "default", Limit: 1, Label: "team=survey"})
+	if err != nil || len(page.Entries) != 1 || page.Entries[0].Definition.Name != "etl" {
 		t.Errorf("by label: %+v, %v", page, err)
 	}
 	slots, schedules, err := w.DAGs.Preview(t.Context(), "default", "etl", time.Time{}, 3)

@@ -39,6 +39,11 @@ type kind[S engine.Spec] struct {
 	schedules func(*engine.Definition[S]) []rootSchedule
 	// ledger says whose slots are meant by a root, which is "" for a job.
 	ledger func(definition *engine.Definition[S], root string) (ledgerOf, error)
+	// matches reports whether a definition is one that a query asks for beyond what all have, ranked lists those in an order
+	// or a state that names say nothing of, and health says how some do, by their uids, and when they fire next.
+	matches func(*ListQuery, *S) bool
+	ranked  func(context.Context, *ListQuery) (found[S], error)
+	health  func(context.Context, []engine.Definition[S]) (map[string]Health, map[string]time.Time, error)
 }
 
 func newJobs(s *Service) *Definitions[spec.Job] {
@@ -48,6 +53,7 @@ func newJobs(s *Service) *Definitions[spec.Job] {
 		nameOf: func(job *spec.Job) string { return job.Name },
 		equal:  (*spec.Job).Equal, clone: (*spec.Job).Clone, text: spec.Text,
 		check: s.checkJob, edit: s.editJob, schedules: jobSchedules, ledger: jobLedger,
+		matches: jobMatches, ranked: s.rankJobs, health: s.HealthOf,
 	}}
 }
 
@@ -58,6 +64,7 @@ func newDAGs(s *Service) *Definitions[spec.DAG] {
 		nameOf: func(dag *spec.DAG) string { return dag.Name },
 		equal:  (*spec.DAG).Equal, clone: (*spec.DAG).Clone, text: spec.TextDAG,
 		check: s.checkDAG, edit: func(_, _ *spec.DAG) error { return nil }, schedules: dagSchedules, ledger: dagLedger,
+		matches: dagMatches, ranked: s.rankDAGs, health: s.dagHealth,
 	}}
 }
 

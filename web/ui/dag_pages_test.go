@@ -22,7 +22,7 @@ func TestDAGsAreNarrowedByTheAddress(t *testing.T) {
 	}
 	s.fill(t)
 	s.fillDAGs(t)
-	paused := s.PutDAG(t, layered("paused", 2, 3))
+	paused := s.PutDAG(t, layered("paused", 2, 3)+"labels: {crew: night}\n")
 	s.act(t, "/dags/"+paused.Name+"/pause", nil)
 	for query, want := range map[string]string{
 		"":                 "etl paused",
@@ -37,6 +37,13 @@ func TestDAGsAreNarrowedByTheAddress(t *testing.T) {
 		"order=nonsense":   "etl paused",
 		"cursor=nonsense":  "etl paused",
 		"q=a&state=paused": "paused",
+
+		"label=crew%3Dnight":             "paused",
+		"label=crew&order=last":          "paused",
+		"label=crew%3Dday":               "",
+		"state=late":                     "etl paused",
+		"order=next&cursor=nonsense":     "etl paused",
+		"label=crew&state=running&q=etl": "",
 	} {
 		page := s.see(t, "/dags?"+query)
 		var got []string
@@ -47,8 +54,29 @@ func TestDAGsAreNarrowedByTheAddress(t *testing.T) {
 			t.Errorf("%q lists %q, want %q", query, names, want)
 		}
 		said := strings.Contains(page, "was left out") || strings.Contains(page, "cannot be found")
-		if strings.Contains(query, "nonsense") != said {
+		if (strings.Contains(query, "nonsense") || query == "state=late") != said {
 			t.Errorf("%q: what was not understood is said: %v", query, said)
+		}
+	}
+}
+
+func TestDAGsInAnyOrderArePaged(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	for i := range 60 {
+		s.PutDAG(t, layered(fmt.Sprintf("dag-%03d", i), 1, 1))
+	}
+	for _, query := range []string{"", "order=last", "order=failures"} {
+		seen := map[string]bool{}
+		page := s.see(t, "/dags?"+query)
+		if next := regexp.MustCompile(`href="([^"]+)" rel="next"`).FindStringSubmatch(page); next != nil {
+			page += s.see(t, strings.ReplaceAll(next[1], "&amp;", "&"))
+		}
+		for _, match := range dagRow.FindAllStringSubmatch(page, -1) {
+			seen[match[1]] = true
+		}
+		if rows := len(dagRow.FindAllString(page, -1)); len(seen) != 60 || rows != 60 {
+			t.Errorf("%q: two pages list %d DAGs in %d rows, want 60", query, len(seen), rows)
 		}
 	}
 }

@@ -34,9 +34,7 @@ func (u *UI) dagShow(c echo.Context) error {
 		Page: page, Head: head, Facts: dagFacts(&dag.Spec), Created: dag.CreatedAt, CreatedBy: dag.CreatedBy,
 		Updated: dag.UpdatedAt, UpdatedBy: dag.UpdatedBy, Generation: dag.Generation, Live: "/dags/" + dag.Name,
 	}
-	for _, key := range sortedKeys(dag.Spec.Labels) {
-		view.Labels = append(view.Labels, key+"="+dag.Spec.Labels[key])
-	}
+	view.Labels = labelList(dag.Spec.Labels)
 	found, err := u.service.TaskHindrances(ctx, &dag)
 	if err != nil {
 		return err
@@ -61,7 +59,7 @@ func (u *UI) dagShow(c echo.Context) error {
 	if len(history.Waves) > wavesShown {
 		view.MoreWaves = "/dags/" + dag.Name + "/waves"
 	}
-	view.Strip = viewWaveMarks(history.Waves)
+	view.Strip = viewWaves(&history.Health)
 	if view.RateOf = history.Ended; view.RateOf > 0 {
 		view.Rate = rate(history.Succeeded, history.Ended)
 	}
@@ -113,15 +111,9 @@ func dagRunsOn(definition *spec.DAG) (words []string) {
 
 // waveChart draws how long the last waves took.
 func waveChart(history *service.WaveHistory) templates.Chart {
-	marks := make([]engine.RunMark, 0, len(history.Waves))
-	for i := range history.Waves {
-		wave := &history.Waves[i]
-		if wave.Status == engine.StatusSucceeded || wave.Status == engine.StatusFailed {
-			marks = append(marks, engine.RunMark{
-				ID: wave.ID, Status: wave.Status, Trigger: wave.Trigger, Slot: wave.Slot, CreatedAt: wave.CreatedAt, StartedAt: wave.StartedAt.Add(rested(wave)), FinishedAt: wave.FinishedAt,
-			})
-		}
-	}
+	marks := slices.DeleteFunc(slices.Clone(history.Marks), func(mark engine.RunMark) bool {
+		return mark.Status != engine.StatusSucceeded && mark.Status != engine.StatusFailed
+	})
 	chart := spanChart(marks, history.Duration, (*engine.RunMark).Took)
 	chart.Name, chart.Words = "Duration", "No wave has ended yet."
 	if history.Duration.Count > 0 {

@@ -33,6 +33,10 @@ type definitionPages[S engine.Spec] struct {
 	// calendar is that of the slots of the root that a request chooses; nil where there are none.
 	calendar func(c echo.Context, definition *engine.Definition[S]) *slotCalendar
 
+	// What the list is narrowed to, and what the kinds say each in its own way of an entry.
+	states, tiers []templates.Option
+	row           func(*service.Entry[S], *templates.DefinitionRow)
+
 	// What the form needs: the text that a new definition begins with, in which BINARY is a program, and of how many schedules
 	// how many slots are shown while it is typed.
 	least                  string
@@ -47,6 +51,7 @@ func (u *UI) jobPages() *definitionPages[spec.Job] {
 		UI: u, service: u.service.Jobs, kind: templates.KindJob,
 		note: "the forms it has had, the newest first", head: jobHead, zone: zoneOf, start: u.startJob,
 		backfill: u.backfillJob, backfilled: "backfilled", calendar: u.jobCalendar,
+		states: jobStates, tiers: jobTiers, row: jobRow,
 		least:     "kind: Job\nname: BINARY-job\nbinary: BINARY\nschedule: \"*/5 * * * *\"   # every five minutes\ntimeout: 1m\n",
 		schedules: 1, slotsOfEach: 10,
 		of:      func(document *spec.Document) *spec.Job { return document.Job },
@@ -60,6 +65,7 @@ func (u *UI) dagPages() *definitionPages[spec.DAG] {
 		UI: u, service: u.service.DAGs, kind: templates.KindDAG,
 		note: "the forms it has had, the newest first; a wave ends on the one it began with", head: dagHead, zone: dagZone, start: u.startDAG,
 		backfill: u.backfillDAG, backfilled: "waves-asked", calendar: u.dagCalendar,
+		states: dagStates, row: dagRow,
 		least:     "kind: DAG\nname: my-dag\nschedule: \"0 3 * * *\"   # every night\n\ntasks:\n  first: {binary: BINARY}\n",
 		schedules: 6, slotsOfEach: 5,
 		of:      func(document *spec.Document) *spec.DAG { return document.DAG },
@@ -70,6 +76,7 @@ func (u *UI) dagPages() *definitionPages[spec.DAG] {
 
 // register adds the pages.
 func (p *definitionPages[S]) register(router Router) {
+	router.GET(p.kind.Address(""), p.list)
 	at := p.kind.Address("/new")
 	router.GET(at, p.newForm)
 	router.POST(at, p.save)

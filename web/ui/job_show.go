@@ -66,9 +66,7 @@ func (u *UI) viewJob(c echo.Context, job *engine.Job) templates.Job {
 		Live: "/jobs/" + job.Name,
 	}
 	view.RunsOn = labelList(job.Spec.RunsOn)
-	for _, key := range sortedKeys(job.Spec.Labels) {
-		view.Labels = append(view.Labels, key+"="+job.Spec.Labels[key])
-	}
+	view.Labels = labelList(job.Spec.Labels)
 	return view
 }
 

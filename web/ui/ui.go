@@ -61,12 +61,10 @@ func (u *UI) Register(router Router) {
 
 	router.GET("/", u.overview)
 
-	router.GET("/jobs", u.jobList)
 	router.GET("/jobs/:name", u.jobShow)
 	u.jobPages().register(router)
 
 	u.dagPages().register(router)
-	router.GET("/dags", u.dagList)
 	router.GET("/dags/:name", u.dagShow)
 	router.GET("/dags/:name/waves", u.dagWaves)
 	router.GET("/dags/:name/grid", u.dagGrid)
