@@ -7,26 +7,13 @@ import (
 
 // DAG is the page of one DAG: what it is made of, what comes, what was, and how long it took.
 type DAG struct {
-	Page       Page
-	Head       Head
-	Hindrances []Hindrance
-	Graph      Graph
-	Roots      []ScheduleSlots
-	MoreRoots  int // whose slots are not listed
-	Facts      []Fact
-	Labels     []string
-	Created    time.Time
-	CreatedBy  string
-	Updated    time.Time
-	UpdatedBy  string
-	Generation int64
-	Waves      []WaveRow
-	MoreWaves  string // address of the earlier ones; "" for none
-	Strip      []Mark
-	Rate       string
-	RateOf     int
-	Duration   Chart
-	Live       string
+	Shown
+
+	Graph     Graph
+	Roots     []ScheduleSlots
+	MoreRoots int // whose slots are not listed
+	Waves     []WaveRow
+	MoreWaves string // address of the earlier ones; "" for none
 }
 
 // WaveRow is a wave in a list.

@@ -26,6 +26,8 @@ type Kind struct {
 	// What its list says: above the columns, where there is nothing yet, and what an order leaves out.
 	heading, scheduleHeading, notYet, first string
 	leftOut                                 map[string]string
+	// What its page says where nothing has run yet.
+	noRuns string
 }
 
 type tabLink struct {
@@ -63,7 +65,8 @@ var (
 		day:           "Choose a day: what became of each of its slots stands here, and why one did not fire.",
 		drop:          "into the form",
 		heading:       "Job", scheduleHeading: "Schedule", notYet: "has not run",
-		first: "A job says which program runs, and when. Write one here, or keep it in a file and apply that:",
+		first:  "A job says which program runs, and when. Write one here, or keep it in a file and apply that:",
+		noRuns: "Nothing has run yet: how long runs take and how late they begin is drawn here.",
 		leftOut: map[string]string{
 			"next":     "In the order of the next slot: jobs that are paused or have none are left out.",
 			"last":     "In the order of the last run: jobs that have not run are left out.",
@@ -87,7 +90,8 @@ var (
 		day:           "Choose a day: what became of each slot of this root stands here, and why one did not fire.",
 		drop:          "where you choose a task's",
 		heading:       "DAG", scheduleHeading: "Tasks and rhythm", notYet: "no wave yet",
-		first: "A DAG says which tasks come after which; each pass through it is a wave. Draw one here, or keep it in a file and apply that:",
+		first:  "A DAG says which tasks come after which; each pass through it is a wave. Draw one here, or keep it in a file and apply that:",
+		noRuns: "No wave has passed through it yet: how long waves take is drawn here.",
 	}
 )
 
@@ -126,6 +130,25 @@ func (v Head) pausedBy() string {
 		words += ": " + strings.TrimSuffix(v.PausedReason, ".") + "."
 	}
 	return words
+}
+
+// Shown is what the pages of one job and of one DAG show alike.
+type Shown struct {
+	Page       Page
+	Head       Head
+	Hindrances []Hindrance
+	Facts      []Fact
+	Labels     []string // "key=value"
+	Created    time.Time
+	CreatedBy  string
+	Updated    time.Time
+	UpdatedBy  string
+	Generation int64
+	Strip      []Mark
+	Rate       string // of what has ended; "" before anything has
+	RateOf     int
+	Duration   Chart
+	Live       string
 }
 
 // Hindrance is why a definition does not run.

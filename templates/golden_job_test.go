@@ -32,24 +32,30 @@ func job(rows []templates.RunRow, slots []templates.Slot) templates.Job {
 		},
 		Outliers: []templates.Outlier{{Run: "abc-s1", Span: "4.0 s", Times: "3 times the median", Status: "dead"}},
 	}
-	return templates.Job{
+	shown := templates.Shown{
 		Page: page("tides", templates.SectionJobs), Head: jobHead(templates.TabNow),
 		Hindrances: []templates.Hindrance{
 			{Words: hostile, Stops: true, Since: now.Add(-time.Hour), At: now.Add(time.Hour), Href: "/executors", Cure: "See the executors"},
 			{Words: "Its last slot was skipped: the run before it had not ended."},
 		},
-		Binary: "tides@stable", BinaryName: "tides", Facts: []templates.Fact{{Name: "Tier", Value: "light, standard"}}, Labels: []string{"team=finance"},
-		Created: now.Add(-time.Hour), CreatedBy: "mira", Updated: now, UpdatedBy: "joris", Generation: 2, Next: templates.ScheduleSlots{Zone: "Asia/Dhaka", Next: slots}, Runs: rows,
-		Strip: marks, Rate: "50%", RateOf: 2, Duration: chart, Lag: templates.Chart{Name: "Start lag", Words: "No slot has fired on time yet."}, Live: "/jobs/tides",
+		Facts: []templates.Fact{{Name: "Tier", Value: "light, standard"}}, Labels: []string{"team=finance"},
+		Created: now.Add(-time.Hour), CreatedBy: "mira", Updated: now, UpdatedBy: "joris", Generation: 2,
+		Strip: marks, Rate: "50%", RateOf: 2, Duration: chart, Live: "/jobs/tides",
+	}
+	return templates.Job{
+		Shown: shown, Binary: "tides@stable", BinaryName: "tides", Next: templates.ScheduleSlots{Zone: "Asia/Dhaka", Next: slots}, Runs: rows,
+		Lag: templates.Chart{Name: "Start lag", Words: "No slot has fired on time yet."},
 	}
 }
 
 func jobPages(rows []templates.RunRow, slots []templates.Slot) map[string]templ.Component {
 	list := page("Jobs", templates.SectionJobs)
 	paused := templates.Job{
-		Page: page("tides", templates.SectionJobs), Head: pausedHead(templates.TabNow), Binary: "sha256:" + hostile,
-		Created: now, Updated: now, Generation: 1, Live: "/jobs/tides",
-		Duration: templates.Chart{Name: "Duration"}, Lag: templates.Chart{Name: "Start lag"},
+		Shown: templates.Shown{
+			Page: page("tides", templates.SectionJobs), Head: pausedHead(templates.TabNow), Created: now, Updated: now, Generation: 1,
+			Live: "/jobs/tides", Duration: templates.Chart{Name: "Duration"},
+		},
+		Binary: "sha256:" + hostile, Lag: templates.Chart{Name: "Start lag"},
 	}
 	calendar := templates.Calendar{
 		Page: page("tides", templates.SectionJobs), Head: pausedHead(templates.TabSlots), Month: "November 2026", Zone: "Asia/Dhaka",

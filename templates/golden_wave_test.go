@@ -103,16 +103,22 @@ func dagPages() map[string]templ.Component {
 		}),
 		"dags-empty": templates.DefinitionsPage(templates.Definitions{Kind: templates.KindDAG, Page: list, Filter: templates.ListFilter{States: states}, Live: "/dags"}),
 		"dag": templates.DAGPage(templates.DAG{
-			Page: etl, Head: dagHead(templates.TabNow), Graph: graph(), Waves: waveRows(), MoreWaves: "/dags/etl/waves", Strip: waveMarks(), Rate: "50%", RateOf: 2,
+			Shown: templates.Shown{
+				Page: etl, Head: dagHead(templates.TabNow), Strip: waveMarks(), Rate: "50%", RateOf: 2,
+				Facts: []templates.Fact{{Name: "Tasks", Value: "3"}}, Labels: []string{"team=quay"}, Created: now, CreatedBy: "mira", Updated: now, Generation: 3,
+				Duration: templates.Chart{Name: "Duration", Words: "how long each took", Top: "4.0 s", P50: "2.0 s", P95: "4.0 s", Dots: []templates.Dot{{Wave: "a-w1", Status: "failed", Words: "4.0 s"}}},
+				Live:     "/dags/etl",
+			},
+			Graph: graph(), Waves: waveRows(), MoreWaves: "/dags/etl/waves",
 			Roots: []templates.ScheduleSlots{
 				{Root: "orders", Schedule: "every hour", Zone: "Asia/Dhaka", Next: []templates.Slot{{At: now, Local: "Fri 2026-11-20 18:00:00", Note: hostile}}}, {Root: "over", Schedule: "once"},
 			},
-			MoreRoots: 3, Facts: []templates.Fact{{Name: "Tasks", Value: "3"}}, Labels: []string{"team=quay"}, Created: now, CreatedBy: "mira", Updated: now, Generation: 3,
-			Duration: templates.Chart{Name: "Duration", Words: "how long each took", Top: "4.0 s", P50: "2.0 s", P95: "4.0 s", Dots: []templates.Dot{{Wave: "a-w1", Status: "failed", Words: "4.0 s"}}},
-			Live:     "/dags/etl",
+			MoreRoots: 3,
 		}),
-		"dag-paused": templates.DAGPage(templates.DAG{Page: etl, Head: paused, Graph: graph(), Created: now, Updated: now, Generation: 1, Live: "/dags/etl"}),
-		"dag-waves":  templates.DAGWavesPage(templates.DAGWaves{Page: etl, Head: dagHead(""), Waves: waveRows(), Pager: templates.Pager{Next: "/dags/etl/waves?cursor=x"}, Live: "/dags/etl/waves"}),
+		"dag-paused": templates.DAGPage(templates.DAG{
+			Shown: templates.Shown{Page: etl, Head: paused, Created: now, Updated: now, Generation: 1, Live: "/dags/etl"}, Graph: graph(),
+		}),
+		"dag-waves": templates.DAGWavesPage(templates.DAGWaves{Page: etl, Head: dagHead(""), Waves: waveRows(), Pager: templates.Pager{Next: "/dags/etl/waves?cursor=x"}, Live: "/dags/etl/waves"}),
 		"dag-grid": templates.GridPage(templates.Grid{
 			Page: etl, Head: dagHead(templates.TabGrid), Text: hostile, Live: "/dags/etl/grid", Shown: "1 task", Key: []string{"failed", "upstream_failed"},
 			Waves: []templates.GridWave{{ID: "a-w1", Epoch: 1, Status: "failed", Words: "wave 1, failed"}, {ID: "a-w2", Epoch: 2, Status: "running", Words: "wave 2, running"}},

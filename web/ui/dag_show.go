@@ -29,19 +29,13 @@ func (u *UI) dagShow(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page, head := u.dagPages().page(c, &dag, templates.TabNow)
-	view := templates.DAG{
-		Page: page, Head: head, Facts: dagFacts(&dag.Spec), Created: dag.CreatedAt, CreatedBy: dag.CreatedBy,
-		Updated: dag.UpdatedAt, UpdatedBy: dag.UpdatedBy, Generation: dag.Generation, Live: "/dags/" + dag.Name,
-	}
-	view.Labels = labelList(dag.Spec.Labels)
+	view := templates.DAG{Shown: u.dagPages().shown(c, &dag)}
+	view.Facts, view.Labels = dagFacts(&dag.Spec), labelList(dag.Spec.Labels)
 	found, err := u.service.TaskHindrances(ctx, &dag)
 	if err != nil {
 		return err
 	}
-	for i := range found {
-		view.Hindrances = append(view.Hindrances, viewHindrance("/dags/"+dag.Name, &found[i]))
-	}
+	view.Hindrances = viewHindrances(&view.Head, found)
 	if view.Graph, err = u.structure(&dag); err != nil {
 		return err
 	}
@@ -60,9 +54,7 @@ func (u *UI) dagShow(c echo.Context) error {
 		view.MoreWaves = "/dags/" + dag.Name + "/waves"
 	}
 	view.Strip = viewWaves(&history.Health)
-	if view.RateOf = history.Ended; view.RateOf > 0 {
-		view.Rate = rate(history.Succeeded, history.Ended)
-	}
+	view.Rate, view.RateOf = rate(history.Succeeded, history.Ended), history.Ended
 	view.Duration = waveChart(history)
 	return u.show(c, templates.DAGPage(view), templates.DAGPart(view))
 }

@@ -52,11 +52,8 @@ func (p *definitionPages[S]) list(c echo.Context) error {
 	for i := range list.Entries {
 		entry := &list.Entries[i]
 		row := templates.DefinitionRow{
-			Name: entry.Definition.Name, Next: entry.Next, Paused: entry.Definition.Paused,
-			Failures: entry.Health.Failures, Late: entry.Health.Late, RateOf: entry.Health.Ended,
-		}
-		if row.RateOf > 0 {
-			row.Rate = rate(entry.Health.Succeeded, entry.Health.Ended)
+			Name: entry.Definition.Name, Next: entry.Next, Paused: entry.Definition.Paused, Failures: entry.Health.Failures, Late: entry.Health.Late,
+			Rate: rate(entry.Health.Succeeded, entry.Health.Ended), RateOf: entry.Health.Ended,
 		}
 		p.row(entry, &row)
 		view.Rows = append(view.Rows, row)
@@ -109,8 +106,11 @@ func dagRow(entry *service.Entry[spec.DAG], row *templates.DefinitionRow) {
 	row.Trend, row.Took = trend("waves", entry.Health.Marks, len(entry.Health.Marks))
 }
 
-// rate is a share in whole per cent; all and none are said only where that is so.
+// rate is a share in whole per cent; all and none are said only where that is so. Of nothing it is "".
 func rate(part, whole int) string {
+	if whole == 0 {
+		return ""
+	}
 	percent := part * 100 / whole
 	if percent == 0 && part > 0 {
 		percent = 1
