@@ -44,6 +44,9 @@ type kind[S engine.Spec] struct {
 	matches func(*ListQuery, *S) bool
 	ranked  func(context.Context, *ListQuery) (found[S], error)
 	health  func(context.Context, []engine.Definition[S]) (map[string]Health, map[string]time.Time, error)
+	// fillRuns counts the runs of the days of a calendar, and ranLater finds those of a day's slots that were made later.
+	fillRuns func(context.Context, *engine.Definition[S], ledgerOf, *cron.Schedule, *Calendar) error
+	ranLater func(ctx context.Context, definition *engine.Definition[S], day Day, known []LedgerEntry) ([]engine.Run, error)
 }
 
 func newJobs(s *Service) *Definitions[spec.Job] {
@@ -53,7 +56,7 @@ func newJobs(s *Service) *Definitions[spec.Job] {
 		nameOf: func(job *spec.Job) string { return job.Name },
 		equal:  (*spec.Job).Equal, clone: (*spec.Job).Clone, text: spec.Text,
 		check: s.checkJob, edit: s.editJob, schedules: jobSchedules, ledger: jobLedger,
-		matches: jobMatches, ranked: s.rankJobs, health: s.HealthOf,
+		matches: jobMatches, ranked: s.rankJobs, health: s.HealthOf, fillRuns: s.fillJobRuns, ranLater: s.jobRanLater,
 	}}
 }
 
@@ -64,7 +67,7 @@ func newDAGs(s *Service) *Definitions[spec.DAG] {
 		nameOf: func(dag *spec.DAG) string { return dag.Name },
 		equal:  (*spec.DAG).Equal, clone: (*spec.DAG).Clone, text: spec.TextDAG,
 		check: s.checkDAG, edit: func(_, _ *spec.DAG) error { return nil }, schedules: dagSchedules, ledger: dagLedger,
-		matches: dagMatches, ranked: s.rankDAGs, health: s.dagHealth,
+		matches: dagMatches, ranked: s.rankDAGs, health: s.dagHealth, fillRuns: s.fillRootRuns, ranLater: rootRanLater,
 	}}
 }
 

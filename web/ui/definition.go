@@ -50,7 +50,7 @@ func (u *UI) jobPages() *definitionPages[spec.Job] {
 	return &definitionPages[spec.Job]{
 		UI: u, service: u.service.Jobs, kind: templates.KindJob,
 		note: "the forms it has had, the newest first", head: jobHead, zone: zoneOf, start: u.startJob,
-		backfill: u.backfillJob, backfilled: "backfilled", calendar: u.jobCalendar,
+		backfill: u.backfillJob, backfilled: "backfilled", calendar: jobCalendar,
 		states: jobStates, tiers: jobTiers, row: jobRow,
 		least:     "kind: Job\nname: BINARY-job\nbinary: BINARY\nschedule: \"*/5 * * * *\"   # every five minutes\ntimeout: 1m\n",
 		schedules: 1, slotsOfEach: 10,
@@ -64,7 +64,7 @@ func (u *UI) dagPages() *definitionPages[spec.DAG] {
 	return &definitionPages[spec.DAG]{
 		UI: u, service: u.service.DAGs, kind: templates.KindDAG,
 		note: "the forms it has had, the newest first; a wave ends on the one it began with", head: dagHead, zone: dagZone, start: u.startDAG,
-		backfill: u.backfillDAG, backfilled: "waves-asked", calendar: u.dagCalendar,
+		backfill: u.backfillDAG, backfilled: "waves-asked", calendar: dagCalendar,
 		states: dagStates, row: dagRow,
 		least:     "kind: DAG\nname: my-dag\nschedule: \"0 3 * * *\"   # every night\n\ntasks:\n  first: {binary: BINARY}\n",
 		schedules: 6, slotsOfEach: 5,
