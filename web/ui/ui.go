@@ -70,8 +70,8 @@ func (u *UI) Register(router Router) {
 	router.GET("/dags/:name/grid", u.dagGrid)
 
 	router.GET("/waves/:id", u.waveShow)
-	router.POST("/waves/:id/cancel", u.waveCancel)
-	router.POST("/waves/:id/resume", u.waveResume)
+	router.POST("/waves/:id/cancel", acted("/waves/", "cancelled", u.service.CancelWave))
+	router.POST("/waves/:id/resume", acted("/waves/", "wave-resumed", u.service.ResumeWave))
 	router.GET("/waves/:id/mark", u.waveMarkForm)
 	router.POST("/waves/:id/mark", u.waveMark)
 
@@ -79,8 +79,8 @@ func (u *UI) Register(router Router) {
 	router.GET("/runs/diff", u.runDiff)
 	router.GET("/runs/:id", u.runShow)
 	router.GET("/runs/:id/output", u.runOutput)
-	router.POST("/runs/:id/cancel", u.runCancel)
-	router.POST("/runs/:id/retry", u.runRetry)
+	router.POST("/runs/:id/cancel", acted("/runs/", "cancelled", u.service.CancelRun))
+	router.POST("/runs/:id/retry", acted("/runs/", "retried", u.service.RetryRun))
 	router.POST("/runs/:id/dismiss", u.runDismiss)
 
 	router.GET("/dead-letters", u.deadLetterList)
