@@ -191,6 +191,29 @@ func TestDAGsAreListedWithWhatComesNext(t *testing.T) {
 	}
 }
 
+func TestTimelineForeseesTheRootsOfADAG(t *testing.T) {
+	w := webtest.New(t)
+	w.PutBinary(t, "report")
+	dag := w.PutDAG(t, diamond)
+	slot := webtest.Start.Add(30 * time.Minute)
+	w.Write(t, engine.Batch{Tasks: []engine.ScheduledTask{{
+		ID: engine.RootID(dag.UID, "rates"), Shard: dag.Shard, Slot: slot, RunAt: slot, Generation: 1, Revision: 1, Namespace: "default", Job: "etl/rates",
+	}}})
+	timeline, err := w.Timeline(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slots, bars := 0, 0
+	for _, bucket := range timeline.Future {
+		if slots += bucket.Slots.N; bucket.Jobs > 0 && bucket.Names[0] == "etl/rates" {
+			bars++
+		}
+	}
+	if want := int(2 * service.Reach / time.Hour); slots < want || slots > want+1 || bars < want/2 {
+		t.Errorf("it foresees %d slots in %d bars, want %d: one in each half hour", slots, bars, want)
+	}
+}
+
 func TestLedgerOfARoot(t *testing.T) {
 	w := webtest.New(t)
 	w.PutBinary(t, "report")
