@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -188,6 +189,39 @@ func TestDAGsAreListedWithWhatComesNext(t *testing.T) {
 	}
 	if err != nil || strings.Join(told, ", ") != "rates 12:30, orders 13:00, rates 13:00" || len(schedules) != 2 {
 		t.Errorf("%v %v %v", told, schedules, err)
+	}
+}
+
+func TestDAGSaysThatItsTimeIsOverOrNoEngineTakesItUp(t *testing.T) {
+	w := webtest.New(t)
+	w.PutBinary(t, "report")
+	has := func(dag engine.DAG, code string) bool {
+		t.Helper()
+		found, err := w.TaskHindrances(t.Context(), &dag)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(found, func(h service.Hindrance) bool { return h.Code == code && h.Stops })
+	}
+	dag := w.PutDAG(t, diamond)
+	if has(dag, "active_time_over") || has(dag, "not_active_yet") || has(dag, "engine_behind") {
+		t.Error("a DAG that fires says that it does not")
+	}
+	due := webtest.Start.Add(-time.Minute)
+	w.Write(t, engine.Batch{Tasks: []engine.ScheduledTask{{
+		ID: engine.RootID(dag.UID, "rates"), Shard: dag.Shard, Slot: due, RunAt: due, Generation: 1, Revision: 1, Namespace: "default", Job: "etl/rates",
+	}}})
+	if !has(dag, "engine_behind") {
+		t.Error("it does not say that no engine takes up the slot of a root")
+	}
+	before, after := webtest.Start.Add(-time.Hour), webtest.Start.Add(time.Hour)
+	dag.Spec.Active = &spec.Window{Until: &before}
+	if !has(dag, "active_time_over") {
+		t.Error("it does not say that its active time is over")
+	}
+	dag.Spec.Active = &spec.Window{From: &after}
+	if !has(dag, "not_active_yet") {
+		t.Error("it does not say that its active time has not begun")
 	}
 }
 
