@@ -109,7 +109,7 @@ func TestJobs(t *testing.T) {
 	if resumed := must[wire.Job](t)(s.api.ResumeJob(ctx, "a")); resumed.Paused {
 		t.Errorf("resumed %+v", resumed)
 	}
-	if list := must[wire.List[wire.Job]](t)(s.api.Jobs(ctx, client.JobFilter{Text: "A", Page: client.Page{Limit: 1}})); len(list.Items) != 1 {
+	if list := must[wire.List[wire.Job]](t)(s.api.Jobs(ctx, client.DefinitionFilter{Text: "A", Page: client.Page{Limit: 1}})); len(list.Items) != 1 {
 		t.Errorf("listed %+v", list)
 	}
 	if forms := must[wire.List[wire.Generation]](t)(s.api.Generations(ctx, "a", client.Page{})); len(forms.Items) != 2 || forms.Next != "" {

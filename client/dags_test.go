@@ -27,7 +27,7 @@ func TestDAGsAndWaves(t *testing.T) {
 	if must[wire.DAG](t)(s.api.PauseDAG(ctx, "etl", "too loud")).PausedReason != "too loud" || must[wire.DAG](t)(s.api.ResumeDAG(ctx, "etl")).Paused {
 		t.Error("it is not paused and resumed")
 	}
-	if list := must[wire.List[wire.DAG]](t)(s.api.DAGs(ctx, client.DAGFilter{Text: "T"})); len(list.Items) != 1 {
+	if list := must[wire.List[wire.DAG]](t)(s.api.DAGs(ctx, client.DefinitionFilter{Text: "T"})); len(list.Items) != 1 {
 		t.Errorf("listed %+v", list)
 	}
 	if forms := must[wire.List[wire.DAGGeneration]](t)(s.api.DAGGenerations(ctx, "etl", client.Page{Limit: 1})); len(forms.Items) != 1 || forms.Next == "" {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/tidewheel/tidewheel/client"
@@ -22,12 +21,7 @@ func Backup(t *testing.T, binary, uri string, places [backups]string) {
 	ctx := t.Context()
 	journal := newJournal(t)
 	s3, _ := S3(t, binary)
-	server := NewServer(t, binary, append(PlaceFlags(uri, s3), "--lock-ttl", "2s")...)
-	server.Start()
-	api := server.Client()
-	if _, err := api.UploadBinary(ctx, "witness", strings.NewReader(program), client.UploadOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	server, api := witnessed(t, binary, append(PlaceFlags(uri, s3), "--lock-ttl", "2s")...)
 	applied, err := api.Apply(ctx, []client.File{
 		{Name: "jobs.yaml", Data: fmt.Appendf(nil, crashJobs, journal.path, journal.life)},
 		{Name: "dag.yaml", Data: tide(journal, `schedule: "* * * * * *"`, `schedule: "*/3 * * * * *"`)},

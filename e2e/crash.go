@@ -67,36 +67,19 @@ const (
 func Crash(t *testing.T, binary string, args ...string) {
 	ctx := t.Context()
 	journal := newJournal(t)
-	server := NewServer(t, binary, append(args, "--lock-ttl", "2s")...)
-	server.Start()
-	api := server.Client()
-	if _, err := api.UploadBinary(ctx, "witness", strings.NewReader(program), client.UploadOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	server, api := witnessed(t, binary, append(args, "--lock-ttl", "2s")...)
 	applied, err := api.Apply(ctx, []client.File{{Name: "crash.yaml", Data: fmt.Appendf(nil, crashJobs, journal.path, journal.life)}}, client.ApplyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range crashKills {
-		journal.read(t, linesBetween) // returns just after a program has begun
-		server.Kill()
-		journal.awaitDeath(t, deathLimit)
-		<-time.After(outage)
-		server.Start()
-	}
-	journal.read(t, linesBetween)
+	journal.kills(t, server)
 	for _, job := range applied.Items {
 		if _, err := api.PauseJob(ctx, job.Name, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
 	runs := settled(ctx, t, api)
-	server.Stop()
-	journal.awaitDeath(t, deathLimit)
-	journal.readRest()
-	if orphans := journal.orphans(t); len(orphans) > 0 {
-		t.Errorf("processes were left: %v", orphans)
-	}
+	journal.stop(t, server)
 	server.Start() // the ledger is as good after another restart
 	check := verdict{t: t, entries: journal.entries, runs: runs}
 	check.starts()
@@ -105,6 +88,42 @@ func Crash(t *testing.T, binary string, args ...string) {
 	}
 	everySlot(ctx, t, api)
 	t.Logf("%d lines of the journal, %d runs, %d kills", len(journal.entries), len(runs), crashKills)
+}
+
+// witnessed starts a server that has the program which writes the journal.
+func witnessed(t *testing.T, binary string, args ...string) (*Server, *client.Client) {
+	t.Helper()
+	server := NewServer(t, binary, args...)
+	server.Start()
+	api := server.Client()
+	if _, err := api.UploadBinary(t.Context(), "witness", strings.NewReader(program), client.UploadOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return server, api
+}
+
+// kills kills a server some times, each just after a program has begun.
+func (j *journal) kills(t *testing.T, server *Server) {
+	t.Helper()
+	for range crashKills {
+		j.read(t, linesBetween) // returns just after a program has begun
+		server.Kill()
+		j.awaitDeath(t, deathLimit)
+		<-time.After(outage)
+		server.Start()
+	}
+	j.read(t, linesBetween)
+}
+
+// stop stops a server, reads what its programs have written, and looks for processes that were left.
+func (j *journal) stop(t *testing.T, server *Server) {
+	t.Helper()
+	server.Stop()
+	j.awaitDeath(t, deathLimit)
+	j.readRest()
+	if orphans := j.orphans(t); len(orphans) > 0 {
+		t.Errorf("processes were left: %v", orphans)
+	}
 }
 
 // everySlot has the server compare what the schedules name since they were made with what became of it.

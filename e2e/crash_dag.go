@@ -62,12 +62,7 @@ func layers(journal *journal, layers, wide, items int, work string) string {
 func CrashDAG(t *testing.T, binary string, args ...string) {
 	ctx := t.Context()
 	journal := newJournal(t)
-	server := NewServer(t, binary, append(args, "--lock-ttl", "2s")...)
-	server.Start()
-	api := server.Client()
-	if _, err := api.UploadBinary(ctx, "witness", strings.NewReader(program), client.UploadOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	server, api := witnessed(t, binary, append(args, "--lock-ttl", "2s")...)
 	apply := func(text string) {
 		t.Helper()
 		if _, err := api.Apply(ctx, []client.File{{Name: "crash.yaml", Data: []byte(text)}}, client.ApplyOptions{}); err != nil {
@@ -83,25 +78,13 @@ func CrashDAG(t *testing.T, binary string, args ...string) {
 	if _, err := api.RunDAG(ctx, "layers", wire.WaveRequest{}, "second"); err != nil { // waits for the first
 		t.Fatal(err)
 	}
-	for range crashKills {
-		journal.read(t, linesBetween) // returns just after a program has begun
-		server.Kill()
-		journal.awaitDeath(t, deathLimit)
-		<-time.After(outage)
-		server.Start()
-	}
-	journal.read(t, linesBetween)
+	journal.kills(t, server)
 	everySlot(ctx, t, api)
 	// Without schedules the wave that is open ends without the roots that have not had their slot.
 	apply(fmt.Sprintf(tideDAG, journal.path, journal.life, "", ""))
 	waves := endedWaves(ctx, t, api)
 	runs := settled(ctx, t, api)
-	server.Stop()
-	journal.awaitDeath(t, deathLimit)
-	journal.readRest()
-	if orphans := journal.orphans(t); len(orphans) > 0 {
-		t.Errorf("processes were left: %v", orphans)
-	}
+	journal.stop(t, server)
 	server.Start()
 	check := waveVerdict{t: t, entries: journal.entries, runs: runs, waves: map[string]wire.WaveDetail{}}
 	for _, wave := range waves {
@@ -125,12 +108,7 @@ func LargeWave(t *testing.T, binary string, args ...string) {
 	const deep, wide, items = 20, 50, 100
 	ctx := t.Context()
 	journal := newJournal(t)
-	server := NewServer(t, binary, args...)
-	server.Start()
-	api := server.Client()
-	if _, err := api.UploadBinary(ctx, "witness", strings.NewReader(program), client.UploadOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	server, api := witnessed(t, binary, args...)
 	text := layers(journal, deep, wide, items, "0")
 	if _, err := api.Apply(ctx, []client.File{{Name: "layers.yaml", Data: []byte(text)}}, client.ApplyOptions{}); err != nil {
 		t.Fatal(err)
@@ -141,9 +119,7 @@ func LargeWave(t *testing.T, binary string, args ...string) {
 	journal.read(t, (deep*wide)+items)
 	waves := endedWaves(ctx, t, api)
 	runs := settled(ctx, t, api)
-	server.Stop()
-	journal.awaitDeath(t, deathLimit)
-	journal.readRest()
+	journal.stop(t, server)
 	server.Start()
 	detail, err := api.Wave(ctx, waves[0].ID)
 	if err != nil {

@@ -49,12 +49,7 @@ const (
 func Missed(t *testing.T, binary string, args ...string) {
 	ctx := t.Context()
 	journal := newJournal(t)
-	server := NewServer(t, binary, append(args, "--lock-ttl", "2s")...)
-	server.Start()
-	api := server.Client()
-	if _, err := api.UploadBinary(ctx, "witness", strings.NewReader(program), client.UploadOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	server, api := witnessed(t, binary, append(args, "--lock-ttl", "2s")...)
 	applied, err := api.Apply(ctx, []client.File{{Name: "missed.yaml", Data: fmt.Appendf(nil, missedJobs, journal.path, journal.life)}}, client.ApplyOptions{})
 	if err != nil {
 		t.Fatal(err)

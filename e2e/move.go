@@ -21,12 +21,7 @@ import (
 func Move(t *testing.T, binary, uri string, compare func(store string)) {
 	ctx := t.Context()
 	journal := newJournal(t)
-	server := NewServer(t, binary, "--lock-ttl", "2s")
-	server.Start()
-	api := server.Client()
-	if _, err := api.UploadBinary(ctx, "witness", strings.NewReader(program), client.UploadOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	server, api := witnessed(t, binary, "--lock-ttl", "2s")
 	applied, err := api.Apply(ctx, []client.File{
 		{Name: "jobs.yaml", Data: fmt.Appendf(nil, crashJobs, journal.path, journal.life)},
 		{Name: "dag.yaml", Data: tide(journal, `schedule: "* * * * * *"`, `schedule: "*/3 * * * * *"`)},

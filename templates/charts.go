@@ -19,10 +19,10 @@ const (
 	stripHeight = 24 // of the strip, in the same units
 )
 
-// stripWords says what a strip shows, for those who do not see it: "last 30 runs: 28 succeeded, 2 failed".
-func stripWords(cells []StripCell) string {
+// stripWords says what a strip shows of runs, or of waves, for those who do not see it: "last 30 runs: 28 succeeded, 2 failed".
+func stripWords(of string, cells []StripCell) string {
 	if len(cells) == 0 {
-		return "no run yet"
+		return "no " + of + " yet"
 	}
 	var order []string
 	counts := map[string]int{}
@@ -38,9 +38,9 @@ func stripWords(cells []StripCell) string {
 		parts[i] = fmt.Sprintf("%d %s", counts[word], word)
 	}
 	if len(cells) == 1 {
-		return "last run: " + order[0]
+		return "last " + of + ": " + order[0]
 	}
-	return fmt.Sprintf("last %d runs: %s", len(cells), strings.Join(parts, ", "))
+	return fmt.Sprintf("last %d %ss: %s", len(cells), of, strings.Join(parts, ", "))
 }
 
 // stripTop is where a good run's bar begins.

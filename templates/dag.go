@@ -7,34 +7,13 @@ import (
 
 // DAG is the page of one DAG: what it is made of, what comes, what was, and how long it took.
 type DAG struct {
-	Page       Page
-	Head       Head
-	Hindrances []Hindrance
-	Graph      Graph
-	Roots      []RootSlots
-	MoreRoots  int // whose slots are not listed
-	Facts      []Fact
-	Labels     []string
-	Created    time.Time
-	CreatedBy  string
-	Updated    time.Time
-	UpdatedBy  string
-	Generation int64
-	Waves      []WaveRow
-	MoreWaves  string // address of the earlier ones; "" for none
-	Strip      []WaveMark
-	Rate       string
-	RateOf     int
-	Duration   Chart
-	Live       string
-}
+	Shown
 
-// RootSlots is what comes of a root.
-type RootSlots struct {
-	Root     string
-	Schedule string // in words; "" for a root without one
-	Zone     string // "" if it is UTC
-	Next     []Slot
+	Graph     Graph
+	Roots     []ScheduleSlots
+	MoreRoots int // whose slots are not listed
+	Waves     []WaveRow
+	MoreWaves string // address of the earlier ones; "" for none
 }
 
 // WaveRow is a wave in a list.

@@ -7,10 +7,13 @@ import (
 
 // Kind is what the pages of jobs and of DAGs differ by.
 type Kind struct {
-	Noun  string // "job"
-	path  string // "/jobs"
-	makes string // what its slots become: "run"
-	tabs  []tabLink
+	Noun    string // "job"
+	Title   string // of the list: "Jobs"
+	Section Section
+	id      string // "job", in names of elements and files
+	path    string // "/jobs"
+	makes   string // what its slots become: "run"
+	tabs    []tabLink
 
 	// What the dialogs say.
 	run, payload, variables, variablesHint, pause, delete string
@@ -18,6 +21,13 @@ type Kind struct {
 	backfill, backfillHint, backfilled string
 	// What the page of its slots says.
 	day string
+	// What its form says: where a program may be dropped.
+	drop string
+	// What its list says: above the columns, where there is nothing yet, and what an order leaves out.
+	heading, scheduleHeading, notYet, first string
+	leftOut                                 map[string]string
+	// What its page says where nothing has run yet.
+	noRuns string
 }
 
 type tabLink struct {
@@ -40,7 +50,7 @@ const (
 // The kinds.
 var (
 	KindJob = &Kind{
-		Noun: "job", path: "/jobs", makes: "run",
+		Noun: "job", Title: "Jobs", Section: SectionJobs, id: "job", path: "/jobs", makes: "run",
 		tabs: []tabLink{
 			{TabNow, "Overview", ""}, {TabSlots, "Slots", "/slots"}, {TabDefinition, "Definition", "/definition"}, {TabBackfill, "Backfill", "/backfill"},
 		},
@@ -53,9 +63,18 @@ var (
 		backfillHint:  "Runs the slots of a range that have no run yet, one after another, the oldest first. The first step only lists them.",
 		backfilled:    "Every slot of this range has run",
 		day:           "Choose a day to see what became of each of its slots, and why a slot did not fire.",
+		drop:          "into the form",
+		heading:       "Job", scheduleHeading: "Schedule", notYet: "has not run",
+		first:  "A job says which program runs, and when. Write one here, or keep it in a file and apply that:",
+		noRuns: "No runs yet: this chart shows how long runs take and how late they start.",
+		leftOut: map[string]string{
+			"next":     "In the order of the next slot: jobs that are paused or have none are left out.",
+			"last":     "In the order of the last run: jobs that have not run are left out.",
+			"failures": "By how many of the latest 1,000 failures of 7 days are theirs: jobs without one are left out.",
+		},
 	}
 	KindDAG = &Kind{
-		Noun: "DAG", path: "/dags", makes: "wave",
+		Noun: "DAG", Title: "DAGs", Section: SectionDAGs, id: "dag", path: "/dags", makes: "wave",
 		tabs: []tabLink{
 			{TabNow, "Overview", ""}, {TabGrid, "Grid", "/grid"}, {TabSlots, "Slots", "/slots"}, {TabDefinition, "Definition", "/definition"}, {TabBackfill, "Backfill", "/backfill"},
 		},
@@ -69,11 +88,18 @@ var (
 		backfillHint:  "Makes waves of the slots of a range that had none, one after another, the oldest first. The first step only lists them.",
 		backfilled:    "Every slot of this range has had its wave",
 		day:           "Choose a day to see what became of each slot of this root, and why a slot did not fire.",
+		drop:          "where you choose a task's",
+		heading:       "DAG", scheduleHeading: "Tasks and rhythm", notYet: "no wave yet",
+		first:  "A DAG says which tasks come after which; each pass through it is a wave. Draw one here, or keep it in a file and apply that:",
+		noRuns: "No waves yet: this chart shows how long waves take.",
 	}
 )
 
 // Address is that of the list of the kind, or of a page beside it; rest is "" or begins with "/".
 func (k *Kind) Address(rest string) string { return k.path + rest }
+
+// plural is its noun for many, amid a sentence.
+func (k *Kind) plural() string { return k.Noun + "s" }
 
 // Head stands above every page of a definition.
 type Head struct {
@@ -106,6 +132,25 @@ func (v Head) pausedBy() string {
 	return words
 }
 
+// Shown is what the pages of one job and of one DAG show alike.
+type Shown struct {
+	Page       Page
+	Head       Head
+	Hindrances []Hindrance
+	Facts      []Fact
+	Labels     []string // "key=value"
+	Created    time.Time
+	CreatedBy  string
+	Updated    time.Time
+	UpdatedBy  string
+	Generation int64
+	Strip      []Mark
+	Rate       string // of what has ended; "" before anything has
+	RateOf     int
+	Duration   Chart
+	Live       string
+}
+
 // Hindrance is why a definition does not run.
 type Hindrance struct {
 	Words string
@@ -124,6 +169,14 @@ type Slot struct {
 	At    time.Time
 	Local string // on the clock of the schedule's zone; "" if that is UTC
 	Note  string // what is unusual about it
+}
+
+// ScheduleSlots is what comes next of a schedule.
+type ScheduleSlots struct {
+	Root     string // of the DAG; "" for a job
+	Schedule string // in words
+	Zone     string // of the schedule; "" if it is UTC
+	Next     []Slot
 }
 
 // LedgerRow is a line of the slot ledger.

@@ -22,7 +22,7 @@ func pausedHead(tab templates.Tab) templates.Head {
 }
 
 func job(rows []templates.RunRow, slots []templates.Slot) templates.Job {
-	marks := []templates.JobMark{
+	marks := []templates.Mark{
 		{ID: "abc-s1", Status: "dead", Weight: 1, At: now.Add(-time.Hour), Took: "4.0 s"}, {ID: "abc-s2", Status: "succeeded", Weight: 0.5, At: now, Took: "2.0 s"},
 	}
 	chart := templates.Chart{
@@ -32,24 +32,30 @@ func job(rows []templates.RunRow, slots []templates.Slot) templates.Job {
 		},
 		Outliers: []templates.Outlier{{Run: "abc-s1", Span: "4.0 s", Times: "3 times the median", Status: "dead"}},
 	}
-	return templates.Job{
+	shown := templates.Shown{
 		Page: page("tides", templates.SectionJobs), Head: jobHead(templates.TabNow),
 		Hindrances: []templates.Hindrance{
 			{Words: hostile, Stops: true, Since: now.Add(-time.Hour), At: now.Add(time.Hour), Href: "/executors", Cure: "See the executors"},
 			{Words: "Its last slot was skipped: the run before it had not ended."},
 		},
-		Binary: "tides@stable", BinaryName: "tides", Facts: []templates.Fact{{Name: "Tier", Value: "light, standard"}}, Labels: []string{"team=finance"},
-		Created: now.Add(-time.Hour), CreatedBy: "mira", Updated: now, UpdatedBy: "joris", Generation: 2, Zone: "Asia/Dhaka", Next: slots, Runs: rows,
-		Strip: marks, Rate: "50%", RateOf: 2, Duration: chart, Lag: templates.Chart{Name: "Start lag", Words: "No slot has fired on time yet."}, Live: "/jobs/tides",
+		Facts: []templates.Fact{{Name: "Tier", Value: "light, standard"}}, Labels: []string{"team=finance"},
+		Created: now.Add(-time.Hour), CreatedBy: "mira", Updated: now, UpdatedBy: "joris", Generation: 2,
+		Strip: marks, Rate: "50%", RateOf: 2, Duration: chart, Live: "/jobs/tides",
+	}
+	return templates.Job{
+		Shown: shown, Binary: "tides@stable", BinaryName: "tides", Next: templates.ScheduleSlots{Zone: "Asia/Dhaka", Next: slots}, Runs: rows,
+		Lag: templates.Chart{Name: "Start lag", Words: "No slot has fired on time yet."},
 	}
 }
 
 func jobPages(rows []templates.RunRow, slots []templates.Slot) map[string]templ.Component {
 	list := page("Jobs", templates.SectionJobs)
 	paused := templates.Job{
-		Page: page("tides", templates.SectionJobs), Head: pausedHead(templates.TabNow), Binary: "sha256:" + hostile,
-		Created: now, Updated: now, Generation: 1, Live: "/jobs/tides",
-		Duration: templates.Chart{Name: "Duration"}, Lag: templates.Chart{Name: "Start lag"},
+		Shown: templates.Shown{
+			Page: page("tides", templates.SectionJobs), Head: pausedHead(templates.TabNow), Created: now, Updated: now, Generation: 1,
+			Live: "/jobs/tides", Duration: templates.Chart{Name: "Duration"},
+		},
+		Binary: "sha256:" + hostile, Lag: templates.Chart{Name: "Start lag"},
 	}
 	calendar := templates.Calendar{
 		Page: page("tides", templates.SectionJobs), Head: pausedHead(templates.TabSlots), Month: "November 2026", Zone: "Asia/Dhaka",
@@ -65,19 +71,19 @@ func jobPages(rows []templates.RunRow, slots []templates.Slot) map[string]templ.
 		},
 	}
 	return map[string]templ.Component{
-		"jobs": templates.JobsPage(templates.Jobs{
-			Page: list, Live: "/jobs", Pager: templates.Pager{Next: "/jobs?cursor=x"}, Filter: templates.JobFilter{Order: "next", Label: "team=finance"},
-			Partial: true, Rows: []templates.JobRow{
+		"jobs": templates.DefinitionsPage(templates.Definitions{Kind: templates.KindJob,
+			Page: list, Live: "/jobs", Pager: templates.Pager{Next: "/jobs?cursor=x"}, Filter: templates.ListFilter{Order: "next", Label: "team=finance"},
+			Partial: true, Rows: []templates.DefinitionRow{
 				{
-					Name: "tides", Description: hostile, Labels: []string{"team=finance"}, Schedule: "every 5 minutes, UTC", Zone: "Asia/Dhaka", Next: now.Add(time.Minute),
-					NextLocal: "Fri 18:01", Failures: 2, Late: 40 * time.Second, Tier: "heavy", Strip: job(nil, nil).Strip, Rate: "50%", RateOf: 2,
+					Name: "tides", Description: hostile, Labels: []string{"team=finance"}, Schedule: "every 5 minutes, UTC", Next: now.Add(time.Minute),
+					NextLocal: "Fri 18:01 Asia/Dhaka", Failures: 2, Late: 40 * time.Second, Note: "tier heavy", Strip: job(nil, nil).Strip, Rate: "50%", RateOf: 2,
 					Trend: templates.Spark{Points: []float64{4, 2}, Words: "duration of the last 2 runs"}, Took: "2.0 s",
 				},
-				{Name: "old", Schedule: "manual only", Paused: true, Tier: "light"},
+				{Name: "old", Schedule: "manual only", Paused: true},
 			},
 		}),
-		"jobs-empty":    templates.JobsPage(templates.Jobs{Page: list, Live: "/jobs"}),
-		"jobs-no-match": templates.JobsPage(templates.Jobs{Page: list, Live: "/jobs?q=x", Filter: templates.JobFilter{Text: hostile}, Problem: "This state is not known, and was left out."}),
+		"jobs-empty":    templates.DefinitionsPage(templates.Definitions{Kind: templates.KindJob, Page: list, Live: "/jobs"}),
+		"jobs-no-match": templates.DefinitionsPage(templates.Definitions{Kind: templates.KindJob, Page: list, Live: "/jobs?q=x", Filter: templates.ListFilter{Text: hostile}, Problem: "The state is unknown and was ignored."}),
 		"job":           templates.JobPage(job(rows, slots)),
 		"job-paused":    templates.JobPage(paused),
 		"job-slots":     templates.CalendarPage(calendar),

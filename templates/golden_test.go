@@ -77,12 +77,12 @@ func pages() map[string]templ.Component {
 			}},
 		}),
 		"overview-empty": templates.OverviewPage(templates.Overview{Page: page("Overview", templates.SectionOverview), NoJobs: true}),
-		"job-new":        templates.JobFormPage(templates.JobForm{Page: page("New job", templates.SectionJobs), Definition: "kind: Job\n", Check: check, Binaries: []string{"tides", "old"}}),
-		"job-wrong":      templates.JobFormPage(wrongJobForm()),
-		"job-conflict":   templates.JobFormPage(overtakenJobForm()),
-		"dag-new":        templates.DAGFormPage(newDAGForm()),
-		"dag-wrong":      templates.DAGFormPage(wrongDAGForm()),
-		"dag-conflict":   templates.DAGFormPage(overtakenDAGForm()),
+		"job-new":        templates.DefinitionFormPage(templates.DefinitionForm{Kind: templates.KindJob, Page: page("New job", templates.SectionJobs), Definition: "kind: Job\n", Check: check, Binaries: []string{"tides", "old"}}),
+		"job-wrong":      templates.DefinitionFormPage(wrongJobForm()),
+		"job-conflict":   templates.DefinitionFormPage(overtakenJobForm()),
+		"dag-new":        templates.DefinitionFormPage(newDAGForm()),
+		"dag-wrong":      templates.DefinitionFormPage(wrongDAGForm()),
+		"dag-conflict":   templates.DefinitionFormPage(overtakenDAGForm()),
 		"runs": templates.RunsPage(templates.Runs{Page: page("Runs", templates.SectionRuns), Rows: rows, Live: "/runs?job=tides", Pager: templates.Pager{First: "/runs", Next: "/runs?cursor=x"}, Problem: "left out",
 			Looked: "Looked back to then", WhyNot: &templates.WhyNot{Job: "tides", Any: true, Lines: []string{hostile}, Next: now, Slots: []templates.LedgerRow{{From: now, To: now.Add(time.Hour), Count: 12, Outcome: "missed", Reason: hostile}}},
 			Filter: templates.RunFilter{Job: "tides", Chosen: []string{"failed"}, By: hostile, Bad: "/runs?status=failed", Statuses: []string{"failed", "timed_out"}, Tiers: []string{"light"}, Spans: []templates.Option{{Value: "1h", Name: "in the last hour"}}}}),
@@ -197,7 +197,7 @@ func TestParts(t *testing.T) {
 		"part-run":   templates.RunPart(run()),
 		"part-lines": templates.LinesPart(output()),
 		"part-found": templates.FoundPart(output()),
-		"part-check": templates.CheckPart(templates.Check{Now: now, Manual: true}),
+		"part-check": templates.CheckPart(templates.Check{Now: now}),
 	}
 	for name, component := range parts {
 		t.Run(name, func(t *testing.T) {

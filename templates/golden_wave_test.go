@@ -36,9 +36,9 @@ func waveRows() []templates.WaveRow {
 	}
 }
 
-func waveMarks() []templates.WaveMark {
-	return []templates.WaveMark{
-		{ID: "a-w1", Epoch: 1, Status: "failed", Weight: 1, At: now.Add(-time.Hour), Took: "1 min 00 s"}, {ID: "a-w2", Epoch: 2, Status: "running", At: now.Add(-time.Minute)},
+func waveMarks() []templates.Mark {
+	return []templates.Mark{
+		{ID: "a-w1", Name: "wave 1", Status: "failed", Weight: 1, At: now.Add(-time.Hour), Took: "1 min 00 s"}, {ID: "a-w2", Name: "wave 2", Status: "running", At: now.Add(-time.Minute)},
 	}
 }
 
@@ -92,27 +92,33 @@ func dagPages() map[string]templ.Component {
 		Ledger: []templates.LedgerRow{{From: now, To: now, Count: 1, Outcome: "fired", Reason: "by its schedule", Run: "a-w1-orders", Status: "failed"}},
 	}
 	return map[string]templ.Component{
-		"dags": templates.DAGsPage(templates.DAGs{
-			Page: list, Problem: "This order is not known.", Filter: templates.DAGFilter{Text: hostile, State: "failing", Order: "next", States: states}, Partial: 200, Live: "/dags",
-			Rows: []templates.DAGRow{
-				{Name: "etl", Description: hostile, Labels: []string{"team=quay"}, Tasks: 3, Schedule: "orders: every hour", Next: now.Add(time.Hour), Paused: true, Failures: 2,
+		"dags": templates.DefinitionsPage(templates.Definitions{Kind: templates.KindDAG,
+			Page: list, Problem: "The order is unknown and was ignored.", Filter: templates.ListFilter{Text: hostile, State: "failing", Order: "next", States: states}, First: 200, Live: "/dags",
+			Rows: []templates.DefinitionRow{
+				{Name: "etl", Description: hostile, Labels: []string{"team=quay"}, Schedule: "3 tasks", Note: "orders: every hour", Next: now.Add(time.Hour), Paused: true, Failures: 2,
 					Strip: waveMarks(), Rate: "50%", RateOf: 2, Trend: templates.Spark{Points: []float64{1, 2}, Words: "duration of the last 2 waves"}, Took: "2.0 s"},
-				{Name: "new", Tasks: 1, Schedule: "manual only"},
+				{Name: "new", Schedule: "1 task", Note: "manual only"},
 			},
 			Pager: templates.Pager{Next: "/dags?cursor=x"},
 		}),
-		"dags-empty": templates.DAGsPage(templates.DAGs{Page: list, Filter: templates.DAGFilter{States: states}, Live: "/dags"}),
+		"dags-empty": templates.DefinitionsPage(templates.Definitions{Kind: templates.KindDAG, Page: list, Filter: templates.ListFilter{States: states}, Live: "/dags"}),
 		"dag": templates.DAGPage(templates.DAG{
-			Page: etl, Head: dagHead(templates.TabNow), Graph: graph(), Waves: waveRows(), MoreWaves: "/dags/etl/waves", Strip: waveMarks(), Rate: "50%", RateOf: 2,
-			Roots: []templates.RootSlots{
+			Shown: templates.Shown{
+				Page: etl, Head: dagHead(templates.TabNow), Strip: waveMarks(), Rate: "50%", RateOf: 2,
+				Facts: []templates.Fact{{Name: "Tasks", Value: "3"}}, Labels: []string{"team=quay"}, Created: now, CreatedBy: "mira", Updated: now, Generation: 3,
+				Duration: templates.Chart{Name: "Duration", Words: "how long each took", Top: "4.0 s", P50: "2.0 s", P95: "4.0 s", Dots: []templates.Dot{{Wave: "a-w1", Status: "failed", Words: "4.0 s"}}},
+				Live:     "/dags/etl",
+			},
+			Graph: graph(), Waves: waveRows(), MoreWaves: "/dags/etl/waves",
+			Roots: []templates.ScheduleSlots{
 				{Root: "orders", Schedule: "every hour", Zone: "Asia/Dhaka", Next: []templates.Slot{{At: now, Local: "Fri 2026-11-20 18:00:00", Note: hostile}}}, {Root: "over", Schedule: "once"},
 			},
-			MoreRoots: 3, Facts: []templates.Fact{{Name: "Tasks", Value: "3"}}, Labels: []string{"team=quay"}, Created: now, CreatedBy: "mira", Updated: now, Generation: 3,
-			Duration: templates.Chart{Name: "Duration", Words: "how long each took", Top: "4.0 s", P50: "2.0 s", P95: "4.0 s", Dots: []templates.Dot{{Wave: "a-w1", Status: "failed", Words: "4.0 s"}}},
-			Live:     "/dags/etl",
+			MoreRoots: 3,
 		}),
-		"dag-paused": templates.DAGPage(templates.DAG{Page: etl, Head: paused, Graph: graph(), Created: now, Updated: now, Generation: 1, Live: "/dags/etl"}),
-		"dag-waves":  templates.DAGWavesPage(templates.DAGWaves{Page: etl, Head: dagHead(""), Waves: waveRows(), Pager: templates.Pager{Next: "/dags/etl/waves?cursor=x"}, Live: "/dags/etl/waves"}),
+		"dag-paused": templates.DAGPage(templates.DAG{
+			Shown: templates.Shown{Page: etl, Head: paused, Created: now, Updated: now, Generation: 1, Live: "/dags/etl"}, Graph: graph(),
+		}),
+		"dag-waves": templates.DAGWavesPage(templates.DAGWaves{Page: etl, Head: dagHead(""), Waves: waveRows(), Pager: templates.Pager{Next: "/dags/etl/waves?cursor=x"}, Live: "/dags/etl/waves"}),
 		"dag-grid": templates.GridPage(templates.Grid{
 			Page: etl, Head: dagHead(templates.TabGrid), Text: hostile, Live: "/dags/etl/grid", Shown: "1 task", Key: []string{"failed", "upstream_failed"},
 			Waves: []templates.GridWave{{ID: "a-w1", Epoch: 1, Status: "failed", Words: "wave 1, failed"}, {ID: "a-w2", Epoch: 2, Status: "running", Words: "wave 2, running"}},

@@ -1,30 +1,13 @@
 package templates
 
-import "time"
-
 // Job is the page of one job: what comes, what was, and how long it took.
 type Job struct {
-	Page        Page
-	Head        Head
-	Hindrances  []Hindrance
-	Binary      string
-	BinaryName  string // to link to; "" for a digest
-	Facts       []Fact
-	Labels      []string
-	RunsOn      []string // labels that its executors must have, "key=value"
-	Created     time.Time
-	CreatedBy   string
-	Updated     time.Time
-	UpdatedBy   string
-	Generation  int64
-	Zone        string // of the schedule; "" if it is UTC
-	Next        []Slot
-	Runs        []RunRow
-	Strip       []JobMark
-	Rate        string // of what has ended; "" before anything has
-	RateOf      int
-	Duration    Chart
-	Lag         Chart
-	Live        string
-	Unreachable string // what could not be asked for, in words
+	Shown
+
+	Binary     string
+	BinaryName string   // to link to; "" for a digest
+	RunsOn     []string // labels that its executors must have, "key=value"
+	Next       ScheduleSlots
+	Runs       []RunRow
+	Lag        Chart
 }

@@ -132,7 +132,7 @@ func runOf(job string, of WaveRun) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var9 string
-			templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(waveName(of.Epoch))
+			templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(WaveName(of.Epoch))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/waverun.templ`, Line: 10, Col: 72}
 			}
@@ -260,7 +260,7 @@ func runCrumb(job string, of WaveRun) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var17 string
-			templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(waveName(of.Epoch))
+			templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(WaveName(of.Epoch))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/waverun.templ`, Line: 21, Col: 164}
 			}

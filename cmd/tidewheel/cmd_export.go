@@ -64,46 +64,42 @@ func (c *cli) export(ctx context.Context) ([]exported, error) {
 	if err != nil {
 		return nil, err
 	}
-	jobs, _, err := collect(0, func(page client.Page) (wire.List[wire.Job], error) {
-		return api.Jobs(ctx, client.JobFilter{Page: page})
-	})
+	jobs, err := exportAll(ctx, spec.KindJob, api.Jobs, api.Job,
+		func(job *wire.Job) string { return job.Name },
+		func(job *wire.Job) ([]byte, error) { return spec.Text(&job.Spec, job.Source) })
 	if err != nil {
 		return nil, err
 	}
-	dags, _, err := collect(0, func(page client.Page) (wire.List[wire.DAG], error) {
-		return api.DAGs(ctx, client.DAGFilter{Page: page})
-	})
+	dags, err := exportAll(ctx, spec.KindDAG, api.DAGs, api.DAG,
+		func(dag *wire.DAG) string { return dag.Name },
+		func(dag *wire.DAG) ([]byte, error) { return spec.TextDAG(&dag.Spec, dag.Source) })
+	return append(jobs, dags...), err
+}
+
+// exportAll exports all definitions of a kind.
+func exportAll[V any](
+	ctx context.Context, kind string, list func(context.Context, client.DefinitionFilter) (wire.List[V], error),
+	read func(ctx context.Context, name string) (V, error), nameOf func(*V) string, textOf func(*V) ([]byte, error),
+) ([]exported, error) {
+	listed, _, err := collect(0, func(page client.Page) (wire.List[V], error) { return list(ctx, client.DefinitionFilter{Page: page}) })
 	if err != nil {
 		return nil, err
 	}
-	all := make([]exported, 0, len(jobs)+len(dags))
-	for i := range jobs {
-		one, err := api.Job(ctx, jobs[i].Name) // lists have no source
+	all := make([]exported, 0, len(listed))
+	for i := range listed {
+		name := nameOf(&listed[i])
+		one, err := read(ctx, name) // lists have no source
+		if problem, refused := errors.AsType[*client.APIError](err); refused && problem.Status == http.StatusNotFound {
+			continue // it was deleted since
+		}
 		if err != nil {
-			if problem, refused := errors.AsType[*client.APIError](err); refused && problem.Status == http.StatusNotFound {
-				continue // it was deleted since
-			}
 			return nil, err
 		}
-		text, err := spec.Text(&one.Spec, one.Source)
+		text, err := textOf(&one)
 		if err != nil {
-			return nil, fmt.Errorf("write job %s: %w", one.Name, err)
+			return nil, fmt.Errorf("write %s %s: %w", kind, name, err)
 		}
-		all = append(all, exported{spec.KindJob, one.Name, string(endLine(text))})
-	}
-	for i := range dags {
-		one, err := api.DAG(ctx, dags[i].Name) // lists have no source
-		if err != nil {
-			if problem, refused := errors.AsType[*client.APIError](err); refused && problem.Status == http.StatusNotFound {
-				continue // it was deleted since
-			}
-			return nil, err
-		}
-		text, err := spec.TextDAG(&one.Spec, one.Source)
-		if err != nil {
-			return nil, fmt.Errorf("write DAG %s: %w", one.Name, err)
-		}
-		all = append(all, exported{spec.KindDAG, one.Name, string(endLine(text))})
+		all = append(all, exported{kind, name, string(endLine(text))})
 	}
 	return all, nil
 }

@@ -74,7 +74,7 @@ func (c *cli) getCommand() *cobra.Command {
 			return c.getList(cmd.Context(), kind, flags)
 		},
 	}
-	cmd.Flags().StringSliceVar(&flags.statuses, "status", nil, "runs or waves with one of these statuses; jobs that are paused, failing or late; DAGs that are paused")
+	cmd.Flags().StringSliceVar(&flags.statuses, "status", nil, "runs or waves with one of these statuses; jobs that are paused, failing or late; DAGs that are paused, failing or running")
 	cmd.Flags().StringVar(&flags.job, "job", "", "runs or dead letters of this job")
 	cmd.Flags().StringVar(&flags.dag, "dag", "", "runs or waves of this DAG")
 	cmd.Flags().StringVar(&flags.tier, "tier", "", "jobs or runs of this tier")
@@ -109,14 +109,7 @@ func (c *cli) getList(ctx context.Context, kind string, flags getFlags) error {
 	case "dead-letters":
 		return c.listDeadLetters(ctx, flags.job, flags.limit)
 	}
-	state, paused := "", false
-	var err error
-	switch kind {
-	case "jobs":
-		state, err = flags.jobState()
-	case "dags":
-		paused, err = flags.dagsPaused()
-	}
+	state, err := flags.definitionState(kind)
 	if err != nil {
 		return err
 	}
@@ -124,23 +117,18 @@ func (c *cli) getList(ctx context.Context, kind string, flags getFlags) error {
 	if err != nil {
 		return err
 	}
+	filter := client.DefinitionFilter{Text: flags.text, State: state, Tier: flags.tier}
 	switch kind {
 	case "jobs":
-		jobs, next, err := collect(flags.limit, func(page client.Page) (wire.List[wire.Job], error) {
-			return api.Jobs(ctx, client.JobFilter{Text: flags.text, State: state, Tier: flags.tier, Page: page})
-		})
-		if err != nil {
-			return err
-		}
-		return c.printList(jobs, next, func(w io.Writer) { c.tableOfJobs(w, jobs) })
+		return listAll(c, flags.limit, func(page client.Page) (wire.List[wire.Job], error) {
+			filter.Page = page
+			return api.Jobs(ctx, filter)
+		}, c.tableOfJobs)
 	case "dags":
-		dags, next, err := collect(flags.limit, func(page client.Page) (wire.List[wire.DAG], error) {
-			return api.DAGs(ctx, client.DAGFilter{Text: flags.text, Paused: paused, Page: page})
-		})
-		if err != nil {
-			return err
-		}
-		return c.printList(dags, next, func(w io.Writer) { c.tableOfDAGs(w, dags) })
+		return listAll(c, flags.limit, func(page client.Page) (wire.List[wire.DAG], error) {
+			filter.Page = page
+			return api.DAGs(ctx, filter)
+		}, c.tableOfDAGs)
 	case "executors":
 		executors, err := api.Executors(ctx)
 		if err != nil {
@@ -202,13 +190,9 @@ func (c *cli) listWaves(ctx context.Context, flags getFlags) error {
 	if err != nil {
 		return err
 	}
-	waves, next, err := collect(flags.limit, func(page client.Page) (wire.List[wire.Wave], error) {
+	return listAll(c, flags.limit, func(page client.Page) (wire.List[wire.Wave], error) {
 		return api.Waves(ctx, client.WaveFilter{DAG: flags.dag, Statuses: flags.statuses, Since: since, Page: page})
-	})
-	if err != nil {
-		return err
-	}
-	return c.printList(waves, next, func(w io.Writer) { c.tableOfWaves(w, waves) })
+	}, c.tableOfWaves)
 }
 
 func (c *cli) listBinaries(ctx context.Context, limit int) error {
@@ -216,11 +200,7 @@ func (c *cli) listBinaries(ctx context.Context, limit int) error {
 	if err != nil {
 		return err
 	}
-	binaries, next, err := collect(limit, func(page client.Page) (wire.List[wire.Binary], error) { return api.Binaries(ctx, page) })
-	if err != nil {
-		return err
-	}
-	return c.printList(binaries, next, func(w io.Writer) { c.tableOfBinaries(w, binaries) })
+	return listAll(c, limit, func(page client.Page) (wire.List[wire.Binary], error) { return api.Binaries(ctx, page) }, c.tableOfBinaries)
 }
 
 func (c *cli) listDeadLetters(ctx context.Context, job string, limit int) error {
@@ -339,6 +319,15 @@ func collect[T any](limit int, page func(client.Page) (wire.List[T], error)) (it
 			return items, next, nil
 		}
 	}
+}
+
+// listAll prints the whole of a list, or its first entries.
+func listAll[T any](c *cli, limit int, page func(client.Page) (wire.List[T], error), table func(io.Writer, []T)) error {
+	items, next, err := collect(limit, page)
+	if err != nil {
+		return err
+	}
+	return c.printList(items, next, func(w io.Writer) { table(w, items) })
 }
 
 // printList prints a list as the API would give it, or as a table that says when there is more.

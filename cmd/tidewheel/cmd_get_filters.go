@@ -42,33 +42,31 @@ func checkFilters(cmd *cobra.Command, kind string, one bool) error {
 	return nil
 }
 
-// jobState reads the --status of jobs, which have states of their own: a job is failing when its last run failed.
-func (f *getFlags) jobState() (string, error) {
-	switch {
-	case len(f.statuses) == 0:
-		return "", nil
-	case len(f.statuses) > 1:
-		return "", usage("--status: jobs are listed by one of paused, failing and late at a time")
-	}
-	switch word := f.statuses[0]; word {
-	case "paused", "failing", "late":
-		return word, nil
-	case engine.StatusFailed.String():
-		return "failing", nil
-	default:
-		return "", usage("--status: jobs are paused, failing (or failed: their last run failed) or late, not %q; the statuses of runs are for `tidewheel get runs`", word)
-	}
+// definitionStates are the --status of jobs and of DAGs, which have states of their own: a job is failing when its last run
+// failed.
+var definitionStates = map[string]struct {
+	title, of string
+	states    []string
+}{
+	"jobs": {"jobs", "runs", []string{"paused", "failing", "late"}},
+	"dags": {"DAGs", "waves", []string{"paused", "failing", "running"}},
 }
 
-// dagsPaused reads the --status of DAGs.
-func (f *getFlags) dagsPaused() (bool, error) {
+// definitionState reads the --status of jobs or DAGs; other kinds have none.
+func (f *getFlags) definitionState(kind string) (string, error) {
+	known := definitionStates[kind]
 	switch {
-	case len(f.statuses) == 0:
-		return false, nil
-	case len(f.statuses) == 1 && f.statuses[0] == "paused":
-		return true, nil
+	case len(known.states) == 0 || len(f.statuses) == 0:
+		return "", nil
+	case len(f.statuses) > 1:
+		return "", usage("--status: %s are listed by one of %s at a time", known.title, strings.Join(known.states, ", "))
+	case f.statuses[0] == engine.StatusFailed.String():
+		return "failing", nil
+	case !slices.Contains(known.states, f.statuses[0]):
+		return "", usage("--status: %s are one of %s (failing or failed: the last of their %s failed), not %q; the statuses of %[3]s are for `tidewheel get %[3]s`",
+			known.title, strings.Join(known.states, ", "), known.of, f.statuses[0])
 	}
-	return false, usage("--status: DAGs are listed by paused only; the statuses of waves are for `tidewheel get waves`")
+	return f.statuses[0], nil
 }
 
 // runStatuses checks the --status of runs and waves.

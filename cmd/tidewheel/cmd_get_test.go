@@ -44,6 +44,7 @@ func TestListsOfJobsAndDAGsAreNarrowedByStatus(t *testing.T) {
 	}
 	s.must("run", "good", "--wait")
 	s.run("run", "bad", "--wait")
+	s.run("run", "harbour", "--wait")
 	s.must("pause", "job", "still")
 	s.must("pause", "dag", "quay")
 	for status, want := range map[string]string{"failed": "bad", "failing": "bad", "paused": "still", "late": ""} {
@@ -58,8 +59,14 @@ func TestListsOfJobsAndDAGsAreNarrowedByStatus(t *testing.T) {
 	if jobs := decode[wire.List[wire.Job]](t, s.must("get", "jobs", "--tier", "heavy", "-o", "json")).Items; len(jobs) != 1 || jobs[0].Name != "bad" {
 		t.Errorf("get jobs --tier heavy lists %v", jobs)
 	}
-	if dags := decode[wire.List[wire.DAG]](t, s.must("get", "dags", "--status", "paused", "-o", "json")).Items; len(dags) != 1 || dags[0].Name != "quay" {
-		t.Errorf("get dags --status paused lists %v", dags)
+	for status, want := range map[string]string{"paused": "quay", "failed": "harbour", "failing": "harbour", "running": ""} {
+		var names []string
+		for _, dag := range decode[wire.List[wire.DAG]](t, s.must("get", "dags", "--status", status, "-o", "json")).Items {
+			names = append(names, dag.Name)
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("get dags --status %s lists %q, not %q", status, got, want)
+		}
 	}
 }
 

@@ -35,12 +35,11 @@ func (c *cli) describeDAG(w io.Writer, d *wire.DAG, preview *wire.DAGPreview, wa
 	for _, root := range preview.Roots {
 		t.field("Root "+root.Root, root.Description)
 	}
-	c.describeHistory(t, &d.Definition)
-	definition, err := spec.TextDAG(&d.Spec, d.Source)
+	text, err := spec.TextDAG(&d.Spec, d.Source)
 	if err != nil {
 		return fmt.Errorf("write the definition: %w", err)
 	}
-	fmt.Fprintf(w, "\nDefinition:\n%s", indent(string(definition)))
+	c.describeHistory(w, t, &d.Definition, text)
 	if len(preview.Items) > 0 {
 		fmt.Fprintln(w, "\nNext slots:")
 		t = newTable(w)

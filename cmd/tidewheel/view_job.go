@@ -47,13 +47,14 @@ func (c *cli) describeDefinition(t *table, d *wire.Definition) {
 	t.field("State", state)
 }
 
-// describeHistory ends that table with who made and changed it.
-func (c *cli) describeHistory(t *table, d *wire.Definition) {
+// describeHistory ends that table with who made and changed it, and shows its text.
+func (c *cli) describeHistory(w io.Writer, t *table, d *wire.Definition, text []byte) {
 	t.field("Generation", d.Generation)
 	t.field("Created", by(c.ago(d.CreatedAt), d.CreatedBy))
 	t.field("Updated", by(c.ago(d.UpdatedAt), d.UpdatedBy))
 	t.field("Message", d.Message)
 	t.flush()
+	fmt.Fprintf(w, "\nDefinition:\n%s", indent(string(text)))
 }
 
 // describeJob tells all about one job: what is known of it, its definition, and what it did last.
@@ -61,12 +62,11 @@ func (c *cli) describeJob(w io.Writer, j *wire.Job, preview *wire.Preview, runs 
 	t := newTable(w)
 	c.describeDefinition(t, &j.Definition)
 	t.field("Schedule", j.Schedule)
-	c.describeHistory(t, &j.Definition)
-	definition, err := spec.Text(&j.Spec, j.Source)
+	text, err := spec.Text(&j.Spec, j.Source)
 	if err != nil {
 		return fmt.Errorf("write the definition: %w", err)
 	}
-	fmt.Fprintf(w, "\nDefinition:\n%s", indent(string(definition)))
+	c.describeHistory(w, t, &j.Definition, text)
 	if preview != nil && len(preview.Items) > 0 {
 		fmt.Fprintln(w, "\nNext slots:")
 		t = newTable(w)

@@ -28,7 +28,7 @@ both("last night's failure is found from the overview, with the line that says w
   assert.equal(await page.getByRole("region", { name: "Needs attention" }).getByRole("listitem").count(), 1, "what went well asks for nothing");
   await hand.press(concern.getByRole("link", { name: "See the run" }));
   await page.getByRole("heading", { level: 1 }).filter({ hasText: "Run of nightly-report" }).waitFor();
-  await page.getByText(/exit 4/i).first().waitFor();
+  await page.getByText("Exit code 4").first().waitFor();
 
   const output = page.getByRole("region", { name: "Output", exact: true }).last();
   await output.getByText("shop 4000: passed over").waitFor();

@@ -22,40 +22,27 @@ const recoverPage = 1000
 func (l Loader) Recover(ctx context.Context, shards []int) (core.JobsLoaded, error) {
 	var uids []string
 	seen := map[string]bool{}
-	after := ""
-	for {
-		page, err := l.Store.ActiveRuns(ctx, shards, after, recoverPage)
-		if err != nil {
-			return core.JobsLoaded{}, fmt.Errorf("recover active runs: %w", err)
+	note := func(uid string) {
+		if !seen[uid] {
+			seen[uid] = true
+			uids = append(uids, uid)
 		}
-		for _, run := range page {
-			if !seen[run.JobUID] {
-				seen[run.JobUID] = true
-				uids = append(uids, run.JobUID)
-			}
-			after = run.ID
-		}
-		if len(page) < recoverPage {
-			break
-		}
+	}
+	err := eachPage(ctx, shards, l.Store.ActiveRuns, func(run *engine.Run) string {
+		note(run.JobUID)
+		return run.ID
+	})
+	if err != nil {
+		return core.JobsLoaded{}, fmt.Errorf("recover active runs: %w", err)
+	}
+	err = eachPage(ctx, shards, l.Store.OpenWaves, func(wave *engine.Wave) string {
+		note(wave.DAGUID)
+		return wave.ID
+	})
+	if err != nil {
+		return core.JobsLoaded{}, fmt.Errorf("recover open waves: %w", err)
 	}
 	var all core.JobsLoaded
-	for after = ""; ; {
-		page, err := l.Store.OpenWaves(ctx, shards, after, recoverPage)
-		if err != nil {
-			return core.JobsLoaded{}, fmt.Errorf("recover open waves: %w", err)
-		}
-		for i := range page {
-			if uid := page[i].DAGUID; !seen[uid] {
-				seen[uid] = true
-				uids = append(uids, uid)
-			}
-			after = page[i].ID
-		}
-		if len(page) < recoverPage {
-			break
-		}
-	}
 	for len(uids) > 0 {
 		n := min(len(uids), recoverPage)
 		loaded, err := l.Jobs(ctx, uids[:n])
@@ -68,6 +55,24 @@ func (l Loader) Recover(ctx context.Context, shards []int) (core.JobsLoaded, err
 		uids = uids[n:]
 	}
 	return all, nil
+}
+
+// eachPage reads a list by pages; each returns the id of what it is called for.
+func eachPage[T any](
+	ctx context.Context, shards []int, read func(ctx context.Context, shards []int, after string, limit int) ([]T, error), each func(*T) (id string),
+) error {
+	for after := ""; ; {
+		page, err := read(ctx, shards, after, recoverPage)
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			after = each(&page[i])
+		}
+		if len(page) < recoverPage {
+			return nil
+		}
+	}
 }
 
 // Jobs reads these jobs with all that concerns them now. A uid that means nothing any more gives an empty snapshot.
@@ -167,17 +172,14 @@ func (l Loader) earlier(ctx context.Context, s *core.JobSnapshot, also *engine.R
 		if _, have := specs[generation]; have {
 			return nil
 		}
-		g, err := l.Store.Generation(ctx, s.UID, generation)
-		if errors.Is(err, engine.ErrNotFound) {
-			return nil // not kept any more: the present definition stands in
-		}
-		if err != nil {
-			return fmt.Errorf("load generation %d of job %s: %w", generation, s.UID, err)
+		earlier, err := earlierSpec(ctx, l.Store.Generation, s.UID, generation)
+		if err != nil || earlier == nil {
+			return err
 		}
 		if specs == nil {
 			specs = map[int64]spec.Job{}
 		}
-		specs[generation] = g.Spec
+		specs[generation] = *earlier
 		return nil
 	}
 	if s.Task != nil {
@@ -196,6 +198,21 @@ func (l Loader) earlier(ctx context.Context, s *core.JobSnapshot, also *engine.R
 		}
 	}
 	return specs, nil
+}
+
+// earlierSpec reads an earlier generation of a definition, nil where it is not kept any more: then the present one stands in.
+func earlierSpec[S engine.Spec](
+	ctx context.Context, read func(ctx context.Context, uid string, generation int64) (engine.GenerationOf[S], error), uid string, generation int64,
+) (*S, error) {
+	form, err := read(ctx, uid, generation)
+	if errors.Is(err, engine.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load generation %d of %s: %w", generation, uid, err)
+	}
+	definition := form.Spec // by itself: the rest of the record is not to be held
+	return &definition, nil
 }
 
 // Due gives the uids of the jobs of these shards whose tasks are due in (after, until], the earliest first.

@@ -2,7 +2,6 @@ package shard
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -117,21 +116,16 @@ func (l Loader) completeDAG(ctx context.Context, s *core.DAGSnapshot, active []e
 	return nil
 }
 
-// formOf reads an earlier generation of a DAG, unless it is not kept any more: then the present one stands in.
+// formOf reads an earlier generation of a DAG into its snapshot, where that does not hold it.
 func (l Loader) formOf(ctx context.Context, s *core.DAGSnapshot, generation int64) error {
 	if generation == 0 || generation == s.DAG.Generation || s.Spec[generation] != nil {
 		return nil
 	}
-	form, err := l.Store.DAGGeneration(ctx, s.UID, generation)
-	if errors.Is(err, engine.ErrNotFound) {
-		return nil
+	earlier, err := earlierSpec(ctx, l.Store.DAGGeneration, s.UID, generation)
+	if earlier != nil {
+		s.Spec[generation] = earlier
 	}
-	if err != nil {
-		return fmt.Errorf("load generation %d of DAG %s: %w", generation, s.UID, err)
-	}
-	definition := form.Spec // by itself: the rest of the record is not to be held
-	s.Spec[generation] = &definition
-	return nil
+	return err
 }
 
 const wavePage = 1000

@@ -46,53 +46,43 @@ func (s *Store) Edits() *Edits { return &Edits{store: s, refused: map[string]int
 func (e *Edits) Adopt(ctx context.Context) ([]engine.Wake, error) {
 	ctx, cancel := e.store.bound(ctx)
 	defer cancel()
-	jobs, err := adopt(ctx, e, e.store.jobs, &e.jobs, engine.WakeJob, wholeJob)
+	jobs, err := adopt(ctx, e, e.store.jobs, &e.jobs, engine.WakeJob, func(job *spec.Job) *string { return &job.Name })
 	if err != nil {
 		return jobs, e.store.failed("take up edits of jobs", err)
 	}
-	dags, err := adopt(ctx, e, e.store.dags, &e.dags, engine.WakeDAG, wholeDAG)
+	dags, err := adopt(ctx, e, e.store.dags, &e.dags, engine.WakeDAG, func(dag *spec.DAG) *string { return &dag.Name })
 	return append(jobs, dags...), e.store.failed("take up edits of dags", err)
 }
 
-// wholeJob reads a definition that another program has written, as Tidewheel would have written it.
-func wholeJob(d *definitionDocument) (bson.Raw, error) {
-	job, err := readDefinition(d.Definition)
+// written is a definition of either kind, as another program may have written it.
+type written[S engine.Spec] interface {
+	*S
+	ApplyDefaults()
+	Validate() spec.Problems
+}
+
+// whole reads a definition that another program has written, as Tidewheel would have written it.
+func whole[S engine.Spec, P written[S]](d *definitions[S], document *definitionDocument, nameOf func(P) *string) (bson.Raw, error) {
+	definition, err := d.read(document.Definition)
 	if err != nil {
 		return nil, err
 	}
-	if job.Name == "" {
-		job.Name = d.Name
+	name := nameOf(&definition)
+	if *name == "" {
+		*name = document.Name
 	}
-	if job.Name != d.Name {
-		return nil, fmt.Errorf("its name is %q now: a job keeps its name", job.Name)
+	if *name != document.Name {
+		return nil, fmt.Errorf("its name is %q now: a %s keeps its name", *name, d.what)
 	}
-	job.ApplyDefaults()
-	if problems := job.Validate(); len(problems) > 0 {
+	P(&definition).ApplyDefaults()
+	if problems := P(&definition).Validate(); len(problems) > 0 {
 		return nil, problems
 	}
-	return newDefinition(&job)
+	return d.write(&definition)
 }
 
-func wholeDAG(d *definitionDocument) (bson.Raw, error) {
-	dag, err := readDAGDefinition(d.Definition)
-	if err != nil {
-		return nil, err
-	}
-	if dag.Name == "" {
-		dag.Name = d.Name
-	}
-	if dag.Name != d.Name {
-		return nil, fmt.Errorf("its name is %q now: a DAG keeps its name", dag.Name)
-	}
-	dag.ApplyDefaults()
-	if problems := dag.Validate(); len(problems) > 0 {
-		return nil, problems
-	}
-	return newDAGDefinition(&dag)
-}
-
-func adopt[S engine.Spec](
-	ctx context.Context, e *Edits, d *definitions[S], at *editSweep, kind engine.WakeKind, whole func(*definitionDocument) (bson.Raw, error),
+func adopt[S engine.Spec, P written[S]](
+	ctx context.Context, e *Edits, d *definitions[S], at *editSweep, kind engine.WakeKind, nameOf func(P) *string,
 ) ([]engine.Wake, error) {
 	edited, next, err := d.edited(ctx, at.after)
 	if err != nil {
@@ -102,7 +92,7 @@ func adopt[S engine.Spec](
 	var wakes []engine.Wake
 	for i := range edited {
 		one := &edited[i]
-		definition, err := whole(one)
+		definition, err := whole(d, one, nameOf)
 		if err != nil {
 			e.refuse(d.living.Name(), one, err)
 			continue

@@ -22,6 +22,14 @@ func (k key) newer(other key) int {
 	return cmp.Or(cmp.Compare(other.at, k.at), cmp.Compare(other.id, k.id))
 }
 
+// first is the one of two keys that comes first in history.
+func (k key) first(other key) key {
+	if other.newer(k) < 0 {
+		return other
+	}
+	return k
+}
+
 var (
 	newest = key{at: math.MaxInt64}
 	oldest = key{at: math.MinInt64}
@@ -65,16 +73,11 @@ func (s *Store) history(ctx context.Context, filter *engine.RunFilter) (runs []e
 			if err != nil {
 				return err
 			}
-			for _, r := range ranges {
-				some, end, err := reader.look(ctx, &r, one, from)
-				if err != nil {
-					return err
-				}
-				found = append(found, some...)
-				if end.newer(horizon) < 0 {
-					horizon = end
-				}
+			some, end, err := reader.lookAll(ctx, ranges, one, from)
+			if err != nil {
+				return err
 			}
+			found, horizon = append(found, some...), horizon.first(end)
 		}
 		return nil
 	})
@@ -162,11 +165,22 @@ func (s *Store) lookActive(filters []*engine.RunFilter, from key) (found []keyed
 		for _, run := range some {
 			found = append(found, keyedRun{key: run.place(), doc: run.doc, active: true})
 		}
-		if end.newer(horizon) < 0 {
-			horizon = end
-		}
+		horizon = horizon.first(end)
 	}
 	return found, horizon
+}
+
+// lookAll looks at several ranges, and tells how far it has looked at all of them.
+func (s *snapshot) lookAll(ctx context.Context, ranges []historyRange, filter *engine.RunFilter, from key) (found []keyedRun, horizon key, err error) {
+	horizon = oldest
+	for i := range ranges {
+		some, end, err := s.look(ctx, &ranges[i], filter, from)
+		if err != nil {
+			return nil, horizon, err
+		}
+		found, horizon = append(found, some...), horizon.first(end)
+	}
+	return found, horizon, nil
 }
 
 // look gives the first runs of a range after from that the filter picks, one more than its limit at most, and how far

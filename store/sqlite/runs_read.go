@@ -8,31 +8,47 @@ import (
 )
 
 // documents reads a list of JSON documents.
-func documents[T any](ctx context.Context, s *Store, query string, args ...any) (list []T, err error) {
+func documents[T any](ctx context.Context, s *Store, query string, args ...any) ([]T, error) {
+	return decoded(ctx, s, decode[T], query, args)
+}
+
+// runs reads a list of documents of runs.
+func (s *Store) runs(ctx context.Context, query string, args ...any) ([]engine.Run, error) {
+	return decoded(ctx, s, decodeRun, query, args)
+}
+
+// waves reads a list of documents of waves.
+func (s *Store) waves(ctx context.Context, query string, args ...any) ([]engine.Wave, error) {
+	return decoded(ctx, s, decodeWave, query, args)
+}
+
+// decoded reads a list of documents.
+func decoded[T any](ctx context.Context, s *Store, decode func([]byte) (T, error), query string, args []any) (list []T, err error) {
 	err = s.list(ctx, query, args, func(rows *sql.Rows) error {
 		var document sql.RawBytes
 		if err := rows.Scan(&document); err != nil {
 			return err
 		}
-		v, err := decode[T](document)
-		list = append(list, v)
+		one, err := decode(document)
+		list = append(list, one)
 		return err
 	})
 	return list, err
 }
 
-// runs reads a list of documents of runs.
-func (s *Store) runs(ctx context.Context, query string, args ...any) (list []engine.Run, err error) {
-	err = s.list(ctx, query, args, func(rows *sql.Rows) error {
-		var document sql.RawBytes
-		if err := rows.Scan(&document); err != nil {
-			return err
-		}
-		run, err := decodeRun(document)
-		list = append(list, run)
-		return err
-	})
-	return list, err
+// among asks a query about a list of uids or ids, which is its only argument.
+func among[T any](
+	ctx context.Context, operation string, ids []string, ask func(ctx context.Context, query string, args ...any) ([]T, error), query string,
+) ([]T, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	list, err := jsonList(ids)
+	if err != nil {
+		return nil, wrap(operation, err)
+	}
+	found, err := ask(ctx, query, list)
+	return found, wrap(operation, err)
 }
 
 // decodeRuns appends active runs to a list.

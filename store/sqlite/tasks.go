@@ -72,15 +72,13 @@ func (s *Store) DueTasks(ctx context.Context, shards []int, after, until time.Ti
 
 // TasksByID gives those scheduled tasks that exist, in no order.
 func (s *Store) TasksByID(ctx context.Context, uids []string) ([]engine.ScheduledTask, error) {
-	if len(uids) == 0 {
-		return nil, nil
-	}
-	list, err := jsonList(uids)
-	if err != nil {
-		return nil, wrap("tasks by id", err)
-	}
-	tasks, err := s.tasks(ctx, "SELECT "+taskColumns+" FROM scheduled_tasks WHERE id IN (SELECT value FROM json_each(?))", list)
-	return tasks, wrap("tasks by id", err)
+	return among(ctx, "tasks by id", uids, s.tasks, "SELECT "+taskColumns+" FROM scheduled_tasks WHERE id IN (SELECT value FROM json_each(?))")
+}
+
+// TasksOfDAGs gives all scheduled tasks of the roots of these DAGs, in no order: their ids begin with the DAG's uid.
+func (s *Store) TasksOfDAGs(ctx context.Context, dagUIDs []string) ([]engine.ScheduledTask, error) {
+	return among(ctx, "tasks of DAGs", dagUIDs, s.tasks, "SELECT "+taskColumns+` FROM (SELECT value FROM json_each(?)) CROSS JOIN scheduled_tasks
+		WHERE scheduled_tasks.id > value || '-' AND scheduled_tasks.id < value || '.'`)
 }
 
 // Upcoming lists scheduled tasks of a namespace (of all, if it is "") that are not parked, the earliest first.

@@ -10,20 +10,6 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// waves reads a list of documents of waves.
-func (s *Store) waves(ctx context.Context, query string, args ...any) (list []engine.Wave, err error) {
-	err = s.list(ctx, query, args, func(rows *sql.Rows) error {
-		var document sql.RawBytes
-		if err := rows.Scan(&document); err != nil {
-			return err
-		}
-		wave, err := decodeWave(document)
-		list = append(list, wave)
-		return err
-	})
-	return list, err
-}
-
 // Wave gives one wave; engine.ErrNotFound.
 func (s *Store) Wave(ctx context.Context, id string) (engine.Wave, error) {
 	found, err := s.waves(ctx, "SELECT doc FROM waves WHERE id = ?", id)
@@ -50,24 +36,12 @@ const (
 
 // WavesByID gives those waves that exist, in no order.
 func (s *Store) WavesByID(ctx context.Context, ids []string) ([]engine.Wave, error) {
-	return s.wavesAmong(ctx, "waves by id", wavesByIDQuery, ids)
+	return among(ctx, "waves by id", ids, s.waves, wavesByIDQuery)
 }
 
 // OpenWavesOf gives all waves of these DAGs that are scheduled or running, in no order.
 func (s *Store) OpenWavesOf(ctx context.Context, dagUIDs []string) ([]engine.Wave, error) {
-	return s.wavesAmong(ctx, "open waves of DAGs", openOfQuery, dagUIDs)
-}
-
-func (s *Store) wavesAmong(ctx context.Context, operation, query string, among []string) ([]engine.Wave, error) {
-	if len(among) == 0 {
-		return nil, nil
-	}
-	list, err := jsonList(among)
-	if err != nil {
-		return nil, wrap(operation, err)
-	}
-	waves, err := s.waves(ctx, query, list)
-	return waves, wrap(operation, err)
+	return among(ctx, "open waves of DAGs", dagUIDs, s.waves, openOfQuery)
 }
 
 // OpenWaves gives waves of these shards that are scheduled or running, with ids above after, in the order of their ids.
@@ -127,24 +101,14 @@ func (s *Store) Waves(ctx context.Context, filter engine.WaveFilter) (waves []en
 }
 
 func (s *Store) lookAtWaves(ctx context.Context, filter *engine.WaveFilter, from key) (found []keyedRun, horizon key, err error) {
-	horizon = oldest
 	err = s.moment(ctx, func(ctx context.Context, reader *snapshot) error {
 		ranges, err := reader.waveRanges(ctx, filter)
 		if err != nil {
 			return err
 		}
 		bounds := &engine.RunFilter{Since: filter.Since, Until: filter.Until, Limit: filter.Limit}
-		for _, r := range ranges {
-			some, end, err := reader.look(ctx, &r, bounds, from)
-			if err != nil {
-				return err
-			}
-			found = append(found, some...)
-			if end.newer(horizon) < 0 {
-				horizon = end
-			}
-		}
-		return nil
+		found, horizon, err = reader.lookAll(ctx, ranges, bounds, from)
+		return err
 	})
 	return found, horizon, err
 }

@@ -86,6 +86,7 @@ func (a *API) dags() {
 	a.dagBackfill()
 	a.dagSlots()
 	a.dagNext()
+	a.dagCalendar()
 	a.dagGraph()
 }
 

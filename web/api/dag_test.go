@@ -62,6 +62,12 @@ func TestDAGIsCreatedReplacedAndDeletedUnderItsTag(t *testing.T) {
 	if list := into[wire.List[wire.DAG]](s.ask("GET", "/api/v1/dags?paused=true&q=ET", "").is(http.StatusOK)); len(list.Items) != 1 {
 		t.Errorf("%+v", list)
 	}
+	for query, want := range map[string]int{"state=paused": 1, "state=running": 0, "state=failing&paused=true": 0, "order=failures&paused=true": 1, "order=last&q=other": 0} {
+		if list := into[wire.List[wire.DAG]](s.ask("GET", "/api/v1/dags?"+query, "").is(http.StatusOK)); len(list.Items) != want {
+			t.Errorf("%s lists %+v", query, list)
+		}
+	}
+	s.ask("GET", "/api/v1/dags?state=late", "").is(http.StatusUnprocessableEntity)
 	if dag = into[wire.DAG](s.ask("POST", etlPath+"/resume", "").is(http.StatusOK)); dag.Paused {
 		t.Error("it is still paused")
 	}

@@ -49,7 +49,7 @@ func TestDescriptionHoldsTheSurface(t *testing.T) {
 		|POST /jobs/{name}/pause|POST /jobs/{name}/resume|POST /jobs/{name}/backfill|GET /jobs/{name}/slots|GET /jobs/{name}/next
 		|GET /jobs/{name}/generations|GET /jobs/{name}/difference|POST /jobs/{name}/restore|GET /jobs/{name}/statistics|GET /jobs/{name}/calendar
 		|GET /dags|POST /dags|GET /dags/{name}|PUT /dags/{name}|DELETE /dags/{name}|POST /dags/{name}/run|POST /dags/{name}/pause|POST /dags/{name}/resume
-		|POST /dags/{name}/backfill|GET /dags/{name}/waves|GET /dags/{name}/slots|GET /dags/{name}/next|GET /dags/{name}/graph|GET /dags/{name}/generations
+		|POST /dags/{name}/backfill|GET /dags/{name}/waves|GET /dags/{name}/slots|GET /dags/{name}/calendar|GET /dags/{name}/next|GET /dags/{name}/graph|GET /dags/{name}/generations
 		|GET /dags/{name}/difference|POST /dags/{name}/restore|GET /waves|GET /waves/{id}|POST /waves/{id}/cancel|POST /waves/{id}/resume|POST /waves/{id}/mark
 		|GET /runs|GET /runs/{id}|POST /runs/{id}/cancel|POST /runs/{id}/retry|GET /runs/{id}/logs|GET /runs/{id}/logs/search|GET /runs/diff|GET /runs/{id}/effects|POST /effects/{key}|PUT /effects/{key}|GET /runs/{id}/artifacts|GET /runs/{id}/artifacts/{name}
 		|POST /binaries/{name}/versions|GET /binaries|GET /binaries/{name}|DELETE /binaries/{name}|GET /binaries/{name}/versions/{n}/content
@@ -219,6 +219,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	hold("POST /dags/{name}/run", "/api/v1/dags/etl/run", `{"payload":{"a":[1]},"args":{"K":"v"}}`)
 	hold("POST /dags/{name}/backfill", "/api/v1/dags/etl/backfill", `{"from":"2026-11-18T00:00:00Z","to":"2026-11-19T00:00:00Z"}`)
 	hold("GET /dags/{name}/slots", "/api/v1/dags/etl/slots?root=orders", "")
+	hold("GET /dags/{name}/calendar", "/api/v1/dags/etl/calendar?root=orders&month=2026-11", "")
 	hold("GET /dags/{name}/next", "/api/v1/dags/etl/next", "")
 	hold("GET /dags/{name}/graph", "/api/v1/dags/etl/graph", "")
 	hold("GET /dags/{name}/generations", "/api/v1/dags/etl/generations", "")

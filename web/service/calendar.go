@@ -11,7 +11,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// Calendar is what became of a job's slots in a month, day by day, in the zone of its schedule.
+// Calendar is what became of the slots of a job, or of a CRON root of a DAG, in a month, day by day, in the zone of its schedule.
 type Calendar struct {
 	Month    time.Time // its first instant, in Zone
 	Zone     *time.Location
@@ -48,22 +48,52 @@ const (
 	rangesShown  = 1_000
 )
 
-// Calendar tells what became of a job's slots in the month that an instant lies in. Its cost is bounded by the days,
-// not by what ran on them.
-func (s *Service) Calendar(ctx context.Context, namespace, name string, month time.Time) (Calendar, error) {
-	job, err := s.Jobs.Get(ctx, namespace, name)
+// Calendar returns what became of a definition's slots in the month that an instant lies in. root says which CRON root of a
+// DAG is meant, "" where it has only one, and for a job. Its cost is bounded by the days, not by what ran on them. A wave that
+// was made long after its slot, by a backfill, is not looked for.
+func (d *Definitions[S]) Calendar(ctx context.Context, definition *engine.Definition[S], root string, month time.Time) (Calendar, error) {
+	of, err := d.ledger(definition, root)
 	if err != nil {
 		return Calendar{}, err
 	}
-	schedule, err := cron.Compile(job.Spec.Definition(job.Key(), job.CreatedAt))
+	var planned cron.Definition // by hand, of a root that has lost its schedule
+	for _, schedule := range d.schedules(definition) {
+		if schedule.task == of.uid {
+			planned = schedule.cron
+		}
+	}
+	schedule, err := cron.Compile(planned)
 	if err != nil {
 		return Calendar{}, field("invalid_schedule", "body.schedule", "%s", err)
 	}
 	calendar := newCalendar(month, schedule)
-	if err := s.fillRuns(ctx, &job, schedule, &calendar); err != nil {
+	if err := d.fillRuns(ctx, definition, of, schedule, &calendar); err != nil {
 		return Calendar{}, err
 	}
-	return calendar, s.fillRanges(ctx, &job, schedule, &calendar)
+	if fixed(schedule) {
+		for i := range calendar.Days {
+			d.s.plan(&calendar.Days[i], schedule)
+		}
+	}
+	return calendar, d.s.fillRanges(ctx, of, schedule, &calendar)
+}
+
+// fixed reports whether the slots of a schedule are known without its runs.
+func fixed(schedule *cron.Schedule) bool {
+	return schedule.Kind() == cron.KindCron || schedule.Kind() == cron.KindEvery
+}
+
+// newCalendar makes the empty month that an instant lies in, in the zone of a schedule.
+func newCalendar(month time.Time, schedule *cron.Schedule) Calendar {
+	zone := schedule.Location()
+	month = month.In(zone)
+	calendar := Calendar{Month: time.Date(month.Year(), month.Month(), 1, 0, 0, 0, 0, zone), Zone: zone, Schedule: schedule.Describe()}
+	for day := calendar.Month; day.Month() == calendar.Month.Month(); {
+		next := time.Date(day.Year(), day.Month(), day.Day()+1, 0, 0, 0, 0, zone)
+		calendar.Days = append(calendar.Days, Day{From: day, Until: next, Reasons: map[engine.SlotReason]int64{}})
+		day = next
+	}
+	return calendar
 }
 
 // dayOf finds the day of an instant, nil if it is not of the month.
@@ -78,7 +108,8 @@ func (c *Calendar) dayOf(at time.Time) *Day {
 	return &c.Days[i]
 }
 
-func (s *Service) fillRuns(ctx context.Context, job *engine.Job, schedule *cron.Schedule, calendar *Calendar) error {
+// fillJobRuns counts the runs of a job, each on the day of its slot.
+func (s *Service) fillJobRuns(ctx context.Context, job *engine.Job, _ ledgerOf, schedule *cron.Schedule, calendar *Calendar) error {
 	now := s.now()
 	// A run is made a little before its slot.
 	windows := make([]engine.Window, len(calendar.Days))
@@ -99,7 +130,7 @@ func (s *Service) fillRuns(ctx context.Context, job *engine.Job, schedule *cron.
 			}
 		}
 	}
-	if kind := schedule.Kind(); kind != cron.KindCron && kind != cron.KindEvery {
+	if !fixed(schedule) {
 		return nil
 	}
 	var ids []string
@@ -108,14 +139,8 @@ func (s *Service) fillRuns(ctx context.Context, job *engine.Job, schedule *cron.
 		day := &calendar.Days[i]
 		steps := 0
 		for slot := range schedule.Between(day.From.Add(-time.Millisecond), day.Until.Add(-time.Millisecond)) {
-			if steps++; steps > plannedPerDay {
+			if steps++; steps > plannedPerDay || slot.After(now) {
 				break
-			}
-			if slot.After(now) {
-				if !schedule.Excluded(slot) {
-					day.Planned++
-				}
-				continue
 			}
 			if past++; past <= lookedUpByID {
 				if id := engine.SlotRunID(job.UID, slot); !seen[id] && !slot.Before(job.CreatedAt.Add(-lookBack)) {
@@ -141,31 +166,57 @@ func (s *Service) fillRuns(ctx context.Context, job *engine.Job, schedule *cron.
 // lookBack is how long before a job was made somebody may have backfilled it.
 const lookBack = 366 * 24 * time.Hour
 
-// count takes a run into the day of its slot, or into that on which somebody asked for it.
+// count takes a run into the day of its slot, or into that on which a user asked for it.
 func (c *Calendar) count(mark *engine.RunMark) {
 	slot, slotted := engine.SlotOf(mark.ID)
 	if !slotted {
 		slot = mark.CreatedAt
 	}
-	day := c.dayOf(slot)
+	c.add(slot, slotted, mark.Status)
+}
+
+// add takes a run into a day: that of its slot, or, where it is not slotted, that on which a user asked for it.
+func (c *Calendar) add(at time.Time, slotted bool, status engine.Status) {
+	day := c.dayOf(at)
 	switch {
-	case day == nil || mark.Status == engine.StatusScheduled:
+	case day == nil || status == engine.StatusScheduled:
 	case !slotted:
 		day.ByHand++
-	case mark.Status == engine.StatusSucceeded:
+	case status == engine.StatusSucceeded:
 		day.Good++
-	case slices.Contains(badStatuses, mark.Status):
+	case slices.Contains(badStatuses, status):
 		day.Bad++
 	default:
 		day.Other++
 	}
 }
 
-func (s *Service) fillRanges(ctx context.Context, job *engine.Job, schedule *cron.Schedule, calendar *Calendar) error {
+// plan counts the slots of a day that are still to come.
+func (s *Service) plan(day *Day, schedule *cron.Schedule) {
+	now := s.now()
+	if !day.Until.After(now) {
+		return
+	}
+	from := day.From.Add(-time.Millisecond)
+	if now.After(from) {
+		from = now
+	}
+	steps := 0
+	for slot := range schedule.Between(from, day.Until.Add(-time.Millisecond)) {
+		if steps++; steps > plannedPerDay {
+			return
+		}
+		if !schedule.Excluded(slot) {
+			day.Planned++
+		}
+	}
+}
+
+func (s *Service) fillRanges(ctx context.Context, of ledgerOf, schedule *cron.Schedule, calendar *Calendar) error {
 	last := calendar.Days[len(calendar.Days)-1].Until
-	ranges, _, err := s.store.Slots(ctx, engine.SlotFilter{JobUID: job.UID, Since: calendar.Month, Until: last, Limit: rangesShown})
+	ranges, _, err := s.store.Slots(ctx, engine.SlotFilter{JobUID: of.uid, Since: calendar.Month, Until: last, Limit: rangesShown})
 	if err != nil {
-		return fmt.Errorf("read the ledger of job %s: %w", job.Name, err)
+		return fmt.Errorf("read the ledger of %s: %w", of.words, err)
 	}
 	for i := range ranges {
 		for day, count := range calendar.spread(schedule, &ranges[i]) {
@@ -224,53 +275,39 @@ func (c *Calendar) spread(schedule *cron.Schedule, r *engine.SlotRange) map[int]
 	return shares
 }
 
-// DaySlots unfolds a day into what became of each of its slots, the newest first, at most limit entries, and whether
-// there are more.
-func (s *Service) DaySlots(ctx context.Context, namespace, name string, day Day, limit int) (entries []LedgerEntry, more bool, err error) {
-	job, err := s.Jobs.Get(ctx, namespace, name)
+// DaySlots unfolds a day of a calendar into what became of each of its slots, the newest first, at most limit entries, and
+// whether there are more.
+func (d *Definitions[S]) DaySlots(
+	ctx context.Context, definition *engine.Definition[S], root string, day Day, limit int,
+) (entries []LedgerEntry, more bool, err error) {
+	of, err := d.ledger(definition, root)
 	if err != nil {
 		return nil, false, err
 	}
-	runs, next, err := s.store.Runs(ctx, engine.RunFilter{
-		Namespace: namespace, JobUID: job.UID, Since: day.From.Add(-ledgerMargin), Until: day.Until, Limit: limit,
-	})
+	entries, next, err := d.s.ledgerPage(ctx, of, day.From, day.Until, "", limit)
 	if err != nil {
-		return nil, false, fmt.Errorf("read the runs of job %s: %w", name, err)
-	}
-	byID := map[string]engine.Run{}
-	for i := range runs {
-		byID[runs[i].ID] = runs[i]
+		return nil, false, err
 	}
 	if next == "" {
-		late, err := s.ranLater(ctx, &job, day, byID)
+		late, err := d.ranLater(ctx, definition, day, entries)
 		if err != nil {
 			return nil, false, err
 		}
-		runs = append(runs, late...)
-	}
-	ranges, nextRange, err := s.store.Slots(ctx, engine.SlotFilter{JobUID: job.UID, Since: day.From, Until: day.Until, Limit: limit})
-	if err != nil {
-		return nil, false, fmt.Errorf("read the ledger of job %s: %w", name, err)
-	}
-	for i := range runs {
-		r := &runs[i]
-		if at := r.Slot; fired(r) && !at.Before(day.From) && at.Before(day.Until) {
-			entries = append(entries, LedgerEntry{From: at, To: at, Count: 1, Outcome: "fired", Reason: string(r.Trigger), Run: r.ID, Status: r.Status})
+		for i := range late {
+			if fired(&late[i]) {
+				entries = append(entries, entryOf(&late[i]))
+			}
 		}
 	}
-	for i := range ranges {
-		r := &ranges[i]
-		entries = append(entries, LedgerEntry{From: r.From, To: r.To, Count: r.Count, Outcome: string(r.Outcome), Reason: string(r.Reason)})
-	}
+	entries = slices.DeleteFunc(entries, func(e LedgerEntry) bool { return e.To.Before(day.From) || !e.From.Before(day.Until) })
 	slices.SortStableFunc(entries, func(a, b LedgerEntry) int { return b.From.Compare(a.From) })
-	more = next != "" || nextRange != "" || len(entries) > limit
-	return entries[:min(limit, len(entries))], more, nil
+	return entries[:min(limit, len(entries))], next != "" || len(entries) > limit, nil
 }
 
-// ranLater finds the runs of a day's slots that were made after the day: caught up, or backfilled.
-func (s *Service) ranLater(ctx context.Context, job *engine.Job, day Day, known map[string]engine.Run) ([]engine.Run, error) {
+// jobRanLater finds the runs of a day's slots that were made after the day, caught up or backfilled, and are not known.
+func (s *Service) jobRanLater(ctx context.Context, job *engine.Job, day Day, known []LedgerEntry) ([]engine.Run, error) {
 	schedule, err := cron.Compile(job.Spec.Definition(job.Key(), job.CreatedAt))
-	if err != nil || schedule.Kind() != cron.KindCron && schedule.Kind() != cron.KindEvery {
+	if err != nil || !fixed(schedule) {
 		return nil, nil //nolint:nilerr // what does not compile any more has no slots to look up
 	}
 	ids := map[string]struct{}{}
@@ -279,7 +316,7 @@ func (s *Service) ranLater(ctx context.Context, job *engine.Job, day Day, known 
 			break
 		}
 		id := engine.SlotRunID(job.UID, slot)
-		if _, have := known[id]; !have {
+		if !slices.ContainsFunc(known, func(e LedgerEntry) bool { return e.Run == id }) {
 			ids[id] = struct{}{}
 		}
 	}

@@ -40,7 +40,7 @@ func TestCalendarCountsSlotsInTheirZone(t *testing.T) {
 		ID: engine.SlotRangeID(job.UID, slot(10)), JobUID: job.UID, Namespace: "default", Job: "a", From: slot(10), To: slot(10), Count: 1,
 		Outcome: engine.OutcomeSkipped, Reason: engine.ReasonPaused,
 	}}})
-	calendar, err := w.Calendar(t.Context(), "default", "a", w.Now)
+	calendar, err := w.Jobs.Calendar(t.Context(), &job, "", w.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestCalendarCountsSlotsInTheirZone(t *testing.T) {
 	for n, want := range map[int]service.LedgerEntry{
 		2: {Outcome: "fired", Status: engine.StatusDead}, 3: {Outcome: "fired", Status: engine.StatusSucceeded}, 7: {Outcome: "missed", Reason: "outage"},
 	} {
-		entries, more, err := w.DaySlots(t.Context(), "default", "a", calendar.Days[n-1], 100)
+		entries, more, err := w.Jobs.DaySlots(t.Context(), &job, "", calendar.Days[n-1], 100)
 		if err != nil || more || len(entries) != 1 || entries[0].Outcome != want.Outcome || entries[0].Status != want.Status {
 			t.Errorf("day %d: %+v %v %v", n, entries, more, err)
 		}
@@ -86,9 +86,9 @@ func TestCalendarCountsSlotsInTheirZone(t *testing.T) {
 func TestCalendarKeepsDaysWhole(t *testing.T) {
 	w := webtest.New(t)
 	w.PutBinary(t, "report")
-	w.PutJob(t, `{"name":"a","binary":"report","schedule":"30 * * * *","timezone":"Europe/Amsterdam"}`)
+	job := w.PutJob(t, `{"name":"a","binary":"report","schedule":"30 * * * *","timezone":"Europe/Amsterdam"}`)
 	for month, want := range map[time.Month]int{time.March: 31*24 - 1, time.October: 31*24 + 1, time.June: 30 * 24} {
-		calendar, err := w.Calendar(t.Context(), "default", "a", time.Date(2027, month, 15, 0, 0, 0, 0, time.UTC))
+		calendar, err := w.Jobs.Calendar(t.Context(), &job, "", time.Date(2027, month, 15, 0, 0, 0, 0, time.UTC))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,5 +102,38 @@ func TestCalendarKeepsDaysWhole(t *testing.T) {
 		if planned != want {
 			t.Errorf("%s has %d slots, want %d", month, planned, want)
 		}
+	}
+}
+
+// The run of the first slot of a month is made before the month begins.
+func TestCalendarOfARootCountsTheFirstSlotOfTheMonth(t *testing.T) {
+	w := webtest.New(t)
+	w.PutBinary(t, "report")
+	dag := w.PutDAG(t, "kind: DAG\nname: etl\ntimezone: Asia/Dhaka\ntasks:\n  orders: {binary: report, schedule: \"0 0 * * *\"}\n  other: {binary: report, needs: [orders]}\n")
+	dag.CreatedAt = webtest.Start.AddDate(0, -1, 0)
+	first := time.Date(2026, 10, 31, 18, 0, 0, 0, time.UTC)
+	for i, slot := range []time.Time{first, first.AddDate(0, 0, 1)} {
+		wave := w.OpenWave(dag, int64(i+1), slot)
+		w.PutWave(t, wave)
+		run := w.TaskRun(wave, "orders", engine.StatusSucceeded)
+		run.Trigger, run.Slot, run.CreatedAt = engine.TriggerSchedule, slot, slot.Add(-30*time.Second)
+		w.PutRun(t, run)
+	}
+	calendar, err := w.DAGs.Calendar(t.Context(), &dag, "", w.Now)
+	if err != nil || len(calendar.Days) != 30 {
+		t.Fatalf("%d days, %v", len(calendar.Days), err)
+	}
+	for i, day := range calendar.Days {
+		want := 0
+		if i < 2 {
+			want = 1
+		}
+		if day.Good != want || day.Planned > 0 != (i >= 20) {
+			t.Errorf("day %d: %d good, %d planned", i+1, day.Good, day.Planned)
+		}
+	}
+	entries, more, err := w.DAGs.DaySlots(t.Context(), &dag, "orders", calendar.Days[0], 10)
+	if err != nil || more || len(entries) != 1 || !entries[0].From.Equal(first) {
+		t.Errorf("%+v %v %v", entries, more, err)
 	}
 }

@@ -17,14 +17,9 @@ const historiesAtOnce = 4
 
 // WaveHistory is how a DAG does, by its last waves.
 type WaveHistory struct {
-	// Waves are the last ones, the newest first; those that have not opened are among them.
-	Waves []engine.Wave
-	More  bool // there are earlier ones
-	// Ended counts those of them that succeeded or failed, Succeeded those that succeeded.
-	Ended     int
-	Succeeded int
-	// Failures counts how many waves failed one after the other, up to now.
-	Failures int
+	Health
+
+	More     bool   // there are earlier waves
 	Duration Spread // of those that succeeded or failed
 }
 
@@ -48,11 +43,15 @@ func (s *Service) Histories(ctx context.Context, dags []engine.DAG, limit int) (
 }
 
 func historyOf(waves []engine.Wave) WaveHistory {
-	h := WaveHistory{Waves: waves}
+	h := WaveHistory{Health: Health{Waves: waves}}
 	settled := false
 	var took []time.Duration
 	for i := range waves {
-		switch waves[i].Status {
+		mark := markOf(&waves[i])
+		if waves[i].Epoch > 0 {
+			h.Marks = append(h.Marks, mark)
+		}
+		switch mark.Status {
 		case engine.StatusSucceeded:
 			h.Ended++
 			h.Succeeded++
@@ -65,12 +64,24 @@ func historyOf(waves []engine.Wave) WaveHistory {
 		default:
 			continue
 		}
-		if !waves[i].StartedAt.IsZero() {
-			took = append(took, waves[i].Took(waves[i].FinishedAt))
+		if span, ok := mark.Took(); ok {
+			took = append(took, span)
 		}
 	}
 	h.Duration = spreadOf(took)
 	return h
+}
+
+// markOf makes the mark of a wave: it began as much later as it has rested between an end and a resume.
+func markOf(wave *engine.Wave) engine.RunMark {
+	mark := engine.RunMark{
+		ID: wave.ID, Status: wave.Status, Trigger: wave.Trigger, Slot: wave.Slot,
+		CreatedAt: wave.CreatedAt, StartedAt: wave.StartedAt, FinishedAt: wave.FinishedAt,
+	}
+	if mark.Status.Terminal() && !mark.StartedAt.IsZero() {
+		mark.StartedAt = wave.FinishedAt.Add(-wave.Took(wave.FinishedAt))
+	}
+	return mark
 }
 
 // RootSlots tells when one CRON root of a DAG fires next, and describes its schedule. A root without one has neither.

@@ -11,63 +11,53 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// DAGQuery selects DAGs for a list, by name.
-type DAGQuery struct {
-	Namespace string
-	Text      string // in the name; case is ignored
-	Label     string // "key" or "key=value"
-	Paused    bool   // only those
-	Cursor    string
-	Limit     int // 1 … 1000
-}
+// dagsRanked is how many DAGs, the first by name, are looked at for an order or a state that no index answers, and
+// wavesRanked how many waves of each.
+const (
+	dagsRanked  = 200
+	wavesRanked = 20
+)
 
-// DAGPage is a page of a list of DAGs.
-type DAGPage struct {
-	DAGs []engine.DAG
-	// NextSlots are those of the DAGs' roots that come first, by uid; one that is paused or has nothing planned is not in it.
-	NextSlots map[string]time.Time
-	Next      string // cursor
-	// Partial says that the page is short because what matches is rare: there may be more behind Next.
-	Partial bool
-}
+func dagMatches(q *ListQuery, dag *spec.DAG) bool { return labelled(dag.Labels, q.Label) }
 
-// dagsLookedAt is how many DAGs are looked at for one page.
-const dagsLookedAt = 5_000
-
-// ListDAGs lists DAGs by name. Its cost is bounded: where what matches is rare, a page is cut short.
-func (s *Service) ListDAGs(ctx context.Context, q DAGQuery) (DAGPage, error) {
-	q.Limit = min(max(q.Limit, 1), 1000)
-	page := DAGPage{Next: q.Cursor}
-	for looked := 0; ; {
-		some, next, err := s.store.DAGs().List(ctx, engine.DefinitionFilter{Namespace: q.Namespace, Text: q.Text, Cursor: page.Next, Limit: q.Limit - len(page.DAGs)})
-		if err != nil {
-			return DAGPage{}, err
-		}
-		for i := range some {
-			if q.matches(&some[i]) {
-				page.DAGs = append(page.DAGs, some[i])
-			}
-		}
-		looked += len(some)
-		page.Next = next
-		if next == "" || len(page.DAGs) == q.Limit {
-			break
-		}
-		if looked >= dagsLookedAt {
-			page.Partial = true
-			break
-		}
+// rankDAGs lists DAGs in an order, or a state, that their names say nothing of.
+func (s *Service) rankDAGs(ctx context.Context, q *ListQuery) (of found[spec.DAG], err error) {
+	first, err := rankedFrom(q.Cursor)
+	if err != nil {
+		return of, err
 	}
-	var err error
-	page.NextSlots, err = s.DAGs.NextSlots(ctx, page.DAGs...)
-	return page, err
+	byName := *q
+	byName.Cursor, byName.Limit = "", dagsRanked
+	if of, err = s.DAGs.walk(ctx, &byName, s.DAGs.byName); err != nil {
+		return of, err
+	}
+	if of.Next != "" {
+		of.Next, of.Partial, of.First = "", false, dagsRanked
+	}
+	if of.health, of.next, err = s.dagHealth(ctx, of.definitions); err != nil {
+		return of, err
+	}
+	of.definitions = slices.DeleteFunc(of.definitions, func(dag engine.DAG) bool {
+		health := of.health[dag.UID]
+		return q.State == StateFailing && !health.Failing() || q.State == StateRunning && !health.running()
+	})
+	of.sort(q.Order, func(uid string) int { return of.health[uid].Ended - of.health[uid].Succeeded })
+	of.cut(first, q.Limit)
+	return of, nil
 }
 
-func (q *DAGQuery) matches(dag *engine.DAG) bool {
-	if q.Paused && !dag.Paused {
-		return false
+// dagHealth says how DAGs do, by their uids, and when they fire next.
+func (s *Service) dagHealth(ctx context.Context, dags []engine.DAG) (health map[string]Health, next map[string]time.Time, err error) {
+	histories, err := s.Histories(ctx, dags, wavesRanked)
+	if err != nil {
+		return nil, nil, err
 	}
-	return labelled(dag.Spec.Labels, q.Label)
+	health = make(map[string]Health, len(dags))
+	for i := range dags {
+		health[dags[i].UID] = histories[i].Health
+	}
+	next, err = s.DAGs.NextSlots(ctx, dags...)
+	return health, next, err
 }
 
 // dagLedger finds the CRON root of a DAG whose slots are meant; root may be "" where there is only one.

@@ -10,6 +10,7 @@ import (
 // DAGStore is the part of the truth that is about DAGs and their waves.
 type DAGStore interface {
 	DAGs() engine.Definitions[spec.DAG]
+	DAGsByUID(ctx context.Context, uids []string) ([]engine.DAG, error)
 
 	Wave(ctx context.Context, id string) (engine.Wave, error)
 	WavesByID(ctx context.Context, ids []string) ([]engine.Wave, error)

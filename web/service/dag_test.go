@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -173,12 +174,12 @@ func TestDAGsAreListedWithWhatComesNext(t *testing.T) {
 		tasks = append(tasks, engine.ScheduledTask{ID: id, Shard: dag.Shard, Slot: slot.Add(-time.Duration(i) * time.Minute), RunAt: slot, Revision: 1, Namespace: "default", Job: "etl/" + root})
 	}
 	w.Write(t, engine.Batch{Tasks: tasks})
-	page, err := w.ListDAGs(t.Context(), service.DAGQuery{Namespace: "default", Limit: 10})
-	if err != nil || len(page.DAGs) != 2 || page.DAGs[0].Name != "by-hand" || !page.NextSlots[dag.UID].Equal(slot.Add(-time.Minute)) || len(page.NextSlots) != 1 {
+	page, err := w.DAGs.Page(t.Context(), service.ListQuery{Namespace: "default", Limit: 10})
+	if err != nil || len(page.Entries) != 2 || page.Entries[0].Definition.Name != "by-hand" || !page.Entries[1].Next.Equal(slot.Add(-time.Minute)) || !page.Entries[0].Next.IsZero() {
 		t.Errorf("%+v, %v", page, err)
 	}
-	page, err = w.ListDAGs(t.Context(), service.DAGQuery{Namespace: "default", Limit: 1, Label: "team=survey"})
-	if err != nil || len(page.DAGs) != 1 || page.DAGs[0].Name != "etl" {
+	page, err = w.DAGs.Page(t.Context(), service.ListQuery{Namespace: "default", Limit: 1, Label: "team=survey"})
+	if err != nil || len(page.Entries) != 1 || page.Entries[0].Definition.Name != "etl" {
 		t.Errorf("by label: %+v, %v", page, err)
 	}
 	slots, schedules, err := w.DAGs.Preview(t.Context(), "default", "etl", time.Time{}, 3)
@@ -188,6 +189,62 @@ func TestDAGsAreListedWithWhatComesNext(t *testing.T) {
 	}
 	if err != nil || strings.Join(told, ", ") != "rates 12:30, orders 13:00, rates 13:00" || len(schedules) != 2 {
 		t.Errorf("%v %v %v", told, schedules, err)
+	}
+}
+
+func TestDAGSaysThatItsTimeIsOverOrNoEngineTakesItUp(t *testing.T) {
+	w := webtest.New(t)
+	w.PutBinary(t, "report")
+	has := func(dag engine.DAG, code string) bool {
+		t.Helper()
+		found, err := w.TaskHindrances(t.Context(), &dag)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(found, func(h service.Hindrance) bool { return h.Code == code && h.Stops })
+	}
+	dag := w.PutDAG(t, diamond)
+	if has(dag, "active_time_over") || has(dag, "not_active_yet") || has(dag, "engine_behind") {
+		t.Error("a DAG that fires says that it does not")
+	}
+	due := webtest.Start.Add(-time.Minute)
+	w.Write(t, engine.Batch{Tasks: []engine.ScheduledTask{{
+		ID: engine.RootID(dag.UID, "rates"), Shard: dag.Shard, Slot: due, RunAt: due, Generation: 1, Revision: 1, Namespace: "default", Job: "etl/rates",
+	}}})
+	if !has(dag, "engine_behind") {
+		t.Error("it does not say that no engine takes up the slot of a root")
+	}
+	before, after := webtest.Start.Add(-time.Hour), webtest.Start.Add(time.Hour)
+	dag.Spec.Active = &spec.Window{Until: &before}
+	if !has(dag, "active_time_over") {
+		t.Error("it does not say that its active time is over")
+	}
+	dag.Spec.Active = &spec.Window{From: &after}
+	if !has(dag, "not_active_yet") {
+		t.Error("it does not say that its active time has not begun")
+	}
+}
+
+func TestTimelineForeseesTheRootsOfADAG(t *testing.T) {
+	w := webtest.New(t)
+	w.PutBinary(t, "report")
+	dag := w.PutDAG(t, diamond)
+	slot := webtest.Start.Add(30 * time.Minute)
+	w.Write(t, engine.Batch{Tasks: []engine.ScheduledTask{{
+		ID: engine.RootID(dag.UID, "rates"), Shard: dag.Shard, Slot: slot, RunAt: slot, Generation: 1, Revision: 1, Namespace: "default", Job: "etl/rates",
+	}}})
+	timeline, err := w.Timeline(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slots, bars := 0, 0
+	for _, bucket := range timeline.Future {
+		if slots += bucket.Slots.N; bucket.Jobs > 0 && bucket.Names[0] == "etl/rates" {
+			bars++
+		}
+	}
+	if want := int(2 * service.Reach / time.Hour); slots < want || slots > want+1 || bars < want/2 {
+		t.Errorf("it foresees %d slots in %d bars, want %d: one in each half hour", slots, bars, want)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -14,15 +15,21 @@ import (
 const tasksNamed = 5
 
 // TaskHindrances returns why no wave of a DAG opens, and why tasks would wait or fail when it is their turn: that it is
-// paused, that no executor has their tier or their labels, or that a program is not there. Each is told once, with the tasks
-// that it concerns, in the order of the definition. What its definition asks for in vain comes last. That the executors cannot be asked is a hindrance of its own, not an error.
+// paused or outside of its active time, that no engine takes up what is due, that no executor has their tier or their labels,
+// or that a program is not there. Each is told once, with the tasks that it concerns, in the order of the definition. What its
+// definition asks for in vain comes last. That the executors cannot be asked is a hindrance of its own, not an error.
 func (s *Service) TaskHindrances(ctx context.Context, dag *engine.DAG) ([]Hindrance, error) {
+	now := s.now()
+	behind, err := s.DAGs.engineHindrance(ctx, dag, now)
+	if err != nil {
+		return nil, err
+	}
+	found := slices.Concat(pausedHindrances(dag), activeHindrances(dag.Spec.Active, now), behind)
 	executors, err := s.queue.Executors(ctx)
 	if err != nil {
 		unreachable := Hindrance{Code: "queue_unreachable", Stops: true, Words: "The executors cannot be asked: " + err.Error() + "."}
-		return append(pausedHindrances(dag), unreachable), nil
+		return append(found, unreachable), nil
 	}
-	found := pausedHindrances(dag)
 	tasks := map[string][]string{} // by words
 	tell := func(code, words, task string) {
 		if tasks[words] == nil {

@@ -39,6 +39,14 @@ type kind[S engine.Spec] struct {
 	schedules func(*engine.Definition[S]) []rootSchedule
 	// ledger says whose slots are meant by a root, which is "" for a job.
 	ledger func(definition *engine.Definition[S], root string) (ledgerOf, error)
+	// matches reports whether a definition is one that a query asks for beyond what all have, ranked lists those in an order
+	// or a state that names say nothing of, and health says how some do, by their uids, and when they fire next.
+	matches func(*ListQuery, *S) bool
+	ranked  func(context.Context, *ListQuery) (found[S], error)
+	health  func(context.Context, []engine.Definition[S]) (map[string]Health, map[string]time.Time, error)
+	// fillRuns counts the runs of the days of a calendar, and ranLater finds those of a day's slots that were made later.
+	fillRuns func(context.Context, *engine.Definition[S], ledgerOf, *cron.Schedule, *Calendar) error
+	ranLater func(ctx context.Context, definition *engine.Definition[S], day Day, known []LedgerEntry) ([]engine.Run, error)
 }
 
 func newJobs(s *Service) *Definitions[spec.Job] {
@@ -48,6 +56,7 @@ func newJobs(s *Service) *Definitions[spec.Job] {
 		nameOf: func(job *spec.Job) string { return job.Name },
 		equal:  (*spec.Job).Equal, clone: (*spec.Job).Clone, text: spec.Text,
 		check: s.checkJob, edit: s.editJob, schedules: jobSchedules, ledger: jobLedger,
+		matches: jobMatches, ranked: s.rankJobs, health: s.HealthOf, fillRuns: s.fillJobRuns, ranLater: s.jobRanLater,
 	}}
 }
 
@@ -58,6 +67,7 @@ func newDAGs(s *Service) *Definitions[spec.DAG] {
 		nameOf: func(dag *spec.DAG) string { return dag.Name },
 		equal:  (*spec.DAG).Equal, clone: (*spec.DAG).Clone, text: spec.TextDAG,
 		check: s.checkDAG, edit: func(_, _ *spec.DAG) error { return nil }, schedules: dagSchedules, ledger: dagLedger,
+		matches: dagMatches, ranked: s.rankDAGs, health: s.dagHealth, fillRuns: s.fillRootRuns, ranLater: rootRanLater,
 	}}
 }
 
@@ -245,6 +255,35 @@ func (d *Definitions[S]) Preview(
 		}
 	}
 	return firstSlots(slots, count), schedules, nil
+}
+
+// Forecast is what comes next of one schedule of a definition.
+type Forecast struct {
+	RootSchedule
+
+	Slots []cron.Slot
+}
+
+// Forecast returns the first slots of the first few schedules of a definition, as if it was written at since (zero: when it was
+// created), and how many schedules it has beyond these. One without a schedule has an empty forecast.
+func (d *Definitions[S]) Forecast(
+	definition *engine.Definition[S], since time.Time, schedules, slots int,
+) (forecasts []Forecast, more int, err error) {
+	all := slices.DeleteFunc(d.schedules(definition), func(schedule rootSchedule) bool { return manual(&schedule.cron) })
+	for _, schedule := range all[:min(schedules, len(all))] {
+		schedule.cron.Since = since
+		some, description, err := Preview(schedule.cron, d.s.now(), slots)
+		if err != nil {
+			return nil, 0, err
+		}
+		forecasts = append(forecasts, Forecast{RootSchedule{schedule.root, description}, some})
+	}
+	return forecasts, len(all) - len(forecasts), nil
+}
+
+// manual reports whether a schedule never fires by itself.
+func manual(schedule *cron.Definition) bool {
+	return len(schedule.Cron) == 0 && schedule.Every == 0 && schedule.After == 0 && schedule.At.IsZero()
 }
 
 func firstSlots(slots []RootSlot, count int) []RootSlot {

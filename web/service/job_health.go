@@ -32,21 +32,29 @@ const (
 // badStatuses are the ends that somebody may have to look at.
 var badStatuses = []engine.Status{engine.StatusFailed, engine.StatusTimedOut, engine.StatusLost, engine.StatusDead}
 
-// Health is how a job does, by its last runs.
+// Health is how a job does, by its last runs, or a DAG, by its last waves.
 type Health struct {
-	// Marks are the last runs, the newest first; those that wait for a slot to come are left out.
+	// Marks are the last runs, the newest first; those that wait for a slot to come are left out. A DAG's are its waves that
+	// have opened.
 	Marks []engine.RunMark
+	// Waves are the last waves of a DAG, the newest first; those that have not opened are among them.
+	Waves []engine.Wave
 	// Ended counts those of them that succeeded or failed, Succeeded those that succeeded.
 	Ended     int
 	Succeeded int
-	// Failures counts how many runs failed one after the other, up to now.
+	// Failures counts how many failed one after the other, up to now.
 	Failures int
-	// Late is how long something is overdue, 0 if nothing is.
+	// Late is how long something of a job is overdue, 0 if nothing is.
 	Late time.Duration
 }
 
-// Failing reports whether the last run that ended was a bad one.
+// Failing reports whether the last run or wave that ended was a bad one.
 func (h *Health) Failing() bool { return h.Failures > 0 }
+
+// running reports whether a wave is open, or a run goes on.
+func (h *Health) running() bool {
+	return slices.ContainsFunc(h.Marks, func(mark engine.RunMark) bool { return mark.Status == engine.StatusRunning })
+}
 
 // healthOf judges a job by its newest runs and by what is planned of it, nil if nothing is.
 func healthOf(job *engine.Job, marks []engine.RunMark, task *engine.ScheduledTask, now time.Time) Health {

@@ -3,167 +3,38 @@ package service
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// JobState narrows a list of jobs to those of which something is to be said.
-type JobState string
-
-// The states. A job may be in several.
 const (
-	JobsPaused  JobState = "paused"
-	JobsFailing JobState = "failing" // the last run that ended was a bad one
-	JobsLate    JobState = "late"    // something is overdue
-)
-
-// JobOrder is what a list of jobs is ordered by.
-type JobOrder string
-
-// The orders. Only ByName lists every job: what has no slot to come, no run, or no failure is not in the others.
-const (
-	ByName     JobOrder = "name"
-	ByNext     JobOrder = "next"     // the next slot, the earliest first
-	ByLast     JobOrder = "last"     // the last run, the newest first
-	ByFailures JobOrder = "failures" // bad ends of the last 7 days, most of them first
-)
-
-// JobQuery selects jobs for a list.
-type JobQuery struct {
-	Namespace string
-	Text      string // in the name; case is ignored
-	Label     string // "key" or "key=value"
-	Tier      spec.Tier
-	State     JobState
-	Order     JobOrder // "" is ByName
-	Cursor    string
-	Limit     int // 1 … 1000
-}
-
-// JobEntry is a job in a list, with how it does.
-type JobEntry struct {
-	Job    engine.Job
-	Next   time.Time // zero if nothing is planned
-	Health Health
-}
-
-// JobPage is a page of a list of jobs.
-type JobPage struct {
-	Entries []JobEntry
-	Next    string // cursor
-	// Partial says that the page is short because what matches is rare: there may be more behind Next.
-	Partial bool
-}
-
-const (
-	// jobsLookedAt is how many jobs or runs are looked at for one page.
-	jobsLookedAt = 5_000
-	jobsAtOnce   = 500
-	// rankedRuns is how many runs a ranking is made of.
+	// rankedRuns is how many runs a ranking of jobs is made of.
 	rankedRuns = 1_000
 	failedFor  = 7 * 24 * time.Hour
 )
 
-// ListJobs lists jobs with how they do. Its cost is bounded: where what matches is rare, a page is cut short.
-func (s *Service) ListJobs(ctx context.Context, q JobQuery) (JobPage, error) {
-	q.Limit = min(max(q.Limit, 1), 1000)
-	var jobs []engine.Job
-	var page JobPage
-	var err error
+// jobMatches reports whether a job has the label and the tier of a query.
+func jobMatches(q *ListQuery, job *spec.Job) bool {
+	return (q.Tier == "" || job.Tier == q.Tier) && labelled(job.Labels, q.Label)
+}
+
+// rankJobs lists jobs in an order, or a state, that their names say nothing of.
+func (s *Service) rankJobs(ctx context.Context, q *ListQuery) (found[spec.Job], error) {
 	switch {
-	case q.State == JobsFailing || q.State == JobsLate || q.Order == ByFailures:
-		jobs, page.Next, err = s.rankedJobs(ctx, &q)
+	case q.State == StateFailing || q.State == StateLate || q.Order == ByFailures:
+		return s.rankedJobs(ctx, q)
 	case q.Order == ByNext:
-		jobs, page, err = s.walkJobs(ctx, &q, s.jobsByNext)
-	case q.Order == ByLast:
-		jobs, page, err = s.walkJobs(ctx, &q, s.jobsByLast)
+		return s.Jobs.walk(ctx, q, s.jobsByNext)
 	default:
-		jobs, page, err = s.walkJobs(ctx, &q, s.jobsByName)
-	}
-	if err != nil {
-		return JobPage{}, err
-	}
-	health, next, err := s.HealthOf(ctx, jobs)
-	if err != nil {
-		return JobPage{}, err
-	}
-	for i := range jobs {
-		page.Entries = append(page.Entries, JobEntry{Job: jobs[i], Next: next[jobs[i].UID], Health: health[jobs[i].UID]})
-	}
-	return page, nil
-}
-
-// plain tells that the store's own list is what is asked for.
-func (q *JobQuery) plain() bool { return q.Label == "" && q.Tier == "" && q.State == "" }
-
-func (q *JobQuery) matches(job *engine.Job) bool {
-	if job.Deleted || job.Namespace != q.Namespace || q.Tier != "" && job.Spec.Tier != q.Tier || q.State == JobsPaused && !job.Paused {
-		return false
-	}
-	if q.Text != "" && !strings.Contains(strings.ToLower(job.Name), strings.ToLower(q.Text)) {
-		return false
-	}
-	return labelled(job.Spec.Labels, q.Label)
-}
-
-// jobSource gives jobs in an order, those behind a cursor, how many jobs or runs it has looked at, and the next cursor.
-type jobSource func(ctx context.Context, q *JobQuery, cursor string, size int) (jobs []engine.Job, looked int, next string, err error)
-
-// walkJobs takes what matches of a source until a page is full or enough has been looked at. The cursor of a page that
-// ends amid what the source gave at once says where that began, and the last job shown.
-func (s *Service) walkJobs(ctx context.Context, q *JobQuery, source jobSource) (jobs []engine.Job, page JobPage, err error) {
-	cursor, shown, err := splitJobCursor(q.Cursor)
-	if err != nil {
-		return nil, page, err
-	}
-	size := q.Limit
-	if !q.plain() || q.Order == ByLast {
-		size = jobsAtOnce
-	}
-	for looked := 0; ; {
-		some, count, next, err := source(ctx, q, cursor, size)
-		if err != nil {
-			return nil, page, err
-		}
-		// One that is not there any more cannot say where to go on: rather show some jobs again than leave some out.
-		if at := slices.IndexFunc(some, func(job engine.Job) bool { return job.UID == shown }); at >= 0 {
-			some = some[at+1:]
-		}
-		for i := range some {
-			if !q.matches(&some[i]) {
-				continue
-			}
-			if len(jobs) == q.Limit {
-				page.Next = joinJobCursor(cursor, jobs[len(jobs)-1].UID)
-				return jobs, page, nil
-			}
-			jobs = append(jobs, some[i])
-		}
-		looked += count
-		if next == "" {
-			return jobs, page, nil
-		}
-		cursor, shown = next, ""
-		if len(jobs) == q.Limit || looked >= jobsLookedAt {
-			page.Next, page.Partial = joinJobCursor(cursor, ""), len(jobs) < q.Limit
-			return jobs, page, nil
-		}
+		return s.Jobs.walk(ctx, q, s.jobsByLast)
 	}
 }
 
-func (s *Service) jobsByName(ctx context.Context, q *JobQuery, cursor string, size int) (jobs []engine.Job, looked int, next string, err error) {
-	jobs, next, err = s.store.Jobs().List(ctx, engine.DefinitionFilter{Namespace: q.Namespace, Text: q.Text, Cursor: cursor, Limit: size})
-	return jobs, len(jobs), next, err
-}
-
-func (s *Service) jobsByNext(ctx context.Context, q *JobQuery, cursor string, size int) (jobs []engine.Job, looked int, next string, err error) {
+func (s *Service) jobsByNext(ctx context.Context, q *ListQuery, cursor string, size int) (jobs []engine.Job, looked int, next string, err error) {
 	tasks, next, err := s.store.UpcomingPage(ctx, q.Namespace, cursor, size)
 	if err != nil {
 		return nil, 0, "", fmt.Errorf("read what is planned: %w", err)
@@ -177,7 +48,7 @@ func (s *Service) jobsByNext(ctx context.Context, q *JobQuery, cursor string, si
 }
 
 // jobsByLast takes each job at its newest run only.
-func (s *Service) jobsByLast(ctx context.Context, q *JobQuery, cursor string, size int) (jobs []engine.Job, looked int, next string, err error) {
+func (s *Service) jobsByLast(ctx context.Context, q *ListQuery, cursor string, size int) (jobs []engine.Job, looked int, next string, err error) {
 	runs, next, err := s.store.Runs(ctx, engine.RunFilter{Namespace: q.Namespace, Cursor: cursor, Limit: size})
 	if err != nil {
 		return nil, 0, "", fmt.Errorf("list runs: %w", err)
@@ -227,40 +98,34 @@ func (s *Service) jobsInOrder(ctx context.Context, uids []string) ([]engine.Job,
 
 // rankedJobs orders the jobs that rankedRuns runs speak of: their number is bounded, so a page of them is found by
 // counting.
-func (s *Service) rankedJobs(ctx context.Context, q *JobQuery) (jobs []engine.Job, next string, err error) {
-	cursor, given, err := engine.DecodeCursor("ranked-jobs", q.Cursor)
-	first := 0
-	if err == nil && given {
-		first, err = strconv.Atoi(cursor.ID)
-	}
-	if err != nil || first < 0 {
-		return nil, "", engine.ErrCursor
+func (s *Service) rankedJobs(ctx context.Context, q *ListQuery) (of found[spec.Job], err error) {
+	first, err := rankedFrom(q.Cursor)
+	if err != nil {
+		return of, err
 	}
 	uids, failures, err := s.troubled(ctx, q)
 	if err != nil {
-		return nil, "", err
+		return of, err
 	}
-	found, err := s.jobsInOrder(ctx, uids)
-	if err != nil {
-		return nil, "", err
+	if of.definitions, err = s.jobsInOrder(ctx, uids); err != nil {
+		return of, err
 	}
-	jobs = slices.DeleteFunc(found, func(job engine.Job) bool { return !q.matches(&job) })
-	if err := s.orderJobs(ctx, q.Order, jobs, failures); err != nil {
-		return nil, "", err
+	of.definitions = slices.DeleteFunc(of.definitions, func(job engine.Job) bool { return !s.Jobs.selects(q, &job) })
+	if q.Order == ByNext || q.Order == ByLast {
+		if of.health, of.next, err = s.HealthOf(ctx, of.definitions); err != nil {
+			return of, err
+		}
 	}
-	jobs = jobs[min(first, len(jobs)):]
-	if len(jobs) > q.Limit {
-		jobs = jobs[:q.Limit]
-		next = engine.Cursor{ID: strconv.Itoa(first + q.Limit)}.Encode("ranked-jobs")
-	}
-	return jobs, next, nil
+	of.sort(q.Order, func(uid string) int { return failures[uid] })
+	of.cut(first, q.Limit)
+	return of, nil
 }
 
 // troubled gives the jobs that are failing, late, or have failed lately, and how often they failed.
-func (s *Service) troubled(ctx context.Context, q *JobQuery) (uids []string, failures map[string]int, err error) {
+func (s *Service) troubled(ctx context.Context, q *ListQuery) (uids []string, failures map[string]int, err error) {
 	failures = map[string]int{}
 	filter := engine.RunFilter{Namespace: q.Namespace, Statuses: badStatuses, Limit: rankedRuns}
-	if q.State != JobsFailing {
+	if q.State != StateFailing {
 		filter.Since = s.now().Add(-failedFor)
 	}
 	runs, _, err := s.store.Runs(ctx, filter)
@@ -272,10 +137,10 @@ func (s *Service) troubled(ctx context.Context, q *JobQuery) (uids []string, fai
 	}
 	uids = jobsOf(runs)
 	switch q.State {
-	case JobsLate:
+	case StateLate:
 		uids, err = s.lateJobs(ctx, q.Namespace)
 		return uids, failures, err
-	case JobsFailing:
+	case StateFailing:
 		latest, err := s.store.LatestMarks(ctx, uids, HealthTimed, 0)
 		if err != nil {
 			return nil, nil, fmt.Errorf("read the latest runs: %w", err)
@@ -284,7 +149,7 @@ func (s *Service) troubled(ctx context.Context, q *JobQuery) (uids []string, fai
 			health := healthOf(&engine.Job{}, latest[uid], nil, time.Time{})
 			return !health.Failing()
 		})
-	case JobsPaused: // asks nothing of the runs
+	case StatePaused, StateRunning: // ask nothing of the runs
 	}
 	return uids, failures, nil
 }
@@ -320,57 +185,4 @@ func (s *Service) lateJobs(ctx context.Context, namespace string) ([]string, err
 		}
 	}
 	return slices.Compact(slices.Sorted(slices.Values(uids))), nil
-}
-
-func (s *Service) orderJobs(ctx context.Context, order JobOrder, jobs []engine.Job, failures map[string]int) error {
-	var health map[string]Health
-	var next map[string]time.Time
-	if order == ByNext || order == ByLast {
-		var err error
-		if health, next, err = s.HealthOf(ctx, jobs); err != nil {
-			return err
-		}
-	}
-	last := func(job *engine.Job) time.Time {
-		if marks := health[job.UID].Marks; len(marks) > 0 {
-			return marks[0].CreatedAt
-		}
-		return time.Time{}
-	}
-	soon := func(job *engine.Job) time.Time {
-		if at, ok := next[job.UID]; ok {
-			return at
-		}
-		return engine.Parked
-	}
-	slices.SortFunc(jobs, func(a, b engine.Job) int {
-		var first int
-		switch order {
-		case ByNext:
-			first = soon(&a).Compare(soon(&b))
-		case ByLast:
-			first = last(&b).Compare(last(&a))
-		case ByFailures:
-			first = cmp.Compare(failures[b.UID], failures[a.UID])
-		case ByName:
-		}
-		return cmp.Or(first, cmp.Compare(a.Name, b.Name))
-	})
-	return nil
-}
-
-func joinJobCursor(cursor, shown string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte("job-list\n" + cursor + "\n" + shown))
-}
-
-func splitJobCursor(word string) (cursor, shown string, err error) {
-	if word == "" {
-		return "", "", nil
-	}
-	text, err := base64.RawURLEncoding.DecodeString(word)
-	parts := strings.Split(string(text), "\n")
-	if err != nil || len(parts) != 3 || parts[0] != "job-list" {
-		return "", "", engine.ErrCursor
-	}
-	return parts[1], parts[2], nil
 }

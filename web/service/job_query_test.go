@@ -60,12 +60,12 @@ func fleet(t *testing.T) *webtest.World {
 }
 
 // names walks all pages of a list.
-func names(t *testing.T, w *webtest.World, q service.JobQuery) string {
+func names(t *testing.T, w *webtest.World, q service.ListQuery) string {
 	t.Helper()
 	q.Namespace = "default"
 	var all []string
 	for range 30 {
-		page, err := w.ListJobs(t.Context(), q)
+		page, err := w.Jobs.Page(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func names(t *testing.T, w *webtest.World, q service.JobQuery) string {
 			t.Fatalf("%d entries for a limit of %d", len(page.Entries), q.Limit)
 		}
 		for _, entry := range page.Entries {
-			all = append(all, strings.TrimPrefix(entry.Job.Name, "job-"))
+			all = append(all, strings.TrimPrefix(entry.Definition.Name, "job-"))
 		}
 		if q.Cursor = page.Next; q.Cursor == "" {
 			return strings.Join(all, "")
@@ -86,24 +86,24 @@ func names(t *testing.T, w *webtest.World, q service.JobQuery) string {
 func TestJobsAreNarrowedAndOrdered(t *testing.T) {
 	w := fleet(t)
 	for _, test := range []struct {
-		query service.JobQuery
+		query service.ListQuery
 		want  string
 	}{
-		{service.JobQuery{}, "0123456789"},
-		{service.JobQuery{Text: "B-3"}, "3"},
-		{service.JobQuery{Label: "team=t1"}, "13579"},
-		{service.JobQuery{Label: "odd"}, "0123456789"},
-		{service.JobQuery{Label: "team=nobody"}, ""},
-		{service.JobQuery{Tier: "heavy"}, "89"},
-		{service.JobQuery{State: service.JobsPaused}, "0"},
-		{service.JobQuery{State: service.JobsFailing}, "34"},
-		{service.JobQuery{State: service.JobsFailing, Label: "team=t0"}, "4"},
-		{service.JobQuery{State: service.JobsFailing, Order: service.ByLast}, "43"},
-		{service.JobQuery{State: service.JobsLate}, "6"},
-		{service.JobQuery{Order: service.ByNext}, "9876543210"},
-		{service.JobQuery{Order: service.ByNext, Label: "team=t1"}, "97531"},
-		{service.JobQuery{Order: service.ByLast}, "649853210"},
-		{service.JobQuery{Order: service.ByFailures}, "435"},
+		{service.ListQuery{}, "0123456789"},
+		{service.ListQuery{Text: "B-3"}, "3"},
+		{service.ListQuery{Label: "team=t1"}, "13579"},
+		{service.ListQuery{Label: "odd"}, "0123456789"},
+		{service.ListQuery{Label: "team=nobody"}, ""},
+		{service.ListQuery{Tier: "heavy"}, "89"},
+		{service.ListQuery{State: service.StatePaused}, "0"},
+		{service.ListQuery{State: service.StateFailing}, "34"},
+		{service.ListQuery{State: service.StateFailing, Label: "team=t0"}, "4"},
+		{service.ListQuery{State: service.StateFailing, Order: service.ByLast}, "43"},
+		{service.ListQuery{State: service.StateLate}, "6"},
+		{service.ListQuery{Order: service.ByNext}, "9876543210"},
+		{service.ListQuery{Order: service.ByNext, Label: "team=t1"}, "97531"},
+		{service.ListQuery{Order: service.ByLast}, "649853210"},
+		{service.ListQuery{Order: service.ByFailures}, "435"},
 	} {
 		for _, limit := range []int{1, 2, 3, 100} {
 			test.query.Limit = limit
@@ -112,8 +112,8 @@ func TestJobsAreNarrowedAndOrdered(t *testing.T) {
 			}
 		}
 	}
-	for _, order := range []service.JobOrder{service.ByName, service.ByNext, service.ByLast, service.ByFailures} {
-		if _, err := w.ListJobs(t.Context(), service.JobQuery{Namespace: "default", Order: order, Cursor: "nonsense", Limit: 5}); !errors.Is(err, engine.ErrCursor) {
+	for _, order := range []service.Order{service.ByName, service.ByNext, service.ByLast, service.ByFailures} {
+		if _, err := w.Jobs.Page(t.Context(), service.ListQuery{Namespace: "default", Order: order, Cursor: "nonsense", Limit: 5}); !errors.Is(err, engine.ErrCursor) {
 			t.Errorf("%s: %v", order, err)
 		}
 	}
@@ -121,7 +121,7 @@ func TestJobsAreNarrowedAndOrdered(t *testing.T) {
 
 func TestHealthCountsWhatEnded(t *testing.T) {
 	w := fleet(t)
-	page, err := w.ListJobs(t.Context(), service.JobQuery{Namespace: "default", Limit: 10})
+	page, err := w.Jobs.Page(t.Context(), service.ListQuery{Namespace: "default", Limit: 10, Health: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,13 +130,13 @@ func TestHealthCountsWhatEnded(t *testing.T) {
 	for i, entry := range page.Entries {
 		h := entry.Health
 		if got := (health{len(h.Marks), h.Ended, h.Succeeded, h.Failures}); got != want[i] {
-			t.Errorf("%s: %+v, want %+v", entry.Job.Name, got, want[i])
+			t.Errorf("%s: %+v, want %+v", entry.Definition.Name, got, want[i])
 		}
 		if late := h.Late > 0; late != (i == 6) {
-			t.Errorf("%s is late by %s", entry.Job.Name, h.Late)
+			t.Errorf("%s is late by %s", entry.Definition.Name, h.Late)
 		}
-		if entry.Next.IsZero() != entry.Job.Paused {
-			t.Errorf("%s fires next at %s", entry.Job.Name, entry.Next)
+		if entry.Next.IsZero() != entry.Definition.Paused {
+			t.Errorf("%s fires next at %s", entry.Definition.Name, entry.Next)
 		}
 	}
 }

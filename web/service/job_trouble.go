@@ -39,7 +39,7 @@ func (s *Service) Hindrances(ctx context.Context, job *engine.Job) ([]Hindrance,
 		found = append(found, Hindrance{Code: known.Code, Stops: true, Words: sentence(known.Detail)})
 	}
 	found = append(found, s.executorHindrances(ctx, job.Spec.Tier, job.Spec.RunsOn)...)
-	behind, err := s.engineHindrance(ctx, job, now)
+	behind, err := s.Jobs.engineHindrance(ctx, job, now)
 	if err != nil {
 		return nil, err
 	}
@@ -102,13 +102,8 @@ func scheduleHindrances(job *engine.Job, now time.Time) []Hindrance {
 	if job.Spec.Manual() {
 		return []Hindrance{{Code: "manual", Words: "It has no schedule: it runs when triggered manually."}}
 	}
-	if active := job.Spec.Active; active != nil {
-		switch {
-		case active.From != nil && now.Before(*active.From):
-			return []Hindrance{{Code: "not_active_yet", Stops: true, At: *active.From, Words: "Its active time has not begun."}}
-		case active.Until != nil && !now.Before(*active.Until):
-			return []Hindrance{{Code: "active_time_over", Stops: true, Since: *active.Until, Words: "Its active time has ended: no further slots."}}
-		}
+	if outside := activeHindrances(job.Spec.Active, now); len(outside) > 0 {
+		return outside
 	}
 	if schedule.Kind() == cron.KindAfter {
 		return nil
@@ -124,6 +119,18 @@ func scheduleHindrances(job *engine.Job, now time.Time) []Hindrance {
 		return []Hindrance{{Code: "excluded", Stops: true, Words: "All upcoming slots are excluded: it never fires again."}}
 	case schedule.Excluded(next):
 		return []Hindrance{{Code: "excluded", At: fires, Words: "Its next slot is excluded by the definition and does not fire."}}
+	}
+	return nil
+}
+
+// activeHindrances tell that a definition is outside of its active time.
+func activeHindrances(active *spec.Window, now time.Time) []Hindrance {
+	switch {
+	case active == nil:
+	case active.From != nil && now.Before(*active.From):
+		return []Hindrance{{Code: "not_active_yet", Stops: true, At: *active.From, Words: "Its active time has not begun."}}
+	case active.Until != nil && !now.Before(*active.Until):
+		return []Hindrance{{Code: "active_time_over", Stops: true, Since: *active.Until, Words: "Its active time has ended: no further slots."}}
 	}
 	return nil
 }
@@ -149,16 +156,21 @@ func (s *Service) executorHindrances(ctx context.Context, tier spec.Tier, runsOn
 }
 
 // engineHindrance tells that what is due has not been taken up.
-func (s *Service) engineHindrance(ctx context.Context, job *engine.Job, now time.Time) ([]Hindrance, error) {
-	if job.Pending && now.Sub(job.UpdatedAt) > engineBehind && !job.PausedAt.After(now.Add(-engineBehind)) {
+func (d *Definitions[S]) engineHindrance(ctx context.Context, definition *engine.Definition[S], now time.Time) ([]Hindrance, error) {
+	if definition.Pending && now.Sub(definition.UpdatedAt) > engineBehind && !definition.PausedAt.After(now.Add(-engineBehind)) {
 		return []Hindrance{{Code: "engine_behind", Stops: true, Words: "No engine has taken up the last change of it: is one running?"}}, nil
 	}
-	if job.Paused {
+	if definition.Paused {
 		return nil, nil
 	}
-	tasks, err := s.store.TasksByID(ctx, []string{job.UID})
+	var ids []string
+	schedules := d.schedules(definition)
+	for _, schedule := range schedules[:min(rootsLookedAt, len(schedules))] {
+		ids = append(ids, schedule.task)
+	}
+	tasks, err := d.s.store.TasksByID(ctx, ids)
 	if err != nil {
-		return nil, fmt.Errorf("read what is planned of job %s: %w", job.Name, err)
+		return nil, fmt.Errorf("read what is planned of %s %s: %w", d.noun, definition.Name, err)
 	}
 	for i := range tasks {
 		if now.Sub(tasks[i].RunAt) > engineBehind {

@@ -76,7 +76,7 @@ func (s *Service) ledgerPage(ctx context.Context, of ledgerOf, since, until time
 		if len(ranges) == 0 || len(runs) > 0 && when(&runs[0]).After(ranges[0].From) {
 			r := &runs[0]
 			if fired(r) && !r.Slot.Before(since) {
-				entries = append(entries, LedgerEntry{From: r.Slot, To: r.Slot, Count: 1, Outcome: "fired", Reason: string(r.Trigger), Run: r.ID, Status: r.Status})
+				entries = append(entries, entryOf(r))
 			}
 			runsCursor = engine.Cursor{At: r.CreatedAt, ID: r.ID}.Encode("runs")
 			runs = runs[1:]
@@ -98,6 +98,11 @@ func (s *Service) ledgerPage(ctx context.Context, of ledgerOf, since, until time
 	}
 	slices.SortStableFunc(entries, func(a, b LedgerEntry) int { return cmp.Compare(b.From.UnixMilli(), a.From.UnixMilli()) })
 	return entries, next, nil
+}
+
+// entryOf is the line of a run that stands for a slot.
+func entryOf(r *engine.Run) LedgerEntry {
+	return LedgerEntry{From: r.Slot, To: r.Slot, Count: 1, Outcome: "fired", Reason: string(r.Trigger), Run: r.ID, Status: r.Status}
 }
 
 // when is the place of a run in the ledger.

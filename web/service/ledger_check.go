@@ -217,34 +217,28 @@ func (p *ledgerPass) rest(ctx context.Context) error {
 }
 
 func (p *ledgerPass) jobs(ctx context.Context) error {
-	filter := engine.DefinitionFilter{Limit: ledgerPage}
-	for {
-		jobs, next, err := p.service.store.Jobs().List(ctx, filter)
-		if err != nil {
-			return fmt.Errorf("check the ledger: list jobs: %w", err)
-		}
-		for i := range jobs {
-			if err := p.owner(ctx, p.service.jobLedger(&jobs[i])); err != nil {
-				return err
-			}
-		}
-		if err := p.rest(ctx); err != nil || next == "" {
-			return err
-		}
-		filter.Cursor = next
-	}
+	return eachOwner(ctx, p, p.service.Jobs, func(job *engine.Job) []*ledgerOwner { return []*ledgerOwner{p.service.jobLedger(job)} })
 }
 
 func (p *ledgerPass) dags(ctx context.Context) error {
-	filter := engine.DefinitionFilter{Limit: ledgerPage}
-	for {
-		dags, next, err := p.service.store.DAGs().List(ctx, filter)
-		if err != nil {
-			return fmt.Errorf("check the ledger: list DAGs: %w", err)
+	return eachOwner(ctx, p, p.service.DAGs, func(dag *engine.DAG) (owners []*ledgerOwner) {
+		for _, root := range ScheduledRoots(dag) {
+			owners = append(owners, p.service.rootLedger(dag, root))
 		}
-		for i := range dags {
-			for _, root := range ScheduledRoots(&dags[i]) {
-				if err := p.owner(ctx, p.service.rootLedger(&dags[i], root)); err != nil {
+		return owners
+	})
+}
+
+// eachOwner looks at the owners of slots among all definitions of a kind.
+func eachOwner[S engine.Spec](ctx context.Context, p *ledgerPass, of *Definitions[S], owners func(*engine.Definition[S]) []*ledgerOwner) error {
+	for filter := (engine.DefinitionFilter{Limit: ledgerPage}); ; {
+		definitions, next, err := of.List(ctx, filter)
+		if err != nil {
+			return fmt.Errorf("check the ledger: list each %s: %w", of.noun, err)
+		}
+		for i := range definitions {
+			for _, owner := range owners(&definitions[i]) {
+				if err := p.owner(ctx, owner); err != nil {
 					return err
 				}
 			}

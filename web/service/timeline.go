@@ -51,8 +51,8 @@ type PastBucket struct {
 type FutureBucket struct {
 	engine.Window
 	Slots engine.Tally
-	Jobs  int      // how many fire
-	Names []string // of those that fire most often, three at most
+	Jobs  int      // how many jobs and roots of DAGs fire
+	Names []string // of those that fire most often, three at most; a root is DAG/ROOT
 }
 
 // timelines keeps what is costly to count.
@@ -134,7 +134,7 @@ func keep(window engine.Window, runs *engine.Tallies, now time.Time) time.Durati
 	return settledKept
 }
 
-// future foresees the slots of the jobs that fire first.
+// future foresees the slots of the jobs, and of the roots of DAGs, that fire first.
 func (s *Service) future(ctx context.Context, namespace string, now time.Time) (buckets []FutureBucket, beyond time.Time, err error) {
 	tasks, err := s.store.Upcoming(ctx, namespace, plannedJobs)
 	if err != nil {
@@ -198,13 +198,9 @@ func (s *Service) foresee(ctx context.Context, tasks []engine.ScheduledTask, now
 	if len(missing) == 0 {
 		return nil
 	}
-	jobs, err := s.store.JobsByUID(ctx, missing)
+	schedules, err := s.schedulesOf(ctx, missing)
 	if err != nil {
-		return fmt.Errorf("read the jobs that come next: %w", err)
-	}
-	byUID := map[string]*engine.Job{}
-	for i := range jobs {
-		byUID[jobs[i].UID] = &jobs[i]
+		return err
 	}
 	work := plannedWork
 	for i := range tasks {
@@ -216,24 +212,54 @@ func (s *Service) foresee(ctx context.Context, tasks []engine.ScheduledTask, now
 		if known := before[task.ID]; known.generation == task.Generation {
 			made = known
 		}
-		if job := byUID[task.ID]; job != nil {
-			made.extend(job, task, now, until, &work)
+		if definition, known := schedules[task.ID]; known {
+			made.extend(definition, task, now, until, &work)
 		}
 		s.timelines.planned[task.ID] = made
 	}
 	return nil
 }
 
+// schedulesOf returns the schedules of scheduled tasks, by their ids: of jobs, and of roots of DAGs.
+func (s *Service) schedulesOf(ctx context.Context, tasks []string) (map[string]cron.Definition, error) {
+	var uids []string // of DAGs
+	for _, id := range tasks {
+		if uid := engine.RunJob(id); engine.RootOf(id) != "" && !slices.Contains(uids, uid) {
+			uids = append(uids, uid)
+		}
+	}
+	jobs, err := s.store.JobsByUID(ctx, tasks)
+	if err != nil {
+		return nil, fmt.Errorf("read the jobs that come next: %w", err)
+	}
+	dags, err := s.store.DAGsByUID(ctx, uids)
+	if err != nil {
+		return nil, fmt.Errorf("read the DAGs that come next: %w", err)
+	}
+	schedules := make(map[string]cron.Definition, len(tasks))
+	for i := range jobs {
+		for _, schedule := range jobSchedules(&jobs[i]) {
+			schedules[schedule.task] = schedule.cron
+		}
+	}
+	for i := range dags {
+		for _, schedule := range dagSchedules(&dags[i]) {
+			schedules[schedule.task] = schedule.cron
+		}
+	}
+	return schedules, nil
+}
+
 // extend looks on from where the plan ends. Where the work is used up it stops, to be gone on with next time.
-func (p *plan) extend(job *engine.Job, task *engine.ScheduledTask, now, until time.Time, work *int) {
-	schedule, err := cron.Compile(job.Spec.Definition(job.Key(), job.CreatedAt))
+func (p *plan) extend(definition cron.Definition, task *engine.ScheduledTask, now, until time.Time, work *int) {
+	schedule, err := cron.Compile(definition)
 	if err != nil {
 		return // it was compiled when it was saved; the engine says what is wrong now
 	}
 	if p.until.Before(now.Truncate(Bucket)) {
 		p.until = now.Truncate(Bucket)
 	}
-	if kind := schedule.Kind(); kind != cron.KindCron && kind != cron.KindEvery {
+	if !fixed(schedule) {
 		p.slots[task.RunAt.Truncate(Bucket).Unix()] = engine.Tally{N: 1} // what follows depends on how that goes
 		p.until = until
 		return

@@ -103,37 +103,6 @@ func TestDAGThatAnotherUserSavedIsComparedFirst(t *testing.T) {
 	}
 }
 
-func TestWrongDAGComesBackAsItWasTyped(t *testing.T) {
-	s := newSite(t)
-	s.fill(t)
-	s.act(t, "/dags/new", url.Values{"definition": {goodDAG}})
-	for address, text := range map[string]string{
-		"/dags/new":        "kind: DAG\nname: x\n# </textarea>\ntasks: {a: {binary: none}}\n",
-		"/dags/tides/edit": "kind: DAG\nname: other\n# </textarea>\ntasks: {a: {binary: tide-forecast}}\n",
-	} {
-		response := s.ask(t, http.MethodPost, address, url.Values{"definition": {text}, "revision": {"1"}})
-		page := response.Body.String()
-		if response.Code != http.StatusUnprocessableEntity || !strings.Contains(page, "# &lt;/textarea&gt;") || !strings.Contains(page, "1 problem") {
-			t.Errorf("%s: %d: %s", address, response.Code, page)
-		}
-	}
-}
-
-func TestDAGIsCopied(t *testing.T) {
-	s := newSite(t)
-	s.fill(t)
-	s.act(t, "/dags/new", url.Values{"definition": {goodDAG}})
-	page := s.see(t, "/dags/new?from=tides")
-	for _, words := range []string{"name: tides-copy", "A copy of", "needs: [orders, rates]"} {
-		if !strings.Contains(page, words) {
-			t.Errorf("the copy does not hold %q", words)
-		}
-	}
-	if response := s.ask(t, http.MethodGet, "/dags/new?from=none", nil); response.Code != http.StatusNotFound {
-		t.Errorf("of a DAG that is not there: %d", response.Code)
-	}
-}
-
 func (s *site) dagRevision(t *testing.T) string {
 	t.Helper()
 	dag, err := s.DAGs.Get(t.Context(), "default", "tides")

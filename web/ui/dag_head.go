@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,32 +14,6 @@ import (
 func rhythm(definition *spec.DAG) string {
 	words := definition.Summary()
 	return strings.ReplaceAll(words, "; ", " · ")
-}
-
-// viewWaveMarks turns the newest waves round: a strip begins with the oldest. Waves that have not opened are left out.
-func viewWaveMarks(waves []engine.Wave) []templates.WaveMark {
-	var longest time.Duration
-	for i := range waves {
-		longest = max(longest, waveTook(&waves[i]))
-	}
-	var marks []templates.WaveMark
-	for i := range waves {
-		wave := &waves[i]
-		if wave.Epoch == 0 {
-			continue
-		}
-		mark := templates.WaveMark{ID: wave.ID, Epoch: wave.Epoch, Status: wave.Status.String(), At: wave.CreatedAt}
-		if !wave.Slot.IsZero() {
-			mark.At = wave.Slot
-		}
-		if took := waveTook(wave); took > 0 {
-			mark.Took = templates.Span(took)
-			mark.Weight = float64(took) / float64(longest)
-		}
-		marks = append(marks, mark)
-	}
-	slices.Reverse(marks)
-	return marks
 }
 
 // waveTook is how long a wave took that has ended; 0 for others.
@@ -57,25 +30,6 @@ func rested(wave *engine.Wave) (sum time.Duration) {
 		sum += rest.To.Sub(rest.From)
 	}
 	return sum
-}
-
-// waveTrend is the line of how long the last waves took, and how long the last of them.
-func waveTrend(waves []engine.Wave) (spark templates.Spark, last string) {
-	var least, most time.Duration
-	for i := range waves {
-		took := waveTook(&waves[i])
-		if took == 0 {
-			continue
-		}
-		if last == "" {
-			last, least = templates.Span(took), took
-		}
-		least, most = min(least, took), max(most, took)
-		spark.Points = append(spark.Points, took.Seconds())
-	}
-	slices.Reverse(spark.Points)
-	spark.Words = "duration of the last " + strconv.Itoa(len(spark.Points)) + " waves, " + templates.Span(least) + " to " + templates.Span(most)
-	return spark, last
 }
 
 func viewWaveRow(wave *engine.Wave) templates.WaveRow {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -28,27 +29,21 @@ func (u *UI) dagShow(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page, head := u.dagPages().page(c, &dag, templates.TabNow)
-	view := templates.DAG{
-		Page: page, Head: head, Facts: dagFacts(&dag.Spec), Created: dag.CreatedAt, CreatedBy: dag.CreatedBy,
-		Updated: dag.UpdatedAt, UpdatedBy: dag.UpdatedBy, Generation: dag.Generation, Live: "/dags/" + dag.Name,
-	}
-	for _, key := range sortedKeys(dag.Spec.Labels) {
-		view.Labels = append(view.Labels, key+"="+dag.Spec.Labels[key])
-	}
+	view := templates.DAG{Shown: u.dagPages().shown(c, &dag)}
+	view.Facts, view.Labels = dagFacts(&dag.Spec), labelList(dag.Spec.Labels)
 	found, err := u.service.TaskHindrances(ctx, &dag)
 	if err != nil {
 		return err
 	}
-	for i := range found {
-		view.Hindrances = append(view.Hindrances, viewHindrance("/dags/"+dag.Name, &found[i]))
-	}
+	view.Hindrances = viewHindrances(&view.Head, found)
 	if view.Graph, err = u.structure(&dag); err != nil {
 		return err
 	}
-	if err := u.fillRootSlots(&dag, &view); err != nil {
-		return err
+	forecasts, more, err := u.service.DAGs.Forecast(&dag, time.Time{}, rootsShown, rootSlots)
+	if err != nil {
+		return fmt.Errorf("preview the slots of DAG %s: %w", dag.Name, err)
 	}
+	view.Roots, view.MoreRoots = viewForecasts(forecasts), more
 	histories, err := u.service.Histories(ctx, []engine.DAG{dag}, wavesLooked)
 	if err != nil {
 		return err
@@ -58,32 +53,10 @@ func (u *UI) dagShow(c echo.Context) error {
 	if len(history.Waves) > wavesShown {
 		view.MoreWaves = "/dags/" + dag.Name + "/waves"
 	}
-	view.Strip = viewWaveMarks(history.Waves)
-	if view.RateOf = history.Ended; view.RateOf > 0 {
-		view.Rate = rate(history.Succeeded, history.Ended)
-	}
+	view.Strip = viewWaves(&history.Health)
+	view.Rate, view.RateOf = rate(history.Succeeded, history.Ended), history.Ended
 	view.Duration = waveChart(history)
 	return u.show(c, templates.DAGPage(view), templates.DAGPart(view))
-}
-
-// fillRootSlots says when the roots go next.
-func (u *UI) fillRootSlots(dag *engine.DAG, view *templates.DAG) error {
-	roots := service.ScheduledRoots(dag)
-	view.MoreRoots = max(len(roots)-rootsShown, 0)
-	for _, root := range roots[:len(roots)-view.MoreRoots] {
-		slots, description, err := u.service.RootSlots(dag, root, rootSlots)
-		if err != nil {
-			return fmt.Errorf("preview the slots of DAG %s: %w", dag.Name, err)
-		}
-		shown := templates.RootSlots{Root: dag.Spec.Tasks[root].Name, Schedule: description, Next: viewSlots(slots)}
-		if len(slots) > 0 {
-			if zone := slots[0].Local.Location().String(); zone != "UTC" {
-				shown.Zone = zone
-			}
-		}
-		view.Roots = append(view.Roots, shown)
-	}
-	return nil
 }
 
 // dagFacts are what of a definition is asked about most.
@@ -130,15 +103,9 @@ func dagRunsOn(definition *spec.DAG) (words []string) {
 
 // waveChart draws how long the last waves took.
 func waveChart(history *service.WaveHistory) templates.Chart {
-	marks := make([]engine.RunMark, 0, len(history.Waves))
-	for i := range history.Waves {
-		wave := &history.Waves[i]
-		if wave.Status == engine.StatusSucceeded || wave.Status == engine.StatusFailed {
-			marks = append(marks, engine.RunMark{
-				ID: wave.ID, Status: wave.Status, Trigger: wave.Trigger, Slot: wave.Slot, CreatedAt: wave.CreatedAt, StartedAt: wave.StartedAt.Add(rested(wave)), FinishedAt: wave.FinishedAt,
-			})
-		}
-	}
+	marks := slices.DeleteFunc(slices.Clone(history.Marks), func(mark engine.RunMark) bool {
+		return mark.Status != engine.StatusSucceeded && mark.Status != engine.StatusFailed
+	})
 	chart := spanChart(marks, history.Duration, (*engine.RunMark).Took)
 	chart.Name, chart.Words = "Duration", "No wave has ended yet."
 	if history.Duration.Count > 0 {

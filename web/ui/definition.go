@@ -20,9 +20,7 @@ type definitionPages[S engine.Spec] struct {
 	service *service.Definitions[S]
 	kind    *templates.Kind
 
-	section templates.Section
-	title   string // of the list: "Jobs"
-	note    string // beside the list of generations
+	note string // beside the list of generations
 	// head fills in what the kinds say each in its own way: the rhythm, the description, the payload, the arguments.
 	head func(*engine.Definition[S], *templates.Head)
 	zone func(*engine.Definition[S]) *time.Location // of a range that is typed
@@ -34,27 +32,59 @@ type definitionPages[S engine.Spec] struct {
 	backfilled string
 	// calendar is that of the slots of the root that a request chooses; nil where there are none.
 	calendar func(c echo.Context, definition *engine.Definition[S]) *slotCalendar
+
+	// What the list is narrowed to, and what the kinds say each in its own way of an entry.
+	states, tiers []templates.Option
+	row           func(*service.Entry[S], *templates.DefinitionRow)
+
+	// What the form needs: the text that a new definition begins with, in which BINARY is a program, and of how many schedules
+	// how many slots are shown while it is typed.
+	least                  string
+	schedules, slotsOfEach int
+	of                     func(*spec.Document) *S // nil for one of the other kind
+	nameOf                 func(*S) *string
+	isLarge                func(*S) bool
 }
 
 func (u *UI) jobPages() *definitionPages[spec.Job] {
 	return &definitionPages[spec.Job]{
-		UI: u, service: u.service.Jobs, kind: templates.KindJob, section: templates.SectionJobs, title: "Jobs",
+		UI: u, service: u.service.Jobs, kind: templates.KindJob,
 		note: "the forms it has had, the newest first", head: jobHead, zone: zoneOf, start: u.startJob,
-		backfill: u.backfillJob, backfilled: "backfilled", calendar: u.jobCalendar,
+		backfill: u.backfillJob, backfilled: "backfilled", calendar: jobCalendar,
+		states: jobStates, tiers: jobTiers, row: jobRow,
+		least:     "kind: Job\nname: BINARY-job\nbinary: BINARY\nschedule: \"*/5 * * * *\"   # every five minutes\ntimeout: 1m\n",
+		schedules: 1, slotsOfEach: 10,
+		of:      func(document *spec.Document) *spec.Job { return document.Job },
+		nameOf:  func(job *spec.Job) *string { return &job.Name },
+		isLarge: func(*spec.Job) bool { return false },
 	}
 }
 
 func (u *UI) dagPages() *definitionPages[spec.DAG] {
 	return &definitionPages[spec.DAG]{
-		UI: u, service: u.service.DAGs, kind: templates.KindDAG, section: templates.SectionDAGs, title: "DAGs",
+		UI: u, service: u.service.DAGs, kind: templates.KindDAG,
 		note: "the forms it has had, the newest first; a wave ends on the one it began with", head: dagHead, zone: dagZone, start: u.startDAG,
-		backfill: u.backfillDAG, backfilled: "waves-asked", calendar: u.dagCalendar,
+		backfill: u.backfillDAG, backfilled: "waves-asked", calendar: dagCalendar,
+		states: dagStates, row: dagRow,
+		least:     "kind: DAG\nname: my-dag\nschedule: \"0 3 * * *\"   # every night\n\ntasks:\n  first: {binary: BINARY}\n",
+		schedules: 6, slotsOfEach: 5,
+		of:      func(document *spec.Document) *spec.DAG { return document.DAG },
+		nameOf:  func(dag *spec.DAG) *string { return &dag.Name },
+		isLarge: isLarge,
 	}
 }
 
 // register adds the pages.
 func (p *definitionPages[S]) register(router Router) {
-	at := p.kind.Address("/:name")
+	router.GET(p.kind.Address(""), p.list)
+	at := p.kind.Address("/new")
+	router.GET(at, p.newForm)
+	router.POST(at, p.save)
+	router.POST(at+"/check", p.checkText)
+	at = p.kind.Address("/:name")
+	router.GET(at+"/edit", p.editForm)
+	router.POST(at+"/edit", p.save)
+	router.POST(at+"/edit/check", p.checkText)
 	router.GET(at+"/slots", p.slots)
 	router.GET(at+"/definition", p.definition)
 	router.POST(at+"/restore", p.restore)
@@ -77,8 +107,8 @@ func (p *definitionPages[S]) read(c echo.Context) (engine.Definition[S], error) 
 
 // page makes the frame of one of a definition's pages, and what stands at its head.
 func (p *definitionPages[S]) page(c echo.Context, d *engine.Definition[S], tab templates.Tab) (templates.Page, templates.Head) {
-	page := p.UI.page(c, p.section, d.Name)
-	page.Trail = []templates.Crumb{{Name: p.title, Href: p.kind.Address("")}, {Name: d.Name}}
+	page := p.UI.page(c, p.kind.Section, d.Name)
+	page.Trail = []templates.Crumb{{Name: p.kind.Title, Href: p.kind.Address("")}, {Name: d.Name}}
 	head := templates.Head{
 		Kind: p.kind, Name: d.Name, Tab: tab,
 		Paused: d.Paused, PausedAt: d.PausedAt, PausedBy: d.PausedBy, PausedReason: readable([]byte(d.PausedReason)),

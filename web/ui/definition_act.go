@@ -22,7 +22,7 @@ func (p *definitionPages[S]) act(c echo.Context, status int, act, title string, 
 	view := templates.Act{Act: act}
 	view.Page, view.Head = p.page(c, &definition, "")
 	view.Page.Title = title + " " + definition.Name
-	view.Page.Trail = []templates.Crumb{{Name: p.title, Href: p.kind.Address("")}, {Name: definition.Name, Href: view.Head.Path("")}, {Name: title}}
+	view.Page.Trail = []templates.Crumb{{Name: p.kind.Title, Href: p.kind.Address("")}, {Name: definition.Name, Href: view.Head.Path("")}, {Name: title}}
 	view.Payload = view.Head.Payload
 	if fill != nil {
 		fill(&view)

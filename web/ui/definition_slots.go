@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"net/url"
@@ -32,10 +31,7 @@ type slotCalendar struct {
 	roots []templates.Crumb // that can be chosen
 	zone  *time.Location
 	query url.Values // what addresses must hold, too
-
-	month func(context.Context, time.Time) (service.Calendar, error)
-	day   func(context.Context, service.Day) (entries []service.LedgerEntry, more bool, err error)
-	runs  string // address of the runs; "" for none
+	runs  string     // address of the runs; "" for none
 	// What starts by hand: "run was", "runs were".
 	one, many string
 }
@@ -68,7 +64,7 @@ func (p *definitionPages[S]) slots(c echo.Context) error {
 			month = asked
 		}
 	}
-	calendar, err := from.month(ctx, month)
+	calendar, err := p.service.Calendar(ctx, &definition, from.root, month)
 	if err != nil {
 		return err
 	}
@@ -87,26 +83,21 @@ func (p *definitionPages[S]) slots(c echo.Context) error {
 	view.Weeks = viewWeeks(&view, &calendar, c.QueryParam("day"), func(date string) string { return address("day", date) + "#day" })
 	at := slices.IndexFunc(calendar.Days, func(day service.Day) bool { return day.From.Format(dayForm) == chosen.Format(dayForm) })
 	if chosenErr == nil && at >= 0 {
-		if err := from.unfold(ctx, &view, &calendar.Days[at]); err != nil {
+		entries, more, err := p.service.DaySlots(ctx, &definition, from.root, calendar.Days[at], ledgerShown)
+		if err != nil {
 			return fmt.Errorf("unfold a day of %s %s: %w", p.kind.Noun, definition.Name, err)
 		}
+		from.unfold(&view, &calendar.Days[at], entries)
+		view.DayMore = more
 	}
 	return p.show(c, templates.CalendarPage(view), templates.CalendarPage(view))
 }
 
-func (u *UI) jobCalendar(_ echo.Context, job *engine.Job) *slotCalendar {
-	return &slotCalendar{
-		zone: zoneOf(job), query: url.Values{}, runs: "/runs?job=" + job.Name, one: "run was", many: "runs were",
-		month: func(ctx context.Context, month time.Time) (service.Calendar, error) {
-			return u.service.Calendar(ctx, job.Namespace, job.Name, month)
-		},
-		day: func(ctx context.Context, day service.Day) ([]service.LedgerEntry, bool, error) {
-			return u.service.DaySlots(ctx, job.Namespace, job.Name, day, ledgerShown)
-		},
-	}
+func jobCalendar(_ echo.Context, job *engine.Job) *slotCalendar {
+	return &slotCalendar{zone: zoneOf(job), query: url.Values{}, runs: "/runs?job=" + job.Name, one: "run was", many: "runs were"}
 }
 
-func (u *UI) dagCalendar(c echo.Context, dag *engine.DAG) *slotCalendar {
+func dagCalendar(c echo.Context, dag *engine.DAG) *slotCalendar {
 	roots := service.ScheduledRoots(dag)
 	if len(roots) == 0 {
 		return nil
@@ -127,12 +118,6 @@ func (u *UI) dagCalendar(c echo.Context, dag *engine.DAG) *slotCalendar {
 	var err error
 	if from.zone, err = time.LoadLocation(zoneName(dag, root)); err != nil {
 		from.zone = time.UTC
-	}
-	from.month = func(ctx context.Context, month time.Time) (service.Calendar, error) {
-		return u.service.RootCalendar(ctx, dag, root, month)
-	}
-	from.day = func(ctx context.Context, day service.Day) ([]service.LedgerEntry, bool, error) {
-		return u.service.RootDaySlots(ctx, dag, from.root, day, ledgerShown)
 	}
 	return from
 }
@@ -189,12 +174,8 @@ func sortedReasons(reasons map[engine.SlotReason]int64) []engine.SlotReason {
 }
 
 // unfold fills in what became of each slot of a day.
-func (from *slotCalendar) unfold(ctx context.Context, view *templates.Calendar, day *service.Day) error {
-	entries, more, err := from.day(ctx, *day)
-	if err != nil {
-		return err
-	}
-	view.Day, view.DayMore, view.DayHref = day.From.Format("Monday 2 January 2006"), more, from.runs
+func (from *slotCalendar) unfold(view *templates.Calendar, day *service.Day, entries []service.LedgerEntry) {
+	view.Day, view.DayHref = day.From.Format("Monday 2 January 2006"), from.runs
 	view.DayEmpty = "No slot has passed on this day."
 	if day.ByHand > 0 {
 		view.DayEmpty = templates.Plural(int64(day.ByHand), from.one, from.many) + " triggered manually; no slot has passed on this day."
@@ -206,5 +187,4 @@ func (from *slotCalendar) unfold(ctx context.Context, view *templates.Calendar, 
 		}
 		view.Ledger = append(view.Ledger, row)
 	}
-	return nil
 }

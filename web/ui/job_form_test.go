@@ -63,15 +63,21 @@ func TestJobIsMadeByForm(t *testing.T) {
 func TestWrongDefinitionComesBackAsItWasTyped(t *testing.T) {
 	s := newSite(t)
 	s.fill(t)
-	text := "kind: Job\nname: x\nbinary: nope\n# </textarea>\n"
-	response := s.ask(t, http.MethodPost, "/jobs/new", url.Values{"definition": {text}, "message": {"why"}})
-	page := response.Body.String()
-	if response.Code != http.StatusUnprocessableEntity {
-		t.Fatalf("%d: %s", response.Code, page)
-	}
-	for _, words := range []string{"# &lt;/textarea&gt;", `value="why"`, "there is no binary", "aria-invalid"} {
-		if !strings.Contains(page, words) {
-			t.Errorf("the form does not hold %q", words)
+	s.act(t, "/dags/new", url.Values{"definition": {goodDAG}})
+	for address, text := range map[string]string{
+		"/jobs/new":        "kind: Job\nname: x\nbinary: none\n# </textarea>\n",
+		"/dags/new":        "kind: DAG\nname: x\n# </textarea>\ntasks: {a: {binary: none}}\n",
+		"/dags/tides/edit": "kind: DAG\nname: other\n# </textarea>\ntasks: {a: {binary: tide-forecast}}\n",
+	} {
+		response := s.ask(t, http.MethodPost, address, url.Values{"definition": {text}, "message": {"why"}, "revision": {"1"}})
+		page := response.Body.String()
+		if response.Code != http.StatusUnprocessableEntity {
+			t.Fatalf("%s: %d: %s", address, response.Code, page)
+		}
+		for _, words := range []string{"# &lt;/textarea&gt;", `value="why"`, "1 problem", "aria-invalid"} {
+			if !strings.Contains(page, words) {
+				t.Errorf("%s does not hold %q", address, words)
+			}
 		}
 	}
 }
@@ -181,13 +187,19 @@ func (s *site) revision(t *testing.T, name string) string {
 	return strconv.FormatInt(job.Revision, 10)
 }
 
-func TestJobIsCopied(t *testing.T) {
+func TestDefinitionIsCopied(t *testing.T) {
 	s := newSite(t)
 	s.fill(t)
-	page := s.see(t, "/jobs/new?from=tide-forecast")
-	for _, words := range []string{"name: tide-forecast-copy", "max_attempts: 3", "A copy of", "Europe/Amsterdam"} {
-		if !strings.Contains(page, words) {
-			t.Errorf("the copy does not hold %q", words)
+	s.act(t, "/dags/new", url.Values{"definition": {goodDAG}})
+	for address, copied := range map[string][]string{
+		"/jobs/new?from=tide-forecast": {"name: tide-forecast-copy", "max_attempts: 3", "A copy of", "Europe/Amsterdam"},
+		"/dags/new?from=tides":         {"name: tides-copy", "A copy of", "needs: [orders, rates]"},
+	} {
+		page := s.see(t, address)
+		for _, words := range copied {
+			if !strings.Contains(page, words) {
+				t.Errorf("%s does not hold %q", address, words)
+			}
 		}
 	}
 	s.PutBinary(t, strings.Repeat("x", 128), "stable")
@@ -195,7 +207,32 @@ func TestJobIsCopied(t *testing.T) {
 	if page := s.see(t, "/jobs/new?from="+strings.Repeat("x", 128)); !strings.Contains(page, "name: "+strings.Repeat("x", 123)+"-copy\n") {
 		t.Error("the copy of the longest name has no name that fits")
 	}
-	if response := s.ask(t, http.MethodGet, "/jobs/new?from=none", nil); response.Code != http.StatusNotFound {
-		t.Errorf("of a job that is not there: %d", response.Code)
+	for _, address := range []string{"/jobs/new?from=none", "/dags/new?from=none"} {
+		if response := s.ask(t, http.MethodGet, address, nil); response.Code != http.StatusNotFound {
+			t.Errorf("%s: %d", address, response.Code)
+		}
+	}
+}
+
+func TestNewDefinitionTakesTheBinaryOfTheAddress(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	for _, path := range []string{"/jobs/new", "/dags/new"} {
+		if page := s.see(t, path+"?binary=other"); !strings.Contains(page, "binary: other") {
+			t.Errorf("%s begins with another program", path)
+		}
+	}
+}
+
+func TestFormShowsAnEarlierGenerationOfAJob(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	revision := s.revision(t, "tide-forecast")
+	s.act(t, "/jobs/tide-forecast/edit", url.Values{"revision": {revision}, "definition": {"kind: Job\nname: tide-forecast\nbinary: tide-forecast\nevery: 7m\n"}})
+	earlier := s.see(t, "/jobs/tide-forecast/edit?generation=1")
+	for _, words := range []string{"This is generation 1", "restored generation 1", "Removed: </span>every: 7m", "data-unsaved"} {
+		if !strings.Contains(earlier, words) {
+			t.Errorf("the earlier form does not say %q", words)
+		}
 	}
 }

@@ -20,7 +20,7 @@ func TestJobsAreNarrowedByTheAddress(t *testing.T) {
 	s := newSite(t)
 	s.fill(t)
 	s.PutJob(t, `{"name": "labelled", "binary": "harbour-log", "labels": {"team": "quay"}}`)
-	for query, want := range map[string]string{
+	s.narrowed(t, "/jobs", jobRow, map[string]string{
 		"":                       "ferry-booking gauge-anomalies harbour-log labelled nightly-report tide-forecast",
 		"q=LOG":                  "harbour-log",
 		"label=team%3Dquay":      "labelled",
@@ -36,18 +36,25 @@ func TestJobsAreNarrowedByTheAddress(t *testing.T) {
 		"state=nonsense":         "ferry-booking gauge-anomalies harbour-log labelled nightly-report tide-forecast",
 		"order=nonsense&q=tide-": "tide-forecast",
 		"cursor=nonsense&q=tide": "tide-forecast",
-	} {
-		page := s.see(t, "/jobs?"+query)
+	})
+}
+
+// narrowed looks at a list with each query, and holds the names in it, in order, to what is wanted. A query with nonsense in it
+// says that it was left out, and no other.
+func (s *site) narrowed(t *testing.T, list string, row *regexp.Regexp, wanted map[string]string) {
+	t.Helper()
+	for query, want := range wanted {
+		page := s.see(t, list+"?"+query)
 		var got []string
-		for _, match := range jobRow.FindAllStringSubmatch(page, -1) {
+		for _, match := range row.FindAllStringSubmatch(page, -1) {
 			got = append(got, match[1])
 		}
 		if names := strings.Join(got, " "); names != want {
-			t.Errorf("%q lists %q, want %q", query, names, want)
+			t.Errorf("%s?%s lists %q, want %q", list, query, names, want)
 		}
 		said := strings.Contains(page, "was ignored") || strings.Contains(page, "no longer exists")
 		if strings.Contains(query, "nonsense") != said {
-			t.Errorf("%q: what was not understood is said: %v", query, said)
+			t.Errorf("%s?%s: what was not understood is said: %v", list, query, said)
 		}
 	}
 }

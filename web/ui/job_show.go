@@ -25,29 +25,28 @@ func (u *UI) jobShow(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	view := u.viewJob(c, &job)
-	slots, _, err := u.service.Jobs.Preview(ctx, namespaceOf(ctx), job.Name, time.Time{}, slotsShown)
+	view := templates.Job{
+		Shown: u.jobPages().shown(c, &job), Binary: job.Spec.Binary, BinaryName: binaryName(job.Spec.Binary), RunsOn: labelList(job.Spec.RunsOn),
+	}
+	view.Facts, view.Labels = jobFacts(&job.Spec), labelList(job.Spec.Labels)
+	forecasts, _, err := u.service.Jobs.Forecast(&job, time.Time{}, 1, slotsShown)
 	if err != nil {
 		return err
 	}
-	for i := range slots {
-		view.Next = append(view.Next, viewSlot(slots[i].Slot))
+	for _, schedule := range viewForecasts(forecasts) {
+		view.Next = schedule
 	}
 	found, err := u.service.Hindrances(ctx, &job)
 	if err != nil {
 		return err
 	}
-	for i := range found {
-		view.Hindrances = append(view.Hindrances, viewHindrance("/jobs/"+job.Name, &found[i]))
-	}
+	view.Hindrances = viewHindrances(&view.Head, found)
 	statistics, err := u.service.Statistics(ctx, namespaceOf(ctx), job.Name)
 	if err != nil {
 		return err
 	}
 	view.Strip = viewMarks(statistics.Marks, stripShown)
-	if view.RateOf = statistics.Ended; view.RateOf > 0 {
-		view.Rate = rate(statistics.Succeeded, statistics.Ended)
-	}
+	view.Rate, view.RateOf = rate(statistics.Succeeded, statistics.Ended), statistics.Ended
 	view.Duration, view.Lag = durationChart(&statistics), lagChart(&statistics)
 
 	runs, _, err := u.service.Runs(ctx, engine.RunFilter{Namespace: namespaceOf(ctx), JobUID: job.UID, Limit: runsShown})
@@ -58,35 +57,36 @@ func (u *UI) jobShow(c echo.Context) error {
 	return u.show(c, templates.JobPage(view), templates.JobPart(view))
 }
 
-func (u *UI) viewJob(c echo.Context, job *engine.Job) templates.Job {
-	page, head := u.jobPages().page(c, job, templates.TabNow)
-	zone, _ := inZone(job.Spec.Timezone, page.Now)
-	view := templates.Job{
-		Page: page, Head: head, Binary: job.Spec.Binary, BinaryName: binaryName(job.Spec.Binary), Facts: jobFacts(&job.Spec),
-		Created: job.CreatedAt, CreatedBy: job.CreatedBy, Updated: job.UpdatedAt, UpdatedBy: job.UpdatedBy, Generation: job.Generation,
-		Zone: zone, Live: "/jobs/" + job.Name,
-	}
-	view.RunsOn = labelList(job.Spec.RunsOn)
-	for _, key := range sortedKeys(job.Spec.Labels) {
-		view.Labels = append(view.Labels, key+"="+job.Spec.Labels[key])
-	}
+// shown is what the pages of a job and of a DAG begin with.
+func (p *definitionPages[S]) shown(c echo.Context, d *engine.Definition[S]) (view templates.Shown) {
+	view.Page, view.Head = p.page(c, d, templates.TabNow)
+	view.Created, view.CreatedBy, view.Updated, view.UpdatedBy = d.CreatedAt, d.CreatedBy, d.UpdatedAt, d.UpdatedBy
+	view.Generation, view.Live = d.Generation, view.Head.Path("")
 	return view
 }
 
-// viewHindrance says where the cure of a hindrance is; address is the job's, or the DAG's.
-func viewHindrance(address string, h *service.Hindrance) templates.Hindrance {
-	view := templates.Hindrance{Words: readable([]byte(h.Words)), Stops: h.Stops, Since: h.Since, At: h.At}
-	switch h.Code {
-	case "binary_not_found":
-		view.Href, view.Cure = "/binaries/upload", "Upload it"
-	case "no_executor", "queue_unreachable", "executors_busy":
-		view.Href, view.Cure = "/executors", "See the executors"
-	case "never_again", "excluded", "active_time_over", "not_active_yet", "invalid_schedule", "interpreter_needed", "unsupported":
-		view.Href, view.Cure = address+"/edit", "Edit the definition"
-	case "last_skipped", "last_missed":
-		view.Href, view.Cure = address+"/slots", "See its slots"
+// viewHindrances says where the cure of each is.
+func viewHindrances(of *templates.Head, hindrances []service.Hindrance) []templates.Hindrance {
+	views := make([]templates.Hindrance, len(hindrances))
+	for i, h := range hindrances {
+		views[i] = templates.Hindrance{Words: readable([]byte(h.Words)), Stops: h.Stops, Since: h.Since, At: h.At}
+		views[i].Href, views[i].Cure = cureOf(of, h.Code)
 	}
-	return view
+	return views
+}
+
+func cureOf(of *templates.Head, code string) (href, words string) {
+	switch code {
+	case "binary_not_found":
+		return "/binaries/upload", "Upload it"
+	case "no_executor", "queue_unreachable", "executors_busy":
+		return "/executors", "See the executors"
+	case "never_again", "excluded", "active_time_over", "not_active_yet", "invalid_schedule", "interpreter_needed", "unsupported":
+		return of.Path("/edit"), "Edit the definition"
+	case "last_skipped", "last_missed":
+		return of.Path("/slots"), "See its slots"
+	}
+	return "", ""
 }
 
 // jobFacts are what of a definition is asked about most; the definition itself says the rest.
@@ -119,14 +119,6 @@ func catchUpWords(catchUp spec.CatchUp) string {
 		return fmt.Sprintf("%s, within %s", catchUp.Policy, catchUp.Window)
 	}
 	return string(catchUp.Policy)
-}
-
-func viewSlots(slots []cron.Slot) []templates.Slot {
-	views := make([]templates.Slot, len(slots))
-	for i, slot := range slots {
-		views[i] = viewSlot(slot)
-	}
-	return views
 }
 
 func viewSlot(slot cron.Slot) templates.Slot {

@@ -63,6 +63,9 @@ func futureBar(b *service.FutureBucket) templates.TimelineBar {
 	}
 	if b.Jobs == 1 {
 		bar.Href = "/jobs/" + url.PathEscape(b.Names[0])
+		if dag, _, root := strings.Cut(b.Names[0], "/"); root {
+			bar.Href = "/dags/" + url.PathEscape(dag)
+		}
 	}
 	bar.Words = words + ": " + strings.Join(b.Names, ", ")
 	if more := b.Jobs - len(b.Names); more > 0 {

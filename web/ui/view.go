@@ -3,7 +3,6 @@ package ui
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -67,11 +66,11 @@ func (u *UI) viewLiving(ctx context.Context, runs []engine.Run) []templates.RunR
 }
 
 // labelList writes labels as "key=value", in order.
-func labelList(labels map[string]string) []string {
-	if len(labels) == 0 {
-		return nil
+func labelList(labels map[string]string) (list []string) {
+	for _, key := range sortedKeys(labels) {
+		list = append(list, key+"="+labels[key])
 	}
-	return strings.Split(spec.RunsOnText(labels), ",")
+	return list
 }
 
 // reason is why a run stands where it stands: its own words, or those of its last attempt.

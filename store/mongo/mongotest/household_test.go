@@ -121,7 +121,7 @@ func fill(t *testing.T, server *e2e.Server) {
 		list, err := api.Runs(ctx, client.RunFilter{Statuses: []string{"scheduled", "queued", "running", "retrying"}})
 		must(t, err)
 		open = len(list.Items)
-		jobs, err := api.Jobs(ctx, client.JobFilter{})
+		jobs, err := api.Jobs(ctx, client.DefinitionFilter{})
 		must(t, err)
 		for i := range jobs.Items { // that the engine has yet to hear of
 			if jobs.Items[i].Pending {

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"errors"
 	"net/http"
 
@@ -11,22 +12,15 @@ import (
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
-func (u *UI) waveCancel(c echo.Context) error {
-	ctx := c.Request().Context()
-	wave, err := u.service.CancelWave(ctx, c.Param("id"), service.Actor(ctx))
-	if err != nil {
-		return err
+// acted does something to a run or a wave, and shows its page again.
+func acted[T any](page, notice string, do func(ctx context.Context, id, by string) (T, error)) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		ctx, id := c.Request().Context(), c.Param("id")
+		if _, err := do(ctx, id, service.Actor(ctx)); err != nil {
+			return err
+		}
+		return done(c, page+id, notice)
 	}
-	return done(c, "/waves/"+wave.ID, "cancelled")
-}
-
-func (u *UI) waveResume(c echo.Context) error {
-	ctx := c.Request().Context()
-	wave, err := u.service.ResumeWave(ctx, c.Param("id"), service.Actor(ctx))
-	if err != nil {
-		return err
-	}
-	return done(c, "/waves/"+wave.ID, "wave-resumed")
 }
 
 // waveMarkForm asks how a task is to count, and says what follows from it.
