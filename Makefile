@@ -32,7 +32,7 @@ MONGO := store/mongo/mongotest
 DEPLOY := internal/deploytest
 
 # Pure packages start no goroutine, so the race detector has nothing to find there.
-PURE := cron|dag|engine|engine/attempt|engine/core|engine/plan|engine/sim|engine/wave|engine/wheel|spec|internal/archtest
+PURE := access|cron|dag|engine|engine/attempt|engine/core|engine/plan|engine/sim|engine/wave|engine/wheel|spec|internal/archtest
 
 ## Everyday
 

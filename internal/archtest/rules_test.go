@@ -23,6 +23,7 @@ var rules = []rule{
 	{pkg: "spec", pure: true, may: "cron dag dag/condition", libraries: "go.yaml.in/yaml/v3 github.com/invopop/jsonschema"},
 	{pkg: "engine/wheel", pure: true},
 	{pkg: "engine", pure: true, may: "spec"},
+	{pkg: "access", pure: true}, // roles and grants: who may do what
 	{pkg: "engine/plan", pure: true, may: "engine spec cron"},
 	{pkg: "engine/attempt", pure: true, may: "engine spec"},
 	{pkg: "engine/wave", pure: true, may: "engine spec cron dag dag/condition"},

@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,7 +48,7 @@ func (s *Store) DeleteRecord(ctx context.Context, kind, key string, revision int
 		return err
 	}
 	defer s.mu.Unlock()
-	if err := s.recordIs(kind, key, revision); err != nil && (revision != 0 || err == engine.ErrNotFound) {
+	if err := s.recordIs(kind, key, revision); err != nil && (revision != 0 || errors.Is(err, engine.ErrNotFound)) {
 		return fmt.Errorf("memory: delete %s %s: %w", kind, key, err)
 	}
 	delete(s.records, recordKey{kind, key})

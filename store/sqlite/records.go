@@ -82,13 +82,13 @@ func (s *Store) Records(ctx context.Context, filter engine.RecordFilter) ([]engi
 	return records, wrap("list "+filter.Kind, err)
 }
 
-// afterPrefix returns the first text behind all that begin with a prefix, "" where there is none.
+// afterPrefix returns the first text behind all that begin with a prefix, "" for an empty one. No byte of UTF-8 is 0xff.
 func afterPrefix(prefix string) string {
-	cut := strings.TrimRight(prefix, "\xff")
-	if cut == "" {
+	if prefix == "" {
 		return ""
 	}
-	return cut[:len(cut)-1] + string([]byte{cut[len(cut)-1] + 1})
+	last := len(prefix) - 1
+	return prefix[:last] + string([]byte{prefix[last] + 1})
 }
 
 const recordColumns = "SELECT kind, key, revision, expires_at, data FROM records WHERE "
