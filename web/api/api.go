@@ -141,6 +141,8 @@ func (a *API) cluster() {
 	a.events()
 	a.version()
 	a.backupGet()
+	a.auditList()
+	a.auditVerify()
 }
 
 func (a *API) documents() {

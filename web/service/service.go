@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tidewheel/tidewheel/audit"
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
 )
@@ -19,6 +20,7 @@ type Store interface {
 	EffectStore
 	Names
 	OverviewStore
+	audit.Records
 
 	Jobs() engine.Definitions[spec.Job]
 
@@ -79,6 +81,8 @@ type Config struct {
 type Service struct {
 	Jobs *Definitions[spec.Job]
 	DAGs *Definitions[spec.DAG]
+	// Audit is the log of who changed what.
+	Audit *audit.Log
 
 	store  Store
 	blobs  Blobs
@@ -103,7 +107,7 @@ func New(store Store, blobs Blobs, queue Queue, log *slog.Logger, config Config)
 		config.Now = time.Now
 	}
 	s := &Service{store: store, blobs: blobs, queue: queue, log: log, config: config}
-	s.Jobs, s.DAGs = newJobs(s), newDAGs(s)
+	s.Jobs, s.DAGs, s.Audit = newJobs(s), newDAGs(s), audit.New(store)
 	return s
 }
 

@@ -47,8 +47,27 @@ func New(t testing.TB, configs ...service.Config) *World {
 // Store is a memory store that can be told to fail.
 type Store struct {
 	*memory.Store
-	mu   sync.Mutex
-	down error
+	mu      sync.Mutex
+	down    error
+	records error // of writes of records alone
+}
+
+// FailRecords makes writes of records fail with an error; nil mends them.
+func (s *Store) FailRecords(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.records = err
+}
+
+// InsertRecord fails while the store is told to.
+func (s *Store) InsertRecord(ctx context.Context, record engine.Record) error {
+	s.mu.Lock()
+	err := s.records
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return s.Store.InsertRecord(ctx, record)
 }
 
 // Fail makes the store answer with an error; nil mends it.
