@@ -3,6 +3,7 @@ module github.com/tidewheel/tidewheel
 go 1.26.0
 
 require (
+	filippo.io/age v1.3.2
 	github.com/a-h/templ v0.3.977
 	github.com/adhocore/gronx v1.20.4
 	github.com/anishathalye/porcupine v1.1.0
@@ -43,6 +44,7 @@ require (
 )
 
 require (
+	filippo.io/hpke v0.4.0 // indirect
 	github.com/Azure/go-ntlmssp v0.1.1 // indirect
 	github.com/DataDog/datadog-go/v5 v5.9.1 // indirect
 	github.com/Microsoft/go-winio v0.6.2 // indirect
