@@ -35,8 +35,8 @@ const (
 )
 
 // Establish compares this node's key with the one that the secrets are sealed for. The first key that comes is kept, as
-// is one that a node brings together with the one before it. Where no secret is kept, any key is. Nothing else changes
-// what is kept: a node with a wrong key overwrites nothing.
+// is one that a node brings together with the one before it. Where no secret is kept, any key is that was not kept before.
+// Nothing else changes what is kept: a node with a wrong key overwrites nothing.
 func (v *Vault) Establish(ctx context.Context) (KeyState, error) {
 	if v.ring == nil {
 		return KeyMissing, nil
@@ -58,6 +58,9 @@ func (v *Vault) Establish(ctx context.Context) (KeyState, error) {
 			next.Retired = append(slices.Clone(now.Retired), now.Recipient)
 			if own.Holds(now.Recipient) {
 				break
+			}
+			if slices.Contains(now.Retired, own.Recipient()) {
+				return KeyWrong, nil
 			}
 			if kept, err := v.Kept(ctx); err != nil || kept {
 				return KeyWrong, err
@@ -94,15 +97,6 @@ func (v *Vault) readSettled(ctx context.Context) (engine.Record, settled, error)
 	return record, now, nil
 }
 
-// Settled reports whether a key was kept before, which this node may have or not.
-func (v *Vault) Settled(ctx context.Context) (bool, error) {
-	_, _, err := v.readSettled(ctx)
-	if errors.Is(err, engine.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // Kept reports whether any secret is kept, in any namespace.
 func (v *Vault) Kept(ctx context.Context) (bool, error) {
 	records, err := v.store.Records(ctx, engine.RecordFilter{Kind: kindSecret, Limit: 1})
@@ -112,6 +106,9 @@ func (v *Vault) Kept(ctx context.Context) (bool, error) {
 // sealsFor returns what new values are sealed for. A node whose key does not fit seals nothing: it would take values that
 // no program here can be given.
 func (v *Vault) sealsFor(ctx context.Context) (string, error) {
+	if v.why != nil {
+		return "", v.why
+	}
 	_, now, err := v.readSettled(ctx)
 	switch {
 	case errors.Is(err, engine.ErrNotFound):

@@ -145,6 +145,7 @@ func TestWrongKeyOverwritesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	wrong.tend(t, secret.KeyFits, 0, 0)
+	first.tend(t, secret.KeyWrong, 0, 0) // and the one before does not come back
 	set(t, wrong.Vault, "default", "db", "other")
 	first.tend(t, secret.KeyWrong, 0, 0)
 }

@@ -43,19 +43,23 @@ type ValueError struct{ Reason string }
 func (e *ValueError) Error() string { return e.Reason }
 
 // ErrUnsettled says that no node with a key has been there yet, so that nothing can be sealed.
-var ErrUnsettled = errors.New("no node has brought a key of secrets yet: start a node that has the key, with the role engine or web")
+var ErrUnsettled = errors.New("no node has brought a key of secrets yet: make one by `tidewheel secret new-key` and start all nodes but those with the role web alone with --secrets-key-file")
 
 // Vault keeps secrets as records of a store. It is safe for concurrent use.
 type Vault struct {
 	store engine.Records
 	ring  *Ring
 	now   func() time.Time
+	why   error // why nothing is sealed; nil: it is
 }
 
 // NewVault makes a vault. Without a ring (nil) it sets values, and opens none.
 func NewVault(store engine.Records, ring *Ring, now func() time.Time) *Vault {
 	return &Vault{store: store, ring: ring, now: now}
 }
+
+// Refuse lets Set fail for a reason. It must be called before the vault is used.
+func (v *Vault) Refuse(reason error) { v.why = reason }
 
 func key(namespace, name string) string { return namespace + "/" + name }
 
