@@ -106,8 +106,8 @@ func (v *Vault) Kept(ctx context.Context) (bool, error) {
 // sealsFor returns what new values are sealed for. A node whose key does not fit seals nothing: it would take values that
 // no program here can be given.
 func (v *Vault) sealsFor(ctx context.Context) (string, error) {
-	if v.why != nil {
-		return "", v.why
+	if v.lost {
+		return "", ErrLost
 	}
 	_, now, err := v.readSettled(ctx)
 	switch {

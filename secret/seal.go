@@ -12,6 +12,9 @@ import (
 // MaxValue is the most bytes of a value. Values travel in messages, and the environment of a program holds them.
 const MaxValue = 64 << 10
 
+// LeastMasked is the length in bytes from which on a value is masked in what programs print.
+const LeastMasked = 4
+
 // sealedMark begins what is sealed; the namespace and name follow on the same line, and the value after it.
 const sealedMark = "tidewheel secret 1 "
 

@@ -45,12 +45,16 @@ func (e *ValueError) Error() string { return e.Reason }
 // ErrUnsettled says that no node with a key has been there yet, so that nothing can be sealed.
 var ErrUnsettled = errors.New("no node has brought a key of secrets yet: make one by `tidewheel secret new-key` and start all nodes but those with the role web alone with --secrets-key-file")
 
+// ErrLost says that this server keeps secrets for a key that it had, and has no more.
+var ErrLost = errors.New("the key that the secrets are sealed for is not here, so that runs that need secrets fail; nothing was changed: " +
+	"put it back as secrets.key into the data folder or give it by --secrets-key-file; if it is lost, delete all secrets, start the server again, and set them anew")
+
 // Vault keeps secrets as records of a store. It is safe for concurrent use.
 type Vault struct {
 	store engine.Records
 	ring  *Ring
 	now   func() time.Time
-	why   error // why nothing is sealed; nil: it is
+	lost  bool // nothing is sealed, as nothing opens it
 }
 
 // NewVault makes a vault. Without a ring (nil) it sets values, and opens none.
@@ -58,8 +62,8 @@ func NewVault(store engine.Records, ring *Ring, now func() time.Time) *Vault {
 	return &Vault{store: store, ring: ring, now: now}
 }
 
-// Refuse lets Set fail for a reason. It must be called before the vault is used.
-func (v *Vault) Refuse(reason error) { v.why = reason }
+// Lost lets Set fail with ErrLost: a value that is set would never open. It must be called before the vault is used.
+func (v *Vault) Lost() { v.lost = true }
 
 func key(namespace, name string) string { return namespace + "/" + name }
 

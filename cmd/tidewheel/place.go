@@ -68,7 +68,7 @@ func placeOf(flags *pflag.FlagSet, names placeNames) (placeConfig, error) {
 				return placeConfig{}, fmt.Errorf("read the environment: %w", err)
 			}
 		}
-		text, err := secret(v, one.name)
+		text, err := secretSetting(v, one.name)
 		if err != nil {
 			return placeConfig{}, err
 		}
@@ -241,7 +241,7 @@ func explainPlace(flag string, err error) error {
 }
 
 // keyFiles are the secrets of a data folder that move with it.
-var keyFiles = []string{tokenFile, natsTokenFile, "s3.json"}
+var keyFiles = []string{tokenFile, natsTokenFile, "s3.json", secretsKeyFile}
 
 // movable is a bucket as package moving wants it: with its errors and types.
 type movable struct{ store *blob.Store }

@@ -22,11 +22,15 @@ func encodings(value []byte) []string {
 	}
 	plain := string(value)
 	forms := []string{plain, strings.TrimSpace(plain)}
-	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
 		for before := range 3 {
-			digits := encoding.EncodeToString(append(make([]byte, before, before+len(value)), value...))
-			// Of the first and the last digit, some bits may be of what stands before and after the value.
-			forms = append(forms, digits[(8*before+5)/6:8*(before+len(value))/6])
+			digits := encoding.EncodeToString(append(make([]byte, before, before+len(value)), value...))[(8*before+5)/6:]
+			raw := strings.TrimRight(digits, "=")
+			forms = append(forms, digits, raw)
+			// Of the first digit, and of the last one unless the value ends the text, some bits are of what stands beside it.
+			if (before+len(value))%3 != 0 {
+				forms = append(forms, raw[:len(raw)-1])
+			}
 		}
 	}
 	if strings.IndexFunc(plain, escaped) < 0 {

@@ -116,6 +116,8 @@ func (u *UI) Register(router Router) {
 	router.POST("/executors/:id/drain", u.executorDrain)
 	router.POST("/executors/:id/resume", u.executorResume)
 
+	u.secretRoutes(router)
+
 	router.GET("/ui/search", u.search)
 	router.GET("/ui/shortcuts", u.shortcuts)
 
