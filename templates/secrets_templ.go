@@ -75,7 +75,7 @@ func SecretsPage(v Secrets) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Rows) > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Used by</th><th scope=\"col\">Set</th><th scope=\"col\" class=\"number wide\">Version</th><th scope=\"col\"><span class=\"visually-hidden\">Actions</span></th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Used by</th><th scope=\"col\" class=\"wide\">Set</th><th scope=\"col\" class=\"number wide\">Version</th><th scope=\"col\"><span class=\"visually-hidden\">Actions</span></th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -101,7 +101,7 @@ func SecretsPage(v Secrets) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</td><td>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</td><td class=\"wide\">")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -227,7 +227,7 @@ func SecretsPage(v Secrets) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "</section><section class=\"card\" aria-labelledby=\"set\"><h2 id=\"set\">Set a secret</h2>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "</section><section class=\"card\" aria-labelledby=\"set\"><h2 id=\"set\">Set a secret</h2><p class=\"soft small\">Runs that are queued from now on are given the new value. From 4 bytes on, values are masked in output, progress, outputs and errors; not in the files that a run leaves.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -244,7 +244,7 @@ func SecretsPage(v Secrets) templ.Component {
 			var templ_7745c5c3_Var12 templ.SafeURL
 			templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinURLErrs(SecretsPath)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/secrets.templ`, Line: 67, Col: 57}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/secrets.templ`, Line: 68, Col: 57}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 			if templ_7745c5c3_Err != nil {
@@ -257,13 +257,13 @@ func SecretsPage(v Secrets) templ.Component {
 			var templ_7745c5c3_Var13 string
 			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(v.Name)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/secrets.templ`, Line: 70, Col: 55}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templates/secrets.templ`, Line: 71, Col: 55}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "\" required maxlength=\"128\" pattern=\"[A-Za-z0-9][A-Za-z0-9_\\-]*\" spellcheck=\"false\" autocomplete=\"off\" aria-describedby=\"secret-name-hint\"><p class=\"hint\" id=\"secret-name-hint\">Letters, digits, - and _. One that exists is given the new value.</p></div><div class=\"field\"><label for=\"secret-value\">Value</label> <input id=\"secret-value\" name=\"value\" type=\"password\" required autocomplete=\"new-password\" aria-describedby=\"secret-value-hint\"><p class=\"hint\" id=\"secret-value-hint\">It is never shown again. For a value of several lines: <code>tidewheel secret set NAME &lt; FILE</code>.</p></div><div class=\"actions\"><button class=\"primary\">Set</button></div></form><p class=\"soft small\">Runs that are queued from now on are given the new value. From 4 bytes on, values are masked in output, progress, outputs and errors; not in the files that a run leaves.</p></section>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "\" required maxlength=\"128\" pattern=\"[A-Za-z0-9][A-Za-z0-9_\\-]*\" spellcheck=\"false\" autocomplete=\"off\" aria-describedby=\"secret-name-hint\"><p class=\"hint\" id=\"secret-name-hint\">Letters, digits, - and _. One that exists is given the new value.</p></div><div class=\"field\"><label for=\"secret-value\">Value</label> <input id=\"secret-value\" name=\"value\" type=\"password\" required autocomplete=\"new-password\" aria-describedby=\"secret-value-hint\"><p class=\"hint\" id=\"secret-value-hint\">It is never shown again. For a value of several lines: <code>tidewheel secret set NAME &lt; FILE</code>.</p></div><div class=\"actions\"><button class=\"primary\">Set</button></div></form></section>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

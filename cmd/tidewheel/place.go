@@ -90,6 +90,7 @@ func (p *placeConfig) named() bool { return p.data != "" || p.mongoURI != "" || 
 // documents is what keeps a place's documents.
 type documents interface {
 	moving.Store
+	engine.Records
 	ActiveRuns(ctx context.Context, shards []int, after string, limit int) ([]engine.Run, error)
 	Close(ctx context.Context) error
 }
