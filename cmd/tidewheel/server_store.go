@@ -18,6 +18,7 @@ import (
 type store interface {
 	shard.Store
 	service.Store
+	engine.Records
 	expirer
 	SharedKey(ctx context.Context, name string, fresh []byte) ([]byte, error)
 	Close(ctx context.Context) error

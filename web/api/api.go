@@ -64,6 +64,7 @@ func New(e *echo.Echo, s *service.Service, config Config) (*API, error) {
 	a.binaries()
 	a.cluster()
 	a.documents()
+	a.secrets()
 	return a, a.document()
 }
 

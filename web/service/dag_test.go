@@ -90,7 +90,7 @@ func TestProgramsOfAllTasksAreChecked(t *testing.T) {
 	for _, f := range known.Fields {
 		at = append(at, f.Location)
 	}
-	if fmt.Sprint(at) != "[body.tasks.join.secrets body.tasks.join.binary]" || !strings.Contains(known.Fields[1].Message, "task join: there is no binary \"nothing\"") {
+	if fmt.Sprint(at) != "[body.tasks.join.secrets.KEY body.tasks.join.binary]" || !strings.Contains(known.Fields[1].Message, "task join: there is no binary \"nothing\"") {
 		t.Errorf("%+v", known.Fields)
 	}
 }

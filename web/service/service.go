@@ -10,6 +10,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/audit"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/secret"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
@@ -71,6 +72,10 @@ type Config struct {
 	// Backup writes backups, unless NoBackup says why there are none, and what to do instead; nil says nothing.
 	Backup   BackupWriter
 	NoBackup func(context.Context) (string, error)
+	// Secrets keeps secrets; nil: there are none.
+	Secrets *secret.Vault
+	// RotateSecretsKey makes a new key and seals all secrets anew; it returns what they are sealed for, and how many there were.
+	RotateSecretsKey func(context.Context) (recipient string, resealed int, err error)
 	// Alone tells of the engine of this process, where it is the only one and needs no leases; nil where engines share.
 	Alone func() engine.EnginePresence
 	// DiskFull says that the disk of this server is full, and what to do; nil while it is not. A nil function: nobody knows.

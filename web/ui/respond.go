@@ -63,9 +63,13 @@ var notices = map[string]string{
 	"retried":   "Asked for another attempt.",
 	"dismissed": "Dismissed. The run stays in the history.",
 	"uploaded":  "Uploaded.",
-	"same":      "These bytes are those of the latest version: there is no new one.",
-	"moved":     "The alias has moved. Runs that begin from now on follow it.",
-	"back":      "The alias points where it pointed before.",
+
+	"secret-set":     "Set. Runs that are queued from now on are given the new value.",
+	"secret-deleted": "Deleted.",
+
+	"same":  "These bytes are those of the latest version: there is no new one.",
+	"moved": "The alias has moved. Runs that begin from now on follow it.",
+	"back":  "The alias points where it pointed before.",
 }
 
 // done answers an action: go to path, and say there what was done.
