@@ -21,6 +21,7 @@ const (
 	CollectionScheduledTasks Collection = "scheduled_tasks"
 	CollectionCommands       Collection = "commands"
 	CollectionSharedKeys     Collection = "shared_keys"
+	CollectionRecords        Collection = "records"
 )
 
 // Collections lists them all, in an order in which they may be put into an empty store: a generation after what it is
@@ -29,11 +30,12 @@ func Collections() []Collection {
 	return []Collection{
 		CollectionBinaries, CollectionJobs, CollectionGenerations, CollectionDAGs, CollectionDAGGenerations, CollectionWaves,
 		CollectionRuns, CollectionEffects, CollectionSlots, CollectionDeadLetters, CollectionScheduledTasks, CollectionCommands, CollectionSharedKeys,
+		CollectionRecords,
 	}
 }
 
 // Document is one whole document of the truth, as it is moved from one store to another: a Binary, Job, Generation,
-// DAG, DAGGeneration, Wave, Run, RunEffect, SlotRange, DeadLetter, ScheduledTask, Command or SharedKey.
+// DAG, DAGGeneration, Wave, Run, RunEffect, SlotRange, DeadLetter, ScheduledTask, Command, SharedKey or Record.
 type Document interface {
 	// Place tells the collection, and the id that no other document of it has.
 	Place() (Collection, string)

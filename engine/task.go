@@ -44,6 +44,8 @@ type Task struct {
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
 	Payload json.RawMessage   `json:"payload,omitempty"`
+	// Secrets are the variables that take their values from secrets, by their names.
+	Secrets map[string]string `json:"secrets,omitempty"`
 	Timeout time.Duration     `json:"timeout"` // nanoseconds, of the process
 	Grace   time.Duration     `json:"grace"`   // SIGTERM to SIGKILL
 	Limits  spec.Limits       `json:"limits,omitzero"`
@@ -58,7 +60,15 @@ type Task struct {
 	// How the program reaches the API. The core knows neither; whoever publishes the task adds them.
 	API    string `json:"api,omitempty"`     // its address, "" for none
 	RunKey string `json:"run_key,omitempty"` // what the executor seals the attempt's run token with
+
+	// Sealed are the values of Secrets, by variable, as executors can open them; added like API, and in no store.
+	Sealed map[string][]byte `json:"sealed,omitempty"`
+	// Refused says why the attempt must fail without a start, "" for nothing: a secret of it is not there. Added like API.
+	Refused string `json:"refused,omitempty"`
 }
+
+// MaxSecretBytes bounds the secrets of an attempt, sealed: they travel in one message.
+const MaxSecretBytes = 256 << 10
 
 // Input is what a task that came before has left.
 type Input struct {

@@ -7,6 +7,9 @@ import (
 	"github.com/tidewheel/tidewheel/internal/runtoken"
 )
 
+// runTokenVariable is where a program finds its token.
+const runTokenVariable = contractPrefix + "RUN_TOKEN"
+
 const (
 	// tokenSlack is how much longer than its program a run token lives, beside the grace that a program is given to
 	// end: what it did last is to be noted.
@@ -33,5 +36,5 @@ func (a *attempt) openAPI(environment *environment, deadline time.Time) {
 		a.e.log.Warn("a program gets no token for the API", keyRun, a.task.Run, keyAttempt, a.task.Attempt, keyError, err)
 		return
 	}
-	environment.contract = append(environment.contract, "TIDEWHEEL_API="+api, "TIDEWHEEL_RUN_TOKEN="+token)
+	environment.contract = append(environment.contract, "TIDEWHEEL_API="+api, runTokenVariable+"="+token)
 }

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/executor/output"
 	"github.com/tidewheel/tidewheel/executor/process"
 )
 
@@ -65,7 +66,7 @@ func (a *attempt) collect(folder *process.Folder) (outputs []byte, artifacts []e
 	}
 	defer root.Close()
 	if written {
-		if outputs, err = readOutputs(root, folder.UID); err != nil {
+		if outputs, err = readOutputs(root, folder.UID, a.mask); err != nil {
 			return nil, nil, &failure{noRetry: true, message: err.Error()}
 		}
 	}
@@ -95,14 +96,18 @@ func (a *attempt) keep(work *os.Root, folder *process.Folder) ([]engine.Artifact
 		return nil, &failure{noRetry: true, message: "the folder $TIDEWHEEL_ARTIFACTS cannot be read: " + bare(err).Error()}
 	}
 	defer root.Close()
-	artifacts, err := findArtifacts(root, folder.UID, a.e.config.ArtifactSize)
+	artifacts, err := findArtifacts(root, folder.UID, a.e.config.ArtifactSize, a.mask)
+	var names []string
+	if err == nil {
+		names, err = maskNames(artifacts, a.mask)
+	}
 	if err != nil {
 		return nil, &failure{noRetry: true, message: err.Error()}
 	}
 	group, ctx := errgroup.WithContext(a.ctx)
 	group.SetLimit(transfersAtOnce)
 	for i := range artifacts {
-		group.Go(func() error { return a.keepFile(ctx, root, folder.UID, &artifacts[i]) })
+		group.Go(func() error { return a.keepFile(ctx, root, folder.UID, names[i], &artifacts[i]) })
 	}
 	var failed *failure
 	switch err := group.Wait(); {
@@ -115,10 +120,25 @@ func (a *attempt) keep(work *os.Root, folder *process.Folder) ([]engine.Artifact
 	}
 }
 
-// keepFile stores one file and notes its digest.
-func (a *attempt) keepFile(ctx context.Context, root *os.Root, owner int, artifact *engine.Artifact) error {
+// maskNames takes secrets out of the names of artifacts, and returns those that the files have. No two may be the same
+// then.
+func maskNames(artifacts []engine.Artifact, mask *output.Mask) (names []string, err error) {
+	known := make(map[string]bool, len(artifacts))
+	for i := range artifacts {
+		names = append(names, artifacts[i].Name)
+		artifacts[i].Name = mask.String(artifacts[i].Name)
+		if known[artifacts[i].Name] {
+			return nil, fmt.Errorf("two files in $TIDEWHEEL_ARTIFACTS are called %s without the secrets in their names: use other names", quoted(artifacts[i].Name))
+		}
+		known[artifacts[i].Name] = true
+	}
+	return names, nil
+}
+
+// keepFile stores one file and notes its digest. file is its name in the folder.
+func (a *attempt) keepFile(ctx context.Context, root *os.Root, owner int, name string, artifact *engine.Artifact) error {
 	which := "its artifact " + artifact.Name
-	file, before, err := openRegular(root, artifact.Name, owner)
+	file, before, err := openRegular(root, name, owner)
 	if err != nil {
 		return &failure{noRetry: true, message: fmt.Sprintf("%s cannot be read: %v", which, err)}
 	}
@@ -134,8 +154,8 @@ func (a *attempt) keepFile(ctx context.Context, root *os.Root, owner int, artifa
 	})
 }
 
-// findArtifacts lists the files of a folder in the order of their names, with their sizes.
-func findArtifacts(root *os.Root, owner int, maxSize int64) ([]engine.Artifact, error) {
+// findArtifacts lists the files of a folder in the order of their names, with their sizes. Errors name them as mask has them.
+func findArtifacts(root *os.Root, owner int, maxSize int64, mask *output.Mask) ([]engine.Artifact, error) {
 	var found []engine.Artifact
 	var size int64
 	names := 0
@@ -144,10 +164,10 @@ func findArtifacts(root *os.Root, owner int, maxSize int64) ([]engine.Artifact, 
 		err := eachEntry(root, folders[next], func(name string) error {
 			info, err := root.Lstat(name)
 			if err != nil {
-				return fmt.Errorf("%s in $TIDEWHEEL_ARTIFACTS cannot be read: %w", quoted(name), bare(err))
+				return fmt.Errorf("%s in $TIDEWHEEL_ARTIFACTS cannot be read: %w", quoted(mask.String(name)), bare(err))
 			}
 			if err := nameable(name); err != nil {
-				return fmt.Errorf("%s in $TIDEWHEEL_ARTIFACTS cannot be kept: %w", quoted(name), err)
+				return fmt.Errorf("%s in $TIDEWHEEL_ARTIFACTS cannot be kept: %w", quoted(mask.String(name)), err)
 			}
 			if info.IsDir() {
 				if folders = append(folders, name); len(folders) > maxArtifactFolders {
@@ -156,7 +176,7 @@ func findArtifacts(root *os.Root, owner int, maxSize int64) ([]engine.Artifact, 
 				return nil
 			}
 			if err := irregular(info, owner); err != nil {
-				return fmt.Errorf("%s in $TIDEWHEEL_ARTIFACTS cannot be kept: %w", quoted(name), err)
+				return fmt.Errorf("%s in $TIDEWHEEL_ARTIFACTS cannot be kept: %w", quoted(mask.String(name)), err)
 			}
 			found = append(found, engine.Artifact{Name: name, Size: info.Size()})
 			size, names = size+info.Size(), names+len(name)

@@ -45,6 +45,7 @@ type attempt struct {
 	log     spill
 	live    live
 	reports reports
+	mask    *output.Mask   // of the program's token and secrets; nil before its start
 	inputs  string         // the path of $TIDEWHEEL_INPUTS, "" without it
 	beside  sync.WaitGroup // what goes on beside the program: progress, live output
 
@@ -116,7 +117,7 @@ func (e *Executor) handle(delivery Delivery) {
 		return
 	}
 	e.settled(&task, delivery.Ack())
-	finish := a.execute()
+	finish := a.masked(a.execute())
 	a.finish(finish)
 	a.unlock()
 }
@@ -262,6 +263,9 @@ func (a *attempt) reason() ending {
 
 // execute fetches and runs the program, keeps what it hands on, and says how it went.
 func (a *attempt) execute() *engine.Finish {
+	if a.task.Refused != "" {
+		return a.unbegun(&failure{noRetry: true, message: a.task.Refused})
+	}
 	file, failed := a.fetch()
 	if failed != nil {
 		return a.unbegun(failed)

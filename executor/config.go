@@ -62,6 +62,9 @@ type Config struct {
 	// NoCgroups leaves cgroups alone even where they are writable.
 	NoCgroups bool
 
+	// Secrets opens the values of secrets; nil on an executor without their key, where attempts that need one fail.
+	Secrets SecretOpener
+
 	// API is where programs here reach the API, in the place of what their tasks say; "" for that.
 	API string
 

@@ -23,12 +23,13 @@ const contractPrefix = "TIDEWHEEL_"
 type environment struct {
 	contract []string          // NAME=value
 	own      map[string]string // the job's, as written
+	secrets  map[string]string // the job's, by variable: they count before own, and are not expanded
 	expanded map[string]string // nil while nothing was expanded
 	open     map[string]bool   // being expanded
 }
 
-func newEnvironment(task *engine.Task, token uint64, folder *process.Folder, inputs string, deadline time.Time, path string) *environment {
-	e := &environment{own: task.Env}
+func newEnvironment(task *engine.Task, secrets map[string]string, token uint64, folder *process.Folder, inputs string, deadline time.Time, path string) *environment {
+	e := &environment{own: task.Env, secrets: secrets}
 	run := task.Run
 	e.contract = make([]string, 0, 24+len(task.Env))
 	e.contract = append(e.contract,
@@ -85,15 +86,18 @@ func traceParent(run string, attempt int) string {
 
 // list gives the environment as the system wants it: each name once, the job's in the order of their names.
 func (e *environment) list() []string {
-	if len(e.own) == 0 {
+	if len(e.own) == 0 && len(e.secrets) == 0 {
 		return e.contract
 	}
 	all := slices.DeleteFunc(slices.Clone(e.contract), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
 		_, replaced := e.own[name]
-		return replaced && !reserved(name)
+		_, secret := e.secrets[name]
+		return (replaced || secret) && !reserved(name)
 	})
-	for _, name := range slices.Sorted(maps.Keys(e.own)) {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(e.secrets)), maps.Keys(e.own))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
 		if usable(name) && !reserved(name) {
 			value, _ := e.lookup(name)
 			all = append(all, name+"="+value)
@@ -128,6 +132,9 @@ func (e *environment) lookup(name string) (string, bool) {
 			}
 		}
 		return "", false
+	}
+	if value, ok := e.secrets[name]; ok {
+		return value, true
 	}
 	if value, ok := e.expanded[name]; ok {
 		return value, true

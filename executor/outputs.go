@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/executor/output"
 )
 
 // outputName is the file of $TIDEWHEEL_OUTPUT in a program's folder. It is hidden because programs like to make files
@@ -24,8 +25,8 @@ const outputName = ".tidewheel-output"
 const maxKey = 128 // bytes of a key in outputs
 
 // readOutputs reads what a program has written to $TIDEWHEEL_OUTPUT: nil if nothing. owner is the user whose file it
-// must be; negative for anybody's.
-func readOutputs(root *os.Root, owner int) (json.RawMessage, error) {
+// must be; negative for anybody's. What mask masks is taken out.
+func readOutputs(root *os.Root, owner int, mask *output.Mask) (json.RawMessage, error) {
 	file, info, err := openRegular(root, outputName, owner)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -46,10 +47,75 @@ func readOutputs(root *os.Root, owner int) (json.RawMessage, error) {
 		return nil, fmt.Errorf("it wrote %d bytes to $TIDEWHEEL_OUTPUT, and the limit is %d: write files to $TIDEWHEEL_ARTIFACTS instead", size, engine.MaxOutputs)
 	}
 	outputs, err := parseOutputs(text)
+	if err == nil {
+		outputs, err = maskOutputs(outputs, mask)
+	} else if masked := mask.Bytes(text); !bytes.Equal(masked, text) {
+		// Of a text that is not shown whole, the beginning of a value must not be shown either.
+		if _, err = parseOutputs(masked); err == nil {
+			err = errors.New("it can be read only without the secrets in it")
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("what it wrote to $TIDEWHEEL_OUTPUT cannot be used: %w", err)
 	}
 	return outputs, nil
+}
+
+// maskOutputs takes values out of the texts and numbers of outputs, at any depth. Without any in it, nothing changes. A
+// value in the key of an output is refused: others refer to it.
+func maskOutputs(outputs json.RawMessage, mask *output.Mask) (json.RawMessage, error) {
+	if len(outputs) == 0 || mask == nil {
+		return outputs, nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(outputs))
+	decoder.UseNumber()
+	var values map[string]any
+	if err := decoder.Decode(&values); err != nil {
+		return nil, fmt.Errorf("it is no JSON: %w", err)
+	}
+	found := false
+	for key, value := range values {
+		if mask.String(key) != key {
+			return nil, errors.New("one of its keys holds a secret: use another key")
+		}
+		values[key] = maskValue(value, mask, &found)
+	}
+	if !found {
+		return outputs, nil
+	}
+	masked, err := json.Marshal(values)
+	if err != nil {
+		return nil, fmt.Errorf("it is no JSON: %w", err)
+	}
+	return masked, nil
+}
+
+// maskValue masks one value, and says in found if that changed it.
+func maskValue(value any, mask *output.Mask, found *bool) any {
+	switch value := value.(type) {
+	case string:
+		masked := mask.String(value)
+		*found = *found || masked != value
+		return masked
+	case json.Number:
+		if masked := mask.String(value.String()); masked != value.String() {
+			*found = true
+			return masked
+		}
+	case []any:
+		for i := range value {
+			value[i] = maskValue(value[i], mask, found)
+		}
+	case map[string]any:
+		masked := make(map[string]any, len(value))
+		for key := range value {
+			without := mask.String(key)
+			*found = *found || without != key
+			masked[without] = maskValue(value[key], mask, found)
+		}
+		return masked
+	}
+	return value
 }
 
 // parseOutputs reads one JSON object, or lines of key=value, and gives a JSON object with its keys in order; nil for

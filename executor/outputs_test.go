@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/executor/output"
 )
 
 func TestOutputsAreLinesOrAnObject(t *testing.T) {
@@ -86,4 +87,22 @@ func FuzzOutputs(f *testing.F) {
 			t.Errorf("%q gives %s and then %s, %v", text, outputs, again, err)
 		}
 	})
+}
+
+func TestOutputsAreMaskedWithoutBeingWrittenAnew(t *testing.T) {
+	mask := output.NewMask(nil, []byte("hunter2"), []byte("4711"), []byte(`"a":1`))
+	for outputs, want := range map[string]string{
+		`{"a":1.10, "b":[1e3]}`:                `{"a":1.10, "b":[1e3]}`, // as it came
+		`{"a":1,"b":{"xhunter2":[4711,"h2"]}}`: `{"a":1,"b":{"x***":["***","h2"]}}`,
+		`{"a":"\u0068unter2","b":1.10}`:        `{"a":"***","b":1.10}`,
+		`{"a":"aHVudGVyMg==","b":"\"a\":1"}`:   `{"a":"***g==","b":"***"}`,
+		``:                                     ``,
+	} {
+		if got, err := maskOutputs([]byte(outputs), mask); string(got) != want || err != nil {
+			t.Errorf("%s becomes %s, %v; want %s", outputs, got, err, want)
+		}
+	}
+	if got, err := maskOutputs([]byte(`{"khunter2":1}`), mask); err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("a key becomes %s, %v", got, err)
+	}
 }

@@ -127,6 +127,12 @@ type LogInfo struct {
 	Chunks int64
 }
 
+// SecretOpener has the key of secrets.
+type SecretOpener interface {
+	// Open decrypts the value of a secret. Its errors hold nothing of the value.
+	Open(ctx context.Context, namespace, name string, sealed []byte) ([]byte, error)
+}
+
 // Observer hears of attempts, to measure them. Its methods must not block.
 type Observer interface {
 	// AttemptStarted is called when the process exists.

@@ -31,9 +31,17 @@ func (a *attempt) run(file *cache.File, folder *process.Folder) (process.Exit, *
 	if a.task.Timeout > 0 {
 		deadline = time.Now().Add(a.task.Timeout)
 	}
-	environment := newEnvironment(&a.task, a.token, folder, a.inputs, deadline, a.e.config.Path)
+	secrets, failed := a.openSecrets()
+	if failed != nil {
+		return process.Exit{}, failed
+	}
+	environment := newEnvironment(&a.task, secrets, a.token, folder, a.inputs, deadline, a.e.config.Path)
 	a.openAPI(environment, deadline)
+	a.maskOutput(environment)
 	arguments, failed := a.commandLine(file, environment)
+	if failed == nil {
+		failed = a.bareArguments(arguments[len(arguments)-len(a.task.Args):], environment)
+	}
 	if failed != nil {
 		return process.Exit{}, failed
 	}
@@ -189,6 +197,7 @@ func cause(err error) string {
 
 // closeOutput ends the output and tells what there is of it, and in words if some could not be stored.
 func (a *attempt) closeOutput() (*engine.Output, string) {
+	a.output.Flush()
 	a.output.End()
 	info, err := a.log.close(a.e.config.LogTimeout)
 	s := a.output.Summary()

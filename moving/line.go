@@ -57,6 +57,7 @@ var parsers = map[engine.Collection]func(line []byte) (engine.Document, error){
 	engine.CollectionScheduledTasks: parse[engine.ScheduledTask],
 	engine.CollectionCommands:       parse[engine.Command],
 	engine.CollectionSharedKeys:     parse[engine.SharedKey],
+	engine.CollectionRecords:        parse[engine.Record],
 	engine.CollectionRuns: func(line []byte) (engine.Document, error) {
 		var read runLine
 		err := json.Unmarshal(line, &read)

@@ -123,6 +123,7 @@ func household(t testing.TB, store moving.Store, objects *bucket, runs int) {
 		engine.ScheduledTask{ID: "bbbbbbbbbbbbbbbb-zeta", RunAt: noon, Generation: 1, Revision: 1, Namespace: "default", Job: "etl/zeta"},
 		engine.Command{ID: "mark-1", Kind: engine.CommandMarkTask, JobUID: "bbbbbbbbbbbbbbbb", RunID: "bbbbbbbbbbbbbbbb-w1", Task: "alpha", Mark: engine.StatusSkipped, At: noon},
 		engine.SharedKey{Name: "run-token", Key: []byte{0, 0xff, 'k'}},
+		engine.Record{Kind: "user", Key: "ada", Revision: 3, Data: []byte("{}\x00"), ExpiresAt: noon},
 	}
 	statuses := engine.Statuses()
 	for n := range runs {

@@ -172,6 +172,9 @@ func settled(document engine.Document) engine.Document {
 	case engine.Command:
 		cut(&d.At, &d.From, &d.To)
 		return d
+	case engine.Record:
+		cut(&d.ExpiresAt)
+		return d
 	}
 	return document
 }

@@ -74,6 +74,7 @@ var badInputs = []badInput{
 	{name: "env name", text: "env: {2A: x}\n", want: []string{"4:11: env.2A is not a name for an environment variable: use letters, digits and '_', and no digit first"}},
 	{name: "env name reserved", text: "env: {TIDEWHEEL_JOB: x}\n", want: []string{"4:22: env.TIDEWHEEL_JOB is reserved: names that start with TIDEWHEEL_ are set by Tidewheel"}},
 	{name: "env without value", text: "env: {A: }\n", want: []string{"4:10: env.A has no value: give it one, or remove the key"}},
+	{name: "secret in an argument", text: "args: [-p, \"--password=${A}\"]\nsecrets: {A: x}\n", want: []string{"4:12: args[1] holds the secret ${A}, and other users of the machine can read arguments: let the program read the variable"}, beyondSchema: true},
 	{name: "secret and env", text: "env: {A: x}\nsecrets: {A: x}\n", want: []string{"5:14: secrets.A is also set in env: keep one of them"}, beyondSchema: true},
 	{name: "secret name", text: "secrets: {A: a b}\n", want: []string{"4:14: secrets.A must be the name of a secret; it has a space: use letters, digits, '-' and '_'"}},
 	{name: "payload number", text: "payload: {a: .inf, b: 0123}\n", want: []string{
@@ -157,7 +158,7 @@ var badInputs = []badInput{
 	{name: "alert too soon", text: "alerts: {lag: 1us}\n", want: []string{"4:15: alerts.lag must be at least 1ms, not 1µs"}, beyondSchema: true},
 	{name: "variables by the thousand", text: "env: {" + numbered(1001, "A%d: x, ") + "}\nsecrets: {" + numbered(1001, "S%d: x, ") + "}\n", want: []string{
 		"4:6: env has 1001 variables: use at most 1000",
-		"5:10: secrets has 1001 variables: use at most 1000",
+		"5:10: secrets has 1001 variables: use at most 20",
 	}},
 	{name: "trace variable", text: "env: {TRACEPARENT: x}\n", want: []string{"4:20: env.TRACEPARENT is reserved: it is set by Tidewheel"}},
 	{name: "time before all computers", text: "at: 1969-12-31T00:00:00Z\n", want: []string{`4:5: at must be a time since 1970, not "1969-12-31T00:00:00Z"`}, beyondSchema: true},

@@ -38,9 +38,12 @@ var schemaFields = map[string]schemaField{
 		examples: examples(map[string]string{"LEVEL": "info"}), bound: variables(scalars()),
 	},
 	"secrets": {
-		text:     "Environment variables that take their value from a stored secret of this name.",
+		text:     "Environment variables that take their value from the secret of this name, which `tidewheel secret set` stores.",
 		examples: examples(map[string]string{"DB_PASSWORD": "reporting-db"}),
-		bound:    variables(&jsonschema.Schema{Type: "string", Pattern: namePattern}),
+		bound: func(s *jsonschema.Schema) {
+			variables(&jsonschema.Schema{Type: "string", Pattern: namePattern})(s)
+			s.MaxProperties = number(MaxSecrets)
+		},
 	},
 	"payload": {text: "Any JSON value of up to 1 MiB; the program reads it on standard input.", examples: examples(map[string]any{"shops": []int{1, 2}})},
 

@@ -19,6 +19,8 @@ const (
 	// MaxArgument is the longest argument or environment value, in bytes; Linux
 	// refuses to start a program with a longer one.
 	MaxArgument = 128<<10 - 1
+	// MaxSecrets is how many secrets a job or task may be given. They travel in one message.
+	MaxSecrets = 20
 
 	maxDescription  = 4096
 	maxArguments    = 1000
@@ -122,7 +124,13 @@ func (v *validator) command(j *Job) {
 	}
 	v.atMost("args", len(j.Args), maxArguments, "arguments")
 	for i, argument := range j.Args {
-		v.argument(fmt.Sprintf("args[%d]", i), argument)
+		path := fmt.Sprintf("args[%d]", i)
+		v.argument(path, argument)
+		for key := range j.Secrets {
+			if strings.Contains(argument, "${"+key+"}") {
+				v.add(path, "holds the secret ${%s}, and other users of the machine can read arguments: let the program read the variable", key)
+			}
+		}
 	}
 	v.atMost("env", len(j.Env), maxEnvironment, "variables")
 	for _, key := range sortedKeys(j.Env) {
@@ -130,7 +138,7 @@ func (v *validator) command(j *Job) {
 		v.environmentKey(path, key)
 		v.argument(path, j.Env[key])
 	}
-	v.atMost("secrets", len(j.Secrets), maxEnvironment, "variables")
+	v.atMost("secrets", len(j.Secrets), MaxSecrets, "variables")
 	for _, key := range sortedKeys(j.Secrets) {
 		path := join("secrets", key)
 		v.environmentKey(path, key)

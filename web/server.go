@@ -121,6 +121,7 @@ func New(config Config) (*Server, error) {
 		securityHeaders,
 		s.endStreams,
 		s.authenticate,
+		s.recordChange,
 		middleware.GzipWithConfig(middleware.GzipConfig{Skipper: notCompressed, MinLength: 1024}),
 	)
 	s.health()

@@ -101,10 +101,10 @@ func (c *cli) root() *cobra.Command {
 		}
 	}
 	add("define", c.binaryCommand(), c.applyCommand(), c.validateCommand(), c.getCommand(), c.describeCommand(),
-		c.pauseCommand(), c.resumeCommand(), c.drainCommand(), c.deleteCommand(), c.exportCommand())
+		c.pauseCommand(), c.resumeCommand(), c.drainCommand(), c.deleteCommand(), c.exportCommand(), c.secretCommand())
 	add("watch", c.runCommand(), c.logsCommand(), c.artifactsCommand(), c.cancelCommand(), c.retryCommand(), c.markCommand(), c.diffCommand(), c.deadLettersCommand())
 	add("time", c.nextCommand(), c.slotsCommand(), c.backfillCommand())
-	add("operate", c.serverCommand(), c.readyCommand(), c.backupCommand(), c.restoreCommand(), c.migrateCommand(), c.doctorCommand(), c.configCommand(), c.versionCommand())
+	add("operate", c.serverCommand(), c.readyCommand(), c.backupCommand(), c.restoreCommand(), c.migrateCommand(), c.doctorCommand(), c.auditCommand(), c.configCommand(), c.versionCommand())
 	c.usageArguments(root)
 	return root
 }
@@ -128,7 +128,7 @@ func (c *cli) usageArguments(cmd *cobra.Command) {
 			return nil
 		}
 	}
-	if cmd.HasSubCommands() && cmd.HasParent() {
+	if cmd.HasSubCommands() && cmd.HasParent() && cmd.RunE == nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cmd.Help()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/moving"
+	"github.com/tidewheel/tidewheel/secret"
 )
 
 func (c *cli) restoreCommand() *cobra.Command {
@@ -138,7 +139,30 @@ func (c *cli) restoreTo(ctx context.Context, p *place, file *os.File, path strin
 	if err != nil {
 		return explainBackup(path, err)
 	}
-	return p.setMark(ctx, nil)
+	if err := p.setMark(ctx, nil); err != nil {
+		return err
+	}
+	return c.missSecretsKey(ctx, p)
+}
+
+// missSecretsKey says of a place that holds secrets and not their key what is lost, and what to do.
+func (c *cli) missSecretsKey(ctx context.Context, p *place) error {
+	if p.documents == nil {
+		return nil
+	}
+	kept, err := secret.NewVault(p.documents, nil, c.now).Kept(ctx)
+	if err != nil || !kept {
+		return err
+	}
+	where := "give it to the nodes by --secrets-key-file"
+	if p.data != nil {
+		if _, err := os.Stat(p.data.path(secretsKeyFile)); err == nil {
+			return nil
+		}
+		where = "put it as " + secretsKeyFile + " into the data folder, or give it by --secrets-key-file"
+	}
+	fmt.Fprintf(c.err, "the backup holds secrets, and not the key that they are sealed for: %s. If it is lost, so are their values: delete the secrets and set them anew\n", where)
+	return nil
 }
 
 // identity tells two backups apart.

@@ -139,6 +139,11 @@ func (j *janitor) expireOld(ctx context.Context) {
 			j.failed(ctx, "removing old dead letters failed", err)
 		}
 	}
+	if j.mine() {
+		if err := j.expireKind(ctx, "record", j.now(), j.store.ExpireRecords); err != nil {
+			j.failed(ctx, "removing expired records failed", err)
+		}
+	}
 }
 
 // sweep removes what only a look at everything finds.

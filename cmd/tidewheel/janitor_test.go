@@ -205,6 +205,25 @@ func TestJanitorRemovesOutputsThatACrashLeft(t *testing.T) {
 func alone(int) bool { return true }
 
 // Of several engines one removes what is old, and another takes over from it.
+func TestJanitorRemovesRecordsThatExpired(t *testing.T) {
+	history := &oldHistory{Store: memory.New()}
+	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	for key, expires := range map[string]time.Time{"old": now.Add(-time.Second), "young": now.Add(time.Second), "lasting": {}} {
+		if err := history.InsertRecord(t.Context(), engine.Record{Kind: "session", Key: key, Revision: 1, ExpiresAt: expires}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, turn := range []bool{false, true} {
+		j := newJanitor(history, history, retention{}, func(int) bool { return turn }, testLog(t), newMetrics())
+		j.now = func() time.Time { return now }
+		j.expireOld(t.Context())
+		left, err := history.Records(t.Context(), engine.RecordFilter{Kind: "session", Limit: 10})
+		if err != nil || len(left) != map[bool]int{false: 3, true: 2}[turn] {
+			t.Errorf("where it is its turn (%v): %d are left, %v", turn, len(left), err)
+		}
+	}
+}
+
 func TestJanitorWaitsForItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		history := &oldHistory{Store: memory.New(), waves: 1}

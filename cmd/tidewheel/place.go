@@ -68,7 +68,7 @@ func placeOf(flags *pflag.FlagSet, names placeNames) (placeConfig, error) {
 				return placeConfig{}, fmt.Errorf("read the environment: %w", err)
 			}
 		}
-		text, err := secret(v, one.name)
+		text, err := secretSetting(v, one.name)
 		if err != nil {
 			return placeConfig{}, err
 		}
@@ -90,6 +90,7 @@ func (p *placeConfig) named() bool { return p.data != "" || p.mongoURI != "" || 
 // documents is what keeps a place's documents.
 type documents interface {
 	moving.Store
+	engine.Records
 	ActiveRuns(ctx context.Context, shards []int, after string, limit int) ([]engine.Run, error)
 	Close(ctx context.Context) error
 }
@@ -241,7 +242,7 @@ func explainPlace(flag string, err error) error {
 }
 
 // keyFiles are the secrets of a data folder that move with it.
-var keyFiles = []string{tokenFile, natsTokenFile, "s3.json"}
+var keyFiles = []string{tokenFile, natsTokenFile, "s3.json", secretsKeyFile}
 
 // movable is a bucket as package moving wants it: with its errors and types.
 type movable struct{ store *blob.Store }

@@ -42,6 +42,7 @@ type Server struct {
 	engine    *engineRole
 	service   *service.Service
 	runKey    runtoken.Key // of run tokens; nil on a node without a store
+	secrets   secretsPart
 
 	token     string // what the API asks for; empty with --auth off
 	tokenPath string // the file it is kept in
@@ -100,10 +101,14 @@ func (s *Server) Start(ctx context.Context) (err error) {
 	if err := s.belongTogether(ctx); err != nil {
 		return err
 	}
+	if err := s.openSecrets(ctx); err != nil {
+		return err
+	}
 	if s.config.needsStore() {
 		s.parts.add("roll", s.answerRoll) // it ends last
 		s.service = service.New(storeOfUsers{s.store}, serviceBlobs{s.blobs}, s.queue, s.log, service.Config{
 			MaxBinary: int64(s.config.MaxBinary), Backup: s.backup, NoBackup: s.noBackup, Alone: s.engineAlone(), DiskFull: s.disk.full,
+			Secrets: s.secrets.vault, RotateSecretsKey: s.rotateSecretsKey,
 		})
 	}
 	for _, start := range []struct {

@@ -53,13 +53,18 @@ func (c *ServerConfig) validateAPIURL() error {
 // grantingQueue gives each task what its program reaches the API with.
 type grantingQueue struct {
 	shard.Queue
-	key runtoken.Key
-	api string
+	key     runtoken.Key
+	api     string
+	secrets *secretGiver
 }
 
-// Publish asks executors to run an attempt, with the key of its run token.
+// Publish asks executors to run an attempt, with the key of its run token and the sealed values of its secrets.
 func (q grantingQueue) Publish(task *engine.Task, done func(error)) {
 	granted := *task // it is the core's
 	granted.API, granted.RunKey = q.api, q.key.Attempt(task.Namespace, task.Run, task.Attempt)
-	q.Queue.Publish(&granted, done)
+	if len(task.Secrets) == 0 {
+		q.Queue.Publish(&granted, done)
+		return
+	}
+	q.secrets.give(&granted, q.Queue.Publish, done)
 }

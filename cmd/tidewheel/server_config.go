@@ -94,6 +94,9 @@ type ServerConfig struct {
 	// Given are the names of the settings that a flag, the environment or the file made.
 	Given []string
 
+	// SecretsKey is the key of secrets, or where it comes from; at most one of them is given.
+	SecretsKey, SecretsKeyFile, SecretsKeyCommand string
+
 	// SecretFiles are those that settings were read from, beside TokenFile and MetricsTokenFile.
 	SecretFiles []string
 
@@ -156,6 +159,9 @@ func (c *ServerConfig) validate() error {
 		return usage("--retention: %s is negative: how long is history kept?", c.Retention)
 	}
 	if err := c.validateUsed(); err != nil {
+		return err
+	}
+	if err := c.validateSecretsKey(); err != nil {
 		return err
 	}
 	if (c.S3AccessKey == "") != (c.S3SecretKey == "") {

@@ -94,6 +94,8 @@ func (s *Server) startEngine(ctx context.Context) error {
 	role := &engineRole{ready: make(chan struct{})}
 	s.engine = role
 	s.metrics.watchEngine(role.stats, role.shards)
+	s.secrets.giver = newSecretGiver(s.secrets.vault)
+	s.parts.add("the secrets of runs", s.secrets.giver.run) // ends after the engine
 	s.parts.add("the engine", func(ctx context.Context) error { return s.runEngine(ctx, role) })
 	s.parts.add("the watch over the engine", func(ctx context.Context) error {
 		watchStall(ctx, role.stalled, s.log)
@@ -134,7 +136,7 @@ func (s *Server) runEngine(ctx context.Context, role *engineRole) error {
 	if s.config.sharesShards() {
 		config.CheckEvery = leaseTTL
 	}
-	queue := grantingQueue{s.queue, s.runKey, s.programAPI()}
+	queue := grantingQueue{s.queue, s.runKey, s.programAPI(), s.secrets.giver}
 	store := countingStore{tellingStore{s.forEngine, s.disk}, s.metrics}
 	hold := s.disk.hold
 	if s.config.MongoURI != "" && s.config.NATSURL != "" { // nothing that the engine stands on is on this disk

@@ -47,6 +47,9 @@ func (s *Server) startExecutor(context.Context) error {
 		RunAs: &executor.User{UID: uid, GID: gid}, AllowRoot: s.config.AllowRoot, OwnUsers: ownUsers(&s.config),
 		OwnDomains: ownDomains(&s.config), Closed: s.config.closedToJobs(), Guardian: guardian, API: s.programAPI(),
 	}
+	if s.secrets.ring != nil {
+		config.Secrets = s.secrets.ring
+	}
 	worker := executor.New(config, s.queue, executorBlobs{s.blobs}, s.log, s.metrics)
 	s.parts.add("the executor", worker.Run)
 	return nil

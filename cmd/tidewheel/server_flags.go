@@ -45,6 +45,9 @@ func serverFlags(flags *pflag.FlagSet) {
 	flags.String("s3-secret-key", "", "secret key (AWS_SECRET_ACCESS_KEY)")
 	flags.String("s3-listen", "", "let the embedded S3 listen for executors on other machines, such as 0.0.0.0:9000")
 	secretFlags(flags)
+	flags.String("secrets-key", "", "key that secrets are sealed with: identities of age, the current one first (default one that is made in the data folder where a server has all roles)")
+	flags.String("secrets-key-file", "", "file of that key; it is read again when it may have been rotated")
+	flags.String("secrets-key-command", "", "command that prints that key, such as \"pass show tidewheel\"")
 
 	flags.String("tier", "all", "which jobs the executor takes: light, medium, heavy or all; heavier ones help the lighter when idle")
 	flags.StringArray("label", nil, "what jobs may ask for by runs_on, as key=value, such as gpu=true; any number of times (os, arch and host it has by itself)")
@@ -70,7 +73,7 @@ func serverFlags(flags *pflag.FlagSet) {
 }
 
 // secretSettings are masked wherever settings are shown.
-var secretSettings = []string{"s3-secret-key", "nats-credentials"}
+var secretSettings = []string{"s3-secret-key", "nats-credentials", "secrets-key"}
 
 // settings reads all settings: flag before environment before file before default.
 func settings(flags *pflag.FlagSet) (*viper.Viper, error) {
@@ -138,7 +141,8 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 		S3Endpoint: v.GetString("s3-endpoint"), S3Bucket: v.GetString("s3-bucket"), S3Region: v.GetString("s3-region"),
 		S3Listen: v.GetString("s3-listen"),
 		Tier:     v.GetString("tier"), RunAs: v.GetString("run-as"), AllowRoot: v.GetBool("allow-root"),
-		LogFormat:   v.GetString("log-format"),
+		LogFormat:  v.GetString("log-format"),
+		SecretsKey: v.GetString("secrets-key"), SecretsKeyFile: v.GetString("secrets-key-file"), SecretsKeyCommand: v.GetString("secrets-key-command"),
 		StateFolder: c.stateFolder(),
 	}
 	config.SecretFiles = secretFiles(v)
@@ -170,7 +174,7 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 		{"mongodb-uri", &config.MongoURI}, {"nats-credentials", &config.NATSCredentials},
 		{"s3-access-key", &config.S3AccessKey}, {"s3-secret-key", &config.S3SecretKey},
 	} {
-		if *hidden.to, err = secret(v, hidden.name); err != nil {
+		if *hidden.to, err = secretSetting(v, hidden.name); err != nil {
 			return ServerConfig{}, err
 		}
 	}

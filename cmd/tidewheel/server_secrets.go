@@ -37,6 +37,9 @@ func secretFiles(v *viper.Viper) (files []string) {
 			files = append(files, file)
 		}
 	}
+	if file := v.GetString("secrets-key-file"); file != "" {
+		files = append(files, file)
+	}
 	if credentials := v.GetString("nats-credentials"); strings.HasSuffix(credentials, credentialsSuffix) {
 		files = append(files, credentials)
 	}
@@ -55,8 +58,8 @@ func (c *ServerConfig) closedToJobs() (paths []string) {
 	return paths
 }
 
-// secret reads a setting that may stand in a file of its own.
-func secret(v *viper.Viper, name string) (string, error) {
+// secretSetting reads a setting that may stand in a file of its own.
+func secretSetting(v *viper.Viper, name string) (string, error) {
 	path := v.GetString(name + secretFile)
 	if path == "" {
 		return v.GetString(name), nil

@@ -18,6 +18,7 @@ import (
 type store interface {
 	shard.Store
 	service.Store
+	engine.Records
 	expirer
 	SharedKey(ctx context.Context, name string, fresh []byte) ([]byte, error)
 	Close(ctx context.Context) error
@@ -31,6 +32,7 @@ type expirer interface {
 	ExpireEffects(ctx context.Context, before time.Time, limit int) (int, error)
 	RunsByID(ctx context.Context, ids []string) ([]engine.Run, error)
 	ExpireDeadLetters(ctx context.Context, before time.Time, limit int) (int, error)
+	ExpireRecords(ctx context.Context, before time.Time, limit int) (int, error)
 	DeleteDeadLetter(ctx context.Context, runID string) error
 	definitionSweeper
 }

@@ -15,7 +15,7 @@ const (
 
 // Config says where output goes.
 type Config struct {
-	// Limit is how many bytes are kept; what comes after is counted and dropped.
+	// Limit is how many bytes are kept, as they are masked; what comes after is counted and dropped.
 	Limit int64
 	// Spill opens the writer for an output that has outgrown Keep; it gets all of it, from the first byte. It is
 	// called once.
@@ -28,6 +28,7 @@ type Config struct {
 type Capture struct {
 	config Config
 	scan   scanner
+	masker masker
 
 	mu        sync.Mutex
 	kept      []byte // the last bytes of the output; a ring once it is full
@@ -43,9 +44,21 @@ type Capture struct {
 // New makes a capture.
 func New(config Config) *Capture { return &Capture{config: config} }
 
-// Write takes a piece. It blocks as long as the writer behind does.
+// Mask says what is masked in all that is written from now on. It must be called before the first Write, or by its goroutine.
+func (c *Capture) Mask(mask *Mask) { c.masker.mask = mask }
+
+// Write takes a piece. It blocks as long as the writer behind does. The end of the piece is held back if it may be the
+// beginning of what is masked, until the next one or Flush.
 func (c *Capture) Write(p []byte) (int, error) {
-	n := len(p)
+	c.take(c.masker.write(p))
+	return len(p), nil
+}
+
+// Flush takes what was held back: no Write follows. It must be called after the last Write.
+func (c *Capture) Flush() { c.take(c.masker.flush()) }
+
+// take takes a piece that is masked.
+func (c *Capture) take(p []byte) {
 	if c.config.Progress != nil {
 		c.scan.write(p, c.config.Progress)
 	}
@@ -56,7 +69,7 @@ func (c *Capture) Write(p []byte) (int, error) {
 		p = p[:room]
 	}
 	if len(p) == 0 {
-		return n, nil
+		return
 	}
 	c.pass(p)
 	c.mu.Lock()
@@ -66,7 +79,6 @@ func (c *Capture) Write(p []byte) (int, error) {
 		close(c.changed)
 		c.changed = nil
 	}
-	return n, nil
 }
 
 // pass hands on what does not stay here. Only Write's goroutine changes size and spill, so it may read them.

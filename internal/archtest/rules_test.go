@@ -23,6 +23,7 @@ var rules = []rule{
 	{pkg: "spec", pure: true, may: "cron dag dag/condition", libraries: "go.yaml.in/yaml/v3 github.com/invopop/jsonschema"},
 	{pkg: "engine/wheel", pure: true},
 	{pkg: "engine", pure: true, may: "spec"},
+	{pkg: "audit", may: "engine", tests: "store/memory"},
 	{pkg: "engine/plan", pure: true, may: "engine spec cron"},
 	{pkg: "engine/attempt", pure: true, may: "engine spec"},
 	{pkg: "engine/wave", pure: true, may: "engine spec cron dag dag/condition"},
@@ -30,6 +31,8 @@ var rules = []rule{
 	{pkg: "engine/lease", pure: true, may: "engine"},
 	{pkg: "engine/shard", may: "engine engine/core engine/lease engine/wheel spec cron dag internal/sparse"},
 	{pkg: "engine/sim", pure: true, may: "engine engine/attempt engine/core engine/wave engine/lease engine/shard engine/wheel spec cron dag store/memory"},
+
+	{pkg: "secret", may: "engine", tests: "store/memory"}, // values that programs need: sealed by the web, opened by executors
 
 	{pkg: "internal/runtoken"}, // what a program shows to the API: made by executors, checked by the web
 	{pkg: "internal/sparse"},   // what shells say again and again while something is away
@@ -52,12 +55,12 @@ var rules = []rule{
 
 	{pkg: "static"},
 	{pkg: "templates"},
-	{pkg: "web/service", may: "engine engine/wave spec cron dag", tests: "web/webtest engine/core engine/shard"},
+	{pkg: "web/service", may: "audit engine engine/wave spec cron dag secret", tests: "web/webtest engine/core engine/shard"},
 	{pkg: "web/auth", may: "internal/runtoken web/service"},
-	{pkg: "web/webtest", may: "engine spec web/service store/memory store/storetest"},
-	{pkg: "web/api", may: "engine spec cron dag web/service client/wire", tests: "web/webtest"},
-	{pkg: "web/ui", may: "engine engine/wave spec cron dag templates static web/service", tests: "web web/auth web/webtest"},
-	{pkg: "web", may: "engine spec client/wire web/api web/auth web/ui web/service static", tests: "web/webtest"},
+	{pkg: "web/webtest", may: "engine spec secret web/service store/memory store/storetest"},
+	{pkg: "web/api", may: "audit engine spec cron dag secret web/service client/wire", tests: "web/webtest"},
+	{pkg: "web/ui", may: "audit engine engine/wave spec cron dag secret templates static web/service", tests: "web web/auth web/webtest"},
+	{pkg: "web", may: "audit engine spec client/wire web/api web/auth web/ui web/service static", tests: "web/webtest"},
 	// What the API says is said once, for both its ends.
 	{pkg: "client/wire", may: "engine spec"},
 	{pkg: "client", may: "engine spec client/wire", tests: "web web/api web/auth web/service web/webtest"},
@@ -91,6 +94,8 @@ var owners = []struct{ module, packages string }{
 	{"github.com/labstack/echo", "web web/api web/ui cmd/tidewheel"},
 	{"github.com/danielgtaylor/huma", "web web/api"},
 	{"github.com/golang-jwt", "internal/runtoken"},
+	{"filippo.io/age", "secret"},
+	{"golang.org/x/term", "cmd/tidewheel"},
 	{"github.com/a-h/templ", "templates web/ui"},
 	{"github.com/spf13", "cmd/tidewheel"},
 	{"github.com/vbauerster/mpb", "cmd/tidewheel"},

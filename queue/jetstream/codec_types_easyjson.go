@@ -280,6 +280,30 @@ func easyjson42d836aDecodeGithubComTidewheelTidewheelQueueJetstream(in *jlexer.L
 					in.AddError((out.Payload).UnmarshalJSON(data))
 				}
 			}
+		case "secrets":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				in.Delim('{')
+				if !in.IsDelim('}') {
+					out.Secrets = make(map[string]string)
+				} else {
+					out.Secrets = nil
+				}
+				for !in.IsDelim('}') {
+					key := string(in.String())
+					in.WantColon()
+					var v5 string
+					if in.IsNull() {
+						in.Skip()
+					} else {
+						v5 = string(in.String())
+					}
+					(out.Secrets)[key] = v5
+					in.WantComma()
+				}
+				in.Delim('}')
+			}
 		case "timeout":
 			if in.IsNull() {
 				in.Skip()
@@ -311,6 +335,37 @@ func easyjson42d836aDecodeGithubComTidewheelTidewheelQueueJetstream(in *jlexer.L
 				in.Skip()
 			} else {
 				out.RunKey = string(in.String())
+			}
+		case "sealed":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				in.Delim('{')
+				if !in.IsDelim('}') {
+					out.Sealed = make(map[string][]uint8)
+				} else {
+					out.Sealed = nil
+				}
+				for !in.IsDelim('}') {
+					key := string(in.String())
+					in.WantColon()
+					var v6 []uint8
+					if in.IsNull() {
+						in.Skip()
+						v6 = nil
+					} else {
+						v6 = in.Bytes()
+					}
+					(out.Sealed)[key] = v6
+					in.WantComma()
+				}
+				in.Delim('}')
+			}
+		case "refused":
+			if in.IsNull() {
+				in.Skip()
+			} else {
+				out.Refused = string(in.String())
 			}
 		default:
 			in.SkipRecursive()
@@ -391,16 +446,16 @@ func easyjson42d836aEncodeGithubComTidewheelTidewheelQueueJetstream(out *jwriter
 		out.RawString(prefix)
 		{
 			out.RawByte('{')
-			v5First := true
-			for v5Name, v5Value := range in.RunsOn {
-				if v5First {
-					v5First = false
+			v8First := true
+			for v8Name, v8Value := range in.RunsOn {
+				if v8First {
+					v8First = false
 				} else {
 					out.RawByte(',')
 				}
-				out.String(string(v5Name))
+				out.String(string(v8Name))
 				out.RawByte(':')
-				out.String(string(v5Value))
+				out.String(string(v8Value))
 			}
 			out.RawByte('}')
 		}
@@ -455,11 +510,11 @@ func easyjson42d836aEncodeGithubComTidewheelTidewheelQueueJetstream(out *jwriter
 		out.RawString(prefix)
 		{
 			out.RawByte('[')
-			for v6, v7 := range in.Inputs {
-				if v6 > 0 {
+			for v9, v10 := range in.Inputs {
+				if v9 > 0 {
 					out.RawByte(',')
 				}
-				easyjson42d836aEncodeGithubComTidewheelTidewheelEngine(out, v7)
+				easyjson42d836aEncodeGithubComTidewheelTidewheelEngine(out, v10)
 			}
 			out.RawByte(']')
 		}
@@ -469,11 +524,11 @@ func easyjson42d836aEncodeGithubComTidewheelTidewheelQueueJetstream(out *jwriter
 		out.RawString(prefix)
 		{
 			out.RawByte('[')
-			for v8, v9 := range in.Args {
-				if v8 > 0 {
+			for v11, v12 := range in.Args {
+				if v11 > 0 {
 					out.RawByte(',')
 				}
-				out.String(string(v9))
+				out.String(string(v12))
 			}
 			out.RawByte(']')
 		}
@@ -483,16 +538,16 @@ func easyjson42d836aEncodeGithubComTidewheelTidewheelQueueJetstream(out *jwriter
 		out.RawString(prefix)
 		{
 			out.RawByte('{')
-			v10First := true
-			for v10Name, v10Value := range in.Env {
-				if v10First {
-					v10First = false
+			v13First := true
+			for v13Name, v13Value := range in.Env {
+				if v13First {
+					v13First = false
 				} else {
 					out.RawByte(',')
 				}
-				out.String(string(v10Name))
+				out.String(string(v13Name))
 				out.RawByte(':')
-				out.String(string(v10Value))
+				out.String(string(v13Value))
 			}
 			out.RawByte('}')
 		}
@@ -501,6 +556,25 @@ func easyjson42d836aEncodeGithubComTidewheelTidewheelQueueJetstream(out *jwriter
 		const prefix string = ",\"payload\":"
 		out.RawString(prefix)
 		out.Raw((in.Payload).MarshalJSON())
+	}
+	if len(in.Secrets) != 0 {
+		const prefix string = ",\"secrets\":"
+		out.RawString(prefix)
+		{
+			out.RawByte('{')
+			v14First := true
+			for v14Name, v14Value := range in.Secrets {
+				if v14First {
+					v14First = false
+				} else {
+					out.RawByte(',')
+				}
+				out.String(string(v14Name))
+				out.RawByte(':')
+				out.String(string(v14Value))
+			}
+			out.RawByte('}')
+		}
 	}
 	{
 		const prefix string = ",\"timeout\":"
@@ -531,6 +605,30 @@ func easyjson42d836aEncodeGithubComTidewheelTidewheelQueueJetstream(out *jwriter
 		const prefix string = ",\"run_key\":"
 		out.RawString(prefix)
 		out.String(string(in.RunKey))
+	}
+	if len(in.Sealed) != 0 {
+		const prefix string = ",\"sealed\":"
+		out.RawString(prefix)
+		{
+			out.RawByte('{')
+			v15First := true
+			for v15Name, v15Value := range in.Sealed {
+				if v15First {
+					v15First = false
+				} else {
+					out.RawByte(',')
+				}
+				out.String(string(v15Name))
+				out.RawByte(':')
+				out.Base64Bytes(v15Value)
+			}
+			out.RawByte('}')
+		}
+	}
+	if in.Refused != "" {
+		const prefix string = ",\"refused\":"
+		out.RawString(prefix)
+		out.String(string(in.Refused))
 	}
 	out.RawByte('}')
 }
@@ -714,9 +812,9 @@ func easyjson42d836aDecodeGithubComTidewheelTidewheelEngine(in *jlexer.Lexer, ou
 					out.Artifacts = (out.Artifacts)[:0]
 				}
 				for !in.IsDelim(']') {
-					var v11 engine.Artifact
-					easyjson42d836aDecodeGithubComTidewheelTidewheelEngine1(in, &v11)
-					out.Artifacts = append(out.Artifacts, v11)
+					var v18 engine.Artifact
+					easyjson42d836aDecodeGithubComTidewheelTidewheelEngine1(in, &v18)
+					out.Artifacts = append(out.Artifacts, v18)
 					in.WantComma()
 				}
 				in.Delim(']')
@@ -770,11 +868,11 @@ func easyjson42d836aEncodeGithubComTidewheelTidewheelEngine(out *jwriter.Writer,
 		out.RawString(prefix)
 		{
 			out.RawByte('[')
-			for v12, v13 := range in.Artifacts {
-				if v12 > 0 {
+			for v19, v20 := range in.Artifacts {
+				if v19 > 0 {
 					out.RawByte(',')
 				}
-				easyjson42d836aEncodeGithubComTidewheelTidewheelEngine1(out, v13)
+				easyjson42d836aEncodeGithubComTidewheelTidewheelEngine1(out, v20)
 			}
 			out.RawByte(']')
 		}
@@ -1149,9 +1247,9 @@ func easyjson42d836aDecodeGithubComTidewheelTidewheelEngine3(in *jlexer.Lexer, o
 					out.Artifacts = (out.Artifacts)[:0]
 				}
 				for !in.IsDelim(']') {
-					var v14 engine.Artifact
-					easyjson42d836aDecodeGithubComTidewheelTidewheelEngine1(in, &v14)
-					out.Artifacts = append(out.Artifacts, v14)
+					var v21 engine.Artifact
+					easyjson42d836aDecodeGithubComTidewheelTidewheelEngine1(in, &v21)
+					out.Artifacts = append(out.Artifacts, v21)
 					in.WantComma()
 				}
 				in.Delim(']')
@@ -1240,11 +1338,11 @@ func easyjson42d836aEncodeGithubComTidewheelTidewheelEngine3(out *jwriter.Writer
 		out.RawString(prefix)
 		{
 			out.RawByte('[')
-			for v15, v16 := range in.Artifacts {
-				if v15 > 0 {
+			for v22, v23 := range in.Artifacts {
+				if v22 > 0 {
 					out.RawByte(',')
 				}
-				easyjson42d836aEncodeGithubComTidewheelTidewheelEngine1(out, v16)
+				easyjson42d836aEncodeGithubComTidewheelTidewheelEngine1(out, v23)
 			}
 			out.RawByte(']')
 		}

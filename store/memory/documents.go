@@ -88,6 +88,10 @@ func (s *Store) documents(of engine.Collection) (map[string]engine.Document, err
 		for name, key := range s.keys {
 			add(engine.SharedKey{Name: name, Key: bytes.Clone(key)})
 		}
+	case engine.CollectionRecords:
+		for _, record := range s.records {
+			add(record.Clone())
+		}
 	default:
 		return nil, fmt.Errorf("memory: there is no collection %q", of)
 	}
@@ -128,6 +132,8 @@ func (s *Store) PutDocuments(ctx context.Context, documents []engine.Document) e
 			s.commands[d.ID] = copyCommand(d)
 		case engine.SharedKey:
 			s.keys[d.Name] = bytes.Clone(d.Key)
+		case engine.Record:
+			s.records[recordKey{d.Kind, d.Key}] = d.Clone()
 		default:
 			return fmt.Errorf("memory: put: a %T is no document", document)
 		}
@@ -198,6 +204,8 @@ func (s *Store) DropDocuments(ctx context.Context, of engine.Collection) error {
 		clear(s.commands)
 	case engine.CollectionSharedKeys:
 		clear(s.keys)
+	case engine.CollectionRecords:
+		clear(s.records)
 	default:
 		return fmt.Errorf("memory: drop: there is no collection %q", of)
 	}

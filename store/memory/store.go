@@ -27,7 +27,8 @@ type Store struct {
 	binaries map[string]engine.Binary // by "namespace/name"
 	effects  map[effectKey]engine.RunEffect
 	keys     map[string][]byte // that the nodes share, by name
-	terms    map[int]term      // by shard
+	records  map[recordKey]engine.Record
+	terms    map[int]term // by shard
 }
 
 // New makes an empty store.
@@ -43,6 +44,7 @@ func New() *Store {
 		binaries: map[string]engine.Binary{},
 		effects:  map[effectKey]engine.RunEffect{},
 		keys:     map[string][]byte{},
+		records:  map[recordKey]engine.Record{},
 		terms:    map[int]term{},
 	}
 	s.jobs, s.dags = newJobs(s), newDAGs(s)

@@ -47,6 +47,8 @@ func (s *Store) page(ctx context.Context, of engine.Collection, from string, lim
 		return pageOf(ctx, s.waves, from, limit, tail.documents[s.waves], waveDocument.value)
 	case engine.CollectionRuns:
 		return pageOf(ctx, s.runs, from, limit, tail.documents[s.runs], runDocument.value)
+	case engine.CollectionRecords:
+		return pageOf(ctx, s.records, from, limit, nil, recordDocument.value)
 	case engine.CollectionEffects:
 		return pageOf(ctx, s.effects, from, limit, nil, effectDocument.value)
 	case engine.CollectionSlots:

@@ -97,6 +97,9 @@ func (s *Store) prepareToPut(all *puts, document engine.Document) error {
 		return all.add(s.waves, made.ID, made)
 	case engine.Binary:
 		return all.add(s.binaries, d.Key(), newBinaryDocument(&d))
+	case engine.Record:
+		made := newRecordDocument(&d)
+		return all.add(s.records, made.ID, made)
 	case engine.RunEffect:
 		return all.add(s.effects, effectID(d.Run, d.Key), newEffectDocument(&d))
 	case engine.SlotRange:
@@ -141,6 +144,7 @@ func (s *Store) DropDocuments(ctx context.Context, of engine.Collection) error {
 		engine.CollectionBinaries: {s.binaries}, engine.CollectionWaves: {s.waves}, engine.CollectionRuns: {s.runs},
 		engine.CollectionEffects: {s.effects}, engine.CollectionSlots: {s.slots}, engine.CollectionDeadLetters: {s.deadLetters},
 		engine.CollectionScheduledTasks: {s.tasks}, engine.CollectionCommands: {s.commands}, engine.CollectionSharedKeys: {s.meta},
+		engine.CollectionRecords: {s.records},
 	}[of]
 	if from == nil {
 		return fmt.Errorf("mongo: drop: there is no collection %q", of)

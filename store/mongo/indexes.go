@@ -112,6 +112,8 @@ func indexes() []index {
 		// The effects of a run stand together by their ids. Retention takes the oldest whose runs are gone.
 		{collection: "effects", name: "oldest", keys: ascending("created_at", "_id")},
 
+		{collection: "records", name: "expiring", keys: ascending("expires_at")}, // retention
+
 		// What stands for documents that were dropped. No query uses these.
 		{collection: "runs", name: "dropped", keys: ascending(droppedField), partial: having(droppedField), expires: droppedKept},
 		{collection: "scheduled_tasks", name: "dropped", keys: ascending(droppedField), partial: having(droppedField), expires: droppedKept},

@@ -31,7 +31,7 @@ type Store struct {
 	jobs *definitions[spec.Job]
 	dags *definitions[spec.DAG]
 
-	waves, runs, slots, deadLetters, tasks, commands, binaries, effects, meta, journal, shards *mongo.Collection
+	waves, runs, slots, deadLetters, tasks, commands, binaries, effects, records, meta, journal, shards *mongo.Collection
 	// The same, for reads that may be a little old.
 	oldWaves, oldRuns, oldSlots, oldDeadLetters, oldTasks *mongo.Collection
 
@@ -122,6 +122,7 @@ func (s *Store) collections() {
 	s.commands = s.database.Collection("commands", owner)
 	s.binaries = s.database.Collection("binaries", owner)
 	s.effects = s.database.Collection("effects", owner)
+	s.records = s.database.Collection("records", owner)
 	s.meta = s.database.Collection("meta", owner)
 	s.journal = s.database.Collection("journal", owner)
 	s.shards = s.database.Collection("shards", owner)

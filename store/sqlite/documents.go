@@ -97,6 +97,8 @@ func (v *view) page(ctx context.Context, of engine.Collection, from string, limi
 		})
 	case engine.CollectionBinaries:
 		return rowPage(ctx, v, "doc, 0, '' FROM binaries", from, limit, plain[engine.Binary])
+	case engine.CollectionRecords:
+		return v.records(ctx, from, limit)
 	case engine.CollectionEffects:
 		return rowPage(ctx, v, "doc, 0, '' FROM effects", from, limit, plain[engine.RunEffect])
 	case engine.CollectionSlots:

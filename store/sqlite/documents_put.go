@@ -59,6 +59,8 @@ func prepare(document engine.Document) (putting, error) {
 	case engine.Binary:
 		text, err := encode(&d)
 		return placed(text, err, "binaries (namespace, name, revision, doc)", d.Namespace, d.Name, d.Revision)
+	case engine.Record:
+		return placed(d.Data, nil, "records (kind, key, revision, expires_at, data)", d.Kind, d.Key, d.Revision, instant(d.ExpiresAt))
 	case engine.RunEffect:
 		text, err := encode(&d)
 		return placed(text, err, "effects (run_id, key, revision, created_at, doc)", d.Run, d.Key, d.Revision, always(d.CreatedAt))

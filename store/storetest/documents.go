@@ -76,6 +76,7 @@ func household(h *harness) (jobs []engine.Job) {
 	h.putTasks(fullTask(full))
 	h.createBinary(aBinary("report"))
 	h.must("insert", h.store.InsertEffect(h.ctx, done(anEffect(again.ID, "charge"), `{"a":  1}`)))
+	h.must("insert", h.store.InsertRecord(h.ctx, aRecord("user", "ada")))
 	_, err := h.store.SharedKey(h.ctx, "run-token", []byte{0, 0xff, 'k'})
 	h.must("keep a key", err)
 	// A tombstone whose name is another's, and one that still has its own.

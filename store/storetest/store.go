@@ -19,6 +19,7 @@ type Store interface {
 	Effects
 	Marks
 	Names
+	engine.Records
 	Tallies
 
 	// DueTasks: RunAt in (after, until], the earliest first, all of them.

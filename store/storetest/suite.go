@@ -14,7 +14,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		"decisions": decisionPromises, "runs": runPromises, "history": historyPromises, "jobs": jobKind.promises(), "tasks": taskPromises,
 		"binaries": binaryPromises, "ledger": ledgerPromises, "commands": commandPromises, "expiry": expiryPromises,
 		"concurrency": concurrencyPromises, "marks": markPromises, "names": namePromises, "sources": sourcePromises, "tallies": tallyPromises,
-		"documents": documentPromises, "effects": effectPromises, "dags": dagKind.promises(), "shared names": sharedNamePromises, "dag tasks": dagTaskPromises, "waves": wavePromises, "runs of waves": waveRunPromises,
+		"documents": documentPromises, "effects": effectPromises, "records": recordPromises, "dags": dagKind.promises(), "shared names": sharedNamePromises, "dag tasks": dagTaskPromises, "waves": wavePromises, "runs of waves": waveRunPromises,
 		"commits": commitPromises, "owners": ownerPromises,
 	} {
 		t.Run(topic, func(t *testing.T) {

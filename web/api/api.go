@@ -64,6 +64,7 @@ func New(e *echo.Echo, s *service.Service, config Config) (*API, error) {
 	a.binaries()
 	a.cluster()
 	a.documents()
+	a.secrets()
 	return a, a.document()
 }
 
@@ -142,6 +143,8 @@ func (a *API) cluster() {
 	a.events()
 	a.version()
 	a.backupGet()
+	a.auditList()
+	a.auditVerify()
 }
 
 func (a *API) documents() {

@@ -58,7 +58,7 @@ func TestApplyDoesNothingUnlessAllIsRight(t *testing.T) {
 		t.Errorf("fault %+v", fault)
 	}
 	missing := s.ask("POST", "/api/v1/apply?file=etl.yaml", twoJobs+"---\nkind: Job\nname: c\nbinary: absent\n").
-		problem(http.StatusUnprocessableEntity, "invalid_definition", "etl.yaml:11:1", "absent")
+		problem(http.StatusUnprocessableEntity, "invalid_definition", "etl.yaml:13:1", "absent")
 	at(t, missing, "body.binary")
 	s.ask("POST", "/api/v1/apply", twoJobs+"---\nkind: DAG\nname: etl\n").problem(http.StatusUnprocessableEntity, "invalid_definition", "DAG")
 	s.ask("POST", "/api/v1/apply", "").problem(http.StatusUnprocessableEntity, "invalid_request", "no body")
@@ -92,7 +92,7 @@ func TestApplyTakesManyFiles(t *testing.T) {
 	if got := changes(into[wire.Applied](send("/api/v1/apply", "one.yaml", one, "two.json", two).is(http.StatusOK))); got != "a created one.yaml:1\nb created two.json:1\n" {
 		t.Errorf("applied %s", got)
 	}
-	send("/api/v1/apply", "one.yaml", one, "again.yaml", "\n\n"+one).problem(http.StatusUnprocessableEntity, "invalid_definition", "again.yaml:3:1", "twice", "one.yaml:1")
+	send("/api/v1/apply", "one.yaml", one, "again.yaml", "\n\n"+one).problem(http.StatusUnprocessableEntity, "invalid_definition", "again.yaml:4:1", "twice", "one.yaml:1")
 	send("/api/v1/apply", "one.yaml", "kind: Job\nnaame: a\n", "two.json", `{"kind":`).problem(http.StatusUnprocessableEntity, "invalid_definition", "one.yaml:1:1", "problems")
 	send("/api/v1/apply").problem(http.StatusUnprocessableEntity, "file_missing")
 

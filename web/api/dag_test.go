@@ -202,7 +202,7 @@ func TestFaultsOfDAGsAreTold(t *testing.T) {
 		"no list":               {"  a: {}\n  b: {needs: [a], for_each: '3'}\n", "body.tasks.b.for_each", 6, "list"},
 		"does not compile":      {"  a: {}\n  b: {needs: [a], when: 'outputs.a.rows >'}\n", "body.tasks.b.when", 6, ""},
 		"a task of another DAG": {"  a: {needs: [other.fetch]}\n", "body.tasks.a.needs[0]", 5, "another DAG"},
-		"a program not there":   {"  a: {binary: nothing}\n", "body.tasks.a.binary", 1, "task a: there is no binary"},
+		"a program not there":   {"  a: {binary: nothing}\n", "body.tasks.a.binary", 5, "task a: there is no binary"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := "kind: DAG\nname: etl\ndefaults: {binary: report}\ntasks:\n" + c.tasks

@@ -180,7 +180,7 @@ func TestBadDefinitionsAreExplained(t *testing.T) {
 		"missing alias":     {`{"name":"a","binary":"report@blue"}`, "body.binary", []string{`no alias "blue"`, "stable (version 1)"}},
 		"missing digest":    {`{"name":"a","binary":"sha256:` + strings.Repeat("0", 64) + `"}`, "body.binary", []string{"sha256"}},
 		"no interpreter":    {`{"name":"a","binary":"plain"}`, "body.interpreter", []string{"interpreter"}},
-		"a secret":          {`{"name":"a","binary":"report","secrets":{"P":"db"}}`, "body.secrets", []string{`"db"`}},
+		"a secret":          {`{"name":"a","binary":"report","secrets":{"P":"db"}}`, "body.secrets.P", []string{`"db"`}},
 		"at in the past":    {`{"name":"a","binary":"report","at":"2026-11-20T11:00:00Z"}`, "body.at", []string{"has passed"}},
 		"wrong type":        {`{"name":"a","binary":"report","timeout":5}`, "body.timeout", []string{"timeout"}},
 		"no JSON":           {`{"name":`, "body", nil},

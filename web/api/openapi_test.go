@@ -54,7 +54,8 @@ func TestDescriptionHoldsTheSurface(t *testing.T) {
 		|GET /runs|GET /runs/{id}|POST /runs/{id}/cancel|POST /runs/{id}/retry|GET /runs/{id}/logs|GET /runs/{id}/logs/search|GET /runs/diff|GET /runs/{id}/effects|POST /effects/{key}|PUT /effects/{key}|GET /runs/{id}/artifacts|GET /runs/{id}/artifacts/{name}
 		|POST /binaries/{name}/versions|GET /binaries|GET /binaries/{name}|DELETE /binaries/{name}|GET /binaries/{name}/versions/{n}/content
 		|PUT /binaries/{name}/aliases/{alias}|POST /binaries/{name}/rollback|GET /binary-check|GET /executors|POST /executors/{id}/drain|POST /executors/{id}/resume|GET /engines|GET /clocks|GET /queues|GET /streams|GET /ledger-check|POST /ledger-check|GET /dead-letters|GET /dead-letters/{id}|POST /dead-letters/replay|POST /dead-letters/purge
-		|POST /dead-letters/{id}/replay|DELETE /dead-letters/{id}|POST /apply|POST /validate|POST /schedule/preview|GET /events|POST /v1/jobs|GET /version|GET /backup`,
+		|POST /dead-letters/{id}/replay|DELETE /dead-letters/{id}|POST /apply|POST /validate|POST /schedule/preview|GET /events|POST /v1/jobs|GET /version|GET /backup|GET /audit|GET /audit/verify
+		|GET /secrets|GET /secrets/{name}|PUT /secrets/{name}|DELETE /secrets/{name}|POST /secrets-key/rotate`,
 		func(c rune) bool { return c == '|' }) {
 		method, path, _ := strings.Cut(strings.TrimSpace(surface), " ")
 		name := method + " /api/v1" + path

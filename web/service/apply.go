@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
@@ -171,6 +172,9 @@ func faulty(faults []Field) error {
 func located(document spec.Document, fault Field) Field {
 	if fault.Line == 0 {
 		fault.File, fault.Line, fault.Column = document.File, document.Line, 1
+		if line, column := document.Locate(strings.TrimPrefix(fault.Location, "body.")); line > 0 {
+			fault.Line, fault.Column = line, column
+		}
 	}
 	return fault
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/tidewheel/tidewheel/audit"
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
 )
@@ -73,6 +74,7 @@ func (s *Service) UploadBinary(ctx context.Context, namespace, name string, r io
 		}
 		switch {
 		case err == nil:
+			audit.Describe(ctx, namespace, audit.Change{What: "binary " + name, After: fmt.Sprintf("version %d, sha256 %.12s", version.N, version.SHA256)})
 			s.wake(ctx, engine.Wake{Kind: engine.WakeBinary, Key: binary.Key()})
 			return binary, version, existed, s.Remember(ctx, request)
 		case !errors.Is(err, engine.ErrExists) && !errors.Is(err, engine.ErrConflict) && !errors.Is(err, engine.ErrNotFound):

@@ -3,7 +3,12 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
+	"github.com/tidewheel/tidewheel/audit"
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
 )
@@ -61,6 +66,9 @@ func (s *Service) DeleteBinary(ctx context.Context, namespace, name string) erro
 		if errors.Is(err, engine.ErrConflict) {
 			continue
 		}
+		if err == nil {
+			audit.Describe(ctx, namespace, audit.Change{What: "binary " + name, Before: fmt.Sprintf("%d versions", len(binary.Versions))})
+		}
 		s.wake(ctx, engine.Wake{Kind: engine.WakeBinary, Key: binary.Key()})
 		return explain(err, "binary", name)
 	}
@@ -73,6 +81,7 @@ func (s *Service) changeBinary(ctx context.Context, namespace, name string, chan
 		if err != nil {
 			return engine.Binary{}, err
 		}
+		before := binary.Aliases
 		changed, err := change(&binary)
 		if err != nil || !changed {
 			return binary, err
@@ -86,8 +95,18 @@ func (s *Service) changeBinary(ctx context.Context, namespace, name string, chan
 		if err != nil {
 			return engine.Binary{}, explain(err, "binary", name)
 		}
+		audit.Describe(ctx, namespace, audit.Change{What: "binary " + name, Before: aliasesInWords(before), After: aliasesInWords(binary.Aliases)})
 		s.wake(ctx, engine.Wake{Kind: engine.WakeBinary, Key: binary.Key()})
 		return binary, nil
 	}
 	return engine.Binary{}, explain(engine.ErrConflict, "binary", name)
+}
+
+// aliasesInWords lists what aliases point at: "latest 4, stable 3".
+func aliasesInWords(aliases map[string]int) string {
+	words := make([]string, 0, len(aliases))
+	for _, alias := range slices.Sorted(maps.Keys(aliases)) {
+		words = append(words, fmt.Sprintf("%s %d", alias, aliases[alias]))
+	}
+	return strings.Join(words, ", ")
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/tidewheel/tidewheel/spec"
 )
@@ -16,6 +14,11 @@ func (s *Service) checkDAG(ctx context.Context, namespace string, definition *sp
 		return invalid(problems)
 	}
 	faults, err := s.taskFaults(ctx, namespace, definition)
+	return refusedFor(faults, err)
+}
+
+// refusedFor refuses a definition for faults of it; nil if there are none.
+func refusedFor(faults []taskFault, err error) error {
 	if err != nil || len(faults) == 0 {
 		return err
 	}
@@ -48,9 +51,13 @@ func (s *Service) taskFaults(ctx context.Context, namespace string, definition *
 	for i := range definition.Tasks {
 		task := &definition.Tasks[i]
 		path := "body.tasks." + task.Name
-		for _, name := range slices.Sorted(maps.Values(task.Secrets)) {
-			missing := noSecret(path+".secrets", name)
-			faults = append(faults, taskFault{missing.Fields[0], missing.Code})
+		missing, err := s.secretFaults(ctx, namespace, path+".secrets", task.Secrets)
+		if err != nil {
+			return nil, err
+		}
+		for _, fault := range missing {
+			fault.Message = fmt.Sprintf("task %s: %s", task.Name, fault.Message)
+			faults = append(faults, fault)
 		}
 		job := definition.TaskJob(i)
 		fault, err := s.programFault(ctx, namespace, job, task.Interpreter, known)

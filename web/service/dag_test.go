@@ -91,7 +91,7 @@ func TestProgramsOfAllTasksAreChecked(t *testing.T) {
 	for _, f := range known.Fields {
 		at = append(at, f.Location)
 	}
-	if fmt.Sprint(at) != "[body.tasks.join.secrets body.tasks.join.binary]" || !strings.Contains(known.Fields[1].Message, "task join: there is no binary \"nothing\"") {
+	if fmt.Sprint(at) != "[body.tasks.join.secrets.KEY body.tasks.join.binary]" || !strings.Contains(known.Fields[1].Message, "task join: there is no binary \"nothing\"") {
 		t.Errorf("%+v", known.Fields)
 	}
 }
@@ -104,7 +104,7 @@ func TestJobsAndDAGsShareTheirNames(t *testing.T) {
 	refused(t, err, service.KindExists, "name_taken")
 	_, err = w.ApplyDocuments(t.Context(), "default", documents(t, "kind: Job\nname: a\nbinary: report\n---"+diamond), service.Apply{})
 	known := refused(t, err, service.KindInvalid, "invalid_definition")
-	if len(known.Fields) != 1 || known.Fields[0].Line != 5 || !strings.Contains(known.Detail, "share their names") {
+	if len(known.Fields) != 1 || known.Fields[0].Line != 6 || !strings.Contains(known.Detail, "share their names") {
 		t.Errorf("%+v", known)
 	}
 	if err := w.Jobs.Delete(t.Context(), "default", "etl", "", 0); err != nil {

@@ -141,12 +141,16 @@ func (d *Definitions[S]) change(
 		if err != nil {
 			return engine.Definition[S]{}, err
 		}
+		before := definition
 		if !change(&definition) {
 			return definition, nil
 		}
 		changed, err := d.replace(ctx, definition)
 		if errors.Is(err, engine.ErrConflict) {
 			continue
+		}
+		if err == nil {
+			d.describe(ctx, &before, &changed)
 		}
 		return changed, explain(err, d.noun, name)
 	}

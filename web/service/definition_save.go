@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tidewheel/tidewheel/audit"
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
 )
@@ -102,6 +103,7 @@ func (d *Definitions[S]) create(ctx context.Context, namespace string, definitio
 	if err := d.store.Create(ctx, made); err != nil {
 		return engine.Definition[S]{}, err
 	}
+	d.describe(ctx, nil, &made)
 	d.s.wake(ctx, engine.Wake{Shard: made.Shard, Kind: d.wake, Key: made.UID})
 	return made, nil
 }
@@ -115,8 +117,10 @@ func (d *Definitions[S]) rewrite(ctx context.Context, old engine.Definition[S], 
 			return old, nil
 		}
 		old.Revision++
+		d.describe(ctx, &old, &old)
 		return old, d.store.Replace(ctx, old)
 	}
+	before := old
 	if err := d.edit(&old.Spec, definition); err != nil {
 		return engine.Definition[S]{}, err
 	}
@@ -126,7 +130,25 @@ func (d *Definitions[S]) rewrite(ctx context.Context, old engine.Definition[S], 
 	if how.DryRun {
 		return old, nil
 	}
-	return d.replace(ctx, old)
+	saved, err := d.replace(ctx, old)
+	if err == nil {
+		d.describe(ctx, &before, &saved)
+	}
+	return saved, err
+}
+
+// describe tells the audit log what a definition was, nil for nothing, and what it is now.
+func (d *Definitions[S]) describe(ctx context.Context, before, after *engine.Definition[S]) {
+	state := func(of *engine.Definition[S]) string {
+		switch {
+		case of == nil || of.Deleted:
+			return ""
+		case of.Paused:
+			return fmt.Sprintf("generation %d, paused", of.Generation)
+		}
+		return fmt.Sprintf("generation %d", of.Generation)
+	}
+	audit.Describe(ctx, after.Namespace, audit.Change{What: d.noun + " " + after.Name, Before: state(before), After: state(after)})
 }
 
 // wordedAs reports whether a text says nothing new of a definition that it means: it is what a user who edits it is shown.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/cron"
@@ -29,8 +27,8 @@ func (s *Service) checkJob(ctx context.Context, namespace string, definition *sp
 	if _, err := cron.Compile(definition.Definition(namespace+"/"+definition.Name, s.now())); err != nil {
 		return field("invalid_schedule", "body.schedule", "%s", err)
 	}
-	for _, name := range slices.Sorted(maps.Values(definition.Secrets)) {
-		return noSecret("body.secrets", name)
+	if faults, err := s.secretFaults(ctx, namespace, "body.secrets", definition.Secrets); err != nil || len(faults) > 0 {
+		return refusedFor(faults, err)
 	}
 	version, err := s.ResolveBinary(ctx, namespace, definition)
 	if err != nil {
@@ -49,10 +47,6 @@ func unusedInterpreter(interpreter, binary, kind string) error {
 		return nil
 	}
 	return field("interpreter_unused", "body.interpreter", "interpreter has no effect: binary %q is %s; remove interpreter", binary, how)
-}
-
-func noSecret(location, name string) *Error {
-	return field("secret_not_found", location, "there is no secret %q: this version keeps none yet; put values that are not secret into env", name)
 }
 
 // ResolveBinary tells which version a definition would run now.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/tidewheel/tidewheel/audit"
 	"github.com/tidewheel/tidewheel/engine"
 )
 
@@ -92,6 +93,7 @@ func (s *Service) leave(ctx context.Context, command engine.Command) error {
 	if err := s.store.PutCommand(ctx, command); err != nil {
 		return fmt.Errorf("leave command %s for the engine: %w", command.Kind, err)
 	}
+	audit.Describe(ctx, "", auditedCommand(&command))
 	return nil
 }
 
@@ -103,4 +105,27 @@ func (s *Service) after(earlier time.Time) time.Time {
 		return next
 	}
 	return now
+}
+
+// auditedCommand says in the audit log what was asked of the engine.
+func auditedCommand(command *engine.Command) audit.Change {
+	noun := "run "
+	if command.Kind.AboutWave() {
+		noun = "wave "
+	}
+	asked := string(command.Kind)
+	switch command.Kind {
+	case engine.CommandStart, engine.CommandStartWave:
+		asked = "start"
+	case engine.CommandCancelWave:
+		asked = "cancel"
+	case engine.CommandResumeWave:
+		asked = "resume"
+	case engine.CommandMarkTask:
+		asked = "mark task " + command.Task + " as " + command.Mark.String()
+	case engine.CommandBackfill:
+		return audit.Change{What: "backfill", After: command.From.Format(time.RFC3339) + " to " + command.To.Format(time.RFC3339)}
+	case engine.CommandCancel, engine.CommandRetry:
+	}
+	return audit.Change{What: noun + command.RunID, After: asked}
 }

@@ -8,7 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tidewheel/tidewheel/audit"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/secret"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
@@ -19,6 +21,7 @@ type Store interface {
 	EffectStore
 	Names
 	OverviewStore
+	audit.Records
 
 	Jobs() engine.Definitions[spec.Job]
 
@@ -69,6 +72,10 @@ type Config struct {
 	// Backup writes backups, unless NoBackup says why there are none, and what to do instead; nil says nothing.
 	Backup   BackupWriter
 	NoBackup func(context.Context) (string, error)
+	// Secrets keeps secrets; nil: there are none.
+	Secrets *secret.Vault
+	// RotateSecretsKey makes a new key and seals all secrets anew; it returns what they are sealed for, and how many there were.
+	RotateSecretsKey func(context.Context) (recipient string, resealed int, err error)
 	// Alone tells of the engine of this process, where it is the only one and needs no leases; nil where engines share.
 	Alone func() engine.EnginePresence
 	// DiskFull says that the disk of this server is full, and what to do; nil while it is not. A nil function: nobody knows.
@@ -79,6 +86,8 @@ type Config struct {
 type Service struct {
 	Jobs *Definitions[spec.Job]
 	DAGs *Definitions[spec.DAG]
+	// Audit is the log of who changed what.
+	Audit *audit.Log
 
 	store  Store
 	blobs  Blobs
@@ -103,7 +112,7 @@ func New(store Store, blobs Blobs, queue Queue, log *slog.Logger, config Config)
 		config.Now = time.Now
 	}
 	s := &Service{store: store, blobs: blobs, queue: queue, log: log, config: config}
-	s.Jobs, s.DAGs = newJobs(s), newDAGs(s)
+	s.Jobs, s.DAGs, s.Audit = newJobs(s), newDAGs(s), audit.New(store)
 	return s
 }
 

@@ -66,6 +66,9 @@ var notices = map[string]string{
 	"same":      "The file is identical to the latest version, so no new version was made.",
 	"moved":     "The alias has moved. Runs that start from now on use it.",
 	"back":      "Rolled back.",
+
+	"secret-set":     "Set. Runs that are queued from now on are given the new value.",
+	"secret-deleted": "Deleted.",
 }
 
 // done answers an action: go to path, and say there what was done.

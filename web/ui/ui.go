@@ -102,6 +102,9 @@ func (u *UI) Register(router Router) {
 	router.POST("/executors/:id/drain", u.executorDrain)
 	router.POST("/executors/:id/resume", u.executorResume)
 
+	router.GET("/audit", u.auditList)
+	u.secretRoutes(router)
+
 	router.GET("/ui/search", u.search)
 	router.GET("/ui/shortcuts", u.shortcuts)
 

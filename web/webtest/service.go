@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/secret"
 	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/store/memory"
 	"github.com/tidewheel/tidewheel/store/storetest"
@@ -35,20 +36,58 @@ func New(t testing.TB, configs ...service.Config) *World {
 		Store: &Store{Store: memory.New()}, Blobs: NewBlobs(), Queue: NewQueue(), Now: Start,
 		Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
+	var err error
 	config := service.Config{Now: func() time.Time { return w.Now }}
 	for _, given := range configs {
 		config.MaxBinary, config.Backup, config.NoBackup = given.MaxBinary, given.Backup, given.NoBackup
 		config.Alone, config.DiskFull = given.Alone, given.DiskFull
 	}
+	if config.Secrets, err = vault(t, w.Store); err != nil {
+		t.Fatal(err)
+	}
 	w.Service = service.New(w.Store, w.Blobs, w.Queue, w.Log, config)
 	return w
+}
+
+// vault makes a vault with a key of its own.
+func vault(t testing.TB, store *Store) (*secret.Vault, error) {
+	key, err := secret.NewKey()
+	if err != nil {
+		return nil, err
+	}
+	ring, err := secret.NewRing(t.Context(), func(context.Context) ([]byte, error) { return key.Text(), nil })
+	if err != nil {
+		return nil, err
+	}
+	made := secret.NewVault(store, ring, func() time.Time { return Start })
+	_, err = made.Establish(t.Context())
+	return made, err
 }
 
 // Store is a memory store that can be told to fail.
 type Store struct {
 	*memory.Store
-	mu   sync.Mutex
-	down error
+	mu      sync.Mutex
+	down    error
+	records error // of writes of records alone
+}
+
+// FailRecords makes writes of records fail with an error; nil mends them.
+func (s *Store) FailRecords(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.records = err
+}
+
+// InsertRecord fails while the store is told to.
+func (s *Store) InsertRecord(ctx context.Context, record engine.Record) error {
+	s.mu.Lock()
+	err := s.records
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return s.Store.InsertRecord(ctx, record)
 }
 
 // Fail makes the store answer with an error; nil mends it.
