@@ -280,7 +280,7 @@ func TestKeyIsReadAgainWhenAValueDoesNotOpen(t *testing.T) {
 		if _, err := executor.opens(t, web.Vault, "default", "db"); !errors.Is(err, secret.ErrOtherKey) {
 			t.Errorf("the key was read again at once: %v", err)
 		}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute) // of the bubble
 		if got, err := executor.opens(t, web.Vault, "default", "db"); got != value || err != nil {
 			t.Errorf("opened %q, %v", got, err)
 		}
