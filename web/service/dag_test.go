@@ -103,7 +103,7 @@ func TestJobsAndDAGsShareTheirNames(t *testing.T) {
 	refused(t, err, service.KindExists, "name_taken")
 	_, err = w.ApplyDocuments(t.Context(), "default", documents(t, "kind: Job\nname: a\nbinary: report\n---"+diamond), service.Apply{})
 	known := refused(t, err, service.KindInvalid, "invalid_definition")
-	if len(known.Fields) != 1 || known.Fields[0].Line != 5 || !strings.Contains(known.Detail, "share their names") {
+	if len(known.Fields) != 1 || known.Fields[0].Line != 6 || !strings.Contains(known.Detail, "share their names") {
 		t.Errorf("%+v", known)
 	}
 	if err := w.Jobs.Delete(t.Context(), "default", "etl", "", 0); err != nil {
