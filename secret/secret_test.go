@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -265,4 +266,27 @@ func TestKeysAreReadAsAgeKeygenWritesThem(t *testing.T) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
+}
+
+// An executor sees no store: it reads its key again when a value does not open, though not each time.
+func TestKeyIsReadAgainWhenAValueDoesNotOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		old, fresh := newKey(t), newKey(t)
+		web, executor := newNode(t, store, fresh), newNode(t, memory.New(), old)
+		web.tend(t, secret.KeyFits, 0, 0)
+		set(t, web.Vault, "default", "db", value)
+		executor.file = append(fresh.Text(), old.Text()...)
+		if _, err := executor.opens(t, web.Vault, "default", "db"); !errors.Is(err, secret.ErrOtherKey) {
+			t.Errorf("the key was read again at once: %v", err)
+		}
+		<-time.After(time.Minute) // of the bubble
+		if got, err := executor.opens(t, web.Vault, "default", "db"); got != value || err != nil {
+			t.Errorf("opened %q, %v", got, err)
+		}
+		executor.file = []byte("damaged")
+		if got, err := executor.opens(t, web.Vault, "default", "db"); got != value || err != nil {
+			t.Errorf("opened %q, %v, though the key was known", got, err)
+		}
+	})
 }

@@ -43,11 +43,13 @@ type ValueError struct{ Reason string }
 func (e *ValueError) Error() string { return e.Reason }
 
 // ErrUnsettled says that no node with a key has been there yet, so that nothing can be sealed.
-var ErrUnsettled = errors.New("no node has brought a key of secrets yet: make one by `tidewheel secret new-key` and start all nodes but those with the role web alone with --secrets-key-file")
+var ErrUnsettled = errors.New("no node has brought a key of secrets yet: make one by `tidewheel secret new-key`, " +
+	"and start the executors and a node with the role web or engine with --secrets-key-file")
 
 // ErrLost says that this server keeps secrets for a key that it had, and has no more.
 var ErrLost = errors.New("the key that the secrets are sealed for is not here, so that runs that need secrets fail; nothing was changed: " +
-	"put it back as secrets.key into the data folder or give it by --secrets-key-file; if it is lost, delete all secrets, start the server again, and set them anew")
+	"put it back as secrets.key into the data folder or give it by --secrets-key-file; if it is lost, delete all secrets, " +
+	"start the server again, and set them anew")
 
 // Vault keeps secrets as records of a store. It is safe for concurrent use.
 type Vault struct {
@@ -73,7 +75,8 @@ func checkValue(value []byte) error {
 	case len(value) == 0:
 		return &ValueError{"the value is empty: delete the secret instead"}
 	case len(value) > MaxValue:
-		return &ValueError{fmt.Sprintf("the value has %d bytes, and a secret has at most %d: keep larger ones where the program can fetch them, and a key to them here", len(value), MaxValue)}
+		return &ValueError{fmt.Sprintf("the value has %d bytes, and a secret has at most %d: keep larger ones where the program can fetch them, "+
+			"and a key to them here", len(value), MaxValue)}
 	case !utf8.Valid(value):
 		return &ValueError{"the value is not UTF-8, and programs read it from their environment: encode it, such as in base64"}
 	case strings.ContainsRune(string(value), 0):

@@ -110,7 +110,8 @@ func TestWrongKeyIsSaidAtStartAndChangesNothing(t *testing.T) {
 
 func TestKeyOfSecretsComesFromOnePlace(t *testing.T) {
 	key := newTestCLI(t).must("secret", "new-key")
-	line := strings.TrimSpace(key[strings.Index(key, "AGE-SECRET"):])
+	_, rest, _ := strings.Cut(key, "AGE-SECRET")
+	line := strings.TrimSpace("AGE-SECRET" + rest)
 	file := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(file, []byte(key), 0o600); err != nil {
 		t.Fatal(err)

@@ -73,8 +73,8 @@ func (g *secretGiver) seal(task *engine.Task) error {
 		name := task.Secrets[variable]
 		sealed, err := g.vault.Sealed(ctx, task.Namespace, name)
 		if errors.Is(err, engine.ErrNotFound) {
-			task.Refused = fmt.Sprintf("there is no secret %q, which its variable %s takes its value from: set it with `tidewheel secret set %s`, or change the definition; then retry the run",
-				name, variable, name)
+			task.Refused = fmt.Sprintf("there is no secret %q, which its variable %s takes its value from: "+
+				"set it with `tidewheel secret set %s`, or change the definition; then retry the run", name, variable, name)
 			break
 		}
 		if err != nil {

@@ -206,7 +206,8 @@ func (s *Server) rotateSecretsKey(ctx context.Context) (recipient string, reseal
 	defer s.secrets.rotating.Unlock()
 	if s.secrets.own == "" || s.config.NATSURL != "" || s.config.NATSListen != "" {
 		return "", 0, &service.Error{Kind: service.KindConflict, Code: "key_elsewhere",
-			Detail: "the key of secrets is not this server's alone: make another with age-keygen, add it as the last line to the key of every node, then make it the first line; values are sealed anew within a minute"}
+			Detail: "the key of secrets is not this server's alone: make another by `tidewheel secret new-key`, " +
+				"add it as the last line to the key of every node, then make it the first line; values are sealed anew within a minute"}
 	}
 	fresh, err := secret.NewKey()
 	if err != nil {

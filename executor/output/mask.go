@@ -1,6 +1,7 @@
 package output
 
 import (
+	"encoding/binary"
 	"slices"
 	"sort"
 	"sync"
@@ -111,18 +112,21 @@ func (m *Mask) block(text string, at int) uint32 {
 }
 
 func hashBlock(a, b, c byte) uint32 {
-	return (uint32(a)<<16 | uint32(b)<<8 | uint32(c)) * 0x9E3779B1 >> 12
+	return hash(uint32(a) | uint32(b)<<8 | uint32(c)<<16)
 }
+
+func hash(block uint32) uint32 { return block * 0x9E3779B1 >> 12 }
 
 // span is where masked text stands: [from, to). One that began before the text has from -1.
 type span struct{ from, to int }
 
 // find returns where values stand in data, in order and apart from each other.
 func (m *Mask) find(data []byte, spans []span) []span {
-	bits := uint32(len(m.shift) - 1)
+	shift := m.shift
 	for end := m.shortest; end <= len(data); {
-		block := hashBlock(data[end-3], data[end-2], data[end-1]) & bits
-		if jump := m.shift[block]; jump > 0 {
+		// One load of four bytes, of which the first is dropped: no piece is shorter.
+		block := hash(binary.LittleEndian.Uint32(data[end-MaskLeast:end])>>8) & uint32(len(shift)-1)
+		if jump := shift[block]; jump > 0 {
 			end += int(jump)
 			continue
 		}
