@@ -233,3 +233,16 @@ func TestTextsOfUsersAreBounded(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestWhatIsChangedAtOnceIsDescribedByAll(t *testing.T) {
+	ctx, changes := audit.Collect(t.Context())
+	var wait sync.WaitGroup
+	for n := range 150 {
+		wait.Go(func() { audit.Describe(ctx, "default", audit.Change{What: fmt.Sprint("run ", n), After: "retry"}) })
+	}
+	wait.Wait()
+	var entry audit.Entry
+	if changes.Fill(&entry); len(entry.Changes) != 101 || entry.Changes[100].What != "and 50 more" || entry.Namespace != "default" {
+		t.Errorf("%d changes, the last is %+v", len(entry.Changes), entry.Changes[len(entry.Changes)-1])
+	}
+}

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"sync"
 )
 
 // Change is one thing that a request has changed.
@@ -15,8 +16,10 @@ type Change struct {
 // mostChanges is how many changes of one request are kept one by one.
 const mostChanges = 100
 
-// Changes are what a request has changed, as the code that changes it says on the way.
+// Changes are what a request has changed, as the code that changes it says on the way. It is safe for concurrent use: a
+// request may change many things at once.
 type Changes struct {
+	mu        sync.Mutex
 	namespace string
 	list      []Change
 	more      int
@@ -30,13 +33,14 @@ func Collect(ctx context.Context) (context.Context, *Changes) {
 	return context.WithValue(ctx, changesKey{}, changes), changes
 }
 
-// Describe says what a request changes in a namespace. It does nothing where no request is recorded. It must be called by the
-// goroutine that serves the request.
+// Describe says what a request changes in a namespace. It does nothing where no request is recorded.
 func Describe(ctx context.Context, namespace string, change Change) {
 	changes, collected := ctx.Value(changesKey{}).(*Changes)
 	if !collected {
 		return
 	}
+	changes.mu.Lock()
+	defer changes.mu.Unlock()
 	if namespace != "" {
 		changes.namespace = namespace
 	}
@@ -50,6 +54,8 @@ func Describe(ctx context.Context, namespace string, change Change) {
 
 // Fill puts the changes into an entry.
 func (c *Changes) Fill(entry *Entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.namespace != "" {
 		entry.Namespace = c.namespace
 	}
