@@ -19,7 +19,8 @@ var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 func entry(n int) audit.Entry {
 	return audit.Entry{
-		At: noon.Add(time.Duration(n) * time.Minute), By: []string{"ada", "ada/deploy", "grace"}[n%3], Namespace: []string{"default", "finance"}[n%2],
+		At: noon.Add(time.Duration(n) * time.Minute), By: []string{"ada", "ada/deploy", "grace"}[n%3],
+		Namespace: []string{"default", "finance"}[n%2],
 		Action: "POST /api/v1/jobs/{name}/pause", Target: fmt.Sprintf("/api/v1/jobs/job%d/pause", n), Outcome: audit.Done, Status: 200,
 	}
 }
@@ -113,7 +114,7 @@ func TestEntriesAreListedByWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-// change rewrites the record of an entry, as somebody who can write to the store might.
+// change rewrites the record of an entry, as a program that can write to the store might.
 func change(t *testing.T, store *memory.Store, number int, edit func(*audit.Entry)) {
 	t.Helper()
 	record, err := store.Record(t.Context(), "audit", fmt.Sprintf("%016d", number))

@@ -4,8 +4,8 @@
 // What it promises:
 //   - An entry that was appended is in the store when Append returns.
 //   - Entries are numbered without gaps over all nodes; two nodes that append at once both succeed.
-//   - Whoever can write to the store can remove the newest entries and nobody sees it, unless a hash was kept elsewhere:
-//     Verify takes one.
+//   - That the newest entries were removed from the store shows only against a hash that was kept elsewhere: Verify
+//     takes one.
 //
 // It imports engine alone: the store is a port.
 package audit
