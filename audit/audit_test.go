@@ -21,7 +21,7 @@ func entry(n int) audit.Entry {
 	return audit.Entry{
 		At: noon.Add(time.Duration(n) * time.Minute), By: []string{"ada", "ada/deploy", "grace"}[n%3],
 		Namespace: []string{"default", "finance"}[n%2],
-		Action: "POST /api/v1/jobs/{name}/pause", Target: fmt.Sprintf("/api/v1/jobs/job%d/pause", n), Outcome: audit.Done, Status: 200,
+		Action:    "POST /api/v1/jobs/{name}/pause", Target: fmt.Sprintf("/api/v1/jobs/job%d/pause", n), Outcome: audit.Done, Status: 200,
 	}
 }
 

@@ -76,7 +76,7 @@ func AuditPage(v Audit) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "\" autocomplete=\"off\" maxlength=\"200\" placeholder=\"ada or ada/deploy\"></label> <label>Namespace <input name=\"in\" id=\"audit-namespace\" value=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "\" autocomplete=\"off\" maxlength=\"200\" placeholder=\"admin\"></label> <label>Namespace <input name=\"in\" id=\"audit-namespace\" value=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
