@@ -25,7 +25,7 @@ func (b *bench) engine(ctx context.Context, jobs, each int) error {
 	return b.inProcess(ctx, roles{
 		slots: 256, observer: counter,
 		register: func(ctx context.Context, store engineStore) (err error) {
-			uids, err = pausedJobs(ctx, store, jobs)
+			uids, err = pausedJobs(ctx, store, jobs, spec.TierLight)
 			return err
 		},
 		measure: func(ctx context.Context, store engineStore, failed <-chan error) error {
@@ -65,12 +65,12 @@ func backfillAll(ctx context.Context, store engineStore, uids []string, now time
 }
 
 // pausedJobs registers jobs whose runs may overlap and whose schedule stands still: only backfills run.
-func pausedJobs(ctx context.Context, store engineStore, n int) ([]string, error) {
+func pausedJobs(ctx context.Context, store engineStore, n int, tier spec.Tier) ([]string, error) {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	var uids []string
 	for i := range n {
 		definition := spec.Job{
-			Kind: spec.KindJob, Name: "nothing-" + strconv.Itoa(i), Binary: "sha256:" + digestOfNothing,
+			Kind: spec.KindJob, Tier: tier, Name: "nothing-" + strconv.Itoa(i), Binary: "sha256:" + digestOfNothing,
 			Schedule: spec.Strings{"* * * * * *"}, Overlap: spec.OverlapAllow, Timeout: spec.Duration(time.Minute),
 		}
 		definition.ApplyDefaults()

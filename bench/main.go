@@ -34,7 +34,7 @@ func main() {
 }
 
 func mainStatus() int {
-	only := flag.String("only", "", "scenarios, separated by commas: lag, burst, throughput, engine, rates, instant, waves, pages, batches, retention, registered (default all)")
+	only := flag.String("only", "", "scenarios, separated by commas: lag, burst, throughput, engine, rates, instant, waves, pages, batches, retention, registered, takeover (default all; takeover only with -mongodb-uri)")
 	repeat := flag.Int("repeat", 1, "how often each scenario is run")
 	quick := flag.Bool("quick", false, "shorter runs, to see that the benchmark works")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of this process here; of use with -only engine")
@@ -121,9 +121,12 @@ func run(ctx context.Context, binary, only string, repeat int, quick bool, mongo
 		{"retention", func(ctx context.Context) error {
 			return b.retention(ctx, cmp.Or(size.runs, 1_000_000/scale), seconds(180))
 		}},
+		{"takeover", func(ctx context.Context) error { return b.takeover(ctx, cmp.Or(size.runs, 10_000/scale)) }},
 		{"registered", func(ctx context.Context) error { return b.registered(ctx, cmp.Or(size.jobs, 100_000/scale)) }},
 	}
-	wanted := func(name string) bool { return only == "" || slices.Contains(strings.Split(only, ","), name) }
+	wanted := func(name string) bool {
+		return only == "" && (name != "takeover" || mongodb != "") || slices.Contains(strings.Split(only, ","), name)
+	}
 	fmt.Printf("%s, %d cores, %s\n", time.Now().UTC().Format(time.RFC3339), runtime.NumCPU(), runtime.Version())
 	for range repeat {
 		if slices.ContainsFunc([]string{"lag", "burst", "throughput", "waves"}, wanted) {

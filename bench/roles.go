@@ -14,6 +14,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine/shard"
 	"github.com/tidewheel/tidewheel/executor"
 	"github.com/tidewheel/tidewheel/queue/jetstream"
+	"github.com/tidewheel/tidewheel/signing"
 	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/store/mongo"
 	"github.com/tidewheel/tidewheel/store/sqlite"
@@ -59,7 +60,13 @@ func (b *bench) inProcess(ctx context.Context, r roles) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, nats.Shutdown()) }()
-	queue, err := jetstream.Connect(ctx, jetstream.Config{Server: nats, Logger: log})
+	own, err := signing.NewKeys()
+	if err != nil {
+		return err
+	}
+	var keys signing.Ring
+	keys.Use(own)
+	queue, err := jetstream.Connect(ctx, jetstream.Config{Server: nats, Keys: &keys, Logger: log})
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,7 @@ package blob
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,11 +28,10 @@ const (
 	// DefaultRegion is the region of a Config that names none, nor the environment.
 	DefaultRegion = "us-east-1"
 
-	markerKey     = "tidewheel.json"
-	markerFormat  = 1
-	cleanupTime   = 30 * time.Second
-	maxBackoff    = 2 * time.Second
-	responseStart = 5 * time.Minute // a copy of 5 GiB on a slow server answers late
+	markerKey    = "tidewheel.json"
+	markerFormat = 1
+	cleanupTime  = 30 * time.Second
+	maxBackoff   = 2 * time.Second
 )
 
 // Config says which S3 to use.
@@ -52,6 +51,8 @@ type Config struct {
 	PathStyle bool
 	// Prefix is put before every key, to share a bucket.
 	Prefix string
+	// Trusted returns the authorities whose certificates are trusted, another pool when they change; nil: the machine's.
+	Trusted func() *x509.CertPool
 	// Logger takes warnings about retries. Default: nothing is said.
 	Logger *slog.Logger
 }
@@ -81,7 +82,7 @@ func (c *Config) validate() error {
 // Store keeps binaries and logs in one bucket. It is safe for concurrent use.
 type Store struct {
 	client    *s3.Client
-	transport *http.Transport
+	transport *transport
 	bucket    string
 	prefix    string
 	logger    *slog.Logger
@@ -97,15 +98,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
-	transport := &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		ForceAttemptHTTP2:     true,
-		MaxIdleConnsPerHost:   64,
-		IdleConnTimeout:       90 * time.Second,
-		TLSHandshakeTimeout:   10 * time.Second,
-		ResponseHeaderTimeout: responseStart, // a server that hangs is tried again
-		TLSClientConfig:       &tls.Config{MinVersion: tls.VersionTLS12},
-	}
+	transport := newTransport(config.Trusted)
 	shared, err := sharedConfig(ctx, config)
 	if err != nil {
 		return nil, err

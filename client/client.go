@@ -3,6 +3,8 @@ package client
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,6 +30,8 @@ type Config struct {
 	Token     string // "" sends none
 	Namespace string // "" is the default one
 	UserAgent string
+	// RootCAs are the authorities whose certificates are trusted; nil: the machine's.
+	RootCAs *x509.CertPool
 	// HTTP is used instead of a client of its own, which knows no limit on the time of a whole answer.
 	HTTP *http.Client
 }
@@ -60,6 +64,7 @@ func New(config Config) (*Client, error) {
 				Proxy:                 http.ProxyFromEnvironment,
 				DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 				ForceAttemptHTTP2:     true,
+				TLSClientConfig:       &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: config.RootCAs},
 				MaxIdleConnsPerHost:   16,
 				IdleConnTimeout:       90 * time.Second,
 				TLSHandshakeTimeout:   10 * time.Second,
@@ -101,10 +106,35 @@ type unreachable struct {
 	err error
 }
 
+// Unreachable is the error of a server that a request of the caller's own did not reach.
+func Unreachable(url string, err error) error { return &unreachable{url: url, err: err} }
+
 func (e *unreachable) Error() string {
+	if advice := aboutTLS(e.err); advice != "" {
+		return fmt.Sprintf("%s cannot be reached safely: %s: %s", e.url, reason(e.err), advice)
+	}
 	return fmt.Sprintf("%s cannot be reached: %s: is the server running, and is --url right?", e.url, reason(e.err))
 }
 func (e *unreachable) Unwrap() []error { return []error{ErrUnreachable, e.err} }
+
+// aboutTLS says what to do where the server is there, and its certificate is not trusted; otherwise it returns "".
+func aboutTLS(err error) string {
+	var unknown x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var plain tls.RecordHeaderError
+	switch {
+	case errors.As(err, &unknown):
+		return "if its certificate is of an authority of your own, name the authority's file by --ca-file or TIDEWHEEL_CA_FILE"
+	case errors.As(err, &name):
+		return "use a name that the certificate has in --url"
+	case errors.As(err, &invalid):
+		return "the server needs a new certificate, or this machine's clock is wrong"
+	case errors.As(err, &plain):
+		return "the server does not speak TLS there: write http:// in --url"
+	}
+	return ""
+}
 
 func reason(err error) string {
 	var op *net.OpError
@@ -203,6 +233,10 @@ func apiError(response *http.Response) *APIError {
 	var problem wire.Problem
 	if media == "application/problem+json" && json.Unmarshal(data, &problem) == nil {
 		e.Code, e.Detail, e.Errors, e.Result = problem.Code, problem.Detail, problem.Errors, problem.Result
+		return e
+	}
+	if e.Status == http.StatusBadRequest && bytes.Contains(data, []byte("HTTP request to an HTTPS server")) { // net/http says so
+		e.Detail = "the server speaks TLS there: write https:// in --url"
 		return e
 	}
 	e.Detail = fmt.Sprintf("what answers there is no Tidewheel API: %d %s", e.Status, http.StatusText(e.Status))

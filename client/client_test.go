@@ -39,7 +39,7 @@ func newSite(t *testing.T) *site {
 	t.Helper()
 	s := &site{World: webtest.New(t)}
 	server, err := web.New(web.Config{
-		Service: s.Service, Guard: auth.NewGuard(auth.NewToken("admin", token), auth.Config{}), Log: s.Log, Version: "v0-test",
+		Service: s.Service, Guard: auth.NewGuard(s.Access), Log: s.Log, Version: "v0-test",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestJobs(t *testing.T) {
 	s, ctx := newSite(t), t.Context()
 	s.PutBinary(t, "report")
 	job := must[wire.Job](t)(s.api.CreateJob(ctx, definition{"name": "a", "binary": "report", "schedule": "@hourly"}))
-	if job.Name != "a" || job.CreatedBy != "admin" || job.Spec.Schedule[0] != "@hourly" {
+	if job.Name != "a" || job.CreatedBy != "root" || job.Spec.Schedule[0] != "@hourly" {
 		t.Errorf("created %+v", job)
 	}
 	_, err := s.api.CreateJob(ctx, definition{"name": "a", "binary": "report"})

@@ -15,7 +15,7 @@ func TestDAGsAndWaves(t *testing.T) {
 	ctx := t.Context()
 	task := definition{"binary": "report", "schedule": "@hourly"}
 	dag := must[wire.DAG](t)(s.api.CreateDAG(ctx, definition{"name": "etl", "tasks": definition{"a": task}}))
-	if dag.Generation != 1 || dag.CreatedBy != "admin" {
+	if dag.Generation != 1 || dag.CreatedBy != "root" {
 		t.Errorf("created %+v", dag)
 	}
 	_, err := s.api.CreateDAG(ctx, definition{"name": "etl", "tasks": definition{"b": task}})

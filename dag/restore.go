@@ -49,13 +49,14 @@ func (w *Wave) settle() (closed []int) {
 
 // Resume makes a wave go on that has failed or was cancelled: every task that
 // failed, was cancelled or closed by its rule because of that is put back, and
-// so is a skipped one that comes after such a task, as it may be decided anew.
+// so is a skipped one that comes after such a task, or after one of changed,
+// which had ended otherwise until now, as it may be decided anew.
 // All that succeeded stays. Roots among them are ready at once. reset are the
 // tasks that will be run or decided again, in order, the caller owns the slice.
 //
 // A task that was put back may be closed again right away, by a need that stays
 // as it is; then it is not in reset.
-func (w *Wave) Resume() (reset []int) {
+func (w *Wave) Resume(changed ...int) (reset []int) {
 	w.cancelled = false
 	back := make([]bool, len(w.states))
 	before := w.States()
@@ -66,7 +67,7 @@ func (w *Wave) Resume() (reset []int) {
 			back[task] = true
 		case Skipped:
 			for _, need := range w.graph.needs[task] {
-				back[task] = back[task] || back[need]
+				back[task] = back[task] || back[need] || slices.Contains(changed, int(need))
 			}
 		default:
 		}

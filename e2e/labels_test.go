@@ -176,6 +176,7 @@ func executorFlags(t *testing.T, server *Server, queue, bytes string) []string {
 	return []string{
 		"--roles", "executor", "--tier", "heavy", "--label", "sonar=true", "--label", "boat=nereid", "--slots", "2",
 		"--nats-url", "nats://" + queue, "--nats-credentials", strings.TrimSpace(string(token)),
+		"--task-keys-file", filepath.Join(server.args[2], "task-keys.pem"),
 		"--s3-endpoint", "http://" + bytes, "--s3-access-key", keys.AccessKey, "--s3-secret-key", keys.SecretKey,
 	}
 }

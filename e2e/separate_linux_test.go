@@ -21,7 +21,7 @@ const spy = `#!/bin/sh
 exec 2>/dev/null
 for process in /proc/$SERVER $(grep -ls "^PPid:	$SERVER$" /proc/[0-9]*/status | sed s,/status,,); do
 	test $process = /proc/$$ && continue
-	echo looks at a process
+	test -e $process && echo looks at a process
 	cat $process/environ | grep -qa . && echo reached $process/environ
 	dd if=$process/mem bs=1 count=1 skip=4198400 | grep -qa . && echo reached $process/mem
 	ls $process/fd/ | grep -q . && echo reached $process/fd
@@ -34,7 +34,7 @@ cat "$SHARED" && echo reached the token of the command line
 cat "$SECRET" && echo reached the file of a secret
 kill -0 $SERVER && echo reached the server by a signal
 chmod u+w "$0" && echo >> "$0" && echo reached the cache
-ls -d "$(dirname "$TIDEWHEEL_WORK_DIR")"/* | grep -q . && echo reached the list of work folders
+ls "$(dirname "$(dirname "$TIDEWHEEL_WORK_DIR")")" | grep -qx lock && echo reached the list of work folders
 echo honest > "$TIDEWHEEL_ARTIFACTS/file" && echo key=value > "$TIDEWHEEL_OUTPUT" && test "$(cat "$(mktemp)")" = "" && echo honest work
 grep NoNewPrivs /proc/self/status
 echo run-token $(printf %s "$TIDEWHEEL_RUN_TOKEN" | sed 's/./&,/g')
@@ -47,6 +47,10 @@ func TestJobReachesNothingOfTheServer(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("it needs root, to start servers as root and as another user")
 	}
+	everything := []string{
+		"reached the token", "reached the list of the data folder", "reached the database", "reached the token of the command line",
+		"reached the file of a secret", "reached the server by a signal", "reached the cache", "reached the list of work folders",
+	}
 	for _, c := range []struct {
 		name, isolation string
 		as              *syscall.Credential
@@ -55,10 +59,10 @@ func TestJobReachesNothingOfTheServer(t *testing.T) {
 	}{
 		{"root", "own-user", nil, nil, nil},
 		{"another user", "own-domain", &syscall.Credential{Uid: 65534, Gid: 65534}, nil, nil},
-		{"another user that is named", "none", &syscall.Credential{Uid: 65534, Gid: 65534}, []string{"--run-as", "65534"}, []string{
-			"reached the token", "reached the list of the data folder", "reached the database", "reached the token of the command line",
-			"reached the file of a secret", "reached the server by a signal", "reached the cache", "reached the list of work folders",
-		}},
+		{"another user that is named", "none", &syscall.Credential{Uid: 65534, Gid: 65534}, []string{"--run-as", "65534"}, everything},
+		{"root, strict", "strict", nil, []string{"--sandbox", "strict"}, nil},
+		{"another user, strict", "strict", &syscall.Credential{Uid: 65534, Gid: 65534}, []string{"--sandbox", "strict"}, nil},
+		{"another user, off", "none", &syscall.Credential{Uid: 65534, Gid: 65534}, []string{"--sandbox", "off"}, everything},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -117,7 +121,10 @@ func TestJobReachesNothingOfTheServer(t *testing.T) {
 					t.Errorf("the job cannot do this either, so that it shows nothing: %s", known)
 				}
 			}
-			if c.as != nil && strings.Count(out, "looks at a process\n") < 2 {
+			if looks := strings.Count(out, "looks at a process\n"); c.isolation == "strict" && looks > 0 {
+				t.Errorf("the job sees processes of the server: %q", out)
+			}
+			if c.as != nil && c.isolation != "strict" && strings.Count(out, "looks at a process\n") < 2 {
 				t.Errorf("the job finds neither the server nor its guardian: %q", out)
 			}
 			if !strings.Contains(out, "NoNewPrivs:\t1") || !strings.Contains(out, "honest work\n") || runToken == "" {

@@ -22,11 +22,37 @@ type Presence struct {
 	Draining  bool   `json:"draining,omitempty"`
 	// Drain is what an operator wanted last of it; nil: nobody has wanted anything.
 	Drain *DrainOrder `json:"drain,omitempty"`
+	// Refused are the tasks that it has refused; nil: none.
+	Refused *Refusals `json:"refused,omitempty"`
 	// Ahead is how far its clock is before that of the queue's server, as far as can be told; negative: behind. Whoever
 	// reads a presence from a queue is given Seen by the server's clock.
 	Ahead time.Duration `json:"-"`
 	Since time.Time     `json:"since"`
 	Seen  time.Time     `json:"seen"`
+}
+
+// RefusalReason says why an executor refuses a task.
+type RefusalReason string
+
+// The reasons.
+const (
+	RefusedForged   RefusalReason = "forged"   // it has no signature, or one of a key that the executor does not trust
+	RefusedAltered  RefusalReason = "altered"  // it is not what was signed
+	RefusedExpired  RefusalReason = "expired"  // it was signed too long ago
+	RefusedReplayed RefusalReason = "replayed" // it is old, and no engine confirmed that its run waits
+)
+
+// RefusalReasons lists the reasons.
+func RefusalReasons() []RefusalReason {
+	return []RefusalReason{RefusedForged, RefusedAltered, RefusedExpired, RefusedReplayed}
+}
+
+// Refusals are what an executor has refused since it began.
+type Refusals struct {
+	Count int64         `json:"count"`
+	Last  RefusalReason `json:"last"`
+	Why   string        `json:"why"` // of the last, in words
+	At    time.Time     `json:"at"`  // of the last
 }
 
 // DrainOrder is what an operator wants of an executor.
@@ -52,8 +78,18 @@ type EnginePresence struct {
 	// jobs and DAGs have such.
 	Behind    time.Duration `json:"behind,omitempty"`
 	Unwritten int           `json:"unwritten,omitempty"`
+	// Held are the queued runs whose tasks it keeps back from the queue; nil: none.
+	Held []HeldRuns `json:"held,omitempty"`
 	// Ahead is as in Presence.
 	Ahead time.Duration `json:"-"`
+}
+
+// HeldRuns counts the queued runs of a tier and class whose tasks an engine keeps back from the queue, which has enough of the same
+// namespace.
+type HeldRuns struct {
+	Tier  spec.Tier  `json:"tier"`
+	Class spec.Class `json:"class"`
+	Runs  int        `json:"runs"`
 }
 
 // behindAfter is how long a decision may wait for a store that keeps up.

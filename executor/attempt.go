@@ -57,8 +57,9 @@ type attempt struct {
 	program Running // nil before its start and after its end
 	killer  *time.Timer
 
+	confirm   string // why the engine must confirm that this attempt may begin; "" if it need not
 	permit    sync.Once
-	permitted chan struct{} // closed when the engine lets a program begin that may begin once at most
+	permitted chan struct{} // closed when the engine lets a program begin that must not begin without its word
 
 	harmless atomic.Bool // its program has ended, or will not begin
 }
@@ -77,6 +78,12 @@ const (
 // handle executes one task: lock, claim, acknowledge, run, report, unlock, in this order.
 func (e *Executor) handle(delivery Delivery) {
 	task, err := delivery.Task()
+	var refused *RefusedError
+	if errors.As(err, &refused) {
+		e.refuse(refused)
+		e.settled(&task, delivery.Refuse(refused))
+		return
+	}
 	if err != nil {
 		e.log.Error("a task cannot be read and is dropped", keyError, err)
 		e.settled(&task, delivery.Ack())
@@ -93,6 +100,7 @@ func (e *Executor) handle(delivery Delivery) {
 		return
 	}
 	a := e.begin(task, holder, token, asked)
+	a.confirm = delivery.Confirm()
 	defer a.leave()
 	if e.refuses() { // the drain may have looked before it was there
 		a.unlock()

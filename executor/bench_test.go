@@ -46,10 +46,12 @@ type still struct {
 
 type stillDelivery struct{ task *engine.Task }
 
-func (d stillDelivery) Task() (engine.Task, error) { return *d.task, nil }
-func (stillDelivery) Outlived() bool               { return false }
-func (stillDelivery) Ack() error                   { return nil }
-func (stillDelivery) Nak(time.Duration) error      { return nil }
+func (d stillDelivery) Task() (engine.Task, error)        { return *d.task, nil }
+func (stillDelivery) Outlived() bool                      { return false }
+func (stillDelivery) Ack() error                          { return nil }
+func (stillDelivery) Nak(time.Duration) error             { return nil }
+func (stillDelivery) Confirm() string                     { return "" }
+func (stillDelivery) Refuse(*executor.RefusedError) error { return nil }
 
 func (q *still) Pull(ctx context.Context, config executor.PullConfig, handle func(executor.Delivery)) error {
 	var all sync.WaitGroup

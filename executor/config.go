@@ -50,7 +50,10 @@ type Config struct {
 	OwnUsers bool
 	// OwnDomains runs each attempt that has no user of its own in a Landlock domain of its own, where the kernel can.
 	OwnDomains bool
-	// Closed are files and folders that attempts in a domain cannot reach, beside WorkDir and CacheDir.
+	// OwnNamespaces gives each attempt mount, PID and IPC namespaces of its own, in the place of a domain. Run fails where
+	// that cannot be done. It needs a Guardian.
+	OwnNamespaces bool
+	// Closed are files and folders that attempts in a domain or in namespaces cannot reach, beside WorkDir and CacheDir.
 	Closed []string
 	// AllowRoot lets programs run as root: RunAs may be root, and nil then keeps the executor's own user.
 	AllowRoot bool

@@ -56,6 +56,7 @@ type Executor struct {
 	mu      sync.Mutex
 	running map[attemptKey]*attempt
 	order   *engine.DrainOrder // the last; nil if there was none. It is not changed once it is here
+	refused engine.Refusals
 }
 
 // folders hands out work folders.
@@ -86,6 +87,7 @@ type unobserved struct{}
 
 func (unobserved) AttemptStarted(*engine.Task, time.Time)       {}
 func (unobserved) AttemptFinished(*engine.Task, *engine.Finish) {}
+func (unobserved) TaskRefused(engine.RefusalReason)             {}
 
 // Run pulls and executes tasks until ctx ends, and then drains: it takes no more, hands back what has not begun, gives
 // the running programs DrainTimeout, ends those that are left, and hands their attempts back, too. It returns when nothing runs any more.
@@ -171,7 +173,7 @@ func (e *Executor) open() (undo func() error, err error) {
 	}
 	host, err := process.Open(process.Config{
 		Dir: workDir, UID: e.config.RunAs.UID, GID: e.config.RunAs.GID, OwnUsers: e.config.OwnUsers,
-		OwnDomains: e.config.OwnDomains, Closed: e.config.Closed, Readable: []string{cacheDir},
+		OwnDomains: e.config.OwnDomains, OwnNamespaces: e.config.OwnNamespaces, Closed: e.config.Closed, Readable: []string{cacheDir},
 		Guardian: e.config.Guardian, NoCgroups: e.config.NoCgroups, Logger: e.log,
 	})
 	if err != nil {
@@ -188,20 +190,22 @@ func (e *Executor) open() (undo func() error, err error) {
 
 // tellIsolation says in the log what keeps programs apart.
 func (e *Executor) tellIsolation(host *process.Host) {
+	for _, gap := range host.Gaps() {
+		e.log.Warn("this kernel's Landlock does not keep programs from what they could do", "gap", gap)
+	}
 	switch e.isolation {
+	case process.IsolationStrict:
+		e.log.Info("each attempt runs in mount, PID and IPC namespaces of its own", "own_users", e.config.OwnUsers)
 	case process.IsolationOwnUser:
 		e.log.Info("each attempt runs as a user of its own", "processes_of_others_hidden", host.Hides())
 	case process.IsolationOwnDomain:
 		e.log.Info("each attempt runs in a Landlock domain of its own, as this executor's user", "user", os.Geteuid())
-		for _, gap := range host.Gaps() {
-			e.log.Warn("this kernel's Landlock does not keep programs from what they could do", "gap", gap)
-		}
 	case process.IsolationSharedUser:
 		e.log.Warn("all programs run as one user: they can read each other's files, environments and memory",
 			"user", e.config.RunAs.UID, "cure", "start the executor as root without --run-as")
 	case process.IsolationNone:
 		e.log.Warn("nothing keeps programs from this executor's files, or from each other: they run as its own user and can read its keys and its database",
-			"user", os.Geteuid(), "cure", "use Linux 5.13 or later with Landlock, start the executor as root, or give it the capabilities that docs/deploy.md names")
+			"user", os.Geteuid(), "cure", "start it without --sandbox off, use Linux 5.13 or later with Landlock, start the executor as root, or give it the capabilities that docs/deploy.md names")
 	}
 }
 

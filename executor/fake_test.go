@@ -288,6 +288,7 @@ type delivery struct {
 	nak  chan time.Duration
 	// outlived is set before it is sent.
 	outlived bool
+	confirm  string // as outlived
 }
 
 func (q *queue) send(task engine.Task) *delivery {
@@ -299,6 +300,14 @@ func (q *queue) send(task engine.Task) *delivery {
 func (d *delivery) Task() (engine.Task, error) { return d.task, d.bad }
 
 func (d *delivery) Outlived() bool { return d.outlived }
+
+func (d *delivery) Confirm() string { return d.confirm }
+
+func (d *delivery) Refuse(*executor.RefusedError) error {
+	d.q.mu.Lock()
+	defer d.q.mu.Unlock()
+	return d.q.did("refuse")
+}
 
 func (d *delivery) Ack() error {
 	d.q.mu.Lock()

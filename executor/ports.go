@@ -53,8 +53,14 @@ type PullConfig struct {
 
 // Delivery is one task, until it is acknowledged or given back.
 type Delivery interface {
-	// Task reads the message; an error means that it can never be read: acknowledge it and say so in the log.
+	// Task reads the message; *RefusedError if it must not run. Another error means that it can never be read: acknowledge
+	// it and say so in the log.
 	Task() (engine.Task, error)
+	// Refuse ends this copy, for the reason that Task gave. The engine publishes the run again if it waits.
+	Refuse(*RefusedError) error
+	// Confirm says why the engine must confirm that the attempt may begin, "" if it need not; after Task. Once the claims of
+	// its time may be forgotten a copy that was kept and sent again looks like one that has waited.
+	Confirm() string
 	// Outlived reports whether other copies of the task may have been given out so long ago that nobody remembers a claim
 	// any more: then this one must not be claimed.
 	Outlived() bool
@@ -63,6 +69,18 @@ type Delivery interface {
 	// Nak gives the task back, to be delivered to anybody after delay.
 	Nak(delay time.Duration) error
 }
+
+// RefusedError says that a task must not run.
+type RefusedError struct {
+	Reason  engine.RefusalReason
+	Subject string // where it stood; nobody vouches for it
+	Err     error
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("the task at %s is refused as %s: %v", e.Subject, e.Reason, e.Err)
+}
+func (e *RefusedError) Unwrap() error { return e.Err }
 
 // LockHolder is written into a lock, for supervisors and people.
 type LockHolder struct {
@@ -139,4 +157,6 @@ type Observer interface {
 	AttemptStarted(task *engine.Task, at time.Time)
 	// AttemptFinished is called when the end has been reported.
 	AttemptFinished(task *engine.Task, finish *engine.Finish)
+	// TaskRefused is called for each task that was refused.
+	TaskRefused(reason engine.RefusalReason)
 }

@@ -42,7 +42,7 @@ var errOutlived = errors.New("it was delivered too long ago")
 // claim without an answer may have been stored, and then it is found again.
 func (a *attempt) claim(delivery Delivery, until time.Time) error {
 	started := a.result(engine.ResultStarted)
-	started.At, started.Asks = a.claimedAt, a.task.Once
+	started.At, started.Asks = a.claimedAt, a.asks()
 	ctx, cancel := context.WithDeadline(a.e.base, until)
 	defer cancel()
 	return a.persist(ctx, func(ctx context.Context) (err error) {

@@ -53,7 +53,7 @@ func (a *attempt) run(file *cache.File, folder *process.Folder) (process.Exit, *
 		}
 	}
 	command := process.Command{
-		Path: arguments[0], Args: arguments, Env: variables, Folder: folder,
+		Path: arguments[0], Args: arguments, Env: variables, Folder: folder, Files: []string{file.Path},
 		Limits: process.Limits{
 			Memory: int64(a.task.Limits.Memory), CPU: a.task.Limits.CPU, Time: a.task.Timeout, OpenFiles: a.task.Limits.OpenFiles,
 		},

@@ -182,6 +182,23 @@ func (v *Vault) Secrets(ctx context.Context, namespace, after string, limit int)
 	return secrets, nil
 }
 
+// Namespaces lists the namespaces that have a secret. It reads one secret of each.
+func (v *Vault) Namespaces(ctx context.Context) (names []string, err error) {
+	filter := engine.RecordFilter{Kind: kindSecret, Limit: 1}
+	for {
+		records, err := v.store.Records(ctx, filter)
+		if err != nil {
+			return nil, fmt.Errorf("list secrets: %w", err)
+		}
+		if len(records) == 0 {
+			return names, nil
+		}
+		namespace, _ := split(records[0].Key)
+		names = append(names, namespace)
+		filter.After = key(namespace, "~") // above all names: they are letters, digits, - and _
+	}
+}
+
 // Delete removes a secret; engine.ErrNotFound.
 func (v *Vault) Delete(ctx context.Context, namespace, name string) error {
 	return v.store.DeleteRecord(ctx, kindSecret, key(namespace, name), 0)

@@ -63,7 +63,7 @@ func editDistance(a, b string) int {
 			}
 			current[j] = min(previous[j]+1, current[j-1]+1, previous[j-1]+cost)
 			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				current[j] = min(current[j], before[j-2]+1)
+				current[j] = min(current[j], before[j-2]+1) //nolint:gosec // j is at least 2
 			}
 		}
 		before, previous = previous, current

@@ -25,9 +25,9 @@ func (f *AuditFilter) any() bool {
 }
 
 // export is the same list for programs.
-func (f *AuditFilter) export() string {
+func (f *AuditFilter) export(namespace string) string {
 	query := url.Values{}
-	for name, value := range map[string]string{"by": f.By, "in": f.Namespace, "outcome": f.Outcome, "since": f.Since, "q": f.Text, "limit": "1000"} {
+	for name, value := range map[string]string{"by": f.By, "in": f.Namespace, "outcome": f.Outcome, "since": f.Since, "q": f.Text, "limit": "1000", "namespace": namespace} {
 		if value != "" {
 			query.Set(name, value)
 		}

@@ -21,7 +21,10 @@ type ExecutorRow struct {
 	Labels            []string // "key=value", without the host
 	Slots             int
 	State             string // ready, draining, drained or silent
-	Isolation         string // own-user, own-domain, shared-user, none; "" if it is not known
+	Refused           int64  // tasks that it refused to run
+	RefusedWhy        string // of the last
+	RefusedAt         time.Time
+	Isolation         string // strict, own-user, own-domain, shared-user, none; "" if it is not known
 	// DrainedBy is who drains it, and since when; empty if it shuts down, or does not drain.
 	DrainedBy   string
 	DrainedAt   time.Time

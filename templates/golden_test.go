@@ -139,12 +139,15 @@ func pages() map[string]templ.Component {
 		"upload":           templates.UploadPage(templates.Upload{Page: page("Upload a program", templates.SectionBinaries), Alias: "stable", MaxSize: "4.0 GiB", Platform: "linux/amd64"}),
 		"upload-wrong":     templates.UploadPage(templates.Upload{Page: page("Upload a program", templates.SectionBinaries), Name: hostile, Problem: hostile}),
 		"executors": templates.ExecutorsPage(templates.Executors{Page: page("Executors and queues", templates.SectionExecutors), Troubles: []string{hostile},
-			Rows: []templates.ExecutorRow{{ID: "one", Host: "quay", Version: "1.2.3", Tiers: []string{"light", "medium"}, Labels: []string{"arch=arm64", "gpu=true"}, Slots: 4, State: "ready", Isolation: "own-user", Since: now.Add(-time.Hour), Seen: now, Running: []templates.ExecutorRun{{Run: "abc-s1", Job: "tides", Since: now.Add(-time.Second)}}}, {ID: "two", State: "silent", Isolation: "none"}, {ID: "three", State: "ready", Isolation: "shared-user"}, {ID: "four", State: "ready", Isolation: "own-domain"}},
+			Rows: []templates.ExecutorRow{{ID: "one", Host: "quay", Version: "1.2.3", Tiers: []string{"light", "medium"}, Labels: []string{"arch=arm64", "gpu=true"}, Slots: 4, State: "ready", Isolation: "own-user", Since: now.Add(-time.Hour), Seen: now, Running: []templates.ExecutorRun{{Run: "abc-s1", Job: "tides", Since: now.Add(-time.Second)}}}, {ID: "two", State: "silent", Isolation: "none"}, {ID: "three", State: "ready", Isolation: "shared-user"}, {ID: "four", State: "ready", Isolation: "own-domain", Refused: 2, RefusedWhy: "the task at tasks.light.standard.x is refused as altered: it is not what was signed", RefusedAt: now.Add(-time.Minute)}, {ID: "five", State: "ready", Isolation: "strict"}},
 			Queues: []templates.QueueRow{{Tier: "light", Class: "standard", Waiting: 3, Claimed: 1, Pulls: 2, Oldest: now.Add(-time.Minute), Served: 1, Busy: 1, Slots: 4, Pools: []templates.PoolRow{
 				{Labels: []string{"arch=amd64", "gpu=true"}, Waiting: 2, Oldest: now.Add(-time.Minute), Unserved: hostile}, {Labels: []string{"gpu=true"}, Served: 1, Slots: 4},
 			}}}}),
 		"executors-empty": templates.ExecutorsPage(templates.Executors{Page: page("Executors and queues", templates.SectionExecutors)}),
-		"login":           templates.LoginPage(templates.Login{Page: page("Sign in", ""), Problem: hostile, Next: "/jobs"}),
+		"login":           templates.LoginPage(templates.Login{Page: page("Sign in", ""), Problem: hostile, Next: "/jobs", Users: true}),
+		"login-first":     templates.LoginPage(templates.Login{Page: page("Sign in", ""), Next: "/"}),
+		"welcome":         templates.WelcomePage(templates.Welcome{Page: page("Welcome", ""), Problem: hostile, Name: hostile, Next: "/jobs"}),
+		"open":            templates.FailurePage(templates.Failure{Page: unguarded(page("Not found", "")), Title: "Not found", Detail: "There is nothing."}),
 		"failure":         templates.FailurePage(templates.Failure{Page: page("Something went wrong", ""), Title: "Something went wrong", Detail: hostile, Request: "R1"}),
 	}
 }
@@ -177,6 +180,12 @@ func output() templates.Output {
 		Find:  hostile,
 		Found: &templates.Found{One: "holds it", Many: "hold it", Matches: []templates.Match{{N: 7, Before: "a", Hit: hostile, Behind: "b"}, {N: 9}}, Next: "/runs/abc?find=x&from=9", Share: "1.0 MiB of 2.0 MiB"},
 	}
+}
+
+// unguarded is the page of a server that asks for no credentials.
+func unguarded(p templates.Page) templates.Page {
+	p.Open = true
+	return p
 }
 
 func TestPages(t *testing.T) {

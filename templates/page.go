@@ -38,12 +38,18 @@ type Page struct {
 	Notice  string // what the reader has just done, in words; "" for nothing
 	// SignOut offers to end the session.
 	SignOut bool
+	// Open warns that the server asks for no credentials.
+	Open bool
 	// Trail is the way to a page below a section's own; the last of it is the page itself, without an address.
 	Trail []Crumb
 	Theme Theme
-	// Namespace is the one that the page shows.
-	Namespace string
+	// Namespace is the one that the page shows, Namespaces are all that the reader may choose, at most MostNamespaces of them.
+	Namespace  string
+	Namespaces []string
 }
+
+// MostNamespaces is how many namespaces the menu in the head offers: the page of namespaces has all.
+const MostNamespaces = 20
 
 // Crumb is a step of the way to a page.
 type Crumb struct{ Name, Href string }

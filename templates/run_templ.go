@@ -154,7 +154,7 @@ func RunPart(v Run) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if v.CanCancel {
+		if v.CanCancel && may(ctx).Operate {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<form method=\"post\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -173,7 +173,7 @@ func RunPart(v Run) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if v.CanRetry {
+		if v.CanRetry && may(ctx).Operate {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<form method=\"post\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

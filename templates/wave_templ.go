@@ -315,7 +315,7 @@ func waveHead(v Wave) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if v.CanResume {
+		if v.CanResume && may(ctx).Operate {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<form method=\"post\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -342,7 +342,7 @@ func waveHead(v Wave) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if v.CanCancel {
+		if v.CanCancel && may(ctx).Operate {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "<form method=\"post\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

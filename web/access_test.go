@@ -78,7 +78,7 @@ func TestOnlyWhatIsPublicNeedsNoCredentials(t *testing.T) {
 func TestMetricsAreReadWithAToken(t *testing.T) {
 	collector := "Bearer a-token-of-the-collector"
 	s := newSite(t, func(c *web.Config) {
-		c.MetricsReaders = auth.NewReaders(auth.NewToken("metrics", "a-token-of-the-collector"))
+		c.MetricsReaders = auth.NewReaders("a-token-of-the-collector")
 	})
 	s.ask("GET", "/metrics", "").problem(401, "unauthenticated")
 	s.ask("GET", "/metrics", "", authorization, "Bearer x").problem(401, "invalid_token")
@@ -94,9 +94,9 @@ func TestMetricsAreReadWithAToken(t *testing.T) {
 
 func TestLoginLinkWorksOnce(t *testing.T) {
 	s := newSite(t, nil)
-	code := s.codes.Issue("admin", time.Hour)
+	code := s.codes.Issue(time.Hour)
 	first := s.ask("GET", "/login?token="+code, "", "Accept", html).is(303)
-	if got := first.header.Get("Location"); got != "/" {
+	if got := first.header.Get("Location"); got != "/welcome" {
 		t.Errorf("it leads to %q", got)
 	}
 	cookie, _, _ := strings.Cut(first.header.Get("Set-Cookie"), ";")
@@ -142,7 +142,7 @@ func TestLoginByToken(t *testing.T) {
 
 func TestCookieIsNoPassForOtherSites(t *testing.T) {
 	s := newSite(t, nil)
-	in := s.ask("GET", "/login?token="+s.codes.Issue("admin", time.Hour), "").is(303)
+	in := s.ask("GET", "/login?token="+s.codes.Issue(time.Hour), "").is(303)
 	cookie, _, _ := strings.Cut(in.header.Get("Set-Cookie"), ";")
 	const path = "/api/v1/jobs/a/pause"
 	s.ask("POST", path, "", "Cookie", cookie, "Sec-Fetch-Site", "cross-site").problem(403, "cross_site", "another site")
@@ -152,7 +152,7 @@ func TestCookieIsNoPassForOtherSites(t *testing.T) {
 }
 
 func TestWithoutAuthentication(t *testing.T) {
-	s := newSite(t, func(c *web.Config) { c.Guard = auth.Open(auth.Config{}) })
+	s := newSite(t, func(c *web.Config) { c.Guard = auth.Open() })
 	s.ask("GET", "/api/v1/jobs", "").is(200)
 	s.ask("GET", "/", "", "Accept", html).is(200)
 	if got := s.ask("GET", "/login?next=/jobs", "").is(303).header.Get("Location"); got != "/jobs" {
@@ -166,7 +166,7 @@ func TestWhoActsIsKnown(t *testing.T) {
 	s := newSite(t, nil)
 	s.PutBinary(t, "report")
 	got := s.ask("POST", "/api/v1/jobs", `{"name":"a","binary":"report"}`, authorization, bearer).is(201)
-	if !strings.Contains(got.body, `"created_by":"admin"`) {
+	if !strings.Contains(got.body, `"created_by":"root"`) {
 		t.Errorf("made by %s", got.body)
 	}
 }

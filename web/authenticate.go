@@ -8,42 +8,54 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/tidewheel/tidewheel/access"
 	"github.com/tidewheel/tidewheel/web/api"
 	"github.com/tidewheel/tidewheel/web/auth"
-	"github.com/tidewheel/tidewheel/web/service"
 )
 
 // authenticate lets in who may come in, and says of them who acts.
 func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		if public(r) {
+		switch rule := ruleOf(c); {
+		case rule.scope == toAll:
+			if r.URL.Path == "/login" {
+				if err := s.boundAddress(c); err != nil {
+					return err
+				}
+			}
 			return next(c)
-		}
-		if c.Path() == api.EffectRoute {
+		case rule.scope == toPrograms:
 			return s.admitProgram(c, next)
-		}
-		if r.URL.Path == metricsPath && s.config.MetricsReaders.Check(r) == nil {
+		case rule.scope == toCollectors && s.config.MetricsReaders.Check(r) == nil:
 			return next(c)
 		}
-		name, err := s.config.Guard.Check(c.Response(), r)
+		identity, err := s.identify(r)
 		if err == nil {
+			if err := s.boundIdentity(c, identity); err != nil {
+				return err
+			}
 			admit(r)
-			c.SetRequest(r.WithContext(service.WithActor(r.Context(), name)))
+			identity.Address = addressOf(r)
+			c.SetRequest(r.WithContext(access.With(r.Context(), identity)))
 			return next(c)
+		}
+		if err := s.boundAddress(c); err != nil {
+			return err
 		}
 		turnAwayBody(r)
 		return s.turnAway(c, err)
 	}
 }
 
-// public tells what is served to anybody.
-func public(r *http.Request) bool {
-	switch r.URL.Path {
-	case "/livez", "/readyz", "/login", "/favicon.ico", "/schema.json": // editors fetch the schema without a token
-		return true
+// turnsAway reports whether credentials are known to open nothing.
+func turnsAway(err error) bool {
+	for _, known := range []error{auth.ErrNoCredentials, access.ErrNoSession, access.ErrNoToken, access.ErrTokenExpired, auth.ErrCrossSite, auth.ErrForeignHost} {
+		if errors.Is(err, known) {
+			return true
+		}
 	}
-	return strings.HasPrefix(r.URL.Path, "/static/")
+	return false
 }
 
 // turnAway says why somebody may not come in, and how they may.
@@ -56,6 +68,8 @@ func (s *Server) turnAway(c echo.Context, err error) error {
 	case errors.Is(err, auth.ErrForeignHost):
 		return api.NewProblem(http.StatusMisdirectedRequest, "foreign_host",
 			"with --auth off this server answers only to localhost and loopback addresses, not to "+r.Host+": use one of them, or turn authentication on")
+	case !turnsAway(err):
+		return s.undecided(c, err)
 	}
 	if isAPI(r.URL.Path) || r.URL.Path == metricsPath {
 		c.Response().Header().Set("WWW-Authenticate", `Bearer realm="tidewheel"`)
@@ -63,15 +77,17 @@ func (s *Server) turnAway(c echo.Context, err error) error {
 			"and the server keeps it in the file token of its data folder"
 		code := "unauthenticated"
 		switch {
-		case errors.Is(err, auth.ErrBadToken):
+		case errors.Is(err, access.ErrNoToken):
 			code, detail = "invalid_token", "this token is not known here: "+detail
 			if auth.IsRunToken(r) {
 				detail = "a run's token opens the effects of its run and nothing else"
 			}
 		case r.URL.Path == metricsPath:
-			detail = "metrics are read with a token: send that of --metrics-token-file, or the administrator's, as Authorization: Bearer TOKEN, " +
+			detail = "metrics are read with a token: send that of --metrics-token-file, or the root token, as Authorization: Bearer TOKEN, " +
 				"or start the server with --metrics-auth off"
-		case errors.Is(err, auth.ErrExpired):
+		case errors.Is(err, access.ErrTokenExpired):
+			code, detail = "token_expired", "this token has expired: make a new one with `tidewheel token create`"
+		case errors.Is(err, access.ErrNoSession):
 			code, detail = "session_expired", "the session is over: log in again at /login, or "+detail
 		}
 		return api.NewProblem(http.StatusUnauthorized, code, detail)
@@ -85,6 +101,16 @@ func (s *Server) turnAway(c echo.Context, err error) error {
 		return c.NoContent(http.StatusUnauthorized)
 	}
 	return c.Redirect(http.StatusSeeOther, target)
+}
+
+// undecided answers where the store does not say who makes a request. That is no reason to log in again.
+func (s *Server) undecided(c echo.Context, err error) error {
+	if _, known := api.ProblemOf(err); known || c.Request().Context().Err() != nil {
+		return err
+	}
+	s.config.Log.Error("it cannot be seen who makes a request", "request_id", RequestID(c.Request().Context()), "error", err)
+	return api.NewProblem(http.StatusServiceUnavailable, "unavailable",
+		"the store does not answer, so it cannot be seen who you are: try again; `tidewheel doctor` says what is wrong")
 }
 
 // pageOf is the page that a request without a session came from, so that one is led back to it: the page that it asks for,

@@ -48,8 +48,8 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		address, counted := senderOf(conn)
-		if why := l.enter(counted, l.trusted(address)); why != "" {
+		address, counted := senderOf(conn.RemoteAddr().String())
+		if why := l.enter(counted, l.bounds.trusts(address)); why != "" {
 			_ = conn.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)) // a new connection takes this at once
 			_, _ = fmt.Fprintf(conn, refusal, len(why), why)
 			_ = conn.Close()
@@ -61,8 +61,8 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 
 // senderOf returns the address of a connection, and what it is counted by: a network of IPv6 counts as one sender,
 // because each of its hosts has as many addresses as it likes.
-func senderOf(conn net.Conn) (address, counted netip.Addr) {
-	at, err := netip.ParseAddrPort(conn.RemoteAddr().String())
+func senderOf(remote string) (address, counted netip.Addr) {
+	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return netip.Addr{}, netip.Addr{} // not of a network
 	}
@@ -96,11 +96,11 @@ func (l *boundedListener) enter(address netip.Addr, trusted bool) (refused strin
 	return refused
 }
 
-func (l *boundedListener) trusted(address netip.Addr) bool {
+func (c *Connections) trusts(address netip.Addr) bool {
 	if !address.IsValid() || address.IsLoopback() {
 		return true
 	}
-	for _, network := range l.bounds.Trusted {
+	for _, network := range c.Trusted {
 		if network.Contains(address) {
 			return true
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"html"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -65,6 +66,7 @@ func (s *Server) problemOf(c echo.Context, err error) *api.Problem {
 }
 
 func (s *Server) writeError(c echo.Context, problem *api.Problem) error {
+	maps.Copy(c.Response().Header(), problem.GetHeaders())
 	if c.Request().Method == http.MethodHead {
 		return c.NoContent(problem.Status)
 	}

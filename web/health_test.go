@@ -11,13 +11,13 @@ import (
 func TestPageNamesThePartThatIsDown(t *testing.T) {
 	s := newSite(t, nil)
 	s.Store.Fail(errors.New("connection refused"))
-	page := s.ask("GET", "/fails", "", authorization, bearer, "Accept", html).is(503)
+	page := s.ask("GET", "/jobs", "", authorization, bearer, "Accept", html).is(503)
 	if !strings.Contains(page.body, "the store does not answer") || strings.Contains(page.body, "something went wrong") {
 		t.Errorf("the page says %s", page.body)
 	}
-	s.ask("GET", "/fails", "", authorization, bearer).problem(503, "unavailable", "the store does not answer")
+	s.ask("GET", "/jobs", "", authorization, bearer).problem(503, "unavailable", "the store does not answer")
 	s.Store.Fail(nil)
-	s.ask("GET", "/fails", "", authorization, bearer).problem(500, "internal_error")
+	s.ask("GET", "/jobs", "", authorization, bearer).problem(500, "internal_error")
 }
 
 func TestHealthNamesWhatIsDown(t *testing.T) {

@@ -115,6 +115,9 @@ func securityHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 		if !strings.HasPrefix(c.Request().URL.Path, "/static/") {
 			header.Set("Cache-Control", "no-store")
 		}
+		if c.Request().TLS != nil { // behind a proxy it is the proxy's to say; browsers pass over it where the host is an address
+			header.Set("Strict-Transport-Security", "max-age=31536000")
+		}
 		return next(c)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/tidewheel/tidewheel/access"
 	"github.com/tidewheel/tidewheel/web/api"
 	"github.com/tidewheel/tidewheel/web/auth"
 	"github.com/tidewheel/tidewheel/web/service"
@@ -17,10 +18,17 @@ func (s *Server) admitProgram(c echo.Context, next echo.HandlerFunc) error {
 	r := c.Request()
 	program, err := s.config.RunTokens.Check(r)
 	if err == nil {
+		identity := access.Identity{Kind: access.KindRun, Name: "run " + program.Run}
+		if err := s.boundIdentity(c, identity); err != nil {
+			return err
+		}
 		admit(r)
-		ctx := service.WithActor(service.WithProgram(r.Context(), program), "run "+program.Run)
+		ctx := access.With(service.WithProgram(r.Context(), program), identity)
 		c.SetRequest(r.WithContext(ctx))
 		return next(c)
+	}
+	if err := s.boundAddress(c); err != nil {
+		return err
 	}
 	turnAwayBody(r)
 	c.Response().Header().Set("WWW-Authenticate", `Bearer realm="tidewheel effects"`)

@@ -49,6 +49,12 @@ func (s *programSite) token(attempt int, life time.Duration) string {
 	return sealed
 }
 
+// tokenOf is what the executor of the first attempt of any run gives to its program.
+func (s *programSite) tokenOf(run string) string {
+	s.run.ID = run
+	return s.token(1, time.Hour)
+}
+
 // effect asks with the token of an attempt.
 func (s *programSite) effect(method, key, body string, attempt int) *answer {
 	s.t.Helper()
@@ -115,14 +121,14 @@ func TestRunTokenOpensEffectsAndNothingElse(t *testing.T) {
 	}
 	s.ask("POST", "/api/v1/effects/x", "").problem(http.StatusUnauthorized, "unauthenticated")
 	s.ask("POST", "/api/v1/effects/x", "", "Authorization", "Bearer "+s.token(2, -time.Hour)).problem(http.StatusUnauthorized, "run_token_expired")
-	if effects, _, err := s.RunEffects(t.Context(), s.run.ID, "", 10); err != nil || len(effects) > 0 {
+	if effects, _, err := s.RunEffects(t.Context(), engine.DefaultNamespace, s.run.ID, "", 10); err != nil || len(effects) > 0 {
 		t.Errorf("something was opened: %v, %v", effects, err)
 	}
 }
 
 // Without authentication programs prove who they are nevertheless: the ledger must know which attempt asks.
 func TestEffectsAskForATokenWithoutAuthentication(t *testing.T) {
-	s := newProgramSite(t, func(config *web.Config) { config.Guard = auth.Open(auth.Config{}) })
+	s := newProgramSite(t, func(config *web.Config) { config.Guard = auth.Open() })
 	s.ask("POST", "/api/v1/effects/x", "").problem(http.StatusUnauthorized, "unauthenticated")
 	s.effect("POST", "x", "", 2).is(http.StatusCreated)
 	without := newProgramSite(t, func(config *web.Config) { config.RunTokens = nil })

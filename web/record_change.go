@@ -4,35 +4,24 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/tidewheel/tidewheel/access"
 	"github.com/tidewheel/tidewheel/audit"
-	"github.com/tidewheel/tidewheel/web/api"
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
-// notChanges are routes that are not GET and change nothing that others see: what a reader sets for themselves, checks and
-// previews, and what programs note of their effects.
-var notChanges = []string{
-	"/login", "/logout", "/theme", "/namespace", api.EffectRoute, api.Prefix + "/validate", api.Prefix + "/schedule/preview",
-	"/jobs/new/check", "/jobs/:name/edit/check", "/dags/new/check", "/dags/:name/edit/check",
-}
-
-// recorded reads although they only read: they give away all that is kept.
-var recorded = []string{api.Prefix + "/backup"}
-
-// changing reports whether a request to a route is recorded in the audit log.
-func changing(method, route string) bool {
+// changing reports whether a request is recorded in the audit log.
+func changing(method string, rule rule) bool {
 	switch method {
 	case http.MethodGet:
-		return slices.Contains(recorded, route)
+		return rule.loud
 	case http.MethodHead, http.MethodOptions:
 		return false
 	}
-	return !slices.Contains(notChanges, route)
+	return !rule.quiet
 }
 
 // recordChange puts each request that changes something into the audit log, before its answer begins.
@@ -40,16 +29,17 @@ func (s *Server) recordChange(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		who := service.Actor(r.Context())
-		if who == "" || !changing(r.Method, c.Path()) {
+		if who == "" || !changing(r.Method, ruleOf(c)) {
 			return next(c)
 		}
 		ctx, changes := audit.Collect(r.Context())
 		c.SetRequest(r.WithContext(ctx))
 		entry := audit.Entry{
 			At: time.Now(), By: who, Remote: addressOf(r), RequestID: RequestID(ctx), Agent: r.UserAgent(),
-			Namespace: r.URL.Query().Get("namespace"), Action: r.Method + " " + c.Path(), Target: r.URL.Path,
+			Action: r.Method + " " + c.Path(), Target: r.URL.Path,
 		}
 		c.Response().Before(func() {
+			entry.Namespace = access.NamespaceOf(c.Request().Context())
 			changes.Fill(&entry)
 			entry.Status, entry.Outcome = c.Response().Status, outcomeOf(c.Response().Status)
 			s.appendEntry(ctx, entry)

@@ -22,6 +22,7 @@ func (s *site) audit(query string) []wire.AuditEntry {
 
 func TestEachChangeIsInTheAuditLogAndNothingElseIs(t *testing.T) {
 	s := newSite(t, nil)
+	s.PutNamespace(t, "finance")
 	ask := func(status int, method, path, body string) {
 		t.Helper()
 		s.ask(method, path, body, authorization, bearer, "Content-Type", "application/json", "User-Agent", "test/1", "X-Request-ID", "req-1").is(status)
@@ -60,14 +61,14 @@ func TestEachChangeIsInTheAuditLogAndNothingElseIs(t *testing.T) {
 		if e.Action != want[i].action || e.Outcome != want[i].outcome || fmt.Sprint(e.Changes) != want[i].changes {
 			t.Errorf("entry %d: %s %s %v, want %v", e.Number, e.Action, e.Outcome, e.Changes, want[i])
 		}
-		if e.By != "admin" || e.Remote != "127.0.0.1" || e.Agent != "test/1" || e.RequestID != "req-1" || e.Number != int64(len(want)-i) || e.At.IsZero() {
+		if e.By != "root" || e.Remote != "127.0.0.1" || e.Agent != "test/1" || e.RequestID != "req-1" || e.Number != int64(len(want)-i) || e.At.IsZero() {
 			t.Errorf("entry %+v", e)
 		}
-		if namespace := map[bool]string{true: "", false: "finance"}[e.Outcome == "refused"]; e.Namespace != namespace {
+		if namespace := map[bool]string{true: "default", false: "finance"}[e.Outcome == "refused"]; e.Namespace != namespace {
 			t.Errorf("entry %d is of namespace %q, want %q", e.Number, e.Namespace, namespace)
 		}
 	}
-	if some := s.audit("?outcome=refused&by=admin&q=PAUSE&in="); len(some) != 1 {
+	if some := s.audit("?outcome=refused&by=root&q=PAUSE&in="); len(some) != 1 {
 		t.Errorf("%d were refused", len(some))
 	}
 	if some := s.audit("?in=finance&limit=2"); len(some) != 2 {
@@ -86,7 +87,7 @@ func TestAChangeThatCannotBeRecordedIsInTheServersLog(t *testing.T) {
 	s.ask("POST", "/api/v1/binaries/report/versions", "#!/bin/sh\n", authorization, bearer).is(201)
 	s.Store.FailRecords(errors.New("the disk is full"))
 	s.ask("POST", "/api/v1/jobs", `{"name": "nightly", "binary": "report"}`, authorization, bearer).is(201)
-	for _, words := range []string{"a change is missing in the audit log", "the disk is full", "by=admin", "job nightly"} {
+	for _, words := range []string{"a change is missing in the audit log", "the disk is full", "by=root", "job nightly"} {
 		if !strings.Contains(s.log.String(), words) {
 			t.Errorf("the log of the server does not say %q", words)
 		}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 
+	"github.com/tidewheel/tidewheel/access"
 	"github.com/tidewheel/tidewheel/web/api"
 	"github.com/tidewheel/tidewheel/web/auth"
 	"github.com/tidewheel/tidewheel/web/service"
@@ -21,7 +23,7 @@ import (
 type Config struct {
 	Service *service.Service // required
 	Guard   *auth.Guard      // required: auth.NewGuard, or auth.Open where authentication is off
-	Codes   *auth.Codes      // of login links; nil: there are none
+	Codes   *auth.Codes      // of links of the first start; nil: there are none
 	// RunTokens lets running programs in; nil: none is.
 	RunTokens *auth.RunTokens
 	Log       *slog.Logger // nil: nothing is logged
@@ -38,12 +40,17 @@ type Config struct {
 	Live func() error
 	// Pages registers the pages; nil: there are none.
 	Pages func(*echo.Echo)
-	// LoginPage and ErrorPage render their pages; nil: plain ones.
-	LoginPage func(c echo.Context, page LoginPage) error
-	ErrorPage func(c echo.Context, page ErrorPage) error
+	// LoginPage, WelcomePage and ErrorPage render their pages; nil: plain ones.
+	LoginPage   func(c echo.Context, page LoginPage) error
+	WelcomePage func(c echo.Context, page WelcomePage) error
+	ErrorPage   func(c echo.Context, page ErrorPage) error
 	// Patience is how long a client may take nothing of a stream; default 1 minute.
 	Patience    time.Duration
 	Connections Connections
+	// RequestsPerSecond bounds the requests of one token, session or run, and of one address without valid credentials; 0 does not.
+	RequestsPerSecond int
+	// TLS is how connections are encrypted, with the certificate; nil: they are not.
+	TLS *tls.Config
 }
 
 // LoginPage is what a login page shows.
@@ -51,6 +58,7 @@ type LoginPage struct {
 	Status  int    // to answer with
 	Message string // why the last try failed, or ""
 	Next    string // where to go on afterwards; a path of this server
+	Users   bool   // there is a user to sign in as: else a token is all that opens
 }
 
 // ErrorPage is what an error page shows.
@@ -67,9 +75,11 @@ var ErrStopping = errors.New("the server is stopping")
 // Server is the HTTP server. Serve runs it, Shutdown ends it.
 type Server struct {
 	config   Config
+	identify func(*http.Request) (access.Identity, error) // the guard's
 	echo     *echo.Echo
 	http     *http.Server
 	inFlight *inFlight
+	rates    *rates
 
 	// stopping ends when Shutdown begins: streams end with it. base ends when its time is over: all else ends with it.
 	stopping context.Context
@@ -97,7 +107,9 @@ func New(config Config) (*Server, error) {
 	if config.Live == nil {
 		config.Live = func() error { return nil }
 	}
-	s := &Server{config: config, echo: echo.New(), inFlight: newInFlight()}
+	s := &Server{
+		config: config, identify: config.Guard.Check, echo: echo.New(), inFlight: newInFlight(), rates: newRates(config.RequestsPerSecond),
+	}
 	s.stopping, s.stop = context.WithCancelCause(context.Background())
 	base, cut := context.WithCancelCause(context.Background())
 	s.cut = cut
@@ -106,8 +118,11 @@ func New(config Config) (*Server, error) {
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		BaseContext:       func(net.Listener) context.Context { return base },
-		ErrorLog:          slog.NewLogLogger(config.Log.Handler(), slog.LevelDebug),
+		TLSConfig:         config.TLS,
+		// Each stream is a request under way, and a connection counts as one; a browser needs some dozens.
+		HTTP2:       &http.HTTP2Config{MaxConcurrentStreams: 100},
+		BaseContext: func(net.Listener) context.Context { return base },
+		ErrorLog:    slog.NewLogLogger(config.Log.Handler(), slog.LevelDebug),
 	}
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler = s.answerError
@@ -122,6 +137,7 @@ func New(config Config) (*Server, error) {
 		s.endStreams,
 		s.authenticate,
 		s.recordChange,
+		s.authorize,
 		middleware.GzipWithConfig(middleware.GzipConfig{Skipper: notCompressed, MinLength: 1024}),
 	)
 	s.health()
@@ -133,6 +149,10 @@ func New(config Config) (*Server, error) {
 	}
 	if config.Pages != nil {
 		config.Pages(s.echo)
+		s.echo.POST("/namespace", s.switchNamespace)
+	}
+	if err := checkRules(s.echo.Routes()); err != nil {
+		return nil, fmt.Errorf("web: %w", err)
 	}
 	return s, nil
 }
@@ -142,7 +162,12 @@ func (s *Server) Handler() http.Handler { return s.echo }
 
 // Serve answers at a listener, which it closes, until Shutdown; then it returns nil.
 func (s *Server) Serve(listener net.Listener) error {
-	if err := s.http.Serve(newBoundedListener(listener, s.config.Connections, s.config.Log)); !errors.Is(err, http.ErrServerClosed) {
+	listener = newBoundedListener(listener, s.config.Connections, s.config.Log)
+	serve := s.http.Serve
+	if s.config.TLS != nil {
+		serve = func(l net.Listener) error { return s.http.ServeTLS(l, "", "") }
+	}
+	if err := serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("web: serve: %w", err)
 	}
 	return nil

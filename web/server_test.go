@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const token = "tw_0123456789abcdefghijklmnop"
+const token = webtest.RootToken
 
 // site is a whole server that listens.
 type site struct {
@@ -60,26 +60,26 @@ func newSite(t testing.TB, change func(*web.Config)) *site {
 	t.Helper()
 	s := &site{World: webtest.New(t), t: t, codes: auth.NewCodes(nil), log: &logBook{}}
 	config := web.Config{
-		Service: s.Service, Guard: auth.NewGuard(auth.NewToken("admin", token), auth.Config{}), Codes: s.codes, Version: "v0-test",
+		Service: s.Service, Guard: auth.NewGuard(s.Access), Codes: s.codes, Version: "v0-test",
 		Log:     slog.New(slog.NewTextHandler(io.MultiWriter(t.Output(), s.log), &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1\n") }),
 		Pages: func(e *echo.Echo) {
 			e.GET("/", func(c echo.Context) error { return c.HTML(http.StatusOK, strings.Repeat("<p>home</p>", 200)) })
-			e.GET("/panic", func(echo.Context) error { panic("the page is broken") })
-			e.GET("/fails", func(echo.Context) error { return errors.New("the disk is on fire") })
-			e.GET("/late", func(c echo.Context) error {
+			e.GET("/runs", func(echo.Context) error { panic("the page is broken") })
+			e.GET("/jobs", func(echo.Context) error { return errors.New("the disk is on fire") })
+			e.GET("/dags", func(c echo.Context) error {
 				_, _ = io.WriteString(c.Response(), "begun")
 				c.Response().Flush()
 				panic("too late")
 			})
-			e.POST("/form", func(c echo.Context) error {
+			e.POST("/theme", func(c echo.Context) error {
 				n, err := io.Copy(io.Discard, c.Request().Body)
 				if err != nil {
 					return err
 				}
 				return c.JSON(http.StatusOK, n)
 			})
-			e.GET("/static/app.js", func(c echo.Context) error { return c.Blob(http.StatusOK, "text/javascript", []byte("1")) })
+			e.GET("/static/*", func(c echo.Context) error { return c.Blob(http.StatusOK, "text/javascript", []byte("1")) })
 		},
 	}
 	if change != nil {
@@ -198,14 +198,14 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 
 func TestFaultInARequestEndsOnlyIt(t *testing.T) {
 	s := newSite(t, nil)
-	problem := s.ask("GET", "/panic", "", authorization, bearer, "X-Request-ID", "my-own-1").problem(500, "internal_error")
+	problem := s.ask("GET", "/runs", "", authorization, bearer, "X-Request-ID", "my-own-1").problem(500, "internal_error")
 	if problem.RequestID != "my-own-1" || !strings.Contains(s.log.String(), "the page is broken") {
 		t.Errorf("problem %+v", problem)
 	}
-	if page := s.ask("GET", "/panic", "", authorization, bearer, "Accept", html).is(500); strings.Contains(page.body, "broken") {
+	if page := s.ask("GET", "/runs", "", authorization, bearer, "Accept", html).is(500); strings.Contains(page.body, "broken") {
 		t.Errorf("the page tells the fault: %s", page.body)
 	}
-	late := s.open("GET", "/late", "", authorization, bearer)
+	late := s.open("GET", "/dags", "", authorization, bearer)
 	defer late.Body.Close()
 	if _, err := io.ReadAll(late.Body); err == nil {
 		t.Error("half an answer looks whole")
@@ -218,8 +218,8 @@ func TestFaultInARequestEndsOnlyIt(t *testing.T) {
 
 func TestFaultOfAStreamIsNoGoneClient(t *testing.T) {
 	s := newSite(t, nil)
-	s.ask("GET", "/fails", "", authorization, bearer).problem(500, "internal_error")
-	s.ask("GET", "/fails?follow=1", "", authorization, bearer).problem(500, "internal_error")
+	s.ask("GET", "/jobs", "", authorization, bearer).problem(500, "internal_error")
+	s.ask("GET", "/jobs?follow=1", "", authorization, bearer).problem(500, "internal_error")
 	if told := strings.Count(s.log.String(), "the disk is on fire"); told != 2 {
 		t.Errorf("the log tells the fault %d times", told)
 	}
@@ -248,14 +248,14 @@ func TestHeadersProtectPages(t *testing.T) {
 
 func TestBodiesAreBounded(t *testing.T) {
 	s := newSite(t, nil)
-	s.ask("POST", "/form", strings.Repeat("x", 1<<20), authorization, bearer).is(200)
-	s.ask("POST", "/form", strings.Repeat("x", 21<<20), authorization, bearer).problem(413, "body_too_large")
+	s.ask("POST", "/theme", strings.Repeat("x", 1<<20), authorization, bearer).is(200)
+	s.ask("POST", "/theme", strings.Repeat("x", 21<<20), authorization, bearer).problem(413, "body_too_large")
 	s.ask("POST", "/api/v1/apply", strings.Repeat("#", 21<<20), authorization, bearer).problem(413, "body_too_large")
 	s.ask("POST", "/api/v1/binaries/big/versions", strings.Repeat("#", 21<<20), authorization, bearer).is(201)
 }
 
 func TestConfigIsChecked(t *testing.T) {
-	if _, err := web.New(web.Config{Guard: auth.Open(auth.Config{})}); err == nil {
+	if _, err := web.New(web.Config{Guard: auth.Open()}); err == nil {
 		t.Error("a server without a service")
 	}
 	if _, err := web.New(web.Config{Service: webtest.New(t).Service}); err == nil {

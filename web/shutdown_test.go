@@ -19,7 +19,7 @@ func TestShutdownEndsStreamsAndLetsTheRestFinish(t *testing.T) {
 	begun, finish := make(chan struct{}), make(chan struct{})
 	s := newSite(t, func(c *web.Config) {
 		c.Pages = func(e *echo.Echo) {
-			e.GET("/slow", func(c echo.Context) error {
+			e.GET("/runs", func(c echo.Context) error {
 				close(begun)
 				<-finish
 				return c.String(http.StatusOK, "done")
@@ -41,7 +41,7 @@ func TestShutdownEndsStreamsAndLetsTheRestFinish(t *testing.T) {
 		t.Fatalf("followed %q, %v", line, err)
 	}
 	slow := make(chan *answer, 1)
-	go func() { slow <- s.ask("GET", "/slow", "", authorization, bearer) }()
+	go func() { slow <- s.ask("GET", "/runs", "", authorization, bearer) }()
 	<-begun
 	stopped := make(chan error, 1)
 	go func() { stopped <- s.server.Shutdown(t.Context()) }()
@@ -67,7 +67,7 @@ func TestShutdownCutsWhatDoesNotFinish(t *testing.T) {
 	begun := make(chan struct{})
 	s := newSite(t, func(c *web.Config) {
 		c.Pages = func(e *echo.Echo) {
-			e.GET("/stuck", func(c echo.Context) error {
+			e.GET("/runs", func(c echo.Context) error {
 				close(begun)
 				<-c.Request().Context().Done()
 				return context.Cause(c.Request().Context())
@@ -76,7 +76,7 @@ func TestShutdownCutsWhatDoesNotFinish(t *testing.T) {
 	})
 	ended := make(chan error, 1)
 	go func() {
-		r, err := http.NewRequestWithContext(t.Context(), "GET", s.url+"/stuck", nil)
+		r, err := http.NewRequestWithContext(t.Context(), "GET", s.url+"/runs", nil)
 		if err == nil {
 			r.Header.Set(authorization, bearer)
 			var response *http.Response

@@ -75,22 +75,28 @@ func (p *pipes) dial(from string) net.Conn {
 // onPipes runs a test with a server, in a time of its own.
 func onPipes(t *testing.T, bounds web.Connections, test func(t *testing.T, p *pipes)) {
 	t.Helper()
+	onPipesWith(t, func(config *web.Config) { config.Connections = bounds }, test)
+}
+
+func onPipesWith(t *testing.T, change func(*web.Config), test func(t *testing.T, p *pipes)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		world := webtest.New(t)
-		server, err := web.New(web.Config{
-			Service: world.Service, Guard: auth.NewGuard(auth.NewToken("admin", token), auth.Config{}), Log: slog.New(slog.DiscardHandler),
-			Connections: bounds,
+		config := web.Config{
+			Service: world.Service, Guard: auth.NewGuard(world.Access), Log: slog.New(slog.DiscardHandler),
 			Pages: func(e *echo.Echo) {
-				e.POST("/form", func(c echo.Context) error {
+				e.POST("/theme", func(c echo.Context) error {
 					n, err := io.Copy(io.Discard, c.Request().Body)
 					if err != nil {
 						return err
 					}
 					return c.JSON(http.StatusOK, n)
 				})
-				e.POST("/deaf", func(c echo.Context) error { return c.String(http.StatusOK, "done") })
+				e.POST("/jobs/new/check", func(c echo.Context) error { return c.String(http.StatusOK, "done") })
 			},
-		})
+		}
+		change(&config)
+		server, err := web.New(config)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,14 +128,14 @@ func TestBodyThatNeverComesIsNotAwaited(t *testing.T) {
 		"without credentials, chunked":        {"POST /api/v1/jobs HTTP/1.1\r\nTransfer-Encoding: chunked\r\n", 0, 401, 0, 2 * time.Second},
 		"without credentials, large":          {"POST /api/v1/binaries/a/versions HTTP/1.1\r\nContent-Length: 2000000000\r\n", 0, 401, 0, 2 * time.Second},
 		"with another token":                  {"POST /api/v1/jobs HTTP/1.1\r\nAuthorization: Bearer x\r\n" + length100, 0, 401, 0, 2 * time.Second},
-		"of a page, without a session":        {"POST /form HTTP/1.1\r\n" + length100, 0, 303, 0, 2 * time.Second},
+		"of a page, without a session":        {"POST /theme HTTP/1.1\r\n" + length100, 0, 303, 0, 2 * time.Second},
 		"without a run's token":               {"PUT /api/v1/effects/a HTTP/1.1\r\n" + length100, 0, 401, 0, 2 * time.Second},
 		"of a login":                          {"POST /login HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\n" + length100, 0, 401, 10 * time.Second, 12 * time.Second},
 		"of a login that trickles":            {"POST /login HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\n" + length100, time.Second, 401, 11 * time.Second, 13 * time.Second},
 		"where none is wanted":                {"GET /livez HTTP/1.1\r\n" + length100, 0, 200, 2 * time.Second, 3 * time.Second},
-		"with the token":                      {"POST /form HTTP/1.1\r\n" + authorized + length100, 0, 408, time.Minute, 62 * time.Second},
-		"with the token, trickling":           {"POST /form HTTP/1.1\r\n" + authorized + length100, 50 * time.Second, 408, 2 * time.Minute, 3 * time.Minute},
-		"with the token, not read":            {"POST /deaf HTTP/1.1\r\n" + authorized + length100, 0, 200, 2 * time.Second, 3 * time.Second},
+		"with the token":                      {"POST /theme HTTP/1.1\r\n" + authorized + length100, 0, 408, time.Minute, 62 * time.Second},
+		"with the token, trickling":           {"POST /theme HTTP/1.1\r\n" + authorized + length100, 50 * time.Second, 408, 2 * time.Minute, 3 * time.Minute},
+		"with the token, not read":            {"POST /jobs/new/check HTTP/1.1\r\n" + authorized + length100, 0, 200, 2 * time.Second, 3 * time.Second},
 		"of JSON, with the token":             {"PUT /api/v1/binaries/a/aliases/b HTTP/1.1\r\nContent-Type: application/json\r\n" + authorized + length100, 0, 408, time.Minute, 62 * time.Second},
 		"of an upload that stalls":            {"POST /api/v1/binaries/a/versions HTTP/1.1\r\n" + authorized + "Content-Length: 2000000000\r\n", 0, 408, time.Minute, 62 * time.Second},
 		"of an upload that trickles for ever": {"POST /api/v1/binaries/a/versions HTTP/1.1\r\n" + authorized + "Content-Length: 2000000000\r\n", 50 * time.Second, 408, 2 * time.Minute, 3 * time.Minute},
@@ -200,7 +206,7 @@ func TestConnectionServesOnAfterBodies(t *testing.T) {
 		client := p.dial("203.0.113.9:1")
 		reader := bufio.NewReader(client)
 		for range 3 {
-			fmt.Fprintf(client, "POST /form HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: 5\r\n\r\nhello", token)
+			fmt.Fprintf(client, "POST /theme HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: 5\r\n\r\nhello", token)
 			answer, err := http.ReadResponse(reader, nil)
 			if err != nil || answer.StatusCode != http.StatusOK {
 				t.Fatalf("%+v, %v", answer, err)

@@ -67,7 +67,7 @@ func loadCredentials(dir string) (Credentials, error) {
 
 func createCredentials(path string) (Credentials, error) {
 	made := Credentials{AccessKey: "tidewheel-" + rand.Text()[:8], SecretKey: rand.Text() + rand.Text()}
-	data, err := json.MarshalIndent(made, "", "  ")
+	data, err := json.MarshalIndent(made, "", "  ") //nolint:gosec // it goes to a file that only the server may read
 	if err != nil {
 		return Credentials{}, fmt.Errorf("gateway: encode credentials: %w", err)
 	}

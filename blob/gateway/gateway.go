@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -45,6 +46,9 @@ type Config struct {
 	Dir string
 	// Listen is a host:port; port 0 takes a free one. Default DefaultListen.
 	Listen string
+	// TLS is how clients connect to Listen, with the certificate; nil: without TLS. The Endpoint is then another address,
+	// which only this machine reaches.
+	TLS *tls.Config
 	// Region is the region clients sign for. Default DefaultRegion.
 	Region string
 	// AvoidAttributes keeps object metadata in files even where the file system
@@ -83,6 +87,7 @@ func (c *Config) validate() error {
 type Gateway struct {
 	address     string
 	region      string
+	relay       *relay // of the address that speaks TLS; nil: there is none
 	credentials Credentials
 	stop        context.CancelFunc
 	stopped     chan struct{} // closed when the server has ended
@@ -94,6 +99,9 @@ type Gateway struct {
 func Start(ctx context.Context, config Config) (*Gateway, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
+	}
+	if config.TLS != nil {
+		return startBehindRelay(ctx, config)
 	}
 	objects := filepath.Join(config.Dir, objectsFolder)
 	if err := os.MkdirAll(objects, 0o700); err != nil {
@@ -199,7 +207,15 @@ func (g *Gateway) run(ctx context.Context, storage *storage, logger *slog.Logger
 	return nil
 }
 
-// Endpoint is the URL that clients connect to.
+// Public is the address that other machines connect to, as it was given; the port is known if it was 0.
+func (g *Gateway) Public() string {
+	if g.relay != nil {
+		return "https://" + g.relay.listener.Addr().String()
+	}
+	return g.Endpoint()
+}
+
+// Endpoint is the URL that clients on this machine connect to.
 func (g *Gateway) Endpoint() string {
 	host, port, err := net.SplitHostPort(g.address)
 	if err != nil {
@@ -224,6 +240,9 @@ func (g *Gateway) Stopped() <-chan struct{} { return g.stopped }
 // Close stops listening, lets requests under way end for up to ten seconds,
 // and returns when the server has ended. It may be called more than once.
 func (g *Gateway) Close() error {
+	if g.relay != nil {
+		g.relay.close()
+	}
 	g.stop()
 	<-g.stopped
 	if g.failure != nil && !errors.Is(g.failure, context.Canceled) {

@@ -17,13 +17,22 @@ type Executor struct {
 	Running []RunningAttempt  `json:"running"`
 	Labels  map[string]string `json:"labels,omitempty" doc:"What jobs may ask for by runs_on"`
 	// Isolation is what keeps programs from the executor and from each other.
-	Isolation string `json:"isolation,omitempty" enum:"own-user,own-domain,shared-user,none" doc:"What keeps programs apart: own-user: each attempt runs as a user of its own; own-domain: all run as the executor's user, each attempt in a Landlock domain of its own; shared-user: all run as one user, which is not the executor's; none: all run as the executor's user"`
+	Isolation string `json:"isolation,omitempty" enum:"strict,own-user,own-domain,shared-user,none" doc:"What keeps programs apart: strict: each attempt runs in mount, PID and IPC namespaces of its own, as a user of its own where the executor can change users; own-user: each attempt runs as a user of its own; own-domain: all run as the executor's user, each attempt in a Landlock domain of its own; shared-user: all run as one user, which is not the executor's; none: all run as the executor's user"`
 	Draining  bool   `json:"draining" doc:"It finishes what it runs and takes nothing new"`
 	// DrainedBy and DrainedAt tell of the operator who drains it.
 	DrainedBy string    `json:"drained_by,omitempty" doc:"Who drains it; absent if it shuts down, or does not drain"`
 	DrainedAt time.Time `json:"drained_at,omitzero" doc:"When that was asked"`
+	Refused   *Refused  `json:"refused,omitempty" doc:"Tasks that it refused to run since it began; absent if there were none"`
 	Since     time.Time `json:"since"`
 	Seen      time.Time `json:"seen" doc:"When its last heartbeat was"`
+}
+
+// Refused are the tasks that an executor refused.
+type Refused struct {
+	Count int64     `json:"count"`
+	Last  string    `json:"last" enum:"forged,altered,expired,replayed" doc:"Why it refused the last one: forged: no engine that it trusts signed it; altered: it is not what was signed; expired: it was signed too long ago; replayed: it is old, and no engine confirmed that its run waits"`
+	Why   string    `json:"why" doc:"The same in words"`
+	At    time.Time `json:"at" doc:"When it refused the last one"`
 }
 
 // Engine is one that turns shards.

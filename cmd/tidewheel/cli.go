@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -12,6 +15,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/client"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/internal/certs"
 )
 
 // defaultURL is where `tidewheel server` listens unless told otherwise.
@@ -25,6 +29,7 @@ type cli struct {
 	now      func() time.Time
 
 	url, token, namespace, output string
+	caFile                        string // of the authorities whose certificates are trusted; "": the machine's
 
 	began bool // a command has begun: what failed before was bad usage
 }
@@ -83,6 +88,7 @@ func (c *cli) root() *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.url, "url", "", "address of the server (TIDEWHEEL_URL; default "+defaultURL+")")
 	flags.StringVar(&c.token, "token", "", "what proves who you are (TIDEWHEEL_TOKEN)")
+	flags.StringVar(&c.caFile, "ca-file", "", "certificates of the authorities to trust, for a server with https:// and an authority of your own (TIDEWHEEL_CA_FILE)")
 	flags.StringVarP(&c.namespace, "namespace", "n", "", "whose jobs (TIDEWHEEL_NAMESPACE; default "+engine.DefaultNamespace+")")
 	flags.StringVarP(&c.output, "output", "o", "table", "how to print: table, json or yaml")
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json", "yaml"}, cobra.ShellCompDirectiveNoFileComp))
@@ -101,10 +107,11 @@ func (c *cli) root() *cobra.Command {
 		}
 	}
 	add("define", c.binaryCommand(), c.applyCommand(), c.validateCommand(), c.getCommand(), c.describeCommand(),
-		c.pauseCommand(), c.resumeCommand(), c.drainCommand(), c.deleteCommand(), c.exportCommand(), c.secretCommand())
+		c.pauseCommand(), c.resumeCommand(), c.drainCommand(), c.deleteCommand(), c.exportCommand(), c.secretCommand(), c.namespaceCommand())
 	add("watch", c.runCommand(), c.logsCommand(), c.artifactsCommand(), c.cancelCommand(), c.retryCommand(), c.markCommand(), c.diffCommand(), c.deadLettersCommand())
 	add("time", c.nextCommand(), c.slotsCommand(), c.backfillCommand())
-	add("operate", c.serverCommand(), c.readyCommand(), c.backupCommand(), c.restoreCommand(), c.migrateCommand(), c.doctorCommand(), c.auditCommand(), c.configCommand(), c.versionCommand())
+	add("operate", c.serverCommand(), c.readyCommand(), c.taskKeyCommand(), c.backupCommand(), c.restoreCommand(), c.migrateCommand(), c.doctorCommand(),
+		c.userCommand(), c.tokenCommand(), c.sessionCommand(), c.auditCommand(), c.configCommand(), c.versionCommand())
 	c.usageArguments(root)
 	return root
 }
@@ -155,6 +162,7 @@ func (c *cli) settle() error {
 	}{
 		{&c.url, "TIDEWHEEL_URL", defaultURL},
 		{&c.token, "TIDEWHEEL_TOKEN", ""},
+		{&c.caFile, "TIDEWHEEL_CA_FILE", ""},
 		{&c.namespace, "TIDEWHEEL_NAMESPACE", engine.DefaultNamespace},
 	} {
 		if *from.setting == "" {
@@ -190,9 +198,41 @@ func (c *cli) client() (*client.Client, error) {
 	if token == "" {
 		token = localToken(c.stateFolder(), c.url)
 	}
-	made, err := client.New(client.Config{URL: c.url, Token: token, Namespace: c.namespace, UserAgent: "tidewheel/" + version})
+	trusted, err := c.authorities()
+	if err != nil {
+		return nil, err
+	}
+	made, err := client.New(client.Config{URL: c.url, Token: token, Namespace: c.namespace, UserAgent: "tidewheel/" + version, RootCAs: trusted})
 	if err != nil {
 		return nil, usage("--url: %w", err)
 	}
 	return made, nil
+}
+
+// authorities reads the file of --ca-file; nil without one.
+func (c *cli) authorities() (*x509.CertPool, error) {
+	if c.caFile == "" {
+		return nil, nil
+	}
+	pool, err := certs.Authorities(c.caFile)
+	if err != nil {
+		return nil, usage("--ca-file: %w", err)
+	}
+	return pool, nil
+}
+
+// get asks a path of the server that needs no token; the caller closes the answer's body.
+func (c *cli) get(ctx context.Context, path string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(c.url, "/")+path, nil)
+	if err != nil {
+		return nil, usage("--url: %w", err)
+	}
+	trusted, err := c.authorities()
+	if err != nil {
+		return nil, err
+	}
+	transport := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trusted},
+	}
+	return (&http.Client{Transport: transport}).Do(request)
 }

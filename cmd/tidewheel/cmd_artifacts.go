@@ -78,7 +78,7 @@ func (c *cli) saveArtifact(ctx context.Context, api *client.Client, run, name, d
 	}
 	defer content.Close()
 	path := filepath.Join(dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // what a user fetches has the modes of their umask
 		return usage("%s cannot be written: %w", path, err)
 	}
 	return c.save(path, "download "+name, content.Size, content)

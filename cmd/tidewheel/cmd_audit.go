@@ -19,7 +19,7 @@ func (c *cli) auditCommand() *cobra.Command {
 		Use: "audit", Short: "List who changed what, when and from where",
 		Long: `List the changes that users have asked for, the newest first: by whom, from where, and how it ended. Nothing is ever changed
 in this list; ` + "`tidewheel audit verify`" + ` checks that.`,
-		Example: "  tidewheel audit --since 24h --by admin\n  tidewheel audit --limit 0 -o json > audit.json",
+		Example: "  tidewheel audit --since 24h --by ada\n  tidewheel audit --limit 0 -o json > audit.json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error

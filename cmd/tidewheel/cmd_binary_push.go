@@ -191,7 +191,7 @@ func (c *cli) binaryPullCommand() *cobra.Command {
 			if err := c.save(args[1], "download "+args[0], chosen.Size, content); err != nil {
 				return err
 			}
-			return os.Chmod(args[1], 0o755)
+			return os.Chmod(args[1], 0o755) //nolint:gosec // a program that was fetched is to be run
 		},
 	}
 	cmd.Flags().IntVar(&version, "version", 0, "which version (default the latest)")

@@ -105,7 +105,7 @@ func exportAll[V any](
 }
 
 func (c *cli) exportTo(folder string, all []exported) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // what a user fetches has the modes of their umask
 		return usage("-f %s: %w", folder, err)
 	}
 	for _, one := range all {
@@ -113,7 +113,7 @@ func (c *cli) exportTo(folder string, all []exported) error {
 		if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, []byte(one.Text)) {
 			continue
 		}
-		if err := os.WriteFile(path, []byte(one.Text), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(one.Text), 0o644); err != nil { //nolint:gosec // definitions hold no secrets
 			return usage("-f %s: %w", folder, err)
 		}
 		fmt.Fprintln(c.err, path)

@@ -158,7 +158,7 @@ func (c *cli) save(path, what string, size int64, content io.Reader) error {
 	if err := errors.Join(err, temporary.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	if err := os.Chmod(temporary.Name(), 0o644); err != nil {
+	if err := os.Chmod(temporary.Name(), 0o644); err != nil { //nolint:gosec // as a file that the shell makes by > has
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	if err := os.Rename(temporary.Name(), path); err != nil {

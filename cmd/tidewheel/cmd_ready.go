@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -39,18 +40,18 @@ Exit status: 0 it can, 1 it cannot and says why, 3 it does not answer.`,
 func (c *cli) askReady(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, readyLimit)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.url, "/")+"/readyz", nil)
-	if err != nil {
-		return "", usage("--url: %w", err)
+	response, err := c.get(ctx, "/readyz")
+	var wrong *usageError
+	if errors.As(err, &wrong) {
+		return "", err
 	}
-	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", client.ErrUnreachable, err)
+		return "", client.Unreachable(c.url, err)
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, 4<<10))
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", client.ErrUnreachable, err)
+		return "", client.Unreachable(c.url, err)
 	}
 	answer := strings.TrimSpace(string(text))
 	switch response.StatusCode {

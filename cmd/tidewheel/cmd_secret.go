@@ -88,7 +88,7 @@ func (c *cli) newKeyCommand() *cobra.Command {
 }
 
 func (c *cli) setSecret(cmd *cobra.Command, name string) error {
-	value, err := c.readValue(name)
+	value, _, err := c.readHidden("Value of the secret "+name+" (it is not shown): ", secret.MaxValue)
 	if err != nil {
 		return err
 	}
@@ -128,22 +128,23 @@ func ordinal(n int64) string {
 	return fmt.Sprint(n, end)
 }
 
-// readValue reads a value from a terminal without showing it, or from what is piped in.
-func (c *cli) readValue(name string) ([]byte, error) {
+// readHidden reads a text from a terminal without showing it, and reports then that it has asked; or from what is piped in, of
+// which it takes little more than most bytes.
+func (c *cli) readHidden(question string, most int64) (text []byte, asked bool, err error) {
 	if file, ok := c.in.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-		fmt.Fprintf(c.err, "Value of the secret %s (it is not shown): ", name)
-		value, err := term.ReadPassword(int(file.Fd()))
+		fmt.Fprint(c.err, question)
+		text, err := term.ReadPassword(int(file.Fd()))
 		fmt.Fprintln(c.err)
 		if err != nil {
-			return nil, fmt.Errorf("read the value: %w", err)
+			return nil, true, fmt.Errorf("read from the terminal: %w", err)
 		}
-		return value, nil
+		return text, true, nil
 	}
-	value, err := io.ReadAll(io.LimitReader(c.in, secret.MaxValue+3))
+	text, err = io.ReadAll(io.LimitReader(c.in, most+3))
 	if err != nil {
-		return nil, fmt.Errorf("read the value: %w", err)
+		return nil, false, fmt.Errorf("read standard input: %w", err)
 	}
-	return bytes.TrimSuffix(bytes.TrimSuffix(value, []byte("\n")), []byte("\r")), nil
+	return bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r")), false, nil
 }
 
 func (c *cli) listSecrets(cmd *cobra.Command, limit int) error {

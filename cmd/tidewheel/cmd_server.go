@@ -28,7 +28,7 @@ signal ends the server in good order, a second one at once.`,
 		Example: `  tidewheel server
   tidewheel server --data /var/lib/tidewheel --http 0.0.0.0:8080
   tidewheel server --nats-listen 0.0.0.0:4222 --s3-listen 0.0.0.0:9000
-  tidewheel server --roles executor --nats-url nats://main:4222 --s3-endpoint http://main:9000 --tier heavy`,
+  tidewheel server --roles executor --nats-url nats://main:4222 --s3-endpoint http://main:9000 --task-keys-file task-keys.pem --tier heavy`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := c.noOutput(cmd, "a server writes a log, whose form --log-format says"); err != nil {

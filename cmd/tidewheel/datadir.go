@@ -45,7 +45,7 @@ func openDataFolder(dir string) (*dataFolder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--data: %w", err)
 	}
-	if err := os.MkdirAll(dir, 0o711); err != nil {
+	if err := os.MkdirAll(dir, 0o711); err != nil { //nolint:gosec // jobs of other users pass through it to their folders, and read nothing in it
 		return nil, explainData(dir, err)
 	}
 	if err := checkForeign(dir); err != nil {

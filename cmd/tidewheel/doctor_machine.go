@@ -134,6 +134,9 @@ func checkUser(config *ServerConfig) checked {
 		return fail("%s", err)
 	}
 	own := ownUsers(config)
+	if config.Sandbox == sandboxStrict {
+		return checkNamespaces(own)
+	}
 	if os.Geteuid() != 0 && !own {
 		return checkDomains(config)
 	}
@@ -160,11 +163,27 @@ func checkUser(config *ServerConfig) checked {
 	return warn("all jobs run as user %d, and can read each other's files and environments: without --run-as each has a user of its own", uid)
 }
 
+// checkNamespaces reports whether attempts can have namespaces of their own.
+func checkNamespaces(ownUsers bool) checked {
+	guardian, err := guardianCommand()
+	if err == nil {
+		err = process.CheckNamespaces(guardian)
+	}
+	if err != nil {
+		return fail("--sandbox strict is not possible here: %s", err)
+	}
+	as := "as the same user"
+	if ownUsers {
+		as = "as a user of its own"
+	}
+	return ok("each attempt of a job runs in mount, PID and IPC namespaces of its own, %s", as)
+}
+
 // checkDomains tells what keeps jobs apart that run as the server's own user.
 func checkDomains(config *ServerConfig) checked {
 	const open = "jobs run as this user: nothing keeps them from the server's token and database, or from each other: "
 	if !ownDomains(config) {
-		return warn(open + "start without --run-as, or as docs/deploy.md says")
+		return warn(open + "start without --run-as and --sandbox off, or as docs/deploy.md says")
 	}
 	gaps, err := process.CheckOwnDomains()
 	if err != nil {

@@ -39,13 +39,13 @@ func (c *cli) examineServer(ctx context.Context, wanted bool) examined {
 	if parsed, err := url.Parse(c.url); err == nil {
 		e.address = parsed.Host
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(c.url, "/")+"/readyz", nil)
-	if err != nil {
-		e.check = fail("%s is no address: %s", c.url, err)
+	began := c.now()
+	answer, err := c.get(ctx, "/readyz")
+	var wrong *usageError
+	if errors.As(err, &wrong) {
+		e.check = fail("%s", explainError(err))
 		return e
 	}
-	began := c.now()
-	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		e.check = warn("none answers at %s: start one with `tidewheel server`", c.url)
 		if wanted {

@@ -42,7 +42,7 @@ func (s *Server) greet() {
 	case s.config.S3Endpoint != "":
 		line("programs", "S3 at %s", withoutPassword(s.config.S3Endpoint))
 	case s.config.S3Listen != "":
-		line("programs", "S3 at %s, with the keys in %s", s.gateway.Endpoint(), s.data.path("s3.json"))
+		line("programs", "S3 at %s, with the keys in %s", s.gateway.Public(), s.data.path("s3.json"))
 	}
 	if s.config.MongoURI != "" && s.config.needsStore() {
 		line("history", "MongoDB at %s", withoutPassword(s.config.MongoURI))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestSessionThatWasEndedStaysEndedAfterARestart(t *testing.T) {
+func TestSessionGoesOnAfterARestartUntilItIsEnded(t *testing.T) {
 	s := startServer(t, serverConfigFor(t))
 	link := regexp.MustCompile(`http://\S+/login\?token=\S+`).FindString(s.greet.String())
 	ask := func(method, target, cookie string) *http.Response {

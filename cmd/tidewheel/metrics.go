@@ -37,6 +37,7 @@ type metrics struct {
 	letters    prometheus.Counter
 	fenced     prometheus.Counter
 	expired    *prometheus.CounterVec
+	refused    *prometheus.CounterVec
 }
 
 var _ shard.Observer = (*metrics)(nil)
@@ -86,9 +87,12 @@ func newMetrics() *metrics {
 		expired: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "tidewheel_expired_total", Help: "Items deleted by retention: runs, waves, ledger entries, effects, dead letters, one-off jobs, earlier generations of definitions, binaries.",
 		}, []string{"kind"}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "tidewheel_tasks_refused_total", Help: "Tasks that this node's executor refused, because no engine signed them as they are, or too long ago.",
+		}, []string{"reason"}),
 	}
 	m.registry.MustRegister(m.finished, m.published, m.started, m.lag, m.processLag, m.duration, m.commit, m.written,
-		m.ended, m.letters, m.fenced, m.expired,
+		m.ended, m.letters, m.fenced, m.expired, m.refused,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "tidewheel_build_info", Help: "Always 1.", ConstLabels: prometheus.Labels{"version": version},
@@ -107,6 +111,9 @@ func (m *metrics) begin() {
 		for _, class := range []spec.Class{spec.ClassStandard, spec.ClassPremium} {
 			m.published.WithLabelValues(string(tier), string(class))
 		}
+	}
+	for _, reason := range engine.RefusalReasons() {
+		m.refused.WithLabelValues(string(reason))
 	}
 	for _, status := range engine.Statuses() {
 		if status.Terminal() {
@@ -218,13 +225,23 @@ type queueState interface {
 	Streams(ctx context.Context) ([]engine.Stream, error)
 }
 
+// wholeQueue is the queue with the runs that engines keep back from it.
+type wholeQueue struct {
+	queueState
+	service *service.Service
+}
+
+func (w wholeQueue) Depths(ctx context.Context) ([]engine.QueueDepth, error) {
+	return w.service.Depths(ctx)
+}
+
 type queueCollector struct {
 	queue queueState
 	log   *slog.Logger
 }
 
 var (
-	depthDesc = prometheus.NewDesc("tidewheel_queue_depth", "Tasks in the queue that no executor has begun.",
+	depthDesc = prometheus.NewDesc("tidewheel_queue_depth", "Runs that wait for an executor: in the queue, and held back by engines.",
 		[]string{"tier", "class", "state"}, nil)
 	oldestDesc = prometheus.NewDesc("tidewheel_queue_oldest_seconds", "Age of the task that has waited longest.",
 		[]string{"tier", "class"}, nil)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"github.com/tidewheel/tidewheel/blob/gateway"
 	"github.com/tidewheel/tidewheel/client"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/internal/certs"
 	"github.com/tidewheel/tidewheel/moving"
 	"github.com/tidewheel/tidewheel/store/mongo"
 	"github.com/tidewheel/tidewheel/store/sqlite"
@@ -30,6 +32,7 @@ func placeFlags(flags *pflag.FlagSet, names placeNames, what string) {
 	flags.String(names.data, "", "data folder "+what)
 	flags.String(names.mongo, "", "MongoDB "+what)
 	flags.String(names.s3+"-endpoint", "", "S3 "+what+", such as http://127.0.0.1:9000")
+	flags.String(names.s3+"-ca-file", "", "certificates of the authorities to trust there (default the machine's)")
 	flags.String(names.s3+"-bucket", "", "its bucket (default tidewheel)")
 	flags.String(names.s3+"-region", "", "its region (AWS_REGION; default us-east-1)")
 	flags.String(names.s3+"-access-key", "", "its access key (AWS_ACCESS_KEY_ID)")
@@ -74,7 +77,14 @@ func placeOf(flags *pflag.FlagSet, names placeNames) (placeConfig, error) {
 		}
 		*one.to = text
 	}
-	for _, name := range []string{"-bucket", "-region", "-access-key", "-secret-key", "-access-key" + secretFile, "-secret-key" + secretFile} {
+	if file := v.GetString(names.s3 + "-ca-file"); file != "" {
+		pool, err := certs.Authorities(file)
+		if err != nil {
+			return placeConfig{}, usage("--%s-ca-file: %w", names.s3, err)
+		}
+		place.s3.Trusted = func() *x509.CertPool { return pool }
+	}
+	for _, name := range []string{"-ca-file", "-bucket", "-region", "-access-key", "-secret-key", "-access-key" + secretFile, "-secret-key" + secretFile} {
 		if place.s3.Endpoint == "" && flags.Changed(names.s3+name) {
 			return placeConfig{}, usage("--%s%s: of an S3 that --%[1]s-endpoint names: give the endpoint, or leave it out", names.s3, name)
 		}

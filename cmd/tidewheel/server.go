@@ -14,8 +14,10 @@ import (
 	"github.com/tidewheel/tidewheel/blob"
 	"github.com/tidewheel/tidewheel/blob/gateway"
 	"github.com/tidewheel/tidewheel/engine/shard"
+	"github.com/tidewheel/tidewheel/internal/certs"
 	"github.com/tidewheel/tidewheel/internal/runtoken"
 	"github.com/tidewheel/tidewheel/queue/jetstream"
+	"github.com/tidewheel/tidewheel/signing"
 	"github.com/tidewheel/tidewheel/web/auth"
 	"github.com/tidewheel/tidewheel/web/service"
 )
@@ -27,14 +29,16 @@ type Server struct {
 	log    *slog.Logger
 	out    io.Writer // what a person at the terminal reads
 
-	data     *dataFolder
-	disk     *disk        // of the data folder
-	listener net.Listener // of the pages, taken before anything else so that a port in use is told at once
-	health   net.Listener // of /metrics, /livez and /readyz without a token; nil: there is none
-	gateway  *gateway.Gateway
-	nats     *jetstream.Server
-	queue    *jetstream.Queue
-	store    store
+	data *dataFolder
+	disk *disk // of the data folder
+	// certificate is of what this node listens with; nil: it listens without TLS.
+	certificate *certs.Pair
+	listener    net.Listener // of the pages, taken before anything else so that a port in use is told at once
+	health      net.Listener // of /metrics, /livez and /readyz without a token; nil: there is none
+	gateway     *gateway.Gateway
+	nats        *jetstream.Server
+	queue       *jetstream.Queue
+	store       store
 	// forEngine is the same store; its reads wait for no page's.
 	forEngine shard.Store
 	blobs     *blob.Store
@@ -43,6 +47,7 @@ type Server struct {
 	service   *service.Service
 	runKey    runtoken.Key // of run tokens; nil on a node without a store
 	secrets   secretsPart
+	taskKeys  signing.Ring
 
 	token     string // what the API asks for; empty with --auth off
 	tokenPath string // the file it is kept in
@@ -86,6 +91,9 @@ func (s *Server) Start(ctx context.Context) (err error) {
 		s.disk.watch(ctx)
 		return nil
 	})
+	if err := s.openCertificate(); err != nil {
+		return err
+	}
 	if err := s.listen(ctx); err != nil {
 		return err
 	}
@@ -104,11 +112,15 @@ func (s *Server) Start(ctx context.Context) (err error) {
 	if err := s.openSecrets(ctx); err != nil {
 		return err
 	}
+	if err := s.openTaskKeys(ctx); err != nil {
+		return err
+	}
 	if s.config.needsStore() {
 		s.parts.add("roll", s.answerRoll) // it ends last
 		s.service = service.New(storeOfUsers{s.store}, serviceBlobs{s.blobs}, s.queue, s.log, service.Config{
 			MaxBinary: int64(s.config.MaxBinary), Backup: s.backup, NoBackup: s.noBackup, Alone: s.engineAlone(), DiskFull: s.disk.full,
-			Secrets: s.secrets.vault, RotateSecretsKey: s.rotateSecretsKey,
+			MaxBacklog: s.config.MaxBacklog,
+			Secrets:    s.secrets.vault, RootToken: s.token, RotateSecretsKey: s.rotateSecretsKey,
 		})
 	}
 	for _, start := range []struct {
@@ -181,6 +193,9 @@ func (s *Server) Wait(ctx context.Context) error {
 func (s *Server) URL() string {
 	if s.listener == nil {
 		return ""
+	}
+	if s.certificate != nil {
+		return "https://" + s.address()
 	}
 	return "http://" + s.address()
 }

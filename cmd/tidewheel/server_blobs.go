@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/executor"
 	"github.com/tidewheel/tidewheel/executor/cache"
+	"github.com/tidewheel/tidewheel/internal/certs"
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
@@ -39,11 +41,18 @@ func (s *Server) openBlobs(ctx context.Context) error {
 		Endpoint: s.config.S3Endpoint, Region: s.config.S3Region, Bucket: s.config.S3Bucket,
 		AccessKey: s.config.S3AccessKey, SecretKey: s.config.S3SecretKey, PathStyle: true, Logger: s.log,
 	}
+	if s.config.S3CAFile != "" {
+		trust, err := certs.OpenTrust(s.config.S3CAFile, s.log, time.Now)
+		if err != nil {
+			return usage("--s3-ca-file: %w", err)
+		}
+		config.Trusted = trust.Pool
+	}
 	if s.config.S3Endpoint == "" {
 		if err := checkWorkingFolder(); err != nil {
 			return err
 		}
-		opened, err := gateway.Start(ctx, gateway.Config{Dir: s.data.dir, Listen: s.config.S3Listen, Region: s.config.S3Region, Logger: s.log})
+		opened, err := gateway.Start(ctx, gateway.Config{Dir: s.data.dir, Listen: s.config.S3Listen, TLS: s.listenTLS("--s3-listen", s.config.S3Listen), Region: s.config.S3Region, Logger: s.log})
 		if errors.Is(err, gateway.ErrAddressInUse) {
 			return usage("--s3-listen: %w", err)
 		}

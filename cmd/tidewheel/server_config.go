@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tidewheel/tidewheel/queue/jetstream"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
@@ -32,7 +33,11 @@ const (
 	defaultCache     = spec.Size(10 << 30)
 	// defaultConnections is enough for some dozens of people behind one address: a browser opens six at most.
 	defaultConnections = 256
-	defaultResults     = spec.Size(4 << 30)
+	// defaultRequests is more than a person or a script needs, and less than what slows the pages of others.
+	defaultRequests = 100
+	// defaultBacklog takes an engine some hundred megabytes.
+	defaultBacklog = 200_000
+	defaultResults = spec.Size(4 << 30)
 	// slotsPerCPU: most jobs wait for something else than a processor.
 	slotsPerCPU = 8
 )
@@ -41,6 +46,8 @@ const (
 type ServerConfig struct {
 	Data string // folder of everything that is embedded
 	HTTP string // host:port of the pages and the API
+	// TLSCert and TLSKey are the files of this server's certificate; "": it listens without TLS.
+	TLSCert, TLSKey string
 	// MetricsListen is where /metrics, /livez and /readyz are answered, too; "": nowhere.
 	MetricsListen string
 	// MetricsTokenFile is of a token that opens /metrics and nothing else; "": there is none.
@@ -49,18 +56,24 @@ type ServerConfig struct {
 	// ConnectionsPerAddress bounds the connections of one address to the pages and the API; 0 does not. Loopback and
 	// TrustedProxies are not bounded.
 	ConnectionsPerAddress int
-	TrustedProxies        []netip.Prefix
-	Roles                 []string
+	// RequestsPerSecond bounds the requests of one identity, and of one address without valid credentials; 0 does not.
+	RequestsPerSecond int
+	// MaxBacklog is how many runs of a tier may wait before none is taken by hand; 0 is any number.
+	MaxBacklog     int
+	TrustedProxies []netip.Prefix
+	Roles          []string
 
 	MongoURI string
 
 	NATSURL         string
 	NATSCredentials string // user:password, a token, or the path of a .creds file
+	NATSTLS         jetstream.TLS
 	NATSListen      string // the embedded NATS listens here too
 	Replicas        int
 
 	S3Endpoint, S3Bucket, S3Region string
 	S3AccessKey, S3SecretKey       string
+	S3CAFile                       string // of the authorities to trust at S3Endpoint; "": the machine's
 	S3Listen                       string // the embedded gateway listens here; by default a free port of loopback
 
 	Tier string // light, medium, heavy or all
@@ -74,12 +87,13 @@ type ServerConfig struct {
 	FetchTimeout time.Duration
 	AllowRoot    bool
 	RunAs        string // user or uid[:gid] that jobs run as
+	Sandbox      string // strict, standard or off: what keeps jobs from this server and from each other
 
 	// APIURL is where programs reach the API; "" for the address of HTTP, where this node serves it.
 	APIURL string
 
 	Auth      bool
-	TokenFile string // of the administrator's token; "": one in the data folder, made when it is missing
+	TokenFile string // of the root token; "": one in the data folder, made when it is missing
 	MaxBinary spec.Size
 	// ResultsLimit is how many bytes of reports that no engine has dealt with the queue may hold before executors take nothing new.
 	ResultsLimit spec.Size
@@ -96,6 +110,9 @@ type ServerConfig struct {
 
 	// SecretsKey is the key of secrets, or where it comes from; at most one of them is given.
 	SecretsKey, SecretsKeyFile, SecretsKeyCommand string
+
+	// TaskKeysFile and TaskKeysCommand name where the keys of tasks come from; at most one is given.
+	TaskKeysFile, TaskKeysCommand string
 
 	// SecretFiles are those that settings were read from, beside TokenFile and MetricsTokenFile.
 	SecretFiles []string
@@ -121,6 +138,12 @@ func (c *ServerConfig) validate() error {
 	if c.ConnectionsPerAddress < 0 {
 		return usage("--connections-per-address %d: how many may there be? (0 is any number)", c.ConnectionsPerAddress)
 	}
+	if c.RequestsPerSecond < 0 {
+		return usage("--requests-per-second %d: how many may there be? (0 is any number)", c.RequestsPerSecond)
+	}
+	if c.MaxBacklog < 0 {
+		return usage("--max-backlog %d: how many may wait? (0 is any number)", c.MaxBacklog)
+	}
 	if c.Slots == 0 {
 		c.Slots = slotsPerCPU * runtime.NumCPU()
 	}
@@ -130,6 +153,9 @@ func (c *ServerConfig) validate() error {
 	case "all", string(spec.TierLight), string(spec.TierMedium), string(spec.TierHeavy):
 	default:
 		return usage("--tier: %q is no tier: use light, medium, heavy or all", c.Tier)
+	}
+	if err := c.validateSandbox(); err != nil {
+		return err
 	}
 	if c.Drain <= 0 {
 		c.Drain = defaultDrain
@@ -162,6 +188,9 @@ func (c *ServerConfig) validate() error {
 		return err
 	}
 	if err := c.validateSecretsKey(); err != nil {
+		return err
+	}
+	if err := c.validateTaskKeys(); err != nil {
 		return err
 	}
 	if (c.S3AccessKey == "") != (c.S3SecretKey == "") {
@@ -236,6 +265,12 @@ func (c *ServerConfig) validateAddresses() error {
 	if c.has(roleWeb) && !c.Auth && !loopback(host) {
 		return usage("--auth off is allowed on loopback only: %s would let anyone on the network run programs here; "+
 			"leave --auth on, or use --http %s", c.HTTP, defaultHTTP)
+	}
+	if (c.TLSCert == "") != (c.TLSKey == "") {
+		return usage("--tls-cert and --tls-key belong together: give the certificate's file and its key's, or none")
+	}
+	if (c.NATSTLS.Cert == "") != (c.NATSTLS.Key == "") {
+		return usage("--nats-tls-cert and --nats-tls-key belong together: give the certificate's file and its key's, or none")
 	}
 	if c.MetricsListen != "" && !c.MetricsOpen && c.MetricsTokenFile == "" && !(c.has(roleWeb) && c.Auth) {
 		return usage("--metrics-listen: /metrics needs a token, and this node has none: give it one by --metrics-token-file, " +

@@ -32,6 +32,14 @@ func (e *engineRole) stats() core.Stats {
 	return core.Stats{}
 }
 
+// held counts the queued runs whose tasks the engine keeps back from the queue now.
+func (e *engineRole) held() []engine.HeldRuns {
+	if runner := e.runner.Load(); runner != nil {
+		return runner.Held()
+	}
+	return nil
+}
+
 // shards counts those that the engine turns; all of them, once it has read its state, if it is the only one.
 func (e *engineRole) shards() int {
 	switch holder := e.holder.Load(); {

@@ -25,6 +25,13 @@ const (
 	cacheFolder = "cache"
 )
 
+// The settings of --sandbox.
+const (
+	sandboxStrict   = "strict"
+	sandboxStandard = "standard"
+	sandboxOff      = "off"
+)
+
 // nobody is whom programs run as where the server is root.
 const nobody = 65534
 
@@ -45,7 +52,7 @@ func (s *Server) startExecutor(context.Context) error {
 		WorkDir: s.data.path(workFolder), CacheDir: s.data.path(cacheFolder), CacheSize: int64(s.config.CacheSize),
 		LockTTL: s.config.LockTTL, DrainTimeout: s.config.Drain, FetchTimeout: s.config.FetchTimeout,
 		RunAs: &executor.User{UID: uid, GID: gid}, AllowRoot: s.config.AllowRoot, OwnUsers: ownUsers(&s.config),
-		OwnDomains: ownDomains(&s.config), Closed: s.config.closedToJobs(), Guardian: guardian, API: s.programAPI(),
+		OwnDomains: ownDomains(&s.config), OwnNamespaces: s.config.Sandbox == sandboxStrict, Closed: s.config.closedToJobs(), Guardian: guardian, API: s.programAPI(),
 	}
 	if s.secrets.ring != nil {
 		config.Secrets = s.secrets.ring
@@ -82,20 +89,42 @@ func executorLabels(host string, given map[string]string) map[string]string {
 	return labels
 }
 
-// ownUsers reports whether each attempt runs as a user of its own: unless --run-as or --allow-root says whom jobs run as.
+// ownUsers reports whether each attempt runs as a user of its own: unless --run-as, --allow-root or --sandbox off says whom
+// jobs run as.
 func ownUsers(config *ServerConfig) bool {
-	return config.RunAs == "" && !config.AllowRoot && process.CanOwnUsers()
+	return config.RunAs == "" && !config.AllowRoot && config.Sandbox != sandboxOff && process.CanOwnUsers()
 }
 
 // ownDomains reports whether each attempt that has no user of its own runs in a domain of its own: unless --run-as names
-// the server's own user, whose jobs may do all that this user may.
-func ownDomains(config *ServerConfig) bool { return config.RunAs == "" && os.Geteuid() != 0 }
+// the server's own user, whose jobs may do all that this user may, or --sandbox off says so.
+func ownDomains(config *ServerConfig) bool {
+	return config.RunAs == "" && config.Sandbox != sandboxOff && os.Geteuid() != 0
+}
+
+// validateSandbox refuses what --sandbox cannot be, alone and beside whom jobs run as.
+func (c *ServerConfig) validateSandbox() error {
+	switch c.Sandbox {
+	case "":
+		c.Sandbox = sandboxStandard
+	case "false": // YAML reads off so
+		c.Sandbox = sandboxOff
+	}
+	switch {
+	case c.Sandbox != sandboxStrict && c.Sandbox != sandboxStandard && c.Sandbox != sandboxOff:
+		return usage("--sandbox %q: use strict, standard or off", c.Sandbox)
+	case c.Sandbox == sandboxStrict && c.AllowRoot:
+		return usage("--sandbox strict with --allow-root: root leaves every sandbox; leave out one of them")
+	case c.Sandbox == sandboxOff && c.RunAs == "" && !c.AllowRoot && c.has(roleExecutor) && os.Geteuid() == 0:
+		return usage("--sandbox off: jobs would run as root, the server's own user; say --run-as USER, or --allow-root if that is meant")
+	}
+	return nil
+}
 
 // jobUser tells whom programs run as that have no user of their own: -1 keeps the server's own user.
 func jobUser(config *ServerConfig) (uid, gid int, err error) {
 	root := os.Geteuid() == 0
 	switch {
-	case config.RunAs == "" && root && !config.AllowRoot:
+	case config.RunAs == "" && root && !config.AllowRoot: // --sandbox off is refused then
 		return nobody, nobody, nil
 	case config.RunAs == "":
 		return -1, -1, nil
@@ -150,3 +179,8 @@ func (m *metrics) AttemptStarted(task *engine.Task, at time.Time) {
 
 // AttemptFinished is counted when the engine hears of it.
 func (m *metrics) AttemptFinished(*engine.Task, *engine.Finish) {}
+
+// TaskRefused counts a task that this node's executor has refused.
+func (m *metrics) TaskRefused(reason engine.RefusalReason) {
+	m.refused.WithLabelValues(string(reason)).Inc()
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 
+	"github.com/tidewheel/tidewheel/queue/jetstream"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
@@ -25,20 +26,28 @@ func serverFlags(flags *pflag.FlagSet) {
 	flags.String("api-url", "", "where jobs reach the API (default: the address of --http); needed on nodes with the engine or executors where the pages are served elsewhere")
 	flags.StringSlice("roles", []string{roleEngine, roleExecutor, roleWeb}, "what this process does")
 	flags.String("auth", "on", "on or off; off is allowed on loopback only")
-	flags.String("token-file", "", "file of the administrator's token, the same on all web nodes (default one that is made in the data folder)")
+	flags.String("token-file", "", "file of the root token, which opens everything, the same on all web nodes (default one that is made in the data folder)")
 	flags.String("metrics-listen", "", "answer /metrics, /livez and /readyz here too, on nodes of any role, such as 0.0.0.0:9090")
 	flags.String("metrics-auth", "on", "on: /metrics needs a token; off: anybody who reaches the server may read the metrics")
-	flags.String("metrics-token-file", "", "file of a token that opens /metrics and nothing else, for the collector (the administrator's token opens it too)")
+	flags.String("metrics-token-file", "", "file of a token that opens /metrics and nothing else, for the collector (the root token opens it too)")
 	flags.Int("connections-per-address", defaultConnections, "how many connections to the pages and the API one address may have open; 0 is any number; loopback is not bounded")
-	flags.StringSlice("trusted-proxies", nil, "addresses or networks of proxies, which --connections-per-address does not bound, such as 10.0.0.0/8")
+	flags.Int("requests-per-second", defaultRequests, "how many requests one token, session or run may make, and one address without valid credentials; four times as many at once; 0 is any number")
+	flags.Int("max-backlog", defaultBacklog, "how many runs of a tier may wait for executors before runs by hand and backfills are refused; slots never are; 0 is any number")
+	flags.StringSlice("trusted-proxies", nil, "addresses or networks of proxies, which --connections-per-address and the rate of an address do not bound, such as 10.0.0.0/8")
+	flags.String("tls-cert", "", "certificate of this server in PEM, with its chain, for the pages and the API and for --nats-listen and --s3-listen; read again when it changes")
+	flags.String("tls-key", "", "file of its key")
 	flags.Bool("demo", false, "load the examples and run them; one that was deleted stays deleted")
 
 	flags.String("mongodb-uri", "", "keep jobs and history in this MongoDB instead of the embedded SQLite")
 	flags.String("nats-url", "", "use this NATS with JetStream instead of the embedded one")
 	flags.String("nats-credentials", "", "for NATS: user:password, a token, or the path of a .creds file")
+	flags.String("nats-tls-ca", "", "certificates of the authorities to trust at --nats-url (default the machine's)")
+	flags.String("nats-tls-cert", "", "certificate that this node shows to the NATS of --nats-url; read again for each connection")
+	flags.String("nats-tls-key", "", "file of its key")
 	flags.String("nats-listen", "", "let the embedded NATS listen for executors on other machines, such as 0.0.0.0:4222")
 	flags.Int("nats-replicas", 1, "copies of each stream in a NATS cluster: 1, 3 or 5")
 	flags.String("s3-endpoint", "", "use this S3 instead of the embedded one, such as http://127.0.0.1:9000")
+	flags.String("s3-ca-file", "", "certificates of the authorities to trust at --s3-endpoint (default the machine's)")
 	flags.String("s3-bucket", "", "bucket (default tidewheel)")
 	flags.String("s3-region", "", "region (AWS_REGION; default us-east-1)")
 	flags.String("s3-access-key", "", "access key (AWS_ACCESS_KEY_ID)")
@@ -49,11 +58,15 @@ func serverFlags(flags *pflag.FlagSet) {
 	flags.String("secrets-key-file", "", "file of that key; it is read again when it may have been rotated")
 	flags.String("secrets-key-command", "", "command that prints that key, such as \"pass show tidewheel\"")
 
+	flags.String("task-keys-file", "", "file of the keys that engines sign tasks with (PEM): private for engines, public for executors; it is read again when it may have been rotated (default a key that engines keep in their store)")
+	flags.String("task-keys-command", "", "command that prints these keys")
+
 	flags.String("tier", "all", "which jobs the executor takes: light, medium, heavy or all; heavier ones help the lighter when idle")
 	flags.StringArray("label", nil, "what jobs may ask for by runs_on, as key=value, such as gpu=true; any number of times (os, arch and host it has by itself)")
 	flags.Int("slots", 0, fmt.Sprintf("how many jobs run at once (default %d for each processor: most jobs wait for something else)", slotsPerCPU))
 	flags.String("run-as", "", "user or uid[:gid] that jobs run as (default nobody where the server runs as root)")
 	flags.Bool("allow-root", false, "let jobs run as root where the server does")
+	flags.String("sandbox", sandboxStandard, "what keeps jobs from the server and from each other: strict (namespaces of its own for each attempt, or the server does not start), standard (the best that needs no setup), off")
 	flags.String("cache-size", defaultCache.String(), "how much disk the executor's copies of programs may take")
 	flags.String("fetch-timeout", defaultFetch.String(), "how long an executor waits for S3 to give a job's program before another may try")
 	flags.String("drain", defaultDrain.String(), "how long running jobs may take to end when the server is stopped")
@@ -135,14 +148,17 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 	}
 	config := ServerConfig{
 		Data: v.GetString("data"), HTTP: v.GetString("http"), APIURL: v.GetString("api-url"), Demo: v.GetBool("demo"),
+		TLSCert: v.GetString("tls-cert"), TLSKey: v.GetString("tls-key"),
 		TokenFile: v.GetString("token-file"), MetricsListen: v.GetString("metrics-listen"), MetricsTokenFile: v.GetString("metrics-token-file"),
+		NATSTLS: jetstream.TLS{CAs: v.GetString("nats-tls-ca"), Cert: v.GetString("nats-tls-cert"), Key: v.GetString("nats-tls-key")},
 		NATSURL: v.GetString("nats-url"), NATSListen: v.GetString("nats-listen"),
 		Replicas:   v.GetInt("nats-replicas"),
 		S3Endpoint: v.GetString("s3-endpoint"), S3Bucket: v.GetString("s3-bucket"), S3Region: v.GetString("s3-region"),
-		S3Listen: v.GetString("s3-listen"),
-		Tier:     v.GetString("tier"), RunAs: v.GetString("run-as"), AllowRoot: v.GetBool("allow-root"),
+		S3CAFile: v.GetString("s3-ca-file"), S3Listen: v.GetString("s3-listen"),
+		Tier: v.GetString("tier"), RunAs: v.GetString("run-as"), AllowRoot: v.GetBool("allow-root"), Sandbox: v.GetString("sandbox"),
 		LogFormat:  v.GetString("log-format"),
 		SecretsKey: v.GetString("secrets-key"), SecretsKeyFile: v.GetString("secrets-key-file"), SecretsKeyCommand: v.GetString("secrets-key-command"),
+		TaskKeysFile: v.GetString("task-keys-file"), TaskKeysCommand: v.GetString("task-keys-command"),
 		StateFolder: c.stateFolder(),
 	}
 	config.SecretFiles = secretFiles(v)
@@ -162,7 +178,7 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 	for _, number := range []struct {
 		name string
 		to   *int
-	}{{"slots", &config.Slots}, {"nats-replicas", &config.Replicas}, {"connections-per-address", &config.ConnectionsPerAddress}} {
+	}{{"slots", &config.Slots}, {"nats-replicas", &config.Replicas}, {"connections-per-address", &config.ConnectionsPerAddress}, {"requests-per-second", &config.RequestsPerSecond}, {"max-backlog", &config.MaxBacklog}} {
 		if _, err := fmt.Sscanf(v.GetString(number.name)+"\n", "%d\n", number.to); err != nil {
 			return ServerConfig{}, usage("--%s: %q is no whole number", number.name, v.GetString(number.name))
 		}

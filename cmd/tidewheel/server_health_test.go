@@ -62,7 +62,7 @@ func TestNodeWithoutPagesTellsItsHealth(t *testing.T) {
 	config.NATSURL, config.NATSCredentials = "nats://"+main.NATSListen, main.NATSCredentials
 	config.S3Endpoint, config.S3AccessKey, config.S3SecretKey = "http://"+main.S3Listen, keys.AccessKey, keys.SecretKey
 	config.MetricsListen, config.MetricsTokenFile = "127.0.0.1:0", keepSecret(t, "a-token-of-the-collector")
-	config.StateFolder = ""
+	config.StateFolder, config.TaskKeysFile = "", filepath.Join(main.Data, publicTaskKeys)
 	executor, err := NewServer(config, testLog(t), &safeBuffer{})
 	if err != nil {
 		t.Fatal(err)

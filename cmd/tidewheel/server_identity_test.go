@@ -44,6 +44,7 @@ func TestPartsOfAnotherTidewheelAreRefused(t *testing.T) {
 	// An executor has no store to compare with: it sees whose the bucket is, as the one above has claimed it, and whom the
 	// NATS serves.
 	second.Data, second.Roles = t.TempDir(), []string{roleExecutor}
+	second.TaskKeysFile = filepath.Join(first.config.Data, publicTaskKeys)
 	refuse("give the addresses of one Tidewheel")
 	second.S3Bucket = first.server.config.S3Bucket
 	server, err := NewServer(second, testLog(t), io.Discard)

@@ -47,6 +47,7 @@ func (s *Server) engineAlone() func() engine.EnginePresence {
 			now.Shards = s.engine.shards()
 			stats := s.engine.stats()
 			now.Waits(stats.Unwritten, stats.Since, time.Now())
+			now.Held = s.engine.held()
 		}
 		return now
 	}

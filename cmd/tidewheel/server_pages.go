@@ -10,10 +10,13 @@ import (
 
 // addPages puts the pages into the configuration of the HTTP server.
 func (s *Server) addPages(config *web.Config) {
-	pages := ui.New(s.service, ui.Config{Version: version, SignOut: s.config.Auth, MaxBinary: int64(s.config.MaxBinary)})
+	pages := ui.New(s.service, ui.Config{Version: version, SignOut: s.config.Auth, Open: !s.config.Auth, MaxBinary: int64(s.config.MaxBinary)})
 	config.Pages = func(router *echo.Echo) { pages.Register(router) }
 	config.LoginPage = func(c echo.Context, page web.LoginPage) error {
-		return pages.Login(c, page.Status, page.Message, page.Next)
+		return pages.Login(c, page.Status, page.Message, page.Next, page.Users)
+	}
+	config.WelcomePage = func(c echo.Context, page web.WelcomePage) error {
+		return pages.Welcome(c, page.Status, page.Message, page.Name, page.Next)
 	}
 	config.ErrorPage = func(c echo.Context, page web.ErrorPage) error {
 		return pages.Failure(c, page.Status, page.Title, page.Detail, page.RequestID)

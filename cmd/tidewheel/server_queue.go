@@ -26,8 +26,8 @@ func (s *Server) openQueue(ctx context.Context) error {
 	name := "tidewheel " + strings.Join(s.config.Roles, "+")
 	if s.config.NATSURL != "" {
 		s.queue, err = jetstream.Connect(ctx, jetstream.Config{
-			URL: s.config.NATSURL, Credentials: credentials, Name: name, Replicas: s.config.Replicas, ClaimWindow: window,
-			ResultsLimit: int64(s.config.ResultsLimit), Logger: s.log,
+			URL: s.config.NATSURL, Credentials: credentials, TLS: s.config.NATSTLS, Name: name, Replicas: s.config.Replicas, ClaimWindow: window,
+			ResultsLimit: int64(s.config.ResultsLimit), Keys: &s.taskKeys, Logger: s.log,
 		})
 		var newer *jetstream.NewerError
 		switch {
@@ -45,7 +45,7 @@ func (s *Server) openQueue(ctx context.Context) error {
 	}
 	log, failed := newNATSFailure(s.log)
 	s.nats, err = jetstream.StartServer(ctx, jetstream.ServerConfig{
-		StoreDir: s.data.path("nats"), Listen: s.config.NATSListen, Credentials: credentials, Logger: log,
+		StoreDir: s.data.path("nats"), Listen: s.config.NATSListen, Credentials: credentials, TLS: s.listenTLS("--nats-listen", s.config.NATSListen), Logger: log,
 	})
 	var listening *net.OpError
 	if errors.As(err, &listening) && listening.Op == "listen" {
@@ -56,7 +56,7 @@ func (s *Server) openQueue(ctx context.Context) error {
 	}
 	s.parts.add("the queue", func(ctx context.Context) error { return s.watchNATS(ctx, failed) })
 	s.queue, err = jetstream.Connect(ctx, jetstream.Config{
-		Server: s.nats, Name: name, ClaimWindow: window, ResultsLimit: int64(s.config.ResultsLimit), Logger: s.log,
+		Server: s.nats, Name: name, ClaimWindow: window, ResultsLimit: int64(s.config.ResultsLimit), Keys: &s.taskKeys, Logger: s.log,
 	})
 	return err
 }
@@ -92,29 +92,4 @@ func natsCredentials(text string) (jetstream.Credentials, error) {
 		return jetstream.Credentials{}, usage("--nats-credentials: give user:password, a token, or the path of a .creds file")
 	}
 	return jetstream.Credentials{Token: text}, nil
-}
-
-// listen takes the address of the pages before anything is opened.
-func (s *Server) listen(ctx context.Context) error {
-	if !s.config.has(roleWeb) {
-		return nil
-	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.config.HTTP)
-	if err != nil {
-		return explainListen("--http", s.config.HTTP, err)
-	}
-	s.listener = listener
-	return nil
-}
-
-// address is where a browser on this machine reaches the pages.
-func (s *Server) address() string {
-	host, port, err := net.SplitHostPort(s.listener.Addr().String())
-	if err != nil {
-		return s.listener.Addr().String()
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return net.JoinHostPort(host, port)
 }

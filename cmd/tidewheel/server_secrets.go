@@ -37,8 +37,10 @@ func secretFiles(v *viper.Viper) (files []string) {
 			files = append(files, file)
 		}
 	}
-	if file := v.GetString("secrets-key-file"); file != "" {
-		files = append(files, file)
+	for _, name := range []string{"secrets-key-file", "task-keys-file"} {
+		if file := v.GetString(name); file != "" {
+			files = append(files, file)
+		}
 	}
 	if credentials := v.GetString("nats-credentials"); strings.HasSuffix(credentials, credentialsSuffix) {
 		files = append(files, credentials)
@@ -49,7 +51,7 @@ func secretFiles(v *viper.Viper) (files []string) {
 // closedToJobs lists what no job may reach: the data folder, the tokens of this user's servers, and the files that secrets
 // were read from. systemd hands these over in a folder.
 func (c *ServerConfig) closedToJobs() (paths []string) {
-	all := append([]string{c.Data, c.StateFolder, c.TokenFile, c.MetricsTokenFile, os.Getenv("CREDENTIALS_DIRECTORY")}, c.SecretFiles...)
+	all := append([]string{c.Data, c.StateFolder, c.TokenFile, c.MetricsTokenFile, c.TLSKey, c.NATSTLS.Key, os.Getenv("CREDENTIALS_DIRECTORY")}, c.SecretFiles...)
 	for _, path := range all {
 		if full, err := filepath.Abs(path); err == nil && path != "" {
 			paths = append(paths, full)

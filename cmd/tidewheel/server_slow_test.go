@@ -102,7 +102,7 @@ func TestASlowStoreIsNamedByReadyzAndMetrics(t *testing.T) {
 func TestDoctorNamesASlowStore(t *testing.T) {
 	world := webtest.New(t)
 	server, err := web.New(web.Config{
-		Service: world.Service, Guard: auth.NewGuard(auth.NewToken("admin", "the-token"), auth.Config{}), Codes: auth.NewCodes(nil), Log: world.Log, Version: version,
+		Service: world.Service, Guard: auth.NewGuard(world.Access), Log: world.Log, Version: version,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func TestDoctorNamesASlowStore(t *testing.T) {
 		{20 * time.Second, checkWarn, "on quay the store is slower than what is asked of it"},
 	} {
 		world.Queue.SetEngines(engine.EnginePresence{ID: "a", Host: "quay", Behind: test.behind, Unwritten: 7})
-		told := c.run("doctor", "--url", listening.URL, "--token", "the-token", "-o", "json")
+		told := c.run("doctor", "--url", listening.URL, "--token", webtest.RootToken, "-o", "json")
 		found := false
 		for _, item := range decode[wire.List[checked]](t, told.out).Items {
 			if item.Check != "store" {

@@ -1,6 +1,11 @@
 package main
 
-import "slices"
+import (
+	"slices"
+	"strings"
+
+	"github.com/tidewheel/tidewheel/queue/jetstream"
+)
 
 // settingsOf are the settings that only nodes with one of some roles use. A node without them starts all the same, since
 // nodes may share a file and an environment, and says in its log which settings do nothing.
@@ -8,11 +13,11 @@ var settingsOf = []struct {
 	roles    []string
 	settings []string
 }{
-	{[]string{roleWeb}, []string{"http", "auth", "token-file", "connections-per-address", "trusted-proxies", "max-binary"}},
-	{[]string{roleExecutor}, []string{"tier", "label", "slots", "run-as", "allow-root", "cache-size", "fetch-timeout", "drain"}},
+	{[]string{roleWeb}, []string{"http", "auth", "token-file", "connections-per-address", "requests-per-second", "max-backlog", "trusted-proxies", "max-binary"}},
+	{[]string{roleExecutor}, []string{"tier", "label", "slots", "run-as", "allow-root", "sandbox", "cache-size", "fetch-timeout", "drain"}},
 	{[]string{roleEngine}, []string{"retention-dead-letters", "retention-one-off", "retention-generations", "retention-binaries"}},
-	{[]string{roleEngine, roleWeb}, []string{"retention", "mongodb-uri", "mongodb-uri" + secretFile}},
-	{[]string{roleEngine, roleExecutor}, []string{"api-url"}},
+	{[]string{roleEngine, roleWeb}, []string{"tls-cert", "tls-key", "retention", "mongodb-uri", "mongodb-uri" + secretFile}},
+	{[]string{roleEngine, roleExecutor}, []string{"api-url", "task-keys-file", "task-keys-command"}},
 }
 
 // unusedSettings returns the settings that were given and that no role of this node uses, in order.
@@ -50,6 +55,13 @@ func (c *ServerConfig) validateUsed() error {
 			}
 		}
 	}
+	switch {
+	case c.NATSURL == "" && c.NATSTLS != (jetstream.TLS{}):
+		return usage("--nats-tls-ca, --nats-tls-cert and --nats-tls-key: for a NATS of yours, which --nats-url names: give it, or leave them out " +
+			"(the embedded NATS listens with --tls-cert)")
+	case c.S3CAFile != "" && !strings.HasPrefix(c.S3Endpoint, "https://"):
+		return usage("--s3-ca-file: for an S3 with TLS: give --s3-endpoint https://…, or leave it out")
+	}
 	longer := func(name string) bool { return slices.Contains(c.Given, name) && c.Retention > 0 }
 	switch {
 	case c.NATSURL == "" && c.Replicas > 1:
@@ -60,8 +72,8 @@ func (c *ServerConfig) validateUsed() error {
 		return usage("--token-file: with --auth off no token is asked for: leave one of them out")
 	case c.MetricsOpen && c.MetricsTokenFile != "":
 		return usage("--metrics-token-file: with --metrics-auth off /metrics needs no token: leave one of them out")
-	case c.ConnectionsPerAddress == 0 && len(c.TrustedProxies) > 0:
-		return usage("--trusted-proxies: with --connections-per-address 0 no address is bounded: leave one of them out")
+	case c.ConnectionsPerAddress == 0 && c.RequestsPerSecond == 0 && len(c.TrustedProxies) > 0:
+		return usage("--trusted-proxies: with --connections-per-address 0 and --requests-per-second 0 no address is bounded: leave one of them out")
 	case longer("retention-dead-letters") && c.RetentionDeadLetters > c.Retention:
 		return usage("--retention-dead-letters %s: no dead letter outlives its run, which --retention keeps for %s: give less, or more there",
 			c.RetentionDeadLetters, c.Retention)

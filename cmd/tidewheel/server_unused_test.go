@@ -45,6 +45,7 @@ func TestEverySettingHasItsRoles(t *testing.T) {
 		"data", "roles", "demo", "metrics-listen", "metrics-auth", "metrics-token-file", "nats-url", "nats-credentials", "nats-listen", "nats-replicas",
 		"s3-endpoint", "s3-bucket", "s3-region", "s3-access-key", "s3-secret-key", "s3-listen", "nats-credentials-file", "s3-access-key-file",
 		"s3-secret-key-file", "secrets-key", "secrets-key-file", "secrets-key-command", "lock-ttl", "results-limit", "log-level", "log-format",
+		"nats-tls-ca", "nats-tls-cert", "nats-tls-key", "s3-ca-file",
 	}
 	known := slices.Clone(all)
 	for _, of := range settingsOf {

@@ -12,8 +12,6 @@ import (
 )
 
 const (
-	// administrator is whose the token of the data folder is.
-	administrator = "admin"
 	// loginLife is how long the link of the first start is good.
 	loginLife = 24 * time.Hour
 	// webDrain is how long requests under way may take to end.
@@ -22,15 +20,15 @@ const (
 
 // startWeb serves the pages and the API.
 func (s *Server) startWeb(context.Context) error {
-	guard, codes := auth.Open(auth.Config{}), (*auth.Codes)(nil)
+	guard, codes := auth.Open(), (*auth.Codes)(nil)
 	if s.config.Auth {
-		guard = auth.NewGuard(auth.NewToken(administrator, s.token), auth.Config{Ended: s.queue})
+		guard = auth.NewGuard(s.service.Access)
 		if s.tokenMade {
 			codes = auth.NewCodes(nil)
-			s.loginURL = s.URL() + "/login?token=" + codes.Issue(administrator, loginLife)
+			s.loginURL = s.URL() + "/login?token=" + codes.Issue(loginLife)
 		}
 	}
-	s.metrics.watchQueue(s.queue, s.log)
+	s.metrics.watchQueue(wholeQueue{s.queue, s.service}, s.log)
 	s.metrics.watchLedger(s.service.LedgerState)
 	s.parts.add("the check of the ledger", func(ctx context.Context) error {
 		s.service.WatchLedger(ctx, s.config.Retention)
@@ -39,7 +37,11 @@ func (s *Server) startWeb(context.Context) error {
 	config := web.Config{
 		Service: s.service, Guard: guard, Codes: codes, Log: s.log, Version: version,
 		Metrics: s.metrics.handler(), MetricsReaders: s.readers, Ready: s.ready, Live: s.live, Slow: s.slow, RunTokens: auth.NewRunTokens(s.runKey, nil),
-		Connections: web.Connections{Total: mostConnections(), PerAddress: s.config.ConnectionsPerAddress, Trusted: s.config.TrustedProxies},
+		Connections:       web.Connections{Total: mostConnections(), PerAddress: s.config.ConnectionsPerAddress, Trusted: s.config.TrustedProxies},
+		RequestsPerSecond: s.config.RequestsPerSecond,
+	}
+	if s.certificate != nil {
+		config.TLS = s.certificate.Server()
 	}
 	s.addPages(&config)
 	server, err := web.New(config)

@@ -22,20 +22,20 @@ const shortestToken = 16
 
 // openTokens reads the tokens that this node asks for.
 func (s *Server) openTokens() error {
-	var known []auth.Tokens
+	var known []string
 	if s.config.has(roleWeb) && s.config.Auth {
 		var err error
 		if s.token, s.tokenPath, s.tokenMade, err = s.serverToken(); err != nil {
 			return err
 		}
-		known = append(known, auth.NewToken(administrator, s.token))
+		known = append(known, s.token)
 	}
 	if s.config.MetricsTokenFile != "" {
 		token, err := readToken("--metrics-token-file", s.config.MetricsTokenFile)
 		if err != nil {
 			return err
 		}
-		known = append(known, auth.NewToken("metrics", token))
+		known = append(known, token)
 	}
 	s.readers = auth.NewReaders(known...)
 	if s.config.MetricsOpen {
@@ -138,7 +138,7 @@ func sharedToken(folder, address string) string {
 // localToken finds the token of a server that this user runs on this machine.
 func localToken(folder, serverURL string) string {
 	parsed, err := url.Parse(serverURL)
-	if err != nil || parsed.Scheme != "http" || parsed.Port() == "" {
+	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Port() == "" {
 		return ""
 	}
 	if path := sharedToken(folder, parsed.Host); path != "" {

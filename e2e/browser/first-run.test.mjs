@@ -6,7 +6,7 @@ import { Server } from "./support/server.mjs";
 import { assertCalm, launch, open } from "./support/browser.mjs";
 import { both } from "./support/hands.mjs";
 
-both("a newcomer signs in by the printed link, uploads a program, writes its job and reads its output", async (hand, t) => {
+both("a newcomer becomes the first admin by the printed link, uploads a program, writes its job and reads its output", async (hand, t) => {
   const server = await new Server().start();
   t.after(() => server.remove());
   const browser = await launch();
@@ -19,6 +19,11 @@ both("a newcomer signs in by the printed link, uploads a program, writes its job
   await page.getByRole("heading", { level: 1 }).waitFor();
   assert.match(page.url(), /login/, "nobody comes in without the link");
   await page.goto(server.login);
+  await title("Welcome to Tidewheel").waitFor();
+  await hand.type(page.getByLabel("Name", { exact: true }), "ada");
+  await hand.type(page.getByLabel("Password, at least 10 characters"), "a password of some words");
+  await hand.type(page.getByLabel("Password again"), "a password of some words");
+  await hand.press(page.getByRole("button", { name: "Create admin" }));
   await title("Overview").waitFor();
   await page.getByText("Welcome. Two steps to your first run:").waitFor();
 

@@ -100,7 +100,7 @@ func newCluster(t *testing.T, program string, config Config) *cluster {
 	for i := range config.Executors {
 		name := executorName(i)
 		c.executors = append(c.executors, c.start(name, func() *exec.Cmd {
-			return c.server(name, "executor", append(c.s3Flags(name), "--slots", strconv.Itoa(config.Slots), "--drain", config.Drain.String())...)
+			return c.server(name, "executor", append(c.s3Flags(name), "--task-keys-file", filepath.Join(c.dir, engineName(0), "task-keys.pem"), "--slots", strconv.Itoa(config.Slots), "--drain", config.Drain.String())...)
 		}))
 	}
 	for i := range config.Lockers {
@@ -243,7 +243,7 @@ func (c *cluster) command(name, roles string, more ...string) *exec.Cmd {
 	arguments := append([]string{"server", "--data", filepath.Join(c.dir, name), "--roles", roles}, more...)
 	// It outlives contexts: the part ends it.
 	command := exec.CommandContext(context.WithoutCancel(c.t.Context()), program, arguments...)
-	command.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(c.dir, "state"))
+	command.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(c.dir, "state"), "TIDEWHEEL_REQUESTS_PER_SECOND=0")
 	return command
 }
 

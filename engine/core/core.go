@@ -90,8 +90,13 @@ func (c *Core) Acts(uid string) bool { return c.acting[uid] > 0 }
 // something is durable may have been claimed meanwhile, by a copy from before, and have ended: a copy that came after
 // that would wait in the queue until the claim is forgotten.
 func (c *Core) Awaits(run string, attempt int) bool {
+	return c.Queued(run, attempt) && c.runs[run].CancelBy == "" // else it is being taken back
+}
+
+// Queued reports whether an attempt may be claimed, as far as the core has heard: one that is being taken back, too.
+func (c *Core) Queued(run string, attempt int) bool {
 	r := c.runs[run]
-	return r != nil && r.Attempt == attempt && r.Status == engine.StatusQueued && r.CancelBy == "" // else it is being taken back
+	return r != nil && r.Attempt == attempt && r.Status == engine.StatusQueued
 }
 
 // KnowsBinary reports whether the core has the binary ("namespace/name").

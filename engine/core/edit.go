@@ -88,7 +88,7 @@ func (c *Core) planAfterEdit(j *job, replaced *cron.Schedule, edited time.Time) 
 		c.moveTo(j, replaced, live, true) // the next one counts from its end
 		return
 	}
-	away, slot, ok := plan.AfterEdit(j.schedule, replaced, j.task, edited, c.now.Add(c.config.Lead))
+	away, slot, ok := plan.AfterEdit(j.schedule, replaced, j.task, edited)
 	for _, slot := range away {
 		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonEdited)
 	}

@@ -55,6 +55,14 @@ func (c *Core) publish(r *run, again bool) Publish {
 	return Publish{Task: task}
 }
 
+// Task returns the message for an attempt that is to be claimed, as Awaits says, nil if it is not to be. again is as in engine.Task.
+func (c *Core) Task(run string, attempt int, again bool) *engine.Task {
+	if !c.Awaits(run, attempt) {
+		return nil
+	}
+	return c.publish(c.runs[run], again).Task
+}
+
 // checkLater sets the timer that makes sure that a queued task is still in the queue: JetStream acknowledges before it
 // syncs to disk, so a power cut may take what it had acknowledged.
 func (c *Core) checkLater(r *run) {

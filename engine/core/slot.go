@@ -10,7 +10,10 @@ import (
 // setSlot plans the next slot. Where there is none any more the task stays, parked for good.
 func (c *Core) setSlot(j *job, slot time.Time, ok bool) {
 	if j.task == nil {
-		j.task = &engine.ScheduledTask{ID: j.uid, Shard: j.def.Shard, Namespace: j.def.Namespace, Job: j.def.Name}
+		j.task = &engine.ScheduledTask{
+			ID: j.uid, Shard: j.def.Shard, Namespace: j.def.Namespace, Job: j.def.Name,
+			Since: j.def.UpdatedAt.Truncate(time.Millisecond), // the clock may go back behind it
+		}
 	}
 	j.task.Slot = plan.Stored(slot, ok)
 	j.task.RunAt = j.task.Slot

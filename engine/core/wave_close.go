@@ -85,7 +85,8 @@ func (c *Core) skipRootsWithoutSlot(w *waveState) {
 			continue
 		}
 		j := w.dag.tasks[name]
-		if j != nil && (len(j.live) > 0 || j.scheduled() && j.task != nil && !j.task.Slot.Equal(engine.Parked)) {
+		here := func(r *run) bool { return r.Wave == w.ID } // others wait for this wave to end
+		if j != nil && (slices.ContainsFunc(j.live, here) || j.scheduled() && j.task != nil && !j.task.Slot.Equal(engine.Parked)) {
 			continue
 		}
 		c.closeTask(w, root, dag.Skipped, "its schedule has no further slot")

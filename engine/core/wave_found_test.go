@@ -194,3 +194,47 @@ func TestARootThatIsNotPlannedYetIsNotSkipped(t *testing.T) {
 	b.until(4 * time.Minute)
 	b.wants("dag-w1", engine.StatusSucceeded, "a succeeded, b succeeded")
 }
+
+// Seed 1763863200587: one root's slot ends the wave, another's opens the next one at the same instant, and a third has waited for that.
+func TestARootThatWaitsForTheNextWaveGoesWhenAnotherSlotOpensIt(t *testing.T) {
+	b := newWaveBench(t, "kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks:\n"+
+		"  ends: {schedule: '0 2 * * * *', when: 'false'}\n"+
+		"  opens: {schedule: ['30 0 * * * *', '0 2 * * * *', '0 50 * * * *']}\n"+
+		"  waits: {schedule: ['20 0,1 * * * *', '0 50 * * * *']}\n")
+	for end := b.now.Add(2*time.Minute + time.Second); b.now.Before(end); {
+		b.now = b.now.Add(250 * time.Millisecond)
+		b.step(core.Tick{})
+		b.drain()
+	}
+	b.wants("dag-w1", engine.StatusSucceeded, "ends skipped, opens succeeded, waits succeeded")
+	b.wants("dag-w2", engine.StatusRunning, "opens succeeded, waits succeeded")
+}
+
+// Seed 1763863200754.
+func TestATaskThatWasSkippedRunsOnceWhatItNeedsIsMarkedAsSucceeded(t *testing.T) {
+	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\n"+
+		"tasks: {a: {when: 'false'}, b: {needs: [a]}, c: {needs: [b]}, other: {}}\n")
+	b.ends = failsOnce("other")
+	wave := b.ask("one", nil, nil)
+	b.drain()
+	b.wants(wave, engine.StatusFailed, "a skipped, b skipped, c skipped, other failed")
+	b.command(engine.CommandMarkTask, wave, "a", engine.StatusSucceeded)
+	b.drain()
+	b.wants(wave, engine.StatusSucceeded, "a succeeded, b succeeded, c succeeded, other succeeded")
+}
+
+// Seed 1102: the root's slot in the open wave was missed, an edit took the root away, and its next slot waits for that wave to end.
+func TestAWaveEndsThoughARootThatGetsNoSlotInItWaitsForTheNextOne(t *testing.T) {
+	b := newWaveBench(t, "kind: DAG\nname: etl\noverlap: queue\nmax_parallel: 1\ncatch_up: {policy: all, window: 15s}\n"+
+		"defaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {schedule: '* * * * *'}}\n")
+	b.idle(121 * time.Second) // a is queued, b waits for its turn, and both wait for the next wave
+	b.define("kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}}\n")
+	b.now = b.now.Add(30 * time.Second)
+	b.restart()
+	b.drain()
+	b.wants("dag-w1", engine.StatusSucceeded, "a succeeded, b skipped")
+	b.wants("dag-w2", engine.StatusSucceeded, "a succeeded")
+	if got := b.ledger("b"); got != "00:01..00:01 1 missed(outage), 00:02..00:02 1 skipped(edited)" {
+		t.Errorf("the ledger says %q", got)
+	}
+}

@@ -67,3 +67,22 @@ func TestSlotThatAnEditTookAwayIsRecordedThoughItemsStandForItsTask(t *testing.T
 		}
 	}
 }
+
+// Seed 222, without a guard: the clock goes back behind the creation of a DAG, and its edits count from there. What lies before the
+// creation is no slot of it.
+func TestSlotsBeforeTheFirstScheduleAreNotTakenForItsOwn(t *testing.T) {
+	dag := func(schedule string) string {
+		return "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks: {a: {" + schedule + "}}\n"
+	}
+	b := newWaveBench(t, dag("schedule: '*/5 * * * *'"))
+	b.idle(11 * time.Minute)
+	b.drain()
+	b.now = b.dag.CreatedAt.Add(-time.Hour)
+	b.step(core.ClockWentBack{By: 71 * time.Minute})
+	b.define(dag(""))
+	b.now = b.now.Add(time.Minute)
+	b.define(dag("schedule: '*/3 * * * *'"))
+	if got := b.ledger("a"); got != "00:03..00:09 3 skipped(edited), 00:10..00:10 1 skipped(overlap)" {
+		t.Errorf("the ledger says %q", got)
+	}
+}

@@ -26,8 +26,10 @@ func (c *Core) admitRoot(r *run) {
 	c.touch(r)
 }
 
-// goRoot takes a root's run into the open wave, which it opens if there is none, and sets it going.
+// goRoot takes a root's run into the open wave and sets it going. If there is none it opens the wave, and takes the roots along
+// whose slots have waited for that.
 func (c *Core) goRoot(r *run) {
+	opens := r.job.dag.open == nil
 	w := c.join(r)
 	if w == nil {
 		return
@@ -36,6 +38,16 @@ func (c *Core) goRoot(r *run) {
 	task, _ := w.TaskOf(&r.Run)
 	w.State.Release(task)
 	c.pump(w)
+	if !opens {
+		return
+	}
+	for _, name := range w.dag.taskNames() {
+		for _, other := range slices.Clone(w.dag.tasks[name].live) {
+			if w.dag.open == w && other.Wave == w.ID && other.Waiting && other.Status == engine.StatusScheduled {
+				c.goRoot(other)
+			}
+		}
+	}
 }
 
 // join takes a root's run into the wave that it belongs to, and opens that if it has to.
@@ -106,19 +118,17 @@ func (c *Core) nextWave(d *dagState) {
 	}
 }
 
-// openWaiting lets the roots go whose slots have waited for the wave before, and reports whether there were any.
+// openWaiting opens the wave for which the slots of roots have waited, and reports whether there was one.
 func (c *Core) openWaiting(d *dagState) bool {
-	opened := ""
 	for _, name := range d.taskNames() {
-		j := d.tasks[name]
-		for _, r := range slices.Clone(j.live) {
-			if r.Waiting && r.Status == engine.StatusScheduled && (opened == "" || opened == r.Wave) {
-				opened = r.Wave
+		for _, r := range d.tasks[name].live {
+			if r.Waiting && r.Status == engine.StatusScheduled {
 				c.goRoot(r)
+				return true
 			}
 		}
 	}
-	return opened != ""
+	return false
 }
 
 // prepared reports whether a root has a run for the wave to come.

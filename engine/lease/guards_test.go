@@ -208,3 +208,27 @@ func TestAnAnswerOfBeforeTheTableWasLostHidesNothing(t *testing.T) {
 		t.Errorf("it has shard 5 under %d, and not under 7", token)
 	}
 }
+
+// Clocks of machines run at the same speed within a few per cent, and an engine needs a moment to stop: it does before others may begin,
+// by a margin that counts from before the renewal was sent.
+func TestWorkEndsAMarginBeforeTheLeaseDoes(t *testing.T) {
+	config := lease.DefaultConfig(ttl)
+	o := alone(t)
+	o.now = o.now.Add(config.RenewEvery)
+	sent := o.now
+	for _, renew := range of[lease.Renew](o.step(lease.Tick{})) {
+		if renew.Shard == 5 {
+			o.now = o.now.Add(400 * time.Millisecond)
+			o.step(lease.Answered{To: renew, Sent: sent, Revision: 1000, Outcome: lease.Done})
+		}
+	}
+	o.now = sent.Add(config.TTL - config.Margin - 2*time.Millisecond)
+	o.step(lease.Tick{})
+	if owned := o.keeper.Owned(); !slices.Equal(owned, []int{5}) {
+		t.Fatalf("of all only shard 5 was renewed, and it owns %v", owned)
+	}
+	o.step(lease.Tick{})
+	if owned := o.keeper.Owned(); len(owned) > 0 {
+		t.Errorf("%s before its lease ends it owns %v", config.Margin, owned)
+	}
+}

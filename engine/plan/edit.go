@@ -46,12 +46,10 @@ func Since(def *engine.Job, before *spec.Job, kind cron.Kind, isNew bool) time.T
 
 // AfterEdit returns the first slot of a schedule after an edit. Until the engine saw the edit it went on with the schedule of
 // before: slots up to the last one of those are not planned again. The new schedule's own among them are edited away, unless
-// replaced, the schedule of before, or one before that (Remember) accounted for them. Where the wall clock went back, those that
-// lie ahead belong to a time that has passed once: the schedule begins after it, as any other goes on after it. task is what was
-// planned before, nil for nothing; replaced is nil if it had no fixed slots; ahead is how far slots are prepared.
-func AfterEdit(s, replaced *cron.Schedule, task *engine.ScheduledTask, edited, ahead time.Time) (
-	away []time.Time, slot time.Time, ok bool,
-) {
+// replaced, the schedule of before, or one before that (Remember) accounted for them. So are those that lie ahead because the wall
+// clock went back: they belong to a time that has passed once, and the schedule begins after it, as any other goes on after it. task is
+// what was planned before, nil for nothing; replaced is nil if it had no fixed slots.
+func AfterEdit(s, replaced *cron.Schedule, task *engine.ScheduledTask, edited time.Time) (away []time.Time, slot time.Time, ok bool) {
 	if task != nil && s.Kind() == cron.KindAfter {
 		edited = Later(edited, task.Accounted)
 	}
@@ -60,7 +58,7 @@ func AfterEdit(s, replaced *cron.Schedule, task *engine.ScheduledTask, edited, a
 		return nil, slot, ok
 	}
 	for ; ok && !slot.After(task.Accounted); slot, ok = s.Next(slot) {
-		if !slot.After(ahead) && slot.After(task.Since) && !task.Takes(slot) && !passed(replaced, task, slot) {
+		if slot.After(task.Since) && !task.Takes(slot) && !passed(replaced, task, slot) {
 			away = append(away, slot)
 		}
 	}

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -18,9 +19,28 @@ func TestAFixedDelayBeginsAfterWhatWasAccountedFor(t *testing.T) {
 	edited := time.Date(2026, 10, 25, 0, 59, 37, 0, time.UTC)
 	for _, accounted := range []time.Duration{-time.Minute, 28 * time.Second} {
 		task := &engine.ScheduledTask{Accounted: edited.Add(accounted)}
-		_, slot, ok := plan.AfterEdit(schedule, nil, task, edited, edited)
+		_, slot, ok := plan.AfterEdit(schedule, nil, task, edited)
 		if want := edited.Add(max(accounted, 0) + 3*time.Second); !ok || !slot.Equal(want) {
 			t.Errorf("with slots up to %s it begins at %s, want %s", task.Accounted, slot, want)
 		}
+	}
+}
+
+// The wall clock went back behind slots that are accounted for, and an edit names others among these: they are recorded, also those that
+// lie ahead.
+func TestAnEditRecordsTheSlotsThatAClockHasPassedBefore(t *testing.T) {
+	edited := time.Date(2026, 10, 25, 1, 0, 0, 0, time.UTC)
+	compile := func(every string) *cron.Schedule {
+		schedule, err := cron.Compile(cron.Definition{Cron: []string{every}, Timezone: "UTC", Since: edited})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return schedule
+	}
+	task := &engine.ScheduledTask{Accounted: edited.Add(5 * time.Minute), Slot: edited.Add(10 * time.Minute)}
+	away, slot, ok := plan.AfterEdit(compile("*/2 * * * *"), compile("*/5 * * * *"), task, edited)
+	want := []time.Time{edited.Add(2 * time.Minute), edited.Add(4 * time.Minute)}
+	if !slices.EqualFunc(away, want, time.Time.Equal) || !ok || !slot.Equal(edited.Add(6*time.Minute)) {
+		t.Errorf("it records %v, and begins at %s", away, slot)
 	}
 }

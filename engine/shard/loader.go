@@ -18,7 +18,7 @@ type Loader struct{ Store Store }
 
 const recoverPage = 1000
 
-// Recover reads every run of these shards that has not ended, with its job.
+// Recover reads every run of these shards that has not ended, with its job. The caller owns them: nothing changes meanwhile.
 func (l Loader) Recover(ctx context.Context, shards []int) (core.JobsLoaded, error) {
 	var uids []string
 	seen := map[string]bool{}
@@ -28,8 +28,10 @@ func (l Loader) Recover(ctx context.Context, shards []int) (core.JobsLoaded, err
 			uids = append(uids, uid)
 		}
 	}
+	runs := map[string][]engine.Run{}
 	err := eachPage(ctx, shards, l.Store.ActiveRuns, func(run *engine.Run) string {
 		note(run.JobUID)
+		addRun(runs, run)
 		return run.ID
 	})
 	if err != nil {
@@ -43,18 +45,28 @@ func (l Loader) Recover(ctx context.Context, shards []int) (core.JobsLoaded, err
 		return core.JobsLoaded{}, fmt.Errorf("recover open waves: %w", err)
 	}
 	var all core.JobsLoaded
-	for len(uids) > 0 {
-		n := min(len(uids), recoverPage)
-		loaded, err := l.Jobs(ctx, uids[:n])
+	for chunk := range slices.Chunk(uids, recoverPage) {
+		tasks, err := l.Store.TasksByID(ctx, chunk)
+		if err != nil {
+			return core.JobsLoaded{}, fmt.Errorf("recover scheduled tasks: %w", err)
+		}
+		loaded, err := l.assemble(ctx, chunk, tasks, runs)
 		if err != nil {
 			return core.JobsLoaded{}, err
 		}
 		all.Jobs = append(all.Jobs, loaded.Jobs...)
 		all.DAGs = append(all.DAGs, loaded.DAGs...)
 		all.Binaries = append(all.Binaries, loaded.Binaries...)
-		uids = uids[n:]
 	}
 	return all, nil
+}
+
+// addRun adds a run to those of its job. Those of tasks are read with their DAG; of one that has gone meanwhile they are no
+// job's.
+func addRun(byJob map[string][]engine.Run, run *engine.Run) {
+	if run.Task == "" {
+		byJob[run.JobUID] = append(byJob[run.JobUID], *run)
+	}
 }
 
 // eachPage reads a list by pages; each returns the id of what it is called for.
@@ -86,10 +98,8 @@ func (l Loader) Jobs(ctx context.Context, uids []string) (core.JobsLoaded, error
 		return core.JobsLoaded{}, fmt.Errorf("load active runs: %w", err)
 	}
 	byJob := map[string][]engine.Run{}
-	for _, run := range runs {
-		if run.Task == "" { // those of tasks are read with their DAG; of one that has gone meanwhile they are no job's
-			byJob[run.JobUID] = append(byJob[run.JobUID], run)
-		}
+	for i := range runs {
+		addRun(byJob, &runs[i])
 	}
 	return l.assemble(ctx, uids, tasks, byJob)
 }

@@ -31,6 +31,9 @@ type Config struct {
 	// ExactTimers waits for slots with timers of the kernel's where it has them. They do not follow a test's clock, so
 	// that DefaultConfig leaves them out.
 	ExactTimers bool
+	// Window is how many tasks of a namespace, a tier and a class this engine lets wait in the queue at most. The runs beyond
+	// that are queued in the store, and their tasks follow as executors take those before them.
+	Window int
 }
 
 // DefaultConfig is what production uses.
@@ -45,6 +48,7 @@ func DefaultConfig() Config {
 		RetryMin:      50 * time.Millisecond,
 		RetryMax:      2 * time.Second,
 		LoadChunk:     1000,
+		Window:        256,
 	}
 }
 
@@ -70,11 +74,13 @@ type Machine struct {
 	sweepAgain bool // something was left while the sweep was under way
 	sweepMore  bool // the store holds more than the last sweep brought: sweep again once a commit has cleared that
 	binariesAt time.Time
+
+	gate gate
 }
 
 // NewMachine makes a machine that owns nothing yet: give it Owned.
 func NewMachine(config Config, now time.Time, random *rand.Rand) *Machine {
-	return &Machine{config: config, random: random, binariesAt: now.Add(config.BinariesEvery)}
+	return &Machine{config: config, random: random, binariesAt: now.Add(config.BinariesEvery), gate: newGate(config.Window, now)}
 }
 
 // Stats counts what the cores hold, and what is being written.
@@ -99,6 +105,9 @@ func (m *Machine) Stats() core.Stats {
 	})
 	return all
 }
+
+// Held counts the queued runs whose tasks are kept back from the queue.
+func (m *Machine) Held() []engine.HeldRuns { return m.gate.count() }
 
 // Running reports whether all shards that the machine owns have recovered and are at work.
 func (m *Machine) Running() bool {
@@ -132,6 +141,12 @@ func (m *Machine) Step(now time.Time, input Input) []Action {
 	case Answered:
 		if u := m.unit(in.Seat); u != nil {
 			m.step(&out, now, u, in.Event)
+			switch e := in.Event.(type) {
+			case core.AttemptRevoked:
+				m.heard(&out, u, e.Run)
+			case core.AttemptInspected:
+				m.inspected(&out, u, e)
+			}
 		}
 	case BinariesRead:
 		m.working(func(u *unit) { m.step(&out, now, u, in.Changed) })
@@ -139,6 +154,9 @@ func (m *Machine) Step(now time.Time, input Input) []Action {
 		if u := m.unit(in.Seat); u != nil {
 			m.step(&out, now, u, core.ResultsReceived{Results: in.Results})
 			u.arrive(in.Receipt)
+			for i := range in.Results {
+				m.heard(&out, u, in.Results[i].Run)
+			}
 		}
 	case Woken:
 		m.onWoken(&out, now, in.Wake)
@@ -173,7 +191,7 @@ func (m *Machine) watchClock(out *actions, now time.Time) {
 		return
 	}
 	m.last = now
-	for _, at := range []*time.Time{&m.gather, &m.sweepAt, &m.binariesAt} {
+	for _, at := range []*time.Time{&m.gather, &m.sweepAt, &m.binariesAt, &m.gate.resizeAt} {
 		if !at.IsZero() {
 			*at = at.Add(-by)
 		}
@@ -211,6 +229,10 @@ func (m *Machine) onTime(out *actions, now time.Time) {
 	if !now.Before(m.binariesAt) {
 		m.binariesAt = now.Add(m.config.BinariesEvery)
 		m.readBinaries(out)
+	}
+	if !now.Before(m.gate.resizeAt) {
+		m.gate.resize(now)
+		m.releaseAll(out)
 	}
 }
 

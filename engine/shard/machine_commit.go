@@ -41,7 +41,7 @@ func (m *Machine) beginCommit(out *actions, now time.Time) {
 	for i := range engine.Shards {
 		shard := (m.first + i) % engine.Shards
 		u := m.at(shard)
-		if u == nil || !u.decide(out, now, m.config.CheckEvery) {
+		if u == nil || !m.decide(out, now, u) {
 			continue
 		}
 		commit.Seats = append(commit.Seats, u.seat)
@@ -61,7 +61,7 @@ func (m *Machine) beginCommit(out *actions, now time.Time) {
 
 // decide reports whether the unit has something to write now: what has failed before, what its core has decided, or nothing,
 // to find out whether the shard is still this engine's. What needs no writing is done at once.
-func (u *unit) decide(out *actions, now time.Time, checkEvery time.Duration) bool {
+func (m *Machine) decide(out *actions, now time.Time, u *unit) bool {
 	if u.commit != nil {
 		if now.Before(u.commitAt) {
 			return false
@@ -71,11 +71,12 @@ func (u *unit) decide(out *actions, now time.Time, checkEvery time.Duration) boo
 	}
 	ready := u.core.Ready()
 	for ready != nil && ready.Batch.Empty() && !u.stood {
-		u.settle(out, ready)
+		m.settle(out, u, ready)
 		ready = u.core.Ready()
 	}
 	if ready == nil {
 		u.durable = u.core.Mark()
+		checkEvery := m.config.CheckEvery
 		u.acknowledge(out, checkEvery > 0)
 		due := checkEvery > 0 && !now.Before(u.begun.Add(checkEvery))
 		if len(u.held) == 0 && len(u.arrived) == 0 && !due {
@@ -128,16 +129,16 @@ func (m *Machine) committed(out *actions, u *unit) {
 	if m.sweepMore && len(decision.Handled)+len(decision.HandledDAGs)+len(decision.Done) > 0 && !m.sweeping {
 		m.sweepMore, m.sweepAt = false, time.Time{}
 	}
-	u.settle(out, commit)
+	m.settle(out, u, commit)
 }
 
 // settle performs what waited for a decision that is durable.
-func (u *unit) settle(out *actions, ready *core.Ready) {
+func (m *Machine) settle(out *actions, u *unit, ready *core.Ready) {
 	for _, effect := range ready.After {
 		if publish, ok := effect.(core.Publish); ok && !u.core.Awaits(publish.Task.Run, publish.Task.Attempt) {
 			continue
 		}
-		u.perform(out, effect)
+		m.perform(out, u, effect)
 	}
 	u.core.Committed(ready)
 	u.durable = max(u.durable, ready.Upto)

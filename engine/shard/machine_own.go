@@ -23,6 +23,7 @@ func (m *Machine) onOwned(out *actions, now time.Time, in Owned) {
 			m.units[shard].at = now
 		}
 	}
+	m.forgetLeft(out)
 }
 
 // recoverDue recovers the shards whose time it is, together.
@@ -73,4 +74,5 @@ func (m *Machine) fall(out *actions, now time.Time, u *unit) {
 	m.units[shard] = m.newUnit(shard, now)
 	m.units[shard].at = now.Add(m.config.RetryMax)
 	out.add(Leave{Shard: shard, Why: engine.ErrFenced.Error()})
+	m.forgetLeft(out)
 }

@@ -46,6 +46,7 @@ type Runner struct {
 	work    sync.WaitGroup
 	commits *sync.WaitGroup // writes of the store for the shards that are owned now
 	stats   atomic.Pointer[core.Stats]
+	held    atomic.Pointer[[]engine.HeldRuns]
 	ready   chan struct{}
 }
 
@@ -66,6 +67,7 @@ func NewRunner(config Config, store Store, queue Queue, shards []int, log *slog.
 		inputs: make(chan Input, 4096), owned: make(chan ownership), commits: new(sync.WaitGroup), slots: make(chan struct{}, questions), ready: make(chan struct{}),
 	}
 	r.stats.Store(&core.Stats{})
+	r.held.Store(new([]engine.HeldRuns))
 	return r
 }
 
@@ -74,6 +76,9 @@ func (r *Runner) Ready() <-chan struct{} { return r.ready }
 
 // Stats counts what the core held a moment ago.
 func (r *Runner) Stats() core.Stats { return *r.stats.Load() }
+
+// Held counts the queued runs whose tasks were kept back from the queue a moment ago.
+func (r *Runner) Held() []engine.HeldRuns { return *r.held.Load() }
 
 // Run works until ctx ends, and returns once everything it started has ended. What is under way then is repaired by
 // the next owner.
@@ -89,7 +94,7 @@ func (r *Runner) Run(ctx context.Context) error {
 		}
 	})
 
-	machine := NewMachine(r.config, time.Now(), rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
+	machine := NewMachine(r.config, time.Now(), rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))) //nolint:gosec // it spreads retries, and guards nothing
 	results := &listener{runner: r, of: map[int]context.CancelFunc{}}
 	defer results.close()
 	alarm := newAlarm(r.config, r.log)
@@ -104,8 +109,9 @@ func (r *Runner) Run(ctx context.Context) error {
 			announced = true
 			close(r.ready)
 		}
-		stats := machine.Stats()
+		stats, held := machine.Stats(), machine.Held()
 		r.stats.Store(&stats)
+		r.held.Store(&held)
 		r.pulse.step()
 		wait := pulseEvery
 		if next := machine.Next(); !next.IsZero() {

@@ -86,7 +86,7 @@ func (m *Machine) working(do func(u *unit)) {
 
 func (m *Machine) step(out *actions, now time.Time, u *unit, event core.Event) {
 	for _, effect := range u.core.Step(now, event) {
-		u.perform(out, effect)
+		m.perform(out, u, effect)
 	}
 }
 

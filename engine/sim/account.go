@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/cron"
+	"github.com/tidewheel/tidewheel/dag"
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
 )
@@ -33,16 +34,74 @@ func (w *world) planned() {
 	}
 }
 
-// rested reports whether nothing is going on any more.
-func (w *world) rested() bool {
+// rested reports whether nothing is going on any more, but for what waits for waves that stay open: these are returned.
+func (w *world) rested() (staying []engine.Wave, rested bool) {
 	background := context.Background()
-	active, _ := w.truth.store.ActiveRuns(background, allShards, "", 1)
+	stays := map[string]bool{}
+	waves, _ := w.truth.store.OpenWaves(background, allShards, "", 1000)
+	for i := range waves {
+		if w.stays(&waves[i]) {
+			staying = append(staying, waves[i])
+			stays[waves[i].DAGUID] = true
+		}
+	}
+	for i := range waves {
+		if waves[i].Status != engine.StatusScheduled && !w.stays(&waves[i]) || !stays[waves[i].DAGUID] {
+			return nil, false
+		}
+	}
+	active, _ := w.truth.store.ActiveRuns(background, allShards, "", 1000)
+	for i := range active {
+		if !stays[active[i].JobUID] || active[i].Status != engine.StatusScheduled {
+			return nil, false
+		}
+	}
+	commands, _ := w.truth.store.Commands(background, allShards, 1000)
+	for i := range commands {
+		if kind := commands[i].Kind; !stays[commands[i].JobUID] || kind != engine.CommandResumeWave && kind != engine.CommandMarkTask {
+			return nil, false
+		}
+	}
 	pending, _ := w.truth.store.PendingJobs(background, allShards, 1)
-	commands, _ := w.truth.store.Commands(background, allShards, 1)
-	tasks, locks := w.queue.leftovers()
 	dags, _ := w.truth.store.PendingDAGs(background, allShards, 1)
-	waves, _ := w.truth.store.OpenWaves(background, allShards, "", 1)
-	return len(active) == 0 && len(pending) == 0 && len(dags) == 0 && len(waves) == 0 && len(commands) == 0 && tasks == 0 && len(locks) == 0
+	tasks, locks := w.queue.leftovers()
+	return staying, len(pending) == 0 && len(dags) == 0 && tasks == 0 && len(locks) == 0
+}
+
+// stays reports whether a wave stays open until its DAG is resumed, or it is cancelled: the DAG is paused, a root of the wave waits for
+// its slot, and there is nothing else to do before that.
+func (w *world) stays(wave *engine.Wave) bool {
+	m, known := w.users.dagByUID[wave.DAGUID], w.truth.waves[wave.ID]
+	byHand := wave.Trigger == engine.TriggerManual || wave.Trigger == engine.TriggerBackfill
+	if known == nil || wave.Status != engine.StatusRunning || wave.CancelBy != "" || wave.Resumed > 0 || byHand {
+		return false
+	}
+	form, waits := m.forms[wave.Generation], false
+	if !m.dag.Paused || m.dag.Deleted {
+		return false
+	}
+	for task := range form.graph.Len() {
+		name := form.graph.Name(task)
+		state, _ := w.truth.outcome(wave.ID, name)
+		switch {
+		case state != 0:
+			if !state.Ended() {
+				return false
+			}
+		case !form.graph.Root(task):
+			if w.truth.tally(wave.ID, form, task).rule(form.spec.Tasks[task].Trigger) != dag.Waiting {
+				return false
+			}
+		default:
+			root := m.root(name)
+			manual := root.forms[len(root.forms)-1].schedule.Kind() == cron.KindManual
+			if manual || root.task.ID == "" || root.task.Slot.Equal(engine.Parked) {
+				return false
+			}
+			waits = true
+		}
+	}
+	return waits
 }
 
 // leftovers says what has not come to its end.
@@ -208,7 +267,7 @@ func (m *jobModel) stoodStill(run *engine.Run, handled, came time.Duration) bool
 	}
 	for i, r := range m.revisions {
 		known := r.paused && !r.handledWall.IsZero() && came > r.handled
-		if known && run.Slot.After(r.handledWall.Add(time.Second)) && run.Slot.After(r.stamp) && m.pausedFor(i, run) {
+		if known && run.Slot.After(r.handledWall.Add(time.Second)) && m.pausedFor(i, run) {
 			return true
 		}
 	}

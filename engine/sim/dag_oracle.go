@@ -86,6 +86,12 @@ func (w *world) asTheModelSays(wave *waveShadow, form *dagForm) {
 		wrong := func(want string) {
 			w.fail("a wave goes as the model says", "wave %s: task %s is %s with %d items, and the model says %s", wave.ID, name, state, items, want)
 		}
+		if as, marked := wave.marks[name]; marked {
+			if state != as {
+				wrong("that a user has made it " + as.String())
+			}
+			continue
+		}
 		if state == dag.Cancelled {
 			continue // its run was cancelled, or what was left of its DAG
 		}
@@ -151,10 +157,14 @@ func (t *truth) attempted(wave, task string) bool {
 }
 
 // left gives the outputs of a task that is not mapped; nil where it left none, or did not succeed.
-func (w *world) left(wave, task string) *outputs {
-	id := engine.TaskRunID(wave, task)
+func (w *world) left(wave *waveShadow, task string) *outputs {
+	return w.leftBy(wave, engine.TaskRunID(wave.ID, task))
+}
+
+// leftBy gives the outputs of a run. What a user says has succeeded has left nothing.
+func (w *world) leftBy(wave *waveShadow, id string) *outputs {
 	run := w.truth.stored[id]
-	if run == nil || run.status != engine.StatusSucceeded {
+	if run == nil || run.status != engine.StatusSucceeded || run.item < 0 && wave.marks[run.task] != 0 {
 		return nil
 	}
 	return w.journal.left[attemptKey(id, run.attempt)]
@@ -170,7 +180,7 @@ func (w *world) condition(wave *waveShadow, when string) (met, known bool) {
 	case "epoch > 1":
 		return wave.Epoch > 1, true
 	}
-	if left := w.left(wave.ID, sourceOf(when)); left != nil {
+	if left := w.left(wave, sourceOf(when)); left != nil {
 		return left.N > 1, true
 	}
 	return false, false
@@ -185,7 +195,7 @@ func (w *world) list(wave *waveShadow, forEach string) (items int, known bool) {
 		return strings.Count(forEach, ",") + 1, true
 	}
 	source := sourceOf(forEach)
-	if left := w.left(wave.ID, source); left != nil {
+	if left := w.left(wave, source); left != nil {
 		return len(left.List), true
 	}
 	if state, mapped := w.truth.outcome(wave.ID, source); mapped > 0 { // a list of lists, if any item has left one
@@ -284,15 +294,13 @@ func (w *world) toldInputs(wave *waveShadow, form *dagForm, number int, task *en
 			if run.item >= 0 && items == 0 {
 				continue // the wave went on, and the task was closed: what items of it had left before is handed on no more
 			}
-			left := w.journal.left[attemptKey(id, run.attempt)]
+			left := w.leftBy(wave, id)
 			if left == nil {
 				continue
 			}
 			wanted++
 			in := told[id]
 			switch {
-			case in == nil && wave.marked: // somebody has said that it succeeded
-				wanted--
 			case in == nil && form.spec.Tasks[number].Trigger == dag.OneSuccess, in == nil && form.spec.Tasks[number].Trigger == dag.OneFailed:
 				wanted-- // it ended after the task had begun
 			case in == nil:
@@ -307,7 +315,7 @@ func (w *world) toldInputs(wave *waveShadow, form *dagForm, number int, task *en
 	}
 	if len(task.Args) == 2 && !strings.Contains(task.Args[1], "${") {
 		source := sourceOf(form.spec.Tasks[number].Args[1])
-		if left := w.left(wave.ID, source); left != nil && task.Args[1] != strconv.Itoa(left.N) && told[engine.TaskRunID(wave.ID, source)] != nil {
+		if left := w.left(wave, source); left != nil && task.Args[1] != strconv.Itoa(left.N) && told[engine.TaskRunID(wave.ID, source)] != nil {
 			w.fail("arguments are filled in", "%s is told %q, and %s has put out %d", task.Run, task.Args[1], source, left.N)
 		}
 	}

@@ -11,9 +11,8 @@ import (
 // waveShadow is what is known of a stored wave.
 type waveShadow struct {
 	engine.Wave
-	reopened bool // somebody has asked for it to go on after its end, or for a task of it to count otherwise
-	marked   bool
-	kept     map[string]bool // tasks that had succeeded when it went on last: they stay as they are; only looked up
+	kept  map[string]bool      // tasks that had succeeded when it went on last: they stay as they are; only looked up
+	marks map[string]dag.State // tasks that users have decided; the same
 }
 
 // wroteWave checks what became of a wave: its status moves as a wave's may, its number stays, and its end is what its
@@ -21,7 +20,7 @@ type waveShadow struct {
 func (t *truth) wroteWave(wave *engine.Wave) {
 	known := t.waves[wave.ID]
 	if known == nil {
-		known = &waveShadow{}
+		known = &waveShadow{marks: map[string]dag.State{}}
 		t.waves[wave.ID] = known
 		t.order = append(t.order, wave.ID)
 		t.w.counts.add("wave trigger", string(wave.Trigger))
@@ -41,7 +40,7 @@ func (t *truth) wroteWave(wave *engine.Wave) {
 		t.w.counts.add("wave", from.String()+" → "+to.String())
 	}
 	switch {
-	case from.Terminal() && from != to && !known.reopened:
+	case from.Terminal() && (from != to || wave.Resumed > known.Resumed) && len(t.granted[wave.ID]) == 0:
 		t.w.fail("terminal stays terminal", "wave %s went from %s to %s, and nobody asked for it", wave.ID, from, to)
 	case from == engine.StatusSucceeded && from != to:
 		t.w.fail("terminal stays terminal", "wave %s had succeeded, and is %s", wave.ID, to)
@@ -62,23 +61,9 @@ func (t *truth) wroteWave(wave *engine.Wave) {
 			}
 		}
 	}
-	if from.Terminal() && to == engine.StatusRunning {
-		t.keep(known)
-	}
 	known.Wave = *wave
 	if to.Terminal() && wave.Epoch > 0 {
 		t.waveEnded(known)
-	}
-}
-
-// keep remembers which tasks of a wave that goes on have succeeded.
-func (t *truth) keep(wave *waveShadow) {
-	wave.kept = map[string]bool{}
-	for _, id := range t.runsOf[wave.ID] {
-		if run := t.stored[id]; run != nil {
-			state, _ := t.outcome(wave.ID, run.task)
-			wave.kept[run.task] = state == dag.Succeeded
-		}
 	}
 }
 
@@ -213,7 +198,7 @@ func (t *truth) waveEnded(wave *waveShadow) {
 	if wave.Tally != tally {
 		t.w.fail("a wave counts its tasks", "wave %s counts %+v, and its runs say %+v", wave.ID, wave.Tally, tally)
 	}
-	if wave.CancelBy == "" && !wave.marked {
+	if wave.CancelBy == "" {
 		t.w.asTheModelSays(wave, form)
 	}
 }

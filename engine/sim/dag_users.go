@@ -214,20 +214,12 @@ func (u *users) cancelWave() bool {
 	return true
 }
 
-// endWaves cancels the waves of paused DAGs that wait for the slots of roots: they would wait for ever.
-func (u *users) endWaves() {
-	background := context.Background()
-	active, _ := u.w.truth.store.ActiveRuns(background, allShards, "", 1000)
-	for i := range active {
-		if active[i].Attempt > 0 {
-			return
-		}
-	}
-	waves, _ := u.w.truth.store.OpenWaves(background, allShards, "", 1000)
-	for i := range waves {
-		if waves[i].Status == engine.StatusRunning && waves[i].Trigger != engine.TriggerManual && waves[i].Trigger != engine.TriggerBackfill {
-			u.command(engine.Command{ID: waves[i].ID + "-cancel", Kind: engine.CommandCancelWave, RunID: waves[i].ID, JobUID: waves[i].DAGUID, By: "somebody"})
-		}
+// endWaves cancels the waves of paused DAGs that stay open: they end by nothing else.
+func (u *users) endWaves(staying []engine.Wave) {
+	for i := range staying {
+		wave := &staying[i]
+		u.w.counts.add("wave", "stays open")
+		u.command(engine.Command{ID: wave.ID + "-cancel", Kind: engine.CommandCancelWave, RunID: wave.ID, JobUID: wave.DAGUID, By: "somebody"})
 	}
 }
 
@@ -238,7 +230,6 @@ func (u *users) resumeWave() bool {
 	if wave == nil {
 		return false
 	}
-	u.w.truth.waves[wave.ID].reopened = true
 	u.w.counts.add("resume wave", wave.Status.String())
 	u.command(engine.Command{
 		ID: fmt.Sprintf("%s-resume-%d", wave.ID, wave.Revision), Kind: engine.CommandResumeWave, RunID: wave.ID, JobUID: wave.DAGUID,
@@ -264,8 +255,6 @@ func (u *users) markTask() bool {
 	case !wave.Status.Terminal() && known != nil && known.status != engine.StatusScheduled:
 		return false
 	}
-	w.truth.waves[wave.ID].reopened = true
-	w.truth.waves[wave.ID].marked = true
 	w.counts.add("mark in wave", wave.Status.String())
 	u.command(engine.Command{
 		ID: fmt.Sprintf("%s-mark-%d-%s-%s", wave.ID, wave.Revision, as, task), Kind: engine.CommandMarkTask, RunID: wave.ID, JobUID: wave.DAGUID,

@@ -10,14 +10,75 @@ import (
 
 // What a form owes: the slots that it has to account for. It owes none that a form before it has had already.
 
-// version is a revision or a generation of a job or DAG.
+// version is a revision of a job or DAG.
 type version struct {
 	uid    string
 	number int64
 }
 
-// takenUp is when an engine first knew of revisions and of generations, by its own clock. It is only looked up.
-type takenUp struct{ revised, generated map[version]time.Time }
+// takenUp is what an engine knows of definitions. It is only looked up.
+type takenUp struct {
+	by      *group
+	revised map[version]time.Time       // when it first knew of revisions, by its own clock
+	hand    map[string][]inHand         // the generations of each job, in the order in which it went on with them
+	decided map[string][2]time.Duration // when the latest two commits about each job were begun
+	began   [engine.Shards][2]uint64    // term and position of the commit that it began last
+}
+
+// inHand is a generation of a job that an engine went on with.
+type inHand struct {
+	generation int64
+	since      time.Duration
+}
+
+func newTakenUp(by *group) *takenUp {
+	return &takenUp{
+		by: by, revised: map[version]time.Time{}, hand: map[string][]inHand{}, decided: map[string][2]time.Duration{},
+	}
+}
+
+// decides remembers when the latest commit about each job was begun, and the one before. All that was decided about a job until then
+// is in them.
+func (k *takenUp) decides(commit *engine.ShardCommit, now time.Duration) {
+	at := [2]uint64{commit.Term, commit.Position}
+	if k.began[commit.Shard] == at {
+		return // the same once more
+	}
+	k.began[commit.Shard] = at
+	about := map[string]bool{}
+	for i := range commit.Batch.Runs {
+		about[commit.Batch.Runs[i].JobUID] = true
+	}
+	for i := range commit.Batch.Slots {
+		about[commit.Batch.Slots[i].JobUID] = true
+	}
+	for uid := range about {
+		k.decided[uid] = [2]time.Duration{k.decided[uid][1], now}
+	}
+}
+
+// forms are those of a job by which the engine may have planned a run that the present commit drops, or never wrote: the one by which it
+// was written, or else by which the next slot was planned until now, and later ones that the engine went on with since the commit before.
+func (k *takenUp) forms(m *jobModel, written int64) []*form {
+	var forms []*form
+	add := func(generation int64) {
+		if f := m.formOf(generation); f != nil {
+			forms = append(forms, f)
+		}
+	}
+	if written == 0 {
+		add(m.planner)
+	} else {
+		add(written)
+	}
+	hand := k.hand[m.uid]
+	for i := range hand {
+		if passed := i+1 < len(hand) && hand[i+1].since < k.decided[m.uid][0]; !passed && hand[i].generation > written {
+			add(hand[i].generation)
+		}
+	}
+	return forms
+}
 
 // takeUp remembers what an engine is told. What it recovers it plans anew.
 func (e *driver) takeUp(in shard.Input) {
@@ -56,35 +117,40 @@ func (e *driver) takeUpDAG(dag *core.DAGSnapshot, recovers bool) {
 }
 
 func (e *driver) takeUpOne(uid string, revision, generation int64, recovers bool) {
-	note := func(known map[version]time.Time, v version) {
-		if recovers || known[v].IsZero() {
-			known[v] = e.time.wall()
-		}
+	if v := (version{uid, revision}); recovers || e.taken.revised[v].IsZero() {
+		e.taken.revised[v] = e.time.wall()
 	}
-	note(e.taken.revised, version{uid, revision})
-	note(e.taken.generated, version{uid, generation})
+	hand := e.taken.hand[uid]
+	if len(hand) == 0 || hand[len(hand)-1].generation < generation {
+		e.taken.hand[uid] = append(hand, inHand{generation, e.w.elapsed})
+	}
+	if m := e.w.users.byUID[uid]; m != nil {
+		m.looked[microsecond(e.time.wall())] = append(m.looked[microsecond(e.time.wall())], revision)
+	}
 }
+
+// microsecond is an instant as it is written into runs.
+func microsecond(at time.Time) int64 { return at.Truncate(time.Microsecond).UnixMicro() }
 
 // debt is what there was as an engine went on from one form to the next.
 type debt struct {
-	task  engine.ScheduledTask // of the form that was replaced
-	of    *form                // that one; nil if there was none
-	ahead time.Time            // how far slots were prepared
+	task engine.ScheduledTask // of the form that was replaced
+	of   *form                // that one; nil if there was none
 }
 
 // owes reports whether a form has to account for a slot that it names. What forms before it have accounted for, or passed by,
-// is not planned again. Where the engine could know of such a slot, and no form before named it, it says that it was edited away.
+// is not planned again. Where no form before named such a slot, it says that it was edited away.
 func (f *form) owes(slot time.Time) bool {
 	d := &f.debt
 	if slot.After(d.task.Accounted) {
 		return true
 	}
 	passed := d.of != nil && slot.Before(d.task.Slot) && names(d.of.schedule, slot)
-	return !slot.After(d.ahead) && slot.After(d.task.Since) && !passed
+	return slot.After(d.task.Since) && !passed
 }
 
 // replaces notes what a form finds, as the engine goes on with it at the n-th revision.
-func (f *form) replaces(w *world, m *jobModel, n int, uid string) {
+func (f *form) replaces(w *world, m *jobModel, n int) {
 	toggled := n
 	for toggled > 0 && m.revisions[toggled-1].paused == m.revisions[n].paused {
 		toggled--
@@ -94,7 +160,7 @@ func (f *form) replaces(w *world, m *jobModel, n int, uid string) {
 		f.pausedAt = n
 	}
 	f.handled = w.elapsed
-	f.debt = debt{task: m.task, of: m.formOf(m.task.Generation), ahead: w.truth.by.taken.generated[version{uid, f.generation}].Add(w.config.Core.Lead)}
+	f.debt = debt{task: m.task, of: m.formOf(m.task.Generation)}
 	if f.debt.of != nil {
 		f.debt.of.had = m.task.Accounted
 	}
@@ -102,6 +168,7 @@ func (f *form) replaces(w *world, m *jobModel, n int, uid string) {
 
 // planned remembers a scheduled task. No slot is accounted for that no engine has come near.
 func (m *jobModel) planned(w *world, task *engine.ScheduledTask) {
+	m.planner = m.task.Generation
 	m.task = *task
 	if task.Accounted.After(w.peak.Add(w.config.Core.Lead + apart)) {
 		w.fail("no slot is accounted for before its time", "%s: the slots up to %s are, and the clocks have come to %s", m.uid, task.Accounted, w.peak)

@@ -31,18 +31,16 @@
 // by what model.go, debts.go and dag_model.go remember of the users' writes, and of when an engine heard of them). Reachable
 // lists what many worlds together must have reached, lest something goes untested.
 //
-// # What is excused
+// # What is not promised
 //
-// All worlds are judged by the same rules, however many engines there are, and whatever clocks do. What the judges still let pass:
+// All worlds are judged by the same rules, however many engines there are, and whatever clocks and users do. What docs/guarantees.md does
+// not promise ("Several engines", Not promised) is bounded:
 //
-//   - Two engines on one shard where leases allow it: after a standstill, with a clock that stood still, or after the table of leases lost
-//     writes (excused in owners_leased.go); and what a former owner publishes until it knows better (unaware in promises.go).
-//   - A job that had several overlap policies is held to the weakest of them (ever in promises.go).
-//   - How much one look brings back is judged where a job was never changed (caughtUp in promises_end.go).
-//   - A wave of which a user has marked a task is not held to the model of waves (waveEnded in dag_truth.go), nor to what is handed on
-//     (toldInputs in dag_oracle.go). Tasks that had succeeded when a wave was resumed stay as they are.
-//   - A request to resume or to mark counts from when it was made, not from when it was granted (reopened in dag_truth.go).
-//   - Waves of paused DAGs that wait for a slot are cancelled at the end (endWaves in dag_users.go).
+//   - That one engine at a time believes to own a shard. Two may after a standstill, for wakesWithin; after one in which the clock stood
+//     still, too, or after the table of leases lost writes, for the life of a lease (mayBelieve in owners_leased.go). Only the one that took
+//     the shard last writes (commit in truth.go).
+//   - That a former owner publishes nothing of a run that has ended since. It may for as long as it is unaware (wanted in promises.go), of
+//     what it had committed; the owner never does.
 //
 // RESULTS and LOCKS lose nothing that they have acknowledged. A store tears what its adapters tear: of the shards' commits in one round
 // trip any may be done and any not, each of them whole (commit in driver.go). The engine reads no projection that is behind, and users'

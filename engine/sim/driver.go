@@ -42,7 +42,7 @@ type driver struct {
 	ended      time.Duration // when its last incarnation ended
 	told       int           // how often it was told what it owns
 	flights    *flights      // commits begun since
-	taken      takenUp
+	taken      *takenUp
 }
 
 var allShards = func() []int {
@@ -64,7 +64,7 @@ func (e *driver) boot() {
 	}
 	e.machine = shard.NewMachine(config, e.time.wall(), e.w.random)
 	e.until, e.loseAt, e.wokeAt, e.thawedAt, e.freezes, e.inbox = 0, 0, 0, 0, false, nil
-	e.seats, e.taken = [engine.Shards]shard.Seat{}, takenUp{map[version]time.Time{}, map[version]time.Time{}}
+	e.seats, e.taken = [engine.Shards]shard.Seat{}, newTakenUp(e.group)
 	e.since = e.w.elapsed
 	e.believes, e.flights, e.shards = [engine.Shards]bool{}, &flights{}, nil
 	e.w.note("engine starts", e.group.name, "", 0)
@@ -259,7 +259,10 @@ func shardsOf(seats []shard.Seat) []int {
 // commit sends commits on their way. The way there does not end with the engine: they may land after its death, and even
 // after its successor has begun; each by itself.
 func (e *driver) commit(a shard.Commit) {
-	w, group := e.w, e.group
+	w, group, taken := e.w, e.group, e.taken
+	for i := range a.Commits {
+		taken.decides(&a.Commits[i], w.elapsed)
+	}
 	latency := w.between(100*time.Microsecond, 10*time.Millisecond)
 	if w.chance(storeSlow) {
 		latency = w.between(50*time.Millisecond, 3*time.Second)
@@ -287,7 +290,7 @@ func (e *driver) commit(a shard.Commit) {
 			case away || torn && w.odds(0.5):
 				answer.Errors[i] = errInjected
 			default:
-				answer.Errors[i] = w.truth.commit(&a.Commits[i], e)
+				answer.Errors[i] = w.truth.commit(&a.Commits[i], e, taken)
 				if torn || w.chance(storeUnsure) {
 					answer.Errors[i] = errInjected
 				}

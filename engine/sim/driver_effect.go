@@ -121,7 +121,8 @@ func (e *driver) publish(seat shard.Seat, task *engine.Task) {
 		}
 		failed := e.isCut() || w.chance(publishRefused)
 		if !failed {
-			w.queue.publish(&copied)
+			w.queue.publish(&copied, group, seat)
+			e.fillsNoMore(&copied)
 			failed = w.chance(publishUnsure)
 		}
 		if failed {

@@ -16,8 +16,10 @@ type jobModel struct {
 	forms     []form
 	revisions []revision
 	behaviour behaviour
+	looked    map[int64][]int64    // by the microsecond at which an engine was told of it: which revisions; only looked up
 	parked    time.Time            // when its clock was stopped last; zero while it goes
 	task      engine.ScheduledTask // as last written
+	planner   int64                // the generation by which the slot before that was planned
 	// Of a root of a DAG.
 	of    *dagModel
 	fired map[int64]string // slot in milliseconds → the wave that has had it; only looked up
@@ -110,10 +112,10 @@ func (m *jobModel) acted(w *world, handled engine.JobHandled) {
 		if r.number != handled.Revision || !r.handledWall.IsZero() {
 			continue
 		}
-		r.handledWall, r.handled, r.known = w.truth.now, w.elapsed, w.truth.by.taken.revised[version{handled.UID, r.number}]
+		r.handledWall, r.handled, r.known = w.truth.now, w.elapsed, w.truth.taken.revised[version{handled.UID, r.number}]
 		for n := range m.forms {
 			if f := &m.forms[n]; f.generation == r.generation && f.handled == 0 {
-				f.replaces(w, m, i, handled.UID)
+				f.replaces(w, m, i)
 			}
 		}
 	}
@@ -125,10 +127,8 @@ func (u *users) overlaps(running, starting *engine.Task) {
 	if m == nil {
 		return // tasks of one DAG are held to their wave
 	}
-	for i := range m.forms {
-		if f := &m.forms[i]; (f.generation == running.Generation || f.generation == starting.Generation) && f.spec.Overlap == spec.OverlapAllow {
-			return
-		}
+	if before, now := u.w.truth.stored[running.Run], u.w.truth.stored[starting.Run]; before != nil && now != nil && m.together(before, now) {
+		return
 	}
 	u.w.fail("one live process a job", "%s started while %s ran", attemptKey(starting.Run, starting.Attempt), attemptKey(running.Run, running.Attempt))
 }

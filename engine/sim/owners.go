@@ -34,6 +34,12 @@ type owner struct {
 	told   int // which change of what it owns gave it the shard
 }
 
+// ownership is who took a shard last, as the store knows it.
+type ownership struct {
+	term  uint64
+	group *group
+}
+
 func newOwners(w *world) *owners {
 	o := &owners{w: w, way: alone}
 	switch {

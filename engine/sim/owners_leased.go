@@ -27,7 +27,7 @@ func (o *owners) working(e *driver, shards []int, tokens []uint64) {
 	for i, shard := range shards {
 		at := &o.of[shard]
 		if token := tokens[i]; token > 0 && token <= w.leases.revision { // a higher one was lost
-			if token < o.tokens[shard] && !o.excused(e) {
+			if token < o.tokens[shard] && !o.mayBelieve(e) {
 				w.fail("the token of a shard grows", "%s works on shard %d under token %d, after %d", e.group.name, shard, token, o.tokens[shard])
 			}
 			o.tokens[shard] = max(o.tokens[shard], token)
@@ -55,7 +55,7 @@ func (o *owners) alike(e *driver) {
 		for shard, mine := range e.believes {
 			switch {
 			case !mine || !other.believes[shard]:
-			case o.excused(e) || o.excused(other):
+			case o.mayBelieve(e) || o.mayBelieve(other):
 				o.w.counts.add("lease", "two at work")
 			default:
 				o.w.fail("a shard has one owner", "shard %d is worked on by %s and by %s", shard, e.group.name, other.group.name)
@@ -64,10 +64,10 @@ func (o *owners) alike(e *driver) {
 	}
 }
 
-// excused reports whether an engine may go on by what it believed: while it stands still it does nothing, then it has a
+// mayBelieve reports whether an engine may go on by what it believed, which is not promised otherwise: while it stands still it does nothing, then it has a
 // moment to find out, and where its clock stood still with it as long as its leases seem to live; and nobody can know what
 // the queue has forgotten, nor tell an entry from one that it has forgotten and that had the same revision.
-func (o *owners) excused(e *driver) bool {
+func (o *owners) mayBelieve(e *driver) bool {
 	now, lostAt, mistaken := o.w.elapsed, o.w.leases.lostAt, o.w.leases.mistaken
 	switch {
 	case e.stands(), e.wokeAt > 0 && now < e.wokeAt+wakesWithin, e.thawedAt > 0 && now < e.thawedAt+leaseTTL:

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,16 +24,18 @@ func (m *jobModel) formOf(generation int64) *form {
 	return nil
 }
 
-// ever reports whether any form of a job had one of these overlap policies.
-func (m *jobModel) ever(policies ...spec.Overlap) bool {
-	for i := range m.forms {
-		for _, policy := range policies {
-			if m.forms[i].spec.Overlap == policy {
-				return true
-			}
-		}
+// has reports whether a generation has one of these overlap policies.
+func (m *jobModel) has(generation int64, policies ...spec.Overlap) bool {
+	f := m.formOf(generation)
+	return f != nil && slices.Contains(policies, f.spec.Overlap)
+}
+
+// together reports whether two runs may be under way at one time: the one that went last was of a policy that allows it.
+func (m *jobModel) together(a, b *shadow) bool {
+	if a.went > b.went {
+		a, b = b, a
 	}
-	return false
+	return m.has(b.generation, spec.OverlapAllow) || a.went == b.went && m.has(a.generation, spec.OverlapAllow)
 }
 
 // promised checks what a decision has done.
@@ -51,16 +54,16 @@ func (t *truth) promised(batch *engine.Batch) {
 	for i := range batch.Slots {
 		entry := &batch.Slots[i]
 		if m := t.w.users.byUID[entry.JobUID]; m != nil {
-			t.gaveUp(m, entry)
+			t.gaveUp(m, entry, batch)
 		} else if entry.Reason == engine.ReasonOverlap {
 			t.rootGaveUp(entry)
 		}
 	}
 }
 
-// alone checks that no other run of the job is under way beside one that is, unless runs may overlap.
+// alone checks that no other run of the job is under way beside one that is, unless the policy of the one that went last lets them overlap.
 func (t *truth) alone(m *jobModel, run *engine.Run) {
-	if !underWay(run) || m.ever(spec.OverlapAllow) {
+	if !underWay(run) {
 		return
 	}
 	others, err := t.store.ActiveRunsOf(context.Background(), []string{run.JobUID})
@@ -68,7 +71,7 @@ func (t *truth) alone(m *jobModel, run *engine.Run) {
 		return
 	}
 	for i := range others {
-		if other := &others[i]; other.ID != run.ID && underWay(other) {
+		if other := &others[i]; other.ID != run.ID && underWay(other) && !m.together(t.stored[run.ID], t.stored[other.ID]) {
 			t.w.fail("one run of a job is under way", "run %s is %s while run %s is %s", run.ID, run.Status, other.ID, other.Status)
 		}
 	}
@@ -124,21 +127,54 @@ func (t *truth) lineUp(run *engine.Run) {
 	}
 }
 
-// gaveUp checks that a slot was given up for a reason that some form of the job allows.
-func (t *truth) gaveUp(m *jobModel, entry *engine.SlotRange) {
-	allowed := true
+// gaveUp checks that the latest slot of a range was given up as the policy says under which its run was planned; and if it was for
+// another run, that of the other one.
+func (t *truth) gaveUp(m *jobModel, entry *engine.SlotRange, batch *engine.Batch) {
+	var policies []spec.Overlap
+	run := t.dropped[engine.SlotRunID(m.uid, entry.To)]
 	switch entry.Reason {
 	case engine.ReasonOverlap:
-		allowed = m.ever(spec.OverlapSkip)
-	case engine.ReasonReplaced:
-		allowed = m.ever(spec.OverlapReplace)
+		policies = []spec.Overlap{spec.OverlapSkip}
 	case engine.ReasonQueueFull:
-		allowed = m.ever(spec.OverlapQueue, spec.OverlapSkip)
+		policies = []spec.Overlap{spec.OverlapQueue, spec.OverlapSkip}
+	case engine.ReasonReplaced:
+		if t.replaced(m, run, batch) {
+			return
+		}
+		policies, run = []spec.Overlap{spec.OverlapReplace}, nil
 	default:
+		return
 	}
-	if !allowed {
-		t.w.fail("slots are given up as the policy says", "job %s: slot %s is skipped (%s)", entry.JobUID, entry.From, entry.Reason)
+	var written int64 // by which generation, 0 if its run never was
+	if run != nil {
+		written = run.generation
 	}
+	forms := t.taken.forms(m, written)
+	if !slices.ContainsFunc(forms, func(f *form) bool { return slices.Contains(policies, f.spec.Overlap) }) {
+		t.w.fail("slots are given up as the policy says", "job %s: slot %s is skipped (%s)", m.uid, entry.To, entry.Reason)
+	}
+}
+
+// replaced reports whether there is a run of a policy that replaces others: the one that is said to, or any of the job that has not
+// ended, or does with this batch.
+func (t *truth) replaced(m *jobModel, run *shadow, batch *engine.Batch) bool {
+	if run != nil {
+		if by, said := strings.CutPrefix(run.cancelBy, life.ReplacedBy("")); said {
+			return m.has(t.versions[by], spec.OverlapReplace)
+		}
+	}
+	active, err := t.store.ActiveRunsOf(context.Background(), []string{m.uid})
+	if err != nil {
+		return true
+	}
+	for _, runs := range [][]engine.Run{active, batch.Runs} {
+		for i := range runs {
+			if runs[i].JobUID == m.uid && m.has(runs[i].Generation, spec.OverlapReplace) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // rootGaveUp checks that a root whose slot is skipped has had one in the open wave, or has one for the next.
@@ -155,7 +191,7 @@ func (t *truth) rootGaveUp(entry *engine.SlotRange) {
 		form := t.w.users.dagByUID[dagUID].forms[wave.Generation]
 		task, known := form.graph.Index(root)
 		had := !known || !form.graph.Root(task) || t.stored[engine.TaskRunID(engine.WaveID(dagUID, wave.Epoch+1), root)] != nil
-		had = had || t.dropped[engine.TaskRunID(id, root)] // it was there as the slot came
+		had = had || t.dropped[engine.TaskRunID(id, root)] != nil // it was there as the slot came
 		for _, run := range t.runsOf[id] {
 			had = had || t.stored[run] != nil && t.stored[run].task == root
 		}
@@ -228,6 +264,7 @@ type past struct {
 	cancelled time.Duration // since when it is to be cancelled
 	waited    bool          // its time had come, and another run was in the way
 	came      time.Duration // when its time had come, as far as was seen: it was published, or no longer only prepared
+	published time.Time     // first, by the clock of the engine that did
 	// followed says that the write that let it go ended another run of its job. It had waited for that, and the store had
 	// not been told: it was slow, or results were.
 	followed bool
@@ -271,7 +308,7 @@ func (t *truth) comes(known *shadow, wave, task string) {
 // longestWait is more than what any retry waits in these worlds.
 const longestWait = 10 * time.Second
 
-// unaware is how long an owner may go on with what it has committed before it finds out that another has taken its shard
+// unaware is how long an engine may go on with what it has committed before it finds out that another has taken its shard
 // over: what it publishes until then is claimed already, and the queue knows that for much longer.
 const unaware = 4 * time.Second
 
@@ -290,7 +327,15 @@ func (t *truth) wanted(task *engine.Task, e *driver) {
 		t.w.fail("nothing goes before its time", "run %s is published at %s, for slot %s, not before %s", task.Run, now, known.slot, known.notBefore)
 	}
 	t.comes(known, known.wave, known.task)
-	if known.status.Terminal() && (known.endedBy == e.group || t.w.elapsed > known.ended+unaware) {
+	if known.past.published.IsZero() {
+		known.past.published = e.time.wall()
+	}
+	if known.went == 0 && !known.status.Terminal() {
+		t.turns++
+		known.went = t.turns
+	}
+	owner := t.owners[task.Shard].group == e.group
+	if known.status.Terminal() && (owner || t.w.elapsed > known.ended+unaware) {
 		t.w.fail("nothing is published of what has ended", "attempt %d of run %s is, and the run is %s", task.Attempt, task.Run, known.status)
 	}
 }

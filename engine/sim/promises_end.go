@@ -22,31 +22,52 @@ func (w *world) kept(m *jobModel, runs []engine.Run) {
 	w.obsolete(m, runs)
 }
 
-// caughtUp checks that one look at what has passed brings back no more than the policy says. Jobs that were changed may
-// have been looked at twice at one instant.
+// caughtUp checks that one look at what has passed brings back no more than the policy says: that of the form that the runs are of, up
+// to the pause or the resumption that the engine was told of at that instant, and from then on.
 func (w *world) caughtUp(m *jobModel, runs []engine.Run) {
-	if len(m.forms) == 0 || len(m.revisions) > 1 && !m.onlyStopped() {
-		return
+	type look struct {
+		at, generation int64
+		stretch        int
 	}
-	policy := m.forms[0].spec.CatchUp.Policy
-	most := 1
-	if policy == spec.CatchUpAll {
-		most = w.config.Core.MaxCatchUp
-	}
-	at := map[time.Time]int{}
+	back := map[look]int{}
 	for i := range runs {
-		if runs[i].Trigger != engine.TriggerCatchUp {
+		run := &runs[i]
+		f := m.formOf(run.Generation)
+		if run.Trigger != engine.TriggerCatchUp || f == nil {
 			continue
 		}
-		at[runs[i].CreatedAt]++
-		if n := at[runs[i].CreatedAt]; n > most {
-			w.fail("catch-up is bounded", "job %s: %d slots were brought back at %s, and the policy is %s", m.uid, n, runs[i].CreatedAt, policy)
+		most := 1
+		if f.spec.CatchUp.Policy == spec.CatchUpAll {
+			most = w.config.Core.MaxCatchUp
+		}
+		l := look{at: microsecond(run.CreatedAt), generation: run.Generation}
+		for _, number := range m.looked[l.at] {
+			if at := m.toggled(number); !at.IsZero() && run.Slot.After(at) {
+				l.stretch++
+			}
+		}
+		if back[l]++; back[l] > most {
+			w.fail("catch-up is bounded", "job %s: %d slots of generation %d were brought back at %s, and the policy is %s",
+				m.uid, back[l], run.Generation, run.CreatedAt, f.spec.CatchUp.Policy)
 		}
 	}
 }
 
-// onlyStopped reports whether the only change of a job is the pause at the world's end.
-func (m *jobModel) onlyStopped() bool { return len(m.revisions) == 2 && m.revisions[1].paused }
+// toggled is when a job was paused or resumed last, as a revision of it says; zero if it never was.
+func (m *jobModel) toggled(number int64) time.Time {
+	var at time.Time
+	paused := false
+	for i := range m.revisions {
+		r := &m.revisions[i]
+		if r.number > number {
+			break
+		}
+		if r.paused != paused {
+			paused, at = r.paused, r.stamp
+		}
+	}
+	return at
+}
 
 // excluded checks that no slot of a blackout fired, and that nothing fired late where nothing is to be caught up.
 func (w *world) excluded(m *jobModel, runs []engine.Run) {
@@ -56,8 +77,11 @@ func (w *world) excluded(m *jobModel, runs []engine.Run) {
 		if run.Trigger == engine.TriggerSchedule && f != nil && f.spec.CatchUp.Policy == spec.CatchUpNone && f.schedule.Kind() != cron.KindAfter &&
 			len(run.Attempts) > 0 && !w.truth.stored[run.ID].past.waited && !w.truth.stored[run.ID].past.followed {
 			// An engine that comes back finds that an executor was faster: then it learns late of an attempt that was not.
-			a := &run.Attempts[0]
-			if late := a.QueuedAt.Sub(run.Slot); late > w.config.Core.Grace+time.Second && a.ClaimedAt.After(a.QueuedAt) {
+			a, queued := &run.Attempts[0], run.Attempts[0].QueuedAt
+			if published := w.truth.stored[run.ID].past.published; !published.IsZero() && published.Before(queued) {
+				queued = published
+			}
+			if late := queued.Sub(run.Slot); late > w.config.Core.Grace+time.Second && a.ClaimedAt.After(a.QueuedAt) {
 				w.fail("what is late is not caught up where the policy is none", "run %s was queued %s late", run.ID, late)
 			}
 		}
@@ -123,10 +147,10 @@ func (w *world) obsolete(m *jobModel, runs []engine.Run) {
 		}
 		for n := range m.revisions {
 			r := &m.revisions[n]
-			if r.handledWall.IsZero() || !run.Slot.After(r.handledWall) || !run.Slot.After(r.stamp) || w.truth.stored[run.ID].past.came <= r.handled {
+			if r.handledWall.IsZero() || !run.Slot.After(r.handledWall) || w.truth.stored[run.ID].past.came <= r.handled {
 				continue
 			}
-			if r.generation > run.Generation && run.Slot.After(m.formOf(r.generation).since) {
+			if r.generation > run.Generation && run.Slot.After(r.stamp) && run.Slot.After(m.formOf(r.generation).since) {
 				w.fail("an edit takes back what is prepared", "run %s is of generation %d, and the engine knew of %d before its slot", run.ID, run.Generation, r.generation)
 			}
 			if r.paused && m.pausedFor(n, run) {

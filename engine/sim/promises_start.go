@@ -71,3 +71,20 @@ func (j *journal) dies(run string, attempt int) {
 		}
 	}
 }
+
+// fillsNoMore checks that an engine lets no more tasks of a lane wait in the queue than its window allows: all are of one namespace
+// here. Copies of what is claimed, and what it published before it left a shard, do not count.
+func (e *driver) fillsNoMore(task *engine.Task) {
+	in, n := placeOf(task).lane, 0
+	for at, waits := range e.w.queue.tasks {
+		if at.lane == in && waits.by == e.group && waits.seat == e.seats[waits.task.Shard] && !waits.delivered && !e.w.queue.decided[attemptKey(waits.task.Run, waits.task.Attempt)] {
+			n++
+		}
+	}
+	if n == e.w.config.Window {
+		e.w.counts.add("gate", "a full window")
+	}
+	if n > e.w.config.Window {
+		e.w.fail("no namespace fills the queue", "%d tasks of %s %s wait, and the window of %s is %d", n, in.tier, in.class, e.group.name, e.w.config.Window)
+	}
+}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/core"
+	"github.com/tidewheel/tidewheel/engine/shard"
 )
 
 // claimWaits is the claim window in ack waits.
@@ -37,6 +38,8 @@ type queue struct {
 type waiting struct {
 	task      *engine.Task
 	at        time.Duration // when it was stored
+	by        *group        // the engine that published it
+	seat      shard.Seat    // for which it did
 	copies    int           // that were delivered
 	delivered bool
 	gone      bool
@@ -82,7 +85,7 @@ func newQueue(w *world) *queue {
 func attemptKey(run string, attempt int) string { return run + "." + strconv.Itoa(attempt) }
 
 // publish stores a task, unless a copy waits already.
-func (q *queue) publish(task *engine.Task) {
+func (q *queue) publish(task *engine.Task, by *group, seat shard.Seat) {
 	if copied := q.tasks[placeOf(task)]; copied != nil {
 		if copied.task.Attempt >= task.Attempt {
 			q.w.counts.add("queue", "second copy refused")
@@ -94,7 +97,7 @@ func (q *queue) publish(task *engine.Task) {
 	if q.w.chance(taskLost) {
 		return
 	}
-	added := &waiting{task: task, at: q.w.elapsed}
+	added := &waiting{task: task, at: q.w.elapsed, by: by, seat: seat}
 	q.tasks[placeOf(task)] = added
 	delay := q.w.between(0, 500*time.Microsecond)
 	if q.w.chance(taskDelayed) {
@@ -140,7 +143,7 @@ func (q *queue) dispatch() {
 		from := x.appetite.choose(q.offers)
 		next := q.lines[from][0]
 		q.lines[from] = q.lines[from][1:]
-		x.took(from, q.offers)
+		q.w.counts.add("lane", string(from.tier)+" "+string(from.class))
 		next.delivered = true
 		q.redeliver(next, q.ackWait)
 		x.take(next, q.delivery(next))

@@ -22,6 +22,7 @@ func Reachable() []Count {
 	add("lane", "light premium", "light standard", "medium premium", "medium standard", "heavy premium", "heavy standard")
 	add("input", "BinariesRead")
 	add("fenced", "a shard")
+	add("gate", "a full window")
 	add("owners", "one alone", "by leases", "at random")
 	add("lease", "Acquire", "Renew", "Release", "Announce", "Own", "acquisition refused", "renewal refused", "release refused", "renewal found again",
 		"released", "entry ended", "taken over", "two at work", "handed over in time")
@@ -32,7 +33,7 @@ func Reachable() []Count {
 		"create DAG", "edit DAG", "pause or resume DAG", "delete DAG", "start wave", "cancel wave", "resume wave", "mark task", "backfill DAG")
 	add("wave trigger", "schedule", "catch_up", "manual", "backfill")
 	add("wave", " → scheduled", " → running", "scheduled → running", "scheduled → cancelled", "running → succeeded",
-		"running → failed", "running → cancelled", "failed → running", "cancelled → running")
+		"running → failed", "running → cancelled", "failed → running", "cancelled → running", "stays open")
 	add("cancel wave", "scheduled", "running")
 	add("resume wave", "failed", "cancelled")
 	add("mark in wave", "running", "failed", "cancelled")

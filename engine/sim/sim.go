@@ -94,10 +94,13 @@ func Run(seed uint64, options Options) Report {
 	w.users.stopAll()
 	for w.truth.endedAt = w.elapsed; w.failure == nil && w.elapsed < w.truth.endedAt+rest; {
 		w.run(w.elapsed + 5*time.Second)
-		if w.rested() {
+		staying, rested := w.rested()
+		if rested && len(staying) == 0 {
 			break
 		}
-		w.users.endWaves()
+		if rested {
+			w.users.endWaves(staying)
+		}
 	}
 	if w.failure == nil {
 		w.leftovers()
@@ -126,6 +129,9 @@ func (w *world) drawConfig() shard.Config {
 		config.Core.Grace = pick(w, 500*time.Millisecond, 3*time.Second)
 	}
 	config.Core.CommitRuns = []int{engine.CommitRuns, 1, 3}[w.seed%3]
+	if w.seed%5 < 2 {
+		config.Window = 1 + int(w.seed%5)*2
+	}
 	return config
 }
 

@@ -20,30 +20,37 @@ type truth struct {
 	w         *world
 	store     *memory.Store
 	awayUntil time.Duration
-	endedAt   time.Duration      // when a run or a wave ended last
-	stored    map[string]*shadow // every run there is, by id; only looked up
-	by        *driver            // whose decision is being written
-	now       time.Time          // by its clock
-	begun     map[string]bool    // run ids that the present decision lets go
-	opened    map[string]bool    // waves that it opens
-	dropped   map[string]bool    // run ids that it drops
-	retried   map[string]bool    // run ids for which an operator asked for a retry
+	endedAt   time.Duration         // when a run or a wave ended last
+	stored    map[string]*shadow    // every run there is, by id; only looked up
+	taken     *takenUp              // what the engine knew whose decision is being written
+	now       time.Time             // by its clock
+	begun     map[string]bool       // run ids that the present decision lets go
+	opened    map[string]bool       // waves that it opens
+	dropped   map[string]*shadow    // runs that it drops
+	granted   map[string][]*request // by run and wave: the requests to go on that it acts on
+	marking   []*request            // marks of open waves that it acts on
+	asked     map[string]*request   // by command, what users have asked for and no engine has acted upon; only looked up
+	turns     uint64                // how often a run went
+	versions  map[string]int64      // by run, of which generation it was last; only looked up
 	waves     map[string]*waveShadow
 	order     []string                 // of waves, as they were first written
 	cameOf    map[string]time.Duration // by wave and task: when the time of a root had come; only looked up
 	runsOf    map[string][]string      // of waves: ids of runs that were ever written, in that order
 	positions [engine.Shards]uint64    // of the latest commit
+	owners    [engine.Shards]ownership
 }
 
 // shadow is what is known of a stored run.
 type shadow struct {
-	status   engine.Status
-	revision int64
-	attempt  int
-	ended    time.Duration // when it did
-	endedBy  *group        // the engine that has written so
-	trigger  engine.Trigger
-	slot     time.Time
+	status     engine.Status
+	revision   int64
+	attempt    int
+	ended      time.Duration // when it did
+	trigger    engine.Trigger
+	slot       time.Time
+	generation int64
+	went       uint64 // the turn in which it was published, or under way, first; 0 if it has not been since it ended, or waited
+	cancelBy   string
 	// The run does not go before this, nor before its slot.
 	notBefore time.Time
 	past      past
@@ -55,7 +62,7 @@ type shadow struct {
 
 func newTruth(w *world) *truth {
 	return &truth{
-		w: w, store: memory.New(), stored: map[string]*shadow{}, retried: map[string]bool{},
+		w: w, store: memory.New(), stored: map[string]*shadow{}, asked: map[string]*request{}, versions: map[string]int64{},
 		waves: map[string]*waveShadow{}, cameOf: map[string]time.Duration{}, runsOf: map[string][]string{},
 	}
 }
@@ -76,12 +83,13 @@ func (t *truth) take(p *process, shards []int, owner string) ([]engine.Term, err
 			return nil, err
 		}
 		terms[i] = term
+		t.owners[shard] = ownership{term: term.Number, group: p.group}
 	}
 	return terms, nil
 }
 
 // commit writes a decision, and checks what it does.
-func (t *truth) commit(commit *engine.ShardCommit, e *driver) error {
+func (t *truth) commit(commit *engine.ShardCommit, e *driver, taken *takenUp) error {
 	if err := t.store.Commit(context.Background(), []engine.ShardCommit{*commit})[0]; err != nil {
 		if !errors.Is(err, engine.ErrFenced) {
 			t.w.fail("the store answers", "%s", err)
@@ -91,14 +99,18 @@ func (t *truth) commit(commit *engine.ShardCommit, e *driver) error {
 	if t.positions[commit.Shard] == commit.Position {
 		return nil // the same once more
 	}
-	t.positions[commit.Shard], t.by, t.now = commit.Position, e, e.time.wall()
+	if latest := t.owners[commit.Shard]; commit.Term != latest.term {
+		t.w.fail("an owner that was fenced writes nothing", "%s has written under term %d, after term %d", taken.by.name, commit.Term, latest.term)
+	}
+	t.positions[commit.Shard], t.taken, t.now = commit.Position, taken, e.time.wall()
 	decision := commit.Batch
 	t.once(decision)
+	t.grants(decision)
 	ended := t.ends(decision)
-	t.begun, t.opened, t.dropped = t.begins(decision), map[string]bool{}, map[string]bool{}
+	t.begun, t.opened, t.dropped = t.begins(decision), map[string]bool{}, map[string]*shadow{}
 	for _, id := range decision.DropRuns {
-		if t.stored[id] != nil {
-			t.dropped[id] = true
+		if known := t.stored[id]; known != nil {
+			t.dropped[id] = known
 			delete(t.stored, id)
 			t.w.note("run dropped", id, "", 0)
 			t.w.journal.dropped(id)
@@ -112,6 +124,7 @@ func (t *truth) commit(commit *engine.ShardCommit, e *driver) error {
 			t.stored[run.ID].past.followed = true
 		}
 	}
+	t.marked()
 	for _, ends := range []bool{true, false} { // the wave of before ends before the next one opens
 		for i := range decision.Waves {
 			if wave := &decision.Waves[i]; wave.Status.Terminal() == ends {
@@ -141,6 +154,7 @@ func (t *truth) commit(commit *engine.ShardCommit, e *driver) error {
 	for _, done := range decision.Done {
 		t.w.note("command done", done.ID, "", 0)
 	}
+	t.markedAll()
 	t.promised(decision)
 	return nil
 }
@@ -213,20 +227,18 @@ func (t *truth) wrote(run *engine.Run) {
 		t.w.counts.add("transition", known.status.String()+" → "+run.Status.String())
 	}
 	from := known.status
-	wave := t.waves[run.Wave]
 	switch {
 	case from == run.Status || !from.Terminal():
-	case wave != nil && wave.reopened && from != engine.StatusSucceeded:
+	case len(t.granted[run.Wave]) > 0 && from != engine.StatusSucceeded:
 		known.past.base = known.attempt
 		from = engine.StatusScheduled
 		if run.Status == engine.StatusScheduled || run.Status.Terminal() { // marked, or run again
 			from = run.Status
 		}
 	default:
-		if !from.CanRetry() || !t.retried[run.ID] || run.Task != "" {
+		if !from.CanRetry() || len(t.granted[run.ID]) == 0 || run.Task != "" {
 			t.w.fail("terminal stays terminal", "run %s went from %s to %s, and nobody asked for it", run.ID, from, run.Status)
 		}
-		delete(t.retried, run.ID)
 		known.past.base = known.attempt
 		from = engine.StatusRetrying
 	}
@@ -245,12 +257,21 @@ func (t *truth) wrote(run *engine.Run) {
 		t.w.users.ended = append(t.w.users.ended, run.ID)
 	}
 	t.goesOn(known, run)
-	ended, endedBy := known.ended, known.endedBy
+	ended := known.ended
 	if run.Status.Terminal() && run.Status != known.status {
-		ended, endedBy = t.w.elapsed, t.by.group
+		ended = t.w.elapsed
 	}
+	went := known.went
+	switch {
+	case run.Status.Terminal() || run.Waiting && run.Attempt > 0:
+		went = 0
+	case underWay(run) && went == 0:
+		t.turns++
+		went = t.turns
+	}
+	t.versions[run.ID] = run.Generation
 	*known = shadow{
-		ended: ended, endedBy: endedBy,
+		ended: ended, generation: run.Generation, went: went, cancelBy: run.CancelBy,
 		past: known.past, status: run.Status, revision: run.Revision, attempt: run.Attempt, trigger: run.Trigger, slot: run.Slot, notBefore: run.NotBefore,
 		wave: run.Wave, task: run.Task, item: -1, upstream: run.Upstream,
 	}

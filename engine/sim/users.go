@@ -172,7 +172,7 @@ func (u *users) create() bool {
 	if err != nil {
 		return false // refused, as the API would
 	}
-	u.jobs = append(u.jobs, &jobModel{uid: uid, job: engine.Job{Deleted: true}})
+	u.jobs = append(u.jobs, &jobModel{uid: uid, job: engine.Job{Deleted: true}, looked: map[int64][]int64{}})
 	m := u.jobs[len(u.jobs)-1]
 	m.behaviour = u.drawBehaviour(definition)
 	u.byUID[uid] = m
@@ -324,6 +324,11 @@ func (u *users) command(command engine.Command) {
 	w := u.w
 	command.Shard = engine.ShardOf(command.JobUID)
 	command.At = u.time.stamp()
+	switch command.Kind {
+	case engine.CommandRetry, engine.CommandResumeWave, engine.CommandMarkTask:
+		w.truth.asked[command.ID] = &request{Command: command}
+	default:
+	}
 	w.after(w.between(100*time.Microsecond, 10*time.Millisecond), func() {
 		if w.truth.away() || w.chance(storeRefused) {
 			w.after(w.between(100*time.Millisecond, 3*time.Second), func() { u.command(command) })
@@ -356,9 +361,6 @@ func (u *users) retry() bool {
 		return false
 	}
 	u.w.counts.add("retry", run.Status.String())
-	if run.Status != engine.StatusRetrying {
-		u.w.truth.retried[id] = true
-	}
 	u.command(engine.Command{
 		ID: fmt.Sprintf("%s-retry-%d", id, run.Revision), Kind: engine.CommandRetry, RunID: id, JobUID: run.JobUID, By: "somebody", Revision: run.Revision,
 	})

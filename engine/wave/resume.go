@@ -47,8 +47,9 @@ func (w *Wave) EndStopped(task int) (closed []int) {
 	return closed
 }
 
-// Resume goes on with a wave that has ended, as by asks, and gives the tasks that are decided anew: what succeeded stays.
-func (w *Wave) Resume(by string, now time.Time) (reset []int) {
+// Resume goes on with a wave that has ended, as by asks, and returns the tasks that are decided anew: what succeeded stays. marked is the
+// task that a user has marked, "" for none: what was skipped after it is decided anew.
+func (w *Wave) Resume(by, marked string, now time.Time) (reset []int) {
 	w.CancelBy = ""
 	if now := now.Truncate(time.Microsecond); now.After(w.FinishedAt) {
 		w.Rests = append(slices.Clone(w.Rests), engine.WaveRest{From: w.FinishedAt, To: now})
@@ -57,6 +58,9 @@ func (w *Wave) Resume(by string, now time.Time) (reset []int) {
 	w.Resumed++
 	w.By = by
 	w.active = nil
+	if task, ok := w.Definition.Task(marked); ok {
+		return w.State.Resume(task)
+	}
 	return w.State.Resume()
 }
 

@@ -14,6 +14,9 @@
 // that it leads: at once if it keeps the output open or the program was killed, else within SweepEvery. A process that
 // has closed its output, left its session and cleared its environment escapes there; a cgroup is the cure.
 //
+// A program in namespaces of its own (Config.OwnNamespaces) is held together by its PID namespace instead, which the kernel
+// ends with its init: see namespaces.
+//
 // How they die with the executor. A guardian, one small process for each executor, holds a pipe from it and does the
 // above when the pipe closes. Linux's parent-death signal is not used: it follows the thread that forked, which Go
 // may end while the process lives. If both are killed at once, the next Open on the same folder does it.

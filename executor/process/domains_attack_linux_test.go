@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,6 +22,7 @@ type target struct {
 	data, folder    string
 	executor, other int
 	socket          string // of the executor, without the null byte
+	temp            string // a file of the other program in /tmp
 }
 
 // attack is something that a program must not be able to do. It returns nil where it has succeeded.
@@ -29,6 +31,7 @@ type attack struct {
 	try    func(target) error
 	traces bool // systems with Yama refuse it anyway
 	never  bool // as does every kernel to users without rights, or a distribution
+	open   bool // it succeeds in a domain: only namespaces prevent it
 }
 
 func reads(path string) error {
@@ -47,8 +50,12 @@ func writes(path string) error {
 	return file.Close()
 }
 
-func lists(dir string) error {
-	_, err := os.ReadDir(dir)
+// lists sees a name in a folder.
+func lists(dir, name string) error {
+	entries, err := os.ReadDir(dir)
+	if err == nil && !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == name }) {
+		err = fmt.Errorf("it sees %q", entries)
+	}
 	return err
 }
 
@@ -116,17 +123,17 @@ var attacks = []attack{
 	{name: "write to the database", try: func(t target) error { return writes(t.data + "/database") }},
 	{name: "truncate the database", try: func(t target) error { return os.Truncate(t.data+"/database", 1) }},
 	{name: "remove the database", try: func(t target) error { return os.Remove(t.data + "/database") }},
-	{name: "list the data folder", try: func(t target) error { return lists(t.data) }},
+	{name: "list the data folder", try: func(t target) error { return lists(t.data, "token") }},
 	{name: "make a file in the data folder", try: func(t target) error { return os.WriteFile(t.data+"/new", nil, 0o600) }},
-	{name: "list the cache", try: func(t target) error { return lists(t.data + "/cache") }},
+	{name: "list the cache", try: func(t target) error { return lists(t.data+"/cache", "another") }},
 	{name: "write to a program in the cache", try: func(t target) error {
 		return errors.Join(os.Chmod(t.data+"/cache/another", 0o700), writes(t.data+"/cache/another"))
 	}},
 	{name: "exchange a program in the cache", try: func(t target) error {
 		return errors.Join(os.WriteFile("evil", nil, 0o700), os.Rename("evil", t.data+"/cache/another"))
 	}},
-	{name: "list the work folders", try: func(t target) error { return lists(filepath.Dir(t.folder)) }},
-	{name: "list the work folder of the other program", try: func(t target) error { return lists(t.folder) }},
+	{name: "list the work folders", try: func(t target) error { return lists(filepath.Dir(t.folder), filepath.Base(t.folder)) }},
+	{name: "list the work folder of the other program", try: func(t target) error { return lists(t.folder, "file") }},
 	{name: "read a file of the other program", try: func(t target) error { return reads(t.folder + "/file") }},
 	{name: "write to a file of the other program", try: func(t target) error { return writes(t.folder + "/file") }},
 	{name: "hand a file to the other program", try: func(t target) error { return os.WriteFile(t.folder+"/artifacts/false", nil, 0o600) }},
@@ -177,6 +184,55 @@ var attacks = []attack{
 		}
 		return unix.PidfdSendSignal(fd, unix.SIGCONT, nil, 0)
 	}},
+	{name: "connect to a socket in the data folder", open: true, try: func(t target) error {
+		connection, err := net.Dial("unix", t.data+"/socket")
+		if err != nil {
+			return err
+		}
+		return connection.Close()
+	}},
+	{name: "see another process", open: true, try: func(target) error {
+		entries, err := os.ReadDir("/proc")
+		for _, entry := range entries {
+			if pid, notOne := strconv.Atoi(entry.Name()); notOne == nil && pid != os.Getpid() {
+				_, err = os.ReadFile(proc(pid, "cmdline"))
+				return err
+			}
+		}
+		return errors.Join(err, errors.New("it sees itself alone"))
+	}},
+	{name: "change a file of the other program by its name", open: true, try: func(t target) error { return os.Chmod(t.folder+"/file", 0o600) }},
+	{name: "read what the other program has left in /tmp", open: true, try: func(t target) error { return reads(t.temp) }},
+	{name: "lower a limit of the other program", open: true, try: func(t target) error {
+		return unix.Prlimit(t.other, unix.RLIMIT_CORE, &unix.Rlimit{}, nil)
+	}},
+	{name: "mount over its folder", never: true, try: func(target) error { return unix.Mount("tmpfs", "tmp", "tmpfs", 0, "") }},
+	{name: "uncover the data folder in a user namespace", try: func(t target) error {
+		uncover := exec.Command("/proc/self/exe", "__uncover", t.data)
+		uncover.SysProcAttr = &syscall.SysProcAttr{
+			Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+			UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		}
+		if output, err := uncover.CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, output)
+		}
+		return nil
+	}},
+	{name: "enter the namespaces of the first process", never: true, try: func(target) error {
+		runtime.LockOSThread()
+		fd, err := unix.Open("/proc/1/ns/mnt", unix.O_RDONLY, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(unix.Unshare(unix.CLONE_FS), unix.Setns(fd, unix.CLONE_NEWNS))
+	}},
+	{name: "trace the first process", never: true, try: func(target) error {
+		runtime.LockOSThread()
+		if err := syscall.PtraceAttach(1); err != nil {
+			return err
+		}
+		return syscall.PtraceDetach(1)
+	}},
 	{name: "end the other program", try: func(t target) error { return unix.Kill(t.other, unix.SIGTERM) }},
 }
 
@@ -190,7 +246,7 @@ func attackDomain(args []string) error {
 	if err != nil {
 		return err
 	}
-	aim := target{data: args[0], folder: args[1], executor: executor, other: other, socket: args[4]}
+	aim := target{data: args[0], folder: args[1], executor: executor, other: other, socket: args[4], temp: args[5]}
 	for _, one := range attacks {
 		if err := one.try(aim); err != nil {
 			fmt.Fprintln(os.Stdout, "cannot", one.name, err)
@@ -207,6 +263,23 @@ func attackMount(data string) error {
 		return err
 	}
 	return reads("tmp/token")
+}
+
+// attackCover takes away, as root of a user namespace, what lies over the data folder and the folders above it.
+func attackCover(data string) error {
+	for dir := data; dir != "/"; dir = filepath.Dir(dir) {
+		_ = unix.Unmount(dir, unix.MNT_DETACH) // it need not be a mount
+		if reads(data+"/token") == nil {
+			return nil
+		}
+		if unix.Mount(dir, "tmp", "", unix.MS_BIND, "") == nil { // without what is mounted on it
+			rest, err := filepath.Rel(dir, data)
+			if err == nil && reads(filepath.Join("tmp", rest, "token")) == nil {
+				return nil
+			}
+		}
+	}
+	return reads(data + "/token")
 }
 
 // workHonestly does what programs do.

@@ -2,12 +2,16 @@ package process_test
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,7 +28,7 @@ func unprivileged(t *testing.T) bool {
 	}
 	again := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
 	again.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	again.Dir, again.Env = "/", []string{"PATH=" + os.Getenv("PATH")}
+	again.Dir, again.Env = "/", []string{"PATH=" + os.Getenv("PATH"), besideVariable + "=" + os.Getenv(besideVariable)}
 	output, err := again.CombinedOutput()
 	if err != nil || !bytes.Contains(output, []byte("--- PASS: "+t.Name())) && !bytes.Contains(output, []byte("--- SKIP: "+t.Name())) {
 		t.Errorf("as another user: %v\n%s", err, output)
@@ -41,13 +45,16 @@ type site struct {
 	host                 *process.Host
 }
 
-func newSite(t testing.TB, domains bool) *site {
+func newSite(t testing.TB, isolation process.Isolation) *site {
 	t.Helper()
 	if gaps, err := process.CheckOwnDomains(); err != nil || len(gaps) > 0 {
 		t.Skipf("the kernel's Landlock is not enough: %v, %q", err, gaps)
 	}
-	t.Setenv("TMPDIR", "/var/tmp") // beside /tmp, which programs use
-	data := t.TempDir()
+	if isolation == process.IsolationStrict {
+		needNamespaces(t)
+	}
+	t.Setenv("TMPDIR", cmp.Or(os.Getenv(besideVariable), "/var/tmp")) // beside /tmp, which programs use
+	data := passable(t)                                               // so that it is the isolation that keeps programs out
 	s := &site{data: data, cache: filepath.Join(data, "cache"), program: filepath.Join(data, "cache", "program")}
 	own, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
@@ -59,14 +66,17 @@ func newSite(t testing.TB, domains bool) *site {
 	for name, content := range map[string][]byte{
 		"cache/program": own, "cache/another": own[:1024], "token": []byte("secret"), "database": []byte("secret"),
 	} {
-		if err := os.WriteFile(filepath.Join(data, name), content, 0o700); err != nil {
+		path := filepath.Join(data, name)
+		if err := errors.Join(os.WriteFile(path, content, 0o700), os.Chmod(path, 0o755)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s.host = open(t, process.Config{
-		Dir: filepath.Join(data, "work"), UID: -1, GID: -1, OwnDomains: domains, Closed: []string{data}, Readable: []string{s.cache},
+		Dir: filepath.Join(data, "work"), UID: -1, GID: -1, Closed: []string{data}, Readable: []string{s.cache},
+		OwnDomains: isolation == process.IsolationOwnDomain, OwnNamespaces: isolation == process.IsolationStrict,
+		OwnUsers: isolation == process.IsolationStrict && os.Geteuid() == 0,
 	})
-	if domains != (s.host.Isolation() == process.IsolationOwnDomain) {
+	if s.host.Isolation() != isolation {
 		t.Fatalf("the isolation in force is %q", s.host.Isolation())
 	}
 	return s
@@ -76,7 +86,7 @@ func newSite(t testing.TB, domains bool) *site {
 func (s *site) run(t *testing.T, limits process.Limits, args ...string) *job {
 	t.Helper()
 	return start(t, s.host, "", func(c *process.Command) {
-		c.Path, c.Args, c.Limits = s.program, append([]string{"program"}, args...), limits
+		c.Path, c.Args, c.Limits, c.Files = s.program, append([]string{"program"}, args...), limits, []string{s.program}
 	})
 }
 
@@ -85,44 +95,84 @@ func TestProgramReachesNothingOutsideOfItsDomain(t *testing.T) {
 	if !unprivileged(t) {
 		return
 	}
+	for _, isolation := range []process.Isolation{process.IsolationOwnDomain, process.IsolationNone} {
+		t.Run(string(isolation), func(t *testing.T) { attackFrom(t, isolation) })
+	}
+}
+
+// attackFrom starts a program that tries all attacks.
+func attackFrom(t *testing.T, isolation process.Isolation) {
 	yama, _ := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
 	traced := len(yama) == 0 || yama[0] == '0'
-	for _, domains := range []bool{true, false} {
-		t.Run(fmt.Sprintf("domains=%t", domains), func(t *testing.T) {
-			s := newSite(t, domains)
-			address := fmt.Sprintf("\x00tidewheel-%d-%t", os.Getpid(), domains)
-			socket, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", address)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer socket.Close()
-			neighbour := start(t, s.host, `echo secret > file; echo $$; exec sleep 1000`, func(c *process.Command) {
-				c.Env = append(c.Env, "SECRET=secret")
-			})
-			ended := make(chan struct{})
-			go func() { defer close(ended); neighbour.end(t, s.host) }()
-			defer func() { neighbour.Kill(); <-ended }()
-			pid := <-neighbour.output.come
-			spy := s.run(t, process.Limits{}, "__attack", s.data, neighbour.folder.Path, fmt.Sprint(os.Getpid()), pid, address[1:])
-			exit := spy.end(t, s.host)
-			output := spy.output.String()
-			if exit.Code != 0 || exit.Signal != 0 {
-				t.Fatalf("the program ended with %+v:\n%s", exit, output)
-			}
-			for _, one := range attacks {
-				reached := strings.Contains(output, "reached "+one.name+"\n")
-				switch {
-				case domains && reached:
-					t.Errorf("a program can %s", one.name)
-				case !domains && !reached && !one.never && (traced || !one.traces):
-					t.Errorf("without a domain a program cannot %s either: this attack shows nothing", one.name)
-				}
-			}
-			if t.Failed() {
-				t.Log(output)
-			}
-		})
+	s := newSite(t, isolation)
+	address := fmt.Sprintf("\x00tidewheel-%d-%s", os.Getpid(), isolation)
+	for _, address := range []string{address, filepath.Join(s.data, "socket")} {
+		socket, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer socket.Close()
 	}
+	temp := fmt.Sprintf("/tmp/tidewheel-left-%d-%s", os.Getpid(), isolation)
+	defer os.Remove(temp)
+	neighbour := start(t, s.host, `echo secret > file; echo secret > `+temp+`; echo started; exec sleep 1000`, func(c *process.Command) {
+		c.Env = append(c.Env, "SECRET=secret")
+	})
+	ended := make(chan struct{})
+	go func() { defer close(ended); neighbour.end(t, s.host) }()
+	defer func() { neighbour.Kill(); <-ended }()
+	<-neighbour.output.come
+	spy := s.run(t, process.Limits{}, "__attack", s.data, neighbour.folder.Path, fmt.Sprint(os.Getpid()),
+		fmt.Sprint(marked(t, neighbour.folder.Path)), address[1:], temp)
+	exit := spy.end(t, s.host)
+	output := spy.output.String()
+	if exit.Code != 0 || exit.Signal != 0 {
+		t.Fatalf("the program ended with %+v:\n%s", exit, output)
+	}
+	for _, one := range attacks {
+		reached := strings.Contains(output, "reached "+one.name+"\n")
+		switch {
+		case isolation == process.IsolationNone && !reached && !one.never && (traced || !one.traces):
+			t.Errorf("without isolation a program cannot %s either: this attack shows nothing", one.name)
+		case isolation == process.IsolationNone || isolation == process.IsolationOwnDomain && one.open:
+		case reached:
+			t.Errorf("a program can %s", one.name)
+		}
+	}
+	if t.Failed() {
+		t.Log(output)
+	}
+}
+
+// marked returns the process id of the program that works in a folder, as this test sees it.
+func marked(t *testing.T, folder string) int {
+	t.Helper()
+	for t.Context().Err() == nil { // while it becomes another program, it shows no environment
+		for _, pid := range processes(t) {
+			environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+			if err == nil && bytes.Contains(environment, []byte("SECRET=secret")) && bytes.Contains(environment, []byte(folder)) {
+				return pid
+			}
+		}
+		runtime.Gosched()
+	}
+	t.Fatalf("no program works in %s", folder)
+	return 0
+}
+
+// processes lists all that this test sees.
+func processes(t testing.TB) (pids []int) {
+	t.Helper()
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // What a program has business with it can do in its domain, with limits as well, which are set by way of the guardian.
@@ -130,7 +180,11 @@ func TestProgramWorksInItsDomain(t *testing.T) {
 	if !unprivileged(t) {
 		return
 	}
-	s := newSite(t, true)
+	workFrom(t, process.IsolationOwnDomain)
+}
+
+func workFrom(t *testing.T, isolation process.Isolation) {
+	s := newSite(t, isolation)
 	shared, err := s.host.Share("no-inputs.json", []byte("{}\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +215,7 @@ func TestDomainFollowsWhatIsPutBesideIt(t *testing.T) {
 	if !unprivileged(t) {
 		return
 	}
-	s := newSite(t, true)
+	s := newSite(t, process.IsolationOwnDomain)
 	cat := func(path string) string {
 		job := start(t, s.host, "cat "+path+" 2>&1")
 		job.end(t, s.host)
@@ -199,7 +253,7 @@ func TestEachProgramHasAThreadThatGoesWithIt(t *testing.T) {
 	if !unprivileged(t) {
 		return
 	}
-	s := newSite(t, true)
+	s := newSite(t, process.IsolationOwnDomain)
 	threads := func() int {
 		entries, err := os.ReadDir("/proc/self/task")
 		if err != nil {

@@ -26,12 +26,14 @@ const settleTimeout = 5 * time.Second
 // has gone, ends what it has left. When the executor is there but has not spoken by the instant that it named itself, as
 // one that is stopped or starved, the guardian ends its programs as well, having said so, and watches on. The arguments
 // are those that the executor appends to Config.Guardian, in and out are the standard input and output. It returns once
-// nothing is left. With other
-// arguments, also the executor's, it sets limits and becomes a program instead; so nothing may be read or printed before
-// it is called.
+// nothing is left. With other arguments, also the executor's, it sets limits and becomes a program, or is the init of
+// one, instead; so nothing may be read or printed before it is called.
 func Guard(arguments []string, in io.Reader, out io.Writer) error {
 	if len(arguments) > 0 && arguments[0] == shimArgument {
 		return become(arguments[1:])
+	}
+	if len(arguments) == 1 && arguments[0] == initArgument {
+		return beInit()
 	}
 	if len(arguments) != 3 {
 		return errors.New("process: guard: it is started by an executor only")

@@ -187,7 +187,7 @@ func TestProgramsOfASilentExecutorAreEnded(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the guardian needs /proc or cgroups")
 	}
-	modes(t, func(t *testing.T, host *process.Host) {
+	everyMode(t, func(t *testing.T, host *process.Host) {
 		j := start(t, host, "setsid sh -c 'echo away; exec sleep 1000' & wait")
 		ended := make(chan process.Exit, 1)
 		go func() { ended <- j.end(t, host) }()

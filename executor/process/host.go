@@ -30,8 +30,11 @@ type Config struct {
 	OwnUsers bool
 	// OwnDomains runs each program in a Landlock domain of its own where it has no user of its own and the kernel can.
 	OwnDomains bool
-	// Closed are files and folders that no program in a domain may reach, and Readable those of which it may read and
-	// execute what it knows by name. Dir is closed, but for the program's own folder.
+	// OwnNamespaces gives each program mount, PID and IPC namespaces of its own, in the place of a domain. Open fails where
+	// that cannot be done. It needs a Guardian.
+	OwnNamespaces bool
+	// Closed are files and folders that no program in a domain or in namespaces may reach, and Readable those of which one in
+	// a domain may read and execute what it knows by name. Dir is closed, but for the program's own folder.
 	Closed, Readable []string
 	// Guardian is a command line that calls Guard with the arguments appended to it. Without one, programs outlive an
 	// executor that is killed, until the next one starts on the same Dir.
@@ -43,17 +46,18 @@ type Config struct {
 
 // Host starts programs. It is safe for concurrent use.
 type Host struct {
-	config   Config
-	log      *slog.Logger
-	null     *os.File // the standard input of programs without one
-	lock     *os.File // held as long as the Host lives
-	life     string   // folder of this Host's life, below Dir
-	groups   *groups  // nil where there are no cgroups
-	threads  *threads
-	users    *users   // nil where programs have none of their own
-	domains  *domains // nil as well
-	guardian *guardian
-	folders  folders
+	config     Config
+	log        *slog.Logger
+	null       *os.File // the standard input of programs without one
+	lock       *os.File // held as long as the Host lives
+	life       string   // folder of this Host's life, below Dir
+	groups     *groups  // nil where there are no cgroups
+	threads    *threads
+	users      *users      // nil where programs have none of their own
+	domains    *domains    // nil as well
+	namespaces *namespaces // nil where programs have none of their own
+	guardian   *guardian
+	folders    folders
 
 	sweep    context.CancelFunc
 	sweeping sync.WaitGroup
@@ -106,7 +110,12 @@ func Open(config Config) (_ *Host, err error) {
 			h.users, err = nil, nil
 		}
 	}
-	if config.OwnDomains && h.users == nil {
+	if config.OwnNamespaces {
+		if h.namespaces, err = openNamespaces(h.threads, &config, h.users); err != nil {
+			return nil, fmt.Errorf("programs cannot have namespaces of their own: %w", err)
+		}
+	}
+	if config.OwnDomains && h.users == nil && h.namespaces == nil {
 		if h.domains, err = openDomains(h.threads, &config); err != nil {
 			h.log.Warn("programs have no domains of their own", "reason", err)
 			h.domains, err = nil, nil
@@ -129,7 +138,7 @@ func Open(config Config) (_ *Host, err error) {
 			return nil, err
 		}
 	}
-	if h.groups == nil {
+	if h.groups == nil && h.namespaces == nil {
 		ctx, cancel := context.WithCancel(context.Background())
 		h.sweep = cancel
 		h.sweeping.Go(func() { h.sweepUntil(ctx) })
@@ -153,6 +162,7 @@ func (h *Host) Share(name string, content []byte) (path string, err error) {
 	if err := os.Chmod(path, 0o444); err != nil { // whatever the umask
 		return "", fmt.Errorf("process: share %s: %w", name, err)
 	}
+	h.namespaces.share(path)
 	if err := h.domains.share(path); err != nil {
 		return "", fmt.Errorf("process: share %s: %w", name, err)
 	}

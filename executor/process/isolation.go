@@ -7,6 +7,8 @@ type Isolation string
 
 // From the strongest to the weakest.
 const (
+	// IsolationStrict: each program has mount, PID and IPC namespaces of its own, beside a user of its own where it can.
+	IsolationStrict Isolation = "strict"
 	// IsolationOwnUser: each program runs as a user of its own.
 	IsolationOwnUser Isolation = "own-user"
 	// IsolationOwnDomain: programs run as one user, each in a Landlock domain of its own: they are kept from the executor's
@@ -22,6 +24,8 @@ const (
 // Isolation tells what is in force.
 func (h *Host) Isolation() Isolation {
 	switch {
+	case h.namespaces != nil:
+		return IsolationStrict
 	case h.users != nil:
 		return IsolationOwnUser
 	case h.domains != nil:
@@ -32,8 +36,8 @@ func (h *Host) Isolation() Isolation {
 	return IsolationNone
 }
 
-// Gaps says what programs can do although each has a domain of its own, as this kernel cannot prevent it.
-func (h *Host) Gaps() []string { return h.domains.gaps() }
+// Gaps says what programs can do although each has a domain or namespaces of its own, as this kernel cannot prevent it.
+func (h *Host) Gaps() []string { return append(h.domains.gaps(), h.namespaces.gaps()...) }
 
 // Hides reports whether programs do not see the processes of other users.
 func (h *Host) Hides() bool { return h.threads.hides == nil }

@@ -68,8 +68,9 @@ func domainGaps(abi int) (gaps []string) {
 
 // newRuleset makes a set of rules that denies these rights wherever no rule grants them.
 func newRuleset(rights, scopes uint64) (int, error) {
-	attr := unix.LandlockRulesetAttr{Handled_access_fs: rights, Scoped: scopes} // kernels that know less take the zeros at its end
-	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
+	// Kernels that know less take the zeros at its end.
+	attr := unix.LandlockRulesetAttr{Handled_access_fs: rights, Scoped: scopes}
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0) //nolint:gosec // the kernel reads the struct, which lives through the call
 	if errno != 0 {
 		return -1, fmt.Errorf("make a Landlock ruleset: %w", errno)
 	}
@@ -80,7 +81,7 @@ func newRuleset(rights, scopes uint64) (int, error) {
 func grant(ruleset, fd int, rights uint64) error {
 	rule := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH,
-		uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
+		uintptr(unsafe.Pointer(&rule)), 0, 0, 0) //nolint:gosec // the kernel reads the struct, which lives through the call
 	if errno != 0 {
 		return errno
 	}

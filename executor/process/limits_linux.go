@@ -88,6 +88,12 @@ func (p *Process) watchMemory() {
 
 // memory is what the program's processes hold that they share with nobody.
 func (p *Process) memory() (used int64) {
+	if p.init != nil {
+		for pid := range descendants(p.pid) {
+			used += privateMemory(pid)
+		}
+		return used
+	}
 	if p.group == nil {
 		return groupMemory(p.pid)
 	}

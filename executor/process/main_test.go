@@ -20,11 +20,17 @@ func TestMain(m *testing.M) {
 		case "__swap":
 			err = swap(os.Args[2], os.Args[3])
 		case "__capable":
-			err = capable(os.Args[2])
+			err = capable(os.Args[2], os.Args[3])
 		case "__attack":
 			err = attackDomain(os.Args[2:])
 		case "__mount":
 			err = attackMount(os.Args[2])
+		case "__uncover":
+			err = attackCover(os.Args[2])
+		case "__masked":
+			err = maskProc()
+		case "__check":
+			err = process.CheckNamespaces([]string{"/proc/self/exe", "__guard"})
 		case "__honest":
 			err = workHonestly(os.Args[2], os.Args[3])
 		case "__remove":
@@ -47,9 +53,14 @@ func TestMain(m *testing.M) {
 
 // victim runs a script until it is killed.
 func victim(dir, cgroups, script string) error {
+	if cgroups == "namespaces" { // as servers do
+		if err := process.Shield(); err != nil {
+			return err
+		}
+	}
 	host, err := process.Open(process.Config{
 		Dir: dir, UID: -1, GID: -1, Guardian: []string{"/proc/self/exe", "__guard"},
-		NoCgroups: cgroups == "no", Logger: slog.New(slog.DiscardHandler),
+		NoCgroups: cgroups != "yes", OwnNamespaces: cgroups == "namespaces", Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return err

@@ -119,6 +119,41 @@ func (*domains) share(string) error                   { return nil }
 func (*domains) ruleset(string) (int, error)          { return -1, errNoDomains }
 func (*domains) close()                               {}
 
+// namespaces are Linux's as well.
+type namespaces struct{}
+
+var errNoNamespaces = errors.New("only Linux has namespaces")
+
+// initArgument is no argument of a guardian here.
+const initArgument = "init"
+
+func beInit() error { return errNoNamespaces }
+
+func openNamespaces(*threads, *Config, *users) (*namespaces, error) { return nil, errNoNamespaces }
+func (*namespaces) gaps() []string                                  { return nil }
+func (*namespaces) share(string)                                    {}
+func (*namespaces) orders([]resourceLimit, Command) *orders         { return nil }
+func (*namespaces) start(*threads, *orders, *Folder, *group, int, int) (*initProcess, error) {
+	return nil, errNoNamespaces
+}
+
+type orders struct{}
+
+// initProcess is never started here.
+type initProcess struct{ pid int }
+
+// said is what one would say.
+type said struct {
+	Status syscall.WaitStatus
+	CPU    time.Duration
+	MaxRSS int64
+}
+
+func (*initProcess) ended() (word said, known bool) { return word, false }
+
+// CheckNamespaces says that only Linux has namespaces.
+func CheckNamespaces([]string) error { return errNoNamespaces }
+
 // CheckOwnDomains says that only Linux has domains.
 func CheckOwnDomains() (gaps []string, err error) { return nil, errNoDomains }
 

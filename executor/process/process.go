@@ -15,7 +15,8 @@ type Command struct {
 	Args   []string // with the program's own name first
 	Env    []string // the whole environment
 	Folder *Folder
-	Stdin  []byte // what the program may read; nil for nothing at all
+	Files  []string // what it reads and executes of Config.Closed and Config.Readable: without them, nothing where it has namespaces
+	Stdin  []byte   // what the program may read; nil for nothing at all
 	Limits Limits
 }
 
@@ -63,7 +64,8 @@ type Process struct {
 	host   *Host
 	pid    int
 	folder *Folder
-	group  *group // nil without cgroups
+	group  *group       // nil without cgroups
+	init   *initProcess // in whose namespaces the program is, and whose id is pid; nil without namespaces
 	limits Limits
 	out    *os.File
 	sink   io.Writer
@@ -84,6 +86,9 @@ type Process struct {
 
 // sample looks at the memory that the program has used so far: at its end it cannot always be told.
 func (p *Process) sample() {
+	if p.init != nil {
+		return // it looks itself
+	}
 	peak := peakMemory(strconv.Itoa(p.pid))
 	p.mu.Lock()
 	defer p.mu.Unlock()

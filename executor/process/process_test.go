@@ -26,6 +26,23 @@ func modes(t *testing.T, test func(t *testing.T, host *process.Host)) {
 	}
 }
 
+// needNamespaces skips a test where programs cannot have namespaces of their own.
+func needNamespaces(t testing.TB) {
+	t.Helper()
+	if err := process.CheckNamespaces([]string{"/proc/self/exe", "__guard"}); err != nil {
+		t.Skip(err)
+	}
+}
+
+// everyMode is modes, and once more in namespaces. What the test is told of process ids in these is not as it sees them.
+func everyMode(t *testing.T, test func(t *testing.T, host *process.Host)) {
+	modes(t, test)
+	t.Run("namespaces", func(t *testing.T) {
+		needNamespaces(t)
+		test(t, open(t, process.Config{UID: -1, GID: -1, OwnNamespaces: true}))
+	})
+}
+
 func open(t testing.TB, config process.Config) *process.Host {
 	t.Helper()
 	if config.Dir == "" {
@@ -148,7 +165,7 @@ func number(t testing.TB, s string) int {
 }
 
 func TestExitIsTold(t *testing.T) {
-	modes(t, func(t *testing.T, host *process.Host) {
+	everyMode(t, func(t *testing.T, host *process.Host) {
 		j := start(t, host, "echo out; echo err >&2; exit 7")
 		exit := j.end(t, host)
 		if exit.Code != 7 || exit.Signal != 0 || j.output.String() != "out\nerr\n" {
@@ -165,7 +182,7 @@ func TestExitIsTold(t *testing.T) {
 }
 
 func TestInputOfAnySizeReachesTheProgramOrIsDropped(t *testing.T) {
-	modes(t, func(t *testing.T, host *process.Host) {
+	everyMode(t, func(t *testing.T, host *process.Host) {
 		for _, size := range []int{0, 1, 65536, 65537, 3 << 20} {
 			input := bytes.Repeat([]byte{'x'}, size)
 			j := start(t, host, "wc -c", func(c *process.Command) { c.Stdin = input })
@@ -223,7 +240,7 @@ func TestKillReachesWhatHasLeftTheSession(t *testing.T) {
 }
 
 func TestSignalGoesToTheWholeGroup(t *testing.T) {
-	modes(t, func(t *testing.T, host *process.Host) {
+	everyMode(t, func(t *testing.T, host *process.Host) {
 		j := start(t, host, `trap 'wait; echo parent; exit 3' TERM; (trap 'echo child; exit' TERM; echo ready; while :; do sleep 0.01; done) & wait`)
 		done := make(chan process.Exit)
 		go func() { done <- j.Wait() }()
@@ -242,7 +259,7 @@ func TestSignalGoesToTheWholeGroup(t *testing.T) {
 }
 
 func TestEachProgramFindsAnEmptyFolder(t *testing.T) {
-	modes(t, func(t *testing.T, host *process.Host) {
+	everyMode(t, func(t *testing.T, host *process.Host) {
 		for _, script := range []string{
 			"true", "true", "touch file", "mkdir -p d/e && touch d/e/f && chmod 0500 d/e d", "touch tmp/x; rm tmp/x", "rm -r tmp", "chmod 0755 .", "touch artifacts/x", "rmdir artifacts", "mv artifacts x; mkdir artifacts", "touch .hidden tmp/.hidden",
 			"i=0; while [ $i -lt 500 ]; do : > f$i; i=$((i+1)); done", "true",

@@ -119,40 +119,48 @@ func TestExecutorsOfAMachineShareNoUsers(t *testing.T) {
 	}
 }
 
-// An executor that is not root, and may change users, gives programs users of their own; they get none of its
-// capabilities.
+// An executor that is not root, and may change users, gives programs users of their own, and namespaces as well; they get
+// none of its capabilities.
 func TestCapabilitiesGiveProgramsUsersOfTheirOwn(t *testing.T) {
 	needRoot(t)
-	dir := passable(t)
-	if err := os.Chown(dir, nobody, nobody); err != nil {
-		t.Fatal(err)
-	}
-	executor := exec.Command("/proc/self/exe", "__capable", filepath.Join(dir, "work"))
-	executor.SysProcAttr = &syscall.SysProcAttr{
-		Credential: &syscall.Credential{Uid: nobody, Gid: nobody},
-		AmbientCaps: []uintptr{
-			unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_KILL, unix.CAP_SETGID, unix.CAP_SETUID,
-		},
-	}
-	output, err := executor.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, output)
-	}
-	var kind string
-	var uid, folder int
-	var capabilities string
-	if _, err := fmt.Sscan(string(output), &kind, &uid, &folder, &capabilities); err != nil {
-		t.Fatalf("%v: %s", err, output)
-	}
-	if kind != string(process.IsolationOwnUser) || uid == nobody || uid != folder || strings.Trim(capabilities, "0") != "" {
-		t.Errorf("programs run with %q", output)
+	six := []uintptr{unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_KILL, unix.CAP_SETGID, unix.CAP_SETUID}
+	for _, c := range []struct {
+		name         string
+		isolation    process.Isolation
+		capabilities []uintptr
+	}{
+		{"six", process.IsolationOwnUser, six},
+		{"six, in user namespaces", process.IsolationStrict, six},
+		{"and that for namespaces", process.IsolationStrict, append([]uintptr{unix.CAP_SYS_ADMIN}, six...)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := passable(t)
+			if err := os.Chown(dir, nobody, nobody); err != nil {
+				t.Fatal(err)
+			}
+			executor := exec.Command("/proc/self/exe", "__capable", filepath.Join(dir, "work"), string(c.isolation))
+			executor.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}, AmbientCaps: c.capabilities}
+			output, err := executor.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v: %s", err, output)
+			}
+			var kind string
+			var uid, folder int
+			var capabilities string
+			if _, err := fmt.Sscan(string(output), &kind, &uid, &folder, &capabilities); err != nil {
+				t.Fatalf("%v: %s", err, output)
+			}
+			if kind != string(c.isolation) || uid == nobody || uid != folder || strings.Trim(capabilities, "0") != "" {
+				t.Errorf("programs run with %q", output)
+			}
+		})
 	}
 }
 
 // capable is that executor.
-func capable(dir string) error {
+func capable(dir, isolation string) error {
 	host, err := process.Open(process.Config{
-		Dir: dir, UID: -1, GID: -1, OwnUsers: process.CanOwnUsers(), Guardian: []string{"/proc/self/exe", "__guard"}, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Dir: dir, UID: -1, GID: -1, OwnUsers: process.CanOwnUsers(), OwnNamespaces: isolation == string(process.IsolationStrict), Guardian: []string{"/proc/self/exe", "__guard"}, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
 	if err != nil {
 		return err

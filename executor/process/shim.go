@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -29,14 +30,12 @@ type resourceLimit struct {
 }
 
 // shim makes the command line that sets limits and becomes the program.
-func (h *Host) shim(limits []resourceLimit, command Command) (path string, arguments []string, err error) {
+func shim(guardian []string, limits []resourceLimit, path string, args []string) ([]string, error) {
 	encoded, err := json.Marshal(limits)
 	if err != nil {
-		return "", nil, fmt.Errorf("encode limits: %w", err)
+		return nil, fmt.Errorf("encode limits: %w", err)
 	}
-	arguments = append(arguments, h.config.Guardian...)
-	arguments = append(arguments, shimArgument, string(encoded), command.Path)
-	return h.config.Guardian[0], append(arguments, command.Args...), nil
+	return slices.Concat(guardian, []string{shimArgument, string(encoded), path}, args), nil
 }
 
 // become sets the limits and becomes the program. It returns only if that fails.

@@ -37,9 +37,12 @@ func (h *Host) Start(command Command, sink io.Writer) (_ *Process, err error) {
 		Sys:   attributes(p.folder, p.group),
 	}
 	wanted, report := p.resourceLimits(), -1
-	if len(wanted) > 0 && len(h.config.Guardian) > 0 {
+	switch {
+	case h.namespaces != nil:
+		p.init, err = h.namespaces.start(h.threads, h.namespaces.orders(wanted, command), p.folder, p.group, in, write)
+	case len(wanted) > 0 && len(h.config.Guardian) > 0:
 		p.pid, report, err = h.forkLimited(wanted, command, attributes)
-	} else {
+	default:
 		p.pid, err = h.fork(command, attributes)
 	}
 	closeAll(write)
@@ -60,6 +63,9 @@ func (h *Host) Start(command Command, sink io.Writer) (_ *Process, err error) {
 		return nil, err
 	}
 	p.began = time.Now()
+	if p.init != nil {
+		p.pid = p.init.pid
+	}
 	p.out = os.NewFile(uintptr(read), "output")
 	if feed != nil {
 		p.input.Go(func() {
@@ -67,7 +73,7 @@ func (h *Host) Start(command Command, sink io.Writer) (_ *Process, err error) {
 			_ = feed.Close()
 		})
 	}
-	if len(wanted) > 0 && report < 0 {
+	if len(wanted) > 0 && report < 0 && p.init == nil {
 		p.limitFrom(wanted)
 	}
 	if p.watched {
@@ -110,7 +116,7 @@ func (h *Host) fork(command Command, attributes *syscall.ProcAttr) (pid int, err
 
 // forkLimited starts the program by way of the shim; what comes from report tells how that goes on.
 func (h *Host) forkLimited(limits []resourceLimit, command Command, attributes *syscall.ProcAttr) (pid, report int, err error) {
-	path, arguments, err := h.shim(limits, command)
+	arguments, err := shim(h.config.Guardian, limits, command.Path, command.Args)
 	if err != nil {
 		return 0, -1, err
 	}
@@ -120,7 +126,7 @@ func (h *Host) forkLimited(limits []resourceLimit, command Command, attributes *
 	}
 	defer closeAll(write)
 	attributes.Files = append(attributes.Files, uintptr(write))
-	if pid, err = h.fork(Command{Path: path, Args: arguments, Folder: command.Folder}, attributes); err != nil {
+	if pid, err = h.fork(Command{Path: arguments[0], Args: arguments, Folder: command.Folder}, attributes); err != nil {
 		closeAll(report)
 		return 0, -1, err
 	}

@@ -120,6 +120,9 @@ func (t *threads) confine() error {
 // hide puts a /proc that does not show the processes of other users in the place of the system's, in a mount namespace
 // of the calling thread. Where that fails the thread is as it was, but for a namespace that shows all.
 func (t *threads) hide() error {
+	if !hasCapabilities(1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_SYS_CHROOT) {
+		return errors.New("it needs CAP_SYS_ADMIN to make a mount namespace, and CAP_SYS_CHROOT to join it")
+	}
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("no mount namespace: %w", err)
 	}

@@ -55,15 +55,17 @@ func usersLive(first, count int) bool {
 // CanOwnUsers reports whether this process may run programs as users of their own: it is root, or its service manager
 // has given it the capabilities to change users, to reach and give away their files, and to end their programs.
 func CanOwnUsers() bool {
-	if os.Geteuid() == 0 {
-		return true
-	}
+	const needed = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_KILL | 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID
+	return os.Geteuid() == 0 || hasCapabilities(needed)
+}
+
+// hasCapabilities reports whether this process has all of some capabilities, which are bits.
+func hasCapabilities(needed uint32) bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var sets [2]unix.CapUserData
 	if err := unix.Capget(&header, &sets[0]); err != nil {
 		return false
 	}
-	const needed = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_KILL | 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID
 	return sets[0].Effective&needed == needed
 }
 

@@ -28,7 +28,7 @@ func (p *Process) Wait() Exit {
 			err = p.out.SetReadDeadline(time.Time{})
 			p.announce()
 			go p.awaitEnd(ended)
-		case !killed && p.group == nil:
+		case !killed && p.group == nil && p.init == nil:
 			// Somebody keeps the output open who has left the group.
 			killed, err = true, p.out.SetReadDeadline(time.Now().Add(drainLast))
 			killMarked(p.folder.Path, settleTimeout)
@@ -80,7 +80,7 @@ func (p *Process) end() {
 	}
 	if p.group != nil {
 		p.group.clear()
-	} else if killed {
+	} else if killed && p.init == nil {
 		killMarked(p.folder.Path, settleTimeout)
 	}
 }
@@ -99,18 +99,19 @@ func (p *Process) reap() Exit {
 		}
 	}
 	p.settle()
-	if p.host.users != nil && p.group == nil { // it may have left its group, and cannot have left its user
+	if p.host.users != nil && p.group == nil && p.init == nil { // it may have left its group, and cannot have left its user
 		killUser(p.folder.UID, settleTimeout)
 	}
 	// The readers of its input are dead, so that this ends.
 	p.input.Wait()
 	p.host.leave(p.folder)
-	exit := Exit{
-		Code:   status.ExitStatus(),
-		CPU:    time.Duration(usage.Utime.Nano() + usage.Stime.Nano()),
-		MaxRSS: max(maxRSS(&usage), p.peak),
-		Over:   p.over,
+	exit := Exit{CPU: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), MaxRSS: max(maxRSS(&usage), p.peak), Over: p.over}
+	if p.init != nil {
+		if word, known := p.init.ended(); known {
+			status, exit.CPU, exit.MaxRSS = word.Status, word.CPU, max(word.MaxRSS, p.peak)
+		}
 	}
+	exit.Code = status.ExitStatus()
 	if status.Signaled() {
 		exit.Code, exit.Signal = 0, status.Signal()
 	}
@@ -121,8 +122,8 @@ func (p *Process) reap() Exit {
 
 // settle waits until nothing lives in the process group: killed processes take a moment to go.
 func (p *Process) settle() {
-	if p.group != nil {
-		return // clear has waited for more
+	if p.group != nil || p.init != nil {
+		return // clear has waited for more, and so has the kernel, which ends a namespace with its init
 	}
 	var waited time.Duration
 	for wait := 50 * time.Microsecond; syscall.Kill(-p.pid, 0) == nil && waited < settleTimeout; wait = min(2*wait, 10*time.Millisecond) {

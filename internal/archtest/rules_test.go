@@ -24,6 +24,7 @@ var rules = []rule{
 	{pkg: "engine/wheel", pure: true},
 	{pkg: "engine", pure: true, may: "spec"},
 	{pkg: "audit", may: "engine", tests: "store/memory"},
+	{pkg: "access", may: "engine", tests: "store/memory"},
 	{pkg: "engine/plan", pure: true, may: "engine spec cron"},
 	{pkg: "engine/attempt", pure: true, may: "engine spec"},
 	{pkg: "engine/wave", pure: true, may: "engine spec cron dag dag/condition"},
@@ -33,6 +34,10 @@ var rules = []rule{
 	{pkg: "engine/sim", pure: true, may: "engine engine/attempt engine/core engine/wave engine/lease engine/shard engine/wheel spec cron dag store/memory"},
 
 	{pkg: "secret", may: "engine", tests: "store/memory"}, // values that programs need: sealed by the web, opened by executors
+
+	{pkg: "internal/certs"}, // certificates from files that are replaced
+	{pkg: "internal/certs/certstest"},
+	{pkg: "signing"}, // proofs that an engine made a message: made by engines, checked by executors
 
 	{pkg: "internal/runtoken"}, // what a program shows to the API: made by executors, checked by the web
 	{pkg: "internal/sparse"},   // what shells say again and again while something is away
@@ -47,7 +52,7 @@ var rules = []rule{
 	{pkg: "store/mongo", adapter: true, may: "engine spec"},
 	{pkg: "store/storetest", may: "engine spec"},
 	// The ports and the few types they speak of are declared by their consumers.
-	{pkg: "queue/jetstream", adapter: true, may: "engine engine/core engine/lease engine/shard executor spec"},
+	{pkg: "queue/jetstream", adapter: true, may: "engine engine/core engine/lease engine/shard executor signing spec"},
 	{pkg: "queue/queuetest", may: "engine engine/core engine/lease engine/shard executor spec"},
 	{pkg: "blob", adapter: true, may: "blob/gateway"},
 	{pkg: "blob/gateway"},
@@ -55,15 +60,15 @@ var rules = []rule{
 
 	{pkg: "static"},
 	{pkg: "templates"},
-	{pkg: "web/service", may: "audit engine engine/wave spec cron dag secret", tests: "web/webtest engine/core engine/shard"},
-	{pkg: "web/auth", may: "internal/runtoken web/service"},
-	{pkg: "web/webtest", may: "engine spec secret web/service store/memory store/storetest"},
-	{pkg: "web/api", may: "audit engine spec cron dag secret web/service client/wire", tests: "web/webtest"},
-	{pkg: "web/ui", may: "audit engine engine/wave spec cron dag secret templates static web/service", tests: "web web/auth web/webtest"},
-	{pkg: "web", may: "audit engine spec client/wire web/api web/auth web/ui web/service static", tests: "web/webtest"},
+	{pkg: "web/service", may: "access audit engine engine/wave spec cron dag secret", tests: "web/webtest engine/core engine/shard"},
+	{pkg: "web/auth", may: "access engine internal/runtoken web/service", tests: "store/memory"},
+	{pkg: "web/webtest", may: "access engine spec secret web/service store/memory store/storetest"},
+	{pkg: "web/api", may: "access audit engine spec cron dag secret web/service client/wire", tests: "web/webtest"},
+	{pkg: "web/ui", may: "access audit engine engine/wave spec cron dag secret templates static web/service", tests: "web web/auth web/webtest"},
+	{pkg: "web", may: "access audit engine spec client/wire web/api web/auth web/ui web/service static", tests: "web/webtest"},
 	// What the API says is said once, for both its ends.
 	{pkg: "client/wire", may: "engine spec"},
-	{pkg: "client", may: "engine spec client/wire", tests: "web web/api web/auth web/service web/webtest"},
+	{pkg: "client", may: "engine spec client/wire", tests: "access web web/api web/auth web/service web/webtest"},
 
 	{pkg: "cmd/tidewheel", may: "*"},
 	{pkg: "bench", may: "*"},
@@ -95,7 +100,10 @@ var owners = []struct{ module, packages string }{
 	{"github.com/danielgtaylor/huma", "web web/api"},
 	{"github.com/golang-jwt", "internal/runtoken"},
 	{"filippo.io/age", "secret"},
+	{"golang.org/x/crypto", "access"},
+	{"golang.org/x/time", "access web"},
 	{"golang.org/x/term", "cmd/tidewheel"},
+	{"golang.org/x/net", "web/ui"}, // its tests read the pages
 	{"github.com/a-h/templ", "templates web/ui"},
 	{"github.com/spf13", "cmd/tidewheel"},
 	{"github.com/vbauerster/mpb", "cmd/tidewheel"},

@@ -118,6 +118,7 @@ func (n *node) settings(t *testing.T) map[string]string {
 	for name := range ours {
 		t.Errorf("%s: TIDEWHEEL_%s is no setting", n.name, strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
 	}
+	n.checkTaskKeys(t, values)
 	drain, err := time.ParseDuration(values["drain"])
 	if err != nil {
 		t.Fatal(err)
@@ -129,6 +130,21 @@ func (n *node) settings(t *testing.T) map[string]string {
 		t.Errorf("%s: it is killed after %s, and may take half a minute to close", n.name, n.stop)
 	}
 	return values
+}
+
+// checkTaskKeys wants the private key of tasks where the engine is, and nowhere else.
+func (n *node) checkTaskKeys(t *testing.T, values map[string]string) {
+	t.Helper()
+	engine, executor := strings.Contains(values["roles"], "engine"), strings.Contains(values["roles"], "executor")
+	if engine == executor { // one that needs none, or that makes its own
+		return
+	}
+	text, err := os.ReadFile(values["task-keys-file"])
+	if err != nil {
+		t.Errorf("%s: its keys of tasks: %v", n.name, err)
+	} else if strings.Contains(string(text), "PRIVATE") != engine {
+		t.Errorf("%s: it has the private key of tasks: %t, and the role engine: %t", n.name, !engine, engine)
+	}
 }
 
 // outside finds the file that is mounted at a path.
@@ -155,7 +171,9 @@ func secrets(t *testing.T) string {
 
 func makeSecrets(t *testing.T, dir string) {
 	t.Helper()
-	if out, err := exec.CommandContext(t.Context(), filepath.Join(root, "deploy/compose/make-secrets.sh"), dir).CombinedOutput(); err != nil {
+	script := exec.CommandContext(t.Context(), filepath.Join(root, "deploy/compose/make-secrets.sh"), dir)
+	script.Env = append(os.Environ(), "TIDEWHEEL="+program(t))
+	if out, err := script.CombinedOutput(); err != nil {
 		t.Fatalf("make-secrets.sh: %v: %s", err, out)
 	}
 }

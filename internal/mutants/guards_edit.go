@@ -62,4 +62,17 @@ var editGuards = []mutant{
 		old:  "	schedule, def := j.schedule, j.def\n	j.schedule, j.def, j.open",
 		new:  "	if !j.def.UpdatedAt.IsZero() {\n		return replaced\n	}\n	schedule, def := j.schedule, j.def\n	j.schedule, j.def, j.open",
 	},
+	{
+		name: "resumed-ahead", guard: "a resumption by a clock that is ahead lets what passed in the pause count as paused",
+		held: test{"engine/core", "^TestSlotsOfAPauseAreCaughtUpWhereTheClockOfTheResumptionIsAhead$"},
+		file: coreEdit,
+		old:  "		if j.pausedAt(c.now).After(c.now) { //",
+		new:  "		if false { //",
+	},
+	{
+		name: "paused-ahead", guard: "a pause by a clock that is ahead accounts for no slot before its time",
+		file: coreEdit,
+		old:  "		c.allOverdue(j, plan.Earlier(j.pausedAt(c.now), c.now), engine.ReasonOutage)\n",
+		new:  "		c.allOverdue(j, j.pausedAt(c.now), engine.ReasonOutage)\n",
+	},
 }

@@ -3,9 +3,10 @@ package main
 const (
 	simExecutor = "engine/sim/executor.go"
 	simJournal  = "engine/sim/journal.go"
+	prodAttempt = "executor/attempt.go"
 )
 
-// executorGuards are those of the executor, taken out of the simulator's model of it.
+// executorGuards are those of the executor, taken out of the simulator's model of it; or of the executor itself, where a test of it is named.
 var executorGuards = []mutant{
 	{
 		name: "lock-before-claim", guard: "nothing is claimed without the lock",
@@ -48,5 +49,33 @@ var executorGuards = []mutant{
 		file: simExecutor,
 		old:  "	revision, ok := w.queue.refresh(a.task.Lock, a.revision, a.task, a.x.group.name)",
 		new:  "	revision, ok := a.revision, true",
+	},
+	{
+		name: "refresh-unheard", guard: "a refresh without an answer gives a program no longer life",
+		held: test{"executor", "^TestProgramIsKilledBeforeItsLockCanPassToAnother$"},
+		file: "executor/lease.go",
+		old:  "		default:\n			next = l.ttl / 40\n",
+		new:  "		default:\n			l.until = asked.Add(l.ttl)\n			l.guard.Reset(time.Until(l.until) - l.margin)\n			next = l.ttl / 40\n",
+	},
+	{
+		name: "claim-unsure", guard: "whoever does not know whether its claim was stored leaves its lock to expire",
+		held: test{"executor", "^TestClaimThatStaysUncertainLeavesTheLockToExpire$"},
+		file: prodAttempt,
+		old:  "keyAttempt, task.Attempt, keyError, err)\n		a.lease.stop()\n",
+		new:  "keyAttempt, task.Attempt, keyError, err)\n		a.unlock()\n",
+	},
+	{
+		name: "claimed-acknowledged", guard: "a copy of what is claimed is acknowledged, also where the first acknowledgement was lost",
+		held: test{"executor", "^TestAttemptThatIsClaimedIsDropped$"},
+		file: prodAttempt,
+		old:  "		a.unlock()\n		e.settled(&task, delivery.Ack())\n",
+		new:  "		a.unlock()\n",
+	},
+	{
+		name: "outlived-claim", guard: "an executor that was long in getting the lock claims nothing that may have been claimed and forgotten",
+		held: test{"executor", "^TestDeliveryThatIsTooOldIsNotClaimed$"},
+		file: prodAttempt,
+		old:  "	if delivery.Outlived() { // this process stood still",
+		new:  "	if false { // this process stood still",
 	},
 }

@@ -1,8 +1,11 @@
 package main
 
-const simQueue = "engine/sim/queue.go"
+const (
+	simQueue = "engine/sim/queue.go"
+	prodLock = "queue/jetstream/lock.go"
+)
 
-// queueGuards are those of queue/jetstream, taken out of the simulator's model of it.
+// queueGuards are those of queue/jetstream, taken out of the simulator's model of it; or of the queue itself, where a test of it is named.
 var queueGuards = []mutant{
 	{
 		name: "claim", guard: "a claim comes first on its attempt's subject",
@@ -67,5 +70,47 @@ var queueGuards = []mutant{
 		file: simQueue,
 		old:  "held != nil && held.revision == revision {\n		q.own",
 		new:  "held != nil {\n		q.own",
+	},
+	{
+		name: "lock-found-again", guard: "a lock that was made, and of which the answer was lost, is its maker's",
+		held: test{"queue/jetstream", "^TestEmbedded$/^a_lock_made_by_a_try_without_an_answer_is_found_again$"},
+		file: prodLock,
+		old:  "		if held.holder == holder && holder.Try != \"\" {\n",
+		new:  "		if false {\n",
+	},
+	{
+		name: "refresh-found-again", guard: "a refresh that was stored, and of which the answer was lost, is refreshed again",
+		held: test{"queue/jetstream", "^TestEmbedded$/^a_refresh_without_an_answer_is_refreshed_again$"},
+		file: prodLock,
+		old:  "		if held.holder != holder || held.after != replaces {\n",
+		new:  "		if true {\n",
+	},
+	{
+		name: "unlock-fence", guard: "a release that arrives late frees nobody else's lock",
+		held: test{"queue/jetstream", "^TestEmbedded$/^unlocking_with_a_revision_of_before_does_nothing$"},
+		file: prodLock,
+		old:  "		message.set(headerTTL, ttlHeader(time.Second))\n		sequence, err := q.publish(ctx, message, &revision)\n",
+		new:  "		message.set(headerTTL, ttlHeader(time.Second))\n		sequence, err := q.publish(ctx, message, nil)\n",
+	},
+	{
+		name: "lock-overdue", guard: "a lock that stands for longer than its life is nobody's",
+		held: test{"queue/jetstream", "^TestLockThatTheServerForgetsToRemoveIsTaken$"},
+		file: prodLock,
+		old:  "		if q.overdue.is(",
+		new:  "		if false && q.overdue.is(",
+	},
+	{
+		name: "lock-expires", guard: "a lock whose release was lost expires",
+		also: "queuetest: a lock expires",
+		file: simQueue,
+		old:  "l != nil && q.w.elapsed < l.until {\n		return l",
+		new:  "l != nil && l.until > 0 {\n		return l",
+	},
+	{
+		name: "redelivered", guard: "a task that nobody acknowledges is delivered again",
+		also: "queue/jetstream's tests",
+		file: simQueue,
+		old:  "		q.redeliver(next, q.ackWait)\n",
+		new:  "",
 	},
 }

@@ -88,10 +88,24 @@ var slotGuards = []mutant{
 		new:  "ok && false;",
 	},
 	{
+		name: "first-since", guard: "no schedule accounts for slots before it was made",
+		held: test{"engine/core", "^TestSlotsBeforeTheFirstScheduleAreNotTakenForItsOwn$"},
+		file: "engine/core/slot.go",
+		old:  "			Since: j.def.UpdatedAt.Truncate(time.Millisecond), //",
+		new:  "			//",
+	},
+	{
+		name: "edited-away", guard: "an edit records the slots that it takes away, also those that lie ahead",
+		held: test{"engine/plan", "^TestAnEditRecordsTheSlotsThatAClockHasPassedBefore$"},
+		file: "engine/plan/edit.go",
+		old:  "			away = append(away, slot)\n",
+		new:  "			_ = slot\n",
+	},
+	{
 		name: "accounted-since", guard: "an edit notes no slot of which the task does not know any more what became of it",
 		held: test{"engine/core", "^TestNoSlotIsRecordedTwiceThatATaskHasForgotten$"},
 		file: "engine/plan/edit.go",
-		old:  " && slot.After(task.Since)",
-		new:  "",
+		old:  "		if slot.After(task.Since) && ",
+		new:  "		if ",
 	},
 }

@@ -170,4 +170,25 @@ var waveGuards = []mutant{
 		old:  "	c.stopTimer(&r.timer) // its slot",
 		new:  "	// its slot",
 	},
+	{
+		name: "waiting-roots-go", guard: "the slot that opens a wave takes the roots along that have waited for it",
+		held: test{"engine/core", "^TestARootThatWaitsForTheNextWaveGoesWhenAnotherSlotOpensIt$"},
+		file: "engine/core/wave_open.go",
+		old:  "	if !opens {\n",
+		new:  "	if opens || !opens {\n",
+	},
+	{
+		name: "root-of-this-wave", guard: "a wave does not wait for a root that waits for the next one",
+		held: test{"engine/core", "^TestAWaveEndsThoughARootThatGetsNoSlotInItWaitsForTheNextOne$"},
+		file: "engine/core/wave_close.go",
+		old:  "return r.Wave == w.ID } // others",
+		new:  "return r != nil } // others",
+	},
+	{
+		name: "mark-decides-anew", guard: "what was skipped after a task that a user marks is decided anew",
+		held: test{"engine/core", "^TestATaskThatWasSkippedRunsOnceWhatItNeedsIsMarkedAsSucceeded$"},
+		file: "engine/wave/resume.go",
+		old:  "		return w.State.Resume(task)\n",
+		new:  "		_ = task\n",
+	},
 }

@@ -187,14 +187,15 @@ func (h *hunt) one(ctx context.Context, m *mutant) (verdict, error) {
 	}
 }
 
-// test runs a test without a guard, and wants it to fail: a package that does not compile, or has no such test, proves nothing.
+// test runs a test without a guard, and wants it to fail: a package that does not compile, or has no such test, proves nothing. One that
+// waits for ever fails, too.
 func (h *hunt) test(ctx context.Context, overlay string, held test) (verdict, error) {
 	with := exec.CommandContext(ctx, "go", "test", "-run", held.run, "./"+held.packageOf)
 	with.Dir = h.root
 	if said, err := with.CombinedOutput(); err != nil {
 		return verdict{}, fmt.Errorf("the test that is to hold it is red with it, too: %w\n%s", err, said)
 	}
-	without := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-count=1", "-run", held.run, "./"+held.packageOf)
+	without := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-count=1", "-timeout=2m", "-run", held.run, "./"+held.packageOf)
 	without.Dir = h.root
 	said, err := without.CombinedOutput()
 	switch {

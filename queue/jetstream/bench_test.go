@@ -32,7 +32,7 @@ func benchQueue(b *testing.B) *Queue {
 			b.Error(err)
 		}
 	})
-	q, err := Connect(b.Context(), Config{Server: server, Logger: log})
+	q, err := Connect(b.Context(), Config{Keys: testKeys, Server: server, Logger: log})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func clusterQueue(b *testing.B, replicas int) *Queue {
 	startMember(b, "two", route)
 	startMember(b, "three", route)
 	log := slog.New(slog.NewTextHandler(b.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
-	q, err := Connect(b.Context(), Config{URL: first.ClientURL(), Replicas: replicas, Logger: log})
+	q, err := Connect(b.Context(), Config{Keys: testKeys, URL: first.ClientURL(), Replicas: replicas, Logger: log})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -47,6 +47,7 @@ func TestConnectWaitsForAClusterToChooseItsLeader(t *testing.T) {
 	}
 	done := make(chan connected, 1)
 	go func() {
+		config.Keys = testKeys
 		q, err := Connect(t.Context(), config)
 		done <- connected{q, err}
 	}()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/signing"
 )
 
 // Config says which NATS to use and how. Exactly one of Server and URL is required, and Logger.
@@ -18,6 +19,8 @@ type Config struct {
 	URL string
 	// Credentials for URL; a Server knows its own.
 	Credentials Credentials
+	// TLS says whom to trust at URL, and who connects.
+	TLS TLS
 	// Name is what the NATS server shows for this connection, e.g. "tidewheel executor a1".
 	Name string
 	// Prefix keeps several Tidewheels apart on one NATS; letters, digits, '-' and '_'. Default none.
@@ -35,6 +38,9 @@ type Config struct {
 	ResultsLimit int64
 	// Timeout of a request to JetStream; default 5 s.
 	Timeout time.Duration
+	// Keys sign what is published and verify what is pulled. They may be filled after Connect. Default: none, so that nothing
+	// is published and all that is pulled is refused.
+	Keys *signing.Ring
 	// Logger gets what happens to the connection.
 	Logger *slog.Logger
 }
@@ -44,6 +50,14 @@ type Credentials struct {
 	User, Password string
 	Token          string
 	File           string // a NATS .creds file
+}
+
+// TLS names files of a connection to a NATS outside; they are read again whenever the connection is made again. A
+// connection with one of them is never made without TLS. Without them TLS is used where the NATS asks for it, and the
+// machine's authorities are trusted.
+type TLS struct {
+	CAs       string // certificates of the authorities to trust
+	Cert, Key string // what proves who connects; both or neither
 }
 
 func (c Credentials) validate() error {
@@ -94,6 +108,9 @@ func (c *Config) validate() error {
 	}
 	if c.Timeout == 0 {
 		c.Timeout = 5 * time.Second
+	}
+	if c.Keys == nil {
+		c.Keys = &signing.Ring{}
 	}
 	if c.Name == "" {
 		c.Name = "tidewheel"

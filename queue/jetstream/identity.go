@@ -68,6 +68,24 @@ func (q *Queue) Serves(ctx context.Context) (store string, err error) {
 	return string(last.data), nil
 }
 
+// AnnounceTaskKey says which key tasks are signed with now, so that an executor without it can say so at its start. Nobody
+// trusts a key because it is named here.
+func (q *Queue) AnnounceTaskKey(ctx context.Context, id string) error {
+	message := newOutgoing(q.names.entry("task-key"))
+	message.Data = append(message.Data, id...)
+	_, err := q.publish(ctx, message, nil)
+	return wrap("jetstream: announce the key of tasks", err)
+}
+
+// TaskKey returns the id of the key that was announced last, "" if none was.
+func (q *Queue) TaskKey(ctx context.Context) (id string, err error) {
+	last, err := q.last(ctx, "KV_"+q.names.leases, q.names.entry("task-key"))
+	if err != nil || last == nil || isMarker(last) {
+		return "", wrap("jetstream: read the key of tasks", err)
+	}
+	return string(last.data), nil
+}
+
 // protocol counts the changes of what nodes tell each other over NATS that a node without them would misunderstand. What
 // an older node can pass over is none: a new field, a new subject, a new consumer.
 const protocol = 1

@@ -15,15 +15,26 @@ import (
 const watchEvery = 5 * time.Second
 
 // Ask tells whichever executor runs an attempt to end its program, or that it may begin it. All executors hear of it: one
-// subject, of which each drops what is not its own.
+// subject, of which each drops what is not its own. The permission to begin is signed.
 func (q *Queue) Ask(_ context.Context, control engine.Control) error {
+	if control.Kind == engine.ControlBegin {
+		return q.permit(control)
+	}
 	return q.hint(q.names.control(), control)
 }
 
 // Controls calls handle with what is asked of running attempts, from one goroutine, until ctx ends; then it returns
-// nil.
+// nil. A permission to begin that no engine signed is passed over.
 func (q *Queue) Controls(ctx context.Context, handle func(engine.Control)) error {
-	return hear(ctx, q, q.names.control(), handle, nil)
+	return hearMessages(ctx, q, q.names.control(), func(message *nats.Msg, control engine.Control) {
+		if control.Kind == engine.ControlBegin {
+			if err := q.verifyPermit(ctx, message); err != nil {
+				q.log.Error("a permission to begin a program is refused", "run", control.Run, "attempt", control.Attempt, "error", err)
+				return
+			}
+		}
+		handle(control)
+	}, nil)
 }
 
 // PublishWake tells the owner of a shard to look at the store.
@@ -64,6 +75,10 @@ func (q *Queue) hint(subject string, content any) error {
 // hear hands on what comes on a core subject until ctx ends. While it hears, it asks for it: now and from time to
 // time.
 func hear[T any](ctx context.Context, q *Queue, subject string, handle func(T), ask func() error) error {
+	return hearMessages(ctx, q, subject, func(_ *nats.Msg, content T) { handle(content) }, ask)
+}
+
+func hearMessages[T any](ctx context.Context, q *Queue, subject string, handle func(*nats.Msg, T), ask func() error) error {
 	messages := make(chan *nats.Msg, 1024)
 	sub, err := q.conn.ChanSubscribe(subject, messages)
 	if err != nil {
@@ -93,7 +108,7 @@ func hear[T any](ctx context.Context, q *Queue, subject string, handle func(T), 
 				q.log.Warn("a message cannot be read and is passed over", "subject", message.Subject, "error", err)
 				continue
 			}
-			handle(content)
+			handle(message, content)
 		}
 	}
 }

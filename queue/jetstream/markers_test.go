@@ -17,7 +17,7 @@ func TestLockAgainAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Shutdown() }) // what it holds is thrown away
-	q, err := Connect(t.Context(), Config{Server: server, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	q, err := Connect(t.Context(), Config{Keys: testKeys, Server: server, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,9 @@ const (
 // headerAgain marks a message that may have been sent before: of a task a copy may have been claimed already.
 const headerAgain = "Tidewheel-Again"
 
+// headerSignature holds what proves that an engine made the message.
+const headerSignature = "Tidewheel-Signature"
+
 // stored is a message as a stream holds it.
 type stored struct {
 	subject  string

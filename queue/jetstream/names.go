@@ -57,7 +57,6 @@ func (n *names) lock(key string) string      { return "$KV." + n.locks + ".lock.
 func (n *names) executor(id string) string   { return "$KV." + n.leases + ".executor." + id }
 func (n *names) entry(key string) string     { return "$KV." + n.leases + "." + key }
 func (n *names) order(id string) string      { return "$KV." + n.leases + ".order." + id }
-func (n *names) session(id string) string    { return "$KV." + n.leases + ".session." + id }
 func (n *names) engine(id string) string     { return "$KV." + n.leases + ".engine." + id }
 func (n *names) lease(shard int) string      { return "$KV." + n.leases + ".shard." + strconv.Itoa(shard) }
 func (n *names) floor(shard int) string      { return "$KV." + n.leases + ".floor." + strconv.Itoa(shard) }

@@ -31,11 +31,11 @@ func (q *Queue) Publish(task *engine.Task, done func(error)) {
 		return
 	}
 	pool := poolToken(task.Tier, task.RunsOn)
-	message := nats.Msg{Subject: q.names.task(pool, string(task.Class), task.Run), Data: data}
+	message := nats.Msg{Subject: q.names.task(pool, string(task.Class), task.Run), Data: data, Header: make(nats.Header, 2)}
 	if task.Again {
-		message.Header = nats.Header{headerAgain: {"1"}}
+		message.Header[headerAgain] = []string{"1"}
 	}
-	publish := func() { q.publishTask(message, task.Attempt, publishTries, finish) }
+	publish := func() { q.signTask(unsigned{message, task.Attempt, finish}) }
 	if len(task.RunsOn) == 0 || q.pools.has(pool) {
 		publish()
 		return

@@ -176,10 +176,14 @@ type delivery struct {
 	message *nats.Msg
 	since   time.Time
 	settled atomic.Bool
+	confirm string
 }
 
-// Task reads the message.
+// Task verifies and reads the message.
 func (d *delivery) Task() (engine.Task, error) {
+	if err := d.verify(); err != nil {
+		return engine.Task{}, err
+	}
 	task, err := decodeTask(d.message.Data)
 	if err != nil {
 		return task, fmt.Errorf("jetstream: read task %s: %w", d.message.Subject, err)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/executor"
 	"github.com/tidewheel/tidewheel/spec"
 )
@@ -181,11 +180,7 @@ func (p *puller) drop(task *delivery) {
 		p.q.log.Debug("a task could not be dropped", "error", err)
 		return
 	}
-	content, err := task.Task()
-	if err == nil {
-		err = p.q.hint(p.q.names.wake(content.Shard), engine.Wake{Shard: content.Shard, Kind: engine.WakeTask, Key: content.Run, Attempt: content.Attempt})
-	}
-	if err != nil {
+	if err := task.wake(); err != nil {
 		p.q.log.Debug("the engine was not told of a task that was dropped, and finds it by itself", "error", err)
 	}
 }

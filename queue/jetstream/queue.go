@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -39,6 +40,7 @@ type Queue struct {
 	markers  markers
 	overdue  overdue
 	pools    pools
+	unsigned unsignedTasks
 	since    atomic.Pointer[time.Time] // when the connection was made, or made again
 
 	background sync.WaitGroup // what Close waits for
@@ -98,6 +100,12 @@ func (q *Queue) dial() (*nats.Conn, error) {
 			q.log.Warn("nats connection", "error", err, "subject", subject)
 		}),
 	}
+	if files := q.config.TLS; files.CAs != "" {
+		options = append(options, nats.RootCAs(files.CAs))
+	}
+	if files := q.config.TLS; files.Cert != "" {
+		options = append(options, nats.ClientCert(files.Cert, files.Key))
+	}
 	url, credentials := q.config.URL, q.config.Credentials
 	if server := q.config.Server; server != nil {
 		url, credentials = nats.DefaultURL, server.config.Credentials
@@ -117,6 +125,16 @@ func (q *Queue) dial() (*nats.Conn, error) {
 		return conn, nil
 	case errors.Is(err, nats.ErrAuthorization) || strings.Contains(strings.ToLower(err.Error()), "authorization"):
 		return nil, fmt.Errorf("jetstream: %s refuses the credentials: check the user and password, or the token: %w", q.config.address(), err)
+	}
+	var unknown x509.UnknownAuthorityError
+	var name x509.HostnameError
+	switch {
+	case errors.As(err, &unknown):
+		return nil, fmt.Errorf("jetstream: the certificate of %s is not trusted: name its authority by --nats-tls-ca: %w", q.config.address(), err)
+	case errors.As(err, &name):
+		return nil, fmt.Errorf("jetstream: %s: use a name that its certificate has: %w", q.config.address(), err)
+	case errors.Is(err, nats.ErrSecureConnWanted):
+		return nil, fmt.Errorf("jetstream: %s speaks no TLS, and certificates are given for it: let it speak TLS, or leave them out: %w", q.config.address(), err)
 	}
 	return nil, fmt.Errorf("jetstream: cannot reach %s: check the address and that it runs: %w", q.config.address(), err)
 }
@@ -231,5 +249,5 @@ func pause(ctx context.Context, wait time.Duration) bool {
 // cluster chooses a leader is wanted the moment that there is one.
 func backoff(failures int) time.Duration {
 	wait := min(50*time.Millisecond<<min(failures, 4), 500*time.Millisecond)
-	return wait - rand.N(wait/2)
+	return wait - rand.N(wait/2) //nolint:gosec // it spreads tries
 }

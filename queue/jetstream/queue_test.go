@@ -10,10 +10,28 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/queue/queuetest"
+	"github.com/tidewheel/tidewheel/signing"
 )
 
 // testAckWait is short, so that a redelivery can be waited for.
 const testAckWait = 2 * time.Second
+
+// testKeys are those of all nodes in these tests.
+var testKeys = ringOf(newKeys())
+
+func newKeys() *signing.Keys {
+	keys, err := signing.NewKeys()
+	if err != nil {
+		panic(err)
+	}
+	return keys
+}
+
+func ringOf(keys *signing.Keys) *signing.Ring {
+	ring := &signing.Ring{}
+	ring.Use(keys)
+	return ring
+}
 
 func testLog(t testing.TB) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -31,6 +49,9 @@ func startServer(t *testing.T, folder, listen string) *Server {
 func connect(t *testing.T, config Config) *Queue {
 	t.Helper()
 	config.Logger, config.AckWait, config.ClaimWindow = testLog(t), testAckWait, 4*testAckWait
+	if config.Keys == nil {
+		config.Keys = testKeys
+	}
 	q, err := Connect(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -24,6 +25,8 @@ type ServerConfig struct {
 	// Credentials that clients must show: a user and password, or a token. Required with Listen unless the host is
 	// loopback.
 	Credentials Credentials
+	// TLS is how other processes connect to Listen, with the certificate; nil: without TLS.
+	TLS *tls.Config
 	// Name of the server; default "tidewheel".
 	Name string
 	// SyncInterval is how long an acknowledged message may stay unsynced: what a power cut may take. A crash of the
@@ -224,7 +227,7 @@ func (c *ServerConfig) options() (*natsserver.Options, error) {
 		if ip := net.ParseIP(host); c.Credentials == (Credentials{}) && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 			return nil, fmt.Errorf("nats: %s can be reached from other machines: give it a user and password, or a token", c.Listen)
 		}
-		options.Host, options.Port = host, number
+		options.Host, options.Port, options.TLSConfig = host, number, c.TLS
 		if number == 0 {
 			options.Port = natsserver.RANDOM_PORT
 		}

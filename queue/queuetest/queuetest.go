@@ -29,8 +29,6 @@ type Queue interface {
 	Engines(ctx context.Context) ([]engine.EnginePresence, error)
 	ShardOwners(ctx context.Context) ([engine.Shards]string, error)
 	OrderDrain(ctx context.Context, executor string, order engine.DrainOrder) error
-	EndSession(ctx context.Context, id string, life time.Duration) error
-	SessionEnded(ctx context.Context, id string) (bool, error)
 	Depths(ctx context.Context) ([]engine.QueueDepth, error)
 	Ping(ctx context.Context) error
 	// Trim forgets what every shard has acknowledged and what is older, at now, than the claim window.
@@ -52,7 +50,7 @@ type Harness struct {
 
 // Run holds a queue to every promise that needs no restart. open is called once for each.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
-	run(t, open, tasks, pools, shares, locks, attempts, results, live, leases, drains, sessions)
+	run(t, open, tasks, pools, shares, locks, attempts, results, live, leases, drains)
 }
 
 // RunRestarts holds a queue whose server can be restarted to what it promises of that.

@@ -161,21 +161,19 @@ func (s *Store) BinariesByKey(ctx context.Context, keys []string) ([]engine.Bina
 func (s *Store) Binaries(ctx context.Context, namespace, cursor string, limit int) (binaries []engine.Binary, next string, err error) {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
-	after := ""
-	if cursor != "" {
-		if after, err = decodeCursor(cursor); err != nil {
-			return nil, "", fmt.Errorf("mongo: list binaries: %w", err)
-		}
+	after, _, err := engine.DecodeCursor("binaries", cursor)
+	if err != nil {
+		return nil, "", fmt.Errorf("mongo: list binaries: %w", err)
 	}
 	limit = pageSize(limit)
-	binaries, err = list[binaryDocument](ctx, s.binaries, above(namespace, after),
+	binaries, err = list[binaryDocument](ctx, s.binaries, above(namespace, after.ID),
 		options.Find().SetSort(ascending("_id")).SetLimit(int64(limit+1)))
 	if err != nil {
 		return nil, "", s.failed("list binaries", err)
 	}
 	binaries, last := cut(binaries, limit)
 	if last != nil {
-		next = encodeCursor(last.Key())
+		next = engine.Cursor{ID: last.Key()}.Encode("binaries")
 	}
 	return binaries, next, nil
 }

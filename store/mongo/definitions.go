@@ -323,12 +323,11 @@ func (d *definitions[S]) List(ctx context.Context, filter engine.DefinitionFilte
 	ctx, cancel := d.bound(ctx)
 	defer cancel()
 	operation := "list " + d.living.Name()
-	after := ""
-	if filter.Cursor != "" {
-		if after, err = decodeCursor(filter.Cursor); err != nil {
-			return nil, "", fmt.Errorf("mongo: %s: %w", operation, err)
-		}
+	place, _, err := engine.DecodeCursor(d.living.Name(), filter.Cursor)
+	if err != nil {
+		return nil, "", fmt.Errorf("mongo: %s: %w", operation, err)
 	}
+	after := place.ID
 	limit, text := pageSize(filter.Limit), strings.ToLower(filter.Text)
 	size := limit + 1
 	if text != "" {
@@ -344,7 +343,7 @@ func (d *definitions[S]) List(ctx context.Context, filter engine.DefinitionFilte
 		for _, document := range documents {
 			if strings.Contains(strings.ToLower(document.Name), text) {
 				if len(found) == limit {
-					return found, encodeCursor(after), nil
+					return found, engine.Cursor{ID: after}.Encode(d.living.Name()), nil
 				}
 				one, err := d.value(document)
 				if err != nil {
@@ -359,7 +358,7 @@ func (d *definitions[S]) List(ctx context.Context, filter engine.DefinitionFilte
 		case len(documents) < size:
 			return found, "", nil
 		case scanned >= d.config.ScanLimit || time.Since(began) > d.config.ScanTime:
-			return found, encodeCursor(after), nil
+			return found, engine.Cursor{ID: after}.Encode(d.living.Name()), nil
 		}
 	}
 }

@@ -206,7 +206,7 @@ func pace(ctx context.Context) (context.Context, context.CancelFunc) {
 // that writers who met do not meet again.
 func backoff(n int) time.Duration {
 	most := min(20*time.Millisecond<<min(n-1, 10), 2*time.Second)
-	return time.Duration(rand.Int64N(int64(most))) + time.Millisecond
+	return time.Duration(rand.Int64N(int64(most))) + time.Millisecond //nolint:gosec // it spreads tries
 }
 
 // wait returns when the time has passed or ctx has ended, then with its cause.

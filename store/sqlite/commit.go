@@ -53,9 +53,9 @@ func (s *Store) Commit(ctx context.Context, commits []engine.ShardCommit) []erro
 	if err != nil { // the writer may be at the answers yet
 		given = slices.Repeat([]error{err}, len(commits))
 	}
-	for i, err := range given {
-		if err != nil {
-			given[i] = wrap(fmt.Sprintf("commit %d of shard %d in term %d", commits[i].Position, commits[i].Shard, commits[i].Term), err)
+	for i, commit := range commits {
+		if given[i] != nil {
+			given[i] = wrap(fmt.Sprintf("commit %d of shard %d in term %d", commit.Position, commit.Shard, commit.Term), given[i])
 		}
 	}
 	return given

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -65,6 +64,11 @@ func New(e *echo.Echo, s *service.Service, config Config) (*API, error) {
 	a.cluster()
 	a.documents()
 	a.secrets()
+	a.namespaces()
+	a.members()
+	a.users()
+	a.tokens()
+	a.sessions()
 	return a, a.document()
 }
 
@@ -196,15 +200,10 @@ func registerAt[I, O any](a *API, op huma.Operation, handler func(context.Contex
 	}
 	huma.Register(a.huma, op, func(ctx context.Context, input *I) (*O, error) {
 		output, err := handler(ctx, input)
-		if err == nil {
-			return output, nil
+		if err != nil {
+			return nil, a.answerTo(ctx, err)
 		}
-		problem := a.answerTo(ctx, err)
-		var more huma.HeadersError
-		if errors.As(err, &more) {
-			return nil, huma.ErrorWithHeaders(problem, more.GetHeaders())
-		}
-		return nil, problem
+		return output, nil
 	})
 }
 

@@ -16,7 +16,7 @@ import (
 func (a *API) auditList() {
 	register(a, huma.Operation{
 		OperationID: "list-audit", Method: http.MethodGet, Path: "/audit", Tags: []string{"audit"},
-		Summary: "List who changed what", Description: "The newest first, of all namespaces. A page may be short where what matches is rare: next tells.",
+		Summary: "List who changed what", Description: "The newest first: for an administrator of all namespaces, for other admins of the namespace. A page may be short where what matches is rare: next tells.",
 	}, func(ctx context.Context, in *struct {
 		Page
 		By      string `query:"by" doc:"A user, with all of their tokens; or user/token" example:"ada"`
@@ -42,7 +42,7 @@ func (a *API) auditList() {
 				return nil, engine.ErrCursor
 			}
 		}
-		entries, below, err := a.service.Audit.List(ctx, filter)
+		entries, below, err := a.service.AuditEntries(ctx, filter)
 		if err != nil {
 			return nil, err
 		}

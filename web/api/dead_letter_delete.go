@@ -12,6 +12,6 @@ func (a *API) deadLetterDelete() {
 		OperationID: "delete-dead-letter", Method: http.MethodDelete, Path: "/dead-letters/{id}", Tags: []string{"runs"},
 		Summary: "Purge a dead letter", Description: "Its run stays in the history.",
 	}, func(ctx context.Context, in *RunPath) (*nothing, error) {
-		return &nothing{}, a.service.PurgeDeadLetter(ctx, in.ID)
+		return &nothing{}, a.service.PurgeDeadLetter(ctx, in.Namespace, in.ID)
 	})
 }

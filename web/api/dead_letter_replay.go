@@ -16,7 +16,7 @@ func (a *API) deadLetterReplay() {
 		Summary:     "Try a dead run again",
 		Description: "One more attempt: 202 as soon as the request is durable; the dead letter is deleted once the attempt is made. For a task it resumes the wave with all tasks that failed, and 409 says that the wave has not ended yet. A run that is being tried again already is left to it, so that to ask twice is to ask once.",
 	}, func(ctx context.Context, in *RunPath) (*runAnswer, error) {
-		run, err := a.service.ReplayDeadLetter(ctx, in.ID, service.Actor(ctx))
+		run, err := a.service.ReplayDeadLetter(ctx, in.Namespace, in.ID, service.Actor(ctx))
 		if err != nil {
 			return nil, err
 		}

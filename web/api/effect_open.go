@@ -11,10 +11,6 @@ import (
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
-// EffectRoute is how echo calls the path of effects. Whoever serves the API lets only running programs in there, and
-// says by service.WithProgram which one asks.
-const EffectRoute = Prefix + "/effects/:key"
-
 // runToken is the security of what is for running programs.
 var runToken = []map[string][]string{{"run_token": {}}}
 

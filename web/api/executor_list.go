@@ -35,6 +35,9 @@ func viewExecutor(e *engine.Presence) wire.Executor {
 	if e.Drain != nil && e.Drain.Draining {
 		view.DrainedBy, view.DrainedAt = e.Drain.By, e.Drain.At
 	}
+	if r := e.Refused; r != nil {
+		view.Refused = &wire.Refused{Count: r.Count, Last: string(r.Last), Why: r.Why, At: r.At}
+	}
 	for _, r := range e.Running {
 		view.Running = append(view.Running, wire.RunningAttempt{Run: r.Run, Attempt: r.Attempt, Job: r.Job, Since: r.Since})
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"go.uber.org/goleak"
 
+	"github.com/tidewheel/tidewheel/access"
 	"github.com/tidewheel/tidewheel/client/wire"
 	"github.com/tidewheel/tidewheel/web/api"
 	"github.com/tidewheel/tidewheel/web/service"
@@ -33,6 +34,12 @@ func newSite(t testing.TB, configs ...service.Config) *site {
 	t.Helper()
 	s := &site{World: webtest.New(t, configs...), t: t}
 	e := echo.New()
+	e.Use(func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			c.SetRequest(c.Request().WithContext(access.With(c.Request().Context(), access.Local())))
+			return next(c)
+		}
+	})
 	made, err := api.New(e, s.Service, api.Config{Version: "v0-test", Log: s.Log, Now: func() time.Time { return s.Now }})
 	if err != nil {
 		t.Fatal(err)

@@ -49,6 +49,7 @@ func (a *API) describe() huma.Config {
 				{Name: "effects", Description: "What a running program does once, whatever the number of attempts"},
 				{Name: "binaries", Description: "Uploaded programs"},
 				{Name: "documents", Description: "Files of definitions"},
+				{Name: "namespaces", Description: "Tenants: who owns jobs, DAGs, binaries and secrets"},
 				{Name: "cluster", Description: "Who works and what waits"},
 			},
 			Components: &huma.Components{

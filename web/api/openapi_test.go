@@ -55,7 +55,11 @@ func TestDescriptionHoldsTheSurface(t *testing.T) {
 		|POST /binaries/{name}/versions|GET /binaries|GET /binaries/{name}|DELETE /binaries/{name}|GET /binaries/{name}/versions/{n}/content
 		|PUT /binaries/{name}/aliases/{alias}|POST /binaries/{name}/rollback|GET /binary-check|GET /executors|POST /executors/{id}/drain|POST /executors/{id}/resume|GET /engines|GET /clocks|GET /queues|GET /streams|GET /ledger-check|POST /ledger-check|GET /dead-letters|GET /dead-letters/{id}|POST /dead-letters/replay|POST /dead-letters/purge
 		|POST /dead-letters/{id}/replay|DELETE /dead-letters/{id}|POST /apply|POST /validate|POST /schedule/preview|GET /events|POST /v1/jobs|GET /version|GET /backup|GET /audit|GET /audit/verify
-		|GET /secrets|GET /secrets/{name}|PUT /secrets/{name}|DELETE /secrets/{name}|POST /secrets-key/rotate`,
+		|GET /secrets|GET /secrets/{name}|PUT /secrets/{name}|DELETE /secrets/{name}|POST /secrets-key/rotate
+		|GET /users|POST /users|GET /users/me|GET /users/{name}|PUT /users/{name}|DELETE /users/{name}
+		|GET /tokens|POST /tokens|DELETE /tokens/{id}|GET /sessions|DELETE /sessions/{id}
+		|GET /namespaces|POST /namespaces|GET /namespaces/{name}|PUT /namespaces/{name}|DELETE /namespaces/{name}|GET /namespaces/{name}/members
+		|PUT /namespaces/{name}/members/{user}|DELETE /namespaces/{name}/members/{user}`,
 		func(c rune) bool { return c == '|' }) {
 		method, path, _ := strings.Cut(strings.TrimSpace(surface), " ")
 		name := method + " /api/v1" + path

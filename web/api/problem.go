@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/tidewheel/tidewheel/access"
 	"github.com/tidewheel/tidewheel/client/wire"
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/web/service"
@@ -23,6 +25,19 @@ const StatusClientGone = 499
 // Problem is an answer that is not a success.
 type Problem struct {
 	wire.Problem
+	// Header goes with the answer; NewProblem makes it.
+	Header http.Header `json:"-"`
+}
+
+// GetHeaders returns Header, for huma.
+func (p *Problem) GetHeaders() http.Header { return p.Header }
+
+// RetryAfter says in the header when it makes sense to try again; 0 says nothing.
+func (p *Problem) RetryAfter(wait time.Duration) *Problem {
+	if wait > 0 {
+		p.Header.Set("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
+	}
+	return p
 }
 
 // Error gives the detail.
@@ -36,7 +51,7 @@ func (p *Problem) ContentType(string) string { return ProblemType }
 
 // NewProblem makes a problem.
 func NewProblem(status int, code, detail string, fields ...wire.FieldError) *Problem {
-	return &Problem{wire.Problem{
+	return &Problem{Header: http.Header{}, Problem: wire.Problem{
 		Type: "about:blank", Title: http.StatusText(status), Status: status, Code: code, Detail: detail, Errors: fields,
 	}}
 }
@@ -92,12 +107,14 @@ func requestProblem(status int, message string, errs []error) *Problem {
 // statuses is the one mapping from what users did to HTTP.
 var statuses = map[service.Kind]int{
 	service.KindInvalid:     http.StatusUnprocessableEntity,
+	service.KindForbidden:   http.StatusForbidden,
 	service.KindNotFound:    http.StatusNotFound,
 	service.KindExists:      http.StatusConflict,
 	service.KindConflict:    http.StatusConflict,
 	service.KindFenced:      http.StatusPreconditionFailed,
 	service.KindTooLarge:    http.StatusRequestEntityTooLarge,
 	service.KindUnavailable: http.StatusServiceUnavailable,
+	service.KindBusy:        http.StatusTooManyRequests,
 }
 
 // ProblemOf tells an error of the service as a problem; false for errors that are no user's doing.
@@ -116,7 +133,11 @@ func ProblemOf(err error) (*Problem, bool) {
 		for _, f := range known.Fields {
 			fields = append(fields, wire.FieldError{Location: f.Location, Message: f.Message, File: f.File, Line: f.Line, Column: f.Column})
 		}
-		return NewProblem(status, known.Code, known.Detail, fields...), true
+		return NewProblem(status, known.Code, known.Detail, fields...).RetryAfter(known.RetryAfter), true
+	}
+	var throttled *access.ThrottledError
+	if errors.As(err, &throttled) {
+		return NewProblem(http.StatusTooManyRequests, "too_many_logins", throttled.Error()).RetryAfter(throttled.After), true
 	}
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {

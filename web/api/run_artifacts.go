@@ -28,7 +28,7 @@ func (a *API) runArtifacts() {
 		Summary:     "List the files that a run has left",
 		Description: "What its program put into $TIDEWHEEL_ARTIFACTS, in the order of the names. At most 1,000, so that there is one page.",
 	}, func(ctx context.Context, in *RunPath) (*pageAnswer[wire.Artifact], error) {
-		run, err := a.service.Run(ctx, in.ID)
+		run, err := a.service.Run(ctx, in.Namespace, in.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -64,7 +64,7 @@ func (a *API) runArtifact() {
 }
 
 func (a *API) artifact(ctx context.Context, in *artifactRequest) (*huma.StreamResponse, error) {
-	found, err := a.service.Artifact(ctx, in.ID, in.Name)
+	found, err := a.service.Artifact(ctx, in.Namespace, in.ID, in.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,8 @@ func (a *API) artifact(ctx context.Context, in *artifactRequest) (*huma.StreamRe
 		if from >= found.Size {
 			problem := NewProblem(http.StatusRequestedRangeNotSatisfiable, "range_not_satisfiable",
 				"the file has "+strconv.FormatInt(found.Size, 10)+" bytes: the range lies beyond them")
-			return nil, huma.ErrorWithHeaders(problem, http.Header{"Content-Range": {"bytes */" + strconv.FormatInt(found.Size, 10)}})
+			problem.Header.Set("Content-Range", "bytes */"+strconv.FormatInt(found.Size, 10))
+			return nil, problem
 		}
 		offset, length, status = from, to-from+1, http.StatusPartialContent
 		asked = length

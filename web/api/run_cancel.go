@@ -14,7 +14,7 @@ func (a *API) runCancel() {
 		OperationID: "cancel-run", Method: http.MethodPost, Path: "/runs/{id}/cancel", Tags: []string{"runs"}, DefaultStatus: http.StatusAccepted,
 		Summary: "Cancel a run", Description: "202 as soon as the request is durable; the run ends a moment later. 409 if it has ended.",
 	}, func(ctx context.Context, in *RunPath) (*runAnswer, error) {
-		run, err := a.service.CancelRun(ctx, in.ID, service.Actor(ctx))
+		run, err := a.service.CancelRun(ctx, in.Namespace, in.ID, service.Actor(ctx))
 		if err != nil {
 			return nil, err
 		}

@@ -12,6 +12,7 @@ import (
 )
 
 type runDiffRequest struct {
+	InNamespace
 	A     string `query:"a" required:"true" doc:"The run to compare with; last-good is the latest run of the same job before b that succeeded" example:"last-good"`
 	B     string `query:"b" required:"true" doc:"The run in question"`
 	Exact bool   `query:"exact" doc:"Treat lines of output that differ only in numbers, times or hashes as different"`
@@ -24,7 +25,7 @@ func (a *API) runDiff() {
 		OperationID: "compare-runs", Method: http.MethodGet, Path: "/runs/diff", Tags: []string{"runs"},
 		Summary: "Compare two runs", Description: "What differs in what they executed, how they ended and, of the last 2,000 lines of each, in what they printed. Values that look like secrets are hidden.",
 	}, func(ctx context.Context, in *runDiffRequest) (*runDiffAnswer, error) {
-		diff, err := a.service.CompareRuns(ctx, in.A, in.B, in.Exact)
+		diff, err := a.service.CompareRuns(ctx, in.Namespace, in.A, in.B, in.Exact)
 		if err != nil {
 			return nil, err
 		}

@@ -20,7 +20,7 @@ func (a *API) runEffects() {
 		Summary:     "List the effects of a run",
 		Description: "What its program does once, whatever the number of attempts, in the order of the keys. Whether an open effect was done is not known.",
 	}, func(ctx context.Context, in *runEffectsRequest) (*pageAnswer[wire.Effect], error) {
-		effects, next, err := a.service.RunEffects(ctx, in.ID, in.Cursor, in.Limit)
+		effects, next, err := a.service.RunEffects(ctx, in.Namespace, in.ID, in.Cursor, in.Limit)
 		if err != nil {
 			return nil, err
 		}

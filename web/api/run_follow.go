@@ -21,7 +21,7 @@ func (a *API) followText(ctx context.Context, out huma.Context, log *service.Log
 	w := a.patient(out)
 	err := w.flush()
 	if err == nil {
-		err = a.service.FollowLog(ctx, log.Run.ID, log.Attempt, offset, func(_ int64, data []byte) error {
+		err = a.service.FollowLog(ctx, log.Run.Namespace, log.Run.ID, log.Attempt, offset, func(_ int64, data []byte) error {
 			if len(data) == 0 {
 				return nil
 			}
@@ -41,13 +41,13 @@ func (a *API) followEvents(ctx context.Context, log *service.Log, offset int64, 
 	text := &textPieces{stream: stream, said: time.Now()}
 	err := stream.beat()
 	if err == nil {
-		err = a.service.FollowLog(ctx, log.Run.ID, log.Attempt, offset, text.add)
+		err = a.service.FollowLog(ctx, log.Run.Namespace, log.Run.ID, log.Attempt, offset, text.add)
 	}
 	if err == nil {
 		err = text.flush()
 	}
 	if err == nil {
-		log, err = a.service.OpenLog(ctx, log.Run.ID, log.Attempt)
+		log, err = a.service.OpenLog(ctx, log.Run.Namespace, log.Run.ID, log.Attempt)
 	}
 	if err == nil {
 		end := wire.LogEnd{Status: log.Run.Status, Size: log.Size}

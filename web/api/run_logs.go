@@ -42,7 +42,7 @@ func (a *API) runLogs() {
 }
 
 func (a *API) logs(ctx context.Context, in *logRequest) (*huma.StreamResponse, error) {
-	log, err := a.service.OpenLog(ctx, in.ID, in.Attempt)
+	log, err := a.service.OpenLog(ctx, in.Namespace, in.ID, in.Attempt)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,8 @@ func (a *API) storedLog(ctx context.Context, ranges string, log *service.Log, of
 		if from >= log.Size {
 			problem := NewProblem(http.StatusRequestedRangeNotSatisfiable, "range_not_satisfiable",
 				"the output has "+strconv.FormatInt(log.Size, 10)+" bytes: the range lies beyond them")
-			return nil, huma.ErrorWithHeaders(problem, http.Header{"Content-Range": {"bytes */" + strconv.FormatInt(log.Size, 10)}})
+			problem.Header.Set("Content-Range", "bytes */"+strconv.FormatInt(log.Size, 10))
+			return nil, problem
 		}
 		offset, length, status = from, to-from+1, http.StatusPartialContent
 	}

@@ -17,7 +17,7 @@ func (a *API) runRetry() {
 }
 
 func (a *API) retry(ctx context.Context, in *RunPath) (*runAnswer, error) {
-	run, err := a.service.RetryRun(ctx, in.ID, service.Actor(ctx))
+	run, err := a.service.RetryRun(ctx, in.Namespace, in.ID, service.Actor(ctx))
 	if err != nil {
 		return nil, err
 	}

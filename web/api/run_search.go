@@ -29,7 +29,7 @@ func (a *API) runSearch() {
 		Description: "Tells in which lines a text stands. One answer looks through 64 MiB or for a second at most: while there is a next, " +
 			"give it as from to search on, also where nothing was found so far.",
 	}, func(ctx context.Context, in *logSearchRequest) (*logSearchAnswer, error) {
-		log, err := a.service.OpenLog(ctx, in.ID, in.Attempt)
+		log, err := a.service.OpenLog(ctx, in.Namespace, in.ID, in.Attempt)
 		if err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ func (a *API) waveCancel() {
 		Summary:     "Cancel a wave",
 		Description: "Running tasks are asked to stop, and no other task starts, except those with the rule always. 202 as soon as the request is durable. 409 if it has ended.",
 	}, func(ctx context.Context, in *WavePath) (*waveAnswer, error) {
-		return accepted(a.service.CancelWave(ctx, in.ID, service.Actor(ctx)))
+		return accepted(a.service.CancelWave(ctx, in.Namespace, in.ID, service.Actor(ctx)))
 	})
 }
 
@@ -27,7 +27,7 @@ func (a *API) waveResume() {
 		Summary:     "Resume a wave",
 		Description: "Resumes a wave that failed or was cancelled, in place: tasks that succeeded keep their results, the others run again. 202 as soon as the request is durable. 409 if it succeeded or has not ended.",
 	}, func(ctx context.Context, in *WavePath) (*waveAnswer, error) {
-		return accepted(a.service.ResumeWave(ctx, in.ID, service.Actor(ctx)))
+		return accepted(a.service.ResumeWave(ctx, in.Namespace, in.ID, service.Actor(ctx)))
 	})
 }
 
@@ -45,7 +45,7 @@ func (a *API) waveMark() {
 		if err != nil {
 			return nil, invalid("invalid_mark", "body.as", "%s", err)
 		}
-		return accepted(a.service.MarkTask(ctx, in.ID, in.Body.Task, as, service.Actor(ctx)))
+		return accepted(a.service.MarkTask(ctx, in.Namespace, in.ID, in.Body.Task, as, service.Actor(ctx)))
 	})
 }
 

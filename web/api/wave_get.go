@@ -11,6 +11,7 @@ import (
 
 // WavePath is the part of a request that names a wave.
 type WavePath struct {
+	InNamespace
 	ID string `path:"id" doc:"The wave's id" example:"h5zq3x7rk2mnp4ab-w7"`
 }
 
@@ -26,7 +27,7 @@ func (a *API) waveGet() {
 		OperationID: "get-wave", Method: http.MethodGet, Path: "/waves/{id}", Tags: []string{"waves"},
 		Summary: "Get a wave", Description: "With how far each of its tasks has come, and the way through them that takes longest.",
 	}, func(ctx context.Context, in *WavePath) (*struct{ Body wire.WaveDetail }, error) {
-		detail, err := a.service.WaveDetail(ctx, in.ID)
+		detail, err := a.service.WaveDetail(ctx, in.Namespace, in.ID)
 		if err != nil {
 			return nil, err
 		}

@@ -13,12 +13,7 @@ type Codes struct {
 	now func() time.Time
 
 	mu   sync.Mutex
-	kept map[[sha256.Size]byte]grant
-}
-
-type grant struct {
-	name  string
-	until time.Time
+	kept map[[sha256.Size]byte]time.Time // and until when they work
 }
 
 // NewCodes makes an empty set. now may be nil.
@@ -26,32 +21,29 @@ func NewCodes(now func() time.Time) *Codes {
 	if now == nil {
 		now = time.Now
 	}
-	return &Codes{now: now, kept: map[[sha256.Size]byte]grant{}}
+	return &Codes{now: now, kept: map[[sha256.Size]byte]time.Time{}}
 }
 
-// Issue makes a code for somebody, good for a time.
-func (c *Codes) Issue(name string, life time.Duration) string {
+// Issue makes a code that works for a time.
+func (c *Codes) Issue(life time.Duration) string {
 	code := rand.Text()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for digest, g := range c.kept {
-		if !c.now().Before(g.until) {
+	for digest, until := range c.kept {
+		if !c.now().Before(until) {
 			delete(c.kept, digest)
 		}
 	}
-	c.kept[sha256.Sum256([]byte(code))] = grant{name: name, until: c.now().Add(life)}
+	c.kept[sha256.Sum256([]byte(code))] = c.now().Add(life)
 	return code
 }
 
-// Redeem takes a code, which is void from then on, and tells whose it was.
-func (c *Codes) Redeem(code string) (name string, ok bool) {
+// Redeem reports whether a code works, and makes it void.
+func (c *Codes) Redeem(code string) bool {
 	digest := sha256.Sum256([]byte(code))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	g, known := c.kept[digest]
+	until, known := c.kept[digest]
 	delete(c.kept, digest)
-	if !known || !c.now().Before(g.until) {
-		return "", false
-	}
-	return g.name, true
+	return known && c.now().Before(until)
 }

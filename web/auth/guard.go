@@ -5,7 +5,8 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"time"
+
+	"github.com/tidewheel/tidewheel/access"
 )
 
 // Why a request is turned away.
@@ -14,84 +15,56 @@ var (
 	ErrNoCredentials = errors.New("no token and no session")
 	// ErrBadToken says that its token opens nothing.
 	ErrBadToken = errors.New("this token is not known")
-	// ErrExpired says that its session is over, or not one of ours.
-	ErrExpired = errors.New("the session is over")
+	// ErrExpired says that the time of its run token is over.
+	ErrExpired = errors.New("the token has expired")
 	// ErrCrossSite says that another site made a browser send it.
 	ErrCrossSite = errors.New("the request comes from another site")
 	// ErrForeignHost says that it names another machine than this one, where only this one may be named.
 	ErrForeignHost = errors.New("the request does not name this machine")
 )
 
-// Config is what a Guard may be given. Zero fields take their defaults.
-type Config struct {
-	SessionLife time.Duration // default 30 days; a session that is used is renewed at half of it
-	Now         func() time.Time
-	// Ended is where all web nodes remember the sessions that were ended; nil: each node remembers its own, until it stops.
-	Ended Ended
-}
-
 // Guard decides about requests. It is safe for concurrent use.
 type Guard struct {
-	tokens Tokens // nil: authentication is off
-	config Config
-	here   endedHere
-	cross  *http.CrossOriginProtection
+	directory *access.Directory // nil: authentication is off
+	cross     *http.CrossOriginProtection
 }
 
 // NewGuard makes a guard that asks for credentials.
-func NewGuard(tokens Tokens, config Config) *Guard {
-	g := Open(config)
-	g.tokens = tokens
-	return g
+func NewGuard(directory *access.Directory) *Guard {
+	return &Guard{directory: directory, cross: http.NewCrossOriginProtection()}
 }
 
 // Open makes a guard that asks for none, for a server that only its own machine can reach.
-func Open(config Config) *Guard {
-	if config.SessionLife <= 0 {
-		config.SessionLife = 30 * 24 * time.Hour
-	}
-	if config.Now == nil {
-		config.Now = time.Now
-	}
-	return &Guard{config: config, cross: http.NewCrossOriginProtection()}
-}
+func Open() *Guard { return NewGuard(nil) }
 
 // Off reports whether no credentials are asked for.
-func (g *Guard) Off() bool { return g.tokens == nil }
+func (g *Guard) Off() bool { return g.directory == nil }
 
-// Check tells who makes a request, or why it is turned away. It may renew the session's cookie.
-func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (name string, err error) {
+// Check returns the identity that makes a request, or why it is turned away: an error of this package, access.ErrNoSession,
+// access.ErrNoToken, access.ErrTokenExpired, or one of the store.
+func (g *Guard) Check(r *http.Request) (access.Identity, error) {
 	if g.Off() {
 		switch {
 		case !namesLoopback(r.Host):
-			return "", ErrForeignHost
+			return access.Identity{}, ErrForeignHost
 		case g.cross.Check(r) != nil:
-			return "", ErrCrossSite
+			return access.Identity{}, ErrCrossSite
 		}
-		return "local", nil
+		return access.Local(), nil
 	}
 	if token, given := bearer(r); given {
 		// No site can make a browser send this, so there is nothing more to ask.
-		if name, ok := g.tokens.Verify(token); ok {
-			return name, nil
-		}
-		return "", ErrBadToken
+		return g.directory.ByToken(r.Context(), token)
 	}
 	cookie, err := r.Cookie(Cookie)
 	if err != nil || cookie.Value == "" {
-		return "", ErrNoCredentials
+		return access.Identity{}, ErrNoCredentials
 	}
-	session, ok := g.open(cookie.Value)
-	switch {
-	case !ok, g.isEnded(r.Context(), session.id):
-		return "", ErrExpired
-	case g.cross.Check(r) != nil:
-		return "", ErrCrossSite
+	identity, err := g.directory.BySession(r.Context(), cookie.Value)
+	if err == nil && g.cross.Check(r) != nil {
+		return access.Identity{}, ErrCrossSite
 	}
-	if session.until.Sub(g.config.Now()) < g.config.SessionLife/2 {
-		g.prolong(w, r, session)
-	}
-	return session.name, nil
+	return identity, err
 }
 
 // CheckOrigin reports whether a request may change something without credentials, as a login does.
@@ -100,14 +73,6 @@ func (g *Guard) CheckOrigin(r *http.Request) error {
 		return ErrCrossSite
 	}
 	return nil
-}
-
-// Verify tells whose token it is.
-func (g *Guard) Verify(token string) (name string, ok bool) {
-	if g.Off() {
-		return "", false
-	}
-	return g.tokens.Verify(strings.TrimSpace(token))
 }
 
 func bearer(r *http.Request) (token string, given bool) {

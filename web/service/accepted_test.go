@@ -39,7 +39,7 @@ func TestRunIsACommandUntilTheEngineActs(t *testing.T) {
 
 	// While it is a command, and once the engine has made it, the run answers to its id, and the key is taken.
 	for _, reason := range []string{waits, ""} {
-		read, err := w.Run(t.Context(), run.ID)
+		read, err := w.Run(t.Context(), engine.DefaultNamespace, run.ID)
 		if err != nil || read.Status != engine.StatusScheduled || read.Reason != reason ||
 			string(read.Payload) != `{"a": 1}` || !read.NotBefore.Equal(at) {
 			t.Errorf("read %+v, %v", read, err)
@@ -50,13 +50,13 @@ func TestRunIsACommandUntilTheEngineActs(t *testing.T) {
 		}
 		_, _, err = w.StartRun(t.Context(), "default", "a", service.Start{Key: "k", At: at})
 		refused(t, err, service.KindInvalid, "key_reused")
-		_, err = w.RetryRun(t.Context(), run.ID, "ann")
+		_, err = w.RetryRun(t.Context(), engine.DefaultNamespace, run.ID, "ann")
 		refused(t, err, service.KindConflict, "run_not_ended")
-		log, err := w.OpenLog(t.Context(), run.ID, 0)
+		log, err := w.OpenLog(t.Context(), engine.DefaultNamespace, run.ID, 0)
 		if err != nil || log.Complete || log.Size != 0 {
 			t.Errorf("its output is %+v, %v", log, err)
 		}
-		if effects, _, err := w.RunEffects(t.Context(), run.ID, "", 10); err != nil || len(effects) != 0 {
+		if effects, _, err := w.RunEffects(t.Context(), engine.DefaultNamespace, run.ID, "", 10); err != nil || len(effects) != 0 {
 			t.Errorf("its effects are %+v, %v", effects, err)
 		}
 		if found, err := w.Search(t.Context(), "default", run.ID, 10); err != nil || len(found.Runs) != 1 {
@@ -67,7 +67,7 @@ func TestRunIsACommandUntilTheEngineActs(t *testing.T) {
 	if left := commands(t, w, job.Shard); len(left) != 0 {
 		t.Errorf("asked again, left %+v", left)
 	}
-	if _, err := w.Run(t.Context(), "nobody"); err == nil {
+	if _, err := w.Run(t.Context(), engine.DefaultNamespace, "nobody"); err == nil {
 		t.Error("a run that nobody asked for is there")
 	}
 }
@@ -90,7 +90,7 @@ func TestWaveIsACommandUntilTheEngineActs(t *testing.T) {
 		t.Fatalf("left %+v", left)
 	}
 	for _, reason := range []string{waits, ""} {
-		detail, err := w.WaveDetail(t.Context(), wave.ID)
+		detail, err := w.WaveDetail(t.Context(), engine.DefaultNamespace, wave.ID)
 		if err != nil || detail.Wave.Status != engine.StatusScheduled || detail.Wave.Reason != reason || len(detail.Tasks) != 4 {
 			t.Errorf("read %+v, %v", detail, err)
 		}
@@ -100,9 +100,9 @@ func TestWaveIsACommandUntilTheEngineActs(t *testing.T) {
 		}
 		_, _, err = w.StartWave(t.Context(), "default", "etl", service.Start{Key: "k", Payload: json.RawMessage(`2`)})
 		refused(t, err, service.KindInvalid, "key_reused")
-		_, err = w.ResumeWave(t.Context(), wave.ID, "ann")
+		_, err = w.ResumeWave(t.Context(), engine.DefaultNamespace, wave.ID, "ann")
 		refused(t, err, service.KindConflict, "wave_open")
-		_, err = w.MarkTask(t.Context(), wave.ID, "join", engine.StatusSkipped, "ann")
+		_, err = w.MarkTask(t.Context(), engine.DefaultNamespace, wave.ID, "join", engine.StatusSkipped, "ann")
 		refused(t, err, service.KindConflict, "wave_not_begun")
 		w.Act(t)
 	}
@@ -126,10 +126,10 @@ func TestCancelOfWhatIsAcceptedComesAfterItsStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Now = w.Now.Add(-time.Minute)
-	if run, err = w.CancelRun(t.Context(), run.ID, "bob"); err != nil || run.Status != engine.StatusScheduled {
+	if run, err = w.CancelRun(t.Context(), engine.DefaultNamespace, run.ID, "bob"); err != nil || run.Status != engine.StatusScheduled {
 		t.Errorf("%+v, %v", run, err)
 	}
-	if wave, err = w.CancelWave(t.Context(), wave.ID, "bob"); err != nil || wave.Status != engine.StatusScheduled {
+	if wave, err = w.CancelWave(t.Context(), engine.DefaultNamespace, wave.ID, "bob"); err != nil || wave.Status != engine.StatusScheduled {
 		t.Errorf("%+v, %v", wave, err)
 	}
 	for shard, id := range map[int]string{job.Shard: run.ID, d.Shard: wave.ID} {
@@ -187,7 +187,7 @@ func TestWhatTheEngineMakesWhileItIsReadIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	store.beforeCommand = func() { w.Act(t) }
-	if read, err := other.Run(t.Context(), run.ID); err != nil || read.ID != run.ID || read.Reason != "" {
+	if read, err := other.Run(t.Context(), engine.DefaultNamespace, run.ID); err != nil || read.ID != run.ID || read.Reason != "" {
 		t.Errorf("read %+v, %v", read, err)
 	}
 	wave, _, err := w.StartWave(t.Context(), "default", "etl", service.Start{Key: "k"})
@@ -195,7 +195,7 @@ func TestWhatTheEngineMakesWhileItIsReadIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	store.beforeCommand = func() { w.Act(t) }
-	if read, err := other.Wave(t.Context(), wave.ID); err != nil || read.ID != wave.ID || read.Reason != "" {
+	if read, err := other.Wave(t.Context(), engine.DefaultNamespace, wave.ID); err != nil || read.ID != wave.ID || read.Reason != "" {
 		t.Errorf("read %+v, %v", read, err)
 	}
 }

@@ -1,16 +1,10 @@
 package service
 
-import "context"
+import (
+	"context"
 
-type actorKey struct{}
+	"github.com/tidewheel/tidewheel/access"
+)
 
-// WithActor says on whose behalf what follows is done.
-func WithActor(ctx context.Context, name string) context.Context {
-	return context.WithValue(ctx, actorKey{}, name)
-}
-
-// Actor tells on whose behalf a request is made; "" where nobody has said so.
-func Actor(ctx context.Context) string {
-	name, _ := ctx.Value(actorKey{}).(string)
-	return name
-}
+// Actor returns the name of the identity that makes a request; "" where there is none.
+func Actor(ctx context.Context) string { return access.From(ctx).Name }

@@ -18,8 +18,8 @@ type StoredArtifact struct {
 }
 
 // Artifact finds a file that a run has left, by its name.
-func (s *Service) Artifact(ctx context.Context, id, name string) (StoredArtifact, error) {
-	run, err := s.Run(ctx, id)
+func (s *Service) Artifact(ctx context.Context, namespace, id, name string) (StoredArtifact, error) {
+	run, err := s.Run(ctx, namespace, id)
 	if err != nil {
 		return StoredArtifact{}, err
 	}

@@ -69,6 +69,9 @@ func (s *Service) BackfillJob(ctx context.Context, namespace, name string, from,
 	if dryRun || plan.New == 0 {
 		return plan, nil
 	}
+	if err := s.hasRoom(ctx, job.Spec.Tier); err != nil {
+		return Backfill{}, err
+	}
 	return plan, s.command(ctx, engine.Command{
 		ID:   fmt.Sprintf("%s-backfill-%d-%d", job.UID, from.UnixMilli(), to.UnixMilli()),
 		Kind: engine.CommandBackfill, JobUID: job.UID, By: by, From: from.UTC(), To: to.UTC(),

@@ -157,6 +157,9 @@ func (s *Service) Binary(ctx context.Context, namespace, name string) (engine.Bi
 
 // Binaries lists binaries by name, with the cursor of the next page.
 func (s *Service) Binaries(ctx context.Context, namespace, cursor string, limit int) ([]engine.Binary, string, error) {
+	if err := checkCursor(namespace, cursor); err != nil {
+		return nil, "", err
+	}
 	return s.store.Binaries(ctx, namespace, cursor, limit)
 }
 

@@ -70,22 +70,25 @@ func (s *Service) DeadLetters(ctx context.Context, filter DeadLetterFilter) (let
 	return letters, cursor, nil
 }
 
-// DeadLetter gives one, by the id of its run.
-func (s *Service) DeadLetter(ctx context.Context, id string) (engine.DeadLetter, error) {
+// DeadLetter returns one of a namespace, by the id of its run.
+func (s *Service) DeadLetter(ctx context.Context, namespace, id string) (engine.DeadLetter, error) {
 	letter, err := s.store.DeadLetter(ctx, id)
+	if err == nil && letter.Namespace != namespace {
+		return engine.DeadLetter{}, notIn(ctx, namespace, "dead letter", id, letter.Namespace)
+	}
 	return letter, explain(err, "dead letter", id)
 }
 
 // ReplayDeadLetter asks the engine for another attempt of a dead run; the letter goes once that is made. A dead task
 // takes its wave along: all that failed there goes on, as when the wave is resumed. A run that is being tried again
 // already is left to it, so that to ask twice is to ask once.
-func (s *Service) ReplayDeadLetter(ctx context.Context, id, by string) (engine.Run, error) {
-	run, err := s.Run(ctx, id)
+func (s *Service) ReplayDeadLetter(ctx context.Context, namespace, id, by string) (engine.Run, error) {
+	run, err := s.Run(ctx, namespace, id)
 	switch {
 	case err != nil:
 		return engine.Run{}, err
 	case run.Status == engine.StatusDead:
-		return s.RetryRun(ctx, id, by)
+		return s.RetryRun(ctx, namespace, id, by)
 	case !run.Status.Terminal():
 		return run, nil
 	}
@@ -93,7 +96,10 @@ func (s *Service) ReplayDeadLetter(ctx context.Context, id, by string) (engine.R
 }
 
 // PurgeDeadLetter removes a dead letter; its run stays in the history.
-func (s *Service) PurgeDeadLetter(ctx context.Context, id string) error {
+func (s *Service) PurgeDeadLetter(ctx context.Context, namespace, id string) error {
+	if _, err := s.DeadLetter(ctx, namespace, id); err != nil {
+		return err
+	}
 	return explain(s.store.DeleteDeadLetter(ctx, id), "dead letter", id)
 }
 
@@ -130,7 +136,7 @@ func (s *Service) ReplayDeadLetters(ctx context.Context, filter DeadLetterFilter
 		return letter.RunID
 	}
 	return s.eachLetter(ctx, letters, next, common, func(ctx context.Context, id string) error {
-		_, err := s.ReplayDeadLetter(ctx, id, by)
+		_, err := s.ReplayDeadLetter(ctx, filter.Namespace, id, by)
 		return err
 	})
 }

@@ -103,10 +103,10 @@ func TestDeadLettersAreFilteredAndPaged(t *testing.T) {
 	if err != nil || len(sum.Of) != 4 || sum.Of[0] != (service.DeadLettersOf{Job: "one-more", Count: 8}) || !sum.Oldest.Equal(webtest.Start.Add(-100*time.Minute)) {
 		t.Errorf("in all: %+v since %s, %v", sum.Of, sum.Oldest, err)
 	}
-	if letter, err := w.DeadLetter(t.Context(), ofOne[0]); err != nil || letter.Job != "one" || letter.Attempts != 3 {
+	if letter, err := w.DeadLetter(t.Context(), engine.DefaultNamespace, ofOne[0]); err != nil || letter.Job != "one" || letter.Attempts != 3 {
 		t.Errorf("%+v, %v", letter, err)
 	}
-	_, err = w.DeadLetter(t.Context(), "nothing")
+	_, err = w.DeadLetter(t.Context(), engine.DefaultNamespace, "nothing")
 	refused(t, err, service.KindNotFound, "dead_letter_not_found")
 }
 
@@ -116,20 +116,20 @@ func TestReplayTwiceIsReplayOnce(t *testing.T) {
 	job := w.PutJob(t, `{"name":"one","binary":"report"}`)
 	letter := dead(t, w, job, webtest.Start.Add(-time.Hour))
 	for range 2 {
-		if _, err := w.ReplayDeadLetter(t.Context(), letter.RunID, "ann"); err != nil {
+		if _, err := w.ReplayDeadLetter(t.Context(), engine.DefaultNamespace, letter.RunID, "ann"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if left := commands(t, w, job.Shard); len(left) != 1 || left[0].Kind != engine.CommandRetry || left[0].By != "ann" {
 		t.Errorf("left for the engine: %+v", left)
 	}
-	run, err := w.Run(t.Context(), letter.RunID)
+	run, err := w.Run(t.Context(), engine.DefaultNamespace, letter.RunID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	run.Revision, run.Status = run.Revision+1, engine.StatusQueued // the engine has acted on it
 	w.PutRun(t, run)
-	if again, err := w.ReplayDeadLetter(t.Context(), letter.RunID, "ann"); err != nil || again.Status != engine.StatusQueued {
+	if again, err := w.ReplayDeadLetter(t.Context(), engine.DefaultNamespace, letter.RunID, "ann"); err != nil || again.Status != engine.StatusQueued {
 		t.Errorf("replayed while it is: %s, %v", again.Status, err)
 	}
 	if left := commands(t, w, job.Shard); len(left) != 1 {
@@ -137,7 +137,7 @@ func TestReplayTwiceIsReplayOnce(t *testing.T) {
 	}
 	run.Revision, run.Status = run.Revision+1, engine.StatusSucceeded
 	w.PutRun(t, run)
-	_, err = w.ReplayDeadLetter(t.Context(), letter.RunID, "ann")
+	_, err = w.ReplayDeadLetter(t.Context(), engine.DefaultNamespace, letter.RunID, "ann")
 	refused(t, err, service.KindNotFound, "dead_letter_not_found")
 }
 
@@ -151,10 +151,10 @@ func TestRunOfDeletedJobIsNotTriedAgain(t *testing.T) {
 	if err := w.Jobs.Delete(t.Context(), "default", "one", "ann", 0); err != nil {
 		t.Fatal(err)
 	}
-	_, err := w.RetryRun(t.Context(), letter.RunID, "ann")
+	_, err := w.RetryRun(t.Context(), engine.DefaultNamespace, letter.RunID, "ann")
 	refused(t, err, service.KindConflict, "job_deleted")
 	w.PutJob(t, `{"name":"one","binary":"report"}`) // of the same name, and another
-	_, err = w.ReplayDeadLetter(t.Context(), letter.RunID, "ann")
+	_, err = w.ReplayDeadLetter(t.Context(), engine.DefaultNamespace, letter.RunID, "ann")
 	refused(t, err, service.KindConflict, "job_deleted")
 }
 
@@ -214,7 +214,7 @@ func TestManyAreReplayedAndThoseThatCannotBeAreTold(t *testing.T) {
 	if err != nil || len(rest) != 1 || rest[0].RunID != late.RunID {
 		t.Errorf("left are %v, %v", ids(rest), err)
 	}
-	if _, err := w.Run(t.Context(), first.RunID); err != nil {
+	if _, err := w.Run(t.Context(), engine.DefaultNamespace, first.RunID); err != nil {
 		t.Errorf("the run is gone with its letter: %v", err)
 	}
 }

@@ -79,6 +79,9 @@ func (d *Definitions[S]) Get(ctx context.Context, namespace, name string) (engin
 
 // List lists definitions by name, with the cursor of the next page.
 func (d *Definitions[S]) List(ctx context.Context, filter engine.DefinitionFilter) ([]engine.Definition[S], string, error) {
+	if err := checkCursor(filter.Namespace, filter.Cursor); err != nil {
+		return nil, "", err
+	}
 	return d.store.List(ctx, filter)
 }
 

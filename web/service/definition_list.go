@@ -125,7 +125,7 @@ func (d *Definitions[S]) byName(
 	ctx context.Context, q *ListQuery, cursor string, size int,
 ) (definitions []engine.Definition[S], looked int, next string, err error) {
 	filter := engine.DefinitionFilter{Namespace: q.Namespace, Text: q.Text, Cursor: cursor, Limit: size}
-	definitions, next, err = d.store.List(ctx, filter)
+	definitions, next, err = d.List(ctx, filter)
 	return definitions, len(definitions), next, err
 }
 

@@ -123,8 +123,8 @@ func (s *Service) CloseEffect(ctx context.Context, by Program, key string, resul
 }
 
 // RunEffects lists the effects of a run by key, with the cursor of the next page.
-func (s *Service) RunEffects(ctx context.Context, run, cursor string, limit int) (effects []engine.RunEffect, next string, err error) {
-	if _, err := s.Run(ctx, run); err != nil {
+func (s *Service) RunEffects(ctx context.Context, namespace, run, cursor string, limit int) (effects []engine.RunEffect, next string, err error) {
+	if _, err := s.Run(ctx, namespace, run); err != nil {
 		return nil, "", err
 	}
 	effects, next, err = s.store.Effects(ctx, run, cursor, limit)

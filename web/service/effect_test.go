@@ -93,7 +93,7 @@ func TestEffectIsOpenedOnceAndDoneOnce(t *testing.T) {
 	_, err = w.open(2, "charge")
 	isDone(t, err, result)
 	isDone(t, w.close(2, "charge", result), result)
-	list, next, err := w.RunEffects(t.Context(), w.run.ID, "", 10)
+	list, next, err := w.RunEffects(t.Context(), engine.DefaultNamespace, w.run.ID, "", 10)
 	if err != nil || next != "" || len(list) != 2 || list[0].Key != "another" || list[1].State != engine.EffectDone || list[1].Attempt != 1 || list[1].Token != 100 {
 		t.Errorf("the run's effects are %+v, %q, %v", list, next, err)
 	}
@@ -192,7 +192,10 @@ func TestEffectsThatCannotBe(t *testing.T) {
 	if err := w.close(1, "a", " "+text+"\n"); err != nil {
 		t.Errorf("as large as it may be: %v", err)
 	}
-	refused(t, func() error { _, _, err := w.RunEffects(t.Context(), "uid-s1", "", 1); return err }(), service.KindNotFound, "run_not_found")
+	refused(t, func() error {
+		_, _, err := w.RunEffects(t.Context(), engine.DefaultNamespace, "uid-s1", "", 1)
+		return err
+	}(), service.KindNotFound, "run_not_found")
 }
 
 // Many threads of one attempt and stale ones of the attempts before ask for one effect at once: one of all is the first.

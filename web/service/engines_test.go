@@ -149,3 +149,16 @@ func TestASlowStoreNeedsAttention(t *testing.T) {
 		}
 	}
 }
+
+func TestRefusedTasksNeedAttentionForADay(t *testing.T) {
+	w := webtest.New(t)
+	for ago, told := range map[time.Duration]bool{time.Minute: true, 25 * time.Hour: false} {
+		w.Queue.SetExecutors(engine.Presence{
+			ID: "one", Host: "pier", Tiers: []spec.Tier{spec.TierLight}, Slots: 1, Seen: w.Now,
+			Refused: &engine.Refusals{Count: 2, Last: engine.RefusedAltered, Why: "it is not what was signed", At: w.Now.Add(-ago)},
+		})
+		if got := slices.Contains(concerns(t, w), service.ConcernRefused); got != told {
+			t.Errorf("%v after a refusal: told %t", ago, got)
+		}
+	}
+}

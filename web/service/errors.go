@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
@@ -15,12 +16,14 @@ type Kind string
 // The kinds.
 const (
 	KindInvalid     Kind = "invalid"     // what was sent is wrong: say what and where
+	KindForbidden   Kind = "forbidden"   // who asks may not do it
 	KindNotFound    Kind = "not_found"   // what it is about is not there
 	KindExists      Kind = "exists"      // the name is taken
 	KindConflict    Kind = "conflict"    // somebody else changed it in between, or its state does not allow it
 	KindFenced      Kind = "fenced"      // who asks has been replaced by somebody else: stop
 	KindTooLarge    Kind = "too_large"   // over a limit
 	KindUnavailable Kind = "unavailable" // a part is not reachable: try again
+	KindBusy        Kind = "busy"        // there is too much of it already: try again later
 )
 
 // Error is an error that a user can act on.
@@ -30,6 +33,8 @@ type Error struct {
 	Detail string // for people: what is wrong and what to do
 	Fields []Field
 	Err    error // what it wraps, may be nil
+	// RetryAfter is when it makes sense to try again; 0 where that is not known.
+	RetryAfter time.Duration
 }
 
 // Field is one faulty field.

@@ -67,7 +67,7 @@ func (f *fleet) look(present []engine.Presence, now time.Time) []Executor {
 
 // Fleet lists the executors that are alive, and those that fell silent within the last hour while this process looked.
 func (s *Service) Fleet(ctx context.Context) ([]Executor, error) {
-	present, err := s.queue.Executors(ctx)
+	present, err := s.Executors(ctx)
 	if err != nil {
 		return nil, err
 	}

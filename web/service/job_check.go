@@ -56,14 +56,7 @@ func (s *Service) ResolveBinary(ctx context.Context, namespace string, definitio
 		return engine.BinaryVersion{}, field("invalid_binary", "body.binary", "%s", err)
 	}
 	if ref.Digest != "" {
-		have, err := s.blobs.HasBinary(ctx, ref.Digest)
-		if err != nil {
-			return engine.BinaryVersion{}, fmt.Errorf("look for binary %s: %w", ref.Digest, err)
-		}
-		if !have {
-			return engine.BinaryVersion{}, field("binary_not_found", "body.binary", "no binary with sha256 %s has been uploaded", ref.Digest)
-		}
-		return engine.BinaryVersion{SHA256: ref.Digest}, nil
+		return s.binaryOfDigest(ctx, namespace, ref.Digest)
 	}
 	binary, err := s.store.Binary(ctx, namespace, ref.Name)
 	if errors.Is(err, engine.ErrNotFound) {
@@ -82,4 +75,31 @@ func (s *Service) ResolveBinary(ctx context.Context, namespace string, definitio
 			"binary %q is neither an ELF program, nor a script with #!, nor a JAR: say what runs it, such as interpreter: python3", ref.Name)
 	}
 	return version, nil
+}
+
+// binaryOfDigest finds the version of a namespace's binary that has a digest. Namespaces share the bytes, not the right to run
+// them: a digest alone opens nothing.
+func (s *Service) binaryOfDigest(ctx context.Context, namespace, digest string) (engine.BinaryVersion, error) {
+	have, err := s.blobs.HasBinary(ctx, digest)
+	if err != nil {
+		return engine.BinaryVersion{}, fmt.Errorf("look for binary %s: %w", digest, err)
+	}
+	for cursor := ""; have; {
+		binaries, next, err := s.store.Binaries(ctx, namespace, cursor, 1000)
+		if err != nil {
+			return engine.BinaryVersion{}, fmt.Errorf("list binaries: %w", err)
+		}
+		for i := range binaries {
+			for _, version := range binaries[i].Versions {
+				if version.SHA256 == digest {
+					return engine.BinaryVersion{SHA256: digest}, nil
+				}
+			}
+		}
+		if cursor = next; next == "" {
+			break
+		}
+	}
+	return engine.BinaryVersion{}, field("binary_not_found", "body.binary",
+		"no binary of the namespace has sha256 %s: push it first with `tidewheel binary push NAME FILE`", digest)
 }

@@ -30,8 +30,8 @@ type Log struct {
 }
 
 // OpenLog opens the output of an attempt; attempt 0 means the latest.
-func (s *Service) OpenLog(ctx context.Context, id string, attempt int) (*Log, error) {
-	run, err := s.Run(ctx, id)
+func (s *Service) OpenLog(ctx context.Context, namespace, id string, attempt int) (*Log, error) {
+	run, err := s.Run(ctx, namespace, id)
 	if err != nil {
 		return nil, err
 	}

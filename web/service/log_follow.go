@@ -25,12 +25,12 @@ const (
 // the attempt has ended and everything was written; attempt 0 is the latest, or the first where none has begun. write
 // must not keep data, and may be called with none of it to ask whether anybody is there. FollowLog holds up nobody but
 // itself while write takes its time.
-func (s *Service) FollowLog(ctx context.Context, id string, attempt int, offset int64, write func(offset int64, data []byte) error) error {
-	log, err := s.OpenLog(ctx, id, attempt)
+func (s *Service) FollowLog(ctx context.Context, namespace, id string, attempt int, offset int64, write func(offset int64, data []byte) error) error {
+	log, err := s.OpenLog(ctx, namespace, id, attempt)
 	if err != nil {
 		return err
 	}
-	follower := &follower{service: s, run: id, attempt: max(log.Attempt, 1), position: offset, write: write}
+	follower := &follower{service: s, namespace: namespace, run: id, attempt: max(log.Attempt, 1), position: offset, write: write}
 	if err := follower.catchUp(ctx, log); err != nil || log.Complete {
 		return err
 	}
@@ -88,13 +88,13 @@ func (s *Service) FollowLog(ctx context.Context, id string, attempt int, offset 
 
 // follower writes the output of one attempt, each byte once.
 type follower struct {
-	service  *Service
-	run      string
-	attempt  int
-	position int64 // what comes next
-	write    func(offset int64, data []byte) error
-	buffer   []byte
-	looked   time.Time
+	service        *Service
+	namespace, run string
+	attempt        int
+	position       int64 // what comes next
+	write          func(offset int64, data []byte) error
+	buffer         []byte
+	looked         time.Time
 }
 
 // awaitStart returns once an executor has the attempt, or it has ended, or its run has without it.
@@ -107,7 +107,7 @@ func (f *follower) awaitStart(ctx context.Context, run *engine.Run) error {
 			return context.Cause(ctx)
 		case <-ticker.C:
 		}
-		read, err := f.service.Run(ctx, f.run)
+		read, err := f.service.Run(ctx, f.namespace, f.run)
 		if err != nil {
 			return err
 		}
@@ -147,11 +147,11 @@ func (f *follower) take(ctx context.Context, frame engine.LogFrame) error {
 // look writes what was stored meanwhile, and reports whether nothing can follow.
 func (f *follower) look(ctx context.Context) (complete bool, err error) {
 	f.looked = time.Now()
-	log, err := f.service.OpenLog(ctx, f.run, f.attempt)
+	log, err := f.service.OpenLog(ctx, f.namespace, f.run, f.attempt)
 	var known *Error
 	if errors.As(err, &known) && known.Code == "attempt_not_found" {
 		// The attempt is waited for; a run may also end without one.
-		run, err := f.service.Run(ctx, f.run)
+		run, err := f.service.Run(ctx, f.namespace, f.run)
 		if err == nil {
 			err = f.write(f.position, nil)
 		}

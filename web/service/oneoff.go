@@ -45,6 +45,11 @@ func (s *Service) CreateOneOff(ctx context.Context, namespace string, ask OneOff
 	at = at.UTC().Truncate(time.Millisecond)
 	definition := &spec.Job{Name: name, Binary: ask.Binary, Payload: ask.Payload, At: &at, Retry: spec.Retry{MaxAttempts: ask.Retries + 1}}
 	definition.ApplyDefaults()
+	if ask.At.IsZero() {
+		if err := s.hasRoom(ctx, definition.Tier); err != nil {
+			return engine.Job{}, "", false, err
+		}
+	}
 	job, change, err := s.Jobs.Save(ctx, namespace, definition, Save{By: ask.By, Create: true, OneOff: true})
 	var known *Error
 	if errors.As(err, &known) && known.Kind == KindExists { // the same request came twice at a time

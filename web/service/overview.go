@@ -40,9 +40,10 @@ const (
 	// lookedBack is how far back the overview looks.
 	lookedBack = 24 * time.Hour
 
-	attended  = 100 // of each kind, how many are looked at
-	lastRuns  = 10  // of a job, to see how the last that ended did
-	outlasted = 3   // slots of a job in a day that its own runs were in the way of
+	attended     = 100            // of each kind, how many are looked at
+	lastRuns     = 10             // of a job, to see how the last that ended did
+	refusedToday = 24 * time.Hour // that refused tasks need attention
+	outlasted    = 3              // slots of a job in a day that its own runs were in the way of
 )
 
 // Concern is something that needs attention. What else is set depends on its kind.
@@ -77,6 +78,7 @@ const (
 	ConcernOverdue    ConcernKind = "overdue"     // slots have come, and no engine takes them up
 	ConcernUnserved   ConcernKind = "unserved"    // runs wait in a tier that no executor serves, or for labels that none has
 	ConcernSilent     ConcernKind = "silent"      // an executor vanished without a word
+	ConcernRefused    ConcernKind = "refused"     // an executor refused tasks that no engine signed as they are: Reason says why
 	ConcernDead       ConcernKind = "dead"        // runs used up their retries
 	ConcernFailing    ConcernKind = "failing"     // a job's last run failed
 	ConcernWave       ConcernKind = "wave"        // a DAG's last wave failed: Job is the DAG, Run the wave
@@ -88,7 +90,7 @@ const (
 )
 
 var concernOrder = []ConcernKind{
-	ConcernDisk, ConcernLedger, ConcernNoEngine, ConcernOwnerless, ConcernNoExecutor, ConcernBehind, ConcernStream, ConcernOverdue, ConcernUnserved, ConcernSilent, ConcernClocks, ConcernDead, ConcernFailing, ConcernWave, ConcernMissed, ConcernLate, ConcernHeldUp, ConcernOutlasts, ConcernOverlap,
+	ConcernDisk, ConcernLedger, ConcernNoEngine, ConcernOwnerless, ConcernNoExecutor, ConcernBehind, ConcernStream, ConcernOverdue, ConcernUnserved, ConcernSilent, ConcernRefused, ConcernClocks, ConcernDead, ConcernFailing, ConcernWave, ConcernMissed, ConcernLate, ConcernHeldUp, ConcernOutlasts, ConcernOverlap,
 }
 
 // Overview tells how things stand. Where the queue does not answer it tells what the store knows.
@@ -267,7 +269,7 @@ func (s *Service) lookAtDisk(view *Overview) {
 func (s *Service) lookAtQueue(ctx context.Context, view *Overview) {
 	executors, err := s.Fleet(ctx)
 	if err == nil {
-		view.Queues, err = s.queue.Depths(ctx)
+		view.Queues, err = s.Depths(ctx)
 	}
 	if err != nil {
 		view.Troubled = err
@@ -286,6 +288,9 @@ func (s *Service) lookAtQueue(ctx context.Context, view *Overview) {
 		e := &executors[i]
 		if e.Silent {
 			view.Concerns = append(view.Concerns, Concern{Kind: ConcernSilent, Executor: e.ID, Host: e.Host, At: e.Seen})
+		}
+		if r := e.Refused; r != nil && view.At.Sub(r.At) < refusedToday {
+			view.Concerns = append(view.Concerns, Concern{Kind: ConcernRefused, Executor: e.ID, Host: e.Host, Count: int(r.Count), At: r.At, Reason: r.Why})
 		}
 	}
 	alive := present(executors)

@@ -117,7 +117,7 @@ type ServedPool struct {
 
 // ServedQueues tells what waits in each tier and class, and who takes it.
 func (s *Service) ServedQueues(ctx context.Context) ([]ServedQueue, error) {
-	depths, err := s.queue.Depths(ctx)
+	depths, err := s.Depths(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (s *Service) NobodyRuns(ctx context.Context, run *engine.Run) string {
 	if why := placed(executors, run.Tier, run.RunsOn).why; why != "" || len(run.RunsOn) == 0 {
 		return why
 	}
-	depths, err := s.queue.Depths(ctx)
+	depths, err := s.Depths(ctx)
 	if err != nil {
 		return ""
 	}

@@ -8,9 +8,13 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// Run gives one run, also while the engine has not acted on the request for it.
-func (s *Service) Run(ctx context.Context, id string) (engine.Run, error) {
+// Run returns one run of a namespace, also while the engine has not acted on the request for it. All that users read and change
+// by the id of a run goes through it: a run of another namespace is not found.
+func (s *Service) Run(ctx context.Context, namespace, id string) (engine.Run, error) {
 	run, err := s.runs().get(ctx, id)
+	if err == nil && run.Namespace != namespace {
+		return engine.Run{}, notIn(ctx, namespace, "run", id, run.Namespace)
+	}
 	return run, explain(err, "run", id)
 }
 
@@ -20,8 +24,8 @@ func (s *Service) Runs(ctx context.Context, filter engine.RunFilter) ([]engine.R
 }
 
 // CancelRun asks the engine to end a run. It answers as soon as the request is durable; the run ends a moment later.
-func (s *Service) CancelRun(ctx context.Context, id, by string) (engine.Run, error) {
-	run, err := s.Run(ctx, id)
+func (s *Service) CancelRun(ctx context.Context, namespace, id, by string) (engine.Run, error) {
+	run, err := s.Run(ctx, namespace, id)
 	if err != nil {
 		return engine.Run{}, err
 	}
@@ -35,8 +39,8 @@ func (s *Service) CancelRun(ctx context.Context, id, by string) (engine.Run, err
 
 // RetryRun asks the engine for another attempt of a run that ended badly. The run of a task goes on with its wave, and
 // all that failed there with it, so the wave must have ended.
-func (s *Service) RetryRun(ctx context.Context, id, by string) (engine.Run, error) {
-	run, err := s.Run(ctx, id)
+func (s *Service) RetryRun(ctx context.Context, namespace, id, by string) (engine.Run, error) {
+	run, err := s.Run(ctx, namespace, id)
 	if err != nil {
 		return engine.Run{}, err
 	}

@@ -35,7 +35,7 @@ type FieldDiff struct {
 
 // CompareRuns compares two runs and the latest output of each. exact compares numbers in the output, too; otherwise
 // lines that differ in nothing else count as alike.
-func (s *Service) CompareRuns(ctx context.Context, a, b string, exact bool) (RunDiff, error) {
+func (s *Service) CompareRuns(ctx context.Context, namespace, a, b string, exact bool) (RunDiff, error) {
 	if a == LastGood && b == LastGood {
 		return RunDiff{}, field("run_missing", "query.b", "name at least one run: %s is the last good run before the other one", LastGood)
 	}
@@ -46,7 +46,7 @@ func (s *Service) CompareRuns(ctx context.Context, a, b string, exact bool) (Run
 		run   *engine.Run
 		other string
 	}{{a, &diff.A, b}, {b, &diff.B, a}} {
-		if *side.run, err = s.namedRun(ctx, side.id, side.other); err != nil {
+		if *side.run, err = s.namedRun(ctx, namespace, side.id, side.other); err != nil {
 			return RunDiff{}, err
 		}
 	}
@@ -63,11 +63,11 @@ func (s *Service) CompareRuns(ctx context.Context, a, b string, exact bool) (Run
 	return diff, err
 }
 
-func (s *Service) namedRun(ctx context.Context, id, other string) (engine.Run, error) {
+func (s *Service) namedRun(ctx context.Context, namespace, id, other string) (engine.Run, error) {
 	if id != LastGood {
-		return s.Run(ctx, id)
+		return s.Run(ctx, namespace, id)
 	}
-	of, err := s.Run(ctx, other)
+	of, err := s.Run(ctx, namespace, other)
 	if err != nil {
 		return engine.Run{}, err
 	}

@@ -81,7 +81,7 @@ func (s *Service) compareOutputs(ctx context.Context, a, b *engine.Run, exact bo
 
 // finalLines reads the last lines of a run's latest output, and tells how many are before them.
 func (s *Service) finalLines(ctx context.Context, run *engine.Run) (lines []LogLine, skipped int64, err error) {
-	log, err := s.OpenLog(ctx, run.ID, 0)
+	log, err := s.OpenLog(ctx, run.Namespace, run.ID, 0)
 	if err != nil {
 		return nil, 0, err
 	}

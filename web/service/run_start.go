@@ -35,6 +35,9 @@ func (s *Service) StartRun(ctx context.Context, namespace, name string, start St
 	if _, err := s.ResolveBinary(ctx, namespace, &job.Spec); err != nil {
 		return engine.Run{}, false, err
 	}
+	if err := s.hasRoom(ctx, job.Spec.Tier); err != nil {
+		return engine.Run{}, false, err
+	}
 	key := start.Key
 	if key == "" {
 		key = NewUID()

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tidewheel/tidewheel/access"
 	"github.com/tidewheel/tidewheel/audit"
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/secret"
@@ -21,7 +22,7 @@ type Store interface {
 	EffectStore
 	Names
 	OverviewStore
-	audit.Records
+	engine.Records
 
 	Jobs() engine.Definitions[spec.Job]
 
@@ -72,6 +73,8 @@ type Config struct {
 	// Backup writes backups, unless NoBackup says why there are none, and what to do instead; nil says nothing.
 	Backup   BackupWriter
 	NoBackup func(context.Context) (string, error)
+	// RootToken is the token of the data folder, which opens everything; "" with --auth off.
+	RootToken string
 	// Secrets keeps secrets; nil: there are none.
 	Secrets *secret.Vault
 	// RotateSecretsKey makes a new key and seals all secrets anew; it returns what they are sealed for, and how many there were.
@@ -80,6 +83,8 @@ type Config struct {
 	Alone func() engine.EnginePresence
 	// DiskFull says that the disk of this server is full, and what to do; nil while it is not. A nil function: nobody knows.
 	DiskFull func() error
+	// MaxBacklog is how many runs of a tier may wait for executors before none is taken by hand; 0 is any number.
+	MaxBacklog int
 }
 
 // Service is what users can do. It is safe for concurrent use.
@@ -88,6 +93,8 @@ type Service struct {
 	DAGs *Definitions[spec.DAG]
 	// Audit is the log of who changed what.
 	Audit *audit.Log
+	// Access keeps users, sessions and API tokens.
+	Access *access.Directory
 
 	store  Store
 	blobs  Blobs
@@ -95,12 +102,14 @@ type Service struct {
 	log    *slog.Logger
 	config Config
 
-	watchers  watchers
-	fleet     fleet
-	ownerless ownerless
-	timelines timelines
-	ledger    ledgerCheck
-	backingUp sync.Mutex
+	namespaces namespaces
+	watchers   watchers
+	fleet      fleet
+	ownerless  ownerless
+	timelines  timelines
+	ledger     ledgerCheck
+	backlogs   backlogs
+	backingUp  sync.Mutex
 }
 
 // New makes a Service. It owns none of its parts.
@@ -112,7 +121,9 @@ func New(store Store, blobs Blobs, queue Queue, log *slog.Logger, config Config)
 		config.Now = time.Now
 	}
 	s := &Service{store: store, blobs: blobs, queue: queue, log: log, config: config}
+	s.namespaces.Namespaces = access.NewNamespaces(store, config.Now)
 	s.Jobs, s.DAGs, s.Audit = newJobs(s), newDAGs(s), audit.New(store)
+	s.Access = access.New(store, config.RootToken, config.Now)
 	return s
 }
 
@@ -125,9 +136,13 @@ func (s *Service) wake(ctx context.Context, wake engine.Wake) {
 	}
 }
 
-// Executors lists those that are alive.
+// Executors lists those that are alive, without the names of runs that the identity of the request may not read.
 func (s *Service) Executors(ctx context.Context) ([]engine.Presence, error) {
-	return s.queue.Executors(ctx)
+	executors, err := s.queue.Executors(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.hideForeign(ctx, executors)
 }
 
 // Ready reports whether every part answers; the error names the one that does not, in a sentence. The log has all of it.

@@ -245,7 +245,7 @@ func TestLogIsReadInPieces(t *testing.T) {
 	w.PutRun(t, run)
 	for name, text := range map[string]string{"lines": "one\ntwo\nthree\nfour", "one line": strings.Repeat("x", 50), "nothing": ""} {
 		w.Blobs.SetLog(run.ID, webtest.TextLog(text))
-		stored, err := w.OpenLog(t.Context(), run.ID, 1)
+		stored, err := w.OpenLog(t.Context(), engine.DefaultNamespace, run.ID, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,7 +254,7 @@ func TestLogIsReadInPieces(t *testing.T) {
 		inWorld.PutBinary(t, "report")
 		inWorld.PutRun(t, run)
 		inWorld.PutRun(t, ended)
-		inline, err := inWorld.OpenLog(t.Context(), run.ID, 0)
+		inline, err := inWorld.OpenLog(t.Context(), engine.DefaultNamespace, run.ID, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -288,7 +288,7 @@ func TestFollowerThatFailsEndsAlone(t *testing.T) {
 	broken := errors.New("the reader is gone")
 	followed := make(chan error, 1)
 	go func() {
-		followed <- w.FollowLog(t.Context(), run.ID, 1, 0, func(int64, []byte) error { return broken })
+		followed <- w.FollowLog(t.Context(), engine.DefaultNamespace, run.ID, 1, 0, func(int64, []byte) error { return broken })
 	}()
 	<-w.Queue.Watching
 	if err := w.Queue.Say(t.Context(), engine.LogFrame{Run: run.ID, Attempt: 1, Data: []byte("x")}); err != nil {

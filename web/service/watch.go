@@ -205,7 +205,7 @@ func (s *Service) see(ctx context.Context, before *sight) (sight, error) {
 	for _, e := range executors {
 		now.executors += fmt.Sprint(e.ID, e.Draining, e.Slots, e.Running, "\n")
 	}
-	depths, err := s.queue.Depths(ctx)
+	depths, err := s.Depths(ctx)
 	if err != nil {
 		return sight{}, fmt.Errorf("read the queues' depths: %w", err)
 	}

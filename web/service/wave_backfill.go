@@ -203,6 +203,9 @@ func (s *Service) slotsHad(ctx context.Context, dag *engine.DAG, roots map[strin
 // makeBackfill asks the engine for the waves that are new, the earliest first: it begins none before it knows those that
 // come before. Asked again after a crash it does the rest.
 func (s *Service) makeBackfill(ctx context.Context, dag *engine.DAG, plan *DAGBackfill, by string) error {
+	if err := s.hasRoomForDAG(ctx, &dag.Spec); err != nil {
+		return err
+	}
 	for i := range plan.Waves {
 		one := &plan.Waves[i]
 		if one.Wave != "" {

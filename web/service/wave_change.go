@@ -11,8 +11,8 @@ import (
 
 // CancelWave asks the engine to end a wave: what has not begun does not, what runs is asked to end. It answers as soon
 // as the request is durable; the wave ends a moment later.
-func (s *Service) CancelWave(ctx context.Context, id, by string) (engine.Wave, error) {
-	wave, err := s.Wave(ctx, id)
+func (s *Service) CancelWave(ctx context.Context, namespace, id, by string) (engine.Wave, error) {
+	wave, err := s.Wave(ctx, namespace, id)
 	if err != nil {
 		return engine.Wave{}, err
 	}
@@ -26,8 +26,8 @@ func (s *Service) CancelWave(ctx context.Context, id, by string) (engine.Wave, e
 
 // ResumeWave asks the engine to go on with a wave that failed or was cancelled: what succeeded stays, the rest is run
 // again, on the generation that the wave began with. Where another wave is open it waits for its end.
-func (s *Service) ResumeWave(ctx context.Context, id, by string) (engine.Wave, error) {
-	wave, err := s.Wave(ctx, id)
+func (s *Service) ResumeWave(ctx context.Context, namespace, id, by string) (engine.Wave, error) {
+	wave, err := s.Wave(ctx, namespace, id)
 	if err != nil {
 		return engine.Wave{}, err
 	}
@@ -62,13 +62,13 @@ func (s *Service) canReopen(ctx context.Context, wave *engine.Wave) error {
 
 // MarkTask asks the engine to let a task of a wave count as succeeded, failed or skipped, without executing it, and to go
 // on with the wave. In an open wave it is a task that waits; in one that has ended badly, one that did not succeed.
-func (s *Service) MarkTask(ctx context.Context, id, task string, as engine.Status, by string) (engine.Wave, error) {
+func (s *Service) MarkTask(ctx context.Context, namespace, id, task string, as engine.Status, by string) (engine.Wave, error) {
 	switch as {
 	case engine.StatusSucceeded, engine.StatusFailed, engine.StatusSkipped:
 	default:
 		return engine.Wave{}, field("invalid_mark", "body.as", "a task can be marked as succeeded, failed or skipped, not %s", as)
 	}
-	detail, err := s.WaveDetail(ctx, id)
+	detail, err := s.WaveDetail(ctx, namespace, id)
 	if err != nil {
 		return engine.Wave{}, err
 	}
@@ -115,7 +115,7 @@ func markableOpen(wave *engine.Wave, task *WaveTask) error {
 
 // retryTask resumes the wave of a task's run that ended badly.
 func (s *Service) retryTask(ctx context.Context, run *engine.Run, by string) error {
-	wave, err := s.Wave(ctx, run.Wave)
+	wave, err := s.Wave(ctx, run.Namespace, run.Wave)
 	if err != nil {
 		return err
 	}
@@ -123,6 +123,6 @@ func (s *Service) retryTask(ctx context.Context, run *engine.Run, by string) err
 		return conflict("wave_open", "run %s is of a wave that is %s: it can be tried again once wave %s has ended; `tidewheel describe wave %[3]s` shows it",
 			run.ID, wave.Status, wave.ID)
 	}
-	_, err = s.ResumeWave(ctx, wave.ID, by)
+	_, err = s.ResumeWave(ctx, run.Namespace, wave.ID, by)
 	return err
 }

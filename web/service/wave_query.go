@@ -12,9 +12,13 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// Wave gives one wave, also while the engine has not acted on the request for it.
-func (s *Service) Wave(ctx context.Context, id string) (engine.Wave, error) {
+// Wave returns one wave of a namespace, also while the engine has not acted on the request for it. All that users read and change
+// by the id of a wave goes through it: a wave of another namespace is not found.
+func (s *Service) Wave(ctx context.Context, namespace, id string) (engine.Wave, error) {
 	wave, err := s.waves().get(ctx, id)
+	if err == nil && wave.Namespace != namespace {
+		return engine.Wave{}, notIn(ctx, namespace, "wave", id, wave.Namespace)
+	}
 	return wave, explain(err, "wave", id)
 }
 
@@ -110,8 +114,8 @@ func (d *WaveDetail) Counts() map[dag.State]int {
 const runsAtOnce = 1000
 
 // WaveDetail derives from its runs how far the tasks of a wave have come. It reads each of them, page by page.
-func (s *Service) WaveDetail(ctx context.Context, id string) (*WaveDetail, error) {
-	stored, err := s.Wave(ctx, id)
+func (s *Service) WaveDetail(ctx context.Context, namespace, id string) (*WaveDetail, error) {
+	stored, err := s.Wave(ctx, namespace, id)
 	if err != nil {
 		return nil, err
 	}

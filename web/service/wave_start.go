@@ -29,6 +29,9 @@ func (s *Service) StartWave(ctx context.Context, namespace, name string, start S
 	if len(faults) > 0 {
 		return engine.Wave{}, false, conflict(faults[0].code, "DAG %q cannot run: %s", name, faults[0].Message)
 	}
+	if err := s.hasRoomForDAG(ctx, &dag.Spec); err != nil {
+		return engine.Wave{}, false, err
+	}
 	key := start.Key
 	if key == "" {
 		key = NewUID()

@@ -158,39 +158,39 @@ func TestWaveIsChangedByWhatItsStateAllows(t *testing.T) {
 	wave := failed(t, w, d)
 	join := engine.TaskRunID(wave.ID, "join")
 
-	_, err := w.ResumeWave(t.Context(), wave.ID, "ann")
+	_, err := w.ResumeWave(t.Context(), engine.DefaultNamespace, wave.ID, "ann")
 	refused(t, err, service.KindConflict, "wave_open")
-	_, err = w.RetryRun(t.Context(), join, "ann")
+	_, err = w.RetryRun(t.Context(), engine.DefaultNamespace, join, "ann")
 	if known := refused(t, err, service.KindConflict, "wave_open"); !strings.Contains(known.Detail, "once wave "+wave.ID+" has ended") {
 		t.Error(known.Detail)
 	}
-	_, err = w.MarkTask(t.Context(), wave.ID, "join", engine.StatusSucceeded, "ann")
+	_, err = w.MarkTask(t.Context(), engine.DefaultNamespace, wave.ID, "join", engine.StatusSucceeded, "ann")
 	refused(t, err, service.KindConflict, "task_ended")
-	if _, err := w.CancelWave(t.Context(), wave.ID, "ann"); err != nil {
+	if _, err := w.CancelWave(t.Context(), engine.DefaultNamespace, wave.ID, "ann"); err != nil {
 		t.Error(err)
 	}
 	w.PutWave(t, webtest.EndWave(wave, engine.StatusFailed))
-	_, err = w.CancelWave(t.Context(), wave.ID, "ann")
+	_, err = w.CancelWave(t.Context(), engine.DefaultNamespace, wave.ID, "ann")
 	refused(t, err, service.KindConflict, "wave_ended")
-	_, err = w.RetryRun(t.Context(), engine.TaskRunID(wave.ID, "orders"), "ann")
+	_, err = w.RetryRun(t.Context(), engine.DefaultNamespace, engine.TaskRunID(wave.ID, "orders"), "ann")
 	refused(t, err, service.KindConflict, "run_succeeded")
-	if _, err := w.RetryRun(t.Context(), join, "ann"); err != nil {
+	if _, err := w.RetryRun(t.Context(), engine.DefaultNamespace, join, "ann"); err != nil {
 		t.Error(err)
 	}
-	if _, err := w.ResumeWave(t.Context(), wave.ID, "ann"); err != nil {
+	if _, err := w.ResumeWave(t.Context(), engine.DefaultNamespace, wave.ID, "ann"); err != nil {
 		t.Error(err)
 	}
 	for task, code := range map[string]string{"nothing": "task_not_found", "orders": "task_succeeded"} {
-		_, err := w.MarkTask(t.Context(), wave.ID, task, engine.StatusSkipped, "ann")
+		_, err := w.MarkTask(t.Context(), engine.DefaultNamespace, wave.ID, task, engine.StatusSkipped, "ann")
 		if known, ok := errors.AsType[*service.Error](err); !ok || known.Code != code {
 			t.Errorf("mark %s: %v", task, err)
 		}
 	}
-	_, err = w.MarkTask(t.Context(), wave.ID, "join", engine.StatusFailed, "ann")
+	_, err = w.MarkTask(t.Context(), engine.DefaultNamespace, wave.ID, "join", engine.StatusFailed, "ann")
 	refused(t, err, service.KindConflict, "mark_failed_again")
-	_, err = w.MarkTask(t.Context(), wave.ID, "join", engine.StatusRunning, "ann")
+	_, err = w.MarkTask(t.Context(), engine.DefaultNamespace, wave.ID, "join", engine.StatusRunning, "ann")
 	refused(t, err, service.KindInvalid, "invalid_mark")
-	if _, err := w.MarkTask(t.Context(), wave.ID, "join", engine.StatusSucceeded, "ann"); err != nil {
+	if _, err := w.MarkTask(t.Context(), engine.DefaultNamespace, wave.ID, "join", engine.StatusSucceeded, "ann"); err != nil {
 		t.Error(err)
 	}
 	var left []string
@@ -207,9 +207,9 @@ func TestWaveIsChangedByWhatItsStateAllows(t *testing.T) {
 	if err := w.DAGs.Delete(t.Context(), "default", "etl", "ann", 0); err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.ResumeWave(t.Context(), wave.ID, "ann")
+	_, err = w.ResumeWave(t.Context(), engine.DefaultNamespace, wave.ID, "ann")
 	refused(t, err, service.KindConflict, "dag_deleted")
-	_, err = w.ResumeWave(t.Context(), "nothing", "ann")
+	_, err = w.ResumeWave(t.Context(), engine.DefaultNamespace, "nothing", "ann")
 	refused(t, err, service.KindNotFound, "wave_not_found")
 }
 
@@ -231,7 +231,7 @@ func TestWaveIsToldWithItsTasks(t *testing.T) {
 		w.PutRun(t, run)
 	}
 	w.Now = open.StartedAt.Add(100 * time.Second)
-	detail, err := w.WaveDetail(t.Context(), open.ID)
+	detail, err := w.WaveDetail(t.Context(), engine.DefaultNamespace, open.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestWaveIsToldWithItsTasks(t *testing.T) {
 	if strings.Join(path, " ") != "rates join each" || detail.CriticalTime != 100*time.Second {
 		t.Errorf("critical path %v, %s", path, detail.CriticalTime)
 	}
-	_, err = w.MarkTask(t.Context(), open.ID, "each", engine.StatusSucceeded, "ann")
+	_, err = w.MarkTask(t.Context(), engine.DefaultNamespace, open.ID, "each", engine.StatusSucceeded, "ann")
 	refused(t, err, service.KindConflict, "task_running")
 }
 
@@ -309,7 +309,7 @@ func TestDurationsOfAResumedWaveLeaveOutTheNight(t *testing.T) {
 		run.StartedAt, run.FinishedAt = times[0], times[1]
 		w.PutRun(t, run)
 	}
-	detail, err := w.WaveDetail(t.Context(), wave.ID)
+	detail, err := w.WaveDetail(t.Context(), engine.DefaultNamespace, wave.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,12 +8,20 @@ import (
 	"github.com/tidewheel/tidewheel/templates"
 )
 
-// Login shows the login page, with why the last try did not succeed ("" for nothing) and where to go afterwards, a
-// path of this server.
-func (u *UI) Login(c echo.Context, status int, problem, next string) error {
+// Login shows the login page, with why the last try did not succeed ("" for nothing), where to go afterwards, a path of this
+// server, and whether there are users to sign in as.
+func (u *UI) Login(c echo.Context, status int, problem, next string, users bool) error {
 	page := u.page(c, "", "Sign in")
 	page.SignOut = false
-	return u.render(c, status, templates.LoginPage(templates.Login{Page: page, Problem: problem, Next: next}))
+	return u.render(c, status, templates.LoginPage(templates.Login{Page: page, Problem: problem, Next: next, Users: users}))
+}
+
+// Welcome shows the page that makes the first admin, with why the last try did not succeed, the name that was typed, and where to
+// go on.
+func (u *UI) Welcome(c echo.Context, status int, problem, name, next string) error {
+	page := u.page(c, "", "Welcome")
+	page.SignOut = false
+	return u.render(c, status, templates.WelcomePage(templates.Welcome{Page: page, Problem: sentence(problem), Name: name, Next: next}))
 }
 
 // Failure shows an error page: what went wrong in words, and the id under which the log says more ("" for none).

@@ -41,7 +41,7 @@ func (u *UI) auditList(c echo.Context) error {
 			cursor, filter.Below = "", 0
 		}
 	}
-	entries, below, err := u.service.Audit.List(c.Request().Context(), filter)
+	entries, below, err := u.service.AuditEntries(c.Request().Context(), filter)
 	if err != nil {
 		return err
 	}

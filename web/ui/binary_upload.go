@@ -95,7 +95,7 @@ func (u *UI) refuseUpload(c echo.Context, form uploadForm, body *steadyBody, err
 	case service.KindExists, service.KindConflict:
 		status = http.StatusConflict
 	case service.KindInvalid:
-	case service.KindNotFound, service.KindUnavailable, service.KindFenced:
+	case service.KindForbidden, service.KindNotFound, service.KindUnavailable, service.KindFenced, service.KindBusy:
 		return known
 	}
 	return u.uploadForm(c, status, templates.Upload{Name: form.name, Alias: form.alias, Problem: known.Detail})

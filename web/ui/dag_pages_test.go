@@ -100,7 +100,7 @@ func TestDAGIsActedOn(t *testing.T) {
 	s.fillDAGs(t)
 	at := s.act(t, "/dags/etl/run", url.Values{"with": {"1"}, "key": {"k"}, "payload": {`{"day": 1}`}, "variables": {"DAY=2026-12-01"}})
 	id, _, _ := strings.Cut(strings.TrimPrefix(at, "/waves/"), "?")
-	if wave, err := s.Wave(t.Context(), id); err != nil || string(wave.Payload) != `{"day": 1}` || wave.Args["DAY"] != "2026-12-01" {
+	if wave, err := s.Wave(t.Context(), engine.DefaultNamespace, id); err != nil || string(wave.Payload) != `{"day": 1}` || wave.Args["DAY"] != "2026-12-01" {
 		t.Errorf("the wave is %+v, %v", wave, err)
 	}
 	if response := s.ask(t, http.MethodPost, "/dags/etl/run", url.Values{"with": {"1"}, "payload": {"no JSON"}}); response.Code != http.StatusUnprocessableEntity || !strings.Contains(response.Body.String(), "no JSON</textarea>") {

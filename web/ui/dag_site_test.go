@@ -30,7 +30,7 @@ func (s *site) putWave(t *testing.T, d *engine.DAG, p past) engine.Wave {
 	if err != nil {
 		t.Fatal(err)
 	}
-	random := rand.New(rand.NewSource(p.epoch)) //nolint:gosec // the same each time
+	random := rand.New(rand.NewSource(p.epoch))
 	wave := engine.Wave{
 		ID: engine.WaveID(d.UID, p.epoch), Revision: 1, Namespace: d.Namespace, DAGUID: d.UID, DAG: d.Name, Shard: d.Shard, Epoch: p.epoch,
 		Generation: d.Generation, Trigger: p.trigger, By: p.by, Status: engine.StatusRunning, CreatedAt: p.at, StartedAt: p.at,

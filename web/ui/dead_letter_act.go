@@ -39,7 +39,7 @@ func (u *UI) lettersAsk(c echo.Context, act string) error {
 	view := u.lettersAct(c, act)
 	view.Job, view.Run = c.QueryParam("job"), c.QueryParam("run")
 	if view.Run != "" {
-		letter, err := u.service.DeadLetter(ctx, view.Run)
+		letter, err := u.service.DeadLetter(ctx, namespaceOf(ctx), view.Run)
 		if notFound(err) {
 			return u.render(c, http.StatusNotFound, templates.DeadLetterActPage(view))
 		}
@@ -126,7 +126,7 @@ func (u *UI) handleLetters(ctx context.Context, act, job, run, until string) (se
 
 // handleLetter does it to one. That it is gone already is no reason to complain.
 func (u *UI) handleLetter(ctx context.Context, act, run string) (service.DeadLettersHandled, error) {
-	letter, err := u.service.DeadLetter(ctx, run)
+	letter, err := u.service.DeadLetter(ctx, namespaceOf(ctx), run)
 	if notFound(err) {
 		return service.DeadLettersHandled{}, nil
 	}
@@ -134,8 +134,8 @@ func (u *UI) handleLetter(ctx context.Context, act, run string) (service.DeadLet
 		return service.DeadLettersHandled{}, err
 	}
 	if act == lettersReplay {
-		_, err = u.service.ReplayDeadLetter(ctx, run, service.Actor(ctx))
-	} else if err = u.service.PurgeDeadLetter(ctx, run); notFound(err) {
+		_, err = u.service.ReplayDeadLetter(ctx, namespaceOf(ctx), run, service.Actor(ctx))
+	} else if err = u.service.PurgeDeadLetter(ctx, namespaceOf(ctx), run); notFound(err) {
 		err = nil
 	}
 	var known *service.Error

@@ -99,6 +99,9 @@ func viewExecutor(e *service.Executor) templates.ExecutorRow {
 	if e.Draining && e.Drain != nil && e.Drain.Draining {
 		row.DrainedBy, row.DrainedAt = e.Drain.By, e.Drain.At
 	}
+	if r := e.Refused; r != nil {
+		row.Refused, row.RefusedWhy, row.RefusedAt = r.Count, r.Why, r.At
+	}
 	labels := maps.Clone(e.Labels)
 	if labels["host"] == e.Host { // it stands beside it
 		delete(labels, "host")

@@ -136,7 +136,7 @@ func TestJobRunsWithWhatIsTyped(t *testing.T) {
 	s.fill(t)
 	form := url.Values{"with": {"1"}, "payload": {`{"day": 1}`}, "variables": {"DAY=2026-12-01\r\nEMPTY=\r\n"}}
 	at, _, _ := strings.Cut(strings.TrimPrefix(s.act(t, "/jobs/harbour-log/run", form), "/runs/"), "?")
-	run, err := s.Run(t.Context(), at)
+	run, err := s.Run(t.Context(), engine.DefaultNamespace, at)
 	if err != nil || string(run.Payload) != `{"day": 1}` || run.Args["DAY"] != "2026-12-01" || len(run.Args) != 2 {
 		t.Errorf("%v: %s %v", err, run.Payload, run.Args)
 	}

@@ -14,6 +14,7 @@ import (
 func TestPagesShowTheNamespaceThatWasChosen(t *testing.T) {
 	s := newSite(t)
 	s.fill(t)
+	s.PutNamespace(t, "harbour")
 	if _, _, _, err := s.UploadBinary(t.Context(), "harbour", "pump", webtest.Script("echo pump"), service.Upload{By: "mira"}); err != nil {
 		t.Fatal(err)
 	}

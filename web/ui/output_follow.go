@@ -59,7 +59,7 @@ func (u *UI) outputFollow(c echo.Context, log *service.Log) error {
 	if err := stream.out.flush(); err != nil {
 		return nil //nolint:nilerr // the reader has gone
 	}
-	err := u.service.FollowLog(ctx, log.Run.ID, log.Attempt, place.Offset, stream.add)
+	err := u.service.FollowLog(ctx, namespaceOf(ctx), log.Run.ID, log.Attempt, place.Offset, stream.add)
 	if last := stream.end(); err == nil {
 		err = last
 	}

@@ -47,6 +47,10 @@ func viewConcern(c *service.Concern) templates.Concern {
 		view.Status, view.Title, view.Href = "silent", "Executor "+c.Executor+" does not respond", "/executors"
 		view.Words = "It ran on host " + c.Host + ". Its runs are retried elsewhere once their locks expire."
 		view.Cures = []templates.Cure{fleet}
+	case service.ConcernRefused:
+		view.Status, view.Title, view.Href = "failed", "Executor "+c.Executor+" refused "+templates.Plural(count, "task", "tasks"), "/executors"
+		view.Words = "They did not run. The last: " + c.Reason + ". If all tasks are refused, its keys are out of date; if not, find out who else can write to NATS."
+		view.Cures = []templates.Cure{fleet}
 	case service.ConcernDead:
 		view.Status, view.Title, view.Href = "dead", c.Job, run
 		view.Words = ofRuns(c, "1 run failed all its attempts", "runs failed all their attempts") + because(c.Reason)

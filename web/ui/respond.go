@@ -9,6 +9,9 @@ import (
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
+
+	"github.com/tidewheel/tidewheel/access"
+	"github.com/tidewheel/tidewheel/templates"
 )
 
 // show answers with a page, or only with its part that refreshes when the page's own script asks. Neither is sent
@@ -27,7 +30,7 @@ func refreshes(c echo.Context) bool { return c.Request().Header.Get("HX-Request"
 func (u *UI) render(c echo.Context, status int, component templ.Component) error {
 	var out bytes.Buffer
 	// A page about a request that was given up, or of a stream that could not begin, is rendered all the same.
-	if err := component.Render(context.WithoutCancel(c.Request().Context()), &out); err != nil {
+	if err := component.Render(templates.WithMay(context.WithoutCancel(c.Request().Context()), mayOf(c)), &out); err != nil {
 		return fmt.Errorf("render %s: %w", c.Path(), err)
 	}
 	return c.HTMLBlob(status, out.Bytes())
@@ -40,7 +43,7 @@ const noticeParameter = "done"
 const noticeCount = "n"
 
 // notices are what pages say of the action that led to them.
-var notices = map[string]string{
+var notices = map[string]string{ //nolint:gosec // these are words for pages, no credentials
 	"created":    "Created. Its first slots are below.",
 	"saved":      "Saved.",
 	"unchanged":  "Nothing has changed.",
@@ -67,6 +70,8 @@ var notices = map[string]string{
 	"moved":     "The alias has moved. Runs that start from now on use it.",
 	"back":      "Rolled back.",
 
+	"namespace-created": "Created. Give roles in it with tidewheel namespace member set.",
+
 	"secret-set":     "Set. Runs that are queued from now on are given the new value.",
 	"secret-deleted": "Deleted.",
 }
@@ -77,4 +82,14 @@ func done(c echo.Context, path, notice string) error {
 		path += "?" + url.Values{noticeParameter: {notice}}.Encode()
 	}
 	return c.Redirect(http.StatusSeeOther, path)
+}
+
+// mayOf is what the reader of a page may do in the namespace that it shows: only that is offered.
+func mayOf(c echo.Context) templates.May {
+	ctx := c.Request().Context()
+	identity, namespace := access.From(ctx), namespaceOf(ctx)
+	return templates.May{
+		Operate: identity.May(namespace, access.Operator), Edit: identity.May(namespace, access.Editor), Admin: identity.May(namespace, access.Admin),
+		Root: identity.May(access.Everywhere, access.Admin),
+	}
 }

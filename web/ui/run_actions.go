@@ -13,10 +13,10 @@ import (
 )
 
 // acted does something to a run or a wave, and shows its page again.
-func acted[T any](page, notice string, do func(ctx context.Context, id, by string) (T, error)) echo.HandlerFunc {
+func acted[T any](page, notice string, do func(ctx context.Context, namespace, id, by string) (T, error)) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		ctx, id := c.Request().Context(), c.Param("id")
-		if _, err := do(ctx, id, service.Actor(ctx)); err != nil {
+		if _, err := do(ctx, namespaceOf(ctx), id, service.Actor(ctx)); err != nil {
 			return err
 		}
 		return done(c, page+id, notice)
@@ -35,7 +35,7 @@ func (u *UI) waveMark(c echo.Context) error {
 	if err != nil {
 		return u.waveMarking(c, http.StatusUnprocessableEntity, task, as, "Choose how the task is to count.")
 	}
-	_, err = u.service.MarkTask(ctx, id, task, status, service.Actor(ctx))
+	_, err = u.service.MarkTask(ctx, namespaceOf(ctx), id, task, status, service.Actor(ctx))
 	var known *service.Error
 	switch {
 	case err == nil:

@@ -17,7 +17,7 @@ func (u *UI) runDiff(c echo.Context) error {
 	if a == "" || b == "" {
 		return echo.ErrBadRequest
 	}
-	diff, err := u.service.CompareRuns(c.Request().Context(), a, b, exact)
+	diff, err := u.service.CompareRuns(c.Request().Context(), namespaceOf(c.Request().Context()), a, b, exact)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ func (u *UI) viewEffects(ctx context.Context, run *engine.Run) (templates.Effect
 	if len(run.Attempts) == 0 {
 		return view, nil
 	}
-	effects, next, err := u.service.RunEffects(ctx, run.ID, "", shownEffects)
+	effects, next, err := u.service.RunEffects(ctx, namespaceOf(ctx), run.ID, "", shownEffects)
 	if err != nil {
 		return view, err
 	}

@@ -39,10 +39,10 @@ func (u *UI) runOutput(c echo.Context) error {
 
 // openOutput opens the output of an attempt; the first may be asked for before it has begun.
 func (u *UI) openOutput(ctx context.Context, id string, attempt int) (*service.Log, error) {
-	log, err := u.service.OpenLog(ctx, id, attempt)
+	log, err := u.service.OpenLog(ctx, namespaceOf(ctx), id, attempt)
 	var known *service.Error
 	if attempt == 1 && errors.As(err, &known) && known.Code == "attempt_not_found" {
-		return u.service.OpenLog(ctx, id, 0)
+		return u.service.OpenLog(ctx, namespaceOf(ctx), id, 0)
 	}
 	return log, err
 }

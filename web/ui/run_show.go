@@ -25,7 +25,7 @@ func (u *UI) runShow(c echo.Context) error {
 	id := c.Param("id")
 	asked, _ := strconv.Atoi(c.QueryParam("attempt")) // what is no number asks for the latest
 	if refreshes(c) {
-		run, err := u.service.Run(ctx, id)
+		run, err := u.service.Run(ctx, namespaceOf(ctx), id)
 		if err != nil {
 			return err
 		}
@@ -44,9 +44,9 @@ func (u *UI) runShow(c echo.Context) error {
 		return u.show(c, nil, templates.RunPart(view))
 	}
 
-	log, err := u.service.OpenLog(ctx, id, max(asked, 0))
+	log, err := u.service.OpenLog(ctx, namespaceOf(ctx), id, max(asked, 0))
 	if err != nil {
-		return err
+		return leadElsewhere(c, err)
 	}
 	view := u.viewRun(c, &log.Run)
 	view.ShownAttempt = log.Attempt

@@ -24,6 +24,7 @@ import (
 type site struct {
 	*webtest.World
 	server *web.Server
+	router *echo.Echo // of the server
 	first  engine.Run // of those that fill makes: it runs
 	broken engine.Run // it failed twice
 }
@@ -34,12 +35,19 @@ func newSite(t *testing.T, configs ...service.Config) *site {
 	if *serve != "" {
 		world.Now = time.Now().UTC()
 	}
+	made := &site{World: world}
 	pages := ui.New(world.Service, ui.Config{Version: "1.2.3", Now: func() time.Time { return world.Now }})
 	server, err := web.New(web.Config{
-		Service: world.Service, Guard: auth.Open(auth.Config{}), Log: world.Log, Version: "1.2.3",
-		Pages: func(e *echo.Echo) { pages.Register(e) },
+		Service: world.Service, Guard: auth.Open(), Log: world.Log, Version: "1.2.3",
+		Pages: func(e *echo.Echo) {
+			made.router = e
+			pages.Register(e)
+		},
 		LoginPage: func(c echo.Context, p web.LoginPage) error {
-			return pages.Login(c, p.Status, p.Message, p.Next)
+			return pages.Login(c, p.Status, p.Message, p.Next, p.Users)
+		},
+		WelcomePage: func(c echo.Context, p web.WelcomePage) error {
+			return pages.Welcome(c, p.Status, p.Message, p.Name, p.Next)
 		},
 		ErrorPage: func(c echo.Context, p web.ErrorPage) error {
 			return pages.Failure(c, p.Status, p.Title, p.Detail, p.RequestID)
@@ -48,7 +56,8 @@ func newSite(t *testing.T, configs ...service.Config) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &site{World: world, server: server}
+	made.server = server
+	return made
 }
 
 // ask sends a request as a browser does, and gives the answer.

@@ -28,7 +28,7 @@ func theme(c echo.Context) templates.Theme {
 // themeChoose keeps the choice in a cookie and leads back to the page that it was made on.
 func (u *UI) themeChoose(c echo.Context) error {
 	chosen := templates.ParseTheme(c.FormValue("theme"))
-	cookie := &http.Cookie{Name: themeCookie, Value: string(chosen), Path: "/", MaxAge: int(themeKept / time.Second), HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.IsTLS()}
+	cookie := &http.Cookie{Name: themeCookie, Value: string(chosen), Path: "/", MaxAge: int(themeKept / time.Second), HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.Scheme() == "https"} //nolint:gosec // as the session, it is secure where TLS is spoken
 	if chosen == templates.ThemeSystem {
 		cookie.MaxAge = -1
 	}

@@ -16,6 +16,8 @@ type Config struct {
 	Version string
 	// SignOut offers to end the session, where there are sessions.
 	SignOut bool
+	// Open warns on each page that the server asks for no credentials.
+	Open bool
 	// MaxBinary is the largest upload, in bytes; it is only told, the service enforces its own. Default 4 GiB.
 	MaxBinary int64
 	Now       func() time.Time // default time.Now
@@ -57,7 +59,6 @@ type Router interface {
 func (u *UI) Register(router Router) {
 	router.GET(static.Prefix+"*", echo.WrapHandler(static.Handler()))
 	router.GET("/favicon.ico", u.favicon)
-	router = scoped{router}
 
 	router.GET("/", u.overview)
 
@@ -103,6 +104,8 @@ func (u *UI) Register(router Router) {
 	router.POST("/executors/:id/resume", u.executorResume)
 
 	router.GET("/audit", u.auditList)
+	router.GET("/namespaces", u.namespaceList)
+	router.POST("/namespaces", u.namespaceCreate)
 	u.secretRoutes(router)
 
 	router.GET("/ui/search", u.search)
@@ -110,7 +113,6 @@ func (u *UI) Register(router Router) {
 
 	router.GET("/ui/kit", u.kit)
 	router.POST("/theme", u.themeChoose)
-	router.POST("/namespace", u.namespaceChoose)
 }
 
 func (u *UI) now() time.Time { return u.config.Now() }
@@ -126,13 +128,20 @@ func (u *UI) favicon(c echo.Context) error {
 
 // page makes the frame of a page.
 func (u *UI) page(c echo.Context, section templates.Section, title string) templates.Page {
+	ctx := c.Request().Context()
+	var choice []string
+	if namespaces, err := u.service.Namespaces(ctx); err == nil { // a page about a store that is away has no choice
+		for i := range namespaces {
+			choice = append(choice, namespaces[i].Name)
+		}
+	}
 	return templates.Page{
 		Title: title, Section: section, Now: u.now(), Version: u.config.Version,
 		Assets:  templates.Assets{Script: static.URL("app.js"), Style: static.URL("app.css"), Icon: static.URL("favicon.svg")},
 		Notice:  notices[c.QueryParam(noticeParameter)],
-		SignOut: u.config.SignOut,
-		Theme:   theme(c),
+		SignOut: u.config.SignOut, Open: u.config.Open,
+		Theme: theme(c),
 
-		Namespace: namespaceOf(c.Request().Context()),
+		Namespace: namespaceOf(ctx), Namespaces: choice,
 	}
 }

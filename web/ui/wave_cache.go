@@ -32,7 +32,7 @@ type keptWave struct {
 
 // wave gives a wave with its tasks, from memory where that is fresh enough.
 func (u *UI) wave(ctx context.Context, id string) (*service.WaveDetail, error) {
-	present, err := u.service.Wave(ctx, id)
+	present, err := u.service.Wave(ctx, namespaceOf(ctx), id)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (u *UI) wave(ctx context.Context, id string) (*service.WaveDetail, error) {
 	if detail := u.waves.find(id, present.Revision, now.Add(-fresh)); detail != nil {
 		return detail, nil
 	}
-	detail, err := u.service.WaveDetail(ctx, id)
+	detail, err := u.service.WaveDetail(ctx, namespaceOf(ctx), id)
 	if err != nil {
 		return nil, err
 	}

@@ -157,7 +157,7 @@ func TestTheRunOfATaskShowsItsDefinition(t *testing.T) {
 	if strings.Contains(page, "not kept any more") {
 		t.Error("the run says that its definition is not kept")
 	}
-	run, err := s.Run(t.Context(), engine.TaskRunID(wave.ID, "fetch"))
+	run, err := s.Run(t.Context(), engine.DefaultNamespace, engine.TaskRunID(wave.ID, "fetch"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func (u *UI) waveShow(c echo.Context) error {
 	ctx := c.Request().Context()
 	detail, err := u.wave(ctx, c.Param("id"))
 	if err != nil {
-		return err
+		return leadElsewhere(c, err)
 	}
 	view, err := u.viewWave(ctx, c, detail)
 	if err != nil {

@@ -2,6 +2,7 @@ package webtest
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"strings"
 	"sync"
@@ -29,6 +30,9 @@ type World struct {
 // Start is the time at which a World begins, and stands still.
 var Start = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
+// RootToken opens everything in a World.
+const RootToken = "tw_0123456789abcdefghijklmnop"
+
 // New makes a World with nothing in it.
 func New(t testing.TB, configs ...service.Config) *World {
 	t.Helper()
@@ -37,10 +41,13 @@ func New(t testing.TB, configs ...service.Config) *World {
 		Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	var err error
-	config := service.Config{Now: func() time.Time { return w.Now }}
+	config := service.Config{
+		Now: func() time.Time { return w.Now }, RootToken: RootToken,
+		Backup: func(context.Context, io.Writer, service.BackupParts) error { return nil },
+	}
 	for _, given := range configs {
 		config.MaxBinary, config.Backup, config.NoBackup = given.MaxBinary, given.Backup, given.NoBackup
-		config.Alone, config.DiskFull = given.Alone, given.DiskFull
+		config.Alone, config.DiskFull, config.MaxBacklog = given.Alone, given.DiskFull, given.MaxBacklog
 	}
 	if config.Secrets, err = vault(t, w.Store); err != nil {
 		t.Fatal(err)
@@ -88,6 +95,14 @@ func (s *Store) InsertRecord(ctx context.Context, record engine.Record) error {
 		return err
 	}
 	return s.Store.InsertRecord(ctx, record)
+}
+
+// Record fails while the store is told to.
+func (s *Store) Record(ctx context.Context, kind, key string) (engine.Record, error) {
+	if err := s.fault(); err != nil {
+		return engine.Record{}, err
+	}
+	return s.Store.Record(ctx, kind, key)
 }
 
 // Fail makes the store answer with an error; nil mends it.
@@ -144,6 +159,14 @@ func (w *World) PutBinary(t testing.TB, name string, aliases ...string) engine.B
 	return binary
 }
 
+// PutBinaryIn uploads a program to a namespace.
+func (w *World) PutBinaryIn(t testing.TB, namespace, name string) {
+	t.Helper()
+	if _, _, _, err := w.UploadBinary(t.Context(), namespace, name, Script("echo "+name), service.Upload{By: "test"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // PutJob saves a job of a JSON definition.
 func (w *World) PutJob(t testing.TB, definition string) engine.Job {
 	t.Helper()
@@ -156,6 +179,14 @@ func (w *World) PutJob(t testing.TB, definition string) engine.Job {
 		t.Fatal(err)
 	}
 	return saved
+}
+
+// PutNamespace makes a namespace.
+func (w *World) PutNamespace(t testing.TB, name string) {
+	t.Helper()
+	if _, err := w.CreateNamespace(t.Context(), name, ""); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // PutDAG saves a DAG of a YAML or JSON definition.

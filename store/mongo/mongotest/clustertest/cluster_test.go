@@ -65,6 +65,7 @@ func newCluster(t *testing.T) *cluster {
 	if c.program, err = e2e.Build(t.Context(), folder(t), flags...); err != nil {
 		t.Fatal(err)
 	}
+	c.makeTaskKeys()
 	c.startNATS()
 	mongo := freeAddress(t)
 	c.mongo = c.node("mongodb", func() *exec.Cmd { return helper(helperMongo, mongo) })
@@ -105,6 +106,27 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
+// The files of the keys that engines sign tasks with, and executors verify them by.
+const (
+	privateTaskKeys = "engines.pem"
+	publicTaskKeys  = "executors.pem"
+)
+
+func (c *cluster) makeTaskKeys() {
+	for _, file := range []struct {
+		name  string
+		words []string
+	}{{privateTaskKeys, []string{"task-key", "new"}}, {publicTaskKeys, []string{"task-key", "public", filepath.Join(c.dir, privateTaskKeys)}}} {
+		text, err := exec.CommandContext(c.t.Context(), c.program, file.words...).Output()
+		if err == nil {
+			err = os.WriteFile(filepath.Join(c.dir, file.name), text, 0o600)
+		}
+		if err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
 // startNATS begins three servers that find each other.
 func (c *cluster) startNATS() {
 	var clients, routes []string
@@ -139,14 +161,18 @@ func (c *cluster) command(program, name, roles string, more ...string) *exec.Cmd
 // member makes a node of the cluster.
 func (c *cluster) member(name, roles string, more ...string) *node {
 	return c.node(name, func() *exec.Cmd {
-		program := c.program
+		program, keys := c.program, []string(nil)
 		if c.older[name] {
-			program = c.earlier
+			program = c.earlier // it knows no keys of tasks
+		} else if roles == "engine" {
+			keys = []string{"--task-keys-file", filepath.Join(c.dir, privateTaskKeys)}
+		} else if roles == "executor" {
+			keys = []string{"--task-keys-file", filepath.Join(c.dir, publicTaskKeys)}
 		}
 		return c.command(program, name, roles, append([]string{
 			"--nats-url", c.natsURL, "--nats-credentials", natsUser + ":" + natsPassword, "--nats-replicas", "3",
 			"--s3-endpoint", c.s3URL, "--s3-bucket", "cluster", "--s3-access-key", c.keys.AccessKey, "--s3-secret-key", c.keys.SecretKey,
-		}, more...)...)
+		}, append(keys, more...)...)...)
 	})
 }
 

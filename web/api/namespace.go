@@ -1,0 +1,91 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/tidewheel/tidewheel/access"
+	"github.com/tidewheel/tidewheel/client/wire"
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/web/service"
+)
+
+// NamespacePath names a namespace.
+type NamespacePath struct {
+	Name string `path:"name" maxLength:"128" doc:"The namespace's name" example:"finance"`
+}
+
+type namespaceAnswer struct {
+	Status int
+	Body   wire.Namespace
+}
+
+func (a *API) namespaces() {
+	register(a, huma.Operation{
+		OperationID: "list-namespaces", Method: http.MethodGet, Path: "/namespaces", Tags: []string{"namespaces"},
+		Summary: "List namespaces", Description: "By name: all in which the sender of the request has a role.",
+	}, func(ctx context.Context, _ *struct{}) (*pageAnswer[wire.Namespace], error) {
+		namespaces, err := a.service.Namespaces(ctx)
+		if err != nil {
+			return nil, err
+		}
+		var items []wire.Namespace
+		for i := range namespaces {
+			items = append(items, viewNamespace(ctx, &namespaces[i]))
+		}
+		return answerPage(items, ""), nil
+	})
+	register(a, huma.Operation{
+		OperationID: "get-namespace", Method: http.MethodGet, Path: "/namespaces/{name}", Tags: []string{"namespaces"},
+		Summary: "Show a namespace",
+	}, func(ctx context.Context, in *NamespacePath) (*namespaceAnswer, error) {
+		return answerNamespace(ctx, http.StatusOK)(a.service.Namespace(ctx, in.Name))
+	})
+	register(a, huma.Operation{
+		OperationID: "create-namespace", Method: http.MethodPost, Path: "/namespaces", Tags: []string{"namespaces"}, DefaultStatus: http.StatusCreated,
+		Summary: "Create a namespace",
+	}, func(ctx context.Context, in *struct {
+		Key  string `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same request: sent again it changes nothing, and with another body it is refused (422, key_reused)"`
+		Body wire.NewNamespace
+	}) (*namespaceAnswer, error) {
+		request := service.Request{Namespace: engine.DefaultNamespace, Operation: "create-namespace", Key: in.Key, Asked: in.Body}
+		made, err := once(ctx, a.service, request, func() (access.Namespace, error) {
+			return a.service.Namespace(ctx, in.Body.Name)
+		}, func() (access.Namespace, error) {
+			return a.service.CreateNamespace(ctx, in.Body.Name, in.Body.Description)
+		})
+		return answerNamespace(ctx, http.StatusCreated)(made, err)
+	})
+	register(a, huma.Operation{
+		OperationID: "set-namespace", Method: http.MethodPut, Path: "/namespaces/{name}", Tags: []string{"namespaces"},
+		Summary: "Describe a namespace",
+	}, func(ctx context.Context, in *struct {
+		NamespacePath
+		Body wire.NamespaceSettings
+	}) (*namespaceAnswer, error) {
+		return answerNamespace(ctx, http.StatusOK)(a.service.DescribeNamespace(ctx, in.Name, in.Body.Description))
+	})
+	register(a, huma.Operation{
+		OperationID: "delete-namespace", Method: http.MethodDelete, Path: "/namespaces/{name}", Tags: []string{"namespaces"},
+		Summary: "Delete a namespace", Description: "One that still owns a job, a DAG, a binary or a secret is refused (409).",
+	}, func(ctx context.Context, in *NamespacePath) (*nothing, error) {
+		return &nothing{}, a.service.DeleteNamespace(ctx, in.Name)
+	})
+}
+
+func answerNamespace(ctx context.Context, status int) func(access.Namespace, error) (*namespaceAnswer, error) {
+	return func(namespace access.Namespace, err error) (*namespaceAnswer, error) {
+		if err != nil {
+			return nil, err
+		}
+		return &namespaceAnswer{status, viewNamespace(ctx, &namespace)}, nil
+	}
+}
+
+func viewNamespace(ctx context.Context, n *access.Namespace) wire.Namespace {
+	return wire.Namespace{
+		Name: n.Name, Description: n.Description, Role: access.From(ctx).Grants.In(n.Name).String(), CreatedAt: n.CreatedAt, CreatedBy: n.CreatedBy,
+	}
+}

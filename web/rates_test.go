@@ -1,0 +1,70 @@
+package web_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/tidewheel/tidewheel/web"
+)
+
+// flood asks as often as it takes to be refused, from an address, and returns the refusal; nil if it was never refused.
+func flood(t *testing.T, s *site, method, path, from string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	for range 40 {
+		request := httptest.NewRequestWithContext(t.Context(), method, path, nil)
+		request.RemoteAddr = from
+		for i := 0; i < len(headers); i += 2 {
+			request.Header.Set(headers[i], headers[i+1])
+		}
+		answer := httptest.NewRecorder()
+		s.server.Handler().ServeHTTP(answer, request)
+		if answer.Code == http.StatusTooManyRequests {
+			return answer
+		}
+	}
+	return nil
+}
+
+func TestRequestsOfOneSenderAreBounded(t *testing.T) {
+	s := newSite(t, func(config *web.Config) { config.RequestsPerSecond = 1 })
+	const outside, other = "203.0.113.7:4000", "203.0.113.8:4000"
+	refused := flood(t, s, "GET", "/api/v1/jobs", outside)
+	if refused == nil || refused.Header().Get("Retry-After") != "1" || !strings.Contains(refused.Body.String(), `"code":"too_many_requests"`) {
+		t.Fatalf("an address without credentials gets %+v", refused)
+	}
+	if flood(t, s, "GET", "/login", outside) == nil {
+		t.Error("the login page is not bounded")
+	}
+	if page := flood(t, s, "GET", "/jobs", outside, "Accept", html); page == nil || !strings.Contains(page.Body.String(), "--requests-per-second") {
+		t.Errorf("a browser gets %+v", page)
+	}
+	for _, path := range []string{"/livez", "/readyz", "/static/app.js"} {
+		if flood(t, s, "GET", path, outside) != nil {
+			t.Errorf("%s is bounded", path)
+		}
+	}
+	if flood(t, s, "GET", "/login", "127.0.0.1:4000") != nil {
+		t.Error("this machine is bounded without credentials")
+	}
+	// A token has a rate of its own, wherever it comes from.
+	first := httptest.NewRequestWithContext(t.Context(), "GET", "/api/v1/jobs", nil)
+	first.RemoteAddr = outside
+	first.Header.Set(authorization, bearer)
+	answer := httptest.NewRecorder()
+	s.server.Handler().ServeHTTP(answer, first)
+	if answer.Code != http.StatusOK {
+		t.Errorf("a token that comes from an address that is refused gets %d", answer.Code)
+	}
+	if flood(t, s, "GET", "/api/v1/jobs", other, authorization, bearer) == nil {
+		t.Error("a token is not bounded")
+	}
+}
+
+func TestNoRequestIsRefusedWithoutARate(t *testing.T) {
+	s := newSite(t, nil)
+	if flood(t, s, "GET", "/api/v1/jobs", "203.0.113.7:4000", authorization, bearer) != nil {
+		t.Error("a request is refused")
+	}
+}
