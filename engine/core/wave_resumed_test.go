@@ -219,3 +219,30 @@ func (b *waveBench) editUnheard(definition string, at time.Duration) {
 	b.dag.Pending, b.dag.UpdatedAt = true, b.dag.CreatedAt.Add(at)
 	b.forms[b.dag.Generation] = d
 }
+
+func TestAWaveThatWentOnBlamesWhatFailedSince(t *testing.T) {
+	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks: {a: {}, b: {needs: [a]}}\n")
+	fails := "a"
+	b.ends = func(task *engine.Task) engine.Finish {
+		if task.Task != fails {
+			return engine.Finish{Status: engine.StatusSucceeded}
+		}
+		return engine.Finish{Status: engine.StatusFailed, NoRetry: true, Error: fails + " is broken"}
+	}
+	wave := b.ask("one", nil, nil)
+	b.drain()
+	if got := b.waves[wave].Reason; got != "task a: a is broken" {
+		t.Errorf("first it says %q", got)
+	}
+	fails = "b"
+	b.command(engine.CommandResumeWave, wave, "", engine.StatusInvalid)
+	b.drain()
+	if got := b.waves[wave].Reason; got != "task b: b is broken" {
+		t.Errorf("after it went on it says %q", got)
+	}
+	b.command(engine.CommandMarkTask, wave, "b", engine.StatusFailed)
+	b.drain()
+	if got := b.waves[wave].Reason; !strings.HasPrefix(got, "task b: marked as failed") {
+		t.Errorf("after b was marked it says %q", got)
+	}
+}

@@ -282,13 +282,18 @@ func (m *jobModel) pausedFor(n int, run *engine.Run) bool {
 	return n == len(m.revisions) || m.revisions[n].generation >= run.Generation && run.Slot.Before(m.resumed(n))
 }
 
-// resumed is when a revision ended a pause: as its user's clock said, or as the engine saw it, if that is behind.
+// resumed is when a revision ended a pause: as its user's clock said, or as the engine saw it, if that is behind. Where the engine saw
+// only a later one, after a clock went back, it is when that one ended the pause after it.
 func (m *jobModel) resumed(n int) time.Time {
 	at := m.revisions[n].stamp
 	for ; n < len(m.revisions); n++ {
-		if known := m.revisions[n].known; !known.IsZero() {
-			if known.Before(at) {
-				at = known
+		r := m.revisions[n]
+		if !r.paused && r.stamp.Before(at) {
+			at = r.stamp
+		}
+		if !r.known.IsZero() {
+			if r.known.Before(at) {
+				at = r.known
 			}
 			break
 		}

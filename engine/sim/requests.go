@@ -101,8 +101,8 @@ func (t *truth) marked() {
 	for _, r := range t.marking {
 		run := t.stored[engine.TaskRunID(r.RunID, r.Task)]
 		begun := run != nil && run.attempt > 0 && (r.before == nil || run.attempt > r.before.attempt)
-		had := r.before != nil && r.before.status.Terminal()
-		if run != nil && !begun && !had && run.status == r.Mark && !run.upstream {
+		waited := r.before == nil || r.before.status == engine.StatusScheduled // what is under way or has ended takes no mark
+		if run != nil && !begun && waited && run.status == r.Mark && !run.upstream {
 			t.waves[r.RunID].marks[r.Task] = stateOf(run)
 		}
 	}

@@ -57,7 +57,7 @@ func (w *Wave) Resume(by, marked string, now time.Time) (reset []int) {
 	w.Status, w.Reason, w.FinishedAt, w.Tally = engine.StatusRunning, "", time.Time{}, engine.WaveTally{}
 	w.Resumed++
 	w.By = by
-	w.active = nil
+	w.active, w.first, w.firstAt = nil, "", time.Time{} // what failed is run again
 	if task, ok := w.Definition.Task(marked); ok {
 		return w.State.Resume(task)
 	}
@@ -71,6 +71,9 @@ func (w *Wave) KeepMark(name string, as engine.Status, reset []int) []int {
 		return reset
 	}
 	closed, _ := w.State.Mark(task, StateOf(as))
+	if known := w.Known[engine.TaskRunID(w.ID, name)]; known != nil {
+		w.blameRun(known)
+	}
 	for _, other := range closed {
 		if !slices.Contains(reset, other) {
 			reset = append(reset, other)
