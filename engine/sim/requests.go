@@ -32,7 +32,7 @@ func (t *truth) grants(batch *engine.Batch) {
 		case wave == nil:
 		case !wave.Status.Terminal():
 			t.marks(wave, r)
-		case wave.Revision == r.Revision:
+		case wave.Revision == r.Revision && len(t.granted[wave.ID]) == 0: // the others ask for what has been done
 			t.granted[wave.ID] = append(t.granted[wave.ID], r)
 		}
 	}
