@@ -86,3 +86,27 @@ func TestSlotsBeforeTheFirstScheduleAreNotTakenForItsOwn(t *testing.T) {
 		t.Errorf("the ledger says %q", got)
 	}
 }
+
+// Both roots are given needs while they wait for the open wave: no wave opens for the first one, in which the other would wait for ever.
+func TestNoWaveOpensForASlotThatAnEditTookAway(t *testing.T) {
+	b := newWaveBench(t,
+		"kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {schedule: '* * * * *'}}\n")
+	b.idle(121 * time.Second) // both wait with their second slot
+	b.define("kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\n" +
+		"tasks: {a: {needs: [c]}, b: {needs: [c]}, c: {schedule: '0 12 * * *'}}\n")
+	b.drain()
+	b.wants("dag-w1", engine.StatusSucceeded, "a succeeded, b succeeded")
+	if w, opened := b.waves["dag-w2"]; opened {
+		t.Errorf("a wave has opened: %+v", w)
+	}
+	for _, r := range b.runs {
+		if !r.Status.Terminal() {
+			t.Errorf("run %s is %s: %s", r.ID, r.Status, r.Reason)
+		}
+	}
+	for _, root := range []string{"a", "b"} {
+		if got := b.ledger(root); got != "00:02..00:02 1 skipped(edited)" {
+			t.Errorf("the ledger of %s says %q", root, got)
+		}
+	}
+}
