@@ -28,7 +28,7 @@ type truth struct {
 	opened    map[string]bool       // waves that it opens
 	dropped   map[string]*shadow    // runs that it drops
 	granted   map[string][]*request // by run and wave: the requests to go on that it acts on
-	marking   []*request            // marks of open waves that it acts on
+	marking   []*request            // marks that it acts on
 	asked     map[string]*request   // by command, what users have asked for and no engine has acted upon; only looked up
 	turns     uint64                // how often a run went
 	versions  map[string]int64      // by run, of which generation it was last; only looked up
@@ -124,7 +124,6 @@ func (t *truth) commit(commit *engine.ShardCommit, e *driver, taken *takenUp) er
 			t.stored[run.ID].past.followed = true
 		}
 	}
-	t.marked()
 	for _, ends := range []bool{true, false} { // the wave of before ends before the next one opens
 		for i := range decision.Waves {
 			if wave := &decision.Waves[i]; wave.Status.Terminal() == ends {
