@@ -44,3 +44,19 @@ func TestAnEditRecordsTheSlotsThatAClockHasPassedBefore(t *testing.T) {
 		t.Errorf("it records %v, and begins at %s", away, slot)
 	}
 }
+
+// A schedule was made, the wall clock went back behind that, and edits follow: their slots are recorded from the edits on, not from when
+// the schedule was made.
+func TestAnEditCountsFromItsOwnTimeThoughTheClockWentBack(t *testing.T) {
+	made := time.Date(2026, 10, 25, 0, 59, 23, 0, time.UTC)
+	task := &engine.ScheduledTask{Since: made}
+	plan.Remember(task, nil, made.Add(-19*time.Second)) // nothing is accounted for yet
+	if want := made.Add(-19 * time.Second); !task.Since.Equal(want) {
+		t.Errorf("slots are recorded from %s on, want %s", task.Since, want)
+	}
+	task.Accounted = made
+	plan.Remember(task, nil, made.Add(-30*time.Second))
+	if want := made.Add(-19 * time.Second); !task.Since.Equal(want) {
+		t.Errorf("with slots accounted for, slots are recorded from %s on, want %s", task.Since, want)
+	}
+}

@@ -22,7 +22,10 @@ func Take(task *engine.ScheduledTask, slot time.Time) {
 // Remember adds the slots after an edit that the replaced schedule has accounted for, as the next schedule does not say which they
 // were. replaced is nil where it had no fixed slots: then they are in the task already.
 func Remember(task *engine.ScheduledTask, replaced *cron.Schedule, edited time.Time) {
-	task.Since = Later(task.Since, edited)
+	if task.Accounted.After(edited) {
+		edited = Later(task.Since, edited)
+	} // else nothing after the edit is accounted for, also where the clock went back behind the edit before it
+	task.Since = edited
 	taken := slices.DeleteFunc(slices.Clone(task.Taken), func(slot time.Time) bool { return !slot.After(task.Since) })
 	if replaced != nil {
 		for slot := range replaced.Between(task.Since, task.Accounted) {

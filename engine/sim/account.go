@@ -259,7 +259,8 @@ func (w *world) policies(m *jobModel, run *engine.Run) {
 	}
 }
 
-// stoodStill reports whether the job was paused at the slot of a run, and the engine had known it for a second. A form that the
+// stoodStill reports whether the job was paused at the slot of a run, and the engine had known it for a second. What came before the
+// pause, by its user's clock, may go after it where the clock went back. A form that the
 // engine only saw after the pause, or never acted upon as long as it was the latest, was never paused for it.
 func (m *jobModel) stoodStill(run *engine.Run, handled, came time.Duration) bool {
 	if handled == 0 {
@@ -267,7 +268,7 @@ func (m *jobModel) stoodStill(run *engine.Run, handled, came time.Duration) bool
 	}
 	for i, r := range m.revisions {
 		known := r.paused && !r.handledWall.IsZero() && came > r.handled
-		if known && run.Slot.After(r.handledWall.Add(time.Second)) && m.pausedFor(i, run) {
+		if known && run.Slot.After(r.stamp) && run.Slot.After(r.handledWall.Add(time.Second)) && m.pausedFor(i, run) {
 			return true
 		}
 	}
@@ -373,7 +374,7 @@ func (w *world) complete(m *jobModel, b book) {
 		if m.neverWent(f) {
 			until = f.since
 		}
-		if f.had.After(until) { // the clock went back before the next form was written
+		if f.had.After(until) && f.had.After(f.debt.task.Accounted) { // the clock went back before the next form was written
 			until = f.had.Add(1)
 		}
 		for slot := range f.schedule.Between(f.since, until) {
