@@ -110,3 +110,24 @@ func TestNoWaveOpensForASlotThatAnEditTookAway(t *testing.T) {
 		}
 	}
 }
+
+// An edit and a pause are heard after the clock went back behind a slot that had come before both: it has not come now, and does not fire.
+func TestASlotThatLiesAheadAgainDoesNotFireAfterAPause(t *testing.T) {
+	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}}\n")
+	b.idle(61 * time.Second)
+	b.drain()
+	b.editUnheard("kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks: {a: {schedule: '30 * * * * *'}}\n", 125*time.Second)
+	b.dag.Paused, b.dag.PausedAt = true, b.dag.CreatedAt.Add(126*time.Second)
+	b.now = b.dag.CreatedAt.Add(70 * time.Second)
+	b.step(core.ClockWentBack{By: 56 * time.Second})
+	b.save()
+	b.until(5 * time.Minute)
+	for _, r := range b.runs {
+		if r.Slot.After(b.dag.CreatedAt.Add(time.Minute)) {
+			t.Errorf("slot %s has run %s: %s", r.Slot, r.ID, r.Status)
+		}
+	}
+	if got := b.ledger("a"); got != "00:02..00:02 1 skipped(paused)" {
+		t.Errorf("the ledger says %q", got)
+	}
+}

@@ -259,8 +259,7 @@ func (w *world) policies(m *jobModel, run *engine.Run) {
 	}
 }
 
-// stoodStill reports whether the job was paused at the slot of a run, and the engine had known it for a second. What came before the
-// pause, by its user's clock, may go after it where the clock went back. A form that the
+// stoodStill reports whether the job was paused at the slot of a run, and the engine had known it for a second. A form that the
 // engine only saw after the pause, or never acted upon as long as it was the latest, was never paused for it.
 func (m *jobModel) stoodStill(run *engine.Run, handled, came time.Duration) bool {
 	if handled == 0 {
@@ -268,7 +267,7 @@ func (m *jobModel) stoodStill(run *engine.Run, handled, came time.Duration) bool
 	}
 	for i, r := range m.revisions {
 		known := r.paused && !r.handledWall.IsZero() && came > r.handled
-		if known && run.Slot.After(r.stamp) && run.Slot.After(r.handledWall.Add(time.Second)) && m.pausedFor(i, run) {
+		if known && run.Slot.After(r.handledWall.Add(time.Second)) && m.pausedFor(i, run) {
 			return true
 		}
 	}
