@@ -64,7 +64,7 @@ func (t *truth) reopens(wave *waveShadow) {
 	form := t.w.users.dagByUID[wave.DAGUID].forms[wave.Generation]
 	again, marks := make([]bool, form.graph.Len()), map[string]dag.State{}
 	first := t.granted[wave.ID] // it is what the wave goes on by
-	wave.kept = map[string]bool{}
+	wave.kept, wave.anew = map[string]bool{}, map[string]bool{}
 	for task := range form.graph.Len() { // a task needs those before it only
 		name := form.graph.Name(task)
 		marked := len(first) > 0 && first[0].Kind == engine.CommandMarkTask && first[0].Task == name
@@ -84,6 +84,22 @@ func (t *truth) reopens(wave *waveShadow) {
 		}
 	}
 	wave.marks = marks
+	for _, id := range t.runsOf[wave.ID] {
+		if run := t.stored[id]; run != nil && run.item >= 0 && run.status.Terminal() {
+			task, known := form.graph.Index(run.task)
+			wave.anew[id] = known && again[task]
+		}
+	}
+}
+
+// anew reports whether a run is an item that a wave which went on may run again, which it may once.
+func (t *truth) anew(run *engine.Run) bool {
+	wave := t.waves[run.Wave]
+	if wave == nil || !wave.anew[run.ID] {
+		return false
+	}
+	delete(wave.anew, run.ID)
+	return true
 }
 
 // markedAll checks that no task still waits of an open wave in which the batch has acted on a mark of it.
