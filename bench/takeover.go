@@ -18,6 +18,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/executor"
 	"github.com/tidewheel/tidewheel/queue/jetstream"
+	"github.com/tidewheel/tidewheel/signing"
 	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/store/mongo"
 )
@@ -76,7 +77,14 @@ func (b *bench) takeoverRound(ctx context.Context, signal syscall.Signal, inFlig
 		return "", err
 	}
 	defer func() { err = errors.Join(err, nats.Shutdown()) }()
-	queue, err := jetstream.Connect(ctx, jetstream.Config{Server: nats, Logger: log})
+	taskKeys := filepath.Join(dir, "task-keys.pem")
+	own, err := newTaskKeys(taskKeys)
+	if err != nil {
+		return "", err
+	}
+	var keys signing.Ring
+	keys.Use(own)
+	queue, err := jetstream.Connect(ctx, jetstream.Config{Server: nats, Keys: &keys, Logger: log})
 	if err != nil {
 		return "", err
 	}
@@ -108,7 +116,7 @@ func (b *bench) takeoverRound(ctx context.Context, signal syscall.Signal, inFlig
 			return "", err
 		}
 		s, _, err := startServer(ctx, b.binary, filepath.Join(folder, "data"),
-			"--roles", "engine,web", "--mongodb-uri", uri, "--nats-url", nats.URL(), "--retention", "0")
+			"--roles", "engine,web", "--mongodb-uri", uri, "--nats-url", nats.URL(), "--task-keys-file", taskKeys, "--retention", "0")
 		if err != nil {
 			return "", err
 		}
@@ -136,6 +144,19 @@ func (b *bench) takeoverRound(ctx context.Context, signal syscall.Signal, inFlig
 	return fired.report(moved, first, ended), nil
 }
 
+// newTaskKeys makes the keys that the engines sign tasks with, in a file for them.
+func newTaskKeys(path string) (*signing.Keys, error) {
+	keys, err := signing.NewKeys()
+	if err != nil {
+		return nil, err
+	}
+	text, err := keys.PrivateText()
+	if err != nil {
+		return nil, err
+	}
+	return keys, os.WriteFile(path, text, 0o600)
+}
+
 // takeoverJobs registers the jobs whose runs are watched, each once, and those of which runs wait for executors.
 func takeoverJobs(ctx context.Context, store *mongo.Store, first time.Time, inFlight int) error {
 	waiting, err := pausedJobs(ctx, store, waitingJobs, spec.TierHeavy)
@@ -151,7 +172,8 @@ func takeoverJobs(ctx context.Context, store *mongo.Store, first time.Time, inFl
 	})
 }
 
-// awaitLoad returns once two engines have the same number of shards each and the runs in flight have been queued.
+// awaitLoad returns once two engines have the same number of shards each and the runs in flight wait in the queue, or in the
+// engines, which let a part of them into it.
 func awaitLoad(ctx context.Context, queue *jetstream.Queue, inFlight int, until time.Time) error {
 	for {
 		queued, shards := 0, 0
@@ -171,6 +193,9 @@ func awaitLoad(ctx context.Context, queue *jetstream.Queue, inFlight int, until 
 		even := len(engines) == 2
 		for _, e := range engines {
 			shards += e.Shards
+			for _, held := range e.Held {
+				queued += held.Runs
+			}
 			even = even && e.Shards == engine.Shards/2
 		}
 		if even && queued >= inFlight/waitingJobs*waitingJobs {

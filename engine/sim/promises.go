@@ -283,7 +283,8 @@ func (t *truth) goesOn(known *shadow, run *engine.Run) {
 		p.cancelled = t.w.elapsed
 	}
 	p.waited = p.waited || run.Waiting
-	if run.Waiting || run.Status != engine.StatusScheduled {
+	held := run.Wave != "" && !run.Slot.After(t.now) // its wave has it, and others of it go first
+	if run.Waiting || run.Status != engine.StatusScheduled || held {
 		t.comes(known, run.Wave, run.Task)
 	}
 }

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/tidewheel/tidewheel/dag"
 	"github.com/tidewheel/tidewheel/engine"
 )
@@ -38,7 +40,7 @@ func (t *truth) grants(batch *engine.Batch) {
 	}
 	for i := range batch.Waves {
 		if known := t.waves[batch.Waves[i].ID]; known != nil && batch.Waves[i].Resumed > known.Resumed {
-			t.reopens(known)
+			t.reopens(known, batch)
 		}
 	}
 }
@@ -57,7 +59,8 @@ func (t *truth) marks(wave *waveShadow, r *request) {
 
 // reopens remembers, as a wave goes on after its end, which of its tasks stay as they are: what had succeeded, and what users have said of
 // tasks that are not run again. What failed or was cancelled is run again, and what was skipped after it or after what is marked now.
-func (t *truth) reopens(wave *waveShadow) {
+// Of several requests to go on with a wave one counts.
+func (t *truth) reopens(wave *waveShadow, batch *engine.Batch) {
 	form := t.w.users.dagByUID[wave.DAGUID].forms[wave.Generation]
 	again, marked, marks := make([]bool, form.graph.Len()), make([]bool, form.graph.Len()), map[string]dag.State{}
 	wave.kept = map[string]bool{}
@@ -75,7 +78,10 @@ func (t *truth) reopens(wave *waveShadow) {
 			wave.kept[name] = state == dag.Succeeded
 		}
 		for _, r := range t.granted[wave.ID] {
-			if r.Kind == engine.CommandMarkTask && r.Task == name {
+			id := engine.TaskRunID(wave.ID, name)
+			if r.Kind == engine.CommandMarkTask && r.Task == name && slices.ContainsFunc(batch.Runs, func(run engine.Run) bool {
+				return run.ID == id && run.Status == r.Mark && !run.Upstream
+			}) {
 				again[task], marked[task] = false, true // how it counts is remembered once it is written
 			}
 		}
