@@ -373,7 +373,8 @@ func (w *world) complete(m *jobModel, b book) {
 		if m.neverWent(f) {
 			until = f.since
 		}
-		if f.had.After(until) { // the clock went back before the next form was written
+		// The clock went back before the next form was written. A moment that lies ahead then is planned as it is, and goes with its form.
+		if f.had.After(until) && f.schedule.Kind() != cron.KindAt {
 			until = f.had.Add(1)
 		}
 		for slot := range f.schedule.Between(f.since, until) {
