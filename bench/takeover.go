@@ -293,10 +293,21 @@ func (f *firings) watchTimers(ctx context.Context) {
 func (f *firings) report(moved []bool, first, ended time.Time) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	again := map[int]time.Duration{} // by shard: from the end of the engine to its first run after it
 	var movedBefore, movedDelays, before, during sample
+	fired := map[int]bool{} // by shard
 	for _, one := range f.all {
-		if since := one.at.Sub(ended); moved[one.shard] && !one.slot.Before(ended) && (again[one.shard] == 0 || since < again[one.shard]) {
+		switch {
+		case !moved[one.shard]:
+		case one.slot.Before(ended.Add(-time.Second / probeRate)):
+			movedBefore = append(movedBefore, one.at.Sub(one.slot))
+		default:
+			fired[one.shard] = true
+		}
+	}
+	again := map[int]time.Duration{} // by shard with runs that were late: from the end of the engine to the first of these
+	for _, one := range f.all {
+		since, late := one.at.Sub(ended), one.at.Sub(one.slot) > movedBefore.at(1)
+		if moved[one.shard] && !one.slot.Before(ended) && late && (again[one.shard] == 0 || since < again[one.shard]) {
 			again[one.shard] = since
 		}
 	}
@@ -308,8 +319,7 @@ func (f *firings) report(moved []bool, first, ended time.Time) string {
 	for _, one := range f.all {
 		switch delay, early := one.at.Sub(one.slot), one.slot.Before(ended.Add(-time.Second/probeRate)); {
 		case one.slot.After(over):
-		case moved[one.shard] && early:
-			movedBefore = append(movedBefore, delay)
+		case moved[one.shard] && early: // above
 		case moved[one.shard]:
 			movedDelays = append(movedDelays, delay)
 		case early:
@@ -334,10 +344,10 @@ func (f *firings) report(moved []bool, first, ended time.Time) string {
 			shards++
 		}
 	}
-	return fmt.Sprintf("%d of %d shards that moved fired again, p50 %s, max %s after the end; their runs were late by max %s (before: %s)\n"+
+	return fmt.Sprintf("%d of %d shards that moved fired again; %d had runs that were late, and fired p50 %s, max %s after the end: by max %s (before: %s)\n"+
 		"    runs of the other shards, slot to delivered: before %s; during %s; %+.2f ms at p99, %+.2f ms at max\n"+
 		"    the machine: timers of 10 ms were late by %s before; %s during",
-		len(fires), shards, milliseconds(fires.at(0.5)), milliseconds(fires.at(1)), milliseconds(movedDelays.at(1)), milliseconds(movedBefore.at(1)),
+		len(fired), shards, len(fires), milliseconds(fires.at(0.5)), milliseconds(fires.at(1)), milliseconds(movedDelays.at(1)), milliseconds(movedBefore.at(1)),
 		before.percentiles(), during.percentiles(), difference(during, before, 0.99), difference(during, before, 1),
 		timersBefore.percentiles(), timersDuring.percentiles())
 }

@@ -104,6 +104,7 @@ func (t *truth) commit(commit *engine.ShardCommit, e *driver, taken *takenUp) er
 	}
 	t.positions[commit.Shard], t.taken, t.now = commit.Position, taken, e.time.wall()
 	decision := commit.Batch
+	t.turns++ // in which order runs went between two commits is not in the second
 	t.once(decision)
 	t.grants(decision)
 	ended := t.ends(decision)
@@ -266,7 +267,6 @@ func (t *truth) wrote(run *engine.Run) {
 	case run.Status.Terminal() || run.Waiting && run.Attempt > 0:
 		went = 0
 	case underWay(run) && went == 0:
-		t.turns++
 		went = t.turns
 	}
 	t.versions[run.ID] = run.Generation
