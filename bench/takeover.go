@@ -29,6 +29,7 @@ const (
 	probeSpan   = 20 * time.Second
 	beforeEnd   = 5 * time.Second // of probes before an engine ends, to compare with
 	waitingJobs = 250             // jobs that the runs in flight are of
+	lateBy      = 50 * time.Millisecond
 )
 
 // takeover measures what the end of an engine delays. Two engines are processes of their own and have 32 shards each; a
@@ -306,7 +307,7 @@ func (f *firings) report(moved []bool, first, ended time.Time) string {
 	}
 	again := map[int]time.Duration{} // by shard with runs that were late: from the end of the engine to the first of these
 	for _, one := range f.all {
-		since, late := one.at.Sub(ended), one.at.Sub(one.slot) > movedBefore.at(1)
+		since, late := one.at.Sub(ended), one.at.Sub(one.slot) > lateBy
 		if moved[one.shard] && !one.slot.Before(ended) && late && (again[one.shard] == 0 || since < again[one.shard]) {
 			again[one.shard] = since
 		}
@@ -344,10 +345,10 @@ func (f *firings) report(moved []bool, first, ended time.Time) string {
 			shards++
 		}
 	}
-	return fmt.Sprintf("%d of %d shards that moved fired again; %d had runs that were late, and fired p50 %s, max %s after the end: by max %s (before: %s)\n"+
+	return fmt.Sprintf("%d of %d shards that moved fired again; %d had runs that were late by more than %s, and fired p50 %s, max %s after the end: by max %s (before: %s)\n"+
 		"    runs of the other shards, slot to delivered: before %s; during %s; %+.2f ms at p99, %+.2f ms at max\n"+
 		"    the machine: timers of 10 ms were late by %s before; %s during",
-		len(fired), shards, len(fires), milliseconds(fires.at(0.5)), milliseconds(fires.at(1)), milliseconds(movedDelays.at(1)), milliseconds(movedBefore.at(1)),
+		len(fired), shards, len(fires), milliseconds(lateBy), milliseconds(fires.at(0.5)), milliseconds(fires.at(1)), milliseconds(movedDelays.at(1)), milliseconds(movedBefore.at(1)),
 		before.percentiles(), during.percentiles(), difference(during, before, 0.99), difference(during, before, 1),
 		timersBefore.percentiles(), timersDuring.percentiles())
 }
