@@ -77,9 +77,7 @@ func (q *Queue) awaitQueue(ctx context.Context) error {
 			return fmt.Errorf("jetstream: %s is not ready for executors: start an engine with this NATS first: %w", q.config.address(), err)
 		}
 		q.log.Warn("the queue is not ready; trying again", "error", err)
-		if !pause(ctx, backoff(try)) {
-			return context.Cause(ctx)
-		}
+		pause(ctx, backoff(try))
 	}
 }
 

@@ -161,6 +161,10 @@ type hybrid struct {
 
 func (h hybrid) Pull(ctx context.Context, config executor.PullConfig, handle func(executor.Delivery)) error {
 	h.enrol(config.Labels)
+	_ = h.executor.Renew(false)
+	for ctx.Err() == nil && h.executor.Ping(ctx) != nil {
+		pause(ctx, 10*time.Millisecond)
+	}
 	following, stop := context.WithCancel(ctx)
 	var beside sync.WaitGroup
 	beside.Go(func() {
@@ -448,10 +452,14 @@ func TestEnrolledExecutorWaitsForEngines(t *testing.T) {
 	engines := connect(t, Config{URL: at.url, Credentials: at.wide, Prefix: "one"})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
+	who := enrolled(t, at, engines, Grant{Name: "x", Tiers: tiers})
+	who.JWT = func() (string, error) {
+		return at.account.issue(&Grant{Name: "x", PublicKey: who.Key.Public(), Until: time.Now().Add(time.Hour)}, ExecutorPermissions("two", "x", tiers, nil))
+	}
 	_, err := Connect(ctx, Config{URL: at.url, Prefix: "two", Timeout: 200 * time.Millisecond, Logger: testLog(t),
-		Enrolled: enrolled(t, at, engines, Grant{Name: "x", Tiers: tiers})})
-	if err == nil {
-		t.Error("it connects to a NATS without streams")
+		Enrolled: who})
+	if err == nil || !strings.Contains(err.Error(), "start an engine with this NATS first") {
+		t.Errorf("on a NATS without streams it says %v", err)
 	}
 	if streams, err := server.nats.Jsz(&natsserver.JSzOptions{}); err != nil || streams.Streams != 4 {
 		t.Errorf("there are %+v, %v", streams, err)
