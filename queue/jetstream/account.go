@@ -171,8 +171,14 @@ func permissionsOf(text string) (Permissions, error) {
 	return Permissions{Publish: claims.Pub.Allow, Subscribe: claims.Sub.Allow}, nil
 }
 
-// SamePermissions reports whether two credentials let do the same.
-func SamePermissions(a, b string) bool {
+// halfOver reports whether half the life of credentials is over.
+func halfOver(text string, now time.Time) bool {
+	claims, err := jwt.DecodeUserClaims(text)
+	return err != nil || 2*now.Unix() >= claims.IssuedAt+claims.Expires
+}
+
+// samePermissions reports whether two credentials let do the same.
+func samePermissions(a, b string) bool {
 	one, err := permissionsOf(a)
 	if err != nil {
 		return false

@@ -45,16 +45,15 @@ func (q *Queue) mayTake(pool string) bool {
 	return err == nil && may.mayTake(&q.names, pool)
 }
 
-// Renew connects again if there are credentials that let do something else than those that the connection was made with, or if these
-// are due: a NATS ends a connection when its credentials expire. What waits for an answer is asked again.
-func (q *Queue) Renew(due bool) error {
+// Renew connects again if there are credentials that let do something else than those that the connection was made with, or if half the
+// life of these is over: a NATS ends a connection when its credentials expire. What waits for an answer is asked again.
+func (q *Queue) Renew() error {
 	enrolled := q.config.Enrolled
 	latest, err := enrolled.JWT()
 	if err != nil {
 		return wrap("jetstream: renew the connection", err)
 	}
-	used := enrolled.used.Load()
-	if used != nil && (*used == latest || !due && SamePermissions(*used, latest)) {
+	if used := enrolled.used.Load(); used != nil && (*used == latest || samePermissions(*used, latest) && !halfOver(*used, time.Now())) {
 		return nil
 	}
 	return wrap("jetstream: renew the connection", q.conn.ForceReconnect())

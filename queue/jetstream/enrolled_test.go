@@ -161,7 +161,7 @@ type hybrid struct {
 
 func (h hybrid) Pull(ctx context.Context, config executor.PullConfig, handle func(executor.Delivery)) error {
 	h.enrol(config.Labels)
-	_ = h.executor.Renew(false)
+	_ = h.executor.Renew()
 	for ctx.Err() == nil && h.executor.Ping(ctx) != nil {
 		pause(ctx, 10*time.Millisecond)
 	}
@@ -169,7 +169,7 @@ func (h hybrid) Pull(ctx context.Context, config executor.PullConfig, handle fun
 	var beside sync.WaitGroup
 	beside.Go(func() {
 		for pause(following, 200*time.Millisecond) {
-			_ = h.executor.Renew(false) // while the connection is away it fails, and is tried again
+			_ = h.executor.Renew() // while the connection is away it fails, and is tried again
 		}
 	})
 	defer beside.Wait()
@@ -412,7 +412,7 @@ func TestCredentialsAreRenewedWithoutAStop(t *testing.T) {
 				if !pause(t.Context(), time.Second) {
 					return
 				}
-				if err := q.Renew(i%2 == 1); err != nil {
+				if err := q.Renew(); err != nil {
 					t.Fatal(err)
 				}
 			}
