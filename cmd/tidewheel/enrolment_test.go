@@ -126,6 +126,33 @@ func TestEnrolledExecutorRunsIsRenewedFollowsKeysAndIsRevoked(t *testing.T) {
 	}
 }
 
+// An executor without an enrolment works as before, and it is said that its credentials open everything.
+func TestExecutorWithoutAnEnrolmentIsSaidToHaveWideRights(t *testing.T) {
+	s := enrolmentSiteFor(t, time.Hour)
+	config := s.elsewhere
+	config.NATSCredentials = "tide:hush"
+	config.TaskKeysFile = keyFile(t, newTestCLI(t).must("task-key", "public", s.engineKeys))
+	node, err := startNode(t, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if node.identity != nil {
+		t.Error("it has an identity")
+	}
+	s.greeting()
+	for _, c := range []struct {
+		words string
+		args  []string
+	}{
+		{"credentials of 1 executor open all of NATS", []string{"doctor", "--url", s.server.URL()}},
+		{"wide", []string{"get", "executors"}},
+	} {
+		if got := s.run(c.args...); !strings.Contains(got.out, c.words) {
+			t.Errorf("%v does not say %q: %s", c.args, c.words, got.out)
+		}
+	}
+}
+
 // An embedded NATS ends the connection of who was revoked, also where that one asks for nothing.
 func TestRevokedExecutorLosesAnEmbeddedNATS(t *testing.T) {
 	s := enrolmentSiteFor(t, time.Hour)
