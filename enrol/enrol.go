@@ -24,7 +24,7 @@ import (
 
 // The kinds of the records.
 const (
-	kindToken    = "enrolment-token" // key: the hash of the token
+	kindToken    = "enrolment-token" //nolint:gosec // key: the hash of the token
 	kindExecutor = "executor"        // key: the name
 	kindTaskKeys = "task-keys"       // key: publicKeys; the PEM text
 )

@@ -58,7 +58,7 @@ func (e *enrolledAs) take(given *wire.ExecutorCredentials) {
 
 // write keeps it in a folder, for the executor's user only.
 func (e *enrolledAs) write(folder string) error {
-	text, err := json.MarshalIndent(e, "", "  ")
+	text, err := json.MarshalIndent(e, "", "  ") //nolint:gosec // the file is where it is kept
 	if err != nil {
 		return err
 	}

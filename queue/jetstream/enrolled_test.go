@@ -202,15 +202,16 @@ func (h hybrid) Ping(ctx context.Context) error {
 	return errors.Join(h.Queue.Ping(ctx), h.executor.Ping(ctx))
 }
 
-// violations fails a test when a NATS refuses something.
+// violations fails a test when a NATS says some words, such as that it refuses something.
 type violations struct {
 	slog.Handler
-	t *testing.T
+	t     *testing.T
+	words string
 }
 
 func (v violations) Handle(ctx context.Context, record slog.Record) error {
 	record.Attrs(func(attr slog.Attr) bool {
-		if text := attr.Value.String(); strings.Contains(strings.ToLower(text), "permissions violation") {
+		if text := attr.Value.String(); strings.Contains(strings.ToLower(text), v.words) {
 			v.t.Error(text)
 		}
 		return true
@@ -243,7 +244,7 @@ func TestEnrolledExecutorDoesAllOfAnExecutor(t *testing.T) {
 						}
 						restricted, err := Connect(t.Context(), Config{
 							URL: at.url, Prefix: prefix, Enrolled: who, AckWait: testAckWait, ClaimWindow: 4 * testAckWait, Keys: testKeys,
-							Logger: slog.New(violations{testLog(t).Handler(), t}),
+							Logger: slog.New(violations{testLog(t).Handler(), t, "permissions violation"}),
 						})
 						if err != nil {
 							t.Fatal(err)
@@ -387,7 +388,13 @@ func TestCredentialsAreRenewedWithoutAStop(t *testing.T) {
 				now.Until = time.Now().Add(3 * time.Second)
 				return engines.Issue(context.WithoutCancel(t.Context()), at.account, now)
 			}
-			q := connect(t, Config{URL: at.url, Enrolled: who})
+			q, err := Connect(t.Context(), Config{
+				URL: at.url, Enrolled: who, AckWait: testAckWait, Keys: testKeys, Logger: slog.New(violations{testLog(t).Handler(), t, "expired"}),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(q.Close)
 			came := make(chan struct{}, 8)
 			pullOne(t, q, func(d executor.Delivery) {
 				if err := d.Ack(); err != nil {
@@ -430,7 +437,8 @@ func TestEmbeddedServerThrowsExecutorsOut(t *testing.T) {
 	engines := connect(t, Config{URL: at.url, Credentials: at.wide})
 	var revoked atomic.Bool
 	server.LetExecutorsIn(at.account, func(name, _ string) bool { return name != "gone" || !revoked.Load() })
-	gone := connect(t, Config{URL: at.url, Enrolled: enrolled(t, at, engines, Grant{Name: "gone", Tiers: tiers})})
+	goes := enrolled(t, at, engines, Grant{Name: "gone", Tiers: tiers})
+	gone := connect(t, Config{URL: at.url, Enrolled: goes})
 	stays := connect(t, Config{URL: at.url, Enrolled: enrolled(t, at, engines, Grant{Name: "stays", Tiers: tiers})})
 	allowed := func(name, _ string) bool { return name != "gone" }
 	revoked.Store(true)
@@ -442,6 +450,9 @@ func TestEmbeddedServerThrowsExecutorsOut(t *testing.T) {
 	}
 	if err := gone.Ping(t.Context()); err == nil {
 		t.Error("it is still connected")
+	}
+	if _, err := Connect(t.Context(), Config{URL: at.url, Enrolled: goes, Logger: testLog(t)}); err == nil {
+		t.Error("it connects again")
 	}
 }
 
