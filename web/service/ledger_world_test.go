@@ -56,11 +56,15 @@ func (w *tide) restart() {
 		w.take(i)
 		w.step(i, core.HorizonMoved{Until: w.Now.Add(100 * 24 * time.Hour)})
 	}
-	loaded, err := w.loader().Recover(w.t.Context(), allShards)
+	active, err := w.loader().Recover(w.t.Context(), allShards)
 	w.must(err)
-	w.loaded(loaded)
 	due, err := w.loader().Due(w.t.Context(), allShards, time.Time{}, w.Now.Add(100*24*time.Hour))
 	w.must(err)
+	for _, a := range active {
+		if !slices.Contains(due, a.UID) {
+			due = append(due, a.UID)
+		}
+	}
 	w.load(due)
 	w.sweep()
 }
@@ -90,11 +94,7 @@ func (w *tide) load(uids []string) {
 	}
 	loaded, err := w.loader().Jobs(w.t.Context(), uids)
 	w.must(err)
-	w.loaded(loaded)
-}
-
-func (w *tide) loaded(all core.JobsLoaded) {
-	of := all.ByShard()
+	of := loaded.ByShard()
 	for _, i := range slices.Sorted(maps.Keys(of)) {
 		w.step(i, *of[i])
 	}
