@@ -63,7 +63,7 @@ func (t *truth) marks(wave *waveShadow, r *request) {
 func (t *truth) reopens(wave *waveShadow, batch *engine.Batch) {
 	form := t.w.users.dagByUID[wave.DAGUID].forms[wave.Generation]
 	again, marked, marks := make([]bool, form.graph.Len()), make([]bool, form.graph.Len()), map[string]dag.State{}
-	wave.kept = map[string]bool{}
+	wave.kept, wave.again = map[string]bool{}, map[string]bool{}
 	for task := range form.graph.Len() { // a task needs those before it only
 		name := form.graph.Name(task)
 		state, _ := t.outcome(wave.ID, name)
@@ -85,6 +85,7 @@ func (t *truth) reopens(wave *waveShadow, batch *engine.Batch) {
 				again[task], marked[task] = false, true // how it counts is remembered once it is written
 			}
 		}
+		wave.again[name] = again[task] // of a mapped one the items go on once its list is made anew
 		if as, marked := wave.marks[name]; marked && !again[task] {
 			marks[name] = as
 		}

@@ -230,7 +230,7 @@ func (t *truth) wrote(run *engine.Run) {
 	from := known.status
 	switch {
 	case from == run.Status || !from.Terminal():
-	case len(t.granted[run.Wave]) > 0 && from != engine.StatusSucceeded:
+	case from != engine.StatusSucceeded && (len(t.granted[run.Wave]) > 0 || run.Item != nil && t.waves[run.Wave].again[run.Task]):
 		known.past.base = known.attempt
 		from = engine.StatusScheduled
 		if run.Status == engine.StatusScheduled || run.Status.Terminal() { // marked, or run again
