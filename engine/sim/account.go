@@ -299,7 +299,9 @@ func (m *jobModel) resumed(n int) time.Time {
 			if r.known.Before(at) {
 				at = r.known
 			}
-			break
+			if !r.paused { // else the engine has seen no resumption before
+				break
+			}
 		}
 	}
 	return at
