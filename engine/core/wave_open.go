@@ -54,10 +54,7 @@ func (c *Core) goRoot(r *run) {
 func (c *Core) join(r *run) *waveState {
 	d := r.job.dag
 	r.Waiting, r.Reason = false, ""
-	w, definition := d.open, d.current()
-	if w != nil {
-		definition = w.Definition
-	}
+	w, definition := d.open, d.inForce()
 	left := w == nil && r.Epoch <= d.epoch                      // its wave has ended without it
 	gone := definition.Graph != nil && !definition.Root(r.Task) // or there is none for it: a wave that it opened would wait for ever
 	if left || gone {                                           // by an edit
