@@ -33,12 +33,9 @@ func (c *Core) command(e CommandReceived) {
 		return
 	}
 	r := c.runs[e.Command.RunID]
-	if e.Run != nil && e.Run.Revision < j.endedRuns[e.Run.ID] {
-		e.Run = nil // it was read before its end was written
-	}
 	switch e.Command.Kind {
 	case engine.CommandStart:
-		if _, ended := j.endedRuns[e.Command.RunID]; r == nil && e.Run == nil && e.Command.Run != nil && !ended {
+		if e.Run == nil && e.Command.Run != nil {
 			c.start(j, e.Command.Run.Clone())
 		}
 	case engine.CommandCancel:
@@ -46,6 +43,9 @@ func (c *Core) command(e CommandReceived) {
 			c.cancel(r, e.Command.By)
 		}
 	case engine.CommandRetry:
+		if e.Run != nil && e.Run.Revision < j.endedRuns[e.Run.ID] {
+			e.Run = nil // it was read before its end was written
+		}
 		c.retryByHand(j, r, e)
 	case engine.CommandBackfill, engine.CommandStartWave, engine.CommandCancelWave, engine.CommandResumeWave, engine.CommandMarkTask:
 	}

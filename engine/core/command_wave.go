@@ -44,9 +44,7 @@ func (c *Core) waveCommand(e CommandReceived) {
 func (c *Core) startWave(d *dagState, asked engine.Wave) {
 	asked.Revision = 0
 	w := d.wave(asked)
-	if !c.ask(d, w) {
-		return
-	}
+	c.ask(d, w)
 	c.touchWave(w)
 	if d.def == nil {
 		c.abandonDAG(d)

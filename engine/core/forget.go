@@ -54,10 +54,10 @@ func (c *Core) forgetTask(j *job) {
 	c.forgetDAGIfIdle(d)
 }
 
-// forgetOver forgets waves that have ended, or went on, once every read of the store brings them so.
+// forgetOver forgets waves that went on once every read of the store brings them so.
 func (c *Core) forgetOver(d *dagState) {
 	if d.writes == 0 && c.held[d.uid] == 0 && len(d.resumes) == 0 {
-		d.endedWaves, d.resumed = nil, nil
+		d.resumed = nil
 	}
 }
 

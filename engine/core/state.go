@@ -99,10 +99,9 @@ type dagState struct {
 	asked           []*waveState               // by hand, in the order in which they were asked for
 	resumes         []CommandReceived
 
-	endedWaves map[string]bool    // waves that have ended, as job.ended
-	resumed    map[string]int64   // waves that went on, and from which revision, for as long
-	tombstone  *engine.JobHandled // as in job
-	writes     int                // waves that are not durable yet
+	resumed   map[string]int64   // waves that went on, and from which revision, for as long as in job.endedRuns
+	tombstone *engine.JobHandled // as in job
+	writes    int                // waves that are not durable yet
 }
 
 // waveState is a wave that has not ended: asked for, or open. There is at most one open wave of a DAG.

@@ -84,11 +84,3 @@ func (d *dagState) busy() bool {
 func (d *dagState) wave(document engine.Wave) *waveState {
 	return &waveState{dag: d, Wave: wave.Wave{Wave: document}}
 }
-
-// rememberEnded remembers that the wave has ended, while a read of the store that began before may yet arrive.
-func (w *waveState) rememberEnded() {
-	if w.dag.endedWaves == nil {
-		w.dag.endedWaves = map[string]bool{}
-	}
-	w.dag.endedWaves[w.ID] = true
-}

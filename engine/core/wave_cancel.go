@@ -41,7 +41,6 @@ func (c *Core) cancelWave(w *waveState, by string) {
 func (c *Core) endAsked(w *waveState, by string) {
 	w.Status, w.CancelBy, w.Reason = engine.StatusCancelled, by, "cancelled by "+by
 	w.FinishedAt = c.now.Truncate(time.Microsecond)
-	w.rememberEnded()
 	c.touchWave(w)
 }
 

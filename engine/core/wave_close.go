@@ -97,7 +97,6 @@ func (c *Core) skipRootsWithoutSlot(w *waveState) {
 func (c *Core) endWave(w *waveState) {
 	d := w.dag
 	w.End(c.now)
-	w.rememberEnded()
 	c.touchWave(w)
 	d.open = nil
 	d.dropDefinitions()

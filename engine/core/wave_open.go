@@ -88,13 +88,8 @@ func (c *Core) newSlotWave(r *run) *waveState {
 	})
 }
 
-// ask puts a wave that was asked for by hand in its place. One that was read before its end was written is over: then, and
-// where it is there already, the answer is false.
-func (c *Core) ask(d *dagState, w *waveState) bool {
-	same := func(other *waveState) bool { return other.ID == w.ID }
-	if d.endedWaves[w.ID] || slices.ContainsFunc(d.asked, same) || d.open != nil && same(d.open) {
-		return false
-	}
+// ask puts a wave that was asked for by hand in its place.
+func (c *Core) ask(d *dagState, w *waveState) {
 	at, _ := slices.BinarySearchFunc(d.asked, w, func(a, b *waveState) int {
 		if order := a.CreatedAt.Compare(b.CreatedAt); order != 0 {
 			return order
@@ -102,7 +97,6 @@ func (c *Core) ask(d *dagState, w *waveState) bool {
 		return a.Slot.Compare(b.Slot)
 	})
 	d.asked = slices.Insert(d.asked, at, w)
-	return true
 }
 
 // nextWave opens the next wave of a DAG, if one waits: what the schedule asks for before what was asked for by hand,
@@ -157,7 +151,6 @@ func (c *Core) openAsked(d *dagState) bool {
 	w := d.asked[next]
 	d.asked = slices.Delete(d.asked, next, next+1)
 	if !c.openWave(w) {
-		w.rememberEnded()
 		w.Status, w.Reason = engine.StatusFailed, "its definition is no DAG: save it again"
 		w.FinishedAt = c.now.Truncate(time.Microsecond)
 		c.touchWave(w)

@@ -24,7 +24,6 @@ func (c *Core) resumeWave(d *dagState, e CommandReceived) {
 	if f.Graph == nil {
 		return
 	}
-	delete(d.endedWaves, w.ID)
 	w.Begin(f)
 	runs := slices.Clone(e.WaveRuns)
 	if e.Command.Kind == engine.CommandMarkTask {

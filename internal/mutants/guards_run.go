@@ -226,8 +226,8 @@ var runGuards = []mutant{
 		name: "terminal", guard: "a run that has ended is not taken up again by an old read",
 		held: test{"engine/core", "^TestARetryOfAnEndThatWasRetriedAlreadyIsNotActedOn$"},
 		file: coreCommand,
-		old:  "	if e.Run != nil && e.Run.Revision < j.endedRuns[e.Run.ID] {",
-		new:  "	if false {",
+		old:  "if e.Run != nil && e.Run.Revision < j.endedRuns[e.Run.ID] {",
+		new:  "if false {",
 	},
 	{
 		name: "revoke-looks", guard: "an attempt that cannot be taken back is looked at again",
@@ -239,8 +239,8 @@ var runGuards = []mutant{
 	{
 		name: "start-terminal", guard: "a start asked for again does not start what has ended",
 		file: coreCommand,
-		old:  "r == nil && e.Run == nil && e.Command.Run != nil && !ended {",
-		new:  "r == nil && e.Command.Run != nil && (!ended || true) {",
+		old:  "if e.Run == nil && e.Command.Run != nil {",
+		new:  "if e.Command.Run != nil {",
 	},
 	{
 		name: "backfill-existing", guard: "a backfill makes only the runs that are missing",
