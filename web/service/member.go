@@ -40,7 +40,7 @@ func (s *Service) setMember(ctx context.Context, namespace, user string, role ac
 	}
 	before, err := s.Access.SetMember(ctx, namespace, user, role)
 	if err != nil {
-		return explain(err, "user", access.PlainName(user))
+		return explainAccess(err, "user", access.PlainName(user))
 	}
 	audit.Describe(ctx, namespace, audit.Change{What: "role of " + access.PlainName(user) + " in " + namespace, Before: before.String(), After: role.String()})
 	return nil
