@@ -68,7 +68,11 @@ var rules = map[string]rule{
 	"GET /livez":       public,
 	"GET /login":       public,
 	"POST /login":      public.unrecorded(), // it records by whom, once that is known
+	"GET /login/oidc":  public,
 	"POST /logout":     signedIn,
+
+	"GET /login/oidc/callback": public,
+
 	"GET /metrics":     metrics,
 	"GET /readyz":      public,
 	"GET /schema.json": public,
