@@ -18,6 +18,9 @@ type NamespaceRow struct {
 	Problem string // why the last change of a member was refused, or ""
 }
 
+// membersShown is how many members of a namespace the page lists.
+const membersShown = 50
+
 // NamespaceMember is a user with a role.
 type NamespaceMember struct {
 	User, Role string

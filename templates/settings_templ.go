@@ -853,7 +853,7 @@ func tokenTable(rows []TokenRow, page Page, base string) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(rows) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 78, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">Name</th><th scope=\"col\">May</th><th scope=\"col\">Last use</th><th scope=\"col\">Ends</th><th scope=\"col\" class=\"wide\">Created</th><th scope=\"col\"><span class=\"visually-hidden\">Actions</span></th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 78, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">Name</th><th scope=\"col\" class=\"wide\">May</th><th scope=\"col\">Last use</th><th scope=\"col\">Ends</th><th scope=\"col\" class=\"wide\">Created</th><th scope=\"col\"><span class=\"visually-hidden\">Actions</span></th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -884,7 +884,7 @@ func tokenTable(rows []TokenRow, page Page, base string) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 81, "…</code></td><td>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 81, "…</code></td><td class=\"wide\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

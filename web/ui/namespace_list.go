@@ -68,7 +68,7 @@ func (u *UI) namespaceCreate(c echo.Context) error {
 func (u *UI) namespaceMember(c echo.Context) error {
 	ctx, name, user := c.Request().Context(), c.Param("name"), c.FormValue("user")
 	notice, err := "role-given", error(nil)
-	if c.FormValue("remove") != "" {
+	if c.FormValue("remove") != "" || c.FormValue("role") == "none" {
 		notice, err = "role-removed", u.service.RemoveMember(ctx, name, user)
 	} else {
 		_, err = u.service.SetMember(ctx, name, user, c.FormValue("role"))
