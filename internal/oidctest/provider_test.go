@@ -33,7 +33,9 @@ type provider struct {
 	*storage.Storage
 	issuer  string
 	handler http.Handler
-	inside  bool // claims are in the ID token, else in the user info alone
+	// liesAbout is the subject that the user info says instead of the true one.
+	liesAbout string
+	inside    bool // claims are in the ID token, else in the user info alone
 
 	mu     sync.Mutex
 	users  map[string]*storage.User
@@ -149,6 +151,9 @@ func (p *provider) SetUserinfoFromRequest(ctx context.Context, info *oidc.UserIn
 func (p *provider) SetUserinfoFromToken(ctx context.Context, info *oidc.UserInfo, token, subject, origin string) error {
 	err := p.Storage.SetUserinfoFromToken(ctx, info, token, subject, origin)
 	p.addGroups(info, subject)
+	if p.liesAbout != "" {
+		info.Subject = p.liesAbout
+	}
 	return err
 }
 

@@ -136,6 +136,10 @@ func TestGroupsAreReadAsTheProviderHasThem(t *testing.T) {
 	newBrowser(t).signIn(id, s.url+"/jobs", "Olga").says(t, 403, `It sent no groups, which are looked for in the claim "groups".`)
 	id.user("1", "Olga", map[string]int{"shop": 1})
 	newBrowser(t).signIn(id, s.url+"/jobs", "Olga").says(t, 502, "the claim of groups is no list of names")
+	id.user("1", "Olga", []string{"shop"})
+	id.liesAbout = "2"
+	newBrowser(t).signIn(id, s.url+"/jobs", "Olga").says(t, 502, `the user info is about "2"`)
+	id.liesAbout = ""
 	id.user("2", "not a name", []string{"shop"})
 	newBrowser(t).signIn(id, s.url+"/jobs", "not a name").says(t, 403, "cannot be the name of a user here")
 }
