@@ -217,6 +217,7 @@ func TestErrorsOfTheProviderAreShown(t *testing.T) {
 	}
 	back(begin(), url.Values{"error": {"access_denied"}}).says(t, 403, "access_denied, the sign-in was refused or cancelled", `href="/login/oidc?next=%2Fjobs"`)
 	back(begin(), url.Values{"error": {"server_error"}, "error_description": {"<b>down</b>"}}).says(t, 403, "server_error, <b>down</b>")
+	begin()
 	if at := back("forged", url.Values{"error": {"access_denied"}, "error_description": {"call 555-1234"}}); at.status != 400 || strings.Contains(at.content, "555") {
 		t.Errorf("a link of another site puts its text on the page: %d %s", at.status, at.content)
 	}
