@@ -59,6 +59,10 @@ func (c *Core) join(r *run) *waveState {
 		c.giveUp(r, engine.ReasonEdited)
 		return nil
 	}
+	if f := d.inForce(); f.Graph != nil && !f.Root(r.Task) { // an edit has taken it away, or given it needs
+		c.giveUp(r, engine.ReasonEdited)
+		return nil
+	}
 	if w == nil {
 		w = c.newSlotWave(r)
 		if !c.openWave(w) {
@@ -67,10 +71,6 @@ func (c *Core) join(r *run) *waveState {
 		}
 		w.Epoch = r.Epoch // foretold when the run was prepared: nothing has opened since
 		d.epoch = max(d.epoch, r.Epoch)
-	}
-	if !w.Root(r.Task) { // an edit has taken it away, or given it needs
-		c.giveUp(r, engine.ReasonEdited)
-		return nil
 	}
 	if r.Attempt == 0 {
 		c.pinTask(r, w)

@@ -59,3 +59,9 @@ func (d *Definition) Task(name string) (int, bool) {
 	}
 	return d.Graph.Index(name)
 }
+
+// Root reports whether a name is that of a root.
+func (d *Definition) Root(name string) bool {
+	task, ok := d.Task(name)
+	return ok && d.Graph.Root(task)
+}
