@@ -13,7 +13,7 @@ import (
 )
 
 // oidcSecret is a setting without a flag: the environment makes it, or a file of its own, so that no list of processes shows it.
-const oidcSecret = "oidc-client-secret"
+const oidcSecret = "oidc-client-secret" //nolint:gosec // the name of a setting
 
 // oidcSettings are the settings that are about the provider of OpenID Connect.
 var oidcSettings = []string{"oidc-issuer", "oidc-client-id", oidcSecret + secretFile, "oidc-groups-claim", "oidc-role", "oidc-redirect-url"}

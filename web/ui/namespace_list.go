@@ -67,7 +67,8 @@ func (u *UI) namespaceCreate(c echo.Context) error {
 // namespaceMember gives a user a role in a namespace, or takes it away.
 func (u *UI) namespaceMember(c echo.Context) error {
 	ctx, name, user := c.Request().Context(), c.Param("name"), c.FormValue("user")
-	notice, err := "role-given", error(nil)
+	var err error
+	notice := "role-given"
 	if c.FormValue("remove") != "" || c.FormValue("role") == "none" {
 		notice, err = "role-removed", u.service.RemoveMember(ctx, name, user)
 	} else {

@@ -40,8 +40,9 @@ func formProblem(err error) (text string, status int, is bool) {
 		return sentence(known.Detail), http.StatusUnprocessableEntity, true
 	case service.KindExists, service.KindConflict:
 		return sentence(known.Detail), http.StatusConflict, true
+	default: // nothing that a form can mend
+		return "", 0, false
 	}
-	return "", 0, false
 }
 
 func (u *UI) settings(c echo.Context) error {
@@ -121,7 +122,7 @@ func grantRows(grants access.Grants) (rows []templates.Grant) {
 func (u *UI) passwordChange(c echo.Context) error {
 	ctx := c.Request().Context()
 	current, password := c.FormValue("current"), c.FormValue("password")
-	err := error(nil)
+	var err error
 	switch {
 	case current == "":
 		err = &service.Error{Kind: service.KindInvalid, Detail: "enter your current password, too"}
