@@ -68,5 +68,6 @@ func (u *storedUser) checkRolesOwn() error {
 	if u.From == "" {
 		return nil
 	}
-	return &InvalidError{"grants", "the roles of this user come from groups at " + u.From + " at each login: change the groups, or the --oidc-role of the server"}
+	return &InvalidError{"grants", "the roles of this user come from groups at " + u.From +
+		" at each login: change the groups, or the --oidc-role of the server"}
 }

@@ -101,7 +101,8 @@ func (s *Server) explainIssued(account *issuer.Account, err error) error {
 	}
 	switch {
 	case errors.Is(err, access.ErrNoRole):
-		return refuse("%s signed you in as %s, but none of your groups gives you a role here. %s An administrator of this server maps a group to a role: "+
+		return refuse("%s signed you in as %s, but none of your groups gives you a role here. %s "+
+			"An administrator of this server maps a group to a role: "+
 			"--oidc-role GROUP=ROLE, or GROUP=ROLE@NAMESPACE.", name, account.Name, s.groupsInWords(account.Groups))
 	case errors.Is(err, access.ErrOtherUser):
 		return refuse("%s signed you in as %s, and another user of this name is here: one with a password, or another account of the provider. "+
@@ -109,8 +110,8 @@ func (s *Server) explainIssued(account *issuer.Account, err error) error {
 	case errors.Is(err, access.ErrDisabled):
 		return refuse("The user %s is disabled here. Ask an administrator.", account.Name)
 	case errors.Is(err, access.ErrLastAdmin):
-		return refuse("Your groups at %s no longer make you admin for all namespaces, and you are the last one. Add another admin first, with the token "+
-			"in the server's data folder, or go back into the group.", name)
+		return refuse("Your groups at %s no longer make you admin for all namespaces, and you are the last one. "+
+			"Add another admin first, with the token in the server's data folder, or go back into the group.", name)
 	case errors.As(err, &invalid):
 		return refuse("%s calls you %q, which cannot be the name of a user here: %s.", name, account.Name, invalid.Reason)
 	}
@@ -138,7 +139,8 @@ func (s *Server) refuseLogin(c echo.Context, next, name string, err error) error
 		what += " as " + name
 	}
 	s.recordLogin(c, "", refusal.Status, what+": "+refusal.Error())
-	s.config.Log.Warn("a login failed", "how", "at "+s.config.Issuer.Name(), "name", name, "remote", addressOf(c.Request()), "error", refusal)
+	s.config.Log.Warn("a login failed", "how", "at "+s.config.Issuer.Name(), "name", name, "remote", addressOf(c.Request()), "error",
+		refusal)
 	ctx, cancel := context.WithTimeout(c.Request().Context(), time.Second)
 	defer cancel()
 	admin, err := s.config.Service.Access.HasAdmin(ctx)

@@ -58,7 +58,8 @@ func (p *Provider) Begin(ctx context.Context, redirect, next string) (Attempt, s
 		return Attempt{}, "", err
 	}
 	attempt := Attempt{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Next: next, BeganAt: p.config.Now()}
-	return attempt, p.oauth(found, redirect).AuthCodeURL(attempt.State, oidc.Nonce(attempt.Nonce), oauth2.S256ChallengeOption(attempt.Verifier)), nil
+	return attempt, p.oauth(found, redirect).AuthCodeURL(attempt.State, oidc.Nonce(attempt.Nonce),
+		oauth2.S256ChallengeOption(attempt.Verifier)), nil
 }
 
 // Finish ends a login with what the browser brings back from the provider; *Refusal.
@@ -66,14 +67,17 @@ func (p *Provider) Finish(ctx context.Context, redirect string, attempt Attempt,
 	age := p.config.Now().Sub(attempt.BeganAt)
 	if attempt.State == "" || age > AttemptLife || subtle.ConstantTimeCompare([]byte(attempt.State), []byte(answer.Get("state"))) != 1 {
 		return Account{}, Refuse(http.StatusBadRequest, errors.New("no login with this state is under way in the browser"),
-			"This sign-in was used before, took longer than %d minutes, or began in another window or at another address. Begin again.", int(AttemptLife.Minutes()))
+			"This sign-in was used before, took longer than %d minutes, or began in another window or at another address. Begin again.",
+			int(AttemptLife.Minutes()))
 	}
 	if code := answer.Get("error"); code != "" {
-		return Account{}, Refuse(http.StatusForbidden, fmt.Errorf("the provider answers %q: %q", short(code), short(answer.Get("error_description"))),
+		return Account{}, Refuse(http.StatusForbidden, fmt.Errorf("the provider answers %q: %q", short(code),
+			short(answer.Get("error_description"))),
 			"%s did not sign you in: %s. Try again, or ask its administrator.", p.Name(), described(code, answer.Get("error_description")))
 	}
 	if answer.Get("code") == "" {
-		return Account{}, Refuse(http.StatusBadRequest, fmt.Errorf("%w: there is no code", errNoAnswer), "%s sent you back without a sign-in. Begin again.", p.Name())
+		return Account{}, Refuse(http.StatusBadRequest, fmt.Errorf("%w: there is no code", errNoAnswer),
+			"%s sent you back without a sign-in. Begin again.", p.Name())
 	}
 	found, err := p.discover(ctx)
 	if err != nil {
@@ -99,7 +103,8 @@ func (p *Provider) explainExchange(err error) error {
 	}
 	switch answer.ErrorCode {
 	case "invalid_grant":
-		return Refuse(http.StatusBadRequest, err, "%s no longer accepts this sign-in: it was used before, or took too long. Begin again.", p.Name())
+		return Refuse(http.StatusBadRequest, err,
+			"%s no longer accepts this sign-in: it was used before, or took too long. Begin again.", p.Name())
 	case "invalid_client", "unauthorized_client":
 		return Refuse(http.StatusServiceUnavailable, err, "%s does not accept this server: %s. An administrator compares --oidc-client-id and "+
 			"--oidc-client-secret-file with what the provider has.", p.Name(), described(answer.ErrorCode, answer.ErrorDescription))
@@ -120,10 +125,12 @@ func (p *Provider) verify(ctx context.Context, found *discovered, token *oauth2.
 	switch {
 	case errors.As(err, &expired):
 		return nil, Refuse(http.StatusUnauthorized, err, "The ID token from %s expired at %s, and here it is %s. Begin again; "+
-			"if it stays so, an administrator compares the clocks of both machines.", p.Name(), expired.Expiry.UTC().Format(time.RFC3339), p.config.Now().UTC().Format(time.RFC3339))
+			"if it stays so, an administrator compares the clocks of both machines.", p.Name(), expired.Expiry.UTC().Format(time.RFC3339),
+			p.config.Now().UTC().Format(time.RFC3339))
 	case err != nil:
-		return nil, Refuse(http.StatusUnauthorized, err, "The ID token from %s cannot be trusted: it was altered, is not signed by the provider, or the provider's keys "+
-			"do not come. Begin again; the server's log says more.", p.Name())
+		return nil, Refuse(http.StatusUnauthorized, err,
+			"The ID token from %s cannot be trusted: it was altered, is not signed by the provider, or the provider's keys "+
+				"do not come. Begin again; the server's log says more.", p.Name())
 	}
 	var authorized struct {
 		Party string `json:"azp"`
@@ -132,8 +139,10 @@ func (p *Provider) verify(ctx context.Context, found *discovered, token *oauth2.
 		return nil, Refuse(http.StatusUnauthorized, err, "The ID token from %s cannot be read. The server's log says more.", p.Name())
 	}
 	if !slices.Contains(idToken.Audience, p.config.ClientID) || authorized.Party != "" && authorized.Party != p.config.ClientID {
-		return nil, Refuse(http.StatusUnauthorized, fmt.Errorf("the ID token is for %q, authorized party %q", idToken.Audience, authorized.Party),
-			"The ID token from %s is for another application. An administrator compares --oidc-client-id with the client at the provider.", p.Name())
+		return nil, Refuse(http.StatusUnauthorized, fmt.Errorf("the ID token is for %q, authorized party %q", idToken.Audience,
+			authorized.Party),
+			"The ID token from %s is for another application. An administrator compares --oidc-client-id with the client at the provider.",
+			p.Name())
 	}
 	if subtle.ConstantTimeCompare([]byte(idToken.Nonce), []byte(nonce)) != 1 {
 		return nil, Refuse(http.StatusUnauthorized, errors.New("the nonce of the ID token is of another login"),
@@ -169,11 +178,13 @@ func (p *Provider) account(ctx context.Context, found *discovered, token *oauth2
 	}
 	switch {
 	case err != nil:
-		return Account{}, Refuse(http.StatusBadGateway, err, "%s does not say what this server needs to know about you: %s. Ask an administrator.",
+		return Account{}, Refuse(http.StatusBadGateway, err,
+			"%s does not say what this server needs to know about you: %s. Ask an administrator.",
 			p.Name(), short(err.Error()))
 	case account.Name == "" || account.Subject == "":
 		return Account{}, Refuse(http.StatusForbidden, fmt.Errorf("%w: neither preferred_username nor a verified email", errNoAnswer),
-			"%s says neither your preferred_username nor a verified email. An administrator gives the client there the scopes profile and email.", p.Name())
+			"%s says neither your preferred_username nor a verified email. "+
+				"An administrator gives the client there the scopes profile and email.", p.Name())
 	}
 	return account, nil
 }

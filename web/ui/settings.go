@@ -92,7 +92,8 @@ func (u *UI) sessionRows(ctx context.Context, user string) ([]templates.SessionR
 	rows := make([]templates.SessionRow, len(sessions))
 	for i, s := range sessions {
 		rows[i] = templates.SessionRow{
-			ID: s.ID, Address: s.Address, Agent: s.Agent, Made: s.MadeAt, Seen: s.SeenAt, Expires: s.ExpiresAt, Current: s.ID == access.From(ctx).Session,
+			ID: s.ID, Address: s.Address, Agent: s.Agent, Made: s.MadeAt, Seen: s.SeenAt, Expires: s.ExpiresAt,
+			Current: s.ID == access.From(ctx).Session,
 		}
 	}
 	return rows, nil
@@ -168,7 +169,8 @@ func (u *UI) sessionsEndOthers(c echo.Context) error {
 // tokenCreate makes a token, and shows it on the page that answers: it is kept nowhere.
 func (u *UI) tokenCreate(c echo.Context) error {
 	ctx := c.Request().Context()
-	form := templates.TokenForm{Name: c.FormValue("name"), Role: c.FormValue("role"), Namespace: c.FormValue("namespace"), Expires: c.FormValue("expires")}
+	form := templates.TokenForm{Name: c.FormValue("name"), Role: c.FormValue("role"), Namespace: c.FormValue("namespace"),
+		Expires: c.FormValue("expires")}
 	made := access.NewToken{Name: form.Name}
 	err := tokenScope(access.From(ctx), form, u.now(), &made)
 	secret := ""

@@ -73,7 +73,8 @@ func (u *UI) usersNamed(ctx context.Context, cursor, text string) (found []acces
 
 func userRow(user *access.User) templates.UserRow {
 	return templates.UserRow{
-		Name: user.Name, From: user.From, By: user.CreatedBy, Grants: grantRows(user.Grants), Disabled: user.Disabled, Created: user.CreatedAt, Last: user.LastLogin,
+		Name: user.Name, From: user.From, By: user.CreatedBy, Grants: grantRows(user.Grants), Disabled: user.Disabled,
+		Created: user.CreatedAt, Last: user.LastLogin,
 	}
 }
 
