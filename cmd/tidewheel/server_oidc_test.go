@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/tidewheel/tidewheel/access"
-	"github.com/tidewheel/tidewheel/web/issuer"
+	oidc "github.com/tidewheel/tidewheel/web/issuer"
 )
 
 // oidcConfig reads and checks the settings of a server.
@@ -37,9 +37,9 @@ func TestProviderIsReadFromFlagsEnvironmentAndFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want := issuer.Config{
+	want := oidc.Config{
 		Issuer: "https://id.example.com", ClientID: "tidewheel", ClientSecret: "hidden", GroupsClaim: "groups",
-		Roles: []issuer.GroupRole{
+		Roles: []oidc.GroupRole{
 			{Group: "admins", Role: access.Admin, Namespace: access.Everywhere}, {Group: "cn=shop, ou=teams", Role: access.Editor, Namespace: "shop"},
 		},
 	}

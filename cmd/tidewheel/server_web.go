@@ -41,7 +41,7 @@ func (s *Server) startWeb(context.Context) error {
 		RequestsPerSecond: s.config.RequestsPerSecond,
 	}
 	if s.config.OIDC.Issuer != "" {
-		config.Issuer = s.issuer()
+		config.Issuer = s.oidcProvider()
 	}
 	if s.certificate != nil {
 		config.TLS = s.certificate.Server()
