@@ -30,6 +30,7 @@ SIMFLAGS    ?=
 TOOLS := .cache/bin
 MONGO := store/mongo/mongotest
 DEPLOY := internal/deploytest
+OIDC := internal/oidctest
 
 # Where the race detector has nothing to find: pure packages start no goroutine, and the end-to-end tests watch a program that is
 # built without it.
@@ -54,6 +55,7 @@ test: static ## Run every test that needs no browser and no outside server
 	cd static && node --test test
 	$(GO) test $(GOTESTFLAGS) ./...
 	cd $(DEPLOY) && $(GO) test -count=1 $(GOTESTFLAGS) ./... # it reads what no cache watches
+	cd $(OIDC) && $(GO) test -count=1 $(GOTESTFLAGS) ./... # it builds the program
 
 .PHONY: generate
 generate: $(TOOLS)/templ $(TOOLS)/msgp $(TOOLS)/easyjson ## Write anew what is generated and committed: templ components, codecs, schemas
@@ -68,6 +70,7 @@ lint: static $(TOOLS)/golangci-lint $(TOOLS)/deadcode ## Run golangci-lint, with
 	.ci/deadcode $(TOOLS)/deadcode
 	cd $(MONGO) && $(CURDIR)/$(TOOLS)/golangci-lint run --config $(CURDIR)/.golangci.yml
 	cd $(DEPLOY) && $(CURDIR)/$(TOOLS)/golangci-lint run --config $(CURDIR)/.golangci.yml
+	cd $(OIDC) && $(CURDIR)/$(TOOLS)/golangci-lint run --config $(CURDIR)/.golangci.yml
 
 .PHONY: vulnerabilities
 vulnerabilities: $(TOOLS)/govulncheck ## Look for known vulnerabilities in what the product calls; asks the database at GOVULNDB (vuln.go.dev)

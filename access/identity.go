@@ -46,7 +46,8 @@ type Identity struct {
 	Session, Token string
 	Address        string // where the request comes from
 
-	stamp string // of the user when the identity was proven
+	stamp  string // of the user when the identity was proven
+	issued bool   // an issuer vouches for the user
 }
 
 // Local returns the identity of all who use a server with --auth off.

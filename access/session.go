@@ -16,6 +16,8 @@ import (
 const (
 	SessionIdle = 30 * 24 * time.Hour // without a request
 	SessionLife = 90 * 24 * time.Hour // from the login
+	// IssuedSessionLife is SessionLife for users of an issuer: their roles follow their groups there at the next login.
+	IssuedSessionLife = 12 * time.Hour
 )
 
 // Session is one of a browser, from a login until it ends.
@@ -34,6 +36,20 @@ type storedSession struct {
 	Session
 	Stamp string `json:"stamp,omitempty"` // of the user, see storedUser
 	Token string `json:"token,omitempty"` // the hash of the API token that the session was begun with: it may no more than that
+	// Issued says that an issuer vouched for the user.
+	Issued bool `json:"issued,omitempty"`
+}
+
+// used notes a request of the session.
+func (s *storedSession) used(now time.Time) {
+	life := SessionLife
+	if s.Issued {
+		life = IssuedSessionLife
+	}
+	s.SeenAt, s.ExpiresAt = now, now.Add(SessionIdle)
+	if last := s.MadeAt.Add(life); s.ExpiresAt.After(last) {
+		s.ExpiresAt = last
+	}
 }
 
 // mostAgent is how much of the name of a browser is kept, in bytes.
@@ -45,11 +61,12 @@ func (d *Directory) BeginSession(ctx context.Context, of Identity, address, agen
 	now := d.moment()
 	session := storedSession{
 		Session: Session{
-			Owner: of.User, MadeAt: now, SeenAt: now, ExpiresAt: now.Add(SessionIdle), Address: address,
+			Owner: of.User, MadeAt: now, Address: address,
 			Agent: strings.ToValidUTF8(agent[:min(len(agent), mostAgent)], ""),
 		},
-		Stamp: of.stamp,
+		Stamp: of.stamp, Issued: of.issued,
 	}
+	session.used(now)
 	if of.Kind == KindToken {
 		record, _, err := d.tokenByID(ctx, of.Token)
 		if err != nil {
@@ -86,10 +103,7 @@ func (d *Directory) BySession(ctx context.Context, cookie string) (Identity, err
 	}
 	identity.Session = sessionID(&record)
 	if now.Sub(session.SeenAt) >= noteEvery {
-		session.SeenAt, session.ExpiresAt = now, now.Add(SessionIdle)
-		if last := session.MadeAt.Add(SessionLife); session.ExpiresAt.After(last) {
-			session.ExpiresAt = last
-		}
+		session.used(now)
 		record.Revision++
 		record.ExpiresAt = session.ExpiresAt
 		_ = d.write(ctx, record, &session) // the next request tries again, if no other one has noted it

@@ -42,6 +42,7 @@ type User struct {
 type storedUser struct {
 	User
 	Password string `json:"password,omitempty"` // its hash
+	Subject  string `json:"subject,omitempty"`  // see Proof
 	// Stamp is on each session and token of the user. A new one ends all that were made before, in the same write.
 	Stamp string `json:"stamp"`
 
@@ -52,7 +53,7 @@ type storedUser struct {
 func (u *storedUser) isAdmin() bool { return !u.Disabled && u.Grants[Everywhere] == Admin }
 
 func (u *storedUser) identity() Identity {
-	return Identity{Kind: KindUser, Name: u.Name, User: u.Name, Grants: maps.Clone(u.Grants), stamp: u.Stamp}
+	return Identity{Kind: KindUser, Name: u.Name, User: u.Name, Grants: maps.Clone(u.Grants), stamp: u.Stamp, issued: u.From != ""}
 }
 
 func newStamp() string { return rand.Text()[:idLength] }
@@ -82,17 +83,17 @@ func checkGrants(grants Grants) error {
 	return nil
 }
 
-// NewUser is what a user is made of: with a password, or with an issuer who vouches for them.
+// NewUser is what a user is made of: with a password, or with an issuer who vouches for them as its account Subject.
 type NewUser struct {
-	Name, Password, From, By string
-	Grants                   Grants
+	Name, Password, From, Subject, By string
+	Grants                            Grants
 }
 
 // CreateUser makes a user; *InvalidError, engine.ErrExists.
 func (d *Directory) CreateUser(ctx context.Context, made NewUser) (User, error) {
 	user := storedUser{
 		User:  User{Name: PlainName(made.Name), Grants: maps.Clone(made.Grants), From: made.From, CreatedAt: d.moment(), CreatedBy: made.By},
-		Stamp: newStamp(), revision: 1,
+		Stamp: newStamp(), Subject: made.Subject, revision: 1,
 	}
 	err := errors.Join(checkName(user.Name), checkGrants(made.Grants))
 	if err == nil && made.From == "" {
@@ -108,8 +109,11 @@ func (d *Directory) CreateUser(ctx context.Context, made NewUser) (User, error) 
 	if err := d.writeUser(ctx, &user); err != nil || !admin {
 		return user.User, err
 	}
-	_, after, err := d.ChangeUser(ctx, user.Name, UserChange{Grants: made.Grants})
-	return after, err
+	_, after, err := d.changeUser(ctx, user.Name, func(user *storedUser) error {
+		user.Grants = maps.Clone(made.Grants)
+		return nil
+	})
+	return after.User, err
 }
 
 func (d *Directory) writeUser(ctx context.Context, user *storedUser) error {
@@ -173,6 +177,9 @@ func (d *Directory) ChangeUser(ctx context.Context, name string, change UserChan
 			user.Password, user.Stamp = hash, newStamp()
 		}
 		if change.Grants != nil {
+			if err := user.checkRolesOwn(); err != nil {
+				return err
+			}
 			user.Grants = maps.Clone(change.Grants)
 		}
 		if change.Disabled != nil {
@@ -256,7 +263,7 @@ func (d *Directory) removeCredentials(ctx context.Context, user *storedUser) {
 	_ = d.each(ctx, kindToken, "", remove)
 }
 
-// SignIn returns the identity of an enabled user who has proven who they are, such as to their issuer; ErrLogin.
+// SignIn returns the identity of an enabled user who has proven who they are; ErrLogin.
 func (d *Directory) SignIn(ctx context.Context, name string) (Identity, error) {
 	_, user, err := d.changeUser(ctx, PlainName(name), func(user *storedUser) error {
 		if user.Disabled {

@@ -23,7 +23,7 @@ var (
 
 func page(title string, section templates.Section) templates.Page {
 	return templates.Page{
-		Title: title, Section: section, Now: now, Version: "1.2.3", SignOut: true,
+		Title: title, Section: section, Now: now, Version: "1.2.3", SignOut: true, User: "ada",
 		Assets: templates.Assets{Script: "/static/app.A.js", Style: "/static/app.A.css", Icon: "/static/favicon.A.svg"},
 	}
 }
@@ -42,6 +42,26 @@ func row(status string) templates.RunRow {
 		r.Finished, r.Ended, r.Reason, r.Attempt = now.Add(-50*time.Second), true, hostile, 2
 	}
 	return r
+}
+
+func session(current bool) templates.SessionRow {
+	return templates.SessionRow{
+		ID: "0123456789abcdef", Address: "10.0.0.7", Agent: "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0 " + hostile,
+		Made: now.Add(-time.Hour), Seen: now, Expires: now.Add(time.Hour), Current: current,
+	}
+}
+
+func apiToken() templates.TokenRow {
+	return templates.TokenRow{
+		ID: "fedcba9876543210", Name: "deploy", Prefix: "tw_abcd", Grants: []templates.Grant{{Namespace: "shop", Role: "editor"}},
+		Created: now.Add(-time.Hour), Used: now.Add(-time.Minute),
+	}
+}
+
+func account() templates.UserRow {
+	return templates.UserRow{
+		Name: "ada", By: "root", Created: now.Add(-time.Hour), Last: now, Grants: []templates.Grant{{Namespace: "*", Role: "viewer"}, {Namespace: "shop", Role: "editor"}},
+	}
 }
 
 // pages are all pages, with something in them and with nothing.
@@ -76,6 +96,36 @@ func pages() map[string]templ.Component {
 				{From: now, Until: now.Add(30 * time.Minute), Href: "/jobs/tides", Words: "6 upcoming slots: tides", Slots: 6, Future: true},
 			}},
 		}),
+		"login-issuer": templates.LoginPage(templates.Login{
+			Page: page("Sign in", ""), Problem: hostile, Next: "/jobs", Users: true,
+			Issuer: &templates.LoginIssuer{Name: "id.example.com", Path: "/login/oidc?next=%2Fjobs", Away: true},
+		}),
+		"settings": templates.SettingsPage(templates.Settings{
+			Page: page("Your account", ""), Name: "ada", Password: true, PasswordProblem: hostile, TokenProblem: hostile,
+			Grants:   []templates.Grant{{Namespace: "*", Role: "viewer"}, {Namespace: "shop", Role: "editor"}},
+			Sessions: []templates.SessionRow{session(true), session(false)}, Tokens: []templates.TokenRow{apiToken(), {ID: "2", Name: "old", Prefix: "tw_wxyz", Created: now, Expires: now.Add(-time.Hour)}},
+			Token: templates.TokenForm{Name: hostile, Role: "editor", Namespace: "shop", Expires: "90d", Namespaces: []string{"default", "shop"}},
+			Made:  &templates.MadeToken{Name: "deploy", Secret: "tw_secret"},
+		}),
+		"settings-issuer": templates.SettingsPage(templates.Settings{Page: page("Your account", ""), Name: "olga", From: "https://id.example.com"}),
+		"users": templates.UsersPage(templates.Users{
+			Page: page("Users", ""), Rows: []templates.UserRow{account(), {Name: "olga", From: "https://id.example.com", Disabled: true, Created: now}},
+			Pager: templates.Pager{Next: "/users?cursor=olga"}, Problem: hostile, Text: "o", Form: templates.UserForm{Name: hostile, Role: "viewer", Namespace: "shop", Namespaces: []string{"shop"}},
+		}),
+		"users-empty": templates.UsersPage(templates.Users{Page: page("Users", "")}),
+		"user": templates.UserPage(templates.User{
+			Page: page("ada", ""), User: account(), Problem: hostile, Namespaces: []string{"default", "shop"},
+			Sessions: []templates.SessionRow{session(false)}, Tokens: []templates.TokenRow{apiToken()},
+		}),
+		"user-issuer": templates.UserPage(templates.User{
+			Page: page("olga", ""), User: templates.UserRow{Name: "olga", From: "https://id.example.com", Disabled: true, Created: now, Grants: []templates.Grant{{Namespace: "shop", Role: "admin"}}},
+		}),
+		"namespaces": templates.NamespacesPage(templates.Namespaces{Page: page("Namespaces", ""), Rows: []templates.NamespaceRow{
+			{Name: "default", Role: "viewer", Current: true},
+			{Name: "shop", Description: hostile, Role: "admin", Admin: true, Problem: hostile, Members: []templates.NamespaceMember{
+				{User: "ada", Role: "admin", All: true}, {User: "bob", Role: "editor"}, {User: "olga", Role: "viewer", From: "https://id.example.com"},
+			}},
+		}}),
 		"overview-empty": templates.OverviewPage(templates.Overview{Page: page("Overview", templates.SectionOverview), NoJobs: true}),
 		"job-new":        templates.DefinitionFormPage(templates.DefinitionForm{Kind: templates.KindJob, Page: page("New job", templates.SectionJobs), Definition: "kind: Job\n", Check: check, Binaries: []string{"tides", "old"}}),
 		"job-wrong":      templates.DefinitionFormPage(wrongJobForm()),

@@ -36,6 +36,7 @@ type Page struct {
 	Version string
 	Assets  Assets
 	Notice  string // what the reader has just done, in words; "" for nothing
+	User    string // who reads; "" before signing in
 	// SignOut offers to end the session.
 	SignOut bool
 	// Open warns that the server asks for no credentials.

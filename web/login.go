@@ -12,11 +12,14 @@ import (
 
 	"github.com/tidewheel/tidewheel/access"
 	"github.com/tidewheel/tidewheel/audit"
+	"github.com/tidewheel/tidewheel/web/issuer"
 )
 
 func (s *Server) login() {
 	s.echo.GET("/login", s.loginForm)
 	s.echo.POST("/login", s.loginSend)
+	s.echo.GET(oidcPath, s.oidcBegin)
+	s.echo.GET(issuer.CallbackPath, s.oidcEnd)
 	s.echo.POST("/logout", s.logout)
 	s.echo.GET("/welcome", s.welcomeForm)
 	s.echo.POST("/welcome", s.welcomeSend)
@@ -137,6 +140,7 @@ func localPath(path string) string {
 }
 
 func (s *Server) showLogin(c echo.Context, page LoginPage) error {
+	page.Issuer = s.issuerButton(page.Next)
 	if s.config.LoginPage != nil {
 		return s.config.LoginPage(c, page)
 	}

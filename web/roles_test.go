@@ -113,7 +113,7 @@ func outcome(t *testing.T, response *http.Response) string {
 // requestTo is a request to a route with something in place of each parameter.
 func requestTo(route, namespace string) (method, path string) {
 	method, path, _ = strings.Cut(route, " ")
-	named := strings.HasPrefix(path, "/api/v1/namespaces/")
+	named := strings.Contains(path, "/namespaces/")
 	path = strings.NewReplacer(":name", map[bool]string{true: namespace, false: "report"}[named], ":id", "none", ":n", "1", ":key", "k", ":alias", "stable",
 		":user", "mira", "*", "app.js").Replace(path)
 	return method, path + "?namespace=" + namespace

@@ -69,7 +69,11 @@ var rules = map[string]rule{
 	"GET /livez":       public,
 	"GET /login":       public,
 	"POST /login":      public.unrecorded(), // it records by whom, once that is known
+	"GET /login/oidc":  public,
 	"POST /logout":     signedIn,
+
+	"GET /login/oidc/callback": public,
+
 	"GET /metrics":     metrics,
 	"GET /readyz":      public,
 	"GET /schema.json": public,
@@ -287,7 +291,10 @@ var rules = map[string]rule{
 
 	"GET /namespaces":  signedIn, // those in which the identity has a role
 	"POST /namespaces": rootAdmin,
-	"POST /namespace":  signedIn.unrecorded(),
+
+	"POST /namespaces/:name/members": namedAdmin,
+
+	"POST /namespace": signedIn.unrecorded(),
 
 	"GET /": viewer,
 
@@ -304,7 +311,27 @@ var rules = map[string]rule{
 	"GET /settings/secrets/:name/delete":  editor,
 	"POST /settings/secrets/:name/delete": editor,
 
+	// One's own account: the service knows whose it is.
+	"GET /settings":                   signedIn,
+	"POST /settings/password":         signedIn,
+	"POST /settings/sessions/:id/end": signedIn,
+	"POST /settings/sessions/end":     signedIn,
+	"POST /settings/tokens":           signedIn,
+
+	"POST /settings/tokens/:id/revoke": signedIn,
+
 	"POST /theme": signedIn.unrecorded(),
+
+	"GET /users":                          rootAdmin,
+	"POST /users":                         rootAdmin,
+	"GET /users/:name":                    rootAdmin,
+	"POST /users/:name/delete":            rootAdmin,
+	"POST /users/:name/disable":           rootAdmin,
+	"POST /users/:name/enable":            rootAdmin,
+	"POST /users/:name/password":          rootAdmin,
+	"POST /users/:name/role":              rootAdmin,
+	"POST /users/:name/sessions/:id/end":  rootAdmin,
+	"POST /users/:name/tokens/:id/revoke": rootAdmin,
 
 	"GET /ui/kit":       signedIn,
 	"GET /ui/search":    viewer,

@@ -16,6 +16,7 @@ import (
 	"github.com/tidewheel/tidewheel/access"
 	"github.com/tidewheel/tidewheel/web/api"
 	"github.com/tidewheel/tidewheel/web/auth"
+	"github.com/tidewheel/tidewheel/web/issuer"
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
@@ -24,6 +25,7 @@ type Config struct {
 	Service *service.Service // required
 	Guard   *auth.Guard      // required: auth.NewGuard, or auth.Open where authentication is off
 	Codes   *auth.Codes      // of links of the first start; nil: there are none
+	Issuer  *issuer.Provider // signs users in, too; nil: there is none
 	// RunTokens lets running programs in; nil: none is.
 	RunTokens *auth.RunTokens
 	Log       *slog.Logger // nil: nothing is logged
@@ -59,6 +61,7 @@ type LoginPage struct {
 	Message string // why the last try failed, or ""
 	Next    string // where to go on afterwards; a path of this server
 	Users   bool   // there is a user to sign in as: else a token is all that opens
+	Issuer  *LoginIssuer
 }
 
 // ErrorPage is what an error page shows.

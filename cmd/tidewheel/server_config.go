@@ -13,6 +13,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/queue/jetstream"
 	"github.com/tidewheel/tidewheel/spec"
+	oidc "github.com/tidewheel/tidewheel/web/issuer"
 )
 
 // The roles of a node.
@@ -91,6 +92,9 @@ type ServerConfig struct {
 
 	// APIURL is where programs reach the API; "" for the address of HTTP, where this node serves it.
 	APIURL string
+
+	// OIDC is the provider where users sign in, too; its Issuer is "" for none.
+	OIDC oidc.Config
 
 	Auth      bool
 	TokenFile string // of the root token; "": one in the data folder, made when it is missing
@@ -198,6 +202,9 @@ func (c *ServerConfig) validate() error {
 		return err
 	}
 	if err := c.validateTaskKeys(); err != nil {
+		return err
+	}
+	if err := c.validateOIDC(); err != nil {
 		return err
 	}
 	if err := c.validateEnrolment(); err != nil {

@@ -37,6 +37,7 @@ func serverFlags(flags *pflag.FlagSet) {
 	flags.StringSlice("trusted-proxies", nil, "addresses or networks of proxies, which --connections-per-address and the rate of an address do not bound, such as 10.0.0.0/8")
 	flags.String("tls-cert", "", "certificate of this server in PEM, with its chain, for the pages and the API and for --nats-listen and --s3-listen; read again when it changes")
 	flags.String("tls-key", "", "file of its key")
+	oidcFlags(flags)
 	flags.Bool("demo", false, "load the examples and run them; one that was deleted stays deleted")
 
 	flags.String("mongodb-uri", "", "keep jobs and history in this MongoDB instead of the embedded SQLite")
@@ -167,6 +168,9 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 		TaskKeysFile: v.GetString("task-keys-file"), TaskKeysCommand: v.GetString("task-keys-command"),
 		Enrolment: v.GetString("enrolment"), NATSAccountKeyFile: v.GetString("nats-account-key-file"), NATSAccount: v.GetString("nats-account"),
 		StateFolder: c.stateFolder(),
+	}
+	if config.OIDC, err = oidcSetting(v); err != nil {
+		return ServerConfig{}, err
 	}
 	config.SecretFiles = secretFiles(v)
 	for _, name := range settingNames(cmd.Flags()) {

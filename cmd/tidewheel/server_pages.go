@@ -4,6 +4,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/tidewheel/tidewheel/static"
+	"github.com/tidewheel/tidewheel/templates"
 	"github.com/tidewheel/tidewheel/web"
 	"github.com/tidewheel/tidewheel/web/ui"
 )
@@ -13,7 +14,11 @@ func (s *Server) addPages(config *web.Config) {
 	pages := ui.New(s.service, ui.Config{Version: version, SignOut: s.config.Auth, Open: !s.config.Auth, MaxBinary: int64(s.config.MaxBinary)})
 	config.Pages = func(router *echo.Echo) { pages.Register(router) }
 	config.LoginPage = func(c echo.Context, page web.LoginPage) error {
-		return pages.Login(c, page.Status, page.Message, page.Next, page.Users)
+		login := templates.Login{Problem: page.Message, Next: page.Next, Users: page.Users}
+		if page.Issuer != nil {
+			login.Issuer = &templates.LoginIssuer{Name: page.Issuer.Name, Path: page.Issuer.Path, Away: page.Issuer.Away}
+		}
+		return pages.Login(c, page.Status, login)
 	}
 	config.WelcomePage = func(c echo.Context, page web.WelcomePage) error {
 		return pages.Welcome(c, page.Status, page.Message, page.Name, page.Next)

@@ -40,6 +40,9 @@ func (s *Server) startWeb(context.Context) error {
 		Connections:       web.Connections{Total: mostConnections(), PerAddress: s.config.ConnectionsPerAddress, Trusted: s.config.TrustedProxies},
 		RequestsPerSecond: s.config.RequestsPerSecond,
 	}
+	if s.config.OIDC.Issuer != "" {
+		config.Issuer = s.oidcProvider()
+	}
 	if s.certificate != nil {
 		config.TLS = s.certificate.Server()
 	}

@@ -63,10 +63,11 @@ var rules = []rule{
 	{pkg: "templates"},
 	{pkg: "web/service", may: "access audit engine engine/wave enrol spec cron dag secret", tests: "web/webtest engine/core engine/shard"},
 	{pkg: "web/auth", may: "access engine internal/runtoken web/service", tests: "store/memory"},
+	{pkg: "web/issuer", may: "access"},
 	{pkg: "web/webtest", may: "access engine spec secret web/service store/memory store/storetest"},
 	{pkg: "web/api", may: "access audit engine enrol spec cron dag secret web/service client/wire", tests: "web/webtest"},
 	{pkg: "web/ui", may: "access audit engine engine/wave spec cron dag secret templates static web/service", tests: "web web/auth web/webtest"},
-	{pkg: "web", may: "access audit engine spec client/wire web/api web/auth web/ui web/service static", tests: "web/webtest"},
+	{pkg: "web", may: "access audit engine spec client/wire web/api web/auth web/issuer web/ui web/service static", tests: "web/webtest"},
 	// What the API says is said once, for both its ends.
 	{pkg: "client/wire", may: "engine spec"},
 	{pkg: "client", may: "engine spec client/wire", tests: "access web web/api web/auth web/service web/webtest"},
@@ -103,6 +104,8 @@ var owners = []struct{ module, packages string }{
 	{"filippo.io/age", "secret"},
 	{"golang.org/x/crypto", "access"},
 	{"golang.org/x/time", "access web"},
+	{"github.com/coreos/go-oidc", "web/issuer"},
+	{"golang.org/x/oauth2", "web/issuer"},
 	{"golang.org/x/term", "cmd/tidewheel"},
 	{"golang.org/x/net", "web/ui"}, // its tests read the pages
 	{"github.com/a-h/templ", "templates web/ui"},

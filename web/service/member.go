@@ -20,7 +20,7 @@ func (s *Service) Members(ctx context.Context, namespace string) ([]access.Membe
 	return members, nil
 }
 
-// SetMember gives a user a role in a namespace.
+// SetMember gives a user a role in a namespace, or, for admins of all, in access.Everywhere.
 func (s *Service) SetMember(ctx context.Context, namespace, user, role string) (access.Member, error) {
 	parsed, err := access.ParseRole(role)
 	if err != nil {
@@ -35,13 +35,19 @@ func (s *Service) RemoveMember(ctx context.Context, namespace, user string) erro
 }
 
 func (s *Service) setMember(ctx context.Context, namespace, user string, role access.Role) error {
-	if _, err := s.namespaceNamed(ctx, namespace); err != nil {
+	scope, where := namespace, "in "+namespace
+	if namespace == access.Everywhere {
+		if err := requireAdmin(ctx); err != nil {
+			return err
+		}
+		scope, where = "", "everywhere"
+	} else if _, err := s.namespaceNamed(ctx, namespace); err != nil {
 		return err
 	}
 	before, err := s.Access.SetMember(ctx, namespace, user, role)
 	if err != nil {
-		return explain(err, "user", access.PlainName(user))
+		return explainAccess(err, "user", access.PlainName(user))
 	}
-	audit.Describe(ctx, namespace, audit.Change{What: "role of " + access.PlainName(user) + " in " + namespace, Before: before.String(), After: role.String()})
+	audit.Describe(ctx, scope, audit.Change{What: "role of " + access.PlainName(user) + " " + where, Before: before.String(), After: role.String()})
 	return nil
 }

@@ -216,7 +216,7 @@ func (s *Service) DeleteNamespace(ctx context.Context, name string) error {
 		return fmt.Errorf("list the members of %s: %w", name, err)
 	}
 	for _, member := range members { // one that is made under the name later begins without them
-		if member.All {
+		if member.All || member.From != "" {
 			continue
 		}
 		if _, err := s.Access.SetMember(ctx, name, member.User, 0); err != nil && !errors.Is(err, engine.ErrNotFound) {

@@ -8,12 +8,11 @@ import (
 	"github.com/tidewheel/tidewheel/templates"
 )
 
-// Login shows the login page, with why the last try did not succeed ("" for nothing), where to go afterwards, a path of this
-// server, and whether there are users to sign in as.
-func (u *UI) Login(c echo.Context, status int, problem, next string, users bool) error {
-	page := u.page(c, "", "Sign in")
-	page.SignOut = false
-	return u.render(c, status, templates.LoginPage(templates.Login{Page: page, Problem: problem, Next: next, Users: users}))
+// Login shows the login page. Its frame is this server's own.
+func (u *UI) Login(c echo.Context, status int, login templates.Login) error {
+	login.Page = u.page(c, "", "Sign in")
+	login.Page.SignOut = false
+	return u.render(c, status, templates.LoginPage(login))
 }
 
 // Welcome shows the page that makes the first admin, with why the last try did not succeed, the name that was typed, and where to

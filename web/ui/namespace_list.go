@@ -3,35 +3,48 @@ package ui
 import (
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/tidewheel/tidewheel/access"
+	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/templates"
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
-func (u *UI) namespaceList(c echo.Context) error { return u.namespaces(c, http.StatusOK, "", "") }
+func (u *UI) namespaceList(c echo.Context) error {
+	return u.namespaces(c, http.StatusOK, templates.Namespaces{}, "")
+}
 
-func (u *UI) namespaces(c echo.Context, status int, problem, name string) error {
+// namespaces shows the page with what a form left in view: why the last namespace was not made, or the last change of members of
+// the one that is named.
+func (u *UI) namespaces(c echo.Context, status int, view templates.Namespaces, changed string) error {
 	ctx := c.Request().Context()
 	all, err := u.service.Namespaces(ctx)
 	if err != nil {
 		return err
 	}
-	view := templates.Namespaces{Page: u.page(c, "", "Namespaces"), Problem: problem, Name: name}
+	view.Page = u.page(c, "", "Namespaces")
+	problem := view.Problem
+	if changed != "" {
+		view.Problem = ""
+	}
 	identity := access.From(ctx)
 	for i := range all {
 		role := identity.Grants.In(all[i].Name)
 		row := templates.NamespaceRow{Name: all[i].Name, Description: all[i].Description, Role: role.String(), Current: all[i].Name == namespaceOf(ctx)}
-		if role >= access.Admin {
+		if row.Name == changed {
+			row.Problem = problem
+		}
+		if row.Admin = role >= access.Admin; row.Admin {
 			members, err := u.service.Members(ctx, row.Name)
 			if err != nil {
 				return err
 			}
 			for _, member := range members {
-				row.Members = append(row.Members, templates.NamespaceMember{User: member.User, Role: member.Role.String(), All: member.All})
+				row.Members = append(row.Members, templates.NamespaceMember{User: member.User, Role: member.Role.String(), All: member.All, From: member.From})
 			}
 		}
 		view.Rows = append(view.Rows, row)
@@ -42,12 +55,33 @@ func (u *UI) namespaces(c echo.Context, status int, problem, name string) error 
 func (u *UI) namespaceCreate(c echo.Context) error {
 	name := strings.TrimSpace(c.FormValue("name"))
 	_, err := u.service.CreateNamespace(c.Request().Context(), name, c.FormValue("description"))
-	var known *service.Error
-	if errors.As(err, &known) && (known.Kind == service.KindInvalid || known.Kind == service.KindExists) {
-		return u.namespaces(c, http.StatusUnprocessableEntity, sentence(known.Detail), name)
+	if text, _, is := formProblem(err); is {
+		return u.namespaces(c, http.StatusUnprocessableEntity, templates.Namespaces{Problem: text, Name: name}, "")
 	}
 	if err != nil {
 		return err
 	}
 	return done(c, "/namespaces", "namespace-created")
+}
+
+// namespaceMember gives a user a role in a namespace, or takes it away.
+func (u *UI) namespaceMember(c echo.Context) error {
+	ctx, name, user := c.Request().Context(), c.Param("name"), c.FormValue("user")
+	var err error
+	notice := "role-given"
+	if c.FormValue("remove") != "" || c.FormValue("role") == "none" {
+		notice, err = "role-removed", u.service.RemoveMember(ctx, name, user)
+	} else {
+		_, err = u.service.SetMember(ctx, name, user, c.FormValue("role"))
+	}
+	if errors.Is(err, engine.ErrNotFound) {
+		err = &service.Error{Kind: service.KindInvalid, Detail: "there is no user " + strconv.Quote(user) + ": an admin for all namespaces adds users"}
+	}
+	if text, status, is := formProblem(err); is {
+		return u.namespaces(c, status, templates.Namespaces{Problem: text}, name)
+	}
+	if err != nil {
+		return err
+	}
+	return done(c, "/namespaces", notice)
 }

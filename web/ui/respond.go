@@ -70,10 +70,23 @@ var notices = map[string]string{ //nolint:gosec // these are words for pages, no
 	"moved":     "The alias has moved. Runs that start from now on use it.",
 	"back":      "Rolled back.",
 
-	"namespace-created": "Created. Give roles in it with tidewheel namespace member set.",
+	"namespace-created": "Created. Give roles in it under Members.",
 
 	"secret-set":     "Set. Runs that are queued from now on are given the new value.",
 	"secret-deleted": "Deleted.",
+
+	"password-changed": "Your password is changed. Sign in with the new one.",
+	"session-ended":    "The session has ended.",
+	"sessions-ended":   "All other sessions have ended.",
+	"token-revoked":    "Revoked. The token opens nothing any more.",
+
+	"user-added":    "Added.",
+	"user-disabled": "Disabled. All sessions and tokens have ended.",
+	"user-enabled":  "Enabled. The user can sign in again.",
+	"user-deleted":  "The user is deleted.",
+	"role-given":    "The role is given.",
+	"role-removed":  "The role is taken away.",
+	"password-set":  "The new password is set. All sessions and tokens have ended.",
 }
 
 // done answers an action: go to path, and say there what was done.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
+	"github.com/tidewheel/tidewheel/templates"
 	"github.com/tidewheel/tidewheel/web"
 	"github.com/tidewheel/tidewheel/web/auth"
 	"github.com/tidewheel/tidewheel/web/service"
@@ -44,7 +45,7 @@ func newSite(t *testing.T, configs ...service.Config) *site {
 			pages.Register(e)
 		},
 		LoginPage: func(c echo.Context, p web.LoginPage) error {
-			return pages.Login(c, p.Status, p.Message, p.Next, p.Users)
+			return pages.Login(c, p.Status, templates.Login{Problem: p.Message, Next: p.Next, Users: p.Users})
 		},
 		WelcomePage: func(c echo.Context, p web.WelcomePage) error {
 			return pages.Welcome(c, p.Status, p.Message, p.Name, p.Next)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/tidewheel/tidewheel/access"
 	"github.com/tidewheel/tidewheel/static"
 	"github.com/tidewheel/tidewheel/templates"
 	"github.com/tidewheel/tidewheel/web/service"
@@ -106,7 +107,10 @@ func (u *UI) Register(router Router) {
 	router.GET("/audit", u.auditList)
 	router.GET("/namespaces", u.namespaceList)
 	router.POST("/namespaces", u.namespaceCreate)
+	router.POST("/namespaces/:name/members", u.namespaceMember)
 	u.secretRoutes(router)
+	u.settingsRoutes(router)
+	u.userRoutes(router)
 
 	router.GET("/ui/search", u.search)
 	router.GET("/ui/shortcuts", u.shortcuts)
@@ -139,7 +143,7 @@ func (u *UI) page(c echo.Context, section templates.Section, title string) templ
 		Title: title, Section: section, Now: u.now(), Version: u.config.Version,
 		Assets:  templates.Assets{Script: static.URL("app.js"), Style: static.URL("app.css"), Icon: static.URL("favicon.svg")},
 		Notice:  notices[c.QueryParam(noticeParameter)],
-		SignOut: u.config.SignOut, Open: u.config.Open,
+		SignOut: u.config.SignOut, Open: u.config.Open, User: access.From(ctx).Name,
 		Theme: theme(c),
 
 		Namespace: namespaceOf(ctx), Namespaces: choice,
