@@ -74,7 +74,8 @@ func (c *Core) closeOld(j *job) *cron.Schedule {
 	schedule, def := j.schedule, j.def
 	j.schedule, j.def, j.open = replaced, &previous, nil
 	parked := j.task.RunAt.Equal(engine.Parked) && !j.task.Slot.Equal(engine.Parked)
-	for _, span := range plan.UntilEdit(parked, def.Paused, def.PausedAt, def.UpdatedAt) {
+	changed := plan.Earlier(def.PausedAt, c.now) // no slot that lies ahead, because the clock went back, came before a pause
+	for _, span := range plan.UntilEdit(parked, def.Paused, changed, def.UpdatedAt) {
 		c.allOverdue(j, span.Until, span.Reason)
 	}
 	j.schedule, j.def, j.open = schedule, def, nil

@@ -11,6 +11,14 @@ import (
 // current returns the current definition.
 func (d *dagState) current() *wave.Definition { return d.definitions[d.def.Generation] }
 
+// inForce is the definition of the open wave, or that of the next one.
+func (d *dagState) inForce() *wave.Definition {
+	if d.open != nil {
+		return d.open.Definition
+	}
+	return d.current()
+}
+
 // dropDefinitions forgets generations that nothing refers to any more.
 func (d *dagState) dropDefinitions() {
 	used := map[int64]bool{}

@@ -86,3 +86,48 @@ func TestSlotsBeforeTheFirstScheduleAreNotTakenForItsOwn(t *testing.T) {
 		t.Errorf("the ledger says %q", got)
 	}
 }
+
+// Both roots are given needs while they wait for the open wave: no wave opens for the first one, in which the other would wait for ever.
+func TestNoWaveOpensForASlotThatAnEditTookAway(t *testing.T) {
+	b := newWaveBench(t,
+		"kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {schedule: '* * * * *'}}\n")
+	b.idle(121 * time.Second) // both wait with their second slot
+	b.define("kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\n" +
+		"tasks: {a: {needs: [c]}, b: {needs: [c]}, c: {schedule: '0 12 * * *'}}\n")
+	b.drain()
+	b.wants("dag-w1", engine.StatusSucceeded, "a succeeded, b succeeded")
+	if w, opened := b.waves["dag-w2"]; opened {
+		t.Errorf("a wave has opened: %+v", w)
+	}
+	for _, r := range b.runs {
+		if !r.Status.Terminal() {
+			t.Errorf("run %s is %s: %s", r.ID, r.Status, r.Reason)
+		}
+	}
+	for _, root := range []string{"a", "b"} {
+		if got := b.ledger(root); got != "00:02..00:02 1 skipped(edited)" {
+			t.Errorf("the ledger of %s says %q", root, got)
+		}
+	}
+}
+
+// An edit and a pause are heard after the clock went back behind a slot that had come before both: it has not come now, and does not fire.
+func TestASlotThatLiesAheadAgainDoesNotFireAfterAPause(t *testing.T) {
+	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}}\n")
+	b.idle(61 * time.Second)
+	b.drain()
+	b.editUnheard("kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks: {a: {schedule: '30 * * * * *'}}\n", 125*time.Second)
+	b.dag.Paused, b.dag.PausedAt = true, b.dag.CreatedAt.Add(126*time.Second)
+	b.now = b.dag.CreatedAt.Add(70 * time.Second)
+	b.step(core.ClockWentBack{By: 56 * time.Second})
+	b.save()
+	b.until(5 * time.Minute)
+	for _, r := range b.runs {
+		if r.Slot.After(b.dag.CreatedAt.Add(time.Minute)) {
+			t.Errorf("slot %s has run %s: %s", r.Slot, r.ID, r.Status)
+		}
+	}
+	if got := b.ledger("a"); got != "00:02..00:02 1 skipped(paused)" {
+		t.Errorf("the ledger says %q", got)
+	}
+}

@@ -44,3 +44,36 @@ func TestAnEditRecordsTheSlotsThatAClockHasPassedBefore(t *testing.T) {
 		t.Errorf("it records %v, and begins at %s", away, slot)
 	}
 }
+
+// A schedule was made, the wall clock went back behind that, and edits follow: their slots are recorded from the edits on, not from when
+// the schedule was made.
+func TestAnEditCountsFromItsOwnTimeThoughTheClockWentBack(t *testing.T) {
+	made := time.Date(2026, 10, 25, 0, 59, 23, 0, time.UTC)
+	task := &engine.ScheduledTask{Since: made}
+	plan.Remember(task, nil, made.Add(-19*time.Second)) // nothing is accounted for yet
+	if want := made.Add(-19 * time.Second); !task.Since.Equal(want) {
+		t.Errorf("slots are recorded from %s on, want %s", task.Since, want)
+	}
+	task.Accounted = made
+	plan.Remember(task, nil, made.Add(-30*time.Second))
+	if want := made.Add(-19 * time.Second); !task.Since.Equal(want) {
+		t.Errorf("with slots accounted for, slots are recorded from %s on, want %s", task.Since, want)
+	}
+}
+
+// A backfill has taken a slot ahead of the schedule, which passes it then. An edit that is older than the slot does not plan it again.
+func TestAnEditDoesNotPlanASlotThatABackfillHadTaken(t *testing.T) {
+	noon := time.Date(2026, 6, 17, 12, 0, 0, 0, time.UTC)
+	schedule, err := cron.Compile(cron.Definition{Cron: []string{"*/5 * * * * *"}, Timezone: "UTC", Since: noon})
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := &engine.ScheduledTask{Accounted: noon.Add(20 * time.Second), Slot: noon.Add(25 * time.Second)}
+	plan.Take(task, noon.Add(25*time.Second))
+	plan.Take(task, noon.Add(30*time.Second))
+	task.Slot = noon.Add(35 * time.Second)
+	plan.Forget(task, schedule)
+	if _, slot, ok := plan.AfterEdit(schedule, schedule, task, noon.Add(12*time.Second)); !ok || !slot.Equal(noon.Add(35*time.Second)) {
+		t.Errorf("after the edit the next slot is %s", slot)
+	}
+}

@@ -22,7 +22,10 @@ func Take(task *engine.ScheduledTask, slot time.Time) {
 // Remember adds the slots after an edit that the replaced schedule has accounted for, as the next schedule does not say which they
 // were. replaced is nil where it had no fixed slots: then they are in the task already.
 func Remember(task *engine.ScheduledTask, replaced *cron.Schedule, edited time.Time) {
-	task.Since = Later(task.Since, edited)
+	if task.Accounted.After(edited) {
+		edited = Later(task.Since, edited)
+	} // else nothing after the edit is accounted for, also where the clock went back behind the edit before it
+	task.Since = edited
 	taken := slices.DeleteFunc(slices.Clone(task.Taken), func(slot time.Time) bool { return !slot.After(task.Since) })
 	if replaced != nil {
 		for slot := range replaced.Between(task.Since, task.Accounted) {
@@ -35,13 +38,20 @@ func Remember(task *engine.ScheduledTask, replaced *cron.Schedule, edited time.T
 	trim(task)
 }
 
-// Forget removes from the taken slots those that the task has passed and its schedule names: all of these are accounted for.
+// Forget removes from the taken slots those that the task has passed and its schedule names: they are accounted for as all that it passes.
 func Forget(task *engine.ScheduledTask, s *cron.Schedule) {
 	if len(task.Taken) == 0 || s == nil || s.Kind() == cron.KindAfter {
 		return
 	}
-	// Into memory of its own: an earlier form of the task may be on its way to the store.
-	task.Taken = slices.DeleteFunc(slices.Clone(task.Taken), func(slot time.Time) bool { return passed(s, task, slot) })
+	var left []time.Time // memory of its own: an earlier form of the task may be on its way to the store
+	for _, slot := range task.Taken {
+		if passed(s, task, slot) {
+			task.Accounted = Later(task.Accounted, slot)
+		} else {
+			left = append(left, slot)
+		}
+	}
+	task.Taken = left
 }
 
 // trim keeps the latest of the taken slots that the task has passed. What it forgets is before Since from then on.

@@ -274,12 +274,26 @@ func (m *jobModel) stoodStill(run *engine.Run, handled, came time.Duration) bool
 	return false
 }
 
-// pausedFor reports whether the pause that a revision is in goes on at the slot of a run, unless its form was written later.
+// pausedFor reports whether the pause that a revision is in goes on at the slot of a run, unless its form was written later, or an edit
+// that the revision has came after the slot: by its user's clock, which may be ahead, all slots before the edit are of the form before.
 func (m *jobModel) pausedFor(n int, run *engine.Run) bool {
-	for n < len(m.revisions) && m.revisions[n].paused {
+	if m.revisions[n].generation > run.Generation && !run.Slot.After(m.formOf(m.revisions[n].generation).since) {
+		return false
+	}
+	for n < len(m.revisions) && (m.revisions[n].paused || m.unheard(n)) {
 		n++
 	}
 	return n == len(m.revisions) || m.revisions[n].generation >= run.Generation && run.Slot.Before(m.resumed(n))
+}
+
+// unheard reports whether the job was paused again before the engine saw a revision: then that one resumed nothing.
+func (m *jobModel) unheard(n int) bool {
+	for ; n < len(m.revisions); n++ {
+		if !m.revisions[n].known.IsZero() {
+			return m.revisions[n].paused
+		}
+	}
+	return false
 }
 
 // resumed is when a revision ended a pause: as its user's clock said, or as the engine saw it, if that is behind. Where the engine saw
@@ -306,17 +320,21 @@ func names(s *cron.Schedule, slot time.Time) bool {
 	return ok && next.Equal(slot)
 }
 
-// expand lists the slots of a range of the ledger: by the form that was in force, or else by whichever form it fits.
+// expand lists the slots of a range of the ledger: by the form that was in force, or else by whichever form it fits, one with a fixed
+// delay last: the slots of another may look like its.
 func expand(m *jobModel, r *engine.SlotRange) ([]time.Time, bool) {
+	delays := func(f *form) bool { return f.schedule.Kind() == cron.KindAfter && r.Count > 1 }
 	for i := range m.forms {
 		inForce := !m.forms[i].since.After(r.From) && (i+1 == len(m.forms) || m.forms[i+1].since.After(r.From))
-		if slots, ok := m.forms[i].slots(r); ok && inForce {
+		if slots, ok := m.forms[i].slots(r); ok && inForce && !delays(&m.forms[i]) {
 			return slots, true
 		}
 	}
-	for i := len(m.forms) - 1; i >= 0; i-- {
-		if slots, ok := m.forms[i].slots(r); ok {
-			return slots, true
+	for _, last := range []bool{false, true} {
+		for i := len(m.forms) - 1; i >= 0; i-- {
+			if slots, ok := m.forms[i].slots(r); ok && delays(&m.forms[i]) == last {
+				return slots, true
+			}
 		}
 	}
 	return nil, false
@@ -370,10 +388,10 @@ func (w *world) complete(m *jobModel, b book) {
 		if m.job.Paused && m.stopped().Before(until) {
 			until = m.stopped()
 		}
-		if m.neverWent(f) {
+		if m.neverWent(f) || m.pausedBefore(f) {
 			until = f.since
 		}
-		if f.had.After(until) { // the clock went back before the next form was written
+		if f.had.After(until) && f.had.After(f.debt.task.Accounted) { // the clock went back before the next form was written
 			until = f.had.Add(1)
 		}
 		for slot := range f.schedule.Between(f.since, until) {
@@ -383,6 +401,16 @@ func (w *world) complete(m *jobModel, b book) {
 			}
 		}
 	}
+}
+
+// pausedBefore reports whether the job is in a pause that the engine knew before a form was written, by whatever clock.
+func (m *jobModel) pausedBefore(f *form) bool {
+	for i := len(m.revisions) - 1; i >= 0 && (m.revisions[i].paused || m.revisions[i].handledWall.IsZero()); i-- {
+		if r := &m.revisions[i]; r.generation < f.generation && r.paused && !r.handledWall.IsZero() {
+			return true
+		}
+	}
+	return false
 }
 
 // stopped is the stamp of the pause that the job is in. What was resumed and paused again before the engine saw it was

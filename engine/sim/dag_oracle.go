@@ -282,13 +282,23 @@ func (w *world) toldInputs(wave *waveShadow, form *dagForm, number int, task *en
 	for i := range task.Inputs {
 		told[task.Inputs[i].Run] = &task.Inputs[i]
 	}
+	early := form.spec.Tasks[number].Trigger == dag.OneSuccess || form.spec.Tasks[number].Trigger == dag.OneFailed
 	wanted := 0
 	for need := range form.graph.Needs(number) {
 		name := form.graph.Name(need)
 		_, items := w.truth.outcome(wave.ID, name)
 		for _, id := range w.truth.runsOf[wave.ID] {
 			run := w.truth.stored[id]
-			if run == nil || run.task != name || run.status != engine.StatusSucceeded {
+			if run == nil || run.task != name {
+				continue
+			}
+			if in := told[id]; in != nil && early && run.status != engine.StatusSucceeded {
+				if left := w.journal.left[attemptKey(id, in.Attempt)]; left != nil && string(in.Outputs) == left.text() {
+					wanted++ // its end has come, and is not written yet
+				}
+				continue
+			}
+			if run.status != engine.StatusSucceeded {
 				continue
 			}
 			if run.item >= 0 && items == 0 {
@@ -301,7 +311,7 @@ func (w *world) toldInputs(wave *waveShadow, form *dagForm, number int, task *en
 			wanted++
 			in := told[id]
 			switch {
-			case in == nil && form.spec.Tasks[number].Trigger == dag.OneSuccess, in == nil && form.spec.Tasks[number].Trigger == dag.OneFailed:
+			case in == nil && early:
 				wanted-- // it ended after the task had begun
 			case in == nil:
 				w.fail("outputs are passed on", "%s is told nothing of %s", task.Run, id)

@@ -12,6 +12,7 @@ import (
 type waveShadow struct {
 	engine.Wave
 	kept  map[string]bool      // tasks that had succeeded when it went on last: they stay as they are; only looked up
+	anew  map[string]bool      // items that had ended before, of tasks that are run again: their list is made anew in its turn; only looked up
 	marks map[string]dag.State // tasks that users have decided; the same
 }
 

@@ -283,7 +283,8 @@ func (t *truth) goesOn(known *shadow, run *engine.Run) {
 		p.cancelled = t.w.elapsed
 	}
 	p.waited = p.waited || run.Waiting
-	if run.Waiting || run.Status != engine.StatusScheduled {
+	joined := run.Task != "" && !run.Slot.IsZero() && !run.Slot.After(t.now) // a root that waits for its turn in its wave
+	if run.Waiting || joined || run.Status != engine.StatusScheduled {
 		t.comes(known, run.Wave, run.Task)
 	}
 }

@@ -1,6 +1,9 @@
 package sim
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/tidewheel/tidewheel/dag"
 	"github.com/tidewheel/tidewheel/engine"
 )
@@ -9,7 +12,7 @@ import (
 // acts on it, and only if what it is about is as the user has seen it.
 type request struct {
 	engine.Command
-	before *shadow // of the task's run, nil for none, when a mark of an open wave is acted on
+	open bool // the wave of a mark was, when it was acted upon
 }
 
 // grants finds which requests a batch acts on, before it is written.
@@ -28,12 +31,15 @@ func (t *truth) grants(batch *engine.Batch) {
 			continue
 		}
 		wave := t.waves[r.RunID]
-		switch {
-		case wave == nil:
-		case !wave.Status.Terminal():
-			t.marks(wave, r)
-		case wave.Revision == r.Revision:
+		if wave == nil {
+			continue
+		}
+		if wave.Status.Terminal() && wave.Revision == r.Revision {
 			t.granted[wave.ID] = append(t.granted[wave.ID], r)
+		}
+		if r.Kind == engine.CommandMarkTask {
+			r.open = !wave.Status.Terminal()
+			t.marking = append(t.marking, r)
 		}
 	}
 	for i := range batch.Waves {
@@ -41,77 +47,70 @@ func (t *truth) grants(batch *engine.Batch) {
 			t.reopens(known)
 		}
 	}
+	for i := range batch.Runs {
+		if run := &batch.Runs[i]; t.marks(run) {
+			t.waves[run.Wave].marks[run.Task] = stateOf(&shadow{status: run.Status, upstream: run.Upstream})
+		}
+	}
 }
 
-// marks remembers what a mark of an open wave finds.
-func (t *truth) marks(wave *waveShadow, r *request) {
-	if r.Kind != engine.CommandMarkTask {
-		return
-	}
-	if known := t.stored[engine.TaskRunID(wave.ID, r.Task)]; known != nil {
-		before := *known
-		r.before = &before
-	}
-	t.marking = append(t.marking, r)
+// marks reports whether the batch lets a task count as a user has asked: then its run says so. A mark of what is under way, or has
+// ended in a wave that is open, changes nothing.
+func (t *truth) marks(run *engine.Run) bool {
+	return slices.ContainsFunc(t.marking, func(r *request) bool {
+		return r.RunID == run.Wave && r.Task == run.Task && r.Mark == run.Status && strings.HasPrefix(run.Reason, "marked as ")
+	})
 }
 
 // reopens remembers, as a wave goes on after its end, which of its tasks stay as they are: what had succeeded, and what users have said of
 // tasks that are not run again. What failed or was cancelled is run again, and what was skipped after it or after what is marked now.
+// Of several requests to go on with a wave one counts.
 func (t *truth) reopens(wave *waveShadow) {
 	form := t.w.users.dagByUID[wave.DAGUID].forms[wave.Generation]
-	again, marked, marks := make([]bool, form.graph.Len()), make([]bool, form.graph.Len()), map[string]dag.State{}
-	wave.kept = map[string]bool{}
+	again, marks := make([]bool, form.graph.Len()), map[string]dag.State{}
+	first := t.granted[wave.ID] // it is what the wave goes on by
+	wave.kept, wave.anew = map[string]bool{}, map[string]bool{}
 	for task := range form.graph.Len() { // a task needs those before it only
 		name := form.graph.Name(task)
+		marked := len(first) > 0 && first[0].Kind == engine.CommandMarkTask && first[0].Task == name
 		state, _ := t.outcome(wave.ID, name)
-		switch state {
-		case dag.Failed, dag.Cancelled, dag.UpstreamFailed:
+		switch {
+		case state == dag.Failed, state == dag.Cancelled, state == dag.UpstreamFailed, marked:
 			again[task] = true
-		case dag.Skipped:
+		case state == dag.Skipped:
 			for need := range form.graph.Needs(task) {
-				again[task] = again[task] || again[need] || marked[need]
+				again[task] = again[task] || again[need]
 			}
 		default:
 			wave.kept[name] = state == dag.Succeeded
 		}
-		for _, r := range t.granted[wave.ID] {
-			if r.Kind == engine.CommandMarkTask && r.Task == name {
-				again[task], marked[task] = false, true // how it counts is remembered once it is written
-			}
-		}
-		if as, marked := wave.marks[name]; marked && !again[task] {
+		if as, known := wave.marks[name]; known && !again[task] {
 			marks[name] = as
 		}
 	}
 	wave.marks = marks
+	for _, id := range t.runsOf[wave.ID] {
+		if run := t.stored[id]; run != nil && run.item >= 0 && run.status.Terminal() {
+			task, known := form.graph.Index(run.task)
+			wave.anew[id] = known && again[task]
+		}
+	}
 }
 
-// marked remembers which of the marks that a batch acts on count. It is asked once the runs are written, before the waves are, which may
-// end by them.
-func (t *truth) marked() {
-	for id, requests := range t.granted { // in any order: each wave has its own
-		wave := t.waves[id]
-		for _, r := range requests {
-			run := t.stored[engine.TaskRunID(id, r.Task)]
-			if r.Kind == engine.CommandMarkTask && wave != nil && run != nil && run.status == r.Mark && !run.upstream {
-				wave.marks[r.Task] = stateOf(run)
-			}
-		}
+// anew reports whether a run is an item that a wave which went on may run again, which it may once.
+func (t *truth) anew(run *engine.Run) bool {
+	wave := t.waves[run.Wave]
+	if wave == nil || !wave.anew[run.ID] {
+		return false
 	}
-	for _, r := range t.marking {
-		run := t.stored[engine.TaskRunID(r.RunID, r.Task)]
-		begun := run != nil && run.attempt > 0 && (r.before == nil || run.attempt > r.before.attempt)
-		waited := r.before == nil || r.before.status == engine.StatusScheduled // what is under way or has ended takes no mark
-		if run != nil && !begun && waited && run.status == r.Mark && !run.upstream {
-			t.waves[r.RunID].marks[r.Task] = stateOf(run)
-		}
-	}
+	delete(wave.anew, run.ID)
+	return true
 }
 
 // markedAll checks that no task still waits of an open wave in which the batch has acted on a mark of it.
 func (t *truth) markedAll() {
 	for _, r := range t.marking {
-		if wave := t.waves[r.RunID]; wave.Status == engine.StatusRunning && wave.CancelBy == "" && t.stillWaits(wave, r.Task) {
+		if wave := t.waves[r.RunID]; r.open && wave.Status == engine.StatusRunning && wave.CancelBy == "" && t.stillWaits(wave, r.Task) {
 			t.w.fail("a mark is acted on", "task %s of wave %s still waits, and was marked as %s", r.Task, wave.ID, r.Mark)
 		}
 	}

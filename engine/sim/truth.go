@@ -28,9 +28,9 @@ type truth struct {
 	opened    map[string]bool       // waves that it opens
 	dropped   map[string]*shadow    // runs that it drops
 	granted   map[string][]*request // by run and wave: the requests to go on that it acts on
-	marking   []*request            // marks of open waves that it acts on
+	marking   []*request            // marks that it acts on
 	asked     map[string]*request   // by command, what users have asked for and no engine has acted upon; only looked up
-	turns     uint64                // how often a run went
+	turns     uint64                // how often runs went
 	versions  map[string]int64      // by run, of which generation it was last; only looked up
 	waves     map[string]*waveShadow
 	order     []string                 // of waves, as they were first written
@@ -104,6 +104,7 @@ func (t *truth) commit(commit *engine.ShardCommit, e *driver, taken *takenUp) er
 	}
 	t.positions[commit.Shard], t.taken, t.now = commit.Position, taken, e.time.wall()
 	decision := commit.Batch
+	t.turns++ // a batch is in no order
 	t.once(decision)
 	t.grants(decision)
 	ended := t.ends(decision)
@@ -124,7 +125,6 @@ func (t *truth) commit(commit *engine.ShardCommit, e *driver, taken *takenUp) er
 			t.stored[run.ID].past.followed = true
 		}
 	}
-	t.marked()
 	for _, ends := range []bool{true, false} { // the wave of before ends before the next one opens
 		for i := range decision.Waves {
 			if wave := &decision.Waves[i]; wave.Status.Terminal() == ends {
@@ -229,7 +229,7 @@ func (t *truth) wrote(run *engine.Run) {
 	from := known.status
 	switch {
 	case from == run.Status || !from.Terminal():
-	case len(t.granted[run.Wave]) > 0 && from != engine.StatusSucceeded:
+	case from != engine.StatusSucceeded && (len(t.granted[run.Wave]) > 0 || t.anew(run)):
 		known.past.base = known.attempt
 		from = engine.StatusScheduled
 		if run.Status == engine.StatusScheduled || run.Status.Terminal() { // marked, or run again
@@ -266,7 +266,6 @@ func (t *truth) wrote(run *engine.Run) {
 	case run.Status.Terminal() || run.Waiting && run.Attempt > 0:
 		went = 0
 	case underWay(run) && went == 0:
-		t.turns++
 		went = t.turns
 	}
 	t.versions[run.ID] = run.Generation
@@ -352,9 +351,9 @@ func (r reader) Generation(_ context.Context, uid string, generation int64) (eng
 	})
 }
 
-func (r reader) ActiveRuns(_ context.Context, shards []int, after string, limit int) ([]engine.Run, error) {
-	return read(r, func(ctx context.Context) ([]engine.Run, error) {
-		return r.t.store.ActiveRuns(ctx, shards, after, limit)
+func (r reader) ActiveRunIDs(_ context.Context, shards []int, after string, limit int) ([]string, error) {
+	return read(r, func(ctx context.Context) ([]string, error) {
+		return r.t.store.ActiveRunIDs(ctx, shards, after, limit)
 	})
 }
 

@@ -50,12 +50,6 @@ func (w *Wave) Begin(d *Definition) {
 // Name returns a task's name.
 func (w *Wave) Name(task int) string { return w.Definition.Graph.Name(task) }
 
-// Root reports whether a name is that of a root.
-func (w *Wave) Root(name string) bool {
-	task, ok := w.Definition.Task(name)
-	return ok && w.Definition.Graph.Root(task)
-}
-
 // TaskOf returns the index of the task that a run is of; false where the wave has none of its name.
 func (w *Wave) TaskOf(r *engine.Run) (int, bool) { return w.Definition.Task(r.Task) }
 

@@ -105,18 +105,23 @@ func swap(life, victim string) error {
 	if err != nil {
 		return err
 	}
+	swapped := uint64(0) // the folder in which it was done last: a second time would undo it
 	for os.Getppid() != 1 {
-		for _, next := range []uint64{0, 1} {
-			n := made.Load() + next
+		latest := made.Load()
+		for n := latest; n <= latest+1; n++ {
+			if n == swapped {
+				continue
+			}
 			link, temp := strconv.FormatUint(n, 10)+"/l", strconv.FormatUint(n, 10)+"/tmp"
-			for made.Load()+next == n {
+			for made.Load() == latest {
 				if err := unix.Symlinkat(victim, dir, link); err != nil && err != unix.EEXIST {
-					if next == 0 {
+					if n == latest {
 						break
 					}
 					continue
 				}
 				if err := unix.Renameat2(dir, link, dir, temp, unix.RENAME_EXCHANGE); err == nil {
+					swapped = n
 					break
 				}
 			}

@@ -160,12 +160,13 @@ sed -n 's/^\(NoNewPrivs\|CapEff\|CapPrm\|CapAmb\|SigIgn\|SigBlk\):\t//p' /proc/s
 func TestMemoryOfAllProcessesInNamespacesIsLimited(t *testing.T) {
 	needNamespaces(t)
 	host := open(t, process.Config{UID: -1, GID: -1, OwnNamespaces: true, NoCgroups: true})
-	const script = `for i in 1 2 3; do (x=$(head -c 8000000 /dev/zero | tr '\0' x); sleep 0.5) & done; wait; echo done`
+	const script = `for i in 1 2 3; do (x=$(head -c 8000000 /dev/zero | tr '\0' x); sleep %d) & done; wait; echo done`
 	for _, c := range []struct {
-		limit int64
-		over  process.Over
-	}{{16 << 20, process.OverMemory}, {128 << 20, process.OverNone}} {
-		exit := start(t, host, script, func(command *process.Command) { command.Limits.Memory = c.limit }).end(t, host)
+		limit   int64
+		over    process.Over
+		seconds int // for which each of them holds its memory
+	}{{16 << 20, process.OverMemory, 60}, {128 << 20, process.OverNone, 1}} {
+		exit := start(t, host, fmt.Sprintf(script, c.seconds), func(command *process.Command) { command.Limits.Memory = c.limit }).end(t, host)
 		if exit.Over != c.over {
 			t.Errorf("with a limit of %d bytes it ended with %+v", c.limit, exit)
 		}
