@@ -90,6 +90,9 @@ func TestKeysOfTasksRotateWhileExecutorsElsewhereWork(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if used, err := main.server.queue.TaskKey(t.Context()); err != nil || main.server.taskKeys.Keys().Signs() == used {
+		t.Errorf("the engine signs with the key %s as before, %v", used, err)
+	}
 	main.must("run", "greeting", "--wait")
 	writeKeys(t, elsewhere.TaskKeysFile, newPublic)
 	if err := executor.taskKeys.Reload(t.Context()); err != nil {

@@ -361,7 +361,9 @@ func TestCredentialsThatAreNotGoodOpenNothing(t *testing.T) {
 			expired := enrolled(t, at, engines, grant)
 			stolen := enrolled(t, at, engines, grant)
 			stolen.JWT = good.JWT
-			for words, who := range map[string]*Enrolled{"forged": forged, "expired": expired, "of another executor": stolen} {
+			copied := enrolled(t, at, engines, grant)
+			copied.JWT, copied.Key = good.JWT, &UserKey{copied.Key.pair, good.Key.public} // it names the key, and does not have it
+			for words, who := range map[string]*Enrolled{"forged": forged, "expired": expired, "of another executor": stolen, "without the key": copied} {
 				_, err := Connect(t.Context(), Config{URL: at.url, Enrolled: who, Logger: testLog(t)})
 				if err == nil || !strings.Contains(err.Error(), "refuses the credentials of this executor") {
 					t.Errorf("%s: %v", words, err)
