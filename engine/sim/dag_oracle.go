@@ -276,6 +276,12 @@ func (w *world) hasNothingUnderWay(other *waveShadow, starting *engine.Task) {
 	}
 }
 
+// hasReported reports whether an attempt is known to the queue to have succeeded.
+func (w *world) hasReported(run string, attempt int) bool {
+	at := w.queue.subjects[attemptKey(run, attempt)]
+	return at != nil && at.last.Kind == engine.ResultFinished && at.last.Finish.Status == engine.StatusSucceeded
+}
+
 // toldInputs checks that a task is told what the tasks that it needs have left.
 func (w *world) toldInputs(wave *waveShadow, form *dagForm, number int, task *engine.Task) {
 	told := map[string]*engine.Input{}
@@ -288,7 +294,14 @@ func (w *world) toldInputs(wave *waveShadow, form *dagForm, number int, task *en
 		_, items := w.truth.outcome(wave.ID, name)
 		for _, id := range w.truth.runsOf[wave.ID] {
 			run := w.truth.stored[id]
-			if run == nil || run.task != name || run.status != engine.StatusSucceeded {
+			if run == nil || run.task != name {
+				continue
+			}
+			early := form.spec.Tasks[number].Trigger == dag.OneSuccess || form.spec.Tasks[number].Trigger == dag.OneFailed
+			if in := told[id]; early && in != nil && run.status != engine.StatusSucceeded && w.hasReported(id, in.Attempt) {
+				wanted++ // its task was held by the gate, and is told what was heard last: that is not in the store yet
+			}
+			if run.status != engine.StatusSucceeded {
 				continue
 			}
 			if run.item >= 0 && items == 0 {
@@ -301,7 +314,7 @@ func (w *world) toldInputs(wave *waveShadow, form *dagForm, number int, task *en
 			wanted++
 			in := told[id]
 			switch {
-			case in == nil && form.spec.Tasks[number].Trigger == dag.OneSuccess, in == nil && form.spec.Tasks[number].Trigger == dag.OneFailed:
+			case in == nil && early:
 				wanted-- // it ended after the task had begun
 			case in == nil:
 				w.fail("outputs are passed on", "%s is told nothing of %s", task.Run, id)
