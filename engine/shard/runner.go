@@ -89,6 +89,11 @@ func (r *Runner) Held() []engine.HeldRuns { return *r.held.Load() }
 // Counts returns how many runs of each namespace waited and ran a moment ago. The caller must not change it.
 func (r *Runner) Counts() map[string]engine.RunCount { return *r.counts.Load() }
 
+// Bound says how many runs of each namespace may be under way from now on, as Bounded does.
+func (r *Runner) Bound(ctx context.Context, running map[string]int) {
+	r.send(ctx, Bounded{Running: running})
+}
+
 // Run works until ctx ends, and returns once everything it started has ended. What is under way then is repaired by
 // the next owner.
 func (r *Runner) Run(ctx context.Context) error {

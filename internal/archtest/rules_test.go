@@ -101,7 +101,7 @@ var owners = []struct{ module, packages string }{
 	{"github.com/golang-jwt", "internal/runtoken"},
 	{"filippo.io/age", "secret"},
 	{"golang.org/x/crypto", "access"},
-	{"golang.org/x/time", "access web"},
+	{"golang.org/x/time", "access web web/service"},
 	{"golang.org/x/term", "cmd/tidewheel"},
 	{"golang.org/x/net", "web/ui"}, // its tests read the pages
 	{"github.com/a-h/templ", "templates web/ui"},

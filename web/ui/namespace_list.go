@@ -25,6 +25,11 @@ func (u *UI) namespaces(c echo.Context, status int, problem, name string) error 
 	for i := range all {
 		role := identity.Grants.In(all[i].Name)
 		row := templates.NamespaceRow{Name: all[i].Name, Description: all[i].Description, Role: role.String(), Current: all[i].Name == namespaceOf(ctx)}
+		usage, err := u.service.UsageOf(ctx, row.Name)
+		if err != nil {
+			return err
+		}
+		row.Usage = quotaUse(&all[i].Quota, &usage)
 		if role >= access.Admin {
 			members, err := u.service.Members(ctx, row.Name)
 			if err != nil {
@@ -50,4 +55,31 @@ func (u *UI) namespaceCreate(c echo.Context) error {
 		return err
 	}
 	return done(c, "/namespaces", "namespace-created")
+}
+
+// quotaUse puts the use of a namespace beside its quota. What has neither is left out.
+func quotaUse(quota *access.Quota, usage *service.Usage) (uses []templates.QuotaUse) {
+	for _, one := range []struct {
+		what        string
+		used, bound int64
+		words       func(int64) string
+	}{
+		{"Jobs and DAGs", usage.Jobs, quota.Jobs, templates.Grouped},
+		{"Queued", int64(usage.Runs.Waiting), quota.Queued, templates.Grouped},
+		{"Running", int64(usage.Runs.Running), quota.Running, templates.Grouped},
+		{"Stored", usage.StoredBytes, quota.StoredBytes, templates.Size},
+	} {
+		if one.used == 0 && one.bound == 0 {
+			continue
+		}
+		use := templates.QuotaUse{What: one.what, Used: one.words(one.used)}
+		if one.bound > 0 {
+			use.Bound, use.Share = one.words(one.bound), int(100*min(one.used, one.bound)/one.bound)
+		}
+		uses = append(uses, use)
+	}
+	if quota.SubmitsPerSecond > 0 {
+		uses = append(uses, templates.QuotaUse{What: "Runs asked for", Used: "at most " + templates.Grouped(quota.SubmitsPerSecond) + " a second"})
+	}
+	return uses
 }
