@@ -24,10 +24,10 @@ type Quota struct {
 
 // NamespaceUsage is what a namespace uses of its Quota.
 type NamespaceUsage struct {
-	Jobs        int64 `json:"jobs"`
-	Queued      int64 `json:"queued"`
-	Running     int64 `json:"running"`
-	StoredBytes int64 `json:"stored_bytes"`
+	Jobs        int64  `json:"jobs"`
+	Queued      *int64 `json:"queued,omitempty" doc:"Left out where engines cannot be asked"`
+	Running     *int64 `json:"running,omitempty" doc:"Left out where engines cannot be asked"`
+	StoredBytes int64  `json:"stored_bytes"`
 }
 
 // QuotaSettings change a Quota: what is left out stays, and 0 takes the bound away.

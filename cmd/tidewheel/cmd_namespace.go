@@ -137,12 +137,20 @@ func describeNamespace(w io.Writer, n *wire.Namespace) {
 	fmt.Fprintf(w, "Your role    %s\n\n", n.Role)
 	t := newTable(w, "QUOTA", "IN USE", "BOUND")
 	bytes := func(n int64) string { return spec.Size(n).String() }
-	t.row("jobs and DAGs", n.Usage.Jobs, bound(n.Quota.Jobs, number))
-	t.row("queued runs", n.Usage.Queued, bound(n.Quota.Queued, number))
-	t.row("running runs", n.Usage.Running, bound(n.Quota.Running, number))
+	t.row("jobs and DAGs", number(n.Usage.Jobs), bound(n.Quota.Jobs, number))
+	t.row("queued runs", numberOr(n.Usage.Queued), bound(n.Quota.Queued, number))
+	t.row("running runs", numberOr(n.Usage.Running), bound(n.Quota.Running, number))
 	t.row("stored", bytes(n.Usage.StoredBytes), bound(n.Quota.StoredBytes, bytes))
 	t.row("submits per second", "", bound(n.Quota.SubmitsPerSecond, number))
 	t.flush()
+}
+
+// numberOr writes a number that may not be known.
+func numberOr(n *int64) string {
+	if n == nil {
+		return "?"
+	}
+	return number(*n)
 }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
@@ -156,11 +164,11 @@ func bound(n int64, in func(int64) string) string {
 }
 
 // used writes what is used of a bound, as in "3/10", or "3" where there is none.
-func used(n, of int64) string {
+func used(n *int64, of int64) string {
 	if of == 0 {
-		return number(n)
+		return numberOr(n)
 	}
-	return number(n) + "/" + number(of)
+	return numberOr(n) + "/" + number(of)
 }
 
 func (c *cli) listNamespaces(cmd *cobra.Command) error {
@@ -180,7 +188,7 @@ func (c *cli) listNamespaces(cmd *cobra.Command) error {
 			if n.Quota.StoredBytes > 0 {
 				stored += "/" + spec.Size(n.Quota.StoredBytes).String()
 			}
-			t.row(n.Name, n.Role, used(n.Usage.Jobs, n.Quota.Jobs), used(n.Usage.Queued, n.Quota.Queued), used(n.Usage.Running, n.Quota.Running), stored, n.Description)
+			t.row(n.Name, n.Role, used(&n.Usage.Jobs, n.Quota.Jobs), used(n.Usage.Queued, n.Quota.Queued), used(n.Usage.Running, n.Quota.Running), stored, n.Description)
 		}
 		t.flush()
 	})

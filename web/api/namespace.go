@@ -92,12 +92,15 @@ func (a *API) answerNamespace(ctx context.Context, status int) func(access.Names
 
 func (a *API) viewNamespace(ctx context.Context, n *access.Namespace) (wire.Namespace, error) {
 	usage, err := a.service.UsageOf(ctx, n.Name)
+	used := wire.NamespaceUsage{Jobs: usage.Jobs, StoredBytes: usage.StoredBytes}
+	if usage.Runs != nil {
+		queued, running := int64(usage.Runs.Waiting), int64(usage.Runs.Running)
+		used.Queued, used.Running = &queued, &running
+	}
 	return wire.Namespace{
 		Name: n.Name, Description: n.Description, Role: access.From(ctx).Grants.In(n.Name).String(), CreatedAt: n.CreatedAt, CreatedBy: n.CreatedBy,
 		Quota: wire.Quota(n.Quota),
-		Usage: wire.NamespaceUsage{
-			Jobs: usage.Jobs, Queued: int64(usage.Runs.Waiting), Running: int64(usage.Runs.Running), StoredBytes: usage.StoredBytes,
-		},
+		Usage: used,
 	}, err
 }
 

@@ -25,9 +25,9 @@ const (
 
 // Usage is what a namespace uses of what its quota bounds.
 type Usage struct {
-	Jobs        int64 // jobs and DAGs
-	Runs        engine.RunCount
-	StoredBytes int64 // of the versions of its binaries; equal ones count each
+	Jobs        int64            // jobs and DAGs
+	Runs        *engine.RunCount // nil: what engines report cannot be read
+	StoredBytes int64            // of the versions of its binaries; equal ones count each
 }
 
 // quotas remember what is counted towards the quotas of namespaces.
@@ -60,10 +60,10 @@ func (s *Service) UsageOf(ctx context.Context, namespace string) (usage Usage, e
 	}
 	s.quotas.mu.Lock()
 	defer s.quotas.mu.Unlock()
-	if err := s.countRuns(ctx); err != nil {
-		return usage, err
+	if s.countRuns(ctx) {
+		runs := s.quotas.runs[namespace]
+		usage.Runs = &runs
 	}
-	usage.Runs = s.quotas.runs[namespace]
 	return usage, nil
 }
 
@@ -93,15 +93,16 @@ func (s *Service) countStored(ctx context.Context, namespace string) (bytes int6
 	}
 }
 
-// countRuns reads what engines report of runs, unless it is known. The caller holds the lock.
-func (s *Service) countRuns(ctx context.Context) error {
+// countRuns reads what engines report of runs, unless it is known; false: it cannot be read. The caller holds the lock.
+func (s *Service) countRuns(ctx context.Context) bool {
 	q := &s.quotas
 	if age := s.now().Sub(q.at); q.runs != nil && age >= 0 && age <= countsKnown {
-		return nil
+		return true
 	}
 	engines, err := s.presentEngines(ctx)
 	if err != nil {
-		return fmt.Errorf("count runs: %w", err)
+		s.log.Warn("what engines report cannot be read: queued runs are not counted", "error", err)
+		return false
 	}
 	q.at, q.runs, q.asked = s.now(), map[string]engine.RunCount{}, map[string]int{}
 	for i := range engines {
@@ -109,7 +110,7 @@ func (s *Service) countRuns(ctx context.Context) error {
 			q.runs[namespace] = q.runs[namespace].Add(count)
 		}
 	}
-	return nil
+	return true
 }
 
 // overQuota says that a bound is reached, and who can change it.
@@ -176,10 +177,7 @@ func (s *Service) maySubmit(ctx context.Context, namespace string, now int) erro
 	if quota.Queued > 0 && int64(now) > quota.Queued {
 		return overQuota(KindForbidden, "quota_queued", namespace, "may have %d runs that wait, and this asks for %d at once: ask for fewer at a time", quota.Queued, now)
 	}
-	if quota.Queued > 0 && now > 0 {
-		if err := s.countRuns(ctx); err != nil {
-			return err
-		}
+	if quota.Queued > 0 && now > 0 && s.countRuns(ctx) { // else the store keeps what is asked for, or says itself that it is away
 		if waiting := q.runs[namespace].Waiting + q.asked[namespace]; int64(waiting+now) > quota.Queued {
 			refused := overQuota(KindBusy, "quota_queued", namespace, "has %d runs that wait, and may have %d: try again once some have begun", waiting, quota.Queued)
 			refused.RetryAfter = queuedRetry

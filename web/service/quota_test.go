@@ -150,8 +150,18 @@ func TestRunsBeyondTheQuotaOfQueuedOnesAreRefused(t *testing.T) {
 	if err := backfill(4); err != nil {
 		t.Error(err)
 	}
-	if usage, err := w.Service.UsageOf(t.Context(), "default"); err != nil || usage.Runs != (engine.RunCount{Waiting: 4, Running: 9}) {
+	if usage, err := w.Service.UsageOf(t.Context(), "default"); err != nil || usage.Runs == nil || *usage.Runs != (engine.RunCount{Waiting: 4, Running: 9}) {
 		t.Errorf("%+v, %v", usage, err)
+	}
+	waiting(10)
+	refusedBy(t, start(service.Start{}), service.KindBusy, "quota_queued")
+	w.Now = w.Now.Add(2 * time.Second)
+	w.Queue.Fail(errors.New("it is away"))
+	if err := start(service.Start{}); err != nil {
+		t.Errorf("while engines cannot be asked: %v", err)
+	}
+	if usage, err := w.Service.UsageOf(t.Context(), "default"); err != nil || usage.Runs != nil || usage.Jobs != 1 {
+		t.Errorf("while engines cannot be asked: %+v, %v", usage, err)
 	}
 }
 

@@ -59,16 +59,17 @@ func (u *UI) namespaceCreate(c echo.Context) error {
 
 // quotaUse puts the use of a namespace beside its quota. What has neither is left out.
 func quotaUse(quota *access.Quota, usage *service.Usage) (uses []templates.QuotaUse) {
-	for _, one := range []struct {
+	type counted struct {
 		what        string
 		used, bound int64
 		words       func(int64) string
-	}{
-		{"Jobs and DAGs", usage.Jobs, quota.Jobs, templates.Grouped},
-		{"Queued", int64(usage.Runs.Waiting), quota.Queued, templates.Grouped},
-		{"Running", int64(usage.Runs.Running), quota.Running, templates.Grouped},
-		{"Stored", usage.StoredBytes, quota.StoredBytes, templates.Size},
-	} {
+	}
+	all := []counted{{"Jobs and DAGs", usage.Jobs, quota.Jobs, templates.Grouped}}
+	if usage.Runs != nil {
+		all = append(all, counted{"Queued", int64(usage.Runs.Waiting), quota.Queued, templates.Grouped},
+			counted{"Running", int64(usage.Runs.Running), quota.Running, templates.Grouped})
+	}
+	for _, one := range append(all, counted{"Stored", usage.StoredBytes, quota.StoredBytes, templates.Size}) {
 		if one.used == 0 && one.bound == 0 {
 			continue
 		}
