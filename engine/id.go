@@ -27,6 +27,17 @@ func SlotRunID(uid string, slot time.Time) string {
 	return uid + "-s" + strconv.FormatInt(slot.UnixMilli(), 10)
 }
 
+// RunSlot is the slot in the id that SlotRunID made; zero for any other id.
+func RunSlot(runID string) time.Time {
+	_, rest, _ := strings.Cut(runID, "-")
+	text, ok := strings.CutPrefix(rest, "s")
+	millis, err := strconv.ParseInt(text, 10, 64)
+	if !ok || err != nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(millis).UTC()
+}
+
 // ManualRunID is the identity of a run asked for by hand, derived from the caller's idempotency key.
 func ManualRunID(uid, key string) string {
 	sum := sha256.Sum256([]byte(key))

@@ -62,7 +62,6 @@ func (c *Core) resumeCommand(d *dagState, e CommandReceived) {
 		}
 		return
 	}
-	same := func(other CommandReceived) bool { return other.Command.ID == e.Command.ID }
 	if e.Wave != nil && e.Wave.Revision <= d.resumed[e.Wave.ID] {
 		c.commandDone(e.Command) // it was read before the wave went on
 		return
@@ -72,10 +71,8 @@ func (c *Core) resumeCommand(d *dagState, e CommandReceived) {
 		return
 	}
 	if d.open != nil || c.prepared(d) {
-		if !slices.ContainsFunc(d.resumes, same) {
-			c.definitionOf(d, &e)
-			d.resumes = append(d.resumes, e)
-		}
+		c.definitionOf(d, &e)
+		d.resumes = append(d.resumes, e)
 		return
 	}
 	c.resumeWave(d, e)

@@ -48,6 +48,20 @@ func TestADeletedDAGOpensNoWave(t *testing.T) {
 	}
 }
 
+// What has waited for the wave before is of tasks that are gone since: a wave of it would have nothing that ends it.
+func TestTheSlotOfARootThatAnEditHasTakenAwayOpensNoWave(t *testing.T) {
+	b := newWaveBench(t, "kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {a: {schedule: '* * * * *'}, b: {schedule: '* * * * *'}}\n")
+	b.idle(121 * time.Second) // the second slots wait for the first wave
+	b.define("kind: DAG\nname: etl\noverlap: queue\ndefaults: {binary: work}\ntasks: {c: {}}\n")
+	asked := b.ask("one", nil, nil)
+	b.drain()
+	for id, status := range map[string]engine.Status{"dag-w1": engine.StatusSucceeded, asked: engine.StatusSucceeded, "dag-w2": engine.StatusInvalid} {
+		if got := b.waves[id].Status; got != status {
+			t.Errorf("wave %s is %s", id, got)
+		}
+	}
+}
+
 func TestTheOpenWaveOfADeletedDAGEndsAfterARestart(t *testing.T) {
 	b := newWaveBench(t, diamond)
 	wave, asked := b.ask("one", nil, nil), b.ask("two", nil, nil)

@@ -54,12 +54,10 @@ func (c *Core) goRoot(r *run) {
 func (c *Core) join(r *run) *waveState {
 	d := r.job.dag
 	r.Waiting, r.Reason = false, ""
-	w := d.open
-	if w == nil && r.Epoch <= d.epoch { // its wave has ended without it: an edit had taken the root away
-		c.giveUp(r, engine.ReasonEdited)
-		return nil
-	}
-	if f := d.inForce(); f.Graph != nil && !f.Root(r.Task) { // an edit has taken it away, or given it needs
+	w, definition := d.open, d.inForce()
+	left := w == nil && r.Epoch <= d.epoch                      // its wave has ended without it
+	gone := definition.Graph != nil && !definition.Root(r.Task) // or there is none for it: a wave that it opened would wait for ever
+	if left || gone {                                           // by an edit
 		c.giveUp(r, engine.ReasonEdited)
 		return nil
 	}

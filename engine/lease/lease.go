@@ -52,7 +52,7 @@ type Config struct {
 	// Patience is how long a free shard waits for the engine that the plan gives it to, before others take it; Stagger
 	// is what the second of these waits longer than the first, and so on, so that they do not all come at once.
 	Patience, Stagger time.Duration
-	// Gather is how long new shards wait for more of them, as each beginning makes the engine read its state again.
+	// Gather is how long new shards wait for more of them, to be read together.
 	Gather time.Duration
 	// Retry is how long to wait after a write of the table that failed.
 	Retry time.Duration
@@ -62,7 +62,7 @@ type Config struct {
 func DefaultConfig(ttl time.Duration) Config {
 	return Config{
 		TTL: ttl, RenewEvery: ttl / 3, Margin: ttl / 6, Settle: time.Second, Patience: 300 * time.Millisecond,
-		Stagger: 20 * time.Millisecond, Gather: 20 * time.Millisecond, Retry: min(250*time.Millisecond, ttl/10),
+		Stagger: 20 * time.Millisecond, Gather: 5 * time.Millisecond, Retry: min(250*time.Millisecond, ttl/10),
 	}
 }
 

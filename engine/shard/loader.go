@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -16,49 +17,43 @@ import (
 // Loader reads from the store what the machine asks for. It holds no state; the simulator uses it too.
 type Loader struct{ Store Store }
 
-const recoverPage = 1000
+// recoverPage is how many ids of runs, or waves, are read at one time.
+const recoverPage = 10_000
 
-// Recover reads every run of these shards that has not ended, with its job. The caller owns them: nothing changes meanwhile.
-func (l Loader) Recover(ctx context.Context, shards []int) (core.JobsLoaded, error) {
-	var uids []string
-	seen := map[string]bool{}
-	note := func(uid string) {
-		if !seen[uid] {
-			seen[uid] = true
-			uids = append(uids, uid)
+// Recover finds the jobs and DAGs of these shards of which a run or a wave has not ended, in the order of their uids. The
+// caller owns the shards: nobody else begins or ends any meanwhile.
+func (l Loader) Recover(ctx context.Context, shards []int) ([]Active, error) {
+	active := map[string]*Active{}
+	note := func(uid string, slot time.Time) *Active {
+		a := active[uid]
+		if a == nil {
+			a = &Active{UID: uid}
+			active[uid] = a
 		}
+		if slot.After(a.Slot) {
+			a.Slot = slot
+		}
+		return a
 	}
-	runs := map[string][]engine.Run{}
-	err := eachPage(ctx, shards, l.Store.ActiveRuns, func(run *engine.Run) string {
-		note(run.JobUID)
-		addRun(runs, run)
-		return run.ID
+	err := eachPage(ctx, shards, l.Store.ActiveRunIDs, func(id *string) string {
+		note(engine.RunJob(*id), engine.RunSlot(*id)).Runs++
+		return *id
 	})
 	if err != nil {
-		return core.JobsLoaded{}, fmt.Errorf("recover active runs: %w", err)
+		return nil, fmt.Errorf("recover active runs: %w", err)
 	}
 	err = eachPage(ctx, shards, l.Store.OpenWaves, func(wave *engine.Wave) string {
-		note(wave.DAGUID)
+		note(wave.DAGUID, wave.Slot)
 		return wave.ID
 	})
 	if err != nil {
-		return core.JobsLoaded{}, fmt.Errorf("recover open waves: %w", err)
+		return nil, fmt.Errorf("recover open waves: %w", err)
 	}
-	var all core.JobsLoaded
-	for chunk := range slices.Chunk(uids, recoverPage) {
-		tasks, err := l.Store.TasksByID(ctx, chunk)
-		if err != nil {
-			return core.JobsLoaded{}, fmt.Errorf("recover scheduled tasks: %w", err)
-		}
-		loaded, err := l.assemble(ctx, chunk, tasks, runs)
-		if err != nil {
-			return core.JobsLoaded{}, err
-		}
-		all.Jobs = append(all.Jobs, loaded.Jobs...)
-		all.DAGs = append(all.DAGs, loaded.DAGs...)
-		all.Binaries = append(all.Binaries, loaded.Binaries...)
+	list := make([]Active, 0, len(active))
+	for _, uid := range slices.Sorted(maps.Keys(active)) {
+		list = append(list, *active[uid])
 	}
-	return all, nil
+	return list, nil
 }
 
 // addRun adds a run to those of its job. Those of tasks are read with their DAG; of one that has gone meanwhile they are no

@@ -75,12 +75,17 @@ type Machine struct {
 	sweepMore  bool // the store holds more than the last sweep brought: sweep again once a commit has cleared that
 	binariesAt time.Time
 
+	unread  []Active        // what is to be read because it has not ended, the most urgent first
+	reading map[string]bool // uids of these that are being read
+
 	gate gate
 }
 
 // NewMachine makes a machine that owns nothing yet: give it Owned.
 func NewMachine(config Config, now time.Time, random *rand.Rand) *Machine {
-	return &Machine{config: config, random: random, binariesAt: now.Add(config.BinariesEvery), gate: newGate(config.Window, now)}
+	return &Machine{
+		config: config, random: random, binariesAt: now.Add(config.BinariesEvery), reading: map[string]bool{}, gate: newGate(config.Window, now),
+	}
 }
 
 // Stats counts what the cores hold, and what is being written.
@@ -116,10 +121,10 @@ func (m *Machine) Counts() map[string]engine.RunCount {
 	return all
 }
 
-// Running reports whether all shards that the machine owns have recovered and are at work.
+// Running reports whether all shards that the machine owns have recovered, and all of them that has not ended is read.
 func (m *Machine) Running() bool {
 	for _, u := range m.units {
-		if u != nil && !u.running {
+		if u != nil && (!u.running || u.unread != nil) {
 			return false
 		}
 	}

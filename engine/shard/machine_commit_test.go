@@ -92,8 +92,8 @@ func TestACommitThatChecksFindsAFenceWithoutWork(t *testing.T) {
 	for every, checks := range map[time.Duration]bool{0: false, 5 * time.Second: true} {
 		config := shard.DefaultConfig()
 		config.CheckEvery = every
-		r := beginWith(t, config, home)
-		r.wait(5*time.Second - time.Millisecond)
+		r := beginWith(t, config, home) // who began half a second ago
+		r.wait(4500*time.Millisecond - time.Millisecond)
 		not[shard.Commit](r)
 		r.wait(time.Millisecond)
 		if has[shard.Commit](r) != checks {

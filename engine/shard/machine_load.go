@@ -9,6 +9,9 @@ import (
 	"github.com/tidewheel/tidewheel/engine/core"
 )
 
+// firstHorizon is how far ahead a shard that was taken over looks at first: what is due soon does not wait for the rest.
+const firstHorizon = 2 * time.Second
+
 // pollDue asks for what comes due in the shards whose turn it is, together for those that were asked for until one instant.
 func (m *Machine) pollDue(out *actions, now time.Time) {
 	var due []*unit
@@ -17,8 +20,11 @@ func (m *Machine) pollDue(out *actions, now time.Time) {
 			due = append(due, u)
 		}
 	})
-	until := now.Add(m.config.Horizon)
 	for len(due) > 0 {
+		until := now.Add(m.config.Horizon)
+		if due[0].horizon.IsZero() {
+			until = now.Add(min(firstHorizon, m.config.Horizon))
+		}
 		poll := Poll{After: due[0].horizon, Until: until}
 		var rest []*unit
 		for _, u := range due {
@@ -51,6 +57,9 @@ func (m *Machine) onPolled(out *actions, now time.Time, in Polled) {
 		}
 		u.pollFail = 0
 		u.pollAt = now.Add(m.config.PollEvery)
+		if u.polling.IsZero() {
+			u.pollAt = now.Add(firstHorizon / 4)
+		}
 	}
 	m.load(out, in.UIDs)
 }
@@ -103,11 +112,13 @@ func (m *Machine) onLoaded(out *actions, now time.Time, in Loaded) {
 	}
 	var again []string
 	for _, uid := range in.UIDs {
+		delete(m.reading, uid)
 		u := asked[engine.ShardOf(uid)]
 		if u == nil {
 			continue
 		}
 		delete(u.loading, uid)
+		delete(u.unread, uid)
 		u.core.LetGo(uid)
 		if u.again[uid] {
 			delete(u.again, uid)
@@ -115,6 +126,7 @@ func (m *Machine) onLoaded(out *actions, now time.Time, in Loaded) {
 		}
 	}
 	m.load(out, again)
+	m.readOn(out)
 }
 
 // sweep asks for what was left in the store.

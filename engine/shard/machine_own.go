@@ -1,10 +1,10 @@
 package shard
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
-	"github.com/tidewheel/tidewheel/engine/core"
 )
 
 // onOwned leaves what the machine does not own any more, and recovers what it owns from now on.
@@ -40,12 +40,11 @@ func (m *Machine) recoverDue(out *actions, now time.Time) {
 	}
 }
 
-// onRecovered begins the work once all runs that have not ended are in memory.
+// onRecovered begins the work. What is due does not wait for all that has not ended to be read: a job or DAG is always read with
+// all its runs. Only results wait, which may be of any run.
 func (m *Machine) onRecovered(out *actions, now time.Time, in Recovered) {
-	var jobs map[int]*core.JobsLoaded
-	if !in.Failed {
-		jobs = in.Jobs.ByShard()
-	}
+	active := in.Active
+	slices.SortStableFunc(active, func(a, b Active) int { return b.Slot.Compare(a.Slot) }) // a prepared run is the most urgent
 	for i, seat := range in.Seats {
 		u := m.unit(seat)
 		switch {
@@ -57,14 +56,46 @@ func (m *Machine) onRecovered(out *actions, now time.Time, in Recovered) {
 			u.running, u.failures = true, 0
 			u.term, u.position = in.Terms[i].Number, in.Terms[i].Position
 			u.pollAt, u.begun = now, now
-			loaded := core.JobsLoaded{Binaries: in.Jobs.Binaries}
-			if of := jobs[seat.Shard]; of != nil {
-				loaded = *of
-			}
-			m.step(out, now, u, loaded)
-			out.add(Listen{Seat: seat})
+			u.unread = map[string]bool{}
 		}
 	}
+	for _, a := range active {
+		if u := m.at(engine.ShardOf(a.UID)); u != nil && u.unread != nil && slices.Contains(in.Seats, u.seat) {
+			u.unread[a.UID] = true
+			m.unread = append(m.unread, a)
+		}
+	}
+	m.readOn(out)
+}
+
+// readMost bounds the runs that are read at one time of what has not ended, beside those of the first job or DAG: reading them
+// keeps the others waiting.
+const readMost = 250
+
+// readOn reads what has not ended, some at a time, and has results come of the shards of which all is read.
+func (m *Machine) readOn(out *actions) {
+	m.working(func(u *unit) {
+		if u.unread != nil && len(u.unread) == 0 {
+			u.unread = nil
+			out.add(Listen{Seat: u.seat})
+		}
+	})
+	if len(m.reading) > 0 {
+		return
+	}
+	var uids []string
+	for runs := 0; len(m.unread) > 0; m.unread = m.unread[1:] {
+		next := &m.unread[0]
+		if u := m.at(engine.ShardOf(next.UID)); u == nil || !u.unread[next.UID] {
+			continue // the shard is another's, or it has been read for another reason
+		}
+		if runs += 1 + next.Runs; len(uids) > 0 && runs > readMost {
+			break
+		}
+		uids = append(uids, next.UID)
+		m.reading[next.UID] = true
+	}
+	m.load(out, uids)
 }
 
 // fall forgets a shard and reads it again, after a while: another engine has taken it over. If that is right, then this one

@@ -2,6 +2,7 @@ package shard_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -135,7 +136,7 @@ func TestLateAnswersOfASeatThatWasLeftChangeNothing(t *testing.T) {
 	late := func() {
 		r.t.Helper()
 		r.actions = nil
-		r.give(shard.Recovered{Seats: []shard.Seat{old}, Terms: []engine.Term{{Number: 1}}, Jobs: core.JobsLoaded{Jobs: []core.JobSnapshot{job()}}})
+		r.give(shard.Recovered{Seats: []shard.Seat{old}, Terms: []engine.Term{{Number: 1}}, Active: []shard.Active{{UID: "job", Runs: 1}}})
 		r.loaded(load, job())
 		r.read(commands)
 		r.results(old, "late", finished("job-gone"))
@@ -209,6 +210,80 @@ func TestTakingShardsOverDelaysNoOther(t *testing.T) {
 	}
 }
 
+// Reading all that has not ended takes long. What is due does not wait for it; results do, which may be of any of it.
+func TestWhatIsDueFiresBeforeAllThatHasNotEndedIsRead(t *testing.T) {
+	r := newRig(t, shard.DefaultConfig())
+	r.give(shard.Owned{Shards: []int{home}})
+	recovery := take[shard.Recover](r)
+	waiting := uidIn(home, 4)
+	snapshot := job()
+	prepared := runningRun(engine.SlotRunID("job", start.Add(time.Second)))
+	prepared.Trigger, prepared.Slot, prepared.Status, prepared.Attempt, prepared.Attempts = engine.TriggerSchedule, start.Add(time.Second), engine.StatusScheduled, 0, nil
+	snapshot.Runs = []engine.Run{prepared}
+	r.give(shard.Recovered{Seats: recovery.Seats, Terms: []engine.Term{{Number: 1}}, Active: []shard.Active{
+		{UID: waiting[0], Runs: 200}, {UID: waiting[1], Runs: 200}, {UID: "job", Runs: 1, Slot: prepared.Slot}, {UID: waiting[2], Runs: 1000}, {UID: waiting[3], Runs: 1},
+	}})
+	if poll := take[shard.Poll](r); !poll.After.IsZero() || poll.Until.Before(start.Add(time.Second)) || poll.Until.After(start.Add(10*time.Second)) {
+		t.Errorf("it asks for what is due from %s to %s", poll.After, poll.Until)
+	}
+	first := take[shard.Load](r)
+	if !slices.Equal(first.UIDs, []string{"job", waiting[0]}) {
+		t.Fatalf("%v are read first", first.UIDs)
+	}
+	r.loaded(first, snapshot)
+	r.wait(time.Second)
+	if got := published(r); len(got) != 1 || got[0] != prepared.ID {
+		t.Errorf("at its slot %v were published", got)
+	}
+	r.settle()
+	load := take[shard.Load](r)
+	if !slices.Equal(load.UIDs, waiting[1:2]) {
+		t.Errorf("then %v are read", load.UIDs)
+	}
+	r.give(shard.Loaded{Seats: load.Seats, UIDs: load.UIDs, Failed: true})
+	if load = take[shard.Load](r); !slices.Equal(load.UIDs, waiting[1:2]) {
+		t.Errorf("%v are read again", load.UIDs)
+	}
+	r.give(shard.Woken{Wake: engine.Wake{Shard: home, Kind: engine.WakeJob, Key: waiting[3]}}) // read for another reason
+	r.loaded(take[shard.Load](r))
+	not[shard.Listen](r)
+	r.loaded(load)
+	if r.machine.Running() {
+		t.Error("it goes on as if all were read")
+	}
+	not[shard.Listen](r)
+	if load = take[shard.Load](r); !slices.Equal(load.UIDs, waiting[2:3]) {
+		t.Errorf("in the end %v are read", load.UIDs)
+	}
+	r.loaded(load)
+	not[shard.Load](r)
+	if listen := take[shard.Listen](r); listen.Seat != recovery.Seats[0] || !r.machine.Running() {
+		t.Errorf("it listens to %v", listen.Seat)
+	}
+}
+
+// A shard that is lost while it is read does not keep those after it waiting.
+func TestWhatIsLeftIsNotReadOn(t *testing.T) {
+	other := home + 1
+	r := newRig(t, shard.DefaultConfig())
+	r.give(shard.Owned{Shards: []int{home, other}})
+	recovery := take[shard.Recover](r)
+	lost, kept := uidIn(home, 2), uidIn(other, 1)
+	r.give(shard.Recovered{Seats: recovery.Seats, Terms: make([]engine.Term, 2), Active: []shard.Active{
+		{UID: lost[0], Runs: 300}, {UID: lost[1], Runs: 300}, {UID: kept[0], Runs: 300},
+	}})
+	load := take[shard.Load](r)
+	r.give(shard.Owned{Shards: []int{other}})
+	r.loaded(load)
+	if load = take[shard.Load](r); !slices.Equal(load.UIDs, kept) {
+		t.Errorf("%v are read", load.UIDs)
+	}
+	r.loaded(load)
+	if listen := take[shard.Listen](r); listen.Seat.Shard != other {
+		t.Errorf("it listens to %v", listen.Seat)
+	}
+}
+
 // Another engine may have taken the shard over since it was read, and have seen the prepared run through.
 func TestAShardThatWasReadBeforeAStandstillPublishesAfterACommitOnly(t *testing.T) {
 	r := newRig(t, shard.DefaultConfig())
@@ -219,7 +294,8 @@ func TestAShardThatWasReadBeforeAStandstillPublishesAfterACommitOnly(t *testing.
 	prepared.Trigger, prepared.Slot, prepared.Status, prepared.Attempt, prepared.Attempts = engine.TriggerSchedule, snapshot.Task.Slot, engine.StatusScheduled, 0, nil
 	snapshot.Runs, snapshot.Task.Slot, snapshot.Task.RunAt = []engine.Run{prepared}, start.Add(20*time.Second), start.Add(20*time.Second)
 	r.now = start.Add(12 * time.Second) // a standstill: the machine hears nothing in between
-	r.give(shard.Recovered{Seats: recovery.Seats, Terms: []engine.Term{{Number: 1}}, Jobs: core.JobsLoaded{Jobs: []core.JobSnapshot{snapshot}}})
+	r.give(shard.Recovered{Seats: recovery.Seats, Terms: []engine.Term{{Number: 1}}, Active: []shard.Active{{UID: "job", Runs: 1}}})
+	r.loaded(take[shard.Load](r), snapshot)
 	if got := published(r); len(got) > 0 {
 		t.Errorf("%v were published at once", got)
 	}

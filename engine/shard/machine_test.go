@@ -37,11 +37,15 @@ func newRig(t *testing.T, config shard.Config) *rig {
 func begin(t *testing.T) *rig { return beginWith(t, shard.DefaultConfig(), home) }
 
 func beginWith(t *testing.T, config shard.Config, shards ...int) *rig {
+	const soon = 500 * time.Millisecond // what comes soon is polled first
 	r := newRig(t, config)
+	r.now = start.Add(-soon)
 	r.give(shard.Owned{Shards: shards})
 	r.recovered(take[shard.Recover](r))
 	r.polled(take[shard.Poll](r))
 	r.swept(shard.Swept{})
+	r.wait(soon)
+	r.polled(take[shard.Poll](r))
 	r.empty()
 	return r
 }

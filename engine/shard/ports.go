@@ -31,8 +31,8 @@ type Store interface {
 	PendingJobs(ctx context.Context, shards []int, limit int) ([]engine.Job, error)
 	// Generation gives one form of a job, engine.ErrNotFound if it is not kept any more.
 	Generation(ctx context.Context, uid string, generation int64) (engine.Generation, error)
-	// ActiveRuns gives runs of these shards that have not ended, with ids above after, in the order of their ids.
-	ActiveRuns(ctx context.Context, shards []int, after string, limit int) ([]engine.Run, error)
+	// ActiveRunIDs gives the ids of runs of these shards that have not ended, those above after, in order.
+	ActiveRunIDs(ctx context.Context, shards []int, after string, limit int) ([]string, error)
 	// ActiveRunsOf gives all runs of these jobs that have not ended, in no order.
 	ActiveRunsOf(ctx context.Context, uids []string) ([]engine.Run, error)
 	// RunsByID gives those runs that exist, in no order.

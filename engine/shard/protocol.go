@@ -31,8 +31,15 @@ type Clock struct{}
 type Recovered struct {
 	Seats  []Seat
 	Terms  []engine.Term
-	Jobs   core.JobsLoaded
+	Active []Active
 	Failed bool
+}
+
+// Active is a job or DAG with runs or waves that have not ended.
+type Active struct {
+	UID  string
+	Runs int       // that have not ended
+	Slot time.Time // the latest of these, or of its waves, as far as that is known; zero if it is not
 }
 
 // Polled answers Poll with the uids of the jobs that are due.
@@ -112,7 +119,7 @@ func (Committed) input()      {}
 // Action is something to be done for the machine. The set is closed.
 type Action interface{ action() }
 
-// Recover takes shards over, and then reads all their runs that have not ended, with their jobs; answered by Recovered.
+// Recover takes shards over, and then finds the jobs and DAGs of which something has not ended; answered by Recovered.
 type Recover struct{ Seats []Seat }
 
 // Listen starts the delivery of a shard's results, from the first unacknowledged on, for this seat.

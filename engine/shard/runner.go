@@ -207,9 +207,9 @@ func (r *Runner) read(ctx context.Context, action Action) {
 	switch a := action.(type) {
 	case Recover:
 		r.needs("recover", recoverLost, func() {
-			terms, jobs, err := r.recover(ctx, a.Seats)
+			terms, active, err := r.recover(ctx, a.Seats)
 			r.report(ctx, "recover", err)
-			r.send(ctx, Recovered{Seats: a.Seats, Terms: terms, Jobs: jobs, Failed: err != nil})
+			r.send(ctx, Recovered{Seats: a.Seats, Terms: terms, Active: active, Failed: err != nil})
 		})
 	case Poll:
 		r.needs("poll", answerLost, func() {
@@ -250,8 +250,8 @@ func (r *Runner) read(ctx context.Context, action Action) {
 	}
 }
 
-// recover takes shards over and reads them.
-func (r *Runner) recover(ctx context.Context, seats []Seat) ([]engine.Term, core.JobsLoaded, error) {
+// recover takes shards over, and finds what has not ended in them.
+func (r *Runner) recover(ctx context.Context, seats []Seat) ([]engine.Term, []Active, error) {
 	terms := make([]engine.Term, len(seats))
 	var taking errgroup.Group
 	for i, seat := range seats {
@@ -261,10 +261,10 @@ func (r *Runner) recover(ctx context.Context, seats []Seat) ([]engine.Term, core
 		})
 	}
 	if err := taking.Wait(); err != nil {
-		return nil, core.JobsLoaded{}, fmt.Errorf("take shards over: %w", err)
+		return nil, nil, fmt.Errorf("take shards over: %w", err)
 	}
-	jobs, err := r.loader.Recover(ctx, shardsOf(seats))
-	return terms, jobs, err
+	active, err := r.loader.Recover(ctx, shardsOf(seats))
+	return terms, active, err
 }
 
 func shardsOf(seats []Seat) []int {

@@ -11,9 +11,10 @@ type unit struct {
 	seat Seat
 	core *core.Core
 
-	running  bool      // it has recovered
-	at       time.Time // until then it is not recovered again; zero while that is under way
-	failures int       // of recovering, in a row
+	running  bool            // it has recovered: what is due fires
+	unread   map[string]bool // jobs and DAGs of which something has not ended, and that have not been read since; nil once all are
+	at       time.Time       // until then it is not recovered again; zero while that is under way
+	failures int             // of recovering, in a row
 
 	term     uint64
 	position uint64 // of its last commit

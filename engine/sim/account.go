@@ -274,8 +274,12 @@ func (m *jobModel) stoodStill(run *engine.Run, handled, came time.Duration) bool
 	return false
 }
 
-// pausedFor reports whether the pause that a revision is in goes on at the slot of a run, unless its form was written later.
+// pausedFor reports whether the pause that a revision is in goes on at the slot of a run, unless its form was written later, or an edit
+// that the revision has came after the slot: by its user's clock, which may be ahead, all slots before the edit are of the form before.
 func (m *jobModel) pausedFor(n int, run *engine.Run) bool {
+	if m.revisions[n].generation > run.Generation && !run.Slot.After(m.formOf(m.revisions[n].generation).since) {
+		return false
+	}
 	for n < len(m.revisions) && (m.revisions[n].paused || m.unheard(n)) {
 		n++
 	}

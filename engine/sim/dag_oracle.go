@@ -276,18 +276,13 @@ func (w *world) hasNothingUnderWay(other *waveShadow, starting *engine.Task) {
 	}
 }
 
-// hasReported reports whether an attempt is known to the queue to have succeeded.
-func (w *world) hasReported(run string, attempt int) bool {
-	at := w.queue.subjects[attemptKey(run, attempt)]
-	return at != nil && at.last.Kind == engine.ResultFinished && at.last.Finish.Status == engine.StatusSucceeded
-}
-
 // toldInputs checks that a task is told what the tasks that it needs have left.
 func (w *world) toldInputs(wave *waveShadow, form *dagForm, number int, task *engine.Task) {
 	told := map[string]*engine.Input{}
 	for i := range task.Inputs {
 		told[task.Inputs[i].Run] = &task.Inputs[i]
 	}
+	early := form.spec.Tasks[number].Trigger == dag.OneSuccess || form.spec.Tasks[number].Trigger == dag.OneFailed
 	wanted := 0
 	for need := range form.graph.Needs(number) {
 		name := form.graph.Name(need)
@@ -297,9 +292,11 @@ func (w *world) toldInputs(wave *waveShadow, form *dagForm, number int, task *en
 			if run == nil || run.task != name {
 				continue
 			}
-			early := form.spec.Tasks[number].Trigger == dag.OneSuccess || form.spec.Tasks[number].Trigger == dag.OneFailed
-			if in := told[id]; early && in != nil && run.status != engine.StatusSucceeded && w.hasReported(id, in.Attempt) {
-				wanted++ // its task was held by the gate, and is told what was heard last: that is not in the store yet
+			if in := told[id]; in != nil && early && run.status != engine.StatusSucceeded {
+				if left := w.journal.left[attemptKey(id, in.Attempt)]; left != nil && string(in.Outputs) == left.text() {
+					wanted++ // its end has come, and is not written yet
+				}
+				continue
 			}
 			if run.status != engine.StatusSucceeded {
 				continue

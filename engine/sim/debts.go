@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -80,44 +82,42 @@ func (k *takenUp) forms(m *jobModel, written int64) []*form {
 	return forms
 }
 
-// takeUp remembers what an engine is told. What it recovers it plans anew.
+// takeUp remembers what an engine is told. What has not ended in a shard that it recovers it plans anew.
 func (e *driver) takeUp(in shard.Input) {
 	switch in := in.(type) {
 	case shard.Recovered:
-		e.takeUpAll(&in.Jobs, true)
+		maps.DeleteFunc(e.taken.revised, func(v version, _ time.Time) bool {
+			return slices.ContainsFunc(in.Active, func(a shard.Active) bool { return a.UID == v.uid })
+		})
 	case shard.Loaded:
-		e.takeUpAll(&in.Jobs, false)
+		for i := range in.Jobs.Jobs {
+			e.takeUpJob(in.Jobs.Jobs[i].Job)
+		}
+		for i := range in.Jobs.DAGs {
+			e.takeUpDAG(&in.Jobs.DAGs[i])
+		}
 	case shard.CommandsLoaded:
 		for i := range in.Received {
-			e.takeUpJob(in.Received[i].Snapshot.Job, false)
-			e.takeUpDAG(in.Received[i].DAG, false)
+			e.takeUpJob(in.Received[i].Snapshot.Job)
+			e.takeUpDAG(in.Received[i].DAG)
 		}
 	}
 }
 
-func (e *driver) takeUpAll(loaded *core.JobsLoaded, recovers bool) {
-	for i := range loaded.Jobs {
-		e.takeUpJob(loaded.Jobs[i].Job, recovers)
-	}
-	for i := range loaded.DAGs {
-		e.takeUpDAG(&loaded.DAGs[i], recovers)
-	}
-}
-
-func (e *driver) takeUpJob(job *engine.Job, recovers bool) {
+func (e *driver) takeUpJob(job *engine.Job) {
 	if job != nil {
-		e.takeUpOne(job.UID, job.Revision, job.Generation, recovers)
+		e.takeUpOne(job.UID, job.Revision, job.Generation)
 	}
 }
 
-func (e *driver) takeUpDAG(dag *core.DAGSnapshot, recovers bool) {
+func (e *driver) takeUpDAG(dag *core.DAGSnapshot) {
 	if dag != nil && dag.DAG != nil {
-		e.takeUpOne(dag.UID, dag.DAG.Revision, dag.DAG.Generation, recovers)
+		e.takeUpOne(dag.UID, dag.DAG.Revision, dag.DAG.Generation)
 	}
 }
 
-func (e *driver) takeUpOne(uid string, revision, generation int64, recovers bool) {
-	if v := (version{uid, revision}); recovers || e.taken.revised[v].IsZero() {
+func (e *driver) takeUpOne(uid string, revision, generation int64) {
+	if v := (version{uid, revision}); e.taken.revised[v].IsZero() {
 		e.taken.revised[v] = e.time.wall()
 	}
 	hand := e.taken.hand[uid]

@@ -193,7 +193,7 @@ func (e *driver) perform(action shard.Action) {
 			if answer.Terms, err = e.w.truth.take(p, shards, e.group.name); err != nil {
 				return answer
 			}
-			answer.Jobs, err = loader.Recover(background, shards)
+			answer.Active, err = loader.Recover(background, shards)
 			answer.Failed = err != nil
 			return answer
 		})

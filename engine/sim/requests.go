@@ -60,6 +60,7 @@ func (t *truth) marks(run *engine.Run) bool {
 
 // reopens remembers, as a wave goes on after its end, which of its tasks stay as they are: what had succeeded, and what users have said of
 // tasks that are not run again. What failed or was cancelled is run again, and what was skipped after it or after what is marked now.
+// Of several requests to go on with a wave one counts.
 func (t *truth) reopens(wave *waveShadow) {
 	form := t.w.users.dagByUID[wave.DAGUID].forms[wave.Generation]
 	again, marks := make([]bool, form.graph.Len()), map[string]dag.State{}

@@ -351,9 +351,9 @@ func (r reader) Generation(_ context.Context, uid string, generation int64) (eng
 	})
 }
 
-func (r reader) ActiveRuns(_ context.Context, shards []int, after string, limit int) ([]engine.Run, error) {
-	return read(r, func(ctx context.Context) ([]engine.Run, error) {
-		return r.t.store.ActiveRuns(ctx, shards, after, limit)
+func (r reader) ActiveRunIDs(_ context.Context, shards []int, after string, limit int) ([]string, error) {
+	return read(r, func(ctx context.Context) ([]string, error) {
+		return r.t.store.ActiveRunIDs(ctx, shards, after, limit)
 	})
 }
 

@@ -52,16 +52,16 @@ func (d *Definition) Job(task int) *spec.Job {
 	return made
 }
 
+// Root reports whether a name is that of a root.
+func (d *Definition) Root(name string) bool {
+	task, ok := d.Task(name)
+	return ok && d.Graph.Root(task)
+}
+
 // Task returns the index of the task of this name; false where this generation has none.
 func (d *Definition) Task(name string) (int, bool) {
 	if d.Graph == nil {
 		return 0, false
 	}
 	return d.Graph.Index(name)
-}
-
-// Root reports whether a name is that of a root.
-func (d *Definition) Root(name string) bool {
-	task, ok := d.Task(name)
-	return ok && d.Graph.Root(task)
 }

@@ -4,6 +4,7 @@ const (
 	machine       = "engine/shard/machine.go"
 	machineCommit = "engine/shard/machine_commit.go"
 	machineLoad   = "engine/shard/machine_load.go"
+	machineOwn    = "engine/shard/machine_own.go"
 )
 
 // shellGuards are the orders that the shard's machine keeps.
@@ -21,6 +22,27 @@ var shellGuards = []mutant{
 		file: "engine/shard/unit.go",
 		old:  "u.arrived[n].mark <= u.durable && ",
 		new:  "",
+	},
+	{
+		name: "results-wait", guard: "results of a shard that was taken over wait until all of it that has not ended is read",
+		held: test{"engine/shard", "^TestWhatIsDueFiresBeforeAllThatHasNotEndedIsRead$"},
+		file: machineOwn,
+		old:  "if u.unread != nil && len(u.unread) == 0 {",
+		new:  "if u.unread != nil {",
+	},
+	{
+		name: "read-on", guard: "what has not ended is read a bounded number of runs at a time, so that what is due fires meanwhile",
+		held: test{"engine/shard", "^TestWhatIsDueFiresBeforeAllThatHasNotEndedIsRead$"},
+		file: machineOwn,
+		old:  "len(uids) > 0 && runs > readMost {",
+		new:  "false {",
+	},
+	{
+		name: "left-unread", guard: "a shard that is lost while it is read does not keep those after it waiting",
+		held: test{"engine/shard", "^TestWhatIsLeftIsNotReadOn$"},
+		file: machineOwn,
+		old:  "u == nil || !u.unread[next.UID] {",
+		new:  "u == nil && next.UID == \"\" {",
 	},
 	{
 		name: "sweep-acts", guard: "what has been acted upon is not read again because the store does not know yet",

@@ -8,6 +8,13 @@ const (
 // waveGuards are those of DAGs: needs, rules, epochs, one wave after the other.
 var waveGuards = []mutant{
 	{
+		name: "wave-of-no-root", guard: "no wave opens for a root that an edit has taken away",
+		held: test{"engine/core", "^TestTheSlotOfARootThatAnEditHasTakenAwayOpensNoWave$"},
+		file: "engine/core/wave_open.go",
+		old:  "definition.Graph != nil && !definition.Root(r.Task)",
+		new:  "definition == nil",
+	},
+	{
 		name: "list-made-anew", guard: "a mapped task that is run again makes its list anew, as after a restart",
 		held: test{"engine/core", "^TestMappedTaskThatIsClosedHandsNothingOn$"},
 		file: "engine/wave/resume.go",

@@ -51,6 +51,16 @@ func (s *Store) ActiveRuns(ctx context.Context, shards []int, after string, limi
 	return s.activeRuns(ctx, limit, func(run *engine.Run) bool { return run.ID > after && mine.has(run.Shard) })
 }
 
+// ActiveRunIDs gives the ids of runs of these shards that have not ended, those above after, in order.
+func (s *Store) ActiveRunIDs(ctx context.Context, shards []int, after string, limit int) ([]string, error) {
+	runs, err := s.ActiveRuns(ctx, shards, after, limit)
+	ids := make([]string, len(runs))
+	for i := range runs {
+		ids[i] = runs[i].ID
+	}
+	return ids, err
+}
+
 // ActiveRunsOf gives all runs of these jobs that have not ended, in the order of their ids.
 func (s *Store) ActiveRunsOf(ctx context.Context, uids []string) ([]engine.Run, error) {
 	return s.activeRuns(ctx, -1, func(run *engine.Run) bool { return slices.Contains(uids, run.JobUID) })

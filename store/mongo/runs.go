@@ -44,19 +44,38 @@ func (s *Store) RunsByID(ctx context.Context, ids []string) ([]engine.Run, error
 
 // ActiveRuns gives runs of these shards that have not ended, with ids above after, in the order of their ids.
 func (s *Store) ActiveRuns(ctx context.Context, shards []int, after string, limit int) ([]engine.Run, error) {
-	if err := s.projector.flush(ctx); err != nil {
+	if err := s.projector.flush(ctx); err != nil || len(shards) == 0 {
 		return nil, s.failed("read active runs", err)
 	}
-	if len(shards) == 0 {
-		return nil, nil
+	runs, err := list[runDocument](s.paced(ctx), s.runs, activeAbove(shards, after), pageByID(limit))
+	return runs, s.failed("read active runs", err)
+}
+
+// ActiveRunIDs gives the ids of runs of these shards that have not ended, those above after, in order.
+func (s *Store) ActiveRunIDs(ctx context.Context, shards []int, after string, limit int) ([]string, error) {
+	if err := s.projector.flush(ctx); err != nil || len(shards) == 0 {
+		return nil, s.failed("read the ids of active runs", err)
 	}
-	ctx = s.paced(ctx)
+	var ids []string
+	err := each(s.paced(ctx), s.runs, activeAbove(shards, after), func(raw bson.Raw) error {
+		id, _ := raw.Lookup("_id").StringValueOK()
+		ids = append(ids, id)
+		return nil
+	}, pageByID(limit).SetProjection(projection("_id")).SetBatchSize(10_000))
+	return ids, s.failed("read the ids of active runs", err)
+}
+
+// activeAbove is the condition for runs of these shards that have not ended, with ids above one.
+func activeAbove(shards []int, after string) bson.D {
 	filter := append(among("shard", shards), bson.E{Key: "active", Value: true})
 	if after != "" {
 		filter = append(filter, bson.E{Key: "_id", Value: bson.D{{Key: "$gt", Value: after}}})
 	}
-	runs, err := list[runDocument](ctx, s.runs, filter, options.Find().SetSort(ascending("_id")).SetLimit(int64(max(limit, 0))))
-	return runs, s.failed("read active runs", err)
+	return filter
+}
+
+func pageByID(limit int) *options.FindOptionsBuilder {
+	return options.Find().SetSort(ascending("_id")).SetLimit(int64(max(limit, 0)))
 }
 
 // ActiveRunsOf gives all runs of these jobs that have not ended, in no order.

@@ -124,6 +124,19 @@ func (s *Store) ActiveRuns(ctx context.Context, shards []int, after string, limi
 	return runs, wrap("active runs", err)
 }
 
+// ActiveRunIDs gives the ids of runs of these shards that have not ended, those above after, in order.
+func (s *Store) ActiveRunIDs(ctx context.Context, shards []int, after string, limit int) ([]string, error) {
+	if err := s.readable(ctx); err != nil {
+		return nil, wrap("ids of active runs", err)
+	}
+	runs := s.active.above(after, uint64(shardMask(shards)), limit)
+	ids := make([]string, len(runs))
+	for i, run := range runs {
+		ids[i] = run.id
+	}
+	return ids, nil
+}
+
 // ActiveRunsOf gives all runs of these jobs that have not ended, in no order.
 func (s *Store) ActiveRunsOf(ctx context.Context, uids []string) (runs []engine.Run, err error) {
 	if err := s.readable(ctx); err != nil {

@@ -42,6 +42,13 @@ func (f *Faulty) Generation(ctx context.Context, uid string, generation int64) (
 	})
 }
 
+// ActiveRunIDs passes through Fault.
+func (f *Faulty) ActiveRunIDs(ctx context.Context, shards []int, after string, limit int) ([]string, error) {
+	return through(ctx, f.Fault, "ActiveRunIDs", func(ctx context.Context) ([]string, error) {
+		return f.Store.ActiveRunIDs(ctx, shards, after, limit)
+	})
+}
+
 // ActiveRuns passes through Fault.
 func (f *Faulty) ActiveRuns(ctx context.Context, shards []int, after string, limit int) ([]engine.Run, error) {
 	return through(ctx, f.Fault, "ActiveRuns", func(ctx context.Context) ([]engine.Run, error) {

@@ -126,7 +126,10 @@ var runPromises = []promise{
 			if len(runs) == 0 {
 				break
 			}
-			paged = append(paged, runIDs(runs)...)
+			ids, err := h.store.ActiveRunIDs(h.ctx, allShards(), after, 7)
+			h.must("list the ids of active runs", err)
+			same(h.T, "ids", ids, runIDs(runs))
+			paged = append(paged, ids...)
 		}
 		same(h.T, "paged", paged, all)
 		for shard, want := range byShard {
@@ -178,6 +181,9 @@ func (h *harness) active(shards []int, want ...string) {
 	runs, err := h.store.ActiveRuns(h.ctx, shards, "", 1000)
 	h.must("list active runs", err)
 	same(h.T, "active runs", runIDs(runs), want)
+	ids, err := h.store.ActiveRunIDs(h.ctx, shards, "", 1000)
+	h.must("list the ids of active runs", err)
+	same(h.T, "ids of active runs", slices.Concat([]string{}, ids), slices.Concat([]string{}, want))
 }
 
 func (h *harness) activeOf(uid string, want ...string) {

@@ -29,6 +29,7 @@ type Store interface {
 	PendingJobs(ctx context.Context, shards []int, limit int) ([]engine.Job, error)
 	Generation(ctx context.Context, uid string, generation int64) (engine.Generation, error)
 	ActiveRuns(ctx context.Context, shards []int, after string, limit int) ([]engine.Run, error)
+	ActiveRunIDs(ctx context.Context, shards []int, after string, limit int) ([]string, error)
 	ActiveRunsOf(ctx context.Context, uids []string) ([]engine.Run, error)
 	RunsByID(ctx context.Context, ids []string) ([]engine.Run, error)
 	Commands(ctx context.Context, shards []int, limit int) ([]engine.Command, error)

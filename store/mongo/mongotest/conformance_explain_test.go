@@ -148,6 +148,7 @@ func readsFollowIndexes(t *testing.T, uri string, database *driver.Database) {
 		{"due tasks", 11, func() error { _, err := store.DueTasks(ctx, shards, now, now.Add(10*time.Second)); return err }},
 		{"upcoming", 11, func() error { _, err := store.Upcoming(ctx, "default", 10); return err }},
 		{"active runs", 10, func() error { _, err := store.ActiveRuns(ctx, shards, "", 100); return err }},
+		{"ids of active runs", 10, func() error { _, err := store.ActiveRunIDs(ctx, shards, "", 100); return err }},
 		{"active runs of a job", 10, func() error { _, err := store.ActiveRunsOf(ctx, []string{uid}); return err }},
 		{"pending jobs", 1, func() error { _, err := store.PendingJobs(ctx, shards, 100); return err }},
 		{"jobs by uid", 1, func() error { _, err := store.JobsByUID(ctx, []string{uid}); return err }},
