@@ -19,7 +19,9 @@ type Presence struct {
 	Labels  map[string]string `json:"labels,omitempty"`
 	// Isolation is what keeps its programs from it and from each other, as process.Isolation; "" of an earlier version.
 	Isolation string `json:"isolation,omitempty"`
-	Draining  bool   `json:"draining,omitempty"`
+	// Rights are what it may do at the queue; "" of an earlier version.
+	Rights   Rights `json:"rights,omitempty"`
+	Draining bool   `json:"draining,omitempty"`
 	// Drain is what an operator wanted last of it; nil: nobody has wanted anything.
 	Drain *DrainOrder `json:"drain,omitempty"`
 	// Refused are the tasks that it has refused; nil: none.
@@ -30,6 +32,16 @@ type Presence struct {
 	Since time.Time     `json:"since"`
 	Seen  time.Time     `json:"seen"`
 }
+
+// Rights are what an executor may do at the queue.
+type Rights string
+
+// The rights.
+const (
+	RightsOfTier Rights = "tier" // it is enrolled: what the tasks of its tiers need
+	RightsOfNode Rights = "node" // everything, as its node has the store anyway
+	RightsWide   Rights = "wide" // everything, with credentials that open everything
+)
 
 // RefusalReason says why an executor refuses a task.
 type RefusalReason string

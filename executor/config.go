@@ -28,6 +28,8 @@ type Config struct {
 	// PremiumWeight is how many premium attempts are taken for each standard one while both wait; default 4.
 	PremiumWeight int
 
+	Rights engine.Rights // what it may do at its queue, for people
+
 	WorkDir   string // holds the programs' work folders; belongs to this executor alone
 	CacheDir  string // holds downloaded programs
 	CacheSize int64  // bytes; default 4 GiB

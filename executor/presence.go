@@ -43,7 +43,7 @@ func (e *Executor) presence() engine.Presence {
 	presence := engine.Presence{
 		ID: e.config.ID, Host: e.config.Host, PID: os.Getpid(), Version: e.config.Version,
 		Tiers: e.config.Tiers, Slots: e.config.Slots, Labels: e.config.Labels,
-		Isolation: string(e.isolation), Draining: e.refuses(), Drain: e.drainOrder(), Since: e.since, Seen: time.Now().UTC(),
+		Isolation: string(e.isolation), Rights: e.config.Rights, Draining: e.refuses(), Drain: e.drainOrder(), Since: e.since, Seen: time.Now().UTC(),
 		Running: []engine.RunningAttempt{}, Refused: e.refusals(),
 	}
 	for _, a := range e.attempts() {

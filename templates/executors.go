@@ -25,6 +25,7 @@ type ExecutorRow struct {
 	RefusedWhy        string // of the last
 	RefusedAt         time.Time
 	Isolation         string // strict, own-user, own-domain, shared-user, none; "" if it is not known
+	Rights            string // at NATS: tier, node, wide; "" if it is not known
 	// DrainedBy is who drains it, and since when; empty if it shuts down, or does not drain.
 	DrainedBy   string
 	DrainedAt   time.Time

@@ -19,7 +19,7 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 		r := c.Request()
 		switch rule := ruleOf(c); {
 		case rule.scope == toAll:
-			if r.URL.Path == "/login" {
+			if r.URL.Path == "/login" || r.Method == http.MethodPost {
 				if err := s.boundAddress(c); err != nil {
 					return err
 				}

@@ -29,7 +29,8 @@ func (s *Server) recordChange(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		who := service.Actor(r.Context())
-		if who == "" || !changing(r.Method, ruleOf(c)) {
+		known := who != ""
+		if rule := ruleOf(c); !changing(r.Method, rule) || !known && !rule.loud {
 			return next(c)
 		}
 		ctx, changes := audit.Collect(r.Context())
@@ -39,6 +40,9 @@ func (s *Server) recordChange(next echo.HandlerFunc) echo.HandlerFunc {
 			Action: r.Method + " " + c.Path(), Target: r.URL.Path,
 		}
 		c.Response().Before(func() {
+			if !known && c.Response().Status >= http.StatusBadRequest {
+				return // or strangers would fill the log
+			}
 			entry.Namespace = access.NamespaceOf(c.Request().Context())
 			changes.Fill(&entry)
 			entry.Status, entry.Outcome = c.Response().Status, outcomeOf(c.Response().Status)

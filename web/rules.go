@@ -58,7 +58,8 @@ var (
 // unrecorded is for routes that change nothing that others see: what a reader sets for themselves, checks and previews.
 func (r rule) unrecorded() rule { r.quiet = true; return r }
 
-// recorded is for routes that only read, and are recorded like a change.
+// recorded is for routes that only read, and are recorded like a change; and for changes by nobody who is known before, where they are
+// done.
 func (r rule) recorded() rule { r.loud = true; return r }
 
 // rules has one line for each route of the server, as echo knows it. New refuses a route without one, and no request gets past
@@ -125,6 +126,13 @@ var rules = map[string]rule{
 	"GET /api/v1/engines": anyViewer,
 
 	"GET /api/v1/events": viewer,
+
+	// What executors ask for themselves is proved by a token that works once, or by a signature.
+	"POST /api/v1/executor-tokens":                rootAdmin,
+	"GET /api/v1/enrolled-executors":              rootAdmin,
+	"POST /api/v1/enrolled-executors":             public.recorded(),
+	"DELETE /api/v1/enrolled-executors/:name":     rootAdmin,
+	"POST /api/v1/enrolled-executors/:name/renew": public.unrecorded(),
 
 	"GET /api/v1/executors":             anyViewer,
 	"POST /api/v1/executors/:id/drain":  rootAdmin,

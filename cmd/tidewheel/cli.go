@@ -110,7 +110,7 @@ func (c *cli) root() *cobra.Command {
 		c.pauseCommand(), c.resumeCommand(), c.drainCommand(), c.deleteCommand(), c.exportCommand(), c.secretCommand(), c.namespaceCommand())
 	add("watch", c.runCommand(), c.logsCommand(), c.artifactsCommand(), c.cancelCommand(), c.retryCommand(), c.markCommand(), c.diffCommand(), c.deadLettersCommand())
 	add("time", c.nextCommand(), c.slotsCommand(), c.backfillCommand())
-	add("operate", c.serverCommand(), c.readyCommand(), c.taskKeyCommand(), c.backupCommand(), c.restoreCommand(), c.migrateCommand(), c.doctorCommand(),
+	add("operate", c.serverCommand(), c.readyCommand(), c.executorCommand(), c.taskKeyCommand(), c.backupCommand(), c.restoreCommand(), c.migrateCommand(), c.doctorCommand(),
 		c.userCommand(), c.tokenCommand(), c.sessionCommand(), c.auditCommand(), c.configCommand(), c.versionCommand())
 	c.usageArguments(root)
 	return root

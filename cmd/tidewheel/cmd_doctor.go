@@ -76,6 +76,7 @@ func (c *cli) doctor(ctx context.Context, config *ServerConfig, wanted, machine 
 		{"slot ledger", func() checked { return server.ledger }},
 		{"queues", func() checked { return server.queues }},
 		{"streams", func() checked { return server.streams }},
+		{"rights", func() checked { return server.rights }},
 		{"binaries", func() checked { return c.checkBinaries(ctx, server) }},
 		{"clock", func() checked { return c.checkClock(server) }},
 		{"store", func() checked { return server.store }},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/client"
+	"github.com/tidewheel/tidewheel/engine"
 )
 
 // examined is what the doctor has learnt of a server.
@@ -26,6 +27,7 @@ type examined struct {
 	clocks  checked       // whether the clocks of the nodes agree
 	queues  checked       // whether an executor takes what waits
 	streams checked       // whether the queue's streams are trimmed
+	rights  checked       // whether executors may do no more than they need
 	skew    time.Duration // its clock minus ours
 }
 
@@ -35,7 +37,7 @@ const examineLimit = 5 * time.Second
 func (c *cli) examineServer(ctx context.Context, wanted bool) examined {
 	ctx, cancel := context.WithTimeout(ctx, examineLimit)
 	defer cancel()
-	e := examined{ledger: warn("not known: no server tells"), store: warn("not known: no server tells"), clocks: warn("not known: no server tells"), queues: warn("not known: no server tells"), streams: warn("not known: no server tells")}
+	e := examined{ledger: warn("not known: no server tells"), store: warn("not known: no server tells"), clocks: warn("not known: no server tells"), queues: warn("not known: no server tells"), streams: warn("not known: no server tells"), rights: warn("not known: no server tells")}
 	if parsed, err := url.Parse(c.url); err == nil {
 		e.address = parsed.Host
 	}
@@ -83,6 +85,7 @@ func (c *cli) examineServer(ctx context.Context, wanted bool) examined {
 		e.clocks = checkClocks(ctx, api)
 		e.queues = checkQueues(ctx, api)
 		e.streams = checkStreams(ctx, api)
+		e.rights = checkRights(ctx, api)
 	}
 	return e
 }
@@ -189,6 +192,24 @@ func checkQueues(ctx context.Context, api *client.Client) checked {
 		return warn("no executor takes %s", strings.Join(stuck, "; "))
 	}
 	return ok("%s, and executors take them", count(waiting, "waiting task"))
+}
+
+// checkRights reports whether executors elsewhere have credentials of their own.
+func checkRights(ctx context.Context, api *client.Client) checked {
+	executors, err := api.Executors(ctx)
+	if err != nil {
+		return warn("not known: %s", explainError(err))
+	}
+	var wide []string
+	for i := range executors {
+		if executors[i].Rights == string(engine.RightsWide) {
+			wide = append(wide, executors[i].ID)
+		}
+	}
+	if len(wide) > 0 {
+		return warn("credentials of %s open all of NATS (%s): give each its own with `tidewheel executor enrol`", count(len(wide), "executor"), strings.Join(wide, ", "))
+	}
+	return ok("no executor has credentials that open all of NATS")
 }
 
 // checkStreams reports whether the queue's streams are trimmed.

@@ -48,6 +48,7 @@ type Server struct {
 	runKey    runtoken.Key // of run tokens; nil on a node without a store
 	secrets   secretsPart
 	taskKeys  signing.Ring
+	identity  *ownCredentials // of an executor with --enrolment
 
 	token     string // what the API asks for; empty with --auth off
 	tokenPath string // the file it is kept in
@@ -103,6 +104,9 @@ func (s *Server) Start(ctx context.Context) (err error) {
 	if err := s.startHealth(ctx); err != nil {
 		return err
 	}
+	if err := s.openIdentity(); err != nil {
+		return err
+	}
 	if err := s.openParts(ctx); err != nil {
 		return err
 	}
@@ -112,16 +116,20 @@ func (s *Server) Start(ctx context.Context) (err error) {
 	if err := s.openSecrets(ctx); err != nil {
 		return err
 	}
-	if err := s.openTaskKeys(ctx); err != nil {
-		return err
-	}
 	if s.config.needsStore() {
+		enrolment, err := s.openEnrolment(ctx)
+		if err != nil {
+			return err
+		}
 		s.parts.add("roll", s.answerRoll) // it ends last
 		s.service = service.New(storeOfUsers{s.store}, serviceBlobs{s.blobs}, s.queue, s.log, service.Config{
 			MaxBinary: int64(s.config.MaxBinary), Backup: s.backup, NoBackup: s.noBackup, Alone: s.engineAlone(), DiskFull: s.disk.full,
-			MaxBacklog: s.config.MaxBacklog,
-			Secrets:    s.secrets.vault, RootToken: s.token, RotateSecretsKey: s.rotateSecretsKey,
+			MaxBacklog: s.config.MaxBacklog, Enrolment: enrolment,
+			Secrets: s.secrets.vault, RootToken: s.token, RotateSecretsKey: s.rotateSecretsKey,
 		})
+	}
+	if err := s.openTaskKeys(ctx); err != nil {
+		return err
 	}
 	for _, start := range []struct {
 		role string

@@ -114,6 +114,13 @@ type ServerConfig struct {
 	// TaskKeysFile and TaskKeysCommand name where the keys of tasks come from; at most one is given.
 	TaskKeysFile, TaskKeysCommand string
 
+	// Enrolment is the folder of an executor that has credentials of its own; "": it uses NATSCredentials.
+	Enrolment string
+	// NATSAccountKeyFile is of the seed of a key that signs credentials of executors, for the NATS account NATSAccount ("": the key's
+	// own). CredentialsTTL is their life; 0 is enrol.DefaultLife.
+	NATSAccountKeyFile, NATSAccount string
+	CredentialsTTL                  time.Duration
+
 	// SecretFiles are those that settings were read from, beside TokenFile and MetricsTokenFile.
 	SecretFiles []string
 
@@ -191,6 +198,9 @@ func (c *ServerConfig) validate() error {
 		return err
 	}
 	if err := c.validateTaskKeys(); err != nil {
+		return err
+	}
+	if err := c.validateEnrolment(); err != nil {
 		return err
 	}
 	if (c.S3AccessKey == "") != (c.S3SecretKey == "") {
@@ -312,17 +322,4 @@ func loopback(host string) bool {
 	}
 	address, err := netip.ParseAddr(host)
 	return err == nil && address.IsLoopback()
-}
-
-// tiers gives the tiers that an executor serves, its own first: heavier ones help the lighter when idle.
-func (c *ServerConfig) tiers() []spec.Tier {
-	switch spec.Tier(c.Tier) {
-	case spec.TierLight:
-		return []spec.Tier{spec.TierLight}
-	case spec.TierMedium:
-		return []spec.Tier{spec.TierMedium, spec.TierLight}
-	case spec.TierHeavy:
-		return []spec.Tier{spec.TierHeavy, spec.TierMedium, spec.TierLight}
-	}
-	return []spec.Tier{spec.TierLight, spec.TierMedium, spec.TierHeavy}
 }

@@ -46,10 +46,21 @@ func (s *Server) startExecutor(context.Context) error {
 		return fmt.Errorf("find this program, for the guardian of the executor: %w", err)
 	}
 	host, id := executorID()
+	rights := engine.RightsWide
+	switch {
+	case s.identity != nil:
+		id, rights = s.identity.id(), engine.RightsOfTier
+		s.parts.add("the credentials of this executor", s.keepIdentity)
+	case s.store != nil:
+		rights = engine.RightsOfNode
+	default:
+		s.log.Warn("this executor may do everything at NATS, work of other tiers and the engines' included: give it credentials of its own", "cure",
+			"tidewheel executor enrol, and --enrolment in the place of --nats-credentials")
+	}
 	config := executor.Config{
-		ID: id, Host: host, Version: version, Tiers: s.config.tiers(), ShareTiers: s.config.Tier == "all", Slots: s.config.Slots,
-		Labels:  executorLabels(host, s.config.Labels),
-		WorkDir: s.data.path(workFolder), CacheDir: s.data.path(cacheFolder), CacheSize: int64(s.config.CacheSize),
+		ID: id, Host: host, Version: version, Tiers: tiersOf(s.config.Tier), ShareTiers: s.config.Tier == "all", Slots: s.config.Slots,
+		Labels: executorLabels(host, s.config.Labels),
+		Rights: rights, WorkDir: s.data.path(workFolder), CacheDir: s.data.path(cacheFolder), CacheSize: int64(s.config.CacheSize),
 		LockTTL: s.config.LockTTL, DrainTimeout: s.config.Drain, FetchTimeout: s.config.FetchTimeout,
 		RunAs: &executor.User{UID: uid, GID: gid}, AllowRoot: s.config.AllowRoot, OwnUsers: ownUsers(&s.config),
 		OwnDomains: ownDomains(&s.config), OwnNamespaces: s.config.Sandbox == sandboxStrict, Closed: s.config.closedToJobs(), Guardian: guardian, API: s.programAPI(),
@@ -64,6 +75,12 @@ func (s *Server) startExecutor(context.Context) error {
 
 // executorID makes a name for this life of the executor, so that history tells who ran what, and the machine's.
 func executorID() (host, id string) {
+	host, name := hostName()
+	return host, lifeOf(name)
+}
+
+// hostName is the machine's name, and what of it may stand in the name of an executor.
+func hostName() (host, name string) {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
@@ -74,8 +91,11 @@ func executorID() (host, id string) {
 		}
 		return '-'
 	}, host)
-	return host, clean[:min(len(clean), 40)] + "-" + strings.ToLower(rand.Text()[:6])
+	return host, clean[:min(len(clean), 40)]
 }
+
+// lifeOf names one life of an executor.
+func lifeOf(name string) string { return name + "-" + strings.ToLower(rand.Text()[:6]) }
 
 // executorLabels are those that were given, and what every executor tells of its machine; what was given counts.
 func executorLabels(host string, given map[string]string) map[string]string {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 
+	"github.com/tidewheel/tidewheel/enrol"
 	"github.com/tidewheel/tidewheel/queue/jetstream"
 	"github.com/tidewheel/tidewheel/spec"
 )
@@ -60,6 +61,11 @@ func serverFlags(flags *pflag.FlagSet) {
 
 	flags.String("task-keys-file", "", "file of the keys that engines sign tasks with (PEM): private for engines, public for executors; it is read again when it may have been rotated (default a key that engines keep in their store)")
 	flags.String("task-keys-command", "", "command that prints these keys")
+
+	flags.String("enrolment", "", "folder that `tidewheel executor enrol` has made: credentials of this executor's own, in the place of --nats-credentials and --task-keys-file")
+	flags.String("nats-account-key-file", "", "file of the seed of a key that signs for the account at --nats-url, so that executors can be enrolled")
+	flags.String("nats-account", "", "public key of that account (A…), where the key is one of its signing keys")
+	flags.String("executor-credentials-ttl", enrol.DefaultLife.String(), "how long the credentials of an enrolled executor are good; they are renewed at half of it")
 
 	flags.String("tier", "all", "which jobs the executor takes: light, medium, heavy or all; heavier ones help the lighter when idle")
 	flags.StringArray("label", nil, "what jobs may ask for by runs_on, as key=value, such as gpu=true; any number of times (os, arch and host it has by itself)")
@@ -159,6 +165,7 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 		LogFormat:  v.GetString("log-format"),
 		SecretsKey: v.GetString("secrets-key"), SecretsKeyFile: v.GetString("secrets-key-file"), SecretsKeyCommand: v.GetString("secrets-key-command"),
 		TaskKeysFile: v.GetString("task-keys-file"), TaskKeysCommand: v.GetString("task-keys-command"),
+		Enrolment: v.GetString("enrolment"), NATSAccountKeyFile: v.GetString("nats-account-key-file"), NATSAccount: v.GetString("nats-account"),
 		StateFolder: c.stateFolder(),
 	}
 	config.SecretFiles = secretFiles(v)
@@ -221,6 +228,9 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 		if *span.to, err = parseSpan(v.GetString(span.name)); err != nil {
 			return ServerConfig{}, usage("--%s: %w", span.name, err)
 		}
+	}
+	if config.CredentialsTTL, err = parseSpan(v.GetString("executor-credentials-ttl")); err != nil || config.CredentialsTTL < time.Minute {
+		return ServerConfig{}, usage("--executor-credentials-ttl %q: use 1m or more", v.GetString("executor-credentials-ttl"))
 	}
 	if config.LockTTL, err = parseSpan(v.GetString("lock-ttl")); err != nil {
 		return ServerConfig{}, usage("--lock-ttl: %w", err)

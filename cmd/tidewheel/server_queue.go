@@ -25,8 +25,12 @@ func (s *Server) openQueue(ctx context.Context) error {
 	window := 12 * s.config.LockTTL
 	name := "tidewheel " + strings.Join(s.config.Roles, "+")
 	if s.config.NATSURL != "" {
+		enrolled, err := s.enrolled(ctx)
+		if err != nil {
+			return err
+		}
 		s.queue, err = jetstream.Connect(ctx, jetstream.Config{
-			URL: s.config.NATSURL, Credentials: credentials, TLS: s.config.NATSTLS, Name: name, Replicas: s.config.Replicas, ClaimWindow: window,
+			URL: s.config.NATSURL, Credentials: credentials, Enrolled: enrolled, TLS: s.config.NATSTLS, Name: name, Replicas: s.config.Replicas, ClaimWindow: window,
 			ResultsLimit: int64(s.config.ResultsLimit), Keys: &s.taskKeys, Logger: s.log,
 		})
 		var newer *jetstream.NewerError

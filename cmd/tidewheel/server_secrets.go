@@ -51,7 +51,7 @@ func secretFiles(v *viper.Viper) (files []string) {
 // closedToJobs lists what no job may reach: the data folder, the tokens of this user's servers, and the files that secrets
 // were read from. systemd hands these over in a folder.
 func (c *ServerConfig) closedToJobs() (paths []string) {
-	all := append([]string{c.Data, c.StateFolder, c.TokenFile, c.MetricsTokenFile, c.TLSKey, c.NATSTLS.Key, os.Getenv("CREDENTIALS_DIRECTORY")}, c.SecretFiles...)
+	all := append([]string{c.Data, c.StateFolder, c.TokenFile, c.MetricsTokenFile, c.TLSKey, c.NATSTLS.Key, c.Enrolment, c.NATSAccountKeyFile, os.Getenv("CREDENTIALS_DIRECTORY")}, c.SecretFiles...)
 	for _, path := range all {
 		if full, err := filepath.Abs(path); err == nil && path != "" {
 			paths = append(paths, full)

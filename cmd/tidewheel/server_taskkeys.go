@@ -22,7 +22,7 @@ func (c *ServerConfig) validateTaskKeys() error {
 	switch {
 	case c.TaskKeysFile != "" && c.TaskKeysCommand != "":
 		return usage("--task-keys-file and --task-keys-command say the same thing: give one of them")
-	case !c.needsStore() && c.TaskKeysFile == "" && c.TaskKeysCommand == "":
+	case !c.needsStore() && c.TaskKeysFile == "" && c.TaskKeysCommand == "" && c.Enrolment == "":
 		return usage("--roles executor: an executor runs only what engines have signed, and needs their public keys: give --task-keys-file, with "+
 			"the file %s of an engine's data folder, or what `tidewheel task-key public` prints for the engines' own file", publicTaskKeys)
 	}
@@ -47,6 +47,9 @@ func (s *Server) openTaskKeys(ctx context.Context) error {
 		return nil
 	}
 	source, flag := s.config.taskKeysSource()
+	if source == nil && s.identity != nil {
+		source, flag = s.identity.taskKeys(), "--enrolment"
+	}
 	if source == nil {
 		fresh := make([]byte, signing.SeedSize)
 		_, _ = rand.Read(fresh) // never fails
@@ -65,7 +68,9 @@ func (s *Server) openTaskKeys(ctx context.Context) error {
 	if err := s.checkTaskKeys(ctx, flag); err != nil {
 		return err
 	}
-	s.parts.add("the keys of tasks", s.tendTaskKeys)
+	if flag != "--enrolment" { // which are renewed with all that this executor has
+		s.parts.add("the keys of tasks", s.tendTaskKeys)
+	}
 	return nil
 }
 
@@ -103,6 +108,9 @@ func (s *Server) publishTaskKeys(ctx context.Context, keys *signing.Keys) error 
 	path := s.data.path(publicTaskKeys)
 	if err := writeFile(path, text, 0o600); err != nil {
 		return explainData(path, err)
+	}
+	if err := s.service.PublishTaskKeys(ctx, text); err != nil {
+		return err
 	}
 	used, err := s.queue.TaskKey(ctx)
 	if err != nil {

@@ -126,7 +126,7 @@ func (c *cli) tableOfExecutors(w io.Writer, executors []wire.Executor) {
 		fmt.Fprintln(w, "No executor is alive: nothing will run until one is started.")
 		return
 	}
-	t := newTable(w, "ID", "HOST", "TIERS", "RUNNING", "SLOTS", "STATE", "ISOLATION", "LABELS", "VERSION", "SINCE")
+	t := newTable(w, "ID", "HOST", "TIERS", "RUNNING", "SLOTS", "STATE", "ISOLATION", "RIGHTS", "LABELS", "VERSION", "SINCE")
 	for i := range executors {
 		e := &executors[i]
 		state := "ready"
@@ -137,7 +137,7 @@ func (c *cli) tableOfExecutors(w io.Writer, executors []wire.Executor) {
 		for i, tier := range e.Tiers {
 			tiers[i] = string(tier)
 		}
-		t.row(e.ID, e.Host, strings.Join(tiers, ","), len(e.Running), e.Slots, state, e.Isolation, labelsOf(e), e.Version, c.ago(e.Since))
+		t.row(e.ID, e.Host, strings.Join(tiers, ","), len(e.Running), e.Slots, state, e.Isolation, e.Rights, labelsOf(e), e.Version, c.ago(e.Since))
 	}
 	t.flush()
 }

@@ -388,7 +388,7 @@ func (w *world) complete(m *jobModel, b book) {
 		if m.job.Paused && m.stopped().Before(until) {
 			until = m.stopped()
 		}
-		if m.neverWent(f) {
+		if m.neverWent(f) || m.pausedBefore(f) {
 			until = f.since
 		}
 		if f.had.After(until) && f.had.After(f.debt.task.Accounted) { // the clock went back before the next form was written
@@ -401,6 +401,16 @@ func (w *world) complete(m *jobModel, b book) {
 			}
 		}
 	}
+}
+
+// pausedBefore reports whether the job is in a pause that the engine knew before a form was written, by whatever clock.
+func (m *jobModel) pausedBefore(f *form) bool {
+	for i := len(m.revisions) - 1; i >= 0 && (m.revisions[i].paused || m.revisions[i].handledWall.IsZero()); i-- {
+		if r := &m.revisions[i]; r.generation < f.generation && r.paused && !r.handledWall.IsZero() {
+			return true
+		}
+	}
+	return false
 }
 
 // stopped is the stamp of the pause that the job is in. What was resumed and paused again before the engine saw it was

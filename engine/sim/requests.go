@@ -10,7 +10,10 @@ import (
 
 // request is a command to go on with what has ended, or to let a task of a wave count as a user says. It counts from the commit that
 // acts on it, and only if what it is about is as the user has seen it.
-type request struct{ engine.Command }
+type request struct {
+	engine.Command
+	open bool // the wave of a mark was, when it was acted upon
+}
 
 // grants finds which requests a batch acts on, before it is written.
 func (t *truth) grants(batch *engine.Batch) {
@@ -35,6 +38,7 @@ func (t *truth) grants(batch *engine.Batch) {
 			t.granted[wave.ID] = append(t.granted[wave.ID], r)
 		}
 		if r.Kind == engine.CommandMarkTask {
+			r.open = !wave.Status.Terminal()
 			t.marking = append(t.marking, r)
 		}
 	}
@@ -106,7 +110,7 @@ func (t *truth) anew(run *engine.Run) bool {
 // markedAll checks that no task still waits of an open wave in which the batch has acted on a mark of it.
 func (t *truth) markedAll() {
 	for _, r := range t.marking {
-		if wave := t.waves[r.RunID]; wave.Status == engine.StatusRunning && wave.CancelBy == "" && t.stillWaits(wave, r.Task) {
+		if wave := t.waves[r.RunID]; r.open && wave.Status == engine.StatusRunning && wave.CancelBy == "" && t.stillWaits(wave, r.Task) {
 			t.w.fail("a mark is acted on", "task %s of wave %s still waits, and was marked as %s", r.Task, wave.ID, r.Mark)
 		}
 	}

@@ -25,6 +25,7 @@ var rules = []rule{
 	{pkg: "engine", pure: true, may: "spec"},
 	{pkg: "audit", may: "engine", tests: "store/memory"},
 	{pkg: "access", may: "engine", tests: "store/memory"},
+	{pkg: "enrol", may: "engine spec", tests: "store/memory"}, // executors that have credentials of their own
 	{pkg: "engine/plan", pure: true, may: "engine spec cron"},
 	{pkg: "engine/attempt", pure: true, may: "engine spec"},
 	{pkg: "engine/wave", pure: true, may: "engine spec cron dag dag/condition"},
@@ -60,10 +61,10 @@ var rules = []rule{
 
 	{pkg: "static"},
 	{pkg: "templates"},
-	{pkg: "web/service", may: "access audit engine engine/wave spec cron dag secret", tests: "web/webtest engine/core engine/shard"},
+	{pkg: "web/service", may: "access audit engine engine/wave enrol spec cron dag secret", tests: "web/webtest engine/core engine/shard"},
 	{pkg: "web/auth", may: "access engine internal/runtoken web/service", tests: "store/memory"},
 	{pkg: "web/webtest", may: "access engine spec secret web/service store/memory store/storetest"},
-	{pkg: "web/api", may: "access audit engine spec cron dag secret web/service client/wire", tests: "web/webtest"},
+	{pkg: "web/api", may: "access audit engine enrol spec cron dag secret web/service client/wire", tests: "web/webtest"},
 	{pkg: "web/ui", may: "access audit engine engine/wave spec cron dag secret templates static web/service", tests: "web web/auth web/webtest"},
 	{pkg: "web", may: "access audit engine spec client/wire web/api web/auth web/ui web/service static", tests: "web/webtest"},
 	// What the API says is said once, for both its ends.

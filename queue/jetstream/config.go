@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -21,6 +22,8 @@ type Config struct {
 	Credentials Credentials
 	// TLS says whom to trust at URL, and who connects.
 	TLS TLS
+	// Enrolled is for an executor with credentials of its own, in the place of Credentials; nil: this connection may do everything.
+	Enrolled *Enrolled
 	// Name is what the NATS server shows for this connection, e.g. "tidewheel executor a1".
 	Name string
 	// Prefix keeps several Tidewheels apart on one NATS; letters, digits, '-' and '_'. Default none.
@@ -50,6 +53,22 @@ type Credentials struct {
 	User, Password string
 	Token          string
 	File           string // a NATS .creds file
+}
+
+// Enrolled says who an executor is. Its connection may do no more than ExecutorPermissions: it works with the streams and buckets that
+// are there, and makes none.
+type Enrolled struct {
+	// Name of the executor, unique among those that are enrolled; letters, digits, '-' and '_'.
+	Name string
+	// JWT returns the latest credentials; it is called whenever the connection is made.
+	JWT func() (string, error)
+	// Key proves that they are this executor's.
+	Key *UserKey
+	// Embedded says that the NATS is embedded in a node of Tidewheel. It takes the credentials as a token: a NATS without an operator
+	// passes over JWTs.
+	Embedded bool
+
+	used atomic.Pointer[string] // the credentials that the connection was made with
 }
 
 // TLS names files of a connection to a NATS outside; they are read again whenever the connection is made again. A
@@ -84,6 +103,8 @@ func (c *Config) validate() error {
 		return errors.New("jetstream: both an embedded server and a NATS URL are given: use one")
 	case c.Logger == nil:
 		return errors.New("jetstream: no logger is given")
+	case c.Enrolled != nil && (c.Server != nil || c.Credentials != Credentials{} || !engine.ValidID(c.Enrolled.Name)):
+		return errors.New("jetstream: an enrolled executor has a name and a NATS URL, and no other credentials")
 	case c.Prefix != "" && !engine.ValidID(c.Prefix):
 		return fmt.Errorf("jetstream: prefix %q: use letters, digits, '-' and '_'", c.Prefix)
 	case c.Replicas < 0 || c.Replicas > 5:

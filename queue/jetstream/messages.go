@@ -115,6 +115,9 @@ func (q *Queue) ask(ctx context.Context, subject string, question, answer any) e
 // last gives a subject's last message, nil if it has none. The stream's leader answers, so what was acknowledged
 // before is seen. The subject may have wildcards.
 func (q *Queue) last(ctx context.Context, stream, subject string) (*stored, error) {
+	if q.config.Enrolled != nil && stream == "KV_"+q.names.leases {
+		return q.lastEntry(ctx, subject)
+	}
 	var answer struct {
 		Message struct {
 			Subject  string    `json:"subject"`
@@ -181,18 +184,24 @@ func (q *Queue) following(ctx context.Context, stream string, question nextQuest
 	if err != nil {
 		return 0, at, err
 	}
+	sequence, at, err = readDirect(answer)
+	return sequence, at, wrap("look into "+stream, err)
+}
+
+// readDirect reads the place of a message that a replica has answered with; the highest number if there is none.
+func readDirect(answer *nats.Msg) (sequence uint64, at time.Time, err error) {
 	switch status := answer.Header.Get("Status"); status {
 	case "":
 	case "404":
 		return math.MaxUint64, at, nil
 	default:
-		return 0, at, fmt.Errorf("look into %s: %s %s", stream, status, answer.Header.Get("Description"))
+		return 0, at, fmt.Errorf("%s %s", status, answer.Header.Get("Description"))
 	}
 	if sequence, err = strconv.ParseUint(answer.Header.Get("Nats-Sequence"), 10, 64); err != nil {
-		return 0, at, fmt.Errorf("look into %s: %w", stream, err)
+		return 0, at, err
 	}
 	at, err = time.Parse(time.RFC3339Nano, answer.Header.Get("Nats-Time-Stamp"))
-	return sequence, at, wrap("look into "+stream, err)
+	return sequence, at, err
 }
 
 // remove deletes one message. One that is gone already is no error.

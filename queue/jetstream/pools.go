@@ -211,7 +211,8 @@ func (q *Queue) enterPool(ctx context.Context, wanted pool) error {
 	return nil
 }
 
-// SweepPools removes pools that nobody has published to for a while, at now, and in which nothing waits.
+// SweepPools removes pools that nobody has published to for a while, at now, and in which nothing waits, and makes consumers that were
+// lost.
 func (q *Queue) SweepPools(ctx context.Context, now time.Time) error {
 	names, err := q.taskConsumers(ctx) // before the table is read: a pool that comes meanwhile is in it
 	if err != nil {
@@ -225,10 +226,18 @@ func (q *Queue) SweepPools(ctx context.Context, now time.Time) error {
 		return wrap("jetstream: sweep pools", err)
 	}
 	wanted := make(map[string]bool)
+	var lost []pool // enrolled executors cannot make consumers again
 	for _, p := range append(plainPools(), table.Pools...) {
 		for _, class := range classes {
-			wanted[taskConsumer(p.token(), string(class))] = true
+			consumer := taskConsumer(p.token(), string(class))
+			wanted[consumer] = true
+			if !slices.Contains(names, consumer) {
+				lost = append(lost, p)
+			}
 		}
+	}
+	if err := q.ensurePoolConsumers(ctx, lost); err != nil {
+		return wrap("jetstream: sweep pools", err)
 	}
 	for _, name := range names {
 		if strings.HasPrefix(name, consumerPrefix) && !wanted[name] {

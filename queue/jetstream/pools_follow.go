@@ -65,7 +65,7 @@ func (p *puller) serve(all []pool) {
 	p.pools = nil
 	wanted := make(map[string]bool)
 	for _, one := range all {
-		if slices.Contains(p.config.Tiers, one.Tier) && spec.Satisfies(p.config.Labels, one.RunsOn) {
+		if slices.Contains(p.config.Tiers, one.Tier) && spec.Satisfies(p.config.Labels, one.RunsOn) && p.q.mayTake(one.token()) {
 			p.pools = append(p.pools, one)
 			wanted[one.token()] = true
 		}

@@ -19,7 +19,11 @@ func (q *Queue) Announce(ctx context.Context, presence engine.Presence, ttl time
 	if !engine.ValidID(presence.ID) {
 		return fmt.Errorf("jetstream: announce: %q is no executor id", presence.ID)
 	}
-	return wrap("jetstream: announce executor "+presence.ID, q.announce(ctx, q.names.executor(presence.ID), presence, ttl))
+	key := presence.ID
+	if q.config.Enrolled != nil { // who may write its own entry only, whatever its id is in this life
+		key = q.config.Enrolled.Name
+	}
+	return wrap("jetstream: announce executor "+presence.ID, q.announce(ctx, q.names.executor(key), presence, ttl))
 }
 
 // Executors lists who is alive, in the order of their ids.

@@ -155,7 +155,7 @@ func (q *Queue) repair(ctx context.Context, p *puller) {
 			q.log.Debug("the pools of labels were not read", "error", err)
 		}
 	}
-	if failures%sureEvery == 0 && p.making.CompareAndSwap(false, true) {
+	if failures%sureEvery == 0 && q.config.Enrolled == nil && p.making.CompareAndSwap(false, true) {
 		pools := append(plainPools(), p.served()...)
 		making := q.spawn(func() {
 			defer p.making.Store(false)

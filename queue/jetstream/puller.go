@@ -110,7 +110,7 @@ func (p *puller) add(l *level, pool string, priority int) {
 	for _, class := range classes {
 		s := &source{
 			index: p.next, pool: pool, class: class, priority: min(priority, 9),
-			subject: "$JS.API.CONSUMER.MSG.NEXT." + p.q.names.tasks + "." + taskConsumer(pool, string(class)),
+			subject: p.q.names.nextTask(taskConsumer(pool, string(class))),
 		}
 		p.next++
 		p.sources = append(p.sources, s)

@@ -111,7 +111,11 @@ func (q *Queue) dial() (*nats.Conn, error) {
 		url, credentials = nats.DefaultURL, server.config.Credentials
 		options = append(options, nats.InProcessServer(server.nats))
 	}
-	switch {
+	switch enrolled := q.config.Enrolled; {
+	case enrolled != nil:
+		// Credentials that are refused now may be renewed meanwhile.
+		options = append(options, nats.CustomInboxPrefix(inboxPrefix(enrolled.Name)), nats.IgnoreAuthErrorAbort())
+		options = append(options, enrolled.options()...)
 	case credentials.User != "":
 		options = append(options, nats.UserInfo(credentials.User, credentials.Password))
 	case credentials.Token != "":
@@ -124,6 +128,10 @@ func (q *Queue) dial() (*nats.Conn, error) {
 	case err == nil:
 		return conn, nil
 	case errors.Is(err, nats.ErrAuthorization) || strings.Contains(strings.ToLower(err.Error()), "authorization"):
+		if q.config.Enrolled != nil {
+			return nil, fmt.Errorf("jetstream: %s refuses the credentials of this executor: it knows another account, or this executor was revoked, or the clocks differ: %w",
+				q.config.address(), err)
+		}
 		return nil, fmt.Errorf("jetstream: %s refuses the credentials: check the user and password, or the token: %w", q.config.address(), err)
 	}
 	var unknown x509.UnknownAuthorityError
@@ -148,6 +156,9 @@ func (q *Queue) prepare(ctx context.Context) error {
 		return fmt.Errorf("jetstream: %w", err)
 	}
 	q.floors, q.reader = newFloors(q), newReader(q)
+	if q.config.Enrolled != nil {
+		return q.awaitQueue(ctx)
+	}
 	if err := q.ensureAll(ctx); err != nil {
 		return err
 	}
@@ -206,7 +217,11 @@ func (q *Queue) ignore(l *listener) {
 
 // Ping asks JetStream for an answer.
 func (q *Queue) Ping(ctx context.Context) error {
-	if err := q.ask(ctx, "INFO", struct{}{}, nil); err != nil {
+	question := "INFO"
+	if q.config.Enrolled != nil { // who may not ask about the account
+		question = "STREAM.INFO." + q.names.results
+	}
+	if err := q.ask(ctx, question, struct{}{}, nil); err != nil {
 		return fmt.Errorf("jetstream: ping %s: %w", q.config.address(), err)
 	}
 	return nil

@@ -41,6 +41,7 @@ type Server struct {
 	config ServerConfig
 	nats   *natsserver.Server
 	lock   *flock.Flock
+	users  *users
 }
 
 // StartServer starts a server and waits until its streams are recovered, at most until ctx ends. The caller owns it
@@ -49,6 +50,10 @@ func StartServer(ctx context.Context, config ServerConfig) (*Server, error) {
 	options, err := config.options()
 	if err != nil {
 		return nil, err
+	}
+	users := &users{credentials: config.Credentials, clients: make(map[uint64]enrolledClient)}
+	if config.Listen != "" {
+		options.CustomClientAuthentication, options.AlwaysEnableNonce = users, true
 	}
 	if err := os.MkdirAll(config.StoreDir, 0o700); err != nil {
 		return nil, fmt.Errorf("nats: make the store folder: %w", err)
@@ -85,7 +90,7 @@ func StartServer(ctx context.Context, config ServerConfig) (*Server, error) {
 		defer close(started)
 		nats.Start()
 	}()
-	server := &Server{config: config, nats: nats, lock: lock}
+	server := &Server{config: config, nats: nats, lock: lock, users: users}
 	if err := server.awaitReady(ctx, log, started); err != nil {
 		nats.Shutdown()
 		nats.WaitForShutdown()
@@ -211,9 +216,8 @@ func (c *ServerConfig) options() (*natsserver.Options, error) {
 	options := &natsserver.Options{
 		ServerName: c.Name, DontListen: c.Listen == "", NoSigs: true, NoLog: true,
 		JetStream: true, StoreDir: c.StoreDir, SyncInterval: c.SyncInterval,
-		Username: c.Credentials.User, Password: c.Credentials.Password, Authorization: c.Credentials.Token,
 		// A burst of ten thousand results may wait in one process while its engine commits.
-		MaxPending: 256 << 20, WriteDeadline: 10 * time.Second,
+		MaxControlLine: serverLine, MaxPending: 256 << 20, WriteDeadline: 10 * time.Second,
 	}
 	if c.Listen != "" {
 		host, port, err := net.SplitHostPort(c.Listen)

@@ -139,6 +139,7 @@ func (a *API) cluster() {
 	a.executorList()
 	a.executorDrain()
 	a.executorResume()
+	a.enrolment()
 	a.engineList()
 	a.clockCheck()
 	a.queueList()

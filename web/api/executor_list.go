@@ -30,7 +30,7 @@ func (a *API) executorList() {
 func viewExecutor(e *engine.Presence) wire.Executor {
 	view := wire.Executor{
 		ID: e.ID, Host: e.Host, PID: e.PID, Version: e.Version, Tiers: e.Tiers, Slots: e.Slots, Running: []wire.RunningAttempt{},
-		Labels: e.Labels, Isolation: e.Isolation, Draining: e.Draining, Since: e.Since, Seen: e.Seen,
+		Labels: e.Labels, Isolation: e.Isolation, Rights: string(e.Rights), Draining: e.Draining, Since: e.Since, Seen: e.Seen,
 	}
 	if e.Drain != nil && e.Drain.Draining {
 		view.DrainedBy, view.DrainedAt = e.Drain.By, e.Drain.At

@@ -56,9 +56,13 @@ func (w *tide) restart() {
 		w.take(i)
 		w.step(i, core.HorizonMoved{Until: w.Now.Add(100 * 24 * time.Hour)})
 	}
-	loaded, err := w.loader().Recover(w.t.Context(), allShards)
+	active, err := w.loader().Recover(w.t.Context(), allShards)
 	w.must(err)
-	w.loaded(loaded)
+	var uids []string
+	for i := range active {
+		uids = append(uids, active[i].UID)
+	}
+	w.load(uids)
 	due, err := w.loader().Due(w.t.Context(), allShards, time.Time{}, w.Now.Add(100*24*time.Hour))
 	w.must(err)
 	w.load(due)

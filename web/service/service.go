@@ -11,6 +11,7 @@ import (
 	"github.com/tidewheel/tidewheel/access"
 	"github.com/tidewheel/tidewheel/audit"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/enrol"
 	"github.com/tidewheel/tidewheel/secret"
 	"github.com/tidewheel/tidewheel/spec"
 )
@@ -83,6 +84,8 @@ type Config struct {
 	Alone func() engine.EnginePresence
 	// DiskFull says that the disk of this server is full, and what to do; nil while it is not. A nil function: nobody knows.
 	DiskFull func() error
+	// Enrolment says how executors get credentials of their own.
+	Enrolment Enrolment
 	// MaxBacklog is how many runs of a tier may wait for executors before none is taken by hand; 0 is any number.
 	MaxBacklog int
 }
@@ -102,6 +105,7 @@ type Service struct {
 	log    *slog.Logger
 	config Config
 
+	enrolled   *enrol.Register
 	namespaces namespaces
 	watchers   watchers
 	fleet      fleet
@@ -124,6 +128,7 @@ func New(store Store, blobs Blobs, queue Queue, log *slog.Logger, config Config)
 	s := &Service{store: store, blobs: blobs, queue: queue, log: log, config: config}
 	s.namespaces.Namespaces = access.NewNamespaces(store, config.Now)
 	s.Jobs, s.DAGs, s.Audit = newJobs(s), newDAGs(s), audit.New(store)
+	s.enrolled = enrol.New(store, config.Enrolment.Issuer, config.Enrolment.Life, config.Now)
 	s.Access = access.New(store, config.RootToken, config.Now)
 	return s
 }

@@ -87,7 +87,7 @@ func viewQueue(q *service.ServedQueue) templates.QueueRow {
 }
 
 func viewExecutor(e *service.Executor) templates.ExecutorRow {
-	row := templates.ExecutorRow{ID: e.ID, Host: e.Host, Version: e.Version, Slots: e.Slots, State: "ready", Isolation: e.Isolation, Since: e.Since, Seen: e.Seen}
+	row := templates.ExecutorRow{ID: e.ID, Host: e.Host, Version: e.Version, Slots: e.Slots, State: "ready", Isolation: e.Isolation, Rights: string(e.Rights), Since: e.Since, Seen: e.Seen}
 	switch {
 	case e.Silent:
 		row.State = "silent"
