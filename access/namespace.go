@@ -31,8 +31,35 @@ type Namespace struct {
 	Description string    `json:"description,omitempty"`
 	CreatedAt   time.Time `json:"created_at,omitzero"` // zero for the default namespace until it is described
 	CreatedBy   string    `json:"created_by,omitempty"`
+	Quota       Quota     `json:"quota,omitzero"`
 
 	Revision int64 `json:"-"` // of its record; 0 where it has none
+}
+
+// Quota bounds what a namespace may use; 0 is no bound.
+type Quota struct {
+	Jobs             int64 `json:"jobs,omitempty"`               // jobs and DAGs that are defined
+	Queued           int64 `json:"queued,omitempty"`             // runs that wait
+	Running          int64 `json:"running,omitempty"`            // runs under way
+	StoredBytes      int64 `json:"stored_bytes,omitempty"`       // of the versions of its binaries
+	SubmitsPerSecond int64 `json:"submits_per_second,omitempty"` // runs and waves that users and programs ask for
+}
+
+// String returns the bounds in words, as in "jobs 10, running 4".
+func (q Quota) String() string {
+	var bounds []string
+	for _, one := range []struct {
+		what  string
+		bound int64
+	}{{"jobs", q.Jobs}, {"queued", q.Queued}, {"running", q.Running}, {"stored bytes", q.StoredBytes}, {"submits per second", q.SubmitsPerSecond}} {
+		if one.bound > 0 {
+			bounds = append(bounds, fmt.Sprintf("%s %d", one.what, one.bound))
+		}
+	}
+	if len(bounds) == 0 {
+		return "none"
+	}
+	return strings.Join(bounds, ", ")
 }
 
 // Namespaces keeps the namespaces. The default one is always there. It is safe for concurrent use, also by several nodes on one
@@ -136,13 +163,13 @@ func (n *Namespaces) insert(ctx context.Context, namespace Namespace) (Namespace
 	return n.written(namespace, func(record engine.Record) error { return n.records.InsertRecord(ctx, record) })
 }
 
-// Describe changes the description of a namespace; engine.ErrNotFound, or engine.ErrConflict where another user was faster.
-func (n *Namespaces) Describe(ctx context.Context, name, description, by string) (Namespace, error) {
+// Change changes the description and quota of a namespace; engine.ErrNotFound, or engine.ErrConflict where another user was faster.
+func (n *Namespaces) Change(ctx context.Context, name, by string, change func(*Namespace)) (Namespace, error) {
 	namespace, err := n.Get(ctx, name)
 	if err != nil {
 		return Namespace{}, err
 	}
-	namespace.Description = description
+	change(&namespace)
 	if namespace.Revision == 0 { // the default one has no record until now
 		namespace.CreatedBy = by
 		return n.insert(ctx, namespace)

@@ -12,6 +12,11 @@ func (c *Client) Namespaces(ctx context.Context) (wire.List[wire.Namespace], err
 	return ask[wire.List[wire.Namespace]](ctx, c, call{method: http.MethodGet, path: prefix + "/namespaces"})
 }
 
+// Namespace shows a namespace.
+func (c *Client) Namespace(ctx context.Context, name string) (wire.Namespace, error) {
+	return ask[wire.Namespace](ctx, c, call{method: http.MethodGet, path: prefix + "/namespaces" + path(name)})
+}
+
 // CreateNamespace makes a namespace.
 func (c *Client) CreateNamespace(ctx context.Context, namespace wire.NewNamespace) (wire.Namespace, error) {
 	return ask[wire.Namespace](ctx, c, call{method: http.MethodPost, path: prefix + "/namespaces", value: namespace})

@@ -111,6 +111,8 @@ type Definitions[S Spec] interface {
 	Get(ctx context.Context, namespace, name string) (Definition[S], error)
 	// List lists living definitions by namespace and name, with the cursor of the next page.
 	List(ctx context.Context, filter DefinitionFilter) (definitions []Definition[S], next string, err error)
+	// Count returns how many living definitions a namespace has.
+	Count(ctx context.Context, namespace string) (int64, error)
 	// Generation returns one form of a definition, with its Source; ErrNotFound if it is not kept.
 	Generation(ctx context.Context, uid string, generation int64) (GenerationOf[S], error)
 	// Generations lists the kept forms of a definition below a generation (0: all of them), newest first.

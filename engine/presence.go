@@ -92,6 +92,8 @@ type EnginePresence struct {
 	Unwritten int           `json:"unwritten,omitempty"`
 	// Held are the queued runs whose tasks it keeps back from the queue; nil: none.
 	Held []HeldRuns `json:"held,omitempty"`
+	// Namespaces count the runs of its shards that have not ended, by namespace; nil: there are none.
+	Namespaces map[string]RunCount `json:"namespaces,omitempty"`
 	// Ahead is as in Presence.
 	Ahead time.Duration `json:"-"`
 }
@@ -102,6 +104,17 @@ type HeldRuns struct {
 	Tier  spec.Tier  `json:"tier"`
 	Class spec.Class `json:"class"`
 	Runs  int        `json:"runs"`
+}
+
+// RunCount counts runs that have not ended. Those that are planned for later are in neither.
+type RunCount struct {
+	Waiting int `json:"waiting"` // queued, waiting for another run to end, or for the next attempt
+	Running int `json:"running"`
+}
+
+// Add returns the sum of two counts.
+func (c RunCount) Add(other RunCount) RunCount {
+	return RunCount{Waiting: c.Waiting + other.Waiting, Running: c.Running + other.Running}
 }
 
 // behindAfter is how long a decision may wait for a store that keeps up.

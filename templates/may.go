@@ -1,6 +1,9 @@
 package templates
 
-import "context"
+import (
+	"context"
+	"strings"
+)
 
 // May says which actions pages offer to their reader. It hides what the server would refuse, and guards nothing.
 type May struct {
@@ -8,6 +11,18 @@ type May struct {
 	Edit    bool // save and delete definitions, binaries and secrets
 	Admin   bool // members, and the audit log of the namespace
 	Root    bool // what belongs to no namespace: executors, all namespaces
+}
+
+// words are what scripts read of it: those actions that they offer.
+func (m May) words() string {
+	var words []string
+	if m.Operate {
+		words = append(words, "operate")
+	}
+	if m.Edit {
+		words = append(words, "edit")
+	}
+	return strings.Join(words, " ")
 }
 
 type mayKey struct{}

@@ -12,6 +12,7 @@ type Namespaces struct {
 type NamespaceRow struct {
 	Name, Description, Role string
 	Current                 bool
+	Usage                   []QuotaUse
 	// Members are shown to admins of the namespace only, who may change them.
 	Members []NamespaceMember
 	Admin   bool
@@ -27,3 +28,14 @@ type NamespaceMember struct {
 	All        bool   // the role is for all namespaces
 	From       string // the issuer whose groups give it; "" for none
 }
+
+// QuotaUse is what a namespace uses of one thing that its quota may bound.
+type QuotaUse struct {
+	What  string // "jobs"
+	Used  string
+	Bound string // "" for none
+	Share int    // of the bound in percent, at most 100
+}
+
+// Full reports whether nothing more is allowed.
+func (q *QuotaUse) Full() bool { return q.Bound != "" && q.Share == 100 }

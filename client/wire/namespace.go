@@ -4,11 +4,39 @@ import "time"
 
 // Namespace is a tenant: it owns jobs, DAGs, binaries and secrets, and users have roles in it.
 type Namespace struct {
-	Name        string    `json:"name" example:"finance"`
-	Description string    `json:"description,omitempty"`
-	Role        string    `json:"role" enum:"viewer,operator,editor,admin" doc:"What the sender of the request may do in it"`
-	CreatedAt   time.Time `json:"created_at,omitzero"`
-	CreatedBy   string    `json:"created_by,omitempty"`
+	Name        string         `json:"name" example:"finance"`
+	Description string         `json:"description,omitempty"`
+	Role        string         `json:"role" enum:"viewer,operator,editor,admin" doc:"What the sender of the request may do in it"`
+	CreatedAt   time.Time      `json:"created_at,omitzero"`
+	CreatedBy   string         `json:"created_by,omitempty"`
+	Quota       Quota          `json:"quota" doc:"What bounds it; what is left out has no bound"`
+	Usage       NamespaceUsage `json:"usage" doc:"What it uses of that: runs as of about a second ago"`
+}
+
+// Quota bounds what a namespace may use; 0 is no bound.
+type Quota struct {
+	Jobs             int64 `json:"jobs,omitempty" doc:"Jobs and DAGs that are defined" example:"100"`
+	Queued           int64 `json:"queued,omitempty" doc:"Runs that wait: no more are taken by hand then, and slots wait"`
+	Running          int64 `json:"running,omitempty" doc:"Runs under way at a time"`
+	StoredBytes      int64 `json:"stored_bytes,omitempty" doc:"Bytes of all versions of its binaries"`
+	SubmitsPerSecond int64 `json:"submits_per_second,omitempty" doc:"Runs and waves that are asked for, for each web node"`
+}
+
+// NamespaceUsage is what a namespace uses of its Quota.
+type NamespaceUsage struct {
+	Jobs        int64  `json:"jobs"`
+	Queued      *int64 `json:"queued,omitempty" doc:"Left out where engines cannot be asked"`
+	Running     *int64 `json:"running,omitempty" doc:"Left out where engines cannot be asked"`
+	StoredBytes int64  `json:"stored_bytes"`
+}
+
+// QuotaSettings change a Quota: what is left out stays, and 0 takes the bound away.
+type QuotaSettings struct {
+	Jobs             *int64 `json:"jobs,omitempty" minimum:"0" maximum:"1000000000"`
+	Queued           *int64 `json:"queued,omitempty" minimum:"0" maximum:"1000000000"`
+	Running          *int64 `json:"running,omitempty" minimum:"0" maximum:"1000000000"`
+	StoredBytes      *int64 `json:"stored_bytes,omitempty" minimum:"0"`
+	SubmitsPerSecond *int64 `json:"submits_per_second,omitempty" minimum:"0" maximum:"1000000"`
 }
 
 // NewNamespace makes a namespace.
@@ -19,7 +47,8 @@ type NewNamespace struct {
 
 // NamespaceSettings are what can be changed of a namespace.
 type NamespaceSettings struct {
-	Description string `json:"description" doc:"What it is for, at most 500 bytes"`
+	Description *string       `json:"description,omitempty" doc:"What it is for, at most 500 bytes; left out: it stays"`
+	Quota       QuotaSettings `json:"quota,omitzero" doc:"What an admin of all namespaces bounds it by; what is left out stays"`
 }
 
 // Member is a user who has a role in a namespace.

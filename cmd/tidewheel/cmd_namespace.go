@@ -3,10 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tidewheel/tidewheel/client/wire"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 func (c *cli) namespaceCommand() *cobra.Command {
@@ -31,26 +34,7 @@ is always there. Commands work in the one that --namespace or TIDEWHEEL_NAMESPAC
 			return c.print(made, func(w io.Writer) { fmt.Fprintf(w, "Namespace %s is created.\n", made.Name) })
 		},
 	}
-	set := &cobra.Command{
-		Use: "set NAME", Short: "Describe a namespace", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if !cmd.Flags().Changed("description") {
-				return usage("say what to set: --description TEXT")
-			}
-			api, err := c.client()
-			if err != nil {
-				return err
-			}
-			changed, err := api.SetNamespace(cmd.Context(), args[0], wire.NamespaceSettings{Description: description})
-			if err != nil {
-				return err
-			}
-			return c.print(changed, func(w io.Writer) { fmt.Fprintf(w, "Namespace %s is changed.\n", changed.Name) })
-		},
-	}
-	for _, with := range []*cobra.Command{create, set} {
-		with.Flags().StringVar(&description, "description", "", "what it is for")
-	}
+	create.Flags().StringVar(&description, "description", "", "what it is for")
 	remove := &cobra.Command{
 		Use: "rm NAME", Aliases: []string{"delete"}, Short: "Delete a namespace that owns nothing any more", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -68,8 +52,123 @@ is always there. Commands work in the one that --namespace or TIDEWHEEL_NAMESPAC
 		Use: "ls", Aliases: []string{"list"}, Short: "List the namespaces in which you have a role", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listNamespaces(cmd) },
 	}
-	cmd.AddCommand(create, list, set, remove, c.memberCommand())
+	show := &cobra.Command{
+		Use: "show NAME", Short: "Show a namespace with its quota, and what it uses of that", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			api, err := c.client()
+			if err != nil {
+				return err
+			}
+			shown, err := api.Namespace(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return c.print(shown, func(w io.Writer) { describeNamespace(w, &shown) })
+		},
+	}
+	cmd.AddCommand(create, list, show, c.setNamespaceCommand(), remove, c.memberCommand())
 	return cmd
+}
+
+// setNamespaceCommand changes what its flags name.
+func (c *cli) setNamespaceCommand() *cobra.Command {
+	var settings wire.NamespaceSettings
+	var description, stored string
+	var jobs, queued, running, submits int64
+	cmd := &cobra.Command{
+		Use: "set NAME", Short: "Describe a namespace, or bound what it may use", Args: cobra.ExactArgs(1),
+		Long: `Describe a namespace, or bound what it may use. What no flag names stays as it is; 0 takes a bound away. Bounds are for an admin of
+all namespaces to set.`,
+		Example: "  tidewheel namespace set finance --max-jobs 100 --max-running 20 --max-stored 5GiB",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			changed := cmd.Flags().Changed
+			if changed("description") {
+				settings.Description = &description
+			}
+			for name, to := range map[string]struct {
+				bound **int64
+				value *int64
+			}{
+				"max-jobs": {&settings.Quota.Jobs, &jobs}, "max-queued": {&settings.Quota.Queued, &queued},
+				"max-running": {&settings.Quota.Running, &running}, "max-submits": {&settings.Quota.SubmitsPerSecond, &submits},
+			} {
+				if changed(name) {
+					*to.bound = to.value
+				}
+			}
+			if changed("max-stored") {
+				var size spec.Size
+				if err := size.UnmarshalText([]byte(stored)); err != nil && stored != "0" {
+					return usage("--max-stored %s", strings.TrimPrefix(err.Error(), "spec: size "))
+				}
+				bytes := int64(size)
+				settings.Quota.StoredBytes = &bytes
+			}
+			if settings == (wire.NamespaceSettings{}) {
+				return usage("say what to set: --description, --max-jobs, --max-queued, --max-running, --max-stored or --max-submits")
+			}
+			api, err := c.client()
+			if err != nil {
+				return err
+			}
+			set, err := api.SetNamespace(cmd.Context(), args[0], settings)
+			if err != nil {
+				return err
+			}
+			return c.print(set, func(w io.Writer) { fmt.Fprintf(w, "Namespace %s is changed.\n", set.Name) })
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&description, "description", "", "what it is for")
+	flags.Int64Var(&jobs, "max-jobs", 0, "how many jobs and DAGs it may define")
+	flags.Int64Var(&queued, "max-queued", 0, "how many of its runs may wait before no more are taken by hand")
+	flags.Int64Var(&running, "max-running", 0, "how many of its runs may be under way at a time")
+	flags.StringVar(&stored, "max-stored", "0", "how much all versions of its binaries may take, with a unit (5GiB)")
+	flags.Int64Var(&submits, "max-submits", 0, "how many runs may be asked for in a second")
+	return cmd
+}
+
+// describeNamespace writes a namespace with what it uses of its quota.
+func describeNamespace(w io.Writer, n *wire.Namespace) {
+	fmt.Fprintf(w, "Namespace    %s\n", n.Name)
+	if n.Description != "" {
+		fmt.Fprintf(w, "Description  %s\n", n.Description)
+	}
+	fmt.Fprintf(w, "Your role    %s\n\n", n.Role)
+	t := newTable(w, "QUOTA", "IN USE", "BOUND")
+	bytes := func(n int64) string { return spec.Size(n).String() }
+	t.row("jobs and DAGs", number(n.Usage.Jobs), bound(n.Quota.Jobs, number))
+	t.row("queued runs", numberOr(n.Usage.Queued), bound(n.Quota.Queued, number))
+	t.row("running runs", numberOr(n.Usage.Running), bound(n.Quota.Running, number))
+	t.row("stored", bytes(n.Usage.StoredBytes), bound(n.Quota.StoredBytes, bytes))
+	t.row("submits per second", "", bound(n.Quota.SubmitsPerSecond, number))
+	t.flush()
+}
+
+// numberOr writes a number that may not be known.
+func numberOr(n *int64) string {
+	if n == nil {
+		return "?"
+	}
+	return number(*n)
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+// bound writes a bound of a quota.
+func bound(n int64, in func(int64) string) string {
+	if n == 0 {
+		return "none"
+	}
+	return in(n)
+}
+
+// used writes what is used of a bound, as in "3/10", or "3" where there is none.
+func used(n *int64, of int64) string {
+	if of == 0 {
+		return numberOr(n)
+	}
+	return numberOr(n) + "/" + number(of)
 }
 
 func (c *cli) listNamespaces(cmd *cobra.Command) error {
@@ -82,10 +181,14 @@ func (c *cli) listNamespaces(cmd *cobra.Command) error {
 		return err
 	}
 	return c.printList(namespaces.Items, namespaces.Next, func(w io.Writer) {
-		t := newTable(w, "NAME", "YOUR ROLE", "DESCRIPTION")
+		t := newTable(w, "NAME", "YOUR ROLE", "JOBS", "QUEUED", "RUNNING", "STORED", "DESCRIPTION")
 		for i := range namespaces.Items {
 			n := &namespaces.Items[i]
-			t.row(n.Name, n.Role, n.Description)
+			stored := spec.Size(n.Usage.StoredBytes).String()
+			if n.Quota.StoredBytes > 0 {
+				stored += "/" + spec.Size(n.Quota.StoredBytes).String()
+			}
+			t.row(n.Name, n.Role, used(&n.Usage.Jobs, n.Quota.Jobs), used(n.Usage.Queued, n.Quota.Queued), used(n.Usage.Running, n.Quota.Running), stored, n.Description)
 		}
 		t.flush()
 	})

@@ -40,6 +40,14 @@ func (e *engineRole) held() []engine.HeldRuns {
 	return nil
 }
 
+// counts returns how many runs of each namespace wait and run now, as far as they are the engine's.
+func (e *engineRole) counts() map[string]engine.RunCount {
+	if runner := e.runner.Load(); runner != nil {
+		return runner.Counts()
+	}
+	return nil
+}
+
 // shards counts those that the engine turns; all of them, once it has read its state, if it is the only one.
 func (e *engineRole) shards() int {
 	switch holder := e.holder.Load(); {
@@ -189,6 +197,9 @@ func (s *Server) turn(ctx context.Context, role *engineRole, runner *shard.Runne
 	}
 	var watch sync.WaitGroup
 	began, stop := context.WithCancel(ctx)
+	bounds := newRunningBounds(s, runner)
+	bounds.refresh(began)
+	watch.Go(func() { bounds.follow(began) })
 	watch.Go(func() {
 		for _, part := range ready {
 			select {

@@ -47,7 +47,7 @@ func (s *Server) engineAlone() func() engine.EnginePresence {
 			now.Shards = s.engine.shards()
 			stats := s.engine.stats()
 			now.Waits(stats.Unwritten, stats.Since, time.Now())
-			now.Held = s.engine.held()
+			now.Held, now.Namespaces = s.engine.held(), s.engine.counts()
 		}
 		return now
 	}

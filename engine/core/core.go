@@ -24,6 +24,7 @@ type Core struct {
 	jobs     map[string]*job
 	dags     map[string]*dagState
 	runs     map[string]*run
+	counts   map[string]engine.RunCount // of runs, by namespace; none is zero
 	binaries map[string]*engine.Binary
 	held     map[string]int // jobs that are being read: see Hold
 	acting   map[string]int // see Acts
@@ -51,6 +52,7 @@ func NewCore(config Config, now time.Time, random *rand.Rand) *Core {
 		jobs:     map[string]*job{},
 		dags:     map[string]*dagState{},
 		runs:     map[string]*run{},
+		counts:   map[string]engine.RunCount{},
 		binaries: map[string]*engine.Binary{},
 		held:     map[string]int{},
 		acting:   map[string]int{},

@@ -68,6 +68,7 @@ func (c *Core) release(r *run) {
 	c.stopTimer(&r.timer)
 	c.stopTimer(&r.resend)
 	delete(c.runs, r.ID)
+	c.count(r, engine.RunCount{})
 	j := r.job
 	j.live = slices.DeleteFunc(j.live, func(other *run) bool { return other == r })
 	if !r.gone() {

@@ -64,6 +64,7 @@ func (c *Core) adopt(j *job, stored engine.Run) *run {
 
 func (c *Core) hold(r *run) {
 	c.runs[r.ID] = r
+	c.count(r, r.counts())
 	r.job.live = append(r.job.live, r)
 }
 

@@ -62,6 +62,7 @@ type run struct {
 	value        json.RawMessage // what its list has for it
 	waveNotified bool            // its wave knows of its end already
 	unheard      bool            // read from the store as queued or running, and nothing has been heard of its attempt since
+	counted      engine.RunCount // what it adds to the counts of its namespace
 }
 
 type timerKind uint8

@@ -30,7 +30,9 @@ func (c *Core) afterCommit(r *run, e Effect) {
 	p.after = append(p.after, e)
 }
 
+// touch has a run written. It is called after each change of a run.
 func (c *Core) touch(r *run) {
+	c.count(r, r.counts())
 	if !r.dirty {
 		r.dirty = true
 		r.job.writes++

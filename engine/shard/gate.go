@@ -32,6 +32,8 @@ type gate struct {
 	holding  []*lane             // those that hold attempts, in the order in which they began to
 	attempts map[string]*passage // by run
 	resizeAt time.Time
+	bounds   map[string]int // see Bounded
+	inside   map[string]int // tasks that wait in the queue, by namespace
 }
 
 // laneKey names tasks of one namespace that executors take in the order in which they came.
@@ -62,7 +64,7 @@ type passage struct {
 }
 
 func newGate(window int, now time.Time) gate {
-	return gate{most: window, lanes: map[laneKey]*lane{}, attempts: map[string]*passage{}, resizeAt: now.Add(resizeEvery)}
+	return gate{most: window, lanes: map[laneKey]*lane{}, attempts: map[string]*passage{}, resizeAt: now.Add(resizeEvery), inside: map[string]int{}}
 }
 
 // begin makes the passage of an attempt, in place of that of an earlier one of its run.
@@ -103,6 +105,7 @@ func (g *gate) of(u *unit, run string, attempt int) *passage {
 func (g *gate) let(p *passage) {
 	p.inside = true
 	p.lane.inside++
+	g.inside[p.lane.key.namespace]++
 }
 
 func (g *gate) hold(p *passage) {
@@ -119,6 +122,9 @@ func (g *gate) end(p *passage) {
 	if p.inside {
 		p.lane.inside--
 		p.lane.left++
+		if g.inside[p.lane.key.namespace]--; g.inside[p.lane.key.namespace] == 0 {
+			delete(g.inside, p.lane.key.namespace)
+		}
 	}
 	g.forgetIfEmpty(p.lane)
 }
@@ -144,6 +150,16 @@ func (g *gate) next(l *lane) *passage {
 	}
 	g.forgetIfEmpty(l)
 	return nil
+}
+
+// bounded reports whether the namespace of a lane has a bound.
+func (g *gate) bounded(l *lane) bool { return g.bounds[l.key.namespace] > 0 }
+
+// last lets the other lanes that hold attempts go before this one.
+func (g *gate) last(l *lane) {
+	if at := slices.Index(g.holding, l); at >= 0 {
+		g.holding = append(slices.Delete(g.holding, at, at+1), l)
+	}
 }
 
 // resize sets the windows anew.

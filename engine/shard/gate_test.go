@@ -42,7 +42,12 @@ func overlapping(uid, namespace string) core.JobSnapshot {
 
 // start asks for some runs of a job by hand, and returns their ids.
 func (c *gated) start(uid string, n int) (ids []string) {
-	namespace := map[bool]string{true: "default", false: "other"}[uid == "job"]
+	return c.startOf(overlapping(uid, map[bool]string{true: "default", false: "other"}[uid == "job"]), n)
+}
+
+// startOf does the same for the job of a snapshot.
+func (c *gated) startOf(snapshot core.JobSnapshot, n int) (ids []string) {
+	uid, namespace := snapshot.UID, snapshot.Job.Namespace
 	var received []core.CommandReceived
 	var commands []engine.Command
 	for range n {
@@ -53,7 +58,7 @@ func (c *gated) start(uid string, n int) (ids []string) {
 		}
 		command := engine.Command{ID: engine.StartCommand(id), Shard: home, Kind: engine.CommandStart, JobUID: uid, RunID: id, Run: &run, At: c.now}
 		ids, commands = append(ids, id), append(commands, command)
-		received = append(received, core.CommandReceived{Command: command, Snapshot: overlapping(uid, namespace)})
+		received = append(received, core.CommandReceived{Command: command, Snapshot: snapshot})
 	}
 	c.give(shard.Woken{Wake: engine.Wake{Shard: home, Kind: engine.WakeCommand}})
 	c.swept(shard.Swept{Commands: commands})
@@ -207,5 +212,58 @@ func TestTasksOfAFormerOwnerCount(t *testing.T) {
 	c.claims(taken.Runs[0].ID, taken.Runs[1].ID)
 	if got := published(c.rig); !slices.Equal(got, runs[:3]) {
 		t.Errorf("beside 17 tasks %v were published", got)
+	}
+}
+
+// ends has executors report that attempts have succeeded.
+func (c *gated) ends(runs ...string) {
+	var results []engine.Result
+	for _, run := range runs {
+		finish := &engine.Finish{Status: engine.StatusSucceeded}
+		results = append(results, engine.Result{Kind: engine.ResultFinished, Run: run, Attempt: 1, Shard: home, Executor: "x", Token: 1, At: c.now, Finish: finish})
+	}
+	c.results(c.seats[home], "ends", results...)
+	c.written()
+}
+
+func TestNamespaceKeepsToItsBound(t *testing.T) {
+	c := newGated(t)
+	c.give(shard.Bounded{Running: map[string]int{"default": 5}})
+	runs := c.start("job", 30)
+	other := c.start(c.other, 3)
+	if got := published(c.rig); !slices.Equal(got, slices.Concat(runs[:5], other)) {
+		t.Fatalf("%v were published", got)
+	}
+	c.claims(runs[0], runs[1])
+	if got := published(c.rig); len(got) != 8 {
+		t.Fatalf("5 are under way, and %v follow", got[8:])
+	}
+	if got, want := c.machine.Counts()["default"], (engine.RunCount{Waiting: 28, Running: 2}); got != want {
+		t.Errorf("counted are %+v", got)
+	}
+	c.ends(runs[0], runs[1])
+	if got := published(c.rig); len(got) != 10 || !slices.Equal(got[8:], runs[5:7]) {
+		t.Fatalf("two have ended, and %v follow", got[8:])
+	}
+	c.give(shard.Bounded{})
+	if got := published(c.rig); len(got) < 20 {
+		t.Errorf("without a bound only %d were published", len(got))
+	}
+}
+
+// A namespace at its bound lets its tiers go in turn: none waits until another has nothing left.
+func TestTiersOfABoundedNamespaceTakeTurns(t *testing.T) {
+	c := newGated(t)
+	heavy := overlapping(c.other, "default")
+	heavy.Job.Spec.Tier = spec.TierHeavy
+	heavy.Job.Revision, heavy.Job.Generation = 2, 2
+	c.know(heavy)
+	c.give(shard.Bounded{Running: map[string]int{"default": 2}})
+	first := c.start("job", 10)
+	second := c.startOf(heavy, 10)
+	c.ends(first[0])
+	c.ends(first[1])
+	if got := published(c.rig); !slices.Equal(got, []string{first[0], first[1], first[2], second[0]}) {
+		t.Errorf("%v were published", got)
 	}
 }

@@ -215,7 +215,7 @@ func (h *Holder) write(ctx context.Context, action lease.Action) (uint64, error)
 		presence.Leaving, presence.Shards, presence.Seen = a.Leaving, h.Owned(), time.Now().UTC()
 		stats := h.runner.Stats()
 		presence.Waits(stats.Unwritten, stats.Since, time.Now())
-		presence.Held = h.runner.Held()
+		presence.Held, presence.Namespaces = h.runner.Held(), h.runner.Counts()
 		ttl := h.config.TTL
 		if a.Gone {
 			ttl = 0

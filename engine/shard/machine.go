@@ -114,6 +114,13 @@ func (m *Machine) Stats() core.Stats {
 // Held counts the queued runs whose tasks are kept back from the queue.
 func (m *Machine) Held() []engine.HeldRuns { return m.gate.count() }
 
+// Counts returns how many runs of each namespace wait, and run.
+func (m *Machine) Counts() map[string]engine.RunCount {
+	all := map[string]engine.RunCount{}
+	m.working(func(u *unit) { u.core.Counts(all) })
+	return all
+}
+
 // Running reports whether all shards that the machine owns have recovered, and all of them that has not ended is read.
 func (m *Machine) Running() bool {
 	for _, u := range m.units {
@@ -132,6 +139,9 @@ func (m *Machine) Step(now time.Time, input Input) []Action {
 	switch in := input.(type) {
 	case Owned:
 		m.onOwned(&out, now, in)
+	case Bounded:
+		m.gate.bounds = in.Running
+		m.releaseAll(&out)
 	case Clock:
 	case Recovered:
 		m.onRecovered(&out, now, in)
@@ -169,6 +179,7 @@ func (m *Machine) Step(now time.Time, input Input) []Action {
 		m.onCommitted(&out, now, in)
 	}
 	m.onTime(&out, now)
+	m.takeTurns(&out)
 	m.beginCommit(&out, now)
 	return out.list
 }

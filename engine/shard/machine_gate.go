@@ -33,7 +33,7 @@ func (m *Machine) publish(out *actions, u *unit, publish core.Publish) {
 		return
 	}
 	p = m.gate.begin(u, task)
-	if len(p.lane.held) > 0 || p.lane.inside >= p.lane.window {
+	if len(p.lane.held) > 0 || p.lane.inside >= p.lane.window || m.full(p.lane) {
 		m.gate.hold(p)
 		return
 	}
@@ -59,8 +59,25 @@ func (m *Machine) inspected(out *actions, u *unit, e core.AttemptInspected) {
 	m.heard(out, u, e.Run)
 }
 
-// release lets into the queue what a lane has room for.
+// full reports whether as many runs of a lane's namespace are under way as may be. One of which the engine has just heard that it
+// runs may count twice for a moment.
+func (m *Machine) full(l *lane) bool {
+	if !m.gate.bounded(l) {
+		return false
+	}
+	underWay := m.gate.inside[l.key.namespace]
+	m.working(func(u *unit) { underWay += u.core.Count(l.key.namespace).Running })
+	return underWay >= m.gate.bounds[l.key.namespace]
+}
+
+// release lets into the queue what a lane has room for. Lanes of a namespace that has a bound take turns instead.
 func (m *Machine) release(out *actions, l *lane) {
+	for !m.gate.bounded(l) && m.releaseOne(out, l) {
+	}
+}
+
+// releaseOne lets one attempt of a lane into the queue; false: there is none, or no room for it.
+func (m *Machine) releaseOne(out *actions, l *lane) bool {
 	for p := m.gate.next(l); p != nil; p = m.gate.next(l) {
 		task := p.unit.core.Task(p.run, p.attempt, p.again)
 		if task == nil {
@@ -69,6 +86,24 @@ func (m *Machine) release(out *actions, l *lane) {
 		}
 		m.gate.let(p)
 		p.unit.perform(out, core.Publish{Task: task})
+		return true
+	}
+	return false
+}
+
+// takeTurns lets the lanes of each namespace that has a bound release one attempt after the other, as long as the bound allows.
+func (m *Machine) takeTurns(out *actions) {
+	if len(m.gate.bounds) == 0 {
+		return
+	}
+	for released := true; released; {
+		released = false
+		for _, l := range slices.Clone(m.gate.holding) {
+			if m.gate.bounded(l) && !m.full(l) && m.releaseOne(out, l) {
+				m.gate.last(l)
+				released = true
+			}
+		}
 	}
 }
 

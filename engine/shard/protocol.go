@@ -20,6 +20,10 @@ type Input interface{ input() }
 // Owned says which shards the machine owns from now on. Those that it had before go on undisturbed.
 type Owned struct{ Shards []int }
 
+// Bounded says how many runs of a namespace may be under way with this engine at a time: published, or running. A namespace that
+// is not in it has no bound.
+type Bounded struct{ Running map[string]int }
+
 // Clock says nothing but the time.
 type Clock struct{}
 
@@ -99,6 +103,7 @@ type Committed struct {
 }
 
 func (Owned) input()          {}
+func (Bounded) input()        {}
 func (Clock) input()          {}
 func (Recovered) input()      {}
 func (Polled) input()         {}

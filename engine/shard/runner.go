@@ -47,11 +47,16 @@ type Runner struct {
 	commits *sync.WaitGroup // writes of the store for the shards that are owned now
 	stats   atomic.Pointer[core.Stats]
 	held    atomic.Pointer[[]engine.HeldRuns]
+	counts  atomic.Pointer[map[string]engine.RunCount]
+	counted time.Time // when; of Run's goroutine
 	ready   chan struct{}
 }
 
 // questions bounds the queue questions (Inspect, Revoke, …) that are under way at one time.
 const questions = 64
+
+// countEvery is how often the runs of namespaces are counted: that looks at all shards.
+const countEvery = 200 * time.Millisecond
 
 // headStart is how long a commit waits that comes with publishing tasks which need not wait for it: to start the
 // programs is what the processors are needed for then, and what they report meanwhile goes with the next commit.
@@ -68,6 +73,7 @@ func NewRunner(config Config, store Store, queue Queue, shards []int, log *slog.
 	}
 	r.stats.Store(&core.Stats{})
 	r.held.Store(new([]engine.HeldRuns))
+	r.counts.Store(new(map[string]engine.RunCount))
 	return r
 }
 
@@ -79,6 +85,14 @@ func (r *Runner) Stats() core.Stats { return *r.stats.Load() }
 
 // Held counts the queued runs whose tasks were kept back from the queue a moment ago.
 func (r *Runner) Held() []engine.HeldRuns { return *r.held.Load() }
+
+// Counts returns how many runs of each namespace waited and ran a moment ago. The caller must not change it.
+func (r *Runner) Counts() map[string]engine.RunCount { return *r.counts.Load() }
+
+// Bound says how many runs of each namespace may be under way from now on, as Bounded does.
+func (r *Runner) Bound(ctx context.Context, running map[string]int) {
+	r.send(ctx, Bounded{Running: running})
+}
 
 // Run works until ctx ends, and returns once everything it started has ended. What is under way then is repaired by
 // the next owner.
@@ -112,6 +126,11 @@ func (r *Runner) Run(ctx context.Context) error {
 		stats, held := machine.Stats(), machine.Held()
 		r.stats.Store(&stats)
 		r.held.Store(&held)
+		if now := time.Now(); now.Sub(r.counted) >= countEvery {
+			counts := machine.Counts()
+			r.counts.Store(&counts)
+			r.counted = now
+		}
 		r.pulse.step()
 		wait := pulseEvery
 		if next := machine.Next(); !next.IsZero() {

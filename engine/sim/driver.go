@@ -21,9 +21,10 @@ type driver struct {
 	clock   *event
 	holder  *holder // of its leases, nil where there are none
 
-	seats   [engine.Shards]shard.Seat // for which results are listened for, zero while they are not
-	cursors [engine.Shards]uint64
-	busy    [engine.Shards]bool
+	published map[string]shard.Seat     // attempts, by key
+	seats     [engine.Shards]shard.Seat // for which results are listened for, zero while they are not
+	cursors   [engine.Shards]uint64
+	busy      [engine.Shards]bool
 
 	shards     []int // that it owns, as far as it has been told
 	believes   [engine.Shards]bool
@@ -67,7 +68,11 @@ func (e *driver) boot() {
 	e.seats, e.taken = [engine.Shards]shard.Seat{}, newTakenUp(e.group)
 	e.since = e.w.elapsed
 	e.believes, e.flights, e.shards = [engine.Shards]bool{}, &flights{}, nil
+	e.published = map[string]shard.Seat{}
 	e.w.note("engine starts", e.group.name, "", 0)
+	if e.w.bound > 0 {
+		e.input(shard.Bounded{Running: map[string]int{namespace: e.w.bound}})
+	}
 	switch e.w.owners.way {
 	case alone:
 		e.shards = allShards

@@ -123,6 +123,7 @@ func (e *driver) publish(seat shard.Seat, task *engine.Task) {
 		if !failed {
 			w.queue.publish(&copied, group, seat)
 			e.fillsNoMore(&copied)
+			e.runsNoMore(group, seat, &copied)
 			failed = w.chance(publishUnsure)
 		}
 		if failed {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/shard"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
@@ -69,6 +70,33 @@ func (j *journal) dies(run string, attempt int) {
 				j.w.fail("who lived through an outage of the queue is not declared lost", "attempt %d of run %s has ended, and is about to say so", attempt, run)
 			}
 		}
+	}
+}
+
+// runsNoMore checks that an engine has no more attempts under way at a time than the bound of their namespace says: what it has
+// published for a shard that it still has, and that waits in the queue or runs.
+func (e *driver) runsNoMore(by *group, seat shard.Seat, task *engine.Task) {
+	if e.w.bound == 0 || by != e.group {
+		return
+	}
+	e.published[attemptKey(task.Run, task.Attempt)] = seat
+	n := 0
+	for _, waits := range e.w.queue.tasks {
+		if waits.by == e.group && waits.seat == e.seats[waits.task.Shard] && !waits.delivered && !e.w.queue.decided[attemptKey(waits.task.Run, waits.task.Attempt)] {
+			n++
+		}
+	}
+	for key, seat := range e.published {
+		at := e.w.queue.subjects[key]
+		if at != nil && seat == e.seats[seat.Shard] && (at.last.Kind == engine.ResultStarted || at.last.Kind == engine.ResultProgress) {
+			n++
+		}
+	}
+	if n == e.w.bound {
+		e.w.counts.add("gate", "a namespace at its bound")
+	}
+	if n > e.w.bound {
+		e.w.fail("a namespace keeps to its bound", "%d attempts are under way for %s, and the bound is %d", n, e.group.name, e.w.bound)
 	}
 }
 

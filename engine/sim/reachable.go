@@ -22,7 +22,7 @@ func Reachable() []Count {
 	add("lane", "light premium", "light standard", "medium premium", "medium standard", "heavy premium", "heavy standard")
 	add("input", "BinariesRead")
 	add("fenced", "a shard")
-	add("gate", "a full window")
+	add("gate", "a full window", "a namespace at its bound")
 	add("owners", "one alone", "by leases", "at random")
 	add("lease", "Acquire", "Renew", "Release", "Announce", "Own", "acquisition refused", "renewal refused", "release refused", "renewal found again",
 		"released", "entry ended", "taken over", "two at work", "handed over in time")

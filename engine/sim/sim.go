@@ -56,6 +56,9 @@ func Run(seed uint64, options Options) Report {
 	w.truth, w.queue = newTruth(w), newQueue(w)
 	w.journal = &journal{w: w, started: map[string]uint64{}, tokens: map[string]uint64{}, living: map[string][]*program{}, left: map[string]*outputs{}}
 	w.users = newUsers(w)
+	if w.seed%7 < 2 {
+		w.bound = 2 + int(w.seed%11)
+	}
 	w.config, w.leases = w.drawConfig(), newLeases(w)
 	for i := range pick(w, 1, 1, 1, 2, 2, 3) {
 		w.engines = append(w.engines, &driver{w: w, name: "engine-" + string(rune('a'+i)), time: clock{w: w}})

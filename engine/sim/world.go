@@ -34,6 +34,7 @@ type world struct {
 	truth     *truth
 	queue     *queue
 	config    shard.Config // of each engine
+	bound     int          // of the attempts that an engine may have under way, 0 for none
 	engines   []*driver
 	owners    *owners
 	leases    *leases

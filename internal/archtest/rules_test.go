@@ -103,7 +103,7 @@ var owners = []struct{ module, packages string }{
 	{"github.com/golang-jwt", "internal/runtoken"},
 	{"filippo.io/age", "secret"},
 	{"golang.org/x/crypto", "access"},
-	{"golang.org/x/time", "access web"},
+	{"golang.org/x/time", "access web web/service"},
 	{"github.com/coreos/go-oidc", "web/issuer"},
 	{"golang.org/x/oauth2", "web/issuer"},
 	{"golang.org/x/term", "cmd/tidewheel"},

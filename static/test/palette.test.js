@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rank, score, subject } from "../src/js/palette/rank.js";
+import { allowed, rank, score, subject } from "../src/js/palette/rank.js";
 
 const words = (query, texts) => rank(query, texts.map((text) => ({ words: text }))).map((found) => found.item.words);
 
@@ -31,4 +31,12 @@ test("a verb before a name is not a part of it", () => {
   assert.equal(subject("running tides"), "running tides");
   assert.equal(subject(" tides "), "tides");
   assert.equal(subject("run"), "run");
+});
+
+test("what a role does not allow is not offered", () => {
+  const items = [{ words: "Go to Jobs" }, { words: "New job", needs: "edit" }, { words: "Pause tides", needs: "operate" }];
+  const offered = (...role) => allowed(items, (what) => role.includes(what)).map((item) => item.words);
+  assert.deepEqual(offered(), ["Go to Jobs"]);
+  assert.deepEqual(offered("operate"), ["Go to Jobs", "Pause tides"]);
+  assert.deepEqual(offered("operate", "edit"), ["Go to Jobs", "New job", "Pause tides"]);
 });

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
@@ -127,4 +128,18 @@ func (d *definitions[S]) listOf(ctx context.Context, look func() []engine.Defini
 	}
 	defer d.s.mu.RUnlock()
 	return look(), nil
+}
+
+// Count returns how many living definitions a namespace has.
+func (d *definitions[S]) Count(ctx context.Context, namespace string) (n int64, err error) {
+	if err := d.s.read(ctx); err != nil {
+		return 0, err
+	}
+	defer d.s.mu.RUnlock()
+	for key := range d.names {
+		if strings.HasPrefix(key, namespace+"/") {
+			n++
+		}
+	}
+	return n, nil
 }

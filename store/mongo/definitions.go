@@ -74,6 +74,17 @@ func (d *definitions[S]) Get(ctx context.Context, namespace, name string) (found
 	return all[0], nil
 }
 
+// Count returns how many living definitions a namespace has. It looks at each of them, and at no others.
+func (d *definitions[S]) Count(ctx context.Context, namespace string) (n int64, err error) {
+	ctx, cancel := d.bound(ctx)
+	defer cancel()
+	err = d.repeat(ctx, func() (err error) {
+		n, err = d.living.CountDocuments(ctx, append(above(namespace, ""), bson.E{Key: "deleted", Value: false}))
+		return err
+	})
+	return n, d.failed("count "+d.living.Name(), err)
+}
+
 // byUID gives those that exist, tombstones included, in no order.
 func (d *definitions[S]) byUID(ctx context.Context, uids []string) ([]engine.Definition[S], error) {
 	if err := d.projector.flushActed(ctx); err != nil {

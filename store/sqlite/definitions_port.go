@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
@@ -82,4 +83,11 @@ func (d definitionsOf[S]) Generations(ctx context.Context, uid string, before in
 // DropGenerations deletes the forms of a definition below a generation and counts them.
 func (d definitionsOf[S]) DropGenerations(ctx context.Context, uid string, below int64) (int, error) {
 	return d.table.drop(ctx, d.store, uid, below)
+}
+
+// Count returns how many living definitions a namespace has.
+func (d definitionsOf[S]) Count(ctx context.Context, namespace string) (n int64, err error) {
+	err = d.store.list(ctx, "SELECT count(*) FROM "+d.table.table+" INDEXED BY "+d.table.table+"_name WHERE namespace = ? AND deleted = 0", []any{namespace},
+		func(rows *sql.Rows) error { return rows.Scan(&n) })
+	return n, wrap("count "+d.table.table, err)
 }

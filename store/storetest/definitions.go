@@ -218,6 +218,18 @@ func (k definitionKind[S]) promises() []promise {
 				h.badCursor("list of every "+k.noun, cursor, err)
 			}
 		}},
+		{k.noun + "s of a namespace are counted without those that are deleted", func(h *harness) {
+			count := func(namespace string) int64 {
+				n, err := k.of(h.store).Count(h.ctx, namespace)
+				h.must("count "+k.noun+"s", err)
+				return n
+			}
+			kept, gone, other := k.create(h, k.plain("kept")), k.create(h, k.plain("gone")), k.plain("kept")
+			other.Namespace, other.UID = namespace+"2", "other"+kept.UID[5:]
+			k.create(h, other)
+			k.replace(h, k.remove(gone))
+			same(h.T, "counts", []int64{count(namespace), count(namespace + "2"), count("none")}, []int64{1, 1, 0})
+		}},
 		{"pending " + k.noun + "s are those that the engine has not acted upon", func(h *harness) {
 			one, two := k.create(h, k.plain("one")), k.create(h, k.plain("two"))
 			k.isPending(h, one, two)

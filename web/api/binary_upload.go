@@ -58,6 +58,8 @@ func (a *API) upload(ctx context.Context, in *uploadRequest) (*uploadAnswer, err
 			return nil, body.explain(err)
 		}
 		content = part
+	} else {
+		how.Size = in.length
 	}
 	binary, version, existed, err := a.service.UploadBinary(ctx, in.Namespace, in.Name, content, how)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -12,6 +13,7 @@ import (
 // Content is the body of a request that the handler reads by itself.
 type Content struct {
 	body       io.Reader
+	length     int64 // of the body in bytes, 0 where it is not known
 	mediaType  string
 	parameters map[string]string
 }
@@ -22,6 +24,7 @@ func (c *Content) Resolve(ctx huma.Context) []error {
 	if c.body == nil {
 		c.body = http.NoBody
 	}
+	c.length, _ = strconv.ParseInt(ctx.Header("Content-Length"), 10, 64)
 	declared := ctx.Header("Content-Type")
 	if declared == "" {
 		return nil

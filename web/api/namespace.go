@@ -33,7 +33,11 @@ func (a *API) namespaces() {
 		}
 		var items []wire.Namespace
 		for i := range namespaces {
-			items = append(items, viewNamespace(ctx, &namespaces[i]))
+			one, err := a.viewNamespace(ctx, &namespaces[i])
+			if err != nil {
+				return nil, err
+			}
+			items = append(items, one)
 		}
 		return answerPage(items, ""), nil
 	})
@@ -41,7 +45,7 @@ func (a *API) namespaces() {
 		OperationID: "get-namespace", Method: http.MethodGet, Path: "/namespaces/{name}", Tags: []string{"namespaces"},
 		Summary: "Show a namespace",
 	}, func(ctx context.Context, in *NamespacePath) (*namespaceAnswer, error) {
-		return answerNamespace(ctx, http.StatusOK)(a.service.Namespace(ctx, in.Name))
+		return a.answerNamespace(ctx, http.StatusOK)(a.service.Namespace(ctx, in.Name))
 	})
 	register(a, huma.Operation{
 		OperationID: "create-namespace", Method: http.MethodPost, Path: "/namespaces", Tags: []string{"namespaces"}, DefaultStatus: http.StatusCreated,
@@ -56,16 +60,17 @@ func (a *API) namespaces() {
 		}, func() (access.Namespace, error) {
 			return a.service.CreateNamespace(ctx, in.Body.Name, in.Body.Description)
 		})
-		return answerNamespace(ctx, http.StatusCreated)(made, err)
+		return a.answerNamespace(ctx, http.StatusCreated)(made, err)
 	})
 	register(a, huma.Operation{
 		OperationID: "set-namespace", Method: http.MethodPut, Path: "/namespaces/{name}", Tags: []string{"namespaces"},
-		Summary: "Describe a namespace",
+		Summary: "Change a namespace", Description: "What is left out stays. The quota is for an admin of all namespaces to change (403 otherwise).",
 	}, func(ctx context.Context, in *struct {
 		NamespacePath
 		Body wire.NamespaceSettings
 	}) (*namespaceAnswer, error) {
-		return answerNamespace(ctx, http.StatusOK)(a.service.DescribeNamespace(ctx, in.Name, in.Body.Description))
+		change := service.NamespaceChange{Description: in.Body.Description, Quota: func(q *access.Quota) { setQuota(q, &in.Body.Quota) }}
+		return a.answerNamespace(ctx, http.StatusOK)(a.service.ChangeNamespace(ctx, in.Name, change))
 	})
 	register(a, huma.Operation{
 		OperationID: "delete-namespace", Method: http.MethodDelete, Path: "/namespaces/{name}", Tags: []string{"namespaces"},
@@ -75,17 +80,37 @@ func (a *API) namespaces() {
 	})
 }
 
-func answerNamespace(ctx context.Context, status int) func(access.Namespace, error) (*namespaceAnswer, error) {
+func (a *API) answerNamespace(ctx context.Context, status int) func(access.Namespace, error) (*namespaceAnswer, error) {
 	return func(namespace access.Namespace, err error) (*namespaceAnswer, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &namespaceAnswer{status, viewNamespace(ctx, &namespace)}, nil
+		view, err := a.viewNamespace(ctx, &namespace)
+		return &namespaceAnswer{status, view}, err
 	}
 }
 
-func viewNamespace(ctx context.Context, n *access.Namespace) wire.Namespace {
+func (a *API) viewNamespace(ctx context.Context, n *access.Namespace) (wire.Namespace, error) {
+	usage, err := a.service.UsageOf(ctx, n.Name)
+	used := wire.NamespaceUsage{Jobs: usage.Jobs, StoredBytes: usage.StoredBytes}
+	if usage.Runs != nil {
+		queued, running := int64(usage.Runs.Waiting), int64(usage.Runs.Running)
+		used.Queued, used.Running = &queued, &running
+	}
 	return wire.Namespace{
 		Name: n.Name, Description: n.Description, Role: access.From(ctx).Grants.In(n.Name).String(), CreatedAt: n.CreatedAt, CreatedBy: n.CreatedBy,
+		Quota: wire.Quota(n.Quota),
+		Usage: used,
+	}, err
+}
+
+func setQuota(quota *access.Quota, settings *wire.QuotaSettings) {
+	for bound, wanted := range map[*int64]*int64{
+		&quota.Jobs: settings.Jobs, &quota.Queued: settings.Queued, &quota.Running: settings.Running, &quota.StoredBytes: settings.StoredBytes,
+		&quota.SubmitsPerSecond: settings.SubmitsPerSecond,
+	} {
+		if wanted != nil {
+			*bound = *wanted
+		}
 	}
 }

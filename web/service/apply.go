@@ -84,6 +84,9 @@ func (s *Service) ApplyDocuments(ctx context.Context, namespace string, document
 	if err := s.CheckDocuments(ctx, namespace, documents); err != nil {
 		return nil, err
 	}
+	if err := s.mayDefineAll(ctx, namespace, documents); err != nil {
+		return nil, err
+	}
 	var applied []Applied
 	named := map[string]bool{}
 	for _, document := range documents {

@@ -72,6 +72,9 @@ func (s *Service) BackfillJob(ctx context.Context, namespace, name string, from,
 	if err := s.hasRoom(ctx, job.Spec.Tier); err != nil {
 		return Backfill{}, err
 	}
+	if err := s.maySubmit(ctx, namespace, plan.New); err != nil {
+		return Backfill{}, err
+	}
 	return plan, s.command(ctx, engine.Command{
 		ID:   fmt.Sprintf("%s-backfill-%d-%d", job.UID, from.UnixMilli(), to.UnixMilli()),
 		Kind: engine.CommandBackfill, JobUID: job.UID, By: by, From: from.UTC(), To: to.UTC(),

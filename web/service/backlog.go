@@ -24,10 +24,8 @@ func (s *Service) Depths(ctx context.Context) ([]engine.QueueDepth, error) {
 	if err != nil {
 		return nil, err
 	}
-	var engines []engine.EnginePresence
-	if s.config.Alone != nil {
-		engines = []engine.EnginePresence{s.config.Alone()}
-	} else if engines, err = s.queue.Engines(ctx); err != nil {
+	engines, err := s.presentEngines(ctx)
+	if err != nil {
 		return nil, err
 	}
 	depths = slices.Clone(depths)
@@ -40,6 +38,14 @@ func (s *Service) Depths(ctx context.Context) ([]engine.QueueDepth, error) {
 		}
 	}
 	return depths, nil
+}
+
+// presentEngines lists the engines with what they report.
+func (s *Service) presentEngines(ctx context.Context) ([]engine.EnginePresence, error) {
+	if s.config.Alone != nil {
+		return []engine.EnginePresence{s.config.Alone()}, nil
+	}
+	return s.queue.Engines(ctx)
 }
 
 // backlogs remembers what waits in each tier.

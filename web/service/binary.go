@@ -19,6 +19,7 @@ type Upload struct {
 	SHA256  string   // what the bytes must hash to, if the caller knows
 	// AnyPlatform accepts a program of another operating system or processor.
 	AnyPlatform bool
+	Size        int64  // how many bytes there are; 0: not known beforehand
 	Key         string // idempotency key: the same upload again makes no version and moves no alias
 }
 
@@ -32,7 +33,14 @@ func (s *Service) UploadBinary(ctx context.Context, namespace, name string, r io
 			return binary, version, false, err
 		}
 	}
-	info, err := s.blobs.PutBinary(ctx, r, UploadBounds{MaxSize: s.config.MaxBinary, SHA256: how.SHA256})
+	room, err := s.roomFor(ctx, namespace, name, &how)
+	if err != nil {
+		return binary, version, false, err
+	}
+	info, err := s.blobs.PutBinary(ctx, r, UploadBounds{MaxSize: room, SHA256: how.SHA256})
+	if large, is := errors.AsType[*TooLargeError](err); is && large.Limit < s.config.MaxBinary {
+		return binary, version, false, noRoom(namespace, large.Limit)
+	}
 	if err != nil {
 		return binary, version, false, explainUpload(err)
 	}
@@ -67,12 +75,15 @@ func (s *Service) UploadBinary(ctx context.Context, namespace, name string, r io
 		}
 		binary.Revision++
 		binary.UpdatedAt = s.now()
-		if missing {
-			err = s.store.CreateBinary(ctx, binary)
-		} else {
-			err = s.store.ReplaceBinary(ctx, binary)
+		more := version.Size
+		if existed {
+			more = 0
 		}
+		err = s.saveBinary(ctx, binary, missing, more)
+		var refused *Error
 		switch {
+		case errors.As(err, &refused):
+			return old, version, false, err
 		case err == nil:
 			audit.Describe(ctx, namespace, audit.Change{What: "binary " + name, After: fmt.Sprintf("version %d, sha256 %.12s", version.N, version.SHA256)})
 			s.wake(ctx, engine.Wake{Kind: engine.WakeBinary, Key: binary.Key()})
@@ -82,6 +93,19 @@ func (s *Service) UploadBinary(ctx context.Context, namespace, name string, r io
 		}
 	}
 	return binary, version, false, explain(engine.ErrConflict, "binary", name)
+}
+
+// saveBinary writes a binary that has so many bytes more than before.
+func (s *Service) saveBinary(ctx context.Context, binary engine.Binary, create bool, more int64) error {
+	done, err := s.mayStore(ctx, binary.Namespace, more)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if create {
+		return s.store.CreateBinary(ctx, binary)
+	}
+	return s.store.ReplaceBinary(ctx, binary)
 }
 
 func (s *Service) addVersion(binary *engine.Binary, info Uploaded, how Upload) (version engine.BinaryVersion, existed bool) {

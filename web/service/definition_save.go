@@ -97,6 +97,11 @@ func (d *Definitions[S]) create(ctx context.Context, namespace string, definitio
 		CreatedAt: now, CreatedBy: how.By, UpdatedAt: now, UpdatedBy: how.By, Message: how.Message,
 	}
 	made.Shard = engine.ShardOf(made.UID)
+	done, err := d.s.mayDefine(ctx, namespace, 1)
+	if err != nil {
+		return engine.Definition[S]{}, err
+	}
+	defer done()
 	if how.DryRun {
 		return made, nil
 	}

@@ -178,21 +178,39 @@ func checkDescription(text string) (string, error) {
 	return text, nil
 }
 
-// DescribeNamespace changes the description of a namespace.
-func (s *Service) DescribeNamespace(ctx context.Context, name, description string) (access.Namespace, error) {
-	description, err := checkDescription(description)
-	if err != nil {
-		return access.Namespace{}, err
-	}
+// NamespaceChange is what is to be changed of a namespace.
+type NamespaceChange struct {
+	Description *string // nil: it stays
+	Quota       func(*access.Quota)
+}
+
+// ChangeNamespace changes the description and quota of a namespace. Only an admin of all namespaces may change quotas: who is bounded by
+// one does not.
+func (s *Service) ChangeNamespace(ctx context.Context, name string, change NamespaceChange) (access.Namespace, error) {
 	before, err := s.namespaceNamed(ctx, name)
 	if err != nil {
 		return access.Namespace{}, err
 	}
-	after, err := s.namespaces.Describe(ctx, name, description, Actor(ctx))
+	wanted := before
+	if change.Description != nil {
+		if wanted.Description, err = checkDescription(*change.Description); err != nil {
+			return access.Namespace{}, err
+		}
+	}
+	change.Quota(&wanted.Quota)
+	if wanted.Quota != before.Quota && !access.From(ctx).May(access.Everywhere, access.Admin) {
+		return access.Namespace{}, &Error{Kind: KindForbidden, Code: "quota_not_yours", Detail: "only an admin of all namespaces changes the quota of one: ask for it there"}
+	}
+	after, err := s.namespaces.Change(ctx, name, Actor(ctx), func(n *access.Namespace) { n.Description, n.Quota = wanted.Description, wanted.Quota })
 	if err != nil {
 		return access.Namespace{}, explain(err, "namespace", name)
 	}
-	audit.Describe(ctx, name, audit.Change{What: "description of namespace " + name, Before: before.Description, After: description})
+	if wanted.Description != before.Description {
+		audit.Describe(ctx, name, audit.Change{What: "description of namespace " + name, Before: before.Description, After: after.Description})
+	}
+	if wanted.Quota != before.Quota {
+		audit.Describe(ctx, name, audit.Change{What: "quota of namespace " + name, Before: before.Quota.String(), After: after.Quota.String()})
+	}
 	return after, nil
 }
 

@@ -50,6 +50,9 @@ func (s *Service) CreateOneOff(ctx context.Context, namespace string, ask OneOff
 			return engine.Job{}, "", false, err
 		}
 	}
+	if err := s.maySubmit(ctx, namespace, waitsNow(ask.At.IsZero())); err != nil {
+		return engine.Job{}, "", false, err
+	}
 	job, change, err := s.Jobs.Save(ctx, namespace, definition, Save{By: ask.By, Create: true, OneOff: true})
 	var known *Error
 	if errors.As(err, &known) && known.Kind == KindExists { // the same request came twice at a time

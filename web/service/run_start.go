@@ -38,6 +38,9 @@ func (s *Service) StartRun(ctx context.Context, namespace, name string, start St
 	if err := s.hasRoom(ctx, job.Spec.Tier); err != nil {
 		return engine.Run{}, false, err
 	}
+	if err := s.maySubmit(ctx, namespace, waitsNow(!start.At.After(s.now()))); err != nil {
+		return engine.Run{}, false, err
+	}
 	key := start.Key
 	if key == "" {
 		key = NewUID()

@@ -113,6 +113,7 @@ type Service struct {
 	timelines  timelines
 	ledger     ledgerCheck
 	backlogs   backlogs
+	quotas     quotas
 	backingUp  sync.Mutex
 }
 

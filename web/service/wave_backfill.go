@@ -206,6 +206,11 @@ func (s *Service) makeBackfill(ctx context.Context, dag *engine.DAG, plan *DAGBa
 	if err := s.hasRoomForDAG(ctx, &dag.Spec); err != nil {
 		return err
 	}
+	if plan.New > 0 {
+		if err := s.maySubmit(ctx, dag.Namespace, plan.New); err != nil {
+			return err
+		}
+	}
 	for i := range plan.Waves {
 		one := &plan.Waves[i]
 		if one.Wave != "" {

@@ -32,6 +32,9 @@ func (s *Service) StartWave(ctx context.Context, namespace, name string, start S
 	if err := s.hasRoomForDAG(ctx, &dag.Spec); err != nil {
 		return engine.Wave{}, false, err
 	}
+	if err := s.maySubmit(ctx, namespace, 1); err != nil {
+		return engine.Wave{}, false, err
+	}
 	key := start.Key
 	if key == "" {
 		key = NewUID()

@@ -94,8 +94,10 @@ func (u *UI) refuseUpload(c echo.Context, form uploadForm, body *steadyBody, err
 		status = http.StatusRequestEntityTooLarge
 	case service.KindExists, service.KindConflict:
 		status = http.StatusConflict
+	case service.KindForbidden: // it has no room
+		status = http.StatusForbidden
 	case service.KindInvalid:
-	case service.KindForbidden, service.KindNotFound, service.KindUnavailable, service.KindFenced, service.KindBusy:
+	case service.KindNotFound, service.KindUnavailable, service.KindFenced, service.KindBusy:
 		return known
 	}
 	return u.uploadForm(c, status, templates.Upload{Name: form.name, Alias: form.alias, Problem: known.Detail})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -33,7 +34,7 @@ func (p *definitionPages[S]) act(c echo.Context, status int, act, title string, 
 // refused returns the words for a request that the user can put right; "" for other errors.
 func refused(err error) string {
 	var known *service.Error
-	if errors.As(err, &known) && known.Kind == service.KindInvalid {
+	if errors.As(err, &known) && slices.Contains([]service.Kind{service.KindInvalid, service.KindBusy, service.KindForbidden}, known.Kind) {
 		return known.Detail
 	}
 	return ""

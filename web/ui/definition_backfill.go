@@ -66,7 +66,7 @@ func (p *definitionPages[S]) backfillPage(c echo.Context, from, to string, dryRu
 	plan, err := p.backfill(ctx, &definition, asked)
 	var known *service.Error
 	switch {
-	case errors.As(err, &known) && (known.Kind == service.KindInvalid || known.Kind == service.KindConflict):
+	case errors.As(err, &known) && (refused(err) != "" || known.Kind == service.KindConflict):
 		view.Problem = known.Detail
 		return p.render(c, http.StatusUnprocessableEntity, templates.BackfillPage(view))
 	case err != nil:

@@ -178,6 +178,9 @@ func (p *definitionPages[S]) refuseError(c echo.Context, form templates.Definiti
 			return err
 		}
 		return p.refuse(c, http.StatusConflict, form)
+	case known.Kind == service.KindForbidden: // by a quota
+		form.Check.Refused = known.Detail
+		return p.refuse(c, http.StatusForbidden, form)
 	case known.Kind == service.KindExists, known.Kind == service.KindConflict:
 		form.Check.Refused = known.Detail
 		return p.refuse(c, http.StatusConflict, form)

@@ -35,6 +35,11 @@ func (u *UI) namespaces(c echo.Context, status int, view templates.Namespaces, c
 	for i := range all {
 		role := identity.Grants.In(all[i].Name)
 		row := templates.NamespaceRow{Name: all[i].Name, Description: all[i].Description, Role: role.String(), Current: all[i].Name == namespaceOf(ctx)}
+		usage, err := u.service.UsageOf(ctx, row.Name)
+		if err != nil {
+			return err
+		}
+		row.Usage = quotaUse(&all[i].Quota, &usage)
 		if row.Name == changed {
 			row.Problem = problem
 		}
@@ -84,4 +89,32 @@ func (u *UI) namespaceMember(c echo.Context) error {
 		return err
 	}
 	return done(c, "/namespaces", notice)
+}
+
+// quotaUse puts the use of a namespace beside its quota. What has neither is left out.
+func quotaUse(quota *access.Quota, usage *service.Usage) (uses []templates.QuotaUse) {
+	type counted struct {
+		what        string
+		used, bound int64
+		words       func(int64) string
+	}
+	all := []counted{{"Jobs and DAGs", usage.Jobs, quota.Jobs, templates.Grouped}}
+	if usage.Runs != nil {
+		all = append(all, counted{"Queued", int64(usage.Runs.Waiting), quota.Queued, templates.Grouped},
+			counted{"Running", int64(usage.Runs.Running), quota.Running, templates.Grouped})
+	}
+	for _, one := range append(all, counted{"Stored", usage.StoredBytes, quota.StoredBytes, templates.Size}) {
+		if one.used == 0 && one.bound == 0 {
+			continue
+		}
+		use := templates.QuotaUse{What: one.what, Used: one.words(one.used)}
+		if one.bound > 0 {
+			use.Bound, use.Share = one.words(one.bound), int(100*min(one.used, one.bound)/one.bound)
+		}
+		uses = append(uses, use)
+	}
+	if quota.SubmitsPerSecond > 0 {
+		uses = append(uses, templates.QuotaUse{What: "Runs asked for", Used: "at most " + templates.Grouped(quota.SubmitsPerSecond) + " a second"})
+	}
+	return uses
 }

@@ -72,6 +72,9 @@ function showChoice(root) {
   for (const box of root.querySelectorAll("[data-single-keys]")) box.checked = recall(off) === null;
 }
 
+// may reports whether the reader's role allows "operate" or "edit" in the namespace that is shown: what is not allowed is not offered.
+export const may = (what) => (document.documentElement.dataset.may ?? "").split(" ").includes(what);
+
 export function startKeys() {
   let going = 0; // until when "g" waits
   showChoice(document);
@@ -81,7 +84,7 @@ export function startKeys() {
   const single = {
     "?": () => (showShortcuts(), true),
     "/": filter,
-    n: () => (open("/jobs/new"), true),
+    n: () => may("edit") && (open("/jobs/new"), true),
     j: () => move(1),
     k: () => move(-1),
   };

@@ -266,7 +266,8 @@ func TestAHouseholdIsRestoredAndMoved(t *testing.T) {
 		}
 		return prefixed
 	}
-	server := e2e.NewServer(t, program)
+	unbounded := []string{"--requests-per-second", "0"} // the test reads all there is, and asks again and again for what it awaits
+	server := e2e.NewServer(t, program, unbounded...)
 	server.Start()
 	fill(t, server)
 	first := shown(t, server)
@@ -296,7 +297,7 @@ func TestAHouseholdIsRestoredAndMoved(t *testing.T) {
 	// lives starts a server on a place, and compares what it shows.
 	lives := func(what string, args ...string) *e2e.Server {
 		t.Helper()
-		life := e2e.NewServer(t, program, args...)
+		life := e2e.NewServer(t, program, append(args, unbounded...)...)
 		life.Start()
 		same(t, what, first, shown(t, life))
 		return life
@@ -401,7 +402,7 @@ func TestAHouseholdIsRestoredAndMoved(t *testing.T) {
 		t.Fatalf("backup: exit %d, %s", exit, out)
 	}
 	restored.Stop()
-	home := e2e.NewServer(t, program)
+	home := e2e.NewServer(t, program, unbounded...)
 	do("restore to a folder", "restore", made, "--data", home.Data())
 	home.Start()
 	same(t, "from MongoDB and S3 to a folder, by a backup", second, shown(t, home))
@@ -410,7 +411,7 @@ func TestAHouseholdIsRestoredAndMoved(t *testing.T) {
 	// And by a move, there and back.
 	do("migrate", append([]string{"migrate", "--from", server.Data()}, of("to", place(uri2, "moved"))...)...)
 	lives("moved to MongoDB and S3", place(uri2, "moved")...).Stop()
-	back := e2e.NewServer(t, program)
+	back := e2e.NewServer(t, program, unbounded...)
 	do("migrate back", append([]string{"migrate", "--to", back.Data()}, of("from", place(uri2, "moved"))...)...)
 	back.Start()
 	same(t, "moved back", first, shown(t, back))

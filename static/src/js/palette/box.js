@@ -1,8 +1,8 @@
 // What the palette shows and does: a combobox over a list in groups, as the ARIA Authoring Practices describe it.
-import { showShortcuts } from "../keys.js";
+import { may, showShortcuts } from "../keys.js";
 import { recent, visit } from "../palette.js";
 import { span } from "../time.js";
-import { rank, subject } from "./rank.js";
+import { allowed, rank, subject } from "./rank.js";
 
 const pause = 90; // milliseconds between the last key and the question to the server
 const groups = ["Recent", "Jobs", "DAGs", "Actions", "Runs", "Binaries", "Go to"];
@@ -30,8 +30,8 @@ function post(action, fields = {}) {
 // pageActions are those of every page; what is in its head and foot is read from there.
 function pageActions() {
   const found = [
-    { group: "Actions", icon: "plus", words: "New job", keys: "n", act: go("/jobs/new") },
-    { group: "Actions", icon: "upload", words: "Upload a program", act: go("/binaries/upload") },
+    { group: "Actions", icon: "plus", words: "New job", keys: "n", needs: "edit", act: go("/jobs/new") },
+    { group: "Actions", icon: "upload", words: "Upload a program", needs: "edit", act: go("/binaries/upload") },
     { group: "Actions", icon: "keyboard", words: "Keyboard shortcuts", keys: "?", act: () => showShortcuts() },
   ];
   for (const link of document.querySelectorAll(".head nav a")) {
@@ -56,12 +56,12 @@ function ofServer(item) {
   const age = item.at ? `, ${span(Math.max(Date.now() - new Date(item.at).getTime(), 0))} ago` : "";
   const list = [{ group, icon: icons[item.kind], words, detail: `${item.detail ?? ""}${age}`, boost: 40, href: item.href, act: go(item.href), kept: item }];
   if (item.kind !== "job") return list;
-  const one = (icon, text, act, detail) => list.push({ group: "Actions", icon, words: text, act, detail, boost: -30, about: item.name });
-  one("play", `Run ${item.name} now`, post(`${item.href}/run`, { key: `palette-${crypto.getRandomValues(new Uint32Array(2)).join("-")}` }));
-  if (item.paused) one("play", `Resume ${item.name}`, post(`${item.href}/resume`));
-  else one("pause", `Pause ${item.name}`, post(`${item.href}/pause`), "running runs continue");
-  one("edit", `Edit ${item.name}`, go(`${item.href}/edit`));
-  one("copy", `Copy ${item.name} to a new job`, go(`/jobs/new?from=${item.name}`));
+  const one = (needs, icon, text, act, detail) => list.push({ group: "Actions", icon, words: text, act, detail, boost: -30, about: item.name, needs });
+  one("operate", "play", `Run ${item.name} now`, post(`${item.href}/run`, { key: `palette-${crypto.getRandomValues(new Uint32Array(2)).join("-")}` }));
+  if (item.paused) one("operate", "play", `Resume ${item.name}`, post(`${item.href}/resume`));
+  else one("operate", "pause", `Pause ${item.name}`, post(`${item.href}/pause`), "running runs continue");
+  one("edit", "edit", `Edit ${item.name}`, go(`${item.href}/edit`));
+  one("edit", "copy", `Copy ${item.name} to a new job`, go(`/jobs/new?from=${item.name}`));
   return list;
 }
 
@@ -113,7 +113,7 @@ class Palette {
       this.dialog.close();
       return;
     }
-    this.actions = pageActions();
+    this.actions = allowed(pageActions(), may);
     this.input.value = "";
     this.chosen = 0;
     this.asked = undefined;
@@ -135,7 +135,7 @@ class Palette {
       try {
         const answer = await fetch(`/ui/search?q=${encodeURIComponent(text)}`, { headers: { Accept: "application/json" }, signal: this.request.signal });
         if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
-        this.found = (await answer.json()).items.flatMap(ofServer);
+        this.found = allowed((await answer.json()).items.flatMap(ofServer), may);
         this.answered = text;
         this.trouble = "";
       } catch (error) {

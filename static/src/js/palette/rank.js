@@ -47,3 +47,6 @@ export function subject(query) {
   const [, verb, rest] = query.trim().match(/^(\S+)\s+(.*)$/) ?? [];
   return verb && verbs.includes(verb.toLowerCase()) ? rest.replace(/\s+now$/i, "") : query.trim();
 }
+
+// allowed leaves out what needs something that the reader may not do.
+export const allowed = (items, may) => items.filter((item) => !item.needs || may(item.needs));
