@@ -331,7 +331,7 @@ func (t *truth) wanted(task *engine.Task, e *driver) {
 	if known.past.published.IsZero() {
 		known.past.published = e.time.wall()
 	}
-	if known.went == 0 && !known.status.Terminal() {
+	if known.status == engine.StatusScheduled || known.went == 0 && !known.status.Terminal() { // the queue may not have taken it before
 		t.turns++
 		known.went = t.turns
 	}

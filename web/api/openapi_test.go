@@ -59,7 +59,8 @@ func TestDescriptionHoldsTheSurface(t *testing.T) {
 		|GET /users|POST /users|GET /users/me|GET /users/{name}|PUT /users/{name}|DELETE /users/{name}
 		|GET /tokens|POST /tokens|DELETE /tokens/{id}|GET /sessions|DELETE /sessions/{id}
 		|GET /namespaces|POST /namespaces|GET /namespaces/{name}|PUT /namespaces/{name}|DELETE /namespaces/{name}|GET /namespaces/{name}/members
-		|PUT /namespaces/{name}/members/{user}|DELETE /namespaces/{name}/members/{user}`,
+		|PUT /namespaces/{name}/members/{user}|DELETE /namespaces/{name}/members/{user}
+		|POST /executor-tokens|GET /enrolled-executors|POST /enrolled-executors|DELETE /enrolled-executors/{name}|POST /enrolled-executors/{name}/renew`,
 		func(c rune) bool { return c == '|' }) {
 		method, path, _ := strings.Cut(strings.TrimSpace(surface), " ")
 		name := method + " /api/v1" + path
