@@ -98,6 +98,11 @@ const pages = {
       await page.getByRole("option", { name: /ticker/ }).first().waitFor();
     },
   },
+  settings: { at: () => "/settings" },
+  users: { at: () => "/users" },
+  namespaces: { at: () => "/namespaces" },
+  secrets: { at: () => "/settings/secrets" },
+  audit: { at: () => "/audit" },
   shortcuts: { at: () => "/ui/shortcuts" },
   kit: { at: () => "/ui/kit" },
   missing: { at: () => "/no-such-page", status: 404 },
