@@ -10,6 +10,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/client/wire"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/queue/jetstream/natstest"
 )
 
 // site is an engine with pages, and how executors elsewhere reach it once they are enrolled.
@@ -21,15 +22,20 @@ type enrolmentSite struct {
 
 // enrolmentSiteFor starts one whose executors' credentials live for so long.
 func enrolmentSiteFor(t *testing.T, life time.Duration) *enrolmentSite {
-	t.Helper()
 	config := serverConfigFor(t)
-	config.Roles, config.CredentialsTTL = []string{roleEngine, roleWeb}, life
-	config.NATSListen, config.S3Listen, config.NATSCredentials = freeAddress(t), freeAddress(t), "tide:hush"
+	config.NATSListen, config.NATSCredentials = freeAddress(t), "tide:hush"
+	return enrolmentSiteOn(t, config, life, "nats://"+config.NATSListen)
+}
+
+// enrolmentSiteOn starts one on a NATS that executors find at url.
+func enrolmentSiteOn(t *testing.T, config ServerConfig, life time.Duration, url string) *enrolmentSite {
+	t.Helper()
+	config.Roles, config.CredentialsTTL, config.S3Listen = []string{roleEngine, roleWeb}, life, freeAddress(t)
 	config.TaskKeysFile = keyFile(t, newTestCLI(t).must("task-key", "new"))
 	main := startServer(t, config)
 	keys := main.server.gateway.Credentials()
 	elsewhere := serverConfigFor(t)
-	elsewhere.Roles, elsewhere.StateFolder, elsewhere.NATSURL = []string{roleExecutor}, "", "nats://"+config.NATSListen
+	elsewhere.Roles, elsewhere.StateFolder, elsewhere.NATSURL = []string{roleExecutor}, "", url
 	elsewhere.S3Endpoint, elsewhere.S3AccessKey, elsewhere.S3SecretKey = "http://"+config.S3Listen, keys.AccessKey, keys.SecretKey
 	main.push("hello", "echo hello")
 	main.apply("kind: Job\nname: greeting\nbinary: hello@stable\ntimeout: 20s\ntier: light\n")
@@ -78,7 +84,7 @@ func TestEnrolledExecutorRunsIsRenewedFollowsKeysAndIsRevoked(t *testing.T) {
 	first := stored(t, config.Enrolment)
 	s.greeting()
 	var executors []wire.Executor
-	until(t, "the server's own executor is listed", func() bool {
+	until(t, "an executor is listed", func() bool {
 		executors = decode[wire.List[wire.Executor]](t, s.must("get", "executors", "-o", "json")).Items
 		return len(executors) > 0
 	})
@@ -131,6 +137,23 @@ func TestEnrolledExecutorRunsIsRenewedFollowsKeysAndIsRevoked(t *testing.T) {
 }
 
 // An executor without an enrolment works as before, and it is said that its credentials open everything.
+// On a NATS of one's own the web node signs credentials with a key of the account.
+func TestExecutorEnrolsForANATSInOperatorMode(t *testing.T) {
+	nats := natstest.Start(t, 64<<10)
+	config := serverConfigFor(t)
+	config.NATSURL, config.NATSCredentials = nats.URL, nats.CredentialsFile
+	config.NATSAccountKeyFile, config.NATSAccount = nats.SigningKeyFile, nats.Account
+	s := enrolmentSiteOn(t, config, 4*time.Second, nats.URL)
+	own := s.enrol("quay-7", "light")
+	if _, err := startNode(t, own); err != nil {
+		t.Fatal(err)
+	}
+	first := stored(t, own.Enrolment)
+	s.greeting()
+	until(t, "its credentials are renewed", func() bool { return stored(t, own.Enrolment).JWT != first.JWT })
+	s.greeting()
+}
+
 func TestExecutorWithoutAnEnrolmentIsSaidToHaveWideRights(t *testing.T) {
 	s := enrolmentSiteFor(t, time.Hour)
 	config := s.elsewhere
@@ -237,7 +260,7 @@ func TestServerWithoutAnAccountSaysHowToEnrol(t *testing.T) {
 	s := startServer(t, serverConfigFor(t))
 	s.refused(exitRefused, "start it with --nats-listen", "executor", "token", "--tier", "light")
 	var executors []wire.Executor
-	until(t, "the server's own executor is listed", func() bool {
+	until(t, "an executor is listed", func() bool {
 		executors = decode[wire.List[wire.Executor]](t, s.must("get", "executors", "-o", "json")).Items
 		return len(executors) > 0
 	})

@@ -86,7 +86,7 @@ func TestCheckerFinds(t *testing.T) {
 		{"the driver outside its adapter", "web/api/a.go", `import "go.mongodb.org/mongo-driver/v2/bson"`,
 			"web/api/a.go:2:8: only store/mongo may import go.mongodb.org/mongo-driver/v2/bson"},
 		{"the driver in a test outside its adapter", "engine/shard/a_test.go", `import "github.com/nats-io/nats.go"`,
-			"engine/shard/a_test.go:2:8: only queue/jetstream may import github.com/nats-io/nats.go"},
+			"engine/shard/a_test.go:2:8: only queue/jetstream queue/jetstream/natstest may import github.com/nats-io/nats.go"},
 		{"the driver in its adapter", "store/mongo/a.go", `import "go.mongodb.org/mongo-driver/v2/bson"`, ""},
 		{"files in a pure package", "cron/a.go", `import "os"`, "cron/a.go:2:8: cron is pure and may not import os"},
 		{"sockets in a pure package", "spec/a.go", `import "net/http"`,

@@ -54,6 +54,7 @@ var rules = []rule{
 	{pkg: "store/storetest", may: "engine spec"},
 	// The ports and the few types they speak of are declared by their consumers.
 	{pkg: "queue/jetstream", adapter: true, may: "engine engine/core engine/lease engine/shard executor signing spec"},
+	{pkg: "queue/jetstream/natstest"},
 	{pkg: "queue/queuetest", may: "engine engine/core engine/lease engine/shard executor spec"},
 	{pkg: "blob", adapter: true, may: "blob/gateway"},
 	{pkg: "blob/gateway"},
@@ -91,7 +92,7 @@ var owners = []struct{ module, packages string }{
 	{"go.mongodb.org/mongo-driver", "store/mongo"},
 	{"modernc.org/sqlite", "store/sqlite"},
 	{"github.com/tinylib/msgp", "store/sqlite"},
-	{"github.com/nats-io", "queue/jetstream"},
+	{"github.com/nats-io", "queue/jetstream queue/jetstream/natstest"},
 	{"github.com/mailru/easyjson", "queue/jetstream"},
 	{"github.com/aws", "blob blob/gateway"},
 	{"github.com/versity/versitygw", "blob blob/gateway"},

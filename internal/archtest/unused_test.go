@@ -15,7 +15,7 @@ import (
 // testOnly are the packages that exist for tests, measurements and the build: what they call counts as called by a test,
 // and what they declare is not judged.
 var testOnly = []string{
-	"bench", "e2e", "engine/sim", "examples", "internal", "queue/queuetest", "static", "store/storetest", "web/webtest", "templates/templatetest",
+	"bench", "e2e", "engine/sim", "examples", "internal", "queue/jetstream/natstest", "queue/queuetest", "static", "store/storetest", "web/webtest", "templates/templatetest",
 }
 
 // interfaceMethods are called by the standard library or by a dependency through an interface.

@@ -7,20 +7,18 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/nats-io/jwt/v2"
 	natsserver "github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nkeys"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/executor"
+	"github.com/tidewheel/tidewheel/queue/jetstream/natstest"
 	"github.com/tidewheel/tidewheel/queue/queuetest"
 	"github.com/tidewheel/tidewheel/spec"
 )
@@ -65,75 +63,16 @@ func embeddedSite(t *testing.T) (site, *Server) {
 // operatorSite is a NATS as it runs elsewhere, whose accounts and users are JWTs; Tidewheel has a signing key of the account.
 func operatorSite(t *testing.T) site {
 	t.Helper()
-	keys := map[string]nkeys.KeyPair{}
-	public := map[string]string{}
-	for name, make := range map[string]func() (nkeys.KeyPair, error){
-		"operator": nkeys.CreateOperator, "system": nkeys.CreateAccount, "account": nkeys.CreateAccount, "signing": nkeys.CreateAccount, "user": nkeys.CreateUser,
-	} {
-		pair, err := make()
-		if err != nil {
-			t.Fatal(err)
-		}
-		keys[name] = pair
-		if public[name], err = pair.PublicKey(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	encode := func(claims jwt.Claims, by string) string {
-		text, err := claims.Encode(keys[by])
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text
-	}
-	operator := jwt.NewOperatorClaims(public["operator"])
-	operator.SystemAccount = public["system"]
-	encode(operator, "operator")
-	account := jwt.NewAccountClaims(public["account"])
-	account.Limits.JetStreamLimits = jwt.JetStreamLimits{MemoryStorage: jwt.NoLimit, DiskStorage: jwt.NoLimit, Streams: jwt.NoLimit, Consumer: jwt.NoLimit}
-	account.SigningKeys.Add(public["signing"])
-	resolver := &natsserver.MemAccResolver{}
-	for name, text := range map[string]string{
-		"account": encode(account, "operator"), "system": encode(jwt.NewAccountClaims(public["system"]), "operator"),
-	} {
-		if err := resolver.Store(public[name], text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	server, err := natsserver.NewServer(&natsserver.Options{
-		Host: "127.0.0.1", Port: natsserver.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(),
-		TrustedOperators: []*jwt.OperatorClaims{operator}, SystemAccount: public["system"], AccountResolver: resolver, MaxControlLine: serverLine,
-	})
+	server := natstest.Start(t, serverLine)
+	seed, err := os.ReadFile(server.SigningKeyFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.Start()
-	t.Cleanup(func() { server.Shutdown(); server.WaitForShutdown() })
-	if !server.ReadyForConnections(patienceOfTests) {
-		t.Fatal("the NATS does not start")
-	}
-	user := encode(jwt.NewUserClaims(public["user"]), "account")
-	userSeed, err := keys["user"].Seed()
+	signer, err := NewAccount(seed, server.Account)
 	if err != nil {
 		t.Fatal(err)
 	}
-	creds, err := jwt.FormatUserConfig(user, userSeed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "engine.creds")
-	if err := os.WriteFile(path, creds, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	signing, err := keys["signing"].Seed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	signer, err := NewAccount(signing, public["account"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return site{server.ClientURL(), signer.ForServer(), Credentials{File: path}, false}
+	return site{server.URL, signer.ForServer(), Credentials{File: server.CredentialsFile}, false}
 }
 
 const patienceOfTests = 30 * time.Second
