@@ -111,7 +111,8 @@ func (w *world) asTheModelSays(wave *waveShadow, form *dagForm) {
 			continue // it has had no slot
 		}
 		early := t.Trigger == dag.OneSuccess || t.Trigger == dag.OneFailed
-		if early && state == dag.Failed && !w.truth.attempted(wave.ID, name) {
+		unlisted := t.ForEach != "" && items == 0 // items of it may have run before the wave went on
+		if early && state == dag.Failed && (unlisted || !w.truth.attempted(wave.ID, name)) {
 			continue // what it reads had not ended when it was its turn
 		}
 		switch met, known := w.condition(wave, t.When); {

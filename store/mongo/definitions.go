@@ -74,12 +74,15 @@ func (d *definitions[S]) Get(ctx context.Context, namespace, name string) (found
 	return all[0], nil
 }
 
-// Count returns how many living definitions a namespace has. It looks at each of them, and at no others.
+// countMost bounds what Count looks at.
+const countMost = 1 << 20
+
+// Count returns how many living definitions a namespace has, at most 1,048,576. It looks at each of them, and at no others.
 func (d *definitions[S]) Count(ctx context.Context, namespace string) (n int64, err error) {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()
 	err = d.repeat(ctx, func() (err error) {
-		n, err = d.living.CountDocuments(ctx, append(above(namespace, ""), bson.E{Key: "deleted", Value: false}))
+		n, err = d.living.CountDocuments(ctx, append(above(namespace, ""), bson.E{Key: "deleted", Value: false}), options.Count().SetLimit(countMost))
 		return err
 	})
 	return n, d.failed("count "+d.living.Name(), err)
