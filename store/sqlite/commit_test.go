@@ -60,3 +60,39 @@ func TestCommitsThatFindNoSpaceAreWrittenWhenTheyAreGivenAgain(t *testing.T) {
 		}
 	}
 }
+
+// Who finds a request gone finds what the engine has made of it.
+func TestACommandThatIsGoneHasLeftItsRun(t *testing.T) {
+	store, _ := openStore(t)
+	ctx := t.Context()
+	if _, err := store.Take(ctx, 0, "ada"); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 300 {
+		run := testRun(n)
+		command := engine.Command{ID: engine.StartCommand(run.ID), Shard: 0, Kind: engine.CommandStart, RunID: run.ID, Run: &run}
+		if err := store.PutCommand(ctx, command); err != nil {
+			t.Fatal(err)
+		}
+		commit := commitOf(0, uint64(n+1), n, n+1)
+		for other := range 200 { // to show them takes a while
+			commit.Batch.Runs = append(commit.Batch.Runs, testRun(1000+other))
+		}
+		commit.Batch.Done = []engine.CommandDone{{ID: command.ID, At: command.At}}
+		written := make(chan error, 1)
+		go func() { written <- store.Commit(ctx, []engine.ShardCommit{commit})[0] }()
+		for {
+			if _, err := store.Command(ctx, command.ID); errors.Is(err, engine.ErrNotFound) {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := store.Run(ctx, run.ID); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-written; err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -30,6 +30,8 @@ type writer struct {
 	idle     chan request // what is done only while nothing else waits, each alone
 	loops    sync.WaitGroup
 
+	showing sync.RWMutex // held from a COMMIT until what it did is in memory, too
+
 	mu      sync.RWMutex // held for reading while a request is handed over
 	stopped bool
 
@@ -216,9 +218,7 @@ func (w *writer) transaction(do func() error) error {
 		err = w.tenures.write(w.connection)
 	}
 	if err == nil {
-		if _, err = w.exec("COMMIT"); err == nil {
-			w.log.committed()
-			w.tenures.committed()
+		if err = w.commit(); err == nil {
 			return nil
 		}
 	}
@@ -229,4 +229,16 @@ func (w *writer) transaction(do func() error) error {
 	clear(w.names)
 	clear(w.namespaces)
 	return err
+}
+
+// commit makes a transaction durable and shows what it did.
+func (w *writer) commit() error {
+	w.showing.Lock()
+	defer w.showing.Unlock()
+	if _, err := w.exec("COMMIT"); err != nil {
+		return err
+	}
+	w.log.committed()
+	w.tenures.committed()
+	return nil
 }
