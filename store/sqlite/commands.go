@@ -23,8 +23,7 @@ func (s *Store) PutCommand(ctx context.Context, command engine.Command) error {
 func (s *Store) Command(ctx context.Context, id string) (engine.Command, error) {
 	found, err := documents[engine.Command](ctx, s, "SELECT doc FROM commands WHERE id = ?", id)
 	if err == nil && len(found) == 0 {
-		s.writer.showing.RLock() // what an engine has made of it is in the database already, and can be read once it is in memory, too
-		s.writer.showing.RUnlock()
+		s.writer.awaitShown() // what an engine has made of it is in the database already, and can be read once it is in memory, too
 		err = engine.ErrNotFound
 	}
 	if err != nil {

@@ -242,3 +242,9 @@ func (w *writer) commit() error {
 	w.tenures.committed()
 	return nil
 }
+
+// awaitShown waits until what is in the database is shown.
+func (w *writer) awaitShown() {
+	w.showing.RLock()
+	defer w.showing.RUnlock()
+}
