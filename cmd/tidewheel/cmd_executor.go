@@ -146,7 +146,7 @@ token here. With --ca-file the executor trusts these authorities at its server, 
 // enrolExecutor makes a key, enrols it, and writes what it was given into a folder.
 func (c *cli) enrolExecutor(cmd *cobra.Command, as *enrolledAs, token, folder string) (*enrolledAs, error) {
 	if address, err := url.Parse(as.Server); err == nil && address.Scheme == "http" && !loopback(address.Hostname()) {
-		fmt.Fprintf(c.err, "%s has no TLS: whoever is on the way reads the token, and can change what this executor trusts. Use https:// where you can.\n", as.Server)
+		fmt.Fprintf(c.err, "%s has no TLS: anyone on the way reads the token, and can change what this executor trusts. Use https:// where you can.\n", as.Server)
 	}
 	if _, err := os.Stat(filepath.Join(folder, enrolmentFile)); err == nil {
 		return nil, usage("--out: %s holds an enrolment: give another folder, or remove it if it is of no use any more", folder)

@@ -180,7 +180,7 @@ func TestExecutorWithoutAnEnrolmentIsSaidToHaveWideRights(t *testing.T) {
 	}
 }
 
-// An embedded NATS ends the connection of who was revoked, also where that one asks for nothing.
+// An embedded NATS ends the connection of an executor that was revoked, even if it asks for nothing.
 func TestRevokedExecutorLosesAnEmbeddedNATS(t *testing.T) {
 	s := enrolmentSiteFor(t, time.Hour)
 	node, err := startNode(t, s.enrol("quay-7", "light"))

@@ -33,7 +33,7 @@ type Server struct {
 	disk *disk // of the data folder
 	// certificate is of what this node listens with; nil: it listens without TLS.
 	certificate *certs.Pair
-	listener    net.Listener // of the pages, taken before anything else so that a port in use is told at once
+	listener    net.Listener // of the pages, taken before anything else so that a port in use is reported at once
 	health      net.Listener // of /metrics, /livez and /readyz without a token; nil: there is none
 	gateway     *gateway.Gateway
 	nats        *jetstream.Server

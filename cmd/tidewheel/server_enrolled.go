@@ -129,7 +129,7 @@ func (s *Server) openIdentity() error {
 		}
 	}
 	if strings.HasPrefix(i.as.Server, "http://") && !loopbackURL(i.as.Server) {
-		s.log.Warn("what this executor trusts comes from its server without TLS: whoever is on the way can change it; give the server a certificate and enrol again",
+		s.log.Warn("what this executor trusts comes from its server without TLS: anyone on the way can change it; give the server a certificate and enrol again",
 			"server", i.as.Server)
 	}
 	s.identity = i
@@ -204,7 +204,7 @@ func (i *ownCredentials) taskKeys() signing.Source {
 	}
 }
 
-// enrolled is how the queue is told who this executor is; nil without --enrolment. It begins with new credentials, where the server
+// enrolled tells the queue who this executor is; nil without --enrolment. It begins with new credentials, where the server
 // answers: those of before may have expired, or be for other labels.
 func (s *Server) enrolled(ctx context.Context) (*jetstream.Enrolled, error) {
 	i := s.identity

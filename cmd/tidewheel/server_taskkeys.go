@@ -85,7 +85,7 @@ func (s *Server) checkTaskKeys(ctx context.Context, flag string) error {
 		return s.publishTaskKeys(ctx, keys)
 	}
 	if signs != "" && s.store == nil {
-		return usage("%s: it holds a private key, which is for engines only: whoever has it can make executors run anything; "+
+		return usage("%s: it holds a private key, which is for engines only: anyone who has it can make executors run anything; "+
 			"give executors what `tidewheel task-key public` prints for that file", flag)
 	}
 	used, err := s.queue.TaskKey(ctx)

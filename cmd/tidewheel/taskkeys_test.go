@@ -153,7 +153,7 @@ func TestExecutorElsewhereNeedsTheEnginesPublicKey(t *testing.T) {
 	main.must("run", "greeting", "--wait")
 }
 
-// Whoever reaches NATS can put messages there. What no engine has signed does not run, and is reported.
+// An attacker who reaches NATS can put messages there. What no engine has signed does not run, and is reported.
 func TestForgedTaskInTheQueueOfARunningServerDoesNotRunAndIsReported(t *testing.T) {
 	config := serverConfigFor(t)
 	config.NATSListen, config.NATSCredentials, config.Auth = freeAddress(t), "tide:hush", false

@@ -173,7 +173,7 @@ func TestMemoryOfAllProcessesInNamespacesIsLimited(t *testing.T) {
 	}
 }
 
-// Programs cannot leave their cgroup or end others by theirs, whoever may write to these.
+// Programs cannot leave their cgroup or end others by theirs, even where every user may write to these.
 func TestCgroupsCannotBeChangedInNamespaces(t *testing.T) {
 	needRoot(t)
 	needNamespaces(t)

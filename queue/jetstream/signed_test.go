@@ -23,7 +23,7 @@ func signedTask() *engine.Task {
 	}
 }
 
-// plant puts a message into TASKS as whoever reaches NATS can.
+// plant puts a message into TASKS, as an attacker who reaches NATS can.
 func plant(t *testing.T, q *Queue, message *nats.Msg) {
 	t.Helper()
 	answer, err := q.requests.do(t.Context(), message)
