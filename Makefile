@@ -134,10 +134,7 @@ sim-mutants: ## Take out the engine's guards (MUTANTS=name,…), one at a time, 
 # 5 s each, about three minutes in all, from inputs that were not tried before; what fails is kept below testdata/fuzz.
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for FUZZTIME (20s); a minute each is make fuzz FUZZTIME=1m
-	@git ls-files -z '*_test.go' | xargs -0 grep -HoE '^func Fuzz[A-Za-z0-9_]*' | while IFS=: read -r file target; do \
-		echo "== $${file%/*} $${target#func }"; \
-		(cd "$${file%/*}" && $(GO) test -run='^$$' -fuzz="^$${target#func }$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=1s .) </dev/null; \
-	done
+	@GO=$(GO) .ci/fuzz $(FUZZTIME)
 
 .PHONY: bench
 bench: build ## Measure the whole system, with the machine's own limit beside it (BENCHFLAGS='-only lag -repeat 3')
