@@ -160,7 +160,7 @@ sed -n 's/^\(NoNewPrivs\|CapEff\|CapPrm\|CapAmb\|SigIgn\|SigBlk\):\t//p' /proc/s
 func TestMemoryOfAllProcessesInNamespacesIsLimited(t *testing.T) {
 	needNamespaces(t)
 	host := open(t, process.Config{UID: -1, GID: -1, OwnNamespaces: true, NoCgroups: true})
-	const script = `for i in 1 2 3; do (x=$(head -c 8000000 /dev/zero | tr '\0' x); sleep %d) & done; wait; echo done`
+	const script = `for i in 1 2 3 4; do (x=$(head -c 6000000 /dev/zero | tr '\0' x); sleep %d) & done; wait; echo done`
 	for _, c := range []struct {
 		limit   int64
 		over    process.Over
