@@ -47,6 +47,8 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
+require github.com/yuin/goldmark v1.7.13
+
 require (
 	filippo.io/hpke v0.4.0 // indirect
 	github.com/Azure/go-ntlmssp v0.1.1 // indirect

@@ -190,7 +190,7 @@ func Layout(p Page) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "</span> <a href=\"/api/v1/openapi.json\">API</a> <a href=\"/ui/kit\">Kit</a> <a href=\"/settings/secrets\">Secrets</a> ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "</span> <a href=\"/docs\">Docs</a> <a href=\"/docs/api\">API</a> <a href=\"/settings/secrets\">Secrets</a> ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

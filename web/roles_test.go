@@ -45,7 +45,7 @@ func newRoleSite(t *testing.T, holders map[string]access.Grants) *site {
 	t.Helper()
 	s := newSite(t, func(config *web.Config) {
 		pages := ui.New(config.Service, ui.Config{})
-		config.Pages = func(e *echo.Echo) { pages.Register(e) }
+		config.Pages = func(e *echo.Echo, api []byte) { pages.Register(e, api) }
 		config.RunTokens = auth.NewRunTokens(runKey, nil)
 	})
 	guard := auth.NewGuard(s.Access)
@@ -195,7 +195,7 @@ func TestEachRuleHasARoute(t *testing.T) {
 
 func TestRouteWithoutARuleKeepsTheServerFromStarting(t *testing.T) {
 	_, err := web.New(web.Config{
-		Service: webtest.New(t).Service, Guard: auth.Open(), Pages: func(e *echo.Echo) { e.GET("/secret-door", nil) },
+		Service: webtest.New(t).Service, Guard: auth.Open(), Pages: func(e *echo.Echo, _ []byte) { e.GET("/secret-door", nil) },
 	})
 	if err == nil || !strings.Contains(err.Error(), "GET /secret-door") || !strings.Contains(err.Error(), "web/rules.go") {
 		t.Errorf("it starts: %v", err)

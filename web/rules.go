@@ -264,6 +264,11 @@ var rules = map[string]rule{
 	"GET /dead-letters/replay":  operator,
 	"POST /dead-letters/replay": operator,
 
+	"GET /docs":              signedIn,
+	"GET /docs/*":            signedIn,
+	"GET /docs/api":          signedIn,
+	"GET /docs/images/:name": signedIn,
+
 	"GET /executors":             anyViewer,
 	"POST /executors/:id/drain":  rootAdmin,
 	"POST /executors/:id/resume": rootAdmin,

@@ -40,8 +40,8 @@ type Config struct {
 	Ready func(context.Context) error
 	// Live says why the process has to be started again; nil: it never has.
 	Live func() error
-	// Pages registers the pages; nil: there are none.
-	Pages func(*echo.Echo)
+	// Pages registers the pages, one of which is made of the description of the API; nil: there are none.
+	Pages func(router *echo.Echo, openAPI []byte)
 	// LoginPage, WelcomePage and ErrorPage render their pages; nil: plain ones.
 	LoginPage   func(c echo.Context, page LoginPage) error
 	WelcomePage func(c echo.Context, page WelcomePage) error
@@ -145,13 +145,18 @@ func New(config Config) (*Server, error) {
 	)
 	s.health()
 	s.login()
-	if _, err := api.New(s.echo, config.Service, api.Config{
+	described, err := api.New(s.echo, config.Service, api.Config{
 		Version: config.Version, Log: config.Log, RequestID: RequestID, Patience: config.Patience,
-	}); err != nil {
+	})
+	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
 	if config.Pages != nil {
-		config.Pages(s.echo)
+		openAPI, err := described.OpenAPI()
+		if err != nil {
+			return nil, fmt.Errorf("web: describe the API: %w", err)
+		}
+		config.Pages(s.echo, openAPI)
 		s.echo.POST("/namespace", s.switchNamespace)
 	}
 	if err := checkRules(s.echo.Routes()); err != nil {

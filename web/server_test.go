@@ -63,7 +63,7 @@ func newSite(t testing.TB, change func(*web.Config)) *site {
 		Service: s.Service, Guard: auth.NewGuard(s.Access), Codes: s.codes, Version: "v0-test",
 		Log:     slog.New(slog.NewTextHandler(io.MultiWriter(t.Output(), s.log), &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1\n") }),
-		Pages: func(e *echo.Echo) {
+		Pages: func(e *echo.Echo, _ []byte) {
 			e.GET("/", func(c echo.Context) error { return c.HTML(http.StatusOK, strings.Repeat("<p>home</p>", 200)) })
 			e.GET("/runs", func(echo.Context) error { panic("the page is broken") })
 			e.GET("/jobs", func(echo.Context) error { return errors.New("the disk is on fire") })

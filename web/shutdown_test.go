@@ -18,7 +18,7 @@ import (
 func TestShutdownEndsStreamsAndLetsTheRestFinish(t *testing.T) {
 	begun, finish := make(chan struct{}), make(chan struct{})
 	s := newSite(t, func(c *web.Config) {
-		c.Pages = func(e *echo.Echo) {
+		c.Pages = func(e *echo.Echo, _ []byte) {
 			e.GET("/runs", func(c echo.Context) error {
 				close(begun)
 				<-finish
@@ -66,7 +66,7 @@ func TestShutdownEndsStreamsAndLetsTheRestFinish(t *testing.T) {
 func TestShutdownCutsWhatDoesNotFinish(t *testing.T) {
 	begun := make(chan struct{})
 	s := newSite(t, func(c *web.Config) {
-		c.Pages = func(e *echo.Echo) {
+		c.Pages = func(e *echo.Echo, _ []byte) {
 			e.GET("/runs", func(c echo.Context) error {
 				close(begun)
 				<-c.Request().Context().Done()

@@ -84,7 +84,7 @@ func onPipesWith(t *testing.T, change func(*web.Config), test func(t *testing.T,
 		world := webtest.New(t)
 		config := web.Config{
 			Service: world.Service, Guard: auth.NewGuard(world.Access), Log: slog.New(slog.DiscardHandler),
-			Pages: func(e *echo.Echo) {
+			Pages: func(e *echo.Echo, _ []byte) {
 				e.POST("/theme", func(c echo.Context) error {
 					n, err := io.Copy(io.Discard, c.Request().Body)
 					if err != nil {

@@ -60,6 +60,7 @@ var rules = []rule{
 	{pkg: "blob/gateway"},
 	{pkg: "moving", may: "engine"}, // stores and buckets are its ports
 
+	{pkg: "docs"}, // the documents as pages
 	{pkg: "static"},
 	{pkg: "templates"},
 	{pkg: "web/service", may: "access audit engine engine/wave enrol spec cron dag secret", tests: "web/webtest engine/core engine/shard"},
@@ -67,7 +68,7 @@ var rules = []rule{
 	{pkg: "web/issuer", may: "access"},
 	{pkg: "web/webtest", may: "access engine spec secret web/service store/memory store/storetest"},
 	{pkg: "web/api", may: "access audit engine enrol spec cron dag secret web/service client/wire", tests: "web/webtest"},
-	{pkg: "web/ui", may: "access audit engine engine/wave spec cron dag secret templates static web/service", tests: "web web/auth web/webtest"},
+	{pkg: "web/ui", may: "access audit engine engine/wave spec cron dag secret docs templates static web/service", tests: "web web/auth web/webtest"},
 	{pkg: "web", may: "access audit engine spec client/wire web/api web/auth web/issuer web/ui web/service static", tests: "web/webtest"},
 	// What the API says is said once, for both its ends.
 	{pkg: "client/wire", may: "engine spec"},
@@ -114,6 +115,7 @@ var owners = []struct{ module, packages string }{
 	{"github.com/vbauerster/mpb", "cmd/tidewheel"},
 	{"github.com/klauspost/compress", "moving"},
 	{"github.com/aymanbagabas/go-udiff", "web/service web/ui"},
+	{"github.com/yuin/goldmark", "docs"},
 	{"golang.org/x/tools", "internal/simcover"},
 }
 

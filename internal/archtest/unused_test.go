@@ -23,7 +23,7 @@ var interfaceMethods = strings.Fields(`Error Unwrap Is As String GoString Format
 	MarshalJSON UnmarshalJSON MarshalText UnmarshalText MarshalYAML UnmarshalYAML MarshalBSON UnmarshalBSON MarshalBSONValue UnmarshalBSONValue
 	Scan Value ServeHTTP RoundTrip Resolve Schema Enabled Handle WithAttrs WithGroup LogValue Collect Describe Seek ReadAt WriteTo ReadFrom
 	Flush Hijack SetReadDeadline SetWriteDeadline Timeout Temporary Accept Addr
-	Noticef Warnf Fatalf Errorf Debugf Tracef Printf GetStatus Visit`)
+	Noticef Warnf Fatalf Errorf Debugf Tracef Printf GetStatus Visit Generate`)
 
 // calledElsewhere are names that no file of the product says, each with the reason why it stays.
 var calledElsewhere = map[string]string{

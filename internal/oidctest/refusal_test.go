@@ -57,7 +57,7 @@ func (s *site) serve(t *testing.T, listener net.Listener, config issuer.Config) 
 	pages := ui.New(s.Service, ui.Config{Version: "test"})
 	server, err := web.New(web.Config{
 		Service: s.Service, Guard: auth.NewGuard(s.Access), Issuer: issuer.New(config), Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
-		Pages: func(e *echo.Echo) { pages.Register(e) },
+		Pages: func(e *echo.Echo, api []byte) { pages.Register(e, api) },
 		LoginPage: func(c echo.Context, p web.LoginPage) error {
 			login := templates.Login{Problem: p.Message, Next: p.Next, Users: p.Users}
 			if p.Issuer != nil {

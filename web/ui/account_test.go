@@ -26,7 +26,7 @@ func newGuardedSite(t *testing.T) *site {
 	t.Helper()
 	made := &site{World: webtest.New(t)}
 	pages := ui.New(made.Service, ui.Config{Now: func() time.Time { return made.Now }, SignOut: true})
-	server, err := web.New(web.Config{Service: made.Service, Guard: auth.NewGuard(made.Access), Log: made.Log, Pages: func(e *echo.Echo) { pages.Register(e) }})
+	server, err := web.New(web.Config{Service: made.Service, Guard: auth.NewGuard(made.Access), Log: made.Log, Pages: func(e *echo.Echo, api []byte) { pages.Register(e, api) }})
 	if err != nil {
 		t.Fatal(err)
 	}

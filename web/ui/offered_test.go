@@ -77,7 +77,7 @@ func newWalk(t *testing.T, s *site, role access.Role) *walk {
 	}
 	pages := ui.New(s.Service, ui.Config{Version: "1.2.3"})
 	server, err := web.New(web.Config{
-		Service: s.Service, Guard: auth.NewGuard(s.Access), Log: s.Log, Version: "1.2.3", Pages: func(e *echo.Echo) { pages.Register(e) },
+		Service: s.Service, Guard: auth.NewGuard(s.Access), Log: s.Log, Version: "1.2.3", Pages: func(e *echo.Echo, api []byte) { pages.Register(e, api) },
 		ErrorPage: func(c echo.Context, p web.ErrorPage) error {
 			return pages.Failure(c, p.Status, p.Title, p.Detail, p.RequestID)
 		},

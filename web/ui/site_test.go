@@ -40,9 +40,9 @@ func newSite(t *testing.T, configs ...service.Config) *site {
 	pages := ui.New(world.Service, ui.Config{Version: "1.2.3", Now: func() time.Time { return world.Now }})
 	server, err := web.New(web.Config{
 		Service: world.Service, Guard: auth.Open(), Log: world.Log, Version: "1.2.3",
-		Pages: func(e *echo.Echo) {
+		Pages: func(e *echo.Echo, api []byte) {
 			made.router = e
-			pages.Register(e)
+			pages.Register(e, api)
 		},
 		LoginPage: func(c echo.Context, p web.LoginPage) error {
 			return pages.Login(c, p.Status, templates.Login{Problem: p.Message, Next: p.Next, Users: p.Users})

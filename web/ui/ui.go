@@ -2,6 +2,7 @@ package ui
 
 import (
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -31,6 +32,8 @@ type UI struct {
 	service *service.Service
 	config  Config
 
+	reference func() (templates.Reference, error)
+
 	large    turn
 	pictures pictures
 	waves    waveCache
@@ -56,8 +59,9 @@ type Router interface {
 	POST(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) *echo.Route
 }
 
-// Register adds the pages and the files that they load.
-func (u *UI) Register(router Router) {
+// Register adds the pages and the files that they load. openAPI is the description of the API, for its page.
+func (u *UI) Register(router Router, openAPI []byte) {
+	u.reference = sync.OnceValues(func() (templates.Reference, error) { return readReference(openAPI) })
 	router.GET(static.Prefix+"*", echo.WrapHandler(static.Handler()))
 	router.GET("/favicon.ico", u.favicon)
 
@@ -108,6 +112,7 @@ func (u *UI) Register(router Router) {
 	router.GET("/namespaces", u.namespaceList)
 	router.POST("/namespaces", u.namespaceCreate)
 	router.POST("/namespaces/:name/members", u.namespaceMember)
+	u.docsRoutes(router)
 	u.secretRoutes(router)
 	u.settingsRoutes(router)
 	u.userRoutes(router)
