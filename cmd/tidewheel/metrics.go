@@ -366,6 +366,7 @@ func ageOf(since time.Time) float64 {
 type countingStore struct {
 	shard.Store
 	metrics *metrics
+	stored  *storedBytes
 }
 
 // Commit passes commits on. After an error nothing is counted: the commit comes again.
@@ -379,6 +380,7 @@ func (s countingStore) Commit(ctx context.Context, commits []engine.ShardCommit)
 		for k := range decision.Runs {
 			if run := &decision.Runs[k]; run.Status.Terminal() {
 				s.metrics.ended.WithLabelValues(run.Status.String()).Inc()
+				s.stored.ended(run)
 			}
 		}
 		s.metrics.letters.Add(float64(len(decision.DeadLetters)))
