@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/shard"
@@ -57,10 +58,18 @@ type grantingQueue struct {
 	api     string
 	secrets *secretGiver
 	stored  *storedBytes
+	metrics *metrics
 }
 
 // Publish asks executors to run an attempt, with the key of its run token and the sealed values of its secrets.
 func (q grantingQueue) Publish(task *engine.Task, done func(error)) {
+	began, told := time.Now(), done
+	done = func(err error) {
+		if err == nil {
+			q.metrics.publish.Observe(time.Since(began).Seconds())
+		}
+		told(err)
+	}
 	granted := *task // it is the core's
 	granted.API, granted.RunKey = q.api, q.key.Attempt(task.Namespace, task.Run, task.Attempt)
 	granted.ArtifactRoom = q.stored.room(task.Namespace)

@@ -155,8 +155,8 @@ func (s *Server) runEngine(ctx context.Context, role *engineRole) error {
 	if s.config.sharesShards() {
 		config.CheckEvery = leaseTTL
 	}
-	queue := grantingQueue{s.queue, s.runKey, s.programAPI(), s.secrets.giver, s.stored}
-	store := countingStore{tellingStore{s.forEngine, s.disk}, s.metrics, s.stored}
+	queue := grantingQueue{s.queue, s.runKey, s.programAPI(), s.secrets.giver, s.stored, s.metrics}
+	store := newCountingStore(tellingStore{s.forEngine, s.disk}, s.metrics, s.stored)
 	hold := s.disk.hold
 	if s.config.MongoURI != "" && s.config.NATSURL != "" { // nothing that the engine stands on is on this disk
 		hold = func(ctx context.Context, run func(context.Context) error) error { return run(ctx) }
