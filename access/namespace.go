@@ -41,7 +41,7 @@ type Quota struct {
 	Jobs             int64 `json:"jobs,omitempty"`               // jobs and DAGs that are defined
 	Queued           int64 `json:"queued,omitempty"`             // runs that wait
 	Running          int64 `json:"running,omitempty"`            // runs under way
-	StoredBytes      int64 `json:"stored_bytes,omitempty"`       // of the versions of its binaries
+	StoredBytes      int64 `json:"stored_bytes,omitempty"`       // of the versions of its binaries, and what its runs have in S3
 	SubmitsPerSecond int64 `json:"submits_per_second,omitempty"` // runs and waves that users and programs ask for
 }
 

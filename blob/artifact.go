@@ -90,10 +90,10 @@ func (s *Store) GetArtifactRange(ctx context.Context, run string, attempt int, n
 	return reader, nil
 }
 
-// DeleteArtifacts removes the artifacts of all attempts of a run; none is no error.
-func (s *Store) DeleteArtifacts(ctx context.Context, run string) error {
+// DeleteArtifacts removes the artifacts of all attempts of a run, and returns how many bytes they had; none is no error.
+func (s *Store) DeleteArtifacts(ctx context.Context, run string) (bytes int64, err error) {
 	if err := checkRun(run); err != nil {
-		return err
+		return 0, err
 	}
 	folder := s.prefix + artifactsFolder + run + "/"
 	var keys []string
@@ -101,11 +101,15 @@ func (s *Store) DeleteArtifacts(ctx context.Context, run string) error {
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return explain("list artifacts of "+run, err)
+			return 0, explain("list artifacts of "+run, err)
 		}
 		for _, found := range page.Contents {
 			keys = append(keys, aws.ToString(found.Key))
+			bytes += aws.ToInt64(found.Size)
 		}
 	}
-	return s.removeAll(ctx, keys)
+	if err := s.removeAll(ctx, keys); err != nil {
+		return 0, err
+	}
+	return bytes, nil
 }

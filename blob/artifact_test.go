@@ -115,10 +115,10 @@ func TestSweepArtifactsTakesThoseOfRunsThatAreGone(t *testing.T) {
 	if len(after) != len(before)-2 || strings.Contains(strings.Join(after, " "), "artifacts/gone") {
 		t.Errorf("left are %v", after)
 	}
-	if err := store.DeleteArtifacts(t.Context(), "here"); err != nil {
-		t.Fatal(err)
+	if n, err := store.DeleteArtifacts(t.Context(), "here"); n != 2 || err != nil {
+		t.Fatalf("it removed %d bytes, %v, want 2", n, err)
 	}
-	if err := store.DeleteArtifacts(t.Context(), "here"); err != nil {
-		t.Errorf("when there are none: %v", err)
+	if n, err := store.DeleteArtifacts(t.Context(), "here"); n != 0 || err != nil {
+		t.Errorf("when there are none: %d, %v", n, err)
 	}
 }

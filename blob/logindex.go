@@ -111,10 +111,10 @@ func (s *Store) loadLogIndex(ctx context.Context, folder string) (*logIndex, err
 	return &ix, nil
 }
 
-// DeleteLogs removes the logs of all attempts of a run; none is no error.
-func (s *Store) DeleteLogs(ctx context.Context, run string) error {
+// DeleteLogs removes the logs of all attempts of a run, and returns how many bytes they had; none is no error.
+func (s *Store) DeleteLogs(ctx context.Context, run string) (bytes int64, err error) {
 	if err := checkRun(run); err != nil {
-		return err
+		return 0, err
 	}
 	folder := s.prefix + logsFolder + run + "/"
 	var indexes, chunks []string
@@ -122,10 +122,11 @@ func (s *Store) DeleteLogs(ctx context.Context, run string) error {
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return explain("list logs of "+run, err)
+			return 0, explain("list logs of "+run, err)
 		}
 		for _, found := range page.Contents {
 			key := aws.ToString(found.Key)
+			bytes += aws.ToInt64(found.Size)
 			if len(key) > len(logIndexName) && key[len(key)-len(logIndexName):] == logIndexName {
 				indexes = append(indexes, key)
 			} else {
@@ -134,7 +135,10 @@ func (s *Store) DeleteLogs(ctx context.Context, run string) error {
 		}
 	}
 	// Indexes first: half deleted, a log must look missing rather than broken.
-	return errors.Join(s.removeAll(ctx, indexes), s.removeAll(ctx, chunks))
+	if err := errors.Join(s.removeAll(ctx, indexes), s.removeAll(ctx, chunks)); err != nil {
+		return 0, err
+	}
+	return bytes, nil
 }
 
 // removeAll deletes one by one: many servers want the batch call in a way of

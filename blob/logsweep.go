@@ -25,7 +25,9 @@ func (s *Store) SweepArtifacts(ctx context.Context, before time.Time, known Know
 }
 
 // sweepRuns removes what lies in a folder below the ids of runs that are gone.
-func (s *Store) sweepRuns(ctx context.Context, folder string, before time.Time, known KnownRuns, remove func(context.Context, string) error) (int, error) {
+func (s *Store) sweepRuns(
+	ctx context.Context, folder string, before time.Time, known KnownRuns, remove func(context.Context, string) (int64, error),
+) (int, error) {
 	swept := 0
 	folder = s.prefix + folder
 	pages := s3.NewListObjectsV2Paginator(s.client, &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &folder, Delimiter: aws.String("/")})
@@ -59,7 +61,7 @@ func (s *Store) sweepRuns(ctx context.Context, folder string, before time.Time, 
 			if recent {
 				continue
 			}
-			if err := remove(ctx, run); err != nil {
+			if _, err := remove(ctx, run); err != nil {
 				return swept, err
 			}
 			swept++

@@ -65,6 +65,8 @@ type Task struct {
 	Sealed map[string][]byte `json:"sealed,omitempty"`
 	// Refused says why the attempt must fail without a start, "" for nothing: a secret of it is not there. Added like API.
 	Refused string `json:"refused,omitempty"`
+	// ArtifactRoom is how many bytes of artifacts its namespace may still store, nil for any number. Added like API.
+	ArtifactRoom *int64 `json:"artifact_room,omitempty"`
 }
 
 // MaxSecretBytes bounds the secrets of an attempt, sealed: they travel in one message.

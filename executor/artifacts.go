@@ -20,6 +20,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/executor/output"
 	"github.com/tidewheel/tidewheel/executor/process"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 // What a program may leave in $TIDEWHEEL_ARTIFACTS, beside Config.ArtifactSize. Names travel in a message of the queue.
@@ -104,6 +105,9 @@ func (a *attempt) keep(work *os.Root, folder *process.Folder) ([]engine.Artifact
 	if err != nil {
 		return nil, &failure{noRetry: true, message: err.Error()}
 	}
+	if failed := a.overQuota(artifacts); failed != nil {
+		return nil, failed
+	}
 	group, ctx := errgroup.WithContext(a.ctx)
 	group.SetLimit(transfersAtOnce)
 	for i := range artifacts {
@@ -118,6 +122,24 @@ func (a *attempt) keep(work *os.Root, folder *process.Folder) ([]engine.Artifact
 	default:
 		return nil, &failure{message: "its artifacts could not be stored: " + err.Error()}
 	}
+}
+
+// overQuota refuses artifacts that the namespace may not store. Another try of the attempt may find more room.
+func (a *attempt) overQuota(artifacts []engine.Artifact) *failure {
+	if a.task.ArtifactRoom == nil {
+		return nil
+	}
+	var size int64
+	for i := range artifacts {
+		size += artifacts[i].Size
+	}
+	if size <= *a.task.ArtifactRoom {
+		return nil
+	}
+	return &failure{message: fmt.Sprintf("its artifacts have %s together, and by its quota (stored_bytes) namespace %q may store %s more: "+
+		"leave less, delete binaries that nothing uses, wait until older runs go with their artifacts, or ask an admin of all namespaces "+
+		"for more (`tidewheel namespace set %s --max-stored SIZE`)",
+		spec.Size(size), a.task.Namespace, spec.Size(*a.task.ArtifactRoom), a.task.Namespace)}
 }
 
 // maskNames takes secrets out of the names of artifacts, and returns those that the files have. No two may be the same

@@ -87,6 +87,7 @@ type unobserved struct{}
 
 func (unobserved) AttemptStarted(*engine.Task, time.Time)       {}
 func (unobserved) AttemptFinished(*engine.Task, *engine.Finish) {}
+func (unobserved) BinaryFetched(bool)                           {}
 func (unobserved) TaskRefused(engine.RefusalReason)             {}
 
 // Run pulls and executes tasks until ctx ends, and then drains: it takes no more, hands back what has not begun, gives

@@ -22,6 +22,7 @@ const (
 // that gets nothing for FetchTimeout is handed back.
 func (a *attempt) fetch() (got *cache.File, refused *failure) {
 	if file := a.e.cache.Have(a.task.Digest); file != nil && a.ctx.Err() == nil {
+		a.e.observer.BinaryFetched(true)
 		return file, nil
 	} else if file != nil {
 		file.Release()
@@ -38,6 +39,7 @@ func (a *attempt) fetch() (got *cache.File, refused *failure) {
 		var digest *cache.DigestError
 		switch {
 		case err == nil:
+			a.e.observer.BinaryFetched(false)
 			return file, nil
 		case a.ctx.Err() != nil:
 			return nil, a.stoppedBefore()

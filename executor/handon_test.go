@@ -116,6 +116,42 @@ func TestHostileOutputsAndArtifactsAreRefused(t *testing.T) {
 	}
 }
 
+// What a namespace may not store is not stored, the run says what to do, and its job's retries may find more room.
+func TestArtifactsBeyondTheQuotaOfTheNamespaceAreRefused(t *testing.T) {
+	r := newRig(t)
+	script := `cd "$TIDEWHEEL_ARTIFACTS"; head -c 600 /dev/zero > a; cp a b; echo rows=5 > "$TIDEWHEEL_OUTPUT"`
+	for room, want := range map[int64]bool{1200: true, 1199: false, 0: false} {
+		task := r.task(script)
+		task.Namespace, task.ArtifactRoom = "finance", &room
+		finish := r.run(task)
+		if want {
+			if finish.Status != engine.StatusSucceeded || len(finish.Artifacts) != 2 {
+				t.Errorf("with room for %d bytes: %+v", room, finish)
+			}
+			continue
+		}
+		if finish.Status != engine.StatusFailed || finish.NoRetry || finish.HandedBack || finish.ExitCode != nil ||
+			finish.Outputs != nil || finish.Artifacts != nil {
+			t.Errorf("with room for %d bytes: %+v", room, finish)
+		}
+		more := fmt.Sprintf("%dB more", room)
+		for _, part := range []string{"1200B together", "stored_bytes", `namespace "finance"`, more, "tidewheel namespace set finance --max-stored"} {
+			if !strings.Contains(finish.Error, part) {
+				t.Errorf("%q does not say %q", finish.Error, part)
+			}
+		}
+	}
+	if len(r.artifacts) != 2 {
+		t.Errorf("%d files were stored, want the 2 of the run with room", len(r.artifacts))
+	}
+	room := int64(0)
+	task := r.task("true")
+	task.ArtifactRoom = &room
+	if finish := r.run(task); finish.Status != engine.StatusSucceeded {
+		t.Errorf("a program without artifacts: %+v", finish)
+	}
+}
+
 // A link of the other kind cannot be told from a file, but for its owner.
 func TestFilesOfOtherUsersAreNotHandedOn(t *testing.T) {
 	if os.Geteuid() != 0 {

@@ -157,6 +157,8 @@ type Observer interface {
 	AttemptStarted(task *engine.Task, at time.Time)
 	// AttemptFinished is called when the end has been reported.
 	AttemptFinished(task *engine.Task, finish *engine.Finish)
+	// BinaryFetched is called when an attempt has its program: cached says that it was there, fetched and verified before.
+	BinaryFetched(cached bool)
 	// TaskRefused is called for each task that was refused.
 	TaskRefused(reason engine.RefusalReason)
 }

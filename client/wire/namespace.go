@@ -18,7 +18,7 @@ type Quota struct {
 	Jobs             int64 `json:"jobs,omitempty" doc:"Jobs and DAGs that are defined" example:"100"`
 	Queued           int64 `json:"queued,omitempty" doc:"Runs that wait: no more are taken by hand then, and slots wait"`
 	Running          int64 `json:"running,omitempty" doc:"Runs under way at a time"`
-	StoredBytes      int64 `json:"stored_bytes,omitempty" doc:"Bytes of all versions of its binaries"`
+	StoredBytes      int64 `json:"stored_bytes,omitempty" doc:"Bytes of its binaries, all versions, and of what its runs have in S3"`
 	SubmitsPerSecond int64 `json:"submits_per_second,omitempty" doc:"Runs and waves that are asked for, for each web node"`
 }
 
@@ -27,7 +27,7 @@ type NamespaceUsage struct {
 	Jobs        int64  `json:"jobs"`
 	Queued      *int64 `json:"queued,omitempty" doc:"Left out where engines cannot be asked"`
 	Running     *int64 `json:"running,omitempty" doc:"Left out where engines cannot be asked"`
-	StoredBytes int64  `json:"stored_bytes"`
+	StoredBytes int64  `json:"stored_bytes" doc:"What runs have left: as of about three seconds ago"`
 }
 
 // QuotaSettings change a Quota: what is left out stays, and 0 takes the bound away.

@@ -123,7 +123,7 @@ all namespaces to set.`,
 	flags.Int64Var(&jobs, "max-jobs", 0, "how many jobs and DAGs it may define")
 	flags.Int64Var(&queued, "max-queued", 0, "how many of its runs may wait before no more are taken by hand")
 	flags.Int64Var(&running, "max-running", 0, "how many of its runs may be under way at a time")
-	flags.StringVar(&stored, "max-stored", "0", "how much all versions of its binaries may take, with a unit (5GiB)")
+	flags.StringVar(&stored, "max-stored", "0", "how much its binaries, and what its runs leave in S3, may take, with a unit (5GiB)")
 	flags.Int64Var(&submits, "max-submits", 0, "how many runs may be asked for in a second")
 	return cmd
 }
@@ -136,11 +136,10 @@ func describeNamespace(w io.Writer, n *wire.Namespace) {
 	}
 	fmt.Fprintf(w, "Your role    %s\n\n", n.Role)
 	t := newTable(w, "QUOTA", "IN USE", "BOUND")
-	bytes := func(n int64) string { return spec.Size(n).String() }
 	t.row("jobs and DAGs", number(n.Usage.Jobs), bound(n.Quota.Jobs, number))
 	t.row("queued runs", numberOr(n.Usage.Queued), bound(n.Quota.Queued, number))
 	t.row("running runs", numberOr(n.Usage.Running), bound(n.Quota.Running, number))
-	t.row("stored", bytes(n.Usage.StoredBytes), bound(n.Quota.StoredBytes, bytes))
+	t.row("stored", bytesOf(n.Usage.StoredBytes), bound(n.Quota.StoredBytes, bytesOf))
 	t.row("submits per second", "", bound(n.Quota.SubmitsPerSecond, number))
 	t.flush()
 }
@@ -184,9 +183,9 @@ func (c *cli) listNamespaces(cmd *cobra.Command) error {
 		t := newTable(w, "NAME", "YOUR ROLE", "JOBS", "QUEUED", "RUNNING", "STORED", "DESCRIPTION")
 		for i := range namespaces.Items {
 			n := &namespaces.Items[i]
-			stored := spec.Size(n.Usage.StoredBytes).String()
+			stored := bytesOf(n.Usage.StoredBytes)
 			if n.Quota.StoredBytes > 0 {
-				stored += "/" + spec.Size(n.Quota.StoredBytes).String()
+				stored += "/" + bytesOf(n.Quota.StoredBytes)
 			}
 			t.row(n.Name, n.Role, used(&n.Usage.Jobs, n.Quota.Jobs), used(n.Usage.Queued, n.Quota.Queued), used(n.Usage.Running, n.Quota.Running), stored, n.Description)
 		}

@@ -34,8 +34,9 @@ type usedBinaries = func(ctx context.Context, digests []string) (map[string]bool
 
 // sweeper removes outputs, artifacts and programs, and what broken uploads have left.
 type sweeper interface {
-	DeleteLogs(ctx context.Context, run string) error
-	DeleteArtifacts(ctx context.Context, run string) error
+	DeleteLogs(ctx context.Context, run string) (bytes int64, err error)
+	DeleteArtifacts(ctx context.Context, run string) (bytes int64, err error)
+	RunBytes(ctx context.Context, each func(bytes map[string]int64) error) error
 	SweepUploads(ctx context.Context, age time.Duration) (int, error)
 	SweepLogs(ctx context.Context, before time.Time, known knownRuns) (int, error)
 	SweepArtifacts(ctx context.Context, before time.Time, known knownRuns) (int, error)
@@ -74,6 +75,7 @@ type janitor struct {
 	keep    retention
 	log     *slog.Logger
 	metrics *metrics
+	stored  *storedBytes
 	owns    func(shard int) bool // whether a shard is this node's
 	now     func() time.Time
 	pause   time.Duration
@@ -81,9 +83,12 @@ type janitor struct {
 	apart   bool // runs are removed shard by shard, as their index is
 }
 
-func newJanitor(store expirer, blobs sweeper, keep retention, owns func(shard int) bool, log *slog.Logger, metrics *metrics) *janitor {
+func newJanitor(
+	store expirer, blobs sweeper, stored *storedBytes, keep retention, owns func(shard int) bool, log *slog.Logger, metrics *metrics,
+) *janitor {
 	return &janitor{
-		store: store, blobs: blobs, keep: keep, owns: owns, log: log, metrics: metrics, now: time.Now, pause: janitorPause, batch: janitorBatch,
+		store: store, blobs: blobs, stored: stored, keep: keep, owns: owns, log: log, metrics: metrics,
+		now: time.Now, pause: janitorPause, batch: janitorBatch,
 	}
 }
 
@@ -155,6 +160,9 @@ func (j *janitor) sweep(ctx context.Context) {
 	}
 	if err := j.sweepOrphans(ctx); err != nil {
 		j.failed(ctx, "removing outputs and artifacts without their runs failed", err)
+	}
+	if err := j.recountStored(ctx); err != nil {
+		j.failed(ctx, "counting again what runs have stored failed", err)
 	}
 	if err := j.sweepDefinitions(ctx); err != nil {
 		j.failed(ctx, "removing one-off jobs and earlier forms of definitions failed", err)
@@ -258,9 +266,11 @@ func (j *janitor) deleteLogs(ctx context.Context, run *engine.Run) {
 	for i := range run.Attempts {
 		// An attempt that was lost has no result that tells, and may have stored output all the same.
 		if output := run.Attempts[i].Output; output == nil || output.Chunks > 0 {
-			if err := j.blobs.DeleteLogs(ctx, run.ID); err != nil {
+			bytes, err := j.blobs.DeleteLogs(ctx, run.ID)
+			if err != nil {
 				j.log.Warn("the output of a removed run could not be removed", "run", run.ID, "error", err)
 			}
+			j.stored.add(run.Namespace, -bytes)
 			return
 		}
 	}
@@ -272,9 +282,11 @@ func (j *janitor) deleteArtifacts(ctx context.Context, run *engine.Run) {
 	if len(run.Artifacts) == 0 {
 		return
 	}
-	if err := j.blobs.DeleteArtifacts(ctx, run.ID); err != nil {
+	bytes, err := j.blobs.DeleteArtifacts(ctx, run.ID)
+	if err != nil {
 		j.log.Warn("the artifacts of a removed run could not be removed", "run", run.ID, "error", err)
 	}
+	j.stored.add(run.Namespace, -bytes)
 }
 
 // sweepOrphans removes the outputs and artifacts whose runs a janitor has removed, but that crashed before it came to

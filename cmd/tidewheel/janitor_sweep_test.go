@@ -22,7 +22,7 @@ const day = 24 * time.Hour
 // sweeping is a janitor over a store of its own.
 func sweeping(t *testing.T, keep retention) (*janitor, *oldHistory) {
 	history := &oldHistory{Store: memory.New(), letters: map[string]time.Time{}, stored: map[string]bool{}}
-	j := newJanitor(history, history, keep, alone, testLog(t), newMetrics())
+	j := newJanitor(history, history, newStoredBytes(history, testLog(t)), keep, alone, testLog(t), newMetrics())
 	j.pause = 0
 	j.now = func() time.Time { return sweepStart }
 	return j, history

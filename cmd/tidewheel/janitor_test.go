@@ -28,6 +28,7 @@ type oldHistory struct {
 	shards        []int                // whose runs were asked for
 	letters       map[string]time.Time // dead ones, by their runs
 	stored        map[string]bool      // programs by their digests
+	found         []map[string]int64   // bytes in S3 of runs
 	took          time.Duration        // each look for runs
 }
 
@@ -73,17 +74,27 @@ func (h *oldHistory) ExpireEffects(_ context.Context, before time.Time, limit in
 	return n, nil
 }
 
-func (h *oldHistory) DeleteLogs(_ context.Context, run string) error {
+func (h *oldHistory) DeleteLogs(_ context.Context, run string) (int64, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.deleted = append(h.deleted, run)
-	return nil
+	return 100, nil
 }
 
-func (h *oldHistory) DeleteArtifacts(_ context.Context, run string) error {
+func (h *oldHistory) DeleteArtifacts(_ context.Context, run string) (int64, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.dropped = append(h.dropped, run)
+	return 1000, nil
+}
+
+// RunBytes reports what is in found.
+func (h *oldHistory) RunBytes(_ context.Context, each func(map[string]int64) error) error {
+	for _, bytes := range h.found {
+		if err := each(bytes); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -181,7 +192,7 @@ func (h *oldHistory) SweepLogs(ctx context.Context, before time.Time, known know
 
 func TestJanitorRemovesOutputsThatACrashLeft(t *testing.T) {
 	history := &oldHistory{Store: memory.New(), runs: []engine.Run{{ID: "a-s1"}}}
-	j := newJanitor(history, history, retention{History: time.Hour}, alone, testLog(t), newMetrics())
+	j := newJanitor(history, history, newStoredBytes(history, testLog(t)), retention{History: time.Hour}, alone, testLog(t), newMetrics())
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	j.now = func() time.Time { return now }
 	if err := j.sweepOrphans(t.Context()); err != nil {
@@ -214,7 +225,8 @@ func TestJanitorRemovesRecordsThatExpired(t *testing.T) {
 		}
 	}
 	for _, turn := range []bool{false, true} {
-		j := newJanitor(history, history, retention{}, func(int) bool { return turn }, testLog(t), newMetrics())
+		owns := func(int) bool { return turn }
+		j := newJanitor(history, history, newStoredBytes(history, testLog(t)), retention{}, owns, testLog(t), newMetrics())
 		j.now = func() time.Time { return now }
 		j.expireOld(t.Context())
 		left, err := history.Records(t.Context(), engine.RecordFilter{Kind: "session", Limit: 10})
@@ -228,7 +240,8 @@ func TestJanitorWaitsForItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		history := &oldHistory{Store: memory.New(), waves: 1}
 		var turn atomic.Bool
-		j := newJanitor(history, history, retention{History: time.Hour}, func(int) bool { return turn.Load() }, testLog(t), newMetrics())
+		owns := func(int) bool { return turn.Load() }
+		j := newJanitor(history, history, newStoredBytes(history, testLog(t)), retention{History: time.Hour}, owns, testLog(t), newMetrics())
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { j.run(ctx) })
@@ -256,7 +269,7 @@ func TestJanitorRemovesRunsOfItsOwnShards(t *testing.T) {
 	}{{0, 0, false}, {9, 1, false}, {9, 1, true}} {
 		history := &oldHistory{Store: memory.New(), waves: 1, runs: []engine.Run{{ID: "a-s1"}}}
 		owns := func(shard int) bool { return shard%10 == test.owned }
-		j := newJanitor(history, history, retention{History: time.Hour}, owns, testLog(t), newMetrics())
+		j := newJanitor(history, history, newStoredBytes(history, testLog(t)), retention{History: time.Hour}, owns, testLog(t), newMetrics())
 		j.pause, j.apart = 0, test.apart
 		if err := j.expire(t.Context(), j.now()); err != nil {
 			t.Fatal(err)
@@ -279,11 +292,11 @@ func TestJanitorRemovesHistoryWithItsOutput(t *testing.T) {
 	small, large := &engine.Output{Size: 3}, &engine.Output{Size: 9 << 20, Chunks: 3}
 	history := &oldHistory{Store: memory.New(), waves: 20, slots: 1200, effects: 700, runs: []engine.Run{
 		{ID: "a-s1", Attempts: []engine.Attempt{{N: 1, Output: small}}},
-		{ID: "a-s2", Attempts: []engine.Attempt{{N: 1, Output: small}, {N: 2, Output: large}}},
-		{ID: "a-s3", Attempts: []engine.Attempt{{N: 1}}}, // lost: it may have stored output
-		{ID: "a-s4", Artifacts: []engine.Artifact{{Name: "a"}}},
+		{ID: "a-s2", Namespace: "finance", Attempts: []engine.Attempt{{N: 1, Output: small}, {N: 2, Output: large}}},
+		{ID: "a-s3", Namespace: "finance", Attempts: []engine.Attempt{{N: 1}}}, // lost: it may have stored output
+		{ID: "a-s4", Namespace: "finance", Artifacts: []engine.Artifact{{Name: "a"}}},
 	}}
-	j := newJanitor(history, history, retention{History: time.Hour}, alone, testLog(t), newMetrics())
+	j := newJanitor(history, history, newStoredBytes(history, testLog(t)), retention{History: time.Hour}, alone, testLog(t), newMetrics())
 	j.pause = 0
 	before := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	if err := j.expire(t.Context(), before); err != nil {
@@ -294,6 +307,9 @@ func TestJanitorRemovesHistoryWithItsOutput(t *testing.T) {
 	}
 	if want := []string{"a-s4"}; !slices.Equal(history.dropped, want) {
 		t.Errorf("artifacts removed: %v, want %v", history.dropped, want)
+	}
+	if freed := j.stored.unwritten["finance"]; freed != -1200 {
+		t.Errorf("%d bytes count as removed, want those of two outputs and the artifacts of a run", -freed)
 	}
 	if len(history.runs) > 0 || history.waves > 0 || history.slots > 0 || history.effects > 0 {
 		t.Errorf("%d runs, %d waves, %d entries and %d effects are left", len(history.runs), history.waves, history.slots, history.effects)
@@ -319,7 +335,8 @@ func TestJanitorLeavesMostOfTheTimeToOthers(t *testing.T) {
 				history.runs = append(history.runs, engine.Run{ID: "a-s1", FinishedAt: test.end})
 			}
 			began := time.Now()
-			if err := newJanitor(history, history, retention{History: time.Hour}, alone, testLog(t), newMetrics()).expire(t.Context(), before); err != nil {
+			j := newJanitor(history, history, newStoredBytes(history, testLog(t)), retention{History: time.Hour}, alone, testLog(t), newMetrics())
+			if err := j.expire(t.Context(), before); err != nil {
 				t.Fatal(err)
 			}
 			if spent := (time.Since(began) - took) / 10; spent != test.want { // the last look finds nothing

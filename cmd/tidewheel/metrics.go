@@ -28,8 +28,13 @@ type metrics struct {
 	finished   *prometheus.CounterVec
 	published  *prometheus.CounterVec
 	started    *prometheus.CounterVec
-	lag        prometheus.Histogram
-	processLag prometheus.Histogram
+	retries    *prometheus.CounterVec
+	slots      *prometheus.CounterVec
+	taken      prometheus.Counter
+	cache      *prometheus.CounterVec
+	lag        *prometheus.HistogramVec
+	processLag *prometheus.HistogramVec
+	publish    prometheus.Histogram
 	duration   *prometheus.HistogramVec
 	commit     prometheus.Histogram
 	written    prometheus.Counter
@@ -56,13 +61,29 @@ func newMetrics() *metrics {
 		started: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "tidewheel_attempts_started_total", Help: "Programs that this node's executor has started.",
 		}, []string{"tier"}),
-		processLag: prometheus.NewHistogram(prometheus.HistogramOpts{
+		retries: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "tidewheel_retries_total", Help: "Attempts after the first of a run that were put into the queue.",
+		}, []string{"tier", "class"}),
+		slots: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "tidewheel_slots_total", Help: "Slots by what became of them: fired, skipped by a rule of the definition, or missed.",
+		}, []string{"outcome"}),
+		taken: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "tidewheel_lease_changes_total", Help: "Shards that this engine took: all of them at its start, later those of other engines.",
+		}),
+		cache: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "tidewheel_binary_cache_total", Help: "Programs that this node's executor had in its cache (hit), or first had to fetch or verify (miss).",
+		}, []string{"result"}),
+		processLag: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "tidewheel_process_start_lag_seconds", Help: "From a slot to its process having begun, on this node's executor.",
 			Buckets: lagBuckets,
-		}),
-		lag: prometheus.NewHistogram(prometheus.HistogramOpts{
+		}, []string{"tier", "class"}),
+		lag: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "tidewheel_start_lag_seconds", Help: "From a slot to its task being in the queue.",
 			Buckets: lagBuckets,
+		}, []string{"tier", "class"}),
+		publish: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "tidewheel_publish_duration_seconds", Help: "How long it takes to put a task into the queue, its secrets looked up.",
+			Buckets: []float64{.0005, .001, .002, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "tidewheel_attempt_duration_seconds", Help: "From the start of an attempt's process to its end.",
@@ -92,7 +113,7 @@ func newMetrics() *metrics {
 		}, []string{"reason"}),
 	}
 	m.registry.MustRegister(m.finished, m.published, m.started, m.lag, m.processLag, m.duration, m.commit, m.written,
-		m.ended, m.letters, m.fenced, m.expired, m.refused,
+		m.ended, m.letters, m.fenced, m.expired, m.refused, m.retries, m.slots, m.taken, m.cache, m.publish,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "tidewheel_build_info", Help: "Always 1.", ConstLabels: prometheus.Labels{"version": version},
@@ -110,7 +131,16 @@ func (m *metrics) begin() {
 		m.started.WithLabelValues(string(tier))
 		for _, class := range []spec.Class{spec.ClassStandard, spec.ClassPremium} {
 			m.published.WithLabelValues(string(tier), string(class))
+			m.retries.WithLabelValues(string(tier), string(class))
+			m.lag.WithLabelValues(string(tier), string(class))
+			m.processLag.WithLabelValues(string(tier), string(class))
 		}
+	}
+	for _, outcome := range []string{outcomeFired, string(engine.OutcomeSkipped), string(engine.OutcomeMissed)} {
+		m.slots.WithLabelValues(outcome)
+	}
+	for _, result := range []string{cacheHit, cacheMiss} {
+		m.cache.WithLabelValues(result)
 	}
 	for _, reason := range engine.RefusalReasons() {
 		m.refused.WithLabelValues(string(reason))
@@ -136,8 +166,11 @@ func (m *metrics) begin() {
 // Published counts a task and how late it was.
 func (m *metrics) Published(task *engine.Task, lag time.Duration) {
 	m.published.WithLabelValues(string(task.Tier), string(task.Class)).Inc()
+	if task.Attempt > 1 && !task.Again {
+		m.retries.WithLabelValues(string(task.Tier), string(task.Class)).Inc()
+	}
 	if task.Attempt == 1 && !task.Slot.IsZero() {
-		m.lag.Observe(max(lag, 0).Seconds())
+		m.lag.WithLabelValues(string(task.Tier), string(task.Class)).Observe(max(lag, 0).Seconds())
 	}
 }
 
@@ -360,28 +393,4 @@ func ageOf(since time.Time) float64 {
 		return 0
 	}
 	return max(time.Since(since), 0).Seconds()
-}
-
-// countingStore counts what becomes of runs once it is durable.
-type countingStore struct {
-	shard.Store
-	metrics *metrics
-}
-
-// Commit passes commits on. After an error nothing is counted: the commit comes again.
-func (s countingStore) Commit(ctx context.Context, commits []engine.ShardCommit) []error {
-	answers := s.Store.Commit(ctx, commits)
-	for i, err := range answers {
-		if err != nil {
-			continue
-		}
-		decision := commits[i].Batch
-		for k := range decision.Runs {
-			if run := &decision.Runs[k]; run.Status.Terminal() {
-				s.metrics.ended.WithLabelValues(run.Status.String()).Inc()
-			}
-		}
-		s.metrics.letters.Add(float64(len(decision.DeadLetters)))
-	}
-	return answers
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/tidewheel/tidewheel/client/wire"
 )
 
 func TestMetricsTellWhatBecameOfRuns(t *testing.T) {
@@ -38,10 +40,18 @@ func TestMetricsTellWhatBecameOfRuns(t *testing.T) {
 		`tidewheel_attempts_published_total{class="premium",tier="heavy"}`: "0",
 		`tidewheel_dead_letters_total`:                                     "0",
 		`tidewheel_engine_shards`:                                          "64",
+		`tidewheel_lease_changes_total`:                                    "64",
+		`tidewheel_slots_total{outcome="fired"}`:                           "0",
+		`tidewheel_slots_total{outcome="skipped"}`:                         "0",
+		`tidewheel_slots_total{outcome="missed"}`:                          "0",
+		`tidewheel_retries_total{class="standard",tier="light"}`:           "0",
+		`tidewheel_binary_cache_total{result="hit"}`:                       "0",
+		`tidewheel_engine_fenced_total`:                                    "0",
+		`tidewheel_ledger_differences`:                                     "0",
 	})
 	s.push("good", "exit 0\n")
 	s.push("bad", "exit 1\n")
-	s.apply("kind: Job\nname: good\nbinary: good\n---\nkind: Job\nname: bad\nbinary: bad\nretry: {max_attempts: 2, delay: 10ms}\n")
+	s.apply("kind: Job\nname: good\nbinary: good\ntier: light\n---\nkind: Job\nname: bad\nbinary: bad\ntier: light\nretry: {max_attempts: 2, delay: 10ms}\n")
 	s.must("run", "good", "--wait")
 	s.refused(exitFailed, "", "run", "bad", "--wait")
 	want("after a good run and a bad one", map[string]string{
@@ -52,5 +62,31 @@ func TestMetricsTellWhatBecameOfRuns(t *testing.T) {
 		`tidewheel_tier_executors{tier="light"}`:                               "1",
 		`tidewheel_tier_executors{tier="heavy"}`:                               "1",
 		`tidewheel_queue_depth{class="standard",state="waiting",tier="light"}`: "0",
+		`tidewheel_retries_total{class="standard",tier="light"}`:               "1",
+		`tidewheel_binary_cache_total{result="miss"}`:                          "2",
+		`tidewheel_binary_cache_total{result="hit"}`:                           "1",
+		`tidewheel_publish_duration_seconds_count`:                             "3",
+		`tidewheel_start_lag_seconds_count{class="standard",tier="light"}`:     "2",
+		`tidewheel_slots_total{outcome="fired"}`:                               "0",
 	})
+	for _, name := range []string{
+		`tidewheel_stream_messages{stream="TASKS"}`, `tidewheel_stream_messages{stream="RESULTS"}`, `tidewheel_stream_bytes{stream="RESULTS"}`,
+		`tidewheel_stream_trim_age_seconds{stream="RESULTS"}`, `tidewheel_commit_duration_seconds_count`,
+		`tidewheel_queue_oldest_seconds{class="standard",tier="light"}`, `tidewheel_process_start_lag_seconds_count{class="standard",tier="light"}`,
+	} {
+		if line(name) == "missing" {
+			t.Errorf("%s is missing", name)
+		}
+	}
+	// Of slots that come each second one fires and runs on; those behind it are skipped. One of a time that has passed is missed.
+	s.push("long", "sleep 600\n")
+	s.apply("kind: Job\nname: long\nbinary: long\nevery: 1s\noverlap: skip\n")
+	until(t, "slots are counted by what became of them", func() bool {
+		return line(`tidewheel_slots_total{outcome="fired"}`) == "1" && line(`tidewheel_slots_total{outcome="skipped"}`) > "1"
+	})
+	s.must("pause", "job", "long")
+	runs := decode[wire.List[wire.Run]](t, s.must("get", "runs", "--job", "long", "--status", "running", "-o", "json"))
+	for i := range runs.Items {
+		s.must("cancel", runs.Items[i].ID)
+	}
 }

@@ -86,8 +86,12 @@ func TestQuotasFromTheCommandLine(t *testing.T) {
 	if shown.Usage.Jobs != 1 || shown.Usage.StoredBytes != 20 {
 		t.Errorf("in use: %+v", shown.Usage)
 	}
-	if text := s.must("namespace", "show", "finance"); !strings.Contains(text, "jobs and DAGs        1        1") {
+	text := s.must("namespace", "show", "finance")
+	if !strings.Contains(text, "jobs and DAGs        1        1") || !strings.Contains(text, "20 B     1.0 KiB") {
 		t.Errorf("shown:\n%s", text)
+	}
+	if text := s.must("namespace", "ls"); !strings.Contains(text, "20 B/1.0 KiB") {
+		t.Errorf("listed:\n%s", text)
 	}
 
 	var last *http.Response

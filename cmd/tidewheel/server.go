@@ -44,6 +44,7 @@ type Server struct {
 	blobs     *blob.Store
 	metrics   *metrics
 	engine    *engineRole
+	stored    *storedBytes // of an engine: what runs store
 	service   *service.Service
 	runKey    runtoken.Key // of run tokens; nil on a node without a store
 	secrets   secretsPart

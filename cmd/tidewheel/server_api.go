@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/shard"
@@ -50,18 +51,28 @@ func (c *ServerConfig) validateAPIURL() error {
 	return nil
 }
 
-// grantingQueue gives each task what its program reaches the API with.
+// grantingQueue gives each task what its program reaches the API with, and how much it may store.
 type grantingQueue struct {
 	shard.Queue
 	key     runtoken.Key
 	api     string
 	secrets *secretGiver
+	stored  *storedBytes
+	metrics *metrics
 }
 
 // Publish asks executors to run an attempt, with the key of its run token and the sealed values of its secrets.
 func (q grantingQueue) Publish(task *engine.Task, done func(error)) {
+	began, told := time.Now(), done
+	done = func(err error) {
+		if err == nil {
+			q.metrics.publish.Observe(time.Since(began).Seconds())
+		}
+		told(err)
+	}
 	granted := *task // it is the core's
 	granted.API, granted.RunKey = q.api, q.key.Attempt(task.Namespace, task.Run, task.Attempt)
+	granted.ArtifactRoom = q.stored.room(task.Namespace)
 	if len(task.Secrets) == 0 {
 		q.Queue.Publish(&granted, done)
 		return

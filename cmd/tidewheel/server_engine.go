@@ -112,6 +112,9 @@ func (s *Server) startEngine(ctx context.Context) error {
 	s.metrics.watchEngine(role.stats, role.shards)
 	s.secrets.giver = newSecretGiver(s.secrets.vault)
 	s.parts.add("the secrets of runs", s.secrets.giver.run) // ends after the engine
+	s.stored = newStoredBytes(s.store, s.log)
+	s.stored.keep(ctx)                                        // before the first task is published
+	s.parts.add("the count of what runs store", s.stored.run) // ends after the engine, too
 	s.parts.add("the engine", func(ctx context.Context) error { return s.runEngine(ctx, role) })
 	s.parts.add("the watch over the engine", func(ctx context.Context) error {
 		watchStall(ctx, role.stalled, s.log)
@@ -124,7 +127,7 @@ func (s *Server) startEngine(ctx context.Context) error {
 	s.parts.add("the sweep of edits", s.watchEdits)
 	s.parts.add("the upkeep of the queue", func(ctx context.Context) error { return s.queue.Maintain(ctx, role.first) })
 	s.parts.add("the janitor", func(ctx context.Context) error {
-		janitor := newJanitor(s.store, s.blobs, s.config.retention(), role.owns, s.log, s.metrics)
+		janitor := newJanitor(s.store, s.blobs, s.stored, s.config.retention(), role.owns, s.log, s.metrics)
 		if s.config.MongoURI != "" {
 			janitor.batch, janitor.apart = janitorBulk, true
 		}
@@ -152,8 +155,8 @@ func (s *Server) runEngine(ctx context.Context, role *engineRole) error {
 	if s.config.sharesShards() {
 		config.CheckEvery = leaseTTL
 	}
-	queue := grantingQueue{s.queue, s.runKey, s.programAPI(), s.secrets.giver}
-	store := countingStore{tellingStore{s.forEngine, s.disk}, s.metrics}
+	queue := grantingQueue{s.queue, s.runKey, s.programAPI(), s.secrets.giver, s.stored, s.metrics}
+	store := newCountingStore(tellingStore{s.forEngine, s.disk}, s.metrics, s.stored)
 	hold := s.disk.hold
 	if s.config.MongoURI != "" && s.config.NATSURL != "" { // nothing that the engine stands on is on this disk
 		hold = func(ctx context.Context, run func(context.Context) error) error { return run(ctx) }

@@ -193,12 +193,27 @@ var _ executor.Observer = (*metrics)(nil)
 func (m *metrics) AttemptStarted(task *engine.Task, at time.Time) {
 	m.started.WithLabelValues(string(task.Tier)).Inc()
 	if task.Attempt == 1 && !task.Slot.IsZero() {
-		m.processLag.Observe(max(at.Sub(task.Slot), 0).Seconds())
+		m.processLag.WithLabelValues(string(task.Tier), string(task.Class)).Observe(max(at.Sub(task.Slot), 0).Seconds())
 	}
 }
 
 // AttemptFinished is counted when the engine hears of it.
 func (m *metrics) AttemptFinished(*engine.Task, *engine.Finish) {}
+
+// How programs were found in the cache.
+const (
+	cacheHit  = "hit"
+	cacheMiss = "miss"
+)
+
+// BinaryFetched counts how an attempt got its program.
+func (m *metrics) BinaryFetched(cached bool) {
+	result := cacheMiss
+	if cached {
+		result = cacheHit
+	}
+	m.cache.WithLabelValues(result).Inc()
+}
 
 // TaskRefused counts a task that this node's executor has refused.
 func (m *metrics) TaskRefused(reason engine.RefusalReason) {

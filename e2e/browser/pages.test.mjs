@@ -100,6 +100,14 @@ const pages = {
   },
   settings: { at: () => "/settings" },
   users: { at: () => "/users" },
+  user: { at: () => "/users/ada" },
+  "user-delete-dialog": {
+    at: () => "/users/ada",
+    act: async (page) => {
+      await page.getByRole("button", { name: "Delete" }).click();
+      await page.getByRole("dialog").waitFor();
+    },
+  },
   namespaces: { at: () => "/namespaces" },
   secrets: { at: () => "/settings/secrets" },
   audit: { at: () => "/audit" },

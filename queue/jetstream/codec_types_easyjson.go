@@ -367,6 +367,20 @@ func easyjson42d836aDecodeGithubComTidewheelTidewheelQueueJetstream(in *jlexer.L
 			} else {
 				out.Refused = string(in.String())
 			}
+		case "artifact_room":
+			if in.IsNull() {
+				in.Skip()
+				out.ArtifactRoom = nil
+			} else {
+				if out.ArtifactRoom == nil {
+					out.ArtifactRoom = new(int64)
+				}
+				if in.IsNull() {
+					in.Skip()
+				} else {
+					*out.ArtifactRoom = int64(in.Int64())
+				}
+			}
 		default:
 			in.SkipRecursive()
 		}
@@ -629,6 +643,11 @@ func easyjson42d836aEncodeGithubComTidewheelTidewheelQueueJetstream(out *jwriter
 		const prefix string = ",\"refused\":"
 		out.RawString(prefix)
 		out.String(string(in.Refused))
+	}
+	if in.ArtifactRoom != nil {
+		const prefix string = ",\"artifact_room\":"
+		out.RawString(prefix)
+		out.Int64(int64(*in.ArtifactRoom))
 	}
 	out.RawByte('}')
 }

@@ -27,7 +27,7 @@ const (
 type Usage struct {
 	Jobs        int64            // jobs and DAGs
 	Runs        *engine.RunCount // nil: what engines report cannot be read
-	StoredBytes int64            // of the versions of its binaries; equal ones count each
+	StoredBytes int64            // of the versions of its binaries, equal ones each, and of what its runs have in S3
 }
 
 // quotas remember what is counted towards the quotas of namespaces.
@@ -76,9 +76,24 @@ func (s *Service) countDefinitions(ctx context.Context, namespace string) (int64
 	return jobs + dags, err
 }
 
-func (s *Service) countStored(ctx context.Context, namespace string) (bytes int64, err error) {
+func (s *Service) countStored(ctx context.Context, namespace string) (int64, error) {
+	binaries, err := BinaryBytes(ctx, s.store, namespace)
+	if err != nil {
+		return 0, err
+	}
+	runs, err := s.runBytes.Of(ctx, namespace)
+	return binaries + runs, err
+}
+
+// BinaryLister lists the binaries of a namespace by pages, as a Store does.
+type BinaryLister interface {
+	Binaries(ctx context.Context, namespace, cursor string, limit int) (binaries []engine.Binary, next string, err error)
+}
+
+// BinaryBytes adds up the bytes of all versions of the binaries of a namespace.
+func BinaryBytes(ctx context.Context, store BinaryLister, namespace string) (bytes int64, err error) {
 	for cursor := ""; ; {
-		binaries, next, err := s.store.Binaries(ctx, namespace, cursor, binariesPerRead)
+		binaries, next, err := store.Binaries(ctx, namespace, cursor, binariesPerRead)
 		if err != nil {
 			return 0, fmt.Errorf("count the bytes of binaries: %w", err)
 		}
@@ -269,5 +284,6 @@ func (s *Service) mayStore(ctx context.Context, namespace string, more int64) (d
 // noRoom says that an upload is larger than what a namespace may still store, in bytes.
 func noRoom(namespace string, room int64) error {
 	return overQuota(KindForbidden, "quota_stored_bytes", namespace,
-		"may store %s more, and the upload is larger: delete binaries that nothing uses", spec.Size(room))
+		"may store %s more, and the upload is larger: delete binaries that nothing uses, wait until older runs go with their artifacts",
+		spec.Size(room))
 }

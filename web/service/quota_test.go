@@ -262,3 +262,25 @@ func TestOnlyAnAdminOfAllNamespacesChangesQuotas(t *testing.T) {
 		t.Errorf("%+v, %v", after, err)
 	}
 }
+
+func TestWhatRunsHaveStoredCountsTowardsTheQuota(t *testing.T) {
+	w := bounded(t, access.Quota{})
+	before, err := w.Service.UsageOf(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	setQuota(t, w, access.Quota{StoredBytes: before.StoredBytes + 100})
+	sums := access.NewRunBytes(w.Store)
+	for namespace, bytes := range map[string]int64{"default": 95, "other": 1000} {
+		if err := sums.Add(t.Context(), namespace, bytes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if usage, err := w.Service.UsageOf(t.Context(), "default"); err != nil || usage.StoredBytes != before.StoredBytes+95 {
+		t.Errorf("%+v, %v", usage, err)
+	}
+	content := "#!/bin/sh\n" // 10 bytes
+	upload := service.Upload{By: "ann", Size: int64(len(content))}
+	_, _, _, err = w.Service.UploadBinary(t.Context(), "default", "more", strings.NewReader(content), upload)
+	refusedBy(t, err, service.KindForbidden, "quota_stored_bytes")
+}

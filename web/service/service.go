@@ -107,6 +107,7 @@ type Service struct {
 
 	enrolled   *enrol.Register
 	namespaces namespaces
+	runBytes   *access.RunBytes
 	watchers   watchers
 	fleet      fleet
 	ownerless  ownerless
@@ -127,6 +128,7 @@ func New(store Store, blobs Blobs, queue Queue, log *slog.Logger, config Config)
 	}
 	s := &Service{store: store, blobs: blobs, queue: queue, log: log, config: config}
 	s.namespaces.Namespaces = access.NewNamespaces(store, config.Now)
+	s.runBytes = access.NewRunBytes(store)
 	s.Jobs, s.DAGs, s.Audit = newJobs(s), newDAGs(s), audit.New(store)
 	s.enrolled = enrol.New(store, config.Enrolment.Issuer, config.Enrolment.Life, config.Now)
 	s.Access = access.New(store, config.RootToken, config.Now)

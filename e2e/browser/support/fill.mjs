@@ -73,6 +73,7 @@ tasks:
 export async function fill(server) {
   for (const [name, text] of Object.entries({ ticker, breaker, sleeper })) await server.push(name, text);
   await server.push("ticker", `${ticker}echo done\n`);
+  await server.post("users", { name: "ada", password: "a password of ada's", grants: { default: "editor" } });
   await server.apply(jobs.replace("every few seconds", "now and then"));
   await server.apply(jobs);
   const [good, bad, busy, dead] = await Promise.all(["ticker", "breaker", "sleeper", "wreck"].map((job) => server.run(job)));

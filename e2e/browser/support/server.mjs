@@ -87,6 +87,17 @@ export class Server {
     return answer.json();
   }
 
+  /** Posts a request of the API. */
+  async post(path, body) {
+    const answer = await fetch(`${this.url}/api/v1/${path}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...(this.token && { Authorization: `Bearer ${this.token}` }) },
+      body: JSON.stringify(body),
+    });
+    if (!answer.ok) throw new Error(`POST ${path}: ${answer.status} ${await answer.text()}`);
+    return answer.json();
+  }
+
   /** Uploads a script, or a new version of it, and points the alias "stable" at it. */
   async push(name, script) {
     const file = path.join(this.folder, `${name}.sh`);
