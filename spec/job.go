@@ -118,14 +118,6 @@ type Limits struct {
 	OpenFiles int  `json:"open_files,omitempty"`
 }
 
-// Alerts say when a job needs attention: Lag is how long after its slot a run
-// that has not started counts as late. See [Job.Unsupported] for the others.
-type Alerts struct {
-	Lag      Duration `json:"lag,omitzero"`
-	Duration Duration `json:"duration,omitzero" jsonschema:"-" spec:"unsupported"`
-	On       []string `json:"on,omitempty" jsonschema:"-" spec:"unsupported"`
-}
-
 // Definition is the job's schedule as package cron wants it. key seeds the H
 // of cron expressions and must not change over the life of the job; anchor is
 // the instant from which Every counts. A job without a schedule gives a

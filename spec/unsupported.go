@@ -11,9 +11,11 @@ const noDelivery = "does nothing in this version, which delivers no alerts: "
 
 // unsupportedReasons say, by the path of a field, why it is refused and what to do; those of DAGs begin with "DAG:.".
 var unsupportedReasons = map[string]string{
-	"alerts.duration": noDelivery + "remove it; alerts.lag is supported, and says after what delay a run counts as late",
-	"alerts.on":       noDelivery + "remove it; alerts.lag is supported, and says after what delay a run counts as late",
-	"DAG:.alerts":     noDelivery + "remove it",
+	"alerts.duration":   noDelivery + "remove it; alerts.lag is supported, and says after what delay a run counts as late",
+	"alerts.silent_for": noDelivery + "remove it",
+	"alerts.to":         noDelivery + "remove it",
+	"alerts.on":         noDelivery + "remove it; alerts.lag is supported, and says after what delay a run counts as late",
+	"DAG:.alerts":       noDelivery + "remove it",
 }
 
 // What a definition may ask for in vain, because of what it says elsewhere.
@@ -40,6 +42,12 @@ func (j *Job) Unsupported() Problems {
 	}
 	if len(j.Alerts.On) > 0 {
 		problems = append(problems, problemAt("alerts.on", unsupportedReasons["alerts.on"]))
+	}
+	if j.Alerts.SilentFor != 0 {
+		problems = append(problems, problemAt("alerts.silent_for", unsupportedReasons["alerts.silent_for"]))
+	}
+	if len(j.Alerts.To) > 0 {
+		problems = append(problems, problemAt("alerts.to", unsupportedReasons["alerts.to"]))
 	}
 	return problems
 }
