@@ -25,13 +25,13 @@ const (
 
 // Alerts say what people are told about a job, a DAG or a task, and where. Lag also says when a run counts as late on the pages.
 type Alerts struct {
-	On []Alert `json:"on,omitempty" jsonschema:"-" spec:"unsupported"`
+	On []Alert `json:"on,omitempty"`
 	// Lag, Duration and SilentFor each ask for their alert by being there: late, slow, silent.
 	Lag       Duration `json:"lag,omitzero"`
-	Duration  Duration `json:"duration,omitzero" jsonschema:"-" spec:"unsupported"`
-	SilentFor Duration `json:"silent_for,omitzero" jsonschema:"-" spec:"unsupported"`
+	Duration  Duration `json:"duration,omitzero"`
+	SilentFor Duration `json:"silent_for,omitzero"`
 	// To are names of the namespace's notification targets.
-	To []string `json:"to,omitempty" jsonschema:"-" spec:"unsupported"`
+	To []string `json:"to,omitempty"`
 }
 
 // Asks reports whether an alert is asked for.
@@ -48,6 +48,39 @@ func (a *Alerts) Asks(alert Alert) bool {
 		return a.SilentFor > 0
 	}
 	return slices.Contains(a.On, alert)
+}
+
+// Any reports whether an alert is asked for that begins an incident.
+func (a *Alerts) Any() bool { return slices.ContainsFunc(Beginnings(), a.Asks) }
+
+// Beginnings lists the alerts that begin an incident. The caller owns the list.
+func Beginnings() []Alert {
+	return []Alert{AlertFailed, AlertDead, AlertMissed, AlertSkipped, AlertLate, AlertSlow, AlertSilent}
+}
+
+// values are those that alerts.on may have: the others are asked for by their times.
+func (Alert) values() []string {
+	return []string{"failed", "dead", "missed", "skipped", "recovered", "none"}
+}
+
+// clone returns a copy that shares nothing with a; nil stays nil.
+func (a *Alerts) clone() *Alerts {
+	if a == nil {
+		return nil
+	}
+	clone := *a
+	clone.On, clone.To = slices.Clone(a.On), slices.Clone(a.To)
+	return &clone
+}
+
+// canonical sorts the sets of a in place. Alerts that say nothing are nil.
+func (a *Alerts) canonical() *Alerts {
+	if a == nil || len(a.On) == 0 && a.Lag == 0 && a.Duration == 0 && a.SilentFor == 0 && len(a.To) == 0 {
+		return nil
+	}
+	slices.Sort(a.On)
+	slices.Sort(a.To)
+	return a
 }
 
 // Over returns what holds for a definition that says a, in a namespace that says otherwise: what a leaves out comes from there,

@@ -75,7 +75,7 @@ type Job struct {
 	Limits Limits `json:"limits,omitzero"`
 	// Exclude takes slots out of the schedule.
 	Exclude []Exclusion `json:"exclude,omitempty"`
-	// Alerts say when the job counts as late; nil leaves that to the server.
+	// Alerts say what people are told about the job; nil leaves that to its namespace.
 	Alerts *Alerts `json:"alerts,omitempty"`
 	// Labels are for finding and grouping.
 	Labels map[string]string `json:"labels,omitempty" spec:"scalar"`
