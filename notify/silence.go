@@ -55,7 +55,8 @@ func subject(incident *engine.Incident) string {
 	return incident.UID
 }
 
-// AddSilence makes a silence. A zero From is now. Errors: *InvalidError.
+// AddSilence makes a silence. A zero From is now. One with an ID that is there already is left as it is, and returned. Errors:
+// *InvalidError.
 func (b *Book) AddSilence(ctx context.Context, silence Silence) (Silence, error) {
 	now := b.moment()
 	if silence.From.IsZero() {
@@ -65,11 +66,19 @@ func (b *Book) AddSilence(ctx context.Context, silence Silence) (Silence, error)
 	if err := silence.check(now); err != nil {
 		return Silence{}, err
 	}
+	given := silence.ID != ""
 	for {
-		silence.ID = strings.ToLower(rand.Text()[:10])
+		if !given {
+			silence.ID = strings.ToLower(rand.Text()[:10])
+		}
 		record := engine.Record{Kind: kindSilence, Key: key(silence.Namespace, silence.ID), Revision: 1, ExpiresAt: silence.Until}
-		if err := b.write(ctx, record, &silence); !errors.Is(err, errLost) {
+		switch err := b.write(ctx, record, &silence); {
+		case !errors.Is(err, errLost):
 			return silence, err
+		case given:
+			there := Silence{ID: silence.ID, Namespace: silence.Namespace}
+			_, err := b.read(ctx, kindSilence, record.Key, &there)
+			return there, err
 		}
 	}
 }

@@ -80,6 +80,8 @@ type Config struct {
 	Secrets *secret.Vault
 	// RotateSecretsKey makes a new key and seals all secrets anew; it returns what they are sealed for, and how many there were.
 	RotateSecretsKey func(context.Context) (recipient string, resealed int, err error)
+	// Notifications tell people of what goes wrong.
+	Notifications Notifications
 	// Alone tells of the engine of this process, where it is the only one and needs no leases; nil where engines share.
 	Alone func() engine.EnginePresence
 	// DiskFull says that the disk of this server is full, and what to do; nil while it is not. A nil function: nobody knows.
