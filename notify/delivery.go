@@ -97,6 +97,7 @@ func dueKey(at time.Time, namespace, id string) string {
 // due is the data of that record.
 type due struct {
 	Target string `json:"target"`
+	Held   bool   `json:"held,omitempty"`
 }
 
 // parseDueKey is the reverse of dueKey.
@@ -189,7 +190,7 @@ func (b *Book) writeDelivery(ctx context.Context, d *Delivery) error {
 
 // schedule makes the record that lets senders find a delivery when its time has come.
 func (b *Book) schedule(ctx context.Context, d *Delivery) error {
-	err := b.write(ctx, engine.Record{Kind: kindDue, Key: dueKey(d.NextAt, d.Namespace, d.ID), Revision: 1}, &due{d.Target})
+	err := b.write(ctx, engine.Record{Kind: kindDue, Key: dueKey(d.NextAt, d.Namespace, d.ID), Revision: 1}, &due{d.Target, d.State == StateHeld})
 	if errors.Is(err, errLost) {
 		return nil // it is there
 	}

@@ -38,8 +38,8 @@ var rules = []rule{
 
 	{pkg: "internal/outgoing"}, // connections to addresses that users name
 	{pkg: "notify", may: "engine spec secret internal/outgoing", tests: "store/memory"},
-	{pkg: "notify/send", may: "notify engine spec internal/outgoing"},              // the wires of notifications
-	{pkg: "notify/watch", may: "notify engine spec", tests: "store/memory secret"}, // what concerns the whole installation
+	{pkg: "notify/send", may: "notify engine spec internal/outgoing", tests: "secret store/memory"}, // the wires of notifications
+	{pkg: "notify/watch", may: "notify engine spec", tests: "store/memory secret"},                  // what concerns the whole installation
 
 	{pkg: "internal/certs"}, // certificates from files that are replaced
 	{pkg: "internal/certs/certstest"},
