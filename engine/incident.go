@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -50,3 +51,10 @@ func IncidentID(uid, task string, alert spec.Alert) string {
 
 // Key tells one incident from an earlier one with the same ID; it is the identity of what people are told of it.
 func (i *Incident) Key() string { return i.ID + "-" + strconv.FormatInt(i.Since.UnixMilli(), 10) }
+
+// Clone returns a copy that shares nothing with i.
+func (i *Incident) Clone() Incident {
+	c := *i
+	c.To = slices.Clone(i.To)
+	return c
+}

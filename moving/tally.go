@@ -166,6 +166,9 @@ func settled(document engine.Document) engine.Document {
 	case engine.DeadLetter:
 		cut(&d.At)
 		return d
+	case engine.Incident:
+		cut(&d.Since, &d.Latest, &d.Slot, &d.Over)
+		return d
 	case engine.ScheduledTask:
 		cut(&d.Slot, &d.RunAt)
 		return d
