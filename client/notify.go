@@ -67,8 +67,8 @@ func (c *Client) RetryDelivery(ctx context.Context, id string) (wire.NotifyDeliv
 }
 
 // Incidents lists what is wrong now, the latest begun first.
-func (c *Client) Incidents(ctx context.Context) (wire.List[wire.NotifyIncident], error) {
-	return ask[wire.List[wire.NotifyIncident]](ctx, c, call{method: http.MethodGet, path: notifyPrefix + "/incidents"})
+func (c *Client) Incidents(ctx context.Context, page Page) (wire.List[wire.NotifyIncident], error) {
+	return ask[wire.List[wire.NotifyIncident]](ctx, c, call{method: http.MethodGet, path: notifyPrefix + "/incidents", query: page.query()})
 }
 
 // Silences lists the silences that are not over, by when they end.

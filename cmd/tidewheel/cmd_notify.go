@@ -114,31 +114,38 @@ func (c *cli) notifyRetryCommand() *cobra.Command {
 }
 
 func (c *cli) notifyIncidentsCommand() *cobra.Command {
-	return &cobra.Command{
+	var limit int
+	cmd := &cobra.Command{
 		Use: "incidents", Short: "List what is wrong now", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			api, err := c.client()
-			if err != nil {
-				return err
-			}
-			incidents, err := api.Incidents(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if len(incidents.Items) == 0 && c.output == "table" {
-				fmt.Fprintln(c.err, "Nothing is wrong now that people asked to be told of.")
-			}
-			return c.printList(incidents.Items, incidents.Next, func(w io.Writer) {
-				if len(incidents.Items) == 0 {
-					return
-				}
-				t := newTable(w, "WHAT", "SINCE", "TIMES", "LATEST", "WHY")
-				for i := range incidents.Items {
-					one := &incidents.Items[i]
-					t.row(incidentWords(one, false), c.ago(one.Since), one.Count, c.ago(one.Latest), one.Reason)
-				}
-				t.flush()
-			})
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.listIncidents(cmd, limit) },
 	}
+	cmd.Flags().IntVar(&limit, "limit", defaultLimit, "how many at most; 0 is all")
+	return cmd
+}
+
+func (c *cli) listIncidents(cmd *cobra.Command, limit int) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	incidents, next, err := collect(limit, func(page client.Page) (wire.List[wire.NotifyIncident], error) {
+		return api.Incidents(cmd.Context(), page)
+	})
+	if err != nil {
+		return err
+	}
+	if len(incidents) == 0 && c.output == "table" {
+		fmt.Fprintln(c.err, "Nothing is wrong now that alerts ask for.")
+	}
+	return c.printList(incidents, next, func(w io.Writer) {
+		if len(incidents) == 0 {
+			return
+		}
+		t := newTable(w, "WHAT", "SINCE", "TIMES", "LATEST", "WHY")
+		for i := range incidents {
+			one := &incidents[i]
+			t.row(incidentWords(one, false), c.ago(one.Since), one.Count, c.ago(one.Latest), one.Reason)
+		}
+		t.flush()
+	})
 }

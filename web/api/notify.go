@@ -158,10 +158,12 @@ func (a *API) notifyDeliveries() {
 }
 
 func (a *API) notifyIncidents() {
-	register(a, notifying("list-incidents", http.MethodGet, "/incidents", "List open incidents",
-		"What is wrong now and was told, the latest begun first: at most the latest 200."),
-		func(ctx context.Context, in *InNotifying) (*pageAnswer[wire.NotifyIncident], error) {
-			incidents, err := a.service.OpenIncidents(ctx, in.Namespace)
+	register(a, notifying("list-incidents", http.MethodGet, "/incidents", "List incidents", "What of the definitions is wrong now, and was asked for by alerts: the latest begun first."),
+		func(ctx context.Context, in *struct {
+			InNamespace
+			Page
+		}) (*pageAnswer[wire.NotifyIncident], error) {
+			incidents, next, err := a.service.Incidents(ctx, in.Namespace, in.Cursor, in.Limit)
 			if err != nil {
 				return nil, err
 			}
@@ -169,7 +171,7 @@ func (a *API) notifyIncidents() {
 			for i := range incidents {
 				items = append(items, viewIncident(&incidents[i]))
 			}
-			return answerPage(items, ""), nil
+			return answerPage(items, next), nil
 		})
 }
 

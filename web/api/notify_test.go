@@ -1,8 +1,6 @@
 package api_test
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -60,8 +58,8 @@ func TestNotificationTargetsAreSetListedTestedAndDeleted(t *testing.T) {
 func TestNotificationTargetsThatCannotBeToldAreRefused(t *testing.T) {
 	s := newSite(t)
 	for body, want := range map[string][2]string{
-		`{"kind":"webhook","url":"http://127.0.0.1/hunter2"}`:                      {"invalid_notification_target", "body.url"},
-		`{"kind":"webhook"}`:                                                       {"invalid_notification_target", "body.url"},
+		`{"kind":"webhook","url":"http://127.0.0.1/hunter2"}`: {"invalid_notification_target", "body.url"},
+		`{"kind":"webhook"}`: {"invalid_notification_target", "body.url"},
 		`{"kind":"slack","url":"https://a.example/hunter2","addresses":["a@b.c"]}`: {"invalid_notification_target", "body.addresses"},
 		`{"kind":"email","addresses":["ada@example.com"]}`:                         {"no_smtp", "body.kind"},
 		`{"kind":"job","job":"missing"}`:                                           {"job_not_found", "body.job"},
@@ -115,16 +113,73 @@ func TestSilencesAreMadeOnceListedAndEnded(t *testing.T) {
 	if made.Definition != "report-*" || made.Until.Sub(made.From) != 2*time.Hour || made.By == "" || made.Reason == "" {
 		t.Errorf("made %+v", made)
 	}
-	if again := into[wire.NotifySilence](s.ask("POST", path, body, "Idempotency-Key", "k").is(http.StatusOK)); again != made {
+	if again := into[wire.NotifySilence](s.ask("POST", path, body, "Idempotency-Key", "k").is(http.StatusOK)); *again != *made {
 		t.Errorf("sent again it made %+v", again)
 	}
 	s.ask("POST", path, `{"for":"1h"}`, "Idempotency-Key", "k").problem(http.StatusUnprocessableEntity, "key_reused")
 	for _, wrong := range []string{`{}`, `{"for":"1h","until":"2026-12-01T00:00:00Z"}`, `{"for":"3000h"}`, `{"for":"1h","alert":"fialed"}`, `{"for":"1h","definition":"["}`} {
 		s.ask("POST", path, wrong).problem(http.StatusUnprocessableEntity, "invalid_silence")
 	}
-	if got := into[wire.List[wire.NotifySilence]](s.ask("GET", path, "").is(http.StatusOK)); len(got.Items) != 1 || got.Items[0] != made {
+	if got := into[wire.List[wire.NotifySilence]](s.ask("GET", path, "").is(http.StatusOK)); len(got.Items) != 1 || got.Items[0] != *made {
 		t.Errorf("listed %+v", got)
 	}
 	s.ask("DELETE", path+"/"+made.ID, "").is(http.StatusNoContent)
 	s.ask("DELETE", path+"/"+made.ID, "").problem(http.StatusNotFound, "silence_not_found")
+}
+
+func TestDeliveriesAndIncidentsAreListedAndSentAgain(t *testing.T) {
+	s := newSite(t)
+	s.ask("PUT", notifyTargets+"/ops", `{"kind":"slack","url":"https://slack.example.com/x"}`).is(http.StatusCreated)
+	notifier := notify.NewNotifier(s.Notify, func() {}, func(string) {}, s.Log)
+	incident := func(n int, to ...string) engine.Incident {
+		since := s.Now.Add(time.Duration(n) * time.Minute)
+		return engine.Incident{
+			ID: "u" + string(rune('a'+n)) + "-failed", Namespace: "default", UID: "u", Job: "report", Alert: "failed", Since: since, Latest: since, Count: 3,
+			Run: "u-s1", Reason: "exit status 1", To: to,
+		}
+	}
+	for n, target := range []string{"ops", "none", "ops"} {
+		if err := notifier.Tell(t.Context(), incident(n, target)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const path = "/api/v1/notify/deliveries"
+	all := into[wire.List[wire.NotifyDelivery]](s.ask("GET", path, "").is(http.StatusOK))
+	if len(all.Items) != 3 || all.Items[0].Incident.Count != 3 || all.Items[1].Target != "none" || all.Items[1].State != "failed" || all.Items[1].Reason == "" {
+		t.Fatalf("listed %+v", all.Items)
+	}
+	if !all.Items[0].Incident.Since.After(all.Items[2].Incident.Since) {
+		t.Error("the newest is not the first")
+	}
+	first := into[wire.List[wire.NotifyDelivery]](s.ask("GET", path+"?limit=2", "").is(http.StatusOK))
+	second := into[wire.List[wire.NotifyDelivery]](s.ask("GET", path+"?limit=2&cursor="+first.Next, "").is(http.StatusOK))
+	if len(first.Items) != 2 || len(second.Items) != 1 || second.Items[0].ID != all.Items[2].ID {
+		t.Errorf("pages of %d and %d", len(first.Items), len(second.Items))
+	}
+	if got := into[wire.List[wire.NotifyDelivery]](s.ask("GET", path+"?target=ops&state=waiting", "").is(http.StatusOK)); len(got.Items) != 2 {
+		t.Errorf("filtered %+v", got)
+	}
+	if got := into[wire.List[wire.NotifyDelivery]](s.ask("GET", path+"?namespace=finance", "").is(http.StatusOK)); len(got.Items) != 0 {
+		t.Errorf("another namespace has %+v", got)
+	}
+	failed := all.Items[1].ID
+	if got := into[wire.NotifyDelivery](s.ask("POST", path+"/"+failed+"/retry", "").is(http.StatusAccepted)); got.State != "waiting" {
+		t.Errorf("it is %+v", got)
+	}
+	s.ask("POST", path+"/none/retry", "").problem(http.StatusNotFound, "notification_not_found")
+
+	owner := s.Store.Store
+	term, err := owner.Take(t.Context(), 1, "e")
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := incident(1, "ops")
+	open.Shard, open.Revision = 1, 1
+	if errs := owner.Commit(t.Context(), []engine.ShardCommit{{Shard: 1, Term: term.Number, Position: term.Position + 1, Batch: &engine.Batch{Incidents: []engine.Incident{open}}}}); errs[0] != nil {
+		t.Fatal(errs[0])
+	}
+	if got := into[wire.List[wire.NotifyIncident]](s.ask("GET", "/api/v1/notify/incidents", "").is(http.StatusOK)); len(got.Items) != 1 ||
+		got.Items[0].Job != "report" || got.Items[0].Reason != "exit status 1" {
+		t.Errorf("open are %+v", got)
+	}
 }

@@ -224,28 +224,9 @@ func (s *Service) Redeliver(ctx context.Context, namespace, id string) (notify.D
 	return s.Delivery(ctx, namespace, id)
 }
 
-// incidentsRead is how many deliveries are looked at for open incidents.
-const incidentsRead = 1000
-
-// OpenIncidents lists what is wrong now and was told, the latest begun first.
-func (s *Service) OpenIncidents(ctx context.Context, namespace string) ([]engine.Incident, error) {
-	deliveries, _, err := s.Deliveries(ctx, notify.DeliveryFilter{Namespace: namespace, Limit: incidentsRead})
-	if err != nil {
-		return nil, err
-	}
-	var open []engine.Incident
-	known := map[string]bool{} // the newest delivery of an incident counts
-	for i := range deliveries {
-		incident := &deliveries[i].Incident
-		if known[incident.ID] {
-			continue
-		}
-		known[incident.ID] = true
-		if !deliveries[i].Over {
-			open = append(open, *incident)
-		}
-	}
-	return open, nil
+// Incidents lists what of the definitions of a namespace is wrong now, and was asked for by alerts: the latest begun first.
+func (s *Service) Incidents(ctx context.Context, namespace, cursor string, limit int) ([]engine.Incident, string, error) {
+	return s.store.IncidentsPage(ctx, namespace, cursor, limit)
 }
 
 // Silences lists the silences of a namespace that are not over, by when they end.

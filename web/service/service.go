@@ -44,6 +44,9 @@ type Store interface {
 	DeadLetter(ctx context.Context, runID string) (engine.DeadLetter, error)
 	DeleteDeadLetter(ctx context.Context, runID string) error
 
+	// IncidentsPage lists the incidents of a namespace that have begun, the latest begun first.
+	IncidentsPage(ctx context.Context, namespace, cursor string, limit int) (incidents []engine.Incident, next string, err error)
+
 	CreateBinary(ctx context.Context, binary engine.Binary) error
 	ReplaceBinary(ctx context.Context, binary engine.Binary) error
 	DeleteBinary(ctx context.Context, namespace, name string, revision int64) error
