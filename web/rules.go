@@ -316,6 +316,19 @@ var rules = map[string]rule{
 
 	"POST /namespace": signedIn.unrecorded(),
 
+	"GET /notifications":                       viewer,
+	"POST /notifications/deliveries/:id/retry": operator,
+	"POST /notifications/rules":                admin,
+	"POST /notifications/silences":             operator,
+	"POST /notifications/silences/:id/end":     operator,
+	"GET /notifications/targets/:name/delete":  admin,
+	"POST /notifications/targets/:name/delete": admin,
+	"GET /notifications/targets/:name/edit":    admin,
+	"POST /notifications/targets/:name/edit":   admin,
+	"POST /notifications/targets/:name/test":   operator,
+	"GET /notifications/targets/new":           admin,
+	"POST /notifications/targets/new":          admin,
+
 	"GET /": viewer,
 
 	"GET /runs":              viewer,

@@ -130,6 +130,9 @@ func (s *Service) AlertsOf(ctx context.Context, namespace string, own *spec.Aler
 
 // SilencesOf returns the silences that now keep notifications about a job or DAG from being sent.
 func (s *Service) SilencesOf(ctx context.Context, namespace, name string) (found []notify.Silence, err error) {
+	if s.config.Notifications.Book == nil {
+		return nil, nil
+	}
 	silences, err := s.Silences(ctx, namespace)
 	for i := range silences {
 		one := silences[i]

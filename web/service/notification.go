@@ -145,14 +145,14 @@ func (s *Service) DeleteTarget(ctx context.Context, namespace, name string, forc
 	return nil
 }
 
-// TargetUsers lists the jobs, DAGs and tasks (as dag/task) whose definitions name each notification target of a namespace, in order. It
+// TargetUsers lists the jobs, DAGs (as "DAG name") and tasks (as dag/task) whose definitions name each notification target of a namespace, in order. It
 // looks at so many definitions, 0 for all, and says in more if there are others.
 func (s *Service) TargetUsers(ctx context.Context, namespace string, most int) (users map[string][]string, more bool, err error) {
 	users = map[string][]string{}
 	more, err = s.eachDefinition(ctx, namespace, most, func(job *engine.Job) {
 		addTargetUser(users, job.Name, job.Spec.Alerts)
 	}, func(dag *engine.DAG) {
-		addTargetUser(users, dag.Name, dag.Spec.Alerts)
+		addTargetUser(users, "DAG "+dag.Name, dag.Spec.Alerts)
 		for i := range dag.Spec.Tasks {
 			addTargetUser(users, dag.Name+"/"+dag.Spec.Tasks[i].Name, dag.Spec.Tasks[i].Alerts)
 		}
@@ -170,6 +170,9 @@ func addTargetUser(users map[string][]string, user string, alerts *spec.Alerts) 
 		}
 	}
 }
+
+// SendsNotifications reports whether this server sends notifications itself.
+func (s *Service) SendsNotifications() bool { return s.config.Notifications.Test != nil }
 
 // TestTarget sends a test message to a notification target, and returns its answer.
 func (s *Service) TestTarget(ctx context.Context, namespace, name string) (answer string, err error) {

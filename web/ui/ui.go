@@ -109,6 +109,7 @@ func (u *UI) Register(router Router) {
 	router.POST("/namespaces", u.namespaceCreate)
 	router.POST("/namespaces/:name/members", u.namespaceMember)
 	u.secretRoutes(router)
+	u.notificationRoutes(router)
 	u.settingsRoutes(router)
 	u.userRoutes(router)
 
