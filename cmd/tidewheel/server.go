@@ -47,6 +47,7 @@ type Server struct {
 	service   *service.Service
 	runKey    runtoken.Key // of run tokens; nil on a node without a store
 	secrets   secretsPart
+	notify    notifyPart
 	taskKeys  signing.Ring
 	identity  *ownCredentials // of an executor with --enrolment
 
@@ -122,6 +123,9 @@ func (s *Server) Start(ctx context.Context) (err error) {
 			return err
 		}
 		s.parts.add("roll", s.answerRoll) // it ends last
+		if err := s.openNotifications(); err != nil {
+			return err
+		}
 		s.service = service.New(storeOfUsers{s.store}, serviceBlobs{s.blobs}, s.queue, s.log, service.Config{
 			MaxBinary: int64(s.config.MaxBinary), Backup: s.backup, NoBackup: s.noBackup, Alone: s.engineAlone(), DiskFull: s.disk.full,
 			MaxBacklog: s.config.MaxBacklog, Enrolment: enrolment,
@@ -130,6 +134,9 @@ func (s *Server) Start(ctx context.Context) (err error) {
 	}
 	if err := s.openTaskKeys(ctx); err != nil {
 		return err
+	}
+	if s.config.needsStore() {
+		s.startNotifications()
 	}
 	for _, start := range []struct {
 		role string
