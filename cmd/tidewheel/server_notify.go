@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/notify"
 	"github.com/tidewheel/tidewheel/notify/send"
+	"github.com/tidewheel/tidewheel/notify/watch"
 	oidc "github.com/tidewheel/tidewheel/web/issuer"
 	"github.com/tidewheel/tidewheel/web/service"
 )
@@ -124,6 +126,27 @@ func (s *Server) startNotifications() {
 		s.log.Warn("this server has no key of secrets: notifications to webhooks, Slack and Teams wait for a server that has it; give --secrets-key-file")
 	}
 	s.parts.add("the notifications", s.notify.sender.Run)
+	config := watch.Config{
+		Records: s.store, Queue: s.queue, LeaseTTL: leaseTTL, Rules: s.notify.book.Rules, Tell: s.notify.notifier.Tell, Now: time.Now, Log: s.log,
+	}
+	if s.config.sharesShards() {
+		config.Owners = s.queue.ShardOwners
+	}
+	if s.config.has(roleWeb) {
+		config.Ledger = s.ledgerForWatch
+	}
+	s.parts.add("the watch over the installation", watch.New(config).Run)
+}
+
+// ledgerForWatch is what this node's check of the slot ledger has found.
+func (s *Server) ledgerForWatch() watch.Ledger {
+	state := s.service.LedgerState()
+	found := watch.Ledger{Found: state.Found, Through: state.Through, At: state.At}
+	if len(state.Differences) > 0 {
+		d := &state.Differences[0]
+		found.Words = fmt.Sprintf("%s of %s/%s, which is %s", d.Slot.UTC().Format(time.RFC3339), d.Namespace, d.Owner, d.Kind.Words())
+	}
+	return found
 }
 
 // publicURL is where people reach the pages, as far as this node knows.
