@@ -409,6 +409,10 @@ func (r reader) BinariesByKey(_ context.Context, keys []string) ([]engine.Binary
 	return read(r, func(ctx context.Context) ([]engine.Binary, error) { return r.t.store.BinariesByKey(ctx, keys) })
 }
 
+func (r reader) Incidents(_ context.Context, shards []int, after string, limit int) ([]engine.Incident, error) {
+	return read(r, func(ctx context.Context) ([]engine.Incident, error) { return r.t.store.Incidents(ctx, shards, after, limit) })
+}
+
 // Take and Commit are not for readers: the driver does both, so that they outlive its engine.
 func (r reader) Take(context.Context, int, string) (engine.Term, error) {
 	return engine.Term{}, errInjected
