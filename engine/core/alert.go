@@ -17,14 +17,22 @@ import (
 // happens, and returns at once where nobody asked to be told.
 
 func (j *job) subject() *subject {
+	s := &subject{uid: j.uid, namespace: j.namespace, job: j.name, alerts: j.alerts}
 	if d := j.dag; d != nil {
-		return &subject{uid: d.uid, namespace: d.namespace, dag: d.name, task: j.taskName, alerts: j.alerts}
+		s = d.subject()
+		s.task, s.alerts = j.taskName, j.alerts
+	} else if j.def != nil {
+		s.paused, s.pausedAt = j.def.Paused, j.def.PausedAt
 	}
-	return &subject{uid: j.uid, namespace: j.namespace, job: j.name, alerts: j.alerts}
+	return s
 }
 
 func (d *dagState) subject() *subject {
-	return &subject{uid: d.uid, namespace: d.namespace, dag: d.name, alerts: d.alerts}
+	s := &subject{uid: d.uid, namespace: d.namespace, dag: d.name, alerts: d.alerts}
+	if d.def != nil {
+		s.paused, s.pausedAt = d.def.Paused, d.def.PausedAt
+	}
+	return s
 }
 
 // subjects are the job itself, or the task, and the DAG of that, as far as people asked to be told of them.
@@ -41,15 +49,13 @@ func (j *job) subjects() (all []*subject) {
 // alertsOfJob has a job follow what its definition and its namespace ask for.
 func (c *Core) alertsOfJob(j *job) {
 	j.alerts = nil
-	paused, pausedAt := false, time.Time{}
 	if j.def != nil {
 		j.alerts = c.asked(j.def.Spec.Alerts, c.namespaceAlerts[j.namespace])
-		paused, pausedAt = j.def.Paused, j.def.PausedAt
 	}
 	if j.alerts == nil && c.incidents[j.uid] == nil {
 		return
 	}
-	c.followAlerts(j.subject(), paused, pausedAt)
+	c.followAlerts(j.subject())
 	for _, r := range j.live {
 		c.watch(r)
 	}
@@ -58,11 +64,9 @@ func (c *Core) alertsOfJob(j *job) {
 // alertsOfDAG has a DAG and its tasks follow what its definition and its namespace ask for.
 func (c *Core) alertsOfDAG(d *dagState) {
 	d.alerts = nil
-	paused, pausedAt := false, time.Time{}
 	asked := map[string]*spec.Alerts{} // by task
 	if d.def != nil {
 		d.alerts = c.asked(d.def.Spec.Alerts, c.namespaceAlerts[d.namespace])
-		paused, pausedAt = d.def.Paused, d.def.PausedAt
 	}
 	if d.def != nil && d.current().Graph != nil {
 		for i := range d.def.Spec.Tasks {
@@ -79,9 +83,11 @@ func (c *Core) alertsOfDAG(d *dagState) {
 			asked[i.Task] = nil // what is left of it goes
 		}
 	}
-	c.followAlerts(d.subject(), paused, pausedAt)
+	c.followAlerts(d.subject())
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
-		c.followAlerts(&subject{uid: d.uid, namespace: d.namespace, dag: d.name, task: name, alerts: asked[name]}, paused, pausedAt)
+		s := d.subject()
+		s.task, s.alerts = name, asked[name]
+		c.followAlerts(s)
 	}
 	if d.open != nil {
 		c.watchWave(d.open)

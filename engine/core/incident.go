@@ -55,6 +55,8 @@ const (
 type subject struct {
 	uid, namespace, job, dag, task string
 	alerts                         *spec.Alerts
+	paused                         bool
+	pausedAt                       time.Time // when it was paused or resumed last
 }
 
 // sign is what an incident is told by: a run, a wave or a slot.
@@ -168,6 +170,9 @@ func (c *Core) putOff(s *subject, from time.Time, by *sign) {
 	}
 	i := c.holder(s, spec.AlertSilent)
 	c.overFor(i, by)
+	if s.paused {
+		return
+	}
 	ahead := c.newIncident(s, i)
 	ahead.Latest = from.Truncate(time.Millisecond)
 	ahead.Since = ahead.Latest.Add(time.Duration(s.alerts.SilentFor)).Truncate(time.Millisecond)
@@ -359,9 +364,8 @@ var alerts = [...]spec.Alert{
 	spec.AlertFailed, spec.AlertDead, spec.AlertMissed, spec.AlertSkipped, spec.AlertLate, spec.AlertSlow, spec.AlertSilent,
 }
 
-// followAlerts drops the incidents of a subject that nobody asks for any more, and begins to count to the next silence. paused is when
-// it was paused or resumed last.
-func (c *Core) followAlerts(s *subject, paused bool, pausedAt time.Time) {
+// followAlerts drops the incidents of a subject that nobody asks for any more, and begins to count to the next silence.
+func (c *Core) followAlerts(s *subject) {
 	for _, i := range slices.Clone(c.incidents[s.uid]) {
 		if i.current && i.Task == s.task && !s.alerts.Asks(i.Alert) {
 			c.dropIncident(i)
@@ -371,14 +375,14 @@ func (c *Core) followAlerts(s *subject, paused bool, pausedAt time.Time) {
 		return
 	}
 	switch i := c.holder(s, spec.AlertSilent); {
-	case paused && i.current && i.Count == 0:
+	case s.paused && i.current && i.Count == 0:
 		c.dropIncident(i)
-	case paused && i.current && !i.Over.IsZero() && i.Next != nil && i.Next.Count == 0:
+	case s.paused && i.current && !i.Over.IsZero() && i.Next != nil && i.Next.Count == 0:
 		i.Next = nil
 		c.touchIncident(i)
-	case paused:
-	case !i.current || i.Count == 0 && pausedAt.After(i.Latest):
-		c.putOff(s, plan.Later(c.now, pausedAt), &sign{})
+	case s.paused:
+	case !i.current || i.Count == 0 && s.pausedAt.After(i.Latest):
+		c.putOff(s, plan.Later(c.now, s.pausedAt), &sign{})
 	case i.Count == 0 && (i.Since.Sub(i.Latest) != time.Duration(s.alerts.SilentFor) || !slices.Equal(i.To, s.alerts.To)):
 		c.putOff(s, i.Latest, &sign{})
 	}
