@@ -2,6 +2,7 @@ package core
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -250,7 +251,7 @@ func (c *Core) alertOfWave(w *waveState) {
 		return
 	}
 	s := w.dag.subject()
-	of := &sign{wave: w.ID, slot: w.Slot, reason: w.Reason}
+	of := &sign{wave: w.ID, slot: w.Slot, reason: cmp.Or(w.Reason, "not all of its tasks succeeded")}
 	switch w.Status {
 	case engine.StatusFailed:
 		c.sign(s, spec.AlertFailed, of)
@@ -359,12 +360,12 @@ const (
 
 // lastWords is why a run failed, with the last lines that it has printed.
 func lastWords(r *engine.Run) string {
-	a := r.Current()
+	a, reason := r.Current(), cmp.Or(r.Reason, "the run "+r.Status.String())
 	if a == nil || a.Output == nil {
-		return r.Reason
+		return reason
 	}
 	tail := bytes.TrimRight(a.Output.Tail, "\r\n \t")
 	tail = tail[max(0, len(tail)-lastBytes):]
 	lines := strings.Split(strings.ToValidUTF8(string(tail), "\uFFFD"), "\n")
-	return strings.TrimRight(r.Reason+"\n"+strings.Join(lines[max(0, len(lines)-lastLines):], "\n"), "\n")
+	return strings.TrimRight(reason+"\n"+strings.Join(lines[max(0, len(lines)-lastLines):], "\n"), "\n")
 }

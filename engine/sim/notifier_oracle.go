@@ -237,8 +237,8 @@ func (n *notifier) begins(i *engine.Incident) {
 	if i.Wave != "" && i.Run == "" {
 		n.w.counts.add("incident", "of a wave")
 	}
-	if i.Alert == spec.AlertSilent && i.Since.After(n.w.truth.now) {
-		n.w.fail("nothing falls silent before its time", "%s begins at %s", i.Key(), n.w.truth.now)
+	if i.Alert == spec.AlertSilent && i.Since.After(n.w.peak) {
+		n.w.fail("nothing falls silent before its time", "%s begins at %s", i.Key(), n.w.peak)
 	}
 	known := n.w.truth.stored[i.Run]
 	if known == nil || i.Count != 1 || i.Alert != spec.AlertFailed && i.Alert != spec.AlertDead {
