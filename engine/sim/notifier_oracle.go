@@ -115,7 +115,7 @@ func (n *notifier) signs(batch *engine.Batch, e *driver) *happenings {
 	}
 	for i := range batch.Waves {
 		wave := &batch.Waves[i]
-		if known := n.w.truth.waves[wave.ID]; known != nil && known.Status == wave.Status {
+		if known := n.w.truth.waves[wave.ID]; known != nil && known.Status == wave.Status && known.Resumed == wave.Resumed {
 			continue
 		}
 		switch whole := of(wave.DAGUID, ""); wave.Status {
