@@ -107,6 +107,7 @@ type Task struct {
 	Retry    Retry             `json:"retry,omitzero"`
 	Delivery Delivery          `json:"delivery,omitempty"`
 	Limits   Limits            `json:"limits,omitzero"`
+	Alerts   *Alerts           `json:"alerts,omitempty" jsonschema:"-" spec:"unsupported"`
 	Labels   map[string]string `json:"labels,omitempty" spec:"scalar"`
 }
 
