@@ -15,6 +15,7 @@ require (
 	github.com/aymanbagabas/go-udiff v0.3.1
 	github.com/coreos/go-oidc/v3 v3.21.0
 	github.com/danielgtaylor/huma/v2 v2.36.0
+	github.com/emersion/go-smtp v0.25.1
 	github.com/expr-lang/expr v1.17.5
 	github.com/gofiber/fiber/v3 v3.5.0
 	github.com/gofrs/flock v0.13.0
@@ -48,6 +49,8 @@ require (
 	modernc.org/sqlite v1.60.1
 	pgregory.net/rapid v1.3.0
 )
+
+require github.com/emersion/go-sasl v0.0.0-20241020182733-b788ff22d5a6 // indirect
 
 require (
 	filippo.io/hpke v0.4.0 // indirect

@@ -39,6 +39,8 @@ type Incident struct {
 	Recovered bool     `json:"recovered,omitempty"`
 	// Told says that the notifier has its beginning.
 	Told bool `json:"told,omitempty"`
+	// Next is what has begun since this one was over, while the notifier does not have the end. It has no Next, and is not told of.
+	Next *Incident `json:"next,omitempty"`
 }
 
 // IncidentID is the identity of the incident of a job, a DAG, or a task of a DAG.
@@ -56,5 +58,9 @@ func (i *Incident) Key() string { return i.ID + "-" + strconv.FormatInt(i.Since.
 func (i *Incident) Clone() Incident {
 	c := *i
 	c.To = slices.Clone(i.To)
+	if i.Next != nil {
+		next := i.Next.Clone()
+		c.Next = &next
+	}
 	return c
 }

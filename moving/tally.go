@@ -167,7 +167,10 @@ func settled(document engine.Document) engine.Document {
 		cut(&d.At)
 		return d
 	case engine.Incident:
-		cut(&d.Since, &d.Latest, &d.Slot, &d.Over)
+		d = d.Clone()
+		for i := &d; i != nil; i = i.Next {
+			cut(&i.Since, &i.Latest, &i.Slot, &i.Over)
+		}
 		return d
 	case engine.ScheduledTask:
 		cut(&d.Slot, &d.RunAt)

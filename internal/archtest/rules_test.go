@@ -109,14 +109,14 @@ var owners = []struct{ module, packages string }{
 	{"github.com/golang-jwt", "internal/runtoken"},
 	{"filippo.io/age", "secret"},
 	{"github.com/wneessen/go-mail", "notify/send"},
-	{"github.com/standard-webhooks", "notify"},
-	{"github.com/emersion", "notify"}, // its tests receive e-mail
+	{"github.com/standard-webhooks", "notify/send"},
+	{"github.com/emersion", "notify/send cmd/tidewheel"}, // their tests receive e-mail
 	{"golang.org/x/crypto", "access"},
 	{"golang.org/x/time", "access web web/service"},
 	{"github.com/coreos/go-oidc", "web/issuer"},
 	{"golang.org/x/oauth2", "web/issuer"},
 	{"golang.org/x/term", "cmd/tidewheel"},
-	{"golang.org/x/net", "web/ui"}, // its tests read the pages
+	{"golang.org/x/net", "web/ui internal/outgoing"}, // tests read the pages, and answer for DNS
 	{"github.com/a-h/templ", "templates web/ui"},
 	{"github.com/spf13", "cmd/tidewheel"},
 	{"github.com/vbauerster/mpb", "cmd/tidewheel"},

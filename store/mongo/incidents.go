@@ -14,30 +14,31 @@ import (
 
 // incidentDocument is a document of incidents.
 type incidentDocument struct {
-	ID        string         `bson:"_id"`
-	Revision  int64          `bson:"revision"`
-	Shard     int            `bson:"shard"`
-	Namespace string         `bson:"namespace"`
-	UID       string         `bson:"uid"`
-	Job       string         `bson:"job,omitempty"`
-	DAG       string         `bson:"dag,omitempty"`
-	Task      string         `bson:"task,omitempty"`
-	Alert     string         `bson:"alert"`
-	Began     *bson.DateTime `bson:"began,omitempty"` // since, unless it lies ahead
-	Since     bson.DateTime  `bson:"since"`
-	Latest    *bson.DateTime `bson:"latest,omitempty"`
-	Count     int64          `bson:"count"`
-	Run       string         `bson:"run,omitempty"`
-	Wave      string         `bson:"wave,omitempty"`
-	Slot      *bson.DateTime `bson:"slot,omitempty"`
-	Reason    string         `bson:"reason,omitempty"`
-	Over      *bson.DateTime `bson:"over,omitempty"`
-	OverRun   string         `bson:"over_run,omitempty"`
-	Ended     string         `bson:"ended,omitempty"`
-	To        []string       `bson:"to,omitempty"`
-	Recovered bool           `bson:"recovered,omitempty"`
-	Told      bool           `bson:"told,omitempty"`
-	Position  int64          `bson:"position,omitempty"` // of the commit in its shard's journal
+	ID        string            `bson:"_id"`
+	Revision  int64             `bson:"revision"`
+	Shard     int               `bson:"shard"`
+	Namespace string            `bson:"namespace"`
+	UID       string            `bson:"uid"`
+	Job       string            `bson:"job,omitempty"`
+	DAG       string            `bson:"dag,omitempty"`
+	Task      string            `bson:"task,omitempty"`
+	Alert     string            `bson:"alert"`
+	Began     *bson.DateTime    `bson:"began,omitempty"` // since, unless it lies ahead
+	Since     bson.DateTime     `bson:"since"`
+	Latest    *bson.DateTime    `bson:"latest,omitempty"`
+	Count     int64             `bson:"count"`
+	Run       string            `bson:"run,omitempty"`
+	Wave      string            `bson:"wave,omitempty"`
+	Slot      *bson.DateTime    `bson:"slot,omitempty"`
+	Reason    string            `bson:"reason,omitempty"`
+	Over      *bson.DateTime    `bson:"over,omitempty"`
+	OverRun   string            `bson:"over_run,omitempty"`
+	Ended     string            `bson:"ended,omitempty"`
+	To        []string          `bson:"to,omitempty"`
+	Recovered bool              `bson:"recovered,omitempty"`
+	Told      bool              `bson:"told,omitempty"`
+	Next      *incidentDocument `bson:"next,omitempty"`
+	Position  int64             `bson:"position,omitempty"` // of the commit in its shard's journal
 }
 
 func newIncidentDocument(i *engine.Incident) incidentDocument {
@@ -47,6 +48,10 @@ func newIncidentDocument(i *engine.Incident) incidentDocument {
 		Slot: someDate(i.Slot), Reason: i.Reason, Over: someDate(i.Over), OverRun: i.OverRun, Ended: i.Ended,
 		To: i.To, Recovered: i.Recovered, Told: i.Told,
 	}
+	if i.Next != nil {
+		next := newIncidentDocument(i.Next)
+		d.Next = &next
+	}
 	if i.Count > 0 {
 		d.Began = someDate(i.Since)
 	}
@@ -54,12 +59,20 @@ func newIncidentDocument(i *engine.Incident) incidentDocument {
 }
 
 func (d incidentDocument) value() (engine.Incident, error) {
-	return engine.Incident{
+	i := engine.Incident{
 		ID: d.ID, Revision: d.Revision, Shard: d.Shard, Namespace: d.Namespace, UID: d.UID, Job: d.Job, DAG: d.DAG, Task: d.Task,
 		Alert: spec.Alert(d.Alert), Since: instant(d.Since), Latest: someInstant(d.Latest), Count: d.Count, Run: d.Run, Wave: d.Wave,
 		Slot: someInstant(d.Slot), Reason: d.Reason, Over: someInstant(d.Over), OverRun: d.OverRun, Ended: d.Ended,
 		To: d.To, Recovered: d.Recovered, Told: d.Told,
-	}, nil
+	}
+	if d.Next != nil {
+		next, err := d.Next.value()
+		if err != nil {
+			return i, err
+		}
+		i.Next = &next
+	}
+	return i, nil
 }
 
 // Incidents gives incidents of these shards with ids above after, in the order of their ids.

@@ -27,6 +27,7 @@ func endedIncident(i engine.Incident) engine.Incident {
 	i.DAG, i.Task, i.Wave, i.Slot = "etl", "fetch", "wave", i.Since.Add(-time.Minute)
 	i.Latest, i.Over, i.OverRun, i.Ended = i.Since.Add(time.Hour), i.Since.Add(2*time.Hour), "run", "it succeeded"
 	i.To = []string{"ops", "on-call"}
+	i.Next = &engine.Incident{ID: i.ID, Shard: i.Shard, UID: i.UID, Alert: i.Alert, Since: i.Over.Add(time.Second), Count: 1, Latest: i.Over.Add(time.Second)}
 	return i
 }
 
