@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 // The results that are counted.
@@ -36,6 +37,11 @@ type Notifier struct {
 // comes about without being sent.
 func NewNotifier(book *Book, wake func(), count func(result string), log *slog.Logger) *Notifier {
 	return &Notifier{book, wake, count, log}
+}
+
+// AlertRules returns what each namespace asks for where definitions leave it out. The caller owns it.
+func (n *Notifier) AlertRules(ctx context.Context) (map[string]spec.Alerts, error) {
+	return n.book.AllRules(ctx)
 }
 
 // Tell makes a delivery of an incident's beginning, unless it was told before, and of its end, if it is over and that is asked for,

@@ -113,6 +113,18 @@ type TargetRow struct {
 	ByRules           bool     // the rules of the namespace name it
 }
 
+// words say where it is, and how.
+func (r TargetRow) words() string {
+	words := r.Where
+	if r.Private {
+		words += ", private addresses allowed"
+	}
+	if r.Digest != "" {
+		words += ", a digest every " + r.Digest
+	}
+	return words
+}
+
 // TargetPath is the address of what is done with a target.
 func TargetPath(name, act string) string {
 	return NotificationsPath + "/targets/" + url.PathEscape(name) + "/" + act

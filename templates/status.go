@@ -50,7 +50,7 @@ func statusLook(status string) look {
 	case "delivered":
 		return look{word: "delivered", tone: "good", shape: "check"}
 	case "held":
-		return look{word: "held for the digest", tone: "idle", shape: "dots"}
+		return look{word: "held", tone: "idle", shape: "dots"}
 	case "silenced":
 		return look{word: "silenced", tone: "idle", shape: "pause"}
 	case "slow":

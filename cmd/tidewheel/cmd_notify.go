@@ -89,7 +89,7 @@ func incidentWords(i *wire.NotifyIncident, over bool) string {
 // deliveryAnswer is the latest answer of a target, or why there is none.
 func deliveryAnswer(d *wire.NotifyDelivery) string {
 	if n := len(d.Attempts); n > 0 {
-		return cmp.Or(d.Attempts[n-1].Answer, d.Attempts[n-1].Error)
+		return cmp.Or(d.Attempts[n-1].Error, d.Attempts[n-1].Answer)
 	}
 	return d.Reason
 }

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -17,7 +18,7 @@ import (
 )
 
 const (
-	incidentsShown    = 20
+	incidentsShown    = 10
 	deliveriesPerPage = 20
 	// targetsShown is how many targets the page lists: more than a namespace has.
 	targetsShown = 500
@@ -148,7 +149,7 @@ func deliveryRow(d *notify.Delivery) templates.DeliveryRow {
 	row.Reason = readable([]byte(reason))
 	if n := len(d.Attempts); n > 0 {
 		last := d.Attempts[n-1]
-		row.Answer = readable([]byte(last.Answer + last.Error))
+		row.Answer = readable([]byte(cmp.Or(last.Error, last.Answer)))
 	}
 	return row
 }
