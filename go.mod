@@ -15,6 +15,7 @@ require (
 	github.com/aymanbagabas/go-udiff v0.3.1
 	github.com/coreos/go-oidc/v3 v3.21.0
 	github.com/danielgtaylor/huma/v2 v2.36.0
+	github.com/emersion/go-smtp v0.25.1
 	github.com/expr-lang/expr v1.17.5
 	github.com/gofiber/fiber/v3 v3.5.0
 	github.com/gofrs/flock v0.13.0
@@ -31,9 +32,11 @@ require (
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10
 	github.com/spf13/viper v1.21.0
+	github.com/standard-webhooks/standard-webhooks/libraries v0.0.1
 	github.com/tinylib/msgp v1.6.4
 	github.com/vbauerster/mpb/v8 v8.9.3
 	github.com/versity/versitygw v1.8.0
+	github.com/wneessen/go-mail v0.8.1
 	go.mongodb.org/mongo-driver/v2 v2.9.2
 	go.uber.org/goleak v1.3.0
 	go.yaml.in/yaml/v3 v3.0.5
@@ -48,6 +51,8 @@ require (
 )
 
 require github.com/yuin/goldmark v1.7.13
+
+require github.com/emersion/go-sasl v0.0.0-20241020182733-b788ff22d5a6 // indirect
 
 require (
 	filippo.io/hpke v0.4.0 // indirect

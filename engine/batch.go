@@ -39,10 +39,13 @@ type Batch struct {
 	Tasks       []ScheduledTask
 	Slots       []SlotRange
 	DeadLetters []DeadLetter
+	Incidents   []Incident
 
 	DropRuns    []string // ids
 	DropTasks   []string // ids
 	DropLetters []string // ids of runs
+
+	DropIncidents []string // ids
 
 	// Handled and HandledDAGs clear Pending where the definition still has the revision, or remove the tombstone that has it,
 	// with its generations.
@@ -69,7 +72,7 @@ type CommandDone struct {
 
 // Empty reports whether there is nothing to write.
 func (d *Batch) Empty() bool {
-	return len(d.Runs) == 0 && len(d.Waves) == 0 && len(d.Tasks) == 0 && len(d.Slots) == 0 && len(d.DeadLetters) == 0 &&
-		len(d.DropRuns) == 0 && len(d.DropTasks) == 0 && len(d.DropLetters) == 0 &&
+	return len(d.Runs) == 0 && len(d.Waves) == 0 && len(d.Tasks) == 0 && len(d.Slots) == 0 && len(d.DeadLetters) == 0 && len(d.Incidents) == 0 &&
+		len(d.DropRuns) == 0 && len(d.DropTasks) == 0 && len(d.DropLetters) == 0 && len(d.DropIncidents) == 0 &&
 		len(d.Handled) == 0 && len(d.HandledDAGs) == 0 && len(d.Done) == 0
 }

@@ -18,6 +18,7 @@ const (
 	CollectionEffects        Collection = "effects"
 	CollectionSlots          Collection = "slots"
 	CollectionDeadLetters    Collection = "dead_letters"
+	CollectionIncidents      Collection = "incidents"
 	CollectionScheduledTasks Collection = "scheduled_tasks"
 	CollectionCommands       Collection = "commands"
 	CollectionSharedKeys     Collection = "shared_keys"
@@ -29,13 +30,13 @@ const (
 func Collections() []Collection {
 	return []Collection{
 		CollectionBinaries, CollectionJobs, CollectionGenerations, CollectionDAGs, CollectionDAGGenerations, CollectionWaves,
-		CollectionRuns, CollectionEffects, CollectionSlots, CollectionDeadLetters, CollectionScheduledTasks, CollectionCommands, CollectionSharedKeys,
-		CollectionRecords,
+		CollectionRuns, CollectionEffects, CollectionSlots, CollectionDeadLetters, CollectionIncidents, CollectionScheduledTasks, CollectionCommands,
+		CollectionSharedKeys, CollectionRecords,
 	}
 }
 
 // Document is one whole document of the truth, as it is moved from one store to another: a Binary, Job, Generation,
-// DAG, DAGGeneration, Wave, Run, RunEffect, SlotRange, DeadLetter, ScheduledTask, Command, SharedKey or Record.
+// DAG, DAGGeneration, Wave, Run, RunEffect, SlotRange, DeadLetter, Incident, ScheduledTask, Command, SharedKey or Record.
 type Document interface {
 	// Place tells the collection, and the id that no other document of it has.
 	Place() (Collection, string)
@@ -75,6 +76,9 @@ func (s SlotRange) Place() (Collection, string) { return CollectionSlots, s.ID }
 
 // Place is the dead letter's place among all documents.
 func (d DeadLetter) Place() (Collection, string) { return CollectionDeadLetters, d.RunID }
+
+// Place is the incident's place among all documents.
+func (i Incident) Place() (Collection, string) { return CollectionIncidents, i.ID }
 
 // Place is the scheduled task's place among all documents.
 func (t ScheduledTask) Place() (Collection, string) { return CollectionScheduledTasks, t.ID }

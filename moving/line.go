@@ -54,6 +54,7 @@ var parsers = map[engine.Collection]func(line []byte) (engine.Document, error){
 	engine.CollectionDAGGenerations: parse[engine.DAGGeneration],
 	engine.CollectionSlots:          parse[engine.SlotRange],
 	engine.CollectionDeadLetters:    parse[engine.DeadLetter],
+	engine.CollectionIncidents:      parse[engine.Incident],
 	engine.CollectionScheduledTasks: parse[engine.ScheduledTask],
 	engine.CollectionCommands:       parse[engine.Command],
 	engine.CollectionSharedKeys:     parse[engine.SharedKey],

@@ -119,6 +119,10 @@ func household(t testing.TB, store moving.Store, objects *bucket, runs int) {
 		},
 		engine.SlotRange{ID: "aaaaaaaaaaaaaaaa-s9", JobUID: job.UID, Namespace: "default", Job: "report", From: noon, To: noon, Count: 1, Outcome: engine.OutcomeMissed},
 		engine.DeadLetter{RunID: "aaaaaaaaaaaaaaaa-s2", Namespace: "default", JobUID: job.UID, Job: "report", Error: "no \u2028 <&>", Attempts: 3, At: noon},
+		engine.Incident{
+			ID: engine.IncidentID(job.UID, "", spec.AlertFailed), Revision: 2, Shard: job.Shard, Namespace: "default", UID: job.UID, Job: "report",
+			Alert: spec.AlertFailed, Since: noon, Latest: noon.Add(time.Minute), Count: 3, Slot: noon, Reason: "exit 3 <&>", To: []string{"ops"}, Told: true,
+		},
 		engine.ScheduledTask{ID: job.UID, Slot: noon, RunAt: engine.Parked, Generation: 2, Revision: 7, Namespace: "default", Job: "report"},
 		engine.ScheduledTask{ID: "bbbbbbbbbbbbbbbb-zeta", RunAt: noon, Generation: 1, Revision: 1, Namespace: "default", Job: "etl/zeta"},
 		engine.Command{ID: "mark-1", Kind: engine.CommandMarkTask, JobUID: "bbbbbbbbbbbbbbbb", RunID: "bbbbbbbbbbbbbbbb-w1", Task: "alpha", Mark: engine.StatusSkipped, At: noon},
@@ -376,7 +380,7 @@ func TestABackupThatCannotBeWritten(t *testing.T) {
 	for _, room := range []int{0, 10, whole / 2, whole - 1} {
 		file := &short{room: room}
 		_, err := moving.Write(t.Context(), file, moving.Contents{
-			Header: moving.Header{CreatedAt: noon, Logs: true}, Documents: from, Objects: objects, Keys: map[string][]byte{"token": []byte("tw_secret\n"), "s3.json": []byte("{}")},
+			Header: moving.Header{Tidewheel: "test", CreatedAt: noon, Logs: true}, Documents: from, Objects: objects, Keys: map[string][]byte{"token": []byte("tw_secret\n"), "s3.json": []byte("{}")},
 		}, nil)
 		if !errors.Is(err, errFull) {
 			t.Errorf("with room for %d of %d bytes: %v", room, whole, err)

@@ -166,6 +166,12 @@ func settled(document engine.Document) engine.Document {
 	case engine.DeadLetter:
 		cut(&d.At)
 		return d
+	case engine.Incident:
+		d = d.Clone()
+		for i := &d; i != nil; i = i.Next {
+			cut(&i.Since, &i.Latest, &i.Slot, &i.Over)
+		}
+		return d
 	case engine.ScheduledTask:
 		cut(&d.Slot, &d.RunAt)
 		return d

@@ -97,10 +97,26 @@ func (v *Vault) readSettled(ctx context.Context) (engine.Record, settled, error)
 	return record, now, nil
 }
 
-// Kept reports whether any secret is kept, in any namespace.
+// Kept reports whether anything is kept that is sealed, in any namespace.
 func (v *Vault) Kept(ctx context.Context) (bool, error) {
-	records, err := v.store.Records(ctx, engine.RecordFilter{Kind: kindSecret, Limit: 1})
-	return len(records) > 0, err
+	for _, kind := range sealedKinds {
+		for after := ""; ; {
+			records, err := v.store.Records(ctx, engine.RecordFilter{Kind: kind, After: after, Limit: page})
+			if err != nil {
+				return false, err
+			}
+			for i := range records {
+				if kept, err := valueOf(&records[i]); err != nil || kept.Recipient != "" {
+					return err == nil, err
+				}
+			}
+			if len(records) < page {
+				break
+			}
+			after = records[len(records)-1].Key
+		}
+	}
+	return false, nil
 }
 
 // sealsFor returns what new values are sealed for. A node whose key does not fit seals nothing: it would take values that
@@ -137,7 +153,7 @@ func (v *Vault) Tend(ctx context.Context) (state KeyState, resealed, foreign int
 	if err != nil {
 		return state, 0, 0, err
 	}
-	err = v.each(ctx, func(record *engine.Record, kept *stored) error {
+	err = v.each(ctx, func(record *engine.Record, kept Value) error {
 		if kept.Recipient == recipient {
 			return nil
 		}
@@ -154,19 +170,58 @@ func (v *Vault) Tend(ctx context.Context) (state KeyState, resealed, foreign int
 	return state, resealed, foreign, err
 }
 
-// each calls visit with every secret.
-func (v *Vault) each(ctx context.Context, visit func(*engine.Record, *stored) error) error {
+// sealedKinds are the kinds of records that hold a Value, among other fields.
+var sealedKinds = []string{kindSecret, KindTarget}
+
+// valueOf reads the Value of a record, whose other fields may be of another package.
+func valueOf(record *engine.Record) (kept Value, err error) {
+	if err := json.Unmarshal(record.Data, &kept); err != nil {
+		return Value{}, fmt.Errorf("read %s %s: %w", record.Kind, record.Key, err)
+	}
+	return kept, nil
+}
+
+// withValue returns the data of a record with another Value in it, and all other fields as they are.
+func withValue(record *engine.Record, value Value) ([]byte, error) {
+	fields := map[string]json.RawMessage{}
+	err := json.Unmarshal(record.Data, &fields)
+	if err == nil {
+		fields["recipient"], err = json.Marshal(value.Recipient)
+	}
+	if err == nil {
+		fields["sealed"], err = json.Marshal(value.Sealed)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write %s %s: %w", record.Kind, record.Key, err)
+	}
+	return json.Marshal(fields)
+}
+
+// each calls visit with everything that is sealed.
+func (v *Vault) each(ctx context.Context, visit func(*engine.Record, Value) error) error {
+	for _, kind := range sealedKinds {
+		if err := v.eachOf(ctx, kind, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *Vault) eachOf(ctx context.Context, kind string, visit func(*engine.Record, Value) error) error {
 	for after := ""; ; {
-		records, err := v.store.Records(ctx, engine.RecordFilter{Kind: kindSecret, After: after, Limit: page})
+		records, err := v.store.Records(ctx, engine.RecordFilter{Kind: kind, After: after, Limit: page})
 		if err != nil {
-			return fmt.Errorf("list secrets: %w", err)
+			return fmt.Errorf("list %ss: %w", kind, err)
 		}
 		for i := range records {
-			kept, err := decode(&records[i])
+			kept, err := valueOf(&records[i])
 			if err != nil {
 				return err
 			}
-			if err := visit(&records[i], &kept); err != nil {
+			if kept.Recipient == "" {
+				continue // a target without an address that is secret
+			}
+			if err := visit(&records[i], kept); err != nil {
 				return err
 			}
 		}
@@ -178,8 +233,9 @@ func (v *Vault) each(ctx context.Context, visit func(*engine.Record, *stored) er
 }
 
 // reseal seals a value for another recipient; false: it was changed or deleted meanwhile, or is damaged.
-func (v *Vault) reseal(ctx context.Context, record *engine.Record, kept *stored, recipient string) (bool, error) {
+func (v *Vault) reseal(ctx context.Context, record *engine.Record, kept Value, recipient string) (bool, error) {
 	namespace, name := split(record.Key)
+	namespace = bound(record.Kind, namespace)
 	value, err := v.ring.Key().Open(namespace, name, kept.Sealed)
 	if err != nil {
 		return false, nil // it stays as it is: the run that asks for it says why it does not open
@@ -190,15 +246,15 @@ func (v *Vault) reseal(ctx context.Context, record *engine.Record, kept *stored,
 	kept.Recipient = recipient
 	next := *record
 	next.Revision++
-	if next.Data, err = json.Marshal(kept); err != nil {
-		return false, fmt.Errorf("write secret %s: %w", record.Key, err)
+	if next.Data, err = withValue(record, kept); err != nil {
+		return false, err
 	}
 	err = v.store.ReplaceRecord(ctx, next)
 	if errors.Is(err, engine.ErrConflict) || errors.Is(err, engine.ErrNotFound) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("write secret %s: %w", record.Key, err)
+		return false, fmt.Errorf("write %s %s: %w", record.Kind, record.Key, err)
 	}
 	return true, nil
 }
@@ -206,7 +262,7 @@ func (v *Vault) reseal(ctx context.Context, record *engine.Record, kept *stored,
 // InUse lists the recipients that values are sealed for.
 func (v *Vault) InUse(ctx context.Context) (map[string]bool, error) {
 	used := map[string]bool{}
-	err := v.each(ctx, func(_ *engine.Record, kept *stored) error {
+	err := v.each(ctx, func(_ *engine.Record, kept Value) error {
 		used[kept.Recipient] = true
 		return nil
 	})

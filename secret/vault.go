@@ -18,6 +18,46 @@ const (
 	kindKey    = "secret-key" // key: keyRecord
 )
 
+// KindTarget is the kind of the records of package notify that hold a Value: these keys rotate with those of secrets.
+const KindTarget = "notify-target" // key: namespace/name
+
+// Value is what is sealed inside a record of another package.
+type Value struct {
+	Recipient string `json:"recipient"` // what Sealed is sealed for
+	Sealed    []byte `json:"sealed"`
+}
+
+// bound is the namespace under which a value is sealed that a record of KindTarget holds. No namespace has such a name, so that a
+// program's secret does not open as one of these, nor the other way around.
+func bound(kind, namespace string) string {
+	if kind == kindSecret {
+		return namespace
+	}
+	return kind + ":" + namespace
+}
+
+// Seal encrypts what the server itself needs again, of the record of KindTarget with this namespace and name. Errors:
+// ErrUnsettled, ErrOtherKey, ErrLost.
+func (v *Vault) Seal(ctx context.Context, namespace, name string, value []byte) (Value, error) {
+	recipient, err := v.sealsFor(ctx)
+	if err != nil {
+		return Value{}, err
+	}
+	sealed, err := seal(recipient, bound(KindTarget, namespace), name, value)
+	return Value{recipient, sealed}, err
+}
+
+// Unseal decrypts what Seal has sealed: ErrNoKey, ErrOtherKey, ErrDamaged, or the value.
+func (v *Vault) Unseal(ctx context.Context, namespace, name string, value Value) ([]byte, error) {
+	if v.ring == nil {
+		return nil, ErrNoKey
+	}
+	return v.ring.Open(ctx, bound(KindTarget, namespace), name, value.Sealed)
+}
+
+// Opens reports whether this node has a key to unseal with.
+func (v *Vault) Opens() bool { return v.ring != nil }
+
 // Secret is what there is to say of a secret but its value.
 type Secret struct {
 	Namespace, Name      string

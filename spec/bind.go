@@ -27,7 +27,6 @@ type binder struct {
 	open     map[*yaml.Node]bool   // anchored nodes that are being read
 	expanded int
 	root     reflect.Type // of the document
-	stored   bool         // the document was accepted before: what is unsupported is read
 }
 
 func newBinder(before int) *binder {
@@ -190,21 +189,8 @@ func (b *binder) structure(n *yaml.Node, path string, field reflect.Value) {
 			return
 		}
 		at, option := join(path, key.Value), optionOf(field.Type().Field(index))
-		if option == optionUnsupported && !b.stored {
-			b.unsupported(key, at)
-			return
-		}
 		b.value(value, at, field.Field(index), option)
 	})
-}
-
-// unsupported refuses a key that does nothing, whatever its value is.
-func (b *binder) unsupported(key *yaml.Node, path string) {
-	reason := unsupportedReasons[path]
-	if b.root == dagType {
-		reason = unsupportedReasons["DAG:."+path]
-	}
-	b.wrong(key, path, reason)
 }
 
 // pairs calls for each key that is text and is there for the first time.

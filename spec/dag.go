@@ -47,8 +47,8 @@ type DAG struct {
 	// MaxParallel bounds the runs of one wave that are under way at once; 0 is no bound.
 	MaxParallel int `json:"max_parallel,omitempty"`
 
-	// Alerts do nothing; see [DAG.Unsupported].
-	Alerts *Alerts `json:"alerts,omitempty" jsonschema:"-" spec:"unsupported"`
+	// Alerts say what people are told about the DAG; nil leaves that to its namespace.
+	Alerts *Alerts `json:"alerts,omitempty"`
 	// Labels are for finding and grouping.
 	Labels map[string]string `json:"labels,omitempty" spec:"scalar"`
 	// Defaults are what tasks leave out.
@@ -107,7 +107,9 @@ type Task struct {
 	Retry    Retry             `json:"retry,omitzero"`
 	Delivery Delivery          `json:"delivery,omitempty"`
 	Limits   Limits            `json:"limits,omitzero"`
-	Labels   map[string]string `json:"labels,omitempty" spec:"scalar"`
+	// Alerts say what people are told about the task, besides what they are told about its DAG.
+	Alerts *Alerts           `json:"alerts,omitempty"`
+	Labels map[string]string `json:"labels,omitempty" spec:"scalar"`
 }
 
 // Root reports whether the task needs no other.

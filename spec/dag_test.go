@@ -26,6 +26,7 @@ overlap: queue
 catch_up: {policy: none}
 exclude: ["0 3 25 12 *"]
 max_parallel: 16
+alerts: {on: [failed], lag: 1m, to: [ops]}
 labels: {team: finance}
 defaults:
   interpreter: python3
@@ -59,6 +60,7 @@ tasks:
     retry: {max_attempts: 4}
     delivery: at_least_once
     limits: {cpu: 2}
+    alerts: {on: [dead, recovered], duration: 1h, to: [ops]}
   shops:
     binary: shop-total
     secrets: {TOKEN: shop-token}
@@ -211,6 +213,18 @@ var badDAGs = []badDAG{
 		`5:3: tasks.Load differs from task "load" in upper and lower case only: people would take one for the other, so rename it`}},
 	{name: "repeated task", text: "  a: {binary: b}\n  a: {binary: b}\n", want: []string{`5:3: key "a" is given twice: the first is on line 4`}},
 	{name: "no binary", text: "  a: {args: [x]}\n", want: []string{"4:3: tasks.a.binary is missing: name an uploaded program, such as report or report@stable"}},
+	{name: "alerts of a task", text: "  a: {binary: b, alerts: {on: [missed, none, failed], lag: 1m, silent_for: 1h, to: [ops]}}\n", want: []string{
+		"4:32: tasks.a.alerts.on[0] is missed, which belongs to the alerts of the DAG: a task has no slots of its own",
+		"4:40: tasks.a.alerts.on[1] is none, and a task has no alerts but its own: remove alerts",
+		"4:60: tasks.a.alerts.lag belongs to the alerts of the DAG: a task has no slots of its own",
+		"4:76: tasks.a.alerts.silent_for belongs to the alerts of the DAG: a task has no slots of its own"}},
+	{name: "alerts of a task to no target", text: "  a: {binary: b, alerts: {on: [failed]}}\n", want: []string{
+		"4:26: tasks.a.alerts.to is missing: name the notification targets, a task takes none from its DAG or its namespace"}},
+	{name: "alerts of a task of nothing", text: "  a: {binary: b, alerts: {to: [ops]}}\n", want: []string{
+		"4:31: tasks.a.alerts.to has nothing to be told: say of what, such as on: [failed]"}},
+	{name: "alerts of a DAG", text: "  a: {binary: b}\nalerts: {on: [slow, failde]}\n", want: []string{
+		"5:15: alerts.on[0] is slow, which is asked for by its time: set alerts.duration instead",
+		`5:21: alerts.on[1] must be failed, dead, missed, skipped, recovered or none, not "failde": did you mean failed?`}},
 	{name: "nothing", text: "  a:\n", want: []string{"4:3: tasks.a has no value: give it at least a binary, as in {binary: fetch}"}},
 	{name: "name of a task", text: "  a.b: {binary: b}\n", want: []string{"4:3: tasks.a.b has a name that has a '.': use letters, digits, '-' and '_'"}},
 	{name: "tasks as a list", whole: "kind: DAG\nname: d\ntasks: [{name: a}]\n", want: []string{"3:8: tasks must be a mapping of names to tasks, such as {fetch: {binary: fetch}}, not a list"}},

@@ -58,8 +58,8 @@ func Decode(file string, data []byte) ([]Document, Problems) {
 	return (&decoder{file: file, names: map[string]taken{}}).decodeFile(data)
 }
 
-// decodeStored is Decode for a text that was accepted before, maybe by an earlier version: what this version does not
-// support is read and not refused.
+// decodeStored is Decode for a text that was accepted before, maybe by an earlier version: what it asks for in
+// vain is read and not refused.
 func decodeStored(source string) ([]Document, Problems) {
 	return (&decoder{names: map[string]taken{}, stored: true}).decodeFile([]byte(source))
 }
@@ -179,7 +179,6 @@ func (d *decoder) document(root *yaml.Node, before int, source string) {
 	}
 	d.seen++
 	binder := newBinder(before)
-	binder.stored = d.stored
 	found := Document{File: d.file, Line: root.Line + before, Source: source}
 	switch d.kindOf(binder, root) {
 	case KindJob:

@@ -115,7 +115,7 @@ var (
 	// Other YAML readers take these for booleans.
 	oldBoolean = regexp.MustCompile(`^(?i:y|n|yes|no|on|off)$`)
 
-	onKey          = regexp.MustCompile(`^((defaults|tasks\.[^.]+)\.)?retry$|^alerts$`)
+	onKey          = regexp.MustCompile(`^((defaults|tasks\.[^.]+)\.)?retry$|^(tasks\.[^.]+\.)?alerts$`)
 	descriptionKey = regexp.MustCompile(`^(tasks\.[^.]+\.)?description$`)
 )
 

@@ -42,7 +42,12 @@ limits: {memory: 256MiB, cpu: 0.5, output: 64MiB, open_files: 256}
 exclude:
   - "0 3 25 12 *"
   - {from: "2026-12-24T00:00:00Z", to: "2026-12-27T00:00:00Z"}
-alerts: {lag: 30s}
+alerts:
+  on: [failed, missed, dead, recovered]
+  lag: 30s
+  duration: 5m
+  silent_for: 26h
+  to: [ops]
 labels: {team: finance}
 `
 	if diff := cmp.Diff(want, encode(t, decodeOne(t, string(exampleYAML(t))))); diff != "" {
@@ -182,6 +187,10 @@ func TestEqualSeesMeaningNotForm(t *testing.T) {
 		{"at: 2026-01-01T00:00:00Z", "at: 2026-01-01T06:00:00+06:00", true},
 		{"at: 2026-01-01T00:00:00Z", "at: 2026-01-01T00:00:00.001Z", false},
 		{"args: [a, b]", "args: [b, a]", false},
+		{"alerts: {on: [failed, dead], to: [a, b]}", "alerts: {on: [dead, failed], to: [b, a]}", true},
+		{"alerts: {on: [failed], to: [a]}", "alerts: {on: [failed], to: [b]}", false},
+		{"alerts: {silent_for: 26h}", "{}", false},
+		{"alerts: {duration: 5m}", "{}", false},
 		{"timeout: 10m", "{}", false},
 	}
 	for _, pair := range pairs {
@@ -205,6 +214,7 @@ func TestCloneSharesNothing(t *testing.T) {
 	clone.Args[0], clone.Env["LEVEL"], clone.Secrets["DB_PASSWORD"], clone.Payload[1] = "x", "x", "x", ' '
 	clone.Schedule[0], *clone.Active.From, clone.Retry.On[0], clone.Retry.NotOn[0] = "x", time.Time{}, 9, 9
 	*clone.Active.Until, clone.Exclude[0].Cron, clone.Alerts.Lag, clone.Labels["team"] = time.Time{}, "x", 1, "x"
+	clone.Alerts.On[0], clone.Alerts.To[0] = spec.AlertSkipped, "x"
 	if diff := cmp.Diff(before, encode(t, job)); diff != "" {
 		t.Errorf("changing the clone changed the job:\n%s", diff)
 	}

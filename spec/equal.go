@@ -24,11 +24,7 @@ func (j *Job) Clone() *Job {
 	clone.Retry.On = slices.Clone(j.Retry.On)
 	clone.Retry.NotOn = slices.Clone(j.Retry.NotOn)
 	clone.Exclude = slices.Clone(j.Exclude)
-	if j.Alerts != nil {
-		alerts := *j.Alerts
-		alerts.On = slices.Clone(j.Alerts.On)
-		clone.Alerts = &alerts
-	}
+	clone.Alerts = j.Alerts.clone()
 	clone.RunsOn = maps.Clone(j.RunsOn)
 	clone.Labels = maps.Clone(j.Labels)
 	return &clone
@@ -73,12 +69,7 @@ func (j *Job) normalize() error {
 	}
 	slices.Sort(j.Retry.On)
 	slices.Sort(j.Retry.NotOn)
-	if j.Alerts != nil {
-		slices.Sort(j.Alerts.On)
-		if j.Alerts.Lag == 0 && j.Alerts.Duration == 0 && len(j.Alerts.On) == 0 {
-			j.Alerts = nil
-		}
-	}
+	j.Alerts = j.Alerts.canonical()
 	if len(j.Payload) > 0 {
 		payload, err := sortedJSON(j.Payload)
 		if err != nil {

@@ -32,6 +32,7 @@ func (d *DAG) Clone() *DAG {
 		task.Schedule = slices.Clone(task.Schedule)
 		task.Retry = cloneRetry(task.Retry)
 		task.RunsOn = maps.Clone(task.RunsOn)
+		task.Alerts = task.Alerts.clone()
 		task.Labels = maps.Clone(task.Labels)
 	}
 	return &clone
@@ -63,6 +64,7 @@ func (d *DAG) Canonical() ([]byte, error) {
 			return nil, fmt.Errorf("spec: payload of task %s of DAG %s: %w", quote(task.Name), quote(d.Name), err)
 		}
 		task.Payload = like.Payload
+		task.Alerts = task.Alerts.canonical()
 		drop(&task.Trigger, dag.AllSuccess)
 		slices.Sort(task.Needs)
 	}

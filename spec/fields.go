@@ -11,7 +11,7 @@ func keyOf(field reflect.StructField) string {
 	return key
 }
 
-// optionOf is how a field is read: "scalar", "unsupported", or "" as its type says.
+// optionOf is how a field is read: "scalar", or "" as its type says.
 func optionOf(field reflect.StructField) string { return field.Tag.Get("spec") }
 
 // unkeyed marks a field that has no key: the name of a task is the key of the task.
@@ -21,7 +21,7 @@ const unkeyed = "-"
 func keysOf(kind reflect.Type) []string {
 	keys := make([]string, 0, kind.NumField())
 	for field := range kind.Fields() {
-		if key := keyOf(field); key != unkeyed && optionOf(field) != optionUnsupported {
+		if key := keyOf(field); key != unkeyed {
 			keys = append(keys, key)
 		}
 	}
@@ -42,7 +42,7 @@ func fieldNamed(kind reflect.Type, key string) (int, bool) {
 func keyPaths(prefix string, kind reflect.Type) []string {
 	var paths []string
 	for field := range kind.Fields() {
-		if keyOf(field) == unkeyed || optionOf(field) == optionUnsupported {
+		if keyOf(field) == unkeyed {
 			continue
 		}
 		path := join(prefix, keyOf(field))

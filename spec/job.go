@@ -75,7 +75,7 @@ type Job struct {
 	Limits Limits `json:"limits,omitzero"`
 	// Exclude takes slots out of the schedule.
 	Exclude []Exclusion `json:"exclude,omitempty"`
-	// Alerts say when the job counts as late; nil leaves that to the server.
+	// Alerts say what people are told about the job; nil leaves that to its namespace.
 	Alerts *Alerts `json:"alerts,omitempty"`
 	// Labels are for finding and grouping.
 	Labels map[string]string `json:"labels,omitempty" spec:"scalar"`
@@ -116,14 +116,6 @@ type Limits struct {
 	// Output bounds what is kept of standard output and error together.
 	Output    Size `json:"output,omitzero"`
 	OpenFiles int  `json:"open_files,omitempty"`
-}
-
-// Alerts say when a job needs attention: Lag is how long after its slot a run
-// that has not started counts as late. See [Job.Unsupported] for the others.
-type Alerts struct {
-	Lag      Duration `json:"lag,omitzero"`
-	Duration Duration `json:"duration,omitzero" jsonschema:"-" spec:"unsupported"`
-	On       []string `json:"on,omitempty" jsonschema:"-" spec:"unsupported"`
 }
 
 // Definition is the job's schedule as package cron wants it. key seeds the H

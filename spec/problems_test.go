@@ -137,10 +137,30 @@ var badInputs = []badInput{
 		"4:33: limits.open_files must be from 16 to 1048576, not 3",
 	}},
 	{name: "cpu beyond any machine", text: "limits: {cpu: 5000}\n", want: []string{"4:15: limits.cpu must be from 0.01 to 1024 cores, not 5000"}},
-	{name: "alerts that nobody gets", text: "alerts: {lag: 20s, on: failed, duration: 5m}\n", want: []string{
-		"4:20: alerts.on does nothing in this version, which delivers no alerts: remove it; alerts.lag is supported, and says after what delay a run counts as late",
-		"4:32: alerts.duration does nothing in this version, which delivers no alerts: remove it; alerts.lag is supported, and says after what delay a run counts as late",
+	{name: "alert misspelt", text: "alerts: {on: [fialed, late, failed, failed]}\n", want: []string{
+		`4:15: alerts.on[0] must be failed, dead, missed, skipped, recovered or none, not "fialed": did you mean failed?`,
+		"4:23: alerts.on[1] is late, which is asked for by its time: set alerts.lag instead",
+		`4:37: alerts.on[3] repeats "failed": list each alert once`,
 	}},
+	{name: "alerts as one word", text: "alerts: {on: failed}\n", want: []string{"4:14: alerts.on must be a list, not the text \"failed\": write [failed]"}},
+	{name: "none beside others", text: "alerts: {on: [none, failed], duration: 5m, silent_for: 1h, to: [ops]}\n", want: []string{
+		"4:14: alerts.on has none beside others: none stands alone",
+		"4:40: alerts.duration does nothing beside on: [none]: remove one of them",
+		"4:56: alerts.silent_for does nothing beside on: [none]: remove one of them",
+		"4:64: alerts.to does nothing beside on: [none]: remove one of them",
+	}, beyondSchema: true},
+	{name: "recovered from nothing", text: "alerts: {on: [recovered], to: [ops]}\n", want: []string{
+		"4:14: alerts.on asks for recovered alone: name the alerts to recover from, such as [failed, recovered]",
+	}, beyondSchema: true},
+	{name: "silence too short", text: "alerts: {silent_for: 59s, duration: 1us}\n", want: []string{
+		"4:22: alerts.silent_for must be at least 1m, not 59s", "4:37: alerts.duration must be at least 1ms, not 1µs",
+	}, beyondSchema: true},
+	{name: "silence too long", text: "alerts: {silent_for: 9601h}\n", want: []string{"4:22: alerts.silent_for must be at most 9600h, not 9601h"}, beyondSchema: true},
+	{name: "targets", text: "alerts: {on: [failed], to: [a b, ops, ops]}\n", want: []string{
+		"4:29: alerts.to[0] must be the name of a notification target; it has a space: use letters, digits, '-' and '_'",
+		`4:39: alerts.to[2] repeats "ops": list each target once`,
+	}},
+	{name: "targets by the dozen", text: "alerts: {on: [failed], to: [" + numbered(11, "t%d, ") + "]}\n", want: []string{"4:28: alerts.to has 11 targets: use at most 10"}},
 	{name: "label name", text: "labels: {'a b': c}\n", want: []string{"4:17: labels.a b is not a name for a label: use at most 63 letters, digits, '.', '_', '/' and '-', a letter or digit first"}},
 	{name: "control character", text: "description: \"a\\eb\"\n", want: []string{`4:14: description has a control character ('\x1b'): remove it`}, beyondSchema: true},
 	{name: "label with a line break", text: "labels: {a: \"b\\nc\"}\n", want: []string{"4:13: labels.a has a control character (line break): remove it"}, beyondSchema: true},

@@ -191,6 +191,8 @@ func variables(value *jsonschema.Schema) func(*jsonschema.Schema) {
 	}
 }
 
+func distinct(s *jsonschema.Schema) { s.UniqueItems = true }
+
 func exitCodeList(s *jsonschema.Schema) {
 	s.Items = &jsonschema.Schema{Type: "integer"}
 	between(1, 255)(s.Items)

@@ -102,8 +102,27 @@ var schemaFields = map[string]schemaField{
 		examples: examples([]any{"0 3 25 12 *", map[string]string{"from": "2026-12-24T00:00:00Z", "to": "2026-12-27T00:00:00Z"}}),
 		bound:    func(s *jsonschema.Schema) { s.MaxItems = number(maxExclusions) },
 	},
-	"alerts":     {text: "When the job needs attention. This version shows that on its pages and delivers nothing."},
-	"alerts.lag": {text: "How long after its slot a run that has not started counts as late. By default 30s.", examples: examples("30s")},
+	"alerts": {
+		text:     "What people are told about it, and where. What is left out comes from the rules of the namespace, silent_for excepted.",
+		examples: examples(map[string]any{"on": []string{"failed", "missed", "recovered"}, "lag": "30s", "duration": "5m", "silent_for": "26h", "to": []string{"ops"}}),
+	},
+	"alerts.on": {
+		text: "failed: a run, of a DAG a wave, ended without success. dead: a run left a dead letter. missed and skipped: a slot did not fire. " +
+			"recovered: each is over again. none, alone: nothing, whatever the namespace asks for.",
+		examples: examples([]string{"failed", "missed", "dead", "recovered"}), bound: distinct,
+	},
+	"alerts.lag":        {text: "Tell of a run that has not started this long after its slot. It also says when a run counts as late, by default 30s.", examples: examples("30s")},
+	"alerts.duration":   {text: "Tell of a run, or a wave of a DAG, that goes on for longer than this.", examples: examples("5m")},
+	"alerts.silent_for": {text: "Tell when nothing has succeeded for this long, from 1m to 9600h.", examples: examples("26h")},
+	"alerts.to": {
+		text:     "The names of the notification targets of the namespace that are told, at most 10.",
+		examples: examples([]string{"ops"}),
+		bound: func(s *jsonschema.Schema) {
+			s.Items = &jsonschema.Schema{Type: "string", Pattern: namePattern}
+			s.MaxItems = number(MaxTargets)
+			distinct(s)
+		},
+	},
 	"labels": {
 		text:     "Names and values for finding and grouping.",
 		examples: examples(map[string]string{"team": "finance"}),

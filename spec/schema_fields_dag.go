@@ -15,6 +15,14 @@ func needList(s *jsonschema.Schema) {
 	s.UniqueItems = true
 }
 
+// taskAlertKeys leaves what a task may ask for.
+func taskAlertKeys(s *jsonschema.Schema) {
+	s.Properties.Delete("lag")
+	s.Properties.Delete("silent_for")
+	on, _ := s.Properties.Get("on")
+	on.Items = &jsonschema.Schema{Type: "string", Enum: anySlice([]string{"failed", "dead", "recovered"})}
+}
+
 // dagSchemaFields are the keys of a DAG that a job has not, or that mean something else there.
 var dagSchemaFields = map[string]schemaField{
 	"DAG:.kind": {text: "Always DAG.", bound: constant(KindDAG)},
@@ -58,6 +66,16 @@ var dagSchemaFields = map[string]schemaField{
 		text:     "A condition over outputs.<task>.<key>, payload, epoch, slot and args; the task is skipped where it is false.",
 		examples: examples("outputs.join.rows > 0"),
 	},
-	"DAG:tasks.*.for_each":     {text: "An expression that gives a list of at most 10,000 items: the task runs once for each.", examples: examples("outputs.join.shops")},
-	"DAG:tasks.*.max_parallel": {text: "How many runs of for_each may be under way at once.", examples: examples(8), bound: between(1, maxParallel)},
+	"DAG:tasks.*.alerts": {
+		text:     "What people are told about the task, besides what they are told about the DAG. It takes nothing from the DAG or the namespace.",
+		examples: examples(map[string]any{"on": []string{"failed", "recovered"}, "duration": "5m", "to": []string{"ops"}}),
+		bound:    taskAlertKeys,
+	},
+	"DAG:tasks.*.alerts.on": {
+		text:     "failed: a run of the task ended without success. dead: it left a dead letter. recovered: each is over again.",
+		examples: examples([]string{"failed", "recovered"}), bound: distinct,
+	},
+	"DAG:tasks.*.alerts.duration": {text: "Tell of a run of the task that goes on for longer than this.", examples: examples("5m")},
+	"DAG:tasks.*.for_each":        {text: "An expression that gives a list of at most 10,000 items: the task runs once for each.", examples: examples("outputs.join.shops")},
+	"DAG:tasks.*.max_parallel":    {text: "How many runs of for_each may be under way at once.", examples: examples(8), bound: between(1, maxParallel)},
 }

@@ -2,20 +2,6 @@ package spec
 
 import "cmp"
 
-// optionUnsupported marks a field that definitions of earlier versions have and that does nothing. It is kept so that
-// they stay readable and run on; nobody may ask for it any more, and neither the schema nor a list of keys has it.
-const optionUnsupported = "unsupported"
-
-// noDelivery is why most of alerts is refused.
-const noDelivery = "does nothing in this version, which delivers no alerts: "
-
-// unsupportedReasons say, by the path of a field, why it is refused and what to do; those of DAGs begin with "DAG:.".
-var unsupportedReasons = map[string]string{
-	"alerts.duration": noDelivery + "remove it; alerts.lag is supported, and says after what delay a run counts as late",
-	"alerts.on":       noDelivery + "remove it; alerts.lag is supported, and says after what delay a run counts as late",
-	"DAG:.alerts":     noDelivery + "remove it",
-}
-
 // What a definition may ask for in vain, because of what it says elsewhere.
 const (
 	oneAttempt = "does nothing with one attempt: set retry.max_attempts to 2 or more, or remove it"
@@ -23,8 +9,7 @@ const (
 	noCatchUp  = "does nothing with catch_up.policy none, which runs no missed slot: choose last or all, or remove it"
 )
 
-// Unsupported returns what the job asks for and this version does not do, and what it asks for in vain. [Decode] refuses
-// it. It is not part of [Job.Validate], because a job that is stored already stays as it is and runs. A default may be
+// Unsupported returns what the job asks for in vain. [Decode] refuses it. It is not part of [Job.Validate], because a job that is stored already stays as it is and runs. A default may be
 // written out.
 func (j *Job) Unsupported() Problems {
 	var problems Problems
@@ -32,24 +17,12 @@ func (j *Job) Unsupported() Problems {
 		problems = unusedRetry(problems, "retry", &j.Retry, oneAttempt)
 	}
 	problems = unusedWindow(problems, j.CatchUp)
-	if j.Alerts == nil {
-		return problems
-	}
-	if j.Alerts.Duration != 0 {
-		problems = append(problems, problemAt("alerts.duration", unsupportedReasons["alerts.duration"]))
-	}
-	if len(j.Alerts.On) > 0 {
-		problems = append(problems, problemAt("alerts.on", unsupportedReasons["alerts.on"]))
-	}
 	return problems
 }
 
 // Unsupported is [Job.Unsupported] for a DAG.
 func (d *DAG) Unsupported() Problems {
 	var problems Problems
-	if d.Alerts != nil {
-		problems = append(problems, problemAt("alerts", unsupportedReasons["DAG:.alerts"]))
-	}
 	problems = unusedWindow(problems, d.CatchUp)
 	retried := false
 	for i := range d.Tasks {

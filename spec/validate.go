@@ -67,7 +67,7 @@ func (j *Job) Validate() Problems {
 	v.schedule(j)
 	v.policies(j)
 	v.limits(j)
-	v.alerts(j)
+	v.alerts(j.Alerts)
 	v.runsOn(j)
 	v.labels(j)
 	return v.problems
@@ -239,13 +239,6 @@ func (v *validator) limits(j *Job) {
 	if n := j.Limits.OpenFiles; n != 0 && (n < minOpenFiles || n > maxOpenFiles) {
 		v.add("limits.open_files", "must be from %d to %d, not %d", minOpenFiles, maxOpenFiles, n)
 	}
-}
-
-func (v *validator) alerts(j *Job) {
-	if j.Alerts == nil {
-		return
-	}
-	v.duration("alerts.lag", j.Alerts.Lag, minDelay, maxDuration)
 }
 
 func (v *validator) labels(j *Job) {

@@ -67,6 +67,7 @@ func (v *dagValidator) head() {
 	v.payload(like)
 	v.policies(like)
 	v.labels(like)
+	v.alerts(d.Alerts)
 	v.oneOf("overlap", d.Overlap, string(d.Overlap))
 	v.atMost("args", len(d.Args), maxArguments, "arguments")
 	for _, key := range sortedKeys(d.Args) {
@@ -181,6 +182,7 @@ func (v *dagValidator) task(i int) {
 		inner.limits(job)
 		inner.runsOn(job)
 		inner.labels(job)
+		inner.taskAlerts(t.Alerts)
 		if t.Trigger != "" && !t.Trigger.Valid() {
 			inner.add("trigger", "%s", choiceFault(string(t.Trigger), triggerWords()))
 		}

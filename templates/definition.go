@@ -148,7 +148,15 @@ type Shown struct {
 	Rate       string // of what has ended; "" before anything has
 	RateOf     int
 	Duration   Chart
+	Alerts     ShownAlerts
 	Live       string
+}
+
+// ShownAlerts say what of a definition is told to whom.
+type ShownAlerts struct {
+	Words     string // "" for nothing
+	FromRules bool   // the rules of the namespace say some of it
+	Silences  []SilenceRow
 }
 
 // Hindrance is why a definition does not run.

@@ -19,6 +19,8 @@ type DefinitionForm struct {
 	Check      Check
 	Conflict   *Conflict // nil: no other user has changed it
 	Binaries   []string  // names to choose from
+	Targets    []string  // names of notification targets to choose from
+	Rules      string    // what the namespace asks to be told, in words; "" for nothing
 }
 
 func (v DefinitionForm) title() string {

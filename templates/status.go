@@ -47,6 +47,14 @@ func statusLook(status string) look {
 		return look{word: "drained", tone: "idle", shape: "pause"}
 	case "leaving":
 		return look{word: "leaving", tone: "warn", shape: "skip"}
+	case "delivered":
+		return look{word: "delivered", tone: "good", shape: "check"}
+	case "held":
+		return look{word: "held", tone: "idle", shape: "dots"}
+	case "silenced":
+		return look{word: "silenced", tone: "idle", shape: "pause"}
+	case "slow":
+		return look{word: "slow", tone: "warn", shape: "clock"}
 	case "waiting":
 		return look{word: "waiting", tone: "busy", shape: "dots"}
 	case "unserved":

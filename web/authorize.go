@@ -54,6 +54,9 @@ func (s *Server) authorize(next echo.HandlerFunc) echo.HandlerFunc {
 // decide returns why an identity may not use a route for a namespace; nil if it may.
 func (s *Server) decide(ctx context.Context, rule rule, namespace string) error {
 	identity := access.From(ctx)
+	if rule.all && namespace == access.Everywhere {
+		rule.scope = inAllNamespaces
+	}
 	switch rule.scope {
 	case toAnyIdentity:
 		return nil

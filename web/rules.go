@@ -33,6 +33,8 @@ type rule struct {
 	// quiet changes nothing that others see, although it is no GET; loud is put into the audit log although it is one, because it
 	// gives away all that is kept.
 	quiet, loud bool
+	// all lets the installation as a whole stand in the place of the namespace, as access.Everywhere: it needs the role for all.
+	all bool
 }
 
 var (
@@ -57,6 +59,9 @@ var (
 
 // unrecorded is for routes that change nothing that others see: what a reader sets for themselves, checks and previews.
 func (r rule) unrecorded() rule { r.quiet = true; return r }
+
+// orAll is for routes that are about a namespace, or about what belongs to none.
+func (r rule) orAll() rule { r.all = true; return r }
 
 // recorded is for routes that only read, and are recorded like a change; and for changes by nobody who is known before, where they are
 // done.
@@ -170,6 +175,21 @@ var rules = map[string]rule{
 	"GET /api/v1/namespaces/:name/members":          namedAdmin,
 	"PUT /api/v1/namespaces/:name/members/:user":    namedAdmin,
 	"DELETE /api/v1/namespaces/:name/members/:user": namedAdmin,
+
+	"GET /api/v1/notify/deliveries":            viewer.orAll(),
+	"GET /api/v1/notify/deliveries/:id":        viewer.orAll(),
+	"POST /api/v1/notify/deliveries/:id/retry": operator.orAll(),
+	"GET /api/v1/notify/incidents":             viewer,
+	"GET /api/v1/notify/rules":                 viewer.orAll(),
+	"PUT /api/v1/notify/rules":                 admin.orAll(),
+	"GET /api/v1/notify/silences":              viewer.orAll(),
+	"POST /api/v1/notify/silences":             operator.orAll(),
+	"DELETE /api/v1/notify/silences/:id":       operator.orAll(),
+	"GET /api/v1/notify/targets":               viewer.orAll(),
+	"DELETE /api/v1/notify/targets/:name":      admin.orAll(),
+	"GET /api/v1/notify/targets/:name":         viewer.orAll(),
+	"PUT /api/v1/notify/targets/:name":         admin.orAll(),
+	"POST /api/v1/notify/targets/:name/test":   operator.orAll(),
 
 	"GET /api/v1/openapi.json": signedIn,
 
@@ -300,6 +320,19 @@ var rules = map[string]rule{
 	"POST /namespaces/:name/members": namedAdmin,
 
 	"POST /namespace": signedIn.unrecorded(),
+
+	"GET /notifications":                       viewer,
+	"POST /notifications/deliveries/:id/retry": operator,
+	"POST /notifications/rules":                admin,
+	"POST /notifications/silences":             operator,
+	"POST /notifications/silences/:id/end":     operator,
+	"GET /notifications/targets/:name/delete":  admin,
+	"POST /notifications/targets/:name/delete": admin,
+	"GET /notifications/targets/:name/edit":    admin,
+	"POST /notifications/targets/:name/edit":   admin,
+	"POST /notifications/targets/:name/test":   operator,
+	"GET /notifications/targets/new":           admin,
+	"POST /notifications/targets/new":          admin,
 
 	"GET /": viewer,
 

@@ -15,6 +15,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/engine/shard"
+	"github.com/tidewheel/tidewheel/notify"
 	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/web/service"
 )
@@ -43,6 +44,7 @@ type metrics struct {
 	fenced     prometheus.Counter
 	expired    *prometheus.CounterVec
 	refused    *prometheus.CounterVec
+	notices    *prometheus.CounterVec
 }
 
 var _ shard.Observer = (*metrics)(nil)
@@ -111,9 +113,12 @@ func newMetrics() *metrics {
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "tidewheel_tasks_refused_total", Help: "Tasks that this node's executor refused, because no engine signed them as they are, or too long ago.",
 		}, []string{"reason"}),
+		notices: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "tidewheel_notifications_total", Help: "Notifications by what became of them on this node: delivered, failed for good, retried after a try that failed, silenced.",
+		}, []string{"result"}),
 	}
 	m.registry.MustRegister(m.finished, m.published, m.started, m.lag, m.processLag, m.duration, m.commit, m.written,
-		m.ended, m.letters, m.fenced, m.expired, m.refused, m.retries, m.slots, m.taken, m.cache, m.publish,
+		m.ended, m.letters, m.fenced, m.expired, m.refused, m.retries, m.slots, m.taken, m.cache, m.publish, m.notices,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "tidewheel_build_info", Help: "Always 1.", ConstLabels: prometheus.Labels{"version": version},
@@ -144,6 +149,9 @@ func (m *metrics) begin() {
 	}
 	for _, reason := range engine.RefusalReasons() {
 		m.refused.WithLabelValues(string(reason))
+	}
+	for _, result := range notify.Results() {
+		m.notices.WithLabelValues(result)
 	}
 	for _, status := range engine.Statuses() {
 		if status.Terminal() {
@@ -194,6 +202,9 @@ func (m *metrics) Committed(runs int, took time.Duration) {
 	m.commit.Observe(took.Seconds())
 	m.written.Add(float64(runs))
 }
+
+// notified counts what became of a notification.
+func (m *metrics) notified(result string) { m.notices.WithLabelValues(result).Inc() }
 
 // Fenced counts a shard that another engine has taken over.
 func (m *metrics) Fenced(int) { m.fenced.Inc() }

@@ -41,6 +41,7 @@ type Server struct {
 	store       store
 	// forEngine is the same store; its reads wait for no page's.
 	forEngine shard.Store
+	notifier  shard.Notifier // nil: people are told of nothing
 	blobs     *blob.Store
 	metrics   *metrics
 	engine    *engineRole
@@ -48,6 +49,7 @@ type Server struct {
 	service   *service.Service
 	runKey    runtoken.Key // of run tokens; nil on a node without a store
 	secrets   secretsPart
+	notify    notifyPart
 	taskKeys  signing.Ring
 	identity  *ownCredentials // of an executor with --enrolment
 
@@ -123,14 +125,21 @@ func (s *Server) Start(ctx context.Context) (err error) {
 			return err
 		}
 		s.parts.add("roll", s.answerRoll) // it ends last
+		if err := s.openNotifications(); err != nil {
+			return err
+		}
 		s.service = service.New(storeOfUsers{s.store}, serviceBlobs{s.blobs}, s.queue, s.log, service.Config{
 			MaxBinary: int64(s.config.MaxBinary), Backup: s.backup, NoBackup: s.noBackup, Alone: s.engineAlone(), DiskFull: s.disk.full,
 			MaxBacklog: s.config.MaxBacklog, Enrolment: enrolment,
 			Secrets: s.secrets.vault, RootToken: s.token, RotateSecretsKey: s.rotateSecretsKey,
+			Notifications: service.Notifications{Book: s.notify.book, Test: s.notify.sender.Test, Mail: s.config.SMTPURL != ""},
 		})
 	}
 	if err := s.openTaskKeys(ctx); err != nil {
 		return err
+	}
+	if s.config.needsStore() {
+		s.startNotifications()
 	}
 	for _, start := range []struct {
 		role string

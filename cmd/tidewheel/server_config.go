@@ -96,6 +96,11 @@ type ServerConfig struct {
 	// OIDC is the provider where users sign in, too; its Issuer is "" for none.
 	OIDC oidc.Config
 
+	// PublicURL is where people reach the pages, for links; "": see publicURL.
+	PublicURL string
+	// SMTPURL is the server that e-mail is sent by, "" for none, and SMTPFrom whom it comes from.
+	SMTPURL, SMTPFrom, SMTPPassword string
+
 	Auth      bool
 	TokenFile string // of the root token; "": one in the data folder, made when it is missing
 	MaxBinary spec.Size
@@ -205,6 +210,9 @@ func (c *ServerConfig) validate() error {
 		return err
 	}
 	if err := c.validateOIDC(); err != nil {
+		return err
+	}
+	if err := c.validateNotify(); err != nil {
 		return err
 	}
 	if err := c.validateEnrolment(); err != nil {

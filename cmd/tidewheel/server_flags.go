@@ -38,6 +38,7 @@ func serverFlags(flags *pflag.FlagSet) {
 	flags.String("tls-cert", "", "certificate of this server in PEM, with its chain, for the pages and the API and for --nats-listen and --s3-listen; read again when it changes")
 	flags.String("tls-key", "", "file of its key")
 	oidcFlags(flags)
+	notifyFlags(flags)
 	flags.Bool("demo", false, "load the examples and run them; one that was deleted stays deleted")
 
 	flags.String("mongodb-uri", "", "keep jobs and history in this MongoDB instead of the embedded SQLite")
@@ -170,6 +171,9 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 		StateFolder: c.stateFolder(),
 	}
 	if config.OIDC, err = oidcSetting(v); err != nil {
+		return ServerConfig{}, err
+	}
+	if err := notifySetting(v, &config); err != nil {
 		return ServerConfig{}, err
 	}
 	config.SecretFiles = secretFiles(v)

@@ -68,6 +68,8 @@ const pages = {
     },
   },
   "run-diff": { at: () => `/runs/diff?a=${places.good}&b=${places.bad}` },
+  notifications: { at: () => "/notifications" },
+  "target-new": { at: () => "/notifications/targets/new" },
   "dead-letters": { at: () => "/dead-letters" },
   "dead-letters-empty": { at: () => "/dead-letters?job=no-such-job" },
   "dead-letters-replay": { at: () => "/dead-letters/replay" },

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/wheel"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 // Core is the state machine of one shard: its jobs and DAGs that are due within the horizon or have runs that have not
@@ -16,18 +17,20 @@ import (
 // Its memory runs ahead of the store: Step changes the state at once and returns what may be done at once; Ready
 // hands out what must be written, and what may be done only once that is durable; Committed says that it is.
 type Core struct {
-	config   Config
-	rand     *rand.Rand
-	wheel    *wheel.Wheel[timer]
-	now      time.Time
-	horizon  time.Time
-	jobs     map[string]*job
-	dags     map[string]*dagState
-	runs     map[string]*run
-	counts   map[string]engine.RunCount // of runs, by namespace; none is zero
-	binaries map[string]*engine.Binary
-	held     map[string]int // jobs that are being read: see Hold
-	acting   map[string]int // see Acts
+	config          Config
+	rand            *rand.Rand
+	wheel           *wheel.Wheel[timer]
+	now             time.Time
+	horizon         time.Time
+	jobs            map[string]*job
+	dags            map[string]*dagState
+	runs            map[string]*run
+	counts          map[string]engine.RunCount // of runs, by namespace; none is zero
+	binaries        map[string]*engine.Binary
+	held            map[string]int          // jobs that are being read: see Hold
+	namespaceAlerts map[string]*spec.Alerts // what namespaces ask for: see AlertRules
+	incidents       map[string][]*incident  // by the uid of the job or DAG
+	acting          map[string]int          // see Acts
 
 	effects []Effect // what the present Step returns
 	pending backlog  // what Ready hands out
@@ -44,19 +47,21 @@ func NewCore(config Config, now time.Time, random *rand.Rand) *Core {
 		config.CommitRuns = engine.CommitRuns
 	}
 	return &Core{
-		config:   config,
-		rand:     random,
-		wheel:    wheel.New[timer](now),
-		now:      now,
-		horizon:  now,
-		jobs:     map[string]*job{},
-		dags:     map[string]*dagState{},
-		runs:     map[string]*run{},
-		counts:   map[string]engine.RunCount{},
-		binaries: map[string]*engine.Binary{},
-		held:     map[string]int{},
-		acting:   map[string]int{},
-		pending:  backlog{of: map[string]*unwritten{}},
+		config:          config,
+		rand:            random,
+		wheel:           wheel.New[timer](now),
+		now:             now,
+		horizon:         now,
+		jobs:            map[string]*job{},
+		dags:            map[string]*dagState{},
+		runs:            map[string]*run{},
+		counts:          map[string]engine.RunCount{},
+		binaries:        map[string]*engine.Binary{},
+		held:            map[string]int{},
+		namespaceAlerts: map[string]*spec.Alerts{},
+		incidents:       map[string][]*incident{},
+		acting:          map[string]int{},
+		pending:         backlog{of: map[string]*unwritten{}},
 	}
 }
 

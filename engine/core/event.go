@@ -126,6 +126,20 @@ type RunsLookedUp struct {
 	Exists  map[string]bool
 }
 
+// AlertRules says what people are told of by namespace, where definitions leave that out.
+type AlertRules struct{ Namespaces map[string]spec.Alerts }
+
+// IncidentsLoaded brings all incidents of the shard, after AlertRules and before anything else.
+type IncidentsLoaded struct{ Incidents []engine.Incident }
+
+// IncidentTold answers a Tell: the notifier has the beginning of an incident for good, or its end.
+type IncidentTold struct {
+	ID     string
+	Since  time.Time
+	Over   bool
+	Failed bool // nothing is known: it is told again
+}
+
 // ClockWentBack says that the wall clock shows an earlier time than before. What waits for a slot goes on waiting for
 // it; what waits for a time to pass does not wait longer.
 type ClockWentBack struct{ By time.Duration }
@@ -142,3 +156,6 @@ func (AttemptRevoked) event()   {}
 func (AttemptInspected) event() {}
 func (CommandReceived) event()  {}
 func (RunsLookedUp) event()     {}
+func (AlertRules) event()       {}
+func (IncidentsLoaded) event()  {}
+func (IncidentTold) event()     {}

@@ -94,6 +94,7 @@ func (c *Core) defineDAG(d *dagState, def *engine.DAG) {
 	for _, name := range d.taskNames() {
 		c.defineTask(d.tasks[name])
 	}
+	c.alertsOfDAG(d)
 	if d.def == nil || d.current().Graph == nil {
 		return
 	}
@@ -136,6 +137,7 @@ func (c *Core) loadWaves(d *dagState, s *DAGSnapshot) []*run {
 			w.Begin(f)
 			d.open = w
 			d.epoch = max(d.epoch, w.Epoch)
+			c.watchWave(w)
 			adopted = append(adopted, c.restore(w, runs[w.ID])...)
 			delete(runs, w.ID)
 		}

@@ -37,6 +37,7 @@ func (c *Core) loadJob(s *JobSnapshot) {
 	}
 	c.jobs[s.UID] = j
 	c.define(j, s.Job)
+	c.alertsOfJob(j)
 	for i := range s.Runs {
 		c.adopt(j, s.Runs[i].Clone())
 	}
@@ -60,6 +61,7 @@ func (c *Core) redefine(j *job, s *JobSnapshot) {
 		return
 	}
 	c.define(j, s.Job)
+	c.alertsOfJob(j)
 	c.takeBackPrepared(j)
 	c.plan(j)
 	if j.def == nil {

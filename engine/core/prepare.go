@@ -48,7 +48,7 @@ func (c *Core) prepare(j *job) {
 	if c.inTheWay(j) && j.def.Spec.Overlap == spec.OverlapSkip && c.now.Before(slot) {
 		// It would most likely be skipped: decide at the slot, or as soon as the live run ends.
 		j.postpone = true
-		c.setTimer(&j.timer, slot, timer{kind: timerPrepare, job: j})
+		c.setTimer(&j.timer, slot, timer{kind: timerPrepare, of: j})
 		return
 	}
 	j.postpone = false

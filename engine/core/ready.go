@@ -71,6 +71,18 @@ func (r *Ready) collect(u *unwritten) {
 		slots.dirty = false
 		d.Slots = append(d.Slots, slots.SlotRange)
 	}
+	for _, i := range u.incidents {
+		i.dirty = false
+		switch {
+		case i.current:
+			i.Revision++
+			d.Incidents = append(d.Incidents, i.Clone())
+			i.stored = true
+		case i.stored:
+			d.DropIncidents = append(d.DropIncidents, i.ID)
+			i.stored, i.Revision = false, 0
+		}
+	}
 	for _, job := range u.jobs {
 		job.taskDirty = false
 		switch {
@@ -92,6 +104,7 @@ func (r *Ready) collect(u *unwritten) {
 // Committed says that a Ready's decision is durable. The core then forgets jobs that nothing is going on with.
 func (c *Core) Committed(r *Ready) {
 	c.cleared(r.Batch)
+	c.forgetIncidents(r.Batch.DropIncidents)
 	for _, w := range r.waves {
 		w.dag.writes--
 	}

@@ -24,7 +24,7 @@ func (c *Core) follow(r *run, next attempt.Next) {
 	}
 	attempt.Retry(&r.Run, next.At, next.Reason)
 	c.touch(r)
-	c.setTimer(&r.timer, r.RetryAt, timer{kind: timerRetry, run: r})
+	c.setTimer(&r.timer, r.RetryAt, timer{kind: timerRetry, of: r})
 }
 
 // end gives a run its terminal status. One whose tries are used up leaves a dead letter.
@@ -67,11 +67,13 @@ func (c *Core) drop(r *run) {
 func (c *Core) release(r *run) {
 	c.stopTimer(&r.timer)
 	c.stopTimer(&r.resend)
+	c.stopTimer(&r.watch)
 	delete(c.runs, r.ID)
 	c.count(r, engine.RunCount{})
 	j := r.job
 	j.live = slices.DeleteFunc(j.live, func(other *run) bool { return other == r })
 	if !r.gone() {
+		c.alertOfEnd(r)
 		if j.endedRuns == nil {
 			j.endedRuns = map[string]int64{}
 		}

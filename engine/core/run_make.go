@@ -58,6 +58,9 @@ func (c *Core) adopt(j *job, stored engine.Run) *run {
 		r.spec = &j.def.Spec
 	}
 	r.unheard = r.Status == engine.StatusQueued || r.Status == engine.StatusRunning
+	if j.alerts != nil || j.dag != nil && j.dag.alerts != nil {
+		r.hearUntil, r.judged = c.now.Add(hearWithin), !r.begun().IsZero()
+	}
 	c.hold(r)
 	return r
 }

@@ -40,6 +40,7 @@ func (c *Core) beginAttempt(r *run, at time.Time) {
 	r.requeueChecks = 0
 	c.touch(r)
 	c.checkLater(r)
+	c.alertOfSlot(r)
 }
 
 // publish is the message for the run's current attempt.
@@ -68,5 +69,5 @@ func (c *Core) Task(run string, attempt int, again bool) *engine.Task {
 func (c *Core) checkLater(r *run) {
 	wait := c.config.Requeue << min(r.requeueChecks, 2)
 	r.requeueChecks++
-	c.setTimer(&r.timer, c.now.Add(wait), timer{kind: timerInspect, run: r})
+	c.setTimer(&r.timer, c.now.Add(wait), timer{kind: timerInspect, of: r})
 }

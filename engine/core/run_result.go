@@ -39,7 +39,8 @@ func (c *Core) result(m *engine.Result) {
 	case engine.ResultStarted:
 		if attempt.Started(&r.Run, m, c.now) {
 			c.touch(r)
-			c.setTimer(&r.timer, c.now.Add(c.config.LockTTL+c.config.Margin), timer{kind: timerInspect, run: r})
+			c.alertOfStart(r)
+			c.setTimer(&r.timer, c.now.Add(c.config.LockTTL+c.config.Margin), timer{kind: timerInspect, of: r})
 			if m.Asks {
 				c.letBegin(r, m)
 			}
@@ -83,7 +84,7 @@ func (c *Core) published(e TaskPublished) {
 	if r == nil || r.Attempt != e.Attempt || r.Status != engine.StatusQueued || !e.Failed {
 		return
 	}
-	c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerInspect, run: r})
+	c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerInspect, of: r})
 }
 
 // dropped gives a run whose task the queue has let go another attempt. Published once more under the same number its task
@@ -106,7 +107,7 @@ func (c *Core) revoked(e AttemptRevoked) {
 	r.revoke = false
 	switch {
 	case e.Failed:
-		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, run: r})
+		c.setTimer(&r.resend, c.now.Add(c.config.Resend), timer{kind: timerResend, of: r})
 	case e.Attempt < r.Attempt: // the attempt has ended meanwhile
 		c.askToCancel(r)
 	case !e.Revoked:
@@ -116,7 +117,7 @@ func (c *Core) revoked(e AttemptRevoked) {
 			r.Waiting = false
 			c.beginAttempt(r, c.now)
 		} else if r.Status == engine.StatusQueued {
-			c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerInspect, run: r})
+			c.setTimer(&r.timer, c.now.Add(time.Second), timer{kind: timerInspect, of: r})
 		}
 	case r.PendingSkip != "":
 		c.tookBack(r)

@@ -41,7 +41,7 @@ func (c *Core) arm(j *job) {
 	if j.task.Slot.Before(c.now.Add(-c.config.Grace)) {
 		at = c.now.Add(time.Millisecond) // more slots have passed than one step handles: others have their turn first
 	}
-	c.setTimer(&j.timer, at, timer{kind: timerPrepare, job: j})
+	c.setTimer(&j.timer, at, timer{kind: timerPrepare, of: j})
 }
 
 // take remembers that a slot which the task has not passed has a run.
@@ -65,6 +65,7 @@ func (c *Core) account(j *job, slot time.Time) {
 
 // note records that a slot did not fire. Consecutive slots that ended alike grow one range.
 func (c *Core) note(j *job, slot time.Time, outcome engine.Outcome, reason engine.SlotReason) {
+	c.alertOfNote(j, slot, outcome, reason)
 	open := j.open
 	if open != nil && open.Outcome == outcome && open.Reason == reason && slot.Equal(j.openNext) {
 		open.To = slot

@@ -38,6 +38,8 @@ type job struct {
 
 	tombstone *engine.JobHandled // the definition is deleted, and this is to be said once nothing runs any more
 
+	alerts *spec.Alerts // what people are told of; nil for nothing
+
 	dag      *dagState // that this is a task of; nil for a job
 	taskName string
 
@@ -63,6 +65,11 @@ type run struct {
 	waveNotified bool            // its wave knows of its end already
 	unheard      bool            // read from the store as queued or running, and nothing has been heard of its attempt since
 	counted      engine.RunCount // what it adds to the counts of its namespace
+	// Of what people asked to be told of.
+	watch      *wheel.Timer[timer]
+	hearUntil  time.Time // it was taken over, and until then news of it may be on the way
+	judged     bool      // whether it began late is known
+	late, slow bool      // an incident says so
 }
 
 type timerKind uint8
@@ -73,12 +80,16 @@ const (
 	timerRetry
 	timerInspect // check a queued task, or a running attempt's lock
 	timerResend  // ask again for a cancellation
+	timerWatch   // a run may be late or slow: see watch
+	timerWave    // a wave may be slow
+	timerSilent  // nothing may have succeeded for long
+	timerTell    // an incident is to be told again
 )
 
+// timer is of a job, a run, a wave or an incident, as its kind says.
 type timer struct {
 	kind timerKind
-	job  *job
-	run  *run
+	of   any
 }
 
 // dagState is a DAG that the core holds: what is planned, and the wave that is open.
@@ -95,6 +106,7 @@ type dagState struct {
 	shard           int
 	definitions     map[int64]*wave.Definition // generations that are the present one, or that an open wave began with
 	tasks           map[string]*job            // CRON roots always, other tasks while a run of them has not ended
+	alerts          *spec.Alerts               // what people are told of; nil for nothing
 	epoch           int64                      // of the latest wave that opened
 	open            *waveState                 // nil between waves
 	asked           []*waveState               // by hand, in the order in which they were asked for
@@ -110,6 +122,7 @@ type waveState struct {
 	wave.Wave
 	dag   *dagState
 	dirty bool
+	watch *wheel.Timer[timer]
 }
 
 // ledgerRange is the latest range of a job's ledger, while it may grow.

@@ -46,6 +46,12 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 		c.command(e)
 	case RunsLookedUp:
 		c.backfill(e)
+	case AlertRules:
+		c.alertRules(e)
+	case IncidentsLoaded:
+		c.loadIncidents(e)
+	case IncidentTold:
+		c.incidentTold(e)
 	case ClockWentBack:
 		c.clockWentBack(e.By)
 	}
@@ -64,20 +70,41 @@ func (c *Core) LetGo(uid string) {
 func (c *Core) expire(_ time.Time, t timer) {
 	switch t.kind {
 	case timerPrepare:
-		t.job.timer = nil
-		c.prepare(t.job)
+		j := t.of.(*job)
+		j.timer = nil
+		c.prepare(j)
 	case timerFire:
-		t.run.timer = nil
-		c.fire(t.run)
+		r := t.of.(*run)
+		r.timer = nil
+		c.fire(r)
 	case timerRetry:
-		t.run.timer = nil
-		c.admit(t.run)
+		r := t.of.(*run)
+		r.timer = nil
+		c.admit(r)
 	case timerInspect:
-		t.run.timer = nil
-		c.inspect(t.run)
+		r := t.of.(*run)
+		r.timer = nil
+		c.inspect(r)
 	case timerResend:
-		t.run.resend = nil
-		c.askToCancel(t.run)
+		r := t.of.(*run)
+		r.resend = nil
+		c.askToCancel(r)
+	case timerWatch:
+		r := t.of.(*run)
+		r.watch = nil
+		c.watch(r)
+	case timerWave:
+		w := t.of.(*waveState)
+		w.watch = nil
+		c.watchWave(w)
+	case timerSilent:
+		i := t.of.(*incident)
+		i.timer = nil
+		c.fallSilent(i)
+	case timerTell:
+		i := t.of.(*incident)
+		i.timer = nil
+		c.perform(i.telling.effect(i))
 	}
 	c.settleRuns()
 }

@@ -23,7 +23,7 @@ func (c *Core) taskOf(d *dagState, name string) *job {
 // defineTask brings a task's job to the present definition of its DAG.
 func (c *Core) defineTask(j *job) {
 	d := j.dag
-	j.def, j.schedule, j.open = nil, nil, nil
+	j.def, j.schedule, j.open, j.alerts = nil, nil, nil, nil
 	j.namespace, j.name = d.namespace, d.name+"/"+j.taskName
 	for generation, f := range d.definitions {
 		if task, ok := f.Task(j.taskName); ok {
@@ -42,6 +42,7 @@ func (c *Core) defineTask(j *job) {
 	task, known := d.current().Task(j.taskName)
 	if known {
 		def.Spec = *d.current().Job(task)
+		j.alerts = c.asked(d.current().Spec.Tasks[task].Alerts, nil)
 	}
 	j.def, j.revision = def, def.Revision
 	if known && d.current().Graph.Root(task) {

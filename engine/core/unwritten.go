@@ -13,14 +13,15 @@ type unwritten struct {
 	number uint64    // in the order in which they began to have something to write
 	since  time.Time // when that was
 
-	waves    []*waveState
-	runs     []*run // dirty, in the order in which they became so
-	jobs     []*job // whose task is dirty
-	slots    []*ledgerRange
-	letters  []engine.DeadLetter
-	unletter []string
-	drops    []*run
-	after    []Effect
+	waves     []*waveState
+	runs      []*run // dirty, in the order in which they became so
+	jobs      []*job // whose task is dirty
+	slots     []*ledgerRange
+	letters   []engine.DeadLetter
+	incidents []*incident
+	unletter  []string
+	drops     []*run
+	after     []Effect
 
 	// What was acted upon.
 	handled     []engine.JobHandled

@@ -97,6 +97,7 @@ func (c *Core) skipRootsWithoutSlot(w *waveState) {
 func (c *Core) endWave(w *waveState) {
 	d := w.dag
 	w.End(c.now)
+	c.alertOfWave(w)
 	c.touchWave(w)
 	d.open = nil
 	d.dropDefinitions()

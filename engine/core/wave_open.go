@@ -153,6 +153,7 @@ func (c *Core) openAsked(d *dagState) bool {
 	if !c.openWave(w) {
 		w.Status, w.Reason = engine.StatusFailed, "its definition is no DAG: save it again"
 		w.FinishedAt = c.now.Truncate(time.Microsecond)
+		c.alertOfWave(w)
 		c.touchWave(w)
 		return true
 	}

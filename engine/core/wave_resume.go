@@ -32,6 +32,7 @@ func (c *Core) resumeWave(d *dagState, e CommandReceived) {
 	d.open = w
 	c.restore(w, runs) // as it was: of a cancelled wave the items that had not begun are cancelled
 	reset := w.Resume(e.Command.By, e.Command.Task, c.now)
+	c.watchWave(w)
 	c.touchWave(w)
 	if e.Command.Kind == engine.CommandMarkTask {
 		reset = w.KeepMark(e.Command.Task, e.Command.Mark, reset)

@@ -19,6 +19,7 @@ func (c *Core) openWave(w *waveState) bool {
 	w.Status, w.Reason, w.StartedAt = engine.StatusRunning, "", c.now.Truncate(time.Microsecond)
 	w.Begin(f)
 	d.open = w
+	c.watchWave(w)
 	c.touchWave(w)
 	return true
 }

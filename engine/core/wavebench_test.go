@@ -28,6 +28,9 @@ type waveBench struct {
 	slots   map[string]engine.SlotRange
 	letters map[string]bool
 
+	incidents map[string]engine.Incident
+	tells     []core.Tell // that have not been answered
+
 	queue    []*engine.Task // published, and not executed yet
 	started  []string       // every attempt that was, in order: "task#attempt"
 	commands int
@@ -44,7 +47,7 @@ func newWaveBench(t *testing.T, definition string) *waveBench {
 	t.Helper()
 	b := &waveBench{
 		t: t, now: time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC), waves: map[string]engine.Wave{}, runs: map[string]engine.Run{},
-		tasks: map[string]engine.ScheduledTask{}, slots: map[string]engine.SlotRange{}, forms: map[int64]*spec.DAG{}, letters: map[string]bool{},
+		tasks: map[string]engine.ScheduledTask{}, slots: map[string]engine.SlotRange{}, forms: map[int64]*spec.DAG{}, letters: map[string]bool{}, incidents: map[string]engine.Incident{},
 	}
 	b.torn = -1
 	b.restart()
@@ -122,7 +125,9 @@ func (b *waveBench) snapshot() core.DAGSnapshot {
 
 // restart forgets what the core held and loads it from the store.
 func (b *waveBench) restart() {
-	b.core = core.NewCore(core.DefaultConfig(), b.now, rand.New(rand.NewPCG(1, 1)))
+	config := core.DefaultConfig()
+	config.Incidents = true
+	b.core = core.NewCore(config, b.now, rand.New(rand.NewPCG(1, 1)))
 	b.step(core.HorizonMoved{Until: b.now.Add(1000 * time.Hour)})
 	if b.dag.UID != "" {
 		b.step(core.JobsLoaded{DAGs: []core.DAGSnapshot{b.snapshot()}, Binaries: b.binaries()})
@@ -170,6 +175,8 @@ func (b *waveBench) perform(effects []core.Effect) {
 			before := len(b.queue)
 			b.queue = slices.DeleteFunc(b.queue, func(t *engine.Task) bool { return t.Run == e.Run })
 			defer b.try(core.AttemptRevoked{Run: e.Run, Attempt: e.Attempt, Revoked: len(b.queue) < before})
+		case core.Tell:
+			b.tells = append(b.tells, e)
 		case core.Inspect:
 			run := b.runs[e.Run]
 			defer b.try(core.AttemptInspected{Run: e.Run, Attempt: e.Attempt, State: b.state(&run, e.Attempt)})
@@ -231,6 +238,12 @@ func (b *waveBench) write(d *engine.Batch) {
 	}
 	for _, id := range d.DropTasks {
 		delete(b.tasks, id)
+	}
+	for _, i := range d.Incidents {
+		b.incidents[i.ID] = i
+	}
+	for _, id := range d.DropIncidents {
+		delete(b.incidents, id)
 	}
 	for _, h := range d.HandledDAGs {
 		b.dag.Pending = b.dag.Pending && h.Revision != b.dag.Revision

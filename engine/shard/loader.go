@@ -56,6 +56,18 @@ func (l Loader) Recover(ctx context.Context, shards []int) ([]Active, error) {
 	return list, nil
 }
 
+// Incidents reads all incidents of these shards.
+func (l Loader) Incidents(ctx context.Context, shards []int) (all []engine.Incident, err error) {
+	err = eachPage(ctx, shards, l.Store.Incidents, func(incident *engine.Incident) string {
+		all = append(all, *incident)
+		return incident.ID
+	})
+	if err != nil {
+		return nil, fmt.Errorf("recover incidents: %w", err)
+	}
+	return all, nil
+}
+
 // addRun adds a run to those of its job. Those of tasks are read with their DAG; of one that has gone meanwhile they are no
 // job's.
 func addRun(byJob map[string][]engine.Run, run *engine.Run) {

@@ -20,6 +20,8 @@ type Config struct {
 	SweepEvery time.Duration
 	// BinariesEvery is how often the binaries of jobs in memory are read again.
 	BinariesEvery time.Duration
+	// AlertsEvery is how often it is read again what namespaces ask to be told of.
+	AlertsEvery time.Duration
 	// CheckEvery is how often an engine that has nothing to write about a shard finds out whether another one has taken it
 	// over; 0 where no other can.
 	CheckEvery time.Duration
@@ -34,6 +36,9 @@ type Config struct {
 	// Window is how many tasks of a namespace, a tier and a class this engine lets wait in the queue at most. The runs beyond
 	// that are queued in the store, and their tasks follow as executors take those before them.
 	Window int
+	// Notifier tells people of what is wrong. The core is to know of it by Core.Incidents, which NewRunner sets: without one there are
+	// no incidents.
+	Notifier Notifier
 }
 
 // DefaultConfig is what production uses.
@@ -45,6 +50,7 @@ func DefaultConfig() Config {
 		PollEvery:     20 * time.Second,
 		SweepEvery:    time.Second,
 		BinariesEvery: 10 * time.Second,
+		AlertsEvery:   10 * time.Second,
 		RetryMin:      50 * time.Millisecond,
 		RetryMax:      2 * time.Second,
 		LoadChunk:     1000,
@@ -74,6 +80,7 @@ type Machine struct {
 	sweepAgain bool // something was left while the sweep was under way
 	sweepMore  bool // the store holds more than the last sweep brought: sweep again once a commit has cleared that
 	binariesAt time.Time
+	alertsAt   time.Time
 
 	unread  []Active        // what is to be read because it has not ended, the most urgent first
 	reading map[string]bool // uids of these that are being read
@@ -84,7 +91,7 @@ type Machine struct {
 // NewMachine makes a machine that owns nothing yet: give it Owned.
 func NewMachine(config Config, now time.Time, random *rand.Rand) *Machine {
 	return &Machine{
-		config: config, random: random, binariesAt: now.Add(config.BinariesEvery), reading: map[string]bool{}, gate: newGate(config.Window, now),
+		config: config, random: random, binariesAt: now.Add(config.BinariesEvery), alertsAt: now.Add(config.AlertsEvery), reading: map[string]bool{}, gate: newGate(config.Window, now),
 	}
 }
 
@@ -165,6 +172,8 @@ func (m *Machine) Step(now time.Time, input Input) []Action {
 		}
 	case BinariesRead:
 		m.working(func(u *unit) { m.step(&out, now, u, in.Changed) })
+	case AlertsRead:
+		m.working(func(u *unit) { m.step(&out, now, u, in.Rules) })
 	case Results:
 		if u := m.unit(in.Seat); u != nil {
 			m.step(&out, now, u, core.ResultsReceived{Results: in.Results})
@@ -207,7 +216,7 @@ func (m *Machine) watchClock(out *actions, now time.Time) {
 		return
 	}
 	m.last = now
-	for _, at := range []*time.Time{&m.gather, &m.sweepAt, &m.binariesAt, &m.gate.resizeAt} {
+	for _, at := range []*time.Time{&m.gather, &m.sweepAt, &m.binariesAt, &m.alertsAt, &m.gate.resizeAt} {
 		if !at.IsZero() {
 			*at = at.Add(-by)
 		}
@@ -246,6 +255,10 @@ func (m *Machine) onTime(out *actions, now time.Time) {
 		m.binariesAt = now.Add(m.config.BinariesEvery)
 		m.readBinaries(out)
 	}
+	if m.config.Core.Incidents && !now.Before(m.alertsAt) {
+		m.alertsAt = now.Add(m.config.AlertsEvery)
+		out.add(ReadAlerts{})
+	}
 	if !now.Before(m.gate.resizeAt) {
 		m.gate.resize(now)
 		m.releaseAll(out)
@@ -261,6 +274,9 @@ func (m *Machine) Next() time.Time {
 		}
 	}
 	sooner(m.binariesAt)
+	if m.config.Core.Incidents {
+		sooner(m.alertsAt)
+	}
 	if m.gathering {
 		sooner(m.gather)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
 )
 
 // onOwned leaves what the machine does not own any more, and recovers what it owns from now on.
@@ -57,6 +58,7 @@ func (m *Machine) onRecovered(out *actions, now time.Time, in Recovered) {
 			u.term, u.position = in.Terms[i].Number, in.Terms[i].Position
 			u.pollAt, u.begun = now, now
 			u.unread = map[string]bool{}
+			m.takeIncidents(out, now, u, in)
 		}
 	}
 	for _, a := range active {
@@ -66,6 +68,21 @@ func (m *Machine) onRecovered(out *actions, now time.Time, in Recovered) {
 		}
 	}
 	m.readOn(out)
+}
+
+// takeIncidents gives a core what namespaces ask for, and the incidents of its shard, before anything else.
+func (m *Machine) takeIncidents(out *actions, now time.Time, u *unit, in Recovered) {
+	if !m.config.Core.Incidents {
+		return
+	}
+	m.step(out, now, u, in.Alerts)
+	var loaded core.IncidentsLoaded
+	for _, incident := range in.Incidents {
+		if incident.Shard == u.seat.Shard {
+			loaded.Incidents = append(loaded.Incidents, incident)
+		}
+	}
+	m.step(out, now, u, loaded)
 }
 
 // readMost bounds the runs that are read at one time of what has not ended, beside those of the first job or DAG: reading them

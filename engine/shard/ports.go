@@ -6,6 +6,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/core"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 // Store is the truth, as the owner of shards needs it. Every method may be called at any time by any number of
@@ -39,6 +40,8 @@ type Store interface {
 	RunsByID(ctx context.Context, ids []string) ([]engine.Run, error)
 	// Commands gives what is asked of these shards, oldest first.
 	Commands(ctx context.Context, shards []int, limit int) ([]engine.Command, error)
+	// Incidents gives all incidents of these shards with ids above after, in the order of their ids.
+	Incidents(ctx context.Context, shards []int, after string, limit int) ([]engine.Incident, error)
 	// BinariesByKey gives those binaries ("namespace/name") that exist, in no order.
 	BinariesByKey(ctx context.Context, keys []string) ([]engine.Binary, error)
 }
@@ -86,6 +89,15 @@ type Queue interface {
 	Results(ctx context.Context, shard int, handle func(Delivery)) error
 	// Wakes calls handle when somebody has left something for the engine to look at: a hint that may be lost.
 	Wakes(ctx context.Context, handle func(engine.Wake)) error
+}
+
+// Notifier tells people of what is wrong.
+type Notifier interface {
+	// Tell takes the beginning of an incident, or its end where Over is set. nil means that it is durable: it is not told again
+	// then, but for one whose answer was lost. The notifier tells by Incident.Key whether it has it already.
+	Tell(ctx context.Context, incident engine.Incident) error
+	// AlertRules returns what namespaces ask for where definitions leave it out, by namespace. The caller may keep it.
+	AlertRules(ctx context.Context) (map[string]spec.Alerts, error)
 }
 
 // Delivery is some consecutive results of one shard.

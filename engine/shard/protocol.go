@@ -27,12 +27,15 @@ type Bounded struct{ Running map[string]int }
 // Clock says nothing but the time.
 type Clock struct{}
 
-// Recovered answers Recover: the terms are those of the seats, in their order.
+// Recovered answers Recover: the terms are those of the seats, in their order. Incidents are all of the shards, and Alerts is what
+// namespaces ask for, both only where Config.Core.Incidents.
 type Recovered struct {
-	Seats  []Seat
-	Terms  []engine.Term
-	Active []Active
-	Failed bool
+	Seats     []Seat
+	Terms     []engine.Term
+	Active    []Active
+	Incidents []engine.Incident
+	Alerts    core.AlertRules
+	Failed    bool
 }
 
 // Active is a job or DAG with runs or waves that have not ended.
@@ -83,6 +86,9 @@ type Answered struct {
 // BinariesRead answers ReadBinaries; there is no answer where reading failed: it is done again soon enough.
 type BinariesRead struct{ Changed core.BinariesChanged }
 
+// AlertsRead answers ReadAlerts; there is no answer where reading failed: it is done again soon enough.
+type AlertsRead struct{ Rules core.AlertRules }
+
 // Results brings what executors report. The receipt comes back in an Acknowledge once it has been dealt with.
 type Results struct {
 	Seat    Seat
@@ -112,6 +118,7 @@ func (Swept) input()          {}
 func (CommandsLoaded) input() {}
 func (Answered) input()       {}
 func (BinariesRead) input()   {}
+func (AlertsRead) input()     {}
 func (Results) input()        {}
 func (Woken) input()          {}
 func (Committed) input()      {}
@@ -156,6 +163,9 @@ type LoadCommands struct {
 // ReadBinaries reads binaries again; answered by BinariesRead.
 type ReadBinaries struct{ Keys []string }
 
+// ReadAlerts reads again what namespaces ask for; answered by AlertsRead.
+type ReadAlerts struct{}
+
 // Perform does one of a core's effects; answered by Answered where the effect has an answer.
 type Perform struct {
 	Seat   Seat
@@ -179,6 +189,7 @@ func (Load) action()         {}
 func (Sweep) action()        {}
 func (LoadCommands) action() {}
 func (ReadBinaries) action() {}
+func (ReadAlerts) action()   {}
 func (Perform) action()      {}
 func (Commit) action()       {}
 func (Acknowledge) action()  {}

@@ -43,6 +43,7 @@ type Runner struct {
 	shards  []int // that it owns from the start on
 	owned   chan ownership
 	slots   chan struct{} // bounds the questions to the queue that are under way
+	tells   chan struct{} // bounds the incidents that the notifier is being told
 	work    sync.WaitGroup
 	commits *sync.WaitGroup // writes of the store for the shards that are owned now
 	stats   atomic.Pointer[core.Stats]
@@ -54,6 +55,12 @@ type Runner struct {
 
 // questions bounds the queue questions (Inspect, Revoke, …) that are under way at one time.
 const questions = 64
+
+// tells bounds the incidents that the notifier is being told at one time, and tellWithin is how long it may take with one.
+const (
+	tells      = 16
+	tellWithin = 30 * time.Second
+)
 
 // countEvery is how often the runs of namespaces are counted: that looks at all shards.
 const countEvery = 200 * time.Millisecond
@@ -67,9 +74,10 @@ func NewRunner(config Config, store Store, queue Queue, shards []int, log *slog.
 	if observer == nil {
 		observer = silent{}
 	}
+	config.Core.Incidents = config.Notifier != nil
 	r := &Runner{
 		config: config, loader: Loader{Store: store}, shards: shards, queue: queue, log: log, observer: observer, pulse: newPulse(),
-		inputs: make(chan Input, 4096), owned: make(chan ownership), commits: new(sync.WaitGroup), slots: make(chan struct{}, questions), ready: make(chan struct{}),
+		inputs: make(chan Input, 4096), owned: make(chan ownership), commits: new(sync.WaitGroup), slots: make(chan struct{}, questions), tells: make(chan struct{}, tells), ready: make(chan struct{}),
 	}
 	r.stats.Store(&core.Stats{})
 	r.held.Store(new([]engine.HeldRuns))
@@ -207,9 +215,10 @@ func (r *Runner) read(ctx context.Context, action Action) {
 	switch a := action.(type) {
 	case Recover:
 		r.needs("recover", recoverLost, func() {
-			terms, active, err := r.recover(ctx, a.Seats)
+			recovered, err := r.recover(ctx, a.Seats)
 			r.report(ctx, "recover", err)
-			r.send(ctx, Recovered{Seats: a.Seats, Terms: terms, Active: active, Failed: err != nil})
+			recovered.Seats, recovered.Failed = a.Seats, err != nil
+			r.send(ctx, recovered)
 		})
 	case Poll:
 		r.needs("poll", answerLost, func() {
@@ -239,6 +248,14 @@ func (r *Runner) read(ctx context.Context, action Action) {
 			r.report(ctx, "load commands", err)
 			r.send(ctx, CommandsLoaded{Seat: a.Seat, Commands: a.Commands, Received: received, Failed: err != nil})
 		})
+	case ReadAlerts:
+		r.goDo(func() {
+			rules, err := r.config.Notifier.AlertRules(ctx)
+			r.report(ctx, "read alert rules", err)
+			if err == nil {
+				r.send(ctx, AlertsRead{Rules: core.AlertRules{Namespaces: rules}})
+			}
+		})
 	case ReadBinaries:
 		r.needs("read binaries", answerLost, func() {
 			changed, err := r.loader.Binaries(ctx, a.Keys)
@@ -251,7 +268,7 @@ func (r *Runner) read(ctx context.Context, action Action) {
 }
 
 // recover takes shards over, and finds what has not ended in them.
-func (r *Runner) recover(ctx context.Context, seats []Seat) ([]engine.Term, []Active, error) {
+func (r *Runner) recover(ctx context.Context, seats []Seat) (found Recovered, err error) {
 	terms := make([]engine.Term, len(seats))
 	var taking errgroup.Group
 	for i, seat := range seats {
@@ -261,10 +278,17 @@ func (r *Runner) recover(ctx context.Context, seats []Seat) ([]engine.Term, []Ac
 		})
 	}
 	if err := taking.Wait(); err != nil {
-		return nil, nil, fmt.Errorf("take shards over: %w", err)
+		return found, fmt.Errorf("take shards over: %w", err)
 	}
-	active, err := r.loader.Recover(ctx, shardsOf(seats))
-	return terms, active, err
+	found.Terms = terms
+	if found.Active, err = r.loader.Recover(ctx, shardsOf(seats)); err != nil || r.config.Notifier == nil {
+		return found, err
+	}
+	if found.Alerts.Namespaces, err = r.config.Notifier.AlertRules(ctx); err != nil {
+		return found, fmt.Errorf("read alert rules: %w", err)
+	}
+	found.Incidents, err = r.loader.Incidents(ctx, shardsOf(seats))
+	return found, err
 }
 
 func shardsOf(seats []Seat) []int {

@@ -34,6 +34,14 @@ func (r *Runner) effect(ctx context.Context, a Perform) {
 		})
 	case core.Ask:
 		r.ask(ctx, func() { r.report(ctx, "tell an executor to "+string(e.Kind), r.queue.Ask(ctx, e.Control)) })
+	case core.Tell:
+		r.bounded(ctx, r.tells, func() {
+			within, cancel := context.WithTimeout(ctx, tellWithin)
+			defer cancel()
+			err := r.config.Notifier.Tell(within, e.Incident)
+			r.report(ctx, "tell of an incident", err)
+			answer(core.IncidentTold{ID: e.ID, Since: e.Since, Over: !e.Over.IsZero(), Failed: err != nil})
+		})
 	case core.LookUpRuns:
 		r.goDo(func() {
 			for failures := 0; ctx.Err() == nil; failures++ {
@@ -70,11 +78,14 @@ func (r *Runner) publish(ctx context.Context, seat Seat, task *engine.Task) {
 }
 
 // ask runs f once fewer than the bound of questions are under way.
-func (r *Runner) ask(ctx context.Context, f func()) {
+func (r *Runner) ask(ctx context.Context, f func()) { r.bounded(ctx, r.slots, f) }
+
+// bounded runs f once one of the slots is free.
+func (r *Runner) bounded(ctx context.Context, slots chan struct{}, f func()) {
 	r.goDo(func() {
 		select {
-		case r.slots <- struct{}{}:
-			defer func() { <-r.slots }()
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
 			f()
 		case <-ctx.Done():
 		}

@@ -41,6 +41,11 @@ func (m *dagModel) root(name string) *jobModel {
 // wrote remembers a write.
 func (m *dagModel) wrote(w *world, d *engine.DAG, stamp time.Time) {
 	m.dag = *d
+	written := writtenAlerts{revision: d.Revision, deleted: d.Deleted, paused: d.Paused, own: d.Spec.Alerts, tasks: map[string]*spec.Alerts{}}
+	for i := range d.Spec.Tasks {
+		written.tasks[d.Spec.Tasks[i].Name] = d.Spec.Tasks[i].Alerts
+	}
+	w.notifier.wrote(d.UID, written)
 	f := m.forms[d.Generation]
 	if f == nil {
 		graph, err := d.Spec.Graph()

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -35,6 +36,7 @@ func (u *users) createDAG() bool {
 	uid := fmt.Sprintf("d%dx%04x", len(u.dags)+1, w.random.IntN(1<<16))
 	now := u.time.stamp()
 	definition := u.shapeDAG(name)
+	w.notifier.drawDAG(definition)
 	d := engine.DAG{
 		UID: uid, Namespace: namespace, Name: name, Shard: engine.ShardOf(uid), Spec: *definition, Generation: 1, Revision: 1, Pending: true,
 		CreatedAt: now, UpdatedAt: now,
@@ -87,8 +89,9 @@ func (u *users) editDAG() bool {
 	}
 	definition := u.shapeDAG(m.dag.Name)
 	if u.w.odds(0.5) { // the tasks stay, their policies change
-		definition.Tasks, definition.Schedule = m.dag.Spec.Tasks, m.dag.Spec.Schedule
+		definition.Tasks, definition.Schedule = slices.Clone(m.dag.Spec.Tasks), m.dag.Spec.Schedule
 	}
+	u.w.notifier.drawDAG(definition)
 	u.changeDAG(m, "edits", func(d *engine.DAG, now time.Time) {
 		d.Spec = *definition
 		d.Generation++

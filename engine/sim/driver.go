@@ -41,6 +41,7 @@ type driver struct {
 	since      time.Duration // when it began to reach it last
 	sentAt     time.Duration // when the latest task that it published arrives there
 	ended      time.Duration // when its last incarnation ended
+	rules      []givenRules  // that it was given, the latest last
 	told       int           // how often it was told what it owns
 	flights    *flights      // commits begun since
 	taken      *takenUp
@@ -195,6 +196,10 @@ func (e *driver) perform(action shard.Action) {
 			}
 			answer.Active, err = loader.Recover(background, shards)
 			answer.Failed = err != nil
+			if err == nil && e.w.notifier.on {
+				answer.Incidents, err = loader.Incidents(background, shards)
+				answer.Alerts, answer.Failed = e.w.notifier.rulesFor(e), err != nil
+			}
 			return answer
 		})
 	case shard.Listen:
@@ -240,6 +245,8 @@ func (e *driver) perform(action shard.Action) {
 			}
 			return shard.BinariesRead{Changed: changed}
 		})
+	case shard.ReadAlerts:
+		e.do(func(*process, shard.Loader) shard.Input { return shard.AlertsRead{Rules: e.w.notifier.rulesFor(e)} })
 	case shard.Commit:
 		e.commit(a)
 	case shard.Acknowledge:

@@ -70,6 +70,10 @@ const (
 	clockDrifts     fault = "clock of a node too fast or too slow"
 	clockForward    fault = "wall clock jumps forward"
 	clockBack       fault = "wall clock jumps back"
+
+	notifyRefused fault = "notification refused"
+	notifyUnsure  fault = "notification taken, but reported failed"
+	notifySlow    fault = "notification slow"
 )
 
 // rates are the probabilities by call or message, at full strength.
@@ -107,7 +111,7 @@ func Faults() []string {
 	for _, p := range periods {
 		all = append(all, string(p.fault))
 	}
-	return append(all, string(clockOff), string(clockDrifts))
+	return append(all, string(clockOff), string(clockDrifts), string(notifyRefused), string(notifyUnsure), string(notifySlow))
 }
 
 // faults says how often what goes wrong.

@@ -85,6 +85,9 @@ func describeSpec(j *spec.Job) string {
 
 // wrote remembers a write.
 func (m *jobModel) wrote(w *world, job *engine.Job, schedule *cron.Schedule, stamp time.Time) {
+	if m.of == nil {
+		w.notifier.wrote(job.UID, writtenAlerts{revision: job.Revision, deleted: job.Deleted, paused: job.Paused, own: job.Spec.Alerts})
+	}
 	if n := len(m.forms); n == 0 || m.forms[n-1].generation != job.Generation {
 		if n > 0 {
 			m.forms[n-1].replaced = w.elapsed

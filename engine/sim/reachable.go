@@ -11,10 +11,10 @@ func Reachable() []Count {
 		}
 	}
 	add("fault", Faults()...)
-	add("action", "Recover", "Listen", "Leave", "Poll", "Load", "Sweep", "LoadCommands", "ReadBinaries", "Perform", "Commit",
+	add("action", "Recover", "Listen", "Leave", "Poll", "Load", "Sweep", "LoadCommands", "ReadBinaries", "ReadAlerts", "Perform", "Commit",
 		"Acknowledge")
-	add("effect", "Publish", "Revoke", "Inspect", "DeclareLost", "Ask", "LookUpRuns")
-	add("event", "AttemptInspected", "AttemptRevoked", "RunsLookedUp", "TaskPublished")
+	add("effect", "Publish", "Revoke", "Inspect", "DeclareLost", "Ask", "LookUpRuns", "Tell")
+	add("event", "AttemptInspected", "AttemptRevoked", "RunsLookedUp", "TaskPublished", "IncidentTold")
 	add("result", "started", "progress", "finished", "revoked", "lost")
 	add("process", "exit", "timeout", "cancelled", "drained", "watchdog", "executor killed")
 	add("queue", "second copy refused", "claim refused", "outlived copy dropped", "lock is held", "attempt trimmed",
@@ -38,6 +38,10 @@ func Reachable() []Count {
 	add("resume wave", "failed", "cancelled")
 	add("mark in wave", "running", "failed", "cancelled")
 	add("task ends", "succeeded", "failed", "cancelled", "skipped", "upstream_failed")
+	add("incident begins", "failed", "dead", "missed", "skipped", "late", "slow", "silent")
+	add("incident ends", "failed", "dead", "missed", "skipped", "late", "slow", "silent")
+	add("told", "beginning", "end", "beginning once more", "end once more")
+	add("incident", "dropped", "waits for the end of the one before", "lies ahead", "of a task", "of a wave")
 	for _, reason := range []engine.SlotReason{
 		engine.ReasonOverlap, engine.ReasonPaused, engine.ReasonBlackout, engine.ReasonReplaced, engine.ReasonQueueFull,
 		engine.ReasonEdited, engine.ReasonCancelled,

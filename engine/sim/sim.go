@@ -53,7 +53,7 @@ func Run(seed uint64, options Options) Report {
 		w.without[Choices()[choice]] = true
 	}
 	w.start = pick(w, changes...).Add(w.between(0, 50*time.Second)).Truncate(time.Microsecond)
-	w.truth, w.queue = newTruth(w), newQueue(w)
+	w.truth, w.queue, w.notifier = newTruth(w), newQueue(w), newNotifier(w)
 	w.journal = &journal{w: w, started: map[string]uint64{}, tokens: map[string]uint64{}, living: map[string][]*program{}, left: map[string]*outputs{}}
 	w.users = newUsers(w)
 	if w.seed%7 < 2 {
@@ -77,6 +77,7 @@ func Run(seed uint64, options Options) Report {
 	}
 	w.owners.begin()
 	w.users.begin()
+	w.notifier.begin()
 
 	trouble := w.between(20*time.Second, 80*time.Second)
 	if options.Trouble > 0 {
@@ -109,6 +110,9 @@ func Run(seed uint64, options Options) Report {
 		w.leftovers()
 	}
 	if w.failure == nil {
+		w.notifier.leftovers()
+	}
+	if w.failure == nil {
 		w.account()
 	}
 	for _, g := range w.groups {
@@ -131,6 +135,7 @@ func (w *world) drawConfig() shard.Config {
 	if w.odds(0.3) {
 		config.Core.Grace = pick(w, 500*time.Millisecond, 3*time.Second)
 	}
+	config.Core.Incidents = w.notifier.on
 	config.Core.CommitRuns = []int{engine.CommitRuns, 1, 3}[w.seed%3]
 	if w.seed%5 < 2 {
 		config.Window = 1 + int(w.seed%5)*2

@@ -105,6 +105,7 @@ func (t *truth) commit(commit *engine.ShardCommit, e *driver, taken *takenUp) er
 	t.positions[commit.Shard], t.taken, t.now = commit.Position, taken, e.time.wall()
 	decision := commit.Batch
 	t.turns++ // a batch is in no order
+	signs := t.w.notifier.signs(decision, e)
 	t.once(decision)
 	t.grants(decision)
 	ended := t.ends(decision)
@@ -154,6 +155,7 @@ func (t *truth) commit(commit *engine.ShardCommit, e *driver, taken *takenUp) er
 	for _, done := range decision.Done {
 		t.w.note("command done", done.ID, "", 0)
 	}
+	t.w.notifier.committed(decision, signs)
 	t.markedAll()
 	t.promised(decision)
 	return nil
@@ -407,6 +409,12 @@ func (r reader) RunsOfWave(_ context.Context, wave, after string, limit int) ([]
 
 func (r reader) BinariesByKey(_ context.Context, keys []string) ([]engine.Binary, error) {
 	return read(r, func(ctx context.Context) ([]engine.Binary, error) { return r.t.store.BinariesByKey(ctx, keys) })
+}
+
+func (r reader) Incidents(_ context.Context, shards []int, after string, limit int) ([]engine.Incident, error) {
+	return read(r, func(ctx context.Context) ([]engine.Incident, error) {
+		return r.t.store.Incidents(ctx, shards, after, limit)
+	})
 }
 
 // Take and Commit are not for readers: the driver does both, so that they outlive its engine.

@@ -164,6 +164,7 @@ func (u *users) create() bool {
 	uid := fmt.Sprintf("u%dx%04x", len(u.jobs)+1, w.random.IntN(1<<16))
 	now := u.time.stamp()
 	definition := u.shape(name)
+	definition.Alerts = w.notifier.drawAlerts()
 	job := engine.Job{
 		UID: uid, Namespace: namespace, Name: name, Shard: engine.ShardOf(uid), Spec: *definition, Generation: 1, Revision: 1, Pending: true,
 		CreatedAt: now, UpdatedAt: now,
@@ -226,6 +227,7 @@ func (u *users) edit() bool {
 		return false
 	}
 	definition := u.shape(m.job.Name)
+	definition.Alerts = u.w.notifier.drawAlerts()
 	if u.w.odds(0.4) { // the schedule stays, the rest changes
 		kept := m.job.Spec
 		definition.Schedule, definition.Every, definition.After, definition.At = kept.Schedule, kept.Every, kept.After, kept.At

@@ -41,6 +41,7 @@ type world struct {
 	executors []*executor
 	users     *users
 	journal   *journal
+	notifier  *notifier
 	groups    []*group
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -96,4 +97,35 @@ func (q *Queue) depth(ctx context.Context, pool string, class spec.Class) (depth
 		_, depth.Oldest, err = q.firstFrom(ctx, q.names.tasks, q.names.task(pool, string(class), ">"), 1)
 	}
 	return depth, err
+}
+
+// WatchLeaving calls left with the id of each executor that withdraws its presence, until ctx ends. Of one whose presence runs out it
+// is not called, nor of one that withdraws while there is no connection.
+func (q *Queue) WatchLeaving(ctx context.Context, left func(id string)) error {
+	ids := map[string]string{} // by key, which is another one where executors are enrolled
+	for failures := 0; ; failures++ {
+		err := q.watch(ctx, q.names.leases, []string{"executor.>"}, func() bool { return true }, func(entry *stored) {
+			if !isMarker(entry) {
+				failures = 0
+				var presence engine.Presence
+				if json.Unmarshal(entry.data, &presence) == nil {
+					ids[entry.subject] = presence.ID
+				}
+				return
+			}
+			if id, known := ids[entry.subject]; known && entry.header.Get("KV-Operation") != "" {
+				left(id)
+			}
+			delete(ids, entry.subject)
+		})
+		if ctx.Err() != nil {
+			return nil
+		}
+		if !errors.Is(err, errStale) {
+			q.log.Warn("executors cannot be watched; trying again", "error", err)
+		}
+		if !pause(ctx, backoff(failures)) {
+			return nil
+		}
+	}
 }

@@ -8,7 +8,7 @@ const schema = JSON.parse(await readFile(new URL("../../docs/schema.json", impor
 test("the schema is asked by path", () => {
   assert.ok(order(schema, "Job").indexOf("name") < order(schema, "Job").indexOf("schedule"));
   assert.deepEqual(values(schema, "Job", ["overlap"]), ["skip", "queue", "allow", "replace"]);
-  assert.deepEqual(keys(schema, "Job", ["alerts"]).map((key) => key.name), ["lag"]);
+  assert.deepEqual(keys(schema, "Job", ["alerts"]).map((key) => key.name), ["on", "lag", "duration", "silent_for", "to"]);
   assert.ok(keys(schema, "Job", ["retry"]).some((key) => key.name === "max_delay" && key.about !== ""));
   assert.match(about(at(schema, "Job", ["exclude", "from"]) ?? at(schema, "Job", ["timezone"])), /./);
   assert.equal(at(schema, "Job", ["no", "such"]), undefined);

@@ -48,6 +48,18 @@ test("what a control cannot hold is refused, not shown wrong", () => {
   assert.throws(() => take(control("json", "{")));
 });
 
+test("choices are a list of the words that are checked, in their order", () => {
+  const boxes = ["failed", "missed"].map((value) => ({ value, checked: false }));
+  const box = { dataset: { kind: "choices" }, nodeName: "DIV", querySelectorAll: () => boxes };
+  assert.ok(show(box, ["missed"]));
+  assert.deepEqual(boxes.map((one) => one.checked), [false, true]);
+  boxes[0].checked = true;
+  assert.deepEqual(take(box), ["failed", "missed"]);
+  assert.ok(show(box, undefined));
+  assert.equal(take(box), undefined);
+  for (const value of ["failed", [1], { a: 1 }]) assert.equal(show(box, value), false, JSON.stringify(value));
+});
+
 test("the builder makes what it reads", () => {
   for (const expression of ["* * * * *", "*/5 * * * *", "7 * * * *", "0 3 * * *", "30 23 * * MON-FRI", "0 9 * * SAT", "0 0 1 * *", "15 6 L * *"]) {
     const choices = parse(expression);

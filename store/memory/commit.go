@@ -78,6 +78,9 @@ func (s *Store) put(d *engine.Batch) {
 	for _, letter := range d.DeadLetters {
 		s.letters[letter.RunID] = letter
 	}
+	for i := range d.Incidents {
+		s.incidents[d.Incidents[i].ID] = d.Incidents[i].Clone()
+	}
 }
 
 func (s *Store) drop(d *engine.Batch) {
@@ -89,6 +92,9 @@ func (s *Store) drop(d *engine.Batch) {
 	}
 	for _, id := range d.DropLetters {
 		delete(s.letters, id)
+	}
+	for _, id := range d.DropIncidents {
+		delete(s.incidents, id)
 	}
 	for _, handled := range d.Handled {
 		s.jobs.handle(handled)

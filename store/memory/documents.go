@@ -76,6 +76,10 @@ func (s *Store) documents(of engine.Collection) (map[string]engine.Document, err
 		for _, letter := range s.letters {
 			add(letter)
 		}
+	case engine.CollectionIncidents:
+		for _, incident := range s.incidents {
+			add(incident.Clone())
+		}
 	case engine.CollectionScheduledTasks:
 		for _, task := range s.tasks {
 			add(copyTask(&task))
@@ -126,6 +130,8 @@ func (s *Store) PutDocuments(ctx context.Context, documents []engine.Document) e
 			s.slots[d.ID] = d
 		case engine.DeadLetter:
 			s.letters[d.RunID] = d
+		case engine.Incident:
+			s.incidents[d.ID] = d.Clone()
 		case engine.ScheduledTask:
 			s.tasks[d.ID] = copyTask(&d)
 		case engine.Command:
@@ -198,6 +204,8 @@ func (s *Store) DropDocuments(ctx context.Context, of engine.Collection) error {
 		clear(s.slots)
 	case engine.CollectionDeadLetters:
 		clear(s.letters)
+	case engine.CollectionIncidents:
+		clear(s.incidents)
 	case engine.CollectionScheduledTasks:
 		clear(s.tasks)
 	case engine.CollectionCommands:

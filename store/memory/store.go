@@ -13,39 +13,41 @@ var errClosed = errors.New("memory: the store is closed")
 
 // Store is everything in maps under one lock. The zero value is not ready: use New.
 type Store struct {
-	mu       sync.RWMutex
-	closed   bool
-	runs     map[string]*engine.Run
-	active   map[string]*engine.Run // those of runs that have not ended
-	tasks    map[string]engine.ScheduledTask
-	waves    map[string]*engine.Wave
-	jobs     *definitions[spec.Job]
-	dags     *definitions[spec.DAG]
-	commands map[string]engine.Command
-	slots    map[string]engine.SlotRange
-	letters  map[string]engine.DeadLetter
-	binaries map[string]engine.Binary // by "namespace/name"
-	effects  map[effectKey]engine.RunEffect
-	keys     map[string][]byte // that the nodes share, by name
-	records  map[recordKey]engine.Record
-	terms    map[int]term // by shard
+	mu        sync.RWMutex
+	closed    bool
+	runs      map[string]*engine.Run
+	active    map[string]*engine.Run // those of runs that have not ended
+	tasks     map[string]engine.ScheduledTask
+	waves     map[string]*engine.Wave
+	jobs      *definitions[spec.Job]
+	dags      *definitions[spec.DAG]
+	commands  map[string]engine.Command
+	slots     map[string]engine.SlotRange
+	letters   map[string]engine.DeadLetter
+	incidents map[string]engine.Incident
+	binaries  map[string]engine.Binary // by "namespace/name"
+	effects   map[effectKey]engine.RunEffect
+	keys      map[string][]byte // that the nodes share, by name
+	records   map[recordKey]engine.Record
+	terms     map[int]term // by shard
 }
 
 // New makes an empty store.
 func New() *Store {
 	s := &Store{
-		runs:     map[string]*engine.Run{},
-		active:   map[string]*engine.Run{},
-		tasks:    map[string]engine.ScheduledTask{},
-		waves:    map[string]*engine.Wave{},
-		commands: map[string]engine.Command{},
-		slots:    map[string]engine.SlotRange{},
-		letters:  map[string]engine.DeadLetter{},
-		binaries: map[string]engine.Binary{},
-		effects:  map[effectKey]engine.RunEffect{},
-		keys:     map[string][]byte{},
-		records:  map[recordKey]engine.Record{},
-		terms:    map[int]term{},
+		runs:      map[string]*engine.Run{},
+		active:    map[string]*engine.Run{},
+		tasks:     map[string]engine.ScheduledTask{},
+		waves:     map[string]*engine.Wave{},
+		commands:  map[string]engine.Command{},
+		slots:     map[string]engine.SlotRange{},
+		letters:   map[string]engine.DeadLetter{},
+		incidents: map[string]engine.Incident{},
+		binaries:  map[string]engine.Binary{},
+		effects:   map[effectKey]engine.RunEffect{},
+		keys:      map[string][]byte{},
+		records:   map[recordKey]engine.Record{},
+		terms:     map[int]term{},
 	}
 	s.jobs, s.dags = newJobs(s), newDAGs(s)
 	return s

@@ -55,6 +55,8 @@ func (s *Store) page(ctx context.Context, of engine.Collection, from string, lim
 		return pageOf(ctx, s.slots, from, limit, tail.documents[s.slots], slotDocument.value)
 	case engine.CollectionDeadLetters:
 		return pageOf(ctx, s.deadLetters, from, limit, tail.documents[s.deadLetters], letterDocument.value)
+	case engine.CollectionIncidents:
+		return pageOf(ctx, s.incidents, from, limit, tail.documents[s.incidents], incidentDocument.value)
 	case engine.CollectionScheduledTasks:
 		return pageOf(ctx, s.tasks, from, limit, tail.documents[s.tasks], taskDocument.value)
 	case engine.CollectionCommands:

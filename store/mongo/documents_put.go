@@ -106,6 +106,8 @@ func (s *Store) prepareToPut(all *puts, document engine.Document) error {
 		return all.add(s.slots, d.ID, newSlotDocument(&d))
 	case engine.DeadLetter:
 		return all.add(s.deadLetters, d.RunID, newLetterDocument(&d))
+	case engine.Incident:
+		return all.add(s.incidents, d.ID, newIncidentDocument(&d))
 	case engine.ScheduledTask:
 		return all.add(s.tasks, d.ID, writeTask(&d, 0))
 	case engine.Command:
@@ -144,7 +146,7 @@ func (s *Store) DropDocuments(ctx context.Context, of engine.Collection) error {
 		engine.CollectionBinaries: {s.binaries}, engine.CollectionWaves: {s.waves}, engine.CollectionRuns: {s.runs},
 		engine.CollectionEffects: {s.effects}, engine.CollectionSlots: {s.slots}, engine.CollectionDeadLetters: {s.deadLetters},
 		engine.CollectionScheduledTasks: {s.tasks}, engine.CollectionCommands: {s.commands}, engine.CollectionSharedKeys: {s.meta},
-		engine.CollectionRecords: {s.records},
+		engine.CollectionRecords: {s.records}, engine.CollectionIncidents: {s.incidents},
 	}[of]
 	if from == nil {
 		return fmt.Errorf("mongo: drop: there is no collection %q", of)

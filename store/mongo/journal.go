@@ -44,15 +44,17 @@ type entryDocument struct {
 	At       bson.DateTime `bson:"at"`
 
 	// The documents, as they go to their collections.
-	Runs    []bson.Raw `bson:"runs,omitempty"`
-	Waves   []bson.Raw `bson:"waves,omitempty"`
-	Tasks   []bson.Raw `bson:"scheduled_tasks,omitempty"`
-	Slots   []bson.Raw `bson:"slots,omitempty"`
-	Letters []bson.Raw `bson:"dead_letters,omitempty"`
+	Runs      []bson.Raw `bson:"runs,omitempty"`
+	Waves     []bson.Raw `bson:"waves,omitempty"`
+	Tasks     []bson.Raw `bson:"scheduled_tasks,omitempty"`
+	Slots     []bson.Raw `bson:"slots,omitempty"`
+	Letters   []bson.Raw `bson:"dead_letters,omitempty"`
+	Incidents []bson.Raw `bson:"incidents,omitempty"`
 
-	DropRuns    []string `bson:"drop_runs,omitempty"`
-	DropTasks   []string `bson:"drop_scheduled_tasks,omitempty"`
-	DropLetters []string `bson:"drop_dead_letters,omitempty"`
+	DropRuns      []string `bson:"drop_runs,omitempty"`
+	DropTasks     []string `bson:"drop_scheduled_tasks,omitempty"`
+	DropLetters   []string `bson:"drop_dead_letters,omitempty"`
+	DropIncidents []string `bson:"drop_incidents,omitempty"`
 
 	Handled     []handledDocument `bson:"handled,omitempty"`
 	HandledDAGs []handledDocument `bson:"handled_dags,omitempty"`
@@ -100,7 +102,7 @@ func newEntry(d *entryDocument) entry { return entry{id: d.ID, nonce: d.Nonce, d
 // raw gives an entry as the document that it is read from.
 func (d *entryDocument) raw() bson.Raw {
 	size := 256
-	for _, documents := range [][]bson.Raw{d.Runs, d.Waves, d.Tasks, d.Slots, d.Letters} {
+	for _, documents := range [][]bson.Raw{d.Runs, d.Waves, d.Tasks, d.Slots, d.Letters, d.Incidents} {
 		for _, document := range documents {
 			size += len(document) + elementBytes
 		}
@@ -122,9 +124,11 @@ func (d *entryDocument) raw() bson.Raw {
 	b.documents("scheduled_tasks", d.Tasks)
 	b.documents("slots", d.Slots)
 	b.documents("dead_letters", d.Letters)
+	b.documents("incidents", d.Incidents)
 	b.texts("drop_runs", d.DropRuns)
 	b.texts("drop_scheduled_tasks", d.DropTasks)
 	b.texts("drop_dead_letters", d.DropLetters)
+	b.texts("drop_incidents", d.DropIncidents)
 	b.handled("handled", d.Handled)
 	b.handled("handled_dags", d.HandledDAGs)
 	if len(d.Done) > 0 {
@@ -236,6 +240,11 @@ func (s *splitter) puts(d *engine.Batch, position int64) {
 		document.Position = position
 		s.put("dead letter", document.ID, document, nil, func(e *entryDocument) *[]bson.Raw { return &e.Letters })
 	}
+	for i := range d.Incidents {
+		document := newIncidentDocument(&d.Incidents[i])
+		document.Position = position
+		s.put("incident", document.ID, document, nil, func(e *entryDocument) *[]bson.Raw { return &e.Incidents })
+	}
 }
 
 // rest adds what is no document.
@@ -247,6 +256,7 @@ func (s *splitter) rest(d *engine.Batch) {
 		{d.DropRuns, func(e *entryDocument) *[]string { return &e.DropRuns }},
 		{d.DropTasks, func(e *entryDocument) *[]string { return &e.DropTasks }},
 		{d.DropLetters, func(e *entryDocument) *[]string { return &e.DropLetters }},
+		{d.DropIncidents, func(e *entryDocument) *[]string { return &e.DropIncidents }},
 	} {
 		for _, id := range drop.ids {
 			s.add(len(id), func(part *entryDocument) {

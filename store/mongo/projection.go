@@ -61,6 +61,7 @@ func (s *Store) projected() []projected {
 		{s.tasks, func(e *entryDocument) []bson.Raw { return e.Tasks }, func(e *entryDocument) []string { return e.DropTasks }, false},
 		{s.slots, func(e *entryDocument) []bson.Raw { return e.Slots }, none, false},
 		{s.deadLetters, func(e *entryDocument) []bson.Raw { return e.Letters }, func(e *entryDocument) []string { return e.DropLetters }, false},
+		{s.incidents, func(e *entryDocument) []bson.Raw { return e.Incidents }, func(e *entryDocument) []string { return e.DropIncidents }, false},
 	}
 }
 

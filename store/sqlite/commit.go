@@ -100,6 +100,9 @@ func encodeCommit(c *engine.ShardCommit) (*shardWrite, error) {
 	for _, id := range c.Batch.DropLetters {
 		write.add(deleteLetter, id)
 	}
+	for _, id := range c.Batch.DropIncidents {
+		write.add("DELETE FROM incidents WHERE id = ?", id)
+	}
 	for _, handled := range c.Batch.Handled {
 		write.others = append(write.others, func(w *writer) error { return jobs.handle(w, &handled) })
 	}
@@ -129,6 +132,11 @@ func (c *shardWrite) encodeOthers(d *engine.Batch) error {
 	}
 	for i := range d.DeadLetters {
 		if err := c.encoded(putLetter(&d.DeadLetters[i])); err != nil {
+			return err
+		}
+	}
+	for i := range d.Incidents {
+		if err := c.encoded(putIncident(&d.Incidents[i])); err != nil {
 			return err
 		}
 	}

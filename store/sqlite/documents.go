@@ -105,6 +105,8 @@ func (v *view) page(ctx context.Context, of engine.Collection, from string, limi
 		return rowPage(ctx, v, "doc, 0, '' FROM slots", from, limit, plain[engine.SlotRange])
 	case engine.CollectionDeadLetters:
 		return rowPage(ctx, v, "doc, 0, '' FROM dead_letters", from, limit, plain[engine.DeadLetter])
+	case engine.CollectionIncidents:
+		return rowPage(ctx, v, "doc, 0, '' FROM incidents", from, limit, plain[engine.Incident])
 	case engine.CollectionCommands:
 		return rowPage(ctx, v, "doc, 0, '' FROM commands", from, limit, plain[engine.Command])
 	}

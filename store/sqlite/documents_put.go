@@ -68,6 +68,8 @@ func prepare(document engine.Document) (putting, error) {
 		return putSlots(&d)
 	case engine.DeadLetter:
 		return putLetter(&d)
+	case engine.Incident:
+		return putIncident(&d)
 	case engine.Command:
 		text, err := encode(&d)
 		return placed(text, err, "commands (id, shard, at, doc)", d.ID, d.Shard, always(d.At))

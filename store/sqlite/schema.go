@@ -13,7 +13,7 @@ const applicationID = 0x54695768
 var migrations embed.FS
 
 // schemaVersion is the number of the last migration.
-const schemaVersion = 12
+const schemaVersion = 13
 
 // upgrades are the parts of migrations, by their numbers, that SQL cannot do: each comes after its script.
 var upgrades = map[int]func(c *connection, now time.Time) error{9: upgradeCommits}

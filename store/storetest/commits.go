@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 // Commits is the port through which the engine writes what it owns.
@@ -98,6 +99,7 @@ func (s *state) after(d *engine.Batch) state {
 	now.Tasks = replaced(s.Tasks, d.Tasks, d.DropTasks, func(task engine.ScheduledTask) string { return task.ID })
 	now.Slots = replaced(s.Slots, d.Slots, nil, func(slots engine.SlotRange) string { return slots.ID })
 	now.Letters = replaced(s.Letters, d.DeadLetters, d.DropLetters, func(letter engine.DeadLetter) string { return letter.RunID })
+	now.Incidents = replaced(s.Incidents, d.Incidents, d.DropIncidents, incidentID)
 	return now
 }
 
@@ -141,6 +143,7 @@ func stages(jobs []engine.Job, dag engine.DAG) (put, replace, drop engine.Batch)
 		Waves: []engine.Wave{wave, asked},
 		Tasks: []engine.ScheduledTask{aTask(one, noon), aTask(two, noon)},
 		Slots: []engine.SlotRange{aSlotRange(one, noon, 5)}, DeadLetters: []engine.DeadLetter{aLetter(lives[3], noon)},
+		Incidents: []engine.Incident{anIncident(one, spec.AlertFailed, noon), anIncident(two, spec.AlertSilent, noon)},
 	}
 	// Whatever its revision is, and whether it is more or less than what stands there.
 	older, moved, letter := wave, aTask(one, noon.Add(time.Hour)), aLetter(lives[3], noon.Add(time.Minute))
@@ -152,11 +155,13 @@ func stages(jobs []engine.Job, dag engine.DAG) (put, replace, drop engine.Batch)
 		Waves: []engine.Wave{older, endedWave(asked, engine.StatusSkipped)},
 		Tasks: []engine.ScheduledTask{moved},
 		Slots: []engine.SlotRange{aSlotRange(one, noon, 2), aSlotRange(two, noon, 1)}, DeadLetters: []engine.DeadLetter{letter},
+		Incidents: []engine.Incident{endedIncident(anIncident(one, spec.AlertFailed, noon)), anIncident(one, spec.AlertLate, noon)},
 	}
 	drop = engine.Batch{
 		Runs:      []engine.Run{queued(other)},
 		DropRuns:  []string{lives[1].ID, fetch.ID, "none"},
 		DropTasks: []string{one.UID, "none"}, DropLetters: []string{lives[3].ID, "none"},
+		DropIncidents: []string{engine.IncidentID(one.UID, "", spec.AlertFailed), "none"},
 	}
 	return put, replace, drop
 }
@@ -176,8 +181,8 @@ var commitPromises = []promise{
 			want = want.after(&decision)
 			same(h.T, "state", h.caughtUp(jobs...), want)
 		}
-		left := []int{len(want.Runs), len(want.Waves), len(want.Tasks), len(want.Slots), len(want.Letters)}
-		same(h.T, "what is left", left, []int{2, 2, 1, 2, 0})
+		left := []int{len(want.Runs), len(want.Waves), len(want.Tasks), len(want.Slots), len(want.Letters), len(want.Incidents)}
+		same(h.T, "what is left", left, []int{2, 2, 1, 2, 0, 2})
 	}},
 	{"a run is found where its last put says", func(h *harness) {
 		job := aJob("report")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 // aDecision puts documents of several kinds. One of another number puts others, and replaces the scheduled task.
@@ -17,6 +18,7 @@ func aDecision(job engine.Job, n int) engine.Batch {
 		Tasks:       []engine.ScheduledTask{task},
 		Slots:       []engine.SlotRange{aSlotRange(job, at, 3)},
 		DeadLetters: []engine.DeadLetter{aLetter(dead, at)},
+		Incidents:   []engine.Incident{anIncident(job, spec.AlertDead, at)},
 	}
 }
 

@@ -57,7 +57,7 @@ func fullDAG() engine.DAG {
 		Schedule: spec.Strings{"0 2 * * *", "30 3 * * 1"}, Timezone: "Europe/Berlin", Active: &spec.Window{From: &at, Until: &until},
 		CatchUp: spec.CatchUp{Policy: spec.CatchUpAll, Window: spec.Duration(time.Hour)},
 		Exclude: []spec.Exclusion{{Cron: "* * 24 12 *"}, {From: at, To: until}}, MaxParallel: 12,
-		Alerts: &spec.Alerts{Lag: spec.Duration(time.Minute), On: []string{"failed"}}, Labels: map[string]string{"team.name": "data", "$where": "1"},
+		Alerts: &spec.Alerts{Lag: spec.Duration(time.Minute), On: []spec.Alert{"failed"}}, Labels: map[string]string{"team.name": "data", "$where": "1"},
 		Defaults: spec.TaskDefaults{
 			Binary: "step@7", Env: map[string]string{"A.B": "1"}, Tier: spec.TierHeavy, RunsOn: map[string]string{"gpu.kind": "a100", "arch": "arm64"}, Timeout: spec.Duration(time.Hour),
 			Retry: spec.Retry{MaxAttempts: 5, Delay: spec.Duration(time.Second), On: []int{1, 2}}, Limits: spec.Limits{Memory: 256 * spec.Mebibyte, CPU: 0.5},

@@ -24,7 +24,7 @@ func fullJob() engine.Job {
 		Overlap: spec.OverlapQueue, CatchUp: spec.CatchUp{Policy: spec.CatchUpAll, Window: spec.Duration(time.Hour)}, Delivery: spec.DeliveryAtMostOnce,
 		Limits:  spec.Limits{Memory: 256 * spec.Mebibyte, CPU: 0.5, Output: spec.Gibibyte, OpenFiles: 64},
 		Exclude: []spec.Exclusion{{Cron: "* * 24 12 *"}, {From: at, To: until}},
-		Alerts:  &spec.Alerts{Lag: spec.Duration(time.Minute), On: []string{"failed"}}, Labels: map[string]string{"team.name": "data", "$where": "1"},
+		Alerts:  &spec.Alerts{Lag: spec.Duration(time.Minute), On: []spec.Alert{"failed"}}, Labels: map[string]string{"team.name": "data", "$where": "1"},
 	}
 	job.OneOff = true
 	job.Paused, job.PausedAt, job.PausedBy, job.PausedReason, job.Message = true, noon, "grace", "too «loud»", "why: «so»"

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 // scene is a store in which something has happened, and a batch that makes use of every part.
@@ -27,6 +28,7 @@ func scene(h *harness) (jobs []engine.Job, batch engine.Batch) {
 		Waves:       []engine.Wave{wave},
 		Slots:       []engine.SlotRange{aSlotRange(one, noon.Add(-time.Hour), 3)},
 		DeadLetters: []engine.DeadLetter{aLetter(dead, noon)},
+		Incidents:   []engine.Incident{anIncident(one, spec.AlertFailed, noon)},
 		Tasks:       []engine.ScheduledTask{aTask(two, noon), aTask(gone, noon)},
 	})
 	h.must("put command", h.store.PutCommand(h.ctx, aCommand(one, "backfill-1", noon)))
@@ -39,14 +41,16 @@ func scene(h *harness) (jobs []engine.Job, batch engine.Batch) {
 	later := finished(two, noon.Add(time.Hour), engine.StatusDead)[0]
 	next := aWave(etl, 2, noon.Add(time.Minute))
 	return []engine.Job{one, two, gone}, engine.Batch{
-		Waves:       []engine.Wave{endedWave(wave, engine.StatusSucceeded), next},
-		Runs:        []engine.Run{again, queued(slotRun(two, noon)), later, taskRun(next, "fetch", -1)},
-		Slots:       []engine.SlotRange{aSlotRange(one, noon.Add(-time.Hour), 5), aSlotRange(two, noon, 1)},
-		DeadLetters: []engine.DeadLetter{aLetter(later, noon.Add(time.Minute))},
-		DropLetters: []string{dead.ID},
-		DropRuns:    []string{slotRun(gone, noon).ID},
-		Tasks:       []engine.ScheduledTask{moved, aTask(one, noon)},
-		DropTasks:   []string{gone.UID},
+		Waves:         []engine.Wave{endedWave(wave, engine.StatusSucceeded), next},
+		Runs:          []engine.Run{again, queued(slotRun(two, noon)), later, taskRun(next, "fetch", -1)},
+		Slots:         []engine.SlotRange{aSlotRange(one, noon.Add(-time.Hour), 5), aSlotRange(two, noon, 1)},
+		DeadLetters:   []engine.DeadLetter{aLetter(later, noon.Add(time.Minute))},
+		Incidents:     []engine.Incident{anIncident(two, spec.AlertDead, noon)},
+		DropIncidents: []string{engine.IncidentID(one.UID, "", spec.AlertFailed)},
+		DropLetters:   []string{dead.ID},
+		DropRuns:      []string{slotRun(gone, noon).ID},
+		Tasks:         []engine.ScheduledTask{moved, aTask(one, noon)},
+		DropTasks:     []string{gone.UID},
 		Handled: []engine.JobHandled{
 			{UID: one.UID, Namespace: one.Namespace, Name: one.Name, Revision: 1},
 			{UID: gone.UID, Namespace: gone.Namespace, Name: gone.Name, Revision: 2},
@@ -77,6 +81,7 @@ var decisionPromises = []promise{
 		h.dagsAreDone(got, batch)
 		same(h.T, "slots", got.Slots, batch.Slots)
 		same(h.T, "letters", got.Letters, batch.DeadLetters)
+		same(h.T, "incidents", got.Incidents, batch.Incidents)
 		same(h.T, "tasks", got.Tasks, []engine.ScheduledTask{batch.Tasks[1], batch.Tasks[0]})
 		same(h.T, "jobs", len(got.Jobs), 2)
 		same(h.T, "pending", []bool{got.Jobs[0].Pending, got.Jobs[1].Pending}, []bool{false, true})

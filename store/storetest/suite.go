@@ -12,7 +12,7 @@ import (
 func Run(t *testing.T, open func(t *testing.T) Store) {
 	for topic, tests := range map[string][]promise{
 		"decisions": decisionPromises, "runs": runPromises, "history": historyPromises, "jobs": jobKind.promises(), "tasks": taskPromises,
-		"binaries": binaryPromises, "ledger": ledgerPromises, "commands": commandPromises, "expiry": expiryPromises,
+		"binaries": binaryPromises, "ledger": ledgerPromises, "incidents": incidentPromises, "commands": commandPromises, "expiry": expiryPromises,
 		"concurrency": concurrencyPromises, "marks": markPromises, "names": namePromises, "sources": sourcePromises, "tallies": tallyPromises,
 		"documents": documentPromises, "effects": effectPromises, "records": recordPromises, "dags": dagKind.promises(), "shared names": sharedNamePromises, "dag tasks": dagTaskPromises, "waves": wavePromises, "runs of waves": waveRunPromises,
 		"commits": commitPromises, "owners": ownerPromises,
@@ -117,15 +117,16 @@ func (h *harness) history(filter engine.RunFilter) []engine.Run {
 
 // state is all that a store holds of what the engine writes, in a fixed order, to be compared.
 type state struct {
-	Runs     []engine.Run
-	Active   []engine.Run
-	Tasks    []engine.ScheduledTask
-	Slots    []engine.SlotRange
-	Letters  []engine.DeadLetter
-	Jobs     []engine.Job
-	DAGs     []engine.DAG
-	Waves    []engine.Wave
-	Commands []engine.Command
+	Runs      []engine.Run
+	Active    []engine.Run
+	Tasks     []engine.ScheduledTask
+	Slots     []engine.SlotRange
+	Letters   []engine.DeadLetter
+	Incidents []engine.Incident
+	Jobs      []engine.Job
+	DAGs      []engine.DAG
+	Waves     []engine.Wave
+	Commands  []engine.Command
 }
 
 // state reads back everything that concerns these jobs.
@@ -148,6 +149,8 @@ func (h *harness) state(jobs ...engine.Job) state {
 	s.Tasks = sorted(s.Tasks, func(task engine.ScheduledTask) string { return task.ID })
 	s.Letters, _, err = h.store.DeadLetters(h.ctx, namespace, "", 1000)
 	h.must("list dead letters", err)
+	s.Incidents, err = h.store.Incidents(h.ctx, allShards(), "", 1000)
+	h.must("read incidents", err)
 	s.Jobs, err = h.store.JobsByUID(h.ctx, uids)
 	h.must("read jobs", err)
 	s.Jobs = sorted(s.Jobs, func(job engine.Job) string { return job.UID })

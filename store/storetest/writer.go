@@ -94,6 +94,14 @@ func split(d *engine.Batch) map[int]*engine.Batch {
 		part := byUID(letter.JobUID)
 		part.DeadLetters = append(part.DeadLetters, letter)
 	}
+	for _, incident := range d.Incidents {
+		part := of(incident.Shard)
+		part.Incidents = append(part.Incidents, incident)
+	}
+	for _, id := range d.DropIncidents {
+		part := byUID(engine.RunJob(id))
+		part.DropIncidents = append(part.DropIncidents, id)
+	}
 	for _, id := range d.DropRuns {
 		part := byUID(engine.RunJob(id))
 		part.DropRuns = append(part.DropRuns, id)

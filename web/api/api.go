@@ -64,6 +64,7 @@ func New(e *echo.Echo, s *service.Service, config Config) (*API, error) {
 	a.cluster()
 	a.documents()
 	a.secrets()
+	a.notifications()
 	a.namespaces()
 	a.members()
 	a.users()

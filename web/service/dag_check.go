@@ -14,6 +14,11 @@ func (s *Service) checkDAG(ctx context.Context, namespace string, definition *sp
 		return invalid(problems)
 	}
 	faults, err := s.taskFaults(ctx, namespace, definition)
+	if err == nil {
+		var more []taskFault
+		more, err = s.dagAlertFaults(ctx, namespace, definition)
+		faults = append(faults, more...)
+	}
 	return refusedFor(faults, err)
 }
 

@@ -66,7 +66,11 @@ func (s *Service) TaskHindrances(ctx context.Context, dag *engine.DAG) ([]Hindra
 			found[i].Words = taskList(concerned) + ": " + found[i].Words + "."
 		}
 	}
-	return append(found, unsupportedHindrances(dag.Spec.Unsupported())...), nil
+	undelivered, err := s.dagAlertFaults(ctx, dag.Namespace, &dag.Spec)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(found, unsupportedHindrances(dag.Spec.Unsupported()), alertHindrances(undelivered)), nil
 }
 
 // taskDefaults is the job that a task is executed as.

@@ -30,6 +30,11 @@ func (s *Service) Hindrances(ctx context.Context, job *engine.Job) ([]Hindrance,
 	now := s.now()
 	found = append(found, pausedHindrances(job)...)
 	found = append(found, unsupportedHindrances(job.Spec.Unsupported())...)
+	undelivered, err := s.jobAlertFaults(ctx, job.Namespace, &job.Spec)
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, alertHindrances(undelivered)...)
 	found = append(found, scheduleHindrances(job, now)...)
 	if _, err := s.ResolveBinary(ctx, job.Namespace, &job.Spec); err != nil {
 		var known *Error

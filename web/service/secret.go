@@ -107,39 +107,12 @@ func (s *Service) SecretUsers(ctx context.Context, namespace string, most int) (
 			}
 		}
 	}
-	looked := 0
-	for cursor := ""; ; {
-		jobs, next, err := s.store.Jobs().List(ctx, engine.DefinitionFilter{Namespace: namespace, Cursor: cursor, Limit: 1000})
-		if err != nil {
-			return nil, false, fmt.Errorf("list jobs: %w", err)
+	more, err = s.eachDefinition(ctx, namespace, most, func(job *engine.Job) { add(job.Name, job.Spec.Secrets) }, func(dag *engine.DAG) {
+		for k := range dag.Spec.Tasks {
+			add(dag.Name+"/"+dag.Spec.Tasks[k].Name, dag.Spec.Tasks[k].Secrets)
 		}
-		for i := range jobs {
-			add(jobs[i].Name, jobs[i].Spec.Secrets)
-		}
-		if looked += len(jobs); most > 0 && looked >= most && next != "" {
-			return users, true, nil
-		}
-		if cursor = next; next == "" {
-			break
-		}
-	}
-	for cursor := ""; ; {
-		dags, next, err := s.store.DAGs().List(ctx, engine.DefinitionFilter{Namespace: namespace, Cursor: cursor, Limit: 100})
-		if err != nil {
-			return nil, false, fmt.Errorf("list DAGs: %w", err)
-		}
-		for i := range dags {
-			for k := range dags[i].Spec.Tasks {
-				add(dags[i].Name+"/"+dags[i].Spec.Tasks[k].Name, dags[i].Spec.Tasks[k].Secrets)
-			}
-		}
-		if looked += len(dags); most > 0 && looked >= most && next != "" {
-			return users, true, nil
-		}
-		if cursor = next; next == "" {
-			return users, false, nil
-		}
-	}
+	})
+	return users, more, err
 }
 
 // secretFaults says which secrets of a job or task are not there; path is of the variables.

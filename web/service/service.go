@@ -44,6 +44,9 @@ type Store interface {
 	DeadLetter(ctx context.Context, runID string) (engine.DeadLetter, error)
 	DeleteDeadLetter(ctx context.Context, runID string) error
 
+	// IncidentsPage lists the incidents of a namespace that have begun, the latest begun first.
+	IncidentsPage(ctx context.Context, namespace, cursor string, limit int) (incidents []engine.Incident, next string, err error)
+
 	CreateBinary(ctx context.Context, binary engine.Binary) error
 	ReplaceBinary(ctx context.Context, binary engine.Binary) error
 	DeleteBinary(ctx context.Context, namespace, name string, revision int64) error
@@ -80,6 +83,8 @@ type Config struct {
 	Secrets *secret.Vault
 	// RotateSecretsKey makes a new key and seals all secrets anew; it returns what they are sealed for, and how many there were.
 	RotateSecretsKey func(context.Context) (recipient string, resealed int, err error)
+	// Notifications tell people of what goes wrong.
+	Notifications Notifications
 	// Alone tells of the engine of this process, where it is the only one and needs no leases; nil where engines share.
 	Alone func() engine.EnginePresence
 	// DiskFull says that the disk of this server is full, and what to do; nil while it is not. A nil function: nobody knows.

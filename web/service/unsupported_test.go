@@ -15,7 +15,6 @@ import (
 // cannot be saved like that again.
 func TestStoredJobsWithUnsupportedKeysRunOnAndCannotBeSaved(t *testing.T) {
 	for words, change := range map[string]func(*spec.Job){
-		"alerts.on does nothing in this version":    func(j *spec.Job) { j.Alerts = &spec.Alerts{On: []string{"failed"}} },
 		"retry.delay does nothing with one attempt": func(j *spec.Job) { j.Retry.Delay = spec.Duration(7 * time.Second) },
 		"retry.on does nothing with one attempt":    func(j *spec.Job) { j.Retry.On = []int{75} },
 		"catch_up.window does nothing with catch_up.policy none": func(j *spec.Job) {
@@ -63,7 +62,7 @@ func TestStoredDAGsWithUnsupportedKeysWarnAndCannotBeSaved(t *testing.T) {
 	w.PutBinary(t, "report")
 	w.Queue.SetExecutors(engine.Presence{ID: "one", Tiers: tiers("light", "medium"), Slots: 4})
 	dag := w.PutDAG(t, "kind: DAG\nname: d\ntasks:\n  t: {binary: report}\n")
-	dag.Spec.Alerts = &spec.Alerts{On: []string{"failed"}}
+	dag.Spec.CatchUp = spec.CatchUp{Policy: spec.CatchUpNone, Window: spec.Duration(2 * time.Hour)}
 	found, err := w.TaskHindrances(t.Context(), &dag)
 	if err != nil || len(found) != 1 || found[0].Code != "unsupported" || found[0].Stops {
 		t.Errorf("its page says %+v, %v", found, err)

@@ -36,6 +36,9 @@ func (u *UI) dagShow(c echo.Context) error {
 		return err
 	}
 	view.Hindrances = viewHindrances(&view.Head, found)
+	if view.Alerts, err = u.shownAlerts(ctx, dag.Name, dag.Spec.Alerts); err != nil {
+		return err
+	}
 	if view.Graph, err = u.structure(&dag); err != nil {
 		return err
 	}

@@ -18,8 +18,7 @@ import (
 func (p *definitionPages[S]) newForm(c echo.Context) error {
 	ctx := c.Request().Context()
 	form := templates.DefinitionForm{Page: p.UI.page(c, "", ""), Kind: p.kind, From: c.QueryParam("from")}
-	var err error
-	if form.Binaries, err = p.binaryNames(ctx); err != nil {
+	if err := p.choices(ctx, &form); err != nil {
 		return err
 	}
 	text, leave, err := p.firstText(ctx, form.From, c.QueryParam("binary"), form.Binaries)
@@ -93,7 +92,7 @@ func (p *definitionPages[S]) editForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if form.Binaries, err = p.binaryNames(ctx); err != nil {
+	if err := p.choices(ctx, &form); err != nil {
 		return err
 	}
 	return p.render(c, http.StatusOK, templates.DefinitionFormPage(form))
@@ -157,8 +156,7 @@ func saved(change service.Change) string {
 
 // refuse shows the form again, with what is wrong.
 func (p *definitionPages[S]) refuse(c echo.Context, status int, form templates.DefinitionForm) error {
-	var err error
-	if form.Binaries, err = p.binaryNames(c.Request().Context()); err != nil {
+	if err := p.choices(c.Request().Context(), &form); err != nil {
 		return err
 	}
 	return p.render(c, status, templates.DefinitionFormPage(form))
@@ -200,6 +198,14 @@ func (p *definitionPages[S]) conflict(ctx context.Context, name string, mine *sp
 		return nil, err
 	}
 	return &templates.Conflict{By: theirs.UpdatedBy, At: theirs.UpdatedAt, Message: theirs.Message, Revision: theirs.Revision, Changes: lines}, nil
+}
+
+// choices are what the fields of a form offer.
+func (u *UI) choices(ctx context.Context, form *templates.DefinitionForm) (err error) {
+	if form.Binaries, err = u.binaryNames(ctx); err != nil {
+		return err
+	}
+	return u.alertChoices(ctx, form)
 }
 
 // binaryNames are the programs to choose from, the first few by name.

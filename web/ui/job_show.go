@@ -41,6 +41,9 @@ func (u *UI) jobShow(c echo.Context) error {
 		return err
 	}
 	view.Hindrances = viewHindrances(&view.Head, found)
+	if view.Alerts, err = u.shownAlerts(ctx, job.Name, job.Spec.Alerts); err != nil {
+		return err
+	}
 	statistics, err := u.service.Statistics(ctx, namespaceOf(ctx), job.Name)
 	if err != nil {
 		return err
@@ -83,6 +86,8 @@ func cureOf(of *templates.Head, code string) (href, words string) {
 		return "/executors", "See the executors"
 	case "never_again", "excluded", "active_time_over", "not_active_yet", "invalid_schedule", "interpreter_needed", "unsupported":
 		return of.Path("/edit"), "Edit the definition"
+	case "target_not_found", "alerts_undelivered", "alerts_of_nothing":
+		return templates.NotificationsPath + "#targets", "See the targets"
 	case "last_skipped", "last_missed":
 		return of.Path("/slots"), "See its slots"
 	}

@@ -75,6 +75,13 @@ var notices = map[string]string{ //nolint:gosec // these are words for pages, no
 	"secret-set":     "Set. Runs that are queued from now on are given the new value.",
 	"secret-deleted": "Deleted.",
 
+	"target-set":     "The target is saved. Send a test to see that it is told.",
+	"target-deleted": "The target is deleted.",
+	"redelivered":    "It is sent again.",
+	"silenced":       "Silenced. What begins meanwhile is listed, and not sent.",
+	"silence-ended":  "The silence has ended.",
+	"rules-set":      "The rules are saved. They hold within about ten seconds.",
+
 	"password-changed": "Your password is changed. Sign in with the new one.",
 	"session-ended":    "The session has ended.",
 	"sessions-ended":   "All other sessions have ended.",

@@ -114,6 +114,7 @@ func (u *UI) Register(router Router, openAPI []byte) {
 	router.POST("/namespaces/:name/members", u.namespaceMember)
 	u.docsRoutes(router)
 	u.secretRoutes(router)
+	u.notificationRoutes(router)
 	u.settingsRoutes(router)
 	u.userRoutes(router)
 

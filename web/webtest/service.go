@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/notify"
 	"github.com/tidewheel/tidewheel/secret"
 	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/store/memory"
@@ -25,6 +26,9 @@ type World struct {
 	Queue *Queue
 	Log   *slog.Logger
 	Now   time.Time
+	// Notify keeps what the Service tells people by. Test answers in the place of targets to which a test is sent.
+	Notify *notify.Book
+	Test   func(target string) (answer string, err error)
 }
 
 // Start is the time at which a World begins, and stands still.
@@ -38,7 +42,8 @@ func New(t testing.TB, configs ...service.Config) *World {
 	t.Helper()
 	w := &World{
 		Store: &Store{Store: memory.New()}, Blobs: NewBlobs(), Queue: NewQueue(), Now: Start,
-		Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Test: func(string) (string, error) { return "200 OK", nil },
+		Log:  slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	var err error
 	config := service.Config{
@@ -51,6 +56,13 @@ func New(t testing.TB, configs ...service.Config) *World {
 	}
 	if config.Secrets, err = vault(t, w.Store); err != nil {
 		t.Fatal(err)
+	}
+	w.Notify = notify.NewBook(w.Store, config.Secrets, config.Now)
+	config.Notifications = service.Notifications{
+		Book: w.Notify, Test: func(_ context.Context, _, target string) (string, error) { return w.Test(target) },
+	}
+	for _, given := range configs {
+		config.Notifications.Mail = given.Notifications.Mail
 	}
 	w.Service = service.New(w.Store, w.Blobs, w.Queue, w.Log, config)
 	return w

@@ -12,6 +12,7 @@ import (
 	driver "go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/store/mongo"
 	"github.com/tidewheel/tidewheel/store/mongo/mongotest"
 )
@@ -90,6 +91,12 @@ func stages(shard int) []engine.Batch {
 	letter := func(uid, text string) engine.DeadLetter {
 		return engine.DeadLetter{RunID: lives[uid][0].ID, Namespace: "default", JobUID: uid, Error: text, At: faultNoon}
 	}
+	incident := func(uid string, count int64) engine.Incident {
+		return engine.Incident{
+			ID: engine.IncidentID(uid, "", spec.AlertFailed), Revision: count, Shard: shard, Namespace: "default", UID: uid, Alert: spec.AlertFailed,
+			Since: faultNoon, Count: count,
+		}
+	}
 	wave := func(revision int64, status engine.Status) engine.Wave {
 		return engine.Wave{
 			ID: engine.WaveID(uids[0], 1), Revision: revision, Namespace: "default", DAGUID: uids[0], Shard: shard, Epoch: 1, Status: status,
@@ -101,11 +108,12 @@ func stages(shard int) []engine.Batch {
 			Runs: runs(0, uids...), Waves: []engine.Wave{wave(1, engine.StatusRunning)},
 			Tasks: []engine.ScheduledTask{task(uids[0], 0), task(uids[1], 0)}, Slots: []engine.SlotRange{slots(uids[0], 1), slots(uids[1], 5)},
 			DeadLetters: []engine.DeadLetter{letter(uids[0], "first"), letter(uids[1], "first")},
+			Incidents:   []engine.Incident{incident(uids[0], 1), incident(uids[1], 1)},
 		},
 		{
 			Runs: runs(2, uids[0], uids[1]), DropRuns: []string{lives[uids[2]][0].ID, "none"},
 			Waves:     []engine.Wave{wave(2, engine.StatusSucceeded)},
-			DropTasks: []string{uids[0]}, DropLetters: []string{lives[uids[0]][0].ID}, Slots: []engine.SlotRange{slots(uids[0], 2)},
+			DropTasks: []string{uids[0]}, DropIncidents: []string{engine.IncidentID(uids[1], "", spec.AlertFailed)}, DropLetters: []string{lives[uids[0]][0].ID}, Slots: []engine.SlotRange{slots(uids[0], 2)},
 			Handled: []engine.JobHandled{{UID: uids[0], Namespace: "default", Name: uids[0], Revision: 1}},
 			Done:    []engine.CommandDone{{ID: "command-" + uids[0], At: faultNoon}},
 		},
@@ -113,6 +121,7 @@ func stages(shard int) []engine.Batch {
 			Runs: runs(3, uids[0], uids[2]), DropRuns: []string{lives[uids[1]][0].ID}, Tasks: []engine.ScheduledTask{task(uids[0], 2)},
 			DropTasks: []string{uids[1]}, DropLetters: []string{lives[uids[1]][0].ID},
 			DeadLetters: []engine.DeadLetter{letter(uids[0], "second")},
+			Incidents:   []engine.Incident{incident(uids[0], 2)},
 		},
 	}
 }
@@ -131,7 +140,7 @@ func ask(t testing.TB, store *mongo.Store, shard int) {
 func contents(t testing.TB, database *driver.Database) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for _, name := range []string{"runs", "waves", "scheduled_tasks", "slots", "dead_letters", "jobs", "commands"} {
+	for _, name := range []string{"runs", "waves", "scheduled_tasks", "slots", "dead_letters", "incidents", "jobs", "commands"} {
 		cursor, err := database.Collection(name).Find(t.Context(), bson.D{})
 		must(t, err)
 		for cursor.Next(t.Context()) {

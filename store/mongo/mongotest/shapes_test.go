@@ -78,8 +78,8 @@ var excuses = []struct {
 	}},
 	{"most runs that have ended keep nothing beside them: what does is looked at by retention, twice", leaves("bare", "runs")},
 	{"the ledger of the last day, which is asked for by its latest entries", leaves("namespace", "slots")},
-	{"what stands for dropped runs is there for an hour", func(shape *shapes.Shape, verdict *shapes.Verdict) bool {
-		return shape.Collection == "runs" && names(shape, "dropped_at") && only(verdict, "dropped_at", "shard")
+	{"what stands for dropped runs and incidents is there for an hour", func(shape *shapes.Shape, verdict *shapes.Verdict) bool {
+		return (shape.Collection == "runs" || shape.Collection == "incidents") && names(shape, "dropped_at") && only(verdict, "dropped_at", "shard")
 	}},
 	{"take-overs stand among the commits, few of them", func(shape *shapes.Shape, verdict *shapes.Verdict) bool {
 		return shape.Collection == "journal" && shape.Operation == "delete" && only(verdict, "kind", "at")

@@ -41,6 +41,16 @@ function showText(control, value) {
   return control.value === words || (control.type === "number" && Number(control.value) === value);
 }
 
+const boxes = (box) => [...box.querySelectorAll("input")];
+
+// offer adds a choice to a box of choices.
+function offer(box, word) {
+  const label = Object.assign(document.createElement("label"), { className: "choice" });
+  const input = Object.assign(document.createElement("input"), { type: "checkbox", value: word });
+  label.append(input, ` ${word} ${box.dataset.unknown ?? ""}`);
+  box.append(label);
+}
+
 const kinds = {
   text: {
     show(control, value) {
@@ -92,6 +102,19 @@ const kinds = {
     take(control) {
       const found = lines(control.value).map((line) => line.split(/=(.*)/s));
       return found.length === 0 ? undefined : Object.fromEntries(found.map(([key, value]) => [key.trim(), value ?? ""]));
+    },
+  },
+  // A list of words out of those that the box offers. A word that it does not offer is offered from then on, marked.
+  choices: {
+    show(box, value) {
+      if (value !== undefined && (!Array.isArray(value) || !value.every((item) => typeof item === "string"))) return false;
+      for (const word of value ?? []) if (!boxes(box).some((one) => one.value === word)) offer(box, word);
+      for (const one of boxes(box)) one.checked = (value ?? []).includes(one.value);
+      return true;
+    },
+    take(box) {
+      const found = boxes(box).filter((one) => one.checked).map((one) => one.value);
+      return found.length === 0 ? undefined : found;
     },
   },
   duration: {
