@@ -139,10 +139,11 @@ func (c *Core) judgeDuration(s *subject, r *run) {
 		return
 	}
 	most, took := time.Duration(s.alerts.Duration), r.FinishedAt.Sub(began)
-	switch {
+	switch told := r.slow || c.goesOnFor(s, spec.AlertSlow, r.ID, ""); {
+	case told:
 	case took <= most:
 		c.over(s, spec.AlertSlow, signOf(&r.Run, fmt.Sprintf("run %s took %s", r.ID, took.Round(time.Millisecond))))
-	case !r.slow && !c.goesOnFor(s, spec.AlertSlow, r.ID, ""):
+	default:
 		c.sign(s, spec.AlertSlow, signOf(&r.Run, fmt.Sprintf("it took %s, and %s is the limit", took.Round(time.Millisecond), most)))
 	}
 }
@@ -267,9 +268,10 @@ func (c *Core) alertOfWave(w *waveState) {
 	}
 	most, took := time.Duration(s.alerts.Duration), w.Took(c.now)
 	switch {
+	case c.goesOnFor(s, spec.AlertSlow, "", w.ID):
 	case took <= most:
 		c.over(s, spec.AlertSlow, &sign{wave: w.ID, reason: fmt.Sprintf("wave %s took %s", w.ID, took.Round(time.Millisecond))})
-	case !c.goesOnFor(s, spec.AlertSlow, "", w.ID):
+	default:
 		c.sign(s, spec.AlertSlow, &sign{wave: w.ID, slot: w.Slot, reason: fmt.Sprintf("it took %s, and %s is the limit", took.Round(time.Millisecond), most)})
 	}
 }

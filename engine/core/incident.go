@@ -304,6 +304,27 @@ func (c *Core) loadIncidents(e IncidentsLoaded) {
 	}
 }
 
+// incidentsWentBack keeps a silence, and what is to be told again, from waiting longer by what the wall clock went back.
+func (c *Core) incidentsWentBack(by time.Duration) {
+	for _, uid := range slices.Sorted(maps.Keys(c.incidents)) {
+		for _, i := range c.incidents[uid] {
+			for _, ahead := range []*engine.Incident{&i.Incident, i.Next} {
+				if i.current && ahead != nil && ahead.Count == 0 {
+					ahead.Since, ahead.Latest = ahead.Since.Add(-by), ahead.Latest.Add(-by)
+					c.touchIncident(i)
+				}
+			}
+			switch {
+			case i.timer == nil:
+			case i.telling != tellsNothing:
+				c.setTimer(&i.timer, c.now.Add(tellSoon), timer{kind: timerTell, of: i})
+			default:
+				c.setTimer(&i.timer, i.Since, timer{kind: timerSilent, of: i})
+			}
+		}
+	}
+}
+
 // forgetIncidents forgets what was dropped, once that is durable.
 func (c *Core) forgetIncidents(dropped []string) {
 	for _, id := range dropped {

@@ -430,3 +430,19 @@ func TestLastLinesAreInTheReason(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// The wall clock goes back by an hour: neither a silence nor what is to be told again waits that much longer.
+func TestIncidentsDoNotWaitForTheClock(t *testing.T) {
+	b := newAlertBench(t, silentAfter(10*time.Second), "after=1000s")
+	b.now = b.now.Add(4 * time.Second)
+	b.all("back 3600s")
+	b.now = b.now.Add(6 * time.Second)
+	b.step(core.Tick{})
+	if got := b.told(true); got != "silent begins" {
+		t.Fatalf("told %q", got)
+	}
+	b.all("back 3600s")
+	b.now = b.now.Add(time.Second)
+	b.step(core.Tick{})
+	b.wantTold("silent begins")
+}

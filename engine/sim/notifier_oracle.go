@@ -23,11 +23,12 @@ type happened struct {
 
 // happenings are those of a commit, and what may have been asked for meanwhile.
 type happenings struct {
-	of    map[concern]*happened
-	order []concern
-	asked map[concern][]*spec.Alerts // what each may have asked for; nil for nothing
-	rules []*spec.Alerts
-	still map[concern]bool // it may be paused
+	of     map[concern]*happened
+	order  []concern
+	asked  map[concern][]*spec.Alerts // what each may have asked for; nil for nothing
+	silent map[string]engine.Incident // of what is put: the silences of before
+	rules  []*spec.Alerts
+	still  map[concern]bool // it may be paused
 }
 
 // staleness is more than the time between a decision and its commit.
@@ -77,7 +78,7 @@ func (n *notifier) signs(batch *engine.Batch, e *driver) *happenings {
 	if !n.on {
 		return nil
 	}
-	h := &happenings{of: map[concern]*happened{}, asked: map[concern][]*spec.Alerts{}, still: map[concern]bool{}}
+	h := &happenings{of: map[concern]*happened{}, asked: map[concern][]*spec.Alerts{}, silent: map[string]engine.Incident{}, still: map[concern]bool{}}
 	for i, given := range e.rules {
 		if i == len(e.rules)-1 || e.rules[i+1].at >= n.w.elapsed-staleness {
 			h.rules = append(h.rules, given.rules)
@@ -172,6 +173,9 @@ func (n *notifier) committed(batch *engine.Batch, h *happenings) {
 			n.w.fail("a batch writes a thing once", "incident %s is in it twice", incident.ID)
 		}
 		put[incident.ID] = incident
+		if before, there := n.docs[incident.ID]; there && before.Alert == spec.AlertSilent {
+			h.silent[incident.ID] = before
+		}
 		n.puts(incident, h)
 	}
 	for _, id := range batch.DropIncidents {
@@ -308,7 +312,8 @@ func (n *notifier) held(s concern, is *happened, put map[string]*engine.Incident
 	}
 	if every(asked, spec.AlertSilent) && !h.still[s] {
 		i := put[engine.IncidentID(s.uid, s.task, spec.AlertSilent)]
-		if i == nil || latest(i).Count > 0 {
+		before, there := h.silent[engine.IncidentID(s.uid, s.task, spec.AlertSilent)]
+		if i == nil || there && latest(i).Count > 0 && latest(i).Key() == latest(&before).Key() { // else it has fallen silent since
 			n.w.fail("a success puts the silence off", "%v: the commit says %+v", s, i)
 		}
 	}
