@@ -446,3 +446,20 @@ func TestIncidentsDoNotWaitForTheClock(t *testing.T) {
 	b.step(core.Tick{})
 	b.wantTold("silent begins")
 }
+
+func TestAnswerAboutAnEarlierIncidentChangesNothing(t *testing.T) {
+	b := newAlertBench(t, asking(spec.AlertFailed), "every=5s")
+	b.all("at 4.75s", "at 5s", "started 5s/1", "finished 5s/1 3")
+	early := b.tells[0]
+	b.asks(asking(spec.AlertDead)) // drops it while the notifier is being told
+	b.asks(asking(spec.AlertFailed))
+	b.all("at 9.75s", "at 10s", "started 10s/1", "finished 10s/1 3")
+	b.step(core.IncidentTold{ID: early.ID, Since: early.Since})
+	if i := b.incidents()[0]; i.Told || i.Key() == early.Key() {
+		t.Errorf("%+v", i)
+	}
+	b.step(core.IncidentTold{ID: "job-failed"})
+	b.step(core.IncidentTold{ID: "nothing-failed"})
+	b.tells = b.tells[1:]
+	b.wantTold("failed begins")
+}

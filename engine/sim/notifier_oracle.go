@@ -18,6 +18,7 @@ type concern struct{ uid, task string }
 // happened is what a commit says of a subject.
 type happened struct {
 	failed, succeeded, dead []string // runs, or waves
+	again                   []string // what has failed, and had before: it may have gone on meanwhile
 	missed, skipped         bool
 }
 
@@ -95,10 +96,14 @@ func (n *notifier) signs(batch *engine.Batch, e *driver) *happenings {
 	for i := range batch.Runs {
 		r := &batch.Runs[i]
 		known := n.w.truth.stored[r.ID]
-		if !r.Status.Terminal() || known != nil && known.status == r.Status && known.attempt == r.Attempt {
+		if !r.Status.Terminal() {
 			continue
 		}
 		own := of(r.JobUID, r.Task)
+		if known != nil && known.status == r.Status && known.attempt == r.Attempt {
+			own.again = append(own.again, r.ID)
+			continue
+		}
 		switch r.Status {
 		case engine.StatusFailed, engine.StatusTimedOut, engine.StatusLost, engine.StatusDead:
 			own.failed = append(own.failed, r.ID)
@@ -117,6 +122,7 @@ func (n *notifier) signs(batch *engine.Batch, e *driver) *happenings {
 	for i := range batch.Waves {
 		wave := &batch.Waves[i]
 		if known := n.w.truth.waves[wave.ID]; known != nil && known.Status == wave.Status && known.Resumed == wave.Resumed {
+			of(wave.DAGUID, "").again = append(of(wave.DAGUID, "").again, wave.ID)
 			continue
 		}
 		switch whole := of(wave.DAGUID, ""); wave.Status {
@@ -281,6 +287,7 @@ func (n *notifier) held(s concern, is *happened, put map[string]*engine.Incident
 			return
 		}
 		id := engine.IncidentID(s.uid, s.task, alert)
+		signs = append(slices.Clone(signs), is.again...)
 		i := put[id]
 		if i == nil && good && dropped[id] {
 			return // it began and ended
@@ -303,7 +310,7 @@ func (n *notifier) held(s concern, is *happened, put map[string]*engine.Incident
 	if len(is.succeeded) == 0 {
 		return
 	}
-	if i, there := n.docs[engine.IncidentID(s.uid, s.task, spec.AlertFailed)]; there && len(is.failed) == 0 && every(asked, spec.AlertFailed) {
+	if i, there := n.docs[engine.IncidentID(s.uid, s.task, spec.AlertFailed)]; there && len(is.failed)+len(is.again) == 0 && every(asked, spec.AlertFailed) {
 		now := latest(&i)
 		sameWave := s.task != "" && now.Wave != "" && slices.ContainsFunc(is.succeeded, func(id string) bool { return n.w.truth.stored[id].wave == now.Wave })
 		if now.Over.IsZero() && !sameWave {
