@@ -89,7 +89,7 @@ func TestWaveAndTaskAreToldOfApart(t *testing.T) {
 func TestDeadLetterOfATaskIsToldOfTheDAG(t *testing.T) {
 	b := newAlertWaves(t, recovering(spec.AlertDead), nil)
 	d := alertDAG(recovering(spec.AlertDead), nil)
-	d.Tasks[1].Retry = spec.Retry{MaxAttempts: 2, Delay: for1(time.Second), MaxDelay: for1(time.Second)}
+	d.Tasks[1].Retry = spec.Retry{MaxAttempts: 2, Delay: lasting(time.Second), MaxDelay: lasting(time.Second)}
 	b.defineDAG(d)
 	b.failing(1, "b")
 	b.until(time.Minute + 5*time.Second)
@@ -122,7 +122,7 @@ func TestItemsOfOneWaveDoNotEndWhatOneOfThemBegan(t *testing.T) {
 }
 
 func TestSlowWaveIsToldWhileItIsOpen(t *testing.T) {
-	b := newAlertWaves(t, &spec.Alerts{On: []spec.Alert{spec.AlertRecovered}, Duration: for1(10 * time.Second), To: []string{"ops"}}, nil)
+	b := newAlertWaves(t, &spec.Alerts{On: []spec.Alert{spec.AlertRecovered}, Duration: lasting(10 * time.Second), To: []string{"ops"}}, nil)
 	wait := func(d time.Duration) {
 		b.now = b.now.Add(d)
 		b.step(core.Tick{})
@@ -141,7 +141,7 @@ func TestSlowWaveIsToldWhileItIsOpen(t *testing.T) {
 }
 
 func TestSilentDAG(t *testing.T) {
-	b := newAlertWaves(t, &spec.Alerts{On: []spec.Alert{spec.AlertRecovered}, SilentFor: for1(90 * time.Second), To: []string{"ops"}}, nil)
+	b := newAlertWaves(t, &spec.Alerts{On: []spec.Alert{spec.AlertRecovered}, SilentFor: lasting(90 * time.Second), To: []string{"ops"}}, nil)
 	b.until(time.Minute + 30*time.Second)
 	b.wantTold("")
 	b.failing(64, "a")
