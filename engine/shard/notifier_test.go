@@ -164,6 +164,8 @@ func (m *mailbox) Tell(ctx context.Context, incident engine.Incident) error {
 }
 
 func (m *mailbox) AlertRules(context.Context) (map[string]spec.Alerts, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.unread {
 		return nil, errors.New("not now")
 	}
@@ -235,7 +237,9 @@ func TestRunnerWaitsForTheRules(t *testing.T) {
 			t.Error("it is at work")
 		default:
 		}
+		mail.mu.Lock()
 		mail.unread = false
+		mail.mu.Unlock()
 		pass(5 * time.Second)
 		<-runner.Ready()
 		stop()
