@@ -2,7 +2,6 @@ package core
 
 import (
 	"slices"
-	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/attempt"
@@ -82,14 +81,6 @@ func (c *Core) superseded(r *run) bool {
 	later := slices.ContainsFunc(r.job.live, func(other *run) bool { return other.Slot.After(r.Slot) && !other.Slot.After(c.now) })
 	return plan.Superseded(r.spec.CatchUp, r.Slot, c.now, c.config.Grace, later)
 }
-
-// An engine that has just taken over, or was started, knows of a run what the store says: it may have ended meanwhile, and
-// the news of that be on the way. A slot is skipped because of it only once something was heard of it, or hearWithin after the
-// slot: within the grace, so that it is not late where the run has ended.
-const (
-	hearEvery  = 100 * time.Millisecond
-	hearWithin = 5 * time.Second
-)
 
 // admit applies the overlap policy to a run whose time has come.
 func (c *Core) admit(r *run) {

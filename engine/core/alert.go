@@ -47,6 +47,17 @@ func (j *job) subjects() (all []*subject) {
 	return all
 }
 
+// watched reports whether people asked to be told of the job, or of the task or its DAG.
+func (j *job) watched() bool { return j.alerts != nil || j.dag != nil && j.dag.alerts != nil }
+
+// known returns what is known of a run, to change it.
+func (r *run) known() *runAlerts {
+	if r.alerts == nil {
+		r.alerts = &runAlerts{}
+	}
+	return r.alerts
+}
+
 // alertsOfJob has a job follow what its definition and its namespace ask for.
 func (c *Core) alertsOfJob(j *job) {
 	j.alerts = nil
@@ -107,7 +118,7 @@ func signOf(r *engine.Run, reason string) *sign {
 // alertOfEnd looks at a run that has ended.
 func (c *Core) alertOfEnd(r *run) {
 	j := r.job
-	if j.alerts == nil && (j.dag == nil || j.dag.alerts == nil) {
+	if !j.watched() {
 		return
 	}
 	c.judgeStart(r)
@@ -139,17 +150,18 @@ func (c *Core) judgeDuration(s *subject, r *run) {
 		return
 	}
 	most, took := time.Duration(s.alerts.Duration), r.FinishedAt.Sub(began)
-	switch {
+	switch told := r.known().slow || c.goesOnFor(s, spec.AlertSlow, r.ID, ""); {
+	case told:
 	case took <= most:
 		c.over(s, spec.AlertSlow, signOf(&r.Run, fmt.Sprintf("run %s took %s", r.ID, took.Round(time.Millisecond))))
-	case !r.slow && !c.goesOnFor(s, spec.AlertSlow, r.ID, ""):
+	default:
 		c.sign(s, spec.AlertSlow, signOf(&r.Run, fmt.Sprintf("it took %s, and %s is the limit", took.Round(time.Millisecond), most)))
 	}
 }
 
 // alertOfStart looks at a run whose attempt was claimed.
 func (c *Core) alertOfStart(r *run) {
-	if r.job.alerts == nil && (r.job.dag == nil || r.job.dag.alerts == nil) {
+	if !r.job.watched() {
 		return
 	}
 	c.judgeStart(r)
@@ -159,16 +171,16 @@ func (c *Core) alertOfStart(r *run) {
 // judgeStart says that a run began late, or that no run is late any more.
 func (c *Core) judgeStart(r *run) {
 	began := r.begun()
-	if r.judged || began.IsZero() || r.Trigger != engine.TriggerSchedule || r.Slot.IsZero() {
+	if r.known().judged || began.IsZero() || r.Trigger != engine.TriggerSchedule || r.Slot.IsZero() {
 		return
 	}
-	r.judged = true
+	r.known().judged = true
 	for _, s := range r.job.subjects() {
 		if !s.alerts.Asks(spec.AlertLate) {
 			continue
 		}
 		if late := began.Sub(r.Slot); late > time.Duration(s.alerts.Lag) {
-			if !r.late && !c.goesOnFor(s, spec.AlertLate, r.ID, "") {
+			if !r.known().late && !c.goesOnFor(s, spec.AlertLate, r.ID, "") {
 				c.sign(s, spec.AlertLate, signOf(&r.Run, fmt.Sprintf("it started %s after its slot", late.Round(time.Millisecond))))
 			}
 			continue
@@ -190,7 +202,7 @@ func (c *Core) overAfter(s *subject, alert spec.Alert, r *run, reason string) {
 
 // alertOfSlot looks at a run that goes for the first time.
 func (c *Core) alertOfSlot(r *run) {
-	if r.job.alerts == nil && (r.job.dag == nil || r.job.dag.alerts == nil) {
+	if !r.job.watched() {
 		return
 	}
 	if r.Attempt == 1 && !r.Slot.IsZero() && (r.Trigger == engine.TriggerSchedule || r.Trigger == engine.TriggerCatchUp) {
@@ -204,7 +216,7 @@ func (c *Core) alertOfSlot(r *run) {
 
 // alertOfNote looks at a slot that did not fire.
 func (c *Core) alertOfNote(j *job, slot time.Time, outcome engine.Outcome, reason engine.SlotReason) {
-	if j.alerts == nil && (j.dag == nil || j.dag.alerts == nil) {
+	if !j.watched() {
 		return
 	}
 	for _, s := range j.subjects() {
@@ -267,26 +279,29 @@ func (c *Core) alertOfWave(w *waveState) {
 	}
 	most, took := time.Duration(s.alerts.Duration), w.Took(c.now)
 	switch {
+	case c.goesOnFor(s, spec.AlertSlow, "", w.ID):
 	case took <= most:
 		c.over(s, spec.AlertSlow, &sign{wave: w.ID, reason: fmt.Sprintf("wave %s took %s", w.ID, took.Round(time.Millisecond))})
-	case !c.goesOnFor(s, spec.AlertSlow, "", w.ID):
-		c.sign(s, spec.AlertSlow, &sign{wave: w.ID, slot: w.Slot, reason: fmt.Sprintf("it took %s, and %s is the limit", took.Round(time.Millisecond), most)})
+	default:
+		of.reason = fmt.Sprintf("it took %s, and %s is the limit", took.Round(time.Millisecond), most)
+		c.sign(s, spec.AlertSlow, of)
 	}
 }
 
 // watch looks whether a run is late or slow, and at the instant at which it will be.
 func (c *Core) watch(r *run) {
 	j := r.job
-	if r.watch == nil && j.alerts == nil && (j.dag == nil || j.dag.alerts == nil) {
+	if r.alerts == nil && !j.watched() {
 		return
 	}
-	c.stopTimer(&r.watch)
+	known := r.known()
+	c.stopTimer(&known.watch)
 	if c.runs[r.ID] != r {
 		return
 	}
 	began, next := r.begun(), time.Time{}
 	comes := func(at time.Time) bool {
-		if at = plan.Later(at, r.hearUntil); !at.After(c.now) {
+		if at = plan.Later(at, known.hearUntil); !at.After(c.now) {
 			return true
 		}
 		if next.IsZero() || at.Before(next) {
@@ -296,7 +311,7 @@ func (c *Core) watch(r *run) {
 	}
 	late, slow := false, false
 	for _, s := range j.subjects() {
-		waits := began.IsZero() && r.Trigger == engine.TriggerSchedule && !r.Slot.IsZero() && !r.late
+		waits := began.IsZero() && r.Trigger == engine.TriggerSchedule && !r.Slot.IsZero() && !known.late
 		if waits && s.alerts.Asks(spec.AlertLate) && comes(r.Slot.Add(time.Duration(s.alerts.Lag))) {
 			late = true
 			if !c.goesOnFor(s, spec.AlertLate, r.ID, "") {
@@ -304,17 +319,17 @@ func (c *Core) watch(r *run) {
 			}
 		}
 		own := j.dag == nil || s.task != "" // a DAG is slow by its wave
-		if own && !began.IsZero() && !r.slow && s.alerts.Asks(spec.AlertSlow) && comes(began.Add(time.Duration(s.alerts.Duration))) {
+		if own && !began.IsZero() && !known.slow && s.alerts.Asks(spec.AlertSlow) && comes(began.Add(time.Duration(s.alerts.Duration))) {
 			slow = true
 			if !c.goesOnFor(s, spec.AlertSlow, r.ID, "") {
 				c.sign(s, spec.AlertSlow, signOf(&r.Run, fmt.Sprintf("it has run for longer than %s", time.Duration(s.alerts.Duration))))
 			}
 		}
 	}
-	r.late = r.late || late && next.IsZero() // a task and its DAG may have different limits
-	r.slow = r.slow || slow
+	known.late = known.late || late && next.IsZero() // a task and its DAG may have different limits
+	known.slow = known.slow || slow
 	if !next.IsZero() {
-		c.setTimer(&r.watch, next, timer{kind: timerWatch, of: r})
+		c.setTimer(&known.watch, next, timer{kind: timerWatch, of: r})
 	}
 }
 

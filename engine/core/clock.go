@@ -33,6 +33,7 @@ func (c *Core) clockWentBack(by time.Duration) {
 		default:
 		}
 	}
+	c.incidentsWentBack(by)
 	for _, uid := range slices.Sorted(maps.Keys(c.jobs)) {
 		j := c.jobs[uid]
 		if j.timer != nil && j.schedule != nil && j.schedule.Kind() == cron.KindAfter && j.hasRunAt() {

@@ -74,6 +74,7 @@ func (c *Core) retryByHand(j *job, r *run, e CommandReceived) {
 	case r == nil && e.Run != nil && e.Run.Status.CanRetry() && j.def != nil && e.Run.Revision == e.Command.Revision:
 		if e.Run.Status == engine.StatusDead {
 			c.dropLetter(e.Run)
+			c.alertOfLetterGone(e.Run)
 		}
 		r = c.adopt(j, e.Run.Clone())
 		attempt.Anew(&r.Run)

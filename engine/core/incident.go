@@ -8,33 +8,12 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/plan"
-	"github.com/tidewheel/tidewheel/engine/wheel"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
 // An incident begins with its first sign and is over with the first good one. It is written with what it is about, and told once
 // that is durable: its beginning, and its end where that is asked for. It stays until the notifier has both; what begins before
 // that waits in its Next. This file alone changes incidents; alert.go says what is a sign.
-
-// incident is what the core holds of one: the core holds all of its shard.
-type incident struct {
-	engine.Incident
-	current  bool // else there is none: it was dropped
-	stored   bool
-	dirty    bool
-	telling  telling
-	failures int                 // of telling it, in a row
-	timer    *wheel.Timer[timer] // to fall silent, or to tell it again
-}
-
-// telling is what of an incident the notifier is being told.
-type telling uint8
-
-const (
-	tellsNothing telling = iota
-	tellsBeginning
-	tellsEnd
-)
 
 func (t telling) effect(i *incident) Tell {
 	told := i.Clone()
@@ -304,6 +283,27 @@ func (c *Core) loadIncidents(e IncidentsLoaded) {
 	}
 }
 
+// incidentsWentBack keeps a silence, and what is to be told again, from waiting longer by what the wall clock went back.
+func (c *Core) incidentsWentBack(by time.Duration) {
+	for _, uid := range slices.Sorted(maps.Keys(c.incidents)) {
+		for _, i := range c.incidents[uid] {
+			for _, ahead := range []*engine.Incident{&i.Incident, i.Next} {
+				if i.current && ahead != nil && ahead.Count == 0 {
+					ahead.Since, ahead.Latest = ahead.Since.Add(-by), ahead.Latest.Add(-by)
+					c.touchIncident(i)
+				}
+			}
+			switch {
+			case i.timer == nil:
+			case i.telling != tellsNothing:
+				c.setTimer(&i.timer, c.now.Add(tellSoon), timer{kind: timerTell, of: i})
+			default:
+				c.setTimer(&i.timer, i.Since, timer{kind: timerSilent, of: i})
+			}
+		}
+	}
+}
+
 // forgetIncidents forgets what was dropped, once that is durable.
 func (c *Core) forgetIncidents(dropped []string) {
 	for _, id := range dropped {
@@ -313,35 +313,6 @@ func (c *Core) forgetIncidents(dropped []string) {
 			delete(c.incidents, uid)
 		}
 	}
-}
-
-// alertRules takes what namespaces ask for, and has the jobs and DAGs in memory follow what has changed.
-func (c *Core) alertRules(e AlertRules) {
-	changed := map[string]bool{}
-	rules := map[string]*spec.Alerts{}
-	for namespace, given := range e.Namespaces {
-		merged := (*spec.Alerts)(nil).Over(&given)
-		rules[namespace] = &merged
-		changed[namespace] = !sameAlerts(c.namespaceAlerts[namespace], &merged)
-	}
-	for namespace := range c.namespaceAlerts {
-		changed[namespace] = changed[namespace] || rules[namespace] == nil
-	}
-	c.namespaceAlerts = rules
-	for _, uid := range slices.Sorted(maps.Keys(c.jobs)) {
-		if j := c.jobs[uid]; changed[j.namespace] {
-			c.alertsOfJob(j)
-		}
-	}
-	for _, uid := range slices.Sorted(maps.Keys(c.dags)) {
-		if d := c.dags[uid]; changed[d.namespace] {
-			c.alertsOfDAG(d)
-		}
-	}
-}
-
-func sameAlerts(a, b *spec.Alerts) bool {
-	return a != nil && b != nil && a.Lag == b.Lag && a.Duration == b.Duration && slices.Equal(a.On, b.On) && slices.Equal(a.To, b.To)
 }
 
 // asked returns what people are told of: what a definition asks for, or else its namespace. It is nil where that is nothing.

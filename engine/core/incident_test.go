@@ -62,7 +62,7 @@ func (b *bench) takeOver(rules core.AlertRules) {
 	b.load()
 }
 
-// tellsOf says what is to be told, and answers it.
+// told says what is to be told, and answers it.
 func (b *bench) told(failed bool) string {
 	b.t.Helper()
 	var all []string
@@ -98,7 +98,8 @@ func (b *bench) all(lines ...string) {
 
 func asking(on ...spec.Alert) spec.Alerts { return spec.Alerts{On: on, To: []string{"ops"}} }
 
-func for1(d time.Duration) spec.Duration { return spec.Duration(d) }
+// lasting is a time of a definition.
+func lasting(d time.Duration) spec.Duration { return spec.Duration(d) }
 
 func TestFailureAndItsRecoveryAreToldOnce(t *testing.T) {
 	b := newAlertBench(t, asking(spec.AlertFailed, spec.AlertRecovered), "every=5s")
@@ -266,7 +267,8 @@ func TestSkippedSlotsAreToldUntilOneFires(t *testing.T) {
 }
 
 func TestLateRunIsToldWhileItWaits(t *testing.T) {
-	b := newAlertBench(t, spec.Alerts{On: []spec.Alert{spec.AlertRecovered}, Lag: for1(2 * time.Second), To: []string{"ops"}}, "every=5s", "overlap=queue")
+	late := spec.Alerts{On: []spec.Alert{spec.AlertRecovered}, Lag: lasting(2 * time.Second), To: []string{"ops"}}
+	b := newAlertBench(t, late, "every=5s", "overlap=queue")
 	b.all("at 4.75s", "at 5s", "at 6.9s")
 	b.wantTold("")
 	b.all("at 7s")
@@ -286,7 +288,8 @@ func TestLateRunIsToldWhileItWaits(t *testing.T) {
 }
 
 func TestSlowRunIsToldWhileItRuns(t *testing.T) {
-	b := newAlertBench(t, spec.Alerts{On: []spec.Alert{spec.AlertRecovered}, Duration: for1(2 * time.Second), To: []string{"ops"}}, "every=10s", "tries=3")
+	slow := spec.Alerts{On: []spec.Alert{spec.AlertRecovered}, Duration: lasting(2 * time.Second), To: []string{"ops"}}
+	b := newAlertBench(t, slow, "every=10s", "tries=3")
 	b.all("at 9.75s", "at 10s", "at 11s", "started 10s/1", "at 12.9s")
 	b.wantTold("")
 	b.all("at 13s")
@@ -302,7 +305,7 @@ func TestSlowRunIsToldWhileItRuns(t *testing.T) {
 }
 
 func TestEndOfASlowRunIsEnough(t *testing.T) {
-	b := newAlertBench(t, spec.Alerts{Duration: for1(2 * time.Second), To: []string{"ops"}}, "every=100s")
+	b := newAlertBench(t, spec.Alerts{Duration: lasting(2 * time.Second), To: []string{"ops"}}, "every=100s")
 	b.all("at 99.75s", "at 100s", "started 100s/1")
 	b.now = b.seconds("103s")
 	b.takeOver(core.AlertRules{}) // news of its end may be on the way
@@ -312,7 +315,7 @@ func TestEndOfASlowRunIsEnough(t *testing.T) {
 }
 
 func silentAfter(d time.Duration) spec.Alerts {
-	return spec.Alerts{On: []spec.Alert{spec.AlertRecovered}, SilentFor: for1(d), To: []string{"ops"}}
+	return spec.Alerts{On: []spec.Alert{spec.AlertRecovered}, SilentFor: lasting(d), To: []string{"ops"}}
 }
 
 func TestSilenceIsToldUntilSomethingSucceeds(t *testing.T) {
@@ -410,9 +413,9 @@ func TestNamespaceAsksWhereADefinitionDoesNot(t *testing.T) {
 	if len(b.incidents()) != 0 || len(b.tells) != 0 {
 		t.Errorf("rules that are gone: %+v", b.incidents())
 	}
-	b.step(rules(spec.Alerts{Lag: for1(time.Second), To: []string{"ops"}})) // of a run that is prepared already
+	b.step(rules(spec.Alerts{Lag: lasting(time.Second), To: []string{"ops"}})) // of a run that is prepared already
 	b.all("at 9.75s", "at 10s", "at 10.9s")
-	b.step(rules(spec.Alerts{Lag: for1(500 * time.Millisecond), To: []string{"ops"}}))
+	b.step(rules(spec.Alerts{Lag: lasting(500 * time.Millisecond), To: []string{"ops"}}))
 	b.wantTold("late begins")
 }
 
@@ -429,4 +432,37 @@ func TestLastLinesAreInTheReason(t *testing.T) {
 	if got := b.tells[0].Reason; got != "exit 3\n2\n3\n4\n5\nsix \uFFFD" {
 		t.Errorf("%q", got)
 	}
+}
+
+// The wall clock goes back by an hour: neither a silence nor what is to be told again waits that much longer.
+func TestIncidentsDoNotWaitForTheClock(t *testing.T) {
+	b := newAlertBench(t, silentAfter(10*time.Second), "after=1000s")
+	b.now = b.now.Add(4 * time.Second)
+	b.all("back 3600s")
+	b.now = b.now.Add(6 * time.Second)
+	b.step(core.Tick{})
+	if got := b.told(true); got != "silent begins" {
+		t.Fatalf("told %q", got)
+	}
+	b.all("back 3600s")
+	b.now = b.now.Add(time.Second)
+	b.step(core.Tick{})
+	b.wantTold("silent begins")
+}
+
+func TestAnswerAboutAnEarlierIncidentChangesNothing(t *testing.T) {
+	b := newAlertBench(t, asking(spec.AlertFailed), "every=5s")
+	b.all("at 4.75s", "at 5s", "started 5s/1", "finished 5s/1 3")
+	early := b.tells[0]
+	b.asks(asking(spec.AlertDead)) // drops it while the notifier is being told
+	b.asks(asking(spec.AlertFailed))
+	b.all("at 9.75s", "at 10s", "started 10s/1", "finished 10s/1 3")
+	b.step(core.IncidentTold{ID: early.ID, Since: early.Since})
+	if i := b.incidents()[0]; i.Told || i.Key() == early.Key() {
+		t.Errorf("%+v", i)
+	}
+	b.step(core.IncidentTold{ID: "job-failed"})
+	b.step(core.IncidentTold{ID: "nothing-failed"})
+	b.tells = b.tells[1:]
+	b.wantTold("failed begins")
 }

@@ -67,7 +67,9 @@ func (c *Core) drop(r *run) {
 func (c *Core) release(r *run) {
 	c.stopTimer(&r.timer)
 	c.stopTimer(&r.resend)
-	c.stopTimer(&r.watch)
+	if r.alerts != nil {
+		c.stopTimer(&r.alerts.watch)
+	}
 	delete(c.runs, r.ID)
 	c.count(r, engine.RunCount{})
 	j := r.job

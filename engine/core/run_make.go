@@ -58,8 +58,8 @@ func (c *Core) adopt(j *job, stored engine.Run) *run {
 		r.spec = &j.def.Spec
 	}
 	r.unheard = r.Status == engine.StatusQueued || r.Status == engine.StatusRunning
-	if j.alerts != nil || j.dag != nil && j.dag.alerts != nil {
-		r.hearUntil, r.judged = c.now.Add(hearWithin), !r.begun().IsZero()
+	if j.watched() {
+		r.alerts = &runAlerts{hearUntil: c.now.Add(hearWithin), judged: !r.begun().IsZero()}
 	}
 	c.hold(r)
 	return r

@@ -65,9 +65,13 @@ type run struct {
 	waveNotified bool            // its wave knows of its end already
 	unheard      bool            // read from the store as queued or running, and nothing has been heard of its attempt since
 	counted      engine.RunCount // what it adds to the counts of its namespace
-	// Of what people asked to be told of.
+	alerts       *runAlerts      // nil where nobody asked to be told of anything
+}
+
+// runAlerts is what is known of a run where people asked to be told of something.
+type runAlerts struct {
 	watch      *wheel.Timer[timer]
-	hearUntil  time.Time // it was taken over, and until then news of it may be on the way
+	hearUntil  time.Time // the run was taken over, and until then news of it may be on the way
 	judged     bool      // whether it began late is known
 	late, slow bool      // an incident says so
 }
@@ -130,3 +134,23 @@ type ledgerRange struct {
 	engine.SlotRange
 	dirty bool
 }
+
+// incident is what the core holds of one: the core holds all of its shard.
+type incident struct {
+	engine.Incident
+	current  bool // else there is none: it was dropped
+	stored   bool
+	dirty    bool
+	telling  telling
+	failures int                 // of telling it, in a row
+	timer    *wheel.Timer[timer] // to fall silent, or to tell it again
+}
+
+// telling is what of an incident the notifier is being told.
+type telling uint8
+
+const (
+	tellsNothing telling = iota
+	tellsBeginning
+	tellsEnd
+)

@@ -63,3 +63,11 @@ func (r *run) awaitsTurn() bool {
 	}
 	return ok && (r.Item != nil || r.Attempt > 0 || w.ByHand() || w.Had(r.Task))
 }
+
+// An engine that has just taken over, or was started, knows of a run what the store says: it may have ended meanwhile, and
+// the news of that be on the way. A slot is skipped because of it only once something was heard of it, or hearWithin after the
+// slot: within the grace, so that it is not late where the run has ended.
+const (
+	hearEvery  = 100 * time.Millisecond
+	hearWithin = 5 * time.Second
+)

@@ -91,7 +91,7 @@ func (c *Core) expire(_ time.Time, t timer) {
 		c.askToCancel(r)
 	case timerWatch:
 		r := t.of.(*run)
-		r.watch = nil
+		r.alerts.watch = nil
 		c.watch(r)
 	case timerWave:
 		w := t.of.(*waveState)

@@ -63,6 +63,7 @@ func (c *Core) reopen(w *waveState, ended *engine.Run) *run {
 	r := &run{job: c.taskOf(w.dag, ended.Task), Run: ended.Clone()}
 	if r.Status == engine.StatusDead {
 		c.dropLetter(&r.Run)
+		c.alertOfLetterGone(&r.Run)
 	}
 	attempt.Anew(&r.Run)
 	c.hold(r)

@@ -88,7 +88,6 @@ func (c *Core) putLetter(r *engine.Run) {
 func (c *Core) dropLetter(r *engine.Run) {
 	u := c.unwritten(r.JobUID)
 	u.unletter = append(u.unletter, r.ID)
-	c.alertOfLetterGone(r)
 }
 
 func (c *Core) setTimer(slot **wheel.Timer[timer], at time.Time, t timer) {

@@ -26,6 +26,7 @@ type memQueue struct {
 	wakes    chan engine.Wake
 	work     sync.WaitGroup
 	refusing bool // publications fail
+	failing  bool // programs end with 1
 	asked    int  // how often it was asked how an attempt stands
 }
 
@@ -105,6 +106,9 @@ func (q *memQueue) execute(task *engine.Task) {
 	result.Finish = &engine.Finish{Status: engine.StatusSucceeded, ExitCode: &code, StartedAt: began, FinishedAt: time.Now()}
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.failing {
+		code, result.Finish.Status = 1, engine.StatusFailed
+	}
 	q.report(result, sequence)
 }
 

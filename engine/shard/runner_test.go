@@ -23,6 +23,7 @@ type world struct {
 	engineStore shard.Store // what engines see of it
 	log         *slog.Logger
 	watch       shard.Observer
+	notifier    shard.Notifier // nil: there is none
 }
 
 func newWorld(t *testing.T, takes time.Duration) *world {
@@ -58,7 +59,9 @@ func (w *world) start() (runner *shard.Runner, stop func()) {
 		shards[i] = i
 	}
 	ctx, cancel := context.WithCancelCause(w.t.Context())
-	runner = shard.NewRunner(shard.DefaultConfig(), w.engineStore, w.queue, shards, w.log, w.watch)
+	config := shard.DefaultConfig()
+	config.Notifier = w.notifier
+	runner = shard.NewRunner(config, w.engineStore, w.queue, shards, w.log, w.watch)
 	ended := make(chan error, 1)
 	go func() { ended <- runner.Run(ctx) }()
 	stopped := errors.New("the test stops it")

@@ -31,6 +31,10 @@
 // by what model.go, debts.go and dag_model.go remember of the users' writes, and of when an engine heard of them). Reachable
 // lists what many worlds together must have reached, lest something goes untested.
 //
+// Every other world has a notifier (notifier.go), with alerts in definitions and of the namespace. It draws from a source of its own.
+// notifier_oracle.go checks at every commit that what is wrong is written with its incident and that a success ends a failure; that
+// only what is durable is told, and at the end that all of it was.
+//
 // # What is not promised
 //
 // All worlds are judged by the same rules, however many engines there are, and whatever clocks and users do. What docs/guarantees.md does

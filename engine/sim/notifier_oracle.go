@@ -18,16 +18,18 @@ type concern struct{ uid, task string }
 // happened is what a commit says of a subject.
 type happened struct {
 	failed, succeeded, dead []string // runs, or waves
+	again                   []string // what has failed, and had before: it may have gone on meanwhile
 	missed, skipped         bool
 }
 
 // happenings are those of a commit, and what may have been asked for meanwhile.
 type happenings struct {
-	of    map[concern]*happened
-	order []concern
-	asked map[concern][]*spec.Alerts // what each may have asked for; nil for nothing
-	rules []*spec.Alerts
-	still map[concern]bool // it may be paused
+	of     map[concern]*happened
+	order  []concern
+	asked  map[concern][]*spec.Alerts // what each may have asked for; nil for nothing
+	silent map[string]engine.Incident // of what is put: the silences of before
+	rules  []*spec.Alerts
+	still  map[concern]bool // it may be paused
 }
 
 // staleness is more than the time between a decision and its commit.
@@ -77,7 +79,7 @@ func (n *notifier) signs(batch *engine.Batch, e *driver) *happenings {
 	if !n.on {
 		return nil
 	}
-	h := &happenings{of: map[concern]*happened{}, asked: map[concern][]*spec.Alerts{}, still: map[concern]bool{}}
+	h := &happenings{of: map[concern]*happened{}, asked: map[concern][]*spec.Alerts{}, silent: map[string]engine.Incident{}, still: map[concern]bool{}}
 	for i, given := range e.rules {
 		if i == len(e.rules)-1 || e.rules[i+1].at >= n.w.elapsed-staleness {
 			h.rules = append(h.rules, given.rules)
@@ -94,10 +96,14 @@ func (n *notifier) signs(batch *engine.Batch, e *driver) *happenings {
 	for i := range batch.Runs {
 		r := &batch.Runs[i]
 		known := n.w.truth.stored[r.ID]
-		if !r.Status.Terminal() || known != nil && known.status == r.Status && known.attempt == r.Attempt {
+		if !r.Status.Terminal() {
 			continue
 		}
 		own := of(r.JobUID, r.Task)
+		if known != nil && known.status == r.Status && known.attempt == r.Attempt {
+			own.again = append(own.again, r.ID)
+			continue
+		}
 		switch r.Status {
 		case engine.StatusFailed, engine.StatusTimedOut, engine.StatusLost, engine.StatusDead:
 			own.failed = append(own.failed, r.ID)
@@ -116,6 +122,7 @@ func (n *notifier) signs(batch *engine.Batch, e *driver) *happenings {
 	for i := range batch.Waves {
 		wave := &batch.Waves[i]
 		if known := n.w.truth.waves[wave.ID]; known != nil && known.Status == wave.Status && known.Resumed == wave.Resumed {
+			of(wave.DAGUID, "").again = append(of(wave.DAGUID, "").again, wave.ID)
 			continue
 		}
 		switch whole := of(wave.DAGUID, ""); wave.Status {
@@ -172,6 +179,9 @@ func (n *notifier) committed(batch *engine.Batch, h *happenings) {
 			n.w.fail("a batch writes a thing once", "incident %s is in it twice", incident.ID)
 		}
 		put[incident.ID] = incident
+		if before, there := n.docs[incident.ID]; there && before.Alert == spec.AlertSilent {
+			h.silent[incident.ID] = before
+		}
 		n.puts(incident, h)
 	}
 	for _, id := range batch.DropIncidents {
@@ -277,6 +287,7 @@ func (n *notifier) held(s concern, is *happened, put map[string]*engine.Incident
 			return
 		}
 		id := engine.IncidentID(s.uid, s.task, alert)
+		signs = append(slices.Clone(signs), is.again...)
 		i := put[id]
 		if i == nil && good && dropped[id] {
 			return // it began and ended
@@ -299,7 +310,7 @@ func (n *notifier) held(s concern, is *happened, put map[string]*engine.Incident
 	if len(is.succeeded) == 0 {
 		return
 	}
-	if i, there := n.docs[engine.IncidentID(s.uid, s.task, spec.AlertFailed)]; there && len(is.failed) == 0 && every(asked, spec.AlertFailed) {
+	if i, there := n.docs[engine.IncidentID(s.uid, s.task, spec.AlertFailed)]; there && len(is.failed)+len(is.again) == 0 && every(asked, spec.AlertFailed) {
 		now := latest(&i)
 		sameWave := s.task != "" && now.Wave != "" && slices.ContainsFunc(is.succeeded, func(id string) bool { return n.w.truth.stored[id].wave == now.Wave })
 		if now.Over.IsZero() && !sameWave {
@@ -308,7 +319,8 @@ func (n *notifier) held(s concern, is *happened, put map[string]*engine.Incident
 	}
 	if every(asked, spec.AlertSilent) && !h.still[s] {
 		i := put[engine.IncidentID(s.uid, s.task, spec.AlertSilent)]
-		if i == nil || latest(i).Count > 0 {
+		before, there := h.silent[engine.IncidentID(s.uid, s.task, spec.AlertSilent)]
+		if i == nil || there && latest(i).Count > 0 && latest(i).Key() == latest(&before).Key() { // else it has fallen silent since
 			n.w.fail("a success puts the silence off", "%v: the commit says %+v", s, i)
 		}
 	}

@@ -1,0 +1,247 @@
+package shard_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/core"
+	"github.com/tidewheel/tidewheel/engine/shard"
+	"github.com/tidewheel/tidewheel/spec"
+)
+
+// alerting is a machine with a notifier, and the running run of a job that asks to be told of its failure.
+func alerting(t *testing.T, shards ...int) *rig {
+	config := shard.DefaultConfig()
+	config.Core.Incidents = true
+	r := beginWith(t, config, shards...)
+	snapshot := job()
+	snapshot.Job.Spec.Alerts = &spec.Alerts{On: []spec.Alert{spec.AlertFailed}, To: []string{"ops"}}
+	snapshot.Task.Slot, snapshot.Task.RunAt = start.Add(time.Hour), start.Add(time.Hour)
+	snapshot.Runs = []engine.Run{runningRun(slotRun(10))}
+	r.know(snapshot)
+	take[shard.Perform](r) // the running attempt is inspected
+	r.empty()
+	return r
+}
+
+func failed(run string) engine.Result {
+	result, code := finished(run), 1
+	result.Finish.Status, result.Finish.ExitCode = engine.StatusFailed, &code
+	return result
+}
+
+// tells names the incidents that are to be told.
+func tells(r *rig) (ids []string) {
+	r.actions = slices.DeleteFunc(r.actions, func(action shard.Action) bool {
+		perform, _ := action.(shard.Perform)
+		tell, is := perform.Effect.(core.Tell)
+		if is {
+			ids = append(ids, tell.ID)
+		}
+		return is
+	})
+	return ids
+}
+
+func TestAnIncidentIsToldAfterItsCommit(t *testing.T) {
+	r := alerting(t, home)
+	r.results(r.seats[home], "receipt", failed(slotRun(10)))
+	commit := take[shard.Commit](r)
+	if got := tells(r); len(got) > 0 || len(commit.Commits[0].Batch.Incidents) != 1 {
+		t.Fatalf("before its commit %v is told, and that has %d incidents", got, len(commit.Commits[0].Batch.Incidents))
+	}
+	if r.committed(commit, errUnknown); len(tells(r)) > 0 {
+		t.Error("nothing is known of the commit, and it is told")
+	}
+	r.wait(50 * time.Millisecond)
+	r.committed(take[shard.Commit](r))
+	if got := tells(r); fmt.Sprint(got) != "[job-failed]" {
+		t.Errorf("told: %v", got)
+	}
+}
+
+func TestAFencedOwnerTellsNothing(t *testing.T) {
+	r := alerting(t, home)
+	r.results(r.seats[home], "receipt", failed(slotRun(10)))
+	r.committed(take[shard.Commit](r), fmt.Errorf("memory: %w", engine.ErrFenced))
+	take[shard.Leave](r)
+	if r.wait(time.Minute); len(tells(r)) > 0 {
+		t.Error("a fenced owner tells of what it could not write")
+	}
+}
+
+func TestATakeOverReadsIncidentsAndRulesBeforeAnythingElse(t *testing.T) {
+	config := shard.DefaultConfig()
+	config.Core.Incidents = true
+	r := newRig(t, config)
+	r.give(shard.Owned{Shards: []int{home, home + 1}})
+	recover := take[shard.Recover](r)
+	since := start.Add(-time.Minute)
+	of := func(uid string, number int) engine.Incident {
+		return engine.Incident{
+			ID: engine.IncidentID(uid, "", spec.AlertFailed), Shard: number, UID: uid, Alert: spec.AlertFailed, Since: since, Latest: since, Count: 1, To: []string{"ops"},
+		}
+	}
+	known := of(uidIn(home, 2)[1], home)
+	known.Told = true
+	r.give(shard.Recovered{
+		Seats: recover.Seats, Terms: []engine.Term{{Number: 1}, {Number: 1}}, Incidents: []engine.Incident{of("job", home), of(uidIn(home+1, 1)[0], home+1), known},
+		Alerts: core.AlertRules{Namespaces: map[string]spec.Alerts{"default": {On: []spec.Alert{spec.AlertFailed}, To: []string{"all"}}}},
+	})
+	if got := tells(r); len(got) != 2 || got[0] == got[1] {
+		t.Errorf("told again: %v", got)
+	}
+	snapshot := job() // which asks for nothing of its own
+	snapshot.Runs = []engine.Run{runningRun(slotRun(10))}
+	r.seats[home] = recover.Seats[0]
+	r.know(snapshot)
+	r.results(r.seats[home], "receipt", failed(slotRun(10)))
+	if batch := take[shard.Commit](r).Commits[0].Batch; len(batch.Incidents) != 1 || batch.Incidents[0].Count != 2 || batch.Incidents[0].To[0] != "all" {
+		t.Errorf("the namespace asks for it: %+v", batch.Incidents)
+	}
+}
+
+func TestRulesAreReadAgain(t *testing.T) {
+	config := shard.DefaultConfig()
+	config.Core.Incidents = true
+	r := beginWith(t, config, home)
+	snapshot := job()
+	snapshot.Task.Slot, snapshot.Task.RunAt = start.Add(time.Hour), start.Add(time.Hour)
+	snapshot.Runs = []engine.Run{runningRun(slotRun(10))}
+	r.know(snapshot)
+	r.wait(config.AlertsEvery)
+	take[shard.ReadAlerts](r)
+	r.give(shard.AlertsRead{Rules: core.AlertRules{Namespaces: map[string]spec.Alerts{"default": {On: []spec.Alert{spec.AlertFailed}, To: []string{"all"}}}}})
+	r.settle()
+	r.results(r.seats[home], "receipt", failed(slotRun(10)))
+	if batch := take[shard.Commit](r).Commits[0].Batch; len(batch.Incidents) != 1 {
+		t.Errorf("%+v", batch.Incidents)
+	}
+}
+
+// mailbox is a notifier that keeps what it is told, and may be out of order.
+type mailbox struct {
+	mu     sync.Mutex
+	broken bool
+	unread bool // the rules cannot be read
+	store  shard.Store
+	told   []string
+	asked  int
+	under  int
+	most   int // at one time
+	takes  time.Duration
+	early  bool // it was told of what the store does not have
+}
+
+func (m *mailbox) Tell(ctx context.Context, incident engine.Incident) error {
+	m.mu.Lock()
+	m.under++
+	m.most = max(m.most, m.under)
+	m.mu.Unlock()
+	<-time.After(m.takes)
+	stored, err := m.store.Incidents(ctx, []int{incident.Shard}, "", 1000)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.under--
+	m.asked++
+	if err != nil || m.broken {
+		return errors.Join(err, errors.New("it is out of order"))
+	}
+	m.early = m.early || !slices.ContainsFunc(stored, func(i engine.Incident) bool { return i.Key() == incident.Key() })
+	word := incident.Key() + " begins"
+	if !incident.Over.IsZero() {
+		word = incident.Key() + " ends"
+	}
+	m.told = append(m.told, word)
+	return nil
+}
+
+func (m *mailbox) AlertRules(context.Context) (map[string]spec.Alerts, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.unread {
+		return nil, errors.New("not now")
+	}
+	return map[string]spec.Alerts{"default": {On: []spec.Alert{spec.AlertFailed, spec.AlertRecovered}, To: []string{"ops"}}}, nil
+}
+
+func (w *world) tells(broken bool) *mailbox {
+	m := &mailbox{store: w.store, broken: broken}
+	w.notifier = m
+	return m
+}
+
+func TestRunnerTellsUntilTheNotifierHasIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 100*time.Millisecond)
+		w.queue.failing = true
+		mail := w.tells(true)
+		_, stop := w.start()
+		w.create("job", func(j *spec.Job) { j.Every = spec.Duration(5 * time.Second) })
+		pass(12 * time.Second)
+		stop()
+		if mail.asked < 3 || len(mail.told) != 0 {
+			t.Errorf("asked %d times, told %v", mail.asked, mail.told)
+		}
+		mail = w.tells(false) // and another engine
+		_, stop = w.start()
+		pass(2 * time.Second)
+		w.queue.mu.Lock()
+		w.queue.failing = false
+		w.queue.mu.Unlock()
+		pass(10 * time.Second)
+		stop()
+		if len(mail.told) != 2 || mail.early || mail.told[0][:len(mail.told[0])-len("begins")] != mail.told[1][:len(mail.told[1])-len("ends")] {
+			t.Errorf("told %v, before it was durable: %v", mail.told, mail.early)
+		}
+		w.queue.work.Wait()
+	})
+}
+
+func TestRunnerTellsABoundedNumberAtOneTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 100*time.Millisecond)
+		w.queue.failing = true
+		mail := w.tells(false)
+		mail.takes = 3 * time.Second
+		_, stop := w.start()
+		for n := range 40 {
+			w.create(fmt.Sprint("job", n), func(j *spec.Job) { j.Every = spec.Duration(time.Minute) })
+		}
+		pass(90 * time.Second)
+		stop()
+		if mail.most != 16 || len(mail.told) != 40 {
+			t.Errorf("%d at one time, %d in all", mail.most, len(mail.told))
+		}
+		w.queue.work.Wait()
+	})
+}
+
+// Without what namespaces ask for a failure would be nobody's: a shard is not recovered before that is read.
+func TestRunnerWaitsForTheRules(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 100*time.Millisecond)
+		mail := w.tells(false)
+		mail.unread = true
+		runner, stop := w.start()
+		pass(5 * time.Second)
+		select {
+		case <-runner.Ready():
+			t.Error("it is at work")
+		default:
+		}
+		mail.mu.Lock()
+		mail.unread = false
+		mail.mu.Unlock()
+		pass(5 * time.Second)
+		<-runner.Ready()
+		stop()
+	})
+}
