@@ -2,6 +2,8 @@ package mongo
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -21,6 +23,7 @@ type incidentDocument struct {
 	DAG       string            `bson:"dag,omitempty"`
 	Task      string            `bson:"task,omitempty"`
 	Alert     string            `bson:"alert"`
+	Began     *bson.DateTime    `bson:"began,omitempty"` // since, unless it lies ahead
 	Since     bson.DateTime     `bson:"since"`
 	Latest    *bson.DateTime    `bson:"latest,omitempty"`
 	Count     int64             `bson:"count"`
@@ -48,6 +51,9 @@ func newIncidentDocument(i *engine.Incident) incidentDocument {
 	if i.Next != nil {
 		next := newIncidentDocument(i.Next)
 		d.Next = &next
+	}
+	if i.Count > 0 {
+		d.Began = someDate(i.Since)
 	}
 	return d
 }
@@ -82,4 +88,27 @@ func (s *Store) Incidents(ctx context.Context, shards []int, after string, limit
 	condition := append(among("shard", shards), bson.E{Key: "_id", Value: bson.D{{Key: "$gt", Value: after}}}, notDropped())
 	incidents, err := list[incidentDocument](ctx, s.incidents, condition, options.Find().SetSort(ascending("_id")).SetLimit(int64(limit)))
 	return incidents, s.failed("read incidents", err)
+}
+
+// IncidentsPage lists the incidents of a namespace that have begun, the latest begun first, with the cursor of the
+// next page.
+func (s *Store) IncidentsPage(ctx context.Context, namespace, cursor string, limit int) (incidents []engine.Incident, next string, err error) {
+	ctx, cancel := s.bound(ctx)
+	defer cancel()
+	after, err := parsePlace("incidents", cursor)
+	if err != nil {
+		return nil, "", fmt.Errorf("mongo: list incidents: %w", err)
+	}
+	condition, order := newestFirst("began", time.UnixMilli(0), time.Time{}, after)
+	condition = append(bson.D{{Key: "namespace", Value: namespace}}, condition...)
+	limit = pageSize(limit)
+	incidents, err = list[incidentDocument](ctx, s.oldIncidents, condition, options.Find().SetSort(order).SetLimit(int64(limit+1)))
+	if err != nil {
+		return nil, "", s.failed("list incidents", err)
+	}
+	incidents, last := cut(incidents, limit)
+	if last != nil {
+		next = position{date(last.Since), last.ID}.cursor()
+	}
+	return incidents, next, nil
 }

@@ -33,7 +33,7 @@ type Store struct {
 
 	waves, runs, slots, deadLetters, incidents, tasks, commands, binaries, effects, records, meta, journal, shards *mongo.Collection
 	// The same, for reads that may be a little old.
-	oldWaves, oldRuns, oldSlots, oldDeadLetters, oldTasks *mongo.Collection
+	oldWaves, oldRuns, oldSlots, oldDeadLetters, oldIncidents, oldTasks *mongo.Collection
 
 	terms     terms
 	projector *projector
@@ -107,7 +107,7 @@ func (s *Store) collections() {
 	s.runs, s.oldRuns = s.database.Collection("runs", owner), s.database.Collection("runs", history)
 	s.slots, s.oldSlots = s.database.Collection("slots", owner), s.database.Collection("slots", history)
 	s.deadLetters, s.oldDeadLetters = s.database.Collection("dead_letters", owner), s.database.Collection("dead_letters", history)
-	s.incidents = s.database.Collection("incidents", owner)
+	s.incidents, s.oldIncidents = s.database.Collection("incidents", owner), s.database.Collection("incidents", history)
 	s.tasks, s.oldTasks = s.database.Collection("scheduled_tasks", owner), s.database.Collection("scheduled_tasks", history)
 	s.waves, s.oldWaves = s.database.Collection("waves", owner), s.database.Collection("waves", history)
 	s.jobs = &definitions[spec.Job]{

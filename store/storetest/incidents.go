@@ -68,6 +68,38 @@ var incidentPromises = []promise{
 		h.must("read incidents", err)
 		same(h.T, "of no shard", len(none), 0)
 	}},
+	{"those that have begun are listed, the latest begun first", func(h *harness) {
+		var begun []engine.Incident
+		for n := range 10 {
+			begun = append(begun, anIncident(aJob(numbered("job", n)), spec.AlertFailed, noon.Add(-time.Duration(n/2)*time.Second)))
+		}
+		elsewhere := anIncident(aJob("elsewhere"), spec.AlertFailed, noon.Add(time.Hour))
+		elsewhere.Namespace = "other"
+		ahead := anIncident(aJob("ahead"), spec.AlertSilent, noon)
+		h.commit(engine.Batch{Incidents: append([]engine.Incident{elsewhere, ahead}, begun...)})
+		h.catchUp()
+		slices.SortFunc(begun, func(a, b engine.Incident) int {
+			if order := b.Since.Compare(a.Since); order != 0 {
+				return order
+			}
+			return map[bool]int{true: -1, false: 1}[a.ID > b.ID]
+		})
+		list := func(namespace string, limit int) (got []engine.Incident) {
+			h.Helper()
+			for cursor := ""; ; {
+				page, next, err := h.store.IncidentsPage(h.ctx, namespace, cursor, limit)
+				h.must("list incidents", err)
+				got = append(got, page...)
+				if next == "" {
+					return got
+				}
+				cursor = next
+			}
+		}
+		same(h.T, "by pages of 3", list(namespace, 3), begun)
+		same(h.T, "at once", list(namespace, 100), begun)
+		same(h.T, "of another namespace", list("other", 4), []engine.Incident{elsewhere})
+	}},
 	{"an incident that is over and dropped may begin again", func(h *harness) {
 		i := anIncident(aJob("report"), spec.AlertFailed, noon)
 		over, again := endedIncident(i), i

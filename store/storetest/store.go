@@ -60,6 +60,8 @@ type Store interface {
 
 	// Incidents gives incidents of these shards with ids above after, in the order of their ids.
 	Incidents(ctx context.Context, shards []int, after string, limit int) ([]engine.Incident, error)
+	// IncidentsPage lists the incidents of a namespace that have begun, the latest begun first.
+	IncidentsPage(ctx context.Context, namespace, cursor string, limit int) (incidents []engine.Incident, next string, err error)
 
 	// ExpireDeadLetters deletes at most limit dead letters that were written before before.
 	ExpireDeadLetters(ctx context.Context, before time.Time, limit int) (deleted int, err error)
