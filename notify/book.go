@@ -41,7 +41,6 @@ func (e *InUseError) Error() string { return "it is still named by " + e.By }
 type Vault interface {
 	Seal(ctx context.Context, namespace, name string, value []byte) (secret.Value, error)
 	Unseal(ctx context.Context, namespace, name string, value secret.Value) ([]byte, error)
-	Opens() bool
 }
 
 // Book keeps targets, rules, silences and deliveries as records of a store. It is safe for concurrent use, also by several nodes on

@@ -119,7 +119,7 @@ var alertWords = map[spec.Alert]string{
 
 // titleOf says what is wrong in a line, such as "Job nightly of prod failed".
 func titleOf(i *engine.Incident, over bool) string {
-	name := ""
+	var name string
 	switch {
 	case i.Task != "":
 		name = "Task " + i.Task + " of DAG " + i.DAG
@@ -145,8 +145,9 @@ func subjectWords(i *engine.Incident) string {
 		return "Executor " + i.UID
 	case AlertShardUnowned:
 		return "Shard " + i.UID
+	default:
+		return "The slot ledger"
 	}
-	return "The slot ledger"
 }
 
 // Lasted writes how long something lasted, to the second.

@@ -82,7 +82,7 @@ func (d *Delivery) nextTry(now time.Time, err error) (next time.Time, more bool)
 	if d.Tries < 12 {
 		wait = min(firstRetry<<d.Tries, mostRetry)
 	}
-	wait += rand.N(wait / 2)
+	wait += rand.N(wait / 2) //nolint:gosec // it spreads tries, and guards nothing
 	var failed *SendError
 	if errors.As(err, &failed) && failed.After > 0 {
 		next = now.Add(max(failed.After, time.Second))

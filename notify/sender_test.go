@@ -173,7 +173,7 @@ func (o *office) states() (states []string) {
 
 // pass lets so much time pass, and what is due in it happen.
 func pass(d time.Duration) {
-	time.Sleep(d) // of the bubble
+	<-time.After(d) // of the bubble
 	synctest.Wait()
 }
 
@@ -387,7 +387,7 @@ func TestSlowTargetHoldsUpNoOther(t *testing.T) {
 		o.start()
 		o.target.answers(func(letter *Letter) error {
 			if letter.Target.Name == "ops" {
-				time.Sleep(sendLimit)
+				<-time.After(sendLimit)
 				return context.DeadlineExceeded
 			}
 			return nil
@@ -412,7 +412,7 @@ func TestSendersOnOneStoreSendEachOnce(t *testing.T) {
 			o.start()
 		}
 		o.target.answers(func(*Letter) error {
-			time.Sleep(50 * time.Millisecond)
+			<-time.After(50 * time.Millisecond)
 			return nil
 		})
 		for n := range 100 {

@@ -70,8 +70,9 @@ func (t *Target) Shown() string {
 		return strings.Join(t.Addresses, ", ")
 	case TargetJob:
 		return "job " + t.Job
+	default:
+		return shownURL(t.URL)
 	}
-	return shownURL(t.URL)
 }
 
 // shownURL is the scheme and host of a URL.
@@ -149,6 +150,7 @@ func (t *Target) check(keepsURL bool) error {
 			return &InvalidError{"job", err.Error()}
 		}
 		return nil
+	default:
 	}
 	if t.URL == "" && keepsURL {
 		return nil
@@ -227,7 +229,7 @@ func (b *Book) setTarget(ctx context.Context, target Target, by string) (_ Targe
 				signingSecret = sealed.Secret
 			}
 		}
-		text, err := json.Marshal(sealed)
+		text, err := json.Marshal(sealed) //nolint:gosec // it is sealed before it is kept
 		if err != nil {
 			return Target{}, false, "", fmt.Errorf("notify: write target: %w", err)
 		}

@@ -55,9 +55,6 @@ func (v *Vault) Unseal(ctx context.Context, namespace, name string, value Value)
 	return v.ring.Open(ctx, bound(KindTarget, namespace), name, value.Sealed)
 }
 
-// Opens reports whether this node has a key to unseal with.
-func (v *Vault) Opens() bool { return v.ring != nil }
-
 // Secret is what there is to say of a secret but its value.
 type Secret struct {
 	Namespace, Name      string

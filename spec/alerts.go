@@ -46,8 +46,9 @@ func (a *Alerts) Asks(alert Alert) bool {
 		return a.Duration > 0
 	case AlertSilent:
 		return a.SilentFor > 0
+	default:
+		return slices.Contains(a.On, alert)
 	}
-	return slices.Contains(a.On, alert)
 }
 
 // Any reports whether an alert is asked for that begins an incident.

@@ -106,7 +106,7 @@ func (c *cli) root() *cobra.Command {
 			root.AddCommand(command)
 		}
 	}
-	add("define", c.binaryCommand(), c.applyCommand(), c.validateCommand(), c.getCommand(), c.describeCommand(),
+	add("define", c.binaryCommand(), c.applyCommand(), c.validateCommand(), c.importCommand(), c.getCommand(), c.describeCommand(),
 		c.pauseCommand(), c.resumeCommand(), c.drainCommand(), c.deleteCommand(), c.exportCommand(), c.secretCommand(), c.namespaceCommand(), c.notifyCommand())
 	add("watch", c.runCommand(), c.logsCommand(), c.artifactsCommand(), c.cancelCommand(), c.retryCommand(), c.markCommand(), c.diffCommand(), c.deadLettersCommand())
 	add("time", c.nextCommand(), c.slotsCommand(), c.backfillCommand())

@@ -38,8 +38,8 @@ func (s countingStore) Take(ctx context.Context, shard int, owner string) (engin
 // Commit passes commits on. After an error nothing is counted: the commit comes again.
 func (s countingStore) Commit(ctx context.Context, commits []engine.ShardCommit) []error {
 	answers := s.Store.Commit(ctx, commits)
-	for i, err := range answers {
-		if err != nil {
+	for i := range commits {
+		if i >= len(answers) || answers[i] != nil {
 			continue
 		}
 		decision := commits[i].Batch

@@ -20,7 +20,7 @@ import (
 )
 
 // smtpPassword is a setting without a flag: the environment makes it, or a file of its own, so that no list of processes shows it.
-const smtpPassword = "smtp-password" //nolint:gosec // the name of a setting
+const smtpPassword = "smtp-password"
 
 // notifySettings are the settings that are about notifications.
 var notifySettings = []string{"public-url", "smtp-url", "smtp-from", smtpPassword + secretFile}

@@ -82,7 +82,7 @@ func TestATakeOverReadsIncidentsAndRulesBeforeAnythingElse(t *testing.T) {
 	config.Core.Incidents = true
 	r := newRig(t, config)
 	r.give(shard.Owned{Shards: []int{home, home + 1}})
-	recover := take[shard.Recover](r)
+	recovery := take[shard.Recover](r)
 	since := start.Add(-time.Minute)
 	of := func(uid string, number int) engine.Incident {
 		return engine.Incident{
@@ -92,7 +92,7 @@ func TestATakeOverReadsIncidentsAndRulesBeforeAnythingElse(t *testing.T) {
 	known := of(uidIn(home, 2)[1], home)
 	known.Told = true
 	r.give(shard.Recovered{
-		Seats: recover.Seats, Terms: []engine.Term{{Number: 1}, {Number: 1}}, Incidents: []engine.Incident{of("job", home), of(uidIn(home+1, 1)[0], home+1), known},
+		Seats: recovery.Seats, Terms: []engine.Term{{Number: 1}, {Number: 1}}, Incidents: []engine.Incident{of("job", home), of(uidIn(home+1, 1)[0], home+1), known},
 		Alerts: core.AlertRules{Namespaces: map[string]spec.Alerts{"default": {On: []spec.Alert{spec.AlertFailed}, To: []string{"all"}}}},
 	})
 	if got := tells(r); len(got) != 2 || got[0] == got[1] {
@@ -100,7 +100,7 @@ func TestATakeOverReadsIncidentsAndRulesBeforeAnythingElse(t *testing.T) {
 	}
 	snapshot := job() // which asks for nothing of its own
 	snapshot.Runs = []engine.Run{runningRun(slotRun(10))}
-	r.seats[home] = recover.Seats[0]
+	r.seats[home] = recovery.Seats[0]
 	r.know(snapshot)
 	r.results(r.seats[home], "receipt", failed(slotRun(10)))
 	if batch := take[shard.Commit](r).Commits[0].Batch; len(batch.Incidents) != 1 || batch.Incidents[0].Count != 2 || batch.Incidents[0].To[0] != "all" {

@@ -198,11 +198,11 @@ func TestEachMessageArrivesOnceWhileAllGoesWell(t *testing.T) {
 		for n := range 200 {
 			i := anIncident(n)
 			tell(t, notifier, i)
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			i.Over, i.Told, i.Ended = time.Now().UTC(), true, "run 2 succeeded"
 			tell(t, notifier, i)
 		}
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		stop()
 	})
 	o.check(true)
@@ -296,7 +296,7 @@ func TestEachMessageArrivesWhateverIsKilled(t *testing.T) {
 				for n := range 200 {
 					i := anIncident(n)
 					tell(t, notify.NewNotifier(o.book, wake, func(string) {}, slog.New(slog.DiscardHandler)), i)
-					time.Sleep(time.Duration(random.IntN(5000)) * time.Millisecond)
+					<-time.After(time.Duration(random.IntN(5000)) * time.Millisecond)
 					switch random.IntN(8) {
 					case 0:
 						o.outside(o.hook.stop)
@@ -323,7 +323,7 @@ func TestEachMessageArrivesWhateverIsKilled(t *testing.T) {
 						r.takeAll()
 					}
 				})
-				time.Sleep(2 * time.Hour) // an hour and a half at most are between two tries
+				<-time.After(2 * time.Hour) // an hour and a half at most are between two tries
 				stop()
 				for _, stop := range killed {
 					stop()

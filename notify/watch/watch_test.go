@@ -148,7 +148,7 @@ func (i *installation) want(what string, want ...string) {
 }
 
 func pass(d time.Duration) {
-	time.Sleep(d) // of the bubble
+	<-time.After(d) // of the bubble
 	synctest.Wait()
 }
 
