@@ -39,10 +39,11 @@ func (s countingStore) Take(ctx context.Context, shard int, owner string) (engin
 func (s countingStore) Commit(ctx context.Context, commits []engine.ShardCommit) []error {
 	answers := s.Store.Commit(ctx, commits)
 	for i := range commits {
-		if i >= len(answers) || answers[i] != nil {
+		commit := &commits[i]
+		if answers[i] != nil {
 			continue
 		}
-		decision := commits[i].Batch
+		decision := commit.Batch
 		for k := range decision.Runs {
 			if run := &decision.Runs[k]; run.Status.Terminal() {
 				s.metrics.ended.WithLabelValues(run.Status.String()).Inc()
@@ -50,7 +51,7 @@ func (s countingStore) Commit(ctx context.Context, commits []engine.ShardCommit)
 			}
 		}
 		s.metrics.letters.Add(float64(len(decision.DeadLetters)))
-		s.slots.committed(commits[i].Shard, decision)
+		s.slots.committed(commit.Shard, decision)
 	}
 	return answers
 }

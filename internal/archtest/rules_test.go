@@ -22,7 +22,7 @@ var rules = []rule{
 	{pkg: "dag/condition", pure: true, libraries: "github.com/expr-lang/expr"},
 	{pkg: "spec", pure: true, may: "cron dag dag/condition", libraries: "go.yaml.in/yaml/v3 github.com/invopop/jsonschema"},
 	{pkg: "importer", pure: true, may: "spec dag", libraries: "go.yaml.in/yaml/v3"}, // definitions of other schedulers
-{pkg: "engine/wheel", pure: true},
+	{pkg: "engine/wheel", pure: true},
 	{pkg: "engine", pure: true, may: "spec"},
 	{pkg: "audit", may: "engine", tests: "store/memory"},
 	{pkg: "access", may: "engine", tests: "store/memory"},
