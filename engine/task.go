@@ -123,7 +123,7 @@ type Finish struct {
 	Error      string    `json:"error,omitempty"`
 	NoRetry    bool      `json:"no_retry,omitempty"`    // it could not run and never will: wrong architecture, digest mismatch
 	HandedBack bool      `json:"handed_back,omitempty"` // the executor gave it up, which is not the program's fault: neither failed nor lost
-	Unfetched  bool      `json:"unfetched,omitempty"`   // why it was handed back: the store did not give the program's bytes or take its artifacts, or the engine did not say that it may begin
+	Unfetched  bool      `json:"unfetched,omitempty"`   // why it was handed back: the store did not give the program's bytes or take its artifacts, the executor had no room for it, or the engine did not say that it may begin
 	FetchedAt  time.Time `json:"fetched_at,omitzero"`
 	StartedAt  time.Time `json:"started_at,omitzero"`
 	FinishedAt time.Time `json:"finished_at"`

@@ -281,7 +281,7 @@ func (a *attempt) execute() *engine.Finish {
 	defer func() { file.Release() }()
 	folder, err := a.e.folders.TakeFolder()
 	if err != nil {
-		return a.unbegun(&failure{message: "executor " + a.e.config.ID + " cannot make a work folder: " + cause(err)})
+		return a.unbegun(&failure{unfetched: true, message: "executor " + a.e.config.ID + " cannot make a work folder: " + cause(err)})
 	}
 	defer func() {
 		if err := a.e.folders.ReturnFolder(folder); err != nil {

@@ -22,7 +22,7 @@ type failure struct {
 	noRetry   bool // it never will
 	vanished  bool // its file has gone from the cache
 	ended     bool // the attempt was to end before
-	unfetched bool // the store did not give it, or the engine did not say that it may begin
+	unfetched bool // the store did not give it, there is no room for it here, or the engine did not say that it may begin
 }
 
 // run runs the program to its end.

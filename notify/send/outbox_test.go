@@ -293,7 +293,7 @@ func TestEachMessageArrivesWhateverIsKilled(t *testing.T) {
 				}
 				begin()
 				wake := func() { sender.Wake() }
-				for n := range 100 {
+				for n := range 200 {
 					i := anIncident(n)
 					tell(t, notify.NewNotifier(o.book, wake, func(string) {}, slog.New(slog.DiscardHandler)), i)
 					<-time.After(time.Duration(random.IntN(5000)) * time.Millisecond)

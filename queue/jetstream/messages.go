@@ -25,6 +25,10 @@ const (
 // headerAgain marks a message that may have been sent before: of a task a copy may have been claimed already.
 const headerAgain = "Tidewheel-Again"
 
+// headerRepeated marks a question that is asked again because no answer came. It is not signed, as what it marks is: it was signed
+// with the first copy, so that its age is known, and without the mark it is that copy.
+const headerRepeated = "Tidewheel-Repeated"
+
 // headerSignature holds what proves that an engine made the message.
 const headerSignature = "Tidewheel-Signature"
 

@@ -243,15 +243,18 @@ func (r *requests) unanswered(now time.Time) (messages []*nats.Msg) {
 			continue
 		}
 		place.repeats++
-		again := &nats.Msg{
-			Subject: place.message.Subject, Reply: place.message.Reply, Data: bytes.Clone(place.message.Data), Header: nats.Header{headerAgain: {"1"}},
-		}
-		for header, values := range place.message.Header {
-			again.Header[header] = slices.Clone(values)
-		}
-		messages = append(messages, again)
+		messages = append(messages, repeated(place.message))
 	}
 	return messages
+}
+
+// repeated is a copy of a question that is asked again.
+func repeated(message *nats.Msg) *nats.Msg {
+	again := &nats.Msg{Subject: message.Subject, Reply: message.Reply, Data: bytes.Clone(message.Data), Header: nats.Header{headerRepeated: {"1"}}}
+	for header, values := range message.Header {
+		again.Header[header] = slices.Clone(values)
+	}
+	return again
 }
 
 // fail ends everything that waits: its answers will not come over a connection that is gone.

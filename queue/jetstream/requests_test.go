@@ -182,7 +182,7 @@ func TestQuestionsWithoutAnAnswerAreAskedAgain(t *testing.T) {
 	if string(again.Data) != "question" || again.Header.Get("Header") != "value" || again.Reply != first.Reply {
 		t.Errorf("the second question is another one: %+v, after %+v", again, first)
 	}
-	if again.Header.Get(headerAgain) == "" || first.Header.Get(headerAgain) != "" {
+	if again.Header.Get(headerRepeated) == "" || first.Header.Get(headerRepeated) != "" {
 		t.Errorf("which is the second cannot be seen: %v, after %v", again.Header, first.Header)
 	}
 	for _, question := range []*nats.Msg{again, first} {

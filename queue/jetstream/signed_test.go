@@ -80,6 +80,21 @@ func ownServer(t *testing.T) *Server {
 	return server
 }
 
+// A task whose first copy was lost on its way is asked to be stored again, and is still what was signed.
+func TestTaskThatIsSentAgainForWantOfAnAnswerRuns(t *testing.T) {
+	t.Parallel()
+	q := connect(t, Config{Server: ownServer(t), Prefix: engineName(t.Name())})
+	plant(t, q, repeated(signedMessage(t, q, testKeys, signedTask(), time.Now())))
+	errs := make(chan error, 1)
+	pullOne(t, q, func(d executor.Delivery) {
+		_, err := d.Task()
+		errs <- errors.Join(err, d.Ack())
+	})
+	if err := <-errs; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTaskThatNoEngineSignedAsItIsDoesNotRun(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t)
