@@ -205,8 +205,8 @@ func (d *delivery) Outlived() bool {
 	if err != nil || time.Since(meta.Timestamp) <= d.q.config.ClaimWindow*3/4 {
 		return false
 	}
-	copied := d.message.Header.Get(headerAgain) != "" || d.message.Header.Get(headerRepeated) != ""
-	return meta.NumDelivered > 1 || copied || time.Since(d.since) > d.q.config.AckWait
+	return meta.NumDelivered > 1 || d.message.Header.Get(headerAgain) != "" || d.message.Header.Get(headerRepeated) != "" ||
+		time.Since(d.since) > d.q.config.AckWait
 }
 
 // Nak gives the task back.

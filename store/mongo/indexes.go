@@ -109,8 +109,7 @@ func indexes() []index {
 		{collection: "slots", name: "ended", keys: ascending("to")}, // retention
 		{collection: "dead_letters", name: "newest", keys: append(ascending("namespace"), descending("at", "_id")...)},
 		{collection: "dead_letters", name: "oldest", keys: ascending("at")}, // retention
-		// An engine that takes over a shard reads its incidents; pages show those that have begun. There are few.
-		{collection: "incidents", name: "by_shard", keys: ascending("shard", "_id")},
+		// An engine that takes over a shard reads its incidents by their ids, as there are few; pages show those that have begun.
 		{collection: "incidents", name: "newest", keys: append(ascending("namespace"), descending("began", "_id")...)},
 		// The effects of a run stand together by their ids. Retention takes the oldest whose runs are gone.
 		{collection: "effects", name: "oldest", keys: ascending("created_at", "_id")},
