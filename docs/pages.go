@@ -163,10 +163,13 @@ func (l *Library) add(slug, group string) error {
 	if err := markdown.Renderer().Render(&out, source, root); err != nil {
 		return fmt.Errorf("docs: render %s: %w", slug, err)
 	}
-	page.HTML = out.String()
+	page.HTML = reachable.Replace(out.String())
 	l.pages[slug] = page
 	return nil
 }
+
+// reachable lets what may be wider than the page be scrolled by the keyboard.
+var reachable = strings.NewReplacer("<table>", `<table tabindex="0">`, "<pre>", `<pre tabindex="0">`)
 
 // address turns a link of a document into one of the pages. Not ok: it leads to a file that is no page.
 func address(slug, link string) (string, bool) {

@@ -312,7 +312,7 @@ func LoginPage(v Login) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "<p>The server printed a link when it started for the first time. Open that link, or paste the token, which is in the server's data folder:</p><pre><code>cat data/token</code></pre>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "<p>The server printed a link when it started for the first time. Open that link, or paste the token, which is in the server's data folder:</p><pre tabindex=\"0\"><code>cat data/token</code></pre>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
