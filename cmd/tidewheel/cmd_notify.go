@@ -13,8 +13,8 @@ import (
 
 func (c *cli) notifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "notify", Aliases: []string{"notifications"}, Short: "Say who is told when something goes wrong, and see what was told",
-		Long: `Say who is told when something goes wrong. A definition names notification targets: alerts: {on: [failed, missed], to: [ops]}. What it leaves
+		Use: "notify", Aliases: []string{"notifications"}, Short: "Configure notifications, and list what was sent",
+		Long: `Configure who is notified when something goes wrong. A definition names notification targets: alerts: {on: [failed, missed], to: [ops]}. What it leaves
 out comes from the rules of its namespace. With --namespace '*' it is about the installation as a whole: silent executors, shards without an
 owner, differences in the ledger.`,
 		Example: `  tidewheel notify target set ops --slack https://hooks.slack.com/services/…

@@ -118,7 +118,7 @@ func (c *cli) notifyRulesCommand() *cobra.Command {
 		return c.printRules(&rules)
 	}
 	cmd := &cobra.Command{
-		Use: "rules", Short: "Say what is told about definitions that do not say otherwise", Args: cobra.NoArgs, RunE: show,
+		Use: "rules", Short: "Set the default alerts of a namespace", Args: cobra.NoArgs, RunE: show,
 		Example: "  tidewheel notify rules\n  tidewheel notify rules set --on failed,dead,recovered --lag 5m --to ops",
 	}
 	var on, to []string
@@ -141,7 +141,7 @@ func (c *cli) notifyRulesCommand() *cobra.Command {
 			return c.printRules(&saved)
 		},
 	}
-	set.Flags().StringSliceVar(&on, "on", nil, "what is told: failed, dead, missed, skipped, recovered")
+	set.Flags().StringSliceVar(&on, "on", nil, "alerts: failed, dead, missed, skipped, recovered")
 	set.Flags().StringSliceVar(&to, "to", nil, "the notification targets that are told")
 	set.Flags().DurationVar(&lag, "lag", 0, "tell of runs that have not started so long after their slot")
 	set.Flags().DurationVar(&duration, "duration", 0, "tell of runs and waves that go on for longer")

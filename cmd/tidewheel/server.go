@@ -41,7 +41,6 @@ type Server struct {
 	store       store
 	// forEngine is the same store; its reads wait for no page's.
 	forEngine shard.Store
-	notifier  shard.Notifier // nil: people are told of nothing
 	blobs     *blob.Store
 	metrics   *metrics
 	engine    *engineRole

@@ -151,7 +151,7 @@ func (s *Server) runEngine(ctx context.Context, role *engineRole) error {
 	config := shard.DefaultConfig()
 	config.ExactTimers = true
 	config.Core.LockTTL = s.config.LockTTL
-	config.Notifier = s.notifier
+	config.Notifier = s.notify.notifier
 	_, config.Owner = executorID()
 	if s.config.sharesShards() {
 		config.CheckEvery = leaseTTL

@@ -116,7 +116,6 @@ func (s *Server) openNotifications() error {
 		Wires: wires, Runs: s.store, PublicURL: s.publicURL(), Count: s.metrics.notified, Log: log,
 	})
 	s.notify = notifyPart{book, sender, notify.NewNotifier(book, sender.Wake, s.metrics.notified, log)}
-	s.notifier = s.notify.notifier
 	return nil
 }
 

@@ -1,12 +1,10 @@
 package core
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
@@ -126,7 +124,7 @@ func (c *Core) alertOfEnd(r *run) {
 		s := j.subject()
 		switch r.Status {
 		case engine.StatusFailed, engine.StatusTimedOut, engine.StatusLost, engine.StatusDead:
-			c.sign(s, spec.AlertFailed, signOf(&r.Run, lastWords(&r.Run)))
+			c.sign(s, spec.AlertFailed, signOf(&r.Run, whyFailed(&r.Run)))
 		case engine.StatusSucceeded:
 			good := signOf(&r.Run, "run "+r.ID+" succeeded")
 			c.over(s, spec.AlertFailed, good)
@@ -138,7 +136,7 @@ func (c *Core) alertOfEnd(r *run) {
 	}
 	if r.Status == engine.StatusDead {
 		for _, s := range j.subjects() {
-			c.sign(s, spec.AlertDead, signOf(&r.Run, lastWords(&r.Run)))
+			c.sign(s, spec.AlertDead, signOf(&r.Run, whyFailed(&r.Run)))
 		}
 	}
 }
@@ -367,20 +365,5 @@ func (r *run) begun() time.Time {
 	return time.Time{}
 }
 
-// The last lines of what a run has printed, and their bytes, are part of why it failed.
-const (
-	lastLines = 5
-	lastBytes = 1000
-)
-
-// lastWords is why a run failed, with the last lines that it has printed.
-func lastWords(r *engine.Run) string {
-	a, reason := r.Current(), cmp.Or(r.Reason, "the run "+r.Status.String())
-	if a == nil || a.Output == nil {
-		return reason
-	}
-	tail := bytes.TrimRight(a.Output.Tail, "\r\n \t")
-	tail = tail[max(0, len(tail)-lastBytes):]
-	lines := strings.Split(strings.ToValidUTF8(string(tail), "\uFFFD"), "\n")
-	return strings.TrimRight(reason+"\n"+strings.Join(lines[max(0, len(lines)-lastLines):], "\n"), "\n")
-}
+// whyFailed returns why a run failed. What it printed stands in the run itself, where the notifier reads it.
+func whyFailed(r *engine.Run) string { return cmp.Or(r.Reason, "the run "+r.Status.String()) }

@@ -419,21 +419,6 @@ func TestNamespaceAsksWhereADefinitionDoesNot(t *testing.T) {
 	b.wantTold("late begins")
 }
 
-func TestLastLinesAreInTheReason(t *testing.T) {
-	b := newAlertBench(t, asking(spec.AlertFailed), "every=5s")
-	b.all("at 4.75s", "at 5s", "started 5s/1")
-	code := 3
-	finish := &engine.Finish{Status: engine.StatusFailed, ExitCode: &code, StartedAt: b.now, FinishedAt: b.now, Output: &engine.Output{
-		Tail: []byte("1\n2\n3\n4\n5\nsix \xff\n\n"),
-	}}
-	b.step(core.ResultsReceived{Results: []engine.Result{{
-		Kind: engine.ResultFinished, Run: b.runID("5s"), Attempt: 1, Shard: benchShard, Executor: "x", Token: 9, At: b.now, Finish: finish,
-	}}})
-	if got := b.tells[0].Reason; got != "exit 3\n2\n3\n4\n5\nsix \uFFFD" {
-		t.Errorf("%q", got)
-	}
-}
-
 // The wall clock goes back by an hour: neither a silence nor what is to be told again waits that much longer.
 func TestIncidentsDoNotWaitForTheClock(t *testing.T) {
 	b := newAlertBench(t, silentAfter(10*time.Second), "after=1000s")

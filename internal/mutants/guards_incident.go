@@ -51,7 +51,7 @@ var incidentGuards = []mutant{
 	{
 		name: "incident-with-failure", guard: "what failed is written with its incident",
 		file: coreAlert,
-		old:  "			c.sign(s, spec.AlertFailed, signOf(&r.Run, lastWords(&r.Run)))\n",
+		old:  "			c.sign(s, spec.AlertFailed, signOf(&r.Run, whyFailed(&r.Run)))\n",
 		new:  "",
 	},
 	{
