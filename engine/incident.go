@@ -37,8 +37,8 @@ type Incident struct {
 	// To are the notification targets, and Recovered whether they are told of the end, both as they were asked for at the latest sign.
 	To        []string `json:"to,omitempty"`
 	Recovered bool     `json:"recovered,omitempty"`
-	// Told says that the notifier has its beginning.
-	Told bool `json:"told,omitempty"`
+	// Notified reports whether the notifier has its beginning.
+	Notified bool `json:"notified,omitempty"`
 	// Next is what has begun since this one was over, while the notifier does not have the end. It has no Next, and is not told of.
 	Next *Incident `json:"next,omitempty"`
 }

@@ -44,11 +44,11 @@ func (n *Notifier) AlertRules(ctx context.Context) (map[string]spec.Alerts, erro
 	return n.book.AllRules(ctx)
 }
 
-// Tell makes a delivery of an incident's beginning, unless it was told before, and of its end, if it is over and that is asked for,
-// for each of its targets. After nil they are in the store. Told again, what is there already stays as it is.
-func (n *Notifier) Tell(ctx context.Context, incident engine.Incident) error {
+// Notify makes a delivery of an incident's beginning, unless it was told before, and of its end, if it is over and that is asked for,
+// for each of its targets. After nil they are in the store. Notified again, what is there already stays as it is.
+func (n *Notifier) Notify(ctx context.Context, incident engine.Incident) error {
 	var silence *Silence
-	if !incident.Told {
+	if !incident.Notified {
 		silences, err := n.book.Silences(ctx, incident.Namespace)
 		if err != nil {
 			return err
@@ -94,7 +94,7 @@ const undelivered = "its beginning was not delivered"
 // begin returns the delivery of an incident's beginning, which it makes if the incident was not told before; nil if there is none.
 func (n *Notifier) begin(ctx context.Context, incident *engine.Incident, target string, silence *Silence) (*Delivery, error) {
 	d := Delivery{ID: deliveryID(incident, target, false), Namespace: incident.Namespace, Target: target, Incident: *incident}
-	if incident.Told {
+	if incident.Notified {
 		there, err := n.book.Delivery(ctx, d.Namespace, d.ID)
 		if errors.Is(err, engine.ErrNotFound) {
 			return nil, nil

@@ -136,7 +136,7 @@ func (o *office) start() (stop func()) {
 
 func (o *office) tell(i engine.Incident) {
 	o.Helper()
-	if err := o.notifier.Tell(o.Context(), i); err != nil {
+	if err := o.notifier.Notify(o.Context(), i); err != nil {
 		o.Fatal(err)
 	}
 }
@@ -186,7 +186,7 @@ func anIncident(job string, to ...string) engine.Incident {
 }
 
 func over(i engine.Incident) engine.Incident {
-	i.Over, i.OverRun, i.Ended, i.Told = time.Now().UTC(), i.Job+"-2", "run "+i.Job+"-2 succeeded", true
+	i.Over, i.OverRun, i.Ended, i.Notified = time.Now().UTC(), i.Job+"-2", "run "+i.Job+"-2 succeeded", true
 	return i
 }
 
@@ -251,7 +251,7 @@ func TestEndIsToldOnlyWhereTheBeginningWas(t *testing.T) {
 		}
 		// One that nobody was told of before it was over is told as both, in this order.
 		both := over(anIncident("c", "dev"))
-		both.Told, both.Over = false, both.Over.Add(time.Minute)
+		both.Notified, both.Over = false, both.Over.Add(time.Minute)
 		o.tell(both)
 		pass(time.Minute)
 		o.want("dev", o.target.took("dev"), []string{"incident.opened Job c (default) failed", "incident.over Over: Job c (default) failed, for 1m"})

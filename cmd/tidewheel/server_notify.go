@@ -127,7 +127,7 @@ func (s *Server) startNotifications() {
 	}
 	s.parts.add("the notifications", s.notify.sender.Run)
 	config := watch.Config{
-		Records: s.store, Queue: s.queue, LeaseTTL: leaseTTL, Rules: s.notify.book.Rules, Tell: s.notify.notifier.Tell, Now: time.Now, Log: s.log,
+		Records: s.store, Queue: s.queue, LeaseTTL: leaseTTL, Rules: s.notify.book.Rules, Notify: s.notify.notifier.Notify, Now: time.Now, Log: s.log,
 	}
 	if s.config.sharesShards() {
 		config.Owners = s.queue.ShardOwners

@@ -29,9 +29,9 @@ type bench struct {
 	job    engine.Job
 	keys   map[string]string // run id → key
 	out    []string
-	hold   bool        // what is to be written waits
-	quiet  bool        // what users write is not loaded
-	tells  []core.Tell // that have not been answered
+	hold   bool          // what is to be written waits
+	quiet  bool          // what users write is not loaded
+	tells  []core.Notify // that have not been answered
 
 	term     engine.Term
 	position uint64 // of the last commit
@@ -305,7 +305,7 @@ func (b *bench) effects(when string, effects []core.Effect) {
 			b.say(fmt.Sprintf("%s declare lost %s/%d after %d", when, b.runName(e.Run), e.Attempt, e.After))
 		case core.Ask:
 			say(string(e.Kind), e.Run, e.Attempt)
-		case core.Tell:
+		case core.Notify:
 			b.tells = append(b.tells, e)
 		case core.LookUpRuns:
 			found, err := b.loader().LookUp(b.t.Context(), e)

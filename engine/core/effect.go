@@ -50,9 +50,9 @@ type LookUpRuns struct {
 	IDs     []string
 }
 
-// Tell gives the notifier the beginning of an incident, or its end where Over is set, which it was told the beginning of before;
-// answered by IncidentTold.
-type Tell struct{ engine.Incident }
+// Notify gives the notifier the beginning of an incident, or its end where Over is set, which it was told the beginning of before;
+// answered by IncidentNotified.
+type Notify struct{ engine.Incident }
 
 func (Publish) effect()     {}
 func (Revoke) effect()      {}
@@ -60,4 +60,4 @@ func (Inspect) effect()     {}
 func (DeclareLost) effect() {}
 func (Ask) effect()         {}
 func (LookUpRuns) effect()  {}
-func (Tell) effect()        {}
+func (Notify) effect()      {}

@@ -132,8 +132,8 @@ type AlertRules struct{ Namespaces map[string]spec.Alerts }
 // IncidentsLoaded brings all incidents of the shard, after AlertRules and before anything else.
 type IncidentsLoaded struct{ Incidents []engine.Incident }
 
-// IncidentTold answers a Tell: the notifier has the beginning of an incident for good, or its end.
-type IncidentTold struct {
+// IncidentNotified answers a Notify: the notifier has the beginning of an incident for good, or its end.
+type IncidentNotified struct {
 	ID     string
 	Since  time.Time
 	Over   bool
@@ -158,4 +158,4 @@ func (CommandReceived) event()  {}
 func (RunsLookedUp) event()     {}
 func (AlertRules) event()       {}
 func (IncidentsLoaded) event()  {}
-func (IncidentTold) event()     {}
+func (IncidentNotified) event() {}

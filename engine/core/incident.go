@@ -15,19 +15,19 @@ import (
 // that is durable: its beginning, and its end where that is asked for. It stays until the notifier has both; what begins before
 // that waits in its Next. This file alone changes incidents; alert.go says what is a sign.
 
-func (t telling) effect(i *incident) Tell {
+func (t notice) effect(i *incident) Notify {
 	told := i.Clone()
 	told.Next = nil
-	if t == tellsBeginning {
+	if t == notifyBeginning {
 		told.Over, told.OverRun, told.Ended = time.Time{}, "", ""
 	}
-	return Tell{told}
+	return Notify{told}
 }
 
 // The wait before an incident is told again doubles from one to the other.
 const (
-	tellSoon = time.Second
-	tellLate = 30 * time.Second
+	notifySoon = time.Second
+	notifyLate = 30 * time.Second
 )
 
 // subject is what an incident is of: a job, a DAG, or a task of one with alerts of its own.
@@ -99,7 +99,7 @@ func (c *Core) sign(s *subject, alert spec.Alert, of *sign) {
 	into.Latest, into.Run, into.Wave, into.Slot, into.Reason = c.instant(), of.run, of.wave, of.slot, of.reason
 	into.To, into.Recovered = slices.Clone(s.alerts.To), s.alerts.Asks(spec.AlertRecovered)
 	c.touchIncident(i)
-	c.tell(i)
+	c.notify(i)
 }
 
 // over takes a good sign: what goes on is over, unless it is of the same wave and of another run of it.
@@ -116,7 +116,7 @@ func (c *Core) overFor(i *incident, by *sign) {
 	}
 	into.Over, into.OverRun, into.Ended = c.instant(), cmp.Or(by.run, by.wave), by.reason
 	c.touchIncident(i)
-	c.tell(i)
+	c.notify(i)
 }
 
 // goingOn returns what has begun and is not over, nil if there is none.
@@ -176,19 +176,19 @@ func (c *Core) fallSilent(i *incident) {
 	i.Reason = "nothing has succeeded since " + i.Latest.Format(time.RFC3339) + ", which is " + i.Since.Sub(i.Latest).String()
 	i.Count, i.Latest = 1, c.instant()
 	c.touchIncident(i)
-	c.tell(i)
+	c.notify(i)
 }
 
 // dropIncident removes an incident of which nothing is told any more.
 func (c *Core) dropIncident(i *incident) {
 	c.stopTimer(&i.timer)
-	i.current, i.telling, i.failures = false, tellsNothing, 0
+	i.current, i.notifying, i.failures = false, notifyNothing, 0
 	i.Incident = engine.Incident{ID: i.ID, Revision: i.Revision, UID: i.UID, Task: i.Task, Alert: i.Alert}
 	c.touchIncident(i)
 	u := c.unwritten(i.UID)
 	u.after = slices.DeleteFunc(u.after, func(e Effect) bool { // what is not durable never will be
-		tell, is := e.(Tell)
-		return is && tell.ID == i.ID
+		notify, is := e.(Notify)
+		return is && notify.ID == i.ID
 	})
 }
 
@@ -201,24 +201,24 @@ func (c *Core) touchIncident(i *incident) {
 }
 
 // tell has the notifier told what it is to be told next, once all that has been decided is durable.
-func (c *Core) tell(i *incident) {
-	if c.toTell(i) {
+func (c *Core) notify(i *incident) {
+	if c.toNotify(i) {
 		u := c.unwritten(i.UID)
-		u.after = append(u.after, i.telling.effect(i))
+		u.after = append(u.after, i.notifying.effect(i))
 	}
 }
 
-// toTell reports whether something is to be told, and goes on with what has been told in full.
-func (c *Core) toTell(i *incident) bool {
+// toNotify reports whether something is to be told, and goes on with what has been told in full.
+func (c *Core) toNotify(i *incident) bool {
 	switch {
-	case !i.current || i.Count == 0 || i.telling != tellsNothing:
+	case !i.current || i.Count == 0 || i.notifying != notifyNothing:
 		return false
-	case !i.Told:
-		i.telling = tellsBeginning
+	case !i.Notified:
+		i.notifying = notifyBeginning
 	case i.Over.IsZero():
 		return false
 	case i.Recovered:
-		i.telling = tellsEnd
+		i.notifying = notifyEnd
 	default:
 		c.done(i)
 		return false
@@ -239,33 +239,33 @@ func (c *Core) done(i *incident) {
 	if i.Count == 0 {
 		c.setTimer(&i.timer, i.Since, timer{kind: timerSilent, of: i})
 	}
-	c.tell(i)
+	c.notify(i)
 }
 
-// incidentTold takes the notifier's answer.
-func (c *Core) incidentTold(e IncidentTold) {
+// incidentNotified takes the notifier's answer.
+func (c *Core) incidentNotified(e IncidentNotified) {
 	at := slices.IndexFunc(c.incidents[engine.RunJob(e.ID)], func(i *incident) bool { return i.ID == e.ID })
 	if at < 0 {
 		return
 	}
 	i := c.incidents[engine.RunJob(e.ID)][at]
-	if !i.current || !i.Since.Equal(e.Since) || i.telling == tellsNothing || (i.telling == tellsEnd) != e.Over {
+	if !i.current || !i.Since.Equal(e.Since) || i.notifying == notifyNothing || (i.notifying == notifyEnd) != e.Over {
 		return // about what is no more
 	}
 	if e.Failed {
-		wait := min(tellSoon<<min(i.failures, 10), tellLate)
+		wait := min(notifySoon<<min(i.failures, 10), notifyLate)
 		i.failures++
-		c.setTimer(&i.timer, c.now.Add(wait), timer{kind: timerTell, of: i})
+		c.setTimer(&i.timer, c.now.Add(wait), timer{kind: timerNotify, of: i})
 		return
 	}
-	i.telling, i.failures = tellsNothing, 0
+	i.notifying, i.failures = notifyNothing, 0
 	if e.Over {
 		c.done(i)
 		return
 	}
-	i.Told = true
+	i.Notified = true
 	c.touchIncident(i)
-	c.tell(i)
+	c.notify(i)
 }
 
 // loadIncidents takes the incidents of a shard that was taken over. What is not told for all that is known is told again. News
@@ -277,8 +277,8 @@ func (c *Core) loadIncidents(e IncidentsLoaded) {
 		if i.Count == 0 {
 			c.setTimer(&i.timer, plan.Later(i.Since, c.now.Add(hearWithin)), timer{kind: timerSilent, of: i})
 		}
-		if c.toTell(i) {
-			c.perform(i.telling.effect(i))
+		if c.toNotify(i) {
+			c.perform(i.notifying.effect(i))
 		}
 	}
 }
@@ -295,8 +295,8 @@ func (c *Core) incidentsWentBack(by time.Duration) {
 			}
 			switch {
 			case i.timer == nil:
-			case i.telling != tellsNothing:
-				c.setTimer(&i.timer, c.now.Add(tellSoon), timer{kind: timerTell, of: i})
+			case i.notifying != notifyNothing:
+				c.setTimer(&i.timer, c.now.Add(notifySoon), timer{kind: timerNotify, of: i})
 			default:
 				c.setTimer(&i.timer, i.Since, timer{kind: timerSilent, of: i})
 			}

@@ -67,14 +67,14 @@ func (b *bench) told(failed bool) string {
 	b.t.Helper()
 	var all []string
 	for len(b.tells) > 0 {
-		tell := b.tells[0]
+		notify := b.tells[0]
 		b.tells = b.tells[1:]
 		what := "begins"
-		if !tell.Over.IsZero() {
+		if !notify.Over.IsZero() {
 			what = "ends"
 		}
-		all = append(all, fmt.Sprintf("%s %s", tell.Alert, what))
-		b.step(core.IncidentTold{ID: tell.ID, Since: tell.Since, Over: !tell.Over.IsZero(), Failed: failed})
+		all = append(all, fmt.Sprintf("%s %s", notify.Alert, what))
+		b.step(core.IncidentNotified{ID: notify.ID, Since: notify.Since, Over: !notify.Over.IsZero(), Failed: failed})
 		if failed {
 			break
 		}
@@ -110,7 +110,7 @@ func TestFailureAndItsRecoveryAreToldOnce(t *testing.T) {
 	}
 	b.all("at 9.75s", "at 10s", "started 10s/1", "finished 10s/1 4")
 	b.wantTold("")
-	if i := b.incidents()[0]; i.Count != 2 || i.Run != b.runID("10s") || !i.Since.Equal(b.seconds("5s")) || !i.Told {
+	if i := b.incidents()[0]; i.Count != 2 || i.Run != b.runID("10s") || !i.Since.Equal(b.seconds("5s")) || !i.Notified {
 		t.Errorf("after another failure: %+v", i)
 	}
 	b.all("at 14.75s", "at 15s", "started 15s/1", "finished 15s/1 0")
@@ -442,12 +442,12 @@ func TestAnswerAboutAnEarlierIncidentChangesNothing(t *testing.T) {
 	b.asks(asking(spec.AlertDead)) // drops it while the notifier is being told
 	b.asks(asking(spec.AlertFailed))
 	b.all("at 9.75s", "at 10s", "started 10s/1", "finished 10s/1 3")
-	b.step(core.IncidentTold{ID: early.ID, Since: early.Since})
-	if i := b.incidents()[0]; i.Told || i.Key() == early.Key() {
+	b.step(core.IncidentNotified{ID: early.ID, Since: early.Since})
+	if i := b.incidents()[0]; i.Notified || i.Key() == early.Key() {
 		t.Errorf("%+v", i)
 	}
-	b.step(core.IncidentTold{ID: "job-failed"})
-	b.step(core.IncidentTold{ID: "nothing-failed"})
+	b.step(core.IncidentNotified{ID: "job-failed"})
+	b.step(core.IncidentNotified{ID: "nothing-failed"})
 	b.tells = b.tells[1:]
 	b.wantTold("failed begins")
 }

@@ -32,14 +32,14 @@ func newAlertWaves(t *testing.T, whole, second *spec.Alerts) *waveBench {
 func (b *waveBench) told() string {
 	var all []string
 	for len(b.tells) > 0 {
-		tell := b.tells[0]
+		notify := b.tells[0]
 		b.tells = b.tells[1:]
 		what := "begins"
-		if !tell.Over.IsZero() {
+		if !notify.Over.IsZero() {
 			what = "ends"
 		}
-		all = append(all, strings.TrimSpace(fmt.Sprintf("%s %s %s", tell.Alert, what, tell.Task)))
-		b.step(core.IncidentTold{ID: tell.ID, Since: tell.Since, Over: !tell.Over.IsZero()})
+		all = append(all, strings.TrimSpace(fmt.Sprintf("%s %s %s", notify.Alert, what, notify.Task)))
+		b.step(core.IncidentNotified{ID: notify.ID, Since: notify.Since, Over: !notify.Over.IsZero()})
 	}
 	slices.Sort(all)
 	return strings.Join(all, ", ")

@@ -87,7 +87,7 @@ const (
 	timerWatch   // a run may be late or slow: see watch
 	timerWave    // a wave may be slow
 	timerSilent  // nothing may have succeeded for long
-	timerTell    // an incident is to be told again
+	timerNotify  // an incident waits for its next notification
 )
 
 // timer is of a job, a run, a wave or an incident, as its kind says.
@@ -138,19 +138,19 @@ type ledgerRange struct {
 // incident is what the core holds of one: the core holds all of its shard.
 type incident struct {
 	engine.Incident
-	current  bool // else there is none: it was dropped
-	stored   bool
-	dirty    bool
-	telling  telling
-	failures int                 // of telling it, in a row
-	timer    *wheel.Timer[timer] // to fall silent, or to tell it again
+	current   bool // else there is none: it was dropped
+	stored    bool
+	dirty     bool
+	notifying notice
+	failures  int                 // failed notifications in a row
+	timer     *wheel.Timer[timer] // to fall silent, or to notify again
 }
 
-// telling is what of an incident the notifier is being told.
-type telling uint8
+// notice is the part of an incident that the notifier is being sent.
+type notice uint8
 
 const (
-	tellsNothing telling = iota
-	tellsBeginning
-	tellsEnd
+	notifyNothing notice = iota
+	notifyBeginning
+	notifyEnd
 )

@@ -50,8 +50,8 @@ func (c *Core) Step(now time.Time, event Event) []Effect {
 		c.alertRules(e)
 	case IncidentsLoaded:
 		c.loadIncidents(e)
-	case IncidentTold:
-		c.incidentTold(e)
+	case IncidentNotified:
+		c.incidentNotified(e)
 	case ClockWentBack:
 		c.clockWentBack(e.By)
 	}
@@ -101,10 +101,10 @@ func (c *Core) expire(_ time.Time, t timer) {
 		i := t.of.(*incident)
 		i.timer = nil
 		c.fallSilent(i)
-	case timerTell:
+	case timerNotify:
 		i := t.of.(*incident)
 		i.timer = nil
-		c.perform(i.telling.effect(i))
+		c.perform(i.notifying.effect(i))
 	}
 	c.settleRuns()
 }

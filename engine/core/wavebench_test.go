@@ -29,7 +29,7 @@ type waveBench struct {
 	letters map[string]bool
 
 	incidents map[string]engine.Incident
-	tells     []core.Tell // that have not been answered
+	tells     []core.Notify // that have not been answered
 
 	queue    []*engine.Task // published, and not executed yet
 	started  []string       // every attempt that was, in order: "task#attempt"
@@ -175,7 +175,7 @@ func (b *waveBench) perform(effects []core.Effect) {
 			before := len(b.queue)
 			b.queue = slices.DeleteFunc(b.queue, func(t *engine.Task) bool { return t.Run == e.Run })
 			defer b.try(core.AttemptRevoked{Run: e.Run, Attempt: e.Attempt, Revoked: len(b.queue) < before})
-		case core.Tell:
+		case core.Notify:
 			b.tells = append(b.tells, e)
 		case core.Inspect:
 			run := b.runs[e.Run]

@@ -41,7 +41,7 @@ func failed(run string) engine.Result {
 func tells(r *rig) (ids []string) {
 	r.actions = slices.DeleteFunc(r.actions, func(action shard.Action) bool {
 		perform, _ := action.(shard.Perform)
-		tell, is := perform.Effect.(core.Tell)
+		tell, is := perform.Effect.(core.Notify)
 		if is {
 			ids = append(ids, tell.ID)
 		}
@@ -90,7 +90,7 @@ func TestATakeOverReadsIncidentsAndRulesBeforeAnythingElse(t *testing.T) {
 		}
 	}
 	known := of(uidIn(home, 2)[1], home)
-	known.Told = true
+	known.Notified = true
 	r.give(shard.Recovered{
 		Seats: recovery.Seats, Terms: []engine.Term{{Number: 1}, {Number: 1}}, Incidents: []engine.Incident{of("job", home), of(uidIn(home+1, 1)[0], home+1), known},
 		Alerts: core.AlertRules{Namespaces: map[string]spec.Alerts{"default": {On: []spec.Alert{spec.AlertFailed}, To: []string{"all"}}}},
@@ -140,7 +140,7 @@ type mailbox struct {
 	early  bool // it was told of what the store does not have
 }
 
-func (m *mailbox) Tell(ctx context.Context, incident engine.Incident) error {
+func (m *mailbox) Notify(ctx context.Context, incident engine.Incident) error {
 	m.mu.Lock()
 	m.under++
 	m.most = max(m.most, m.under)

@@ -93,9 +93,9 @@ type Queue interface {
 
 // Notifier tells people of what is wrong.
 type Notifier interface {
-	// Tell takes the beginning of an incident, or its end where Over is set. nil means that it is durable: it is not told again
+	// Notify takes the beginning of an incident, or its end where Over is set. nil means that it is durable: it is not told again
 	// then, but for one whose answer was lost. The notifier tells by Incident.Key whether it has it already.
-	Tell(ctx context.Context, incident engine.Incident) error
+	Notify(ctx context.Context, incident engine.Incident) error
 	// AlertRules returns what namespaces ask for where definitions leave it out, by namespace. The caller may keep it.
 	AlertRules(ctx context.Context) (map[string]spec.Alerts, error)
 }

@@ -56,10 +56,10 @@ type Runner struct {
 // questions bounds the queue questions (Inspect, Revoke, …) that are under way at one time.
 const questions = 64
 
-// tells bounds the incidents that the notifier is being told at one time, and tellWithin is how long it may take with one.
+// tells bounds the incidents that the notifier is being told at one time, and notifyWithin is how long it may take with one.
 const (
-	tells      = 16
-	tellWithin = 30 * time.Second
+	tells        = 16
+	notifyWithin = 30 * time.Second
 )
 
 // countEvery is how often the runs of namespaces are counted: that looks at all shards.

@@ -34,13 +34,13 @@ func (r *Runner) effect(ctx context.Context, a Perform) {
 		})
 	case core.Ask:
 		r.ask(ctx, func() { r.report(ctx, "tell an executor to "+string(e.Kind), r.queue.Ask(ctx, e.Control)) })
-	case core.Tell:
+	case core.Notify:
 		r.bounded(ctx, r.tells, func() {
-			within, cancel := context.WithTimeout(ctx, tellWithin)
+			within, cancel := context.WithTimeout(ctx, notifyWithin)
 			defer cancel()
-			err := r.config.Notifier.Tell(within, e.Incident)
+			err := r.config.Notifier.Notify(within, e.Incident)
 			r.report(ctx, "tell of an incident", err)
-			answer(core.IncidentTold{ID: e.ID, Since: e.Since, Over: !e.Over.IsZero(), Failed: err != nil})
+			answer(core.IncidentNotified{ID: e.ID, Since: e.Since, Over: !e.Over.IsZero(), Failed: err != nil})
 		})
 	case core.LookUpRuns:
 		r.goDo(func() {

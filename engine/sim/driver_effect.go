@@ -24,7 +24,7 @@ func about(effect core.Effect) (run string, attempt int) {
 		return f.Run, f.Attempt
 	case core.LookUpRuns:
 		return f.Command.ID, 0
-	case core.Tell:
+	case core.Notify:
 		return f.ID, 0
 	}
 	return "", 0
@@ -97,7 +97,7 @@ func (e *driver) effect(seat shard.Seat, effect core.Effect) {
 			}
 			return nil
 		})
-	case core.Tell:
+	case core.Notify:
 		w.notifier.take(e, seat, f.Incident)
 	case core.LookUpRuns:
 		e.do(func(p *process, loader shard.Loader) shard.Input {

@@ -150,7 +150,7 @@ func (n *notifier) take(e *driver, seat shard.Seat, i engine.Incident) {
 		latency = n.between(100*time.Millisecond, 20*time.Second)
 	}
 	n.w.after(latency, func() { // which the engine's end does not stop
-		answer := core.IncidentTold{ID: i.ID, Since: i.Since, Over: !i.Over.IsZero(), Failed: n.chance(notifyRefused, 0.1)}
+		answer := core.IncidentNotified{ID: i.ID, Since: i.Since, Over: !i.Over.IsZero(), Failed: n.chance(notifyRefused, 0.1)}
 		if !answer.Failed {
 			n.takes(&i)
 			answer.Failed = n.chance(notifyUnsure, 0.1)

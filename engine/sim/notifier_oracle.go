@@ -330,7 +330,7 @@ func (n *notifier) held(s concern, is *happened, put map[string]*engine.Incident
 func (n *notifier) leftovers() {
 	untold := func() (id string) {
 		for _, id := range slices.Sorted(maps.Keys(n.docs)) {
-			if i := n.docs[id]; i.Count > 0 && (!i.Told || !i.Over.IsZero()) {
+			if i := n.docs[id]; i.Count > 0 && (!i.Notified || !i.Over.IsZero()) {
 				return id
 			}
 		}
@@ -344,7 +344,7 @@ func (n *notifier) leftovers() {
 	}
 	if id := untold(); id != "" {
 		i := n.docs[id]
-		n.w.fail("every incident is told", "%s is left, told %v, over %s", i.Key(), i.Told, i.Over)
+		n.w.fail("every incident is told", "%s is left, told %v, over %s", i.Key(), i.Notified, i.Over)
 	}
 	for _, id := range slices.Sorted(maps.Keys(n.docs)) {
 		i := n.docs[id]

@@ -13,8 +13,8 @@ func Reachable() []Count {
 	add("fault", Faults()...)
 	add("action", "Recover", "Listen", "Leave", "Poll", "Load", "Sweep", "LoadCommands", "ReadBinaries", "ReadAlerts", "Perform", "Commit",
 		"Acknowledge")
-	add("effect", "Publish", "Revoke", "Inspect", "DeclareLost", "Ask", "LookUpRuns", "Tell")
-	add("event", "AttemptInspected", "AttemptRevoked", "RunsLookedUp", "TaskPublished", "IncidentTold")
+	add("effect", "Publish", "Revoke", "Inspect", "DeclareLost", "Ask", "LookUpRuns", "Notify")
+	add("event", "AttemptInspected", "AttemptRevoked", "RunsLookedUp", "TaskPublished", "IncidentNotified")
 	add("result", "started", "progress", "finished", "revoked", "lost")
 	add("process", "exit", "timeout", "cancelled", "drained", "watchdog", "executor killed")
 	add("queue", "second copy refused", "claim refused", "outlived copy dropped", "lock is held", "attempt trimmed",

@@ -10,19 +10,19 @@ var incidentGuards = []mutant{
 	{
 		name: "tell-after-commit", guard: "an incident is told once it is durable",
 		file: coreIncident,
-		old:  "		u := c.unwritten(i.UID)\n		u.after = append(u.after, i.telling.effect(i))\n",
-		new:  "		c.perform(i.telling.effect(i))\n",
+		old:  "		u := c.unwritten(i.UID)\n		u.after = append(u.after, i.notifying.effect(i))\n",
+		new:  "		c.perform(i.notifying.effect(i))\n",
 	},
 	{
 		name: "tell-again", guard: "what the notifier did not take is told again",
 		file: coreIncident,
-		old:  "		c.setTimer(&i.timer, c.now.Add(wait), timer{kind: timerTell, of: i})\n		return\n",
+		old:  "		c.setTimer(&i.timer, c.now.Add(wait), timer{kind: timerNotify, of: i})\n		return\n",
 		new:  "		_ = wait\n		return\n",
 	},
 	{
 		name: "tell-after-take-over", guard: "what is not told is told after a take-over",
 		file: coreIncident,
-		old:  "		if c.toTell(i) {\n			c.perform(i.telling.effect(i))\n		}\n",
+		old:  "		if c.toNotify(i) {\n			c.perform(i.notifying.effect(i))\n		}\n",
 		new:  "",
 	},
 	{
@@ -39,14 +39,14 @@ var incidentGuards = []mutant{
 		name: "tell-fence", guard: "an answer about an earlier incident of the same kind is no answer about the present one",
 		held: test{"engine/core", "^TestAnswerAboutAnEarlierIncidentChangesNothing$"},
 		file: coreIncident,
-		old:  "	if !i.current || !i.Since.Equal(e.Since) || i.telling",
-		new:  "	if !i.current || i.telling",
+		old:  "	if !i.current || !i.Since.Equal(e.Since) || i.notifying",
+		new:  "	if !i.current || i.notifying",
 	},
 	{
 		name: "tell-begin-first", guard: "the beginning is told before the end",
 		file: coreIncident,
-		old:  "	case !i.Told:\n		i.telling = tellsBeginning\n",
-		new:  "	case !i.Told && i.Over.IsZero():\n		i.telling = tellsBeginning\n",
+		old:  "	case !i.Notified:\n		i.notifying = notifyBeginning\n",
+		new:  "	case !i.Notified && i.Over.IsZero():\n		i.notifying = notifyBeginning\n",
 	},
 	{
 		name: "incident-with-failure", guard: "what failed is written with its incident",
@@ -70,7 +70,7 @@ var incidentGuards = []mutant{
 		name: "incident-dropped-untold", guard: "what was dropped before its commit is not told",
 		held: test{"engine/core", "^TestWhatIsNotAskedForAnyMoreGoesSilently$"},
 		file: coreIncident,
-		old:  "		return is && tell.ID == i.ID\n",
+		old:  "		return is && notify.ID == i.ID\n",
 		new:  "		return is && tell.ID == \"\"\n",
 	},
 	{

@@ -199,7 +199,7 @@ func TestEachMessageArrivesOnceWhileAllGoesWell(t *testing.T) {
 			i := anIncident(n)
 			tell(t, notifier, i)
 			<-time.After(time.Second)
-			i.Over, i.Told, i.Ended = time.Now().UTC(), true, "run 2 succeeded"
+			i.Over, i.Notified, i.Ended = time.Now().UTC(), true, "run 2 succeeded"
 			tell(t, notifier, i)
 		}
 		<-time.After(time.Hour)
@@ -210,7 +210,7 @@ func TestEachMessageArrivesOnceWhileAllGoesWell(t *testing.T) {
 
 func tell(t *testing.T, notifier *notify.Notifier, i engine.Incident) {
 	t.Helper()
-	if err := notifier.Tell(t.Context(), i); err != nil {
+	if err := notifier.Notify(t.Context(), i); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -314,7 +314,7 @@ func TestEachMessageArrivesWhateverIsKilled(t *testing.T) {
 						killed = append(killed, stop)
 						begin()
 					}
-					i.Over, i.Told, i.Ended = time.Now().UTC(), true, "run 2 succeeded"
+					i.Over, i.Notified, i.Ended = time.Now().UTC(), true, "run 2 succeeded"
 					tell(t, notify.NewNotifier(o.book, wake, func(string) {}, slog.New(slog.DiscardHandler)), i)
 				}
 				o.outside(func() {

@@ -62,11 +62,11 @@ type Config struct {
 	// LeaseTTL is how long the lease of an engine that died goes on.
 	LeaseTTL time.Duration
 	Ledger   func() Ledger // nil: this node does not check it
-	// Rules returns what is asked for, and Tell makes the deliveries of an incident; see notify.
-	Rules func(ctx context.Context, namespace string) (spec.Alerts, error)
-	Tell  func(ctx context.Context, incident engine.Incident) error
-	Now   func() time.Time
-	Log   *slog.Logger
+	// Rules returns what is asked for, and Notify makes the deliveries of an incident; see notify.
+	Rules  func(ctx context.Context, namespace string) (spec.Alerts, error)
+	Notify func(ctx context.Context, incident engine.Incident) error
+	Now    func() time.Time
+	Log    *slog.Logger
 }
 
 // Watch is one node's.
@@ -184,10 +184,10 @@ func (w *Watch) begin(ctx context.Context, alert spec.Alert, of string, s sign) 
 
 // tell tells of the beginning. If that fails, or this node dies, the next look tells it.
 func (w *Watch) tell(ctx context.Context, record *engine.Record, incident engine.Incident) error {
-	if err := w.config.Tell(ctx, incident); err != nil {
+	if err := w.config.Notify(ctx, incident); err != nil {
 		return err
 	}
-	incident.Told = true
+	incident.Notified = true
 	return w.replace(ctx, record, incident)
 }
 
@@ -216,7 +216,7 @@ func (w *Watch) goOn(ctx context.Context, now time.Time, record *engine.Record, 
 	switch {
 	case !asked, still && now.Sub(incident.Since) > forgotten && incident.Alert == notify.AlertExecutorSilent:
 		return lost(w.config.Records.DeleteRecord(ctx, kind, record.Key, record.Revision)) // silently
-	case !incident.Told && incident.Over.IsZero():
+	case !incident.Notified && incident.Over.IsZero():
 		return w.tell(ctx, record, incident)
 	case still && incident.Over.IsZero():
 		if s.count == incident.Count && s.reason == incident.Reason {
@@ -236,7 +236,7 @@ func (w *Watch) goOn(ctx context.Context, now time.Time, record *engine.Record, 
 			return lost(err) // another node was first
 		}
 	}
-	if err := w.config.Tell(ctx, incident); err != nil { // told again by the next look
+	if err := w.config.Notify(ctx, incident); err != nil { // told again by the next look
 		return err
 	}
 	return lost(w.config.Records.DeleteRecord(ctx, kind, record.Key, record.Revision))

@@ -83,7 +83,7 @@ func (i *installation) tell(_ context.Context, incident engine.Incident) error {
 // start runs a watch until stop is called.
 func (i *installation) start() (stop func()) {
 	w := New(Config{
-		Records: i.store, Queue: i, LeaseTTL: 5 * time.Second, Tell: i.tell, Now: time.Now, Log: slog.New(slog.NewTextHandler(i.Output(), nil)),
+		Records: i.store, Queue: i, LeaseTTL: 5 * time.Second, Notify: i.tell, Now: time.Now, Log: slog.New(slog.NewTextHandler(i.Output(), nil)),
 		Owners: func(context.Context) ([engine.Shards]string, error) {
 			i.mu.Lock()
 			defer i.mu.Unlock()

@@ -36,7 +36,7 @@ type incidentDocument struct {
 	Ended     string            `bson:"ended,omitempty"`
 	To        []string          `bson:"to,omitempty"`
 	Recovered bool              `bson:"recovered,omitempty"`
-	Told      bool              `bson:"told,omitempty"`
+	Notified  bool              `bson:"notified,omitempty"`
 	Next      *incidentDocument `bson:"next,omitempty"`
 	Position  int64             `bson:"position,omitempty"` // of the commit in its shard's journal
 }
@@ -46,7 +46,7 @@ func newIncidentDocument(i *engine.Incident) incidentDocument {
 		ID: i.ID, Revision: i.Revision, Shard: i.Shard, Namespace: i.Namespace, UID: i.UID, Job: i.Job, DAG: i.DAG, Task: i.Task,
 		Alert: string(i.Alert), Since: date(i.Since), Latest: someDate(i.Latest), Count: i.Count, Run: i.Run, Wave: i.Wave,
 		Slot: someDate(i.Slot), Reason: i.Reason, Over: someDate(i.Over), OverRun: i.OverRun, Ended: i.Ended,
-		To: i.To, Recovered: i.Recovered, Told: i.Told,
+		To: i.To, Recovered: i.Recovered, Notified: i.Notified,
 	}
 	if i.Next != nil {
 		next := newIncidentDocument(i.Next)
@@ -63,7 +63,7 @@ func (d incidentDocument) value() (engine.Incident, error) {
 		ID: d.ID, Revision: d.Revision, Shard: d.Shard, Namespace: d.Namespace, UID: d.UID, Job: d.Job, DAG: d.DAG, Task: d.Task,
 		Alert: spec.Alert(d.Alert), Since: instant(d.Since), Latest: someInstant(d.Latest), Count: d.Count, Run: d.Run, Wave: d.Wave,
 		Slot: someInstant(d.Slot), Reason: d.Reason, Over: someInstant(d.Over), OverRun: d.OverRun, Ended: d.Ended,
-		To: d.To, Recovered: d.Recovered, Told: d.Told,
+		To: d.To, Recovered: d.Recovered, Notified: d.Notified,
 	}
 	if d.Next != nil {
 		next, err := d.Next.value()

@@ -23,7 +23,7 @@ func anIncident(job engine.Job, alert spec.Alert, since time.Time) engine.Incide
 
 // endedIncident fills every field of an incident that is over.
 func endedIncident(i engine.Incident) engine.Incident {
-	i.Revision, i.Count, i.Told, i.Recovered = 2, 7, true, true
+	i.Revision, i.Count, i.Notified, i.Recovered = 2, 7, true, true
 	i.DAG, i.Task, i.Wave, i.Slot = "etl", "fetch", "wave", i.Since.Add(-time.Minute)
 	i.Latest, i.Over, i.OverRun, i.Ended = i.Since.Add(time.Hour), i.Since.Add(2*time.Hour), "run", "it succeeded"
 	i.To = []string{"ops", "on-call"}

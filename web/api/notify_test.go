@@ -139,7 +139,7 @@ func TestDeliveriesAndIncidentsAreListedAndSentAgain(t *testing.T) {
 		}
 	}
 	for n, target := range []string{"ops", "none", "ops"} {
-		if err := notifier.Tell(t.Context(), incident(n, target)); err != nil {
+		if err := notifier.Notify(t.Context(), incident(n, target)); err != nil {
 			t.Fatal(err)
 		}
 	}

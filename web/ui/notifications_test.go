@@ -88,7 +88,7 @@ func TestSilencesRulesAndDeliveriesOnTheirPage(t *testing.T) {
 	incident := engine.Incident{
 		ID: "u-failed", Namespace: "default", UID: "u", Job: "report", Alert: "failed", Since: s.Now, Latest: s.Now, Count: 1, Reason: "exit 3", To: []string{"ops"},
 	}
-	if err := notifier.Tell(t.Context(), incident); err != nil {
+	if err := notifier.Notify(t.Context(), incident); err != nil {
 		t.Fatal(err)
 	}
 	page := s.see(t, path)
