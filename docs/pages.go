@@ -50,8 +50,9 @@ type Group struct {
 
 // groups are in the order of the pages' list. The decisions are a group of their own after these.
 var groups = []Group{
-	{"How to", []string{"users", "notifications", "secrets", "deploy", "moving", "import"}},
-	{Reference, []string{"schedules", "programs", "limits", "roles", "audit", "keyboard"}},
+	{"Start here", []string{"tutorial", "concepts", "comparison", "troubleshooting"}},
+	{"How to", []string{"jobs", "dags", "failures", "notifications", "secrets", "ci", "users", "deploy", "moving", "import"}},
+	{Reference, []string{"definitions", "cli", "schedules", "programs", "limits", "roles", "audit", "keyboard"}},
 	{"How it works", []string{"guarantees", "security", "scale", "pages", "design-language"}},
 }
 
