@@ -166,12 +166,22 @@ func stepPhrase(entry part, unit string) string {
 		text = "every " + unit
 	}
 	if strings.HasPrefix(entry.text, "*/") {
-		return text
+		return text + unevenGap(entry, unit)
 	}
 	if strings.Contains(entry.text, "-") {
 		return fmt.Sprintf("%s from %d to %d", text, entry.low, entry.high)
 	}
 	return fmt.Sprintf("%s from %d on", text, entry.low)
+}
+
+// unevenGap names the values of */n where n does not divide the whole: from the last to the first of the next whole it is shorter.
+func unevenGap(entry part, unit string) string {
+	whole := map[string]int{"second": 60, "minute": 60, "hour": 24}[unit]
+	if whole == 0 || entry.step <= 1 || whole%entry.step == 0 {
+		return ""
+	}
+	last := (whole - 1) / entry.step * entry.step
+	return fmt.Sprintf(" (0 to %d, then %d later)", last, whole-last)
 }
 
 func describeDays(fields *[fieldCount][]part) string {

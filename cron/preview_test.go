@@ -101,7 +101,7 @@ func TestDescribe(t *testing.T) {
 		"every minute, UTC":                                                 {Cron: []string{"* * * * *"}},
 		"every 5 minutes, on Monday to Friday, UTC":                         {Cron: []string{"*/5 * * * MON-FRI"}},
 		"every hour, UTC":                                                   {Cron: []string{"@hourly"}},
-		"every 7th minute of every hour, UTC":                               {Cron: []string{"*/7 * * * *"}},
+		"every 7th minute (0 to 56, then 4 later) of every hour, UTC":       {Cron: []string{"*/7 * * * *"}},
 		"at minutes 0 and 30 of every hour, UTC":                            {Cron: []string{"0,30 * * * *"}},
 		"at minute 15 of every 2nd hour, every day, UTC":                    {Cron: []string{"15 */2 * * *"}},
 		"every 10th minute of hours 9 to 17, every day, UTC":                {Cron: []string{"*/10 9-17 * * *"}},

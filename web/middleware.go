@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
 
 	"github.com/tidewheel/tidewheel/web/api"
 )
@@ -147,6 +148,15 @@ func streams(r *http.Request) bool {
 	query := r.URL.Query()
 	return query.Has("follow") && query.Get("follow") != "false" && query.Get("follow") != "0"
 }
+
+// withoutTrailingSlash leads from /jobs/ to /jobs.
+var withoutTrailingSlash = middleware.RemoveTrailingSlashWithConfig(middleware.TrailingSlashConfig{
+	Skipper: func(c echo.Context) bool {
+		r := c.Request()
+		return r.Method != http.MethodGet && r.Method != http.MethodHead || r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, api.Prefix)
+	},
+	RedirectCode: http.StatusPermanentRedirect,
+})
 
 // notCompressed tells what is sent as it is: streams, programs, output that may be large, and what is small by nature.
 func notCompressed(c echo.Context) bool {

@@ -137,6 +137,7 @@ func New(config Config) (*Server, error) {
 		s.accessLog,
 		s.recoverPanic,
 		securityHeaders,
+		withoutTrailingSlash,
 		s.endStreams,
 		s.authenticate,
 		s.recordChange,

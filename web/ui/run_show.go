@@ -171,7 +171,7 @@ func notRun(run *engine.Run) string {
 	if run.DAG != "" {
 		return "/dags/" + run.DAG + "/slots"
 	}
-	return "/jobs/" + run.Job + "#ledger"
+	return "/jobs/" + run.Job + "/slots"
 }
 
 // queued is when a run first waited for an executor; the run itself remembers the latest time.

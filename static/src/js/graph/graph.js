@@ -25,6 +25,12 @@ const levels = { near: 0.52, middle: 0.26 }; // zoom from which texts, and names
 const legible = 0.42; // zoom from which a first look shows all
 const everything = 250; // tasks up to which all are kept in the page; of more, those in view
 const aside = 56; // pixels at the right that the buttons stand on
+// zoomStep is how far one event of the wheel zooms, as a power of two. A pinch comes as many small events with Ctrl; a notch of a
+// mouse's wheel is one large event, which would zoom four-fold.
+const zoomStep = (event) => {
+  const step = -event.deltaY * (event.deltaMode === 1 ? 0.05 : event.deltaMode ? 1 : 0.002) * (event.ctrlKey ? 10 : 1);
+  return Math.max(-0.4, Math.min(0.4, step));
+};
 const beside = 400; // pixels around the view in which tasks are kept
 
 export const makeGraph = (parent, options) => new Graph(parent, options);
@@ -85,7 +91,7 @@ class Graph {
   // Pan and zoom.
 
   startZoom() {
-    this.zoomer = zooming().scaleExtent([closest.least, closest.most]).clickDistance(4)
+    this.zoomer = zooming().scaleExtent([closest.least, closest.most]).clickDistance(4).wheelDelta(zoomStep)
       .filter((event) => {
         if (event.target.closest?.(".graph-handle, .graph-tools, .graph-cut")) return false;
         if (event.type === "wheel") return event.ctrlKey || event.metaKey || this.root.contains(document.activeElement);
