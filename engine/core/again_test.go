@@ -166,3 +166,15 @@ func TestARetryOfAnEndThatWasRetriedAlreadyIsNotActedOn(t *testing.T) {
 		t.Errorf("the run begins once more: %q", b.out)
 	}
 }
+
+// TestARunThatAnotherEnginePreparedIsPublishedAfterTheCommit: an engine that has lost its shard and does not know it reads what the new
+// owner has prepared. That one may give the run up, so the engine publishes it only with a commit, which is refused.
+func TestARunThatAnotherEnginePreparedIsPublishedAfterTheCommit(t *testing.T) {
+	b := newBench(t)
+	for _, line := range [][]string{{"define", "every=60s"}, {"at", "59.75s"}, {"restart", "59.8s"}, {"at", "60s"}} {
+		b.do(line)
+	}
+	if slices.Contains(b.out, "now publish 60s/1") || !slices.Contains(b.out, "then publish 60s/1") {
+		t.Errorf("what another engine has prepared led to %q", b.out)
+	}
+}
