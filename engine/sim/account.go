@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/cron"
@@ -320,24 +321,17 @@ func names(s *cron.Schedule, slot time.Time) bool {
 	return ok && next.Equal(slot)
 }
 
-// expand lists the slots of a range of the ledger: by the form that was in force, or else by whichever form it fits, one with a fixed
-// delay last: the slots of another may look like its.
+// expand lists the slots of a range of the ledger, which the schedule of its generation names. One slot of a root may be that of a wave of
+// another generation.
 func expand(m *jobModel, r *engine.SlotRange) ([]time.Time, bool) {
-	delays := func(f *form) bool { return f.schedule.Kind() == cron.KindAfter && r.Count > 1 }
-	for i := range m.forms {
-		inForce := !m.forms[i].since.After(r.From) && (i+1 == len(m.forms) || m.forms[i+1].since.After(r.From))
-		if slots, ok := m.forms[i].slots(r); ok && inForce && !delays(&m.forms[i]) {
-			return slots, true
-		}
+	if m.of != nil && r.Count == 1 {
+		return []time.Time{r.From}, slices.ContainsFunc(m.forms, func(f form) bool { _, ok := f.slots(r); return ok })
 	}
-	for _, last := range []bool{false, true} {
-		for i := len(m.forms) - 1; i >= 0; i-- {
-			if slots, ok := m.forms[i].slots(r); ok && delays(&m.forms[i]) == last {
-				return slots, true
-			}
-		}
+	f := m.formOf(r.Generation)
+	if f == nil {
+		return nil, false
 	}
-	return nil, false
+	return f.slots(r)
 }
 
 // slots lists the slots of a range, if it is one of this form.
