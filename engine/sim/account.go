@@ -268,7 +268,7 @@ func (m *jobModel) stoodStill(run *engine.Run, handled, came time.Duration) bool
 	}
 	for i, r := range m.revisions {
 		known := r.paused && !r.handledWall.IsZero() && came > r.handled
-		if known && run.Slot.After(r.handledWall.Add(time.Second)) && m.pausedFor(i, run) {
+		if known && run.Slot.After(r.handledWall) && m.pausedFor(i, run) {
 			return true
 		}
 	}
@@ -281,20 +281,8 @@ func (m *jobModel) pausedFor(n int, run *engine.Run) bool {
 	if m.revisions[n].generation > run.Generation && !run.Slot.After(m.formOf(m.revisions[n].generation).since) {
 		return false
 	}
-	for n < len(m.revisions) && (m.revisions[n].paused || m.unheard(n)) {
-		n++
-	}
+	n = m.pauseEnds(n)
 	return n == len(m.revisions) || m.revisions[n].generation >= run.Generation && run.Slot.Before(m.resumed(n))
-}
-
-// unheard reports whether the job was paused again before the engine saw a revision: then that one resumed nothing.
-func (m *jobModel) unheard(n int) bool {
-	for ; n < len(m.revisions); n++ {
-		if !m.revisions[n].known.IsZero() {
-			return m.revisions[n].paused
-		}
-	}
-	return false
 }
 
 // resumed is when a revision ended a pause: as its user's clock said, or as the engine saw it, if that is behind. Where the engine saw
@@ -382,7 +370,7 @@ func (w *world) complete(m *jobModel, b book) {
 		if m.job.Paused && m.stopped().Before(until) {
 			until = m.stopped()
 		}
-		if m.neverWent(f) || m.pausedBefore(f) {
+		if f.pausedAt > 0 && m.inPause(f.pausedAt) || m.pausedBefore(f) {
 			until = f.since
 		}
 		if f.had.After(until) && f.had.After(f.debt.task.Accounted) { // the clock went back before the next form was written
@@ -399,19 +387,21 @@ func (w *world) complete(m *jobModel, b book) {
 
 // pausedBefore reports whether the job is in a pause that the engine knew before a form was written, by whatever clock.
 func (m *jobModel) pausedBefore(f *form) bool {
-	for i := len(m.revisions) - 1; i >= 0 && (m.revisions[i].paused || m.revisions[i].handledWall.IsZero()); i-- {
-		if r := &m.revisions[i]; r.generation < f.generation && r.paused && !r.handledWall.IsZero() {
+	for i := range m.revisions {
+		if r := &m.revisions[i]; r.generation < f.generation && r.paused && !r.handledWall.IsZero() && m.inPause(i) {
 			return true
 		}
 	}
 	return false
 }
 
-// stopped is the stamp of the pause that the job is in. What was resumed and paused again before the engine saw it was
-// never resumed.
+// stopped is the stamp of the pause that the job is in.
 func (m *jobModel) stopped() time.Time {
 	stamp := m.job.PausedAt
-	for i := len(m.revisions) - 1; i >= 0 && (m.revisions[i].paused || m.revisions[i].handledWall.IsZero()); i-- {
+	for i := range m.revisions {
+		if !m.inPause(i) {
+			continue
+		}
 		r := &m.revisions[i]
 		if r.paused && r.stamp.Before(stamp) {
 			stamp = r.stamp
