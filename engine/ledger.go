@@ -39,6 +39,9 @@ type SlotRange struct {
 	Count     int64      `json:"count"`
 	Outcome   Outcome    `json:"outcome"`
 	Reason    SlotReason `json:"reason"`
+	// Generation is that of the definition by whose schedule the slots follow each other, 0 in what earlier versions wrote. Of one slot
+	// of a root it may be that of its wave.
+	Generation int64 `json:"generation,omitempty"`
 }
 
 // DeadLetter is a run that used up its retries.

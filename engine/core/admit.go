@@ -102,7 +102,7 @@ func (c *Core) admit(r *run) {
 	case spec.OverlapAllow:
 		c.enqueue(r)
 	case spec.OverlapSkip:
-		if blocker.PendingSkip != "" || blocker.undecided(c.now) || blocker.unheard && c.now.Before(r.due().Add(hearWithin)) {
+		if !blocker.underWay() || blocker.unheard && c.now.Before(r.due().Add(hearWithin)) {
 			r.hearing = true
 			c.setTimer(&r.timer, c.now.Add(hearEvery), timer{kind: timerFire, of: r})
 			return
@@ -158,7 +158,7 @@ func (c *Core) blocker(j *job, except *run) *run {
 		if r == except {
 			continue
 		}
-		if r.underWay() || r.PendingSkip != "" || except != nil && r.undecided(c.now) && r.due().Before(except.due()) {
+		if r.underWay() || r.PendingSkip != "" || except != nil && r.goesBefore(except, c.now) {
 			return r
 		}
 	}

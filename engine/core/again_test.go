@@ -166,3 +166,44 @@ func TestARetryOfAnEndThatWasRetriedAlreadyIsNotActedOn(t *testing.T) {
 		t.Errorf("the run begins once more: %q", b.out)
 	}
 }
+
+// TestARunThatAnotherEnginePreparedIsPublishedAfterTheCommit: an engine that has lost its shard and does not know it reads what the new
+// owner has prepared. That one may give the run up, so the engine publishes it only with a commit, which is refused.
+func TestARunThatAnotherEnginePreparedIsPublishedAfterTheCommit(t *testing.T) {
+	b := newBench(t)
+	for _, line := range [][]string{{"define", "every=60s"}, {"at", "59.75s"}, {"restart", "59.8s"}, {"at", "60s"}} {
+		b.do(line)
+	}
+	if slices.Contains(b.out, "now publish 60s/1") || !slices.Contains(b.out, "then publish 60s/1") {
+		t.Errorf("what another engine has prepared led to %q", b.out)
+	}
+}
+
+// TestARetryWaitsForARunThatMayHaveBeenPublished: an engine has published a run at its slot and lost its shard before it could write that.
+// The clock goes back behind the slot, and the next owner is asked to try an earlier run again.
+func TestARetryWaitsForARunThatMayHaveBeenPublished(t *testing.T) {
+	b := newBench(t)
+	for _, line := range [][]string{
+		{"define", "every=60s", "overlap=skip"}, {"at", "60s"}, {"started", "60s/1"}, {"finished", "60s/1", "1"}, {"at", "119.75s"}, {"crash"},
+	} {
+		b.do(line)
+	}
+	b.now = b.seconds("110s")
+	b.load()
+	b.out = nil
+	b.do([]string{"retry", "60s"})
+	if slices.Contains(b.out, "then publish 60s/2") || !slices.Contains(b.out, "run 60s retrying #1 waiting") {
+		t.Errorf("the retry led to %q", b.out)
+	}
+	b.do([]string{"run", "other"})
+	b.do([]string{"cancel", "other"})
+	if slices.Contains(b.out, "then publish 60s/2") {
+		t.Errorf("it goes as another run that waited has ended: %q", b.out)
+	}
+	for _, line := range [][]string{{"started", "120s/1"}, {"finished", "120s/1", "0"}} {
+		b.do(line)
+	}
+	if !slices.Contains(b.out, "then publish 60s/2") {
+		t.Errorf("after the end of the run it does not go: %q", b.out)
+	}
+}

@@ -72,13 +72,13 @@ func (c *Core) closeOld(j *job) *cron.Schedule {
 		return nil
 	}
 	schedule, def := j.schedule, j.def
-	j.schedule, j.def, j.open = replaced, &previous, nil
+	j.schedule, j.def = replaced, &previous
 	parked := j.task.RunAt.Equal(engine.Parked) && !j.task.Slot.Equal(engine.Parked)
 	changed := plan.Earlier(def.PausedAt, c.now) // no slot that lies ahead, because the clock went back, came before a pause
 	for _, span := range plan.UntilEdit(parked, def.Paused, changed, def.UpdatedAt) {
 		c.allOverdue(j, span.Until, span.Reason)
 	}
-	j.schedule, j.def, j.open = schedule, def, nil
+	j.schedule, j.def = schedule, def
 	return replaced
 }
 

@@ -13,7 +13,7 @@ func (c *Core) runEnded(r *run) {
 
 // startNextWaiting lets go what waited for a run of the job to end.
 func (c *Core) startNextWaiting(j *job) {
-	for next := j.nextWaiting(); next != nil && c.blocker(j, nil) == nil; next = j.nextWaiting() {
+	for next := j.nextWaiting(); next != nil && c.blocker(j, next) == nil; next = j.nextWaiting() {
 		c.enqueue(next)
 	}
 	if j.postpone && j.def != nil && j.schedule != nil && c.blocker(j, nil) == nil {

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -149,4 +150,28 @@ func TestSlotsSinceAnEditThatIsSeenVeryLateAreRecorded(t *testing.T) {
 	b.do([]string{"at", "60s"})
 	b.load()
 	b.ledger("52.5s-52.5s edited", "37.5s-37.5s edited", "22.5s-22.5s edited", "7.5s-7.5s edited", "1s-60s blackout")
+}
+
+// TestARangeOfTheLedgerIsOfOneGeneration: the schedule of its generation tells which slots a range has. Those before and after an edit
+// would follow each other by the schedule of before.
+func TestARangeOfTheLedgerIsOfOneGeneration(t *testing.T) {
+	b := newBench(t)
+	for _, line := range [][]string{
+		{"define", "every=2s", "overlap=skip"}, {"at", "2s"}, {"started", "2s/1"}, {"at", "6s"},
+		{"define", "every=2s", "overlap=skip", "tries=2"}, {"at", "10s"},
+	} {
+		b.do(line)
+	}
+	ranges, _, err := b.store.Slots(t.Context(), engine.SlotFilter{JobUID: benchUID, Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range ranges {
+		r := &ranges[i]
+		got = append(got, fmt.Sprintf("generation %d: %d from %s", r.Generation, r.Count, r.From.Sub(benchStart)))
+	}
+	if want := []string{"generation 2: 2 from 8s", "generation 1: 2 from 4s"}; !slices.Equal(got, want) {
+		t.Errorf("the ledger has %q, want %q", got, want)
+	}
 }

@@ -105,5 +105,4 @@ func (c *Core) define(j *job, def *engine.Job) {
 		j.binary = def.Namespace + "/" + ref.Name
 	}
 	j.schedule = plan.Compile(&copied.Spec, &copied)
-	j.open = nil
 }

@@ -44,10 +44,7 @@ func (c *Core) dropPrepared(r *run, reason engine.SlotReason) {
 		if reason == engine.ReasonOutage {
 			outcome = engine.OutcomeMissed
 		}
-		c.note(r.job, r.Slot, outcome, reason)
-		if def := r.job.def; def != nil && def.Generation != r.Generation {
-			r.job.open = nil // a slot of another schedule is no part of a range
-		}
+		c.noteOf(r.job, r.Generation, r.Slot, outcome, reason)
 	}
 	c.drop(r)
 }

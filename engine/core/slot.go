@@ -63,17 +63,22 @@ func (c *Core) account(j *job, slot time.Time) {
 	}
 }
 
-// note records that a slot did not fire. Consecutive slots that ended alike grow one range.
+// note records that a slot of the present schedule did not fire.
 func (c *Core) note(j *job, slot time.Time, outcome engine.Outcome, reason engine.SlotReason) {
+	c.noteOf(j, j.def.Generation, slot, outcome, reason)
+}
+
+// noteOf records that a slot did not fire. Consecutive slots of one generation that ended alike grow one range.
+func (c *Core) noteOf(j *job, generation int64, slot time.Time, outcome engine.Outcome, reason engine.SlotReason) {
 	c.alertOfNote(j, slot, outcome, reason)
 	open := j.open
-	if open != nil && open.Outcome == outcome && open.Reason == reason && slot.Equal(j.openNext) {
+	if open != nil && open.Generation == generation && open.Outcome == outcome && open.Reason == reason && slot.Equal(j.openNext) {
 		open.To = slot
 		open.Count++
 	} else {
 		open = &ledgerRange{SlotRange: engine.SlotRange{
 			ID: engine.SlotRangeID(j.uid, slot), JobUID: j.uid, Namespace: j.namespace, Job: j.name,
-			From: slot, To: slot, Count: 1, Outcome: outcome, Reason: reason,
+			From: slot, To: slot, Count: 1, Outcome: outcome, Reason: reason, Generation: generation,
 		}}
 		j.open = open
 	}
@@ -84,7 +89,7 @@ func (c *Core) note(j *job, slot time.Time, outcome engine.Outcome, reason engin
 	}
 	c.account(j, slot)
 	j.openNext = time.Time{}
-	if j.schedule != nil {
+	if j.schedule != nil && j.def.Generation == generation {
 		j.openNext, _ = j.schedule.Next(slot)
 	}
 }

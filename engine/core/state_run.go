@@ -28,6 +28,16 @@ func (r *run) undecided(now time.Time) bool {
 	return (r.maybePublished || r.hearing) && r.Status == engine.StatusScheduled && !r.Waiting && !r.due().After(now)
 }
 
+// goesBefore reports whether it is to be decided first what becomes of a run. Of two whose time has come that is the one that is due
+// earlier. What an engine before has prepared it may have published, by a clock that is ahead or went back since; of two such runs
+// it published the earlier one first.
+func (r *run) goesBefore(other *run, now time.Time) bool {
+	if r.maybePublished && !other.maybePublished && (r.untouched() || r.undecided(now)) {
+		return true
+	}
+	return r.undecided(now) && r.due().Before(other.due())
+}
+
 // untouched reports whether a run was prepared for its slot, and nothing has come of it yet.
 func (r *run) untouched() bool {
 	return r.Status == engine.StatusScheduled && r.Attempt == 0 && r.Trigger == engine.TriggerSchedule && !r.Waiting

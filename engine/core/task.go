@@ -23,7 +23,7 @@ func (c *Core) taskOf(d *dagState, name string) *job {
 // defineTask brings a task's job to the present definition of its DAG.
 func (c *Core) defineTask(j *job) {
 	d := j.dag
-	j.def, j.schedule, j.open, j.alerts = nil, nil, nil, nil
+	j.def, j.schedule, j.alerts = nil, nil, nil
 	j.namespace, j.name = d.namespace, d.name+"/"+j.taskName
 	for generation, f := range d.definitions {
 		if task, ok := f.Task(j.taskName); ok {

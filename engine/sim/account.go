@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/cron"
@@ -267,7 +268,7 @@ func (m *jobModel) stoodStill(run *engine.Run, handled, came time.Duration) bool
 	}
 	for i, r := range m.revisions {
 		known := r.paused && !r.handledWall.IsZero() && came > r.handled
-		if known && run.Slot.After(r.handledWall.Add(time.Second)) && m.pausedFor(i, run) {
+		if known && run.Slot.After(r.handledWall) && m.pausedFor(i, run) {
 			return true
 		}
 	}
@@ -280,20 +281,8 @@ func (m *jobModel) pausedFor(n int, run *engine.Run) bool {
 	if m.revisions[n].generation > run.Generation && !run.Slot.After(m.formOf(m.revisions[n].generation).since) {
 		return false
 	}
-	for n < len(m.revisions) && (m.revisions[n].paused || m.unheard(n)) {
-		n++
-	}
+	n = m.pauseEnds(n)
 	return n == len(m.revisions) || m.revisions[n].generation >= run.Generation && run.Slot.Before(m.resumed(n))
-}
-
-// unheard reports whether the job was paused again before the engine saw a revision: then that one resumed nothing.
-func (m *jobModel) unheard(n int) bool {
-	for ; n < len(m.revisions); n++ {
-		if !m.revisions[n].known.IsZero() {
-			return m.revisions[n].paused
-		}
-	}
-	return false
 }
 
 // resumed is when a revision ended a pause: as its user's clock said, or as the engine saw it, if that is behind. Where the engine saw
@@ -320,24 +309,17 @@ func names(s *cron.Schedule, slot time.Time) bool {
 	return ok && next.Equal(slot)
 }
 
-// expand lists the slots of a range of the ledger: by the form that was in force, or else by whichever form it fits, one with a fixed
-// delay last: the slots of another may look like its.
+// expand lists the slots of a range of the ledger, which the schedule of its generation names. One slot of a root may be that of a wave of
+// another generation.
 func expand(m *jobModel, r *engine.SlotRange) ([]time.Time, bool) {
-	delays := func(f *form) bool { return f.schedule.Kind() == cron.KindAfter && r.Count > 1 }
-	for i := range m.forms {
-		inForce := !m.forms[i].since.After(r.From) && (i+1 == len(m.forms) || m.forms[i+1].since.After(r.From))
-		if slots, ok := m.forms[i].slots(r); ok && inForce && !delays(&m.forms[i]) {
-			return slots, true
-		}
+	if m.of != nil && r.Count == 1 {
+		return []time.Time{r.From}, slices.ContainsFunc(m.forms, func(f form) bool { _, ok := f.slots(r); return ok })
 	}
-	for _, last := range []bool{false, true} {
-		for i := len(m.forms) - 1; i >= 0; i-- {
-			if slots, ok := m.forms[i].slots(r); ok && delays(&m.forms[i]) == last {
-				return slots, true
-			}
-		}
+	f := m.formOf(r.Generation)
+	if f == nil {
+		return nil, false
 	}
-	return nil, false
+	return f.slots(r)
 }
 
 // slots lists the slots of a range, if it is one of this form.
@@ -388,7 +370,7 @@ func (w *world) complete(m *jobModel, b book) {
 		if m.job.Paused && m.stopped().Before(until) {
 			until = m.stopped()
 		}
-		if m.neverWent(f) || m.pausedBefore(f) {
+		if f.pausedAt > 0 && m.inPause(f.pausedAt) || m.pausedBefore(f) {
 			until = f.since
 		}
 		if f.had.After(until) && f.had.After(f.debt.task.Accounted) { // the clock went back before the next form was written
@@ -405,19 +387,21 @@ func (w *world) complete(m *jobModel, b book) {
 
 // pausedBefore reports whether the job is in a pause that the engine knew before a form was written, by whatever clock.
 func (m *jobModel) pausedBefore(f *form) bool {
-	for i := len(m.revisions) - 1; i >= 0 && (m.revisions[i].paused || m.revisions[i].handledWall.IsZero()); i-- {
-		if r := &m.revisions[i]; r.generation < f.generation && r.paused && !r.handledWall.IsZero() {
+	for i := range m.revisions {
+		if r := &m.revisions[i]; r.generation < f.generation && r.paused && !r.handledWall.IsZero() && m.inPause(i) {
 			return true
 		}
 	}
 	return false
 }
 
-// stopped is the stamp of the pause that the job is in. What was resumed and paused again before the engine saw it was
-// never resumed.
+// stopped is the stamp of the pause that the job is in.
 func (m *jobModel) stopped() time.Time {
 	stamp := m.job.PausedAt
-	for i := len(m.revisions) - 1; i >= 0 && (m.revisions[i].paused || m.revisions[i].handledWall.IsZero()); i-- {
+	for i := range m.revisions {
+		if !m.inPause(i) {
+			continue
+		}
 		r := &m.revisions[i]
 		if r.paused && r.stamp.Before(stamp) {
 			stamp = r.stamp

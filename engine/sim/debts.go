@@ -174,17 +174,3 @@ func (m *jobModel) planned(w *world, task *engine.ScheduledTask) {
 		w.fail("no slot is accounted for before its time", "%s: the slots up to %s are, and the clocks have come to %s", m.uid, task.Accounted, w.peak)
 	}
 }
-
-// neverWent reports whether a form has been paused ever since the engine knew it, while it had planned nothing before: all
-// that comes after the edit counts as paused then.
-func (m *jobModel) neverWent(f *form) bool {
-	if f.pausedAt == 0 {
-		return false
-	}
-	for n := f.pausedAt; n < len(m.revisions); n++ {
-		if r := &m.revisions[n]; !r.paused && !r.handledWall.IsZero() {
-			return false
-		}
-	}
-	return true
-}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tidewheel/tidewheel/cron"
@@ -49,6 +50,26 @@ type revision struct {
 	handledWall time.Time     // by the engine's clock; zero if it has not acted on it by itself
 	handled     time.Duration // when that was
 	known       time.Time     // when it was first known to the engine that did, by that one's clock
+}
+
+// pauseEnds returns the revision that ends the pause which the n-th is in, their number if none does: it is n where that one is no pause.
+// What was resumed and paused again before an engine saw it was never resumed.
+func (m *jobModel) pauseEnds(n int) int {
+	for ; n < len(m.revisions); n++ {
+		if !m.revisions[n].paused && !m.pausedAgain(n) {
+			break
+		}
+	}
+	return n
+}
+
+// inPause reports whether the pause that a revision is in goes on.
+func (m *jobModel) inPause(n int) bool { return m.pauseEnds(n) == len(m.revisions) }
+
+// pausedAgain reports whether the first revision from the n-th on that an engine saw is a pause.
+func (m *jobModel) pausedAgain(n int) bool {
+	at := slices.IndexFunc(m.revisions[n:], func(r revision) bool { return !r.handledWall.IsZero() })
+	return at >= 0 && m.revisions[n+at].paused
 }
 
 // stands notes when the engine has stopped a job's clock.

@@ -59,8 +59,8 @@ var editGuards = []mutant{
 	{
 		name: "edit-closes-old", guard: "an edit accounts for the slots of the schedule that it replaced",
 		file: "engine/core/edit.go",
-		old:  "	schedule, def := j.schedule, j.def\n	j.schedule, j.def, j.open",
-		new:  "	if !j.def.UpdatedAt.IsZero() {\n		return replaced\n	}\n	schedule, def := j.schedule, j.def\n	j.schedule, j.def, j.open",
+		old:  "	schedule, def := j.schedule, j.def\n	j.schedule, j.def =",
+		new:  "	if !j.def.UpdatedAt.IsZero() {\n		return replaced\n	}\n	schedule, def := j.schedule, j.def\n	j.schedule, j.def =",
 	},
 	{
 		name: "resumed-ahead", guard: "a resumption by a clock that is ahead lets what passed in the pause count as paused",

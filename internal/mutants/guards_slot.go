@@ -8,6 +8,13 @@ const (
 // slotGuards see to it that every slot ends once: as a run, or in the ledger.
 var slotGuards = []mutant{
 	{
+		name: "ledger-generation", guard: "a range of the ledger is of one generation",
+		held: test{"engine/core", "^TestARangeOfTheLedgerIsOfOneGeneration$"},
+		file: "engine/core/slot.go",
+		old:  "open.Generation == generation && ",
+		new:  "",
+	},
+	{
 		name: "slot-identity", guard: "a run's id is its slot's, whenever it is made",
 		also: "nearly all transcripts",
 		file: "engine/core/begin.go",

@@ -22,20 +22,22 @@ type slotDocument struct {
 	Count     int64         `bson:"count"`
 	Outcome   string        `bson:"outcome"`
 	Reason    string        `bson:"reason"`
-	Position  int64         `bson:"position,omitempty"` // of the commit in its shard's journal
+	// Generation is 0 in what earlier versions wrote.
+	Generation int64 `bson:"generation,omitempty"`
+	Position   int64 `bson:"position,omitempty"` // of the commit in its shard's journal
 }
 
 func newSlotDocument(r *engine.SlotRange) slotDocument {
 	return slotDocument{
 		ID: r.ID, JobUID: r.JobUID, Namespace: r.Namespace, Job: r.Job, From: date(r.From), To: date(r.To),
-		Count: r.Count, Outcome: string(r.Outcome), Reason: string(r.Reason),
+		Count: r.Count, Outcome: string(r.Outcome), Reason: string(r.Reason), Generation: r.Generation,
 	}
 }
 
 func (d slotDocument) value() (engine.SlotRange, error) {
 	return engine.SlotRange{
 		ID: d.ID, JobUID: d.JobUID, Namespace: d.Namespace, Job: d.Job, From: instant(d.From), To: instant(d.To),
-		Count: d.Count, Outcome: engine.Outcome(d.Outcome), Reason: engine.SlotReason(d.Reason),
+		Count: d.Count, Outcome: engine.Outcome(d.Outcome), Reason: engine.SlotReason(d.Reason), Generation: d.Generation,
 	}, nil
 }
 

@@ -134,6 +134,7 @@ func aSlotRange(job engine.Job, from time.Time, count int64) engine.SlotRange {
 	return engine.SlotRange{
 		ID: engine.SlotRangeID(job.UID, from), JobUID: job.UID, Namespace: job.Namespace, Job: job.Name,
 		From: from, To: from.Add(time.Duration(count-1) * time.Minute), Count: count, Outcome: engine.OutcomeSkipped, Reason: engine.ReasonPaused,
+		Generation: 7,
 	}
 }
 

@@ -28,7 +28,7 @@ func (o *ledgerOwner) doubled(ctx context.Context, w *ledgerWindow, owed []time.
 		if o.generation > 2 && ranges[i].Reason == engine.ReasonEdited {
 			continue // an edit took the slot away, and the next one brought it back
 		}
-		for _, slot := range slotsOf(&ranges[i], w.schedule) {
+		for _, slot := range slotsOf(&ranges[i], w) {
 			entries[slot.UnixMilli()]++
 		}
 	}
@@ -48,12 +48,13 @@ func (o *ledgerOwner) doubled(ctx context.Context, w *ledgerWindow, owed []time.
 	return doubled, nil
 }
 
-// slotsOf lists the slots of a range as far as they are known: all where it is made of consecutive slots of the schedule,
-// otherwise its first and its last.
-func slotsOf(r *engine.SlotRange, schedule *cron.Schedule) []time.Time {
-	if schedule != nil && r.Count > 2 && r.Count <= ledgerUnit {
+// slotsOf lists the slots of a range as far as they are known: all where it is made of consecutive slots of the form, unless it says that
+// it is of another one; otherwise its first and its last.
+func slotsOf(r *engine.SlotRange, form *ledgerWindow) []time.Time {
+	other := r.Generation > 0 && r.Generation != form.generation
+	if form.schedule != nil && !other && r.Count > 2 && r.Count <= ledgerUnit {
 		var slots []time.Time
-		for slot := range schedule.Between(r.From.Add(-time.Millisecond), r.To) {
+		for slot := range form.schedule.Between(r.From.Add(-time.Millisecond), r.To) {
 			if slots = append(slots, slot); int64(len(slots)) > r.Count {
 				break
 			}

@@ -32,6 +32,20 @@ func TestLedgerCheckFindsASlotThatBothRanAndWasSkipped(t *testing.T) {
 	w.wants() // it was made good
 }
 
+// TestLedgerCheckReadsARangeByItsOwnGeneration: a range of three slots of another schedule begins and ends with slots of this one, which
+// has three there, too. Only the two ends are known to be in it.
+func TestLedgerCheckReadsARangeByItsOwnGeneration(t *testing.T) {
+	w := newTide(t)
+	job := w.PutJob(t, `{"name":"busy","binary":"report","schedule":"*/10 * * * *"}`)
+	w.sweep()
+	w.pass(35*time.Minute, false)
+	other := skipped(job.UID, clock(12, 10), clock(12, 12), clock(12, 30))
+	other.Generation = job.Generation + 1
+	w.Write(t, engine.Batch{Slots: []engine.SlotRange{other}})
+	w.fresh()
+	w.wants("busy 12:10:00 both", "busy 12:30:00 both")
+}
+
 func TestLedgerCheckFindsASlotThatIsInTheLedgerTwice(t *testing.T) {
 	w := newTide(t)
 	job := w.PutJob(t, `{"name":"busy","binary":"report","schedule":"*/10 * * * *"}`)
