@@ -44,8 +44,9 @@ const (
 	MaxTTL     = 7 * 24 * time.Hour
 )
 
-// DefaultLife is how long the credentials of an executor are good. They are renewed at half of it.
-const DefaultLife = time.Hour
+// DefaultLife is how long the credentials of an executor are good. They are renewed at half of it. A NATS that is not embedded keeps the
+// connection of a revoked executor for so long, and an executor works on without web nodes for nearly as long.
+const DefaultLife = 15 * time.Minute
 
 // AllTiers is the tier of an executor that serves all of them alike.
 const AllTiers = "all"

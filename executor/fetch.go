@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/executor/cache"
 )
@@ -50,8 +48,8 @@ func (a *attempt) fetch() (got *cache.File, refused *failure) {
 		case errors.As(err, &digest):
 			damaged = true // perhaps on the way
 			continue
-		case errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT):
-			return nil, &failure{message: "the disk of executor " + a.e.config.ID + " is full: its program does not fit into the cache"}
+		case isFull(err):
+			return nil, &failure{unfetched: true, message: "the disk of executor " + a.e.config.ID + " is full: its program does not fit into the cache"}
 		}
 		if ctx.Err() == nil || reason == nil {
 			reason = err

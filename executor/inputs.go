@@ -221,8 +221,8 @@ func (b *inbox) give(file *os.File) error {
 
 // noRoom is the failure of this machine's disk.
 func (a *attempt) noRoom(err error) *failure {
-	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
-		return &failure{message: "the disk of executor " + a.e.config.ID + " is full: the outputs of the upstream tasks do not fit"}
+	if isFull(err) {
+		return &failure{unfetched: true, message: "the disk of executor " + a.e.config.ID + " is full: the outputs of the upstream tasks do not fit"}
 	}
-	return &failure{message: "executor " + a.e.config.ID + " cannot fill its work folder: " + cause(err)}
+	return &failure{unfetched: true, message: "executor " + a.e.config.ID + " cannot fill its work folder: " + cause(err)}
 }

@@ -25,6 +25,9 @@ type failure struct {
 	unfetched bool // the store did not give it, there is no room for it here, or the engine did not say that it may begin
 }
 
+// isFull reports whether an error says that a disk, or what a user may take of it, is full.
+func isFull(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
+
 // run runs the program to its end.
 func (a *attempt) run(file *cache.File, folder *process.Folder) (process.Exit, *failure) {
 	deadline := time.Time{}

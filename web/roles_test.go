@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -266,6 +268,44 @@ func TestCursorOfAnotherNamespaceIsRefused(t *testing.T) {
 		}
 		s.ask("GET", "/api/v1/"+list+"?namespace=finance&cursor="+cursor("finance/a"), "", asRole, "viewer").is(200)
 		s.ask("GET", "/api/v1/"+list+"?namespace=finance&cursor="+cursor("harbour/a"), "", asRole, "viewer").problem(422, "invalid_cursor")
+	}
+}
+
+// A cursor that names a run of another namespace is a place in the list, and opens nothing.
+func TestCursorAtARunOfAnotherNamespaceShowsNoneOfIts(t *testing.T) {
+	s := newRoleSite(t, roleHolders())
+	ids := map[string]string{}
+	for n, namespace := range []string{"finance", "harbour", "finance", "harbour"} {
+		id := fmt.Sprintf("uid-s%d", n)
+		s.PutRun(t, engine.Run{
+			ID: id, Revision: 1, Namespace: namespace, JobUID: "uid", Job: "charge", Tier: "light", Class: "standard", Trigger: "schedule",
+			Status: engine.StatusQueued, Attempt: 1, CreatedAt: s.Now.Add(time.Duration(n) * time.Second),
+			Attempts: []engine.Attempt{{N: 1, Status: engine.StatusQueued}},
+		})
+		ids[id] = namespace
+	}
+	list := func(namespace, query, as string) (page wire.List[wire.Run]) {
+		t.Helper()
+		body := s.ask("GET", "/api/v1/runs?namespace="+namespace+query, "", asRole, as).is(200).body
+		if err := json.Unmarshal([]byte(body), &page); err != nil {
+			t.Fatal(err)
+		}
+		return page
+	}
+	next := list("harbour", "&limit=1", "all").Next
+	if next == "" {
+		t.Fatal("the list of the other namespace has one page")
+	}
+	for _, query := range []string{"", "&cursor=" + url.QueryEscape(next)} {
+		found := list("finance", query, "viewer").Items
+		if len(found) == 0 {
+			t.Errorf("%q: nothing is found", query)
+		}
+		for i := range found {
+			if ids[found[i].ID] != "finance" {
+				t.Errorf("%q: shows %s of %s", query, found[i].ID, ids[found[i].ID])
+			}
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -83,19 +84,9 @@ func TestWrongKeyIsSaidAtStartAndChangesNothing(t *testing.T) {
 	if err := os.WriteFile(file, []byte(other), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var said safeBuffer
 	config.SecretsKeyFile = file
-	wrong, err := NewServer(config, slog.New(slog.NewTextHandler(&said, nil)), &safeBuffer{})
-	if err == nil {
-		err = wrong.Start(t.Context())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.server = wrong
-	s.env["TIDEWHEEL_URL"] = wrong.URL()
-	if !strings.Contains(said.String(), wrongKey) {
-		t.Errorf("nothing was said of the key: %s", said.String())
+	if said := s.startAnew(config); !strings.Contains(said, wrongKey) {
+		t.Errorf("nothing was said of the key: %s", said)
 	}
 	s.refusedWith("other", exitRefused, "another key of secrets", "secret", "set", "db")
 	if failed := s.run("run", "report", "--wait"); failed.status != exitFailed || !strings.Contains(failed.err, "another key of secrets") {
@@ -105,6 +96,55 @@ func TestWrongKeyIsSaidAtStartAndChangesNothing(t *testing.T) {
 	s.start() // with its own key again
 	if got := s.shown(); got != "12" {
 		t.Errorf("with its own key a program was given %s bytes", got)
+	}
+}
+
+// startAnew starts the server with other settings, and returns what it says at its start.
+func (s *testServer) startAnew(config ServerConfig) string {
+	s.t.Helper()
+	var said safeBuffer
+	server, err := NewServer(config, slog.New(slog.NewTextHandler(&said, nil)), &safeBuffer{})
+	if err == nil {
+		err = server.Start(s.t.Context())
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.server = server
+	s.env["TIDEWHEEL_URL"] = server.URL()
+	return said.String()
+}
+
+func TestLostKeyIsSaidAtStartAndNoOtherTakesItsPlace(t *testing.T) {
+	config := serverConfigFor(t)
+	s := startServer(t, config)
+	s.push("show", `echo ${#PASSWORD}`)
+	s.mustWith("twelve-bytes", "secret", "set", "db")
+	s.apply(secretJob)
+	s.stop()
+	own, elsewhere := filepath.Join(config.Data, secretsKeyFile), filepath.Join(t.TempDir(), "key")
+	if err := os.Rename(own, elsewhere); err != nil {
+		t.Fatal(err)
+	}
+	if said := s.startAnew(config); !strings.Contains(said, secret.ErrLost.Error()) {
+		t.Errorf("nothing was said of the key: %s", said)
+	}
+	for _, name := range []string{"db", "new"} {
+		s.refusedWith("other", exitRefused, "is not here", "secret", "set", name)
+	}
+	if failed := s.run("run", "report", "--wait"); failed.status != exitFailed {
+		t.Errorf("a run without the key: exit %d, %s", failed.status, failed.err)
+	}
+	s.stop()
+	if _, err := os.Stat(own); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("another key was made in its place: %v", err)
+	}
+	if err := os.Rename(elsewhere, own); err != nil {
+		t.Fatal(err)
+	}
+	s.start()
+	if got := s.shown(); got != "12" {
+		t.Errorf("with its key again a program was given %s bytes", got)
 	}
 }
 

@@ -41,7 +41,8 @@ type deeds struct {
 	cancelled map[string]bool      // by run: it was asked for
 	retried   map[string]bool      // by run: it was acknowledged
 	filled    map[string]bool      // by run: it was acknowledged
-	deleted   map[string]time.Time // by uid: when it was acknowledged
+	doomed    map[string]bool      // by uid: its deletion was asked for
+	deleted   map[string]time.Time // by uid: when it was acknowledged, or the job was found gone
 	done      map[string]int       // by what
 	year      int
 }
@@ -50,7 +51,7 @@ type deeds struct {
 func (w *workload) defineUsers(config Config, journal string) string {
 	w.deeds = deeds{
 		texts: map[string]string{}, pauses: map[string][]span{}, edits: map[string][]span{}, cancelled: map[string]bool{}, retried: map[string]bool{},
-		filled: map[string]bool{}, deleted: map[string]time.Time{}, done: map[string]int{}, year: firstYear,
+		filled: map[string]bool{}, doomed: map[string]bool{}, deleted: map[string]time.Time{}, done: map[string]int{}, year: firstYear,
 	}
 	var text strings.Builder
 	for i := range editedJobs {
@@ -301,19 +302,26 @@ func (u *user) delete(ctx context.Context) {
 	}
 }
 
-// deleteBrief deletes the job; that it is not there is as good.
+// deleteBrief deletes the job; that it is not there is as good: an earlier try was done, and its answer lost.
 func (w *workload) deleteBrief(ctx context.Context, api *client.Client) error {
 	made, err := api.Job(ctx, jobBrief)
 	if err == nil {
+		w.mu.Lock()
+		w.doomed[made.UID] = true
+		w.mu.Unlock()
 		err = api.DeleteJob(ctx, jobBrief, 0)
 	}
 	if refused, is := errors.AsType[*client.APIError](err); is && refused.Status == http.StatusNotFound {
-		return nil
+		err = nil
 	}
 	if err == nil {
 		w.mu.Lock()
-		w.deleted[made.UID] = time.Now()
-		w.mu.Unlock()
+		defer w.mu.Unlock()
+		for uid := range w.doomed {
+			if w.deleted[uid].IsZero() {
+				w.deleted[uid] = time.Now()
+			}
+		}
 	}
 	return err
 }

@@ -216,7 +216,7 @@ func (v *verdict) schedules(until map[string]time.Time) (all []*schedule) {
 // allowedEnd reports whether a run may have ended otherwise than well.
 func (v *verdict) allowedEnd(run wire.Run) bool {
 	j := v.jobs[run.JobUID]
-	_, deleted := v.work.deleted[run.JobUID]
+	deleted := v.work.doomed[run.JobUID]
 	switch run.Status {
 	case engine.StatusLost: // of a deleted job there is no definition to try it again by
 		return j.once || deleted

@@ -98,7 +98,12 @@ func (f *folders) take() (_ *Folder, err error) {
 		}
 		folder.GID = folder.UID
 	}
-	return folder, folder.make()
+	if err := folder.make(); err != nil {
+		_ = removeAll(path) // the error in hand says what to do
+		f.users.put(folder.UID)
+		return nil, err
+	}
+	return folder, nil
 }
 
 // renew gives a folder that was left untouched to a user whom no program has run as for long: what the last program

@@ -139,6 +139,18 @@ func (n *node) checkTaskKeys(t *testing.T, values map[string]string) {
 	if engine == executor { // one that needs none, or that makes its own
 		return
 	}
+	if values["enrolment"] != "" {
+		// What an executor is given beside its own credentials opens more than these.
+		for _, shared := range []string{"task-keys-file", "nats-credentials", "nats-credentials-file"} {
+			if values[shared] != "" {
+				t.Errorf("%s: it has --enrolment and --%s", n.name, shared)
+			}
+		}
+		if !strings.HasPrefix(values["enrolment"], values["data"]+"/") {
+			t.Errorf("%s: its credentials are in %s, which it may not write to: they are renewed", n.name, values["enrolment"])
+		}
+		return
+	}
 	text, err := os.ReadFile(values["task-keys-file"])
 	if err != nil {
 		t.Errorf("%s: its keys of tasks: %v", n.name, err)

@@ -52,7 +52,7 @@ func TestUnitsAreTaken(t *testing.T) {
 	}{
 		{"tidewheel.service", nil},
 		{"tidewheel-executor.service", map[string]string{
-			"TIDEWHEEL_NATS_URL": "nats://main:4222", "TIDEWHEEL_S3_ENDPOINT": "http://main:9000", "TIDEWHEEL_TIER": "heavy",
+			"TIDEWHEEL_NATS_URL": "nats://main:4222", "TIDEWHEEL_S3_ENDPOINT": "http://main:9000",
 		}},
 	} {
 		path := "deploy/systemd/" + c.file
@@ -91,6 +91,9 @@ func TestUnitsAreTaken(t *testing.T) {
 			if got, set := unit[name]; !set || strings.Join(got, " ") != want {
 				t.Errorf("%s: %s is %q, want %q", path, name, got, want)
 			}
+		}
+		if strings.Contains(values["roles"], "engine") == (values["enrolment"] != "") {
+			t.Errorf("%s: its roles are %s, and --enrolment is %q: an executor elsewhere has credentials of its own", path, values["roles"], values["enrolment"])
 		}
 		if values["data"] != "/var/lib/"+strings.Join(unit["StateDirectory"], "") {
 			t.Errorf("%s: --data is %s, and StateDirectory %s", path, values["data"], unit["StateDirectory"])
