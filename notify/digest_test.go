@@ -274,3 +274,28 @@ func TestDeliveryThatADigestLeftOutIsSent(t *testing.T) {
 		}
 	})
 }
+
+// What is part of a digest that is still tried is not taken into another one.
+func TestMemberOfADigestIsInNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(t)
+		o.digests("ops", time.Minute)
+		for _, job := range []string{"a", "b", "c"} {
+			o.notify(anIncident(job, "ops"))
+			pass(time.Second)
+		}
+		all := o.deliveries(DeliveryFilter{}) // the newest first
+		leader, member := all[0], all[1]
+		leader.Members, leader.NextAt, member.Digest = []string{leader.ID, member.ID}, time.Now().UTC().Add(time.Hour), leader.ID
+		for _, d := range []*Delivery{&leader, &member} {
+			if err := o.book.writeDelivery(t.Context(), d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		o.start()
+		pass(2 * time.Hour)
+		if got := o.target.jobsOf("ops"); len(got) != 2 || !slices.Equal(got[0], []string{"a"}) || !slices.Equal(got[1], []string{"b", "c"}) {
+			t.Errorf("sent %q", got)
+		}
+	})
+}

@@ -270,3 +270,25 @@ func TestLedgerDifferenceIsOverOnceANodeHasLookedAtAll(t *testing.T) {
 		i.want("all was looked at", "begins ledger-ledger_difference", "over ledger-ledger_difference")
 	})
 }
+
+func TestIncidentsOfTheInstallationAreListedUntilTheyAreOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newInstallation(t)
+		i.start()
+		i.come("x1", "host-1")
+		pass(time.Minute)
+		i.change(func() { i.owners[3] = "" })
+		i.vanish("x1", false)
+		pass(time.Minute)
+		open, err := Incidents(t.Context(), i.store)
+		if err != nil || len(open) != 2 || open[0].Since.Before(open[1].Since) || open[0].Reason == "" {
+			t.Errorf("open are %+v, %v", open, err)
+		}
+		i.change(func() { i.owners[3] = "b" })
+		i.come("x1", "host-1")
+		pass(time.Minute)
+		if open, err := Incidents(t.Context(), i.store); err != nil || len(open) > 0 {
+			t.Errorf("open are %+v, %v", open, err)
+		}
+	})
+}
