@@ -58,10 +58,7 @@ func (n *Notifier) Notify(ctx context.Context, incident engine.Incident) error {
 			silence = &silences[at]
 		}
 	}
-	for i, target := range incident.To {
-		if slices.Contains(incident.To[:i], target) {
-			continue
-		}
+	for _, target := range incident.To {
 		if err := n.tellTarget(ctx, &incident, target, silence); err != nil {
 			return fmt.Errorf("tell %s of incident %s: %w", target, incident.Key(), err)
 		}

@@ -181,11 +181,17 @@ func TestNodeWithoutTheKeyLeavesItToAnother(t *testing.T) {
 		o.notify(anIncident("hourly", "ops"))
 		pass(time.Hour)
 		o.want("states", o.states(), []string{"ops waiting", "ops waiting"})
+		if waits := o.deliveries(DeliveryFilter{})[0]; !strings.Contains(waits.Reason, "waits for another server") || !strings.Contains(waits.Reason, "no key of secrets") {
+			t.Errorf("it waits because %q", waits.Reason)
+		}
 		stop()
 		o.book.vault = whole
 		stop = o.start()
 		pass(time.Minute)
 		o.want("states", o.states(), []string{"ops delivered", "ops delivered"})
+		if sent := o.deliveries(DeliveryFilter{})[0]; sent.Reason != "" {
+			t.Errorf("it was delivered, and says %q", sent.Reason)
+		}
 		stop()
 		o.book.vault = secretless{whole}
 		o.notify(anIncident("weekly", "ops"))
