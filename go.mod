@@ -52,7 +52,7 @@ require (
 
 require github.com/yuin/goldmark v1.7.13
 
-require github.com/emersion/go-sasl v0.0.0-20241020182733-b788ff22d5a6 // indirect
+require github.com/emersion/go-sasl v0.0.0-20241020182733-b788ff22d5a6
 
 require (
 	filippo.io/hpke v0.4.0 // indirect

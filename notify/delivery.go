@@ -56,8 +56,8 @@ type Delivery struct {
 	GiveUpAt time.Time `json:"give_up_at,omitzero"`
 	// ClaimedUntil is until when one node alone sends it.
 	ClaimedUntil time.Time `json:"claimed_until,omitzero"`
-	// Digest is the delivery whose message this one is part of, Members those that are part of this one's. Members do not change
-	// once they are there, so that a message that is sent again is the same.
+	// Digest is the delivery whose message this one is part of, Members those that this one's message is made of, itself among them.
+	// Members do not change once they are there, so that a message that is sent again is the same.
 	Digest  string   `json:"digest,omitempty"`
 	Members []string `json:"members,omitempty"`
 

@@ -128,7 +128,7 @@ func titleOf(i *engine.Incident, over bool) string {
 	case i.Job != "":
 		name = "Job " + i.Job
 	default:
-		name = subjectWords(i)
+		name = Subject(i)
 	}
 	if i.Namespace != Installation && i.Namespace != "" {
 		name += " (" + i.Namespace + ")"
@@ -139,12 +139,13 @@ func titleOf(i *engine.Incident, over bool) string {
 	return name + " " + alertWords[i.Alert]
 }
 
-func subjectWords(i *engine.Incident) string {
+// Subject names what an incident of the installation is about.
+func Subject(i *engine.Incident) string {
 	switch i.Alert {
 	case AlertExecutorSilent:
 		return "Executor " + i.UID
 	case AlertShardUnowned:
-		return "Shard " + i.UID
+		return "A shard"
 	default:
 		return "The slot ledger"
 	}

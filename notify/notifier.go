@@ -58,10 +58,7 @@ func (n *Notifier) Notify(ctx context.Context, incident engine.Incident) error {
 			silence = &silences[at]
 		}
 	}
-	for i, target := range incident.To {
-		if slices.Contains(incident.To[:i], target) {
-			continue
-		}
+	for _, target := range incident.To {
 		if err := n.tellTarget(ctx, &incident, target, silence); err != nil {
 			return fmt.Errorf("tell %s of incident %s: %w", target, incident.Key(), err)
 		}
@@ -75,21 +72,14 @@ func (n *Notifier) tellTarget(ctx context.Context, incident *engine.Incident, ta
 	if err != nil || incident.Over.IsZero() || !incident.Recovered {
 		return err
 	}
-	end := Delivery{ID: deliveryID(incident, target, true), Namespace: incident.Namespace, Target: target, Incident: *incident, Over: true}
-	switch {
-	case begin != nil && begin.State == StateSilenced:
-		end.State, end.Reason = StateSilenced, "its beginning was silenced"
-	case begin != nil && begin.State == StateFailed:
-		end.State, end.Reason = StateFailed, undelivered
-	case begin == nil && n.book.moment().Sub(incident.Since) < kept-time.Hour: // this target was added later
+	if begin == nil && n.book.moment().Sub(incident.Since) < kept-time.Hour { // this target was added later
 		return nil
 	}
+	// What becomes of it is decided when it is sent: see Sender.behindAnother.
+	end := Delivery{ID: deliveryID(incident, target, true), Namespace: incident.Namespace, Target: target, Incident: *incident, Over: true}
 	_, err = n.make(ctx, &end)
 	return err
 }
-
-// undelivered is why the end of an incident is not sent.
-const undelivered = "its beginning was not delivered"
 
 // begin returns the delivery of an incident's beginning, which it makes if the incident was not told before; nil if there is none.
 func (n *Notifier) begin(ctx context.Context, incident *engine.Incident, target string, silence *Silence) (*Delivery, error) {

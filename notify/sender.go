@@ -229,7 +229,8 @@ func (s *Sender) deliver(ctx context.Context, dueKey, namespace, id string) (apa
 	if absent != nil {
 		return s.leave(ctx, &d, absent)
 	}
-	if d.Members == nil && d.State == StateHeld {
+	collects := d.State == StateHeld || d.Members != nil // also one that is sent again by hand
+	if collects && d.Members == nil {
 		if another, err := s.digestUnderWay(ctx, &d); another || err != nil {
 			return pollEvery, err
 		}
@@ -244,7 +245,7 @@ func (s *Sender) deliver(ctx context.Context, dueKey, namespace, id string) (apa
 		return 0, lostToAnother(err)
 	}
 	all := []Delivery{d}
-	if d.State == StateHeld {
+	if collects {
 		if all, err = s.gather(ctx, &d); err != nil {
 			return 0, lostToAnother(err)
 		}
@@ -315,7 +316,7 @@ func (s *Sender) behindAnother(ctx context.Context, d *Delivery) (waits bool, ap
 	case StateDelivered:
 		return false, 0, nil
 	case StateFailed:
-		return true, 0, s.end(ctx, d, StateFailed, undelivered)
+		return true, 0, s.end(ctx, d, StateFailed, "its beginning was not delivered")
 	case StateSilenced:
 		return true, 0, s.end(ctx, d, StateSilenced, "its beginning was silenced")
 	case StateHeld:
@@ -414,6 +415,15 @@ func (s *Sender) address(ctx context.Context, namespace, name string) (*Letter, 
 	return letter, nil
 }
 
+// Unable says why this node cannot send to a target, though another one may; "" where it can. Errors: engine.ErrNotFound.
+func (s *Sender) Unable(ctx context.Context, namespace, target string) (reason string, err error) {
+	_, err = s.address(ctx, namespace, target)
+	if unable, is := errors.AsType[*UnableError](err); is {
+		return unable.Reason, nil
+	}
+	return "", err
+}
+
 func unableTo(kind TargetKind) string {
 	if kind == TargetEmail {
 		return "this server has no SMTP server to send e-mail by: give --smtp-url and --smtp-from"
@@ -421,11 +431,20 @@ func unableTo(kind TargetKind) string {
 	return "this server cannot send to targets of kind " + string(kind)
 }
 
+// waitsForOther is why a delivery is not sent that this node cannot send.
+const waitsForOther = "it waits for another server: "
+
 // leave leaves a delivery to another node, until it has waited for too long.
 func (s *Sender) leave(ctx context.Context, d *Delivery, absent error) (time.Duration, error) {
 	now := s.book.moment()
 	if now.After(d.GiveUpAt) {
 		return 0, s.end(ctx, d, StateFailed, "no server could send it: "+absent.Error())
+	}
+	if d.Reason == "" { // for who looks at what waits
+		d.Reason = waitsForOther + absent.Error()
+		if err := s.book.writeDelivery(ctx, d); err != nil {
+			return absentFor, lostToAnother(err)
+		}
 	}
 	s.mu.Lock()
 	last := s.said[absent.Error()]

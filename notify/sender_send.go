@@ -102,7 +102,7 @@ func (s *Sender) record(ctx context.Context, d *Delivery, try Try, result string
 	d.ClaimedUntil = time.Time{}
 	switch result {
 	case ResultRetried:
-		d.NextAt = next
+		d.NextAt, d.Reason = next, ""
 	default:
 		d.State, d.EndedAt, d.NextAt, d.Reason = result, s.book.moment(), time.Time{}, ""
 	}
@@ -223,9 +223,8 @@ func (s *Sender) gather(ctx context.Context, d *Delivery) ([]Delivery, error) {
 	if err = errors.Join(err, failed); err != nil {
 		return nil, err
 	}
-	d.Members = []string{}
-	for i := range all[1:] {
-		d.Members = append(d.Members, all[i+1].ID)
+	for i := range all {
+		d.Members = append(d.Members, all[i].ID)
 	}
 	d.ClaimedUntil = s.book.moment().Add(claimLife)
 	err = s.book.writeDelivery(ctx, d)
@@ -253,6 +252,9 @@ func (s *Sender) follows(ctx context.Context, d *Delivery, these []Delivery) (bo
 func (s *Sender) members(ctx context.Context, d *Delivery) ([]Delivery, error) {
 	all := []Delivery{*d}
 	for _, id := range d.Members {
+		if id == d.ID {
+			continue
+		}
 		member, err := s.book.Delivery(ctx, d.Namespace, id)
 		if err != nil {
 			return nil, err

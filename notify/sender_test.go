@@ -4,285 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
-	"github.com/tidewheel/tidewheel/spec"
-	"github.com/tidewheel/tidewheel/store/memory"
 )
-
-// received is one try of a letter, as a target sees it.
-type received struct {
-	at      time.Time
-	id      string
-	target  string
-	message Message
-}
-
-// aTarget takes letters of all kinds, and answers as the test says.
-type aTarget struct {
-	mu     sync.Mutex
-	got    []received
-	answer func(letter *Letter) error // nil: it takes all
-}
-
-func (a *aTarget) Send(_ context.Context, letter *Letter) (string, error) {
-	a.mu.Lock()
-	a.got = append(a.got, received{time.Now(), letter.ID, letter.Target.Name, letter.Message})
-	answer := a.answer
-	a.mu.Unlock()
-	if answer != nil {
-		if err := answer(letter); err != nil {
-			return "", err
-		}
-	}
-	return "200 OK", nil
-}
-
-func (a *aTarget) answers(answer func(letter *Letter) error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.answer = answer
-}
-
-// took lists what was sent to a target, "" for all, as "type title" in order.
-func (a *aTarget) took(target string) (texts []string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, r := range a.got {
-		if target == "" || r.target == target {
-			texts = append(texts, r.message.Type+" "+r.message.Data.Title)
-		}
-	}
-	return texts
-}
-
-type noRuns struct{}
-
-func (noRuns) Run(context.Context, string) (engine.Run, error) {
-	return engine.Run{}, engine.ErrNotFound
-}
-
-// office is a book with a notifier and senders, in a bubble.
-type office struct {
-	*testing.T
-	book     *Book
-	store    *memory.Store
-	notifier *Notifier
-	target   *aTarget
-	senders  []*Sender
-
-	mu     sync.Mutex
-	counts map[string]int
-}
-
-func newOffice(t *testing.T) *office {
-	book, store := aBook(t)
-	o := &office{T: t, book: book, store: store, target: &aTarget{}, counts: map[string]int{}}
-	o.notifier = NewNotifier(book, func() {
-		for _, s := range o.senders {
-			s.Wake()
-		}
-	}, o.count, o.log())
-	for _, name := range []string{"ops", "dev"} {
-		mustSet(t, book, Target{Namespace: "default", Name: name, Kind: TargetWebhook, URL: "https://hooks.example.com/" + name})
-	}
-	return o
-}
-
-func (o *office) log() *slog.Logger { return slog.New(slog.NewTextHandler(o.Output(), nil)) }
-
-func (o *office) count(result string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.counts[result]++
-}
-
-func (o *office) counted(result string) int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.counts[result]
-}
-
-// start runs a sender until the test ends, or stop is called.
-func (o *office) start() (stop func()) {
-	s := NewSender(o.book, SenderConfig{
-		Wires: map[TargetKind]Wire{TargetWebhook: o.target, TargetJob: o.target}, Runs: noRuns{}, PublicURL: "https://tide.example.com",
-		Count: o.count, Log: o.log(),
-	})
-	o.senders = append(o.senders, s)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := s.Run(ctx); err != nil {
-			o.Error(err)
-		}
-	}()
-	stop = sync.OnceFunc(func() {
-		cancel()
-		<-done
-	})
-	o.Cleanup(stop)
-	return stop
-}
-
-func (o *office) tell(i engine.Incident) {
-	o.Helper()
-	if err := o.notifier.Notify(o.Context(), i); err != nil {
-		o.Fatal(err)
-	}
-}
-
-func (o *office) deliveries(filter DeliveryFilter) (all []Delivery) {
-	o.Helper()
-	if filter.Namespace == "" {
-		filter.Namespace = "default"
-	}
-	if filter.Limit == 0 {
-		filter.Limit = 100
-	}
-	for {
-		some, next, err := o.book.Deliveries(o.Context(), filter)
-		if err != nil {
-			o.Fatal(err)
-		}
-		all = append(all, some...)
-		if next == "" {
-			return all
-		}
-		filter.After = next
-	}
-}
-
-// states are those of all deliveries, sorted.
-func (o *office) states() (states []string) {
-	for _, d := range o.deliveries(DeliveryFilter{}) {
-		states = append(states, d.Target+" "+d.State)
-	}
-	slices.Sort(states)
-	return states
-}
-
-// pass lets so much time pass, and what is due in it happen.
-func pass(d time.Duration) {
-	<-time.After(d) // of the bubble
-	synctest.Wait()
-}
-
-func anIncident(job string, to ...string) engine.Incident {
-	now := time.Now().UTC()
-	return engine.Incident{
-		ID: engine.IncidentID("uid-"+job, "", spec.AlertFailed), Namespace: "default", UID: "uid-" + job, Job: job, Alert: spec.AlertFailed,
-		Since: now, Latest: now, Count: 1, Run: job + "-1", Reason: "exit code 1", To: to, Recovered: true,
-	}
-}
-
-func over(i engine.Incident) engine.Incident {
-	i.Over, i.OverRun, i.Ended, i.Notified = time.Now().UTC(), i.Job+"-2", "run "+i.Job+"-2 succeeded", true
-	return i
-}
-
-func (o *office) want(what string, got, want []string) {
-	o.Helper()
-	if !slices.Equal(got, want) {
-		o.Errorf("%s:\n got  %q\n want %q", what, got, want)
-	}
-}
-
-func TestIncidentIsToldOnceHoweverOftenItIsTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(t)
-		o.start()
-		i := anIncident("nightly", "ops", "dev", "ops")
-		for range 3 {
-			o.tell(i)
-		}
-		pass(time.Minute)
-		o.want("taken by ops", o.target.took("ops"), []string{"incident.opened Job nightly (default) failed"})
-		ended := over(i)
-		ended.Over = i.Since.Add(90 * time.Second)
-		for range 3 {
-			o.tell(ended)
-			pass(time.Minute)
-		}
-		for _, name := range []string{"ops", "dev"} {
-			o.want("taken by "+name, o.target.took(name),
-				[]string{"incident.opened Job nightly (default) failed", "incident.over Over: Job nightly (default) failed, for 1m30s"})
-		}
-		if n := o.counted(ResultDelivered); n != 4 {
-			t.Errorf("%d are counted as delivered, want 4", n)
-		}
-		left, err := o.store.Records(t.Context(), engine.RecordFilter{Kind: kindDue, Limit: 10})
-		if err != nil || len(left) > 0 {
-			t.Errorf("what says that they are due is still there: %v, %v", left, err)
-		}
-		first := o.target.got[0].message
-		if first.Data.URL != "https://tide.example.com/runs/nightly-1" || first.Data.Reason != "exit code 1" || first.Data.Count != 1 {
-			t.Errorf("the message says %+v", first.Data)
-		}
-	})
-}
-
-func TestEndIsToldOnlyWhereTheBeginningWas(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(t)
-		o.start()
-		i := anIncident("a", "ops")
-		o.tell(i)
-		unasked := anIncident("b", "ops")
-		unasked.Recovered = false
-		o.tell(unasked)
-		pass(time.Minute)
-		i.To = []string{"ops", "dev"} // dev was added in between
-		o.tell(over(i))
-		o.tell(over(unasked))
-		pass(time.Minute)
-		o.want("dev", o.target.took("dev"), nil)
-		if got := o.target.took("ops"); len(got) != 3 || !strings.HasPrefix(got[2], MessageOver+" Over: Job a") {
-			t.Errorf("ops got %q", got)
-		}
-		// One that nobody was told of before it was over is told as both, in this order.
-		both := over(anIncident("c", "dev"))
-		both.Notified, both.Over = false, both.Over.Add(time.Minute)
-		o.tell(both)
-		pass(time.Minute)
-		o.want("dev", o.target.took("dev"), []string{"incident.opened Job c (default) failed", "incident.over Over: Job c (default) failed, for 1m"})
-	})
-}
-
-func TestSilencedIncidentIsRecordedAndNotSent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(t)
-		o.start()
-		silence := Silence{Namespace: "default", Definition: "night*", Until: time.Now().Add(time.Hour), Reason: "move"}
-		if _, err := o.book.AddSilence(t.Context(), silence); err != nil {
-			t.Fatal(err)
-		}
-		i, other := anIncident("nightly", "ops"), anIncident("hourly", "ops")
-		o.tell(i)
-		o.tell(other)
-		pass(2 * time.Hour) // the silence ends, and the incident does not come back
-		o.tell(i)
-		o.tell(over(i))
-		pass(time.Minute)
-		o.want("taken", o.target.took(""), []string{"incident.opened Job hourly (default) failed"})
-		silenced := o.deliveries(DeliveryFilter{State: StateSilenced})
-		if len(silenced) != 2 || !silenced[0].Over || !strings.Contains(silenced[1].Reason, "move") {
-			t.Errorf("silenced: %+v", silenced)
-		}
-		if n := o.counted(ResultSilenced); n != 2 {
-			t.Errorf("%d are counted as silenced", n)
-		}
-	})
-}
 
 func TestFailedTryIsRetriedForADayAndNoLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -295,10 +24,10 @@ func TestFailedTryIsRetriedForADayAndNoLonger(t *testing.T) {
 			return nil
 		})
 		i := anIncident("nightly", "ops", "dev")
-		o.tell(i)
+		o.notify(i)
 		ended := over(i)
 		ended.Over = ended.Over.Add(time.Second)
-		o.tell(ended)
+		o.notify(ended)
 		pass(23 * time.Hour)
 		o.want("states", o.states(), []string{"dev delivered", "dev delivered", "ops waiting", "ops waiting"})
 		pass(3 * time.Hour)
@@ -359,7 +88,7 @@ func TestTargetSaysWhetherAndWhenItIsTriedAgain(t *testing.T) {
 			}
 			return nil
 		})
-		o.tell(anIncident("nightly", "ops", "dev"))
+		o.notify(anIncident("nightly", "ops", "dev"))
 		pass(time.Hour)
 		if got := o.target.took(""); len(got) != 2 {
 			t.Errorf("after an hour it was tried %d times", len(got))
@@ -371,13 +100,6 @@ func TestTargetSaysWhetherAndWhenItIsTriedAgain(t *testing.T) {
 		}
 		o.want("states", o.deliveryStates("ops"), []string{"failed: 410 Gone"})
 	})
-}
-
-func (o *office) deliveryStates(target string) (states []string) {
-	for _, d := range o.deliveries(DeliveryFilter{Target: target}) {
-		states = append(states, d.State+": "+d.Attempts[len(d.Attempts)-1].Answer)
-	}
-	return states
 }
 
 // A target that takes ten seconds for nothing, with many messages waiting for it, does not hold up another one.
@@ -393,10 +115,10 @@ func TestSlowTargetHoldsUpNoOther(t *testing.T) {
 			return nil
 		})
 		for n := range 200 {
-			o.tell(anIncident(fmt.Sprint("job-", n), "ops"))
+			o.notify(anIncident(fmt.Sprint("job-", n), "ops"))
 		}
 		began := time.Now()
-		o.tell(anIncident("nightly", "dev"))
+		o.notify(anIncident("nightly", "dev"))
 		pass(sendLimit / 2)
 		if got := o.target.got; len(o.target.took("dev")) != 1 || time.Since(began) >= sendLimit {
 			t.Errorf("after %s dev got %q of %d", time.Since(began), o.target.took("dev"), len(got))
@@ -416,7 +138,7 @@ func TestSendersOnOneStoreSendEachOnce(t *testing.T) {
 			return nil
 		})
 		for n := range 100 {
-			o.tell(anIncident(fmt.Sprint("job-", n), "ops", "dev"))
+			o.notify(anIncident(fmt.Sprint("job-", n), "ops", "dev"))
 		}
 		pass(time.Minute)
 		if got := o.target.took(""); len(got) != 200 {
@@ -432,7 +154,7 @@ func TestSendersOnOneStoreSendEachOnce(t *testing.T) {
 func TestClaimOfADeadNodeRunsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(t)
-		o.tell(anIncident("nightly", "ops"))
+		o.notify(anIncident("nightly", "ops"))
 		d := o.deliveries(DeliveryFilter{})[0]
 		d.ClaimedUntil = time.Now().UTC().Add(claimLife)
 		if err := o.book.writeDelivery(t.Context(), &d); err != nil {
@@ -448,79 +170,6 @@ func TestClaimOfADeadNodeRunsOut(t *testing.T) {
 	})
 }
 
-func TestDigestCollectsWhatComesInItsTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(t)
-		mustSet(t, o.book, Target{Namespace: "default", Name: "ops", Kind: TargetWebhook, Digest: time.Hour})
-		o.start()
-		o.start()
-		i := anIncident("a", "ops")
-		o.tell(i)
-		o.tell(anIncident("b", "ops"))
-		pass(10 * time.Minute)
-		o.tell(over(i))
-		o.tell(anIncident("c", "dev"))
-		pass(time.Minute)
-		o.want("taken before", o.target.took(""), []string{"incident.opened Job c (default) failed"})
-		var refuse atomic.Bool
-		refuse.Store(true)
-		o.target.answers(func(*Letter) error {
-			if refuse.Load() {
-				return errors.New("connection refused")
-			}
-			return nil
-		})
-		pass(time.Hour)
-		o.tell(anIncident("d", "ops")) // too late for the first digest, though that is still being tried
-		refuse.Store(false)
-		pass(30 * time.Minute)
-		ids := map[string]bool{}
-		var first received
-		for _, r := range o.target.got {
-			if r.target == "ops" {
-				ids[r.id], first = true, r
-				if len(r.message.Data.Messages) != 3 {
-					t.Errorf("a digest of %d", len(r.message.Data.Messages))
-				}
-			}
-		}
-		if len(ids) != 1 || first.message.Type != MessageDigest || first.message.Data.Title != "Namespace default: 2 incidents began, 1 are over" {
-			t.Fatalf("ids %v, title %q", ids, first.message.Data.Title)
-		}
-		var titles []string
-		for _, m := range first.message.Data.Messages {
-			titles = append(titles, m.Type+" "+m.Data.Job)
-		}
-		if slices.Index(titles, MessageOpened+" a") > slices.Index(titles, MessageOver+" a") {
-			t.Errorf("the order is %q", titles)
-		}
-		o.want("states", o.states(), []string{"dev delivered", "ops delivered", "ops delivered", "ops delivered", "ops held"})
-		pass(time.Hour)
-		last := o.target.got[len(o.target.got)-1]
-		if last.message.Type != MessageOpened || last.message.Data.Job != "d" {
-			t.Errorf("what came alone was sent as %+v", last.message)
-		}
-		o.want("states", o.states(), []string{"dev delivered", "ops delivered", "ops delivered", "ops delivered", "ops delivered"})
-	})
-}
-
-func TestTargetThatIsNotThereIsRecorded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := newOffice(t)
-		o.start()
-		o.tell(anIncident("nightly", "none"))
-		mustSet(t, o.book, Target{Namespace: "default", Name: "self", Kind: TargetJob, Job: "hourly"})
-		o.tell(anIncident("hourly", "self"))
-		other := anIncident("other", "self")
-		o.tell(other)
-		pass(time.Minute)
-		o.want("states", o.states(), []string{"none failed", "self delivered", "self failed"})
-		if failed := o.deliveries(DeliveryFilter{Target: "self", State: StateFailed}); len(failed) != 1 || !strings.Contains(failed[0].Reason, "itself") {
-			t.Errorf("failed: %+v", failed)
-		}
-	})
-}
-
 // A node without the key leaves what it cannot open to one that can, and once a day has passed the delivery has failed.
 func TestNodeWithoutTheKeyLeavesItToAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -528,18 +177,24 @@ func TestNodeWithoutTheKeyLeavesItToAnother(t *testing.T) {
 		whole := o.book.vault
 		o.book.vault = secretless{whole}
 		stop := o.start()
-		o.tell(anIncident("nightly", "ops"))
-		o.tell(anIncident("hourly", "ops"))
+		o.notify(anIncident("nightly", "ops"))
+		o.notify(anIncident("hourly", "ops"))
 		pass(time.Hour)
 		o.want("states", o.states(), []string{"ops waiting", "ops waiting"})
+		if waits := o.deliveries(DeliveryFilter{})[0]; !strings.Contains(waits.Reason, "waits for another server") || !strings.Contains(waits.Reason, "no key of secrets") {
+			t.Errorf("it waits because %q", waits.Reason)
+		}
 		stop()
 		o.book.vault = whole
 		stop = o.start()
 		pass(time.Minute)
 		o.want("states", o.states(), []string{"ops delivered", "ops delivered"})
+		if sent := o.deliveries(DeliveryFilter{})[0]; sent.Reason != "" {
+			t.Errorf("it was delivered, and says %q", sent.Reason)
+		}
 		stop()
 		o.book.vault = secretless{whole}
-		o.tell(anIncident("weekly", "ops"))
+		o.notify(anIncident("weekly", "ops"))
 		o.start()
 		pass(25 * time.Hour)
 		if failed := o.deliveries(DeliveryFilter{State: StateFailed}); len(failed) != 1 || !strings.Contains(failed[0].Reason, "no key of secrets") {
@@ -576,51 +231,128 @@ func TestTestIsSentAtOnceAndRecordedNowhere(t *testing.T) {
 	})
 }
 
-func TestDeliveriesAreListedNewestFirstInPages(t *testing.T) {
+// A node sends so many at once, and so many of them to one target.
+func TestSendingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(t)
-		for n := range 25 {
-			o.tell(anIncident(fmt.Sprint("job-", n), []string{"ops", "dev"}[n%2]))
-			pass(time.Second)
+		o.target.answers(func(*Letter) error {
+			<-time.After(time.Second)
+			return nil
+		})
+		var to []string
+		for n := range 50 {
+			to = append(to, fmt.Sprint("to-", n))
+			mustSet(t, o.book, Target{Namespace: "default", Name: to[n], Kind: TargetWebhook, URL: "https://hooks.example.com/x"})
 		}
-		for _, limit := range []int{1, 7, 25, 100} {
-			all := o.deliveries(DeliveryFilter{Limit: limit})
-			if len(all) != 25 || all[0].Incident.Job != "job-24" || all[24].Incident.Job != "job-0" {
-				t.Errorf("by %d: %d deliveries", limit, len(all))
-			}
-			dev := o.deliveries(DeliveryFilter{Limit: limit, Target: "dev", State: StateWaiting})
-			if len(dev) != 12 || dev[0].Incident.Job != "job-23" {
-				t.Errorf("of dev by %d: %d", limit, len(dev))
-			}
+		for n := range 5 {
+			o.notify(anIncident(fmt.Sprint("job-", n), to...))
 		}
-		if other := o.deliveries(DeliveryFilter{Namespace: "defaul"}); len(other) > 0 {
-			t.Errorf("of another namespace: %d", len(other))
+		o.start()
+		pass(time.Minute)
+		if all, one := o.target.most[""], o.target.most["to-1"]; all != mostSending || one != mostPerTarget || len(o.target.got) != 250 {
+			t.Errorf("%d at once, %d of them to one target, %d in all", all, one, len(o.target.got))
 		}
 	})
 }
 
-// What has ended expires; what waits does not.
-func TestDeliveriesExpireAMonthAfterTheirEnd(t *testing.T) {
+// What was answered is recorded, and not sent again, though the store fails for a while.
+func TestAnswerIsRecordedOnceTheStoreIsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(t)
+		var away time.Time
+		o.target.answers(func(*Letter) error {
+			away = time.Now().Add(20 * time.Second)
+			return nil
+		})
+		o.book.records = &shaky{o.book.records, func(engine.Record) error {
+			if time.Now().Before(away) {
+				return errors.New("the store is away")
+			}
+			return nil
+		}}
 		o.start()
-		o.target.answers(func(letter *Letter) error {
-			if letter.Target.Name == "dev" {
-				return &SendError{After: 23 * time.Hour, Err: errors.New("it answered 503")}
+		o.notify(anIncident("nightly", "ops"))
+		pass(5 * time.Minute)
+		if len(o.target.got) != 1 {
+			t.Errorf("it was sent %d times", len(o.target.got))
+		}
+		o.want("states", o.states(), []string{"ops delivered"})
+	})
+}
+
+// Targets that came back are not hit by all that waits at one instant.
+func TestRetriesAreSpread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(t)
+		o.target.answers(func(*Letter) error { return errors.New("connection refused") })
+		next := map[time.Time]bool{}
+		o.start()
+		for n := range 10 {
+			o.notify(anIncident(fmt.Sprint("job-", n), "ops"))
+		}
+		pass(time.Second)
+		for _, d := range o.deliveries(DeliveryFilter{}) {
+			next[d.NextAt] = true
+		}
+		if len(next) < 5 {
+			t.Errorf("10 messages are tried again at %d instants", len(next))
+		}
+	})
+}
+
+// A message has the last lines of its run as they were at its first try, fit to be shown, and what a target answers is bounded.
+func TestMessageHasTheLastLinesOfTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(t)
+		tail := strings.Repeat("line\n", 20) + "\x1b[31mred\x07\n" + strings.Repeat("é", 400) + "\n\n"
+		o.runs["nightly-1"] = engine.Run{ID: "nightly-1", Attempts: []engine.Attempt{{Output: &engine.Output{Tail: []byte(tail)}}, {}}}
+		refuse := true
+		o.target.answers(func(*Letter) error {
+			if refuse {
+				return errors.New(strings.Repeat("no", 2000))
 			}
 			return nil
 		})
-		o.tell(anIncident("nightly", "ops", "dev"))
+		o.start()
+		o.notify(anIncident("nightly", "ops"))
+		pass(time.Second)
+		refuse = false
+		o.runs["nightly-1"] = engine.Run{ID: "nightly-1", Attempts: []engine.Attempt{{Output: &engine.Output{Tail: []byte("another")}}}}
 		pass(time.Minute)
-		if _, err := o.store.ExpireRecords(t.Context(), time.Now().Add(kept-time.Hour), 100); err != nil {
+		for _, r := range o.target.got {
+			lines := r.message.Data.Output
+			if len(lines) != mostLines || lines[mostLines-2] != "[31mred" || lines[mostLines-1] != strings.Repeat("é", 150)+"…" {
+				t.Errorf("the last lines are %q", lines)
+			}
+		}
+		d := o.deliveries(DeliveryFilter{})[0]
+		if len(o.target.got) != 2 || len(d.Attempts[0].Error) > mostAnswer+len("…") {
+			t.Errorf("%d tries, and an error of %d bytes", len(o.target.got), len(d.Attempts[0].Error))
+		}
+	})
+}
+
+// A delivery that is sent again by hand while a sender clears up after its end is found by senders all the same.
+func TestRedeliveryIsNotForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(t)
+		o.target.answers(func(*Letter) error { return &SendError{Permanent: true, Err: errors.New("410 Gone")} })
+		stop := o.start()
+		o.notify(anIncident("nightly", "ops"))
+		pass(time.Minute)
+		stop()
+		o.target.answers(nil)
+		failed := o.deliveries(DeliveryFilter{})[0]
+		store := o.book.records
+		o.book.records = &shaky{store, func(engine.Record) error { // just before it waits, what says so goes
+			return store.DeleteRecord(t.Context(), kindDue, dueKey(o.book.moment(), "default", failed.ID), 0)
+		}}
+		if err := o.book.Redeliver(t.Context(), "default", failed.ID); err != nil {
 			t.Fatal(err)
 		}
-		if all := o.deliveries(DeliveryFilter{}); len(all) != 2 {
-			t.Errorf("%d are left within the month", len(all))
-		}
-		if _, err := o.store.ExpireRecords(t.Context(), time.Now().Add(kept+time.Hour), 100); err != nil {
-			t.Fatal(err)
-		}
-		o.want("left", o.states(), []string{"dev waiting"})
+		o.book.records = store
+		o.start()
+		pass(time.Minute)
+		o.want("states", o.states(), []string{"ops delivered"})
 	})
 }

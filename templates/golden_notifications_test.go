@@ -20,9 +20,13 @@ func notifications() templates.Notifications {
 			{About: about, Alert: "failed", Since: at, Latest: at, Count: 3, Reason: hostile},
 			{About: templates.AboutWhat{DAG: "etl", Task: "load", Wave: "a-w1"}, Alert: "slow", Since: at, Latest: at, Count: 1},
 		},
+		Installation: []templates.IncidentRow{
+			{About: templates.AboutWhat{Subject: "Executor x1"}, Alert: "executor_silent", Since: at, Latest: at, Count: 1, Reason: hostile},
+		},
+		InstallationRules: "executor_silent to ops",
 		Targets: []templates.TargetRow{
 			{Name: "ops", Kind: "webhook", Where: "https://hooks.example.com", Private: true, Digest: "10m", Users: []string{"report", "DAG etl", "etl/load"}, ByRules: true},
-			{Name: "lead", Kind: "email", Where: hostile},
+			{Name: "lead", Kind: "email", Where: hostile, Problem: hostile},
 		},
 		Silences: []templates.SilenceRow{
 			{ID: "s", Definition: "report-*", Alert: "late", From: at, Until: now.Add(time.Hour), By: "ada", Reason: hostile}, {ID: "t", Until: now.Add(time.Minute)},

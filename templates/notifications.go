@@ -17,6 +17,9 @@ type Notifications struct {
 	Page          Page
 	Incidents     []IncidentRow
 	MoreIncidents bool
+	// Installation is what is wrong with the installation as a whole, for readers who may know.
+	Installation      []IncidentRow
+	InstallationRules string // what is asked for of it, in words; "" for nothing
 	Deliveries    []DeliveryRow
 	Pager         Pager
 	Target, State string // of the deliveries that are shown; "" for all
@@ -46,6 +49,7 @@ type IncidentRow struct {
 // AboutWhat is what an incident is about.
 type AboutWhat struct {
 	Job, DAG, Task string
+	Subject        string // of an incident of the installation, such as "Executor x1"
 	Run            string // of the latest sign; "" for none
 	Wave           string
 }
@@ -59,7 +63,7 @@ func (a AboutWhat) name() string {
 	case a.Job != "":
 		return a.Job
 	}
-	return "the installation"
+	return a.Subject
 }
 
 // href is where it is; "" for nowhere.
@@ -111,6 +115,7 @@ type TargetRow struct {
 	At                time.Time
 	Users             []string // jobs, DAGs as "DAG name", and tasks as dag/task
 	ByRules           bool     // the rules of the namespace name it
+	Problem           string   // why this server cannot send to it; "" where it can
 }
 
 // words say where it is, and how.

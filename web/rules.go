@@ -179,7 +179,7 @@ var rules = map[string]rule{
 	"GET /api/v1/notify/deliveries":            viewer.orAll(),
 	"GET /api/v1/notify/deliveries/:id":        viewer.orAll(),
 	"POST /api/v1/notify/deliveries/:id/retry": operator.orAll(),
-	"GET /api/v1/notify/incidents":             viewer,
+	"GET /api/v1/notify/incidents":             viewer.orAll(),
 	"GET /api/v1/notify/rules":                 viewer.orAll(),
 	"PUT /api/v1/notify/rules":                 admin.orAll(),
 	"GET /api/v1/notify/silences":              viewer.orAll(),

@@ -20,6 +20,8 @@ type NotifyTarget struct {
 	CreatedBy    string        `json:"created_by,omitempty"`
 	UpdatedAt    time.Time     `json:"updated_at"`
 	UpdatedBy    string        `json:"updated_by,omitempty"`
+	// Problem is of the server that answers. Another one may send to the target.
+	Problem string `json:"problem,omitempty" doc:"Why the server that answers cannot send to it, such as a missing key of secrets; another server may"`
 	// SigningSecret is answered once, to who makes a webhook.
 	SigningSecret string `json:"signing_secret,omitempty" doc:"What messages to a new webhook are signed with (Standard Webhooks): it is not answered again"`
 }
@@ -42,20 +44,21 @@ type NotifyTested struct {
 
 // NotifyIncident is one thing that is or was wrong.
 type NotifyIncident struct {
-	ID     string     `json:"id" doc:"The same for each incident of the same alert about the same thing"`
-	Alert  spec.Alert `json:"alert" example:"failed"`
-	Job    string     `json:"job,omitempty"`
-	DAG    string     `json:"dag,omitempty"`
-	Task   string     `json:"task,omitempty"`
-	Since  time.Time  `json:"since" doc:"Its first sign"`
-	Latest time.Time  `json:"latest" doc:"Its latest sign"`
-	Count  int64      `json:"count" doc:"How many signs of it there were"`
-	Run    string     `json:"run,omitempty" doc:"Of the latest sign"`
-	Wave   string     `json:"wave,omitempty" doc:"Of the latest sign"`
-	Slot   time.Time  `json:"slot,omitzero" doc:"Of the latest sign"`
-	Reason string     `json:"reason" doc:"Of the latest sign, in words"`
-	Over   time.Time  `json:"over,omitzero" doc:"When it was over; absent while it goes on"`
-	Ended  string     `json:"ended,omitempty" doc:"Why it is over, in words"`
+	ID      string     `json:"id" doc:"The same for each incident of the same alert about the same thing"`
+	Alert   spec.Alert `json:"alert" example:"failed"`
+	Job     string     `json:"job,omitempty"`
+	DAG     string     `json:"dag,omitempty"`
+	Task    string     `json:"task,omitempty"`
+	Subject string     `json:"subject,omitempty" doc:"Of the installation: what it is about, such as an executor's id"`
+	Since   time.Time  `json:"since" doc:"Its first sign"`
+	Latest  time.Time  `json:"latest" doc:"Its latest sign"`
+	Count   int64      `json:"count" doc:"How many signs of it there were"`
+	Run     string     `json:"run,omitempty" doc:"Of the latest sign"`
+	Wave    string     `json:"wave,omitempty" doc:"Of the latest sign"`
+	Slot    time.Time  `json:"slot,omitzero" doc:"Of the latest sign"`
+	Reason  string     `json:"reason" doc:"Of the latest sign, in words"`
+	Over    time.Time  `json:"over,omitzero" doc:"When it was over; absent while it goes on"`
+	Ended   string     `json:"ended,omitempty" doc:"Why it is over, in words"`
 }
 
 // NotifyDelivery is one message to one target.

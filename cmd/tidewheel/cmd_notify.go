@@ -72,7 +72,7 @@ func (c *cli) listDeliveries(cmd *cobra.Command, filter client.DeliveryFilter, l
 
 // incidentWords are what an incident is about, in one line.
 func incidentWords(i *wire.NotifyIncident, over bool) string {
-	about := cmp.Or(i.Job, i.DAG)
+	about := cmp.Or(i.Job, i.DAG, i.Subject)
 	if i.Task != "" {
 		about += "/" + i.Task
 	}

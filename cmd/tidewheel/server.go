@@ -131,7 +131,7 @@ func (s *Server) Start(ctx context.Context) (err error) {
 			MaxBinary: int64(s.config.MaxBinary), Backup: s.backup, NoBackup: s.noBackup, Alone: s.engineAlone(), DiskFull: s.disk.full,
 			MaxBacklog: s.config.MaxBacklog, Enrolment: enrolment,
 			Secrets: s.secrets.vault, RootToken: s.token, RotateSecretsKey: s.rotateSecretsKey,
-			Notifications: service.Notifications{Book: s.notify.book, Test: s.notify.sender.Test, Mail: s.config.SMTPURL != ""},
+			Notifications: s.notifications(),
 		})
 	}
 	if err := s.openTaskKeys(ctx); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 
+	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/notify"
 	"github.com/tidewheel/tidewheel/notify/send"
 	"github.com/tidewheel/tidewheel/notify/watch"
@@ -117,6 +118,14 @@ func (s *Server) openNotifications() error {
 	})
 	s.notify = notifyPart{book, sender, notify.NewNotifier(book, sender.Wake, s.metrics.notified, log)}
 	return nil
+}
+
+// notifications is what the service knows of notifications.
+func (s *Server) notifications() service.Notifications {
+	return service.Notifications{
+		Book: s.notify.book, Test: s.notify.sender.Test, Unable: s.notify.sender.Unable, Mail: s.config.SMTPURL != "",
+		Installation: func(ctx context.Context) ([]engine.Incident, error) { return watch.Incidents(ctx, s.store) },
+	}
 }
 
 // startNotifications sends what is due until the server ends. Each node with a store does so, as the engines may all be away when

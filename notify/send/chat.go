@@ -1,6 +1,7 @@
 package send
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/tidewheel/tidewheel/notify"
@@ -42,7 +43,7 @@ func slackOf(m *notify.Message) slackMessage {
 	}
 	for i := range m.Data.Messages {
 		if i == mostShown {
-			out.Blocks = append(out.Blocks, block{Type: "context", Elements: []text{{"mrkdwn", "There are more: the page of notifications lists them all."}}})
+			out.Blocks = append(out.Blocks, block{Type: "context", Elements: []text{{"mrkdwn", moreOf(m)}}})
 			break
 		}
 		one := &m.Data.Messages[i]
@@ -53,6 +54,11 @@ func slackOf(m *notify.Message) slackMessage {
 		out.Blocks = append(out.Blocks, block{Type: "section", Text: &text{"mrkdwn", bounded(lines, 2900)}})
 	}
 	return out
+}
+
+// moreOf says how much of a digest is not shown.
+func moreOf(m *notify.Message) string {
+	return fmt.Sprintf("%d more: the page of notifications lists them all.", len(m.Data.Messages)-mostShown)
 }
 
 // linked is the title, as a link where there is one.
@@ -139,7 +145,7 @@ func teamsOf(m *notify.Message) card {
 	}
 	for i := range m.Data.Messages {
 		if i == mostShown {
-			c.Body = append(c.Body, element{Type: "TextBlock", Text: "There are more: the page of notifications lists them all.", Wrap: true})
+			c.Body = append(c.Body, element{Type: "TextBlock", Text: moreOf(m), Wrap: true})
 			break
 		}
 		one := &m.Data.Messages[i].Data

@@ -32,7 +32,7 @@ func (w *Watch) hasLeft(id string) bool {
 
 // executors looks for those that are not there any more, and neither drained nor withdrew.
 func (w *Watch) executors(ctx context.Context, now time.Time) error {
-	records, err := w.list(ctx, seenPrefix)
+	records, err := list(ctx, w.config.Records, seenPrefix)
 	if err != nil {
 		return err
 	}

@@ -139,7 +139,7 @@ func (w *Watch) settle(ctx context.Context, now time.Time, alert spec.Alert, wro
 	prefix := incidentPrefix + string(alert) + "/"
 	var errs []error
 	known := map[string]bool{}
-	records, err := w.list(ctx, prefix)
+	records, err := list(ctx, w.config.Records, prefix)
 	if err != nil {
 		return err
 	}
@@ -242,10 +242,10 @@ func (w *Watch) goOn(ctx context.Context, now time.Time, record *engine.Record, 
 	return lost(w.config.Records.DeleteRecord(ctx, kind, record.Key, record.Revision))
 }
 
-func (w *Watch) list(ctx context.Context, prefix string) (all []engine.Record, err error) {
+func list(ctx context.Context, of engine.Records, prefix string) (all []engine.Record, err error) {
 	filter := engine.RecordFilter{Kind: kind, Prefix: prefix, Limit: page}
 	for {
-		records, err := w.config.Records.Records(ctx, filter)
+		records, err := of.Records(ctx, filter)
 		if err != nil {
 			return nil, fmt.Errorf("list what is watched: %w", err)
 		}

@@ -63,6 +63,7 @@ func (i *installation) WatchLeaving(ctx context.Context, left func(string)) erro
 
 // tell is what a notifier does: the same thing twice is once.
 func (i *installation) tell(_ context.Context, incident engine.Incident) error {
+	<-time.After(time.Second) // as a store may
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.fails > 0 {
@@ -70,20 +71,36 @@ func (i *installation) tell(_ context.Context, incident engine.Incident) error {
 		return errors.New("the store is down")
 	}
 	what := "begins "
+	key := what + incident.Key()
 	if !incident.Over.IsZero() {
 		what = "over "
+		key = what + incident.Key() + incident.Over.String() // what a delivery is identified by
 	}
-	if _, before := i.told[what+incident.Key()]; !before {
-		i.told[what+incident.Key()] = incident
+	if _, before := i.told[key]; !before {
+		i.told[key] = incident
 		i.order = append(i.order, what+incident.ID)
 	}
 	return nil
 }
 
+type records = engine.Records // embedded by a name that is none of its methods
+
+// slowReads answers late, so that nodes act at once on what they have read before.
+type slowReads struct{ records }
+
+func (s slowReads) Records(ctx context.Context, filter engine.RecordFilter) ([]engine.Record, error) {
+	found, err := s.records.Records(ctx, filter)
+	<-time.After(time.Second)
+	return found, err
+}
+
 // start runs a watch until stop is called.
-func (i *installation) start() (stop func()) {
+func (i *installation) start() (stop func()) { return i.startAhead(0) }
+
+// startAhead is start on a node whose clock is ahead.
+func (i *installation) startAhead(ahead time.Duration) (stop func()) {
 	w := New(Config{
-		Records: i.store, Queue: i, LeaseTTL: 5 * time.Second, Notify: i.tell, Now: time.Now, Log: slog.New(slog.NewTextHandler(i.Output(), nil)),
+		Records: slowReads{i.store}, Queue: i, LeaseTTL: 5 * time.Second, Notify: i.tell, Now: func() time.Time { return time.Now().Add(ahead) }, Log: slog.New(slog.NewTextHandler(i.Output(), nil)),
 		Owners: func(context.Context) ([engine.Shards]string, error) {
 			i.mu.Lock()
 			defer i.mu.Unlock()
@@ -155,8 +172,8 @@ func pass(d time.Duration) {
 func TestExecutorThatVanishesIsToldOnceByAllNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i := newInstallation(t)
-		for range 3 {
-			i.start()
+		for n := range 3 {
+			i.startAhead(time.Duration(n) * 10 * time.Millisecond)
 		}
 		i.come("x1", "host-1")
 		i.come("x2", "host-2")
@@ -268,5 +285,47 @@ func TestLedgerDifferenceIsOverOnceANodeHasLookedAtAll(t *testing.T) {
 		i.change(func() { i.found = Ledger{Through: time.Now(), At: time.Now()} })
 		pass(time.Minute)
 		i.want("all was looked at", "begins ledger-ledger_difference", "over ledger-ledger_difference")
+	})
+}
+
+// An executor that is silent for a week counts as removed: nothing is said of its end.
+func TestExecutorThatIsSilentForAWeekIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newInstallation(t)
+		i.start()
+		i.come("x1", "host-1")
+		pass(time.Minute)
+		i.vanish("x1", false)
+		pass(forgotten - time.Hour)
+		i.want("within the week", "begins x1-executor_silent")
+		pass(2 * time.Hour)
+		i.come("x1", "host-1")
+		pass(time.Hour)
+		i.want("after it", "begins x1-executor_silent")
+		if open, err := Incidents(t.Context(), i.store); err != nil || len(open) > 0 {
+			t.Errorf("open are %+v, %v", open, err)
+		}
+	})
+}
+
+func TestIncidentsOfTheInstallationAreListedUntilTheyAreOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newInstallation(t)
+		i.start()
+		i.come("x1", "host-1")
+		pass(time.Minute)
+		i.change(func() { i.owners[3] = "" })
+		i.vanish("x1", false)
+		pass(time.Minute)
+		open, err := Incidents(t.Context(), i.store)
+		if err != nil || len(open) != 2 || open[0].Since.Before(open[1].Since) || open[0].Reason == "" {
+			t.Errorf("open are %+v, %v", open, err)
+		}
+		i.change(func() { i.owners[3] = "b" })
+		i.come("x1", "host-1")
+		pass(time.Minute)
+		if open, err := Incidents(t.Context(), i.store); err != nil || len(open) > 0 {
+			t.Errorf("open are %+v, %v", open, err)
+		}
 	})
 }

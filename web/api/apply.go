@@ -99,7 +99,7 @@ func (a *API) validate() {
 		}
 		answer := &struct{ Body wire.Validated }{wire.Validated{Items: []wire.ValidatedDocument{}}}
 		for _, d := range documents {
-			valid := wire.ValidatedDocument{Kind: d.Kind(), Name: d.Name(), File: d.File, Line: d.Line, Warnings: a.service.Unplaced(ctx, d)}
+			valid := wire.ValidatedDocument{Kind: d.Kind(), Name: d.Name(), File: d.File, Line: d.Line, Warnings: a.service.Warnings(ctx, in.Namespace, d)}
 			if d.DAG != nil {
 				valid.Schedule = d.DAG.Summary()
 			} else {

@@ -65,7 +65,11 @@ func (a *API) notifyTargets() {
 			}
 			var items []wire.NotifyTarget
 			for i := range targets {
-				items = append(items, viewTarget(&targets[i]))
+				view, err := a.viewTarget(ctx, &targets[i])
+				if err != nil {
+					return nil, err
+				}
+				items = append(items, view)
 			}
 			return answerPage(items, next), nil
 		})
@@ -75,7 +79,8 @@ func (a *API) notifyTargets() {
 			if err != nil {
 				return nil, err
 			}
-			return &notifyTargetAnswer{http.StatusOK, viewTarget(&found)}, nil
+			view, err := a.viewTarget(ctx, &found)
+			return &notifyTargetAnswer{http.StatusOK, view}, err
 		})
 	register(a, notifying("set-notify-target", http.MethodPut, "/targets/{name}", "Make or change a notification target",
 		"201 when it is made, 200 otherwise. The answer to making a webhook shows, once, what its messages are signed with."),
@@ -90,7 +95,10 @@ func (a *API) notifyTargets() {
 			if err != nil {
 				return nil, err
 			}
-			view := viewTarget(&set)
+			view, err := a.viewTarget(ctx, &set)
+			if err != nil {
+				return nil, err
+			}
 			view.SigningSecret = signing
 			return &notifyTargetAnswer{statusOf(created), view}, nil
 		})
@@ -158,9 +166,9 @@ func (a *API) notifyDeliveries() {
 }
 
 func (a *API) notifyIncidents() {
-	register(a, notifying("list-incidents", http.MethodGet, "/incidents", "List incidents", "What of the definitions is wrong now, and was asked for by alerts: the latest begun first."),
+	register(a, notifying("list-incidents", http.MethodGet, "/incidents", "List incidents", "What of the definitions, or with namespace * of the installation, is wrong now, and was asked for by alerts: the latest begun first."),
 		func(ctx context.Context, in *struct {
-			InNamespace
+			InNotifying
 			Page
 		}) (*pageAnswer[wire.NotifyIncident], error) {
 			incidents, next, err := a.service.Incidents(ctx, in.Namespace, in.Cursor, in.Limit)
@@ -194,8 +202,8 @@ func (a *API) notifyRules() {
 		})
 }
 
-func viewTarget(t *notify.Target) wire.NotifyTarget {
-	view := wire.NotifyTarget{
+func (a *API) viewTarget(ctx context.Context, t *notify.Target) (view wire.NotifyTarget, err error) {
+	view = wire.NotifyTarget{
 		Namespace: t.Namespace, Name: t.Name, Kind: string(t.Kind), Addresses: t.Addresses, Job: t.Job, AllowPrivate: t.AllowPrivate,
 		Digest:    spec.Duration(t.Digest),
 		CreatedAt: t.CreatedAt, CreatedBy: t.CreatedBy, UpdatedAt: t.UpdatedAt, UpdatedBy: t.UpdatedBy,
@@ -203,14 +211,19 @@ func viewTarget(t *notify.Target) wire.NotifyTarget {
 	if t.URL != "" {
 		view.URL = t.Shown()
 	}
-	return view
+	view.Problem, err = a.service.TargetProblem(ctx, t.Namespace, t.Name)
+	return view, err
 }
 
 func viewIncident(i *engine.Incident) wire.NotifyIncident {
-	return wire.NotifyIncident{
+	view := wire.NotifyIncident{
 		ID: i.ID, Alert: i.Alert, Job: i.Job, DAG: i.DAG, Task: i.Task, Since: i.Since, Latest: i.Latest, Count: i.Count,
 		Run: i.Run, Wave: i.Wave, Slot: i.Slot, Reason: i.Reason, Over: i.Over, Ended: i.Ended,
 	}
+	if i.Namespace == notify.Installation {
+		view.Subject = i.UID
+	}
+	return view
 }
 
 func viewDelivery(d *notify.Delivery) wire.NotifyDelivery {

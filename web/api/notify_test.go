@@ -1,8 +1,10 @@
 package api_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -181,5 +183,71 @@ func TestDeliveriesAndIncidentsAreListedAndSentAgain(t *testing.T) {
 	if got := into[wire.List[wire.NotifyIncident]](s.ask("GET", "/api/v1/notify/incidents", "").is(http.StatusOK)); len(got.Items) != 1 ||
 		got.Items[0].Job != "report" || got.Items[0].Reason != "exit status 1" {
 		t.Errorf("open are %+v", got)
+	}
+}
+
+// What is wrong with the installation as a whole is listed under the namespace *, in pages.
+func TestIncidentsOfTheInstallationAreListed(t *testing.T) {
+	var open []engine.Incident
+	s := newSite(t, service.Config{Notifications: service.Notifications{
+		Installation: func(context.Context) ([]engine.Incident, error) { return slices.Clone(open), nil },
+	}})
+	for n := range 5 {
+		open = append(open, engine.Incident{
+			ID: "x" + string(rune('a'+n)) + "-executor_silent", Namespace: notify.Installation, UID: "x" + string(rune('a'+n)), Alert: notify.AlertExecutorSilent,
+			Since: s.Now.Add(time.Duration(n/2) * time.Minute), Count: 1, Reason: "not heard of",
+		})
+	}
+	var subjects []string
+	for cursor := ""; ; {
+		list := into[wire.List[wire.NotifyIncident]](s.ask("GET", "/api/v1/notify/incidents?namespace=*&limit=2&cursor="+cursor, "").is(http.StatusOK))
+		for _, one := range list.Items {
+			subjects = append(subjects, one.Subject)
+		}
+		if cursor = list.Next; cursor == "" {
+			break
+		}
+	}
+	if got := strings.Join(subjects, " "); got != "xe xd xc xb xa" {
+		t.Errorf("listed %s", got)
+	}
+	if got := into[wire.List[wire.NotifyIncident]](s.ask("GET", "/api/v1/notify/incidents", "").is(http.StatusOK)); len(got.Items) > 0 {
+		t.Errorf("a namespace has %+v", got)
+	}
+}
+
+// A target that this server cannot send to, though another may, says why: where it is listed, where it is saved and where a definition
+// that names it is saved.
+func TestTargetThatThisServerCannotSendToSaysWhy(t *testing.T) {
+	const why = "its URL cannot be opened here"
+	s := newSite(t, service.Config{Notifications: service.Notifications{
+		Unable: func(_ context.Context, _, target string) (string, error) {
+			if target == "ops" {
+				return why, nil
+			}
+			return "", nil
+		},
+	}})
+	s.PutBinary(t, "report")
+	if set := into[wire.NotifyTarget](s.ask("PUT", notifyTargets+"/ops", `{"kind":"slack","url":"https://slack.example.com/x"}`).is(http.StatusCreated)); set.Problem != why {
+		t.Errorf("set with %+v", set)
+	}
+	s.ask("PUT", notifyTargets+"/dev", `{"kind":"slack","url":"https://slack.example.com/x"}`).is(http.StatusCreated)
+	list := into[wire.List[wire.NotifyTarget]](s.ask("GET", notifyTargets, "").is(http.StatusOK))
+	if len(list.Items) != 2 || list.Items[0].Problem != "" || list.Items[1].Problem != why {
+		t.Errorf("listed %+v", list.Items)
+	}
+	const document = `{"kind":"Job","name":"a","binary":"report","alerts":{"on":["failed"],"to":["ops","dev"]}}`
+	for _, path := range []string{"/api/v1/validate", "/api/v1/apply"} {
+		if answer := s.ask("POST", path, document); strings.Count(string(answer.body), why) != 1 || !strings.Contains(string(answer.body), "warnings") {
+			t.Errorf("%s: %s", path, answer.body)
+		}
+	}
+	job, err := s.Service.Jobs.Get(t.Context(), "default", "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found, err := s.Service.Hindrances(t.Context(), &job); err != nil || !slices.ContainsFunc(found, func(h service.Hindrance) bool { return h.Code == "target_unable" }) {
+		t.Errorf("its page says %+v, %v", found, err)
 	}
 }

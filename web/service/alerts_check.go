@@ -122,6 +122,40 @@ func alertHindrances(faults []taskFault) []Hindrance {
 	return found
 }
 
+// unsentAlerts say which targets of a definition's alerts this server cannot send to, though another one may. What cannot be found out
+// is no warning.
+func (s *Service) unsentAlerts(ctx context.Context, namespace string, document spec.Document) (warnings []string) {
+	var names []string
+	add := func(own *spec.Alerts) {
+		if own != nil && !slices.Contains(own.On, spec.AlertNone) {
+			names = append(names, own.To...)
+		}
+	}
+	if document.DAG != nil {
+		add(document.DAG.Alerts)
+		for i := range document.DAG.Tasks {
+			add(document.DAG.Tasks[i].Alerts)
+		}
+	} else {
+		add(document.Job.Alerts)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if problem, err := s.TargetProblem(ctx, namespace, name); err == nil && problem != "" {
+			warnings = append(warnings, problem+": notifications to target "+name+" wait for a server that can send them")
+		}
+	}
+	return warnings
+}
+
+// unsentHindrances are unsentAlerts of a definition that is stored.
+func (s *Service) unsentHindrances(ctx context.Context, namespace string, document spec.Document) (found []Hindrance) {
+	for _, words := range s.unsentAlerts(ctx, namespace, document) {
+		found = append(found, Hindrance{Code: "target_unable", Words: sentence(words)})
+	}
+	return found
+}
+
 // AlertsOf returns the alerts of a job or DAG together with those of its namespace, as they hold for it.
 func (s *Service) AlertsOf(ctx context.Context, namespace string, own *spec.Alerts) (spec.Alerts, error) {
 	rules, err := s.NotificationRules(ctx, namespace)

@@ -95,7 +95,7 @@ func (s *Service) ApplyDocuments(ctx context.Context, namespace string, document
 		if err != nil {
 			return applied, interrupted(err, document, len(applied), len(documents))
 		}
-		one.Warnings = s.Unplaced(ctx, document)
+		one.Warnings = s.Warnings(ctx, namespace, document)
 		applied = append(applied, one)
 	}
 	if !how.Prune {

@@ -70,7 +70,8 @@ func (s *Service) TaskHindrances(ctx context.Context, dag *engine.DAG) ([]Hindra
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(found, unsupportedHindrances(dag.Spec.Unsupported()), alertHindrances(undelivered)), nil
+	return slices.Concat(found, unsupportedHindrances(dag.Spec.Unsupported()), alertHindrances(undelivered),
+		s.unsentHindrances(ctx, dag.Namespace, spec.Document{DAG: &dag.Spec})), nil
 }
 
 // taskDefaults is the job that a task is executed as.

@@ -35,6 +35,7 @@ func (s *Service) Hindrances(ctx context.Context, job *engine.Job) ([]Hindrance,
 		return nil, err
 	}
 	found = append(found, alertHindrances(undelivered)...)
+	found = append(found, s.unsentHindrances(ctx, job.Namespace, spec.Document{Job: &job.Spec})...)
 	found = append(found, scheduleHindrances(job, now)...)
 	if _, err := s.ResolveBinary(ctx, job.Namespace, &job.Spec); err != nil {
 		var known *Error

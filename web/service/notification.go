@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,10 @@ type Notifications struct {
 	Test func(ctx context.Context, namespace, target string) (answer string, err error)
 	// Mail says that this server has an SMTP server.
 	Mail bool
+	// Unable says why this server cannot send to a target, though another one may; "" where it can. nil: it sends nothing itself.
+	Unable func(ctx context.Context, namespace, target string) (reason string, err error)
+	// Installation lists what is wrong with the installation as a whole, the latest begun first; nil: nothing is known of it.
+	Installation func(ctx context.Context) ([]engine.Incident, error)
 }
 
 // book returns the book; an error where there is none.
@@ -171,6 +176,19 @@ func addTargetUser(users map[string][]string, user string, alerts *spec.Alerts) 
 	}
 }
 
+// TargetProblem says why this server cannot send to a notification target, though another one may; "" where it can, or sends nothing
+// itself.
+func (s *Service) TargetProblem(ctx context.Context, namespace, name string) (string, error) {
+	if s.config.Notifications.Unable == nil {
+		return "", nil
+	}
+	reason, err := s.config.Notifications.Unable(ctx, namespace, name)
+	if errors.Is(err, engine.ErrNotFound) { // it was deleted meanwhile
+		return "", nil
+	}
+	return reason, err
+}
+
 // SendsNotifications reports whether this server sends notifications itself.
 func (s *Service) SendsNotifications() bool { return s.config.Notifications.Test != nil }
 
@@ -227,9 +245,28 @@ func (s *Service) Redeliver(ctx context.Context, namespace, id string) (notify.D
 	return s.Delivery(ctx, namespace, id)
 }
 
-// Incidents lists what of the definitions of a namespace is wrong now, and was asked for by alerts: the latest begun first.
+// Incidents lists what of the definitions of a namespace, or of the installation, is wrong now, and was asked for by alerts: the
+// latest begun first.
 func (s *Service) Incidents(ctx context.Context, namespace, cursor string, limit int) ([]engine.Incident, string, error) {
-	return s.store.IncidentsPage(ctx, namespace, cursor, limit)
+	if namespace != notify.Installation {
+		return s.store.IncidentsPage(ctx, namespace, cursor, limit)
+	}
+	if s.config.Notifications.Installation == nil {
+		return nil, "", nil
+	}
+	all, err := s.config.Notifications.Installation(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	place := func(i *engine.Incident) string { return fmt.Sprintf("%013d-%s", i.Since.UnixMilli(), i.ID) }
+	slices.SortFunc(all, func(a, b engine.Incident) int { return cmp.Compare(place(&b), place(&a)) })
+	if cursor != "" {
+		all = slices.DeleteFunc(all, func(i engine.Incident) bool { return place(&i) >= cursor })
+	}
+	if len(all) <= limit {
+		return all, "", nil
+	}
+	return all[:limit], place(&all[limit-1]), nil
 }
 
 // Silences lists the silences of a namespace that are not over, by when they end.

@@ -226,9 +226,14 @@ func crowded(depths []engine.QueueDepth, tier spec.Tier, runsOn map[string]strin
 	return fmt.Sprintf("%d different tiers and sets of labels wait or have waited lately, and more are not kept apart", pools)
 }
 
-// Unplaced tells of a job, or of tasks of a DAG, that ask for labels and that nobody would run now, in words. It is a
+// Warnings are what hinders a definition now and need not be wrong, in words.
+func (s *Service) Warnings(ctx context.Context, namespace string, document spec.Document) []string {
+	return append(s.unplaced(ctx, document), s.unsentAlerts(ctx, namespace, document)...)
+}
+
+// unplaced tells of a job, or of tasks of a DAG, that ask for labels and that nobody would run now, in words. It is a
 // warning: who has the labels may be started when there is work.
-func (s *Service) Unplaced(ctx context.Context, document spec.Document) []string {
+func (s *Service) unplaced(ctx context.Context, document spec.Document) []string {
 	jobs := map[string]*spec.Job{}
 	if document.DAG == nil {
 		jobs[""] = document.Job

@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/tidewheel/tidewheel/access"
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/notify"
 	"github.com/tidewheel/tidewheel/spec"
@@ -56,11 +57,9 @@ func (u *UI) notificationPage(c echo.Context, status int, change func(*templates
 		return err
 	}
 	view.MoreIncidents = more != ""
-	for i := range incidents {
-		one := &incidents[i]
-		view.Incidents = append(view.Incidents, templates.IncidentRow{
-			About: aboutIncident(one), Alert: string(one.Alert), Since: one.Since, Latest: one.Latest, Count: one.Count, Reason: readable([]byte(one.Reason)),
-		})
+	view.Incidents = incidentRows(incidents)
+	if err := u.installationOf(ctx, &view); err != nil {
+		return err
 	}
 	deliveries, next, err := u.service.Deliveries(ctx, notify.DeliveryFilter{
 		Namespace: namespace, Target: view.Target, State: view.State, After: cursor, Limit: deliveriesPerPage,
@@ -84,6 +83,30 @@ func (u *UI) notificationPage(c echo.Context, status int, change func(*templates
 	return u.render(c, status, templates.NotificationsPage(view))
 }
 
+func incidentRows(incidents []engine.Incident) (rows []templates.IncidentRow) {
+	for i := range incidents {
+		one := &incidents[i]
+		rows = append(rows, templates.IncidentRow{
+			About: aboutIncident(one), Alert: string(one.Alert), Since: one.Since, Latest: one.Latest, Count: one.Count, Reason: readable([]byte(one.Reason)),
+		})
+	}
+	return rows
+}
+
+// installationOf shows admins of all namespaces what is wrong with the installation as a whole.
+func (u *UI) installationOf(ctx context.Context, view *templates.Notifications) error {
+	if !access.From(ctx).May(access.Everywhere, access.Admin) {
+		return nil
+	}
+	incidents, _, err := u.service.Incidents(ctx, notify.Installation, "", incidentsShown)
+	if err != nil {
+		return err
+	}
+	rules, err := u.service.NotificationRules(ctx, notify.Installation)
+	view.Installation, view.InstallationRules = incidentRows(incidents), service.AlertWords(&rules)
+	return err
+}
+
 // targetsOf shows the targets and the rules of a namespace.
 func (u *UI) targetsOf(ctx context.Context, view *templates.Notifications, namespace string) error {
 	targets, _, err := u.service.Targets(ctx, namespace, "", targetsShown)
@@ -102,7 +125,11 @@ func (u *UI) targetsOf(ctx context.Context, view *templates.Notifications, names
 		}
 	}
 	for i := range targets {
-		view.Targets = append(view.Targets, targetRow(&targets[i], users, &rules))
+		row := targetRow(&targets[i], users, &rules)
+		if row.Problem, err = u.service.TargetProblem(ctx, namespace, targets[i].Name); err != nil {
+			return err
+		}
+		view.Targets = append(view.Targets, row)
 	}
 	view.Unsent = !u.service.SendsNotifications()
 	return nil
@@ -134,7 +161,11 @@ func targetRow(t *notify.Target, users map[string][]string, rules *spec.Alerts) 
 }
 
 func aboutIncident(i *engine.Incident) templates.AboutWhat {
-	return templates.AboutWhat{Job: i.Job, DAG: i.DAG, Task: i.Task, Run: i.Run, Wave: i.Wave}
+	about := templates.AboutWhat{Job: i.Job, DAG: i.DAG, Task: i.Task, Run: i.Run, Wave: i.Wave}
+	if i.Namespace == notify.Installation {
+		about.Subject = notify.Subject(i)
+	}
+	return about
 }
 
 func deliveryRow(d *notify.Delivery) templates.DeliveryRow {

@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/notify"
+	"github.com/tidewheel/tidewheel/web/service"
 )
 
 func TestTargetsAreSetTestedAndDeletedOnTheirPage(t *testing.T) {
@@ -110,5 +112,22 @@ func TestSilencesRulesAndDeliveriesOnTheirPage(t *testing.T) {
 	}
 	if to := s.act(t, path+"/silences/"+silences[0].ID+"/end", nil); to != path+"?done=silence-ended" {
 		t.Errorf("it leads to %s", to)
+	}
+}
+
+// Admins of all namespaces see what is wrong with the installation, and a target that cannot be sent to says why.
+func TestInstallationAndUnableTargetsOnTheirPage(t *testing.T) {
+	s := newSite(t, service.Config{Notifications: service.Notifications{
+		Unable: func(context.Context, string, string) (string, error) { return "no key of secrets", nil },
+		Installation: func(context.Context) ([]engine.Incident, error) {
+			return []engine.Incident{{Namespace: notify.Installation, UID: "x1", Alert: notify.AlertExecutorSilent, Since: time.Now(), Reason: "not heard of", Count: 1}}, nil
+		},
+	}})
+	s.ask(t, http.MethodPost, "/notifications/targets/new", url.Values{"kind": {"slack"}, "name": {"ops"}, "url": {"https://hooks.example.com/x"}})
+	page := s.ask(t, http.MethodGet, "/notifications", nil).Body.String()
+	for _, want := range []string{"Executor x1", "not heard of", "This server cannot send to it: no key of secrets"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
 	}
 }

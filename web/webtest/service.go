@@ -62,7 +62,8 @@ func New(t testing.TB, configs ...service.Config) *World {
 		Book: w.Notify, Test: func(_ context.Context, _, target string) (string, error) { return w.Test(target) },
 	}
 	for _, given := range configs {
-		config.Notifications.Mail = given.Notifications.Mail
+		config.Notifications.Mail, config.Notifications.Unable = given.Notifications.Mail, given.Notifications.Unable
+		config.Notifications.Installation = given.Notifications.Installation
 	}
 	w.Service = service.New(w.Store, w.Blobs, w.Queue, w.Log, config)
 	return w
