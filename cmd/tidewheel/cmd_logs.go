@@ -21,7 +21,7 @@ import (
 func (c *cli) logsCommand() *cobra.Command {
 	var follow bool
 	var attempt, tail int
-	var file string
+	var file, text string
 	cmd := &cobra.Command{
 		Use: "logs RUN|JOB|DAG/TASK|DAG|WAVE", Short: "Print the output of a run",
 		Long: `Print the output of a run byte by byte; the name of a job, or of a task as DAG/TASK, stands for its latest run. A wave, or a DAG for its
@@ -45,10 +45,13 @@ error says so.`,
 				return err
 			}
 			if wave != "" {
-				if follow || attempt > 0 || file != "" {
-					return usage("wave %s has the output of several tasks: for --follow, --attempt and --to name one of them, as DAG/TASK", wave)
+				if follow || attempt > 0 || file != "" || text != "" {
+					return usage("wave %s has the output of several tasks: for --follow, --attempt, --search and --to name one of them, as DAG/TASK", wave)
 				}
 				return c.copyLogsOfWave(cmd.Context(), api, wave, tail)
+			}
+			if text != "" {
+				return c.searchLog(cmd.Context(), api, run, client.LogSearch{Attempt: attempt, Text: text})
 			}
 			if follow {
 				return c.follow(cmd.Context(), api, run, attempt, c.out)
@@ -60,6 +63,8 @@ error says so.`,
 	cmd.Flags().IntVar(&attempt, "attempt", 0, "which attempt (default the latest)")
 	cmd.Flags().IntVar(&tail, "tail", 0, "only so many lines from the end")
 	cmd.Flags().StringVar(&file, "to", "", "write into this file")
+	cmd.Flags().StringVar(&text, "search", "", "only lines with this text, with their numbers; case is ignored")
+	cmd.MarkFlagsMutuallyExclusive("search", "follow", "tail", "to")
 	cmd.MarkFlagsMutuallyExclusive("follow", "tail")
 	cmd.MarkFlagsMutuallyExclusive("follow", "to")
 	return cmd
@@ -173,6 +178,28 @@ func (c *cli) copyLog(ctx context.Context, api *client.Client, run string, optio
 		return nil
 	}
 	c.sayCut(ctx, api, run, log.Attempt)
+	return nil
+}
+
+// searchLog prints the lines of an output in which a text is found; none is exit status 1, as with grep.
+func (c *cli) searchLog(ctx context.Context, api *client.Client, run string, search client.LogSearch) error {
+	found := false
+	for {
+		matches, err := api.SearchLogs(ctx, run, search)
+		if err != nil {
+			return err
+		}
+		for _, match := range matches.Items {
+			found = true
+			fmt.Fprintf(c.out, "%d: %s\n", match.Line, printable(match.Text))
+		}
+		if search.From = matches.Next; search.From == "" {
+			break
+		}
+	}
+	if !found {
+		return &outcomeError{fmt.Sprintf("%q is not in the output of run %s", search.Text, run)}
+	}
 	return nil
 }
 
