@@ -13,6 +13,11 @@ func (c *Client) Users(ctx context.Context, page Page) (wire.List[wire.User], er
 	return ask[wire.List[wire.User]](ctx, c, call{method: http.MethodGet, path: prefix + "/users", query: page.query()})
 }
 
+// User returns a user.
+func (c *Client) User(ctx context.Context, name string) (wire.User, error) {
+	return ask[wire.User](ctx, c, call{method: http.MethodGet, path: prefix + "/users" + path(name)})
+}
+
 // CreateUser makes a user.
 func (c *Client) CreateUser(ctx context.Context, user wire.NewUser) (wire.User, error) {
 	return ask[wire.User](ctx, c, call{method: http.MethodPost, path: prefix + "/users", value: user})

@@ -193,6 +193,31 @@ func next[P any](ctx context.Context, c *Client, at, name string, after time.Tim
 	return ask[P](ctx, c, call{method: http.MethodGet, path: at + path(name, "next"), query: query})
 }
 
+// CompareGenerations returns how two forms of a job differ.
+func (c *Client) CompareGenerations(ctx context.Context, name string, from, to int64) (wire.Difference, error) {
+	return compareGenerations(ctx, c, jobsPath, name, from, to)
+}
+
+// CompareDAGGenerations returns how two forms of a DAG differ.
+func (c *Client) CompareDAGGenerations(ctx context.Context, name string, from, to int64) (wire.Difference, error) {
+	return compareGenerations(ctx, c, dagsPath, name, from, to)
+}
+
+func compareGenerations(ctx context.Context, c *Client, at, name string, from, to int64) (wire.Difference, error) {
+	query := url.Values{"from": {strconv.FormatInt(from, 10)}, "to": {strconv.FormatInt(to, 10)}}
+	return ask[wire.Difference](ctx, c, call{method: http.MethodGet, path: at + path(name, "difference"), query: query})
+}
+
+// RestoreJob makes an earlier form of a job its present one, as a new generation.
+func (c *Client) RestoreJob(ctx context.Context, name string, request wire.RestoreRequest) (wire.Job, error) {
+	return ask[wire.Job](ctx, c, call{method: http.MethodPost, path: jobsPath + path(name, "restore"), value: request})
+}
+
+// RestoreDAG makes an earlier form of a DAG its present one, as a new generation.
+func (c *Client) RestoreDAG(ctx context.Context, name string, request wire.RestoreRequest) (wire.DAG, error) {
+	return ask[wire.DAG](ctx, c, call{method: http.MethodPost, path: dagsPath + path(name, "restore"), value: request})
+}
+
 // Generations lists the forms that a job has had, the newest first.
 func (c *Client) Generations(ctx context.Context, name string, page Page) (wire.List[wire.Generation], error) {
 	return ask[wire.List[wire.Generation]](ctx, c, call{method: http.MethodGet, path: jobsPath + path(name, "generations"), query: page.query()})

@@ -52,7 +52,7 @@ type Group struct {
 var groups = []Group{
 	{"Start here", []string{"tutorial", "concepts", "comparison", "troubleshooting"}},
 	{"How to", []string{"jobs", "dags", "failures", "notifications", "secrets", "ci", "users", "deploy", "moving", "import"}},
-	{Reference, []string{"definitions", "cli", "schedules", "programs", "limits", "roles", "audit", "keyboard"}},
+	{Reference, []string{"definitions", "cli", "surface", "schedules", "programs", "limits", "roles", "audit", "keyboard"}},
 	{"How it works", []string{"guarantees", "security", "scale", "pages", "design-language"}},
 }
 

@@ -35,18 +35,25 @@ func newRates(perSecond int) *rates {
 	return &rates{perSecond: perSecond, now: time.Now, latest: map[string]*rate.Limiter{}}
 }
 
-// wait counts a request of a sender, and returns how long it has to wait before it may make it, 0 if it may now.
-func (r *rates) wait(sender string) time.Duration {
-	if r.perSecond == 0 {
-		return 0
-	}
+// count counts a request of a sender, and returns how long it has to wait before it may make it, 0 if it may now, and how many more it
+// may make at once.
+func (r *rates) count(sender string) (wait time.Duration, left int) {
 	now := r.now()
-	asked := r.of(sender).ReserveN(now, 1)
-	wait := asked.DelayFrom(now)
+	limiter := r.of(sender)
+	asked := limiter.ReserveN(now, 1)
+	wait = asked.DelayFrom(now)
 	if wait > 0 {
 		asked.CancelAt(now)
 	}
-	return wait
+	return wait, max(int(limiter.TokensAt(now)), 0)
+}
+
+// tell writes into an answer how many requests its sender may make (draft-ietf-httpapi-ratelimit-headers-10): q at once, of which r are
+// left, and as many again within w seconds; all of them after t.
+func (r *rates) tell(header http.Header, left int) {
+	burst := rateBurst * r.perSecond
+	header.Set("RateLimit-Policy", fmt.Sprintf(`"requests";q=%d;w=%d`, burst, rateBurst))
+	header.Set("RateLimit", fmt.Sprintf(`"requests";r=%d;t=%d`, left, (burst-left+r.perSecond-1)/r.perSecond))
 }
 
 func (r *rates) of(sender string) *rate.Limiter {
@@ -92,7 +99,11 @@ func (s *Server) boundAddress(c echo.Context) error {
 }
 
 func (s *Server) bounded(c echo.Context, sender, who string) error {
-	wait := s.rates.wait(sender)
+	if s.rates.perSecond == 0 {
+		return nil
+	}
+	wait, left := s.rates.count(sender)
+	s.rates.tell(c.Response().Header(), left)
 	if wait == 0 {
 		return nil
 	}

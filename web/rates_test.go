@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -59,6 +60,41 @@ func TestRequestsOfOneSenderAreBounded(t *testing.T) {
 	}
 	if flood(t, s, "GET", "/api/v1/jobs", other, authorization, bearer) == nil {
 		t.Error("a token is not bounded")
+	}
+}
+
+func TestAnswersSayHowManyRequestsAreLeft(t *testing.T) {
+	s := newSite(t, func(config *web.Config) { config.RequestsPerSecond = 10 })
+	ask := func() http.Header {
+		request := httptest.NewRequestWithContext(t.Context(), "GET", "/api/v1/jobs", nil)
+		request.RemoteAddr = "203.0.113.7:4000"
+		request.Header.Set(authorization, bearer)
+		answer := httptest.NewRecorder()
+		s.server.Handler().ServeHTTP(answer, request)
+		return answer.Header()
+	}
+	left := func(header http.Header) (left, seconds int) {
+		if _, err := fmt.Sscanf(header.Get("RateLimit"), `"requests";r=%d;t=%d`, &left, &seconds); err != nil {
+			t.Fatalf("RateLimit is %q: %v", header.Get("RateLimit"), err)
+		}
+		return left, seconds
+	}
+	header := ask()
+	if policy := header.Get("RateLimit-Policy"); policy != `"requests";q=40;w=4` {
+		t.Errorf("RateLimit-Policy is %q", policy)
+	}
+	if r, seconds := left(header); r != 39 || seconds != 1 {
+		t.Errorf("after one request %d are left, all again in %d s", r, seconds)
+	}
+	refused := flood(t, s, "GET", "/api/v1/jobs", "203.0.113.7:4000", authorization, bearer)
+	if refused == nil {
+		refused = flood(t, s, "GET", "/api/v1/jobs", "203.0.113.7:4000", authorization, bearer)
+	}
+	if refused == nil {
+		t.Fatal("never refused")
+	}
+	if r, seconds := left(refused.Header()); r != 0 || seconds != 4 {
+		t.Errorf("when refused %d are left, all again in %d s", r, seconds)
 	}
 }
 

@@ -31,11 +31,16 @@ type cli struct {
 	url, token, namespace, output string
 	caFile                        string // of the authorities whose certificates are trusted; "": the machine's
 
+	asks     func() bool // whether a user can answer a question
+	coloured func() bool // whether tables have colours
+
 	began bool // a command has begun: what failed before was bad usage
 }
 
 func newCLI(in io.Reader, out, err io.Writer) *cli {
-	return &cli{in: in, out: out, err: err, getenv: os.Getenv, now: time.Now}
+	c := &cli{in: in, out: out, err: err, getenv: os.Getenv, now: time.Now}
+	c.asks, c.coloured = c.interactive, c.colours
+	return c
 }
 
 // run does what the arguments say and returns the exit status.
@@ -83,7 +88,7 @@ func (c *cli) root() *cobra.Command {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage("%w; see `%s --help`", err, cmd.CommandPath())
+		return usage("%w%s; see `%s --help`", err, flagSuggestion(cmd, err), cmd.CommandPath())
 	})
 	flags := root.PersistentFlags()
 	flags.StringVar(&c.url, "url", "", "address of the server (TIDEWHEEL_URL; default "+defaultURL+")")
@@ -107,21 +112,13 @@ func (c *cli) root() *cobra.Command {
 		}
 	}
 	add("define", c.binaryCommand(), c.applyCommand(), c.validateCommand(), c.importCommand(), c.getCommand(), c.describeCommand(),
-		c.pauseCommand(), c.resumeCommand(), c.drainCommand(), c.deleteCommand(), c.exportCommand(), c.secretCommand(), c.namespaceCommand(), c.notifyCommand())
+		c.pauseCommand(), c.resumeCommand(), c.drainCommand(), c.deleteCommand(), c.historyCommand(), c.revertCommand(), c.exportCommand(), c.secretCommand(), c.namespaceCommand(), c.notifyCommand())
 	add("watch", c.runCommand(), c.logsCommand(), c.artifactsCommand(), c.cancelCommand(), c.retryCommand(), c.markCommand(), c.diffCommand(), c.deadLettersCommand())
 	add("time", c.nextCommand(), c.slotsCommand(), c.backfillCommand())
 	add("operate", c.serverCommand(), c.readyCommand(), c.executorCommand(), c.taskKeyCommand(), c.backupCommand(), c.restoreCommand(), c.migrateCommand(), c.doctorCommand(),
 		c.userCommand(), c.tokenCommand(), c.sessionCommand(), c.auditCommand(), c.configCommand(), c.versionCommand())
 	c.usageArguments(root)
 	return root
-}
-
-// suggestion names the command that was perhaps meant.
-func suggestion(cmd *cobra.Command, word string) string {
-	if similar := cmd.SuggestionsFor(word); len(similar) > 0 {
-		return ": did you mean `" + cmd.CommandPath() + " " + similar[0] + "`?"
-	}
-	return ""
 }
 
 // usageArguments makes a wrong number of arguments a mistake of usage, with the line that shows the right one; and a

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +15,7 @@ import (
 func (c *cli) applyCommand() *cobra.Command {
 	var paths []string
 	var options client.ApplyOptions
+	var yes *bool
 	cmd := &cobra.Command{
 		Use: "apply -f FILE|DIR|-", Short: "Create or update jobs and DAGs from files",
 		Long: `Create and change jobs and DAGs as files define them. Nothing is done unless every document is without fault. Applied twice it
@@ -33,6 +36,11 @@ names.`,
 			for i, file := range files {
 				sent[i] = client.File{Name: file.Name, Data: file.Text}
 			}
+			if options.Prune && !options.DryRun && !*yes {
+				if err := c.confirmPrune(cmd.Context(), api, sent, options); err != nil {
+					return err
+				}
+			}
 			applied, err := api.Apply(cmd.Context(), sent, options)
 			if err != nil {
 				return err
@@ -44,7 +52,30 @@ names.`,
 	cmd.Flags().BoolVar(&options.DryRun, "dry-run", false, "only tell what would be done")
 	cmd.Flags().BoolVar(&options.Prune, "prune", false, "delete the jobs and DAGs that no document names")
 	cmd.Flags().StringVarP(&options.Message, "message", "m", "", "why, for the history of the definitions")
+	yes = yesFlag(cmd)
 	return cmd
+}
+
+// confirmPrune asks before definitions are deleted because no document names them.
+func (c *cli) confirmPrune(ctx context.Context, api *client.Client, files []client.File, options client.ApplyOptions) error {
+	if !c.asks() {
+		return nil
+	}
+	options.DryRun = true
+	planned, err := api.Apply(ctx, files, options)
+	if err != nil {
+		return err
+	}
+	var deleted []string
+	for _, item := range planned.Items {
+		if item.Change == "deleted" {
+			deleted = append(deleted, item.Kind+" "+item.Name)
+		}
+	}
+	if len(deleted) == 0 {
+		return nil
+	}
+	return c.confirm(ctx, "Delete "+strings.Join(deleted, ", ")+"?")
 }
 
 func printApplied(w io.Writer, applied wire.Applied) {

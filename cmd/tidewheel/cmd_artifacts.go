@@ -21,7 +21,7 @@ func (c *cli) artifactsCommand() *cobra.Command {
 folder, write that one or all of them below it.`,
 		Example: "  tidewheel artifacts h5zq3x7rk2mnp4ab-s1767229200000\n  tidewheel artifacts h5zq3x7rk2mnp4ab-s1767229200000 totals.csv > totals.csv\n" +
 			"  tidewheel artifacts h5zq3x7rk2mnp4ab-s1767229200000 -d out",
-		Args: cobra.RangeArgs(1, 2),
+		Args: cobra.RangeArgs(1, 2), ValidArgsFunction: c.complete(1, namedRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if dir != "" || len(args) == 2 {
 				if err := c.noOutput(cmd, "a file comes as it is"); err != nil {
@@ -30,6 +30,9 @@ folder, write that one or all of them below it.`,
 			}
 			api, err := c.client()
 			if err != nil {
+				return err
+			}
+			if args[0], err = c.runID(cmd.Context(), api, args[0]); err != nil {
 				return err
 			}
 			switch {

@@ -23,7 +23,7 @@ func (c *cli) backfillCommand() *cobra.Command {
 		Long: `Run the slots of [from, to) that have no run yet, one after the other. Times without a zone are UTC. --dry-run tells
 what would be run. Of a DAG each wave has one slot of every root, as the schedule would have made it.`,
 		Example: "  tidewheel backfill nightly-report --from 2026-11-01 --to 2026-11-08 --dry-run",
-		Args:    cobra.ExactArgs(1),
+		Args:    cobra.ExactArgs(1), ValidArgsFunction: c.complete(1, namedJob, namedDAG),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			request := wire.BackfillRequest{DryRun: dryRun}
 			for _, bound := range []struct {

@@ -53,7 +53,7 @@ func (c *cli) binaryRollbackCommand() *cobra.Command {
 }
 
 func (c *cli) binaryRemoveCommand() *cobra.Command {
-	return &cobra.Command{
+	return c.asksFirst(&cobra.Command{
 		Use: "rm NAME", Aliases: []string{"delete"}, Short: "Delete a binary that no job uses", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := c.client()
@@ -67,5 +67,5 @@ func (c *cli) binaryRemoveCommand() *cobra.Command {
 				fmt.Fprintf(w, "Binary %s is deleted.\n", args[0])
 			})
 		},
-	}
+	}, "Delete the binary %s with all its versions?")
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"time"
 
@@ -13,10 +14,13 @@ import (
 
 func (c *cli) describeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "describe job|dag|run|wave|binary NAME", Short: "Show the details of a job, DAG, run, wave or binary",
-		Example: "  tidewheel describe job nightly-report\n  tidewheel describe run h5zq3x7rk2mnp4ab-s1767229200000",
-		Args:    cobra.ExactArgs(2), ValidArgs: []string{"job", "dag", "run", "wave", "binary"},
+		Use: "describe [job|dag|run|wave|binary] NAME", Short: "Show the details of a job, DAG, run, wave or binary",
+		Example: "  tidewheel describe nightly-report\n  tidewheel describe run h5zq3x7rk2mnp4ab-s1767229200000",
+		Args:    cobra.RangeArgs(1, 2), ValidArgsFunction: c.completeAfterKind(namedJob, namedDAG, namedRun, namedWave, namedBinary),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return c.showNamed(cmd.Context(), args[0])
+			}
 			kind, err := getKind(args[0])
 			if err != nil {
 				return usage("%q cannot be described: use job, dag, run, wave or binary", args[0])
@@ -36,6 +40,36 @@ func (c *cli) describeCommand() *cobra.Command {
 			return usage("%s cannot be described: use job, dag, run, wave or binary", kind)
 		},
 	}
+}
+
+// showNamed shows what a name or an id is of: a job or a DAG, a run or a wave, or a binary.
+func (c *cli) showNamed(ctx context.Context, word string) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	kind, name, unknown := c.which(ctx, api, word)
+	switch {
+	case unknown == nil && kind == namedDAG:
+		return c.showDAG(ctx, name)
+	case unknown == nil:
+		return c.showJob(ctx, name)
+	case !isRefused(unknown):
+		return unknown
+	}
+	run, wave, err := c.runOrWave(ctx, api, word)
+	switch {
+	case err == nil && wave != "":
+		return c.showWave(ctx, wave)
+	case err == nil:
+		return c.showRun(ctx, run)
+	case !isRefused(err):
+		return err
+	}
+	if _, err := api.Binary(ctx, word); absent(err) {
+		return &refusedError{fmt.Sprintf("there is no job, DAG, run, wave or binary %q", word)}
+	}
+	return c.showBinary(ctx, word)
 }
 
 // describedJob is what describe says of a job with -o json.
@@ -107,6 +141,9 @@ func (c *cli) showWave(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	if id, err = c.waveID(ctx, api, id); err != nil {
+		return err
+	}
 	wave, err := api.Wave(ctx, id)
 	if err != nil {
 		return err
@@ -123,6 +160,9 @@ type describedRun struct {
 func (c *cli) showRun(ctx context.Context, id string) error {
 	api, err := c.client()
 	if err != nil {
+		return err
+	}
+	if id, err = c.runID(ctx, api, id); err != nil {
 		return err
 	}
 	run, err := api.Run(ctx, id)

@@ -13,11 +13,19 @@ import (
 func (c *cli) diffCommand() *cobra.Command {
 	var exact bool
 	cmd := &cobra.Command{
-		Use: "diff [RUN] RUN", Short: "Compare two runs, or a run with the last successful one before it", Args: cobra.RangeArgs(1, 2),
+		Use: "diff [RUN] RUN", Short: "Compare two runs, or a run with the last successful one before it", Args: cobra.RangeArgs(1, 2), ValidArgsFunction: c.complete(2, namedRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := c.client()
 			if err != nil {
 				return err
+			}
+			for i := range args {
+				if args[i] == client.LastGood {
+					continue
+				}
+				if args[i], err = c.runID(cmd.Context(), api, args[i]); err != nil {
+					return err
+				}
 			}
 			if len(args) == 1 {
 				args = []string{client.LastGood, args[0]}

@@ -39,11 +39,11 @@ one more attempt with its tries counted anew, or purged, which leaves the run in
 			},
 			all: (*client.Client).ReplayDeadLetters,
 		}),
-		c.deadLetterChange(letterChange{
+		c.asksFirst(c.deadLetterChange(letterChange{
 			word: "purge", short: "Remove dead letters; the runs stay in the history", one: "is purged", many: "are purged",
 			single: func(ctx context.Context, api *client.Client, id string) error { return api.PurgeDeadLetter(ctx, id) },
 			all:    (*client.Client).PurgeDeadLetters,
-		}))
+		}), "Purge these dead letters %s?"))
 	return cmd
 }
 
@@ -76,6 +76,11 @@ func (c *cli) deadLetterChange(change letterChange) *cobra.Command {
 			if all {
 				return c.changeAllLetters(cmd.Context(), api, job, change)
 			}
+			for i := range ids {
+				if ids[i], err = c.letterID(cmd.Context(), api, ids[i]); err != nil {
+					return err
+				}
+			}
 			for _, id := range ids {
 				if err := change.single(cmd.Context(), api, id); err != nil {
 					return err
@@ -92,6 +97,19 @@ func (c *cli) deadLetterChange(change letterChange) *cobra.Command {
 	return cmd
 }
 
+// letterID returns the id of the dead run that a word names: an id, or the beginning of one.
+func (c *cli) letterID(ctx context.Context, api *client.Client, word string) (string, error) {
+	_, missing := api.DeadLetter(ctx, word)
+	if !absent(missing) {
+		return word, missing
+	}
+	id, err := c.runID(ctx, api, word)
+	if absent(err) {
+		err = missing
+	}
+	return id, err
+}
+
 // changeAllLetters does the same to all dead letters that have died until now, however many requests that takes. Those
 // that are refused do not keep the others back; the exit status tells that there were some.
 func (c *cli) changeAllLetters(ctx context.Context, api *client.Client, job string, change letterChange) error {
@@ -104,6 +122,11 @@ func (c *cli) changeAllLetters(ctx context.Context, api *client.Client, job stri
 		}
 		total.Items, total.Refused = append(total.Items, handled.Items...), append(total.Refused, handled.Refused...)
 		which.Cursor = handled.Next
+	}
+	if len(total.Items)+len(total.Refused) == 0 {
+		if err := c.explainNoLetters(ctx, api, job); err != nil {
+			return err
+		}
 	}
 	err := c.print(total, func(w io.Writer) {
 		switch n := len(total.Items); {
@@ -135,6 +158,9 @@ func ofJob(job string) string {
 func (c *cli) showDeadLetter(ctx context.Context, id string) error {
 	api, err := c.client()
 	if err != nil {
+		return err
+	}
+	if id, err = c.letterID(ctx, api, id); err != nil {
 		return err
 	}
 	letter, err := api.DeadLetter(ctx, id)

@@ -50,7 +50,7 @@ its key itself, renews its credentials while it runs, and follows rotations of t
 			})
 		},
 	}
-	revoke := &cobra.Command{
+	revoke := c.asksFirst(&cobra.Command{
 		Use: "revoke NAME", Short: "End the enrolment of an executor", Args: cobra.ExactArgs(1),
 		Long: `End the enrolment of an executor. It is given no credentials any more and ends when it asks for them, within a minute. An embedded NATS ends its
 connection within seconds. Another NATS takes credentials until they expire (--executor-credentials-ttl): to end them at once, revoke
@@ -65,7 +65,7 @@ the key that ` + "`tidewheel executor ls`" + ` shows in the account, such as wit
 			}
 			return c.print(map[string]any{"name": args[0], "revoked": true}, func(w io.Writer) { fmt.Fprintf(w, "Executor %s is revoked.\n", args[0]) })
 		},
-	}
+	}, "Revoke the executor %s?")
 	cmd.AddCommand(c.executorTokenCommand(), c.executorEnrolCommand(), list, revoke)
 	return cmd
 }

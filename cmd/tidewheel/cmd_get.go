@@ -55,8 +55,8 @@ func (c *cli) getCommand() *cobra.Command {
   tidewheel get waves --dag etl --status failed
   tidewheel get job nightly-report -o yaml > nightly-report.yaml
   tidewheel get run h5zq3x7rk2mnp4ab-s1767229200000 -o json`,
-		Args:      cobra.RangeArgs(1, 2),
-		ValidArgs: kinds,
+		Args:              cobra.RangeArgs(1, 2),
+		ValidArgsFunction: c.completeKinds(kinds),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if flags.limit < 1 {
 				return usage("--limit %d: ask for at least 1", flags.limit)
@@ -82,6 +82,10 @@ func (c *cli) getCommand() *cobra.Command {
 	cmd.Flags().StringVarP(&flags.text, "search", "q", "", "jobs, DAGs or runs with this text in the name")
 	cmd.Flags().StringVar(&flags.since, "since", "", "runs or waves made since then: 24h, 7d or a time")
 	cmd.Flags().IntVar(&flags.limit, "limit", defaultLimit, "how many at most")
+	c.completeFlag(cmd, "job", namedJob)
+	c.completeFlag(cmd, "dag", namedDAG)
+	_ = cmd.RegisterFlagCompletionFunc("status", completeStatuses)
+	_ = cmd.RegisterFlagCompletionFunc("tier", cobra.FixedCompletions([]string{"light", "medium", "heavy"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -95,7 +99,11 @@ func getKind(word string) (string, error) {
 	for _, kind := range getKinds {
 		names = append(names, kind.name)
 	}
-	return "", usage("%q cannot be listed: there are %s", word, strings.Join(names, ", "))
+	similar := ""
+	if near := nearest(word, names); near != "" {
+		similar = "did you mean " + near + "? "
+	}
+	return "", usage("%q cannot be listed: %sThere are %s", word, similar, strings.Join(names, ", "))
 }
 
 func (c *cli) getList(ctx context.Context, kind string, flags getFlags) error {
@@ -190,9 +198,21 @@ func (c *cli) listWaves(ctx context.Context, flags getFlags) error {
 	if err != nil {
 		return err
 	}
-	return listAll(c, flags.limit, func(page client.Page) (wire.List[wire.Wave], error) {
+	waves, next, err := collect(flags.limit, func(page client.Page) (wire.List[wire.Wave], error) {
 		return api.Waves(ctx, client.WaveFilter{DAG: flags.dag, Statuses: flags.statuses, Since: since, Page: page})
-	}, c.tableOfWaves)
+	})
+	if err != nil && !absent(err) {
+		return err
+	}
+	if len(waves) == 0 {
+		if err := c.explainNoRuns(ctx, api, getFlags{dag: flags.dag}); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return c.printList(waves, next, func(w io.Writer) { c.tableOfWaves(w, waves) })
 }
 
 func (c *cli) listBinaries(ctx context.Context, limit int) error {
@@ -247,12 +267,18 @@ func (c *cli) getOne(ctx context.Context, kind, name string) error {
 		}
 		return c.print(dag, func(w io.Writer) { c.tableOfDAGs(w, []wire.DAG{dag}) })
 	case "waves":
+		if name, err = c.waveID(ctx, api, name); err != nil {
+			return err
+		}
 		wave, err := api.Wave(ctx, name)
 		if err != nil {
 			return err
 		}
 		return c.print(wave, func(w io.Writer) { c.tableOfWaves(w, []wire.Wave{wave.Wave}) })
 	case "runs":
+		if name, err = c.runID(ctx, api, name); err != nil {
+			return err
+		}
 		run, err := api.Run(ctx, name)
 		if err != nil {
 			return err

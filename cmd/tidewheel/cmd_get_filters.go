@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -109,7 +110,23 @@ func (c *cli) explainNoRuns(ctx context.Context, api *client.Client, flags getFl
 			return missing(asked.kind, asked.name)
 		}
 	}
-	return nil
+	return c.explainNoUser(ctx, api, flags.user)
+}
+
+// explainNoUser says that a user is not there. Who may not see users, and whose token is no user's, is told nothing.
+func (c *cli) explainNoUser(ctx context.Context, api *client.Client, name string) error {
+	if name == "" {
+		return nil
+	}
+	user, _, _ := strings.Cut(name, "/")
+	if _, err := api.User(ctx, user); !absent(err) {
+		return nil //nolint:nilerr // the list is empty, whether or not the user can be looked up
+	}
+	earlier, err := api.Runs(ctx, client.RunFilter{By: name, Page: client.Page{Limit: 1}})
+	if err != nil || len(earlier.Items) > 0 {
+		return err
+	}
+	return &outcomeError{fmt.Sprintf("there is no user %q, and no run was triggered by one: `tidewheel user ls` lists the users", name)}
 }
 
 // explainNoLetters is explainNoRuns for a list of dead letters, whose --job names a job or a DAG.

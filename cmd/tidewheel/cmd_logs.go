@@ -7,25 +7,28 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tidewheel/tidewheel/client"
+	"github.com/tidewheel/tidewheel/client/wire"
 	"github.com/tidewheel/tidewheel/engine"
 )
 
 func (c *cli) logsCommand() *cobra.Command {
 	var follow bool
 	var attempt, tail int
-	var file string
+	var file, text string
 	cmd := &cobra.Command{
-		Use: "logs RUN|JOB", Short: "Print the output of a run",
-		Long: `Print the output of a run byte by byte; the name of a job stands for its latest run. With -f it is followed until the
-attempt ends. A large output goes into a file with --to, with a progress bar. Where more was printed than was kept, standard
+		Use: "logs RUN|JOB|DAG/TASK|DAG|WAVE", Short: "Print the output of a run",
+		Long: `Print the output of a run byte by byte; the name of a job, or of a task as DAG/TASK, stands for its latest run. A wave, or a DAG for its
+latest wave, is printed task by task. With -f a run is followed until the attempt ends. A large output goes into a file with --to, with a progress bar. Where more was printed than was kept, standard
 error says so.`,
 		Example: "  tidewheel logs nightly-report -f\n  tidewheel logs h5zq3x7rk2mnp4ab-s1767229200000 --tail 100",
-		Args:    cobra.ExactArgs(1),
+		Args:    cobra.ExactArgs(1), ValidArgsFunction: c.complete(1, namedJob, namedDAG, namedRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("attempt") && attempt < 1 || cmd.Flags().Changed("tail") && tail < 1 {
 				return usage("--attempt and --tail count from 1")
@@ -37,9 +40,18 @@ error says so.`,
 			if err != nil {
 				return err
 			}
-			run, err := c.runOrLatest(cmd.Context(), api, args[0])
+			run, wave, err := c.outputOf(cmd.Context(), api, args[0])
 			if err != nil {
 				return err
+			}
+			if wave != "" {
+				if follow || attempt > 0 || file != "" || text != "" {
+					return usage("wave %s has the output of several tasks: for --follow, --attempt, --search and --to name one of them, as DAG/TASK", wave)
+				}
+				return c.copyLogsOfWave(cmd.Context(), api, wave, tail)
+			}
+			if text != "" {
+				return c.searchLog(cmd.Context(), api, run, client.LogSearch{Attempt: attempt, Text: text})
 			}
 			if follow {
 				return c.follow(cmd.Context(), api, run, attempt, c.out)
@@ -51,9 +63,101 @@ error says so.`,
 	cmd.Flags().IntVar(&attempt, "attempt", 0, "which attempt (default the latest)")
 	cmd.Flags().IntVar(&tail, "tail", 0, "only so many lines from the end")
 	cmd.Flags().StringVar(&file, "to", "", "write into this file")
+	cmd.Flags().StringVar(&text, "search", "", "only lines with this text, with their numbers; case is ignored")
+	cmd.MarkFlagsMutuallyExclusive("search", "follow", "tail", "to")
 	cmd.MarkFlagsMutuallyExclusive("follow", "tail")
 	cmd.MarkFlagsMutuallyExclusive("follow", "to")
 	return cmd
+}
+
+// outputOf returns the run whose output a word stands for, or the wave.
+func (c *cli) outputOf(ctx context.Context, api *client.Client, word string) (run, wave string, err error) {
+	kind, name := namedKind(""), word
+	for _, stated := range []namedKind{namedJob, namedDAG} {
+		if rest, found := strings.CutPrefix(word, string(stated)+"/"); found {
+			kind, name = stated, rest
+		}
+	}
+	dag, task, isTask := strings.Cut(name, "/")
+	switch {
+	case kind != namedJob && isTask:
+		if _, err := api.DAG(ctx, dag); err != nil {
+			return "", "", err
+		}
+		run, err = latestRun(ctx, api, client.RunFilter{DAG: dag, Task: task})
+		return run, "", err
+	case kind == "":
+		if _, err := api.Run(ctx, word); !absent(err) {
+			return word, "", err
+		}
+	}
+	kind, name, unknown := c.which(ctx, api, word)
+	switch {
+	case unknown == nil && kind == namedJob:
+		run, err = latestRun(ctx, api, client.RunFilter{Job: name})
+		return run, "", err
+	case unknown == nil:
+		wave, err = latestWave(ctx, api, name)
+		return "", wave, err
+	case !isRefused(unknown):
+		return "", "", unknown
+	}
+	run, wave, err = c.runOrWave(ctx, api, word)
+	if isRefused(err) {
+		err = &refusedError{fmt.Sprintf("there is no run, wave, job or DAG %q", word)}
+	}
+	return run, wave, err
+}
+
+func latestWave(ctx context.Context, api *client.Client, dag string) (string, error) {
+	waves, err := api.Waves(ctx, client.WaveFilter{DAG: dag, Page: client.Page{Limit: 10}})
+	if err != nil {
+		return "", err
+	}
+	for i := range waves.Items {
+		if !waves.Items[i].StartedAt.IsZero() {
+			return waves.Items[i].ID, nil
+		}
+	}
+	return "", &refusedError{fmt.Sprintf("no wave of DAG %q has begun yet: start one with `tidewheel run %[1]s`", dag)}
+}
+
+// copyLogsOfWave prints the output of each run of a wave below its name, in the order in which they began.
+func (c *cli) copyLogsOfWave(ctx context.Context, api *client.Client, id string, tail int) error {
+	wave, err := api.Wave(ctx, id)
+	if err != nil {
+		return err
+	}
+	runs, err := runsOfWave(ctx, api, &wave)
+	if err != nil {
+		return err
+	}
+	for i := range runs {
+		if i > 0 {
+			fmt.Fprintln(c.out)
+		}
+		fmt.Fprintf(c.out, "==> %s, run %s, %s <==\n", runLabel(&runs[i]), runs[i].ID, c.runStatus(&runs[i]))
+		if err := c.copyLog(ctx, api, runs[i].ID, client.LogOptions{Tail: tail}, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runsOfWave returns the runs of a wave that have begun.
+func runsOfWave(ctx context.Context, api *client.Client, wave *wire.WaveDetail) (runs []wire.Run, err error) {
+	filter := client.RunFilter{DAG: wave.DAG, Since: wave.CreatedAt}
+	all, _, err := collect(0, func(page client.Page) (wire.List[wire.Run], error) {
+		filter.Page = page
+		return api.Runs(ctx, filter)
+	})
+	for i := range all {
+		if all[i].Wave == wave.ID && all[i].Attempt > 0 && !began(&all[i]).IsZero() {
+			runs = append(runs, all[i])
+		}
+	}
+	slices.SortStableFunc(runs, func(a, b wire.Run) int { return began(&a).Compare(began(&b)) })
+	return runs, err
 }
 
 func (c *cli) copyLog(ctx context.Context, api *client.Client, run string, options client.LogOptions, file string) error {
@@ -74,6 +178,28 @@ func (c *cli) copyLog(ctx context.Context, api *client.Client, run string, optio
 		return nil
 	}
 	c.sayCut(ctx, api, run, log.Attempt)
+	return nil
+}
+
+// searchLog prints the lines of an output in which a text is found; none is exit status 1, as with grep.
+func (c *cli) searchLog(ctx context.Context, api *client.Client, run string, search client.LogSearch) error {
+	found := false
+	for {
+		matches, err := api.SearchLogs(ctx, run, search)
+		if err != nil {
+			return err
+		}
+		for _, match := range matches.Items {
+			found = true
+			fmt.Fprintf(c.out, "%d: %s\n", match.Line, printable(match.Text))
+		}
+		if search.From = matches.Next; search.From == "" {
+			break
+		}
+	}
+	if !found {
+		return &outcomeError{fmt.Sprintf("%q is not in the output of run %s", search.Text, run)}
+	}
 	return nil
 }
 

@@ -35,7 +35,7 @@ is always there. Commands work in the one that --namespace or TIDEWHEEL_NAMESPAC
 		},
 	}
 	create.Flags().StringVar(&description, "description", "", "what it is for")
-	remove := &cobra.Command{
+	remove := c.asksFirst(&cobra.Command{
 		Use: "rm NAME", Aliases: []string{"delete"}, Short: "Delete a namespace that owns nothing any more", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := c.client()
@@ -47,7 +47,7 @@ is always there. Commands work in the one that --namespace or TIDEWHEEL_NAMESPAC
 			}
 			return c.print(map[string]any{"name": args[0], "deleted": true}, func(w io.Writer) { fmt.Fprintf(w, "Namespace %s is deleted.\n", args[0]) })
 		},
-	}
+	}, "Delete the namespace %s?")
 	list := &cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, Short: "List the namespaces in which you have a role", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listNamespaces(cmd) },

@@ -30,7 +30,7 @@ saves and deletes, and an admin also gives roles.`,
 			})
 		},
 	}
-	remove := &cobra.Command{
+	remove := c.asksFirst(&cobra.Command{
 		Use: "rm USER", Aliases: []string{"delete"}, Short: "Take a user's role away", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := c.client()
@@ -42,7 +42,7 @@ saves and deletes, and an admin also gives roles.`,
 			}
 			return c.print(map[string]any{"user": args[0], "removed": true}, func(w io.Writer) { fmt.Fprintf(w, "%s has no role of their own in %s.\n", args[0], c.namespace) })
 		},
-	}
+	}, "Take the role of %s away?")
 	list := &cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, Short: "List who has a role", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -54,6 +54,13 @@ func (c *cli) listDeliveries(cmd *cobra.Command, filter client.DeliveryFilter, l
 	if err != nil {
 		return err
 	}
+	if len(deliveries) == 0 && filter.Target != "" {
+		if _, err := api.NotifyTarget(cmd.Context(), filter.Target); absent(err) {
+			return &outcomeError{fmt.Sprintf("there is no notification target %q, and nothing was sent to one: `tidewheel notify target ls` lists them", filter.Target)}
+		} else if err != nil {
+			return err
+		}
+	}
 	if len(deliveries) == 0 && c.output == "table" {
 		fmt.Fprintln(c.err, "Nothing was told. Definitions ask for it by alerts: {on: [failed], to: [TARGET]}.")
 	}

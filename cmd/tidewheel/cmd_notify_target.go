@@ -28,7 +28,7 @@ func (c *cli) notifyTargetCommand() *cobra.Command {
 	}
 	list.Flags().IntVar(&limit, "limit", 0, "how many at most; 0 is all")
 	var force bool
-	remove := &cobra.Command{
+	remove := c.asksFirst(&cobra.Command{
 		Use: "rm NAME", Aliases: []string{"delete"}, Short: "Delete a notification target that no definition names", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := c.client()
@@ -40,7 +40,7 @@ func (c *cli) notifyTargetCommand() *cobra.Command {
 			}
 			return c.print(map[string]any{"name": args[0], "deleted": true}, func(w io.Writer) { fmt.Fprintf(w, "Notification target %s is deleted.\n", args[0]) })
 		},
-	}
+	}, "Delete the notification target %s?")
 	remove.Flags().BoolVar(&force, "force", false, "also one that definitions name: they tell their other targets only")
 	test := &cobra.Command{
 		Use: "test NAME", Short: "Send a test to a notification target, and print its answer", Args: cobra.ExactArgs(1),

@@ -30,7 +30,7 @@ A wave is followed task by task, as each ends. Where a job and a DAG have one na
 		Example: `  tidewheel run nightly-report --wait
   tidewheel run nightly-report --payload '{"shops": [3]}' --arg LEVEL=debug
   tidewheel run nightly-report --payload @shops.json --key order-4711 --at 2026-12-31T23:59:59Z`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.ExactArgs(1), ValidArgsFunction: c.complete(1, namedJob, namedDAG),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			request, err := c.runRequest(payload, args, at)
 			if err != nil {

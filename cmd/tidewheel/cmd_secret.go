@@ -34,7 +34,7 @@ out. Runs that are queued from now on are given the new value.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.setSecret(cmd, args[0]) },
 	}
 	var force bool
-	remove := &cobra.Command{
+	remove := c.asksFirst(&cobra.Command{
 		Use: "rm NAME", Aliases: []string{"delete"}, Short: "Delete a secret that no definition refers to", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := c.client()
@@ -46,7 +46,7 @@ out. Runs that are queued from now on are given the new value.`,
 			}
 			return c.print(map[string]any{"name": args[0], "deleted": true}, func(w io.Writer) { fmt.Fprintf(w, "Secret %s is deleted.\n", args[0]) })
 		},
-	}
+	}, "Delete the secret %s?")
 	remove.Flags().BoolVar(&force, "force", false, "also one that definitions refer to: their runs fail then")
 	rotate := &cobra.Command{
 		Use: "rotate-key", Short: "Make a new key, and seal all secrets anew", Args: cobra.NoArgs,

@@ -21,7 +21,7 @@ func (c *cli) slotsCommand() *cobra.Command {
 		Long: `Tell what became of the slots of a job, of a DAG's root, or of all roots of a DAG, the newest first. Every slot ends as exactly one of: fired, which is a run;
 skipped, because a rule of the definition says so; or missed, because nobody was there to fire it.`,
 		Example: "  tidewheel slots nightly-report --since 7d\n  tidewheel slots etl/orders",
-		Args:    cobra.ExactArgs(1),
+		Args:    cobra.ExactArgs(1), ValidArgsFunction: c.complete(1, namedJob, namedDAG),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := parseSince(since, c.now())
 			if err != nil {

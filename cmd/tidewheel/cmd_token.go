@@ -24,7 +24,7 @@ request; --role and -n bound it further.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listTokens(cmd, all) },
 	}
 	list.Flags().BoolVar(&all, "all", false, "those of all users, for admins")
-	revoke := &cobra.Command{
+	revoke := c.asksFirst(&cobra.Command{
 		Use: "revoke ID", Aliases: []string{"rm"}, Short: "End a token: it opens nothing any more", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := c.client()
@@ -36,7 +36,7 @@ request; --role and -n bound it further.`,
 			}
 			return c.print(map[string]any{"id": args[0], "revoked": true}, func(w io.Writer) { fmt.Fprintf(w, "Token %s is revoked.\n", args[0]) })
 		},
-	}
+	}, "Revoke the token %s?")
 	cmd.AddCommand(c.tokenCreateCommand(), list, revoke)
 	return cmd
 }

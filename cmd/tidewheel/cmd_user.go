@@ -118,7 +118,7 @@ away. A new password, and --disable, end the user's sessions and tokens.`,
 }
 
 func (c *cli) userRemoveCommand() *cobra.Command {
-	return &cobra.Command{
+	return c.asksFirst(&cobra.Command{
 		Use: "rm NAME", Aliases: []string{"delete"}, Short: "Delete a user, and end their sessions and tokens", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			api, err := c.client()
@@ -130,7 +130,7 @@ func (c *cli) userRemoveCommand() *cobra.Command {
 			}
 			return c.print(map[string]any{"name": args[0], "deleted": true}, func(w io.Writer) { fmt.Fprintf(w, "User %s is deleted.\n", args[0]) })
 		},
-	}
+	}, "Delete the user %s, and end their sessions and tokens?")
 }
 
 func (c *cli) meCommand() *cobra.Command {

@@ -34,6 +34,8 @@ type testCLI struct {
 	t   *testing.T
 	env map[string]string
 	now time.Time // zero: the real time
+
+	terminal bool // standard input and output are one
 }
 
 func newTestCLI(t *testing.T) *testCLI {
@@ -54,6 +56,7 @@ func (c *testCLI) runWith(stdin string, args ...string) result {
 	if !c.now.IsZero() {
 		called.now = func() time.Time { return c.now }
 	}
+	called.asks, called.coloured = func() bool { return c.terminal }, func() bool { return c.terminal }
 	status := called.run(c.t.Context(), args)
 	return result{status, out.String(), errs.String()}
 }

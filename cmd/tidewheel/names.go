@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,10 @@ type namedKind string
 const (
 	namedJob namedKind = "job"
 	namedDAG namedKind = "dag"
+
+	namedRun    namedKind = "run"
+	namedWave   namedKind = "wave"
+	namedBinary namedKind = "binary"
 )
 
 // which reports whether a name is that of a job or of a DAG: job/NAME and dag/NAME say so themselves, for any other the
@@ -52,27 +57,25 @@ func absent(err error) bool {
 	return ok && answer.Status == http.StatusNotFound
 }
 
-// runOrLatest returns the id of the run that the word names, or of the latest run of the job of that name: the latest
-// that has begun, if one has.
-func (c *cli) runOrLatest(ctx context.Context, api *client.Client, word string) (string, error) {
-	name, isJob := strings.CutPrefix(word, string(namedJob)+"/")
-	if !isJob {
-		_, err := api.Run(ctx, word)
-		if err == nil || !absent(err) {
-			return word, err
-		}
-	}
-	if _, err := api.Job(ctx, name); absent(err) {
-		return "", &refusedError{fmt.Sprintf("there is no run and no job %q", name)}
-	} else if err != nil {
-		return "", err
-	}
-	runs, err := api.Runs(ctx, client.RunFilter{Job: name, Page: client.Page{Limit: 10}})
+// isRefused reports whether nothing of a name was found.
+func isRefused(err error) bool {
+	_, refused := errors.AsType[*refusedError](err)
+	return refused
+}
+
+// latestRun returns the latest run of a job, or of a task: the latest that has begun, if one has.
+func latestRun(ctx context.Context, api *client.Client, filter client.RunFilter) (string, error) {
+	filter.Page = client.Page{Limit: 10}
+	runs, err := api.Runs(ctx, filter)
 	if err != nil {
 		return "", err
 	}
 	if len(runs.Items) == 0 {
-		return "", &refusedError{fmt.Sprintf("job %q has not run yet: start it with `tidewheel run %[1]s`", name)}
+		name := filter.Job
+		if name == "" {
+			name = filter.DAG + "/" + filter.Task
+		}
+		return "", &refusedError{fmt.Sprintf("%q has not run yet: start it with `tidewheel run %s`", name, cmp.Or(filter.Job, filter.DAG))}
 	}
 	for i := range runs.Items {
 		if status := runs.Items[i].Status; status != engine.StatusScheduled && status != engine.StatusQueued {
@@ -80,4 +83,92 @@ func (c *cli) runOrLatest(ctx context.Context, api *client.Client, word string) 
 		}
 	}
 	return runs.Items[0].ID, nil
+}
+
+const (
+	// prefixLeast is how many letters of an id stand for all of it.
+	prefixLeast = 4
+	// prefixSearched is how many of the latest runs or waves are searched for one that begins so.
+	prefixSearched = 1000
+	// prefixShown is how many of them are named where there are several.
+	prefixShown = 5
+)
+
+// runID returns the id of the run that a word names: an id, or the beginning of one that no other run has.
+func (c *cli) runID(ctx context.Context, api *client.Client, word string) (string, error) {
+	_, err := api.Run(ctx, word)
+	if !absent(err) {
+		return word, err
+	}
+	return wholeID(word, "runs", err, func(page client.Page) (ids []string, next string, err error) {
+		runs, err := api.Runs(ctx, client.RunFilter{Text: word, Page: page})
+		for i := range runs.Items {
+			ids = append(ids, runs.Items[i].ID)
+		}
+		return ids, runs.Next, err
+	})
+}
+
+// waveID is runID for waves.
+func (c *cli) waveID(ctx context.Context, api *client.Client, word string) (string, error) {
+	_, err := api.Wave(ctx, word)
+	if !absent(err) {
+		return word, err
+	}
+	return wholeID(word, "waves", err, func(page client.Page) (ids []string, next string, err error) {
+		waves, err := api.Waves(ctx, client.WaveFilter{Page: page})
+		for i := range waves.Items {
+			ids = append(ids, waves.Items[i].ID)
+		}
+		return ids, waves.Next, err
+	})
+}
+
+// wholeID returns the only id of a list that begins with a prefix, or the error missing where none does.
+func wholeID(prefix, what string, missing error, list func(client.Page) (ids []string, next string, err error)) (string, error) {
+	if len(prefix) < prefixLeast {
+		return "", missing
+	}
+	var found []string
+	page := client.Page{Limit: pageSize}
+	for searched := 0; searched < prefixSearched; searched += pageSize {
+		ids, next, err := list(page)
+		if err != nil {
+			return "", err
+		}
+		for _, id := range ids {
+			if strings.HasPrefix(id, prefix) {
+				found = append(found, id)
+			}
+		}
+		if page.Cursor = next; next == "" || len(found) > prefixShown {
+			break
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return "", missing
+	case len(found) == 1:
+		return found[0], nil
+	}
+	more := ""
+	if len(found) > prefixShown {
+		found, more = found[:prefixShown], ", …"
+	}
+	return "", usage("several %s begin with %q: %s%s; write more of the id", what, prefix, strings.Join(found, ", "), more)
+}
+
+// runOrWave returns the id of the run or of the wave that a word names, and which of them it is. The ids of a wave's runs begin with
+// its own: the beginning of all of them stands for the wave.
+func (c *cli) runOrWave(ctx context.Context, api *client.Client, word string) (run, wave string, err error) {
+	if _, err = api.Run(ctx, word); !absent(err) {
+		return word, "", err
+	}
+	if wave, err = c.waveID(ctx, api, word); !absent(err) {
+		return "", wave, err
+	}
+	if run, err = c.runID(ctx, api, word); absent(err) {
+		err = &refusedError{fmt.Sprintf("there is no run and no wave %q", word)}
+	}
+	return run, "", err
 }

@@ -24,7 +24,7 @@ func (c *cli) print(value any, table func(w io.Writer)) error {
 	case "yaml":
 		return writeYAML(c.out, value)
 	}
-	var text bytes.Buffer
+	text := page{coloured: c.coloured()}
 	table(&text)
 	_, err := c.out.Write(text.Bytes())
 	return err
@@ -83,10 +83,20 @@ func plain(node *yaml.Node) {
 }
 
 // table lines up columns.
-type table struct{ writer *tabwriter.Writer }
+type table struct {
+	writer   *tabwriter.Writer
+	coloured bool
+	painted  map[int]bool // columns whose words have colours
+}
 
 func newTable(w io.Writer, headings ...string) *table {
-	t := &table{tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)}
+	t := &table{writer: tabwriter.NewWriter(w, 0, 0, 3, ' ', 0), painted: map[int]bool{}}
+	if onto, ok := w.(*page); ok {
+		t.coloured = onto.coloured
+	}
+	for i, heading := range headings {
+		t.painted[i] = t.coloured && colouredHeadings[heading]
+	}
 	if len(headings) > 0 {
 		t.row(toAny(headings)...)
 	}
@@ -112,6 +122,9 @@ func (t *table) row(cells ...any) {
 		} else {
 			last = i
 		}
+		if t.painted[i] {
+			words[i] = paint(words[i])
+		}
 	}
 	fmt.Fprintln(t.writer, strings.Join(words[:last+1], "\t"))
 }
@@ -119,6 +132,9 @@ func (t *table) row(cells ...any) {
 // field writes a line of a description, unless it has nothing to say.
 func (t *table) field(name string, value any) {
 	if text := printable(fmt.Sprint(value)); text != "" {
+		if t.coloured && colouredHeadings[strings.ToUpper(name)] {
+			text = paint(text)
+		}
 		fmt.Fprintf(t.writer, "%s:\t%s\n", name, text)
 	}
 }

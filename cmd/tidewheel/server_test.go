@@ -157,7 +157,7 @@ func TestServerRunsAJobFromUploadToOutput(t *testing.T) {
 		words string
 		args  []string
 	}{
-		{`there is no run and no job "nope"`, []string{"logs", "nope"}},
+		{`there is no run, wave, job or DAG "nope"`, []string{"logs", "nope"}},
 		{"there is no job", []string{"run", "nope"}},
 		{"there is nothing to cancel", []string{"cancel", run.ID}},
 		{"succeeded", []string{"retry", run.ID}},

@@ -54,7 +54,7 @@ func New(e *echo.Echo, s *service.Service, config Config) (*API, error) {
 	}
 	a := &API{service: s, config: config}
 	a.huma = humaecho.New(e, a.describe())
-	a.huma.UseMiddleware(unescape, a.refuseUnknownQuery)
+	a.huma.UseMiddleware(unescape, a.refuseUnknownQuery, a.refuseIdleKey)
 
 	a.jobs()
 	a.dags()

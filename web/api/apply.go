@@ -33,7 +33,7 @@ func (a *API) apply() {
 	}, func(ctx context.Context, in *struct {
 		InNamespace
 		Content
-		Key     string `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same request: sent again it changes nothing, and with another body it is refused (422, key_reused)"`
+		Keyed
 		File    string `query:"file" maxLength:"4096" doc:"What to call the body in messages"`
 		DryRun  bool   `query:"dry_run" doc:"Only tell what would be done"`
 		Prune   bool   `query:"prune" doc:"Delete the jobs and DAGs of the namespace that no document names"`

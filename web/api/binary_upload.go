@@ -17,7 +17,7 @@ import (
 type uploadRequest struct {
 	BinaryPath
 	Content
-	Key         string   `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same request: sent again it changes nothing, and with another body it is refused (422, key_reused)"`
+	Keyed
 	Aliases     []string `query:"alias,explode" doc:"Moved to the new version; give it more than once for several" example:"stable"`
 	SHA256      string   `query:"sha256" pattern:"^[0-9a-f]{64}$" doc:"What the bytes must hash to, hex: others are refused"`
 	AnyPlatform bool     `query:"any_platform" doc:"Accept a program built for another platform"`

@@ -15,12 +15,12 @@ func (a *API) deadLetterReplay() {
 		OperationID: "replay-dead-letter", Method: http.MethodPost, Path: "/dead-letters/{id}/replay", Tags: []string{"runs"}, DefaultStatus: http.StatusAccepted,
 		Summary:     "Try a dead run again",
 		Description: "One more attempt: 202 as soon as the request is durable; the dead letter is deleted once the attempt is made. For a task it resumes the wave with all tasks that failed, and 409 says that the wave has not ended yet. A run that is being tried again already is left to it, so that to ask twice is to ask once.",
-	}, func(ctx context.Context, in *RunPath) (*runAnswer, error) {
-		run, err := a.service.ReplayDeadLetter(ctx, in.Namespace, in.ID, service.Actor(ctx))
-		if err != nil {
-			return nil, err
-		}
-		return &runAnswer{Status: http.StatusAccepted, Body: viewRun(&run, true)}, nil
+	}, func(ctx context.Context, in *struct {
+		RunPath
+		Keyed
+	}) (*runAnswer, error) {
+		request := service.Request{Namespace: in.Namespace, Operation: "replay-dead-letter " + in.ID, Key: in.Key}
+		return a.triedAgain(ctx, request, &in.RunPath, a.service.ReplayDeadLetter)
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 // AskedBackfill is the request for a backfill.
 type AskedBackfill struct {
 	DefinitionPath
-	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same request: sent again it changes nothing, and with another body it is refused (422, key_reused)"`
+	Keyed
 	Body wire.BackfillRequest
 }
 

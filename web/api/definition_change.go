@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
@@ -11,9 +12,15 @@ func (r *definitionRoutes[S, V, G]) pause() {
 	op := r.operation("pause-"+r.id, http.MethodPost, "/{name}/pause", "Pause a "+r.noun, r.pauseWords)
 	register(r.API, op, func(ctx context.Context, in *struct {
 		DefinitionPath
+		Keyed
 		Reason string `query:"reason" doc:"Why, for people; kept until it is resumed"`
 	}) (*definitionAnswer[V], error) {
-		definition, err := r.service.Pause(ctx, in.Namespace, in.Name, service.Actor(ctx), in.Reason)
+		request := service.Request{Namespace: in.Namespace, Operation: "pause-" + r.id + " " + in.Name, Key: in.Key, Asked: in.Reason}
+		definition, err := once(ctx, r.API.service, request, func() (engine.Definition[S], error) {
+			return r.service.Get(ctx, in.Namespace, in.Name)
+		}, func() (engine.Definition[S], error) {
+			return r.service.Pause(ctx, in.Namespace, in.Name, service.Actor(ctx), in.Reason)
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -24,8 +31,16 @@ func (r *definitionRoutes[S, V, G]) pause() {
 func (r *definitionRoutes[S, V, G]) resume() {
 	op := r.operation("resume-"+r.id, http.MethodPost, "/{name}/resume", "Resume a "+r.noun,
 		"Its schedules start again; slots of the pause are dealt with as its catch-up policy says.")
-	register(r.API, op, func(ctx context.Context, in *DefinitionPath) (*definitionAnswer[V], error) {
-		definition, err := r.service.Resume(ctx, in.Namespace, in.Name, service.Actor(ctx))
+	register(r.API, op, func(ctx context.Context, in *struct {
+		DefinitionPath
+		Keyed
+	}) (*definitionAnswer[V], error) {
+		request := service.Request{Namespace: in.Namespace, Operation: "resume-" + r.id + " " + in.Name, Key: in.Key}
+		definition, err := once(ctx, r.API.service, request, func() (engine.Definition[S], error) {
+			return r.service.Get(ctx, in.Namespace, in.Name)
+		}, func() (engine.Definition[S], error) {
+			return r.service.Resume(ctx, in.Namespace, in.Name, service.Actor(ctx))
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -48,7 +48,7 @@ func (r *definitionRoutes[S, V, G]) restore() {
 		"An edit like any other: it makes a new generation, and asking twice changes nothing.")
 	register(r.API, op, func(ctx context.Context, in *struct {
 		DefinitionPath
-		Key  string `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same request: sent again it changes nothing, and with another body it is refused (422, key_reused)"`
+		Keyed
 		Body wire.RestoreRequest
 	}) (*definitionAnswer[V], error) {
 		request := service.Request{Namespace: in.Namespace, Operation: "restore-" + r.id + " " + in.Name, Key: in.Key, Asked: in.Body}

@@ -18,7 +18,7 @@ func (r *definitionRoutes[S, V, G]) create() {
 	register(r.API, op, func(ctx context.Context, in *struct {
 		InNamespace
 		Content
-		Key     string `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same request: sent again it changes nothing, and with another body it is refused (422, key_reused)"`
+		Keyed
 		Message string `query:"message" maxLength:"500" doc:"Why, for the history of generations"`
 	}) (*definitionAnswer[V], error) {
 		definition, document, err := r.read(&in.Content, "")

@@ -51,7 +51,7 @@ func (a *API) namespaces() {
 		OperationID: "create-namespace", Method: http.MethodPost, Path: "/namespaces", Tags: []string{"namespaces"}, DefaultStatus: http.StatusCreated,
 		Summary: "Create a namespace",
 	}, func(ctx context.Context, in *struct {
-		Key  string `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same request: sent again it changes nothing, and with another body it is refused (422, key_reused)"`
+		Keyed
 		Body wire.NewNamespace
 	}) (*namespaceAnswer, error) {
 		request := service.Request{Namespace: engine.DefaultNamespace, Operation: "create-namespace", Key: in.Key, Asked: in.Body}

@@ -11,6 +11,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/notify"
 	"github.com/tidewheel/tidewheel/spec"
+	"github.com/tidewheel/tidewheel/web/service"
 )
 
 // InNotifying is InNamespace where the installation as a whole may stand in the place of a namespace.
@@ -156,8 +157,16 @@ func (a *API) notifyDeliveries() {
 	retry := notifying("retry-delivery", http.MethodPost, "/deliveries/{id}/retry", "Send a notification again",
 		"One that failed or was silenced is sent for another day, one that waits at once. 409 if its target has taken it.")
 	retry.DefaultStatus = http.StatusAccepted
-	register(a, retry, func(ctx context.Context, in *NotifyPath) (*deliveryAnswer, error) {
-		found, err := a.service.Redeliver(ctx, in.Namespace, in.ID)
+	register(a, retry, func(ctx context.Context, in *struct {
+		NotifyPath
+		Keyed
+	}) (*deliveryAnswer, error) {
+		request := service.Request{Namespace: in.Namespace, Operation: "retry-delivery " + in.ID, Key: in.Key}
+		found, err := once(ctx, a.service, request, func() (notify.Delivery, error) {
+			return a.service.Delivery(ctx, in.Namespace, in.ID)
+		}, func() (notify.Delivery, error) {
+			return a.service.Redeliver(ctx, in.Namespace, in.ID)
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -37,7 +37,7 @@ func (a *API) notifySilences() {
 	add.DefaultStatus = http.StatusCreated
 	register(a, add, func(ctx context.Context, in *struct {
 		InNotifying
-		Key  string `header:"Idempotency-Key" maxLength:"255" doc:"The same key is the same request: sent again it changes nothing, and with another body it is refused (422, key_reused)"`
+		Keyed
 		Body wire.NewNotifySilence
 	}) (*silenceAnswer, error) {
 		silence, err := a.newSilence(in.Namespace, in.Key, &in.Body)

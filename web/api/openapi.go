@@ -37,7 +37,7 @@ func (a *API) describe() huma.Config {
 				Description: "Runs uploaded programs on CRON schedules and as DAGs.\n\n" +
 					"Times are RFC 3339 with fractions, durations are Go's (90s), sizes are bytes. Lists page by cursor: give next as cursor. " +
 					"Every answer that is not a success is a problem (RFC 9457) with a stable code. " +
-					"Idempotency-Key on a POST that creates makes sending it twice the same as sending it once.",
+					"Idempotency-Key makes sending a POST twice the same as sending it once; a POST that does not describe it refuses it (400, key_not_supported).",
 				License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 			},
 			Servers: []*huma.Server{{URL: "/"}},

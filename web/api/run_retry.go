@@ -6,6 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
@@ -13,11 +14,24 @@ func (a *API) runRetry() {
 	register(a, huma.Operation{
 		OperationID: "retry-run", Method: http.MethodPost, Path: "/runs/{id}/retry", Tags: []string{"runs"}, DefaultStatus: http.StatusAccepted,
 		Summary: "Try a run again", Description: "One more attempt of a run that ended badly: 202 as soon as the request is durable. 409 if it succeeded or has not ended.",
-	}, a.retry)
+	}, func(ctx context.Context, in *struct {
+		RunPath
+		Keyed
+	}) (*runAnswer, error) {
+		request := service.Request{Namespace: in.Namespace, Operation: "retry-run " + in.ID, Key: in.Key}
+		return a.triedAgain(ctx, request, &in.RunPath, a.service.RetryRun)
+	})
 }
 
-func (a *API) retry(ctx context.Context, in *RunPath) (*runAnswer, error) {
-	run, err := a.service.RetryRun(ctx, in.Namespace, in.ID, service.Actor(ctx))
+// triedAgain gives a run one more attempt, once for each key.
+func (a *API) triedAgain(ctx context.Context, request service.Request, in *RunPath,
+	again func(ctx context.Context, namespace, id, by string) (engine.Run, error),
+) (*runAnswer, error) {
+	run, err := once(ctx, a.service, request, func() (engine.Run, error) {
+		return a.service.Run(ctx, in.Namespace, in.ID)
+	}, func() (engine.Run, error) {
+		return again(ctx, in.Namespace, in.ID, service.Actor(ctx))
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -26,8 +26,14 @@ func (a *API) waveResume() {
 		OperationID: "resume-wave", Method: http.MethodPost, Path: "/waves/{id}/resume", Tags: []string{"waves"}, DefaultStatus: http.StatusAccepted,
 		Summary:     "Resume a wave",
 		Description: "Resumes a wave that failed or was cancelled, in place: tasks that succeeded keep their results, the others run again. 202 as soon as the request is durable. 409 if it succeeded or has not ended.",
-	}, func(ctx context.Context, in *WavePath) (*waveAnswer, error) {
-		return accepted(a.service.ResumeWave(ctx, in.Namespace, in.ID, service.Actor(ctx)))
+	}, func(ctx context.Context, in *struct {
+		WavePath
+		Keyed
+	}) (*waveAnswer, error) {
+		request := service.Request{Namespace: in.Namespace, Operation: "resume-wave " + in.ID, Key: in.Key}
+		return accepted(once(ctx, a.service, request, a.waveNow(ctx, &in.WavePath), func() (engine.Wave, error) {
+			return a.service.ResumeWave(ctx, in.Namespace, in.ID, service.Actor(ctx))
+		}))
 	})
 }
 
@@ -39,14 +45,22 @@ func (a *API) waveMark() {
 			"202 as soon as the request is durable. 409 if it runs, or cannot be marked.",
 	}, func(ctx context.Context, in *struct {
 		WavePath
+		Keyed
 		Body wire.MarkRequest
 	}) (*waveAnswer, error) {
 		as, err := engine.ParseStatus(in.Body.As)
 		if err != nil {
 			return nil, invalid("invalid_mark", "body.as", "%s", err)
 		}
-		return accepted(a.service.MarkTask(ctx, in.Namespace, in.ID, in.Body.Task, as, service.Actor(ctx)))
+		request := service.Request{Namespace: in.Namespace, Operation: "mark-task " + in.ID, Key: in.Key, Asked: in.Body}
+		return accepted(once(ctx, a.service, request, a.waveNow(ctx, &in.WavePath), func() (engine.Wave, error) {
+			return a.service.MarkTask(ctx, in.Namespace, in.ID, in.Body.Task, as, service.Actor(ctx))
+		}))
 	})
+}
+
+func (a *API) waveNow(ctx context.Context, in *WavePath) func() (engine.Wave, error) {
+	return func() (engine.Wave, error) { return a.service.Wave(ctx, in.Namespace, in.ID) }
 }
 
 func accepted(wave engine.Wave, err error) (*waveAnswer, error) {
