@@ -83,8 +83,11 @@ func (c *cli) describeJob(w io.Writer, j *wire.Job, preview *wire.Preview, runs 
 }
 
 func by(when, who string) string {
-	if who == "" {
+	switch {
+	case who == "":
 		return when
+	case when == string(engine.TriggerEvent):
+		return who // "webhook", "after etl"
 	}
 	return when + " by " + who
 }
