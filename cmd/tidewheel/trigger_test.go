@@ -70,7 +70,7 @@ func signedByGitHub(id, body string) map[string]string {
 	return map[string]string{"X-GitHub-Delivery": id, "X-Hub-Signature-256": "sha256=" + hex.EncodeToString(mac.Sum(nil))}
 }
 
-func compact(t *testing.T, text []byte) string {
+func compacted(t *testing.T, text []byte) string {
 	t.Helper()
 	var out bytes.Buffer
 	if err := json.Compact(&out, text); err != nil {
@@ -109,7 +109,7 @@ func TestWebhookStartsARunOnceForEachID(t *testing.T) {
 		t.Errorf("again: %d %+v", again, same)
 	}
 	run := s.await("hooked")
-	if run.ID != answer.Run || run.Trigger != "event" || run.By != "webhook" || compact(t, run.Payload) != `{"shop":7}` {
+	if run.ID != answer.Run || run.Trigger != "event" || run.By != "webhook" || compacted(t, run.Payload) != `{"shop":7}` {
 		t.Errorf("ran %+v", run)
 	}
 	if out := s.must("logs", run.ID); !strings.Contains(out, `{"shop":7}`) {
@@ -176,7 +176,7 @@ func TestSuccessStartsAJobAndADAG(t *testing.T) {
 	if err := json.Unmarshal(mail.Payload, &payload); err != nil || payload.Event != "after_success" || payload.DAG != "report" || payload.Wave == "" {
 		t.Errorf("payload %s", mail.Payload)
 	}
-	if own := s.await("own"); own.By != "after etl" || len(own.Payload) > 0 && compact(t, own.Payload) != `{"own":1}` {
+	if own := s.await("own"); own.By != "after etl" || len(own.Payload) > 0 && compacted(t, own.Payload) != `{"own":1}` {
 		t.Errorf("ran %+v", own)
 	}
 	if out := s.must("get", "runs", "--job", "paused"); strings.Contains(out, "event") {
