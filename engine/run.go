@@ -16,6 +16,7 @@ const (
 	TriggerCatchUp  Trigger = "catch_up" // a slot that an outage or a pause had passed over
 	TriggerBackfill Trigger = "backfill"
 	TriggerManual   Trigger = "manual"
+	TriggerEvent    Trigger = "event"    // a webhook, or the success of another definition: By says which
 	TriggerUpstream Trigger = "upstream" // of a task in a wave: what it needs has ended
 )
 

@@ -247,6 +247,18 @@ func (v *Vault) Sealed(ctx context.Context, namespace, name string) ([]byte, err
 	return kept.Sealed, err
 }
 
+// Open returns a secret's latest value, for the server itself: engine.ErrNotFound, ErrNoKey, ErrOtherKey, ErrDamaged.
+func (v *Vault) Open(ctx context.Context, namespace, name string) ([]byte, error) {
+	if v.ring == nil {
+		return nil, ErrNoKey
+	}
+	sealed, err := v.Sealed(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return v.ring.Open(ctx, bound(kindSecret, namespace), name, sealed)
+}
+
 // split is the reverse of key.
 func split(recordKey string) (namespace, name string) {
 	namespace, name, _ = strings.Cut(recordKey, "/")

@@ -47,6 +47,8 @@ type DAG struct {
 	// MaxParallel bounds the runs of one wave that are under way at once; 0 is no bound.
 	MaxParallel int `json:"max_parallel,omitempty"`
 
+	// Triggers say which events start a wave, besides the schedules.
+	Triggers *Triggers `json:"triggers,omitempty"`
 	// Alerts say what people are told about the DAG; nil leaves that to its namespace.
 	Alerts *Alerts `json:"alerts,omitempty"`
 	// Labels are for finding and grouping.

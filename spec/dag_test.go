@@ -26,6 +26,7 @@ overlap: queue
 catch_up: {policy: none}
 exclude: ["0 3 25 12 *"]
 max_parallel: 16
+triggers: {webhook: {secret: hook-key}, after_success: [orders]}
 alerts: {on: [failed], lag: 1m, to: [ops]}
 labels: {team: finance}
 defaults:

@@ -74,6 +74,9 @@ func TestDecodeReadsEveryKey(t *testing.T) {
 			{Cron: "0 3 25 12 *"},
 			{From: *instant(t, "2026-12-24T00:00:00Z"), To: *instant(t, "2026-12-27T00:00:00Z")},
 		},
+		Triggers: &spec.Triggers{
+			Webhook: &spec.WebhookTrigger{Secret: "hook-key"}, AfterSuccess: []string{"etl", "sales/orders"}, AllowAfter: []string{"reporting"},
+		},
 		Alerts: &spec.Alerts{
 			On:  []spec.Alert{spec.AlertFailed, spec.AlertMissed, spec.AlertDead, spec.AlertRecovered},
 			Lag: spec.Duration(30 * time.Second), Duration: spec.Duration(5 * time.Minute), SilentFor: spec.Duration(26 * time.Hour),

@@ -42,6 +42,10 @@ limits: {memory: 256MiB, cpu: 0.5, output: 64MiB, open_files: 256}
 exclude:
   - "0 3 25 12 *"
   - {from: "2026-12-24T00:00:00Z", to: "2026-12-27T00:00:00Z"}
+triggers:
+  webhook: {secret: hook-key}
+  after_success: [etl, sales/orders]
+  allow_after: [reporting]
 alerts:
   on: [failed, missed, dead, recovered]
   lag: 30s
@@ -189,6 +193,10 @@ func TestEqualSeesMeaningNotForm(t *testing.T) {
 		{"args: [a, b]", "args: [b, a]", false},
 		{"alerts: {on: [failed, dead], to: [a, b]}", "alerts: {on: [dead, failed], to: [b, a]}", true},
 		{"alerts: {on: [failed], to: [a]}", "alerts: {on: [failed], to: [b]}", false},
+		{"triggers: {after_success: [x, y], allow_after: [c, d]}", "triggers: {after_success: [y, x], allow_after: [d, c]}", true},
+		{"triggers: {webhook: {secret: a}}", "triggers: {webhook: {secret: b}}", false},
+		{"triggers: {webhook: {secret: a}}", "{}", false},
+		{"triggers: {}", "{}", true},
 		{"alerts: {silent_for: 26h}", "{}", false},
 		{"alerts: {duration: 5m}", "{}", false},
 		{"timeout: 10m", "{}", false},
@@ -214,6 +222,7 @@ func TestCloneSharesNothing(t *testing.T) {
 	clone.Args[0], clone.Env["LEVEL"], clone.Secrets["DB_PASSWORD"], clone.Payload[1] = "x", "x", "x", ' '
 	clone.Schedule[0], *clone.Active.From, clone.Retry.On[0], clone.Retry.NotOn[0] = "x", time.Time{}, 9, 9
 	*clone.Active.Until, clone.Exclude[0].Cron, clone.Alerts.Lag, clone.Labels["team"] = time.Time{}, "x", 1, "x"
+	clone.Triggers.Webhook.Secret, clone.Triggers.AfterSuccess[0], clone.Triggers.AllowAfter[0] = "x", "x", "x"
 	clone.Alerts.On[0], clone.Alerts.To[0] = spec.AlertSkipped, "x"
 	if diff := cmp.Diff(before, encode(t, job)); diff != "" {
 		t.Errorf("changing the clone changed the job:\n%s", diff)

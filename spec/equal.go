@@ -24,6 +24,7 @@ func (j *Job) Clone() *Job {
 	clone.Retry.On = slices.Clone(j.Retry.On)
 	clone.Retry.NotOn = slices.Clone(j.Retry.NotOn)
 	clone.Exclude = slices.Clone(j.Exclude)
+	clone.Triggers = j.Triggers.clone()
 	clone.Alerts = j.Alerts.clone()
 	clone.RunsOn = maps.Clone(j.RunsOn)
 	clone.Labels = maps.Clone(j.Labels)
@@ -69,6 +70,7 @@ func (j *Job) normalize() error {
 	}
 	slices.Sort(j.Retry.On)
 	slices.Sort(j.Retry.NotOn)
+	j.Triggers = j.Triggers.canonical()
 	j.Alerts = j.Alerts.canonical()
 	if len(j.Payload) > 0 {
 		payload, err := sortedJSON(j.Payload)

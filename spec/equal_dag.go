@@ -16,8 +16,8 @@ func (d *DAG) Clone() *DAG {
 	clone := *d
 	clone.Payload = slices.Clone(d.Payload)
 	clone.Args = maps.Clone(d.Args)
-	like := (&Job{Schedule: d.Schedule, Active: d.Active, Exclude: d.Exclude, Alerts: d.Alerts, Labels: d.Labels}).Clone()
-	clone.Schedule, clone.Active, clone.Exclude, clone.Alerts, clone.Labels = like.Schedule, like.Active, like.Exclude, like.Alerts, like.Labels
+	like := (&Job{Schedule: d.Schedule, Active: d.Active, Exclude: d.Exclude, Triggers: d.Triggers, Alerts: d.Alerts, Labels: d.Labels}).Clone()
+	clone.Schedule, clone.Active, clone.Exclude, clone.Triggers, clone.Alerts, clone.Labels = like.Schedule, like.Active, like.Exclude, like.Triggers, like.Alerts, like.Labels
 	clone.Defaults.Env = maps.Clone(d.Defaults.Env)
 	clone.Defaults.RunsOn = maps.Clone(d.Defaults.RunsOn)
 	clone.Defaults.Retry = cloneRetry(d.Defaults.Retry)
@@ -52,11 +52,11 @@ func (d *DAG) Canonical() ([]byte, error) {
 	same := d.Clone()
 	same.ApplyDefaults()
 	// What a job has too is made the same as a job's.
-	like := &Job{Active: same.Active, Exclude: same.Exclude, Alerts: same.Alerts, Payload: same.Payload, Retry: same.Defaults.Retry}
+	like := &Job{Active: same.Active, Exclude: same.Exclude, Triggers: same.Triggers, Alerts: same.Alerts, Payload: same.Payload, Retry: same.Defaults.Retry}
 	if err := like.normalize(); err != nil {
 		return nil, fmt.Errorf("spec: payload of DAG %s: %w", quote(d.Name), err)
 	}
-	same.Active, same.Exclude, same.Alerts, same.Payload = like.Active, like.Exclude, like.Alerts, like.Payload
+	same.Active, same.Exclude, same.Triggers, same.Alerts, same.Payload = like.Active, like.Exclude, like.Triggers, like.Alerts, like.Payload
 	for i := range same.Tasks {
 		task := &same.Tasks[i]
 		like := &Job{Payload: task.Payload, Retry: task.Retry}

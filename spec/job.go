@@ -75,6 +75,8 @@ type Job struct {
 	Limits Limits `json:"limits,omitzero"`
 	// Exclude takes slots out of the schedule.
 	Exclude []Exclusion `json:"exclude,omitempty"`
+	// Triggers say which events start a run, besides the schedule.
+	Triggers *Triggers `json:"triggers,omitempty"`
 	// Alerts say what people are told about the job; nil leaves that to its namespace.
 	Alerts *Alerts `json:"alerts,omitempty"`
 	// Labels are for finding and grouping.

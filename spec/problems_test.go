@@ -161,6 +161,28 @@ var badInputs = []badInput{
 		`4:39: alerts.to[2] repeats "ops": list each target once`,
 	}},
 	{name: "targets by the dozen", text: "alerts: {on: [failed], to: [" + numbered(11, "t%d, ") + "]}\n", want: []string{"4:28: alerts.to has 11 targets: use at most 10"}},
+	{name: "webhook without a secret", text: "triggers: {webhook: {}}\n", want: []string{
+		"4:21: triggers.webhook.secret is missing: name the secret that requests are signed with, which `tidewheel secret set` stores",
+	}},
+	{name: "webhook with a secret's value", text: "triggers: {webhook: {secret: whsec_a+b}}\n", want: []string{
+		"4:30: triggers.webhook.secret must be the name of a secret; it has a '+': use letters, digits, '-' and '_'",
+	}},
+	{name: "upstreams", text: "triggers: {after_success: [etl, a b, etl, x/y/z], allow_after: [a/b, c, c]}\n", want: []string{
+		"4:33: triggers.after_success[1] must name a job or DAG, as etl, or as sales/etl in another namespace; it has a space: use letters, digits, '-' and '_'",
+		"4:38: triggers.after_success[2] repeats \"etl\": list each job or DAG once",
+		"4:43: triggers.after_success[3] must name a job or DAG, as etl, or as sales/etl in another namespace; it has a '/': use letters, digits, '-' and '_'",
+		"4:65: triggers.allow_after[0] must be the name of a namespace; it has a '/': use letters, digits, '-' and '_'",
+		"4:73: triggers.allow_after[2] repeats \"c\": list each namespace once",
+	}},
+	{name: "after itself", text: "triggers: {after_success: [a]}\n", want: []string{
+		"4:28: triggers.after_success[0] is \"a\" itself, which would start again after each success: use a schedule, such as after: 1m",
+	}, beyondSchema: true},
+	{name: "after_success on the wrong level", text: "after_success: [etl]\n", want: []string{
+		"4:1: unknown key \"after_success\": did you mean triggers.after_success?",
+	}},
+	{name: "trigger unknown", text: "triggers: {kafka: x}\n", want: []string{
+		"4:12: unknown key \"kafka\" in triggers: it has webhook, after_success, allow_after",
+	}},
 	{name: "label name", text: "labels: {'a b': c}\n", want: []string{"4:17: labels.a b is not a name for a label: use at most 63 letters, digits, '.', '_', '/' and '-', a letter or digit first"}},
 	{name: "control character", text: "description: \"a\\eb\"\n", want: []string{`4:14: description has a control character ('\x1b'): remove it`}, beyondSchema: true},
 	{name: "label with a line break", text: "labels: {a: \"b\\nc\"}\n", want: []string{"4:13: labels.a has a control character (line break): remove it"}, beyondSchema: true},

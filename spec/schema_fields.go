@@ -102,6 +102,37 @@ var schemaFields = map[string]schemaField{
 		examples: examples([]any{"0 3 25 12 *", map[string]string{"from": "2026-12-24T00:00:00Z", "to": "2026-12-27T00:00:00Z"}}),
 		bound:    func(s *jsonschema.Schema) { s.MaxItems = number(maxExclusions) },
 	},
+	"triggers": {
+		text:     "Which events start it, besides its schedule. Each event starts it once.",
+		examples: examples(map[string]any{"webhook": map[string]string{"secret": "hook-key"}, "after_success": []string{"etl"}}),
+	},
+	"triggers.webhook": {
+		text:     "A signed request to /api/v1/hooks/NAMESPACE/NAME starts it; the body is its payload.",
+		examples: examples(map[string]string{"secret": "hook-key"}),
+		bound:    func(s *jsonschema.Schema) { s.Required = []string{"secret"} },
+	},
+	"triggers.webhook.secret": {
+		text:     "The name of the secret of the namespace that requests are signed with (HMAC with SHA-256).",
+		examples: examples("hook-key"), bound: pattern(namePattern),
+	},
+	"triggers.after_success": {
+		text:     "Jobs and DAGs whose success starts it, of another namespace as namespace/name, at most 20.",
+		examples: examples([]string{"etl", "sales/orders"}),
+		bound: func(s *jsonschema.Schema) {
+			s.Items = &jsonschema.Schema{Type: "string", Pattern: upstreamPattern}
+			s.MaxItems = number(MaxUpstreams)
+			distinct(s)
+		},
+	},
+	"triggers.allow_after": {
+		text:     "Other namespaces whose jobs and DAGs may name this one in after_success, at most 20.",
+		examples: examples([]string{"reporting"}),
+		bound: func(s *jsonschema.Schema) {
+			s.Items = &jsonschema.Schema{Type: "string", Pattern: namePattern}
+			s.MaxItems = number(MaxUpstreams)
+			distinct(s)
+		},
+	},
 	"alerts": {
 		text:     "What people are told about it, and where. What is left out comes from the rules of the namespace, silent_for excepted.",
 		examples: examples(map[string]any{"on": []string{"failed", "missed", "recovered"}, "lag": "30s", "duration": "5m", "silent_for": "26h", "to": []string{"ops"}}),

@@ -67,6 +67,7 @@ func (j *Job) Validate() Problems {
 	v.schedule(j)
 	v.policies(j)
 	v.limits(j)
+	v.triggers(j.Name, j.Triggers)
 	v.alerts(j.Alerts)
 	v.runsOn(j)
 	v.labels(j)

@@ -67,6 +67,7 @@ func (v *dagValidator) head() {
 	v.payload(like)
 	v.policies(like)
 	v.labels(like)
+	v.triggers(d.Name, d.Triggers)
 	v.alerts(d.Alerts)
 	v.oneOf("overlap", d.Overlap, string(d.Overlap))
 	v.atMost("args", len(d.Args), maxArguments, "arguments")

@@ -149,6 +149,7 @@ type Shown struct {
 	RateOf     int
 	Duration   Chart
 	Alerts     ShownAlerts
+	Triggers   []ShownTrigger
 	Live       string
 }
 

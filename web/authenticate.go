@@ -24,6 +24,9 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 					return err
 				}
 			}
+			if strings.HasPrefix(r.URL.Path, api.HookPrefix) {
+				admitPayload(r)
+			}
 			return next(c)
 		case rule.scope == toPrograms:
 			return s.admitProgram(c, next)

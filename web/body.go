@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/web/api"
+	"github.com/tidewheel/tidewheel/web/service"
 )
 
 const (
@@ -68,6 +69,13 @@ func admit(r *http.Request) {
 	body.limited = body.raw
 	if !uploads(r) { // these are bounded where they are stored
 		body.limited = http.MaxBytesReader(body.writer, body.raw, maxBody)
+	}
+}
+
+// admitPayload lets a body be as large as a payload, of a sender who has not proved who they are: it is what proves it.
+func admitPayload(r *http.Request) {
+	if body, ok := r.Body.(*requestBody); ok {
+		body.limited = http.MaxBytesReader(body.writer, body.raw, service.MaxPayload+2) // the API refuses what is larger than a payload
 	}
 }
 

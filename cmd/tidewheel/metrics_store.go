@@ -113,7 +113,7 @@ func (c *slotCounts) committed(shard int, decision *engine.Batch) {
 // mapped root the first item stands for the slot.
 func (s *slotsOfShard) fires(run *engine.Run) bool {
 	if run.Slot.IsZero() || run.Item != nil && *run.Item != 0 || run.Status == engine.StatusScheduled ||
-		run.Trigger == engine.TriggerUpstream || run.Trigger == engine.TriggerManual {
+		run.Trigger == engine.TriggerUpstream || run.Trigger == engine.TriggerManual || run.Trigger == engine.TriggerEvent {
 		return false
 	}
 	known := s.fired[run.ID]

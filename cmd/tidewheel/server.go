@@ -18,6 +18,7 @@ import (
 	"github.com/tidewheel/tidewheel/internal/runtoken"
 	"github.com/tidewheel/tidewheel/queue/jetstream"
 	"github.com/tidewheel/tidewheel/signing"
+	"github.com/tidewheel/tidewheel/trigger"
 	"github.com/tidewheel/tidewheel/web/auth"
 	"github.com/tidewheel/tidewheel/web/service"
 )
@@ -49,6 +50,7 @@ type Server struct {
 	runKey    runtoken.Key // of run tokens; nil on a node without a store
 	secrets   secretsPart
 	notify    notifyPart
+	outbox    *trigger.Outbox // of an engine: which successes are waited for
 	taskKeys  signing.Ring
 	identity  *ownCredentials // of an executor with --enrolment
 

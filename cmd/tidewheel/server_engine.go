@@ -11,6 +11,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/engine/shard"
+	"github.com/tidewheel/tidewheel/trigger"
 )
 
 // startLimit is how long the engine may take to read what a crash has left, before the server gives up starting.
@@ -115,6 +116,8 @@ func (s *Server) startEngine(ctx context.Context) error {
 	s.stored = newStoredBytes(s.store, s.log)
 	s.stored.keep(ctx)                                        // before the first task is published
 	s.parts.add("the count of what runs store", s.stored.run) // ends after the engine, too
+	s.outbox = trigger.NewOutbox(trigger.NewBook(s.store, time.Now))
+	s.parts.add("the watch over what starts after a success", trigger.NewWatcher(s.outbox, s.store, s.service.Followers(), s.log).Run)
 	s.parts.add("the engine", func(ctx context.Context) error { return s.runEngine(ctx, role) })
 	s.parts.add("the watch over the engine", func(ctx context.Context) error {
 		watchStall(ctx, role.stalled, s.log)
@@ -157,7 +160,7 @@ func (s *Server) runEngine(ctx context.Context, role *engineRole) error {
 		config.CheckEvery = leaseTTL
 	}
 	queue := grantingQueue{s.queue, s.runKey, s.programAPI(), s.secrets.giver, s.stored, s.metrics}
-	store := newCountingStore(tellingStore{s.forEngine, s.disk}, s.metrics, s.stored)
+	store := newCountingStore(triggeringStore{tellingStore{s.forEngine, s.disk}, s.outbox}, s.metrics, s.stored)
 	hold := s.disk.hold
 	if s.config.MongoURI != "" && s.config.NATSURL != "" { // nothing that the engine stands on is on this disk
 		hold = func(ctx context.Context, run func(context.Context) error) error { return run(ctx) }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tidewheel/tidewheel/client/wire"
+	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
@@ -83,8 +84,11 @@ func (c *cli) describeJob(w io.Writer, j *wire.Job, preview *wire.Preview, runs 
 }
 
 func by(when, who string) string {
-	if who == "" {
+	switch {
+	case who == "":
 		return when
+	case when == string(engine.TriggerEvent):
+		return who // "webhook", "after etl"
 	}
 	return when + " by " + who
 }

@@ -15,7 +15,7 @@ func Overlap(r, underWay *engine.Run, s *spec.Job) spec.Overlap {
 		return spec.OverlapAllow
 	case r.Status != engine.StatusScheduled, r.Trigger == engine.TriggerBackfill, r.Trigger == engine.TriggerCatchUp:
 		return spec.OverlapQueue
-	case s.Overlap == spec.OverlapSkip && (r.Trigger == engine.TriggerManual || underWay.Trigger == engine.TriggerBackfill):
+	case s.Overlap == spec.OverlapSkip && (r.Trigger == engine.TriggerManual || r.Trigger == engine.TriggerEvent || underWay.Trigger == engine.TriggerBackfill):
 		return spec.OverlapQueue
 	}
 	return s.Overlap

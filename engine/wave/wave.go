@@ -61,7 +61,7 @@ func (w *Wave) Had(root string) bool {
 
 // ByHand reports whether the wave's roots go at once, instead of at their slots.
 func (w *Wave) ByHand() bool {
-	return w.Trigger == engine.TriggerManual || w.Trigger == engine.TriggerBackfill
+	return w.Trigger == engine.TriggerManual || w.Trigger == engine.TriggerEvent || w.Trigger == engine.TriggerBackfill
 }
 
 // atOnce reports whether no root of the wave waits for a slot any more: one that goes on has had all that it will have.

@@ -42,6 +42,8 @@ var rules = []rule{
 	{pkg: "notify/send", may: "notify engine spec internal/outgoing", tests: "secret store/memory"}, // the wires of notifications
 	{pkg: "notify/watch", may: "notify engine spec", tests: "store/memory secret"},                  // what concerns the whole installation
 
+	{pkg: "trigger", may: "engine spec", tests: "store/memory"}, // events that start runs
+
 	{pkg: "internal/certs"}, // certificates from files that are replaced
 	{pkg: "internal/certs/certstest"},
 	{pkg: "signing"}, // proofs that an engine made a message: made by engines, checked by executors
@@ -69,11 +71,11 @@ var rules = []rule{
 	{pkg: "docs"}, // the documents as pages
 	{pkg: "static"},
 	{pkg: "templates"},
-	{pkg: "web/service", may: "access audit engine engine/wave enrol notify spec cron dag secret", tests: "web/webtest engine/core engine/shard"},
+	{pkg: "web/service", may: "access audit engine engine/wave enrol notify spec cron dag secret trigger", tests: "web/webtest engine/core engine/shard"},
 	{pkg: "web/auth", may: "access engine internal/runtoken web/service", tests: "store/memory"},
 	{pkg: "web/issuer", may: "access"},
 	{pkg: "web/webtest", may: "access engine notify spec secret web/service store/memory store/storetest"},
-	{pkg: "web/api", may: "access audit engine enrol notify spec cron dag secret web/service client/wire", tests: "web/webtest"},
+	{pkg: "web/api", may: "access audit engine enrol notify spec cron dag secret trigger web/service client/wire", tests: "web/webtest"},
 	{pkg: "web/ui", may: "access audit engine engine/wave notify spec cron dag secret docs templates static web/service", tests: "web web/auth web/webtest"},
 	{pkg: "web", may: "access audit engine spec client/wire web/api web/auth web/issuer web/ui web/service static", tests: "web/webtest"},
 	// What the API says is said once, for both its ends.
@@ -111,8 +113,8 @@ var owners = []struct{ module, packages string }{
 	{"github.com/golang-jwt", "internal/runtoken"},
 	{"filippo.io/age", "secret"},
 	{"github.com/wneessen/go-mail", "notify/send"},
-	{"github.com/standard-webhooks", "notify/send e2e"},      // its tests check signatures as receivers do
-	{"github.com/emersion", "notify/send cmd/tidewheel e2e"}, // their tests receive e-mail
+	{"github.com/standard-webhooks", "notify/send trigger e2e"}, // tests of e2e check signatures as receivers do
+	{"github.com/emersion", "notify/send cmd/tidewheel e2e"},    // their tests receive e-mail
 	{"golang.org/x/crypto", "access"},
 	{"golang.org/x/time", "access web web/service"},
 	{"github.com/coreos/go-oidc", "web/issuer"},

@@ -65,6 +65,7 @@ func New(e *echo.Echo, s *service.Service, config Config) (*API, error) {
 	a.documents()
 	a.secrets()
 	a.notifications()
+	a.hook()
 	a.namespaces()
 	a.members()
 	a.users()

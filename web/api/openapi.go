@@ -49,6 +49,7 @@ func (a *API) describe() huma.Config {
 				{Name: "effects", Description: "What a running program does once, whatever the number of attempts"},
 				{Name: "binaries", Description: "Uploaded programs"},
 				{Name: "notifications", Description: "Who is told when something goes wrong, and what was told"},
+				{Name: "triggers", Description: "Requests that start jobs and DAGs"},
 				{Name: "documents", Description: "Files of definitions"},
 				{Name: "namespaces", Description: "Tenants: who owns jobs, DAGs, binaries and secrets"},
 				{Name: "cluster", Description: "Who works and what waits"},
@@ -161,7 +162,7 @@ func (*statusWord) Schema(huma.Registry) *huma.Schema {
 }
 
 func (*triggerWord) Schema(huma.Registry) *huma.Schema {
-	return words(string(engine.TriggerSchedule), string(engine.TriggerCatchUp), string(engine.TriggerBackfill), string(engine.TriggerManual),
+	return words(string(engine.TriggerSchedule), string(engine.TriggerCatchUp), string(engine.TriggerBackfill), string(engine.TriggerManual), string(engine.TriggerEvent),
 		string(engine.TriggerUpstream))
 }
 

@@ -63,7 +63,8 @@ func TestDescriptionHoldsTheSurface(t *testing.T) {
 		|GET /notify/targets|GET /notify/targets/{name}|PUT /notify/targets/{name}|DELETE /notify/targets/{name}|POST /notify/targets/{name}/test
 		|GET /notify/deliveries|GET /notify/deliveries/{id}|POST /notify/deliveries/{id}/retry|GET /notify/incidents
 		|GET /notify/silences|POST /notify/silences|DELETE /notify/silences/{id}|GET /notify/rules|PUT /notify/rules
-		|POST /executor-tokens|GET /enrolled-executors|POST /enrolled-executors|DELETE /enrolled-executors/{name}|POST /enrolled-executors/{name}/renew`,
+		|POST /executor-tokens|GET /enrolled-executors|POST /enrolled-executors|DELETE /enrolled-executors/{name}|POST /enrolled-executors/{name}/renew
+		|POST /hooks/{namespace}/{name}`,
 		func(c rune) bool { return c == '|' }) {
 		method, path, _ := strings.Cut(strings.TrimSpace(surface), " ")
 		name := method + " /api/v1" + path

@@ -19,6 +19,11 @@ func (s *Service) checkDAG(ctx context.Context, namespace string, definition *sp
 		more, err = s.dagAlertFaults(ctx, namespace, definition)
 		faults = append(faults, more...)
 	}
+	if err == nil {
+		var more []taskFault
+		more, err = s.triggerFaults(ctx, namespace, definition.Name, definition.Triggers)
+		faults = append(faults, more...)
+	}
 	return refusedFor(faults, err)
 }
 

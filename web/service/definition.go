@@ -29,9 +29,11 @@ type kind[S engine.Spec] struct {
 	store       engine.Definitions[S]
 
 	nameOf func(*S) string
-	equal  func(a, b *S) bool
-	clone  func(*S) *S
-	text   func(definition *S, source string) ([]byte, error)
+	// triggers are those that it has, nil for none.
+	triggers func(*S) *spec.Triggers
+	equal    func(a, b *S) bool
+	clone    func(*S) *S
+	text     func(definition *S, source string) ([]byte, error)
 	// check refuses a definition that cannot be saved, and edit a change of one; old is nil for a new one.
 	check func(ctx context.Context, namespace string, definition *S) error
 	edit  func(old, definition *S) error
@@ -53,8 +55,8 @@ func newJobs(s *Service) *Definitions[spec.Job] {
 	return &Definitions[spec.Job]{s: s, kind: kind[spec.Job]{
 		name: spec.KindJob, noun: "job", generations: "generations", wake: engine.WakeJob,
 		store:  s.store.Jobs(),
-		nameOf: func(job *spec.Job) string { return job.Name },
-		equal:  (*spec.Job).Equal, clone: (*spec.Job).Clone, text: spec.Text,
+		nameOf: func(job *spec.Job) string { return job.Name }, triggers: func(job *spec.Job) *spec.Triggers { return job.Triggers },
+		equal: (*spec.Job).Equal, clone: (*spec.Job).Clone, text: spec.Text,
 		check: s.checkJob, edit: s.editJob, schedules: jobSchedules, ledger: jobLedger,
 		matches: jobMatches, ranked: s.rankJobs, health: s.HealthOf, fillRuns: s.fillJobRuns, ranLater: s.jobRanLater,
 	}}
@@ -64,8 +66,8 @@ func newDAGs(s *Service) *Definitions[spec.DAG] {
 	return &Definitions[spec.DAG]{s: s, kind: kind[spec.DAG]{
 		name: spec.KindDAG, noun: "DAG", generations: "dag-generations", wake: engine.WakeDAG,
 		store:  s.store.DAGs(),
-		nameOf: func(dag *spec.DAG) string { return dag.Name },
-		equal:  (*spec.DAG).Equal, clone: (*spec.DAG).Clone, text: spec.TextDAG,
+		nameOf: func(dag *spec.DAG) string { return dag.Name }, triggers: func(dag *spec.DAG) *spec.Triggers { return dag.Triggers },
+		equal: (*spec.DAG).Equal, clone: (*spec.DAG).Clone, text: spec.TextDAG,
 		check: s.checkDAG, edit: func(_, _ *spec.DAG) error { return nil }, schedules: dagSchedules, ledger: dagLedger,
 		matches: dagMatches, ranked: s.rankDAGs, health: s.dagHealth, fillRuns: s.fillRootRuns, ranLater: rootRanLater,
 	}}

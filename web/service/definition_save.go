@@ -105,6 +105,9 @@ func (d *Definitions[S]) create(ctx context.Context, namespace string, definitio
 	if how.DryRun {
 		return made, nil
 	}
+	if err := d.s.follow(ctx, namespace, name, d.triggers(definition)); err != nil {
+		return engine.Definition[S]{}, err
+	}
 	if err := d.store.Create(ctx, made); err != nil {
 		return engine.Definition[S]{}, err
 	}
@@ -134,6 +137,9 @@ func (d *Definitions[S]) rewrite(ctx context.Context, old engine.Definition[S], 
 	old.UpdatedAt, old.UpdatedBy, old.Message = d.s.now(), how.By, how.Message
 	if how.DryRun {
 		return old, nil
+	}
+	if err := d.s.follow(ctx, old.Namespace, old.Name, d.triggers(definition)); err != nil {
+		return engine.Definition[S]{}, err
 	}
 	saved, err := d.replace(ctx, old)
 	if err == nil {

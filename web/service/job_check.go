@@ -33,6 +33,9 @@ func (s *Service) checkJob(ctx context.Context, namespace string, definition *sp
 	if faults, err := s.jobAlertFaults(ctx, namespace, definition); err != nil || len(faults) > 0 {
 		return refusedFor(faults, err)
 	}
+	if faults, err := s.triggerFaults(ctx, namespace, definition.Name, definition.Triggers); err != nil || len(faults) > 0 {
+		return refusedFor(faults, err)
+	}
 	version, err := s.ResolveBinary(ctx, namespace, definition)
 	if err != nil {
 		return err

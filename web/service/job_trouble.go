@@ -246,6 +246,8 @@ func ReasonWords(reason string) string {
 		return "backfilled"
 	case engine.TriggerManual:
 		return "manual"
+	case engine.TriggerEvent:
+		return "started by an event"
 	case engine.TriggerUpstream:
 		return "after its upstream tasks"
 	}

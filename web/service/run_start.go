@@ -17,6 +17,8 @@ type Start struct {
 	Args    map[string]string // added to the program's environment
 	Key     string            // idempotency key: the same key is the same run, and must ask for the same; "" draws one
 	At      time.Time         // not before; zero: now
+	// Event says that an event asks, by its key: it is the same event whatever comes with it.
+	Event bool
 }
 
 // MaxPayload is the largest payload, in bytes.
@@ -47,7 +49,7 @@ func (s *Service) StartRun(ctx context.Context, namespace, name string, start St
 	}
 	run = engine.Run{
 		ID: engine.ManualRunID(job.UID, key), Namespace: namespace, JobUID: job.UID, Job: name,
-		Shard: job.Shard, Trigger: engine.TriggerManual, By: start.By, Status: engine.StatusScheduled,
+		Shard: job.Shard, Trigger: start.trigger(), By: start.By, Status: engine.StatusScheduled,
 		Tier: job.Spec.Tier, Class: job.Spec.Class, RunsOn: job.Spec.RunsOn, Binary: job.Spec.Binary,
 		Payload: start.Payload, Args: start.Args, CreatedAt: s.now(),
 	}
@@ -61,10 +63,18 @@ func (s *Service) StartRun(ctx context.Context, namespace, name string, start St
 	if err != nil {
 		return engine.Run{}, false, fmt.Errorf("start run %s: %w", run.ID, err)
 	}
-	if part := start.differs(&stored); part != "" {
+	if part := start.differs(&stored); part != "" && !start.Event {
 		return engine.Run{}, false, keyReused("run "+run.ID, part)
 	}
 	return stored, existed, nil
+}
+
+// trigger is what the run or wave was asked for by.
+func (s *Start) trigger() engine.Trigger {
+	if s.Event {
+		return engine.TriggerEvent
+	}
+	return engine.TriggerManual
 }
 
 func validEnvironmentName(name string) bool {

@@ -107,7 +107,16 @@ func (s *Service) SecretUsers(ctx context.Context, namespace string, most int) (
 			}
 		}
 	}
-	more, err = s.eachDefinition(ctx, namespace, most, func(job *engine.Job) { add(job.Name, job.Spec.Secrets) }, func(dag *engine.DAG) {
+	addHook := func(user string, triggers *spec.Triggers) {
+		if name := triggers.HookSecret(); name != "" {
+			add(user, map[string]string{"": name})
+		}
+	}
+	more, err = s.eachDefinition(ctx, namespace, most, func(job *engine.Job) {
+		add(job.Name, job.Spec.Secrets)
+		addHook(job.Name, job.Spec.Triggers)
+	}, func(dag *engine.DAG) {
+		addHook(dag.Name, dag.Spec.Triggers)
 		for k := range dag.Spec.Tasks {
 			add(dag.Name+"/"+dag.Spec.Tasks[k].Name, dag.Spec.Tasks[k].Secrets)
 		}

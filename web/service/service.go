@@ -14,6 +14,7 @@ import (
 	"github.com/tidewheel/tidewheel/enrol"
 	"github.com/tidewheel/tidewheel/secret"
 	"github.com/tidewheel/tidewheel/spec"
+	"github.com/tidewheel/tidewheel/trigger"
 )
 
 // Store is the truth, as users change and read it.
@@ -111,6 +112,7 @@ type Service struct {
 	config Config
 
 	enrolled   *enrol.Register
+	triggers   *trigger.Book
 	namespaces namespaces
 	runBytes   *access.RunBytes
 	watchers   watchers
@@ -132,6 +134,7 @@ func New(store Store, blobs Blobs, queue Queue, log *slog.Logger, config Config)
 		config.Now = time.Now
 	}
 	s := &Service{store: store, blobs: blobs, queue: queue, log: log, config: config}
+	s.triggers = trigger.NewBook(store, config.Now)
 	s.namespaces.Namespaces = access.NewNamespaces(store, config.Now)
 	s.runBytes = access.NewRunBytes(store)
 	s.Jobs, s.DAGs, s.Audit = newJobs(s), newDAGs(s), audit.New(store)

@@ -39,13 +39,13 @@ func (s *Service) StartWave(ctx context.Context, namespace, name string, start S
 	if key == "" {
 		key = NewUID()
 	}
-	wave = s.newWave(&dag, key, engine.TriggerManual, start.By)
+	wave = s.newWave(&dag, key, start.trigger(), start.By)
 	wave.Payload, wave.Args = start.Payload, start.Args
 	stored, existed, err := s.waves().start(ctx, s, startWave(&wave), start.Key != "")
 	if err != nil {
 		return engine.Wave{}, false, fmt.Errorf("start wave %s: %w", wave.ID, err)
 	}
-	if part := start.differsFromWave(&stored); part != "" {
+	if part := start.differsFromWave(&stored); part != "" && !start.Event {
 		return engine.Wave{}, false, keyReused("wave "+wave.ID, part)
 	}
 	return stored, existed, nil

@@ -34,8 +34,8 @@ func rested(wave *engine.Wave) (sum time.Duration) {
 
 func viewWaveRow(wave *engine.Wave) templates.WaveRow {
 	row := templates.WaveRow{
-		ID: wave.ID, Epoch: wave.Epoch, Status: wave.Status.String(), Reason: readable([]byte(wave.Reason)), Trigger: triggerName(wave.Trigger),
-		By: wave.By, Slot: wave.Slot, Created: wave.CreatedAt, Started: wave.StartedAt, Rested: rested(wave), Tally: tallyWords(wave.Tally),
+		ID: wave.ID, Epoch: wave.Epoch, Status: wave.Status.String(), Reason: readable([]byte(wave.Reason)), Trigger: triggerName(wave),
+		By: byWhom(wave.Trigger, wave.By), Slot: wave.Slot, Created: wave.CreatedAt, Started: wave.StartedAt, Rested: rested(wave), Tally: tallyWords(wave.Tally),
 	}
 	if wave.Status.Terminal() {
 		row.Finished = wave.FinishedAt
@@ -66,7 +66,7 @@ func tallyWords(tally engine.WaveTally) string {
 }
 
 // triggerName says what asked for a wave.
-func triggerName(trigger engine.Trigger) string {
-	run := engine.Run{Trigger: trigger}
+func triggerName(wave *engine.Wave) string {
+	run := engine.Run{Trigger: wave.Trigger, By: wave.By}
 	return triggerWords(&run)
 }

@@ -39,6 +39,9 @@ func (u *UI) dagShow(c echo.Context) error {
 	if view.Alerts, err = u.shownAlerts(ctx, dag.Name, dag.Spec.Alerts); err != nil {
 		return err
 	}
+	if view.Triggers, err = u.shownTriggers(c, dag.Name, true); err != nil {
+		return err
+	}
 	if view.Graph, err = u.structure(&dag); err != nil {
 		return err
 	}

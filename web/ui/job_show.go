@@ -44,6 +44,9 @@ func (u *UI) jobShow(c echo.Context) error {
 	if view.Alerts, err = u.shownAlerts(ctx, job.Name, job.Spec.Alerts); err != nil {
 		return err
 	}
+	if view.Triggers, err = u.shownTriggers(c, job.Name, false); err != nil {
+		return err
+	}
 	statistics, err := u.service.Statistics(ctx, namespaceOf(ctx), job.Name)
 	if err != nil {
 		return err

@@ -128,7 +128,7 @@ func runPart(run *engine.Run, shown int, latest bool) string {
 func (u *UI) viewRun(c echo.Context, run *engine.Run) templates.Run {
 	view := templates.Run{
 		Page: u.page(c, runSection(run), "Run of "+run.Label()), ID: run.ID, Job: run.Job, Of: waveRun(run), Status: run.Status.String(),
-		Reason: reason(run), Trigger: triggerWords(run), By: run.By, Slot: run.Slot, Created: run.CreatedAt,
+		Reason: reason(run), Trigger: triggerWords(run), By: byWhom(run.Trigger, run.By), Slot: run.Slot, Created: run.CreatedAt,
 		Queued: queued(run), Started: begun(run), RetryAt: run.RetryAt, Lag: lag(run), Ended: run.Status.Terminal(),
 		Tier: string(run.Tier), Class: string(run.Class), RunsOn: labelList(run.RunsOn), Binary: run.Binary, BinaryName: binaryName(run.Binary),
 		Version: run.Version, Digest: run.Digest, Payload: indented(run.Payload), NotRun: notRun(run),

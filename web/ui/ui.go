@@ -22,6 +22,8 @@ type Config struct {
 	Open bool
 	// MaxBinary is the largest upload, in bytes; it is only told, the service enforces its own. Default 4 GiB.
 	MaxBinary int64
+	// PublicURL is where others reach this server; "" where that is the address that a page is read at.
+	PublicURL string
 	Now       func() time.Time // default time.Now
 	// Patience is how long a reader may take nothing of an output; default 1 minute.
 	Patience time.Duration

@@ -109,10 +109,20 @@ func triggerWords(run *engine.Run) string {
 		return "backfill"
 	case engine.TriggerManual:
 		return "manual"
+	case engine.TriggerEvent:
+		return run.By // "webhook", "after etl"
 	case engine.TriggerUpstream:
 		return "upstream"
 	}
 	return string(run.Trigger)
+}
+
+// byWhom says who asked for a run or wave; an event is said by triggerWords.
+func byWhom(trigger engine.Trigger, by string) string {
+	if trigger == engine.TriggerEvent {
+		return ""
+	}
+	return by
 }
 
 // reasonWords puts the reasons of the ledger into sentences.

@@ -68,7 +68,7 @@ func (u *UI) viewWave(ctx context.Context, c echo.Context, detail *service.WaveD
 func (u *UI) waveFrame(c echo.Context, wave *engine.Wave) templates.Wave {
 	view := templates.Wave{
 		Page: u.wavePage(c, wave, ""), ID: wave.ID, DAG: wave.DAG, Epoch: wave.Epoch, Status: wave.Status.String(), Ended: wave.Status.Terminal(), Live: here(c),
-		Reason: readable([]byte(wave.Reason)), Trigger: triggerName(wave.Trigger), By: wave.By, CancelBy: wave.CancelBy, Resumed: wave.Resumed,
+		Reason: readable([]byte(wave.Reason)), Trigger: triggerName(wave), By: byWhom(wave.Trigger, wave.By), CancelBy: wave.CancelBy, Resumed: wave.Resumed,
 		Slot: wave.Slot, Generation: wave.Generation, Created: wave.CreatedAt, Started: wave.StartedAt, Finished: wave.FinishedAt, Rested: rested(wave),
 		CanCancel: !wave.Status.Terminal() && wave.CancelBy == "",
 		CanResume: wave.Epoch > 0 && (wave.Status == engine.StatusFailed || wave.Status == engine.StatusCancelled),
