@@ -28,7 +28,7 @@ func (s *Server) startWeb(context.Context) error {
 			s.loginURL = s.URL() + "/login?token=" + codes.Issue(loginLife)
 		}
 	}
-	s.metrics.watchQueue(wholeQueue{s.queue, s.service}, s.log)
+	s.metrics.watchQueue(s.service, s.log)
 	s.metrics.watchLedger(s.service.LedgerState)
 	s.parts.add("the check of the ledger", func(ctx context.Context) error {
 		s.service.WatchLedger(ctx, s.config.Retention)
