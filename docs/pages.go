@@ -50,7 +50,7 @@ type Group struct {
 
 // groups are in the order of the pages' list. The decisions are a group of their own after these.
 var groups = []Group{
-	{"How to", []string{"users", "notifications", "secrets", "deploy", "moving", "import"}},
+	{"How to", []string{"users", "notifications", "tracing", "secrets", "deploy", "moving", "import"}},
 	{Reference, []string{"schedules", "programs", "metrics", "limits", "roles", "audit", "keyboard"}},
 	{"How it works", []string{"guarantees", "security", "scale", "pages", "design-language"}},
 }

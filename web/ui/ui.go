@@ -22,7 +22,9 @@ type Config struct {
 	Open bool
 	// MaxBinary is the largest upload, in bytes; it is only told, the service enforces its own. Default 4 GiB.
 	MaxBinary int64
-	Now       func() time.Time // default time.Now
+	// TraceURL is where a trace is seen, with {trace} for its id; "" for nowhere.
+	TraceURL string
+	Now      func() time.Time // default time.Now
 	// Patience is how long a reader may take nothing of an output; default 1 minute.
 	Patience time.Duration
 }
