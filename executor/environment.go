@@ -1,8 +1,6 @@
 package executor
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"slices"
 	"strconv"
@@ -44,7 +42,7 @@ func newEnvironment(task *engine.Task, secrets map[string]string, token uint64, 
 		"TIDEWHEEL_FENCING_TOKEN="+strconv.FormatUint(token, 10),
 		"TIDEWHEEL_BINARY_SHA256="+task.Digest,
 		process.Marker+"="+folder.Path,
-		"TRACEPARENT="+traceParent(run, task.Attempt),
+		"TRACEPARENT="+engine.TraceParent(run, task.Attempt),
 	)
 	if !task.Slot.IsZero() {
 		e.contract = append(e.contract, "TIDEWHEEL_SLOT="+task.Slot.UTC().Format(time.RFC3339Nano))
@@ -69,19 +67,6 @@ func newEnvironment(task *engine.Task, secrets map[string]string, token uint64, 
 		e.contract = append(e.contract, "TIDEWHEEL_ITEM="+string(task.ItemValue), "TIDEWHEEL_ITEM_INDEX="+strconv.Itoa(*task.Item))
 	}
 	return e
-}
-
-// traceParent derives a sampled W3C trace context: the trace is the run, the span the attempt.
-// Source: W3C Trace Context, Recommendation of 23 November 2021.
-func traceParent(run string, attempt int) string {
-	trace := sha256.Sum256([]byte(run))
-	span := sha256.Sum256([]byte(run + "/" + strconv.Itoa(attempt)))
-	b := make([]byte, 0, 55)
-	b = append(b, "00-"...)
-	b = hex.AppendEncode(b, trace[:16])
-	b = append(b, '-')
-	b = hex.AppendEncode(b, span[:8])
-	return string(append(b, "-01"...))
 }
 
 // list gives the environment as the system wants it: each name once, the job's in the order of their names.

@@ -36,6 +36,8 @@ type Run struct {
 	Payload    string
 	Args       []Fact
 	Definition *RunDefinition
+	Trace      string // its W3C id
+	TraceURL   string // where it is seen; "" for nowhere
 
 	CanCancel, CanRetry, Cancelling bool
 	// HurtsRetry asks before another try; "" does not ask.

@@ -51,6 +51,9 @@ type Config struct {
 	Connections Connections
 	// RequestsPerSecond bounds the requests of one token, session or run, and of one address without valid credentials; 0 does not.
 	RequestsPerSecond int
+	// Trace begins the span of a request that continues a trace, and returns what ends it; run is of the program that makes it, "" if none
+	// does. nil: there are no traces.
+	Trace func(ctx context.Context, header http.Header, route, run string, attempt int) (context.Context, func(status int))
 	// TLS is how connections are encrypted, with the certificate; nil: they are not.
 	TLS *tls.Config
 }
@@ -101,6 +104,11 @@ func New(config Config) (*Server, error) {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
+	if config.Trace == nil {
+		config.Trace = func(ctx context.Context, _ http.Header, _, _ string, _ int) (context.Context, func(int)) {
+			return ctx, func(int) {}
+		}
+	}
 	if config.Slow == nil {
 		config.Slow = func() string { return "" }
 	}
@@ -142,6 +150,7 @@ func New(config Config) (*Server, error) {
 		s.authenticate,
 		s.recordChange,
 		s.authorize,
+		s.trace,
 		middleware.GzipWithConfig(middleware.GzipConfig{Skipper: notCompressed, MinLength: 1024}),
 	)
 	s.health()

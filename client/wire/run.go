@@ -12,6 +12,7 @@ import (
 type Run struct {
 	ID         string         `json:"id" example:"h5zq3x7rk2mnp4ab-s1767229200000"`
 	Namespace  string         `json:"namespace" example:"default"`
+	TraceID    string         `json:"trace_id" example:"4bf92f3577b34da6a3ce929d0e0e4736" doc:"The W3C trace of the run"`
 	Job        string         `json:"job" example:"nightly-report" doc:"Empty for the run of a task"`
 	JobUID     string         `json:"job_uid" example:"h5zq3x7rk2mnp4ab" doc:"Of the run of a task: the DAG's"`
 	DAG        string         `json:"dag,omitempty" example:"etl" doc:"Of the run of a task in a wave"`

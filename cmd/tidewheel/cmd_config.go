@@ -81,7 +81,7 @@ const sourceDefault = "default"
 
 // sourceOf says what made a setting: flag, environment, file or default.
 func sourceOf(v *viper.Viper, flags *pflag.FlagSet, name string) string {
-	environment := os.Getenv("TIDEWHEEL_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
+	environment := os.Getenv(variableOf(name)) + os.Getenv(standardVariables[name])
 	switch {
 	case flags.Changed(name):
 		return "flag"

@@ -265,18 +265,8 @@ func (m *metrics) handler() http.Handler {
 // queueState is what the collector asks.
 type queueState interface {
 	Depths(ctx context.Context) ([]engine.QueueDepth, error)
-	Executors(ctx context.Context) ([]engine.Presence, error)
-	Streams(ctx context.Context) ([]engine.Stream, error)
-}
-
-// wholeQueue is the queue with the runs that engines keep back from it.
-type wholeQueue struct {
-	queueState
-	service *service.Service
-}
-
-func (w wholeQueue) Depths(ctx context.Context) ([]engine.QueueDepth, error) {
-	return w.service.Depths(ctx)
+	Fleet(ctx context.Context) ([]service.Executor, error)
+	Streams(ctx context.Context) ([]service.Stream, error)
 }
 
 type queueCollector struct {
@@ -298,6 +288,8 @@ var (
 		[]string{"tier", "runs_on"}, nil)
 	slotsDesc = prometheus.NewDesc("tidewheel_executor_slots", "How many attempts an executor takes at once.",
 		[]string{"executor", "draining"}, nil)
+	silentDesc = prometheus.NewDesc("tidewheel_silent_executors",
+		"Executors that have vanished within the last hour without a word, or should have been heard of by now.", nil, nil)
 	serversDesc = prometheus.NewDesc("tidewheel_tier_executors", "Executors that take work of a tier: alive and not draining.",
 		[]string{"tier"}, nil)
 	streamMessagesDesc = prometheus.NewDesc("tidewheel_stream_messages", "Messages in a stream or bucket of the queue.", []string{"stream"}, nil)
@@ -318,6 +310,7 @@ func (c *queueCollector) Describe(descs chan<- *prometheus.Desc) {
 	descs <- slotsDesc
 	descs <- busyDesc
 	descs <- serversDesc
+	descs <- silentDesc
 	descs <- streamMessagesDesc
 	descs <- streamBytesDesc
 	descs <- streamAgeDesc
@@ -360,20 +353,27 @@ func (c *queueCollector) Collect(metrics chan<- prometheus.Metric) {
 			gauge(streamLimitDesc, float64(s.Limit), s.Name)
 		}
 	}
-	executors, err := c.queue.Executors(ctx)
+	fleet, err := c.queue.Fleet(ctx)
 	if err != nil {
 		c.log.Warn("metrics: the queue did not tell the executors", "error", err)
 		return
 	}
+	executors := make([]*engine.Presence, 0, len(fleet))
+	for i := range fleet {
+		if !fleet[i].Silent {
+			executors = append(executors, &fleet[i].Presence)
+		}
+	}
+	gauge(silentDesc, float64(len(fleet)-len(executors)))
 	serving := make(map[spec.Tier]int)
-	for i := range executors {
-		if !executors[i].Draining {
-			for _, tier := range executors[i].Tiers {
+	for _, e := range executors {
+		if !e.Draining {
+			for _, tier := range e.Tiers {
 				serving[tier]++
 			}
 		}
-		gauge(slotsDesc, float64(executors[i].Slots), executors[i].ID, strconv.FormatBool(executors[i].Draining))
-		gauge(busyDesc, float64(len(executors[i].Running)), executors[i].ID)
+		gauge(slotsDesc, float64(e.Slots), e.ID, strconv.FormatBool(e.Draining))
+		gauge(busyDesc, float64(len(e.Running)), e.ID)
 	}
 	for _, tier := range tiers {
 		gauge(serversDesc, float64(serving[tier]), string(tier))
@@ -388,9 +388,8 @@ func (c *queueCollector) Collect(metrics chan<- prometheus.Metric) {
 }
 
 // servers counts the executors that take what asks for labels.
-func servers(executors []engine.Presence, tier spec.Tier, runsOn map[string]string) (n int) {
-	for i := range executors {
-		e := &executors[i]
+func servers(executors []*engine.Presence, tier spec.Tier, runsOn map[string]string) (n int) {
+	for _, e := range executors {
 		if !e.Draining && slices.Contains(e.Tiers, tier) && spec.Satisfies(e.Labels, runsOn) {
 			n++
 		}

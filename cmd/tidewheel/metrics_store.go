@@ -7,21 +7,23 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/shard"
+	"github.com/tidewheel/tidewheel/internal/tracing"
 )
 
 // outcomeFired is how the slots are counted that have a run, beside the outcomes of the ledger.
 const outcomeFired = "fired"
 
-// countingStore counts what becomes of runs and slots once it is durable.
+// countingStore counts what becomes of runs and slots once it is durable, and sends their traces.
 type countingStore struct {
 	shard.Store
 	metrics *metrics
 	stored  *storedBytes
 	slots   *slotCounts
+	traces  *tracing.Tracer // nil: none are sent
 }
 
-func newCountingStore(store shard.Store, metrics *metrics, stored *storedBytes) countingStore {
-	return countingStore{Store: store, metrics: metrics, stored: stored, slots: &slotCounts{metrics: metrics}}
+func newCountingStore(store shard.Store, metrics *metrics, stored *storedBytes, traces *tracing.Tracer) countingStore {
+	return countingStore{Store: store, metrics: metrics, stored: stored, slots: &slotCounts{metrics: metrics}, traces: traces}
 }
 
 // Take takes a shard.
@@ -52,6 +54,7 @@ func (s countingStore) Commit(ctx context.Context, commits []engine.ShardCommit)
 		}
 		s.metrics.letters.Add(float64(len(decision.DeadLetters)))
 		s.slots.committed(commit.Shard, decision)
+		s.trace(decision)
 	}
 	return answers
 }

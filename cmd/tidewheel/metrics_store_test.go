@@ -114,7 +114,7 @@ func (refusing) Commit(_ context.Context, commits []engine.ShardCommit) []error 
 
 func TestNothingIsCountedThatIsNotDurable(t *testing.T) {
 	m := newMetrics()
-	store := newCountingStore(refusing{memory.New()}, m, newStoredBytes(memory.New(), testLog(t)))
+	store := newCountingStore(refusing{memory.New()}, m, newStoredBytes(memory.New(), testLog(t)), nil)
 	if _, err := store.Take(t.Context(), 0, "engine"); err != nil {
 		t.Fatal(err)
 	}

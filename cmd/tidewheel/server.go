@@ -16,6 +16,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine/shard"
 	"github.com/tidewheel/tidewheel/internal/certs"
 	"github.com/tidewheel/tidewheel/internal/runtoken"
+	"github.com/tidewheel/tidewheel/internal/tracing"
 	"github.com/tidewheel/tidewheel/queue/jetstream"
 	"github.com/tidewheel/tidewheel/signing"
 	"github.com/tidewheel/tidewheel/trigger"
@@ -44,6 +45,7 @@ type Server struct {
 	forEngine shard.Store
 	blobs     *blob.Store
 	metrics   *metrics
+	traces    *tracing.Tracer // nil: none are sent
 	engine    *engineRole
 	stored    *storedBytes // of an engine: what runs store
 	service   *service.Service
@@ -96,6 +98,9 @@ func (s *Server) Start(ctx context.Context) (err error) {
 		s.disk.watch(ctx)
 		return nil
 	})
+	if err := s.openTraces(ctx); err != nil {
+		return err
+	}
 	if err := s.openCertificate(); err != nil {
 		return err
 	}

@@ -98,6 +98,8 @@ type ServerConfig struct {
 
 	// PublicURL is where people reach the pages, for links; "": see publicURL.
 	PublicURL string
+	// OTLPEndpoint is the collector of traces, "" for what the variables of OpenTelemetry say; TraceURL is where people see one.
+	OTLPEndpoint, TraceURL string
 	// SMTPURL is the server that e-mail is sent by, "" for none, and SMTPFrom whom it comes from.
 	SMTPURL, SMTPFrom, SMTPPassword string
 
@@ -210,6 +212,9 @@ func (c *ServerConfig) validate() error {
 		return err
 	}
 	if err := c.validateOIDC(); err != nil {
+		return err
+	}
+	if err := c.validateTraces(); err != nil {
 		return err
 	}
 	if err := c.validateNotify(); err != nil {

@@ -160,7 +160,7 @@ func (s *Server) runEngine(ctx context.Context, role *engineRole) error {
 		config.CheckEvery = leaseTTL
 	}
 	queue := grantingQueue{s.queue, s.runKey, s.programAPI(), s.secrets.giver, s.stored, s.metrics}
-	store := newCountingStore(triggeringStore{tellingStore{s.forEngine, s.disk}, s.outbox}, s.metrics, s.stored)
+	store := newCountingStore(triggeringStore{tellingStore{s.forEngine, s.disk}, s.outbox}, s.metrics, s.stored, s.traces)
 	hold := s.disk.hold
 	if s.config.MongoURI != "" && s.config.NATSURL != "" { // nothing that the engine stands on is on this disk
 		hold = func(ctx context.Context, run func(context.Context) error) error { return run(ctx) }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/viper"
 
 	"github.com/tidewheel/tidewheel/enrol"
+	"github.com/tidewheel/tidewheel/internal/tracing"
 	"github.com/tidewheel/tidewheel/queue/jetstream"
 	"github.com/tidewheel/tidewheel/spec"
 )
@@ -39,6 +40,7 @@ func serverFlags(flags *pflag.FlagSet) {
 	flags.String("tls-key", "", "file of its key")
 	oidcFlags(flags)
 	notifyFlags(flags)
+	traceFlags(flags)
 	flags.Bool("demo", false, "load the examples and run them; one that was deleted stays deleted")
 
 	flags.String("mongodb-uri", "", "keep jobs and history in this MongoDB instead of the embedded SQLite")
@@ -96,12 +98,25 @@ func serverFlags(flags *pflag.FlagSet) {
 // secretSettings are masked wherever settings are shown.
 var secretSettings = []string{"s3-secret-key", "nats-credentials", "secrets-key"}
 
+// standardVariables make settings beside the ones of the settings' own names.
+var standardVariables = map[string]string{otlpEndpoint: tracing.EndpointVariable}
+
+// variableOf is the variable of a setting.
+func variableOf(name string) string {
+	return "TIDEWHEEL_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
 // settings reads all settings: flag before environment before file before default.
 func settings(flags *pflag.FlagSet) (*viper.Viper, error) {
 	v := viper.New()
 	v.SetEnvPrefix("TIDEWHEEL")
 	v.SetEnvKeyReplacer(strings.NewReplacer("-", "_"))
 	v.AutomaticEnv()
+	for name, variable := range standardVariables {
+		if err := v.BindEnv(name, variableOf(name), variable); err != nil {
+			return nil, fmt.Errorf("read the environment: %w", err)
+		}
+	}
 	if err := v.BindPFlags(flags); err != nil {
 		return nil, fmt.Errorf("read the flags: %w", err)
 	}
@@ -167,6 +182,7 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 		LogFormat:  v.GetString("log-format"),
 		SecretsKey: v.GetString("secrets-key"), SecretsKeyFile: v.GetString("secrets-key-file"), SecretsKeyCommand: v.GetString("secrets-key-command"),
 		TaskKeysFile: v.GetString("task-keys-file"), TaskKeysCommand: v.GetString("task-keys-command"),
+		OTLPEndpoint: v.GetString(otlpEndpoint), TraceURL: v.GetString("trace-url"),
 		Enrolment: v.GetString("enrolment"), NATSAccountKeyFile: v.GetString("nats-account-key-file"), NATSAccount: v.GetString("nats-account"),
 		StateFolder: c.stateFolder(),
 	}

@@ -11,7 +11,10 @@ import (
 
 // addPages puts the pages into the configuration of the HTTP server.
 func (s *Server) addPages(config *web.Config) {
-	pages := ui.New(s.service, ui.Config{Version: version, SignOut: s.config.Auth, Open: !s.config.Auth, MaxBinary: int64(s.config.MaxBinary), PublicURL: s.config.PublicURL})
+	pages := ui.New(s.service, ui.Config{
+		Version: version, SignOut: s.config.Auth, Open: !s.config.Auth, MaxBinary: int64(s.config.MaxBinary),
+		PublicURL: s.config.PublicURL, TraceURL: s.config.TraceURL,
+	})
 	config.Pages = func(router *echo.Echo, openAPI []byte) { pages.Register(router, openAPI) }
 	config.LoginPage = func(c echo.Context, page web.LoginPage) error {
 		login := templates.Login{Problem: page.Message, Next: page.Next, Users: page.Users}

@@ -16,6 +16,8 @@ var settingsOf = []struct {
 	{[]string{roleWeb}, []string{"http", "auth", "token-file", "connections-per-address", "requests-per-second", "max-backlog", "trusted-proxies", "max-binary"}},
 	{[]string{roleWeb}, oidcSettings},
 	{[]string{roleEngine, roleWeb}, notifySettings},
+	{[]string{roleEngine, roleWeb}, []string{otlpEndpoint}},
+	{[]string{roleWeb}, []string{"trace-url"}},
 	{[]string{roleExecutor}, []string{"tier", "label", "slots", "run-as", "allow-root", "sandbox", "cache-size", "fetch-timeout", "drain", "enrolment"}},
 	{[]string{roleEngine}, []string{"retention-dead-letters", "retention-one-off", "retention-generations", "retention-binaries"}},
 	{[]string{roleEngine, roleWeb}, []string{"tls-cert", "tls-key", "retention", "nats-account-key-file", "nats-account", "executor-credentials-ttl", "mongodb-uri", "mongodb-uri" + secretFile}},

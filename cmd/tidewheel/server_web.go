@@ -28,7 +28,7 @@ func (s *Server) startWeb(context.Context) error {
 			s.loginURL = s.URL() + "/login?token=" + codes.Issue(loginLife)
 		}
 	}
-	s.metrics.watchQueue(wholeQueue{s.queue, s.service}, s.log)
+	s.metrics.watchQueue(s.service, s.log)
 	s.metrics.watchLedger(s.service.LedgerState)
 	s.parts.add("the check of the ledger", func(ctx context.Context) error {
 		s.service.WatchLedger(ctx, s.config.Retention)
@@ -38,7 +38,7 @@ func (s *Server) startWeb(context.Context) error {
 		Service: s.service, Guard: guard, Codes: codes, Log: s.log, Version: version,
 		Metrics: s.metrics.handler(), MetricsReaders: s.readers, Ready: s.ready, Live: s.live, Slow: s.slow, RunTokens: auth.NewRunTokens(s.runKey, nil),
 		Connections:       web.Connections{Total: mostConnections(), PerAddress: s.config.ConnectionsPerAddress, Trusted: s.config.TrustedProxies},
-		RequestsPerSecond: s.config.RequestsPerSecond,
+		RequestsPerSecond: s.config.RequestsPerSecond, Trace: s.traces.Request,
 	}
 	if s.config.OIDC.Issuer != "" {
 		config.Issuer = s.oidcProvider()

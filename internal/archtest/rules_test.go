@@ -44,7 +44,8 @@ var rules = []rule{
 
 	{pkg: "trigger", may: "engine spec", tests: "store/memory"}, // events that start runs
 
-	{pkg: "internal/certs"}, // certificates from files that are replaced
+	{pkg: "internal/tracing", may: "engine internal/sparse"}, // what runs did, for OpenTelemetry
+	{pkg: "internal/certs"},                                  // certificates from files that are replaced
 	{pkg: "internal/certs/certstest"},
 	{pkg: "signing"}, // proofs that an engine made a message: made by engines, checked by executors
 
@@ -123,6 +124,7 @@ var owners = []struct{ module, packages string }{
 	{"golang.org/x/net", "web/ui internal/outgoing"}, // tests read the pages, and answer for DNS
 	{"github.com/a-h/templ", "templates web/ui"},
 	{"github.com/spf13", "cmd/tidewheel"},
+	{"go.opentelemetry.io", "internal/tracing cmd/tidewheel"}, // a test of the command is the collector
 	{"github.com/vbauerster/mpb", "cmd/tidewheel"},
 	{"github.com/klauspost/compress", "moving"},
 	{"github.com/aymanbagabas/go-udiff", "web/service web/ui"},

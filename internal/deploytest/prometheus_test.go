@@ -2,6 +2,8 @@ package deploytest
 
 import (
 	"encoding/json"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -85,7 +87,7 @@ func TestAlertsAskForWhatIsTold(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"ShardWithoutOwner", "NoExecutor", "NoExecutorWithLabels", "SlotDifferences", "Late", "StoreSlow", "Backlog", "ResultsGrow", "DeadLetters", "LostRuns", "NodeDown"} {
+	for _, want := range []string{"ShardWithoutOwner", "NoExecutor", "NoExecutorWithLabels", "SlotDifferences", "Late", "StoreSlow", "Backlog", "ResultsGrow", "MissedSlots", "ExecutorSilent", "StreamFull", "StreamNotTrimmed", "NotificationsFailed", "DeadLetters", "LostRuns", "NodeDown"} {
 		if !seen["Tidewheel"+want] {
 			t.Errorf("there is no alert Tidewheel%s", want)
 		}
@@ -171,7 +173,7 @@ func TestDashboardShowsWhatIsTold(t *testing.T) {
 			checkQuery(t, panel.Title, strings.ReplaceAll(target.Expr, "$__rate_interval", "5m"), known)
 		}
 	}
-	for _, want := range []string{"start_lag_seconds", "queue_depth", "runs_ended_total", "tier_executors", "engine_shards", "engine_store_lag_seconds", "engine_unwritten", "ledger_differences", "dead_letters_total", `status="lost"`} {
+	for _, want := range []string{"start_lag_seconds", "queue_depth", "runs_ended_total", "tier_executors", "engine_shards", "engine_store_lag_seconds", "engine_unwritten", "ledger_differences", "dead_letters_total", `status="lost"`, `slots_total{outcome="missed"}`, `notifications_total{result="failed"}`, "stream_bytes", "stream_trim_age_seconds", "silent_executors"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("nothing shows %s", want)
 		}
@@ -241,6 +243,21 @@ func TestPrometheusAsksAllNodes(t *testing.T) {
 	for _, service := range p.Services {
 		if ours(&service) && !asked[service.Name] {
 			t.Errorf("nobody asks %s", service.Name)
+		}
+	}
+}
+
+func TestPromtoolAcceptsRulesAndConfiguration(t *testing.T) {
+	promtool, err := exec.LookPath("promtool")
+	if err != nil {
+		t.Skip("promtool is not installed; TestAlertsAskForWhatIsTold parses the rules")
+	}
+	for _, check := range [][]string{
+		{"check", "rules", "--lint-fatal", filepath.Join(root, "deploy/prometheus/alerts.yml")},
+		{"check", "config", "--syntax-only", filepath.Join(root, "deploy/prometheus/prometheus.yml")},
+	} {
+		if said, err := exec.CommandContext(t.Context(), promtool, check...).CombinedOutput(); err != nil {
+			t.Errorf("promtool %v: %v: %s", check, err, said)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"encoding/hex"
 	"strings"
 	"unicode/utf8"
 
@@ -15,8 +16,10 @@ const tailShown = 4 << 10
 
 // viewRun shows a run; its output's last lines and what it has left only where it is asked for by itself.
 func viewRun(run *engine.Run, alone bool) wire.Run {
+	trace := engine.TraceID(run.ID)
 	view := wire.Run{
-		ID: run.ID, Namespace: run.Namespace, Job: run.Job, JobUID: run.JobUID,
+		TraceID: hex.EncodeToString(trace[:]),
+		ID:      run.ID, Namespace: run.Namespace, Job: run.Job, JobUID: run.JobUID,
 		DAG: run.DAG, Wave: run.Wave, Epoch: run.Epoch, Task: run.Task, Item: run.Item, Generation: run.Generation, Revision: run.Revision,
 		Trigger: run.Trigger, By: run.By, Slot: run.Slot, Status: run.Status, Reason: run.Reason, Waiting: run.Waiting,
 		Tier: run.Tier, Class: run.Class, RunsOn: run.RunsOn,

@@ -3,11 +3,13 @@ package ui
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -134,6 +136,11 @@ func (u *UI) viewRun(c echo.Context, run *engine.Run) templates.Run {
 		Version: run.Version, Digest: run.Digest, Payload: indented(run.Payload), NotRun: notRun(run),
 		CanCancel: !run.Status.Terminal() && run.CancelBy == "", CanRetry: run.Status.CanRetry(),
 		Cancelling: !run.Status.Terminal() && run.CancelBy != "",
+	}
+	trace := engine.TraceID(run.ID)
+	view.Trace = hex.EncodeToString(trace[:])
+	if u.config.TraceURL != "" {
+		view.TraceURL = strings.ReplaceAll(u.config.TraceURL, "{trace}", view.Trace)
 	}
 	if last := run.Current(); last != nil && last.ExitCode != nil && view.Reason == fmt.Sprintf("exit %d", *last.ExitCode) {
 		view.Reason = exitWords(last)

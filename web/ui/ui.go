@@ -24,7 +24,9 @@ type Config struct {
 	MaxBinary int64
 	// PublicURL is where others reach this server; "" where that is the address that a page is read at.
 	PublicURL string
-	Now       func() time.Time // default time.Now
+	// TraceURL is where a trace is seen, with {trace} for its id; "" for nowhere.
+	TraceURL string
+	Now      func() time.Time // default time.Now
 	// Patience is how long a reader may take nothing of an output; default 1 minute.
 	Patience time.Duration
 }
