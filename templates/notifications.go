@@ -12,7 +12,7 @@ import (
 // NotificationsPath is the address of the page of notifications.
 const NotificationsPath = "/notifications"
 
-// Notifications is the page of what is wrong, what was told of it and to whom.
+// Notifications is the page of what is wrong, what was sent about it and to whom.
 type Notifications struct {
 	Page          Page
 	Incidents     []IncidentRow
@@ -211,7 +211,7 @@ var ruleChoices = []choice{
 }
 
 func (f RulesForm) asks(alert string) bool { return slices.Contains(f.On, alert) }
-func (f RulesForm) tells(name string) bool { return slices.Contains(f.To, name) }
+func (f RulesForm) notifies(name string) bool { return slices.Contains(f.To, name) }
 
 // TargetForm makes or changes a target.
 type TargetForm struct {
