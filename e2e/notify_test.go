@@ -80,7 +80,7 @@ func (n *noticed) kill() {
 func (n *noticed) turn(mode string) {
 	n.Helper()
 	next := n.mode + ".next"
-	if err := os.WriteFile(next, []byte(mode), 0o644); err != nil { //nolint:gosec // jobs may read it as nobody
+	if err := os.WriteFile(next, []byte(mode), 0o644); err != nil {
 		n.Fatal(err)
 	}
 	if err := os.Rename(next, n.mode); err != nil {
@@ -142,14 +142,14 @@ func (n *noticed) untilRun(since time.Time, well bool) {
 // random, and the server is killed between the commit of an incident and its delivery, or while it delivers.
 func TestIncidentsReachWebhookAndMailboxThoughTheServerIsKilled(t *testing.T) {
 	t.Parallel()
-	seed := uint64(time.Now().UnixNano()) //nolint:gosec // any will do
+	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	n := &noticed{T: t, journal: newJournal(t), random: rand.New(rand.NewPCG(seed, 0))} //nolint:gosec // faults need no secret
+	n := &noticed{T: t, journal: newJournal(t), random: rand.New(rand.NewPCG(seed, 0))}
 	n.mode = filepath.Join(folder(t), "mode")
 	n.turn("ok")
 	var signing atomic.Value
-	hook, mail := newNoticeBox(t, "hook", rand.New(rand.NewPCG(seed, 1))), newNoticeBox(t, "mail", rand.New(rand.NewPCG(seed, 2))) //nolint:gosec // as above
-	hookAt := hook.serveHook(t, func() string { return signing.Load().(string) })                                                  //nolint:errcheck // nothing else is stored
+	hook, mail := newNoticeBox(t, "hook", rand.New(rand.NewPCG(seed, 1))), newNoticeBox(t, "mail", rand.New(rand.NewPCG(seed, 2)))
+	hookAt := hook.serveHook(t, func() string { return signing.Load().(string) })
 	mailAt := mail.serveMail(t)
 	n.server = NewServer(t, binary, "--lock-ttl", "2s", "--public-url", publicURL,
 		"--smtp-url", "smtp://"+mailAt, "--smtp-from", "Tidewheel <tidewheel@example.com>")

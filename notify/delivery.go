@@ -41,7 +41,7 @@ type Delivery struct {
 	ID        string          `json:"-"` // of its message too: webhook-id, and part of Message-ID
 	Namespace string          `json:"-"` // may be Installation
 	Target    string          `json:"target"`
-	Incident  engine.Incident `json:"incident"`       // as it was when it was told
+	Incident  engine.Incident `json:"incident"`       // as it was when it was notified
 	Over      bool            `json:"over,omitempty"` // the message says that the incident is over; otherwise, that it has begun
 	State     string          `json:"state"`
 	Attempts  []Try           `json:"attempts,omitempty"` // the latest ones, oldest first
@@ -74,7 +74,7 @@ type Try struct {
 // ended reports whether it is sent no more.
 func (d *Delivery) ended() bool { return d.State != StateWaiting && d.State != StateHeld }
 
-// deliveryID is the identity of what one target is told: the same each time. It begins with the instant that the message is about,
+// deliveryID is the identity of what is sent to one target: the same each time. It begins with the instant that the message is about,
 // so that deliveries are listed by it.
 func deliveryID(incident *engine.Incident, target string, over bool) string {
 	at, what := incident.Since, "begin"

@@ -1,8 +1,8 @@
-// Package notify keeps whom people want to be told by, and what they are told: notification targets, the rules of namespaces,
+// Package notify keeps where notifications go, and what is sent: notification targets, the rules of namespaces,
 // silences, and deliveries.
 //
 // What it promises:
-//   - Notifier.Tell returns once each message of an incident is a delivery in the store. Told again, the same incident makes no
+//   - Notifier.Notify returns once each message of an incident is a delivery in the store. Notified again, the same incident makes no
 //     second one.
 //   - A delivery is sent until its target takes it, refuses it, or a day has passed. It is sent at least once: a crash between
 //     sending and recording sends it again, with the same id.

@@ -21,7 +21,7 @@ const (
 	MessageTest   = "test"
 )
 
-// Message is what a target is told: the body of a webhook, and the payload of a job. It is the same each time it is sent.
+// Message is what is sent to a target: the body of a webhook, and the payload of a job. It is the same each time it is sent.
 type Message struct {
 	Type      string    `json:"type"`
 	Timestamp time.Time `json:"timestamp"` // when it was made

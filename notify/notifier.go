@@ -44,7 +44,7 @@ func (n *Notifier) AlertRules(ctx context.Context) (map[string]spec.Alerts, erro
 	return n.book.AllRules(ctx)
 }
 
-// Notify makes a delivery of an incident's beginning, unless it was told before, and of its end, if it is over and that is asked for,
+// Notify makes a delivery of an incident's beginning, unless it was notified before, and of its end, if it is over and that is asked for,
 // for each of its targets. After nil they are in the store. Notified again, what is there already stays as it is.
 func (n *Notifier) Notify(ctx context.Context, incident engine.Incident) error {
 	var silence *Silence
@@ -59,15 +59,15 @@ func (n *Notifier) Notify(ctx context.Context, incident engine.Incident) error {
 		}
 	}
 	for _, target := range incident.To {
-		if err := n.tellTarget(ctx, &incident, target, silence); err != nil {
-			return fmt.Errorf("tell %s of incident %s: %w", target, incident.Key(), err)
+		if err := n.notifyTarget(ctx, &incident, target, silence); err != nil {
+			return fmt.Errorf("notify %s of incident %s: %w", target, incident.Key(), err)
 		}
 	}
 	n.wake()
 	return nil
 }
 
-func (n *Notifier) tellTarget(ctx context.Context, incident *engine.Incident, target string, silence *Silence) error {
+func (n *Notifier) notifyTarget(ctx context.Context, incident *engine.Incident, target string, silence *Silence) error {
 	begin, err := n.begin(ctx, incident, target, silence)
 	if err != nil || incident.Over.IsZero() || !incident.Recovered {
 		return err
@@ -81,7 +81,7 @@ func (n *Notifier) tellTarget(ctx context.Context, incident *engine.Incident, ta
 	return err
 }
 
-// begin returns the delivery of an incident's beginning, which it makes if the incident was not told before; nil if there is none.
+// begin returns the delivery of an incident's beginning, which it makes if the incident was not notified before; nil if there is none.
 func (n *Notifier) begin(ctx context.Context, incident *engine.Incident, target string, silence *Silence) (*Delivery, error) {
 	d := Delivery{ID: deliveryID(incident, target, false), Namespace: incident.Namespace, Target: target, Incident: *incident}
 	if incident.Notified {
@@ -130,7 +130,7 @@ func (n *Notifier) insert(ctx context.Context, d *Delivery) (*Delivery, error) {
 		d.EndedAt = d.CreatedAt
 	}
 	switch err := n.book.writeDelivery(ctx, d); {
-	case errors.Is(err, errLost): // the same was told at the same time
+	case errors.Is(err, errLost): // the same was notified at the same time
 		return n.make(ctx, d)
 	case err != nil:
 		return nil, err

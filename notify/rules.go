@@ -33,7 +33,7 @@ type storedRules struct {
 	UpdatedBy string      `json:"updated_by,omitempty"`
 }
 
-// SetRules says what is told about each definition of a namespace that does not say otherwise; empty rules say nothing. Errors:
+// SetRules says what is sent about each definition of a namespace that does not say otherwise; empty rules say nothing. Errors:
 // *InvalidError.
 func (b *Book) SetRules(ctx context.Context, namespace string, rules spec.Alerts, by string) error {
 	if err := b.checkRules(ctx, namespace, rules); err != nil {
@@ -78,7 +78,7 @@ func (b *Book) checkRules(ctx context.Context, namespace string, rules spec.Aler
 	}
 	asks := len(rules.On) > 0 || rules.Lag > 0 || rules.Duration > 0
 	if asks && len(rules.To) == 0 {
-		return &InvalidError{"to", "say who is told: names of notification targets of this namespace"}
+		return &InvalidError{"to", "say who is notified: names of notification targets of this namespace"}
 	}
 	missing, err := b.Missing(ctx, namespace, rules.To)
 	if err != nil {

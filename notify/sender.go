@@ -321,7 +321,7 @@ func (s *Sender) behindAnother(ctx context.Context, d *Delivery) (waits bool, ap
 		return true, 0, s.end(ctx, d, StateSilenced, "its beginning was silenced")
 	case StateHeld:
 		if d.State == StateHeld && begin.Digest == "" && begin.Members == nil {
-			return true, pollEvery, nil // the digest that tells of the beginning takes it along: see gather
+			return true, pollEvery, nil // the digest with the beginning takes it along: see gather
 		}
 	}
 	return true, 0, s.postpone(ctx, d, begin.after())
@@ -380,7 +380,7 @@ func (s *Sender) letter(ctx context.Context, d *Delivery) (letter *Letter, absen
 	}
 	i := &d.Incident
 	if letter.Target.Kind == TargetJob && i.Job == letter.Target.Job && i.Namespace == letter.Target.Namespace {
-		return nil, nil, s.end(ctx, d, StateFailed, "job "+i.Job+" is what this is about: it is not run to tell of itself")
+		return nil, nil, s.end(ctx, d, StateFailed, "job "+i.Job+" is what this is about: it is not run to report on itself")
 	}
 	letter.ID, letter.Incident, letter.Over = d.ID, i, d.Over
 	return letter, nil, nil

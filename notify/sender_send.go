@@ -14,7 +14,7 @@ const (
 	// firstRetry is the least time between the first try and the second; it doubles up to mostRetry.
 	firstRetry = 5 * time.Second
 	mostRetry  = time.Hour
-	// mostDigest is how many incidents one digest tells of.
+	// mostDigest is how many incidents one digest has.
 	mostDigest = 100
 	// mostAnswer is how much of an answer is kept, in bytes.
 	mostAnswer = 500
@@ -232,7 +232,7 @@ func (s *Sender) gather(ctx context.Context, d *Delivery) ([]Delivery, error) {
 	return all, err
 }
 
-// follows reports whether the end of an incident may be told with these: its beginning is among them, or was delivered.
+// follows reports whether the end of an incident may be sent with these: its beginning is among them, or was delivered.
 func (s *Sender) follows(ctx context.Context, d *Delivery, these []Delivery) (bool, error) {
 	if !d.Over {
 		return true, nil

@@ -18,7 +18,7 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// TargetKind says how a target is told.
+// TargetKind says how a target is reached.
 type TargetKind string
 
 // The kinds.
@@ -35,7 +35,7 @@ func TargetKinds() []TargetKind {
 	return []TargetKind{TargetWebhook, TargetSlack, TargetTeams, TargetEmail, TargetJob}
 }
 
-// hasURL reports whether targets of the kind are told at a URL.
+// hasURL reports whether targets of the kind are reached at a URL.
 func (k TargetKind) hasURL() bool { return k == TargetWebhook || k == TargetSlack || k == TargetTeams }
 
 // Bounds of targets.

@@ -12,7 +12,7 @@ import (
 // NotificationsPath is the address of the page of notifications.
 const NotificationsPath = "/notifications"
 
-// Notifications is the page of what is wrong, what was told of it and to whom.
+// Notifications is the page of what is wrong, what was sent about it and to whom.
 type Notifications struct {
 	Page          Page
 	Incidents     []IncidentRow
@@ -20,17 +20,17 @@ type Notifications struct {
 	// Installation is what is wrong with the installation as a whole, for readers who may know.
 	Installation      []IncidentRow
 	InstallationRules string // what is asked for of it, in words; "" for nothing
-	Deliveries    []DeliveryRow
-	Pager         Pager
-	Target, State string // of the deliveries that are shown; "" for all
-	Targets       []TargetRow
-	MoreUsers     bool // not every definition was looked at to tell who uses targets
-	Silences      []SilenceRow
-	Silence       SilenceForm
-	Rules         RulesForm
-	RulesWords    string // "" for none
-	Tested        *TestedTarget
-	Unsent        bool // this server sends nothing
+	Deliveries        []DeliveryRow
+	Pager             Pager
+	Target, State     string // of the deliveries that are shown; "" for all
+	Targets           []TargetRow
+	MoreUsers         bool // not every definition was looked at to tell who uses targets
+	Silences          []SilenceRow
+	Silence           SilenceForm
+	Rules             RulesForm
+	RulesWords        string // "" for none
+	Tested            *TestedTarget
+	Unsent            bool // this server sends nothing
 }
 
 // Narrowed reports whether not all deliveries are shown.
@@ -210,8 +210,8 @@ var ruleChoices = []choice{
 	{"skipped", "a slot is skipped because of the run before it"}, {"recovered", "it is over again"},
 }
 
-func (f RulesForm) asks(alert string) bool { return slices.Contains(f.On, alert) }
-func (f RulesForm) tells(name string) bool { return slices.Contains(f.To, name) }
+func (f RulesForm) asks(alert string) bool    { return slices.Contains(f.On, alert) }
+func (f RulesForm) notifies(name string) bool { return slices.Contains(f.To, name) }
 
 // TargetForm makes or changes a target.
 type TargetForm struct {

@@ -545,7 +545,7 @@ func TargetDeletePage(v TargetDelete) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 47, " it.</strong> What they ask for is told to their other targets only:</p><ul class=\"slots\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 47, " it.</strong> What they ask for is sent to their other targets only:</p><ul class=\"slots\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -62,7 +62,7 @@ func (c *cli) listDeliveries(cmd *cobra.Command, filter client.DeliveryFilter, l
 		}
 	}
 	if len(deliveries) == 0 && c.output == "table" {
-		fmt.Fprintln(c.err, "Nothing was told. Definitions ask for it by alerts: {on: [failed], to: [TARGET]}.")
+		fmt.Fprintln(c.err, "Nothing was sent. Definitions ask for it by alerts: {on: [failed], to: [TARGET]}.")
 	}
 	return c.printList(deliveries, next, func(w io.Writer) {
 		if len(deliveries) == 0 {

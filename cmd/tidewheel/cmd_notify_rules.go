@@ -142,9 +142,9 @@ func (c *cli) notifyRulesCommand() *cobra.Command {
 		},
 	}
 	set.Flags().StringSliceVar(&on, "on", nil, "alerts: failed, dead, missed, skipped, recovered")
-	set.Flags().StringSliceVar(&to, "to", nil, "the notification targets that are told")
-	set.Flags().DurationVar(&lag, "lag", 0, "tell of runs that have not started so long after their slot")
-	set.Flags().DurationVar(&duration, "duration", 0, "tell of runs and waves that go on for longer")
+	set.Flags().StringSliceVar(&to, "to", nil, "the notification targets that are notified")
+	set.Flags().DurationVar(&lag, "lag", 0, "report runs that have not started so long after their slot")
+	set.Flags().DurationVar(&duration, "duration", 0, "report runs and waves that go on for longer")
 	_ = set.RegisterFlagCompletionFunc("on",
 		cobra.FixedCompletions([]string{"failed", "dead", "missed", "skipped", "recovered"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.AddCommand(set, &cobra.Command{Use: "show", Short: "Show the rules of the namespace", Args: cobra.NoArgs, RunE: show})
@@ -154,7 +154,7 @@ func (c *cli) notifyRulesCommand() *cobra.Command {
 func (c *cli) printRules(rules *wire.NotifyRules) error {
 	return c.print(rules, func(w io.Writer) {
 		if len(rules.On) == 0 && rules.Lag == 0 && rules.Duration == 0 {
-			fmt.Fprintln(w, "The namespace has no rules: only definitions with alerts of their own are told of.")
+			fmt.Fprintln(w, "The namespace has no rules: only definitions with alerts of their own send notifications.")
 			return
 		}
 		var on []string

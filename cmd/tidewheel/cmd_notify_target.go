@@ -41,7 +41,7 @@ func (c *cli) notifyTargetCommand() *cobra.Command {
 			return c.print(map[string]any{"name": args[0], "deleted": true}, func(w io.Writer) { fmt.Fprintf(w, "Notification target %s is deleted.\n", args[0]) })
 		},
 	}, "Delete the notification target %s?")
-	remove.Flags().BoolVar(&force, "force", false, "also one that definitions name: they tell their other targets only")
+	remove.Flags().BoolVar(&force, "force", false, "also one that definitions name: they notify their other targets only")
 	test := &cobra.Command{
 		Use: "test NAME", Short: "Send a test to a notification target, and print its answer", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -131,7 +131,7 @@ func (c *cli) targetSettings(cmd *cobra.Command, api *client.Client, name string
 	default:
 		there, err := api.NotifyTarget(cmd.Context(), name)
 		if absent(err) {
-			return settings, usage("there is no notification target %q yet: say how it is told, by --webhook, --slack, --teams, --email or --job", name)
+			return settings, usage("there is no notification target %q yet: say how it is reached, by --webhook, --slack, --teams, --email or --job", name)
 		} else if err != nil {
 			return settings, err
 		}

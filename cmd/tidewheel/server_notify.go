@@ -97,7 +97,7 @@ type notifyPart struct {
 	notifier *notify.Notifier
 }
 
-// openNotifications makes what tells people, once the store and the key of secrets are open.
+// openNotifications makes what notifies people, once the store and the key of secrets are open.
 func (s *Server) openNotifications() error {
 	log := s.log.With("part", "notifications")
 	book := notify.NewBook(s.store, s.secrets.vault, time.Now)
@@ -129,7 +129,7 @@ func (s *Server) notifications() service.Notifications {
 }
 
 // startNotifications sends what is due until the server ends. Each node with a store does so, as the engines may all be away when
-// there is something to tell.
+// there is something to report.
 func (s *Server) startNotifications() {
 	if s.secrets.ring == nil {
 		s.log.Warn("this server has no key of secrets: notifications to webhooks, Slack and Teams wait for a server that has it; give --secrets-key-file")

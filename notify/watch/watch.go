@@ -2,7 +2,7 @@
 // shards without an owner, differences in the slot ledger. Each becomes an incident of notify.Installation, if its rules ask for it.
 //
 // Any number of nodes may watch the same installation. What they have seen is kept as records, each written on condition of its
-// revision, so all of them tell of the same incident, and it is told once.
+// revision, so all of them report the same incident, and it is notified once.
 package watch
 
 import (
@@ -133,7 +133,7 @@ type sign struct {
 	reason string
 }
 
-// settle compares what is wrong of an alert now, by what it is about, with the incidents that are known, and tells of those that begin
+// settle compares what is wrong of an alert now, by what it is about, with the incidents that are known, and notifies those that begin
 // and those that are over. ended says why one is over.
 func (w *Watch) settle(ctx context.Context, now time.Time, alert spec.Alert, wrong map[string]sign, ended string) error {
 	prefix := incidentPrefix + string(alert) + "/"
@@ -174,16 +174,16 @@ func (w *Watch) begin(ctx context.Context, alert spec.Alert, of string, s sign) 
 		return err
 	}
 	switch err := w.config.Records.InsertRecord(ctx, record); {
-	case errors.Is(err, engine.ErrExists): // another node has seen it first, and tells
+	case errors.Is(err, engine.ErrExists): // another node has seen it first, and notifies
 		return nil
 	case err != nil:
 		return err
 	}
-	return w.tell(ctx, &record, incident)
+	return w.notify(ctx, &record, incident)
 }
 
-// tell tells of the beginning. If that fails, or this node dies, the next look tells it.
-func (w *Watch) tell(ctx context.Context, record *engine.Record, incident engine.Incident) error {
+// notify notifies the beginning. If that fails, or this node dies, the next look does it.
+func (w *Watch) notify(ctx context.Context, record *engine.Record, incident engine.Incident) error {
 	if err := w.config.Notify(ctx, incident); err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (w *Watch) goOn(ctx context.Context, now time.Time, record *engine.Record, 
 	case !asked, still && now.Sub(incident.Since) > forgotten && incident.Alert == notify.AlertExecutorSilent:
 		return lost(w.config.Records.DeleteRecord(ctx, kind, record.Key, record.Revision)) // silently
 	case !incident.Notified && incident.Over.IsZero():
-		return w.tell(ctx, record, incident)
+		return w.notify(ctx, record, incident)
 	case still && incident.Over.IsZero():
 		if s.count == incident.Count && s.reason == incident.Reason {
 			return nil
@@ -236,7 +236,7 @@ func (w *Watch) goOn(ctx context.Context, now time.Time, record *engine.Record, 
 			return lost(err) // another node was first
 		}
 	}
-	if err := w.config.Notify(ctx, incident); err != nil { // told again by the next look
+	if err := w.config.Notify(ctx, incident); err != nil { // notified again by the next look
 		return err
 	}
 	return lost(w.config.Records.DeleteRecord(ctx, kind, record.Key, record.Revision))

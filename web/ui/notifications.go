@@ -195,7 +195,7 @@ func silenceRows(silences []notify.Silence) (rows []templates.SilenceRow) {
 	return rows
 }
 
-// shownAlerts says what of a job or DAG is told to whom.
+// shownAlerts says what is sent about a job or DAG, and to whom.
 func (u *UI) shownAlerts(ctx context.Context, name string, own *spec.Alerts) (view templates.ShownAlerts, err error) {
 	namespace := namespaceOf(ctx)
 	alerts, err := u.service.AlertsOf(ctx, namespace, own)

@@ -47,7 +47,7 @@ func TestTargetsAreSetTestedAndDeletedOnTheirPage(t *testing.T) {
 		t.Errorf("a test that failed is answered %d", tested.Code)
 	}
 	if job := s.see(t, "/jobs/nightly"); !strings.Contains(job, "Told: failed to ops") || !strings.Contains(job, "Silence for") {
-		t.Error("the page of the job does not say what is told")
+		t.Error("the page of the job does not say what is sent")
 	}
 	if form := s.see(t, "/jobs/nightly/edit"); !strings.Contains(form, `value="ops"`) {
 		t.Error("the form does not offer the target")
