@@ -64,7 +64,7 @@ func TestRequestsOfOneSenderAreBounded(t *testing.T) {
 }
 
 func TestAnswersSayHowManyRequestsAreLeft(t *testing.T) {
-	s := newSite(t, func(config *web.Config) { config.RequestsPerSecond = 10 })
+	s := newSite(t, func(config *web.Config) { config.RequestsPerSecond = 1 })
 	ask := func() http.Header {
 		request := httptest.NewRequestWithContext(t.Context(), "GET", "/api/v1/jobs", nil)
 		request.RemoteAddr = "203.0.113.7:4000"
@@ -80,16 +80,13 @@ func TestAnswersSayHowManyRequestsAreLeft(t *testing.T) {
 		return left, seconds
 	}
 	header := ask()
-	if policy := header.Get("RateLimit-Policy"); policy != `"requests";q=40;w=4` {
+	if policy := header.Get("RateLimit-Policy"); policy != `"requests";q=4;w=4` {
 		t.Errorf("RateLimit-Policy is %q", policy)
 	}
-	if r, seconds := left(header); r != 39 || seconds != 1 {
+	if r, seconds := left(header); r != 3 || seconds != 1 {
 		t.Errorf("after one request %d are left, all again in %d s", r, seconds)
 	}
 	refused := flood(t, s, "GET", "/api/v1/jobs", "203.0.113.7:4000", authorization, bearer)
-	if refused == nil {
-		refused = flood(t, s, "GET", "/api/v1/jobs", "203.0.113.7:4000", authorization, bearer)
-	}
 	if refused == nil {
 		t.Fatal("never refused")
 	}

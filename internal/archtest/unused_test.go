@@ -27,7 +27,7 @@ var interfaceMethods = strings.Fields(`Error Unwrap Is As String GoString Format
 
 // calledElsewhere are names that no file of the product says, each with the reason why it stays.
 var calledElsewhere = map[string]string{
-	"CreateJob": goClient, "CreateDAG": goClient, "DAGGenerations": goClient, "PutJob": goClient, "PutDAG": goClient, "RunOnce": goClient, "PreviewSchedule": goClient, "SearchLogs": goClient,
+	"CreateJob": goClient, "CreateDAG": goClient, "PutJob": goClient, "PutDAG": goClient, "RunOnce": goClient, "PreviewSchedule": goClient,
 }
 
 const goClient = "for programs that use the Go client; the command line needs no such call"
