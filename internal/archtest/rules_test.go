@@ -113,7 +113,7 @@ var owners = []struct{ module, packages string }{
 	{"github.com/golang-jwt", "internal/runtoken"},
 	{"filippo.io/age", "secret"},
 	{"github.com/wneessen/go-mail", "notify/send"},
-	{"github.com/standard-webhooks", "notify/send trigger"},
+	{"github.com/standard-webhooks", "notify/send trigger cmd/tidewheel"},
 	{"github.com/emersion", "notify/send cmd/tidewheel"}, // their tests receive e-mail
 	{"golang.org/x/crypto", "access"},
 	{"golang.org/x/time", "access web web/service"},
