@@ -152,7 +152,7 @@ func TestSuccessStartsWhatFollowsOnce(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		work := w.watch(ctx)
 		defer func() { stop(); work.Wait() }()
-		time.Sleep(time.Minute) // the definitions are old
+		<-time.After(time.Minute) // the definitions are old
 		if err := w.commit(w.store, "default", "etl", engine.StatusSucceeded, "r1", "r2"); err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func TestSuccessStartsWhatFollowsOnce(t *testing.T) {
 		if err := w.commit(w.store, "default", "etl", engine.StatusFailed, "r3"); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		if got := w.started(); strings.Contains(got, "r3") || w.noted() != 0 {
 			t.Errorf("started %q, %d are left", got, w.noted())
 		}
@@ -198,7 +198,7 @@ func TestSuccessOutlivesTheEngine(t *testing.T) {
 				if err := w.commit(lost{w.store, done}, "default", "etl", engine.StatusSucceeded, "r1"); err == nil {
 					t.Fatal("the commit has an answer")
 				}
-				time.Sleep(10 * time.Minute) // longer than the history is looked at
+				<-time.After(10 * time.Minute) // longer than the history is looked at
 				w.outbox = trigger.NewOutbox(w.book)
 				ctx, stop := context.WithCancel(t.Context())
 				work := w.watch(ctx)
@@ -254,16 +254,16 @@ func TestSuccessBeforeTheEngineKnowsStartsWhatFollows(t *testing.T) {
 		if err := w.commit(w.store, "default", "etl", engine.StatusSucceeded, "before"); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(100 * time.Millisecond)
+		<-time.After(100 * time.Millisecond)
 		w.define("default", "report", false, after("etl"))
-		time.Sleep(100 * time.Millisecond)
+		<-time.After(100 * time.Millisecond)
 		if err := w.commit(w.store, "default", "etl", engine.StatusSucceeded, "after"); err != nil {
 			t.Fatal(err)
 		}
 		if w.noted() != 0 {
 			t.Fatal("the engine knew")
 		}
-		time.Sleep(3 * time.Second)
+		<-time.After(3 * time.Second)
 		if got := w.started(); got != "default/report after etl after" {
 			t.Errorf("started %q", got)
 		}
@@ -278,7 +278,7 @@ func TestOtherNamespaceIsFollowedByPermissionOnly(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		work := w.watch(ctx)
 		defer func() { stop(); work.Wait() }()
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		if err := w.commit(w.store, "sales", "orders", engine.StatusSucceeded, "r1"); err != nil {
 			t.Fatal(err)
 		}
@@ -308,16 +308,16 @@ func TestStartIsTriedAgain(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		work := w.watch(ctx)
 		defer func() { stop(); work.Wait() }()
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		if err := w.commit(w.store, "default", "etl", engine.StatusSucceeded, "r1"); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(3 * time.Hour)
+		<-time.After(3 * time.Hour)
 		w.define("default", "mail", false, nil)
 		w.mu.Lock()
 		w.busy = nil
 		w.mu.Unlock()
-		time.Sleep(2 * time.Second)
+		<-time.After(2 * time.Second)
 		if got := w.started(); got != "default/report after etl r1" {
 			t.Errorf("started %q", got)
 		}

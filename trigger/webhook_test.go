@@ -182,7 +182,7 @@ func FuzzHeadersOfAWebhook(f *testing.F) {
 			return
 		}
 		// Only who knows the key has made one of these, and all that it names is signed, or remembered.
-		want := ""
+		var want string
 		if read.Signature == "" {
 			seconds, _ := strconv.ParseInt(at, 10, 64)
 			want = standard(t, key, id, time.Unix(seconds, 0), body).Get("webhook-signature")

@@ -115,12 +115,12 @@ func TestWebhookStartsARunOnceForEachID(t *testing.T) {
 	if out := s.must("logs", run.ID); !strings.Contains(out, `{"shop":7}`) {
 		t.Errorf("read %q", out)
 	}
-	if status, answer, _ = s.call("hooked", `{"shop":8}`, signedByGitHub("d-1", `{"shop":8}`)); status != http.StatusCreated {
+	if status, _, _ := s.call("hooked", `{"shop":8}`, signedByGitHub("d-1", `{"shop":8}`)); status != http.StatusCreated {
 		t.Errorf("GitHub: %d", status)
 	}
 	ping := signedByGitHub("d-0", `{"zen":1}`)
 	ping["X-GitHub-Event"] = "ping"
-	if status, answer, _ = s.call("hooked", `{"zen":1}`, ping); status != http.StatusOK || answer.Run != "" {
+	if status, answer, _ := s.call("hooked", `{"zen":1}`, ping); status != http.StatusOK || answer.Run != "" {
 		t.Errorf("ping: %d %+v", status, answer)
 	}
 	for _, c := range []struct {

@@ -114,8 +114,8 @@ var owners = []struct{ module, packages string }{
 	{"github.com/golang-jwt", "internal/runtoken"},
 	{"filippo.io/age", "secret"},
 	{"github.com/wneessen/go-mail", "notify/send"},
-	{"github.com/standard-webhooks", "notify/send trigger e2e"}, // tests of e2e check signatures as receivers do
-	{"github.com/emersion", "notify/send cmd/tidewheel e2e"},    // their tests receive e-mail
+	{"github.com/standard-webhooks", "notify/send trigger cmd/tidewheel e2e"}, // tests of e2e check signatures as receivers do
+	{"github.com/emersion", "notify/send cmd/tidewheel e2e"},                  // their tests receive e-mail
 	{"golang.org/x/crypto", "access"},
 	{"golang.org/x/time", "access web web/service"},
 	{"github.com/coreos/go-oidc", "web/issuer"},
