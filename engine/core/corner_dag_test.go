@@ -104,6 +104,18 @@ func TestRootIsResumedAfterAWeek(t *testing.T) {
 	}
 }
 
+// An engine is started while slots wait for their turn.
+func TestRootsSlotsThatWaitForTheirTurnOutliveARestart(t *testing.T) {
+	b := corner(t, "all", "2h", "queue")
+	b.until(12 * time.Minute)
+	b.away(65 * time.Minute)
+	b.restart()
+	b.restart()
+	b.drain()
+	b.until(66 * time.Minute)
+	b.is("02 00:10 succeeded, 02 00:20 succeeded, 02 00:30 succeeded, 02 00:40 succeeded, 02 00:50 succeeded, 02 01:00 succeeded", "")
+}
+
 func TestScheduleOfARootIsEditedInAnOutage(t *testing.T) {
 	for policy, want := range map[string][2]string{
 		"none": {"02 00:10 succeeded", "02 00:20..02 00:40 3 missed(outage), 02 00:50..02 01:15 6 missed(outage)"},

@@ -9,10 +9,11 @@ import (
 
 // overdue accounts for slots up to an instant that have passed without being prepared: those within the grace fire as
 // if nothing had happened, older ones and those of a pause as the catch-up policy says, and what is not brought back is
-// noted in the ledger. Of more than plan.Chunk slots that reach until now the rest is left for the next step.
+// noted in the ledger. Of more than plan.Chunk slots that reach until now the rest is left for the next step, and what comes one
+// wave after the other for when it is its turn.
 func (c *Core) overdue(j *job, until time.Time, reason engine.SlotReason) {
 	if until.Equal(c.now) {
-		if j.task != nil && !j.task.Slot.After(until) {
+		if !j.task.Slot.After(until) && !c.waitsItsTurn(j) {
 			c.overdueSome(j, until, reason)
 		}
 		return
@@ -22,12 +23,8 @@ func (c *Core) overdue(j *job, until time.Time, reason engine.SlotReason) {
 
 // allOverdue is overdue, and leaves nothing for the next step: a schedule that is replaced, or stopped, has none.
 func (c *Core) allOverdue(j *job, until time.Time, reason engine.SlotReason) {
-	for j.task != nil && !j.task.Slot.After(until) {
-		before := j.task.Slot
+	for !j.task.Slot.After(until) {
 		c.overdueSome(j, until, reason)
-		if !j.task.Slot.After(before) {
-			return
-		}
 	}
 }
 

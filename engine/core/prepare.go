@@ -20,26 +20,6 @@ func (c *Core) prepare(j *job) {
 		c.prepareAfter(j)
 		return
 	}
-	if c.now.After(slot.Add(c.config.Grace)) {
-		if c.waitsItsTurn(j) {
-			j.postpone = true
-			return
-		}
-		c.overdue(j, c.now, engine.ReasonOutage)
-		c.arm(j)
-		return
-	}
-	if j.task.Takes(slot) {
-		c.advance(j)
-		c.arm(j)
-		return
-	}
-	if j.schedule.Excluded(slot) {
-		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonBlackout)
-		c.advance(j)
-		c.arm(j)
-		return
-	}
 	if c.waitsItsTurn(j) {
 		j.postpone = true
 		c.stopTimer(&j.timer)
@@ -52,7 +32,10 @@ func (c *Core) prepare(j *job) {
 		return
 	}
 	j.postpone = false
-	c.advance(j)
-	c.begin(j, slot, engine.TriggerSchedule, "")
+	if c.now.After(slot.Add(c.config.Grace)) {
+		c.overdue(j, c.now, engine.ReasonOutage)
+	} else {
+		c.allOverdue(j, slot, engine.ReasonOutage)
+	}
 	c.arm(j)
 }

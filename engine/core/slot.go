@@ -26,12 +26,6 @@ func (c *Core) setSlot(j *job, slot time.Time, ok bool) {
 	c.touchTask(j)
 }
 
-// advance moves the scheduled task to the slot after its present one.
-func (c *Core) advance(j *job) {
-	next, ok := j.schedule.Next(j.task.Slot)
-	c.setSlot(j, next, ok)
-}
-
 // arm sets the timer that prepares the next slot.
 func (c *Core) arm(j *job) {
 	if j.task == nil || j.task.RunAt.Equal(engine.Parked) {

@@ -38,13 +38,21 @@
 // # What is not promised
 //
 // All worlds are judged by the same rules, however many engines there are, and whatever clocks and users do. What docs/guarantees.md does
-// not promise ("Several engines", Not promised) is bounded:
+// not promise is bounded. Under "Several engines":
 //
 //   - That one engine at a time believes to own a shard. Two may after a standstill, for wakesWithin; after one in which the clock stood
 //     still, too, or after the table of leases lost writes, for the life of a lease (mayBelieve in owners_leased.go). Only the one that took
 //     the shard last writes (commit in truth.go).
 //   - That a former owner publishes nothing of a run that has ended since. It may for as long as it is unaware (wanted in promises.go), of
 //     what it had committed; the owner never does.
+//
+// Under "Slots: none is lost":
+//
+//   - Slots of a schedule that no engine saw, and of a pause while it goes on (complete and stopped in account.go).
+//   - A second time of the same hour: slots that the clock had passed before it went back (debts.go).
+//
+// What it does promise there of pauses, by several clocks and where an engine saw only some of the users' writes, is one notion: pauseEnds
+// in model.go. The clocks of a world are as far apart as that section allows (apart in clocks.go).
 //
 // RESULTS and LOCKS lose nothing that they have acknowledged. A store tears what its adapters tear: of the shards' commits in one round
 // trip any may be done and any not, each of them whole (commit in driver.go). The engine reads no projection that is behind, and users'

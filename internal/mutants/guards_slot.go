@@ -23,15 +23,22 @@ var slotGuards = []mutant{
 	},
 	{
 		name: "advance-before-begin", guard: "the scheduled task moves on when its slot's run is made",
-		file: "engine/core/prepare.go",
-		old:  "	j.postpone = false\n	c.advance(j)\n	c.begin(j, slot, engine.TriggerSchedule, \"\")",
-		new:  "	j.postpone = false\n	c.begin(j, slot, engine.TriggerSchedule, \"\")\n	c.advance(j)\n	c.advance(j)",
+		file: coreOverdue,
+		old:  "	c.setSlot(j, passed.Next, passed.More)\n",
+		new:  "	c.setSlot(j, passed.Next, passed.More)\n	if next, ok := j.schedule.Next(passed.Next); len(passed.OnTime) > 0 {\n		c.setSlot(j, next, ok)\n	}\n",
 	},
 	{
 		name: "blackout", guard: "an excluded slot does not fire",
-		file: "engine/core/prepare.go",
-		old:  "	if j.schedule.Excluded(slot) {\n		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonBlackout)",
-		new:  "	if j.schedule.Excluded(slot) && false {\n		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonBlackout)",
+		file: "engine/plan/overdue.go",
+		old:  "	for _, slot := range recent {\n		if o.Schedule.Excluded(slot) {",
+		new:  "	for _, slot := range recent {\n		if false {",
+	},
+	{
+		name: "turn-by-turn", guard: "slots of a root that come one wave after the other wait for their turn",
+		held: test{"engine/core", "^TestRootsSlotsThatWaitForTheirTurnOutliveARestart$"},
+		file: coreOverdue,
+		old:  "		if !j.task.Slot.After(until) && !c.waitsItsTurn(j) {",
+		new:  "		if !j.task.Slot.After(until) {",
 	},
 	{
 		name: "missed-noted", guard: "a slot that is not brought back is in the ledger",
