@@ -36,6 +36,11 @@ OIDC := internal/oidctest
 # built without it.
 RACELESS := cron|dag|engine|engine/attempt|engine/core|engine/plan|engine/sim|engine/wave|engine/wheel|spec|internal/archtest|e2e|e2e/chaos
 
+define test-nested
+	cd $(DEPLOY) && $(GO) test -count=1 $(GOTESTFLAGS) ./... # it reads what no cache watches
+	cd $(OIDC) && $(GO) test -count=1 $(GOTESTFLAGS) ./... # it builds the program
+endef
+
 ## Everyday
 
 .PHONY: run
@@ -54,8 +59,7 @@ build: static ## Build bin/tidewheel
 test: static ## Run every test that needs no browser and no outside server
 	cd static && node --test test
 	$(GO) test $(GOTESTFLAGS) ./...
-	cd $(DEPLOY) && $(GO) test -count=1 $(GOTESTFLAGS) ./... # it reads what no cache watches
-	cd $(OIDC) && $(GO) test -count=1 $(GOTESTFLAGS) ./... # it builds the program
+	$(test-nested)
 
 .PHONY: generate
 generate: $(TOOLS)/templ $(TOOLS)/msgp $(TOOLS)/easyjson ## Write anew what is generated and committed: templ components, codecs, schemas
@@ -90,6 +94,14 @@ clean: ## Remove what was built; ./data stays
 .PHONY: test-race
 test-race: static ## Run the tests of all packages with goroutines of the product under the race detector
 	$(GO) test -race $(GOTESTFLAGS) $$($(GO) list ./... | grep -vE '^[^/]+/[^/]+/[^/]+/($(RACELESS))$$')
+
+# Packages with tests that leave something out under the race detector are in both.
+.PHONY: test-raceless
+test-raceless: static ## Run the tests that test-race leaves out; the two together are all of make test
+	cd static && node --test test
+	$(GO) test $(GOTESTFLAGS) $$($(GO) list ./... | grep -E '^[^/]+/[^/]+/[^/]+/($(RACELESS))$$') \
+	  $$(git grep -l '^//go:build !race' -- '*_test.go' | xargs -n 1 dirname | sort -u | sed 's,^,./,')
+	$(test-nested)
 
 .PHONY: test-mongo
 test-mongo: ## Run the store's and the server's tests over MongoDB's protocol, and on $TIDEWHEEL_TEST_MONGODB_URI if set
@@ -130,10 +142,10 @@ sim-coverage: ## Run the simulator over SEEDS seeds (10000), and tell how often 
 sim-mutants: ## Take out the engine's guards (MUTANTS=name,…), one at a time, and see the simulator turn red within SEEDS seeds
 	$(GO) run ./internal/mutants -worlds=$(SEEDS) -only='$(MUTANTS)'
 
-# All that reads bytes of others has a target. A minute each, FUZZTIME=1m, would be half an hour on two cores, so make verify takes
-# 5 s each, about three minutes in all, from inputs that were not tried before; what fails is kept below testdata/fuzz.
+# All that reads bytes of others has a target. make verify gives each a minute, side by side on all processors: a quarter of an hour
+# on two. Inputs are those that were not tried before; what fails is kept below testdata/fuzz.
 .PHONY: fuzz
-fuzz: ## Run each fuzz target for FUZZTIME (20s); a minute each is make fuzz FUZZTIME=1m
+fuzz: ## Run each fuzz target for FUZZTIME (20s), as many side by side as there are processors
 	@GO=$(GO) .ci/fuzz $(FUZZTIME)
 
 .PHONY: bench

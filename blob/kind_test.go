@@ -154,13 +154,16 @@ func TestForeign(t *testing.T) {
 }
 
 func FuzzSniff(f *testing.F) {
-	f.Add(elfHead(true, false, 62))
-	f.Add(peHead(0x14c))
-	f.Add([]byte("#!/bin/sh\n"))
-	f.Fuzz(func(t *testing.T, head []byte) {
+	f.Add(elfHead(true, false, 62), int64(64))
+	f.Add(elfHead(false, true, 8), int64(64))
+	f.Add(linked(elf.ET_EXEC, 64, 120), int64(120))
+	f.Add(peHead(0x14c), int64(512))
+	f.Add([]byte("#!/bin/sh\n"), int64(10))
+	f.Fuzz(func(t *testing.T, head []byte, size int64) {
 		if got := Sniff(head); got.Kind == "" {
 			t.Errorf("no kind for %q", head)
 		}
+		cutOff(head, max(size, 0)) // it does not panic
 	})
 }
 
@@ -255,12 +258,4 @@ func TestRealProgramsAreWholeAndTheirPartsAreNot(t *testing.T) {
 			}
 		}
 	}
-}
-
-func FuzzCutOff(f *testing.F) {
-	f.Add(linked(elf.ET_EXEC, 64, 120), int64(120))
-	f.Add(elfHead(false, true, 8), int64(64))
-	f.Fuzz(func(_ *testing.T, head []byte, size int64) {
-		cutOff(head, max(size, 0)) // it does not panic
-	})
 }

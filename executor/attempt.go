@@ -330,7 +330,12 @@ func (a *attempt) start(command process.Command) (Running, error) {
 		return nil, errEnded
 	}
 	a.e.watch.let(a)
+	command.Before = a.lease.killBy()
 	program, err := a.e.runner.Start(command, a.output)
+	if errors.Is(err, process.ErrLate) { // it was stopped since
+		a.endBefore(endLost)
+		return nil, errEnded
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -37,6 +37,31 @@ func TestStartLooksAtTheLockItself(t *testing.T) {
 	}
 }
 
+// lateRunner starts what it is asked to, but for a stop of the executor that lasts until it is too late.
+type lateRunner struct{ before time.Time }
+
+func (r *lateRunner) Start(command process.Command, _ io.Writer) (Running, error) {
+	r.before = command.Before
+	return nil, process.ErrLate
+}
+
+// An executor may be stopped after its look at the lock, on its way to the start of the program.
+func TestProgramThatWouldBeginTooLateIsHandedBack(t *testing.T) {
+	runner := &lateRunner{}
+	until := time.Now().Add(time.Hour)
+	a := &attempt{e: &Executor{runner: runner}, lease: &lease{until: until, margin: time.Minute}}
+	a.ctx, a.cancel = context.WithCancelCause(t.Context())
+	if _, err := a.start(process.Command{}); !errors.Is(err, errEnded) {
+		t.Errorf("the start says %v", err)
+	}
+	if want := until.Add(-time.Minute); !runner.before.Equal(want) {
+		t.Errorf("it must begin before %v, want %v", runner.before, want)
+	}
+	if a.reason() != endLost || a.ctx.Err() == nil {
+		t.Errorf("the attempt is to end for reason %d, its context says %v", a.reason(), a.ctx.Err())
+	}
+}
+
 // told is a Runner and a speaker that keeps in order what it was asked.
 type told struct{ events []string }
 

@@ -121,7 +121,7 @@ func household(t testing.TB, store moving.Store, objects *bucket, runs int) {
 		engine.DeadLetter{RunID: "aaaaaaaaaaaaaaaa-s2", Namespace: "default", JobUID: job.UID, Job: "report", Error: "no \u2028 <&>", Attempts: 3, At: noon},
 		engine.Incident{
 			ID: engine.IncidentID(job.UID, "", spec.AlertFailed), Revision: 2, Shard: job.Shard, Namespace: "default", UID: job.UID, Job: "report",
-			Alert: spec.AlertFailed, Since: noon, Latest: noon.Add(time.Minute), Count: 3, Slot: noon, Reason: "exit 3 <&>", To: []string{"ops"}, Told: true,
+			Alert: spec.AlertFailed, Since: noon, Latest: noon.Add(time.Minute), Count: 3, Slot: noon, Reason: "exit 3 <&>", To: []string{"ops"}, Notified: true,
 		},
 		engine.ScheduledTask{ID: job.UID, Slot: noon, RunAt: engine.Parked, Generation: 2, Revision: 7, Namespace: "default", Job: "report"},
 		engine.ScheduledTask{ID: "bbbbbbbbbbbbbbbb-zeta", RunAt: noon, Generation: 1, Revision: 1, Namespace: "default", Job: "etl/zeta"},

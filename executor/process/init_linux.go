@@ -28,7 +28,7 @@ func beInit() error {
 	program, err := follow(os.NewFile(ordersFile, "orders"))
 	if err != nil {
 		var failed *StartError
-		word := said{Error: err.Error()}
+		word := said{Error: err.Error(), Late: errors.Is(err, ErrLate)}
 		if errors.As(err, &failed) {
 			errors.As(failed.Err, &word.Errno)
 		}
@@ -90,6 +90,9 @@ func (o *orders) startProgram() (program int, err error) {
 		}
 	}
 	err = retryBusy(func() error {
+		if o.Before > 0 && clock() >= o.Before {
+			return ErrLate
+		}
 		program, err = syscall.ForkExec(path, args, attributes)
 		return err
 	})
@@ -97,7 +100,10 @@ func (o *orders) startProgram() (program int, err error) {
 		closeAll(int(attributes.Files[3]))
 		err = awaitShim(report)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrLate):
+		return 0, err
+	case err != nil:
 		return 0, &StartError{Path: o.Path, Err: err}
 	}
 	return program, nil

@@ -49,16 +49,18 @@ type orders struct {
 	Dir      string
 	UID, GID int // negative: its own
 	Limits   []resourceLimit
-	Hidden   []string // files and folders that are not there
-	Readable []string // files in them that are
-	Temp     int64    // bytes of /tmp; 0: half of the machine's memory
-	Scopes   uint64   // of a Landlock domain; 0: none
+	Hidden   []string      // files and folders that are not there
+	Readable []string      // files in them that are
+	Temp     int64         // bytes of /tmp; 0: half of the machine's memory
+	Scopes   uint64        // of a Landlock domain; 0: none
+	Before   time.Duration // of clock: when the program must have begun; 0: never
 }
 
 // said is what an init says: once when it has started the program, or could not, and once when that has ended.
 type said struct {
 	Errno  syscall.Errno // of the program's start
 	Error  string        // of what comes before; "": all is well
+	Late   bool          // the program was not started: ErrLate
 	Status syscall.WaitStatus
 	CPU    time.Duration
 	MaxRSS int64
@@ -148,8 +150,12 @@ func (n *namespaces) share(path string) {
 func (n *namespaces) orders(limits []resourceLimit, command Command) *orders {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	var before time.Duration
+	if !command.Before.IsZero() {
+		before = max(clock()+time.Until(command.Before), 1)
+	}
 	return &orders{
-		Path: command.Path, Args: command.Args, Env: command.Env, Limits: limits, Temp: command.Limits.Memory,
+		Before: before, Path: command.Path, Args: command.Args, Env: command.Env, Limits: limits, Temp: command.Limits.Memory,
 		Hidden: n.hidden, Readable: slices.Concat(n.shared, command.Files), Scopes: n.scopes,
 	}
 }
@@ -181,7 +187,7 @@ func (n *namespaces) start(threads *threads, orders *orders, folder *Folder, gro
 	child := &initProcess{report: os.NewFile(uintptr(heard), "report")}
 	child.words = json.NewDecoder(child.report)
 	err = retryBusy(func() error {
-		child.pid, err = threads.forkExec(n.init[0], n.init, attributes, -1)
+		child.pid, err = threads.forkExec(n.init[0], n.init, attributes, -1, time.Time{}) // the init looks at the time
 		return err
 	})
 	closeAll(read, report)
@@ -217,6 +223,8 @@ func (i *initProcess) begun(path string) error {
 		return errors.New("process: the init of a program has died before its start")
 	case err != nil:
 		return fmt.Errorf("process: hear of the start in namespaces: %w", err)
+	case word.Late:
+		return ErrLate
 	case word.Errno != 0:
 		return &StartError{Path: path, Err: word.Errno}
 	case word.Error != "":

@@ -103,7 +103,10 @@ func openThreads() (*threads, error) {
 	return &threads{hides: errors.New("this system cannot hide processes")}, nil
 }
 
-func (*threads) forkExec(path string, args []string, attributes *syscall.ProcAttr, _ int) (int, error) {
+func (*threads) forkExec(path string, args []string, attributes *syscall.ProcAttr, _ int, before time.Time) (int, error) {
+	if late(before) {
+		return 0, ErrLate
+	}
 	return syscall.ForkExec(path, args, attributes)
 }
 func (*threads) close() {}

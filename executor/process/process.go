@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"io"
 	"os"
 	"strconv"
@@ -18,7 +19,16 @@ type Command struct {
 	Files  []string // what it reads and executes of Config.Closed and Config.Readable: without them, nothing where it has namespaces
 	Stdin  []byte   // what the program may read; nil for nothing at all
 	Limits Limits
+	// Before is when the program must have begun, or it does not begin: ErrLate. The zero time is never.
+	Before time.Time
 }
+
+// ErrLate says that a program was not started, because the time by which it must begin was over.
+var ErrLate = errors.New("process: the time is over by which the program must begin")
+
+// late reports whether a program that must begin before an instant must not begin any more. Whoever starts it looks at the last moment:
+// an executor may be stopped wherever it is, and go on long after.
+func late(before time.Time) bool { return !before.IsZero() && !time.Now().Before(before) }
 
 // Limits bound a program; zero is no limit.
 type Limits struct {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -335,6 +337,44 @@ func TestStartErrorsAreTheSystems(t *testing.T) {
 		var failed *process.StartError
 		if !errors.As(err, &failed) || !errors.Is(failed.Err, want) {
 			t.Errorf("%q gives %v, want %v", content, err, want)
+		}
+	}
+}
+
+// Whoever starts a program looks at the time at the last moment, and nothing is left of one that would begin too late.
+func TestProgramBeginsInTimeOrNotAtAll(t *testing.T) {
+	for name, config := range map[string]process.Config{
+		"as it is": {UID: -1, GID: -1}, "in namespaces": {UID: -1, GID: -1, OwnNamespaces: true, NoCgroups: true},
+	} {
+		for _, limits := range []process.Limits{{}, {OpenFiles: 100}} {
+			t.Run(fmt.Sprint(name, " ", limits.OpenFiles), func(t *testing.T) {
+				if config.OwnNamespaces {
+					needNamespaces(t)
+				}
+				host := open(t, config)
+				for in, late := range map[time.Duration]bool{-time.Millisecond: true, time.Hour: false} {
+					folder, err := host.TakeFolder()
+					if err != nil {
+						t.Fatal(err)
+					}
+					running, err := host.Start(process.Command{
+						Path: "/bin/sh", Args: []string{"sh", "-c", "echo began > began"}, Env: []string{"PATH=/usr/bin:/bin", process.Marker + "=" + folder.Path},
+						Folder: folder, Limits: limits, Before: time.Now().Add(in),
+					}, io.Discard)
+					if errors.Is(err, process.ErrLate) != late || !late && err != nil {
+						t.Errorf("in %s it must have begun: %v", in, err)
+					}
+					if err == nil {
+						running.Wait()
+					}
+					if _, err := os.Stat(filepath.Join(folder.Path, "began")); errors.Is(err, fs.ErrNotExist) != late {
+						t.Errorf("in %s it must have begun: it has: %v", in, err)
+					}
+					if err := host.ReturnFolder(folder); err != nil {
+						t.Error(err)
+					}
+				}
+			})
 		}
 	}
 }

@@ -105,10 +105,13 @@ func (h *Host) fork(command Command, attributes *syscall.ProcAttr) (pid int, err
 		defer closeAll(domain)
 	}
 	err = retryBusy(func() error {
-		pid, err = h.threads.forkExec(command.Path, command.Args, attributes, domain)
+		pid, err = h.threads.forkExec(command.Path, command.Args, attributes, domain, command.Before)
 		return err
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrLate):
+		return 0, err
+	case err != nil:
 		return 0, &StartError{Path: command.Path, Err: err}
 	}
 	return pid, nil
@@ -126,7 +129,7 @@ func (h *Host) forkLimited(limits []resourceLimit, command Command, attributes *
 	}
 	defer closeAll(write)
 	attributes.Files = append(attributes.Files, uintptr(write))
-	if pid, err = h.fork(Command{Path: arguments[0], Args: arguments, Folder: command.Folder}, attributes); err != nil {
+	if pid, err = h.fork(Command{Path: arguments[0], Args: arguments, Folder: command.Folder, Before: command.Before}, attributes); err != nil {
 		closeAll(report)
 		return 0, -1, err
 	}

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -32,6 +33,7 @@ type start struct {
 	args       []string
 	attributes *syscall.ProcAttr
 	domain     int // the Landlock ruleset of a domain of its own; negative: none
+	before     time.Time
 	started    chan<- started
 }
 
@@ -84,8 +86,12 @@ func (t *threads) work(ready chan<- error) {
 		if one.domain >= 0 {
 			t.workers.Go(func() { t.work(nil) })
 		}
-		pid, err := syscall.ForkExec(one.path, one.args, one.attributes)
-		one.started <- started{pid, err}
+		if late(one.before) {
+			one.started <- started{err: ErrLate}
+		} else {
+			pid, err := syscall.ForkExec(one.path, one.args, one.attributes)
+			one.started <- started{pid, err}
+		}
 		if one.domain >= 0 {
 			return
 		}
@@ -159,10 +165,11 @@ func procHides() bool {
 	return hides
 }
 
-// forkExec is syscall.ForkExec on one of the threads, in a domain with that ruleset if it is not negative.
-func (t *threads) forkExec(path string, args []string, attributes *syscall.ProcAttr, domain int) (int, error) {
+// forkExec is syscall.ForkExec on one of the threads, in a domain with that ruleset if it is not negative; ErrLate if it comes to that too
+// late.
+func (t *threads) forkExec(path string, args []string, attributes *syscall.ProcAttr, domain int, before time.Time) (int, error) {
 	result := make(chan started, 1)
-	t.starts <- start{path, args, attributes, domain, result}
+	t.starts <- start{path, args, attributes, domain, before, result}
 	got := <-result
 	return got.pid, got.err
 }

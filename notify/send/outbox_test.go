@@ -331,7 +331,7 @@ func TestEachMessageArrivesWhateverIsKilled(t *testing.T) {
 						begin()
 					case 5:
 						process.dead.Store(true) // while it sends, perhaps
-						killed() // the one before; it has sent what it was sending
+						killed()                 // the one before; it has sent what it was sending
 						killed = stop
 						begin()
 					}

@@ -31,8 +31,9 @@ func TestStyled(t *testing.T) {
 	}
 }
 
+// Output is shown as text, and in its styles.
 func FuzzStyled(f *testing.F) {
-	for _, seed := range []string{"", "\x1b[1;31mx\x1b[0m", "\x1b]0;x\x07", "\x1b", "\xff\x1b[38;2;1;2;3m", "\x1b[99999999999999999999m"} {
+	for _, seed := range []string{"", "a\r\n", "\xf0\x9f", "\u202e", "\x1b[1;31mx\x1b[0m", "\x1b]0;x\x07", "\x1b", "\xff\x1b[38;2;1;2;3m", "\x1b[99999999999999999999m"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
@@ -43,6 +44,18 @@ func FuzzStyled(f *testing.F) {
 			if strings.Trim(span.Class, "fgbdius 0123456789") != "" {
 				t.Fatalf("%q is no class of ours", span.Class)
 			}
+		}
+		text := readable(line)
+		if !utf8.ValidString(text) {
+			t.Fatalf("%q is no UTF-8", text)
+		}
+		if i := strings.IndexFunc(text, func(r rune) bool { return r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 }); i >= 0 {
+			t.Fatalf("%q holds a control character", text)
+		}
+		// What is cut off must be completed by what follows.
+		head := whole(line)
+		if rest := line[len(head):]; len(rest) > 3 || utf8.Valid(rest) && len(rest) > 0 {
+			t.Fatalf("%q was cut off %q", rest, line)
 		}
 	})
 }
