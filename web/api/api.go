@@ -144,6 +144,7 @@ func (a *API) cluster() {
 	a.engineList()
 	a.clockCheck()
 	a.queueList()
+	a.scaling()
 	a.streamList()
 	a.ledgerCheck()
 	a.events()

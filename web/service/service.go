@@ -120,6 +120,7 @@ type Service struct {
 	ledger     ledgerCheck
 	backlogs   backlogs
 	quotas     quotas
+	averages   averages
 	backingUp  sync.Mutex
 }
 
