@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/tidewheel/tidewheel/client/wire"
@@ -42,6 +43,11 @@ func (c *Client) Clocks(ctx context.Context) (wire.Clocks, error) {
 func (c *Client) Queues(ctx context.Context) ([]wire.Queue, error) {
 	list, err := ask[wire.List[wire.Queue]](ctx, c, call{method: http.MethodGet, path: prefix + "/queues"})
 	return list.Items, err
+}
+
+// Scaling says how many executors each tier needs, with the bounds of the query: min, max, slots, within.
+func (c *Client) Scaling(ctx context.Context, bounds url.Values) (wire.Scaling, error) {
+	return ask[wire.Scaling](ctx, c, call{method: http.MethodGet, path: prefix + "/scaling", query: bounds})
 }
 
 // Streams tells how large the queue's streams and buckets are.

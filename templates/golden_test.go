@@ -194,11 +194,16 @@ func pages() map[string]templ.Component {
 				{Labels: []string{"arch=amd64", "gpu=true"}, Waiting: 2, Oldest: now.Add(-time.Minute), Unserved: hostile}, {Labels: []string{"gpu=true"}, Served: 1, Slots: 4},
 			}}}}),
 		"executors-empty": templates.ExecutorsPage(templates.Executors{Page: page("Executors and queues", templates.SectionExecutors)}),
-		"login":           templates.LoginPage(templates.Login{Page: page("Sign in", ""), Problem: hostile, Next: "/jobs", Users: true}),
-		"login-first":     templates.LoginPage(templates.Login{Page: page("Sign in", ""), Next: "/"}),
-		"welcome":         templates.WelcomePage(templates.Welcome{Page: page("Welcome", ""), Problem: hostile, Name: hostile, Next: "/jobs"}),
-		"open":            templates.FailurePage(templates.Failure{Page: unguarded(page("Not found", "")), Title: "Not found", Detail: "There is nothing."}),
-		"failure":         templates.FailurePage(templates.Failure{Page: page("Something went wrong", ""), Title: "Something went wrong", Detail: hostile, Request: "R1"}),
+		"scaling": templates.ScalingPage(templates.Scaling{Page: page("Scaling", templates.SectionExecutors), Troubles: []string{hostile}, Rows: []templates.ScalingRow{
+			{Tier: "light", Wanted: 3, Alive: 1, Waiting: 24, Busy: 8, Slots: 8, Oldest: "12 s", Average: "3.0 s", Why: hostile},
+			{Tier: "medium", Alive: 2, Slots: 4, Why: "Nothing waits and nothing runs."},
+			{Tier: "heavy", Why: "Nothing waits and nothing runs."},
+		}}),
+		"login":       templates.LoginPage(templates.Login{Page: page("Sign in", ""), Problem: hostile, Next: "/jobs", Users: true}),
+		"login-first": templates.LoginPage(templates.Login{Page: page("Sign in", ""), Next: "/"}),
+		"welcome":     templates.WelcomePage(templates.Welcome{Page: page("Welcome", ""), Problem: hostile, Name: hostile, Next: "/jobs"}),
+		"open":        templates.FailurePage(templates.Failure{Page: unguarded(page("Not found", "")), Title: "Not found", Detail: "There is nothing."}),
+		"failure":     templates.FailurePage(templates.Failure{Page: page("Something went wrong", ""), Title: "Something went wrong", Detail: hostile, Request: "R1"}),
 	}
 }
 
@@ -207,7 +212,7 @@ func run() templates.Run {
 		Page: page("Run of tides", templates.SectionRuns), ID: "abc-s1795176000000", Job: "tides", Status: "running", Trigger: "schedule",
 		Slot: now.Add(-time.Minute), Created: now.Add(-time.Minute), Queued: now.Add(-time.Minute), Started: now.Add(-59 * time.Second), Lag: "1.2 ms after its slot",
 		Progress: &templates.Progress{Fraction: 0.42, Message: hostile}, Tier: "light", Class: "standard", Binary: "tides@stable", BinaryName: "tides",
-		Version: 3, Digest: strings.Repeat("cd", 32), Payload: hostile, Args: []templates.Fact{{Name: "DAY", Value: hostile}}, CanCancel: true, Cancelling: true,
+		Version: 3, Digest: strings.Repeat("cd", 32), Payload: hostile, Args: []templates.Fact{{Name: "DAY", Value: hostile}}, CanCancel: true, Cancelling: true, Trace: "4bf92f3577b34da6a3ce929d0e0e4736", TraceURL: "https://jaeger.example.com/trace/4bf9",
 		Attempts: []templates.Attempt{
 			{N: 1, Status: "failed", Executor: "one", Started: now.Add(-time.Minute), Took: "2.0 s", Exit: "exit 1", Phases: []templates.Phase{{Kind: "wait", Name: "scheduling", Took: "0.1 ms", Since: now, Width: 0.3}, {Kind: "run", Name: "running", Since: now, From: 0.3, Width: 50}}, CPU: "12 ms", Memory: "9.0 MiB", Output: "17 bytes", Error: hostile},
 			{N: 2, Status: "running", Executor: "one", Started: now.Add(-time.Second)},

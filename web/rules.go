@@ -196,7 +196,8 @@ var rules = map[string]rule{
 
 	"GET /api/v1/openapi.json": signedIn,
 
-	"GET /api/v1/queues": anyViewer,
+	"GET /api/v1/queues":  anyViewer,
+	"GET /api/v1/scaling": anyViewer,
 
 	"GET /api/v1/runs":                 viewer,
 	"GET /api/v1/runs/:id":             viewer,
@@ -293,6 +294,7 @@ var rules = map[string]rule{
 	"GET /docs/images/:name": signedIn,
 
 	"GET /executors":             anyViewer,
+	"GET /executors/scaling":     anyViewer,
 	"POST /executors/:id/drain":  rootAdmin,
 	"POST /executors/:id/resume": rootAdmin,
 

@@ -112,7 +112,8 @@ func (c *cli) root() *cobra.Command {
 		}
 	}
 	add("define", c.binaryCommand(), c.applyCommand(), c.validateCommand(), c.importCommand(), c.getCommand(), c.describeCommand(),
-		c.pauseCommand(), c.resumeCommand(), c.drainCommand(), c.deleteCommand(), c.historyCommand(), c.revertCommand(), c.exportCommand(), c.secretCommand(), c.namespaceCommand(), c.notifyCommand())
+		c.pauseCommand(), c.resumeCommand(), c.drainCommand(), c.scalingCommand(), c.deleteCommand(), c.historyCommand(), c.revertCommand(),
+		c.exportCommand(), c.secretCommand(), c.namespaceCommand(), c.notifyCommand())
 	add("watch", c.runCommand(), c.logsCommand(), c.artifactsCommand(), c.cancelCommand(), c.retryCommand(), c.markCommand(), c.diffCommand(), c.deadLettersCommand())
 	add("time", c.nextCommand(), c.slotsCommand(), c.backfillCommand())
 	add("operate", c.serverCommand(), c.readyCommand(), c.executorCommand(), c.taskKeyCommand(), c.backupCommand(), c.restoreCommand(), c.migrateCommand(), c.doctorCommand(),

@@ -267,6 +267,7 @@ type queueState interface {
 	Depths(ctx context.Context) ([]engine.QueueDepth, error)
 	Fleet(ctx context.Context) ([]service.Executor, error)
 	Streams(ctx context.Context) ([]service.Stream, error)
+	Scaling(ctx context.Context, bounds service.ScalingBounds) ([]service.TierScaling, error)
 }
 
 type queueCollector struct {
@@ -292,6 +293,8 @@ var (
 		"Executors that have vanished within the last hour without a word, or should have been heard of by now.", nil, nil)
 	serversDesc = prometheus.NewDesc("tidewheel_tier_executors", "Executors that take work of a tier: alive and not draining.",
 		[]string{"tier"}, nil)
+	wantedDesc = prometheus.NewDesc("tidewheel_executors_wanted", "Executors that a tier needs for what waits and what runs, as /api/v1/scaling says without bounds.",
+		[]string{"tier"}, nil)
 	streamMessagesDesc = prometheus.NewDesc("tidewheel_stream_messages", "Messages in a stream or bucket of the queue.", []string{"stream"}, nil)
 	streamBytesDesc    = prometheus.NewDesc("tidewheel_stream_bytes", "Size of a stream or bucket of the queue.", []string{"stream"}, nil)
 	streamAgeDesc      = prometheus.NewDesc("tidewheel_stream_trim_age_seconds", "Age of the oldest message: since when the stream has not been trimmed.",
@@ -311,6 +314,7 @@ func (c *queueCollector) Describe(descs chan<- *prometheus.Desc) {
 	descs <- busyDesc
 	descs <- serversDesc
 	descs <- silentDesc
+	descs <- wantedDesc
 	descs <- streamMessagesDesc
 	descs <- streamBytesDesc
 	descs <- streamAgeDesc
@@ -374,6 +378,13 @@ func (c *queueCollector) Collect(metrics chan<- prometheus.Metric) {
 		}
 		gauge(slotsDesc, float64(e.Slots), e.ID, strconv.FormatBool(e.Draining))
 		gauge(busyDesc, float64(len(e.Running)), e.ID)
+	}
+	scaling, err := c.queue.Scaling(ctx, service.ScalingBounds{})
+	if err != nil {
+		c.log.Warn("metrics: how many executors are wanted is not known", "error", err)
+	}
+	for i := range scaling {
+		gauge(wantedDesc, float64(scaling[i].Wanted), string(scaling[i].Tier))
 	}
 	for _, tier := range tiers {
 		gauge(serversDesc, float64(serving[tier]), string(tier))

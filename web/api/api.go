@@ -145,6 +145,7 @@ func (a *API) cluster() {
 	a.engineList()
 	a.clockCheck()
 	a.queueList()
+	a.scaling()
 	a.streamList()
 	a.ledgerCheck()
 	a.events()

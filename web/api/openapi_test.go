@@ -61,7 +61,7 @@ func TestDescriptionHoldsTheSurface(t *testing.T) {
 		|GET /namespaces|POST /namespaces|GET /namespaces/{name}|PUT /namespaces/{name}|DELETE /namespaces/{name}|GET /namespaces/{name}/members
 		|PUT /namespaces/{name}/members/{user}|DELETE /namespaces/{name}/members/{user}
 		|GET /notify/targets|GET /notify/targets/{name}|PUT /notify/targets/{name}|DELETE /notify/targets/{name}|POST /notify/targets/{name}/test
-		|GET /notify/deliveries|GET /notify/deliveries/{id}|POST /notify/deliveries/{id}/retry|GET /notify/incidents
+		|GET /scaling|GET /notify/deliveries|GET /notify/deliveries/{id}|POST /notify/deliveries/{id}/retry|GET /notify/incidents
 		|GET /notify/silences|POST /notify/silences|DELETE /notify/silences/{id}|GET /notify/rules|PUT /notify/rules
 		|POST /executor-tokens|GET /enrolled-executors|POST /enrolled-executors|DELETE /enrolled-executors/{name}|POST /enrolled-executors/{name}/renew
 		|POST /hooks/{namespace}/{name}`,

@@ -122,6 +122,7 @@ type Service struct {
 	ledger     ledgerCheck
 	backlogs   backlogs
 	quotas     quotas
+	averages   averages
 	backingUp  sync.Mutex
 }
 

@@ -109,6 +109,7 @@ func (u *UI) Register(router Router, openAPI []byte) {
 	router.POST("/binaries/:name/delete", u.binaryDelete)
 
 	router.GET("/executors", u.executorList)
+	router.GET("/executors/scaling", u.scaling)
 	router.POST("/executors/:id/drain", u.executorDrain)
 	router.POST("/executors/:id/resume", u.executorResume)
 
