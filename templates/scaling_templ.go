@@ -325,7 +325,7 @@ func ScalingPart(v Scaling) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "<p class=\"soft small\">An autoscaler finds the same numbers at <code>/api/v1/scaling</code> and in the metric <code>tidewheel_executors_wanted</code>: see <a href=\"/docs/scale#executors-that-come-and-go\">how to scale</a>.</p></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "<p class=\"soft small\">An autoscaler finds the same numbers at <code>/api/v1/scaling</code> and in the metric <code>tidewheel_executors_wanted</code>: see <a href=\"/docs/deploy#scaling-executors\">how to scale</a>.</p></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
