@@ -71,7 +71,7 @@ func (n *node) opens(t *testing.T, from *secret.Vault, namespace, name string) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened, err := n.Open(t.Context(), namespace, name, sealed)
+	opened, err := n.Ring.Open(t.Context(), namespace, name, sealed)
 	return string(opened), err
 }
 
@@ -108,12 +108,12 @@ func TestSealedValueOfAnotherNameDoesNotOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range [][2]string{{"default", "db"}, {"finance", "other"}, {"finance/db\n", ""}} {
-		if got, err := n.Open(t.Context(), c[0], c[1], sealed); !errors.Is(err, secret.ErrDamaged) {
+		if got, err := n.Ring.Open(t.Context(), c[0], c[1], sealed); !errors.Is(err, secret.ErrDamaged) {
 			t.Errorf("opened as %q: %q, %v", c, got, err)
 		}
 	}
 	sealed[len(sealed)-1] ^= 1
-	if got, err := n.Open(t.Context(), "finance", "db", sealed); !errors.Is(err, secret.ErrDamaged) {
+	if got, err := n.Ring.Open(t.Context(), "finance", "db", sealed); !errors.Is(err, secret.ErrDamaged) {
 		t.Errorf("opened a damaged one: %q, %v", got, err)
 	}
 }
@@ -199,7 +199,7 @@ func TestKeyRotatesWithoutAStop(t *testing.T) {
 			t.Fatalf("%d: opened %q, %v", i, got, err)
 		}
 	}
-	if got, err := first.Open(t.Context(), "ns1", "s1", inFlight); string(got) != value+"1" || err != nil {
+	if got, err := first.Ring.Open(t.Context(), "ns1", "s1", inFlight); string(got) != value+"1" || err != nil {
 		t.Errorf("a value in flight: %q, %v", got, err)
 	}
 	only := newNode(t, store, fresh)
