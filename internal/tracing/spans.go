@@ -1,8 +1,10 @@
 package tracing
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -186,14 +188,11 @@ func aboutRun(run *engine.Run) []attribute.KeyValue {
 
 // failure says why something failed, "" if it did not.
 func failure(status engine.Status, why string) string {
-	switch status {
-	case engine.StatusFailed, engine.StatusTimedOut, engine.StatusLost, engine.StatusDead:
-		if why == "" {
-			return status.String()
-		}
-		return why
+	failures := []engine.Status{engine.StatusFailed, engine.StatusTimedOut, engine.StatusLost, engine.StatusDead}
+	if !slices.Contains(failures, status) {
+		return ""
 	}
-	return ""
+	return cmp.Or(why, status.String())
 }
 
 // Request begins the span of a request that continues a trace: the one that its headers name, or that of the attempt whose program makes it;

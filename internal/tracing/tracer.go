@@ -2,11 +2,10 @@ package tracing
 
 import (
 	"context"
-	"encoding/binary"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/url"
 	"os"
 	"strings"
@@ -216,7 +215,7 @@ func (generator) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
 // randomSpan is the identity of a span that is one of many of its kind.
 func randomSpan() (id trace.SpanID) {
 	for !id.IsValid() {
-		binary.NativeEndian.PutUint64(id[:], rand.Uint64())
+		_, _ = rand.Read(id[:]) // it never fails
 	}
 	return id
 }
