@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -52,7 +53,8 @@ type average struct {
 	took time.Duration
 }
 
-// Scaling says how many executors each tier needs. An executor counts for its own tier, the first that it serves. What waits for executors
+// Scaling says how many executors each tier needs. An executor counts for its own tier, with --tier all for each; what it runs counts for
+// the first. What waits for executors
 // with certain labels is left out: more executors of the tier may not help it.
 func (s *Service) Scaling(ctx context.Context, bounds ScalingBounds) ([]TierScaling, error) {
 	depths, err := s.Depths(ctx)
@@ -97,17 +99,25 @@ func loadOf(tier spec.Tier, depths []engine.QueueDepth, executors []engine.Prese
 	slots := 0
 	for i := range executors {
 		e := &executors[i]
-		if len(e.Tiers) == 0 || e.Tiers[0] != tier || e.Draining {
+		if e.Draining || !ownTier(e, tier) {
 			continue
 		}
 		t.Alive++
-		t.Busy += len(e.Running)
 		slots += e.Slots
+		if e.Tiers[0] == tier { // what it runs counts once
+			t.Busy += len(e.Running)
+		}
 	}
 	if t.Alive > 0 {
 		t.Slots = slots / t.Alive
 	}
 	return t
+}
+
+// ownTier reports whether an executor is there for a tier: the first that it serves, and with --tier all, whose first is the lightest, each.
+// Other executors serve lighter tiers than their own when they are idle.
+func ownTier(e *engine.Presence, tier spec.Tier) bool {
+	return len(e.Tiers) > 0 && (e.Tiers[0] == tier || e.Tiers[0] == spec.TierLight && slices.Contains(e.Tiers, tier))
 }
 
 // averageOf is how long the last runs of a tier took.

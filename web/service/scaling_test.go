@@ -11,6 +11,24 @@ import (
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
 
+func TestExecutorOfAllTiersCountsForEach(t *testing.T) {
+	w := webtest.New(t, service.Config{})
+	w.Queue.SetDepths(engine.QueueDepth{Tier: spec.TierHeavy, Class: spec.ClassStandard, Waiting: 3, Oldest: w.Now})
+	w.Queue.SetExecutors(
+		engine.Presence{ID: "all", Tiers: []spec.Tier{spec.TierLight, spec.TierMedium, spec.TierHeavy}, Slots: 4, Running: make([]engine.RunningAttempt, 2)},
+		engine.Presence{ID: "medium", Tiers: []spec.Tier{spec.TierMedium, spec.TierLight}, Slots: 4},
+	)
+	tiers, err := w.Service.Scaling(t.Context(), service.ScalingBounds{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []struct{ alive, busy, wanted int }{{1, 2, 1}, {2, 0, 0}, {1, 0, 1}} {
+		if got := tiers[i]; got.Alive != want.alive || got.Busy != want.busy || got.Wanted != want.wanted {
+			t.Errorf("%s: %d alive, %d busy, %d wanted, want %v", got.Tier, got.Alive, got.Busy, got.Wanted, want)
+		}
+	}
+}
+
 func TestExecutorsWantedFollowFromWhatWaitsAndRuns(t *testing.T) {
 	light, heavy := []spec.Tier{spec.TierLight}, []spec.Tier{spec.TierHeavy, spec.TierMedium, spec.TierLight}
 	executor := func(id string, tiers []spec.Tier, slots, running int, draining bool) engine.Presence {
