@@ -739,7 +739,7 @@ func dagWhole(v DefinitionForm) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = jobField("defaults.binary", "Program", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var32), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = jobField("defaults.binary", "Binary", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var32), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

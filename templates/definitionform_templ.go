@@ -696,7 +696,7 @@ func programChoice(prefix string) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = jobField(prefix+"binary", "Program", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var31), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = jobField(prefix+"binary", "Binary", "").Render(templ.WithChildren(ctx, templ_7745c5c3_Var31), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -43,7 +43,7 @@ async function draw(page, from, to, side = "out") {
 async function addTask(page, name) {
   const dialog = page.getByRole("dialog", { name: "Add a task" });
   await dialog.waitFor();
-  await dialog.getByLabel("Program", { exact: true }).fill("step");
+  await dialog.getByLabel("Binary", { exact: true }).fill("step");
   await dialog.getByLabel("Version").selectOption("stable");
   await dialog.getByLabel("Name", { exact: true }).fill(name);
   await dialog.getByRole("button", { name: "Add" }).click();

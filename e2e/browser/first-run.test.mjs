@@ -37,8 +37,8 @@ both("a newcomer becomes the first admin by the printed link, uploads a program,
 
   await hand.press(page.getByRole("link", { name: "a new job" }));
   await title("New job").waitFor();
-  await page.getByLabel("Program", { exact: true }).waitFor();
-  assert.equal(await page.getByLabel("Program", { exact: true }).inputValue(), "hello", "the program is chosen already");
+  await page.getByLabel("Binary", { exact: true }).waitFor();
+  assert.equal(await page.getByLabel("Binary", { exact: true }).inputValue(), "hello", "the program is chosen already");
   await hand.type(page.getByLabel("Name", { exact: true }), "greeting");
   await hand.pick(page.getByRole("radio", { name: "Manual" }));
   await page.getByRole("region", { name: "Check" }).getByText("Manual only").waitFor();

@@ -46,7 +46,7 @@ func TestTargetsAreSetTestedAndDeletedOnTheirPage(t *testing.T) {
 	if tested := s.ask(t, http.MethodPost, path+"/targets/ops/test", nil); tested.Code != http.StatusConflict || !strings.Contains(tested.Body.String(), "503 &lt;b&gt;") {
 		t.Errorf("a test that failed is answered %d", tested.Code)
 	}
-	if job := s.see(t, "/jobs/nightly"); !strings.Contains(job, "Told: failed to ops") || !strings.Contains(job, "Silence for") {
+	if job := s.see(t, "/jobs/nightly"); !strings.Contains(job, "Sends: failed to ops") || !strings.Contains(job, "Silence for") {
 		t.Error("the page of the job does not say what is sent")
 	}
 	if form := s.see(t, "/jobs/nightly/edit"); !strings.Contains(form, `value="ops"`) {
