@@ -39,7 +39,7 @@ var kitTokens = []string{
 
 var kitIconNames = []string{
 	"overview", "jobs", "runs", "dags", "binaries", "executors", "search", "plus", "upload", "download", "play", "retry", "pause", "stop", "edit", "trash",
-	"copy", "filter", "diff", "link", "left", "right", "up", "down", "more", "close", "tick", "warn", "info", "clock", "key", "bell", "user", "keyboard", "system", "light", "dark",
+	"copy", "filter", "diff", "link", "left", "right", "up", "down", "more", "close", "tick", "warn", "info", "clock", "key", "book", "bell", "user", "keyboard", "system", "light", "dark",
 	"tier-1", "tier-2", "tier-3", "premium",
 }
 
