@@ -227,7 +227,7 @@ func explainBackup(name string, err error) error {
 	return err
 }
 
-// quietLog says nothing but what somebody should know.
+// quietLog returns a logger that writes errors only.
 func (c *cli) quietLog() *slog.Logger {
 	return slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: slog.LevelError}))
 }

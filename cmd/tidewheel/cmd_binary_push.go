@@ -81,8 +81,8 @@ func (c *cli) push(ctx context.Context, name, path string, options client.Upload
 	})
 }
 
-// openProgram opens what is to be uploaded, and refuses what cannot be a program. Only a regular file is opened: to open
-// a pipe would wait for somebody to write into it.
+// openProgram opens the file to upload, and refuses what cannot be a program. It opens only a regular file: opening a
+// pipe would block until another process writes to it.
 func openProgram(path string) (*os.File, fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {

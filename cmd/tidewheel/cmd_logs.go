@@ -253,8 +253,7 @@ func (c *cli) follow(ctx context.Context, api *client.Client, run string, attemp
 	}
 }
 
-// awaitStart returns once the attempt (0: the latest) is not waiting any more: only then is there somebody to ask for
-// its output.
+// awaitStart returns once the attempt (0: the latest) no longer waits: before that no executor has its output.
 func (c *cli) awaitStart(ctx context.Context, api *client.Client, id string, attempt int) error {
 	for {
 		run, err := api.Run(ctx, id)

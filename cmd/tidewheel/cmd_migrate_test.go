@@ -82,7 +82,7 @@ func TestABackupThatNoDiskHolds(t *testing.T) {
 	}
 }
 
-// Somebody who ends a restore in its middle finds the folder as it was.
+// A restore that the operator interrupts leaves the folder as it was.
 func TestAnInterruptedRestoreLeavesNothing(t *testing.T) {
 	config := serverConfigFor(t)
 	s := startServer(t, config)

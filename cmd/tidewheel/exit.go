@@ -18,7 +18,7 @@ const (
 	exitInterrupted = 130
 )
 
-// usageError is a mistake of whoever started the program.
+// usageError is a mistake in the command that the user typed.
 type usageError struct{ err error }
 
 func (e *usageError) Error() string { return e.err.Error() }

@@ -23,7 +23,7 @@ import (
 // tiers are those that work and executors are counted by.
 var tiers = []spec.Tier{spec.TierLight, spec.TierMedium, spec.TierHeavy}
 
-// metrics is what /metrics shows. It observes the engine, and asks the queue when somebody looks.
+// metrics is what /metrics shows. It observes the engine, and asks the queue on each scrape.
 type metrics struct {
 	registry   *prometheus.Registry
 	finished   *prometheus.CounterVec
@@ -252,7 +252,7 @@ func (m *metrics) watchLedger(state func() service.LedgerState) {
 		}, func() float64 { return float64(state().Slots) }))
 }
 
-// watchQueue shows what waits and who works, asked for when somebody looks.
+// watchQueue shows what waits and which executors work. It asks the queue on each scrape.
 func (m *metrics) watchQueue(queue queueState, log *slog.Logger) {
 	m.registry.MustRegister(&queueCollector{queue: queue, log: log})
 }

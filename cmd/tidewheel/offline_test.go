@@ -132,7 +132,7 @@ func TestConfigShowTellsWhereEachSettingComesFrom(t *testing.T) {
 
 func TestBadUsageIsRefusedWithWords(t *testing.T) {
 	dir := t.TempDir()
-	pipe := filepath.Join(dir, "pipe") // nobody writes into it: whoever opens it waits for ever
+	pipe := filepath.Join(dir, "pipe") // no process writes to it: opening it blocks for ever
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -206,7 +206,7 @@ func (p *placeConfig) name() string {
 	return strings.Join(words, " and ")
 }
 
-// running counts the runs that somebody may be executing.
+// running counts the runs that an executor may be executing.
 func (p *place) running(ctx context.Context) (n int, err error) {
 	shards := make([]int, engine.Shards)
 	for i := range shards {

@@ -14,7 +14,7 @@ import (
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
-// otherBackup is what somebody can do whose database gives no view of one moment.
+// otherBackup is the advice to an operator whose database offers no snapshot reads.
 const otherBackup = "Use the database's own backups (snapshots, or mongodump --oplog) together with those of the bucket, or stop " +
 	"all servers and call `tidewheel backup FILE --mongodb-uri … --s3-endpoint …`"
 

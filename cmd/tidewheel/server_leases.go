@@ -33,8 +33,8 @@ func (s *Server) firstShards() []int {
 	return all
 }
 
-// engineAlone tells of the engine of this process, nil if engines have to say themselves who they are. Where they do not
-// share, whoever serves the pages is in the process of the engine.
+// engineAlone returns a function that describes the engine of this process. It returns nil if engines share the shards
+// and each announces itself. If they do not, one process runs the engine and serves the pages.
 func (s *Server) engineAlone() func() engine.EnginePresence {
 	if s.config.sharesShards() || !s.config.has(roleEngine) {
 		return nil

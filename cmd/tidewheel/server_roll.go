@@ -11,14 +11,14 @@ import (
 	"github.com/tidewheel/tidewheel/store/mongo"
 )
 
-// A folder is locked by its server. A database is not: whoever needs it at rest asks who uses it, rollEvery is how often
-// servers look whether somebody asks, and rollWait how long their answers are waited for.
+// A folder is locked by its server, a database is not. A command that needs the database at rest asks which servers use
+// it. rollEvery is how often servers look for that question, and rollWait how long the command waits for their answers.
 const (
 	rollEvery = 2 * time.Second
 	rollWait  = 3 * rollEvery
 )
 
-// answerRoll says that this server uses its database whenever somebody asks, until ctx ends.
+// answerRoll reports that this server uses its database whenever a command asks, until ctx ends.
 func (s *Server) answerRoll(ctx context.Context) error {
 	store, outside := s.store.(*mongo.Store)
 	if !outside {

@@ -67,7 +67,7 @@ func (s *Server) startWeb(context.Context) error {
 		}
 		return <-served
 	})
-	if s.token != "" && s.config.TokenFile == "" { // whoever keeps it in a file of their own says who may read it
+	if s.token != "" && s.config.TokenFile == "" { // an operator with a token file decides who may read it
 		if err := shareToken(s.config.StateFolder, listener.Addr().String(), s.token); err != nil {
 			s.log.Warn("the command line will not find the token by itself: give it by --token or TIDEWHEEL_TOKEN", "error", err)
 		}

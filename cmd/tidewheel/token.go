@@ -113,7 +113,7 @@ func shareToken(folder, address, token string) error {
 	return writeFile(path, []byte(token+"\n"), 0o600)
 }
 
-// unshareToken takes it away again, so that it is not shown to whoever listens there next.
+// unshareToken removes the shared token, so that the client does not send it to the next program at this address.
 func unshareToken(folder, address, token string) {
 	if path := sharedToken(folder, address); path != "" && readSharedToken(path) == token {
 		_ = os.Remove(path) // the next server at this address writes it anew
