@@ -8,7 +8,7 @@ import (
 )
 
 // Only the engine writes runs and waves. A request for one leaves a command that says what to make, under the id that it
-// will have. Until the engine has acted, whoever asks for that id is answered from the command.
+// will have. Until the engine has acted, the service answers a request for that id from the command.
 
 // accepted is why a run or a wave has not begun while it is only a command.
 const accepted = "accepted, waiting for the engine"

@@ -8,7 +8,7 @@ import (
 // BackupParts says what a backup is to hold besides documents and programs.
 type BackupParts struct {
 	Logs    bool // outputs of runs
-	Secrets bool // what proves who somebody is, to the server and to its parts
+	Secrets bool // the keys and credentials of users, of the server and of its parts
 }
 
 // BackupWriter writes all that a server keeps into one stream.

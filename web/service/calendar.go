@@ -163,7 +163,7 @@ func (s *Service) fillJobRuns(ctx context.Context, job *engine.Job, _ ledgerOf, 
 	return nil
 }
 
-// lookBack is how long before a job was made somebody may have backfilled it.
+// lookBack is how far before a job's creation a user may have backfilled it.
 const lookBack = 366 * 24 * time.Hour
 
 // count takes a run into the day of its slot, or into that on which a user asked for it.

@@ -174,7 +174,7 @@ func (s *Service) PurgeDeadLetters(ctx context.Context, filter DeadLetterFilter)
 	return s.eachLetter(ctx, letters, next, own, func(ctx context.Context, id string) error {
 		err := s.store.DeleteDeadLetter(ctx, id)
 		if errors.Is(err, engine.ErrNotFound) {
-			return nil // somebody else has
+			return nil // another request has deleted it
 		}
 		return err
 	})

@@ -31,14 +31,14 @@ func (e *EffectDoneError) Error() string {
 	return fmt.Sprintf("effect %s is done: attempt %d closed it at %s", e.Effect.Key, e.Effect.Attempt, e.Effect.DoneAt.Format(time.RFC3339))
 }
 
-// effectTries is how often a write that somebody else came before is judged anew. Each time another attempt or another
-// thread of the same program has made a step, and there are few of both.
+// effectTries is how often a write is tried again after it lost to another one. Each time another attempt or another
+// thread of the same program has made progress, and there are few of both.
 const effectTries = 16
 
-// OpenEffect opens an effect for an attempt, before it does it. first tells that nobody has opened it before, and so
-// nobody can have done it. Otherwise it was opened and not closed, by an earlier attempt or by this one: it may be done
-// or not, and whoever asks must look. An effect that is done answers an *EffectDoneError; an attempt that is not the
-// run's present one a KindFenced.
+// OpenEffect opens an effect for an attempt, before the attempt does it. first reports that no attempt has opened it
+// before, so none can have done it. Otherwise this attempt or an earlier one opened it and did not close it: it may be
+// done or not, and the caller must check. It returns an *EffectDoneError for an effect that is done, and a KindFenced
+// for an attempt that is not the run's current one.
 func (s *Service) OpenEffect(ctx context.Context, by Program, key string) (effect engine.RunEffect, first bool, err error) {
 	if err := s.mayTouchEffect(ctx, by, key); err != nil {
 		return engine.RunEffect{}, false, err

@@ -19,8 +19,8 @@ const (
 	KindForbidden   Kind = "forbidden"   // who asks may not do it
 	KindNotFound    Kind = "not_found"   // what it is about is not there
 	KindExists      Kind = "exists"      // the name is taken
-	KindConflict    Kind = "conflict"    // somebody else changed it in between, or its state does not allow it
-	KindFenced      Kind = "fenced"      // who asks has been replaced by somebody else: stop
+	KindConflict    Kind = "conflict"    // another request changed it in between, or its state does not allow it
+	KindFenced      Kind = "fenced"      // a later attempt has replaced the caller: stop
 	KindTooLarge    Kind = "too_large"   // over a limit
 	KindUnavailable Kind = "unavailable" // a part is not reachable: try again
 	KindBusy        Kind = "busy"        // there is too much of it already: try again later
@@ -96,8 +96,8 @@ func conflict(code, format string, args ...any) *Error {
 // briefLimit is how long a reason may be that is told as it is, in bytes.
 const briefLimit = 120
 
-// brief gives the reason of a fault to somebody who can do nothing about it: what an adapter has as Brief, else a short
-// text as it is, else its innermost cause.
+// brief returns the reason of a fault for a user who cannot mend it: what an adapter has as Brief, else a short text as
+// it is, else its innermost cause.
 func brief(err error) string {
 	var known interface{ Brief() string }
 	if errors.As(err, &known) {

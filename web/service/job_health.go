@@ -29,7 +29,7 @@ const (
 	engineBehind = 5 * time.Second
 )
 
-// badStatuses are the ends that somebody may have to look at.
+// badStatuses are the final statuses that may need a user's attention.
 var badStatuses = []engine.Status{engine.StatusFailed, engine.StatusTimedOut, engine.StatusLost, engine.StatusDead}
 
 // Health is how a job does, by its last runs, or a DAG, by its last waves.

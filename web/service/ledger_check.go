@@ -11,10 +11,11 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// The slot ledger checks itself: what the schedules of all jobs and of all CRON roots name, since each was made, is
-// compared with what became of it, and what became of slots with what the schedules name. Each slot is looked at once: a pass goes on where the one before it ended, so its cost
-// grows with the definitions and with the slots since, not with the history. What is missing is looked at again by each
-// pass, until it is there. Where the pass before ended is kept in memory, so a server that starts looks at all once.
+// The slot ledger checks itself. It compares the slots that the schedules of all jobs and of all CRON roots name, since
+// each was created, with the runs and ledger entries, and the other way round. Each slot is checked once: a pass starts
+// where the last one ended, so its cost grows with the definitions and with the new slots, not with the history. Each
+// pass checks missing slots again, until they are there. The end of the last pass is kept in memory only, so a server
+// checks all slots once after its start.
 
 const (
 	// ledgerSettles is how old a slot must be before it is looked at. What the engine has yet to deal with is left out anyway.

@@ -11,7 +11,7 @@ import (
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
 
-// oneExecutor answers a watch as the queue and an executor do: whoever asks before the attempt has begun asks again
+// oneExecutor answers a watch as the queue and an executor do: a client that asks before the attempt has begun asks again
 // after five seconds.
 type oneExecutor struct {
 	*webtest.Queue

@@ -150,8 +150,9 @@ func (s *Service) DeleteTarget(ctx context.Context, namespace, name string, forc
 	return nil
 }
 
-// TargetUsers lists the jobs, DAGs (as "DAG name") and tasks (as dag/task) whose definitions name each notification target of a namespace, in order. It
-// looks at so many definitions, 0 for all, and says in more if there are others.
+// TargetUsers returns, for each notification target of a namespace, the jobs, DAGs (as "DAG name") and tasks (as
+// dag/task) whose definitions name it, in order. It reads at most so many definitions, 0 for all, and reports in more
+// whether there are others.
 func (s *Service) TargetUsers(ctx context.Context, namespace string, most int) (users map[string][]string, more bool, err error) {
 	users = map[string][]string{}
 	more, err = s.eachDefinition(ctx, namespace, most, func(job *engine.Job) {

@@ -65,8 +65,8 @@ func (s *Service) CreateOneOff(ctx context.Context, namespace string, ask OneOff
 	return job, engine.SlotRunID(job.UID, at), change == Unchanged, nil
 }
 
-// oneOff gives a one-off job that is there already. Its name holds its binary and its key; the rest of what was asked
-// for is its first form, whatever somebody has made of it since.
+// oneOff returns a one-off job that exists already. Its name holds its binary and its key. The rest of the request is in
+// its first version, whatever users have changed since.
 func (s *Service) oneOff(ctx context.Context, namespace, name string, ask *OneOff) (job engine.Job, run string, err error) {
 	job, err = s.Jobs.Get(ctx, namespace, name)
 	if err != nil {

@@ -18,7 +18,7 @@ type placement struct {
 	slots, free int
 	// whom names who may run it: "the tier light", "gpu=true in the tier light".
 	whom string
-	// why says in words why nobody takes it: "no executor has gpu=true"; "" if somebody does.
+	// why says in words why no executor takes it: "no executor has gpu=true"; "" if one does.
 	why string
 }
 
@@ -64,7 +64,8 @@ func placed(executors []engine.Presence, tier spec.Tier, runsOn map[string]strin
 	return p
 }
 
-// lacking names the labels that no executor has; if each is somebody's, all of them: nobody has them together.
+// lacking returns the labels that no executor has. If each label has an executor, it returns all of them: no executor has
+// them together.
 func lacking(executors []engine.Presence, runsOn map[string]string) string {
 	missing := make(map[string]string)
 	for key, value := range runsOn {
@@ -104,7 +105,7 @@ type ServedQueue struct {
 	engine.QueueDepth
 	// Serving are the executors of the tier that take new work; Busy of their Slots are taken.
 	Serving, Slots, Busy int
-	Unserved             string // why nobody does, in words; "" if somebody does
+	Unserved             string // why no executor does, in words; "" if one does
 	// Served tells the same of each of Pools.
 	Served []ServedPool
 }
@@ -112,7 +113,7 @@ type ServedQueue struct {
 // ServedPool is who takes what asks for labels.
 type ServedPool struct {
 	Serving, Slots, Busy int
-	Unserved             string // why nobody does, in words; "" if somebody does
+	Unserved             string // why no executor does, in words; "" if one does
 }
 
 // ServedQueues tells what waits in each tier and class, and who takes it.
@@ -162,8 +163,8 @@ func served(depths []engine.QueueDepth, executors []engine.Presence) []ServedQue
 	return queues
 }
 
-// NobodyRuns tells why a run that waits in the queue is given to nobody: "no executor has gpu=true". It is empty if somebody
-// takes it, if it does not wait there, and while the queue does not tell.
+// NobodyRuns returns why no executor gets a run that waits in the queue: "no executor has gpu=true". It returns "" if an
+// executor takes the run, if the run does not wait there, and while the queue is not reachable.
 func (s *Service) NobodyRuns(ctx context.Context, run *engine.Run) string {
 	if run.Status != engine.StatusQueued {
 		return ""

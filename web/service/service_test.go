@@ -314,7 +314,7 @@ func TestWatchersShareOneLook(t *testing.T) {
 	enough := errors.New("enough")
 	go func() { ended <- w.Watch(ctx, func(service.Hint) error { return enough }) }()
 
-	// After each look something is new, so that whoever joined late hears of the next.
+	// After each look something is new, so that a watcher that joined late gets the next hint.
 	known := map[string]bool{}
 	for first, second, failed := false, false, false; !first || !second || !failed; {
 		var hint service.Hint

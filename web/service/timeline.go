@@ -20,8 +20,8 @@ const (
 	// TallyLimit is how far the runs of a bucket are counted.
 	TallyLimit = 2_000
 
-	// A bucket's counts are kept for so long: those in which every run has ended change only when somebody tries one
-	// again, or when retention takes them.
+	// How long a bucket's counts are kept. Once every run of a bucket has ended, its counts change only when a user
+	// retries a run, or when retention removes it.
 	settledKept = 5 * time.Minute
 	openKept    = time.Minute
 	freshKept   = 2 * time.Second

@@ -11,7 +11,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// Hint says that something has changed since it was last read. Hints tell nothing new in themselves: whoever shows the
+// Hint says that something has changed since it was last read. A hint does not hold the change: the caller that shows the
 // thing reads it again.
 type Hint struct {
 	Kind      HintKind
@@ -37,7 +37,7 @@ const (
 )
 
 const (
-	// watchEvery is how often the store is looked at while somebody watches, however many they are.
+	// watchEvery is how often the service looks at the store while a client watches, however many clients do.
 	watchEvery = time.Second
 	// watchedRuns is how many runs are followed one by one; beyond it there are HintRuns only.
 	watchedRuns = 500
