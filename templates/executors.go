@@ -76,7 +76,7 @@ type PoolRow struct {
 	Pulls               int
 	Oldest              time.Time
 	Served, Busy, Slots int
-	Unserved            string // why nobody takes it, in words; "" if somebody does
+	Unserved            string // why no executor takes it, in words; "" if one does
 }
 
 func (p PoolRow) state() string {

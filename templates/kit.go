@@ -9,7 +9,7 @@ type Kit struct {
 	Slots    []string // of slots, jobs and executors
 }
 
-// kitSections are the parts of the kit, in the order of the page. Whoever makes a component adds it here.
+// kitSections are the parts of the kit, in the order of the page. Add each new component here.
 var kitSections = []kitSection{
 	{"colours", "Colours", kitColours},
 	{"type", "Type and keys", kitType},

@@ -1,6 +1,6 @@
 package templates
 
-// Left is what a run has handed on to whoever comes after it.
+// Left is what a run has handed on to the runs after it.
 type Left struct {
 	Run    string // id
 	Values []Fact

@@ -61,7 +61,7 @@ func turnsAway(err error) bool {
 	return false
 }
 
-// turnAway says why somebody may not come in, and how they may.
+// turnAway refuses a request without valid credentials: it says why, and how to log in.
 func (s *Server) turnAway(c echo.Context, err error) error {
 	r := c.Request()
 	switch {

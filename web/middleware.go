@@ -131,7 +131,8 @@ func (s *Server) endStreams(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		request := c.Request()
 		ctx, cancel := context.WithCancelCause(request.Context())
-		// Whoever answers an error later would take a context that has ended for a client that has gone.
+		// The request gets its own context back: an outer handler that answers an error would take a cancelled context
+		// for a client that has disconnected.
 		defer c.SetRequest(request)
 		defer cancel(nil)
 		defer context.AfterFunc(s.stopping, func() { cancel(ErrStopping) })()

@@ -25,7 +25,7 @@ func TestWhoCanRunIsTold(t *testing.T) {
 		want      string
 	}{
 		"nobody is there":           {nil, gpu, "no executor is alive"},
-		"somebody has it":           {[]engine.Presence{labelled("one", both, "light")}, gpu, ""},
+		"an executor has it":        {[]engine.Presence{labelled("one", both, "light")}, gpu, ""},
 		"nobody has it":             {[]engine.Presence{labelled("one", map[string]string{"gpu": "false"}, "light")}, gpu, "no executor has gpu=true"},
 		"nobody has one of them":    {[]engine.Presence{labelled("one", gpu, "light")}, both, "no executor has zone=a"},
 		"nobody has any of them":    {[]engine.Presence{labelled("one", nil, "light")}, both, "no executor has gpu=true or zone=a"},

@@ -74,7 +74,7 @@ func byScript(c echo.Context) bool {
 	return strings.Contains(c.Request().Header.Get(echo.HeaderAccept), echo.MIMEApplicationJSON)
 }
 
-// refuseUpload says what is wrong with an upload, in the form where somebody can do something about it.
+// refuseUpload shows what is wrong with an upload in the form, where the user can correct it.
 func (u *UI) refuseUpload(c echo.Context, form uploadForm, body *steadyBody, err error) error {
 	var known *service.Error
 	if !errors.As(err, &known) {

@@ -58,7 +58,7 @@ func (u *UI) lettersAsk(c echo.Context, act string) error {
 		return err
 	}
 	view.Count, view.More, view.Oldest = len(sum.Letters), sum.More, sum.Oldest
-	if view.Count > 0 { // by the clock of whoever wrote it
+	if view.Count > 0 { // by the clock of the node that wrote it
 		view.Until = sum.Letters[0].At.Format(time.RFC3339Nano)
 	}
 	for _, of := range sum.Of {

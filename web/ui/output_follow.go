@@ -165,7 +165,7 @@ type assembler struct {
 	skipped bool            // lines before these were dropped
 }
 
-// endedLine is a line as it was printed, which is only made fit to be shown if somebody is to see it.
+// endedLine is a line as the program printed it. It is made fit for the page only if it is shown.
 type endedLine struct {
 	number, offset, end int64
 	text                []byte

@@ -16,7 +16,7 @@ import (
 
 const runsPerPage = 50
 
-// badStatus stands for all endings that somebody may have to look at.
+// badStatus stands for all final statuses that may need a user's attention.
 const badStatus = "bad"
 
 // formTime is how browsers write an instant in a form.

@@ -21,7 +21,7 @@ func terminal() (ended []engine.Status) {
 	return ended
 }
 
-// bad are the endings that somebody may have to look at.
+// bad are the final statuses that may need a user's attention.
 var bad = []engine.Status{engine.StatusFailed, engine.StatusTimedOut, engine.StatusLost, engine.StatusDead}
 
 func viewRun(run *engine.Run) templates.RunRow {

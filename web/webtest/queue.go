@@ -11,7 +11,7 @@ import (
 
 // Queue reaches nobody, and remembers what it was asked.
 type Queue struct {
-	// Watching tells each time somebody begins to watch a log.
+	// Watching receives each time a client begins to watch a log.
 	Watching chan string
 
 	looked    chan struct{}
@@ -66,7 +66,7 @@ func (q *Queue) SetEngines(engines ...engine.EnginePresence) {
 	}
 }
 
-// Orphan takes the first shards from whoever has them.
+// Orphan takes the first shards from the engines that own them.
 func (q *Queue) Orphan(count int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -121,7 +121,7 @@ func (q *Queue) Streams(context.Context) ([]engine.Stream, error) {
 	return q.streams, q.down
 }
 
-// Say gives live output to whoever watches, and waits until it is taken.
+// Say sends live output to the client that watches, and waits until the client has taken it.
 func (q *Queue) Say(ctx context.Context, frame engine.LogFrame) error {
 	select {
 	case q.frames <- frame:
@@ -165,10 +165,10 @@ func (q *Queue) Executors(context.Context) ([]engine.Presence, error) {
 	return q.executors, q.down
 }
 
-// Looks tells each time somebody has looked at the queue's depths; looks that nobody waits for are told as one.
+// Looks receives after each call that reads the queue's depths; calls that no test waits for count as one.
 func (q *Queue) Looks() <-chan struct{} { return q.looked }
 
-// Looked waits until somebody has looked at the queue's depths since the last time.
+// Looked waits for a call, since the last time, that reads the queue's depths.
 func (q *Queue) Looked(t testing.TB) {
 	t.Helper()
 	select {

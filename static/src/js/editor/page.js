@@ -65,7 +65,7 @@ export class DefinitionPage {
 
   // showOne shows a value in its control, as far as that can hold it.
   showOne(control, value) {
-    if (control.contains(document.activeElement)) return; // what somebody types stays as it is typed
+    if (control.contains(document.activeElement)) return; // what the user types stays as it is typed
     const fits = show(control, value);
     for (const part of control.matches("input, select, textarea") ? [control] : control.querySelectorAll("input, select")) part.disabled = !fits;
     const hint = control.closest("[data-field]")?.querySelector(".hint");
