@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Whoever reads the core from the bottom needs no file that comes later: no file uses a name of one that uses, in one step or
-// many, a name of its own.
+// The files of the core can be read from the bottom up: no file uses a name from a file that itself uses, in one step or
+// many, a name of the first.
 func TestFilesOfTheCoreUseNoNameFromAbove(t *testing.T) {
 	for of, least := range map[string]int{"engine": 20, "engine/core": 100, "engine/wave": 3, "engine/attempt": 1, "engine/plan": 1} {
 		t.Run(of, func(t *testing.T) {

@@ -9,7 +9,7 @@ type rule struct {
 	// those in libraries. Test files are free of it.
 	pure      bool
 	libraries string
-	// adapter: implements somebody's port, and imports no other adapter, not even in its tests.
+	// adapter: implements a port of another package, and imports no other adapter, not even in its tests.
 	adapter bool
 	// tests lists what its test files may import beyond what every test file may (see testMayImport).
 	tests string

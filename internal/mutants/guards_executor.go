@@ -6,7 +6,8 @@ const (
 	prodAttempt = "executor/attempt.go"
 )
 
-// executorGuards are those of the executor, taken out of the simulator's model of it; or of the executor itself, where a test of it is named.
+// executorGuards are those of the executor. They are taken out of the simulator's model of it, or out of the executor
+// itself where a test of it is named.
 var executorGuards = []mutant{
 	{
 		name: "lock-before-claim", guard: "nothing is claimed without the lock",
@@ -37,7 +38,7 @@ var executorGuards = []mutant{
 		new:  "	p.watchdog = p.w.after(p.attempt.deadline-p.w.elapsed+2*lockMargin, func() { p.end(\"watchdog\") })",
 	},
 	{
-		name: "lock-deadline", guard: "nothing starts under a lock that may be somebody else's",
+		name: "lock-deadline", guard: "nothing starts under a lock that another executor may hold",
 		also: "executor's tests",
 		file: simExecutor,
 		old:  "	case w.elapsed >= a.deadline:",
@@ -58,7 +59,7 @@ var executorGuards = []mutant{
 		new:  "		default:\n			l.until = asked.Add(l.ttl)\n			l.guard.Reset(time.Until(l.until) - l.margin)\n			next = l.ttl / 40\n",
 	},
 	{
-		name: "claim-unsure", guard: "whoever does not know whether its claim was stored leaves its lock to expire",
+		name: "claim-unsure", guard: "an executor that does not know whether its claim was stored leaves its lock to expire",
 		held: test{"executor", "^TestClaimThatStaysUncertainLeavesTheLockToExpire$"},
 		file: prodAttempt,
 		old:  "keyAttempt, task.Attempt, keyError, err)\n		a.lease.stop()\n",

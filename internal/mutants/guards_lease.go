@@ -83,7 +83,7 @@ var leaseGuards = []mutant{
 		new:  "	if false {",
 	},
 	{
-		name: "lease-acquire", guard: "a lease that somebody has is not acquired",
+		name: "lease-acquire", guard: "a lease that an engine holds is not acquired",
 		also: "queuetest",
 		file: simLeases,
 		old:  "		if r.engine == \"\" || r.revision == a.Revision {",

@@ -82,7 +82,7 @@ var runGuards = []mutant{
 		new:  "	if false {\n		c.takeBack",
 	},
 	{
-		name: "revoked-tried-again", guard: "an attempt that was revoked, and not on somebody's wish, is followed by another",
+		name: "revoked-tried-again", guard: "an attempt that was revoked, and not by a user, is followed by another",
 		file: "engine/attempt/end.go",
 		old:  "	return again(now, \"its task was",
 		new:  "	return again(now.Add(10_000*time.Hour), \"its task was",

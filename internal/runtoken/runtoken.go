@@ -3,7 +3,7 @@
 //
 // It takes three to make one, and none of them has more than it needs (ADR 17):
 //   - The server key is kept in the store, which engines and web nodes share and executors do not reach.
-//   - The engine derives from it the key of one attempt (Key.Attempt), and hands it to whoever gets the task.
+//   - The engine derives from it the key of one attempt (Key.Attempt), and hands it to the executor that gets the task.
 //   - The executor, who alone knows the fencing token of the lock and when the program must end, seals both with the
 //     attempt's key (Seal). It can make tokens of attempts that it was given, and of no others.
 //
@@ -68,7 +68,7 @@ const (
 // Key is a server key.
 type Key []byte
 
-// Attempt derives the key of an attempt, as text. Whoever has it can make tokens of this attempt, and of no other.
+// Attempt derives the key of an attempt, as text. Its holder can make tokens of this attempt, and of no other.
 func (k Key) Attempt(namespace, run string, attempt int) string {
 	return base64.RawURLEncoding.EncodeToString(k.derive(namespace, run, attempt))
 }

@@ -51,7 +51,7 @@ func TestTokenEnds(t *testing.T) {
 	}
 }
 
-// Whoever has the key of one attempt can seal for that attempt only, whatever is written into the token.
+// The holder of an attempt's key can seal for that attempt only, whatever is written into the token.
 func TestKeyOfAnAttemptOpensNoOther(t *testing.T) {
 	mine := key.Attempt(grant.Namespace, grant.Run, grant.Attempt)
 	for name, change := range map[string]func(*runtoken.Grant){
@@ -128,7 +128,7 @@ func TestForgedTokenOpensNothing(t *testing.T) {
 		"another server's":      seal(t, bytes.Repeat([]byte{8}, runtoken.KeySize), grant),
 		"without an end":        sealedWith(func(m jwt.MapClaims) { delete(m, "exp") }),
 		"for something else":    sealedWith(func(m jwt.MapClaims) { m["aud"] = "jobs" }),
-		"of somebody else":      sealedWith(func(m jwt.MapClaims) { m["iss"] = "other" }),
+		"of another issuer":     sealedWith(func(m jwt.MapClaims) { m["iss"] = "other" }),
 		"an attempt in letters": sealedWith(func(m jwt.MapClaims) { m["att"] = "two" }),
 	} {
 		if grant, err := key.Open(token, noon); !errors.Is(err, runtoken.ErrBad) {
