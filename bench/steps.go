@@ -21,7 +21,7 @@ var steps = []step{
 	{"to locked", func(_ *wire.Run, a *wire.Attempt, _ entry) time.Duration { return a.ClaimedAt.Sub(a.QueuedAt) }},
 	{"to claimed, program at hand", func(_ *wire.Run, a *wire.Attempt, _ entry) time.Duration { return a.FetchedAt.Sub(a.ClaimedAt) }},
 	{"to forked", func(_ *wire.Run, a *wire.Attempt, _ entry) time.Duration { return a.StartedAt.Sub(a.FetchedAt) }},
-	// The program may be ahead of whoever has started it.
+	// The program may print before the executor has noted its start.
 	{"to its first line", func(_ *wire.Run, a *wire.Attempt, e entry) time.Duration { return e.began.Sub(a.StartedAt) }},
 }
 

@@ -214,7 +214,7 @@ func judgeAccount(ctx context.Context, t *testing.T, api *client.Client, account
 			if err := json.Unmarshal(effect.Result, &result); err != nil || effect.State != "done" || result.Charged != 100 {
 				t.Errorf("%s of run %s is %s with %s, %v", effect.Key, id, effect.State, effect.Result, err)
 			}
-			// Whoever closed it has done it, or found it done by an attempt before.
+			// The attempt that closed the effect did it, or found that an earlier attempt had done it.
 			if one.attempt > effect.Attempt || result.Found != (one.attempt < effect.Attempt) || one.token > effect.Token {
 				t.Errorf("%s of run %s was charged by attempt %d (token %d), and closed by attempt %d (token %d) with %s",
 					effect.Key, id, one.attempt, one.token, effect.Attempt, effect.Token, effect.Result)

@@ -54,7 +54,7 @@ type Database struct {
 func Run(t *testing.T, program, witness string, config Config) {
 	t.Helper()
 	began := time.Now()
-	// Whoever interrupts it is left no namespace and no disk.
+	// An interrupted test leaves no network namespace and no disk behind.
 	ctx, stop := signal.NotifyContext(t.Context(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	random := rand.New(rand.NewPCG(config.Seed, 1))

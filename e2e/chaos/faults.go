@@ -101,7 +101,7 @@ func newBreaker(c *cluster, random *rand.Rand, pace time.Duration) *breaker {
 			if err := disk.free(); err != nil {
 				c.t.Errorf("free the disk of %s: %v", p.name, err)
 			}
-			// Whoever makes space starts again what it was full for.
+			// An operator who makes space restarts the part whose disk was full.
 			p.signal(syscall.SIGKILL, 0)
 		}
 	}}

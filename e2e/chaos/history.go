@@ -84,7 +84,7 @@ func stepLock(s lockState, q question, a answer, ttl int64) (next []lockState) {
 			// Nothing was done, and it proves nothing: a server that was killed may show for a moment what it had removed.
 			return append(next, s)
 		}
-		// Whoever is given a lock that was held is given it after its time.
+		// A lock that is held passes to another holder only after it has expired.
 		if (s.held && s.until > q.returned) || (!unsure && a.revision <= s.last) {
 			return next
 		}

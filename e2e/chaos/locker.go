@@ -30,7 +30,7 @@ const (
 // What came of it. No answer at all, of one that died, is like an error: it may have been done or not.
 const (
 	doneOK     = "ok"
-	doneHeld   = "held"   // somebody else has the lock
+	doneHeld   = "held"   // another holder has the lock
 	doneFenced = "fenced" // the lock has passed on
 	doneError  = "error"
 )

@@ -34,7 +34,7 @@ func run() error {
 	}
 	id, attempt := os.Getenv("TIDEWHEEL_RUN_ID"), os.Getenv("TIDEWHEEL_ATTEMPT")
 	say := func(what string) {
-		// The time is taken first: whoever wrote it was alive then.
+		// The time is taken before the write: the program that wrote the line was alive then.
 		_, err = fmt.Fprintf(journal, "%s %s %s %s %d\n", what, id, attempt, os.Getenv("TIDEWHEEL_FENCING_TOKEN"), time.Now().UnixNano())
 	}
 	say("start")

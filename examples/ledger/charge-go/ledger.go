@@ -38,7 +38,7 @@ func (l *ledger) once(key string, look, do func() (json.RawMessage, error)) (jso
 		return answer.Result, nil
 	case status == http.StatusCreated: // nobody has begun: do it
 		result, err = do()
-	case status == http.StatusOK: // somebody may have: look
+	case status == http.StatusOK: // an earlier attempt may have done it: look
 		if result, err = look(); err == nil && result == nil {
 			result, err = do()
 		}
