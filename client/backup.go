@@ -10,7 +10,7 @@ import (
 // BackupOptions say what a backup holds besides documents and programs.
 type BackupOptions struct {
 	NoLogs bool // leaves out the outputs of runs
-	NoKeys bool // leaves out what proves who somebody is
+	NoKeys bool // leaves out keys and credentials
 }
 
 // DownloadBackup opens a backup of everything that the server keeps, as it is made; its size is not known. The caller

@@ -76,7 +76,7 @@ func TestACopyOfWhatHasChangedSince(t *testing.T) {
 	same(t, "documents", all(t, to), all(t, from))
 }
 
-// busy is a store that somebody writes to while it is read.
+// busy is a store that changes while it is read.
 type busy struct {
 	*memory.Store
 	t *testing.T

@@ -117,7 +117,7 @@ func (w *writer) write(ctx context.Context, header *Header, contents *Contents) 
 	return manifest, w.json(manifestEntry, manifest)
 }
 
-// watch reads everything again, to see whether somebody has written.
+// watch reads everything again, to see whether the source was written to meanwhile.
 func (w *writer) watch(ctx context.Context, contents *Contents) error {
 	now, err := Count(ctx, contents.Documents, w.progress)
 	if err != nil {
