@@ -36,7 +36,7 @@ Exit status: 0 it can, 1 it cannot and says why, 3 it does not answer.`,
 	}
 }
 
-// askReady gives the answer of a node that is ready, and for another one an outcomeError that says why it is not.
+// askReady returns the answer of a node that is ready, and for another one an outcomeError that says why it is not.
 func (c *cli) askReady(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, readyLimit)
 	defer cancel()

@@ -91,7 +91,7 @@ func slotsOfDAG(ctx context.Context, api *client.Client, name, root string, from
 	return entries, "", nil
 }
 
-// whichSlots tells whose slots a word means: a job, a DAG, or the root of a DAG as DAG/ROOT.
+// whichSlots reports whose slots a word means: a job, a DAG, or the root of a DAG as DAG/ROOT.
 func (c *cli) whichSlots(ctx context.Context, api *client.Client, word string) (kind namedKind, name, root string, err error) {
 	if _, found := strings.CutPrefix(word, string(namedJob)+"/"); !found {
 		rest, _ := strings.CutPrefix(word, string(namedDAG)+"/")

@@ -86,7 +86,7 @@ func (c *cli) validate(files []sourceFile) error {
 	return &refusedError{fmt.Sprintf("%s found", count(len(result.Errors), "fault"))}
 }
 
-// count gives a number with its noun: "1 fault", "2 faults".
+// count returns a number with its noun: "1 fault", "2 faults".
 func count[N int | int64 | uint64](n N, noun string) string {
 	if n == 1 {
 		return "1 " + noun

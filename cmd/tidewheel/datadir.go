@@ -130,7 +130,7 @@ func checkOwner(dir string) error {
 
 func (d *dataFolder) path(name string) string { return filepath.Join(d.dir, name) }
 
-// folder gives a folder inside that only this user may look into.
+// folder returns a folder inside that only this user may look into.
 func (d *dataFolder) folder(name string) (string, error) {
 	path := d.path(name)
 	if err := os.MkdirAll(path, 0o700); err != nil {
@@ -169,7 +169,7 @@ func (d *dataFolder) check() error {
 	return nil
 }
 
-// freeSpace tells how many bytes this user may still write on the disk of a folder.
+// freeSpace reports how many bytes this user may still write on the disk of a folder.
 func freeSpace(dir string) (int64, error) {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(dir, &stat); err != nil {

@@ -97,7 +97,7 @@ func (d *disk) set(full bool, why string) {
 	}
 }
 
-// state gives whether the disk is full, and a channel that is closed when that changes.
+// state returns whether the disk is full, and a channel that is closed when that changes.
 func (d *disk) state() (bool, <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -96,7 +96,7 @@ func checkDatabase(ctx context.Context, config *ServerConfig) checked {
 	return ok("%s is whole", path)
 }
 
-// existing gives the nearest folder above a path that is there.
+// existing returns the nearest folder above a path that is there.
 func existing(path string) string {
 	for path != filepath.Dir(path) {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -127,7 +127,7 @@ func checkDisk(dir string) checked {
 	return ok("%s free", bytesOf(free))
 }
 
-// checkUser tells whom jobs would run as, what keeps them apart, and whether they could reach their folders.
+// checkUser reports whom jobs would run as, what keeps them apart, and whether they could reach their folders.
 func checkUser(config *ServerConfig) checked {
 	uid, gid, err := jobUser(config)
 	if err != nil {
@@ -179,7 +179,7 @@ func checkNamespaces(ownUsers bool) checked {
 	return ok("each attempt of a job runs in mount, PID and IPC namespaces of its own, %s", as)
 }
 
-// checkDomains tells what keeps jobs apart that run as the server's own user.
+// checkDomains reports what keeps jobs apart that run as the server's own user.
 func checkDomains(config *ServerConfig) checked {
 	const open = "jobs run as this user: nothing keeps them from the server's token and database, or from each other: "
 	if !ownDomains(config) {
@@ -195,7 +195,7 @@ func checkDomains(config *ServerConfig) checked {
 	return ok("each attempt of a job runs in a Landlock domain of its own, as this user: it reaches no files of the server and of other jobs")
 }
 
-// checkGroups tells what holds a job's processes together.
+// checkGroups reports what holds a job's processes together.
 func checkGroups() checked {
 	root := ""
 	for _, mount := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"} { // the second beside cgroup v1

@@ -237,7 +237,7 @@ func checkStreams(ctx context.Context, api *client.Client) checked {
 	return ok("none grows; messages: %s", strings.Join(sizes, ", "))
 }
 
-// lastWords gives the part of a network error that says why.
+// lastWords returns the part of a network error that says why.
 func lastWords(err error) string {
 	var number syscall.Errno
 	if errors.As(err, &number) {

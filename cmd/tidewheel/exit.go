@@ -67,7 +67,7 @@ func exitStatus(err error) int {
 	return exitFailed
 }
 
-// explainError gives an error as a person at a terminal reads it: the reason in a line, and a line for each further
+// explainError returns an error as a person at a terminal reads it: the reason in a line, and a line for each further
 // fault of a refused input.
 func explainError(err error) string {
 	var answer *client.APIError

@@ -74,7 +74,7 @@ func parseWhen(text string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// ago tells how far an instant lies from now, roughly: "3m ago", "in 20s".
+// ago reports how far an instant lies from now, roughly: "3m ago", "in 20s".
 func (c *cli) ago(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -89,7 +89,7 @@ func (c *cli) ago(at time.Time) string {
 	return "now"
 }
 
-// roughly gives a duration in its two largest units.
+// roughly returns a duration in its two largest units.
 func roughly(span time.Duration) string {
 	switch {
 	case span < 0:
@@ -116,7 +116,7 @@ func pair(span, large time.Duration, largeUnit string, small time.Duration, smal
 	return text
 }
 
-// stamp gives an instant for people, in UTC.
+// stamp returns an instant for people, in UTC.
 func stamp(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -128,7 +128,7 @@ func stamp(at time.Time) string {
 	return at.Format("2006-01-02 15:04:05.000Z")
 }
 
-// bytesOf gives a size for people.
+// bytesOf returns a size for people.
 func bytesOf(size int64) string {
 	switch {
 	case size < 1<<10:

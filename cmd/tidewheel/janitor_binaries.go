@@ -31,7 +31,7 @@ func (j *janitor) sweepBinaries(ctx context.Context) error {
 	return err
 }
 
-// usedBinaries tells which of some programs are versions of a binary, named by their digest in a definition, or needed by
+// usedBinaries reports which of some programs are versions of a binary, named by their digest in a definition, or needed by
 // runs that have not ended. Each step looks only for what none before has found.
 func (j *janitor) usedBinaries(ctx context.Context, digests []string) (map[string]bool, error) {
 	open := make(map[string]bool, len(digests)) // not found so far

@@ -30,7 +30,7 @@ func (c *cli) print(value any, table func(w io.Writer)) error {
 	return err
 }
 
-// marshal gives indented JSON that leaves <, > and & as they are.
+// marshal returns indented JSON that leaves <, > and & as they are.
 func marshal(value any) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

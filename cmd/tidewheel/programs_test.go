@@ -9,7 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/client/wire"
 )
 
-// example gives the one in a language from the examples at the end of the page about programs.
+// example returns the one in a language from the examples at the end of the page about programs.
 func example(t *testing.T, language string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/programs.md")

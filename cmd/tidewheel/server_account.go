@@ -143,7 +143,7 @@ func (s *Server) letExecutorsIn(account *jetstream.Account) {
 	})
 }
 
-// tiersOf gives the tiers that an executor of a tier serves, its own first: heavier ones help the lighter when idle.
+// tiersOf returns the tiers that an executor of a tier serves, its own first: heavier ones help the lighter when idle.
 func tiersOf(tier string) []spec.Tier {
 	switch spec.Tier(tier) {
 	case spec.TierLight:

@@ -164,7 +164,7 @@ func (b serviceBlobs) Ping(ctx context.Context) error { return b.store.Ping(ctx)
 
 type storedLog struct{ *blob.LogReader }
 
-// ReadLines gives lines in the service's type.
+// ReadLines returns lines in the service's type.
 func (l storedLog) ReadLines(ctx context.Context, from, count int64) ([]service.LogLine, error) {
 	lines, err := l.LogReader.ReadLines(ctx, from, count)
 	if err != nil {

@@ -140,7 +140,7 @@ func (c *ServerConfig) validateSandbox() error {
 	return nil
 }
 
-// jobUser tells whom programs run as that have no user of their own: -1 keeps the server's own user.
+// jobUser reports whom programs run as that have no user of their own: -1 keeps the server's own user.
 func jobUser(config *ServerConfig) (uid, gid int, err error) {
 	root := os.Geteuid() == 0
 	switch {

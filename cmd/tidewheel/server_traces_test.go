@@ -52,7 +52,7 @@ func newCollector(t *testing.T) *otlpCollector {
 	return c
 }
 
-// trace gives the spans of a trace by their names.
+// trace returns the spans of a trace by their names.
 func (c *otlpCollector) trace(id string) map[string]*tracepb.Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -73,7 +73,7 @@ func (c *cli) tableOfWaves(w io.Writer, waves []wire.Wave) {
 	t.flush()
 }
 
-// waveTook tells how long a wave has taken, so far where it has not ended.
+// waveTook reports how long a wave has taken, so far where it has not ended.
 func (c *cli) waveTook(wave *wire.Wave) string {
 	if wave.StartedAt.IsZero() {
 		return ""

@@ -57,7 +57,7 @@ func (c *cli) runStatus(r *wire.Run) string {
 	return status
 }
 
-// began tells when a run began. The start of a process is reported with its end, so until then it is when the attempt
+// began reports when a run began. The start of a process is reported with its end, so until then it is when the attempt
 // was claimed or, in a list, queued: some milliseconds before.
 func began(r *wire.Run) time.Time {
 	switch {
@@ -69,7 +69,7 @@ func began(r *wire.Run) time.Time {
 	return r.QueuedAt
 }
 
-// took tells how long a run has taken, so far where it has not ended.
+// took reports how long a run has taken, so far where it has not ended.
 func (c *cli) took(r *wire.Run) string {
 	began := began(r)
 	switch {
