@@ -17,7 +17,7 @@ const accepted = "accepted, waiting for the engine"
 type made[T any] struct {
 	command func(ctx context.Context, id string) (engine.Command, error)
 	stored  func(ctx context.Context, id string) (T, error)
-	// of gives what a command makes, as it is while the engine has not acted; false if it makes nothing of this kind.
+	// of returns what a command makes, as it is while the engine has not acted; false if it makes nothing of this kind.
 	of func(engine.Command) (T, bool)
 }
 

@@ -170,7 +170,7 @@ func once(do *func()) {
 	}
 }
 
-// newActing gives a world and another server of it, on the store in which things happen.
+// newActing returns a world and another server of it, on the store in which things happen.
 func newActing(t *testing.T) (*webtest.World, *service.Service, *acting) {
 	w := webtest.New(t)
 	w.PutBinary(t, "report")

@@ -34,7 +34,7 @@ func (s *Service) Artifact(ctx context.Context, namespace, id, name string) (Sto
 	return StoredArtifact{Run: id, Attempt: succeeded(&run), Artifact: run.Artifacts[at]}, nil
 }
 
-// succeeded gives the attempt that a run's artifacts are from.
+// succeeded returns the attempt that a run's artifacts are from.
 func succeeded(run *engine.Run) int {
 	for i := len(run.Attempts) - 1; i >= 0; i-- {
 		if run.Attempts[i].Status == engine.StatusSucceeded {

@@ -14,7 +14,7 @@ type BackupParts struct {
 // BackupWriter writes all that a server keeps into one stream.
 type BackupWriter func(ctx context.Context, to io.Writer, parts BackupParts) error
 
-// Backup gives what writes a backup: the caller calls it once. Only one is made at a time.
+// Backup returns what writes a backup: the caller calls it once. Only one is made at a time.
 func (s *Service) Backup(ctx context.Context, parts BackupParts) (func(ctx context.Context, to io.Writer) error, error) {
 	if s.config.NoBackup != nil {
 		why, err := s.config.NoBackup(ctx)

@@ -173,7 +173,7 @@ func validAlias(alias string) error {
 	return nil
 }
 
-// Binary gives one binary.
+// Binary returns one binary.
 func (s *Service) Binary(ctx context.Context, namespace, name string) (engine.Binary, error) {
 	binary, err := s.store.Binary(ctx, namespace, name)
 	return binary, explain(err, "binary", name)

@@ -91,7 +91,7 @@ type AliasChange struct {
 	Users []BinaryUser
 }
 
-// PreviewAlias tells what pointing an alias at version to would change; to 0 asks for a rollback. It changes nothing.
+// PreviewAlias reports what pointing an alias at version to would change; to 0 asks for a rollback. It changes nothing.
 func (s *Service) PreviewAlias(ctx context.Context, namespace, name, alias string, to int) (AliasChange, error) {
 	if err := validAlias(alias); err != nil {
 		return AliasChange{}, err

@@ -50,7 +50,7 @@ type StoredLog interface {
 	// ReadAt reads as io.ReaderAt does.
 	ReadAt(ctx context.Context, p []byte, offset int64) (int, error)
 	CopyTo(ctx context.Context, w io.Writer, offset int64) (int64, error)
-	// ReadLines gives at most count lines from a line number on; lines count from 0.
+	// ReadLines returns at most count lines from a line number on; lines count from 0.
 	ReadLines(ctx context.Context, from, count int64) ([]LogLine, error)
 }
 

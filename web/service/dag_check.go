@@ -53,7 +53,7 @@ func fieldsOf(faults []taskFault) []Field {
 	return fields
 }
 
-// taskFaults tells which programs and secrets of tasks are not there, at most spec.MaxProblems. Each program is looked
+// taskFaults reports which programs and secrets of tasks are not there, at most spec.MaxProblems. Each program is looked
 // up once.
 func (s *Service) taskFaults(ctx context.Context, namespace string, definition *spec.DAG) ([]taskFault, error) {
 	var faults []taskFault

@@ -84,7 +84,7 @@ func markOf(wave *engine.Wave) engine.RunMark {
 	return mark
 }
 
-// RootSlots tells when one CRON root of a DAG fires next, and describes its schedule. A root without one has neither.
+// RootSlots reports when one CRON root of a DAG fires next, and describes its schedule. A root without one has neither.
 func (s *Service) RootSlots(dag *engine.DAG, root, count int) (slots []cron.Slot, description string, err error) {
 	task := &dag.Spec.Tasks[root]
 	if len(task.Schedule) == 0 && len(dag.Spec.Schedule) == 0 {
@@ -93,7 +93,7 @@ func (s *Service) RootSlots(dag *engine.DAG, root, count int) (slots []cron.Slot
 	return Preview(dag.Spec.Definition(root, dag.Key()+"/"+task.Name, dag.CreatedAt), s.now(), count)
 }
 
-// RunsOf gives those runs that there are, by their ids.
+// RunsOf returns those runs that there are, by their ids.
 func (s *Service) RunsOf(ctx context.Context, namespace string, ids []string) (map[string]engine.Run, error) {
 	found := make(map[string]engine.Run, len(ids))
 	if len(ids) == 0 {
@@ -111,7 +111,7 @@ func (s *Service) RunsOf(ctx context.Context, namespace string, ids []string) (m
 	return found, nil
 }
 
-// RunsOfTask gives the newest runs of a task of a DAG, at most limit.
+// RunsOfTask returns the newest runs of a task of a DAG, at most limit.
 func (s *Service) RunsOfTask(ctx context.Context, dag *engine.DAG, task string, limit int) (runs []engine.Run, more bool, err error) {
 	runs, next, err := s.store.Runs(ctx, engine.RunFilter{Namespace: dag.Namespace, DAGUID: dag.UID, Task: task, Limit: limit})
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *Service) RunsOfTask(ctx context.Context, dag *engine.DAG, task string, 
 	return runs, next != "", nil
 }
 
-// Neighbours gives the waves of the same DAG that stand before and after one, by their ids; "" for none.
+// Neighbours returns the waves of the same DAG that stand before and after one, by their ids; "" for none.
 func (s *Service) Neighbours(ctx context.Context, wave *engine.Wave) (before, after string, err error) {
 	if wave.Epoch == 0 {
 		return "", "", nil

@@ -141,7 +141,7 @@ func (s *Service) ReplayDeadLetters(ctx context.Context, filter DeadLetterFilter
 	})
 }
 
-// wavesOf gives the waves that the runs of letters belong to, by the ids of the runs.
+// wavesOf returns the waves that the runs of letters belong to, by the ids of the runs.
 func (s *Service) wavesOf(ctx context.Context, letters []engine.DeadLetter) (map[string]string, error) {
 	var ids []string
 	for i := range letters {

@@ -18,7 +18,7 @@ type EffectStore interface {
 	// ReplaceEffect writes an effect on condition that the stored revision is the one before; engine.ErrConflict or
 	// engine.ErrNotFound.
 	ReplaceEffect(ctx context.Context, effect engine.RunEffect) error
-	// Effect gives one effect; engine.ErrNotFound.
+	// Effect returns one effect; engine.ErrNotFound.
 	Effect(ctx context.Context, run, key string) (engine.RunEffect, error)
 	// Effects lists the effects of a run by key, with the cursor of the next page.
 	Effects(ctx context.Context, run, cursor string, limit int) (effects []engine.RunEffect, next string, err error)

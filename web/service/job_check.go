@@ -55,7 +55,7 @@ func unusedInterpreter(interpreter, binary, kind string) error {
 	return field("interpreter_unused", "body.interpreter", "interpreter has no effect: binary %q is %s; remove interpreter", binary, how)
 }
 
-// ResolveBinary tells which version a definition would run now.
+// ResolveBinary reports which version a definition would run now.
 func (s *Service) ResolveBinary(ctx context.Context, namespace string, definition *spec.Job) (engine.BinaryVersion, error) {
 	ref, err := definition.Binding()
 	if err != nil {

@@ -98,7 +98,7 @@ func healthOf(job *engine.Job, marks []engine.RunMark, task *engine.ScheduledTas
 	return h
 }
 
-// HealthOf tells how jobs do, by their uids, and when they fire next.
+// HealthOf reports how jobs do, by their uids, and when they fire next.
 func (s *Service) HealthOf(ctx context.Context, jobs []engine.Job) (health map[string]Health, next map[string]time.Time, err error) {
 	uids := make([]string, len(jobs))
 	for i := range jobs {

@@ -67,7 +67,7 @@ func (s *Service) jobsByLast(ctx context.Context, q *ListQuery, cursor string, s
 	return jobs, size, next, err
 }
 
-// jobsOf gives the uids of the jobs of runs, each once, in the order of the runs.
+// jobsOf returns the uids of the jobs of runs, each once, in the order of the runs.
 func jobsOf(runs []engine.Run) (uids []string) {
 	seen := map[string]bool{}
 	for i := range runs {
@@ -121,7 +121,7 @@ func (s *Service) rankedJobs(ctx context.Context, q *ListQuery) (of found[spec.J
 	return of, nil
 }
 
-// troubled gives the jobs that are failing, late, or have failed lately, and how often they failed.
+// troubled returns the jobs that are failing, late, or have failed lately, and how often they failed.
 func (s *Service) troubled(ctx context.Context, q *ListQuery) (uids []string, failures map[string]int, err error) {
 	failures = map[string]int{}
 	filter := engine.RunFilter{Namespace: q.Namespace, Statuses: badStatuses, Limit: rankedRuns}
@@ -154,7 +154,7 @@ func (s *Service) troubled(ctx context.Context, q *ListQuery) (uids []string, fa
 	return uids, failures, nil
 }
 
-// lateJobs gives the jobs that the engine is behind with, or of which a run waits for an executor.
+// lateJobs returns the jobs that the engine is behind with, or of which a run waits for an executor.
 func (s *Service) lateJobs(ctx context.Context, namespace string) ([]string, error) {
 	now := s.now()
 	tasks, _, err := s.store.UpcomingPage(ctx, namespace, "", rankedRuns)

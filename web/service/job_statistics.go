@@ -28,7 +28,7 @@ type Spread struct {
 	P50, P95, Max time.Duration
 }
 
-// Statistics tells how the last StatisticsRuns runs of a job went.
+// Statistics reports how the last StatisticsRuns runs of a job went.
 func (s *Service) Statistics(ctx context.Context, namespace, name string) (Statistics, error) {
 	job, err := s.Jobs.Get(ctx, namespace, name)
 	if err != nil {

@@ -23,7 +23,7 @@ type Hindrance struct {
 	Since, At time.Time
 }
 
-// Hindrances tells why a job does not run: what stops it first. It asks the executors, too; that they cannot be asked
+// Hindrances reports why a job does not run: what stops it first. It asks the executors, too; that they cannot be asked
 // is a hindrance of its own, not an error.
 func (s *Service) Hindrances(ctx context.Context, job *engine.Job) ([]Hindrance, error) {
 	var found []Hindrance

@@ -104,7 +104,7 @@ type ledgerCheck struct {
 	slots   int64
 }
 
-// LedgerState tells what the check has found.
+// LedgerState reports what the check has found.
 func (s *Service) LedgerState() LedgerState {
 	c := &s.ledger
 	c.mu.Lock()

@@ -17,7 +17,7 @@ func (o *ledgerOwner) difference(kind DifferenceKind, slot time.Time, generation
 	return LedgerDifference{Kind: kind, Namespace: o.namespace, Owner: o.name, Slot: slot, id: o.id, generation: generation}
 }
 
-// doubled gives those of the slots of a window that ended more than once.
+// doubled returns those of the slots of a window that ended more than once.
 func (o *ledgerOwner) doubled(ctx context.Context, w *ledgerWindow, owed []time.Time, runs map[int64]slotRun) ([]LedgerDifference, error) {
 	ranges, err := o.ranges(ctx, owed[0], owed[len(owed)-1])
 	if err != nil {
@@ -69,7 +69,7 @@ func slotsOf(r *engine.SlotRange, form *ledgerWindow) []time.Time {
 	return []time.Time{r.From, r.To}
 }
 
-// ranges gives what the ledger has of the slots from one to another.
+// ranges returns what the ledger has of the slots from one to another.
 func (o *ledgerOwner) ranges(ctx context.Context, from, to time.Time) ([]engine.SlotRange, error) {
 	var all []engine.SlotRange
 	filter := engine.SlotFilter{JobUID: o.id, Since: from, Until: to.Add(time.Millisecond), Limit: rangesShown}
@@ -85,7 +85,7 @@ func (o *ledgerOwner) ranges(ctx context.Context, from, to time.Time) ([]engine.
 	}
 }
 
-// strays gives the slots of the runs that were made, and of the entries that begin, in (from, until], and that no schedule
+// strays returns the slots of the runs that were made, and of the entries that begin, in (from, until], and that no schedule
 // of the owner ever named.
 func (o *ledgerOwner) strays(ctx context.Context, from, until time.Time) ([]LedgerDifference, error) {
 	if !from.Before(until) {
@@ -123,7 +123,7 @@ func (o *ledgerOwner) strays(ctx context.Context, from, until time.Time) ([]Ledg
 	return strays, err
 }
 
-// unnamed gives those of some slots, each once, that no form of the owner names, as far as its forms are known.
+// unnamed returns those of some slots, each once, that no form of the owner names, as far as its forms are known.
 func (o *ledgerOwner) unnamed(ctx context.Context, slots []time.Time) ([]time.Time, error) {
 	namedBy := func(schedule *cron.Schedule) func(time.Time) bool {
 		return func(slot time.Time) bool {

@@ -83,7 +83,7 @@ func anyBetween(schedule *cron.Schedule, from, until time.Time) bool {
 	return ok && !next.After(until)
 }
 
-// windows gives the forms whose slots lie in (from, until], and until when the engine has dealt with slots: all before
+// windows returns the forms whose slots lie in (from, until], and until when the engine has dealt with slots: all before
 // the one that is planned next.
 func (o *ledgerOwner) windows(ctx context.Context, from, until time.Time) ([]ledgerWindow, time.Time, error) {
 	tasks, err := o.service.store.TasksByID(ctx, []string{o.id})
@@ -130,7 +130,7 @@ func (o *ledgerOwner) windows(ctx context.Context, from, until time.Time) ([]led
 	return windows, until, nil
 }
 
-// owed gives the slots that a form names in its time, at most limit, and whether these are all.
+// owed returns the slots that a form names in its time, at most limit, and whether these are all.
 func (w *ledgerWindow) owed(limit int) (slots []time.Time, all bool) {
 	if w.schedule == nil || !w.since.Before(w.until) {
 		return nil, true
@@ -144,7 +144,7 @@ func (w *ledgerWindow) owed(limit int) (slots []time.Time, all bool) {
 	return slots, true
 }
 
-// missing gives those of the slots of a window that are neither runs nor in the ledger.
+// missing returns those of the slots of a window that are neither runs nor in the ledger.
 func (o *ledgerOwner) missing(ctx context.Context, w *ledgerWindow, owed []time.Time, runs map[int64]slotRun) ([]time.Time, error) {
 	missing, err := o.without(ctx, owed, runs)
 	if err != nil || len(missing) == 0 {
@@ -212,7 +212,7 @@ func (o *ledgerOwner) notPassedTwice(ctx context.Context, w *ledgerWindow, missi
 	return slices.DeleteFunc(missing, func(slot time.Time) bool { return !slot.After(dealtWith) }), nil
 }
 
-// there gives those of some slots that are runs or in the ledger.
+// there returns those of some slots that are runs or in the ledger.
 func (o *ledgerOwner) there(ctx context.Context, slots []time.Time) ([]time.Time, error) {
 	runs, err := o.runs(ctx, slots)
 	if err != nil {
@@ -250,7 +250,7 @@ func (o *ledgerOwner) without(ctx context.Context, slots []time.Time, runs map[i
 	}
 }
 
-// uncovered gives the slots, in order, that lie in none of the ranges.
+// uncovered returns the slots, in order, that lie in none of the ranges.
 func uncovered(slots []time.Time, ranges []engine.SlotRange) []time.Time {
 	covered := make([]bool, len(slots))
 	for i := range ranges {

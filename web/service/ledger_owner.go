@@ -26,7 +26,7 @@ type ledgerOwner struct {
 	present    func() *cron.Schedule // nil where it names no instants beforehand
 	open       bool                  // the present form fires without naming instants: after the end of each run
 	past       func(ctx context.Context) ([]ledgerForm, error)
-	// runs gives the runs that slots have become, by milliseconds.
+	// runs returns the runs that slots have become, by milliseconds.
 	runs func(ctx context.Context, slots []time.Time) (map[int64]slotRun, error)
 	// all selects all runs of the job or root.
 	all engine.RunFilter
@@ -173,7 +173,7 @@ func (s *Service) slotRunsOfRoot(ctx context.Context, dag *engine.DAG, root stri
 // lateRootRuns is how long after its slot the run of a root is looked for first.
 const lateRootRuns = 10 * time.Minute
 
-// ledgerSchedule gives nil for what names no instants beforehand, or cannot be used.
+// ledgerSchedule returns nil for what names no instants beforehand, or cannot be used.
 func ledgerSchedule(definition cron.Definition) *cron.Schedule {
 	schedule, err := cron.Compile(definition)
 	if err != nil || schedule.Kind() == cron.KindManual || schedule.Kind() == cron.KindAfter {

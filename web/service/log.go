@@ -165,7 +165,7 @@ func (l *Log) CopyTo(ctx context.Context, w io.Writer, offset int64) (int64, err
 	return int64(n), err
 }
 
-// ReadLines gives at most count lines from a line number on; lines count from 0.
+// ReadLines returns at most count lines from a line number on; lines count from 0.
 func (l *Log) ReadLines(ctx context.Context, from, count int64) ([]LogLine, error) {
 	if l.stored != nil {
 		return l.stored.ReadLines(ctx, from, count)

@@ -278,7 +278,7 @@ func (f *finder) reset() {
 	}
 }
 
-// find gives the first match from a place on; -1 if there is none.
+// find returns the first match from a place on; -1 if there is none.
 func (f *finder) find(text []byte, from int) (start, end int) {
 	for {
 		start, end = len(text), 0

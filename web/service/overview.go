@@ -93,7 +93,7 @@ var concernOrder = []ConcernKind{
 	ConcernDisk, ConcernLedger, ConcernNoEngine, ConcernOwnerless, ConcernNoExecutor, ConcernBehind, ConcernStream, ConcernOverdue, ConcernUnserved, ConcernSilent, ConcernRefused, ConcernClocks, ConcernDead, ConcernFailing, ConcernWave, ConcernMissed, ConcernLate, ConcernHeldUp, ConcernOutlasts, ConcernOverlap,
 }
 
-// Overview tells how things stand. Where the queue does not answer it tells what the store knows.
+// Overview reports how things stand. Where the queue does not answer it tells what the store knows.
 func (s *Service) Overview(ctx context.Context, namespace string) (Overview, error) {
 	now := s.now()
 	view := Overview{At: now}
@@ -223,7 +223,7 @@ func (s *Service) lookAtFailed(ctx context.Context, namespace string, view *Over
 	return nil
 }
 
-// recovered tells which of the jobs of dead letters have ended their last run well.
+// recovered reports which of the jobs of dead letters have ended their last run well.
 func (s *Service) recovered(ctx context.Context, letters []engine.DeadLetter, now time.Time) (map[string]bool, error) {
 	uids := map[string]bool{}
 	for i := range letters {
@@ -316,7 +316,7 @@ func (s *Service) lookAtQueue(ctx context.Context, view *Overview) {
 	}
 }
 
-// sortedConcerns gives the newest first.
+// sortedConcerns returns the newest first.
 func sortedConcerns(of map[string]*Concern) []Concern {
 	all := make([]Concern, 0, len(of))
 	for _, c := range of {

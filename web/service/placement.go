@@ -116,7 +116,7 @@ type ServedPool struct {
 	Unserved             string // why no executor does, in words; "" if one does
 }
 
-// ServedQueues tells what waits in each tier and class, and who takes it.
+// ServedQueues reports what waits in each tier and class, and who takes it.
 func (s *Service) ServedQueues(ctx context.Context) ([]ServedQueue, error) {
 	depths, err := s.Depths(ctx)
 	if err != nil {

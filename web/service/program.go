@@ -22,7 +22,7 @@ func WithProgram(ctx context.Context, program Program) context.Context {
 	return context.WithValue(ctx, programKey{}, program)
 }
 
-// ProgramOf tells which program acts, if one does.
+// ProgramOf reports which program acts, if one does.
 func ProgramOf(ctx context.Context) (Program, bool) {
 	program, is := ctx.Value(programKey{}).(Program)
 	return program, is

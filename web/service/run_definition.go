@@ -14,7 +14,7 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// DefinitionOf gives the definition that a run executes, as it was when the run was made; known is false where there is
+// DefinitionOf returns the definition that a run executes, as it was when the run was made; known is false where there is
 // none: the run has yet to be looked at by the engine, or the definition is not kept any more.
 func (s *Service) DefinitionOf(ctx context.Context, run *engine.Run) (definition engine.Generation, known bool, err error) {
 	if run.Generation == 0 {
@@ -49,7 +49,7 @@ func (s *Service) taskDefinition(ctx context.Context, run *engine.Run) (definiti
 	return engine.Generation{Generation: of.Generation, Spec: *of.Spec.TaskJob(task), At: of.At, By: of.By, Message: of.Message}, true, nil
 }
 
-// LastGoodRun gives the latest run of the same job that was made before this one and succeeded; found is false where
+// LastGoodRun returns the latest run of the same job that was made before this one and succeeded; found is false where
 // none is near.
 func (s *Service) LastGoodRun(ctx context.Context, run *engine.Run) (good engine.Run, found bool, err error) {
 	runs, _, err := s.store.Runs(ctx, engine.RunFilter{

@@ -8,7 +8,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// Preview tells when a schedule would fire, with gaps and repeats in words, and describes it.
+// Preview reports when a schedule would fire, with gaps and repeats in words, and describes it.
 func Preview(definition cron.Definition, after time.Time, count int) (slots []cron.Slot, description string, err error) {
 	schedule, err := cron.Compile(definition)
 	if err != nil {

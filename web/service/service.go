@@ -33,9 +33,9 @@ type Store interface {
 	Runs(ctx context.Context, filter engine.RunFilter) ([]engine.Run, string, error)
 	// PutCommand leaves a command; one that is there under its id stays as it is.
 	PutCommand(ctx context.Context, command engine.Command) error
-	// Command gives a command that the engine has not acted upon; engine.ErrNotFound.
+	// Command returns a command that the engine has not acted upon; engine.ErrNotFound.
 	Command(ctx context.Context, id string) (engine.Command, error)
-	// Commands gives what the engine has not acted upon in these shards, oldest first.
+	// Commands returns what the engine has not acted upon in these shards, oldest first.
 	Commands(ctx context.Context, shards []int, limit int) ([]engine.Command, error)
 
 	Slots(ctx context.Context, filter engine.SlotFilter) ([]engine.SlotRange, string, error)
@@ -63,7 +63,7 @@ type Queue interface {
 	Executors(ctx context.Context) ([]engine.Presence, error)
 	OrderDrain(ctx context.Context, executor string, order engine.DrainOrder) error
 	Engines(ctx context.Context) ([]engine.EnginePresence, error)
-	// ShardOwners tells which engine has the lease of each shard, "" where nobody has.
+	// ShardOwners reports which engine has the lease of each shard, "" where nobody has.
 	ShardOwners(ctx context.Context) ([engine.Shards]string, error)
 	Depths(ctx context.Context) ([]engine.QueueDepth, error)
 	// Streams tells the size of the streams and buckets.

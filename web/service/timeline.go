@@ -76,7 +76,7 @@ type plan struct {
 	slots      map[int64]engine.Tally
 }
 
-// Timeline tells what ran and what comes. Its cost does not grow with history: each bucket is counted up to TallyLimit
+// Timeline reports what ran and what comes. Its cost does not grow with history: each bucket is counted up to TallyLimit
 // by an index, and kept once its runs have ended.
 func (s *Service) Timeline(ctx context.Context, namespace string) (Timeline, error) {
 	now := s.now()

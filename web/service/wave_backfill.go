@@ -69,7 +69,7 @@ func checkRange(from, to, now time.Time) error {
 	return nil
 }
 
-// planBackfill tells which of the planned waves are there already, or have a slot that another wave has had.
+// planBackfill reports which of the planned waves are there already, or have a slot that another wave has had.
 func (s *Service) planBackfill(ctx context.Context, dag *engine.DAG, planned []wave.Planned, from time.Time) (DAGBackfill, error) {
 	if len(planned) == 0 {
 		return DAGBackfill{}, nil
@@ -140,7 +140,7 @@ func noteSlots(had map[rootSlot]string, wave *engine.Wave) {
 // commandsLookedAt is how many commands a backfill looks through for waves that are accepted.
 const commandsLookedAt = 10 * engine.MaxBackfill
 
-// acceptedWaves gives the waves of a DAG that are commands as yet.
+// acceptedWaves returns the waves of a DAG that are commands as yet.
 func (s *Service) acceptedWaves(ctx context.Context, dag *engine.DAG) (waves []engine.Wave, err error) {
 	commands, err := s.store.Commands(ctx, []int{dag.Shard}, commandsLookedAt)
 	if err != nil {

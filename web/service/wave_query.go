@@ -77,7 +77,7 @@ type WaveTask struct {
 	wave *engine.Wave // that it is of
 }
 
-// Took tells how long the task has taken, up to now where it has not ended. Where its wave had ended and was resumed,
+// Took reports how long the task has taken, up to now where it has not ended. Where its wave had ended and was resumed,
 // the time in between is left out.
 func (t *WaveTask) Took(now time.Time) time.Duration {
 	switch {

@@ -59,7 +59,7 @@ func (s *Service) newWave(dag *engine.DAG, key string, trigger engine.Trigger, b
 	}
 }
 
-// startWave gives the command that makes a wave.
+// startWave returns the command that makes a wave.
 func startWave(wave *engine.Wave) engine.Command {
 	return engine.Command{
 		ID: engine.StartCommand(wave.ID), Kind: engine.CommandStartWave, RunID: wave.ID, JobUID: wave.DAGUID,

@@ -16,7 +16,7 @@ import (
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
 
-// commands gives what was left for the engine about a DAG: "start_wave <wave>".
+// commands returns what was left for the engine about a DAG: "start_wave <wave>".
 func commands(t *testing.T, w *webtest.World, shard int) []engine.Command {
 	t.Helper()
 	all, err := w.Store.Commands(t.Context(), []int{shard}, 5000)
