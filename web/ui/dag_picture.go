@@ -23,7 +23,7 @@ type pictures struct {
 
 const picturesKept = 64
 
-// of gives the layout of a generation, which is drawn where it is not known. Callers do not change it.
+// of returns the layout of a generation, which is drawn where it is not known. Callers do not change it.
 func (p *pictures) of(uid string, generation int64, graph *dag.Graph) *picture {
 	key := fmt.Sprintf("%s-%d-%d", uid, generation, graph.Len())
 	p.mu.Lock()

@@ -84,7 +84,7 @@ func dagFacts(definition *spec.DAG) []templates.Fact {
 	return facts
 }
 
-// dagRunsOn tells what tasks ask of executors: "gpu=true: train, tune", in the order of the labels.
+// dagRunsOn reports what tasks ask of executors: "gpu=true: train, tune", in the order of the labels.
 func dagRunsOn(definition *spec.DAG) (words []string) {
 	const named = 3
 	tasks := map[string][]string{}

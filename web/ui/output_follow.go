@@ -211,7 +211,7 @@ func (a *assembler) keep() {
 	line.text = append(line.text[:0], a.held...)
 }
 
-// take gives the lines that have ended since it was last asked and, last, the one under way; only the last of them
+// take returns the lines that have ended since it was last asked and, last, the one under way; only the last of them
 // where they are more than a page, and tells so.
 func (a *assembler) take() (lines []templates.Line, dropped bool) {
 	ended, skipped := a.ended, a.skipped

@@ -36,7 +36,7 @@ var (
 	codes  = regexp.MustCompile(`(?s)<code>(.*?)</code>`)
 )
 
-// texts gives the lines of a page, by their numbers.
+// texts returns the lines of a page, by their numbers.
 func texts(t *testing.T, page string) map[int]string {
 	t.Helper()
 	_, page, _ = strings.Cut(page, `class="rows"`)

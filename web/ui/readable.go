@@ -36,7 +36,7 @@ func readable(data []byte) string {
 	return out.String()
 }
 
-// escapeSequence gives the length of the control sequence at the beginning of data, 0 if none is there whole.
+// escapeSequence returns the length of the control sequence at the beginning of data, 0 if none is there whole.
 func escapeSequence(data []byte) int {
 	if len(data) < 3 || data[0] != 0x1b || data[1] != '[' {
 		return 0

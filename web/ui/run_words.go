@@ -25,7 +25,7 @@ var signalMeanings = map[string]string{
 // signals that shells tell as 128 + n.
 var shellSignals = map[int]string{1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 15: "SIGTERM"}
 
-// exitWords tells how an attempt's program ended: "exit code 75, temporary failure"; "" while it goes on.
+// exitWords reports how an attempt's program ended: "exit code 75, temporary failure"; "" while it goes on.
 func exitWords(a *engine.Attempt) string {
 	switch {
 	case a.Signal != "":
@@ -46,7 +46,7 @@ func exitWords(a *engine.Attempt) string {
 	return words
 }
 
-// attemptWords tells how an attempt ended, with who ended it.
+// attemptWords reports how an attempt ended, with who ended it.
 func attemptWords(run *engine.Run, a *engine.Attempt) string {
 	exit := exitWords(a)
 	switch a.Status {

@@ -80,7 +80,7 @@ func addSpan(spans []templates.Styled, class, text string) []templates.Styled {
 	return append(spans, templates.Styled{Class: class, Text: text})
 }
 
-// sequenceLength gives the length of the escape sequence at the beginning of data, 0 if it is none or not whole.
+// sequenceLength returns the length of the escape sequence at the beginning of data, 0 if it is none or not whole.
 func sequenceLength(data []byte) int {
 	if len(data) < 2 {
 		return 0

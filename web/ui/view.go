@@ -140,7 +140,7 @@ func kindWords(kind, arch string) string {
 	return words
 }
 
-// binaryName gives the name in a reference to a program; "" where it is a digest.
+// binaryName returns the name in a reference to a program; "" where it is a digest.
 func binaryName(reference string) string {
 	ref, err := spec.ParseBinary(reference)
 	if err != nil {
@@ -149,7 +149,7 @@ func binaryName(reference string) string {
 	return ref.Name
 }
 
-// lag tells how long after its slot a run started.
+// lag reports how long after its slot a run started.
 func lag(run *engine.Run) string {
 	if run.Trigger != engine.TriggerSchedule || run.Slot.IsZero() || run.StartedAt.IsZero() {
 		return ""

@@ -30,7 +30,7 @@ type keptWave struct {
 	at     time.Time
 }
 
-// wave gives a wave with its tasks, from memory where that is fresh enough.
+// wave returns a wave with its tasks, from memory where that is fresh enough.
 func (u *UI) wave(ctx context.Context, id string) (*service.WaveDetail, error) {
 	present, err := u.service.Wave(ctx, namespaceOf(ctx), id)
 	if err != nil {

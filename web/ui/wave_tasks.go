@@ -68,7 +68,7 @@ func (u *UI) fillTasks(ctx context.Context, c echo.Context, detail *service.Wave
 	return nil
 }
 
-// chooseTasks gives the tasks of a state, and whose names hold a text, in the order of the definition. A text that ends
+// chooseTasks returns the tasks of a state, and whose names hold a text, in the order of the definition. A text that ends
 // in a star names a beginning.
 func chooseTasks(detail *service.WaveDetail, filter templates.WaveFilter) []int {
 	text := strings.ToLower(filter.Text)
