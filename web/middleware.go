@@ -19,7 +19,7 @@ import (
 
 type requestKey struct{}
 
-// RequestID gives the id of the request that a context belongs to, or "".
+// RequestID returns the id of the request that a context belongs to, or "".
 func RequestID(ctx context.Context) string {
 	id, _ := ctx.Value(requestKey{}).(string)
 	return id
@@ -159,7 +159,7 @@ var withoutTrailingSlash = middleware.RemoveTrailingSlashWithConfig(middleware.T
 	RedirectCode: http.StatusPermanentRedirect,
 })
 
-// notCompressed tells what is sent as it is: streams, programs, output that may be large, and what is small by nature.
+// notCompressed reports what is sent as it is: streams, programs, output that may be large, and what is small by nature.
 func notCompressed(c echo.Context) bool {
 	r := c.Request()
 	return streams(r) || uploads(r) || r.Header.Get("Range") != "" || strings.HasSuffix(r.URL.Path, "/content") ||

@@ -23,7 +23,7 @@ const Prefix = "/api/v1"
 type Config struct {
 	Version string
 	Log     *slog.Logger
-	// RequestID gives the id that a fault is logged under; nil where there are none.
+	// RequestID returns the id that a fault is logged under; nil where there are none.
 	RequestID func(context.Context) string
 	// Patience is how long a client may take nothing of a stream before it is given up; default 1 minute.
 	Patience time.Duration

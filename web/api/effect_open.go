@@ -47,7 +47,7 @@ func (a *API) effectOpen() {
 	responses["201"] = &huma.Response{Description: "Nobody has opened it before: do it", Content: responses["200"].Content}
 }
 
-// programOf tells which program asks.
+// programOf reports which program asks.
 func programOf(ctx context.Context) (service.Program, error) {
 	program, is := service.ProgramOf(ctx)
 	if !is {

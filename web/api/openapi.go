@@ -68,7 +68,7 @@ func (a *API) describe() huma.Config {
 	}
 }
 
-// OpenAPI gives the description of the API as JSON.
+// OpenAPI returns the description of the API as JSON.
 func (a *API) OpenAPI() ([]byte, error) { return json.Marshal(a.huma.OpenAPI()) }
 
 // document serves the description. It is made once, from all that was registered before.

@@ -40,10 +40,10 @@ func (p *Problem) RetryAfter(wait time.Duration) *Problem {
 	return p
 }
 
-// Error gives the detail.
+// Error returns the detail.
 func (p *Problem) Error() string { return p.Detail }
 
-// GetStatus gives the HTTP status.
+// GetStatus returns the HTTP status.
 func (p *Problem) GetStatus() int { return p.Status }
 
 // ContentType says what a problem is sent as.
@@ -65,7 +65,7 @@ func init() {
 	}
 }
 
-// requestProblem tells what huma found wrong with a request.
+// requestProblem reports what huma found wrong with a request.
 func requestProblem(status int, message string, errs []error) *Problem {
 	var fields []wire.FieldError
 	for _, err := range errs {

@@ -103,7 +103,7 @@ func (t *textPieces) send(offset int64, data []byte) error {
 	return t.stream.send("output", strconv.FormatInt(offset+int64(len(data)), 10), wire.LogPiece{Offset: offset, Text: string(data)})
 }
 
-// cutCharacter tells how many bytes at the end begin a character that is not whole.
+// cutCharacter reports how many bytes at the end begin a character that is not whole.
 func cutCharacter(data []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(data); n++ {
 		last := data[len(data)-n:]

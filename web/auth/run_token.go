@@ -24,7 +24,7 @@ func NewRunTokens(key runtoken.Key, now func() time.Time) *RunTokens {
 	return &RunTokens{key: key, now: now}
 }
 
-// Check tells which program makes a request: ErrNoCredentials, ErrBadToken or ErrExpired if none does. Without a guard
+// Check reports which program makes a request: ErrNoCredentials, ErrBadToken or ErrExpired if none does. Without a guard
 // for programs, a nil one, nobody is let in.
 func (t *RunTokens) Check(r *http.Request) (service.Program, error) {
 	token, given := bearer(r)

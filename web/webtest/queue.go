@@ -40,7 +40,7 @@ func (q *Queue) Fail(err error) {
 	q.down = err
 }
 
-// Wakes gives what the engine was woken with.
+// Wakes returns what the engine was woken with.
 func (q *Queue) Wakes() []engine.Wake {
 	q.mu.Lock()
 	defer q.mu.Unlock()

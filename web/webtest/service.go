@@ -230,7 +230,7 @@ func (w *World) PutWave(t testing.TB, wave engine.Wave) {
 	w.Write(t, engine.Batch{Waves: []engine.Wave{wave}})
 }
 
-// OpenWave gives the wave of an epoch that slots have opened, not yet stored.
+// OpenWave returns the wave of an epoch that slots have opened, not yet stored.
 func (w *World) OpenWave(dag engine.DAG, epoch int64, slot time.Time) engine.Wave {
 	return engine.Wave{
 		ID: engine.WaveID(dag.UID, epoch), Revision: 1, Namespace: dag.Namespace, DAGUID: dag.UID, DAG: dag.Name, Shard: dag.Shard, Epoch: epoch,
@@ -238,14 +238,14 @@ func (w *World) OpenWave(dag engine.DAG, epoch int64, slot time.Time) engine.Wav
 	}
 }
 
-// EndWave gives the next revision of a wave, ended.
+// EndWave returns the next revision of a wave, ended.
 func EndWave(wave engine.Wave, status engine.Status) engine.Wave {
 	wave.Revision++
 	wave.Status, wave.FinishedAt = status, wave.StartedAt.Add(time.Minute)
 	return wave
 }
 
-// TaskRun gives the run of a task in a wave, in its first attempt or ended, not yet stored.
+// TaskRun returns the run of a task in a wave, in its first attempt or ended, not yet stored.
 func (w *World) TaskRun(wave engine.Wave, task string, status engine.Status) engine.Run {
 	run := engine.Run{
 		ID: engine.TaskRunID(wave.ID, task), Revision: 1, Namespace: wave.Namespace, JobUID: wave.DAGUID, Shard: wave.Shard, Generation: wave.Generation,
@@ -297,7 +297,7 @@ func (w *World) Act(t testing.TB) {
 	}
 }
 
-// Running gives the run of a job's slot in its first attempt, not yet stored.
+// Running returns the run of a job's slot in its first attempt, not yet stored.
 func (w *World) Running(job engine.Job, slot time.Time) engine.Run {
 	return engine.Run{
 		ID: engine.SlotRunID(job.UID, slot), Revision: 1, Namespace: job.Namespace, JobUID: job.UID, Job: job.Name, Shard: job.Shard,
@@ -308,7 +308,7 @@ func (w *World) Running(job engine.Job, slot time.Time) engine.Run {
 	}
 }
 
-// Ended gives the next revision of a run, ended with what it printed.
+// Ended returns the next revision of a run, ended with what it printed.
 func Ended(run engine.Run, status engine.Status, output string) engine.Run {
 	run = run.Clone()
 	run.Revision++
