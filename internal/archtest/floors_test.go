@@ -34,7 +34,7 @@ func TestFilesOfTheCoreUseNoNameFromAbove(t *testing.T) {
 	}
 }
 
-// usesOf gives for each file of a package those that declare what it uses. What other packages declare is not looked at.
+// usesOf returns for each file of a package those that declare what it uses. What other packages declare is not looked at.
 func usesOf(t *testing.T, folder string) map[string][]string {
 	t.Helper()
 	fileset := token.NewFileSet()

@@ -96,7 +96,7 @@ func TestComposeNodesAreTaken(t *testing.T) {
 
 func port(address string) string { return address[strings.LastIndex(address, ":")+1:] }
 
-// hosts gives the names of the machines in a list of URLs.
+// hosts returns the names of the machines in a list of URLs.
 func hosts(urls string) []string {
 	var names []string
 	urls = regexp.MustCompile(`://[^/@]*@`).ReplaceAllString(urls, "://")

@@ -59,7 +59,7 @@ func (s *stage) all(instruction string) []string {
 	return found
 }
 
-// ignored tells what .dockerignore keeps away from a build.
+// ignored reports what .dockerignore keeps away from a build.
 func ignored(t *testing.T) *patternmatcher.PatternMatcher {
 	t.Helper()
 	patterns, err := ignorefile.ReadAll(strings.NewReader(read(t, ".dockerignore")))

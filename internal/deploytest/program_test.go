@@ -52,7 +52,7 @@ var built = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// read gives a file of the repository.
+// read returns a file of the repository.
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, path))
@@ -72,7 +72,7 @@ type node struct {
 	files map[string]string
 }
 
-// settings gives what the program makes of a node's flags and environment, and reports what it does not take.
+// settings returns what the program makes of a node's flags and environment, and reports what it does not take.
 func (n *node) settings(t *testing.T) map[string]string {
 	t.Helper()
 	if len(n.args) == 0 || n.args[0] != "server" {
@@ -307,7 +307,7 @@ func scrapeOnce(url string) (map[string]series, error) {
 	return known, lines.Err()
 }
 
-// sorted gives the keys of a map in order.
+// sorted returns the keys of a map in order.
 func sorted[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for key := range m {

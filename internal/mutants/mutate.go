@@ -34,7 +34,7 @@ func (m *mutant) edits() []edit {
 	return append([]edit{{m.file, m.old, m.new}}, m.more...)
 }
 
-// mutate gives the changed files, by their paths below root. It fails where a text is not there, or not only once: then
+// mutate returns the changed files, by their paths below root. It fails where a text is not there, or not only once: then
 // the code has moved on, and the list must follow.
 func (m *mutant) mutate(root string) (map[string]string, error) {
 	changed := map[string]string{}

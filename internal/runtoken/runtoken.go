@@ -103,7 +103,7 @@ func Seal(attemptKey string, grant Grant) (string, error) {
 	return sealed, nil
 }
 
-// Open tells what a token grants at an instant, or ErrBad or ErrExpired.
+// Open reports what a token grants at an instant, or ErrBad or ErrExpired.
 func (k Key) Open(token string, now time.Time) (Grant, error) {
 	if len(k) < KeySize || len(token) > longest {
 		return Grant{}, ErrBad

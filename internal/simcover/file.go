@@ -90,7 +90,7 @@ func nameOf(fn *ast.FuncDecl) string {
 	return fn.Name.Name
 }
 
-// begins gives the first line of a block that says something, and what. A block begins behind the brace that opens it,
+// begins returns the first line of a block that says something, and what. A block begins behind the brace that opens it,
 // or the colon of its case, and ends before the one that closes it.
 func begins(lines []string, b cover.ProfileBlock) (int, string) {
 	for line := b.StartLine; line <= b.EndLine; line++ {
