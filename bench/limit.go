@@ -40,7 +40,7 @@ func forkRate(program string, environment []string, d time.Duration) (perSecond 
 	return float64(done.Load()) / time.Since(began).Seconds(), nil
 }
 
-// bareStarts tells how long a program of startclock's kind takes from the wish to start it to its first line, when this
+// bareStarts reports how long a program of startclock's kind takes from the wish to start it to its first line, when this
 // process starts it: one after the other, with a pause between two, as a schedule has them.
 func bareStarts(ctx context.Context, startclock, journal string, n int) (sample, error) {
 	if err := newJournal(journal); err != nil {

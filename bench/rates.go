@@ -110,7 +110,7 @@ func (t *traffic) sum() written {
 	return t.now
 }
 
-// since tells what was written for each of n runs since an earlier sum.
+// since reports what was written for each of n runs since an earlier sum.
 func (w written) since(before written, n int) string {
 	each := func(now, then int) float64 { return float64(now-then) / float64(max(n, 1)) }
 	journal, documents := each(w.journal, before.journal), each(w.documents, before.documents)

@@ -33,7 +33,7 @@ type roles struct {
 	slots    int
 	sent     func(mongo.Command) // each command to MongoDB; nil for none
 	observer shard.Observer      // nil for none
-	// around gives the executor's queue; nil for the queue itself.
+	// around returns the executor's queue; nil for the queue itself.
 	around func(*jetstream.Queue) executor.Queue
 	// register fills the store before the engine begins.
 	register func(context.Context, engineStore) error

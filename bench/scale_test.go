@@ -68,7 +68,7 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// testsIn gives the text of a folder's tests.
+// testsIn returns the text of a folder's tests.
 func testsIn(t *testing.T, folder string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))

@@ -12,7 +12,7 @@ import (
 // sample is a set of durations.
 type sample []time.Duration
 
-// at gives the value below which the share p of the sample lies; p in [0, 1].
+// at returns the value below which the share p of the sample lies; p in [0, 1].
 func (s sample) at(p float64) time.Duration {
 	if len(s) == 0 {
 		return 0

@@ -25,7 +25,7 @@ var steps = []step{
 	{"to its first line", func(_ *wire.Run, a *wire.Attempt, e entry) time.Duration { return e.began.Sub(a.StartedAt) }},
 }
 
-// finishedRuns gives the latest runs that have succeeded, at most so many.
+// finishedRuns returns the latest runs that have succeeded, at most so many.
 func finishedRuns(ctx context.Context, s *server, n int) ([]wire.Run, error) {
 	var page struct{ Items []wire.Run }
 	err := s.call(ctx, http.MethodGet, fmt.Sprintf("/runs?status=succeeded&limit=%d", min(n, 1000)), nil, &page)

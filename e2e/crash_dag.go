@@ -134,7 +134,7 @@ func LargeWave(t *testing.T, binary string, args ...string) {
 	t.Logf("%d tasks, %d runs in %s", len(detail.Tasks), len(runs), detail.FinishedAt.Sub(detail.StartedAt).Round(time.Millisecond))
 }
 
-// endedWaves gives all waves once each has ended.
+// endedWaves returns all waves once each has ended.
 func endedWaves(ctx context.Context, t *testing.T, api *client.Client) []wire.Wave {
 	t.Helper()
 	limit := time.After(settleLimit)

@@ -19,7 +19,7 @@ import (
 	"github.com/tidewheel/tidewheel/client"
 )
 
-// folder gives a folder of the test that jobs can pass through, as they may run as nobody.
+// folder returns a folder of the test that jobs can pass through, as they may run as nobody.
 func folder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -43,7 +43,7 @@ type Database struct {
 	// Command makes the command of its process. It keeps its data in a folder that is there, listens at an address, and
 	// says that it "is ready".
 	Command func(folder, listen string) *exec.Cmd
-	// URI tells how to reach it at an address, which may be that of a way through this test.
+	// URI reports how to reach it at an address, which may be that of a way through this test.
 	URI func(address string) string
 	// Faults are what it can be asked to do wrong for a while, by what the log calls it.
 	Faults map[string]func(ctx context.Context, address string, lasts time.Duration) error

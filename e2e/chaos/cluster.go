@@ -207,7 +207,7 @@ func (c *cluster) connect() {
 	c.network = newRoads(c.t, services)
 }
 
-// listen gives the address at which a service listens.
+// listen returns the address at which a service listens.
 func (c *cluster) listen(name string) string {
 	switch n := c.network.(type) {
 	case *roads:
@@ -291,7 +291,7 @@ func (c *cluster) apis() (all []*client.Client) {
 	return all
 }
 
-// folder gives a folder that jobs can pass through, as they may run as nobody. With keep it stays.
+// folder returns a folder that jobs can pass through, as they may run as nobody. With keep it stays.
 func folder(t *testing.T, keep string) string {
 	t.Helper()
 	dir := keep

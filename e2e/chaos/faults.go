@@ -253,7 +253,7 @@ func (b *breaker) remember(t trouble) {
 	b.troubles = append(b.troubles, t)
 }
 
-// report tells how often each fault came, and of how many in all.
+// report reports how often each fault came, and of how many in all.
 func (b *breaker) report() (text string, all int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -72,7 +72,7 @@ func lockModel(ttl time.Duration) porcupine.Model {
 	return model.ToModel()
 }
 
-// stepLock gives the states in which a lock may be after an operation; none if it cannot have gone like that.
+// stepLock returns the states in which a lock may be after an operation; none if it cannot have gone like that.
 func stepLock(s lockState, q question, a answer, ttl int64) (next []lockState) {
 	unsure := a.done == doneError || a.done == ""
 	if unsure {

@@ -11,13 +11,13 @@ import (
 
 // network is how parts reach each other, and how a part is cut off.
 type network interface {
-	// name tells what it is made of.
+	// name reports what it is made of.
 	name() string
 	// host is the address at which a part listens.
 	host(part string) string
 	// owner is the part that listens for a service.
 	owner(service string) string
-	// reach gives the address by which one part reaches another's service.
+	// reach returns the address by which one part reaches another's service.
 	reach(from, service string) string
 	// place makes a command run where the part lives.
 	place(part string, command *exec.Cmd)

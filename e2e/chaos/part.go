@@ -133,7 +133,7 @@ func (p *part) signal(signal syscall.Signal, away time.Duration) {
 	}
 }
 
-// id gives the process's id, 0 while there is none.
+// id returns the process's id, 0 while there is none.
 func (p *part) id() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -176,7 +176,7 @@ func (w *witnessed) ended(id string) (run wire.Run) {
 	return run
 }
 
-// lastAlive tells when an attempt's program was last known to live, by the lines that were read.
+// lastAlive reports when an attempt's program was last known to live, by the lines that were read.
 func lastAlive(lines []line, run string, attempt int) (at time.Time) {
 	for _, l := range lines {
 		if l.run == run && l.attempt == attempt && l.at.After(at) {
