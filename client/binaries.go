@@ -15,7 +15,7 @@ func (c *Client) Binaries(ctx context.Context, page Page) (wire.List[wire.Binary
 	return ask[wire.List[wire.Binary]](ctx, c, call{method: http.MethodGet, path: prefix + "/binaries", query: page.query()})
 }
 
-// Binary gives a binary.
+// Binary returns a binary.
 func (c *Client) Binary(ctx context.Context, name string) (wire.Binary, error) {
 	return ask[wire.Binary](ctx, c, call{method: http.MethodGet, path: prefix + "/binaries" + path(name)})
 }

@@ -34,12 +34,12 @@ func (c *Client) Engines(ctx context.Context) ([]wire.Engine, error) {
 	return list.Items, err
 }
 
-// Clocks tells how far apart the clocks of the nodes are.
+// Clocks reports how far apart the clocks of the nodes are.
 func (c *Client) Clocks(ctx context.Context) (wire.Clocks, error) {
 	return ask[wire.Clocks](ctx, c, call{method: http.MethodGet, path: prefix + "/clocks"})
 }
 
-// Queues tells what waits in each tier and class.
+// Queues reports what waits in each tier and class.
 func (c *Client) Queues(ctx context.Context) ([]wire.Queue, error) {
 	list, err := ask[wire.List[wire.Queue]](ctx, c, call{method: http.MethodGet, path: prefix + "/queues"})
 	return list.Items, err
@@ -50,13 +50,13 @@ func (c *Client) Scaling(ctx context.Context, bounds url.Values) (wire.Scaling, 
 	return ask[wire.Scaling](ctx, c, call{method: http.MethodGet, path: prefix + "/scaling", query: bounds})
 }
 
-// Streams tells how large the queue's streams and buckets are.
+// Streams reports how large the queue's streams and buckets are.
 func (c *Client) Streams(ctx context.Context) ([]wire.Stream, error) {
 	list, err := ask[wire.List[wire.Stream]](ctx, c, call{method: http.MethodGet, path: prefix + "/streams"})
 	return list.Items, err
 }
 
-// Version tells which version of Tidewheel answers.
+// Version reports which version of Tidewheel answers.
 func (c *Client) Version(ctx context.Context) (wire.Version, error) {
 	return ask[wire.Version](ctx, c, call{method: http.MethodGet, path: prefix + "/version"})
 }

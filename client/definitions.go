@@ -41,12 +41,12 @@ func list[V any](ctx context.Context, c *Client, at string, filter *DefinitionFi
 	return ask[wire.List[V]](ctx, c, call{method: http.MethodGet, path: at, query: query})
 }
 
-// Job gives a job.
+// Job returns a job.
 func (c *Client) Job(ctx context.Context, name string) (wire.Job, error) {
 	return ask[wire.Job](ctx, c, call{method: http.MethodGet, path: jobsPath + path(name)})
 }
 
-// DAG gives a DAG.
+// DAG returns a DAG.
 func (c *Client) DAG(ctx context.Context, name string) (wire.DAG, error) {
 	return ask[wire.DAG](ctx, c, call{method: http.MethodGet, path: dagsPath + path(name)})
 }
@@ -156,12 +156,12 @@ func (c *Client) BackfillDAG(ctx context.Context, name string, request wire.Back
 	return ask[wire.DAGBackfill](ctx, c, call{method: http.MethodPost, path: dagsPath + path(name, "backfill"), value: request})
 }
 
-// Slots tells what became of a job's slots since an instant (zero: ever), the newest first.
+// Slots reports what became of a job's slots since an instant (zero: ever), the newest first.
 func (c *Client) Slots(ctx context.Context, name string, since time.Time, page Page) (wire.List[wire.LedgerEntry], error) {
 	return slots(ctx, c, jobsPath, name, "", since, page)
 }
 
-// DAGSlots tells what became of the slots of a DAG's root since an instant (zero: ever), the newest first. root may be ""
+// DAGSlots reports what became of the slots of a DAG's root since an instant (zero: ever), the newest first. root may be ""
 // where only one has a schedule.
 func (c *Client) DAGSlots(ctx context.Context, name, root string, since time.Time, page Page) (wire.List[wire.LedgerEntry], error) {
 	return slots(ctx, c, dagsPath, name, root, since, page)
@@ -174,12 +174,12 @@ func slots(ctx context.Context, c *Client, at, name, root string, since time.Tim
 	return ask[wire.List[wire.LedgerEntry]](ctx, c, call{method: http.MethodGet, path: at + path(name, "slots"), query: query})
 }
 
-// NextSlots tells when a job fires next after an instant (zero: now).
+// NextSlots reports when a job fires next after an instant (zero: now).
 func (c *Client) NextSlots(ctx context.Context, name string, after time.Time, count int) (wire.Preview, error) {
 	return next[wire.Preview](ctx, c, jobsPath, name, after, count)
 }
 
-// NextDAGSlots tells when the roots of a DAG fire next after an instant (zero: now).
+// NextDAGSlots reports when the roots of a DAG fire next after an instant (zero: now).
 func (c *Client) NextDAGSlots(ctx context.Context, name string, after time.Time, count int) (wire.DAGPreview, error) {
 	return next[wire.DAGPreview](ctx, c, dagsPath, name, after, count)
 }
@@ -228,7 +228,7 @@ func (c *Client) DAGGenerations(ctx context.Context, name string, page Page) (wi
 	return ask[wire.List[wire.DAGGeneration]](ctx, c, call{method: http.MethodGet, path: dagsPath + path(name, "generations"), query: page.query()})
 }
 
-// PreviewSchedule tells when a schedule would fire.
+// PreviewSchedule reports when a schedule would fire.
 func (c *Client) PreviewSchedule(ctx context.Context, request wire.PreviewRequest) (wire.Preview, error) {
 	return ask[wire.Preview](ctx, c, call{method: http.MethodPost, path: prefix + "/schedule/preview", value: request})
 }

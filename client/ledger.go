@@ -7,7 +7,7 @@ import (
 	"github.com/tidewheel/tidewheel/client/wire"
 )
 
-// LedgerCheck tells what the check of the slot ledger has found so far.
+// LedgerCheck reports what the check of the slot ledger has found so far.
 func (c *Client) LedgerCheck(ctx context.Context) (wire.LedgerCheck, error) {
 	return ask[wire.LedgerCheck](ctx, c, call{method: http.MethodGet, path: prefix + "/ledger-check"})
 }

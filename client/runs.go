@@ -40,7 +40,7 @@ func (c *Client) Runs(ctx context.Context, filter RunFilter) (wire.List[wire.Run
 	return ask[wire.List[wire.Run]](ctx, c, call{method: http.MethodGet, path: prefix + "/runs", query: query})
 }
 
-// Run gives a run.
+// Run returns a run.
 func (c *Client) Run(ctx context.Context, id string) (wire.Run, error) {
 	return ask[wire.Run](ctx, c, call{method: http.MethodGet, path: prefix + "/runs" + path(id)})
 }
@@ -58,7 +58,7 @@ func (c *Client) RetryRun(ctx context.Context, id string) (wire.Run, error) {
 // LastGood stands for the latest run of the same job before the other one that succeeded.
 const LastGood = "last-good"
 
-// CompareRuns tells in what run b differs from run a, which may be LastGood.
+// CompareRuns reports in what run b differs from run a, which may be LastGood.
 func (c *Client) CompareRuns(ctx context.Context, a, b string, exact bool) (wire.RunDiff, error) {
 	query := url.Values{"a": {a}, "b": {b}}
 	if exact {

@@ -27,7 +27,7 @@ func (c *Client) Waves(ctx context.Context, filter WaveFilter) (wire.List[wire.W
 	return ask[wire.List[wire.Wave]](ctx, c, call{method: http.MethodGet, path: prefix + "/waves", query: query})
 }
 
-// Wave gives a wave with its tasks.
+// Wave returns a wave with its tasks.
 func (c *Client) Wave(ctx context.Context, id string) (wire.WaveDetail, error) {
 	return ask[wire.WaveDetail](ctx, c, call{method: http.MethodGet, path: prefix + "/waves" + path(id)})
 }

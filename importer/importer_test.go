@@ -68,7 +68,7 @@ func TestFilesBecomeDefinitionsAndNotes(t *testing.T) {
 	}
 }
 
-// write gives the documents as YAML, which must be accepted as they stand, and the notes.
+// write returns the documents as YAML, which must be accepted as they stand, and the notes.
 func write(t testing.TB, result *importer.Result) []byte {
 	var out bytes.Buffer
 	for _, document := range result.Documents {

@@ -16,7 +16,7 @@ func reference(variable string) string { return "\x01" + variable + "\x02" }
 
 var references = regexp.MustCompile("\x01([A-Za-z0-9_]+)\x02")
 
-// command gives the arguments that let Shell run a command. What looks like a reference of Tidewheel is the command's own.
+// command returns the arguments that let Shell run a command. What looks like a reference of Tidewheel is the command's own.
 func (b *builder) command(text string) []string {
 	b.shell = true
 	text = strings.ReplaceAll(text, "${", "$${")

@@ -58,7 +58,7 @@ func resolve(n *yaml.Node, depth int) *yaml.Node {
 
 func (n node) none() bool { return n.Node == nil || n.Tag == "!!null" }
 
-// get gives the value at a path of keys.
+// get returns the value at a path of keys.
 func (n node) get(path ...string) node {
 	for _, key := range path {
 		if n.Node == nil || n.Kind != yaml.MappingNode {

@@ -59,7 +59,7 @@ type Section struct {
 	SHA256 string `json:"sha256"` // of each entry's name, a line break, its content and a line break, in their order
 }
 
-// Count gives how many documents, keys or objects a section holds.
+// Count returns how many documents, keys or objects a section holds.
 func (m *Manifest) Count(section string) int64 {
 	for i := range m.Sections {
 		if m.Sections[i].Name == section {
@@ -126,7 +126,7 @@ func (s *sums) end() {
 	}
 }
 
-// sectionOf gives the section that an entry belongs to, "" for none.
+// sectionOf returns the section that an entry belongs to, "" for none.
 func sectionOf(entry string) string {
 	switch {
 	case strings.HasPrefix(entry, keysFolder):
