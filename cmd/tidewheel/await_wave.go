@@ -20,8 +20,8 @@ const (
 )
 
 // awaitWave follows a wave to its end, prints each task when it has ended, and makes the wave's verdict the exit status.
-// told are the tasks that are not to be printed any more. A wave that was resumed is followed from its next beginning:
-// resumed is how often it had begun anew before.
+// told holds the tasks that it has printed already. A wave that was resumed is followed from its next start: resumed is
+// how often it had been started again before.
 func (c *cli) awaitWave(ctx context.Context, api *client.Client, id string, told map[string]bool, resumed int) error {
 	output := c.out
 	if c.output != "table" {
@@ -70,7 +70,7 @@ func (c *cli) waveWords(wave *wire.Wave) string {
 	return words
 }
 
-// tellEnded prints the tasks that have ended and are not told yet.
+// tellEnded prints the tasks that have ended since the last call.
 func (c *cli) tellEnded(w io.Writer, tasks []wire.WaveTask, told map[string]bool) {
 	for i := range tasks {
 		t := &tasks[i]

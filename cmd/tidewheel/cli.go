@@ -18,7 +18,7 @@ import (
 	"github.com/tidewheel/tidewheel/internal/certs"
 )
 
-// defaultURL is where `tidewheel server` listens unless told otherwise.
+// defaultURL is where `tidewheel server` listens by default.
 const defaultURL = "http://" + defaultHTTP
 
 // cli is one call of the program: what it was given, and where it writes to.

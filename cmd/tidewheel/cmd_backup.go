@@ -219,7 +219,7 @@ func isBackupFault(err error) bool {
 	return errors.Is(err, moving.ErrNotBackup) || errors.Is(err, moving.ErrCutOff) || errors.As(err, &newer) || errors.As(err, &broken)
 }
 
-// explainBackup tells an error of reading a backup as one of input.
+// explainBackup returns an error of reading a backup as an input error.
 func explainBackup(name string, err error) error {
 	if isBackupFault(err) {
 		return usage("%s: %w", name, err)
@@ -232,7 +232,7 @@ func (c *cli) quietLog() *slog.Logger {
 	return slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: slog.LevelError}))
 }
 
-// statusLine tells at a terminal how far something is.
+// statusLine shows progress at a terminal.
 type statusLine struct {
 	out  io.Writer // nil where nobody looks
 	last time.Time

@@ -69,7 +69,7 @@ func aliasWords(aliases map[string]int) string {
 	return strings.Join(words, ",")
 }
 
-// describeBinary tells all about one program.
+// describeBinary prints all about one binary.
 func (c *cli) describeBinary(w io.Writer, b *wire.Binary) {
 	t := newTable(w)
 	t.field("Name", b.Name)

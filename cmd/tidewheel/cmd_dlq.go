@@ -154,7 +154,7 @@ func ofJob(job string) string {
 	return " of " + job
 }
 
-// showDeadLetter tells of what a run died.
+// showDeadLetter prints why a run failed.
 func (c *cli) showDeadLetter(ctx context.Context, id string) error {
 	api, err := c.client()
 	if err != nil {

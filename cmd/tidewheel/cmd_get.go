@@ -14,7 +14,7 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// defaultLimit is how many entries of a list are shown unless told otherwise.
+// defaultLimit is how many entries of a list are shown by default.
 const defaultLimit = 50
 
 // getFlags are the filters of `tidewheel get`.

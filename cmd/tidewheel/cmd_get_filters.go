@@ -113,7 +113,8 @@ func (c *cli) explainNoRuns(ctx context.Context, api *client.Client, flags getFl
 	return c.explainNoUser(ctx, api, flags.user)
 }
 
-// explainNoUser says that a user is not there. Who may not see users, and whose token is no user's, is told nothing.
+// explainNoUser says that a user does not exist. It says nothing to a caller that may not see users, or whose token is
+// not a user's.
 func (c *cli) explainNoUser(ctx context.Context, api *client.Client, name string) error {
 	if name == "" {
 		return nil

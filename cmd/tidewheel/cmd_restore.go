@@ -165,7 +165,7 @@ func (c *cli) missSecretsKey(ctx context.Context, p *place) error {
 	return nil
 }
 
-// identity tells two backups apart.
+// identity returns a text that differs between any two backups.
 func identity(manifest *moving.Manifest) string {
 	text, err := json.Marshal(manifest)
 	if err != nil {

@@ -90,7 +90,7 @@ func writeDemo(data *dataFolder, loaded []string) error {
 	return writeFile(data.path(demoFile), append(text, '\n'), 0o600)
 }
 
-// unavailable tells that a part is away, and that trying again may help.
+// unavailable reports whether a part is unreachable, so that trying again may help.
 func unavailable(err error) bool {
 	var refused *service.Error
 	return errors.As(err, &refused) && refused.Kind == service.KindUnavailable

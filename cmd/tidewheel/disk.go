@@ -97,7 +97,7 @@ func (d *disk) set(full bool, why string) {
 	}
 }
 
-// state returns whether the disk is full, and a channel that is closed when that changes.
+// state reports whether the disk is full, and a channel that is closed when that changes.
 func (d *disk) state() (bool, <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -156,7 +156,7 @@ func (d *disk) hold(ctx context.Context, run func(context.Context) error) error 
 	return err
 }
 
-// tellingStore tells the disk of commits that were refused for want of space.
+// tellingStore notifies the disk of commits that failed for want of space.
 type tellingStore struct {
 	shard.Store
 	disk *disk

@@ -17,7 +17,7 @@ import (
 // errBeginAnew ends a server that is to be started again in the same process.
 var errBeginAnew = errors.New("the server restarts")
 
-// diskFull is what a user is told.
+// diskFull is the message for the user.
 func diskFull(err error) error {
 	told := &service.Error{
 		Kind: service.KindUnavailable, Code: "disk_full", Err: err,

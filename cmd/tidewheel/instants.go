@@ -116,7 +116,7 @@ func pair(span, large time.Duration, largeUnit string, small time.Duration, smal
 	return text
 }
 
-// stamp returns an instant for people, in UTC.
+// stamp returns an instant as users read it, in UTC.
 func stamp(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -128,7 +128,7 @@ func stamp(at time.Time) string {
 	return at.Format("2006-01-02 15:04:05.000Z")
 }
 
-// bytesOf returns a size for people.
+// bytesOf returns a size as users read it.
 func bytesOf(size int64) string {
 	switch {
 	case size < 1<<10:

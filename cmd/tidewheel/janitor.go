@@ -26,10 +26,10 @@ const (
 	janitorLateShare = 0.5
 )
 
-// knownRuns tells which of some runs exist.
+// knownRuns reports which of some runs exist.
 type knownRuns = func(ctx context.Context, runs []string) (map[string]bool, error)
 
-// usedBinaries tells which of some programs something refers to.
+// usedBinaries reports which of some programs are still referred to.
 type usedBinaries = func(ctx context.Context, digests []string) (map[string]bool, error)
 
 // sweeper removes outputs, artifacts and programs, and what broken uploads have left.
@@ -289,8 +289,8 @@ func (j *janitor) deleteArtifacts(ctx context.Context, run *engine.Run) {
 	j.stored.add(run.Namespace, -bytes)
 }
 
-// sweepOrphans removes the outputs and artifacts whose runs a janitor has removed, but that crashed before it came to
-// them, and artifacts that no run ever told of. Where runs are never removed, they belong to runs that are there.
+// sweepOrphans removes outputs and artifacts without a run: a janitor removed the run and crashed before it came to them,
+// or no run ever recorded the artifact. Where runs are never removed, it does nothing.
 func (j *janitor) sweepOrphans(ctx context.Context) error {
 	if j.keep.History <= 0 {
 		return nil

@@ -189,7 +189,7 @@ func (p *place) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// name tells the place to people, without passwords.
+// name returns the place as users read it, without passwords.
 func (p *placeConfig) name() string {
 	var words []string
 	if p.mongoURI != "" {

@@ -51,7 +51,7 @@ func (c *ServerConfig) validateAPIURL() error {
 	return nil
 }
 
-// grantingQueue gives each task what its program reaches the API with, and how much it may store.
+// grantingQueue adds to each task the credentials of its program for the API, and how much it may store.
 type grantingQueue struct {
 	shard.Queue
 	key     runtoken.Key

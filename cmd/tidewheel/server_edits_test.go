@@ -11,7 +11,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// foundEdits gives what was edited, and fails first.
+// foundEdits returns the edits; its first call fails.
 type foundEdits struct {
 	fails int
 	wakes []engine.Wake

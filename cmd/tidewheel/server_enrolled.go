@@ -204,8 +204,8 @@ func (i *ownCredentials) taskKeys() signing.Source {
 	}
 }
 
-// enrolled tells the queue who this executor is; nil without --enrolment. It begins with new credentials, where the server
-// answers: those of before may have expired, or be for other labels.
+// enrolled returns the identity of this executor for the queue; nil without --enrolment. It starts with new credentials
+// if the server answers: the old ones may have expired, or be for other labels.
 func (s *Server) enrolled(ctx context.Context) (*jetstream.Enrolled, error) {
 	i := s.identity
 	if i == nil {

@@ -18,21 +18,21 @@ type runningBounds struct {
 	server     *Server
 	runner     *shard.Runner
 	namespaces *access.Namespaces
-	known      map[string]int // what the engine was told last
+	known      map[string]int // the bounds that the engine got last
 }
 
 func newRunningBounds(s *Server, runner *shard.Runner) *runningBounds {
 	return &runningBounds{server: s, runner: runner, namespaces: access.NewNamespaces(s.store, time.Now)}
 }
 
-// follow tells the engine of changes until ctx ends.
+// follow sends changes to the engine until ctx ends.
 func (b *runningBounds) follow(ctx context.Context) {
 	for pause(ctx, quotasEvery) == nil {
 		b.refresh(ctx)
 	}
 }
 
-// refresh tells the engine if its bounds have changed. What cannot be read stays as it is.
+// refresh sends the bounds to the engine if they have changed. A bound that cannot be read stays as it is.
 func (b *runningBounds) refresh(ctx context.Context) {
 	limit, cancel := context.WithTimeout(ctx, quotasEvery)
 	defer cancel()

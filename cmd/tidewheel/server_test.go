@@ -97,7 +97,7 @@ func (s *testServer) apply(text string) string {
 	return s.mustWith(text, "apply", "-f", "-")
 }
 
-// run gives a run as the API tells it.
+// show returns a run as the API shows it.
 func (s *testServer) show(id string) wire.Run {
 	s.t.Helper()
 	return decode[wire.Run](s.t, s.must("get", "run", id, "-o", "json"))

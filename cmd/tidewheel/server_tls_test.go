@@ -19,7 +19,7 @@ import (
 	"github.com/tidewheel/tidewheel/internal/certs/certstest"
 )
 
-// startTLSServer starts a server with a certificate for localhost, whose authority the command line is not told.
+// startTLSServer starts a server with a certificate for localhost, whose authority the command line does not know.
 func startTLSServer(t *testing.T, change func(*ServerConfig)) (*testServer, *certstest.Authority) {
 	t.Helper()
 	ca, config := certstest.New(t), serverConfigFor(t)

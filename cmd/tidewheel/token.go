@@ -101,7 +101,7 @@ func (c *cli) stateFolder() string {
 }
 
 // shareToken leaves the token where only this user can read it, under the address of the server, so that the command
-// line works without being told. It is done for loopback only: a token is never sent to another machine unasked.
+// line finds it without --token. It does so for loopback only: the client never sends a token to another machine unasked.
 func shareToken(folder, address, token string) error {
 	path := sharedToken(folder, address)
 	if path == "" {

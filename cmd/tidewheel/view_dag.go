@@ -27,7 +27,7 @@ func (c *cli) tableOfDAGs(w io.Writer, dags []wire.DAG) {
 	t.flush()
 }
 
-// describeDAG tells all about one DAG: what is known of it, its definition, and its last waves.
+// describeDAG prints all about one DAG: its state, its definition, and its last waves.
 func (c *cli) describeDAG(w io.Writer, d *wire.DAG, preview *wire.DAGPreview, waves []wire.Wave) error {
 	t := newTable(w)
 	c.describeDefinition(t, &d.Definition)
@@ -89,7 +89,7 @@ func (c *cli) waveTook(wave *wire.Wave) string {
 	return roughly(max(took, 0))
 }
 
-// describeWave tells all about one wave.
+// describeWave prints all about one wave.
 func (c *cli) describeWave(w io.Writer, wave *wire.WaveDetail) {
 	t := newTable(w)
 	t.field("Wave", wave.ID)

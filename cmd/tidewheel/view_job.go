@@ -58,7 +58,7 @@ func (c *cli) describeHistory(w io.Writer, t *table, d *wire.Definition, text []
 	fmt.Fprintf(w, "\nDefinition:\n%s", indent(string(text)))
 }
 
-// describeJob tells all about one job: what is known of it, its definition, and what it did last.
+// describeJob prints all about one job: its state, its definition, and its last runs.
 func (c *cli) describeJob(w io.Writer, j *wire.Job, preview *wire.Preview, runs []wire.Run) error {
 	t := newTable(w)
 	c.describeDefinition(t, &j.Definition)
@@ -187,7 +187,7 @@ func (c *cli) tableOfDeadLetters(w io.Writer, letters []wire.DeadLetter) {
 	t.flush()
 }
 
-// fieldPlace tells where a faulty field lies.
+// fieldPlace returns where a faulty field is.
 func fieldPlace(fault wire.FieldError) string {
 	switch {
 	case fault.File != "" && fault.Line > 0:

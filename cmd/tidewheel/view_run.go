@@ -81,7 +81,7 @@ func (c *cli) took(r *wire.Run) string {
 	return roughly(max(c.now().Sub(began), 0))
 }
 
-// describeRun tells all about one run.
+// describeRun prints all about one run.
 func (c *cli) describeRun(w io.Writer, d *describedRun) {
 	r := &d.Run
 	t := newTable(w)
@@ -160,7 +160,7 @@ func (c *cli) describeRun(w io.Writer, d *describedRun) {
 	}
 }
 
-// describeEffects tells what a run's program does once.
+// describeEffects prints what a run's program does once.
 func describeEffects(w io.Writer, effects []wire.Effect) {
 	if len(effects) == 0 {
 		return
@@ -178,7 +178,7 @@ func describeEffects(w io.Writer, effects []wire.Effect) {
 	t.flush()
 }
 
-// describeLeft tells what a run has handed on.
+// describeLeft prints what a run has handed on.
 func describeLeft(w io.Writer, r *wire.Run) {
 	var outputs map[string]json.RawMessage
 	if len(r.Outputs) > 0 && json.Unmarshal(r.Outputs, &outputs) == nil {
