@@ -70,7 +70,7 @@ func (c *alertsCheck) faults(ctx context.Context, path string, own *spec.Alerts,
 	return faults, nil
 }
 
-// targetFault says why a target would not be told; "" for nothing.
+// targetFault returns why a target would get no notification; "" if it would.
 func (c *alertsCheck) targetFault(ctx context.Context, name string) (string, error) {
 	if fault, looked := c.known[name]; looked {
 		return fault, nil

@@ -123,7 +123,7 @@ func (s *Service) PreviewAlias(ctx context.Context, namespace, name, alias strin
 	return change, nil
 }
 
-// RollsBackTo tells where a rollback of an alias would lead, 0 if there is nothing to go back to.
+// RollsBackTo returns the version that a rollback of an alias would lead to, 0 if there is none.
 func RollsBackTo(binary *engine.Binary, alias string) int {
 	to, err := rollBackTo(binary, alias)
 	if err != nil {

@@ -16,7 +16,7 @@ const tasksNamed = 5
 
 // TaskHindrances returns why no wave of a DAG opens, and why tasks would wait or fail when it is their turn: that it is
 // paused or outside of its active time, that no engine takes up what is due, that no executor has their tier or their labels,
-// or that a program is not there. Each is told once, with the tasks that it concerns, in the order of the definition. What its
+// or that a program is not there. Each is listed once, with the tasks that it concerns, in the order of the definition. What its
 // definition asks for in vain comes last. That the executors cannot be asked is a hindrance of its own, not an error.
 func (s *Service) TaskHindrances(ctx context.Context, dag *engine.DAG) ([]Hindrance, error) {
 	now := s.now()

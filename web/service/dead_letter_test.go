@@ -219,7 +219,7 @@ func TestManyAreReplayedAndThoseThatCannotBeAreTold(t *testing.T) {
 	}
 }
 
-// What is more than one request takes is told, and the cursor leads on.
+// The answer reports that there is more than one request takes, and its cursor leads on.
 func TestManyAreTakenAThousandAtATime(t *testing.T) {
 	w := webtest.New(t)
 	var decision engine.Batch

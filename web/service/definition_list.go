@@ -116,7 +116,8 @@ func (d *Definitions[S]) selects(q *ListQuery, definition *engine.Definition[S])
 	return strings.Contains(strings.ToLower(definition.Name), strings.ToLower(q.Text)) && d.matches(q, &definition.Spec)
 }
 
-// source gives definitions in an order, those behind a cursor, how many definitions or runs it has looked at, and the next cursor.
+// source returns definitions in an order, those behind a cursor, how many definitions or runs it has read, and the next
+// cursor.
 type source[S engine.Spec] func(
 	ctx context.Context, q *ListQuery, cursor string, size int,
 ) (definitions []engine.Definition[S], looked int, next string, err error)

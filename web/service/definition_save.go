@@ -148,7 +148,7 @@ func (d *Definitions[S]) rewrite(ctx context.Context, old engine.Definition[S], 
 	return saved, err
 }
 
-// describe tells the audit log what a definition was, nil for nothing, and what it is now.
+// describe records in the audit log what a definition was, nil for nothing, and what it is now.
 func (d *Definitions[S]) describe(ctx context.Context, before, after *engine.Definition[S]) {
 	state := func(of *engine.Definition[S]) string {
 		switch {

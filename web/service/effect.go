@@ -35,7 +35,7 @@ func (e *EffectDoneError) Error() string {
 // thread of the same program has made progress, and there are few of both.
 const effectTries = 16
 
-// OpenEffect opens an effect for an attempt, before the attempt does it. first reports that no attempt has opened it
+// OpenEffect opens an effect for an attempt, before the attempt does it. first reports whether no attempt has opened it
 // before, so none can have done it. Otherwise this attempt or an earlier one opened it and did not close it: it may be
 // done or not, and the caller must check. It returns an *EffectDoneError for an effect that is done, and a KindFenced
 // for an attempt that is not the run's current one.

@@ -257,8 +257,8 @@ func (f *flaky) ReplaceEffect(ctx context.Context, effect engine.RunEffect) erro
 	return f.write(ctx, func(ctx context.Context) error { return f.Store.ReplaceEffect(ctx, effect) })
 }
 
-// A program that repeats what failed does each thing once, however the store fails: it is never told twice that it is
-// the first, and what it did while being the first is never lost.
+// A program that repeats what failed does each thing once, however the store fails: the service never says twice that
+// it is the first, and what it did while being the first is never lost.
 func TestEffectSurvivesAStoreThatFails(t *testing.T) {
 	w := newEffects(t)
 	store := &flaky{Store: w.Store}

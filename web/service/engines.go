@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// ownerlessAfter is for how long shards may be without an owner before that is told: they are handed over in a
-	// moment, and taken within a second once the lease of an engine that died has ended.
+	// ownerlessAfter is how long shards may be without an owner before the pages show it: engines hand shards over at
+	// once, and take them within a second after the lease of a dead engine has ended.
 	ownerlessAfter = 3 * time.Second
-	// clockTolerance is how far the clocks of two nodes may differ. It is told apart from a presence that was long
-	// under way, which makes a clock look as if it were behind.
+	// clockTolerance is how far the clocks of two nodes may differ. A presence that was delayed on its way makes a clock
+	// look slow, too; that does not count.
 	clockTolerance = 3 * time.Second
 )
 

@@ -57,7 +57,7 @@ func (f Field) place() string {
 	return fmt.Sprintf("%s:%d:%d: ", f.File, f.Line, f.Column)
 }
 
-// fieldOf tells a problem of a definition as a faulty field.
+// fieldOf returns a problem of a definition as a faulty field.
 func fieldOf(p spec.Problem) Field {
 	location := "body"
 	if p.Path != "" {
@@ -93,7 +93,7 @@ func conflict(code, format string, args ...any) *Error {
 	return &Error{Kind: KindConflict, Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
-// briefLimit is how long a reason may be that is told as it is, in bytes.
+// briefLimit is how long a reason may be that is shown as it is, in bytes.
 const briefLimit = 120
 
 // brief returns the reason of a fault for a user who cannot mend it: what an adapter has as Brief, else a short text as
@@ -113,7 +113,7 @@ func brief(err error) string {
 	return text
 }
 
-// inner gives what an error wraps, nil if nothing; of several the last: what was wrapped comes after what it is classed as.
+// inner returns what an error wraps, nil if nothing; of several the last: what was wrapped comes after what it is classed as.
 func inner(err error) error {
 	if many, ok := err.(interface{ Unwrap() []error }); ok && len(many.Unwrap()) > 0 {
 		return many.Unwrap()[len(many.Unwrap())-1]

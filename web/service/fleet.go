@@ -13,7 +13,7 @@ import (
 const (
 	// quietAfter is how long an executor that announces itself every 3 seconds may say nothing before it counts as silent.
 	quietAfter = 7 * time.Second
-	// remembered is how long an executor that vanished without a word is told as silent.
+	// remembered is how long an executor that vanished without notice is shown as silent.
 	remembered = time.Hour
 	// fleetKept bounds how many are remembered.
 	fleetKept = 1_000
@@ -22,8 +22,8 @@ const (
 // Executor is one that is alive, or was lately.
 type Executor struct {
 	engine.Presence
-	// Silent tells that it vanished, or has not been heard of for longer than it should, without having said that it
-	// stops. What it ran is taken for lost when its locks expire.
+	// Silent reports that the executor has not announced itself for longer than it should, without having said that it
+	// stops. Its runs count as lost when its locks expire.
 	Silent bool
 }
 

@@ -161,7 +161,7 @@ func (s *Service) executorHindrances(ctx context.Context, tier spec.Tier, runsOn
 	return nil
 }
 
-// engineHindrance tells that what is due has not been taken up.
+// engineHindrance returns the hindrance that no engine has taken up what is due.
 func (d *Definitions[S]) engineHindrance(ctx context.Context, definition *engine.Definition[S], now time.Time) ([]Hindrance, error) {
 	if definition.Pending && now.Sub(definition.UpdatedAt) > engineBehind && !definition.PausedAt.After(now.Add(-engineBehind)) {
 		return []Hindrance{{Code: "engine_behind", Stops: true, Words: "No engine has taken up the last change of it: is one running?"}}, nil
@@ -186,7 +186,7 @@ func (d *Definitions[S]) engineHindrance(ctx context.Context, definition *engine
 	return nil, nil
 }
 
-// skippedHindrance tells that the last slot did not fire, if no run is newer.
+// skippedHindrance returns the hindrance that the last slot did not fire, if no run is newer.
 func (s *Service) skippedHindrance(ctx context.Context, job *engine.Job, now time.Time) ([]Hindrance, error) {
 	ranges, _, err := s.store.Slots(ctx, engine.SlotFilter{JobUID: job.UID, Since: now.Add(-24 * time.Hour), Limit: 1})
 	if err != nil {

@@ -47,7 +47,7 @@ func jobLedger(job *engine.Job, _ string) (ledgerOf, error) {
 	return ledgerOf{uid: job.UID, runs: engine.RunFilter{Namespace: job.Namespace, JobUID: job.UID}, words: "job " + job.Name}, nil
 }
 
-// ledgerOf says whose slots are told: the uid under which the ledger has them, and the runs that they have made.
+// ledgerOf says whose slots are shown: the uid under which the ledger has them, and the runs that they have made.
 type ledgerOf struct {
 	uid   string
 	runs  engine.RunFilter

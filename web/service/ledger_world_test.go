@@ -16,7 +16,7 @@ import (
 )
 
 // tide is a world with an engine in it: the cores that run in production, one for each shard, on the world's store and
-// clock, and executors that end what they are given when they are told to.
+// clock, and executors that end their tasks when the test asks for it.
 type tide struct {
 	*webtest.World
 	t     *testing.T
@@ -49,7 +49,7 @@ var allShards = func() (all []int) {
 	return all
 }()
 
-// restart gives the engine an empty memory, which it fills from the store.
+// restart empties the memory of the engine, which fills it from the store.
 func (w *tide) restart() {
 	for i := range w.units {
 		w.units[i] = &unit{core: core.NewCore(core.DefaultConfig(), w.Now, rand.New(rand.NewPCG(1, 1)))}
@@ -196,7 +196,7 @@ func (w *tide) next() (next time.Time, ok bool) {
 	return next, ok
 }
 
-// tick tells the time to the cores that have something to do.
+// tick passes the time to the cores that have something to do.
 func (w *tide) tick() {
 	for i, u := range w.units {
 		if at, has := u.core.Next(); has && !at.After(w.Now) {
@@ -205,7 +205,7 @@ func (w *tide) tick() {
 	}
 }
 
-// differences checks the ledger, and tells what is missing: "job 12:00:00", or wrong: "job 12:00:00 both".
+// differences checks the ledger, and returns what is missing: "job 12:00:00", or wrong: "job 12:00:00 both".
 func (w *tide) differences() []string {
 	w.t.Helper()
 	w.must(w.CheckLedger(w.t.Context()))

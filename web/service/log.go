@@ -104,7 +104,7 @@ func (l *limitWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// LastLines tells where the last n lines begin; a line without its newline at the end is one, too.
+// LastLines returns where the last n lines begin; an unfinished last line counts, too.
 func (l *Log) LastLines(ctx context.Context, n int64) (offset int64, err error) {
 	switch {
 	case n <= 0:

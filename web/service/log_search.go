@@ -53,7 +53,7 @@ type LogMatches struct {
 	Next string
 }
 
-// Search looks for lines from a place on, in bounded time; each line is told once.
+// Search looks for lines from a place on, in bounded time; it returns each line once.
 func (l *Log) Search(ctx context.Context, search LogSearch) (LogMatches, error) {
 	if !search.Errors && search.Text == "" {
 		return LogMatches{}, field("search_text_missing", "query.q", "there is no text to search for: give it as q, or errors=true for lines that look like errors")
@@ -86,7 +86,7 @@ type logScan struct {
 
 	offset int64
 	line   int64 // from 1, the one that offset is in
-	told   bool  // this line has been told: its rest is passed over
+	told   bool  // this line is in found already: its rest is skipped
 	found  []LogMatch
 
 	block, lowered []byte
@@ -158,7 +158,7 @@ func (s *logScan) run(ctx context.Context) (LogMatches, error) {
 	return matches, nil
 }
 
-// scan looks through the first n bytes of the block and tells how many of them are done with: a match may begin in the
+// scan looks through the first n bytes of the block and returns how many of them are done with: a match may begin in the
 // rest and end in the next block.
 func (s *logScan) scan(n int, last bool) (done int) {
 	block := s.block[:n]

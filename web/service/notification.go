@@ -37,7 +37,7 @@ func (s *Service) book() (*notify.Book, error) {
 	return s.config.Notifications.Book, nil
 }
 
-// explainNotify puts what a book answers into words. what and name are what it was asked about.
+// explainNotify puts an error of the book into words. what and name say what it was asked for.
 func explainNotify(err error, what, name string) error {
 	var faulty *notify.InvalidError
 	var used *notify.InUseError
@@ -127,8 +127,8 @@ func targetWords(t *notify.Target) string {
 	return words
 }
 
-// DeleteTarget removes a notification target. One that definitions name is removed by force only: what they would tell it is not told
-// then. One that the rules of the namespace name is not removed.
+// DeleteTarget removes a notification target. It removes one that definitions name only by force: their alerts are not
+// sent then. It does not remove one that the rules of the namespace name.
 func (s *Service) DeleteTarget(ctx context.Context, namespace, name string, force bool) error {
 	target, err := s.Target(ctx, namespace, name)
 	if err != nil {
@@ -211,7 +211,8 @@ func (s *Service) TestTarget(ctx context.Context, namespace, name string) (answe
 	return answer, nil
 }
 
-// Deliveries lists what was told to notification targets, the newest first. A page may be shorter than its limit and have a next one.
+// Deliveries lists the notifications that were sent to targets, the newest first. A page may be shorter than its limit
+// and have a next one.
 func (s *Service) Deliveries(ctx context.Context, filter notify.DeliveryFilter) ([]notify.Delivery, string, error) {
 	book, err := s.book()
 	if err != nil {
@@ -322,8 +323,8 @@ func (s *Service) DeleteSilence(ctx context.Context, namespace, id string) error
 	return nil
 }
 
-// NotificationRules returns what is told about the definitions of a namespace that do not say otherwise. A server without notifications
-// has none.
+// NotificationRules returns the default alerts of a namespace, for definitions without alerts of their own. A server
+// without notifications has none.
 func (s *Service) NotificationRules(ctx context.Context, namespace string) (spec.Alerts, error) {
 	if s.config.Notifications.Book == nil {
 		return spec.Alerts{}, nil
@@ -331,7 +332,7 @@ func (s *Service) NotificationRules(ctx context.Context, namespace string) (spec
 	return s.config.Notifications.Book.Rules(ctx, namespace)
 }
 
-// SetNotificationRules says what is told about the definitions of a namespace that do not say otherwise.
+// SetNotificationRules sets the default alerts of a namespace, for definitions without alerts of their own.
 func (s *Service) SetNotificationRules(ctx context.Context, namespace string, rules spec.Alerts) error {
 	book, err := s.book()
 	if err != nil {
@@ -356,7 +357,7 @@ func (s *Service) SetNotificationRules(ctx context.Context, namespace string, ru
 	return nil
 }
 
-// AlertWords say what is told and to whom: "failed, dead, slow after 5m0s to ops, lead"; "" for nothing.
+// AlertWords returns which alerts are sent and to which targets: "failed, dead, slow after 5m0s to ops, lead"; "" for nothing.
 func AlertWords(a *spec.Alerts) string {
 	if a == nil {
 		return ""

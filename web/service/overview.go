@@ -93,7 +93,7 @@ var concernOrder = []ConcernKind{
 	ConcernDisk, ConcernLedger, ConcernNoEngine, ConcernOwnerless, ConcernNoExecutor, ConcernBehind, ConcernStream, ConcernOverdue, ConcernUnserved, ConcernSilent, ConcernRefused, ConcernClocks, ConcernDead, ConcernFailing, ConcernWave, ConcernMissed, ConcernLate, ConcernHeldUp, ConcernOutlasts, ConcernOverlap,
 }
 
-// Overview reports how things stand. Where the queue does not answer it tells what the store knows.
+// Overview reports how things stand. If the queue does not answer, it reports what the store has.
 func (s *Service) Overview(ctx context.Context, namespace string) (Overview, error) {
 	now := s.now()
 	view := Overview{At: now}
@@ -240,7 +240,7 @@ func (s *Service) recovered(ctx context.Context, letters []engine.DeadLetter, no
 	return uids, nil
 }
 
-// lookAtLedger tells what the check of the ledger has found.
+// lookAtLedger adds what the check of the ledger has found.
 func (s *Service) lookAtLedger(namespace string, view *Overview) {
 	state := s.LedgerState()
 	for i := range state.Differences {

@@ -81,7 +81,7 @@ func (s *Service) explainOverlaps(ctx context.Context, overlaps map[string]*Conc
 	return nil
 }
 
-// waitedShare tells for how much of the time of skipped slots the run that was in their way had not begun, from 0 to 1;
+// waitedShare returns for how much of the time of skipped slots the run that was in their way had not begun, from 0 to 1;
 // false where none of the runs was in their way.
 func waitedShare(r *engine.SlotRange, marks []engine.RunMark, now time.Time) (share float64, known bool) {
 	for i := range marks {

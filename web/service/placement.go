@@ -106,7 +106,7 @@ type ServedQueue struct {
 	// Serving are the executors of the tier that take new work; Busy of their Slots are taken.
 	Serving, Slots, Busy int
 	Unserved             string // why no executor does, in words; "" if one does
-	// Served tells the same of each of Pools.
+	// Served has the same for each of Pools.
 	Served []ServedPool
 }
 
@@ -207,7 +207,7 @@ func (s *Service) NobodyRunsOf(ctx context.Context, runs []engine.Run) map[strin
 	return why
 }
 
-// crowded tells that no queue can be opened for labels, because too many are; "" if one can, or is there.
+// crowded returns why no queue can be opened for labels: too many are open. It returns "" if one can be, or is there.
 func crowded(depths []engine.QueueDepth, tier spec.Tier, runsOn map[string]string) string {
 	pools := 0
 	for i := range depths {
@@ -232,8 +232,8 @@ func (s *Service) Warnings(ctx context.Context, namespace string, document spec.
 	return append(s.unplaced(ctx, document), s.unsentAlerts(ctx, namespace, document)...)
 }
 
-// unplaced tells of a job, or of tasks of a DAG, that ask for labels and that nobody would run now, in words. It is a
-// warning: who has the labels may be started when there is work.
+// unplaced returns, in words, that a job or tasks of a DAG ask for labels that no executor has now. It is a warning: an
+// executor with the labels may be started when there is work.
 func (s *Service) unplaced(ctx context.Context, document spec.Document) []string {
 	jobs := map[string]*spec.Job{}
 	if document.DAG == nil {

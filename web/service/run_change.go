@@ -23,7 +23,7 @@ func (s *Service) Runs(ctx context.Context, filter engine.RunFilter) ([]engine.R
 	return s.store.Runs(ctx, filter)
 }
 
-// CancelRun asks the engine to end a run. It answers as soon as the request is durable; the run ends a moment later.
+// CancelRun asks the engine to end a run. It returns as soon as the request is durable; the run ends a moment later.
 func (s *Service) CancelRun(ctx context.Context, namespace, id, by string) (engine.Run, error) {
 	run, err := s.Run(ctx, namespace, id)
 	if err != nil {

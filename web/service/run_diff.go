@@ -19,7 +19,7 @@ import (
 // LastGood stands for the id of the latest run of the same job before the other one that succeeded.
 const LastGood = "last-good"
 
-// RunDiff tells in what two runs differ. A is the one to compare with, B the one in question.
+// RunDiff is the difference of two runs. A is the one to compare with, B the one in question.
 type RunDiff struct {
 	A, B   engine.Run
 	Fields []FieldDiff // all that is compared, in a fixed order
@@ -251,7 +251,7 @@ func number(n int) string {
 	return fmt.Sprint(n)
 }
 
-// words tells arguments so that where one ends is seen.
+// words returns arguments as one text in which the end of each is visible.
 func words(args []string) string {
 	quoted := make([]string, len(args))
 	for i, arg := range args {

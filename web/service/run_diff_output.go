@@ -17,11 +17,11 @@ const (
 	DiffLines = 2000
 	// diffLineBytes is how much of a line is compared.
 	diffLineBytes = 1 << 10
-	// diffContext is how many lines that are alike are told around those that are not.
+	// diffContext is how many equal lines are shown around those that differ.
 	diffContext = 3
 )
 
-// OutputDiff tells in what two outputs differ.
+// OutputDiff is the difference of two outputs.
 type OutputDiff struct {
 	Rows []DiffRow
 	// Only their last lines were compared: so many of A were left out before them, and of B.
@@ -53,7 +53,7 @@ type DiffRow struct {
 	differsAtAll bool // of a same row: the numbers in it differ
 }
 
-// Differs tells of a row that counts as the same whether the numbers in it differ.
+// Differs reports whether the numbers differ in a row that counts as the same.
 func (r *DiffRow) Differs() bool { return r.differsAtAll }
 
 func (s *Service) compareOutputs(ctx context.Context, a, b *engine.Run, exact bool) (diff OutputDiff, err error) {
@@ -79,7 +79,7 @@ func (s *Service) compareOutputs(ctx context.Context, a, b *engine.Run, exact bo
 	return diff, nil
 }
 
-// finalLines reads the last lines of a run's latest output, and tells how many are before them.
+// finalLines reads the last lines of a run's latest output, and returns how many are before them.
 func (s *Service) finalLines(ctx context.Context, run *engine.Run) (lines []LogLine, skipped int64, err error) {
 	log, err := s.OpenLog(ctx, run.Namespace, run.ID, 0)
 	if err != nil {

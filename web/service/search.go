@@ -90,7 +90,7 @@ func (s *Service) Search(ctx context.Context, namespace, text string, limit int)
 	return found, nil
 }
 
-// searchNames gives names that begin with a text, and then those that hold it, the earliest in them first.
+// searchNames returns names that begin with a text, and then those that hold it, the earliest in them first.
 func searchNames(
 	ctx context.Context, list func(ctx context.Context, namespace, from string, limit int) ([]string, error), namespace, text string, limit int,
 ) ([]string, error) {

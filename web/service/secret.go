@@ -18,7 +18,7 @@ const usersNamed = 5
 
 var errNoVault = &Error{Kind: KindUnavailable, Code: "no_secrets", Detail: "this server keeps no secrets"}
 
-// explainSecret puts what a vault answers into words.
+// explainSecret puts an error of the vault into words.
 func explainSecret(err error, name string) error {
 	var value *secret.ValueError
 	switch {
@@ -30,7 +30,7 @@ func explainSecret(err error, name string) error {
 	return explain(err, "secret", name)
 }
 
-// SetSecret gives a secret a value, and reports whether it was made by that. Runs that are queued from now on get it.
+// SetSecret gives a secret a value, and reports whether this created it. Runs that are queued from now on get it.
 func (s *Service) SetSecret(ctx context.Context, namespace, name string, value []byte, by string) (secret.Secret, bool, error) {
 	if s.config.Secrets == nil {
 		return secret.Secret{}, false, errNoVault

@@ -66,7 +66,7 @@ type Queue interface {
 	// ShardOwners reports which engine has the lease of each shard, "" where nobody has.
 	ShardOwners(ctx context.Context) ([engine.Shards]string, error)
 	Depths(ctx context.Context) ([]engine.QueueDepth, error)
-	// Streams tells the size of the streams and buckets.
+	// Streams returns the size of the streams and buckets.
 	Streams(ctx context.Context) ([]engine.Stream, error)
 	Ping(ctx context.Context) error
 }
@@ -86,7 +86,7 @@ type Config struct {
 	RotateSecretsKey func(context.Context) (recipient string, resealed int, err error)
 	// Notifications tell people of what goes wrong.
 	Notifications Notifications
-	// Alone tells of the engine of this process, where it is the only one and needs no leases; nil where engines share.
+	// Alone describes the engine of this process, if it is the only one and needs no leases; nil if engines share shards.
 	Alone func() engine.EnginePresence
 	// DiskFull says that the disk of this server is full, and what to do; nil while it is not. A nil function: nobody knows.
 	DiskFull func() error
@@ -146,7 +146,7 @@ func New(store Store, blobs Blobs, queue Queue, log *slog.Logger, config Config)
 
 func (s *Service) now() time.Time { return s.config.Now().UTC().Truncate(time.Millisecond) }
 
-// wake tells the engine to look. A wake that is lost is made up for by the engine's own sweep.
+// wake asks the engine to look. The engine's own sweep makes up for a lost wake.
 func (s *Service) wake(ctx context.Context, wake engine.Wake) {
 	if err := s.queue.PublishWake(ctx, wake); err != nil {
 		s.log.Warn("waking the engine failed: it looks by itself within a second", "error", err)

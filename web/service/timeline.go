@@ -122,7 +122,7 @@ func (s *Service) past(ctx context.Context, namespace string, now time.Time) ([]
 	return buckets, nil
 }
 
-// keep tells for how long a bucket's counts are believed.
+// keep returns for how long a bucket's counts are kept.
 func keep(window engine.Window, runs *engine.Tallies, now time.Time) time.Duration {
 	open := runs.Sum(engine.StatusScheduled, engine.StatusQueued, engine.StatusRunning, engine.StatusRetrying)
 	switch {

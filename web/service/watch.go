@@ -247,7 +247,7 @@ func (s *Service) seeWaves(ctx context.Context, now, before *sight) error {
 	return nil
 }
 
-// slim keeps of a run what is compared and told.
+// slim keeps of a run what is compared and sent.
 func slim(run *engine.Run) engine.Run {
 	return engine.Run{ID: run.ID, Revision: run.Revision, Namespace: run.Namespace, Job: run.Job, DAG: run.DAG, Wave: run.Wave, Task: run.Task, Status: run.Status, CreatedAt: run.CreatedAt}
 }

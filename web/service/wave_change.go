@@ -9,8 +9,8 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// CancelWave asks the engine to end a wave: what has not begun does not, what runs is asked to end. It answers as soon
-// as the request is durable; the wave ends a moment later.
+// CancelWave asks the engine to end a wave: tasks that have not begun do not begin, running ones are asked to end. It
+// returns as soon as the request is durable; the wave ends a moment later.
 func (s *Service) CancelWave(ctx context.Context, namespace, id, by string) (engine.Wave, error) {
 	wave, err := s.Wave(ctx, namespace, id)
 	if err != nil {
