@@ -153,7 +153,7 @@ type Shown struct {
 	Live       string
 }
 
-// ShownAlerts say what of a definition is told to whom.
+// ShownAlerts says which events of a definition notify which targets.
 type ShownAlerts struct {
 	Words     string // "" for nothing
 	FromRules bool   // the rules of the namespace say some of it

@@ -20,7 +20,7 @@ type DefinitionForm struct {
 	Conflict   *Conflict // nil: no other user has changed it
 	Binaries   []string  // names to choose from
 	Targets    []string  // names of notification targets to choose from
-	Rules      string    // what the namespace asks to be told, in words; "" for nothing
+	Rules      string    // the default alerts of the namespace, in words; "" for none
 }
 
 func (v DefinitionForm) title() string {
@@ -85,7 +85,7 @@ type Check struct {
 	Next    []ScheduleSlots // of the first few of its schedules; none where it only runs manually
 	More    int             // schedules that are not in Next
 	Now     time.Time
-	// Saved tells that there is a saved form to compare with, and Changes what is other than in it.
+	// Saved reports whether there is a saved version to compare with, and Changes what differs from it.
 	Saved   bool
 	Changes Changes
 }

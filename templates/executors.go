@@ -61,7 +61,7 @@ type QueueRow struct {
 	Waiting, Claimed uint64
 	Pulls            int
 	Oldest           time.Time
-	// Served tells how many executors take from it, and how many of their slots are taken.
+	// Served is how many executors take from it, Slots how many slots they have, and Busy how many of these are taken.
 	Served, Busy, Slots int
 	// Pools tell how much of it asks for labels.
 	Pools []PoolRow
@@ -83,7 +83,7 @@ func (p PoolRow) state() string {
 	return QueueRow{Waiting: p.Waiting, Served: p.Served}.state()
 }
 
-// state is a queue's, as far as it can be told from what waits and who takes.
+// state is a queue's, as far as the waiting runs and the executors show it.
 func (q QueueRow) state() string {
 	switch {
 	case q.Waiting > 0 && q.Served == 0:

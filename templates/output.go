@@ -18,7 +18,7 @@ type Output struct {
 	Size     int64 // bytes
 	Complete bool
 	Missing  string
-	// Past tells that the reader asked for other lines than the last.
+	// Past reports whether the reader asked for other lines than the last.
 	Past bool
 	// Follow is where the lines go on that are still to come.
 	Follow Place

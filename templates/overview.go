@@ -13,7 +13,7 @@ type Overview struct {
 	Running  []RunRow // what runs, waits or is to be tried again
 	Next     []Upcoming
 	Finished []RunRow
-	// NoJobs tells that there is nothing to look at yet.
+	// NoJobs reports whether there is nothing to look at yet.
 	NoJobs bool
 }
 

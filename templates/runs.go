@@ -19,7 +19,7 @@ type RunRow struct {
 	Finished time.Time
 	Attempt  int
 	Progress *Progress
-	// Ended tells that nothing more happens by itself.
+	// Ended reports whether nothing more happens by itself.
 	Ended bool
 }
 
@@ -61,7 +61,7 @@ func (f RunFilter) Filtered() bool {
 
 func (f RunFilter) has(status string) bool { return slices.Contains(f.Chosen, status) }
 
-// WhyNot tells of a job what kept it from running.
+// WhyNot says what kept a job from running.
 type WhyNot struct {
 	Job   string
 	Any   bool // it has run, too

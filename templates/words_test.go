@@ -39,7 +39,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// A status is told by a word and a shape besides its colour, and each shape is drawn.
+// A status has a word and a shape besides its colour, and each shape is drawn.
 func TestEveryStatusHasAShape(t *testing.T) {
 	var drawn strings.Builder
 	if err := shapes().Render(t.Context(), &drawn); err != nil {

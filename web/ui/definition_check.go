@@ -127,7 +127,7 @@ func checkProblem(path, message string, line, column int) templates.CheckProblem
 	return templates.CheckProblem{Path: path, Problem: templates.Problem{Message: message, Line: line, Column: column}}
 }
 
-// problemsOf tells the faults that the service found, with their lines as far as the text shows them.
+// problemsOf returns the faults that the service found, with their lines as far as the text shows them.
 func problemsOf(known *service.Error, text string) []templates.CheckProblem {
 	if len(known.Fields) == 0 {
 		return []templates.CheckProblem{checkProblem("", known.Detail, 0, 0)}

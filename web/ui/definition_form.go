@@ -132,7 +132,7 @@ func (p *definitionPages[S]) save(c echo.Context) error {
 
 // revisionOf is the one that a form was filled from.
 func revisionOf(c echo.Context) int64 {
-	// Saving over an edit that came between names the one that it goes over: a third one is told again.
+	// A save that overwrites another user's edit names the revision it overwrites: a third edit is refused again.
 	if over, err := strconv.ParseInt(c.FormValue("over"), 10, 64); err == nil && over > 0 {
 		return over
 	}

@@ -69,7 +69,7 @@ func (u *UI) namespaceCreate(c echo.Context) error {
 	return done(c, "/namespaces", "namespace-created")
 }
 
-// namespaceMember gives a user a role in a namespace, or takes it away.
+// namespaceMember gives a user a role in a namespace, or removes it.
 func (u *UI) namespaceMember(c echo.Context) error {
 	ctx, name, user := c.Request().Context(), c.Param("name"), c.FormValue("user")
 	var err error

@@ -207,7 +207,7 @@ func TestOutputIsFollowed(t *testing.T) {
 	}
 }
 
-// flushRecorder tells when an answer has begun.
+// flushRecorder reports when an answer has begun.
 type flushRecorder struct {
 	*httptest.ResponseRecorder
 	flushed chan struct{}

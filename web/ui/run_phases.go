@@ -11,7 +11,7 @@ import (
 const leastShare = 0.3
 
 // phases cuts the attempts of a run into stretches: until it was queued, in the queue, fetching the program, starting
-// it, and running. Of a running attempt the executor has told only that it took it: the rest comes with its end.
+// it, and running. While an attempt runs, the executor has reported only that it took it: the rest comes with its end.
 func phases(run *engine.Run, now time.Time) [][]templates.Phase {
 	all := make([][]templates.Phase, len(run.Attempts))
 	begin, end := run.CreatedAt, now

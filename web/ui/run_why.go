@@ -10,10 +10,10 @@ import (
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
-// notFiredShown is how many ranges of slots that did not fire are told beside a list of runs.
+// notFiredShown is how many ranges of slots that did not fire are shown beside a list of runs.
 const notFiredShown = 5
 
-// whyNot reports why a job did not run in the time that is looked at; nil where there is nothing to tell.
+// whyNot reports why a job did not run in the time that is looked at; nil if there is nothing to show.
 func (u *UI) whyNot(ctx context.Context, filter *engine.RunFilter, ran bool) (*templates.WhyNot, error) {
 	job, err := u.service.Jobs.Get(ctx, filter.Namespace, filter.Job)
 	var known *service.Error

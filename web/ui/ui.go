@@ -20,7 +20,7 @@ type Config struct {
 	SignOut bool
 	// Open warns on each page that the server asks for no credentials.
 	Open bool
-	// MaxBinary is the largest upload, in bytes; it is only told, the service enforces its own. Default 4 GiB.
+	// MaxBinary is the largest upload, in bytes; the pages only show it, the service enforces its own. Default 4 GiB.
 	MaxBinary int64
 	// PublicURL is where others reach this server; "" where that is the address that a page is read at.
 	PublicURL string

@@ -37,7 +37,8 @@ func viewRun(run *engine.Run) templates.RunRow {
 	return row
 }
 
-// begun is when a run began. That its process exists is told only at the end: until then it is when an executor took it.
+// begun returns when a run began. The executor reports the start of the process with its end: until then begun returns
+// when an executor took the run.
 func begun(run *engine.Run) time.Time {
 	if attempt := run.Current(); run.StartedAt.IsZero() && attempt != nil {
 		return attempt.ClaimedAt

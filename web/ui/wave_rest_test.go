@@ -71,7 +71,7 @@ func TestOpenWaveLeavesOutTheTimeBeforeAResume(t *testing.T) {
 	s.PutRun(t, run)
 	s.Now = rest.To.Add(time.Minute)
 	page := s.see(t, "/waves/"+wave.ID)
-	// A duration that goes on is told to the script as the instant from which it counts.
+	// The script gets a running duration as the instant from which it counts.
 	if since := `datetime="` + wave.StartedAt.Add(8*time.Hour).Format("2006-01-02T15:04:05"); !strings.Contains(page, since) {
 		t.Errorf("the wave does not count from %s", since)
 	}

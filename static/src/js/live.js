@@ -55,7 +55,7 @@ function opened() {
 function interrupted() {
   told.lost ??= setTimeout(() => {
     told.lost = null;
-    if (!events.open && !document.hidden) refresh(); // its answer tells whether the server is there
+    if (!events.open && !document.hidden) refresh(); // its answer shows whether the server is there
   }, patience);
 }
 

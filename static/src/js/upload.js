@@ -134,7 +134,7 @@ class Row {
     try {
       answer = JSON.parse(request.responseText);
     } catch {
-      // Not ours: a proxy's page, say. The status is told below.
+      // Not ours: a proxy's page, say. The status is shown below.
     }
     if (request.status >= 300 || !answer.location) {
       this.fail(answer.detail ?? `The server answered ${request.status}. Try again.`);

@@ -139,6 +139,6 @@ function read(text) {
   try {
     return JSON.parse(text);
   } catch {
-    return {}; // not ours: a proxy's page, say; the status is told
+    return {}; // not ours: a proxy's page, say; the caller shows the status
   }
 }

@@ -1,5 +1,5 @@
 // The ways between a value of a definition and the control that shows it. Each kind has show(control, value), which
-// tells whether the control can hold the value, and take(control), which gives undefined for a key to leave out.
+// reports whether the control can hold the value, and take(control), which returns undefined for a key to leave out.
 
 const seconds = { ns: 1e-9, us: 1e-6, "µs": 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600 };
 

@@ -5,7 +5,7 @@
 //   const editor = makeYamlEditor(parent, { label, text, schema, suggest, onChange });
 //   editor.text(), editor.setText(text)     all of it
 //   editor.read()                           {values, problem}, see document.js
-//   editor.patch(path, value)               one value, undefined to take it away; tells whether the text could be read
+//   editor.patch(path, value)               one value, undefined to take it away; reports whether the text could be read
 //   editor.patchAll(edits)                  many at once, see document.js; one step of undo
 //   editor.undo(), editor.redo(), editor.past()   past gives {undo, redo}, how many steps there are
 //   editor.setProblems([{line, column, message}])
