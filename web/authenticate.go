@@ -135,7 +135,7 @@ func (s *Server) pageOf(r *http.Request) string {
 	return localPath(page.RequestURI())
 }
 
-// isAPI reports what is for programs: its faults are problems, not pages.
+// isAPI reports whether a request is for the API: its faults are problems, not pages.
 func isAPI(path string) bool {
 	return strings.HasPrefix(path, "/api/") || path == "/api" || path == api.OneOffPath || path == "/schema.json"
 }

@@ -51,7 +51,7 @@ func plainWord(s string) bool {
 	return true
 }
 
-// accessLog tells of each request once it is answered. Paths are logged without their queries, which may hold codes.
+// accessLog logs each request once it is answered. It logs paths without their queries, which may hold codes.
 func (s *Server) accessLog(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		begun := time.Now()
@@ -159,7 +159,8 @@ var withoutTrailingSlash = middleware.RemoveTrailingSlashWithConfig(middleware.T
 	RedirectCode: http.StatusPermanentRedirect,
 })
 
-// notCompressed reports what is sent as it is: streams, programs, output that may be large, and what is small by nature.
+// notCompressed reports whether an answer is sent as it is: a stream, a program, output that may be large, or what is
+// small by nature.
 func notCompressed(c echo.Context) bool {
 	r := c.Request()
 	return streams(r) || uploads(r) || r.Header.Get("Range") != "" || strings.HasSuffix(r.URL.Path, "/content") ||

@@ -74,7 +74,7 @@ func (a *API) upload(ctx context.Context, in *uploadRequest) (*uploadAnswer, err
 	return answer, nil
 }
 
-// explain tells a fault of the body as such.
+// explain returns a fault of the body as such.
 func (u *upload) explain(err error) error {
 	if u.err == nil {
 		return err

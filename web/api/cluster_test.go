@@ -35,7 +35,7 @@ func TestClusterIsShown(t *testing.T) {
 	}
 }
 
-// A fault of ours is not told to the client, unless a part is down: then that is what there is to say.
+// The client does not see the details of a fault inside the server, unless a part is down: then the answer says so.
 func TestFaultsOfOurs(t *testing.T) {
 	s := newSite(t)
 	secret := errors.New("dial tcp 10.0.0.7:27017: refused")

@@ -77,7 +77,7 @@ func (u *upload) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// interrupted tells that a body did not come whole.
+// interrupted returns the problem of a body that did not arrive whole.
 func interrupted(err error) *Problem {
 	if problem, ok := ProblemOf(err); ok {
 		return problem

@@ -182,7 +182,7 @@ func TestWaveIsStartedShownAndChanged(t *testing.T) {
 	s.ask("GET", "/api/v1/waves?dag=nothing", "").problem(http.StatusNotFound, "dag_not_found")
 }
 
-// What is wrong with a DAG is told where it is written, before anything runs.
+// The server refuses a faulty DAG when it is saved, before anything runs, and names the place of the fault.
 func TestFaultsOfDAGsAreTold(t *testing.T) {
 	s := newSite(t)
 	s.PutBinary(t, "report")

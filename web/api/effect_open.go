@@ -56,7 +56,7 @@ func programOf(ctx context.Context) (service.Program, error) {
 	return program, nil
 }
 
-// doneWith tells with a problem what an effect was closed with.
+// doneWith returns a problem that holds the result with which an effect was closed.
 func doneWith(err error) error {
 	var done *service.EffectDoneError
 	if !errors.As(err, &done) {

@@ -78,7 +78,7 @@ func TestNotificationTargetsThatCannotBeToldAreRefused(t *testing.T) {
 	mail.ask("PUT", notifyTargets+"/lead", `{"kind":"email","addresses":["ada@example.com"]}`).is(http.StatusCreated)
 }
 
-// Alerts that would be told to no target are refused where they are saved.
+// The server refuses to save alerts that would reach no target.
 func TestAlertsThatCannotBeDeliveredAreRefused(t *testing.T) {
 	s := newSite(t)
 	s.PutBinary(t, "report")
@@ -104,7 +104,7 @@ func TestAlertsThatCannotBeDeliveredAreRefused(t *testing.T) {
 	if got := into[wire.NotifyRules](s.ask("GET", "/api/v1/notify/rules", "").is(http.StatusOK)); len(got.On) != 2 || got.To[0] != "ops" || got.Lag.String() != "5m" {
 		t.Errorf("the rules are %+v", got)
 	}
-	job(`{"on":["failed"]}`).is(http.StatusOK) // the rules say who is told
+	job(`{"on":["failed"]}`).is(http.StatusOK) // the rules name the target
 	job(`{"to":["ops"]}`).is(http.StatusOK)    // the rules say of what
 }
 

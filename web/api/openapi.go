@@ -98,12 +98,12 @@ func (a *API) operation(method, path string) *huma.Operation {
 	}
 }
 
-// takes tells which bodies an operation takes that reads them itself.
+// takes describes the bodies of an operation that reads them itself.
 func (a *API) takes(method, path, what string, content map[string]*huma.MediaType) {
 	a.operation(method, Prefix+path).RequestBody = &huma.RequestBody{Description: what, Required: true, Content: content}
 }
 
-// gives tells what an operation answers that writes it itself.
+// gives describes the answers of an operation that writes them itself.
 func (a *API) gives(path, status, what string, content map[string]*huma.MediaType, headers map[string]*huma.Param) {
 	a.operation(http.MethodGet, Prefix+path).Responses[status] = &huma.Response{Description: what, Content: content, Headers: headers}
 }

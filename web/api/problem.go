@@ -117,7 +117,7 @@ var statuses = map[service.Kind]int{
 	service.KindBusy:        http.StatusTooManyRequests,
 }
 
-// ProblemOf tells an error of the service as a problem; false for errors that are no user's doing.
+// ProblemOf returns an error of the service as a problem; false for errors that the client did not cause.
 func ProblemOf(err error) (*Problem, bool) {
 	var problem *Problem
 	if errors.As(err, &problem) {
@@ -154,8 +154,8 @@ func invalid(code, location, format string, args ...any) *Problem {
 	return NewProblem(http.StatusUnprocessableEntity, code, message, wire.FieldError{Location: location, Message: message})
 }
 
-// answerTo turns whatever a handler returned into a problem. What is no user's doing is logged, with the id that the
-// answer names, and told only in general.
+// answerTo turns the error of a handler into a problem. It logs an error that the client did not cause, with the id that
+// the answer names; the answer does not show its details.
 func (a *API) answerTo(ctx context.Context, err error) *Problem {
 	if problem, ok := ProblemOf(err); ok {
 		return problem

@@ -23,7 +23,7 @@ func (a *API) runRetry() {
 	})
 }
 
-// triedAgain gives a run one more attempt, once for each key.
+// triedAgain starts one more attempt of a run, once for each key.
 func (a *API) triedAgain(ctx context.Context, request service.Request, in *RunPath,
 	again func(ctx context.Context, namespace, id, by string) (engine.Run, error),
 ) (*runAnswer, error) {

@@ -13,7 +13,7 @@ import (
 // patience is how long a client may take nothing of a stream before it is given up.
 const patience = time.Minute
 
-// patient gives the writer of a stream. A write that a client does not take in time fails, so that no stream outlives
+// patient returns the writer of a stream. A write that a client does not take in time fails, so that no stream outlives
 // its reader.
 func (a *API) patient(out huma.Context) *patientWriter {
 	response := humaecho.Unwrap(out).Response()
