@@ -196,7 +196,7 @@ func TestComposeFilesExist(t *testing.T) {
 			t.Errorf("config %s: %v", name, err)
 		}
 	}
-	// What a program is told to read must be there.
+	// The files that a flag names must be there.
 	mounted := regexp.MustCompile(`/(?:etc|run/secrets)/[\w./-]+\.?\w+`)
 	for _, name := range p.ServiceNames() {
 		service := p.Services[name]

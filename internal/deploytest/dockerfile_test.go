@@ -193,7 +193,7 @@ func TestDockerfileRunsWhatItBuilds(t *testing.T) {
 				env[name] = value
 			}
 		}
-		if env["TIDEWHEEL_ROLES"] == "executor" { // it is told where the others are when it is started
+		if env["TIDEWHEEL_ROLES"] == "executor" { // it gets the addresses of the others when it is started
 			env["TIDEWHEEL_NATS_URL"], env["TIDEWHEEL_S3_ENDPOINT"], env["TIDEWHEEL_TASK_KEYS_FILE"] = "nats://nats", "http://s3", "/keys"
 		}
 		n := node{name: target, args: command, env: env, stop: 90e9, files: map[string]string{"/keys": filepath.Join(secrets(t), "task-keys")}}

@@ -67,7 +67,7 @@ type node struct {
 	name string
 	args []string          // what follows the name of the program
 	env  map[string]string // what it is given
-	stop time.Duration     // how long it is waited for when it is told to end
+	stop time.Duration     // how long the service manager waits for it to stop
 	// files maps folders or files inside the node to those outside, such as /run/secrets.
 	files map[string]string
 }

@@ -5,7 +5,7 @@ const (
 	coreAlert    = "engine/core/alert.go"
 )
 
-// incidentGuards are those of what people are told of.
+// incidentGuards are those of incidents, of which users are notified.
 var incidentGuards = []mutant{
 	{
 		name: "tell-after-commit", guard: "an incident is told once it is durable",

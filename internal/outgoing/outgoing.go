@@ -176,8 +176,8 @@ func Client(allowPrivate bool, timeout time.Duration, resolver *net.Resolver) *h
 	}
 }
 
-// CheckURL checks that a text is the URL of an HTTP service that the server may be told to connect to, and returns it parsed. An
-// address that is refused is a *RefusedError.
+// CheckURL checks that a text is the URL of an HTTP service that a user may let the server connect to, and returns it
+// parsed. An address that is refused is a *RefusedError.
 func CheckURL(text string, allowPrivate bool) (*url.URL, error) {
 	parsed, err := url.Parse(text)
 	switch {

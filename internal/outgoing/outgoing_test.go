@@ -73,7 +73,7 @@ func TestHostThatSaysWhereItIsIsRefusedWhenSaved(t *testing.T) {
 	}
 }
 
-// aResolver answers each question of a name's address with what answer gives.
+// aResolver answers each question of a name's address with what answer returns.
 func aResolver(t *testing.T, answer func() netip.Addr) *net.Resolver {
 	t.Helper()
 	var config net.ListenConfig

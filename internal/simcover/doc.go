@@ -1,4 +1,4 @@
-// Simcover tells how often each branch of the engine's core was reached by the worlds of the simulator, and which never
+// Simcover reports how often each branch of the engine's core was reached by the worlds of the simulator, and which never
 // was: what no world reaches, no invariant holds. `make sim-coverage` runs it.
 //
 // A branch is a block of statements that is entered as a whole, as the compiler's coverage counts them (golang.org/x/tools/cover

@@ -21,8 +21,8 @@ type saying struct {
 	passed int
 }
 
-// Say reports whether to say something again now, and how often it was not said since the last time. The words it is told
-// apart by are to be few.
+// Say reports whether to say something again now, and how often it was suppressed since the last time. The caller must
+// use few different texts.
 func (s *Sayings) Say(what string, now time.Time) (passed int, say bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -185,7 +185,7 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 		if suppressed, say := e.sayings.Say("not taken", time.Now()); say {
 			e.log.Warn("the collector does not take traces; they are dropped", "error", err, "suppressed", suppressed)
 		}
-		return nil // it is told; the SDK would tell the process's global handler
+		return nil // it is reported already; the SDK would report it to the process's global handler
 	}
 	e.counts.sent.Add(int64(len(spans)))
 	return nil
