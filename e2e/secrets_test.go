@@ -130,8 +130,8 @@ func lookThrough(t *testing.T, dir string, values []string) (seen map[string]int
 	return seen
 }
 
-// answers asks for all that the API and the pages tell of runs, and fails where one tells a value. It returns how many
-// told what may be seen.
+// answers requests all that the API and the pages show of runs, and fails if one shows a value. It returns how many
+// showed what may be seen.
 func answers(ctx context.Context, t *testing.T, s *Server, values []string, paths []string) (seen int) {
 	t.Helper()
 	token, err := os.ReadFile(filepath.Join(s.Data(), "token"))

@@ -55,7 +55,7 @@ func TestJobReachesNothingOfTheServer(t *testing.T) {
 		name, isolation string
 		as              *syscall.Credential
 		args            []string
-		reached         []string // what is known to be open, and told by a warning
+		reached         []string // what is known to be open, and named in a warning
 	}{
 		{"root", "own-user", nil, nil, nil},
 		{"another user", "own-domain", &syscall.Credential{Uid: 65534, Gid: 65534}, nil, nil},

@@ -115,7 +115,7 @@ func newCluster(t *testing.T, program string, config Config) *cluster {
 	return c
 }
 
-// mount gives disks that can get full, or slow, to what keeps something.
+// mount gives each part that stores data a disk that can get full, or slow.
 func (c *cluster) mount() {
 	if !c.config.Disks {
 		return

@@ -76,7 +76,7 @@ func (d *disk) fill() error {
 	return errors.Join(err, file.Close())
 }
 
-// free gives the space back.
+// free releases the space.
 func (d *disk) free() error { return os.Remove(d.filler()) }
 
 // The requests that hold up all writes to a file system, and let them go on; linux/fs.h.

@@ -33,14 +33,14 @@ type (
 type lockState struct {
 	held     bool
 	holder   string
-	revision uint64 // 0 if nobody was told
-	replaced uint64 // by the refresh that nobody was told of
+	revision uint64 // 0 if no holder has got it
+	replaced uint64 // by a refresh whose answer was lost
 	until    int64  // it does not expire before
-	last     uint64 // the highest revision that anybody was told
+	last     uint64 // the highest revision that a holder has got
 }
 
-// lockModel is the lock's sequential form. It does not lose a lock before its time, gives it to one at a time, and
-// never gives a token that is not higher than all before.
+// lockModel is the lock's sequential model. It does not lose a lock before its time, grants it to one holder at a time,
+// and each token is higher than all before.
 func lockModel(ttl time.Duration) porcupine.Model {
 	model := porcupine.NondeterministicModel{
 		Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
@@ -72,7 +72,7 @@ func lockModel(ttl time.Duration) porcupine.Model {
 	return model.ToModel()
 }
 
-// stepLock returns the states in which a lock may be after an operation; none if it cannot have gone like that.
+// stepLock returns the states in which a lock may be after an operation; none if that answer is impossible.
 func stepLock(s lockState, q question, a answer, ttl int64) (next []lockState) {
 	unsure := a.done == doneError || a.done == ""
 	if unsure {

@@ -13,7 +13,7 @@ import (
 )
 
 // namespaces is a network of namespaces: one for each part, with a link each to a bridge. A link that is down drops
-// what is sent, and nobody is told.
+// what is sent, and no sender notices.
 type namespaces struct {
 	t        *testing.T
 	prefix   string // of the names of devices and namespaces, which hold 15 characters

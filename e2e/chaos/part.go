@@ -58,7 +58,7 @@ func startPart(t *testing.T, dir, name string, command func() *exec.Cmd) *part {
 	return p
 }
 
-// tellErrors gives the test what the part logged as errors last, since its log goes with the folder.
+// tellErrors copies the last errors that the part logged to the test's log, since its own log is removed with the folder.
 func (p *part) tellErrors() {
 	text, err := os.ReadFile(p.log.Name())
 	if err != nil {

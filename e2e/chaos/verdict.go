@@ -144,7 +144,7 @@ func (v *verdict) locks() {
 	v.checkedf("%d locks that passed on %d times, never held twice, with growing tokens", len(byLock), pairs)
 }
 
-// lock tells what an attempt of a run holds; as the core has it.
+// lock returns the lock that an attempt of a run holds, as the core has it.
 func (v *verdict) lock(id string) string {
 	run := v.runs[id]
 	switch {

@@ -25,7 +25,7 @@ func newLedger() *ledger {
 // errFenced says that another attempt has taken over: stop, and change nothing.
 var errFenced = errors.New("another attempt has taken over")
 
-// once returns what do gives, which is called once in the life of the run. look tells what it gave, nil where it was not
+// once returns what do returns, which is called once in the life of the run. look returns its result, nil where it was not
 // done; it is asked where an attempt before may have come so far. Both results are JSON.
 func (l *ledger) once(key string, look, do func() (json.RawMessage, error)) (json.RawMessage, error) {
 	status, answer, err := l.ask(http.MethodPost, key, nil)
