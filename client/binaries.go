@@ -62,7 +62,7 @@ type Content struct {
 // Read implements io.Reader.
 func (c *Content) Read(p []byte) (int, error) { return c.body.Read(p) }
 
-// Close gives the connection back.
+// Close releases the connection.
 func (c *Content) Close() error { return c.body.Close() }
 
 // DownloadBinary opens a version of a binary; the caller closes it.
@@ -97,7 +97,7 @@ func (c *Client) DeleteBinary(ctx context.Context, name string) error {
 	return err
 }
 
-// counter tells how much has been read.
+// counter counts how much has been read.
 type counter struct {
 	r    io.Reader
 	n    int64

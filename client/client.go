@@ -77,7 +77,7 @@ func New(config Config) (*Client, error) {
 	return c, nil
 }
 
-// Close gives idle connections back.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // ErrUnreachable says that the server could not be reached, or went away in the middle of an answer.
@@ -271,7 +271,7 @@ func askTagged[T any](ctx context.Context, c *Client, call call) (value T, heade
 	return value, response.Header, nil
 }
 
-// broke tells an answer that broke off.
+// broke returns the error of an answer that broke off.
 func (c *Client) broke(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

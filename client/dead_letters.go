@@ -23,7 +23,7 @@ func (c *Client) DeadLetters(ctx context.Context, filter DeadLetterFilter) (wire
 	return ask[wire.List[wire.DeadLetter]](ctx, c, call{method: http.MethodGet, path: prefix + "/dead-letters", query: query})
 }
 
-// DeadLetter returns one, by the id of its run.
+// DeadLetter returns a dead letter, by the id of its run.
 func (c *Client) DeadLetter(ctx context.Context, id string) (wire.DeadLetter, error) {
 	return ask[wire.DeadLetter](ctx, c, call{method: http.MethodGet, path: prefix + "/dead-letters" + path(id)})
 }

@@ -28,7 +28,7 @@ func (c *Client) OpenEffect(ctx context.Context, key string) (effect wire.Effect
 	return effect, response.StatusCode == http.StatusCreated, nil
 }
 
-// CloseEffect notes that an effect is done, with a result (any JSON, nil for nothing) that later attempts are told.
+// CloseEffect records that an effect is done, with a result (any JSON, nil for nothing) that later attempts get.
 func (c *Client) CloseEffect(ctx context.Context, key string, result json.RawMessage) (wire.Effect, error) {
 	request := call{method: http.MethodPut, path: prefix + "/effects" + path(key)}
 	if result != nil {

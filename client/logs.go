@@ -33,7 +33,7 @@ type Log struct {
 // Read implements io.Reader.
 func (l *Log) Read(p []byte) (int, error) { return l.body.Read(p) }
 
-// Close gives the connection back.
+// Close releases the connection.
 func (l *Log) Close() error { return l.body.Close() }
 
 // Logs opens a run's output; the caller closes it.

@@ -87,12 +87,12 @@ func (c *Client) DeleteSilence(ctx context.Context, id string) error {
 	return err
 }
 
-// NotifyRules shows what is told about definitions that do not say otherwise.
+// NotifyRules returns the default alerts of definitions without alerts of their own.
 func (c *Client) NotifyRules(ctx context.Context) (wire.NotifyRules, error) {
 	return ask[wire.NotifyRules](ctx, c, call{method: http.MethodGet, path: notifyPrefix + "/rules"})
 }
 
-// SetNotifyRules says what is told about definitions that do not say otherwise.
+// SetNotifyRules sets the default alerts of definitions without alerts of their own.
 func (c *Client) SetNotifyRules(ctx context.Context, rules wire.NotifyRules) (wire.NotifyRules, error) {
 	return ask[wire.NotifyRules](ctx, c, call{method: http.MethodPut, path: notifyPrefix + "/rules", value: rules})
 }

@@ -58,7 +58,7 @@ func (c *Client) RetryRun(ctx context.Context, id string) (wire.Run, error) {
 // LastGood stands for the latest run of the same job before the other one that succeeded.
 const LastGood = "last-good"
 
-// CompareRuns reports in what run b differs from run a, which may be LastGood.
+// CompareRuns reports how run b differs from run a, which may be LastGood.
 func (c *Client) CompareRuns(ctx context.Context, a, b string, exact bool) (wire.RunDiff, error) {
 	query := url.Values{"a": {a}, "b": {b}}
 	if exact {

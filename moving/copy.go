@@ -18,9 +18,9 @@ type Position struct {
 // ErrChanged says that the source was written to while it was copied.
 var ErrChanged = errors.New("what is copied was changed meanwhile")
 
-// CopyDocuments copies all documents of a store to another, and compares both. It begins where an earlier call has come
-// to; saved is told from time to time how far it is. Where both differ because the source has changed since that
-// earlier call, everything is copied anew. It gives how many documents there are.
+// CopyDocuments copies all documents of a store to another, and compares both. It starts where an earlier call stopped,
+// and calls saved from time to time with its position. If both differ because the source has changed since that earlier
+// call, it copies everything again. It returns how many documents there are.
 func CopyDocuments(ctx context.Context, from Source, to Store, begin Position, saved func(Position) error, progress Progress) (int64, error) {
 	for {
 		copied, err := copyOnce(ctx, from, to, begin, saved, progress)

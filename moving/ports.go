@@ -52,7 +52,7 @@ const pageSize = 500
 // Folders lists them, in the order in which they are moved.
 func Folders() []string { return []string{Binaries, Logs, Artifacts} }
 
-// Progress is told what is being done, and how many documents or objects of it have been done.
+// Progress receives what is being done, and how many documents or objects are done.
 type Progress func(doing string, done int64)
 
 func (p Progress) tell(doing string, done int64) {

@@ -143,7 +143,7 @@ func (r *reader) read() (*Manifest, error) {
 	return &manifest, compareSections(manifest.Sections, r.sums.done)
 }
 
-// damaged tells an error of what was read from one of reading.
+// damaged marks an error in the contents of a backup, as opposed to one of reading it.
 func damaged(err error) error { return fmt.Errorf("read the backup: %w", err) }
 
 func compareSections(want, got []Section) error {

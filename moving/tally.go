@@ -81,7 +81,7 @@ func (e *DifferentError) Error() string {
 	return fmt.Sprintf("%s: there are %d where %d should be", title(e.Collection), e.Got, e.Want)
 }
 
-// Compare gives a *DifferentError for the first collection that is not the same.
+// Compare returns a *DifferentError for the first collection that differs.
 func (t Tallies) Compare(got Tallies) error {
 	for _, of := range engine.Collections() {
 		a, b := t[of], got[of]

@@ -49,7 +49,7 @@ type Engine struct {
 	Problem string    `json:"problem,omitempty" doc:"What is the matter with its store; absent if that keeps up"`
 }
 
-// Clocks tells how far apart the clocks of the nodes are.
+// Clocks says how far apart the clocks of the nodes are.
 type Clocks struct {
 	Apart   float64 `json:"apart" doc:"Seconds between the clocks that differ most, as far as that can be told from outside"`
 	Problem string  `json:"problem,omitempty" doc:"What is the matter; absent if they agree well enough"`

@@ -2,7 +2,7 @@ package wire
 
 import "time"
 
-// JobStatistics tells how the last runs of a job went. Spans are in seconds.
+// JobStatistics says how the last runs of a job went. Spans are in seconds.
 type JobStatistics struct {
 	Runs      int    `json:"runs" doc:"How many of the last runs these figures are of; at most 200"`
 	Ended     int    `json:"ended" doc:"How many of them succeeded or failed"`
@@ -11,7 +11,7 @@ type JobStatistics struct {
 	Lag       Spread `json:"lag" doc:"From the slot to the process, of what the schedule fired"`
 }
 
-// Spread tells how spans are distributed, in seconds.
+// Spread says how spans are distributed, in seconds.
 type Spread struct {
 	Count int     `json:"count"`
 	P50   float64 `json:"p50"`
@@ -19,7 +19,7 @@ type Spread struct {
 	Max   float64 `json:"max"`
 }
 
-// CalendarDay tells what became of the slots of one day.
+// CalendarDay says what became of the slots of one day.
 type CalendarDay struct {
 	From    time.Time        `json:"from" doc:"Its first instant in the zone of the schedule"`
 	Fired   int              `json:"fired"`

@@ -106,7 +106,7 @@ type NewNotifySilence struct {
 	Reason     string        `json:"reason,omitempty" maxLength:"500"`
 }
 
-// NotifyRules say what is told about the definitions of a namespace that do not say otherwise.
+// NotifyRules are the default alerts of a namespace, for definitions without alerts of their own.
 type NotifyRules struct {
 	On       []spec.Alert  `json:"on,omitempty" maxItems:"10" doc:"failed, dead, missed, skipped, recovered"`
 	Lag      spec.Duration `json:"lag,omitzero" doc:"Tell of runs that have not started so long after their slot"`

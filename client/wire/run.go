@@ -171,7 +171,7 @@ type LogMatch struct {
 	Text   string `json:"text" doc:"The line, or what is around the place in a long one; bytes that are no UTF-8 are replaced"`
 }
 
-// RunDiff tells in what two runs differ.
+// RunDiff is the difference of two runs.
 type RunDiff struct {
 	A      string      `json:"a" doc:"The id of the run compared with"`
 	B      string      `json:"b" doc:"The id of the run in question"`
@@ -186,7 +186,7 @@ type FieldDiff struct {
 	B     string `json:"b"`
 }
 
-// OutputDiff tells in what two outputs differ.
+// OutputDiff is the difference of two outputs.
 type OutputDiff struct {
 	Rows     []DiffRow `json:"rows"`
 	Removed  int       `json:"removed" doc:"Lines that are in a alone"`
