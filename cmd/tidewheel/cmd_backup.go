@@ -77,7 +77,7 @@ func (c *cli) backup(ctx context.Context, path string, config placeConfig, noLog
 	return c.printManifest(manifest)
 }
 
-// backupResult is what a backup tells to programs.
+// backupResult is the result of a backup, as programs read it.
 type backupResult struct {
 	Documents int64            `json:"documents"`
 	Objects   int64            `json:"objects"`

@@ -111,7 +111,7 @@ func (c *cli) letterID(ctx context.Context, api *client.Client, word string) (st
 }
 
 // changeAllLetters does the same to all dead letters that have died until now, however many requests that takes. Those
-// that are refused do not keep the others back; the exit status tells that there were some.
+// that are refused do not keep the others back; the exit status reports that there were some.
 func (c *cli) changeAllLetters(ctx context.Context, api *client.Client, job string, change letterChange) error {
 	total := wire.DeadLettersHandled{Items: []string{}, Refused: []wire.DeadLetterRefused{}}
 	which := wire.DeadLetterSelection{Job: job}

@@ -327,7 +327,7 @@ func endLine(text []byte) []byte {
 // pageSize is how many entries are asked for at one time.
 const pageSize = 200
 
-// collect reads pages until there are limit entries (0: all), and gives the cursor of what is left.
+// collect reads pages until there are limit entries (0: all), and returns the cursor of what is left.
 func collect[T any](limit int, page func(client.Page) (wire.List[T], error)) (items []T, next string, err error) {
 	items = []T{}
 	for {

@@ -10,7 +10,7 @@ import (
 	"github.com/tidewheel/tidewheel/client"
 )
 
-// change does something to a job or a DAG, and gives what it is afterwards.
+// change does something to a job or a DAG, and returns what it is afterwards.
 type change func(ctx context.Context, api *client.Client, name string) (any, error)
 
 func (c *cli) pauseCommand() *cobra.Command {

@@ -66,7 +66,7 @@ type migration struct {
 	beforehand, leftover *moveMark
 }
 
-// migrated is what a migration tells to programs.
+// migrated is the result of a migration, as programs read it.
 type migrated struct {
 	Documents int64  `json:"documents"`
 	Objects   int64  `json:"objects"`

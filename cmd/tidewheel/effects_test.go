@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A program finds the API and opens and closes an effect there, and the command line tells of it.
+// A program finds the API and opens and closes an effect there, and the command line shows it.
 func TestProgramReachesTheLedger(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		if os.Getenv("CI") != "" { // where .ci/run has installed it

@@ -42,7 +42,7 @@ func enrolmentSiteOn(t *testing.T, config ServerConfig, life time.Duration, url 
 	return &enrolmentSite{main, elsewhere, config.TaskKeysFile}
 }
 
-// enrol enrols an executor of a tier, and gives the configuration that it starts with.
+// enrol enrols an executor of a tier, and returns the configuration that it starts with.
 func (s *enrolmentSite) enrol(name, tier string) ServerConfig {
 	s.t.Helper()
 	config := s.elsewhere

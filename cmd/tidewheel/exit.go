@@ -9,7 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/client"
 )
 
-// The exit statuses, as `tidewheel help` tells them.
+// The exit statuses, as `tidewheel help` lists them.
 const (
 	exitDone        = 0
 	exitFailed      = 1 // what was asked about failed, or something broke

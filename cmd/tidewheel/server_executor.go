@@ -97,7 +97,7 @@ func hostName() (host, name string) {
 // lifeOf names one life of an executor.
 func lifeOf(name string) string { return name + "-" + strings.ToLower(rand.Text()[:6]) }
 
-// executorLabels are those that were given, and what every executor tells of its machine; what was given counts.
+// executorLabels are the labels that the operator set, and those of the machine; the operator's take precedence.
 func executorLabels(host string, given map[string]string) map[string]string {
 	labels := make(map[string]string)
 	for key, value := range map[string]string{"os": runtime.GOOS, "arch": runtime.GOARCH, "host": host} {

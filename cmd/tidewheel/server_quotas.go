@@ -13,7 +13,7 @@ import (
 // quotasEvery is how often an engine reads the quotas of namespaces, and counts the engines that share them.
 const quotasEvery = 3 * time.Second
 
-// runningBounds tell an engine how many runs of each namespace it may have under way.
+// runningBounds limit how many runs of each namespace an engine may have active.
 type runningBounds struct {
 	server     *Server
 	runner     *shard.Runner

@@ -74,7 +74,7 @@ func tracedServer(t *testing.T) (*testServer, *otlpCollector) {
 	return startServer(t, config), c
 }
 
-// spans sends what waits, and gives a trace.
+// spans sends what waits, and returns a trace.
 func (s *testServer) spans(c *otlpCollector, trace string) map[string]*tracepb.Span {
 	s.t.Helper()
 	if err := s.server.traces.Flush(s.t.Context()); err != nil {

@@ -32,7 +32,7 @@ func writeKeys(t *testing.T, path string, texts ...string) {
 	}
 }
 
-// splitRoles starts an engine with pages and gives the configuration of an executor elsewhere.
+// splitRoles starts an engine with pages and returns the configuration of an executor elsewhere.
 func splitRoles(t *testing.T, taskKeys string) (main *testServer, elsewhere ServerConfig) {
 	t.Helper()
 	config := serverConfigFor(t)

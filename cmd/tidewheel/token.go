@@ -44,7 +44,7 @@ func (s *Server) openTokens() error {
 	return nil
 }
 
-// serverToken reads the token of --token-file, or the data folder's, which is made when it is missing; created tells
+// serverToken reads the token of --token-file, or the data folder's, which is made when it is missing; created reports
 // that it was, and path where the token is kept.
 func (s *Server) serverToken() (token, path string, created bool, err error) {
 	if path = s.config.TokenFile; path == "" {
@@ -64,7 +64,7 @@ func readToken(flag, path string) (string, error) {
 	return token, err
 }
 
-// openToken reads the data folder's token, or makes one; created tells which.
+// openToken reads the data folder's token, or makes one; created reports whether it made one.
 func openToken(data *dataFolder) (token string, created bool, err error) {
 	path := data.path(tokenFile)
 	text, err := os.ReadFile(path)
