@@ -62,7 +62,7 @@ func (m made[T]) get(ctx context.Context, id string) (T, error) {
 	return m.stored(ctx, id) // the engine may have acted in between
 }
 
-// start leaves the command that makes one, and gives what there is under its id then: of requests with the same key the
+// start leaves the command that makes one, and returns what there is under its id then: of requests with the same key the
 // first one's. existed reports whether that was there before. keyed is false where no other request can have the id.
 func (m made[T]) start(ctx context.Context, s *Service, command engine.Command, keyed bool) (one T, existed bool, err error) {
 	if keyed {

@@ -113,7 +113,7 @@ func (s *Service) dagAlertFaults(ctx context.Context, namespace string, dag *spe
 	return faults, err
 }
 
-// alertHindrances tell that a definition which is stored asks for alerts that are not delivered.
+// alertHindrances report that a definition which is stored asks for alerts that are not delivered.
 func alertHindrances(faults []taskFault) []Hindrance {
 	var found []Hindrance
 	for _, fault := range faults {

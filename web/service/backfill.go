@@ -22,7 +22,7 @@ type BackfillSlot struct {
 	Status engine.Status
 }
 
-// BackfillJob runs the slots of [from, to) that have no run yet, one after the other. A dry run only tells.
+// BackfillJob runs the slots of [from, to) that have no run yet, one after the other. A dry run only reports them.
 func (s *Service) BackfillJob(ctx context.Context, namespace, name string, from, to time.Time, by string, dryRun bool) (Backfill, error) {
 	job, err := s.Jobs.Get(ctx, namespace, name)
 	if err != nil {

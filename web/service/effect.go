@@ -158,7 +158,7 @@ func (s *Service) mayTouchEffect(ctx context.Context, by Program, key string) er
 	return by.fenced("the attempt has ended (the run is %s)", run.Status)
 }
 
-// compactResult checks a result and gives it in its shortest form, nil for nothing.
+// compactResult checks a result and returns it in its shortest form, nil for nothing.
 func compactResult(result []byte) (json.RawMessage, error) {
 	if len(bytes.TrimSpace(result)) == 0 {
 		return nil, nil

@@ -32,7 +32,7 @@ type ownerless struct {
 	since time.Time
 }
 
-// look notes how many there are, and tells since when there are any.
+// look records how many there are, and returns since when there are any.
 func (o *ownerless) look(count int, now time.Time) time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()

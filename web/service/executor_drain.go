@@ -9,7 +9,7 @@ import (
 )
 
 // DrainExecutor orders an executor to take nothing new and to let end what it runs, or (drain false) to go on as
-// before. It gives the executor as it is to be: it obeys within some seconds, and says so.
+// before. It returns the executor as it is to be: it obeys within some seconds, and says so.
 func (s *Service) DrainExecutor(ctx context.Context, id, by string, drain bool) (engine.Presence, error) {
 	executors, err := s.queue.Executors(ctx)
 	if err != nil {

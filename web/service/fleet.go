@@ -33,7 +33,7 @@ type fleet struct {
 	seen map[string]engine.Presence
 }
 
-// look takes what is present and gives it with those that are missed, in the order of their ids. One that said that it
+// look takes what is present and returns it with those that are missed, in the order of their ids. One that said that it
 // drains has gone as it meant to.
 func (f *fleet) look(present []engine.Presence, now time.Time) []Executor {
 	f.mu.Lock()

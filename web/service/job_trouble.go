@@ -67,7 +67,7 @@ func (s *Service) Hindrances(ctx context.Context, job *engine.Job) ([]Hindrance,
 	return found, nil
 }
 
-// pausedHindrances tell that a user has paused a definition, and why.
+// pausedHindrances report that a user has paused a definition, and why.
 func pausedHindrances[S engine.Spec](d *engine.Definition[S]) []Hindrance {
 	if !d.Paused {
 		return nil
@@ -82,7 +82,7 @@ func pausedHindrances[S engine.Spec](d *engine.Definition[S]) []Hindrance {
 	return []Hindrance{{Code: "paused", Stops: true, Since: d.PausedAt, Words: words}}
 }
 
-// unsupportedHindrances tell what a definition of an earlier version asks for in vain.
+// unsupportedHindrances report what a definition of an earlier version asks for in vain.
 func unsupportedHindrances(problems spec.Problems) []Hindrance {
 	var found []Hindrance
 	for _, problem := range problems {
@@ -99,7 +99,7 @@ func sentence(detail string) string {
 	return strings.ToUpper(detail[:1]) + detail[1:] + "."
 }
 
-// scheduleHindrances are those that the definition alone tells of.
+// scheduleHindrances are those that follow from the definition alone.
 func scheduleHindrances(job *engine.Job, now time.Time) []Hindrance {
 	schedule, err := cron.Compile(job.Spec.Definition(job.Key(), job.CreatedAt))
 	if err != nil {
@@ -129,7 +129,7 @@ func scheduleHindrances(job *engine.Job, now time.Time) []Hindrance {
 	return nil
 }
 
-// activeHindrances tell that a definition is outside of its active time.
+// activeHindrances report that a definition is outside of its active time.
 func activeHindrances(active *spec.Window, now time.Time) []Hindrance {
 	switch {
 	case active == nil:

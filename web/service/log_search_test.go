@@ -37,7 +37,7 @@ func logOf(content string) *Log {
 	return &Log{Size: int64(len(content)), Lines: int64(strings.Count(content, "\n")), stored: text(content)}
 }
 
-// searchAll follows Next to the end, and gives the numbers of the lines that were found.
+// searchAll follows Next to the end, and returns the numbers of the lines that were found.
 func searchAll(t *testing.T, log *Log, search LogSearch) (lines []int64) {
 	t.Helper()
 	for range 10_000 {

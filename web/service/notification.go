@@ -16,7 +16,7 @@ import (
 
 var errNoNotifications = &Error{Kind: KindUnavailable, Code: "no_notifications", Detail: "this server sends no notifications"}
 
-// Notifications says how this server tells people. Without a Book it tells nobody.
+// Notifications says how this server notifies users. Without a Book it sends no notifications.
 type Notifications struct {
 	Book *notify.Book
 	// Test sends a test message to a target, and returns its answer. nil: this server sends nothing itself.

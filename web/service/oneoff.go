@@ -24,8 +24,8 @@ type OneOff struct {
 	Key     string // idempotency key: the same key is the same job; "" draws one
 }
 
-// CreateOneOff defines a job with a single slot, which goes by itself some time after it has run, and tells the run that
-// it will have. Asked twice with one key while the job is kept it gives the first job, with existed true; asked with it
+// CreateOneOff defines a job with a single slot, which is removed some time after it has run, and returns the run that
+// it will have. Asked twice with one key while the job is kept it returns the first job, with existed true; asked with it
 // for something else of the same program it refuses.
 func (s *Service) CreateOneOff(ctx context.Context, namespace string, ask OneOff) (job engine.Job, run string, existed bool, err error) {
 	key := ask.Key

@@ -24,8 +24,8 @@ type Start struct {
 // MaxPayload is the largest payload, in bytes.
 const MaxPayload = 1 << 20
 
-// StartRun asks the engine for a run of a job, and gives the run as it is while the engine has not acted. Asked twice with
-// one key it gives the first run, with existed true; asked with it for something else it refuses.
+// StartRun asks the engine for a run of a job, and returns the run as it is while the engine has not acted. Asked twice with
+// one key it returns the first run, with existed true; asked with it for something else it refuses.
 func (s *Service) StartRun(ctx context.Context, namespace, name string, start Start) (run engine.Run, existed bool, err error) {
 	job, err := s.Jobs.Get(ctx, namespace, name)
 	if err != nil {

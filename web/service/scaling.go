@@ -114,7 +114,8 @@ func loadOf(tier spec.Tier, depths []engine.QueueDepth, executors []engine.Prese
 	return t
 }
 
-// ownTier reports whether an executor is there for a tier: the first that it serves, and with --tier all, whose first is the lightest, each.
+// ownTier reports whether an executor is there for a tier: the first that it serves, or each tier with --tier all, whose
+// first is the lightest.
 // Other executors serve lighter tiers than their own when they are idle.
 func ownTier(e *engine.Presence, tier spec.Tier) bool {
 	return len(e.Tiers) > 0 && (e.Tiers[0] == tier || e.Tiers[0] == spec.TierLight && slices.Contains(e.Tiers, tier))

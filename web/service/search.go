@@ -39,7 +39,7 @@ const (
 )
 
 // Search finds jobs, binaries and runs by what a person types: the beginning of a name or a part of it, case ignored for
-// a part, or a run's id. It gives at most limit of jobs and binaries each. Its cost does not grow with history, and with
+// a part, or a run's id. It returns at most limit of jobs and binaries each. Its cost does not grow with history, and with
 // names only up to a bound.
 func (s *Service) Search(ctx context.Context, namespace, text string, limit int) (Found, error) {
 	text = strings.TrimSpace(text)

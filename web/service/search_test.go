@@ -83,7 +83,7 @@ func TestSearchReadsABoundedNumberOfNames(t *testing.T) {
 	}
 }
 
-// manyNames is a store of many jobs, of which it counts those it gives.
+// manyNames is a store of many jobs, and counts those it returns.
 type manyNames struct {
 	service.Store
 

@@ -84,7 +84,7 @@ type Config struct {
 	Secrets *secret.Vault
 	// RotateSecretsKey makes a new key and seals all secrets anew; it returns what they are sealed for, and how many there were.
 	RotateSecretsKey func(context.Context) (recipient string, resealed int, err error)
-	// Notifications tell people of what goes wrong.
+	// Notifications tell users what goes wrong.
 	Notifications Notifications
 	// Alone describes the engine of this process, if it is the only one and needs no leases; nil if engines share shards.
 	Alone func() engine.EnginePresence

@@ -139,7 +139,7 @@ func (f Followers) Refuse(ctx context.Context, namespace, name string, event tri
 var ErrNoHook = errors.New("there is no such webhook, or the request is not signed with its secret")
 
 // Hook starts a job or DAG by a request that was sent to its webhook. A request by which a sender only tries it out starts nothing, and
-// gives no id. Errors besides *Error: ErrNoHook, *trigger.HeaderError.
+// returns no id. Errors besides *Error: ErrNoHook, *trigger.HeaderError.
 func (s *Service) Hook(ctx context.Context, namespace, name string, header http.Header, body []byte) (Started, error) {
 	delivery, err := trigger.ReadDelivery(header)
 	if err != nil {

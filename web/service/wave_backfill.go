@@ -24,7 +24,7 @@ type BackfillWave struct {
 
 // BackfillDAG makes waves of the slots in [from, to) that no wave has had, one after the other, after all else that waits.
 // Each has one slot of every root, as if it had been made in its time by a DAG whose waves take none; one of which any
-// slot was had is left out. A dry run only tells.
+// slot was had is left out. A dry run only reports them.
 func (s *Service) BackfillDAG(ctx context.Context, namespace, name string, from, to time.Time, by string, dryRun bool) (DAGBackfill, error) {
 	dag, err := s.DAGs.Get(ctx, namespace, name)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // StartWave asks for a wave of a DAG by hand: all roots start at once, as soon as no other wave is open. Asked twice with
-// one key it gives the first wave, with existed true; asked with it for something else it refuses.
+// one key it returns the first wave, with existed true; asked with it for something else it refuses.
 func (s *Service) StartWave(ctx context.Context, namespace, name string, start Start) (wave engine.Wave, existed bool, err error) {
 	dag, err := s.DAGs.Get(ctx, namespace, name)
 	if err != nil {
