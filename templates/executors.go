@@ -33,7 +33,7 @@ type ExecutorRow struct {
 	Running     []ExecutorRun
 }
 
-// mayDrain and mayGoOn tell what can be asked of an executor: one that shuts down is not asked anything.
+// mayDrain and mayGoOn report what a user can ask of an executor: nothing of one that shuts down.
 func (r *ExecutorRow) mayDrain() bool { return r.State == "ready" }
 func (r *ExecutorRow) mayGoOn() bool  { return r.DrainedBy != "" && r.State != "silent" }
 
@@ -63,7 +63,7 @@ type QueueRow struct {
 	Oldest           time.Time
 	// Served is how many executors take from it, Slots how many slots they have, and Busy how many of these are taken.
 	Served, Busy, Slots int
-	// Pools tell how much of it asks for labels.
+	// Pools say how much of it asks for labels.
 	Pools []PoolRow
 	// Share is how much waits beside the fullest queue, 0 … 1.
 	Share float64

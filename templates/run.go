@@ -48,7 +48,7 @@ type Run struct {
 	NotRun string
 
 	Attempts []Attempt
-	// ShownAttempt is whose output the page shows, 0 before the first; Newer tells that a later one has begun since.
+	// ShownAttempt is whose output the page shows, 0 before the first; Newer reports whether a later one has begun since.
 	ShownAttempt int
 	Newer        int
 	Output       Output
@@ -72,7 +72,7 @@ type RunDefinition struct {
 	Missing string
 }
 
-// EnvironmentVariable is one of a program's own. Hidden tells that its value is not shown, and why.
+// EnvironmentVariable is one of a program's own. Hidden says why its value is not shown.
 type EnvironmentVariable struct{ Name, Value, Hidden string }
 
 // Attempt is one try.

@@ -23,7 +23,7 @@ type past struct {
 	items map[string]int // how many items a mapped task has
 }
 
-// putWave writes a wave with its runs as the engine would have, and gives it.
+// putWave writes a wave with its runs as the engine would have, and returns it.
 func (s *site) putWave(t *testing.T, d *engine.DAG, p past) engine.Wave {
 	t.Helper()
 	graph, err := d.Spec.Graph()

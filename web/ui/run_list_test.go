@@ -57,7 +57,7 @@ func TestRunsAreNarrowedByWhatTheFormAsks(t *testing.T) {
 	}
 }
 
-// The list of a job's runs tells why there are none, and which of its slots did not fire.
+// The list of a job's runs shows why there are none, and which of its slots did not fire.
 func TestWhyAJobDidNotRun(t *testing.T) {
 	s := newSite(t)
 	s.fill(t)

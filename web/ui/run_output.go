@@ -16,7 +16,7 @@ import (
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
-// runOutput gives the output of an attempt to the page's script: with lines, those from a number on (or "end", the last
+// runOutput returns the output of an attempt to the page's script: with lines, those from a number on (or "end", the last
 // ones); with find or errors, where something stands; with follow, the lines that come; else its bytes, all of them or
 // from offset on.
 func (u *UI) runOutput(c echo.Context) error {

@@ -61,7 +61,7 @@ func newSite(t *testing.T, configs ...service.Config) *site {
 	return made
 }
 
-// ask sends a request as a browser does, and gives the answer.
+// ask sends a request as a browser does, and returns the answer.
 func (s *site) ask(t *testing.T, method, path string, form url.Values, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	request := httptest.NewRequestWithContext(t.Context(), method, "http://localhost"+path, strings.NewReader(form.Encode()))
@@ -88,7 +88,7 @@ func (s *site) see(t *testing.T, path string, header ...string) string {
 	return response.Body.String()
 }
 
-// act posts a form that must succeed, and tells where it leads.
+// act posts a form that must succeed, and returns where it leads.
 func (s *site) act(t *testing.T, path string, form url.Values) string {
 	t.Helper()
 	if form == nil {

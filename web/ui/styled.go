@@ -177,7 +177,7 @@ func (s *style) apply(parameters string) {
 	}
 }
 
-// oneOfSixteen reads a colour of 256 or of 16 million, and gives the nearest of the sixteen, from 1, with how many
+// oneOfSixteen reads a colour of 256 or of 16 million, and returns the nearest of the sixteen, from 1, with how many
 // parameters it took.
 func oneOfSixteen(codes []int) (colour, used int) {
 	if len(codes) >= 2 && codes[0] == 5 {

@@ -54,7 +54,7 @@ func viewRuns(runs []engine.Run) []templates.RunRow {
 	return rows
 }
 
-// viewLiving is viewRuns, and tells of those that wait why nobody takes them.
+// viewLiving is viewRuns, and adds to waiting runs why no executor takes them.
 func (u *UI) viewLiving(ctx context.Context, runs []engine.Run) []templates.RunRow {
 	rows := viewRuns(runs)
 	why := u.service.NobodyRunsOf(ctx, runs)

@@ -19,7 +19,7 @@ function checkPayload(area) {
   }
 }
 
-// among gives where an arrow key leads in a list of links: one row, or the seven columns of a calendar.
+// among returns where an arrow key leads in a list of links: one row, or the seven columns of a calendar.
 function among(key, at, count, columns) {
   const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }[key];
   if (key === "Home") return 0;

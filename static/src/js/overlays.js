@@ -4,7 +4,7 @@
 // - A button with data-opens="ID" shows the <dialog id="ID"> as a modal; one with data-closes closes its own.
 // - A form with data-confirm="question" asks before it is sent; data-confirm-verb is the word on the button.
 // - A .tip is gone with Escape.
-// - toast("words", "good") tells what a script has done.
+// - toast("words", "good") shows what a script has done.
 
 function closeMenu(menu, focus) {
   menu.open = false;

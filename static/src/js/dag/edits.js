@@ -38,7 +38,7 @@ export function add(name, { binary, needs = [] }) {
   return [{ path: at(name), value: { ...(binary ? { binary } : {}), ...(needs.length > 0 ? { needs } : {}) } }];
 }
 
-// duplicate copies tasks with the edges among them; to what is not copied the copies have the same edges. It gives
+// duplicate copies tasks with the edges among them; to what is not copied the copies have the same edges. It returns
 // {edits, names}.
 export function duplicate(tasks, names) {
   const taken = new Set(tasks.map(({ name }) => name.toLowerCase()));

@@ -1,12 +1,12 @@
 // The graph in the values of a definition, as far as they make one: what is not written as it should be is left out
-// here, and told by the server's check.
+// here, and reported by the server's check.
 
 const triggers = {
   all_done: "when all have ended", one_success: "at the first success", one_failed: "at the first failure",
   none_failed: "if none failed", always: "always, even when cancelled",
 };
 
-// model gives {tasks, edges}. A task is {name, values, needs, root, binary, notes, problems}.
+// model returns {tasks, edges}. A task is {name, values, needs, root, binary, notes, problems}.
 export function model(values) {
   const given = values?.tasks;
   const entries = given && typeof given === "object" && !Array.isArray(given) ? Object.entries(given) : [];
@@ -40,5 +40,5 @@ function notes({ values, root }, schedule) {
   return found;
 }
 
-// taskOf gives the name of the task that a problem's path is about, "" if it is about none. Names have no dots.
+// taskOf returns the name of the task that a problem's path is about, "" if it is about none. Names have no dots.
 export const taskOf = (path) => path.match(/^tasks\.([\w-]+)/)?.[1] ?? "";

@@ -23,7 +23,7 @@ export function build({ preset, minutes, minute, time, weekday, monthday }) {
   }
 }
 
-// parse tells which choices make an expression; preset is "" where none do.
+// parse returns which choices make an expression; preset is "" where none do.
 export function parse(expression) {
   const two = (n) => n.padStart(2, "0");
   const text = String(expression ?? "").trim().replace(/\s+/g, " ").toUpperCase();

@@ -5,7 +5,7 @@ import { Document, Pair, Scalar, YAMLMap, isCollection, isMap, isNode, isScalar,
 const reading = { aliasDuplicateObjects: false };
 const writing = { lineWidth: 0, flowCollectionPadding: false, aliasDuplicateObjects: false, verifyAliasOrder: false };
 
-// read gives the values of a text, or in words why it has none. Only a text that is one mapping has values. line is
+// read returns the values of a text, or in words why it has none. Only a text that is one mapping has values. line is
 // where the problem stands, 0 if that is not known.
 export function read(text) {
   const document = parseDocument(text, reading);
@@ -16,21 +16,21 @@ export function read(text) {
   return { values: document.toJS(), line: 0, problem: "" };
 }
 
-// lineOf tells on which line the key at a path stands; 0 if it is not there.
+// lineOf returns the line of the key at a path; 0 if it is not there.
 export function lineOf(text, path) {
   const parent = parseDocument(text, reading).getIn(path.slice(0, -1), true);
   const range = isMap(parent) ? find(parent, path.at(-1))?.key.range : undefined;
   return range ? text.slice(0, range[0]).split("\n").length : 0;
 }
 
-// patch sets the value at a path, or takes it away if it is undefined, and gives the smallest change of the text:
+// patch sets the value at a path, or takes it away if it is undefined, and returns the smallest change of the text:
 // {from, to, insert}; null where nothing changes or the text cannot be read. order says where a new key goes: a list of
-// the keys of the whole, or a function that gives the list for the path of a mapping.
+// the keys of the whole, or a function that returns the list for the path of a mapping.
 export function patch(text, path, value, order = []) {
   return patchAll(text, [{ path, value }], order)?.[0] ?? null;
 }
 
-// patchAll does many edits at once and gives the changes of the text in its order; null where the text cannot be read.
+// patchAll does many edits at once and returns the changes of the text in its order; null where the text cannot be read.
 // An edit is {path, value}, or {path, name} to give the key at the path another name.
 export function patchAll(text, edits, order = []) {
   const document = parseDocument(text);
@@ -45,7 +45,7 @@ export function patchAll(text, edits, order = []) {
   return patching.changes();
 }
 
-// apply gives the text after a change, or after several that follow each other in the text.
+// apply returns the text after a change, or after several that follow each other in the text.
 export function apply(text, change) {
   const changes = change === null ? [] : [change].flat();
   return changes.reduceRight((whole, { from, to, insert }) => whole.slice(0, from) + insert + whole.slice(to), text);
@@ -193,7 +193,7 @@ class Patching {
     return merged(this.text, found);
   }
 
-  // inValueOnly tells of a pair that is both renamed and rewritten whether only its value is written.
+  // inValueOnly reports whether only the value is written of a pair that is both renamed and rewritten.
   inValueOnly(pair, start) {
     return pair.key.range[0] === start && this.rewritten.has(pair) && !this.gone.has(pair) && this.valueSpan(pair) !== null;
   }
@@ -242,7 +242,7 @@ class Patching {
   }
 }
 
-// isStay tells of a path that it is the one of a task, or of all of them.
+// isStay reports whether a path is the one of a task, or of all of them.
 const isStay = (path) => path.length <= 2 && path[0] === "tasks";
 
 const keyOf = (pair) => String(isScalar(pair.key) ? pair.key.value : pair.key);

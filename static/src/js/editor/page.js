@@ -36,7 +36,7 @@ export class DefinitionPage {
     this.form.dataset.ready = "";
   }
 
-  // startEditor puts the editor in the place of the text field; suggest(path) gives further values for a place.
+  // startEditor puts the editor in the place of the text field; suggest(path) returns further values for a place.
   startEditor(schema, suggest) {
     const pane = this.form.querySelector("[data-jobform-editor]");
     pane.hidden = false;

@@ -12,7 +12,7 @@ function rootOf(schema, kind) {
   return roots.find((root) => root.properties.kind.const === kind) ?? resolve(schema, schema);
 }
 
-// at gives what the schema says of a path; undefined where it says nothing.
+// at returns what the schema says of a path; undefined where it says nothing.
 export function at(schema, kind, path) {
   let node = rootOf(schema, kind);
   for (const key of path) {
@@ -57,7 +57,7 @@ export function about(part) {
   return words.filter(Boolean).join(" ");
 }
 
-// pathAt tells from the indentation under which keys a line stands; the last part is the line's own key, "" before
+// pathAt finds from the indentation under which keys a line stands; the last part is the line's own key, "" before
 // there is one. lines are those up to and with the line in question, cut off where the writer is.
 export function pathAt(lines) {
   const last = lines.at(-1) ?? "";

@@ -7,7 +7,7 @@
 //   editor.read()                           {values, problem}, see document.js
 //   editor.patch(path, value)               one value, undefined to take it away; reports whether the text could be read
 //   editor.patchAll(edits)                  many at once, see document.js; one step of undo
-//   editor.undo(), editor.redo(), editor.past()   past gives {undo, redo}, how many steps there are
+//   editor.undo(), editor.redo(), editor.past()   past returns {undo, redo}, how many steps there are
 //   editor.setProblems([{line, column, message}])
 //   editor.goTo(line, column), editor.reveal(line), editor.focus(), editor.destroy()
 //

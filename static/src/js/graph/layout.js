@@ -10,7 +10,7 @@ const glance = { tasks: 120, edges: 240, layer: 24 };
 const rows = 32; // of a block
 const sweeps = 6;
 
-// layout gives {places: name → {x, y, layer}, routes: edge → [[x, y], …], closing, width, height}; x and y are the
+// layout returns {places: name → {x, y, layer}, routes: edge → [[x, y], …], closing, width, height}; x and y are the
 // upper left corner of a task. tasks are names, edges are {from, to} between them.
 export function layout(tasks, edges) {
   const { layer, closing } = layers(tasks, edges);

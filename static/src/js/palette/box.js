@@ -147,7 +147,7 @@ class Palette {
     }, this.asked === undefined ? 0 : pause);
   }
 
-  // matching gives what answers to the text, in groups, the best group first.
+  // matching returns what answers to the text, in groups, the best group first.
   matching() {
     const text = this.input.value.trim();
     if (text === "") {
