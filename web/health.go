@@ -16,7 +16,7 @@ const metricsPath = "/metrics"
 // readyTime is how long the parts may take to answer.
 const readyTime = 3 * time.Second
 
-// health registers what tells of the server itself.
+// health registers the endpoints that report the server's own state.
 func (s *Server) health() {
 	s.echo.GET("/livez", s.live)
 	s.echo.GET("/readyz", s.ready)

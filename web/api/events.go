@@ -50,7 +50,7 @@ func (a *API) streamEvents(ctx context.Context, namespace string, stream *eventS
 			}
 		}
 	}()
-	// It ends with ctx or with the connection: there is nobody left to tell why.
+	// It ends with ctx or with the connection: the client is gone, and gets no error.
 	_ = a.service.Watch(ctx, func(hint service.Hint) error {
 		if hint.Namespace != "" && hint.Namespace != namespace {
 			return nil

@@ -31,7 +31,7 @@ func (a *API) refuseIdleKey(ctx huma.Context, next func(huma.Context)) {
 	_ = huma.WriteErr(a.huma, ctx, problem.Status, problem.Detail, problem) // a client that has gone needs no answer
 }
 
-// once does what a request asks for, or gives what is there by now where the same request was done before under its
+// once does what a request asks for, or returns what is there by now where the same request was done before under its
 // Idempotency-Key. One with the key of another request is refused.
 func once[T any](ctx context.Context, s *service.Service, request service.Request, present, do func() (T, error)) (answer T, err error) {
 	repeated, err := s.Repeated(ctx, request)

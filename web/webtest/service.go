@@ -26,7 +26,7 @@ type World struct {
 	Queue *Queue
 	Log   *slog.Logger
 	Now   time.Time
-	// Notify keeps what the Service tells people by. Test answers in the place of targets to which a test is sent.
+	// Notify keeps the notification targets of the Service. Test answers in place of targets to which a test is sent.
 	Notify *notify.Book
 	Test   func(target string) (answer string, err error)
 }
@@ -84,7 +84,7 @@ func vault(t testing.TB, store *Store) (*secret.Vault, error) {
 	return made, err
 }
 
-// Store is a memory store that can be told to fail.
+// Store is a memory store that can be made to fail.
 type Store struct {
 	*memory.Store
 	mu      sync.Mutex
@@ -99,7 +99,7 @@ func (s *Store) FailRecords(err error) {
 	s.records = err
 }
 
-// InsertRecord fails while the store is told to.
+// InsertRecord fails while the test makes the store fail.
 func (s *Store) InsertRecord(ctx context.Context, record engine.Record) error {
 	s.mu.Lock()
 	err := s.records
@@ -110,7 +110,7 @@ func (s *Store) InsertRecord(ctx context.Context, record engine.Record) error {
 	return s.Store.InsertRecord(ctx, record)
 }
 
-// Record fails while the store is told to.
+// Record fails while the test makes the store fail.
 func (s *Store) Record(ctx context.Context, kind, key string) (engine.Record, error) {
 	if err := s.fault(); err != nil {
 		return engine.Record{}, err
@@ -131,7 +131,7 @@ func (s *Store) fault() error {
 	return s.down
 }
 
-// Ping fails while the store is told to.
+// Ping fails while the test makes the store fail.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.fault(); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.Store.Ping(ctx)
 }
 
-// Jobs keeps jobs, and fails to read one while the store is told to.
+// Jobs keeps jobs, and fails to read one while the test makes the store fail.
 func (s *Store) Jobs() engine.Definitions[spec.Job] { return jobs{s.Store.Jobs(), s} }
 
 type jobs struct {
@@ -154,7 +154,7 @@ func (j jobs) Get(ctx context.Context, namespace, name string) (engine.Job, erro
 	return j.Definitions.Get(ctx, namespace, name)
 }
 
-// Runs fails while the store is told to.
+// Runs fails while the test makes the store fail.
 func (s *Store) Runs(ctx context.Context, filter engine.RunFilter) ([]engine.Run, string, error) {
 	if err := s.fault(); err != nil {
 		return nil, "", err
