@@ -190,7 +190,7 @@ func makeSecrets(t *testing.T, dir string) {
 	}
 }
 
-// series is one metric as a server tells it: the values of each of its labels.
+// series is one metric as a server exports it: the values of each of its labels.
 type series map[string]map[string]bool
 
 // metrics are those of a server with all roles, by name.

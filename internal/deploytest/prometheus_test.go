@@ -19,7 +19,7 @@ import (
 // scraped are the labels that Prometheus itself or prometheus.yml puts on what is scraped.
 var scraped = []string{"job", "instance", "role"}
 
-// checkQuery wants a query to be PromQL over metrics, labels and values that a server tells.
+// checkQuery wants a query to be PromQL over metrics, labels and values that a server exports.
 func checkQuery(t *testing.T, where, query string, known map[string]series) {
 	t.Helper()
 	tree, err := parser.ParseExpr(query)

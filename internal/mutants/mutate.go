@@ -58,7 +58,7 @@ func (m *mutant) mutate(root string) (map[string]string, error) {
 	return changed, nil
 }
 
-// overlay writes the changed files into a folder, with the list of them that `go build -overlay` takes, and gives the
+// overlay writes the changed files into a folder, with the list of them that `go build -overlay` takes, and returns the
 // path of that list.
 func (m *mutant) overlay(root, folder string) (string, error) {
 	changed, err := m.mutate(root)

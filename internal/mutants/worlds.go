@@ -27,7 +27,7 @@ type verdict struct {
 	Test      string `json:"-"` // which failed instead
 }
 
-// turn runs worlds in parallel until one is red, and tells the red one of the lowest seed, so that the answer does not
+// turn runs worlds in parallel until one is red, and reports the red one of the lowest seed, so that the answer does not
 // depend on how many there are at once. Seeds of which nothing can be learned are passed over.
 func turn(worlds int, without []uint64) verdict {
 	var (
@@ -93,7 +93,7 @@ func turn(worlds int, without []uint64) verdict {
 	}
 }
 
-// world runs the world of a seed, and gives what was wrong in it, nil if nothing was.
+// world runs the world of a seed, and returns what was wrong in it, nil if nothing was.
 func world(seed uint64) (failure *sim.Failure) {
 	defer func() {
 		if p := recover(); p != nil {

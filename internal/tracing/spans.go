@@ -195,9 +195,9 @@ func failure(status engine.Status, why string) string {
 	return cmp.Or(why, status.String())
 }
 
-// Request begins the span of a request that continues a trace: the one that its headers name, or that of the attempt whose program makes it;
-// run is "" if none does. The caller must call the function that it returns with the status of the answer. For a request that continues
-// nothing it does nothing.
+// Request begins the span of a request that continues a trace: the one that its headers name, or that of the attempt whose
+// program makes it; run is "" if none does. The caller must call the function that it returns with the status of the
+// answer. For a request that continues no trace it does nothing.
 func (t *Tracer) Request(ctx context.Context, header http.Header, route, run string, attempt int) (context.Context, func(status int)) {
 	if t == nil {
 		return ctx, func(int) {}
