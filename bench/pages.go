@@ -88,7 +88,7 @@ func (b *bench) pages(ctx context.Context, jobs, runs int) error {
 	return nil
 }
 
-// page asks for a page, and gives how long it took until its last byte, and its size in bytes.
+// page asks for a page, and returns how long it took until its last byte, and its size in bytes.
 func (s *server) page(ctx context.Context, address string) (time.Duration, int, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+address, nil)
 	if err != nil {

@@ -99,7 +99,7 @@ func (b *bench) retention(ctx context.Context, n int, most time.Duration) error 
 	return nil
 }
 
-// usageUntil waits for an instant, and gives what the server has used from another one on.
+// usageUntil waits for an instant, and returns what the server has used from another one on.
 func usageUntil(ctx context.Context, s *server, from, until time.Time) (time.Duration, error) {
 	if err := sleepUntil(ctx, from); err != nil {
 		return 0, err

@@ -10,7 +10,7 @@ import (
 	"github.com/tidewheel/tidewheel/client/wire"
 )
 
-// step is a part of the way from a slot to the first line of its program, as the server's own record tells it.
+// step is a part of the way from a slot to the first line of its program, as the server's own record has it.
 type step struct {
 	name string
 	took func(run *wire.Run, attempt *wire.Attempt, e entry) time.Duration

@@ -84,7 +84,7 @@ func (b *bench) backfill(ctx context.Context, s *server, jobs, each int) error {
 
 func micros(d time.Duration, n int) float64 { return float64(d.Microseconds()) / float64(n) }
 
-// waitForAll waits until want runs exist and all have ended, and gives them.
+// waitForAll waits until want runs exist and all have ended, and returns them.
 func waitForAll(ctx context.Context, s *server, want int) ([]wire.Run, error) {
 	for {
 		if err := sleepUntil(ctx, time.Now().Add(500*time.Millisecond)); err != nil {

@@ -92,7 +92,7 @@ func pastOf(first, own []entry, runs map[string]wire.Run) (past []entry) {
 	return past
 }
 
-// end lets no more be due, and gives all runs and waves once each has ended.
+// end lets no more be due, and returns all runs and waves once each has ended.
 func end(ctx context.Context, t *testing.T, api *client.Client, applied wire.Applied, journal *journal) (map[string]wire.Run, []wire.Wave) {
 	t.Helper()
 	for _, item := range applied.Items {

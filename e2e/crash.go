@@ -255,7 +255,7 @@ func (v *verdict) starts() {
 	}
 }
 
-// ledger checks that each slot of a job, from the first to the last, is accounted for exactly once, and tells how: by
+// ledger checks that each slot of a job, from the first to the last, is accounted for exactly once, and reports how: by
 // the seconds of its slots.
 func (v *verdict) ledger(ctx context.Context, api *client.Client, job string) map[int64]string {
 	outcomes := map[int64][]string{}

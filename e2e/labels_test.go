@@ -37,7 +37,7 @@ overlap: allow
 runs_on: {sonar: true, boat: nereid}
 `
 
-// who is the executor's own name for a run, as the server tells it.
+// who is the executor's own name for a run, as the server returns it.
 func who(run *wire.Run) (executors []string) {
 	for i := range run.Attempts {
 		executors = append(executors, run.Attempts[i].Executor)
@@ -181,7 +181,7 @@ func executorFlags(t *testing.T, server *Server, queue, bytes string) []string {
 	}
 }
 
-// watch waits until a run is as it should be, and gives it. It looks whenever something has changed.
+// watch waits until a run is as it should be, and returns it. It looks whenever something has changed.
 func watch(ctx context.Context, t *testing.T, api *client.Client, id string, holds func(*wire.Run) bool) wire.Run {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, settleLimit)

@@ -140,7 +140,7 @@ func judgeAll(ctx context.Context, t *testing.T, api *client.Client, applied wir
 // Data is the server's folder.
 func (s *Server) Data() string { return s.args[2] }
 
-// S3 starts another server for its S3, and gives the flags' values by which it is reached, in a bucket of its own, and
+// S3 starts another server for its S3, and returns the flags' values by which it is reached, in a bucket of its own, and
 // the folder that holds its buckets.
 func S3(t *testing.T, binary string) (flags map[string]string, folder string) {
 	t.Helper()

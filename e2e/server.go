@@ -189,7 +189,7 @@ func (s *Server) Client() *client.Client {
 	return made
 }
 
-// Command runs the program's command line against the server and gives what it wrote to standard output, and its exit
+// Command runs the program's command line against the server and returns what it wrote to standard output, and its exit
 // status.
 func (s *Server) Command(ctx context.Context, args ...string) (string, int) {
 	s.t.Helper()
@@ -200,7 +200,7 @@ func (s *Server) Command(ctx context.Context, args ...string) (string, int) {
 	return out, exit
 }
 
-// Say runs the program's command line against the server and gives what it wrote to standard error, and its exit status.
+// Say runs the program's command line against the server and returns what it wrote to standard error, and its exit status.
 func (s *Server) Say(ctx context.Context, args ...string) (string, int) {
 	s.t.Helper()
 	_, errs, exit := s.run(ctx, args)

@@ -94,7 +94,7 @@ func Tour(t *testing.T, binary string, args ...string) {
 
 var tourLink = regexp.MustCompile(`(?:href|hx-get|data-url)="(/[^"#]*)`)
 
-// follow looks at pages and at what they link to, and gives the kinds of all that were seen.
+// follow looks at pages and at what they link to, and returns the kinds of all that were seen.
 func (s *Server) follow(ctx context.Context, begin []string) (kinds []string) {
 	s.t.Helper()
 	like, asked, from := map[string]int{}, map[string]bool{}, map[string]string{}

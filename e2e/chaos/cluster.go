@@ -247,7 +247,7 @@ func (c *cluster) command(name, roles string, more ...string) *exec.Cmd {
 	return command
 }
 
-// s3Flags tell a part of the S3.
+// s3Flags are the flags by which a part reaches the S3.
 func (c *cluster) s3Flags(part string) []string {
 	flags := []string{"--s3-endpoint", "http://" + c.network.reach(part, serviceS3), "--s3-access-key", c.keys.AccessKey, "--s3-secret-key", c.keys.SecretKey}
 	if c.s3 != nil {

@@ -19,7 +19,7 @@ import (
 type fault struct {
 	name   string
 	weight int
-	// begin breaks something that belongs to a part for about so long and tells how to end that; nil if it could not.
+	// begin breaks something that belongs to a part for about so long and returns a function that ends that; nil if it could not.
 	begin func(p *part, random *rand.Rand, lasts time.Duration) (end func())
 }
 

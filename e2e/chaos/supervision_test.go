@@ -83,7 +83,7 @@ func (w *witnessed) run(job string) string {
 	return run.ID
 }
 
-// await reads lines until one of this kind, and gives all that were read.
+// await reads lines until one of this kind, and returns all that were read.
 func (w *witnessed) await(what, run string, attempt int) (found line, before []line) {
 	w.t.Helper()
 	limit := time.After(waitLimit)

@@ -211,7 +211,7 @@ func (w *workload) end(ctx context.Context, t *testing.T, api *client.Client, jo
 	return until
 }
 
-// result is what the API tells at the end.
+// result is what the API returns at the end.
 type result struct {
 	runs   map[string]wire.Run
 	waves  map[string]wire.WaveDetail

@@ -1,4 +1,4 @@
-// Command port-almanac tells when the tide of some ports is highest within a day: a sum of cosines for each.
+// Command port-almanac prints when the tide of some ports is highest within a day: a sum of cosines for each.
 //
 // It is an example of a program whose runs are the tasks of a DAG. "ports" hands on a list; "tide" is run once for each
 // item of it, which it is given as $TIDEWHEEL_ITEM; "almanac" reads what all of them have handed on from the file of
