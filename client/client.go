@@ -166,7 +166,7 @@ func path(parts ...string) string {
 	return text.String()
 }
 
-// send sends a call and gives the answer, which is a success; the caller closes its body.
+// send sends a call and returns the answer, which is a success; the caller closes its body.
 func (c *Client) send(ctx context.Context, call call) (*http.Response, error) {
 	target := *c.base
 	escaped := c.base.EscapedPath() + call.path
@@ -282,7 +282,7 @@ func (c *Client) broke(ctx context.Context, err error) error {
 // Page says which page of a list; the zero Page is the first.
 type Page struct {
 	Cursor string
-	Limit  int // 0: as many as the server gives
+	Limit  int // 0: as many as the server returns
 }
 
 func (p Page) query() url.Values {

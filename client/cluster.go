@@ -61,7 +61,7 @@ func (c *Client) Version(ctx context.Context) (wire.Version, error) {
 	return ask[wire.Version](ctx, c, call{method: http.MethodGet, path: prefix + "/version"})
 }
 
-// Watch calls handle with hints of what changes until ctx ends, handle fails or the connection breaks, and tells which.
+// Watch calls handle with hints of what changes until ctx ends, handle fails or the connection breaks, and reports which.
 func (c *Client) Watch(ctx context.Context, handle func(wire.Event) error) error {
 	response, err := c.send(ctx, call{method: http.MethodGet, path: prefix + "/events", header: http.Header{"Accept": {"text/event-stream"}}})
 	if err != nil {

@@ -146,12 +146,12 @@ func (c *Client) ResumeDAG(ctx context.Context, name string) (wire.DAG, error) {
 	return ask[wire.DAG](ctx, c, call{method: http.MethodPost, path: dagsPath + path(name, "resume")})
 }
 
-// Backfill runs past slots, or tells what it would run.
+// Backfill runs past slots, or reports what it would run.
 func (c *Client) Backfill(ctx context.Context, name string, request wire.BackfillRequest) (wire.Backfill, error) {
 	return ask[wire.Backfill](ctx, c, call{method: http.MethodPost, path: jobsPath + path(name, "backfill"), value: request})
 }
 
-// BackfillDAG makes waves of past slots, or tells which it would make.
+// BackfillDAG makes waves of past slots, or reports which it would make.
 func (c *Client) BackfillDAG(ctx context.Context, name string, request wire.BackfillRequest) (wire.DAGBackfill, error) {
 	return ask[wire.DAGBackfill](ctx, c, call{method: http.MethodPost, path: dagsPath + path(name, "backfill"), value: request})
 }

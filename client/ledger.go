@@ -12,7 +12,7 @@ func (c *Client) LedgerCheck(ctx context.Context) (wire.LedgerCheck, error) {
 	return ask[wire.LedgerCheck](ctx, c, call{method: http.MethodGet, path: prefix + "/ledger-check"})
 }
 
-// CheckLedger has the slot ledger checked at once, and tells what was found.
+// CheckLedger has the slot ledger checked at once, and reports what was found.
 func (c *Client) CheckLedger(ctx context.Context) (wire.LedgerCheck, error) {
 	return ask[wire.LedgerCheck](ctx, c, call{method: http.MethodPost, path: prefix + "/ledger-check"})
 }

@@ -24,7 +24,7 @@ type LogOptions struct {
 type Log struct {
 	Attempt  int
 	Size     int64  // bytes of the whole output when it was opened
-	Offset   int64  // of the first byte that Read gives
+	Offset   int64  // of the first byte that Read returns
 	Complete bool   // when it was opened the attempt had ended
 	Missing  string // why, in words, not all of it can be read that should be there; mostly ""
 	body     *download

@@ -2,7 +2,7 @@
 // dagu's DAGs and Airflow's DAGs of BashOperators.
 //
 // What it promises:
-//   - All that it gives is valid: [Result.Documents] are accepted as they stand, once their program is uploaded.
+//   - All that it returns is valid: [Result.Documents] are accepted as they stand, once their program is uploaded.
 //   - Nothing is left out in silence: what does not map is a [Note] with its line.
 //   - Nothing of the input is run. Airflow's files are read as text.
 //

@@ -12,7 +12,7 @@ import (
 )
 
 // CopyObjects copies all objects of a bucket to another, and compares each, byte by byte. What is there already as it
-// should be stays. An object of the source that is gone when its turn comes is left out. It gives how many there are, and
+// should be stays. An object of the source that is gone when its turn comes is left out. It returns how many there are, and
 // the keys of programs whose bytes are damaged at the source.
 func CopyObjects(ctx context.Context, from, to Objects, progress Progress) (count int64, damaged []string, err error) {
 	for _, folder := range Folders() {
@@ -44,7 +44,7 @@ func CopyObjects(ctx context.Context, from, to Objects, progress Progress) (coun
 // errGone says that an object of the source is not there any more.
 var errGone = errors.New("it is gone")
 
-// copyObject makes an object of the target that of the source, and gives its sha256 in hex.
+// copyObject makes an object of the target that of the source, and returns its sha256 in hex.
 func copyObject(ctx context.Context, from, to Objects, key string) (digest string, err error) {
 	want, err := digestOf(ctx, from, key)
 	if errors.Is(err, engine.ErrNotFound) {

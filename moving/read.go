@@ -24,7 +24,7 @@ type handler struct {
 	object    func(key string, content io.Reader, size int64) error
 }
 
-// Verify reads a backup to its end, and tells what is in it. Its errors are ErrNotBackup, ErrCutOff, *NewerError and
+// Verify reads a backup to its end, and reports what is in it. Its errors are ErrNotBackup, ErrCutOff, *NewerError and
 // *DamagedError, and those of reading.
 func Verify(ctx context.Context, from io.Reader, progress Progress) (*Header, *Manifest, error) {
 	var header *Header

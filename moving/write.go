@@ -28,7 +28,7 @@ type Contents struct {
 	Keys      map[string][]byte // secrets of the data folder, by the names of their files
 	// NoSecrets leaves out the keys that nodes share.
 	NoSecrets bool
-	// Watch reads the documents once more in the end, and gives ErrChanged if they are others then: for a source that does
+	// Watch reads the documents once more in the end, and returns ErrChanged if they are others then: for a source that does
 	// not give them all of one moment.
 	Watch bool
 }
@@ -48,7 +48,7 @@ type writer struct {
 }
 
 // Write writes a backup. What it returned without an error for is whole. Documents are of one moment where their source
-// gives that; objects are read after them, so that what documents name is there.
+// returns that; objects are read after them, so that what documents name is there.
 func Write(ctx context.Context, to io.Writer, contents Contents, progress Progress) (*Manifest, error) {
 	compressed, err := zstd.NewWriter(to, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(2))
 	if err != nil {

@@ -20,7 +20,7 @@ type Executor struct {
 	Isolation string `json:"isolation,omitempty" enum:"strict,own-user,own-domain,shared-user,none" doc:"What keeps programs apart: strict: each attempt runs in mount, PID and IPC namespaces of its own, as a user of its own where the executor can change users; own-user: each attempt runs as a user of its own; own-domain: all run as the executor's user, each attempt in a Landlock domain of its own; shared-user: all run as one user, which is not the executor's; none: all run as the executor's user"`
 	Rights    string `json:"rights,omitempty" enum:"tier,node,wide" doc:"What it may do at NATS: tier: it is enrolled, and may do what tasks of its tiers need; node: everything, as its node has the store, too; wide: everything, with credentials that open everything"`
 	Draining  bool   `json:"draining" doc:"It finishes what it runs and takes nothing new"`
-	// DrainedBy and DrainedAt tell of the operator who drains it.
+	// DrainedBy and DrainedAt say which operator drains it, and since when.
 	DrainedBy string    `json:"drained_by,omitempty" doc:"Who drains it; absent if it shuts down, or does not drain"`
 	DrainedAt time.Time `json:"drained_at,omitzero" doc:"When that was asked"`
 	Refused   *Refused  `json:"refused,omitempty" doc:"Tasks that it refused to run since it began; absent if there were none"`

@@ -94,7 +94,7 @@ type Usage struct {
 	MaxRSS int64         `json:"max_rss" doc:"Bytes"`
 }
 
-// Output is how much an attempt printed; GET …/logs gives it all.
+// Output is how much an attempt printed; GET …/logs returns it all.
 type Output struct {
 	Size      int64  `json:"size" doc:"Bytes that are kept"`
 	Lines     int64  `json:"lines"`
