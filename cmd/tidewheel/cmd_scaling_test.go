@@ -75,7 +75,7 @@ func TestScalingToZeroAndBackLosesNothing(t *testing.T) {
 	main.refused(exitRefused, "max is less than min", "scaling", "--min", "3", "--max", "2")
 }
 
-// What the example for KEDA asks for is what the server answers.
+// The server's answer has what the example for KEDA asks for.
 func TestExampleForKEDAFindsItsNumber(t *testing.T) {
 	text, err := os.ReadFile("../../deploy/keda/metrics-api.yaml")
 	if err != nil {
