@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// backlogKnown is for how long a look at the backlogs answers for them.
+	// backlogKnown is for how long the backlogs are kept before they are read again.
 	backlogKnown = time.Second
 	// backlogRetry is when it makes sense to ask again for what a backlog has refused.
 	backlogRetry = 30 * time.Second
