@@ -166,7 +166,7 @@ func (u *UI) sessionsEndOthers(c echo.Context) error {
 	return done(c, templates.SettingsPath, "sessions-ended")
 }
 
-// tokenCreate makes a token, and shows it on the page that answers: it is kept nowhere.
+// tokenCreate makes a token, and shows it on the page that it returns: the server does not keep it.
 func (u *UI) tokenCreate(c echo.Context) error {
 	ctx := c.Request().Context()
 	form := templates.TokenForm{Name: c.FormValue("name"), Role: c.FormValue("role"), Namespace: c.FormValue("namespace"),
