@@ -106,7 +106,7 @@ func (s *Server) turnAway(c echo.Context, err error) error {
 	return c.Redirect(http.StatusSeeOther, target)
 }
 
-// undecided answers where the store does not say who makes a request. That is no reason to log in again.
+// undecided answers a request whose user the store could not look up. That is no reason to log in again.
 func (s *Server) undecided(c echo.Context, err error) error {
 	if _, known := api.ProblemOf(err); known || c.Request().Context().Err() != nil {
 		return err

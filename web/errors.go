@@ -15,7 +15,7 @@ import (
 	"github.com/tidewheel/tidewheel/web/api"
 )
 
-// answerError answers whatever a handler or a middleware returned: to programs as a problem, to people as a page.
+// answerError answers the error of a handler or a middleware: to programs as a problem, to users as a page.
 func (s *Server) answerError(err error, c echo.Context) {
 	if c.Response().Committed {
 		return

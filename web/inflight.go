@@ -16,7 +16,7 @@ type inFlight struct {
 
 func newInFlight() *inFlight { return &inFlight{idle: make(chan struct{})} }
 
-// wrap counts what a handler answers, and takes nothing more once it is closed.
+// wrap counts the requests that a handler answers, and takes no more once it is closed.
 func (f *inFlight) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !f.enter() {

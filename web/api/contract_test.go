@@ -10,7 +10,7 @@ import (
 // sentExamples counts the examples of bodies that are sent at least: a description that loses them is noticed.
 const sentExamples = 6
 
-// Each example of a body that the description shows is taken by the server, and what it answers is what the description says.
+// The server accepts each example of a body in the description, and its answers are as the description says.
 func TestExamplesOfBodiesAreTaken(t *testing.T) {
 	document := description(t, newSite(t))
 	schemas := compiler(t, document)

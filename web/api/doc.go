@@ -1,5 +1,5 @@
 // Package api is the REST API under /api/v1: one file for each resource or action, each of them parse → call the
-// service → respond. What it answers is package client/wire's, and the OpenAPI document at /api/v1/openapi.json is made
+// service → respond. Its answers are package client/wire's types, and the OpenAPI document at /api/v1/openapi.json is made
 // from the same code that answers.
 //
 // It promises: every answer that is not a success is an RFC 9457 problem with a stable code, through one mapping

@@ -174,5 +174,5 @@ func Refuse(status int, err error, format string, args ...any) error {
 	return &Refusal{Status: status, Text: fmt.Sprintf(format, args...), err: err}
 }
 
-// errNoAnswer is for answers that hold not what they must.
+// errNoAnswer is for answers of the provider without the fields that they must have.
 var errNoAnswer = errors.New("the provider's answer is incomplete")
