@@ -25,7 +25,7 @@ type server struct {
 	exited  chan error
 }
 
-// startServer starts the server and answers how long it took until it said that it was ready.
+// startServer starts the server and returns how long it took until it reported that it was ready.
 func startServer(ctx context.Context, binary, data string, flags ...string) (*server, time.Duration, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0") // a free port; the server takes it a moment later
 	if err != nil {

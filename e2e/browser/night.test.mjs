@@ -1,4 +1,4 @@
-// Somebody comes in the morning: what failed in the night, and why?
+// An operator looks in the morning: what failed in the night, and why?
 import assert from "node:assert/strict";
 import { both } from "./support/hands.mjs";
 import { site } from "./support/journey.mjs";

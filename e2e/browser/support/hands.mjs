@@ -2,7 +2,7 @@
 import { test } from "node:test";
 import { tabTo } from "./journey.mjs";
 
-/** Acts as somebody with a mouse. */
+/** Acts as a user with a mouse. */
 const mouse = {
   name: "with the mouse",
   press: (locator) => locator.click(),
@@ -12,7 +12,7 @@ const mouse = {
   file: (locator, file) => locator.setInputFiles(file),
 };
 
-/** Acts as somebody without one: goes to everything by Tab, and acts by keys. */
+/** Acts as a user without a mouse: moves by Tab, and acts by keys. */
 const keys = {
   name: "by keyboard alone",
   async press(locator) {

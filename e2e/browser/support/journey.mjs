@@ -45,8 +45,8 @@ async function keep(page, name) {
 }
 
 /**
- * Presses Tab until the element that `locator` names has the focus, as somebody without a mouse does, and fails if
- * the way does not lead there.
+ * Presses Tab until the element that `locator` names has the focus, as a user without a mouse does, and fails if Tab
+ * does not reach it.
  */
 export async function tabTo(page, locator, limit = 150) {
   for (let i = 0; i < limit; i++) {

@@ -36,7 +36,7 @@ func (l *ledger) once(key string, look, do func() (json.RawMessage, error)) (jso
 	switch {
 	case status == http.StatusConflict && answer.Code == "effect_done":
 		return answer.Result, nil
-	case status == http.StatusCreated: // nobody has begun: do it
+	case status == http.StatusCreated: // no attempt has begun: do it
 		result, err = do()
 	case status == http.StatusOK: // an earlier attempt may have done it: look
 		if result, err = look(); err == nil && result == nil {

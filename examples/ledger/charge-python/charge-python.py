@@ -50,9 +50,9 @@ def once(key, look, do):
     status, answer = ask("POST", key)
     if status == 409 and answer["code"] == "effect_done":
         return answer["result"]
-    if status == 201:  # nobody has begun: do it
+    if status == 201:  # no attempt has begun: do it
         result = do()
-    elif status == 200:  # somebody may have: look
+    elif status == 200:  # an earlier attempt may have done it: look
         result = look()
         if result is None:
             result = do()

@@ -19,8 +19,8 @@ ask() {
 once() {
   status=$(ask POST "$1") || exit 75
   case $status in
-    201) result=$($3 "$1") ;; # nobody has begun: do it
-    200) result=$($2 "$1") || { [ $? -eq 1 ] || exit 75; result=$($3 "$1"); } ;; # somebody may have: look
+    201) result=$($3 "$1") ;; # no attempt has begun: do it
+    200) result=$($2 "$1") || { [ $? -eq 1 ] || exit 75; result=$($3 "$1"); } ;; # an earlier attempt may have done it: look
     409) grep -q '"code":"effect_done"' answer && return 0 || exit 75 ;;
     412) echo "another attempt has taken over" >&2; exit 75 ;;
     *) cat answer >&2; exit 75 ;;
