@@ -107,7 +107,7 @@ type Event struct {
 	Status string `json:"status,omitempty" doc:"Of the run or wave, when the hint was made"`
 }
 
-// Version says what answers.
+// Version is the version of the server that answers.
 type Version struct {
 	Version string `json:"version"`
 }
