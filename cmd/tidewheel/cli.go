@@ -189,7 +189,7 @@ func (c *cli) noOutput(cmd *cobra.Command, what string) error {
 	return usage("--output is for lists and values: %s; leave it out", what)
 }
 
-// client returns the connection to the server. A token that nobody gave is looked for where a server of the same user on
+// client returns the connection to the server. Without --token it looks for the token where a server of the same user on
 // this machine has left it.
 func (c *cli) client() (*client.Client, error) {
 	token := c.token

@@ -234,7 +234,7 @@ func (c *cli) quietLog() *slog.Logger {
 
 // statusLine shows progress at a terminal.
 type statusLine struct {
-	out  io.Writer // nil where nobody looks
+	out  io.Writer // nil if the output is no terminal
 	last time.Time
 }
 

@@ -162,7 +162,7 @@ func (m *metrics) begin() {
 		engine.StatusSucceeded, engine.StatusFailed, engine.StatusTimedOut, engine.StatusCancelled, engine.StatusLost,
 	} {
 		m.finished.WithLabelValues(status.String())
-		if status != engine.StatusLost { // nobody knows when it ended
+		if status != engine.StatusLost { // the engine does not know when it ended
 			m.duration.WithLabelValues(status.String())
 		}
 	}

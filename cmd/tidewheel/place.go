@@ -230,7 +230,7 @@ func (p *place) running(ctx context.Context) (n int, err error) {
 	}
 }
 
-// unreachableError is an error that says that nobody answered: it has an exit status of its own.
+// unreachableError says that no server answered: it has an exit status of its own.
 type unreachableError struct{ err error }
 
 func (e *unreachableError) Error() string   { return e.err.Error() }
