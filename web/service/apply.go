@@ -29,7 +29,7 @@ type Applied struct {
 	Name       string
 	Generation int64
 	Change     Change
-	// Warnings are what may be as it is meant: that nobody is there who would run it.
+	// Warnings are what may be intended: that no executor is there that would run it.
 	Warnings []string
 }
 

@@ -38,7 +38,7 @@ func (s *Service) TaskHindrances(ctx context.Context, dag *engine.DAG) ([]Hindra
 		tasks[words] = append(tasks[words], task)
 	}
 	programs := map[string]*Error{} // nil: it is there
-	places := map[string]string{}   // why nobody would run it, by tier and labels: the tasks of a DAG mostly want the same
+	places := map[string]string{}   // why no executor would run it, by tier and labels: the tasks of a DAG mostly want the same
 	for i := range dag.Spec.Tasks {
 		job, name := taskDefaults(&dag.Spec, i), dag.Spec.Tasks[i].Name
 		missing, known := programs[job.Binary]

@@ -75,7 +75,7 @@ func (s *Service) Engines(ctx context.Context) (Engines, error) {
 	return engines, nil
 }
 
-// lookAtEngines finds shards that nobody turns.
+// lookAtEngines finds shards that no engine turns.
 func (s *Service) lookAtEngines(ctx context.Context, view *Overview) error {
 	engines, err := s.Engines(ctx)
 	if err != nil {

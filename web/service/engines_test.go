@@ -60,7 +60,7 @@ func TestShardsWithoutAnEngineNeedAttention(t *testing.T) {
 	}
 }
 
-// An engine that shares with nobody says nothing in the queue.
+// An engine that shares with no other announces nothing in the queue.
 func TestEngineOfThisProcess(t *testing.T) {
 	shards := 0
 	w := webtest.New(t, service.Config{Alone: func() engine.EnginePresence { return engine.EnginePresence{ID: "alone", Shards: shards} }})
@@ -121,7 +121,7 @@ func TestExecutorIsDrained(t *testing.T) {
 	}
 }
 
-// With a full disk nobody can say that he is there, so that no executor and no engine seem to be alive.
+// With a full disk no node can announce itself, so that no executor and no engine seem to be alive.
 func TestAFullDiskIsNamedInPlaceOfWhatItLeadsTo(t *testing.T) {
 	var full error
 	w := webtest.New(t, service.Config{DiskFull: func() error { return full }})

@@ -85,7 +85,7 @@ type LedgerState struct {
 	Through time.Time
 	At      time.Time // when the last pass ended
 	Slots   int64     // looked at since the server started
-	Behind  int       // jobs and roots that are not as far: paused, or with slots that nobody has dealt with yet
+	Behind  int       // jobs and roots that are not as far: paused, or with slots that no engine has dealt with yet
 	// Retention is how far back the history is kept, and so is looked at; 0 is all of it.
 	Retention time.Duration
 }

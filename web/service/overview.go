@@ -68,8 +68,8 @@ type ConcernKind string
 // The kinds, the worst first.
 const (
 	ConcernDisk       ConcernKind = "disk"        // the server's disk is full: Reason says where, and what to do
-	ConcernNoExecutor ConcernKind = "no_executor" // nobody is there to run anything
-	ConcernNoEngine   ConcernKind = "no_engine"   // nobody is there to start anything
+	ConcernNoExecutor ConcernKind = "no_executor" // no executor is alive
+	ConcernNoEngine   ConcernKind = "no_engine"   // no engine is alive
 	ConcernOwnerless  ConcernKind = "ownerless"   // no engine has some of the shards
 	ConcernClocks     ConcernKind = "clocks"      // the clocks of two nodes differ
 	ConcernBehind     ConcernKind = "behind"      // the store is slower than what is asked of it: Reason says by how much
@@ -82,7 +82,7 @@ const (
 	ConcernDead       ConcernKind = "dead"        // runs used up their retries
 	ConcernFailing    ConcernKind = "failing"     // a job's last run failed
 	ConcernWave       ConcernKind = "wave"        // a DAG's last wave failed: Job is the DAG, Run the wave
-	ConcernMissed     ConcernKind = "missed"      // slots that nobody fired
+	ConcernMissed     ConcernKind = "missed"      // slots that no engine fired
 	ConcernLate       ConcernKind = "late"        // runs wait for longer than they should
 	ConcernHeldUp     ConcernKind = "held_up"     // a job's runs waited for an executor for longer than the time between its slots
 	ConcernOutlasts   ConcernKind = "outlasts"    // a job's runs last longer than the time between its slots
@@ -251,7 +251,7 @@ func (s *Service) lookAtLedger(namespace string, view *Overview) {
 	}
 }
 
-// ofAFullDisk are concerns that a full disk explains: that nobody writes does not say that nobody is there.
+// ofAFullDisk are concerns that a full disk explains: a node that cannot write may be alive.
 var ofAFullDisk = []ConcernKind{ConcernNoExecutor, ConcernNoEngine, ConcernOwnerless, ConcernOverdue, ConcernUnserved, ConcernSilent, ConcernLate}
 
 // lookAtDisk names a full disk, in place of what it leads to.

@@ -139,7 +139,7 @@ func (s *Service) ServedQueues(ctx context.Context) ([]ServedQueue, error) {
 	return queues, nil
 }
 
-// unserved says of all queues why nobody takes from them.
+// unserved says of all queues why no executor takes from them.
 func unserved(queues []ServedQueue, why string) {
 	for i := range queues {
 		queues[i].Unserved = why

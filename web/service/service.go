@@ -63,7 +63,7 @@ type Queue interface {
 	Executors(ctx context.Context) ([]engine.Presence, error)
 	OrderDrain(ctx context.Context, executor string, order engine.DrainOrder) error
 	Engines(ctx context.Context) ([]engine.EnginePresence, error)
-	// ShardOwners reports which engine has the lease of each shard, "" where nobody has.
+	// ShardOwners returns the engine that has the lease of each shard, "" where none has.
 	ShardOwners(ctx context.Context) ([engine.Shards]string, error)
 	Depths(ctx context.Context) ([]engine.QueueDepth, error)
 	// Streams returns the size of the streams and buckets.

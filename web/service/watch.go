@@ -48,7 +48,7 @@ const (
 )
 
 // Watch calls handle with hints until ctx ends or handle fails. All watchers share one look at the store each second,
-// and none is taken while nobody watches. A watcher that is slow gets fewer and coarser hints, and never holds up
+// and none is taken while no client watches. A watcher that is slow gets fewer and coarser hints, and never holds up
 // the others.
 func (s *Service) Watch(ctx context.Context, handle func(Hint) error) error {
 	hints := s.watchers.join(s)

@@ -100,7 +100,7 @@ func (s *Service) MarkTask(ctx context.Context, namespace, id, task string, as e
 	})
 }
 
-// markableOpen says whether a task of an open wave can be marked: nobody must be executing it.
+// markableOpen reports whether a task of an open wave can be marked: no executor must be executing it.
 func markableOpen(wave *engine.Wave, task *WaveTask) error {
 	switch {
 	case wave.Status == engine.StatusScheduled:
