@@ -321,7 +321,7 @@ func TestProgramsEndWhenTheQueueStandsStill(t *testing.T) {
 // An executor that is asked to end is replaced without anybody waiting for it, and without a blemish on any run.
 func TestDrainHandsBackWhatHadNotStartedAndNothingWaitsForIt(t *testing.T) {
 	t.Parallel()
-	// With such locks a task that nobody gave back would come again after half a minute.
+	// With such locks a task that no executor gave back would come again after half a minute.
 	const ttl, runs = 10 * time.Second, 24
 	w := newWitnessed(t, Config{Executors: 2, Slots: 3, LockTTL: ttl, Drain: 10 * time.Second}, longJobs)
 	var ids []string

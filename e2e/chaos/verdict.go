@@ -58,7 +58,7 @@ func (v *verdict) checkedf(format string, args ...any) {
 	v.checked = append(v.checked, fmt.Sprintf(format, args...))
 }
 
-// starts checks that no attempt began twice, and that nothing ran that nobody knows.
+// starts checks that no attempt began twice, and that every run that ran is known.
 func (v *verdict) starts() {
 	for _, trace := range v.traces {
 		run, known := v.runs[trace.run]
@@ -116,7 +116,7 @@ func (v *verdict) byHand() {
 	v.checkedf("%d runs by hand, each done once", len(v.work.asked))
 }
 
-// locks checks that nobody's program lived once the next holder's had begun, and that tokens grow.
+// locks checks that no holder's program lived once the next holder's had begun, and that tokens grow.
 func (v *verdict) locks() {
 	byLock := map[string][]*trace{}
 	for _, trace := range v.traces {
