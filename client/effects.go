@@ -13,7 +13,7 @@ func (c *Client) RunEffects(ctx context.Context, run string, page Page) (wire.Li
 	return ask[wire.List[wire.Effect]](ctx, c, call{method: http.MethodGet, path: prefix + "/runs" + path(run, "effects"), query: page.query()})
 }
 
-// OpenEffect opens an effect before it is done; the client's token must be the run's. first reports that nobody has opened
+// OpenEffect opens an effect before it is done; the client's token must be the run's. first reports whether no attempt has opened
 // it before: otherwise it may have been done, and is to be looked for. An effect that is done is an *APIError with the
 // code effect_done and the result that it was closed with, and an attempt that is over one with the code fenced.
 func (c *Client) OpenEffect(ctx context.Context, key string) (effect wire.Effect, first bool, err error) {
