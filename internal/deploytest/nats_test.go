@@ -107,7 +107,7 @@ func TestNATSBecomesACluster(t *testing.T) {
 		}
 	}
 	if _, err := nats.Connect(servers[0].ClientURL()); !errors.Is(err, nats.ErrAuthorization) {
-		t.Errorf("a client without credentials connected: %v", err)
+		t.Errorf("connecting without credentials: got %v, want %v", err, nats.ErrAuthorization)
 	}
 	user, password, _ := strings.Cut(contents(t, dir, "nats-credentials"), ":")
 	conn, err := nats.Connect(servers[0].ClientURL(), nats.UserInfo(user, password))
