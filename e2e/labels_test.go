@@ -45,7 +45,8 @@ func who(run *wire.Run) (executors []string) {
 	return executors
 }
 
-// Two executors, two processes, other labels: each run goes to the executor with its labels, one that no executor has waits and says so, and
+// Two executors, two processes, other labels: each run goes to the executor with its labels,
+// one that no executor has waits and says so, and
 // an executor that comes later finds it, also after both have begun anew.
 func TestRunsGoWhereTheirLabelsAre(t *testing.T) {
 	t.Parallel()
