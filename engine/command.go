@@ -5,7 +5,7 @@ import "time"
 // MaxBackfill bounds the slots of one backfill.
 const MaxBackfill = 1000
 
-// CommandKind is what somebody asks of the engine.
+// CommandKind is what a user or a client asks of the engine.
 type CommandKind string
 
 // The kinds.

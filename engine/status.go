@@ -16,7 +16,7 @@ const (
 	StatusSucceeded
 	StatusFailed    // the program said no (an exit code), or it could not be started; it is not tried again
 	StatusTimedOut  // it outlived its timeout and was killed
-	StatusCancelled // somebody, or the replace policy, ended it
+	StatusCancelled // a user, or the replace policy, ended it
 	StatusLost      // the executor vanished, and the job is delivered at most once
 	StatusDead      // its retries are used up; there is a dead letter
 	StatusSkipped   // a DAG task whose trigger rule is not met

@@ -8,7 +8,7 @@ import (
 )
 
 // Wave is one pass through a DAG. How far each task has come is not in it: that is derived from the wave's runs. It is
-// written when it is asked for or opens, when somebody cancels or resumes it, and when it ends, never for a task alone.
+// written when it is triggered or opens, when a user cancels or resumes it, and when it ends, never for a task alone.
 type Wave struct {
 	ID       string `json:"id"`       // WaveID, or ManualWaveID for what was asked for by hand
 	Revision int64  `json:"revision"` // 1 when inserted, +1 with each write

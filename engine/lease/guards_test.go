@@ -68,7 +68,7 @@ func TestAShardThatPassedOnIsLeftAtOnce(t *testing.T) {
 	o := alone(t)
 	own := of[lease.Own](o.step(lease.Seen{Entry: lease.Entry{Shard: 5, Engine: "other", Revision: 200}}))
 	if len(own) != 1 || slices.Contains(own[0].Shards, 5) {
-		t.Errorf("somebody else has shard 5, and this engine is to work on %v", own)
+		t.Errorf("another engine has shard 5, and this engine is to work on %v", own)
 	}
 }
 
@@ -133,8 +133,8 @@ func TestConfigThatCannotHoldIsRefused(t *testing.T) {
 	}
 }
 
-// Whoever takes a free shard that was another one's to take does not give it back, nor any in its place, until that one is
-// heard of: it may be dead, and its own entry end later than those of its shards.
+// An engine that takes a free shard planned for another engine does not give it back, nor another one in its place, until
+// that engine is seen again: it may be dead, and its own entry may expire later than those of its shards.
 func TestNothingIsHandedToOneThatLeavesItsPart(t *testing.T) {
 	o := newOne(t)
 	o.step(lease.SeenMember{Member: lease.Member{ID: "other"}})

@@ -422,7 +422,7 @@ func (k *Keeper) Next(now time.Time) time.Time {
 			switch at := &k.table[shard]; {
 			case at.writing:
 			case at.Engine == k.self || !k.taken(shard, now):
-				sooner(now.Add(k.config.Stagger)) // somebody should have it soon
+				sooner(now.Add(k.config.Stagger)) // an engine should take it soon
 			default:
 				sooner(at.seen.Add(k.config.TTL))
 			}

@@ -2,7 +2,7 @@
 // in, what this engine is to do comes out, and the clock is an argument. So the simulator runs the very decisions that
 // production runs; engine/shard puts them over a network.
 //
-// The table has an entry for each shard that somebody owns, which ends by itself a TTL after its owner renewed it last,
+// The table has an entry for each shard that an engine owns, which expires a TTL after the owner's last renewal,
 // and one for each engine that is alive. Every engine computes the same plan from it (Assign) and does its own part:
 // it takes free shards that the plan gives to it, and hands over what the plan gives to others. Nothing is taken from an
 // owner that lives. What a write of the table expects is the revision of the entry that it replaces, so of two engines

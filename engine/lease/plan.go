@@ -16,8 +16,8 @@ func (v *view) same(as *view) bool {
 	return v.leaving == as.leaving && slices.Equal(v.all, as.all) && slices.Equal(v.settled, as.settled) && v.owners == as.owners
 }
 
-// plan is what all engines that see the same agree upon. One that has come a moment ago gets what is free, and no shard
-// that somebody else has.
+// plan returns the plan, which is the same on all engines that see the same table. An engine that has just joined gets
+// free shards only, and none that another engine owns.
 func (k *Keeper) plan(now time.Time) *Plan {
 	v := view{leaving: k.leaving}
 	for id, m := range k.members {

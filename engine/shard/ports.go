@@ -74,7 +74,7 @@ type Queue interface {
 	// Publish asks executors to run an attempt. It does not wait: done is called once, from any goroutine, when the
 	// queue has stored the task, or has a copy of it already (nil), or has failed (the caller publishes again).
 	Publish(task *engine.Task, done func(error))
-	// Revoke takes an attempt back before anybody claims it, and removes its waiting task. False: somebody claimed it.
+	// Revoke takes an attempt back before an executor claims it, and removes its waiting task. False: an executor claimed it.
 	Revoke(ctx context.Context, attempt core.Revoke) (bool, error)
 	// Inspect tells how an attempt stands, whether its task waits, and whether it holds one of the locks.
 	Inspect(ctx context.Context, attempt core.Inspect) (engine.AttemptState, error)
@@ -87,7 +87,7 @@ type Queue interface {
 	// Results delivers what executors report for one shard, in order, until ctx ends, and from the first
 	// unacknowledged on at every start. It calls handle from one goroutine.
 	Results(ctx context.Context, shard int, handle func(Delivery)) error
-	// Wakes calls handle when somebody has left something for the engine to look at: a hint that may be lost.
+	// Wakes calls handle when there is a change in the store for the engine to read: a hint that may be lost.
 	Wakes(ctx context.Context, handle func(engine.Wake)) error
 }
 

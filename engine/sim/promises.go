@@ -270,7 +270,7 @@ type past struct {
 	followed bool
 }
 
-// goesOn checks that what somebody has cancelled is not tried again, and remembers what the next write overwrites.
+// goesOn checks that a run that a user has cancelled is not tried again, and remembers what the next write overwrites.
 func (t *truth) goesOn(known *shadow, run *engine.Run) {
 	p := &known.past
 	if p.cancelled > 0 && run.CancelBy != "" && run.Attempt > known.attempt && known.attempt > p.base && !run.Status.Terminal() {

@@ -91,7 +91,7 @@ func (w *world) excluded(m *jobModel, runs []engine.Run) {
 	}
 }
 
-// obeyed checks, once the world has been calm for long, that whoever was to be cancelled is.
+// obeyed checks, once the world has been calm for long, that every run that a user cancelled has ended.
 func (w *world) obeyed() {
 	active, err := w.truth.store.ActiveRuns(context.Background(), allShards, "", 1<<20)
 	if err != nil {

@@ -372,7 +372,7 @@ func (q *queue) refresh(key string, revision uint64, task *engine.Task, executor
 	return q.revision, true
 }
 
-// own checks that whoever keeps or frees a lock is its holder.
+// own checks that only its holder keeps or frees a lock.
 func (q *queue) own(key string, held *lock, task *engine.Task, executor string) {
 	if held.run != task.Run || held.attempt != task.Attempt || held.executor != executor {
 		q.w.fail("a lock is its holder's", "lock %s is held for %s by %s, and %s acts on it for %s",
