@@ -74,9 +74,10 @@ func (q *Queue) DeclareLost(ctx context.Context, shard int, run string, attempt 
 	return err == nil, wrap("jetstream: declare run "+run+" lost", err)
 }
 
-// Inspect tells how an attempt stands, whether its task waits, and until when it holds one of the locks. The task is read
-// first: where it has gone, the claim that it went for is found after it. The subject is read before the locks: whoever has
-// claimed holds the lock, so a claim without a lock is an attempt that ended or lost it, and never one that is about to begin.
+// Inspect returns the state of an attempt, whether its task waits, and until when it holds one of the locks. The task is
+// read first: where it has gone, the claim that it went for is found after it. The subject is read before the locks: an
+// executor that has claimed holds the lock, so a claim without a lock is an attempt that ended or lost it, and never one
+// that is about to begin.
 func (q *Queue) Inspect(ctx context.Context, of core.Inspect) (engine.AttemptState, error) {
 	run, attempt := of.Run, of.Attempt
 	state := engine.AttemptState{Since: q.connectedSince()}

@@ -49,8 +49,8 @@ func (q *Queue) createConsumer(ctx context.Context, stream string, config *jetst
 	return made.Pending, wrap("make consumer "+config.Name, err)
 }
 
-// removeConsumer asks for the end of a consumer, and does not wait for it: whoever makes it anew because it does not
-// answer would wait for its server. What is not removed the server forgets.
+// removeConsumer asks the server to delete a consumer, and does not wait: a caller that recreates it because it does not
+// answer would wait for its server. The server removes an unused consumer by itself.
 func (q *Queue) removeConsumer(stream, consumer string) {
 	q.requests.send(&nats.Msg{Subject: "$JS.API.CONSUMER.DELETE." + stream + "." + consumer}, func(_ *nats.Msg, err error) {
 		if err != nil {

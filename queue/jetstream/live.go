@@ -47,7 +47,7 @@ func (q *Queue) Wakes(ctx context.Context, handle func(engine.Wake)) error {
 	return hear(ctx, q, q.names.wakes(), handle, nil)
 }
 
-// LogFrame shows a piece of an attempt's output to whoever watches.
+// LogFrame shows a piece of an attempt's output to the users who watch it.
 func (q *Queue) LogFrame(frame engine.LogFrame) error {
 	return q.hint(q.names.log(frame.Run, frame.Attempt), frame)
 }

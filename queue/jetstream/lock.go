@@ -126,7 +126,7 @@ func (q *Queue) Unlock(ctx context.Context, key string, revision uint64) error {
 		case err != nil:
 			return wrap("jetstream: unlock "+key, err)
 		case !onItsWay(last, revision):
-			return nil // it has gone, or is somebody else's
+			return nil // it has gone, or has another holder
 		case tries == onItsWayTries || !pause(ctx, onItsWayPause):
 			return wrap("jetstream: unlock "+key, errOnItsWay)
 		}

@@ -25,7 +25,7 @@ const (
 	// maxPools bounds the pools in use at once: each has two consumers, at which every idle executor that serves it has
 	// requests standing.
 	maxPools = engine.MaxPools
-	// poolRefresh is how long whoever publishes to a pool believes that the table has it.
+	// poolRefresh is how long a publisher to a pool believes that the table has it.
 	poolRefresh = 5 * time.Minute
 	// poolKept is for how long a pool stays that is empty and that nobody publishes to. It is far above poolRefresh, so
 	// that nobody who believes in a pool publishes to one that is gone.
@@ -37,12 +37,12 @@ const (
 )
 
 // pool is the queues of one tier for executors with certain labels: tasks.<tier>-<hash>.<class>.<run>. All pools
-// that are in use stand in one table, the entry "pools" of LEASES. Whoever publishes writes it, each executor reads it
-// and pulls from those that it may serve (ADR 24). The tiers themselves, without labels, are no part of the table.
+// that are in use stand in one table, the entry "pools" of LEASES. Publishers write it. Each executor reads it
+// and pulls from the pools that it may serve (ADR 24). The tiers themselves, without labels, are no part of the table.
 type pool struct {
 	Tier   spec.Tier         `json:"tier"`
 	RunsOn map[string]string `json:"runs_on"`
-	// Used is when somebody last said that it is in use; not more often than once in poolRefresh.
+	// Used is when a publisher last recorded that it is in use; at most once in poolRefresh.
 	Used time.Time `json:"used"`
 }
 
@@ -61,7 +61,7 @@ func poolToken(tier spec.Tier, runsOn map[string]string) string {
 	return string(tier) + "-" + hex.EncodeToString(hash[:8])
 }
 
-// pools is what this process knows of the table as somebody who publishes.
+// pools is what this process, as a publisher, knows of the table.
 type pools struct {
 	opening singleflight.Group
 	mu      sync.Mutex
@@ -325,7 +325,7 @@ func (q *Queue) consumerConfig(p *pool, class spec.Class) jetstream.ConsumerConf
 		MaxAckPending: -1, MaxWaiting: 16384,
 		PriorityPolicy: jetstream.PriorityPolicyPrioritized, PriorityGroups: []string{priorityGroup},
 	}
-	if len(p.RunsOn) > 0 { // for whoever looks at the NATS
+	if len(p.RunsOn) > 0 { // for an operator who lists the consumers
 		config.Description = fmt.Sprintf("Tidewheel: %s %s tasks for executors with %s", p.Tier, class, spec.RunsOnText(p.RunsOn))
 	}
 	return config

@@ -240,7 +240,7 @@ func (q *Queue) Close() {
 	q.mu.Unlock()
 	q.requests.fail(errors.New("the connection is closed"), true)
 	q.background.Wait()
-	if q.conn.IsConnected() { // otherwise there is nobody to flush to, and the flush would wait for somebody
+	if q.conn.IsConnected() { // without a server the flush would wait until there is one
 		if err := q.conn.FlushTimeout(q.config.Timeout); err != nil {
 			q.log.Debug("nats: last flush", "error", err)
 		}

@@ -171,7 +171,7 @@ func (d *definitions[S]) Create(ctx context.Context, given engine.Definition[S])
 	if err != nil {
 		return d.failed(operation, err)
 	}
-	if found == nil || !found.Deleted { // nil: it went away this moment; whoever wants the name asks again
+	if found == nil || !found.Deleted { // nil: it was removed this moment; the caller may try the name again
 		return fmt.Errorf("mongo: %s: %w", operation, engine.ErrExists)
 	}
 	tomb := *found
@@ -331,8 +331,8 @@ func (d *definitions[S]) handle(ctx context.Context, handled []engine.JobHandled
 	return d.remove(ctx, d.tombstones, buried, nil)
 }
 
-// List lists those that are not deleted by name, with the cursor of the next page. It reads from the primary: whoever has
-// just made one looks for it here. A search looks at no more than Config.ScanLimit of them at a time.
+// List lists those that are not deleted by name, with the cursor of the next page. It reads from the primary, so that
+// a user sees a definition that they have just created. A search looks at no more than Config.ScanLimit of them at a time.
 func (d *definitions[S]) List(ctx context.Context, filter engine.DefinitionFilter) (found []engine.Definition[S], next string, err error) {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()

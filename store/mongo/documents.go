@@ -16,8 +16,8 @@ import (
 // pageBytes is how large the documents of a page may be together, beyond one.
 const pageBytes = 4 << 20
 
-// View calls read with pages of all that the database holds, what was committed until now included. Each page is as it is when it is read: whoever wants them
-// to be of one moment sees to it that nobody writes meanwhile.
+// View calls read with pages of all that the database holds, what was committed until now included. Each page is as it is
+// when it is read. A caller that needs all pages of one moment must keep everyone from writing meanwhile.
 func (s *Store) View(ctx context.Context, read func(engine.DocumentPages) error) error {
 	tail, err := s.unprojected(ctx) // of the same moment, if ctx says one
 	if err != nil {

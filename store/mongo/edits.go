@@ -170,7 +170,7 @@ func idOfRaw(document bson.Raw) string {
 	return id
 }
 
-// adopt makes an edit Tidewheel's own, unless somebody has written the definition since it was read.
+// adopt makes an edit Tidewheel's own, unless the definition was written again since it was read.
 func (d *definitions[S]) adopt(ctx context.Context, edited *definitionDocument, definition bson.Raw) (taken bool, err error) {
 	now := date(time.Now())
 	put := bson.D{

@@ -173,7 +173,7 @@ func selectionsIn(filter *engine.RunFilter, namespace, owner string) (all []bson
 	if namespace != "" {
 		base = append(base, bson.E{Key: "namespace", Value: namespace})
 	}
-	if filter.By != "" && owner == "" { // what somebody asked for is little beside what schedules did
+	if filter.By != "" && owner == "" { // runs that users triggered are few beside those of schedules
 		return []bson.D{append(base, bson.E{Key: "by", Value: filter.By})}
 	}
 	if owner != "" {

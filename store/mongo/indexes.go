@@ -61,7 +61,7 @@ func indexes() []index {
 		// wave need no index: their ids stand together.
 		{collection: "runs", name: "history_of_dag", keys: append(ascending("namespace", "dag"), newest...), partial: having("dag")},
 		{collection: "runs", name: "history_of_task", keys: append(ascending("job_uid", "task"), newest...), partial: having("task")},
-		// What somebody asked for, not a schedule: only that is in it.
+		// It holds only the runs that a user triggered, not those of a schedule.
 		{collection: "runs", name: "history_by_user", keys: append(ascending("namespace", "by"), newest...), partial: having("by")},
 		// Retention counts the oldest of a shard in it: it alone tells when they ended.
 		{collection: "runs", name: "ended_by_shard", keys: ascending("shard", "ended_at"), partial: having("ended_at")},

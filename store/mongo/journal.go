@@ -18,8 +18,8 @@ import (
 // that terms and positions never go back.
 //
 // An entry that is larger than Config.EntrySize has parts: 07-0000000000000012, 07-0000000000000012.0001, … They are
-// written one after the other, and the last one, which says so, is the commit. Whoever takes the shard over before that
-// puts its take-over where the next part would go: the parts before it are no commit then.
+// written one after the other, and the last one, which says so, is the commit. An engine that takes the shard over before
+// that puts its take-over where the next part would go: the parts before it are no commit then.
 
 // The kinds of entries.
 const (

@@ -12,7 +12,7 @@ import (
 
 // A tombstone stands in jobs (or dags), under its name, until a new one takes that name; before that it is copied to
 // tombstones (or dag_tombstones), under its uid, where it waits for the engine. So it is in at least one place at every
-// moment, and whoever reads jobs first and tombstones after it never misses it. Whatever a crash leaves in both places is
+// moment, and a reader of jobs first and tombstones second never misses it. Whatever a crash leaves in both places is
 // one tombstone, and goes when it is handled. A copy that is made at the very moment when the engine has handled the tombstone is handled
 // once more, which changes nothing.
 

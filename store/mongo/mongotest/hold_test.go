@@ -76,7 +76,7 @@ func TestAPreparedRunIsHeldBackAndNotLost(t *testing.T) {
 	}
 }
 
-// Whoever reads for the engine has all of it.
+// The engine's reads include the runs that are held back.
 func TestTheEngineReadsWhatIsHeldBack(t *testing.T) {
 	server := startServer(t)
 	config, trimmed := soon()

@@ -336,7 +336,7 @@ func TestAHouseholdIsRestoredAndMoved(t *testing.T) {
 			{"is in use by a server on", append([]string{"migrate", "--to", filepath.Join(dir, "unused")}, of("from", place(uri, "restored"))...)},
 			{"is in use by a server on", append([]string{"backup", filepath.Join(dir, "unmade.backup")}, place(uri, "restored")...)},
 		} {
-			if test.words == "holds other programs or outputs already" { // a program of somebody else
+			if test.words == "holds other programs or outputs already" { // a program of another cluster
 				key := filepath.Join(folder, "other", "binaries", strings.Repeat("0", 64))
 				must(t, os.MkdirAll(filepath.Dir(key), 0o755))
 				for path := range objects {

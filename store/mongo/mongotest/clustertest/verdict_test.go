@@ -130,7 +130,7 @@ func (v *verdict) locks() {
 		lock, key := v.lock(e), attempt{e.run, e.attempt}
 		if e.kind == "end" {
 			if !open[lock][key] {
-				v.t.Errorf("attempt %d of %s (%s) ended after somebody else had begun, or without a beginning", e.attempt, e.run, e.job)
+				v.t.Errorf("attempt %d of %s (%s) ended after another attempt had begun, or without a beginning", e.attempt, e.run, e.job)
 			}
 			delete(open[lock], key)
 			continue
