@@ -91,8 +91,8 @@ type Issuer interface {
 	Verify(publicKey string, message, signature []byte) error
 }
 
-// Proof is what an executor signs to show that it has its key. Whoever reads one can repeat it for some minutes, and gets credentials
-// that are of no use without the key.
+// Proof is what an executor signs to show that it has its key. An attacker who reads one can repeat it for some minutes,
+// and gets credentials that are of no use without the key.
 type Proof struct {
 	Name      string            `json:"name"`
 	PublicKey string            `json:"public_key"`

@@ -20,10 +20,10 @@ type ending uint8
 const (
 	endByItself  ending = iota
 	endTimedOut         // it lasted longer than it may
-	endCancelled        // somebody asked for it
+	endCancelled        // a user or an engine asked for it
 	endDrained          // the executor shuts down
 	endOrdered          // an operator drains the executor
-	endLost             // its lock may soon be somebody else's
+	endLost             // another executor may soon take its lock
 )
 
 // errEnded is the cause with which an attempt's context ends.
@@ -64,8 +64,8 @@ type attempt struct {
 	harmless atomic.Bool // its program has ended, or will not begin
 }
 
-// How a lock that somebody else holds is waited for. It may be the job's previous run, which has reported its end and
-// is about to unlock; that takes moments.
+// How long an attempt waits for a lock that another one holds. That may be the job's previous run, which has reported its
+// end and unlocks in a moment.
 const (
 	firstLockWait = 2 * time.Millisecond
 	lastLockWait  = 32 * time.Millisecond
@@ -199,7 +199,7 @@ func (a *attempt) leave() {
 		delete(a.e.running, key)
 	}
 	a.e.mu.Unlock()
-	// Whoever has begun to watch just now must be let go.
+	// A watch that has begun just now must end too.
 	a.quiet()
 }
 
@@ -297,7 +297,7 @@ func (a *attempt) execute() *engine.Finish {
 	}
 	exit, failed := a.run(file, folder)
 	if failed != nil && failed.vanished {
-		// Somebody has emptied the cache.
+		// The file is gone from the cache, outside our control.
 		a.e.cache.Evict(file)
 		again, refused := a.fetch()
 		if refused != nil {

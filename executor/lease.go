@@ -15,7 +15,7 @@ type lease struct {
 	holder LockHolder
 	ttl    time.Duration
 	margin time.Duration
-	lost   func() // called once, when the lock may soon be somebody else's; it must not block
+	lost   func() // called once, when another executor may soon take the lock; it must not block
 
 	base  context.Context
 	begin *time.Timer // starts the goroutine

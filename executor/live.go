@@ -23,7 +23,7 @@ type live struct {
 	until    time.Time // of the watch
 	watching bool
 	ended    bool
-	again    chan struct{} // holds one: somebody new watches, and wants the recent output
+	again    chan struct{} // holds one: another user watches, and needs the recent output
 	ctx      context.Context
 	cancel   context.CancelFunc
 }

@@ -277,7 +277,7 @@ func irregular(info fs.FileInfo, owner int) error {
 	return nil
 }
 
-// bare leaves out which call failed and where, which says nothing to whoever wrote the program.
+// bare leaves out which call failed and where, which says nothing to the author of the program.
 func bare(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -15,7 +15,7 @@ import (
 type Queue interface {
 	// Pull calls handle in a goroutine of its own for each task, at most slots at once, the executor's own tier
 	// first, premium before standard by weight. When ctx ends it takes no more and returns once all handles have.
-	// handle's context does not end with ctx: whoever drains decides how long the running ones may take.
+	// handle's context does not end with ctx: the caller decides how long the running ones may take.
 	Pull(ctx context.Context, config PullConfig, handle func(Delivery)) error
 	// Lock makes the lock, or answers *HeldError. The result is the fencing token. It may be called again after another
 	// error, with the same holder.
@@ -32,7 +32,7 @@ type Queue interface {
 	DrainOrder(ctx context.Context, executor string) (engine.DrainOrder, bool, error)
 	// Controls calls handle with what engines and viewers ask of running attempts, until ctx ends.
 	Controls(ctx context.Context, handle func(engine.Control)) error
-	// LogFrame shows a piece of an attempt's output to whoever watches. It does not wait and may be lost.
+	// LogFrame shows a piece of an attempt's output to the users who watch it. It does not wait and may be lost.
 	LogFrame(frame engine.LogFrame) error
 	// Announce says that this executor is alive; it must be called again within ttl. A last one with ttl 0 withdraws it.
 	Announce(ctx context.Context, presence engine.Presence, ttl time.Duration) error
@@ -92,7 +92,7 @@ type LockHolder struct {
 	Try string `json:"try,omitempty"`
 }
 
-// HeldError says that somebody else holds the lock, and until when at the earliest.
+// HeldError says that another attempt holds the lock, and until when at the earliest.
 type HeldError struct {
 	Key    string
 	Holder LockHolder
@@ -103,11 +103,11 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("lock %s is held by run %s attempt %d on executor %s", e.Key, e.Holder.Run, e.Holder.Attempt, e.Holder.Executor)
 }
 
-// What a queue answers when somebody else was first.
+// The errors that a queue returns when another executor or an engine was first.
 var (
 	// ErrClaimed says that the attempt was claimed or revoked before.
 	ErrClaimed = errors.New("the attempt is claimed already")
-	// ErrFenced says that the attempt or the lock belongs to somebody else by now: stop, and change nothing.
+	// ErrFenced says that the attempt or the lock has another owner by now: stop, and change nothing.
 	ErrFenced = errors.New("fenced: the attempt or its lock has passed on")
 )
 

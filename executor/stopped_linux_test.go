@@ -100,8 +100,8 @@ func readFinish(t *testing.T, out *bufio.Reader) *engine.Finish {
 	return finish
 }
 
-// An executor that is stopped can refresh no lock and kill no program. Its guardian does that, before the lock can be
-// somebody else's; and when the executor goes on, it knows that the program is not to blame.
+// An executor that is stopped can refresh no lock and kill no program. Its guardian kills the program before another
+// executor can take the lock. When the executor goes on, it knows that the program did not fail by itself.
 func TestProgramOfAStoppedExecutorIsKilledBeforeItsLockCanPass(t *testing.T) {
 	t.Parallel()
 	dir := reachable(t)

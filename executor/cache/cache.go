@@ -70,7 +70,7 @@ func Open(dir string, limit int64, fetch Fetch) (*Cache, error) {
 	if limit <= 0 {
 		return nil, fmt.Errorf("cache: a limit of %d bytes: use a positive one", limit)
 	}
-	// Programs may run as somebody who must reach the files by their names, and need not list them.
+	// Programs may run as another user, which must reach the files by their names, and need not list them.
 	if err := os.MkdirAll(dir, 0o711); err != nil {
 		return nil, fmt.Errorf("cache: make folder: %w", err)
 	}
@@ -211,13 +211,13 @@ func (c *Cache) Get(ctx context.Context, digest string) (*File, error) {
 			return file, nil
 		}
 		if err == nil {
-			// What has changed since it was verified is not what was asked for, whoever did it.
+			// A file that has changed since it was verified is not what the caller asked for.
 			c.Evict(file)
 			file.Release()
 			continue
 		}
 		c.release(e)
-		// Whoever waits for somebody else who gave up takes it on himself.
+		// Another caller led the fetch and gave up: this caller fetches itself.
 		if gaveUp := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded); !leads && gaveUp && ctx.Err() == nil {
 			continue
 		}

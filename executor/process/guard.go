@@ -85,7 +85,7 @@ func Guard(arguments []string, in io.Reader, out io.Writer) error {
 		case <-silent.C:
 			// What begins from now on is not ours to end: the executor is back.
 			now := clock()
-			_, _ = fmt.Fprintf(out, "%d\n", now) // before the first program is dead: whoever sees that must know who did it
+			_, _ = fmt.Fprintf(out, "%d\n", now) // before the first kill: an executor that sees a dead program must know who killed it
 			killGroups(living)
 			if group != "" {
 				killMembers(group, settleTimeout, now)

@@ -199,7 +199,7 @@ func (h *Host) undo(made bool) {
 	}
 	h.closeFiles()
 	if made {
-		_ = os.Remove(h.config.Dir) // unless it holds something of somebody else
+		_ = os.Remove(h.config.Dir) // unless it holds files that are not ours
 	}
 }
 

@@ -96,7 +96,7 @@ func marked(pid int, folder string, wanted func(folder string) bool) (is, known 
 	proc := "/proc/" + strconv.Itoa(pid)
 	environment, err := os.ReadFile(proc + "/environ")
 	if err != nil {
-		return false, true // gone, or somebody else's
+		return false, true // gone, or of another user
 	}
 	if len(environment) == 0 {
 		stat, err := os.ReadFile(proc + "/stat")

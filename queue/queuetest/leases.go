@@ -19,7 +19,7 @@ var leases = map[string]func(*testing.T, Harness){
 	"a lease that was released is acquired under its marker":  leaseReleased,
 	"a lease that is not renewed ends, and everybody sees it": leaseExpires,
 	"who watches is told what there is, and then each change": leaseWatched,
-	"tokens of a shard grow, whoever owns it":                 leaseTokens,
+	"tokens of a shard grow, whichever engine owns it":        leaseTokens,
 }
 
 func engineID() string { return "engine-" + strings.ToLower(rand.Text()[:8]) }

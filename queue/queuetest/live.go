@@ -11,12 +11,12 @@ import (
 )
 
 var live = map[string]func(*testing.T, Harness){
-	"a wake reaches the engine":                                  liveWakes,
-	"a cancellation reaches the executors":                       liveCancel,
-	"watching asks for output, and frames reach whoever watches": liveLog,
-	"presence expires unless it is announced again":              livePresenceExpires,
-	"presence can be withdrawn":                                  livePresenceWithdrawn,
-	"a ping is answered":                                         livePing,
+	"a wake reaches the engine":                              liveWakes,
+	"a cancellation reaches the executors":                   liveCancel,
+	"watching asks for output, and frames reach the watcher": liveLog,
+	"presence expires unless it is announced again":          livePresenceExpires,
+	"presence can be withdrawn":                              livePresenceWithdrawn,
+	"a ping is answered":                                     livePing,
 }
 
 // hear runs a subscription and gives what it hears.
