@@ -138,7 +138,7 @@ func (r *LogReader) copyChunk(ctx context.Context, w io.Writer, chunk, at, lengt
 	return n, err
 }
 
-// WriterTo gives the whole log in the form that io.Copy and its kin take.
+// WriterTo returns the whole log in the form that io.Copy and its kin take.
 func (r *LogReader) WriterTo(ctx context.Context) io.WriterTo { return logStream{r, ctx} }
 
 type logStream struct {

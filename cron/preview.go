@@ -56,7 +56,7 @@ func joinNotes(notes ...string) string {
 	return strings.Join(said, "; ")
 }
 
-// gapNote tells what a gap has done to the slot: moved it there, or dropped
+// gapNote returns what a gap has done to the slot: moved it there, or dropped
 // what would have come just before it.
 func (s *Schedule) gapNote(instant int64) string {
 	i := s.zone.period(instant)

@@ -43,7 +43,7 @@ type Command struct {
 	Wave *Wave `json:"wave,omitempty"`
 }
 
-// StartCommand gives the id of the command that makes a run or a wave.
+// StartCommand returns the id of the command that makes a run or a wave.
 func StartCommand(id string) string { return id + "-start" }
 
 // AboutWave reports whether a command of this kind is about a wave.

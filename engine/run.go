@@ -132,7 +132,7 @@ type Progress struct {
 	At       time.Time `json:"at"`
 }
 
-// Current gives the current attempt, nil before the first is queued. It points into r.
+// Current returns the current attempt, nil before the first is queued. It points into r.
 func (r *Run) Current() *Attempt {
 	if n := len(r.Attempts); n > 0 {
 		return &r.Attempts[n-1]

@@ -37,7 +37,7 @@ func Statuses() []Status {
 	return all
 }
 
-// String gives the status as it is stored and shown: "timed_out".
+// String returns the status as it is stored and shown: "timed_out".
 func (s Status) String() string {
 	if int(s) < len(statusNames) {
 		return statusNames[s]

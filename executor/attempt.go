@@ -159,7 +159,7 @@ func (e *Executor) lock(task *engine.Task, holder LockHolder) (asked time.Time, 
 	}
 }
 
-// putBack tells how long a task whose lock was not to be had is put back for.
+// putBack returns how long a task whose lock was not to be had is put back for.
 func (e *Executor) putBack(task *engine.Task, err error) time.Duration {
 	var held *HeldError
 	switch {
@@ -262,7 +262,7 @@ func (a *attempt) handBack(why ending) {
 	}
 }
 
-// reason tells why the attempt is to end.
+// reason returns why the attempt is to end.
 func (a *attempt) reason() ending {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -37,7 +37,7 @@ func sniff(head []byte) string {
 	return kindUnknown
 }
 
-// commandLine gives the file to execute and its arguments; both begin with the same path.
+// commandLine returns the file to execute and its arguments; both begin with the same path.
 func (a *attempt) commandLine(file *cache.File, environment *environment) ([]string, *failure) {
 	kind := a.task.Kind
 	if kind == "" {

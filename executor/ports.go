@@ -28,7 +28,7 @@ type Queue interface {
 	Claim(ctx context.Context, result engine.Result) (sequence uint64, err error)
 	// Report publishes a later message on condition that the attempt's last one has this sequence; ErrFenced if not.
 	Report(ctx context.Context, result engine.Result, after uint64) (sequence uint64, err error)
-	// DrainOrder gives the order that was left for an executor last, false if none is kept.
+	// DrainOrder returns the order that was left for an executor last, false if none is kept.
 	DrainOrder(ctx context.Context, executor string) (engine.DrainOrder, bool, error)
 	// Controls calls handle with what engines and viewers ask of running attempts, until ctx ends.
 	Controls(ctx context.Context, handle func(engine.Control)) error

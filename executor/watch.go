@@ -65,7 +65,7 @@ func (w *watch) let(a *attempt) {
 	}
 }
 
-// mustEndBy tells when the guardian must end the attempt's program; false if there is none, and will be none. The
+// mustEndBy returns when the guardian must end the attempt's program; false if there is none, and will be none. The
 // executor itself is a little earlier, so that the guardian is never the one that acts while the executor can. It does
 // not wait for a program that is being started.
 func (a *attempt) mustEndBy() (time.Time, bool) {

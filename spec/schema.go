@@ -59,7 +59,7 @@ var schemaBytes = sync.OnceValue(func() []byte {
 	return append(data, '\n')
 })
 
-// mapType gives the schema of the types that are written as something else.
+// mapType returns the schema of the types that are written as something else.
 func mapType(kind reflect.Type) *jsonschema.Schema {
 	switch kind {
 	case durationType:

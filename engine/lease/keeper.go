@@ -67,10 +67,10 @@ func NewKeeper(config Config, self string) (*Keeper, error) {
 	return &Keeper{config: config, self: self, members: map[string]member{}}, nil
 }
 
-// Owned gives the shards that the engine works on, ascending. The caller does not change it.
+// Owned returns the shards that the engine works on, ascending. The caller does not change it.
 func (k *Keeper) Owned() []int { return k.owned }
 
-// Token gives the fencing token of a shard that is owned: it is higher than that of any owner before.
+// Token returns the fencing token of a shard that is owned: it is higher than that of any owner before.
 func (k *Keeper) Token(shard int) uint64 {
 	if h := k.held[shard]; h != nil {
 		return h.revision
@@ -84,7 +84,7 @@ func (k *Keeper) Gone() bool { return k.gone }
 // Synced reports whether the table is known.
 func (k *Keeper) Synced() bool { return k.synced }
 
-// Owners tells who has each shard, as far as this engine knows; "" for nobody.
+// Owners returns who has each shard, as far as this engine knows; "" for nobody.
 func (k *Keeper) Owners() [shards]string {
 	var owners [shards]string
 	for shard := range k.table {

@@ -315,7 +315,7 @@ func (c *cluster) check() {
 	}
 }
 
-// spread gives how many shards each living engine works on, and how many nobody does.
+// spread returns how many shards each living engine works on, and how many nobody does.
 func (c *cluster) spread() (counts map[string]int, none int) {
 	counts, none = map[string]int{}, engine.Shards
 	for _, n := range c.engines {

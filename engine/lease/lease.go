@@ -58,7 +58,7 @@ type Config struct {
 	Retry time.Duration
 }
 
-// DefaultConfig gives what production uses, for a TTL.
+// DefaultConfig returns what production uses, for a TTL.
 func DefaultConfig(ttl time.Duration) Config {
 	return Config{
 		TTL: ttl, RenewEvery: ttl / 3, Margin: ttl / 6, Settle: time.Second, Patience: 300 * time.Millisecond,

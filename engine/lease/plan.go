@@ -64,7 +64,7 @@ func (k *Keeper) taken(shard int, now time.Time) bool {
 	return at.Engine != "" && (k.held[shard] != nil || !k.silent(now, at.seen))
 }
 
-// freeSince tells since when a shard that is not taken has been free.
+// freeSince returns since when a shard that is not taken has been free.
 func (k *Keeper) freeSince(at *place) time.Time {
 	if at.Engine != "" {
 		return at.seen.Add(k.config.TTL)

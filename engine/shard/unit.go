@@ -60,7 +60,7 @@ func (m *Machine) newUnit(shard int, now time.Time) *unit {
 	}
 }
 
-// unit gives the one that has a seat, nil if it has left it.
+// unit returns the one that has a seat, nil if it has left it.
 func (m *Machine) unit(seat Seat) *unit {
 	if u := m.units[seat.Shard]; u != nil && u.seat == seat {
 		return u
@@ -68,7 +68,7 @@ func (m *Machine) unit(seat Seat) *unit {
 	return nil
 }
 
-// at gives the unit of a shard that is at work, nil if it is not.
+// at returns the unit of a shard that is at work, nil if it is not.
 func (m *Machine) at(shard int) *unit {
 	if u := m.units[shard]; u != nil && u.running {
 		return u

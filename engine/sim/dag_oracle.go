@@ -157,12 +157,12 @@ func (t *truth) attempted(wave, task string) bool {
 	return false
 }
 
-// left gives the outputs of a task that is not mapped; nil where it left none, or did not succeed.
+// left returns the outputs of a task that is not mapped; nil where it left none, or did not succeed.
 func (w *world) left(wave *waveShadow, task string) *outputs {
 	return w.leftBy(wave, engine.TaskRunID(wave.ID, task))
 }
 
-// leftBy gives the outputs of a run. What a user says has succeeded has left nothing.
+// leftBy returns the outputs of a run. What a user says has succeeded has left nothing.
 func (w *world) leftBy(wave *waveShadow, id string) *outputs {
 	run := w.truth.stored[id]
 	if run == nil || run.status != engine.StatusSucceeded || run.item < 0 && wave.marks[run.task] != 0 {
@@ -210,7 +210,7 @@ func (w *world) list(wave *waveShadow, forEach string) (items int, known bool) {
 	return 0, false
 }
 
-// sourceOf gives the task that an expression reads.
+// sourceOf returns the task that an expression reads.
 func sourceOf(expression string) string {
 	_, rest, _ := strings.Cut(expression, "outputs.")
 	source, _, _ := strings.Cut(rest, ".")

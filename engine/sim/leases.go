@@ -158,7 +158,7 @@ func (l *leases) member(id string) *row {
 	return r
 }
 
-// all gives what the bucket holds, as a watch tells it at its beginning: the oldest first.
+// all returns what the bucket holds, as a watch tells it at its beginning: the oldest first.
 func (l *leases) all() []lease.Input {
 	var rows []*row
 	for shard := range l.shards {

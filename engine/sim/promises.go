@@ -14,7 +14,7 @@ import (
 // What a job's definition promises of its runs, checked at every write of one. Each is a guard of the core of which no
 // safety hangs, because the lock or the claim would hold it: without these checks nobody would see it go.
 
-// formOf gives the form of a generation, nil if there was none.
+// formOf returns the form of a generation, nil if there was none.
 func (m *jobModel) formOf(generation int64) *form {
 	for i := range m.forms {
 		if m.forms[i].generation == generation {
@@ -201,7 +201,7 @@ func (t *truth) rootGaveUp(entry *engine.SlotRange) {
 	}
 }
 
-// rules gives what the definition of a run says of its attempts, the same for those of jobs and of tasks; nil where it has none.
+// rules returns what the definition of a run says of its attempts, the same for those of jobs and of tasks; nil where it has none.
 func (u *users) rules(run *engine.Run) *spec.Job {
 	if run.Task == "" {
 		if f := u.byUID[run.JobUID].formOf(run.Generation); f != nil {

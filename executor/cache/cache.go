@@ -133,7 +133,7 @@ type File struct {
 	entry *entry
 }
 
-// Have gives the file with a digest if it is there and has not changed since it was verified; nil is for Get.
+// Have returns the file with a digest if it is there and has not changed since it was verified; nil is for Get.
 func (c *Cache) Have(digest string) *File {
 	c.mu.Lock()
 	e := c.entries[digest]
@@ -167,7 +167,7 @@ func (c *Cache) file(e *entry) *File {
 	return &File{Path: e.path, Head: e.head, Size: e.size, cache: c, entry: e}
 }
 
-// Get gives the file with a digest, and fetches it if need be, or if the one that is there has changed since it was
+// Get returns the file with a digest, and fetches it if need be, or if the one that is there has changed since it was
 // verified. Errors of Fetch come as they are, wrapped.
 func (c *Cache) Get(ctx context.Context, digest string) (*File, error) {
 	if !isDigest(digest) {

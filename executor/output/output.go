@@ -130,7 +130,7 @@ func (c *Capture) keep(p []byte) {
 	c.size = start
 }
 
-// From gives what is in memory of the output from offset on, as a copy, and the offset of its first byte, which is
+// From returns what is in memory of the output from offset on, as a copy, and the offset of its first byte, which is
 // later if the bytes in between have left memory. end tells that nothing follows.
 func (c *Capture) From(offset int64) (data []byte, at int64, end bool) {
 	c.mu.Lock()
@@ -151,7 +151,7 @@ func (c *Capture) copyFrom(at int64) []byte {
 	return data
 }
 
-// Changed gives a channel that is closed when something follows what size bytes hold, or nothing more will.
+// Changed returns a channel that is closed when something follows what size bytes hold, or nothing more will.
 func (c *Capture) Changed(size int64) <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()

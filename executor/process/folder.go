@@ -52,7 +52,7 @@ type folders struct {
 // with a clock that ticks every few milliseconds.
 const fresh = 50 * time.Millisecond
 
-// TakeFolder gives an empty folder that belongs to the user whom programs run as. It must be given back.
+// TakeFolder returns an empty folder that belongs to the user whom programs run as. It must be given back.
 func (h *Host) TakeFolder() (*Folder, error) {
 	folder, err := h.folders.take()
 	if err != nil {
@@ -222,7 +222,7 @@ func openClosed(dir string) (*os.Root, error) {
 	return os.OpenRoot(dir)
 }
 
-// Place gives the folder to use for files that programs must reach: dir itself if the user with these ids may pass
+// Place returns the folder to use for files that programs must reach: dir itself if the user with these ids may pass
 // through all the folders above it, else one of its own below the system's folder for temporary files. A data folder
 // that is closed to others is good practice, and a program that runs as nobody could not enter it.
 func Place(dir string, uid, gid int) (string, error) {

@@ -21,7 +21,7 @@ const (
 	IsolationNone Isolation = "none"
 )
 
-// Isolation tells what is in force.
+// Isolation returns what is in force.
 func (h *Host) Isolation() Isolation {
 	switch {
 	case h.namespaces != nil:

@@ -105,7 +105,7 @@ func (p *Process) sample() {
 	p.peak = max(p.peak, peak)
 }
 
-// Started tells when the program was started.
+// Started returns when the program was started.
 func (p *Process) Started() time.Time { return p.began }
 
 // Signal sends a signal to the program's process group. After the program's end it does nothing.

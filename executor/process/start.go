@@ -168,7 +168,7 @@ func (e *StartError) Error() string { return fmt.Sprintf("process: start %s: %v"
 // Unwrap gives the system's error.
 func (e *StartError) Unwrap() error { return e.Err }
 
-// stdin gives the file descriptor that the program reads from, and, if it does not hold all of the input, the file to
+// stdin returns the file descriptor that the program reads from, and, if it does not hold all of the input, the file to
 // write it to.
 func (h *Host) stdin(input []byte) (in int, feed *os.File, err error) {
 	if input == nil {

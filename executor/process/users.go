@@ -105,7 +105,7 @@ func lockBlock(path string) (*os.File, error) {
 	return file, nil
 }
 
-// take gives an id that no program runs as, and none has for as long as possible.
+// take returns an id that no program runs as, and none has for as long as possible.
 func (u *users) take() (int, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -72,7 +72,7 @@ type consumerInfo struct {
 	Pending    uint64 `json:"num_pending"`
 }
 
-// consumerInfo gives a consumer's state, nil if it does not exist.
+// consumerInfo returns a consumer's state, nil if it does not exist.
 func (q *Queue) consumerInfo(ctx context.Context, stream, consumer string) (*consumerInfo, error) {
 	var info consumerInfo
 	err := q.ask(ctx, "CONSUMER.INFO."+stream+"."+consumer, struct{}{}, &info)

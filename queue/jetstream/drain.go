@@ -35,7 +35,7 @@ func (q *Queue) OrderDrain(ctx context.Context, executor string, order engine.Dr
 	return nil
 }
 
-// DrainOrder gives the order that was left for an executor last, false if none is kept.
+// DrainOrder returns the order that was left for an executor last, false if none is kept.
 func (q *Queue) DrainOrder(ctx context.Context, executor string) (engine.DrainOrder, bool, error) {
 	operation := "jetstream: look for orders to executor " + executor
 	last, err := q.last(ctx, "KV_"+q.names.leases, q.names.order(executor))

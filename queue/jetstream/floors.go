@@ -146,7 +146,7 @@ func (f *floors) store(ctx context.Context, shard int) error {
 	return nil
 }
 
-// load gives a shard's floor as of now, and makes it if the shard was never read before: trimming waits for all of
+// load returns a shard's floor as of now, and makes it if the shard was never read before: trimming waits for all of
 // them.
 func (f *floors) load(ctx context.Context, shard int) (floor, error) {
 	entry, err := f.q.last(ctx, "KV_"+f.q.names.leases, f.q.names.floor(shard))

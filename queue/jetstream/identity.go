@@ -59,7 +59,7 @@ func (q *Queue) claimFor(ctx context.Context, store string, ttl time.Duration) e
 	return err
 }
 
-// Serves tells which store this NATS serves, "" if nobody has said so lately.
+// Serves returns which store this NATS serves, "" if nobody has said so lately.
 func (q *Queue) Serves(ctx context.Context) (store string, err error) {
 	last, err := q.last(ctx, "KV_"+q.names.leases, q.names.entry("store"))
 	if err != nil || last == nil || isMarker(last) {
@@ -131,7 +131,7 @@ func (q *Queue) agree(ctx context.Context) error {
 	}
 }
 
-// Identity gives the name that this NATS was given when it was first used, so that one is told from another.
+// Identity returns the name that this NATS was given when it was first used, so that one is told from another.
 func (q *Queue) Identity(ctx context.Context) (string, error) {
 	subject := q.names.entry("queue")
 	for {

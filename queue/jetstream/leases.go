@@ -139,7 +139,7 @@ func (q *Queue) Engines(ctx context.Context) ([]engine.EnginePresence, error) {
 	return present, nil
 }
 
-// ShardOwners tells which engine has the lease of each shard, "" where nobody has.
+// ShardOwners returns which engine has the lease of each shard, "" where nobody has.
 func (q *Queue) ShardOwners(ctx context.Context) (owners [engine.Shards]string, err error) {
 	entries, err := q.entries(ctx, q.names.leases, "shard.*")
 	if err != nil {

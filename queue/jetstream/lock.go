@@ -149,7 +149,7 @@ func (q *Queue) putLock(ctx context.Context, key string, holder executor.LockHol
 	return q.publish(ctx, message, &expected)
 }
 
-// lockEntry gives a lock, nil if it is free.
+// lockEntry returns a lock, nil if it is free.
 func (q *Queue) lockEntry(ctx context.Context, key string) (*heldLock, error) {
 	last, err := q.last(ctx, "KV_"+q.names.locks, q.names.lock(key))
 	if err != nil || last == nil || isMarker(last) {

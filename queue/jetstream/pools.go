@@ -110,7 +110,7 @@ func (p *pools) forget() {
 	clear(p.refused)
 }
 
-// readPools gives the table and its revision, 0 if there is none yet.
+// readPools returns the table and its revision, 0 if there is none yet.
 func (q *Queue) readPools(ctx context.Context) (poolTable, uint64, error) {
 	var table poolTable
 	last, err := q.last(ctx, "KV_"+q.names.leases, q.names.entry("pools"))
@@ -331,7 +331,7 @@ func (q *Queue) consumerConfig(p *pool, class spec.Class) jetstream.ConsumerConf
 	return config
 }
 
-// poolDepths tells what waits in the pools of a tier and class, in the order of their labels.
+// poolDepths returns what waits in the pools of a tier and class, in the order of their labels.
 func (q *Queue) poolDepths(ctx context.Context, table []pool, tier spec.Tier, class spec.Class) ([]engine.PoolDepth, error) {
 	var depths []engine.PoolDepth
 	for i := range table {

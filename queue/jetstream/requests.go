@@ -230,7 +230,7 @@ func (r *requests) sweep() {
 	r.giveUpAll(now, fmt.Errorf("%w: no answer within %v", ErrUnavailable, r.timeout))
 }
 
-// unanswered gives copies of the questions that it is time to ask again.
+// unanswered returns copies of the questions that it is time to ask again.
 func (r *requests) unanswered(now time.Time) (messages []*nats.Msg) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -161,7 +161,7 @@ func watchLeases(t *testing.T, q Queue) *leaseWatch {
 	return w
 }
 
-// last gives the latest entry of a shard that was told.
+// last returns the latest entry of a shard that was told.
 func (w *leaseWatch) last(shard int) (entry lease.Entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

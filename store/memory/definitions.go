@@ -116,7 +116,7 @@ func (d *definitions[S]) some(uids []string) (found []engine.Definition[S]) {
 	return found
 }
 
-// pendingOf gives those of some shards that the engine has not acted upon, by uid.
+// pendingOf returns those of some shards that the engine has not acted upon, by uid.
 func (d *definitions[S]) pendingOf(mine *shards, limit int) []engine.Definition[S] {
 	var uids []string
 	for uid := range d.pending {

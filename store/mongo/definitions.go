@@ -40,7 +40,7 @@ func definitionIs(uid string, revision int64) bson.D {
 	return append(bson.D{{Key: "uid", Value: uid}}, revisionOf(revision)...)
 }
 
-// valuesBy gives documents as what they are in the engine.
+// valuesBy returns documents as what they are in the engine.
 func valuesBy[D, T any](in *mongo.Collection, documents []D, value func(D) (T, error)) ([]T, error) {
 	if len(documents) == 0 {
 		return nil, nil
@@ -55,7 +55,7 @@ func valuesBy[D, T any](in *mongo.Collection, documents []D, value func(D) (T, e
 	return result, nil
 }
 
-// Get gives a living definition with its source; engine.ErrNotFound.
+// Get returns a living definition with its source; engine.ErrNotFound.
 func (d *definitions[S]) Get(ctx context.Context, namespace, name string) (found engine.Definition[S], err error) {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()
@@ -88,7 +88,7 @@ func (d *definitions[S]) Count(ctx context.Context, namespace string) (n int64, 
 	return n, d.failed("count "+d.living.Name(), err)
 }
 
-// byUID gives those that exist, tombstones included, in no order.
+// byUID returns those that exist, tombstones included, in no order.
 func (d *definitions[S]) byUID(ctx context.Context, uids []string) ([]engine.Definition[S], error) {
 	if err := d.projector.flushActed(ctx); err != nil {
 		return nil, d.failed("read "+d.living.Name(), err)
@@ -114,7 +114,7 @@ func (d *definitions[S]) documentsByUID(ctx context.Context, uids []string) (doc
 	return append(documents, tombs...), err
 }
 
-// pending gives those of some shards that the engine has not acted upon, tombstones included.
+// pending returns those of some shards that the engine has not acted upon, tombstones included.
 func (d *definitions[S]) pending(ctx context.Context, shards []int, limit int) ([]engine.Definition[S], error) {
 	if len(shards) == 0 {
 		return nil, nil

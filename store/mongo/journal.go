@@ -99,7 +99,7 @@ type entry struct {
 
 func newEntry(d *entryDocument) entry { return entry{id: d.ID, nonce: d.Nonce, document: d.raw()} }
 
-// raw gives an entry as the document that it is read from.
+// raw returns an entry as the document that it is read from.
 func (d *entryDocument) raw() bson.Raw {
 	size := 256
 	for _, documents := range [][]bson.Raw{d.Runs, d.Waves, d.Tasks, d.Slots, d.Letters, d.Incidents} {
@@ -169,7 +169,7 @@ type splitter struct {
 	err   error
 }
 
-// newEntries gives the parts of a commit, each of at most limit bytes unless one document alone is larger. The same
+// newEntries returns the parts of a commit, each of at most limit bytes unless one document alone is larger. The same
 // commit always has the same parts.
 func newEntries(commit *engine.ShardCommit, term *term, limit int) ([]*entryDocument, error) {
 	first := &entryDocument{

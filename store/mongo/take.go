@@ -224,7 +224,7 @@ func (s *Store) projectAll(ctx context.Context) error {
 	})
 }
 
-// unprojected gives what all journals hold beyond what is recorded as projected.
+// unprojected returns what all journals hold beyond what is recorded as projected.
 func (s *Store) unprojected(ctx context.Context) (*merged, error) {
 	m := newMerged()
 	err := s.behind(ctx, func(shard int, above, upto uint64) error {

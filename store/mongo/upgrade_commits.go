@@ -102,7 +102,7 @@ func (s *Store) upgradeTasks(ctx context.Context, tasks []oldTaskDocument, now t
 	return s.bulk(ctx, s.tasks, models)
 }
 
-// slotsTaken gives the ids of the runs that the slots of these tasks have already, as a crash could leave it.
+// slotsTaken returns the ids of the runs that the slots of these tasks have already, as a crash could leave it.
 func (s *Store) slotsTaken(ctx context.Context, tasks []oldTaskDocument) (map[string]bool, error) {
 	ids := make([]string, len(tasks))
 	for i := range tasks {

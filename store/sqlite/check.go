@@ -41,7 +41,7 @@ func (e *DamagedError) Error() string {
 // Is makes it engine.ErrDamaged.
 func (e *DamagedError) Is(target error) bool { return target == engine.ErrDamaged }
 
-// damage gives err as a DamagedError if that is what it says of the file, else nil.
+// damage returns err as a DamagedError if that is what it says of the file, else nil.
 func damage(path string, err error) *DamagedError {
 	if known, ok := errors.AsType[*DamagedError](err); ok {
 		return known

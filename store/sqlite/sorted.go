@@ -10,7 +10,7 @@ type sortedRuns struct {
 
 const pieceSize = 256
 
-// find gives where run stands, or where it would be inserted.
+// find returns where run stands, or where it would be inserted.
 func (s *sortedRuns) find(run *runWrite) (piece, at int, found bool) {
 	piece, found = slices.BinarySearchFunc(s.pieces, run, func(piece []*activeRun, run *runWrite) int { return s.order(piece[0].run, run) })
 	switch {

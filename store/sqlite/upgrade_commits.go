@@ -80,7 +80,7 @@ func upgradeTask(c *connection, t *oldTask, active map[string]engine.Run, now ti
 	return err
 }
 
-// slotTaken gives the column taken: the task's slot, if that has a run already, as a crash could leave it.
+// slotTaken returns the column taken: the task's slot, if that has a run already, as a crash could leave it.
 func slotTaken(c *connection, t *oldTask, active map[string]engine.Run) (any, error) {
 	id := engine.SlotRunID(t.id, t.slot)
 	if _, found := active[id]; !found {

@@ -30,7 +30,7 @@ func tasksOfWaves(h *harness) (all []engine.Run) {
 	return all
 }
 
-// finishedTask gives the four writes of the whole life of a task's run.
+// finishedTask returns the four writes of the whole life of a task's run.
 func finishedTask(first engine.Run, status engine.Status) []engine.Run {
 	second := queued(first)
 	third := running(second)

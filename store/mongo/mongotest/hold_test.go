@@ -29,7 +29,7 @@ func soon() (config mongo.Config, trimmed chan struct{}) {
 	}, trimmed
 }
 
-// prepared gives the first form of runs whose slot is soon, and what follows.
+// prepared returns the first form of runs whose slot is soon, and what follows.
 func prepared(shard int) (lives [][]engine.Run) {
 	slot := time.Now().Add(30 * time.Second).UTC().Truncate(time.Millisecond)
 	for _, uid := range uidsOf(shard, 2) {

@@ -49,7 +49,7 @@ func (s *sent) observe(_ string, command []byte) {
 	}
 }
 
-// sorted gives the shapes in the order of their names.
+// sorted returns the shapes in the order of their names.
 func (s *sent) sorted() (all []shapes.Shape) {
 	for _, name := range slices.Sorted(maps.Keys(s.shapes)) {
 		all = append(all, s.shapes[name])

@@ -142,7 +142,7 @@ func (v *verdict) locks() {
 	}
 }
 
-// lock tells what an attempt holds; as the core has it.
+// lock returns what an attempt holds; as the core has it.
 func (v *verdict) lock(e entry) string {
 	run := v.runs[e.run]
 	switch j := v.jobs[run.JobUID]; {

@@ -55,7 +55,7 @@ func (v *Verdict) String() string {
 	return "served by " + v.Index
 }
 
-// Judge gives the best that some of these indexes can do for a shape.
+// Judge returns the best that some of these indexes can do for a shape.
 func (s *Shape) Judge(indexes []Index) Verdict {
 	if len(s.Conditions) == 0 && len(s.Sort) == 0 && len(s.Either) > 0 {
 		return s.judgeBranches(indexes)
