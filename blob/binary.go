@@ -193,7 +193,7 @@ func (s *Store) isStored(ctx context.Context, info *BinaryInfo) (bool, error) {
 	return true, nil
 }
 
-// GetBinary opens a program and tells its size in bytes. The reader gives a
+// GetBinary opens a program and returns its size in bytes. The reader gives a
 // *DigestError instead of io.EOF when the bytes do not have their digest, and
 // goes on by itself after a broken connection. ErrNotFound means that S3 itself
 // says so: a missing bucket, or a proxy without a server behind it, is another

@@ -185,7 +185,7 @@ func (r *LogReader) ReadLines(ctx context.Context, from, count int64) ([]LogLine
 	}
 }
 
-// readLine reads a line from its first byte, and tells where the next one
+// readLine reads a line from its first byte, and returns where the next one
 // begins unless it had to be cut.
 func (r *LogReader) readLine(ctx context.Context, number, start int64) (line LogLine, next int64, err error) {
 	line = LogLine{Number: number, Offset: start}

@@ -62,7 +62,7 @@ func (b *Binary) Version(n int) (BinaryVersion, bool) {
 	return b.Versions[i], true
 }
 
-// Resolve returns which version a reference to b means now. The error says what there is instead.
+// Resolve returns the version that a reference to b means now. The error lists the versions that exist.
 func (b *Binary) Resolve(ref spec.BinaryRef) (BinaryVersion, error) {
 	switch {
 	case ref.Version > 0:

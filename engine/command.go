@@ -56,7 +56,7 @@ func (k CommandKind) AboutWave() bool {
 	return false
 }
 
-// Wake tells the owner of a shard that there is something for it to look at, mostly in the store.
+// Wake notifies the owner of a shard of a change to read, mostly in the store.
 type Wake struct {
 	Shard int      `json:"shard"`
 	Kind  WakeKind `json:"kind"`

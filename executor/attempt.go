@@ -130,7 +130,7 @@ func (e *Executor) handle(delivery Delivery) {
 	a.unlock()
 }
 
-// lock takes the task's lock, and tells when it was asked for. Where the queue does not answer it is tried again for as
+// lock takes the task's lock, and returns when it was asked for. Where the queue does not answer it is tried again for as
 // long as a lock lives: one that was made although the answer was lost would be in everybody's way for that long.
 func (e *Executor) lock(task *engine.Task, holder LockHolder) (asked time.Time, token uint64, err error) {
 	limit, certain := time.Now().Add(e.config.LockTTL), true

@@ -113,14 +113,14 @@ var (
 
 // Blobs is where binaries come from, big outputs go to, and files go to from task to task.
 type Blobs interface {
-	// GetBinary opens the bytes with this sha256 (hex) and tells their number; engine.ErrNotFound if there are none.
+	// GetBinary opens the bytes with this sha256 (hex) and returns their number; engine.ErrNotFound if there are none.
 	// Who verifies them while they are read fails with a *cache.DigestError.
 	GetBinary(ctx context.Context, sha256 string) (io.ReadCloser, int64, error)
 	// NewLogWriter begins the output of an attempt that has outgrown its result. ctx bounds all that the writer does,
 	// tries again included: it outlives the program.
 	NewLogWriter(ctx context.Context, run string, attempt int) (LogWriter, error)
 	// PutArtifact stores a file that an attempt has left, in the place of one that was stored before under the same name
-	// (a path with slashes), and tells the sha256 (hex) of its bytes.
+	// (a path with slashes), and returns the sha256 (hex) of its bytes.
 	PutArtifact(ctx context.Context, run string, attempt int, name string, content *io.SectionReader) (sha256 string, err error)
 	// GetArtifact opens such a file; engine.ErrNotFound if there is none. Reading fails with a *cache.DigestError if its
 	// bytes do not have this sha256.
@@ -134,7 +134,7 @@ type LogWriter interface {
 	io.Writer
 	// Sync makes what was written so far readable by others.
 	Sync() error
-	// Close writes the rest and the line index, and tells what is stored. It must be called.
+	// Close writes the rest and the line index, and returns what is stored. It must be called.
 	Close() (LogInfo, error)
 }
 

@@ -64,7 +64,7 @@ func (c *Core) result(m *engine.Result) {
 	}
 }
 
-// letBegin tells the executor that it may begin the program, once its claim is durable.
+// letBegin lets the executor begin the program, once its claim is durable.
 func (c *Core) letBegin(r *run, m *engine.Result) {
 	c.afterCommit(r, Ask{engine.Control{Kind: engine.ControlBegin, Run: r.ID, Attempt: r.Attempt, Executor: m.Executor, Token: m.Token}})
 }

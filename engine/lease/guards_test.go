@@ -165,7 +165,7 @@ func TestNothingIsHandedToOneThatLeavesItsPart(t *testing.T) {
 	}
 }
 
-// An entry that a killed NATS brought back never ends by itself: what counts is when it was told first, however often the
+// An entry that a killed NATS brought back never ends by itself: what counts is when it was seen first, however often the
 // watch is begun anew.
 func TestAnEntryThatIsToldAgainHasNotBeenRenewed(t *testing.T) {
 	o := newOne(t)

@@ -35,8 +35,8 @@ type Keeper struct {
 // place is a shard as the table has it.
 type place struct {
 	Entry
-	heard     uint64    // the revision told last, also from before the table was lost
-	seen      time.Time // when that was told first
+	heard     uint64    // the latest revision seen, also from before the table was lost
+	seen      time.Time // when it was first seen
 	freeSince time.Time
 	writing   bool      // an Acquire is under way
 	retryAt   time.Time // no Acquire before this
@@ -45,7 +45,7 @@ type place struct {
 type member struct {
 	Member
 	since time.Time
-	seen  time.Time // when it was told last that the engine is alive
+	seen  time.Time // when the engine's entry was seen last
 	idle  time.Time // when this engine took last what the plan gives to that one
 }
 
@@ -84,7 +84,7 @@ func (k *Keeper) Gone() bool { return k.gone }
 // Synced reports whether the table is known.
 func (k *Keeper) Synced() bool { return k.synced }
 
-// Owners returns who has each shard, as far as this engine knows; "" for nobody.
+// Owners returns the owner of each shard, as far as this engine knows; "" for none.
 func (k *Keeper) Owners() [shards]string {
 	var owners [shards]string
 	for shard := range k.table {
@@ -156,7 +156,7 @@ func (k *Keeper) see(now time.Time, entry Entry) {
 	if entry.Engine == "" && (at.Engine != "" || at.freeSince.IsZero()) {
 		at.freeSince = now
 	}
-	if entry.Revision != at.heard { // else it has not been renewed, however often it is told
+	if entry.Revision != at.heard { // else it has not been renewed, however often it is seen
 		at.heard, at.seen = entry.Revision, now
 	}
 	at.Entry = entry

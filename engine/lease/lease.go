@@ -79,7 +79,7 @@ func (c *Config) validate() error {
 // ErrRefused says that the entry which a write was to replace had another revision.
 var ErrRefused = errors.New("the entry has another revision")
 
-// Input is what a Keeper is told.
+// Input is an event for a Keeper.
 type Input interface{ input() }
 
 // Action is what a Keeper wants done. Acquire, Renew, Release and Announce are answered by Answered.
@@ -90,9 +90,9 @@ type (
 	Seen struct{ Entry Entry }
 	// SeenMember is a change of an engine's entry.
 	SeenMember struct{ Member Member }
-	// Lost says that changes of the table may have been missed. It is told anew from its beginning, up to Synced.
+	// Lost says that changes of the table may have been missed. The Keeper gets it anew from its beginning, up to Synced.
 	Lost struct{}
-	// Synced says that everything the table held at the beginning has been told.
+	// Synced says that the Keeper has got everything that the table held at the beginning.
 	Synced struct{}
 	// Answered is how a write of the table went.
 	Answered struct {

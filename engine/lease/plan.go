@@ -44,11 +44,11 @@ func (k *Keeper) plan(now time.Time) *Plan {
 	return &k.made
 }
 
-// silent reports whether what was told then should have been renewed or removed by now. The table may have failed to end it:
+// silent reports whether an entry that was seen then should have been renewed or removed by now. The table may have failed to end it:
 // a NATS that was killed can come back with entries that never expire.
 func (k *Keeper) silent(now, seen time.Time) bool { return now.Sub(seen) >= k.config.TTL }
 
-// owners tells who has each shard; nobody, if the entry should have ended.
+// owners fills in the owner of each shard; none, if the entry should have expired.
 func (k *Keeper) owners(now time.Time, owners *[shards]string) {
 	for shard := range k.table {
 		if k.taken(shard, now) {

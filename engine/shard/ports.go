@@ -76,12 +76,12 @@ type Queue interface {
 	Publish(task *engine.Task, done func(error))
 	// Revoke takes an attempt back before an executor claims it, and removes its waiting task. False: an executor claimed it.
 	Revoke(ctx context.Context, attempt core.Revoke) (bool, error)
-	// Inspect returns how an attempt stands, whether its task waits, and whether it holds one of the locks.
+	// Inspect returns the state of an attempt, whether its task waits, and whether it holds one of the locks.
 	Inspect(ctx context.Context, attempt core.Inspect) (engine.AttemptState, error)
 	// DeclareLost ends an attempt on condition that its last message is still the one with this sequence.
 	// False: something came after it.
 	DeclareLost(ctx context.Context, shard int, run string, attempt int, after uint64) (bool, error)
-	// Ask tells whichever executor runs an attempt to end its program, or that it may begin it. It is a hint: it may be lost, and
+	// Ask requests the executor that runs an attempt to end its program, or that it may begin it. It is a hint: it may be lost, and
 	// is sent again.
 	Ask(ctx context.Context, control engine.Control) error
 	// Results delivers what executors report for one shard, in order, until ctx ends, and from the first
@@ -91,10 +91,10 @@ type Queue interface {
 	Wakes(ctx context.Context, handle func(engine.Wake)) error
 }
 
-// Notifier tells people of what is wrong.
+// Notifier notifies users of incidents.
 type Notifier interface {
-	// Notify takes the beginning of an incident, or its end where Over is set. nil means that it is durable: it is not told again
-	// then, but for one whose answer was lost. The notifier tells by Incident.Key whether it has it already.
+	// Notify takes the beginning of an incident, or its end where Over is set. nil means that it is durable: the
+	// engine does not repeat it, unless the answer was lost. The notifier recognizes a repetition by its Incident.Key.
 	Notify(ctx context.Context, incident engine.Incident) error
 	// AlertRules returns what namespaces ask for where definitions leave it out, by namespace. The caller may keep it.
 	AlertRules(ctx context.Context) (map[string]spec.Alerts, error)

@@ -14,7 +14,7 @@ type Seat struct {
 	Epoch uint64
 }
 
-// Input is something the machine is told. The set is closed.
+// Input is an event for the machine. The set is closed.
 type Input interface{ input() }
 
 // Owned says which shards the machine owns from now on. Those that it had before go on undisturbed.

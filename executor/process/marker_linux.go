@@ -54,7 +54,7 @@ func killEach(folder string, wanted func(folder string) bool) (killed int) {
 	return killed
 }
 
-// killAndDoubt is killEach, and tells how many processes did not show what their environment is.
+// killAndDoubt is killEach, and returns how many processes did not show what their environment is.
 func killAndDoubt(folder string, wanted func(pid int, folder string) bool) (killed, unsure int) {
 	self := os.Getpid()
 	for pid := range pids() {

@@ -37,7 +37,7 @@ func (q *Queue) makeConsumer(ctx context.Context, owners []*owner) (name string,
 	return config.Name, err
 }
 
-// createConsumer makes a consumer under a name of its own, and tells how many messages wait for it. It is asked again
+// createConsumer makes a consumer under a name of its own, and returns how many messages wait for it. It is asked again
 // where no answer comes, as the leader that was to make it may have died.
 func (q *Queue) createConsumer(ctx context.Context, stream string, config *jetstream.ConsumerConfig) (pending uint64, err error) {
 	var made consumerInfo

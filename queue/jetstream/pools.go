@@ -247,7 +247,7 @@ func (q *Queue) SweepPools(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// dropPools takes what is empty and out of use from the table, and tells how many pools are left.
+// dropPools takes what is empty and out of use from the table, and returns how many pools are left.
 func (q *Queue) dropPools(ctx context.Context, now time.Time) (left int, err error) {
 	table, revision, err := q.readPools(ctx)
 	if err != nil {

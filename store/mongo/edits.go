@@ -128,7 +128,7 @@ func (e *Edits) refuse(collection string, d *definitionDocument, err error) {
 }
 
 // edited finds definitions whose generation is above the one that Tidewheel knows of, beginning above a known
-// generation, and tells where to go on; 0 at the end.
+// generation, and returns where to go on; 0 at the end.
 func (d *definitions[S]) edited(ctx context.Context, after int64) (found []definitionDocument, next int64, err error) {
 	highest := options.Find().SetSort(append(ascending("known"), descending("generation")...)).SetLimit(1).
 		SetProjection(bson.D{{Key: "_id", Value: 0}, {Key: "known", Value: 1}, {Key: "generation", Value: 1}})

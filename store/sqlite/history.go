@@ -170,7 +170,7 @@ func (s *Store) lookActive(filters []*engine.RunFilter, from key) (found []keyed
 	return found, horizon
 }
 
-// lookAll looks at several ranges, and tells how far it has looked at all of them.
+// lookAll looks at several ranges, and returns how far it has looked at all of them.
 func (s *snapshot) lookAll(ctx context.Context, ranges []historyRange, filter *engine.RunFilter, from key) (found []keyedRun, horizon key, err error) {
 	horizon = oldest
 	for i := range ranges {

@@ -28,7 +28,7 @@ func race[T any](do func(racer int) T) []T {
 	return answers
 }
 
-// oneWinner wants one nil among the errors and loss as all others, and tells whose it is.
+// oneWinner wants one nil among the errors and loss as all others, and returns whose it is.
 func (h *harness) oneWinner(answers []error, loss error) int {
 	h.Helper()
 	winner := -1
