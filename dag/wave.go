@@ -155,7 +155,7 @@ func (w *Wave) Cancel() (closed []int) {
 // Cancelled reports whether Cancel was called.
 func (w *Wave) Cancelled() bool { return w.cancelled }
 
-// spread tells the dependants of tasks that have just ended, and goes on with
+// spread updates the dependants of tasks that have just ended, and goes on with
 // those that it closes.
 func (w *Wave) spread(ended []int32) (closed []int) {
 	for len(ended) > 0 {

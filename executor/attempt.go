@@ -159,7 +159,7 @@ func (e *Executor) lock(task *engine.Task, holder LockHolder) (asked time.Time, 
 	}
 }
 
-// putBack returns how long a task whose lock was not to be had is put back for.
+// putBack returns the delay of a task that is put back because its lock is held.
 func (e *Executor) putBack(task *engine.Task, err error) time.Duration {
 	var held *HeldError
 	switch {
@@ -167,13 +167,13 @@ func (e *Executor) putBack(task *engine.Task, err error) time.Duration {
 		e.log.Warn("a lock could not be taken; the task is put back", keyRun, task.Run, keyError, err)
 		return troubleDelay
 	case held.Holder.Run == task.Run && held.Holder.Attempt == task.Attempt:
-		// A copy of the task, or an executor that died between lock and claim: only time tells.
+		// A copy of the task, or an executor that died between lock and claim: only time can show which.
 		return min(max(time.Until(held.Until), 0)+e.config.LockMargin, e.config.LockTTL+e.config.LockMargin)
 	}
 	return min(max(time.Until(held.Until), firstLockWait), heldDelay)
 }
 
-// settled notes that the queue was not told what became of a task. A task that comes again finds lock or claim.
+// settled records that the queue was not informed of what became of a task. A task that comes again finds lock or claim.
 func (e *Executor) settled(task *engine.Task, err error) {
 	if err != nil {
 		e.log.Warn("a task could not be settled", keyRun, task.Run, keyAttempt, task.Attempt, keyError, err)

@@ -24,7 +24,7 @@ const (
 	kindUnknown = "unknown"
 )
 
-// sniff tells a program's kind by its first bytes, for a job that names a digest instead of an uploaded binary.
+// sniff returns a program's kind by its first bytes, for a job that names a digest instead of an uploaded binary.
 func sniff(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("\x7fELF")):

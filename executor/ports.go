@@ -17,10 +17,10 @@ type Queue interface {
 	// first, premium before standard by weight. When ctx ends it takes no more and returns once all handles have.
 	// handle's context does not end with ctx: the caller decides how long the running ones may take.
 	Pull(ctx context.Context, config PullConfig, handle func(Delivery)) error
-	// Lock makes the lock, or answers *HeldError. The result is the fencing token. It may be called again after another
+	// Lock makes the lock, or returns *HeldError. The result is the fencing token. It may be called again after another
 	// error, with the same holder.
 	Lock(ctx context.Context, key string, holder LockHolder, ttl time.Duration) (token uint64, err error)
-	// Refresh gives the lock another ttl from now and answers its new revision; ErrFenced if it is not ours any more.
+	// Refresh extends the lock by ttl from now and returns its new revision; ErrFenced if it is not ours any more.
 	Refresh(ctx context.Context, key string, holder LockHolder, revision uint64, ttl time.Duration) (newRevision uint64, err error)
 	// Unlock removes the lock if revision is still its own; a lock that has gone is no error.
 	Unlock(ctx context.Context, key string, revision uint64) error
@@ -47,7 +47,7 @@ type PullConfig struct {
 	PremiumWeight int         // premium attempts taken for each standard one while both wait; default 4
 	// Labels are what it has: of the tasks that ask for labels it is given those that it satisfies.
 	Labels map[string]string
-	// Hold tells to take nothing for a while (true), and to go on (false); the running handles are not touched. nil: never.
+	// Hold pauses taking tasks (true) and resumes it (false); the running handles are not touched. nil: never.
 	Hold <-chan bool
 }
 
@@ -87,7 +87,7 @@ type LockHolder struct {
 	Run      string `json:"run"`
 	Attempt  int    `json:"attempt"`
 	Executor string `json:"executor"`
-	// Try tells the lock's holder from any other that was given the same attempt; the same word in all tries to make one
+	// Try distinguishes the lock's holder from any other that got the same attempt; the same word in all tries to make one
 	// lock, so that one which was made although its answer was lost is known to be this holder's. "" leaves that open.
 	Try string `json:"try,omitempty"`
 }
@@ -138,7 +138,7 @@ type LogWriter interface {
 	Close() (LogInfo, error)
 }
 
-// LogInfo tells what is stored of an output.
+// LogInfo says how much of an output is stored.
 type LogInfo struct {
 	Size   int64 // bytes
 	Lines  int64

@@ -38,7 +38,7 @@ func (a *attempt) result(kind engine.ResultKind) engine.Result {
 // errOutlived says that an attempt may not be claimed any more: it may be over, and nobody remember it.
 var errOutlived = errors.New("it was delivered too long ago")
 
-// claim makes the attempt ours, or answers ErrClaimed. It tries until the lock could expire, or the delivery is too old: a
+// claim makes the attempt ours, or returns ErrClaimed. It tries until the lock could expire, or the delivery is too old: a
 // claim without an answer may have been stored, and then it is found again.
 func (a *attempt) claim(delivery Delivery, until time.Time) error {
 	started := a.result(engine.ResultStarted)

@@ -103,7 +103,7 @@ func (b *binder) tooManyAliases(n *yaml.Node, path string) {
 	if b.expanded == maxExpanded+1 {
 		b.fault(n, path, fmt.Sprintf("aliases of this document stand for more than %d values: write them out", maxExpanded))
 	}
-	b.expanded = maxExpanded + 2 // told once
+	b.expanded = maxExpanded + 2 // reported once
 	b.faulty[path] = true
 }
 

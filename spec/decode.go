@@ -261,7 +261,7 @@ func (d *decoder) kindOf(b *binder, root *yaml.Node) string {
 		return likely
 	}
 	if kind.Kind != yaml.ScalarNode || kind.ShortTag() == "!!null" || kind.Value == "" {
-		return likely // the wrong type is told where types are checked
+		return likely // the wrong type is reported where types are checked
 	}
 	if slices.Contains(kinds, kind.Value) {
 		return kind.Value

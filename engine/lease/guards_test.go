@@ -24,7 +24,7 @@ func newOne(t *testing.T) *one {
 	return &one{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), keeper: keeper}
 }
 
-// step gives an input a moment later, and answers what is to be done.
+// step passes on an input a moment later, and returns the actions.
 func (o *one) step(in lease.Input) []lease.Action {
 	o.now = o.now.Add(time.Millisecond)
 	return o.keeper.Step(o.now, in)

@@ -16,7 +16,7 @@ type Leases interface {
 	WatchLeases(ctx context.Context, handle func(lease.Input)) error
 	// AcquireLease makes this engine the owner of a shard for ttl, if it is free or its entry has this revision.
 	AcquireLease(ctx context.Context, shard int, engineID string, revision uint64, ttl time.Duration) (uint64, error)
-	// RenewLease gives an entry of this engine with this revision another ttl.
+	// RenewLease extends an entry of this engine with this revision by ttl.
 	RenewLease(ctx context.Context, shard int, engineID string, revision uint64, ttl time.Duration) (uint64, error)
 	// ReleaseLease removes the entry with this revision; that of the marker is given.
 	ReleaseLease(ctx context.Context, shard int, revision uint64) (uint64, error)

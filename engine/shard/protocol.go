@@ -102,7 +102,7 @@ type Receipt any
 // Woken passes a wake on.
 type Woken struct{ Wake engine.Wake }
 
-// Committed answers Commit: an error for each of its commits, as Store.Commit gives them.
+// Committed answers Commit: an error for each of its commits, as Store.Commit returns them.
 type Committed struct {
 	Seats  []Seat
 	Errors []error

@@ -332,7 +332,7 @@ func (q *queue) held(key string) *lock {
 	return nil
 }
 
-// lock makes a lock, or answers when it can be free at the earliest.
+// lock makes a lock, or returns when it can be free at the earliest.
 func (q *queue) lock(key, run string, attempt int, executor string, ttl time.Duration, by *attempt) (token uint64, until time.Duration, ok bool) {
 	if held := q.held(key); held != nil && held.by == by { // made by a try whose answer was lost
 		q.w.counts.add("queue", "lock found again")

@@ -165,7 +165,7 @@ func giveFolder(dir string, uid, gid int) (changed syscall.Timespec, err error) 
 
 func (f *Folder) all() [3]string { return [3]string{f.Path, f.Temp, f.Keep} }
 
-// Used tells, once the program has ended, whether anything may have been made, removed or renamed in Path itself and in
+// Used reports, once the program has ended, whether anything may have been made, removed or renamed in Path itself and in
 // Keep. A folder that is not used costs a look at each, and ReturnFolder does not look again.
 func (f *Folder) Used() (path, keep bool) {
 	if !f.seen && f.Keep != "" {

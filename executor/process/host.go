@@ -146,7 +146,7 @@ func Open(config Config) (_ *Host, err error) {
 	return h, nil
 }
 
-// Limited returns which limits are kept for all processes of a program together: memory and CPU. The others are kept for
+// Limited returns the limits that hold for all processes of a program together: memory and CPU. The others are kept for
 // each process.
 func (h *Host) Limited() (memory, cpu bool) {
 	return h.groups != nil && h.groups.memory, h.groups != nil && h.groups.cpu

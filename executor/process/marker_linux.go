@@ -110,7 +110,7 @@ func marked(pid int, folder string, wanted func(folder string) bool) (is, known 
 	return false, true
 }
 
-// bare tells of a process's stat, as in proc_pid_stat(5), whether it has no environment for good: it has ended, it is a
+// bare reports from a process's stat, as in proc_pid_stat(5), whether it has no environment for good: it has ended, it is a
 // thread of the kernel, or its environment is empty.
 func bare(stat []byte) bool {
 	const kernelThread = 0x00200000 // PF_KTHREAD

@@ -94,7 +94,7 @@ type Process struct {
 	peak   int64 // memory in use, as far as it was looked at
 }
 
-// sample looks at the memory that the program has used so far: at its end it cannot always be told.
+// sample looks at the memory that the program has used so far: at its end it cannot always be measured.
 func (p *Process) sample() {
 	if p.init != nil {
 		return // it looks itself

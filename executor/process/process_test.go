@@ -101,7 +101,7 @@ func (j *job) end(t testing.TB, host *process.Host) process.Exit {
 	return exit
 }
 
-// lines keeps output, and tells its lines.
+// lines keeps output, and returns its lines.
 type lines struct {
 	mu   sync.Mutex
 	all  bytes.Buffer

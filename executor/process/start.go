@@ -117,7 +117,7 @@ func (h *Host) fork(command Command, attributes *syscall.ProcAttr) (pid int, err
 	return pid, nil
 }
 
-// forkLimited starts the program by way of the shim; what comes from report tells how that goes on.
+// forkLimited starts the program by way of the shim. The outcome is read from report.
 func (h *Host) forkLimited(limits []resourceLimit, command Command, attributes *syscall.ProcAttr) (pid, report int, err error) {
 	arguments, err := shim(h.config.Guardian, limits, command.Path, command.Args)
 	if err != nil {

@@ -58,7 +58,7 @@ func (p *Process) awaitEnd(ended chan struct{}) {
 	_ = p.out.SetReadDeadline(time.Now().Add(wait)) // fails only if the reader has finished
 }
 
-// announce tells the guardian of a program that lives longer. In a cgroup it need not know.
+// announce registers a program that lives longer with the guardian. In a cgroup that is not needed.
 func (p *Process) announce() {
 	if p.host.guardian == nil || p.group != nil {
 		return

@@ -13,7 +13,7 @@ import (
 // it was told: one that has not looked for so long is not among the living.
 const orderKept = time.Hour
 
-// OrderDrain leaves an order for an executor, in the place of one that was left before, and tells it to look.
+// OrderDrain leaves an order for an executor, in the place of one that was left before, and notifies it.
 func (q *Queue) OrderDrain(ctx context.Context, executor string, order engine.DrainOrder) error {
 	operation := "jetstream: order executor " + executor
 	if !engine.ValidID(executor) {

@@ -32,7 +32,7 @@ const (
 	poolKept = 30 * time.Minute
 	// poolPause is for how long nobody looks for room after there was none.
 	poolPause = 5 * time.Second
-	// poolLook is how often an executor reads the table without being told to.
+	// poolLook is how often an executor reads the table without a notification.
 	poolLook = 10 * time.Second
 )
 
@@ -331,7 +331,7 @@ func (q *Queue) consumerConfig(p *pool, class spec.Class) jetstream.ConsumerConf
 	return config
 }
 
-// poolDepths returns what waits in the pools of a tier and class, in the order of their labels.
+// poolDepths returns the depths of the pools of a tier and class, in the order of their labels.
 func (q *Queue) poolDepths(ctx context.Context, table []pool, tier spec.Tier, class spec.Class) ([]engine.PoolDepth, error) {
 	var depths []engine.PoolDepth
 	for i := range table {

@@ -205,7 +205,7 @@ func (p *puller) source(subject string) *source {
 	return nil
 }
 
-// ended reads what tells that a request has ended before it brought all that it asked for.
+// ended reads the message that ends a request before it brought all that it asked for.
 func (p *puller) ended(message *nats.Msg) {
 	index, request, ok := strings.Cut(strings.TrimPrefix(message.Subject, p.inbox+"."), ".")
 	i, err := strconv.Atoi(index)

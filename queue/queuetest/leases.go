@@ -123,11 +123,11 @@ func leaseTokens(t *testing.T, h Harness) {
 	}
 }
 
-// watch collects what is told of leases.
+// watch collects the changes of leases.
 type leaseWatch struct {
 	mu     sync.Mutex
 	seen   []lease.Input
-	synced int // how many had been told by then
+	synced int // how many changes had come by then
 }
 
 func watchLeases(t *testing.T, q Queue) *leaseWatch {
@@ -161,7 +161,7 @@ func watchLeases(t *testing.T, q Queue) *leaseWatch {
 	return w
 }
 
-// last returns the latest entry of a shard that was told.
+// last returns the latest entry of a shard that has come.
 func (w *leaseWatch) last(shard int) (entry lease.Entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -32,7 +32,7 @@ type Edits struct {
 	store   *Store
 	jobs    editSweep
 	dags    editSweep
-	refused map[string]int64 // the generation that was refused last, by collection and id; told once
+	refused map[string]int64 // the generation that was refused last, by collection and id; logged once
 }
 
 // editSweep is where the next sweep of a collection begins: above this known generation.
@@ -109,14 +109,14 @@ func adopt[S engine.Spec, P written[S]](
 	return wakes, nil
 }
 
-// refuse tells of an edit that is no valid definition, once.
+// refuse logs an edit that is no valid definition, once.
 func (e *Edits) refuse(collection string, d *definitionDocument, err error) {
 	key := collection + "/" + d.ID
 	if e.refused[key] == d.Generation {
 		return
 	}
 	if len(e.refused) > 10_000 {
-		clear(e.refused) // they are told again, which does no harm
+		clear(e.refused) // they are logged again, which does no harm
 	}
 	e.refused[key] = d.Generation
 	var problems spec.Problems

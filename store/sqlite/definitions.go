@@ -88,7 +88,7 @@ func (d *definitions[S]) keep(w *writer, given *engine.Definition[S], form []byt
 	return err
 }
 
-// absentOrChanged tells why a condition on a revision did not hold.
+// absentOrChanged returns why a condition on a revision did not hold.
 func (w *writer) absentOrChanged(count string, args ...any) error {
 	switch found, err := w.number(count, args...); {
 	case err != nil:

@@ -107,7 +107,7 @@ func (s *Store) runsByID(ctx context.Context, ids []string) ([]engine.Run, error
 	return append(runs, rest...), err
 }
 
-// readable tells why nothing can be read from memory.
+// readable returns an error if nothing can be read from memory.
 func (s *Store) readable(ctx context.Context) error {
 	if err := s.refused(); err != nil {
 		return err

@@ -123,7 +123,7 @@ func upgradeRuns(c *connection) (active map[string]engine.Run, err error) {
 	var record []byte
 	for id, slots := range givenUp {
 		if always(slots.To) != always(active[id].Slot) {
-			continue // it tells of the run that was there before it
+			continue // it is about the run that was there before it
 		}
 		if err := growSlots(c, &slots); err != nil {
 			return nil, err

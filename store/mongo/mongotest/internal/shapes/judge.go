@@ -15,7 +15,7 @@ type Index struct {
 	Partial          []Condition // only documents that meet these are in it
 }
 
-// IndexOf reads an index from what listIndexes tells.
+// IndexOf reads an index from what listIndexes returns.
 func IndexOf(collection string, told bson.Raw) (Index, error) {
 	index := Index{Collection: collection}
 	index.Name, _ = told.Lookup("name").StringValueOK()
