@@ -107,7 +107,7 @@ func (s *Store) putInOne(ctx context.Context, source *meter, data []byte, option
 }
 
 // putInParts streams a program whose first part is in memory. Without a digest
-// given it goes to a staging key first, for only its end tells where it belongs.
+// given it goes to a staging key first, for only its end shows where it belongs.
 func (s *Store) putInParts(ctx context.Context, source *meter, first *[]byte, options PutOptions, info *BinaryInfo) error {
 	key := s.prefix + stagingFolder + rand.Text()
 	if options.SHA256 != "" {

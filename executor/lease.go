@@ -98,7 +98,7 @@ func (l *lease) killBy() time.Time {
 	return l.until.Add(-l.margin)
 }
 
-// stop ends the care and gives the lock's revision.
+// stop ends the care and returns the lock's revision.
 func (l *lease) stop() uint64 {
 	if l.begin.Stop() {
 		return l.revision

@@ -10,7 +10,7 @@ import (
 	"github.com/tidewheel/tidewheel/executor/process"
 )
 
-// announced waits for everything that can happen now, and gives what the executor said of itself last.
+// announced waits for everything that can happen now, and returns what the executor said of itself last.
 func (r *rig) announced() engine.Presence {
 	synctest.Wait()
 	r.queue.mu.Lock()

@@ -118,7 +118,7 @@ func maskValue(value any, mask *output.Mask, found *bool) any {
 	return value
 }
 
-// parseOutputs reads one JSON object, or lines of key=value, and gives a JSON object with its keys in order; nil for
+// parseOutputs reads one JSON object, or lines of key=value, and returns a JSON object with its keys in order; nil for
 // one without keys.
 func parseOutputs(text []byte) (json.RawMessage, error) {
 	if !utf8.Valid(text) {

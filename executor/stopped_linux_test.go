@@ -66,7 +66,7 @@ func stopping(dir, script string, self bool) error {
 	return <-ended
 }
 
-// startStopping starts such an executor and gives what it will print.
+// startStopping starts such an executor and returns what it will print.
 func startStopping(t *testing.T, dir, script, self string) (*os.Process, *bufio.Reader) {
 	t.Helper()
 	command := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], "__stopping", dir, script, self)

@@ -53,7 +53,7 @@ func (e *Executor) speak() {
 	e.host.Speak(until)
 }
 
-// let makes sure, before a program begins, that the guardian ends it in time: that it was told an instant that has not
+// let makes sure, before a program begins, that the guardian ends it in time: that it was sent an instant that has not
 // passed, and none that is too late for this program.
 func (w *watch) let(a *attempt) {
 	end := a.lease.killBy().Add(a.e.config.LockMargin / 2)

@@ -93,7 +93,7 @@ func (k *Keeper) Owners() [shards]string {
 	return owners
 }
 
-// Step takes what has come, at one instant, and gives what is to be done, in this order. now never goes back. Looking at
+// Step takes the inputs of one instant, and returns the actions, in this order. now never goes back. Looking at
 // the whole table costs the same for one input as for many: give those that came together together.
 func (k *Keeper) Step(now time.Time, inputs ...Input) []Action {
 	for _, input := range inputs {
@@ -165,7 +165,7 @@ func (k *Keeper) see(now time.Time, entry Entry) {
 	}
 }
 
-// wrote takes what this engine has written into the table. What it sent before the table was lost is told anew, if it is
+// wrote takes what this engine has written into the table. What it sent before the table was lost comes again, if it is
 // still there: a table that has forgotten it gives out lower revisions, which would be taken for echoes.
 func (k *Keeper) wrote(now time.Time, in *Answered, entry Entry) {
 	if !in.Sent.Before(k.lostAt) {

@@ -104,6 +104,6 @@ type Notifier interface {
 type Delivery struct {
 	Shard   int
 	Results []engine.Result
-	// Ack tells the queue that these results and all before them are dealt with. It does not wait.
+	// Ack acknowledges these results and all before them to the queue. It does not wait.
 	Ack func() error
 }

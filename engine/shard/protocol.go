@@ -178,7 +178,7 @@ type Commit struct {
 	Commits []engine.ShardCommit
 }
 
-// Acknowledge tells the queue that a delivery has been dealt with.
+// Acknowledge acknowledges a delivery to the queue.
 type Acknowledge struct{ Receipt Receipt }
 
 func (Recover) action()      {}

@@ -41,8 +41,8 @@
 // not promise is bounded. Under "Several engines":
 //
 //   - That one engine at a time believes to own a shard. Two may after a standstill, for wakesWithin; after one in which the clock stood
-//     still, too, or after the table of leases lost writes, for the life of a lease (mayBelieve in owners_leased.go). Only the one that took
-//     the shard last writes (commit in truth.go).
+//     still, too, or after the table of leases lost writes, for the life of a lease (mayBelieve in owners_leased.go). Only
+//     the one that took the shard last writes (commit in truth.go).
 //   - That a former owner publishes nothing of a run that has ended since. It may for as long as it is unaware (wanted in promises.go), of
 //     what it had committed; the owner never does.
 //

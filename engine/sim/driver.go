@@ -86,7 +86,7 @@ func (e *driver) boot() {
 	}
 }
 
-// own tells the machine what the engine believes to own, and gives the commits that were begun before.
+// own tells the machine what the engine believes to own, and returns the commits that were begun before.
 func (e *driver) own() (before *flights) {
 	e.shards = nil
 	for shard, mine := range e.believes {

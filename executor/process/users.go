@@ -66,7 +66,7 @@ func claimUsers() (*users, error) {
 	return nil, err
 }
 
-// CheckOwnUsers says why programs would have no users of their own, or gives one that they would have.
+// CheckOwnUsers says why programs would have no users of their own, or returns one that they would have.
 func CheckOwnUsers() (uid int, err error) {
 	u, err := claimUsers()
 	if err != nil {

@@ -64,8 +64,8 @@ func (q *Queue) withdraw(ctx context.Context, subject string, attempt int) error
 	return q.remove(ctx, q.names.tasks, waiting.sequence)
 }
 
-// DeclareLost ends an attempt unless something came after the message with sequence after. Asked twice, it answers
-// the same.
+// DeclareLost ends an attempt unless something came after the message with sequence after. A second call
+// returns the same.
 func (q *Queue) DeclareLost(ctx context.Context, shard int, run string, attempt int, after uint64) (bool, error) {
 	_, err := q.decide(ctx, engine.Result{Kind: engine.ResultLost, Run: run, Attempt: attempt, Shard: shard, At: now()}, after)
 	if errors.Is(err, errConflict) {

@@ -20,7 +20,7 @@ const floorDelay = 200 * time.Millisecond
 type floor struct {
 	Sequence uint64 `json:"sequence"`
 	// At is the time of the message with that sequence. After a power cut, which may take the end of a stream, the
-	// same sequence can be another message: this tells.
+	// same sequence can be another message: this shows it.
 	At time.Time `json:"at,omitzero"`
 }
 

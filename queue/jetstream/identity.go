@@ -131,7 +131,7 @@ func (q *Queue) agree(ctx context.Context) error {
 	}
 }
 
-// Identity returns the name that this NATS was given when it was first used, so that one is told from another.
+// Identity returns the name that this NATS was given when it was first used, which differs from that of any other.
 func (q *Queue) Identity(ctx context.Context) (string, error) {
 	subject := q.names.entry("queue")
 	for {

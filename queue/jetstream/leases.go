@@ -63,7 +63,7 @@ func (q *Queue) RenewLease(ctx context.Context, shard int, engineID string, revi
 // engine has settled, and replaces it; it is not to expire in a cluster at just that time.
 const releasedLife = time.Hour
 
-// ReleaseLease removes the entry with this revision, and gives the revision of the marker in its place.
+// ReleaseLease removes the entry with this revision, and returns the revision of the marker in its place.
 func (q *Queue) ReleaseLease(ctx context.Context, shard int, revision uint64) (uint64, error) {
 	message := newOutgoing(q.names.lease(shard))
 	message.set("KV-Operation", "PURGE")

@@ -48,7 +48,7 @@ type Queue struct {
 	cancel     context.CancelFunc
 
 	mu        sync.Mutex
-	listeners map[*listener]struct{} // told when the connection was made again
+	listeners map[*listener]struct{} // notified when the connection was made again
 }
 
 // listener hears that the connection was lost and made again: what was asked over the old one is forgotten.

@@ -150,7 +150,7 @@ func (r *reader) session(ctx context.Context, owners []*owner) (progress bool, e
 		return false, err
 	}
 	defer q.removeConsumer(q.names.results, consumer)
-	// Room for all that can be asked for, and for what tells the ends of pulls: nothing is ever dropped for want of it.
+	// Room for all that can be asked for, and for the messages that end pulls: nothing is ever dropped for lack of room.
 	s := &session{q: q, owners: owners, consumer: consumer, messages: make(chan *nats.Msg, resultsBatch+16), inbox: q.conn.NewInbox()}
 	sub, err := q.conn.ChanSubscribe(s.inbox+".*", s.messages)
 	if err != nil {

@@ -19,7 +19,7 @@ var live = map[string]func(*testing.T, Harness){
 	"a ping is answered":                                     livePing,
 }
 
-// hear runs a subscription and gives what it hears.
+// hear runs a subscription and returns what it hears.
 func hear[T any](t *testing.T, subscribe func(context.Context, func(T)) error) <-chan T {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -173,7 +173,7 @@ func (d *definitions[S]) drop(uid string, below int64) int {
 	return before - len(d.forms[uid])
 }
 
-// page cuts a list at limit and gives the cursor of what follows, "" where nothing does.
+// page cuts a list at limit and returns the cursor of what follows, "" where nothing does.
 func page[T any](kind string, list []T, limit int, cursor func(T) engine.Cursor) (cut []T, next string) {
 	if limit >= len(list) {
 		return list, ""

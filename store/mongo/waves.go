@@ -202,7 +202,7 @@ func (s *Store) ExpireWaves(ctx context.Context, before time.Time, limit int) (d
 	return deleted, nil
 }
 
-// endedWaves reads some waves after a position, by their ends, and gives the position of the last if there may be more.
+// endedWaves reads some waves after a position, by their ends, and returns the position of the last if there may be more.
 func (s *Store) endedWaves(ctx context.Context, before time.Time, after *position) (waves []waveDocument, last *position, err error) {
 	bounds := bson.D{{Key: "$lt", Value: date(before)}}
 	filter := bson.D{{Key: "open", Value: false}}

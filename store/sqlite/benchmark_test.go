@@ -88,7 +88,7 @@ func BenchmarkLifecycles(b *testing.B) {
 	}
 }
 
-// byShards takes all shards and gives a function that commits a batch as one decision for each.
+// byShards takes all shards and returns a function that commits a batch as one decision for each.
 func byShards(b *testing.B, store *sqlite.Store) func(*engine.Batch) {
 	commits := make([]engine.ShardCommit, engine.Shards)
 	for shard := range commits {

@@ -203,7 +203,7 @@ func decodeKey(kind, word string) (key [2]string, err error) {
 	return [2]string{namespace, name}, nil
 }
 
-// page cuts a list, of which one more than limit was asked, and gives the cursor of what follows.
+// page cuts a list, of which one more than limit was asked, and returns the cursor of what follows.
 func page[T any](kind string, list []T, limit int, cursor func(T) engine.Cursor) (cut []T, next string) {
 	if limit >= len(list) {
 		return list, ""

@@ -41,7 +41,7 @@ type keyedRun struct {
 	active bool
 }
 
-// Runs lists history, newest first. A page may be shorter than the limit although more follows: next tells.
+// Runs lists history, newest first. A page may be shorter than the limit although more follows: next shows that.
 func (s *Store) Runs(ctx context.Context, filter engine.RunFilter) (runs []engine.Run, next string, err error) {
 	runs, next, err = s.history(ctx, &filter)
 	return runs, next, wrap("list runs", err)

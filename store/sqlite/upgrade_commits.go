@@ -92,7 +92,7 @@ func slotTaken(c *connection, t *oldTask, active map[string]engine.Run) (any, er
 	return encodeInstants([]time.Time{t.slot})
 }
 
-// upgradeRuns puts into the ledger what prepared runs say that were given up, removes them, and gives all runs that have
+// upgradeRuns puts into the ledger what prepared runs say that were given up, removes them, and returns all runs that have
 // not ended, by id.
 func upgradeRuns(c *connection) (active map[string]engine.Run, err error) {
 	active, givenUp := map[string]engine.Run{}, map[string]engine.SlotRange{}

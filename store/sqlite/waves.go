@@ -69,7 +69,7 @@ func (s *Store) LastEpochs(ctx context.Context, dagUIDs []string) (map[string]in
 	return last, wrap("last epochs", err)
 }
 
-// Waves lists waves, the latest created first. A page may be shorter than the limit although more follows: next tells.
+// Waves lists waves, the latest created first. A page may be shorter than the limit although more follows: next shows that.
 func (s *Store) Waves(ctx context.Context, filter engine.WaveFilter) (waves []engine.Wave, next string, err error) {
 	cursor, given, err := engine.DecodeCursor("waves", filter.Cursor)
 	if err != nil {

@@ -66,7 +66,7 @@ func (o *owner) next(decision engine.Batch) engine.ShardCommit {
 	return engine.ShardCommit{Shard: o.shard, Term: o.term, Position: o.position + 1, Batch: &decision}
 }
 
-// commit writes a decision as the next one, and gives the commit.
+// commit writes a decision as the next one, and returns the commit.
 func (o *owner) commit(decision engine.Batch) engine.ShardCommit {
 	o.Helper()
 	commit := o.next(decision)

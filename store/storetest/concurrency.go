@@ -12,7 +12,7 @@ import (
 
 const racers = 24
 
-// race calls do from many goroutines that begin together and gives what they answer, in the order of their numbers.
+// race calls do from many goroutines that begin together and returns what they answer, in the order of their numbers.
 func race[T any](do func(racer int) T) []T {
 	answers := make([]T, racers)
 	begin := make(chan struct{})

@@ -77,7 +77,7 @@ type Store interface {
 	// Binaries lists binaries by name, with the cursor of the next page.
 	Binaries(ctx context.Context, namespace, cursor string, limit int) (binaries []engine.Binary, next string, err error)
 
-	// ExpireRuns deletes at most limit runs of these shards that ended before before, and gives those beside which something may
+	// ExpireRuns deletes at most limit runs of these shards that ended before before, and returns those beside which something may
 	// be kept, so that it can go, too.
 	ExpireRuns(ctx context.Context, shards []int, before time.Time, limit int) (engine.ExpiredRuns, error)
 	// ExpireSlots deletes at most limit ledger entries whose To is before before.

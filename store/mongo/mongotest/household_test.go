@@ -165,7 +165,7 @@ func shown(t *testing.T, server *e2e.Server) map[string]string {
 	}
 	keep := func(path string) { all[path] = toMilliseconds(get(path)) }
 	content := func(path string) { all[path] = fmt.Sprintf("sha256 %x", sha256.Sum256(get(path))) }
-	// each keeps every item of a list, and gives the values of a field.
+	// each keeps every item of a list, and returns the values of a field.
 	each := func(path, field string, do func(value string)) {
 		t.Helper()
 		for at := ""; ; {
