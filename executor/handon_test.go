@@ -152,7 +152,7 @@ func TestArtifactsBeyondTheQuotaOfTheNamespaceAreRefused(t *testing.T) {
 	}
 }
 
-// A link of the other kind cannot be told from a file, but for its owner.
+// A hard link looks like a file, except for its owner.
 func TestFilesOfOtherUsersAreNotHandedOn(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root runs programs as another user")

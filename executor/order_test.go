@@ -19,7 +19,7 @@ func (r *rig) announced() engine.Presence {
 }
 
 // An executor that an operator drains takes nothing new, lets end what runs, hands on what has not begun, and says so;
-// when it is told to go on it does, whether its programs have ended or not.
+// when it gets the order to go on it does, whether its programs have ended or not.
 func TestOrderedDrain(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig, p *programs) {
 		running := r.task("1")

@@ -199,7 +199,7 @@ func TestTakeOverTellsWhatIsNotTold(t *testing.T) {
 	b.wantTold("")
 }
 
-// What begins before the end of the one before is told waits for that, and neither is lost.
+// An incident that begins before the notifier has the end of the one before waits for that, and neither is lost.
 func TestIncidentBeginsWhileTheEndOfTheOneBeforeIsNotTold(t *testing.T) {
 	b := newAlertBench(t, asking(spec.AlertFailed, spec.AlertRecovered), "every=5s", "overlap=allow")
 	b.all("at 4.75s", "at 5s", "started 5s/1", "finished 5s/1 3")
@@ -439,7 +439,7 @@ func TestAnswerAboutAnEarlierIncidentChangesNothing(t *testing.T) {
 	b := newAlertBench(t, asking(spec.AlertFailed), "every=5s")
 	b.all("at 4.75s", "at 5s", "started 5s/1", "finished 5s/1 3")
 	early := b.tells[0]
-	b.asks(asking(spec.AlertDead)) // drops it while the notifier is being told
+	b.asks(asking(spec.AlertDead)) // drops it while the notifier is being called
 	b.asks(asking(spec.AlertFailed))
 	b.all("at 9.75s", "at 10s", "started 10s/1", "finished 10s/1 3")
 	b.step(core.IncidentNotified{ID: early.ID, Since: early.Since})

@@ -9,7 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine/lease"
 )
 
-// one is a keeper of the engine "self", told and asked by hand.
+// one is a keeper of the engine "self", driven step by step.
 type one struct {
 	t      *testing.T
 	now    time.Time

@@ -33,7 +33,7 @@
 //
 // Every other world has a notifier (notifier.go), with alerts in definitions and of the namespace. It draws from a source of its own.
 // notifier_oracle.go checks at every commit that what is wrong is written with its incident and that a success ends a failure; that
-// only what is durable is told, and at the end that all of it was.
+// only what is durable is notified, and at the end that all of it was.
 //
 // # What is not promised
 //

@@ -93,7 +93,7 @@ func (o *owners) calmDown() {
 	if o.way != leased {
 		return
 	}
-	o.manned = w.elapsed + toldLate // what is on its way to be told has come by then
+	o.manned = w.elapsed + toldLate // changes that are on their way have arrived by then
 	o.watch()
 	w.after(10*time.Second, func() {
 		o.refused = 0

@@ -102,7 +102,7 @@ func (t *truth) waits(m *jobModel, run *engine.Run) {
 	case spec.OverlapReplace:
 		// What waited itself goes first where the run before it ended at once, also where nothing says that it waited: it was
 		// made by a backfill, or tried again by hand, since the last write. What was made in this batch is only shown as
-		// prepared: its next write tells what became of it since.
+		// prepared: its next write shows what became of it since.
 		if blocker.CancelBy == "" && !t.begun[before] && underWay(&blocker) && !t.stored[before].past.waited {
 			t.w.fail("overlap replace ends the run before", "run %s waits for run %s, which nobody cancels", run.ID, before)
 		}
