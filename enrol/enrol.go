@@ -196,8 +196,8 @@ func (r *Register) check(proof *Proof, purpose, publicKey string) error {
 	return nil
 }
 
-// Enrol uses a token up, and returns credentials of the token's tier for the executor that shows it. Errors: ErrToken, ErrExpired, ErrProof,
-// ErrClock, ErrNameTaken, *InvalidError; after these the token is as it was.
+// Enrol uses a token up, and returns credentials of the token's tier for the executor that shows it. Errors: ErrToken,
+// ErrExpired, ErrProof, ErrClock, ErrNameTaken, *InvalidError; after these the token is as it was.
 func (r *Register) Enrol(ctx context.Context, secret string, proof *Proof) (Credentials, error) {
 	var token Token
 	record, err := r.read(ctx, kindToken, digest(secret), &token)
