@@ -36,7 +36,7 @@ func (s *Store) artifactKey(run string, attempt int, name string) (string, error
 	return fmt.Sprintf("%s%s%s/%d/%s", s.prefix, artifactsFolder, run, attempt, name), nil
 }
 
-// PutArtifact stores a file of at most MaxArtifact bytes, in the place of one of the same name, and tells its sha256 in
+// PutArtifact stores a file of at most MaxArtifact bytes, in the place of one of the same name, and returns its sha256 in
 // hex. It reads the content once for that and once or more to send it, and holds next to nothing in memory.
 func (s *Store) PutArtifact(ctx context.Context, run string, attempt int, name string, content *io.SectionReader) (digest string, err error) {
 	key, err := s.artifactKey(run, attempt, name)

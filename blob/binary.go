@@ -107,7 +107,7 @@ func (s *Store) putInOne(ctx context.Context, source *meter, data []byte, option
 }
 
 // putInParts streams a program whose first part is in memory. Without a digest
-// given it goes to a staging key first, for only its end tells where it belongs.
+// given it goes to a staging key first, for only its end shows where it belongs.
 func (s *Store) putInParts(ctx context.Context, source *meter, first *[]byte, options PutOptions, info *BinaryInfo) error {
 	key := s.prefix + stagingFolder + rand.Text()
 	if options.SHA256 != "" {
@@ -193,7 +193,7 @@ func (s *Store) isStored(ctx context.Context, info *BinaryInfo) (bool, error) {
 	return true, nil
 }
 
-// GetBinary opens a program and tells its size in bytes. The reader gives a
+// GetBinary opens a program and returns its size in bytes. The reader gives a
 // *DigestError instead of io.EOF when the bytes do not have their digest, and
 // goes on by itself after a broken connection. ErrNotFound means that S3 itself
 // says so: a missing bucket, or a proxy without a server behind it, is another

@@ -382,7 +382,7 @@ func (c *cutWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// putAndMeasure uploads and tells how far the heap grew meanwhile. The gateway
+// putAndMeasure uploads and returns how far the heap grew meanwhile. The gateway
 // runs in the same process and is measured with the client.
 func putAndMeasure(t testing.TB, s *Store, source io.Reader) (grown int64) {
 	t.Helper()

@@ -15,7 +15,7 @@ const unusedFolder = "unused/"
 
 func (s *Store) unusedKey(digest string) string { return s.prefix + unusedFolder + digest }
 
-// UsedBinaries tells which of some programs something refers to, by their digests.
+// UsedBinaries returns which of some programs, by their digests, a definition or a run refers to.
 type UsedBinaries = func(ctx context.Context, digests []string) (map[string]bool, error)
 
 // SweepBinaries removes the programs that nothing has referred to since a sweep before the given instant, and returns

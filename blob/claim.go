@@ -37,7 +37,7 @@ func (s *Store) ClaimFor(ctx context.Context, store string) error {
 	return nil
 }
 
-// Owner tells which store these bytes belong to, "" if nobody has said so yet.
+// Owner returns the store that these bytes belong to, "" if none has claimed them yet.
 func (s *Store) Owner(ctx context.Context) (store string, err error) {
 	found, err := s.readMarker(ctx)
 	return found.Store, err

@@ -23,7 +23,7 @@ const (
 	deletesAtOnce  = 8
 )
 
-// logIndex tells where the lines of a log are. A line ends after each \n; bytes
+// logIndex locates the lines of a log. A line ends after each \n; bytes
 // after the last \n are one more line.
 type logIndex struct {
 	Format int `json:"format"`

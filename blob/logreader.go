@@ -138,7 +138,7 @@ func (r *LogReader) copyChunk(ctx context.Context, w io.Writer, chunk, at, lengt
 	return n, err
 }
 
-// WriterTo gives the whole log in the form that io.Copy and its kin take.
+// WriterTo returns the whole log in the form that io.Copy and its kin take.
 func (r *LogReader) WriterTo(ctx context.Context) io.WriterTo { return logStream{r, ctx} }
 
 type logStream struct {
@@ -185,7 +185,7 @@ func (r *LogReader) ReadLines(ctx context.Context, from, count int64) ([]LogLine
 	}
 }
 
-// readLine reads a line from its first byte, and tells where the next one
+// readLine reads a line from its first byte, and returns where the next one
 // begins unless it had to be cut.
 func (r *LogReader) readLine(ctx context.Context, number, start int64) (line LogLine, next int64, err error) {
 	line = LogLine{Number: number, Offset: start}

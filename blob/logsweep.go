@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
-// KnownRuns tells which of some runs exist.
+// KnownRuns returns which of some runs exist.
 type KnownRuns = func(ctx context.Context, runs []string) (map[string]bool, error)
 
 // SweepLogs removes the outputs of runs that are gone, of which a crash has left the output when the runs were

@@ -91,7 +91,7 @@ func (s *Store) Empty(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// OpenObject opens an object and tells its size in bytes. The reader goes on by itself after a broken connection. The
+// OpenObject opens an object and returns its size in bytes. The reader goes on by itself after a broken connection. The
 // caller closes it.
 func (s *Store) OpenObject(ctx context.Context, key string) (io.ReadCloser, int64, error) {
 	if err := checkKey(key); err != nil {

@@ -46,7 +46,7 @@ func (m *meter) finish(options PutOptions, info *BinaryInfo) error {
 	return nil
 }
 
-// VerifyReader passes bytes on and gives a *DigestError instead of io.EOF when
+// VerifyReader passes bytes on and returns a *DigestError instead of io.EOF when
 // they do not have the SHA-256 given in hex. What was read before is then not
 // to be used.
 func VerifyReader(r io.Reader, digest string) io.Reader {

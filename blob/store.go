@@ -128,7 +128,7 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 
 func sharedConfig(ctx context.Context, config Config) (aws.Config, error) {
 	if config.Region != "" && config.AccessKey != "" {
-		// All is said: the AWS files of whoever runs this must not matter.
+		// The settings are complete: the AWS files of the user who runs this must not matter.
 		return aws.Config{
 			Region:      config.Region,
 			Credentials: credentials.NewStaticCredentialsProvider(config.AccessKey, config.SecretKey, ""),

@@ -81,7 +81,7 @@ func namesSeconds(source string) bool {
 	return len(written) == 7 || len(written) == 6 && !isYear(written[5]) || len(written) == 1 && strings.EqualFold(written[0], "@everysecond")
 }
 
-// Excluded reports whether a slot falls into an exclusion. It answers for any
+// Excluded reports whether a slot falls into an exclusion. It works for any
 // instant, as if it were a slot.
 func (s *Schedule) Excluded(slot time.Time) bool {
 	if len(s.exclusions) == 0 {

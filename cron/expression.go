@@ -97,7 +97,7 @@ func splitExpression(source string) (texts [fieldCount]string, every time.Durati
 	return texts, 0, nil
 }
 
-// isYear tells a year from a day of week as gronx does: four digits in a row.
+// isYear distinguishes a year from a day of week as gronx does: four digits in a row.
 func isYear(text string) bool {
 	digits := 0
 	for _, octet := range []byte(text) {

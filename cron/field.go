@@ -208,7 +208,7 @@ func parseHash(position int, text, base string, step int, spread hash) (part, er
 	return part{kind: partStep, text: fmt.Sprintf("%d-%d/%d", start, high, step), low: start, high: high, step: step}, nil
 }
 
-// isModifier tells L, W and # from names that hold the same letters (JUL, WED).
+// isModifier distinguishes L, W and # from names that hold the same letters (JUL, WED).
 func isModifier(position int, text string) bool {
 	switch position {
 	case dayField:

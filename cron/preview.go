@@ -16,7 +16,7 @@ type Slot struct {
 
 // Preview returns the next n firing slots after the given instant, fewer when
 // the schedule ends before. Gaps, repeats and excluded slots that were passed
-// over are told in the notes. The slots are those that NextFire returns.
+// over are in the notes. The slots are those that NextFire returns.
 func (s *Schedule) Preview(after time.Time, n int) []Slot {
 	var slots []Slot
 	for len(slots) < n {
@@ -56,7 +56,7 @@ func joinNotes(notes ...string) string {
 	return strings.Join(said, "; ")
 }
 
-// gapNote tells what a gap has done to the slot: moved it there, or dropped
+// gapNote returns a note on what a gap has done to the slot: moved it there, or dropped
 // what would have come just before it.
 func (s *Schedule) gapNote(instant int64) string {
 	i := s.zone.period(instant)
@@ -127,7 +127,7 @@ func (w *wallSpan) missing(shown wall) string {
 	return clockText(w.first, shown) + " to " + clockText(w.last, shown) + " do not exist"
 }
 
-// repeatNote tells of a wall time that comes twice.
+// repeatNote returns a note on a wall time that comes twice.
 func (s *Schedule) repeatNote(instant int64) string {
 	z := s.zone
 	i := z.period(instant)
@@ -164,7 +164,7 @@ func lengthText(seconds int64) string {
 // mostPassed bounds what Preview counts between two firing slots.
 const mostPassed = 1000
 
-// passedOver tells of the excluded slots between an instant and the firing slot after it.
+// passedOver returns a note on the excluded slots between an instant and the firing slot after it.
 func (s *Schedule) passedOver(after, fires time.Time) string {
 	if len(s.exclusions) == 0 {
 		return ""

@@ -3,7 +3,7 @@
 //
 // # What it promises
 //
-//   - [New] refuses what cannot be walked, and tells all faults at once, each
+//   - [New] refuses what cannot be walked, and reports all faults at once, each
 //     tied to a task and to the need that it is about. Its time grows with the
 //     number of tasks and needs, and with nothing else.
 //   - A [Wave] keeps counters per task, so that one transition costs as much as

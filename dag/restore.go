@@ -7,8 +7,8 @@ import (
 
 // Restore is the wave in which the tasks have these states, one for each task.
 // It applies the rules to the tasks that wait, and returns those that they
-// close, in order. Every other state is believed, also one that the rules would
-// not have led to, as somebody may have marked a task. It fails if the number of
+// close, in order. It keeps every other state, also one that the rules would
+// not have led to, as a user may have marked a task. It fails if the number of
 // states is not that of the tasks, or one is invalid.
 //
 // Whether the wave was cancelled is not among the states: call Cancel again.

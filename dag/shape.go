@@ -81,7 +81,7 @@ func later(spans []Span, task, other int32) bool {
 	return order > 0 || order == 0 && task < other
 }
 
-// Reach tells which tasks come before which.
+// Reach records which tasks come before which.
 type Reach struct{ above [][]uint64 }
 
 // Reach works out what every task needs, directly or not. It takes up to

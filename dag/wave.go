@@ -74,7 +74,7 @@ func (w *Wave) Result() Result {
 	case w.counts[Cancelled] > 0:
 		return WaveCancelled
 	case w.counts[UpstreamFailed] > 0:
-		return WaveFailed // somebody marked it so
+		return WaveFailed // a user marked it so
 	default:
 		return WaveSucceeded
 	}
@@ -124,8 +124,8 @@ func (w *Wave) End(task int, state State) (closed []int, changed bool) {
 	return w.Mark(task, state)
 }
 
-// Mark is End for any task that has not ended, also one that waits: somebody
-// who knows better has said how it is to count.
+// Mark is End for any task that has not ended, also one that waits: a user
+// has set its result.
 func (w *Wave) Mark(task int, state State) (closed []int, changed bool) {
 	if !state.Ended() || state == UpstreamFailed || !w.states[task].Next(state) {
 		return nil, false
@@ -155,7 +155,7 @@ func (w *Wave) Cancel() (closed []int) {
 // Cancelled reports whether Cancel was called.
 func (w *Wave) Cancelled() bool { return w.cancelled }
 
-// spread tells the dependants of tasks that have just ended, and goes on with
+// spread updates the dependants of tasks that have just ended, and goes on with
 // those that it closes.
 func (w *Wave) spread(ended []int32) (closed []int) {
 	for len(ended) > 0 {

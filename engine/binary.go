@@ -45,7 +45,7 @@ type AliasMove struct {
 // Key is "namespace/name".
 func (b *Binary) Key() string { return b.Namespace + "/" + b.Name }
 
-// Latest gives the newest version, false if there is none.
+// Latest returns the newest version, false if there is none.
 func (b *Binary) Latest() (BinaryVersion, bool) {
 	if len(b.Versions) == 0 {
 		return BinaryVersion{}, false
@@ -53,7 +53,7 @@ func (b *Binary) Latest() (BinaryVersion, bool) {
 	return b.Versions[len(b.Versions)-1], true
 }
 
-// Version gives version n, false if there is none.
+// Version returns version n, false if there is none.
 func (b *Binary) Version(n int) (BinaryVersion, bool) {
 	i := slices.IndexFunc(b.Versions, func(v BinaryVersion) bool { return v.N == n })
 	if i < 0 {
@@ -62,7 +62,7 @@ func (b *Binary) Version(n int) (BinaryVersion, bool) {
 	return b.Versions[i], true
 }
 
-// Resolve tells which version a reference to b means now. The error says what there is instead.
+// Resolve returns the version that a reference to b means now. The error lists the versions that exist.
 func (b *Binary) Resolve(ref spec.BinaryRef) (BinaryVersion, error) {
 	switch {
 	case ref.Version > 0:
@@ -98,7 +98,7 @@ func (b *Binary) offers() string {
 	return "it has " + strings.Join(have, ", ")
 }
 
-// BinaryKeys gives the keys ("namespace/name") of the binaries that the tasks of a DAG refer to, each once, in order.
+// BinaryKeys returns the keys ("namespace/name") of the binaries that the tasks of a DAG refer to, each once, in order.
 func BinaryKeys(namespace string, definition *spec.DAG) []string {
 	used := map[string]bool{}
 	for i := range definition.Tasks {

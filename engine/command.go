@@ -5,7 +5,7 @@ import "time"
 // MaxBackfill bounds the slots of one backfill.
 const MaxBackfill = 1000
 
-// CommandKind is what somebody asks of the engine.
+// CommandKind is what a user or a client asks of the engine.
 type CommandKind string
 
 // The kinds.
@@ -43,7 +43,7 @@ type Command struct {
 	Wave *Wave `json:"wave,omitempty"`
 }
 
-// StartCommand gives the id of the command that makes a run or a wave.
+// StartCommand returns the id of the command that makes a run or a wave.
 func StartCommand(id string) string { return id + "-start" }
 
 // AboutWave reports whether a command of this kind is about a wave.
@@ -56,7 +56,7 @@ func (k CommandKind) AboutWave() bool {
 	return false
 }
 
-// Wake tells the owner of a shard that there is something for it to look at, mostly in the store.
+// Wake notifies the owner of a shard of a change to read, mostly in the store.
 type Wake struct {
 	Shard int      `json:"shard"`
 	Kind  WakeKind `json:"kind"`

@@ -38,7 +38,7 @@ func Collections() []Collection {
 // Document is one whole document of the truth, as it is moved from one store to another: a Binary, Job, Generation,
 // DAG, DAGGeneration, Wave, Run, RunEffect, SlotRange, DeadLetter, Incident, ScheduledTask, Command, SharedKey or Record.
 type Document interface {
-	// Place tells the collection, and the id that no other document of it has.
+	// Place returns the collection of the document, and its id, which is unique in the collection.
 	Place() (Collection, string)
 }
 

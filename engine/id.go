@@ -14,7 +14,7 @@ const Shards = 64
 
 var lowerBase32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// ShardOf tells the shard that owns the definition with this uid: 0 … Shards-1.
+// ShardOf returns the shard that owns the definition with this uid: 0 … Shards-1.
 func ShardOf(uid string) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(uid))
@@ -47,7 +47,7 @@ func ManualRunID(uid, key string) string {
 // manualHash is how many letters stand for a key in ManualRunID.
 const manualHash = 24
 
-// RunJob gives the uid of the job that a run id belongs to, or "" for something that is no run id.
+// RunJob returns the uid of the job that a run id belongs to, or "" for something that is no run id.
 func RunJob(runID string) string {
 	uid, rest, ok := strings.Cut(runID, "-")
 	if !ok || uid == "" || rest == "" {

@@ -8,8 +8,9 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// Incident is something wrong that people asked to be told of, from its first sign until it is over. It is written in the commit
-// of what it is about. While it goes on, further signs only count. Once the notifier has its end, it is removed.
+// Incident is a problem that users asked to be notified of, from its first sign until it is over. The engine writes it in
+// the commit of the run, wave or slot that it is about. While it goes on, further signs only count. Once the notifier has
+// its end, the engine removes it.
 type Incident struct {
 	ID       string `json:"id"` // IncidentID: of what it is about and the alert, so there is one at a time
 	Revision int64  `json:"revision"`
@@ -34,12 +35,14 @@ type Incident struct {
 	OverRun string    `json:"over_run,omitempty"` // what ended it
 	Ended   string    `json:"ended,omitempty"`    // why it is over, in words
 
-	// To are the notification targets, and Recovered whether they are told of the end, both as they were asked for at the latest sign.
+	// To are the notification targets. Recovered is whether they are notified of the end. Both are as configured at the
+	// latest sign.
 	To        []string `json:"to,omitempty"`
 	Recovered bool     `json:"recovered,omitempty"`
 	// Notified reports whether the notifier has its beginning.
 	Notified bool `json:"notified,omitempty"`
-	// Next is what has begun since this one was over, while the notifier does not have the end. It has no Next, and is not told of.
+	// Next is the incident that has begun since this one was over, while the notifier does not have the end. It has no Next
+	// itself, and is not notified yet.
 	Next *Incident `json:"next,omitempty"`
 }
 
@@ -51,7 +54,7 @@ func IncidentID(uid, task string, alert spec.Alert) string {
 	return uid + "-" + string(alert)
 }
 
-// Key tells one incident from an earlier one with the same ID; it is the identity of what people are told of it.
+// Key returns the identity of the incident's notifications. It differs from that of an earlier incident with the same ID.
 func (i *Incident) Key() string { return i.ID + "-" + strconv.FormatInt(i.Since.UnixMilli(), 10) }
 
 // Clone returns a copy that shares nothing with i.

@@ -9,7 +9,7 @@ import (
 // DefaultNamespace owns everything until namespaces arrive.
 const DefaultNamespace = "default"
 
-// What every store answers. Adapters wrap them with the operation; callers ask with errors.Is.
+// The errors that every store returns. Adapters wrap them with the operation; callers check with errors.Is.
 var (
 	// ErrNotFound says that the thing asked for is not there.
 	ErrNotFound = errors.New("not found")

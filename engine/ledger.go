@@ -24,7 +24,7 @@ const (
 	ReasonReplaced  SlotReason = "replaced"   // a later slot took its place while it waited
 	ReasonQueueFull SlotReason = "queue_full" // too many runs of the job were waiting
 	ReasonEdited    SlotReason = "edited"     // an edit took the slot away between its preparation and its time
-	ReasonCancelled SlotReason = "cancelled"  // somebody cancelled the prepared run before its time
+	ReasonCancelled SlotReason = "cancelled"  // a user cancelled the prepared run before its time
 )
 
 // SlotRange is a range of consecutive slots of one job that ended alike. It grows as more of the same follow:

@@ -27,7 +27,7 @@ func (r *Run) Mark() RunMark {
 	}
 }
 
-// Took tells how long a run took, from its first process to its last end, the waits between attempts included; false
+// Took returns how long a run took, from its first process to its last end, the waits between attempts included; false
 // where it has not ended or never began.
 func (m *RunMark) Took() (time.Duration, bool) {
 	if !m.Status.Terminal() || m.StartedAt.IsZero() || m.FinishedAt.Before(m.StartedAt) {
@@ -36,7 +36,7 @@ func (m *RunMark) Took() (time.Duration, bool) {
 	return m.FinishedAt.Sub(m.StartedAt), true
 }
 
-// Lag tells how long after its slot a run began; false where it was not fired by its schedule, or has not begun.
+// Lag returns how long after its slot a run began; false where it was not fired by its schedule, or has not begun.
 func (m *RunMark) Lag() (time.Duration, bool) {
 	if m.Trigger != TriggerSchedule || m.Slot.IsZero() || m.StartedAt.IsZero() {
 		return 0, false
@@ -44,7 +44,7 @@ func (m *RunMark) Lag() (time.Duration, bool) {
 	return max(m.StartedAt.Sub(m.Slot), 0), true
 }
 
-// SlotOf gives the slot that a run's id was derived from; false for a run by hand.
+// SlotOf returns the slot that a run's id was derived from; false for a run by hand.
 func SlotOf(runID string) (time.Time, bool) {
 	_, rest, _ := strings.Cut(runID, "-")
 	digits, ok := strings.CutPrefix(rest, "s")

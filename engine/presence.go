@@ -26,8 +26,8 @@ type Presence struct {
 	Drain *DrainOrder `json:"drain,omitempty"`
 	// Refused are the tasks that it has refused; nil: none.
 	Refused *Refusals `json:"refused,omitempty"`
-	// Ahead is how far its clock is before that of the queue's server, as far as can be told; negative: behind. Whoever
-	// reads a presence from a queue is given Seen by the server's clock.
+	// Ahead estimates how far its clock is ahead of the clock of the queue's server; negative: behind. A queue returns a
+	// presence with Seen by the server's clock.
 	Ahead time.Duration `json:"-"`
 	Since time.Time     `json:"since"`
 	Seen  time.Time     `json:"seen"`
@@ -146,7 +146,7 @@ type RunningAttempt struct {
 	Since   time.Time `json:"since"`
 }
 
-// Control is what is asked of whoever runs an attempt, or of one executor.
+// Control is a request to the executor that runs an attempt, or to one executor by its name.
 type Control struct {
 	Kind     ControlKind `json:"kind"`
 	Run      string      `json:"run,omitempty"`

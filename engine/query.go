@@ -24,7 +24,7 @@ type RunFilter struct {
 	Limit     int       // 1 … 1000
 }
 
-// Owner gives the uid of the job or DAG that JobUID or DAGUID asks for, "" if neither does. False: they ask for two, so
+// Owner returns the uid of the job or DAG that JobUID or DAGUID asks for, "" if neither does. False: they ask for two, so
 // no run is selected.
 func (f *RunFilter) Owner() (uid string, possible bool) {
 	switch {

@@ -45,7 +45,7 @@ type Run struct {
 	By      string     `json:"by,omitempty"` // who, for what was asked for by hand
 	Slot    time.Time  `json:"slot,omitzero"`
 	Status  Status     `json:"status"`
-	Reason  string     `json:"reason,omitempty"`  // in words, for whoever asks why it stands there
+	Reason  string     `json:"reason,omitempty"`  // why the run has this status, in words for users
 	Waiting bool       `json:"waiting,omitempty"` // its time has come, and an earlier run of its job is in the way
 	Tier    spec.Tier  `json:"tier"`
 	Class   spec.Class `json:"class"`
@@ -132,7 +132,7 @@ type Progress struct {
 	At       time.Time `json:"at"`
 }
 
-// Current gives the current attempt, nil before the first is queued. It points into r.
+// Current returns the current attempt, nil before the first is queued. It points into r.
 func (r *Run) Current() *Attempt {
 	if n := len(r.Attempts); n > 0 {
 		return &r.Attempts[n-1]

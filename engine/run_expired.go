@@ -18,7 +18,7 @@ func (r *Run) KeepsMore() bool {
 		return true
 	}
 	for i := range r.Attempts {
-		// An attempt that was lost has no result that tells, and may have stored output all the same.
+		// An attempt that was lost has no result that says so, and may have stored output all the same.
 		if output := r.Attempts[i].Output; output == nil || output.Chunks > 0 {
 			return true
 		}

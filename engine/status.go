@@ -16,7 +16,7 @@ const (
 	StatusSucceeded
 	StatusFailed    // the program said no (an exit code), or it could not be started; it is not tried again
 	StatusTimedOut  // it outlived its timeout and was killed
-	StatusCancelled // somebody, or the replace policy, ended it
+	StatusCancelled // a user, or the replace policy, ended it
 	StatusLost      // the executor vanished, and the job is delivered at most once
 	StatusDead      // its retries are used up; there is a dead letter
 	StatusSkipped   // a DAG task whose trigger rule is not met
@@ -37,7 +37,7 @@ func Statuses() []Status {
 	return all
 }
 
-// String gives the status as it is stored and shown: "timed_out".
+// String returns the status as it is stored and shown: "timed_out".
 func (s Status) String() string {
 	if int(s) < len(statusNames) {
 		return statusNames[s]

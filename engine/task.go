@@ -57,7 +57,7 @@ type Task struct {
 	// message with it: such a copy is left to the engine if it waits for so long that nobody may remember that claim.
 	Again bool `json:"-"`
 
-	// How the program reaches the API. The core knows neither; whoever publishes the task adds them.
+	// How the program reaches the API. The core knows neither; the publisher of the task adds them.
 	API    string `json:"api,omitempty"`     // its address, "" for none
 	RunKey string `json:"run_key,omitempty"` // what the executor seals the attempt's run token with
 

@@ -8,7 +8,7 @@ import (
 )
 
 // Wave is one pass through a DAG. How far each task has come is not in it: that is derived from the wave's runs. It is
-// written when it is asked for or opens, when somebody cancels or resumes it, and when it ends, never for a task alone.
+// written when it is triggered or opens, when a user cancels or resumes it, and when it ends, never for a task alone.
 type Wave struct {
 	ID       string `json:"id"`       // WaveID, or ManualWaveID for what was asked for by hand
 	Revision int64  `json:"revision"` // 1 when inserted, +1 with each write
@@ -115,7 +115,7 @@ func ItemRunID(waveID string, item int, task string) string {
 	return waveID + "i" + strconv.Itoa(item) + "-" + task
 }
 
-// WaveRunIDs gives the ranges of ids, each from its first to before its second, that hold the runs of a wave and no
+// WaveRunIDs returns the ranges of ids, each from its first to before its second, that hold the runs of a wave and no
 // others: those of its tasks, then those of items. For what is no id of a wave both are empty.
 func WaveRunIDs(waveID string) (ranges [2][2]string) {
 	uid, rest, _ := strings.Cut(waveID, "-")
@@ -129,7 +129,7 @@ func WaveRunIDs(waveID string) (ranges [2][2]string) {
 	return ranges
 }
 
-// RunTask gives the task that a run's id names, "" for the id of a job's run.
+// RunTask returns the task that a run's id names, "" for the id of a job's run.
 func RunTask(runID string) string {
 	_, rest, _ := strings.Cut(runID, "-")
 	_, task, _ := strings.Cut(rest, "-")
@@ -139,7 +139,7 @@ func RunTask(runID string) string {
 // RootID is the identity of a CRON root of a DAG where slots are concerned: of its scheduled task and in the ledger.
 func RootID(dagUID, root string) string { return dagUID + "-" + root }
 
-// RootOf gives the root that a RootID names, "" for the uid of a job.
+// RootOf returns the root that a RootID names, "" for the uid of a job.
 func RootOf(id string) string {
 	_, root, _ := strings.Cut(id, "-")
 	return root

@@ -91,8 +91,8 @@ type Issuer interface {
 	Verify(publicKey string, message, signature []byte) error
 }
 
-// Proof is what an executor signs to show that it has its key. Whoever reads one can repeat it for some minutes, and gets credentials
-// that are of no use without the key.
+// Proof is what an executor signs to show that it has its key. An attacker who reads one can repeat it for some minutes,
+// and gets credentials that are of no use without the key.
 type Proof struct {
 	Name      string            `json:"name"`
 	PublicKey string            `json:"public_key"`
@@ -183,7 +183,7 @@ func (r *Register) read(ctx context.Context, kind, key string, data any) (engine
 	return record, nil
 }
 
-// validName leaves room for what tells the lives of an executor apart. It is a token of subjects.
+// validName leaves room for what distinguishes the lives of an executor. It is a token of subjects.
 var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$`)
 
 func (r *Register) check(proof *Proof, purpose, publicKey string) error {
@@ -196,8 +196,8 @@ func (r *Register) check(proof *Proof, purpose, publicKey string) error {
 	return nil
 }
 
-// Enrol uses a token up, and gives the executor that shows it credentials of the token's tier. Errors: ErrToken, ErrExpired, ErrProof,
-// ErrClock, ErrNameTaken, *InvalidError; after these the token is as it was.
+// Enrol uses a token up, and returns credentials of the token's tier for the executor that shows it. Errors: ErrToken,
+// ErrExpired, ErrProof, ErrClock, ErrNameTaken, *InvalidError; after these the token is as it was.
 func (r *Register) Enrol(ctx context.Context, secret string, proof *Proof) (Credentials, error) {
 	var token Token
 	record, err := r.read(ctx, kindToken, digest(secret), &token)
@@ -233,7 +233,7 @@ func (r *Register) Enrol(ctx context.Context, secret string, proof *Proof) (Cred
 	return r.credentials(ctx, executor, proof.Labels)
 }
 
-// Renew gives an enrolled executor new credentials. Errors: ErrRevoked, ErrProof, ErrClock.
+// Renew returns new credentials for an enrolled executor. Errors: ErrRevoked, ErrProof, ErrClock.
 func (r *Register) Renew(ctx context.Context, proof *Proof) (Credentials, error) {
 	var executor Executor
 	_, err := r.read(ctx, kindExecutor, proof.Name, &executor)

@@ -18,7 +18,7 @@ const (
 	tokenLife = 24 * time.Hour
 )
 
-// openAPI tells the program where the API is, and gives it a token that is good for this attempt only. A program that
+// openAPI passes the program the address of the API, and a token that is good for this attempt only. A program that
 // uses neither loses nothing where there is no API to tell of, or the task brings no key.
 func (a *attempt) openAPI(environment *environment, deadline time.Time) {
 	api := cmp.Or(a.e.config.API, a.task.API)

@@ -20,10 +20,10 @@ type ending uint8
 const (
 	endByItself  ending = iota
 	endTimedOut         // it lasted longer than it may
-	endCancelled        // somebody asked for it
+	endCancelled        // a user or an engine asked for it
 	endDrained          // the executor shuts down
 	endOrdered          // an operator drains the executor
-	endLost             // its lock may soon be somebody else's
+	endLost             // another executor may soon take its lock
 )
 
 // errEnded is the cause with which an attempt's context ends.
@@ -64,8 +64,8 @@ type attempt struct {
 	harmless atomic.Bool // its program has ended, or will not begin
 }
 
-// How a lock that somebody else holds is waited for. It may be the job's previous run, which has reported its end and
-// is about to unlock; that takes moments.
+// How long an attempt waits for a lock that another one holds. That may be the job's previous run, which has reported its
+// end and unlocks in a moment.
 const (
 	firstLockWait = 2 * time.Millisecond
 	lastLockWait  = 32 * time.Millisecond
@@ -130,7 +130,7 @@ func (e *Executor) handle(delivery Delivery) {
 	a.unlock()
 }
 
-// lock takes the task's lock, and tells when it was asked for. Where the queue does not answer it is tried again for as
+// lock takes the task's lock, and returns when it was asked for. Where the queue does not answer it is tried again for as
 // long as a lock lives: one that was made although the answer was lost would be in everybody's way for that long.
 func (e *Executor) lock(task *engine.Task, holder LockHolder) (asked time.Time, token uint64, err error) {
 	limit, certain := time.Now().Add(e.config.LockTTL), true
@@ -159,7 +159,7 @@ func (e *Executor) lock(task *engine.Task, holder LockHolder) (asked time.Time, 
 	}
 }
 
-// putBack tells how long a task whose lock was not to be had is put back for.
+// putBack returns the delay of a task that is put back because its lock is held.
 func (e *Executor) putBack(task *engine.Task, err error) time.Duration {
 	var held *HeldError
 	switch {
@@ -167,13 +167,13 @@ func (e *Executor) putBack(task *engine.Task, err error) time.Duration {
 		e.log.Warn("a lock could not be taken; the task is put back", keyRun, task.Run, keyError, err)
 		return troubleDelay
 	case held.Holder.Run == task.Run && held.Holder.Attempt == task.Attempt:
-		// A copy of the task, or an executor that died between lock and claim: only time tells.
+		// A copy of the task, or an executor that died between lock and claim: only time can show which.
 		return min(max(time.Until(held.Until), 0)+e.config.LockMargin, e.config.LockTTL+e.config.LockMargin)
 	}
 	return min(max(time.Until(held.Until), firstLockWait), heldDelay)
 }
 
-// settled notes that the queue was not told what became of a task. A task that comes again finds lock or claim.
+// settled records that the queue was not informed of what became of a task. A task that comes again finds lock or claim.
 func (e *Executor) settled(task *engine.Task, err error) {
 	if err != nil {
 		e.log.Warn("a task could not be settled", keyRun, task.Run, keyAttempt, task.Attempt, keyError, err)
@@ -199,7 +199,7 @@ func (a *attempt) leave() {
 		delete(a.e.running, key)
 	}
 	a.e.mu.Unlock()
-	// Whoever has begun to watch just now must be let go.
+	// A watch that has begun just now must end too.
 	a.quiet()
 }
 
@@ -262,7 +262,7 @@ func (a *attempt) handBack(why ending) {
 	}
 }
 
-// reason tells why the attempt is to end.
+// reason returns why the attempt is to end.
 func (a *attempt) reason() ending {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -297,7 +297,7 @@ func (a *attempt) execute() *engine.Finish {
 	}
 	exit, failed := a.run(file, folder)
 	if failed != nil && failed.vanished {
-		// Somebody has emptied the cache.
+		// The file is gone from the cache, outside our control.
 		a.e.cache.Evict(file)
 		again, refused := a.fetch()
 		if refused != nil {

@@ -108,7 +108,7 @@ func (q *still) Controls(ctx context.Context, _ func(engine.Control)) error {
 func (q *still) LogFrame(engine.LogFrame) error                                 { return nil }
 func (q *still) Announce(context.Context, engine.Presence, time.Duration) error { return nil }
 
-// measure runs n tasks and tells how long that took and what CPU this process used.
+// measure runs n tasks and returns how long that took and what CPU this process used.
 func measure(b *testing.B, n int, program []byte, config executor.Config) (took, cpu time.Duration) {
 	b.Helper()
 	blobs := newBlobs()

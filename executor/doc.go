@@ -4,7 +4,7 @@
 // What it promises:
 //   - An attempt starts once, however often its task is delivered: who claims it first has it.
 //   - While a program runs, its executor holds the job's lock. An executor that cannot refresh it kills the program
-//     before the lock can pass to somebody else. For one that cannot even do that, because it is stopped (SIGSTOP, a
+//     before the lock can pass to another one. For one that cannot even do that, because it is stopped (SIGSTOP, a
 //     debugger, a machine without processors to spare), its guardian does it.
 //   - An executor that is asked to end hands back at once what has not begun, lets the rest end for a while, and then
 //     ends it and hands it back, too.
@@ -21,5 +21,6 @@
 // others, folders below the system's one for temporary files are used instead (process.Place), and removed when Run
 // ends. All programs of an executor share the user, and one could look at another's files and memory.
 //
-// It may import engine, spec, internal/runtoken and internal/sparse, and no adapter: it speaks to the queue and the blobs through the ports in ports.go.
+// It may import engine, spec, internal/runtoken and internal/sparse, and no adapter: it speaks to the queue and the blobs
+// through the ports in ports.go.
 package executor

@@ -69,7 +69,7 @@ func newEnvironment(task *engine.Task, secrets map[string]string, token uint64, 
 	return e
 }
 
-// list gives the environment as the system wants it: each name once, the job's in the order of their names.
+// list returns the environment as the system wants it: each name once, the job's in the order of their names.
 func (e *environment) list() []string {
 	if len(e.own) == 0 && len(e.secrets) == 0 {
 		return e.contract
@@ -108,7 +108,7 @@ func (e *environment) path() string {
 	return strings.TrimPrefix(e.contract[0], "PATH=")
 }
 
-// lookup gives what a reference stands for.
+// lookup returns what a reference stands for.
 func (e *environment) lookup(name string) (string, bool) {
 	if strings.HasPrefix(name, contractPrefix) {
 		for _, variable := range e.contract {

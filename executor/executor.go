@@ -70,7 +70,7 @@ type attemptKey struct {
 	attempt int
 }
 
-// New makes an executor. observer may be nil. It panics on nothing and starts nothing; a faulty config is told by Run.
+// New makes an executor. observer may be nil. It panics on nothing and starts nothing; Run returns the error of a faulty config.
 func New(config Config, queue Queue, blobs Blobs, log *slog.Logger, observer Observer) *Executor {
 	config.setDefaults()
 	if observer == nil {

@@ -258,7 +258,7 @@ func (q *queue) DrainOrder(context.Context, string) (engine.DrainOrder, bool, er
 	return *q.order, true, nil
 }
 
-// drain leaves an order for the executor, and tells it so unless the word is lost.
+// drain leaves an order for the executor, and notifies it unless the message is lost.
 func (q *queue) drain(draining, told bool) {
 	<-q.heard
 	q.mu.Lock()

@@ -76,7 +76,7 @@ func (a *attempt) stoppedBefore() *failure {
 	return &failure{ended: true, message: "executor " + a.e.config.ID + " stopped before its program began"}
 }
 
-// tellWait says to whoever looks at the run what it waits for, and when it does not any more.
+// tellWait shows on the run what it waits for, and when the wait is over.
 func (a *attempt) tellWait(since time.Time, fetched <-chan bool) {
 	tell := func(words string) {
 		result := a.result(engine.ResultProgress)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// mkfifo makes a pipe by which a test and a program wait for each other, whoever the program runs as.
+// mkfifo makes a pipe by which a test and a program wait for each other, whichever user the program runs as.
 func mkfifo(t *testing.T, path string) {
 	t.Helper()
 	if err := syscall.Mkfifo(path, 0o600); err != nil {

@@ -31,7 +31,7 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// fillFiles makes empty files until there is room for only so many, and gives what removes them.
+// fillFiles makes empty files until there is room for only so many, and returns what removes them.
 func fillFiles(t *testing.T, dir string, leave int) (empty func()) {
 	t.Helper()
 	var made []string
@@ -57,7 +57,7 @@ func fillFiles(t *testing.T, dir string, leave int) (empty func()) {
 	return func() { removed(made[leave:]) }
 }
 
-// fillBytes takes all the bytes, and gives what sets them free.
+// fillBytes takes all the bytes, and returns what sets them free.
 func fillBytes(t *testing.T, dir string) (empty func()) {
 	t.Helper()
 	path := filepath.Join(dir, "full")

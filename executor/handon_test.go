@@ -61,7 +61,7 @@ cd "$TIDEWHEEL_ARTIFACTS"; mkdir -p a/b; echo hello > a/b/c.txt; : > empty; mkdi
 	if stay := left(t, r); len(stay) > 0 {
 		t.Errorf("left are %v", stay)
 	}
-	// Whoever fails hands nothing on, whoever hands nothing on has neither.
+	// A program that fails hands nothing on. One that hands nothing on has neither outputs nor artifacts.
 	for _, script := range []string{`echo rows=5 > "$TIDEWHEEL_OUTPUT"; touch "$TIDEWHEEL_ARTIFACTS/x"; exit 3`, "mkdir output; touch x", "rmdir artifacts", "true"} {
 		if finish := r.run(r.task(script)); finish.Outputs != nil || finish.Artifacts != nil || finish.Error != "" {
 			t.Errorf("%s: %+v", script, finish)
@@ -152,7 +152,7 @@ func TestArtifactsBeyondTheQuotaOfTheNamespaceAreRefused(t *testing.T) {
 	}
 }
 
-// A link of the other kind cannot be told from a file, but for its owner.
+// A hard link looks like a file, except for its owner.
 func TestFilesOfOtherUsersAreNotHandedOn(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root runs programs as another user")

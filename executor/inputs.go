@@ -26,7 +26,7 @@ const (
 	noInputsName = "no-inputs.json"         // what all tasks share that are given nothing
 )
 
-// bring puts into a program's folder what the tasks before it have handed on, and gives the path of $TIDEWHEEL_INPUTS;
+// bring puts into a program's folder what the tasks before it have handed on, and returns the path of $TIDEWHEEL_INPUTS;
 // "" where there is none.
 func (a *attempt) bring(folder *process.Folder) (string, *failure) {
 	if len(a.task.Inputs) == 0 {

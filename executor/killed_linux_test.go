@@ -60,7 +60,7 @@ wait`, tell[0], tell[1], tell[2], tell[3])
 			if err := command.Start(); err != nil {
 				t.Fatal(err)
 			}
-			var living []int // descriptors that stand for the processes, whoever has their ids later
+			var living []int // descriptors that stand for the processes, even if others get their ids later
 			for _, fifo := range tell {
 				said, err := os.ReadFile(fifo)
 				if err != nil {

@@ -4,7 +4,7 @@ package executor_test
 
 import "errors"
 
-// victim is for tests of what only Linux tells about processes.
+// victim is for tests of what only Linux reports about processes.
 func victim(string, bool, string) error {
 	return errors.New("executors are killed in tests on Linux only")
 }

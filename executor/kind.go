@@ -24,7 +24,7 @@ const (
 	kindUnknown = "unknown"
 )
 
-// sniff tells a program's kind by its first bytes, for a job that names a digest instead of an uploaded binary.
+// sniff returns a program's kind by its first bytes, for a job that names a digest instead of an uploaded binary.
 func sniff(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("\x7fELF")):
@@ -37,7 +37,7 @@ func sniff(head []byte) string {
 	return kindUnknown
 }
 
-// commandLine gives the file to execute and its arguments; both begin with the same path.
+// commandLine returns the file to execute and its arguments; both begin with the same path.
 func (a *attempt) commandLine(file *cache.File, environment *environment) ([]string, *failure) {
 	kind := a.task.Kind
 	if kind == "" {

@@ -15,7 +15,7 @@ type lease struct {
 	holder LockHolder
 	ttl    time.Duration
 	margin time.Duration
-	lost   func() // called once, when the lock may soon be somebody else's; it must not block
+	lost   func() // called once, when another executor may soon take the lock; it must not block
 
 	base  context.Context
 	begin *time.Timer // starts the goroutine
@@ -98,7 +98,7 @@ func (l *lease) killBy() time.Time {
 	return l.until.Add(-l.margin)
 }
 
-// stop ends the care and gives the lock's revision.
+// stop ends the care and returns the lock's revision.
 func (l *lease) stop() uint64 {
 	if l.begin.Stop() {
 		return l.revision

@@ -23,12 +23,12 @@ type live struct {
 	until    time.Time // of the watch
 	watching bool
 	ended    bool
-	again    chan struct{} // holds one: somebody new watches, and wants the recent output
+	again    chan struct{} // holds one: another user watches, and needs the recent output
 	ctx      context.Context
 	cancel   context.CancelFunc
 }
 
-// over gives a context that ends with the program.
+// over returns a context that ends with the program.
 func (l *live) over() context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,7 +112,7 @@ func (a *attempt) show(over context.Context) {
 	}
 }
 
-// recent gives the offset of what is in memory, and makes what came before it readable where it is stored.
+// recent returns the offset of what is in memory, and makes what came before it readable where it is stored.
 func (a *attempt) recent(out *output.Capture) int64 {
 	size := out.Size()
 	if size > output.Keep {

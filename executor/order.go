@@ -46,7 +46,7 @@ func (e *Executor) obey() {
 	}
 }
 
-// drainOrder gives the last order, nil if there was none.
+// drainOrder returns the last order, nil if there was none.
 func (e *Executor) drainOrder() *engine.DrainOrder {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/tidewheel/tidewheel/executor/process"
 )
 
-// announced waits for everything that can happen now, and gives what the executor said of itself last.
+// announced waits for everything that can happen now, and returns what the executor said of itself last.
 func (r *rig) announced() engine.Presence {
 	synctest.Wait()
 	r.queue.mu.Lock()
@@ -19,7 +19,7 @@ func (r *rig) announced() engine.Presence {
 }
 
 // An executor that an operator drains takes nothing new, lets end what runs, hands on what has not begun, and says so;
-// when it is told to go on it does, whether its programs have ended or not.
+// when it gets the order to go on it does, whether its programs have ended or not.
 func TestOrderedDrain(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig, p *programs) {
 		running := r.task("1")

@@ -118,7 +118,7 @@ func maskValue(value any, mask *output.Mask, found *bool) any {
 	return value
 }
 
-// parseOutputs reads one JSON object, or lines of key=value, and gives a JSON object with its keys in order; nil for
+// parseOutputs reads one JSON object, or lines of key=value, and returns a JSON object with its keys in order; nil for
 // one without keys.
 func parseOutputs(text []byte) (json.RawMessage, error) {
 	if !utf8.Valid(text) {
@@ -277,7 +277,7 @@ func irregular(info fs.FileInfo, owner int) error {
 	return nil
 }
 
-// bare leaves out which call failed and where, which says nothing to whoever wrote the program.
+// bare leaves out which call failed and where, which says nothing to the author of the program.
 func bare(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -15,12 +15,12 @@ import (
 type Queue interface {
 	// Pull calls handle in a goroutine of its own for each task, at most slots at once, the executor's own tier
 	// first, premium before standard by weight. When ctx ends it takes no more and returns once all handles have.
-	// handle's context does not end with ctx: whoever drains decides how long the running ones may take.
+	// handle's context does not end with ctx: the caller decides how long the running ones may take.
 	Pull(ctx context.Context, config PullConfig, handle func(Delivery)) error
-	// Lock makes the lock, or answers *HeldError. The result is the fencing token. It may be called again after another
+	// Lock makes the lock, or returns *HeldError. The result is the fencing token. It may be called again after another
 	// error, with the same holder.
 	Lock(ctx context.Context, key string, holder LockHolder, ttl time.Duration) (token uint64, err error)
-	// Refresh gives the lock another ttl from now and answers its new revision; ErrFenced if it is not ours any more.
+	// Refresh extends the lock by ttl from now and returns its new revision; ErrFenced if it is not ours any more.
 	Refresh(ctx context.Context, key string, holder LockHolder, revision uint64, ttl time.Duration) (newRevision uint64, err error)
 	// Unlock removes the lock if revision is still its own; a lock that has gone is no error.
 	Unlock(ctx context.Context, key string, revision uint64) error
@@ -28,11 +28,11 @@ type Queue interface {
 	Claim(ctx context.Context, result engine.Result) (sequence uint64, err error)
 	// Report publishes a later message on condition that the attempt's last one has this sequence; ErrFenced if not.
 	Report(ctx context.Context, result engine.Result, after uint64) (sequence uint64, err error)
-	// DrainOrder gives the order that was left for an executor last, false if none is kept.
+	// DrainOrder returns the order that was left for an executor last, false if none is kept.
 	DrainOrder(ctx context.Context, executor string) (engine.DrainOrder, bool, error)
 	// Controls calls handle with what engines and viewers ask of running attempts, until ctx ends.
 	Controls(ctx context.Context, handle func(engine.Control)) error
-	// LogFrame shows a piece of an attempt's output to whoever watches. It does not wait and may be lost.
+	// LogFrame shows a piece of an attempt's output to the users who watch it. It does not wait and may be lost.
 	LogFrame(frame engine.LogFrame) error
 	// Announce says that this executor is alive; it must be called again within ttl. A last one with ttl 0 withdraws it.
 	Announce(ctx context.Context, presence engine.Presence, ttl time.Duration) error
@@ -47,7 +47,7 @@ type PullConfig struct {
 	PremiumWeight int         // premium attempts taken for each standard one while both wait; default 4
 	// Labels are what it has: of the tasks that ask for labels it is given those that it satisfies.
 	Labels map[string]string
-	// Hold tells to take nothing for a while (true), and to go on (false); the running handles are not touched. nil: never.
+	// Hold pauses taking tasks (true) and resumes it (false); the running handles are not touched. nil: never.
 	Hold <-chan bool
 }
 
@@ -87,12 +87,12 @@ type LockHolder struct {
 	Run      string `json:"run"`
 	Attempt  int    `json:"attempt"`
 	Executor string `json:"executor"`
-	// Try tells the lock's holder from any other that was given the same attempt; the same word in all tries to make one
+	// Try distinguishes the lock's holder from any other that got the same attempt; the same word in all tries to make one
 	// lock, so that one which was made although its answer was lost is known to be this holder's. "" leaves that open.
 	Try string `json:"try,omitempty"`
 }
 
-// HeldError says that somebody else holds the lock, and until when at the earliest.
+// HeldError says that another attempt holds the lock, and until when at the earliest.
 type HeldError struct {
 	Key    string
 	Holder LockHolder
@@ -103,24 +103,24 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("lock %s is held by run %s attempt %d on executor %s", e.Key, e.Holder.Run, e.Holder.Attempt, e.Holder.Executor)
 }
 
-// What a queue answers when somebody else was first.
+// The errors that a queue returns when another executor or an engine was first.
 var (
 	// ErrClaimed says that the attempt was claimed or revoked before.
 	ErrClaimed = errors.New("the attempt is claimed already")
-	// ErrFenced says that the attempt or the lock belongs to somebody else by now: stop, and change nothing.
+	// ErrFenced says that the attempt or the lock has another owner by now: stop, and change nothing.
 	ErrFenced = errors.New("fenced: the attempt or its lock has passed on")
 )
 
 // Blobs is where binaries come from, big outputs go to, and files go to from task to task.
 type Blobs interface {
-	// GetBinary opens the bytes with this sha256 (hex) and tells their number; engine.ErrNotFound if there are none.
+	// GetBinary opens the bytes with this sha256 (hex) and returns their number; engine.ErrNotFound if there are none.
 	// Who verifies them while they are read fails with a *cache.DigestError.
 	GetBinary(ctx context.Context, sha256 string) (io.ReadCloser, int64, error)
 	// NewLogWriter begins the output of an attempt that has outgrown its result. ctx bounds all that the writer does,
 	// tries again included: it outlives the program.
 	NewLogWriter(ctx context.Context, run string, attempt int) (LogWriter, error)
 	// PutArtifact stores a file that an attempt has left, in the place of one that was stored before under the same name
-	// (a path with slashes), and tells the sha256 (hex) of its bytes.
+	// (a path with slashes), and returns the sha256 (hex) of its bytes.
 	PutArtifact(ctx context.Context, run string, attempt int, name string, content *io.SectionReader) (sha256 string, err error)
 	// GetArtifact opens such a file; engine.ErrNotFound if there is none. Reading fails with a *cache.DigestError if its
 	// bytes do not have this sha256.
@@ -134,11 +134,11 @@ type LogWriter interface {
 	io.Writer
 	// Sync makes what was written so far readable by others.
 	Sync() error
-	// Close writes the rest and the line index, and tells what is stored. It must be called.
+	// Close writes the rest and the line index, and returns what is stored. It must be called.
 	Close() (LogInfo, error)
 }
 
-// LogInfo tells what is stored of an output.
+// LogInfo says how much of an output is stored.
 type LogInfo struct {
 	Size   int64 // bytes
 	Lines  int64

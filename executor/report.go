@@ -38,7 +38,7 @@ func (a *attempt) result(kind engine.ResultKind) engine.Result {
 // errOutlived says that an attempt may not be claimed any more: it may be over, and nobody remember it.
 var errOutlived = errors.New("it was delivered too long ago")
 
-// claim makes the attempt ours, or answers ErrClaimed. It tries until the lock could expire, or the delivery is too old: a
+// claim makes the attempt ours, or returns ErrClaimed. It tries until the lock could expire, or the delivery is too old: a
 // claim without an answer may have been stored, and then it is found again.
 func (a *attempt) claim(delivery Delivery, until time.Time) error {
 	started := a.result(engine.ResultStarted)
@@ -55,8 +55,8 @@ func (a *attempt) claim(delivery Delivery, until time.Time) error {
 	})
 }
 
-// report publishes a message, or answers ErrFenced. It tries until it is certain or base ends, also without the lock:
-// whoever takes the attempt away says so on the same subject.
+// report publishes a message, or returns ErrFenced. It tries until it is certain or base ends, also without the lock: an
+// engine or executor that takes the attempt away publishes that on the same subject.
 func (a *attempt) report(result engine.Result) error {
 	a.reports.mu.Lock()
 	defer a.reports.mu.Unlock()
@@ -105,7 +105,7 @@ func (a *attempt) finish(finish *engine.Finish) {
 // progressEvery bounds how often progress is reported.
 const progressEvery = time.Second
 
-// progress takes a progress line. It is called by whoever reads the output, and does not wait.
+// progress takes a progress line. The reader of the output calls it. It does not wait.
 func (a *attempt) progress(fraction float64, message string) {
 	r := &a.reports
 	r.progressMu.Lock()

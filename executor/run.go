@@ -198,7 +198,7 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// closeOutput ends the output and tells what there is of it, and in words if some could not be stored.
+// closeOutput ends the output and returns what there is of it, and in words if some could not be stored.
 func (a *attempt) closeOutput() (*engine.Output, string) {
 	a.output.Flush()
 	a.output.End()

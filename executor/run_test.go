@@ -248,7 +248,7 @@ func TestMissingDynamicLoaderIsNamed(t *testing.T) {
 	}
 }
 
-// While the store does not answer, the lock is kept, and whoever wants the attempt to end need not wait for it.
+// While the object store does not answer, the executor keeps the lock, and can end the attempt without waiting for the store.
 func TestAttemptThatWaitsForItsProgramCanBeEnded(t *testing.T) {
 	for name, end := range map[string]func(r *rig, task engine.Task){
 		"cancelled": func(r *rig, task engine.Task) { r.control(engine.ControlCancel, task.Run, task.Attempt) },

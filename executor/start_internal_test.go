@@ -62,7 +62,7 @@ func TestProgramThatWouldBeginTooLateIsHandedBack(t *testing.T) {
 	}
 }
 
-// told is a Runner and a speaker that keeps in order what it was asked.
+// told is a Runner and a speaker that records its calls in order.
 type told struct{ events []string }
 
 func (o *told) Start(process.Command, io.Writer) (Running, error) {
@@ -81,7 +81,7 @@ type began struct{ Running }
 
 func (began) Started() time.Time { return time.Now() }
 
-// The guardian has acted on an instant that passed, and waits for another: until it is told one it watches nothing.
+// The guardian has acted on an instant that passed, and waits for another: until it gets one it watches nothing.
 func TestGuardianKnowsUntilWhenAProgramMayLiveBeforeItBegins(t *testing.T) {
 	const ttl, margin = 20 * time.Second, 2 * time.Second
 	for name, test := range map[string]struct {

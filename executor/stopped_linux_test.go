@@ -66,7 +66,7 @@ func stopping(dir, script string, self bool) error {
 	return <-ended
 }
 
-// startStopping starts such an executor and gives what it will print.
+// startStopping starts such an executor and returns what it will print.
 func startStopping(t *testing.T, dir, script, self string) (*os.Process, *bufio.Reader) {
 	t.Helper()
 	command := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], "__stopping", dir, script, self)
@@ -100,8 +100,8 @@ func readFinish(t *testing.T, out *bufio.Reader) *engine.Finish {
 	return finish
 }
 
-// An executor that is stopped can refresh no lock and kill no program. Its guardian does that, before the lock can be
-// somebody else's; and when the executor goes on, it knows that the program is not to blame.
+// An executor that is stopped can refresh no lock and kill no program. Its guardian kills the program before another
+// executor can take the lock. When the executor goes on, it knows that the program did not fail by itself.
 func TestProgramOfAStoppedExecutorIsKilledBeforeItsLockCanPass(t *testing.T) {
 	t.Parallel()
 	dir := reachable(t)

@@ -9,14 +9,14 @@ import (
 )
 
 // watch keeps the guardian from ending the programs. An executor that is stopped or starved cannot end them itself when
-// their locks are about to pass on; so it tells the guardian the first instant at which one of them must be dead, some
-// times in the life of a lock, and the guardian acts if that instant passes and no later one was told.
+// their locks are about to pass on. So, several times in the life of a lock, it sends the guardian the first instant at
+// which one of them must be dead. The guardian acts if that instant passes without a later one.
 type watch struct {
 	mu   sync.Mutex
-	told time.Time // what the guardian was told; zero before the first time
+	told time.Time // the instant that the guardian has; zero before the first one
 }
 
-// speaksPerLock is how often the guardian is told in the life of a lock.
+// speaksPerLock is how often the executor sends the guardian an instant in the life of a lock.
 const speaksPerLock = 8
 
 // keepSpeaking speaks until done is closed.
@@ -30,13 +30,13 @@ func (e *Executor) keepSpeaking(done <-chan struct{}) {
 	e.host.Speak(time.Time{})
 }
 
-// speaker is how the guardian is told, and asked; as process.Host.
+// speaker talks to the guardian; as process.Host.
 type speaker interface {
 	Speak(until time.Time)
 	Silenced(began time.Time) bool
 }
 
-// speak tells the guardian until when all programs may live.
+// speak sends the guardian the instant until which all programs may live.
 func (e *Executor) speak() {
 	if e.host == nil {
 		return
@@ -53,7 +53,7 @@ func (e *Executor) speak() {
 	e.host.Speak(until)
 }
 
-// let makes sure, before a program begins, that the guardian ends it in time: that it was told an instant that has not
+// let makes sure, before a program begins, that the guardian ends it in time: that it was sent an instant that has not
 // passed, and none that is too late for this program.
 func (w *watch) let(a *attempt) {
 	end := a.lease.killBy().Add(a.e.config.LockMargin / 2)
@@ -65,7 +65,7 @@ func (w *watch) let(a *attempt) {
 	}
 }
 
-// mustEndBy tells when the guardian must end the attempt's program; false if there is none, and will be none. The
+// mustEndBy returns when the guardian must end the attempt's program; false if there is none, and will be none. The
 // executor itself is a little earlier, so that the guardian is never the one that acts while the executor can. It does
 // not wait for a program that is being started.
 func (a *attempt) mustEndBy() (time.Time, bool) {
@@ -76,7 +76,7 @@ func (a *attempt) mustEndBy() (time.Time, bool) {
 }
 
 // blame finds out who ended a program: one that the guardian has ended did not fail. It is the guardian that knows: it
-// may have acted before it was told a later instant that this executor told it in time.
+// may have acted before it read a later instant that this executor sent in time.
 func (a *attempt) blame(exit process.Exit) {
 	if exit.Signal == syscall.SIGKILL && a.reason() == endByItself && a.e.host != nil && a.e.host.Silenced(a.startedAt) {
 		a.end(endLost)

@@ -106,7 +106,7 @@ func (n *Notifier) make(ctx context.Context, d *Delivery) (*Delivery, error) {
 	if errors.Is(err, engine.ErrNotFound) {
 		return n.insert(ctx, d)
 	}
-	if err == nil && !there.ended() { // whoever made it may not have come so far
+	if err == nil && !there.ended() { // the engine that made it may have stopped before this
 		err = n.book.schedule(ctx, &there)
 	}
 	return &there, err

@@ -1,9 +1,9 @@
 // Package signing proves that an engine of this Tidewheel made a message, and that nobody has changed it since.
 //
 // What it promises:
-//   - Whoever can write to the queue and has no private key can make no message that Ring.Verify accepts: not a new one, not
-//     a changed one, not one of another subject or for another purpose.
-//   - A signature says when it was made. Whoever verifies decides how old is too old.
+//   - An attacker who can write to the queue and has no private key can make no message that Ring.Verify accepts: not a new
+//     one, not a changed one, not one of another subject or for another purpose.
+//   - A signature says when it was made. The caller of Verify decides how old is too old.
 //   - Keys rotate while everything goes on: a Ring trusts several keys, signs with the first private one, and reads its
 //     source again when it meets a key that it does not know.
 //

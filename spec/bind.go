@@ -77,7 +77,7 @@ func (b *binder) wrong(n *yaml.Node, path, predicate string) {
 	b.faultAt(n, problemAt(path, predicate))
 }
 
-// resolve follows an alias. It returns nil, with the problem told, if that
+// resolve follows an alias. It returns nil, with the problem reported, if that
 // would never end; done must be called when the node has been read.
 func (b *binder) resolve(n *yaml.Node, path string) (target *yaml.Node, done func()) {
 	if len(b.open) > 0 {
@@ -103,7 +103,7 @@ func (b *binder) tooManyAliases(n *yaml.Node, path string) {
 	if b.expanded == maxExpanded+1 {
 		b.fault(n, path, fmt.Sprintf("aliases of this document stand for more than %d values: write them out", maxExpanded))
 	}
-	b.expanded = maxExpanded + 2 // told once
+	b.expanded = maxExpanded + 2 // reported once
 	b.faulty[path] = true
 }
 

@@ -141,7 +141,7 @@ func (b *binder) number(n *yaml.Node, path string, field reflect.Value) {
 	}
 }
 
-// leadingZero tells numbers that YAML 1.1 reads as octal and people do not.
+// leadingZero reports whether text is a number that YAML 1.1 reads as octal and people do not.
 func leadingZero(text string) bool {
 	text = strings.TrimLeft(text, "+-")
 	return len(text) > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9'

@@ -239,7 +239,7 @@ func (d *decoder) checkName(b *binder, root *yaml.Node, name *string) {
 }
 
 // kindOf says as what the document is worth reading, "" if as nothing; a kind
-// that is merely missing or misspelt is told, and the other faults too.
+// that is merely missing or misspelt is reported, and the other faults too.
 func (d *decoder) kindOf(b *binder, root *yaml.Node) string {
 	kinds := []string{KindJob, KindDAG}
 	if d.body != "" {
@@ -261,7 +261,7 @@ func (d *decoder) kindOf(b *binder, root *yaml.Node) string {
 		return likely
 	}
 	if kind.Kind != yaml.ScalarNode || kind.ShortTag() == "!!null" || kind.Value == "" {
-		return likely // the wrong type is told where types are checked
+		return likely // the wrong type is reported where types are checked
 	}
 	if slices.Contains(kinds, kind.Value) {
 		return kind.Value

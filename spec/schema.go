@@ -48,7 +48,7 @@ var schemaBytes = sync.OnceValue(func() []byte {
 		Version: jsonschema.Version,
 		ID:      SchemaID,
 		Title:   "Tidewheel definition",
-		// An editor then tells the faults of the kind that was meant.
+		// An editor then shows the faults of the kind that was meant.
 		If:          &jsonschema.Schema{Properties: isDAG, Required: []string{"kind"}},
 		Then:        &jsonschema.Schema{Ref: "#/$defs/DAG"},
 		Else:        &jsonschema.Schema{Ref: "#/$defs/Job"},
@@ -59,7 +59,7 @@ var schemaBytes = sync.OnceValue(func() []byte {
 	return append(data, '\n')
 })
 
-// mapType gives the schema of the types that are written as something else.
+// mapType returns the schema of the types that are written as something else.
 func mapType(kind reflect.Type) *jsonschema.Schema {
 	switch kind {
 	case durationType:

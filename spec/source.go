@@ -10,7 +10,7 @@ var (
 	leadingLines = regexp.MustCompile(`^(?:[ \t]*\r?\n)+`)
 )
 
-// sourceOf gives the text of the document of a chunk, "" if it is too long to be kept. written is the chunk before its
+// sourceOf returns the text of the document of a chunk, "" if it is too long to be kept. written is the chunk before its
 // line breaks were made the same, of the same length.
 func sourceOf(written, chunk []byte) string {
 	if documentPrefix.Match(chunk) {

@@ -16,7 +16,7 @@ type Tasks []Task
 func (t Tasks) MarshalJSON() ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false) // whoever marshals the DAG decides: a payload stays as it is, or not
+	encoder.SetEscapeHTML(false) // the caller that marshals the DAG decides whether a payload is escaped
 	out.WriteByte('{')
 	for i := range t {
 		if i > 0 {

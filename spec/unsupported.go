@@ -9,8 +9,8 @@ const (
 	noCatchUp  = "does nothing with catch_up.policy none, which runs no missed slot: choose last or all, or remove it"
 )
 
-// Unsupported returns what the job asks for in vain. [Decode] refuses it. It is not part of [Job.Validate], because a job that is stored already stays as it is and runs. A default may be
-// written out.
+// Unsupported returns what the job asks for in vain. [Decode] refuses it. It is not part of [Job.Validate], because a job
+// that is stored already stays as it is and runs. A default may be written out.
 func (j *Job) Unsupported() Problems {
 	var problems Problems
 	if j.Retry.MaxAttempts <= DefaultMaxAttempts {

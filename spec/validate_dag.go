@@ -124,7 +124,7 @@ func (v *dagValidator) graph() {
 			v.add("tasks", "%s", fault.Message)
 			continue
 		case fault.Kind == dag.UnknownTrigger:
-			continue // told with the values that there are, below
+			continue // reported with the existing values, below
 		}
 		path := join("tasks", v.names[fault.Task])
 		switch {
@@ -165,7 +165,7 @@ func (v *dagValidator) task(i int) {
 	if fault := nameFault(t.Name); fault != "" {
 		v.add(path, "has a name that %s", fault)
 	}
-	// The defaults' faults are told once, so a task is judged with them only where they have none.
+	// The defaults' faults are reported once, so a task is judged with them only where they have none.
 	like := v.dag
 	if v.faultyDefaults {
 		like = &DAG{}
@@ -258,7 +258,7 @@ func (v *dagValidator) schedules() {
 		path := join("tasks", t.Name)
 		_, err := cron.Compile(d.Definition(i, d.Name+"/"+t.Name, anyAnchor))
 		for _, fault := range cronFaults(err) {
-			// What is the DAG's was told above.
+			// The DAG's own faults were reported above.
 			own := strings.HasPrefix(fault.Field, "schedule") || fault.Field == "timezone" && t.Timezone != ""
 			if !own && told[fault.Field] {
 				continue

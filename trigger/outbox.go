@@ -77,7 +77,7 @@ func (o *Outbox) Commit(ctx context.Context, store Committer, commits []engine.S
 	return errs
 }
 
-// successes finds those that somebody waits for.
+// successes returns the successes that another definition waits for.
 func (o *Outbox) successes(commits []engine.ShardCommit) (found []success) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -33,7 +33,7 @@ type world struct {
 	starts      []string                      // definition and event
 	refused     []string
 	payloads    map[string]string
-	busy        error // what Start answers
+	busy        error // what Start returns
 }
 
 func newWorld(t *testing.T) *world {

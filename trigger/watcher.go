@@ -27,7 +27,7 @@ const (
 
 // History reads runs and waves.
 type History interface {
-	// RunsByID gives those runs that exist, in no order, and WavesByID waves.
+	// RunsByID returns those runs that exist, in no order, and WavesByID waves.
 	RunsByID(ctx context.Context, ids []string) ([]engine.Run, error)
 	WavesByID(ctx context.Context, ids []string) ([]engine.Wave, error)
 	// Runs and Waves list them, newest first.

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// DefaultListen is where a gateway listens unless told otherwise: a free
+	// DefaultListen is where a gateway listens unless configured otherwise: a free
 	// port that only this machine reaches.
 	DefaultListen = "127.0.0.1:0"
 	// DefaultRegion is the region that clients have to sign for.

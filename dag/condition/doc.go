@@ -16,7 +16,7 @@
 //
 //   - [Compile] and [CompileList] refuse what cannot be meant: unknown names,
 //     types that do not fit, division by a literal zero, a for_each that can be
-//     no list. [Expression.Tasks] tells whose outputs are read, for the caller
+//     no list. [Expression.Tasks] returns whose outputs are read, for the caller
 //     to hold against the DAG.
 //   - Evaluation ends soon and takes little memory, whatever the expression and
 //     the data: steps, the size of each intermediate value and the result are

@@ -108,7 +108,7 @@ func (c *Condition) Eval(environment Environment) (bool, error) {
 	return answer, nil
 }
 
-// Eval gives the items, each as JSON. Its error says what is wrong with the
+// Eval returns the items, each as JSON. Its error says what is wrong with the
 // data, as a predicate like that of CompileList. The caller owns the items.
 func (l *List) Eval(environment Environment) ([]json.RawMessage, error) {
 	value, err := l.run(environment)

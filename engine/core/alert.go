@@ -13,7 +13,7 @@ import (
 )
 
 // What happens to runs, waves and slots is a sign of something wrong, or of its end. Each function here is called where that
-// happens, and returns at once where nobody asked to be told.
+// happens, and returns at once where no user asked to be notified.
 
 func (j *job) subject() *subject {
 	s := &subject{uid: j.uid, namespace: j.namespace, job: j.name, alerts: j.alerts}
@@ -34,7 +34,7 @@ func (d *dagState) subject() *subject {
 	return s
 }
 
-// subjects are the job itself, or the task, and the DAG of that, as far as people asked to be told of them.
+// subjects are the job itself, or the task and its DAG, as far as users asked to be notified of them.
 func (j *job) subjects() (all []*subject) {
 	if j.alerts != nil {
 		all = append(all, j.subject())
@@ -45,7 +45,7 @@ func (j *job) subjects() (all []*subject) {
 	return all
 }
 
-// watched reports whether people asked to be told of the job, or of the task or its DAG.
+// watched reports whether users asked to be notified of the job, or of the task or its DAG.
 func (j *job) watched() bool { return j.alerts != nil || j.dag != nil && j.dag.alerts != nil }
 
 // known returns what is known of a run, to change it.

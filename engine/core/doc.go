@@ -13,7 +13,7 @@
 //
 //   - event.go, effect.go, state*.go: what comes in, what goes out, what is held
 //   - core.go, unwritten.go, write.go, ready.go, forget.go: what is to be written, until it is and can be forgotten
-//   - incident.go, alert*.go: what people are told of, and what is a sign of it
+//   - incident.go, alert*.go: what users are notified of, and what is a sign of it
 //   - slot.go, run_*.go: the slots of a job and the ledger; a run from its making to its end
 //   - task.go, wave_*.go: tasks as jobs, a wave from its opening to its end
 //   - admit.go, begin.go, overdue.go, after.go, edit.go, prepare.go, plan.go: what a slot leads to, and which comes next

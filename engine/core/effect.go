@@ -50,8 +50,8 @@ type LookUpRuns struct {
 	IDs     []string
 }
 
-// Notify gives the notifier the beginning of an incident, or its end where Over is set, which it was told the beginning of before;
-// answered by IncidentNotified.
+// Notify sends the notifier the beginning of an incident, or, where Over is set, its end, after the beginning. The answer is
+// IncidentNotified.
 type Notify struct{ engine.Incident }
 
 func (Publish) effect()     {}

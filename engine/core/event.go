@@ -126,7 +126,7 @@ type RunsLookedUp struct {
 	Exists  map[string]bool
 }
 
-// AlertRules says what people are told of by namespace, where definitions leave that out.
+// AlertRules has the alerts by namespace, for definitions that leave them out.
 type AlertRules struct{ Namespaces map[string]spec.Alerts }
 
 // IncidentsLoaded brings all incidents of the shard, after AlertRules and before anything else.
@@ -137,7 +137,7 @@ type IncidentNotified struct {
 	ID     string
 	Since  time.Time
 	Over   bool
-	Failed bool // nothing is known: it is told again
+	Failed bool // the outcome is unknown: the core notifies again
 }
 
 // ClockWentBack says that the wall clock shows an earlier time than before. What waits for a slot goes on waiting for

@@ -11,9 +11,10 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// An incident begins with its first sign and is over with the first good one. It is written with what it is about, and told once
-// that is durable: its beginning, and its end where that is asked for. It stays until the notifier has both; what begins before
-// that waits in its Next. This file alone changes incidents; alert.go says what is a sign.
+// An incident begins with its first sign and is over with the first good one. It is written with what it is about. Once that
+// is durable, the core notifies of its beginning, and of its end where that is asked for. The incident stays until the
+// notifier has both; one that begins before that waits in its Next. Only this file changes incidents; alert.go says what is
+// a sign.
 
 func (t notice) effect(i *incident) Notify {
 	told := i.Clone()
@@ -24,7 +25,7 @@ func (t notice) effect(i *incident) Notify {
 	return Notify{told}
 }
 
-// The wait before an incident is told again doubles from one to the other.
+// The wait before the next try to notify doubles from the first to the second.
 const (
 	notifySoon = time.Second
 	notifyLate = 30 * time.Second
@@ -38,7 +39,7 @@ type subject struct {
 	pausedAt                       time.Time // when it was paused or resumed last
 }
 
-// sign is what an incident is told by: a run, a wave or a slot.
+// sign is what begins or ends an incident: a run, a wave or a slot.
 type sign struct {
 	run, wave string
 	slot      time.Time
@@ -141,8 +142,8 @@ func (c *Core) goesOnFor(s *subject, alert spec.Alert, run, wave string) bool {
 	return now != nil && (run != "" && now.Run == run || run == "" && now.Wave == wave)
 }
 
-// putOff puts the next silence off: something has succeeded, or people asked to be told of the next one only now. Until then
-// Latest is what it counts from.
+// putOff puts the next silence off: something has succeeded, or users asked to be notified of the next one only now. Until
+// then it counts from Latest.
 func (c *Core) putOff(s *subject, from time.Time, by *sign) {
 	if !s.alerts.Asks(spec.AlertSilent) {
 		return
@@ -179,7 +180,7 @@ func (c *Core) fallSilent(i *incident) {
 	c.notify(i)
 }
 
-// dropIncident removes an incident of which nothing is told any more.
+// dropIncident removes an incident that needs no more notifications.
 func (c *Core) dropIncident(i *incident) {
 	c.stopTimer(&i.timer)
 	i.current, i.notifying, i.failures = false, notifyNothing, 0
@@ -200,7 +201,7 @@ func (c *Core) touchIncident(i *incident) {
 	}
 }
 
-// tell has the notifier told what it is to be told next, once all that has been decided is durable.
+// notify sends the next notification of an incident, once all decisions so far are durable.
 func (c *Core) notify(i *incident) {
 	if c.toNotify(i) {
 		u := c.unwritten(i.UID)
@@ -208,7 +209,7 @@ func (c *Core) notify(i *incident) {
 	}
 }
 
-// toNotify reports whether something is to be told, and goes on with what has been told in full.
+// toNotify reports whether a notification is due. It ends an incident that needs no more notifications.
 func (c *Core) toNotify(i *incident) bool {
 	switch {
 	case !i.current || i.Count == 0 || i.notifying != notifyNothing:
@@ -226,7 +227,7 @@ func (c *Core) toNotify(i *incident) bool {
 	return true
 }
 
-// done ends an incident that was told in full: what has begun since takes its place.
+// done ends an incident whose notifications were all sent: one that has begun since takes its place.
 func (c *Core) done(i *incident) {
 	if i.Next == nil {
 		c.dropIncident(i)
@@ -268,8 +269,8 @@ func (c *Core) incidentNotified(e IncidentNotified) {
 	c.notify(i)
 }
 
-// loadIncidents takes the incidents of a shard that was taken over. What is not told for all that is known is told again. News
-// that keeps one from falling silent may be on the way.
+// loadIncidents takes the incidents of a shard that was taken over. It repeats notifications that may not have been sent. A
+// result that keeps a job from counting as silent may be on the way.
 func (c *Core) loadIncidents(e IncidentsLoaded) {
 	for n := range e.Incidents {
 		i := &incident{Incident: e.Incidents[n].Clone(), current: true, stored: true}
@@ -283,7 +284,7 @@ func (c *Core) loadIncidents(e IncidentsLoaded) {
 	}
 }
 
-// incidentsWentBack keeps a silence, and what is to be told again, from waiting longer by what the wall clock went back.
+// incidentsWentBack keeps silences and repeated notifications from waiting longer when the wall clock goes back.
 func (c *Core) incidentsWentBack(by time.Duration) {
 	for _, uid := range slices.Sorted(maps.Keys(c.incidents)) {
 		for _, i := range c.incidents[uid] {
@@ -315,7 +316,7 @@ func (c *Core) forgetIncidents(dropped []string) {
 	}
 }
 
-// asked returns what people are told of: what a definition asks for, or else its namespace. It is nil where that is nothing.
+// asked returns the alerts that apply: those of a definition, or else of its namespace. It is nil where there are none.
 func (c *Core) asked(own, namespace *spec.Alerts) *spec.Alerts {
 	if !c.config.Incidents || own == nil && namespace == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// newAlertBench is a bench with a notifier, and a job that asks to be told of something.
+// newAlertBench is a bench with a notifier, and a job that has an alert.
 func newAlertBench(t *testing.T, alerts spec.Alerts, define ...string) *bench {
 	t.Helper()
 	b := newBench(t)
@@ -25,7 +25,7 @@ func newAlertBench(t *testing.T, alerts spec.Alerts, define ...string) *bench {
 	return b
 }
 
-// asks edits what people are told of.
+// asks edits the alerts.
 func (b *bench) asks(alerts spec.Alerts) {
 	b.change(func(job *engine.Job) {
 		job.Spec.Alerts, job.UpdatedAt = &alerts, b.now
@@ -62,7 +62,7 @@ func (b *bench) takeOver(rules core.AlertRules) {
 	b.load()
 }
 
-// told says what is to be told, and answers it.
+// told returns the notifications that the core sends, and answers them.
 func (b *bench) told(failed bool) string {
 	b.t.Helper()
 	var all []string
@@ -199,7 +199,7 @@ func TestTakeOverTellsWhatIsNotTold(t *testing.T) {
 	b.wantTold("")
 }
 
-// What begins before the end of the one before is told waits for that, and neither is lost.
+// An incident that begins before the notifier has the end of the one before waits for that, and neither is lost.
 func TestIncidentBeginsWhileTheEndOfTheOneBeforeIsNotTold(t *testing.T) {
 	b := newAlertBench(t, asking(spec.AlertFailed, spec.AlertRecovered), "every=5s", "overlap=allow")
 	b.all("at 4.75s", "at 5s", "started 5s/1", "finished 5s/1 3")
@@ -419,7 +419,7 @@ func TestNamespaceAsksWhereADefinitionDoesNot(t *testing.T) {
 	b.wantTold("late begins")
 }
 
-// The wall clock goes back by an hour: neither a silence nor what is to be told again waits that much longer.
+// The wall clock goes back by an hour: neither a silence nor a repeated notification waits that much longer.
 func TestIncidentsDoNotWaitForTheClock(t *testing.T) {
 	b := newAlertBench(t, silentAfter(10*time.Second), "after=1000s")
 	b.now = b.now.Add(4 * time.Second)
@@ -439,7 +439,7 @@ func TestAnswerAboutAnEarlierIncidentChangesNothing(t *testing.T) {
 	b := newAlertBench(t, asking(spec.AlertFailed), "every=5s")
 	b.all("at 4.75s", "at 5s", "started 5s/1", "finished 5s/1 3")
 	early := b.tells[0]
-	b.asks(asking(spec.AlertDead)) // drops it while the notifier is being told
+	b.asks(asking(spec.AlertDead)) // drops it while the notifier is being called
 	b.asks(asking(spec.AlertFailed))
 	b.all("at 9.75s", "at 10s", "started 10s/1", "finished 10s/1 3")
 	b.step(core.IncidentNotified{ID: early.ID, Since: early.Since})

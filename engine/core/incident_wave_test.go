@@ -28,7 +28,7 @@ func newAlertWaves(t *testing.T, whole, second *spec.Alerts) *waveBench {
 	return b
 }
 
-// told says what is to be told, and answers it.
+// told returns the notifications that the core sends, and answers them.
 func (b *waveBench) told() string {
 	var all []string
 	for len(b.tells) > 0 {

@@ -118,7 +118,7 @@ func (c *Core) loadDefinitions(d *dagState, s *DAGSnapshot) {
 	}
 }
 
-// loadWaves takes over what has not ended, and gives the runs that go on.
+// loadWaves takes over what has not ended, and returns the runs that go on.
 func (c *Core) loadWaves(d *dagState, s *DAGSnapshot) []*run {
 	runs := map[string][]engine.Run{}
 	for i := range s.Runs {

@@ -11,7 +11,7 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// BenchmarkRun is a slot from its preparation to the end of its run, with all commits: a job that nobody is to be told of.
+// BenchmarkRun is a slot from its preparation to the end of its run, with all commits: a job without alerts.
 func BenchmarkRun(b *testing.B) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	definition := spec.Job{Name: "job", Binary: "sha256:" + fmt.Sprintf("%064x", 1), Every: spec.Duration(10 * time.Second)}

@@ -64,7 +64,7 @@ func (c *Core) result(m *engine.Result) {
 	}
 }
 
-// letBegin tells the executor that it may begin the program, once its claim is durable.
+// letBegin lets the executor begin the program, once its claim is durable.
 func (c *Core) letBegin(r *run, m *engine.Result) {
 	c.afterCommit(r, Ask{engine.Control{Kind: engine.ControlBegin, Run: r.ID, Attempt: r.Attempt, Executor: m.Executor, Token: m.Token}})
 }
@@ -88,7 +88,7 @@ func (c *Core) published(e TaskPublished) {
 }
 
 // dropped gives a run whose task the queue has let go another attempt. Published once more under the same number its task
-// would have to be let go again, behind a backlog that is as long: it could not be told from a copy of a claimed one. Of the
+// would have to be let go again, behind a backlog that is as long: it would look like a copy of a claimed one. Of the
 // next attempt there is no other copy, so that it may wait for as long as it takes.
 func (c *Core) dropped(e TaskDropped) {
 	r := c.runs[e.Run]

@@ -38,7 +38,7 @@ type job struct {
 
 	tombstone *engine.JobHandled // the definition is deleted, and this is to be said once nothing runs any more
 
-	alerts *spec.Alerts // what people are told of; nil for nothing
+	alerts *spec.Alerts // what users are notified of; nil for nothing
 
 	dag      *dagState // that this is a task of; nil for a job
 	taskName string
@@ -65,10 +65,10 @@ type run struct {
 	waveNotified bool            // its wave knows of its end already
 	unheard      bool            // read from the store as queued or running, and nothing has been heard of its attempt since
 	counted      engine.RunCount // what it adds to the counts of its namespace
-	alerts       *runAlerts      // nil where nobody asked to be told of anything
+	alerts       *runAlerts      // nil where no user asked to be notified
 }
 
-// runAlerts is what is known of a run where people asked to be told of something.
+// runAlerts is the state of a run's alerts, where users asked to be notified.
 type runAlerts struct {
 	watch      *wheel.Timer[timer]
 	hearUntil  time.Time // the run was taken over, and until then news of it may be on the way
@@ -110,7 +110,7 @@ type dagState struct {
 	shard           int
 	definitions     map[int64]*wave.Definition // generations that are the present one, or that an open wave began with
 	tasks           map[string]*job            // CRON roots always, other tasks while a run of them has not ended
-	alerts          *spec.Alerts               // what people are told of; nil for nothing
+	alerts          *spec.Alerts               // what users are notified of; nil for nothing
 	epoch           int64                      // of the latest wave that opened
 	open            *waveState                 // nil between waves
 	asked           []*waveState               // by hand, in the order in which they were asked for

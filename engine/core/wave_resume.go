@@ -41,7 +41,7 @@ func (c *Core) resumeWave(d *dagState, e CommandReceived) {
 	c.pump(w)
 }
 
-// restore derives an open wave from its runs, and gives those that have not ended.
+// restore derives an open wave from its runs, and returns those that have not ended.
 func (c *Core) restore(w *waveState, runs []engine.Run) []*run {
 	var adopted []*run
 	for i := range runs {

@@ -85,7 +85,7 @@ func TestAssignMovesNothingWithoutNeed(t *testing.T) {
 	}
 }
 
-// Whoever looks at a plan that is carried out in part, with other free shards taken than its own, sees the same plan.
+// An engine that computes the plan while the others have carried out part of it gets the same plan.
 func TestAssignIsTheSameWhileItIsCarriedOut(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 500 {

@@ -9,7 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine/lease"
 )
 
-// one is a keeper of the engine "self", told and asked by hand.
+// one is a keeper of the engine "self", driven step by step.
 type one struct {
 	t      *testing.T
 	now    time.Time
@@ -24,7 +24,7 @@ func newOne(t *testing.T) *one {
 	return &one{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), keeper: keeper}
 }
 
-// step gives an input a moment later, and answers what is to be done.
+// step passes on an input a moment later, and returns the actions.
 func (o *one) step(in lease.Input) []lease.Action {
 	o.now = o.now.Add(time.Millisecond)
 	return o.keeper.Step(o.now, in)
@@ -68,7 +68,7 @@ func TestAShardThatPassedOnIsLeftAtOnce(t *testing.T) {
 	o := alone(t)
 	own := of[lease.Own](o.step(lease.Seen{Entry: lease.Entry{Shard: 5, Engine: "other", Revision: 200}}))
 	if len(own) != 1 || slices.Contains(own[0].Shards, 5) {
-		t.Errorf("somebody else has shard 5, and this engine is to work on %v", own)
+		t.Errorf("another engine has shard 5, and this engine is to work on %v", own)
 	}
 }
 
@@ -133,8 +133,8 @@ func TestConfigThatCannotHoldIsRefused(t *testing.T) {
 	}
 }
 
-// Whoever takes a free shard that was another one's to take does not give it back, nor any in its place, until that one is
-// heard of: it may be dead, and its own entry end later than those of its shards.
+// An engine that takes a free shard planned for another engine does not give it back, nor another one in its place, until
+// that engine is seen again: it may be dead, and its own entry may expire later than those of its shards.
 func TestNothingIsHandedToOneThatLeavesItsPart(t *testing.T) {
 	o := newOne(t)
 	o.step(lease.SeenMember{Member: lease.Member{ID: "other"}})
@@ -165,7 +165,7 @@ func TestNothingIsHandedToOneThatLeavesItsPart(t *testing.T) {
 	}
 }
 
-// An entry that a killed NATS brought back never ends by itself: what counts is when it was told first, however often the
+// An entry that a killed NATS brought back never ends by itself: what counts is when it was seen first, however often the
 // watch is begun anew.
 func TestAnEntryThatIsToldAgainHasNotBeenRenewed(t *testing.T) {
 	o := newOne(t)

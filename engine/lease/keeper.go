@@ -35,8 +35,8 @@ type Keeper struct {
 // place is a shard as the table has it.
 type place struct {
 	Entry
-	heard     uint64    // the revision told last, also from before the table was lost
-	seen      time.Time // when that was told first
+	heard     uint64    // the latest revision seen, also from before the table was lost
+	seen      time.Time // when it was first seen
 	freeSince time.Time
 	writing   bool      // an Acquire is under way
 	retryAt   time.Time // no Acquire before this
@@ -45,7 +45,7 @@ type place struct {
 type member struct {
 	Member
 	since time.Time
-	seen  time.Time // when it was told last that the engine is alive
+	seen  time.Time // when the engine's entry was seen last
 	idle  time.Time // when this engine took last what the plan gives to that one
 }
 
@@ -67,10 +67,10 @@ func NewKeeper(config Config, self string) (*Keeper, error) {
 	return &Keeper{config: config, self: self, members: map[string]member{}}, nil
 }
 
-// Owned gives the shards that the engine works on, ascending. The caller does not change it.
+// Owned returns the shards that the engine works on, ascending. The caller does not change it.
 func (k *Keeper) Owned() []int { return k.owned }
 
-// Token gives the fencing token of a shard that is owned: it is higher than that of any owner before.
+// Token returns the fencing token of a shard that is owned: it is higher than that of any owner before.
 func (k *Keeper) Token(shard int) uint64 {
 	if h := k.held[shard]; h != nil {
 		return h.revision
@@ -84,7 +84,7 @@ func (k *Keeper) Gone() bool { return k.gone }
 // Synced reports whether the table is known.
 func (k *Keeper) Synced() bool { return k.synced }
 
-// Owners tells who has each shard, as far as this engine knows; "" for nobody.
+// Owners returns the owner of each shard, as far as this engine knows; "" for none.
 func (k *Keeper) Owners() [shards]string {
 	var owners [shards]string
 	for shard := range k.table {
@@ -93,7 +93,7 @@ func (k *Keeper) Owners() [shards]string {
 	return owners
 }
 
-// Step takes what has come, at one instant, and gives what is to be done, in this order. now never goes back. Looking at
+// Step takes the inputs of one instant, and returns the actions, in this order. now never goes back. Looking at
 // the whole table costs the same for one input as for many: give those that came together together.
 func (k *Keeper) Step(now time.Time, inputs ...Input) []Action {
 	for _, input := range inputs {
@@ -156,7 +156,7 @@ func (k *Keeper) see(now time.Time, entry Entry) {
 	if entry.Engine == "" && (at.Engine != "" || at.freeSince.IsZero()) {
 		at.freeSince = now
 	}
-	if entry.Revision != at.heard { // else it has not been renewed, however often it is told
+	if entry.Revision != at.heard { // else it has not been renewed, however often it is seen
 		at.heard, at.seen = entry.Revision, now
 	}
 	at.Entry = entry
@@ -165,7 +165,7 @@ func (k *Keeper) see(now time.Time, entry Entry) {
 	}
 }
 
-// wrote takes what this engine has written into the table. What it sent before the table was lost is told anew, if it is
+// wrote takes what this engine has written into the table. What it sent before the table was lost comes again, if it is
 // still there: a table that has forgotten it gives out lower revisions, which would be taken for echoes.
 func (k *Keeper) wrote(now time.Time, in *Answered, entry Entry) {
 	if !in.Sent.Before(k.lostAt) {
@@ -422,7 +422,7 @@ func (k *Keeper) Next(now time.Time) time.Time {
 			switch at := &k.table[shard]; {
 			case at.writing:
 			case at.Engine == k.self || !k.taken(shard, now):
-				sooner(now.Add(k.config.Stagger)) // somebody should have it soon
+				sooner(now.Add(k.config.Stagger)) // an engine should take it soon
 			default:
 				sooner(at.seen.Add(k.config.TTL))
 			}

@@ -42,7 +42,7 @@ type node struct {
 	alive  bool
 	paused time.Time // it stands still until then
 	cut    time.Time // it does not reach the table until then
-	watch  int       // how often it was told the table from its beginning
+	watch  int       // how often it got the table from its beginning
 	told   time.Time // when the last change that is on its way arrives: they come in order
 	next   time.Time // when it wants a Tick
 	stops  time.Time // when it does what the last Own says
@@ -159,7 +159,7 @@ func (c *cluster) write(n *node, action lease.Action) {
 
 func (c *cluster) isCut(n *node) bool { return c.now.Before(n.cut) }
 
-// cutOff takes the table away from an engine for a while; then the engine is told all of it anew.
+// cutOff takes the table away from an engine for a while; then the engine gets all of it anew.
 func (c *cluster) cutOff(n *node, d time.Duration) {
 	if c.isCut(n) {
 		return
@@ -315,7 +315,7 @@ func (c *cluster) check() {
 	}
 }
 
-// spread gives how many shards each living engine works on, and how many nobody does.
+// spread returns how many shards each living engine works on, and how many nobody does.
 func (c *cluster) spread() (counts map[string]int, none int) {
 	counts, none = map[string]int{}, engine.Shards
 	for _, n := range c.engines {

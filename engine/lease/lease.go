@@ -2,7 +2,7 @@
 // in, what this engine is to do comes out, and the clock is an argument. So the simulator runs the very decisions that
 // production runs; engine/shard puts them over a network.
 //
-// The table has an entry for each shard that somebody owns, which ends by itself a TTL after its owner renewed it last,
+// The table has an entry for each shard that an engine owns, which expires a TTL after the owner's last renewal,
 // and one for each engine that is alive. Every engine computes the same plan from it (Assign) and does its own part:
 // it takes free shards that the plan gives to it, and hands over what the plan gives to others. Nothing is taken from an
 // owner that lives. What a write of the table expects is the revision of the entry that it replaces, so of two engines
@@ -58,7 +58,7 @@ type Config struct {
 	Retry time.Duration
 }
 
-// DefaultConfig gives what production uses, for a TTL.
+// DefaultConfig returns what production uses, for a TTL.
 func DefaultConfig(ttl time.Duration) Config {
 	return Config{
 		TTL: ttl, RenewEvery: ttl / 3, Margin: ttl / 6, Settle: time.Second, Patience: 300 * time.Millisecond,
@@ -79,7 +79,7 @@ func (c *Config) validate() error {
 // ErrRefused says that the entry which a write was to replace had another revision.
 var ErrRefused = errors.New("the entry has another revision")
 
-// Input is what a Keeper is told.
+// Input is an event for a Keeper.
 type Input interface{ input() }
 
 // Action is what a Keeper wants done. Acquire, Renew, Release and Announce are answered by Answered.
@@ -90,9 +90,9 @@ type (
 	Seen struct{ Entry Entry }
 	// SeenMember is a change of an engine's entry.
 	SeenMember struct{ Member Member }
-	// Lost says that changes of the table may have been missed. It is told anew from its beginning, up to Synced.
+	// Lost says that changes of the table may have been missed. The Keeper gets it anew from its beginning, up to Synced.
 	Lost struct{}
-	// Synced says that everything the table held at the beginning has been told.
+	// Synced says that the Keeper has got everything that the table held at the beginning.
 	Synced struct{}
 	// Answered is how a write of the table went.
 	Answered struct {

@@ -16,8 +16,8 @@ func (v *view) same(as *view) bool {
 	return v.leaving == as.leaving && slices.Equal(v.all, as.all) && slices.Equal(v.settled, as.settled) && v.owners == as.owners
 }
 
-// plan is what all engines that see the same agree upon. One that has come a moment ago gets what is free, and no shard
-// that somebody else has.
+// plan returns the plan, which is the same on all engines that see the same table. An engine that has just joined gets
+// free shards only, and none that another engine owns.
 func (k *Keeper) plan(now time.Time) *Plan {
 	v := view{leaving: k.leaving}
 	for id, m := range k.members {
@@ -44,11 +44,11 @@ func (k *Keeper) plan(now time.Time) *Plan {
 	return &k.made
 }
 
-// silent reports whether what was told then should have been renewed or removed by now. The table may have failed to end it:
+// silent reports whether an entry that was seen then should have been renewed or removed by now. The table may have failed to end it:
 // a NATS that was killed can come back with entries that never expire.
 func (k *Keeper) silent(now, seen time.Time) bool { return now.Sub(seen) >= k.config.TTL }
 
-// owners tells who has each shard; nobody, if the entry should have ended.
+// owners fills in the owner of each shard; none, if the entry should have expired.
 func (k *Keeper) owners(now time.Time, owners *[shards]string) {
 	for shard := range k.table {
 		if k.taken(shard, now) {
@@ -64,7 +64,7 @@ func (k *Keeper) taken(shard int, now time.Time) bool {
 	return at.Engine != "" && (k.held[shard] != nil || !k.silent(now, at.seen))
 }
 
-// freeSince tells since when a shard that is not taken has been free.
+// freeSince returns since when a shard that is not taken has been free.
 func (k *Keeper) freeSince(at *place) time.Time {
 	if at.Engine != "" {
 		return at.seen.Add(k.config.TTL)

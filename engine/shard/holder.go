@@ -60,7 +60,7 @@ func (h *Holder) Owned() int { return int(h.mine.Load()) }
 // Owns reports whether this engine has a shard, as far as it knows.
 func (h *Holder) Owns(shard int) bool { return h.Owners()[shard] == h.presence.ID }
 
-// Owners tells which engine has each shard, as far as this one knows; "" for nobody.
+// Owners returns which engine has each shard, as far as this one knows; "" for nobody.
 func (h *Holder) Owners() [engine.Shards]string {
 	if owners := h.owners.Load(); owners != nil {
 		return *owners

@@ -232,7 +232,7 @@ func earlierSpec[S engine.Spec](
 	return &definition, nil
 }
 
-// Due gives the uids of the jobs of these shards whose tasks are due in (after, until], the earliest first.
+// Due returns the uids of the jobs of these shards whose tasks are due in (after, until], the earliest first.
 func (l Loader) Due(ctx context.Context, shards []int, after, until time.Time) ([]string, error) {
 	tasks, err := l.Store.DueTasks(ctx, shards, after, until)
 	if err != nil {
@@ -347,7 +347,7 @@ func (l Loader) Binaries(ctx context.Context, keys []string) (core.BinariesChang
 	return changed, nil
 }
 
-// LookUp tells which of these runs exist.
+// LookUp returns which of these runs exist.
 func (l Loader) LookUp(ctx context.Context, e core.LookUpRuns) (core.RunsLookedUp, error) {
 	runs, err := l.Store.RunsByID(ctx, e.IDs)
 	if err != nil {

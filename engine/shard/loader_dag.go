@@ -145,7 +145,7 @@ func (l Loader) runsOfWave(ctx context.Context, wave string) ([]engine.Run, erro
 	}
 }
 
-// binariesOf gives the keys of the binaries that a DAG's tasks refer to, in the forms that matter.
+// binariesOf returns the keys of the binaries that a DAG's tasks refer to, in the forms that matter.
 func binariesOf(s *core.DAGSnapshot) []string {
 	if s.DAG == nil {
 		return nil

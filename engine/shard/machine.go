@@ -20,7 +20,7 @@ type Config struct {
 	SweepEvery time.Duration
 	// BinariesEvery is how often the binaries of jobs in memory are read again.
 	BinariesEvery time.Duration
-	// AlertsEvery is how often it is read again what namespaces ask to be told of.
+	// AlertsEvery is how often the engine reads the alerts of namespaces again.
 	AlertsEvery time.Duration
 	// CheckEvery is how often an engine that has nothing to write about a shard finds out whether another one has taken it
 	// over; 0 where no other can.
@@ -36,7 +36,7 @@ type Config struct {
 	// Window is how many tasks of a namespace, a tier and a class this engine lets wait in the queue at most. The runs beyond
 	// that are queued in the store, and their tasks follow as executors take those before them.
 	Window int
-	// Notifier tells people of what is wrong. The core is to know of it by Core.Incidents, which NewRunner sets: without one there are
+	// Notifier notifies users of incidents. The core is to know of it by Core.Incidents, which NewRunner sets: without one there are
 	// no incidents.
 	Notifier Notifier
 }

@@ -17,7 +17,7 @@ const (
 	gatherFew  = 8
 )
 
-// gatherFor tells how long after a commit of some runs the next one waits.
+// gatherFor returns how long after a commit of some runs the next one waits.
 func gatherFor(runs int) time.Duration {
 	if runs < gatherFew {
 		return 0

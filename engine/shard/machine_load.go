@@ -84,7 +84,7 @@ func (m *Machine) load(out *actions, uids []string) {
 	}
 }
 
-// seatsOf gives the seats of the shards of some jobs, each once.
+// seatsOf returns the seats of the shards of some jobs, each once.
 func (m *Machine) seatsOf(uids []string) []Seat {
 	var seats []Seat
 	var seen [engine.Shards]bool

@@ -106,7 +106,7 @@ func TestAWakeDuringALoadLoadsAgain(t *testing.T) {
 	r.empty()
 }
 
-// asks gives commands that start runs of the job, by their ids.
+// asks returns commands that start runs of the job, by their ids.
 func asks(ids ...string) []engine.Command {
 	var commands []engine.Command
 	for _, id := range ids {

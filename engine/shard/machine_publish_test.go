@@ -68,7 +68,7 @@ func TestASlowWriteIsPublishedAndNotRepeated(t *testing.T) {
 	}
 }
 
-// A queue that has let a task go tells so: nobody may look after its run for minutes otherwise.
+// A queue that has dropped a task reports it: otherwise no engine may check its run for minutes.
 func TestATaskThatHasGoneFromTheQueueIsPublishedAgain(t *testing.T) {
 	r, commit := prepared(t)
 	r.committed(commit)

@@ -181,7 +181,7 @@ func jobOf(uid string) core.JobSnapshot {
 	}
 }
 
-// uidIn gives the uids of some jobs of a shard.
+// uidIn returns the uids of some jobs of a shard.
 func uidIn(number, jobs int) (uids []string) {
 	for i := 0; len(uids) < jobs; i++ {
 		if uid := fmt.Sprintf("job%d", i); engine.ShardOf(uid) == number {
@@ -270,7 +270,7 @@ func crowd(t *testing.T, runs int) *rig {
 	return r
 }
 
-// ends gives the ends of some of the crowd's runs.
+// ends returns the ends of some of the crowd's runs.
 func ends(from, to int) []engine.Result {
 	var all []engine.Result
 	for i := from; i < to; i++ {

@@ -186,7 +186,7 @@ func (q *memQueue) Wakes(ctx context.Context, handle func(engine.Wake)) error {
 	}
 }
 
-// begun gives the attempts that have been started.
+// begun returns the attempts that have been started.
 func (q *memQueue) begun() map[string]int {
 	q.mu.Lock()
 	defer q.mu.Unlock()

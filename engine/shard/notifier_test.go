@@ -16,7 +16,7 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// alerting is a machine with a notifier, and the running run of a job that asks to be told of its failure.
+// alerting is a machine with a notifier, and the running run of a job with an alert on failure.
 func alerting(t *testing.T, shards ...int) *rig {
 	config := shard.DefaultConfig()
 	config.Core.Incidents = true
@@ -37,7 +37,7 @@ func failed(run string) engine.Result {
 	return result
 }
 
-// tells names the incidents that are to be told.
+// tells returns the incidents that the notifier should get.
 func tells(r *rig) (ids []string) {
 	r.actions = slices.DeleteFunc(r.actions, func(action shard.Action) bool {
 		perform, _ := action.(shard.Perform)
@@ -126,7 +126,7 @@ func TestRulesAreReadAgain(t *testing.T) {
 	}
 }
 
-// mailbox is a notifier that keeps what it is told, and may be out of order.
+// mailbox is a notifier that keeps what it gets, and can be made to fail.
 type mailbox struct {
 	mu     sync.Mutex
 	broken bool
@@ -137,7 +137,7 @@ type mailbox struct {
 	under  int
 	most   int // at one time
 	takes  time.Duration
-	early  bool // it was told of what the store does not have
+	early  bool // it got an incident that the store does not have
 }
 
 func (m *mailbox) Notify(ctx context.Context, incident engine.Incident) error {

@@ -14,7 +14,7 @@ type Seat struct {
 	Epoch uint64
 }
 
-// Input is something the machine is told. The set is closed.
+// Input is an event for the machine. The set is closed.
 type Input interface{ input() }
 
 // Owned says which shards the machine owns from now on. Those that it had before go on undisturbed.
@@ -102,7 +102,7 @@ type Receipt any
 // Woken passes a wake on.
 type Woken struct{ Wake engine.Wake }
 
-// Committed answers Commit: an error for each of its commits, as Store.Commit gives them.
+// Committed answers Commit: an error for each of its commits, as Store.Commit returns them.
 type Committed struct {
 	Seats  []Seat
 	Errors []error
@@ -178,7 +178,7 @@ type Commit struct {
 	Commits []engine.ShardCommit
 }
 
-// Acknowledge tells the queue that a delivery has been dealt with.
+// Acknowledge acknowledges a delivery to the queue.
 type Acknowledge struct{ Receipt Receipt }
 
 func (Recover) action()      {}

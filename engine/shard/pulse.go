@@ -42,7 +42,7 @@ func (p *pulse) step() {
 	p.beat = time.Now()
 }
 
-// stop says that the loop has ended, as was asked of it or with an error that somebody else hears.
+// stop records that the loop has ended: it was stopped, or it failed with an error that its caller reports.
 func (p *pulse) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

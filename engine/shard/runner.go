@@ -17,15 +17,15 @@ import (
 	"github.com/tidewheel/tidewheel/internal/sparse"
 )
 
-// Observer is told what happens, for metrics. Its methods are called from the runner's goroutines and must not wait.
+// Observer receives what happens, for metrics. Its methods are called from the runner's goroutines and must not wait.
 type Observer interface {
-	// Published tells how late an attempt's task went out: against its slot for a first attempt of a slot, else 0.
+	// Published reports how late an attempt's task was published: against its slot for a first attempt of a slot, else 0.
 	Published(task *engine.Task, lag time.Duration)
 	// Finished passes on the end of an attempt; one that was lost has no Finish.
 	Finished(result *engine.Result)
-	// Committed tells how long a batch took to become durable, and how many runs it wrote.
+	// Committed reports how long a batch took to become durable, and how many runs it wrote.
 	Committed(runs int, took time.Duration)
-	// Fenced tells that another engine has taken a shard over before this one knew.
+	// Fenced reports that another engine took a shard over before this engine knew.
 	Fenced(shard int)
 }
 
@@ -43,7 +43,7 @@ type Runner struct {
 	shards  []int // that it owns from the start on
 	owned   chan ownership
 	slots   chan struct{} // bounds the questions to the queue that are under way
-	tells   chan struct{} // bounds the incidents that the notifier is being told
+	tells   chan struct{} // bounds the calls of the notifier that are under way
 	work    sync.WaitGroup
 	commits *sync.WaitGroup // writes of the store for the shards that are owned now
 	stats   atomic.Pointer[core.Stats]
@@ -56,7 +56,7 @@ type Runner struct {
 // questions bounds the queue questions (Inspect, Revoke, …) that are under way at one time.
 const questions = 64
 
-// tells bounds the incidents that the notifier is being told at one time, and notifyWithin is how long it may take with one.
+// tells bounds the calls of the notifier that are under way at one time. notifyWithin is how long one call may take.
 const (
 	tells        = 16
 	notifyWithin = 30 * time.Second

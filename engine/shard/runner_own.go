@@ -13,7 +13,7 @@ type ownership struct {
 	stopped chan struct{} // closed once it writes nothing for others
 }
 
-// Own tells the runner which shards it owns from now on. It returns once the runner begins nothing for others any more;
+// Own sets the shards that the runner owns from now on. It returns once the runner begins nothing for others any more;
 // stopped is closed once none of its writes for them is under way either. The error is ctx's.
 func (r *Runner) Own(ctx context.Context, shards []int) (stopped <-chan struct{}, err error) {
 	o := ownership{shards: shards, changed: make(chan struct{}), stopped: make(chan struct{})}

@@ -27,7 +27,7 @@ func (w *world) own(runner *shard.Runner, owns func(number int) bool) {
 	<-stopped
 }
 
-// Shards go from one engine to another and back while jobs run: each slot fires once, whoever owns it.
+// Shards go from one engine to another and back while jobs run: each slot fires once, whichever engine owns it.
 func TestShardsMoveBetweenRunners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 300*time.Millisecond)
@@ -124,7 +124,7 @@ func TestTwoRunnersOfTheSameShardsFireEachSlotOnce(t *testing.T) {
 	})
 }
 
-// A runner does not take up a job of somebody else's shard because it hears of it.
+// A runner ignores changes of jobs whose shard another engine owns.
 func TestARunnerLeavesOthersJobsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Millisecond)
@@ -134,7 +134,7 @@ func TestARunnerLeavesOthersJobsAlone(t *testing.T) {
 		w.queue.wakes <- engine.Wake{Shard: job.Shard, Kind: engine.WakeJob, Key: job.UID}
 		pass(3 * time.Second)
 		if runs := w.runs(job.UID); len(runs) > 0 {
-			t.Errorf("%d runs of a job that somebody else owns", len(runs))
+			t.Errorf("%d runs of a job that another engine owns", len(runs))
 		}
 		stop()
 	})

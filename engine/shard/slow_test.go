@@ -50,7 +50,7 @@ func slowly(t *testing.T, takes time.Duration, perSecond int) (*world, *slowStor
 	return w, slow
 }
 
-// ended counts the runs that have ended well, and tells when the last of them did.
+// ended counts the runs that have ended well, and returns when the last of them did.
 func (w *world) ended() (good int, last time.Time) {
 	w.t.Helper()
 	filter := engine.RunFilter{Limit: 1000}

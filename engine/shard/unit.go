@@ -60,7 +60,7 @@ func (m *Machine) newUnit(shard int, now time.Time) *unit {
 	}
 }
 
-// unit gives the one that has a seat, nil if it has left it.
+// unit returns the one that has a seat, nil if it has left it.
 func (m *Machine) unit(seat Seat) *unit {
 	if u := m.units[seat.Shard]; u != nil && u.seat == seat {
 		return u
@@ -68,7 +68,7 @@ func (m *Machine) unit(seat Seat) *unit {
 	return nil
 }
 
-// at gives the unit of a shard that is at work, nil if it is not.
+// at returns the unit of a shard that is at work, nil if it is not.
 func (m *Machine) at(shard int) *unit {
 	if u := m.units[shard]; u != nil && u.running {
 		return u
@@ -105,9 +105,9 @@ func (u *unit) arrive(receipt Receipt) {
 	u.arrived = append(u.arrived, arrived{receipt: receipt, mark: u.core.Mark(), number: u.number})
 }
 
-// acknowledge tells the queue of deliveries that all that they have led to is durable. Where shards move, a commit that was
-// begun later must be durable, too: an engine whose shard is another's does not know of which runs the news are, and would
-// take them from the one that does.
+// acknowledge acknowledges deliveries to the queue whose effects are all durable. Where shards move, a commit that was begun
+// later must be durable, too: an engine that has lost its shard does not know the runs of these results, and would take the
+// results from the engine that does.
 func (u *unit) acknowledge(out *actions, shared bool) {
 	n := 0
 	for n < len(u.arrived) && u.arrived[n].mark <= u.durable && (!shared || u.arrived[n].number < u.proved) {

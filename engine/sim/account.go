@@ -345,7 +345,7 @@ func (f *form) slots(r *engine.SlotRange) ([]time.Time, bool) {
 
 // complete checks that nothing is missing: each slot of each form, from when it was written until the next was, is a
 // run or in the ledger. Forms that were replaced before the engine saw them owe nothing, and what a pause has stopped
-// for good is not accounted for before somebody resumes the job.
+// for good is not accounted for before a user resumes the job.
 func (w *world) complete(m *jobModel, b book) {
 	for i := range m.forms {
 		f := &m.forms[i]

@@ -28,7 +28,7 @@ type dagForm struct {
 	jobs  map[string]*spec.Job // of its tasks, as they are asked for; only looked up
 }
 
-// root gives the model of a task as a root, nil if it never was one.
+// root returns the model of a task as a root, nil if it never was one.
 func (m *dagModel) root(name string) *jobModel {
 	for _, root := range m.roots {
 		if root.uid == engine.RootID(m.uid, name) {
@@ -89,7 +89,7 @@ func (u *users) handledDAG(handled engine.JobHandled) {
 	u.w.note("handled", handled.UID, "", handled.Revision)
 }
 
-// planner gives the model whose slots the ledger names by this id.
+// planner returns the model whose slots the ledger names by this id.
 func (u *users) planner(id string) *jobModel {
 	if m := u.byUID[id]; m != nil {
 		return m

@@ -9,7 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// The slow model of a wave: what becomes of a task, told from how those before it ended, one after the other.
+// The slow model of a wave: what becomes of a task, derived from how those before it ended, one after the other.
 
 // tally counts how the needs of a task ended.
 type tally struct{ all, good, bad, skipped int }
@@ -157,12 +157,12 @@ func (t *truth) attempted(wave, task string) bool {
 	return false
 }
 
-// left gives the outputs of a task that is not mapped; nil where it left none, or did not succeed.
+// left returns the outputs of a task that is not mapped; nil where it left none, or did not succeed.
 func (w *world) left(wave *waveShadow, task string) *outputs {
 	return w.leftBy(wave, engine.TaskRunID(wave.ID, task))
 }
 
-// leftBy gives the outputs of a run. What a user says has succeeded has left nothing.
+// leftBy returns the outputs of a run. What a user says has succeeded has left nothing.
 func (w *world) leftBy(wave *waveShadow, id string) *outputs {
 	run := w.truth.stored[id]
 	if run == nil || run.status != engine.StatusSucceeded || run.item < 0 && wave.marks[run.task] != 0 {
@@ -171,7 +171,7 @@ func (w *world) leftBy(wave *waveShadow, id string) *outputs {
 	return w.journal.left[attemptKey(id, run.attempt)]
 }
 
-// condition evaluates a when of dag_shapes.go; known is false where it cannot be told.
+// condition evaluates a when of dag_shapes.go; known is false where the result cannot be known.
 func (w *world) condition(wave *waveShadow, when string) (met, known bool) {
 	switch when {
 	case "", "epoch > 0":
@@ -187,7 +187,7 @@ func (w *world) condition(wave *waveShadow, when string) (met, known bool) {
 	return false, false
 }
 
-// list counts the items of a for_each of dag_shapes.go; known is false where that cannot be told.
+// list counts the items of a for_each of dag_shapes.go; known is false where the count cannot be known.
 func (w *world) list(wave *waveShadow, forEach string) (items int, known bool) {
 	switch {
 	case forEach == "", forEach == "[]":
@@ -210,14 +210,14 @@ func (w *world) list(wave *waveShadow, forEach string) (items int, known bool) {
 	return 0, false
 }
 
-// sourceOf gives the task that an expression reads.
+// sourceOf returns the task that an expression reads.
 func sourceOf(expression string) string {
 	_, rest, _ := strings.Cut(expression, "outputs.")
 	source, _, _ := strings.Cut(rest, ".")
 	return source
 }
 
-// mayStart checks that a task's process may begin now: its rule holds, it is told what those before it have left, as
+// mayStart checks that a task's process may begin now: its rule holds, it gets what those before it have left, as
 // many run as may, and no other wave of its DAG does.
 func (w *world) mayStart(task *engine.Task, living []*program) {
 	run := w.truth.stored[task.Run]
@@ -277,7 +277,7 @@ func (w *world) hasNothingUnderWay(other *waveShadow, starting *engine.Task) {
 	}
 }
 
-// toldInputs checks that a task is told what the tasks that it needs have left.
+// toldInputs checks that a task gets the outputs of the tasks that it needs.
 func (w *world) toldInputs(wave *waveShadow, form *dagForm, number int, task *engine.Task) {
 	told := map[string]*engine.Input{}
 	for i := range task.Inputs {

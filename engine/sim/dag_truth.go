@@ -204,7 +204,7 @@ func (t *truth) waveEnded(wave *waveShadow) {
 	}
 }
 
-// number tells which numbers the waves of a DAG have: from 1 on, without gaps.
+// number checks the numbers of the waves of a DAG: from 1 on, without gaps.
 func (w *world) number(m *dagModel) {
 	var epochs []int64
 	for _, id := range w.truth.order {

@@ -70,7 +70,7 @@ func (u *users) changeDAG(m *dagModel, what string, alter func(d *engine.DAG, no
 	}
 	u.later(func() {
 		if err := w.truth.store.DAGs().Replace(context.Background(), d); err != nil {
-			return // somebody else was faster
+			return // another user was faster
 		}
 		m.wrote(w, &d, now)
 		detail := ""
@@ -241,7 +241,7 @@ func (u *users) resumeWave() bool {
 	return true
 }
 
-// markTask lets a task of a wave count as somebody says: one that waits, or one that did not succeed.
+// markTask sets the result of a task of a wave by a user's command. The task waits or did not succeed.
 func (u *users) markTask() bool {
 	w := u.w
 	wave := u.someWave(func(wave *engine.Wave) bool { return wave.Epoch > 0 && wave.Status != engine.StatusSucceeded })

@@ -82,7 +82,7 @@ func (k *takenUp) forms(m *jobModel, written int64) []*form {
 	return forms
 }
 
-// takeUp remembers what an engine is told. What has not ended in a shard that it recovers it plans anew.
+// takeUp remembers what an engine gets. What has not ended in a shard that it recovers it plans anew.
 func (e *driver) takeUp(in shard.Input) {
 	switch in := in.(type) {
 	case shard.Recovered:

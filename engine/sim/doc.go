@@ -33,7 +33,7 @@
 //
 // Every other world has a notifier (notifier.go), with alerts in definitions and of the namespace. It draws from a source of its own.
 // notifier_oracle.go checks at every commit that what is wrong is written with its incident and that a success ends a failure; that
-// only what is durable is told, and at the end that all of it was.
+// only what is durable is notified, and at the end that all of it was.
 //
 // # What is not promised
 //
@@ -41,8 +41,8 @@
 // not promise is bounded. Under "Several engines":
 //
 //   - That one engine at a time believes to own a shard. Two may after a standstill, for wakesWithin; after one in which the clock stood
-//     still, too, or after the table of leases lost writes, for the life of a lease (mayBelieve in owners_leased.go). Only the one that took
-//     the shard last writes (commit in truth.go).
+//     still, too, or after the table of leases lost writes, for the life of a lease (mayBelieve in owners_leased.go). Only
+//     the one that took the shard last writes (commit in truth.go).
 //   - That a former owner publishes nothing of a run that has ended since. It may for as long as it is unaware (wanted in promises.go), of
 //     what it had committed; the owner never does.
 //

@@ -26,7 +26,7 @@ type driver struct {
 	cursors   [engine.Shards]uint64
 	busy      [engine.Shards]bool
 
-	shards     []int // that it owns, as far as it has been told
+	shards     []int // that it owns, as far as it knows
 	believes   [engine.Shards]bool
 	loseAt     time.Duration // when it hears of what it has lost, 0 if it has not
 	dirty      bool          // it has not been told what it believes
@@ -42,7 +42,7 @@ type driver struct {
 	sentAt     time.Duration // when the latest task that it published arrives there
 	ended      time.Duration // when its last incarnation ended
 	rules      []givenRules  // that it was given, the latest last
-	told       int           // how often it was told what it owns
+	told       int           // how often it was notified of what it owns
 	flights    *flights      // commits begun since
 	taken      *takenUp
 }
@@ -86,7 +86,7 @@ func (e *driver) boot() {
 	}
 }
 
-// own tells the machine what the engine believes to own, and gives the commits that were begun before.
+// own notifies the machine of what the engine believes to own, and returns the commits that were begun before.
 func (e *driver) own() (before *flights) {
 	e.shards = nil
 	for shard, mine := range e.believes {

@@ -9,7 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine/shard"
 )
 
-// about tells which attempt an effect concerns.
+// about returns which attempt an effect concerns.
 func about(effect core.Effect) (run string, attempt int) {
 	switch f := effect.(type) {
 	case core.Publish:

@@ -8,7 +8,7 @@ import (
 
 const (
 	lockTTL    = 10 * time.Second
-	lockMargin = time.Second // a process is dead this long before its lock can be somebody else's
+	lockMargin = time.Second // a process is dead this long before another executor can take its lock
 )
 
 // attempt is one that an executor has taken.
@@ -117,7 +117,7 @@ func (a *attempt) handle(delivered *waiting, outlived func() bool) {
 	a.run(sequence)
 }
 
-// lock takes the task's lock, and tells when it was asked for. Where the queue does not answer it is tried again: one that was made
+// lock takes the task's lock, and returns when it was asked for. Where the queue does not answer it is tried again: one that was made
 // although the answer was lost is found again, and counts from when it was asked for first. until is 0 where nobody is known
 // to have it.
 func (a *attempt) lock() (asked time.Duration, token uint64, until time.Duration, ok, alive bool) {
@@ -151,7 +151,7 @@ func (a *attempt) lock() (asked time.Duration, token uint64, until time.Duration
 	}
 }
 
-// claim is decide for the first message, which is not sent once the lock could be somebody else's, or the copy is too old.
+// claim is decide for the first message. It is not sent once another executor could have the lock, or the copy is too old.
 func (a *attempt) claim(started engine.Result, outlived func() bool) (sequence uint64, ok, alive bool) {
 	return a.decideWhile(started, 0, func() bool { return a.x.w.elapsed < a.deadline && !outlived() })
 }
@@ -217,7 +217,7 @@ func (a *attempt) run(sequence uint64) {
 	}
 	switch {
 	case w.elapsed >= a.deadline:
-		return // the lock may be somebody else's at any moment: it must not begin
+		return // another executor may take the lock at any moment: it must not begin
 	case a.cancelled:
 		finish.Status = engine.StatusCancelled
 		report()
@@ -289,7 +289,7 @@ func (a *attempt) run(sequence uint64) {
 	}
 	a.program.describe(finish)
 	if a.program.why == "watchdog" {
-		return // whoever could not refresh the lock does not know whether it may report; the supervisor declares the loss
+		return // the lock was not refreshed, so the executor may not report; the supervisor declares the loss
 	}
 	report()
 }

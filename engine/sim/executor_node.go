@@ -110,7 +110,7 @@ func (w *world) idleExecutor(wants func(*executor) bool) *executor {
 	return idle[w.random.IntN(len(idle))]
 }
 
-// control tells the executors of an attempt to end it, or that it may begin.
+// control requests the executors of an attempt to end it, or lets them begin it.
 func (w *world) control(control engine.Control) {
 	for _, x := range w.executors {
 		for _, a := range x.running {

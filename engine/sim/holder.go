@@ -15,7 +15,7 @@ type holder struct {
 	keeper *lease.Keeper
 	clock  *event
 
-	watch   int           // how often it has been told all from the beginning
+	watch   int           // how often it has got the table from the beginning
 	deaf    bool          // the watch is being begun anew
 	drowsy  bool          // it has not gone on yet after it stood still
 	inbox   []lease.Input // what has come since
@@ -32,7 +32,7 @@ type news struct {
 	inputs []lease.Input
 }
 
-// toldLate is how late a change of the leases is told at most.
+// toldLate is how late a change of the leases arrives at most.
 const toldLate = 3 * time.Second
 
 // leaveLimit is how long an engine that ends tries to hand over its shards.
@@ -158,7 +158,7 @@ func (h *holder) write(sent time.Time, latency time.Duration, actions ...lease.A
 	})
 }
 
-// own tells the engine what it owns, one change after the other, and the keeper once no write for others is under way.
+// own notifies the engine of what it owns, one change after the other, and the keeper once no write for others is under way.
 func (h *holder) own(own lease.Own) {
 	w, e := h.w, h.e
 	h.ownAt = max(h.ownAt, w.elapsed) + w.between(0, 2*time.Millisecond)
@@ -207,7 +207,7 @@ func (h *holder) hear(in lease.Input) {
 	})
 }
 
-// watchAnew ends the watch and begins it again after a while: then all is told, up to now, and each change from then on.
+// watchAnew ends the watch and begins it again after a while: then it passes on the whole table, and each change from then on.
 func (h *holder) watchAnew(wait time.Duration) {
 	h.watch++
 	watch := h.watch

@@ -79,7 +79,7 @@ func (j *journal) start(a *attempt) *program {
 	return p
 }
 
-// guard is the watchdog that ends the process before its lock can be somebody else's.
+// guard is the watchdog that ends the process before another executor can take its lock.
 func (p *program) guard() {
 	p.watchdog.cancel()
 	p.watchdog = p.w.after(p.attempt.deadline-p.w.elapsed, func() { p.end("watchdog") })

@@ -18,7 +18,7 @@ const (
 	releasedLife = time.Hour
 )
 
-// leases is the bucket LEASES: entries that end by themselves, on the server's clock, and a watch that tells of each
+// leases is the bucket LEASES: entries that end by themselves, on the server's clock, and a watch that passes on each
 // change. Engines' holders write to it, and it promises what queue/queuetest wants of a queue.
 type leases struct {
 	w        *world
@@ -57,7 +57,7 @@ func (r *row) input() lease.Input {
 	return lease.Seen{Entry: lease.Entry{Shard: r.shard, Engine: r.engine, Revision: r.revision}}
 }
 
-// put writes a key and tells all who watch.
+// put writes a key and notifies all watchers.
 func (l *leases) put(r *row, by string, life time.Duration) uint64 {
 	l.revision++
 	r.engine, r.revision, r.replaced = by, l.revision, 0
@@ -158,7 +158,7 @@ func (l *leases) member(id string) *row {
 	return r
 }
 
-// all gives what the bucket holds, as a watch tells it at its beginning: the oldest first.
+// all returns what the bucket holds, as a watch passes it on at its beginning: the oldest first.
 func (l *leases) all() []lease.Input {
 	var rows []*row
 	for shard := range l.shards {
@@ -190,7 +190,7 @@ func (l *leases) calmDown() {
 }
 
 // lose takes back the latest writes, or all, as a power cut does: what was acknowledged is gone, revisions are given out
-// again, and whoever watches begins anew.
+// again, and every watcher begins anew.
 func (l *leases) lose() {
 	w := l.w
 	left := uint64(0)

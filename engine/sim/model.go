@@ -17,7 +17,7 @@ type jobModel struct {
 	forms     []form
 	revisions []revision
 	behaviour behaviour
-	looked    map[int64][]int64    // by the microsecond at which an engine was told of it: which revisions; only looked up
+	looked    map[int64][]int64    // by the microsecond at which an engine read it: which revisions; only looked up
 	parked    time.Time            // when its clock was stopped last; zero while it goes
 	task      engine.ScheduledTask // as last written
 	planner   int64                // the generation by which the slot before that was planned

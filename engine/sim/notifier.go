@@ -14,13 +14,13 @@ import (
 // worlds without it are what they were before there was one.
 type notifier struct {
 	w      *world
-	on     bool // people ask to be told of something in this world
+	on     bool // users ask to be notified in this world
 	random *rand.Rand
 	rules  *spec.Alerts // of the namespace
 	told   map[string]bool
 	docs   map[string]engine.Incident // as the store has them; only looked up but for leftovers
 
-	durable map[string]bool            // what may be told: keys that were committed, with what of them
+	durable map[string]bool            // what may be notified: keys that were committed, with what of them
 	written map[string][]writtenAlerts // by uid
 	acted   map[string]int64           // by uid: the latest revision that an engine has acted upon
 	began   map[string]int             // by alert, subject and run: the attempt with which an incident began
@@ -134,7 +134,7 @@ func (n *notifier) rulesFor(e *driver) core.AlertRules {
 	return core.AlertRules{Namespaces: map[string]spec.Alerts{namespace: *n.rules}}
 }
 
-// of says what is told.
+// of names the notification.
 func told(i *engine.Incident) string {
 	if i.Over.IsZero() {
 		return "beginning of " + i.Key()

@@ -261,7 +261,7 @@ func (n *notifier) begins(i *engine.Incident) {
 	n.began[of] = known.attempt
 }
 
-// goes looks at an incident whose place is taken by another, or by none: it was told, or is not asked for any more.
+// goes looks at an incident whose place is taken by another, or by none: the notifier got it, or users do not ask for it any more.
 func (n *notifier) goes(id string, by *engine.Incident, h *happenings) {
 	i, there := n.docs[id]
 	if !there || i.Count == 0 || by != nil && by.Key() == i.Key() {
@@ -326,7 +326,7 @@ func (n *notifier) held(s concern, is *happened, put map[string]*engine.Incident
 	}
 }
 
-// leftovers looks, at the end, whether all was told.
+// leftovers checks, at the end, that the notifier got everything.
 func (n *notifier) leftovers() {
 	untold := func() (id string) {
 		for _, id := range slices.Sorted(maps.Keys(n.docs)) {

@@ -64,8 +64,9 @@ func (o *owners) alike(e *driver) {
 	}
 }
 
-// mayBelieve reports whether an engine may go on by what it believed, which is not promised otherwise: while it stands still it does nothing, then it has a
-// moment to find out, and where its clock stood still with it as long as its leases seem to live; and nobody can know what
+// mayBelieve reports whether an engine may go on by what it believed, which is not promised otherwise: while it stands
+// still it does nothing, then it has a moment to find out, and where its clock stood still with it as long as its leases
+// seem to live; and nobody can know what
 // the queue has forgotten, nor tell an entry from one that it has forgotten and that had the same revision.
 func (o *owners) mayBelieve(e *driver) bool {
 	now, lostAt, mistaken := o.w.elapsed, o.w.leases.lostAt, o.w.leases.mistaken
@@ -92,7 +93,7 @@ func (o *owners) calmDown() {
 	if o.way != leased {
 		return
 	}
-	o.manned = w.elapsed + toldLate // what is on its way to be told has come by then
+	o.manned = w.elapsed + toldLate // changes that are on their way have arrived by then
 	o.watch()
 	w.after(10*time.Second, func() {
 		o.refused = 0

@@ -18,7 +18,7 @@ func (o *owners) throw() {
 	o.turn()
 }
 
-// turn gives shards whose lease would have ended to others, and tells engines what they have.
+// turn gives shards whose lease would have ended to others, and notifies engines of what they have.
 func (o *owners) turn() {
 	w := o.w
 	living := o.living()

@@ -14,7 +14,7 @@ import (
 // What a job's definition promises of its runs, checked at every write of one. Each is a guard of the core of which no
 // safety hangs, because the lock or the claim would hold it: without these checks nobody would see it go.
 
-// formOf gives the form of a generation, nil if there was none.
+// formOf returns the form of a generation, nil if there was none.
 func (m *jobModel) formOf(generation int64) *form {
 	for i := range m.forms {
 		if m.forms[i].generation == generation {
@@ -102,7 +102,7 @@ func (t *truth) waits(m *jobModel, run *engine.Run) {
 	case spec.OverlapReplace:
 		// What waited itself goes first where the run before it ended at once, also where nothing says that it waited: it was
 		// made by a backfill, or tried again by hand, since the last write. What was made in this batch is only shown as
-		// prepared: its next write tells what became of it since.
+		// prepared: its next write shows what became of it since.
 		if blocker.CancelBy == "" && !t.begun[before] && underWay(&blocker) && !t.stored[before].past.waited {
 			t.w.fail("overlap replace ends the run before", "run %s waits for run %s, which nobody cancels", run.ID, before)
 		}
@@ -201,7 +201,7 @@ func (t *truth) rootGaveUp(entry *engine.SlotRange) {
 	}
 }
 
-// rules gives what the definition of a run says of its attempts, the same for those of jobs and of tasks; nil where it has none.
+// rules returns what the definition of a run says of its attempts, the same for those of jobs and of tasks; nil where it has none.
 func (u *users) rules(run *engine.Run) *spec.Job {
 	if run.Task == "" {
 		if f := u.byUID[run.JobUID].formOf(run.Generation); f != nil {
@@ -270,7 +270,7 @@ type past struct {
 	followed bool
 }
 
-// goesOn checks that what somebody has cancelled is not tried again, and remembers what the next write overwrites.
+// goesOn checks that a run that a user has cancelled is not tried again, and remembers what the next write overwrites.
 func (t *truth) goesOn(known *shadow, run *engine.Run) {
 	p := &known.past
 	if p.cancelled > 0 && run.CancelBy != "" && run.Attempt > known.attempt && known.attempt > p.base && !run.Status.Terminal() {

@@ -23,7 +23,7 @@ func (w *world) kept(m *jobModel, runs []engine.Run) {
 }
 
 // caughtUp checks that one look at what has passed brings back no more than the policy says: that of the form that the runs are of, up
-// to the pause or the resumption that the engine was told of at that instant, and from then on.
+// to the pause or the resumption that the engine read at that instant, and from then on.
 func (w *world) caughtUp(m *jobModel, runs []engine.Run) {
 	type look struct {
 		at, generation int64
@@ -91,7 +91,7 @@ func (w *world) excluded(m *jobModel, runs []engine.Run) {
 	}
 }
 
-// obeyed checks, once the world has been calm for long, that whoever was to be cancelled is.
+// obeyed checks, once the world has been calm for long, that every run that a user cancelled has ended.
 func (w *world) obeyed() {
 	active, err := w.truth.store.ActiveRuns(context.Background(), allShards, "", 1<<20)
 	if err != nil {

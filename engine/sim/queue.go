@@ -332,7 +332,7 @@ func (q *queue) held(key string) *lock {
 	return nil
 }
 
-// lock makes a lock, or answers when it can be free at the earliest.
+// lock makes a lock, or returns when it can be free at the earliest.
 func (q *queue) lock(key, run string, attempt int, executor string, ttl time.Duration, by *attempt) (token uint64, until time.Duration, ok bool) {
 	if held := q.held(key); held != nil && held.by == by { // made by a try whose answer was lost
 		q.w.counts.add("queue", "lock found again")
@@ -372,7 +372,7 @@ func (q *queue) refresh(key string, revision uint64, task *engine.Task, executor
 	return q.revision, true
 }
 
-// own checks that whoever keeps or frees a lock is its holder.
+// own checks that only its holder keeps or frees a lock.
 func (q *queue) own(key string, held *lock, task *engine.Task, executor string) {
 	if held.run != task.Run || held.attempt != task.Attempt || held.executor != executor {
 		q.w.fail("a lock is its holder's", "lock %s is held for %s by %s, and %s acts on it for %s",

@@ -18,7 +18,7 @@ func Choices() []string {
 // have mattered the world is the same with it and without.
 func (w *world) leaves(choice string) bool { return w.without[choice] }
 
-// Shrink leaves out of a world that failed as much as it can while the same invariant breaks, and gives what is left:
+// Shrink leaves out of a world that failed as much as it can while the same invariant breaks, and returns what is left:
 // fewer misfortunes, fewer deeds, and an earlier end to both. It runs at most so many worlds.
 func Shrink(failed Report, options Options, most int) (Options, Report) {
 	options.Trace = nil

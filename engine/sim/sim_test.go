@@ -184,7 +184,7 @@ func tell(t *testing.T, report sim.Report) {
 		report.Seed, report.Failure.Invariant, report.Failure.Detail, strings.Join(report.Trace[max(0, len(report.Trace)-60):], "\n"), report.Seed)
 }
 
-// tellShrunk tells of a failure, and of the least that still fails.
+// tellShrunk reports a failure, and the smallest world that still fails.
 func tellShrunk(t *testing.T, report sim.Report) {
 	t.Helper()
 	worlds := min(120, 1+20_000_000/report.Steps) // one that does not come to rest takes seconds

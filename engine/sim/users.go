@@ -95,7 +95,7 @@ var deeds = []deed{
 	{"cancel", 4, nothing, (*users).cancel}, {"move alias", 2, nothing, (*users).moveAlias},
 }
 
-// act lets somebody do something.
+// act performs one random action of a user.
 func (u *users) act() {
 	can := func(d *deed) bool {
 		return d.needs == nothing || d.needs == jobs && u.most > 0 || d.needs == dags && u.mostDAGs > 0
@@ -202,7 +202,7 @@ func (u *users) change(m *jobModel, what string, alter func(job *engine.Job, now
 	}
 	u.later(func() {
 		if err := w.truth.store.Jobs().Replace(context.Background(), job); err != nil {
-			return // somebody else was faster
+			return // another user was faster
 		}
 		m.job = job
 		m.wrote(w, &job, schedule, now)

@@ -169,7 +169,7 @@ func (w *world) note(what, who, detail string, number int64) {
 	l := line{elapsed: w.elapsed, offset: w.offset, what: what, who: who, detail: detail, number: number}
 	h := &w.history
 	if h.whole != nil {
-		_, _ = fmt.Fprintln(h.whole, l.format(w.start)) // whoever reads the trace sees that it stopped
+		_, _ = fmt.Fprintln(h.whole, l.format(w.start)) // the reader of the trace sees that it stopped
 	}
 	if len(h.lines) < kept {
 		h.lines = append(h.lines, l)

@@ -113,7 +113,7 @@ func (w *Wave) start(task int, deleted bool, now time.Time) Move {
 	return move
 }
 
-// Ended takes the end of a run of the wave, and gives the tasks that this closes, the first ones first.
+// Ended takes the end of a run of the wave, and returns the tasks that this closes, the first ones first.
 func (w *Wave) Ended(r *engine.Run) (closed []int) {
 	task, ok := w.TaskOf(r)
 	if !ok {

@@ -27,7 +27,7 @@ func (w *Wave) Restore(runs []engine.Run) {
 	w.derive(learned)
 }
 
-// Stop lets no item of a mapped task under way begin any more, and gives those tasks: the wave is being cancelled.
+// Stop lets no item of a mapped task under way begin any more, and returns those tasks: the wave is being cancelled.
 func (w *Wave) Stop() []int {
 	w.active = nil
 	stopped := slices.DeleteFunc(slices.Sorted(maps.Keys(w.fans)), func(task int) bool {
@@ -39,7 +39,7 @@ func (w *Wave) Stop() []int {
 	return stopped
 }
 
-// EndStopped ends a mapped task of which nothing runs any more, and gives the tasks that this closes.
+// EndStopped ends a mapped task of which nothing runs any more, and returns the tasks that this closes.
 func (w *Wave) EndStopped(task int) (closed []int) {
 	if f := w.fans[task]; f.Done() && w.State.State(task) == dag.Running {
 		closed, _ = w.State.Mark(task, f.Outcome())

@@ -8,7 +8,7 @@
 //
 // Two things are added to the paper:
 //
-//   - A bitmap per level tells the occupied slots, so that crossing a year of empty slots costs what crossing
+//   - A bitmap per level marks the occupied slots, so that crossing a year of empty slots costs what crossing
 //     one costs: work grows with the timers and the levels, never with the ticks that pass.
 //   - A slot holds a pairing heap (M. Fredman, R. Sedgewick, D. Sleator and R. Tarjan, "The Pairing Heap: A New
 //     Form of Self-Adjusting Heap", Algorithmica 1986) where the paper has a list. Adding is as cheap as to a list,

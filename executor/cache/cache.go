@@ -70,7 +70,7 @@ func Open(dir string, limit int64, fetch Fetch) (*Cache, error) {
 	if limit <= 0 {
 		return nil, fmt.Errorf("cache: a limit of %d bytes: use a positive one", limit)
 	}
-	// Programs may run as somebody who must reach the files by their names, and need not list them.
+	// Programs may run as another user, which must reach the files by their names, and need not list them.
 	if err := os.MkdirAll(dir, 0o711); err != nil {
 		return nil, fmt.Errorf("cache: make folder: %w", err)
 	}
@@ -133,7 +133,7 @@ type File struct {
 	entry *entry
 }
 
-// Have gives the file with a digest if it is there and has not changed since it was verified; nil is for Get.
+// Have returns the file with a digest if it is there and has not changed since it was verified; nil is for Get.
 func (c *Cache) Have(digest string) *File {
 	c.mu.Lock()
 	e := c.entries[digest]
@@ -167,7 +167,7 @@ func (c *Cache) file(e *entry) *File {
 	return &File{Path: e.path, Head: e.head, Size: e.size, cache: c, entry: e}
 }
 
-// Get gives the file with a digest, and fetches it if need be, or if the one that is there has changed since it was
+// Get returns the file with a digest, and fetches it if need be, or if the one that is there has changed since it was
 // verified. Errors of Fetch come as they are, wrapped.
 func (c *Cache) Get(ctx context.Context, digest string) (*File, error) {
 	if !isDigest(digest) {
@@ -211,13 +211,13 @@ func (c *Cache) Get(ctx context.Context, digest string) (*File, error) {
 			return file, nil
 		}
 		if err == nil {
-			// What has changed since it was verified is not what was asked for, whoever did it.
+			// A file that has changed since it was verified is not what the caller asked for.
 			c.Evict(file)
 			file.Release()
 			continue
 		}
 		c.release(e)
-		// Whoever waits for somebody else who gave up takes it on himself.
+		// Another caller led the fetch and gave up: this caller fetches itself.
 		if gaveUp := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded); !leads && gaveUp && ctx.Err() == nil {
 			continue
 		}

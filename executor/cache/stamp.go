@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// stamp tells a file that was verified from one that was written to or exchanged since, without reading it again. A
+// stamp distinguishes a file that was verified from one that was written to or exchanged since, without reading it again. A
 // program that runs as the executor's own user could change the files.
 type stamp struct {
 	info    os.FileInfo
-	changed time.Time // where the system tells it: unlike the time of modification, nobody can set it
+	changed time.Time // where the system reports it: unlike the time of modification, nobody can set it
 }
 
 func stampOf(info os.FileInfo) stamp { return stamp{info: info, changed: changeTime(info)} }

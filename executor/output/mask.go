@@ -18,7 +18,7 @@ const (
 	maskPiece = 512
 	// maskBlock is how many bytes are looked at to tell how far the search may jump.
 	maskBlock = 3
-	// maskBlocks is how many blocks are told apart of those that values hold, by their hash.
+	// maskBlocks is how many blocks of the values are distinguished, by their hash.
 	maskBlocks = 1 << 16
 )
 

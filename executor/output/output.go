@@ -130,8 +130,8 @@ func (c *Capture) keep(p []byte) {
 	c.size = start
 }
 
-// From gives what is in memory of the output from offset on, as a copy, and the offset of its first byte, which is
-// later if the bytes in between have left memory. end tells that nothing follows.
+// From returns what is in memory of the output from offset on, as a copy, and the offset of its first byte, which is
+// later if the bytes in between have left memory. end reports that nothing follows.
 func (c *Capture) From(offset int64) (data []byte, at int64, end bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,7 +151,7 @@ func (c *Capture) copyFrom(at int64) []byte {
 	return data
 }
 
-// Changed gives a channel that is closed when something follows what size bytes hold, or nothing more will.
+// Changed returns a channel that is closed when something follows what size bytes hold, or nothing more will.
 func (c *Capture) Changed(size int64) <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -194,7 +194,7 @@ type Summary struct {
 	Failed    error // why the writer behind took no more; how much it has stored, it knows
 }
 
-// Summary tells of the output; to be called after its end.
+// Summary sums up the output; the caller must wait for its end first.
 func (c *Capture) Summary() Summary {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 )
 
 // BenchmarkIsolation starts programs that end at once: as they are, each in a domain, and each in namespaces. Besides the time
-// it tells the CPU of this process and of all that it has started.
+// it reports the CPU of this process and of all that it has started.
 func BenchmarkIsolation(b *testing.B) {
 	for _, isolation := range []process.Isolation{process.IsolationNone, process.IsolationOwnDomain, process.IsolationStrict} {
 		b.Run(string(isolation), func(b *testing.B) {

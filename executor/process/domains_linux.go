@@ -263,7 +263,7 @@ func (l *listing) close() {
 	}
 }
 
-// resolve gives the path of a file or folder without links, also of one that does not exist yet. Of a secret of
+// resolve returns the path of a file or folder without links, also of one that does not exist yet. Of a secret of
 // Kubernetes, a link to ..data/NAME beside it, it gives the folder: what is there in the link's place changes.
 func resolve(path string) string {
 	folder, err := filepath.EvalSymlinks(filepath.Dir(path))

@@ -52,7 +52,7 @@ type folders struct {
 // with a clock that ticks every few milliseconds.
 const fresh = 50 * time.Millisecond
 
-// TakeFolder gives an empty folder that belongs to the user whom programs run as. It must be given back.
+// TakeFolder returns an empty folder that belongs to the user whom programs run as. It must be given back.
 func (h *Host) TakeFolder() (*Folder, error) {
 	folder, err := h.folders.take()
 	if err != nil {
@@ -165,7 +165,7 @@ func giveFolder(dir string, uid, gid int) (changed syscall.Timespec, err error) 
 
 func (f *Folder) all() [3]string { return [3]string{f.Path, f.Temp, f.Keep} }
 
-// Used tells, once the program has ended, whether anything may have been made, removed or renamed in Path itself and in
+// Used reports, once the program has ended, whether anything may have been made, removed or renamed in Path itself and in
 // Keep. A folder that is not used costs a look at each, and ReturnFolder does not look again.
 func (f *Folder) Used() (path, keep bool) {
 	if !f.seen && f.Keep != "" {
@@ -222,7 +222,7 @@ func openClosed(dir string) (*os.Root, error) {
 	return os.OpenRoot(dir)
 }
 
-// Place gives the folder to use for files that programs must reach: dir itself if the user with these ids may pass
+// Place returns the folder to use for files that programs must reach: dir itself if the user with these ids may pass
 // through all the folders above it, else one of its own below the system's folder for temporary files. A data folder
 // that is closed to others is good practice, and a program that runs as nobody could not enter it.
 func Place(dir string, uid, gid int) (string, error) {

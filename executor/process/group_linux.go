@@ -192,7 +192,7 @@ func (g *groups) path() string {
 	return g.dir
 }
 
-// take gives a cgroup for one program; nil where there are none.
+// take returns a cgroup for one program; nil where there are none.
 func (g *groups) take(limits Limits) (*group, error) {
 	if g == nil {
 		return nil, nil

@@ -22,7 +22,7 @@ import (
 // settleTimeout bounds how long killed processes are waited for: one that hangs in the kernel cannot be killed.
 const settleTimeout = 5 * time.Second
 
-// Guard is the whole life of a guardian: it reads the process groups that the executor tells, and when the executor
+// Guard is the whole life of a guardian: it reads the process groups that the executor sends, and when the executor
 // has gone, ends what it has left. When the executor is there but has not spoken by the instant that it named itself, as
 // one that is stopped or starved, the guardian ends its programs as well, having said so, and watches on. The arguments
 // are those that the executor appends to Config.Guardian, in and out are the standard input and output. It returns once
@@ -85,7 +85,7 @@ func Guard(arguments []string, in io.Reader, out io.Writer) error {
 		case <-silent.C:
 			// What begins from now on is not ours to end: the executor is back.
 			now := clock()
-			_, _ = fmt.Fprintf(out, "%d\n", now) // before the first program is dead: whoever sees that must know who did it
+			_, _ = fmt.Fprintf(out, "%d\n", now) // before the first kill: an executor that sees a dead program must know who killed it
 			killGroups(living)
 			if group != "" {
 				killMembers(group, settleTimeout, now)
@@ -141,7 +141,7 @@ func startGuardian(command []string, life, group string, users *users, log *slog
 	return g, nil
 }
 
-// start starts a guardian and tells it all there is.
+// start starts a guardian and sends it everything known so far.
 func (g *guardian) start() (*exec.Cmd, error) {
 	in, pipe, err := os.Pipe()
 	if err != nil {
@@ -212,7 +212,7 @@ func (g *guardian) keep(process *exec.Cmd) {
 	}
 }
 
-// began tells that a process group exists, ended that it is about to go.
+// began reports to the guardian that a process group exists, ended that it is about to go.
 func (g *guardian) began(pid int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -239,10 +239,10 @@ func (g *guardian) speak(until time.Time) {
 	g.hear() // or what it says would fill its pipe
 }
 
-// tell must be called with the lock. A guardian that has gone is told again by start.
+// tell sends a pid to the guardian. The caller must hold the lock. If the guardian has gone, start sends everything again.
 func (g *guardian) tell(pid int) { g.write(strconv.AppendInt(nil, int64(pid), 10)) }
 
-// tellUntil must be called with the lock, as tell.
+// tellUntil sends the instant until which programs may live. The caller must hold the lock.
 func (g *guardian) tellUntil() { g.write(strconv.AppendInt([]byte(untilWord), int64(g.until), 10)) }
 
 func (g *guardian) write(line []byte) {
@@ -283,7 +283,7 @@ func (g *guardian) hear() {
 func (g *guardian) stop() {
 	g.mu.Lock()
 	g.stopping = true
-	_ = g.pipe.Close() // it is told by this
+	_ = g.pipe.Close() // the closed pipe asks it to end
 	g.mu.Unlock()
 	<-g.ended
 }

@@ -124,8 +124,8 @@ func TestNextHostEndsWhatWasLeft(t *testing.T) {
 	}
 }
 
-// A word that the guardian hears too late does not hide that it acted: whatever it was told since, whoever sees a
-// program dead by its hand knows so.
+// A message that reaches the guardian too late does not hide that it acted: the executor can tell that the guardian has
+// killed a program.
 func TestGuardianThatActsLateIsKnownToHaveActed(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the guardian needs /proc or cgroups")

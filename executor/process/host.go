@@ -146,7 +146,7 @@ func Open(config Config) (_ *Host, err error) {
 	return h, nil
 }
 
-// Limited tells which limits are kept for all processes of a program together: memory and CPU. The others are kept for
+// Limited returns the limits that hold for all processes of a program together: memory and CPU. The others are kept for
 // each process.
 func (h *Host) Limited() (memory, cpu bool) {
 	return h.groups != nil && h.groups.memory, h.groups != nil && h.groups.cpu
@@ -199,7 +199,7 @@ func (h *Host) undo(made bool) {
 	}
 	h.closeFiles()
 	if made {
-		_ = os.Remove(h.config.Dir) // unless it holds something of somebody else
+		_ = os.Remove(h.config.Dir) // unless it holds files that are not ours
 	}
 }
 

@@ -21,7 +21,7 @@ const (
 	IsolationNone Isolation = "none"
 )
 
-// Isolation tells what is in force.
+// Isolation returns the kinds of isolation that are in force.
 func (h *Host) Isolation() Isolation {
 	switch {
 	case h.namespaces != nil:

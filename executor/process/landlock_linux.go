@@ -39,7 +39,7 @@ func landlockABI() (int, error) {
 	return 0, fmt.Errorf("ask for Landlock: %w", errno)
 }
 
-// handledBy gives the rights that a domain of that version asks for, and what it shuts in. A file's device controls
+// handledBy returns the rights that a domain of that version asks for, and what it shuts in. A file's device controls
 // are not among them, as no device lies in what is closed.
 func handledBy(abi int) (rights, scopes uint64) {
 	rights = readRights | writeRights | folderRights

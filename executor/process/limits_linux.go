@@ -44,9 +44,8 @@ func (p *Process) resourceLimits() (wanted []resourceLimit) {
 // leastData is what the shim needs to become the program.
 const leastData = 64 << 20
 
-// limitFrom sets the limits of a program that has begun already, for want of a shim. The program is a little ahead.
-// One may do so to one's own processes; to those of somebody else only with a capability that even root lacks in many
-// containers.
+// limitFrom sets the limits of a program that has begun already, where there is no shim. The program is a little ahead.
+// A user may limit their own processes. Those of another user need a capability that even root lacks in many containers.
 func (p *Process) limitFrom(wanted []resourceLimit) {
 	for _, limit := range wanted {
 		err := unix.Prlimit(p.pid, limit.Resource, &unix.Rlimit{Cur: limit.Soft, Max: limit.Hard}, nil)

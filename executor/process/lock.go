@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lockFolder keeps a second executor away, which would take this one's programs for leftovers. Whoever holds the lock
-// removes its file before letting go of it.
+// lockFolder keeps a second executor away, which would take this one's programs for leftovers. The holder of the lock
+// removes its file before it releases it.
 func lockFolder(dir string) (*os.File, error) {
 	for {
 		file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)

@@ -54,7 +54,7 @@ func killEach(folder string, wanted func(folder string) bool) (killed int) {
 	return killed
 }
 
-// killAndDoubt is killEach, and tells how many processes did not show what their environment is.
+// killAndDoubt is killEach, and returns how many processes did not show what their environment is.
 func killAndDoubt(folder string, wanted func(pid int, folder string) bool) (killed, unsure int) {
 	self := os.Getpid()
 	for pid := range pids() {
@@ -96,7 +96,7 @@ func marked(pid int, folder string, wanted func(folder string) bool) (is, known 
 	proc := "/proc/" + strconv.Itoa(pid)
 	environment, err := os.ReadFile(proc + "/environ")
 	if err != nil {
-		return false, true // gone, or somebody else's
+		return false, true // gone, or of another user
 	}
 	if len(environment) == 0 {
 		stat, err := os.ReadFile(proc + "/stat")
@@ -110,7 +110,7 @@ func marked(pid int, folder string, wanted func(folder string) bool) (is, known 
 	return false, true
 }
 
-// bare tells of a process's stat, as in proc_pid_stat(5), whether it has no environment for good: it has ended, it is a
+// bare reports from a process's stat, as in proc_pid_stat(5), whether it has no environment for good: it has ended, it is a
 // thread of the kernel, or its environment is empty.
 func bare(stat []byte) bool {
 	const kernelThread = 0x00200000 // PF_KTHREAD

@@ -55,7 +55,7 @@ func unescape(field string) string {
 	}
 }
 
-// otherNames gives the other paths under which mounts show a file or folder, or folders in it: bind mounts.
+// otherNames returns the other paths under which mounts show a file or folder, or folders in it: bind mounts.
 func otherNames(path string, mounts []mount) (names []string) {
 	var on *mount
 	for i, m := range mounts {
@@ -81,7 +81,7 @@ func otherNames(path string, mounts []mount) (names []string) {
 	return names
 }
 
-// relative gives the path from a folder to what is below it, or is it; both are absolute and clean.
+// relative returns the path from a folder to what is below it, or is it; both are absolute and clean.
 func relative(folder, path string) (string, bool) {
 	if folder == "/" || folder == path {
 		return strings.TrimPrefix(path, folder), true

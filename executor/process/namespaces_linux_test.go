@@ -240,7 +240,7 @@ func maskProc() error {
 	return fmt.Errorf("%w: %s", err, output)
 }
 
-// A program that cannot start in namespaces is told apart from namespaces that cannot be made.
+// A program that cannot start in namespaces and namespaces that cannot be made are different errors.
 func TestStartErrorsInNamespacesAreTheSystems(t *testing.T) {
 	needNamespaces(t)
 	host := open(t, process.Config{UID: -1, GID: -1, OwnNamespaces: true})

@@ -26,8 +26,8 @@ type Command struct {
 // ErrLate says that a program was not started, because the time by which it must begin was over.
 var ErrLate = errors.New("process: the time is over by which the program must begin")
 
-// late reports whether a program that must begin before an instant must not begin any more. Whoever starts it looks at the last moment:
-// an executor may be stopped wherever it is, and go on long after.
+// late reports whether it is too late for a program that must begin before an instant. The caller checks at the last
+// moment: an executor may be stopped at any point, and go on long after.
 func late(before time.Time) bool { return !before.IsZero() && !time.Now().Before(before) }
 
 // Limits bound a program; zero is no limit.
@@ -87,14 +87,14 @@ type Process struct {
 	watchs  sync.WaitGroup
 
 	mu     sync.Mutex
-	gone   bool // nothing may be signalled any more: the ids may be somebody else's soon
+	gone   bool // nothing may be signalled any more: another process may get the ids
 	killed bool
 	told   bool // the guardian knows of it
 	over   Over
 	peak   int64 // memory in use, as far as it was looked at
 }
 
-// sample looks at the memory that the program has used so far: at its end it cannot always be told.
+// sample looks at the memory that the program has used so far: at its end it cannot always be measured.
 func (p *Process) sample() {
 	if p.init != nil {
 		return // it looks itself
@@ -105,7 +105,7 @@ func (p *Process) sample() {
 	p.peak = max(p.peak, peak)
 }
 
-// Started tells when the program was started.
+// Started returns when the program was started.
 func (p *Process) Started() time.Time { return p.began }
 
 // Signal sends a signal to the program's process group. After the program's end it does nothing.

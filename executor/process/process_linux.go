@@ -96,7 +96,7 @@ const sampleMost = 5 * time.Second
 // ownPeak is the most memory that this process was known to have used, in KiB.
 var ownPeak atomic.Int64
 
-// maxRSS gives the most memory that a program had in use, 0 if that is not known. The kernel counts what it finds in
+// maxRSS returns the most memory that a program had in use, 0 if that is not known. The kernel counts what it finds in
 // the address space that an exec replaces; a forked program shares ours until then, so that no program seems to have
 // used less than we have. Such a number says nothing.
 func maxRSS(usage *syscall.Rusage) int64 {
@@ -110,7 +110,7 @@ func maxRSS(usage *syscall.Rusage) int64 {
 	return usage.Maxrss << 10
 }
 
-// peakMemory gives the most memory that a living process has had in use, in bytes.
+// peakMemory returns the most memory that a living process has had in use, in bytes.
 func peakMemory(pid string) int64 {
 	data, err := os.ReadFile("/proc/" + pid + "/status")
 	if err != nil {

@@ -101,7 +101,7 @@ func (j *job) end(t testing.TB, host *process.Host) process.Exit {
 	return exit
 }
 
-// lines keeps output, and tells its lines.
+// lines keeps output, and returns its lines.
 type lines struct {
 	mu   sync.Mutex
 	all  bytes.Buffer
@@ -341,7 +341,8 @@ func TestStartErrorsAreTheSystems(t *testing.T) {
 	}
 }
 
-// Whoever starts a program looks at the time at the last moment, and nothing is left of one that would begin too late.
+// The executor reads the clock at the last moment before it starts a program, and leaves nothing of one that would begin
+// too late.
 func TestProgramBeginsInTimeOrNotAtAll(t *testing.T) {
 	for name, config := range map[string]process.Config{
 		"as it is": {UID: -1, GID: -1}, "in namespaces": {UID: -1, GID: -1, OwnNamespaces: true, NoCgroups: true},

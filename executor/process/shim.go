@@ -47,7 +47,7 @@ func become(arguments []string) error {
 	}
 	var errno syscall.Errno
 	if errors.As(err, &errno) {
-		_, _ = unix.Write(shimFile, []byte(strconv.Itoa(int(errno)))) // nobody else can be told
+		_, _ = unix.Write(shimFile, []byte(strconv.Itoa(int(errno)))) // there is no other way to report it
 	}
 	return err
 }
@@ -66,7 +66,7 @@ func limitAndExec(encoded, path string, arguments []string) error {
 	return retryBusy(func() error { return syscall.Exec(path, arguments, environment) })
 }
 
-// awaitShim waits until the program has taken the shim's place, and tells why if it has not.
+// awaitShim waits until the program has taken the shim's place, and returns the reason if it has not.
 func awaitShim(report int) error {
 	defer func() { _ = unix.Close(report) }() // it was only read
 	var text [16]byte

@@ -117,7 +117,7 @@ func (h *Host) fork(command Command, attributes *syscall.ProcAttr) (pid int, err
 	return pid, nil
 }
 
-// forkLimited starts the program by way of the shim; what comes from report tells how that goes on.
+// forkLimited starts the program by way of the shim. The outcome is read from report.
 func (h *Host) forkLimited(limits []resourceLimit, command Command, attributes *syscall.ProcAttr) (pid, report int, err error) {
 	arguments, err := shim(h.config.Guardian, limits, command.Path, command.Args)
 	if err != nil {
@@ -168,7 +168,7 @@ func (e *StartError) Error() string { return fmt.Sprintf("process: start %s: %v"
 // Unwrap gives the system's error.
 func (e *StartError) Unwrap() error { return e.Err }
 
-// stdin gives the file descriptor that the program reads from, and, if it does not hold all of the input, the file to
+// stdin returns the file descriptor that the program reads from, and, if it does not hold all of the input, the file to
 // write it to.
 func (h *Host) stdin(input []byte) (in int, feed *os.File, err error) {
 	if input == nil {

@@ -66,7 +66,7 @@ func claimUsers() (*users, error) {
 	return nil, err
 }
 
-// CheckOwnUsers says why programs would have no users of their own, or gives one that they would have.
+// CheckOwnUsers says why programs would have no users of their own, or returns one that they would have.
 func CheckOwnUsers() (uid int, err error) {
 	u, err := claimUsers()
 	if err != nil {
@@ -105,7 +105,7 @@ func lockBlock(path string) (*os.File, error) {
 	return file, nil
 }
 
-// take gives an id that no program runs as, and none has for as long as possible.
+// take returns an id that no program runs as, and none has for as long as possible.
 func (u *users) take() (int, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

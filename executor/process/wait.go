@@ -29,7 +29,7 @@ func (p *Process) Wait() Exit {
 			p.announce()
 			go p.awaitEnd(ended)
 		case !killed && p.group == nil && p.init == nil:
-			// Somebody keeps the output open who has left the group.
+			// A process that has left the group keeps the output open.
 			killed, err = true, p.out.SetReadDeadline(time.Now().Add(drainLast))
 			killMarked(p.folder.Path, settleTimeout)
 		default:
@@ -58,7 +58,7 @@ func (p *Process) awaitEnd(ended chan struct{}) {
 	_ = p.out.SetReadDeadline(time.Now().Add(wait)) // fails only if the reader has finished
 }
 
-// announce tells the guardian of a program that lives longer. In a cgroup it need not know.
+// announce registers a program that lives longer with the guardian. In a cgroup that is not needed.
 func (p *Process) announce() {
 	if p.host.guardian == nil || p.group != nil {
 		return
@@ -127,7 +127,7 @@ func (p *Process) settle() {
 	}
 	var waited time.Duration
 	for wait := 50 * time.Microsecond; syscall.Kill(-p.pid, 0) == nil && waited < settleTimeout; wait = min(2*wait, 10*time.Millisecond) {
-		// Zombies count as members until somebody buries them, which may take long.
+		// Zombies count as members until their parent reaps them, which may take long.
 		if waited > time.Millisecond && !groupLives(p.pid) {
 			return
 		}
@@ -170,7 +170,7 @@ func (p *Process) read(reader syscall.RawConn) error {
 	return failed
 }
 
-// readRest takes what is in the pipe although somebody still holds it, and gives up then.
+// readRest reads what is in the pipe although another process still holds it, and gives up then.
 func (p *Process) readRest(reader syscall.RawConn) {
 	_ = reader.Control(func(fd uintptr) {
 		buffer := buffers.Get().(*[readSize]byte)

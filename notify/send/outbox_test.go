@@ -189,8 +189,8 @@ func (o *outbox) check(exactly bool) {
 	}
 }
 
-// settle waits until nothing waits to be sent, and long enough for what would be sent a second time. A sender looks every two seconds at all
-// that there is, so hours of this would take minutes.
+// settle waits until nothing waits to be sent, and long enough for what would be sent a second time. A sender looks every
+// two seconds at all that there is, so hours of this would take minutes.
 func (o *outbox) settle() {
 	o.Helper()
 	const between = 90 * time.Minute // two tries, at most

@@ -18,7 +18,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// receiver is a real server on loopback that can be killed and started again on the same port, and fails as it is told.
+// receiver is a real server on loopback that can be killed and started again on the same port, and fails as the test says.
 type receiver struct {
 	t       *testing.T
 	address string

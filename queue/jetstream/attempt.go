@@ -36,7 +36,7 @@ func (q *Queue) Report(ctx context.Context, result engine.Result, after uint64) 
 	return sequence, wrap("jetstream: report run "+result.Run, err)
 }
 
-// Revoke takes an attempt back before anybody claims it. Asked twice, it answers the same.
+// Revoke takes an attempt back before an executor claims it. A second call returns the same.
 func (q *Queue) Revoke(ctx context.Context, of core.Revoke) (bool, error) {
 	_, err := q.decide(ctx, engine.Result{Kind: engine.ResultRevoked, Run: of.Run, Attempt: of.Attempt, Shard: of.Shard, At: now()}, 0)
 	if errors.Is(err, errConflict) {
@@ -64,8 +64,8 @@ func (q *Queue) withdraw(ctx context.Context, subject string, attempt int) error
 	return q.remove(ctx, q.names.tasks, waiting.sequence)
 }
 
-// DeclareLost ends an attempt unless something came after the message with sequence after. Asked twice, it answers
-// the same.
+// DeclareLost ends an attempt unless something came after the message with sequence after. A second call
+// returns the same.
 func (q *Queue) DeclareLost(ctx context.Context, shard int, run string, attempt int, after uint64) (bool, error) {
 	_, err := q.decide(ctx, engine.Result{Kind: engine.ResultLost, Run: run, Attempt: attempt, Shard: shard, At: now()}, after)
 	if errors.Is(err, errConflict) {
@@ -74,9 +74,10 @@ func (q *Queue) DeclareLost(ctx context.Context, shard int, run string, attempt 
 	return err == nil, wrap("jetstream: declare run "+run+" lost", err)
 }
 
-// Inspect tells how an attempt stands, whether its task waits, and until when it holds one of the locks. The task is read
-// first: where it has gone, the claim that it went for is found after it. The subject is read before the locks: whoever has
-// claimed holds the lock, so a claim without a lock is an attempt that ended or lost it, and never one that is about to begin.
+// Inspect returns the state of an attempt, whether its task waits, and until when it holds one of the locks. The task is
+// read first: where it has gone, the claim that it went for is found after it. The subject is read before the locks: an
+// executor that has claimed holds the lock, so a claim without a lock is an attempt that ended or lost it, and never one
+// that is about to begin.
 func (q *Queue) Inspect(ctx context.Context, of core.Inspect) (engine.AttemptState, error) {
 	run, attempt := of.Run, of.Attempt
 	state := engine.AttemptState{Since: q.connectedSince()}
@@ -114,7 +115,7 @@ func (q *Queue) Inspect(ctx context.Context, of core.Inspect) (engine.AttemptSta
 	return state, nil
 }
 
-// decide publishes on an attempt's subject under the condition of its last sequence, or answers errConflict. It
+// decide publishes on an attempt's subject under the condition of its last sequence, or returns errConflict. It
 // looks through three things that are no conflicts: the same message, stored by a try whose answer was lost, a copy that
 // trimming has put in the place of the message with sequence after, and a message that is on its way through a cluster:
 // it may be the same one, or may never arrive.
@@ -170,7 +171,7 @@ const (
 // errOnItsWay says that a message which is in the way has neither arrived nor been lost.
 var errOnItsWay = fmt.Errorf("%w: another message is on its way", ErrUnavailable)
 
-// onItsWay tells, after a conflict, whether the subject's last message is the one that was expected. Then a cluster refuses
+// onItsWay reports, after a conflict, whether the subject's last message is the one that was expected. Then a cluster refuses
 // because it has taken another one that its servers have not agreed on yet.
 func onItsWay(last *stored, expected uint64) bool {
 	if last == nil {

@@ -93,7 +93,7 @@ func benchPublish(b *testing.B, q *Queue) {
 	}
 }
 
-// reportStored tells how many messages a stream has taken for each run, and how large they are on the disk, of one replica.
+// reportStored reports how many messages a stream has taken for each run, and how large they are on the disk, of one replica.
 func reportStored(b *testing.B, q *Queue, stream, unit string, before uint64) {
 	b.Helper()
 	state := stateOf(b, q, stream)

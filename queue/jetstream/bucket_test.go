@@ -78,7 +78,7 @@ func TestFencingTokensGrowThroughEveryLoss(t *testing.T) {
 }
 
 // TestTokensOfRunsThatOverlapDiffer has many runs of one job at once, each under a lock of its own: no two have the
-// same token, and whoever began later has the greater.
+// same token, and the run that began later has the greater one.
 func TestTokensOfRunsThatOverlapDiffer(t *testing.T) {
 	t.Parallel()
 	server := startServer(t, t.TempDir(), "")

@@ -131,8 +131,8 @@ func startCluster(t *testing.T) *Queue {
 	return connect(t, Config{URL: first.ClientURL(), Replicas: 3})
 }
 
-// A cluster refuses a message on a subject on which another one is not agreed on yet. That one may be the first try of the
-// same: whoever takes it for somebody else's gives up an attempt, or a shard, that is its own.
+// A cluster refuses a message on a subject on which another message is not agreed on yet. The other message may be the
+// first try of the same: a sender that takes it for another sender's gives up an attempt, or a shard, of its own.
 func TestATryThatIsOnItsWayIsNobodyElses(t *testing.T) {
 	t.Parallel()
 	q := startCluster(t)

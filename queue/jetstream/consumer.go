@@ -37,7 +37,7 @@ func (q *Queue) makeConsumer(ctx context.Context, owners []*owner) (name string,
 	return config.Name, err
 }
 
-// createConsumer makes a consumer under a name of its own, and tells how many messages wait for it. It is asked again
+// createConsumer makes a consumer under a name of its own, and returns how many messages wait for it. It is asked again
 // where no answer comes, as the leader that was to make it may have died.
 func (q *Queue) createConsumer(ctx context.Context, stream string, config *jetstream.ConsumerConfig) (pending uint64, err error) {
 	var made consumerInfo
@@ -49,8 +49,8 @@ func (q *Queue) createConsumer(ctx context.Context, stream string, config *jetst
 	return made.Pending, wrap("make consumer "+config.Name, err)
 }
 
-// removeConsumer asks for the end of a consumer, and does not wait for it: whoever makes it anew because it does not
-// answer would wait for its server. What is not removed the server forgets.
+// removeConsumer asks the server to delete a consumer, and does not wait: a caller that recreates it because it does not
+// answer would wait for its server. The server removes an unused consumer by itself.
 func (q *Queue) removeConsumer(stream, consumer string) {
 	q.requests.send(&nats.Msg{Subject: "$JS.API.CONSUMER.DELETE." + stream + "." + consumer}, func(_ *nats.Msg, err error) {
 		if err != nil {
@@ -72,7 +72,7 @@ type consumerInfo struct {
 	Pending    uint64 `json:"num_pending"`
 }
 
-// consumerInfo gives a consumer's state, nil if it does not exist.
+// consumerInfo returns a consumer's state, nil if it does not exist.
 func (q *Queue) consumerInfo(ctx context.Context, stream, consumer string) (*consumerInfo, error) {
 	var info consumerInfo
 	err := q.ask(ctx, "CONSUMER.INFO."+stream+"."+consumer, struct{}{}, &info)

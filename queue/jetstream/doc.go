@@ -1,6 +1,6 @@
 // Package jetstream carries Tidewheel's work over NATS JetStream: it is the adapter behind the queue ports of
-// engine/shard and of executor, and behind what the web asks of a queue. It also embeds a NATS server, for whoever
-// runs everything in one process.
+// engine/shard and of executor, and behind what the web asks of a queue. It also embeds a NATS server, for users who
+// run everything in one process.
 //
 // Where things are:
 //
@@ -14,7 +14,7 @@
 // is claimed; an attempt's subject ends in Finished or Lost and never in both; a lock excludes until it expires, and
 // tokens grow over restarts; results come to their shard in order, and from the first unacknowledged on after any
 // restart of either side. What it does not promise: that an acknowledged message survives a power cut. The store is
-// the truth, and whoever publishes can publish again.
+// the truth, and the publisher can publish again.
 //
 // It is written to be cheap, because the queue is most of what a run costs (BenchmarkWholePath). Every request that
 // JetStream answers goes through one subscription and one table (requests.go), because a future, a subscription or a

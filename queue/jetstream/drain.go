@@ -13,7 +13,7 @@ import (
 // it was told: one that has not looked for so long is not among the living.
 const orderKept = time.Hour
 
-// OrderDrain leaves an order for an executor, in the place of one that was left before, and tells it to look.
+// OrderDrain leaves an order for an executor, in the place of one that was left before, and notifies it.
 func (q *Queue) OrderDrain(ctx context.Context, executor string, order engine.DrainOrder) error {
 	operation := "jetstream: order executor " + executor
 	if !engine.ValidID(executor) {
@@ -35,7 +35,7 @@ func (q *Queue) OrderDrain(ctx context.Context, executor string, order engine.Dr
 	return nil
 }
 
-// DrainOrder gives the order that was left for an executor last, false if none is kept.
+// DrainOrder returns the order that was left for an executor last, false if none is kept.
 func (q *Queue) DrainOrder(ctx context.Context, executor string) (engine.DrainOrder, bool, error) {
 	operation := "jetstream: look for orders to executor " + executor
 	last, err := q.last(ctx, "KV_"+q.names.leases, q.names.order(executor))

@@ -89,7 +89,7 @@ func (q *Queue) protocolInUse(ctx context.Context) (int, error) {
 	return strconv.Atoi(string(last.data))
 }
 
-// lastEntry gives the last entry of LEASES under a subject, nil if there is none. Any replica may answer, so that what was written
+// lastEntry returns the last entry of LEASES under a subject, nil if there is none. Any replica may answer, so that what was written
 // just now may be missing: an enrolled executor reads nothing there that it decides by at once.
 func (q *Queue) lastEntry(ctx context.Context, subject string) (*stored, error) {
 	answer, err := q.requests.do(ctx, &nats.Msg{Subject: q.names.directGet(subject)})

@@ -285,7 +285,7 @@ func TestEnrolledExecutorIsRefusedTheRest(t *testing.T) {
 	}
 }
 
-// Credentials that are not the account's, have expired, or are somebody else's open nothing.
+// Credentials that are not the account's, have expired, or belong to another executor open nothing.
 func TestCredentialsThatAreNotGoodOpenNothing(t *testing.T) {
 	t.Parallel()
 	embedded, _ := embeddedSite(t)

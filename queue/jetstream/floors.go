@@ -20,11 +20,11 @@ const floorDelay = 200 * time.Millisecond
 type floor struct {
 	Sequence uint64 `json:"sequence"`
 	// At is the time of the message with that sequence. After a power cut, which may take the end of a stream, the
-	// same sequence can be another message: this tells.
+	// same sequence can be another message: this shows it.
 	At time.Time `json:"at,omitzero"`
 }
 
-// passed tells that a floor may go on to a place once it has reached a sequence: nobody is given what lies between.
+// passed says that a floor may go on to a place once it has reached a sequence: nobody is given what lies between.
 type passed struct {
 	behind uint64
 	to     floor
@@ -50,7 +50,7 @@ func newFloors(q *Queue) *floors {
 	return &floors{q: q, known: make(map[int]floor), passed: make(map[int]passed), stored: make(map[int]uint64)}
 }
 
-// raise tells that a shard's results up to a place are dealt with.
+// raise records that a shard's results up to a place are dealt with.
 func (f *floors) raise(shard int, to floor) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -67,7 +67,7 @@ func (f *floors) raise(shard int, to floor) {
 	f.arm()
 }
 
-// pass tells that a shard has nothing to deal with up to a place but what it was given up to a sequence (0: nothing).
+// pass records that a shard has nothing to deal with up to a place but what it was given up to a sequence (0: nothing).
 func (f *floors) pass(shard int, given uint64, to floor) {
 	f.mu.Lock()
 	f.passed[shard] = passed{given, to}
@@ -146,7 +146,7 @@ func (f *floors) store(ctx context.Context, shard int) error {
 	return nil
 }
 
-// load gives a shard's floor as of now, and makes it if the shard was never read before: trimming waits for all of
+// load returns a shard's floor as of now, and makes it if the shard was never read before: trimming waits for all of
 // them.
 func (f *floors) load(ctx context.Context, shard int) (floor, error) {
 	entry, err := f.q.last(ctx, "KV_"+f.q.names.leases, f.q.names.floor(shard))

@@ -59,7 +59,7 @@ func (q *Queue) claimFor(ctx context.Context, store string, ttl time.Duration) e
 	return err
 }
 
-// Serves tells which store this NATS serves, "" if nobody has said so lately.
+// Serves returns the store that this NATS serves, "" if no server has announced one lately.
 func (q *Queue) Serves(ctx context.Context) (store string, err error) {
 	last, err := q.last(ctx, "KV_"+q.names.leases, q.names.entry("store"))
 	if err != nil || last == nil || isMarker(last) {
@@ -101,7 +101,7 @@ func (e *NewerError) Error() string {
 	return fmt.Sprintf("%s is used by a newer Tidewheel, whose nodes speak protocol %d, and this one knows up to %d: update this node to their version", e.Address, e.Found, e.Known)
 }
 
-// agree makes sure that this node understands the others, and tells older ones that start later that it is here.
+// agree checks that this node understands the others, and announces itself to older ones that start later.
 func (q *Queue) agree(ctx context.Context) error {
 	const operation = "jetstream: agree on a protocol"
 	subject := q.names.entry("protocol")
@@ -131,7 +131,7 @@ func (q *Queue) agree(ctx context.Context) error {
 	}
 }
 
-// Identity gives the name that this NATS was given when it was first used, so that one is told from another.
+// Identity returns the name that this NATS was given when it was first used, which differs from that of any other.
 func (q *Queue) Identity(ctx context.Context) (string, error) {
 	subject := q.names.entry("queue")
 	for {

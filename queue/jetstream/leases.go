@@ -37,7 +37,7 @@ func (q *Queue) AcquireLease(ctx context.Context, shard int, engineID string, re
 	}
 }
 
-// RenewLease gives an engine's entry another ttl. A renewal that was stored although its answer was lost is found again
+// RenewLease extends an engine's entry by ttl. A renewal that was stored although its answer was lost is found again
 // by the revision that it replaced, and renewed: its life began earlier than this call.
 func (q *Queue) RenewLease(ctx context.Context, shard int, engineID string, revision uint64, ttl time.Duration) (uint64, error) {
 	replaces := strconv.FormatUint(revision, 10)
@@ -63,7 +63,7 @@ func (q *Queue) RenewLease(ctx context.Context, shard int, engineID string, revi
 // engine has settled, and replaces it; it is not to expire in a cluster at just that time.
 const releasedLife = time.Hour
 
-// ReleaseLease removes the entry with this revision, and gives the revision of the marker in its place.
+// ReleaseLease removes the entry with this revision, and returns the revision of the marker in its place.
 func (q *Queue) ReleaseLease(ctx context.Context, shard int, revision uint64) (uint64, error) {
 	message := newOutgoing(q.names.lease(shard))
 	message.set("KV-Operation", "PURGE")
@@ -139,7 +139,7 @@ func (q *Queue) Engines(ctx context.Context) ([]engine.EnginePresence, error) {
 	return present, nil
 }
 
-// ShardOwners tells which engine has the lease of each shard, "" where nobody has.
+// ShardOwners returns the engine that has the lease of each shard, "" where none has.
 func (q *Queue) ShardOwners(ctx context.Context) (owners [engine.Shards]string, err error) {
 	entries, err := q.entries(ctx, q.names.leases, "shard.*")
 	if err != nil {
@@ -153,7 +153,7 @@ func (q *Queue) ShardOwners(ctx context.Context) (owners [engine.Shards]string, 
 	return owners, nil
 }
 
-// WatchLeases tells what LEASES holds of shards and engines, and then each change, until ctx ends. It begins again
+// WatchLeases passes on what LEASES holds of shards and engines, and then each change, until ctx ends. It begins again
 // whenever the connection was lost, because the server may have lost something with it.
 func (q *Queue) WatchLeases(ctx context.Context, handle func(lease.Input)) error {
 	for failures := 0; ; failures++ {

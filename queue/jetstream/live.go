@@ -14,7 +14,7 @@ import (
 // watchEvery is how often a viewer says that it still watches; an executor sends for three times as long.
 const watchEvery = 5 * time.Second
 
-// Ask tells whichever executor runs an attempt to end its program, or that it may begin it. All executors hear of it: one
+// Ask requests the executor that runs an attempt to end its program, or lets it begin it. All executors receive it: one
 // subject, of which each drops what is not its own. The permission to begin is signed.
 func (q *Queue) Ask(_ context.Context, control engine.Control) error {
 	if control.Kind == engine.ControlBegin {
@@ -37,7 +37,7 @@ func (q *Queue) Controls(ctx context.Context, handle func(engine.Control)) error
 	}, nil)
 }
 
-// PublishWake tells the owner of a shard to look at the store.
+// PublishWake requests the owner of a shard to read the store.
 func (q *Queue) PublishWake(_ context.Context, wake engine.Wake) error {
 	return q.hint(q.names.wake(wake.Shard), wake)
 }
@@ -47,13 +47,13 @@ func (q *Queue) Wakes(ctx context.Context, handle func(engine.Wake)) error {
 	return hear(ctx, q, q.names.wakes(), handle, nil)
 }
 
-// LogFrame shows a piece of an attempt's output to whoever watches.
+// LogFrame shows a piece of an attempt's output to the users who watch it.
 func (q *Queue) LogFrame(frame engine.LogFrame) error {
 	return q.hint(q.names.log(frame.Run, frame.Attempt), frame)
 }
 
 // WatchLog calls handle with an attempt's output as it appears, from one goroutine, until ctx ends; then it returns
-// nil. The executor begins with the recent output, and frames may be lost: Offset tells.
+// nil. The executor begins with the recent output, and frames may be lost: Offset shows that.
 func (q *Queue) WatchLog(ctx context.Context, run string, attempt int, handle func(engine.LogFrame)) error {
 	if !engine.ValidID(run) {
 		return fmt.Errorf("jetstream: watch log: %q is no run", run)

@@ -24,7 +24,7 @@ type heldLock struct {
 	after    string // the revision that it replaced, "" for a new one
 }
 
-// Lock makes the lock, or answers *executor.HeldError. The token is the entry's sequence in the bucket, which only
+// Lock makes the lock, or returns *executor.HeldError. The token is the entry's sequence in the bucket, which only
 // ever grows. A lock that was made although its answer was lost is found again by the holder's Try.
 func (q *Queue) Lock(ctx context.Context, key string, holder executor.LockHolder, ttl time.Duration) (uint64, error) {
 	for free := q.markers.take(key, time.Now()); ; { // the sequence under which the lock is free: none, or a marker's
@@ -71,7 +71,7 @@ func (q *Queue) Lock(ctx context.Context, key string, holder executor.LockHolder
 // headerAfter names the revision that a refresh has replaced.
 const headerAfter = "Tidewheel-After"
 
-// Refresh gives the lock another ttl from now. A refresh that was stored although its answer was lost is found again
+// Refresh extends the lock by ttl from now. A refresh that was stored although its answer was lost is found again
 // by the revision that it replaced, and refreshed: its life began earlier than this call.
 func (q *Queue) Refresh(ctx context.Context, key string, holder executor.LockHolder, revision uint64, ttl time.Duration) (uint64, error) {
 	replaces := strconv.FormatUint(revision, 10)
@@ -126,7 +126,7 @@ func (q *Queue) Unlock(ctx context.Context, key string, revision uint64) error {
 		case err != nil:
 			return wrap("jetstream: unlock "+key, err)
 		case !onItsWay(last, revision):
-			return nil // it has gone, or is somebody else's
+			return nil // it has gone, or has another holder
 		case tries == onItsWayTries || !pause(ctx, onItsWayPause):
 			return wrap("jetstream: unlock "+key, errOnItsWay)
 		}
@@ -149,7 +149,7 @@ func (q *Queue) putLock(ctx context.Context, key string, holder executor.LockHol
 	return q.publish(ctx, message, &expected)
 }
 
-// lockEntry gives a lock, nil if it is free.
+// lockEntry returns a lock, nil if it is free.
 func (q *Queue) lockEntry(ctx context.Context, key string) (*heldLock, error) {
 	last, err := q.last(ctx, "KV_"+q.names.locks, q.names.lock(key))
 	if err != nil || last == nil || isMarker(last) {

@@ -35,7 +35,7 @@ func (m *markers) put(key string, sequence uint64, now time.Time) {
 	m.young[key] = marker{sequence, now}
 }
 
-// take gives the sequence of the key's marker, 0 if there should be none by now, and forgets it.
+// take returns the sequence of the key's marker, 0 if there should be none by now, and forgets it.
 func (m *markers) take(key string, now time.Time) uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -116,7 +116,7 @@ func (q *Queue) ask(ctx context.Context, subject string, question, answer any) e
 	return nil
 }
 
-// last gives a subject's last message, nil if it has none. The stream's leader answers, so what was acknowledged
+// last returns a subject's last message, nil if it has none. The stream's leader answers, so what was acknowledged
 // before is seen. The subject may have wildcards.
 func (q *Queue) last(ctx context.Context, stream, subject string) (*stored, error) {
 	if q.config.Enrolled != nil && stream == "KV_"+q.names.leases {
@@ -161,7 +161,7 @@ type nextQuestion struct {
 	Since    *time.Time `json:"start_time,omitempty"`
 }
 
-// firstFrom gives the place of the first message of a subject from a sequence on, 0 if there is none. The stream's leader
+// firstFrom returns the place of the first message of a subject from a sequence on, 0 if there is none. The stream's leader
 // answers: what was acknowledged before is seen, and no replica is asked that stands still.
 func (q *Queue) firstFrom(ctx context.Context, stream, subject string, from uint64) (sequence uint64, at time.Time, err error) {
 	var answer struct {
@@ -177,7 +177,7 @@ func (q *Queue) firstFrom(ctx context.Context, stream, subject string, from uint
 	return answer.Message.Sequence, answer.Message.Time, err
 }
 
-// following gives the place of a message; the highest number if there is none. Any replica may answer, so that what
+// following returns the place of a message; the highest number if there is none. Any replica may answer, so that what
 // was acknowledged just now may be missing.
 func (q *Queue) following(ctx context.Context, stream string, question nextQuestion) (sequence uint64, at time.Time, err error) {
 	payload, err := json.Marshal(question)

@@ -12,8 +12,8 @@ const overdueAfter = 2 * time.Second
 // that it had removed, and not remove them a second time (server.go): who waits for such a lock waits for ever.
 //
 // It compares no clocks of different machines. An entry that this process has seen unchanged for longer than its life
-// was refreshed by nobody in that time; its holder has given it up, as it must before the life ends. So it is free, and
-// whoever takes it names the entry's revision, so that the server decides if anybody was quicker.
+// was not refreshed in that time; its holder has given it up, as it must before the life ends. So it is free. The process
+// that takes it names the entry's revision, so that the server refuses it if another process was quicker.
 type overdue struct {
 	after time.Duration
 

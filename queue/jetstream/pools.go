@@ -25,24 +25,24 @@ const (
 	// maxPools bounds the pools in use at once: each has two consumers, at which every idle executor that serves it has
 	// requests standing.
 	maxPools = engine.MaxPools
-	// poolRefresh is how long whoever publishes to a pool believes that the table has it.
+	// poolRefresh is how long a publisher to a pool believes that the table has it.
 	poolRefresh = 5 * time.Minute
 	// poolKept is for how long a pool stays that is empty and that nobody publishes to. It is far above poolRefresh, so
 	// that nobody who believes in a pool publishes to one that is gone.
 	poolKept = 30 * time.Minute
 	// poolPause is for how long nobody looks for room after there was none.
 	poolPause = 5 * time.Second
-	// poolLook is how often an executor reads the table without being told to.
+	// poolLook is how often an executor reads the table without a notification.
 	poolLook = 10 * time.Second
 )
 
 // pool is the queues of one tier for executors with certain labels: tasks.<tier>-<hash>.<class>.<run>. All pools
-// that are in use stand in one table, the entry "pools" of LEASES. Whoever publishes writes it, each executor reads it
-// and pulls from those that it may serve (ADR 24). The tiers themselves, without labels, are no part of the table.
+// that are in use stand in one table, the entry "pools" of LEASES. Publishers write it. Each executor reads it
+// and pulls from the pools that it may serve (ADR 24). The tiers themselves, without labels, are no part of the table.
 type pool struct {
 	Tier   spec.Tier         `json:"tier"`
 	RunsOn map[string]string `json:"runs_on"`
-	// Used is when somebody last said that it is in use; not more often than once in poolRefresh.
+	// Used is when a publisher last recorded that it is in use; at most once in poolRefresh.
 	Used time.Time `json:"used"`
 }
 
@@ -61,7 +61,7 @@ func poolToken(tier spec.Tier, runsOn map[string]string) string {
 	return string(tier) + "-" + hex.EncodeToString(hash[:8])
 }
 
-// pools is what this process knows of the table as somebody who publishes.
+// pools is what this process, as a publisher, knows of the table.
 type pools struct {
 	opening singleflight.Group
 	mu      sync.Mutex
@@ -110,7 +110,7 @@ func (p *pools) forget() {
 	clear(p.refused)
 }
 
-// readPools gives the table and its revision, 0 if there is none yet.
+// readPools returns the table and its revision, 0 if there is none yet.
 func (q *Queue) readPools(ctx context.Context) (poolTable, uint64, error) {
 	var table poolTable
 	last, err := q.last(ctx, "KV_"+q.names.leases, q.names.entry("pools"))
@@ -247,7 +247,7 @@ func (q *Queue) SweepPools(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// dropPools takes what is empty and out of use from the table, and tells how many pools are left.
+// dropPools takes what is empty and out of use from the table, and returns how many pools are left.
 func (q *Queue) dropPools(ctx context.Context, now time.Time) (left int, err error) {
 	table, revision, err := q.readPools(ctx)
 	if err != nil {
@@ -325,13 +325,13 @@ func (q *Queue) consumerConfig(p *pool, class spec.Class) jetstream.ConsumerConf
 		MaxAckPending: -1, MaxWaiting: 16384,
 		PriorityPolicy: jetstream.PriorityPolicyPrioritized, PriorityGroups: []string{priorityGroup},
 	}
-	if len(p.RunsOn) > 0 { // for whoever looks at the NATS
+	if len(p.RunsOn) > 0 { // for an operator who lists the consumers
 		config.Description = fmt.Sprintf("Tidewheel: %s %s tasks for executors with %s", p.Tier, class, spec.RunsOnText(p.RunsOn))
 	}
 	return config
 }
 
-// poolDepths tells what waits in the pools of a tier and class, in the order of their labels.
+// poolDepths returns the depths of the pools of a tier and class, in the order of their labels.
 func (q *Queue) poolDepths(ctx context.Context, table []pool, tier spec.Tier, class spec.Class) ([]engine.PoolDepth, error) {
 	var depths []engine.PoolDepth
 	for i := range table {

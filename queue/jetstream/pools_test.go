@@ -85,7 +85,7 @@ func TestNoMorePoolsThanThereMayBe(t *testing.T) {
 	}
 }
 
-// Consumers may be lost, by somebody's hand or with a server: executors that served them make them again.
+// Consumers may be lost, with a server or because a person deletes them: executors that served them make them again.
 func TestPoolWhoseConsumersAreLost(t *testing.T) {
 	t.Parallel()
 	server := startServer(t, t.TempDir(), "")
@@ -130,7 +130,7 @@ func TestPoolWhoseConsumersAreLost(t *testing.T) {
 	}
 }
 
-// Where one slot is free a class with several sources must still ask somebody, whatever is not believed.
+// With one free slot, a class with several sources must still ask one of them, even if it expects nothing from any.
 func TestSpreadAsksSomebody(t *testing.T) {
 	t.Parallel()
 	server := startServer(t, t.TempDir(), "")

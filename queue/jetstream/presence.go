@@ -47,7 +47,7 @@ func (q *Queue) Executors(ctx context.Context) ([]engine.Presence, error) {
 	return present, nil
 }
 
-// Depths tells what waits in each tier and class, premium first, what is for executors with certain labels
+// Depths returns the number of waiting tasks in each tier and class, premium first, what is for executors with certain labels
 // included.
 func (q *Queue) Depths(ctx context.Context) ([]engine.QueueDepth, error) {
 	table, _, err := q.readPools(ctx)

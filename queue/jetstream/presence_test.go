@@ -8,7 +8,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// An executor that stops in good order is told of. One whose presence runs out is not: nobody knows what became of it.
+// An executor that stops in good order announces it. One whose presence expires does not: its fate is unknown.
 func TestOnlyExecutorsThatWithdrawLeave(t *testing.T) {
 	t.Parallel()
 	server := startServer(t, t.TempDir(), "")

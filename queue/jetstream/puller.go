@@ -54,7 +54,7 @@ type puller struct {
 	workers sync.WaitGroup
 	work    chan *delivery // for workers that are idle; has room for all of them
 	broken  chan struct{}  // holds one: the consumers do not answer as they should
-	making  atomic.Bool    // somebody makes sure of the consumers
+	making  atomic.Bool    // a goroutine is checking the consumers
 
 	mu      sync.Mutex
 	stopped bool
@@ -145,7 +145,7 @@ func (p *puller) receive(message *nats.Msg) {
 	}
 	p.mu.Unlock()
 	if !taken {
-		if err := task.Nak(0); err != nil { // it comes again to somebody after the ack wait
+		if err := task.Nak(0); err != nil { // the server delivers it again after the ack wait
 			p.q.log.Debug("a task could not be given back", "error", err)
 		}
 		return
@@ -171,9 +171,9 @@ func (p *puller) worker(task *delivery) {
 	}
 }
 
-// drop ends a copy that nobody may run any more. If its run is waiting after all, because whoever was handed it had no
-// slot free, the engine finds that nothing waits for it, no lock and no claim, and publishes it again. It would look by
-// itself, but the later the longer the run waits: so it is told.
+// drop ends a copy that no executor may run any more. If its run still waits, because the executor that received it had
+// no free slot, the engine finds no message, no lock and no claim for it, and publishes it again. The engine also checks
+// by itself, but ever more rarely the longer the run waits: so drop wakes it.
 func (p *puller) drop(task *delivery) {
 	p.q.log.Info("a task that was handed out long ago came again, and is left to the engine", "subject", task.message.Subject)
 	if err := task.Ack(); err != nil {
@@ -205,7 +205,7 @@ func (p *puller) source(subject string) *source {
 	return nil
 }
 
-// ended reads what tells that a request has ended before it brought all that it asked for.
+// ended reads the message that ends a request before it brought all that it asked for.
 func (p *puller) ended(message *nats.Msg) {
 	index, request, ok := strings.Cut(strings.TrimPrefix(message.Subject, p.inbox+"."), ".")
 	i, err := strconv.Atoi(index)
@@ -326,7 +326,7 @@ func (p *puller) keep(now time.Time) {
 	p.mu.Unlock()
 	for _, task := range slow {
 		if err := p.q.conn.Publish(task.message.Reply, []byte("+WPI")); err != nil {
-			return // somebody else is given them
+			return // the server delivers them to another executor
 		}
 	}
 }

@@ -48,7 +48,7 @@ type Queue struct {
 	cancel     context.CancelFunc
 
 	mu        sync.Mutex
-	listeners map[*listener]struct{} // told when the connection was made again
+	listeners map[*listener]struct{} // notified when the connection was made again
 }
 
 // listener hears that the connection was lost and made again: what was asked over the old one is forgotten.
@@ -240,7 +240,7 @@ func (q *Queue) Close() {
 	q.mu.Unlock()
 	q.requests.fail(errors.New("the connection is closed"), true)
 	q.background.Wait()
-	if q.conn.IsConnected() { // otherwise there is nobody to flush to, and the flush would wait for somebody
+	if q.conn.IsConnected() { // without a server the flush would wait until there is one
 		if err := q.conn.FlushTimeout(q.config.Timeout); err != nil {
 			q.log.Debug("nats: last flush", "error", err)
 		}

@@ -88,7 +88,7 @@ func (r *reader) leave(o *owner) {
 func (r *reader) tell() {
 	select {
 	case r.changed <- struct{}{}:
-	default: // told already
+	default: // signalled already
 	}
 }
 
@@ -150,7 +150,7 @@ func (r *reader) session(ctx context.Context, owners []*owner) (progress bool, e
 		return false, err
 	}
 	defer q.removeConsumer(q.names.results, consumer)
-	// Room for all that can be asked for, and for what tells the ends of pulls: nothing is ever dropped for want of it.
+	// Room for all that can be asked for, and for the messages that end pulls: nothing is ever dropped for lack of room.
 	s := &session{q: q, owners: owners, consumer: consumer, messages: make(chan *nats.Msg, resultsBatch+16), inbox: q.conn.NewInbox()}
 	sub, err := q.conn.ChanSubscribe(s.inbox+".*", s.messages)
 	if err != nil {
@@ -267,7 +267,7 @@ func (s *session) take(message *nats.Msg) error {
 	return nil
 }
 
-// status reads what tells that a pull has ended.
+// status reads the message that ends a pull.
 func (s *session) status(message *nats.Msg) error {
 	status := message.Header.Get("Status")
 	switch status {
@@ -311,7 +311,7 @@ func (b *batch) add(shard int, result engine.Result, at floor) {
 	b.count[shard]++
 }
 
-// pass tells of a message that nobody is given.
+// pass reports a message that no executor gets.
 func (b *batch) pass(shard int, at floor) {
 	if b.last[shard].Sequence == 0 {
 		b.seen = append(b.seen, shard)

@@ -28,7 +28,7 @@ var ErrUnavailable = errors.New("NATS is not available")
 //
 // What was asked of a server that died with the question is never answered, and the connection, which may be to another
 // server, does not tell. So a question without an answer is asked again, while the answer to the first still counts.
-// Whoever asks must bear that it is done twice.
+// The caller must tolerate that the server does it twice.
 type requests struct {
 	conn    *nats.Conn
 	inbox   string // ends with a dot
@@ -47,11 +47,11 @@ type requests struct {
 type request struct {
 	number  uint64
 	subject string
-	answers chan answer // of whoever waits for the answer; holds one
+	answers chan answer // of the caller that waits for the answer; holds one
 
 	done    func(*nats.Msg, error) // called once, if it is not nil
 	busy    bool                   // an answer is waited for
-	message *nats.Msg              // the question; whoever asked leaves it alone while busy
+	message *nats.Msg              // the question; the caller must not touch it while busy
 	asked   time.Time
 	repeats int  // how often it was asked again
 	given   bool // up: not to be used again
@@ -230,7 +230,7 @@ func (r *requests) sweep() {
 	r.giveUpAll(now, fmt.Errorf("%w: no answer within %v", ErrUnavailable, r.timeout))
 }
 
-// unanswered gives copies of the questions that it is time to ask again.
+// unanswered returns copies of the questions that it is time to ask again.
 func (r *requests) unanswered(now time.Time) (messages []*nats.Msg) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -101,7 +101,7 @@ func TestLateAnswer(t *testing.T) {
 	}
 }
 
-// TestTimeout ends what is not answered, once and with the reason, whether somebody waits or not.
+// TestTimeout ends a request that gets no answer, once and with the reason, whether a caller waits for it or not.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	server := startServer(t, t.TempDir(), "")

@@ -111,7 +111,7 @@ func (q *Queue) locate(ctx context.Context, owners []*owner) error {
 	return wrap("locate", group.Wait())
 }
 
-// resume gives a shard's floor, none if it belongs to messages that were lost.
+// resume returns a shard's floor, none if it belongs to messages that were lost.
 func (q *Queue) resume(ctx context.Context, number int) (floor, error) {
 	at, err := q.floors.load(ctx, number)
 	if err != nil || at.Sequence == 0 {

@@ -61,7 +61,7 @@ func TestFloorOfLostMessages(t *testing.T) {
 					}
 				})
 			}()
-			// One more tells that all before it were delivered.
+			// One more shows that all before it were delivered.
 			if _, err := q.Claim(t.Context(), engine.Result{Kind: engine.ResultStarted, Run: "end", Attempt: 1, Shard: 3}); err != nil {
 				t.Fatal(err)
 			}

@@ -153,7 +153,7 @@ func (p *puller) round(l *level, room int, now time.Time) {
 	l.forgive()
 }
 
-// share tells how many of the next tasks should be premium, keeping the weight over many small rounds.
+// share returns how many of the next tasks should be premium, keeping the weight over many small rounds.
 func (p *puller) share(room int) (premium int) {
 	for range room {
 		if p.turn = (p.turn + 1) % (p.config.PremiumWeight + 1); p.turn != 0 {

@@ -67,7 +67,7 @@ func StartServer(ctx context.Context, config ServerConfig) (*Server, error) {
 		return nil, fmt.Errorf("nats: another process uses the store folder %s: stop it, or give this one a folder of its own", config.StoreDir)
 	}
 	if config.Listen != "" {
-		// The server would only log that the port is taken, and retry; whoever starts it wants to know now.
+		// The server would only log that the port is taken, and retry; the caller needs the error now.
 		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", config.Listen)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("nats: %w: give another address", err), lock.Unlock())

@@ -143,7 +143,7 @@ func (d *delivery) Refuse(refused *executor.RefusedError) error {
 	return nil
 }
 
-// wake tells the engine that nobody was given this task.
+// wake notifies the engine that no executor got this task.
 func (d *delivery) wake() error {
 	task, err := decodeTask(d.message.Data)
 	if err != nil {

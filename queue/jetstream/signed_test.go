@@ -231,7 +231,7 @@ func TestTaskOfAnUnknownKeyIsGivenBackBeforeItIsRefused(t *testing.T) {
 	}
 }
 
-// Claims are kept for a while only: a copy that somebody kept and sends again later would find none in its way.
+// Claims are kept for a while only: a copy that an attacker kept and sends again later would find none in its way.
 func TestOldTaskMustBeConfirmed(t *testing.T) {
 	t.Parallel()
 	server := ownServer(t)

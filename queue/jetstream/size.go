@@ -62,7 +62,7 @@ func (q *Queue) isFull(ctx context.Context) (full bool, bytes uint64, err error)
 	return state.Bytes > uint64(q.config.ResultsLimit), state.Bytes, err
 }
 
-// followFullness tells a puller when RESULTS gets full, and when there is room again, until ctx ends. full is how it was last.
+// followFullness notifies a puller when RESULTS gets full, and when there is room again, until ctx ends. full is how it was last.
 func (q *Queue) followFullness(ctx context.Context, full bool, changed chan<- bool) {
 	every := min(roomEvery, max(q.config.ClaimWindow/4, time.Second))
 	for pause(ctx, every) {

@@ -13,7 +13,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// priorityGroup is the one group of every task consumer: its members are told apart by their priorities.
+// priorityGroup is the one group of every task consumer: its members differ in their priorities.
 const priorityGroup = "executors"
 
 // startPatience is how long a cluster may take to choose its leaders. While it does, it does not answer.

@@ -53,7 +53,7 @@ func (q *Queue) maintain(ctx context.Context) {
 }
 
 // Trim deletes from RESULTS what every shard had acknowledged when it was called a claim window before now, or earlier. It
-// answers the number of messages, 0 the first time. The window begins with the acknowledgement: an engine that has not
+// returns the number of messages, 0 the first time. The window begins with the acknowledgement: an engine that has not
 // read the claim may publish the attempt once more, and that copy may wait for most of a claim window (see Outlived).
 //
 // The last message of an attempt that still runs is where the attempt will be decided, however long it runs. If it
@@ -85,7 +85,7 @@ type trimAt struct {
 	limit uint64
 }
 
-// before notes what could go now, and gives what could already at an instant, 0 if that is not known.
+// before notes what could go now, and returns what could already at an instant, 0 if that is not known.
 func (t *trims) before(instant, now time.Time, limit uint64) (then uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -139,7 +139,7 @@ func (q *Queue) trimLimit(ctx context.Context, now time.Time) (uint64, error) {
 	return limit, nil
 }
 
-// carry puts copies of what running attempts need in the place of what goes. Who runs is told by the locks: they are
+// carry puts copies of what running attempts need in the place of what goes. The locks show which attempts run: they are
 // as many as there are running attempts, however many have ended. An attempt claims only under its lock, so that one
 // that begins now has its first message behind the limit.
 func (q *Queue) carry(ctx context.Context, limit uint64) error {

@@ -16,8 +16,8 @@ import (
 // watchForgotten is how long the consumer of a watch is kept that nobody listens to any more.
 const watchForgotten = 10 * time.Second
 
-// watch tells what a bucket holds under some patterns of keys, calls told, and then tells each change, until told answers
-// false (then it returns nil), ctx ends, or the watch does not go on (errStale): its consumer has gone, a message is
+// watch calls handle for what a bucket holds under some patterns of keys, calls told, and then handle for each change, until
+// told returns false (then it returns nil), ctx ends, or the watch does not go on (errStale): its consumer has gone, a message is
 // missing, or the connection was lost. An entry's subject is the key.
 //
 // That of nats.go would do, but takes ten seconds and more to notice that its consumer has died with a server.

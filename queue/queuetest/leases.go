@@ -19,7 +19,7 @@ var leases = map[string]func(*testing.T, Harness){
 	"a lease that was released is acquired under its marker":  leaseReleased,
 	"a lease that is not renewed ends, and everybody sees it": leaseExpires,
 	"who watches is told what there is, and then each change": leaseWatched,
-	"tokens of a shard grow, whoever owns it":                 leaseTokens,
+	"tokens of a shard grow, whichever engine owns it":        leaseTokens,
 }
 
 func engineID() string { return "engine-" + strings.ToLower(rand.Text()[:8]) }
@@ -123,11 +123,11 @@ func leaseTokens(t *testing.T, h Harness) {
 	}
 }
 
-// watch collects what is told of leases.
+// watch collects the changes of leases.
 type leaseWatch struct {
 	mu     sync.Mutex
 	seen   []lease.Input
-	synced int // how many had been told by then
+	synced int // how many changes had come by then
 }
 
 func watchLeases(t *testing.T, q Queue) *leaseWatch {
@@ -161,7 +161,7 @@ func watchLeases(t *testing.T, q Queue) *leaseWatch {
 	return w
 }
 
-// last gives the latest entry of a shard that was told.
+// last returns the latest entry of a shard that has come.
 func (w *leaseWatch) last(shard int) (entry lease.Entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,15 +11,15 @@ import (
 )
 
 var live = map[string]func(*testing.T, Harness){
-	"a wake reaches the engine":                                  liveWakes,
-	"a cancellation reaches the executors":                       liveCancel,
-	"watching asks for output, and frames reach whoever watches": liveLog,
-	"presence expires unless it is announced again":              livePresenceExpires,
-	"presence can be withdrawn":                                  livePresenceWithdrawn,
-	"a ping is answered":                                         livePing,
+	"a wake reaches the engine":                              liveWakes,
+	"a cancellation reaches the executors":                   liveCancel,
+	"watching asks for output, and frames reach the watcher": liveLog,
+	"presence expires unless it is announced again":          livePresenceExpires,
+	"presence can be withdrawn":                              livePresenceWithdrawn,
+	"a ping is answered":                                     livePing,
 }
 
-// hear runs a subscription and gives what it hears.
+// hear runs a subscription and returns what it hears.
 func hear[T any](t *testing.T, subscribe func(context.Context, func(T)) error) <-chan T {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

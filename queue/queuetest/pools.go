@@ -119,7 +119,7 @@ func poolNew(t *testing.T, h Harness) {
 			got.finish(t)
 		}
 	}
-	// It is told, and does not find them at the next look only.
+	// It is notified, and does not only find them at its next read.
 	if took := time.Since(begun); took > 20*time.Second {
 		t.Errorf("new labels were served after %s", took)
 	}

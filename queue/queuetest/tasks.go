@@ -288,7 +288,7 @@ func taskRevoked(t *testing.T, h Harness) {
 	q := h.Connect(t)
 	task := newTask(spec.TierLight, spec.ClassStandard)
 	publish(t, q, task)
-	for range 2 { // asked twice, it answers the same
+	for range 2 { // a second call returns the same
 		revoked, err := q.Revoke(patient(t), revocation(task))
 		if err != nil || !revoked {
 			t.Fatalf("revoke: %v, %v", revoked, err)

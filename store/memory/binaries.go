@@ -59,7 +59,7 @@ func (s *Store) expect(key string, revision int64) error {
 	return nil
 }
 
-// Binary gives one binary; engine.ErrNotFound.
+// Binary returns one binary; engine.ErrNotFound.
 func (s *Store) Binary(ctx context.Context, namespace, name string) (engine.Binary, error) {
 	if err := s.read(ctx); err != nil {
 		return engine.Binary{}, err

@@ -7,7 +7,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// TasksOfDAGs gives all scheduled tasks of the roots of these DAGs, in no order.
+// TasksOfDAGs returns all scheduled tasks of the roots of these DAGs, in no order.
 func (s *Store) TasksOfDAGs(ctx context.Context, dagUIDs []string) ([]engine.ScheduledTask, error) {
 	if err := s.read(ctx); err != nil {
 		return nil, err

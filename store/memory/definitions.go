@@ -116,7 +116,7 @@ func (d *definitions[S]) some(uids []string) (found []engine.Definition[S]) {
 	return found
 }
 
-// pendingOf gives those of some shards that the engine has not acted upon, by uid.
+// pendingOf returns those of some shards that the engine has not acted upon, by uid.
 func (d *definitions[S]) pendingOf(mine *shards, limit int) []engine.Definition[S] {
 	var uids []string
 	for uid := range d.pending {
@@ -173,7 +173,7 @@ func (d *definitions[S]) drop(uid string, below int64) int {
 	return before - len(d.forms[uid])
 }
 
-// page cuts a list at limit and gives the cursor of what follows, "" where nothing does.
+// page cuts a list at limit and returns the cursor of what follows, "" where nothing does.
 func page[T any](kind string, list []T, limit int, cursor func(T) engine.Cursor) (cut []T, next string) {
 	if limit >= len(list) {
 		return list, ""

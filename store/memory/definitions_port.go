@@ -15,32 +15,32 @@ func (s *Store) Jobs() engine.Definitions[spec.Job] { return s.jobs }
 // DAGs keeps DAGs for their users.
 func (s *Store) DAGs() engine.Definitions[spec.DAG] { return s.dags }
 
-// JobsByUID gives those jobs that exist, tombstones included.
+// JobsByUID returns those jobs that exist, tombstones included.
 func (s *Store) JobsByUID(ctx context.Context, uids []string) ([]engine.Job, error) {
 	return s.jobs.listOf(ctx, func() []engine.Job { return s.jobs.some(uids) })
 }
 
-// DAGsByUID gives those DAGs that exist, tombstones included.
+// DAGsByUID returns those DAGs that exist, tombstones included.
 func (s *Store) DAGsByUID(ctx context.Context, uids []string) ([]engine.DAG, error) {
 	return s.dags.listOf(ctx, func() []engine.DAG { return s.dags.some(uids) })
 }
 
-// PendingJobs gives jobs of these shards that the engine has not acted upon, tombstones included, by uid.
+// PendingJobs returns jobs of these shards that the engine has not acted upon, tombstones included, by uid.
 func (s *Store) PendingJobs(ctx context.Context, shards []int, limit int) ([]engine.Job, error) {
 	return s.jobs.listOf(ctx, func() []engine.Job { return s.jobs.pendingOf(shardSet(shards), limit) })
 }
 
-// PendingDAGs gives DAGs of these shards that the engine has not acted upon, tombstones included, by uid.
+// PendingDAGs returns DAGs of these shards that the engine has not acted upon, tombstones included, by uid.
 func (s *Store) PendingDAGs(ctx context.Context, shards []int, limit int) ([]engine.DAG, error) {
 	return s.dags.listOf(ctx, func() []engine.DAG { return s.dags.pendingOf(shardSet(shards), limit) })
 }
 
-// Generation gives one form of a job; engine.ErrNotFound.
+// Generation returns one form of a job; engine.ErrNotFound.
 func (s *Store) Generation(ctx context.Context, uid string, generation int64) (engine.Generation, error) {
 	return s.jobs.Generation(ctx, uid, generation)
 }
 
-// DAGGeneration gives one form of a DAG; engine.ErrNotFound.
+// DAGGeneration returns one form of a DAG; engine.ErrNotFound.
 func (s *Store) DAGGeneration(ctx context.Context, uid string, generation int64) (engine.DAGGeneration, error) {
 	return s.dags.Generation(ctx, uid, generation)
 }
@@ -63,7 +63,7 @@ func (d *definitions[S]) Replace(ctx context.Context, definition engine.Definiti
 	return d.replace(&definition)
 }
 
-// Get gives a living definition by name.
+// Get returns a living definition by name.
 func (d *definitions[S]) Get(ctx context.Context, namespace, name string) (engine.Definition[S], error) {
 	if err := d.s.read(ctx); err != nil {
 		return engine.Definition[S]{}, err
@@ -108,7 +108,7 @@ func (d *definitions[S]) DropGenerations(ctx context.Context, uid string, below 
 	return d.drop(uid, below), nil
 }
 
-// Generation gives one form of a definition.
+// Generation returns one form of a definition.
 func (d *definitions[S]) Generation(ctx context.Context, uid string, generation int64) (engine.GenerationOf[S], error) {
 	if err := d.s.read(ctx); err != nil {
 		return engine.GenerationOf[S]{}, err

@@ -36,7 +36,7 @@ func (s *Store) View(ctx context.Context, read func(engine.DocumentPages) error)
 	})
 }
 
-// documents gives copies of a whole collection by their ids.
+// documents returns copies of a whole collection by their ids.
 func (s *Store) documents(of engine.Collection) (map[string]engine.Document, error) {
 	all := map[string]engine.Document{}
 	add := func(document engine.Document) {

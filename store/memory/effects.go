@@ -51,7 +51,7 @@ func (s *Store) ReplaceEffect(ctx context.Context, effect engine.RunEffect) erro
 	return nil
 }
 
-// Effect gives one effect; engine.ErrNotFound.
+// Effect returns one effect; engine.ErrNotFound.
 func (s *Store) Effect(ctx context.Context, run, key string) (engine.RunEffect, error) {
 	if err := s.read(ctx); err != nil {
 		return engine.RunEffect{}, err
@@ -102,7 +102,7 @@ func (s *Store) ExpireEffects(ctx context.Context, before time.Time, limit int) 
 	return deleted, nil
 }
 
-// SharedKey gives the key that is kept under a name: fresh, if none was kept before.
+// SharedKey returns the key that is kept under a name: fresh, if none was kept before.
 func (s *Store) SharedKey(ctx context.Context, name string, fresh []byte) ([]byte, error) {
 	if err := s.write(ctx); err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// DueTasks gives all scheduled tasks of these shards with RunAt in (after, until], the earliest first.
+// DueTasks returns all scheduled tasks of these shards with RunAt in (after, until], the earliest first.
 func (s *Store) DueTasks(ctx context.Context, shards []int, after, until time.Time) ([]engine.ScheduledTask, error) {
 	if err := s.read(ctx); err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func earliestFirst(a, b engine.ScheduledTask) int {
 	return cmp.Or(a.RunAt.Compare(b.RunAt), cmp.Compare(a.ID, b.ID))
 }
 
-// TasksByID gives those scheduled tasks that exist.
+// TasksByID returns those scheduled tasks that exist.
 func (s *Store) TasksByID(ctx context.Context, uids []string) ([]engine.ScheduledTask, error) {
 	if err := s.read(ctx); err != nil {
 		return nil, err
@@ -45,13 +45,13 @@ func (s *Store) TasksByID(ctx context.Context, uids []string) ([]engine.Schedule
 	return tasks, nil
 }
 
-// ActiveRuns gives runs of these shards that have not ended, with ids above after, in the order of their ids.
+// ActiveRuns returns runs of these shards that have not ended, with ids above after, in the order of their ids.
 func (s *Store) ActiveRuns(ctx context.Context, shards []int, after string, limit int) ([]engine.Run, error) {
 	mine := shardSet(shards)
 	return s.activeRuns(ctx, limit, func(run *engine.Run) bool { return run.ID > after && mine.has(run.Shard) })
 }
 
-// ActiveRunIDs gives the ids of runs of these shards that have not ended, those above after, in order.
+// ActiveRunIDs returns the ids of runs of these shards that have not ended, those above after, in order.
 func (s *Store) ActiveRunIDs(ctx context.Context, shards []int, after string, limit int) ([]string, error) {
 	runs, err := s.ActiveRuns(ctx, shards, after, limit)
 	ids := make([]string, len(runs))
@@ -61,7 +61,7 @@ func (s *Store) ActiveRunIDs(ctx context.Context, shards []int, after string, li
 	return ids, err
 }
 
-// ActiveRunsOf gives all runs of these jobs that have not ended, in the order of their ids.
+// ActiveRunsOf returns all runs of these jobs that have not ended, in the order of their ids.
 func (s *Store) ActiveRunsOf(ctx context.Context, uids []string) ([]engine.Run, error) {
 	return s.activeRuns(ctx, -1, func(run *engine.Run) bool { return slices.Contains(uids, run.JobUID) })
 }
@@ -92,7 +92,7 @@ func copyRuns(runs []*engine.Run) []engine.Run {
 	return copies
 }
 
-// RunsByID gives those runs that exist.
+// RunsByID returns those runs that exist.
 func (s *Store) RunsByID(ctx context.Context, ids []string) ([]engine.Run, error) {
 	if err := s.read(ctx); err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (s *Store) RunsByID(ctx context.Context, ids []string) ([]engine.Run, error
 	return runs, nil
 }
 
-// Commands gives what is asked of these shards, oldest first.
+// Commands returns the commands for these shards, oldest first.
 func (s *Store) Commands(ctx context.Context, shards []int, limit int) ([]engine.Command, error) {
 	if err := s.read(ctx); err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (s *Store) Commands(ctx context.Context, shards []int, limit int) ([]engine
 	return commands[:min(limit, len(commands))], nil
 }
 
-// BinariesByKey gives those binaries ("namespace/name") that exist.
+// BinariesByKey returns those binaries ("namespace/name") that exist.
 func (s *Store) BinariesByKey(ctx context.Context, keys []string) ([]engine.Binary, error) {
 	if err := s.read(ctx); err != nil {
 		return nil, err

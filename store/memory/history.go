@@ -11,7 +11,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// Run gives one run; engine.ErrNotFound.
+// Run returns one run; engine.ErrNotFound.
 func (s *Store) Run(ctx context.Context, id string) (engine.Run, error) {
 	if err := s.read(ctx); err != nil {
 		return engine.Run{}, err
@@ -80,7 +80,7 @@ func (s *Store) PutCommand(ctx context.Context, command engine.Command) error {
 	return nil
 }
 
-// Command gives one command; engine.ErrNotFound.
+// Command returns one command; engine.ErrNotFound.
 func (s *Store) Command(ctx context.Context, id string) (engine.Command, error) {
 	if err := s.read(ctx); err != nil {
 		return engine.Command{}, err

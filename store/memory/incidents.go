@@ -9,7 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// Incidents gives incidents of these shards with ids above after, in the order of their ids.
+// Incidents returns incidents of these shards with ids above after, in the order of their ids.
 func (s *Store) Incidents(ctx context.Context, shards []int, after string, limit int) ([]engine.Incident, error) {
 	if err := s.read(ctx); err != nil {
 		return nil, err

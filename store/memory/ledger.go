@@ -92,7 +92,7 @@ func (s *Store) DeadLetters(ctx context.Context, namespace, cursor string, limit
 	return letters, next, nil
 }
 
-// DeadLetter gives one; engine.ErrNotFound.
+// DeadLetter returns one; engine.ErrNotFound.
 func (s *Store) DeadLetter(ctx context.Context, runID string) (engine.DeadLetter, error) {
 	if err := s.read(ctx); err != nil {
 		return engine.DeadLetter{}, err

@@ -8,7 +8,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// LatestMarks gives the newest runs of each job, the newest first.
+// LatestMarks returns the newest runs of each job, the newest first.
 func (s *Store) LatestMarks(ctx context.Context, uids []string, limit, timed int) (map[string][]engine.RunMark, error) {
 	if err := s.read(ctx); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (s *Store) LatestMarks(ctx context.Context, uids []string, limit, timed int
 	return latest, nil
 }
 
-// MarksWithin gives the newest runs of a job that were made within each window, the newest first.
+// MarksWithin returns the newest runs of a job that were made within each window, the newest first.
 func (s *Store) MarksWithin(ctx context.Context, uid string, windows []engine.Window, limit int) ([][]engine.RunMark, error) {
 	if err := s.read(ctx); err != nil {
 		return nil, err

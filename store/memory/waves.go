@@ -15,7 +15,7 @@ func (s *Store) putWave(wave *engine.Wave) {
 	s.waves[wave.ID] = &kept
 }
 
-// Wave gives one wave; engine.ErrNotFound.
+// Wave returns one wave; engine.ErrNotFound.
 func (s *Store) Wave(ctx context.Context, id string) (engine.Wave, error) {
 	if err := s.read(ctx); err != nil {
 		return engine.Wave{}, err
@@ -28,7 +28,7 @@ func (s *Store) Wave(ctx context.Context, id string) (engine.Wave, error) {
 	return copyWave(wave), nil
 }
 
-// WavesByID gives those waves that exist.
+// WavesByID returns those waves that exist.
 func (s *Store) WavesByID(ctx context.Context, ids []string) ([]engine.Wave, error) {
 	if err := s.read(ctx); err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (s *Store) WavesByID(ctx context.Context, ids []string) ([]engine.Wave, err
 	return waves, nil
 }
 
-// OpenWaves gives waves of these shards that are scheduled or running, with ids above after, in the order of their ids.
+// OpenWaves returns waves of these shards that are scheduled or running, with ids above after, in the order of their ids.
 func (s *Store) OpenWaves(ctx context.Context, shards []int, after string, limit int) ([]engine.Wave, error) {
 	mine := shardSet(shards)
 	waves, err := s.someWaves(ctx, func(wave *engine.Wave) bool {
@@ -52,14 +52,14 @@ func (s *Store) OpenWaves(ctx context.Context, shards []int, after string, limit
 	return waves[:min(limit, len(waves))], err
 }
 
-// OpenWavesOf gives all waves of these DAGs that are scheduled or running, in the order of their ids.
+// OpenWavesOf returns all waves of these DAGs that are scheduled or running, in the order of their ids.
 func (s *Store) OpenWavesOf(ctx context.Context, dagUIDs []string) ([]engine.Wave, error) {
 	return s.someWaves(ctx, func(wave *engine.Wave) bool {
 		return !wave.Status.Terminal() && slices.Contains(dagUIDs, wave.DAGUID)
 	})
 }
 
-// someWaves gives copies of the waves that are chosen, in the order of their ids.
+// someWaves returns copies of the waves that are chosen, in the order of their ids.
 func (s *Store) someWaves(ctx context.Context, choose func(*engine.Wave) bool) ([]engine.Wave, error) {
 	if err := s.read(ctx); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func (s *Store) someWaves(ctx context.Context, choose func(*engine.Wave) bool) (
 	return waves, nil
 }
 
-// LastEpochs gives the highest epoch that any wave of each DAG has.
+// LastEpochs returns the highest epoch that any wave of each DAG has.
 func (s *Store) LastEpochs(ctx context.Context, dagUIDs []string) (map[string]int64, error) {
 	if err := s.read(ctx); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (s *Store) LastEpochs(ctx context.Context, dagUIDs []string) (map[string]in
 	return last, nil
 }
 
-// RunsOfWave gives runs of a wave, ended or not, with ids above after, in the order of their ids.
+// RunsOfWave returns runs of a wave, ended or not, with ids above after, in the order of their ids.
 func (s *Store) RunsOfWave(ctx context.Context, wave, after string, limit int) ([]engine.Run, error) {
 	if err := s.read(ctx); err != nil {
 		return nil, err

@@ -142,7 +142,7 @@ func (s *Store) DeleteBinary(ctx context.Context, namespace, name string, revisi
 	return s.failed("delete binary "+id, err)
 }
 
-// Binary gives one binary; engine.ErrNotFound.
+// Binary returns one binary; engine.ErrNotFound.
 func (s *Store) Binary(ctx context.Context, namespace, name string) (engine.Binary, error) {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
@@ -150,7 +150,7 @@ func (s *Store) Binary(ctx context.Context, namespace, name string) (engine.Bina
 	return binary, s.failed("read binary "+nameID(namespace, name), err)
 }
 
-// BinariesByKey gives those binaries ("namespace/name") that exist, in no order.
+// BinariesByKey returns those binaries ("namespace/name") that exist, in no order.
 func (s *Store) BinariesByKey(ctx context.Context, keys []string) ([]engine.Binary, error) {
 	ctx = s.paced(ctx)
 	binaries, err := listAmong[binaryDocument](ctx, s.binaries, "_id", keys, nil, s.config.BulkSize)

@@ -85,7 +85,7 @@ func (s *Store) PutCommand(ctx context.Context, command engine.Command) error {
 	return s.failed("put command", err)
 }
 
-// Command gives one command; engine.ErrNotFound.
+// Command returns one command; engine.ErrNotFound.
 func (s *Store) Command(ctx context.Context, id string) (engine.Command, error) {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
@@ -93,7 +93,7 @@ func (s *Store) Command(ctx context.Context, id string) (engine.Command, error) 
 	return command, s.failed("read command "+id, err)
 }
 
-// Commands gives what is asked of these shards, oldest first.
+// Commands returns the commands for these shards, oldest first.
 func (s *Store) Commands(ctx context.Context, shards []int, limit int) ([]engine.Command, error) {
 	if err := s.projector.flushActed(ctx); err != nil {
 		return nil, s.failed("read commands", err)

@@ -15,7 +15,7 @@ type Config struct {
 	// Database is the name of the database; by default the one that the connection string names, else
 	// DefaultDatabase.
 	Database string
-	// Logger takes what somebody should know and no caller is told, and every command if it is enabled for
+	// Logger takes what an operator should know and no caller gets as an error, and every command if it is enabled for
 	// slog.LevelDebug; by default nothing is logged.
 	Logger *slog.Logger
 	// Monitor is called after each command that was sent to the server, from any goroutine; it must not block.
@@ -40,7 +40,7 @@ type Config struct {
 	EntrySize int
 	// Backlog is how much may be committed and not projected yet before commits wait, in bytes; by default 64 MB.
 	Backlog int
-	// PrimaryOnly reads history from the primary too, for whoever must see at once what was just written.
+	// PrimaryOnly reads history from the primary too, for users who must see at once what was just written.
 	PrimaryOnly bool
 	// ScanLimit is how many documents a search by text, tier or user looks at before it returns what it has, with a
 	// cursor to go on; by default 100,000.

@@ -88,7 +88,7 @@ func newestFirst(field string, since, until time.Time, after *position) (conditi
 	return condition, descending(field, "_id")
 }
 
-// cut gives the first limit of the items, and the last of these if there are more.
+// cut returns the first limit of the items, and the last of these if there are more.
 func cut[T any](items []T, limit int) (page []T, last *T) {
 	if len(items) <= limit {
 		return items, nil

@@ -12,7 +12,7 @@ import (
 // dagsAtOnce is how many DAGs one query asks for.
 const dagsAtOnce = 100
 
-// TasksOfDAGs gives all scheduled tasks of the roots of these DAGs, in no order: their ids begin with the DAG's uid.
+// TasksOfDAGs returns all scheduled tasks of the roots of these DAGs, in no order: their ids begin with the DAG's uid.
 func (s *Store) TasksOfDAGs(ctx context.Context, dagUIDs []string) ([]engine.ScheduledTask, error) {
 	if err := s.projector.flush(ctx); err != nil {
 		return nil, s.failed("read scheduled tasks of DAGs", err)

@@ -106,7 +106,7 @@ func readDAGDefinition(document bson.Raw) (dag spec.DAG, err error) {
 	return dag, nil
 }
 
-// definitionOf gives what is written as JSON as a document.
+// definitionOf returns what is written as JSON as a document.
 func definitionOf(written any) (bson.D, error) {
 	data, err := json.Marshal(written)
 	if err != nil {

@@ -40,7 +40,7 @@ func definitionIs(uid string, revision int64) bson.D {
 	return append(bson.D{{Key: "uid", Value: uid}}, revisionOf(revision)...)
 }
 
-// valuesBy gives documents as what they are in the engine.
+// valuesBy returns documents as what they are in the engine.
 func valuesBy[D, T any](in *mongo.Collection, documents []D, value func(D) (T, error)) ([]T, error) {
 	if len(documents) == 0 {
 		return nil, nil
@@ -55,7 +55,7 @@ func valuesBy[D, T any](in *mongo.Collection, documents []D, value func(D) (T, e
 	return result, nil
 }
 
-// Get gives a living definition with its source; engine.ErrNotFound.
+// Get returns a living definition with its source; engine.ErrNotFound.
 func (d *definitions[S]) Get(ctx context.Context, namespace, name string) (found engine.Definition[S], err error) {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()
@@ -88,7 +88,7 @@ func (d *definitions[S]) Count(ctx context.Context, namespace string) (n int64, 
 	return n, d.failed("count "+d.living.Name(), err)
 }
 
-// byUID gives those that exist, tombstones included, in no order.
+// byUID returns those that exist, tombstones included, in no order.
 func (d *definitions[S]) byUID(ctx context.Context, uids []string) ([]engine.Definition[S], error) {
 	if err := d.projector.flushActed(ctx); err != nil {
 		return nil, d.failed("read "+d.living.Name(), err)
@@ -114,7 +114,7 @@ func (d *definitions[S]) documentsByUID(ctx context.Context, uids []string) (doc
 	return append(documents, tombs...), err
 }
 
-// pending gives those of some shards that the engine has not acted upon, tombstones included.
+// pending returns those of some shards that the engine has not acted upon, tombstones included.
 func (d *definitions[S]) pending(ctx context.Context, shards []int, limit int) ([]engine.Definition[S], error) {
 	if len(shards) == 0 {
 		return nil, nil
@@ -171,7 +171,7 @@ func (d *definitions[S]) Create(ctx context.Context, given engine.Definition[S])
 	if err != nil {
 		return d.failed(operation, err)
 	}
-	if found == nil || !found.Deleted { // nil: it went away this moment; whoever wants the name asks again
+	if found == nil || !found.Deleted { // nil: it was removed this moment; the caller may try the name again
 		return fmt.Errorf("mongo: %s: %w", operation, engine.ErrExists)
 	}
 	tomb := *found
@@ -331,8 +331,8 @@ func (d *definitions[S]) handle(ctx context.Context, handled []engine.JobHandled
 	return d.remove(ctx, d.tombstones, buried, nil)
 }
 
-// List lists those that are not deleted by name, with the cursor of the next page. It reads from the primary: whoever has
-// just made one looks for it here. A search looks at no more than Config.ScanLimit of them at a time.
+// List lists those that are not deleted by name, with the cursor of the next page. It reads from the primary, so that
+// a user sees a definition that they have just created. A search looks at no more than Config.ScanLimit of them at a time.
 func (d *definitions[S]) List(ctx context.Context, filter engine.DefinitionFilter) (found []engine.Definition[S], next string, err error) {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()

@@ -13,32 +13,32 @@ func (s *Store) Jobs() engine.Definitions[spec.Job] { return s.jobs }
 // DAGs keeps DAGs for their users.
 func (s *Store) DAGs() engine.Definitions[spec.DAG] { return s.dags }
 
-// JobsByUID gives those jobs that exist, tombstones included, in no order.
+// JobsByUID returns those jobs that exist, tombstones included, in no order.
 func (s *Store) JobsByUID(ctx context.Context, uids []string) ([]engine.Job, error) {
 	return s.jobs.byUID(ctx, uids)
 }
 
-// DAGsByUID gives those DAGs that exist, tombstones included, in no order.
+// DAGsByUID returns those DAGs that exist, tombstones included, in no order.
 func (s *Store) DAGsByUID(ctx context.Context, uids []string) ([]engine.DAG, error) {
 	return s.dags.byUID(ctx, uids)
 }
 
-// PendingJobs gives jobs of these shards that the engine has not acted upon, tombstones included.
+// PendingJobs returns jobs of these shards that the engine has not acted upon, tombstones included.
 func (s *Store) PendingJobs(ctx context.Context, shards []int, limit int) ([]engine.Job, error) {
 	return s.jobs.pending(ctx, shards, limit)
 }
 
-// PendingDAGs gives DAGs of these shards that the engine has not acted upon, tombstones included.
+// PendingDAGs returns DAGs of these shards that the engine has not acted upon, tombstones included.
 func (s *Store) PendingDAGs(ctx context.Context, shards []int, limit int) ([]engine.DAG, error) {
 	return s.dags.pending(ctx, shards, limit)
 }
 
-// Generation gives one form of a job; engine.ErrNotFound.
+// Generation returns one form of a job; engine.ErrNotFound.
 func (s *Store) Generation(ctx context.Context, uid string, generation int64) (engine.Generation, error) {
 	return s.jobs.Generation(ctx, uid, generation)
 }
 
-// DAGGeneration gives one form of a DAG; engine.ErrNotFound.
+// DAGGeneration returns one form of a DAG; engine.ErrNotFound.
 func (s *Store) DAGGeneration(ctx context.Context, uid string, generation int64) (engine.DAGGeneration, error) {
 	return s.dags.Generation(ctx, uid, generation)
 }

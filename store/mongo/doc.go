@@ -4,7 +4,7 @@
 // is an insert under a derived _id or a replacement of one document under a condition (its revision), tried again by
 // the same rule. A write whose fate is not known, because the connection broke, the server reported an error, or fewer
 // documents matched than were sent, is decided by reading the document again: the same revision with the same content
-// was done, anything else by somebody else is a conflict, and what is not there yet is written again, a bounded number
+// was done, anything else by another writer is a conflict, and what is not there yet is written again, a bounded number
 // of times. So the same code is right on a replica set, a sharded cluster and the servers that imitate them.
 //
 // What the engine commits goes to a journal first (journal.go): one document for each shard and commit, whose _id is the

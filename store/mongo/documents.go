@@ -16,8 +16,8 @@ import (
 // pageBytes is how large the documents of a page may be together, beyond one.
 const pageBytes = 4 << 20
 
-// View calls read with pages of all that the database holds, what was committed until now included. Each page is as it is when it is read: whoever wants them
-// to be of one moment sees to it that nobody writes meanwhile.
+// View calls read with pages of all that the database holds, what was committed until now included. Each page is as it is
+// when it is read. A caller that needs all pages of one moment must keep everyone from writing meanwhile.
 func (s *Store) View(ctx context.Context, read func(engine.DocumentPages) error) error {
 	tail, err := s.unprojected(ctx) // of the same moment, if ctx says one
 	if err != nil {
@@ -185,7 +185,7 @@ func place(part, next, follows string) string {
 	return ""
 }
 
-// definitionPage gives what stands under names, and then the tombstones that do not any more.
+// definitionPage returns what stands under names, and then the tombstones that do not any more.
 func definitionPage[S engine.Spec](ctx context.Context, d *definitions[S], from string, limit int) ([]engine.Document, string, error) {
 	documents, next, err := d.definitionsFrom(ctx, from, partLiving, limit)
 	if err != nil {
@@ -220,7 +220,7 @@ func (d *definitions[S]) definitionsFrom(ctx context.Context, from, first string
 	return rest, place(partTombs, next, ""), err
 }
 
-// formPage gives the earlier forms, and then the present ones, which stand in the definitions themselves. A present form
+// formPage returns the earlier forms, and then the present ones, which stand in the definitions themselves. A present form
 // that an edit which lost a race has left among the earlier ones counts once.
 func formPage[S engine.Spec](ctx context.Context, d *definitions[S], from string, limit int) ([]engine.Document, string, error) {
 	part, after := partOf(from, partForms)
@@ -276,7 +276,7 @@ func (d *definitions[S]) earlierOnly(ctx context.Context, forms []generationDocu
 	return earlier, nil
 }
 
-// presentOf gives the generations that those definitions of some uids are in that stand in a collection.
+// presentOf returns the generations that those definitions of some uids are in that stand in a collection.
 func (d *definitions[S]) presentOf(ctx context.Context, in *mongo.Collection, field string, uids []string) (map[string]int64, error) {
 	found, err := find[definitionDocument](ctx, in, among(field, uids), options.Find().SetProjection(projection("uid", "generation")))
 	present := make(map[string]int64, len(found))

@@ -32,7 +32,7 @@ type Edits struct {
 	store   *Store
 	jobs    editSweep
 	dags    editSweep
-	refused map[string]int64 // the generation that was refused last, by collection and id; told once
+	refused map[string]int64 // the generation that was refused last, by collection and id; logged once
 }
 
 // editSweep is where the next sweep of a collection begins: above this known generation.
@@ -109,14 +109,14 @@ func adopt[S engine.Spec, P written[S]](
 	return wakes, nil
 }
 
-// refuse tells of an edit that is no valid definition, once.
+// refuse logs an edit that is no valid definition, once.
 func (e *Edits) refuse(collection string, d *definitionDocument, err error) {
 	key := collection + "/" + d.ID
 	if e.refused[key] == d.Generation {
 		return
 	}
 	if len(e.refused) > 10_000 {
-		clear(e.refused) // they are told again, which does no harm
+		clear(e.refused) // they are logged again, which does no harm
 	}
 	e.refused[key] = d.Generation
 	var problems spec.Problems
@@ -128,7 +128,7 @@ func (e *Edits) refuse(collection string, d *definitionDocument, err error) {
 }
 
 // edited finds definitions whose generation is above the one that Tidewheel knows of, beginning above a known
-// generation, and tells where to go on; 0 at the end.
+// generation, and returns where to go on; 0 at the end.
 func (d *definitions[S]) edited(ctx context.Context, after int64) (found []definitionDocument, next int64, err error) {
 	highest := options.Find().SetSort(append(ascending("known"), descending("generation")...)).SetLimit(1).
 		SetProjection(bson.D{{Key: "_id", Value: 0}, {Key: "known", Value: 1}, {Key: "generation", Value: 1}})
@@ -170,7 +170,7 @@ func idOfRaw(document bson.Raw) string {
 	return id
 }
 
-// adopt makes an edit Tidewheel's own, unless somebody has written the definition since it was read.
+// adopt makes an edit Tidewheel's own, unless the definition was written again since it was read.
 func (d *definitions[S]) adopt(ctx context.Context, edited *definitionDocument, definition bson.Raw) (taken bool, err error) {
 	now := date(time.Now())
 	put := bson.D{

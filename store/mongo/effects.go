@@ -121,7 +121,7 @@ func (s *Store) sameEffect(stored, mine bson.Raw) (bool, error) {
 	return bytes.Equal(again, mine), err
 }
 
-// Effect gives one effect; engine.ErrNotFound.
+// Effect returns one effect; engine.ErrNotFound.
 func (s *Store) Effect(ctx context.Context, run, key string) (engine.RunEffect, error) {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
@@ -179,7 +179,7 @@ func (s *Store) ExpireEffects(ctx context.Context, before time.Time, limit int) 
 	}
 }
 
-// oldestEffects gives some effects that were opened first before an instant, the oldest first, and where to go on.
+// oldestEffects returns some effects that were opened first before an instant, the oldest first, and where to go on.
 func (s *Store) oldestEffects(ctx context.Context, before time.Time, after *position, limit int) (old []effectDocument, last *position, err error) {
 	bounds := bson.D{{Key: "$lt", Value: date(before)}}
 	condition := bson.D{}
@@ -201,7 +201,7 @@ func (s *Store) oldestEffects(ctx context.Context, before time.Time, after *posi
 	return old, &position{end.CreatedAt, end.ID}, nil
 }
 
-// orphans gives the ids of those effects whose runs are gone.
+// orphans returns the ids of those effects whose runs are gone.
 func (s *Store) orphans(ctx context.Context, effects []effectDocument) (ids []string, err error) {
 	runs := map[string]bool{}
 	var asked []string
@@ -235,7 +235,7 @@ type keyDocument struct {
 	CreatedAt bson.DateTime `bson:"created_at"`
 }
 
-// SharedKey gives the key that is kept under a name: fresh, if none was kept before. Several nodes may ask at once: one
+// SharedKey returns the key that is kept under a name: fresh, if none was kept before. Several nodes may ask at once: one
 // insert wins, and all read it.
 func (s *Store) SharedKey(ctx context.Context, name string, fresh []byte) ([]byte, error) {
 	ctx, cancel := s.bound(ctx)

@@ -131,7 +131,7 @@ func worthRetrying(ctx context.Context, err error) bool {
 	if errors.As(err, &unmarshalable) || errors.As(err, &unreadable) {
 		return false
 	}
-	// The driver has waited for a server as long as it was told to.
+	// The driver has waited for a server as long as it is configured to.
 	var selection topology.ServerSelectionError
 	if errors.As(err, &selection) {
 		return false

@@ -12,8 +12,8 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// Generation gives one form of a definition with its source; engine.ErrNotFound if it is not kept. The definition is looked at first: by the
-// time that it has gone on to another generation, the one before is kept.
+// Generation returns one form of a definition with its source; engine.ErrNotFound if it is not kept. It reads the definition
+// first: when that has gone on to another generation, the one before is kept.
 func (d *definitions[S]) Generation(ctx context.Context, uid string, generation int64) (form engine.GenerationOf[S], err error) {
 	ctx, cancel := d.bound(ctx)
 	defer cancel()

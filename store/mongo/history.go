@@ -145,7 +145,7 @@ func (s *Store) newestRuns(ctx context.Context, filter *engine.RunFilter, after 
 	return slices.CompactFunc(documents[:min(limit, len(documents))], func(a, b runDocument) bool { return a.ID == b.ID }), nil
 }
 
-// selections gives the queries whose results, taken together, hold what a filter selects, and each of which an index
+// selections returns the queries whose results, taken together, hold what a filter selects, and each of which an index
 // answers. Runs that have ended and runs that have not are two queries where a filter names statuses of both: each has
 // an index of its own.
 func (s *Store) selections(ctx context.Context, filter *engine.RunFilter) (all []bson.D, err error) {
@@ -173,7 +173,7 @@ func selectionsIn(filter *engine.RunFilter, namespace, owner string) (all []bson
 	if namespace != "" {
 		base = append(base, bson.E{Key: "namespace", Value: namespace})
 	}
-	if filter.By != "" && owner == "" { // what somebody asked for is little beside what schedules did
+	if filter.By != "" && owner == "" { // runs that users triggered are few beside those of schedules
 		return []bson.D{append(base, bson.E{Key: "by", Value: filter.By})}
 	}
 	if owner != "" {

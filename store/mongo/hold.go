@@ -11,8 +11,8 @@ import (
 
 // A run is prepared before its slot, and written again when it is published, starts and ends, which for most takes moments. What
 // says no more than that it is prepared is held back from its collection until heldFor after the slot: nearly always
-// something newer takes its place before. It is in the journal meanwhile, which is trimmed only up to it; and whoever reads for
-// the engine has it projected first, as all that waits.
+// something newer takes its place before. It is in the journal meanwhile, which is trimmed only up to it; and a read for the
+// engine projects it first, with everything else that waits.
 const (
 	heldFor  = 500 * time.Millisecond
 	heldMost = time.Minute // a run is prepared seconds ahead

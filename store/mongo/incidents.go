@@ -75,7 +75,7 @@ func (d incidentDocument) value() (engine.Incident, error) {
 	return i, nil
 }
 
-// Incidents gives incidents of these shards with ids above after, in the order of their ids.
+// Incidents returns incidents of these shards with ids above after, in the order of their ids.
 func (s *Store) Incidents(ctx context.Context, shards []int, after string, limit int) ([]engine.Incident, error) {
 	if err := s.projector.flush(ctx); err != nil {
 		return nil, s.failed("read incidents", err)

@@ -61,15 +61,15 @@ func indexes() []index {
 		// wave need no index: their ids stand together.
 		{collection: "runs", name: "history_of_dag", keys: append(ascending("namespace", "dag"), newest...), partial: having("dag")},
 		{collection: "runs", name: "history_of_task", keys: append(ascending("job_uid", "task"), newest...), partial: having("task")},
-		// What somebody asked for, not a schedule: only that is in it.
+		// It holds only the runs that a user triggered, not those of a schedule.
 		{collection: "runs", name: "history_by_user", keys: append(ascending("namespace", "by"), newest...), partial: having("by")},
-		// Retention counts the oldest of a shard in it: it alone tells when they ended.
+		// Retention counts the oldest of a shard in it: only it holds when they ended.
 		{collection: "runs", name: "ended_by_shard", keys: ascending("shard", "ended_at"), partial: having("ended_at")},
 
 		// What is due in some shards, and in all of them: one engine alone asks for all, and 64 walks would be one.
 		{collection: "scheduled_tasks", name: "due", keys: ascending("shard", "run_at")},
 		{collection: "scheduled_tasks", name: "due_anywhere", keys: ascending("run_at")},
-		// The pages of what comes next, in the order that tells apart what comes at one instant.
+		// The pages of what comes next, in an order that is unique also at one instant.
 		{collection: "scheduled_tasks", name: "upcoming_pages", keys: ascending("namespace", "run_at", "_id")},
 
 		// The engine knows jobs by uid. Unique: two definitions never share runs.

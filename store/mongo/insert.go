@@ -10,8 +10,8 @@ import (
 
 // insert inserts one document that nobody else should have inserted, and reports whether one was there before. A write
 // that was done but reported as failed is found again: where an earlier try had an unclear end, a document that is
-// ours, as mine says, is the one that it wrote. After a plain "duplicate key" it is not: then somebody inserts the
-// same a second time, and is to hear of it.
+// ours, as mine says, is the one that it wrote. After a plain "duplicate key" it is not: then the caller
+// inserts the same a second time, and gets an error.
 func (s *Store) insert(ctx context.Context, into *mongo.Collection, one change, mine func(stored bson.Raw) (bool, error)) (there bool, err error) {
 	unclear := false
 	for attempt := 1; ; attempt++ {

@@ -18,8 +18,8 @@ import (
 // that terms and positions never go back.
 //
 // An entry that is larger than Config.EntrySize has parts: 07-0000000000000012, 07-0000000000000012.0001, … They are
-// written one after the other, and the last one, which says so, is the commit. Whoever takes the shard over before that
-// puts its take-over where the next part would go: the parts before it are no commit then.
+// written one after the other, and the last one, which says so, is the commit. An engine that takes the shard over before
+// that puts its take-over where the next part would go: the parts before it are no commit then.
 
 // The kinds of entries.
 const (
@@ -99,7 +99,7 @@ type entry struct {
 
 func newEntry(d *entryDocument) entry { return entry{id: d.ID, nonce: d.Nonce, document: d.raw()} }
 
-// raw gives an entry as the document that it is read from.
+// raw returns an entry as the document that it is read from.
 func (d *entryDocument) raw() bson.Raw {
 	size := 256
 	for _, documents := range [][]bson.Raw{d.Runs, d.Waves, d.Tasks, d.Slots, d.Letters, d.Incidents} {
@@ -169,7 +169,7 @@ type splitter struct {
 	err   error
 }
 
-// newEntries gives the parts of a commit, each of at most limit bytes unless one document alone is larger. The same
+// newEntries returns the parts of a commit, each of at most limit bytes unless one document alone is larger. The same
 // commit always has the same parts.
 func newEntries(commit *engine.ShardCommit, term *term, limit int) ([]*entryDocument, error) {
 	first := &entryDocument{

@@ -18,7 +18,7 @@ import (
 // maxNesting is how deep a payload may nest as BSON; servers refuse documents of more than 100 levels.
 const maxNesting = 60
 
-// toBSON gives a JSON text as BSON values, objects in the order of their keys in the text. key gives the name of a
+// toBSON returns a JSON text as BSON values, objects in the order of their keys in the text. key gives the name of a
 // field, or an error if the text cannot be BSON.
 func toBSON(data []byte, key func(string) (string, error)) (any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))

@@ -129,7 +129,7 @@ func (s *Store) DeadLetters(ctx context.Context, namespace, cursor string, limit
 	return letters, next, nil
 }
 
-// DeadLetter gives one; engine.ErrNotFound if there is none.
+// DeadLetter returns one; engine.ErrNotFound if there is none.
 func (s *Store) DeadLetter(ctx context.Context, runID string) (engine.DeadLetter, error) {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()

@@ -7,7 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// driverLog writes what the driver tells of its commands to a logger, for whoever looks for a slow or a failing one.
+// driverLog writes what the driver reports of its commands to a logger, for an operator who looks for slow or failing ones.
 type driverLog struct{ logger *slog.Logger }
 
 // Info implements options.LogSink.

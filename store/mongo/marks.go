@@ -28,7 +28,7 @@ var (
 	timedMark = append(projection("trigger", "slot", "started_at", "finished_at", "us"), bareMark...)
 )
 
-// LatestMarks gives the newest runs of each job, the newest first.
+// LatestMarks returns the newest runs of each job, the newest first.
 func (s *Store) LatestMarks(ctx context.Context, uids []string, limit, timed int) (map[string][]engine.RunMark, error) {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
@@ -74,7 +74,7 @@ func timedFirst(timed, all []engine.RunMark) []engine.RunMark {
 	return all
 }
 
-// MarksWithin gives the newest runs of a job that were made within each window, the newest first.
+// MarksWithin returns the newest runs of a job that were made within each window, the newest first.
 func (s *Store) MarksWithin(ctx context.Context, uid string, windows []engine.Window, limit int) ([][]engine.RunMark, error) {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()

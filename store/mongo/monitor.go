@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 )
 
-// monitor tells report of each command once it has ended.
+// monitor calls report for each command once it has ended.
 func monitor(report func(Command)) *event.CommandMonitor {
 	var underway sync.Map // by the number of the request: what is known of it when it begins
 	end := func(of *event.CommandFinishedEvent, failed bool) {

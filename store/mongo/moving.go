@@ -15,7 +15,7 @@ type movingDocument struct {
 	Mark string `bson:"mark"`
 }
 
-// Moving gives what SetMoving has said of the database last, "" for nothing. A server must not start on a database
+// Moving returns what SetMoving has said of the database last, "" for nothing. A server must not start on a database
 // that holds half of what is being moved into it.
 func (s *Store) Moving(ctx context.Context) (string, error) {
 	ctx, cancel := s.bound(ctx)

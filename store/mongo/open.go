@@ -173,7 +173,7 @@ func (s *Store) Drop(ctx context.Context) error {
 	return s.failed("drop database", s.database.Drop(ctx))
 }
 
-// bound gives a context that ends some time.
+// bound returns a context that ends some time.
 func (s *Store) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, ok := ctx.Deadline(); ok {
 		return ctx, func() {}
@@ -181,7 +181,7 @@ func (s *Store) bound(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithTimeout(ctx, s.config.OperationTimeout)
 }
 
-// command gives a context for one command to the server. What takes many commands is not bounded as a whole: it would
+// command returns a context for one command to the server. What takes many commands is not bounded as a whole: it would
 // begin anew each time where the server is slow, and never end.
 func (s *Store) command(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, s.config.OperationTimeout)
@@ -195,7 +195,7 @@ func (s *Store) paced(ctx context.Context) context.Context {
 	return context.WithValue(ctx, commandTime{}, s.config.OperationTimeout)
 }
 
-// pace gives a context for one command of a read.
+// pace returns a context for one command of a read.
 func pace(ctx context.Context) (context.Context, context.CancelFunc) {
 	if limit, ok := ctx.Value(commandTime{}).(time.Duration); ok {
 		return context.WithTimeout(ctx, limit)
@@ -222,7 +222,7 @@ func wait(ctx context.Context, span time.Duration) error {
 	}
 }
 
-// databaseOf gives the database that a connection string names.
+// databaseOf returns the database that a connection string names.
 func databaseOf(uri string) string {
 	_, rest, _ := strings.Cut(uri, "://")
 	rest, _, _ = strings.Cut(rest, "?")

@@ -20,7 +20,7 @@ type recordDocument struct {
 	Revision  int64          `bson:"revision"`
 	ExpiresAt *bson.DateTime `bson:"expires_at,omitempty"`
 	Data      []byte         `bson:"data"`
-	// Write is another one with each write: it tells a writer whose answer was lost whether the write was its own.
+	// Write differs with each write: it shows a writer whose answer was lost whether the write was its own.
 	Write string `bson:"write"`
 }
 

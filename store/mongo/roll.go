@@ -9,7 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// rollID is the _id in meta of the question who uses the database, while somebody asks it.
+// rollID is the _id in meta of the question who uses the database, while a caller of the roll waits for the answers.
 const rollID = "roll"
 
 type rollDocument struct {
@@ -43,7 +43,7 @@ func (s *Store) CallRoll(ctx context.Context, after time.Duration) (here []strin
 	return answered.Here, s.failed("read who uses the database", err)
 }
 
-// AnswerRoll says that somebody uses the database, if anybody asks.
+// AnswerRoll records that who uses the database, if the roll is being called.
 func (s *Store) AnswerRoll(ctx context.Context, who string) error {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()

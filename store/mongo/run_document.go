@@ -121,7 +121,7 @@ type progressDocument struct {
 	At       *bson.DateTime `bson:"at,omitempty"`
 }
 
-// newRunDocument gives what stands inside of another document.
+// newRunDocument returns what stands inside of another document.
 func newRunDocument(r *engine.Run) (*runDocument, error) {
 	raw, err := writeRun(r, 0)
 	if err != nil {

@@ -182,8 +182,8 @@ func (b *builder) artifacts(artifacts []engine.Artifact) {
 	b.end()
 }
 
-// endOf tells when a run ended, for retention: zero while it has not. A run that ended before any attempt did ended,
-// as far as its record tells, at its latest instant.
+// endOf returns when a run ended, for retention: zero while it has not. A run that ended before any attempt did ended,
+// as far as its record shows, at its latest instant.
 func endOf(r *engine.Run) time.Time {
 	if !r.Status.Terminal() {
 		return time.Time{}

@@ -24,7 +24,7 @@ func revised(revision int64, storedRevision int64, written bool) step {
 	}
 }
 
-// Run gives one run; engine.ErrNotFound.
+// Run returns one run; engine.ErrNotFound.
 func (s *Store) Run(ctx context.Context, id string) (engine.Run, error) {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
@@ -32,7 +32,7 @@ func (s *Store) Run(ctx context.Context, id string) (engine.Run, error) {
 	return run, s.failed("read run "+id, err)
 }
 
-// RunsByID gives those runs that exist, in no order.
+// RunsByID returns those runs that exist, in no order.
 func (s *Store) RunsByID(ctx context.Context, ids []string) ([]engine.Run, error) {
 	if err := s.projector.flush(ctx); err != nil {
 		return nil, s.failed("read runs", err)
@@ -42,7 +42,7 @@ func (s *Store) RunsByID(ctx context.Context, ids []string) ([]engine.Run, error
 	return runs, s.failed("read runs", err)
 }
 
-// ActiveRuns gives runs of these shards that have not ended, with ids above after, in the order of their ids.
+// ActiveRuns returns runs of these shards that have not ended, with ids above after, in the order of their ids.
 func (s *Store) ActiveRuns(ctx context.Context, shards []int, after string, limit int) ([]engine.Run, error) {
 	if err := s.projector.flush(ctx); err != nil || len(shards) == 0 {
 		return nil, s.failed("read active runs", err)
@@ -51,7 +51,7 @@ func (s *Store) ActiveRuns(ctx context.Context, shards []int, after string, limi
 	return runs, s.failed("read active runs", err)
 }
 
-// ActiveRunIDs gives the ids of runs of these shards that have not ended, those above after, in order.
+// ActiveRunIDs returns the ids of runs of these shards that have not ended, those above after, in order.
 func (s *Store) ActiveRunIDs(ctx context.Context, shards []int, after string, limit int) ([]string, error) {
 	if err := s.projector.flush(ctx); err != nil || len(shards) == 0 {
 		return nil, s.failed("read the ids of active runs", err)
@@ -78,7 +78,7 @@ func pageByID(limit int) *options.FindOptionsBuilder {
 	return options.Find().SetSort(ascending("_id")).SetLimit(int64(max(limit, 0)))
 }
 
-// ActiveRunsOf gives all runs of these jobs that have not ended, in no order.
+// ActiveRunsOf returns all runs of these jobs that have not ended, in no order.
 func (s *Store) ActiveRunsOf(ctx context.Context, uids []string) ([]engine.Run, error) {
 	if err := s.projector.flush(ctx); err != nil {
 		return nil, s.failed("read active runs of jobs", err)

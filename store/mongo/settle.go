@@ -21,7 +21,7 @@ const (
 	stepInsert  step = iota + 1 // it is not there: insert it
 	stepReplace                 // it is there as the condition wants it: replace it
 	stepDone                    // it is there as it should be
-	stepRefused                 // somebody else wrote: the condition does not hold any more
+	stepRefused                 // another writer was first: the condition does not hold any more
 )
 
 // change is one document to be written.

@@ -213,8 +213,8 @@ func (s *Store) behind(ctx context.Context, do func(shard int, above, upto uint6
 	return nil
 }
 
-// projectAll brings the collections up to the ends of all journals, whoever owns the shards, and records it: what the
-// journals hold now is projected no more.
+// projectAll brings the collections up to the ends of all journals, whichever engines own the shards, and records it: what
+// the journals hold now is not projected again.
 func (s *Store) projectAll(ctx context.Context) error {
 	return s.behind(ctx, func(shard int, above, upto uint64) error {
 		if err := s.catchUp(ctx, shard, above, upto); err != nil {
@@ -224,7 +224,7 @@ func (s *Store) projectAll(ctx context.Context) error {
 	})
 }
 
-// unprojected gives what all journals hold beyond what is recorded as projected.
+// unprojected returns what all journals hold beyond what is recorded as projected.
 func (s *Store) unprojected(ctx context.Context) (*merged, error) {
 	m := newMerged()
 	err := s.behind(ctx, func(shard int, above, upto uint64) error {

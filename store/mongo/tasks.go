@@ -29,7 +29,7 @@ type taskDocument struct {
 	Position  int64           `bson:"position,omitempty"` // of the commit in its shard's journal
 }
 
-// writeTask gives a scheduled task as such a document, with the position of its commit, 0 for none.
+// writeTask returns a scheduled task as such a document, with the position of its commit, 0 for none.
 func writeTask(t *engine.ScheduledTask, position int64) bson.Raw {
 	b := builder{bytes: make([]byte, 0, 320)}
 	b.begin()
@@ -68,7 +68,7 @@ func (d taskDocument) value() (engine.ScheduledTask, error) {
 	return t, nil
 }
 
-// DueTasks gives all scheduled tasks of these shards with RunAt in (after, until], the earliest first. Both ends count
+// DueTasks returns all scheduled tasks of these shards with RunAt in (after, until], the earliest first. Both ends count
 // to the millisecond, like what is stored, so that no task falls between two calls that meet.
 func (s *Store) DueTasks(ctx context.Context, shards []int, after, until time.Time) ([]engine.ScheduledTask, error) {
 	if err := s.projector.flush(ctx); err != nil {
@@ -90,7 +90,7 @@ func (s *Store) DueTasks(ctx context.Context, shards []int, after, until time.Ti
 	return tasks, s.failed("read due tasks", err)
 }
 
-// TasksByID gives those scheduled tasks that exist, in no order.
+// TasksByID returns those scheduled tasks that exist, in no order.
 func (s *Store) TasksByID(ctx context.Context, uids []string) ([]engine.ScheduledTask, error) {
 	if err := s.projector.flush(ctx); err != nil {
 		return nil, s.failed("read scheduled tasks", err)

@@ -43,7 +43,7 @@ func (t *terms) end(shard int, number uint64) {
 	}
 }
 
-// next gives the term of a commit that has the next position; known if it is the last one, which is known to stand. Any
+// next returns the term of a commit that has the next position; known if it is the last one, which is known to stand. Any
 // other commit is refused: with engine.ErrFenced where this store is not in its term.
 func (t *terms) next(commit *engine.ShardCommit) (of term, known bool, err error) {
 	t.mutex.Lock()

@@ -12,7 +12,7 @@ import (
 
 // A tombstone stands in jobs (or dags), under its name, until a new one takes that name; before that it is copied to
 // tombstones (or dag_tombstones), under its uid, where it waits for the engine. So it is in at least one place at every
-// moment, and whoever reads jobs first and tombstones after it never misses it. Whatever a crash leaves in both places is
+// moment, and a reader of jobs first and tombstones second never misses it. Whatever a crash leaves in both places is
 // one tombstone, and goes when it is handled. A copy that is made at the very moment when the engine has handled the tombstone is handled
 // once more, which changes nothing.
 
@@ -28,7 +28,7 @@ func (d *definitions[S]) bury(ctx context.Context, tomb definitionDocument) erro
 	return err
 }
 
-// buriedByUID gives the tombstones without a name among those definitions that are not in found.
+// buriedByUID returns the tombstones without a name among those definitions that are not in found.
 func (d *definitions[S]) buriedByUID(ctx context.Context, uids []string, found []definitionDocument) (tombs []definitionDocument, err error) {
 	if len(found) >= len(uids) {
 		return nil, nil
@@ -53,7 +53,7 @@ func (d *definitions[S]) buriedByUID(ctx context.Context, uids []string, found [
 	return tombs, nil
 }
 
-// buriedPending gives the tombstones without a name that are not among found. They are few: each took a definition that
+// buriedPending returns the tombstones without a name that are not among found. They are few: each took a definition that
 // was deleted and made again since the engine last looked.
 func (d *definitions[S]) buriedPending(ctx context.Context, shards []int, found []definitionDocument) ([]definitionDocument, error) {
 	tombs, err := find[definitionDocument](ctx, d.tombstones, append(among("shard", shards), bson.E{Key: "pending", Value: true}), bare())
@@ -62,7 +62,7 @@ func (d *definitions[S]) buriedPending(ctx context.Context, shards []int, found 
 	}), err
 }
 
-// buriedAt gives the uids of the tombstones without a name that are at the revision that was handled.
+// buriedAt returns the uids of the tombstones without a name that are at the revision that was handled.
 func (d *definitions[S]) buriedAt(ctx context.Context, handled []engine.JobHandled) (uids []string, err error) {
 	if len(handled) == 0 {
 		return nil, nil

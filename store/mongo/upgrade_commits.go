@@ -102,7 +102,7 @@ func (s *Store) upgradeTasks(ctx context.Context, tasks []oldTaskDocument, now t
 	return s.bulk(ctx, s.tasks, models)
 }
 
-// slotsTaken gives the ids of the runs that the slots of these tasks have already, as a crash could leave it.
+// slotsTaken returns the ids of the runs that the slots of these tasks have already, as a crash could leave it.
 func (s *Store) slotsTaken(ctx context.Context, tasks []oldTaskDocument) (map[string]bool, error) {
 	ids := make([]string, len(tasks))
 	for i := range tasks {
@@ -116,7 +116,7 @@ func (s *Store) slotsTaken(ctx context.Context, tasks []oldTaskDocument) (map[st
 	return taken, err
 }
 
-// upgradeRuns puts into the ledger what prepared runs say that were given up, and removes them. One that tells of another
+// upgradeRuns puts into the ledger what prepared runs say that were given up, and removes them. One that is about another
 // slot than its own has taken the place of the run that was given up, and stays.
 func (s *Store) upgradeRuns(ctx context.Context) error {
 	shards := make([]int, engine.Shards)

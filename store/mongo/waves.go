@@ -16,7 +16,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// Wave gives one wave; engine.ErrNotFound.
+// Wave returns one wave; engine.ErrNotFound.
 func (s *Store) Wave(ctx context.Context, id string) (engine.Wave, error) {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
@@ -24,7 +24,7 @@ func (s *Store) Wave(ctx context.Context, id string) (engine.Wave, error) {
 	return wave, s.failed("read wave "+id, err)
 }
 
-// WavesByID gives those waves that exist, in no order.
+// WavesByID returns those waves that exist, in no order.
 func (s *Store) WavesByID(ctx context.Context, ids []string) ([]engine.Wave, error) {
 	if err := s.projector.flush(ctx); err != nil {
 		return nil, s.failed("read waves", err)
@@ -36,7 +36,7 @@ func (s *Store) WavesByID(ctx context.Context, ids []string) ([]engine.Wave, err
 
 var openWave = bson.E{Key: "open", Value: true}
 
-// OpenWaves gives waves of these shards that are scheduled or running, with ids above after, in the order of their ids.
+// OpenWaves returns waves of these shards that are scheduled or running, with ids above after, in the order of their ids.
 func (s *Store) OpenWaves(ctx context.Context, shards []int, after string, limit int) ([]engine.Wave, error) {
 	if err := s.projector.flush(ctx); err != nil {
 		return nil, s.failed("read open waves", err)
@@ -53,7 +53,7 @@ func (s *Store) OpenWaves(ctx context.Context, shards []int, after string, limit
 	return waves, s.failed("read open waves", err)
 }
 
-// OpenWavesOf gives all waves of these DAGs that are scheduled or running, in no order.
+// OpenWavesOf returns all waves of these DAGs that are scheduled or running, in no order.
 func (s *Store) OpenWavesOf(ctx context.Context, dagUIDs []string) ([]engine.Wave, error) {
 	if err := s.projector.flush(ctx); err != nil {
 		return nil, s.failed("read open waves of DAGs", err)
@@ -63,7 +63,7 @@ func (s *Store) OpenWavesOf(ctx context.Context, dagUIDs []string) ([]engine.Wav
 	return waves, s.failed("read open waves of DAGs", err)
 }
 
-// LastEpochs gives the highest epoch that any wave of each DAG has: the end of an index for each.
+// LastEpochs returns the highest epoch that any wave of each DAG has: the end of an index for each.
 func (s *Store) LastEpochs(ctx context.Context, dagUIDs []string) (map[string]int64, error) {
 	if err := s.projector.flush(ctx); err != nil {
 		return nil, s.failed("read last epochs", err)
@@ -97,7 +97,7 @@ func (s *Store) lastEpochs(ctx context.Context, dagUIDs []string) (map[string]in
 	return last, group.Wait()
 }
 
-// RunsOfWave gives runs of a wave, ended or not, with ids above after, in the order of their ids: ranges of the _id.
+// RunsOfWave returns runs of a wave, ended or not, with ids above after, in the order of their ids: ranges of the _id.
 func (s *Store) RunsOfWave(ctx context.Context, wave, after string, limit int) (runs []engine.Run, err error) {
 	if err := s.projector.flush(ctx); err != nil {
 		return nil, s.failed("read runs of wave", err)
@@ -202,7 +202,7 @@ func (s *Store) ExpireWaves(ctx context.Context, before time.Time, limit int) (d
 	return deleted, nil
 }
 
-// endedWaves reads some waves after a position, by their ends, and gives the position of the last if there may be more.
+// endedWaves reads some waves after a position, by their ends, and returns the position of the last if there may be more.
 func (s *Store) endedWaves(ctx context.Context, before time.Time, after *position) (waves []waveDocument, last *position, err error) {
 	bounds := bson.D{{Key: "$lt", Value: date(before)}}
 	filter := bson.D{{Key: "open", Value: false}}
@@ -225,7 +225,7 @@ func (s *Store) endedWaves(ctx context.Context, before time.Time, after *positio
 	return waves, last, err
 }
 
-// expendable gives the ids of those waves on which no epoch depends.
+// expendable returns the ids of those waves on which no epoch depends.
 func (s *Store) expendable(ctx context.Context, waves []waveDocument) (ids []string, err error) {
 	var uids []string
 	for _, wave := range waves {

@@ -101,7 +101,7 @@ func (a *activeRuns) get(id string) *runWrite {
 // lookedAtOnce is how many runs are looked at before others may have the lock.
 const lookedAtOnce = 5_000
 
-// above gives runs of these shards with ids above after, in the order of their ids.
+// above returns runs of these shards with ids above after, in the order of their ids.
 func (a *activeRuns) above(after string, mask uint64, limit int) (runs []*runWrite) {
 	for more := true; more && len(runs) < limit; {
 		looked := 0
@@ -126,10 +126,10 @@ func (a *activeRuns) above(after string, mask uint64, limit int) (runs []*runWri
 	return runs
 }
 
-// of gives the runs of a job, or of the tasks of a DAG.
+// of returns the runs of a job, or of the tasks of a DAG.
 func (a *activeRuns) of(uid string) []*runWrite { return a.between(uid+"-", uid+".", math.MaxInt) }
 
-// between gives the runs with ids above one and below another, in the order of their ids.
+// between returns the runs with ids above one and below another, in the order of their ids.
 func (a *activeRuns) between(above, below string, limit int) (runs []*runWrite) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -145,7 +145,7 @@ func (a *activeRuns) between(above, below string, limit int) (runs []*runWrite) 
 	return runs
 }
 
-// look gives the first runs after from, in the order of history, that the filter picks, one more than its limit at
+// look returns the first runs after from, in the order of history, that the filter picks, one more than its limit at
 // most, and how far it has looked: oldest if there are no more.
 func (a *activeRuns) look(filter *engine.RunFilter, from key) (found []*runWrite, end key) {
 	pick := newPicker(filter)

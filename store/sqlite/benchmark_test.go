@@ -33,7 +33,7 @@ func benchJobs(n int) []benchJob {
 	return jobs
 }
 
-// life gives the four writes of a run's life.
+// life returns the four writes of a run's life.
 func life(job benchJob, slot time.Time, status engine.Status) [4]engine.Run {
 	run := engine.Run{
 		ID: engine.SlotRunID(job.uid, slot), Revision: 1, Namespace: "default", JobUID: job.uid, Job: job.name, Shard: job.shard, Generation: 1,
@@ -60,7 +60,7 @@ func life(job benchJob, slot time.Time, status engine.Status) [4]engine.Run {
 	return lives
 }
 
-// cpu gives the CPU time that this process has used.
+// cpu returns the CPU time that this process has used.
 func cpu() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -88,7 +88,7 @@ func BenchmarkLifecycles(b *testing.B) {
 	}
 }
 
-// byShards takes all shards and gives a function that commits a batch as one decision for each.
+// byShards takes all shards and returns a function that commits a batch as one decision for each.
 func byShards(b *testing.B, store *sqlite.Store) func(*engine.Batch) {
 	commits := make([]engine.ShardCommit, engine.Shards)
 	for shard := range commits {

@@ -51,7 +51,7 @@ func (s *Store) DeleteBinary(ctx context.Context, namespace, name string, revisi
 	}))
 }
 
-// Binary gives one binary; engine.ErrNotFound.
+// Binary returns one binary; engine.ErrNotFound.
 func (s *Store) Binary(ctx context.Context, namespace, name string) (engine.Binary, error) {
 	found, err := documents[engine.Binary](ctx, s, "SELECT doc FROM binaries WHERE namespace = ? AND name = ?", namespace, name)
 	if err == nil && len(found) == 0 {
@@ -63,7 +63,7 @@ func (s *Store) Binary(ctx context.Context, namespace, name string) (engine.Bina
 	return found[0], nil
 }
 
-// BinariesByKey gives those binaries ("namespace/name") that exist, in no order.
+// BinariesByKey returns those binaries ("namespace/name") that exist, in no order.
 func (s *Store) BinariesByKey(ctx context.Context, keys []string) ([]engine.Binary, error) {
 	if len(keys) == 0 {
 		return nil, nil

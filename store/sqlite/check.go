@@ -41,7 +41,7 @@ func (e *DamagedError) Error() string {
 // Is makes it engine.ErrDamaged.
 func (e *DamagedError) Is(target error) bool { return target == engine.ErrDamaged }
 
-// damage gives err as a DamagedError if that is what it says of the file, else nil.
+// damage returns err as a DamagedError if that is what it says of the file, else nil.
 func damage(path string, err error) *DamagedError {
 	if known, ok := errors.AsType[*DamagedError](err); ok {
 		return known
@@ -74,7 +74,7 @@ func checkFor(ctx context.Context, path string, limit time.Duration) (whole bool
 	case errors.Is(err, engine.ErrDamaged):
 		return false, err
 	case err != nil:
-		return false, nil //nolint:nilerr // it took too long, or could not be done now: it is done again later, and told
+		return false, nil //nolint:nilerr // it took too long, or could not be done now: it is done again later, and logged
 	}
 	return true, nil
 }
@@ -113,7 +113,7 @@ func (f *file) refused() error {
 	return nil
 }
 
-// noticed looks at an error of the file, and gives the one to answer with. Once the file is known to be damaged nothing is
+// noticed looks at an error of the file, and returns the one to answer with. Once the file is known to be damaged nothing is
 // read or written any more: what would be read might be wrong, and what would be written might be lost or spoil more.
 func (f *file) noticed(err error) error {
 	damaged := damage(f.path, err)

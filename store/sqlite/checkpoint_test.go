@@ -106,7 +106,7 @@ func TestALogThatNobodyWritesToAnyMoreIsEmptied(t *testing.T) {
 	c.wrote(conn, 1, false)
 	c.idle(conn) // something was written since the last look
 	if logLength(t, path) < 1_000_000 {
-		t.Error("the log was emptied although somebody had just written")
+		t.Error("the log was emptied although a write had just ended")
 	}
 	c.idle(conn)
 	if length := logLength(t, path); length != 0 {

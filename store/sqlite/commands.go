@@ -19,7 +19,7 @@ func (s *Store) PutCommand(ctx context.Context, command engine.Command) error {
 	}))
 }
 
-// Command gives one command; engine.ErrNotFound.
+// Command returns one command; engine.ErrNotFound.
 func (s *Store) Command(ctx context.Context, id string) (engine.Command, error) {
 	found, err := documents[engine.Command](ctx, s, "SELECT doc FROM commands WHERE id = ?", id)
 	if err == nil && len(found) == 0 {
@@ -32,7 +32,7 @@ func (s *Store) Command(ctx context.Context, id string) (engine.Command, error) 
 	return found[0], nil
 }
 
-// Commands gives what is asked of these shards, oldest first.
+// Commands returns the commands for these shards, oldest first.
 func (s *Store) Commands(ctx context.Context, shards []int, limit int) ([]engine.Command, error) {
 	commands, err := documents[engine.Command](ctx, s,
 		"SELECT doc FROM commands WHERE (? >> shard) & 1 ORDER BY at, id LIMIT ?", shardMask(shards), limit)

@@ -67,7 +67,7 @@ func (c *connection) prepare(query string, args []any) (driver.Stmt, error) {
 	return statement, nil
 }
 
-// exec does one statement and tells how many rows it has changed.
+// exec does one statement and returns how many rows it has changed.
 func (c *connection) exec(query string, args ...any) (int64, error) {
 	statement, err := c.prepare(query, args)
 	if err != nil {

@@ -28,7 +28,7 @@ func bit(b bool) int64 {
 	return 0
 }
 
-// encode gives the documents of a definition and of its present form, without its source.
+// encode returns the documents of a definition and of its present form, without its source.
 func (d *definitions[S]) encode(given *engine.Definition[S]) (document, form []byte, err error) {
 	bare := *given
 	bare.Source = "" // it stands in a column of its own
@@ -88,7 +88,7 @@ func (d *definitions[S]) keep(w *writer, given *engine.Definition[S], form []byt
 	return err
 }
 
-// absentOrChanged tells why a condition on a revision did not hold.
+// absentOrChanged returns why a condition on a revision did not hold.
 func (w *writer) absentOrChanged(count string, args ...any) error {
 	switch found, err := w.number(count, args...); {
 	case err != nil:
@@ -114,7 +114,7 @@ func (d *definitions[S]) handle(w *writer, h *engine.JobHandled) error {
 	return err
 }
 
-// read gives the definitions of which a query, which follows the table's name, gives the rows, without their sources.
+// read returns the definitions of which a query, which follows the table's name, gives the rows, without their sources.
 func (d *definitions[S]) read(ctx context.Context, s *Store, query string, args ...any) (found []engine.Definition[S], err error) {
 	return d.rows(ctx, s, "SELECT doc, pending, '' FROM "+query, args)
 }
@@ -135,7 +135,7 @@ func (d *definitions[S]) rows(ctx context.Context, s *Store, query string, args 
 	return found, err
 }
 
-// byUID gives those that exist, tombstones included, in no order.
+// byUID returns those that exist, tombstones included, in no order.
 func (d *definitions[S]) byUID(ctx context.Context, s *Store, uids []string) ([]engine.Definition[S], error) {
 	if len(uids) == 0 {
 		return nil, nil
@@ -148,13 +148,13 @@ func (d *definitions[S]) byUID(ctx context.Context, s *Store, uids []string) ([]
 	return found, wrap(d.table+" by uid", err)
 }
 
-// pending gives those of some shards that the engine has not acted upon, tombstones included.
+// pending returns those of some shards that the engine has not acted upon, tombstones included.
 func (d *definitions[S]) pending(ctx context.Context, s *Store, shards []int, limit int) ([]engine.Definition[S], error) {
 	found, err := d.read(ctx, s, d.table+" WHERE pending = 1 AND (? >> shard) & 1 ORDER BY uid LIMIT ?", shardMask(shards), limit)
 	return found, wrap("pending "+d.table, err)
 }
 
-// named gives a living one with its source; engine.ErrNotFound.
+// named returns a living one with its source; engine.ErrNotFound.
 func (d *definitions[S]) named(ctx context.Context, s *Store, namespace, name string) (one engine.Definition[S], err error) {
 	found, err := d.rows(ctx, s, "SELECT doc, pending, source FROM "+d.table+" WHERE namespace = ? AND name = ? AND deleted = 0", []any{namespace, name})
 	if err == nil && len(found) == 0 {
@@ -203,7 +203,7 @@ func decodeKey(kind, word string) (key [2]string, err error) {
 	return [2]string{namespace, name}, nil
 }
 
-// page cuts a list, of which one more than limit was asked, and gives the cursor of what follows.
+// page cuts a list, of which one more than limit was asked, and returns the cursor of what follows.
 func page[T any](kind string, list []T, limit int, cursor func(T) engine.Cursor) (cut []T, next string) {
 	if limit >= len(list) {
 		return list, ""
@@ -211,7 +211,7 @@ func page[T any](kind string, list []T, limit int, cursor func(T) engine.Cursor)
 	return list[:limit], cursor(list[limit-1]).Encode(kind)
 }
 
-// formAt gives the form of a generation with its source; engine.ErrNotFound.
+// formAt returns the form of a generation with its source; engine.ErrNotFound.
 func (d *definitions[S]) formAt(ctx context.Context, s *Store, uid string, generation int64) (one engine.GenerationOf[S], err error) {
 	there := false
 	err = s.list(ctx, "SELECT doc, source FROM "+d.forms+" WHERE uid = ? AND generation = ?", []any{uid, generation}, func(rows *sql.Rows) error {

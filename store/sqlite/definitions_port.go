@@ -14,32 +14,32 @@ func (s *Store) Jobs() engine.Definitions[spec.Job] { return definitionsOf[spec.
 // DAGs keeps DAGs for their users.
 func (s *Store) DAGs() engine.Definitions[spec.DAG] { return definitionsOf[spec.DAG]{&dags, s} }
 
-// JobsByUID gives those jobs that exist, tombstones included, in no order.
+// JobsByUID returns those jobs that exist, tombstones included, in no order.
 func (s *Store) JobsByUID(ctx context.Context, uids []string) ([]engine.Job, error) {
 	return jobs.byUID(ctx, s, uids)
 }
 
-// DAGsByUID gives those DAGs that exist, tombstones included, in no order.
+// DAGsByUID returns those DAGs that exist, tombstones included, in no order.
 func (s *Store) DAGsByUID(ctx context.Context, uids []string) ([]engine.DAG, error) {
 	return dags.byUID(ctx, s, uids)
 }
 
-// PendingJobs gives jobs of these shards that the engine has not acted upon, tombstones included.
+// PendingJobs returns jobs of these shards that the engine has not acted upon, tombstones included.
 func (s *Store) PendingJobs(ctx context.Context, shards []int, limit int) ([]engine.Job, error) {
 	return jobs.pending(ctx, s, shards, limit)
 }
 
-// PendingDAGs gives DAGs of these shards that the engine has not acted upon, tombstones included.
+// PendingDAGs returns DAGs of these shards that the engine has not acted upon, tombstones included.
 func (s *Store) PendingDAGs(ctx context.Context, shards []int, limit int) ([]engine.DAG, error) {
 	return dags.pending(ctx, s, shards, limit)
 }
 
-// Generation gives one form of a job; engine.ErrNotFound.
+// Generation returns one form of a job; engine.ErrNotFound.
 func (s *Store) Generation(ctx context.Context, uid string, generation int64) (engine.Generation, error) {
 	return jobs.formAt(ctx, s, uid, generation)
 }
 
-// DAGGeneration gives one form of a DAG; engine.ErrNotFound.
+// DAGGeneration returns one form of a DAG; engine.ErrNotFound.
 func (s *Store) DAGGeneration(ctx context.Context, uid string, generation int64) (engine.DAGGeneration, error) {
 	return dags.formAt(ctx, s, uid, generation)
 }
@@ -60,7 +60,7 @@ func (d definitionsOf[S]) Replace(ctx context.Context, definition engine.Definit
 	return d.table.replace(ctx, d.store, &definition)
 }
 
-// Get gives a living definition by name.
+// Get returns a living definition by name.
 func (d definitionsOf[S]) Get(ctx context.Context, namespace, name string) (engine.Definition[S], error) {
 	return d.table.named(ctx, d.store, namespace, name)
 }
@@ -70,7 +70,7 @@ func (d definitionsOf[S]) List(ctx context.Context, filter engine.DefinitionFilt
 	return d.table.living(ctx, d.store, filter.Namespace, filter.Text, filter.Cursor, filter.Limit)
 }
 
-// Generation gives one form of a definition.
+// Generation returns one form of a definition.
 func (d definitionsOf[S]) Generation(ctx context.Context, uid string, generation int64) (engine.GenerationOf[S], error) {
 	return d.table.formAt(ctx, d.store, uid, generation)
 }

@@ -168,7 +168,7 @@ func rowPage(ctx context.Context, v *view, columns, from string, limit int, valu
 	return page, next, err
 }
 
-// runs gives those that have not ended by their ids ("a…"), and then history in the order of its rows ("h…"), without
+// runs returns those that have not ended by their ids ("a…"), and then history in the order of its rows ("h…"), without
 // the rows of those that have gone on since.
 func (v *view) runs(ctx context.Context, from string, limit int) (page []engine.Document, next string, err error) {
 	place, id := "a", ""
@@ -211,7 +211,7 @@ func (v *view) find(id string) (at int, there bool) {
 	return slices.BinarySearchFunc(v.active, id, func(run *runWrite, id string) int { return strings.Compare(run.id, id) })
 }
 
-// tasks gives scheduled tasks with ids above one, in the order of their ids.
+// tasks returns scheduled tasks with ids above one, in the order of their ids.
 func (v *view) tasks(ctx context.Context, after string, limit int) (tasks []engine.ScheduledTask, err error) {
 	err = v.list(ctx, "SELECT "+taskColumns+" FROM scheduled_tasks WHERE id > ? ORDER BY id LIMIT ?", []any{after, int64(limit)}, func(rows *sql.Rows) error {
 		task, err := scanTask(rows)

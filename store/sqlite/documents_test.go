@@ -27,7 +27,7 @@ func openForDocuments(t *testing.T) *Store {
 	return store
 }
 
-// Whoever adds a table adds a collection, or says here from what it is made anew: else backups and moves would lose it.
+// A new table needs a collection, or an entry here that names what it is rebuilt from: else backups and moves would lose it.
 func TestEveryTableIsMoved(t *testing.T) {
 	derived := []string{"runs_history", "runs_log", "run_names", "run_dags", "run_namespaces", "shards"} // of runs; terms begin anew
 	store := openForDocuments(t)

@@ -45,7 +45,7 @@ func (s *Store) ReplaceEffect(ctx context.Context, effect engine.RunEffect) erro
 	}))
 }
 
-// Effect gives one effect; engine.ErrNotFound.
+// Effect returns one effect; engine.ErrNotFound.
 func (s *Store) Effect(ctx context.Context, run, key string) (engine.RunEffect, error) {
 	found, err := documents[engine.RunEffect](ctx, s, "SELECT doc FROM effects WHERE run_id = ? AND key = ?", run, key)
 	if err == nil && len(found) == 0 {
@@ -122,7 +122,7 @@ func (s *Store) runsWithEffects(ctx context.Context, before time.Time, after str
 	return runs, err
 }
 
-// SharedKey gives the key that is kept under a name: fresh, if none was kept before.
+// SharedKey returns the key that is kept under a name: fresh, if none was kept before.
 func (s *Store) SharedKey(ctx context.Context, name string, fresh []byte) (key []byte, err error) {
 	err = s.write(ctx, 1, func(w *writer) error {
 		if _, err := w.exec("INSERT INTO shared_keys (name, key) VALUES (?, ?) ON CONFLICT DO NOTHING", name, fresh); err != nil {

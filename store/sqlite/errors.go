@@ -30,7 +30,7 @@ func failed(err error) bool {
 	return ok
 }
 
-// code gives the primary result code of SQLite, 0 for any other error.
+// code returns the primary result code of SQLite, 0 for any other error.
 func code(err error) int {
 	if e, ok := errors.AsType[*driver.Error](err); ok {
 		return e.Code() & 0xff

@@ -12,7 +12,7 @@ import (
 // expireAtOnce is how much goes in one transaction: those few milliseconds are what a commit waits at most.
 const expireAtOnce = 50
 
-// expire removes at most limit of something, a few at a time and while nothing else is to be written, and gives what is
+// expire removes at most limit of something, a few at a time and while nothing else is to be written, and returns what is
 // gone. After an error a few more may be.
 func expire[T any](ctx context.Context, s *Store, limit int, remove func(w *writer, limit int) ([]T, error)) (removed []T, err error) {
 	for len(removed) < limit {

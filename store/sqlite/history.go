@@ -41,7 +41,7 @@ type keyedRun struct {
 	active bool
 }
 
-// Runs lists history, newest first. A page may be shorter than the limit although more follows: next tells.
+// Runs lists history, newest first. A page may be shorter than the limit although more follows: next shows that.
 func (s *Store) Runs(ctx context.Context, filter engine.RunFilter) (runs []engine.Run, next string, err error) {
 	runs, next, err = s.history(ctx, &filter)
 	return runs, next, wrap("list runs", err)
@@ -154,7 +154,7 @@ func (s *Store) byUID(ctx context.Context, filter *engine.RunFilter) (filters []
 	return filters, err
 }
 
-// lookActive gives what filters pick of the runs that have not ended, and how far it has looked.
+// lookActive returns what filters pick of the runs that have not ended, and how far it has looked.
 func (s *Store) lookActive(filters []*engine.RunFilter, from key) (found []keyedRun, horizon key) {
 	horizon = oldest
 	for _, filter := range filters {
@@ -170,7 +170,7 @@ func (s *Store) lookActive(filters []*engine.RunFilter, from key) (found []keyed
 	return found, horizon
 }
 
-// lookAll looks at several ranges, and tells how far it has looked at all of them.
+// lookAll looks at several ranges, and returns how far it has looked at all of them.
 func (s *snapshot) lookAll(ctx context.Context, ranges []historyRange, filter *engine.RunFilter, from key) (found []keyedRun, horizon key, err error) {
 	horizon = oldest
 	for i := range ranges {
@@ -183,7 +183,7 @@ func (s *snapshot) lookAll(ctx context.Context, ranges []historyRange, filter *e
 	return found, horizon, nil
 }
 
-// look gives the first runs of a range after from that the filter picks, one more than its limit at most, and how far
+// look returns the first runs of a range after from that the filter picks, one more than its limit at most, and how far
 // it has looked: oldest if the range has no more.
 func (s *snapshot) look(ctx context.Context, r *historyRange, filter *engine.RunFilter, from key) (found []keyedRun, end key, err error) {
 	query, args := r.query(filter, from)

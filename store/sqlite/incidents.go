@@ -17,7 +17,7 @@ func putIncident(d *engine.Incident) (putting, error) {
 	return placed(text, err, "incidents (id, shard, namespace, began, doc)", d.ID, d.Shard, d.Namespace, instant(began))
 }
 
-// Incidents gives incidents of these shards with ids above after, in the order of their ids.
+// Incidents returns incidents of these shards with ids above after, in the order of their ids.
 func (s *Store) Incidents(ctx context.Context, shards []int, after string, limit int) ([]engine.Incident, error) {
 	if len(shards) == 0 {
 		return nil, nil

@@ -19,7 +19,7 @@ func place(kind, word string) (at int64, id string, err error) {
 	return always(cursor.At), cursor.ID, nil
 }
 
-// window gives the bounds of [since, until) as numbers.
+// window returns the bounds of [since, until) as numbers.
 func window(since, until time.Time) (low, high int64) {
 	low, high = math.MinInt64, math.MaxInt64
 	if !since.IsZero() {
@@ -81,7 +81,7 @@ func (s *Store) DeadLetters(ctx context.Context, namespace, cursor string, limit
 	return letters, next, nil
 }
 
-// DeadLetter gives one; engine.ErrNotFound.
+// DeadLetter returns one; engine.ErrNotFound.
 func (s *Store) DeadLetter(ctx context.Context, runID string) (engine.DeadLetter, error) {
 	letters, err := documents[engine.DeadLetter](ctx, s, "SELECT doc FROM dead_letters WHERE run_id = ?", runID)
 	if err == nil && len(letters) == 0 {

@@ -24,7 +24,7 @@ type rowMark struct {
 	doc []byte // of a run that has not ended
 }
 
-// LatestMarks gives the newest runs of each job, the newest first, those of all jobs at one moment.
+// LatestMarks returns the newest runs of each job, the newest first, those of all jobs at one moment.
 func (s *Store) LatestMarks(ctx context.Context, uids []string, limit, timed int) (latest map[string][]engine.RunMark, err error) {
 	latest = map[string][]engine.RunMark{}
 	err = s.marks(ctx, uids, func(ctx context.Context, reader *snapshot, active map[string][]*runWrite) error {
@@ -68,7 +68,7 @@ func (s *Store) LatestMarks(ctx context.Context, uids []string, limit, timed int
 	return latest, wrap("latest runs of jobs", err)
 }
 
-// MarksWithin gives the newest runs of a job that were made within each window, the newest first.
+// MarksWithin returns the newest runs of a job that were made within each window, the newest first.
 func (s *Store) MarksWithin(ctx context.Context, uid string, windows []engine.Window, limit int) (within [][]engine.RunMark, err error) {
 	within = make([][]engine.RunMark, len(windows))
 	err = s.marks(ctx, []string{uid}, func(ctx context.Context, reader *snapshot, active map[string][]*runWrite) error {
@@ -127,7 +127,7 @@ func (s *snapshot) marksOf(ctx context.Context, uid string, runs []*runWrite, si
 	return marks[:min(limit, len(marks))], err
 }
 
-// timed gives the marks of rows with their instants, by the runs' ids.
+// timed returns the marks of rows with their instants, by the runs' ids.
 func (s *snapshot) timed(ctx context.Context, rows []int64) (map[string]engine.RunMark, error) {
 	marks := map[string]engine.RunMark{}
 	if len(rows) == 0 {

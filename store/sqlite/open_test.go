@@ -14,7 +14,7 @@ import (
 	"github.com/tidewheel/tidewheel/store/sqlite"
 )
 
-// refusal opens what cannot be opened and gives the error.
+// refusal opens what cannot be opened and returns the error.
 func refusal(t *testing.T, path string) error {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), path, sqlite.Config{Logger: slog.New(slog.DiscardHandler)})

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// readers is a bounded number of connections that read. Whoever reads has one of them alone until the read has ended, and
-// never asks for a second one: reads that each hold a connection and wait for another would wait for ever.
+// readers is a pool of read connections of bounded size. A read has one connection to itself until it ends, and never
+// asks for a second one: reads that each hold a connection and wait for another would deadlock.
 type readers struct {
 	db   *sql.DB
 	size int

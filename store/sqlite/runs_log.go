@@ -50,7 +50,7 @@ func newRunsLog() *runsLog {
 	return &runsLog{active: newActiveRuns(), next: 1, slack: logSlack, changed: map[string]*runWrite{}}
 }
 
-// get gives a run that has not ended, nil if there is none. The writer needs no lock to read what only it changes.
+// get returns a run that has not ended, nil if there is none. The writer needs no lock to read what only it changes.
 func (l *runsLog) get(id string) *runWrite {
 	if run, changed := l.changed[id]; changed {
 		return run

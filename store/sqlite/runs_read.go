@@ -63,7 +63,7 @@ func decodeRuns(list []engine.Run, runs []*runWrite) ([]engine.Run, error) {
 	return list, nil
 }
 
-// Run gives one run; engine.ErrNotFound.
+// Run returns one run; engine.ErrNotFound.
 func (s *Store) Run(ctx context.Context, id string) (engine.Run, error) {
 	runs, err := s.runsByID(ctx, []string{id})
 	if err == nil && len(runs) == 0 {
@@ -75,7 +75,7 @@ func (s *Store) Run(ctx context.Context, id string) (engine.Run, error) {
 	return runs[0], nil
 }
 
-// RunsByID gives those runs that exist, in no order.
+// RunsByID returns those runs that exist, in no order.
 func (s *Store) RunsByID(ctx context.Context, ids []string) ([]engine.Run, error) {
 	runs, err := s.runsByID(ctx, ids)
 	return runs, wrap("runs by id", err)
@@ -107,7 +107,7 @@ func (s *Store) runsByID(ctx context.Context, ids []string) ([]engine.Run, error
 	return append(runs, rest...), err
 }
 
-// readable tells why nothing can be read from memory.
+// readable returns an error if nothing can be read from memory.
 func (s *Store) readable(ctx context.Context) error {
 	if err := s.refused(); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (s *Store) readable(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// ActiveRuns gives runs of these shards that have not ended, with ids above after, in the order of their ids.
+// ActiveRuns returns runs of these shards that have not ended, with ids above after, in the order of their ids.
 func (s *Store) ActiveRuns(ctx context.Context, shards []int, after string, limit int) ([]engine.Run, error) {
 	if err := s.readable(ctx); err != nil {
 		return nil, wrap("active runs", err)
@@ -124,7 +124,7 @@ func (s *Store) ActiveRuns(ctx context.Context, shards []int, after string, limi
 	return runs, wrap("active runs", err)
 }
 
-// ActiveRunIDs gives the ids of runs of these shards that have not ended, those above after, in order.
+// ActiveRunIDs returns the ids of runs of these shards that have not ended, those above after, in order.
 func (s *Store) ActiveRunIDs(ctx context.Context, shards []int, after string, limit int) ([]string, error) {
 	if err := s.readable(ctx); err != nil {
 		return nil, wrap("ids of active runs", err)
@@ -137,7 +137,7 @@ func (s *Store) ActiveRunIDs(ctx context.Context, shards []int, after string, li
 	return ids, nil
 }
 
-// ActiveRunsOf gives all runs of these jobs that have not ended, in no order.
+// ActiveRunsOf returns all runs of these jobs that have not ended, in no order.
 func (s *Store) ActiveRunsOf(ctx context.Context, uids []string) (runs []engine.Run, err error) {
 	if err := s.readable(ctx); err != nil {
 		return nil, wrap("active runs of jobs", err)

@@ -10,7 +10,7 @@ type sortedRuns struct {
 
 const pieceSize = 256
 
-// find gives where run stands, or where it would be inserted.
+// find returns where run stands, or where it would be inserted.
 func (s *sortedRuns) find(run *runWrite) (piece, at int, found bool) {
 	piece, found = slices.BinarySearchFunc(s.pieces, run, func(piece []*activeRun, run *runWrite) int { return s.order(piece[0].run, run) })
 	switch {
@@ -64,7 +64,7 @@ func (s *sortedRuns) remove(run *runWrite) {
 	}
 }
 
-// ascend calls visit for the runs from this one on, until it answers false.
+// ascend calls visit for the runs from this one on, until it returns false.
 func (s *sortedRuns) ascend(from *runWrite, visit func(*runWrite) bool) {
 	piece, at, _ := s.find(from)
 	for ; piece < len(s.pieces); piece, at = piece+1, 0 {
@@ -76,7 +76,7 @@ func (s *sortedRuns) ascend(from *runWrite, visit func(*runWrite) bool) {
 	}
 }
 
-// descend calls visit for the runs below this one, the last first, until it answers false.
+// descend calls visit for the runs below this one, the last first, until it returns false.
 func (s *sortedRuns) descend(below *runWrite, visit func(*runWrite) bool) {
 	piece, at, _ := s.find(below)
 	for ; piece >= 0 && piece < len(s.pieces); piece-- {

@@ -58,7 +58,7 @@ type file struct {
 	closeError error
 }
 
-// ForEngine gives the same store with connections for reading that nobody else has: however many pages are read, and
+// ForEngine returns the same store with connections for reading that nobody else has: however many pages are read, and
 // however long, the engine does not wait for one of them.
 func (s *Store) ForEngine() *Store { return &Store{file: s.file, readers: s.engines} }
 

@@ -92,7 +92,7 @@ func (s *snapshot) tally(ctx context.Context, into *engine.Tallies, namespace st
 	return err
 }
 
-// tally counts the runs that have not ended, and gives the ids, turned, of those that may have ended before.
+// tally counts the runs that have not ended, and returns the ids, turned, of those that may have ended before.
 func (a *activeRuns) tally(into *engine.Tallies, namespace string, since, until int64, limit int) (again []string) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()

@@ -40,7 +40,7 @@ func instantOf(milliseconds sql.NullInt64) time.Time {
 	return time.UnixMilli(milliseconds.Int64).UTC()
 }
 
-// encodeInstants gives a JSON list of milliseconds, NULL for none: most tasks have none.
+// encodeInstants returns a JSON list of milliseconds, NULL for none: most tasks have none.
 func encodeInstants(instants []time.Time) (any, error) {
 	if len(instants) == 0 {
 		return nil, nil
@@ -63,19 +63,19 @@ func decodeInstants(document []byte) (instants []time.Time, err error) {
 	return instants, err
 }
 
-// DueTasks gives all scheduled tasks of these shards with RunAt in (after, until], the earliest first.
+// DueTasks returns all scheduled tasks of these shards with RunAt in (after, until], the earliest first.
 func (s *Store) DueTasks(ctx context.Context, shards []int, after, until time.Time) ([]engine.ScheduledTask, error) {
 	tasks, err := s.tasks(ctx, "SELECT "+taskColumns+` FROM scheduled_tasks INDEXED BY scheduled_tasks_run_at
 		WHERE run_at > ? AND run_at <= ? AND (? >> shard) & 1 ORDER BY run_at`, always(after), always(until), shardMask(shards))
 	return tasks, wrap("due tasks", err)
 }
 
-// TasksByID gives those scheduled tasks that exist, in no order.
+// TasksByID returns those scheduled tasks that exist, in no order.
 func (s *Store) TasksByID(ctx context.Context, uids []string) ([]engine.ScheduledTask, error) {
 	return among(ctx, "tasks by id", uids, s.tasks, "SELECT "+taskColumns+" FROM scheduled_tasks WHERE id IN (SELECT value FROM json_each(?))")
 }
 
-// TasksOfDAGs gives all scheduled tasks of the roots of these DAGs, in no order: their ids begin with the DAG's uid.
+// TasksOfDAGs returns all scheduled tasks of the roots of these DAGs, in no order: their ids begin with the DAG's uid.
 func (s *Store) TasksOfDAGs(ctx context.Context, dagUIDs []string) ([]engine.ScheduledTask, error) {
 	return among(ctx, "tasks of DAGs", dagUIDs, s.tasks, "SELECT "+taskColumns+` FROM (SELECT value FROM json_each(?)) CROSS JOIN scheduled_tasks
 		WHERE scheduled_tasks.id > value || '-' AND scheduled_tasks.id < value || '.'`)

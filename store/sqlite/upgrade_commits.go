@@ -80,7 +80,7 @@ func upgradeTask(c *connection, t *oldTask, active map[string]engine.Run, now ti
 	return err
 }
 
-// slotTaken gives the column taken: the task's slot, if that has a run already, as a crash could leave it.
+// slotTaken returns the column taken: the task's slot, if that has a run already, as a crash could leave it.
 func slotTaken(c *connection, t *oldTask, active map[string]engine.Run) (any, error) {
 	id := engine.SlotRunID(t.id, t.slot)
 	if _, found := active[id]; !found {
@@ -92,7 +92,7 @@ func slotTaken(c *connection, t *oldTask, active map[string]engine.Run) (any, er
 	return encodeInstants([]time.Time{t.slot})
 }
 
-// upgradeRuns puts into the ledger what prepared runs say that were given up, removes them, and gives all runs that have
+// upgradeRuns puts into the ledger what prepared runs say that were given up, removes them, and returns all runs that have
 // not ended, by id.
 func upgradeRuns(c *connection) (active map[string]engine.Run, err error) {
 	active, givenUp := map[string]engine.Run{}, map[string]engine.SlotRange{}
@@ -123,7 +123,7 @@ func upgradeRuns(c *connection) (active map[string]engine.Run, err error) {
 	var record []byte
 	for id, slots := range givenUp {
 		if always(slots.To) != always(active[id].Slot) {
-			continue // it tells of the run that was there before it
+			continue // it is about the run that was there before it
 		}
 		if err := growSlots(c, &slots); err != nil {
 			return nil, err

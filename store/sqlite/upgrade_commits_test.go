@@ -48,7 +48,7 @@ func (c *connection) fill(t *testing.T, statement string, rows ...[]any) {
 	}
 }
 
-// givenUp gives the record of a prepared run that is about to be removed, as schema 7 had it.
+// givenUp returns the record of a prepared run that is about to be removed, as schema 7 had it.
 func givenUp(run *engine.Run, from, to time.Time, count int64) []byte {
 	slots := appendText(appendText(appendText(appendText(nil, 1, engine.SlotRangeID(run.JobUID, from)), 2, run.JobUID), 3, run.Namespace), 4, run.Job)
 	slots = appendText(appendText(appendInt(appendTime(appendTime(slots, 5, from), 6, to), 7, count), 8, "skipped"), 9, "cancelled")

@@ -37,7 +37,7 @@ func shardMask(shards []int) int64 {
 	return int64(mask)
 }
 
-// jsonList gives a list for json_each.
+// jsonList returns a list for json_each.
 func jsonList(list []string) (string, error) {
 	if len(list) == 0 {
 		return "[]", nil

@@ -10,7 +10,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// Wave gives one wave; engine.ErrNotFound.
+// Wave returns one wave; engine.ErrNotFound.
 func (s *Store) Wave(ctx context.Context, id string) (engine.Wave, error) {
 	found, err := s.waves(ctx, "SELECT doc FROM waves WHERE id = ?", id)
 	if err == nil && len(found) == 0 {
@@ -34,23 +34,23 @@ const (
 		ORDER BY w.finished_at LIMIT ?`
 )
 
-// WavesByID gives those waves that exist, in no order.
+// WavesByID returns those waves that exist, in no order.
 func (s *Store) WavesByID(ctx context.Context, ids []string) ([]engine.Wave, error) {
 	return among(ctx, "waves by id", ids, s.waves, wavesByIDQuery)
 }
 
-// OpenWavesOf gives all waves of these DAGs that are scheduled or running, in no order.
+// OpenWavesOf returns all waves of these DAGs that are scheduled or running, in no order.
 func (s *Store) OpenWavesOf(ctx context.Context, dagUIDs []string) ([]engine.Wave, error) {
 	return among(ctx, "open waves of DAGs", dagUIDs, s.waves, openOfQuery)
 }
 
-// OpenWaves gives waves of these shards that are scheduled or running, with ids above after, in the order of their ids.
+// OpenWaves returns waves of these shards that are scheduled or running, with ids above after, in the order of their ids.
 func (s *Store) OpenWaves(ctx context.Context, shards []int, after string, limit int) ([]engine.Wave, error) {
 	waves, err := s.waves(ctx, openWavesQuery, after, shardMask(shards), limit)
 	return waves, wrap("open waves", err)
 }
 
-// LastEpochs gives the highest epoch that any wave of each DAG has.
+// LastEpochs returns the highest epoch that any wave of each DAG has.
 func (s *Store) LastEpochs(ctx context.Context, dagUIDs []string) (map[string]int64, error) {
 	list, err := jsonList(dagUIDs)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Store) LastEpochs(ctx context.Context, dagUIDs []string) (map[string]in
 	return last, wrap("last epochs", err)
 }
 
-// Waves lists waves, the latest created first. A page may be shorter than the limit although more follows: next tells.
+// Waves lists waves, the latest created first. A page may be shorter than the limit although more follows: next shows that.
 func (s *Store) Waves(ctx context.Context, filter engine.WaveFilter) (waves []engine.Wave, next string, err error) {
 	cursor, given, err := engine.DecodeCursor("waves", filter.Cursor)
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *Store) ExpireWaves(ctx context.Context, before time.Time, limit int) (d
 // runsOfWaveQuery reads a range of the key: runs of tasks stand under their ids.
 const runsOfWaveQuery = "SELECT doc FROM runs_history WHERE turned > ? AND turned < ? ORDER BY turned LIMIT ?"
 
-// RunsOfWave gives runs of a wave, ended or not, with ids above after, in the order of their ids. What is active is asked
+// RunsOfWave returns runs of a wave, ended or not, with ids above after, in the order of their ids. What is active is asked
 // first: a run that ends in between is then found twice, not never, and counts as it was.
 func (s *Store) RunsOfWave(ctx context.Context, wave, after string, limit int) (runs []engine.Run, err error) {
 	if err := s.readable(ctx); err != nil {

@@ -19,7 +19,7 @@ func (h *harness) binary(name string) engine.Binary {
 	return binary
 }
 
-// pushed gives the next revision of a binary with one more version.
+// pushed returns the next revision of a binary with one more version.
 func pushed(binary engine.Binary) engine.Binary {
 	binary.Revision++
 	version, _ := binary.Latest()

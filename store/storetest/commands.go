@@ -9,7 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// startCommands gives a command that makes a run and one that makes a wave, with every field. Blanks in a payload are not kept.
+// startCommands returns a command that makes a run and one that makes a wave, with every field. Blanks in a payload are not kept.
 func startCommands() []engine.Command {
 	job, dag := aJob("report"), aDAG("etl")
 	run, wave := fullRun(job), fullWave(dag)

@@ -66,7 +66,7 @@ func (o *owner) next(decision engine.Batch) engine.ShardCommit {
 	return engine.ShardCommit{Shard: o.shard, Term: o.term, Position: o.position + 1, Batch: &decision}
 }
 
-// commit writes a decision as the next one, and gives the commit.
+// commit writes a decision as the next one, and returns the commit.
 func (o *owner) commit(decision engine.Batch) engine.ShardCommit {
 	o.Helper()
 	commit := o.next(decision)
@@ -90,7 +90,7 @@ func (o *owner) isFenced(decision engine.Batch) {
 	}
 }
 
-// after gives what a store holds once a decision is written, each list in the order of its ids.
+// after returns what a store holds once a decision is written, each list in the order of its ids.
 func (s *state) after(d *engine.Batch) state {
 	now := *s
 	now.Runs = replaced(s.Runs, d.Runs, d.DropRuns, runID)
@@ -103,7 +103,7 @@ func (s *state) after(d *engine.Batch) state {
 	return now
 }
 
-// replaced gives a list after puts and drops, in the order of its ids.
+// replaced returns a list after puts and drops, in the order of its ids.
 func replaced[T any](list, puts []T, drops []string, id func(T) string) []T {
 	byID := map[string]T{}
 	for _, one := range slices.Concat(list, puts) {
@@ -119,7 +119,7 @@ func replaced[T any](list, puts []T, drops []string, id func(T) string) []T {
 	return sorted(now, id)
 }
 
-// jobsOf gives two jobs and a DAG of one shard.
+// jobsOf returns two jobs and a DAG of one shard.
 func jobsOf(shard int) (jobs []engine.Job, dag engine.DAG) {
 	for n := 0; len(jobs) < 2; n++ {
 		if job := aJob(numbered("job", n)); job.Shard == shard {

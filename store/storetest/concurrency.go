@@ -12,7 +12,7 @@ import (
 
 const racers = 24
 
-// race calls do from many goroutines that begin together and gives what they answer, in the order of their numbers.
+// race calls do from many goroutines that begin together and returns what they answer, in the order of their numbers.
 func race[T any](do func(racer int) T) []T {
 	answers := make([]T, racers)
 	begin := make(chan struct{})
@@ -28,7 +28,7 @@ func race[T any](do func(racer int) T) []T {
 	return answers
 }
 
-// oneWinner wants one nil among the errors and loss as all others, and tells whose it is.
+// oneWinner wants one nil among the errors and loss as all others, and returns whose it is.
 func (h *harness) oneWinner(answers []error, loss error) int {
 	h.Helper()
 	winner := -1

@@ -24,7 +24,7 @@ type DAGs interface {
 	// DAGs keeps DAGs for their users.
 	DAGs() engine.Definitions[spec.DAG]
 
-	// Wave gives one wave.
+	// Wave returns one wave.
 	Wave(ctx context.Context, id string) (engine.Wave, error)
 	// Waves lists waves, newest first (by CreatedAt, then id), with the cursor of the next page.
 	Waves(ctx context.Context, filter engine.WaveFilter) (waves []engine.Wave, next string, err error)

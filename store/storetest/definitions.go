@@ -26,7 +26,7 @@ type definitionKind[S engine.Spec] struct {
 	batch    func(engine.JobHandled) engine.Batch
 }
 
-// edit gives the next revision, with another definition.
+// edit returns the next revision, with another definition.
 func (k definitionKind[S]) edit(d engine.Definition[S], description string) engine.Definition[S] {
 	k.describe(&d.Spec, description)
 	d.Message = "now " + description
@@ -37,7 +37,7 @@ func (k definitionKind[S]) edit(d engine.Definition[S], description string) engi
 	return d
 }
 
-// remove gives a tombstone.
+// remove returns a tombstone.
 func (k definitionKind[S]) remove(d engine.Definition[S]) engine.Definition[S] {
 	d.Revision++
 	d.Deleted, d.Pending = true, true

@@ -18,13 +18,13 @@ type Effects interface {
 	// ReplaceEffect writes an effect on condition that the stored revision is effect.Revision-1; engine.ErrConflict or
 	// engine.ErrNotFound.
 	ReplaceEffect(ctx context.Context, effect engine.RunEffect) error
-	// Effect gives one effect; engine.ErrNotFound.
+	// Effect returns one effect; engine.ErrNotFound.
 	Effect(ctx context.Context, run, key string) (engine.RunEffect, error)
 	// Effects lists the effects of a run by key, with the cursor of the next page.
 	Effects(ctx context.Context, run, cursor string, limit int) (effects []engine.RunEffect, next string, err error)
 	// ExpireEffects deletes at most limit effects that were opened first before before and whose runs are gone.
 	ExpireEffects(ctx context.Context, before time.Time, limit int) (deleted int, err error)
-	// SharedKey gives the key that is kept under a name, the same to everybody: fresh, if none was kept before.
+	// SharedKey returns the key that is kept under a name, the same to everybody: fresh, if none was kept before.
 	SharedKey(ctx context.Context, name string, fresh []byte) ([]byte, error)
 }
 

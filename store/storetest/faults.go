@@ -15,10 +15,10 @@ var ErrInjected = errors.New("injected fault")
 // whether, when and how often the call is done, and what its caller hears. It may be called by many goroutines.
 type Fault func(ctx context.Context, method string, call func(context.Context) error) error
 
-// Refuse does nothing and answers ErrInjected.
+// Refuse does nothing and returns ErrInjected.
 func Refuse(context.Context, string, func(context.Context) error) error { return ErrInjected }
 
-// DoneButFailed does the call and answers ErrInjected nevertheless, as when the answer is lost on its way.
+// DoneButFailed does the call and returns ErrInjected nevertheless, as when the answer is lost on its way.
 func DoneButFailed(ctx context.Context, _ string, call func(context.Context) error) error {
 	if err := call(ctx); err != nil {
 		return err
@@ -34,7 +34,7 @@ func Twice(ctx context.Context, _ string, call func(context.Context) error) erro
 	return call(ctx)
 }
 
-// Slow does the call once wait is closed, or answers the context's error if that ends first.
+// Slow does the call once wait is closed, or returns the context's error if that ends first.
 func Slow(wait <-chan struct{}) Fault {
 	return func(ctx context.Context, _ string, call func(context.Context) error) error {
 		select {

@@ -87,7 +87,7 @@ func ended(run engine.Run, status engine.Status, after time.Duration) engine.Run
 	return run
 }
 
-// finished gives the four writes of a run's whole life.
+// finished returns the four writes of a run's whole life.
 func finished(job engine.Job, slot time.Time, status engine.Status) []engine.Run {
 	first := slotRun(job, slot)
 	second := queued(first)

@@ -9,10 +9,10 @@ import (
 
 // Marks is what strips, charts, calendars and ordered lists of jobs ask of a store.
 type Marks interface {
-	// LatestMarks gives the newest runs of each job (by CreatedAt, then id), at most limit of each, the newest first;
+	// LatestMarks returns the newest runs of each job (by CreatedAt, then id), at most limit of each, the newest first;
 	// the first timed of them with their instants. A job without runs is not in it.
 	LatestMarks(ctx context.Context, uids []string, limit, timed int) (map[string][]engine.RunMark, error)
-	// MarksWithin gives for each window the newest runs of a job that were created in it, at most limit, the newest
+	// MarksWithin returns for each window the newest runs of a job that were created in it, at most limit, the newest
 	// first, without their instants.
 	MarksWithin(ctx context.Context, uid string, windows []engine.Window, limit int) ([][]engine.RunMark, error)
 	// UpcomingPage lists scheduled tasks of a namespace that are not parked, the earliest first (by RunAt, then id),
@@ -20,7 +20,7 @@ type Marks interface {
 	UpcomingPage(ctx context.Context, namespace, cursor string, limit int) (tasks []engine.ScheduledTask, next string, err error)
 }
 
-// marksOf gives the marks of runs, as a store should: the first timed of them whole.
+// marksOf returns the marks of runs, as a store should: the first timed of them whole.
 func marksOf(runs []engine.Run, timed int) []engine.RunMark {
 	marks := make([]engine.RunMark, len(runs))
 	for i := range runs {

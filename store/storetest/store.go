@@ -38,13 +38,13 @@ type Store interface {
 	// Jobs keeps jobs for their users.
 	Jobs() engine.Definitions[spec.Job]
 
-	// Run gives one run.
+	// Run returns one run.
 	Run(ctx context.Context, id string) (engine.Run, error)
 	// Runs lists history, newest first (by CreatedAt, then id), with the cursor of the next page.
 	Runs(ctx context.Context, filter engine.RunFilter) (runs []engine.Run, next string, err error)
 	// PutCommand inserts a command; one that is there already is no error.
 	PutCommand(ctx context.Context, command engine.Command) error
-	// Command gives one command; engine.ErrNotFound once the engine has acted on it, or if there never was one.
+	// Command returns one command; engine.ErrNotFound once the engine has acted on it, or if there never was one.
 	Command(ctx context.Context, id string) (engine.Command, error)
 
 	// Slots lists ledger entries, newest first, with the cursor of the next page.
@@ -53,12 +53,12 @@ type Store interface {
 	Upcoming(ctx context.Context, namespace string, limit int) ([]engine.ScheduledTask, error)
 	// DeadLetters lists dead letters, newest first, with the cursor of the next page.
 	DeadLetters(ctx context.Context, namespace, cursor string, limit int) (letters []engine.DeadLetter, next string, err error)
-	// DeadLetter gives one; engine.ErrNotFound if there is none.
+	// DeadLetter returns one; engine.ErrNotFound if there is none.
 	DeadLetter(ctx context.Context, runID string) (engine.DeadLetter, error)
 	// DeleteDeadLetter purges one; engine.ErrNotFound if there is none.
 	DeleteDeadLetter(ctx context.Context, runID string) error
 
-	// Incidents gives incidents of these shards with ids above after, in the order of their ids.
+	// Incidents returns incidents of these shards with ids above after, in the order of their ids.
 	Incidents(ctx context.Context, shards []int, after string, limit int) ([]engine.Incident, error)
 	// IncidentsPage lists the incidents of a namespace that have begun, the latest begun first.
 	IncidentsPage(ctx context.Context, namespace, cursor string, limit int) (incidents []engine.Incident, next string, err error)
@@ -72,12 +72,12 @@ type Store interface {
 	ReplaceBinary(ctx context.Context, binary engine.Binary) error
 	// DeleteBinary removes a binary of this revision; engine.ErrConflict or engine.ErrNotFound.
 	DeleteBinary(ctx context.Context, namespace, name string, revision int64) error
-	// Binary gives one binary.
+	// Binary returns one binary.
 	Binary(ctx context.Context, namespace, name string) (engine.Binary, error)
 	// Binaries lists binaries by name, with the cursor of the next page.
 	Binaries(ctx context.Context, namespace, cursor string, limit int) (binaries []engine.Binary, next string, err error)
 
-	// ExpireRuns deletes at most limit runs of these shards that ended before before, and gives those beside which something may
+	// ExpireRuns deletes at most limit runs of these shards that ended before before, and returns those beside which something may
 	// be kept, so that it can go, too.
 	ExpireRuns(ctx context.Context, shards []int, before time.Time, limit int) (engine.ExpiredRuns, error)
 	// ExpireSlots deletes at most limit ledger entries whose To is before before.

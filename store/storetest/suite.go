@@ -68,7 +68,7 @@ func (h *harness) commitRuns(runs ...engine.Run) {
 	h.commit(engine.Batch{Runs: runs})
 }
 
-// live writes the revisions of a run one after the other and gives the last.
+// live writes the revisions of a run one after the other and returns the last.
 func (h *harness) live(revisions []engine.Run) engine.Run {
 	h.Helper()
 	for _, run := range revisions {

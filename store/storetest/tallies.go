@@ -10,7 +10,7 @@ import (
 // Tallies is what the overview asks of a store.
 type Tallies interface {
 	// Tallies counts the runs of a namespace that were made within each window (a zero bound is open), by status, up to
-	// limit of each. Where more than limit have ended, those that succeeded may be told short, and say so.
+	// limit of each. Where more than limit have ended, the count of those that succeeded may be too small, and says so.
 	Tallies(ctx context.Context, namespace string, windows []engine.Window, limit int) ([]engine.Tallies, error)
 	// RecentSlots lists ledger entries of a namespace that end at or after an instant, the latest end first.
 	RecentSlots(ctx context.Context, namespace string, since time.Time, limit int) ([]engine.SlotRange, error)

@@ -11,7 +11,7 @@ import (
 
 func runID(run engine.Run) string { return run.ID }
 
-// tasksOfWaves writes runs of tasks of two waves of each of two DAGs and of a job, and gives those of tasks.
+// tasksOfWaves writes runs of tasks of two waves of each of two DAGs and of a job, and returns those of tasks.
 func tasksOfWaves(h *harness) (all []engine.Run) {
 	first, second := aDAG("etl"), aDAG("other")
 	job := aJob("etl") // of the name of a DAG
@@ -30,7 +30,7 @@ func tasksOfWaves(h *harness) (all []engine.Run) {
 	return all
 }
 
-// finishedTask gives the four writes of the whole life of a task's run.
+// finishedTask returns the four writes of the whole life of a task's run.
 func finishedTask(first engine.Run, status engine.Status) []engine.Run {
 	second := queued(first)
 	third := running(second)

@@ -20,7 +20,7 @@ func aWave(d engine.DAG, epoch int64, at time.Time) engine.Wave {
 	}
 }
 
-// askedWave makes a wave that somebody has asked for and that waits for an earlier one.
+// askedWave returns a wave that a user has triggered and that waits for an earlier one.
 func askedWave(d engine.DAG, key string, at time.Time) engine.Wave {
 	wave := aWave(d, 0, at)
 	wave.ID, wave.Generation, wave.Slot, wave.StartedAt = engine.ManualWaveID(d.UID, key), 0, time.Time{}, time.Time{}

@@ -64,7 +64,7 @@ func (s *ownedShard) commit(ctx context.Context, store Commits, commit engine.Sh
 	return err
 }
 
-// split gives the documents of each shard. Commands may be handled by any shard's commit.
+// split returns the documents of each shard. Commands may be handled by any shard's commit.
 func split(d *engine.Batch) map[int]*engine.Batch {
 	byShard := map[int]*engine.Batch{}
 	of := func(shard int) *engine.Batch {

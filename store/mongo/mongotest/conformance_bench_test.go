@@ -41,7 +41,7 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkExpiry removes runs of a shard that ended long ago, 5,000 at a time as a server does, and tells how fast such runs are
+// BenchmarkExpiry removes runs of a shard that ended long ago, 5,000 at a time as a server does, and reports how fast such runs are
 // committed and projected before. One operation is one run. The server keeps nothing on a disk.
 func BenchmarkExpiry(b *testing.B) {
 	const batch = 1000

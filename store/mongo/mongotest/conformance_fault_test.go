@@ -17,7 +17,7 @@ import (
 
 var faultNoon = time.UnixMilli(1_800_000_000_000).UTC()
 
-// life gives the writes of a run's life, as the engine makes them.
+// life returns the writes of a run's life, as the engine makes them.
 func life(uid string, slot time.Time) []engine.Run {
 	run := engine.Run{
 		ID: engine.SlotRunID(uid, slot), Namespace: "default", JobUID: uid, Job: "report", Shard: engine.ShardOf(uid),

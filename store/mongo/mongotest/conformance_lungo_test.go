@@ -32,7 +32,7 @@ func startServer(t testing.TB) *mongotest.Server {
 
 func logger(t testing.TB) *slog.Logger { return slog.New(slog.NewTextHandler(t.Output(), nil)) }
 
-// openStore opens a database; whoever asked closes the store.
+// openStore opens a database; the caller must close the store.
 func openStore(t testing.TB, uri string, config mongo.Config) *mongo.Store {
 	t.Helper()
 	config.Logger = logger(t)

@@ -29,7 +29,7 @@ func soon() (config mongo.Config, trimmed chan struct{}) {
 	}, trimmed
 }
 
-// prepared gives the first form of runs whose slot is soon, and what follows.
+// prepared returns the first form of runs whose slot is soon, and what follows.
 func prepared(shard int) (lives [][]engine.Run) {
 	slot := time.Now().Add(30 * time.Second).UTC().Truncate(time.Millisecond)
 	for _, uid := range uidsOf(shard, 2) {
@@ -76,7 +76,7 @@ func TestAPreparedRunIsHeldBackAndNotLost(t *testing.T) {
 	}
 }
 
-// Whoever reads for the engine has all of it.
+// The engine's reads include the runs that are held back.
 func TestTheEngineReadsWhatIsHeldBack(t *testing.T) {
 	server := startServer(t)
 	config, trimmed := soon()

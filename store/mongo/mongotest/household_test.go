@@ -165,7 +165,7 @@ func shown(t *testing.T, server *e2e.Server) map[string]string {
 	}
 	keep := func(path string) { all[path] = toMilliseconds(get(path)) }
 	content := func(path string) { all[path] = fmt.Sprintf("sha256 %x", sha256.Sum256(get(path))) }
-	// each keeps every item of a list, and gives the values of a field.
+	// each keeps every item of a list, and returns the values of a field.
 	each := func(path, field string, do func(value string)) {
 		t.Helper()
 		for at := ""; ; {
@@ -336,7 +336,7 @@ func TestAHouseholdIsRestoredAndMoved(t *testing.T) {
 			{"is in use by a server on", append([]string{"migrate", "--to", filepath.Join(dir, "unused")}, of("from", place(uri, "restored"))...)},
 			{"is in use by a server on", append([]string{"backup", filepath.Join(dir, "unmade.backup")}, place(uri, "restored")...)},
 		} {
-			if test.words == "holds other programs or outputs already" { // a program of somebody else
+			if test.words == "holds other programs or outputs already" { // a program of another cluster
 				key := filepath.Join(folder, "other", "binaries", strings.Repeat("0", 64))
 				must(t, os.MkdirAll(filepath.Dir(key), 0o755))
 				for path := range objects {

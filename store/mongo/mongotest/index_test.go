@@ -190,7 +190,7 @@ func TestCursorsKeepTheirSnapshot(t *testing.T) {
 	wantCode(t, database.RunCommand(ctx, d("getMore", cursor.ID()+1, "collection", "c")).Err(), 43)
 }
 
-// Pages by key, as a history is read: newest first, equal times told apart by _id.
+// Pages by key, as a history is read: newest first, equal times ordered by _id.
 func TestKeysetPagesFollowAnIndex(t *testing.T) {
 	_, database := start(t)
 	ctx, c := t.Context(), database.Collection("runs")

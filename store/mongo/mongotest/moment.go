@@ -21,7 +21,7 @@ type moments struct {
 
 func newMoments() *moments { return &moments{kept: map[primitive.Timestamp]*engine.Catalog{}} }
 
-// of gives what there was at an instant, and the present as a moment of its own for the zero one.
+// of returns what there was at an instant, and the present as a moment of its own for the zero one.
 func (m *moments) of(catalog *engine.Catalog, at primitive.Timestamp) (*engine.Catalog, primitive.Timestamp, *engine.Error) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()

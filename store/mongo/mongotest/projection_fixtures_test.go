@@ -54,7 +54,7 @@ func (o *owner) commit(t testing.TB, decisions ...engine.Batch) {
 	}
 }
 
-// uidsOf gives n uids of jobs of a shard.
+// uidsOf returns n uids of jobs of a shard.
 func uidsOf(shard, n int) (uids []string) {
 	for i := 0; len(uids) < n; i++ {
 		if uid := fmt.Sprintf("job%05d", i); engine.ShardOf(uid) == shard {
@@ -136,7 +136,7 @@ func ask(t testing.TB, store *mongo.Store, shard int) {
 	}
 }
 
-// contents gives what the collections hold, without what the journal adds.
+// contents returns what the collections hold, without what the journal adds.
 func contents(t testing.TB, database *driver.Database) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -157,7 +157,7 @@ func contents(t testing.TB, database *driver.Database) map[string]string {
 	return all
 }
 
-// fitting gives what a healthy store holds after decisions about shards, one after the other, as contents does.
+// fitting returns what a healthy store holds after decisions about shards, one after the other, as contents does.
 func fitting(t testing.TB, server *mongotest.Server, decided map[int][]engine.Batch) map[string]string {
 	t.Helper()
 	name := fmt.Sprintf("healthy%d", len(databasesOf(t, server)))

@@ -120,7 +120,7 @@ func aggregate(request *command) (bson.D, *engine.Error) {
 	return request.ofMoment(request.server.cursors.reply(&cursor{namespace: namespace, documents: documents}, size, false))
 }
 
-// explain tells of a find, update, delete or count which index it would use and how many documents it would look at.
+// explain returns which index a find, update, delete or count would use and how many documents it would look at.
 func explain(request *command) (bson.D, *engine.Error) {
 	inner := (&reader{document: request.body}).object("explain")
 	if len(inner) == 0 {

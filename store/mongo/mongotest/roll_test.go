@@ -9,7 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/store/mongo"
 )
 
-// Whoever asks who uses a database is told of all that answer meanwhile, and leaves nothing of the question.
+// The roll lists every server that answers while it is open, and its documents are gone afterwards.
 func TestRollIsAnsweredByAllThatAreThere(t *testing.T) {
 	server := startServer(t)
 	asking := closing(t, openStore(t, server.URI(), mongo.Config{}))

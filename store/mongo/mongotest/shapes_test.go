@@ -49,7 +49,7 @@ func (s *sent) observe(_ string, command []byte) {
 	}
 }
 
-// sorted gives the shapes in the order of their names.
+// sorted returns the shapes in the order of their names.
 func (s *sent) sorted() (all []shapes.Shape) {
 	for _, name := range slices.Sorted(maps.Keys(s.shapes)) {
 		all = append(all, s.shapes[name])
@@ -145,7 +145,7 @@ func (s *sent) judge(t *testing.T, indexes []shapes.Index) (used map[int]bool) {
 	return used
 }
 
-// record gives what the store's suite sends, and the whole product while it runs and somebody looks at all its pages.
+// record returns what the store's suite sends, and what the whole product sends while it runs and a user opens all its pages.
 func record(t *testing.T) *sent {
 	t.Helper()
 	all := newSent()

@@ -358,7 +358,7 @@ func TestDocumentsWrittenPerRun(t *testing.T) {
 	}
 }
 
-// writesOf gives the documents that a command inserts or replaces; deletions by ranges are not among them.
+// writesOf returns the documents that a command inserts or replaces; deletions by ranges are not among them.
 func writesOf(command bson.Raw) (list []bson.RawValue, collection string) {
 	name, err := command.IndexErr(0)
 	if err != nil || name.Key() != "insert" && name.Key() != "update" {

@@ -9,7 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/store/mongo/mongotest/internal/shapes"
 )
 
-// shardKeys are the keys that docs/scale.md tells.
+// shardKeys are the keys that docs/scale.md names.
 func shardKeys(t *testing.T) map[string][]shapes.Key {
 	t.Helper()
 	page := scalePage(t)

@@ -46,7 +46,7 @@ func (b *batch) finish(reply bson.D, request *command) bson.D {
 	return withConcern(reply, request)
 }
 
-// withConcern tells a client that wants more members to have a write than there are.
+// withConcern adds an error for a client that wants more members to have a write than there are.
 func withConcern(reply bson.D, request *command) bson.D {
 	concern := (&reader{document: request.body}).object("writeConcern")
 	if (&reader{document: concern}).value("w") == "majority" {

@@ -214,7 +214,7 @@ func (c *cluster) disconnect(ctx context.Context, away time.Duration) {
 	}
 }
 
-// folder gives a folder of the test that jobs can pass through, as they may run as nobody.
+// folder returns a folder of the test that jobs can pass through, as they may run as nobody.
 func folder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

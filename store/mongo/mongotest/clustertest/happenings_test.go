@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// happenings guard what the test's goroutines learn of its processes, and wake whoever waits for it.
+// happenings guards what the test's goroutines learn of its processes, and wakes the goroutines that wait for it.
 type happenings struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed with the next change

@@ -130,7 +130,7 @@ func (v *verdict) locks() {
 		lock, key := v.lock(e), attempt{e.run, e.attempt}
 		if e.kind == "end" {
 			if !open[lock][key] {
-				v.t.Errorf("attempt %d of %s (%s) ended after somebody else had begun, or without a beginning", e.attempt, e.run, e.job)
+				v.t.Errorf("attempt %d of %s (%s) ended after another attempt had begun, or without a beginning", e.attempt, e.run, e.job)
 			}
 			delete(open[lock], key)
 			continue
@@ -142,7 +142,7 @@ func (v *verdict) locks() {
 	}
 }
 
-// lock tells what an attempt holds; as the core has it.
+// lock returns what an attempt holds; as the core has it.
 func (v *verdict) lock(e entry) string {
 	run := v.runs[e.run]
 	switch j := v.jobs[run.JobUID]; {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Copy gives a catalog that holds what this one holds at one moment: no change is seen in part. Documents are shared,
+// Copy returns a catalog that holds what this one holds at one moment: no change is seen in part. Documents are shared,
 // because none is ever changed in place.
 func (c *Catalog) Copy() (*Catalog, *Error) {
 	copied := NewCatalog()

@@ -1,4 +1,4 @@
-// Package shapes tells how MongoDB answers a command from the indexes of a collection, by its documented rules and
+// Package shapes predicts how MongoDB answers a command from the indexes of a collection, by its documented rules and
 // without a server: an index narrows a query by equalities first and one range after them, it gives the order of a sort
 // if the keys before it are fixed, and one that is partial helps only a query that asks for no more than it holds.
 //

@@ -15,7 +15,7 @@ type Index struct {
 	Partial          []Condition // only documents that meet these are in it
 }
 
-// IndexOf reads an index from what listIndexes tells.
+// IndexOf reads an index from what listIndexes returns.
 func IndexOf(collection string, told bson.Raw) (Index, error) {
 	index := Index{Collection: collection}
 	index.Name, _ = told.Lookup("name").StringValueOK()
@@ -55,7 +55,7 @@ func (v *Verdict) String() string {
 	return "served by " + v.Index
 }
 
-// Judge gives the best that some of these indexes can do for a shape.
+// Judge returns the best that some of these indexes can do for a shape.
 func (s *Shape) Judge(indexes []Index) Verdict {
 	if len(s.Conditions) == 0 && len(s.Sort) == 0 && len(s.Either) > 0 {
 		return s.judgeBranches(indexes)

@@ -81,7 +81,7 @@ func (k Key) String() string {
 	return k.Field
 }
 
-// Of gives the shapes of the queries in a command: none of an insert, one of each write of a bulk. What it does not
+// Of returns the shapes of the queries in a command: none of an insert, one of each write of a bulk. What it does not
 // understand, and what no index can serve (a skip of documents, a count of everything), is an error.
 func Of(command bson.Raw) ([]Shape, error) {
 	elements, err := command.Elements()
