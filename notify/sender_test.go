@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -306,9 +307,9 @@ func TestMessageHasTheLastLinesOfTheRun(t *testing.T) {
 		o := newOffice(t)
 		tail := strings.Repeat("line\n", 20) + "\x1b[31mred\x07\n" + strings.Repeat("é", 400) + "\n\n"
 		o.runs["nightly-1"] = engine.Run{ID: "nightly-1", Attempts: []engine.Attempt{{Output: &engine.Output{Tail: []byte(tail)}}, {}}}
-		refuse := true
+		var accepts atomic.Bool
 		o.target.answers(func(*Letter) error {
-			if refuse {
+			if !accepts.Load() {
 				return errors.New(strings.Repeat("no", 2000))
 			}
 			return nil
@@ -316,8 +317,8 @@ func TestMessageHasTheLastLinesOfTheRun(t *testing.T) {
 		o.start()
 		o.notify(anIncident("nightly", "ops"))
 		pass(time.Second)
-		refuse = false
 		o.runs["nightly-1"] = engine.Run{ID: "nightly-1", Attempts: []engine.Attempt{{Output: &engine.Output{Tail: []byte("another")}}}}
+		accepts.Store(true)
 		pass(time.Minute)
 		for _, r := range o.target.got {
 			lines := r.message.Data.Output

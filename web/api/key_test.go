@@ -28,6 +28,7 @@ var keyless = map[string]string{
 	"POST /api/v1/dead-letters/replay":             "its body says until when they died",
 	"POST /api/v1/dead-letters/purge":              "its body says until when they died",
 	"POST /api/v1/effects/{key}":                   "its address is its key",
+	"POST /api/v1/hooks/{namespace}/{name}":        "the id of its event is its key",
 	"POST /api/v1/ledger-check":                    "changes nothing",
 	"POST /api/v1/secrets-key/rotate":              "secrets are sealed anew with whatever key is the latest",
 	"POST /api/v1/notify/targets/{name}/test":      "each request sends one, and its answer is kept nowhere",
