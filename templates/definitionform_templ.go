@@ -473,7 +473,7 @@ func formLists(binaries []string) templ.Component {
 	})
 }
 
-// conflictCard tells of an edit that came between, and lets one save over it knowingly.
+// conflictCard shows that another user has saved an edit meanwhile, and lets the user overwrite it.
 func conflictCard(name, edit string, conflict *Conflict) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1323,7 +1323,7 @@ func checkSlots(v ScheduleSlots, now time.Time) templ.Component {
 	})
 }
 
-// changeLines shows a difference; signs and words tell what colours tell.
+// changeLines shows a difference; signs and words say the same as the colours.
 func changeLines(lines Changes) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

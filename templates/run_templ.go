@@ -1277,7 +1277,7 @@ func attempt(v Run, a Attempt) templ.Component {
 // share writes percents for SVG.
 func share(percent float64) string { return strconv.FormatFloat(percent, 'f', 2, 64) + "%" }
 
-// runDefinition tells what was executed, as it was then.
+// runDefinition shows the definition that was executed, as it was then.
 func runDefinition(v Run) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

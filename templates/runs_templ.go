@@ -499,7 +499,7 @@ func RunsPart(v Runs) templ.Component {
 	})
 }
 
-// whyNot tells what keeps a job from running, and which of its slots did not fire.
+// whyNot shows what keeps a job from running, and which of its slots did not fire.
 func whyNot(w *WhyNot, now time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
