@@ -1,6 +1,6 @@
 // Package trigger starts runs and waves by events: a signed request (a webhook), or the success of another job or DAG.
 //
-// Each event has an id, and the run that it starts has an id derived from that one (see [Event.Key]), so an event that comes again
+// Each event has an id, and the run that it starts has an id derived from the event's (see [Event.Key]), so an event that comes again
 // starts nothing more. The package decides what an event is and whether it is genuine; what it starts is the service's work.
 //
 // A success must not be lost when an engine dies between the commit of a run and the start of what comes after it. So the [Outbox]

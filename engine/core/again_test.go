@@ -168,7 +168,7 @@ func TestARetryOfAnEndThatWasRetriedAlreadyIsNotActedOn(t *testing.T) {
 }
 
 // TestARunThatAnotherEnginePreparedIsPublishedAfterTheCommit: an engine that has lost its shard and does not know it reads what the new
-// owner has prepared. That one may give the run up, so the engine publishes it only with a commit, which is refused.
+// owner has prepared. The new owner may give the run up, so the engine publishes the run only with a commit, which is refused.
 func TestARunThatAnotherEnginePreparedIsPublishedAfterTheCommit(t *testing.T) {
 	b := newBench(t)
 	for _, line := range [][]string{{"define", "every=60s"}, {"at", "59.75s"}, {"restart", "59.8s"}, {"at", "60s"}} {

@@ -24,7 +24,7 @@ func (c *Core) enqueue(r *run) {
 	}
 	// A run that this core has prepared is durable, and so is the end of every run before it: if a crash takes its new status,
 	// the same decision is made again and publishes the same attempt. Everything else waits for the commit. So does a run that
-	// was prepared by another engine: that one may own the shard now, and may have given the run up since it was read.
+	// was prepared by another engine, which may own the shard now, and may have given the run up since it was read.
 	again := r.maybePublished
 	settled := prepared && !again && r.job.writes == 0 // a run that is not stored is an open write
 	c.beginAttempt(r, c.now)

@@ -52,7 +52,8 @@ type revision struct {
 	known       time.Time     // when it was first known to the engine that did, by that one's clock
 }
 
-// pauseEnds returns the revision that ends the pause which the n-th is in, their number if none does: it is n where that one is no pause.
+// pauseEnds returns the revision that ends the pause which revision n is in: n where it is no pause, and the number of revisions where
+// the pause goes on.
 // What was resumed and paused again before an engine saw it was never resumed.
 func (m *jobModel) pauseEnds(n int) int {
 	for ; n < len(m.revisions); n++ {

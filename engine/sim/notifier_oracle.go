@@ -272,7 +272,7 @@ func (n *notifier) goes(id string, by *engine.Incident, h *happenings) {
 		return
 	}
 	if !n.told["beginning of "+i.Key()] {
-		n.w.fail("every incident is told", "%s is gone, and nobody was told", i.Key())
+		n.w.fail("every incident is notified", "%s is gone, and was not notified", i.Key())
 	}
 	if i.Recovered && every(asked, spec.AlertRecovered) && !n.told["end of "+i.Key()] {
 		n.w.fail("every end is told", "%s is gone, and nobody was told of its end", i.Key())
@@ -344,7 +344,7 @@ func (n *notifier) leftovers() {
 	}
 	if id := untold(); id != "" {
 		i := n.docs[id]
-		n.w.fail("every incident is told", "%s is left, told %v, over %s", i.Key(), i.Notified, i.Over)
+		n.w.fail("every incident is notified", "%s is left, notified %v, over %s", i.Key(), i.Notified, i.Over)
 	}
 	for _, id := range slices.Sorted(maps.Keys(n.docs)) {
 		i := n.docs[id]
@@ -354,7 +354,7 @@ func (n *notifier) leftovers() {
 			n.w.fail("what is gone or paused has no incident ahead", "%s is left", i.Key())
 		}
 		if i.Count > 0 && !n.told["beginning of "+i.Key()] {
-			n.w.fail("every incident is told", "%s is said to be, and is not", i.Key())
+			n.w.fail("every incident is notified", "%s is said to be, and is not", i.Key())
 		}
 	}
 }
