@@ -31,10 +31,11 @@ TOOLS := .cache/bin
 MONGO := store/mongo/mongotest
 DEPLOY := internal/deploytest
 OIDC := internal/oidctest
+TYPESCRIPT := clients/typescript
 
 # Where the race detector has nothing to find: pure packages start no goroutine, and the end-to-end tests watch a program that is
 # built without it.
-RACELESS := cron|dag|engine|engine/attempt|engine/core|engine/plan|engine/sim|engine/wave|engine/wheel|spec|internal/archtest|e2e|e2e/chaos
+RACELESS := cron|dag|engine|engine/attempt|engine/core|engine/plan|engine/sim|engine/wave|engine/wheel|spec|internal/archtest|e2e|e2e/chaos|e2e/upgrade
 
 define test-nested
 	cd $(DEPLOY) && $(GO) test -count=1 $(GOTESTFLAGS) ./... # it reads what no cache watches
@@ -62,11 +63,14 @@ test: static ## Run every test that needs no browser and no outside server
 	$(test-nested)
 
 .PHONY: generate
-generate: $(TOOLS)/templ $(TOOLS)/msgp $(TOOLS)/easyjson ## Write anew what is generated and committed: templ components, codecs, schemas
+generate: $(TOOLS)/templ $(TOOLS)/msgp $(TOOLS)/easyjson $(TYPESCRIPT)/node_modules/.package-lock.json ## Write anew what is generated and committed: templ components, codecs, schemas, clients
 	$(TOOLS)/templ generate
 	cd store/sqlite && $(CURDIR)/$(TOOLS)/msgp -file codec_types.go -io=false -tests=false -unexported
 	cd queue/jetstream && $(CURDIR)/$(TOOLS)/easyjson -no_std_marshalers codec_types.go
 	$(GO) generate ./...
+	$(GO) test ./web/api -count=1 -run='^TestClientsAreMadeOfTheDescription$$' -update >/dev/null
+	$(GO) run ./internal/clientgen
+	cd $(TYPESCRIPT) && npm run --silent generate
 
 .PHONY: lint
 lint: static $(TOOLS)/golangci-lint $(TOOLS)/deadcode ## Run golangci-lint, with .golangci.yml, on all modules, and look for functions that only tests call
@@ -86,7 +90,7 @@ verify: ## All that CI runs, from the cheapest to the dearest
 
 .PHONY: clean
 clean: ## Remove what was built; ./data stays
-	rm -rf bin .cache static/node_modules e2e/browser/node_modules coverage.out
+	rm -rf bin .cache static/node_modules e2e/browser/node_modules $(TYPESCRIPT)/node_modules $(TYPESCRIPT)/dist coverage.out
 	find static/dist -mindepth 1 ! -name .gitkeep -delete
 
 ## More tests
@@ -110,6 +114,11 @@ test-mongo: ## Run the store's and the server's tests over MongoDB's protocol, a
 .PHONY: test-cluster
 test-cluster: static ## Break a cluster of processes under load, part by part (CLUSTERFLAGS='-only 2,6 -rate 20', -short-form, -long); verify has the short form
 	cd $(MONGO) && $(GO) test -count=1 -timeout=30m -v ./clustertest -args $(CLUSTERFLAGS)
+
+.PHONY: test-clients
+test-clients: build $(TYPESCRIPT)/node_modules/.package-lock.json ## Drive a real server with the generated clients for Python and TypeScript
+	python3 -m unittest discover -s clients/python/tests
+	cd $(TYPESCRIPT) && npm run --silent build && node --test dist/test/client.test.js
 
 .PHONY: test-chaos
 test-chaos: test-chaos-alone test-chaos-cluster ## Kill, stop and cut off the parts of whole systems at random for CHAOS (10m) each, and judge them by their programs' journals
@@ -173,6 +182,10 @@ static/node_modules/.package-lock.json: static/package.json static/package-lock.
 # It drives the system's Chromium and downloads none.
 e2e/browser/node_modules/.package-lock.json: e2e/browser/package.json e2e/browser/package-lock.json
 	cd e2e/browser && npm ci --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+$(TYPESCRIPT)/node_modules/.package-lock.json: $(TYPESCRIPT)/package.json $(TYPESCRIPT)/package-lock.json
+	cd $(TYPESCRIPT) && npm ci --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 # The tools are pinned in a module of their own, so that what they depend on stays out of the product's.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 // namespaceKind is the kind of the records that hold namespaces, by name.
@@ -32,6 +33,8 @@ type Namespace struct {
 	CreatedAt   time.Time `json:"created_at,omitzero"` // zero for the default namespace until it is described
 	CreatedBy   string    `json:"created_by,omitempty"`
 	Quota       Quota     `json:"quota,omitzero"`
+	// Retention is how long its history is kept, where a job or a DAG does not say.
+	Retention spec.Retention `json:"retention,omitzero"`
 
 	Revision int64 `json:"-"` // of its record; 0 where it has none
 }

@@ -25,6 +25,9 @@ const (
 // Records is where entries are kept.
 type Records interface {
 	InsertRecord(ctx context.Context, record engine.Record) error
+	ReplaceRecord(ctx context.Context, record engine.Record) error
+	DeleteRecord(ctx context.Context, kind, key string, revision int64) error
+	Record(ctx context.Context, kind, key string) (engine.Record, error)
 	Records(ctx context.Context, filter engine.RecordFilter) ([]engine.Record, error)
 }
 

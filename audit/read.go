@@ -126,12 +126,34 @@ func (e *BrokenError) Error() string {
 }
 
 // Verify reads the whole log and returns its last entry, or a *BrokenError for the first one that does not follow from the one
-// before. A hash that was kept elsewhere (known, "" for none) must be that of one of its entries.
+// before. A hash that was kept elsewhere (known, "" for none) must be that of one of its entries, or of the last one that retention
+// removed.
 func (l *Log) Verify(ctx context.Context, known string) (last Entry, err error) {
+	for {
+		start, err := l.anchor(ctx)
+		if err != nil {
+			return Entry{}, err
+		}
+		last, err = l.verifyFrom(ctx, start, known)
+		if err == nil {
+			return last, nil
+		}
+		// Retention may have removed what was to be read.
+		if now, failed := l.anchor(ctx); failed != nil || now.Number == start.Number {
+			return last, err
+		}
+	}
+}
+
+// verifyFrom is Verify for what follows an anchor.
+func (l *Log) verifyFrom(ctx context.Context, start anchor, known string) (last Entry, err error) {
 	var broken *BrokenError
-	found := known == ""
+	found := known == "" || known == start.Hash
+	last = Entry{Number: start.Number, Hash: start.Hash}
 	err = l.walk(ctx, 0, false, func(e *Entry) bool {
 		switch {
+		case e.Number <= start.Number:
+			return true // it is about to go
 		case e.Number != last.Number+1:
 			broken = &BrokenError{Number: e.Number, Why: fmt.Sprintf("it follows entry %d: what was between is gone", last.Number)}
 		case e.Previous != last.Hash:

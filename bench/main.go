@@ -34,7 +34,7 @@ func main() {
 }
 
 func mainStatus() int {
-	only := flag.String("only", "", "scenarios, separated by commas: lag, burst, throughput, engine, rates, instant, waves, pages, batches, retention, registered, takeover (default all; takeover only with -mongodb-uri)")
+	only := flag.String("only", "", "scenarios, separated by commas: lag, burst, throughput, engine, rates, instant, waves, pages, batches, retention, soak, registered, takeover (default all but soak; takeover only with -mongodb-uri)")
 	repeat := flag.Int("repeat", 1, "how often each scenario is run")
 	quick := flag.Bool("quick", false, "shorter runs, to see that the benchmark works")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of this process here; of use with -only engine")
@@ -42,6 +42,7 @@ func mainStatus() int {
 	mongodb := flag.String("mongodb-uri", "", "engine, rates, instant, pages, registered, batches and retention on this empty database instead of SQLite")
 	var size sizes
 	flag.IntVar(&size.jobs, "jobs", 0, "how many jobs pages and registered have (default 10,000 and 100,000)")
+	flag.DurationVar(&size.soak, "soak", 0, "how long soak takes (default 15m)")
 	flag.IntVar(&size.runs, "runs", 0, "how many runs pages, batches and retention have (default 1,000,000, 50,000 and 1,000,000)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -72,7 +73,10 @@ func profiled(file string, f func() error) error {
 }
 
 // sizes are what a caller may ask for; 0 is what each scenario has by itself.
-type sizes struct{ jobs, runs int }
+type sizes struct {
+	jobs, runs int
+	soak       time.Duration
+}
 
 func run(ctx context.Context, binary, only string, repeat int, quick bool, mongodb string, size sizes) (err error) {
 	b := &bench{quick: quick, mongodb: mongodb}
@@ -121,11 +125,12 @@ func run(ctx context.Context, binary, only string, repeat int, quick bool, mongo
 		{"retention", func(ctx context.Context) error {
 			return b.retention(ctx, cmp.Or(size.runs, 1_000_000/scale), seconds(180))
 		}},
+		{"soak", func(ctx context.Context) error { return b.soak(ctx, cmp.Or(size.soak, seconds(900))) }},
 		{"takeover", func(ctx context.Context) error { return b.takeover(ctx, cmp.Or(size.runs, 10_000/scale)) }},
 		{"registered", func(ctx context.Context) error { return b.registered(ctx, cmp.Or(size.jobs, 100_000/scale)) }},
 	}
 	wanted := func(name string) bool {
-		return only == "" && (name != "takeover" || mongodb != "") || slices.Contains(strings.Split(only, ","), name)
+		return only == "" && name != "soak" && (name != "takeover" || mongodb != "") || slices.Contains(strings.Split(only, ","), name)
 	}
 	fmt.Printf("%s, %d cores, %s\n", time.Now().UTC().Format(time.RFC3339), runtime.NumCPU(), runtime.Version())
 	for range repeat {

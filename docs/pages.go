@@ -51,7 +51,7 @@ type Group struct {
 // groups are in the order of the pages' list. The decisions are a group of their own after these.
 var groups = []Group{
 	{"Start here", []string{"tutorial", "concepts", "comparison", "troubleshooting"}},
-	{"How to", []string{"jobs", "dags", "failures", "triggers", "notifications", "tracing", "secrets", "ci", "users", "deploy", "moving", "import"}},
+	{"How to", []string{"jobs", "dags", "failures", "triggers", "notifications", "tracing", "secrets", "ci", "clients", "users", "deploy", "upgrade", "moving", "import"}},
 	{Reference, []string{"definitions", "cli", "surface", "schedules", "programs", "metrics", "limits", "roles", "audit", "keyboard"}},
 	{"How it works", []string{"guarantees", "security", "scale", "pages", "design-language"}},
 }

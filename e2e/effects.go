@@ -74,7 +74,7 @@ func chargePrograms(ctx context.Context, t *testing.T, dir string) map[string]st
 // looks in the account itself whether every customer was charged once a run.
 func Effects(t *testing.T, binary string, args ...string) {
 	ctx := t.Context()
-	dir := folder(t)
+	dir := Folder(t)
 	account := filepath.Join(dir, "account")
 	if err := os.WriteFile(account, nil, 0o600); err != nil {
 		t.Fatal(err)

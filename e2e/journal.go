@@ -35,7 +35,7 @@ type journal struct {
 
 func newJournal(t *testing.T) *journal {
 	t.Helper()
-	dir := folder(t)
+	dir := Folder(t)
 	j := &journal{path: filepath.Join(dir, "journal"), life: filepath.Join(dir, "life"), lines: make(chan entry, 10_000)}
 	for _, path := range []string{j.path, j.life} {
 		if err := syscall.Mkfifo(path, 0o666); err != nil {

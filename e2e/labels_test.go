@@ -104,7 +104,7 @@ func TestRunsGoWhereTheirLabelsAre(t *testing.T) {
 	if unserved.Unserved != "no executor has sonar=true" || unserved.Status != engine.StatusQueued {
 		t.Errorf("the scan is %s and says %q", unserved.Status, unserved.Unserved)
 	}
-	if out, _ := server.Command(ctx, "doctor", "--data", filepath.Join(folder(t), "data"), "--http", freeAddress(t)); !strings.Contains(out, "no executor has sonar=true") {
+	if out, _ := server.Command(ctx, "doctor", "--data", filepath.Join(Folder(t), "data"), "--http", freeAddress(t)); !strings.Contains(out, "no executor has sonar=true") {
 		t.Errorf("the doctor does not tell: %s", out)
 	}
 

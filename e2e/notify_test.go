@@ -145,7 +145,7 @@ func TestIncidentsReachWebhookAndMailboxThoughTheServerIsKilled(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	n := &noticed{T: t, journal: newJournal(t), random: rand.New(rand.NewPCG(seed, 0))}
-	n.mode = filepath.Join(folder(t), "mode")
+	n.mode = filepath.Join(Folder(t), "mode")
 	n.turn("ok")
 	var signing atomic.Value
 	hook, mail := newNoticeBox(t, "hook", rand.New(rand.NewPCG(seed, 1))), newNoticeBox(t, "mail", rand.New(rand.NewPCG(seed, 2)))

@@ -143,7 +143,7 @@ func TestRunsOutliveAnOutageOfS3(t *testing.T) {
 		"--s3-access-key", keys.AccessKey, "--s3-secret-key", keys.SecretKey)
 	server.Start()
 	api := server.Client()
-	dir := folder(t)
+	dir := Folder(t)
 	told, gate := filepath.Join(dir, "told"), filepath.Join(dir, "gate")
 	for _, path := range []string{told, gate} {
 		if err := syscall.Mkfifo(path, 0o666); err != nil {

@@ -167,7 +167,7 @@ func answers(ctx context.Context, t *testing.T, s *Server, values []string, path
 // tokens of the runs.
 func TestPlantedSecretIsNowhereToBeFound(t *testing.T) {
 	ctx := t.Context()
-	witness := filepath.Join(folder(t), "witness")
+	witness := filepath.Join(Folder(t), "witness")
 	if err := os.WriteFile(witness, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -163,7 +163,7 @@ func TestServerSaysWhatToDoInAClosedFolder(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("it needs root, to start a server as another user")
 	}
-	dir := folder(t)
+	dir := Folder(t)
 	closed := filepath.Join(dir, "closed")
 	if err := errors.Join(os.Mkdir(closed, 0o700), os.Chmod(closed, 0o311), os.Chown(dir, 65534, 65534)); err != nil {
 		t.Fatal(err)

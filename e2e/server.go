@@ -19,10 +19,14 @@ import (
 	"github.com/tidewheel/tidewheel/client"
 )
 
-// folder returns a folder of the test that jobs can pass through, as they may run as nobody.
-func folder(t *testing.T) string {
+// Folder returns a folder of the test that jobs can pass through, as they may run as nobody.
+func Folder(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
+	return passable(t, t.TempDir())
+}
+
+func passable(t *testing.T, dir string) string {
+	t.Helper()
 	for _, closed := range []string{filepath.Dir(dir), dir} {
 		if err := os.Chmod(closed, 0o755); err != nil {
 			t.Fatal(err)
@@ -82,7 +86,13 @@ const startLimit = 30 * time.Second
 // NewServer prepares a server with flags beyond those of its data and address. It is stopped at the test's end.
 func NewServer(t *testing.T, program string, args ...string) *Server {
 	t.Helper()
-	dir := folder(t)
+	return NewServerIn(t, t.TempDir(), program, args...)
+}
+
+// NewServerIn is NewServer in a folder of the test, whose folder data may be there already.
+func NewServerIn(t *testing.T, dir, program string, args ...string) *Server {
+	t.Helper()
+	passable(t, dir)
 	address := freeAddress(t)
 	s := &Server{
 		t: t, program: program, address: address, state: filepath.Join(dir, "state"), log: &lineBuffer{},
@@ -177,17 +187,26 @@ func (s *Server) URL() string { return "http://" + s.address }
 // Client speaks to the server.
 func (s *Server) Client() *client.Client {
 	s.t.Helper()
-	token, err := os.ReadFile(filepath.Join(s.args[2], "token"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	made, err := client.New(client.Config{URL: s.URL(), Token: strings.TrimSpace(string(token))})
+	made, err := client.New(client.Config{URL: s.URL(), Token: s.Token()})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(made.Close)
 	return made
 }
+
+// Token is the one of the data folder.
+func (s *Server) Token() string {
+	s.t.Helper()
+	token, err := os.ReadFile(filepath.Join(s.args[2], "token"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(token))
+}
+
+// Logged returns what all lives of the server have logged.
+func (s *Server) Logged() string { return s.log.String() }
 
 // Command runs the program's command line against the server and returns what it wrote to standard output, and its exit
 // status.

@@ -95,6 +95,7 @@ type DAGGeneration = GenerationOf[spec.DAG]
 type DefinitionFilter struct {
 	Namespace string
 	Text      string // in the name, case is ignored
+	Retaining bool   // only those with a retention of their own: few
 	Cursor    string
 	Limit     int
 }
@@ -119,6 +120,17 @@ type Definitions[S Spec] interface {
 	Generations(ctx context.Context, uid string, before int64, limit int) ([]GenerationOf[S], error)
 	// DropGenerations deletes the forms below a generation, which is at most the present one, and counts them.
 	DropGenerations(ctx context.Context, uid string, below int64) (int, error)
+}
+
+// Retention is how long the definition asks to keep its history; zero where it does not say.
+func (d *Definition[S]) Retention() spec.Retention {
+	switch definition := any(&d.Spec).(type) {
+	case *spec.Job:
+		return definition.Retention
+	case *spec.DAG:
+		return definition.Retention
+	}
+	return spec.Retention{}
 }
 
 // isDAG reports whether the definitions of a spec are DAGs.

@@ -43,6 +43,22 @@ type ScheduledTask struct {
 	// Taken are slots that have a run or are in the ledger though the present schedule does not tell: from Slot on those of a
 	// backfill; before it the latest that an earlier schedule accounted for, or a fixed delay.
 	Taken []time.Time `json:"taken,omitempty"`
+	// PausedUntil is when the pause ended that the engine heard of last, zero for none and Parked while it goes on: slots from Slot on up to
+	// it came in a pause.
+	PausedUntil time.Time `json:"paused_until,omitzero"`
+	// Waiting are slots of a DAG's root before Slot that are caught up one wave after the other, and have not had their turn.
+	Waiting []time.Time `json:"waiting,omitempty"`
+}
+
+// Paused reports whether the engine has stopped the schedule.
+func (t *ScheduledTask) Paused() bool { return t.PausedUntil.Equal(Parked) }
+
+// Undecided returns the first slot that may be neither a run nor in the ledger yet.
+func (t *ScheduledTask) Undecided() time.Time {
+	if len(t.Waiting) > 0 {
+		return t.Waiting[0]
+	}
+	return t.Slot
 }
 
 // Takes reports whether a slot is one of Taken.

@@ -7,7 +7,7 @@ import (
 
 // Stream is the size of one of the queue's streams or buckets.
 type Stream struct {
-	Name     string // TASKS, RESULTS, LOCKS or LEASES
+	Name     string // TASKS, RESULTS, LOCKS, LEASES or TRIGGERS
 	Messages uint64
 	Bytes    uint64
 	Oldest   time.Time // of its messages; zero if there is none

@@ -34,6 +34,7 @@ type Wave struct {
 	Args    map[string]string    `json:"args,omitempty"`    // added to those of the definition
 
 	CreatedAt  time.Time `json:"created_at"`
+	NotBefore  time.Time `json:"not_before,omitzero"` // of a wave by hand that was asked for a later time
 	StartedAt  time.Time `json:"started_at,omitzero"` // it opened
 	FinishedAt time.Time `json:"finished_at,omitzero"`
 	CancelBy   string    `json:"cancel_by,omitempty"` // set once a cancellation is under way
@@ -49,6 +50,14 @@ type Wave struct {
 type WaveRest struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
+}
+
+// Planned returns the instant that a wave without a slot is for: when it was asked for, or to begin.
+func (w *Wave) Planned() time.Time {
+	if w.NotBefore.IsZero() {
+		return w.CreatedAt
+	}
+	return w.NotBefore
 }
 
 // Worked returns how much of the time between two instants the wave did not rest.

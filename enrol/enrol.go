@@ -1,6 +1,6 @@
-// Package enrol keeps which executors have credentials of their own. An admin makes a token that works once and for a short time; an
-// executor shows it with the public part of a key that it has made, and gets credentials for its tier, which it renews by proving that
-// it has the key. Who is revoked gets none any more.
+// Package enrol keeps which executors have credentials of their own. An admin makes a token that works once and for a short time, or
+// gives the web nodes one that enrols any number; an executor shows it with the public part of a key that it has made, and gets
+// credentials for its tier, which it renews by proving that it has the key. One that is revoked gets none any more.
 package enrol
 
 import (
@@ -124,19 +124,26 @@ type Credentials struct {
 // Register keeps tokens and executors as records of a store. It is safe for concurrent use, also by several nodes on one store.
 type Register struct {
 	store  engine.Records
-	issuer Issuer
-	life   time.Duration
+	config Config
 	now    func() time.Time
 }
 
-// New makes a register over a store, which stays the caller's. issuer is nil on nodes that make no credentials. life is that of
-// credentials; 0 is DefaultLife.
-func New(store engine.Records, issuer Issuer, life time.Duration, now func() time.Time) *Register {
-	return &Register{store: store, issuer: issuer, life: cmp.Or(life, DefaultLife), now: now}
+// Config says how a node gives credentials.
+type Config struct {
+	Issuer Issuer        // nil on nodes that make none
+	Life   time.Duration // of credentials; 0: DefaultLife
+	// JoinTokens returns the join tokens of now. nil: there are none.
+	JoinTokens func() ([]JoinToken, error)
+}
+
+// New makes a register over a store, which stays the caller's.
+func New(store engine.Records, config Config, now func() time.Time) *Register {
+	config.Life = cmp.Or(config.Life, DefaultLife)
+	return &Register{store, config, now}
 }
 
 // Issues reports whether this node makes credentials.
-func (r *Register) Issues() bool { return r.issuer != nil }
+func (r *Register) Issues() bool { return r.config.Issuer != nil }
 
 func (r *Register) moment() time.Time { return r.now().UTC().Truncate(time.Millisecond) }
 
@@ -145,12 +152,16 @@ func digest(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+func validTier(tier string) bool {
+	return slices.Contains([]string{string(spec.TierLight), string(spec.TierMedium), string(spec.TierHeavy), AllTiers}, tier)
+}
+
 // CreateToken makes a token that enrols one executor of a tier within ttl, 0 for DefaultTTL. It returns its secret, which is kept
 // nowhere. Errors: *InvalidError.
 func (r *Register) CreateToken(ctx context.Context, tier, by string, ttl time.Duration) (secret string, _ Token, err error) {
 	ttl = cmp.Or(ttl, DefaultTTL)
 	switch {
-	case !slices.Contains([]string{string(spec.TierLight), string(spec.TierMedium), string(spec.TierHeavy), AllTiers}, tier):
+	case !validTier(tier):
 		return "", Token{}, &InvalidError{"tier", fmt.Sprintf("%q is no tier: use light, medium, heavy or all", tier)}
 	case ttl < time.Second || ttl > MaxTTL:
 		return "", Token{}, &InvalidError{"ttl", fmt.Sprintf("%v: an enrolment token lasts for 1s to %v", ttl, MaxTTL)}
@@ -187,7 +198,7 @@ func (r *Register) read(ctx context.Context, kind, key string, data any) (engine
 var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$`)
 
 func (r *Register) check(proof *Proof, purpose, publicKey string) error {
-	if err := r.issuer.Verify(publicKey, proof.Statement(purpose), proof.Signature); err != nil {
+	if err := r.config.Issuer.Verify(publicKey, proof.Statement(purpose), proof.Signature); err != nil {
 		return fmt.Errorf("%w: %w", ErrProof, err)
 	}
 	if off := r.now().Sub(proof.At).Abs(); off > clockSlack {
@@ -196,47 +207,73 @@ func (r *Register) check(proof *Proof, purpose, publicKey string) error {
 	return nil
 }
 
-// Enrol uses a token up, and returns credentials of the token's tier for the executor that shows it. Errors: ErrToken,
-// ErrExpired, ErrProof, ErrClock, ErrNameTaken, *InvalidError; after these the token is as it was.
+// Enrol returns credentials of a token's tier for the executor that shows the token, and uses the token up unless it is a join token.
+// Errors: ErrToken, ErrExpired, ErrProof, ErrClock, ErrNameTaken, *InvalidError; after these the token is as it was.
 func (r *Register) Enrol(ctx context.Context, secret string, proof *Proof) (Credentials, error) {
-	var token Token
-	record, err := r.read(ctx, kindToken, digest(secret), &token)
-	switch {
-	case errors.Is(err, engine.ErrNotFound):
-		return Credentials{}, ErrToken
-	case err != nil:
+	token, used, err := r.token(ctx, secret)
+	if err != nil {
 		return Credentials{}, err
-	case !r.now().Before(token.ExpiresAt):
-		return Credentials{}, ErrExpired
-	case !validName.MatchString(proof.Name):
+	}
+	if !validName.MatchString(proof.Name) {
 		return Credentials{}, &InvalidError{"name", "a name begins with a letter or digit and has at most 40 letters, digits, - and _"}
 	}
 	if err := r.check(proof, "enrol", proof.PublicKey); err != nil {
 		return Credentials{}, err
 	}
 	executor := Executor{Name: proof.Name, Tier: token.Tier, PublicKey: proof.PublicKey, InvitedBy: token.CreatedBy, EnrolledAt: r.moment()}
-	err = r.insert(ctx, engine.Record{Kind: kindExecutor, Key: proof.Name, Revision: 1}, &executor)
+	record := engine.Record{Kind: kindExecutor, Key: proof.Name, Revision: 1}
+	if used == nil {
+		record.ExpiresAt = r.moment().Add(forgetAfter)
+	}
+	err = r.insert(ctx, record, &executor)
 	if errors.Is(err, engine.ErrExists) {
 		return Credentials{}, ErrNameTaken
+	}
+	if err == nil && used != nil {
+		err = r.use(ctx, used, proof.Name)
 	}
 	if err != nil {
 		return Credentials{}, err
 	}
-	// Of two that show the token at once one deletes it; until then neither has credentials.
-	if err := r.store.DeleteRecord(ctx, kindToken, record.Key, record.Revision); err != nil {
-		undo := r.store.DeleteRecord(ctx, kindExecutor, proof.Name, 1)
-		if errors.Is(err, engine.ErrNotFound) || errors.Is(err, engine.ErrConflict) {
-			return Credentials{}, errors.Join(ErrToken, undo)
-		}
-		return Credentials{}, errors.Join(fmt.Errorf("enrol: use the token up: %w", err), undo)
-	}
 	return r.credentials(ctx, executor, proof.Labels)
+}
+
+// token finds what a secret opens, and the record to delete when it is used; nil for a join token. ErrToken, ErrExpired.
+func (r *Register) token(ctx context.Context, secret string) (*Token, *engine.Record, error) {
+	join, err := r.joinToken(secret)
+	if join != nil || err != nil {
+		return join, nil, err
+	}
+	var token Token
+	record, err := r.read(ctx, kindToken, digest(secret), &token)
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		return nil, nil, ErrToken
+	case err != nil:
+		return nil, nil, err
+	case !r.now().Before(token.ExpiresAt):
+		return nil, nil, ErrExpired
+	}
+	return &token, &record, nil
+}
+
+// use deletes a token. Of two that show it at once one deletes it; until then neither has credentials.
+func (r *Register) use(ctx context.Context, token *engine.Record, name string) error {
+	err := r.store.DeleteRecord(ctx, kindToken, token.Key, token.Revision)
+	if err == nil {
+		return nil
+	}
+	undo := r.store.DeleteRecord(ctx, kindExecutor, name, 1)
+	if errors.Is(err, engine.ErrNotFound) || errors.Is(err, engine.ErrConflict) {
+		return errors.Join(ErrToken, undo)
+	}
+	return errors.Join(fmt.Errorf("enrol: use the token up: %w", err), undo)
 }
 
 // Renew returns new credentials for an enrolled executor. Errors: ErrRevoked, ErrProof, ErrClock.
 func (r *Register) Renew(ctx context.Context, proof *Proof) (Credentials, error) {
 	var executor Executor
-	_, err := r.read(ctx, kindExecutor, proof.Name, &executor)
+	record, err := r.read(ctx, kindExecutor, proof.Name, &executor)
 	if errors.Is(err, engine.ErrNotFound) || err == nil && executor.PublicKey != proof.PublicKey {
 		return Credentials{}, ErrRevoked
 	}
@@ -246,14 +283,17 @@ func (r *Register) Renew(ctx context.Context, proof *Proof) (Credentials, error)
 	if err := r.check(proof, "renew", executor.PublicKey); err != nil {
 		return Credentials{}, err
 	}
+	if err := r.keep(ctx, &record); err != nil {
+		return Credentials{}, err
+	}
 	return r.credentials(ctx, executor, proof.Labels)
 }
 
 func (r *Register) credentials(ctx context.Context, to Executor, labels map[string]string) (Credentials, error) {
 	// A NATS reads the end of credentials in whole seconds.
-	given := Credentials{Executor: to, ExpiresAt: r.now().UTC().Add(r.life).Truncate(time.Second)}
+	given := Credentials{Executor: to, ExpiresAt: r.now().UTC().Add(r.config.Life).Truncate(time.Second)}
 	var err error
-	if given.JWT, err = r.issuer.Issue(ctx, to, maps.Clone(labels), given.ExpiresAt); err != nil {
+	if given.JWT, err = r.config.Issuer.Issue(ctx, to, maps.Clone(labels), given.ExpiresAt); err != nil {
 		return Credentials{}, fmt.Errorf("enrol: make credentials: %w", err)
 	}
 	keys, err := r.store.Record(ctx, kindTaskKeys, publicKeys)

@@ -35,7 +35,7 @@ func proof(purpose, name, key string, at time.Time) *enrol.Proof {
 }
 
 func TestOfTwoThatShowATokenAtOnceOneIsEnrolled(t *testing.T) {
-	r := enrol.New(memory.New(), issuer{}, 0, func() time.Time { return start })
+	r := enrol.New(memory.New(), enrol.Config{Issuer: issuer{}}, func() time.Time { return start })
 	secret, _, err := r.CreateToken(t.Context(), "light", "ada", 0)
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func TestOfTwoThatShowATokenAtOnceOneIsEnrolled(t *testing.T) {
 
 func TestOnlyTheKeyOfAnExecutorRenews(t *testing.T) {
 	now := start
-	r := enrol.New(memory.New(), issuer{}, time.Hour, func() time.Time { return now })
+	r := enrol.New(memory.New(), enrol.Config{Issuer: issuer{}, Life: time.Hour}, func() time.Time { return now })
 	secret, _, err := r.CreateToken(t.Context(), "heavy", "ada", 0)
 	if err != nil {
 		t.Fatal(err)
@@ -104,5 +104,40 @@ func TestOnlyTheKeyOfAnExecutorRenews(t *testing.T) {
 	}
 	if _, err := r.Renew(t.Context(), proof("renew", "a", "UA", now)); !errors.Is(err, enrol.ErrRevoked) {
 		t.Errorf("after its revocation: %v", err)
+	}
+}
+
+// A pod that was removed is forgotten a day after it was heard of last; one that renews stays.
+func TestExecutorThatJoinedIsForgottenWhenItIsSilent(t *testing.T) {
+	now := start
+	tokens, err := enrol.ParseJoinTokens([]byte("light twj_0123456789abcdef0123\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := memory.New()
+	r := enrol.New(store, enrol.Config{
+		Issuer: issuer{}, JoinTokens: func() ([]enrol.JoinToken, error) { return tokens, nil },
+	}, func() time.Time { return now })
+	secret, _, err := r.CreateToken(t.Context(), "light", "ada", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, token := range map[string]string{"pod-1": "twj_0123456789abcdef0123", "pod-2": "twj_0123456789abcdef0123", "machine": secret} {
+		if _, err := r.Enrol(t.Context(), token, proof("enrol", name, "U"+name, now)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 20 {
+		now = now.Add(100 * time.Minute)
+		if _, err := r.Renew(t.Context(), proof("renew", "pod-1", "Upod-1", now)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.ExpireRecords(t.Context(), now, 100); err != nil { // as the janitor does
+			t.Fatal(err)
+		}
+	}
+	listed, err := r.Executors(t.Context())
+	if err != nil || len(listed) != 2 || listed[0].Name != "machine" || listed[1].Name != "pod-1" {
+		t.Errorf("after 33 hours: %+v, %v", listed, err)
 	}
 }

@@ -84,6 +84,11 @@ func (e *Executor) handle(delivery Delivery) {
 		e.settled(&task, delivery.Refuse(refused))
 		return
 	}
+	var notYet *NotYetError
+	if errors.As(err, &notYet) {
+		e.putBackUnverified(&task, delivery, notYet)
+		return
+	}
 	if err != nil {
 		e.log.Error("a task cannot be read and is dropped", keyError, err)
 		e.settled(&task, delivery.Ack())

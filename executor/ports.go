@@ -53,8 +53,8 @@ type PullConfig struct {
 
 // Delivery is one task, until it is acknowledged or given back.
 type Delivery interface {
-	// Task reads the message; *RefusedError if it must not run. Another error means that it can never be read: acknowledge
-	// it and say so in the log.
+	// Task reads the message; *RefusedError if it must not run, *NotYetError if it must be put back. Another error means that it
+	// can never be read: acknowledge it and say so in the log.
 	Task() (engine.Task, error)
 	// Refuse ends this copy, for the reason that Task gave. The engine publishes the run again if it waits.
 	Refuse(*RefusedError) error
@@ -81,6 +81,15 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("the task at %s is refused as %s: %v", e.Subject, e.Reason, e.Err)
 }
 func (e *RefusedError) Unwrap() error { return e.Err }
+
+// NotYetError says that a task must be put back: this executor may not know yet what it takes to verify it, and another may.
+type NotYetError struct {
+	Delay time.Duration // for which it is put back
+	Err   error
+}
+
+func (e *NotYetError) Error() string { return "a task is put back: " + e.Err.Error() }
+func (e *NotYetError) Unwrap() error { return e.Err }
 
 // LockHolder is written into a lock, for supervisors and people.
 type LockHolder struct {

@@ -21,6 +21,14 @@ func (e *Executor) refuse(refused *RefusedError) {
 	e.refused = engine.Refusals{Count: e.refused.Count + 1, Last: refused.Reason, Why: why[:min(len(why), maxWhy)], At: time.Now().UTC()}
 }
 
+// putBackUnverified gives a task back that may be verified later or elsewhere. It is refused only when that goes on.
+func (e *Executor) putBackUnverified(task *engine.Task, delivery Delivery, why *NotYetError) {
+	if passed, say := e.sayings.Say("not yet", time.Now()); say {
+		e.log.Warn("a task is put back, as it cannot be verified here yet", keyError, why, "as_often_before", passed)
+	}
+	e.settled(task, delivery.Nak(why.Delay))
+}
+
 // refusals are what was refused so far; nil: nothing.
 func (e *Executor) refusals() *engine.Refusals {
 	e.mu.Lock()

@@ -52,6 +52,20 @@ func TestRefusedTaskDoesNotRunAndIsReported(t *testing.T) {
 	})
 }
 
+// A task that cannot be verified yet is no refusal: keys that rotate, and a server that is away for a minute, would be an alarm.
+func TestTaskThatCannotBeVerifiedYetIsPutBackAndNotReported(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig, p *programs) {
+		put := make(chan time.Duration, 1)
+		r.tasks <- &delivery{q: r.queue, bad: &executor.NotYetError{Delay: 3 * time.Second, Err: errors.New("its key is not known")}, nak: put}
+		if delay := <-put; delay != 3*time.Second {
+			t.Errorf("put back for %v", delay)
+		}
+		if said := r.announced().Refused; said != nil || len(p.started) > 0 {
+			t.Errorf("it says of itself %+v, and began %d", said, len(p.started))
+		}
+	})
+}
+
 func TestOldTaskBeginsWhenTheEngineConfirmsIt(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig, p *programs) {
 		task := r.task("")

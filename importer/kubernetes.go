@@ -65,7 +65,7 @@ func (b *builder) cronJob(n node) {
 		"dnsPolicy", "schedulerName", "securityContext")
 	for _, retention := range []string{"successfulJobsHistoryLimit", "failedJobsHistoryLimit"} {
 		if limit := cron.get(retention); !limit.none() {
-			b.note(limit.line(), "%s: how long runs are kept is said for the server, by --retention", retention)
+			b.note(limit.line(), "%s: set retention.runs if so few runs are to be kept; by default they are kept for an age, --retention", retention)
 		}
 	}
 	b.job(n.line(), job)

@@ -148,7 +148,7 @@ func settled(document engine.Document) engine.Document {
 		cut(&d.At)
 		return d
 	case engine.Wave:
-		cut(&d.Slot, &d.CreatedAt, &d.StartedAt, &d.FinishedAt)
+		cut(&d.Slot, &d.CreatedAt, &d.NotBefore, &d.StartedAt, &d.FinishedAt)
 		d.Slots = maps.Clone(d.Slots)
 		for root, slot := range d.Slots {
 			cut(&slot)

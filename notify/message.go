@@ -1,13 +1,9 @@
 package notify
 
 import (
-	"bytes"
 	"fmt"
 	"net/url"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/spec"
@@ -212,32 +208,5 @@ func (m *Message) Lines() (lines []Line) {
 // Line is one fact of a message.
 type Line struct{ Name, Value string }
 
-const (
-	mostLines = 10
-	mostLine  = 300 // bytes
-)
-
-// lastLines are the last lines of what a run printed, made fit to be shown.
-func lastLines(tail []byte) (lines []string) {
-	for line := range bytes.Lines(tail) {
-		text := strings.ToValidUTF8(strings.TrimRightFunc(string(line), unicode.IsSpace), "\uFFFD")
-		text = strings.Map(func(r rune) rune {
-			if r != '\t' && unicode.IsControl(r) {
-				return -1
-			}
-			return r
-		}, text)
-		if text == "" {
-			continue
-		}
-		if len(text) > mostLine {
-			cut := mostLine
-			for !utf8.RuneStart(text[cut]) {
-				cut--
-			}
-			text = text[:cut] + "…"
-		}
-		lines = append(lines, text)
-	}
-	return lines[max(0, len(lines)-mostLines):]
-}
+// mostLines is how many lines of the output a message repeats.
+const mostLines = 10

@@ -281,12 +281,7 @@ func (s *Sender) output(ctx context.Context, id string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("notify: read run %s: %w", id, err)
 	}
-	for i := len(run.Attempts) - 1; i >= 0; i-- {
-		if output := run.Attempts[i].Output; output != nil {
-			return lastLines(output.Tail), nil
-		}
-	}
-	return nil, nil
+	return run.LastLines(mostLines), nil
 }
 
 // behindAnother deals with a delivery that waits for another one: the end of an incident for its beginning, and part of a digest

@@ -51,6 +51,8 @@ type DAG struct {
 	Triggers *Triggers `json:"triggers,omitempty"`
 	// Alerts say what people are told about the DAG; nil leaves that to its namespace.
 	Alerts *Alerts `json:"alerts,omitempty"`
+	// Retention says how long waves that have ended are kept, with their runs.
+	Retention Retention `json:"retention,omitzero"`
 	// Labels are for finding and grouping.
 	Labels map[string]string `json:"labels,omitempty" spec:"scalar"`
 	// Defaults are what tasks leave out.

@@ -214,6 +214,8 @@ var badDAGs = []badDAG{
 		`5:3: tasks.Load differs from task "load" in upper and lower case only: people would take one for the other, so rename it`}},
 	{name: "repeated task", text: "  a: {binary: b}\n  a: {binary: b}\n", want: []string{`5:3: key "a" is given twice: the first is on line 4`}},
 	{name: "no binary", text: "  a: {args: [x]}\n", want: []string{"4:3: tasks.a.binary is missing: name an uploaded program, such as report or report@stable"}},
+	{name: "retention of a task", text: "  a: {binary: b, retention: {runs: 5}}\n", want: []string{
+		`4:18: unknown key "retention" in tasks.a: did you mean retention?`}},
 	{name: "alerts of a task", text: "  a: {binary: b, alerts: {on: [missed, none, failed], lag: 1m, silent_for: 1h, to: [ops]}}\n", want: []string{
 		"4:32: tasks.a.alerts.on[0] is missed, which belongs to the alerts of the DAG: a task has no slots of its own",
 		"4:40: tasks.a.alerts.on[1] is none, and a task has no alerts but its own: remove alerts",

@@ -82,7 +82,8 @@ func TestDecodeReadsEveryKey(t *testing.T) {
 			Lag: spec.Duration(30 * time.Second), Duration: spec.Duration(5 * time.Minute), SilentFor: spec.Duration(26 * time.Hour),
 			To: []string{"ops"},
 		},
-		Labels: map[string]string{"team": "finance"},
+		Retention: spec.Retention{Age: spec.Duration(90 * 24 * time.Hour), Runs: 1000},
+		Labels:    map[string]string{"team": "finance"},
 	}
 	got := decodeOne(t, string(exampleYAML(t)))
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -52,6 +52,7 @@ alerts:
   duration: 5m
   silent_for: 26h
   to: [ops]
+retention: {age: 2160h, runs: 1000}
 labels: {team: finance}
 `
 	if diff := cmp.Diff(want, encode(t, decodeOne(t, string(exampleYAML(t))))); diff != "" {
@@ -196,9 +197,16 @@ func TestEqualSeesMeaningNotForm(t *testing.T) {
 		{"triggers: {after_success: [x, y], allow_after: [c, d]}", "triggers: {after_success: [y, x], allow_after: [d, c]}", true},
 		{"triggers: {webhook: {secret: a}}", "triggers: {webhook: {secret: b}}", false},
 		{"triggers: {webhook: {secret: a}}", "{}", false},
+		{"triggers: {message: {subject: a}}", "triggers: {message: {subject: b}}", false},
+		{"triggers: {message: {subject: a}}", "{}", false},
+		{"triggers: {objects: {bucket: aaa, prefix: x}}", "triggers: {objects: {bucket: aaa, prefix: y}}", false},
+		{"triggers: {objects: {bucket: aaa}}", "{}", false},
 		{"triggers: {}", "{}", true},
 		{"alerts: {silent_for: 26h}", "{}", false},
 		{"alerts: {duration: 5m}", "{}", false},
+		{"retention: {age: 90h}", "{}", false},
+		{"retention: {runs: 5}", "retention: {runs: 6}", false},
+		{"retention: {}", "{}", true},
 		{"timeout: 10m", "{}", false},
 	}
 	for _, pair := range pairs {

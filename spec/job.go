@@ -79,6 +79,8 @@ type Job struct {
 	Triggers *Triggers `json:"triggers,omitempty"`
 	// Alerts say what people are told about the job; nil leaves that to its namespace.
 	Alerts *Alerts `json:"alerts,omitempty"`
+	// Retention says how long runs that have ended are kept.
+	Retention Retention `json:"retention,omitzero"`
 	// Labels are for finding and grouping.
 	Labels map[string]string `json:"labels,omitempty" spec:"scalar"`
 }

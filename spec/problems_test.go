@@ -152,6 +152,14 @@ var badInputs = []badInput{
 	{name: "recovered from nothing", text: "alerts: {on: [recovered], to: [ops]}\n", want: []string{
 		"4:14: alerts.on asks for recovered alone: name the alerts to recover from, such as [failed, recovered]",
 	}, beyondSchema: true},
+	{name: "retention out of bounds", text: "retention: {age: 59m, runs: -1}\n", want: []string{
+		"4:18: retention.age must be at least 1h, not 59m", "4:29: retention.runs must be from 1 to 100000, not -1",
+	}},
+	{name: "retention too long", text: "retention: {age: 87601h, runs: 100001}\n", want: []string{
+		"4:18: retention.age must be at most 87600h, not 87601h", "4:32: retention.runs must be from 1 to 100000, not 100001",
+	}},
+	{name: "retention by another name", text: "retention: {days: 30}\n", want: []string{`4:13: unknown key "days" in retention: did you mean age?`}},
+	{name: "retention of Kubernetes", text: "successfulJobsHistoryLimit: 3\n", want: []string{`4:1: unknown key "successfulJobsHistoryLimit": did you mean retention?`}},
 	{name: "silence too short", text: "alerts: {silent_for: 59s, duration: 1us}\n", want: []string{
 		"4:22: alerts.silent_for must be at least 1m, not 59s", "4:37: alerts.duration must be at least 1ms, not 1µs",
 	}, beyondSchema: true},
@@ -180,8 +188,15 @@ var badInputs = []badInput{
 	{name: "after_success on the wrong level", text: "after_success: [etl]\n", want: []string{
 		"4:1: unknown key \"after_success\": did you mean triggers.after_success?",
 	}},
+	{name: "message without a subject", text: "triggers: {message: {subject: orders..paid}}\n", want: []string{
+		"4:31: triggers.message.subject must be a subject of NATS such as orders.paid, orders.* or orders.>: letters, digits, - and _ between dots",
+	}},
+	{name: "objects of no bucket", text: "triggers: {objects: {bucket: A, prefix: /x}}\n", want: []string{
+		"4:30: triggers.objects.bucket must be the name of a bucket of S3, such as incoming",
+		"4:41: triggers.objects.prefix must be how keys begin, such as orders/, without / before it, and of at most 512 bytes",
+	}},
 	{name: "trigger unknown", text: "triggers: {kafka: x}\n", want: []string{
-		"4:12: unknown key \"kafka\" in triggers: it has webhook, after_success, allow_after",
+		"4:12: unknown key \"kafka\" in triggers: it has webhook, after_success, message, objects, allow_after",
 	}},
 	{name: "label name", text: "labels: {'a b': c}\n", want: []string{"4:17: labels.a b is not a name for a label: use at most 63 letters, digits, '.', '_', '/' and '-', a letter or digit first"}},
 	{name: "control character", text: "description: \"a\\eb\"\n", want: []string{`4:14: description has a control character ('\x1b'): remove it`}, beyondSchema: true},

@@ -124,6 +124,28 @@ var schemaFields = map[string]schemaField{
 			distinct(s)
 		},
 	},
+	"triggers.message": {
+		text:     "A message to the subject triggers.NAMESPACE.SUBJECT of the installation's NATS starts it; its data is its payload.",
+		examples: examples(map[string]string{"subject": "orders.paid"}),
+		bound:    func(s *jsonschema.Schema) { s.Required = []string{"subject"} },
+	},
+	"triggers.message.subject": {
+		text:     "The subject after triggers.NAMESPACE; * stands for one token, > at the end for the rest.",
+		examples: examples("orders.paid", "orders.*", "orders.>"), bound: pattern(subjectPattern),
+	},
+	"triggers.objects": {
+		text:     "Each object that appears in a bucket of the installation's S3 starts it; its payload says which.",
+		examples: examples(map[string]string{"bucket": "incoming", "prefix": "orders/"}),
+		bound:    func(s *jsonschema.Schema) { s.Required = []string{"bucket"} },
+	},
+	"triggers.objects.bucket": {
+		text:     "A bucket that the server opens to the namespace by --trigger-bucket.",
+		examples: examples("incoming"), bound: pattern(bucketPattern),
+	},
+	"triggers.objects.prefix": {
+		text:     "How the keys of the objects begin; at most 10,000 objects may be there at a time.",
+		examples: examples("orders/"), bound: func(s *jsonschema.Schema) { s.MaxLength = number(MaxObjectPrefix) },
+	},
 	"triggers.allow_after": {
 		text:     "Other namespaces whose jobs and DAGs may name this one in after_success, at most 20.",
 		examples: examples([]string{"reporting"}),
@@ -153,6 +175,18 @@ var schemaFields = map[string]schemaField{
 			s.MaxItems = number(MaxTargets)
 			distinct(s)
 		},
+	},
+	"retention": {
+		text:     "How long runs that have ended are kept, with their output and artifacts. What is left out comes from the namespace, and from --retention.",
+		examples: examples(map[string]any{"age": "2160h", "runs": 1000}),
+	},
+	"retention.age": {
+		text:     "How long a run is kept after its end, of a DAG a wave with its runs; from 1h to 87600h. It may be longer than --retention.",
+		examples: examples("2160h"),
+	},
+	"retention.runs": {
+		text:     "How many runs that have ended are kept, the newest, if they are not older than age; of a DAG how many waves.",
+		examples: examples(1000), bound: between(1, MaxKeptRuns),
 	},
 	"labels": {
 		text:     "Names and values for finding and grouping.",

@@ -69,6 +69,7 @@ func (j *Job) Validate() Problems {
 	v.limits(j)
 	v.triggers(j.Name, j.Triggers)
 	v.alerts(j.Alerts)
+	v.retention("retention", j.Retention)
 	v.runsOn(j)
 	v.labels(j)
 	return v.problems

@@ -69,6 +69,7 @@ func (v *dagValidator) head() {
 	v.labels(like)
 	v.triggers(d.Name, d.Triggers)
 	v.alerts(d.Alerts)
+	v.retention("retention", d.Retention)
 	v.oneOf("overlap", d.Overlap, string(d.Overlap))
 	v.atMost("args", len(d.Args), maxArguments, "arguments")
 	for _, key := range sortedKeys(d.Args) {

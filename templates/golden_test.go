@@ -319,7 +319,7 @@ func deadLetters() templates.DeadLetters {
 		Rows: []templates.DeadLetterRow{
 			{Run: "abc-s1795176000000", Job: "tides", Error: hostile, Attempts: 3, At: now.Add(-time.Minute)},
 			{
-				Run: "abc-w3-load", Job: "etl/load", Error: "exit 1; all 2 tries are used", Attempts: 2, At: now.Add(-time.Hour),
+				Run: "abc-w3-load", Job: "etl/load", Error: "exit 1; failed 2 of 2 attempts", Attempts: 2, At: now.Add(-time.Hour),
 				Of: templates.WaveRun{DAG: "etl", Task: "load", Wave: "abc-w3", Epoch: 3},
 			},
 		},

@@ -44,6 +44,8 @@ type Run struct {
 	HurtsRetry string
 	// LastGood leads to the comparison with the last run that succeeded; "" where that makes no sense.
 	LastGood string
+	// LastLines are the last lines of the output of a run that failed.
+	LastLines []string
 	// NotRun leads to the ledger of a run that was not executed; "" of any other.
 	NotRun string
 

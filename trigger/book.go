@@ -18,6 +18,8 @@ const (
 	kindSuccess   = "trigger-success"   // key: a hash of what it lists
 	kindOutcome   = "trigger-outcome"   // key: namespace/name/source
 	kindSignature = "trigger-signature" // key: namespace/name/signature
+	kindListener  = "trigger-listener"  // key: namespace/name of a definition with a message trigger
+	kindInbox     = "trigger-inbox"     // key: namespace/name of a definition with an objects trigger
 )
 
 const (
@@ -63,34 +65,41 @@ type following struct {
 // record too many is removed by the watcher, one too few would lose events.
 func (b *Book) Follow(ctx context.Context, namespace, definition string, upstreams []spec.Upstream) error {
 	now := b.now().UTC()
-	for {
-		next := following{At: now, Since: map[string]time.Time{}}
-		record, err := b.records.Record(ctx, kindFollower, name(namespace, definition))
-		var before following
-		switch {
-		case errors.Is(err, engine.ErrNotFound):
-			record = engine.Record{Kind: kindFollower, Key: name(namespace, definition)}
-		case err != nil:
-			return fmt.Errorf("read what %s follows: %w", name(namespace, definition), err)
-		default:
-			if err := json.Unmarshal(record.Data, &before); err != nil {
-				return fmt.Errorf("read what %s follows: %w", record.Key, err)
-			}
-		}
+	next := following{At: now}
+	return b.update(ctx, kindFollower, name(namespace, definition), &next, func() {
+		before := next.Since
+		next = following{At: now, Since: map[string]time.Time{}}
 		for _, upstream := range upstreams {
 			of := name(upstream.Namespace, upstream.Name)
 			next.Since[of] = now
-			if since, known := before.Since[of]; known {
+			if since, known := before[of]; known {
 				next.Since[of] = since
 			}
 		}
-		switch err := b.write(ctx, record, &next); {
-		case errors.Is(err, engine.ErrConflict):
-			continue // another writer was first
-		case err != nil:
-			return fmt.Errorf("write what %s follows: %w", record.Key, err)
+	})
+}
+
+// update reads a record into data, lets change change that, and writes it; again where another writer was first. Without a record data
+// stays as it is.
+func (b *Book) update(ctx context.Context, kind, key string, data any, change func()) error {
+	for {
+		record, err := b.records.Record(ctx, kind, key)
+		switch {
+		case errors.Is(err, engine.ErrNotFound):
+			record, err = engine.Record{Kind: kind, Key: key}, nil
+		case err == nil:
+			err = json.Unmarshal(record.Data, data)
 		}
-		return nil
+		if err != nil {
+			return fmt.Errorf("read %s of %s: %w", kind, key, err)
+		}
+		change()
+		switch err = b.write(ctx, record, data); {
+		case err == nil:
+			return nil
+		case !errors.Is(err, engine.ErrConflict):
+			return fmt.Errorf("write %s of %s: %w", kind, key, err)
+		}
 	}
 }
 

@@ -1,4 +1,5 @@
-// Package trigger starts runs and waves by events: a signed request (a webhook), or the success of another job or DAG.
+// Package trigger starts runs and waves by events: a signed request (a webhook), the success of another job or DAG,
+// a message of the queue, or an object of S3 that appears.
 //
 // Each event has an id, and the run that it starts has an id derived from the event's (see [Event.Key]), so an event that comes again
 // starts nothing more. The package decides what an event is and whether it is genuine; what it starts is the service's work.

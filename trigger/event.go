@@ -12,6 +12,8 @@ type Source string
 const (
 	Webhook      Source = "webhook"
 	AfterSuccess Source = "after_success"
+	Message      Source = "message"
+	Objects      Source = "objects"
 )
 
 // Event is something that starts a run of a job or a wave of a DAG.

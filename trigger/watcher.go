@@ -125,11 +125,7 @@ func (w *Watcher) forget(ctx context.Context, f *follower) error {
 	case len(definition.Triggers.Upstreams(f.namespace)) > 0:
 		return nil
 	}
-	err = w.outbox.book.records.DeleteRecord(ctx, kindFollower, f.key, f.revision)
-	if errors.Is(err, engine.ErrConflict) || errors.Is(err, engine.ErrNotFound) {
-		return nil
-	}
-	return err
+	return w.outbox.book.forget(ctx, &engine.Record{Kind: kindFollower, Key: f.key, Revision: f.revision}, f.age)
 }
 
 // lookBack writes down successes of an upstream since an instant, as its engine may not have known yet that they are waited for.

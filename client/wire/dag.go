@@ -50,6 +50,7 @@ type DAGRootSchedule struct {
 type WaveRequest struct {
 	Payload json.RawMessage   `json:"payload,omitempty" doc:"Any JSON value, for the tasks that have none of their own"`
 	Args    map[string]string `json:"args,omitempty" doc:"Added to the programs' environment, and what conditions see as args"`
+	At      time.Time         `json:"at,omitzero" doc:"Not before this time; absent: now"`
 }
 
 // DAGBackfill is what a backfill of a DAG does, wave by wave.

@@ -10,6 +10,7 @@ type Namespace struct {
 	CreatedAt   time.Time      `json:"created_at,omitzero"`
 	CreatedBy   string         `json:"created_by,omitempty"`
 	Quota       Quota          `json:"quota" doc:"What bounds it; what is left out has no bound"`
+	Retention   Retention      `json:"retention" doc:"How long history is kept, where a job or a DAG does not say; what is left out is the server's"`
 	Usage       NamespaceUsage `json:"usage" doc:"What it uses of that: runs as of about a second ago"`
 }
 
@@ -20,6 +21,18 @@ type Quota struct {
 	Running          int64 `json:"running,omitempty" doc:"Runs under way at a time"`
 	StoredBytes      int64 `json:"stored_bytes,omitempty" doc:"Bytes of its binaries, all versions, and of what its runs have in S3"`
 	SubmitsPerSecond int64 `json:"submits_per_second,omitempty" doc:"Runs and waves that are asked for, for each web node"`
+}
+
+// Retention is how long history is kept after its end.
+type Retention struct {
+	Age  string `json:"age,omitempty" doc:"Of runs, and of waves with their runs" example:"2160h"`
+	Runs int    `json:"runs,omitempty" doc:"How many runs of each job, and waves of each DAG, are kept, the newest" example:"1000"`
+}
+
+// RetentionSettings change a Retention: what is left out stays.
+type RetentionSettings struct {
+	Age  *string `json:"age,omitempty" doc:"From 1h to 87600h; 0 leaves it to the server" example:"2160h"`
+	Runs *int    `json:"runs,omitempty" minimum:"0" maximum:"100000" doc:"0 takes the bound away"`
 }
 
 // NamespaceUsage is what a namespace uses of its Quota.
@@ -47,8 +60,9 @@ type NewNamespace struct {
 
 // NamespaceSettings are what can be changed of a namespace.
 type NamespaceSettings struct {
-	Description *string       `json:"description,omitempty" doc:"What it is for, at most 500 bytes; left out: it stays"`
-	Quota       QuotaSettings `json:"quota,omitzero" doc:"What an admin of all namespaces bounds it by; what is left out stays"`
+	Description *string           `json:"description,omitempty" doc:"What it is for, at most 500 bytes; left out: it stays"`
+	Quota       QuotaSettings     `json:"quota,omitzero" doc:"What an admin of all namespaces bounds it by; what is left out stays"`
+	Retention   RetentionSettings `json:"retention,omitzero" doc:"How long history is kept, where a job or a DAG does not say"`
 }
 
 // Member is a user who has a role in a namespace.

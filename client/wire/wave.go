@@ -26,6 +26,7 @@ type Wave struct {
 	Payload    json.RawMessage      `json:"payload,omitempty" doc:"Of a manual wave; otherwise the definition's"`
 	Args       map[string]string    `json:"args,omitempty"`
 	CreatedAt  time.Time            `json:"created_at"`
+	NotBefore  time.Time            `json:"not_before,omitzero" doc:"The time that a manual wave was planned for"`
 	StartedAt  time.Time            `json:"started_at,omitzero" doc:"When it began"`
 	FinishedAt time.Time            `json:"finished_at,omitzero"`
 	CancelBy   string               `json:"cancel_by,omitempty" doc:"Who cancelled it; set once that is under way"`

@@ -35,13 +35,13 @@ func TestDeadLettersAreReplayedAndPurged(t *testing.T) {
 		return letters
 	}
 	all := listed("dlq", "ls")
-	if len(all) != 3 || all["gauge"].Attempts != 2 || !strings.Contains(all["etl/load"].Error, "exit 3; all 2 tries are used") || all["other"].At.IsZero() {
+	if len(all) != 3 || all["gauge"].Attempts != 2 || !strings.Contains(all["etl/load"].Error, "exit 3; failed 2 of 2 attempts") || all["other"].At.IsZero() {
 		t.Fatalf("dead letters %+v", all)
 	}
 	if of := listed("get", "dead-letters", "--job", "etl"); len(of) != 1 || of["etl/load"].ID == "" {
 		t.Errorf("of the DAG: %+v", of)
 	}
-	for _, words := range []string{"gauge", "ATTEMPTS", "WHEN", "ERROR", "exit 3; all 2 tries are used"} {
+	for _, words := range []string{"gauge", "ATTEMPTS", "WHEN", "ERROR", "exit 3; failed 2 of 2 attempts"} {
 		if out := s.must("dlq", "ls", "--job", "gauge"); !strings.Contains(out, words) || strings.Contains(out, "etl") {
 			t.Errorf("the list does not say %q: %s", words, out)
 		}

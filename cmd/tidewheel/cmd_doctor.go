@@ -33,12 +33,17 @@ func fail(format string, args ...any) checked {
 }
 
 func (c *cli) doctorCommand() *cobra.Command {
+	var orphans, repair bool
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check this machine, the settings, and the health of the server",
 		Long: `Check this machine, the settings, and the health of the server. It takes the flags of
 ` + "`tidewheel server`" + ` and judges by them. With --url or TIDEWHEEL_URL it looks at that server, and at this machine only if such a flag is
-given, too. The exit status is 1 if a check fails.`,
-		Example: "  tidewheel doctor\n  tidewheel doctor --data /var/lib/tidewheel --http 0.0.0.0:8080\n  tidewheel doctor --url https://tidewheel.example.com",
+given, too. The exit status is 1 if a check fails.
+
+With --orphans it compares the store and S3 instead: objects older than a day that no document names, and documents whose objects are
+not there. --repair removes such objects. It reads them itself: give it --data of a server that is stopped, or --mongodb-uri and
+--s3-endpoint.`,
+		Example: "  tidewheel doctor\n  tidewheel doctor --data /var/lib/tidewheel --http 0.0.0.0:8080\n  tidewheel doctor --url https://tidewheel.example.com\n  tidewheel doctor --orphans --data /var/lib/tidewheel",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			config, err := c.serverConfig(cmd)
@@ -47,6 +52,12 @@ given, too. The exit status is 1 if a check fails.`,
 			}
 			if err := config.validate(); err != nil {
 				return err
+			}
+			if repair && !orphans {
+				return usage("--repair: of --orphans: give that too, and look at what it shows without --repair first")
+			}
+			if orphans {
+				return c.orphans(cmd.Context(), &config, repair)
 			}
 			named := cmd.Flags().Changed("url") || c.getenv("TIDEWHEEL_URL") != ""
 			machine := !named
@@ -57,6 +68,8 @@ given, too. The exit status is 1 if a check fails.`,
 		},
 	}
 	serverFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&orphans, "orphans", false, "compare the store and S3: what is there of one side only")
+	cmd.Flags().BoolVar(&repair, "repair", false, "with --orphans: remove objects that no document names")
 	return cmd
 }
 

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -13,7 +15,6 @@ import (
 
 	"github.com/tidewheel/tidewheel/client/wire"
 	"github.com/tidewheel/tidewheel/enrol"
-	"github.com/tidewheel/tidewheel/queue/jetstream"
 )
 
 func (c *cli) executorCommand() *cobra.Command {
@@ -66,7 +67,7 @@ the key that ` + "`tidewheel executor ls`" + ` shows in the account, such as wit
 			return c.print(map[string]any{"name": args[0], "revoked": true}, func(w io.Writer) { fmt.Fprintf(w, "Executor %s is revoked.\n", args[0]) })
 		},
 	}, "Revoke the executor %s?")
-	cmd.AddCommand(c.executorTokenCommand(), c.executorEnrolCommand(), list, revoke)
+	cmd.AddCommand(c.executorTokenCommand(), c.executorEnrolCommand(), c.executorNATSCommand(), list, revoke)
 	return cmd
 }
 
@@ -124,8 +125,8 @@ token here. With --ca-file the executor trusts these authorities at its server, 
 			if name == "" {
 				_, name = hostName()
 			}
-			given, err := c.enrolExecutor(cmd, &enrolledAs{Server: strings.TrimRight(server, "/"), Name: name}, token, out)
-			if err != nil {
+			given := &enrolledAs{Server: strings.TrimRight(server, "/"), Name: name}
+			if err := c.enrolExecutor(cmd, given, token, out); err != nil {
 				return err
 			}
 			shown := map[string]any{"name": given.Name, "tier": given.Tier, "folder": out, "expires_at": given.Expires.Format(time.RFC3339)}
@@ -143,55 +144,25 @@ token here. With --ca-file the executor trusts these authorities at its server, 
 	return cmd
 }
 
-// enrolExecutor makes a key, enrols it, and writes what it was given into a folder.
-func (c *cli) enrolExecutor(cmd *cobra.Command, as *enrolledAs, token, folder string) (*enrolledAs, error) {
+// enrolExecutor enrols this machine's executor into a folder that holds no enrolment yet.
+func (c *cli) enrolExecutor(cmd *cobra.Command, as *enrolledAs, token, folder string) error {
 	if address, err := url.Parse(as.Server); err == nil && address.Scheme == "http" && !loopback(address.Hostname()) {
 		fmt.Fprintf(c.err, "%s has no TLS: anyone on the way reads the token, and can change what this executor trusts. Use https:// where you can.\n", as.Server)
 	}
 	if _, err := os.Stat(filepath.Join(folder, enrolmentFile)); err == nil {
-		return nil, usage("--out: %s holds an enrolment: give another folder, or remove it if it is of no use any more", folder)
-	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return nil, usage("--out: %w", err)
+		return usage("--out: %s holds an enrolment: give another folder, or remove it if it is of no use any more", folder)
 	}
 	if c.caFile != "" {
 		text, err := os.ReadFile(c.caFile)
 		if err != nil {
-			return nil, usage("--ca-file: %w", err)
+			return usage("--ca-file: %w", err)
 		}
 		as.ServerCA = string(text)
 	}
-	key, seed, err := jetstream.NewUserKey()
-	if err != nil {
-		return nil, err
+	err := as.enrol(cmd.Context(), token, folder)
+	var closed *fs.PathError
+	if errors.As(err, &closed) {
+		return usage("--out: %w", err)
 	}
-	as.Seed = string(seed)
-	if err := as.write(folder); err != nil { // before the token is used up: the folder may be closed to this user
-		return nil, usage("--out: %w", err)
-	}
-	given, err := c.askEnrolment(cmd, as, key, token)
-	if err != nil {
-		_ = os.Remove(filepath.Join(folder, enrolmentFile)) // nothing was given that could be lost
-		return nil, err
-	}
-	as.take(given)
-	if given.NATSCA != "" {
-		if err := writeFile(filepath.Join(folder, natsCAFile), []byte(given.NATSCA), 0o600); err != nil {
-			return nil, err
-		}
-	}
-	return as, as.write(folder)
-}
-
-func (c *cli) askEnrolment(cmd *cobra.Command, as *enrolledAs, key *jetstream.UserKey, token string) (*wire.ExecutorCredentials, error) {
-	api, err := as.client()
-	if err != nil {
-		return nil, usage("--server: %w", err)
-	}
-	proof, err := prove(key, "enrol", as.Name, nil)
-	if err != nil {
-		return nil, err
-	}
-	given, err := api.EnrolExecutor(cmd.Context(), &wire.ExecutorEnrolment{Token: token, Proof: proof})
-	return &given, err
+	return err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -73,13 +74,15 @@ is always there. Commands work in the one that --namespace or TIDEWHEEL_NAMESPAC
 // setNamespaceCommand changes what its flags name.
 func (c *cli) setNamespaceCommand() *cobra.Command {
 	var settings wire.NamespaceSettings
-	var description, stored string
+	var description, stored, age string
+	var kept int
 	var jobs, queued, running, submits int64
 	cmd := &cobra.Command{
-		Use: "set NAME", Short: "Describe a namespace, or bound what it may use", Args: cobra.ExactArgs(1),
-		Long: `Describe a namespace, or bound what it may use. What no flag names stays as it is; 0 takes a bound away. Bounds are for an admin of
-all namespaces to set.`,
-		Example: "  tidewheel namespace set finance --max-jobs 100 --max-running 20 --max-stored 5GiB",
+		Use: "set NAME", Short: "Describe a namespace, bound what it may use, or say how long its history is kept", Args: cobra.ExactArgs(1),
+		Long: `Describe a namespace, bound what it may use, or say how long its history is kept where a job or a DAG does not say. What no flag
+names stays as it is; 0 takes a bound away. Bounds are for an admin of all namespaces to set.`,
+		Example: "  tidewheel namespace set finance --max-jobs 100 --max-running 20 --max-stored 5GiB\n" +
+			"  tidewheel namespace set finance --retention-age 90d --retention-runs 1000",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			changed := cmd.Flags().Changed
 			if changed("description") {
@@ -104,8 +107,22 @@ all namespaces to set.`,
 				bytes := int64(size)
 				settings.Quota.StoredBytes = &bytes
 			}
+			if changed("retention-age") {
+				span, err := parseSpan(age)
+				if err != nil {
+					return usage("--retention-age: %w", err)
+				}
+				words := "0"
+				if span != 0 {
+					words = spec.Duration(span).String()
+				}
+				settings.Retention.Age = &words
+			}
+			if changed("retention-runs") {
+				settings.Retention.Runs = &kept
+			}
 			if settings == (wire.NamespaceSettings{}) {
-				return usage("say what to set: --description, --max-jobs, --max-queued, --max-running, --max-stored or --max-submits")
+				return usage("say what to set: --description, --max-jobs, --max-queued, --max-running, --max-stored, --max-submits, --retention-age or --retention-runs")
 			}
 			api, err := c.client()
 			if err != nil {
@@ -124,6 +141,8 @@ all namespaces to set.`,
 	flags.Int64Var(&queued, "max-queued", 0, "how many of its runs may wait before no more are taken by hand")
 	flags.Int64Var(&running, "max-running", 0, "how many of its runs may be under way at a time")
 	flags.StringVar(&stored, "max-stored", "0", "how much its binaries, and what its runs leave in S3, may take, with a unit (5GiB)")
+	flags.StringVar(&age, "retention-age", "0", "how long runs are kept after their end, as 90d or 2160h; 0: as long as the server does")
+	flags.IntVar(&kept, "retention-runs", 0, "how many runs of each job, and waves of each DAG, are kept, the newest")
 	flags.Int64Var(&submits, "max-submits", 0, "how many runs may be asked for in a second")
 	return cmd
 }
@@ -142,6 +161,7 @@ func describeNamespace(w io.Writer, n *wire.Namespace) {
 	t.row("stored", bytesOf(n.Usage.StoredBytes), bound(n.Quota.StoredBytes, bytesOf))
 	t.row("submits per second", "", bound(n.Quota.SubmitsPerSecond, number))
 	t.flush()
+	fmt.Fprintf(w, "\nHistory kept for  %s\nRuns kept         %s\n", cmp.Or(n.Retention.Age, "as long as the server says"), bound(int64(n.Retention.Runs), number))
 }
 
 // numberOr writes a number that may not be known.

@@ -26,7 +26,7 @@ func (c *cli) runCommand() *cobra.Command {
 		Short: "Run a job, or start a wave of a DAG, now",
 		Long: `Run a job or start a wave of a DAG now, whatever its schedule. With --wait the run is followed to its end: its output appears on standard output, and the exit
 status is 0 if it succeeded and 1 if it did not. Asked twice with one --key, there is one run.
-A wave is followed task by task, as each ends. Where a job and a DAG have one name, write job/NAME or dag/NAME.`,
+A wave is followed task by task, as each ends; with --at it begins then, or as soon after as no other wave of its DAG is open. Where a job and a DAG have one name, write job/NAME or dag/NAME.`,
 		Example: `  tidewheel run nightly-report --wait
   tidewheel run nightly-report --payload '{"shops": [3]}' --arg LEVEL=debug
   tidewheel run nightly-report --payload @shops.json --key order-4711 --at 2026-12-31T23:59:59Z`,
@@ -63,16 +63,13 @@ A wave is followed task by task, as each ends. Where a job and a DAG have one na
 	cmd.Flags().StringVar(&payload, "payload", "", "JSON for the program's standard input, or @FILE")
 	cmd.Flags().StringArrayVar(&args, "arg", nil, "K=V for the program's environment; may be repeated")
 	cmd.Flags().StringVar(&key, "key", "", "idempotency key: the same key is the same run or wave")
-	cmd.Flags().StringVar(&at, "at", "", "when: a time, or how long from now (10m); not for a DAG")
+	cmd.Flags().StringVar(&at, "at", "", "when: a time, or how long from now (10m)")
 	cmd.Flags().BoolVarP(&wait, "wait", "w", false, "wait until the run or wave ends")
 	return cmd
 }
 
 func (c *cli) runDAG(ctx context.Context, api *client.Client, name string, request wire.RunRequest, key string, wait bool) error {
-	if !request.At.IsZero() {
-		return usage("--at is for jobs: a wave begins as soon as no other of its DAG is open")
-	}
-	wave, err := api.RunDAG(ctx, name, wire.WaveRequest{Payload: request.Payload, Args: request.Args}, key)
+	wave, err := api.RunDAG(ctx, name, wire.WaveRequest(request), key)
 	if err != nil {
 		return err
 	}

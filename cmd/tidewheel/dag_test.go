@@ -53,7 +53,11 @@ func TestDAGIsAppliedShownAndChanged(t *testing.T) {
 		}
 	}
 	s.refused(exitRefused, `there is no job and no DAG "nothing"`, "run", "nothing")
-	s.refused(exitRefused, "--at is for jobs", "run", "harbour", "--at", "10m")
+	later := strings.TrimSpace(s.must("run", "harbour", "--at", "10h"))
+	if out := s.must("describe", "wave", later); !strings.Contains(out, "Not before") || !strings.Contains(out, "scheduled") {
+		t.Errorf("a wave for later: %s", out)
+	}
+	s.must("cancel", later)
 	s.refused(exitRefused, `there is no run and no wave "nothing"`, "cancel", "nothing")
 	folder := t.TempDir()
 	s.must("export", "-f", folder)

@@ -130,7 +130,7 @@ func (j *janitor) digestsOfRuns(ctx context.Context, mark func(string)) error {
 			mark(runs[i].Digest)
 		}
 		after = runs[len(runs)-1].ID
-		if err := j.breathe(ctx, breath(time.Since(began), false)); err != nil {
+		if err := j.breathe(ctx, j.breath(time.Since(began), false)); err != nil {
 			return err
 		}
 	}

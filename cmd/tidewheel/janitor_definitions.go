@@ -31,8 +31,12 @@ const sweeperName = "retention"
 // sweepDefinitions looks at all jobs and DAGs: one-off jobs go some time after they have run, and forms that an edit has
 // replaced when no run of them is kept any more.
 func (j *janitor) sweepDefinitions(ctx context.Context) error {
-	if j.keep.OneOff == 0 && j.keep.forms() == 0 {
+	if j.keep.OneOff == 0 && j.keep.Generations == 0 {
 		return nil
+	}
+	found, err := j.readRules(ctx)
+	if err != nil {
+		return err
 	}
 	oneOffs, generations := 0, 0
 	defer func() {
@@ -44,7 +48,7 @@ func (j *janitor) sweepDefinitions(ctx context.Context) error {
 		n, err := j.removeOneOffs(ctx, jobs)
 		oneOffs += n
 		if err == nil {
-			n, err = dropForms(ctx, j, j.store.Jobs(), jobs, j.store.TasksByID)
+			n, err = dropForms(ctx, j, found, j.store.Jobs(), jobs, j.store.TasksByID)
 			generations += n
 		}
 		return err
@@ -52,7 +56,7 @@ func (j *janitor) sweepDefinitions(ctx context.Context) error {
 		return err
 	}
 	return eachOf(ctx, j, j.store.DAGs(), dagsAtOnce, func(dags []engine.DAG) error {
-		n, err := dropForms(ctx, j, j.store.DAGs(), dags, j.store.TasksOfDAGs)
+		n, err := dropForms(ctx, j, found, j.store.DAGs(), dags, j.store.TasksOfDAGs)
 		generations += n
 		return err
 	})
@@ -80,7 +84,7 @@ func walk[T any](ctx context.Context, j *janitor, page func(cursor string) ([]T,
 			return err
 		}
 		cursor = next
-		if err := j.breathe(ctx, breath(time.Since(began), false)); err != nil {
+		if err := j.breathe(ctx, j.breath(time.Since(began), false)); err != nil {
 			return err
 		}
 	}
@@ -188,12 +192,12 @@ func droppable[S engine.Spec](ctx context.Context, of engine.Definitions[S], d *
 // dropForms deletes the earlier forms of definitions that no run is kept of, and counts them. An open wave ends on the form
 // that it began with; a job has none. planned returns what is planned of definitions.
 func dropForms[S engine.Spec](
-	ctx context.Context, j *janitor, of engine.Definitions[S], definitions []engine.Definition[S],
+	ctx context.Context, j *janitor, found *rules, of engine.Definitions[S], definitions []engine.Definition[S],
 	planned func(ctx context.Context, uids []string) ([]engine.ScheduledTask, error),
 ) (dropped int, err error) {
-	age := j.keep.forms()
 	for i := range definitions {
 		d := &definitions[i]
+		age := j.keep.forms(found.age(d.Namespace, d.Retention(), j.keep.History))
 		if age == 0 || d.Generation == 1 || d.Pending {
 			continue
 		}

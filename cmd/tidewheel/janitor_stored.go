@@ -31,7 +31,7 @@ func (j *janitor) recountStored(ctx context.Context) error {
 				counted[run.Namespace] += bytes[run.ID]
 			}
 		}
-		return j.breathe(ctx, breath(time.Since(asked), false))
+		return j.breathe(ctx, j.breath(time.Since(asked), false))
 	})
 	if err != nil {
 		return err

@@ -266,19 +266,35 @@ func TestDeadLettersGoWithTheirRuns(t *testing.T) {
 	}
 }
 
-func TestRetentionOfDeadLettersAndForms(t *testing.T) {
+func TestDeadLettersGoByTheShorterAge(t *testing.T) {
 	for _, test := range []struct {
-		keep           retention
-		letters, forms time.Duration
+		keep retention
+		left []string
 	}{
-		{retention{History: 30 * day, Generations: 365 * day}, 30 * day, 365 * day},
-		{retention{History: 30 * day, DeadLetters: 7 * day, Generations: day}, 7 * day, 30 * day},
-		{retention{History: 30 * day, DeadLetters: 90 * day}, 30 * day, 0},
-		{retention{DeadLetters: 7 * day, Generations: day}, 7 * day, 0},
-		{retention{}, 0, 0},
+		{retention{History: 30 * day}, []string{"a-8", "b-8"}},
+		{retention{History: 30 * day, DeadLetters: 7 * day}, nil},
+		{retention{History: 30 * day, DeadLetters: 90 * day}, []string{"a-8", "b-8"}},
+		{retention{DeadLetters: 7 * day}, nil},
+		{retention{}, []string{"a-31", "a-8", "b-8"}},
 	} {
-		if letters, forms := test.keep.letters(), test.keep.forms(); letters != test.letters || forms != test.forms {
-			t.Errorf("%+v keeps dead letters for %v and forms for %v, want %v and %v", test.keep, letters, forms, test.letters, test.forms)
+		j, history := sweeping(t, test.keep)
+		history.letters = map[string]time.Time{
+			"a-8": sweepStart.Add(-8 * day), "b-8": sweepStart.Add(-8 * day), "a-31": sweepStart.Add(-31 * day),
+		}
+		j.expireOld(t.Context())
+		if left := slices.Sorted(maps.Keys(history.letters)); !slices.Equal(left, test.left) {
+			t.Errorf("%+v leaves the dead letters of %v, want %v", test.keep, left, test.left)
+		}
+	}
+}
+
+func TestFormsAreKeptAsLongAsHistory(t *testing.T) {
+	for _, test := range []struct{ generations, history, forms time.Duration }{
+		{365 * day, 30 * day, 365 * day}, {day, 30 * day, 30 * day}, {0, 30 * day, 0}, {day, 0, 0}, {0, 0, 0},
+	} {
+		keep := retention{Generations: test.generations}
+		if forms := keep.forms(test.history); forms != test.forms {
+			t.Errorf("with %v and a history of %v forms are kept for %v, want %v", test.generations, test.history, forms, test.forms)
 		}
 	}
 }

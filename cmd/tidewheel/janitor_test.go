@@ -32,10 +32,10 @@ type oldHistory struct {
 	took          time.Duration        // each look for runs
 }
 
-func (h *oldHistory) ExpireRuns(_ context.Context, shards []int, before time.Time, limit int) (expired engine.ExpiredRuns, err error) {
+func (h *oldHistory) ExpireRuns(_ context.Context, shards []int, what engine.Expiry, limit int) (expired engine.ExpiredRuns, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.before = append(h.before, before)
+	h.before = append(h.before, what.Before)
 	<-time.After(h.took)
 	n := min(limit, 2, len(h.runs))
 	h.shards = append(h.shards, shards...)
@@ -47,19 +47,19 @@ func (h *oldHistory) ExpireRuns(_ context.Context, shards []int, before time.Tim
 	return expired, nil
 }
 
-func (h *oldHistory) ExpireWaves(_ context.Context, before time.Time, limit int) (int, error) {
+func (h *oldHistory) ExpireWaves(_ context.Context, what engine.Expiry, limit int) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.before = append(h.before, before)
+	h.before = append(h.before, what.Before)
 	n := min(limit, 7, h.waves)
 	h.waves -= n
 	return n, nil
 }
 
-func (h *oldHistory) ExpireSlots(_ context.Context, before time.Time, limit int) (int, error) {
+func (h *oldHistory) ExpireSlots(_ context.Context, what engine.Expiry, limit int) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.before = append(h.before, before)
+	h.before = append(h.before, what.Before)
 	n := min(limit, h.slots)
 	h.slots -= n
 	return n, nil
@@ -145,11 +145,11 @@ func (h *oldHistory) DeleteDeadLetter(_ context.Context, run string) error {
 	return nil
 }
 
-func (h *oldHistory) ExpireDeadLetters(_ context.Context, before time.Time, limit int) (deleted int, err error) {
+func (h *oldHistory) ExpireDeadLetters(_ context.Context, what engine.Expiry, limit int) (deleted int, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for run, at := range h.letters {
-		if at.Before(before) && deleted < limit {
+		if at.Before(what.Before) && deleted < limit {
 			delete(h.letters, run)
 			deleted++
 		}
@@ -271,7 +271,7 @@ func TestJanitorRemovesRunsOfItsOwnShards(t *testing.T) {
 		owns := func(shard int) bool { return shard%10 == test.owned }
 		j := newJanitor(history, history, newStoredBytes(history, testLog(t)), retention{History: time.Hour}, owns, testLog(t), newMetrics())
 		j.pause, j.apart = 0, test.apart
-		if err := j.expire(t.Context(), j.now()); err != nil {
+		if err := j.expire(t.Context(), &ageClass{age: time.Hour}); err != nil {
 			t.Fatal(err)
 		}
 		var want []int
@@ -299,9 +299,8 @@ func TestJanitorRemovesHistoryWithItsOutput(t *testing.T) {
 	j := newJanitor(history, history, newStoredBytes(history, testLog(t)), retention{History: time.Hour}, alone, testLog(t), newMetrics())
 	j.pause = 0
 	before := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
-	if err := j.expire(t.Context(), before); err != nil {
-		t.Fatal(err)
-	}
+	j.now = func() time.Time { return before.Add(time.Hour) }
+	j.expireOld(t.Context())
 	if want := []string{"a-s2", "a-s3"}; !slices.Equal(history.deleted, want) {
 		t.Errorf("outputs removed: %v, want %v", history.deleted, want)
 	}
@@ -329,14 +328,15 @@ func TestJanitorLeavesMostOfTheTimeToOthers(t *testing.T) {
 		for _, test := range []struct {
 			end  time.Time // of the runs that are removed
 			want time.Duration
-		}{{before.Add(-time.Minute), 10 * took}, {before.Add(-2 * time.Hour), 2 * took}} {
+		}{{before.Add(-5 * time.Minute), 10 * took}, {before.Add(-7 * time.Minute), 2 * took}} {
 			history := &oldHistory{Store: memory.New(), took: took}
 			for range 20 { // ten batches
 				history.runs = append(history.runs, engine.Run{ID: "a-s1", FinishedAt: test.end})
 			}
 			began := time.Now()
 			j := newJanitor(history, history, newStoredBytes(history, testLog(t)), retention{History: time.Hour}, alone, testLog(t), newMetrics())
-			if err := j.expire(t.Context(), before); err != nil {
+			j.now = func() time.Time { return before.Add(time.Hour) }
+			if err := j.expire(t.Context(), &ageClass{age: time.Hour}); err != nil {
 				t.Fatal(err)
 			}
 			if spent := (time.Since(began) - took) / 10; spent != test.want { // the last look finds nothing

@@ -40,7 +40,7 @@ func TestSlotThatIsUnaccountedForIsTold(t *testing.T) {
 	if _, out := doctor(); !strings.Contains(out, "is accounted for") {
 		t.Errorf("the doctor says %s", out)
 	}
-	if n, err := s.server.store.ExpireSlots(t.Context(), time.Now().Add(time.Hour), 1000); err != nil || n == 0 {
+	if n, err := s.server.store.ExpireSlots(t.Context(), engine.Expiry{Before: time.Now().Add(time.Hour)}, 1000); err != nil || n == 0 {
 		t.Fatal(n, err)
 	}
 	s.stop()

@@ -166,7 +166,7 @@ func (m *metrics) begin() {
 			m.duration.WithLabelValues(status.String())
 		}
 	}
-	for _, kind := range []string{"run", "wave", "slots", "effect", "dead_letter", "one_off", "generation", "binary"} {
+	for _, kind := range []string{"run", "wave", "slots", "effect", "dead_letter", "one_off", "generation", "binary", "audit"} {
 		m.expired.WithLabelValues(kind)
 	}
 }

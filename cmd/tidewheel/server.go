@@ -113,7 +113,7 @@ func (s *Server) Start(ctx context.Context) (err error) {
 	if err := s.startHealth(ctx); err != nil {
 		return err
 	}
-	if err := s.openIdentity(); err != nil {
+	if err := s.openIdentity(ctx); err != nil {
 		return err
 	}
 	if err := s.openParts(ctx); err != nil {
@@ -126,6 +126,9 @@ func (s *Server) Start(ctx context.Context) (err error) {
 		return err
 	}
 	if s.config.needsStore() {
+		if err := s.refuseOwnBucket(); err != nil {
+			return err
+		}
 		enrolment, err := s.openEnrolment(ctx)
 		if err != nil {
 			return err
@@ -136,7 +139,7 @@ func (s *Server) Start(ctx context.Context) (err error) {
 		}
 		s.service = service.New(storeOfUsers{s.store}, serviceBlobs{s.blobs}, s.queue, s.log, service.Config{
 			MaxBinary: int64(s.config.MaxBinary), Backup: s.backup, NoBackup: s.noBackup, Alone: s.engineAlone(), DiskFull: s.disk.full,
-			MaxBacklog: s.config.MaxBacklog, Enrolment: enrolment,
+			MaxBacklog: s.config.MaxBacklog, Enrolment: enrolment, MayWatch: s.config.mayWatch,
 			Secrets: s.secrets.vault, RootToken: s.token, RotateSecretsKey: s.rotateSecretsKey,
 			Notifications: s.notifications(),
 		})

@@ -27,7 +27,13 @@ const (
 // openEnrolment says how executors get credentials of their own on this node: signed by the key of --nats-account-key-file, or, for an
 // embedded NATS that listens, by one that is kept in the store.
 func (s *Server) openEnrolment(ctx context.Context) (service.Enrolment, error) {
-	enrolment := service.Enrolment{Life: s.config.CredentialsTTL, Embedded: s.config.NATSURL == ""}
+	enrolment := service.Enrolment{Config: enrol.Config{Life: s.config.CredentialsTTL}, Embedded: s.config.NATSURL == ""}
+	if path := s.config.JoinTokensFile; path != "" {
+		enrolment.JoinTokens = func() ([]enrol.JoinToken, error) { return readJoinTokens(path) }
+		if _, err := enrolment.JoinTokens(); err != nil {
+			return enrolment, usage("--join-tokens-file: %w", err)
+		}
+	}
 	var seed []byte
 	var err error
 	switch {
@@ -74,6 +80,19 @@ func (s *Server) openEnrolment(ctx context.Context) (service.Enrolment, error) {
 	return enrolment, nil
 }
 
+// readJoinTokens reads a file anew, so that a token ends when it is taken out.
+func readJoinTokens(path string) ([]enrol.JoinToken, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := enrol.ParseJoinTokens(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return tokens, nil
+}
+
 // validateEnrolment refuses what cannot go together.
 func (c *ServerConfig) validateEnrolment() error {
 	switch {
@@ -83,6 +102,10 @@ func (c *ServerConfig) validateEnrolment() error {
 		return usage("--nats-account-key-file: for a NATS of yours, which --nats-url names; the embedded one has its own: give the URL, or leave it out")
 	case c.CredentialsTTL < 0:
 		return usage("--executor-credentials-ttl: %s is negative", c.CredentialsTTL)
+	case c.Enrolment == "" && c.JoinTokenFile != "":
+		return usage("--join-token-file: what the executor is given for it is kept in the folder --enrolment: name one, or leave the token out")
+	case c.JoinTokenFile != "" && c.APIURL == "":
+		return usage("--join-token-file: a server enrols the executor: name it by --api-url")
 	case c.Enrolment == "":
 		return nil
 	case c.needsStore():
@@ -116,7 +139,7 @@ func (i issuer) Verify(publicKey string, message, signature []byte) error {
 // letExecutorsIn lets executors that are enrolled connect to the embedded NATS, and ends the connections of those that are not any more.
 // While the store does not answer, who has credentials is let in: they are short-lived.
 func (s *Server) letExecutorsIn(account *jetstream.Account) {
-	register := enrol.New(storeOfUsers{s.store}, nil, 0, time.Now)
+	register := enrol.New(storeOfUsers{s.store}, enrol.Config{}, time.Now)
 	allowed := func(name, publicKey string) bool {
 		ctx, cancel := context.WithTimeout(context.Background(), enrolledLimit)
 		defer cancel()

@@ -93,6 +93,9 @@ type ServerConfig struct {
 	// APIURL is where programs reach the API; "" for the address of HTTP, where this node serves it.
 	APIURL string
 
+	// TriggerBuckets are the buckets of S3 whose objects may start runs, and of which namespaces.
+	TriggerBuckets []triggerBucket
+
 	// OIDC is the provider where users sign in, too; its Issuer is "" for none.
 	OIDC oidc.Config
 
@@ -111,7 +114,7 @@ type ServerConfig struct {
 	Demo         bool
 
 	// How long things are kept; see retention.
-	Retention, RetentionDeadLetters, RetentionOneOff, RetentionGenerations, RetentionBinaries time.Duration
+	Retention, RetentionDeadLetters, RetentionOneOff, RetentionGenerations, RetentionBinaries, RetentionAudit time.Duration
 
 	LogLevel  slog.Level
 	LogFormat string // text or json
@@ -127,6 +130,8 @@ type ServerConfig struct {
 
 	// Enrolment is the folder of an executor that has credentials of its own; "": it uses NATSCredentials.
 	Enrolment string
+	// JoinTokenFile is of the token that an executor without an enrolment enrols itself with; JoinTokensFile is where web nodes know them.
+	JoinTokenFile, JoinTokensFile string
 	// NATSAccountKeyFile is of the seed of a key that signs credentials of executors, for the NATS account NATSAccount ("": the key's
 	// own). CredentialsTTL is their life; 0 is enrol.DefaultLife.
 	NATSAccountKeyFile, NATSAccount string
@@ -242,7 +247,7 @@ func (c *ServerConfig) validate() error {
 func (c *ServerConfig) retention() retention {
 	return retention{
 		History: c.Retention, DeadLetters: c.RetentionDeadLetters, OneOff: c.RetentionOneOff,
-		Generations: c.RetentionGenerations, Binaries: c.RetentionBinaries,
+		Generations: c.RetentionGenerations, Binaries: c.RetentionBinaries, Audit: c.RetentionAudit,
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/core"
 	"github.com/tidewheel/tidewheel/engine/shard"
-	"github.com/tidewheel/tidewheel/trigger"
 )
 
 // startLimit is how long the engine may take to read what a crash has left, before the server gives up starting.
@@ -116,8 +115,7 @@ func (s *Server) startEngine(ctx context.Context) error {
 	s.stored = newStoredBytes(s.store, s.log)
 	s.stored.keep(ctx)                                        // before the first task is published
 	s.parts.add("the count of what runs store", s.stored.run) // ends after the engine, too
-	s.outbox = trigger.NewOutbox(trigger.NewBook(s.store, time.Now))
-	s.parts.add("the watch over what starts after a success", trigger.NewWatcher(s.outbox, s.store, s.service.Followers(), s.log).Run)
+	s.openTriggers(role)
 	s.parts.add("the engine", func(ctx context.Context) error { return s.runEngine(ctx, role) })
 	s.parts.add("the watch over the engine", func(ctx context.Context) error {
 		watchStall(ctx, role.stalled, s.log)

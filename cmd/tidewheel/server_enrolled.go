@@ -94,14 +94,21 @@ type ownCredentials struct {
 	as enrolledAs
 }
 
-// openIdentity reads the folder of --enrolment, and makes its tier this node's.
-func (s *Server) openIdentity() error {
+// openIdentity reads the folder of --enrolment, and makes its tier this node's. With a join token an empty folder is filled.
+func (s *Server) openIdentity(ctx context.Context) error {
 	folder := s.config.Enrolment
 	if folder == "" {
 		return nil
 	}
 	refuse := func(err error) error { return &usageError{explainIdentity(err, folder)} }
-	text, err := os.ReadFile(filepath.Join(folder, enrolmentFile))
+	path := filepath.Join(folder, enrolmentFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && s.config.JoinTokenFile != "" {
+		if err := s.join(ctx); err != nil {
+			return err
+		}
+		text, err = os.ReadFile(path)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return refuse(fmt.Errorf("there is no %s: make it with `tidewheel executor enrol --out %s`", enrolmentFile, folder))
 	}
@@ -212,7 +219,14 @@ func (s *Server) enrolled(ctx context.Context) (*jetstream.Enrolled, error) {
 		return nil, nil
 	}
 	var refused *refusedByServer
-	switch err := i.renew(ctx); {
+	err := i.renew(ctx)
+	if errors.As(err, &refused) && s.config.JoinTokenFile != "" { // it was away for a day, or revoked
+		if err := errors.Join(os.Remove(filepath.Join(i.folder, enrolmentFile)), s.openIdentity(ctx)); err != nil {
+			return nil, err
+		}
+		i, err = s.identity, nil
+	}
+	switch {
 	case errors.As(err, &refused):
 		return nil, &usageError{explainIdentity(err, i.folder)}
 	case err != nil && i.life() <= 0:

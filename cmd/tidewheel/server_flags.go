@@ -67,6 +67,9 @@ func serverFlags(flags *pflag.FlagSet) {
 	flags.String("task-keys-command", "", "command that prints these keys")
 
 	flags.String("enrolment", "", "folder that `tidewheel executor enrol` has made: credentials of this executor's own, in the place of --nats-credentials and --task-keys-file")
+	flags.StringSlice("trigger-bucket", nil, "bucket whose objects may start runs, as NAMESPACE=BUCKET, or *=BUCKET for all namespaces; any number of times")
+	flags.String("join-token-file", "", "file of a join token: an executor without an enrolment enrols itself with it at --api-url, and keeps what it is given in --enrolment")
+	flags.String("join-tokens-file", "", "file of the join tokens that this server takes, one a line after its tier: each enrols any number of executors")
 	flags.String("nats-account-key-file", "", "file of the seed of a key that signs for the account at --nats-url, so that executors can be enrolled")
 	flags.String("nats-account", "", "public key of that account (A…), where the key is one of its signing keys")
 	flags.String("executor-credentials-ttl", enrol.DefaultLife.String(), "how long the credentials of an enrolled executor are good; they are renewed at half of it")
@@ -89,6 +92,7 @@ func serverFlags(flags *pflag.FlagSet) {
 	flags.String("retention-dead-letters", "0", "how long dead letters are kept, if less than --retention; 0 is as long")
 	flags.String("retention-one-off", "7d", "how long a job of POST /v1/jobs is kept after it has run; 0 is for ever")
 	flags.String("retention-generations", "365d", "how long an earlier form of a job or DAG is kept after its edit, at least --retention; 0 is for ever")
+	flags.String("retention-audit", "0", "how long entries of the audit log are kept; 0 is for ever")
 	flags.String("retention-binaries", "7d", "how long the bytes of a binary are kept once nothing refers to them; 0 is for ever")
 	flags.String("log-level", "info", "debug, info, warn or error")
 	flags.String("log-format", "text", "text or json")
@@ -183,7 +187,8 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 		SecretsKey: v.GetString("secrets-key"), SecretsKeyFile: v.GetString("secrets-key-file"), SecretsKeyCommand: v.GetString("secrets-key-command"),
 		TaskKeysFile: v.GetString("task-keys-file"), TaskKeysCommand: v.GetString("task-keys-command"),
 		OTLPEndpoint: v.GetString(otlpEndpoint), TraceURL: v.GetString("trace-url"),
-		Enrolment: v.GetString("enrolment"), NATSAccountKeyFile: v.GetString("nats-account-key-file"), NATSAccount: v.GetString("nats-account"),
+		Enrolment: v.GetString("enrolment"), JoinTokenFile: v.GetString("join-token-file"), JoinTokensFile: v.GetString("join-tokens-file"),
+		NATSAccountKeyFile: v.GetString("nats-account-key-file"), NATSAccount: v.GetString("nats-account"),
 		StateFolder: c.stateFolder(),
 	}
 	if config.OIDC, err = oidcSetting(v); err != nil {
@@ -225,6 +230,9 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 			return ServerConfig{}, err
 		}
 	}
+	if config.TriggerBuckets, err = triggerBuckets(v.GetStringSlice("trigger-bucket")); err != nil {
+		return ServerConfig{}, err
+	}
 	if config.Auth, err = onOff(v, "auth"); err != nil {
 		return ServerConfig{}, err
 	}
@@ -247,7 +255,7 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 		to   *time.Duration
 	}{
 		{"retention", &config.Retention}, {"retention-dead-letters", &config.RetentionDeadLetters}, {"retention-one-off", &config.RetentionOneOff},
-		{"retention-generations", &config.RetentionGenerations}, {"retention-binaries", &config.RetentionBinaries},
+		{"retention-generations", &config.RetentionGenerations}, {"retention-binaries", &config.RetentionBinaries}, {"retention-audit", &config.RetentionAudit},
 	} {
 		if *span.to, err = parseSpan(v.GetString(span.name)); err != nil {
 			return ServerConfig{}, usage("--%s: %w", span.name, err)

@@ -76,6 +76,7 @@ func TestProviderThatCannotWorkIsRefused(t *testing.T) {
 		{"--oidc-issuer", "id.example.com", "is not a URL"},
 		{"--oidc-issuer", "http://id.example.com", "use https"},
 		{"--oidc-issuer", "https://id.example.com/?a=b", "has a ? or a #"},
+		{"--oidc-issuer", "https://id.example.com/#main", "has a ? or a #"},
 		{"--oidc-client-id", "", "--oidc-client-id: --oidc-issuer needs it"},
 		{"--oidc-role", "", "nobody who signs in"},
 		{"--oidc-role", "admins", "it is not GROUP=ROLE"},
@@ -85,6 +86,9 @@ func TestProviderThatCannotWorkIsRefused(t *testing.T) {
 		{"--oidc-groups-claim", "", "name the claim"},
 		{"--oidc-redirect-url", "https://tidewheel.example.com/", "https://tidewheel.example.com/login/oidc/callback"},
 		{"--oidc-redirect-url", "/login/oidc/callback", "is not the address"},
+		{"--oidc-redirect-url", "https:/login/oidc/callback", "is not the address"},
+		{"--oidc-redirect-url", "ftp://tidewheel.example.com/login/oidc/callback", "is not the address"},
+		{"--oidc-redirect-url", "https://tidewheel.example.com/login/oidc/callback?a=b", "is not the address"},
 		{"--auth", "off", "with --auth off nobody signs in"},
 	} {
 		args := []string{c.flag + "=" + c.value}
@@ -95,6 +99,14 @@ func TestProviderThatCannotWorkIsRefused(t *testing.T) {
 		}
 		if _, err := oidcConfig(t, args...); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %q: %v, want %q", c.flag, c.value, err, c.want)
+		}
+	}
+	secret := keyFile(t, "hidden\n")
+	for flag, value := range map[string]string{
+		"--oidc-client-id": "tidewheel", "--oidc-client-secret-file": secret, "--oidc-redirect-url": "https://a.example/login/oidc/callback", "--oidc-role": "admins=admin",
+	} {
+		if _, err := oidcConfig(t, flag, value); err == nil || !strings.Contains(err.Error(), "which --oidc-issuer names") {
+			t.Errorf("%s without a provider: %v", flag, err)
 		}
 	}
 	for _, address := range []string{"https://id.example.com/realms/main", "http://127.0.0.1:9998", "http://localhost:8080/dex"} {

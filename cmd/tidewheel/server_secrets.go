@@ -37,7 +37,7 @@ func secretFiles(v *viper.Viper) (files []string) {
 			files = append(files, file)
 		}
 	}
-	for _, name := range []string{"secrets-key-file", "task-keys-file", oidcSecret + secretFile, smtpPassword + secretFile} {
+	for _, name := range []string{"secrets-key-file", "task-keys-file", "join-token-file", "join-tokens-file", oidcSecret + secretFile, smtpPassword + secretFile} {
 		if file := v.GetString(name); file != "" {
 			files = append(files, file)
 		}

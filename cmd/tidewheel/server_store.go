@@ -26,14 +26,17 @@ type store interface {
 
 // expirer removes old history in small batches.
 type expirer interface {
-	ExpireRuns(ctx context.Context, shards []int, before time.Time, limit int) (engine.ExpiredRuns, error)
-	ExpireWaves(ctx context.Context, before time.Time, limit int) (int, error)
-	ExpireSlots(ctx context.Context, before time.Time, limit int) (int, error)
+	ExpireRuns(ctx context.Context, shards []int, what engine.Expiry, limit int) (engine.ExpiredRuns, error)
+	ExpireRunsOf(ctx context.Context, uid string, what engine.OwnExpiry, limit int) (engine.ExpiredRuns, error)
+	ExpireWaves(ctx context.Context, what engine.Expiry, limit int) (int, error)
+	ExpireWavesOf(ctx context.Context, uid string, what engine.OwnExpiry, limit int) (engine.ExpiredWaves, error)
+	ExpireSlots(ctx context.Context, what engine.Expiry, limit int) (int, error)
 	ExpireEffects(ctx context.Context, before time.Time, limit int) (int, error)
 	RunsByID(ctx context.Context, ids []string) ([]engine.Run, error)
-	ExpireDeadLetters(ctx context.Context, before time.Time, limit int) (int, error)
+	ExpireDeadLetters(ctx context.Context, what engine.Expiry, limit int) (int, error)
 	ExpireRecords(ctx context.Context, before time.Time, limit int) (int, error)
 	DeleteDeadLetter(ctx context.Context, runID string) error
+	engine.Records
 	definitionSweeper
 }
 

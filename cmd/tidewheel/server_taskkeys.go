@@ -22,7 +22,7 @@ func (c *ServerConfig) validateTaskKeys() error {
 	switch {
 	case c.TaskKeysFile != "" && c.TaskKeysCommand != "":
 		return usage("--task-keys-file and --task-keys-command say the same thing: give one of them")
-	case !c.needsStore() && c.TaskKeysFile == "" && c.TaskKeysCommand == "" && c.Enrolment == "":
+	case !c.needsStore() && c.TaskKeysFile == "" && c.TaskKeysCommand == "" && c.Enrolment == "" && c.JoinTokenFile == "":
 		return usage("--roles executor: an executor runs only what engines have signed, and needs their public keys: give --task-keys-file, with "+
 			"the file %s of an engine's data folder, or what `tidewheel task-key public` prints for the engines' own file", publicTaskKeys)
 	}

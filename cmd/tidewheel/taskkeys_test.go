@@ -186,7 +186,7 @@ func TestForgedTaskInTheQueueOfARunningServerDoesNotRunAndIsReported(t *testing.
 		t.Fatal(err)
 	}
 	var refused *wire.Refused
-	for began := time.Now(); refused == nil || refused.Count < 3; { // it was given back twice, as another executor might know the key
+	for began := time.Now(); refused == nil; { // it is put back twice before, as another executor might know the key
 		if time.Since(began) > 30*time.Second {
 			t.Fatal("the executor does not report that it refused a task")
 		}
@@ -203,7 +203,7 @@ func TestForgedTaskInTheQueueOfARunningServerDoesNotRunAndIsReported(t *testing.
 	}
 	s.must("run", "greeting", "--wait") // all else goes on
 	for path, words := range map[string]string{
-		"/metrics": `tidewheel_tasks_refused_total{reason="forged"} 3`, "/executors": "Refused 3 tasks", "/": "refused 3 tasks",
+		"/metrics": `tidewheel_tasks_refused_total{reason="forged"} 1`, "/executors": "Refused 1 task", "/": "refused 1 task",
 	} {
 		if _, page := get(t, s.server.URL()+path); !strings.Contains(page, words) {
 			t.Errorf("%s does not say %q", path, words)

@@ -103,6 +103,7 @@ func (c *cli) describeWave(w io.Writer, wave *wire.WaveDetail) {
 	t.field("Trigger", by(string(wave.Trigger), wave.By))
 	t.field("Slot", stamp(wave.Slot))
 	t.field("Created", stamp(wave.CreatedAt))
+	t.field("Not before", stamp(wave.NotBefore))
 	t.field("Started", stamp(wave.StartedAt))
 	t.field("Finished", stamp(wave.FinishedAt))
 	t.field("Took", c.waveTook(&wave.Wave))

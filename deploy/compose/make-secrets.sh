@@ -23,7 +23,7 @@ tidewheel() { # ARGUMENT...
   elif type -P tidewheel >/dev/null; then
     command tidewheel "$@"
   else
-    docker run --rm -i "$(docker build -q -f "$root/deploy/Dockerfile" --target server "$root")" "$@"
+    docker run --rm -i -u "$(id -u):$(id -g)" -v "$PWD:/secrets" -w /secrets "$(docker build -q -f "$root/deploy/Dockerfile" --target server "$root")" "$@"
   fi
 }
 
@@ -42,9 +42,8 @@ echo "tw_$(random 24)" | keep token
 echo "tw_$(random 24)" | keep metrics-token
 random 16 | keep grafana-admin-password
 
-# Engines sign tasks with task-key; executors verify them by task-keys. Values of secrets are sealed with secrets-key.
+# Engines sign tasks with task-key. Values of secrets are sealed with secrets-key.
 [ -e task-key ] || tidewheel task-key new | keep task-key
-[ -e task-keys ] || tidewheel task-key public - <task-key | keep task-keys
 [ -e secrets-key ] || tidewheel secret new-key | keep secrets-key
 
 random 512 | keep mongodb-keyfile
@@ -54,9 +53,25 @@ keep mongodb-uri <<END
 mongodb://tidewheel:$(cat mongodb-password)@mongodb-1:27017,mongodb-2:27017,mongodb-3:27017/tidewheel?replicaSet=tidewheel&authSource=admin
 END
 
-echo "tidewheel:$(random 24)" | keep nats-credentials
-keep nats-clients.conf <<END
-users: [{user: "tidewheel", password: "$(cut -d: -f2 nats-credentials)"}]
+# Engines and web nodes are users of the NATS by nats-engine.creds. Executors enrol with the join token of their tier, and get
+# credentials for it that are signed with nats-account-key.
+if ! [ -e nats-operator.conf ]; then
+  rm -rf .new-nats
+  tidewheel executor nats-operator --out .new-nats >/dev/null
+  chmod 0444 .new-nats/*
+  mv -f .new-nats/account.nk nats-account-key
+  mv -f .new-nats/engine.creds nats-engine.creds
+  mv -f .new-nats/operator.conf nats-operator.conf
+  rmdir .new-nats
+  echo "made $folder/nats-operator.conf, nats-account-key and nats-engine.creds"
+fi
+for tier in light medium heavy; do
+  echo "twj_$(random 24)" | keep "join-token-$tier"
+done
+keep join-tokens <<END
+light $(cat join-token-light)
+medium $(cat join-token-medium)
+heavy $(cat join-token-heavy)
 END
 random 24 | keep nats-routes-password
 routes=$(cat nats-routes-password)

@@ -26,7 +26,7 @@ both("dead runs are found from the overview, tried again and purged", async (han
   await hand.press(page.getByRole("link", { name: /3\s+dead letters/ }));
   await page.getByRole("heading", { level: 1, name: "Dead letters" }).waitFor();
   await page.getByText("3 runs, the newest first").waitFor();
-  await row(page, "other").getByText("exit 3; all 2 tries are used").waitFor();
+  await row(page, "other").getByText("exit 3; failed 2 of 2 attempts").waitFor();
 
   // One of them, with a question that can be left.
   await hand.press(row(page, "other").getByRole("link", { name: "Purge" }));

@@ -17,7 +17,7 @@ both("a failed run is tried again and succeeds", async (hand) => {
   await rm(harbour, { force: true });
   const run = await it.server.reaches(await it.server.run("fetch"));
   const page = await it.open(`/runs/${run}`);
-  await page.getByText("error: the harbour is closed").waitFor();
+  await page.getByLabel("Last lines of the output").getByText("error: the harbour is closed").waitFor();
   await writeFile(harbour, "");
   await hand.press(page.getByRole("button", { name: "Try again" }));
   await page.getByRole("heading", { level: 1 }).filter({ hasText: "succeeded" }).waitFor();

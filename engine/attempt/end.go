@@ -80,9 +80,9 @@ func failed(r *engine.Run, f *engine.Finish, rules Rules, now time.Time) Next {
 	switch {
 	case r.Failures < most:
 		at := now.Add(Backoff(rules.Spec.Retry, r.Failures, rules.Random))
-		return again(at, fmt.Sprintf("%s; attempt %d failed, %d of %d tries are used", why, r.Attempt, r.Failures, most))
+		return again(at, fmt.Sprintf("%s; failed %d of %d attempts", why, r.Failures, most))
 	case most > 1:
-		return end(engine.StatusDead, fmt.Sprintf("%s; all %d tries are used", why, most))
+		return end(engine.StatusDead, fmt.Sprintf("%s; failed %d of %[2]d attempts", why, most))
 	}
 	return end(status, why)
 }

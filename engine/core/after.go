@@ -15,17 +15,6 @@ const afterCheck = time.Minute
 
 // planAfter continues a fixed delay after a load or an edit.
 func (c *Core) planAfter(j *job) {
-	if j.def.Paused {
-		if !j.task.RunAt.Equal(engine.Parked) {
-			j.task.RunAt = engine.Parked
-			c.touchTask(j)
-		}
-		return
-	}
-	if j.task.RunAt.Equal(engine.Parked) {
-		j.task.RunAt = j.task.Slot
-		c.touchTask(j)
-	}
 	if j.hasRunAt() {
 		c.checkAfter(j)
 		return
@@ -64,13 +53,8 @@ func (c *Core) afterRun(j *job, r *run) {
 	switch {
 	case r.Slot.Equal(j.task.Slot):
 		c.nextAfter(j, r.FinishedAt)
-		if j.def.Paused {
-			j.task.RunAt = engine.Parked
-			c.stopTimer(&j.timer)
-		}
 	case !r.Slot.IsZero() && !j.def.Paused && !j.hasRunAt() && !j.task.RunAt.Equal(j.task.Slot):
-		j.task.RunAt = j.task.Slot
-		c.touchTask(j)
+		c.lookAt(j)
 		c.arm(j)
 	}
 }

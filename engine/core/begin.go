@@ -42,11 +42,7 @@ func (c *Core) beginRoot(j *job, slot time.Time, trigger engine.Trigger, by stri
 		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonOverlap)
 		return
 	}
-	waveID := engine.WaveID(d.uid, d.joins(j.taskName))
-	id := engine.TaskRunID(waveID, j.taskName)
-	if before := c.runs[id]; before != nil && before.untouched() && c.superseded(before) { // it may not go any more
-		c.giveUp(before, engine.ReasonOutage)
-	}
+	waveID, id := j.nextWaveID(), j.nextRunID()
 	if c.runs[id] != nil { // one waits already
 		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonOverlap)
 		return
@@ -62,16 +58,9 @@ func (c *Core) beginRoot(j *job, slot time.Time, trigger engine.Trigger, by stri
 	c.resume(r)
 }
 
-// full reports whether the root has a run for the wave to come already.
-func (c *Core) full(j *job) bool {
-	return c.runs[engine.TaskRunID(engine.WaveID(j.dag.uid, j.dag.epoch+1), j.taskName)] != nil
-}
-
-// waitsItsTurn reports whether a root's slot waits for a wave to end: slots that are all to be caught up
-// come one wave after the other.
-func (c *Core) waitsItsTurn(j *job) bool {
-	return j.dag != nil && j.def.Spec.CatchUp.Policy == spec.CatchUpAll && c.full(j) && j.task.Slot.Before(c.now)
-}
+// nextWaveID is the wave that the next slot of a root belongs to, and nextRunID its run there.
+func (j *job) nextWaveID() string { return engine.WaveID(j.dag.uid, j.dag.joins(j.taskName)) }
+func (j *job) nextRunID() string  { return engine.TaskRunID(j.nextWaveID(), j.taskName) }
 
 // inTheWay reports whether a slot that came now would meet the run, or the wave, before it.
 func (c *Core) inTheWay(j *job) bool {

@@ -104,18 +104,6 @@ func TestRootIsResumedAfterAWeek(t *testing.T) {
 	}
 }
 
-// An engine is started while slots wait for their turn.
-func TestRootsSlotsThatWaitForTheirTurnOutliveARestart(t *testing.T) {
-	b := corner(t, "all", "2h", "queue")
-	b.until(12 * time.Minute)
-	b.away(65 * time.Minute)
-	b.restart()
-	b.restart()
-	b.drain()
-	b.until(66 * time.Minute)
-	b.is("02 00:10 succeeded, 02 00:20 succeeded, 02 00:30 succeeded, 02 00:40 succeeded, 02 00:50 succeeded, 02 01:00 succeeded", "")
-}
-
 func TestScheduleOfARootIsEditedInAnOutage(t *testing.T) {
 	for policy, want := range map[string][2]string{
 		"none": {"02 00:10 succeeded", "02 00:20..02 00:40 3 missed(outage), 02 00:50..02 01:15 6 missed(outage)"},
@@ -279,19 +267,6 @@ func TestDeadTaskBlocksNoLaterWave(t *testing.T) {
 	}
 }
 
-// Slots that are all to be caught up come one wave after the other. An edit that the engine sees at once leaves none of
-// those out that have not had their turn.
-func TestEditLosesNoSlotOfARootThatIsBeingCaughtUp(t *testing.T) {
-	b := corner(t, "all", "10h", "skip")
-	b.until(12 * time.Minute)
-	b.away(65 * time.Minute)
-	b.define("kind: DAG\nname: etl\ndefaults: {binary: work}\ncatch_up: {policy: all, window: 10h}\n" +
-		"tasks: {a: {schedule: '0 */2 * * *'}, b: {needs: [a]}}\n")
-	b.drain()
-	b.until(66 * time.Minute)
-	b.is("02 00:10 succeeded, 02 00:20 succeeded, 02 00:30 succeeded", "02 00:40..02 01:00 3 skipped(overlap)")
-}
-
 // The DAG is resumed and paused again as well, and no engine sees any of it: what is between the edit and the last pause counts as
 // paused, too.
 func TestRootThatIsAddedToAPausedDAGFiresNothingWhereThePauseGoesOn(t *testing.T) {
@@ -312,9 +287,31 @@ func TestRootThatIsAddedToAPausedDAGFiresNothingWhereThePauseGoesOn(t *testing.T
 	b.now = b.dag.CreatedAt.Add(52 * time.Minute)
 	b.pause(false)
 	b.drain()
-	if want := "02 00:35..02 00:45 3 skipped(paused), 02 00:50..02 00:50 1 skipped(paused)"; b.days("new") != want {
+	if want := "02 00:35..02 00:50 4 skipped(paused)"; b.days("new") != want {
 		t.Errorf("the ledger says\n     %s\nwant %s", b.days("new"), want)
 	}
+}
+
+// The same where the schedule of before has run out in the pause.
+func TestAScheduleThatRunsOutInAPauseStaysPaused(t *testing.T) {
+	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ncatch_up: {policy: none}\nactive: {until: 2026-03-02T00:25:00Z}\n"+
+		"tasks: {a: {schedule: '*/10 * * * *'}}\n")
+	b.until(12 * time.Minute)
+	b.pause(true)
+	b.now = b.dag.CreatedAt.Add(30 * time.Minute)
+	b.quietly(func() {
+		b.define("kind: DAG\nname: etl\ndefaults: {binary: work}\ncatch_up: {policy: none}\ntasks: {a: {schedule: '*/5 * * * *'}}\n")
+	})
+	for _, at := range []int{45, 46} {
+		b.now = b.dag.CreatedAt.Add(time.Duration(at) * time.Minute)
+		b.quietly(func() { b.pause(at == 46) })
+	}
+	b.away(46*time.Minute + 3*time.Second)
+	b.drain()
+	b.now = b.dag.CreatedAt.Add(52 * time.Minute)
+	b.pause(false)
+	b.drain()
+	b.is("02 00:10 succeeded", "02 00:20..02 00:20 1 skipped(paused), 02 00:35..02 00:50 4 skipped(paused)")
 }
 
 // The clock by which a DAG is resumed is ahead of the engine's: what passed in the pause is caught up, and fires late.

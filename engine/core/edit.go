@@ -8,54 +8,43 @@ import (
 	"github.com/tidewheel/tidewheel/engine/plan"
 )
 
-// park stops or restarts the job's clock as Paused says, and deals with the slots until then.
-func (c *Core) park(j *job) {
-	switch parked := j.task.RunAt.Equal(engine.Parked); {
-	case j.def.Paused && !parked:
-		c.allOverdue(j, plan.Earlier(j.pausedAt(c.now), c.now), engine.ReasonOutage)
-		j.task.RunAt = engine.Parked
-		c.touchTask(j)
-	case !j.def.Paused && parked:
-		j.task.RunAt = j.task.Slot
-		c.touchTask(j)
-		if j.pausedAt(c.now).After(c.now) { // it was resumed by a clock that is ahead of this one
-			c.allOverdue(j, c.now, engine.ReasonPaused)
+// park stops or restarts the job's clock as Paused says, if that was so at an instant. Slots up to a pause are accounted for; those of
+// the pause are left for when it is over.
+func (c *Core) park(j *job, at time.Time) {
+	changed := plan.Earlier(j.pausedAt(c.now), c.now)
+	switch paused := j.task.Paused(); {
+	case j.def.Paused && !paused && !changed.After(at):
+		if !j.delays() {
+			c.allOverdue(j, changed)
 		}
-		c.overdue(j, plan.Earlier(j.pausedAt(c.now), c.now), engine.ReasonPaused)
-		c.overdue(j, c.now, engine.ReasonOutage)
-	case !j.def.Paused:
-		c.overdue(j, c.now, engine.ReasonOutage)
+		c.setPaused(j, engine.Parked)
+	case !j.def.Paused && paused:
+		c.setPaused(j, changed)
 	}
+}
+
+// setPaused writes down until when the job was paused.
+func (c *Core) setPaused(j *job, until time.Time) {
+	j.task.PausedUntil = until
+	c.lookAt(j)
 }
 
 // firstSlot plans a job that has no scheduled task: a new one, or one that had no schedule before.
 func (c *Core) firstSlot(j *job) {
 	c.planAfterEdit(j, nil, plan.Since(j.def, nil, j.schedule.Kind(), j.def.Generation == 1))
 	if j.stoppedAfterEdit() {
-		c.beginPaused(j)
+		c.setPaused(j, engine.Parked)
 	}
 }
 
 // replan moves a scheduled task from the generation it was made for to the present one.
 func (c *Core) replan(j *job) {
 	idle := j.task.Slot.Equal(engine.Parked)
-	paused := j.task.RunAt.Equal(engine.Parked) && !idle
 	old := j.specs[j.task.Generation]
 	c.planAfterEdit(j, c.closeOld(j), plan.Since(j.def, old, j.schedule.Kind(), old == nil))
-	switch {
-	case paused:
-		j.task.RunAt = engine.Parked
-	case idle && j.stoppedAfterEdit():
-		c.beginPaused(j)
+	if idle && j.stoppedAfterEdit() {
+		c.setPaused(j, engine.Parked)
 	}
-}
-
-// beginPaused lets the slots of a schedule count as paused until the job was paused or resumed last.
-func (c *Core) beginPaused(j *job) {
-	if j.def.Paused && !j.delays() {
-		c.allOverdue(j, plan.Earlier(j.def.PausedAt, c.now), engine.ReasonPaused)
-	}
-	j.task.RunAt = engine.Parked
 }
 
 // closeOld accounts for the slots of the schedule that an edit replaced, up to the edit, under the rules of before.
@@ -71,12 +60,15 @@ func (c *Core) closeOld(j *job) *cron.Schedule {
 	if replaced == nil || replaced.Kind() == cron.KindAfter || replaced.Kind() == cron.KindManual {
 		return nil
 	}
-	schedule, def := j.schedule, j.def
+	schedule, def, goOn := j.schedule, j.def, j.takesTurns()
 	j.schedule, j.def = replaced, &previous
-	parked := j.task.RunAt.Equal(engine.Parked) && !j.task.Slot.Equal(engine.Parked)
-	changed := plan.Earlier(def.PausedAt, c.now) // no slot that lies ahead, because the clock went back, came before a pause
-	for _, span := range plan.UntilEdit(parked, def.Paused, changed, def.UpdatedAt) {
-		c.allOverdue(j, span.Until, span.Reason)
+	c.park(j, def.UpdatedAt)
+	c.allOverdue(j, def.UpdatedAt)
+	if !goOn {
+		for _, slot := range j.task.Waiting {
+			c.note(j, slot, engine.OutcomeSkipped, engine.ReasonEdited)
+		}
+		j.task.Waiting = nil
 	}
 	j.schedule, j.def = schedule, def
 	return replaced
@@ -100,6 +92,9 @@ func (c *Core) planAfterEdit(j *job, replaced *cron.Schedule, edited time.Time) 
 func (c *Core) moveTo(j *job, replaced *cron.Schedule, slot time.Time, ok bool) {
 	if j.task != nil {
 		plan.Remember(j.task, replaced, j.def.UpdatedAt)
+		if !j.task.Paused() { // the clock may have gone back behind the end of the pause
+			j.task.PausedUntil = plan.Earlier(j.task.PausedUntil, c.now)
+		}
 	}
 	c.setSlot(j, slot, ok)
 }

@@ -5,33 +5,19 @@ import (
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/engine/plan"
+	"github.com/tidewheel/tidewheel/spec"
 )
 
 // overdue accounts for slots up to an instant that have passed without being prepared: those within the grace fire as
 // if nothing had happened, older ones and those of a pause as the catch-up policy says, and what is not brought back is
-// noted in the ledger. Of more than plan.Chunk slots that reach until now the rest is left for the next step, and what comes one
-// wave after the other for when it is its turn.
-func (c *Core) overdue(j *job, until time.Time, reason engine.SlotReason) {
-	if until.Equal(c.now) {
-		if !j.task.Slot.After(until) && !c.waitsItsTurn(j) {
-			c.overdueSome(j, until, reason)
-		}
+// noted in the ledger. What plan.Overdue leaves comes in the next step.
+func (c *Core) overdue(j *job, until time.Time) {
+	if j.task.Slot.After(until) {
 		return
 	}
-	c.allOverdue(j, until, reason)
-}
-
-// allOverdue is overdue, and leaves nothing for the next step: a schedule that is replaced, or stopped, has none.
-func (c *Core) allOverdue(j *job, until time.Time, reason engine.SlotReason) {
-	for !j.task.Slot.After(until) {
-		c.overdueSome(j, until, reason)
-	}
-}
-
-func (c *Core) overdueSome(j *job, until time.Time, reason engine.SlotReason) {
 	overdue := plan.Overdue{
-		Schedule: j.schedule, Task: j.task, CatchUp: j.def.Spec.CatchUp, Until: until, Now: c.now, Reason: reason,
-		Grace: c.config.Grace, Most: c.config.MaxCatchUp, Lapsed: reason == engine.ReasonPaused && j.def.Paused, OneByOne: j.dag != nil,
+		Schedule: j.schedule, Task: j.task, CatchUp: j.def.Spec.CatchUp, Until: until, Now: c.now,
+		Grace: c.config.Grace, Most: c.config.MaxCatchUp - len(j.task.Waiting),
 	}
 	passed := overdue.Passed()
 	for _, note := range passed.Notes {
@@ -39,9 +25,50 @@ func (c *Core) overdueSome(j *job, until time.Time, reason engine.SlotReason) {
 	}
 	c.setSlot(j, passed.Next, passed.More)
 	for _, slot := range passed.CatchUp {
-		c.begin(j, slot, engine.TriggerCatchUp, "")
+		if j.takesTurns() {
+			c.lineUp(j, slot)
+		} else {
+			c.begin(j, slot, engine.TriggerCatchUp, "")
+		}
 	}
 	for _, slot := range passed.OnTime {
-		c.begin(j, slot, engine.TriggerSchedule, "")
+		if len(j.task.Waiting) > 0 { // it comes after those
+			c.lineUp(j, slot)
+		} else {
+			c.begin(j, slot, engine.TriggerSchedule, "")
+		}
+	}
+}
+
+// allOverdue is overdue, and leaves nothing for the next step: a schedule that is replaced, or stopped, has none.
+func (c *Core) allOverdue(j *job, until time.Time) {
+	for !j.task.Slot.After(until) {
+		c.overdue(j, until)
+	}
+}
+
+// takesTurns reports whether slots that are caught up come one wave after the other: of a root, where all are.
+func (j *job) takesTurns() bool {
+	return j.dag != nil && j.scheduled() && j.def.Spec.CatchUp.Policy == spec.CatchUpAll
+}
+
+// lineUp lets a slot wait for its turn.
+func (c *Core) lineUp(j *job, slot time.Time) {
+	if len(j.task.Waiting) >= c.config.MaxCatchUp {
+		c.note(j, slot, engine.OutcomeSkipped, engine.ReasonQueueFull)
+		return
+	}
+	j.task.Waiting = append(j.task.Waiting, slot)
+	c.account(j, slot)
+	c.touchTask(j)
+}
+
+// takeTurn begins the slot of a root that has waited longest, where the root has no run for the wave that it would be in.
+func (c *Core) takeTurn(j *job) {
+	for j.task != nil && !j.def.Paused && len(j.task.Waiting) > 0 && c.runs[j.nextRunID()] == nil {
+		slot := j.task.Waiting[0]
+		j.task.Waiting = j.task.Waiting[1:]
+		c.touchTask(j)
+		c.begin(j, slot, engine.TriggerCatchUp, "")
 	}
 }

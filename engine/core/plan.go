@@ -25,25 +25,26 @@ func (c *Core) plan(j *job) {
 	case j.task.Generation != j.def.Generation:
 		c.replan(j)
 	}
-	if j.task.Slot.Equal(engine.Parked) {
-		return
-	}
-	if j.schedule.Kind() == cron.KindAfter {
+	c.park(j, c.now)
+	switch {
+	case j.def.Paused || j.task.Slot.Equal(engine.Parked):
+	case j.delays():
 		c.planAfter(j)
-		return
-	}
-	c.park(j)
-	if !j.def.Paused {
+	default:
+		c.overdue(j, c.now)
 		c.arm(j)
 	}
 }
 
 // stopPlanning parks the task of a definition that has no schedule any more.
 func (c *Core) stopPlanning(j *job) {
-	if j.task == nil || j.task.Generation == j.def.Generation {
+	if j.task == nil {
 		return
 	}
-	c.moveTo(j, c.closeOld(j), engine.Parked, true)
+	if j.task.Generation != j.def.Generation {
+		c.moveTo(j, c.closeOld(j), engine.Parked, true)
+	}
+	c.park(j, c.now)
 }
 
 // unplan removes the task of a definition that is deleted.

@@ -2,7 +2,7 @@ package core
 
 import (
 	"github.com/tidewheel/tidewheel/cron"
-	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/plan"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
@@ -20,22 +20,14 @@ func (c *Core) prepare(j *job) {
 		c.prepareAfter(j)
 		return
 	}
-	if c.waitsItsTurn(j) {
-		j.postpone = true
-		c.stopTimer(&j.timer)
-		return
-	}
-	if c.inTheWay(j) && j.def.Spec.Overlap == spec.OverlapSkip && c.now.Before(slot) {
-		// It would most likely be skipped: decide at the slot, or as soon as the live run ends.
+	skips := c.inTheWay(j) && j.def.Spec.Overlap == spec.OverlapSkip
+	if c.now.Before(slot) && (skips || len(j.task.Waiting) > 0) {
+		// It would most likely be skipped, or wait for its turn: decide at the slot, or as soon as the live run ends.
 		j.postpone = true
 		c.setTimer(&j.timer, slot, timer{kind: timerPrepare, of: j})
 		return
 	}
 	j.postpone = false
-	if c.now.After(slot.Add(c.config.Grace)) {
-		c.overdue(j, c.now, engine.ReasonOutage)
-	} else {
-		c.allOverdue(j, slot, engine.ReasonOutage)
-	}
+	c.overdue(j, plan.Later(slot, c.now))
 	c.arm(j)
 }

@@ -46,6 +46,9 @@ func (c *Core) settleDAG(d *dagState) {
 	if c.dags[d.uid] != d {
 		return
 	}
+	for _, name := range d.taskNames() {
+		c.takeTurn(d.tasks[name])
+	}
 	if d.open != nil {
 		c.skipRootsWithoutSlot(d.open)
 	}

@@ -16,12 +16,20 @@ func (c *Core) setSlot(j *job, slot time.Time, ok bool) {
 		}
 	}
 	j.task.Slot = plan.Stored(slot, ok)
-	j.task.RunAt = j.task.Slot
+	c.lookAt(j)
 	j.task.Generation = j.def.Generation
 	plan.Forget(j.task, j.schedule)
 	if j.dag != nil {
 		j.task.Epoch = j.dag.joins(j.taskName)
 		c.idleDAGs = append(c.idleDAGs, j.dag)
+	}
+}
+
+// lookAt says when the engine must look at a scheduled task: at its slot, and never while the job is paused.
+func (c *Core) lookAt(j *job) {
+	j.task.RunAt = j.task.Slot
+	if j.task.Paused() {
+		j.task.RunAt = engine.Parked
 	}
 	c.touchTask(j)
 }
@@ -83,7 +91,8 @@ func (c *Core) noteOf(j *job, generation int64, slot time.Time, outcome engine.O
 	}
 	c.account(j, slot)
 	j.openNext = time.Time{}
-	if j.schedule != nil && j.def.Generation == generation {
+	// One that has waited since an earlier schedule is a range of its own.
+	if j.schedule != nil && j.def.Generation == generation && plan.Names(j.schedule, slot) {
 		j.openNext, _ = j.schedule.Next(slot)
 	}
 }

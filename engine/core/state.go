@@ -85,7 +85,7 @@ const (
 	timerInspect // check a queued task, or a running attempt's lock
 	timerResend  // ask again for a cancellation
 	timerWatch   // a run may be late or slow: see watch
-	timerWave    // a wave may be slow
+	timerWave    // a wave may be slow, or the NotBefore of one has come
 	timerSilent  // nothing may have succeeded for long
 	timerNotify  // an incident waits for its next notification
 )
@@ -126,7 +126,7 @@ type waveState struct {
 	wave.Wave
 	dag   *dagState
 	dirty bool
-	watch *wheel.Timer[timer]
+	watch *wheel.Timer[timer] // it may be slow, or its NotBefore comes
 }
 
 // ledgerRange is the latest range of a job's ledger, while it may grow.

@@ -16,7 +16,12 @@ func (j *job) owner() string {
 }
 
 // takeTask takes the job's scheduled task from the store.
-func (j *job) takeTask(task engine.ScheduledTask) { j.task, j.taskStored = &task, true }
+func (j *job) takeTask(task engine.ScheduledTask) {
+	if task.RunAt.Equal(engine.Parked) && !task.Slot.Equal(engine.Parked) { // all that earlier versions wrote of a pause
+		task.PausedUntil = engine.Parked
+	}
+	j.task, j.taskStored = &task, true
+}
 
 // latestLiveSlot returns the latest slot of the runs that have not ended.
 func (j *job) latestLiveSlot() time.Time {

@@ -97,6 +97,7 @@ func (c *Core) expire(_ time.Time, t timer) {
 		w := t.of.(*waveState)
 		w.watch = nil
 		c.watchWave(w)
+		c.idleDAGs = append(c.idleDAGs, w.dag)
 	case timerSilent:
 		i := t.of.(*incident)
 		i.timer = nil

@@ -39,6 +39,7 @@ func (c *Core) cancelWave(w *waveState, by string) {
 
 // endAsked ends a wave that has not opened.
 func (c *Core) endAsked(w *waveState, by string) {
+	c.stopTimer(&w.watch)
 	w.Status, w.CancelBy, w.Reason = engine.StatusCancelled, by, "cancelled by "+by
 	w.FinishedAt = c.now.Truncate(time.Microsecond)
 	c.touchWave(w)

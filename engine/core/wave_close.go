@@ -86,7 +86,7 @@ func (c *Core) skipRootsWithoutSlot(w *waveState) {
 		}
 		j := w.dag.tasks[name]
 		here := func(r *run) bool { return r.Wave == w.ID } // others wait for this wave to end
-		if j != nil && (slices.ContainsFunc(j.live, here) || j.scheduled() && j.task != nil && !j.task.Slot.Equal(engine.Parked)) {
+		if j != nil && (slices.ContainsFunc(j.live, here) || j.scheduled() && j.task != nil && !j.task.Undecided().Equal(engine.Parked)) {
 			continue
 		}
 		c.closeTask(w, root, dag.Skipped, "its schedule has no further slot")

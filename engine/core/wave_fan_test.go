@@ -70,6 +70,26 @@ func TestMappedTaskThatIsClosedHandsNothingOn(t *testing.T) {
 	}
 }
 
+// The same where a user marks what it needs, so that it is closed as the wave goes on.
+func TestMappedTaskThatAMarkClosesHandsNothingOn(t *testing.T) {
+	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks:\n  a: {}\n"+
+		"  each: {needs: [a], trigger: one_failed, for_each: '[1, 2]'}\n  last: {needs: [each], trigger: all_done}\n")
+	b.ends = func(task *engine.Task) engine.Finish {
+		if task.Task != "each" || *task.Item == 1 {
+			return failed()
+		}
+		return putOut(`{"n": 1}`)
+	}
+	wave := b.ask("one", nil, nil)
+	b.drain()
+	b.wants(wave, engine.StatusFailed, "a failed, each[0] succeeded, each[1] failed, last failed")
+	b.ends = nil
+	b.command(engine.CommandMarkTask, wave, "a", engine.StatusSucceeded)
+	if len(b.queue) != 1 || b.queue[0].Task != "last" || len(b.queue[0].Inputs) != 0 {
+		t.Errorf("what goes then: %+v", b.queue)
+	}
+}
+
 func TestItemsThatAListHasNoMoreAreClosed(t *testing.T) {
 	b := newWaveBench(t, "kind: DAG\nname: etl\ndefaults: {binary: work}\ntasks:\n  source: {for_each: '[1, 2, 3]'}\n"+
 		"  each: {needs: [source], trigger: all_done, for_each: 'filter(outputs.source.n, # == nil)'}\n")

@@ -135,7 +135,7 @@ func (c *Core) prepared(d *dagState) bool {
 	return false
 }
 
-// openAsked resumes a wave, or opens the one that was asked for first, backfills last; it reports whether there was one.
+// openAsked resumes a wave, or opens the one that goes next of those asked for; it reports whether there was one.
 func (c *Core) openAsked(d *dagState) bool {
 	if len(d.resumes) > 0 {
 		command := d.resumes[0]
@@ -143,11 +143,10 @@ func (c *Core) openAsked(d *dagState) bool {
 		c.resumeWave(d, command)
 		return true
 	}
-	if len(d.asked) == 0 || d.def == nil {
+	next := c.nextAsked(d)
+	if next < 0 || d.def == nil {
 		return false
 	}
-	next := slices.IndexFunc(d.asked, func(w *waveState) bool { return w.Trigger != engine.TriggerBackfill })
-	next = max(next, 0)
 	w := d.asked[next]
 	d.asked = slices.Delete(d.asked, next, next+1)
 	if !c.openWave(w) {
@@ -160,4 +159,19 @@ func (c *Core) openAsked(d *dagState) bool {
 	w.State.ReleaseAll()
 	c.pump(w)
 	return true
+}
+
+// nextAsked returns which of the waves that were asked for goes next: the first one, backfills last. It is -1 where the time of none has
+// come; those that are asked for later have a timer.
+func (c *Core) nextAsked(d *dagState) int {
+	next := -1
+	for i, w := range d.asked {
+		switch {
+		case w.NotBefore.After(c.now):
+			c.setTimer(&w.watch, w.NotBefore, timer{kind: timerWave, of: w})
+		case next < 0, d.asked[next].Trigger == engine.TriggerBackfill && w.Trigger != engine.TriggerBackfill:
+			next = i
+		}
+	}
+	return next
 }

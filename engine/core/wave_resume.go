@@ -74,11 +74,11 @@ func (c *Core) definitionOf(d *dagState, e *CommandReceived) *wave.Definition {
 // not take them for what they were.
 func (c *Core) reopenAll(w *waveState, reset []int) {
 	for _, task := range reset {
+		runs, silent := w.Again(task)
 		if state := w.State.State(task); state.Ended() { // decided otherwise than before, by what has stayed
 			c.writeEnd(w, task, state, w.Why(task))
 			continue
 		}
-		runs, silent := w.Again(task)
 		for _, known := range runs {
 			c.reopen(w, known)
 		}

@@ -174,21 +174,6 @@ func TestATaskThatBecomesARootWhileItRunsHasTheSlotOfItsWave(t *testing.T) {
 	}
 }
 
-// All slots are to be caught up, one wave after the other, and then the DAG is paused: what came before that is recorded.
-func TestPauseRecordsAllSlotsThatCameBefore(t *testing.T) {
-	b := newWaveBench(t, "kind: DAG\nname: etl\noverlap: queue\ncatch_up: {policy: all, window: 1h}\ndefaults: {binary: work}\n"+
-		"tasks: {a: {schedule: '* * * * *'}}\n")
-	b.now = b.now.Add(10*time.Minute + 30*time.Second)
-	b.pause(true)
-	recorded := 0
-	for _, s := range b.slots {
-		recorded += int(s.Count)
-	}
-	if recorded+len(b.runs) != 10 {
-		t.Errorf("of 10 slots the ledger has %d, and there are %d runs", recorded, len(b.runs))
-	}
-}
-
 // The engine dies at any place of what it writes when a root that was given needs lets go of its slot.
 func TestASlotThatAnEditTookAwayStaysInTheLedgerAfterACrash(t *testing.T) {
 	for torn := range 30 {

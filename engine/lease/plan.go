@@ -46,7 +46,7 @@ func (k *Keeper) plan(now time.Time) *Plan {
 
 // silent reports whether an entry that was seen then should have been renewed or removed by now. The table may have failed to end it:
 // a NATS that was killed can come back with entries that never expire.
-func (k *Keeper) silent(now, seen time.Time) bool { return now.Sub(seen) >= k.config.TTL }
+func (k *Keeper) silent(now, seen time.Time) bool { return !seen.Add(k.config.TTL).After(now) }
 
 // owners fills in the owner of each shard; none, if the entry should have expired.
 func (k *Keeper) owners(now time.Time, owners *[shards]string) {

@@ -8,33 +8,6 @@ import (
 	"github.com/tidewheel/tidewheel/spec"
 )
 
-// Span is a stretch of slots up to an instant, and why they have passed.
-type Span struct {
-	Until  time.Time
-	Reason engine.SlotReason
-}
-
-// UntilEdit splits the time of a schedule up to the edit that replaced it by what it had passed in: a pause, or none.
-// parked says that the job was paused as the engine knew it, paused that it is now; pausedAt is when that changed last, zero
-// if it never did.
-func UntilEdit(parked, paused bool, pausedAt, edited time.Time) []Span {
-	changed := edited
-	if !pausedAt.IsZero() {
-		changed = Earlier(edited, pausedAt)
-	}
-	first, last := engine.ReasonOutage, engine.ReasonOutage
-	if parked {
-		first = engine.ReasonPaused
-	}
-	if paused {
-		last = engine.ReasonPaused
-	}
-	if parked == paused {
-		return []Span{{edited, last}}
-	}
-	return []Span{{changed, first}, {edited, last}}
-}
-
 // Since is the instant that the slots of a form count from after an edit. A moment (`at`) that is new is late where it has
 // passed, not gone: then it is zero. before is the form that was edited, nil if there was none.
 func Since(def *engine.Job, before *spec.Job, kind cron.Kind, isNew bool) time.Time {

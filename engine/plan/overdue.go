@@ -20,11 +20,8 @@ type Overdue struct {
 	CatchUp  spec.CatchUp
 	Until    time.Time
 	Now      time.Time
-	Reason   engine.SlotReason // why they have passed: an outage, or a pause
-	Grace    time.Duration     // how late a slot may be and still count as on time
-	Most     int               // slots that one catch-up brings back at most
-	Lapsed   bool              // nothing is brought back: of a paused job that was edited
-	OneByOne bool              // the wave of one slot ends before that of the next begins
+	Grace    time.Duration // how late a slot may be and still count as on time
+	Most     int           // slots that one catch-up brings back at most
 }
 
 // Note is a slot that does not fire.
@@ -45,10 +42,14 @@ type Passed struct {
 }
 
 // Passed says what becomes of the slots: those within the grace fire, older ones and those of a pause as the catch-up policy
-// says, and what is not brought back is noted. Of more than Chunk slots the rest is left for the next time.
+// says, and what is not brought back is noted. The slots after a pause, and of more than Chunk the rest, are left for the next time.
 func (o *Overdue) Passed() Passed {
-	passed, recent, p := o.split()
-	unfinished := p.More && !p.Next.After(o.Until)
+	reason, outcome, until := engine.ReasonOutage, engine.OutcomeMissed, o.Until
+	if pause := o.Task.PausedUntil; !o.Task.Slot.After(pause) {
+		reason, outcome, until = engine.ReasonPaused, engine.OutcomeSkipped, Earlier(until, pause)
+	}
+	passed, recent, p := o.split(until, reason)
+	unfinished := p.More && !p.Next.After(until)
 	keep := o.keep(recent, unfinished)
 	oldest := time.Time{}
 	if o.CatchUp.Window > 0 {
@@ -64,13 +65,6 @@ func (o *Overdue) Passed() Passed {
 	if unfinished && len(back) > 0 && back[0] > 0 { // later slots may take their place: stop before them, and go on in the next step
 		p.Next, passed, back = passed[back[0]], passed[:back[0]], nil
 	}
-	if o.OneByOne && len(back) > 1 {
-		p.Next, p.More, passed, recent = passed[back[1]], true, passed[:back[1]], nil
-	}
-	outcome := engine.OutcomeMissed
-	if o.Reason == engine.ReasonPaused {
-		outcome = engine.OutcomeSkipped
-	}
 	for i, slot := range passed {
 		switch {
 		case len(back) > 0 && back[0] == i:
@@ -78,7 +72,7 @@ func (o *Overdue) Passed() Passed {
 		case o.Schedule.Excluded(slot):
 			p.Notes = append(p.Notes, Note{slot, engine.OutcomeSkipped, engine.ReasonBlackout})
 		default:
-			p.Notes = append(p.Notes, Note{slot, outcome, o.Reason})
+			p.Notes = append(p.Notes, Note{slot, outcome, reason})
 		}
 	}
 	for _, slot := range recent {
@@ -92,13 +86,13 @@ func (o *Overdue) Passed() Passed {
 }
 
 // split returns the slots that are older than the grace, those within it, and what comes after them.
-func (o *Overdue) split() (passed, recent []time.Time, p Passed) {
+func (o *Overdue) split(until time.Time, reason engine.SlotReason) (passed, recent []time.Time, p Passed) {
 	late := o.Now.Add(-o.Grace)
-	if o.Reason == engine.ReasonPaused {
-		late = o.Until.Add(1) // what passed in a pause was not late
+	if reason == engine.ReasonPaused {
+		late = until.Add(1) // what passed in a pause was not late
 	}
 	p.Next, p.More = o.Task.Slot, true
-	for p.More && !p.Next.After(o.Until) && len(passed) < Chunk {
+	for p.More && !p.Next.After(until) && len(passed) < Chunk {
 		switch {
 		case o.Task.Takes(p.Next):
 		case p.Next.Before(late):
@@ -111,10 +105,10 @@ func (o *Overdue) split() (passed, recent []time.Time, p Passed) {
 	return passed, recent, p
 }
 
-// keep is how many slots older than the grace are brought back.
+// keep is how many slots older than the grace are brought back: none of a paused schedule that is replaced.
 func (o *Overdue) keep(recent []time.Time, unfinished bool) int {
 	switch {
-	case o.Lapsed || o.CatchUp.Policy == spec.CatchUpNone:
+	case o.Task.Paused() || o.CatchUp.Policy == spec.CatchUpNone:
 		return 0
 	case o.CatchUp.Policy == spec.CatchUpAll:
 		return o.Most

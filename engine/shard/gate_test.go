@@ -188,11 +188,10 @@ func TestHeldRunsAreForgottenWithTheirShard(t *testing.T) {
 	}
 }
 
-// Tasks that the owner before has published are in the queue, and take room there once they are found.
-func TestTasksOfAFormerOwnerCount(t *testing.T) {
-	c := newGated(t)
+// adopt has the machine find so many runs that the owner before has published, and that wait in the queue.
+func (c *gated) adopt(n int) core.JobSnapshot {
 	taken := overlapping(uidIn(home, 2)[1], "default")
-	for i := range 19 {
+	for i := range n {
 		taken.Runs = append(taken.Runs, engine.Run{
 			ID: fmt.Sprintf("%s-k%d", taken.UID, i), Revision: 2, Namespace: "default", JobUID: taken.UID, Job: taken.UID, Shard: home, Generation: 1,
 			Trigger: engine.TriggerManual, Status: engine.StatusQueued, QueuedAt: start, Digest: "d", Tier: taken.Job.Spec.Tier, Class: taken.Job.Spec.Class,
@@ -200,11 +199,21 @@ func TestTasksOfAFormerOwnerCount(t *testing.T) {
 		})
 	}
 	c.know(taken)
-	for i := range taken.Runs {
-		c.give(shard.Answered{Seat: c.seats[home], Event: core.AttemptInspected{
-			Run: taken.Runs[i].ID, Attempt: 1, State: engine.AttemptState{Waits: true},
-		}})
+	c.inspect(taken, engine.AttemptState{Waits: true})
+	return taken
+}
+
+// inspect says of each run of a job what the queue knows of its first attempt.
+func (c *gated) inspect(of core.JobSnapshot, state engine.AttemptState) {
+	for i := range of.Runs {
+		c.give(shard.Answered{Seat: c.seats[home], Event: core.AttemptInspected{Run: of.Runs[i].ID, Attempt: 1, State: state}})
 	}
+}
+
+// Tasks that the owner before has published are in the queue, and take room there once they are found.
+func TestTasksOfAFormerOwnerCount(t *testing.T) {
+	c := newGated(t)
+	taken := c.adopt(19)
 	runs := c.start("job", 5)
 	if got := published(c.rig); !slices.Equal(got, runs[:1]) {
 		t.Fatalf("beside 19 tasks %v were published", got)
@@ -212,6 +221,23 @@ func TestTasksOfAFormerOwnerCount(t *testing.T) {
 	c.claims(taken.Runs[0].ID, taken.Runs[1].ID)
 	if got := published(c.rig); !slices.Equal(got, runs[:3]) {
 		t.Errorf("beside 17 tasks %v were published", got)
+	}
+}
+
+// They may be more than the window lets in. What the queue loses of them comes back as far as there is room.
+func TestTasksOfAFormerOwnerThatTheQueueLosesWaitForRoom(t *testing.T) {
+	c := newGated(t)
+	runs := c.start("job", 18)
+	taken := c.adopt(5)
+	c.wait(time.Minute)
+	c.inspect(taken, engine.AttemptState{})
+	c.written()
+	if got := published(c.rig); len(got) != 20 || c.held() != 3 {
+		t.Fatalf("%d tasks were published, and %d are held", len(got), c.held())
+	}
+	c.claims(runs[:3]...)
+	if got := published(c.rig); len(got) != 23 || c.held() != 0 {
+		t.Errorf("with room %d tasks were published, and %d are held", len(got), c.held())
 	}
 }
 

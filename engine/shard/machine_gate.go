@@ -20,15 +20,16 @@ func (m *Machine) perform(out *actions, u *unit, effect core.Effect) {
 	u.perform(out, effect)
 }
 
-// publish lets the task of an attempt into the queue, or holds the attempt. What is published again is not held twice.
+// publish lets the task of an attempt into the queue, or holds the attempt. What is published again is not held twice; it is held
+// where more tasks are in the queue than the window lets in, as a former owner's are.
 func (m *Machine) publish(out *actions, u *unit, publish core.Publish) {
 	task := publish.Task
 	p := m.gate.of(u, task.Run, task.Attempt)
 	switch {
-	case p != nil && p.inside: // the queue may have lost it
+	case p != nil && p.inside && p.lane.inside <= p.lane.window: // the queue may have lost it
 		u.perform(out, publish)
 		return
-	case p != nil:
+	case p != nil && !p.inside:
 		p.again = p.again || task.Again
 		return
 	}

@@ -23,16 +23,27 @@ func (w *world) planned() {
 			return
 		}
 		task := &tasks[0]
-		switch {
-		case m.forms[len(m.forms)-1].schedule.Kind() == cron.KindAfter:
+		if m.forms[len(m.forms)-1].schedule.Kind() == cron.KindAfter {
 			continue // stays at its slot while the run is under way
-		case m.of != nil && m.of.dag.Spec.CatchUp.Policy == spec.CatchUpAll:
-			continue // waits for its turn
+		}
+		if len(task.Waiting) > 0 && !w.busy(m.of) {
+			w.fail("a slot that waits has something to wait for", "root %s: %v wait, and nothing of its DAG is under way", m.uid, task.Waiting)
+			return
 		}
 		if task.Slot.Before(w.wall().Add(-2*time.Second)) || !task.RunAt.Equal(task.Slot) {
 			w.fail("a schedule has its next slot", "job %s: the next slot is %s, looked at %s, and it is %s", m.uid, task.Slot, task.RunAt, w.wall())
 		}
 	}
+}
+
+// busy reports whether a wave of a DAG is open, or a run of it has not ended.
+func (w *world) busy(m *dagModel) bool {
+	runs, err := w.truth.store.ActiveRunsOf(context.Background(), []string{m.uid})
+	if len(runs) > 0 || err != nil {
+		return true
+	}
+	waves, err := w.truth.store.OpenWavesOf(context.Background(), []string{m.uid})
+	return len(waves) > 0 || err != nil
 }
 
 // rested reports whether nothing is going on any more, but for what waits for waves that stay open: these are returned.
@@ -96,7 +107,7 @@ func (w *world) stays(wave *engine.Wave) bool {
 		default:
 			root := m.root(name)
 			manual := root.forms[len(root.forms)-1].schedule.Kind() == cron.KindManual
-			if manual || root.task.ID == "" || root.task.Slot.Equal(engine.Parked) {
+			if manual || root.task.ID == "" || root.task.Undecided().Equal(engine.Parked) {
 				return false
 			}
 			waits = true
@@ -185,6 +196,12 @@ type entry struct {
 
 func (w *world) book(m *jobModel, runs []engine.Run, ranges []engine.SlotRange) book {
 	b := book{}
+	tasks, _ := w.truth.store.TasksByID(context.Background(), []string{m.uid}) // none of what is deleted
+	for i := range tasks {
+		for _, slot := range tasks[i].Waiting {
+			b[slot.UnixMilli()] = entry{ledger: "waiting for its turn"}
+		}
+	}
 	for i := range ranges {
 		slots, ok := expand(m, &ranges[i])
 		if !ok {
@@ -268,21 +285,21 @@ func (m *jobModel) stoodStill(run *engine.Run, handled, came time.Duration) bool
 	}
 	for i, r := range m.revisions {
 		known := r.paused && !r.handledWall.IsZero() && came > r.handled
-		if known && run.Slot.After(r.handledWall) && m.pausedFor(i, run) {
+		if known && run.Slot.After(r.handledWall) && m.pausedFor(i, run.Slot, run.Generation) {
 			return true
 		}
 	}
 	return false
 }
 
-// pausedFor reports whether the pause that a revision is in goes on at the slot of a run, unless its form was written later, or an edit
+// pausedFor reports whether the pause that a revision is in goes on at a slot, unless the slot's form was written later, or an edit
 // that the revision has came after the slot: by its user's clock, which may be ahead, all slots before the edit are of the form before.
-func (m *jobModel) pausedFor(n int, run *engine.Run) bool {
-	if m.revisions[n].generation > run.Generation && !run.Slot.After(m.formOf(m.revisions[n].generation).since) {
+func (m *jobModel) pausedFor(n int, slot time.Time, generation int64) bool {
+	if m.revisions[n].generation > generation && !slot.After(m.formOf(m.revisions[n].generation).since) {
 		return false
 	}
 	n = m.pauseEnds(n)
-	return n == len(m.revisions) || m.revisions[n].generation >= run.Generation && run.Slot.Before(m.resumed(n))
+	return n == len(m.revisions) || m.revisions[n].generation >= generation && slot.Before(m.resumed(n))
 }
 
 // resumed is when a revision ended a pause: as its user's clock said, or as the engine saw it, if that is behind. Where the engine saw

@@ -62,6 +62,12 @@ func (t *truth) wroteWave(wave *engine.Wave) {
 			}
 		}
 	}
+	if wave.StartedAt.Before(wave.NotBefore) && wave.Epoch > 0 {
+		t.w.fail("nothing goes before its time", "wave %s begins at %s, not before %s", wave.ID, wave.StartedAt, wave.NotBefore)
+	}
+	if from == engine.StatusScheduled && to == engine.StatusRunning && !wave.NotBefore.IsZero() {
+		t.w.counts.add("wave", "begins later")
+	}
 	known.Wave = *wave
 	if to.Terminal() && wave.Epoch > 0 {
 		t.waveEnded(known)

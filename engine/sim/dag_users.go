@@ -132,7 +132,13 @@ func (u *users) startWave() bool {
 	if m == nil {
 		return false
 	}
-	u.insertWave(m, engine.ManualWaveID(m.uid, fmt.Sprint("key-", u.w.random.IntN(20))), func(wave *engine.Wave) { wave.Trigger = engine.TriggerManual })
+	key := u.w.random.IntN(20)
+	u.insertWave(m, engine.ManualWaveID(m.uid, fmt.Sprint("key-", key)), func(wave *engine.Wave) {
+		wave.Trigger = engine.TriggerManual
+		if key%4 == 0 { // some are for later
+			wave.NotBefore = wave.CreatedAt.Add(time.Duration(key+1) * time.Second).Truncate(time.Millisecond)
+		}
+	})
 	return true
 }
 

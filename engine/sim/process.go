@@ -18,25 +18,27 @@ func (w *world) newGroup(name string) *group {
 	return g
 }
 
-// process is a coroutine: it runs until it sleeps, and goes on when the agenda says so.
+// process runs until it sleeps, and goes on when the agenda says so.
 type process struct {
-	world  *world
-	group  *group
+	world     *world
+	group     *group
+	body      func(*process)
+	coroutine *coroutine
+	wakeup    *event
+	ended     bool
+}
+
+// coroutine runs processes, one after the other: a new one would have to grow its stack for each.
+type coroutine struct {
 	resume func() (struct{}, bool)
 	halt   func()
 	yield  func(struct{}) bool
-	wakeup *event
-	ended  bool
+	runs   *process // nil between two
 }
 
 // spawn starts a coroutine of a group after a while.
 func (w *world) spawn(g *group, wait time.Duration, body func(*process)) *process {
-	p := &process{world: w, group: g}
-	p.resume, p.halt = iter.Pull(func(yield func(struct{}) bool) {
-		p.yield = yield
-		defer w.caught() // here, where the stack is still that of who panicked
-		body(p)
-	})
+	p := &process{world: w, group: g, body: body}
 	g.processes = append(g.processes, p)
 	p.wakeup = w.after(wait, p.run)
 	return p
@@ -47,10 +49,39 @@ func (p *process) run() {
 	if p.ended || p.group.dead {
 		return
 	}
-	if _, more := p.resume(); !more {
+	if p.coroutine == nil {
+		p.coroutine = p.world.coroutine()
+		p.coroutine.runs = p
+	}
+	p.coroutine.resume()
+	if p.coroutine.runs == nil {
 		p.ended = true
 		p.group.forget()
+		p.world.idle = append(p.world.idle, p.coroutine)
 	}
+}
+
+// coroutine returns one that runs nothing.
+func (w *world) coroutine() *coroutine {
+	if n := len(w.idle); n > 0 {
+		idle := w.idle[n-1]
+		w.idle = w.idle[:n-1]
+		return idle
+	}
+	c := &coroutine{}
+	c.resume, c.halt = iter.Pull(func(yield func(struct{}) bool) {
+		c.yield = yield
+		for more := true; more; more = yield(struct{}{}) {
+			w.execute(c.runs)
+			c.runs = nil
+		}
+	})
+	return c
+}
+
+func (w *world) execute(p *process) {
+	defer w.caught() // here, where the stack is still that of who panicked
+	p.body(p)
 }
 
 // sleep lets time pass; false when the group has died meanwhile: then return at once, and change nothing.
@@ -59,7 +90,7 @@ func (p *process) sleep(wait time.Duration) bool {
 		return false
 	}
 	p.wakeup = p.world.after(wait, p.run)
-	return p.yield(struct{}{}) && !p.group.dead
+	return p.coroutine.yield(struct{}{}) && !p.group.dead
 }
 
 // wake ends a sleep early.
@@ -110,8 +141,10 @@ func (w *world) kill(g *group) {
 func (g *group) bury() {
 	for _, p := range g.processes {
 		p.wakeup.cancel()
+		if p.coroutine != nil && !p.ended {
+			p.coroutine.halt()
+		}
 		p.ended = true
-		p.halt()
 	}
 	g.processes = nil
 }

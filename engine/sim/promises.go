@@ -177,9 +177,17 @@ func (t *truth) replaced(m *jobModel, run *shadow, batch *engine.Batch) bool {
 	return false
 }
 
-// rootGaveUp checks that a root whose slot is skipped has had one in the open wave, or has one for the next.
+// rootGaveUp checks that a root whose slot is skipped has had one in the open wave, or has one for the next; and that the slot is none of a
+// pause which are all caught up.
 func (t *truth) rootGaveUp(entry *engine.SlotRange) {
 	dagUID, root := engine.RunJob(entry.JobUID), engine.RootOf(entry.JobUID)
+	if m := t.w.users.planner(entry.JobUID); m.formOf(entry.Generation).spec.CatchUp.Policy == spec.CatchUpAll {
+		for i, r := range m.revisions {
+			if r.paused && !r.handledWall.IsZero() && entry.To.After(r.handledWall) && m.pausedFor(i, entry.To, entry.Generation) {
+				t.w.fail("all slots of a pause are caught up", "slot %s of root %s is skipped, and was in a pause", entry.To, entry.JobUID)
+			}
+		}
+	}
 	for _, id := range t.order {
 		wave := t.waves[id]
 		if t.opened[id] { // by the same decision: the slot came while the one before it was open

@@ -153,7 +153,7 @@ func (w *world) obsolete(m *jobModel, runs []engine.Run) {
 			if r.generation > run.Generation && run.Slot.After(r.stamp) && run.Slot.After(m.formOf(r.generation).since) {
 				w.fail("an edit takes back what is prepared", "run %s is of generation %d, and the engine knew of %d before its slot", run.ID, run.Generation, r.generation)
 			}
-			if r.paused && m.pausedFor(n, run) {
+			if r.paused && m.pausedFor(n, run.Slot, run.Generation) {
 				w.fail("a pause takes back what is prepared", "run %s fired, and the engine knew of the pause before its slot", run.ID)
 			}
 		}

@@ -33,7 +33,7 @@ func Reachable() []Count {
 		"create DAG", "edit DAG", "pause or resume DAG", "delete DAG", "start wave", "cancel wave", "resume wave", "mark task", "backfill DAG")
 	add("wave trigger", "schedule", "catch_up", "manual", "backfill")
 	add("wave", " → scheduled", " → running", "scheduled → running", "scheduled → cancelled", "running → succeeded",
-		"running → failed", "running → cancelled", "failed → running", "cancelled → running", "stays open")
+		"running → failed", "running → cancelled", "failed → running", "cancelled → running", "stays open", "begins later")
 	add("cancel wave", "scheduled", "running")
 	add("resume wave", "failed", "cancelled")
 	add("mark in wave", "running", "failed", "cancelled")

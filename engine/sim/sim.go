@@ -119,6 +119,9 @@ func Run(seed uint64, options Options) Report {
 		g.dead = true
 		g.bury()
 	}
+	for _, c := range w.idle {
+		c.halt()
+	}
 	return Report{Seed: seed, Failure: w.failure, Trace: w.trace(), Counts: w.counts.list(), Steps: w.steps, Elapsed: w.elapsed}
 }
 

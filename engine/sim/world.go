@@ -43,6 +43,7 @@ type world struct {
 	journal   *journal
 	notifier  *notifier
 	groups    []*group
+	idle      []*coroutine
 }
 
 // event is one entry of the agenda.

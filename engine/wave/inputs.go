@@ -75,7 +75,7 @@ func (w *Wave) environment(task int, names []string) (condition.Environment, err
 		Outputs: map[string]map[string]any{}, Epoch: w.Epoch, Slot: w.SlotOf(task), Args: w.Arguments(),
 	}
 	if e.Slot.IsZero() {
-		e.Slot = w.CreatedAt
+		e.Slot = w.Planned()
 	}
 	payload := w.Payload
 	if len(payload) == 0 {
@@ -178,7 +178,7 @@ func (w *Wave) inputs(task int) ([]engine.Input, error) {
 // Describe adds to the message of a run what belongs to its wave.
 func (w *Wave) Describe(t *engine.Task, r *engine.Run) {
 	if r.Slot.IsZero() { // all tasks of a wave are for one instant
-		t.Slot = w.CreatedAt
+		t.Slot = w.Planned()
 	}
 	task, ok := w.TaskOf(r)
 	if !ok {

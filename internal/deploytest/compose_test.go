@@ -61,7 +61,7 @@ func TestComposeNodesAreTaken(t *testing.T) {
 		if !ours(&service) {
 			continue
 		}
-		n := node{name: name, args: service.Command, env: make(map[string]string), files: make(map[string]string)}
+		n := node{name: name, args: service.Command, env: map[string]string{"TIDEWHEEL_DATA": "/data"}, files: make(map[string]string)} // as the image says
 		for key, value := range service.Environment {
 			if value == nil {
 				t.Errorf("%s: %s comes from the machine that it is started on", name, key)
@@ -70,18 +70,17 @@ func TestComposeNodesAreTaken(t *testing.T) {
 			n.env[key] = *value
 		}
 		for _, secret := range service.Secrets {
-			target := secret.Target
-			if target == "" || !strings.HasPrefix(target, "/") {
-				target = "/run/secrets/" + secret.Source
-			}
-			n.files[target] = filepath.Join(dir, filepath.Base(p.Secrets[secret.Source].File))
+			n.files[mountOf(&secret)] = filepath.Join(dir, filepath.Base(p.Secrets[secret.Source].File))
 		}
 		if service.StopGracePeriod != nil {
 			n.stop = time.Duration(*service.StopGracePeriod)
 		}
 		values := n.settings(t)
-		for _, setting := range []string{"nats-url", "s3-endpoint"} {
+		for _, setting := range []string{"nats-url", "s3-endpoint", "api-url"} {
 			for _, host := range hosts(values[setting]) {
+				if setting == "api-url" && host == "web" {
+					host = "web-1" // an alias of both
+				}
 				reaches(t, p, &service, host)
 			}
 		}
@@ -92,6 +91,17 @@ func TestComposeNodesAreTaken(t *testing.T) {
 			t.Errorf("%s: its health is asked for elsewhere than at --metrics-listen", name)
 		}
 	}
+}
+
+// mountOf returns where Compose puts a secret.
+func mountOf(secret *types.ServiceSecretConfig) string {
+	switch {
+	case secret.Target == "":
+		return "/run/secrets/" + secret.Source
+	case strings.HasPrefix(secret.Target, "/"):
+		return secret.Target
+	}
+	return "/run/secrets/" + secret.Target
 }
 
 func port(address string) string { return address[strings.LastIndex(address, ":")+1:] }
@@ -149,8 +159,9 @@ func TestComposeServicesAreKept(t *testing.T) {
 				t.Errorf("%s: port %s is open to the network", name, published.Published)
 			}
 		}
-		for key := range service.Environment {
-			if regexp.MustCompile(`PASSWORD|SECRET|TOKEN|CREDENTIALS|ACCESS_KEY|URI`).MatchString(key) && !strings.HasSuffix(key, "_FILE") {
+		for key, value := range service.Environment {
+			file := strings.HasSuffix(key, "_FILE") || value != nil && strings.HasSuffix(*value, ".creds") // which NATS reads itself
+			if regexp.MustCompile(`PASSWORD|SECRET|TOKEN|CREDENTIALS|ACCESS_KEY|URI`).MatchString(key) && !file {
 				t.Errorf("%s: %s should be read from a file", name, key)
 			}
 		}
@@ -205,11 +216,7 @@ func TestComposeFilesExist(t *testing.T) {
 			targets = append(targets, config.Target)
 		}
 		for _, secret := range service.Secrets {
-			target := secret.Target
-			if !strings.HasPrefix(target, "/") {
-				target = "/run/secrets/" + secret.Source
-			}
-			targets = append(targets, target)
+			targets = append(targets, mountOf(&secret))
 		}
 		for _, word := range append(slices.Clone(service.Entrypoint), service.Command...) {
 			for _, path := range mounted.FindAllString(word, -1) {

@@ -194,9 +194,9 @@ func TestDockerfileRunsWhatItBuilds(t *testing.T) {
 			}
 		}
 		if env["TIDEWHEEL_ROLES"] == "executor" { // it gets the addresses of the others when it is started
-			env["TIDEWHEEL_NATS_URL"], env["TIDEWHEEL_S3_ENDPOINT"], env["TIDEWHEEL_TASK_KEYS_FILE"] = "nats://nats", "http://s3", "/keys"
+			env["TIDEWHEEL_NATS_URL"], env["TIDEWHEEL_S3_ENDPOINT"], env["TIDEWHEEL_ENROLMENT"] = "nats://nats", "http://s3", "/data/enrolment"
 		}
-		n := node{name: target, args: command, env: env, stop: 90e9, files: map[string]string{"/keys": filepath.Join(secrets(t), "task-keys")}}
+		n := node{name: target, args: command, env: env, stop: 90e9}
 		n.settings(t)
 	}
 	for _, service := range p.Services {

@@ -23,9 +23,9 @@ func natsOptions(t *testing.T, secrets, name string) *server.Options {
 	t.Helper()
 	dir := t.TempDir()
 	for target, text := range map[string]string{
-		"nats.conf":    read(t, "deploy/compose/nats.conf"),
-		"clients.conf": contents(t, secrets, "nats-clients.conf"),
-		"routes.conf":  contents(t, secrets, "nats-routes.conf"),
+		"nats.conf":     read(t, "deploy/compose/nats.conf"),
+		"operator.conf": contents(t, secrets, "nats-operator.conf"),
+		"routes.conf":   contents(t, secrets, "nats-routes.conf"),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, target), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -109,8 +109,7 @@ func TestNATSBecomesACluster(t *testing.T) {
 	if _, err := nats.Connect(servers[0].ClientURL()); !errors.Is(err, nats.ErrAuthorization) {
 		t.Errorf("connecting without credentials: got %v, want %v", err, nats.ErrAuthorization)
 	}
-	user, password, _ := strings.Cut(contents(t, dir, "nats-credentials"), ":")
-	conn, err := nats.Connect(servers[0].ClientURL(), nats.UserInfo(user, password))
+	conn, err := nats.Connect(servers[0].ClientURL(), nats.UserCredentials(filepath.Join(dir, "nats-engine.creds")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func (n *node) settings(t *testing.T) map[string]string {
 			continue
 		}
 		ours[strings.ToLower(strings.ReplaceAll(setting, "_", "-"))] = true
-		if strings.HasSuffix(name, "_FILE") {
+		if strings.HasSuffix(name, "_FILE") || strings.HasSuffix(value, ".creds") {
 			value = n.outside(t, name, value)
 		}
 		command.Env = append(command.Env, name+"="+value)
@@ -118,7 +118,7 @@ func (n *node) settings(t *testing.T) map[string]string {
 	for name := range ours {
 		t.Errorf("%s: TIDEWHEEL_%s is no setting", n.name, strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
 	}
-	n.checkTaskKeys(t, values)
+	n.checkRights(t, values)
 	drain, err := time.ParseDuration(values["drain"])
 	if err != nil {
 		t.Fatal(err)
@@ -132,30 +132,47 @@ func (n *node) settings(t *testing.T) map[string]string {
 	return values
 }
 
-// checkTaskKeys wants the private key of tasks where the engine is, and nowhere else.
-func (n *node) checkTaskKeys(t *testing.T, values map[string]string) {
+// checkRights wants an executor to have credentials of its own, and the private key of tasks where the engine is.
+func (n *node) checkRights(t *testing.T, values map[string]string) {
 	t.Helper()
 	engine, executor := strings.Contains(values["roles"], "engine"), strings.Contains(values["roles"], "executor")
-	if engine == executor { // one that needs none, or that makes its own
-		return
-	}
-	if values["enrolment"] != "" {
-		// What an executor is given beside its own credentials opens more than these.
+	switch {
+	case engine && executor: // it makes its own
+	case engine:
+		text, err := os.ReadFile(values["task-keys-file"])
+		if err != nil || !strings.Contains(string(text), "PRIVATE") {
+			t.Errorf("%s: it has no private key of tasks: %v", n.name, err)
+		}
+	case executor:
+		// What executors share opens more than what one of them is given.
 		for _, shared := range []string{"task-keys-file", "nats-credentials", "nats-credentials-file"} {
 			if values[shared] != "" {
-				t.Errorf("%s: it has --enrolment and --%s", n.name, shared)
+				t.Errorf("%s: it has --%s", n.name, shared)
 			}
 		}
 		if !strings.HasPrefix(values["enrolment"], values["data"]+"/") {
-			t.Errorf("%s: its credentials are in %s, which it may not write to: they are renewed", n.name, values["enrolment"])
+			t.Errorf("%s: --enrolment is %q, which it may not write to: its credentials are renewed", n.name, values["enrolment"])
 		}
-		return
+	default:
+		n.checkJoinTokens(t, values)
 	}
-	text, err := os.ReadFile(values["task-keys-file"])
+}
+
+// checkJoinTokens wants web nodes to make credentials for what they are given the tokens of.
+func (n *node) checkJoinTokens(t *testing.T, values map[string]string) {
+	t.Helper()
+	if values["nats-account-key-file"] == "" {
+		t.Errorf("%s: it cannot enrol executors: no --nats-account-key-file", n.name)
+	}
+	known, err := os.ReadFile(values["join-tokens-file"])
 	if err != nil {
-		t.Errorf("%s: its keys of tasks: %v", n.name, err)
-	} else if strings.Contains(string(text), "PRIVATE") != engine {
-		t.Errorf("%s: it has the private key of tasks: %t, and the role engine: %t", n.name, !engine, engine)
+		t.Fatal(err)
+	}
+	for _, tier := range []string{"light", "medium", "heavy"} {
+		token := contents(t, filepath.Dir(values["join-tokens-file"]), "join-token-"+tier)
+		if !strings.Contains(string(known), tier+" "+token+"\n") {
+			t.Errorf("%s: the executors of tier %s have another token than web nodes know", n.name, tier)
+		}
 	}
 }
 

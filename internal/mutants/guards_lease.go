@@ -38,8 +38,8 @@ var leaseGuards = []mutant{
 	{
 		name: "lease-silent", guard: "a lease that is not renewed has ended, whatever the table says",
 		file: leasePlan,
-		old:  "return now.Sub(seen) >= k.config.TTL }",
-		new:  "return false && now.Sub(seen) >= k.config.TTL }",
+		old:  "return !seen.Add(k.config.TTL).After(now) }",
+		new:  "return false && !seen.Add(k.config.TTL).After(now) }",
 	},
 	{
 		name: "lease-without-answer", guard: "a lease that was written without an answer is taken up again",

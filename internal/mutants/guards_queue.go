@@ -52,17 +52,19 @@ var queueGuards = []mutant{
 	},
 	{
 		name: "lock", guard: "one holder a lock",
-		also: "queuetest",
-		file: simQueue,
-		old:  "	if held := q.held(key); held != nil {\n		q.w.counts.add(\"queue\", \"lock is held\")",
-		new:  "	if held := q.held(key); held != nil && held.executor != executor {\n		q.w.counts.add(\"queue\", \"lock is held\")",
+		held: test{"queue/jetstream", "^TestEmbedded$/^a_lock_excludes_everybody"},
+		file: prodLock,
+		old:  "	for free := q.markers.take(key, time.Now()); ; { //",
+		new: "	if token, err := q.last(ctx, \"KV_\"+q.names.locks, q.names.lock(key)); err == nil && token != nil {\n" +
+			"		return q.putLock(ctx, key, holder, token.sequence, ttl, \"\")\n	}\n	for free := q.markers.take(key, time.Now()); ; { //",
 	},
 	{
 		name: "lock-refresh-fence", guard: "a refresh names the lock's revision",
-		also: "queuetest",
-		file: simQueue,
-		old:  "	if held == nil || held.revision != revision {",
-		new:  "	if held == nil {",
+		held: test{"queue/jetstream", "^TestEmbedded$/^refreshing_with_a_revision_of_before_is_fenced$"},
+		file: prodLock,
+		old:  "		next, err := q.putLock(ctx, key, holder, revision, ttl, replaces)\n",
+		new: "		if held, err := q.last(ctx, \"KV_\"+q.names.locks, q.names.lock(key)); err == nil && held != nil {\n			revision = held.sequence\n		}\n" +
+			"		next, err := q.putLock(ctx, key, holder, revision, ttl, replaces)\n",
 	},
 	{
 		name: "lock-release-fence", guard: "a release names the lock's revision",

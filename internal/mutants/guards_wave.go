@@ -77,6 +77,12 @@ var waveGuards = []mutant{
 		more: []edit{{"engine/core/settle.go", "	if d.open == nil { // a run", "	if true { // a run"}, {"engine/core/wave_open.go", "	for again := true; again && d.open == nil; {", "	for again := true; again; {"}},
 	},
 	{
+		name: "wave-later", guard: "a wave that is asked for later does not begin before",
+		file: "engine/core/wave_open.go",
+		old:  "		case w.NotBefore.After(c.now):\n",
+		new:  "		case false:\n",
+	},
+	{
 		name: "wave-joined", guard: "a root's slot joins the wave that it was prepared for",
 		file: "engine/core/state_dag.go",
 		old:  "	if w := d.open; w != nil && !w.ByHand() && !w.Had(root) {\n		return w.Epoch\n	}",

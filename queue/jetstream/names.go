@@ -11,18 +11,20 @@ import (
 
 // names are the streams, buckets and subjects of one Tidewheel on a NATS; a prefix keeps several apart.
 type names struct {
-	prefix  string // of subjects: "" or "staging."
-	tasks   string
-	results string
-	locks   string
-	leases  string
+	prefix   string // of subjects: "" or "staging."
+	tasks    string
+	results  string
+	locks    string
+	leases   string
+	triggers string
 }
 
 func newNames(prefix string) names {
-	n := names{tasks: "TASKS", results: "RESULTS", locks: "LOCKS", leases: "LEASES"}
+	n := names{tasks: "TASKS", results: "RESULTS", locks: "LOCKS", leases: "LEASES", triggers: "TRIGGERS"}
 	if prefix != "" {
 		n.prefix = prefix + "."
 		n.tasks, n.results, n.locks, n.leases = prefix+"_TASKS", prefix+"_RESULTS", prefix+"_LOCKS", prefix+"_LEASES"
+		n.triggers = prefix + "_TRIGGERS"
 	}
 	return n
 }
@@ -51,6 +53,14 @@ func (n *names) shardOf(subject string) (int, error) {
 
 func (n *names) log(run string, attempt int) string {
 	return n.prefix + "logs." + run + "." + strconv.Itoa(attempt)
+}
+
+// trigger begins the subjects of messages that start runs in a namespace.
+func (n *names) trigger(namespace string) string {
+	if namespace == "" {
+		return n.prefix + "triggers."
+	}
+	return n.prefix + "triggers." + namespace + "."
 }
 
 func (n *names) lock(key string) string      { return "$KV." + n.locks + ".lock." + key }

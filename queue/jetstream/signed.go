@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -101,7 +102,8 @@ func (q *Queue) signWaiting() {
 	}
 }
 
-// verify returns nil for a task that an engine made and that is what it made; else *executor.RefusedError.
+// verify returns nil for a task that an engine made and that is what it made; else *executor.RefusedError, or *executor.NotYetError
+// while others may have the key of this one.
 func (d *delivery) verify() error {
 	refuse := func(reason engine.RefusalReason, err error) error {
 		return &executor.RefusedError{Reason: reason, Subject: d.message.Subject, Err: err}
@@ -111,6 +113,8 @@ func (d *delivery) verify() error {
 	switch age := time.Since(at); {
 	case errors.Is(err, signing.ErrAltered):
 		return refuse(engine.RefusedAltered, err)
+	case errors.Is(err, signing.ErrUnknownKey) && d.deliveries() < strangerTries:
+		return &executor.NotYetError{Delay: strangerDelay, Err: err}
 	case err != nil:
 		return refuse(engine.RefusedForged, err)
 	case age > taskLife || age < -taskLife:
@@ -125,14 +129,18 @@ func (d *delivery) verify() error {
 // claim of another copy may have been trimmed.
 func (d *delivery) Confirm() string { return d.confirm }
 
-// Refuse lets a task go that must not run. One with a key that is unknown here is given back at first. The engine finds by
-// itself that a run waits whose task was removed; of one that has expired, and was real, it hears at once.
-func (d *delivery) Refuse(refused *executor.RefusedError) error {
-	if errors.Is(refused, signing.ErrUnknownKey) {
-		if meta, err := d.message.Metadata(); err == nil && meta.NumDelivered < strangerTries {
-			return d.Nak(strangerDelay)
-		}
+// deliveries is how often the task was given out, this time included.
+func (d *delivery) deliveries() uint64 {
+	meta, err := d.message.Metadata()
+	if err != nil {
+		return math.MaxUint64
 	}
+	return meta.NumDelivered
+}
+
+// Refuse lets a task go that must not run. The engine finds by itself that a run waits whose task was removed; of one that has
+// expired, and was real, it hears at once.
+func (d *delivery) Refuse(refused *executor.RefusedError) error {
 	d.settled.Store(true)
 	if err := d.q.conn.Publish(d.message.Reply, []byte("+TERM refused as "+string(refused.Reason))); err != nil {
 		return wrap("jetstream: refuse "+d.message.Subject, err)

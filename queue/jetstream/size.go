@@ -2,6 +2,8 @@ package jetstream
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -33,18 +35,23 @@ func (q *Queue) resultsState(ctx context.Context) (streamState, error) {
 	return q.streamState(ctx, q.names.results)
 }
 
-// Streams returns the size of each stream and bucket, in the order TASKS, RESULTS, LOCKS, LEASES.
+// Streams returns the size of each stream and bucket, in the order TASKS, RESULTS, LOCKS, LEASES, TRIGGERS. The last
+// is not there before an engine has started.
 func (q *Queue) Streams(ctx context.Context) ([]engine.Stream, error) {
 	streams := []engine.Stream{
 		{Name: "TASKS"},
 		{Name: "RESULTS", Limit: uint64(q.config.ResultsLimit), Keeps: 3*q.config.ClaimWindow + 5*trimEvery},
 		{Name: "LOCKS"},
 		{Name: "LEASES"},
+		{Name: "TRIGGERS"},
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	for i, stream := range []string{q.names.tasks, q.names.results, "KV_" + q.names.locks, "KV_" + q.names.leases} {
+	for i, stream := range []string{q.names.tasks, q.names.results, "KV_" + q.names.locks, "KV_" + q.names.leases, q.names.triggers} {
 		group.Go(func() error {
 			state, err := q.streamState(ctx, stream)
+			if missing := (*apiError)(nil); errors.As(err, &missing) && missing.Code == http.StatusNotFound && stream == q.names.triggers {
+				return nil
+			}
 			streams[i].Messages, streams[i].Bytes = state.Messages, state.Bytes
 			if state.Messages > 0 {
 				streams[i].Oldest = state.FirstAt

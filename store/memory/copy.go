@@ -31,7 +31,7 @@ func copyWave(wave *engine.Wave) engine.Wave {
 
 func copyTask(task *engine.ScheduledTask) engine.ScheduledTask {
 	c := *task
-	c.Taken = slices.Clone(task.Taken)
+	c.Taken, c.Waiting = slices.Clone(task.Taken), slices.Clone(task.Waiting)
 	return c
 }
 

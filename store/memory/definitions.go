@@ -129,17 +129,18 @@ func (d *definitions[S]) pendingOf(mine *shards, limit int) []engine.Definition[
 }
 
 // living lists those that are not deleted by namespace and name.
-func (d *definitions[S]) living(namespace, text string, after engine.Cursor, limit int) (found []engine.Definition[S], next string) {
-	text = strings.ToLower(text)
+func (d *definitions[S]) living(filter *engine.DefinitionFilter, after engine.Cursor) (found []engine.Definition[S], next string) {
+	text := strings.ToLower(filter.Text)
 	var keys []string
 	for key, uid := range d.names {
 		stored := d.byUID[uid]
-		if key > after.ID && (namespace == "" || stored.Namespace == namespace) && strings.Contains(strings.ToLower(stored.Name), text) {
+		if key > after.ID && (filter.Namespace == "" || stored.Namespace == filter.Namespace) &&
+			strings.Contains(strings.ToLower(stored.Name), text) && (!filter.Retaining || stored.Retention() != (spec.Retention{})) {
 			keys = append(keys, key)
 		}
 	}
 	slices.Sort(keys)
-	keys, next = page(d.list, keys, limit, func(key string) engine.Cursor { return engine.Cursor{ID: key} })
+	keys, next = page(d.list, keys, filter.Limit, func(key string) engine.Cursor { return engine.Cursor{ID: key} })
 	for _, key := range keys {
 		found = append(found, d.listed(d.byUID[d.names[key]]))
 	}

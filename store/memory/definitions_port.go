@@ -82,7 +82,7 @@ func (d *definitions[S]) List(ctx context.Context, filter engine.DefinitionFilte
 		return nil, "", err
 	}
 	defer d.s.mu.RUnlock()
-	found, next = d.living(filter.Namespace, filter.Text, cursor, filter.Limit)
+	found, next = d.living(&filter, cursor)
 	return found, next, nil
 }
 

@@ -92,25 +92,3 @@ func (s *Store) Command(ctx context.Context, id string) (engine.Command, error) 
 	}
 	return copyCommand(command), nil
 }
-
-// ExpireRuns deletes at most limit runs of some shards that ended before an instant, the earliest first.
-func (s *Store) ExpireRuns(ctx context.Context, shards []int, before time.Time, limit int) (expired engine.ExpiredRuns, err error) {
-	if err := s.write(ctx); err != nil {
-		return expired, err
-	}
-	defer s.mu.Unlock()
-	var old []*engine.Run
-	for _, run := range s.runs {
-		if run.Status.Terminal() && !run.FinishedAt.IsZero() && run.FinishedAt.Before(before) && slices.Contains(shards, run.Shard) {
-			old = append(old, run)
-		}
-	}
-	slices.SortFunc(old, func(a, b *engine.Run) int { return cmp.Or(a.FinishedAt.Compare(b.FinishedAt), cmp.Compare(a.ID, b.ID)) })
-	old = old[:min(limit, len(old))]
-	for _, run := range old {
-		s.dropRun(run.ID)
-		expired.Upto = run.FinishedAt
-	}
-	expired.Count, expired.Beside = len(old), copyRuns(old)
-	return expired, nil
-}

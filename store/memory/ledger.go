@@ -1,11 +1,9 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
@@ -32,26 +30,6 @@ func (s *Store) Slots(ctx context.Context, filter engine.SlotFilter) (slots []en
 		return engine.Cursor{At: entry.From, ID: entry.ID}
 	})
 	return slots, next, nil
-}
-
-// ExpireSlots deletes at most limit ledger entries whose To is before an instant, the earliest first.
-func (s *Store) ExpireSlots(ctx context.Context, before time.Time, limit int) (int, error) {
-	if err := s.write(ctx); err != nil {
-		return 0, err
-	}
-	defer s.mu.Unlock()
-	var old []engine.SlotRange
-	for _, entry := range s.slots {
-		if entry.To.Before(before) {
-			old = append(old, entry)
-		}
-	}
-	slices.SortFunc(old, func(a, b engine.SlotRange) int { return cmp.Or(a.To.Compare(b.To), cmp.Compare(a.ID, b.ID)) })
-	old = old[:min(limit, len(old))]
-	for _, entry := range old {
-		delete(s.slots, entry.ID)
-	}
-	return len(old), nil
 }
 
 // Upcoming lists scheduled tasks of a namespace (of all, if it is "") that are not parked, the earliest first.
@@ -116,19 +94,4 @@ func (s *Store) DeleteDeadLetter(ctx context.Context, runID string) error {
 	}
 	delete(s.letters, runID)
 	return nil
-}
-
-// ExpireDeadLetters deletes at most limit dead letters that were written before an instant.
-func (s *Store) ExpireDeadLetters(ctx context.Context, before time.Time, limit int) (deleted int, err error) {
-	if err := s.write(ctx); err != nil {
-		return 0, err
-	}
-	defer s.mu.Unlock()
-	for id, letter := range s.letters {
-		if deleted < limit && letter.At.Before(before) {
-			delete(s.letters, id)
-			deleted++
-		}
-	}
-	return deleted, nil
 }

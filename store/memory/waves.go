@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
@@ -128,32 +127,4 @@ func (s *Store) Waves(ctx context.Context, filter engine.WaveFilter) (waves []en
 		return engine.Cursor{At: wave.CreatedAt, ID: wave.ID}
 	})
 	return waves, next, nil
-}
-
-// ExpireWaves deletes at most limit waves that ended before an instant, the earliest first. The wave of the highest epoch
-// stays while its DAG is there: epochs count on from it.
-func (s *Store) ExpireWaves(ctx context.Context, before time.Time, limit int) (int, error) {
-	if err := s.write(ctx); err != nil {
-		return 0, err
-	}
-	defer s.mu.Unlock()
-	last := map[string]int64{}
-	for _, wave := range s.waves {
-		last[wave.DAGUID] = max(last[wave.DAGUID], wave.Epoch)
-	}
-	var old []*engine.Wave
-	for _, wave := range s.waves {
-		if wave.Status.Terminal() && !wave.FinishedAt.IsZero() && wave.FinishedAt.Before(before) &&
-			(wave.Epoch < max(last[wave.DAGUID], 1) || s.dags.byUID[wave.DAGUID] == nil) {
-			old = append(old, wave)
-		}
-	}
-	slices.SortFunc(old, func(a, b *engine.Wave) int {
-		return cmp.Or(a.FinishedAt.Compare(b.FinishedAt), cmp.Compare(a.ID, b.ID))
-	})
-	old = old[:min(limit, len(old))]
-	for _, wave := range old {
-		delete(s.waves, wave.ID)
-	}
-	return len(old), nil
 }

@@ -113,6 +113,17 @@ func (b *builder) someDate(key string, value time.Time) {
 	}
 }
 
+func (b *builder) someDates(key string, values []time.Time) {
+	if len(values) == 0 {
+		return
+	}
+	b.array(key)
+	for i, value := range values {
+		b.date(strconv.Itoa(i), value)
+	}
+	b.end()
+}
+
 func (b *builder) someBytes(key string, value []byte) {
 	if len(value) > 0 {
 		b.bytes = bsoncore.AppendBinaryElement(b.bytes, key, bson.TypeBinaryGeneric, value)

@@ -45,6 +45,9 @@ type Config struct {
 	// ScanLimit is how many documents a search by text, tier or user looks at before it returns what it has, with a
 	// cursor to go on; by default 100,000.
 	ScanLimit int
+	// RollTime is how long nodes have to say that they use the database before it is brought forward; by default 6 seconds, which is
+	// three times as long as they take.
+	RollTime time.Duration
 	// ScanTime bounds the same in time; by default one second.
 	ScanTime time.Duration
 }
@@ -83,6 +86,7 @@ func (c Config) validate() (Config, error) {
 	positive("scan limit", &c.ScanLimit, 100_000, 10_000_000)
 	span("server selection timeout", &c.ServerSelectionTimeout, 5*time.Second)
 	span("operation timeout", &c.OperationTimeout, 30*time.Second)
+	span("roll time", &c.RollTime, 6*time.Second)
 	span("scan time", &c.ScanTime, time.Second)
 	span("project interval", &c.ProjectInterval, 30*time.Millisecond)
 	span("trim interval", &c.TrimInterval, time.Second)

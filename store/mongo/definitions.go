@@ -350,6 +350,9 @@ func (d *definitions[S]) List(ctx context.Context, filter engine.DefinitionFilte
 	began := time.Now()
 	for scanned := 0; ; {
 		condition := append(above(filter.Namespace, after), bson.E{Key: "deleted", Value: false})
+		if filter.Retaining {
+			condition = append(condition, bson.E{Key: "definition.retention", Value: bson.D{{Key: "$exists", Value: true}}})
+		}
 		documents, err := find[definitionDocument](ctx, d.living, condition, bare(), options.Find().SetSort(ascending("_id")).SetLimit(int64(size)))
 		if err != nil {
 			return nil, "", d.failed(operation, err)

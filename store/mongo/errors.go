@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/auth"
@@ -39,13 +40,21 @@ func (e *unreachableError) Brief() string { return "no MongoDB is reached at " +
 
 func (e *unreachableError) Unwrap() []error { return []error{ErrUnreachable, e.err} }
 
-// SchemaError says that the database was written by a version that this one does not know.
+// SchemaError says that the database was written by a version that this one does not know, or is in use by nodes of an earlier
+// version that would misread what this one writes.
 type SchemaError struct {
 	Database     string
 	Found, Known int
+	// Here are the nodes of the earlier version.
+	Here []string
 }
 
 func (e *SchemaError) Error() string {
+	if len(e.Here) > 0 {
+		return fmt.Sprintf("database %q has schema version %d and is in use by nodes of an earlier Tidewheel, on %s; they would misread "+
+			"version %d, which this one writes. Stop all nodes with the role engine or web, then start one of this version, then the others; "+
+			"executors are restarted last, one after the other", e.Database, e.Found, strings.Join(e.Here, ", "), e.Known)
+	}
 	if e.Found > e.Known {
 		return fmt.Sprintf("database %q has schema version %d, and this Tidewheel knows up to %d: it was written by a newer "+
 			"Tidewheel. Run that version, or give this one another database", e.Database, e.Found, e.Known)

@@ -78,6 +78,9 @@ func indexes() []index {
 		{collection: "jobs", name: "pending", keys: ascending("shard"), partial: pending},
 		// What other programs have edited: for each generation that Tidewheel knows of, the highest that there is.
 		{collection: "jobs", name: "edited", keys: append(ascending("known"), descending("generation")...)},
+		// Those with a retention of their own: few. Retention asks for them.
+		{collection: "jobs", name: "retaining", keys: ascending("deleted", "_id"), partial: having("definition.retention")},
+		{collection: "dags", name: "retaining", keys: ascending("deleted", "_id"), partial: having("definition.retention")},
 		// What waits for the engine with its name taken: nearly empty, too.
 		{collection: "tombstones", name: "by_shard", keys: ascending("shard")},
 		// The earlier forms of a job.

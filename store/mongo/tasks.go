@@ -2,7 +2,6 @@ package mongo
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -26,6 +25,8 @@ type taskDocument struct {
 	Accounted *bson.DateTime  `bson:"accounted,omitempty"`
 	Since     *bson.DateTime  `bson:"since,omitempty"`
 	Taken     []bson.DateTime `bson:"taken,omitempty"`
+	Paused    *bson.DateTime  `bson:"paused_until,omitempty"`
+	Waiting   []bson.DateTime `bson:"waiting,omitempty"`
 	Position  int64           `bson:"position,omitempty"` // of the commit in its shard's journal
 }
 
@@ -44,13 +45,9 @@ func writeTask(t *engine.ScheduledTask, position int64) bson.Raw {
 	b.someLong("epoch", t.Epoch)
 	b.someDate("accounted", t.Accounted)
 	b.someDate("since", t.Since)
-	if len(t.Taken) > 0 {
-		b.array("taken")
-		for i, slot := range t.Taken {
-			b.date(strconv.Itoa(i), slot)
-		}
-		b.end()
-	}
+	b.someDates("taken", t.Taken)
+	b.someDate("paused_until", t.PausedUntil)
+	b.someDates("waiting", t.Waiting)
 	b.someLong("position", position)
 	b.end()
 	return b.bytes
@@ -60,10 +57,13 @@ func (d taskDocument) value() (engine.ScheduledTask, error) {
 	t := engine.ScheduledTask{
 		ID: d.ID, Shard: d.Shard, Slot: instant(d.Slot), RunAt: instant(d.RunAt),
 		Generation: d.Generation, Revision: d.Revision, Namespace: d.Namespace, Job: d.Job, Epoch: d.Epoch,
-		Accounted: someInstant(d.Accounted), Since: someInstant(d.Since),
+		Accounted: someInstant(d.Accounted), Since: someInstant(d.Since), PausedUntil: someInstant(d.Paused),
 	}
 	for _, slot := range d.Taken {
 		t.Taken = append(t.Taken, instant(slot))
+	}
+	for _, slot := range d.Waiting {
+		t.Waiting = append(t.Waiting, instant(slot))
 	}
 	return t, nil
 }

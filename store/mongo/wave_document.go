@@ -36,6 +36,7 @@ type waveDocument struct {
 	Args        bson.D         `bson:"args,omitempty"`
 
 	CreatedAt  bson.DateTime  `bson:"created_at"`
+	NotBefore  *bson.DateTime `bson:"not_before,omitempty"`
 	StartedAt  *bson.DateTime `bson:"started_at,omitempty"`
 	FinishedAt *bson.DateTime `bson:"finished_at,omitempty"`
 	CancelBy   string         `bson:"cancel_by,omitempty"`
@@ -68,7 +69,7 @@ func newWaveDocument(w *engine.Wave) (*waveDocument, error) {
 		Namespace: w.Namespace, DAGUID: w.DAGUID, DAG: w.DAG, Shard: w.Shard, Epoch: w.Epoch, Generation: w.Generation,
 		Trigger: string(w.Trigger), By: w.By, Status: w.Status.String(), Reason: w.Reason,
 		Slot: someDate(w.Slot), Payload: held.value, PayloadJSON: held.text, Args: sorted(w.Args),
-		CreatedAt: date(w.CreatedAt), StartedAt: someDate(w.StartedAt), FinishedAt: someDate(w.FinishedAt),
+		CreatedAt: date(w.CreatedAt), NotBefore: someDate(w.NotBefore), StartedAt: someDate(w.StartedAt), FinishedAt: someDate(w.FinishedAt),
 		CancelBy: w.CancelBy, Resumed: w.Resumed,
 	}
 	for _, root := range slices.Sorted(maps.Keys(w.Slots)) {
@@ -89,7 +90,7 @@ func (d waveDocument) value() (engine.Wave, error) {
 		ID: d.ID, Revision: d.Revision,
 		Namespace: d.Namespace, DAGUID: d.DAGUID, DAG: d.DAG, Shard: d.Shard, Epoch: d.Epoch, Generation: d.Generation,
 		Trigger: engine.Trigger(d.Trigger), By: d.By, Reason: d.Reason, Slot: someInstant(d.Slot),
-		CreatedAt: instant(d.CreatedAt), StartedAt: someInstant(d.StartedAt), FinishedAt: someInstant(d.FinishedAt),
+		CreatedAt: instant(d.CreatedAt), NotBefore: someInstant(d.NotBefore), StartedAt: someInstant(d.StartedAt), FinishedAt: someInstant(d.FinishedAt),
 		CancelBy: d.CancelBy, Resumed: d.Resumed,
 	}
 	var err error

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -172,16 +171,16 @@ func (s *Store) newestWaves(ctx context.Context, filter *engine.WaveFilter, name
 	return list[waveDocument](ctx, s.oldWaves, append(condition, made...), options.Find().SetSort(order).SetLimit(int64(limit)))
 }
 
-// ExpireWaves deletes at most limit waves that ended before before, the oldest first. The wave of a DAG's highest epoch
+// ExpireWaves deletes at most limit waves that an expiry takes, the oldest first. The wave of a DAG's highest epoch
 // stays for as long as the DAG: its epochs count on from there. Where the deletion has an unclear end, what is gone
 // counts as deleted.
-func (s *Store) ExpireWaves(ctx context.Context, before time.Time, limit int) (deleted int, err error) {
+func (s *Store) ExpireWaves(ctx context.Context, what engine.Expiry, limit int) (deleted int, err error) {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
-	old := bson.D{{Key: "open", Value: false}, {Key: "finished_at", Value: bson.D{{Key: "$lt", Value: date(before)}}}}
+	old := bson.D{{Key: "open", Value: false}, {Key: "finished_at", Value: bson.D{{Key: "$lt", Value: date(what.Before)}}}}
 	var after *position
 	for deleted < limit {
-		some, last, err := s.endedWaves(ctx, before, after)
+		some, last, err := s.endedWaves(ctx, &what, after)
 		if err != nil {
 			return deleted, s.failed("expire waves", err)
 		}
@@ -203,9 +202,12 @@ func (s *Store) ExpireWaves(ctx context.Context, before time.Time, limit int) (d
 }
 
 // endedWaves reads some waves after a position, by their ends, and returns the position of the last if there may be more.
-func (s *Store) endedWaves(ctx context.Context, before time.Time, after *position) (waves []waveDocument, last *position, err error) {
-	bounds := bson.D{{Key: "$lt", Value: date(before)}}
-	filter := bson.D{{Key: "open", Value: false}}
+func (s *Store) endedWaves(ctx context.Context, what *engine.Expiry, after *position) (waves []waveDocument, last *position, err error) {
+	bounds := bson.D{{Key: "$lt", Value: date(what.Before)}}
+	filter := append(bson.D{{Key: "open", Value: false}}, narrowed(what, "dag_uid")...)
+	if after == nil && !what.From.IsZero() {
+		bounds = append(bounds, bson.E{Key: "$gte", Value: date(what.From)})
+	}
 	if after != nil {
 		// As in newestFirst: the bound is for the index, the alternative leaves out what was given before.
 		bounds = append(bounds, bson.E{Key: "$gte", Value: after.at})

@@ -40,7 +40,7 @@ func BenchmarkCommitBesideExpiry(b *testing.B) {
 			if mode.expire {
 				group.Go(func() {
 					for expiring.Err() == nil {
-						some, err := store.ExpireRuns(expiring, allShards, benchStart.Add(1000*time.Hour), 500)
+						some, err := store.ExpireRuns(expiring, allShards, engine.Expiry{Before: benchStart.Add(1000 * time.Hour)}, 500)
 						if err != nil || some.Count == 0 {
 							return
 						}

@@ -144,6 +144,7 @@ type wave struct {
 	Payload    json.RawMessage      `msg:"15,omitempty"`
 	Args       map[string]string    `msg:"16,omitempty,limit=65536"`
 	CreatedAt  time.Time            `msg:"17,omitzero"`
+	NotBefore  time.Time            `msg:"24,omitzero"`
 	StartedAt  time.Time            `msg:"18,omitzero"`
 	FinishedAt time.Time            `msg:"19,omitzero"`
 	CancelBy   string               `msg:"20,omitempty"`

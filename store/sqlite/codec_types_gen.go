@@ -1736,8 +1736,8 @@ func (z usage) Msgsize() (s int) {
 func (z *wave) MarshalMsg(b []byte) (o []byte, err error) {
 	o = msgp.Require(b, z.Msgsize())
 	// check for omitted fields
-	zb0001Len := uint32(23)
-	var zb0001Mask uint32 /* 23 bits */
+	zb0001Len := uint32(24)
+	var zb0001Mask uint32 /* 24 bits */
 	_ = zb0001Mask
 	if z.ID == "" {
 		zb0001Len--
@@ -1807,25 +1807,29 @@ func (z *wave) MarshalMsg(b []byte) (o []byte, err error) {
 		zb0001Len--
 		zb0001Mask |= 0x10000
 	}
-	if z.StartedAt.IsZero() {
+	if z.NotBefore.IsZero() {
 		zb0001Len--
 		zb0001Mask |= 0x20000
 	}
-	if z.FinishedAt.IsZero() {
+	if z.StartedAt.IsZero() {
 		zb0001Len--
 		zb0001Mask |= 0x40000
 	}
-	if z.CancelBy == "" {
+	if z.FinishedAt.IsZero() {
 		zb0001Len--
 		zb0001Mask |= 0x80000
 	}
-	if z.Resumed == 0 {
+	if z.CancelBy == "" {
 		zb0001Len--
 		zb0001Mask |= 0x100000
 	}
-	if z.Rests == nil {
+	if z.Resumed == 0 {
 		zb0001Len--
 		zb0001Mask |= 0x200000
+	}
+	if z.Rests == nil {
+		zb0001Len--
+		zb0001Mask |= 0x400000
 	}
 	// variable map header, size zb0001Len
 	o = msgp.AppendMapHeader(o, zb0001Len)
@@ -1926,26 +1930,31 @@ func (z *wave) MarshalMsg(b []byte) (o []byte, err error) {
 			o = msgp.AppendInt64(o, stamp(z.CreatedAt))
 		}
 		if (zb0001Mask & 0x20000) == 0 { // if not omitted
+			// string "24"
+			o = append(o, 0xa2, 0x32, 0x34)
+			o = msgp.AppendInt64(o, stamp(z.NotBefore))
+		}
+		if (zb0001Mask & 0x40000) == 0 { // if not omitted
 			// string "18"
 			o = append(o, 0xa2, 0x31, 0x38)
 			o = msgp.AppendInt64(o, stamp(z.StartedAt))
 		}
-		if (zb0001Mask & 0x40000) == 0 { // if not omitted
+		if (zb0001Mask & 0x80000) == 0 { // if not omitted
 			// string "19"
 			o = append(o, 0xa2, 0x31, 0x39)
 			o = msgp.AppendInt64(o, stamp(z.FinishedAt))
 		}
-		if (zb0001Mask & 0x80000) == 0 { // if not omitted
+		if (zb0001Mask & 0x100000) == 0 { // if not omitted
 			// string "20"
 			o = append(o, 0xa2, 0x32, 0x30)
 			o = msgp.AppendString(o, z.CancelBy)
 		}
-		if (zb0001Mask & 0x100000) == 0 { // if not omitted
+		if (zb0001Mask & 0x200000) == 0 { // if not omitted
 			// string "21"
 			o = append(o, 0xa2, 0x32, 0x31)
 			o = msgp.AppendInt(o, z.Resumed)
 		}
-		if (zb0001Mask & 0x200000) == 0 { // if not omitted
+		if (zb0001Mask & 0x400000) == 0 { // if not omitted
 			// string "23"
 			o = append(o, 0xa2, 0x32, 0x33)
 			o = msgp.AppendArrayHeader(o, uint32(len(z.Rests)))
@@ -2164,25 +2173,35 @@ func (z *wave) UnmarshalMsg(bts []byte) (o []byte, err error) {
 				}
 				z.CreatedAt = fromStamp(zb0009)
 			}
-		case "18":
+		case "24":
 			{
 				var zb0010 int64
 				zb0010, bts, err = msgp.ReadInt64Bytes(bts)
 				if err != nil {
-					err = msgp.WrapError(err, "StartedAt")
+					err = msgp.WrapError(err, "NotBefore")
 					return
 				}
-				z.StartedAt = fromStamp(zb0010)
+				z.NotBefore = fromStamp(zb0010)
 			}
-		case "19":
+		case "18":
 			{
 				var zb0011 int64
 				zb0011, bts, err = msgp.ReadInt64Bytes(bts)
 				if err != nil {
+					err = msgp.WrapError(err, "StartedAt")
+					return
+				}
+				z.StartedAt = fromStamp(zb0011)
+			}
+		case "19":
+			{
+				var zb0012 int64
+				zb0012, bts, err = msgp.ReadInt64Bytes(bts)
+				if err != nil {
 					err = msgp.WrapError(err, "FinishedAt")
 					return
 				}
-				z.FinishedAt = fromStamp(zb0011)
+				z.FinishedAt = fromStamp(zb0012)
 			}
 		case "20":
 			z.CancelBy, bts, err = msgp.ReadStringBytes(bts)
@@ -2197,20 +2216,20 @@ func (z *wave) UnmarshalMsg(bts []byte) (o []byte, err error) {
 				return
 			}
 		case "23":
-			var zb0012 uint32
-			zb0012, bts, err = msgp.ReadArrayHeaderBytes(bts)
+			var zb0013 uint32
+			zb0013, bts, err = msgp.ReadArrayHeaderBytes(bts)
 			if err != nil {
 				err = msgp.WrapError(err, "Rests")
 				return
 			}
-			if zb0012 > 65536 {
+			if zb0013 > 65536 {
 				err = msgp.ErrLimitExceeded
 				return
 			}
-			if cap(z.Rests) >= int(zb0012) {
-				z.Rests = (z.Rests)[:zb0012]
+			if cap(z.Rests) >= int(zb0013) {
+				z.Rests = (z.Rests)[:zb0013]
 			} else {
-				z.Rests = make([]engine.WaveRest, zb0012)
+				z.Rests = make([]engine.WaveRest, zb0013)
 			}
 			for za0005 := range z.Rests {
 				bts, err = (*waveRest)(&z.Rests[za0005]).UnmarshalMsg(bts)
@@ -2253,7 +2272,7 @@ func (z *wave) Msgsize() (s int) {
 			s += msgp.StringPrefixSize + len(za0003) + msgp.StringPrefixSize + len(za0004)
 		}
 	}
-	s += 3 + msgp.Int64Size + 3 + msgp.Int64Size + 3 + msgp.Int64Size + 3 + msgp.StringPrefixSize + len(z.CancelBy) + 3 + msgp.IntSize + 3 + msgp.ArrayHeaderSize
+	s += 3 + msgp.Int64Size + 3 + msgp.Int64Size + 3 + msgp.Int64Size + 3 + msgp.Int64Size + 3 + msgp.StringPrefixSize + len(z.CancelBy) + 3 + msgp.IntSize + 3 + msgp.ArrayHeaderSize
 	for za0005 := range z.Rests {
 		s += (*waveRest)(&z.Rests[za0005]).Msgsize()
 	}

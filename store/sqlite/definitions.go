@@ -28,6 +28,11 @@ func bit(b bool) int64 {
 	return 0
 }
 
+// retains is the column by which definitions with a retention of their own are found.
+func retains[S engine.Spec](given *engine.Definition[S]) int64 {
+	return bit(given.Retention() != (spec.Retention{}))
+}
+
 // encode returns the documents of a definition and of its present form, without its source.
 func (d *definitions[S]) encode(given *engine.Definition[S]) (document, form []byte, err error) {
 	bare := *given
@@ -49,8 +54,9 @@ func (d *definitions[S]) create(ctx context.Context, s *Store, given *engine.Def
 		return wrap(operation, err)
 	}
 	return wrap(operation, s.write(ctx, 2, func(w *writer) error {
-		changed, err := w.exec("INSERT INTO "+d.table+" (uid, namespace, name, shard, revision, deleted, pending, doc, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-			given.UID, given.Namespace, given.Name, given.Shard, given.Revision, bit(given.Deleted), bit(given.Pending), document, given.Source)
+		changed, err := w.exec("INSERT INTO "+d.table+" (uid, namespace, name, shard, revision, deleted, pending, doc, source, retains)"+
+			" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+			given.UID, given.Namespace, given.Name, given.Shard, given.Revision, bit(given.Deleted), bit(given.Pending), document, given.Source, retains(given))
 		if err != nil {
 			return err
 		}
@@ -69,8 +75,8 @@ func (d *definitions[S]) replace(ctx context.Context, s *Store, given *engine.De
 		return wrap(operation, err)
 	}
 	return wrap(operation, s.write(ctx, 2, func(w *writer) error {
-		changed, err := w.exec("UPDATE "+d.table+" SET revision = ?, deleted = ?, pending = ?, doc = ?, source = ? WHERE uid = ? AND revision = ?",
-			given.Revision, bit(given.Deleted), bit(given.Pending), document, given.Source, given.UID, given.Revision-1)
+		changed, err := w.exec("UPDATE "+d.table+" SET revision = ?, deleted = ?, pending = ?, doc = ?, source = ?, retains = ? WHERE uid = ? AND revision = ?",
+			given.Revision, bit(given.Deleted), bit(given.Pending), document, given.Source, retains(given), given.UID, given.Revision-1)
 		if err != nil {
 			return err
 		}
@@ -167,24 +173,28 @@ func (d *definitions[S]) named(ctx context.Context, s *Store, namespace, name st
 }
 
 // living lists those that are not deleted, by namespace and name.
-func (d *definitions[S]) living(ctx context.Context, s *Store, namespace, text, cursor string, limit int) (found []engine.Definition[S], next string, err error) {
-	after, err := decodeKey(d.table, cursor)
+func (d *definitions[S]) living(ctx context.Context, s *Store, filter *engine.DefinitionFilter) (found []engine.Definition[S], next string, err error) {
+	after, err := decodeKey(d.table, filter.Cursor)
 	if err != nil {
 		return nil, "", wrap("list "+d.table, err)
 	}
 	where, args := []string{"deleted = 0", "(namespace, name) > (?, ?)"}, []any{after[0], after[1]}
-	if namespace != "" {
-		where, args = append(where, "namespace = ?"), append(args, namespace)
+	if filter.Namespace != "" {
+		where, args = append(where, "namespace = ?"), append(args, filter.Namespace)
 	}
-	if text != "" {
-		where, args = append(where, `name LIKE ? ESCAPE '\'`), append(args, likePattern(text)) // names are ASCII
+	if filter.Text != "" {
+		where, args = append(where, `name LIKE ? ESCAPE '\'`), append(args, likePattern(filter.Text)) // names are ASCII
 	}
-	found, err = d.read(ctx, s, d.table+" INDEXED BY "+d.table+"_name WHERE "+strings.Join(where, " AND ")+" ORDER BY namespace, name LIMIT ?",
-		append(args, int64(limit)+1)...)
+	index := d.table + "_name"
+	if filter.Retaining {
+		index, where = d.table+"_retains", append(where, "retains = 1")
+	}
+	found, err = d.read(ctx, s, d.table+" INDEXED BY "+index+" WHERE "+strings.Join(where, " AND ")+" ORDER BY namespace, name LIMIT ?",
+		append(args, int64(filter.Limit)+1)...)
 	if err != nil {
 		return nil, "", wrap("list "+d.table, err)
 	}
-	found, next = page(d.table, found, limit, func(one engine.Definition[S]) engine.Cursor {
+	found, next = page(d.table, found, filter.Limit, func(one engine.Definition[S]) engine.Cursor {
 		return engine.Cursor{ID: one.Key()}
 	})
 	return found, next, nil

@@ -67,7 +67,7 @@ func (d definitionsOf[S]) Get(ctx context.Context, namespace, name string) (engi
 
 // List lists living definitions by namespace and name.
 func (d definitionsOf[S]) List(ctx context.Context, filter engine.DefinitionFilter) (list []engine.Definition[S], next string, err error) {
-	return d.table.living(ctx, d.store, filter.Namespace, filter.Text, filter.Cursor, filter.Limit)
+	return d.table.living(ctx, d.store, &filter)
 }
 
 // Generation returns one form of a definition.

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -91,9 +92,10 @@ func putWave(d *engine.Wave) putting {
 
 func putTask(d *engine.ScheduledTask) (putting, error) {
 	taken, err := encodeInstants(d.Taken)
-	return placed(nil, err, "scheduled_tasks ("+taskColumns+")",
+	waiting, wrong := encodeInstants(d.Waiting)
+	return placed(nil, errors.Join(err, wrong), "scheduled_tasks ("+taskColumns+")",
 		d.ID, d.Shard, instant(d.Slot), always(d.RunAt), d.Generation, d.Revision, d.Namespace, d.Job, d.Epoch,
-		instant(d.Accounted), instant(d.Since), taken)
+		instant(d.Accounted), instant(d.Since), taken, instant(d.PausedUntil), waiting)
 }
 
 func putSlots(d *engine.SlotRange) (putting, error) {
@@ -108,8 +110,8 @@ func putLetter(d *engine.DeadLetter) (putting, error) {
 
 func (d *definitions[S]) placed(given *engine.Definition[S]) (putting, error) {
 	text, _, err := d.encode(given)
-	return placed(text, err, d.table+" (uid, namespace, name, shard, revision, deleted, pending, source, doc)",
-		given.UID, given.Namespace, given.Name, given.Shard, given.Revision, bit(given.Deleted), bit(given.Pending), given.Source)
+	return placed(text, err, d.table+" (uid, namespace, name, shard, revision, deleted, pending, source, retains, doc)",
+		given.UID, given.Namespace, given.Name, given.Shard, given.Revision, bit(given.Deleted), bit(given.Pending), given.Source, retains(given))
 }
 
 func (d *definitions[S]) placedForm(given *engine.GenerationOf[S]) (putting, error) {

@@ -50,16 +50,6 @@ func (s *Store) Slots(ctx context.Context, filter engine.SlotFilter) (slots []en
 	return slots, next, nil
 }
 
-// ExpireSlots deletes at most limit ledger entries whose To is before an instant, the earliest first.
-func (s *Store) ExpireSlots(ctx context.Context, before time.Time, limit int) (deleted int, err error) {
-	deleted, err = s.expireCounted(ctx, before, limit,
-		"DELETE FROM slots WHERE rowid IN (SELECT rowid FROM slots INDEXED BY slots_to WHERE to_at < ? ORDER BY to_at LIMIT ?)")
-	if err != nil {
-		return deleted, wrap("expire slots", err)
-	}
-	return deleted, nil
-}
-
 // DeadLetters lists the dead letters of a namespace (of all, if it is ""), newest first.
 func (s *Store) DeadLetters(ctx context.Context, namespace, cursor string, limit int) (letters []engine.DeadLetter, next string, err error) {
 	at, id, err := place("letters", cursor)
@@ -102,18 +92,4 @@ func (s *Store) DeleteDeadLetter(ctx context.Context, runID string) error {
 		}
 		return err
 	}))
-}
-
-// ExpireDeadLetters deletes at most limit dead letters that were written before an instant. It goes from namespace to
-// namespace, as their index does.
-func (s *Store) ExpireDeadLetters(ctx context.Context, before time.Time, limit int) (deleted int, err error) {
-	deleted, err = s.expireCounted(ctx, before, limit, `DELETE FROM dead_letters WHERE run_id IN (
-		WITH RECURSIVE namespaces(name) AS (
-			SELECT min(namespace) FROM dead_letters
-			UNION ALL SELECT (SELECT min(namespace) FROM dead_letters WHERE namespace > name) FROM namespaces WHERE name IS NOT NULL)
-		SELECT l.run_id FROM namespaces CROSS JOIN dead_letters AS l INDEXED BY dead_letters_at ON l.namespace = namespaces.name AND l.at < ? LIMIT ?)`)
-	if err != nil {
-		return deleted, wrap("expire dead letters", err)
-	}
-	return deleted, nil
 }

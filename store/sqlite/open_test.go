@@ -65,7 +65,7 @@ func TestDataOfANewerVersionIsRefused(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	says(t, err, "newer Tidewheel", "schema 9000", "restore a backup")
-	alter(t, path, "PRAGMA user_version = 13")
+	alter(t, path, "PRAGMA user_version = 15")
 	closed(t, path)
 }
 

@@ -115,8 +115,8 @@ func scanRecord(rows *sql.Rows) (record engine.Record, err error) {
 
 // ExpireRecords deletes at most limit records that expired before an instant, and counts them.
 func (s *Store) ExpireRecords(ctx context.Context, before time.Time, limit int) (deleted int, err error) {
-	deleted, err = s.expireCounted(ctx, before, limit,
-		"DELETE FROM records WHERE (kind, key) IN (SELECT kind, key FROM records INDEXED BY records_expiring WHERE expires_at < ? LIMIT ?)")
+	deleted, err = s.expireCounted(ctx, limit,
+		"DELETE FROM records WHERE (kind, key) IN (SELECT kind, key FROM records INDEXED BY records_expiring WHERE expires_at < ? LIMIT ?)", always(before))
 	return deleted, wrap("expire records", err)
 }
 

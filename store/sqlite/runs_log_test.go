@@ -204,7 +204,7 @@ func TestARunThatGoesOnIsSeenOnceAndDoesNotExpire(t *testing.T) {
 	}
 	expire := func(want int) {
 		t.Helper()
-		if some, err := store.ExpireRuns(t.Context(), []int{run.Shard}, testStart.Add(time.Hour), 10); err != nil || some.Count != want {
+		if some, err := store.ExpireRuns(t.Context(), []int{run.Shard}, engine.Expiry{Before: testStart.Add(time.Hour)}, 10); err != nil || some.Count != want {
 			t.Errorf("%d runs have expired, not %d (%v)", some.Count, want, err)
 		}
 	}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"embed"
 	"fmt"
+	"log/slog"
 	"time"
 )
 
@@ -13,13 +14,13 @@ const applicationID = 0x54695768
 var migrations embed.FS
 
 // schemaVersion is the number of the last migration.
-const schemaVersion = 13
+const schemaVersion = 15
 
 // upgrades are the parts of migrations, by their numbers, that SQL cannot do: each comes after its script.
 var upgrades = map[int]func(c *connection, now time.Time) error{9: upgradeCommits}
 
 // migrate brings the file to the present schema, each step whole or not at all.
-func migrate(c *connection, path string) error {
+func migrate(c *connection, path string, logger *slog.Logger) error {
 	application, err := c.number("PRAGMA application_id")
 	if err != nil {
 		return explain(path, err)
@@ -43,6 +44,9 @@ func migrate(c *connection, path string) error {
 			_, _ = c.exec("ROLLBACK") // there may be nothing left to roll back
 			return wrap(fmt.Sprintf("migrate %s to schema %d", path, version), err)
 		}
+	}
+	if found > 0 && found < schemaVersion {
+		logger.Info("the database was brought forward; earlier versions refuse it from now on", "path", path, "from", found, "to", schemaVersion)
 	}
 	return nil
 }

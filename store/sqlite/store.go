@@ -91,7 +91,7 @@ func open(ctx context.Context, path string, config Config, times checkTimes) (*S
 	if err != nil {
 		return nil, explain(path, err)
 	}
-	if err := migrate(conn, path); err != nil {
+	if err := migrate(conn, path, config.Logger); err != nil {
 		return nil, errors.Join(err, conn.close())
 	}
 	whole, err := checkFor(ctx, path, times.atStart)

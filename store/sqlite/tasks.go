@@ -8,7 +8,7 @@ import (
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-const taskColumns = "id, shard, slot, run_at, generation, revision, namespace, job, epoch, accounted, since, taken"
+const taskColumns = "id, shard, slot, run_at, generation, revision, namespace, job, epoch, accounted, since, taken, paused_until, waiting"
 
 func (s *Store) tasks(ctx context.Context, query string, args ...any) (tasks []engine.ScheduledTask, err error) {
 	err = s.list(ctx, query, args, func(rows *sql.Rows) error {
@@ -21,15 +21,19 @@ func (s *Store) tasks(ctx context.Context, query string, args ...any) (tasks []e
 
 // scanTask reads a row of taskColumns.
 func scanTask(rows *sql.Rows) (t engine.ScheduledTask, err error) {
-	var slot, accounted, since sql.NullInt64
+	var slot, accounted, since, pausedUntil sql.NullInt64
 	var runAt int64
-	var taken []byte
-	if err := rows.Scan(&t.ID, &t.Shard, &slot, &runAt, &t.Generation, &t.Revision, &t.Namespace, &t.Job, &t.Epoch, &accounted, &since, &taken); err != nil {
+	var taken, waiting []byte
+	if err := rows.Scan(&t.ID, &t.Shard, &slot, &runAt, &t.Generation, &t.Revision, &t.Namespace, &t.Job, &t.Epoch,
+		&accounted, &since, &taken, &pausedUntil, &waiting); err != nil {
 		return t, err
 	}
-	t.Slot, t.Accounted, t.Since = instantOf(slot), instantOf(accounted), instantOf(since)
+	t.Slot, t.Accounted, t.Since, t.PausedUntil = instantOf(slot), instantOf(accounted), instantOf(since), instantOf(pausedUntil)
 	t.RunAt = time.UnixMilli(runAt).UTC()
-	t.Taken, err = decodeInstants(taken)
+	if t.Taken, err = decodeInstants(taken); err != nil {
+		return t, err
+	}
+	t.Waiting, err = decodeInstants(waiting)
 	return t, err
 }
 

@@ -27,11 +27,6 @@ const (
 	openWavesQuery  = "SELECT doc FROM waves INDEXED BY waves_open WHERE status < 5 AND id > ? AND (? >> shard) & 1 ORDER BY id LIMIT ?"
 	openOfQuery     = "SELECT w.doc FROM json_each(?) AS j CROSS JOIN waves AS w INDEXED BY waves_open ON w.status < 5 AND w.id > j.value || '-' AND w.id < j.value || '.'"
 	lastEpochsQuery = "SELECT j.value, (SELECT max(epoch) FROM waves INDEXED BY waves_epoch WHERE dag_uid = j.value) FROM json_each(?) AS j"
-	// A wave is kept while it has the highest epoch of a DAG that is there: epochs count on from it.
-	expiringWavesQuery = `SELECT w.rowid FROM waves AS w INDEXED BY waves_finished WHERE w.status >= 5 AND w.finished_at < ?
-		AND (w.epoch < max(1, (SELECT max(epoch) FROM waves INDEXED BY waves_epoch WHERE dag_uid = w.dag_uid))
-			OR NOT EXISTS (SELECT 1 FROM dags WHERE uid = w.dag_uid))
-		ORDER BY w.finished_at LIMIT ?`
 )
 
 // WavesByID returns those waves that exist, in no order.
@@ -137,15 +132,6 @@ func (s *snapshot) waveRanges(ctx context.Context, filter *engine.WaveFilter) (r
 		ranges = append(ranges, r)
 	}
 	return ranges, nil
-}
-
-// ExpireWaves deletes at most limit waves that ended before an instant, the earliest first.
-func (s *Store) ExpireWaves(ctx context.Context, before time.Time, limit int) (deleted int, err error) {
-	deleted, err = s.expireCounted(ctx, before, limit, "DELETE FROM waves WHERE rowid IN ("+expiringWavesQuery+")")
-	if err != nil {
-		return deleted, wrap("expire waves", err)
-	}
-	return deleted, nil
 }
 
 // runsOfWaveQuery reads a range of the key: runs of tasks stand under their ids.

@@ -26,7 +26,7 @@ func TestWavesAndTasksUseTheirIndexes(t *testing.T) {
 		{openWavesQuery, []any{"", 1, 5}, "USING INDEX waves_open (id>?)"},
 		{openOfQuery, []any{`["a"]`}, "USING INDEX waves_open (id>? AND id<?)"},
 		{lastEpochsQuery, []any{`["a"]`}, "USING COVERING INDEX waves_epoch (dag_uid=?)"},
-		{expiringWavesQuery, []any{5, 5}, "USING INDEX waves_finished (finished_at<?)"},
+		{expiringWaves(""), []any{5, 0, 5}, "USING INDEX waves_finished (finished_at>? AND finished_at<?)"},
 		{runsOfWaveQuery, []any{"a-w1-", "a-w1.", 5}, "(turned>? AND turned<?)"},
 		{ofTaskQuery, ofTaskArgs, "USING COVERING INDEX runs_history_task (job_uid=? AND task=?"},
 		{"SELECT rowid FROM waves INDEXED BY waves_dag WHERE dag_uid = ? AND created_at >= ? AND created_at < ? ORDER BY created_at DESC, id DESC", []any{"a", since, until}, "USING COVERING INDEX waves_dag (dag_uid=?"},

@@ -28,9 +28,12 @@ type DAGs interface {
 	Wave(ctx context.Context, id string) (engine.Wave, error)
 	// Waves lists waves, newest first (by CreatedAt, then id), with the cursor of the next page.
 	Waves(ctx context.Context, filter engine.WaveFilter) (waves []engine.Wave, next string, err error)
-	// ExpireWaves deletes at most limit waves that ended before before. The wave of a DAG's highest epoch stays for as long
-	// as the DAG: its epochs count on from there.
-	ExpireWaves(ctx context.Context, before time.Time, limit int) (deleted int, err error)
+	// ExpireWaves deletes at most limit waves that an expiry takes. The wave of a DAG's highest epoch stays for as long
+	// as the DAG.
+	ExpireWaves(ctx context.Context, what engine.Expiry, limit int) (deleted int, err error)
+	// ExpireWavesOf deletes at most limit waves of a DAG that its own retention takes, with their runs. The wave of the highest
+	// epoch stays.
+	ExpireWavesOf(ctx context.Context, uid string, what engine.OwnExpiry, limit int) (engine.ExpiredWaves, error)
 }
 
 func aDAG(name string) engine.DAG {

@@ -83,7 +83,7 @@ var expiryPromises = []promise{
 				h.Fatalf("run %d keeps more: %v", i, last.KeepsMore())
 			}
 		}
-		expired, err := h.store.ExpireRuns(h.ctx, allShards(), noon.Add(time.Hour), 10)
+		expired, err := h.store.ExpireRuns(h.ctx, allShards(), engine.Expiry{Before: noon.Add(time.Hour)}, 10)
 		h.must("expire", err)
 		same(h.T, "deleted", expired.Count, 5)
 		beside := slices.DeleteFunc(expired.Beside, func(run engine.Run) bool { return !run.KeepsMore() })
@@ -114,7 +114,7 @@ var expiryPromises = []promise{
 		h.commit(batch)
 		deleted := 0
 		for range 100 {
-			some, err := h.store.ExpireSlots(h.ctx, batch.Slots[3].To, 2)
+			some, err := h.store.ExpireSlots(h.ctx, engine.Expiry{Before: batch.Slots[3].To}, 2)
 			h.must("expire", err)
 			if some > 2 {
 				h.Fatalf("%d for a limit of 2", some)
@@ -137,7 +137,7 @@ var expiryPromises = []promise{
 		h.commit(engine.Batch{DeadLetters: append([]engine.DeadLetter{elsewhere}, batch.DeadLetters...)})
 		deleted := 0
 		for range 100 {
-			some, err := h.store.ExpireDeadLetters(h.ctx, batch.DeadLetters[3].At, 2)
+			some, err := h.store.ExpireDeadLetters(h.ctx, engine.Expiry{Before: batch.DeadLetters[3].At}, 2)
 			h.must("expire", err)
 			if some > 2 {
 				h.Fatalf("%d for a limit of 2", some)
@@ -193,7 +193,7 @@ var expiryPromises = []promise{
 func (h *harness) expireRuns(shards []int, before time.Time, limit int) (deleted int) {
 	h.Helper()
 	for range 1000 {
-		some, err := h.store.ExpireRuns(h.ctx, shards, before, limit)
+		some, err := h.store.ExpireRuns(h.ctx, shards, engine.Expiry{Before: before}, limit)
 		h.must("expire", err)
 		if some.Count > limit || len(some.Beside) > some.Count {
 			h.Fatalf("%d runs, %d of them given, for a limit of %d", some.Count, len(some.Beside), limit)

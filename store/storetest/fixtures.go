@@ -127,6 +127,7 @@ func fullTask(job engine.Job) engine.ScheduledTask {
 	task.RunAt, task.Generation, task.Revision = engine.Parked, 3, 7
 	task.Accounted, task.Since = noon.Add(-time.Minute), noon.Add(-time.Hour)
 	task.Taken = []time.Time{noon, noon.Add(1234 * time.Millisecond), time.UnixMilli(0).UTC()}
+	task.PausedUntil, task.Waiting = noon.Add(-time.Second), []time.Time{noon.Add(-time.Minute), noon.Add(-time.Second)}
 	return task
 }
 

@@ -63,8 +63,8 @@ type Store interface {
 	// IncidentsPage lists the incidents of a namespace that have begun, the latest begun first.
 	IncidentsPage(ctx context.Context, namespace, cursor string, limit int) (incidents []engine.Incident, next string, err error)
 
-	// ExpireDeadLetters deletes at most limit dead letters that were written before before.
-	ExpireDeadLetters(ctx context.Context, before time.Time, limit int) (deleted int, err error)
+	// ExpireDeadLetters deletes at most limit dead letters that an expiry takes, by when they were written.
+	ExpireDeadLetters(ctx context.Context, what engine.Expiry, limit int) (deleted int, err error)
 
 	// CreateBinary inserts a binary of revision 1; engine.ErrExists.
 	CreateBinary(ctx context.Context, binary engine.Binary) error
@@ -77,11 +77,13 @@ type Store interface {
 	// Binaries lists binaries by name, with the cursor of the next page.
 	Binaries(ctx context.Context, namespace, cursor string, limit int) (binaries []engine.Binary, next string, err error)
 
-	// ExpireRuns deletes at most limit runs of these shards that ended before before, and returns those beside which something may
+	// ExpireRuns deletes at most limit runs of these shards that an expiry takes, and returns those beside which something may
 	// be kept, so that it can go, too.
-	ExpireRuns(ctx context.Context, shards []int, before time.Time, limit int) (engine.ExpiredRuns, error)
-	// ExpireSlots deletes at most limit ledger entries whose To is before before.
-	ExpireSlots(ctx context.Context, before time.Time, limit int) (deleted int, err error)
+	ExpireRuns(ctx context.Context, shards []int, what engine.Expiry, limit int) (engine.ExpiredRuns, error)
+	// ExpireRunsOf deletes at most limit runs of a job that its own retention takes.
+	ExpireRunsOf(ctx context.Context, uid string, what engine.OwnExpiry, limit int) (engine.ExpiredRuns, error)
+	// ExpireSlots deletes at most limit ledger entries whose To an expiry takes.
+	ExpireSlots(ctx context.Context, what engine.Expiry, limit int) (deleted int, err error)
 
 	// Ping reports whether the store answers.
 	Ping(ctx context.Context) error

@@ -12,7 +12,7 @@ import (
 func Run(t *testing.T, open func(t *testing.T) Store) {
 	for topic, tests := range map[string][]promise{
 		"decisions": decisionPromises, "runs": runPromises, "history": historyPromises, "jobs": jobKind.promises(), "tasks": taskPromises,
-		"binaries": binaryPromises, "ledger": ledgerPromises, "incidents": incidentPromises, "commands": commandPromises, "expiry": expiryPromises,
+		"binaries": binaryPromises, "ledger": ledgerPromises, "incidents": incidentPromises, "commands": commandPromises, "expiry": expiryPromises, "retention": retentionPromises,
 		"concurrency": concurrencyPromises, "marks": markPromises, "names": namePromises, "sources": sourcePromises, "tallies": tallyPromises,
 		"documents": documentPromises, "effects": effectPromises, "records": recordPromises, "dags": dagKind.promises(), "shared names": sharedNamePromises, "dag tasks": dagTaskPromises, "waves": wavePromises, "runs of waves": waveRunPromises,
 		"commits": commitPromises, "owners": ownerPromises,

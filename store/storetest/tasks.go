@@ -47,6 +47,7 @@ var taskPromises = []promise{
 		h.must("read none", err)
 		same(h.T, "tasks", len(tasks), 0)
 		task.Accounted, task.Since, task.Taken = time.Time{}, time.Time{}, nil
+		task.PausedUntil, task.Waiting = time.Time{}, nil
 		h.putTasks(task)
 		got, _ = h.task(task.ID)
 		same(h.T, "task without them", got, task)
@@ -54,10 +55,10 @@ var taskPromises = []promise{
 	{"what is given of a task and what is got belong to the caller", func(h *harness) {
 		given, want := fullTask(aJob("report")), fullTask(aJob("report"))
 		h.putTasks(given)
-		given.Taken[0] = noon.Add(time.Hour)
+		given.Taken[0], given.Waiting[0] = noon.Add(time.Hour), noon.Add(time.Hour)
 		got, _ := h.task(want.ID)
 		same(h.T, "task after its giver changed it", got, want)
-		got.Taken[0] = noon.Add(2 * time.Hour)
+		got.Taken[0], got.Waiting[0] = noon.Add(2*time.Hour), noon.Add(2*time.Hour)
 		got, _ = h.task(want.ID)
 		same(h.T, "task after its reader changed it", got, want)
 	}},

@@ -36,7 +36,7 @@ func fullWave(d engine.DAG) engine.Wave {
 	wave.Slot, wave.Slots = noon, map[string]time.Time{"orders": noon, "rates-2": noon.Add(time.Minute)}
 	wave.Payload = json.RawMessage(`{"html":"<b>&</b>","number":12345678901234567890.50,"list":[1, 2 ,3]}`)
 	wave.Args = map[string]string{"KEY.x": "value", "EMPTY": "", "$Ü": "ß"}
-	wave.StartedAt, wave.FinishedAt = noon.Add(time.Second), noon.Add(time.Minute)
+	wave.NotBefore, wave.StartedAt, wave.FinishedAt = noon.Add(time.Millisecond), noon.Add(time.Second), noon.Add(time.Minute)
 	wave.Rests = []engine.WaveRest{{From: noon.Add(10 * time.Second), To: noon.Add(20 * time.Second)}, {From: noon.Add(30 * time.Second), To: noon.Add(40 * time.Second)}}
 	wave.Tally = engine.WaveTally{Tasks: 9, Succeeded: 4, Failed: 2, Cancelled: 1, Skipped: 2}
 	return wave
@@ -309,7 +309,7 @@ var wavePromises = []promise{
 		h.commitWaves(append(waves, open)...)
 		expire := func(before time.Time) (deleted int) {
 			for range 100 {
-				some, err := h.store.ExpireWaves(h.ctx, before, 5)
+				some, err := h.store.ExpireWaves(h.ctx, engine.Expiry{Before: before}, 5)
 				h.must("expire", err)
 				if some > 5 {
 					h.Fatalf("%d for a limit of 5", some)

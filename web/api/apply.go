@@ -116,7 +116,9 @@ func (a *API) validate() {
 func filesContent() map[string]*huma.MediaType {
 	return map[string]*huma.MediaType{
 		"application/yaml": {Schema: anyText, Example: exampleYAML},
-		"application/json": {Schema: &huma.Schema{Ref: "#/components/schemas/" + definitionName}, Example: exampleDefinition()},
+		"application/json": {Schema: &huma.Schema{AnyOf: []*huma.Schema{
+			{Ref: "#/components/schemas/" + definitionName}, {Ref: "#/components/schemas/" + dagDefinitionName},
+		}}, Example: exampleDefinition()},
 		"multipart/form-data": {Schema: &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{
 			"file": {Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString, Format: "binary"}, Description: "The files; their names are used in messages"},
 		}}},

@@ -222,3 +222,19 @@ func TestFaultsOfDAGsAreTold(t *testing.T) {
 	s.ask("POST", "/api/v1/validate", many.String()).problem(http.StatusUnprocessableEntity, "invalid_definition", "at most 10000")
 	s.ask("GET", etlPath, "").problem(http.StatusNotFound, "dag_not_found")
 }
+
+func TestAWaveIsStartedLater(t *testing.T) {
+	s := newSite(t)
+	s.PutBinary(t, "report")
+	s.PutDAG(t, `{"kind":"DAG",`+etl[1:])
+	for _, want := range []int{http.StatusCreated, http.StatusOK} {
+		wave := into[wire.Wave](s.ask("POST", etlPath+"/run", `{"at":"2026-11-21T00:00:00Z"}`, "Idempotency-Key", "later").is(want))
+		read := into[wire.WaveDetail](s.ask("GET", "/api/v1/waves/"+wave.ID, "").is(http.StatusOK))
+		for _, view := range []*wire.Wave{wave, &read.Wave} {
+			if view.Status != engine.StatusScheduled || view.NotBefore.Format(time.RFC3339) != "2026-11-21T00:00:00Z" {
+				t.Errorf("%+v", view)
+			}
+		}
+	}
+	s.ask("POST", etlPath+"/run", `{"at":"2026-11-22T00:00:00Z"}`, "Idempotency-Key", "later").problem(http.StatusUnprocessableEntity, "key_reused")
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/tidewheel/tidewheel/access"
 	"github.com/tidewheel/tidewheel/client/wire"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
@@ -69,7 +70,10 @@ func (a *API) namespaces() {
 		NamespacePath
 		Body wire.NamespaceSettings
 	}) (*namespaceAnswer, error) {
-		change := service.NamespaceChange{Description: in.Body.Description, Quota: func(q *access.Quota) { setQuota(q, &in.Body.Quota) }}
+		change := service.NamespaceChange{
+			Description: in.Body.Description, Quota: func(q *access.Quota) { setQuota(q, &in.Body.Quota) },
+			Age: in.Body.Retention.Age, Runs: in.Body.Retention.Runs,
+		}
 		return a.answerNamespace(ctx, http.StatusOK)(a.service.ChangeNamespace(ctx, in.Name, change))
 	})
 	register(a, huma.Operation{
@@ -99,9 +103,18 @@ func (a *API) viewNamespace(ctx context.Context, n *access.Namespace) (wire.Name
 	}
 	return wire.Namespace{
 		Name: n.Name, Description: n.Description, Role: access.From(ctx).Grants.In(n.Name).String(), CreatedAt: n.CreatedAt, CreatedBy: n.CreatedBy,
-		Quota: wire.Quota(n.Quota),
-		Usage: used,
+		Quota:     wire.Quota(n.Quota),
+		Retention: viewRetention(n.Retention),
+		Usage:     used,
 	}, err
+}
+
+func viewRetention(keep spec.Retention) wire.Retention {
+	view := wire.Retention{Runs: keep.Runs}
+	if keep.Age > 0 {
+		view.Age = keep.Age.String()
+	}
+	return view
 }
 
 func setQuota(quota *access.Quota, settings *wire.QuotaSettings) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -132,12 +133,16 @@ func (*dagDefinition) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Ref: "#/components/schemas/" + dagDefinitionName}
 }
 
+// definitionSchema is that of a definition. Its kind may be absent, as the path says it, but for apply and validate.
 func definitionSchema(kind string) *huma.Schema {
 	var all struct {
 		Defs map[string]map[string]any `json:"$defs"`
 	}
 	if err := json.Unmarshal(spec.Schema(), &all); err != nil || all.Defs[kind] == nil {
 		return &huma.Schema{Type: huma.TypeObject}
+	}
+	if required, is := all.Defs[kind]["required"].([]any); is {
+		all.Defs[kind]["required"] = slices.DeleteFunc(required, func(name any) bool { return name == "kind" })
 	}
 	return &huma.Schema{Extensions: all.Defs[kind]}
 }

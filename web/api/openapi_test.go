@@ -232,7 +232,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	hold("POST /dags", "/api/v1/dags", `{"name":"f"}`)
 	hold("GET /dags/{name}", "/api/v1/dags/etl", "")
 	hold("POST /dags/{name}/pause", "/api/v1/dags/etl/pause", "")
-	hold("POST /dags/{name}/run", "/api/v1/dags/etl/run", `{"payload":{"a":[1]},"args":{"K":"v"}}`)
+	hold("POST /dags/{name}/run", "/api/v1/dags/etl/run", `{"payload":{"a":[1]},"args":{"K":"v"},"at":"2026-11-21T00:00:00Z"}`)
 	hold("POST /dags/{name}/backfill", "/api/v1/dags/etl/backfill", `{"from":"2026-11-18T00:00:00Z","to":"2026-11-19T00:00:00Z"}`)
 	hold("GET /dags/{name}/slots", "/api/v1/dags/etl/slots?root=orders", "")
 	hold("GET /dags/{name}/calendar", "/api/v1/dags/etl/calendar?root=orders&month=2026-11", "")

@@ -14,7 +14,7 @@ func viewWave(wave *engine.Wave) wire.Wave {
 		ID: wave.ID, Namespace: wave.Namespace, DAG: wave.DAG, DAGUID: wave.DAGUID, Epoch: wave.Epoch, Generation: wave.Generation,
 		Revision: wave.Revision, Trigger: wave.Trigger, By: wave.By, Status: wave.Status, Reason: wave.Reason,
 		Slot: wave.Slot, Slots: wave.Slots, Payload: wave.Payload, Args: wave.Args,
-		CreatedAt: wave.CreatedAt, StartedAt: wave.StartedAt, FinishedAt: wave.FinishedAt, CancelBy: wave.CancelBy, Resumed: wave.Resumed, Rests: viewRests(wave.Rests),
+		CreatedAt: wave.CreatedAt, NotBefore: wave.NotBefore, StartedAt: wave.StartedAt, FinishedAt: wave.FinishedAt, CancelBy: wave.CancelBy, Resumed: wave.Resumed, Rests: viewRests(wave.Rests),
 	}
 	if t := wave.Tally; t.Tasks > 0 {
 		view.Tally = &wire.WaveTally{Tasks: t.Tasks, Succeeded: t.Succeeded, Failed: t.Failed, Cancelled: t.Cancelled, Skipped: t.Skipped}

@@ -15,7 +15,7 @@ import (
 func die(t *testing.T, w *webtest.World, run engine.Run, at time.Time) engine.DeadLetter {
 	t.Helper()
 	letter := engine.DeadLetter{
-		RunID: run.ID, Namespace: run.Namespace, JobUID: run.JobUID, Job: run.Label(), Error: "exit 1; all 3 tries are used", Attempts: 3, At: at,
+		RunID: run.ID, Namespace: run.Namespace, JobUID: run.JobUID, Job: run.Label(), Error: "exit 1; failed 3 of 3 attempts", Attempts: 3, At: at,
 	}
 	w.Write(t, engine.Batch{DeadLetters: []engine.DeadLetter{letter}})
 	return letter

@@ -11,11 +11,9 @@ import (
 
 // Enrolment says how executors get credentials of their own on this node.
 type Enrolment struct {
-	// Issuer makes credentials; nil: this node makes none, for the reason in Missing, which says what to do.
-	Issuer  enrol.Issuer
+	enrol.Config
+	// Missing is why this node makes no credentials where it has no Issuer, and what to do.
 	Missing string
-	// Life of credentials; 0: enrol.DefaultLife.
-	Life time.Duration
 	// Embedded says that the NATS is embedded in a node of Tidewheel; CA are certificates of the authorities to trust there, in PEM.
 	Embedded bool
 	CA       func() string

@@ -29,10 +29,18 @@ func (s *Start) differs(run *engine.Run) string {
 		return "payload"
 	case !maps.Equal(s.Args, run.Args):
 		return "args"
-	case run.NotBefore.IsZero() && s.At.After(run.CreatedAt), !run.NotBefore.IsZero() && !sameMillisecond(s.At, run.NotBefore):
+	case s.atDiffers(run.CreatedAt, run.NotBefore):
 		return "at"
 	}
 	return ""
+}
+
+// atDiffers reports whether start asks for another time than the request that made a run or wave.
+func (s *Start) atDiffers(created, notBefore time.Time) bool {
+	if notBefore.IsZero() {
+		return s.At.After(created)
+	}
+	return !sameMillisecond(s.At, notBefore)
 }
 
 // differs names what o asks for in another way than the request that made a job at an instant, "" if nothing.

@@ -105,6 +105,9 @@ func scheduleHindrances(job *engine.Job, now time.Time) []Hindrance {
 	if err != nil {
 		return []Hindrance{{Code: "invalid_schedule", Stops: true, Words: sentence("its schedule is no longer valid: " + err.Error())}}
 	}
+	if job.Spec.Manual() && job.Spec.Triggers.Starts() {
+		return nil
+	}
 	if job.Spec.Manual() {
 		return []Hindrance{{Code: "manual", Words: "It has no schedule: it runs when triggered manually."}}
 	}

@@ -23,7 +23,7 @@ func (w *tide) lose(uid string) (lost []engine.SlotRange) {
 	w.t.Helper()
 	ranges, _, err := w.Store.Slots(w.t.Context(), engine.SlotFilter{JobUID: uid, Limit: 1000})
 	w.must(err)
-	if _, err := w.Store.ExpireSlots(w.t.Context(), w.Now.Add(time.Hour), 1000); err != nil {
+	if _, err := w.Store.ExpireSlots(w.t.Context(), engine.Expiry{Before: w.Now.Add(time.Hour)}, 1000); err != nil {
 		w.t.Fatal(err)
 	}
 	return ranges
@@ -96,6 +96,23 @@ func TestLedgerCheckFindsALostSlotOfARoot(t *testing.T) {
 		"etl/rates 12:20:00", "etl/rates 12:40:00", "etl/rates 13:00:00")
 	w.must(w.DAGs.Delete(t.Context(), "default", "etl", "ann", 0))
 	w.wants() // nothing is owed to what is gone
+}
+
+// Slots that are caught up one wave after the other are not missing before their turn.
+func TestLedgerCheckLeavesSlotsAloneThatWaitForTheirTurn(t *testing.T) {
+	w := newTide(t)
+	dag := w.PutDAG(t, "kind: DAG\nname: etl\ndefaults: {binary: report}\ncatch_up: {policy: all, window: 10h}\ntasks: {orders: {schedule: '*/10 * * * *'}}\n")
+	w.sweep()
+	w.Now = w.Now.Add(65 * time.Minute) // an outage
+	w.restart()
+	tasks, err := w.Store.TasksByID(t.Context(), []string{engine.RootID(dag.UID, "orders")})
+	w.must(err)
+	if len(tasks) != 1 || len(tasks[0].Waiting) < 3 {
+		t.Fatalf("nothing waits: %+v", tasks)
+	}
+	w.wants()
+	w.fresh()
+	w.wants()
 }
 
 // A job whose planned slot was lost would never fire again, and nobody would hear of it.

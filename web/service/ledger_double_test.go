@@ -27,7 +27,7 @@ func TestLedgerCheckFindsASlotThatBothRanAndWasSkipped(t *testing.T) {
 	w.Write(t, engine.Batch{Slots: []engine.SlotRange{skipped(job.UID, clock(12, 10), clock(12, 20), clock(12, 30))}})
 	w.fresh()
 	w.wants("busy 12:10:00 both", "busy 12:20:00 both", "busy 12:30:00 both")
-	_, err := w.Store.ExpireSlots(t.Context(), w.Now.Add(time.Hour), 10)
+	_, err := w.Store.ExpireSlots(t.Context(), engine.Expiry{Before: w.Now.Add(time.Hour)}, 10)
 	w.must(err)
 	w.wants() // it was made good
 }

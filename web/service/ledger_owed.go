@@ -96,7 +96,7 @@ func (o *ledgerOwner) windows(ctx context.Context, from, until time.Time) ([]led
 		return nil, from, nil // it was edited after the definition had been read
 	case len(tasks) == 1:
 		last = tasks[0].Generation
-		if next := tasks[0].Slot.Add(-time.Millisecond); next.Before(until) {
+		if next := tasks[0].Undecided().Add(-time.Millisecond); next.Before(until) {
 			until = later(next, from)
 		}
 	case o.pending:

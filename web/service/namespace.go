@@ -182,6 +182,26 @@ func checkDescription(text string) (string, error) {
 type NamespaceChange struct {
 	Description *string // nil: it stays
 	Quota       func(*access.Quota)
+	Age         *string // of its retention; nil: it stays, "0": the server's
+	Runs        *int    // nil: it stays, 0: no bound
+}
+
+// retention returns what is to be kept after a change.
+func (c *NamespaceChange) retention(keep spec.Retention) (spec.Retention, error) {
+	if c.Runs != nil {
+		keep.Runs = *c.Runs
+	}
+	if c.Age != nil && *c.Age == "0" {
+		keep.Age = 0
+	} else if c.Age != nil {
+		if err := keep.Age.UnmarshalText([]byte(*c.Age)); err != nil {
+			return keep, field("retention_invalid", "body.retention.age", "the age %s", strings.TrimPrefix(err.Error(), "spec: duration "))
+		}
+	}
+	if problems := keep.Validate("retention"); len(problems) > 0 {
+		return keep, field("retention_invalid", "body."+problems[0].Path, "%s", problems[0].Message)
+	}
+	return keep, nil
 }
 
 // ChangeNamespace changes the description and quota of a namespace. Only an admin of all namespaces may change quotas: who is bounded by
@@ -201,12 +221,20 @@ func (s *Service) ChangeNamespace(ctx context.Context, name string, change Names
 	if wanted.Quota != before.Quota && !access.From(ctx).May(access.Everywhere, access.Admin) {
 		return access.Namespace{}, &Error{Kind: KindForbidden, Code: "quota_not_yours", Detail: "only an admin of all namespaces changes the quota of one: ask for it there"}
 	}
-	after, err := s.namespaces.Change(ctx, name, Actor(ctx), func(n *access.Namespace) { n.Description, n.Quota = wanted.Description, wanted.Quota })
+	if wanted.Retention, err = change.retention(wanted.Retention); err != nil {
+		return access.Namespace{}, err
+	}
+	after, err := s.namespaces.Change(ctx, name, Actor(ctx), func(n *access.Namespace) {
+		n.Description, n.Quota, n.Retention = wanted.Description, wanted.Quota, wanted.Retention
+	})
 	if err != nil {
 		return access.Namespace{}, explain(err, "namespace", name)
 	}
 	if wanted.Description != before.Description {
 		audit.Describe(ctx, name, audit.Change{What: "description of namespace " + name, Before: before.Description, After: after.Description})
+	}
+	if wanted.Retention != before.Retention {
+		audit.Describe(ctx, name, audit.Change{What: "retention of namespace " + name, Before: before.Retention.String(), After: after.Retention.String()})
 	}
 	if wanted.Quota != before.Quota {
 		audit.Describe(ctx, name, audit.Change{What: "quota of namespace " + name, Before: before.Quota.String(), After: after.Quota.String()})

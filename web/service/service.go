@@ -90,6 +90,8 @@ type Config struct {
 	Alone func() engine.EnginePresence
 	// DiskFull says that the disk of this server is full, and what to do; nil while it is not. A nil function: nobody knows.
 	DiskFull func() error
+	// MayWatch reports whether objects of a bucket may start runs of a namespace; nil: none may.
+	MayWatch func(namespace, bucket string) bool
 	// Enrolment says how executors get credentials of their own.
 	Enrolment Enrolment
 	// MaxBacklog is how many runs of a tier may wait for executors before none is taken by hand; 0 is any number.
@@ -139,7 +141,7 @@ func New(store Store, blobs Blobs, queue Queue, log *slog.Logger, config Config)
 	s.namespaces.Namespaces = access.NewNamespaces(store, config.Now)
 	s.runBytes = access.NewRunBytes(store)
 	s.Jobs, s.DAGs, s.Audit = newJobs(s), newDAGs(s), audit.New(store)
-	s.enrolled = enrol.New(store, config.Enrolment.Issuer, config.Enrolment.Life, config.Now)
+	s.enrolled = enrol.New(store, config.Enrolment.Config, config.Now)
 	s.Access = access.New(store, config.RootToken, config.Now)
 	return s
 }

@@ -111,6 +111,11 @@ func (f Followers) Start(ctx context.Context, namespace, name string, event trig
 	if err != nil {
 		return err
 	}
+	if event.Source == trigger.Objects { // it may have been closed since the definition was saved
+		if faults := f.s.bucketFaults(namespace, of.triggers); len(faults) > 0 {
+			return f.Refuse(ctx, namespace, name, event, faults[0].Message)
+		}
+	}
 	started, err := f.s.startEvent(ctx, namespace, name, of, event)
 	var refused *Error
 	switch {
@@ -222,6 +227,8 @@ type ShownTrigger struct {
 	Source trigger.Source
 	// Path is that of a webhook, Secret the name of its secret.
 	Path, Secret string
+	// Subject is the whole subject of NATS that messages are published to, and Bucket and Prefix say where objects appear.
+	Subject, Bucket, Prefix string
 	// Upstreams are those of AfterSuccess.
 	Upstreams []ShownUpstream
 	// Problem says why events start nothing now; "" if they do.
@@ -275,6 +282,18 @@ func (s *Service) TriggersOf(ctx context.Context, namespace, name string) ([]Sho
 		}
 		shown = append(shown, hook)
 	}
+	if message := of.triggers.Message; message != nil {
+		shown = append(shown, ShownTrigger{
+			Source: trigger.Message, Subject: "triggers." + namespace + "." + message.Subject, Problem: problem, Last: last(trigger.Message),
+		})
+	}
+	if objects := of.triggers.Objects; objects != nil {
+		one := ShownTrigger{Source: trigger.Objects, Bucket: objects.Bucket, Prefix: objects.Prefix, Problem: problem, Last: last(trigger.Objects)}
+		if faults := s.bucketFaults(namespace, of.triggers); len(faults) > 0 {
+			one.Problem = sentence(faults[0].Message)
+		}
+		shown = append(shown, one)
+	}
 	if len(of.triggers.AfterSuccess) > 0 {
 		after := ShownTrigger{Source: trigger.AfterSuccess, Problem: problem, Last: last(trigger.AfterSuccess)}
 		for _, upstream := range of.triggers.Upstreams(namespace) {
@@ -303,6 +322,7 @@ func (s *Service) triggerFaults(ctx context.Context, namespace, name string, tri
 	if err != nil {
 		return nil, err
 	}
+	faults = append(faults, s.bucketFaults(namespace, triggers)...)
 	add := func(code, at, format string, args ...any) {
 		refused := field(code, at, format, args...)
 		faults = append(faults, taskFault{refused.Fields[0], code})
@@ -361,10 +381,34 @@ func (s *Service) hookFaults(ctx context.Context, namespace string, triggers *sp
 	return s.secretFaults(ctx, namespace, "body.triggers", map[string]string{"webhook.secret": triggers.HookSecret()})
 }
 
-// follow lets the engines know which definitions are waited for, before the one is saved that waits.
+// bucketFaults says why a definition may not wait for objects.
+func (s *Service) bucketFaults(namespace string, triggers *spec.Triggers) []taskFault {
+	if triggers == nil || triggers.Objects == nil || s.config.MayWatch != nil && s.config.MayWatch(namespace, triggers.Objects.Bucket) {
+		return nil
+	}
+	const code = "bucket_not_open"
+	refused := field(code, "body.triggers.objects.bucket",
+		"the bucket %s is not open to the namespace %s: ask who runs the server to start it with --trigger-bucket %[2]s=%[1]s", triggers.Objects.Bucket, namespace)
+	return []taskFault{{refused.Fields[0], code}}
+}
+
+// follow lets the engines know what is waited for, before the definition is saved that waits.
 func (s *Service) follow(ctx context.Context, namespace, name string, triggers *spec.Triggers) error {
+	if triggers == nil {
+		return nil
+	}
 	if upstreams := triggers.Upstreams(namespace); len(upstreams) > 0 {
-		return s.triggers.Follow(ctx, namespace, name, upstreams)
+		if err := s.triggers.Follow(ctx, namespace, name, upstreams); err != nil {
+			return err
+		}
+	}
+	if triggers.Message != nil {
+		if err := s.triggers.Listen(ctx, namespace, name, triggers.Message.Subject); err != nil {
+			return err
+		}
+	}
+	if triggers.Objects != nil {
+		return s.triggers.Watch(ctx, namespace, name, triggers.Objects.Bucket, triggers.Objects.Prefix)
 	}
 	return nil
 }

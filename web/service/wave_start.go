@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
 
-// StartWave asks for a wave of a DAG by hand: all roots start at once, as soon as no other wave is open. Asked twice with
+// StartWave asks for a wave of a DAG by hand: all roots start at once, at the time that is asked for or as soon as no other wave is open. Asked twice with
 // one key it returns the first wave, with existed true; asked with it for something else it refuses.
 func (s *Service) StartWave(ctx context.Context, namespace, name string, start Start) (wave engine.Wave, existed bool, err error) {
 	dag, err := s.DAGs.Get(ctx, namespace, name)
@@ -18,9 +19,6 @@ func (s *Service) StartWave(ctx context.Context, namespace, name string, start S
 	}
 	if err := start.check(); err != nil {
 		return engine.Wave{}, false, err
-	}
-	if start.At.After(s.now()) {
-		return engine.Wave{}, false, field("at_of_a_wave", "body.at", "a wave begins as soon as no other is open: leave at out, or give the roots a schedule")
 	}
 	faults, err := s.taskFaults(ctx, namespace, &dag.Spec)
 	if err != nil {
@@ -32,7 +30,7 @@ func (s *Service) StartWave(ctx context.Context, namespace, name string, start S
 	if err := s.hasRoomForDAG(ctx, &dag.Spec); err != nil {
 		return engine.Wave{}, false, err
 	}
-	if err := s.maySubmit(ctx, namespace, 1); err != nil {
+	if err := s.maySubmit(ctx, namespace, waitsNow(!start.At.After(s.now()))); err != nil {
 		return engine.Wave{}, false, err
 	}
 	key := start.Key
@@ -41,6 +39,9 @@ func (s *Service) StartWave(ctx context.Context, namespace, name string, start S
 	}
 	wave = s.newWave(&dag, key, start.trigger(), start.By)
 	wave.Payload, wave.Args = start.Payload, start.Args
+	if start.At.After(wave.CreatedAt) {
+		wave.NotBefore = start.At.UTC().Truncate(time.Millisecond)
+	}
 	stored, existed, err := s.waves().start(ctx, s, startWave(&wave), start.Key != "")
 	if err != nil {
 		return engine.Wave{}, false, fmt.Errorf("start wave %s: %w", wave.ID, err)
@@ -76,6 +77,8 @@ func (s *Start) differsFromWave(wave *engine.Wave) string {
 		return "payload"
 	case !maps.Equal(s.Args, wave.Args):
 		return "args"
+	case s.atDiffers(wave.CreatedAt, wave.NotBefore):
+		return "at"
 	}
 	return ""
 }

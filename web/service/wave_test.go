@@ -43,14 +43,21 @@ func TestWaveIsAskedForOncePerKey(t *testing.T) {
 	if len(left) != 1 || left[0].Kind != engine.CommandStartWave || left[0].RunID != wave.ID || left[0].JobUID != d.UID {
 		t.Errorf("left %+v", left)
 	}
-	ask.Payload = nil
-	_, _, err = w.StartWave(t.Context(), "default", "etl", ask)
-	refused(t, err, service.KindInvalid, "key_reused")
+	for _, other := range []service.Start{{By: ask.By, Key: ask.Key, Args: ask.Args}, {By: ask.By, Key: ask.Key, Args: ask.Args, Payload: ask.Payload, At: w.Now.Add(time.Hour)}} {
+		_, _, err = w.StartWave(t.Context(), "default", "etl", other)
+		refused(t, err, service.KindInvalid, "key_reused")
+	}
+	ask.Key, ask.At = "later", w.Now.Add(time.Hour)
+	if wave, _, err = w.StartWave(t.Context(), "default", "etl", ask); err != nil || !wave.NotBefore.Equal(ask.At) {
+		t.Errorf("for later: %+v %v", wave, err)
+	}
+	if _, existed, err = w.StartWave(t.Context(), "default", "etl", ask); err != nil || !existed {
+		t.Errorf("for later, once more: %t %v", existed, err)
+	}
 	for code, bad := range map[string]service.Start{
 		"payload_not_json":  {Payload: json.RawMessage("x")},
 		"payload_too_large": {Payload: json.RawMessage(`"` + strings.Repeat("x", service.MaxPayload) + `"`)},
 		"invalid_argument":  {Args: map[string]string{"TIDEWHEEL_JOB": "x"}},
-		"at_of_a_wave":      {At: w.Now.Add(time.Hour)},
 	} {
 		_, _, err := w.StartWave(t.Context(), "default", "etl", bad)
 		refused(t, err, service.KindInvalid, code)

@@ -124,6 +124,9 @@ func jobHead(job *engine.Job, head *templates.Head) {
 	head.Rhythm = "Runs " + scheduleWords(job) + "."
 	if job.Spec.Manual() {
 		head.Rhythm = "Runs manually only."
+		if job.Spec.Triggers.Starts() {
+			head.Rhythm = "Runs when an event triggers it, or manually."
+		}
 	}
 }
 

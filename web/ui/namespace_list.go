@@ -10,6 +10,7 @@ import (
 
 	"github.com/tidewheel/tidewheel/access"
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/spec"
 	"github.com/tidewheel/tidewheel/templates"
 	"github.com/tidewheel/tidewheel/web/service"
 )
@@ -40,6 +41,9 @@ func (u *UI) namespaces(c echo.Context, status int, view templates.Namespaces, c
 			return err
 		}
 		row.Usage = quotaUse(&all[i].Quota, &usage)
+		if keep := all[i].Retention; keep != (spec.Retention{}) {
+			row.Usage = append(row.Usage, templates.QuotaUse{What: "History kept", Used: keep.String()})
+		}
 		if row.Name == changed {
 			row.Problem = problem
 		}

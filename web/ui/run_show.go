@@ -62,6 +62,9 @@ func (u *UI) runShow(c echo.Context) error {
 	return u.show(c, templates.RunPage(view), nil)
 }
 
+// lastLinesShown is how many lines of the output stand beside the reason of a failure.
+const lastLinesShown = 3
+
 // addContext adds what the run itself does not hold: the definition as it was, its effects, and the way to the last good run.
 func (u *UI) addContext(ctx context.Context, run *engine.Run, view *templates.Run) error {
 	definition, known, err := u.service.DefinitionOf(ctx, run)
@@ -74,6 +77,9 @@ func (u *UI) addContext(ctx context.Context, run *engine.Run, view *templates.Ru
 		return err
 	}
 	view.Happens, view.TryOf = happens(run, definition.Spec.Retry.MaxAttempts)
+	if run.Status == engine.StatusFailed || run.Status == engine.StatusTimedOut || run.Status == engine.StatusDead {
+		view.LastLines = run.LastLines(lastLinesShown)
+	}
 	if run.Status.Terminal() && run.Status != engine.StatusSucceeded && run.Status != engine.StatusSkipped {
 		_, found, err := u.service.LastGoodRun(ctx, run)
 		if err != nil {

@@ -44,6 +44,8 @@ func (u *UI) whyNot(ctx context.Context, filter *engine.RunFilter, ran bool) (*t
 	switch {
 	case job.Paused:
 		why.Lines = append(why.Lines, fmt.Sprintf("It has been paused since %s UTC, by %s.", job.PausedAt.UTC().Format("2006-01-02 15:04:05"), job.PausedBy))
+	case job.Spec.Manual() && job.Spec.Triggers.Starts():
+		why.Lines = append(why.Lines, "It has no schedule: it runs when an event triggers it, or manually.")
 	case job.Spec.Manual():
 		why.Lines = append(why.Lines, "It has no schedule: it runs only when triggered manually.")
 	default:

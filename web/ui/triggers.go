@@ -26,7 +26,7 @@ func (u *UI) viewTrigger(one *service.ShownTrigger, host string, dag bool) templ
 	if u.config.PublicURL != "" {
 		host = u.config.PublicURL
 	}
-	view := templates.ShownTrigger{Secret: one.Secret, Problem: one.Problem}
+	view := templates.ShownTrigger{Secret: one.Secret, Subject: one.Subject, Bucket: one.Bucket, Prefix: one.Prefix, Problem: one.Problem}
 	if one.Path != "" {
 		view.URL = host + one.Path
 	}

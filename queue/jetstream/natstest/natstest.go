@@ -4,11 +4,13 @@ package natstest
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/jwt/v2"
 	natsserver "github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 )
 
@@ -59,18 +61,9 @@ func Start(t testing.TB, line int32) *Server {
 			t.Fatal(err)
 		}
 	}
-	server, err := natsserver.NewServer(&natsserver.Options{
-		Host: "127.0.0.1", Port: natsserver.RANDOM_PORT, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(),
+	url := serve(t, &natsserver.Options{
 		TrustedOperators: []*jwt.OperatorClaims{operator}, SystemAccount: public["system"], AccountResolver: resolver, MaxControlLine: line,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server.Start()
-	t.Cleanup(func() { server.Shutdown(); server.WaitForShutdown() })
-	if !server.ReadyForConnections(30 * time.Second) {
-		t.Fatal("the NATS does not start")
-	}
 	user := encode(jwt.NewUserClaims(public["user"]), "account")
 	userSeed, err := keys["user"].Seed()
 	if err != nil {
@@ -86,7 +79,7 @@ func Start(t testing.TB, line int32) *Server {
 	}
 	dir := t.TempDir()
 	made := &Server{
-		URL: server.ClientURL(), Account: public["account"],
+		URL: url, Account: public["account"],
 		CredentialsFile: filepath.Join(dir, "engine.creds"), SigningKeyFile: filepath.Join(dir, "account.nk"),
 	}
 	for path, text := range map[string][]byte{made.CredentialsFile: creds, made.SigningKeyFile: signing} {
@@ -95,4 +88,45 @@ func Start(t testing.TB, line int32) *Server {
 		}
 	}
 	return made
+}
+
+// Configured starts one that reads a configuration file, like Start.
+func Configured(t testing.TB, path string) (url string) {
+	t.Helper()
+	options := &natsserver.Options{}
+	if err := options.ProcessConfigFile(path); err != nil {
+		t.Fatal(err)
+	}
+	return serve(t, options)
+}
+
+// serve starts one on a free port of the loopback interface, with JetStream in a temporary folder, until the test ends.
+func serve(t testing.TB, options *natsserver.Options) (url string) {
+	t.Helper()
+	options.Host, options.Port, options.NoSigs, options.NoLog = "127.0.0.1", natsserver.RANDOM_PORT, true, true
+	options.JetStream, options.StoreDir = true, t.TempDir()
+	server, err := natsserver.NewServer(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Start()
+	t.Cleanup(func() { server.Shutdown(); server.WaitForShutdown() })
+	if !server.ReadyForConnections(30 * time.Second) {
+		t.Fatal("the NATS does not start")
+	}
+	return server.ClientURL()
+}
+
+// Publish stores a message in the stream that takes its subject.
+func Publish(t testing.TB, url, user, password, subject, data string) {
+	t.Helper()
+	conn, err := nats.Connect(url, nats.UserInfo(user, password))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	answer, err := conn.Request(subject, []byte(data), 10*time.Second)
+	if err != nil || !strings.Contains(string(answer.Data), `"seq"`) {
+		t.Fatalf("publish to %s: %v, %v", subject, answer, err)
+	}
 }

@@ -62,7 +62,7 @@ func BenchmarkExpiry(b *testing.B) {
 	written := float64(b.N) / time.Since(began).Seconds()
 	b.ResetTimer()
 	for removed := 0; removed < b.N; {
-		expired, err := store.ExpireRuns(b.Context(), []int{7}, faultNoon.Add(1000*time.Hour), 5000)
+		expired, err := store.ExpireRuns(b.Context(), []int{7}, engine.Expiry{Before: faultNoon.Add(1000 * time.Hour)}, 5000)
 		if must(b, err); expired.Count == 0 {
 			b.Fatalf("%d of %d runs were removed", removed, b.N)
 		}

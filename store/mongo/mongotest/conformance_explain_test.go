@@ -208,15 +208,33 @@ func readsFollowIndexes(t *testing.T, uri string, database *driver.Database) {
 		}},
 		{"edits of other programs", 1, func() error { _, err := store.Edits().Adopt(ctx); return err }},
 		{"pending DAGs", 0, func() error { _, err := store.PendingDAGs(ctx, shards, 100); return err }},
-		{"waves to expire", 399, func() error { _, err := store.ExpireWaves(ctx, now.Add(time.Hour), 10); return err }},
+		{"waves to expire", 399, func() error {
+			_, err := store.ExpireWaves(ctx, engine.Expiry{Before: now.Add(time.Hour)}, 10)
+			return err
+		}},
+		{"waves of a DAG to expire", 12, func() error {
+			_, err := store.ExpireWavesOf(ctx, dag, engine.OwnExpiry{Newest: 1000}, 10)
+			return err
+		}},
+		{"runs of a job to expire", 12, func() error {
+			_, err := store.ExpireRunsOf(ctx, uid, engine.OwnExpiry{Newest: 10, Settled: now.Add(-time.Hour)}, 10)
+			return err
+		}},
+		{"jobs with a retention of their own", 0, func() error {
+			_, _, err := store.Jobs().List(ctx, engine.DefinitionFilter{Retaining: true, Limit: 10})
+			return err
+		}},
 		{"runs to expire", 10, func() error {
-			_, err := store.ExpireRuns(ctx, []int{engine.ShardOf(uid)}, now.Add(time.Hour), 10)
+			_, err := store.ExpireRuns(ctx, []int{engine.ShardOf(uid)}, engine.Expiry{Before: now.Add(time.Hour)}, 10)
 			return err
 		}},
 		{"effects of a run", 3, func() error { _, _, err := store.Effects(ctx, batch.Runs[7].ID, "", 10); return err }},
 		{"an effect", 1, func() error { _, err := store.Effect(ctx, batch.Runs[7].ID, "charge"); return err }},
 		{"effects to expire", 11, func() error { _, err := store.ExpireEffects(ctx, now.Add(time.Hour), 10); return err }},
-		{"slots to expire", 10, func() error { _, err := store.ExpireSlots(ctx, now.Add(time.Hour), 10); return err }},
+		{"slots to expire", 10, func() error {
+			_, err := store.ExpireSlots(ctx, engine.Expiry{Before: now.Add(time.Hour)}, 10)
+			return err
+		}},
 	} {
 		if err := read.do(); err != nil {
 			t.Fatalf("%s: %v", read.name, err)

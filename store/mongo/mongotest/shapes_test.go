@@ -87,6 +87,17 @@ var excuses = []struct {
 	{"what runs and waits is little, however long the history", func(shape *shapes.Shape, verdict *shapes.Verdict) bool {
 		return shape.Collection == "runs" && !(names(shape, "job_uid") && slices.Contains(verdict.Residual, "job_uid")) && slices.Contains(shape.Conditions, shapes.Condition{Field: "active", Kind: shapes.Equal, Value: "true"})
 	}},
+	{"where namespaces or jobs have a retention of their own, what others keep longer is looked at once", func(shape *shapes.Shape, verdict *shapes.Verdict) bool {
+		ages := map[string]string{"runs": "ended_at", "waves": "finished_at", "slots": "to", "dead_letters": "at"}
+		return names(shape, ages[shape.Collection]) && !slices.Contains(verdict.Residual, ages[shape.Collection]) && only(verdict, "namespace", "job_uid", "dag_uid", "bare", "open")
+	}},
+	{"of what one job or one DAG made long ago nearly all has ended, and long ago", func(shape *shapes.Shape, verdict *shapes.Verdict) bool {
+		return (names(shape, "created_at") || shape.Limited) && (has(shape, "job_uid") || has(shape, "dag_uid")) && !slices.Contains(verdict.Residual, "job_uid") &&
+			!slices.Contains(verdict.Residual, "dag_uid") && only(verdict, "active", "bare", "ended_at", "shard", "open", "epoch", "finished_at")
+	}},
+	{"the runs of a wave that has ended have ended", func(shape *shapes.Shape, verdict *shapes.Verdict) bool {
+		return shape.Collection == "runs" && names(shape, "_id") && only(verdict, "active", "bare", "shard")
+	}},
 }
 
 func has(shape *shapes.Shape, field string) bool {

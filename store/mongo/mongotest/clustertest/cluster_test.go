@@ -163,10 +163,12 @@ func (c *cluster) member(name, roles string, more ...string) *node {
 	return c.node(name, func() *exec.Cmd {
 		program, keys := c.program, []string(nil)
 		if c.older[name] {
-			program = c.earlier // it knows no keys of tasks
-		} else if roles == "engine" {
+			program = c.earlier
+		}
+		switch roles {
+		case "engine":
 			keys = []string{"--task-keys-file", filepath.Join(c.dir, privateTaskKeys)}
-		} else if roles == "executor" {
+		case "executor":
 			keys = []string{"--task-keys-file", filepath.Join(c.dir, publicTaskKeys)}
 		}
 		return c.command(program, name, roles, append([]string{

@@ -5,5 +5,6 @@
 //	go test ./clustertest -v -args -long -rate 60
 //
 // What is lost or doubled fails it on any machine; how long it takes until jobs begin in time again, with -long or -strict
-// only. The version that works beside this one is built from the history of the repository, by the name in the file PREVIOUS.
+// only. The version that works beside this one, and the one that is refused beside it, are built from the history of the repository, by the
+// names in the files PREVIOUS and REFUSED.
 package clustertest

@@ -27,7 +27,7 @@ var (
 	logs   = flag.String("logs", "", "a folder for what the nodes say; by default it is shown if the test fails")
 	old    = flag.String("old", "", "the program of an earlier version that works beside this one; by default it is built from what PREVIOUS names")
 	racing = flag.Bool("racing", false, "build the program with the race detector; a race ends its node with an error")
-	short  = flag.Bool("short-form", false, "only what matters most: an engine and a NATS server are killed, and all is restarted")
+	short  = flag.Bool("short-form", false, "only what matters most: an engine and a NATS server are killed, all is restarted, and an earlier version works beside this one")
 	strict = flag.Bool("strict", false, "allow nothing for what the machine was measured to take for the same slots without a fault; -long does so, too")
 )
 

@@ -110,7 +110,7 @@ func (n *node) hear(life *life, from io.Reader) {
 			count, _ := strconv.Atoi(owned[1])
 			n.happens.note(func() { life.shards, life.at = count, time.Now() })
 		}
-		if strings.Contains(line, "is ready") {
+		if strings.Contains(line, "is ready") && !strings.Contains(line, "level=") { // nodes log that MongoDB is
 			n.happens.note(func() { life.ready = true })
 		}
 	}

@@ -57,7 +57,7 @@ func (c *cluster) scenarios(ctx context.Context) []scenario {
 }
 
 // shortForm are the scenarios of -short-form, as -only names them.
-const shortForm = "1,2,8,11"
+const shortForm = "1,2,8,9,11"
 
 // chosen are those that -only names, in its order.
 func chosen(t *testing.T, all []scenario) []scenario {

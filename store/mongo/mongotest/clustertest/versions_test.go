@@ -15,26 +15,22 @@ import (
 	"github.com/tidewheel/tidewheel/e2e"
 )
 
-// mixVersions puts an earlier version in the place of a web node and an executor, kills engines, and brings this version back,
-// one node after the other: as an update does that begins with the engines. The version that PREVIOUS names signs no tasks:
-// executors of this one would refuse what its engines send (docs/deploy.md).
+// mixVersions puts an earlier version in the place of an engine, a web node and an executor, kills engines of either version, and
+// brings this version back, one node after the other: as an update does, or one that is taken back.
 func (c *cluster) mixVersions(t *testing.T, l *load) {
 	c.earlier = *old
 	if c.earlier == "" {
-		var err error
-		if c.earlier, err = buildPrevious(t.Context(), folder(t)); err != nil {
-			t.Skipf("NOT RUN: an earlier version beside this one: %v", err)
-		}
+		c.earlier = buildEarlier(t, "PREVIOUS")
 	}
-	web, owner, executor := c.webs[1], c.engines[1], c.executors[0]
-	for _, n := range []*node{web, executor} {
+	web, owner, executor, earlier := c.webs[1], c.engines[1], c.executors[0], c.engines[0]
+	for _, n := range []*node{web, executor, earlier} {
 		n.stop()
 		c.older[n.name] = true
 		n.start()
 	}
 	c.awaitShards(t, c.engines...)
 	l.journal.awaitStarts(t, *rate)
-	for _, killed := range []*node{c.engines[0], owner} {
+	for _, killed := range []*node{earlier, owner} {
 		rest := without(c.engines, killed)
 		killed.kill()
 		c.awaitShards(t, rest...)
@@ -43,7 +39,7 @@ func (c *cluster) mixVersions(t *testing.T, l *load) {
 		c.awaitShards(t, c.engines...)
 	}
 	clear(c.older)
-	for _, n := range []*node{executor, web} {
+	for _, n := range []*node{earlier, executor, web} {
 		n.stop()
 		n.start()
 		l.journal.awaitStarts(t, *rate/2)
@@ -60,13 +56,27 @@ func without(nodes []*node, one *node) (rest []*node) {
 	return rest
 }
 
-// buildPrevious makes the program of the version that PREVIOUS names, from the history of the repository.
-func buildPrevious(ctx context.Context, dir string) (program string, err error) {
-	root, err := e2e.Root(ctx)
-	if err != nil {
-		return "", err
+// buildEarlier makes the program of the version that a file names, from the history of the repository.
+func buildEarlier(t *testing.T, file string) (program string) {
+	t.Helper()
+	version, err := named(file)
+	if err == nil {
+		program, err = build(t.Context(), folder(t), version)
 	}
-	version, err := previous()
+	if errors.Is(err, errNoHistory) {
+		t.Skipf("NOT RUN: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+// errNoHistory says that the clone lacks a commit.
+var errNoHistory = errors.New("the clone has no such commit: run git fetch --unshallow, or give the program of that version by -old")
+
+func build(ctx context.Context, dir, version string) (program string, err error) {
+	root, err := e2e.Root(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -78,12 +88,15 @@ func buildPrevious(ctx context.Context, dir string) (program string, err error) 
 		}
 		return nil
 	}
+	if err := in(root, "git", "cat-file", "-e", version+"^{commit}"); err != nil {
+		return "", fmt.Errorf("%s: %w", version, errNoHistory)
+	}
 	source, packed := filepath.Join(dir, "source"), filepath.Join(dir, "source.tar")
 	if err := os.Mkdir(source, 0o755); err != nil {
 		return "", err
 	}
 	if err := in(root, "git", "archive", "-o", packed, version); err != nil {
-		return "", fmt.Errorf("the history of the repository is needed: %w", err)
+		return "", err
 	}
 	if err := in(source, "tar", "-xf", packed); err != nil {
 		return "", err
@@ -96,13 +109,13 @@ func buildPrevious(ctx context.Context, dir string) (program string, err error) 
 	if err := os.CopyFS(dist, os.DirFS(filepath.Join(root, "static", "dist"))); err != nil {
 		return "", err
 	}
-	program = filepath.Join(dir, "previous")
+	program = filepath.Join(dir, "earlier")
 	return program, in(source, "go", "build", "-trimpath", "-o", program, "./cmd/tidewheel") // the next time it comes from the cache
 }
 
-// previous reads PREVIOUS.
-func previous() (string, error) {
-	text, err := os.ReadFile("PREVIOUS")
+// named returns the version in a file, which is its line that is no comment.
+func named(file string) (string, error) {
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return "", err
 	}
@@ -111,5 +124,5 @@ func previous() (string, error) {
 			return line, nil
 		}
 	}
-	return "", errors.New("PREVIOUS names no version")
+	return "", fmt.Errorf("%s names no version", file)
 }

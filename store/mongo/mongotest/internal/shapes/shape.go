@@ -91,7 +91,7 @@ func Of(command bson.Raw) ([]Shape, error) {
 	name := elements[0].Key()
 	collection, _ := elements[0].Value().StringValueOK()
 	for _, bad := range []string{"skip", "hint", "min", "max"} {
-		if value, err := command.LookupErr(bad); err == nil && (bad != "skip" || !keysOnly(command)) {
+		if value, err := command.LookupErr(bad); err == nil && (bad != "skip" || !keysOnly(command) && !ofOne(command)) {
 			return nil, fmt.Errorf("%s of %s has %s: %s", name, collection, bad, value)
 		}
 	}
@@ -234,7 +234,7 @@ func condition(field string, value bson.RawValue) (Condition, error) {
 			one.Kind = Range
 		case "$exists":
 			one.Kind = Exists
-		case "$ne", "$not":
+		case "$ne", "$not", "$nin":
 			one.Kind = Other
 		default:
 			return one, fmt.Errorf("%s of %s is not known here", element.Key(), field)
@@ -254,6 +254,16 @@ func keysOf(order bson.RawValue) (keys []Key, err error) {
 		keys = append(keys, Key{element.Key(), direction < 0})
 	}
 	return keys, err
+}
+
+// ofOne reports whether a find is for what one job or one DAG has: what it passes over is as much as their user asked to keep.
+func ofOne(command bson.Raw) bool {
+	for _, uid := range []string{"job_uid", "dag_uid"} {
+		if value, err := command.LookupErr("filter", uid); err == nil && value.Type == bson.TypeString {
+			return true
+		}
+	}
+	return false
 }
 
 // keysOnly reports whether a find asks for no more than fields that the index has which gives the order.
