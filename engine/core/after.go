@@ -65,8 +65,8 @@ func (c *Core) nextAfter(j *job, end time.Time) {
 		end = c.now
 	}
 	// No slot comes again: not where the wall clock went back; nor where the run had ended long before an edit, was tried
-	// again by hand, and is cancelled while it waits; nor where a form before the edit had it.
-	end = plan.Later(end, plan.Later(j.task.Slot, j.def.UpdatedAt))
+	// again by hand, and is cancelled while it waits; nor where a form before an edit had it.
+	end = plan.Later(plan.Later(end, j.task.Accounted), plan.Later(j.task.Slot, j.def.UpdatedAt))
 	for _, taken := range j.task.Taken {
 		end = plan.Later(end, taken)
 	}

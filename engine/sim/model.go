@@ -7,7 +7,6 @@ import (
 
 	"github.com/tidewheel/tidewheel/cron"
 	"github.com/tidewheel/tidewheel/engine"
-	"github.com/tidewheel/tidewheel/engine/plan"
 	"github.com/tidewheel/tidewheel/spec"
 )
 
@@ -48,7 +47,8 @@ type revision struct {
 	deleted     bool
 	stamp       time.Time
 	elapsed     time.Duration
-	handledWall time.Time     // by the engine's clock, or when it was known if the clock went back since; zero if it has not acted on it by itself
+	handledWall time.Time     // by the engine's clock; zero if it has not acted on it by itself
+	decided     time.Time     // slots up to here may have been decided until then: a clock had come so far, and looks ahead
 	handled     time.Duration // when that was
 	known       time.Time     // when it was first known to the engine that did, by that one's clock
 }
@@ -138,8 +138,8 @@ func (m *jobModel) acted(w *world, handled engine.JobHandled) {
 		if r.number != handled.Revision || !r.handledWall.IsZero() {
 			continue
 		}
-		r.known, r.handled = w.truth.taken.revised[version{handled.UID, r.number}], w.elapsed
-		r.handledWall = plan.Later(w.truth.now, r.known)
+		r.handledWall, r.handled, r.known = w.truth.now, w.elapsed, w.truth.taken.revised[version{handled.UID, r.number}]
+		r.decided = w.peak.Add(w.config.Core.Lead)
 		for n := range m.forms {
 			if f := &m.forms[n]; f.generation == r.generation && f.handled == 0 {
 				f.replaces(w, m, i)

@@ -26,8 +26,8 @@ func (o *owners) working(e *driver, shards []int, tokens []uint64) {
 	w := o.w
 	for i, shard := range shards {
 		at := &o.of[shard]
-		if token := tokens[i]; token > 0 && token <= w.leases.revision { // a higher one was lost
-			if token < o.tokens[shard] && !o.mayBelieve(e) {
+		if token := tokens[i]; token > 0 && token <= w.leases.revision && !o.mayBelieve(e) { // else it may be one that was lost
+			if token < o.tokens[shard] {
 				w.fail("the token of a shard grows", "%s works on shard %d under token %d, after %d", e.group.name, shard, token, o.tokens[shard])
 			}
 			o.tokens[shard] = max(o.tokens[shard], token)

@@ -178,12 +178,12 @@ func (t *truth) replaced(m *jobModel, run *shadow, batch *engine.Batch) bool {
 }
 
 // rootGaveUp checks that a root whose slot is skipped has had one in the open wave, or has one for the next; and that the slot is none of a
-// pause which are all caught up.
+// pause which are all caught up: one that may have been decided before the engine heard of the pause is none.
 func (t *truth) rootGaveUp(entry *engine.SlotRange) {
 	dagUID, root := engine.RunJob(entry.JobUID), engine.RootOf(entry.JobUID)
 	if m := t.w.users.planner(entry.JobUID); m.formOf(entry.Generation).spec.CatchUp.Policy == spec.CatchUpAll {
 		for i, r := range m.revisions {
-			if r.paused && !r.handledWall.IsZero() && entry.To.After(r.handledWall) && m.pausedFor(i, entry.To, entry.Generation) {
+			if r.paused && !r.handledWall.IsZero() && entry.To.After(r.decided) && m.pausedFor(i, entry.To, entry.Generation) {
 				t.w.fail("all slots of a pause are caught up", "slot %s of root %s is skipped, and was in a pause", entry.To, entry.JobUID)
 			}
 		}
