@@ -43,8 +43,8 @@
 //   - That one engine at a time believes to own a shard. Two may after a standstill, for wakesWithin; after one in which the clock stood
 //     still, too, or after the table of leases lost writes, for the life of a lease (mayBelieve in owners_leased.go). Only
 //     the one that took the shard last writes (commit in truth.go).
-//   - That a former owner publishes nothing of a run that has ended since. It may for as long as it is unaware (wanted in promises.go), of
-//     what it had committed; the owner never does.
+//   - That a former owner publishes nothing of a run that has ended since. It may for as long as it is unaware (wanted in promises.go), or
+//     after a standstill believes to own the shard (mayBelieve), of what it had committed; the owner never does.
 //
 // Under "Slots: none is lost":
 //
