@@ -75,7 +75,7 @@ func stored(t *testing.T, folder string) (as enrolledAs) {
 }
 
 func TestEnrolledExecutorRunsIsRenewedFollowsKeysAndIsRevoked(t *testing.T) {
-	s := enrolmentSiteFor(t, 4*time.Second)
+	s := enrolmentSiteFor(t, 8*time.Second)
 	config := s.enrol("quay-7", "light")
 	node, err := startNode(t, config)
 	if err != nil {
@@ -91,7 +91,7 @@ func TestEnrolledExecutorRunsIsRenewedFollowsKeysAndIsRevoked(t *testing.T) {
 	if len(executors) != 1 || executors[0].Rights != string(engine.RightsOfTier) || !strings.HasPrefix(executors[0].ID, "quay-7-") {
 		t.Errorf("the executors are %+v", executors)
 	}
-	for began := time.Now(); time.Since(began) < 9*time.Second; { // two lives of its credentials
+	for began := time.Now(); time.Since(began) < 17*time.Second; { // two lives of its credentials
 		s.greeting()
 	}
 	if now := stored(t, config.Enrolment); now.JWT == first.JWT || !now.Expires.After(first.Expires) {
@@ -143,7 +143,7 @@ func TestExecutorEnrolsForANATSInOperatorMode(t *testing.T) {
 	config := serverConfigFor(t)
 	config.NATSURL, config.NATSCredentials = nats.URL, nats.CredentialsFile
 	config.NATSAccountKeyFile, config.NATSAccount = nats.SigningKeyFile, nats.Account
-	s := enrolmentSiteOn(t, config, 4*time.Second, nats.URL)
+	s := enrolmentSiteOn(t, config, 8*time.Second, nats.URL)
 	own := s.enrol("quay-7", "light")
 	if _, err := startNode(t, own); err != nil {
 		t.Fatal(err)
