@@ -71,7 +71,7 @@ var incidentGuards = []mutant{
 		held: test{"engine/core", "^TestWhatIsNotAskedForAnyMoreGoesSilently$"},
 		file: coreIncident,
 		old:  "		return is && notify.ID == i.ID\n",
-		new:  "		return is && tell.ID == \"\"\n",
+		new:  "		return is && notify.ID == \"\"\n",
 	},
 	{
 		name: "silence-paused", guard: "what is paused does not fall silent",
