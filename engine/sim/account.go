@@ -283,9 +283,15 @@ func (m *jobModel) stoodStill(run *engine.Run, handled, came time.Duration) bool
 	if handled == 0 {
 		return false
 	}
+	generation := run.Generation
+	for _, f := range m.forms { // a root's slot may be of a later form than the wave that it came in
+		if f.handled > 0 && f.handled < came && names(f.schedule, run.Slot) {
+			generation = max(generation, f.generation)
+		}
+	}
 	for i, r := range m.revisions {
 		known := r.paused && !r.handledWall.IsZero() && came > r.handled
-		if known && run.Slot.After(r.handledWall) && m.pausedFor(i, run.Slot, run.Generation) {
+		if known && run.Slot.After(r.handledWall) && m.pausedFor(i, run.Slot, generation) {
 			return true
 		}
 	}
