@@ -16,7 +16,7 @@ type Kind struct {
 	tabs    []tabLink
 
 	// What the dialogs say.
-	run, payload, variables, variablesHint, pause, delete string
+	run, payload, variables, variablesHint, pause, delete, deleteMany string
 	// What the page of a backfill says.
 	backfill, backfillHint, backfilled string
 	// What the page of its slots says.
@@ -59,6 +59,7 @@ var (
 		variablesHint: "One NAME=value per line, added to those of the definition for this run only.",
 		pause:         "No slot fires until the job is resumed; its catch-up policy then decides about the slots in between. Running runs continue.",
 		delete:        "Its schedule ends and its definition is deleted with all generations. Running runs finish; past runs stay in the history.",
+		deleteMany:    "Their schedules end and their definitions are deleted with all generations. Running runs finish; past runs stay in the history.",
 		backfill:      "Run past slots",
 		backfillHint:  "Runs the slots of a range that have no run yet, one after another, the oldest first. The first step only lists them.",
 		backfilled:    "Every slot of this range has run",
@@ -84,6 +85,7 @@ var (
 		variablesHint: "One NAME=value per line, for this wave only: conditions read them as args, programs in their environment.",
 		pause:         "No slot opens a wave until the DAG is resumed; the catch-up policy then decides about the slots in between. A running wave continues.",
 		delete:        "Its schedules end and its definition is deleted with all generations. A running wave is cancelled; past waves and runs stay in the history.",
+		deleteMany:    "Their schedules end and their definitions are deleted with all generations. Running waves are cancelled; past waves and runs stay in the history.",
 		backfill:      "Run past slots",
 		backfillHint:  "Makes waves of the slots of a range that had none, one after another, the oldest first. The first step only lists them.",
 		backfilled:    "Every slot of this range has had its wave",

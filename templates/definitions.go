@@ -17,6 +17,7 @@ type Definitions struct {
 	Partial bool   // the page is short because what matches is rare
 	First   int    // how many, the first by name, were looked at, where there are more; 0: all
 	Live    string // where the list is fetched again
+	RunKey  string // what is started from this page is started once
 }
 
 // part says what of the definitions was not looked at; "" where all were.

@@ -260,6 +260,10 @@ var rules = map[string]rule{
 	"POST /binaries/upload":         editor,
 
 	"GET /dags":                   viewer,
+	"POST /dags/delete":           editor,
+	"POST /dags/pause":            operator,
+	"POST /dags/resume":           operator,
+	"POST /dags/run":              operator,
 	"GET /dags/:name":             viewer,
 	"GET /dags/:name/backfill":    operator,
 	"POST /dags/:name/backfill":   operator,
@@ -299,6 +303,10 @@ var rules = map[string]rule{
 	"POST /executors/:id/resume": rootAdmin,
 
 	"GET /jobs":                   viewer,
+	"POST /jobs/delete":           editor,
+	"POST /jobs/pause":            operator,
+	"POST /jobs/resume":           operator,
+	"POST /jobs/run":              operator,
 	"GET /jobs/:name":             viewer,
 	"GET /jobs/:name/backfill":    operator,
 	"POST /jobs/:name/backfill":   operator,

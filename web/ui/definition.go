@@ -77,6 +77,7 @@ func (u *UI) dagPages() *definitionPages[spec.DAG] {
 // register adds the pages.
 func (p *definitionPages[S]) register(router Router) {
 	router.GET(p.kind.Address(""), p.list)
+	p.registerMany(router)
 	at := p.kind.Address("/new")
 	router.GET(at, p.newForm)
 	router.POST(at, p.save)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,6 +39,10 @@ func options[T ~string](values ...T) []templates.Option {
 // list shows the definitions that the address selects.
 func (p *definitionPages[S]) list(c echo.Context) error {
 	view := templates.Definitions{Page: p.UI.page(c, p.kind.Section, p.kind.Title), Kind: p.kind, Live: here(c)}
+	view.RunKey = "list-" + strconv.FormatInt(view.Page.Now.UnixNano(), 36)
+	if n, err := strconv.Atoi(c.QueryParam(noticeCount)); err == nil {
+		view.Page.Notice = p.kind.ManyDone(c.QueryParam(noticeParameter), n)
+	}
 	query := p.query(c, &view)
 	list, err := p.service.Page(c.Request().Context(), query)
 	if errors.Is(err, engine.ErrCursor) {

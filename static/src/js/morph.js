@@ -8,9 +8,10 @@ const callbacks = {
   beforeNodeMorphed(old, fresh) {
     return !(old.nodeName === "TIME" && fresh.nodeName === "TIME" && sameTime(old, fresh));
   },
-  // What the reader has opened stays open, and what the reader has typed stays typed.
+  // What the reader has opened stays open, what the reader has typed stays typed, and what is chosen stays chosen.
   beforeAttributeUpdated(name, node) {
     if (name === "value" && node.nodeName === "INPUT") return node.value === node.defaultValue;
+    if (name === "checked") return !node.closest("[data-choose]");
     return !(name === "open" && node.nodeName === "DETAILS");
   },
 };
