@@ -8,7 +8,28 @@ const it = site({
   prepare: async (server) => {
     await server.push("chart", "#!/bin/sh\necho charted\n");
     await server.apply(["harbour-charts", "tide-tables", "pilot-rota"].map((name) => `kind: Job\nname: ${name}\nbinary: chart@stable\n`).join("---\n"));
+    await server.apply("kind: DAG\nname: voyage\ntasks:\n  cast-off: {binary: chart@stable}\n");
   },
+});
+
+test("a DAG is paused and resumed, and a program leads to a new job", async () => {
+  const page = await it.open("/");
+  await page.waitForLoadState();
+  const ask = async (words, option) => {
+    await page.keyboard.press("Control+k");
+    const palette = page.getByRole("dialog", { name: "Search and commands" });
+    await palette.getByRole("combobox").waitFor();
+    await page.keyboard.type(words);
+    await palette.getByRole("option", { name: option, exact: false }).first().click();
+  };
+  await ask("pause voyage", "Pause voyage");
+  await page.getByText("Paused. Running runs continue.").waitFor();
+  assert.equal((await it.server.api("dags/voyage")).paused, true);
+  await ask("resume voyage", "Resume voyage");
+  await page.getByText("Resumed.").first().waitFor();
+  await ask("new job of chart", "New job of chart");
+  await page.getByRole("heading", { level: 1, name: "New job" }).waitFor();
+  assert.equal(await page.getByLabel("Name", { exact: true }).first().inputValue(), "chart-job");
 });
 
 both("a job is found by a part of its name and run", async (hand) => {

@@ -55,13 +55,15 @@ function ofServer(item) {
   const group = { job: "Jobs", dag: "DAGs", run: "Runs", binary: "Binaries" }[item.kind];
   const age = item.at ? `, ${span(Math.max(Date.now() - new Date(item.at).getTime(), 0))} ago` : "";
   const list = [{ group, icon: icons[item.kind], words, detail: `${item.detail ?? ""}${age}`, boost: 40, href: item.href, act: go(item.href), kept: item }];
-  if (item.kind !== "job") return list;
+  const noun = { job: "job", dag: "DAG" }[item.kind];
   const one = (needs, icon, text, act, detail) => list.push({ group: "Actions", icon, words: text, act, detail, boost: -30, about: item.name, needs });
+  if (item.kind === "binary") one("edit", "plus", `New job of ${item.name}`, go(`/jobs/new?binary=${item.name}`));
+  if (!noun) return list;
   one("operate", "play", `Run ${item.name} now`, post(`${item.href}/run`, { key: `palette-${crypto.getRandomValues(new Uint32Array(2)).join("-")}` }));
   if (item.paused) one("operate", "play", `Resume ${item.name}`, post(`${item.href}/resume`));
-  else one("operate", "pause", `Pause ${item.name}`, post(`${item.href}/pause`), "running runs continue");
+  else one("operate", "pause", `Pause ${item.name}`, post(`${item.href}/pause`), noun === "DAG" ? "a running wave continues" : "running runs continue");
   one("edit", "edit", `Edit ${item.name}`, go(`${item.href}/edit`));
-  one("edit", "copy", `Copy ${item.name} to a new job`, go(`/jobs/new?from=${item.name}`));
+  one("edit", "copy", `Copy ${item.name} to a new ${noun}`, go(`/${item.kind}s/new?from=${item.name}`));
   return list;
 }
 
