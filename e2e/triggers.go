@@ -84,7 +84,7 @@ type triggered struct {
 func Events(t *testing.T, binary string, args ...string) {
 	queue, s3 := freeAddress(t), freeAddress(t)
 	server := NewServer(t, binary, append(args, "--nats-listen", queue, "--nats-credentials", triggerUser+":"+triggerUser, "--s3-listen", s3,
-		"--trigger-bucket", "default="+triggerBucket)...)
+		"--secrets-key-file", secretsKey(t), "--trigger-bucket", "default="+triggerBucket)...)
 	server.Start()
 	w := &triggered{t: t, servers: []*Server{server}, nats: "nats://" + queue}
 	w.openBucket(server, s3)
@@ -97,18 +97,10 @@ func EventsOfTwoNodes(t *testing.T, binary string, args ...string) {
 	supplier := NewServer(t, binary, "--roles", "engine,web", "--s3-listen", s3)
 	supplier.Start()
 	keys := supplier.s3Keys()
-	identity, err := age.GenerateX25519Identity()
-	if err != nil {
-		t.Fatal(err)
-	}
+	secrets := secretsKey(t)
 	queue := filepath.Join(dir, "nats.conf")
-	secrets := filepath.Join(dir, "secrets.key")
-	for path, text := range map[string]string{
-		secrets: identity.String() + "\n", queue: fmt.Sprintf("authorization {user: %s, password: %s}\n", triggerUser, triggerUser),
-	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.WriteFile(queue, fmt.Appendf(nil, "authorization {user: %s, password: %s}\n", triggerUser, triggerUser), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	w := &triggered{t: t, nats: natstest.Configured(t, queue)}
 	for range 2 {
@@ -121,6 +113,20 @@ func EventsOfTwoNodes(t *testing.T, binary string, args ...string) {
 	}
 	w.openBucket(supplier, s3)
 	w.events()
+}
+
+// secretsKey makes the file of a key of secrets.
+func secretsKey(t *testing.T) (path string) {
+	t.Helper()
+	identity, err := age.GenerateX25519Identity()
+	path = filepath.Join(t.TempDir(), "secrets.key")
+	if err == nil {
+		err = os.WriteFile(path, []byte(identity.String()+"\n"), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // s3Credentials are those of the S3 of a server.
