@@ -195,18 +195,23 @@ func TestNodeSendsWhatItHadClaimedInAnEarlierLife(t *testing.T) {
 	})
 }
 
-// What this life of a node has claimed is not sent beside it.
+// What this life of a node has claimed is left alone, as it may be on its way.
 func TestClaimOfThisLifeHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(t)
 		o.node = "n1"
-		o.target.answers(func(*Letter) error {
-			pass(sendLimit - time.Second)
-			return nil
-		})
 		o.start()
-		o.notify(anIncident("nightly", "ops"))
-		pass(time.Minute)
+		i := anIncident("nightly", "ops")
+		d := Delivery{
+			ID: deliveryID(&i, "ops", false), Namespace: "default", Target: "ops", Incident: i, State: StateWaiting, NextAt: i.Since, GiveUpAt: i.Since.Add(tried),
+			ClaimedUntil: i.Since.Add(claimLife).Truncate(time.Millisecond), ClaimedBy: o.senders[0].life,
+		}
+		if err := errors.Join(o.book.writeDelivery(t.Context(), &d), o.book.schedule(t.Context(), &d)); err != nil {
+			t.Fatal(err)
+		}
+		pass(claimLife - 3*time.Second)
+		o.want("taken while it is claimed", o.target.took(""), nil)
+		pass(10 * time.Second)
 		if len(o.target.got) != 1 {
 			t.Errorf("taken: %+v", o.target.got)
 		}
