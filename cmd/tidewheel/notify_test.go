@@ -54,6 +54,9 @@ func TestNotificationsByCommandLine(t *testing.T) {
 	}
 	s.refused(exitRefused, "there is no notification", "notify", "retry", "none")
 	s.must("notify", "-n", "*", "target", "set", "ops", "--slack", "https://hooks.example.com/x")
+	if out := s.must("notify", "-n", "*", "silence", "add", "--for", "1h"); !strings.Contains(out, "`tidewheel notify -n '*' silence rm ") {
+		t.Errorf("said %q", out)
+	}
 	if out := s.must("notify", "-n", "*", "rules", "set", "--on", "executor_silent", "--to", "ops"); !strings.Contains(out, "executor_silent") {
 		t.Errorf("said %q", out)
 	}

@@ -83,6 +83,9 @@ func (u *UI) notificationPage(c echo.Context, status int, change func(*templates
 	ctx, cursor := c.Request().Context(), c.QueryParam("cursor")
 	namespace := notifiedOf(ctx)
 	view := templates.Notifications{Page: u.page(c, "", notificationsTitle(ctx)), Target: c.QueryParam("target"), State: c.QueryParam("state")}
+	if templates.OfInstallation(ctx) {
+		view.Page.Trail = []templates.Crumb{{Name: "Notifications", Href: templates.NotificationsPath}, {Name: "Installation"}}
+	}
 	incidents, more, err := u.service.Incidents(ctx, namespace, "", incidentsShown)
 	if err != nil {
 		return err

@@ -145,7 +145,7 @@ func TestNotificationsOfTheInstallationHaveAPage(t *testing.T) {
 		t.Error("the page of a namespace does not lead there")
 	}
 	page := s.see(t, path)
-	for _, want := range []string{"<h1>Notifications of the installation</h1>", "Executor x1", "There are no targets.", "Rules of the installation", "tidewheel notify -n &#39;*&#39; target set"} {
+	for _, want := range []string{"<h1>Notifications of the installation</h1>", "Executor x1", "There are no targets.", "Rules of the installation", `<a href="/notifications">Notifications</a>`, "tidewheel notify -n &#39;*&#39; target set"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}
