@@ -61,7 +61,10 @@ require (
 	go.opentelemetry.io/proto/otlp v1.11.0
 )
 
-require github.com/emersion/go-sasl v0.0.0-20241020182733-b788ff22d5a6
+require (
+	github.com/emersion/go-sasl v0.0.0-20241020182733-b788ff22d5a6
+	google.golang.org/grpc v1.83.1
+)
 
 require (
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
@@ -72,7 +75,6 @@ require (
 	go.opentelemetry.io/otel/metric v1.46.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260819154853-08b0e4226688 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260819154853-08b0e4226688 // indirect
-	google.golang.org/grpc v1.83.1 // indirect
 )
 
 require (

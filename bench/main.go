@@ -34,7 +34,7 @@ func main() {
 }
 
 func mainStatus() int {
-	only := flag.String("only", "", "scenarios, separated by commas: lag, burst, throughput, engine, rates, instant, waves, pages, batches, retention, soak, registered, takeover (default all but soak; takeover only with -mongodb-uri)")
+	only := flag.String("only", "", "scenarios, separated by commas: lag, burst, throughput, engine, rates, instant, waves, pages, batches, retention, traces, soak, registered, takeover (default all but soak; takeover only with -mongodb-uri)")
 	repeat := flag.Int("repeat", 1, "how often each scenario is run")
 	quick := flag.Bool("quick", false, "shorter runs, to see that the benchmark works")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of this process here; of use with -only engine")
@@ -125,6 +125,7 @@ func run(ctx context.Context, binary, only string, repeat int, quick bool, mongo
 		{"retention", func(ctx context.Context) error {
 			return b.retention(ctx, cmp.Or(size.runs, 1_000_000/scale), seconds(180))
 		}},
+		{"traces", func(ctx context.Context) error { return b.traces(ctx, 4, seconds(30)) }},
 		{"soak", func(ctx context.Context) error { return b.soak(ctx, cmp.Or(size.soak, seconds(900))) }},
 		{"takeover", func(ctx context.Context) error { return b.takeover(ctx, cmp.Or(size.runs, 10_000/scale)) }},
 		{"registered", func(ctx context.Context) error { return b.registered(ctx, cmp.Or(size.jobs, 100_000/scale)) }},

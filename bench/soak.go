@@ -145,13 +145,22 @@ func meanAndMost(samples []soakSample, column int) (found [2]float64) {
 	return found
 }
 
-// soakLoad defines what runs: mostly short jobs, some that fail, some with output that goes to S3, and a DAG with artifacts.
+// soakCharge asks for the permission to do something once, and says that it is done: an effect for each run.
+const soakCharge = `#!/bin/sh
+set -e
+for how in POST PUT; do
+	curl -sf -o /dev/null -X $how -H "Authorization: Bearer $TIDEWHEEL_RUN_TOKEN" -d '{}' "$TIDEWHEEL_API/effects/charge-$TIDEWHEEL_RUN_ID"
+done
+`
+
+// soakLoad defines what runs: mostly short jobs, some that fail, some that leave dead letters, some with effects, some with output that
+// goes to S3, and a DAG with artifacts.
 func (b *bench) soakLoad(ctx context.Context, s *server, dir string) error {
 	if err := s.push(ctx, "true", b.trueProgram); err != nil {
 		return err
 	}
 	for name, script := range map[string]string{
-		"loud": "#!/bin/sh\nhead -c 100000 /dev/zero | tr '\\0' x | fold -w 99\n", "fails": "#!/bin/sh\nexit 64\n",
+		"loud": "#!/bin/sh\nhead -c 100000 /dev/zero | tr '\\0' x | fold -w 99\n", "fails": "#!/bin/sh\nexit 64\n", "charges": soakCharge, "dies": "#!/bin/sh\nexit 1\n",
 		"leaves": "#!/bin/sh\nhead -c 20000 /dev/zero > \"$TIDEWHEEL_ARTIFACTS/zeros\"\n",
 	} {
 		file := filepath.Join(dir, name)
@@ -165,10 +174,12 @@ func (b *bench) soakLoad(ctx context.Context, s *server, dir string) error {
 	for _, some := range []struct {
 		binary string
 		n      int
-	}{{"loud", 2}, {"fails", 3}, {"true", soakRate - 7}} {
-		if err := s.jobs(ctx, "soak-"+some.binary+"-", some.n, map[string]any{
-			"kind": "Job", "binary": some.binary, "schedule": "* * * * * *", "timeout": "1m", "catch_up": map[string]any{"policy": "none"},
-		}); err != nil {
+	}{{"loud", 2}, {"fails", 1}, {"dies", 2}, {"charges", 2}, {"true", soakRate - 9}} {
+		job := map[string]any{"kind": "Job", "binary": some.binary, "schedule": "* * * * * *", "timeout": "1m", "catch_up": map[string]any{"policy": "none"}}
+		if some.binary == "dies" { // a dead letter is of a run that was tried more than once
+			job["retry"] = map[string]any{"max_attempts": 2, "delay": "100ms"}
+		}
+		if err := s.jobs(ctx, "soak-"+some.binary+"-", some.n, job); err != nil {
 			return err
 		}
 	}

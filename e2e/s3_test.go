@@ -3,7 +3,6 @@ package e2e
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -127,17 +126,7 @@ func TestRunsOutliveAnOutageOfS3(t *testing.T) {
 	address := freeAddress(t)
 	store := NewServer(t, binary, "--s3-listen", address)
 	store.Start()
-	keys := struct {
-		AccessKey string `json:"access_key"`
-		SecretKey string `json:"secret_key"`
-	}{}
-	data, err := os.ReadFile(filepath.Join(store.args[2], "s3.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, &keys); err != nil {
-		t.Fatal(err)
-	}
+	keys := store.s3Keys()
 	way := newRoad(t, address)
 	server := NewServer(t, binary, "--fetch-timeout", "1s", "--s3-endpoint", "http://"+way.address, "--s3-bucket", "other",
 		"--s3-access-key", keys.AccessKey, "--s3-secret-key", keys.SecretKey)

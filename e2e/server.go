@@ -71,6 +71,7 @@ type Server struct {
 	args    []string
 	address string
 	state   string
+	token   string // "" is that of the data folder
 
 	// As is whom the server runs as, and whose its folders must be; nil is the user of this test.
 	As *syscall.Credential
@@ -195,9 +196,12 @@ func (s *Server) Client() *client.Client {
 	return made
 }
 
-// Token is the one of the data folder.
+// Token opens everything.
 func (s *Server) Token() string {
 	s.t.Helper()
+	if s.token != "" {
+		return s.token
+	}
 	token, err := os.ReadFile(filepath.Join(s.args[2], "token"))
 	if err != nil {
 		s.t.Fatal(err)

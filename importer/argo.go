@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tidewheel/tidewheel/dag"
 	"github.com/tidewheel/tidewheel/spec"
@@ -82,8 +83,11 @@ func (b *builder) workflow(document, cron, flow node) {
 	}
 	a.template(entry, nil, nil, "", a.parameters)
 	parallel, _ := flow.get("parallelism").number()
+	retention := b.historyOf(cron)
+	retention.Age = b.keptFor(flow.get("ttlStrategy", "secondsAfterCompletion"), a.name+": ttlStrategy.secondsAfterCompletion", time.Second)
+	b.unmapped(flow.get("ttlStrategy"), a.name+": ttlStrategy: ", "secondsAfterCompletion")
 	b.dag(document.line(), &spec.DAG{
-		Name: a.name, Schedule: schedules, Timezone: zone, CatchUp: catchUpOf(cron), MaxParallel: parallel,
+		Name: a.name, Schedule: schedules, Timezone: zone, CatchUp: catchUpOf(cron), MaxParallel: parallel, Retention: retention,
 		Labels: b.labels(document.get("metadata", "labels")), Tasks: a.tasks,
 	})
 }

@@ -3,6 +3,7 @@ package importer
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/tidewheel/tidewheel/spec"
 )
@@ -53,9 +54,14 @@ func (d *dagu) read(n node) {
 	if mail := n.get("mailOn"); !mail.none() {
 		result.Alerts = d.alerts(mail)
 	}
+	for _, key := range []string{"histRetentionDays", "hist_retention_days"} {
+		if days := n.get(key); !days.none() {
+			result.Retention.Age = d.keptFor(days, key, 24*time.Hour)
+		}
+	}
 	d.steps(n, result)
 	d.unmapped(n, "", "name", "description", "schedule", "env", "params", "steps", "type", "timeoutSec", "maxActiveSteps", "max_active_steps",
-		"mailOn", "smtp", "errorMail", "infoMail", "skipIfSuccessful", "tags", "group", "histRetentionDays", "logDir", "handlerOn", "handler_on")
+		"mailOn", "smtp", "errorMail", "infoMail", "skipIfSuccessful", "tags", "group", "histRetentionDays", "hist_retention_days", "logDir", "handlerOn", "handler_on")
 	for _, key := range []string{"handlerOn", "handler_on"} {
 		if handlers := n.get(key); !handlers.none() {
 			d.note(handlers.line(), "handlers are left out: add a last task with trigger: always or one_failed, or alerts")

@@ -1,6 +1,10 @@
 package importer
 
-import "github.com/tidewheel/tidewheel/spec"
+import (
+	"time"
+
+	"github.com/tidewheel/tidewheel/spec"
+)
 
 // defaultBackoffLimit is how often Kubernetes tries a Job again that says nothing about it.
 const defaultBackoffLimit = 6
@@ -63,10 +67,7 @@ func (b *builder) cronJob(n node) {
 	b.unmapped(template, name+": ", "template", "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished")
 	b.unmapped(pod, name+": pod: ", "containers", "initContainers", "restartPolicy", "terminationGracePeriodSeconds", "nodeSelector",
 		"dnsPolicy", "schedulerName", "securityContext")
-	for _, retention := range []string{"successfulJobsHistoryLimit", "failedJobsHistoryLimit"} {
-		if limit := cron.get(retention); !limit.none() {
-			b.note(limit.line(), "%s: set retention.runs if so few runs are to be kept; by default they are kept for an age, --retention", retention)
-		}
-	}
+	job.Retention = b.historyOf(cron)
+	job.Retention.Age = b.keptFor(template.get("ttlSecondsAfterFinished"), name+": ttlSecondsAfterFinished", time.Second)
 	b.job(n.line(), job)
 }

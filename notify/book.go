@@ -49,12 +49,16 @@ type Book struct {
 	records engine.Records
 	vault   Vault
 	now     func() time.Time
+	kept    time.Duration // how long a delivery that has ended is kept; 0 is for ever
 }
 
 // NewBook keeps a book in a store, which stays the caller's.
 func NewBook(records engine.Records, vault Vault, now func() time.Time) *Book {
-	return &Book{records: records, vault: vault, now: now}
+	return &Book{records: records, vault: vault, now: now, kept: DefaultKept}
 }
+
+// Keep sets how long deliveries are kept that end from now on: LeastKept or more, 0 for ever. It must be called before the book is used.
+func (b *Book) Keep(kept time.Duration) { b.kept = kept }
 
 // moment is the present as it is kept.
 func (b *Book) moment() time.Time { return b.now().UTC().Truncate(time.Millisecond) }

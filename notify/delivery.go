@@ -28,8 +28,10 @@ func States() []string {
 }
 
 const (
-	// kept is how long a delivery that has ended is kept.
-	kept = 30 * 24 * time.Hour
+	// DefaultKept is how long a delivery that has ended is kept unless the book is told otherwise, LeastKept the least: the end of an
+	// incident is told to those who were told of its beginning.
+	DefaultKept = 30 * 24 * time.Hour
+	LeastKept   = 24 * time.Hour
 	// tried is for how long a delivery is tried, from its making or from Redeliver.
 	tried = 24 * time.Hour
 	// mostTries is how many of the latest tries a delivery lists.
@@ -54,8 +56,9 @@ type Delivery struct {
 
 	// GiveUpAt is when it is tried no more.
 	GiveUpAt time.Time `json:"give_up_at,omitzero"`
-	// ClaimedUntil is until when one node alone sends it.
+	// ClaimedUntil is until when one node alone sends it, ClaimedBy which one, in which of its lives: see Sender.
 	ClaimedUntil time.Time `json:"claimed_until,omitzero"`
+	ClaimedBy    string    `json:"claimed_by,omitempty"`
 	// Digest is the delivery whose message this one is part of, Members those that this one's message is made of, itself among them.
 	// Members do not change once they are there, so that a message that is sent again is the same.
 	Digest  string   `json:"digest,omitempty"`
@@ -178,14 +181,19 @@ func (b *Book) Delivery(ctx context.Context, namespace, id string) (Delivery, er
 // writeDelivery inserts a delivery without a revision, and replaces any other; errLost. The revision then is that of the record.
 func (b *Book) writeDelivery(ctx context.Context, d *Delivery) error {
 	record := engine.Record{Kind: kindDelivery, Key: key(d.Namespace, d.ID), Revision: d.revision + 1}
-	if d.ended() {
-		record.ExpiresAt = d.EndedAt.Add(kept)
+	if d.ended() && b.kept > 0 {
+		record.ExpiresAt = d.EndedAt.Add(b.kept)
 	}
 	if err := b.write(ctx, record, d); err != nil {
 		return err
 	}
 	d.revision++
 	return nil
+}
+
+// mayHaveExpired reports whether a delivery that was made at an instant may have been removed by now.
+func (b *Book) mayHaveExpired(at time.Time) bool {
+	return b.kept > 0 && b.moment().Sub(at) >= b.kept-time.Hour
 }
 
 // schedule makes the record that lets senders find a delivery when its time has come.

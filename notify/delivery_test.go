@@ -44,13 +44,13 @@ func TestDeliveriesExpireAMonthAfterTheirEnd(t *testing.T) {
 		})
 		o.notify(anIncident("nightly", "ops", "dev"))
 		pass(time.Minute)
-		if _, err := o.store.ExpireRecords(t.Context(), time.Now().Add(kept-time.Hour), 100); err != nil {
+		if _, err := o.store.ExpireRecords(t.Context(), time.Now().Add(DefaultKept-time.Hour), 100); err != nil {
 			t.Fatal(err)
 		}
 		if all := o.deliveries(DeliveryFilter{}); len(all) != 2 {
 			t.Errorf("%d are left within the month", len(all))
 		}
-		if _, err := o.store.ExpireRecords(t.Context(), time.Now().Add(kept+time.Hour), 100); err != nil {
+		if _, err := o.store.ExpireRecords(t.Context(), time.Now().Add(DefaultKept+time.Hour), 100); err != nil {
 			t.Fatal(err)
 		}
 		o.want("left", o.states(), []string{"dev waiting"})

@@ -72,7 +72,7 @@ func (n *Notifier) notifyTarget(ctx context.Context, incident *engine.Incident, 
 	if err != nil || incident.Over.IsZero() || !incident.Recovered {
 		return err
 	}
-	if begin == nil && n.book.moment().Sub(incident.Since) < kept-time.Hour { // this target was added later
+	if begin == nil && !n.book.mayHaveExpired(incident.Since) { // this target was added later
 		return nil
 	}
 	// What becomes of it is decided when it is sent: see Sender.behindAnother.

@@ -94,6 +94,7 @@ type office struct {
 
 	mu     sync.Mutex
 	counts map[string]int
+	node   string // that senders are of
 }
 
 func newOffice(t *testing.T) *office {
@@ -128,7 +129,7 @@ func (o *office) counted(result string) int {
 func (o *office) start() (stop func()) {
 	s := NewSender(o.book, SenderConfig{
 		Wires: map[TargetKind]Wire{TargetWebhook: o.target, TargetJob: o.target}, Runs: o.runs, PublicURL: "https://tide.example.com",
-		Count: o.count, Log: o.log(),
+		Node: o.node, Count: o.count, Log: o.log(),
 	})
 	o.senders = append(o.senders, s)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -17,7 +17,8 @@ import (
 const (
 	// sendLimit is how long a target may take.
 	sendLimit = 10 * time.Second
-	// claimLife is how long a node has to send a delivery and to record the answer. What it did not record by then, another one sends.
+	// claimLife is how long a node has to send a delivery and to record the answer. What it did not record by then, another one sends;
+	// the node itself does once it has started again.
 	claimLife = 45 * time.Second
 	// pollEvery is how often a sender looks for what other nodes have left.
 	pollEvery = 2 * time.Second
@@ -65,14 +66,17 @@ type SenderConfig struct {
 	Wires     map[TargetKind]Wire // a kind without a wire is left to another node
 	Runs      Runs
 	PublicURL string // of the pages, without a slash at the end; "" sends no links
-	Count     func(result string)
-	Log       *slog.Logger
+	// Node names this node in all of its lives, of which one runs at a time; "" if nothing does.
+	Node  string
+	Count func(result string)
+	Log   *slog.Logger
 }
 
 // Sender sends what is due. Any number of nodes may have one on the same store.
 type Sender struct {
 	book   *Book
 	config SenderConfig
+	life   string // names this node in this life
 	wakes  chan struct{}
 
 	mu        sync.Mutex
@@ -86,7 +90,7 @@ type Sender struct {
 // NewSender makes a sender over a book.
 func NewSender(book *Book, config SenderConfig) *Sender {
 	return &Sender{
-		book: book, config: config, wakes: make(chan struct{}, 1), busy: map[string]bool{}, perTarget: map[string]int{},
+		book: book, config: config, life: config.Node + "/" + rand.Text(), wakes: make(chan struct{}, 1), busy: map[string]bool{}, perTarget: map[string]int{},
 		apart: map[string]time.Time{}, said: map[string]time.Time{},
 	}
 }
@@ -211,7 +215,7 @@ func (s *Sender) deliver(ctx context.Context, dueKey, namespace, id string) (apa
 		return 0, s.unschedule(ctx, dueKey)
 	case err != nil:
 		return 0, err
-	case d.ClaimedUntil.After(now): // another node sends it, or has ended while it did
+	case s.claimed(&d, now): // another node sends it, or has ended while it did
 		return min(d.ClaimedUntil.Sub(now), pollEvery), nil
 	case d.NextAt.After(now):
 		if err := s.book.schedule(ctx, &d); err != nil {
@@ -240,7 +244,7 @@ func (s *Sender) deliver(ctx context.Context, dueKey, namespace, id string) (apa
 			return 0, err
 		}
 	}
-	d.ClaimedUntil = s.book.moment().Add(claimLife)
+	d.ClaimedUntil, d.ClaimedBy = s.book.moment().Add(claimLife), s.life
 	if err := s.book.writeDelivery(ctx, &d); err != nil {
 		return 0, lostToAnother(err)
 	}
@@ -254,6 +258,13 @@ func (s *Sender) deliver(ctx context.Context, dueKey, namespace, id string) (apa
 		return 0, s.unschedule(ctx, dueKey)
 	}
 	return 0, nil
+}
+
+// claimed reports whether a node sends a delivery now. What this node claimed in an earlier life it does not send any more.
+func (s *Sender) claimed(d *Delivery, now time.Time) bool {
+	node, _, named := strings.Cut(d.ClaimedBy, "/")
+	earlier := named && node != "" && node == s.config.Node && d.ClaimedBy != s.life
+	return d.ClaimedUntil.After(now) && !earlier
 }
 
 // lostToAnother is the error for a write that may have come after another node's, which is none.
@@ -349,7 +360,8 @@ func (s *Sender) postpone(ctx context.Context, d *Delivery, at time.Time) error 
 // end records that a delivery is not sent.
 func (s *Sender) end(ctx context.Context, d *Delivery, state, reason string) error {
 	before := dueKey(d.NextAt, d.Namespace, d.ID)
-	d.State, d.Reason, d.EndedAt, d.NextAt, d.ClaimedUntil = state, reason, s.book.moment(), time.Time{}, time.Time{}
+	d.State, d.Reason, d.EndedAt, d.NextAt = state, reason, s.book.moment(), time.Time{}
+	d.ClaimedUntil, d.ClaimedBy = time.Time{}, ""
 	if err := s.book.writeDelivery(ctx, d); err != nil {
 		return lostToAnother(err)
 	}

@@ -99,7 +99,7 @@ func (s *Sender) record(ctx context.Context, d *Delivery, try Try, result string
 	d.Tries++
 	d.Attempts = append(d.Attempts, try)
 	d.Attempts = d.Attempts[max(0, len(d.Attempts)-mostTries):]
-	d.ClaimedUntil = time.Time{}
+	d.ClaimedUntil, d.ClaimedBy = time.Time{}, ""
 	switch result {
 	case ResultRetried:
 		d.NextAt, d.Reason = next, ""
@@ -153,7 +153,7 @@ func cut(text string) string {
 // digestUnderWay reports whether another node makes a digest for the same target now: what is due earlier is claimed.
 func (s *Sender) digestUnderWay(ctx context.Context, d *Delivery) (found bool, err error) {
 	err = s.eachDue(ctx, d, func(other *Delivery) bool {
-		found = other.Members == nil && other.ClaimedUntil.After(s.book.moment())
+		found = other.Members == nil && s.claimed(other, s.book.moment())
 		return !found && other.ID != d.ID
 	})
 	return found, err
@@ -202,7 +202,7 @@ func (s *Sender) gather(ctx context.Context, d *Delivery) ([]Delivery, error) {
 	all := []Delivery{*d}
 	var failed error
 	err := s.eachDue(ctx, d, func(other *Delivery) bool {
-		if other.ID == d.ID || other.Members != nil || other.Digest != "" && other.Digest != d.ID || other.ClaimedUntil.After(s.book.moment()) {
+		if other.ID == d.ID || other.Members != nil || other.Digest != "" && other.Digest != d.ID || s.claimed(other, s.book.moment()) {
 			return true
 		}
 		var fits bool
@@ -226,7 +226,7 @@ func (s *Sender) gather(ctx context.Context, d *Delivery) ([]Delivery, error) {
 	for i := range all {
 		d.Members = append(d.Members, all[i].ID)
 	}
-	d.ClaimedUntil = s.book.moment().Add(claimLife)
+	d.ClaimedUntil, d.ClaimedBy = s.book.moment().Add(claimLife), s.life
 	err = s.book.writeDelivery(ctx, d)
 	all[0] = *d
 	return all, err

@@ -171,6 +171,82 @@ func TestClaimOfADeadNodeRunsOut(t *testing.T) {
 	})
 }
 
+// What a node had claimed when it was killed it sends as soon as it runs again, with the same id; a claim of another node runs out.
+func TestNodeSendsWhatItHadClaimedInAnEarlierLife(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(t)
+		o.node = "n1"
+		for job, by := range map[string]string{"mine": "n1/before", "others": "n10/before", "unnamed": "/before"} {
+			i := anIncident(job, "ops")
+			o.notify(i)
+			d := o.delivery(deliveryID(&i, "ops", false))
+			d.ClaimedUntil, d.ClaimedBy = time.Now().UTC().Add(claimLife), by
+			if err := o.book.writeDelivery(t.Context(), &d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		o.start()
+		pass(3 * time.Second)
+		o.want("taken at once", o.target.took(""), []string{"incident.opened Job mine (default) failed"})
+		pass(claimLife)
+		if len(o.target.got) != 3 {
+			t.Errorf("taken: %+v", o.target.got)
+		}
+	})
+}
+
+// What this life of a node has claimed is left alone, as it may be on its way.
+func TestClaimOfThisLifeHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOffice(t)
+		o.node = "n1"
+		o.start()
+		i := anIncident("nightly", "ops")
+		d := Delivery{
+			ID: deliveryID(&i, "ops", false), Namespace: "default", Target: "ops", Incident: i, State: StateWaiting, NextAt: i.Since, GiveUpAt: i.Since.Add(tried),
+			ClaimedUntil: i.Since.Add(claimLife).Truncate(time.Millisecond), ClaimedBy: o.senders[0].life,
+		}
+		if err := errors.Join(o.book.writeDelivery(t.Context(), &d), o.book.schedule(t.Context(), &d)); err != nil {
+			t.Fatal(err)
+		}
+		pass(claimLife - 3*time.Second)
+		o.want("taken while it is claimed", o.target.took(""), nil)
+		pass(10 * time.Second)
+		if len(o.target.got) != 1 {
+			t.Errorf("taken: %+v", o.target.got)
+		}
+	})
+}
+
+// Deliveries are kept for as long as the book is told, 0 for ever.
+func TestDeliveriesAreKeptForASetTime(t *testing.T) {
+	for kept, left := range map[time.Duration]int{LeastKept: 0, 90 * 24 * time.Hour: 1, 0: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			o := newOffice(t)
+			o.book.Keep(kept)
+			o.start()
+			i := anIncident("nightly", "ops")
+			i.Recovered = true
+			o.notify(i)
+			pass(time.Minute)
+			if _, err := o.store.ExpireRecords(t.Context(), time.Now().Add(60*24*time.Hour), 100); err != nil {
+				t.Fatal(err)
+			}
+			if found := o.deliveries(DeliveryFilter{}); len(found) != left {
+				t.Errorf("kept for %s: %d are left, want %d", kept, len(found), left)
+			}
+			// The end is told in any case: who was told of the beginning waits for it.
+			pass(40 * 24 * time.Hour)
+			i.Notified = true
+			o.notify(over(i))
+			pass(time.Minute)
+			if got := o.target.took(""); len(got) != 2 {
+				t.Errorf("kept for %s: taken %q", kept, got)
+			}
+		})
+	}
+}
+
 // A node without the key leaves what it cannot open to one that can, and once a day has passed the delivery has failed.
 func TestNodeWithoutTheKeyLeavesItToAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package templates
 
 import (
+	"context"
 	"net/url"
 	"slices"
 	"strings"
@@ -9,8 +10,53 @@ import (
 	"github.com/a-h/templ"
 )
 
-// NotificationsPath is the address of the page of notifications.
-const NotificationsPath = "/notifications"
+// NotificationsPath is the address of the page of notifications, and InstallationPath that of those about the installation as a whole.
+const (
+	NotificationsPath = "/notifications"
+	InstallationPath  = NotificationsPath + "/installation"
+)
+
+type installationKey struct{}
+
+// WithInstallation makes the pages of notifications those of the installation as a whole.
+func WithInstallation(ctx context.Context) context.Context {
+	return context.WithValue(ctx, installationKey{}, true)
+}
+
+// OfInstallation reports whether the pages of notifications are those of the installation as a whole.
+func OfInstallation(ctx context.Context) bool { return ctx.Value(installationKey{}) != nil }
+
+// notifyCommand begins the commands that a page names.
+func notifyCommand(ctx context.Context) string {
+	if OfInstallation(ctx) {
+		return "tidewheel notify -n '*'"
+	}
+	return "tidewheel notify"
+}
+
+// askHow says how something comes to be sent.
+func askHow(ctx context.Context) string {
+	if OfInstallation(ctx) {
+		return "Ask for it in the rules below, or send a test to a target:"
+	}
+	return "Ask for it in a definition, for some of them in the rules below, or send a test to a target:"
+}
+
+// rulesOf names the rules.
+func rulesOf(ctx context.Context) string {
+	if OfInstallation(ctx) {
+		return "rules of the installation"
+	}
+	return "rules of the namespace"
+}
+
+// NotificationsPathOf is the address of the page of notifications that a page belongs to.
+func NotificationsPathOf(ctx context.Context) string {
+	if OfInstallation(ctx) {
+		return InstallationPath
+	}
+	return NotificationsPath
+}
 
 // Notifications is the page of what is wrong, what was sent about it and to whom.
 type Notifications struct {
@@ -131,8 +177,8 @@ func (r TargetRow) words() string {
 }
 
 // TargetPath is the address of what is done with a target.
-func TargetPath(name, act string) string {
-	return NotificationsPath + "/targets/" + url.PathEscape(name) + "/" + act
+func TargetPath(ctx context.Context, name, act string) string {
+	return NotificationsPathOf(ctx) + "/targets/" + url.PathEscape(name) + "/" + act
 }
 
 // targetUserPath is the page of what names a target.
@@ -143,13 +189,23 @@ func targetUserPath(user string) templ.SafeURL {
 	return userPath(user)
 }
 
+type targetKind struct{ kind, name, about string }
+
 // targetKinds are the kinds of targets, with what is said of each.
-var targetKinds = []struct{ kind, name, about string }{
+var targetKinds = []targetKind{
 	{"webhook", "Webhook", "POSTs JSON, signed as Standard Webhooks are."},
 	{"slack", "Slack", "An incoming webhook of Slack, or of what takes the same: Mattermost, Rocket.Chat, Discord with /slack."},
 	{"teams", "Teams", "A workflow of Microsoft Teams that posts what a webhook receives."},
 	{"email", "E-mail", "By the server's SMTP server."},
 	{"job", "Job", "Runs a job of this namespace, with the message as its payload: a program of your own."},
+}
+
+// targetKindsOf are those that there may be: the installation has no jobs.
+func targetKindsOf(ctx context.Context) []targetKind {
+	if OfInstallation(ctx) {
+		return slices.DeleteFunc(slices.Clone(targetKinds), func(k targetKind) bool { return k.kind == "job" })
+	}
+	return targetKinds
 }
 
 func targetKindName(kind string) string {
@@ -210,6 +266,27 @@ var ruleChoices = []choice{
 	{"skipped", "a slot is skipped because of the run before it"}, {"recovered", "it is over again"},
 }
 
+// installationChoices are those of the installation; see notify.
+var installationChoices = []choice{
+	{"executor_silent", "an executor falls silent"}, {"shard_without_owner", "a shard has no engine"},
+	{"ledger_difference", "the slot ledger has a difference"}, {"recovered", "it is over again"},
+}
+
+func rulesChoices(ctx context.Context) []choice {
+	if OfInstallation(ctx) {
+		return installationChoices
+	}
+	return ruleChoices
+}
+
+// silenceChoices are the alerts that a silence may be for.
+func silenceChoices(ctx context.Context) []choice {
+	if OfInstallation(ctx) {
+		return append([]choice{{"", "all alerts"}}, installationChoices[:len(installationChoices)-1]...)
+	}
+	return silenceAlerts
+}
+
 func (f RulesForm) asks(alert string) bool    { return slices.Contains(f.On, alert) }
 func (f RulesForm) notifies(name string) bool { return slices.Contains(f.To, name) }
 
@@ -240,11 +317,11 @@ func (v TargetForm) about() string {
 	return ""
 }
 
-func (v TargetForm) action() string {
+func (v TargetForm) action(ctx context.Context) string {
 	if v.Edits {
-		return TargetPath(v.Name, "edit")
+		return TargetPath(ctx, v.Name, "edit")
 	}
-	return NotificationsPath + "/targets/new"
+	return NotificationsPathOf(ctx) + "/targets/new"
 }
 
 // MadeTarget shows, once, what messages to a new webhook are signed with.

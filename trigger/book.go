@@ -188,27 +188,64 @@ func (b *Book) Outcomes(ctx context.Context, namespace, definition string) (map[
 	return outcomes, nil
 }
 
+// remembered is the data of a record of kindSignature.
+type remembered struct {
+	ID string `json:"id"` // of the delivery
+	// Started is the run or wave that the delivery has started; "" before that is written down.
+	Started string `json:"started,omitempty"`
+}
+
+// UnmarshalJSON also reads what earlier versions wrote: the id alone.
+func (r *remembered) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		return json.Unmarshal(data, &r.ID)
+	}
+	type plain remembered
+	return json.Unmarshal(data, (*plain)(r))
+}
+
 // Remember lets a genuine delivery without a timestamp be used under its own id only: its id is not signed, so anyone who has seen the
-// request could send it again under another one. It returns ErrReplayed for that.
-func (b *Book) Remember(ctx context.Context, namespace, definition string, delivery *Delivery) error {
+// request could send it again under another one. It returns ErrReplayed for that, and otherwise what the delivery has started before,
+// also where that was removed since; "" if nothing.
+func (b *Book) Remember(ctx context.Context, namespace, definition string, delivery *Delivery) (started string, err error) {
+	if delivery.Signature == "" {
+		return "", nil
+	}
+	record := engine.Record{
+		Kind: kindSignature, Key: name(namespace, definition) + "/" + delivery.Signature,
+		ExpiresAt: b.now().UTC().Truncate(time.Millisecond).Add(signatureKept),
+	}
+	if err = b.write(ctx, record, &remembered{ID: delivery.ID}); !errors.Is(err, engine.ErrConflict) {
+		return "", err
+	}
+	_, before, err := b.remembered(ctx, namespace, definition, delivery)
+	if err == nil && before.ID != delivery.ID {
+		err = ErrReplayed
+	}
+	return before.Started, err
+}
+
+func (b *Book) remembered(ctx context.Context, namespace, definition string, delivery *Delivery) (record engine.Record, data remembered, err error) {
+	record, err = b.records.Record(ctx, kindSignature, name(namespace, definition)+"/"+delivery.Signature)
+	if err == nil {
+		err = json.Unmarshal(record.Data, &data)
+	}
+	return record, data, err
+}
+
+// RememberStarted writes down what a delivery that Remember knows has started, so that it starts nothing more once that is removed.
+func (b *Book) RememberStarted(ctx context.Context, namespace, definition string, delivery *Delivery, started string) error {
 	if delivery.Signature == "" {
 		return nil
 	}
-	record := engine.Record{
-		Kind: kindSignature, Key: name(namespace, definition) + "/" + delivery.Signature, Revision: 1,
-		ExpiresAt: b.now().UTC().Truncate(time.Millisecond).Add(signatureKept),
-	}
-	var err error
-	if record.Data, err = json.Marshal(delivery.ID); err != nil {
+	record, data, err := b.remembered(ctx, namespace, definition, delivery)
+	if err != nil || data.Started != "" {
 		return err
 	}
-	err = b.records.InsertRecord(ctx, record)
-	if !errors.Is(err, engine.ErrExists) {
-		return err
-	}
-	stored, err := b.records.Record(ctx, record.Kind, record.Key)
-	if err == nil && string(stored.Data) != string(record.Data) {
-		err = ErrReplayed
+	data.Started = started
+	err = b.write(ctx, record, &data)
+	if errors.Is(err, engine.ErrConflict) { // the same delivery came twice at once, and has started the same
+		return nil
 	}
 	return err
 }

@@ -54,12 +54,13 @@ type inbox struct {
 }
 
 // Watch writes down which objects a definition is about to wait for. The caller must call it before it saves such a definition. Objects
-// that are there already when they are listed first, and are older than the definition, start nothing.
-func (b *Book) Watch(ctx context.Context, namespace, definition, bucket, prefix string) error {
+// that are there already when they are listed first, and are older than the definition, start nothing. again says that the definition
+// waits for the same ones already; otherwise it begins anew, whatever was seen for an earlier form of it.
+func (b *Book) Watch(ctx context.Context, namespace, definition, bucket, prefix string, again bool) error {
 	var data inbox
 	return b.update(ctx, kindInbox, name(namespace, definition), &data, func() {
 		now := b.now().UTC()
-		if data.Bucket != bucket || data.Prefix != prefix {
+		if !again || data.Bucket != bucket || data.Prefix != prefix {
 			data = inbox{Bucket: bucket, Prefix: prefix, Since: now}
 		}
 		data.At = now
@@ -94,17 +95,17 @@ func NewInboxes(book *Book, buckets Buckets, service Service, log *slog.Logger) 
 }
 
 // refuse records once why an inbox starts nothing, or not all; "" where it does.
-func (w *Inboxes) refuse(ctx context.Context, record *engine.Record, reason string) error {
-	if w.refused[record.Key] == reason {
+func (w *Inboxes) refuse(ctx context.Context, key, reason string) error {
+	if w.refused[key] == reason {
 		return nil
 	}
 	if reason != "" {
-		namespace, definition, _ := strings.Cut(record.Key, "/")
+		namespace, definition, _ := strings.Cut(key, "/")
 		if err := w.service.Refuse(ctx, namespace, definition, Event{Source: Objects}, reason); err != nil {
 			return err
 		}
 	}
-	w.refused[record.Key] = reason
+	w.refused[key] = reason
 	return nil
 }
 
@@ -130,7 +131,7 @@ func (w *Inboxes) Run(ctx context.Context, mine func() bool) error {
 func (w *Inboxes) Look(ctx context.Context) error {
 	var errs []error
 	err := w.book.each(ctx, kindInbox, func(record *engine.Record) error {
-		if err := w.look(ctx, record); err != nil {
+		if err := w.look(ctx, record.Key); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", record.Key, err))
 		}
 		return nil
@@ -138,31 +139,40 @@ func (w *Inboxes) Look(ctx context.Context) error {
 	return errors.Join(append(errs, err)...)
 }
 
-func (w *Inboxes) look(ctx context.Context, record *engine.Record) error {
+func (w *Inboxes) look(ctx context.Context, key string) error {
+	namespace, definition, _ := strings.Cut(key, "/")
+	of, err := w.service.Triggered(ctx, namespace, definition)
+	if err != nil && !errors.Is(err, engine.ErrNotFound) {
+		return err
+	}
+	// It is read after the definition, so that it is not of an earlier form of it: see Watch.
+	record, missing := w.book.records.Record(ctx, kindInbox, key)
+	if errors.Is(missing, engine.ErrNotFound) {
+		return nil
+	}
+	if missing != nil {
+		return missing
+	}
 	var data inbox
 	if err := json.Unmarshal(record.Data, &data); err != nil {
 		return err
 	}
-	namespace, definition, _ := strings.Cut(record.Key, "/")
-	of, err := w.service.Triggered(ctx, namespace, definition)
 	switch {
-	case errors.Is(err, engine.ErrNotFound) || err == nil && (of.Triggers == nil || of.Triggers.Objects == nil):
-		return w.book.forget(ctx, record, data.At)
-	case err != nil:
-		return err
+	case err != nil || of.Triggers == nil || of.Triggers.Objects == nil:
+		return w.book.forget(ctx, &record, data.At)
 	case of.Triggers.Objects.Bucket != data.Bucket || of.Triggers.Objects.Prefix != data.Prefix:
 		return nil // it is about to be saved
 	}
 	objects, err := w.buckets.Objects(ctx, data.Bucket, data.Prefix, MostObjects+1)
 	if err != nil {
-		return errors.Join(err, w.refuse(ctx, record, err.Error()))
+		return errors.Join(err, w.refuse(ctx, key, err.Error()))
 	}
 	reason := ""
 	if len(objects) > MostObjects {
 		objects = objects[:MostObjects]
 		reason = fmt.Sprintf("there are more than %d objects: move or delete those that were dealt with; until then those whose keys come last start nothing", MostObjects)
 	}
-	if err := w.refuse(ctx, record, reason); err != nil {
+	if err := w.refuse(ctx, key, reason); err != nil {
 		return err
 	}
 	seen, changed := w.start(ctx, namespace, definition, &data, objects)
@@ -170,7 +180,7 @@ func (w *Inboxes) look(ctx context.Context, record *engine.Record) error {
 		return nil
 	}
 	data.Seen = seen
-	err = w.book.write(ctx, *record, &data)
+	err = w.book.write(ctx, record, &data)
 	if errors.Is(err, engine.ErrConflict) {
 		return nil // another engine looked as well, or the definition was changed: what was started is not started again
 	}

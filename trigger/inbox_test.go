@@ -39,7 +39,7 @@ func inboxWorld(t *testing.T, since time.Time) (*world, *buckets, *trigger.Inbox
 	t.Helper()
 	w, b := newWorld(t), &buckets{objects: map[string]trigger.Object{}}
 	w.book = trigger.NewBook(w.store, func() time.Time { return since })
-	if err := w.book.Watch(t.Context(), "shop", "load", "incoming", "orders/"); err != nil {
+	if err := w.book.Watch(t.Context(), "shop", "load", "incoming", "orders/", false); err != nil {
 		t.Fatal(err)
 	}
 	w.define("shop", "load", false, &spec.Triggers{Objects: &spec.ObjectsTrigger{Bucket: "incoming", Prefix: "orders/"}})
@@ -119,4 +119,42 @@ func TestInboxSaysOnceWhyItStartsNothing(t *testing.T) {
 	if err := inboxes.Look(t.Context()); err != nil || len(w.starts) > 0 {
 		t.Errorf("without the trigger: %v, started %q", err, w.starts)
 	}
+}
+
+// A trigger that is removed and put back begins anew, however soon: what appeared between starts nothing, what comes later does.
+func TestObjectsThatAppearWhileTheTriggerIsAwayStartNothing(t *testing.T) {
+	saved := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	w, b, inboxes := inboxWorld(t, saved)
+	look := func(want ...string) {
+		t.Helper()
+		if err := inboxes.Look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.keys(); !slices.Equal(got, want) {
+			t.Errorf("started %q, want %q", got, want)
+		}
+	}
+	watch := func(at time.Time, again bool) {
+		t.Helper()
+		if err := trigger.NewBook(w.store, func() time.Time { return at }).Watch(t.Context(), "shop", "load", "incoming", "orders/", again); err != nil {
+			t.Fatal(err)
+		}
+		w.define("shop", "load", false, &spec.Triggers{Objects: &spec.ObjectsTrigger{Bucket: "incoming", Prefix: "orders/"}})
+	}
+	b.put("orders/a", saved.Add(time.Second))
+	look("orders/a")
+	w.define("shop", "load", false, nil)
+	b.put("orders/between", saved.Add(time.Minute))
+	look("orders/a")
+
+	// The engine has read its list of inboxes before the trigger is put back, and the definition after it.
+	w.before = func() { watch(saved.Add(2*time.Minute), false) }
+	look("orders/a")
+	b.put("orders/later", saved.Add(3*time.Minute))
+	look("orders/a", "orders/later")
+
+	// Another edit of the definition changes nothing.
+	b.put("orders/more", saved.Add(4*time.Minute))
+	watch(saved.Add(5*time.Minute), true)
+	look("orders/a", "orders/later", "orders/more")
 }

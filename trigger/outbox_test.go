@@ -33,7 +33,8 @@ type world struct {
 	starts      []string                      // definition and event
 	refused     []string
 	payloads    map[string]string
-	busy        error // what Start returns
+	busy        error  // what Start returns
+	before      func() // what happens once, before a definition is read
 }
 
 func newWorld(t *testing.T) *world {
@@ -61,6 +62,10 @@ func (w *world) define(namespace, name string, dag bool, triggers *spec.Triggers
 func uid(namespace, name string) string { return namespace + "-" + name }
 
 func (w *world) Triggered(_ context.Context, namespace, name string) (trigger.Definition, error) {
+	if before := w.before; before != nil {
+		w.before = nil
+		before()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	definition, known := w.definitions[namespace+"/"+name]
@@ -334,8 +339,36 @@ func TestSignatureBelongsToOneID(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := book.Remember(t.Context(), "default", "hooked", &delivery); !errors.Is(err, step.want) {
-			t.Errorf("%s: %v", step.id, err)
+		if started, err := book.Remember(t.Context(), "default", "hooked", &delivery); !errors.Is(err, step.want) || started != "" {
+			t.Errorf("%s: %q, %v", step.id, started, err)
+		}
+	}
+}
+
+// What a delivery has started is known for as long as its signature is, also where an earlier version remembered the delivery.
+func TestDeliveryThatHasStartedStartsNothingMore(t *testing.T) {
+	store := memory.New()
+	book := trigger.NewBook(store, time.Now)
+	for _, before := range []string{"", `"a"`} {
+		name := "hooked" + before[:min(1, len(before))]
+		delivery, err := trigger.ReadDelivery(github(key, "a", body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if before != "" {
+			record := engine.Record{Kind: "trigger-signature", Key: "default/" + name + "/" + delivery.Signature, Revision: 1, Data: []byte(before), ExpiresAt: time.Now().Add(time.Hour)}
+			if err := store.InsertRecord(t.Context(), record); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, want := range []string{"", "run", "run"} {
+			started, err := book.Remember(t.Context(), "default", name, &delivery)
+			if err == nil {
+				err = book.RememberStarted(t.Context(), "default", name, &delivery, []string{"run", "other", "other"}[i])
+			}
+			if err != nil || started != want {
+				t.Errorf("%s, time %d: %q, %v", name, i, started, err)
+			}
 		}
 	}
 }

@@ -347,6 +347,19 @@ var rules = map[string]rule{
 	"GET /notifications/targets/new":           admin,
 	"POST /notifications/targets/new":          admin,
 
+	"GET /notifications/installation":                       rootAdmin,
+	"POST /notifications/installation/deliveries/:id/retry": rootAdmin,
+	"POST /notifications/installation/rules":                rootAdmin,
+	"POST /notifications/installation/silences":             rootAdmin,
+	"POST /notifications/installation/silences/:id/end":     rootAdmin,
+	"GET /notifications/installation/targets/:name/delete":  rootAdmin,
+	"POST /notifications/installation/targets/:name/delete": rootAdmin,
+	"GET /notifications/installation/targets/:name/edit":    rootAdmin,
+	"POST /notifications/installation/targets/:name/edit":   rootAdmin,
+	"POST /notifications/installation/targets/:name/test":   rootAdmin,
+	"GET /notifications/installation/targets/new":           rootAdmin,
+	"POST /notifications/installation/targets/new":          rootAdmin,
+
 	"GET /": viewer,
 
 	"GET /runs":              viewer,

@@ -40,12 +40,16 @@ and sent to nobody unless they are sent again by hand.`,
 				return err
 			}
 			return c.print(made, func(w io.Writer) {
-				fmt.Fprintf(w, "Silence %s lasts until %s. End it with `tidewheel notify silence rm %[1]s`.\n", made.ID, made.Until.Local().Format(time.DateTime))
+				of := ""
+				if cmd.Flags().Changed("namespace") {
+					of = " -n '" + c.namespace + "'"
+				}
+				fmt.Fprintf(w, "Silence %s lasts until %s. End it with `tidewheel notify%s silence rm %[1]s`.\n", made.ID, made.Until.Local().Format(time.DateTime), of)
 			})
 		},
 	}
 	add.Flags().DurationVar(&duration, "for", 0, "how long it lasts, such as 2h; at most 2160h")
-	add.Flags().StringVar(&alert, "alert", "", "only this alert: failed, dead, missed, skipped, late, slow or silent")
+	add.Flags().StringVar(&alert, "alert", "", "only this alert: failed, dead, missed, skipped, late, slow or silent; of the installation executor_silent, shard_without_owner or ledger_difference")
 	add.Flags().StringVar(&reason, "reason", "", "why, for others to read")
 	var names []string
 	for _, one := range spec.Beginnings() {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ const leastFree = 32 << 20
 
 const (
 	markFile = "tidewheel.json"
+	nodeFile = "node"
 	lockFile = "lock"
 )
 
@@ -198,4 +200,18 @@ func writeFile(path string, text []byte, mode fs.FileMode) error {
 		return err
 	}
 	return os.Rename(temporary.Name(), path)
+}
+
+// node returns a name of this node, the same in all of its lives: one server at a time has the folder.
+func (d *dataFolder) node() (string, error) {
+	path := d.path(nodeFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(strings.TrimSpace(string(text))) == 0 { // a full disk may have left it empty
+		text = []byte(strings.ToLower(rand.Text()) + "\n")
+		err = os.WriteFile(path, text, 0o600)
+	}
+	if err != nil {
+		return "", explainData(d.dir, err)
+	}
+	return strings.TrimSpace(string(text)), nil
 }

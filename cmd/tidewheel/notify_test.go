@@ -1,10 +1,12 @@
 package main
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidewheel/tidewheel/client/wire"
 )
@@ -52,7 +54,75 @@ func TestNotificationsByCommandLine(t *testing.T) {
 	}
 	s.refused(exitRefused, "there is no notification", "notify", "retry", "none")
 	s.must("notify", "-n", "*", "target", "set", "ops", "--slack", "https://hooks.example.com/x")
+	if out := s.must("notify", "-n", "*", "silence", "add", "--for", "1h"); !strings.Contains(out, "`tidewheel notify -n '*' silence rm ") {
+		t.Errorf("said %q", out)
+	}
 	if out := s.must("notify", "-n", "*", "rules", "set", "--on", "executor_silent", "--to", "ops"); !strings.Contains(out, "executor_silent") {
 		t.Errorf("said %q", out)
+	}
+}
+
+// A job as a target: its program reads the message, and the answer is the run. It is not run to report on itself.
+func TestJobIsANotificationTarget(t *testing.T) {
+	s := startServer(t, serverConfigFor(t))
+	s.push("breaker", "exit 3")
+	s.push("reader", "cat\n")
+	s.refused(exitRefused, "there is no job", "notify", "target", "set", "robot", "--job", "reporter")
+	s.apply("kind: Job\nname: reporter\nbinary: reader@stable\noverlap: allow\n")
+	s.must("notify", "target", "set", "robot", "--job", "reporter")
+	s.apply("kind: Job\nname: nightly\nbinary: breaker@stable\nretry: {max_attempts: 1}\nalerts: {on: [failed], to: [robot]}\n")
+	s.run("run", "nightly", "--wait")
+	report := s.await("reporter")
+	var message struct {
+		Type string
+		Data struct{ Job, Reason, Title string }
+	}
+	if err := json.Unmarshal(report.Payload, &message); err != nil || message.Type != "incident.opened" || message.Data.Job != "nightly" || !strings.Contains(message.Data.Reason, "3") {
+		t.Errorf("read %s, %v", report.Payload, err)
+	}
+	if report.By != "notification" || report.Status.String() != "succeeded" || !strings.Contains(s.must("logs", report.ID), "nightly") {
+		t.Errorf("ran %+v", report)
+	}
+	until(t, "the delivery names the run", func() bool { return strings.Contains(s.must("notify", "ls", "-o", "json"), "run "+report.ID) })
+	if out := s.must("notify", "target", "test", "robot"); !strings.Contains(out, "robot took the test: run ") {
+		t.Errorf("said %q", out)
+	}
+	s.apply("kind: Job\nname: reporter\nbinary: breaker@stable\nretry: {max_attempts: 1}\nalerts: {on: [failed], to: [robot]}\n")
+	s.run("run", "reporter", "--wait")
+	until(t, "it is not run to report on itself", func() bool {
+		return strings.Contains(s.must("notify", "ls", "-o", "json"), "not run to report on itself")
+	})
+	if runs := decode[struct{ Items []wire.Run }](t, s.must("get", "runs", "--job", "reporter", "-o", "json")).Items; len(runs) != 3 {
+		t.Errorf("reporter has %d runs, want those of the incident, of the test and by hand", len(runs))
+	}
+}
+
+// The restart of a killed server is the same node, which sends at once what it had claimed.
+func TestNodeHasANameOfItsOwn(t *testing.T) {
+	dir := t.TempDir()
+	var names []string
+	for range 2 {
+		folder, err := openDataFolder(dir)
+		must(t, err)
+		name, err := folder.node()
+		must(t, err)
+		must(t, folder.lock.Unlock())
+		names = append(names, name)
+	}
+	folder, err := openDataFolder(t.TempDir())
+	must(t, err)
+	other, err := folder.node()
+	must(t, err)
+	if names[0] == "" || names[0] != names[1] || names[0] == other {
+		t.Errorf("%q, and another %q", names, other)
+	}
+	must(t, folder.lock.Unlock())
+}
+
+func TestNotificationsAreKeptForADayAtLeast(t *testing.T) {
+	config := serverConfigFor(t)
+	config.RetentionNotifications = time.Hour
+	if _, err := startNode(t, config); exitStatus(err) != exitRefused || !strings.Contains(err.Error(), "--retention-notifications") {
+		t.Errorf("an hour: %v", err)
 	}
 }

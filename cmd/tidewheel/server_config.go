@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tidewheel/tidewheel/notify"
 	"github.com/tidewheel/tidewheel/queue/jetstream"
 	"github.com/tidewheel/tidewheel/spec"
 	oidc "github.com/tidewheel/tidewheel/web/issuer"
@@ -114,7 +115,7 @@ type ServerConfig struct {
 	Demo         bool
 
 	// How long things are kept; see retention.
-	Retention, RetentionDeadLetters, RetentionOneOff, RetentionGenerations, RetentionBinaries, RetentionAudit time.Duration
+	Retention, RetentionDeadLetters, RetentionOneOff, RetentionGenerations, RetentionBinaries, RetentionAudit, RetentionNotifications time.Duration
 
 	LogLevel  slog.Level
 	LogFormat string // text or json
@@ -203,6 +204,9 @@ func (c *ServerConfig) validate() error {
 	}
 	if c.CacheSize <= 0 {
 		c.CacheSize = defaultCache
+	}
+	if c.RetentionNotifications != 0 && c.RetentionNotifications < notify.LeastKept {
+		return usage("--retention-notifications: %s is less than a day: give 1d or more, or 0 for ever", c.RetentionNotifications)
 	}
 	if c.Retention < 0 {
 		return usage("--retention: %s is negative: how long is history kept?", c.Retention)

@@ -93,6 +93,7 @@ func serverFlags(flags *pflag.FlagSet) {
 	flags.String("retention-one-off", "7d", "how long a job of POST /v1/jobs is kept after it has run; 0 is for ever")
 	flags.String("retention-generations", "365d", "how long an earlier form of a job or DAG is kept after its edit, at least --retention; 0 is for ever")
 	flags.String("retention-audit", "0", "how long entries of the audit log are kept; 0 is for ever")
+	flags.String("retention-notifications", "30d", "how long notifications are kept that were delivered, failed or silenced, at least 1d; 0 is for ever; the same on all engines and web nodes")
 	flags.String("retention-binaries", "7d", "how long the bytes of a binary are kept once nothing refers to them; 0 is for ever")
 	flags.String("log-level", "info", "debug, info, warn or error")
 	flags.String("log-format", "text", "text or json")
@@ -256,6 +257,7 @@ func (c *cli) serverConfig(cmd *cobra.Command) (ServerConfig, error) {
 	}{
 		{"retention", &config.Retention}, {"retention-dead-letters", &config.RetentionDeadLetters}, {"retention-one-off", &config.RetentionOneOff},
 		{"retention-generations", &config.RetentionGenerations}, {"retention-binaries", &config.RetentionBinaries}, {"retention-audit", &config.RetentionAudit},
+		{"retention-notifications", &config.RetentionNotifications},
 	} {
 		if *span.to, err = parseSpan(v.GetString(span.name)); err != nil {
 			return ServerConfig{}, usage("--%s: %w", span.name, err)

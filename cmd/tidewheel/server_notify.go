@@ -100,7 +100,12 @@ type notifyPart struct {
 // openNotifications makes what notifies people, once the store and the key of secrets are open.
 func (s *Server) openNotifications() error {
 	log := s.log.With("part", "notifications")
+	node, err := s.data.node()
+	if err != nil {
+		return err
+	}
 	book := notify.NewBook(s.store, s.secrets.vault, time.Now)
+	book.Keep(s.config.RetentionNotifications)
 	wires := map[notify.TargetKind]notify.Wire{notify.TargetJob: send.NewJob(s.startNotified)}
 	hook := send.NewHTTP("tidewheel/"+version, nil, time.Now)
 	for _, kind := range []notify.TargetKind{notify.TargetWebhook, notify.TargetSlack, notify.TargetTeams} {
@@ -114,7 +119,7 @@ func (s *Server) openNotifications() error {
 		wires[notify.TargetEmail] = mail
 	}
 	sender := notify.NewSender(book, notify.SenderConfig{
-		Wires: wires, Runs: s.store, PublicURL: s.publicURL(), Count: s.metrics.notified, Log: log,
+		Wires: wires, Runs: s.store, PublicURL: s.publicURL(), Node: node, Count: s.metrics.notified, Log: log,
 	})
 	s.notify = notifyPart{book, sender, notify.NewNotifier(book, sender.Wake, s.metrics.notified, log)}
 	return nil

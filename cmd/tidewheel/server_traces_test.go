@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -14,6 +16,7 @@ import (
 
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tidewheel/tidewheel/client/wire"
@@ -37,19 +40,34 @@ func newCollector(t *testing.T) *otlpCollector {
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		for _, resource := range request.GetResourceSpans() {
-			for _, scope := range resource.GetScopeSpans() {
-				for _, span := range scope.GetSpans() {
-					c.spans[hex.EncodeToString(span.GetSpanId())] = span
-				}
-			}
-		}
+		c.take(&request)
 		w.Header().Set("Content-Type", "application/x-protobuf")
 	}))
 	t.Cleanup(c.Close)
 	return c
+}
+
+func (c *otlpCollector) take(request *collector.ExportTraceServiceRequest) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, resource := range request.GetResourceSpans() {
+		for _, scope := range resource.GetScopeSpans() {
+			for _, span := range scope.GetSpans() {
+				c.spans[hex.EncodeToString(span.GetSpanId())] = span
+			}
+		}
+	}
+}
+
+// grpcCollector takes the same by gRPC.
+type grpcCollector struct {
+	collector.UnimplementedTraceServiceServer
+	*otlpCollector
+}
+
+func (c grpcCollector) Export(_ context.Context, request *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
+	c.take(request)
+	return &collector.ExportTraceServiceResponse{}, nil
 }
 
 // trace returns the spans of a trace by their names.
@@ -123,6 +141,49 @@ func TestRunIsOneTraceThatItsProgramContinues(t *testing.T) {
 		if want := "00-" + run.TraceID + "-" + hex.EncodeToString(spans[name].GetSpanId()) + "-01"; printed != want {
 			t.Errorf("the program of %s continues %s, want %s", name, printed, want)
 		}
+	}
+}
+
+// The same spans go to a collector of gRPC. While it is away runs end all the same, and what it did not take is counted.
+func TestTracesGoToACollectorOfGRPC(t *testing.T) {
+	c := &otlpCollector{spans: map[string]*tracepb.Span{}}
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	must(t, err)
+	receiver := grpc.NewServer()
+	collector.RegisterTraceServiceServer(receiver, grpcCollector{otlpCollector: c})
+	served := make(chan error, 1)
+	go func() { served <- receiver.Serve(listener) }()
+	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
+	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "500")
+	config := serverConfigFor(t)
+	config.OTLPEndpoint = "http://" + listener.Addr().String()
+	s := startServer(t, config)
+	s.push("good", "exit 0\n")
+	s.apply("kind: Job\nname: good\nbinary: good\n")
+	s.must("run", "good", "--wait")
+	runs := decode[wire.List[wire.Run]](t, s.must("get", "runs", "--job", "good", "-o", "json"))
+	run := s.show(runs.Items[0].ID)
+	var spans map[string]*tracepb.Span
+	until(t, "the trace arrives", func() bool {
+		spans = s.spans(c, run.TraceID)
+		return spans["run good"] != nil && spans["attempt 1"] != nil
+	})
+	if !bytes.Equal(spans["attempt 1"].GetParentSpanId(), spans["run good"].GetSpanId()) {
+		t.Error("the attempt is not below its run")
+	}
+	sent := s.server.traces.Counts().Sent
+	if sent == 0 {
+		t.Error("no span counts as sent")
+	}
+	receiver.Stop()
+	must(t, <-served)
+	s.must("run", "good", "--wait")
+	until(t, "what the collector did not take is counted", func() bool {
+		_ = s.server.traces.Flush(t.Context())
+		return s.server.traces.Counts().Failed > 0
+	})
+	if now := s.server.traces.Counts().Sent; now != sent {
+		t.Errorf("%d spans count as sent to a collector that is away", now-sent)
 	}
 }
 

@@ -20,7 +20,7 @@ var settingsOf = []struct {
 	{[]string{roleWeb}, []string{"trace-url"}},
 	{[]string{roleExecutor}, []string{"tier", "label", "slots", "run-as", "allow-root", "sandbox", "cache-size", "fetch-timeout", "drain", "enrolment", "join-token-file"}},
 	{[]string{roleEngine}, []string{"retention-dead-letters", "retention-one-off", "retention-generations", "retention-binaries", "retention-audit"}},
-	{[]string{roleEngine, roleWeb}, []string{"tls-cert", "tls-key", "retention", "nats-account-key-file", "nats-account", "executor-credentials-ttl", "join-tokens-file", "trigger-bucket"}},
+	{[]string{roleEngine, roleWeb}, []string{"tls-cert", "tls-key", "retention", "nats-account-key-file", "nats-account", "executor-credentials-ttl", "join-tokens-file", "trigger-bucket", "retention-notifications"}},
 	{[]string{roleEngine, roleWeb}, []string{"mongodb-uri", "mongodb-uri" + secretFile}},
 	{[]string{roleEngine, roleExecutor}, []string{"api-url", "task-keys-file", "task-keys-command"}},
 }

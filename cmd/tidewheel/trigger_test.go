@@ -16,6 +16,7 @@ import (
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/tidewheel/tidewheel/client/wire"
+	"github.com/tidewheel/tidewheel/engine"
 )
 
 const hookSecret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
@@ -154,6 +155,26 @@ func TestWebhookStartsARunOnceForEachID(t *testing.T) {
 		t.Errorf("paused, again: %d %+v", status, same)
 	}
 	s.refused(exitRefused, "is used by hooked", "secret", "rm", "hook-key")
+}
+
+// A delivery of GitHub is good for as long as its signature is remembered. Once retention has removed its run it starts none again.
+func TestDeliveryStartsNothingAgainOnceItsRunIsRemoved(t *testing.T) {
+	s := startServer(t, serverConfigFor(t))
+	s.push("reader", "cat\n")
+	s.mustWith(hookSecret, "secret", "set", "hook-key")
+	s.apply("kind: Job\nname: hooked\nbinary: reader@stable\ntriggers: {webhook: {secret: hook-key}}\n")
+	_, first, _ := s.call("hooked", `{"shop":7}`, signedByGitHub("d-1", `{"shop":7}`))
+	run := s.await("hooked")
+	expired, err := s.server.store.ExpireRuns(t.Context(), []int{engine.ShardOf(run.JobUID)}, engine.Expiry{Before: time.Now().Add(time.Hour)}, 10)
+	if err != nil || expired.Count != 1 {
+		t.Fatalf("removed %+v, %v", expired, err)
+	}
+	if status, again, _ := s.call("hooked", `{"shop":7}`, signedByGitHub("d-1", `{"shop":7}`)); status != http.StatusOK || again != first || again.Run != run.ID {
+		t.Errorf("again: %d %+v", status, again)
+	}
+	if out := s.must("get", "runs", "--job", "hooked", "-o", "json"); len(decode[struct{ Items []wire.Run }](t, out).Items) > 0 {
+		t.Errorf("started again: %s", out)
+	}
 }
 
 func TestSuccessStartsAJobAndADAG(t *testing.T) {

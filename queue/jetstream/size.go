@@ -40,7 +40,7 @@ func (q *Queue) resultsState(ctx context.Context) (streamState, error) {
 func (q *Queue) Streams(ctx context.Context) ([]engine.Stream, error) {
 	streams := []engine.Stream{
 		{Name: "TASKS"},
-		{Name: "RESULTS", Limit: uint64(q.config.ResultsLimit), Keeps: 3*q.config.ClaimWindow + 5*trimEvery},
+		{Name: "RESULTS", Limit: uint64(q.config.ResultsLimit), Keeps: 3*q.config.ClaimWindow + 5*trimEvery, Watched: q.connectedSince()},
 		{Name: "LOCKS"},
 		{Name: "LEASES"},
 		{Name: "TRIGGERS"},

@@ -97,6 +97,9 @@ func TestMaintainTrimsResults(t *testing.T) {
 	if got := stream(t, q, "RESULTS"); got.Messages != 50 || got.Bytes == 0 || got.Age(time.Now()) > time.Minute || got.Oldest.IsZero() {
 		t.Errorf("before trimming: %+v", got)
 	}
+	if got := stream(t, q, "RESULTS"); time.Since(got.Watched) < 0 || time.Since(got.Watched) > time.Minute || got.Keeps == 0 {
+		t.Errorf("it is watched since %s, and keeps %s", got.Watched, got.Keeps)
+	}
 	acknowledgeAll(t, q)
 	go func() { done <- q.Maintain(ctx, func() bool { return true }) }()
 	eventually(t, "RESULTS is empty", func() bool { return stream(t, q, "RESULTS").Messages == 0 })

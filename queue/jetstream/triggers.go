@@ -23,8 +23,8 @@ const (
 
 	triggersConsumer = "engines"
 	triggersBatch    = 16
-	triggersWait     = time.Minute // for a message that is being dealt with
-	triggersAgain    = time.Minute // the longest wait before a message is tried again
+	triggersWait     = 15 * time.Second // after which a message counts as left by an engine that died; what it started is not started again
+	triggersAgain    = time.Minute      // the longest wait before a message is tried again
 )
 
 // Triggers hands the messages that were published to triggers.<namespace>.<subject> to handle, several at once, until ctx ends. A message is

@@ -13,6 +13,7 @@ import (
 )
 
 func TestStreamThatGrowsNeedsAttention(t *testing.T) {
+	start := webtest.New(t).Now
 	for name, test := range map[string]struct {
 		stream engine.Stream
 		words  string // "" if all is well
@@ -20,6 +21,8 @@ func TestStreamThatGrowsNeedsAttention(t *testing.T) {
 	}{
 		"small":           {engine.Stream{Name: "RESULTS", Messages: 100, Bytes: 30_000, Limit: 1 << 20, Keeps: 10 * time.Minute}, "", false},
 		"not trimmed":     {engine.Stream{Name: "RESULTS", Messages: 100, Bytes: 30_000, Limit: 1 << 20, Keeps: time.Minute}, "not been trimmed for 5m0s", false},
+		"after an outage": {engine.Stream{Name: "RESULTS", Messages: 100, Bytes: 30_000, Limit: 1 << 20, Keeps: time.Minute, Watched: start.Add(-50 * time.Second)}, "", false},
+		"long after it":   {engine.Stream{Name: "RESULTS", Messages: 100, Bytes: 30_000, Limit: 1 << 20, Keeps: time.Minute, Watched: start.Add(-2 * time.Minute)}, "not been trimmed for 2m0s", false},
 		"half of it used": {engine.Stream{Name: "RESULTS", Messages: 100, Bytes: 600_000, Limit: 1 << 20, Keeps: 10 * time.Minute}, "more than half of its limit of 1 MiB", false},
 		"full":            {engine.Stream{Name: "RESULTS", Messages: 100, Bytes: 3 << 20, Limit: 1 << 20, Keeps: time.Minute}, "holds 3 MiB, more than its limit of 1 MiB: executors take nothing new", true},
 		"without a limit": {engine.Stream{Name: "LOCKS", Messages: 100, Bytes: 3 << 40}, "", false},

@@ -194,14 +194,24 @@ func (s *Service) startHook(
 	if len(event.Payload) > 0 && !json.Valid(event.Payload) {
 		return Started{}, field("payload_not_json", "body", "the body is not JSON, and it is the payload: send application/json, or nothing")
 	}
-	err := s.triggers.Remember(ctx, namespace, name, delivery)
+	before, err := s.triggers.Remember(ctx, namespace, name, delivery)
 	if errors.Is(err, trigger.ErrReplayed) {
 		return Started{}, conflict("replayed", "%s: its id is not signed, so it counts as a copy and starts nothing", trigger.ErrReplayed)
 	}
 	if err != nil {
 		return Started{}, fmt.Errorf("look for an earlier request: %w", err)
 	}
-	return s.startEvent(ctx, namespace, name, of, event)
+	if before != "" {
+		return Started{ID: before, DAG: of.dag, Existed: true}, nil
+	}
+	started, err := s.startEvent(ctx, namespace, name, of, event)
+	if err != nil {
+		return started, err
+	}
+	if err := s.triggers.RememberStarted(ctx, namespace, name, delivery, started.ID); err != nil {
+		return started, fmt.Errorf("write down what a request has started: %w", err) // it is sent again, and is found then
+	}
+	return started, nil
 }
 
 // hookKey returns the value of the secret of a webhook; nil if there is none.
@@ -407,10 +417,15 @@ func (s *Service) follow(ctx context.Context, namespace, name string, triggers *
 			return err
 		}
 	}
-	if triggers.Objects != nil {
-		return s.triggers.Watch(ctx, namespace, name, triggers.Objects.Bucket, triggers.Objects.Prefix)
+	if triggers.Objects == nil {
+		return nil
 	}
-	return nil
+	before, err := s.triggered(ctx, namespace, name)
+	if err != nil && !errors.Is(err, engine.ErrNotFound) {
+		return err
+	}
+	again := before.triggers != nil && before.triggers.Objects != nil && *before.triggers.Objects == *triggers.Objects
+	return s.triggers.Watch(ctx, namespace, name, triggers.Objects.Bucket, triggers.Objects.Prefix, again)
 }
 
 var _ trigger.Service = Followers{}

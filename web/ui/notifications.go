@@ -27,20 +27,51 @@ const (
 	targetUsersLooked = 20_000
 )
 
+// notificationRoutes are those of the namespace of the request, and the same of the installation as a whole.
 func (u *UI) notificationRoutes(router Router) {
-	const path = templates.NotificationsPath
-	router.GET(path, u.notificationList)
-	router.POST(path+"/deliveries/:id/retry", u.deliveryRetry)
-	router.GET(path+"/targets/new", u.targetForm)
-	router.POST(path+"/targets/new", u.targetSet)
-	router.GET(path+"/targets/:name/edit", u.targetForm)
-	router.POST(path+"/targets/:name/edit", u.targetSet)
-	router.POST(path+"/targets/:name/test", u.targetTest)
-	router.GET(path+"/targets/:name/delete", u.targetDeleteForm)
-	router.POST(path+"/targets/:name/delete", u.targetDelete)
-	router.POST(path+"/silences", u.silenceAdd)
-	router.POST(path+"/silences/:id/end", u.silenceEnd)
-	router.POST(path+"/rules", u.rulesSet)
+	u.notificationRoutesBelow(router, templates.NotificationsPath)
+	u.notificationRoutesBelow(router, templates.InstallationPath, func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			c.SetRequest(c.Request().WithContext(templates.WithInstallation(c.Request().Context())))
+			return next(c)
+		}
+	})
+}
+
+// notifiedOf is what the pages of notifications are about: the namespace of the request, or the installation.
+func notifiedOf(ctx context.Context) string {
+	if templates.OfInstallation(ctx) {
+		return notify.Installation
+	}
+	return namespaceOf(ctx)
+}
+
+func notificationsTitle(ctx context.Context) string {
+	if templates.OfInstallation(ctx) {
+		return "Notifications of the installation"
+	}
+	return "Notifications"
+}
+
+// notificationsCrumb leads back to the page.
+func notificationsCrumb(c echo.Context) templates.Crumb {
+	ctx := c.Request().Context()
+	return templates.Crumb{Name: notificationsTitle(ctx), Href: templates.NotificationsPathOf(ctx)}
+}
+
+func (u *UI) notificationRoutesBelow(router Router, path string, also ...echo.MiddlewareFunc) {
+	router.GET(path, u.notificationList, also...)
+	router.POST(path+"/deliveries/:id/retry", u.deliveryRetry, also...)
+	router.GET(path+"/targets/new", u.targetForm, also...)
+	router.POST(path+"/targets/new", u.targetSet, also...)
+	router.GET(path+"/targets/:name/edit", u.targetForm, also...)
+	router.POST(path+"/targets/:name/edit", u.targetSet, also...)
+	router.POST(path+"/targets/:name/test", u.targetTest, also...)
+	router.GET(path+"/targets/:name/delete", u.targetDeleteForm, also...)
+	router.POST(path+"/targets/:name/delete", u.targetDelete, also...)
+	router.POST(path+"/silences", u.silenceAdd, also...)
+	router.POST(path+"/silences/:id/end", u.silenceEnd, also...)
+	router.POST(path+"/rules", u.rulesSet, also...)
 }
 
 func (u *UI) notificationList(c echo.Context) error {
@@ -50,8 +81,11 @@ func (u *UI) notificationList(c echo.Context) error {
 // notificationPage shows the page after a change of what it shows.
 func (u *UI) notificationPage(c echo.Context, status int, change func(*templates.Notifications)) error {
 	ctx, cursor := c.Request().Context(), c.QueryParam("cursor")
-	namespace := namespaceOf(ctx)
-	view := templates.Notifications{Page: u.page(c, "", "Notifications"), Target: c.QueryParam("target"), State: c.QueryParam("state")}
+	namespace := notifiedOf(ctx)
+	view := templates.Notifications{Page: u.page(c, "", notificationsTitle(ctx)), Target: c.QueryParam("target"), State: c.QueryParam("state")}
+	if templates.OfInstallation(ctx) {
+		view.Page.Trail = []templates.Crumb{{Name: "Notifications", Href: templates.NotificationsPath}, {Name: "Installation"}}
+	}
 	incidents, more, err := u.service.Incidents(ctx, namespace, "", incidentsShown)
 	if err != nil {
 		return err
@@ -95,7 +129,7 @@ func incidentRows(incidents []engine.Incident) (rows []templates.IncidentRow) {
 
 // installationOf shows admins of all namespaces what is wrong with the installation as a whole.
 func (u *UI) installationOf(ctx context.Context, view *templates.Notifications) error {
-	if !access.From(ctx).May(access.Everywhere, access.Admin) {
+	if !access.From(ctx).May(access.Everywhere, access.Admin) || templates.OfInstallation(ctx) {
 		return nil
 	}
 	incidents, _, err := u.service.Incidents(ctx, notify.Installation, "", incidentsShown)
@@ -240,10 +274,10 @@ func refusedWith(err error) (status int, words string) {
 
 func (u *UI) deliveryRetry(c echo.Context) error {
 	ctx := c.Request().Context()
-	if _, err := u.service.Redeliver(ctx, namespaceOf(ctx), c.Param("id")); err != nil {
+	if _, err := u.service.Redeliver(ctx, notifiedOf(ctx), c.Param("id")); err != nil {
 		return err
 	}
-	return done(c, templates.NotificationsPath, "redelivered")
+	return done(c, templates.NotificationsPathOf(ctx), "redelivered")
 }
 
 func (u *UI) silenceAdd(c echo.Context) error {
@@ -265,7 +299,7 @@ func (u *UI) silenceAdd(c echo.Context) error {
 		return u.notificationPage(c, http.StatusUnprocessableEntity, func(v *templates.Notifications) { v.Silence = form })
 	}
 	_, err = u.service.AddSilence(ctx, notify.Silence{
-		Namespace: namespaceOf(ctx), Definition: form.Definition, Alert: spec.Alert(form.Alert), Until: u.now().Add(lasts), Reason: form.Reason,
+		Namespace: notifiedOf(ctx), Definition: form.Definition, Alert: spec.Alert(form.Alert), Until: u.now().Add(lasts), Reason: form.Reason,
 	})
 	if status, words := refusedWith(err); words != "" {
 		form.Problem = words
@@ -282,7 +316,7 @@ func (u *UI) silenceEnd(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := u.service.DeleteSilence(ctx, namespaceOf(ctx), c.Param("id")); err != nil {
+	if err := u.service.DeleteSilence(ctx, notifiedOf(ctx), c.Param("id")); err != nil {
 		return err
 	}
 	return done(c, back, "silence-ended")
@@ -292,7 +326,7 @@ func (u *UI) silenceEnd(c echo.Context) error {
 func silenceBack(c echo.Context) (string, error) {
 	switch kind, name, ok := cutBack(c.FormValue("back")); {
 	case c.FormValue("back") == "":
-		return templates.NotificationsPath, nil
+		return templates.NotificationsPathOf(c.Request().Context()), nil
 	case !ok:
 		return "", echo.ErrBadRequest
 	default:
@@ -323,12 +357,12 @@ func (u *UI) rulesSet(c echo.Context) error {
 			return u.notificationPage(c, http.StatusUnprocessableEntity, func(v *templates.Notifications) { v.Rules = form })
 		}
 	}
-	err = u.service.SetNotificationRules(ctx, namespaceOf(ctx), rules)
+	err = u.service.SetNotificationRules(ctx, notifiedOf(ctx), rules)
 	if status, words := refusedWith(err); words != "" {
 		form.Problem = words
 		return u.notificationPage(c, status, func(v *templates.Notifications) { v.Rules = form })
 	} else if err != nil {
 		return err
 	}
-	return done(c, templates.NotificationsPath, "rules-set")
+	return done(c, templates.NotificationsPathOf(ctx), "rules-set")
 }

@@ -19,7 +19,7 @@ func (u *UI) targetForm(c echo.Context) error {
 	ctx := c.Request().Context()
 	form := templates.TargetForm{Kind: c.QueryParam("kind")}
 	if name := c.Param("name"); name != "" {
-		target, err := u.service.Target(ctx, namespaceOf(ctx), name)
+		target, err := u.service.Target(ctx, notifiedOf(ctx), name)
 		if err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ func (u *UI) targetFormPage(c echo.Context, status int, form *templates.TargetFo
 		title = "Edit " + form.Name
 	}
 	form.Page = u.page(c, "", title)
-	form.Page.Trail = []templates.Crumb{{Name: "Notifications", Href: templates.NotificationsPath}, {Name: title}}
+	form.Page.Trail = []templates.Crumb{notificationsCrumb(c), {Name: title}}
 	return u.render(c, status, templates.TargetFormPage(*form))
 }
 
@@ -55,7 +55,7 @@ func (u *UI) targetSet(c echo.Context) error {
 		Private: c.FormValue("allow_private") == "true", Digest: c.FormValue("digest"),
 	}
 	target := notify.Target{
-		Namespace: namespaceOf(ctx), Name: form.Name, Kind: notify.TargetKind(form.Kind), URL: strings.TrimSpace(c.FormValue("url")),
+		Namespace: notifiedOf(ctx), Name: form.Name, Kind: notify.TargetKind(form.Kind), URL: strings.TrimSpace(c.FormValue("url")),
 		Addresses: strings.Fields(strings.ReplaceAll(form.Addresses, ",", " ")), Job: form.Job, AllowPrivate: form.Private,
 	}
 	if form.Edits {
@@ -84,10 +84,10 @@ func (u *UI) targetSet(c echo.Context) error {
 		return err
 	}
 	if signing == "" {
-		return done(c, templates.NotificationsPath, "target-set")
+		return done(c, templates.NotificationsPathOf(ctx), "target-set")
 	}
 	page := u.page(c, "", set.Name+" is set")
-	page.Trail = []templates.Crumb{{Name: "Notifications", Href: templates.NotificationsPath}, {Name: set.Name}}
+	page.Trail = []templates.Crumb{notificationsCrumb(c), {Name: set.Name}}
 	c.Response().Header().Set("Cache-Control", "no-store")
 	return u.render(c, http.StatusOK, templates.MadeTargetPage(templates.MadeTarget{Page: page, Name: set.Name, Signing: signing}))
 }
@@ -95,7 +95,7 @@ func (u *UI) targetSet(c echo.Context) error {
 // targetTest sends a test, and shows the answer of the target.
 func (u *UI) targetTest(c echo.Context) error {
 	ctx, name := c.Request().Context(), c.Param("name")
-	answer, err := u.service.TestTarget(ctx, namespaceOf(ctx), name)
+	answer, err := u.service.TestTarget(ctx, notifiedOf(ctx), name)
 	tested := templates.TestedTarget{Target: name, Answer: readable([]byte(answer))}
 	status, words := refusedWith(err)
 	switch {
@@ -111,29 +111,29 @@ func (u *UI) targetTest(c echo.Context) error {
 
 func (u *UI) targetDeleteForm(c echo.Context) error {
 	ctx, name := c.Request().Context(), c.Param("name")
-	target, err := u.service.Target(ctx, namespaceOf(ctx), name)
+	target, err := u.service.Target(ctx, notifiedOf(ctx), name)
 	if err != nil {
 		return err
 	}
-	users, _, err := u.service.TargetUsers(ctx, namespaceOf(ctx), 0)
+	users, _, err := u.service.TargetUsers(ctx, notifiedOf(ctx), 0)
 	if err != nil {
 		return err
 	}
-	rules, err := u.service.NotificationRules(ctx, namespaceOf(ctx))
+	rules, err := u.service.NotificationRules(ctx, notifiedOf(ctx))
 	if err != nil {
 		return err
 	}
 	page := u.page(c, "", "Delete "+name)
-	page.Trail = []templates.Crumb{{Name: "Notifications", Href: templates.NotificationsPath}, {Name: "Delete"}}
+	page.Trail = []templates.Crumb{notificationsCrumb(c), {Name: "Delete"}}
 	return u.render(c, http.StatusOK, templates.TargetDeletePage(templates.TargetDelete{Page: page, Target: targetRow(&target, users, &rules)}))
 }
 
 func (u *UI) targetDelete(c echo.Context) error {
 	ctx := c.Request().Context()
-	if err := u.service.DeleteTarget(ctx, namespaceOf(ctx), c.Param("name"), c.FormValue("force") == "true"); err != nil {
+	if err := u.service.DeleteTarget(ctx, notifiedOf(ctx), c.Param("name"), c.FormValue("force") == "true"); err != nil {
 		return err
 	}
-	return done(c, templates.NotificationsPath, "target-deleted")
+	return done(c, templates.NotificationsPathOf(ctx), "target-deleted")
 }
 
 // cutBack takes the address of a job's or DAG's page apart: "/jobs/NAME".

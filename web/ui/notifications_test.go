@@ -131,3 +131,58 @@ func TestInstallationAndUnableTargetsOnTheirPage(t *testing.T) {
 		}
 	}
 }
+
+// The installation has targets, rules and silences of its own, on a page of its own; those of namespaces are not on it.
+func TestNotificationsOfTheInstallationHaveAPage(t *testing.T) {
+	s := newSite(t, service.Config{Notifications: service.Notifications{
+		Installation: func(context.Context) ([]engine.Incident, error) {
+			return []engine.Incident{{Namespace: notify.Installation, UID: "x1", Alert: notify.AlertExecutorSilent, Since: time.Now(), Reason: "not heard of", Count: 1}}, nil
+		},
+	}})
+	const path = "/notifications/installation"
+	s.ask(t, http.MethodPost, "/notifications/targets/new", url.Values{"kind": {"slack"}, "name": {"team"}, "url": {"https://hooks.example.com/x"}})
+	if page := s.see(t, "/notifications"); !strings.Contains(page, `href="`+path+`"`) {
+		t.Error("the page of a namespace does not lead there")
+	}
+	page := s.see(t, path)
+	for _, want := range []string{"<h1>Notifications of the installation</h1>", "Executor x1", "There are no targets.", "Rules of the installation", `<a href="/notifications">Notifications</a>`, "tidewheel notify -n &#39;*&#39; target set"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if form := s.see(t, path+"/targets/new"); strings.Contains(form, "kind=job") || !strings.Contains(form, `action="`+path+`/targets/new"`) {
+		t.Error("the form offers a job, or leads elsewhere")
+	}
+	if to := s.act(t, path+"/targets/new", url.Values{"kind": {"slack"}, "name": {"ops"}, "url": {"https://hooks.example.com/y"}}); to != path+"?done=target-set" {
+		t.Errorf("a target leads to %s", to)
+	}
+	if to := s.act(t, path+"/rules", url.Values{"on": {"executor_silent", "recovered"}, "to": {"ops"}}); to != path+"?done=rules-set" {
+		t.Errorf("rules lead to %s", to)
+	}
+	if rules, err := s.NotificationRules(t.Context(), notify.Installation); err != nil || service.AlertWords(&rules) != "executor_silent, recovered to ops" {
+		t.Errorf("rules %+v, %v", rules, err)
+	}
+	if refused := s.ask(t, http.MethodPost, path+"/rules", url.Values{"on": {"failed"}, "to": {"ops"}}); refused.Code != http.StatusUnprocessableEntity {
+		t.Errorf("a rule about jobs is answered %d", refused.Code)
+	}
+	if to := s.act(t, path+"/silences", url.Values{"for": {"1h"}, "alert": {"executor_silent"}}); to != path+"?done=silence-added" && to != path+"?done=silenced" {
+		t.Errorf("a silence leads to %s", to)
+	}
+	page = s.see(t, path)
+	for _, want := range []string{`value="executor_silent" checked`, `href="` + path + `/targets/ops/edit"`, `action="` + path + `/targets/ops/test"`, path + "/silences/"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	for _, not := range []string{"team", `name="lag"`, `name="definition"`, `value="failed"> `} {
+		if strings.Contains(page, not) {
+			t.Errorf("the page says %q", not)
+		}
+	}
+	if question := s.see(t, path+"/targets/ops/delete"); !strings.Contains(question, "rules of the installation") {
+		t.Error("the question does not name the rules")
+	}
+	if targets, _, err := s.Targets(t.Context(), "default", "", 10); err != nil || len(targets) != 1 {
+		t.Errorf("the namespace has %d targets, %v", len(targets), err)
+	}
+}

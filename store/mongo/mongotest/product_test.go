@@ -24,6 +24,8 @@ var scenarios = []struct {
 	{"a killed server ends its waves", e2e.CrashDAG},
 	{"every edge of a large wave is respected", e2e.LargeWave},
 	{"killed programs charge once", e2e.Effects},
+	{"events start one run each though the server is killed", e2e.Events},
+	{"events start one run each though nodes are killed", e2e.EventsOfTwoNodes},
 }
 
 func TestProduct(t *testing.T) {
