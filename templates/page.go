@@ -28,6 +28,31 @@ var sections = []struct {
 	{SectionExecutors, "Executors", "/executors"},
 }
 
+// The sections of the settings. Their pages have a list of all of them above their title.
+const (
+	SectionAccount       Section = "account"
+	SectionSecrets       Section = "secrets"
+	SectionNotifications Section = "notifications"
+	SectionNamespaces    Section = "namespaces"
+	SectionUsers         Section = "users"
+	SectionAudit         Section = "audit"
+)
+
+type settingsPage struct {
+	section    Section
+	name, href string
+	offered    func(May, Page) bool // nil: to all
+}
+
+var settings = []settingsPage{
+	{SectionAccount, "Account", SettingsPath, func(_ May, p Page) bool { return !p.Open }},
+	{SectionSecrets, "Secrets", "/settings/secrets", nil},
+	{SectionNotifications, "Notifications", NotificationsPath, nil},
+	{SectionNamespaces, "Namespaces", "/namespaces", nil},
+	{SectionUsers, "Users", UsersPath, func(may May, p Page) bool { return may.Root && !p.Open }},
+	{SectionAudit, "Audit log", "/audit", func(may May, _ Page) bool { return may.Admin }},
+}
+
 // Page is what the frame of a page needs.
 type Page struct {
 	Title   string  // of the browser's window, before " · Tidewheel"

@@ -15,7 +15,7 @@ const auditPerPage = 50
 
 func (u *UI) auditList(c echo.Context) error {
 	view := templates.Audit{
-		Page: u.page(c, "", "Audit log"),
+		Page: u.page(c, templates.SectionAudit, "Audit log"),
 		Filter: templates.AuditFilter{
 			By: c.QueryParam("by"), Namespace: c.QueryParam("in"), Outcome: c.QueryParam("outcome"), Since: c.QueryParam("since"), Text: c.QueryParam("q"), Spans: spans,
 		},

@@ -27,7 +27,7 @@ func (u *UI) namespaces(c echo.Context, status int, view templates.Namespaces, c
 	if err != nil {
 		return err
 	}
-	view.Page = u.page(c, "", "Namespaces")
+	view.Page = u.page(c, templates.SectionNamespaces, "Namespaces")
 	problem := view.Problem
 	if changed != "" {
 		view.Problem = ""

@@ -82,7 +82,7 @@ func (u *UI) notificationList(c echo.Context) error {
 func (u *UI) notificationPage(c echo.Context, status int, change func(*templates.Notifications)) error {
 	ctx, cursor := c.Request().Context(), c.QueryParam("cursor")
 	namespace := notifiedOf(ctx)
-	view := templates.Notifications{Page: u.page(c, "", notificationsTitle(ctx)), Target: c.QueryParam("target"), State: c.QueryParam("state")}
+	view := templates.Notifications{Page: u.page(c, templates.SectionNotifications, notificationsTitle(ctx)), Target: c.QueryParam("target"), State: c.QueryParam("state")}
 	if templates.OfInstallation(ctx) {
 		view.Page.Trail = []templates.Crumb{{Name: "Notifications", Href: templates.NotificationsPath}, {Name: "Installation"}}
 	}

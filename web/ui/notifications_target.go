@@ -42,7 +42,7 @@ func (u *UI) targetFormPage(c echo.Context, status int, form *templates.TargetFo
 	if form.Edits {
 		title = "Edit " + form.Name
 	}
-	form.Page = u.page(c, "", title)
+	form.Page = u.page(c, templates.SectionNotifications, title)
 	form.Page.Trail = []templates.Crumb{notificationsCrumb(c), {Name: title}}
 	return u.render(c, status, templates.TargetFormPage(*form))
 }
@@ -86,7 +86,7 @@ func (u *UI) targetSet(c echo.Context) error {
 	if signing == "" {
 		return done(c, templates.NotificationsPathOf(ctx), "target-set")
 	}
-	page := u.page(c, "", set.Name+" is set")
+	page := u.page(c, templates.SectionNotifications, set.Name+" is set")
 	page.Trail = []templates.Crumb{notificationsCrumb(c), {Name: set.Name}}
 	c.Response().Header().Set("Cache-Control", "no-store")
 	return u.render(c, http.StatusOK, templates.MadeTargetPage(templates.MadeTarget{Page: page, Name: set.Name, Signing: signing}))
@@ -123,7 +123,7 @@ func (u *UI) targetDeleteForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := u.page(c, "", "Delete "+name)
+	page := u.page(c, templates.SectionNotifications, "Delete "+name)
 	page.Trail = []templates.Crumb{notificationsCrumb(c), {Name: "Delete"}}
 	return u.render(c, http.StatusOK, templates.TargetDeletePage(templates.TargetDelete{Page: page, Target: targetRow(&target, users, &rules)}))
 }

@@ -34,7 +34,7 @@ func (u *UI) secretsPage(c echo.Context, status int, name, problem string) error
 	if err != nil {
 		return err
 	}
-	view := templates.Secrets{Page: u.page(c, "", "Secrets"), Pager: pager(c, cursor, next), Name: name, Problem: problem}
+	view := templates.Secrets{Page: u.page(c, templates.SectionSecrets, "Secrets"), Pager: pager(c, cursor, next), Name: name, Problem: problem}
 	var users map[string][]string
 	if len(secrets) > 0 {
 		if users, view.More, err = u.service.SecretUsers(ctx, namespaceOf(ctx), secretUsersLooked); err != nil {
@@ -76,7 +76,7 @@ func (u *UI) secretDeleteForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := u.page(c, "", "Delete "+found.Name)
+	page := u.page(c, templates.SectionSecrets, "Delete "+found.Name)
 	page.Trail = []templates.Crumb{{Name: "Secrets", Href: templates.SecretsPath}, {Name: "Delete"}}
 	return u.render(c, http.StatusOK, templates.SecretDeletePage(templates.SecretDelete{Page: page, Secret: secretRow(&found, users)}))
 }

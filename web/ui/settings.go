@@ -53,7 +53,7 @@ func (u *UI) settings(c echo.Context) error {
 func (u *UI) settingsPage(c echo.Context, status int, view templates.Settings) error {
 	ctx := c.Request().Context()
 	me := access.From(ctx)
-	view.Page, view.Name, view.Grants = u.page(c, "", "Your account"), me.Name, grantRows(me.Grants)
+	view.Page, view.Name, view.Grants = u.page(c, templates.SectionAccount, "Your account"), me.Name, grantRows(me.Grants)
 	view.Token.Namespaces = view.Page.Namespaces
 	switch me.Kind {
 	case access.KindUser:

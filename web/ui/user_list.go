@@ -40,7 +40,7 @@ func (u *UI) usersPage(c echo.Context, status int, problem string, form template
 	if err != nil {
 		return err
 	}
-	view := templates.Users{Page: u.page(c, "", "Users"), Text: text, Problem: problem, Form: form, Pager: pager(c, cursor, next)}
+	view := templates.Users{Page: u.page(c, templates.SectionUsers, "Users"), Text: text, Problem: problem, Form: form, Pager: pager(c, cursor, next)}
 	view.Form.Namespaces = view.Page.Namespaces
 	for i := range users {
 		view.Rows = append(view.Rows, userRow(&users[i]))

@@ -17,7 +17,7 @@ func (u *UI) userPage(c echo.Context, status int, problem string) error {
 	if err != nil {
 		return err
 	}
-	view := templates.User{Page: u.page(c, "", user.Name), User: userRow(&user), Problem: problem}
+	view := templates.User{Page: u.page(c, templates.SectionUsers, user.Name), User: userRow(&user), Problem: problem}
 	view.Page.Trail = []templates.Crumb{{Name: "Users", Href: templates.UsersPath}, {Name: user.Name}}
 	view.Namespaces = view.Page.Namespaces
 	if view.Sessions, err = u.sessionRows(ctx, user.Name); err != nil {
