@@ -11,13 +11,11 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"filippo.io/age"
-	"github.com/nats-io/nats.go"
 
 	"github.com/tidewheel/tidewheel/blob"
 	"github.com/tidewheel/tidewheel/client"
@@ -84,7 +82,7 @@ type triggered struct {
 func Events(t *testing.T, binary string, args ...string) {
 	queue, s3 := freeAddress(t), freeAddress(t)
 	server := NewServer(t, binary, append(args, "--nats-listen", queue, "--nats-credentials", triggerUser+":"+triggerUser, "--s3-listen", s3,
-		"--secrets-key-file", secretsKey(t), "--trigger-bucket", "default="+triggerBucket)...)
+		"--secrets-key-file", secretsKey(t, binary), "--trigger-bucket", "default="+triggerBucket)...)
 	server.Start()
 	w := &triggered{t: t, servers: []*Server{server}, nats: "nats://" + queue}
 	w.openBucket(server, s3)
@@ -97,7 +95,7 @@ func EventsOfTwoNodes(t *testing.T, binary string, args ...string) {
 	supplier := NewServer(t, binary, "--roles", "engine,web", "--s3-listen", s3)
 	supplier.Start()
 	keys := supplier.s3Keys()
-	secrets := secretsKey(t)
+	secrets := secretsKey(t, binary)
 	queue := filepath.Join(dir, "nats.conf")
 	if err := os.WriteFile(queue, fmt.Appendf(nil, "authorization {user: %s, password: %s}\n", triggerUser, triggerUser), 0o600); err != nil {
 		t.Fatal(err)
@@ -116,12 +114,12 @@ func EventsOfTwoNodes(t *testing.T, binary string, args ...string) {
 }
 
 // secretsKey makes the file of a key of secrets.
-func secretsKey(t *testing.T) (path string) {
+func secretsKey(t *testing.T, binary string) (path string) {
 	t.Helper()
-	identity, err := age.GenerateX25519Identity()
+	key, err := exec.CommandContext(t.Context(), binary, "secret", "new-key").Output()
 	path = filepath.Join(t.TempDir(), "secrets.key")
 	if err == nil {
-		err = os.WriteFile(path, []byte(identity.String()+"\n"), 0o600)
+		err = os.WriteFile(path, key, 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -227,7 +225,9 @@ func (w *triggered) send(ctx context.Context, round int) {
 			turn++
 			return callHook(ctx, w.servers[turn%len(w.servers)].URL(), id, body)
 		})
-		w.untilDone(ctx, func() error { return publish(w.nats, "triggers.default.orders.paid", id, body) })
+		w.untilDone(ctx, func() error {
+			return natstest.PublishID(w.nats, triggerUser, triggerUser, "triggers.default.orders.paid", id, body)
+		})
 	}
 	w.untilDone(ctx, func() error {
 		return w.bucket.PutObject(ctx, "artifacts/"+id+"/1/order", strings.NewReader(body), int64(len(body)))
@@ -301,21 +301,4 @@ func callHook(ctx context.Context, url, id, body string) error {
 		return errors.New(response.Status)
 	}
 	return nil
-}
-
-// publish stores a message with an id, and returns nil once it is stored.
-func publish(url, subject, id, body string) error {
-	conn, err := nats.Connect(url, nats.UserInfo(triggerUser, triggerUser), nats.NoReconnect(), nats.Timeout(2*time.Second))
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	message := nats.NewMsg(subject)
-	message.Data = []byte(body)
-	message.Header.Set(nats.MsgIdHdr, id)
-	answer, err := conn.RequestMsg(message, 2*time.Second)
-	if err == nil && !strings.Contains(string(answer.Data), `"seq"`) {
-		err = errors.New(string(answer.Data))
-	}
-	return err
 }

@@ -28,10 +28,10 @@ func States() []string {
 }
 
 const (
-	// DefaultKept is how long a delivery that has ended is kept unless the book is told otherwise, LeastKept the least: the end of an
-	// incident is told to those who were told of its beginning.
+	// DefaultKept is how long a delivery that has ended is kept unless the book is told otherwise.
 	DefaultKept = 30 * 24 * time.Hour
-	LeastKept   = 24 * time.Hour
+	// LeastKept is the least that a book may be told.
+	LeastKept = 24 * time.Hour
 	// tried is for how long a delivery is tried, from its making or from Redeliver.
 	tried = 24 * time.Hour
 	// mostTries is how many of the latest tries a delivery lists.

@@ -86,7 +86,7 @@ var rules = []rule{
 	{pkg: "cmd/tidewheel", may: "*"},
 	{pkg: "bench", may: "*"},
 	{pkg: "bench/..."}, // programs that it runs
-	{pkg: "e2e", may: "engine client client/wire"},
+	{pkg: "e2e", may: "engine client client/wire blob queue/jetstream/natstest"}, // what other programs send: objects and messages
 	{pkg: "e2e/chaos", may: "engine engine/core client client/wire executor queue/jetstream", tests: "e2e"},
 	{pkg: "e2e/upgrade", may: "e2e engine client client/wire"},
 	{pkg: "e2e/chaos/witness"}, // a program that it runs

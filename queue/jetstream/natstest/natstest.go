@@ -2,6 +2,8 @@
 package natstest
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -120,13 +122,29 @@ func serve(t testing.TB, options *natsserver.Options) (url string) {
 // Publish stores a message in the stream that takes its subject.
 func Publish(t testing.TB, url, user, password, subject, data string) {
 	t.Helper()
-	conn, err := nats.Connect(url, nats.UserInfo(user, password))
-	if err != nil {
+	if err := PublishID(url, user, password, subject, "", data); err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
-	answer, err := conn.Request(subject, []byte(data), 10*time.Second)
-	if err != nil || !strings.Contains(string(answer.Data), `"seq"`) {
-		t.Fatalf("publish to %s: %v, %v", subject, answer, err)
+}
+
+// PublishID is Publish of a message with an id, "" for none. After an error it may be stored, too.
+func PublishID(url, user, password, subject, id, data string) error {
+	conn, err := nats.Connect(url, nats.UserInfo(user, password), nats.NoReconnect(), nats.Timeout(5*time.Second))
+	if err != nil {
+		return err
 	}
+	defer conn.Close()
+	message := nats.NewMsg(subject)
+	message.Data = []byte(data)
+	if id != "" {
+		message.Header.Set(nats.MsgIdHdr, id)
+	}
+	answer, err := conn.RequestMsg(message, 5*time.Second)
+	if err == nil && !strings.Contains(string(answer.Data), `"seq"`) {
+		err = errors.New(string(answer.Data))
+	}
+	if err != nil {
+		return fmt.Errorf("publish to %s: %w", subject, err)
+	}
+	return nil
 }

@@ -21,9 +21,7 @@ require (
 )
 
 require (
-	filippo.io/age v1.3.2 // indirect
 	filippo.io/edwards25519 v1.2.0 // indirect
-	filippo.io/hpke v0.4.0 // indirect
 	github.com/AlekSi/pointer v1.2.0 // indirect
 	github.com/SAP/go-hdb v1.13.6 // indirect
 	github.com/adhocore/gronx v1.20.4 // indirect
