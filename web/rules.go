@@ -209,6 +209,7 @@ var rules = map[string]rule{
 	"GET /api/v1/runs/:id/logs/search": viewer,
 	"POST /api/v1/runs/:id/retry":      operator,
 	"GET /api/v1/runs/diff":            viewer,
+	"GET /api/v1/runs/search":          viewer,
 
 	"POST /api/v1/schedule/preview": signedIn.unrecorded(),
 
@@ -348,6 +349,7 @@ var rules = map[string]rule{
 	"GET /runs/:id/output":   viewer,
 	"POST /runs/:id/retry":   operator,
 	"GET /runs/diff":         viewer,
+	"GET /runs/search":       viewer,
 
 	"GET /settings/secrets":               viewer,
 	"POST /settings/secrets":              editor,

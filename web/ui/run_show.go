@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,6 +58,9 @@ func (u *UI) runShow(c echo.Context) error {
 		return err
 	}
 	if err := u.addContext(ctx, &log.Run, &view); err != nil {
+		return err
+	}
+	if view.Before, view.After, err = u.service.RunNeighbours(ctx, &log.Run); err != nil {
 		return err
 	}
 	return u.show(c, templates.RunPage(view), nil)
@@ -142,6 +146,10 @@ func (u *UI) viewRun(c echo.Context, run *engine.Run) templates.Run {
 		Version: run.Version, Digest: run.Digest, Payload: indented(run.Payload), NotRun: notRun(run),
 		CanCancel: !run.Status.Terminal() && run.CancelBy == "", CanRetry: run.Status.CanRetry(),
 		Cancelling: !run.Status.Terminal() && run.CancelBy != "",
+	}
+	view.Compare, view.SearchAll = "/runs/diff?"+url.Values{"b": {run.ID}}.Encode(), outputsURL(run.Job, run.DAG, run.Task)
+	if run.DAG == "" {
+		view.SearchAll, view.Again = outputsURL(run.Job, "", ""), "/jobs/"+url.PathEscape(run.Job)+"/run?"+url.Values{"from": {run.ID}}.Encode()
 	}
 	trace := engine.TraceID(run.ID)
 	view.Trace = hex.EncodeToString(trace[:])

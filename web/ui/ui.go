@@ -87,6 +87,7 @@ func (u *UI) Register(router Router, openAPI []byte) {
 
 	router.GET("/runs", u.runList)
 	router.GET("/runs/diff", u.runDiff)
+	router.GET("/runs/search", u.outputSearch)
 	router.GET("/runs/:id", u.runShow)
 	router.GET("/runs/:id/output", u.runOutput)
 	router.POST("/runs/:id/cancel", acted("/runs/", "cancelled", u.service.CancelRun))
