@@ -96,7 +96,7 @@ func viewLines(ctx context.Context, log *service.Log, lines []service.LogLine, f
 			end = lines[i+1].Offset - 1
 		}
 		text, truncated := lines[i].Text, lines[i].Truncated
-		if long := truncated || len(text) > lineBytes; long && bytes.IndexByte(bytes.TrimRight(text, "\r"), '\r') >= 0 {
+		if truncated && bytes.IndexByte(bytes.TrimRight(text, "\r"), '\r') >= 0 {
 			text, truncated = lastOf(ctx, log, end), false // what was drawn last is at its end
 		}
 		views[i] = viewLine(lines[i].Number+1, lines[i].Offset, text, end, truncated)

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -36,6 +37,14 @@ func TestFollowedLineShowsWhatWasDrawnLast(t *testing.T) {
 	}
 	if next := lines.next(); next.Line != 4 || next.Mid {
 		t.Errorf("it goes on at %+v", next)
+	}
+	// Many small pieces are as one.
+	lines = assembler{place: templates.Place{Line: 1}}
+	for i := range 1000 {
+		lines.add(fmt.Appendf(nil, "copied file %4d\r", i))
+	}
+	if got := shown(); got != "copied file  999" {
+		t.Errorf("of a thousand pieces: %q", got)
 	}
 	// A reader who comes while a long line is drawn anew sees its next state.
 	lines = assembler{place: templates.Place{Line: 7, Offset: 9000, Mid: true}}

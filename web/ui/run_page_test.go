@@ -1,12 +1,14 @@
 package ui_test
 
 import (
+	"context"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/web/service"
 	"github.com/tidewheel/tidewheel/web/webtest"
 )
 
@@ -34,6 +36,26 @@ func TestLineShowsWhatWasDrawnLast(t *testing.T) {
 		`<code>50%</code>`, `<code>copied &lt;all&gt;</code>`, `<code>windows</code>`, `<code>last</code>`,
 		`<div class="row progress-line" id="L2">`, `<div class="row" id="L1">`,
 	}, []string{"10%", "copying", "more of this line"})
+}
+
+// cutLog is stored output whose lines are read up to a bound.
+type cutLog struct{ webtest.TextLog }
+
+func (l cutLog) ReadLines(ctx context.Context, from, count int64) ([]service.LogLine, error) {
+	lines, err := l.TextLog.ReadLines(ctx, from, count)
+	for i := range lines {
+		if len(lines[i].Text) > 1000 {
+			lines[i].Text, lines[i].Truncated = lines[i].Text[:1000], true
+		}
+	}
+	return lines, err
+}
+
+func TestLineThatIsNotReadWholeShowsWhatWasDrawnLast(t *testing.T) {
+	s := newSite(t)
+	run := running(t, s, "")
+	s.Blobs.SetLog(run.ID, cutLog{webtest.TextLog("begin\n" + strings.Repeat("copying, some of it\r", 1000) + "copied\nend\n" + strings.Repeat("more of it\r", 1000) + "100%\n")})
+	told(t, s.see(t, "/runs/"+run.ID), []string{"<code>copied</code>", "<code>100%</code>", "<code>end</code>"}, []string{"some of it", "more of"})
 }
 
 func TestRunLeadsToThoseBesideItAndToItself(t *testing.T) {
