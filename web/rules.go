@@ -294,8 +294,12 @@ var rules = map[string]rule{
 	"GET /docs/api":          signedIn,
 	"GET /docs/images/:name": signedIn,
 
-	"GET /executors":             anyViewer,
-	"GET /executors/scaling":     anyViewer,
+	"GET /executors":         anyViewer,
+	"GET /executors/scaling": anyViewer,
+	// What a user has dismissed is left out of the lists of no one else.
+	"POST /attention/dismiss": viewer.unrecorded(),
+	"POST /attention/recall":  viewer.unrecorded(),
+
 	"POST /executors/:id/drain":  rootAdmin,
 	"POST /executors/:id/resume": rootAdmin,
 

@@ -125,8 +125,8 @@ func (u *UI) showOutput(c echo.Context, log *service.Log) (out templates.Output,
 // runPart is where the part of the page that refreshes is fetched again; latest tells that the reader asked for no
 // attempt in particular.
 func runPart(run *engine.Run, shown int, latest bool) string {
-	// A task that was skipped runs after all where its wave is resumed.
-	mayGoOn := run.Status.CanRetry() || run.DAG != "" && run.Status != engine.StatusSucceeded
+	// A task runs again where its wave is resumed, or where it is cleared.
+	mayGoOn := run.Status.CanRetry() || run.DAG != ""
 	if run.Status.Terminal() && shown == run.Attempt && !mayGoOn {
 		return "" // nothing more happens
 	}
