@@ -50,8 +50,8 @@ func (u *UI) runDiff(c echo.Context) error {
 	return u.show(c, templates.DiffPage(view), nil)
 }
 
-// comparable is how many runs are offered to compare with.
-const comparable = 50
+// comparedWith is how many runs are offered to compare with.
+const comparedWith = 50
 
 // runCompare lets the reader choose the run to compare with: one of the same job or task, or any other by its id.
 func (u *UI) runCompare(c echo.Context, id string) error {
@@ -66,7 +66,7 @@ func (u *UI) runCompare(c echo.Context, id string) error {
 	} else if found {
 		view.LastGood = diffURL(service.LastGood, run.ID, false)
 	}
-	filter := engine.RunFilter{Namespace: run.Namespace, JobUID: run.JobUID, Task: run.Task, Limit: comparable, Cursor: c.QueryParam("cursor")}
+	filter := engine.RunFilter{Namespace: run.Namespace, JobUID: run.JobUID, Task: run.Task, Limit: comparedWith, Cursor: c.QueryParam("cursor")}
 	others, next, err := u.service.Runs(ctx, filter)
 	if errors.Is(err, engine.ErrCursor) {
 		return echo.ErrBadRequest
