@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/tidewheel/tidewheel/client/wire"
 )
@@ -101,4 +102,29 @@ func (c *Client) SearchLogs(ctx context.Context, id string, search LogSearch) (w
 	}
 	set(query, "from", search.From)
 	return ask[wire.LogMatches](ctx, c, call{method: http.MethodGet, path: prefix + "/runs" + path(id, "logs", "search"), query: query})
+}
+
+// RunSearch asks for lines in the outputs of the runs of a job or of a DAG.
+type RunSearch struct {
+	Job, DAG, Task string
+	Since, Until   time.Time // when the runs were made; zero: at any time
+	Text           string
+	Errors         bool // lines that look like errors, instead of Text
+	Cursor         string
+}
+
+// SearchRuns searches a part of the outputs of many runs; while the answer has a Next, there is more of it.
+func (c *Client) SearchRuns(ctx context.Context, search RunSearch) (wire.RunMatches, error) {
+	query := url.Values{}
+	set(query, "job", search.Job)
+	set(query, "dag", search.DAG)
+	set(query, "task", search.Task)
+	setTime(query, "since", search.Since)
+	setTime(query, "until", search.Until)
+	set(query, "q", search.Text)
+	if search.Errors {
+		query.Set("errors", "true")
+	}
+	set(query, "cursor", search.Cursor)
+	return ask[wire.RunMatches](ctx, c, call{method: http.MethodGet, path: prefix + "/runs/search", query: query})
 }

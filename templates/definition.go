@@ -208,6 +208,9 @@ type Act struct {
 	Problem string
 	// What was typed, to be shown again.
 	Payload, Variables, Reason, Confirm string
+	// From is the run that the form was filled in after, Hidden are variables of it that were not; "" for none.
+	From   string
+	Hidden []string
 }
 
 // DefinitionText is the page of a definition and of the forms it has had.

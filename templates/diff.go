@@ -16,6 +16,23 @@ type RunDiff struct {
 	// Other is the same comparison with numbers compared, or not.
 	Other string
 	Swap  string // the same comparison the other way round
+	// Choose leads to the choice of another run to compare with.
+	Choose string
+}
+
+// RunCompare is the choice of a run to compare with.
+type RunCompare struct {
+	Page     Page
+	Run      RunRow
+	LastGood string // leads to the comparison with the last good run; "" where there is none
+	Others   []RunChoice
+	Pager    Pager
+}
+
+// RunChoice is a run that may be chosen, and where that leads.
+type RunChoice struct {
+	Row  RunRow
+	Href string
 }
 
 // DiffSide is one of two runs.

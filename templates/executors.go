@@ -16,6 +16,7 @@ type Executors struct {
 
 // ExecutorRow is one executor.
 type ExecutorRow struct {
+	LastOf            string // the tiers of which no other executor takes runs, in words; "" for none
 	ID, Host, Version string
 	Tiers             []string // its own first
 	Labels            []string // "key=value", without the host

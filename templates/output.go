@@ -18,6 +18,8 @@ type Output struct {
 	Size     int64 // bytes
 	Complete bool
 	Missing  string
+	// Never says why there is no output, of an attempt that never began; "" of any other.
+	Never string
 	// Past reports whether the reader asked for other lines than the last.
 	Past bool
 	// Follow is where the lines go on that are still to come.
@@ -38,6 +40,8 @@ type Place struct {
 type Line struct {
 	N     int64 // from 1
 	Spans []Styled
+	// Progress reports whether the line says how far the program is: it is left out of view.
+	Progress bool
 	// More is how many bytes of a long line are left out, and Offset where they are.
 	More, Offset int64
 }

@@ -9,6 +9,11 @@ type Overview struct {
 	Troubles []string
 	Tiles    []Tile
 	Concerns []Concern
+	// MoreConcerns is how many there are beside these; Dismissed are those that the reader has dismissed.
+	MoreConcerns int
+	Dismissed    []Concern
+	// Self is where the page is fetched again.
+	Self     string
 	Timeline Timeline
 	Running  []RunRow // what runs, waits or is to be tried again
 	Next     []Upcoming
@@ -41,10 +46,16 @@ type Concern struct {
 	Words  string
 	At     time.Time
 	Cures  []Cure
+	// Dismiss is the concern as the reader dismisses it; "" where it stays until it is put right.
+	Dismiss string
+	// Dismissed is why the reader has dismissed it.
+	Dismissed   string
+	DismissedAt time.Time
 }
 
 // Cure is one way out: a link, or a form that is sent.
 type Cure struct {
 	Name, Icon, Href string
 	Post             bool
+	Root             bool // only for admins of all
 }

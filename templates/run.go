@@ -44,6 +44,12 @@ type Run struct {
 	HurtsRetry string
 	// LastGood leads to the comparison with the last run that succeeded; "" where that makes no sense.
 	LastGood string
+	// Before and After are the ids of the runs before and after it; "" for none.
+	Before, After string
+	// Compare leads to the choice of a run to compare with, SearchAll to the search of the outputs of all such runs.
+	Compare, SearchAll string
+	// Again leads to the form that runs the job again with what this run was given, to be changed; "" where that cannot be.
+	Again string
 	// LastLines are the last lines of the output of a run that failed.
 	LastLines []string
 	// NotRun leads to the ledger of a run that was not executed; "" of any other.

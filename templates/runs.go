@@ -43,6 +43,8 @@ type Runs struct {
 	// Looked says in words how far back was looked for runs that are rare; "" where the page is full or there is no more.
 	Looked string
 	WhyNot *WhyNot
+	// SearchAll leads to the search of the outputs of these runs.
+	SearchAll string
 }
 
 // RunFilter is what the list is narrowed to, as the form says it.

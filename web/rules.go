@@ -209,6 +209,7 @@ var rules = map[string]rule{
 	"GET /api/v1/runs/:id/logs/search": viewer,
 	"POST /api/v1/runs/:id/retry":      operator,
 	"GET /api/v1/runs/diff":            viewer,
+	"GET /api/v1/runs/search":          viewer,
 
 	"POST /api/v1/schedule/preview": signedIn.unrecorded(),
 
@@ -297,8 +298,12 @@ var rules = map[string]rule{
 	"GET /docs/api":          signedIn,
 	"GET /docs/images/:name": signedIn,
 
-	"GET /executors":             anyViewer,
-	"GET /executors/scaling":     anyViewer,
+	"GET /executors":         anyViewer,
+	"GET /executors/scaling": anyViewer,
+	// What a user has dismissed is left out of the lists of no one else.
+	"POST /attention/dismiss": viewer.unrecorded(),
+	"POST /attention/recall":  viewer.unrecorded(),
+
 	"POST /executors/:id/drain":  rootAdmin,
 	"POST /executors/:id/resume": rootAdmin,
 
@@ -369,6 +374,7 @@ var rules = map[string]rule{
 	"GET /runs/:id/output":   viewer,
 	"POST /runs/:id/retry":   operator,
 	"GET /runs/diff":         viewer,
+	"GET /runs/search":       viewer,
 
 	"GET /settings/secrets":               viewer,
 	"POST /settings/secrets":              editor,

@@ -171,6 +171,29 @@ type LogMatch struct {
 	Text   string `json:"text" doc:"The line, or what is around the place in a long one; bytes that are no UTF-8 are replaced"`
 }
 
+// RunMatches is a part of what a search of the outputs of many runs has found.
+type RunMatches struct {
+	Items   []OutputMatches `json:"items" doc:"The newest run first"`
+	Next    string          `json:"next,omitempty" doc:"Give it as cursor to search on; absent when all runs have been searched"`
+	Stopped string          `json:"stopped,omitempty" doc:"Why the search stopped before its end, in words"`
+	Runs    int             `json:"runs" doc:"How many runs this answer has looked through"`
+	Bytes   int64           `json:"bytes" doc:"How many bytes of output this answer has looked through"`
+	Reached *time.Time      `json:"reached,omitempty" doc:"When the last run was made that was looked at"`
+}
+
+// OutputMatches are the first lines of one output in which something was found.
+type OutputMatches struct {
+	Run     string     `json:"run"`
+	Job     string     `json:"job,omitempty"`
+	DAG     string     `json:"dag,omitempty"`
+	Task    string     `json:"task,omitempty"`
+	Status  string     `json:"status"`
+	Created time.Time  `json:"created"`
+	Attempt int        `json:"attempt"`
+	Lines   []LogMatch `json:"lines" doc:"At most 5"`
+	More    bool       `json:"more,omitempty" doc:"There may be more in this output: search it by itself"`
+}
+
 // RunDiff is the difference of two runs.
 type RunDiff struct {
 	A      string      `json:"a" doc:"The id of the run compared with"`

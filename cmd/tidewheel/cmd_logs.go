@@ -21,12 +21,12 @@ import (
 func (c *cli) logsCommand() *cobra.Command {
 	var follow bool
 	var attempt, tail int
-	var file, text string
+	var file, text, since, until string
 	cmd := &cobra.Command{
 		Use: "logs RUN|JOB|DAG/TASK|DAG|WAVE", Short: "Print the output of a run",
 		Long: `Print the output of a run byte by byte; the name of a job, or of a task as DAG/TASK, stands for its latest run. A wave, or a DAG for its
 latest wave, is printed task by task. With -f a run is followed until the attempt ends. A large output goes into a file with --to, with a progress bar. Where more was printed than was kept, standard
-error says so.`,
+error says so. With --since or --until, --search looks through all runs of a job, a DAG or a task that were made in that time, the newest first.`,
 		Example: "  tidewheel logs nightly-report -f\n  tidewheel logs h5zq3x7rk2mnp4ab-s1767229200000 --tail 100",
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: c.complete(1, namedJob, namedDAG, namedRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -39,6 +39,12 @@ error says so.`,
 			api, err := c.client()
 			if err != nil {
 				return err
+			}
+			if since != "" || until != "" {
+				if text == "" || attempt > 0 {
+					return usage("--since and --until are for --search, without --attempt")
+				}
+				return c.searchRuns(cmd.Context(), api, args[0], text, since, until)
 			}
 			run, wave, err := c.outputOf(cmd.Context(), api, args[0])
 			if err != nil {
@@ -64,6 +70,8 @@ error says so.`,
 	cmd.Flags().IntVar(&tail, "tail", 0, "only so many lines from the end")
 	cmd.Flags().StringVar(&file, "to", "", "write into this file")
 	cmd.Flags().StringVar(&text, "search", "", "only lines with this text, with their numbers; case is ignored")
+	cmd.Flags().StringVar(&since, "since", "", "with --search: in all runs made since then: 24h, 7d or a time")
+	cmd.Flags().StringVar(&until, "until", "", "with --search: in all runs made before then")
 	cmd.MarkFlagsMutuallyExclusive("search", "follow", "tail", "to")
 	cmd.MarkFlagsMutuallyExclusive("follow", "tail")
 	cmd.MarkFlagsMutuallyExclusive("follow", "to")
@@ -199,6 +207,52 @@ func (c *cli) searchLog(ctx context.Context, api *client.Client, run string, sea
 	}
 	if !found {
 		return &outcomeError{fmt.Sprintf("%q is not in the output of run %s", search.Text, run)}
+	}
+	return nil
+}
+
+// searchRuns prints the lines with a text in the outputs of all runs of a job, a DAG or a task that were made in a stretch of time.
+func (c *cli) searchRuns(ctx context.Context, api *client.Client, word, text, since, until string) (err error) {
+	search := client.RunSearch{Text: text}
+	if search.Since, err = parseSince(since, c.now()); err != nil {
+		return usage("--since: %w", err)
+	}
+	if search.Until, err = parseSince(until, c.now()); err != nil {
+		return usage("--until: %w", err)
+	}
+	if dag, task, isTask := strings.Cut(word, "/"); isTask && dag != string(namedJob) && dag != string(namedDAG) {
+		search.DAG, search.Task = dag, task
+	} else if kind, name, err := c.which(ctx, api, word); err != nil {
+		return err
+	} else if kind == namedDAG {
+		search.DAG = name
+	} else {
+		search.Job = name
+	}
+	runs, found := 0, false
+	for {
+		answer, err := api.SearchRuns(ctx, search)
+		if err != nil {
+			return err
+		}
+		runs += answer.Runs
+		for i := range answer.Items {
+			item := &answer.Items[i]
+			found = true
+			fmt.Fprintf(c.out, "==> run %s, %s, %s, attempt %d <==\n", item.Run, item.Created.Local().Format(time.DateTime), item.Status, item.Attempt)
+			for _, match := range item.Lines {
+				fmt.Fprintf(c.out, "%d: %s\n", match.Line, printable(match.Text))
+			}
+			if item.More {
+				fmt.Fprintf(c.out, "there may be more: tidewheel logs %s --attempt %d --search %q\n", item.Run, item.Attempt, text)
+			}
+		}
+		if search.Cursor = answer.Next; search.Cursor == "" {
+			break
+		}
+	}
+	if !found {
+		return &outcomeError{fmt.Sprintf("%q is not in the outputs of the %d runs of %s in that time", text, runs, word)}
 	}
 	return nil
 }

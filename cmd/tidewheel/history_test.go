@@ -35,4 +35,9 @@ func TestDefinitionIsComparedAndReverted(t *testing.T) {
 		t.Errorf("logs --search: %q", out)
 	}
 	s.refused(exitFailed, `"three" is not in the output`, "logs", "my-job", "--search", "three")
+	if out := s.must("logs", "my-job", "--search", "ONE", "--since", "1h"); !strings.HasPrefix(out, "==> run ") || !strings.HasSuffix(out, "attempt 1 <==\n1: one first\n") {
+		t.Errorf("logs --search --since: %q", out)
+	}
+	s.refused(exitFailed, `"one" is not in the outputs of the 0 runs of my-job in that time`, "logs", "my-job", "--search", "one", "--until", "1h")
+	s.refused(exitRefused, "--since and --until are for --search", "logs", "my-job", "--since", "1h")
 }

@@ -67,6 +67,9 @@ const pages = {
       await page.getByRole("dialog").waitFor();
     },
   },
+  "run-compare": { at: () => `/runs/diff?b=${places.bad}` },
+  outputs: { at: () => "/runs/search?job=breaker&q=gauge" },
+  "outputs-none": { at: () => "/runs/search" },
   "run-diff": { at: () => `/runs/diff?a=${places.good}&b=${places.bad}` },
   notifications: { at: () => "/notifications" },
   "target-new": { at: () => "/notifications/targets/new" },

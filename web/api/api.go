@@ -114,6 +114,7 @@ func (a *API) runs() {
 	a.runArtifacts()
 	a.runArtifact()
 	a.runSearch()
+	a.outputSearch()
 	a.runDiff()
 	a.runEffects()
 	a.deadLetterList()

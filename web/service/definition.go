@@ -169,6 +169,7 @@ func (d *Definitions[S]) replace(ctx context.Context, definition engine.Definiti
 	if err := d.store.Replace(ctx, definition); err != nil {
 		return engine.Definition[S]{}, err
 	}
+	d.s.pauses.forget(definition.Namespace)
 	d.s.wake(ctx, engine.Wake{Shard: definition.Shard, Kind: d.wake, Key: definition.UID})
 	return definition, nil
 }

@@ -41,7 +41,12 @@ func (s *Service) OpenLog(ctx context.Context, namespace, id string, attempt int
 	if attempt < 0 || attempt > run.Attempt {
 		return nil, &Error{Kind: KindNotFound, Code: "attempt_not_found", Detail: fmt.Sprintf("run %s has had %d attempts: there is no attempt %d", id, run.Attempt, attempt)}
 	}
-	log := &Log{Run: run, Attempt: attempt}
+	return s.openLog(ctx, &run, attempt)
+}
+
+// openLog opens the output of an attempt that the run has had, or none where it is 0.
+func (s *Service) openLog(ctx context.Context, run *engine.Run, attempt int) (log *Log, err error) {
+	log = &Log{Run: *run, Attempt: attempt}
 	if attempt == 0 {
 		log.Complete = run.Status.Terminal()
 		return log, nil
@@ -55,7 +60,7 @@ func (s *Service) OpenLog(ctx context.Context, namespace, id string, attempt int
 		log.inline, log.Size, log.Lines = a.Output.Tail, int64(len(a.Output.Tail)), a.Output.Lines
 		return log, nil
 	}
-	log.stored, err = s.blobs.OpenLog(ctx, id, attempt)
+	log.stored, err = s.blobs.OpenLog(ctx, run.ID, attempt)
 	if errors.Is(err, engine.ErrNotFound) {
 		if a.Output != nil && a.Output.Chunks > 0 {
 			log.Missing = "the output is not in S3 any more; its last lines are all that is left"
@@ -64,7 +69,7 @@ func (s *Service) OpenLog(ctx context.Context, namespace, id string, attempt int
 		return log, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open the output of run %s: %w", id, err)
+		return nil, fmt.Errorf("open the output of run %s: %w", run.ID, err)
 	}
 	log.Size, log.Lines = log.stored.Size(), log.stored.Lines()
 	return log, nil

@@ -56,6 +56,8 @@ type Concern struct {
 	Host     string
 	Tier     spec.Tier
 	RunsOn   string // the labels that are asked for, of ConcernUnserved
+	DAG      bool   // Job names a DAG, of ConcernPaused
+	By       string // who paused or drained it
 	Count    int
 	More     bool // there are more than Count
 	At       time.Time
@@ -86,11 +88,13 @@ const (
 	ConcernLate       ConcernKind = "late"        // runs wait for longer than they should
 	ConcernHeldUp     ConcernKind = "held_up"     // a job's runs waited for an executor for longer than the time between its slots
 	ConcernOutlasts   ConcernKind = "outlasts"    // a job's runs last longer than the time between its slots
+	ConcernDrained    ConcernKind = "drained"     // an operator told an executor to take nothing new: Count runs go on there
+	ConcernPaused     ConcernKind = "paused"      // a job or DAG is paused, or Count of them are: then Job is ""
 	ConcernOverlap    ConcernKind = "overlap"     // slots came while the run before had not ended, and it is not known any more why
 )
 
 var concernOrder = []ConcernKind{
-	ConcernDisk, ConcernLedger, ConcernNoEngine, ConcernOwnerless, ConcernNoExecutor, ConcernBehind, ConcernStream, ConcernOverdue, ConcernUnserved, ConcernSilent, ConcernRefused, ConcernClocks, ConcernDead, ConcernFailing, ConcernWave, ConcernMissed, ConcernLate, ConcernHeldUp, ConcernOutlasts, ConcernOverlap,
+	ConcernDisk, ConcernLedger, ConcernNoEngine, ConcernOwnerless, ConcernNoExecutor, ConcernBehind, ConcernStream, ConcernOverdue, ConcernUnserved, ConcernSilent, ConcernRefused, ConcernClocks, ConcernDead, ConcernFailing, ConcernWave, ConcernMissed, ConcernLate, ConcernHeldUp, ConcernOutlasts, ConcernOverlap, ConcernDrained, ConcernPaused,
 }
 
 // Overview reports how things stand. If the queue does not answer, it reports what the store has.
@@ -107,7 +111,7 @@ func (s *Service) Overview(ctx context.Context, namespace string) (Overview, err
 			view.Now[status] = tallies[1][status]
 		}
 	}
-	for _, look := range []func(context.Context, string, *Overview) error{s.lookAtLate, s.lookAtOverdue, s.lookAtFailed, s.lookAtWaves, s.lookAtSlots} {
+	for _, look := range []func(context.Context, string, *Overview) error{s.lookAtLate, s.lookAtOverdue, s.lookAtFailed, s.lookAtWaves, s.lookAtSlots, s.lookAtPaused} {
 		if err := look(ctx, namespace, &view); err != nil {
 			return Overview{}, err
 		}
@@ -212,6 +216,13 @@ func (s *Service) lookAtFailed(ctx context.Context, namespace string, view *Over
 		if err != nil {
 			return fmt.Errorf("read the last runs of jobs that failed: %w", err)
 		}
+		living, err := s.store.JobsByUID(ctx, slices.Sorted(maps.Values(uids)))
+		if err != nil {
+			return fmt.Errorf("read the jobs that failed: %w", err)
+		}
+		maps.DeleteFunc(failing, func(job string, _ *Concern) bool {
+			return !slices.ContainsFunc(living, func(j engine.Job) bool { return j.UID == uids[job] && !j.Deleted })
+		})
 		for _, c := range sortedConcerns(failing) {
 			last := healthOf(&engine.Job{}, marks[uids[c.Job]], nil, view.At)
 			if last.Failing() {
@@ -293,6 +304,7 @@ func (s *Service) lookAtQueue(ctx context.Context, view *Overview) {
 			view.Concerns = append(view.Concerns, Concern{Kind: ConcernRefused, Executor: e.ID, Host: e.Host, Count: int(r.Count), At: r.At, Reason: r.Why})
 		}
 	}
+	view.Concerns = append(view.Concerns, drained(executors)...)
 	alive := present(executors)
 	if len(alive) == 0 {
 		view.Concerns = append(view.Concerns, Concern{Kind: ConcernNoExecutor, At: view.At})

@@ -19,11 +19,13 @@ func (s *Service) lookAtSlots(ctx context.Context, namespace string, view *Overv
 	}
 	missed, overlaps := map[string]*Concern{}, map[string]*Concern{}
 	skipped := map[string][]engine.SlotRange{} // of overlaps
+	uids := map[string]string{}                // of the jobs and DAGs that missed slots
 	for i := range ranges {
 		r := &ranges[i]
 		of, kind := missed, ConcernMissed
 		switch {
 		case r.Outcome == engine.OutcomeMissed:
+			uids[r.Job] = r.JobUID
 		case r.Reason == engine.ReasonOverlap || r.Reason == engine.ReasonQueueFull || r.Reason == engine.ReasonReplaced:
 			of, kind = overlaps, ConcernOverlap
 			skipped[r.Job] = append(skipped[r.Job], *r)
@@ -34,6 +36,9 @@ func (s *Service) lookAtSlots(ctx context.Context, namespace string, view *Overv
 			of[r.Job] = &Concern{Kind: kind, Job: r.Job, At: r.To, Reason: string(r.Reason)}
 		}
 		of[r.Job].Count += int(r.Count)
+	}
+	if err := s.resumed(ctx, missed, uids); err != nil {
+		return err
 	}
 	view.Concerns = append(view.Concerns, sortedConcerns(missed)...)
 	maps.DeleteFunc(overlaps, func(_ string, c *Concern) bool { return c.Count < outlasted })

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/tidewheel/tidewheel/engine"
 )
@@ -32,8 +33,17 @@ func (s *Service) lookAtWaves(ctx context.Context, namespace string, view *Overv
 	if err != nil {
 		return err
 	}
+	uids := make([]string, len(dags))
 	for i := range dags {
-		if histories[i].Failures == 0 {
+		uids[i] = dags[i].UID
+	}
+	living, err := s.store.DAGsByUID(ctx, uids)
+	if err != nil {
+		return fmt.Errorf("read the DAGs that failed: %w", err)
+	}
+	for i := range dags {
+		lives := slices.ContainsFunc(living, func(d engine.DAG) bool { return d.UID == dags[i].UID && !d.Deleted })
+		if histories[i].Failures == 0 || !lives {
 			delete(failing, dags[i].Name)
 		}
 	}

@@ -121,6 +121,7 @@ type Service struct {
 	fleet      fleet
 	ownerless  ownerless
 	timelines  timelines
+	pauses     pauses
 	ledger     ledgerCheck
 	backlogs   backlogs
 	quotas     quotas

@@ -40,8 +40,35 @@ func refused(err error) string {
 	return ""
 }
 
+// runForm asks what to run with: what the definition says, or what the run that from names was given.
 func (p *definitionPages[S]) runForm(c echo.Context) error {
-	return p.act(c, http.StatusOK, "run", "Run", nil)
+	from := c.QueryParam("from")
+	if from == "" {
+		return p.act(c, http.StatusOK, "run", "Run", nil)
+	}
+	ctx := c.Request().Context()
+	run, err := p.UI.service.Run(ctx, namespaceOf(ctx), from)
+	if err != nil {
+		return err
+	}
+	if run.Job != c.Param("name") || run.DAG != "" {
+		return echo.ErrNotFound
+	}
+	return p.act(c, http.StatusOK, "run", "Run again", func(view *templates.Act) {
+		if len(run.Payload) > 0 {
+			view.Payload = indented(run.Payload)
+		}
+		view.From = run.ID
+		for _, name := range sortedKeys(run.Args) {
+			if service.LooksSecret(name, run.Args[name]) {
+				view.Hidden = append(view.Hidden, name)
+			} else if !strings.ContainsAny(run.Args[name], "\r\n") {
+				view.Variables += name + "=" + run.Args[name] + "\n"
+			} else {
+				view.Hidden = append(view.Hidden, name)
+			}
+		}
+	})
 }
 
 func (p *definitionPages[S]) run(c echo.Context) error {

@@ -76,3 +76,15 @@ func TestEnginesArePictured(t *testing.T) {
 		t.Error("it is not told that no engine is alive")
 	}
 }
+
+func TestDrainingTheLastExecutorOfATierAsksFirst(t *testing.T) {
+	s := newSite(t)
+	both := []spec.Tier{spec.TierLight, spec.TierMedium}
+	one := engine.Presence{ID: "one", Host: "quay-1", Tiers: append(both, spec.TierHeavy), Slots: 1, Seen: s.Now}
+	two := engine.Presence{ID: "two", Host: "quay-2", Tiers: both, Slots: 1, Seen: s.Now}
+	s.Queue.SetExecutors(one, two)
+	told(t, s.see(t, "/executors"), []string{"No other executor takes runs of tier heavy. Drain one anyway?"}, []string{"Drain two anyway?"})
+	two.Draining = true
+	s.Queue.SetExecutors(one, two)
+	told(t, s.see(t, "/executors"), []string{"No other executor takes runs of tier light, medium and heavy. Drain one anyway?"}, []string{"Drain two anyway?"})
+}

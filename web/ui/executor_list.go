@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -36,7 +37,9 @@ func (u *UI) executorList(c echo.Context) error {
 	slots, busy, alive, silent := 0, 0, 0, 0
 	for i := range executors {
 		e := &executors[i]
-		view.Rows = append(view.Rows, viewExecutor(e))
+		row := viewExecutor(e)
+		row.LastOf = lastTiers(executors, e)
+		view.Rows = append(view.Rows, row)
 		if e.Silent {
 			silent++
 			continue
@@ -66,6 +69,28 @@ func (u *UI) executorList(c echo.Context) error {
 		}
 	}
 	return u.show(c, templates.ExecutorsPage(view), templates.ExecutorsPart(view))
+}
+
+// takesRuns reports whether an executor takes new runs.
+func takesRuns(e *service.Executor) bool { return !e.Silent && !e.Draining }
+
+// lastTiers names the tiers of which an executor is the only one that takes runs: "light and medium"; "" if there is none.
+func lastTiers(all []service.Executor, one *service.Executor) string {
+	if !takesRuns(one) {
+		return ""
+	}
+	var tiers []string
+	for _, tier := range one.Tiers {
+		if !slices.ContainsFunc(all, func(e service.Executor) bool {
+			return e.ID != one.ID && takesRuns(&e) && slices.Contains(e.Tiers, tier)
+		}) {
+			tiers = append(tiers, string(tier))
+		}
+	}
+	if len(tiers) < 2 {
+		return strings.Join(tiers, "")
+	}
+	return strings.Join(tiers[:len(tiers)-1], ", ") + " and " + tiers[len(tiers)-1]
 }
 
 func viewQueue(q *service.ServedQueue) templates.QueueRow {

@@ -36,7 +36,8 @@ func viewOutput(ctx context.Context, log *service.Log, from int64) (templates.Ou
 	if err != nil {
 		return out, fmt.Errorf("read the output of run %s: %w", log.Run.ID, err)
 	}
-	out.Lines = viewLines(log, lines, from > 0)
+	out.Lines = viewLines(ctx, log, lines, from > 0)
+	out.Never = neverRan(log)
 	out.Follow = templates.Place{Offset: log.Size, Line: log.Lines + 1}
 	if last := len(lines) - 1; last >= 0 && lines[last].Number == log.Lines-1 {
 		out.Follow, err = followFrom(ctx, log, &lines[last])
@@ -87,14 +88,18 @@ func followFrom(ctx context.Context, log *service.Log, last *service.LogLine) (t
 }
 
 // viewLines makes lines readable, as many as fit: the first of them, or the last.
-func viewLines(log *service.Log, lines []service.LogLine, first bool) []templates.Line {
+func viewLines(ctx context.Context, log *service.Log, lines []service.LogLine, first bool) []templates.Line {
 	views := make([]templates.Line, len(lines))
 	for i := range lines {
 		end := log.Size
 		if i+1 < len(lines) {
 			end = lines[i+1].Offset - 1
 		}
-		views[i] = viewLine(lines[i].Number+1, lines[i].Offset, lines[i].Text, end, lines[i].Truncated)
+		text, truncated := lines[i].Text, lines[i].Truncated
+		if truncated && bytes.IndexByte(bytes.TrimRight(text, "\r"), '\r') >= 0 {
+			text, truncated = lastOf(ctx, log, end), false // what was drawn last is at its end
+		}
+		views[i] = viewLine(lines[i].Number+1, lines[i].Offset, text, end, truncated)
 	}
 	room := linesBytes
 	fits := func(line *templates.Line) bool {
@@ -122,14 +127,63 @@ func viewLines(log *service.Log, lines []service.LogLine, first bool) []template
 // viewLine makes a line readable: its beginning, if it is long. end is where it ends.
 func viewLine(number, offset int64, text []byte, end int64, truncated bool) templates.Line {
 	line := templates.Line{N: number}
+	if drawn := drawnLast(text); len(drawn) < len(text) && !truncated {
+		offset, text = end-int64(len(drawn)), drawn
+	}
 	if len(text) > lineBytes {
 		text = whole(text[:lineBytes])
 		line.More, line.Offset = end-offset-int64(len(text)), offset+int64(len(text))
 	} else if truncated {
 		line.More, line.Offset = end-offset-int64(len(text)), offset+int64(len(text))
 	}
-	line.Spans = styled(bytes.TrimSuffix(text, []byte("\r")))
+	line.Spans, line.Progress = styled(text), bytes.HasPrefix(text, []byte("::progress "))
 	return line
+}
+
+// drawnLast is what a terminal shows of a line in the end: a carriage return begins it anew, as progress bars do.
+func drawnLast(text []byte) []byte {
+	text = bytes.TrimRight(text, "\r")
+	return text[bytes.LastIndexByte(text, '\r')+1:]
+}
+
+// lastOf reads the last part of a line that is too long to be read whole. Where it cannot be read the line is shown empty.
+func lastOf(ctx context.Context, log *service.Log, end int64) []byte {
+	from := max(end-lineBytes, 0)
+	text := make([]byte, end-from)
+	n, err := log.ReadAt(ctx, text, from)
+	if err != nil {
+		return nil
+	}
+	text = bytes.TrimSuffix(text[:n], []byte{'\n'})
+	if at := bytes.LastIndexByte(text, '\n'); at >= 0 {
+		text = text[at+1:]
+	}
+	return text
+}
+
+// neverRan says why there is no output of an attempt that never began; "" of any other.
+func neverRan(log *service.Log) string {
+	run := &log.Run
+	if !log.Complete || log.Size > 0 || log.Missing != "" {
+		return ""
+	}
+	if log.Attempt > 0 {
+		if attempt := &run.Attempts[log.Attempt-1]; !attempt.StartedAt.IsZero() || attempt.ExitCode != nil || attempt.Signal != "" {
+			return ""
+		}
+	}
+	what := "This run"
+	if run.Task != "" {
+		what = "This task"
+	}
+	words := what + " never ran, so there is no output."
+	if log.Attempt > 0 && len(run.Attempts) > 1 {
+		words = "The program never started in this attempt, so there is no output."
+	}
+	if why := reason(run); why != "" {
+		words += " " + capital(readable([]byte(why))) + "."
+	}
+	return words
 }
 
 // viewFound is what a search has found, and how it goes on.

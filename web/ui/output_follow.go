@@ -158,11 +158,13 @@ func (s *outputStream) message() error {
 
 // assembler makes lines of output that comes in pieces, and keeps the last page of them until they are taken.
 type assembler struct {
-	place   templates.Place // of the line under way
-	held    []byte          // its beginning, as far as it is shown
-	size    int64           // what there is of it
-	ended   []endedLine     // lines that were not taken yet, some more than a page of them at most
-	skipped bool            // lines before these were dropped
+	place templates.Place // of the line under way
+	held  []byte          // its beginning, as far as it is shown
+	size  int64           // what there is of it
+	// returned reports whether its last byte was a carriage return: what comes next is drawn over it.
+	returned bool
+	ended    []endedLine // lines that were not taken yet, some more than a page of them at most
+	skipped  bool        // lines before these were dropped
 }
 
 // endedLine is a line as the program printed it. It is made fit for the page only if it is shown.
@@ -176,10 +178,7 @@ type endedLine struct {
 func (a *assembler) add(data []byte) {
 	for len(data) > 0 {
 		text, rest, ended := bytes.Cut(data, []byte{'\n'})
-		if room := lineBytes - len(a.held); room > 0 && !a.place.Mid {
-			a.held = append(a.held, text[:min(room, len(text))]...)
-		}
-		a.size += int64(len(text))
+		a.hold(text)
 		data = rest
 		if !ended {
 			return
@@ -188,8 +187,31 @@ func (a *assembler) add(data []byte) {
 			a.keep()
 		}
 		a.place = templates.Place{Offset: a.place.Offset + a.size + 1, Line: a.place.Line + 1}
-		a.held, a.size = a.held[:0], 0
+		a.held, a.size, a.returned = a.held[:0], 0, false
 	}
+}
+
+// hold takes a piece of the line under way. A carriage return with something behind it begins the line anew.
+func (a *assembler) hold(text []byte) {
+	if drawn := bytes.TrimRight(text, "\r"); len(text) > 0 {
+		if at := bytes.LastIndexByte(drawn, '\r'); at >= 0 {
+			a.redraw(int64(at) + 1)
+			text = text[at+1:]
+		} else if a.returned && len(drawn) > 0 {
+			a.redraw(0)
+		}
+		a.returned = text[len(text)-1] == '\r'
+	}
+	if room := lineBytes - len(a.held); room > 0 && !a.place.Mid {
+		a.held = append(a.held, text[:min(room, len(text))]...)
+	}
+	a.size += int64(len(text))
+}
+
+// redraw lets the line under way begin behind so many bytes of the piece that comes.
+func (a *assembler) redraw(skipped int64) {
+	a.place.Offset, a.place.Mid = a.place.Offset+a.size+skipped, false
+	a.held, a.size = a.held[:0], 0
 }
 
 // keep puts the line that has ended with the others. It takes over the space of one that is dropped.

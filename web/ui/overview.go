@@ -61,8 +61,8 @@ func (u *UI) overview(c echo.Context) error {
 		view.Troubles = append(view.Troubles, "The queue does not answer: the executors are unknown. "+now.Troubled.Error())
 	}
 	view.Tiles = overviewTiles(&now)
-	for i := range now.Concerns[:min(len(now.Concerns), listedConcerns)] {
-		view.Concerns = append(view.Concerns, viewConcern(&now.Concerns[i]))
+	if err := u.overviewConcerns(c, now.Concerns, &view); err != nil {
+		return err
 	}
 	view.Timeline = viewTimeline(&timeline)
 	return u.show(c, templates.OverviewPage(view), templates.OverviewPart(view))

@@ -13,6 +13,9 @@ import (
 func viewConcern(c *service.Concern) templates.Concern {
 	job, run := templates.OwnerHref(c.Job), "/runs/"+url.PathEscape(c.Run)
 	view := templates.Concern{ID: "concern-" + string(c.Kind) + "-" + c.Job + c.Executor + string(c.Tier), At: c.At}
+	if c.Dismissible() {
+		view.Dismiss = c.ID()
+	}
 	see := templates.Cure{Name: "See the run", Icon: "right", Href: run}
 	pause := templates.Cure{Name: "Pause the job", Icon: "pause", Href: job + "/pause", Post: true}
 	edit := templates.Cure{Name: "Edit the job", Icon: "edit", Href: job + "/edit"}
@@ -80,7 +83,7 @@ func viewConcern(c *service.Concern) templates.Concern {
 	case service.ConcernMissed:
 		view.Status, view.Title, view.Href = "missed", c.Job, job
 		view.Words = templates.Plural(count, "slot was", "slots were") + " missed in the last 24 hours: " + reasonWords(c.Reason)
-		view.Cures = []templates.Cure{{Name: "See the ledger", Icon: "right", Href: job}, edit}
+		view.Cures = []templates.Cure{{Name: "See the ledger", Icon: "right", Href: job + "/slots"}, edit}
 	case service.ConcernLate:
 		view.Status, view.Title, view.Href = "late", ofRuns(c, "1 run waits", "runs wait")+" for more than "+service.LateAfter.String(), "/runs?status=queued"
 		view.Words = fmt.Sprintf("The oldest is of %s, in tier %s. Are there enough executors of that tier?", c.Job, c.Tier)
@@ -101,10 +104,41 @@ func viewConcern(c *service.Concern) templates.Concern {
 		view.Status, view.Title, view.Href = "failed", "A stream of the queue grows", "/executors"
 		view.Words = c.Reason + "."
 		view.Cures = []templates.Cure{fleet}
+	case service.ConcernDrained:
+		view.Status, view.Title, view.Href = "draining", "Executor "+c.Executor+" is drained", "/executors"
+		view.Words = "It takes no new runs, as " + c.By + " wants it to" + map[bool]string{true: "; " + templates.Plural(count, "run", "runs") + " go on there"}[count > 0] + "."
+		view.Cures = []templates.Cure{{Name: "Let it take runs again", Icon: "play", Href: "/executors/" + url.PathEscape(c.Executor) + "/resume", Post: true, Root: true}, fleet}
+	case service.ConcernPaused:
+		viewPaused(c, &view)
 	case service.ConcernNoEngine, service.ConcernOwnerless, service.ConcernClocks, service.ConcernBehind:
 		viewEngineConcern(c, &view)
 	}
 	return view
+}
+
+// viewPaused says what is paused, by whom and why.
+func viewPaused(c *service.Concern, view *templates.Concern) {
+	list, noun, at := "/jobs", "job is", "/jobs/"+url.PathEscape(c.Job)
+	if c.DAG {
+		view.ID += "-dag"
+		list, noun, at = "/dags", "DAG is", "/dags/"+url.PathEscape(c.Job)
+	}
+	view.Status = "paused"
+	if c.Job == "" {
+		view.Title, view.Href = many(c.Count, c.More)+" "+strings.Replace(noun, " is", "s are", 1)+" paused", list+"?state=paused"
+		view.Words = "Their slots do not fire until they are resumed."
+		view.Cures = []templates.Cure{{Name: "See them", Icon: "right", Href: view.Href}}
+		return
+	}
+	view.Title, view.Href = c.Job, at
+	view.Words = "Its slots do not fire"
+	if c.By != "" {
+		view.Words += "; paused by " + c.By
+	}
+	if view.Words += because(readable([]byte(c.Reason))); c.Reason == "" {
+		view.Words += "."
+	}
+	view.Cures = []templates.Cure{{Name: "Resume", Icon: "play", Href: at + "/resume", Post: true}}
 }
 
 // labelFlags are those that give an executor labels.

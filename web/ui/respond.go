@@ -62,13 +62,15 @@ var notices = map[string]string{ //nolint:gosec // these are words for pages, no
 	"drains":  "Draining. Within seconds it takes no new runs; running ones finish.",
 	"goes-on": "Resumed. It takes runs again within seconds.",
 
-	"cancelled": "Cancelling.",
-	"retried":   "Retry queued.",
-	"dismissed": "Dismissed. The run stays in the history.",
-	"uploaded":  "Uploaded.",
-	"same":      "The file is identical to the latest version, so no new version was made.",
-	"moved":     "The alias has moved. Runs that start from now on use it.",
-	"back":      "Rolled back.",
+	"cancelled":         "Cancelling.",
+	"retried":           "Retry queued.",
+	"dismissed":         "Dismissed. The run stays in the history.",
+	"concern-dismissed": "Dismissed. It is listed again when it happens anew.",
+
+	"uploaded": "Uploaded.",
+	"same":     "The file is identical to the latest version, so no new version was made.",
+	"moved":    "The alias has moved. Runs that start from now on use it.",
+	"back":     "Rolled back.",
 
 	"namespace-created": "Created. Give roles in it under Members.",
 

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -14,8 +15,11 @@ import (
 
 func (u *UI) runDiff(c echo.Context) error {
 	a, b, exact := c.QueryParam("a"), c.QueryParam("b"), c.QueryParam("exact") != ""
-	if a == "" || b == "" {
+	switch {
+	case b == "":
 		return echo.ErrBadRequest
+	case a == "":
+		return u.runCompare(c, b)
 	}
 	diff, err := u.service.CompareRuns(c.Request().Context(), namespaceOf(c.Request().Context()), a, b, exact)
 	if err != nil {
@@ -25,7 +29,8 @@ func (u *UI) runDiff(c echo.Context) error {
 		Page: u.page(c, templates.SectionRuns, "Difference of "+diff.A.Label()+" and "+diff.B.Label()), Exact: exact,
 		A: diffSide(&diff.A, "Left", a), B: diffSide(&diff.B, "Right", b),
 		Removed: diff.Output.Removed, Added: diff.Output.Added,
-		Other: diffURL(a, b, !exact), Swap: diffURL(diff.B.ID, diff.A.ID, exact),
+		Choose: "/runs/diff?" + url.Values{"b": {diff.B.ID}}.Encode(),
+		Other:  diffURL(a, b, !exact), Swap: diffURL(diff.B.ID, diff.A.ID, exact),
 	}
 	if diff.A.Label() == diff.B.Label() {
 		view.Page.Title = "Difference of two runs of " + diff.A.Label()
@@ -43,6 +48,39 @@ func (u *UI) runDiff(c echo.Context) error {
 		view.Rows = append(view.Rows, diffRow(&diff.Output.Rows[i]))
 	}
 	return u.show(c, templates.DiffPage(view), nil)
+}
+
+// comparedWith is how many runs are offered to compare with.
+const comparedWith = 50
+
+// runCompare lets the reader choose the run to compare with: one of the same job or task, or any other by its id.
+func (u *UI) runCompare(c echo.Context, id string) error {
+	ctx := c.Request().Context()
+	run, err := u.service.Run(ctx, namespaceOf(ctx), id)
+	if err != nil {
+		return err
+	}
+	view := templates.RunCompare{Page: u.page(c, runSection(&run), "Compare run of "+run.Label()), Run: viewRun(&run)}
+	if _, found, err := u.service.LastGoodRun(ctx, &run); err != nil {
+		return err
+	} else if found {
+		view.LastGood = diffURL(service.LastGood, run.ID, false)
+	}
+	filter := engine.RunFilter{Namespace: run.Namespace, JobUID: run.JobUID, Task: run.Task, Limit: comparedWith, Cursor: c.QueryParam("cursor")}
+	others, next, err := u.service.Runs(ctx, filter)
+	if errors.Is(err, engine.ErrCursor) {
+		return echo.ErrBadRequest
+	}
+	if err != nil {
+		return err
+	}
+	for i := range others {
+		if others[i].ID != run.ID {
+			view.Others = append(view.Others, templates.RunChoice{Row: viewRun(&others[i]), Href: diffURL(others[i].ID, run.ID, false)})
+		}
+	}
+	view.Pager = pager(c, filter.Cursor, next)
+	return u.show(c, templates.ComparePage(view), nil)
 }
 
 func diffURL(a, b string, exact bool) string {

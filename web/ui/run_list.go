@@ -41,6 +41,7 @@ func (u *UI) runList(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	view.SearchAll = outputsURL(filter.Job, filter.DAG, "")
 	view.Rows, view.Pager = u.viewLiving(ctx, runs), pager(c, filter.Cursor, next)
 	if next != "" && len(runs) < filter.Limit {
 		view.Looked = looked(next, len(runs))

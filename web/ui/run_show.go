@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,6 +58,9 @@ func (u *UI) runShow(c echo.Context) error {
 		return err
 	}
 	if err := u.addContext(ctx, &log.Run, &view); err != nil {
+		return err
+	}
+	if view.Before, view.After, err = u.service.RunNeighbours(ctx, &log.Run); err != nil {
 		return err
 	}
 	return u.show(c, templates.RunPage(view), nil)
@@ -121,8 +125,8 @@ func (u *UI) showOutput(c echo.Context, log *service.Log) (out templates.Output,
 // runPart is where the part of the page that refreshes is fetched again; latest tells that the reader asked for no
 // attempt in particular.
 func runPart(run *engine.Run, shown int, latest bool) string {
-	// A task that was skipped runs after all where its wave is resumed.
-	mayGoOn := run.Status.CanRetry() || run.DAG != "" && run.Status != engine.StatusSucceeded
+	// A task runs again where its wave is resumed, or where it is cleared.
+	mayGoOn := run.Status.CanRetry() || run.DAG != ""
 	if run.Status.Terminal() && shown == run.Attempt && !mayGoOn {
 		return "" // nothing more happens
 	}
@@ -142,6 +146,10 @@ func (u *UI) viewRun(c echo.Context, run *engine.Run) templates.Run {
 		Version: run.Version, Digest: run.Digest, Payload: indented(run.Payload), NotRun: notRun(run),
 		CanCancel: !run.Status.Terminal() && run.CancelBy == "", CanRetry: run.Status.CanRetry(),
 		Cancelling: !run.Status.Terminal() && run.CancelBy != "",
+	}
+	view.Compare, view.SearchAll = "/runs/diff?"+url.Values{"b": {run.ID}}.Encode(), outputsURL(run.Job, run.DAG, run.Task)
+	if run.DAG == "" {
+		view.SearchAll, view.Again = outputsURL(run.Job, "", ""), "/jobs/"+url.PathEscape(run.Job)+"/run?"+url.Values{"from": {run.ID}}.Encode()
 	}
 	trace := engine.TraceID(run.ID)
 	view.Trace = hex.EncodeToString(trace[:])

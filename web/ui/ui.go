@@ -87,6 +87,7 @@ func (u *UI) Register(router Router, openAPI []byte) {
 
 	router.GET("/runs", u.runList)
 	router.GET("/runs/diff", u.runDiff)
+	router.GET("/runs/search", u.outputSearch)
 	router.GET("/runs/:id", u.runShow)
 	router.GET("/runs/:id/output", u.runOutput)
 	router.POST("/runs/:id/cancel", acted("/runs/", "cancelled", u.service.CancelRun))
@@ -108,6 +109,8 @@ func (u *UI) Register(router Router, openAPI []byte) {
 	router.POST("/binaries/:name/rollback", u.binaryRollBack)
 	router.POST("/binaries/:name/delete", u.binaryDelete)
 
+	router.POST("/attention/dismiss", u.concernDismiss)
+	router.POST("/attention/recall", u.concernRecall)
 	router.GET("/executors", u.executorList)
 	router.GET("/executors/scaling", u.scaling)
 	router.POST("/executors/:id/drain", u.executorDrain)

@@ -1859,6 +1859,28 @@ class Operations(Transport):
             query={"namespace": namespace, "attempt": attempt, "q": q, "errors": errors, "from": from_, "limit": limit},
         )
 
+    def search_runs(
+        self,
+        *,
+        namespace: Optional[str] = None,
+        job: Optional[str] = None,
+        dag: Optional[str] = None,
+        task: Optional[str] = None,
+        since: Optional[str] = None,
+        until: Optional[str] = None,
+        q: Optional[str] = None,
+        errors: Optional[bool] = None,
+        cursor: Optional[str] = None,
+    ) -> types.RunMatches:
+        """Search the outputs of many runs.
+
+        Returns the lines in which a text stands in the outputs of the runs of a job or DAG, all attempts of them, the newest run first. One answer looks through 500 runs or 64 MiB, or for two seconds, at most, and returns the first lines of 50 outputs: while there is a next, give it as cursor to search on, also where nothing was found so far."""
+        return self.ask(
+            "GET",
+            "/api/v1/runs/search",
+            query={"namespace": namespace, "job": job, "dag": dag, "task": task, "since": since, "until": until, "q": q, "errors": errors, "cursor": cursor},
+        )
+
     def set_member(
         self,
         name: str,

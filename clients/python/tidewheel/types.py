@@ -1237,6 +1237,20 @@ class OutputDiff(TypedDict):
     skipped_b: NotRequired[int]
 
 
+class OutputMatches(TypedDict):
+    attempt: int
+    created: str
+    dag: NotRequired[str]
+    job: NotRequired[str]
+    lines: List[LogMatch]
+    """At most 5"""
+    more: NotRequired[bool]
+    """There may be more in this output: search it by itself"""
+    run: str
+    status: str
+    task: NotRequired[str]
+
+
 class Pool(TypedDict):
     claimed: int
     oldest: NotRequired[str]
@@ -1434,6 +1448,21 @@ class RunDiff(TypedDict):
     fields: List[FieldDiff]
     """What differs but for the output"""
     output: OutputDiff
+
+
+class RunMatches(TypedDict):
+    bytes: int
+    """How many bytes of output this answer has looked through"""
+    items: List[OutputMatches]
+    """The newest run first"""
+    next: NotRequired[str]
+    """Give it as cursor to search on; absent when all runs have been searched"""
+    reached: NotRequired[str]
+    """When the last run was made that was looked at"""
+    runs: int
+    """How many runs this answer has looked through"""
+    stopped: NotRequired[str]
+    """Why the search stopped before its end, in words"""
 
 
 class RunRequest(TypedDict):

@@ -1498,6 +1498,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search the outputs of many runs
+         * @description Returns the lines in which a text stands in the outputs of the runs of a job or DAG, all attempts of them, the newest run first. One answer looks through 500 runs or 64 MiB, or for two seconds, at most, and returns the first lines of 50 outputs: while there is a next, give it as cursor to search on, also where nothing was found so far.
+         */
+        get: operations["search-runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}": {
         parameters: {
             query?: never;
@@ -4625,6 +4645,21 @@ export interface components {
             /** Format: int64 */
             skipped_b?: number;
         };
+        OutputMatches: {
+            /** Format: int64 */
+            attempt: number;
+            /** Format: date-time */
+            created: string;
+            dag?: string;
+            job?: string;
+            /** @description At most 5 */
+            lines: components["schemas"]["LogMatch"][];
+            /** @description There may be more in this output: search it by itself */
+            more?: boolean;
+            run: string;
+            status: string;
+            task?: string;
+        };
         Pool: {
             /** Format: int64 */
             claimed: number;
@@ -5041,6 +5076,29 @@ export interface components {
             /** @description What differs but for the output */
             fields: components["schemas"]["FieldDiff"][];
             output: components["schemas"]["OutputDiff"];
+        };
+        RunMatches: {
+            /**
+             * Format: int64
+             * @description How many bytes of output this answer has looked through
+             */
+            bytes: number;
+            /** @description The newest run first */
+            items: components["schemas"]["OutputMatches"][];
+            /** @description Give it as cursor to search on; absent when all runs have been searched */
+            next?: string;
+            /**
+             * Format: date-time
+             * @description When the last run was made that was looked at
+             */
+            reached?: string;
+            /**
+             * Format: int64
+             * @description How many runs this answer has looked through
+             */
+            runs: number;
+            /** @description Why the search stopped before its end, in words */
+            stopped?: string;
         };
         RunRequest: {
             /** @description Added to the program's environment */
@@ -9189,6 +9247,54 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunDiff"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "search-runs": {
+        parameters: {
+            query?: {
+                /** @description The namespace */
+                namespace?: string;
+                /** @description By name, through all jobs that had it; this or dag is required */
+                job?: string;
+                /** @description By name, through all DAGs that had it: the runs of their tasks */
+                dag?: string;
+                /** @description Of the DAG */
+                task?: string;
+                /** @description Runs made at or after this time, or since so long ago: 24h */
+                since?: string;
+                /** @description Runs made before this time, or so long ago */
+                until?: string;
+                /** @description The text; the case of its letters is ignored */
+                q?: string;
+                /** @description Lines that look like errors, instead of a text */
+                errors?: boolean;
+                /** @description The next of the answer before; absent for the first */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunMatches"];
                 };
             };
             /** @description Error */

@@ -2,6 +2,7 @@
 // fetches lines where the reader scrolls, and leads to lines and to what a search finds. The server makes the rows, so
 // what a program prints never reaches the page but as the text of a template.
 import { connected, disconnected, refresh, sessionEnded } from "./live.js";
+import { doneBefore } from "./flash.js";
 import { seen, takeFollow } from "./streams.js";
 
 const most = 3000; // rows on the page; those far from the reader go, and are fetched again when needed
@@ -24,6 +25,7 @@ class Output {
     this.found = document.getElementById("output-found");
     this.wrap = this.part.querySelector("[data-wrap]");
     this.toEnd = this.part.querySelector("[data-end]");
+    this.progress = this.part.querySelector("[data-progress]");
     this.complete = "complete" in box.dataset;
     this.take(box.querySelector(".lines"));
     this.atEnd = !("past" in box.dataset); // the last row is the last line
@@ -35,7 +37,20 @@ class Output {
     }
     this.window();
     this.buttons();
+    this.fill();
     if (this.atEnd && !this.complete) this.follow();
+  }
+
+  // fill fetches earlier lines while those that are shown do not fill the window: lines about progress are not.
+  async fill() {
+    for (let i = 0; i < 20 && this.atEnd && this.first() > 1 && this.box.scrollHeight <= this.box.clientHeight; i++) await this.extend("before");
+  }
+
+  // showProgress shows the lines that say how far the program is, or leaves them out.
+  showProgress(on) {
+    this.progress?.setAttribute("aria-pressed", String(on));
+    this.box.classList.toggle("with-progress", on);
+    if (this.sticks) this.bottom();
   }
 
   // take makes a stretch of lines from the server the window.
@@ -90,6 +105,7 @@ class Output {
   clicked(event) {
     if (event.target.closest("[data-wrap]")) return this.setWrap(this.wrap.getAttribute("aria-pressed") !== "true");
     if (event.target.closest("[data-end]")) return this.end();
+    if (event.target.closest("[data-progress]")) return this.showProgress(this.progress.getAttribute("aria-pressed") !== "true");
     const link = event.target.closest("a");
     if (!link || event.ctrlKey || event.metaKey || event.button !== 0) return;
     const act = (what) => {
@@ -123,6 +139,7 @@ class Output {
   }
 
   window() {
+    if (this.progress?.hidden && this.rows.querySelector(".progress-line")) this.progress.hidden = false;
     if (this.rows.childElementCount > 0) this.box.toggleAttribute("data-windowed", this.total > 400);
   }
 
@@ -243,6 +260,7 @@ class Output {
     this.sticks = false;
     this.window();
     const row = document.getElementById(`L${line}`);
+    if (row?.classList.contains("progress-line")) this.showProgress(true);
     if (row) this.box.scrollTop = row.offsetTop - this.rows.offsetTop - (line > 1 ? this.box.clientHeight / 4 : 0);
     this.before = this.box.scrollTop;
     if (this.atEnd && !this.complete) this.follow();
@@ -252,6 +270,7 @@ class Output {
   // jump goes to a line and marks it.
   async jump(line, marks = true) {
     this.sticks = false;
+    if (document.getElementById(`L${line}`)?.classList.contains("progress-line")) this.showProgress(true);
     if (document.getElementById(`L${line}`) === null || (!marks && line === 1 && this.first() > 1)) {
       const lines = await this.get(`lines=${Math.max(1, line - 150)}`);
       if (!lines) return;
@@ -447,9 +466,10 @@ class Output {
 
 // Who has asked for another attempt is led to its output once it has begun, unless they have turned to a line of this one.
 function awaitRetry() {
+  if (doneBefore !== "retried") return;
   document.addEventListener("htmx:afterSwap", () => {
     const newer = document.querySelector("a[data-newer]");
-    if (newer && new URLSearchParams(location.search).get("done") === "retried") location.replace(newer.href);
+    if (newer) location.replace(newer.href);
   });
 }
 

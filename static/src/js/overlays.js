@@ -4,7 +4,8 @@
 // - A button with data-opens="ID" shows the <dialog id="ID"> as a modal; one with data-closes closes its own.
 // - A form with data-confirm="question" asks before it is sent; data-confirm-verb is the word on the button.
 // - A .tip is gone with Escape.
-// - toast("words", "good") shows what a script has done.
+// - toast("words", "good", { name, act }) shows what was done, and may offer to act on it. It goes by itself, but not while
+//   it is pointed at or holds the focus.
 
 function closeMenu(menu, focus) {
   menu.open = false;
@@ -96,7 +97,9 @@ function startQuestions() {
   });
 }
 
-export function toast(words, tone = "good") {
+const toastLasts = 10_000; // milliseconds
+
+export function toast(words, tone = "good", offer = undefined) {
   let list = document.querySelector(".toasts");
   if (!list) {
     list = document.createElement("div");
@@ -113,7 +116,21 @@ export function toast(words, tone = "good") {
   close.className = "quiet small";
   close.textContent = "Close";
   close.addEventListener("click", () => item.remove());
-  item.append(text, close);
+  item.append(text);
+  if (offer) {
+    const act = Object.assign(document.createElement("button"), { type: "button", className: "small", textContent: offer.name });
+    act.addEventListener("click", () => {
+      item.remove();
+      offer.act();
+    });
+    item.append(act);
+  }
+  item.append(close);
+  const leave = () => {
+    if (item.matches(":hover, :focus-within")) setTimeout(leave, 1000);
+    else item.remove();
+  };
+  if (tone !== "bad") setTimeout(leave, toastLasts);
   list.append(item);
   while (list.children.length > 3) list.firstElementChild.remove();
 }

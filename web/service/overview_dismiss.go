@@ -1,0 +1,135 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidewheel/tidewheel/engine"
+)
+
+const (
+	kindDismissals = "dismissals" // records, by namespace and user
+	// mostDismissals is how many concerns a user may have dismissed at one time in a namespace, the latest of them.
+	mostDismissals = 200
+	// dismissalsLast is how long a record of dismissals is kept after its last change.
+	dismissalsLast = 90 * 24 * time.Hour
+)
+
+// Dismissal says that a user needs to hear no more of a concern, as it is now.
+type Dismissal struct {
+	Concern string    `json:"concern"` // its ID
+	Reason  string    `json:"reason"`
+	At      time.Time `json:"at"`
+}
+
+// ID names a concern. It is another one once the concern is about something newer: a job that fails anew.
+func (c *Concern) ID() string {
+	of := c.Job
+	if c.DAG {
+		of = "dag:" + of
+	}
+	return strings.Join([]string{string(c.Kind), of, c.Executor, string(c.Tier), c.RunsOn, strconv.FormatInt(c.At.UnixMilli(), 36)}, "|")
+}
+
+// Dismissible reports whether a user may take it off the list. What keeps all from running stays until it is put right, and a
+// dead letter is dismissed for all users.
+func (c *Concern) Dismissible() bool {
+	switch c.Kind {
+	case ConcernFailing, ConcernWave, ConcernMissed, ConcernHeldUp, ConcernOutlasts, ConcernOverlap, ConcernRefused, ConcernSilent, ConcernDrained, ConcernPaused:
+		return true
+	case ConcernDisk, ConcernNoExecutor, ConcernNoEngine, ConcernOwnerless, ConcernClocks, ConcernBehind, ConcernLedger, ConcernStream, ConcernOverdue, ConcernUnserved,
+		ConcernDead, ConcernLate:
+	}
+	return false
+}
+
+func dismissalsKey(namespace, user string) string { return namespace + "/" + user }
+
+// Dismissals returns what a user has dismissed in a namespace, the latest last.
+func (s *Service) Dismissals(ctx context.Context, namespace, user string) ([]Dismissal, error) {
+	_, dismissed, err := s.dismissals(ctx, namespace, user)
+	return dismissed, err
+}
+
+func (s *Service) dismissals(ctx context.Context, namespace, user string) (record engine.Record, dismissed []Dismissal, err error) {
+	record, err = s.store.Record(ctx, kindDismissals, dismissalsKey(namespace, user))
+	if errors.Is(err, engine.ErrNotFound) {
+		return engine.Record{Kind: kindDismissals, Key: dismissalsKey(namespace, user)}, nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(record.Data, &dismissed)
+	}
+	if err != nil {
+		return record, nil, fmt.Errorf("read what %s has dismissed: %w", user, err)
+	}
+	return record, dismissed, nil
+}
+
+// Dismiss takes a concern off the list of one user, until it is about something newer. The reason is required.
+func (s *Service) Dismiss(ctx context.Context, namespace, user, concern, reason string) error {
+	reason = strings.TrimSpace(reason)
+	switch {
+	case reason == "":
+		return field("reason_missing", "body.reason", "say why it needs no attention")
+	case len(reason) > MaxReason:
+		return field("reason_too_long", "body.reason", "the reason is %d bytes long: at most %d are kept", len(reason), MaxReason)
+	}
+	now, err := s.Overview(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(now.Concerns, func(c Concern) bool { return c.ID() == concern })
+	if at < 0 {
+		return &Error{Kind: KindNotFound, Code: "concern_not_found", Detail: "this is not on the list any more: look at it again"}
+	}
+	if !now.Concerns[at].Dismissible() {
+		return conflict("concern_stays", "this stays on the list until it is put right")
+	}
+	return s.changeDismissals(ctx, namespace, user, func(dismissed []Dismissal) []Dismissal {
+		// What is not on the list any more needs none.
+		dismissed = slices.DeleteFunc(dismissed, func(d Dismissal) bool {
+			return d.Concern == concern || !slices.ContainsFunc(now.Concerns, func(c Concern) bool { return c.ID() == d.Concern })
+		})
+		dismissed = append(dismissed, Dismissal{Concern: concern, Reason: reason, At: s.now()})
+		return dismissed[max(0, len(dismissed)-mostDismissals):]
+	})
+}
+
+// Recall puts a concern that a user has dismissed back on the list.
+func (s *Service) Recall(ctx context.Context, namespace, user, concern string) error {
+	return s.changeDismissals(ctx, namespace, user, func(dismissed []Dismissal) []Dismissal {
+		return slices.DeleteFunc(dismissed, func(d Dismissal) bool { return d.Concern == concern })
+	})
+}
+
+// changeDismissals changes what a user has dismissed; of two changes at once both hold.
+func (s *Service) changeDismissals(ctx context.Context, namespace, user string, change func([]Dismissal) []Dismissal) error {
+	for range 10 {
+		record, dismissed, err := s.dismissals(ctx, namespace, user)
+		if err != nil {
+			return err
+		}
+		if record.Data, err = json.Marshal(change(dismissed)); err != nil {
+			return fmt.Errorf("encode what %s has dismissed: %w", user, err)
+		}
+		record.Revision++
+		record.ExpiresAt = s.now().Add(dismissalsLast)
+		write := s.store.ReplaceRecord
+		if record.Revision == 1 {
+			write = s.store.InsertRecord
+		}
+		if err = write(ctx, record); !errors.Is(err, engine.ErrConflict) && !errors.Is(err, engine.ErrExists) && !errors.Is(err, engine.ErrNotFound) {
+			if err != nil {
+				return fmt.Errorf("keep what %s has dismissed: %w", user, err)
+			}
+			return nil
+		}
+	}
+	return conflict("dismissals_busy", "what you have dismissed is being changed elsewhere: try again")
+}
