@@ -52,7 +52,7 @@ func New(t testing.TB, configs ...service.Config) *World {
 	}
 	for _, given := range configs {
 		config.MaxBinary, config.Backup, config.NoBackup = given.MaxBinary, given.Backup, given.NoBackup
-		config.Alone, config.DiskFull, config.MaxBacklog = given.Alone, given.DiskFull, given.MaxBacklog
+		config.Alone, config.DiskFull, config.MaxBacklog, config.MayWatch = given.Alone, given.DiskFull, given.MaxBacklog, given.MayWatch
 	}
 	if config.Secrets, err = vault(t, w.Store); err != nil {
 		t.Fatal(err)
