@@ -17,6 +17,8 @@ import { startOverlays } from "./js/overlays.js";
 import { startTheme } from "./js/theme.js";
 import { startTimeline } from "./js/timeline.js";
 import { startGrid } from "./js/grid.js";
+import { startViews } from "./js/views.js";
+import { startPanel } from "./js/panel.js";
 
 // The pages are served under a content security policy without inline code: no eval, and no style element of htmx's
 // own (its rules are in the style sheet).
@@ -41,3 +43,5 @@ startOverlays();
 startTheme();
 startTimeline();
 startGrid();
+startViews();
+startPanel();
