@@ -17,16 +17,6 @@ func (g *Graph) Levels() []int {
 	return levels
 }
 
-// Layers are the tasks of each level, in order. The caller owns the slices.
-func (g *Graph) Layers() [][]int {
-	levels := g.Levels()
-	layers := make([][]int, slices.Max(levels)+1)
-	for task, level := range levels {
-		layers[level] = append(layers[level], task)
-	}
-	return layers
-}
-
 // Span is when a task ran; zero where it has not.
 type Span struct{ From, To time.Time }
 

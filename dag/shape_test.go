@@ -30,7 +30,6 @@ func TestShape(t *testing.T) {
 		{"upstream of a", []int(nil), graph.Upstream(0)},
 		{"downstream of b", []int{3, 4}, graph.Downstream(1)},
 		{"levels", []int{0, 1, 1, 2, 3, 0}, graph.Levels()},
-		{"layers", [][]int{{0, 5}, {1, 2}, {3}, {4}}, graph.Layers()},
 		{"reduced", [][]int{nil, {0}, {0}, {1, 2}, {3}, nil}, graph.Reduced()},
 	} {
 		if diff := cmp.Diff(test.want, test.got); diff != "" {

@@ -10,6 +10,7 @@ type DAG struct {
 	Shown
 
 	Graph     Graph
+	View      string // of the tasks, as the address asks for it
 	Roots     []ScheduleSlots
 	MoreRoots int // whose slots are not listed
 	Waves     []WaveRow

@@ -16,16 +16,17 @@ func dagHead(tab templates.Tab) templates.Head {
 }
 
 func graph() templates.Graph {
-	return templates.Graph{
-		Words: "4 tasks in 2 columns", Note: "2 of 4 tasks are folded.", Width: 500, Height: 120,
-		Nodes: []templates.GraphNode{
-			{Key: "0", Label: "orders", Note: "succeeded, 2.0 s", Words: "orders: succeeded", Href: "/runs/a-w1-orders", Status: "succeeded", X: 12, Y: 12, Critical: true},
-			{Key: "1", Label: "part-* · 2", Words: hostile, Href: "/waves/a-w1?q=part-%2A#tasks", Status: "failed", X: 250, Y: 12, Folded: true, Critical: true,
-				Shares: []templates.GraphShare{{Status: "failed", From: 0, To: 0.5}, {Status: "waiting", From: 0.5, To: 1}}},
-			{Key: "2", Label: "plain", Note: "runs load", Words: "plain", Href: "/dags/etl/grid?q=plain", X: 12, Y: 70},
+	g := templates.Graph{
+		Key: "etl", Path: "/waves/a-w2/task?name=", Span: 4000,
+		Tasks: []templates.GraphTask{
+			{Name: "orders", Binary: "load", Schedule: []string{"0 * * * *"}, State: "succeeded", Took: "2.0 s", Critical: true, Bars: []templates.GraphBar{{To: 100}, {From: 100, To: 2000, State: "succeeded"}}},
+			{Name: "shops", Needs: []int{0}, ForEach: hostile, Trigger: "none_failed", When: hostile, State: "failed", Reason: hostile, Items: &templates.GraphItems{Total: 8, Failed: 1, Succeeded: 7}},
+			{Name: "plain"},
 		},
-		Edges: []templates.GraphEdge{{Key: "0-1", Path: "M0 0C1 1 2 2 3 3", Critical: true}, {Key: "2-1", Path: "M0 0H9"}},
 	}
+	g.See("succeeded")
+	g.See("failed")
+	return g
 }
 
 func waveRows() []templates.WaveRow {
@@ -51,14 +52,6 @@ func wave() templates.Wave {
 		Before: "a-w1", CanCancel: true, Live: "/waves/a-w2",
 		Counts: []templates.WaveCount{{State: "failed", N: 1, Href: "/waves/a-w2?state=failed#tasks", Chosen: true}, {State: "upstream_failed", N: 1, Href: "/waves/a-w2?state=upstream_failed#tasks"}},
 		All:    templates.WaveCount{N: 4, Href: "/waves/a-w2#tasks"}, Graph: graph(), Critical: "Critical path: orders → shops, 4.0 s",
-		Gantt: templates.Gantt{
-			Words: "When 2 tasks waited and ran", Note: "2 of the 3 tasks that have begun.", Ticks: []templates.GanttTick{{At: 0.5, Words: "2.0 s"}, {At: 0.99, Words: "4.0 s"}},
-			Rows: []templates.GanttRow{
-				{Task: "orders", Run: "a-w2-orders", State: "succeeded", Critical: true, Took: "2.0 s", Words: "orders: succeeded",
-					Bars: []templates.GanttBar{{From: 0, To: 0.1}, {From: 0.1, To: 0.5, Status: "succeeded"}}},
-				{Task: "shops", State: "failed", Took: "2.0 s", Words: hostile, Bars: []templates.GanttBar{{From: 0.5, To: 1, Status: "failed"}}},
-			},
-		},
 		Filter: templates.WaveFilter{State: "failed", Text: hostile}, Shown: "3 of 4",
 		Tasks: []templates.TaskRow{
 			{Name: "orders", State: "succeeded", Run: "a-w2-orders", Attempts: 2, Started: now, Finished: now, Took: "2.0 s", Outputs: hostile, Artifacts: 2, Critical: true},
@@ -71,6 +64,18 @@ func wave() templates.Wave {
 			Task: "shops", Shown: "Items 0 to 1 of 8.", Next: "/waves/a-w2?items=100&unfold=shops#task-shops",
 			Rows: []templates.ItemRow{{N: 0, Run: "a-w2i0-shops", Status: "succeeded", Attempts: 1, Took: "1.0 s"}, {N: 1, Run: "a-w2i1-shops", Status: "dead", Reason: hostile, Attempts: 3}},
 		},
+	}
+}
+
+func waveTask() templates.WaveTask {
+	return templates.WaveTask{
+		Page: page("join", templates.SectionDAGs), Wave: "a-w2", Epoch: 2, DAG: "etl", Name: "join", State: "running", Started: now.Add(-time.Minute), Since: now.Add(-time.Minute), Shown: 2,
+		Address: "/waves/a-w2/task?name=join", Needs: []templates.Crumb{{Name: "orders", Href: "/waves/a-w2/task?name=orders"}, {Name: "rates", Href: "/waves/a-w2/task?name=rates"}},
+		Before: []templates.Crumb{{Name: "tell", Href: "/waves/a-w2/task?name=tell"}},
+		Run: &templates.Run{ID: "a-w2-join", Status: "running", CanCancel: true, Progress: &templates.Progress{Fraction: 0.5, Message: hostile}, Attempts: []templates.Attempt{
+			{N: 1, Status: "failed", Took: "2.0 s", Executor: "quay", Exit: "Exit code 3", Error: hostile}, {N: 2, Status: "running", Started: now},
+		}},
+		Output: templates.Output{Run: "a-w2-join", Attempt: 2, Lines: []templates.Line{{N: 1, Spans: []templates.Styled{{Text: hostile}}}}, Total: 1, Size: 9},
 	}
 }
 
@@ -121,9 +126,9 @@ func dagPages() map[string]templ.Component {
 		"dag-waves": templates.DAGWavesPage(templates.DAGWaves{Page: etl, Head: dagHead(""), Waves: waveRows(), Pager: templates.Pager{Next: "/dags/etl/waves?cursor=x"}, Live: "/dags/etl/waves"}),
 		"dag-grid": templates.GridPage(templates.Grid{
 			Page: etl, Head: dagHead(templates.TabGrid), Text: hostile, Live: "/dags/etl/grid", Shown: "1 task", Key: []string{"failed", "upstream_failed"},
-			Waves: []templates.GridWave{{ID: "a-w1", Epoch: 1, Status: "failed", Words: "wave 1, failed"}, {ID: "a-w2", Epoch: 2, Status: "running", Words: "wave 2, running"}},
+			Waves: []templates.GridWave{{ID: "a-w1", Epoch: 1, Status: "failed", Words: "wave 1, failed", Began: now.Add(-25 * time.Hour), Share: 1, NewDay: true}, {ID: "a-w2", Epoch: 2, Status: "running", Words: "wave 2, running"}},
 			Rows: []templates.GridRow{{Task: "shops", Cells: []templates.GridCell{
-				{State: "failed", Href: "/runs/a-w1-shops", Words: hostile, Count: "8"}, {State: "waiting", Words: "shops in wave 2: waiting"},
+				{State: "failed", Href: "/runs/a-w1-shops", Panel: "/waves/a-w1/task?name=shops", Words: hostile, Count: "8", Share: 0.5}, {State: "waiting", Words: "shops in wave 2: waiting"},
 			}}},
 		}),
 		"dag-slots":    templates.CalendarPage(calendar),
@@ -140,10 +145,15 @@ func dagPages() map[string]templ.Component {
 			Page: etl, Head: dagHead(templates.TabBackfill), From: "2026-11-19T12:00", To: "2026-11-20T12:00", Zone: "Asia/Dhaka", Planned: true, New: 1, More: 4,
 			Slots: []templates.BackfillSlot{{At: now, Local: "Fri", Roots: "orders 12:00:00"}, {At: now, Local: "Fri", Roots: "orders 13:00:00", Href: "/waves/a-w1", Status: "failed"}},
 		}),
-		"dag-run":         templates.ActPage(templates.Act{Page: etl, Head: dagHead(""), Act: "run", Problem: hostile, Payload: hostile, Variables: hostile}),
-		"dag-pause":       templates.ActPage(templates.Act{Page: etl, Head: dagHead(""), Act: "pause", Problem: hostile, Reason: hostile}),
-		"dag-delete":      templates.ActPage(templates.Act{Page: etl, Head: dagHead(""), Act: "delete", Confirm: hostile}),
-		"wave":            templates.WavePage(wave()),
+		"dag-run":    templates.ActPage(templates.Act{Page: etl, Head: dagHead(""), Act: "run", Problem: hostile, Payload: hostile, Variables: hostile}),
+		"dag-pause":  templates.ActPage(templates.Act{Page: etl, Head: dagHead(""), Act: "pause", Problem: hostile, Reason: hostile}),
+		"dag-delete": templates.ActPage(templates.Act{Page: etl, Head: dagHead(""), Act: "delete", Confirm: hostile}),
+		"wave":       templates.WavePage(wave()),
+		"wave-task":  templates.WaveTaskPage(waveTask()),
+		"wave-task-mapped": templates.WaveTaskPage(templates.WaveTask{
+			Page: page("shops", templates.SectionDAGs), Wave: "a-w1", Epoch: 1, DAG: "etl", Name: "shops", State: "failed", Reason: hostile, Took: "2.0 s", Started: now, Finished: now,
+			Address: "/waves/a-w1/task?name=shops", Counts: []templates.WaveCount{{State: "failed", N: 1}}, Items: []templates.ItemRow{{N: 0, Run: "a-w1i0-shops", Status: "dead", Reason: hostile, Took: "1.0 s"}}, CanMark: true, CanResume: true,
+		}),
 		"wave-ended":      templates.WavePage(ended),
 		"wave-mark":       templates.WaveMarkPage(templates.WaveMarking{Page: page("Mark tell", templates.SectionDAGs), ID: "a-w2", DAG: "etl", Epoch: 2, Task: "tell", State: "waiting", Mark: "skipped", Problem: hostile, After: 2}),
 		"wave-mark-ended": templates.WaveMarkPage(templates.WaveMarking{Page: page("Mark join", templates.SectionDAGs), ID: "a-w1", DAG: "etl", Epoch: 1, Task: "join", State: "failed", Ended: true}),

@@ -1,5 +1,7 @@
 package templates
 
+import "time"
+
 // Grid is how the tasks of a DAG did in its last waves.
 type Grid struct {
 	Page  Page
@@ -19,6 +21,9 @@ type GridWave struct {
 	Epoch  int64
 	Status string
 	Words  string
+	Began  time.Time // zero before it has
+	Share  float64   // how long it took, of the longest; 0 where it has not ended
+	NewDay bool      // in UTC; the script goes by the reader's days
 }
 
 // GridRow is a task.
@@ -32,8 +37,22 @@ type GridCell struct {
 	State string // "" where the task has not come to it, or was not there
 	Href  string // "" where there is nothing to lead to
 	Words string
-	Count string // of a mapped task: how many items; "" for others
+	Panel string  // its page beside the grid; "" for none
+	Count string  // of a mapped task: how many items; "" for others
+	Share float64 // how long it took, of the longest of its row; 0 where that is not known
 }
+
+// The bars of durations, in pixels.
+const (
+	waveBar = 40
+	cellBar = 28
+)
+
+func barHeight(share float64) string { return short(max(share*waveBar, 2)) }
+
+func barTop(share float64) string { return short(waveBar - max(share*waveBar, 2)) }
+
+func barWidth(share float64) string { return short(max(share*cellBar, 1.5)) }
 
 // entry reports whether a cell is where the Tab key comes in: the newest of the first row that leads somewhere.
 func (g Grid) entry(row, column int) bool {

@@ -37,8 +37,8 @@ type Wave struct {
 	Counts   []WaveCount // how many tasks are in each state, the address of each narrows the table
 	All      WaveCount
 	Graph    Graph
+	View     string // of the tasks, as the address asks for it
 	Critical string // the critical path, in words; "" before anything ran
-	Gantt    Gantt
 	Filter   WaveFilter
 	Tasks    []TaskRow
 	Shown    string // which of how many tasks the table shows, in words
@@ -168,4 +168,12 @@ func waveEvery(ended bool) string {
 		return "15s"
 	}
 	return "2s"
+}
+
+// taskPage is where a task's name leads without scripts: its run, or what there is to say before it has one.
+func (v Wave) taskPage(task TaskRow) string {
+	if task.Run != "" {
+		return "/runs/" + task.Run
+	}
+	return v.Graph.Path + queryEscape(task.Name)
 }

@@ -410,6 +410,7 @@ var rules = map[string]rule{
 	"GET /waves/:id":         viewer,
 	"POST /waves/:id/cancel": operator,
 	"GET /waves/:id/mark":    operator,
+	"GET /waves/:id/task":    viewer,
 	"POST /waves/:id/mark":   operator,
 	"POST /waves/:id/resume": operator,
 }

@@ -19,6 +19,8 @@ import { startTheme } from "./js/theme.js";
 import { startTimeline } from "./js/timeline.js";
 import { startGrid } from "./js/grid.js";
 import { startChoose } from "./js/choose.js";
+import { startViews } from "./js/views.js";
+import { startPanel } from "./js/panel.js";
 
 // The pages are served under a content security policy without inline code: no eval, and no style element of htmx's
 // own (its rules are in the style sheet).
@@ -45,3 +47,5 @@ startTheme();
 startTimeline();
 startGrid();
 startChoose();
+startViews();
+startPanel();

@@ -111,15 +111,6 @@ func (s *Service) RunsOf(ctx context.Context, namespace string, ids []string) (m
 	return found, nil
 }
 
-// RunsOfTask returns the newest runs of a task of a DAG, at most limit.
-func (s *Service) RunsOfTask(ctx context.Context, dag *engine.DAG, task string, limit int) (runs []engine.Run, more bool, err error) {
-	runs, next, err := s.store.Runs(ctx, engine.RunFilter{Namespace: dag.Namespace, DAGUID: dag.UID, Task: task, Limit: limit})
-	if err != nil {
-		return nil, false, fmt.Errorf("read the runs of task %s of DAG %s: %w", task, dag.Name, err)
-	}
-	return runs, next != "", nil
-}
-
 // Neighbours returns the waves of the same DAG that stand before and after one, by their ids; "" for none.
 func (s *Service) Neighbours(ctx context.Context, wave *engine.Wave) (before, after string, err error) {
 	if wave.Epoch == 0 {

@@ -55,7 +55,7 @@ type WaveDetail struct {
 	Graph *dag.Graph // of Spec
 	Tasks []WaveTask // in the order of Spec
 	// Critical is the way through the tasks that have begun which takes longest, by their indexes, and CriticalTime how
-	// long, so far where the wave has not ended.
+	// long, so far where the wave has not ended; it is at most what the wave took.
 	Critical     []int
 	CriticalTime time.Duration
 }
@@ -72,7 +72,8 @@ type WaveTask struct {
 	// Started is when its first process began, Finished when the last ended; of a mapped task over all items.
 	Started  time.Time
 	Finished time.Time
-	Items    *wave.Items // of a mapped task that has begun
+	Items    *wave.Items      // of a mapped task that has begun
+	Attempts []engine.Attempt // of its run; nobody changes them
 
 	wave *engine.Wave // that it is of
 }
@@ -162,13 +163,13 @@ func (t *WaveTask) add(run *engine.Run) {
 		}
 		return
 	}
-	t.Run, t.Status, t.Attempt, t.Reason = run.ID, run.Status, run.Attempt, run.Reason
+	t.Run, t.Status, t.Attempt, t.Reason, t.Attempts = run.ID, run.Status, run.Attempt, run.Reason, run.Attempts
 }
 
 func (t *WaveTask) settle(wave *engine.Wave, state dag.State, standing *wave.Standing, task int) {
 	t.State = state
 	if items, mapped := standing.Items(task); mapped {
-		t.Items, t.Run, t.Status, t.Attempt = &items, "", engine.StatusInvalid, 0
+		t.Items, t.Run, t.Status, t.Attempt, t.Attempts = &items, "", engine.StatusInvalid, 0, nil
 	}
 	if !state.Ended() {
 		t.Finished = time.Time{}
@@ -247,7 +248,20 @@ func (d *WaveDetail) critical(now time.Time) {
 		}
 	}
 	d.Critical = d.Graph.CriticalPath(spans)
+	// Tasks of the path may overlap: by the clocks of executors, or where one was run again after a resume. What they
+	// share counts once, so that the path is never longer than the wave.
+	var until time.Time
 	for _, task := range d.Critical {
-		d.CriticalTime += d.Tasks[task].Took(now)
+		from, to := spans[task].From, spans[task].To
+		if from.Before(until) {
+			from = until
+		}
+		if to.After(from) {
+			d.CriticalTime += d.Wave.Worked(from, to)
+			until = to
+		}
+	}
+	if took := d.Wave.Took(now); took > 0 {
+		d.CriticalTime = min(d.CriticalTime, took)
 	}
 }

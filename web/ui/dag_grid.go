@@ -2,23 +2,27 @@ package ui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/tidewheel/tidewheel/engine"
 	"github.com/tidewheel/tidewheel/templates"
+	"github.com/tidewheel/tidewheel/web/service"
 )
 
 const (
 	wavesInGrid = 25
 	tasksInGrid = 40
-	// itemsInGrid is how many runs of a mapped task are looked at for its row.
-	itemsInGrid = 500
+	// talliesKept is of how many waves that have ended the counts of items stay in memory.
+	talliesKept = 400
 )
 
 // dagGrid shows tasks by waves. It looks up runs by their ids, those of the page only.
@@ -36,14 +40,7 @@ func (u *UI) dagGrid(c echo.Context) error {
 	}
 	waves := slices.DeleteFunc(histories[0].Waves, func(wave engine.Wave) bool { return wave.Epoch == 0 })
 	slices.Reverse(waves)
-	for i := range waves {
-		wave := &waves[i]
-		words := fmt.Sprintf("wave %d, %s", wave.Epoch, wave.Status)
-		if took := waveTook(wave); took > 0 {
-			words += ", took " + templates.Span(took)
-		}
-		view.Waves = append(view.Waves, templates.GridWave{ID: wave.ID, Epoch: wave.Epoch, Status: wave.Status.String(), Words: words})
-	}
+	view.Waves = gridWaves(waves)
 	var chosen []int
 	for i := range dag.Spec.Tasks {
 		if strings.Contains(strings.ToLower(dag.Spec.Tasks[i].Name), strings.ToLower(view.Text)) {
@@ -97,31 +94,67 @@ func (u *UI) gridRows(ctx context.Context, dag *engine.DAG, tasks []int, waves [
 	if err != nil {
 		return nil, err
 	}
+	items, err := u.itemTallies(ctx, dag, tasks, waves)
+	if err != nil {
+		return nil, err
+	}
 	rows := make([]templates.GridRow, 0, len(tasks))
 	for _, task := range tasks {
 		name := dag.Spec.Tasks[task].Name
-		var items map[string]*itemTally
-		if dag.Spec.Tasks[task].ForEach != "" {
-			if items, err = u.itemTallies(ctx, dag, name); err != nil {
-				return nil, err
-			}
-		}
 		row := templates.GridRow{Task: name}
+		took := make([]time.Duration, len(waves))
 		for i := range waves {
-			row.Cells = append(row.Cells, gridCell(&waves[i], name, runs, items))
+			if run, known := runs[engine.TaskRunID(waves[i].ID, name)]; known && run.Status.Terminal() && !run.StartedAt.IsZero() {
+				took[i] = waves[i].Worked(run.StartedAt, run.FinishedAt)
+			} else if tally := items[waves[i].ID][name]; tally != nil {
+				took[i] = tally.took
+			}
+			row.Cells = append(row.Cells, gridCell(&waves[i], name, runs, items[waves[i].ID][name]))
+		}
+		if longest := slices.Max(append(took, 0)); longest > 0 {
+			for i := range row.Cells {
+				row.Cells[i].Share = float64(took[i]) / float64(longest)
+			}
 		}
 		rows = append(rows, row)
 	}
 	return rows, nil
 }
 
-func gridCell(wave *engine.Wave, task string, runs map[string]engine.Run, items map[string]*itemTally) templates.GridCell {
+// gridWaves are the columns: when each wave began, and how long it took against the longest.
+func gridWaves(waves []engine.Wave) []templates.GridWave {
+	view := make([]templates.GridWave, len(waves))
+	var longest time.Duration
+	for i := range waves {
+		longest = max(longest, waveTook(&waves[i]))
+	}
+	for i := range waves {
+		wave, took := &waves[i], waveTook(&waves[i])
+		words := fmt.Sprintf("wave %d, %s", wave.Epoch, wave.Status)
+		if took > 0 {
+			words += ", took " + templates.Span(took)
+		}
+		view[i] = templates.GridWave{ID: wave.ID, Epoch: wave.Epoch, Status: wave.Status.String(), Words: words, Began: wave.StartedAt}
+		if longest > 0 {
+			view[i].Share = float64(took) / float64(longest)
+		}
+		view[i].NewDay = i == 0 || !sameDay(waves[i-1].StartedAt, wave.StartedAt)
+	}
+	return view
+}
+
+func sameDay(a, b time.Time) bool {
+	return a.UTC().Truncate(24 * time.Hour).Equal(b.UTC().Truncate(24 * time.Hour))
+}
+
+func gridCell(wave *engine.Wave, task string, runs map[string]engine.Run, tally *itemTally) templates.GridCell {
 	place := fmt.Sprintf("%s in wave %d: ", task, wave.Epoch)
 	run, known := runs[engine.TaskRunID(wave.ID, task)]
-	if tally := items[wave.ID]; tally != nil && (!known || run.Status == engine.StatusScheduled) {
+	if tally != nil && (!known || run.Status == engine.StatusScheduled) {
 		return templates.GridCell{
 			State: tally.state(), Count: tally.count(), Words: place + tally.words(),
-			Href: "/waves/" + wave.ID + "?unfold=" + url.QueryEscape(task) + "#task-" + task,
+			Href:  "/waves/" + wave.ID + "?unfold=" + url.QueryEscape(task) + "#task-" + task,
+			Panel: taskAddress(wave.ID, task, ""),
 		}
 	}
 	if !known {
@@ -131,7 +164,7 @@ func gridCell(wave *engine.Wave, task string, runs map[string]engine.Run, items 
 		}
 		return cell
 	}
-	cell := templates.GridCell{State: run.Status.String(), Href: "/runs/" + run.ID}
+	cell := templates.GridCell{State: run.Status.String(), Href: "/runs/" + run.ID, Panel: taskAddress(wave.ID, task, "")}
 	switch {
 	case run.Status == engine.StatusSkipped && run.Upstream:
 		cell.State = "upstream_failed"
@@ -148,45 +181,78 @@ func gridCell(wave *engine.Wave, task string, runs map[string]engine.Run, items 
 	return cell
 }
 
-// itemTally counts the items of a mapped task in a wave, as far as they were looked at.
+// itemTally counts the items of a mapped task in a wave.
 type itemTally struct {
 	succeeded, failed, open, other int
-	more                           bool
+	took                           time.Duration // from the first item to the last, where all have ended
 }
 
-func (u *UI) itemTallies(ctx context.Context, dag *engine.DAG, task string) (map[string]*itemTally, error) {
-	runs, more, err := u.service.RunsOfTask(ctx, dag, task, itemsInGrid)
-	if err != nil {
-		return nil, err
+// tallies keeps how the items of waves ended: that changes only with the revision of a wave. It is safe for concurrent
+// use; the zero value is ready.
+type tallies struct {
+	mu   sync.Mutex
+	kept map[string]waveTally
+}
+
+// waveTally is of a wave of a revision, by the names of mapped tasks.
+type waveTally struct {
+	revision int64
+	of       map[string]*itemTally
+}
+
+// itemTallies counts the items of mapped tasks, by wave and task. A wave of which no definition and no run is kept has none.
+func (u *UI) itemTallies(ctx context.Context, d *engine.DAG, tasks []int, waves []engine.Wave) (map[string]map[string]*itemTally, error) {
+	if !slices.ContainsFunc(tasks, func(task int) bool { return d.Spec.Tasks[task].ForEach != "" }) {
+		return nil, nil
 	}
-	tallies := map[string]*itemTally{}
-	for i := range runs {
-		run := &runs[i]
-		if run.Item == nil {
+	found := make(map[string]map[string]*itemTally, len(waves))
+	for i := range waves {
+		wave := &waves[i]
+		if of, known := u.tallies.find(wave); known {
+			found[wave.ID] = of
 			continue
 		}
-		tally := tallies[run.Wave]
-		if tally == nil {
-			tally = &itemTally{}
-			tallies[run.Wave] = tally
+		detail, err := u.wave(ctx, wave.ID)
+		var known *service.Error
+		if errors.As(err, &known) && known.Kind == service.KindNotFound {
+			continue
 		}
-		switch {
-		case run.Status == engine.StatusSucceeded:
-			tally.succeeded++
-		case slices.Contains(bad, run.Status):
-			tally.failed++
-		case !run.Status.Terminal():
-			tally.open++
-		default:
-			tally.other++
+		if err != nil {
+			return nil, err
+		}
+		of := map[string]*itemTally{}
+		for at := range detail.Tasks {
+			if items := detail.Tasks[at].Items; items != nil {
+				of[detail.Tasks[at].Name] = &itemTally{
+					succeeded: items.Succeeded, failed: items.Failed, open: items.Running + items.Waiting, other: items.Cancelled + items.Skipped,
+				}
+				if !detail.Tasks[at].Finished.IsZero() {
+					of[detail.Tasks[at].Name].took = detail.Tasks[at].Took(detail.Tasks[at].Finished)
+				}
+			}
+		}
+		found[wave.ID] = of
+		if detail.Wave.Status.Terminal() {
+			u.tallies.keep(&detail.Wave, of)
 		}
 	}
-	if more && len(runs) > 0 { // of the earliest wave some items may not have been looked at
-		if tally := tallies[runs[len(runs)-1].Wave]; tally != nil {
-			tally.more = true
-		}
+	return found, nil
+}
+
+func (t *tallies) find(wave *engine.Wave) (map[string]*itemTally, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	known, ok := t.kept[wave.ID]
+	return known.of, ok && known.revision == wave.Revision
+}
+
+func (t *tallies) keep(wave *engine.Wave, of map[string]*itemTally) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.kept == nil || len(t.kept) >= talliesKept {
+		t.kept = map[string]waveTally{} // the next look counts anew
 	}
-	return tallies, nil
+	t.kept[wave.ID] = waveTally{wave.Revision, of}
 }
 
 func (t *itemTally) state() string {
@@ -201,7 +267,7 @@ func (t *itemTally) state() string {
 	return "cancelled"
 }
 
-func (t *itemTally) count() string { return many(t.succeeded+t.failed+t.open+t.other, t.more) }
+func (t *itemTally) count() string { return strconv.Itoa(t.succeeded + t.failed + t.open + t.other) }
 
 func (t *itemTally) words() string {
 	var parts []string

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tidewheel/tidewheel/dag"
 	"github.com/tidewheel/tidewheel/engine"
 )
 
@@ -74,7 +73,7 @@ func TestDAGTellsWhatItIsMadeOfAndHowItDoes(t *testing.T) {
 	open := s.fillDAGs(t)
 	page := s.see(t, "/dags/etl")
 	for _, words := range []string{
-		"6 tasks in 5 columns", "join, runs harbour-log, after orders, rates", "every 30 minutes", "86%", "the last 23", `href="/waves/` + open.ID + `"`,
+		`<small>6</small>`, "orders, rates", "every 30 minutes", "86%", "the last 23", `href="/waves/` + open.ID + `"`,
 		"3 succeeded, 1 failed, 2 skipped", "slots during a wave are skipped",
 	} {
 		if !strings.Contains(page, words) {
@@ -200,6 +199,29 @@ func TestGridHoldsTasksAndWaves(t *testing.T) {
 	}
 }
 
+// Of an old wave the items are counted right however many the waves after it had.
+func TestGridCountsItemsOfOldWaves(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	d := s.PutDAG(t, "kind: DAG\nname: shops\ndefaults: {binary: harbour-log}\ntasks:\n  list: {}\n  each: {needs: [list], for_each: outputs.list.shops}\n")
+	for epoch := range int64(6) {
+		s.putWave(t, &d, past{epoch: epoch + 1, trigger: engine.TriggerManual, at: s.Now.Add(time.Duration(epoch-30) * time.Hour), items: map[string]int{"each": 120}})
+	}
+	for range 2 { // the second time from memory
+		page := s.see(t, "/dags/shops/grid")
+		for epoch := range 6 {
+			if words := fmt.Sprintf("each in wave %d: 120 items, 120 succeeded", epoch+1); !strings.Contains(page, words) {
+				t.Errorf("the grid does not say %q", words)
+			}
+		}
+		for _, words := range []string{`data-form="day"`, `data-form="clock"`, `class="grid-bar"`, "/task?name=each"} {
+			if !strings.Contains(page, words) {
+				t.Errorf("the grid has no %s", words)
+			}
+		}
+	}
+}
+
 func TestCalendarOfARootTellsWhatBecameOfItsSlots(t *testing.T) {
 	s := newSite(t)
 	s.fill(t)
@@ -229,21 +251,38 @@ func TestCalendarOfARootTellsWhatBecameOfItsSlots(t *testing.T) {
 	}
 }
 
-func TestLargeGraphsAreFolded(t *testing.T) {
+func TestGraphHoldsEveryTaskUpToABound(t *testing.T) {
 	s := newSite(t)
 	s.fill(t)
-	for definition, most := range map[string]int{fanned("fan", 1000): 3, layered("layers", 25, 40): 25, layered("chain", 200, 1): 60, layered("small", 3, 5): 15} {
+	for definition, drawn := range map[string]bool{fanned("fan", 1000): true, layered("layers", 25, 40): true, layered("small", 3, 5): true, layered("layers-5000", 20, 250): false} {
 		d := s.PutDAG(t, definition)
-		wave := s.putWave(t, &d, past{epoch: 1, trigger: engine.TriggerManual, at: s.Now.Add(-time.Hour), ends: func(task string) dag.State {
-			if strings.HasSuffix(task, "3") {
-				return dag.Failed
+		page := s.see(t, "/dags/"+d.Name)
+		if got := strings.Contains(page, "data-graph"); got != drawn {
+			t.Errorf("%s of %d tasks has a picture: %t, want %t", d.Name, len(d.Spec.Tasks), got, drawn)
+		}
+		if !drawn {
+			if !strings.Contains(page, "is too large for a picture") {
+				t.Errorf("%s does not say why there is no picture", d.Name)
 			}
-			return dag.Succeeded
-		}})
-		for _, page := range []string{"/dags/" + d.Name, "/waves/" + wave.ID} {
-			if nodes := strings.Count(s.see(t, page), `id="node-`); nodes == 0 || nodes > most {
-				t.Errorf("%s of %d tasks draws %d nodes, want at most %d", page, len(d.Spec.Tasks), nodes, most)
-			}
+			continue
+		}
+		if n := strings.Count(page, `{"name":`); n != len(d.Spec.Tasks) {
+			t.Errorf("%s sends %d tasks, want %d", d.Name, n, len(d.Spec.Tasks))
+		}
+		if rows := strings.Count(page, `<th scope="row" class="task-name">`); rows != min(len(d.Spec.Tasks), 500) {
+			t.Errorf("without scripts %s lists %d tasks", d.Name, rows)
+		}
+	}
+}
+
+func TestGraphSaysWhenTasksStart(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	s.PutDAG(t, "kind: DAG\nname: rules\ndefaults: {binary: harbour-log}\ntasks:\n  a: {}\n  b: {needs: [a], trigger: one_failed, when: 'outputs.a.rows > 0'}\n  c: {needs: [a, b], for_each: outputs.a.shops}\n")
+	page := s.see(t, "/dags/rules")
+	for _, words := range []string{`"trigger":"one_failed"`, `"when":"outputs.a.rows \u003e 0"`, `"needs":[0,1]`, "at the first failure, if outputs.a.rows &gt; 0", "outputs.a.shops", ">manually<"} {
+		if !strings.Contains(page, words) {
+			t.Errorf("the page does not say %q", words)
 		}
 	}
 }

@@ -42,9 +42,10 @@ func (u *UI) dagShow(c echo.Context) error {
 	if view.Triggers, err = u.shownTriggers(c, dag.Name, true); err != nil {
 		return err
 	}
-	if view.Graph, err = u.structure(&dag); err != nil {
+	if view.Graph, err = definitionGraph(&dag); err != nil {
 		return err
 	}
+	view.View = c.QueryParam(tabParameter)
 	forecasts, more, err := u.service.DAGs.Forecast(&dag, time.Time{}, rootsShown, rootSlots)
 	if err != nil {
 		return fmt.Errorf("preview the slots of DAG %s: %w", dag.Name, err)

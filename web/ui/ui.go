@@ -38,9 +38,9 @@ type UI struct {
 
 	reference func() (templates.Reference, error)
 
-	large    turn
-	pictures pictures
-	waves    waveCache
+	large   turn
+	waves   waveCache
+	tallies tallies
 }
 
 // New makes the pages over a service, which stays the caller's.
@@ -82,6 +82,7 @@ func (u *UI) Register(router Router, openAPI []byte) {
 	router.GET("/waves/:id", u.waveShow)
 	router.POST("/waves/:id/cancel", acted("/waves/", "cancelled", u.service.CancelWave))
 	router.POST("/waves/:id/resume", acted("/waves/", "wave-resumed", u.service.ResumeWave))
+	router.GET("/waves/:id/task", u.waveTask)
 	router.GET("/waves/:id/mark", u.waveMarkForm)
 	router.POST("/waves/:id/mark", u.waveMark)
 

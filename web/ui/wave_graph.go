@@ -1,91 +1,111 @@
 package ui
 
 import (
-	"fmt"
-	"net/url"
-	"strings"
+	"time"
 
+	"github.com/tidewheel/tidewheel/engine"
+	"github.com/tidewheel/tidewheel/engine/wave"
 	"github.com/tidewheel/tidewheel/templates"
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
-// waveGraph draws how the tasks of a wave stand.
+// waveGraph is how the tasks of a wave stand, and when they waited and ran.
 func (u *UI) waveGraph(detail *service.WaveDetail, critical map[int]bool) templates.Graph {
 	now := u.now()
-	p := u.pictures.of(detail.Wave.DAGUID, detail.Wave.Generation, detail.Graph)
-	view := p.view(detail.Graph)
-	for i := range p.folds {
-		node := &view.Nodes[i]
-		if tasks := p.folds[i].tasks; len(tasks) > 1 {
-			foldedNode(detail, &p.folds[i], node)
-			for _, task := range tasks {
-				node.Critical = node.Critical || critical[task]
-			}
-			continue
-		}
-		at := p.folds[i].tasks[0]
-		task := &detail.Tasks[at]
-		node.Critical, node.Status = critical[at], stateName(task)
-		node.Note = strings.ReplaceAll(node.Status, "_", " ")
+	view := graphOf(detail.Wave.DAG, "/waves/"+detail.Wave.ID+"/task?name=", &detail.Spec, detail.Graph)
+	scale := newScale(detail, now)
+	view.Span = scale.at(scale.to)
+	for i := range detail.Tasks {
+		task, drawn := &detail.Tasks[i], &view.Tasks[i]
+		drawn.State, drawn.Critical, drawn.Reason = stateName(task), critical[i], readable([]byte(task.Reason))
+		view.See(drawn.State)
 		if took := task.Took(now); took > 0 {
-			node.Note += ", " + templates.Span(took)
+			drawn.Took = templates.Span(took)
 		}
 		if task.Items != nil {
-			node.Note = fmt.Sprintf("%d of %d items ended", task.Items.Total-task.Items.Waiting-task.Items.Running, task.Items.Total)
-			if task.Items.Failed > 0 {
-				node.Note = fmt.Sprintf("%d of %d items failed", task.Items.Failed, task.Items.Total)
+			drawn.Items = viewItems(task.Items)
+		}
+		drawn.Bars = scale.bars(task, drawn.State)
+		for _, bar := range drawn.Bars {
+			if bar.State != "" {
+				view.See(bar.State)
 			}
 		}
-		node.Words = task.Name + ": " + strings.ReplaceAll(node.Status, "_", " ")
-		if task.Reason != "" {
-			node.Words += ", " + readable([]byte(task.Reason))
-		}
-		if node.Critical {
-			node.Words += ", on the critical path"
-		}
-		node.Href = "/runs/" + task.Run
-		if task.Run == "" {
-			node.Href = "/waves/" + detail.Wave.ID + "?q=" + url.QueryEscape(task.Name) + "#tasks"
-		}
-		if task.Items != nil {
-			node.Href = "/waves/" + detail.Wave.ID + "?unfold=" + url.QueryEscape(task.Name) + "#task-" + task.Name
-		}
-	}
-	for i, edge := range p.edges {
-		view.Edges[i].Critical = view.Nodes[edge.from].Critical && view.Nodes[edge.to].Critical
 	}
 	return view
 }
 
-// foldedNode says how the tasks stand that one node stands for: by the worst of them, and all as shares of a bar.
-func foldedNode(detail *service.WaveDetail, fold *fold, node *templates.GraphNode) {
-	counts := map[string]int{}
-	for _, task := range fold.tasks {
-		counts[detail.Tasks[task].State.String()]++
+func viewItems(items *wave.Items) *templates.GraphItems {
+	return &templates.GraphItems{
+		Total: items.Total, Succeeded: items.Succeeded, Failed: items.Failed, Running: items.Running, Other: items.Skipped + items.Cancelled,
 	}
-	at := 0
-	var words []string
-	for _, state := range waveStates {
-		n := counts[state.String()]
-		if n == 0 {
-			continue
+}
+
+// scale turns instants into milliseconds that the wave had worked: what it rested before it was resumed is left out.
+type scale struct {
+	from, to time.Time
+	now      time.Time
+	wave     *engine.Wave
+}
+
+func newScale(detail *service.WaveDetail, now time.Time) scale {
+	s := scale{from: detail.Wave.StartedAt, to: detail.Wave.FinishedAt, now: now, wave: &detail.Wave}
+	if !detail.Wave.Status.Terminal() {
+		s.to = now
+	}
+	for i := range detail.Tasks {
+		task := &detail.Tasks[i]
+		if !task.Started.IsZero() && (s.from.IsZero() || task.Started.Before(s.from)) {
+			s.from = task.Started
 		}
-		if node.Status == "" {
-			node.Status = state.String()
+		if task.Finished.After(s.to) {
+			s.to = task.Finished
 		}
-		node.Shares = append(node.Shares, templates.GraphShare{
-			Status: state.String(), From: float64(at) / float64(len(fold.tasks)), To: float64(at+n) / float64(len(fold.tasks)),
-		})
-		at += n
-		words = append(words, fmt.Sprintf("%d %s", n, strings.ReplaceAll(state.String(), "_", " ")))
 	}
-	count := templates.Plural(int64(len(fold.tasks)), "task", "tasks")
-	node.Words = fmt.Sprintf("%s, %s: %s", fold.name, count, strings.Join(words, ", "))
-	suffix := fmt.Sprintf(" · %d", len(fold.tasks))
-	node.Label = label(fold.name, labelRoom-len(suffix)) + suffix
-	query := fold.name
-	if !strings.HasSuffix(query, "*") {
-		query = ""
+	return s
+}
+
+func (s scale) at(t time.Time) int64 {
+	if s.from.IsZero() || t.Before(s.from) {
+		return 0
 	}
-	node.Href = "/waves/" + detail.Wave.ID + "?q=" + url.QueryEscape(query) + "#tasks"
+	return s.wave.Worked(s.from, t).Milliseconds()
+}
+
+// bars are the attempts of a task, each with its wait; a mapped task is one, from its first item to its last.
+func (s scale) bars(task *service.WaveTask, state string) (bars []templates.GraphBar) {
+	until := func(t time.Time) int64 {
+		if t.IsZero() {
+			t = s.now
+		}
+		return s.at(t)
+	}
+	if len(task.Attempts) == 0 {
+		if task.Started.IsZero() {
+			return nil
+		}
+		return []templates.GraphBar{{From: s.at(task.Started), To: until(task.Finished), State: state}}
+	}
+	for i := range task.Attempts {
+		attempt := &task.Attempts[i]
+		start := attempt.StartedAt
+		if start.IsZero() {
+			start = attempt.ClaimedAt
+		}
+		end := attempt.FinishedAt
+		if end.IsZero() && attempt.Status.Terminal() {
+			end = task.Finished
+		}
+		if !attempt.QueuedAt.IsZero() {
+			waited := start
+			if waited.IsZero() {
+				waited = end
+			}
+			bars = append(bars, templates.GraphBar{From: s.at(attempt.QueuedAt), To: until(waited)})
+		}
+		if !start.IsZero() {
+			bars = append(bars, templates.GraphBar{From: s.at(start), To: until(end), State: attempt.Status.String()})
+		}
+	}
+	return bars
 }

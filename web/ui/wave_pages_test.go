@@ -15,7 +15,7 @@ func TestOpenWaveSaysWhatItWaitsFor(t *testing.T) {
 	s.fill(t)
 	open := s.fillDAGs(t)
 	page := s.see(t, "/waves/"+open.ID)
-	for _, words := range []string{"Wave 25", "The slot of root orders", "rates: succeeded", "critical", "Mark…", "Cancel this wave?", "rows=12"} {
+	for _, words := range []string{"Wave 25", "The slot of root orders", `"name":"rates"`, "critical", "Mark…", "Cancel this wave?", "rows=12"} {
 		if !strings.Contains(page, words) {
 			t.Errorf("an open wave does not say %q", words)
 		}
@@ -35,8 +35,8 @@ func TestFailedWaveShowsWhereAndCanGoOn(t *testing.T) {
 	failed := engine.WaveID(open.DAGUID, 24)
 	page := s.see(t, "/waves/"+failed)
 	for _, words := range []string{
-		"join: dead", "upstream failed", "join failed", "2 attempts", "on the critical path", "Resume from failure", `href="/runs/` + failed + `-join"`,
-		"Critical path:", "in the queue", `rel="prev"`, `rel="next"`,
+		`"state":"dead"`, "upstream failed", "join failed", "2 attempts", `"critical":true`, "Resume from failure", `href="/runs/` + failed + `-join"`,
+		"Critical path:", `data-panel="/waves/` + failed + `/task?name=join"`, `rel="prev"`, `rel="next"`,
 	} {
 		if !strings.Contains(page, words) {
 			t.Errorf("a failed wave does not say %q", words)
@@ -89,7 +89,7 @@ func TestMappedTaskUnfolds(t *testing.T) {
 	s.fill(t)
 	open := s.fillDAGs(t)
 	good := "/waves/" + engine.WaveID(open.DAGUID, 22)
-	if page := s.see(t, good); !strings.Contains(page, "8 of 8 items ended") || !strings.Contains(page, "Show the items") || strings.Contains(page, `<tr class="item"`) {
+	if page := s.see(t, good); !strings.Contains(page, `"items":{"total":8,"succeeded":8}`) || !strings.Contains(page, "Show the items") || strings.Contains(page, `<tr class="item"`) {
 		t.Error("a mapped task is not one row with its counts")
 	}
 	page := s.see(t, good+"?unfold=shops")
@@ -108,9 +108,37 @@ func TestLargeWaveIsPaged(t *testing.T) {
 			t.Errorf("%q lists %d tasks, want %d", query, rows, want)
 		}
 	}
-	page := s.see(t, "/waves/"+wave.ID)
-	if rows := strings.Count(page, `<tr id="gantt-`); rows != 60 || !strings.Contains(page, "60 of the 501 tasks that have begun") {
-		t.Errorf("the chart of times has %d rows, want 60 and a word about the others", rows)
+	if n := strings.Count(s.see(t, "/waves/"+wave.ID), `"bars":`); n != 501 {
+		t.Errorf("the chart of times is sent %d tasks, want the 501 that have begun", n)
+	}
+}
+
+func TestTaskOfAWaveHasAPageWithItsAttemptsAndOutput(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	open := s.fillDAGs(t)
+	failed := "/waves/" + engine.WaveID(open.DAGUID, 24)
+	page := s.see(t, failed+"/task?name=join")
+	for _, words := range []string{"<h1>join</h1>", "Attempt 1", "Attempt 2", "Resume from failure", `id="output"`, ">orders</a>", ">shops</a>", "Mark…"} {
+		if !strings.Contains(page, words) {
+			t.Errorf("the task does not say %q", words)
+		}
+	}
+	if page := s.see(t, failed+"/task?name=shops"); !strings.Contains(page, "join failed") || strings.Contains(page, "Cancel the run") {
+		t.Error("a task that was skipped does not say why")
+	}
+	if page := s.see(t, "/waves/"+open.ID+"/task?name=orders"); !strings.Contains(page, "waiting") {
+		t.Error("a task without a run has no page")
+	}
+	good := "/waves/" + engine.WaveID(open.DAGUID, 22)
+	if page := s.see(t, good+"/task?name=shops"); strings.Count(page, "&amp;item=") != 8 {
+		t.Error("a mapped task does not list its items")
+	}
+	if page := s.see(t, good+"/task?name=shops&item=3"); !strings.Contains(page, "<h1>shops, item 3</h1>") || !strings.Contains(page, "Attempt 1") {
+		t.Error("an item has no page")
+	}
+	if response := s.ask(t, http.MethodGet, failed+"/task?name=nobody", nil); response.Code != http.StatusNotFound {
+		t.Errorf("a task that is not there is answered with %d", response.Code)
 	}
 }
 

@@ -37,8 +37,8 @@ func TestPagesLeaveOutTheTimeBeforeAResume(t *testing.T) {
 	s.Now = wave.FinishedAt.Add(time.Minute)
 	for path, want := range map[string][]string{
 		"/waves/" + wave.ID + "?unfold=each": {
-			"took 4 min 00 s", "in 4 min 00 s", // the wave, and the chart of its times
-			"1 min 50 s", "2 min 40 s", `x="87.50%"`, // fetch, an item of each, and where load begins
+			"took 4 min 00 s", `"span":240000`, // the wave, and the chart of its times
+			"1 min 50 s", "2 min 40 s", `{"from":210000,"to":240000,"state":"succeeded"}`, // fetch, an item of each, and when load ran
 		},
 		"/dags/night":       {"4 min 00 s"},
 		"/dags/night/waves": {"4 min 00 s"},
@@ -80,5 +80,24 @@ func TestOpenWaveLeavesOutTheTimeBeforeAResume(t *testing.T) {
 	}
 	if wrong := hours.FindString(page); wrong != "" {
 		t.Errorf("it says %q", wrong)
+	}
+}
+
+// By the clocks of two executors a task began before what it needs had ended: what both share counts once.
+func TestCriticalPathIsNeverLongerThanTheWave(t *testing.T) {
+	s := newSite(t)
+	s.fill(t)
+	d := s.PutDAG(t, "kind: DAG\nname: clocks\ndefaults: {binary: harbour-log}\ntasks:\n  fetch: {}\n  load: {needs: [fetch]}\n")
+	wave := s.OpenWave(d, 1, webtest.Start)
+	wave.Status, wave.FinishedAt = engine.StatusSucceeded, webtest.Start.Add(90*time.Second)
+	s.PutWave(t, wave)
+	for name, at := range map[string][2]int{"fetch": {0, 60}, "load": {30, 90}} {
+		run := s.TaskRun(wave, name, engine.StatusSucceeded)
+		run.StartedAt, run.FinishedAt = webtest.Start.Add(time.Duration(at[0])*time.Second), webtest.Start.Add(time.Duration(at[1])*time.Second)
+		s.PutRun(t, run)
+	}
+	s.Now = wave.FinishedAt.Add(time.Minute)
+	if page := s.see(t, "/waves/"+wave.ID); !strings.Contains(page, "Critical path: fetch → load, 1 min 30 s") {
+		t.Error("the critical path of a wave of 90 seconds does not take 90 seconds")
 	}
 }

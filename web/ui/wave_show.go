@@ -17,6 +17,9 @@ import (
 	"github.com/tidewheel/tidewheel/web/service"
 )
 
+// tabParameter carries which view of the tasks is shown.
+const tabParameter = "tab"
+
 // lost is the state of a task whose run is not kept any more.
 const lost = "not kept"
 
@@ -59,9 +62,8 @@ func (u *UI) viewWave(ctx context.Context, c echo.Context, detail *service.WaveD
 	if err := u.fillTasks(ctx, c, detail, critical, &view); err != nil {
 		return view, err
 	}
-	view.Graph = u.waveGraph(detail, critical)
-	view.Gantt, err = u.gantt(ctx, detail, critical)
-	return view, err
+	view.Graph, view.View = u.waveGraph(detail, critical), c.QueryParam(tabParameter)
+	return view, nil
 }
 
 // waveFrame is what a wave itself says.
@@ -189,15 +191,12 @@ func (u *UI) countTasks(c echo.Context, detail *service.WaveDetail, view *templa
 	counts := detail.Counts()
 	view.Filter = templates.WaveFilter{State: c.QueryParam("state"), Text: strings.TrimSpace(c.QueryParam("q"))}
 	address := func(state string) string {
-		query := url.Values{}
+		query := url.Values{tabParameter: {"table"}}
 		if state != "" {
 			query.Set("state", state)
 		}
 		if view.Filter.Text != "" {
 			query.Set("q", view.Filter.Text)
-		}
-		if len(query) == 0 {
-			return "/waves/" + view.ID + "#tasks"
 		}
 		return "/waves/" + view.ID + "?" + query.Encode() + "#tasks"
 	}

@@ -56,6 +56,7 @@ func (u *UI) fillTasks(ctx context.Context, c echo.Context, detail *service.Wave
 	at := func(from int) string {
 		query := c.Request().URL.Query()
 		query.Del(noticeParameter)
+		query.Set(tabParameter, "table")
 		query.Set("from", strconv.Itoa(from))
 		return "/waves/" + view.ID + "?" + query.Encode() + "#tasks"
 	}
@@ -201,6 +202,7 @@ func itemsAddress(c echo.Context, task string, open bool) string {
 	query := c.Request().URL.Query()
 	query.Del(noticeParameter)
 	query.Del("items")
+	query.Set(tabParameter, "table")
 	query.Set("unfold", task)
 	if open {
 		query.Del("unfold")

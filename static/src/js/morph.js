@@ -6,12 +6,13 @@ import { Idiomorph } from "idiomorph";
 const callbacks = {
   // The script has put a time into the reader's words: it is changed only if the instant is another one.
   beforeNodeMorphed(old, fresh) {
+    if (old.dataset && "drawn" in old.dataset) return false; // a script draws it
     return !(old.nodeName === "TIME" && fresh.nodeName === "TIME" && sameTime(old, fresh));
   },
   // What the reader has opened stays open, what the reader has typed stays typed, and what is chosen stays chosen.
   beforeAttributeUpdated(name, node) {
     if (name === "value" && node.nodeName === "INPUT") return node.value === node.defaultValue;
-    if (name === "checked") return !node.closest("[data-choose]");
+    if (node.dataset?.kept?.split(" ").includes(name)) return false; // what the reader has turned to
     return !(name === "open" && node.nodeName === "DETAILS");
   },
 };

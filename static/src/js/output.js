@@ -329,7 +329,8 @@ class Output {
     } else this.chosen = [line, line];
     const [from, to] = this.chosen;
     const hash = from === to ? `#L${from}` : `#L${from}-L${to}`;
-    history.replaceState(null, "", `${this.box.dataset.page}&line=${from}${hash}`);
+    // Beside another page its address stays that page's.
+    if (!this.box.closest(".task-panel")) history.replaceState(null, "", `${this.box.dataset.page}&line=${from}${hash}`);
     this.mark();
   }
 
@@ -472,6 +473,8 @@ function awaitRetry() {
     if (newer) location.replace(newer.href);
   });
 }
+
+export const openOutput = (box) => new Output(box);
 
 export function startOutput() {
   for (const box of document.querySelectorAll("[data-output]")) new Output(box);

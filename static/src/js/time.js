@@ -3,6 +3,8 @@
 // templates/time.go.
 
 const local = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "medium" }); // 2026-11-20 18:05:03
+const clock = new Intl.DateTimeFormat("sv-SE", { timeStyle: "short" }); // 18:05
+const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" }); // 20 Nov
 const zone = new Intl.DateTimeFormat("en", { timeZoneName: "short" });
 
 function zoneName(at) {
@@ -42,6 +44,16 @@ function show(element) {
     case "elapsed":
       text = elapsed(past);
       break;
+    case "clock":
+      text = clock.format(at);
+      break;
+    case "day": {
+      // In a row of columns each day stands over its first.
+      const before = element.closest("th")?.previousElementSibling?.querySelector('[data-form="day"]');
+      const words = day.format(at);
+      text = before && day.format(new Date(before.dateTime)) === words ? "" : words;
+      break;
+    }
     default:
       text = local.format(at);
   }
@@ -51,7 +63,7 @@ function show(element) {
   if (element.title !== title) element.title = title;
 }
 
-function showAll(root, selector = "time[data-form]") {
+export function showAll(root, selector = "time[data-form]") {
   for (const element of root.querySelectorAll(selector)) show(element);
 }
 

@@ -68,7 +68,7 @@ class DagPage extends DefinitionPage {
     } else {
       this.values = values;
       Object.assign(this, model(values));
-      this.graph.update({ tasks: this.tasks.map(({ name, binary, notes }) => ({ name, detail: binary, notes })), edges: this.edges });
+      this.graph.update({ tasks: this.tasks, edges: this.edges });
     }
     for (const card of this.fields.querySelectorAll(".card")) card.inert = values === null;
     this.showTemplates();

@@ -8,7 +8,9 @@
 //   graph.select(names), graph.focus(name), graph.fit({ first }), graph.zoom(factor), graph.dim(on)
 //   graph.selected(), graph.toSVG(), graph.destroy()
 //
-// A task is {name, detail, notes: [{icon, words}], root}, an edge {from, to}. Of the calls back, each may be left out:
+// A task is {name, detail, notes: [{icon, words}], rule: {label, words}}, an edge {from, to}. A task with an href is a
+// link, and one that stands for others, {fold, title}, a button: such a graph is to look at. In a wave a task has a look,
+// {word, tone, shape, turning}, took, items, critical, and shares: [{tone, share}] of a bar. Of the calls back, each may be left out:
 // onSelect({tasks, edges}), onOpen(name), onConnect(from, to), onFollow(name, "out" | "in") for an edge that was dropped
 // where no task is, onRemove({tasks, edges}), onKey(event, name) for keys that the graph does not know.
 import { select as selection } from "d3-selection";
@@ -16,6 +18,7 @@ import { zoom as zooming, zoomIdentity } from "d3-zoom";
 import { curve, layout, size } from "./layout.js";
 import { neighbours, refusal } from "./structure.js";
 import { Linking } from "./linking.js";
+import { Minimap } from "./minimap.js";
 import { Steps } from "./steps.js";
 import { element, icon, svg } from "./element.js";
 import { picture } from "./picture.js";
@@ -24,6 +27,8 @@ const closest = { least: 0.04, most: 2 };
 const levels = { near: 0.52, middle: 0.26 }; // zoom from which texts, and names alone, can be read
 const legible = 0.42; // zoom from which a first look shows all
 const everything = 250; // tasks up to which all are kept in the page; of more, those in view
+const mapped = 40; // tasks above which there is a map of the whole
+const slack = 4; // pixels that a click may move
 const aside = 56; // pixels at the right that the buttons stand on
 // zoomStep is how far one event of the wheel zooms, as a power of two. A pinch comes as many small events with Ctrl; a notch of a
 // mouse's wheel is one large event, which would zoom four-fold.
@@ -69,7 +74,8 @@ class Graph {
     }
     this.paths = svg("g", {});
     this.lines.append(defs, this.paths);
-    this.list = element("div", "graph-tasks", { role: "listbox", "aria-multiselectable": "true", "aria-label": this.options.label ?? "Tasks" });
+    const role = this.options.links ? { role: "group" } : { role: "listbox", "aria-multiselectable": "true" };
+    this.list = element("div", "graph-tasks", { ...role, "aria-label": this.options.label ?? "Tasks" });
     this.stage.append(this.lines, this.list);
     this.view.append(this.stage);
     this.tools = element("div", "graph-tools", { role: "group", "aria-label": "View" });
@@ -81,6 +87,7 @@ class Graph {
     }
     this.said = element("p", "visually-hidden", { "aria-live": "polite" });
     this.root.append(this.view, this.tools, this.said);
+    this.map = new Minimap(this);
     parent.append(this.root);
   }
 
@@ -91,16 +98,27 @@ class Graph {
   // Pan and zoom.
 
   startZoom() {
-    this.zoomer = zooming().scaleExtent([closest.least, closest.most]).clickDistance(4).wheelDelta(zoomStep)
+    this.zoomer = zooming().scaleExtent([closest.least, closest.most]).clickDistance(slack).wheelDelta(zoomStep)
       .filter((event) => {
         if (event.target.closest?.(".graph-handle, .graph-tools, .graph-cut")) return false;
         if (event.type === "wheel") return event.ctrlKey || event.metaKey || this.root.contains(document.activeElement);
         return !event.button && !event.ctrlKey && !event.shiftKey && !event.metaKey;
       })
-      .on("start", (event) => this.root.classList.toggle("panning", event.sourceEvent?.type === "mousedown"))
-      .on("end", () => this.root.classList.remove("panning"))
-      .on("zoom", ({ transform }) => {
+      .on("start", (event) => {
+        this.root.classList.toggle("panning", event.sourceEvent?.type === "mousedown");
+        this.grasped = event.transform;
+      })
+      .on("end", () => {
+        this.root.classList.remove("panning", "moving");
+        this.schedule();
+      })
+      .on("zoom", ({ transform, sourceEvent }) => {
         this.transform = transform;
+        // While it is moved by hand it is a layer of its own, which is not painted anew; to be zoomed it is.
+        const { grasped } = this;
+        const away = Math.abs(transform.x - grasped.x) + Math.abs(transform.y - grasped.y);
+        if (/^(mouse|touch)move$/.test(sourceEvent?.type) && transform.k === grasped.k && away > slack) this.root.classList.add("moving");
+        else if (transform.k !== grasped.k) this.root.classList.remove("moving");
         this.schedule();
       });
     selection(this.view).call(this.zoomer).on("dblclick.zoom", null);
@@ -120,14 +138,17 @@ class Graph {
   // fit shows all of the graph, at its own size if there is room. A first look at it begins with the roots instead,
   // where all of it would be too small to read.
   fit({ first = false } = {}) {
-    const width = this.view.clientWidth - aside;
-    const height = this.view.clientHeight;
+    // The map stands at the left of a wide view, and what folds above a narrow one.
+    const left = this.tasks.size > mapped && this.view.clientWidth > 900 ? 190 : 0;
+    const top = this.options.links && left === 0 ? 36 : 0;
+    const width = this.view.clientWidth - aside - left;
+    const height = this.view.clientHeight - top;
     let to = zoomIdentity;
     if (width > 0 && this.tasks.size > 0) {
       let k = Math.max(closest.least, Math.min(1, width / this.laid.width, height / this.laid.height));
       const readable = !first || k >= legible || this.tasks.size > everything;
       if (!readable) k = levels.near;
-      to = zoomIdentity.translate(readable ? (width - this.laid.width * k) / 2 : 0, (height - this.laid.height * k) / 2).scale(k);
+      to = zoomIdentity.translate(readable ? left + (width - this.laid.width * k) / 2 : 0, top + (height - this.laid.height * k) / 2).scale(k);
     }
     selection(this.view).call(this.zoomer.transform, to);
     this.whole = true;
@@ -179,6 +200,7 @@ class Graph {
     if (this.shape !== before) {
       this.laid = layout([...this.tasks.keys()], edges);
       this.root.classList.toggle("large", this.tasks.size > everything);
+      this.root.classList.toggle("has-map", this.tasks.size > mapped);
       this.drawEdges();
       const outgrown = this.whole && grown;
       if (this.chosenEdge && !this.paths.contains(this.chosenEdge.hit)) this.chooseEdge(null);
@@ -188,6 +210,8 @@ class Graph {
     for (const [name, node] of this.elements) this.fill(node, this.tasks.get(name));
     this.list.hidden = this.tasks.size === 0;
     this.active ??= this.tasks.keys().next().value ?? null;
+    this.map.draw();
+    this.markEdges();
     this.show();
   }
 
@@ -221,6 +245,7 @@ class Graph {
       const joined = chosen || this.chosen.has(edge.from) || this.chosen.has(edge.to);
       line.classList.toggle("joined", joined);
       line.classList.toggle("chosen", chosen);
+      line.classList.toggle("critical", Boolean(this.tasks.get(edge.from)?.critical && this.tasks.get(edge.to)?.critical));
       line.setAttribute("marker-end", `url(#${this.arrow}${bad ? "-bad" : joined ? "-joined" : ""})`);
     }
   }
@@ -229,7 +254,10 @@ class Graph {
   show() {
     const { x, y, k } = this.transform;
     this.stage.style.transform = `translate(${x}px, ${y}px) scale(${k})`;
-    this.root.style.setProperty("--scale", String(k));
+    if (this.scaled !== k) {
+      this.scaled = k; // every edge and border follows it
+      this.root.style.setProperty("--scale", String(k));
+    }
     const level = k >= levels.near ? "near" : k >= levels.middle ? "middle" : "far";
     if (this.root.dataset.level !== level) this.root.dataset.level = level;
     const all = this.tasks.size <= everything;
@@ -237,13 +265,14 @@ class Graph {
     const top = (-y - beside) / k;
     const right = (this.view.clientWidth - x + beside) / k;
     const bottom = (this.view.clientHeight - y + beside) / k;
+    const moving = this.root.classList.contains("moving");
     let before = null;
     for (const [name, task] of this.tasks) {
       const place = this.laid.places.get(name);
       const seen = all || name === this.active || (place.x + size.width > left && place.x < right && place.y + size.height > top && place.y < bottom);
       let node = this.elements.get(name);
       if (!seen) {
-        if (node) this.drop(name, node);
+        if (node && !moving) this.drop(name, node); // what is moved may come back
         continue;
       }
       if (!node) {
@@ -259,6 +288,7 @@ class Graph {
       }
       before = node;
     }
+    this.map.frame();
     this.placeCut();
   }
 
@@ -268,24 +298,38 @@ class Graph {
   }
 
   make(task) {
-    const node = element("div", "graph-task", { role: "option", tabindex: task.name === this.active ? "0" : "-1" });
-    node.name = task.name;
+    const kind = task.fold ? ["button", { type: "button" }] : task.href ? ["a", { href: task.href, draggable: "false" }] : ["div", { role: "option" }];
+    const node = element(kind[0], "graph-task", { ...kind[1], tabindex: task.name === this.active ? "0" : "-1" });
+    node.task = task.name;
     this.elements.set(task.name, node);
     this.label(node, task);
-    node.setAttribute("aria-selected", String(this.chosen.has(task.name)));
+    this.mark(node);
     return node;
+  }
+
+  mark(node) {
+    const chosen = this.chosen.has(node.task);
+    if (!this.options.links) node.setAttribute("aria-selected", String(chosen));
+    else if (chosen) node.setAttribute("aria-current", "true");
+    else node.removeAttribute("aria-current");
   }
 
   label(node, task) {
     const problems = this.problems.get(task.name) ?? 0;
     const needs = this.needs.get(task.name) ?? [];
     const words = [
-      task.name, task.detail && `runs ${task.detail}`,
-      needs.length === 0 ? "root" : `needs ${needs.length > 6 ? `${needs.length} tasks` : needs.join(", ")}`,
-      ...(task.notes ?? []).map((note) => note.words), problems > 0 && `${problems} ${problems === 1 ? "problem" : "problems"}`,
+      task.title ?? task.name, task.words, task.detail && !task.look && !task.fold && `runs ${task.detail}`,
+      task.fold ? "open it" : needs.length === 0 ? "root" : `needs ${needs.length > 6 ? `${needs.length} tasks` : needs.join(", ")}`,
+      task.rule && `starts ${task.rule.words}`, ...(task.look ? [] : (task.notes ?? []).map((note) => note.words)), problems > 0 && `${problems} ${problems === 1 ? "problem" : "problems"}`,
     ];
     node.setAttribute("aria-label", words.filter(Boolean).join(", "));
-    for (const [kind, on] of [["root", needs.length === 0], ["wrong", problems > 0]]) {
+    const tone = task.look?.tone ?? "";
+    if (node.tone !== tone) {
+      if (node.tone) node.classList.remove("in-wave", node.tone);
+      if (tone) node.classList.add("in-wave", tone);
+      node.tone = tone;
+    }
+    for (const [kind, on] of [["root", needs.length === 0 && !task.fold], ["wrong", problems > 0], ["fold", Boolean(task.fold)], ["critical", Boolean(task.critical)], ["idle-task", task.look?.pending ?? false]]) {
       node.classList.toggle(kind, on);
     }
   }
@@ -295,20 +339,27 @@ class Graph {
     this.label(node, task);
     if (this.root.dataset.level === "far" && !node.filled) return;
     const problems = this.problems.get(task.name) ?? 0;
-    const content = JSON.stringify([task.detail, task.notes, problems]);
+    const content = JSON.stringify([task.title, task.detail, task.notes, task.rule, task.look, task.took, task.items, task.shares, problems]);
     if (node.filled === content) return;
     node.filled = content;
     node.replaceChildren();
     const name = element("span", "graph-name");
-    name.append(element("span", "", {}, task.name));
+    if (task.look) {
+      const mark = icon(task.look.shape, "shape");
+      if (task.look.turning) mark.classList.add("turning");
+      name.append(mark);
+    }
+    name.append(element("span", "", { title: task.title ?? task.name }, task.title ?? task.name));
     node.append(name);
-    const note = task.notes?.[0];
     node.append(element("span", "graph-detail", {}, task.detail || "no program"));
-    if (note) {
+    const note = task.notes?.[0];
+    if (task.shares) node.append(shares(task.shares));
+    else if (note) {
       const line = element("span", "graph-note", { title: task.notes.map(({ words }) => words).join("\n") });
       line.append(icon(note.icon), element("span", "", {}, task.notes.map(({ words }) => words).join(" · ")));
       node.append(line);
     }
+    if (task.rule) node.append(element("span", "graph-rule", { title: `Starts ${task.rule.words}`, "aria-hidden": "true" }, task.rule.label));
     if (problems > 0) node.append(element("span", "graph-badge", { title: `${problems} ${problems === 1 ? "problem" : "problems"}` }, String(problems)));
     if (this.options.editable) for (const side of ["in", "out"]) node.append(element("span", `graph-handle ${side}`, { "data-side": side }));
   }
@@ -319,13 +370,16 @@ class Graph {
     this.list.addEventListener("click", (event) => {
       const node = event.target.closest(".graph-task");
       if (!node) return;
-      this.activate(node.name, { reveal: false });
-      if (event.shiftKey || event.ctrlKey || event.metaKey) this.toggle(node.name);
-      else this.select([node.name]);
+      if (this.options.links && (event.ctrlKey || event.metaKey)) return; // a link, to another window
+      event.preventDefault();
+      this.activate(node.task, { reveal: false });
+      if (event.shiftKey || event.ctrlKey || event.metaKey) this.toggle(node.task);
+      else if (this.options.links) this.options.onOpen?.(node.task);
+      else this.select([node.task]);
     });
     this.list.addEventListener("dblclick", (event) => {
       const node = event.target.closest(".graph-task");
-      if (node) this.options.onOpen?.(node.name);
+      if (node && !this.options.links) this.options.onOpen?.(node.task);
     });
     this.paths.addEventListener("click", (event) => {
       const drawn = this.drawn.get(event.target);
@@ -362,7 +416,7 @@ class Graph {
   }
 
   marked(quiet) {
-    for (const [name, node] of this.elements) node.setAttribute("aria-selected", String(this.chosen.has(name)));
+    for (const node of this.elements.values()) this.mark(node);
     this.markEdges();
     this.placeCut();
     if (!quiet) this.options.onSelect?.(this.selected());
@@ -416,8 +470,20 @@ class Graph {
   }
 
   destroy() {
+    this.map.destroy();
     this.watch.disconnect();
     cancelAnimationFrame(this.frame);
     this.root.remove();
   }
+}
+
+// shares is a bar of how parts of a whole stand.
+function shares(parts) {
+  const bar = svg("svg", { class: "graph-shares", width: "100%", height: 6, "aria-hidden": "true" });
+  let at = 0;
+  for (const { tone, share } of parts) {
+    bar.append(svg("rect", { class: tone, x: `${(at * 100).toFixed(2)}%`, y: 0, width: `${(share * 100).toFixed(2)}%`, height: 6 }));
+    at += share;
+  }
+  return bar;
 }

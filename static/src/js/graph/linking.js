@@ -23,7 +23,7 @@ export class Linking {
   down(event) {
     if (event.button !== 0 || !event.isPrimary) return;
     const handle = event.target.closest(".graph-handle");
-    if (handle) this.begin(event, handle.closest(".graph-task").name, handle.dataset.side);
+    if (handle) this.begin(event, handle.closest(".graph-task").task, handle.dataset.side);
     else if (event.shiftKey && !event.target.closest(".graph-task")) this.beginBox(event);
   }
 

@@ -10,6 +10,8 @@ export class Steps {
   key(event) {
     const { graph } = this;
     if (!event.target.closest(".graph-task, .graph-view") || event.altKey) return;
+    const node = event.target.closest(".graph-task");
+    if (node) graph.active = node.task;
     const command = event.ctrlKey || event.metaKey;
     const keys = {
       ArrowLeft: () => this.go("left", event), ArrowRight: () => this.go("right", event), ArrowUp: () => this.go("up", event), ArrowDown: () => this.go("down", event),
@@ -23,7 +25,7 @@ export class Steps {
       graph.options.onKey?.(event, graph.active);
       return;
     }
-    if (event.target.closest("button")) return;
+    if (event.target.closest("button:not(.graph-task)")) return;
     event.preventDefault();
     event.stopPropagation();
     act();
