@@ -126,7 +126,7 @@ func (d patientDelivery) Ack() error {
 		if err == nil || time.Now().After(until) {
 			return err
 		}
-		time.Sleep(time.Millisecond)
+		pause(context.Background(), time.Millisecond)
 	}
 }
 func (h hybrid) Lock(ctx context.Context, key string, holder executor.LockHolder, ttl time.Duration) (uint64, error) {
