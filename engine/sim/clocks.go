@@ -17,6 +17,9 @@ type clock struct {
 	w     *world
 	skew  time.Duration
 	drift time.Duration // by how much it goes too fast in a second
+
+	latest time.Time // that was read from it while the world's was off by this much
+	offset time.Duration
 }
 
 // driftOf says by how much a clock goes too fast in d.
@@ -29,6 +32,21 @@ func (c *clock) offBy() time.Duration { return c.skew + c.driftOf(c.w.troubled()
 
 // wall is what it shows.
 func (c *clock) wall() time.Time { return c.w.wall().Add(c.offBy()) }
+
+// read is what it shows to who decides by it.
+func (c *clock) read() time.Time {
+	now := c.wall()
+	if c.offset != c.w.offset || now.After(c.latest) {
+		c.latest, c.offset = now, c.w.offset
+	}
+	return now
+}
+
+// shown is the latest that somebody may have decided by: a clock that is set right goes back, and what was decided before is done after.
+func (c *clock) shown() time.Time {
+	c.read()
+	return c.latest
+}
 
 // stamp is what it shows, as it is written down.
 func (c *clock) stamp() time.Time { return c.wall().Truncate(time.Millisecond) }

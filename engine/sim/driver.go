@@ -136,7 +136,7 @@ func (e *driver) input(in shard.Input) {
 	}
 	e.takeUp(in)
 	e.w.counts.add("input", name(in))
-	for _, action := range e.machine.Step(e.time.wall(), in) {
+	for _, action := range e.machine.Step(e.time.read(), in) {
 		if e.w.chance(engineCut) {
 			e.kill()
 			return

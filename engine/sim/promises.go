@@ -332,7 +332,7 @@ func (t *truth) wanted(task *engine.Task, e *driver) {
 	if rules != nil && (task.Tier != rules.Tier || task.Class != rules.Class) {
 		t.w.fail("a task waits in its tier and class", "run %s goes to %s %s, and is %s %s", task.Run, task.Tier, task.Class, rules.Tier, rules.Class)
 	}
-	if now := e.time.wall(); known.past.came == 0 && (known.slot.After(now) || known.notBefore.After(now)) {
+	if now := e.time.shown(); known.past.came == 0 && (known.slot.After(now) || known.notBefore.After(now)) {
 		t.w.fail("nothing goes before its time", "run %s is published at %s, for slot %s, not before %s", task.Run, now, known.slot, known.notBefore)
 	}
 	t.comes(known, known.wave, known.task)
