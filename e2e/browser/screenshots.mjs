@@ -29,16 +29,18 @@ timezone: Europe/Amsterdam
 labels: {team: locks}
 `;
 
-/** Puts onto the server what the pictures show; gives the ids of a good and of a failed run. */
+/** Puts onto the server what the pictures show; gives the ids of a good and of a failed run, and of a wave. */
 async function fill(server) {
   await server.push("lock-pumps", well);
   await server.apply(job("--chamber, sea"));
   const good = await server.reaches(await server.run("lock-pumps"), "succeeded");
   for (let i = 0; i < 24; i++) await server.reaches(await server.run("harbour-log"));
   await server.run("slow-tide");
+  for (let i = 0; i < 4; i++) await server.wave("tide-station");
+  const waves = (await server.api("waves?dag=tide-station")).items;
   await server.push("lock-pumps", ill);
   await server.apply(job("--chamber, sea, --fast"));
-  return { good, bad: await server.reaches(await server.run("lock-pumps")) };
+  return { good, bad: await server.reaches(await server.run("lock-pumps")), wave: waves[0].id };
 }
 
 const shots = {
@@ -53,6 +55,14 @@ const shots = {
     height: 1060,
   },
   "run-diff": { at: (runs) => `/runs/diff?a=${runs.good}&b=${runs.bad}`, ready: (page) => page.getByText("pump 7").first(), height: 1120 },
+  dag: { at: () => "/dags/tide-station", ready: (page) => page.locator(".graph-task").first(), height: 1120 },
+  wave: {
+    at: (runs) => `/waves/${runs.wave}`,
+    act: (page) => page.getByRole("link", { name: /^surge,/ }).first().click(),
+    ready: (page) => page.locator(".task-panel .row").first(),
+    theme: "dark",
+  },
+  grid: { at: () => "/dags/tide-station/grid", ready: (page) => page.getByRole("table").first() },
   palette: {
     at: () => "/jobs",
     ready: (page) => page.getByRole("option", { name: "Run lock-pumps now" }),
