@@ -7,6 +7,7 @@ import AxeBuilder from "@axe-core/playwright";
 import { phone } from "./support/browser.mjs";
 import { both } from "./support/hands.mjs";
 import { site, tabTo } from "./support/journey.mjs";
+import { until } from "./support/server.mjs";
 
 /** What may pass until a graph of 1,000 tasks is seen, and between two frames while it is moved; in milliseconds. */
 const paintLimit = Number(process.env.PAINT_LIMIT ?? 1500);
@@ -119,9 +120,13 @@ both("a task is looked into beside its wave", async (hand) => {
   await panel(page).getByText("no such table").waitFor();
   assert.equal(await panel(page).locator(".task-attempts li").count(), 2);
   assert.equal(await panel(page).getByRole("heading", { name: "load", exact: true }).evaluate((node) => node === document.activeElement), true);
+  const right = async (place) => (await place.boundingBox()).x + (await place.boundingBox()).width;
+  const beside = async (name) => (await right(task(page, name))) <= (await panel(page).boundingBox()).x + 1;
+  await until(() => beside("load"), "the task stands beside its panel, not behind it");
   await hand.press(panel(page).getByRole("link", { name: "Attempt 1" }));
   await panel(page).getByText("of attempt 1").waitFor();
   await hand.press(panel(page).getByRole("link", { name: "alarm" }));
+  await until(() => beside("alarm"), "so does the next one");
   await panel(page).getByRole("heading", { name: "alarm", exact: true }).waitFor();
   await page.reload();
   await panel(page).getByRole("heading", { name: "alarm", exact: true }).waitFor();

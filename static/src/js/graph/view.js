@@ -175,5 +175,6 @@ export function startGraphs() {
   document.addEventListener("tidewheel:panel", ({ detail }) => {
     const name = detail && new URL(detail, location.href).searchParams.get("name");
     view?.graph.select(name ? [name] : []);
+    if (name) requestAnimationFrame(() => requestAnimationFrame(() => view?.graph.reveal(name))); // the panel takes its room first
   });
 }
