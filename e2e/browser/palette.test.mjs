@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { both } from "./support/hands.mjs";
 import { site } from "./support/journey.mjs";
+import { until } from "./support/server.mjs";
 
 const it = site({
   prepare: async (server) => {
@@ -29,7 +30,8 @@ test("a DAG is paused and resumed, and a program leads to a new job", async () =
   await page.getByText("Resumed.").first().waitFor();
   await ask("new job of chart", "New job of chart");
   await page.getByRole("heading", { level: 1, name: "New job" }).waitFor();
-  assert.equal(await page.getByLabel("Name", { exact: true }).first().inputValue(), "chart-job");
+  await page.locator("form[data-ready]").waitFor();
+  await until(async () => (await page.getByLabel("Name", { exact: true }).first().inputValue()) === "chart-job", "the form to name its program");
 });
 
 both("a job is found by a part of its name and run", async (hand) => {
