@@ -51,7 +51,7 @@ func TestDescriptionHoldsTheSurface(t *testing.T) {
 		|GET /dags|POST /dags|GET /dags/{name}|PUT /dags/{name}|DELETE /dags/{name}|POST /dags/{name}/run|POST /dags/{name}/pause|POST /dags/{name}/resume
 		|POST /dags/{name}/backfill|GET /dags/{name}/waves|GET /dags/{name}/slots|GET /dags/{name}/calendar|GET /dags/{name}/next|GET /dags/{name}/graph|GET /dags/{name}/generations
 		|GET /dags/{name}/difference|POST /dags/{name}/restore|GET /waves|GET /waves/{id}|POST /waves/{id}/cancel|POST /waves/{id}/resume|POST /waves/{id}/mark
-		|GET /runs|GET /runs/{id}|POST /runs/{id}/cancel|POST /runs/{id}/retry|GET /runs/{id}/logs|GET /runs/{id}/logs/search|GET /runs/diff|GET /runs/{id}/effects|POST /effects/{key}|PUT /effects/{key}|GET /runs/{id}/artifacts|GET /runs/{id}/artifacts/{name}
+		|GET /runs|GET /runs/{id}|POST /runs/{id}/cancel|POST /runs/{id}/retry|GET /runs/{id}/logs|GET /runs/{id}/logs/search|GET /runs/diff|GET /runs/search|GET /runs/{id}/effects|POST /effects/{key}|PUT /effects/{key}|GET /runs/{id}/artifacts|GET /runs/{id}/artifacts/{name}
 		|POST /binaries/{name}/versions|GET /binaries|GET /binaries/{name}|DELETE /binaries/{name}|GET /binaries/{name}/versions/{n}/content
 		|PUT /binaries/{name}/aliases/{alias}|POST /binaries/{name}/rollback|GET /binary-check|GET /executors|POST /executors/{id}/drain|POST /executors/{id}/resume|GET /engines|GET /clocks|GET /queues|GET /streams|GET /ledger-check|POST /ledger-check|GET /dead-letters|GET /dead-letters/{id}|POST /dead-letters/replay|POST /dead-letters/purge
 		|POST /dead-letters/{id}/replay|DELETE /dead-letters/{id}|POST /apply|POST /validate|POST /schedule/preview|GET /events|POST /v1/jobs|GET /version|GET /backup|GET /audit|GET /audit/verify
