@@ -28,9 +28,9 @@ func States() []string {
 }
 
 const (
-	// DefaultKept is how long a delivery that has ended is kept unless the book is told otherwise.
+	// DefaultKept is how long a delivery that has ended is kept where nothing else is set.
 	DefaultKept = 30 * 24 * time.Hour
-	// LeastKept is the least that a book may be told.
+	// LeastKept is the shortest that can be set, 0 aside.
 	LeastKept = 24 * time.Hour
 	// tried is for how long a delivery is tried, from its making or from Redeliver.
 	tried = 24 * time.Hour

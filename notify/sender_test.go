@@ -218,7 +218,7 @@ func TestClaimOfThisLifeHolds(t *testing.T) {
 	})
 }
 
-// Deliveries are kept for as long as the book is told, 0 for ever.
+// Deliveries are kept for as long as is set, 0 for ever.
 func TestDeliveriesAreKeptForASetTime(t *testing.T) {
 	for kept, left := range map[time.Duration]int{LeastKept: 0, 90 * 24 * time.Hour: 1, 0: 1} {
 		synctest.Test(t, func(t *testing.T) {
@@ -235,7 +235,7 @@ func TestDeliveriesAreKeptForASetTime(t *testing.T) {
 			if found := o.deliveries(DeliveryFilter{}); len(found) != left {
 				t.Errorf("kept for %s: %d are left, want %d", kept, len(found), left)
 			}
-			// The end is told in any case: who was told of the beginning waits for it.
+			// The end is sent in any case: who heard of the beginning waits for it.
 			pass(40 * 24 * time.Hour)
 			i.Notified = true
 			o.notify(over(i))

@@ -111,7 +111,7 @@ func TestWhatHasRecoveredNeedsNoAttention(t *testing.T) {
 	}
 	s.act(t, "/jobs/nightly-report/resume", nil)
 	if part := s.attention(t); strings.Contains(part, "concern-paused-nightly-report") {
-		t.Error("a job that was resumed is told as paused")
+		t.Error("a job that was resumed is listed as paused")
 	}
 }
 
@@ -128,7 +128,7 @@ func TestConcernIsDismissedByOneUserUntilItHappensAnew(t *testing.T) {
 	s.act(t, "/attention/dismiss", url.Values{"concern": {id}, "reason": {"the plumber <comes>"}})
 	part := s.attention(t)
 	told(t, part, []string{"1 thing dismissed by you", "the plumber &lt;comes&gt;", `id="dismissed-concern-failing-leaky"`}, []string{`id="concern-failing-leaky"`})
-	if mine, err := s.Dismissals(t.Context(), engine.DefaultNamespace, "somebody-else"); err != nil || len(mine) != 0 {
+	if mine, err := s.Dismissals(t.Context(), engine.DefaultNamespace, "another-user"); err != nil || len(mine) != 0 {
 		t.Errorf("another user has dismissed %v, %v", mine, err)
 	}
 	s.act(t, "/attention/recall", url.Values{"concern": {id}})
